@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where Lathe keeps its files: XDG folders, or one profile folder for tests and portable use.
+#pragma once
+
+#include <string>
+
+namespace lathe::app {
+
+struct Paths {
+  std::string config;     ///< settings.json, window.ini
+  std::string data;       ///< history.db, profiles
+  std::string cache;
+  std::string state;      ///< logs
+  std::string resources;  ///< demo_model and other data shipped with the program; empty when not found
+};
+
+/// XDG_CONFIG_HOME and so on; under `profile_dir` when it is not empty. HOME unset: a folder under the temporary directory.
+Paths make_paths(const std::string& profile_dir);
+
+}  // namespace lathe::app

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Workbench: the composition root. Owns settings, history, library, the model slot, the request log and the server.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "app/api/chat_session.h"
+#include "app/api/history.h"
+#include "app/api/library.h"
+#include "app/api/log.h"
+#include "app/api/model_slot.h"
+#include "app/api/paths.h"
+#include "app/api/request_log.h"
+#include "app/api/server.h"
+#include "app/api/settings.h"
+
+namespace lathe::app {
+
+struct WorkbenchOptions {
+  std::string profile_dir;     ///< empty: XDG folders
+  EngineLoader loader;         ///< empty: engine::load_engine
+  LogOptions log;
+  bool keep_history = true;    ///< false: in memory, for headless commands
+};
+
+class Workbench {
+ public:
+  static engine::Result<std::unique_ptr<Workbench>> create(WorkbenchOptions options);
+  virtual ~Workbench() = default;   ///< stops the server, ends requests, saves settings; within 5 s
+
+  virtual const Paths& paths() const = 0;
+  virtual Log& log() = 0;
+  virtual Settings& settings() = 0;
+  virtual History& history() = 0;
+  virtual Library& library() = 0;
+  virtual ModelSlot& models() = 0;
+  virtual RequestLog& requests() = 0;
+  virtual Server& server() = 0;
+};
+
+std::string version();   ///< "0.1.0"
+
+}  // namespace lathe::app

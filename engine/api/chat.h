@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chat messages and the template that turns them into a prompt.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/api/json.h"
+#include "engine/api/result.h"
+#include "engine/api/tokenizer.h"
+
+namespace lathe::engine {
+
+struct ChatMessage {
+  std::string role;     ///< "system", "user", "assistant", "tool"
+  std::string content;
+};
+
+struct ChatRenderOptions {
+  bool add_generation_prompt = true;
+  bool continue_final_message = false;  ///< the last message is open: no end marker, no generation prompt
+  Json variables = Json::object();      ///< chat_template_kwargs
+};
+
+/// A compiled chat template. Immutable. Thread: any.
+class ChatTemplate {
+ public:
+  virtual ~ChatTemplate() = default;
+  /// Spans whose texts join to the prompt; those that come from messages have parse_special = false.
+  /// Errors: invalid_argument with the template's own message, or line and column.
+  virtual Result<std::vector<TextSpan>> render(const std::vector<ChatMessage>& messages,
+                                               const ChatRenderOptions& options) const = 0;
+  virtual const std::string& source() const = 0;
+};
+
+struct ChatTemplateNames {
+  std::string bos_token, eos_token, unk_token, pad_token;
+};
+/// Errors: model_refused with line and column.
+Result<std::unique_ptr<ChatTemplate>> compile_chat_template(std::string source, ChatTemplateNames names);
+
+/// Text of the spans, joined.
+std::string joined(const std::vector<TextSpan>& spans);
+
+}  // namespace lathe::engine

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// One generation: what is asked, the handle that the caller keeps, and the events that come back.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/api/result.h"
+#include "engine/api/sampling_params.h"
+
+namespace lathe::engine {
+
+struct GenerateRequest {
+  std::vector<std::int32_t> prompt_token_ids;
+  SamplingParams sampling;
+  std::string cache_salt;   ///< requests share cached prefixes only under the same salt
+  std::string source;       ///< "chat", "server", "bench", "cli": shown in the requests table
+};
+
+enum class FinishReason : std::uint8_t { none, stop, length, cancelled, error };
+/// OpenAI's words: "stop", "length"; "abort" for cancelled, "error".
+std::string_view name_of(FinishReason reason);
+
+struct TokenLogprob {
+  std::int32_t id = 0;
+  float logprob = 0;
+};
+/// The chosen (or, of a prompt, the actual) token first when it is asked for by K = 0; otherwise see the field that holds it.
+using LogprobList = std::vector<TokenLogprob>;
+
+struct Usage {
+  std::int64_t n_prompt_tokens = 0;
+  std::int64_t n_cached_tokens = 0;      ///< of the prompt, found in the prefix cache
+  std::int64_t n_completion_tokens = 0;
+};
+
+/// Units: milliseconds since submit, 0 where not reached.
+struct RequestTimings {
+  double queue_ms = 0;          ///< until first admitted
+  double ttft_ms = 0;           ///< until the first token
+  double end_ms = 0;            ///< until the last event
+  double itl_p50_ms = 0, itl_p99_ms = 0;
+  std::int64_t n_preemptions = 0;
+  std::int64_t n_recomputed_tokens = 0;  ///< computed work that preemption threw away
+};
+
+/// What happened since the last poll, merged: nothing is lost when a reader is slow, deltas are joined.
+struct TokenEvent {
+  std::string text;                          ///< complete UTF-8 characters only
+  std::vector<std::int32_t> token_ids;
+  std::vector<LogprobList> logprobs;         ///< one list a token: K alternatives, best first, when asked for
+  std::vector<TokenLogprob> chosen_logprobs; ///< one a token when logprobs are asked for: the token itself
+  std::vector<LogprobList> prompt_logprobs;  ///< once, with the first event; first list empty; then the prompt's own token first
+  bool finished = false;
+  FinishReason finish_reason = FinishReason::none;
+  std::string stop_reason;                   ///< the stop string or the id that ended it, "eos", or empty
+  std::optional<Error> error;                ///< with finish_reason error
+  Usage usage;                               ///< so far
+  RequestTimings timings;                    ///< so far
+};
+
+/// The caller's end of a request. Thread: any. Shared between the caller and the engine thread.
+class RequestHandle {
+ public:
+  using Clock = std::chrono::steady_clock;
+  explicit RequestHandle(std::uint64_t id) : id_(id) {}
+  std::uint64_t id() const { return id_; }
+
+  /// Seen by the engine at its next plan.
+  void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
+  bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
+
+  /// Moves what is there into `event`; false when nothing is. After an event with `finished` nothing more comes.
+  bool poll(TokenEvent& event);
+  /// The same, waiting up to `timeout`.
+  bool wait(TokenEvent& event, std::chrono::milliseconds timeout);
+  /// `wake` is called on the engine thread, at most once a step, after events arrived; it must return at once.
+  /// Set it before the first poll; events that came earlier are announced at once. An empty function takes it away, and
+  /// when that call has returned the old one is not running any more.
+  void on_wake(std::function<void()> wake);
+
+  /// Thread: the engine's. Merges `delta` with what was not yet read, then wakes the reader.
+  void push(TokenEvent&& delta);
+
+ private:
+  const std::uint64_t id_;
+  std::atomic<bool> cancelled_{false};
+  std::mutex mutex_;
+  std::mutex wake_mutex_;
+  std::condition_variable changed_;
+  TokenEvent pending_;
+  bool has_pending_ = false;
+  std::function<void()> wake_;
+};
+using RequestHandlePtr = std::shared_ptr<RequestHandle>;
+
+}  // namespace lathe::engine

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// BatchPlan: the rows of one step, grouped by sequence, in the form that the model reads.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace lathe::engine {
+
+/// Shapes: M rows in n_seqs sequences. The vectors are reused from step to step: a step allocates nothing.
+struct BatchPlan {
+  std::vector<std::int32_t> token_ids;     ///< [M]
+  std::vector<std::int32_t> positions;     ///< [M]
+  std::vector<std::int32_t> slots;         ///< [M], block * block_size + offset where the row's K and V go
+  std::vector<std::int32_t> query_start;   ///< [n_seqs + 1]
+  std::vector<std::int32_t> context_len;   ///< [n_seqs], tokens after this step
+  std::vector<std::int32_t> block_tables;  ///< [n_seqs, max_blocks], padded with -1
+  std::int32_t max_blocks = 0;
+  std::vector<std::int32_t> logit_rows;    ///< rows whose logits are wanted, rising
+
+  int n_rows() const { return static_cast<int>(token_ids.size()); }
+  int n_seqs() const { return static_cast<int>(context_len.size()); }
+  void clear() {
+    token_ids.clear();
+    positions.clear();
+    slots.clear();
+    query_start.clear();
+    context_len.clear();
+    block_tables.clear();
+    logit_rows.clear();
+    max_blocks = 0;
+  }
+};
+
+}  // namespace lathe::engine

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Detokenizer: ids of one running answer to complete UTF-8 text, with stop strings held back and cut out.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/api/tokenizer.h"
+
+namespace lathe::engine {
+
+/// Requires: stop strings live as long as this. Thread: the engine's.
+class Detokenizer {
+ public:
+  Detokenizer(const Tokenizer& tokenizer, std::span<const std::string> stop, bool include_stop, bool skip_special);
+
+  /// Adds a token; text that can no longer be part of a stop string or a cut character is appended to `delta`.
+  /// Returns the index of the stop string that matched, or -1. After a match nothing more is given out.
+  int push(std::int32_t id, std::string& delta);
+  /// The held-back rest, at the end of the answer; a broken UTF-8 tail becomes U+FFFD.
+  void flush(std::string& delta);
+
+ private:
+  int scan(std::string& delta);
+
+  const Tokenizer* tokenizer_;
+  std::span<const std::string> stop_;
+  bool include_stop_ = false;
+  bool skip_special_ = true;
+  bool first_ = true;
+  bool stopped_ = false;
+  std::string bytes_;      ///< incomplete UTF-8 tail
+  std::string held_;       ///< complete text that may begin a stop string
+};
+
+}  // namespace lathe::engine

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// Backend: memory, packed weights, and the operations of a decoder on one device.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/api/tensor.h"
+
+namespace lathe::kernels {
+
+/// Memory of a device. Owns: its bytes, 64-byte aligned, zeroed. Empty (data() == nullptr) when the device has none left.
+class Buffer {
+ public:
+  using Free = void (*)(void*, std::size_t);
+  Buffer() = default;
+  Buffer(void* data, std::size_t n_bytes, Free free) : data_(data), n_bytes_(n_bytes), free_(free) {}
+  Buffer(Buffer&& other) noexcept { swap(other); }
+  Buffer& operator=(Buffer&& other) noexcept {
+    Buffer taken(std::move(other));
+    swap(taken);
+    return *this;
+  }
+  ~Buffer() {
+    if (data_ != nullptr) free_(data_, n_bytes_);
+  }
+  void* data() const { return data_; }
+  std::size_t n_bytes() const { return n_bytes_; }
+  explicit operator bool() const { return data_ != nullptr; }
+
+ private:
+  void swap(Buffer& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(n_bytes_, other.n_bytes_);
+    std::swap(free_, other.free_);
+  }
+  void* data_ = nullptr;
+  std::size_t n_bytes_ = 0;
+  Free free_ = nullptr;
+};
+
+/// What a weight matrix is stored as after packing. The table of formats is kernels/formats/formats.cpp.
+enum class WeightFormat : std::uint8_t { f32, f16, bf16 };
+
+/// A weight matrix [n, k] (n outputs, k inputs) in the layout of its backend. Made by Backend::make_packed.
+class PackedMatrix {
+ public:
+  virtual ~PackedMatrix() = default;
+  virtual std::int64_t n() const = 0;
+  virtual std::int64_t k() const = 0;
+  virtual WeightFormat format() const = 0;
+  /// Units: bytes that the matrix occupies, padding included.
+  virtual std::size_t n_bytes() const = 0;
+};
+
+enum class RopeStyle : std::uint8_t {
+  half,        ///< rotates (x[i], x[i + d/2]): Llama as Hugging Face stores it, NeoX
+  interleaved  ///< rotates (x[2i], x[2i + 1]): GPT-J
+};
+
+/// The geometry of a paged KV cache. One block holds `block_size` tokens of one layer, all its KV heads, K and V.
+struct KvShape {
+  int n_layers = 0;
+  int n_kv_heads = 0;
+  int head_dim = 0;
+  int block_size = 16;
+  int n_blocks = 0;
+  Dtype dtype = Dtype::f32;  ///< f32, f16 or bf16
+};
+
+/// One layer of a paged KV cache. Layout inside a block belongs to the backend.
+struct KvLayer {
+  void* data = nullptr;
+  KvShape shape;
+};
+
+/// The rows of one step, grouped by sequence: rows [query_start[i], query_start[i+1]) are the last tokens of a context of
+/// context_len[i] tokens, whose blocks are block_tables[i * max_blocks ...]. Row r of sequence i stands at position
+/// context_len[i] - (query_start[i+1] - r) and sees positions 0..itself.
+/// Invariant: a row's result does not depend on which other rows or sequences are in the batch.
+struct AttentionBatch {
+  int n_seqs = 0;
+  std::span<const std::int32_t> query_start;   ///< n_seqs + 1
+  std::span<const std::int32_t> context_len;   ///< n_seqs
+  std::span<const std::int32_t> block_tables;  ///< n_seqs x max_blocks
+  int max_blocks = 0;
+};
+
+struct BackendInfo {
+  std::string name;     ///< "cpu"
+  std::string isa;      ///< "scalar", "avx2", "avx512" or "avx512_bf16"
+  std::string device;   ///< model name of the processor
+  int n_threads = 1;
+};
+
+/// One device. Thread: operations are called from one thread at a time; they return when their results can be read.
+/// Numerics: activations and results are f32; every form of linear() adds along k in one order, whatever the number of rows,
+/// so a row's result is bitwise the same in any batch (batch invariance).
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual const BackendInfo& info() const = 0;
+
+  virtual Buffer allocate(std::size_t n_bytes) = 0;
+
+  // ---- weights
+  /// Units: bytes that make_packed(format, n, k) will occupy. The fit estimate calls this, and so does make_packed.
+  virtual std::size_t packed_bytes(WeightFormat format, std::int64_t n, std::int64_t k) const = 0;
+  /// Null when there is no memory left.
+  virtual std::unique_ptr<PackedMatrix> make_packed(WeightFormat format, std::int64_t n, std::int64_t k) = 0;
+  /// Packs source [rows, k] (f32, f16 or bf16) into rows [row_begin, row_begin + rows) of the matrix. Rows may come in any
+  /// order and from several sources: that is how Q, K and V become one matrix.
+  virtual void pack_rows(PackedMatrix& matrix, std::int64_t row_begin, const TensorView& source) = 0;
+
+  // ---- operations. Shapes: M rows of the step, H hidden size.
+  /// out [M, H] f32 = table[ids]; table [V, H] of any floating type.
+  virtual void embed(const TensorView& out, const TensorView& table, std::span<const std::int32_t> ids) = 0;
+  /// out = x / sqrt(mean(x^2) + eps) * weight. x, out [M, H] f32; weight [H] f32. Source: Zhang and Sennrich 2019.
+  virtual void rms_norm(const TensorView& out, const TensorView& x, const TensorView& weight, float eps) = 0;
+  /// x += delta; out = rms_norm(x). The residual stream x [M, H] is updated in place.
+  virtual void add_rms_norm(const TensorView& out, const TensorView& x, const TensorView& delta, const TensorView& weight,
+                            float eps) = 0;
+  /// x += delta, elementwise.
+  virtual void add(const TensorView& x, const TensorView& delta) = 0;
+  /// out [M, n] = x [M, k] * matrix^T (+ bias [n] f32 unless bias.data is null).
+  virtual void linear(const TensorView& out, const TensorView& x, const PackedMatrix& matrix, const TensorView& bias) = 0;
+  /// Rotates the first rotary_dim of each head of x [M, n_heads * head_dim] (rows may be strided) in place.
+  /// cos, sin: [n_positions, rotary_dim / 2] f32.
+  virtual void rope(const TensorView& x, int n_heads, int head_dim, int rotary_dim, std::span<const std::int32_t> positions,
+                    const TensorView& cos, const TensorView& sin, RopeStyle style) = 0;
+  /// out [M, I] = silu(x[:, :I]) * x[:, I:]. x [M, 2 I].
+  virtual void silu_mul(const TensorView& out, const TensorView& x) = 0;
+  /// out[i] = x[rows[i]].
+  virtual void gather_rows(const TensorView& out, const TensorView& x, std::span<const std::int32_t> rows) = 0;
+
+  // ---- the KV cache
+  /// Units: bytes of one layer of the cache with that shape. The fit estimate calls this, and so does the cache.
+  virtual std::size_t kv_layer_bytes(const KvShape& shape) const = 0;
+  /// Writes k, v [M, n_kv_heads * head_dim] (rows may be strided); slot = block * block_size + offset.
+  virtual void kv_write(const KvLayer& layer, const TensorView& k, const TensorView& v, std::span<const std::int32_t> slots) = 0;
+  /// out [M, n_heads * head_dim] = softmax(q k^T * scale, causal) v over the paged cache. q rows may be strided.
+  virtual void attention(const TensorView& out, const TensorView& q, int n_heads, const KvLayer& layer,
+                         const AttentionBatch& batch, float scale) = 0;
+
+  /// Runs body(begin, end) over [0, n) on the backend's threads. For host work between operations (sampling rows).
+  virtual void parallel_for(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) = 0;
+};
+
+struct CpuBackendOptions {
+  int n_threads = 0;       ///< 0: one a physical core
+  std::string_view isa{};  ///< empty: the best that the machine has, or LATHE_ISA; "scalar", "avx2", "avx512", "avx512_bf16"
+};
+
+/// Null when `isa` names an instruction set that this machine lacks.
+std::unique_ptr<Backend> make_cpu_backend(const CpuBackendOptions& options);
+/// The scalar oracle: slow, written to be read, one thread.
+std::unique_ptr<Backend> make_reference_backend();
+/// Instruction sets that this machine runs, "scalar" first, best last.
+std::vector<std::string> cpu_isas();
+
+}  // namespace lathe::kernels

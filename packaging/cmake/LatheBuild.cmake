@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+# Compiler settings that hold for every target, and the helpers that add them.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+set(CMAKE_CXX_FLAGS_RELEASE "-O2")
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+  set(CMAKE_C_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+endif()
+
+add_library(lathe_settings INTERFACE)
+target_include_directories(lathe_settings INTERFACE "${CMAKE_SOURCE_DIR}")
+target_compile_options(lathe_settings INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor)
+if(LATHE_WERROR)
+  target_compile_options(lathe_settings INTERFACE -Werror)
+endif()
+if(LATHE_DCHECK)
+  target_compile_definitions(lathe_settings INTERFACE LATHE_ENABLE_DCHECK)
+endif()
+if(LATHE_SANITIZE)
+  target_compile_options(lathe_settings INTERFACE -fsanitize=${LATHE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(lathe_settings INTERFACE -fsanitize=${LATHE_SANITIZE})
+endif()
+
+# The sources of a level are all its .cpp files: a new file needs no line here, only one in the table of its folder.
+function(lathe_glob out)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${ARGN})
+  set(${out} "${sources}" PARENT_SCOPE)
+endfunction()

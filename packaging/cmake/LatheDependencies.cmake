@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+# Libraries, all from Debian 12. Which and why: ARCHITECTURE.md.
+
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+find_package(tl-expected REQUIRED)
+find_package(nlohmann_json 3.11 REQUIRED)
+find_package(simdjson REQUIRED)
+find_package(Boost 1.81 CONFIG REQUIRED)
+find_package(OpenSSL REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(fmt REQUIRED)
+find_package(SQLite3 REQUIRED)
+find_package(ICU COMPONENTS uc REQUIRED)
+pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
+pkg_check_modules(SENTENCEPIECE REQUIRED IMPORTED_TARGET sentencepiece)
+
+if(LATHE_UI)
+  find_package(Qt6 6.4 COMPONENTS Core Gui Widgets Svg REQUIRED)
+  find_package(QCustomPlotQt6 REQUIRED)
+  find_path(MD4C_INCLUDE md4c.h REQUIRED)
+  find_library(MD4C_LIBRARY md4c REQUIRED)
+endif()
+if(LATHE_TESTS)
+  find_package(Qt6 6.4 COMPONENTS Core Test REQUIRED)
+endif()
