@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/api/json.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <vector>
+
+#include "engine/base/utf8.h"
+
+namespace lathe::engine {
+namespace {
+
+/// Walks the text and tells how far the parser has read, which the events of nlohmann's parser do not.
+class CountingCursor {
+ public:
+  using iterator_category = std::forward_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  CountingCursor(const char* at, const char** reached) : at_(at), reached_(reached) {}
+  reference operator*() const { return *at_; }
+  CountingCursor& operator++() {
+    *reached_ = ++at_;
+    return *this;
+  }
+  CountingCursor operator++(int) {
+    const CountingCursor before = *this;
+    ++*this;
+    return before;
+  }
+  bool operator==(const CountingCursor& other) const { return at_ == other.at_; }
+
+ private:
+  const char* at_;
+  const char** reached_;
+};
+
+/// Builds the value from parser events; stops at the first broken limit or repeated key.
+class LimitedBuilder {
+ public:
+  explicit LimitedBuilder(const JsonLimits& limits) : limits_(limits) {}
+
+  // The names and signatures are those of nlohmann's SAX interface.
+  bool null() { return add(Json()) != nullptr; }
+  bool boolean(bool value) { return add(Json(value)) != nullptr; }
+  bool number_integer(Json::number_integer_t value) { return add(Json(value)) != nullptr; }
+  bool number_unsigned(Json::number_unsigned_t value) { return add(Json(value)) != nullptr; }
+  bool number_float(Json::number_float_t value, const std::string&) { return add(Json(value)) != nullptr; }
+  bool string(std::string& value) { return add(Json(std::move(value))) != nullptr; }
+  bool binary(Json::binary_t&) { return refuse("binary data is not JSON"); }
+  bool start_object(std::size_t) { return open(Json::object()); }
+  bool end_object() { return close(); }
+  bool start_array(std::size_t) { return open(Json::array()); }
+  bool end_array() { return close(); }
+
+  bool key(std::string& name) {
+    auto& object = open_.back()->get_ref<Json::object_t&>();
+    const auto [slot, inserted] = object.emplace(name, Json());
+    if (!inserted) return refuse(fmt::format("the key \"{}\" appears twice in one object", printable_excerpt(name)));
+    slot_ = &slot->second;
+    return count();
+  }
+
+  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& error) {
+    error_at_ = position == 0 ? 0 : position - 1;
+    // "[json.exception...] parse error at line 1, column 2: syntax error while parsing value - invalid literal; last read: 'x'":
+    // the reason is kept, the bytes that were read are not echoed.
+    std::string_view text = error.what();
+    if (const auto dash = text.find(" - "); dash != text.npos) {
+      text.remove_prefix(dash + 3);
+    } else if (const auto bracket = text.find("] "); bracket != text.npos) {
+      text.remove_prefix(bracket + 2);
+    }
+    error_ = printable_excerpt(text.substr(0, text.find("; last read")), 160);
+    if (error.id == 406) error_ = "a number is too large for a double";
+    has_position_ = position != 0;
+    return false;
+  }
+
+  Json take() { return std::move(root_); }
+  const std::string& error() const { return error_; }
+  bool has_position() const { return has_position_; }
+  std::size_t error_at() const { return error_at_; }
+
+ private:
+  bool refuse(std::string reason) {
+    error_ = std::move(reason);
+    return false;
+  }
+  bool count() {
+    if (++n_nodes_ <= limits_.max_nodes) return true;
+    return refuse(fmt::format("more than {} values and keys", limits_.max_nodes));
+  }
+  Json* add(Json value) {
+    if (!count()) return nullptr;
+    if (open_.empty()) return &(root_ = std::move(value));
+    if (open_.back()->is_array()) {
+      auto& array = open_.back()->get_ref<Json::array_t&>();
+      return &array.emplace_back(std::move(value));
+    }
+    return &(*slot_ = std::move(value));
+  }
+  bool open(Json container) {
+    if (open_.size() >= static_cast<std::size_t>(limits_.max_depth)) {
+      return refuse(fmt::format("nested deeper than {} levels", limits_.max_depth));
+    }
+    Json* added = add(std::move(container));
+    if (added == nullptr) return false;
+    open_.push_back(added);
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  JsonLimits limits_;
+  Json root_;
+  std::vector<Json*> open_;  // the containers around the next value, outermost first
+  Json* slot_ = nullptr;     // where the value of the last key goes
+  std::size_t n_nodes_ = 0;
+  std::string error_;
+  std::size_t error_at_ = 0;
+  bool has_position_ = false;
+};
+
+template <class AnyJson>
+std::string dump_any(const AnyJson& json, int indent) {
+  return json.dump(indent, ' ', false, AnyJson::error_handler_t::replace);
+}
+
+}  // namespace
+
+Result<Json> parse_json(std::string_view text, std::string_view name, const JsonLimits& limits) {
+  const auto refuse = [&](std::size_t at, std::string_view reason) {
+    return fail(ErrorCode::invalid_argument, fmt::format("not valid JSON at byte {}: {}", at, reason), std::string(name));
+  };
+  if (text.empty()) return refuse(0, "the text is empty");
+  if (text.starts_with("\xEF\xBB\xBF")) return refuse(0, "it begins with a byte order mark; send plain UTF-8");
+  if (const std::size_t bad = first_invalid_utf8(text); bad != text.size()) return refuse(bad, "this byte is not UTF-8");
+
+  const char* reached = text.data();
+  LimitedBuilder builder(limits);
+  try {
+    const bool parsed = Json::sax_parse(CountingCursor(text.data(), &reached),
+                                        CountingCursor(text.data() + text.size(), &reached), &builder);
+    if (parsed) return builder.take();
+  } catch (const std::exception& error) {
+    return refuse(static_cast<std::size_t>(reached - text.data()), error.what());
+  }
+  return refuse(builder.has_position() ? builder.error_at() : static_cast<std::size_t>(reached - text.data()), builder.error());
+}
+
+std::string dump_json(const Json& json, int indent) { return dump_any(json, indent); }
+std::string dump_json(const OrderedJson& json, int indent) { return dump_any(json, indent); }
+
+}  // namespace lathe::engine

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/base/option_value.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "engine/base/utf8.h"
+
+namespace lathe::engine {
+namespace {
+
+tl::unexpected<Error> refuse(const OptionDescriptor& option, std::string_view what, std::string_view value) {
+  return fail(ErrorCode::invalid_argument, fmt::format("{} must be {}, got {}", option.name, what, value),
+              std::string(option.name));
+}
+
+std::string quoted(std::string_view text) { return '"' + printable_excerpt(text) + '"'; }
+
+bool bounded(const OptionDescriptor& option) { return option.min != option.max; }
+
+std::string range_text(const OptionDescriptor& option) {
+  return fmt::format("between {} and {}", number_text(option.min), number_text(option.max));
+}
+
+/// The whole text as a number; from_chars takes no blanks, no '+' and no local decimal comma.
+template <class Number>
+std::errc read_number(std::string_view text, Number& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end != text.data() + text.size()) return std::errc::invalid_argument;
+  return error;
+}
+
+}  // namespace
+
+std::string number_text(double value) {
+  if (value == std::trunc(value) && std::abs(value) < 1e15) return fmt::format("{}", static_cast<std::int64_t>(value));
+  char buffer[32];
+  const auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, value);
+  return error == std::errc() ? std::string(buffer, end) : std::string("nan");
+}
+
+Result<void> check_range(const OptionDescriptor& option, double value) {
+  const std::string text = number_text(value);
+  if (!std::isfinite(value)) return refuse(option, bounded(option) ? range_text(option) : "a finite number", text);
+  if (bounded(option) && (value < option.min || value > option.max)) return refuse(option, range_text(option), text);
+  if (value != 0.0 && std::abs(value) < static_cast<double>(std::numeric_limits<float>::min())) {
+    return refuse(option, "0 or large enough to be told from 0 (1.2e-38)", text);
+  }
+  return {};
+}
+
+Result<void> check_range(const OptionDescriptor& option, std::int64_t value) {
+  if (!bounded(option)) return {};
+  if (value >= static_cast<std::int64_t>(option.min) && value <= static_cast<std::int64_t>(option.max)) return {};
+  return refuse(option, range_text(option), fmt::format("{}", value));
+}
+
+Result<std::int64_t> parse_integer(const OptionDescriptor& option, std::string_view text) {
+  std::int64_t value = 0;
+  const std::errc error = read_number(text, value);
+  if (error == std::errc::result_out_of_range) {
+    return refuse(option, bounded(option) ? range_text(option) : "a 64-bit whole number", printable_excerpt(text));
+  }
+  if (error != std::errc()) return refuse(option, "a whole number", quoted(text));
+  LATHE_TRY_VOID(check_range(option, value));
+  return value;
+}
+
+Result<double> parse_number(const OptionDescriptor& option, std::string_view text) {
+  double value = 0;
+  const std::errc error = read_number(text, value);
+  if (error == std::errc::result_out_of_range) {
+    return refuse(option, bounded(option) ? range_text(option) : "a finite number", printable_excerpt(text));
+  }
+  if (error != std::errc()) return refuse(option, "a number", quoted(text));
+  LATHE_TRY_VOID(check_range(option, value));
+  return value;
+}
+
+Result<bool> parse_boolean(const OptionDescriptor& option, std::string_view text) {
+  if (text == "true" || text == "1" || text == "yes" || text == "on") return true;
+  if (text == "false" || text == "0" || text == "no" || text == "off") return false;
+  return refuse(option, "true or false", quoted(text));
+}
+
+Result<std::string> parse_choice(const OptionDescriptor& option, std::string_view text) {
+  std::string_view rest = option.choices;
+  while (true) {
+    const std::size_t bar = rest.find('|');
+    if (rest.substr(0, bar) == text) return std::string(text);
+    if (bar == rest.npos) break;
+    rest.remove_prefix(bar + 1);
+  }
+  return refuse(option, fmt::format("one of {}", option.choices), quoted(text));
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
+Error unknown_option(std::string_view name, std::span<const OptionDescriptor> table) {
+  const std::string_view head = name.substr(0, 64);  // a longer name is near to nothing
+  std::string_view nearest;
+  std::size_t best = std::max<std::size_t>(2, head.size() / 3) + 1;
+  for (const OptionDescriptor& option : table) {
+    const std::size_t distance = edit_distance(head, option.name);
+    if (distance < best) {
+      best = distance;
+      nearest = option.name;
+    }
+  }
+  std::string message = fmt::format("there is no option {}", quoted(name));
+  if (!nearest.empty()) message += fmt::format("; did you mean {}?", nearest);
+  return {ErrorCode::invalid_argument, std::move(message), printable_excerpt(name)};
+}
+
+}  // namespace lathe::engine

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values of options as text: parsing, printing and range checks with the words that users read. Independent of the locale.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "engine/api/options.h"
+#include "engine/api/result.h"
+
+namespace lathe::engine {
+
+Result<std::int64_t> parse_integer(const OptionDescriptor& option, std::string_view text);
+Result<double> parse_number(const OptionDescriptor& option, std::string_view text);
+Result<bool> parse_boolean(const OptionDescriptor& option, std::string_view text);
+/// The value itself when it is one of option.choices.
+Result<std::string> parse_choice(const OptionDescriptor& option, std::string_view text);
+
+/// Errors: invalid_argument with range and value; NaN, infinities and numbers that a float cannot tell from 0 are refused.
+Result<void> check_range(const OptionDescriptor& option, double value);
+Result<void> check_range(const OptionDescriptor& option, std::int64_t value);
+
+/// The shortest text that reads back as the same number.
+std::string number_text(double value);
+
+/// "does not exist" error that names the nearest known option when one is near.
+Error unknown_option(std::string_view name, std::span<const OptionDescriptor> table);
+/// Levenshtein distance.
+std::size_t edit_distance(std::string_view a, std::string_view b);
+
+}  // namespace lathe::engine

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/api/options.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <type_traits>
+#include <variant>
+
+#include "engine/base/option_value.h"
+#include "kernels/api/check.h"
+
+namespace lathe::engine {
+namespace {
+
+using TextMember = std::string EngineOptions::*;
+using IntegerMember = std::int64_t EngineOptions::*;
+using BooleanMember = bool EngineOptions::*;
+
+struct EngineField {
+  OptionDescriptor option;
+  std::variant<TextMember, IntegerMember, BooleanMember> member;
+};
+
+constexpr double kMaxTokens = 1 << 24;           // above every context length in use; keeps products inside 64 bits
+constexpr double kMaxBytes = 1ll << 50;          // a pebibyte: more than any machine has
+constexpr double kMaxSeed = 9007199254740991.0;  // 2^53 - 1: the largest that JSON clients send unchanged
+
+using enum OptionGroup;
+using enum OptionKind;
+
+// THE TABLE of load, cache and scheduling options, in the order of the struct.
+constexpr std::array kFields = {
+    EngineField{{"model", load, text, "Folder of a Hugging Face checkpoint."}, &EngineOptions::model},
+    EngineField{{"tokenizer", load, text, "Folder or file of the tokenizer; empty: the model's own."}, &EngineOptions::tokenizer},
+    EngineField{{"served_model_name", load, text, "Name under which it is served; empty: the folder's name."},
+                &EngineOptions::served_model_name},
+    EngineField{{"dtype", load, choice, "Number format to compute in; auto: as stored.", 0, 0, "auto|float32|bfloat16|float16"},
+                &EngineOptions::dtype},
+    EngineField{{"max_model_len", load, integer, "Longest context in tokens; 0: from the checkpoint.", 0, kMaxTokens},
+                &EngineOptions::max_model_len},
+    EngineField{{"device", load, choice, "Where it computes.", 0, 0, "cpu"}, &EngineOptions::device},
+    EngineField{{"isa", load, choice, "Instruction set of the CPU; empty: the best there is.", 0, 0, "|scalar|avx2|avx512|avx512_bf16"},
+                &EngineOptions::isa},
+    EngineField{{"threads", load, integer, "Threads that compute; 0: one a physical core.", 0, 1024}, &EngineOptions::threads},
+    EngineField{{"block_size", cache, integer, "Tokens in one KV block.", 1, 256}, &EngineOptions::block_size},
+    EngineField{{"num_gpu_blocks_override", cache, integer, "KV blocks; 0: as many as kv_cache_memory_bytes holds.", 0, kMaxTokens},
+                &EngineOptions::num_gpu_blocks_override},
+    EngineField{{"kv_cache_memory_bytes", cache, integer,
+                 "Bytes for KV blocks; 0: what max_num_seqs contexts need, at most half of what is free.", 0, kMaxBytes},
+                &EngineOptions::kv_cache_memory_bytes},
+    EngineField{{"kv_cache_dtype", cache, choice, "Number format of the KV cache; auto: as computed.", 0, 0,
+                 "auto|float32|bfloat16|float16"},
+                &EngineOptions::kv_cache_dtype},
+    EngineField{{"enable_prefix_caching", cache, boolean, "Reuse KV blocks of equal prompt beginnings."},
+                &EngineOptions::enable_prefix_caching},
+    EngineField{{"max_num_seqs", scheduling, integer, "Requests that run at the same time.", 1, 4096}, &EngineOptions::max_num_seqs},
+    EngineField{{"max_num_batched_tokens", scheduling, integer, "Tokens computed in one step.", 1, kMaxTokens},
+                &EngineOptions::max_num_batched_tokens},
+    EngineField{{"enable_chunked_prefill", scheduling, boolean, "Split long prompts over several steps."},
+                &EngineOptions::enable_chunked_prefill},
+    EngineField{{"max_queue", scheduling, integer, "Requests that may wait; one more is answered 429.", 0, 1 << 20},
+                &EngineOptions::max_queue},
+    EngineField{{"seed", scheduling, integer, "Seed from which requests without a seed draw theirs.", 0, kMaxSeed},
+                &EngineOptions::seed},
+};
+
+constexpr auto kDescriptors = [] {
+  std::array<OptionDescriptor, kFields.size()> descriptors{};
+  for (std::size_t i = 0; i < kFields.size(); ++i) descriptors[i] = kFields[i].option;
+  return descriptors;
+}();
+
+const EngineField* find_field(std::string_view name) {
+  for (const EngineField& field : kFields) {
+    if (field.option.name == name) return &field;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::span<const OptionDescriptor> engine_option_table() { return kDescriptors; }
+
+Result<void> set_option(EngineOptions& options, std::string_view name, std::string_view value) {
+  const EngineField* field = find_field(name);
+  if (field == nullptr) return tl::unexpected(unknown_option(name, kDescriptors));
+  const OptionDescriptor& option = field->option;
+  switch (option.kind) {
+    case text: options.*std::get<TextMember>(field->member) = std::string(value); break;
+    case choice: {
+      LATHE_TRY(options.*std::get<TextMember>(field->member), parse_choice(option, value));
+      break;
+    }
+    case boolean: {
+      LATHE_TRY(options.*std::get<BooleanMember>(field->member), parse_boolean(option, value));
+      break;
+    }
+    case integer:
+    case number: {
+      LATHE_TRY(options.*std::get<IntegerMember>(field->member), parse_integer(option, value));
+      break;
+    }
+  }
+  return {};
+}
+
+std::string get_option(const EngineOptions& options, std::string_view name) {
+  const EngineField* field = find_field(name);
+  LATHE_CHECK(field != nullptr);
+  return std::visit(
+      [&](auto member) -> std::string {
+        const auto& value = options.*member;
+        using Value = std::remove_cvref_t<decltype(value)>;
+        if constexpr (std::is_same_v<Value, std::string>) return value;
+        if constexpr (std::is_same_v<Value, bool>) return value ? "true" : "false";
+        if constexpr (std::is_same_v<Value, std::int64_t>) return fmt::format("{}", value);
+      },
+      field->member);
+}
+
+Result<void> validate(const EngineOptions& options) {
+  for (const EngineField& field : kFields) {
+    if (field.option.kind == integer) {
+      LATHE_TRY_VOID(check_range(field.option, options.*std::get<IntegerMember>(field.member)));
+    } else if (field.option.kind == choice) {
+      const auto known = parse_choice(field.option, options.*std::get<TextMember>(field.member));
+      if (!known) return tl::unexpected(known.error());
+    }
+  }
+  const auto refuse = [](std::string message, std::string where) {
+    return fail(ErrorCode::invalid_argument, std::move(message), std::move(where));
+  };
+  if (options.model.empty()) return refuse("model must name a checkpoint's folder, got nothing", "model");
+  if (options.max_num_batched_tokens < options.max_num_seqs) {
+    return refuse(fmt::format("max_num_batched_tokens ({}) must be at least max_num_seqs ({}): each running request needs one "
+                              "token a step", options.max_num_batched_tokens, options.max_num_seqs),
+                  "max_num_batched_tokens");
+  }
+  if (!options.enable_chunked_prefill && options.max_num_batched_tokens < options.max_model_len) {
+    return refuse(fmt::format("without chunked prefill max_num_batched_tokens ({}) must be at least max_model_len ({}): a "
+                              "prompt has to fit into one step", options.max_num_batched_tokens, options.max_model_len),
+                  "max_num_batched_tokens");
+  }
+  return {};
+}
+
+}  // namespace lathe::engine
