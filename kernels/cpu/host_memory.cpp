@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cpu/host_memory.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace lathe::kernels {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+void free_mapped(void* data, std::size_t n_bytes) { munmap(data, n_bytes); }
+void free_small(void* data, std::size_t) { std::free(data); }
+
+Buffer map_pages(std::size_t n_bytes) {
+  void* data = mmap(nullptr, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (data == MAP_FAILED) return {};
+  // Only advice: weights are read once a step, and huge pages spare that walk its TLB misses.
+  madvise(data, n_bytes, MADV_HUGEPAGE);
+  return {data, n_bytes, free_mapped};
+}
+
+}  // namespace
+
+Buffer allocate_host(std::size_t n_bytes) {
+  if (n_bytes > SIZE_MAX - kHugePage) return {};
+  if (n_bytes >= kHugePage) return map_pages(n_bytes);
+  const std::size_t rounded = std::max((n_bytes + kAlignment - 1) / kAlignment * kAlignment, kAlignment);
+  void* data = std::aligned_alloc(kAlignment, rounded);
+  if (data == nullptr) return {};
+  std::memset(data, 0, rounded);
+  return {data, n_bytes, free_small};
+}
+
+}  // namespace lathe::kernels

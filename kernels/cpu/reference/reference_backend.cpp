@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Backend over the reference operations; its packed matrix is the plain matrix in the format's element type.
+#include "kernels/cpu/host_memory.h"
+#include "kernels/cpu/reference/reference_ops.h"
+#include "kernels/formats/element.h"
+#include "kernels/formats/format.h"
+
+namespace lathe::kernels {
+namespace {
+
+class PlainMatrix final : public PackedMatrix {
+ public:
+  PlainMatrix(WeightFormat format, std::int64_t n, std::int64_t k, Buffer buffer)
+      : format_(format), n_(n), k_(k), buffer_(std::move(buffer)) {}
+  std::int64_t n() const override { return n_; }
+  std::int64_t k() const override { return k_; }
+  WeightFormat format() const override { return format_; }
+  std::size_t n_bytes() const override { return buffer_.n_bytes(); }
+  TensorView view() const { return {buffer_.data(), descriptor_of(format_).element, {n_, k_}}; }
+
+ private:
+  WeightFormat format_;
+  std::int64_t n_;
+  std::int64_t k_;
+  Buffer buffer_;
+};
+
+class ReferenceBackend final : public Backend {
+ public:
+  const BackendInfo& info() const override { return info_; }
+  Buffer allocate(std::size_t n_bytes) override { return allocate_host(n_bytes); }
+
+  std::size_t packed_bytes(WeightFormat format, std::int64_t n, std::int64_t k) const override {
+    return static_cast<std::size_t>(n) * static_cast<std::size_t>(k) * size_of(descriptor_of(format).element);
+  }
+  std::unique_ptr<PackedMatrix> make_packed(WeightFormat format, std::int64_t n, std::int64_t k) override {
+    Buffer buffer = allocate_host(packed_bytes(format, n, k));
+    if (!buffer) return nullptr;
+    return std::make_unique<PlainMatrix>(format, n, k, std::move(buffer));
+  }
+  void pack_rows(PackedMatrix& matrix, std::int64_t row_begin, const TensorView& source) override {
+    const TensorView target = static_cast<PlainMatrix&>(matrix).view();
+    LATHE_CHECK(row_begin >= 0 && row_begin + source.dim(0) <= matrix.n() && source.dim(1) == matrix.k());
+    for (std::int64_t r = 0; r < source.dim(0); ++r) {
+      for (std::int64_t i = 0; i < matrix.k(); ++i) {
+        const float value = load_element(source.data, source.dtype, r * source.strides[0] + i);
+        store_element(target.data, target.dtype, (row_begin + r) * matrix.k() + i, value);
+      }
+    }
+  }
+
+  void embed(const TensorView& out, const TensorView& table, std::span<const std::int32_t> ids) override {
+    reference::embed(out, table, ids);
+  }
+  void rms_norm(const TensorView& out, const TensorView& x, const TensorView& weight, float eps) override {
+    reference::rms_norm(out, x, weight, eps);
+  }
+  void add_rms_norm(const TensorView& out, const TensorView& x, const TensorView& delta, const TensorView& weight,
+                    float eps) override {
+    reference::add(x, delta);
+    reference::rms_norm(out, x, weight, eps);
+  }
+  void add(const TensorView& x, const TensorView& delta) override { reference::add(x, delta); }
+  void linear(const TensorView& out, const TensorView& x, const PackedMatrix& matrix, const TensorView& bias) override {
+    reference::linear(out, x, static_cast<const PlainMatrix&>(matrix).view(), bias);
+  }
+  void rope(const TensorView& x, int n_heads, int head_dim, int rotary_dim, std::span<const std::int32_t> positions,
+            const TensorView& cos, const TensorView& sin, RopeStyle style) override {
+    reference::rope(x, n_heads, head_dim, rotary_dim, positions, cos, sin, style);
+  }
+  void silu_mul(const TensorView& out, const TensorView& x) override { reference::silu_mul(out, x); }
+  void gather_rows(const TensorView& out, const TensorView& x, std::span<const std::int32_t> rows) override {
+    reference::gather_rows(out, x, rows);
+  }
+
+  std::size_t kv_layer_bytes(const KvShape& shape) const override { return reference::kv_layer_bytes(shape); }
+  void kv_write(const KvLayer& layer, const TensorView& k, const TensorView& v,
+                std::span<const std::int32_t> slots) override {
+    reference::kv_write(layer, k, v, slots);
+  }
+  void attention(const TensorView& out, const TensorView& q, int n_heads, const KvLayer& layer, const AttentionBatch& batch,
+                 float scale) override {
+    reference::attention(out, q, n_heads, layer, batch, scale);
+  }
+  void parallel_for(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) override {
+    if (n > 0) body(0, n);
+  }
+
+ private:
+  BackendInfo info_{.name = "reference", .isa = "scalar", .device = "one thread", .n_threads = 1};
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_reference_backend() { return std::make_unique<ReferenceBackend>(); }
+
+}  // namespace lathe::kernels

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operations of a decoder as plain loops over elements, summed in double: the oracle of every test.
+#pragma once
+
+#include <span>
+
+#include "kernels/api/backend.h"
+
+namespace lathe::kernels::reference {
+
+// Shapes and equations: kernels/api/backend.h, at the operation of the same name.
+void embed(const TensorView& out, const TensorView& table, std::span<const std::int32_t> ids);
+void rms_norm(const TensorView& out, const TensorView& x, const TensorView& weight, float eps);
+void add(const TensorView& x, const TensorView& delta);
+/// weights: [n, k] of any floating type, row after row.
+void linear(const TensorView& out, const TensorView& x, const TensorView& weights, const TensorView& bias);
+void rope(const TensorView& x, int n_heads, int head_dim, int rotary_dim, std::span<const std::int32_t> positions,
+          const TensorView& cos, const TensorView& sin, RopeStyle style);
+void silu_mul(const TensorView& out, const TensorView& x);
+void gather_rows(const TensorView& out, const TensorView& x, std::span<const std::int32_t> rows);
+
+/// Layout of a layer: K [block, kv_head, offset, head_dim], then V in the same order.
+std::size_t kv_layer_bytes(const KvShape& shape);
+void kv_write(const KvLayer& layer, const TensorView& k, const TensorView& v, std::span<const std::int32_t> slots);
+void attention(const TensorView& out, const TensorView& q, int n_heads, const KvLayer& layer, const AttentionBatch& batch,
+               float scale);
+
+}  // namespace lathe::kernels::reference
