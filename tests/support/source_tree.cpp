@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/source_tree.h"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+#include "tests/support/shared_data.h"
+
+namespace lathe::tests {
+namespace {
+
+std::vector<Include> includes_of(const std::string& text) {
+  static const std::regex pattern(R"(^\s*#\s*include\s*([<"])([^>"]+)[>"])");
+  std::vector<Include> includes;
+  std::istringstream lines(text);
+  std::string line;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    std::smatch match;
+    if (std::regex_search(line, match, pattern)) includes.push_back({match[2], match[1] == "\"", number});
+  }
+  return includes;
+}
+
+/// Past a raw string literal that starts at `i` (at its R"); npos-safe.
+std::size_t end_of_raw_string(const std::string& text, std::size_t i) {
+  const std::size_t open = text.find('(', i);
+  if (open == std::string::npos) return text.size();
+  const std::string close = ")" + text.substr(i + 2, open - i - 2) + "\"";
+  const std::size_t end = text.find(close, open);
+  return end == std::string::npos ? text.size() : end + close.size();
+}
+
+std::size_t end_of_literal(const std::string& text, std::size_t i) {
+  const char quote = text[i];
+  for (++i; i < text.size() && text[i] != quote && text[i] != '\n'; ++i) {
+    if (text[i] == '\\') ++i;
+  }
+  return std::min(i + 1, text.size());
+}
+
+bool is_digit_separator(const std::string& text, std::size_t i) {
+  return text[i] == '\'' && i > 0 && std::isxdigit(static_cast<unsigned char>(text[i - 1])) != 0 && i + 1 < text.size() &&
+         std::isxdigit(static_cast<unsigned char>(text[i + 1])) != 0;
+}
+
+std::size_t end_of_skipped(const std::string& text, std::size_t i) {
+  if (text.compare(i, 2, "//") == 0) return std::min(text.find('\n', i), text.size());
+  if (text.compare(i, 2, "/*") == 0) return std::min(text.find("*/", i) == std::string::npos ? text.size() : text.find("*/", i) + 2, text.size());
+  if (text.compare(i, 2, "R\"") == 0) return end_of_raw_string(text, i);
+  if (text[i] == '"' || (text[i] == '\'' && !is_digit_separator(text, i))) return end_of_literal(text, i);
+  return i;
+}
+
+/// What stands before a brace decides what it opens.
+enum class Scope { transparent, type, function };
+
+Scope scope_of(const std::string& head) {
+  static const std::regex transparent(R"((^|\W)(namespace|extern)(\W|$))");
+  static const std::regex type(R"(^\s*(template\s*<.*>\s*)?(typedef\s+)?(class|struct|union|enum)\W)");
+  if (std::regex_search(head, transparent) && head.find('(') == std::string::npos) return Scope::transparent;
+  if (std::regex_search(head, type) && head.find('(') == std::string::npos) return Scope::type;
+  return head.find('(') != std::string::npos ? Scope::function : Scope::type;
+}
+
+std::string name_from(const std::string& head) {
+  std::string name = head.substr(0, head.find('('));
+  while (!name.empty() && std::isspace(static_cast<unsigned char>(name.back())) != 0) name.pop_back();
+  const std::size_t space = name.find_last_of(" \n\t*&");
+  return space == std::string::npos ? name : name.substr(space + 1);
+}
+
+std::string one_line(std::string head) {
+  std::replace(head.begin(), head.end(), '\n', ' ');
+  return head;
+}
+
+}  // namespace
+
+int SourceFile::n_lines() const { return static_cast<int>(std::count(text.begin(), text.end(), '\n')); }
+
+std::string without_comments(const std::string& text) {
+  std::string out = text;
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t end = end_of_skipped(text, i);
+    if (end == i) {
+      ++i;
+      continue;
+    }
+    for (; i < end; ++i) {
+      if (out[i] != '\n') out[i] = ' ';
+    }
+  }
+  return out;
+}
+
+std::vector<SourceFile> read_sources(const std::vector<std::string>& folders) {
+  std::vector<SourceFile> files;
+  for (const std::string& folder : folders) {
+    const std::filesystem::path root = source_path("");
+    if (!std::filesystem::exists(root / folder)) continue;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(root / folder)) {
+      const std::string extension = entry.path().extension().string();
+      if (!entry.is_regular_file() || (extension != ".h" && extension != ".cpp")) continue;
+      std::ifstream stream(entry.path());
+      std::stringstream text;
+      text << stream.rdbuf();
+      SourceFile file{std::filesystem::relative(entry.path(), root).string(), text.str(), {}};
+      file.includes = includes_of(file.text);
+      files.push_back(std::move(file));
+    }
+  }
+  std::sort(files.begin(), files.end(), [](const SourceFile& a, const SourceFile& b) { return a.path < b.path; });
+  return files;
+}
+
+std::vector<Function> functions_of(const SourceFile& file) {
+  const std::string text = without_comments(std::regex_replace(file.text, std::regex(R"((^|\n)\s*#[^\n]*)"), "\n"));
+  std::vector<Function> functions;
+  std::vector<Scope> scopes;
+  std::size_t head_begin = 0;
+  int line = 1;
+  int depth_in_function = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\n') ++line;
+    if (depth_in_function > 0) {
+      if (c == '{') ++depth_in_function;
+      if (c == '}' && --depth_in_function == 0) {
+        functions.back().n_lines = line - functions.back().line + 1;
+        head_begin = i + 1;
+      }
+      continue;
+    }
+    if (c == ';') head_begin = i + 1;
+    if (c == '}') {
+      if (!scopes.empty()) scopes.pop_back();
+      head_begin = i + 1;
+    }
+    if (c != '{') continue;
+    const std::string head = one_line(text.substr(head_begin, i - head_begin));
+    const Scope scope = scope_of(head);
+    if (scope == Scope::function) {
+      functions.push_back({name_from(head), line, 0});
+      depth_in_function = 1;
+    } else {
+      scopes.push_back(scope);
+      head_begin = i + 1;
+    }
+  }
+  return functions;
+}
+
+}  // namespace lathe::tests

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The repository as the architecture tests read it: files, includes, functions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace lathe::tests {
+
+struct Include {
+  std::string path;
+  bool quoted = false;
+  int line = 0;
+};
+
+struct Function {
+  std::string name;     ///< text before its parameter list, as written
+  int line = 0;
+  int n_lines = 0;      ///< from the opening to the closing brace, both counted
+};
+
+struct SourceFile {
+  std::string path;     ///< from the repository root: "engine/text/bpe.cpp"
+  std::string text;
+  std::vector<Include> includes;
+
+  bool is_header() const { return path.ends_with(".h"); }
+  int n_lines() const;
+  std::string folder() const { return path.substr(0, path.rfind('/')); }
+  std::string level() const { return path.substr(0, path.find('/')); }
+};
+
+/// All .h and .cpp files below these top-level folders, sorted by path.
+std::vector<SourceFile> read_sources(const std::vector<std::string>& folders);
+
+/// Functions with a body, found by braces after comments and literals are blanked. Lambdas belong to what holds them.
+std::vector<Function> functions_of(const SourceFile& file);
+
+/// The text with comments and literals replaced by blanks, lines kept.
+std::string without_comments(const std::string& text);
+
+}  // namespace lathe::tests
