@@ -82,6 +82,12 @@ std::string one_line(std::string head) {
 
 int SourceFile::n_lines() const { return static_cast<int>(std::count(text.begin(), text.end(), '\n')); }
 
+std::string join(const std::vector<std::string>& lines) {
+  std::string out;
+  for (const std::string& line : lines) out += line + "\n";
+  return out;
+}
+
 std::string without_comments(const std::string& text) {
   std::string out = text;
   for (std::size_t i = 0; i < text.size();) {

@@ -36,6 +36,9 @@ std::vector<SourceFile> read_sources(const std::vector<std::string>& folders);
 /// Functions with a body, found by braces after comments and literals are blanked. Lambdas belong to what holds them.
 std::vector<Function> functions_of(const SourceFile& file);
 
+/// One line each, for the message of a failed test.
+std::string join(const std::vector<std::string>& lines);
+
 /// The text with comments and literals replaced by blanks, lines kept.
 std::string without_comments(const std::string& text);
 
