@@ -23,14 +23,17 @@ struct SampleInput {
 
 /// Owns: reused work memory, so that a step allocates nothing once it has grown. One per thread of the runner.
 struct SamplerScratch {
-  std::vector<float> values;
-  std::vector<std::int32_t> order;
-  std::vector<std::int32_t> counts;
+  std::vector<float> values;         ///< logits of the candidates, later their weights
+  std::vector<std::int32_t> order;   ///< ids of the candidates
+  std::vector<std::int32_t> counts;  ///< [vocab], all zero between uses
+  std::vector<float> selection;      ///< work of one stage
+  std::vector<std::int32_t> best;    ///< work of one stage
+  std::vector<float> raw;            ///< the logits as they came, when log probabilities are asked for
 };
 
 struct SampleOutput {
   std::int32_t token = 0;
-  float logprob = 0;              ///< of the raw (unchanged) distribution, as vLLM's default logprobs_mode
+  float logprob = 0;              ///< of the raw (unchanged) distribution, as vLLM's default logprobs_mode; only when asked for
   bool failed = false;            ///< NaN or no mass: the request ends with an error, the others go on
 };
 

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/sample/sampler.h"
+
+#include "engine/sample/best_of.h"
+#include "engine/sample/random.h"
+#include "engine/sample/softmax.h"
+#include "engine/sample/stages/stage.h"
+
+namespace lathe::engine {
+namespace {
+
+constexpr double kGreedyBelow = 1e-5;  // vLLM's bound
+
+void append_best(std::span<const float> logits, std::int64_t k, double log_total, SamplerScratch& scratch, LogprobList& out) {
+  best_of(logits, k > 0 ? static_cast<std::size_t>(k) : 0, scratch.best);
+  for (const std::int32_t id : scratch.best) out.push_back({id, static_cast<float>(logits[id] - log_total)});
+}
+
+double log_total_of(std::span<const float> logits) { return log_sum_exp(logits, best_logit(logits).value); }
+
+void run_stages(SampleState& state, StagePhase phase) {
+  for (const SampleStage* stage : sample_stages()) {
+    if (stage->phase == phase && stage->applies(state.input)) stage->apply(state);
+  }
+}
+
+/// The token under the seed's draw for this place of the answer.
+std::int32_t draw(SampleState& state) {
+  const std::span<const float> logits = state.candidate_logits();
+  state.scratch.values.resize(logits.size());
+  const double total = exponentiate(logits, state.best, state.scratch.values);
+  const double target = uniform_at(state.input.seed, state.input.output_token_ids.size()) * total;
+  return state.candidate_id(index_at_mass(state.scratch.values, target));
+}
+
+}  // namespace
+
+SampleOutput sample_token(const SampleInput& input, SamplerScratch& scratch, LogprobList* alternatives) {
+  const SamplingParams& params = *input.params;
+  double log_total = 0;
+  if (params.logprobs) {  // the stages change the logits in place, so the raw ones are looked at first
+    const BestLogit raw_best = best_logit(input.logits);
+    if (!raw_best.usable) return {.failed = true};
+    log_total = log_sum_exp(input.logits, raw_best.value);
+    scratch.raw.assign(input.logits.begin(), input.logits.end());
+    if (alternatives != nullptr) {
+      alternatives->clear();
+      append_best(scratch.raw, *params.logprobs, log_total, scratch, *alternatives);
+    }
+  }
+  SampleState state{.input = input, .scratch = scratch};
+  run_stages(state, StagePhase::logits);
+  const BestLogit best = best_logit(input.logits);
+  if (!best.usable) return {.failed = true};
+  SampleOutput output{.token = best.id};
+  state.best = best.value;
+  if (params.temperature >= kGreedyBelow) {
+    run_stages(state, StagePhase::candidates);
+    output.token = draw(state);
+  }
+  if (params.logprobs) output.logprob = static_cast<float>(scratch.raw[output.token] - log_total);
+  return output;
+}
+
+void prompt_logprobs(std::span<const float> logits, std::int32_t actual, std::int64_t k, SamplerScratch& scratch,
+                     LogprobList& out) {
+  out.clear();
+  const double log_total = log_total_of(logits);
+  out.push_back({actual, static_cast<float>(logits[actual] - log_total)});
+  append_best(logits, k, log_total, scratch, out);
+}
+
+void top_logprobs(std::span<const float> logits, std::int64_t k, SamplerScratch& scratch, LogprobList& out) {
+  out.clear();
+  append_best(logits, k, log_total_of(logits), scratch, out);
+}
+
+}  // namespace lathe::engine

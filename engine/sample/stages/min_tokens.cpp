@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// min_tokens: what would end the answer cannot be chosen before it is long enough.
+#include <limits>
+
+#include "engine/sample/stages/stage.h"
+
+namespace lathe::engine {
+namespace {
+
+bool applies(const SampleInput& input) {
+  return static_cast<std::int64_t>(input.output_token_ids.size()) < input.params->min_tokens;
+}
+
+void mask(std::span<const std::int32_t> ids, std::span<float> logits) {
+  for (const std::int32_t id : ids) {
+    if (id >= 0 && static_cast<std::size_t>(id) < logits.size()) logits[id] = -std::numeric_limits<float>::infinity();
+  }
+}
+
+void apply(SampleState& state) {
+  mask(state.input.eos_ids, state.input.logits);
+  mask(state.input.params->stop_token_ids, state.input.logits);
+}
+
+}  // namespace
+
+constexpr SampleStage kMinTokensStage = {.name = "min_tokens", .phase = StagePhase::logits, .applies = applies, .apply = apply};
+
+}  // namespace lathe::engine

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// A stage of the sampler: one sampling parameter, applied to a row of logits or to the candidates that are left of it.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string_view>
+
+#include "engine/sample/sampler.h"
+
+namespace lathe::engine {
+
+/// The row while the stages work on it.
+/// Invariant: once narrowed, scratch.order holds the candidates' ids and scratch.values their logits, in the same order.
+struct SampleState {
+  const SampleInput& input;
+  SamplerScratch& scratch;
+  float best = 0;         ///< the highest logit; candidates always hold it
+  bool narrowed = false;  ///< false: every token is a candidate, its logit is in input.logits
+
+  std::span<const float> candidate_logits() const { return narrowed ? std::span<const float>(scratch.values) : input.logits; }
+  std::int32_t candidate_id(std::size_t i) const { return narrowed ? scratch.order[i] : static_cast<std::int32_t>(i); }
+  /// Keeps the candidates i for which keep(i) holds, in their order.
+  template <class Keep>
+  void narrow(Keep keep);
+};
+
+enum class StagePhase : std::uint8_t {
+  logits,     ///< changes what the best token is; runs for greedy too
+  candidates  ///< changes only chances; skipped when temperature is 0
+};
+
+struct SampleStage {
+  std::string_view name;
+  StagePhase phase;
+  bool (*applies)(const SampleInput& input);
+  void (*apply)(SampleState& state);
+};
+
+extern const SampleStage kMinTokensStage, kLogitBiasStage, kRepetitionPenaltyStage, kOutputPenaltiesStage, kTemperatureStage,
+    kMinPStage, kTopKStage, kTopPStage;
+
+/// In the order in which they run.
+std::span<const SampleStage* const> sample_stages();
+
+template <class Keep>
+void SampleState::narrow(Keep keep) {
+  const std::span<const float> logits = candidate_logits();
+  const std::size_t n = logits.size();
+  if (!narrowed) {
+    scratch.values.resize(n);
+    scratch.order.resize(n);
+  }
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (!keep(i)) continue;
+    scratch.order[kept] = candidate_id(i);
+    scratch.values[kept] = logits[i];
+    ++kept;
+  }
+  scratch.values.resize(kept);
+  scratch.order.resize(kept);
+  narrowed = true;
+}
+
+}  // namespace lathe::engine

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// temperature: logits divided by it. As in vLLM a temperature between 0 and 0.01 counts as 0.01.
+#include <algorithm>
+
+#include "engine/sample/stages/stage.h"
+
+namespace lathe::engine {
+namespace {
+
+constexpr double kLowestTemperature = 0.01;  // below it f32 logits overflow
+
+bool applies(const SampleInput& input) { return input.params->temperature != 1.0; }
+
+void apply(SampleState& state) {
+  const auto scale = static_cast<float>(1.0 / std::max(state.input.params->temperature, kLowestTemperature));
+  for (float& logit : state.input.logits) logit *= scale;
+  state.best *= scale;
+}
+
+}  // namespace
+
+constexpr SampleStage kTemperatureStage = {
+    .name = "temperature", .phase = StagePhase::candidates, .applies = applies, .apply = apply};
+
+}  // namespace lathe::engine

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// top_k: keeps the k best tokens; of equals at the border the lower ids.
+#include <algorithm>
+
+#include "engine/sample/best_of.h"
+#include "engine/sample/stages/stage.h"
+
+namespace lathe::engine {
+namespace {
+
+// Above this share of the row selecting the k-th value is cheaper than a heap of k.
+constexpr std::size_t kHeapShare = 16;
+
+bool applies(const SampleInput& input) {
+  return input.params->top_k > 0 && static_cast<std::size_t>(input.params->top_k) < input.logits.size();
+}
+
+/// Keeps the k best of the candidates by finding the k-th value first.
+void keep_by_selection(SampleState& state, std::size_t k) {
+  state.narrow([](std::size_t) { return true; });
+  auto& values = state.scratch.selection;
+  values = state.scratch.values;
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(k - 1), values.end(), std::greater<>());
+  const float bar = values[k - 1];
+  const auto n_above = std::count_if(state.scratch.values.begin(), state.scratch.values.end(), [&](float v) { return v > bar; });
+  std::size_t n_equal_left = k - static_cast<std::size_t>(n_above);
+  const std::span<const float> logits = state.scratch.values;
+  state.narrow([&](std::size_t i) {
+    if (logits[i] != bar) return logits[i] > bar;
+    if (n_equal_left == 0) return false;
+    --n_equal_left;
+    return true;
+  });
+}
+
+void keep_by_heap(SampleState& state, std::size_t k) {
+  auto& best = state.scratch.best;
+  best_of(state.candidate_logits(), k, best);
+  std::sort(best.begin(), best.end());  // back to the order of ids, which the draw walks along
+  std::size_t next = 0;
+  state.narrow([&](std::size_t i) {
+    if (next == best.size() || static_cast<std::size_t>(best[next]) != i) return false;
+    ++next;
+    return true;
+  });
+}
+
+void apply(SampleState& state) {
+  const auto k = static_cast<std::size_t>(state.input.params->top_k);
+  const std::size_t n = state.candidate_logits().size();
+  if (k >= n) return;
+  if (k > n / kHeapShare) {
+    keep_by_selection(state, k);
+  } else {
+    keep_by_heap(state, k);
+  }
+}
+
+}  // namespace
+
+constexpr SampleStage kTopKStage = {.name = "top_k", .phase = StagePhase::candidates, .applies = applies, .apply = apply};
+
+}  // namespace lathe::engine
