@@ -11,6 +11,9 @@
 
 namespace lathe::engine {
 
+/// An answer continues its prompt, so a leading space of the first token is kept.
+/// Of several stop strings the one that ends first counts, of those the longest: so the cut does not depend on how the
+/// text falls into tokens.
 /// Requires: stop strings live as long as this. Thread: the engine's.
 class Detokenizer {
  public:
@@ -23,13 +26,13 @@ class Detokenizer {
   void flush(std::string& delta);
 
  private:
-  int scan(std::string& delta);
+  int cut_at_stop();
+  std::size_t n_undecided() const;
 
   const Tokenizer* tokenizer_;
   std::span<const std::string> stop_;
   bool include_stop_ = false;
   bool skip_special_ = true;
-  bool first_ = true;
   bool stopped_ = false;
   std::string bytes_;      ///< incomplete UTF-8 tail
   std::string held_;       ///< complete text that may begin a stop string

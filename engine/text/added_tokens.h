@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Added tokens: texts that become one id before any other rule sees them, and who may write them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace lathe::engine {
+
+struct AddedToken {
+  std::int32_t id = 0;
+  std::string content;
+  bool special = false;      ///< a control token: read only out of text that may hold such
+  bool lstrip = false;       ///< takes the white space before it along
+  bool rstrip = false;       ///< takes the white space after it along
+  bool single_word = false;  ///< not inside a word
+};
+
+/// Bytes [begin, end) of a text.
+struct TextRange {
+  std::size_t begin = 0, end = 0;
+};
+
+/// The leftmost longest matches of a set of added tokens. Immutable.
+class AddedTokenSet {
+ public:
+  struct Match {
+    TextRange range;  ///< with the white space that it takes along
+    std::int32_t id = 0;
+  };
+
+  AddedTokenSet() = default;
+  /// Of tokens with the same content the last wins; empty contents are dropped.
+  explicit AddedTokenSet(std::vector<AddedToken> tokens);
+
+  const std::vector<AddedToken>& tokens() const { return tokens_; }
+  /// Matches in order, not overlapping. A special token is matched only inside one of the ranges `special_allowed`
+  /// (sorted, not touching).
+  std::vector<Match> find(std::string_view text, std::span<const TextRange> special_allowed) const;
+
+ private:
+  const AddedToken* match_at(std::string_view text, std::size_t at, std::span<const TextRange> special_allowed) const;
+
+  std::vector<AddedToken> tokens_;
+  std::unordered_map<std::string_view, std::size_t> by_content_;
+  std::vector<std::size_t> lengths_[256];  // by first byte: the lengths there are, longest first
+};
+
+}  // namespace lathe::engine

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The serialized form of a sentencepiece model, checked before the library sees it.
+// Source: sentencepiece_model.proto (ModelProto); protobuf wire format.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/api/result.h"
+
+namespace lathe::engine {
+
+enum class PieceType : std::uint8_t { normal = 1, unknown = 2, control = 3, user_defined = 4, unused = 5, byte = 6 };
+
+struct SentencePieceEntry {
+  std::string_view text;
+  float score = 0;
+  PieceType type = PieceType::normal;
+  std::size_t type_at = 0;  ///< offset of the byte that holds the type; 0: the field is absent
+};
+
+/// Views into the file's bytes.
+struct SentencePieceProto {
+  std::vector<SentencePieceEntry> pieces;
+  std::string_view charsmap;           ///< precompiled normalizer; empty: identity
+  bool add_dummy_prefix = true;        ///< a space goes before the text
+  bool remove_extra_whitespaces = true;
+};
+
+/// Errors: model_refused with the byte or the piece. Refuses what the library would trust: empty pieces and pieces with NUL,
+/// scores that are not finite, unknown types, and a normalizer table with links out of itself.
+Result<SentencePieceProto> read_sentencepiece_proto(std::string_view bytes);
+
+}  // namespace lathe::engine

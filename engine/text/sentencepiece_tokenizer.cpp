@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/text/sentencepiece_tokenizer.h"
+
+#include <fmt/format.h>
+#include <sentencepiece_processor.h>
+
+#include <algorithm>
+#include <charconv>
+#include <unordered_map>
+
+#include "engine/base/text_file.h"
+#include "engine/base/utf8.h"
+#include "engine/text/sentencepiece_proto.h"
+#include "engine/text/tokenizer_base.h"
+#include "engine/text/tokenizer_config.h"
+
+namespace lathe::engine {
+namespace {
+
+constexpr std::size_t kMaxModelBytes = 256u << 20;
+constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581, which stands for a space in pieces
+// Appended to a model this is one more normalizer_spec with add_dummy_prefix = false; protobuf merges the two.
+constexpr std::string_view kNoDummyPrefix{"\x1A\x02\x18\x00", 4};
+
+
+std::string without_marks(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t mark = text.find(kSpaceMark);
+    out += text.substr(0, mark);
+    if (mark == text.npos) break;
+    out += ' ';
+    text.remove_prefix(mark + kSpaceMark.size());
+  }
+  return out;
+}
+
+class SentencePieceTokenizer final : public TokenizerBase {
+ public:
+  struct Rules {
+    bool dummy_prefix = true;     ///< the model wants a space before a text
+    bool prefix_each_part = true; ///< and before each part between added tokens ("legacy")
+    bool trims = true;            ///< the model drops spaces at the ends and double ones
+  };
+
+  SentencePieceTokenizer(TokenizerParts parts, std::unique_ptr<sentencepiece::SentencePieceProcessor> processor,
+                         std::vector<std::string> pieces, std::unordered_map<std::string, std::int32_t> ids, Rules rules)
+      : TokenizerBase(std::move(parts)), processor_(std::move(processor)), pieces_(std::move(pieces)), ids_(std::move(ids)),
+        rules_(rules) {}
+
+  std::string_view kind() const override { return "sentencepiece"; }
+
+  std::optional<std::int32_t> id_of(std::string_view piece) const override {
+    const auto found = ids_.find(std::string(piece));
+    return found == ids_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  std::string decode_bytes(std::int32_t id, bool first) const override {
+    if (id < 0 || static_cast<std::size_t>(id) >= pieces_.size()) return {};
+    const std::string& bytes = pieces_[static_cast<std::size_t>(id)];
+    const bool drop = first && rules_.dummy_prefix && !is_special(id) && bytes.starts_with(' ');
+    return drop ? bytes.substr(1) : bytes;
+  }
+
+ protected:
+  void encode_plain(std::string_view text, bool at_start, std::vector<std::int32_t>& ids) const override {
+    std::string prefixed;
+    if (rules_.dummy_prefix && (at_start || rules_.prefix_each_part)) {
+      if (rules_.trims) text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+      if (text.empty()) return;
+      // The mark instead of a space, because a model that trims would drop the space.
+      prefixed.reserve(kSpaceMark.size() + text.size());
+      prefixed.append(kSpaceMark).append(text);
+      text = prefixed;
+    }
+    std::vector<int> found;
+    if (!processor_->Encode(text, &found).ok()) return;
+    ids.insert(ids.end(), found.begin(), found.end());
+  }
+
+ private:
+  std::unique_ptr<sentencepiece::SentencePieceProcessor> processor_;
+  std::vector<std::string> pieces_;  // bytes by id
+  std::unordered_map<std::string, std::int32_t> ids_;
+  Rules rules_;
+};
+
+/// Texts and standing of all ids, while the tokenizer is put together.
+struct Vocabulary {
+  std::vector<std::string> bytes;
+  std::vector<bool> special;
+  std::unordered_map<std::string, std::int32_t> ids;
+  std::vector<AddedToken> added;
+
+  std::optional<std::int32_t> find(const std::optional<std::string>& name) const {
+    if (!name) return std::nullopt;
+    const auto found = ids.find(*name);
+    return found == ids.end() ? std::nullopt : std::optional(found->second);
+  }
+};
+
+/// "<0x0A>" to its byte.
+std::string byte_of(std::string_view piece) {
+  unsigned value = 0;
+  std::from_chars(piece.data() + 3, piece.data() + piece.size() - 1, value, 16);
+  return std::string(1, static_cast<char>(value));
+}
+
+Result<void> add_pieces(const SentencePieceProto& proto, Vocabulary& vocabulary) {
+  for (const SentencePieceEntry& piece : proto.pieces) {
+    const auto id = static_cast<std::int32_t>(vocabulary.bytes.size());
+    const bool special = piece.type == PieceType::control || piece.type == PieceType::unknown;
+    if (piece.type == PieceType::byte && (piece.text.size() != 6 || !piece.text.starts_with("<0x"))) {
+      return fail(ErrorCode::model_refused, "a byte piece must be written <0xNN>", fmt::format("tokenizer.model: piece {}", id));
+    }
+    vocabulary.bytes.push_back(special                            ? std::string(piece.text)
+                               : piece.type == PieceType::byte ? byte_of(piece.text)
+                                                               : without_marks(piece.text));
+    vocabulary.special.push_back(special);
+    vocabulary.ids.emplace(piece.text, id);
+    if (special) vocabulary.added.push_back({.id = id, .content = std::string(piece.text), .special = true});
+  }
+  return {};
+}
+
+/// The configuration's tokens over those of the model; they may lie behind its last id.
+Result<void> add_configured(const TokenizerConfig& config, Vocabulary& vocabulary) {
+  const auto n_pieces = static_cast<std::int32_t>(vocabulary.bytes.size());
+  for (const AddedToken& token : config.added_tokens) {
+    if (token.id >= n_pieces + 1'000'000) {
+      return fail(ErrorCode::model_refused, fmt::format("token id {} is far behind the model's {} pieces", token.id, n_pieces),
+                  "tokenizer_config.json: added_tokens_decoder");
+    }
+    const auto index = static_cast<std::size_t>(token.id);
+    if (index >= vocabulary.bytes.size()) {
+      vocabulary.bytes.resize(index + 1);
+      vocabulary.special.resize(index + 1, false);
+    }
+    std::erase_if(vocabulary.added, [&](const AddedToken& other) { return other.id == token.id; });
+    vocabulary.bytes[index] = token.content;
+    vocabulary.special[index] = token.special;
+    vocabulary.ids.insert_or_assign(token.content, token.id);
+    vocabulary.added.push_back(token);
+  }
+  return {};
+}
+
+/// Named special tokens are control tokens even where the model calls them ordinary or user-defined.
+void mark_named(const TokenizerConfig& config, Vocabulary& vocabulary) {
+  for (const std::string& name : config.special_tokens) {
+    const auto id = vocabulary.find(name);
+    if (!id) continue;
+    vocabulary.special[static_cast<std::size_t>(*id)] = true;
+    const auto same = [&](const AddedToken& token) { return token.id == *id; };
+    const auto known = std::find_if(vocabulary.added.begin(), vocabulary.added.end(), same);
+    if (known != vocabulary.added.end()) {
+      known->special = true;
+    } else {
+      vocabulary.added.push_back({.id = *id, .content = name, .special = true});
+    }
+  }
+}
+
+/// The model as the library is to see it: no space of its own before a text, and no control token among the pieces that
+/// it finds in text by itself.
+std::string adjusted_model(std::string bytes, const SentencePieceProto& proto, const std::vector<bool>& special) {
+  for (std::size_t id = 0; id < proto.pieces.size(); ++id) {
+    const SentencePieceEntry& piece = proto.pieces[id];
+    if (special[id] && piece.type == PieceType::user_defined) bytes[piece.type_at] = static_cast<char>(PieceType::control);
+  }
+  bytes += kNoDummyPrefix;
+  return bytes;
+}
+
+/// What goes around a text, from the flags of the configuration.
+Result<TokenizerParts> assemble_parts(const TokenizerConfig& config, Vocabulary& vocabulary, int model_bos, int model_eos) {
+  TokenizerParts parts;
+  LATHE_TRY(parts.bos, id_of_named(config.bos_token, vocabulary.find(config.bos_token), "bos_token"));
+  LATHE_TRY(auto eos, id_of_named(config.eos_token, vocabulary.find(config.eos_token), "eos_token"));
+  if (!config.bos_token && model_bos >= 0) parts.bos = model_bos;
+  if (!config.eos_token && model_eos >= 0) eos = model_eos;
+  if (eos) parts.eos.push_back(*eos);
+  if (parts.bos && config.add_bos.value_or(true)) parts.before.push_back(*parts.bos);
+  if (eos && config.add_eos.value_or(false)) parts.after.push_back(*eos);
+  parts.added = AddedTokenSet(std::move(vocabulary.added));
+  parts.special = std::move(vocabulary.special);
+  return parts;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Tokenizer>> open_sentencepiece_tokenizer(const std::string& folder, const std::string& file) {
+  LATHE_TRY(std::string bytes, read_text_file(file, kMaxModelBytes));
+  LATHE_TRY(const SentencePieceProto proto, read_sentencepiece_proto(bytes));
+  LATHE_TRY(const TokenizerConfig config, read_tokenizer_config(folder));
+  Vocabulary vocabulary;
+  LATHE_TRY_VOID(add_pieces(proto, vocabulary));
+  LATHE_TRY_VOID(add_configured(config, vocabulary));
+  mark_named(config, vocabulary);
+
+  auto processor = std::make_unique<sentencepiece::SentencePieceProcessor>();
+  try {
+    const auto status = processor->LoadFromSerializedProto(adjusted_model(bytes, proto, vocabulary.special));
+    if (!status.ok()) return fail(ErrorCode::model_refused, printable_excerpt(status.ToString(), 400), "tokenizer.model");
+  } catch (const std::exception& error) {
+    return fail(ErrorCode::model_refused, error.what(), "tokenizer.model");
+  }
+  LATHE_TRY(TokenizerParts parts, assemble_parts(config, vocabulary, processor->bos_id(), processor->eos_id()));
+  const SentencePieceTokenizer::Rules rules{
+      .dummy_prefix = proto.add_dummy_prefix, .prefix_each_part = config.legacy, .trims = proto.remove_extra_whitespaces};
+  return std::make_unique<SentencePieceTokenizer>(std::move(parts), std::move(processor), std::move(vocabulary.bytes),
+                                                  std::move(vocabulary.ids), rules);
+}
+
+}  // namespace lathe::engine

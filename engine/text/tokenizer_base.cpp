@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/text/tokenizer_base.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/base/utf8.h"
+
+namespace lathe::engine {
+
+bool TokenizerBase::adds_bos() const {
+  return parts_.bos && std::find(parts_.before.begin(), parts_.before.end(), *parts_.bos) != parts_.before.end();
+}
+
+bool TokenizerBase::is_special(std::int32_t id) const {
+  return id >= 0 && static_cast<std::size_t>(id) < parts_.special.size() && parts_.special[static_cast<std::size_t>(id)];
+}
+
+void TokenizerBase::encode_ranges(std::string_view text, std::span<const TextRange> special_allowed,
+                                  std::vector<std::int32_t>& ids) const {
+  std::size_t from = 0;
+  for (const AddedTokenSet::Match& match : parts_.added.find(text, special_allowed)) {
+    if (match.range.begin > from) encode_plain(text.substr(from, match.range.begin - from), from == 0, ids);
+    ids.push_back(match.id);
+    from = match.range.end;
+  }
+  if (from < text.size()) encode_plain(text.substr(from), from == 0, ids);
+}
+
+std::vector<std::int32_t> TokenizerBase::encode(std::string_view text, bool add_special, bool parse_special) const {
+  std::vector<std::int32_t> ids;
+  const TextRange whole{0, text.size()};
+  if (add_special) ids = parts_.before;
+  encode_ranges(text, std::span(&whole, parse_special ? 1 : 0), ids);
+  if (add_special) ids.insert(ids.end(), parts_.after.begin(), parts_.after.end());
+  return ids;
+}
+
+std::vector<std::int32_t> TokenizerBase::encode_spans(std::span<const TextSpan> spans) const {
+  std::string text;
+  std::vector<TextRange> special_allowed;
+  for (const TextSpan& span : spans) {
+    const TextRange range{text.size(), text.size() + span.text.size()};
+    text += span.text;
+    if (!span.parse_special || span.text.empty()) continue;
+    // Only text of equal standing on both sides of a join may form a control token.
+    if (!special_allowed.empty() && special_allowed.back().end == range.begin) {
+      special_allowed.back().end = range.end;
+    } else {
+      special_allowed.push_back(range);
+    }
+  }
+  std::vector<std::int32_t> ids;
+  encode_ranges(text, special_allowed, ids);
+  return ids;
+}
+
+std::string TokenizerBase::decode(std::span<const std::int32_t> ids, bool skip_special) const {
+  std::string bytes;
+  for (const std::int32_t id : ids) {
+    if (skip_special && is_special(id)) continue;
+    bytes += decode_bytes(id, bytes.empty());
+  }
+  return is_valid_utf8(bytes) ? bytes : repaired_utf8(bytes);
+}
+
+Result<std::optional<std::int32_t>> id_of_named(const std::optional<std::string>& name, std::optional<std::int32_t> id,
+                                                std::string_view field) {
+  if (!name || name->empty() || id) return id;
+  return fail(ErrorCode::model_refused, fmt::format("\"{}\" is not in the vocabulary", printable_excerpt(*name)),
+              fmt::format("tokenizer_config.json: {}", field));
+}
+
+}  // namespace lathe::engine

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every kind of tokenizer shares: added tokens are cut out of the text, what lies between goes to the kind's own rule.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/api/tokenizer.h"
+#include "engine/text/added_tokens.h"
+
+namespace lathe::engine {
+
+/// Filled by the kind's open function.
+struct TokenizerParts {
+  AddedTokenSet added;
+  std::vector<bool> special;               ///< by id
+  std::optional<std::int32_t> bos;
+  std::vector<std::int32_t> eos;
+  std::vector<std::int32_t> before, after; ///< what add_special puts around a text
+};
+
+class TokenizerBase : public Tokenizer {
+ public:
+  explicit TokenizerBase(TokenizerParts parts) : parts_(std::move(parts)) {}
+
+  std::int32_t vocab_size() const final { return static_cast<std::int32_t>(parts_.special.size()); }
+  std::optional<std::int32_t> bos_id() const final { return parts_.bos; }
+  const std::vector<std::int32_t>& eos_ids() const final { return parts_.eos; }
+  bool adds_bos() const final;
+  bool is_special(std::int32_t id) const final;
+  std::string piece(std::int32_t id) const final { return decode_bytes(id, false); }
+  std::vector<std::int32_t> encode(std::string_view text, bool add_special, bool parse_special) const final;
+  std::vector<std::int32_t> encode_spans(std::span<const TextSpan> spans) const final;
+  std::string decode(std::span<const std::int32_t> ids, bool skip_special) const final;
+
+ protected:
+  /// Appends the ids of text without added tokens. `at_start`: nothing lies before it.
+  virtual void encode_plain(std::string_view text, bool at_start, std::vector<std::int32_t>& ids) const = 0;
+
+ private:
+  void encode_ranges(std::string_view text, std::span<const TextRange> special_allowed, std::vector<std::int32_t>& ids) const;
+
+  TokenizerParts parts_;
+};
+
+/// A token's id by the name that a configuration gives. Errors: model_refused when the name is set but unknown.
+Result<std::optional<std::int32_t>> id_of_named(const std::optional<std::string>& name, std::optional<std::int32_t> id,
+                                                std::string_view field);
+
+}  // namespace lathe::engine

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/text/tokenizer_config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+#include "engine/api/json.h"
+#include "engine/base/text_file.h"
+#include "engine/base/utf8.h"
+
+namespace lathe::engine {
+namespace {
+
+constexpr std::size_t kMaxConfigBytes = 32u << 20;
+constexpr std::string_view kConfig = "tokenizer_config.json", kMap = "special_tokens_map.json", kAdded = "added_tokens.json";
+
+/// The object in a file; an empty one when there is no such file.
+Result<Json> read_object(const std::string& folder, std::string_view name) {
+  auto text = read_text_file(folder + "/" + std::string(name), kMaxConfigBytes);
+  if (!text && text.error().code == ErrorCode::not_found) return Json::object();
+  if (!text) return tl::unexpected(text.error());
+  auto json = parse_json(*text, name);
+  if (!json) return fail(ErrorCode::model_refused, json.error().message, std::string(name));
+  if (!json->is_object()) return fail(ErrorCode::model_refused, "the file must hold a JSON object", std::string(name));
+  return json;
+}
+
+bool flag(const Json& object, const char* key, bool fallback) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_boolean() ? found->get<bool>() : fallback;
+}
+
+std::optional<bool> maybe_flag(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_boolean()) return std::nullopt;
+  return found->get<bool>();
+}
+
+/// A token is written as its text or as an object with "content".
+std::optional<std::string> token_text(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_object()) {
+    const auto content = value.find("content");
+    if (content != value.end() && content->is_string()) return content->get<std::string>();
+  }
+  return std::nullopt;
+}
+
+void take_named(const Json& object, const char* key, std::optional<std::string>& token) {
+  if (token) return;
+  if (const auto found = object.find(key); found != object.end()) token = token_text(*found);
+}
+
+void take_special(const Json& object, TokenizerConfig& config) {
+  take_named(object, "bos_token", config.bos_token);
+  take_named(object, "eos_token", config.eos_token);
+  take_named(object, "unk_token", config.unk_token);
+  take_named(object, "pad_token", config.pad_token);
+  const auto more = object.find("additional_special_tokens");
+  if (more == object.end() || !more->is_array()) return;
+  for (const Json& item : *more) {
+    if (auto text = token_text(item)) config.special_tokens.push_back(std::move(*text));
+  }
+}
+
+Result<std::int32_t> token_id(std::string_view text, std::string_view file) {
+  std::int32_t id = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
+  if (error == std::errc() && end == text.data() + text.size() && id >= 0) return id;
+  return fail(ErrorCode::model_refused, fmt::format("\"{}\" is no token id", printable_excerpt(text)), std::string(file));
+}
+
+Result<void> take_decoder(const Json& object, TokenizerConfig& config) {
+  const auto decoder = object.find("added_tokens_decoder");
+  if (decoder == object.end()) return {};
+  if (!decoder->is_object()) return fail(ErrorCode::model_refused, "must be an object", "tokenizer_config.json: added_tokens_decoder");
+  for (const auto& [key, value] : decoder->items()) {
+    AddedToken token;
+    LATHE_TRY(token.id, token_id(key, "tokenizer_config.json: added_tokens_decoder"));
+    auto content = token_text(value);
+    if (!content || !value.is_object()) {
+      return fail(ErrorCode::model_refused, "must have a \"content\"", "tokenizer_config.json: added_tokens_decoder." + key);
+    }
+    token.content = std::move(*content);
+    token.special = flag(value, "special", false);
+    token.lstrip = flag(value, "lstrip", false);
+    token.rstrip = flag(value, "rstrip", false);
+    token.single_word = flag(value, "single_word", false);
+    config.added_tokens.push_back(std::move(token));
+  }
+  return {};
+}
+
+/// added_tokens.json: text to id, for tokens that tokenizer_config.json does not describe.
+Result<void> take_added(const Json& object, TokenizerConfig& config) {
+  for (const auto& [content, id] : object.items()) {
+    if (!id.is_number_integer() || id < 0 || id > std::numeric_limits<std::int32_t>::max()) {
+      return fail(ErrorCode::model_refused, fmt::format("the id of \"{}\" is no token id", printable_excerpt(content)), std::string(kAdded));
+    }
+    const auto known = [&, number = id.get<std::int32_t>()](const AddedToken& token) { return token.id == number; };
+    if (std::any_of(config.added_tokens.begin(), config.added_tokens.end(), known)) continue;
+    config.added_tokens.push_back({.id = id.get<std::int32_t>(), .content = content});
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<TokenizerConfig> read_tokenizer_config(const std::string& folder) {
+  LATHE_TRY(const Json main, read_object(folder, kConfig));
+  LATHE_TRY(const Json map, read_object(folder, kMap));
+  LATHE_TRY(const Json added, read_object(folder, kAdded));
+  TokenizerConfig config;
+  config.tokenizer_class = main.value("tokenizer_class", Json()).is_string() ? main["tokenizer_class"].get<std::string>() : "";
+  config.add_bos = maybe_flag(main, "add_bos_token");
+  config.add_eos = maybe_flag(main, "add_eos_token");
+  config.legacy = flag(main, "legacy", true);
+  config.add_prefix_space = flag(main, "add_prefix_space", true);
+  take_special(main, config);
+  take_special(map, config);
+  LATHE_TRY_VOID(take_decoder(main, config));
+  LATHE_TRY_VOID(take_added(added, config));
+  for (const auto& named : {config.bos_token, config.eos_token, config.unk_token, config.pad_token}) {
+    if (named && !named->empty()) config.special_tokens.push_back(*named);
+  }
+  for (AddedToken& token : config.added_tokens) {
+    const auto& special = config.special_tokens;
+    if (std::find(special.begin(), special.end(), token.content) != special.end()) token.special = true;
+  }
+  return config;
+}
+
+}  // namespace lathe::engine

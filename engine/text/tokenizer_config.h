@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a checkpoint's tokenizer_config.json, special_tokens_map.json and added_tokens.json say about its tokenizer.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/api/result.h"
+#include "engine/text/added_tokens.h"
+
+namespace lathe::engine {
+
+struct TokenizerConfig {
+  std::string tokenizer_class;  ///< "LlamaTokenizer"; empty when not said
+  std::optional<bool> add_bos, add_eos;
+  bool legacy = true;           ///< sentencepiece: every piece of text between added tokens gets a leading space, not only the first
+  bool add_prefix_space = true;
+  std::optional<std::string> bos_token, eos_token, unk_token, pad_token;
+  std::vector<std::string> special_tokens;  ///< contents of all that are named as special
+  std::vector<AddedToken> added_tokens;
+};
+
+/// Missing files leave the defaults. Errors: model_refused with file and field.
+Result<TokenizerConfig> read_tokenizer_config(const std::string& folder);
+
+}  // namespace lathe::engine
