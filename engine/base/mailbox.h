@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mailbox: values from many threads to one, which looks for them without a lock.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace lathe::engine {
+
+/// Thread: put and close from any; take_all and wait from the one reader.
+template <class T>
+class Mailbox {
+ public:
+  /// False when closed: the value stays with the caller.
+  bool put(T& value) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (closed_) return false;
+      values_.push_back(std::move(value));
+      has_mail_.store(true, std::memory_order_release);
+    }
+    changed_.notify_one();
+    return true;
+  }
+
+  /// Appends what has come to `out`, oldest first. Takes the lock only when there is something.
+  void take_all(std::vector<T>& out) {
+    if (!has_mail_.load(std::memory_order_acquire)) return;
+    const std::lock_guard lock(mutex_);
+    for (T& value : values_) out.push_back(std::move(value));
+    values_.clear();
+    has_mail_.store(false, std::memory_order_release);
+  }
+
+  bool empty() const { return !has_mail_.load(std::memory_order_acquire); }
+
+  /// Sleeps until there is mail (true) or the box is closed and empty (false).
+  bool wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return closed_ || !values_.empty(); });
+    return !values_.empty();
+  }
+
+  /// Nothing more goes in; what is there can still be taken.
+  void close() {
+    {
+      const std::lock_guard lock(mutex_);
+      closed_ = true;
+    }
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<T> values_;
+  std::atomic<bool> has_mail_{false};
+  bool closed_ = false;
+};
+
+}  // namespace lathe::engine

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/cache/paged_cache.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/api/check.h"
+
+namespace lathe::engine {
+
+PagedCache::PagedCache(int n_blocks, int block_size, bool share_prefixes)
+    : pool_(n_blocks), index_(n_blocks, block_size), block_size_(block_size), share_prefixes_(share_prefixes) {
+  matched_.reserve(static_cast<std::size_t>(n_blocks));
+}
+
+PrefixMatch PagedCache::match(std::span<const std::int32_t> tokens, std::string_view salt) {
+  matched_.clear();
+  PrefixMatch found;
+  if (!share_prefixes_) return found;
+  PrefixNode prefix = kEmptyPrefix;
+  const int n_whole = (static_cast<int>(tokens.size()) - 1) / block_size_;
+  for (int i = 0; i < n_whole; ++i) {
+    const std::int32_t block = index_.find(prefix, tokens_of_block(tokens, i), salt);
+    if (block < 0) break;
+    matched_.push_back(block);
+    prefix = index_.node_of(block);
+    if (pool_.n_references(block) == 0) ++found.n_idle;
+  }
+  found.n_blocks = static_cast<int>(matched_.size());
+  return found;
+}
+
+int PagedCache::adopt_match(BlockTable& table) {
+  LATHE_CHECK(table.blocks.empty());
+  for (const std::int32_t block : matched_) {
+    pool_.add_reference(block);
+    table.blocks.push_back(block);
+  }
+  table.n_adopted = table.n_published = static_cast<int>(matched_.size());
+  table.published = matched_.empty() ? kEmptyPrefix : index_.node_of(matched_.back());
+  matched_.clear();
+  return table.n_published * block_size_;
+}
+
+int PagedCache::n_missing(const BlockTable& table, std::int64_t n_tokens) const {
+  return std::max(0, blocks_for(n_tokens) - static_cast<int>(table.blocks.size()));
+}
+
+bool PagedCache::grow(BlockTable& table, std::int64_t n_tokens) {
+  const int n_new = n_missing(table, n_tokens);
+  if (n_new > pool_.n_available()) return false;
+  for (int i = 0; i < n_new; ++i) {
+    const BlockPool::Taken taken = pool_.take();
+    if (taken.was_cached) {
+      index_.erase(taken.block);
+      ++n_evicted_;
+    }
+    table.blocks.push_back(taken.block);
+  }
+  return true;
+}
+
+void PagedCache::publish(BlockTable& table, std::span<const std::int32_t> tokens, int n_tokens, std::string_view salt) {
+  if (!share_prefixes_) return;
+  for (; (table.n_published + 1) * block_size_ <= n_tokens; ++table.n_published) {
+    std::int32_t& block = table.blocks[static_cast<std::size_t>(table.n_published)];
+    const auto content = tokens_of_block(tokens, table.n_published);
+    const std::int32_t known = index_.find(table.published, content, salt);
+    if (known >= 0) {
+      pool_.add_reference(known);
+      pool_.release(std::exchange(block, known));
+    } else {
+      index_.insert(block, table.published, content, salt);
+      pool_.set_cached(block, true);
+    }
+    table.published = index_.node_of(block);
+  }
+}
+
+void PagedCache::retract(BlockTable& table) {
+  for (int i = table.n_published - 1; i >= table.n_adopted; --i) {
+    const std::int32_t block = table.blocks[static_cast<std::size_t>(i)];
+    if (pool_.n_references(block) > 1) continue;
+    index_.erase(block);
+    pool_.set_cached(block, false);
+  }
+}
+
+void PagedCache::release(BlockTable& table) {
+  for (auto block = table.blocks.rbegin(); block != table.blocks.rend(); ++block) pool_.release(*block);
+  table.blocks.clear();
+  table.n_adopted = table.n_published = 0;
+  table.published = kEmptyPrefix;
+}
+
+int PagedCache::take_n_evicted() { return std::exchange(n_evicted_, 0); }
+
+std::span<const std::int32_t> PagedCache::tokens_of_block(std::span<const std::int32_t> tokens, int number) const {
+  const auto size = static_cast<std::size_t>(block_size_);
+  return tokens.subspan(static_cast<std::size_t>(number) * size, size);
+}
+
+}  // namespace lathe::engine

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// PagedCache: block tables of sequences over one pool, with full blocks shared between equal prefixes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "engine/cache/block_pool.h"
+#include "engine/cache/prefix_index.h"
+
+namespace lathe::engine {
+
+/// The blocks that one sequence refers to, in the order of its tokens.
+struct BlockTable {
+  std::vector<std::int32_t> blocks;
+  int n_adopted = 0;                     ///< leading blocks that came from the prefix index
+  int n_published = 0;                   ///< leading blocks that the prefix index knows
+  PrefixNode published = kEmptyPrefix;   ///< the prefix that they hold
+};
+
+/// What the cache has of a token sequence.
+struct PrefixMatch {
+  int n_blocks = 0;  ///< leading blocks found
+  int n_idle = 0;    ///< of them in the list of available blocks: using them makes fewer blocks available
+};
+
+/// Invariant: the references of a block equal the tables that it is in; a published block lies behind its whole prefix in
+/// every table, and tables are released from the end, so a prefix is never evicted before what follows it.
+/// Thread: the engine's.
+class PagedCache {
+ public:
+  PagedCache(int n_blocks, int block_size, bool share_prefixes);
+
+  const BlockPool& pool() const { return pool_; }
+  int block_size() const { return block_size_; }
+  bool shares_prefixes() const { return share_prefixes_; }
+  int blocks_for(std::int64_t n_tokens) const { return static_cast<int>((n_tokens + block_size_ - 1) / block_size_); }
+
+  /// The longest known prefix in whole blocks. At least one token is left out, because its logits are wanted.
+  PrefixMatch match(std::span<const std::int32_t> tokens, std::string_view salt);
+  /// Puts the blocks of the last match() into an empty table. Returns the number of tokens that they hold.
+  int adopt_match(BlockTable& table);
+
+  /// Blocks that the table lacks for so many tokens.
+  int n_missing(const BlockTable& table, std::int64_t n_tokens) const;
+  /// Grows the table to hold n_tokens. Changes nothing and returns false when too few blocks are available.
+  bool grow(BlockTable& table, std::int64_t n_tokens);
+  /// Makes the full blocks of the first n_tokens findable. Where an equal block is known already, that one takes the place
+  /// of the table's own, which is given back: equal prefixes that were computed side by side are kept once.
+  void publish(BlockTable& table, std::span<const std::int32_t> tokens, int n_tokens, std::string_view salt);
+  /// Forgets what this table published and no other one shares: its content is not to be trusted.
+  void retract(BlockTable& table);
+  /// Gives all blocks back, the last first.
+  void release(BlockTable& table);
+
+  /// Cached blocks that grow() gave a new content since the last call.
+  int take_n_evicted();
+
+ private:
+  std::span<const std::int32_t> tokens_of_block(std::span<const std::int32_t> tokens, int number) const;
+
+  BlockPool pool_;
+  PrefixIndex index_;
+  int block_size_;
+  bool share_prefixes_;
+  int n_evicted_ = 0;
+  std::vector<std::int32_t> matched_;  ///< by the last match()
+};
+
+}  // namespace lathe::engine

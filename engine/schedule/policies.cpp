@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/schedule/policies.h"
+
+#include <array>
+
+namespace lathe::engine {
+
+extern const PolicyDescriptor kPagedPolicy;
+
+namespace {
+constexpr std::array<const PolicyDescriptor*, 1> kPolicies{
+    &kPagedPolicy,
+};
+}  // namespace
+
+std::span<const PolicyDescriptor* const> policy_table() { return kPolicies; }
+
+const PolicyDescriptor* find_policy(std::string_view name) {
+  for (const PolicyDescriptor* policy : kPolicies) {
+    if (policy->name == name) return policy;
+  }
+  return nullptr;
+}
+
+}  // namespace lathe::engine

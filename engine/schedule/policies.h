@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scheduling policies: the choices of a step, apart from the mechanism that carries them out.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace lathe::engine {
+
+class Scheduler;
+
+struct PolicyDescriptor {
+  std::string_view name;
+  std::string_view help;           ///< one sentence
+  void (*plan)(Scheduler& step);   ///< fills the step through the moves of Scheduler; keeps no state of its own
+};
+
+/// All policies, the default first.
+std::span<const PolicyDescriptor* const> policy_table();
+/// Null when there is none of that name.
+const PolicyDescriptor* find_policy(std::string_view name);
+
+}  // namespace lathe::engine

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The paged policy: iteration-level batching on paged blocks, one token budget for reading and writing.
+// Source: Kwon et al. 2023 (paged blocks, preemption of the last admitted); Agrawal et al. 2024 (chunked prefill).
+#include "engine/schedule/policies.h"
+#include "engine/schedule/scheduler.h"
+
+namespace lathe::engine {
+namespace {
+
+/// Gets the sequence its blocks, from the last admitted ones if it must be. False: it was the last itself and waits now.
+bool reserve_by_force(Scheduler& step, Sequence& sequence, std::int64_t n_tokens) {
+  while (!step.reserve(sequence, n_tokens)) {
+    if (&step.preempt_last() == &sequence) return false;
+  }
+  return true;
+}
+
+/// Running ones first, in the order of their admission. A victim is always later in that order than the one that needs its
+/// blocks, so it is not yet in the step.
+/// Returns whether all of them kept their place.
+bool plan_running(Scheduler& step) {
+  const std::size_t n_before = step.running().size();
+  for (std::size_t i = 0; i < step.running().size() && step.budget() > 0; ++i) {
+    Sequence& sequence = *step.running()[i];
+    const int n_tokens = step.chunk_of(sequence);
+    if (n_tokens == 0) continue;
+    if (!reserve_by_force(step, sequence, sequence.n_computed + n_tokens)) break;
+    step.schedule(sequence, n_tokens);
+  }
+  return step.running().size() == n_before;
+}
+
+void plan_paged(Scheduler& step) {
+  // Nobody is admitted into the room that somebody else was just thrown out of.
+  if (!plan_running(step)) return;
+  while (Sequence* first = step.first_waiting()) {
+    if (!step.admit_first()) break;
+    step.schedule(*first, step.chunk_of(*first));
+  }
+}
+
+}  // namespace
+
+extern const PolicyDescriptor kPagedPolicy;
+constexpr PolicyDescriptor kPagedPolicy{
+    .name = "paged",
+    .help = "Continuous batching on paged blocks: one token budget a step, running requests first, then waiting ones.",
+    .plan = plan_paged,
+};
+
+}  // namespace lathe::engine

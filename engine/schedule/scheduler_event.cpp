@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sentences of the why-events.
+#include "engine/api/scheduler_event.h"
+
+#include <fmt/format.h>
+
+#include "engine/api/request.h"
+
+namespace lathe::engine {
+namespace {
+
+/// "1,216"
+std::string grouped(std::int64_t value) {
+  std::string digits = fmt::format("{}", value);
+  const std::size_t first = value < 0 ? 1 : 0;
+  for (std::size_t i = digits.size(); i > first + 3; i -= 3) digits.insert(i - 3, ",");
+  return digits;
+}
+
+/// "1 token", "1,216 tokens"
+std::string counted(std::int64_t n, std::string_view noun) {
+  return fmt::format("{} {}{}", grouped(n), noun, n == 1 ? "" : "s");
+}
+
+using Numbers = std::array<std::int64_t, 4>;
+
+std::string queued(const Numbers& n) {
+  return n[0] == 0 ? "Nobody ahead." : fmt::format("{} ahead.", counted(n[0], "request"));
+}
+
+std::string waiting(const Numbers& n) {
+  if (n[2] >= n[3]) return fmt::format("{} run, and max_num_seqs is {}.", counted(n[2], "request"), grouped(n[3]));
+  if (n[0] + n[2] <= n[1]) return "Running requests used the token budget of the step.";
+  std::string text = fmt::format("Needs {}, {} free", counted(n[0], "block"), grouped(n[1]));
+  if (n[2] > 0) text += fmt::format(", {} kept for running requests", grouped(n[2]));
+  return text + ".";
+}
+
+std::string admitted(const Numbers& n) {
+  return fmt::format("{} of {} cached; first chunk {}.", grouped(n[1]), counted(n[0], "prompt token"), grouped(n[2]));
+}
+
+std::string chunked(const Numbers& n) {
+  std::string text = fmt::format("{} of a budget of {}", counted(n[0], "token"), grouped(n[1]));
+  if (n[2] > 0) text += fmt::format(", beside {}", counted(n[2], "decode"));
+  return text + fmt::format("; {} left.", grouped(n[3]));
+}
+
+std::string preempted(const Numbers& n) {
+  // It happens only when no block is free, so the used ones are the pool.
+  return fmt::format("Pool {0} / {0}, last admitted of {1}: {2} lost.", grouped(n[1]), grouped(n[3]),
+                     counted(n[0], "token"));
+}
+
+std::string resumed(const Numbers& n) {
+  return fmt::format("{} of {} from the prefix cache.", grouped(n[0]), counted(n[0] + n[1], "token"));
+}
+
+std::string finished(const Numbers& n) {
+  const auto reason = static_cast<FinishReason>(n[1]);
+  if (reason == FinishReason::length) return fmt::format("Length: {}.", counted(n[0], "token"));
+  const auto cause = static_cast<StopCause>(n[2]);
+  const char* what = cause == StopCause::eos ? "eos" : cause == StopCause::token ? "stop token" : "stop string";
+  return fmt::format("Stop: {} after {}.", what, counted(n[0], "token"));
+}
+
+}  // namespace
+
+std::string word_of(SchedulerEventKind kind) {
+  switch (kind) {
+    case SchedulerEventKind::queued: return "Queued";
+    case SchedulerEventKind::waiting: return "Waited";
+    case SchedulerEventKind::admitted: return "Admitted";
+    case SchedulerEventKind::chunked: return "Chunk";
+    case SchedulerEventKind::prefilled: return "Prefilled";
+    case SchedulerEventKind::preempted: return "Preempted";
+    case SchedulerEventKind::resumed: return "Resumed";
+    case SchedulerEventKind::evicted: return "Evicted";
+    case SchedulerEventKind::finished: return "Finished";
+    case SchedulerEventKind::cancelled: return "Cancelled";
+    case SchedulerEventKind::failed: return "Failed";
+  }
+  return "?";
+}
+
+std::string sentence_of(const SchedulerEvent& event) {
+  const Numbers& n = event.n;
+  switch (event.kind) {
+    case SchedulerEventKind::queued: return queued(n);
+    case SchedulerEventKind::waiting: return waiting(n);
+    case SchedulerEventKind::admitted: return admitted(n);
+    case SchedulerEventKind::chunked: return chunked(n);
+    case SchedulerEventKind::prefilled: return fmt::format("First token; {} computed.", counted(n[0], "prompt token"));
+    case SchedulerEventKind::preempted: return preempted(n);
+    case SchedulerEventKind::resumed: return resumed(n);
+    case SchedulerEventKind::evicted: return fmt::format("{} given up for this request.", counted(n[0], "cached block"));
+    case SchedulerEventKind::finished: return finished(n);
+    case SchedulerEventKind::cancelled: return fmt::format("By the client after {}.", counted(n[0], "token"));
+    case SchedulerEventKind::failed: return fmt::format("Error after {}.", counted(n[0], "token"));
+  }
+  return {};
+}
+
+}  // namespace lathe::engine

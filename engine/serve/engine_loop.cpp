@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/serve/engine_loop.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "engine/base/clock.h"
+#include "engine/base/latest_value.h"
+#include "engine/base/mailbox.h"
+#include "engine/serve/engine_metrics.h"
+#include "engine/serve/engine_snapshot.h"
+#include "engine/serve/event_ring.h"
+#include "engine/serve/generation.h"
+#include "engine/serve/request_check.h"
+#include "engine/serve/step_sampler.h"
+#include "kernels/api/check.h"
+
+namespace lathe::engine {
+namespace {
+
+constexpr std::size_t kEventsKept = 65'536;             // 4.5 MiB: minutes of the busiest traffic
+constexpr std::int64_t kSnapshotPeriodNs = 33'333'333;  // 30 Hz: what a window can show
+
+/// One well mixed number of two. Source: Steele, Lea and Flood 2014 (SplitMix64).
+std::uint64_t mixed_seed(std::uint64_t seed, std::uint64_t request_id) {
+  std::uint64_t z = seed + 0x9e3779b97f4a7c15U * request_id;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+  return z ^ (z >> 31);
+}
+
+/// What options ask for, within what the runner can do.
+SchedulerOptions scheduler_options(const EngineOptions& options, const RunnerLimits& limits) {
+  SchedulerOptions chosen;
+  chosen.max_num_batched_tokens = static_cast<int>(std::min<std::int64_t>(options.max_num_batched_tokens, limits.max_rows));
+  chosen.max_logit_rows = limits.max_logit_rows;
+  chosen.max_num_seqs = static_cast<int>(
+      std::min<std::int64_t>({options.max_num_seqs, chosen.max_num_batched_tokens, chosen.max_logit_rows}));
+  chosen.chunked_prefill = options.enable_chunked_prefill;
+  return chosen;
+}
+
+RequestLimits request_limits(const EngineOptions& options, const RunnerLimits& limits) {
+  return {.vocab_size = limits.vocab_size,
+          .max_model_len = limits.max_model_len,
+          .n_blocks = limits.n_blocks,
+          .block_size = limits.block_size,
+          .max_num_batched_tokens = scheduler_options(options, limits).max_num_batched_tokens,
+          .chunked_prefill = options.enable_chunked_prefill};
+}
+
+/// Invariant: a Generation lives in `living_` from receive() to the emit() of its last event, and nowhere else.
+class EngineLoop final : public Engine {
+ public:
+  explicit EngineLoop(EngineParts parts);
+  ~EngineLoop() override { shut_down(std::chrono::milliseconds(0)); }
+
+  const LoadedModel& model() const override { return parts_.model; }
+  const Tokenizer& tokenizer() const override { return *parts_.tokenizer; }
+  const ChatTemplate* chat_template() const override { return parts_.chat_template.get(); }
+  Result<RequestHandlePtr> submit(GenerateRequest request) override;
+  std::shared_ptr<const EngineSnapshot> snapshot() const override { return snapshot_.get(); }
+  std::vector<SchedulerEvent> events_since(std::uint64_t& cursor) const override { return events_.since(cursor); }
+  void shut_down(std::chrono::milliseconds grace) override;
+
+ private:
+  // ---- the engine's thread
+  void loop();
+  void step();
+  void receive();
+  void drop_cancelled();
+  void plan();
+  void run();
+  void sample();
+  void commit();
+  void detokenize();
+  void release();
+  void publish();
+  void emit();
+
+  static Generation& generation_of(const PlannedSequence& entry);
+  Result<kernels::TensorView> run_guarded();
+  void take_token(Generation& generation);
+  void announce(Generation& generation);     ///< has something for this step's emit
+  void leave_queue(Generation& generation);  ///< was admitted, or never will be
+  void note_end(const Generation& generation);
+  void bury(Generation& generation);
+  std::shared_ptr<const EngineSnapshot> make_snapshot(std::int64_t now_ns) const;
+  bool is_idle() const { return !scheduler_.has_work() && mailbox_.empty(); }
+
+  // ---- shared by all threads
+  EngineParts parts_;
+  const SteadyClock clock_;
+  const RequestLimits limits_;
+  std::atomic<std::uint64_t> last_id_{0};
+  std::atomic<std::int64_t> n_queued_{0};     ///< submitted and not yet admitted
+  std::atomic<std::int64_t> n_unfinished_{0};
+  std::atomic<bool> aborting_{false};
+  Mailbox<std::unique_ptr<Generation>> mailbox_;
+  EventRing events_{kEventsKept};
+  LatestValue<EngineSnapshot> snapshot_;
+
+  // ---- the engine's thread alone
+  Scheduler scheduler_;
+  StepSampler sampler_;
+  EngineMetrics metrics_;
+  std::vector<std::unique_ptr<Generation>> living_;
+  std::vector<Generation*> news_;             ///< what this step has something to emit for
+  StepPlan* plan_ = nullptr;
+  kernels::TensorView logits_;
+  std::int64_t now_ns_ = 0, step_begin_ns_ = 0, published_ns_ = 0;
+  double step_ms_ = 0;
+
+  std::mutex end_mutex_;
+  std::condition_variable ended_changed_;
+  bool has_ended_ = false;
+  std::jthread thread_;                       ///< last: everything above is there when it starts
+};
+
+EngineLoop::EngineLoop(EngineParts parts)
+    : parts_(std::move(parts)),
+      limits_(request_limits(parts_.model.options, parts_.runner->limits())),
+      snapshot_(std::make_shared<const EngineSnapshot>()),
+      scheduler_(scheduler_options(parts_.model.options, parts_.runner->limits()), *policy_table().front(),
+                 PagedCache(parts_.runner->limits().n_blocks, parts_.runner->limits().block_size,
+                            parts_.model.options.enable_prefix_caching)),
+      sampler_(*parts_.runner, parts_.model.n_threads, parts_.tokenizer->eos_ids()) {
+  snapshot_.publish(make_snapshot(clock_.now_ns()));
+  thread_ = std::jthread([this] { loop(); });
+  pthread_setname_np(thread_.native_handle(), "lathe-engine");
+}
+
+// ---- any thread
+
+Result<RequestHandlePtr> EngineLoop::submit(GenerateRequest request) {
+  LATHE_TRY_VOID(check_request(request, limits_));
+  const EngineOptions& options = parts_.model.options;
+  const std::int64_t n_queued = n_queued_.fetch_add(1);
+  const std::int64_t n_unfinished = n_unfinished_.fetch_add(1);
+  const auto take_back = [this] {
+    n_queued_.fetch_sub(1);
+    n_unfinished_.fetch_sub(1);
+  };
+  if (n_queued >= options.max_queue && n_unfinished >= options.max_num_seqs) {
+    take_back();
+    return fail(ErrorCode::resource_exhausted,
+                fmt::format("{} requests wait already, and max_queue is {}. Try again later.", n_queued, options.max_queue));
+  }
+  const std::uint64_t id = last_id_.fetch_add(1) + 1;
+  auto handle = std::make_shared<RequestHandle>(id);
+  auto generation = std::make_unique<Generation>(
+      std::move(request), handle, *parts_.tokenizer, mixed_seed(static_cast<std::uint64_t>(options.seed), id),
+      limits_.context(), static_cast<int>(limits_.block_size), clock_.now_ns());
+  if (!mailbox_.put(generation)) {
+    take_back();
+    return fail(ErrorCode::unavailable, "The model is being unloaded and takes no new requests.");
+  }
+  return handle;
+}
+
+void EngineLoop::shut_down(std::chrono::milliseconds grace) {
+  mailbox_.close();
+  std::unique_lock lock(end_mutex_);
+  const auto has_ended = [this] { return has_ended_; };
+  const auto patience = std::clamp(grace, std::chrono::milliseconds(0), std::chrono::milliseconds(std::chrono::hours(24)));
+  if (ended_changed_.wait_for(lock, patience, has_ended)) return;
+  aborting_.store(true);
+  ended_changed_.wait(lock, has_ended);
+}
+
+// ---- the engine's thread
+
+void EngineLoop::loop() {
+  while (scheduler_.has_work() || mailbox_.wait()) step();
+  const std::lock_guard lock(end_mutex_);
+  has_ended_ = true;
+  ended_changed_.notify_all();
+}
+
+void EngineLoop::step() {
+  receive();
+  drop_cancelled();
+  plan();
+  publish();
+  run();
+  sample();
+  commit();
+  detokenize();
+  release();
+  publish();
+  emit();
+}
+
+/// Mailbox -> the scheduler's queue.
+void EngineLoop::receive() {
+  now_ns_ = step_begin_ns_ = clock_.now_ns();
+  const std::size_t n_before = living_.size();
+  mailbox_.take_all(living_);
+  for (std::size_t i = n_before; i < living_.size(); ++i) {
+    living_[i]->place = i;
+    scheduler_.add(*living_[i], now_ns_);
+  }
+}
+
+/// A cancelled request leaves before the step is planned, so it costs no more work.
+void EngineLoop::drop_cancelled() {
+  const bool all = aborting_.load(std::memory_order_relaxed);
+  for (const auto& generation : living_) {
+    if (!all && !generation->handle->cancelled()) continue;
+    generation->cancel();
+    scheduler_.remove(*generation);
+    announce(*generation);
+  }
+}
+
+/// Waiting and running sequences -> the rows of this step.
+void EngineLoop::plan() {
+  plan_ = &scheduler_.plan(now_ns_);
+  for (const PlannedSequence& entry : plan_->entries) leave_queue(generation_of(entry));
+}
+
+/// Rows -> logits. A failure ends the requests of the step and nothing else.
+void EngineLoop::run() {
+  if (plan_->entries.empty()) return;
+  metrics_.count_step();
+  Result<kernels::TensorView> logits = run_guarded();
+  if (logits) {
+    logits_ = *logits;
+    return;
+  }
+  for (const PlannedSequence& entry : plan_->entries) {
+    generation_of(entry).end_with(logits.error());
+    announce(generation_of(entry));
+  }
+  plan_->entries.clear();
+}
+
+/// Logits -> tokens and log probabilities.
+void EngineLoop::sample() {
+  if (!plan_->entries.empty()) sampler_.sample(*plan_, logits_);
+}
+
+/// Tokens -> sequences; full blocks can be shared from here on.
+void EngineLoop::commit() {
+  now_ns_ = clock_.now_ns();
+  for (const PlannedSequence& entry : plan_->entries) {
+    Generation& generation = generation_of(entry);
+    if (entry.samples && generation.sampled.failed) {
+      generation.end_with(Error{ErrorCode::internal,
+                                "The model gave no usable probabilities for this request (NaN, or none above zero). "
+                                "Other requests are not affected.",
+                                {}});
+      announce(generation);
+      continue;
+    }
+    scheduler_.commit(entry);
+    if (entry.samples) take_token(generation);
+  }
+}
+
+/// Tokens -> text, and with it the stop strings.
+void EngineLoop::detokenize() {
+  for (const PlannedSequence& entry : plan_->entries) {
+    Generation& generation = generation_of(entry);
+    if (entry.samples && generation.finish != FinishReason::error) generation.add_text();
+  }
+}
+
+/// What has ended gives its blocks back and enters the books.
+void EngineLoop::release() {
+  for (Generation* generation : news_) {
+    generation->complete_delta(now_ns_);
+    if (generation->finish == FinishReason::none) continue;
+    if (generation->state != SequenceState::done) scheduler_.remove(*generation, !generation->keeps_cache);
+    leave_queue(*generation);
+    n_unfinished_.fetch_sub(1, std::memory_order_relaxed);
+    note_end(*generation);
+    metrics_.count_end(*generation);
+  }
+  step_ms_ = ms_between(step_begin_ns_, now_ns_);
+  LATHE_DCHECK(scheduler_.consistent());
+}
+
+/// Events always; the state when it is time, and exactly when nothing is left to do. It comes before emit, so a reader who
+/// has seen the last answer end finds an engine at rest.
+void EngineLoop::publish() {
+  events_.append(scheduler_.events());
+  scheduler_.clear_events();
+  const std::int64_t now_ns = clock_.now_ns();
+  if (!is_idle() && now_ns - published_ns_ < kSnapshotPeriodNs) return;
+  published_ns_ = now_ns;
+  snapshot_.publish(make_snapshot(now_ns));
+}
+
+/// The news of the step -> the callers.
+void EngineLoop::emit() {
+  for (Generation* generation : news_) {
+    generation->has_news = false;
+    generation->handle->push(std::exchange(generation->delta, TokenEvent{}));
+    if (generation->finish != FinishReason::none) bury(*generation);
+  }
+  news_.clear();
+}
+
+// ---- parts of the stages
+
+Generation& EngineLoop::generation_of(const PlannedSequence& entry) { return static_cast<Generation&>(*entry.sequence); }
+
+Result<kernels::TensorView> EngineLoop::run_guarded() {
+  try {
+    return parts_.runner->run(plan_->batch);
+  } catch (const std::exception& exception) {
+    return fail(ErrorCode::internal, fmt::format("The step could not be computed: {}.", exception.what()));
+  }
+}
+
+void EngineLoop::take_token(Generation& generation) {
+  if (generation.n_output() == 0) {
+    scheduler_.note(generation, SchedulerEventKind::prefilled, {generation.n_prompt - generation.n_cached}, now_ns_);
+  }
+  const std::int64_t since_ns = generation.last_token_ns;
+  generation.accept_sample(parts_.tokenizer->eos_ids(), now_ns_);
+  metrics_.count_token(generation, since_ns);
+  announce(generation);
+}
+
+void EngineLoop::announce(Generation& generation) {
+  if (!std::exchange(generation.has_news, true)) news_.push_back(&generation);
+}
+
+void EngineLoop::leave_queue(Generation& generation) {
+  if (std::exchange(generation.counts_as_queued, false)) n_queued_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void EngineLoop::note_end(const Generation& generation) {
+  const bool cancelled = generation.finish == FinishReason::cancelled;
+  const bool failed = generation.finish == FinishReason::error;
+  scheduler_.note(generation,
+                  cancelled ? SchedulerEventKind::cancelled
+                  : failed  ? SchedulerEventKind::failed
+                            : SchedulerEventKind::finished,
+                  {generation.n_output(), static_cast<std::int64_t>(generation.finish),
+                   static_cast<std::int64_t>(generation.stop_cause)},
+                  now_ns_);
+}
+
+void EngineLoop::bury(Generation& generation) {
+  const std::size_t place = generation.place;
+  std::swap(living_[place], living_.back());
+  living_[place]->place = place;
+  living_.pop_back();
+}
+
+std::shared_ptr<const EngineSnapshot> EngineLoop::make_snapshot(std::int64_t now_ns) const {
+  auto snapshot = std::make_shared<EngineSnapshot>();
+  snapshot->time_ns = now_ns;
+  write_scheduler_state(scheduler_, *snapshot);
+  metrics_.write(scheduler_.counters(), *snapshot);
+  snapshot->step_ms = step_ms_;
+  snapshot->step_prefill_tokens = plan_ == nullptr ? 0 : plan_->n_prefill_tokens;
+  snapshot->step_decode_tokens = plan_ == nullptr ? 0 : plan_->n_decode_tokens;
+  snapshot->next_event = events_.next();
+  return snapshot;
+}
+
+}  // namespace
+
+std::unique_ptr<Engine> make_engine_loop(EngineParts parts) { return std::make_unique<EngineLoop>(std::move(parts)); }
+
+}  // namespace lathe::engine

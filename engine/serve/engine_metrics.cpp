@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/serve/engine_metrics.h"
+
+#include "engine/base/clock.h"
+
+namespace lathe::engine {
+
+void EngineMetrics::count_token(const Generation& generation, std::int64_t since_ns) {
+  ++counters_.n_generation_tokens;
+  if (since_ns == 0) {
+    ttft_s_.observe(seconds_between(generation.submitted_ns, generation.first_token_ns));
+  } else {
+    itl_s_.observe(seconds_between(since_ns, generation.last_token_ns));
+  }
+}
+
+void EngineMetrics::count_end(const Generation& generation) {
+  switch (generation.finish) {
+    case FinishReason::stop: ++counters_.n_finished_stop; break;
+    case FinishReason::length: ++counters_.n_finished_length; break;
+    case FinishReason::cancelled: ++counters_.n_finished_abort; break;
+    case FinishReason::error: ++counters_.n_finished_error; break;
+    case FinishReason::none: break;
+  }
+  e2e_s_.observe(seconds_between(generation.submitted_ns, generation.end_ns));
+  if (!generation.was_admitted) return;
+  queue_s_.observe(seconds_between(generation.submitted_ns, generation.admitted_ns));
+  if (generation.n_output() == 0) return;
+  prefill_s_.observe(seconds_between(generation.admitted_ns, generation.first_token_ns));
+  decode_s_.observe(seconds_between(generation.first_token_ns, generation.last_token_ns));
+}
+
+void EngineMetrics::write(const SchedulerCounters& scheduler, EngineSnapshot& snapshot) const {
+  snapshot.counters = counters_;
+  snapshot.counters.n_prompt_tokens = scheduler.n_prompt_tokens;
+  snapshot.counters.n_preemptions = scheduler.n_preemptions;
+  snapshot.counters.n_recomputed_tokens = scheduler.n_recomputed_tokens;
+  snapshot.counters.n_prefix_queries = scheduler.n_prefix_queries;
+  snapshot.counters.n_prefix_hits = scheduler.n_prefix_hits;
+  snapshot.ttft_s = ttft_s_.snapshot();
+  snapshot.itl_s = itl_s_.snapshot();
+  snapshot.e2e_s = e2e_s_.snapshot();
+  snapshot.queue_s = queue_s_.snapshot();
+  snapshot.prefill_s = prefill_s_.snapshot();
+  snapshot.decode_s = decode_s_.snapshot();
+}
+
+}  // namespace lathe::engine

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// EngineMetrics: the counters and histograms of a loaded engine, with the bucket bounds of vLLM.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "engine/api/snapshot.h"
+#include "engine/base/histogram.h"
+#include "engine/schedule/scheduler.h"
+#include "engine/serve/generation.h"
+
+namespace lathe::engine {
+
+// Units: seconds. Source: vLLM, vllm:time_to_first_token_seconds, vllm:inter_token_latency_seconds and
+// vllm:e2e_request_latency_seconds, so that dashboards made for it work unchanged.
+inline constexpr std::array kTtftBounds{.001, .005, .01, .02, .04, .06, .08,  .1,   .25,  .5,    .75,
+                                        1.,   2.5,  5.,  7.5, 10., 20., 40.,  80.,  160., 640.,  2560.};
+inline constexpr std::array kItlBounds{.01, .025, .05, .075, .1,  .15, .2,  .3,  .4, .5,
+                                       .75, 1.,   2.5, 5.,   7.5, 10., 20., 40., 80.};
+inline constexpr std::array kRequestBounds{.3,  .5,  .8,  1.,  1.5, 2.,   2.5,  5.,   10.,  15.,  20.,
+                                           30., 40., 50., 60., 120., 240., 480., 960., 1920., 7680.};
+
+/// Thread: the engine's.
+class EngineMetrics {
+ public:
+  void count_step() { ++counters_.n_steps; }
+  /// After the generation took a token. `since_ns`: its last token before, 0 for the first.
+  void count_token(const Generation& generation, std::int64_t since_ns);
+  /// After its last token.
+  void count_end(const Generation& generation);
+  /// Counters, with the scheduler's, and histograms into the snapshot.
+  void write(const SchedulerCounters& scheduler, EngineSnapshot& snapshot) const;
+
+ private:
+  EngineCounters counters_;
+  Histogram ttft_s_{kTtftBounds}, itl_s_{kItlBounds};
+  Histogram e2e_s_{kRequestBounds}, queue_s_{kRequestBounds}, prefill_s_{kRequestBounds}, decode_s_{kRequestBounds};
+};
+
+}  // namespace lathe::engine

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/serve/engine_snapshot.h"
+
+#include <algorithm>
+
+#include "engine/serve/generation.h"
+
+namespace lathe::engine {
+namespace {
+
+RequestPhase phase_of(const Sequence& sequence) {
+  if (sequence.state == SequenceState::done) return RequestPhase::finished;
+  if (sequence.state == SequenceState::waiting) {
+    return sequence.n_preemptions > 0 ? RequestPhase::preempted : RequestPhase::queued;
+  }
+  return sequence.in_prefill() ? RequestPhase::prefill : RequestPhase::decode;
+}
+
+ActiveRequest describe(const Sequence& sequence, std::int64_t n_ahead) {
+  const auto& generation = static_cast<const Generation&>(sequence);
+  return {.id = generation.id,
+          .phase = phase_of(generation),
+          .source = generation.source,
+          .n_prompt = generation.n_prompt,
+          .n_cached = generation.n_cached,
+          .n_computed = generation.n_computed,
+          .n_output = generation.n_output(),
+          .n_blocks = static_cast<std::int64_t>(generation.table.blocks.size()),
+          .n_preemptions = generation.n_preemptions,
+          .n_ahead = n_ahead,
+          .submitted_ns = generation.submitted_ns};
+}
+
+void write_blocks(const Scheduler& scheduler, EngineSnapshot& snapshot) {
+  const BlockPool& pool = scheduler.cache().pool();
+  const int size = scheduler.cache().block_size();
+  snapshot.blocks.resize(static_cast<std::size_t>(pool.n_blocks()));
+  for (std::int32_t i = 0; i < pool.n_blocks(); ++i) {
+    KvBlockState& block = snapshot.blocks[static_cast<std::size_t>(i)];
+    block.n_references = pool.n_references(i);
+    block.hashed = pool.is_cached(i);
+    if (block.hashed) block.n_filled = static_cast<std::int16_t>(size);
+  }
+  for (const Sequence* sequence : scheduler.running()) {
+    int n_left = sequence->n_computed;
+    for (const std::int32_t i : sequence->table.blocks) {
+      KvBlockState& block = snapshot.blocks[static_cast<std::size_t>(i)];
+      if (block.owner == 0) block.owner = sequence->id;
+      block.n_filled = std::max(block.n_filled, static_cast<std::int16_t>(std::clamp(n_left, 0, size)));
+      n_left -= size;
+    }
+  }
+}
+
+}  // namespace
+
+void write_scheduler_state(const Scheduler& scheduler, EngineSnapshot& snapshot) {
+  const BlockPool& pool = scheduler.cache().pool();
+  snapshot.step = scheduler.step();
+  snapshot.n_running = static_cast<int>(scheduler.running().size());
+  snapshot.n_waiting = scheduler.waiting().size();
+  snapshot.n_blocks = pool.n_blocks();
+  snapshot.n_blocks_used = pool.n_used();
+  snapshot.n_blocks_cached = pool.n_cached();
+  snapshot.n_blocks_free = pool.n_free();
+  snapshot.block_size = scheduler.cache().block_size();
+  snapshot.requests.reserve(scheduler.running().size() + static_cast<std::size_t>(scheduler.waiting().size()));
+  for (const Sequence* sequence : scheduler.running()) snapshot.requests.push_back(describe(*sequence, 0));
+  std::int64_t n_ahead = 0;
+  for (const Sequence* sequence = scheduler.waiting().front(); sequence != nullptr; sequence = sequence->next) {
+    snapshot.requests.push_back(describe(*sequence, n_ahead++));
+  }
+  write_blocks(scheduler, snapshot);
+}
+
+}  // namespace lathe::engine

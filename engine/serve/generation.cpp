@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/serve/generation.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "engine/base/clock.h"
+
+namespace lathe::engine {
+namespace {
+
+/// 10 us to 100 s in steps of 5 %: quantiles of one request's inter-token times are right to a few percent at any length.
+constexpr auto kItlBoundsMs = [] {
+  std::array<double, 331> bounds{};
+  double bound = 0.01;
+  for (double& place : bounds) {
+    place = bound;
+    bound *= 1.05;
+  }
+  return bounds;
+}();
+
+bool contains(std::span<const std::int32_t> ids, std::int32_t id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
+
+std::int64_t total_tokens(const GenerateRequest& request, std::int64_t context) {
+  if (request.sampling.max_tokens == 0) return context;
+  return std::min(static_cast<std::int64_t>(request.prompt_token_ids.size()) + request.sampling.max_tokens, context);
+}
+
+}  // namespace
+
+Generation::Generation(GenerateRequest&& request, RequestHandlePtr caller, const Tokenizer& tokenizer,
+                       std::uint64_t drawn_seed, std::int64_t context, int block_size, std::int64_t now_ns)
+    : handle(std::move(caller)),
+      max_total_tokens(total_tokens(request, context)),
+      params(std::move(request.sampling)),
+      source(std::move(request.source)),
+      seed(params.seed.value_or(drawn_seed)),
+      detokenizer(tokenizer, params.stop, params.include_stop_str_in_output, params.skip_special_tokens),
+      submitted_ns(now_ns),
+      itl_ms(kItlBoundsMs) {
+  id = handle->id();
+  cache_salt = std::move(request.cache_salt);
+  tokens = std::move(request.prompt_token_ids);
+  n_prompt = n_tokens();
+  tokens.reserve(static_cast<std::size_t>(max_total_tokens));
+  table.blocks.reserve(static_cast<std::size_t>(max_total_tokens / block_size + 1));
+  wants_prompt_logits = params.prompt_logprobs.has_value();
+  if (wants_prompt_logits) prompt_logprobs.resize(static_cast<std::size_t>(n_prompt));
+}
+
+void Generation::accept_sample(std::span<const std::int32_t> eos_ids, std::int64_t now_ns) {
+  if (n_output() == 0) {
+    first_token_ns = now_ns;
+    delta.prompt_logprobs = std::move(prompt_logprobs);
+  } else {
+    itl_ms.observe(ms_between(last_token_ns, now_ns));
+  }
+  last_token_ns = now_ns;
+  const std::int32_t token = sampled.token;
+  tokens.push_back(token);
+  delta.token_ids.push_back(token);
+  if (params.logprobs) {
+    delta.chosen_logprobs.push_back({.id = token, .logprob = sampled.logprob});
+    delta.logprobs.push_back(std::exchange(alternatives, {}));
+  }
+  if (n_output() >= params.min_tokens) {
+    if (!params.ignore_eos && contains(eos_ids, token)) return stop(StopCause::eos, "eos");
+    if (contains(params.stop_token_ids, token)) return stop(StopCause::token, std::to_string(token));
+  }
+  if (n_tokens() >= max_total_tokens) end(FinishReason::length);
+}
+
+void Generation::add_text() {
+  // A token that only ends the answer is no part of its text.
+  const bool is_end_mark = finish == FinishReason::stop && !params.include_stop_str_in_output;
+  if (!is_end_mark) {
+    const int matched = detokenizer.push(tokens.back(), delta.text);
+    if (matched >= 0) return stop(StopCause::text, params.stop[static_cast<std::size_t>(matched)]);
+  }
+  if (finish != FinishReason::none) detokenizer.flush(delta.text);
+}
+
+void Generation::stop(StopCause cause, std::string reason) {
+  stop_cause = cause;
+  delta.stop_reason = std::move(reason);
+  end(FinishReason::stop);
+}
+
+void Generation::end(FinishReason reason) {
+  finish = reason;
+  delta.finished = true;
+  delta.finish_reason = reason;
+}
+
+void Generation::end_with(Error error) {
+  delta.error = std::move(error);
+  keeps_cache = false;
+  end(FinishReason::error);
+}
+
+void Generation::cancel() {
+  detokenizer.flush(delta.text);
+  end(FinishReason::cancelled);
+}
+
+void Generation::complete_delta(std::int64_t now_ns) {
+  if (delta.finished) end_ns = now_ns;
+  delta.usage = {.n_prompt_tokens = n_prompt, .n_cached_tokens = n_cached, .n_completion_tokens = n_output()};
+  RequestTimings& times = delta.timings;
+  if (was_admitted) times.queue_ms = ms_between(submitted_ns, admitted_ns);
+  if (n_output() > 0) times.ttft_ms = ms_between(submitted_ns, first_token_ns);
+  times.end_ms = ms_between(submitted_ns, now_ns);
+  times.itl_p50_ms = itl_ms.quantile(0.5);
+  times.itl_p99_ms = itl_ms.quantile(0.99);
+  times.n_preemptions = n_preemptions;
+  times.n_recomputed_tokens = n_recomputed;
+}
+
+}  // namespace lathe::engine

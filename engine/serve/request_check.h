@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a request must satisfy before it is queued, so that nothing queued can fail for its size or wait forever.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/api/request.h"
+#include "engine/api/result.h"
+
+namespace lathe::engine {
+
+/// Units: tokens, unless said otherwise.
+struct RequestLimits {
+  std::int64_t vocab_size = 0;
+  std::int64_t max_model_len = 0;
+  std::int64_t n_blocks = 0;
+  std::int64_t block_size = 0;
+  std::int64_t max_num_batched_tokens = 0;
+  bool chunked_prefill = true;
+
+  std::int64_t pool_tokens() const { return n_blocks * block_size; }
+  /// The longest sequence, prompt and answer together: the answer ends there with "length".
+  std::int64_t context() const { return max_model_len < pool_tokens() ? max_model_len : pool_tokens(); }
+};
+
+/// Errors: invalid_argument, with the numbers and what to change.
+Result<void> check_request(const GenerateRequest& request, const RequestLimits& limits);
+
+}  // namespace lathe::engine

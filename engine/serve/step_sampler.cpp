@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/serve/step_sampler.h"
+
+#include <algorithm>
+
+#include "engine/serve/generation.h"
+
+namespace lathe::engine {
+
+StepSampler::StepSampler(Runner& runner, int n_threads, std::span<const std::int32_t> eos_ids)
+    : runner_(&runner), eos_ids_(eos_ids), scratches_(static_cast<std::size_t>(std::max(1, n_threads))) {
+  rows_.reserve(static_cast<std::size_t>(runner.limits().max_logit_rows));
+}
+
+void StepSampler::sample(const StepPlan& plan, const kernels::TensorView& logits) {
+  rows_.clear();
+  for (const PlannedSequence& entry : plan.entries) {
+    for (int i = 0; i < entry.n_logits; ++i) rows_.push_back({.entry = &entry, .number = i});
+  }
+  logits_ = logits;
+  // A share of the rows belongs to one thread at a time, and with it the scratch memory of that share.
+  runner_->parallel_for(static_cast<std::int64_t>(scratches_.size()), [this](std::int64_t begin, std::int64_t end) {
+    const std::size_t n_shares = scratches_.size();
+    for (auto share = static_cast<std::size_t>(begin); share < static_cast<std::size_t>(end); ++share) {
+      sample_rows(rows_.size() * share / n_shares, rows_.size() * (share + 1) / n_shares, scratches_[share]);
+    }
+  });
+}
+
+void StepSampler::sample_rows(std::size_t begin, std::size_t end, SamplerScratch& scratch) const {
+  const auto vocab_size = static_cast<std::size_t>(logits_.dim(1));
+  for (std::size_t i = begin; i < end; ++i) {
+    sample_row(rows_[i], std::span(logits_.row<float>(static_cast<std::int64_t>(i)), vocab_size), scratch);
+  }
+}
+
+void StepSampler::sample_row(const Row& row, std::span<float> logits, SamplerScratch& scratch) const {
+  auto& generation = static_cast<Generation&>(*row.entry->sequence);
+  const bool is_last = row.number + 1 == row.entry->n_logits;
+  if (row.entry->samples && is_last) {
+    const SampleInput input{.logits = logits,
+                            .prompt_token_ids = generation.prompt_ids(),
+                            .output_token_ids = generation.output_ids(),
+                            .eos_ids = eos_ids_,
+                            .params = &generation.params,
+                            .seed = generation.seed};
+    generation.sampled = sample_token(input, scratch, generation.params.logprobs ? &generation.alternatives : nullptr);
+    return;
+  }
+  // A row of the prompt speaks about the token after it.
+  const auto predicted =
+      static_cast<std::size_t>(std::max(generation.n_prompt_logits, generation.n_computed) + row.number + 1);
+  prompt_logprobs(logits, generation.tokens[predicted], *generation.params.prompt_logprobs, scratch,
+                  generation.prompt_logprobs[predicted]);
+}
+
+}  // namespace lathe::engine

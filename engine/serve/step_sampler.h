@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// StepSampler: the logits of a step to tokens and log probabilities, rows in parallel.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/run/runner.h"
+#include "engine/sample/sampler.h"
+#include "engine/schedule/scheduler.h"
+
+namespace lathe::engine {
+
+/// Requires: the sequences of the plan are Generations. Writes only `sampled`, `alternatives` and `prompt_logprobs` of them.
+/// Thread: the engine's.
+class StepSampler {
+ public:
+  StepSampler(Runner& runner, int n_threads, std::span<const std::int32_t> eos_ids);
+
+  void sample(const StepPlan& plan, const kernels::TensorView& logits);
+
+ private:
+  struct Row {
+    const PlannedSequence* entry;
+    int number;  ///< among the entry's rows of logits
+  };
+
+  void sample_rows(std::size_t begin, std::size_t end, SamplerScratch& scratch) const;
+  void sample_row(const Row& row, std::span<float> logits, SamplerScratch& scratch) const;
+
+  Runner* runner_;
+  std::span<const std::int32_t> eos_ids_;
+  std::vector<SamplerScratch> scratches_;  ///< one a share of the rows
+  std::vector<Row> rows_;                  ///< by row of logits
+  kernels::TensorView logits_;
+};
+
+}  // namespace lathe::engine
