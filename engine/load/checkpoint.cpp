@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/load/checkpoint.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace lathe::engine {
+
+namespace {
+
+bool by_name(const StoredTensor& a, const StoredTensor& b) { return a.name < b.name; }
+
+}  // namespace
+
+std::string to_string(std::span<const std::int64_t> shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+
+Result<void> Checkpoint::add(std::shared_ptr<const MappedFile> file, std::vector<StoredTensor> tensors) {
+  const auto index = static_cast<std::uint32_t>(files_.size());
+  files_.push_back(std::move(file));
+  for (StoredTensor& tensor : tensors) {
+    tensor.file = index;
+    tensors_.push_back(std::move(tensor));
+  }
+  std::stable_sort(tensors_.begin(), tensors_.end(), by_name);
+  const auto twice = std::adjacent_find(tensors_.begin(), tensors_.end(),
+                                        [](const StoredTensor& a, const StoredTensor& b) { return a.name == b.name; });
+  if (twice != tensors_.end()) {
+    return fail(ErrorCode::model_refused, fmt::format("ambiguous tensor: it is in {} too", file_of(*twice)),
+                fmt::format("{}: {}", file_of(*(twice + 1)), twice->name));
+  }
+  return {};
+}
+
+const StoredTensor* Checkpoint::find(std::string_view name) const {
+  const auto found = std::lower_bound(tensors_.begin(), tensors_.end(), name,
+                                      [](const StoredTensor& tensor, std::string_view key) { return tensor.name < key; });
+  return found != tensors_.end() && found->name == name ? &*found : nullptr;
+}
+
+std::int64_t Checkpoint::n_bytes() const {
+  std::int64_t sum = 0;
+  for (const auto& file : files_) sum += static_cast<std::int64_t>(file->bytes().size());
+  return sum;
+}
+
+}  // namespace lathe::engine

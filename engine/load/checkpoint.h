@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checkpoint: the named tensors of a model's files, whatever their format, with every size checked against the bytes there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/api/result.h"
+#include "engine/base/mapped_file.h"
+#include "kernels/api/tensor.h"
+
+namespace lathe::engine {
+
+/// An element type as files name it. Units: bits of one element.
+struct StoredType {
+  std::string_view name;                 ///< "BF16"
+  int bits;
+  std::optional<kernels::Dtype> dtype{}; ///< none: no kernel reads it as it is
+};
+
+/// Owns: nothing; the bytes belong to the checkpoint's mapping.
+struct StoredTensor {
+  std::string name;
+  const StoredType* type = nullptr;
+  std::vector<std::int64_t> shape;
+  std::span<const std::byte> bytes;  ///< exactly as many as shape and type need; not aligned
+  std::uint32_t file = 0;            ///< index into Checkpoint's files
+};
+
+/// "[512, 64]".
+std::string to_string(std::span<const std::int64_t> shape);
+
+/// Owns: the mapped files. Thread: any; nothing changes after opening.
+class Checkpoint {
+ public:
+  explicit Checkpoint(std::string_view file_format) : file_format_(file_format) {}
+
+  /// Adds a file and its tensors. Errors: model_refused when a name is there already.
+  Result<void> add(std::shared_ptr<const MappedFile> file, std::vector<StoredTensor> tensors);
+  void warn(std::string warning) { warnings_.push_back(std::move(warning)); }
+
+  std::string_view file_format() const { return file_format_; }
+  /// Sorted by name.
+  std::span<const StoredTensor> tensors() const { return tensors_; }
+  /// Null when there is none.
+  const StoredTensor* find(std::string_view name) const;
+  const std::string& file_of(const StoredTensor& tensor) const { return files_[tensor.file]->name(); }
+  /// Units: bytes of all files.
+  std::int64_t n_bytes() const;
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
+  void will_need(const StoredTensor& tensor) const { files_[tensor.file]->will_need(tensor.bytes); }
+  void drop(const StoredTensor& tensor) const { files_[tensor.file]->drop(tensor.bytes); }
+
+ private:
+  std::string_view file_format_;
+  std::vector<std::shared_ptr<const MappedFile>> files_;
+  std::vector<StoredTensor> tensors_;
+  std::vector<std::string> warnings_;
+};
+
+}  // namespace lathe::engine

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/load/model_folder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+namespace lathe::engine {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// config.json, index and tokenizer_config.json of released models stay below 4 MiB.
+constexpr std::int64_t kMaxJsonBytes = 64LL << 20;
+constexpr std::size_t kMaxNameBytes = 255;
+
+/// "models--meta-llama--Llama-3.2-1B" -> "meta-llama/Llama-3.2-1B".
+std::string name_in_cache(std::string folder) {
+  constexpr std::string_view kPrefix = "models--";
+  if (folder.starts_with(kPrefix)) folder.erase(0, kPrefix.size());
+  if (const auto dashes = folder.find("--"); dashes != std::string::npos) folder.replace(dashes, 2, "/");
+  return folder;
+}
+
+bool is_cache_snapshot(const fs::path& folder) {
+  std::error_code ignored;
+  return folder.parent_path().filename() == "snapshots" &&
+         fs::is_directory(folder.parent_path().parent_path() / "blobs", ignored);
+}
+
+/// Finds the file without opening it for reading, so that a FIFO cannot block and a device is not touched.
+int find_beneath(int border, const std::string& file) {
+  open_how how{};
+  how.flags = O_PATH | O_CLOEXEC;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+  return static_cast<int>(::syscall(SYS_openat2, border, file.c_str(), &how, sizeof how));
+}
+
+/// The same promise on systems without openat2, checked on the resolved path.
+int find_by_real_path(const std::string& border, const std::string& file) {
+  std::error_code problem;
+  const fs::path real = fs::canonical(fs::path(border) / file, problem);
+  if (problem) {
+    errno = problem.value();
+    return -1;
+  }
+  const fs::path relative = real.lexically_relative(border);
+  if (relative.empty() || *relative.begin() == "..") {
+    errno = EXDEV;
+    return -1;
+  }
+  return ::open(real.c_str(), O_PATH | O_CLOEXEC | O_NOFOLLOW);
+}
+
+std::string why_not_found(int error) {
+  switch (error) {
+    case ENOENT: return "file is missing";
+    case EXDEV: return "leads out of the model folder";
+    case ELOOP: return "symbolic links go in a circle";
+    case ENAMETOOLONG: return "file name is too long";
+    default: return std::string("cannot be opened: ") + std::strerror(error);
+  }
+}
+
+}  // namespace
+
+std::optional<std::string> unsafe_file_name(std::string_view name) {
+  if (name.empty()) return "empty file name";
+  if (name.size() > kMaxNameBytes) return fmt::format("file name of {} bytes, at most {}", name.size(), kMaxNameBytes);
+  if (name.find('\0') != std::string_view::npos) return "file name with a NUL byte";
+  if (name.find('\\') != std::string_view::npos) return "file name with a backslash";
+  if (name.front() == '/' || (name.size() > 1 && name[1] == ':')) return "absolute file name";
+  for (const fs::path& part : fs::path(name)) {
+    if (part == "..") return "file name with '..'";
+  }
+  return std::nullopt;
+}
+
+Result<ModelFolder> ModelFolder::open(const std::string& path) {
+  std::error_code problem;
+  const fs::path real = fs::canonical(path, problem);
+  if (problem) return fail(ErrorCode::not_found, fmt::format("no such model folder: {}", path), path);
+  if (!fs::is_directory(real, problem)) {
+    return fail(ErrorCode::model_refused,
+                fmt::format("{} is a file; give the folder that holds config.json and model.safetensors", path), path);
+  }
+  ModelFolder folder;
+  folder.path_ = real.string();
+  folder.name_ = real.filename().string();
+  folder.border_ = folder.path_;
+  if (is_cache_snapshot(real)) {
+    const fs::path repository = real.parent_path().parent_path();
+    folder.border_ = repository.string();
+    folder.inside_border_ = "snapshots/" + real.filename().string() + "/";
+    folder.name_ = name_in_cache(repository.filename().string());
+  }
+  folder.border_descriptor_ = FileDescriptor(::open(folder.border_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!folder.border_descriptor_) {
+    return fail(ErrorCode::not_found, fmt::format("cannot open {}: {}", path, std::strerror(errno)), path);
+  }
+  return folder;
+}
+
+Result<FileDescriptor> ModelFolder::open_file(std::string_view file) const {
+  const std::string where(file);
+  if (const auto unsafe = unsafe_file_name(file)) return fail(ErrorCode::model_refused, *unsafe, where);
+  const std::string relative = inside_border_ + where;
+  FileDescriptor found(find_beneath(border_descriptor_.get(), relative));
+  if (!found && (errno == ENOSYS || errno == EPERM)) found = FileDescriptor(find_by_real_path(border_, relative));
+  if (!found) return fail(ErrorCode::model_refused, why_not_found(errno), where);
+  struct stat status {};
+  if (::fstat(found.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    return fail(ErrorCode::model_refused, "not a regular file", where);
+  }
+  FileDescriptor opened(::open(fmt::format("/proc/self/fd/{}", found.get()).c_str(), O_RDONLY | O_CLOEXEC));
+  if (!opened) return fail(ErrorCode::model_refused, why_not_found(errno), where);
+  return opened;
+}
+
+bool ModelFolder::has(std::string_view file) const {
+  // Whatever it is: a file that is there but may not be read is an error later, not an absent file.
+  struct stat status {};
+  const std::string relative = inside_border_ + std::string(file);
+  return ::fstatat(border_descriptor_.get(), relative.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+Result<std::shared_ptr<const MappedFile>> ModelFolder::map(std::string_view file) const {
+  LATHE_TRY(FileDescriptor opened, open_file(file));
+  return MappedFile::map(opened.release(), std::string(file));
+}
+
+Result<std::string> ModelFolder::read_text(std::string_view file, std::int64_t max_bytes) const {
+  LATHE_TRY(const auto mapped, map(file));
+  const auto n_bytes = static_cast<std::int64_t>(mapped->bytes().size());
+  if (n_bytes > max_bytes) {
+    return fail(ErrorCode::model_refused, fmt::format("{} bytes, at most {}", n_bytes, max_bytes), std::string(file));
+  }
+  return std::string(reinterpret_cast<const char*>(mapped->bytes().data()), mapped->bytes().size());
+}
+
+Result<Json> ModelFolder::read_json(std::string_view file) const {
+  LATHE_TRY(const std::string text, read_text(file, kMaxJsonBytes));
+  auto json = parse_json(text, file);
+  if (!json) return fail(ErrorCode::model_refused, json.error().message, std::string(file));
+  if (!json->is_object()) return fail(ErrorCode::model_refused, "must hold a JSON object", std::string(file));
+  return std::move(*json);
+}
+
+Result<Json> ModelFolder::read_json_if_present(std::string_view file) const {
+  if (!has(file)) return Json::object();
+  return read_json(file);
+}
+
+}  // namespace lathe::engine
