@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/model/activations.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace lathe::engine {
+
+using kernels::Dtype;
+using kernels::TensorView;
+
+namespace {
+
+struct Part {
+  TensorView StepBuffers::*view;
+  std::int64_t n_rows, width;
+};
+
+std::array<Part, 10> parts_of(const ModelConfig& config, std::int64_t max_rows, std::int64_t max_logit_rows) {
+  return {{{&StepBuffers::residual, max_rows, config.hidden_size},
+           {&StepBuffers::normed, max_rows, config.hidden_size},
+           {&StepBuffers::delta, max_rows, config.hidden_size},
+           {&StepBuffers::qkv, max_rows, config.q_size() + 2 * config.kv_size()},
+           {&StepBuffers::attention, max_rows, config.q_size()},
+           {&StepBuffers::gate_up, max_rows, 2 * config.intermediate_size},
+           {&StepBuffers::mlp, max_rows, config.intermediate_size},
+           {&StepBuffers::last, max_logit_rows, config.hidden_size},
+           {&StepBuffers::last_normed, max_logit_rows, config.hidden_size},
+           {&StepBuffers::logits, max_logit_rows, config.vocab_size}}};
+}
+
+/// Each part begins on a cache line, as the buffer does.
+std::int64_t bytes_of(const Part& part) {
+  constexpr std::int64_t kLine = 64;
+  return (part.n_rows * part.width * static_cast<std::int64_t>(sizeof(float)) + kLine - 1) / kLine * kLine;
+}
+
+}  // namespace
+
+Result<Activations> Activations::create(kernels::Backend& backend, const ModelConfig& config, std::int64_t max_rows,
+                                        std::int64_t max_logit_rows) {
+  Activations activations;
+  const std::int64_t total = n_bytes(config, max_rows, max_logit_rows);
+  activations.buffer_ = backend.allocate(static_cast<std::size_t>(total));
+  if (!activations.buffer_) {
+    return fail(ErrorCode::resource_exhausted,
+                fmt::format("no memory for {} bytes of activations; lower max_num_batched_tokens", total), "activations");
+  }
+  auto* next = static_cast<std::byte*>(activations.buffer_.data());
+  for (const Part& part : parts_of(config, max_rows, max_logit_rows)) {
+    activations.whole_.*part.view = TensorView(next, Dtype::f32, {part.n_rows, part.width});
+    next += bytes_of(part);
+  }
+  return activations;
+}
+
+std::int64_t Activations::n_bytes(const ModelConfig& config, std::int64_t max_rows, std::int64_t max_logit_rows) {
+  std::int64_t sum = 0;
+  for (const Part& part : parts_of(config, max_rows, max_logit_rows)) sum += bytes_of(part);
+  return sum;
+}
+
+StepBuffers Activations::for_step(std::int64_t n_rows, std::int64_t n_logit_rows) const {
+  LATHE_DCHECK(n_rows <= whole_.residual.dim(0) && n_logit_rows <= whole_.logits.dim(0));
+  StepBuffers step = whole_;
+  for (TensorView* view : {&step.residual, &step.normed, &step.delta, &step.qkv, &step.attention, &step.gate_up, &step.mlp}) {
+    view->shape[0] = n_rows;
+  }
+  for (TensorView* view : {&step.last, &step.last_normed, &step.logits}) view->shape[0] = n_logit_rows;
+  return step;
+}
+
+}  // namespace lathe::engine

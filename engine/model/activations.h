@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Activations: the work memory of a step, allocated once for the largest step.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/model/layers/device_tensor.h"
+#include "engine/model/model_config.h"
+
+namespace lathe::engine {
+
+/// Views of the buffers for one step. Shapes: M rows, R rows with logits, H hidden, I intermediate, V vocabulary; all f32.
+struct StepBuffers {
+  kernels::TensorView residual;    ///< [M, H]
+  kernels::TensorView normed;      ///< [M, H]
+  kernels::TensorView delta;       ///< [M, H], what the last part adds to the residual stream
+  kernels::TensorView qkv;         ///< [M, q_size + 2 kv_size]
+  kernels::TensorView attention;   ///< [M, q_size]
+  kernels::TensorView gate_up;     ///< [M, 2 I]
+  kernels::TensorView mlp;         ///< [M, I]
+  kernels::TensorView last;        ///< [R, H], rows of the residual stream that get logits
+  kernels::TensorView last_normed; ///< [R, H]
+  kernels::TensorView logits;      ///< [R, V]
+};
+
+/// Owns: one buffer, cut into the parts of StepBuffers.
+class Activations {
+ public:
+  /// Errors: resource_exhausted.
+  static Result<Activations> create(kernels::Backend& backend, const ModelConfig& config, std::int64_t max_rows,
+                                    std::int64_t max_logit_rows);
+  /// Units: bytes that create() takes.
+  static std::int64_t n_bytes(const ModelConfig& config, std::int64_t max_rows, std::int64_t max_logit_rows);
+
+  /// Requires: no more rows than create() was told.
+  StepBuffers for_step(std::int64_t n_rows, std::int64_t n_logit_rows) const;
+  std::int64_t n_bytes() const { return static_cast<std::int64_t>(buffer_.n_bytes()); }
+
+ private:
+  kernels::Buffer buffer_;
+  StepBuffers whole_;
+};
+
+}  // namespace lathe::engine

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/model/layers/decoder_layer.h"
+
+namespace lathe::engine {
+
+Result<DecoderLayer> DecoderLayer::create(kernels::Backend& backend, kernels::WeightFormat format, const ModelConfig& config) {
+  DecoderLayer layer;
+  LATHE_TRY(layer.attention_norm_, DeviceTensor::allocate(backend, kernels::Dtype::f32, {config.hidden_size}));
+  LATHE_TRY(layer.mlp_norm_, DeviceTensor::allocate(backend, kernels::Dtype::f32, {config.hidden_size}));
+  LATHE_TRY(layer.attention_, Attention::create(backend, format, config));
+  LATHE_TRY(layer.mlp_, GatedMlp::create(backend, format, config));
+  return layer;
+}
+
+std::int64_t DecoderLayer::n_bytes(const kernels::Backend& backend, kernels::WeightFormat format, const ModelConfig& config) {
+  const std::int64_t norm_bytes = 2 * config.hidden_size * static_cast<std::int64_t>(sizeof(float));
+  return norm_bytes + Attention::n_bytes(backend, format, config) + GatedMlp::n_bytes(backend, format, config);
+}
+
+void DecoderLayer::forward(kernels::Backend& backend, const ModelConfig& config, const ModelInput& input,
+                           const RopeTable& rope, const kernels::KvLayer& kv, const StepBuffers& step, bool is_first) const {
+  const auto eps = static_cast<float>(config.rms_norm_eps);
+  if (is_first) {
+    backend.rms_norm(step.normed, step.residual, attention_norm(), eps);
+  } else {
+    backend.add_rms_norm(step.normed, step.residual, step.delta, attention_norm(), eps);
+  }
+  attention_.forward(backend, config, input, rope, kv, step);
+  backend.add_rms_norm(step.normed, step.residual, step.delta, mlp_norm(), eps);
+  mlp_.forward(backend, step);
+}
+
+}  // namespace lathe::engine

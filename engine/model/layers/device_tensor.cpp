@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/model/layers/device_tensor.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+namespace lathe::engine {
+
+using kernels::Dtype;
+using kernels::TensorView;
+
+namespace {
+
+// Large enough that handing out a piece costs nothing beside converting it.
+constexpr std::int64_t kPiece = 1 << 16;
+
+float load(const TensorView& from, std::int64_t i) {
+  switch (from.dtype) {
+    case Dtype::f16: return kernels::f16_to_f32(from.as<const std::uint16_t>()[i]);
+    case Dtype::bf16: return kernels::bf16_to_f32(from.as<const std::uint16_t>()[i]);
+    default: return from.as<const float>()[i];
+  }
+}
+
+void store(const TensorView& to, std::int64_t i, float value) {
+  switch (to.dtype) {
+    case Dtype::f16: to.as<std::uint16_t>()[i] = kernels::f32_to_f16(value); break;
+    case Dtype::bf16: to.as<std::uint16_t>()[i] = kernels::f32_to_bf16(value); break;
+    default: to.as<float>()[i] = value; break;
+  }
+}
+
+}  // namespace
+
+Result<DeviceTensor> DeviceTensor::allocate(kernels::Backend& backend, Dtype dtype,
+                                            std::initializer_list<std::int64_t> shape) {
+  DeviceTensor tensor;
+  tensor.view_ = TensorView(nullptr, dtype, shape);
+  tensor.buffer_ = backend.allocate(tensor.view_.n_bytes());
+  if (!tensor.buffer_) {
+    return fail(ErrorCode::resource_exhausted, fmt::format("no memory for {} bytes", tensor.view_.n_bytes()), "model");
+  }
+  tensor.view_.data = tensor.buffer_.data();
+  return tensor;
+}
+
+TensorView columns(const TensorView& matrix, std::int64_t begin, std::int64_t count) {
+  TensorView view = matrix;
+  view.data = static_cast<std::byte*>(matrix.data) + static_cast<std::size_t>(begin) * size_of(matrix.dtype);
+  view.shape[1] = count;
+  return view;
+}
+
+void copy_converted(kernels::Backend& backend, const TensorView& to, const TensorView& from) {
+  LATHE_CHECK(to.n_elements() == from.n_elements() && is_floating(to.dtype) && is_floating(from.dtype));
+  const std::int64_t n = to.n_elements();
+  const std::int64_t n_pieces = (n + kPiece - 1) / kPiece;
+  backend.parallel_for(n_pieces, [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t first = begin * kPiece, last = std::min(end * kPiece, n);
+    if (to.dtype == from.dtype) {
+      const std::size_t width = size_of(to.dtype);
+      std::memcpy(to.as<std::byte>() + static_cast<std::size_t>(first) * width,
+                  from.as<const std::byte>() + static_cast<std::size_t>(first) * width,
+                  static_cast<std::size_t>(last - first) * width);
+      return;
+    }
+    for (std::int64_t i = first; i < last; ++i) store(to, i, load(from, i));
+  });
+}
+
+}  // namespace lathe::engine

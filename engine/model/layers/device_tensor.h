@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// DeviceTensor: a tensor that owns its memory on a backend.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+
+#include "engine/api/result.h"
+#include "kernels/api/backend.h"
+
+namespace lathe::engine {
+
+/// Owns: the buffer behind view().
+class DeviceTensor {
+ public:
+  DeviceTensor() = default;
+  /// Errors: resource_exhausted.
+  static Result<DeviceTensor> allocate(kernels::Backend& backend, kernels::Dtype dtype,
+                                       std::initializer_list<std::int64_t> shape);
+
+  /// data is null when nothing was allocated: what operations take for "no bias".
+  const kernels::TensorView& view() const { return view_; }
+  std::int64_t n_bytes() const { return static_cast<std::int64_t>(buffer_.n_bytes()); }
+
+ private:
+  kernels::Buffer buffer_;
+  kernels::TensorView view_;
+};
+
+/// Columns [begin, begin + count) of a matrix: rows stay as far apart as they were.
+kernels::TensorView columns(const kernels::TensorView& matrix, std::int64_t begin, std::int64_t count);
+
+/// Copies element by element between floating types, on the backend's threads. Requires: equal shapes, both contiguous.
+void copy_converted(kernels::Backend& backend, const kernels::TensorView& to, const kernels::TensorView& from);
+
+}  // namespace lathe::engine

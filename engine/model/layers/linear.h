@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Linear: y = x W^T + b, with W packed for its backend; several matrices of a checkpoint may lie in one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "engine/model/layers/device_tensor.h"
+#include "kernels/api/backend.h"
+
+namespace lathe::engine {
+
+/// n outputs, k inputs.
+struct LinearShape {
+  std::int64_t n = 0, k = 0;
+  bool bias = false;
+};
+
+class Linear {
+ public:
+  /// Errors: resource_exhausted.
+  static Result<Linear> create(kernels::Backend& backend, kernels::WeightFormat format, const LinearShape& shape);
+  /// Units: bytes that create() takes.
+  static std::int64_t n_bytes(const kernels::Backend& backend, kernels::WeightFormat format, const LinearShape& shape);
+
+  /// Fills rows from `row_begin` on. weight: [rows, k] of any floating type.
+  void load_rows(kernels::Backend& backend, std::int64_t row_begin, const kernels::TensorView& weight);
+  /// Fills the bias from `row_begin` on. bias: [rows] of any floating type. Requires: the shape has a bias.
+  void load_bias(kernels::Backend& backend, std::int64_t row_begin, const kernels::TensorView& bias);
+
+  /// y [M, n] = x [M, k] W^T + b.
+  void forward(kernels::Backend& backend, const kernels::TensorView& y, const kernels::TensorView& x) const {
+    backend.linear(y, x, *matrix_, bias_.view());
+  }
+
+  std::int64_t n_bytes() const { return static_cast<std::int64_t>(matrix_->n_bytes()) + bias_.n_bytes(); }
+
+ private:
+  std::unique_ptr<kernels::PackedMatrix> matrix_;
+  DeviceTensor bias_;
+};
+
+}  // namespace lathe::engine

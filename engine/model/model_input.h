@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// ModelInput: the rows of one step as a model reads them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "kernels/api/backend.h"
+
+namespace lathe::engine {
+
+/// Shapes: M rows.
+struct ModelInput {
+  std::span<const std::int32_t> token_ids;   ///< [M]
+  std::span<const std::int32_t> positions;   ///< [M]
+  std::span<const std::int32_t> slots;       ///< [M], where each row's K and V go
+  kernels::AttentionBatch batch;
+  std::span<const std::int32_t> logit_rows;  ///< rows whose logits are wanted
+};
+
+}  // namespace lathe::engine
