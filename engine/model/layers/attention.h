@@ -2,11 +2,11 @@
 // Attention: grouped heads over a paged KV cache. Q, K and V lie in one matrix, so that a row of activations is read once.
 #pragma once
 
-#include "engine/model/activations.h"
+#include "engine/model/layers/activations.h"
 #include "engine/model/layers/linear.h"
 #include "engine/model/layers/rope_table.h"
 #include "engine/model/model_config.h"
-#include "engine/model/model_input.h"
+#include "engine/model/layers/model_input.h"
 
 namespace lathe::engine {
 

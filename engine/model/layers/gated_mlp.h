@@ -2,7 +2,7 @@
 // GatedMlp: down(silu(gate x) * up x). Gate and up lie in one matrix. Source: Shazeer 2020 (SwiGLU).
 #pragma once
 
-#include "engine/model/activations.h"
+#include "engine/model/layers/activations.h"
 #include "engine/model/layers/linear.h"
 #include "engine/model/model_config.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/model/activations.h"
+#include "engine/model/layers/activations.h"
 
 #include <fmt/format.h>
 

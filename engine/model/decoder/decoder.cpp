@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/model/decoder/decoder.h"
+
+namespace lathe::engine {
+
+using kernels::Dtype;
+using kernels::TensorView;
+using kernels::WeightFormat;
+
+namespace {
+
+LinearShape head_shape(const ModelConfig& config) { return {config.vocab_size, config.hidden_size, false}; }
+
+}  // namespace
+
+WeightFormat weight_format_of(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f16: return WeightFormat::f16;
+    case Dtype::bf16: return WeightFormat::bf16;
+    default: LATHE_CHECK(dtype == Dtype::f32); return WeightFormat::f32;
+  }
+}
+
+Result<Decoder> Decoder::create(kernels::Backend& backend, const ModelConfig& config, Dtype dtype,
+                                std::int64_t max_model_len) {
+  const WeightFormat format = weight_format_of(dtype);
+  Decoder decoder;
+  decoder.config_ = config;
+  LATHE_TRY(decoder.rope_, RopeTable::create(backend, config, max_model_len));
+  LATHE_TRY(decoder.embedding_, DeviceTensor::allocate(backend, dtype, {config.vocab_size, config.hidden_size}));
+  for (std::int64_t i = 0; i < config.n_layers; ++i) {
+    LATHE_TRY(DecoderLayer layer, DecoderLayer::create(backend, format, config));
+    decoder.layers_.push_back(std::move(layer));
+  }
+  LATHE_TRY(decoder.final_norm_, DeviceTensor::allocate(backend, Dtype::f32, {config.hidden_size}));
+  LATHE_TRY(decoder.head_, Linear::create(backend, format, head_shape(config)));
+  return decoder;
+}
+
+std::int64_t Decoder::weight_bytes(const kernels::Backend& backend, const ModelConfig& config, Dtype dtype) {
+  const WeightFormat format = weight_format_of(dtype);
+  const std::int64_t embedding_bytes = config.vocab_size * config.hidden_size * static_cast<std::int64_t>(size_of(dtype));
+  const std::int64_t final_norm_bytes = config.hidden_size * static_cast<std::int64_t>(sizeof(float));
+  return embedding_bytes + final_norm_bytes + config.n_layers * DecoderLayer::n_bytes(backend, format, config) +
+         Linear::n_bytes(backend, format, head_shape(config));
+}
+
+std::int64_t Decoder::weight_bytes() const {
+  std::int64_t sum = embedding_.n_bytes() + final_norm_.n_bytes() + head_.n_bytes();
+  for (const DecoderLayer& layer : layers_) sum += layer.n_bytes();
+  return sum;
+}
+
+void Decoder::accept(kernels::Backend& backend, WeightRole role, std::int64_t layer, const TensorView& source) {
+  switch (role) {
+    case WeightRole::embedding:
+      copy_converted(backend, embedding_.view(), source);
+      if (config_.tied_embeddings) head_.load_rows(backend, 0, source);
+      break;
+    case WeightRole::head: head_.load_rows(backend, 0, source); break;
+    case WeightRole::final_norm: copy_converted(backend, final_norm_.view(), source); break;
+    default: accept_in_layer(backend, role, layers_[static_cast<std::size_t>(layer)], source); break;
+  }
+}
+
+void Decoder::accept_in_layer(kernels::Backend& backend, WeightRole role, DecoderLayer& layer, const TensorView& source) {
+  const std::int64_t row_begin = row_begin_of(role, config_);
+  switch (role) {
+    case WeightRole::attention_norm: copy_converted(backend, layer.attention_norm(), source); break;
+    case WeightRole::mlp_norm: copy_converted(backend, layer.mlp_norm(), source); break;
+    case WeightRole::q:
+    case WeightRole::k:
+    case WeightRole::v: layer.attention().qkv().load_rows(backend, row_begin, source); break;
+    case WeightRole::q_bias:
+    case WeightRole::k_bias:
+    case WeightRole::v_bias: layer.attention().qkv().load_bias(backend, row_begin, source); break;
+    case WeightRole::o: layer.attention().out().load_rows(backend, row_begin, source); break;
+    case WeightRole::o_bias: layer.attention().out().load_bias(backend, row_begin, source); break;
+    case WeightRole::gate:
+    case WeightRole::up: layer.mlp().gate_up().load_rows(backend, row_begin, source); break;
+    case WeightRole::gate_bias:
+    case WeightRole::up_bias: layer.mlp().gate_up().load_bias(backend, row_begin, source); break;
+    case WeightRole::down: layer.mlp().down().load_rows(backend, row_begin, source); break;
+    case WeightRole::down_bias: layer.mlp().down().load_bias(backend, row_begin, source); break;
+    case WeightRole::embedding:
+    case WeightRole::head:
+    case WeightRole::final_norm: LATHE_CHECK(false); break;
+  }
+}
+
+void Decoder::forward(kernels::Backend& backend, const ModelInput& input, const KvStorage& kv, const StepBuffers& step) const {
+  backend.embed(step.residual, embedding_.view(), input.token_ids);
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    layers_[i].forward(backend, config_, input, rope_, kv.layer(static_cast<std::int64_t>(i)), step, i == 0);
+  }
+  if (input.logit_rows.empty()) return;
+  backend.add(step.residual, step.delta);
+  backend.gather_rows(step.last, step.residual, input.logit_rows);
+  backend.rms_norm(step.last_normed, step.last, final_norm_.view(), static_cast<float>(config_.rms_norm_eps));
+  head_.forward(backend, step.logits, step.last_normed);
+}
+
+}  // namespace lathe::engine

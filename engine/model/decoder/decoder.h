@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decoder: embeddings, layers, final norm and head; token ids in, logits out.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/cache/kv_storage.h"
+#include "engine/model/layers/decoder_layer.h"
+#include "engine/model/model_config.h"
+#include "engine/model/weight_plan.h"
+
+namespace lathe::engine {
+
+/// The format in which matrices of that floating type are packed.
+kernels::WeightFormat weight_format_of(kernels::Dtype dtype);
+
+/// Owns: the weights. Thread: one at a time, as its backend.
+class Decoder {
+ public:
+  /// Takes the memory; accept() fills it. Matrices get `dtype`, norms and biases f32. Errors: resource_exhausted.
+  static Result<Decoder> create(kernels::Backend& backend, const ModelConfig& config, kernels::Dtype dtype,
+                                std::int64_t max_model_len);
+  /// Units: bytes of weights that create() takes, without the angles of RoPE.
+  static std::int64_t weight_bytes(const kernels::Backend& backend, const ModelConfig& config, kernels::Dtype dtype);
+
+  /// Puts one tensor of a checkpoint in its place. `source`: the shape of shape_of(role), any floating type, aligned.
+  void accept(kernels::Backend& backend, WeightRole role, std::int64_t layer, const kernels::TensorView& source);
+
+  /// Runs the rows of a step and leaves their logits in step.logits.
+  void forward(kernels::Backend& backend, const ModelInput& input, const KvStorage& kv, const StepBuffers& step) const;
+
+  const ModelConfig& config() const { return config_; }
+  std::int64_t weight_bytes() const;
+  std::int64_t rope_bytes() const { return rope_.n_bytes(); }
+
+ private:
+  void accept_in_layer(kernels::Backend& backend, WeightRole role, DecoderLayer& layer, const kernels::TensorView& source);
+
+  ModelConfig config_;
+  RopeTable rope_;
+  DeviceTensor embedding_;  ///< [V, H] in the decoder's dtype
+  std::vector<DecoderLayer> layers_;
+  DeviceTensor final_norm_;
+  Linear head_;             ///< a packed copy of the embeddings when they are tied
+};
+
+}  // namespace lathe::engine

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/run/model_runner.h"
+
+#include <fmt/format.h>
+
+namespace lathe::engine {
+
+kernels::KvShape kv_shape(const ModelConfig& config, kernels::Dtype dtype, int block_size, int n_blocks) {
+  return {.n_layers = static_cast<int>(config.n_layers),
+          .n_kv_heads = static_cast<int>(config.n_kv_heads),
+          .head_dim = static_cast<int>(config.head_dim),
+          .block_size = block_size,
+          .n_blocks = n_blocks,
+          .dtype = dtype};
+}
+
+Result<std::unique_ptr<ModelRunner>> ModelRunner::create(std::unique_ptr<kernels::Backend> backend, Decoder decoder,
+                                                         kernels::Dtype kv_dtype, const RunnerLimits& limits) {
+  const ModelConfig& config = decoder.config();
+  LATHE_TRY(KvStorage kv,
+            KvStorage::allocate(*backend, kv_shape(config, kv_dtype, limits.block_size, limits.n_blocks)));
+  LATHE_TRY(Activations activations, Activations::create(*backend, config, limits.max_rows, limits.max_logit_rows));
+  return std::unique_ptr<ModelRunner>(
+      new ModelRunner(std::move(backend), std::move(decoder), std::move(kv), std::move(activations), limits));
+}
+
+Result<kernels::TensorView> ModelRunner::run(const BatchPlan& plan) {
+  const auto n_logit_rows = static_cast<int>(plan.logit_rows.size());
+  if (plan.n_rows() > limits_.max_rows || n_logit_rows > limits_.max_logit_rows) {
+    return fail(ErrorCode::internal,
+                fmt::format("step of {} rows, {} with logits; the work memory holds {} and {}", plan.n_rows(), n_logit_rows,
+                            limits_.max_rows, limits_.max_logit_rows),
+                "runner");
+  }
+  const ModelInput input{.token_ids = plan.token_ids,
+                         .positions = plan.positions,
+                         .slots = plan.slots,
+                         .batch = {.n_seqs = plan.n_seqs(),
+                                   .query_start = plan.query_start,
+                                   .context_len = plan.context_len,
+                                   .block_tables = plan.block_tables,
+                                   .max_blocks = plan.max_blocks},
+                         .logit_rows = plan.logit_rows};
+  const StepBuffers step = activations_.for_step(plan.n_rows(), n_logit_rows);
+  decoder_.forward(*backend_, input, kv_, step);
+  return step.logits;
+}
+
+RunnerMemory ModelRunner::memory() const {
+  return {.weights = decoder_.weight_bytes(),
+          .kv = kv_.n_bytes(),
+          .activations = activations_.n_bytes(),
+          .rope = decoder_.rope_bytes()};
+}
+
+}  // namespace lathe::engine

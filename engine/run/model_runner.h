@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// ModelRunner: the Runner over a decoder, its backend, its KV cache and its work memory.
+#pragma once
+
+#include <memory>
+
+#include "engine/cache/kv_storage.h"
+#include "engine/model/decoder/decoder.h"
+#include "engine/model/layers/activations.h"
+#include "engine/run/runner.h"
+
+namespace lathe::engine {
+
+/// Units: bytes.
+struct RunnerMemory {
+  std::int64_t weights = 0, kv = 0, activations = 0, rope = 0;
+};
+
+/// Owns: all of it. Nothing is allocated after create().
+class ModelRunner final : public Runner {
+ public:
+  /// Takes the KV cache and the work memory for `limits`. Errors: resource_exhausted.
+  static Result<std::unique_ptr<ModelRunner>> create(std::unique_ptr<kernels::Backend> backend, Decoder decoder,
+                                                     kernels::Dtype kv_dtype, const RunnerLimits& limits);
+
+  const RunnerLimits& limits() const override { return limits_; }
+  Result<kernels::TensorView> run(const BatchPlan& plan) override;
+  void parallel_for(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) override {
+    backend_->parallel_for(n, body);
+  }
+
+  RunnerMemory memory() const;
+  const kernels::BackendInfo& backend_info() const { return backend_->info(); }
+
+ private:
+  ModelRunner(std::unique_ptr<kernels::Backend> backend, Decoder decoder, KvStorage kv, Activations activations,
+              const RunnerLimits& limits)
+      : backend_(std::move(backend)), decoder_(std::move(decoder)), kv_(std::move(kv)),
+        activations_(std::move(activations)), limits_(limits) {}
+
+  std::unique_ptr<kernels::Backend> backend_;  ///< first in, last out: the rest lies in its memory
+  Decoder decoder_;
+  KvStorage kv_;
+  Activations activations_;
+  RunnerLimits limits_;
+};
+
+/// The geometry of the KV cache that a model needs.
+kernels::KvShape kv_shape(const ModelConfig& config, kernels::Dtype dtype, int block_size, int n_blocks);
+
+}  // namespace lathe::engine
