@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// FakeRunner: a Runner whose logits are a function of the tokens that it finds in the KV cache through the block tables.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/run/runner.h"
+
+namespace lathe::tests {
+
+/// What a test tells the runner and learns from it; shared by both. Set the plain fields before the engine starts.
+struct FakeScript {
+  std::function<void(const engine::BatchPlan&)> before_run;  ///< on the engine's thread, may block it
+  std::int32_t eos_id = 2;
+  int eos_period = 0;          ///< one in so many contexts is followed by eos; 0: none
+  std::int32_t poison = -1;    ///< a context with this token has NaN for logits
+  std::atomic<int> n_failures_to_come{0};
+  std::atomic<int> n_throws_to_come{0};
+  std::atomic<int> n_runs{0};
+  std::atomic<int> n_rows{0};
+
+  void add_fault(std::string fault);
+  std::string faults() const;  ///< what was wrong with the plans so far, a line each
+
+ private:
+  mutable std::mutex mutex_;
+  std::string faults_;
+};
+
+/// The K and V of a row are its token and its position, kept by slot: a wrong block table, a block given to two sequences or
+/// a stale one changes the hash of the context, and with it every token that follows.
+class FakeRunner final : public engine::Runner {
+ public:
+  FakeRunner(const engine::RunnerLimits& limits, std::shared_ptr<FakeScript> script);
+  const engine::RunnerLimits& limits() const override { return limits_; }
+  engine::Result<kernels::TensorView> run(const engine::BatchPlan& plan) override;
+  void parallel_for(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) override { body(0, n); }
+
+ private:
+  struct Kv {
+    std::int32_t token = -1, position = -1;
+  };
+
+  void check(const engine::BatchPlan& plan);
+  void check_sequence(const engine::BatchPlan& plan, int sequence);
+  void write(const engine::BatchPlan& plan);
+  std::vector<std::int32_t> read_context(const engine::BatchPlan& plan, int sequence, int n_tokens);
+
+  engine::RunnerLimits limits_;
+  std::shared_ptr<FakeScript> script_;
+  std::vector<Kv> kv_;
+  std::vector<float> logits_;
+};
+
+/// Logits after a context, as the runner computes them.
+void fake_logits(const std::vector<std::int32_t>& context, const FakeScript& script, std::span<float> logits);
+/// The greedy answer, computed without any engine: n tokens, or fewer when eos comes.
+std::vector<std::int32_t> greedy_answer(std::vector<std::int32_t> prompt, int n_tokens, int vocab_size,
+                                        const FakeScript& script);
+
+}  // namespace lathe::tests
