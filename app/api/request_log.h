@@ -13,7 +13,7 @@
 namespace lathe::app {
 
 enum class RequestStatus : std::uint8_t { queued, reading, writing, done, cancelled, refused, failed };
-/// "Queued", "Reading", "Writing", "Done", "Cancelled"; of refused and failed the status number or "Failed".
+/// "Queued", "Reading", "Writing", "Done", "Cancelled", "Refused", "Failed".
 std::string name_of(RequestStatus status);
 
 struct RequestRecord {

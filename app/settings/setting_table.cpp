@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// THE TABLE of settings.
+#include "app/api/settings.h"
+
+namespace lathe::app {
+namespace {
+
+using engine::Json;
+
+std::vector<SettingDescriptor> make_table() {
+  return {
+      // ---- general
+      {"general/confirm_close", true, "Ask before closing while requests run."},
+      {"general/first_run", true, "The greeting has not been seen yet."},
+      {"general/load_at_start", true, "Load the last model (at first: the bundled one) when the window opens."},
+      // ---- appearance
+      {"appearance/theme", "system", "system, light or dark."},
+      {"appearance/strong_outlines", false, "Draw the outlines of fields darker."},
+      {"appearance/reduced_motion", false, "No moving dots and no sliding."},
+      {"appearance/font_px", 0, "Base size of the font in pixels; 0: the system's."},
+      // ---- the window's own state besides its geometry
+      {"window/page", "chat", "The page that is shown."},
+      {"window/layout", "chat", "The last layout preset: chat, serving, benchmark, everything."},
+      {"window/compact_rail", false, "The rail shows icons only."},
+      {"model_dock/open_groups", Json::array({"load"}), "Groups that are unfolded."},
+      {"sampling_dock/open_groups", Json::array({"basic"}), "Groups that are unfolded."},
+      // ---- chat
+      {"chat/current", 0, "Number of the open chat; 0: a new one."},
+      {"chat/draft", "", "Text in the composer."},
+      {"chat/role", "user", "Role of the composer: user, assistant or system."},
+      {"chat/system_prompt", "", "System prompt of new chats."},
+      {"chat/enter_sends", true, "Enter sends and Shift+Enter makes a new line; off: the other way round."},
+      {"chat/render_markdown", true, "Show answers formatted; off: as written."},
+      {"chat/auto_title", true, "Name a chat by its first question."},
+      {"chat/overflow", "ask", "When the context is full: ask, drop_oldest or stop."},
+      // ---- sampling: what the next request uses
+      {"sampling/preset", "Model", "Name of the chosen preset; Model: what the checkpoint recommends."},
+      {"sampling/current", Json::object(), "Parameters that differ from the preset, by vLLM's names."},
+      {"sampling/off", Json::array(), "Names of parameters that are switched off."},
+      {"sampling/presets", Json::object(), "The user's presets: name to parameters."},
+      {"sampling/max_tokens", 512, "Longest answer in tokens; 0: until the context is full."},
+      {"sampling/fixed_seed", false, "Use sampling/seed instead of a new seed for each request."},
+      {"sampling/seed", 1, "The fixed seed."},
+      // ---- server
+      {"server/host", "127.0.0.1", "Address to listen on."},
+      {"server/port", 8000, "Port to listen on; 0: a free one."},
+      {"server/api_key", "", "Key that clients must send; empty: none. Needed for addresses other than this machine."},
+      {"server/model_name", "", "Name under which the model is served; empty: the folder's."},
+      {"server/autostart", false, "Switch the server on when a model is loaded at start."},
+      {"server/allowed_hosts", Json::array(), "Names that clients may put in the Host header besides the address itself."},
+      {"server/allowed_origins", Json::array(), "Web pages that may use the server (CORS); empty: none."},
+      {"server/dialects_off", Json::array(), "Protocols that are switched off."},
+      {"server/max_body_mib", 32, "Largest request in MiB."},
+      {"server/max_connections", 4096, "Connections at one time."},
+      {"server/header_timeout_s", 10, "A request's header must arrive within this many seconds."},
+      {"server/body_idle_timeout_s", 30, "Longest pause within a request's body in seconds."},
+      {"server/write_stall_timeout_s", 60, "A client that reads nothing for this many seconds is dropped."},
+      {"server/idle_timeout_s", 75, "An idle connection is closed after this many seconds."},
+      // ---- requests, monitor, log
+      {"requests/filter", "", "Filter of the requests table."},
+      {"requests/paused", false, "The requests table does not follow."},
+      {"monitor/window_s", 30, "Seconds shown in the charts."},
+      {"log/level", "info", "Lowest level shown: debug, info, warning or error."},
+      {"log/follow", true, "Scroll to new lines."},
+      {"log/categories_off", Json::array(), "Categories that are hidden."},
+      {"log/to_file", true, "Write the log to a file as well."},
+      // ---- library
+      {"library/folders", Json::array(), "Folders that are searched for models."},
+      {"library/recent", Json::array(), "Models opened before, newest first."},
+      {"library/last_model", "", "The model that was loaded last."},
+      // ---- bench
+      {"bench/prompt_tokens", 512, "Length of the prompt."},
+      {"bench/output_tokens", 128, "Length of the answer."},
+      {"bench/concurrency", Json::array({1, 4, 16}), "Streams at one time."},
+      {"bench/repeats", 3, "Samples of each measurement."},
+  };
+}
+
+}  // namespace
+
+const std::vector<SettingDescriptor>& setting_table() {
+  static const std::vector<SettingDescriptor> table = make_table();
+  return table;
+}
+
+}  // namespace lathe::app

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/api/settings.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <sstream>
+#include <system_error>
+#include <thread>
+
+#include "app/settings/atomic_file.h"
+#include "app/settings/set_aside.h"
+#include "kernels/api/check.h"
+
+namespace lathe::app {
+namespace {
+
+namespace fs = std::filesystem;
+using engine::ErrorCode;
+using engine::Json;
+using engine::Result;
+
+constexpr int kVersion = 1;
+constexpr std::uintmax_t kMaxFileBytes = 16 << 20;
+/// Changes come in bursts (a slider); they are written this long after the first one.
+constexpr std::chrono::milliseconds kFlushAfter{500};
+constexpr std::string_view kModelPrefix = "model/";
+
+using Values = std::map<std::string, Json, std::less<>>;
+
+const SettingDescriptor* find_descriptor(std::string_view key) {
+  const auto& table = setting_table();
+  const auto found = std::find_if(table.begin(), table.end(), [&](const SettingDescriptor& d) { return d.key == key; });
+  return found == table.end() ? nullptr : &*found;
+}
+
+bool is_model_key(std::string_view key) { return key.starts_with(kModelPrefix); }
+
+/// Whole numbers may stand where fractions are expected, not the other way round.
+bool same_type(const Json& value, const Json& fallback) {
+  if (fallback.is_number_float()) return value.is_number();
+  if (fallback.is_number_integer()) return value.is_number_integer();
+  return value.type() == fallback.type();
+}
+
+bool fits(std::string_view key, const Json& value) {
+  const SettingDescriptor* descriptor = find_descriptor(key);
+  return descriptor == nullptr || same_type(value, descriptor->fallback);
+}
+
+/// What was read, and what was wrong with it.
+struct Loaded {
+  Values values;
+  std::string problem;
+};
+
+Result<Values> parse(const std::string& text, const std::string& file) {
+  LATHE_TRY(const Json json, engine::parse_json(text, file));
+  if (!json.is_object() || !json.contains("version") || !json["version"].is_number_integer() || !json.contains("settings") ||
+      !json["settings"].is_object()) {
+    return engine::fail(ErrorCode::invalid_argument, "it has no \"version\" and \"settings\"", file);
+  }
+  if (const auto version = json["version"].get<std::int64_t>(); version != kVersion) {
+    return engine::fail(ErrorCode::invalid_argument,
+                        fmt::format("it has version {}, this program writes version {}", version, kVersion), file);
+  }
+  Values values;
+  for (const auto& [key, value] : json["settings"].items()) values.emplace(key, value);
+  return values;
+}
+
+Result<std::string> read_all(const std::string& file) {
+  std::error_code error;
+  if (!fs::is_regular_file(file, error)) return engine::fail(ErrorCode::invalid_argument, "it is not a file", file);
+  if (fs::file_size(file, error) > kMaxFileBytes) return engine::fail(ErrorCode::too_large, "it is over 16 MiB", file);
+  std::ifstream stream(file, std::ios::binary);
+  std::ostringstream content;
+  content << stream.rdbuf();
+  if (!stream.is_open() || stream.bad()) return engine::fail(ErrorCode::internal, "it cannot be read", file);
+  return std::move(content).str();
+}
+
+/// Values of the wrong type go back to their defaults; the rest of the file is good.
+void drop_wrong_types(Loaded& loaded, const std::string& file) {
+  std::string names;
+  std::erase_if(loaded.values, [&](const auto& entry) {
+    if (fits(entry.first, entry.second)) return false;
+    names += (names.empty() ? "" : ", ") + entry.first;
+    return true;
+  });
+  if (names.empty()) return;
+  loaded.problem = fmt::format("Settings of the wrong type went back to their defaults: {}.", names);
+  if (const std::string copy = keep_copy_aside(file); !copy.empty()) loaded.problem += " The old file is " + copy + ".";
+}
+
+Loaded load(const std::string& file) {
+  Loaded loaded;
+  std::error_code error;
+  if (!fs::exists(fs::symlink_status(file, error))) return loaded;
+  Result<Values> values = read_all(file).and_then([&](const std::string& text) { return parse(text, file); });
+  if (values) {
+    loaded.values = std::move(*values);
+    drop_wrong_types(loaded, file);
+    return loaded;
+  }
+  const std::string kept = set_aside(file);
+  loaded.problem = fmt::format("The settings could not be used: {}. Defaults hold; ", values.error().message);
+  loaded.problem += kept.empty() ? "the old file could not be moved away." : "the old file is " + kept + ".";
+  return loaded;
+}
+
+class FileSettings final : public Settings {
+ public:
+  FileSettings(std::string file, Loaded loaded)
+      : file_(std::move(file)), values_(std::move(loaded.values)), problem_(std::move(loaded.problem)) {
+    thread_ = std::jthread([this](const std::stop_token& stop) { write_behind(stop); });
+  }
+
+  ~FileSettings() override {
+    thread_.request_stop();
+    changed_.notify_all();
+    thread_.join();
+    static_cast<void>(flush());
+  }
+
+  Json get(std::string_view key) const override {
+    const SettingDescriptor* descriptor = find_descriptor(key);
+    LATHE_DCHECK(descriptor != nullptr || is_model_key(key));
+    const std::lock_guard lock(mutex_);
+    const auto found = values_.find(key);
+    if (found != values_.end() && fits(key, found->second)) return found->second;
+    return descriptor == nullptr ? Json() : descriptor->fallback;
+  }
+
+  void set(std::string_view key, Json value) override {
+    LATHE_DCHECK(is_model_key(key) || find_descriptor(key) != nullptr);
+    LATHE_DCHECK(fits(key, value));
+    {
+      const std::lock_guard lock(mutex_);
+      const auto [entry, fresh] = values_.try_emplace(std::string(key));
+      if (!fresh && entry->second == value) return;
+      entry->second = std::move(value);
+      mark_changed();
+    }
+    changed_.notify_all();
+  }
+
+  void reset(std::string_view key) override {
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = values_.find(key);
+      if (found == values_.end()) return;
+      values_.erase(found);
+      mark_changed();
+    }
+    changed_.notify_all();
+  }
+
+  Result<void> flush() override {
+    const std::lock_guard one_writer(write_mutex_);
+    std::string text;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!dirty_) return {};
+      dirty_ = false;
+      text = engine::dump_json(Json{{"version", kVersion}, {"settings", values_}}, 2) + "\n";
+    }
+    std::error_code error;
+    fs::create_directories(fs::path(file_).parent_path(), error);
+    Result<void> written = write_file_atomically(file_, text);
+    const std::lock_guard lock(mutex_);
+    if (!written) {
+      // The next change tries again.
+      dirty_ = true;
+      if (problem_.empty()) problem_ = fmt::format("Settings cannot be saved: {} ({}).", written.error().message, file_);
+    }
+    return written;
+  }
+
+  std::string problem() const override {
+    const std::lock_guard lock(mutex_);
+    return problem_;
+  }
+
+ private:
+  /// Requires: mutex_ is held.
+  void mark_changed() {
+    dirty_ = true;
+    ++n_changes_;
+  }
+
+  void write_behind(const std::stop_token& stop) {
+    pthread_setname_np(pthread_self(), "lathe-settings");
+    std::uint64_t n_seen = 0;
+    while (!stop.stop_requested()) {
+      {
+        std::unique_lock lock(mutex_);
+        if (!changed_.wait(lock, stop, [&] { return n_changes_ != n_seen; })) return;
+        // Collects the burst; only the end of the program cuts it short.
+        changed_.wait_for(lock, stop, kFlushAfter, [] { return false; });
+        n_seen = n_changes_;
+      }
+      static_cast<void>(flush());
+    }
+  }
+
+  const std::string file_;
+  mutable std::mutex mutex_;
+  std::mutex write_mutex_;  ///< taken before mutex_
+  std::condition_variable_any changed_;
+  Values values_;
+  std::string problem_;
+  bool dirty_ = false;
+  std::uint64_t n_changes_ = 0;
+  std::jthread thread_;
+};
+
+}  // namespace
+
+std::unique_ptr<Settings> open_settings(const std::string& folder) {
+  const std::string file = (fs::path(folder) / "settings.json").string();
+  return std::make_unique<FileSettings>(file, load(file));
+}
+
+}  // namespace lathe::app
