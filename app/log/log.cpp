@@ -10,7 +10,7 @@
 #include <deque>
 #include <mutex>
 
-#include "app/workbench/printable.h"
+#include "app/log/printable.h"
 
 namespace lathe::app {
 namespace {

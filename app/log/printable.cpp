@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/workbench/printable.h"
+#include "app/log/printable.h"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/bench/bench.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+
+namespace lathe::app {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using engine::Engine;
+using engine::ErrorCode;
+using engine::Result;
+using engine::TokenEvent;
+
+/// Enough to touch the weights, fill caches and reach the clock rate of steady load.
+constexpr int kWarmUpTokens = 16;
+constexpr std::chrono::milliseconds kPatience{100};
+
+/// One stream, from its submission to what its last event says.
+struct Stream {
+  Clock::time_point submitted;
+  engine::RequestHandlePtr handle;
+  engine::RequestTimings timings;
+
+  Clock::time_point at(double ms) const {
+    return submitted + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double, std::milli>(ms));
+  }
+};
+
+class Bench {
+ public:
+  Bench(Engine& engine, std::uint64_t seed, std::function<bool()> go_on)
+      : engine_(engine), random_(seed), go_on_(std::move(go_on)) {}
+
+  /// Tokens per second of one sample.
+  Result<double> sample(BenchKind kind, int n_tokens, int concurrency) {
+    const int n_prompt = kind == BenchKind::pp ? n_tokens : 1;
+    // The first token of an answer belongs to its prompt, hence one more.
+    const int n_output = kind == BenchKind::pp ? 1 : n_tokens + 1;
+    LATHE_TRY(const std::vector<Stream> streams, run_streams(n_prompt, n_output, concurrency));
+    auto begin = Clock::time_point::max();
+    auto end = Clock::time_point::min();
+    for (const Stream& stream : streams) {
+      begin = std::min(begin, kind == BenchKind::pp ? stream.submitted : stream.at(stream.timings.ttft_ms));
+      end = std::max(end, stream.at(kind == BenchKind::pp ? stream.timings.ttft_ms : stream.timings.end_ms));
+    }
+    const double seconds = std::chrono::duration<double>(end - begin).count();
+    if (seconds <= 0) return engine::fail(ErrorCode::internal, "the engine reported no time", "bench");
+    return static_cast<double>(n_tokens) * concurrency / seconds;
+  }
+
+ private:
+  Result<std::vector<Stream>> run_streams(int n_prompt, int n_output, int concurrency) {
+    std::vector<Stream> streams;
+    Result<void> all_well;
+    for (int i = 0; i < concurrency && all_well; ++i) all_well = submit(streams, n_prompt, n_output);
+    for (Stream& stream : streams) {
+      if (all_well) all_well = finish(stream, n_output);
+      if (!all_well) stream.handle->cancel();
+    }
+    if (!all_well) return tl::unexpected(all_well.error());
+    return streams;
+  }
+
+  Result<void> submit(std::vector<Stream>& streams, int n_prompt, int n_output) {
+    engine::GenerateRequest request;
+    request.source = "bench";
+    request.cache_salt = fmt::format("bench {} {}", salt_, n_prompts_++);
+    request.prompt_token_ids = random_prompt(n_prompt);
+    request.sampling.temperature = 0;
+    request.sampling.ignore_eos = true;
+    request.sampling.max_tokens = n_output;
+    const Clock::time_point now = Clock::now();
+    LATHE_TRY(engine::RequestHandlePtr handle, engine_.submit(std::move(request)));
+    streams.push_back({now, std::move(handle), {}});
+    return {};
+  }
+
+  Result<void> finish(Stream& stream, int n_output) const {
+    TokenEvent event;
+    while (!event.finished) {
+      event = {};
+      stream.handle->wait(event, kPatience);
+      if (!go_on_()) return engine::fail(ErrorCode::cancelled, "the benchmark was stopped", "bench");
+    }
+    stream.timings = event.timings;
+    if (event.error) return tl::unexpected(*event.error);
+    if (event.usage.n_completion_tokens != n_output) {
+      return engine::fail(ErrorCode::internal, fmt::format("a stream ended after {} of {} tokens ({})",
+                                                           event.usage.n_completion_tokens, n_output,
+                                                           engine::name_of(event.finish_reason)),
+                          "bench");
+    }
+    return {};
+  }
+
+  std::vector<std::int32_t> random_prompt(int n) {
+    const engine::Tokenizer& tokenizer = engine_.tokenizer();
+    std::uniform_int_distribution<std::int32_t> any(0, tokenizer.vocab_size() - 1);
+    std::vector<std::int32_t> ids(static_cast<std::size_t>(n));
+    for (std::int32_t& id : ids) id = any(random_);
+    return ids;
+  }
+
+  Engine& engine_;
+  std::mt19937_64 random_;
+  const std::function<bool()> go_on_;
+  const std::int64_t salt_ = Clock::now().time_since_epoch().count();  ///< a second benchmark must not find this one's prompts
+  std::uint64_t n_prompts_ = 0;
+};
+
+std::vector<BenchRun> planned_runs(const BenchPlan& plan) {
+  std::vector<BenchRun> runs;
+  for (const auto& [kind, n_tokens] : {std::pair{BenchKind::pp, plan.n_prompt}, std::pair{BenchKind::tg, plan.n_generate}}) {
+    if (n_tokens == 0) continue;
+    for (const int concurrency : plan.concurrency) runs.push_back({kind, n_tokens, concurrency, {}});
+  }
+  return runs;
+}
+
+}  // namespace
+
+std::string_view name_of(BenchKind kind) { return kind == BenchKind::pp ? "pp" : "tg"; }
+
+Result<std::vector<BenchRun>> run_bench(Engine& engine, const BenchPlan& plan,
+                                        const std::function<bool(const BenchProgress&)>& observer) {
+  std::vector<BenchRun> runs = planned_runs(plan);
+  int n_done = 0;
+  const BenchRun* current = nullptr;
+  const auto tell = [&] { return observer({*current, n_done, static_cast<int>(runs.size())}); };
+  Bench bench(engine, plan.seed, tell);
+  for (BenchRun& run : runs) {
+    current = &run;
+    const int n_warm_up = run.kind == BenchKind::pp ? run.n_tokens : std::min(run.n_tokens, kWarmUpTokens);
+    LATHE_TRY([[maybe_unused]] const double warm_up, bench.sample(run.kind, n_warm_up, run.concurrency));
+    for (int i = 0; i < plan.n_repeats; ++i) {
+      LATHE_TRY(const double tok_s, bench.sample(run.kind, run.n_tokens, run.concurrency));
+      run.samples_tok_s.push_back(tok_s);
+      if (!tell()) return engine::fail(ErrorCode::cancelled, "the benchmark was stopped", "bench");
+    }
+    ++n_done;
+  }
+  return runs;
+}
+
+}  // namespace lathe::app

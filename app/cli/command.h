@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Command: one word after `lathe`, as the table in commands.cpp lists it.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/api/command_line.h"
+#include "app/cli/terminal.h"
+
+namespace lathe::app {
+
+struct Command {
+  std::string_view name;
+  std::string_view help;   ///< one line
+  int (*run)(const std::vector<std::string>& arguments, Terminal& terminal);  ///< arguments after the name; an ExitCode
+};
+
+extern const Command kServeCommand, kCompleteCommand, kChatCommand, kInspectCommand, kSelftestCommand, kBenchCommand;
+std::span<const Command* const> command_table();
+
+/// run_command_line on a given terminal.
+std::optional<int> run_command_line(const std::vector<std::string>& arguments, Terminal& terminal);
+
+}  // namespace lathe::app

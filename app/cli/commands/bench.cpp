@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// lathe bench: synthetic prompts, so many streams at once; a table for people, JSON for programs.
+#include "app/bench/bench.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "app/cli/model_command.h"
+#include "engine/api/machine.h"
+
+namespace lathe::app {
+namespace {
+
+using engine::OrderedJson;
+using engine::Result;
+
+void add_flags(CLI::App& parser, BenchPlan& plan, bool& json) {
+  const CLI::Range tokens(0, 1 << 20);
+  parser.add_option("--pp", plan.n_prompt, "Prompt length in tokens; 0 leaves prompt processing out.")
+      ->check(tokens)
+      ->capture_default_str();
+  parser.add_option("--tg", plan.n_generate, "Tokens to generate; 0 leaves generation out.")->check(tokens)->capture_default_str();
+  parser.add_option("--concurrency", plan.concurrency, "Streams at once, with commas between.")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  parser.add_option("--repeats", plan.n_repeats, "Samples of each measurement, after one that is thrown away.")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  parser.add_flag("--json", json, "One JSON object on stdout.");
+}
+
+/// Room for all streams and their tokens, unless something else was asked for.
+void make_room(const ModelCommand& command, const BenchPlan& plan, engine::EngineOptions& options) {
+  const int n_streams = *std::max_element(plan.concurrency.begin(), plan.concurrency.end());
+  if (!command.given("max_num_seqs")) options.max_num_seqs = n_streams;
+  if (!command.given("max_num_batched_tokens")) {
+    options.max_num_batched_tokens = std::max<std::int64_t>(options.max_num_batched_tokens, options.max_num_seqs);
+  }
+  if (!command.given("max_model_len")) options.max_model_len = std::max(plan.n_prompt + 1, plan.n_generate + 2);
+}
+
+double mean(const std::vector<double>& samples) {
+  return samples.empty() ? 0.0 : std::accumulate(samples.begin(), samples.end(), 0.0) / static_cast<double>(samples.size());
+}
+
+double deviation(const std::vector<double>& samples) {
+  if (samples.size() < 2) return 0.0;
+  const double average = mean(samples);
+  double sum = 0;
+  for (const double sample : samples) sum += (sample - average) * (sample - average);
+  return std::sqrt(sum / static_cast<double>(samples.size() - 1));
+}
+
+OrderedJson machine_json(const engine::MachineReport& machine) {
+  return {{"isa", machine.backend.isa},
+          {"device", machine.backend.device},
+          {"threads", machine.backend.n_threads},
+          {"read_gb_s", machine.ceilings.read_gb_s},
+          {"fma_gflop_s", machine.ceilings.fma_gflop_s},
+          {"bf16_gflop_s", machine.ceilings.bf16_gflop_s}};
+}
+
+OrderedJson bench_json(const engine::LoadedModel& model, const engine::MachineReport& machine,
+                       const std::vector<BenchRun>& runs) {
+  OrderedJson list = OrderedJson::array();
+  for (const BenchRun& run : runs) {
+    list.push_back({{"kind", name_of(run.kind)},
+                    {"n_tokens", run.n_tokens},
+                    {"concurrency", run.concurrency},
+                    {"samples_tok_s", run.samples_tok_s}});
+  }
+  return {{"model", model.name},
+          {"dtype", model.dtype},
+          {"version", version()},
+          {"machine", machine_json(machine)},
+          {"runs", std::move(list)}};
+}
+
+std::string table(const engine::LoadedModel& model, const engine::MachineReport& machine, const std::vector<BenchRun>& runs) {
+  std::string text = fmt::format("{} in {}; {} with {} threads on {}: reads {:.1f} GB/s, FMA {:.1f} GFLOP/s", model.name,
+                                 model.dtype, machine.backend.isa, machine.backend.n_threads, machine.backend.device,
+                                 machine.ceilings.read_gb_s, machine.ceilings.fma_gflop_s);
+  if (machine.ceilings.bf16_gflop_s > 0) text += fmt::format(", bf16 {:.1f} GFLOP/s", machine.ceilings.bf16_gflop_s);
+  text += "\n\ntest     streams         tok/s       +-  tok/s a stream\n";
+  for (const BenchRun& run : runs) {
+    const double average = mean(run.samples_tok_s);
+    text += fmt::format("{:<9}{:>7}  {:>12.2f} {:>8.2f} {:>15.2f}\n", fmt::format("{}{}", name_of(run.kind), run.n_tokens),
+                        run.concurrency, average, deviation(run.samples_tok_s), average / run.concurrency);
+  }
+  return text;
+}
+
+int bench(const std::vector<std::string>& arguments, Terminal& terminal) {
+  ModelCommand command(kBenchCommand, terminal);
+  BenchPlan plan;
+  bool json = false;
+  add_flags(command.parser(), plan, json);
+  if (const auto code = command.parse(arguments)) return *code;
+  Result<engine::EngineOptions> options = command.engine_options();
+  if (!options) return command.fail(options.error());
+  make_room(command, plan, *options);
+  // Ceilings first: with the model loaded its threads would share the cores.
+  const auto machine = engine::measure_machine(options->isa, static_cast<int>(options->threads));
+  if (!machine) return command.fail(machine.error());
+  if (const auto loaded = command.load(*options); !loaded) return command.fail(loaded.error());
+
+  const EngineLease engine = command.workbench().models().lease();
+  std::size_t n_told = 0;
+  const auto progress = [&](const BenchProgress& now) {
+    if (now.run.samples_tok_s.size() > n_told) {
+      command.note(fmt::format("{}{} x {}: {:.2f} tok/s ({} of {} runs done)", name_of(now.run.kind), now.run.n_tokens,
+                               now.run.concurrency, now.run.samples_tok_s.back(), now.n_done, now.n_total));
+    }
+    n_told = now.run.samples_tok_s.size();
+    return !command.signals().requested();
+  };
+  const Result<std::vector<BenchRun>> runs = run_bench(*engine, plan, progress);
+  if (!runs) return command.fail(runs.error());
+  terminal.out << (json ? engine::dump_json(bench_json(engine->model(), *machine, *runs), 2) + "\n"
+                        : table(engine->model(), *machine, *runs));
+  return kExitDone;
+}
+
+}  // namespace
+
+constexpr Command kBenchCommand = {.name = "bench", .help = "Measure reading and writing speed.", .run = bench};
+
+}  // namespace lathe::app

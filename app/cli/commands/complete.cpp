@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// lathe complete: one prompt, one answer; as text, or as one JSON object that other programs rely on.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include "app/cli/model_command.h"
+
+namespace lathe::app {
+namespace {
+
+using engine::Error;
+using engine::ErrorCode;
+using engine::LogprobList;
+using engine::OrderedJson;
+using engine::Result;
+using engine::TokenEvent;
+
+/// vLLM's 16 is too short to be of use at a terminal.
+constexpr std::int64_t kDefaultMaxTokens = 128;
+constexpr std::chrono::milliseconds kPatience{50};
+
+struct CompleteFlags {
+  std::string prompt, prompt_ids, prompt_file;
+  bool json = false;
+  OptionFlags sampling;
+};
+
+void add_flags(CLI::App& parser, CompleteFlags& flags) {
+  CLI::Option_group* prompt = parser.add_option_group("Prompt", "Exactly one of:");
+  prompt->add_option("--prompt", flags.prompt, "The text to go on from.");
+  prompt->add_option("--prompt-ids", flags.prompt_ids, "The same as token ids, with commas between.")->type_name("1,2,3");
+  prompt->add_option("--prompt-file", flags.prompt_file, "File with the text; - for standard input.");
+  prompt->require_option(1);
+  parser.add_flag("--json", flags.json, "One JSON object on stdout instead of the text.");
+  flags.sampling.add(parser, engine::sampling_option_table());
+  parser.footer(fmt::format("Without --max-tokens an answer ends after {} tokens. Sampling starts from the checkpoint's "
+                            "generation_config.json.", kDefaultMaxTokens));
+}
+
+Result<std::vector<std::int32_t>> parse_ids(std::string_view text) {
+  std::vector<std::int32_t> ids;
+  while (!text.empty()) {
+    const std::string_view piece = text.substr(0, text.find(','));
+    std::int32_t id = 0;
+    const auto [end, error] = std::from_chars(piece.data(), piece.data() + piece.size(), id);
+    if (error != std::errc() || end != piece.data() + piece.size()) {
+      return engine::fail(ErrorCode::invalid_argument, fmt::format("'{}' is not a token id", piece), "--prompt-ids");
+    }
+    ids.push_back(id);
+    text.remove_prefix(std::min(text.size(), piece.size() + 1));
+  }
+  return ids;
+}
+
+Result<std::string> read_file(const std::string& path) {
+  std::ostringstream content;
+  if (path == "-") {
+    content << std::cin.rdbuf();
+    return std::move(content).str();
+  }
+  std::ifstream file(path, std::ios::binary);
+  content << file.rdbuf();
+  if (!file.is_open() || file.bad()) {
+    return engine::fail(ErrorCode::invalid_argument, "the prompt file cannot be read", path);
+  }
+  return std::move(content).str();
+}
+
+Result<std::vector<std::int32_t>> prompt_token_ids(const CompleteFlags& flags, const engine::Tokenizer& tokenizer) {
+  if (!flags.prompt_ids.empty()) return parse_ids(flags.prompt_ids);
+  std::string text = flags.prompt;
+  if (!flags.prompt_file.empty()) {
+    LATHE_TRY(text, read_file(flags.prompt_file));
+  }
+  // Who types a raw prompt writes its control tokens by hand.
+  return tokenizer.encode(text, true, true);
+}
+
+/// All events of the request as one. The text is also written to `stream` as it comes, unless that is null.
+TokenEvent collect(engine::RequestHandle& handle, StopSignals& signals, std::ostream* stream) {
+  TokenEvent all;
+  while (!all.finished) {
+    if (signals.requested()) handle.cancel();
+    TokenEvent event;
+    if (!handle.wait(event, kPatience)) continue;
+    if (stream != nullptr && !event.text.empty()) *stream << event.text << std::flush;
+    all.text += event.text;
+    all.token_ids.insert(all.token_ids.end(), event.token_ids.begin(), event.token_ids.end());
+    all.logprobs.insert(all.logprobs.end(), event.logprobs.begin(), event.logprobs.end());
+    all.chosen_logprobs.insert(all.chosen_logprobs.end(), event.chosen_logprobs.begin(), event.chosen_logprobs.end());
+    if (!event.prompt_logprobs.empty()) all.prompt_logprobs = std::move(event.prompt_logprobs);
+    all.finished = event.finished;
+    all.finish_reason = event.finish_reason;
+    all.stop_reason = event.stop_reason;
+    all.error = event.error;
+    all.usage = event.usage;
+    all.timings = event.timings;
+  }
+  return all;
+}
+
+OrderedJson pairs(const LogprobList& list) {
+  OrderedJson out = OrderedJson::array();
+  for (const engine::TokenLogprob& entry : list) out.push_back({entry.id, entry.logprob});
+  return out;
+}
+
+/// K = 0 asks for the token itself and nothing else.
+OrderedJson logprobs_json(const TokenEvent& event, std::optional<std::int64_t> n_alternatives) {
+  if (!n_alternatives) return nullptr;
+  OrderedJson out = OrderedJson::array();
+  if (*n_alternatives == 0) {
+    for (const engine::TokenLogprob& chosen : event.chosen_logprobs) out.push_back(pairs({chosen}));
+  } else {
+    for (const LogprobList& list : event.logprobs) out.push_back(pairs(list));
+  }
+  return out;
+}
+
+OrderedJson prompt_logprobs_json(const TokenEvent& event, std::optional<std::int64_t> n_alternatives) {
+  if (!n_alternatives) return nullptr;
+  OrderedJson out = OrderedJson::array();
+  for (std::size_t i = 0; i < event.prompt_logprobs.size(); ++i) {
+    out.push_back(i == 0 ? OrderedJson(nullptr) : pairs(event.prompt_logprobs[i]));
+  }
+  return out;
+}
+
+double rate(std::int64_t n_tokens, double ms) { return ms > 0 ? static_cast<double>(n_tokens) * 1000.0 / ms : 0.0; }
+
+OrderedJson timings_json(const TokenEvent& event, double load_ms) {
+  const engine::RequestTimings& timings = event.timings;
+  const std::int64_t n_read = event.usage.n_prompt_tokens - event.usage.n_cached_tokens;
+  return {{"load_ms", load_ms},
+          {"ttft_ms", timings.ttft_ms},
+          {"prefill_tok_s", rate(n_read, timings.ttft_ms - timings.queue_ms)},
+          {"decode_tok_s", rate(event.usage.n_completion_tokens - 1, timings.end_ms - timings.ttft_ms)}};
+}
+
+OrderedJson result_json(const engine::GenerateRequest& request, const TokenEvent& event, double load_ms) {
+  const engine::Usage& usage = event.usage;
+  return {{"prompt_token_ids", request.prompt_token_ids},
+          {"token_ids", event.token_ids},
+          {"text", event.text},
+          {"finish_reason", engine::name_of(event.finish_reason)},
+          {"logprobs", logprobs_json(event, request.sampling.logprobs)},
+          {"prompt_logprobs", prompt_logprobs_json(event, request.sampling.prompt_logprobs)},
+          {"usage",
+           {{"prompt_tokens", usage.n_prompt_tokens},
+            {"completion_tokens", usage.n_completion_tokens},
+            {"total_tokens", usage.n_prompt_tokens + usage.n_completion_tokens},
+            {"cached_tokens", usage.n_cached_tokens}}},
+          {"timings", timings_json(event, load_ms)}};
+}
+
+Result<engine::GenerateRequest> make_request(const CompleteFlags& flags, const engine::Engine& engine) {
+  engine::GenerateRequest request;
+  request.source = "cli";
+  request.sampling = engine.model().default_sampling;
+  request.sampling.max_tokens = kDefaultMaxTokens;
+  LATHE_TRY_VOID(flags.sampling.apply(request.sampling));
+  LATHE_TRY(request.prompt_token_ids, prompt_token_ids(flags, engine.tokenizer()));
+  return request;
+}
+
+int generate(ModelCommand& command, const CompleteFlags& flags, Terminal& terminal) {
+  const EngineLease engine = command.workbench().models().lease();
+  const Result<engine::GenerateRequest> request = make_request(flags, *engine);
+  if (!request) return command.fail(request.error());
+  const Result<engine::RequestHandlePtr> handle = engine->submit(*request);
+  if (!handle) return command.fail(handle.error());
+  const TokenEvent event = collect(**handle, command.signals(), flags.json ? nullptr : &terminal.out);
+  if (event.error) return command.fail(*event.error);
+  if (flags.json) {
+    terminal.out << engine::dump_json(result_json(*request, event, engine->model().load_ms)) << '\n';
+  } else if (!event.text.ends_with('\n')) {
+    terminal.out << '\n';
+  }
+  return event.finish_reason == engine::FinishReason::cancelled ? kExitFailed : kExitDone;
+}
+
+int complete(const std::vector<std::string>& arguments, Terminal& terminal) {
+  ModelCommand command(kCompleteCommand, terminal, {"seed"});
+  CompleteFlags flags;
+  add_flags(command.parser(), flags);
+  if (const auto code = command.parse(arguments)) return *code;
+  engine::SamplingParams checked;
+  if (const auto usable = flags.sampling.apply(checked); !usable) return command.fail(usable.error());
+  const Result<engine::EngineOptions> options = command.engine_options();
+  if (!options) return command.fail(options.error());
+  if (const auto loaded = command.load(*options); !loaded) return command.fail(loaded.error());
+  return generate(command, flags, terminal);
+}
+
+}  // namespace
+
+constexpr Command kCompleteCommand = {.name = "complete", .help = "Go on from a prompt, once.", .run = complete};
+
+}  // namespace lathe::app

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// lathe inspect: what a checkpoint is and whether it fits, from its headers alone.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "app/cli/model_command.h"
+#include "app/log/printable.h"
+
+namespace lathe::app {
+namespace {
+
+using engine::FitEstimate;
+using engine::ModelInfo;
+using engine::OrderedJson;
+using engine::Result;
+
+constexpr std::array<const char*, 3> kDtypes = {"float32", "bfloat16", "float16"};
+constexpr double kMiB = 1024.0 * 1024.0;
+
+struct FitAt {
+  std::string dtype;
+  Result<FitEstimate> fit;
+};
+
+std::vector<FitAt> fits(const ModelInfo& info, engine::EngineOptions options) {
+  std::vector<FitAt> all;
+  for (const char* dtype : kDtypes) {
+    options.dtype = dtype;
+    all.push_back({dtype, engine::estimate_fit(info, options)});
+  }
+  return all;
+}
+
+OrderedJson fit_json(const FitAt& at) {
+  if (!at.fit) return {{"dtype", at.dtype}, {"verdict", "Unknown"}, {"error", at.fit.error().message}};
+  const FitEstimate& fit = *at.fit;
+  return {{"dtype", at.dtype},
+          {"verdict", engine::name_of(fit.verdict)},
+          {"total_bytes", fit.total()},
+          {"weights_bytes", fit.weights},
+          {"kv_bytes", fit.kv},
+          {"activations_bytes", fit.activations},
+          {"other_bytes", fit.other},
+          {"free_bytes", fit.free},
+          {"n_blocks", fit.n_blocks},
+          {"max_model_len", fit.max_model_len}};
+}
+
+OrderedJson info_json(const ModelInfo& info, const std::vector<FitAt>& all_fits) {
+  OrderedJson json = {{"path", info.path},
+                      {"name", info.name},
+                      {"architecture", info.architecture},
+                      {"file_format", info.file_format},
+                      {"n_parameters", info.n_parameters},
+                      {"file_bytes", info.file_bytes},
+                      {"vocab_size", info.vocab_size},
+                      {"hidden_size", info.hidden_size},
+                      {"n_layers", info.n_layers},
+                      {"n_heads", info.n_heads},
+                      {"n_kv_heads", info.n_kv_heads},
+                      {"head_dim", info.head_dim},
+                      {"intermediate_size", info.intermediate_size},
+                      {"max_position_embeddings", info.max_position_embeddings},
+                      {"rope_theta", info.rope_theta},
+                      {"rope_scaling", info.rope_scaling},
+                      {"tied_embeddings", info.tied_embeddings},
+                      {"has_chat_template", info.has_chat_template},
+                      {"tokenizer", info.tokenizer},
+                      {"bos_id", info.bos_id ? OrderedJson(*info.bos_id) : OrderedJson(nullptr)},
+                      {"eos_ids", info.eos_ids},
+                      {"stored_dtype", info.stored_dtype},
+                      {"tensors_by_dtype", info.tensors_by_dtype},
+                      {"warnings", info.warnings},
+                      {"fit", OrderedJson::array()}};
+  for (const FitAt& at : all_fits) json["fit"].push_back(fit_json(at));
+  return json;
+}
+
+std::string fit_line(const FitAt& at) {
+  if (!at.fit) return fmt::format("  {:<10}unknown: {}\n", at.dtype, at.fit.error().message);
+  const FitEstimate& fit = *at.fit;
+  const auto mib = [](std::int64_t n_bytes) { return static_cast<double>(n_bytes) / kMiB; };
+  return fmt::format("  {:<10}{:<10} {:.1f} of {:.1f} MiB free: weights {:.1f}, KV {:.1f} ({} blocks), activations {:.1f}, other {:.1f}\n",
+                     at.dtype, engine::name_of(fit.verdict), mib(fit.total()), mib(fit.free), mib(fit.weights), mib(fit.kv),
+                     fit.n_blocks, mib(fit.activations), mib(fit.other));
+}
+
+std::string info_text(const ModelInfo& info, const std::vector<FitAt>& all_fits) {
+  std::string tensors;
+  for (const auto& [dtype, n] : info.tensors_by_dtype) tensors += fmt::format("{}{} {}", tensors.empty() ? "" : ", ", n, dtype);
+  std::string text = fmt::format(
+      "{}\n"
+      "  path         {}\n"
+      "  architecture {}, {:.2f} M parameters, {:.1f} MiB in {}\n"
+      "  tensors      {}\n"
+      "  shape        {} layers, hidden {}, intermediate {}, heads {} ({} KV) of {}\n"
+      "  context      {} tokens, RoPE theta {:g}, scaling {}\n"
+      "  vocabulary   {} tokens, {}, {} embeddings\n"
+      "  chat         {}\n",
+      printable(info.name), printable(info.path), printable(info.architecture), static_cast<double>(info.n_parameters) / 1e6,
+      static_cast<double>(info.file_bytes) / kMiB, info.file_format, tensors, info.n_layers, info.hidden_size,
+      info.intermediate_size, info.n_heads, info.n_kv_heads, info.head_dim, info.max_position_embeddings, info.rope_theta,
+      info.rope_scaling, info.vocab_size, info.tokenizer, info.tied_embeddings ? "tied" : "separate",
+      info.has_chat_template ? "has a chat template" : "no chat template");
+  text += "Memory\n";
+  for (const FitAt& at : all_fits) text += fit_line(at);
+  for (const std::string& warning : info.warnings) text += "Warning: " + printable(warning) + "\n";
+  return text;
+}
+
+int inspect(const std::vector<std::string>& arguments, Terminal& terminal) {
+  ModelCommand command(kInspectCommand, terminal, {"dtype"});
+  bool json = false;
+  command.parser().add_flag("--json", json, "One JSON object on stdout.");
+  if (const auto code = command.parse(arguments)) return *code;
+  const Result<engine::EngineOptions> options = command.engine_options();
+  if (!options) return command.fail(options.error());
+  const Result<ModelInfo> info = engine::inspect_checkpoint(options->model);
+  if (!info) return command.fail(info.error());
+  const std::vector<FitAt> all_fits = fits(*info, *options);
+  terminal.out << (json ? engine::dump_json(info_json(*info, all_fits), 2) + "\n" : info_text(*info, all_fits));
+  return kExitDone;
+}
+
+}  // namespace
+
+constexpr Command kInspectCommand = {.name = "inspect", .help = "Show what a model is and whether it fits.", .run = inspect};
+
+}  // namespace lathe::app

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// lathe selftest: every operation on every instruction set of this machine, beside the scalar reference.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/cli/model_command.h"
+#include "engine/api/machine.h"
+
+namespace lathe::app {
+namespace {
+
+using engine::IsaSelftest;
+using engine::OrderedJson;
+using engine::Result;
+using kernels::OpCheck;
+
+std::string ceilings_line(const engine::MachineReport& machine) {
+  std::string line = fmt::format("{} on {}, {} thread{}: reads {:.1f} GB/s, FMA {:.1f} GFLOP/s", machine.backend.isa,
+                                 machine.backend.device, machine.backend.n_threads, machine.backend.n_threads == 1 ? "" : "s",
+                                 machine.ceilings.read_gb_s, machine.ceilings.fma_gflop_s);
+  if (machine.ceilings.bf16_gflop_s > 0) line += fmt::format(", bf16 {:.1f} GFLOP/s", machine.ceilings.bf16_gflop_s);
+  return line;
+}
+
+std::string check_line(const OpCheck& check) {
+  const std::string share = check.bound.empty() ? "" : fmt::format("  {:5.1f} % of {}", 100 * check.share, check.bound);
+  return fmt::format("  {:<4} {:<44} error {:.2e} of {:.0e}  {:>9.1f} us{}\n", check.passed() ? "ok" : "FAIL", check.op,
+                     check.max_error, check.tolerance, check.seconds * 1e6, share);
+}
+
+OrderedJson selftest_json(const IsaSelftest& selftest) {
+  OrderedJson checks = OrderedJson::array();
+  for (const OpCheck& check : selftest.checks) {
+    checks.push_back({{"op", check.op},
+                      {"passed", check.passed()},
+                      {"max_error", check.max_error},
+                      {"tolerance", check.tolerance},
+                      {"seconds", check.seconds},
+                      {"share", check.share},
+                      {"bound", check.bound}});
+  }
+  return {{"isa", selftest.machine.backend.isa},
+          {"device", selftest.machine.backend.device},
+          {"threads", selftest.machine.backend.n_threads},
+          {"ceilings",
+           {{"read_gb_s", selftest.machine.ceilings.read_gb_s},
+            {"fma_gflop_s", selftest.machine.ceilings.fma_gflop_s},
+            {"bf16_gflop_s", selftest.machine.ceilings.bf16_gflop_s}}},
+          {"checks", std::move(checks)}};
+}
+
+int selftest(const std::vector<std::string>& arguments, Terminal& terminal) {
+  CLI::App parser(std::string(kSelftestCommand.help), std::string(kSelftestCommand.name));
+  bool json = false;
+  int n_threads = 0;
+  std::string only_isa;
+  parser.add_flag("--json", json, "One JSON object on stdout.");
+  parser.add_option("--threads", n_threads, "Threads; 0: one a physical core.")->check(CLI::Range(0, 1024))->capture_default_str();
+  parser.add_option("--isa", only_isa, "Only this instruction set; without it, all that the machine has (or LATHE_ISA).");
+  if (const auto code = parse(parser, arguments, terminal)) return *code;
+
+  const auto isas = only_isa.empty() ? engine::machine_isas() : std::vector<std::string>{only_isa};
+  OrderedJson results = OrderedJson::array();
+  std::size_t n_checks = 0, n_failed = 0;
+  for (const std::string& isa : isas) {
+    const auto progress = [&](const OpCheck& check) {
+      if (!json) terminal.out << check_line(check) << std::flush;
+    };
+    const Result<IsaSelftest> done = engine::selftest_isa(isa, n_threads, progress);
+    if (!done) return report(terminal, kSelftestCommand.name, done.error());
+    n_checks += done->checks.size();
+    n_failed += static_cast<std::size_t>(
+        std::count_if(done->checks.begin(), done->checks.end(), [](const OpCheck& check) { return !check.passed(); }));
+    results.push_back(selftest_json(*done));
+    if (!json) terminal.out << ceilings_line(done->machine) << "\n\n";
+  }
+  if (json) {
+    terminal.out << engine::dump_json(OrderedJson{{"passed", n_failed == 0}, {"isas", std::move(results)}}, 2) << '\n';
+  } else {
+    terminal.out << fmt::format("{} checks, {} failed\n", n_checks, n_failed);
+  }
+  return n_failed == 0 ? kExitDone : kExitFailed;
+}
+
+}  // namespace
+
+constexpr Command kSelftestCommand = {
+    .name = "selftest", .help = "Check every operation on this machine against the reference.", .run = selftest};
+
+}  // namespace lathe::app

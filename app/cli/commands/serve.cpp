@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// lathe serve: the server without the window.
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "app/cli/model_command.h"
+
+namespace lathe::app {
+namespace {
+
+using engine::Result;
+
+/// With the engine's own grace the whole end takes less than 5 s.
+constexpr int kStopGraceMs = 3000;
+
+struct ServeFlags {
+  std::string host, api_key;
+  int port = 0;
+  std::vector<std::string> allowed_hosts, allowed_origins;
+};
+
+void add_flags(CLI::App& parser, ServeFlags& flags) {
+  flags.host = ServerOptions().host;
+  flags.port = ServerOptions().port;
+  parser.add_option("--host", flags.host, "Address to listen on; one outside this machine needs a key.")
+      ->capture_default_str()
+      ->group("Server");
+  parser.add_option("--port", flags.port, "Port; 0: a free one.")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str()
+      ->group("Server");
+  parser.add_option("--api-key", flags.api_key, "Key that clients must send; also from LATHE_API_KEY or VLLM_API_KEY.")
+      ->type_name("TEXT")
+      ->group("Server");
+  parser.add_option("--allowed-hosts", flags.allowed_hosts, "More names that clients may put in the Host header.")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->group("Server");
+  parser.add_option("--allowed-origins", flags.allowed_origins, "Web origins that may use the server (CORS).")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->group("Server");
+}
+
+std::string key_from_environment() {
+  for (const char* name : {"LATHE_API_KEY", "VLLM_API_KEY"}) {
+    if (const char* value = std::getenv(name); value != nullptr && *value != '\0') return value;
+  }
+  return {};
+}
+
+ServerOptions server_options(const ServeFlags& flags) {
+  ServerOptions options;
+  options.host = flags.host;
+  options.port = static_cast<std::uint16_t>(flags.port);
+  options.api_key = flags.api_key.empty() ? key_from_environment() : flags.api_key;
+  options.allowed_hosts = flags.allowed_hosts;
+  options.allowed_origins = flags.allowed_origins;
+  return options;
+}
+
+std::string url_of(const ServerStatus& status) {
+  const bool v6 = status.host.find(':') != std::string::npos;
+  return v6 ? fmt::format("http://[{}]:{}", status.host, status.port) : fmt::format("http://{}:{}", status.host, status.port);
+}
+
+int serve(const std::vector<std::string>& arguments, Terminal& terminal) {
+  ModelCommand command(kServeCommand, terminal);
+  ServeFlags flags;
+  add_flags(command.parser(), flags);
+  if (const auto code = command.parse(arguments)) return *code;
+  command.set_log_level(LogLevel::info);
+  const Result<engine::EngineOptions> options = command.engine_options();
+  if (!options) return command.fail(options.error());
+  // The port first: that it is taken should be known before minutes of loading. Until then /health says 503.
+  Server& server = command.workbench().server();
+  if (const auto started = server.start(server_options(flags)); !started) return command.fail(started.error());
+  if (const auto loaded = command.load(*options); !loaded) {
+    server.stop(0);
+    return command.signals().requested() ? static_cast<int>(kExitDone) : command.fail(loaded.error());
+  }
+  terminal.out << "listening on " << url_of(server.status()) << std::endl;
+  command.signals().wait(std::chrono::milliseconds(-1));
+  command.note("Stopping.");
+  server.stop(kStopGraceMs);
+  return kExitDone;
+}
+
+}  // namespace
+
+constexpr Command kServeCommand = {.name = "serve", .help = "Serve a model over HTTP.", .run = serve};
+
+}  // namespace lathe::app

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lines from a descriptor, until its end or until another descriptor becomes readable.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace lathe::app {
+
+class LineReader {
+ public:
+  LineReader(int fd, int interrupt_fd) : fd_(fd), interrupt_fd_(interrupt_fd) {}
+
+  /// The next line without its end; the last one may lack it. None at the end, or when interrupt_fd became readable.
+  std::optional<std::string> next();
+
+ private:
+  bool fill();
+
+  const int fd_, interrupt_fd_;
+  std::string buffer_;
+  bool at_end_ = false;
+};
+
+}  // namespace lathe::app

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/model_command.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "app/log/printable.h"
+
+namespace lathe::app {
+namespace {
+
+using engine::EngineOptions;
+using engine::Error;
+using engine::ErrorCode;
+using engine::Result;
+
+constexpr std::chrono::milliseconds kProgressEvery{100};
+constexpr double kMiB = 1024.0 * 1024.0;
+
+std::string loaded_line(const engine::LoadedModel& model) {
+  return fmt::format("Loaded {}: {}, {}, {} with {} thread{}, context {}, {} KV blocks, in {:.2f} s", model.name,
+                     model.info.architecture, model.dtype, model.isa, model.n_threads, model.n_threads == 1 ? "" : "s",
+                     model.max_model_len, model.n_blocks, model.load_ms / 1000);
+}
+
+}  // namespace
+
+int exit_code_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::model_refused:
+    case ErrorCode::not_found:
+    case ErrorCode::unsupported: return kExitModelRefused;
+    case ErrorCode::invalid_argument:
+    case ErrorCode::too_large: return kExitUsage;
+    default: return kExitFailed;
+  }
+}
+
+int report(Terminal& terminal, std::string_view command, const Error& error) {
+  terminal.err << fmt::format("lathe {}: error: {}", command, printable(error.message, 1024));
+  if (!error.where.empty()) terminal.err << " (" << printable(error.where, 512) << ')';
+  terminal.err << std::endl;
+  return exit_code_of(error.code);
+}
+
+std::optional<int> parse(CLI::App& parser, const std::vector<std::string>& arguments, Terminal& terminal) {
+  try {
+    parser.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+    return std::nullopt;
+  } catch (const CLI::CallForHelp&) {
+    terminal.out << parser.help();
+    return kExitDone;
+  } catch (const CLI::ParseError& problem) {
+    terminal.err << fmt::format("lathe {}: error: {} ('lathe {} --help' lists the options)\n", parser.get_name(),
+                                printable(problem.what(), 512), parser.get_name());
+    return kExitUsage;
+  }
+}
+
+ModelCommand::ModelCommand(const Command& command, Terminal& terminal, std::vector<std::string_view> except)
+    : terminal_(terminal), parser_(std::string(command.help), std::string(command.name)) {
+  parser_.add_option("MODEL", positional_model_, "The same as --model.");
+  parser_.add_option("--profile-dir", profile_dir_, "Folder for settings and other files instead of the user's own.");
+  parser_.add_flag("-q,--quiet", quiet_, "No progress and no notes on stderr.");
+  flags_.add(parser_, engine::engine_option_table(), std::move(except));
+}
+
+void ModelCommand::note(const std::string& line) {
+  if (!quiet_) terminal_.err << printable(line) << std::endl;
+}
+
+Result<void> ModelCommand::open_workbench() {
+  WorkbenchOptions options;
+  options.profile_dir = profile_dir_;
+  options.keep_history = false;
+  options.log.level = quiet_ ? LogLevel::error : log_level_;
+  LATHE_TRY(workbench_, Workbench::create(std::move(options)));
+  if (const std::string problem = workbench_->settings().problem(); !problem.empty()) note(problem);
+  return {};
+}
+
+Result<EngineOptions> ModelCommand::engine_options() {
+  EngineOptions options;
+  options.model = positional_model_;
+  LATHE_TRY_VOID(flags_.apply(options));
+  LATHE_TRY_VOID(open_workbench());
+  if (!options.model.empty()) {
+    LATHE_TRY(options.model, workbench_->library().resolve(options.model));
+    return options;
+  }
+  options.model = workbench_->library().demo_model();
+  if (options.model.empty()) {
+    return engine::fail(ErrorCode::invalid_argument, "no model given, and the bundled one is not installed", "--model");
+  }
+  note("No --model given: using the bundled demo model, which is small and knows little.");
+  return options;
+}
+
+void ModelCommand::show_progress(const ModelStatus& status) {
+  if (quiet_ || !terminal_.err_is_terminal || status.state != ModelState::loading) return;
+  const engine::LoadProgress& progress = status.progress;
+  const double share = progress.bytes_total > 0 ? 100.0 * static_cast<double>(progress.bytes_done) /
+                                                      static_cast<double>(progress.bytes_total)
+                                                : 0.0;
+  terminal_.err << fmt::format("\r\x1b[KLoading {}: {} {:.0f} % of {:.1f} MiB, {:.1f} s",
+                               printable(std::filesystem::path(status.path).filename().string(), 64),
+                               engine::name_of(progress.phase), share, static_cast<double>(progress.bytes_total) / kMiB,
+                               progress.seconds)
+                << std::flush;
+}
+
+Result<void> ModelCommand::load(const EngineOptions& options) {
+  ModelSlot& models = workbench_->models();
+  LATHE_TRY_VOID(models.load(options));
+  while (models.status().state == ModelState::loading) {
+    if (signals_.wait(kProgressEvery)) {
+      models.cancel_load();
+      break;
+    }
+    show_progress(models.status());
+  }
+  if (!quiet_ && terminal_.err_is_terminal) terminal_.err << "\r\x1b[K" << std::flush;
+  LATHE_TRY_VOID(models.wait());
+  const EngineLease engine = models.lease();
+  if (!engine) return engine::fail(ErrorCode::cancelled, "loading was cancelled", options.model);
+  note(loaded_line(engine->model()));
+  return {};
+}
+
+}  // namespace lathe::app

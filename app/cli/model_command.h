@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every command that needs a model shares: its parser, a workbench, loading with progress, errors and exit codes.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/api/workbench.h"
+#include "app/cli/command.h"
+#include "app/cli/option_flags.h"
+#include "app/cli/stop_signals.h"
+
+namespace lathe::app {
+
+/// 3 for what is wrong with a model, 2 for what is wrong with the arguments, else 1.
+int exit_code_of(engine::ErrorCode code);
+/// Writes the error as one line and returns its exit code.
+int report(Terminal& terminal, std::string_view command, const engine::Error& error);
+/// None: go on. Else the exit code: the help was asked for, or the arguments are wrong, and that has been said.
+std::optional<int> parse(CLI::App& parser, const std::vector<std::string>& arguments, Terminal& terminal);
+
+class ModelCommand {
+ public:
+  /// `except`: options of the engine that mean something else in this command.
+  ModelCommand(const Command& command, Terminal& terminal, std::vector<std::string_view> except = {});
+
+  CLI::App& parser() { return parser_; }
+  std::optional<int> parse(const std::vector<std::string>& arguments) { return app::parse(parser_, arguments, terminal_); }
+  bool given(std::string_view option) const { return flags_.given(option); }
+
+  /// The options as given, the model resolved: a folder, a name of the library, or the bundled model (which stderr then says).
+  engine::Result<engine::EngineOptions> engine_options();
+  /// Loads with progress on stderr. Errors: cancelled when a signal came.
+  engine::Result<void> load(const engine::EngineOptions& options);
+  /// Requires: engine_options() succeeded.
+  Workbench& workbench() { return *workbench_; }
+  StopSignals& signals() { return signals_; }
+  void set_log_level(LogLevel level) { log_level_ = level; }
+  /// A line on stderr that --quiet leaves out.
+  void note(const std::string& line);
+  int fail(const engine::Error& error) { return report(terminal_, parser_.get_name(), error); }
+
+ private:
+  engine::Result<void> open_workbench();
+  void show_progress(const ModelStatus& status);
+
+  StopSignals signals_;  ///< first: threads made later must inherit what it blocks
+  Terminal& terminal_;
+  CLI::App parser_;
+  OptionFlags flags_;
+  std::string positional_model_, profile_dir_;
+  bool quiet_ = false;
+  LogLevel log_level_ = LogLevel::warning;
+  std::unique_ptr<Workbench> workbench_;
+};
+
+}  // namespace lathe::app

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/option_flags.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "engine/api/json.h"
+
+namespace lathe::app {
+namespace {
+
+using engine::OptionDescriptor;
+using engine::OptionGroup;
+using engine::OptionKind;
+using engine::Result;
+
+constexpr std::string_view kStop = "stop";
+
+std::string group_title(OptionGroup group) {
+  switch (group) {
+    case OptionGroup::load: return "Model";
+    case OptionGroup::cache: return "KV cache";
+    case OptionGroup::scheduling: return "Scheduling";
+    case OptionGroup::sampling: return "Sampling";
+  }
+  return "Options";
+}
+
+std::string type_name(const OptionDescriptor& option) {
+  switch (option.kind) {
+    case OptionKind::choice: return std::string(option.choices);
+    case OptionKind::integer: return "N";
+    case OptionKind::number: return "X";
+    default: return "TEXT";
+  }
+}
+
+std::string default_of(const OptionDescriptor& option) {
+  return option.group == OptionGroup::sampling ? get_option(engine::SamplingParams(), option.name)
+                                               : get_option(engine::EngineOptions(), option.name);
+}
+
+template <class Target>
+Result<void> apply_all(const std::vector<std::pair<std::string, std::string>>& values, Target& target) {
+  for (const auto& [name, value] : values) {
+    Result<void> set = set_option(target, name, value);
+    if (!set) return engine::fail(set.error().code, set.error().message, flag_of(name));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string flag_of(std::string_view name) {
+  std::string flag = "--" + std::string(name);
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  return flag;
+}
+
+void OptionFlags::add(CLI::App& parser, std::span<const OptionDescriptor> table, std::vector<std::string_view> except) {
+  for (const OptionDescriptor& option : table) {
+    if (std::find(except.begin(), except.end(), option.name) == except.end()) add_one(parser, option);
+  }
+}
+
+void OptionFlags::add_one(CLI::App& parser, const OptionDescriptor& option) {
+  const std::string name(option.name), flag = flag_of(name), help(option.help);
+  CLI::Option* added = nullptr;
+  if (option.kind == OptionKind::boolean) {
+    const std::string both = flag + ",!--no-" + flag.substr(2);
+    added = parser.add_flag_function(
+        both, [this, name](std::int64_t count) { values_.emplace_back(name, count > 0 ? "true" : "false"); },
+        help + (default_of(option) == "true" ? " On unless --no-." : ""));
+  } else if (option.name == kStop) {
+    added = parser.add_option_function<std::vector<std::string>>(
+        flag,
+        [this, name](const std::vector<std::string>& given) {
+          values_.emplace_back(name, engine::dump_json(engine::Json(given)));
+        },
+        "A string that ends the answer; may be given up to 16 times.");
+    added->allow_extra_args(false);
+  } else {
+    added = parser.add_option_function<std::string>(
+        flag, [this, name](const std::string& value) { values_.emplace_back(name, value); }, help);
+    if (const std::string value = default_of(option); !value.empty()) added->default_str(value);
+  }
+  added->group(group_title(option.group));
+  if (option.kind != OptionKind::boolean) added->type_name(type_name(option));
+}
+
+bool OptionFlags::given(std::string_view name) const {
+  return std::any_of(values_.begin(), values_.end(), [&](const auto& value) { return value.first == name; });
+}
+
+Result<void> OptionFlags::apply(engine::EngineOptions& target) const { return apply_all(values_, target); }
+Result<void> OptionFlags::apply(engine::SamplingParams& target) const { return apply_all(values_, target); }
+
+}  // namespace lathe::app

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Command-line flags made from the option tables of the engine, under vLLM's names.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/api/options.h"
+#include "engine/api/sampling_params.h"
+
+namespace CLI {
+class App;
+}
+
+namespace lathe::app {
+
+/// What was given for one table, kept as text until apply().
+class OptionFlags {
+ public:
+  /// Adds --max-num-seqs and so on; booleans as --x and --no-x. Leaves out the names in `except`.
+  /// Requires: this object lives as long as `parser`.
+  void add(CLI::App& parser, std::span<const engine::OptionDescriptor> table, std::vector<std::string_view> except = {});
+
+  bool given(std::string_view name) const;
+  /// Writes the given values over `target`. Errors: invalid_argument, `where` = the flag.
+  engine::Result<void> apply(engine::EngineOptions& target) const;
+  engine::Result<void> apply(engine::SamplingParams& target) const;
+
+ private:
+  void add_one(CLI::App& parser, const engine::OptionDescriptor& option);
+  std::vector<std::pair<std::string, std::string>> values_;  ///< name and value, in the order given
+};
+
+/// "max_num_seqs" -> "--max-num-seqs".
+std::string flag_of(std::string_view name);
+
+}  // namespace lathe::app

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The machine as an engine sees it: its instruction sets, its measured ceilings, and whether every operation is right on it.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/api/result.h"
+#include "kernels/api/backend.h"
+#include "kernels/api/selftest.h"
+
+namespace lathe::engine {
+
+struct MachineReport {
+  kernels::BackendInfo backend;
+  kernels::Ceilings ceilings;
+};
+
+/// Instruction sets that this machine runs, best last; only the forced one when LATHE_ISA is set.
+std::vector<std::string> machine_isas();
+
+/// Takes some seconds. `isa` empty: the best; threads 0: one a physical core.
+/// Errors: invalid_argument when the machine lacks `isa`.
+Result<MachineReport> measure_machine(std::string_view isa, int n_threads);
+
+struct IsaSelftest {
+  MachineReport machine;
+  std::vector<kernels::OpCheck> checks;
+};
+
+/// Compares every operation with the reference. `report` hears of each check as it ends. Errors as measure_machine.
+Result<IsaSelftest> selftest_isa(std::string_view isa, int n_threads,
+                                 const std::function<void(const kernels::OpCheck&)>& report);
+
+}  // namespace lathe::engine
