@@ -1,14 +1,218 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens a CPU backend. So far every CPU gets the scalar reference operations.
-#include "kernels/api/backend.h"
+#include "kernels/cpu/cpu_backend.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "kernels/cpu/cpu_name.h"
+#include "kernels/cpu/host_memory.h"
+#include "kernels/cpu/panel_matrix.h"
+#include "kernels/formats/element.h"
 
 namespace lathe::kernels {
+namespace {
 
-std::vector<std::string> cpu_isas() { return {"scalar"}; }
+// Starting the pool costs about 1 us (tests/bench/kernels); this many elements take a thread as long.
+constexpr std::int64_t kMinElementsToShare = 16'384;
+
+// Rows of x that go through the weights together: their packed block of k (512 KB) stays in L2 while panels pass by.
+constexpr std::int64_t kMaxBlockRows = 576;
+
+constexpr std::int64_t div_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// Grows the buffer to n_bytes. Without a few megabytes of scratch there is no way to go on.
+void reserve(Buffer& buffer, std::size_t n_bytes) {
+  if (buffer.n_bytes() >= n_bytes) return;
+  buffer = Buffer();
+  buffer = allocate_host(n_bytes);
+  LATHE_CHECK(buffer);
+}
+
+bool is_rows_of_f32(const TensorView& view) { return view.dtype == Dtype::f32 && view.rank == 2; }
+
+}  // namespace
+
+CpuBackend::CpuBackend(const IsaDescriptor& isa, int n_threads)
+    : ops_(*isa.ops),
+      pool_(n_threads > 0 ? n_threads : n_physical_cores()),
+      info_{.name = "cpu", .isa = std::string(isa.name), .device = cpu_name(), .n_threads = pool_.n_threads()} {}
+
+Buffer CpuBackend::allocate(std::size_t n_bytes) { return allocate_host(n_bytes); }
+
+std::size_t CpuBackend::packed_bytes(WeightFormat format, std::int64_t n, std::int64_t k) const {
+  return PanelMatrix::bytes_for(format, n, k);
+}
+
+std::unique_ptr<PackedMatrix> CpuBackend::make_packed(WeightFormat format, std::int64_t n, std::int64_t k) {
+  Buffer buffer = allocate_host(packed_bytes(format, n, k));
+  if (!buffer) return nullptr;
+  return std::make_unique<PanelMatrix>(format, n, k, std::move(buffer));
+}
+
+void CpuBackend::pack_rows(PackedMatrix& matrix, std::int64_t row_begin, const TensorView& source) {
+  static_cast<PanelMatrix&>(matrix).pack_rows(row_begin, source, pool_);
+}
+
+float* CpuBackend::thread_scratch(std::int64_t floats_each) {
+  reserve(thread_scratch_, static_cast<std::size_t>(floats_each * pool_.n_threads()) * sizeof(float));
+  return static_cast<float*>(thread_scratch_.data());
+}
+
+std::int64_t CpuBackend::row_grain(std::int64_t n_rows, std::int64_t row_elements) const {
+  if (n_rows * row_elements < kMinElementsToShare) return n_rows;
+  const std::int64_t by_size = div_up(kMinElementsToShare / 2, std::max<std::int64_t>(row_elements, 1));
+  return std::max(by_size, div_up(n_rows, 8 * pool_.n_threads()));
+}
+
+void CpuBackend::embed(const TensorView& out, const TensorView& table, std::span<const std::int32_t> ids) {
+  LATHE_CHECK(is_rows_of_f32(out) && static_cast<std::int64_t>(ids.size()) >= out.dim(0) && out.dim(1) == table.dim(1));
+  for_rows(out.dim(0), out.dim(1), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t m = begin; m < end; ++m) {
+      const std::int64_t id = ids[static_cast<std::size_t>(m)];
+      LATHE_CHECK(id >= 0 && id < table.dim(0));
+      float* const to = out.row<float>(m);
+      for (std::int64_t h = 0; h < out.dim(1); ++h) to[h] = load_element(table.data, table.dtype, id * table.strides[0] + h);
+    }
+  });
+}
+
+void CpuBackend::norm_rows(const TensorView& out, const TensorView& x, const float* delta, std::int64_t delta_stride,
+                           const TensorView& weight, float eps) {
+  LATHE_CHECK(is_rows_of_f32(out) && is_rows_of_f32(x) && out.dim(1) == x.dim(1) && weight.n_elements() == x.dim(1));
+  const NormArgs args{.out = out.as<float>(),
+                      .out_stride = out.strides[0],
+                      .x = x.as<float>(),
+                      .x_stride = x.strides[0],
+                      .delta = delta,
+                      .delta_stride = delta_stride,
+                      .weight = weight.as<float>(),
+                      .n = x.dim(1),
+                      .eps = eps};
+  for_rows(x.dim(0), x.dim(1), [&](std::int64_t begin, std::int64_t end) { ops_.rms_norm(args, begin, end); });
+}
+
+void CpuBackend::rms_norm(const TensorView& out, const TensorView& x, const TensorView& weight, float eps) {
+  norm_rows(out, x, nullptr, 0, weight, eps);
+}
+
+void CpuBackend::add_rms_norm(const TensorView& out, const TensorView& x, const TensorView& delta, const TensorView& weight,
+                              float eps) {
+  LATHE_CHECK(is_rows_of_f32(delta) && delta.dim(0) == x.dim(0) && delta.dim(1) == x.dim(1));
+  norm_rows(out, x, delta.as<float>(), delta.strides[0], weight, eps);
+}
+
+void CpuBackend::add(const TensorView& x, const TensorView& delta) {
+  LATHE_CHECK(is_rows_of_f32(x) && is_rows_of_f32(delta) && delta.dim(0) == x.dim(0) && delta.dim(1) == x.dim(1));
+  const ElementwiseArgs args{.out = x.as<float>(),
+                             .out_stride = x.strides[0],
+                             .gate = nullptr,
+                             .up = delta.as<float>(),
+                             .in_stride = delta.strides[0],
+                             .n = x.dim(1)};
+  for_rows(x.dim(0), x.dim(1), [&](std::int64_t begin, std::int64_t end) { ops_.add(args, begin, end); });
+}
+
+void CpuBackend::linear(const TensorView& out, const TensorView& x, const PackedMatrix& matrix, const TensorView& bias) {
+  LATHE_CHECK(is_rows_of_f32(out) && is_rows_of_f32(x) && out.dim(0) == x.dim(0));
+  LATHE_CHECK(x.dim(1) == matrix.k() && out.dim(1) == matrix.n());
+  LATHE_CHECK(bias.data == nullptr || (bias.dtype == Dtype::f32 && bias.n_elements() == matrix.n()));
+  const std::int64_t n_blocks = div_up(x.dim(0), kMaxBlockRows);
+  for (std::int64_t block = 0; block < n_blocks; ++block) {
+    const std::int64_t begin = x.dim(0) * block / n_blocks;
+    const std::int64_t count = x.dim(0) * (block + 1) / n_blocks - begin;
+    linear_rows(out.rows(begin, count), x.rows(begin, count), matrix, bias.as<float>());
+  }
+}
+
+void CpuBackend::linear_rows(const TensorView& out, const TensorView& x, const PackedMatrix& matrix, const float* bias) {
+  const auto& panels = static_cast<const PanelMatrix&>(matrix);
+  const LinearOps& ops = ops_.linear[static_cast<std::size_t>(matrix.format())];
+  const std::int64_t m = x.dim(0);
+  const RowTiling tiling{.n_rows = m, .n_tiles = div_up(m, ops_.max_tile_rows)};
+  reserve(packed_x_, static_cast<std::size_t>(m * div_up(matrix.k(), 2) * ops.packed_pair_bytes));
+  float* const scratch = thread_scratch(kLinearScratchFloats);
+  const LinearArgs args{.x = x.as<float>(),
+                        .x_stride = x.strides[0],
+                        .tiling = tiling,
+                        .n = matrix.n(),
+                        .k = matrix.k(),
+                        .weights = panels.data(),
+                        .panel_bytes = panels.panel_bytes(),
+                        .packed_x = packed_x_.data(),
+                        .out = out.as<float>(),
+                        .out_stride = out.strides[0],
+                        .bias = bias};
+  const std::int64_t tile_elements = div_up(m, tiling.n_tiles) * matrix.k();
+  for_rows(tiling.n_tiles, tile_elements, [&](std::int64_t begin, std::int64_t end) { ops.pack_x(args, begin, end); });
+
+  // Chunks of panels: large ones reread less of x, small ones leave less to wait for at the end.
+  const std::int64_t n_panels = panels.n_panels();
+  const std::int64_t share = n_panels / (8 * pool_.n_threads()) / kMaxPanels * kMaxPanels;
+  const std::int64_t grain = std::clamp<std::int64_t>(share, kMaxPanels, 16);
+  pool_.run(n_panels, grain, [&](std::int64_t begin, std::int64_t end, int thread) {
+    ops.multiply(args, begin, end, scratch + thread * kLinearScratchFloats);
+  });
+}
+
+void CpuBackend::rope(const TensorView& x, int n_heads, int head_dim, int rotary_dim, std::span<const std::int32_t> positions,
+                      const TensorView& cos, const TensorView& sin, RopeStyle style) {
+  LATHE_CHECK(is_rows_of_f32(x) && x.dim(1) == static_cast<std::int64_t>(n_heads) * head_dim && rotary_dim <= head_dim);
+  LATHE_CHECK(static_cast<std::int64_t>(positions.size()) >= x.dim(0) && cos.strides[0] == sin.strides[0]);
+  for (const std::int32_t position : positions) LATHE_CHECK(position >= 0 && position < cos.dim(0));
+  const RopeArgs args{.x = x.as<float>(),
+                      .x_stride = x.strides[0],
+                      .n_heads = n_heads,
+                      .head_dim = head_dim,
+                      .rotary_dim = rotary_dim,
+                      .positions = positions.data(),
+                      .cos = cos.as<float>(),
+                      .sin = sin.as<float>(),
+                      .table_stride = cos.strides[0],
+                      .interleaved = style == RopeStyle::interleaved};
+  for_rows(x.dim(0), x.dim(1), [&](std::int64_t begin, std::int64_t end) { ops_.rope(args, begin, end); });
+}
+
+void CpuBackend::silu_mul(const TensorView& out, const TensorView& x) {
+  LATHE_CHECK(is_rows_of_f32(out) && is_rows_of_f32(x) && x.dim(1) == 2 * out.dim(1) && x.dim(0) == out.dim(0));
+  const ElementwiseArgs args{.out = out.as<float>(),
+                             .out_stride = out.strides[0],
+                             .gate = x.as<float>(),
+                             .up = x.as<float>() + out.dim(1),
+                             .in_stride = x.strides[0],
+                             .n = out.dim(1)};
+  for_rows(out.dim(0), 4 * out.dim(1), [&](std::int64_t begin, std::int64_t end) { ops_.silu_mul(args, begin, end); });
+}
+
+void CpuBackend::gather_rows(const TensorView& out, const TensorView& x, std::span<const std::int32_t> rows) {
+  LATHE_CHECK(is_rows_of_f32(out) && is_rows_of_f32(x) && static_cast<std::int64_t>(rows.size()) >= out.dim(0));
+  for (std::int64_t i = 0; i < out.dim(0); ++i) {
+    const std::int64_t source = rows[static_cast<std::size_t>(i)];
+    LATHE_CHECK(source >= 0 && source < x.dim(0));
+    std::memcpy(out.row<float>(i), x.row<float>(source), static_cast<std::size_t>(out.dim(1)) * sizeof(float));
+  }
+}
+
+void CpuBackend::parallel_for(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) {
+  pool_.run(n, 1, [&](std::int64_t begin, std::int64_t end, int) { body(begin, end); });
+}
+
+std::vector<std::string> cpu_isas() {
+  std::vector<std::string> names;
+  for (const IsaDescriptor* isa : isas()) {
+    if (isa->is_available()) names.emplace_back(isa->name);
+  }
+  return names;
+}
 
 std::unique_ptr<Backend> make_cpu_backend(const CpuBackendOptions& options) {
-  if (!options.isa.empty() && options.isa != "scalar") return nullptr;
-  return make_reference_backend();
+  std::string_view name = options.isa;
+  if (name.empty()) {
+    if (const char* forced = std::getenv("LATHE_ISA")) name = forced;
+  }
+  const IsaDescriptor* isa = find_isa(name);
+  if (isa == nullptr) return nullptr;
+  return std::make_unique<CpuBackend>(*isa, options.n_threads);
 }
 
 }  // namespace lathe::kernels

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// The paged KV cache of CpuBackend: writing tokens into blocks, and dividing attention into items.
+#include <algorithm>
+
+#include "kernels/cpu/cpu_backend.h"
+#include "kernels/cpu/host_memory.h"
+#include "kernels/cpu/kv_layout.h"
+#include "kernels/formats/element.h"
+
+namespace lathe::kernels {
+namespace {
+
+// Pairs (row, query head) of an item. More of them share the work of widening a window of K and V; fewer give more items.
+constexpr int kMaxItemPairs = 96;
+
+KvLayout layout_of(const KvShape& shape) { return {shape.n_kv_heads, shape.head_dim, shape.block_size}; }
+
+KvType kv_type_of(Dtype dtype) {
+  LATHE_CHECK(is_floating(dtype));
+  return dtype == Dtype::f32 ? KvType::f32 : dtype == Dtype::f16 ? KvType::f16 : KvType::bf16;
+}
+
+/// As divide_scratch() in kernels/cpu/ops/attention.h lays it out.
+std::int64_t scratch_floats(std::int64_t n_pairs, std::int64_t head_dim) {
+  const std::int64_t v_columns = (head_dim + kPanelColumns - 1) / kPanelColumns * kPanelColumns;
+  const std::int64_t windows = kWindowTokens * (head_dim + v_columns + kMaxAttentionTileRows);
+  const std::int64_t line = 16;  // floats: threads do not share one
+  return (windows + n_pairs * (head_dim + v_columns + 2) + 2 * line) / line * line;
+}
+
+}  // namespace
+
+std::size_t CpuBackend::kv_layer_bytes(const KvShape& shape) const {
+  return static_cast<std::size_t>(shape.n_blocks) * static_cast<std::size_t>(layout_of(shape).block()) * size_of(shape.dtype);
+}
+
+void CpuBackend::kv_write(const KvLayer& layer, const TensorView& k, const TensorView& v, std::span<const std::int32_t> slots) {
+  const KvShape& shape = layer.shape;
+  const KvLayout layout = layout_of(shape);
+  const std::int64_t n_columns = layout.n_kv_heads * layout.head_dim;
+  LATHE_CHECK(k.dim(1) == n_columns && v.dim(1) == n_columns && static_cast<std::int64_t>(slots.size()) >= k.dim(0));
+  for_rows(k.dim(0), 8 * n_columns, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t m = begin; m < end; ++m) {
+      const std::int64_t slot = slots[static_cast<std::size_t>(m)];
+      LATHE_CHECK(slot >= 0 && slot < static_cast<std::int64_t>(shape.n_blocks) * shape.block_size);
+      const std::int64_t block = slot / shape.block_size;
+      const std::int64_t offset = slot % shape.block_size;
+      for (std::int64_t i = 0; i < n_columns; ++i) {
+        const std::int64_t head = i / layout.head_dim;
+        const std::int64_t d = i % layout.head_dim;
+        store_element(layer.data, shape.dtype, layout.k_begin(block, head) + d * layout.block_size + offset, k.row<float>(m)[i]);
+        store_element(layer.data, shape.dtype, layout.v_begin(block, head) + offset * layout.head_dim + d, v.row<float>(m)[i]);
+      }
+    }
+  });
+}
+
+/// Items of about equal rows, those with the longest context first: the last to finish are then short.
+void CpuBackend::plan_attention(const AttentionBatch& batch, int n_kv_heads, int group) {
+  const int max_rows = std::max(1, kMaxItemPairs / group);
+  items_.clear();
+  for (int i = 0; i < batch.n_seqs; ++i) {
+    const auto seq = static_cast<std::size_t>(i);
+    const std::int32_t begin = batch.query_start[seq];
+    const std::int32_t end = batch.query_start[seq + 1];
+    const std::int32_t n_chunks = (end - begin + max_rows - 1) / max_rows;
+    for (std::int32_t chunk = 0; chunk < n_chunks; ++chunk) {
+      const std::int32_t row = begin + (end - begin) * chunk / n_chunks;
+      const std::int32_t next = begin + (end - begin) * (chunk + 1) / n_chunks;
+      for (int head = 0; head < n_kv_heads; ++head) {
+        items_.push_back({.seq = i,
+                          .kv_head = head,
+                          .row = row,
+                          .position = batch.context_len[seq] - (end - row),
+                          .n_rows = next - row});
+      }
+    }
+  }
+  const auto cost = [](const AttentionItem& item) { return item.position + item.n_rows; };
+  std::sort(items_.begin(), items_.end(), [&](const auto& a, const auto& b) { return cost(a) > cost(b); });
+}
+
+void CpuBackend::attention(const TensorView& out, const TensorView& q, int n_heads, const KvLayer& layer,
+                           const AttentionBatch& batch, float scale) {
+  const KvShape& shape = layer.shape;
+  const std::int64_t n_columns = static_cast<std::int64_t>(n_heads) * shape.head_dim;
+  LATHE_CHECK(n_heads % shape.n_kv_heads == 0 && shape.head_dim % 2 == 0);
+  LATHE_CHECK(out.dim(1) == n_columns && q.dim(1) == n_columns && out.dim(0) == q.dim(0));
+  const int group = n_heads / shape.n_kv_heads;
+  plan_attention(batch, shape.n_kv_heads, group);
+  const AttentionArgs args{.out = out.as<float>(),
+                           .out_stride = out.strides[0],
+                           .q = q.as<float>(),
+                           .q_stride = q.strides[0],
+                           .n_heads = n_heads,
+                           .n_kv_heads = shape.n_kv_heads,
+                           .head_dim = shape.head_dim,
+                           .block_size = shape.block_size,
+                           .kv_type = kv_type_of(shape.dtype),
+                           .kv = static_cast<const std::byte*>(layer.data),
+                           .block_tables = batch.block_tables.data(),
+                           .max_blocks = batch.max_blocks,
+                           .scale = scale};
+  const std::int64_t floats = scratch_floats(std::max(kMaxItemPairs, group), shape.head_dim);
+  float* const scratch = thread_scratch(floats);
+  const auto n_items = static_cast<std::int64_t>(items_.size());
+  pool_.run(n_items, 1, [&](std::int64_t begin, std::int64_t end, int thread) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      ops_.attend(args, items_[static_cast<std::size_t>(i)], scratch + thread * floats);
+    }
+  });
+}
+
+}  // namespace lathe::kernels

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// CpuBackend: checks shapes, divides the work of an operation among threads, and calls the ops of its instruction set.
+#pragma once
+
+#include <vector>
+
+#include "kernels/api/backend.h"
+#include "kernels/cpu/isa/isa.h"
+#include "kernels/cpu/thread_pool.h"
+
+namespace lathe::kernels {
+
+class CpuBackend final : public Backend {
+ public:
+  CpuBackend(const IsaDescriptor& isa, int n_threads);
+
+  const BackendInfo& info() const override { return info_; }
+  const OpTable& ops() const { return ops_; }
+  ThreadPool& pool() { return pool_; }
+
+  Buffer allocate(std::size_t n_bytes) override;
+  std::size_t packed_bytes(WeightFormat format, std::int64_t n, std::int64_t k) const override;
+  std::unique_ptr<PackedMatrix> make_packed(WeightFormat format, std::int64_t n, std::int64_t k) override;
+  void pack_rows(PackedMatrix& matrix, std::int64_t row_begin, const TensorView& source) override;
+
+  void embed(const TensorView& out, const TensorView& table, std::span<const std::int32_t> ids) override;
+  void rms_norm(const TensorView& out, const TensorView& x, const TensorView& weight, float eps) override;
+  void add_rms_norm(const TensorView& out, const TensorView& x, const TensorView& delta, const TensorView& weight,
+                    float eps) override;
+  void add(const TensorView& x, const TensorView& delta) override;
+  void linear(const TensorView& out, const TensorView& x, const PackedMatrix& matrix, const TensorView& bias) override;
+  void rope(const TensorView& x, int n_heads, int head_dim, int rotary_dim, std::span<const std::int32_t> positions,
+            const TensorView& cos, const TensorView& sin, RopeStyle style) override;
+  void silu_mul(const TensorView& out, const TensorView& x) override;
+  void gather_rows(const TensorView& out, const TensorView& x, std::span<const std::int32_t> rows) override;
+
+  std::size_t kv_layer_bytes(const KvShape& shape) const override;
+  void kv_write(const KvLayer& layer, const TensorView& k, const TensorView& v, std::span<const std::int32_t> slots) override;
+  void attention(const TensorView& out, const TensorView& q, int n_heads, const KvLayer& layer, const AttentionBatch& batch,
+                 float scale) override;
+  void parallel_for(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) override;
+
+ private:
+  /// body(row_begin, row_end) over all rows: on this thread alone when there is too little to share.
+  template <class Body>
+  void for_rows(std::int64_t n_rows, std::int64_t row_elements, const Body& body) {
+    pool_.run(n_rows, row_grain(n_rows, row_elements),
+              [&](std::int64_t begin, std::int64_t end, int) { body(begin, end); });
+  }
+  std::int64_t row_grain(std::int64_t n_rows, std::int64_t row_elements) const;
+  /// Memory of thread t: from floats_each * t on.
+  float* thread_scratch(std::int64_t floats_each);
+  void norm_rows(const TensorView& out, const TensorView& x, const float* delta, std::int64_t delta_stride,
+                 const TensorView& weight, float eps);
+  void linear_rows(const TensorView& out, const TensorView& x, const PackedMatrix& matrix, const float* bias);
+  void plan_attention(const AttentionBatch& batch, int n_kv_heads, int group);
+
+  const OpTable& ops_;
+  ThreadPool pool_;
+  BackendInfo info_;
+  // Memory of one operation at a time; it only grows, so a step in its stride allocates nothing.
+  Buffer packed_x_;
+  Buffer thread_scratch_;
+  std::vector<AttentionItem> items_;
+};
+
+}  // namespace lathe::kernels

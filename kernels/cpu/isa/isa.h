@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// An instruction set: its name, whether this machine has it, and its ops.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "kernels/cpu/op_table.h"
+
+namespace lathe::kernels {
+
+struct IsaDescriptor {
+  std::string_view name;
+  bool (*is_available)();
+  const OpTable* ops;
+};
+
+/// The table: "scalar" first, best last.
+std::span<const IsaDescriptor* const> isas();
+/// Null when there is none of that name or this machine lacks it. Empty: the best that it has.
+const IsaDescriptor* find_isa(std::string_view name);
+
+extern const OpTable kScalarOps;
+extern const OpTable kAvx2Ops;
+extern const OpTable kAvx512Ops;
+extern const OpTable kAvx512Bf16Ops;
+
+}  // namespace lathe::kernels

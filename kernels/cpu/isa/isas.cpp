@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of instruction sets.
+#include <array>
+
+#include "kernels/cpu/isa/isa.h"
+
+namespace lathe::kernels {
+namespace {
+
+// __builtin_cpu_supports asks CPUID and also whether the system saves the wide registers.
+bool has_scalar() { return true; }
+bool has_avx2() {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+}
+bool has_avx512() {
+  return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+}
+bool has_avx512_bf16() { return has_avx512() && __builtin_cpu_supports("avx512bf16"); }
+
+constexpr IsaDescriptor kScalar{.name = "scalar", .is_available = has_scalar, .ops = &kScalarOps};
+constexpr IsaDescriptor kAvx2{.name = "avx2", .is_available = has_avx2, .ops = &kAvx2Ops};
+constexpr IsaDescriptor kAvx512{.name = "avx512", .is_available = has_avx512, .ops = &kAvx512Ops};
+constexpr IsaDescriptor kAvx512Bf16{.name = "avx512_bf16", .is_available = has_avx512_bf16, .ops = &kAvx512Bf16Ops};
+
+constexpr std::array<const IsaDescriptor*, 4> kIsas{&kScalar, &kAvx2, &kAvx512, &kAvx512Bf16};
+
+}  // namespace
+
+std::span<const IsaDescriptor* const> isas() { return kIsas; }
+
+const IsaDescriptor* find_isa(std::string_view name) {
+  const IsaDescriptor* found = nullptr;
+  for (const IsaDescriptor* isa : kIsas) {
+    if (isa->is_available() && (name.empty() || isa->name == name)) found = isa;
+  }
+  return found;
+}
+
+}  // namespace lathe::kernels

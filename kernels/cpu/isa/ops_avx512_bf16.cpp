@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cpu/isa/isa.h"
+#include "kernels/cpu/isa/vec_avx512.h"
+#include "kernels/cpu/ops/table.h"
+
+namespace lathe::kernels {
+namespace {
+
+using V = VecAvx512;
+
+/// acc += x0 w0 + x1 w1 with x and w in bf16, 16 outputs an instruction.
+struct DotBf16 {
+  using V = VecAvx512;
+  static constexpr int kPairBytes = kPairWeights * static_cast<int>(sizeof(Bf16));
+
+  template <int kRows, int kVectors>
+  [[gnu::always_inline]] static void step(__m512 (&acc)[kRows][kVectors], const TileArgs& t, std::int64_t pair) {
+    __m512bh w[kVectors];
+#pragma GCC unroll 64
+    for (int j = 0; j < kVectors; ++j) {
+      w[j] = reinterpret_cast<__m512bh>(_mm512_loadu_si512(t.weights + j * t.panel_bytes + pair * kPairBytes));
+    }
+    const int* x = static_cast<const int*>(t.x) + pair * kRows;
+#pragma GCC unroll 64
+    for (int i = 0; i < kRows; ++i) {
+      const auto both = reinterpret_cast<__m512bh>(_mm512_set1_epi32(x[i]));
+#pragma GCC unroll 64
+      for (int j = 0; j < kVectors; ++j) acc[i][j] = _mm512_dpbf16_ps(acc[i][j], both, w[j]);
+    }
+  }
+};
+
+std::uint32_t to_bf16(float value) {
+  std::uint32_t bits = 0;
+  __builtin_memcpy(&bits, &value, sizeof bits);
+  if ((bits & 0x7fffffffU) > 0x7f800000U) return (bits >> 16) | 0x40U;
+  return (bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16;
+}
+
+struct Bf16Linear {
+  using V = VecAvx512;
+  using Direct = DotBf16;
+  static constexpr int kPackedPairBytes = 2 * sizeof(Bf16);
+  static constexpr bool kMayExpand = false;
+
+  /// [k / 2][row][2]
+  static void pack_x(const LinearArgs& args, std::int64_t tile_begin, std::int64_t tile_end) {
+    const std::int64_t n_pairs = div_up(args.k, 2);
+    for (std::int64_t tile = tile_begin; tile < tile_end; ++tile) {
+      const std::int64_t row = first_row(args.tiling, tile);
+      const std::int64_t n_rows = rows_of(args.tiling, tile);
+      auto* out = static_cast<std::uint32_t*>(args.packed_x) + row * n_pairs;
+      for (std::int64_t pair = 0; pair < n_pairs; ++pair) {
+        for (std::int64_t r = 0; r < n_rows; ++r) {
+          const float* x = args.x + (row + r) * args.x_stride + 2 * pair;
+          const std::uint32_t odd = 2 * pair + 1 < args.k ? to_bf16(x[1]) : 0;
+          out[pair * n_rows + r] = to_bf16(x[0]) | (odd << 16);
+        }
+      }
+    }
+  }
+};
+
+double bf16_dot(std::int64_t n_iterations) {
+  constexpr int kChains = 12;
+  volatile int start = 0x3f803f80;
+  const auto x = reinterpret_cast<__m512bh>(_mm512_set1_epi32(start));
+  __m512 acc[kChains];
+#pragma GCC unroll 12
+  for (int c = 0; c < kChains; ++c) acc[c] = _mm512_set1_ps(static_cast<float>(c));
+  for (std::int64_t i = 0; i < n_iterations; ++i) {
+#pragma GCC unroll 12
+    for (int c = 0; c < kChains; ++c) acc[c] = _mm512_dpbf16_ps(acc[c], x, x);
+  }
+#pragma GCC unroll 12
+  for (int c = 1; c < kChains; ++c) acc[0] = _mm512_add_ps(acc[0], acc[c]);
+  volatile float sink = V::sum(acc[0]);
+  static_cast<void>(sink);
+  return static_cast<double>(n_iterations) * kChains * V::kLanes * 2 * 2;
+}
+
+constexpr OpTable make_bf16_table() {
+  OpTable table = make_op_table<VecAvx512>();
+  table.linear[2] = linear_ops<Bf16Linear>();
+  table.bf16_dot = bf16_dot;
+  return table;
+}
+
+}  // namespace
+
+constexpr OpTable kAvx512Bf16Ops = make_bf16_table();
+
+}  // namespace lathe::kernels

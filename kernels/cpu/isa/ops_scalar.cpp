@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cpu/isa/isa.h"
+#include "kernels/cpu/isa/vec_scalar.h"
+#include "kernels/cpu/ops/table.h"
+
+namespace lathe::kernels {
+
+constexpr OpTable kScalarOps = make_op_table<VecScalar>();
+
+}  // namespace lathe::kernels

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// VecAvx2: the vector operations that the ops are written in, on 8 floats. Only for files compiled for AVX2, FMA and F16C.
+#pragma once
+
+#include <immintrin.h>
+
+#include "kernels/cpu/isa/element_types.h"
+
+namespace lathe::kernels {
+namespace {
+
+struct VecAvx2 {
+  using Float = __m256;
+  static constexpr int kLanes = 8;
+  static constexpr int kRegisters = 16;
+
+  static __m256i first(std::int64_t n) {
+    const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(n > kLanes ? kLanes : static_cast<int>(n)), lane);
+  }
+
+  static Float zero() { return _mm256_setzero_ps(); }
+  static Float set(float value) { return _mm256_set1_ps(value); }
+  static Float load(const float* p) { return _mm256_loadu_ps(p); }
+  static void store(float* p, Float x) { _mm256_storeu_ps(p, x); }
+  /// The first n lanes; the others are 0 and their memory is not touched.
+  static Float load_n(const float* p, std::int64_t n) { return _mm256_maskload_ps(p, first(n)); }
+  static void store_n(float* p, Float x, std::int64_t n) { _mm256_maskstore_ps(p, first(n), x); }
+
+  static Float load(const F16* p) { return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
+  static Float load(const Bf16* p) { return widen(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
+  static Float load_n(const F16* p, std::int64_t n) { return _mm256_cvtph_ps(load_halves(p, n)); }
+  static Float load_n(const Bf16* p, std::int64_t n) { return widen(load_halves(p, n)); }
+  /// 8 pairs: the first of each into `even`, the second into `odd`.
+  static void load_pairs(const Bf16* p, Float& even, Float& odd) {
+    const __m256i both = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+    even = _mm256_castsi256_ps(_mm256_slli_epi32(both, 16));
+    odd = _mm256_castsi256_ps(_mm256_and_si256(both, _mm256_set1_epi32(static_cast<int>(0xffff0000U))));
+  }
+
+  template <class T>
+  static Float load_n(const T* p, AllLanes) { return load(p); }
+  static void store_n(float* p, Float x, AllLanes) { store(p, x); }
+
+  static Float add(Float a, Float b) { return _mm256_add_ps(a, b); }
+  static Float sub(Float a, Float b) { return _mm256_sub_ps(a, b); }
+  static Float mul(Float a, Float b) { return _mm256_mul_ps(a, b); }
+  static Float div(Float a, Float b) { return _mm256_div_ps(a, b); }
+  /// a * b + c
+  static Float fma(Float a, Float b, Float c) { return _mm256_fmadd_ps(a, b, c); }
+  /// c - a * b
+  static Float fnma(Float a, Float b, Float c) { return _mm256_fnmadd_ps(a, b, c); }
+  /// NaN in b stays.
+  static Float max(Float a, Float b) { return _mm256_max_ps(a, b); }
+  static Float min(Float a, Float b) { return _mm256_min_ps(a, b); }
+  static Float round(Float x) { return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+  /// x * 2^n for whole n in [-126, 127].
+  static Float scale_by_power_of_2(Float x, Float n) {
+    const __m256i exponent = _mm256_slli_epi32(_mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127)), 23);
+    return _mm256_mul_ps(x, _mm256_castsi256_ps(exponent));
+  }
+  /// a < b ? 0 : x
+  static Float zero_where_less(Float a, Float b, Float x) { return _mm256_andnot_ps(_mm256_cmp_ps(a, b, _CMP_LT_OQ), x); }
+  static Float keep_first(std::int64_t n, Float x, Float otherwise) {
+    return _mm256_blendv_ps(otherwise, x, _mm256_castsi256_ps(first(n)));
+  }
+
+  static float sum(Float x) {
+    __m128 s = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+    s = _mm_add_ps(s, _mm_movehl_ps(s, s));
+    return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
+  }
+  static float largest(Float x) {
+    __m128 s = _mm_max_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+    s = _mm_max_ps(s, _mm_movehl_ps(s, s));
+    return _mm_cvtss_f32(_mm_max_ss(s, _mm_movehdup_ps(s)));
+  }
+
+ private:
+  static Float widen(__m128i bits) { return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16)); }
+  static __m128i load_halves(const void* p, std::int64_t n) {
+    if (n >= kLanes) return _mm_loadu_si128(static_cast<const __m128i*>(p));
+    alignas(16) std::uint16_t halves[kLanes] = {};
+    for (std::int64_t i = 0; i < n; ++i) halves[i] = static_cast<const std::uint16_t*>(p)[i];
+    return _mm_load_si128(reinterpret_cast<const __m128i*>(halves));
+  }
+};
+
+}  // namespace
+}  // namespace lathe::kernels

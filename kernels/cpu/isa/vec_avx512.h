@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// VecAvx512: the vector operations that the ops are written in, on 16 floats. Only for files compiled for AVX-512.
+#pragma once
+
+#include <immintrin.h>
+
+#include "kernels/cpu/isa/element_types.h"
+
+namespace lathe::kernels {
+namespace {
+
+struct VecAvx512 {
+  using Float = __m512;
+  static constexpr int kLanes = 16;
+  static constexpr int kRegisters = 32;
+
+  static __mmask16 first(std::int64_t n) { return n >= 16 ? 0xffff : static_cast<__mmask16>((1U << (n < 0 ? 0 : n)) - 1); }
+
+  static Float zero() { return _mm512_setzero_ps(); }
+  static Float set(float value) { return _mm512_set1_ps(value); }
+  static Float load(const float* p) { return _mm512_loadu_ps(p); }
+  static void store(float* p, Float x) { _mm512_storeu_ps(p, x); }
+  /// The first n lanes; the others are 0 and their memory is not touched.
+  static Float load_n(const float* p, std::int64_t n) { return _mm512_maskz_loadu_ps(first(n), p); }
+  static void store_n(float* p, Float x, std::int64_t n) { _mm512_mask_storeu_ps(p, first(n), x); }
+
+  static Float load(const F16* p) { return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))); }
+  static Float load(const Bf16* p) { return widen(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))); }
+  static Float load_n(const F16* p, std::int64_t n) { return _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(first(n), p)); }
+  static Float load_n(const Bf16* p, std::int64_t n) { return widen(_mm256_maskz_loadu_epi16(first(n), p)); }
+  /// 16 pairs: the first of each into `even`, the second into `odd`.
+  static void load_pairs(const Bf16* p, Float& even, Float& odd) {
+    const __m512i both = _mm512_loadu_si512(p);
+    even = _mm512_castsi512_ps(_mm512_slli_epi32(both, 16));
+    odd = _mm512_castsi512_ps(_mm512_and_si512(both, _mm512_set1_epi32(static_cast<int>(0xffff0000U))));
+  }
+
+  template <class T>
+  static Float load_n(const T* p, AllLanes) { return load(p); }
+  static void store_n(float* p, Float x, AllLanes) { store(p, x); }
+
+  static Float add(Float a, Float b) { return _mm512_add_ps(a, b); }
+  static Float sub(Float a, Float b) { return _mm512_sub_ps(a, b); }
+  static Float mul(Float a, Float b) { return _mm512_mul_ps(a, b); }
+  static Float div(Float a, Float b) { return _mm512_div_ps(a, b); }
+  /// a * b + c
+  static Float fma(Float a, Float b, Float c) { return _mm512_fmadd_ps(a, b, c); }
+  /// c - a * b
+  static Float fnma(Float a, Float b, Float c) { return _mm512_fnmadd_ps(a, b, c); }
+  /// NaN in b stays.
+  static Float max(Float a, Float b) { return _mm512_max_ps(a, b); }
+  static Float min(Float a, Float b) { return _mm512_min_ps(a, b); }
+  static Float round(Float x) { return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+  /// x * 2^n for whole n in [-126, 127].
+  static Float scale_by_power_of_2(Float x, Float n) { return _mm512_scalef_ps(x, n); }
+  /// a < b ? 0 : x
+  static Float zero_where_less(Float a, Float b, Float x) {
+    return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a, b, _CMP_NLT_UQ), x);
+  }
+  static Float keep_first(std::int64_t n, Float x, Float otherwise) { return _mm512_mask_mov_ps(otherwise, first(n), x); }
+
+  static float sum(Float x) { return _mm512_reduce_add_ps(x); }
+  static float largest(Float x) { return _mm512_reduce_max_ps(x); }
+
+ private:
+  static Float widen(__m256i bits) { return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16)); }
+};
+
+}  // namespace
+}  // namespace lathe::kernels

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// VecScalar: the vector operations that the ops are written in, on one float. Runs on any x86-64.
+#pragma once
+
+#include <cstring>
+
+#include "kernels/api/dtype.h"
+#include "kernels/cpu/isa/element_types.h"
+
+namespace lathe::kernels {
+namespace {
+
+struct VecScalar {
+  using Float = float;
+  static constexpr int kLanes = 1;
+  static constexpr int kRegisters = 16;
+
+  static Float zero() { return 0; }
+  static Float set(float value) { return value; }
+  static Float load(const float* p) { return *p; }
+  static void store(float* p, Float x) { *p = x; }
+  static Float load_n(const float* p, std::int64_t n) { return n > 0 ? *p : 0; }
+  static void store_n(float* p, Float x, std::int64_t n) {
+    if (n > 0) *p = x;
+  }
+
+  static Float load(const F16* p) { return f16_to_f32(p->bits); }
+  static Float load(const Bf16* p) { return from_bits(static_cast<std::uint32_t>(p->bits) << 16); }
+  template <class T>
+  static Float load_n(const T* p, std::int64_t n) { return n > 0 ? load(p) : 0; }
+  static void load_pairs(const Bf16* p, Float& even, Float& odd) {
+    even = load(p);
+    odd = load(p + 1);
+  }
+
+  template <class T>
+  static Float load_n(const T* p, AllLanes) { return load(p); }
+  static void store_n(float* p, Float x, AllLanes) { store(p, x); }
+
+  static Float add(Float a, Float b) { return a + b; }
+  static Float sub(Float a, Float b) { return a - b; }
+  static Float mul(Float a, Float b) { return a * b; }
+  static Float div(Float a, Float b) { return a / b; }
+  /// a * b + c, rounded twice: plain x86-64 has no fused multiply-add.
+  static Float fma(Float a, Float b, Float c) { return a * b + c; }
+  static Float fnma(Float a, Float b, Float c) { return c - a * b; }
+  static Float max(Float a, Float b) { return a > b ? a : b; }
+  static Float min(Float a, Float b) { return a < b ? a : b; }
+  static Float round(Float x) {
+    // Adding 1.5 * 2^23 pushes the fraction out of the mantissa; exact for |x| < 2^22, more than exp() asks for.
+    const volatile float shifted = x + 12582912.0F;
+    return shifted - 12582912.0F;
+  }
+  static Float scale_by_power_of_2(Float x, Float n) {
+    const int exponent = n >= -126 && n <= 127 ? static_cast<int>(n) : 0;  // NaN has no integer
+    return x * from_bits(static_cast<std::uint32_t>(exponent + 127) << 23);
+  }
+  static Float zero_where_less(Float a, Float b, Float x) { return a < b ? 0 : x; }
+  static Float keep_first(std::int64_t n, Float x, Float otherwise) { return n > 0 ? x : otherwise; }
+
+  static float sum(Float x) { return x; }
+  static float largest(Float x) { return x; }
+
+ private:
+  static float from_bits(std::uint32_t bits) {
+    float value = 0;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+  }
+};
+
+}  // namespace
+}  // namespace lathe::kernels

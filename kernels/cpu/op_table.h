@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// OpTable: the operations of one instruction set, as functions on raw pointers that work on a part of the rows or columns.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+// Only data here: a function defined in this header would be compiled for several instruction sets under one name.
+namespace lathe::kernels {
+
+/// Columns of an output that lie side by side in a packed weight: one AVX-512 vector, two AVX2 vectors.
+inline constexpr int kPanelColumns = 16;
+/// Weights of a pair of consecutive k for all columns of a panel.
+inline constexpr int kPairWeights = 2 * kPanelColumns;
+
+/// How many rows of x go through the weights together, and at most how many tile after tile.
+struct RowTiling {
+  std::int64_t n_rows;
+  std::int64_t n_tiles;  ///< the first (n_rows mod n_tiles) have one row more than the others
+};
+
+/// out = x * matrix^T. The weights are panels of kPanelColumns columns: [panel][k / 2][...] (kernels/README.md).
+struct LinearArgs {
+  const float* x;
+  std::int64_t x_stride;
+  RowTiling tiling;
+  std::int64_t n;
+  std::int64_t k;
+  const std::byte* weights;
+  std::int64_t panel_bytes;
+  void* packed_x;  ///< tile after tile: [k / 2][2][row] f32, or [k / 2][row][2] bf16
+  float* out;
+  std::int64_t out_stride;
+  const float* bias;  ///< or null
+};
+
+struct NormArgs {
+  float* out;
+  std::int64_t out_stride;
+  float* x;
+  std::int64_t x_stride;
+  const float* delta;  ///< added to x first, unless null
+  std::int64_t delta_stride;
+  const float* weight;
+  std::int64_t n;
+  float eps;
+};
+
+struct RopeArgs {
+  float* x;
+  std::int64_t x_stride;
+  int n_heads;
+  int head_dim;
+  int rotary_dim;
+  const std::int32_t* positions;
+  const float* cos;
+  const float* sin;
+  std::int64_t table_stride;
+  bool interleaved;
+};
+
+/// out = silu(gate) * up, or with `up` alone x += up.
+struct ElementwiseArgs {
+  float* out;
+  std::int64_t out_stride;
+  const float* gate;
+  const float* up;
+  std::int64_t in_stride;
+  std::int64_t n;
+};
+
+enum class KvType : std::uint8_t { f32, f16, bf16 };
+
+struct AttentionArgs {
+  float* out;
+  std::int64_t out_stride;
+  const float* q;
+  std::int64_t q_stride;
+  int n_heads;
+  int n_kv_heads;
+  int head_dim;
+  int block_size;
+  KvType kv_type;
+  const std::byte* kv;
+  const std::int32_t* block_tables;
+  std::int64_t max_blocks;
+  float scale;
+};
+
+/// A run of consecutive rows of one sequence, all query heads of one KV head.
+struct AttentionItem {
+  std::int32_t seq;
+  std::int32_t kv_head;
+  std::int32_t row;       ///< of q and out
+  std::int32_t position;  ///< of that row
+  std::int32_t n_rows;
+};
+
+/// Tokens that attention looks at together. Every row of every batch sees the same windows [0, 64), [64, 128)... of its
+/// context: that is what makes its result independent of its company.
+inline constexpr int kWindowTokens = 64;
+/// No instruction set multiplies more rows at a time.
+inline constexpr int kMaxAttentionTileRows = 12;
+
+struct LinearOps {
+  /// Bytes of packed_x a row and pair of k.
+  int packed_pair_bytes;
+  void (*pack_x)(const LinearArgs& args, std::int64_t tile_begin, std::int64_t tile_end);
+  /// scratch: kLinearScratchFloats.
+  void (*multiply)(const LinearArgs& args, std::int64_t panel_begin, std::int64_t panel_end, float* scratch);
+};
+
+/// The most that multiply() needs: kMaxPanels panels of kBlockPairs pairs expanded to f32.
+inline constexpr int kMaxPanels = 4;
+inline constexpr int kBlockPairs = 128;
+inline constexpr std::int64_t kLinearScratchFloats = std::int64_t{kMaxPanels} * kBlockPairs * kPairWeights;
+
+struct OpTable {
+  int max_tile_rows;
+  LinearOps linear[3];  ///< by WeightFormat
+  void (*rms_norm)(const NormArgs& args, std::int64_t row_begin, std::int64_t row_end);
+  void (*rope)(const RopeArgs& args, std::int64_t row_begin, std::int64_t row_end);
+  void (*add)(const ElementwiseArgs& args, std::int64_t row_begin, std::int64_t row_end);
+  void (*silu_mul)(const ElementwiseArgs& args, std::int64_t row_begin, std::int64_t row_end);
+  void (*attend)(const AttentionArgs& args, const AttentionItem& item, float* scratch);
+  /// Work of the ceilings: reads n bytes (a multiple of 4096) and returns something made of them.
+  float (*read_bytes)(const std::byte* data, std::int64_t n);
+  /// Returns how many operations (2 a multiply-add) were done.
+  double (*multiply_add)(std::int64_t n_iterations);
+  double (*bf16_dot)(std::int64_t n_iterations);  ///< null where there is no such instruction
+};
+
+}  // namespace lathe::kernels

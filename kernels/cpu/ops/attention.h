@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention of some rows of one sequence with one KV head, window by window, with online softmax in f32.
+// Source: Milakov and Gimelshein 2018 (online softmax); Dao et al. 2022, Algorithm 1 (tiles).
+// Invariant: what is done for a row depends only on its query, its position and the tokens before it. A window is seen by
+// every row with the same steps in the same order; a masked token has weight exactly 0.
+#pragma once
+
+#include "kernels/cpu/kv_layout.h"
+#include "kernels/cpu/ops/tile.h"
+
+namespace lathe::kernels {
+namespace {
+
+constexpr int kWindowPanels = kWindowTokens / kPanelColumns;
+
+/// Scratch of an item. A pair is one query head of one row; pairs are ordered by row, then head. Units: floats.
+struct AttentionScratch {
+  float* k;        ///< [panel of tokens][head_dim][16]
+  float* v;        ///< [panel of head_dim][token][16]
+  float* q;        ///< tile after tile, [head_dim][pair]
+  float* scores;   ///< [pair of a tile][kWindowTokens]
+  float* sums;     ///< [pair][v_columns]: weighted sums of V
+  float* largest;  ///< [pair]: of the scores seen so far
+  float* weight;   ///< [pair]: sum of the weights so far
+};
+
+struct AttentionShape {
+  std::int64_t head_dim;
+  std::int64_t group;      ///< query heads of a KV head
+  std::int64_t n_pairs;
+  std::int64_t v_columns;  ///< head_dim rounded up to whole panels
+  RowTiling tiling;        ///< of the pairs
+};
+
+template <class V>
+AttentionShape shape_of(const AttentionArgs& args, const AttentionItem& item) {
+  AttentionShape s{};
+  s.head_dim = args.head_dim;
+  s.group = args.n_heads / args.n_kv_heads;
+  s.n_pairs = s.group * item.n_rows;
+  s.v_columns = div_up(s.head_dim, kPanelColumns) * kPanelColumns;
+  s.tiling = {.n_rows = s.n_pairs, .n_tiles = div_up(s.n_pairs, max_tile_rows<V>())};
+  return s;
+}
+
+inline AttentionScratch divide_scratch(const AttentionShape& s, float* scratch) {
+  AttentionScratch parts{};
+  parts.k = scratch;
+  parts.v = parts.k + kWindowTokens * s.head_dim;
+  parts.scores = parts.v + kWindowTokens * s.v_columns;
+  parts.sums = parts.scores + kMaxAttentionTileRows * kWindowTokens;
+  parts.q = parts.sums + s.n_pairs * s.v_columns;
+  parts.largest = parts.q + s.n_pairs * s.head_dim;
+  parts.weight = parts.largest + s.n_pairs;
+  return parts;
+}
+
+template <class V, class T>
+void convert(float* out, const T* in, std::int64_t n) {
+  std::int64_t i = 0;
+  for (; i + V::kLanes <= n; i += V::kLanes) V::store(out + i, V::load(in + i));
+  if (i < n) V::store_n(out + i, V::load_n(in + i, n - i), n - i);
+}
+
+/// Copies tokens [first, first + n_tokens) of a sequence into the panels of the window, as f32.
+template <class V, class T>
+void load_window(const AttentionArgs& args, const AttentionItem& item, const AttentionShape& s, std::int64_t first,
+                 std::int64_t n_tokens, const AttentionScratch& scratch) {
+  const KvLayout layout{args.n_kv_heads, args.head_dim, args.block_size};
+  const T* kv = reinterpret_cast<const T*>(args.kv);
+  const std::int32_t* block_table = args.block_tables + item.seq * args.max_blocks;
+  for (std::int64_t t = 0; t < n_tokens;) {
+    const std::int64_t block_id = block_table[(first + t) / args.block_size];
+    const std::int64_t offset = (first + t) % args.block_size;
+    const std::int64_t in_panel = t % kPanelColumns;
+    const std::int64_t n = min_of(min_of(args.block_size - offset, kPanelColumns - in_panel), n_tokens - t);
+    const T* k = kv + layout.k_begin(block_id, item.kv_head) + offset;
+    float* k_out = scratch.k + (t - in_panel) * s.head_dim + in_panel;
+    for (std::int64_t d = 0; d < s.head_dim; ++d) convert<V>(k_out + d * kPanelColumns, k + d * args.block_size, n);
+    const T* v = kv + layout.v_begin(block_id, item.kv_head) + offset * s.head_dim;
+    for (std::int64_t i = 0; i < n; ++i) {
+      for (std::int64_t d = 0; d < s.head_dim; d += kPanelColumns) {
+        convert<V>(scratch.v + d * kWindowTokens + (t + i) * kPanelColumns, v + i * s.head_dim + d,
+                   min_of(kPanelColumns, s.head_dim - d));
+      }
+    }
+    t += n;
+  }
+}
+
+/// Weighted sums take tokens in pairs. After an odd number comes one of weight 0, and 0 times old memory must not be NaN.
+inline void clear_last_pair(const AttentionShape& s, std::int64_t n_tokens, const AttentionScratch& scratch) {
+  if (n_tokens % 2 == 0) return;
+  for (std::int64_t d = 0; d < s.head_dim; d += kPanelColumns) {
+    for (std::int64_t i = 0; i < kPanelColumns; ++i) scratch.v[d * kWindowTokens + n_tokens * kPanelColumns + i] = 0;
+  }
+}
+
+/// Packs the queries, times the scale, tile after tile as [head_dim][pair], and starts the sums.
+inline void start_pairs(const AttentionArgs& args, const AttentionItem& item, const AttentionShape& s,
+                        const AttentionScratch& scratch) {
+  for (std::int64_t tile = 0; tile < s.tiling.n_tiles; ++tile) {
+    const std::int64_t begin = first_row(s.tiling, tile);
+    const std::int64_t n = rows_of(s.tiling, tile);
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::int64_t row = item.row + (begin + i) / s.group;
+      const std::int64_t head = item.kv_head * s.group + (begin + i) % s.group;
+      const float* q = args.q + row * args.q_stride + head * s.head_dim;
+      for (std::int64_t d = 0; d < s.head_dim; ++d) scratch.q[begin * s.head_dim + d * n + i] = q[d] * args.scale;
+    }
+  }
+  for (std::int64_t i = 0; i < s.n_pairs * s.v_columns; ++i) scratch.sums[i] = 0;
+  for (std::int64_t i = 0; i < s.n_pairs; ++i) {
+    scratch.largest[i] = -__builtin_inff();
+    scratch.weight[i] = 0;
+  }
+}
+
+/// One online-softmax step of a pair: turns its scores of the window into weights, of which the first n_visible count, and
+/// rescales what it has summed so far.
+template <class V>
+void update_softmax(float* scores, std::int64_t n_visible, const AttentionShape& s, const AttentionScratch& scratch,
+                    std::int64_t pair) {
+  using Float = typename V::Float;
+  const Float hidden = V::set(-__builtin_inff());
+  Float largest = hidden;
+  for (int t = 0; t < kWindowTokens; t += V::kLanes) {
+    const Float score = V::keep_first(n_visible - t, V::load(scores + t), hidden);
+    V::store(scores + t, score);
+    largest = V::max(largest, score);
+  }
+  const float window_largest = V::largest(largest);
+  const float before = scratch.largest[pair];
+  const float now = before > window_largest ? before : window_largest;
+  Float weight = V::zero();
+  for (int t = 0; t < kWindowTokens; t += V::kLanes) {
+    const Float w = Math<V>::exp(V::sub(V::load(scores + t), V::set(now)));
+    V::store(scores + t, w);
+    weight = V::add(weight, w);
+  }
+  const Float shrink = Math<V>::exp(V::set(before - now));
+  float shrink_once[V::kLanes];
+  V::store(shrink_once, shrink);
+  scratch.largest[pair] = now;
+  scratch.weight[pair] = scratch.weight[pair] * shrink_once[0] + V::sum(weight);
+  float* sums = scratch.sums + pair * s.v_columns;
+  for (std::int64_t d = 0; d < s.v_columns; d += V::kLanes) V::store(sums + d, V::mul(V::load(sums + d), shrink));
+}
+
+/// A tile of pairs against the window: scores, weights, weighted sums.
+template <class V>
+void attend_tile(const AttentionItem& item, const AttentionShape& s, std::int64_t tile, std::int64_t first,
+                 std::int64_t n_tokens, const AttentionScratch& scratch) {
+  using ScoreStep = MultiplyAdd<V, SplitWeights<V, float>, PackedX>;
+  using SumStep = MultiplyAdd<V, SplitWeights<V, float>, StridedX<kWindowTokens>>;
+  const std::int64_t begin = first_row(s.tiling, tile);
+  const std::int64_t n = rows_of(s.tiling, tile);
+  const std::int64_t group = panels_for<V>(static_cast<int>(n));
+  const std::int64_t n_panels = div_up(n_tokens, kPanelColumns);
+  for (std::int64_t p = 0; p < n_panels; p += group) {
+    multiply_tile<ScoreStep>(n, min_of(group, n_panels - p),
+                             {.x = scratch.q + begin * s.head_dim,
+                              .weights = reinterpret_cast<const std::byte*>(scratch.k + p * kPanelColumns * s.head_dim),
+                              .panel_bytes = kPanelColumns * s.head_dim * static_cast<std::int64_t>(sizeof(float)),
+                              .n_pairs = s.head_dim / 2,
+                              .out = scratch.scores + p * kPanelColumns,
+                              .out_stride = kWindowTokens,
+                              .n_columns = kWindowTokens,
+                              .continues = false,
+                              .bias = nullptr});
+  }
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::int64_t position = item.position + (begin + i) / s.group;
+    update_softmax<V>(scratch.scores + i * kWindowTokens, min_of(n_tokens, position + 1 - first), s, scratch, begin + i);
+  }
+  const std::int64_t v_panels = s.v_columns / kPanelColumns;
+  for (std::int64_t p = 0; p < v_panels; p += group) {
+    multiply_tile<SumStep>(n, min_of(group, v_panels - p),
+                           {.x = scratch.scores,
+                            .weights = reinterpret_cast<const std::byte*>(scratch.v + p * kPanelColumns * kWindowTokens),
+                            .panel_bytes = kPanelColumns * kWindowTokens * static_cast<std::int64_t>(sizeof(float)),
+                            .n_pairs = div_up(n_tokens, 2),
+                            .out = scratch.sums + begin * s.v_columns + p * kPanelColumns,
+                            .out_stride = s.v_columns,
+                            .n_columns = s.v_columns,
+                            .continues = true,
+                            .bias = nullptr});
+  }
+}
+
+template <class V>
+void store_pairs(const AttentionArgs& args, const AttentionItem& item, const AttentionShape& s,
+                 const AttentionScratch& scratch) {
+  for (std::int64_t pair = 0; pair < s.n_pairs; ++pair) {
+    const std::int64_t row = item.row + pair / s.group;
+    const std::int64_t head = item.kv_head * s.group + pair % s.group;
+    float* out = args.out + row * args.out_stride + head * s.head_dim;
+    const float* sums = scratch.sums + pair * s.v_columns;
+    for (std::int64_t d = 0; d < s.head_dim; ++d) out[d] = sums[d] / scratch.weight[pair];
+  }
+}
+
+template <class V>
+void attend(const AttentionArgs& args, const AttentionItem& item, float* memory) {
+  const AttentionShape s = shape_of<V>(args, item);
+  const AttentionScratch scratch = divide_scratch(s, memory);
+  start_pairs(args, item, s, scratch);
+  const std::int64_t n_visible = item.position + item.n_rows;
+  for (std::int64_t first = 0; first < n_visible; first += kWindowTokens) {
+    const std::int64_t n_tokens = min_of(kWindowTokens, n_visible - first);
+    switch (args.kv_type) {
+      case KvType::f32: load_window<V, float>(args, item, s, first, n_tokens, scratch); break;
+      case KvType::f16: load_window<V, F16>(args, item, s, first, n_tokens, scratch); break;
+      case KvType::bf16: load_window<V, Bf16>(args, item, s, first, n_tokens, scratch); break;
+    }
+    clear_last_pair(s, n_tokens, scratch);
+    for (std::int64_t tile = 0; tile < s.tiling.n_tiles; ++tile) {
+      const std::int64_t last_pair = first_row(s.tiling, tile + 1) - 1;
+      if (item.position + last_pair / s.group < first) continue;  // the window lies after all rows of the tile
+      attend_tile<V>(item, s, tile, first, n_tokens, scratch);
+    }
+  }
+  store_pairs<V>(args, item, s, scratch);
+}
+
+}  // namespace
+}  // namespace lathe::kernels

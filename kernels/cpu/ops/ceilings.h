@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the machine can do at most: plain reads and independent multiply-adds, for measure_ceilings().
+#pragma once
+
+#include "kernels/cpu/op_table.h"
+#include "kernels/cpu/ops/math.h"
+
+namespace lathe::kernels {
+namespace {
+
+/// Adds up everything in four streams at a time: one core keeps more reads in flight that way.
+template <class V>
+float read_bytes(const std::byte* data, std::int64_t n) {
+  constexpr int kStreams = 4;
+  constexpr int kUnroll = 64 / static_cast<int>(sizeof(float)) / V::kLanes;  // a cache line
+  const std::int64_t part = n / static_cast<std::int64_t>(sizeof(float)) / kStreams;
+  const float* in = reinterpret_cast<const float*>(data);
+  typename V::Float sum[kStreams] = {V::zero(), V::zero(), V::zero(), V::zero()};
+  for (std::int64_t i = 0; i < part; i += kUnroll * V::kLanes) {
+#pragma GCC unroll 4
+    for (int s = 0; s < kStreams; ++s) {
+#pragma GCC unroll 16
+      for (int u = 0; u < kUnroll; ++u) sum[s] = V::add(sum[s], V::load(in + s * part + i + u * V::kLanes));
+    }
+  }
+  return V::sum(V::add(V::add(sum[0], sum[1]), V::add(sum[2], sum[3])));
+}
+
+/// 12 chains: more than latency times units of any machine so far (8 to 10).
+template <class V>
+double multiply_add(std::int64_t n_iterations) {
+  constexpr int kChains = 12;
+  volatile float start = 1e-6F;
+  const auto x = V::set(start);
+  const auto y = V::set(start);
+  typename V::Float acc[kChains];
+#pragma GCC unroll 12
+  for (int c = 0; c < kChains; ++c) acc[c] = V::set(static_cast<float>(c));
+  for (std::int64_t i = 0; i < n_iterations; ++i) {
+#pragma GCC unroll 12
+    for (int c = 0; c < kChains; ++c) acc[c] = V::fma(acc[c], x, y);
+  }
+#pragma GCC unroll 12
+  for (int c = 1; c < kChains; ++c) acc[0] = V::add(acc[0], acc[c]);
+  volatile float sink = V::sum(acc[0]);
+  static_cast<void>(sink);
+  return static_cast<double>(n_iterations) * kChains * V::kLanes * 2;
+}
+
+}  // namespace
+}  // namespace lathe::kernels

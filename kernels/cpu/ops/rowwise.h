@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ops that treat each row by itself: RMS norm, RoPE, elementwise sums and gates.
+#pragma once
+
+#include "kernels/cpu/isa/element_types.h"
+#include "kernels/cpu/op_table.h"
+#include "kernels/cpu/ops/math.h"
+
+namespace lathe::kernels {
+namespace {
+
+/// body(column, lanes) for all columns of a row, a vector at a time; lanes is AllLanes or, at the end, their number.
+template <class V, class Body>
+void for_each_vector(std::int64_t n_columns, const Body& body) {
+  std::int64_t i = 0;
+  for (; i + V::kLanes <= n_columns; i += V::kLanes) body(i, AllLanes{});
+  if (i < n_columns) body(i, n_columns - i);
+}
+
+template <class V>
+float sum_of_squares(const float* x, std::int64_t n) {
+  constexpr int kChains = 4;  // hides the latency of the multiply-add
+  typename V::Float sum[kChains] = {V::zero(), V::zero(), V::zero(), V::zero()};
+  std::int64_t i = 0;
+  for (; i + kChains * V::kLanes <= n; i += kChains * V::kLanes) {
+#pragma GCC unroll 4
+    for (int c = 0; c < kChains; ++c) {
+      const auto v = V::load(x + i + c * V::kLanes);
+      sum[c] = V::fma(v, v, sum[c]);
+    }
+  }
+  for (; i < n; i += V::kLanes) {
+    const auto v = V::load_n(x + i, n - i);
+    sum[0] = V::fma(v, v, sum[0]);
+  }
+  return V::sum(V::add(V::add(sum[0], sum[1]), V::add(sum[2], sum[3])));
+}
+
+template <class V>
+void add_row(float* x, const float* delta, std::int64_t n_columns) {
+  for_each_vector<V>(n_columns, [&](std::int64_t i, auto n) {
+    V::store_n(x + i, V::add(V::load_n(x + i, n), V::load_n(delta + i, n)), n);
+  });
+}
+
+template <class V>
+void rms_norm(const NormArgs& args, std::int64_t row_begin, std::int64_t row_end) {
+  for (std::int64_t m = row_begin; m < row_end; ++m) {
+    float* x = args.x + m * args.x_stride;
+    float* out = args.out + m * args.out_stride;
+    if (args.delta != nullptr) add_row<V>(x, args.delta + m * args.delta_stride, args.n);
+    const float mean = sum_of_squares<V>(x, args.n) / static_cast<float>(args.n);
+    const auto scale = V::set(1.0F / __builtin_sqrtf(mean + args.eps));
+    for_each_vector<V>(args.n, [&](std::int64_t i, auto n) {
+      const auto scaled = V::mul(V::load_n(x + i, n), scale);
+      V::store_n(out + i, V::mul(scaled, V::load_n(args.weight + i, n)), n);
+    });
+  }
+}
+
+template <class V>
+void add(const ElementwiseArgs& args, std::int64_t row_begin, std::int64_t row_end) {
+  for (std::int64_t m = row_begin; m < row_end; ++m) {
+    add_row<V>(args.out + m * args.out_stride, args.up + m * args.in_stride, args.n);
+  }
+}
+
+template <class V>
+void silu_mul(const ElementwiseArgs& args, std::int64_t row_begin, std::int64_t row_end) {
+  for (std::int64_t m = row_begin; m < row_end; ++m) {
+    const float* gate = args.gate + m * args.in_stride;
+    const float* up = args.up + m * args.in_stride;
+    float* out = args.out + m * args.out_stride;
+    for_each_vector<V>(args.n, [&](std::int64_t i, auto n) {
+      V::store_n(out + i, V::mul(Math<V>::silu(V::load_n(gate + i, n)), V::load_n(up + i, n)), n);
+    });
+  }
+}
+
+template <class V>
+void rotate_halves(float* x, const float* cos, const float* sin, std::int64_t half) {
+  for_each_vector<V>(half, [&](std::int64_t i, auto n) {
+    const auto a = V::load_n(x + i, n);
+    const auto b = V::load_n(x + half + i, n);
+    const auto c = V::load_n(cos + i, n);
+    const auto s = V::load_n(sin + i, n);
+    V::store_n(x + i, V::fnma(b, s, V::mul(a, c)), n);
+    V::store_n(x + half + i, V::fma(a, s, V::mul(b, c)), n);
+  });
+}
+
+inline void rotate_neighbours(float* x, const float* cos, const float* sin, std::int64_t half) {
+  for (std::int64_t i = 0; i < half; ++i) {
+    const float a = x[2 * i];
+    const float b = x[2 * i + 1];
+    x[2 * i] = a * cos[i] - b * sin[i];
+    x[2 * i + 1] = b * cos[i] + a * sin[i];
+  }
+}
+
+template <class V>
+void rope(const RopeArgs& args, std::int64_t row_begin, std::int64_t row_end) {
+  const std::int64_t half = args.rotary_dim / 2;
+  for (std::int64_t m = row_begin; m < row_end; ++m) {
+    const float* cos = args.cos + args.positions[m] * args.table_stride;
+    const float* sin = args.sin + args.positions[m] * args.table_stride;
+    for (int head = 0; head < args.n_heads; ++head) {
+      float* x = args.x + m * args.x_stride + static_cast<std::int64_t>(head) * args.head_dim;
+      if (args.interleaved) {
+        rotate_neighbours(x, cos, sin, half);
+      } else {
+        rotate_halves<V>(x, cos, sin, half);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lathe::kernels

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fills the op table of a vector type.
+#pragma once
+
+#include "kernels/cpu/ops/attention.h"
+#include "kernels/cpu/ops/ceilings.h"
+#include "kernels/cpu/ops/linear.h"
+#include "kernels/cpu/ops/rowwise.h"
+
+namespace lathe::kernels {
+namespace {
+
+template <class V>
+constexpr OpTable make_op_table() {
+  return {.max_tile_rows = max_tile_rows<V>(),
+          .linear = {linear_ops<FmaLinear<V, SplitWeights<V, float>>>(), linear_ops<FmaLinear<V, SplitWeights<V, F16>>>(),
+                     linear_ops<FmaLinear<V, InterleavedBf16<V>>>()},
+          .rms_norm = rms_norm<V>,
+          .rope = rope<V>,
+          .add = add<V>,
+          .silu_mul = silu_mul<V>,
+          .attend = attend<V>,
+          .read_bytes = read_bytes<V>,
+          .multiply_add = multiply_add<V>,
+          .bf16_dot = nullptr};
+}
+
+}  // namespace
+}  // namespace lathe::kernels

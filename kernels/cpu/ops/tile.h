@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tile: some rows of x times some panels of weights, in registers. Everything that multiplies is made of it.
+#pragma once
+
+#include "kernels/cpu/isa/element_types.h"
+#include "kernels/cpu/op_table.h"
+#include "kernels/cpu/ops/math.h"
+
+namespace lathe::kernels {
+namespace {
+
+/// out [rows, columns] (+)= x * weights over n_pairs pairs of k.
+struct TileArgs {
+  const void* x;
+  const std::byte* weights;   ///< of the first panel
+  std::int64_t panel_bytes;   ///< from panel to panel
+  std::int64_t n_pairs;
+  float* out;
+  std::int64_t out_stride;
+  std::int64_t n_columns;     ///< that out has from here on; fewer than the panels hold at the right edge
+  bool continues;             ///< starts from what out holds
+  const float* bias;          ///< added at the end, unless null
+};
+
+// ---- weights of one pair of k: which vector j of the panel, even or odd k
+template <class V, class T>
+struct SplitWeights {  // [2][16]: f32 and f16
+  static constexpr int kPairBytes = kPairWeights * static_cast<int>(sizeof(T));
+  template <int kOdd>
+  static typename V::Float load(const std::byte* pair, int j) {
+    return V::load(reinterpret_cast<const T*>(pair) + kOdd * kPanelColumns + j * V::kLanes);
+  }
+};
+
+template <class V>
+struct InterleavedBf16 {  // [16][2], as the bf16 dot product wants it
+  static constexpr int kPairBytes = kPairWeights * static_cast<int>(sizeof(Bf16));
+  template <int kOdd>
+  static typename V::Float load(const std::byte* pair, int j) {
+    typename V::Float even;
+    typename V::Float odd;
+    V::load_pairs(reinterpret_cast<const Bf16*>(pair) + 2 * j * V::kLanes, even, odd);
+    return kOdd != 0 ? odd : even;
+  }
+};
+
+// ---- activations
+struct PackedX {  // [k][row]
+  template <int kRows>
+  static const float* at(const void* x, std::int64_t pair, int odd, int row) {
+    return static_cast<const float*>(x) + (2 * pair + odd) * kRows + row;
+  }
+};
+
+template <int kStride>
+struct StridedX {  // [row][kStride]
+  template <int kRows>
+  static const float* at(const void* x, std::int64_t pair, int odd, int row) {
+    return static_cast<const float*>(x) + row * kStride + 2 * pair + odd;
+  }
+};
+
+// ---- one pair of k: acc[row][vector] += x * w, even k before odd k
+template <class Vec, class W, class X>
+struct MultiplyAdd {
+  using V = Vec;
+  static constexpr int kPairBytes = W::kPairBytes;
+
+  template <int kRows, int kVectors>
+  [[gnu::always_inline]] static void step(typename V::Float (&acc)[kRows][kVectors], const TileArgs& t, std::int64_t pair) {
+    half_step<0>(acc, t, pair);
+    half_step<1>(acc, t, pair);
+  }
+
+ private:
+  template <int kOdd, int kRows, int kVectors>
+  [[gnu::always_inline]] static void half_step(typename V::Float (&acc)[kRows][kVectors], const TileArgs& t,
+                                               std::int64_t pair) {
+    constexpr int kPerPanel = kPanelColumns / V::kLanes;
+    typename V::Float w[kVectors];
+#pragma GCC unroll 64
+    for (int j = 0; j < kVectors; ++j) {
+      const std::byte* panel = t.weights + (j / kPerPanel) * t.panel_bytes + pair * kPairBytes;
+      w[j] = W::template load<kOdd>(panel, j % kPerPanel);
+    }
+#pragma GCC unroll 64
+    for (int i = 0; i < kRows; ++i) {
+      const auto x = V::set(*X::template at<kRows>(t.x, pair, kOdd, i));
+#pragma GCC unroll 64
+      for (int j = 0; j < kVectors; ++j) acc[i][j] = V::fma(x, w[j], acc[i][j]);
+    }
+  }
+};
+
+template <class V, int kRows, int kVectors, class Lanes>
+[[gnu::always_inline]] inline void load_tile(typename V::Float (&acc)[kRows][kVectors], const TileArgs& t, const Lanes& lanes) {
+#pragma GCC unroll 64
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 64
+    for (int j = 0; j < kVectors; ++j) acc[i][j] = V::load_n(t.out + i * t.out_stride + j * V::kLanes, lanes(j));
+  }
+}
+
+template <class V, int kRows, int kVectors, class Lanes>
+[[gnu::always_inline]] inline void store_tile(typename V::Float (&acc)[kRows][kVectors], const TileArgs& t, const Lanes& lanes) {
+  if (t.bias != nullptr) {
+#pragma GCC unroll 64
+    for (int j = 0; j < kVectors; ++j) {
+      const auto bias = V::load_n(t.bias + j * V::kLanes, lanes(j));
+#pragma GCC unroll 64
+      for (int i = 0; i < kRows; ++i) acc[i][j] = V::add(acc[i][j], bias);
+    }
+  }
+#pragma GCC unroll 64
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 64
+    for (int j = 0; j < kVectors; ++j) V::store_n(t.out + i * t.out_stride + j * V::kLanes, acc[i][j], lanes(j));
+  }
+}
+
+/// Requires: all loops over acc unrolled; otherwise gcc 12 keeps the accumulators in memory.
+template <class Step, int kRows, int kPanels>
+[[gnu::noinline]] void multiply_tile(const TileArgs& t) {
+  using V = typename Step::V;
+  constexpr int kVectors = kPanels * kPanelColumns / V::kLanes;
+  const bool is_whole = t.n_columns >= kPanels * kPanelColumns;
+  const auto all = [](int) { return AllLanes{}; };
+  const auto some = [&t](int j) { return t.n_columns - j * V::kLanes; };
+  typename V::Float acc[kRows][kVectors];
+#pragma GCC unroll 64
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 64
+    for (int j = 0; j < kVectors; ++j) acc[i][j] = V::zero();
+  }
+  if (t.continues) {
+    is_whole ? load_tile<V>(acc, t, all) : load_tile<V>(acc, t, some);
+  }
+  const TileArgs in_registers = t;
+  for (std::int64_t pair = 0; pair < t.n_pairs; ++pair) Step::step(acc, in_registers, pair);
+  is_whole ? store_tile<V>(acc, t, all) : store_tile<V>(acc, t, some);
+}
+
+// ---- the tile for a number of rows and panels known at run time
+using TileFunction = void (*)(const TileArgs&);
+
+/// Accumulators take three quarters of the registers; more panels than kMaxPanels bring no more speed.
+template <class V>
+constexpr int panels_for(int n_rows) {
+  const int fitting = V::kRegisters * 3 / 4 / (n_rows * (V::kLanes > 4 ? kPanelColumns / V::kLanes : 4));
+  return fitting < 1 ? 1 : fitting > kMaxPanels ? kMaxPanels : fitting;
+}
+
+/// The most rows whose accumulators fit beside at least as many columns as keep the loads below the multiply-adds.
+template <class V>
+constexpr int max_tile_rows() {
+  return V::kLanes == 16 ? 12 : V::kLanes == 8 ? 6 : 4;
+}
+
+template <class Step, int kRows, int kPanels>
+constexpr TileFunction tile_function() {
+  if constexpr (kPanels <= panels_for<typename Step::V>(kRows)) {
+    return multiply_tile<Step, kRows, kPanels>;
+  } else {
+    return nullptr;
+  }
+}
+
+template <class Step>
+struct TileTable {
+  TileFunction functions[max_tile_rows<typename Step::V>()][kMaxPanels];
+
+  template <int kRows>
+  constexpr void fill() {
+    functions[kRows - 1][0] = tile_function<Step, kRows, 1>();
+    functions[kRows - 1][1] = tile_function<Step, kRows, 2>();
+    functions[kRows - 1][2] = tile_function<Step, kRows, 3>();
+    functions[kRows - 1][3] = tile_function<Step, kRows, 4>();
+    if constexpr (kRows > 1) fill<kRows - 1>();
+  }
+};
+
+template <class Step>
+constexpr TileTable<Step> make_tile_table() {
+  TileTable<Step> table{};
+  table.template fill<max_tile_rows<typename Step::V>()>();
+  return table;
+}
+
+template <class Step>
+constexpr TileTable<Step> kTiles = make_tile_table<Step>();
+
+/// Requires: n_rows <= max_tile_rows, n_panels <= panels_for(n_rows).
+template <class Step>
+void multiply_tile(std::int64_t n_rows, std::int64_t n_panels, const TileArgs& t) {
+  kTiles<Step>.functions[n_rows - 1][n_panels - 1](t);
+}
+
+// ---- tiling of rows
+constexpr std::int64_t first_row(const RowTiling& tiling, std::int64_t tile) {
+  const std::int64_t longer = tiling.n_rows % tiling.n_tiles;
+  return tile * (tiling.n_rows / tiling.n_tiles) + min_of(tile, longer);
+}
+
+constexpr std::int64_t rows_of(const RowTiling& tiling, std::int64_t tile) {
+  return first_row(tiling, tile + 1) - first_row(tiling, tile);
+}
+
+}  // namespace
+}  // namespace lathe::kernels

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cpu/panel_matrix.h"
+
+#include <algorithm>
+
+#include "kernels/cpu/op_table.h"
+#include "kernels/formats/element.h"
+#include "kernels/formats/format.h"
+
+namespace lathe::kernels {
+namespace {
+
+std::int64_t panels_for_rows(std::int64_t n) { return (n + kPanelColumns - 1) / kPanelColumns; }
+
+std::int64_t panel_bytes_for(WeightFormat format, std::int64_t k) {
+  return (k + 1) / 2 * kPairWeights * static_cast<std::int64_t>(size_of(descriptor_of(format).element));
+}
+
+/// Element (column, k) of a panel for k = 2 pair + odd.
+template <bool kInterleaved>
+std::int64_t element_at(std::int64_t column, std::int64_t k) {
+  const std::int64_t pair = k / 2 * kPairWeights;
+  return kInterleaved ? pair + 2 * column + k % 2 : pair + k % 2 * kPanelColumns + column;
+}
+
+/// Copies one row of k elements into its column; `convert` turns a source element into a stored one.
+template <bool kInterleaved, class Source, class Stored, class Convert>
+void pack_row(const Source* source, Stored* panel, std::int64_t column, std::int64_t k, const Convert& convert) {
+  for (std::int64_t i = 0; i < k; ++i) panel[element_at<kInterleaved>(column, i)] = convert(source[i]);
+}
+
+template <bool kInterleaved, class Stored, class Narrow>
+void pack_row_from(const TensorView& source, std::int64_t row, Stored* panel, std::int64_t column, const Narrow& narrow) {
+  const std::int64_t k = source.dim(1);
+  switch (source.dtype) {
+    case Dtype::f32: return pack_row<kInterleaved>(source.row<const float>(row), panel, column, k, narrow);
+    case Dtype::f16:
+      return pack_row<kInterleaved>(source.row<const std::uint16_t>(row), panel, column, k,
+                                    [&](std::uint16_t bits) { return narrow(f16_to_f32(bits)); });
+    case Dtype::bf16:
+      return pack_row<kInterleaved>(source.row<const std::uint16_t>(row), panel, column, k,
+                                    [&](std::uint16_t bits) { return narrow(bf16_to_f32(bits)); });
+    default: LATHE_CHECK(is_floating(source.dtype));
+  }
+}
+
+}  // namespace
+
+std::size_t PanelMatrix::bytes_for(WeightFormat format, std::int64_t n, std::int64_t k) {
+  return static_cast<std::size_t>(panels_for_rows(n)) * static_cast<std::size_t>(panel_bytes_for(format, k));
+}
+
+PanelMatrix::PanelMatrix(WeightFormat format, std::int64_t n, std::int64_t k, Buffer buffer)
+    : format_(format), n_(n), k_(k), panel_bytes_(panel_bytes_for(format, k)), buffer_(std::move(buffer)) {}
+
+std::int64_t PanelMatrix::n_panels() const { return panels_for_rows(n_); }
+
+void PanelMatrix::pack_rows(std::int64_t row_begin, const TensorView& source, ThreadPool& pool) {
+  const std::int64_t row_end = row_begin + source.dim(0);
+  LATHE_CHECK(row_begin >= 0 && row_end <= n_ && source.dim(1) == k_);
+  const std::int64_t first = row_begin / kPanelColumns;
+  // Whole panels a thread, so that no two threads write the same cache line.
+  pool.run(panels_for_rows(row_end) - first, 4, [&](std::int64_t begin, std::int64_t end, int) {
+    for (std::int64_t panel = first + begin; panel < first + end; ++panel) pack_panel(panel, row_begin, source);
+  });
+}
+
+void PanelMatrix::pack_panel(std::int64_t panel, std::int64_t row_begin, const TensorView& source) {
+  const bool keeps_bits = source.dtype == descriptor_of(format_).element;
+  std::byte* const data = static_cast<std::byte*>(buffer_.data()) + panel * panel_bytes_;
+  auto* const halves = reinterpret_cast<std::uint16_t*>(data);
+  const auto same = [](std::uint16_t bits) { return bits; };
+  for (std::int64_t column = 0; column < kPanelColumns; ++column) {
+    const std::int64_t row = panel * kPanelColumns + column - row_begin;
+    if (row < 0 || row >= source.dim(0)) continue;
+    switch (format_) {
+      case WeightFormat::f32:
+        pack_row_from<false>(source, row, reinterpret_cast<float*>(data), column, [](float value) { return value; });
+        break;
+      case WeightFormat::f16:
+        keeps_bits ? pack_row<false>(source.row<const std::uint16_t>(row), halves, column, k_, same)
+                   : pack_row_from<false>(source, row, halves, column, f32_to_f16);
+        break;
+      case WeightFormat::bf16:
+        keeps_bits ? pack_row<true>(source.row<const std::uint16_t>(row), halves, column, k_, same)
+                   : pack_row_from<true>(source, row, halves, column, f32_to_bf16);
+        break;
+    }
+  }
+}
+
+}  // namespace lathe::kernels

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// ThreadPool: runs chunks of [0, n) on the calling thread and its workers, for loops of microseconds.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+namespace lathe::kernels {
+
+/// Thread: run() is called from one thread at a time and never from inside a body; a second call aborts.
+/// Invariant: run() waits only for workers that have begun a chunk. A worker that the system has taken off its core before
+/// that is left behind and the others do its share, so a busy neighbour costs its share of the time and no more.
+class ThreadPool {
+ public:
+  /// Counts the caller: n_threads 1 has no worker.
+  explicit ThreadPool(int n_threads);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int n_threads() const { return n_threads_; }
+
+  /// Calls body(begin, end, thread) for chunks of at most `grain` that cover [0, n). thread counts from 0 (the caller) to
+  /// n_threads() - 1: it names the scratch memory that a body may use. The body must not throw.
+  template <class Body>
+  void run(std::int64_t n, std::int64_t grain, const Body& body) {
+    const auto call = [](const void* context, std::int64_t begin, std::int64_t end, int thread) {
+      (*static_cast<const Body*>(context))(begin, end, thread);
+    };
+    run_job({.call = call, .context = &body, .n = n, .grain = grain < 1 ? 1 : grain});
+  }
+
+ private:
+  struct Job {
+    void (*call)(const void* context, std::int64_t begin, std::int64_t end, int thread) = nullptr;
+    const void* context = nullptr;
+    std::int64_t n = 0;
+    std::int64_t grain = 1;
+  };
+
+  void run_job(const Job& job);
+  void work_on_job(int thread);
+  void leave_job();
+  void wait_until_left();
+  void worker_loop(int thread);
+  bool spin_for_job(std::uint32_t last, std::int64_t& budget_ns) const;
+
+  const int n_threads_;
+  const bool may_spin_;
+  Job job_;
+  // Each on its own cache line: the chunk counter is hammered while the gate is polled.
+  alignas(64) std::atomic<std::int64_t> next_{0};
+  /// Low bits: workers inside the job; kOpenBit: a job may be entered.
+  alignas(64) std::atomic<std::uint32_t> gate_{0};
+  /// Counts jobs; idle workers poll it or sleep on it.
+  alignas(64) std::atomic<std::uint32_t> signal_{0};
+  std::atomic<std::uint32_t> n_asleep_{0};
+  std::atomic<std::uint32_t> caller_asleep_{0};
+  std::atomic<bool> running_{false};
+  std::atomic<bool> stopping_{false};
+  std::vector<std::jthread> workers_;
+};
+
+/// Physical cores that this process may run on, at least 1.
+int n_physical_cores();
+
+}  // namespace lathe::kernels

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random tensors for comparing backends, the same on every machine.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/api/tensor.h"
+
+namespace lathe::kernels {
+
+/// Uniform numbers from a counter (SplitMix64, Steele et al. 2014).
+class RandomNumbers {
+ public:
+  explicit RandomNumbers(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t next_bits();
+  /// In [-1, 1).
+  float next();
+  /// In [0, n).
+  std::int32_t below(std::int32_t n);
+
+ private:
+  std::uint64_t state_;
+};
+
+/// Owns: its elements. A tensor of one of the floating types.
+class RandomTensor {
+ public:
+  RandomTensor(Dtype dtype, std::initializer_list<std::int64_t> dims, RandomNumbers& numbers, float scale = 1);
+  /// Zeros.
+  explicit RandomTensor(std::initializer_list<std::int64_t> dims);
+  const TensorView& view() const { return view_; }
+  RandomTensor copy() const { return *this; }
+
+  RandomTensor(const RandomTensor& other);
+  RandomTensor& operator=(const RandomTensor&) = delete;
+
+ private:
+  std::vector<std::byte> bytes_;
+  TensorView view_;
+};
+
+/// Largest |a - b| over f32 tensors of one shape, relative to the largest |b|. Infinite when a has a NaN that b lacks.
+double relative_error(const TensorView& a, const TensorView& b);
+
+}  // namespace lathe::kernels

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/api/selftest.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "kernels/formats/format.h"
+#include "kernels/selftest/random_tensor.h"
+#include "kernels/selftest/stopwatch.h"
+
+namespace lathe::kernels {
+namespace {
+
+// The reference adds in double and these sums are at most 4864 long: f32 chains stay well below this.
+constexpr double kTolerance = 2e-5;
+// bf16 dot products round the activations to 8 bits.
+constexpr double kBf16Tolerance = 1e-2;
+// Reads from memory bound an operation only if its weights do not fit into a cache.
+constexpr std::size_t kLargerThanCaches = std::size_t{50} << 20;
+constexpr double kTimingSeconds = 0.03;
+
+struct ModelShape {
+  const char* name;
+  int hidden;
+  int n_heads;
+  int n_kv_heads;
+  int head_dim;
+  int ffn;
+  int block_size;
+};
+constexpr ModelShape kSmall{
+    .name = "small", .hidden = 64, .n_heads = 8, .n_kv_heads = 4, .head_dim = 8, .ffn = 172, .block_size = 16};
+constexpr ModelShape kMiddle{
+    .name = "middle", .hidden = 896, .n_heads = 14, .n_kv_heads = 2, .head_dim = 64, .ffn = 4864, .block_size = 16};
+
+struct LinearShape {
+  std::int64_t m;
+  std::int64_t n;
+  std::int64_t k;
+  bool has_bias;
+};
+constexpr LinearShape kLinearShapes[] = {
+    {1, 172, 64, false},   {1, 32000, 896, false},  {3, 1152, 896, true},     {5, 33, 17, true},
+    {8, 896, 4864, false}, {16, 4864, 896, false}, {128, 1152, 896, true},
+};
+
+class SelfTest {
+ public:
+  SelfTest(Backend& backend, const Ceilings& ceilings, const std::function<void(const OpCheck&)>& report)
+      : backend_(backend), reference_(make_reference_backend()), ceilings_(ceilings), report_(report) {}
+
+  std::vector<OpCheck> run() {
+    for (const FormatDescriptor* format : weight_formats()) {
+      for (const LinearShape& shape : kLinearShapes) check_linear(*format, shape);
+    }
+    for (const ModelShape& shape : {kSmall, kMiddle}) {
+      check_norms(shape);
+      check_elementwise(shape);
+      check_lookups(shape);
+      check_rope(shape);
+      for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16}) check_attention(shape, dtype);
+    }
+    return checks_;
+  }
+
+ private:
+  void add(OpCheck check) {
+    report_(check);
+    checks_.push_back(std::move(check));
+  }
+  /// Runs `op` on both backends, each writing its own copy of `out`, and compares the copies.
+  template <class Op>
+  void compare(const std::string& name, const RandomTensor& out, const Op& op) {
+    const RandomTensor want = out.copy();
+    const RandomTensor got = out.copy();
+    op(*reference_, want.view());
+    op(backend_, got.view());
+    OpCheck check{.op = name, .max_error = relative_error(got.view(), want.view()), .tolerance = kTolerance, .bound = {}};
+    const RandomTensor again = out.copy();
+    check.seconds = best_seconds(0, [&] { op(backend_, again.view()); });
+    add(std::move(check));
+  }
+
+  void check_linear(const FormatDescriptor& format, const LinearShape& shape);
+  void set_bound(OpCheck& check, std::size_t weight_bytes, double operations, bool is_bf16_dot) const;
+  void check_norms(const ModelShape& shape);
+  void check_elementwise(const ModelShape& shape);
+  void check_lookups(const ModelShape& shape);
+  void check_rope(const ModelShape& shape);
+  void check_attention(const ModelShape& shape, Dtype dtype);
+
+  Backend& backend_;
+  std::unique_ptr<Backend> reference_;
+  const Ceilings& ceilings_;
+  const std::function<void(const OpCheck&)>& report_;
+  RandomNumbers numbers_{1};
+  std::vector<OpCheck> checks_;
+};
+
+void SelfTest::check_linear(const FormatDescriptor& format, const LinearShape& shape) {
+  const RandomTensor weights(format.element, {shape.n, shape.k}, numbers_);
+  const RandomTensor x(Dtype::f32, {shape.m, shape.k}, numbers_);
+  const RandomTensor bias(Dtype::f32, {shape.n}, numbers_);
+  const TensorView no_bias;
+  const auto want_matrix = reference_->make_packed(format.format, shape.n, shape.k);
+  const auto matrix = backend_.make_packed(format.format, shape.n, shape.k);
+  LATHE_CHECK(want_matrix && matrix);
+  reference_->pack_rows(*want_matrix, 0, weights.view());
+  backend_.pack_rows(*matrix, 0, weights.view());
+  const RandomTensor want({shape.m, shape.n});
+  const RandomTensor got({shape.m, shape.n});
+  reference_->linear(want.view(), x.view(), *want_matrix, shape.has_bias ? bias.view() : no_bias);
+  const double seconds = best_seconds(
+      kTimingSeconds, [&] { backend_.linear(got.view(), x.view(), *matrix, shape.has_bias ? bias.view() : no_bias); });
+  const bool is_bf16_dot = format.format == WeightFormat::bf16 && ceilings_.bf16_gflop_s > 0;
+  OpCheck check{.op = "linear " + std::string(format.name) + " m=" + std::to_string(shape.m) +
+                      " n=" + std::to_string(shape.n) + " k=" + std::to_string(shape.k),
+                .max_error = relative_error(got.view(), want.view()),
+                .tolerance = is_bf16_dot ? kBf16Tolerance : kTolerance,
+                .seconds = seconds,
+                .bound = {}};
+  set_bound(check, matrix->n_bytes(), 2.0 * static_cast<double>(shape.m * shape.n * shape.k), is_bf16_dot);
+  add(std::move(check));
+}
+
+/// The ceiling that takes longer is the one that bounds.
+void SelfTest::set_bound(OpCheck& check, std::size_t weight_bytes, double operations, bool is_bf16_dot) const {
+  const double peak = is_bf16_dot ? ceilings_.bf16_gflop_s : ceilings_.fma_gflop_s;
+  const double compute_seconds = peak > 0 ? operations / (peak * 1e9) : 0;
+  const double read_seconds = weight_bytes >= kLargerThanCaches && ceilings_.read_gb_s > 0
+                                  ? static_cast<double>(weight_bytes) / (ceilings_.read_gb_s * 1e9)
+                                  : 0;
+  const double seconds = std::max(compute_seconds, read_seconds);
+  if (seconds <= 0 || check.seconds <= 0) return;
+  check.share = seconds / check.seconds;
+  check.bound = read_seconds > compute_seconds ? "read" : is_bf16_dot ? "bf16" : "fma";
+}
+
+void SelfTest::check_norms(const ModelShape& shape) {
+  const RandomTensor x(Dtype::f32, {7, shape.hidden}, numbers_, 3);
+  const RandomTensor delta(Dtype::f32, {7, shape.hidden}, numbers_);
+  const RandomTensor weight(Dtype::f32, {shape.hidden}, numbers_);
+  const RandomTensor out({7, shape.hidden});
+  compare(std::string("rms_norm ") + shape.name, out,
+          [&](Backend& backend, const TensorView& to) { backend.rms_norm(to, x.view(), weight.view(), 1e-5F); });
+  compare(std::string("add_rms_norm ") + shape.name, out, [&](Backend& backend, const TensorView& to) {
+    const RandomTensor residual = x.copy();
+    backend.add_rms_norm(to, residual.view(), delta.view(), weight.view(), 1e-5F);
+  });
+  compare(std::string("add_rms_norm residual ") + shape.name, x, [&](Backend& backend, const TensorView& residual) {
+    const RandomTensor normed({7, shape.hidden});
+    backend.add_rms_norm(normed.view(), residual, delta.view(), weight.view(), 1e-5F);
+  });
+}
+
+void SelfTest::check_elementwise(const ModelShape& shape) {
+  const RandomTensor x(Dtype::f32, {7, shape.hidden}, numbers_);
+  const RandomTensor delta(Dtype::f32, {7, shape.hidden}, numbers_);
+  compare(std::string("add ") + shape.name, x,
+          [&](Backend& backend, const TensorView& to) { backend.add(to, delta.view()); });
+  const RandomTensor gate_up(Dtype::f32, {7, 2 * shape.ffn}, numbers_, 20);
+  compare(std::string("silu_mul ") + shape.name, RandomTensor({7, shape.ffn}),
+          [&](Backend& backend, const TensorView& to) { backend.silu_mul(to, gate_up.view()); });
+}
+
+void SelfTest::check_lookups(const ModelShape& shape) {
+  const std::int32_t rows[] = {0, 49, 7, 7, 21};
+  for (const FormatDescriptor* format : weight_formats()) {
+    const RandomTensor table(format->element, {50, shape.hidden}, numbers_);
+    compare("embed " + std::string(format->name) + " " + shape.name, RandomTensor({5, shape.hidden}),
+            [&](Backend& backend, const TensorView& to) { backend.embed(to, table.view(), rows); });
+  }
+  const RandomTensor x(Dtype::f32, {50, shape.hidden}, numbers_);
+  compare(std::string("gather_rows ") + shape.name, RandomTensor({5, shape.hidden}),
+          [&](Backend& backend, const TensorView& to) { backend.gather_rows(to, x.view(), rows); });
+}
+
+void SelfTest::check_rope(const ModelShape& shape) {
+  constexpr int kPositions = 64;
+  const std::int64_t half = shape.head_dim / 2;
+  const RandomTensor cos({kPositions, half});
+  const RandomTensor sin({kPositions, half});
+  for (std::int64_t p = 0; p < kPositions; ++p) {
+    for (std::int64_t i = 0; i < half; ++i) {
+      const double angle = static_cast<double>(p) * std::pow(10000.0, -static_cast<double>(i) / static_cast<double>(half));
+      cos.view().row<float>(p)[i] = static_cast<float>(std::cos(angle));
+      sin.view().row<float>(p)[i] = static_cast<float>(std::sin(angle));
+    }
+  }
+  const std::int32_t positions[] = {0, 1, 63, 30};
+  const RandomTensor x(Dtype::f32, {4, std::int64_t{shape.n_heads} * shape.head_dim}, numbers_);
+  for (const RopeStyle style : {RopeStyle::half, RopeStyle::interleaved}) {
+    const std::string name = style == RopeStyle::half ? "rope half " : "rope interleaved ";
+    compare(name + shape.name, x, [&](Backend& backend, const TensorView& to) {
+      backend.rope(to, shape.n_heads, shape.head_dim, shape.head_dim, positions, cos.view(), sin.view(), style);
+    });
+  }
+}
+
+/// Two decoding sequences and one prefilled from its middle on, over scattered blocks.
+void SelfTest::check_attention(const ModelShape& shape, Dtype dtype) {
+  const std::int32_t context_len[] = {70, 1, 130};
+  const std::int32_t query_start[] = {0, 1, 2, 50};
+  constexpr int kMaxBlocks = 9;
+  KvShape kv{.n_layers = 1,
+             .n_kv_heads = shape.n_kv_heads,
+             .head_dim = shape.head_dim,
+             .block_size = shape.block_size,
+             .n_blocks = 3 * kMaxBlocks,
+             .dtype = dtype};
+  std::vector<std::int32_t> block_tables(3 * kMaxBlocks);
+  std::iota(block_tables.begin(), block_tables.end(), 0);
+  for (std::size_t i = block_tables.size(); i > 1; --i) {
+    std::swap(block_tables[i - 1], block_tables[static_cast<std::size_t>(numbers_.below(static_cast<std::int32_t>(i)))]);
+  }
+  std::vector<std::int32_t> slots;
+  for (int seq = 0; seq < 3; ++seq) {
+    for (int t = 0; t < context_len[seq]; ++t) {
+      const auto block = block_tables[static_cast<std::size_t>(seq * kMaxBlocks + t / kv.block_size)];
+      slots.push_back(block * kv.block_size + t % kv.block_size);
+    }
+  }
+  const auto n_tokens = static_cast<std::int64_t>(slots.size());
+  const std::int64_t kv_columns = std::int64_t{shape.n_kv_heads} * shape.head_dim;
+  const std::int64_t q_columns = std::int64_t{shape.n_heads} * shape.head_dim;
+  const RandomTensor k(Dtype::f32, {n_tokens, kv_columns}, numbers_, 2);
+  const RandomTensor v(Dtype::f32, {n_tokens, kv_columns}, numbers_);
+  const RandomTensor q(Dtype::f32, {50, q_columns}, numbers_, 2);
+  const AttentionBatch batch{.n_seqs = 3,
+                             .query_start = query_start,
+                             .context_len = context_len,
+                             .block_tables = block_tables,
+                             .max_blocks = kMaxBlocks};
+  const float scale = 1.0F / std::sqrt(static_cast<float>(shape.head_dim));
+  compare("attention " + std::string(name_of(dtype)) + " " + shape.name, RandomTensor({50, q_columns}),
+          [&](Backend& backend, const TensorView& to) {
+            const Buffer memory = backend.allocate(backend.kv_layer_bytes(kv));
+            LATHE_CHECK(memory);
+            const KvLayer layer{.data = memory.data(), .shape = kv};
+            backend.kv_write(layer, k.view(), v.view(), slots);
+            backend.attention(to, q.view(), shape.n_heads, layer, batch, scale);
+          });
+}
+
+}  // namespace
+
+std::vector<OpCheck> run_selftest(Backend& backend, const Ceilings& ceilings,
+                                  const std::function<void(const OpCheck&)>& report) {
+  return SelfTest(backend, ceilings, report).run();
+}
+
+}  // namespace lathe::kernels
