@@ -58,9 +58,11 @@ std::vector<std::int32_t> TokenizerBase::encode_spans(std::span<const TextSpan> 
 
 std::string TokenizerBase::decode(std::span<const std::int32_t> ids, bool skip_special) const {
   std::string bytes;
+  bool first = true;
   for (const std::int32_t id : ids) {
     if (skip_special && is_special(id)) continue;
-    bytes += decode_bytes(id, bytes.empty());
+    bytes += decode_bytes(id, first);
+    first = false;
   }
   return is_valid_utf8(bytes) ? bytes : repaired_utf8(bytes);
 }
