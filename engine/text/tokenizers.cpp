@@ -6,6 +6,7 @@
 
 #include "engine/api/tokenizer.h"
 #include "engine/text/sentencepiece_tokenizer.h"
+#include "engine/text/tokenizer_json.h"
 
 namespace lathe::engine {
 namespace {
@@ -15,10 +16,11 @@ struct TokenizerFormat {
   Result<std::unique_ptr<Tokenizer>> (*open)(const std::string& folder, const std::string& file);
 };
 
+constexpr TokenizerFormat kTokenizerJson = {.file = "tokenizer.json", .open = open_tokenizer_json};
 constexpr TokenizerFormat kSentencePiece = {.file = "tokenizer.model", .open = open_sentencepiece_tokenizer};
 
 // THE TABLE of tokenizer files; of those that a folder holds the first is used.
-constexpr std::array<const TokenizerFormat*, 1> kFormats = {&kSentencePiece};
+constexpr std::array<const TokenizerFormat*, 2> kFormats = {&kTokenizerJson, &kSentencePiece};
 
 std::string known_files() {
   std::string names;

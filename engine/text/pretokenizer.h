@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pre-tokenizers of tokenizer.json: how a text falls into the words inside which pieces are merged.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/api/json.h"
+#include "engine/api/result.h"
+#include "engine/text/added_tokens.h"
+
+namespace lathe::engine {
+
+/// A text and its words, which are ranges of it in order.
+struct Words {
+  std::string text;
+  std::vector<TextRange> ranges;
+  bool at_start = true;  ///< nothing lies before this text
+};
+
+/// Immutable. Thread: any.
+class Pretokenizer {
+ public:
+  virtual ~Pretokenizer() = default;
+  /// Cuts each word further. Requires: valid UTF-8.
+  virtual void apply(Words& words) const = 0;
+  /// Whether words are to be read as bytes (ByteLevel is part of it).
+  virtual bool is_byte_level() const { return false; }
+};
+
+/// Null for a null description. Errors: model_refused naming a type or an option that is not known.
+Result<std::unique_ptr<Pretokenizer>> make_pretokenizer(const Json& description);
+
+}  // namespace lathe::engine

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/text/tokenizer_json_file.h"
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include "engine/base/text_file.h"
+#include "engine/base/utf8.h"
+
+namespace lathe::engine {
+namespace {
+
+namespace dom = simdjson::dom;
+
+constexpr std::size_t kMaxFileBytes = 512u << 20;
+constexpr std::int64_t kMaxId = 4'000'000;
+
+tl::unexpected<Error> refuse(std::string message, std::string_view field) {
+  return fail(ErrorCode::model_refused, std::move(message), fmt::format("tokenizer.json: {}", field));
+}
+
+/// A component as a JSON value of the project; null when it is absent.
+Result<Json> component(const dom::element& parent, const char* key) {
+  dom::element found;
+  if (parent[key].get(found) != simdjson::SUCCESS) return Json();
+  auto json = parse_json(simdjson::minify(found), key);
+  if (!json) return refuse(json.error().message, key);
+  return json;
+}
+
+Result<std::int32_t> checked_id(simdjson::simdjson_result<dom::element> value, std::string_view piece, std::string_view field) {
+  std::int64_t id = -1;
+  if (value.get(id) == simdjson::SUCCESS && id >= 0 && id < kMaxId) return static_cast<std::int32_t>(id);
+  return refuse(fmt::format("the id of \"{}\" must be a whole number below {}", printable_excerpt(piece), kMaxId), field);
+}
+
+Result<void> read_vocabulary(const dom::element& model, TokenizerJsonFile& file) {
+  dom::object vocabulary;
+  if (model["vocab"].get(vocabulary) != simdjson::SUCCESS) return refuse("must be an object of pieces and ids", "model.vocab");
+  file.vocabulary.reserve(vocabulary.size());
+  for (const auto [piece, value] : vocabulary) {
+    LATHE_TRY(const std::int32_t id, checked_id(dom::element(value), piece, "model.vocab"));
+    file.vocabulary.emplace_back(std::string(piece), id);
+  }
+  return {};
+}
+
+/// A merge is written "left right" or ["left", "right"].
+Result<std::pair<std::string, std::string>> read_merge(const dom::element& merge, std::size_t index) {
+  std::string_view text, right;
+  if (merge.get(text) == simdjson::SUCCESS) {
+    const std::size_t blank = text.find(' ');
+    if (blank != text.npos && text.find(' ', blank + 1) == text.npos) {
+      return std::pair(std::string(text.substr(0, blank)), std::string(text.substr(blank + 1)));
+    }
+  } else if (dom::array pair; merge.get(pair) == simdjson::SUCCESS && pair.size() == 2) {
+    if (pair.at(0).get(text) == simdjson::SUCCESS && pair.at(1).get(right) == simdjson::SUCCESS) {
+      return std::pair(std::string(text), std::string(right));
+    }
+  }
+  return refuse("must be two pieces", fmt::format("model.merges[{}]", index));
+}
+
+Result<void> read_merges(const dom::element& model, TokenizerJsonFile& file) {
+  dom::array merges;
+  if (model["merges"].get(merges) != simdjson::SUCCESS) return refuse("must be a list", "model.merges");
+  for (const dom::element merge : merges) {
+    LATHE_TRY(auto pair, read_merge(merge, file.merges.size()));
+    file.merges.push_back(std::move(pair));
+  }
+  return {};
+}
+
+Result<void> read_model(const dom::element& root, TokenizerJsonFile& file) {
+  dom::element model;
+  dom::object fields;
+  if (root["model"].get(model) != simdjson::SUCCESS || model.get(fields) != simdjson::SUCCESS) {
+    return refuse("must be an object", "model");
+  }
+  file.model = Json::object();
+  for (const auto [key, value] : fields) {
+    if (key == "vocab" || key == "merges") continue;
+    const auto scalar = parse_json(simdjson::minify(value), key);
+    if (scalar) file.model[std::string(key)] = *scalar;
+  }
+  std::string_view type;
+  // Files from before the field existed are BPE when they have merges.
+  const bool is_bpe = model["type"].get(type) == simdjson::SUCCESS ? type == "BPE" : model["merges"].error() == simdjson::SUCCESS;
+  if (!is_bpe) return refuse(fmt::format("the type \"{}\" is not supported (BPE is)", printable_excerpt(type)), "model.type");
+  LATHE_TRY_VOID(read_vocabulary(model, file));
+  return read_merges(model, file);
+}
+
+bool flag(const dom::element& token, const char* key) {
+  bool value = false;
+  return token[key].get(value) == simdjson::SUCCESS && value;
+}
+
+Result<void> read_added(const dom::element& root, TokenizerJsonFile& file) {
+  dom::array added;
+  if (root["added_tokens"].get(added) != simdjson::SUCCESS) return {};
+  for (const dom::element token : added) {
+    std::string_view content;
+    const std::string field = fmt::format("added_tokens[{}]", file.added_tokens.size());
+    if (token["content"].get(content) != simdjson::SUCCESS) return refuse("must have a \"content\"", field);
+    LATHE_TRY(const std::int32_t id, checked_id(token["id"], content, field));
+    file.added_tokens.push_back({.id = id, .content = std::string(content), .special = flag(token, "special"),
+                                 .lstrip = flag(token, "lstrip"), .rstrip = flag(token, "rstrip"),
+                                 .single_word = flag(token, "single_word")});
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<TokenizerJsonFile> read_tokenizer_json(const std::string& path) {
+  LATHE_TRY(const std::string text, read_text_file(path, kMaxFileBytes));
+  dom::parser parser;
+  dom::element root;
+  if (const auto error = parser.parse(text).get(root); error != simdjson::SUCCESS) {
+    return fail(ErrorCode::model_refused, fmt::format("not valid JSON: {}", simdjson::error_message(error)), "tokenizer.json");
+  }
+  if (!root.is_object()) return fail(ErrorCode::model_refused, "the file must hold a JSON object", "tokenizer.json");
+  TokenizerJsonFile file;
+  LATHE_TRY_VOID(read_model(root, file));
+  LATHE_TRY_VOID(read_added(root, file));
+  LATHE_TRY(file.normalizer, component(root, "normalizer"));
+  LATHE_TRY(file.pre_tokenizer, component(root, "pre_tokenizer"));
+  LATHE_TRY(file.post_processor, component(root, "post_processor"));
+  LATHE_TRY(file.decoder, component(root, "decoder"));
+  return file;
+}
+
+}  // namespace lathe::engine
