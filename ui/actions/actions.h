@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Actions: the one registry of everything the user can do; menus, shortcuts, buttons and the command palette come from it.
+#pragma once
+
+#include <QAction>
+#include <QHash>
+#include <QObject>
+#include <span>
+#include <vector>
+
+#include "ui/theme/theme.h"
+
+namespace lathe::ui {
+
+enum class ActionMenu { none, file, edit, view, layout, model, chat, server, tools, settings, help };
+
+/// What must hold for an action to be enabled.
+enum class Fact : unsigned {
+  model_ready = 1,
+  loading = 2,
+  not_loading = 4,
+  chat_running = 8,
+  chat_idle = 16,
+  has_messages = 32,
+  has_reply = 64,
+  server_off_or_on = 128,   ///< neither starting nor stopping
+  model_or_failed = 256,    ///< there is something to unload or to try again
+  changed_settings = 512,   ///< of the model dock, not yet applied
+};
+Q_DECLARE_FLAGS(Facts, Fact)
+Q_DECLARE_OPERATORS_FOR_FLAGS(Facts)
+
+/// One line of the table. Texts are in English and translated when the action is made.
+struct ActionDescriptor {
+  const char* id;            ///< "chat.send": the object name of the QAction is "action.chat.send"
+  const char* text;          ///< with a mnemonic
+  ActionMenu menu;
+  const char* icon;          ///< of resources/icons; "" for none
+  const char* shortcuts;     ///< separated by "; "
+  const char* tip;
+  Facts needs{};
+  bool checkable = false;
+  bool separator = false;    ///< a line above it in its menu
+};
+
+/// THE TABLE.
+std::span<const ActionDescriptor> action_table();
+
+/// An action exists from the start; it is shown once somebody does it (`on`), so that no entry of a menu leads nowhere.
+class Actions : public QObject {
+  Q_OBJECT
+ public:
+  explicit Actions(const Theme& theme, QObject* parent = nullptr);
+
+  /// Requires: an id of the table, or one that was added.
+  QAction* operator[](const QString& id) const;
+  /// Adds one that no table can know: a page, a dock.
+  QAction* add(const QString& id, const QString& text, ActionMenu menu, const QString& icon, const QString& shortcut,
+               const QString& tip);
+  template <class Receiver, class Slot>
+  void on(const QString& id, Receiver* receiver, Slot slot) {
+    QAction* action = (*this)[id];
+    connect(action, &QAction::triggered, receiver, std::move(slot));
+    action->setVisible(true);
+  }
+
+  const std::vector<QAction*>& all() const { return actions_; }
+  ActionMenu menu_of(const QAction* action) const;
+  bool separator_before(const QAction* action) const;
+  /// "Chat", "View"...: as the menu bar has it.
+  static QString menu_name(ActionMenu menu);
+
+  void set_fact(Fact fact, bool holds);
+  Facts facts() const { return facts_; }
+
+ private:
+  void update_enabled();
+
+  const Theme& theme_;
+  std::vector<QAction*> actions_;
+  QHash<QString, QAction*> by_id_;
+  Facts facts_;
+};
+
+}  // namespace lathe::ui

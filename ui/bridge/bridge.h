@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Bridge: the one thread crossing of the window. A 30 Hz timer looks at what the workbench has to say and tells it once.
+#pragma once
+
+#include <QElapsedTimer>
+#include <QHash>
+#include <QObject>
+#include <QTimer>
+#include <QWidget>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "app/api/workbench.h"
+#include "ui/bridge/chat_stream.h"
+
+namespace lathe::ui {
+
+/// What a widget wants to be told of while it can be seen.
+enum class Interest : unsigned { model = 1, snapshot = 2, server = 4, requests = 8, log = 16 };
+Q_DECLARE_FLAGS(Interests, Interest)
+Q_DECLARE_OPERATORS_FOR_FLAGS(Interests)
+
+/// Thread: GUI. Signals are coalesced: at most one of each kind in a tick, none when nothing changed, none per token.
+/// Invariant: with no visible watcher and no running chat the timer stands still.
+class Bridge : public QObject {
+  Q_OBJECT
+ public:
+  explicit Bridge(app::Workbench& workbench, QObject* parent = nullptr);
+  ~Bridge() override;
+
+  /// From now on `what` is looked at while `widget` is visible in a window that is not minimised.
+  /// A watcher that becomes visible is told of everything it missed.
+  void watch(QWidget* widget, Interests what);
+  /// Looks at everything now, visible or not: after a command of the user, and in tests.
+  void refresh();
+
+  const app::ModelStatus& model_status() const { return model_status_; }
+  /// What is loaded; none while nothing is.
+  const std::optional<engine::LoadedModel>& loaded() const { return loaded_; }
+  /// Null while nothing is loaded.
+  const std::shared_ptr<const engine::EngineSnapshot>& snapshot() const { return snapshot_; }
+  const app::ServerStatus& server_status() const { return server_status_; }
+  /// Decode tokens a second of the whole engine over the last second.
+  double decode_rate() const { return decode_rate_; }
+  double prefill_rate() const { return prefill_rate_; }
+  /// Milliseconds of the GUI thread that the last tick took, smoothed.
+  double tick_ms() const { return tick_ms_; }
+
+  /// Follows a generation until it finishes or is destroyed. Owned by `parent`.
+  ChatStream* follow(std::unique_ptr<app::ChatGeneration> generation, QObject* parent);
+  int n_streams() const { return static_cast<int>(streams_.size()); }
+
+ Q_SIGNALS:
+  void model_changed();       ///< state, progress or error
+  void snapshot_changed();
+  void server_changed();
+  void requests_changed();
+  void log_changed();
+  void streams_changed();     ///< a chat generation began or ended
+
+ protected:
+  bool eventFilter(QObject* object, QEvent* event) override;
+
+ private:
+  void tick();
+  Interests visible_interests() const;
+  void update_timer();
+  void look(Interests what);
+  void look_at_model();
+  void look_at_snapshot();
+  void drain_streams();
+  void measure_rates(const engine::EngineSnapshot& snapshot);
+
+  app::Workbench& workbench_;
+  QTimer timer_;
+  QHash<QObject*, Interests> watchers_;
+  std::vector<ChatStream*> streams_;
+  app::ModelStatus model_status_;
+  std::optional<engine::LoadedModel> loaded_;
+  std::shared_ptr<const engine::EngineSnapshot> snapshot_;
+  app::ServerStatus server_status_;
+  std::uint64_t requests_revision_ = ~std::uint64_t{0};
+  std::uint64_t log_cursor_ = 0;
+  struct RatePoint {
+    std::int64_t time_ns;
+    std::uint64_t prompt_tokens, generation_tokens;
+  };
+  std::vector<RatePoint> rate_points_;
+  double decode_rate_ = 0, prefill_rate_ = 0, tick_ms_ = 0;
+};
+
+}  // namespace lathe::ui

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// About: version, licence, privacy.
+#pragma once
+
+#include <QWidget>
+
+#include "ui/theme/theme.h"
+
+namespace lathe::ui {
+
+/// Shows the dialog without blocking.
+void show_about(const Theme& theme, QWidget* parent);
+
+}  // namespace lathe::ui

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Keyboard shortcuts: the registry of actions as a list with its keys.
+#pragma once
+
+#include <QWidget>
+
+#include "ui/actions/actions.h"
+
+namespace lathe::ui {
+
+/// Shows the dialog without blocking.
+void show_shortcuts(const Theme& theme, const Actions& actions, QWidget* parent);
+
+}  // namespace lathe::ui

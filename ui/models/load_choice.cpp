@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/models/load_choice.h"
+
+#include <QCryptographicHash>
+#include <QFileInfo>
+
+namespace lathe::ui {
+namespace {
+
+using engine::EngineOptions;
+using engine::Json;
+using engine::Result;
+
+constexpr int kDebounceMs = 150;
+
+/// Settings of a model are found again by its path: reading gigabytes for a hash would not be worth it.
+std::string settings_key(const std::string& path) {
+  const QByteArray hash = QCryptographicHash::hash(QByteArray::fromStdString(path), QCryptographicHash::Sha1).toHex();
+  return "model/" + hash.left(16).toStdString();
+}
+
+}  // namespace
+
+LoadChoice::LoadChoice(app::Workbench& workbench, Bridge& bridge, Background& background, QObject* parent)
+    : QObject(parent), workbench_(workbench), bridge_(bridge), background_(background) {
+  debounce_.setSingleShot(true);
+  debounce_.setInterval(kDebounceMs);
+  connect(&debounce_, &QTimer::timeout, this, &LoadChoice::estimate);
+  connect(&bridge, &Bridge::model_changed, this, [this] {
+    const app::ModelStatus& status = bridge_.model_status();
+    // Somebody else may have loaded a model: an argument of the program, the server.
+    if (path().empty() && !status.path.empty()) return choose(status.path);
+    if (status.state != app::ModelState::loading) debounce_.start();
+    Q_EMIT changed();
+  });
+}
+
+void LoadChoice::clear() {
+  options_ = EngineOptions{};
+  info_.reset();
+  info_error_.reset();
+  fit_.reset();
+  fit_error_.reset();
+  ++inspection_, ++estimation_;
+}
+
+void LoadChoice::choose(const std::string& path) {
+  const QFileInfo file(QString::fromStdString(path));
+  clear();
+  options_.model = file.isFile() ? file.absolutePath().toStdString() : path;
+  restore_saved();
+  inspect();
+  Q_EMIT changed();
+  Q_EMIT fit_changed();
+}
+
+void LoadChoice::forget() {
+  clear();
+  Q_EMIT changed();
+  Q_EMIT fit_changed();
+}
+
+void LoadChoice::restore_saved() {
+  const Json saved = workbench_.settings().get(settings_key(path()));
+  if (!saved.is_object()) return;
+  for (const engine::OptionDescriptor& option : engine::engine_option_table()) {
+    const auto found = saved.find(std::string(option.name));
+    if (option.name == "model" || found == saved.end() || !found->is_string()) continue;
+    // A value that an older version allowed and this one does not is left at its default.
+    static_cast<void>(engine::set_option(options_, option.name, found->get<std::string>()));
+  }
+}
+
+void LoadChoice::keep() {
+  if (path().empty()) return;
+  const EngineOptions defaults;
+  Json saved = Json::object();
+  for (const engine::OptionDescriptor& option : engine::engine_option_table()) {
+    if (option.name == "model") continue;
+    const std::string value = engine::get_option(options_, option.name);
+    if (value != engine::get_option(defaults, option.name)) saved[std::string(option.name)] = value;
+  }
+  workbench_.settings().set(settings_key(path()), saved);
+}
+
+void LoadChoice::set_option(const QString& name, const QString& value) {
+  const EngineOptions before = options_;
+  const Result<void> done = engine::set_option(options_, name.toStdString(), value.toStdString());
+  if (!done || options_ == before) return;
+  keep();
+  debounce_.start();
+  Q_EMIT changed();
+}
+
+void LoadChoice::reset_to_defaults() {
+  EngineOptions defaults;
+  defaults.model = options_.model;
+  if (defaults == options_) return;
+  options_ = defaults;
+  keep();
+  debounce_.start();
+  Q_EMIT changed();
+}
+
+void LoadChoice::revert() {
+  if (!is_loaded() || options_ == bridge_.loaded()->options) return;
+  options_ = bridge_.loaded()->options;
+  keep();
+  debounce_.start();
+  Q_EMIT changed();
+}
+
+bool LoadChoice::is_loaded() const { return bridge_.loaded() && !path().empty() && bridge_.loaded()->options.model == path(); }
+
+QStringList LoadChoice::changed_options() const {
+  QStringList names;
+  if (!is_loaded()) return names;
+  for (const engine::OptionDescriptor& option : engine::engine_option_table()) {
+    if (engine::get_option(options_, option.name) != engine::get_option(bridge_.loaded()->options, option.name))
+      names.append(QString::fromUtf8(option.name.data(), static_cast<qsizetype>(option.name.size())));
+  }
+  return names;
+}
+
+engine::Result<void> LoadChoice::load() {
+  if (path().empty()) return engine::fail(engine::ErrorCode::invalid_argument, "Choose a model first.", "model");
+  LATHE_TRY_VOID(engine::validate(options_));
+  LATHE_TRY_VOID(workbench_.models().load(options_));
+  workbench_.library().opened(path());
+  workbench_.settings().set("library/last_model", path());
+  bridge_.refresh();
+  return {};
+}
+
+void LoadChoice::inspect() {
+  const std::uint64_t number = ++inspection_;
+  background_.run(
+      this, [path = path()] { return engine::inspect_checkpoint(path); },
+      [this, number](Result<engine::ModelInfo> info) {
+        if (number != inspection_) return;
+        if (info) {
+          info_ = std::move(*info);
+          estimate();
+        } else {
+          info_error_ = std::move(info.error());
+        }
+        Q_EMIT changed();
+      });
+}
+
+std::int64_t LoadChoice::returned_bytes() const {
+  if (!bridge_.loaded()) return 0;
+  const engine::MemoryUse& memory = bridge_.loaded()->memory;
+  return memory.weights + memory.kv + memory.activations + memory.other;
+}
+
+void LoadChoice::estimate() {
+  if (!info_) return;
+  const std::uint64_t number = ++estimation_;
+  background_.run(
+      this, [info = *info_, options = options_, returned = returned_bytes()] { return engine::estimate_fit(info, options, returned); },
+      [this, number](Result<engine::FitEstimate> fit) {
+        if (number != estimation_) return;
+        fit_.reset();
+        fit_error_.reset();
+        if (fit) fit_ = *fit;
+        else fit_error_ = std::move(fit.error());
+        Q_EMIT fit_changed();
+      });
+}
+
+}  // namespace lathe::ui

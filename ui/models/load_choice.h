@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// LoadChoice: the model that is chosen, the settings it would be loaded with, and whether it would fit.
+#pragma once
+
+#include <QObject>
+#include <QStringList>
+#include <QTimer>
+#include <optional>
+
+#include "app/api/workbench.h"
+#include "engine/api/checkpoint.h"
+#include "ui/bridge/background.h"
+#include "ui/bridge/bridge.h"
+
+namespace lathe::ui {
+
+/// Thread: GUI; reading headers and estimating run in the background. Options are kept per model at every change.
+class LoadChoice : public QObject {
+  Q_OBJECT
+ public:
+  LoadChoice(app::Workbench& workbench, Bridge& bridge, Background& background, QObject* parent = nullptr);
+
+  /// Empty while nothing is chosen.
+  const std::string& path() const { return options_.model; }
+  /// Takes a folder (or a file in it) as the model to load next, with the options saved for it.
+  void choose(const std::string& path);
+  void forget();                                          ///< back to the list of sources
+
+  const engine::EngineOptions& options() const { return options_; }
+  void set_option(const QString& name, const QString& value);
+  void reset_to_defaults();
+  void revert();                                          ///< to those of the loaded model
+
+  /// Of the chosen path, once its headers are read.
+  const std::optional<engine::ModelInfo>& info() const { return info_; }
+  const std::optional<engine::Error>& info_error() const { return info_error_; }
+  const std::optional<engine::FitEstimate>& fit() const { return fit_; }
+  /// Why there is no estimate: the options contradict each other.
+  const std::optional<engine::Error>& fit_error() const { return fit_error_; }
+
+  /// The chosen model is the loaded one.
+  bool is_loaded() const;
+  /// Names of the options that differ from those of the loaded model; empty when another model is chosen.
+  QStringList changed_options() const;
+
+  /// Loads what is chosen. Errors: what can be said before the load begins; the rest shows as the model's status.
+  engine::Result<void> load();
+
+ Q_SIGNALS:
+  void changed();        ///< path, options or info
+  void fit_changed();
+
+ private:
+  void clear();
+  void restore_saved();
+  void keep();
+  void inspect();
+  void estimate();
+  std::int64_t returned_bytes() const;
+
+  app::Workbench& workbench_;
+  Bridge& bridge_;
+  Background& background_;
+  engine::EngineOptions options_;
+  std::optional<engine::ModelInfo> info_;
+  std::optional<engine::Error> info_error_, fit_error_;
+  std::optional<engine::FitEstimate> fit_;
+  QTimer debounce_;
+  std::uint64_t inspection_ = 0, estimation_ = 0;
+};
+
+}  // namespace lathe::ui

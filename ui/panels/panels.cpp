@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// THE TABLE of panels. A new one is a folder here, and its line.
+#include <QCoreApplication>
+#include <array>
+
+#include "ui/panels/panel.h"
+
+namespace lathe::ui {
+
+extern const PanelDescriptor kChatPanel;        // chat
+extern const PanelDescriptor kModelPanel;       // model
+extern const PanelDescriptor kChatListPanel;    // chat_list
+extern const PanelDescriptor kSamplingPanel;    // sampling
+
+namespace {
+
+constexpr std::array kPanels{
+    &kChatPanel,
+    // pages above, docks below
+    &kModelPanel,
+    &kChatListPanel,
+    &kSamplingPanel,
+};
+
+}  // namespace
+
+std::span<const PanelDescriptor* const> panel_table() { return kPanels; }
+
+QString title_of(const PanelDescriptor& descriptor) { return QCoreApplication::translate("Panels", descriptor.title); }
+
+}  // namespace lathe::ui

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/shell/dock_layout.h"
+
+#include <QEvent>
+#include <QTabBar>
+#include <QVBoxLayout>
+
+#include "ui/shell/dock_strip.h"
+#include "ui/widgets/dock_title.h"
+
+namespace lathe::ui {
+namespace {
+
+constexpr int kLeftWidth = 304, kRightWidth = 300, kBottomHeight = 236, kStateVersion = 1;
+
+/// Holds the panel, and above it the title tools while the dock's tab is its title.
+class DockBody final : public QWidget {
+ public:
+  DockBody(const Theme& theme, QWidget* panel, QWidget* tools, QWidget* parent) : QWidget(parent), tools_(tools) {
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    row_ = new QWidget(this);
+    auto* line = new QHBoxLayout(row_);
+    line->setContentsMargins(theme.px(14), theme.px(4), theme.px(10), theme.px(4));
+    line->addStretch(1);
+    row_->hide();
+    column->addWidget(row_);
+    column->addWidget(panel, 1);
+  }
+  void take_tools(bool take) {
+    row_->setVisible(take && tools_ != nullptr);
+    if (take && tools_ != nullptr) {
+      row_->layout()->addWidget(tools_);
+      tools_->show();
+    }
+  }
+
+ private:
+  QWidget* row_;
+  QWidget* tools_;
+};
+
+}  // namespace
+
+DockLayout::DockLayout(QMainWindow& window, const PanelContext& context) : QObject(&window), window_(window), context_(context) {
+  window.setDockNestingEnabled(true);
+  window.setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
+  window.setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
+  window.setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
+  window.installEventFilter(this);
+  for (const PanelDescriptor* descriptor : panel_table())
+    if (descriptor->area != PanelArea::page) make_dock(*descriptor);
+  make_strip();
+  place_docks();
+  apply_preset(QStringLiteral("chat"));
+}
+
+void DockLayout::make_dock(const PanelDescriptor& descriptor) {
+  const QString id = QLatin1String(descriptor.id);
+  auto* dock = new QDockWidget(title_of(descriptor), &window_);
+  dock->setObjectName(QStringLiteral("dock.") + id);
+  dock->setAllowedAreas(Qt::AllDockWidgetAreas);
+  Panel* panel = descriptor.make(context_, dock);
+  panel->setObjectName(id);
+  panel->setAccessibleName(title_of(descriptor));
+  QWidget* tools = panel->title_tools();
+  auto* title = new DockTitle(context_.theme, dock, tools);
+  dock->setTitleBarWidget(title);
+  dock->setWidget(new DockBody(context_.theme, panel, tools, dock));
+  entries_.push_back({&descriptor, dock, panel});
+  connect(title, &DockTitle::maximise_asked, this, [this, dock] { toggle_maximised(dock); });
+  connect(dock, &QDockWidget::visibilityChanged, this, [this, panel](bool visible) {
+    if (visible) QMetaObject::invokeMethod(panel, [panel] { panel->came_into_view(); }, Qt::QueuedConnection);
+    update_titles();
+    Q_EMIT changed();
+  });
+  for (const auto signal : {&QDockWidget::topLevelChanged, &QDockWidget::visibilityChanged})
+    connect(dock, signal, this, [this] { update_titles(); });
+  connect(dock, &QDockWidget::dockLocationChanged, this, [this] { update_titles(); });
+}
+
+void DockLayout::make_strip() {
+  auto* strip = new DockStrip(context_.theme, &window_);
+  strip_ = strip;
+  for (const DockEntry& entry : entries_) {
+    if (entry.descriptor->area != PanelArea::left) continue;
+    const QString id = QLatin1String(entry.descriptor->id);
+    strip->add(id, title_of(*entry.descriptor), QLatin1String(entry.descriptor->icon));
+  }
+  connect(strip, &DockStrip::chosen, this, [this](const QString& id) {
+    set_area_visible(PanelArea::right, false);
+    set_area_visible(PanelArea::left, true);
+    raise(id);
+  });
+  connect(&context_.bridge, &Bridge::model_changed, this, &DockLayout::update_strip);
+  connect(&context_.load, &LoadChoice::fit_changed, this, &DockLayout::update_strip);
+  connect(&context_.load, &LoadChoice::changed, this, &DockLayout::update_strip);
+  strip_->hide();
+}
+
+void DockLayout::update_strip() {
+  const std::optional<engine::FitEstimate>& fit = context_.load.fit();
+  const std::optional<engine::ModelInfo>& info = context_.load.info();
+  QString fact;
+  if (info) fact = QString::fromStdString(info->name);
+  if (info && fit) fact += QStringLiteral(", %1").arg(QString::fromUtf8(engine::name_of(fit->verdict).data()).toLower());
+  const bool ready = context_.bridge.model_status().state == app::ModelState::ready;
+  static_cast<DockStrip*>(strip_)->set_fact(QStringLiteral("model"), fact, ready ? context_.theme.tokens().success.fill : QColor());
+}
+
+QDockWidget* DockLayout::dock(const QString& id) const {
+  for (const DockEntry& entry : entries_)
+    if (id == QLatin1String(entry.descriptor->id)) return entry.dock;
+  return nullptr;
+}
+
+void DockLayout::raise(const QString& id) {
+  QDockWidget* found = dock(id);
+  if (found == nullptr) return;
+  found->show();
+  found->raise();
+}
+
+Qt::DockWidgetArea DockLayout::qt_area(PanelArea area) const {
+  if (area == PanelArea::left) return Qt::LeftDockWidgetArea;
+  return area == PanelArea::right ? Qt::RightDockWidgetArea : Qt::BottomDockWidgetArea;
+}
+
+/// Left docks share one tab row; at the bottom Requests lies over the others, which stand side by side, the log behind the last.
+void DockLayout::place_docks() {
+  QDockWidget* first_left = nullptr;
+  QDockWidget* first_right = nullptr;
+  QDockWidget* last_bottom = nullptr;
+  for (const DockEntry& entry : entries_) {
+    entry.dock->setFloating(false);
+    window_.addDockWidget(qt_area(entry.descriptor->area), entry.dock);
+    if (entry.descriptor->area == PanelArea::left) {
+      if (first_left != nullptr) window_.tabifyDockWidget(first_left, entry.dock);
+      else first_left = entry.dock;
+    } else if (entry.descriptor->area == PanelArea::right) {
+      if (first_right != nullptr) window_.tabifyDockWidget(first_right, entry.dock);
+      else first_right = entry.dock;
+    } else {
+      const QString id = QLatin1String(entry.descriptor->id);
+      if (last_bottom == nullptr) last_bottom = entry.dock;
+      else if (id == QLatin1String("log")) window_.tabifyDockWidget(last_bottom, entry.dock);
+      else {
+        const bool below = last_bottom->objectName() == QLatin1String("dock.requests");
+        window_.splitDockWidget(last_bottom, entry.dock, below ? Qt::Vertical : Qt::Horizontal);
+        last_bottom = entry.dock;
+      }
+    }
+  }
+  if (first_left != nullptr) first_left->raise();
+  if (first_right != nullptr) first_right->raise();
+}
+
+void DockLayout::apply_preset(const QString& name) {
+  maximised_ = nullptr;
+  const bool everything = name == QLatin1String("everything"), serving = name == QLatin1String("serving");
+  for (const DockEntry& entry : entries_) {
+    const bool bottom = entry.descriptor->area == PanelArea::bottom;
+    const bool log = QLatin1String(entry.descriptor->id) == QLatin1String("log");
+    entry.dock->setVisible(everything || (serving ? bottom && !log : !bottom));
+  }
+  for (const DockEntry& entry : entries_)
+    if (entry.descriptor->at_first && entry.dock->isVisibleTo(&window_)) entry.dock->raise();
+  if (narrow_) set_area_visible(PanelArea::left, false);
+  size_docks();
+  update_titles();
+}
+
+void DockLayout::size_docks() {
+  const Theme& theme = context_.theme;
+  for (const DockEntry& entry : entries_) {
+    if (!entry.dock->isVisibleTo(&window_) || entry.dock->isFloating()) continue;
+    if (entry.descriptor->area == PanelArea::left) window_.resizeDocks({entry.dock}, {theme.px(kLeftWidth)}, Qt::Horizontal);
+    if (entry.descriptor->area == PanelArea::right) window_.resizeDocks({entry.dock}, {theme.px(kRightWidth)}, Qt::Horizontal);
+    if (entry.descriptor->area == PanelArea::bottom) window_.resizeDocks({entry.dock}, {theme.px(kBottomHeight)}, Qt::Vertical);
+  }
+}
+
+bool DockLayout::restore(const QByteArray& state) {
+  const bool restored = window_.restoreState(state, kStateVersion);
+  update_titles();
+  return restored;
+}
+
+QByteArray DockLayout::saved() const { return maximised_ != nullptr ? before_maximised_ : window_.saveState(kStateVersion); }
+
+bool DockLayout::area_visible(PanelArea area) const {
+  for (const DockEntry& entry : entries_)
+    if (entry.descriptor->area == area && entry.dock->isVisibleTo(&window_)) return true;
+  return false;
+}
+
+void DockLayout::set_area_visible(PanelArea area, bool visible) {
+  for (const DockEntry& entry : entries_) {
+    if (entry.descriptor->area != area) continue;
+    const bool log = QLatin1String(entry.descriptor->id) == QLatin1String("log");
+    if (!visible || !log) entry.dock->setVisible(visible);
+  }
+  if (visible) {
+    if (narrow_ && area == PanelArea::left) set_area_visible(PanelArea::right, false);
+    if (narrow_ && area == PanelArea::right) set_area_visible(PanelArea::left, false);
+    for (const DockEntry& entry : entries_)
+      if (entry.descriptor->area == area && entry.descriptor->at_first) entry.dock->raise();
+    size_docks();
+  }
+  if (narrow_) strip_->setVisible(!area_visible(PanelArea::left));
+  update_titles();
+}
+
+void DockLayout::set_narrow(bool narrow) {
+  if (narrow_ == narrow) return;
+  narrow_ = narrow;
+  if (narrow) {
+    left_before_narrow_ = area_visible(PanelArea::left);
+    right_before_narrow_ = area_visible(PanelArea::right);
+    set_area_visible(PanelArea::left, false);
+    strip_->show();
+    return;
+  }
+  strip_->hide();
+  if (left_before_narrow_) set_area_visible(PanelArea::left, true);
+  if (right_before_narrow_ && !area_visible(PanelArea::right)) set_area_visible(PanelArea::right, true);
+}
+
+void DockLayout::toggle_maximised(QDockWidget* dock) {
+  QWidget* page = window_.centralWidget();
+  if (maximised_ != nullptr) {
+    maximised_ = nullptr;
+    page->show();
+    restore(before_maximised_);
+  } else if (dock != nullptr && !dock->isFloating()) {
+    before_maximised_ = window_.saveState(kStateVersion);
+    maximised_ = dock;
+    const Qt::DockWidgetArea area = window_.dockWidgetArea(dock);
+    for (const DockEntry& entry : entries_) {
+      const bool tabbed_with = window_.tabifiedDockWidgets(dock).contains(entry.dock);
+      if (entry.dock != dock && !tabbed_with && window_.dockWidgetArea(entry.dock) == area) entry.dock->hide();
+    }
+    page->hide();
+  }
+  update_titles();
+  Q_EMIT changed();
+}
+
+bool DockLayout::eventFilter(QObject* object, QEvent* event) {
+  // Qt makes and drops the tab bars of docks by itself.
+  if (event->type() == QEvent::ChildAdded || event->type() == QEvent::LayoutRequest) update_titles();
+  return QObject::eventFilter(object, event);
+}
+
+void DockLayout::update_titles() {
+  if (update_queued_) return;
+  update_queued_ = true;
+  QMetaObject::invokeMethod(this, [this] {
+    update_queued_ = false;
+    for (const DockEntry& entry : entries_) {
+      bool tabbed = false;
+      if (!entry.dock->isFloating())
+        for (const QDockWidget* other : window_.tabifiedDockWidgets(entry.dock)) tabbed |= other->isVisibleTo(&window_);
+      static_cast<DockTitle*>(entry.dock->titleBarWidget())->set_tabbed(tabbed);
+      static_cast<DockBody*>(entry.dock->widget())->take_tools(tabbed);
+    }
+    update_tab_bars();
+  }, Qt::QueuedConnection);
+}
+
+void DockLayout::update_tab_bars() {
+  for (QTabBar* bar : window_.findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly)) {
+    if (bar->property("lathe").toBool()) continue;
+    bar->setProperty("lathe", true);
+    if (bar->objectName().isEmpty()) bar->setObjectName(QStringLiteral("dock.tabs"));
+    bar->setAccessibleName(tr("Docks"));
+    bar->setFont(context_.theme.font(12, QFont::DemiBold));
+    bar->setDrawBase(false);
+    bar->setExpanding(false);
+    bar->setElideMode(Qt::ElideNone);
+    bar->setUsesScrollButtons(false);
+    bar->setDocumentMode(true);
+  }
+}
+
+}  // namespace lathe::ui

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// DockLayout: makes the docks of the panel table, arranges them by presets, folds them on narrow windows, remembers them.
+#pragma once
+
+#include <QDockWidget>
+#include <QMainWindow>
+#include <QToolBar>
+#include <vector>
+
+#include "ui/models/load_choice.h"
+#include "ui/panels/panel.h"
+
+namespace lathe::ui {
+
+/// A dock and its panel. The panel's title tools lie in the title, or over the panel while a tab is the title.
+struct DockEntry {
+  const PanelDescriptor* descriptor = nullptr;
+  QDockWidget* dock = nullptr;
+  Panel* panel = nullptr;
+};
+
+class DockLayout : public QObject {
+  Q_OBJECT
+ public:
+  DockLayout(QMainWindow& window, const PanelContext& context);
+
+  const std::vector<DockEntry>& entries() const { return entries_; }
+  QDockWidget* dock(const QString& id) const;
+  void raise(const QString& id);
+
+  /// "chat", "serving", "everything": which docks are open and where.
+  void apply_preset(const QString& name);
+  bool restore(const QByteArray& state);
+  QByteArray saved() const;
+
+  bool area_visible(PanelArea area) const;
+  void set_area_visible(PanelArea area, bool visible);
+
+  /// Under 1180 px: left docks fold into a strip, and one side dock stays open.
+  void set_narrow(bool narrow);
+  bool narrow() const { return narrow_; }
+
+  /// The dock with the focus takes the place of the page, and back.
+  void toggle_maximised(QDockWidget* dock);
+
+ Q_SIGNALS:
+  void changed();
+
+ protected:
+  bool eventFilter(QObject* object, QEvent* event) override;
+
+ private:
+  void make_dock(const PanelDescriptor& descriptor);
+  void make_strip();
+  void place_docks();
+  void update_titles();
+  void update_tab_bars();
+  void update_strip();
+  void size_docks();
+  Qt::DockWidgetArea qt_area(PanelArea area) const;
+
+  QMainWindow& window_;
+  const PanelContext& context_;
+  std::vector<DockEntry> entries_;
+  QToolBar* strip_ = nullptr;
+  bool narrow_ = false, update_queued_ = false;
+  bool left_before_narrow_ = true, right_before_narrow_ = true;
+  QDockWidget* maximised_ = nullptr;
+  QByteArray before_maximised_;
+};
+
+}  // namespace lathe::ui

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/shell/main_window.h"
+
+#include <QApplication>
+#include <QCloseEvent>
+#include <QDragEnterEvent>
+#include <QFileDialog>
+#include <QHBoxLayout>
+#include <QMenuBar>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QPushButton>
+#include <QPainter>
+#include <QUrl>
+
+#include "ui/dialogs/about.h"
+#include "ui/dialogs/settings_dialog.h"
+#include "ui/dialogs/shortcuts.h"
+#include "ui/shell/corner.h"
+#include "ui/shell/menus.h"
+
+namespace lathe::ui {
+namespace {
+
+constexpr int kNarrowBelow = 1180;
+constexpr int kKeepAfterMs = 400;      // a kill loses at most this much of the geometry
+
+}  // namespace
+
+MainWindow::MainWindow(app::Workbench& workbench, Theme& theme)
+    : workbench_(workbench),
+      theme_(theme),
+      state_(workbench.paths().config),
+      actions_(theme),
+      bridge_(workbench),
+      sampling_(workbench.settings()),
+      load_(workbench, bridge_, background_),
+      context_{workbench, bridge_, background_, theme, actions_, navigator_, state_, sampling_, load_} {
+  setObjectName(QStringLiteral("main_window"));
+  setAcceptDrops(true);
+  setMinimumSize(theme.px(760), theme.px(520));
+  resize(theme.px(1440), theme.px(900));
+  connect_actions();
+  make_rail_and_pages();
+  docks_ = new DockLayout(*this, context_);
+  setStatusBar(new StatusBar(theme, bridge_, this));
+  palette_ = new CommandPalette(theme, actions_, this);
+  connect_layout_actions();
+  fill_menu_bar(*menuBar(), actions_, [this] {
+    QList<QAction*> toggles;
+    for (const DockEntry& entry : docks_->entries()) toggles.append(entry.dock->toggleViewAction());
+    return toggles;
+  }());
+  make_corner();
+  for (QAction* action : actions_.all()) addAction(action);
+  keep_timer_.setSingleShot(true);
+  keep_timer_.setInterval(kKeepAfterMs);
+  connect(&keep_timer_, &QTimer::timeout, this, &MainWindow::keep_state);
+  restore_state();
+}
+
+MainWindow::~MainWindow() {
+  keep_timer_.stop();
+  background_.wait();
+}
+
+void MainWindow::make_rail_and_pages() {
+  rail_ = new Rail(theme_, this);
+  addToolBar(Qt::LeftToolBarArea, rail_);
+  pages_ = new QStackedWidget(this);
+  pages_->setObjectName(QStringLiteral("pages"));
+  int number = 0;
+  for (const PanelDescriptor* descriptor : panel_table()) {
+    if (descriptor->area != PanelArea::page) continue;
+    const QString id = QLatin1String(descriptor->id), title = title_of(*descriptor);
+    const QString keys = QStringLiteral("Ctrl+%1").arg(++number);
+    QAction* action = actions_.add(QStringLiteral("page.") + id, tr("Page %1").arg(title), ActionMenu::view,
+                                   QLatin1String(descriptor->icon), keys, tr("Show the page %1").arg(title));
+    connect(action, &QAction::triggered, this, [this, id] { show_page(id); });
+    Panel* panel = descriptor->make(context_, pages_);
+    panel->setObjectName(id);
+    panel->setAccessibleName(title);
+    pages_->addWidget(panel);
+    rail_->add_page(id, title, QLatin1String(descriptor->icon), action->toolTip());
+  }
+  RailItem* settings = rail_->add_tool(QStringLiteral("settings"), tr("Settings"), QStringLiteral("settings"),
+                                       actions_[QStringLiteral("settings.open")]->toolTip());
+  connect(settings, &QAbstractButton::clicked, actions_[QStringLiteral("settings.open")], &QAction::trigger);
+  connect(rail_, &Rail::page_chosen, this, &MainWindow::show_page);
+  setCentralWidget(pages_);
+}
+
+void MainWindow::make_corner() {
+  auto* corner = new Corner(theme_, actions_, menuBar());
+  palette_field_ = corner->palette_field();
+  menuBar()->setCornerWidget(corner);
+  menuBar()->setFixedHeight(theme_.px(37));
+}
+
+void MainWindow::connect_actions() {
+  actions_.on(QStringLiteral("app.quit"), this, [this] { close(); });
+  actions_.on(QStringLiteral("model.open"), this, [this] { open_model_dialog(); });
+  actions_.on(QStringLiteral("view.palette"), this, [this] { palette_->open(); });
+  actions_.on(QStringLiteral("view.full_screen"), this, [this](bool on) { on ? showFullScreen() : showNormal(); });
+  actions_.on(QStringLiteral("settings.open"), this, [this] { SettingsDialog::open_over(this, context_); });
+  for (const QString& name : {QStringLiteral("light"), QStringLiteral("dark"), QStringLiteral("system")})
+    actions_.on(QStringLiteral("settings.theme_") + name, this, [this, name] { choose_theme(name); });
+  actions_.on(QStringLiteral("help.shortcuts"), this, [this] { show_shortcuts(theme_, actions_, this); });
+  actions_.on(QStringLiteral("help.about"), this, [this] { show_about(theme_, this); });
+  connect(&navigator_, &Navigator::show_panel, this, &MainWindow::show_panel);
+  connect(&bridge_, &Bridge::model_changed, this, &MainWindow::update_facts);
+  connect(&bridge_, &Bridge::streams_changed, this, &MainWindow::update_facts);
+  connect(&bridge_, &Bridge::server_changed, this, &MainWindow::update_facts);
+  connect(&bridge_, &Bridge::server_changed, this, &MainWindow::update_rail_dots);
+  connect(&theme_, &Theme::changed, this, &MainWindow::update_rail_dots);
+  connect(&load_, &LoadChoice::changed, this, &MainWindow::update_facts);
+  bridge_.watch(this, Interest::model | Interest::server);
+}
+
+void MainWindow::connect_layout_actions() {
+  for (const QString& name : {QStringLiteral("chat"), QStringLiteral("serving"), QStringLiteral("everything"), QStringLiteral("reset")})
+    actions_.on(QStringLiteral("layout.") + name, this, [this, name] { apply_layout(name); });
+  const struct {
+    const char* id;
+    PanelArea area;
+  } toggles[] = {{"view.left_docks", PanelArea::left}, {"view.bottom_docks", PanelArea::bottom}, {"view.right_docks", PanelArea::right}};
+  for (const auto& toggle : toggles)
+    actions_.on(QLatin1String(toggle.id), this, [this, area = toggle.area](bool on) { docks_->set_area_visible(area, on); });
+  actions_.on(QStringLiteral("view.side_docks"), this, [this] {
+    const bool any = docks_->area_visible(PanelArea::left) || docks_->area_visible(PanelArea::right);
+    docks_->set_area_visible(PanelArea::right, !any);
+    docks_->set_area_visible(PanelArea::left, !any && !docks_->narrow());
+  });
+  actions_.on(QStringLiteral("view.maximise_dock"), this, [this] {
+    QDockWidget* found = nullptr;
+    for (const DockEntry& entry : docks_->entries())
+      if (entry.dock->isAncestorOf(QApplication::focusWidget())) found = entry.dock;
+    docks_->toggle_maximised(found);
+  });
+  connect(docks_, &DockLayout::changed, this, [this] {
+    update_dock_toggles();
+    if (restored_) keep_timer_.start();
+  });
+}
+
+void MainWindow::start(const std::string& path) {
+  bridge_.refresh();
+  app::Library& library = workbench_.library();
+  std::string wanted = path;
+  if (wanted.empty()) {
+    const engine::Json last = workbench_.settings().get("library/last_model");
+    if (last.is_string()) wanted = last.get<std::string>();
+    if (wanted.empty() || !library.resolve(wanted)) wanted = library.demo_model();
+  } else if (const engine::Result<std::string> resolved = library.resolve(path)) {
+    wanted = *resolved;
+  }
+  if (wanted.empty()) return;
+  load_.choose(wanted);
+  const engine::Json at_start = workbench_.settings().get("general/load_at_start");
+  if (!path.empty() || !at_start.is_boolean() || at_start.get<bool>()) static_cast<void>(load_.load());
+}
+
+void MainWindow::show_page(const QString& id) {
+  for (int i = 0; i < pages_->count(); ++i) {
+    if (pages_->widget(i)->objectName() != id) continue;
+    pages_->setCurrentIndex(i);
+    rail_->set_current(id);
+    static_cast<Panel*>(pages_->widget(i))->came_into_view();
+    workbench_.settings().set("window/page", id.toStdString());
+  }
+  update_title();
+}
+
+QString MainWindow::page() const { return pages_->currentWidget() != nullptr ? pages_->currentWidget()->objectName() : QString(); }
+
+void MainWindow::show_panel(const QString& id) {
+  if (docks_->dock(id) != nullptr) docks_->raise(id);
+  else show_page(id);
+}
+
+void MainWindow::apply_layout(const QString& name) {
+  const bool reset = name == QLatin1String("reset");
+  docks_->apply_preset(reset ? QStringLiteral("chat") : name);
+  show_page(name == QLatin1String("serving") ? QStringLiteral("serve") : QStringLiteral("chat"));
+  workbench_.settings().set("window/layout", reset ? "chat" : name.toStdString());
+}
+
+void MainWindow::update_facts() {
+  const app::ModelState model = bridge_.model_status().state;
+  const app::ServerState server = bridge_.server_status().state;
+  actions_.set_fact(Fact::model_ready, model == app::ModelState::ready);
+  actions_.set_fact(Fact::loading, model == app::ModelState::loading);
+  actions_.set_fact(Fact::not_loading, model != app::ModelState::loading);
+  actions_.set_fact(Fact::model_or_failed, model == app::ModelState::ready || model == app::ModelState::failed);
+  actions_.set_fact(Fact::server_off_or_on, server != app::ServerState::starting && server != app::ServerState::stopping);
+  actions_.set_fact(Fact::changed_settings, !load_.changed_options().isEmpty());
+  update_title();
+}
+
+void MainWindow::update_title() {
+  QStringList parts;
+  if (bridge_.loaded()) parts.append(QString::fromStdString(bridge_.loaded()->name));
+  if (const QWidget* page = pages_ != nullptr ? pages_->currentWidget() : nullptr) {
+    parts.append(page->windowTitle().isEmpty() ? page->accessibleName() : page->windowTitle());
+  }
+  parts.append(QStringLiteral("Lathe"));
+  setWindowTitle(parts.join(QStringLiteral(" – ")));
+}
+
+void MainWindow::update_dock_toggles() {
+  actions_[QStringLiteral("view.left_docks")]->setChecked(docks_->area_visible(PanelArea::left));
+  actions_[QStringLiteral("view.bottom_docks")]->setChecked(docks_->area_visible(PanelArea::bottom));
+  actions_[QStringLiteral("view.right_docks")]->setChecked(docks_->area_visible(PanelArea::right));
+}
+
+void MainWindow::update_rail_dots() {
+  RailItem* serve = rail_->item(QStringLiteral("serve"));
+  if (serve == nullptr) return;
+  const app::ServerState state = bridge_.server_status().state;
+  const Tokens& t = theme_.tokens();
+  serve->set_dot(state == app::ServerState::running  ? t.success.fill
+                 : state == app::ServerState::failed ? t.error.fill
+                                                     : QColor());
+}
+
+void MainWindow::choose_theme(const QString& name) {
+  workbench_.settings().set("appearance/theme", name.toStdString());
+  const engine::Json strong = workbench_.settings().get("appearance/strong_outlines");
+  theme_.choose(theme_choice(name), strong.is_boolean() && strong.get<bool>());
+}
+
+void MainWindow::open_model_dialog() {
+  const QString folder = QFileDialog::getExistingDirectory(this, tr("Open a model: the folder of a Hugging Face checkpoint"));
+  if (folder.isEmpty()) return;
+  load_.choose(folder.toStdString());
+  navigator_.show_panel(QStringLiteral("model"));
+}
+
+void MainWindow::restore_state() {
+  const QByteArray geometry = state_.get(QStringLiteral("window/geometry")).toByteArray();
+  if (!geometry.isEmpty()) restoreGeometry(geometry);
+  const QByteArray docks = state_.get(QStringLiteral("window/docks")).toByteArray();
+  if (!docks.isEmpty()) docks_->restore(docks);
+  const engine::Json last_page = workbench_.settings().get("window/page");
+  show_page(QStringLiteral("chat"));
+  if (last_page.is_string()) show_page(QString::fromStdString(last_page.get<std::string>()));
+  restored_ = true;
+  update_facts();
+  update_dock_toggles();
+}
+
+void MainWindow::keep_state() {
+  state_.set(QStringLiteral("window/geometry"), saveGeometry());
+  if (!docks_->narrow()) state_.set(QStringLiteral("window/docks"), docks_->saved());
+  state_.flush();
+}
+
+bool MainWindow::may_close() {
+  const int running = bridge_.snapshot() ? bridge_.snapshot()->n_running + bridge_.snapshot()->n_waiting : bridge_.n_streams();
+  const engine::Json confirm = workbench_.settings().get("general/confirm_close");
+  if (!ask_ || running == 0 || (confirm.is_boolean() && !confirm.get<bool>())) return true;
+  QMessageBox box(QMessageBox::Question, tr("Quit Lathe"), tr("%n request(s) are running.", nullptr, running),
+                  QMessageBox::Cancel, this);
+  box.setObjectName(QStringLiteral("close_dialog"));
+  box.setInformativeText(tr("What was written so far is kept in its chat and marked as stopped."));
+  QPushButton* stop = box.addButton(tr("Stop and quit"), QMessageBox::AcceptRole);
+  stop->setObjectName(QStringLiteral("close_dialog.stop"));
+  box.setDefaultButton(stop);
+  box.exec();
+  return box.clickedButton() == stop;
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+  if (!may_close()) return event->ignore();
+  keep_timer_.stop();
+  keep_state();
+  Q_EMIT navigator_.closing();
+  static_cast<void>(workbench_.settings().flush());
+  QMainWindow::closeEvent(event);
+}
+
+void MainWindow::resizeEvent(QResizeEvent* event) {
+  QMainWindow::resizeEvent(event);
+  const bool narrow = width() < theme_.px(kNarrowBelow);
+  rail_->set_compact(narrow);
+  docks_->set_narrow(narrow);
+  static_cast<Corner*>(menuBar()->cornerWidget())->set_compact(narrow);
+  if (restored_) keep_timer_.start();
+}
+
+void MainWindow::moveEvent(QMoveEvent* event) {
+  QMainWindow::moveEvent(event);
+  if (restored_) keep_timer_.start();
+}
+
+void MainWindow::changeEvent(QEvent* event) {
+  QMainWindow::changeEvent(event);
+  if (event->type() == QEvent::WindowStateChange) actions_[QStringLiteral("view.full_screen")]->setChecked(isFullScreen());
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+  const QList<QUrl> urls = event->mimeData()->urls();
+  if (urls.size() == 1 && urls.front().isLocalFile()) event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event) {
+  load_.choose(event->mimeData()->urls().front().toLocalFile().toStdString());
+  show_panel(QStringLiteral("model"));
+}
+
+}  // namespace lathe::ui

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// MainWindow: the frame: rail, pages, docks, menus, status bar, and what happens when it opens and closes.
+#pragma once
+
+#include <QMainWindow>
+#include <QStackedWidget>
+#include <QTimer>
+#include <memory>
+
+#include "app/api/workbench.h"
+#include "ui/bridge/background.h"
+#include "ui/bridge/bridge.h"
+#include "ui/models/load_choice.h"
+#include "ui/models/sampling_choice.h"
+#include "ui/panels/panel.h"
+#include "ui/shell/command_palette.h"
+#include "ui/shell/dock_layout.h"
+#include "ui/shell/rail.h"
+#include "ui/shell/status_bar.h"
+#include "ui/state/navigator.h"
+#include "ui/state/ui_state.h"
+
+namespace lathe::ui {
+
+/// Thread: GUI. `workbench` and `theme` outlive it.
+class MainWindow : public QMainWindow {
+  Q_OBJECT
+ public:
+  MainWindow(app::Workbench& workbench, Theme& theme);
+  ~MainWindow() override;
+
+  /// Loads `path`, or when it is empty what was loaded last (at first: the bundled model).
+  void start(const std::string& path);
+  void show_page(const QString& id);
+  QString page() const;
+
+  Actions& actions() { return actions_; }
+  Bridge& bridge() { return bridge_; }
+  DockLayout& docks() { return *docks_; }
+  const PanelContext& context() const { return context_; }
+  /// Asks nothing when it closes: tests, and when the session ends.
+  void set_ask_before_closing(bool ask) { ask_ = ask; }
+
+ protected:
+  void closeEvent(QCloseEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void moveEvent(QMoveEvent* event) override;
+  void changeEvent(QEvent* event) override;
+  void dragEnterEvent(QDragEnterEvent* event) override;
+  void dropEvent(QDropEvent* event) override;
+
+ private:
+  void make_rail_and_pages();
+  void make_corner();
+  void connect_actions();
+  void connect_layout_actions();
+  void update_facts();
+  void update_title();
+  void update_dock_toggles();
+  void update_rail_dots();
+  void show_panel(const QString& id);
+  void apply_layout(const QString& name);
+  void restore_state();
+  void keep_state();
+  void choose_theme(const QString& name);
+  void open_model_dialog();
+  bool may_close();
+
+  app::Workbench& workbench_;
+  Theme& theme_;
+  Background background_;
+  UiState state_;
+  Actions actions_;
+  Navigator navigator_;
+  Bridge bridge_;
+  SamplingChoice sampling_;
+  LoadChoice load_;
+  PanelContext context_;
+  QStackedWidget* pages_ = nullptr;
+  Rail* rail_ = nullptr;
+  DockLayout* docks_ = nullptr;
+  CommandPalette* palette_ = nullptr;
+  QToolButton* palette_field_ = nullptr;
+  QTimer keep_timer_;
+  bool ask_ = true, restored_ = false;
+};
+
+}  // namespace lathe::ui

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/shell/status_bar.h"
+
+#include <QFile>
+#include <QLocale>
+#include <QPainter>
+
+#include "ui/theme/digits.h"
+
+namespace lathe::ui {
+namespace {
+
+constexpr int kMemoryEveryMs = 1000;
+
+/// One line of /proc/meminfo in bytes; 0 when it is not there.
+double meminfo(const QByteArray& text, const char* key) {
+  const qsizetype at = text.indexOf(key);
+  if (at < 0) return 0;
+  const qsizetype begin = at + static_cast<qsizetype>(qstrlen(key));
+  const qsizetype end = text.indexOf("kB", begin);
+  return text.mid(begin, end - begin).trimmed().toDouble() * 1024;
+}
+
+QString gib(double bytes) { return QLocale().toString(bytes / (1 << 30), 'f', 1); }
+
+}  // namespace
+
+StatusBar::StatusBar(const Theme& theme, Bridge& bridge, QWidget* parent) : QStatusBar(parent), theme_(theme), bridge_(bridge) {
+  setObjectName(QStringLiteral("status_bar"));
+  setSizeGripEnabled(false);
+  setFixedHeight(theme.px(27));
+  bridge.watch(this, Interest::model | Interest::snapshot);
+  connect(&bridge, &Bridge::model_changed, this, &StatusBar::refresh);
+  connect(&bridge, &Bridge::snapshot_changed, this, &StatusBar::refresh);
+  connect(&bridge, &Bridge::streams_changed, this, &StatusBar::refresh);
+  read_memory();
+  refresh();
+}
+
+void StatusBar::read_memory() {
+  if (memory_age_.isValid() && memory_age_.elapsed() < kMemoryEveryMs) return;
+  memory_age_.start();
+  QFile file(QStringLiteral("/proc/meminfo"));
+  if (!file.open(QIODevice::ReadOnly)) return;
+  const QByteArray text = file.readAll();
+  memory_total_ = meminfo(text, "MemTotal:");
+  memory_used_ = memory_total_ - meminfo(text, "MemAvailable:");
+}
+
+StatusBar::Shown StatusBar::now() const {
+  const QLocale locale;
+  const Tokens& t = theme_.tokens();
+  const app::ModelStatus& status = bridge_.model_status();
+  const engine::EngineSnapshot* snapshot = bridge_.snapshot().get();
+  const int running = snapshot ? snapshot->n_running : 0, waiting = snapshot ? snapshot->n_waiting : 0;
+  Shown s;
+  s.led = t.text3;
+  switch (status.state) {
+    case app::ModelState::none: s.state = tr("No model"); break;
+    case app::ModelState::loading: {
+      const engine::LoadProgress& p = status.progress;
+      const double percent = p.bytes_total > 0 ? 100.0 * static_cast<double>(p.bytes_done) / static_cast<double>(p.bytes_total) : 0;
+      s.state = tr("Loading %1 %").arg(static_cast<int>(percent));
+      s.led = t.accent;
+      break;
+    }
+    case app::ModelState::ready:
+      s.state = running + waiting > 0 ? tr("Generating %1").arg(running + waiting) : tr("Ready");
+      s.led = t.success.fill;
+      break;
+    case app::ModelState::failed:
+      s.state = tr("Error");
+      s.led = t.error.fill;
+      break;
+  }
+  s.rate = snapshot ? tr("%1 tok/s").arg(locale.toString(bridge_.decode_rate(), 'f', bridge_.decode_rate() < 99.95 && bridge_.decode_rate() > 0 ? 1 : 0))
+                    : tr("– tok/s");
+  s.kv = snapshot ? QStringLiteral("%1 / %2").arg(locale.toString(snapshot->n_blocks_used), locale.toString(snapshot->n_blocks))
+                  : QStringLiteral("–");
+  s.kv_share = snapshot ? snapshot->kv_usage() : -1;
+  s.requests = tr("Running %1, waiting %2").arg(running).arg(waiting);
+  s.memory = tr("RAM %1 of %2 GiB").arg(gib(memory_used_), gib(memory_total_));
+  s.cost = tr("UI %1 ms").arg(locale.toString(bridge_.tick_ms(), 'f', 1));
+  return s;
+}
+
+void StatusBar::refresh() {
+  read_memory();
+  Shown next = now();
+  if (next == shown_) return;
+  shown_ = std::move(next);
+  setAccessibleName(QStringList{shown_.state, shown_.rate, tr("KV %1").arg(shown_.kv), shown_.requests, shown_.memory}.join(QStringLiteral(", ")));
+  update();
+}
+
+void StatusBar::paintEvent(QPaintEvent*) {
+  const Tokens& t = theme_.tokens();
+  QPainter painter(this);
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.fillRect(rect(), t.chrome);
+  painter.fillRect(QRect(0, 0, width(), 1), t.border);
+  const qreal led = theme_.px(8), gap = theme_.px(12);
+  qreal x = theme_.px(14);
+  const auto line = [&] {
+    x += gap;
+    painter.fillRect(QRectF(x, (height() - theme_.px(12)) / 2.0, 1, theme_.px(12)), t.strong);
+    x += gap + 1;
+  };
+  const auto word = [&](const QString& text, int weight, const QColor& color) {
+    painter.setFont(theme_.font(12, weight));
+    painter.setPen(color);
+    x += draw_digits(painter, QRectF(x, 1, width(), height() - 1), Qt::AlignLeft | Qt::AlignVCenter, text);
+  };
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(shown_.led);
+  painter.drawEllipse(QRectF(x, (height() - led) / 2 + 0.5, led, led));
+  x += led + theme_.px(6);
+  word(shown_.state, QFont::DemiBold, t.text);
+  line();
+  word(shown_.rate, QFont::Normal, t.text2);
+  line();
+  word(tr("KV"), QFont::Normal, t.text2);
+  x += theme_.px(7);
+  if (shown_.kv_share >= 0) {
+    const QRectF meter(x, (height() - theme_.px(6)) / 2.0 + 0.5, theme_.px(54), theme_.px(6));
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(t.pressed);
+    painter.drawRoundedRect(meter, 3, 3);
+    painter.setBrush(t.accent);
+    if (shown_.kv_share > 0) painter.drawRoundedRect(QRectF(meter.topLeft(), QSizeF(std::max(6.0, meter.width() * shown_.kv_share), meter.height())), 3, 3);
+    x = meter.right() + theme_.px(7);
+  }
+  word(shown_.kv, QFont::Normal, t.text2);
+  line();
+  word(shown_.requests, QFont::Normal, t.text2);
+  line();
+  word(shown_.memory, QFont::Normal, t.text2);
+  painter.setFont(theme_.font(12));
+  painter.setPen(t.text3);
+  const qreal right = digits_width(QFontMetricsF(painter.font()), shown_.cost) + theme_.px(14);
+  if (x + right + gap < width()) draw_digits(painter, QRectF(0, 1, width() - theme_.px(14), height() - 1), Qt::AlignRight | Qt::AlignVCenter, shown_.cost);
+}
+
+}  // namespace lathe::ui
