@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/model/generation_config.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "engine/model/architectures.h"
+#include "engine/model/config_reader.h"
+
+namespace lathe::engine {
+
+namespace {
+
+constexpr std::string_view kFile = "generation_config.json";
+
+struct Recommendation {
+  std::string_view key;     ///< in the file
+  std::string_view option;  ///< in SamplingParams
+};
+constexpr std::array kRecommendations = {
+    Recommendation{"temperature", "temperature"}, Recommendation{"top_k", "top_k"},
+    Recommendation{"top_p", "top_p"},             Recommendation{"min_p", "min_p"},
+    Recommendation{"repetition_penalty", "repetition_penalty"},
+    Recommendation{"max_new_tokens", "max_tokens"},
+};
+
+/// Takes one value over, or says why not.
+void take(const Json& value, const Recommendation& recommendation, std::int64_t vocab_size, GenerationConfig& config) {
+  if (value.is_null()) return;
+  SamplingParams changed = config.sampling;
+  Result<void> outcome = set_option(changed, recommendation.option, dump_json(value));
+  if (outcome) outcome = validate(changed, vocab_size);
+  if (outcome) {
+    config.sampling = std::move(changed);
+  } else {
+    config.warnings.push_back(fmt::format("{}: {} is left out: {}", kFile, recommendation.key, outcome.error().message));
+  }
+}
+
+}  // namespace
+
+Result<GenerationConfig> read_generation_config(const Json& json, std::int64_t vocab_size) {
+  GenerationConfig config;
+  ConfigReader reader(json, std::string(kFile));
+  config.eos_ids = reader.ids("eos_token_id", kMaxEosIds, static_cast<std::int32_t>(vocab_size - 1));
+  LATHE_TRY_VOID(reader.finish());
+  for (const Recommendation& recommendation : kRecommendations) {
+    if (const auto found = json.find(recommendation.key); found != json.end()) {
+      take(*found, recommendation, vocab_size, config);
+    }
+  }
+  return config;
+}
+
+}  // namespace lathe::engine

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// GenerationConfig: what generation_config.json recommends: where answers end, and how tokens are chosen.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/api/json.h"
+#include "engine/api/sampling_params.h"
+
+namespace lathe::engine {
+
+struct GenerationConfig {
+  std::vector<std::int32_t> eos_ids;
+  SamplingParams sampling;            ///< the defaults, with what the file says put over them
+  std::vector<std::string> warnings;  ///< values that were left out
+};
+
+/// `json`: the file, or an empty object. Reads the keys that vLLM reads: temperature, top_k, top_p, min_p,
+/// repetition_penalty, max_new_tokens. A value out of range is left out with a warning: it is a recommendation only.
+/// Errors: model_refused when eos_token_id is wrong.
+Result<GenerationConfig> read_generation_config(const Json& json, std::int64_t vocab_size);
+
+}  // namespace lathe::engine

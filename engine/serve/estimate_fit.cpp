@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/api/checkpoint.h"
+#include "engine/base/free_memory.h"
+#include "engine/load/model_folder.h"
+#include "engine/serve/memory_plan.h"
+#include "engine/serve/open_backend.h"
+
+namespace lathe::engine {
+
+namespace {
+
+kernels::Dtype stored_dtype_of(const ModelInfo& info) {
+  for (const kernels::Dtype dtype : {kernels::Dtype::f16, kernels::Dtype::bf16}) {
+    if (info.stored_dtype == name_of(dtype)) return dtype;
+  }
+  return kernels::Dtype::f32;
+}
+
+}  // namespace
+
+std::string_view name_of(FitVerdict verdict) {
+  switch (verdict) {
+    case FitVerdict::fits: return "Fits";
+    case FitVerdict::tight: return "Tight";
+    case FitVerdict::wont_fit: return "Won't fit";
+    case FitVerdict::unknown: return "Unknown";
+  }
+  return "?";
+}
+
+Result<FitEstimate> estimate_fit(const ModelInfo& info, const EngineOptions& options, std::int64_t returned_bytes) {
+  LATHE_TRY(const ModelFolder folder, ModelFolder::open(info.path));
+  LATHE_TRY(const Json config_json, folder.read_json("config.json"));
+  LATHE_TRY(ModelConfig config, read_model_config(config_json));
+  config.tied_embeddings = info.tied_embeddings;
+  // Sizes depend on the layout of the instruction set, not on threads.
+  LATHE_TRY(const auto backend, open_backend(options.isa, 1));
+  std::optional<std::int64_t> free = free_memory_bytes();
+  if (free) *free += returned_bytes;
+  LATHE_TRY(MemoryPlan plan, plan_memory(*backend, config, stored_dtype_of(info), options, free));
+  plan.estimate.returned = returned_bytes;
+  return plan.estimate;
+}
+
+}  // namespace lathe::engine

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// From options to a running engine: open, plan, allocate, read, warm up.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <new>
+
+#include "engine/api/engine.h"
+#include "engine/base/free_memory.h"
+#include "engine/model/decoder/load_weights.h"
+#include "engine/run/model_runner.h"
+#include "engine/serve/engine_loop.h"
+#include "engine/serve/memory_plan.h"
+#include "engine/serve/open_backend.h"
+#include "engine/serve/opened_model.h"
+#include "engine/text/tokenizer_config.h"
+
+namespace lathe::engine {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Enough rows to take every form of the kernels once; a whole step would only cost time.
+constexpr int kWarmUpRows = 16;
+
+/// One load; its members are what has been reached so far, so that a failure anywhere gives everything back.
+class EngineLoad {
+ public:
+  EngineLoad(const EngineOptions& options, const LoadObserver& observer) : options_(options), observer_(observer) {}
+
+  Result<std::unique_ptr<Engine>> run() {
+    LATHE_TRY_VOID(validate(options_));
+    LATHE_TRY(OpenedModel model, open_model(options_.model));
+    LATHE_TRY_VOID(report(LoadPhase::reading, 0, model.plan.n_bytes));
+    LATHE_TRY(parts_.tokenizer, open_model_tokenizer(model));
+    LATHE_TRY(parts_.chat_template, open_chat_template(model));
+    LATHE_TRY(auto backend, open_backend(options_.isa, options_.threads));
+    LATHE_TRY(const MemoryPlan plan,
+              plan_memory(*backend, model.config, model.plan.stored_dtype, options_, free_memory_bytes()));
+    LATHE_TRY_VOID(check_prompt_fits_step(plan));
+    LATHE_TRY_VOID(check_fit(plan));
+    LATHE_TRY(auto runner, build_runner(model, plan, std::move(backend)));
+    LATHE_TRY_VOID(warm_up(*runner, model));
+    describe(std::move(model), plan, *runner);
+    parts_.runner = std::move(runner);
+    return make_engine_loop(std::move(parts_));
+  }
+
+ private:
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+  Result<void> report(LoadPhase phase, std::int64_t bytes_done, std::int64_t bytes_total) const {
+    if (observer_ && !observer_({phase, bytes_done, bytes_total, seconds()})) {
+      return fail(ErrorCode::cancelled, "loading was cancelled");
+    }
+    return {};
+  }
+
+
+  Result<std::unique_ptr<Tokenizer>> open_model_tokenizer(const OpenedModel& model) const {
+    const std::string& path = options_.tokenizer.empty() ? model.folder.path() : options_.tokenizer;
+    LATHE_TRY(auto tokenizer, open_tokenizer(path));
+    // More rows than pieces is common padding; more pieces than rows would read past the embeddings.
+    if (tokenizer->vocab_size() > model.config.vocab_size) {
+      return fail(ErrorCode::model_refused,
+                  fmt::format("the tokenizer has {} pieces, the embeddings {} rows", tokenizer->vocab_size(),
+                              model.config.vocab_size),
+                  "config.json: vocab_size");
+    }
+    return tokenizer;
+  }
+
+  /// A template that does not compile costs the chat, not the model.
+  Result<std::unique_ptr<ChatTemplate>> open_chat_template(const OpenedModel& model) {
+    if (!model.chat_template) return std::unique_ptr<ChatTemplate>();
+    LATHE_TRY(const TokenizerConfig config, read_tokenizer_config(model.folder.path()));
+    auto compiled = compile_chat_template(*model.chat_template, {.bos_token = config.bos_token.value_or(""),
+                                                                 .eos_token = config.eos_token.value_or(""),
+                                                                 .unk_token = config.unk_token.value_or(""),
+                                                                 .pad_token = config.pad_token.value_or("")});
+    if (compiled) return std::move(*compiled);
+    warnings_.push_back(fmt::format("the chat template is not used: {}", compiled.error().message));
+    return std::unique_ptr<ChatTemplate>();
+  }
+
+  /// The options alone cannot tell when the context comes from the checkpoint.
+  Result<void> check_prompt_fits_step(const MemoryPlan& plan) const {
+    if (options_.enable_chunked_prefill || options_.max_num_batched_tokens >= plan.limits.max_model_len) return {};
+    return fail(ErrorCode::invalid_argument,
+                fmt::format("max_num_batched_tokens {} is less than max_model_len {}: enable_chunked_prefill, or raise it",
+                            options_.max_num_batched_tokens, plan.limits.max_model_len),
+                "max_num_batched_tokens");
+  }
+
+  Result<std::unique_ptr<ModelRunner>> build_runner(const OpenedModel& model, const MemoryPlan& plan,
+                                                    std::unique_ptr<kernels::Backend> backend) {
+    LATHE_TRY(Decoder decoder, Decoder::create(*backend, model.config, plan.dtype, plan.limits.max_model_len));
+    const auto observer = [&](std::int64_t bytes_done) {
+      return report(LoadPhase::converting, bytes_done, model.plan.n_bytes).has_value();
+    };
+    LATHE_TRY_VOID(load_weights(decoder, *backend, model.checkpoint, model.plan, observer));
+    return ModelRunner::create(std::move(backend), std::move(decoder), plan.kv_dtype, plan.limits);
+  }
+
+  /// Runs one small step: touches the memory, builds what libraries build at first use, and shows broken weights.
+  Result<void> warm_up(ModelRunner& runner, const OpenedModel& model) {
+    LATHE_TRY_VOID(report(LoadPhase::warming_up, model.plan.n_bytes, model.plan.n_bytes));
+    const RunnerLimits& limits = runner.limits();
+    const int n_rows = std::min({kWarmUpRows, limits.max_rows, limits.block_size, static_cast<int>(limits.max_model_len)});
+    BatchPlan plan;
+    for (int i = 0; i < n_rows; ++i) {
+      plan.token_ids.push_back(static_cast<std::int32_t>(i % limits.vocab_size));
+      plan.positions.push_back(i);
+      plan.slots.push_back(i);
+    }
+    plan.query_start = {0, n_rows};
+    plan.context_len = {n_rows};
+    plan.block_tables = {0};
+    plan.max_blocks = 1;
+    plan.logit_rows = {n_rows - 1};
+    LATHE_TRY(const kernels::TensorView logits, runner.run(plan));
+    const auto* first = logits.as<const float>();
+    if (!std::all_of(first, first + limits.vocab_size, [](float logit) { return std::isfinite(logit); })) {
+      warnings_.emplace_back("the model's logits are not finite: its weights hold NaN or infinity, and requests will fail");
+    }
+    return {};
+  }
+
+  void describe(OpenedModel model, const MemoryPlan& plan, const ModelRunner& runner) {
+    LoadedModel& loaded = parts_.model;
+    loaded.info = std::move(model.info);
+    std::vector<std::string>& warnings = loaded.info.warnings;
+    warnings.insert(warnings.end(), plan.warnings.begin(), plan.warnings.end());
+    warnings.insert(warnings.end(), warnings_.begin(), warnings_.end());
+    if (loaded.info.eos_ids.empty()) loaded.info.eos_ids = parts_.tokenizer->eos_ids();
+    if (!loaded.info.bos_id) loaded.info.bos_id = parts_.tokenizer->bos_id();
+    loaded.info.tokenizer = parts_.tokenizer->kind();
+    loaded.info.has_chat_template = parts_.chat_template != nullptr;
+    loaded.options = options_;
+    loaded.name = options_.served_model_name.empty() ? loaded.info.name : options_.served_model_name;
+    loaded.dtype = name_of(plan.dtype);
+    loaded.kv_cache_dtype = name_of(plan.kv_dtype);
+    loaded.max_model_len = plan.limits.max_model_len;
+    loaded.n_blocks = plan.limits.n_blocks;
+    loaded.backend = runner.backend_info().name;
+    loaded.isa = runner.backend_info().isa;
+    loaded.device = runner.backend_info().device;
+    loaded.n_threads = runner.backend_info().n_threads;
+    const RunnerMemory memory = runner.memory();
+    loaded.memory = {.weights = memory.weights, .kv = memory.kv, .activations = memory.activations, .other = memory.rope};
+    loaded.default_sampling = std::move(model.generation.sampling);
+    loaded.load_ms = seconds() * 1e3;
+  }
+
+  const EngineOptions& options_;
+  const LoadObserver& observer_;
+  const Clock::time_point start_ = Clock::now();
+  EngineParts parts_;
+  std::vector<std::string> warnings_;
+};
+
+}  // namespace
+
+std::string_view name_of(LoadPhase phase) {
+  switch (phase) {
+    case LoadPhase::reading: return "map";
+    case LoadPhase::converting: return "convert";
+    case LoadPhase::warming_up: return "warm-up";
+  }
+  return "?";
+}
+
+Result<std::unique_ptr<Engine>> load_engine(const EngineOptions& options, const LoadObserver& observer) {
+  try {
+    return EngineLoad(options, observer).run();
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::resource_exhausted, "no memory left while loading; free some, or lower max_model_len", "memory");
+  }
+}
+
+}  // namespace lathe::engine

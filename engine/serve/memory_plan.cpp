@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/serve/memory_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "engine/base/checked_math.h"
+#include "engine/run/model_runner.h"
+
+namespace lathe::engine {
+
+using kernels::Dtype;
+
+namespace {
+
+// Logit rows beyond one a sequence serve prompt_logprobs; more than this of memory would buy no speed.
+constexpr std::int64_t kLogitBytes = 64LL << 20;
+// The estimate leaves out what libraries and threads take; above this share of the free memory they may not fit any more.
+constexpr double kTightShare = 0.9;
+
+tl::unexpected<Error> refuse(std::string message, std::string where) {
+  return fail(ErrorCode::invalid_argument, std::move(message), std::move(where));
+}
+
+std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// Requires: a value that the option table admits.
+Dtype dtype_option(const std::string& value, Dtype when_auto) {
+  for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
+    if (value == name_of(dtype)) return dtype;
+  }
+  return when_auto;
+}
+
+std::string gibibytes(std::int64_t bytes) { return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1LL << 30)); }
+
+/// Fills one plan, step by step.
+class Planner {
+ public:
+  Planner(const kernels::Backend& backend, const ModelConfig& config, const EngineOptions& options,
+          std::optional<std::int64_t> free)
+      : backend_(backend), config_(config), options_(options), free_(free) {}
+
+  Result<MemoryPlan> plan(Dtype stored_dtype) {
+    plan_.dtype = dtype_option(options_.dtype, stored_dtype);
+    plan_.kv_dtype = dtype_option(options_.kv_cache_dtype, plan_.dtype);
+    LATHE_TRY_VOID(choose_context());
+    choose_rows();
+    size_fixed_parts();
+    LATHE_TRY_VOID(choose_blocks());
+    judge();
+    return std::move(plan_);
+  }
+
+ private:
+  RunnerLimits& limits() { return plan_.limits; }
+
+  Result<void> choose_context() {
+    const std::int64_t longest = config_.max_position_embeddings;
+    limits().max_model_len = options_.max_model_len > 0 ? options_.max_model_len : longest;
+    if (limits().max_model_len > longest) {
+      return refuse(fmt::format("max_model_len {}, the checkpoint was made for at most {} positions", options_.max_model_len,
+                                longest),
+                    "max_model_len");
+    }
+    return {};
+  }
+
+  void choose_rows() {
+    const std::int64_t rows = options_.max_num_batched_tokens;
+    const std::int64_t row_bytes = config_.vocab_size * static_cast<std::int64_t>(sizeof(float));
+    limits().vocab_size = config_.vocab_size;
+    limits().block_size = static_cast<int>(options_.block_size);
+    limits().max_rows = static_cast<int>(rows);
+    limits().max_logit_rows = static_cast<int>(std::min(rows, std::max(options_.max_num_seqs, kLogitBytes / row_bytes)));
+  }
+
+  void size_fixed_parts() {
+    FitEstimate& estimate = plan_.estimate;
+    estimate.weights = Decoder::weight_bytes(backend_, config_, plan_.dtype);
+    estimate.activations = Activations::n_bytes(config_, limits().max_rows, limits().max_logit_rows);
+    estimate.other = RopeTable::n_bytes(config_, limits().max_model_len);
+    plan_.block_bytes = KvStorage::n_bytes(backend_, shape_of_blocks(1));
+  }
+
+  kernels::KvShape shape_of_blocks(std::int64_t n_blocks) const {
+    return kv_shape(config_, plan_.kv_dtype, plan_.limits.block_size, static_cast<int>(n_blocks));
+  }
+
+  /// Enough for max_num_seqs full contexts, but no more than half of what the weights leave, and never less than one context.
+  std::int64_t automatic_blocks(std::int64_t one_context) const {
+    const std::int64_t wanted = one_context * options_.max_num_seqs;
+    if (!free_) return wanted;
+    const std::int64_t left = *free_ - plan_.estimate.total();
+    return std::max(one_context, std::min(wanted, left / 2 / plan_.block_bytes));
+  }
+
+  Result<void> choose_blocks() {
+    const std::int64_t block_size = options_.block_size;
+    const std::int64_t one_context = divide_up(limits().max_model_len, block_size);
+    const char* option = "";
+    std::int64_t n_blocks = 0;
+    if (options_.num_gpu_blocks_override > 0) {
+      n_blocks = options_.num_gpu_blocks_override;
+      option = "num_gpu_blocks_override";
+    } else if (options_.kv_cache_memory_bytes > 0) {
+      n_blocks = options_.kv_cache_memory_bytes / plan_.block_bytes;
+      option = "kv_cache_memory_bytes";
+    } else {
+      n_blocks = automatic_blocks(one_context);
+    }
+    if (n_blocks < one_context) LATHE_TRY_VOID(shorten_context(n_blocks * block_size, option));
+    // Slots are numbered in 32 bits.
+    n_blocks = std::min(n_blocks, std::numeric_limits<std::int32_t>::max() / block_size);
+    limits().n_blocks = static_cast<int>(n_blocks);
+    const auto bytes = checked_product({plan_.block_bytes, n_blocks});
+    if (!bytes) return refuse(fmt::format("size overflow: {} blocks of {} bytes", n_blocks, plan_.block_bytes), option);
+    plan_.estimate.kv = KvStorage::n_bytes(backend_, shape_of_blocks(n_blocks));
+    return {};
+  }
+
+  /// A pool that was asked for and is smaller than a context limits the context, unless that was asked for as well.
+  Result<void> shorten_context(std::int64_t pool_tokens, const char* option) {
+    if (options_.max_model_len > 0 || pool_tokens == 0) {
+      return refuse(fmt::format("the KV cache would hold {} tokens, one context of max_model_len needs {}; a block of {} "
+                                "tokens takes {} bytes",
+                                pool_tokens, limits().max_model_len, options_.block_size, plan_.block_bytes),
+                    option);
+    }
+    plan_.warnings.push_back(fmt::format("max_model_len is {} instead of {}: {} leaves no more", pool_tokens,
+                                         limits().max_model_len, option));
+    limits().max_model_len = pool_tokens;
+    plan_.estimate.other = RopeTable::n_bytes(config_, pool_tokens);
+    return {};
+  }
+
+  void judge() {
+    FitEstimate& estimate = plan_.estimate;
+    estimate.n_blocks = limits().n_blocks;
+    estimate.max_model_len = limits().max_model_len;
+    if (!free_) return;
+    estimate.free = *free_;
+    if (estimate.total() > *free_) {
+      estimate.verdict = FitVerdict::wont_fit;
+    } else {
+      const bool tight = static_cast<double>(estimate.total()) > kTightShare * static_cast<double>(*free_);
+      estimate.verdict = tight ? FitVerdict::tight : FitVerdict::fits;
+    }
+  }
+
+  const kernels::Backend& backend_;
+  const ModelConfig& config_;
+  const EngineOptions& options_;
+  const std::optional<std::int64_t> free_;
+  MemoryPlan plan_;
+};
+
+/// What to change so that it fits.
+std::string what_would_fit(const MemoryPlan& plan) {
+  const FitEstimate& estimate = plan.estimate;
+  const std::int64_t left = estimate.free - (estimate.total() - estimate.kv);
+  const std::int64_t tokens = left > 0 ? left / plan.block_bytes * plan.limits.block_size : 0;
+  if (tokens > 0) return fmt::format("max_model_len {} would fit, with as large a KV cache", tokens);
+  if (plan.dtype == Dtype::f32) return "the weights alone are too large; dtype bfloat16 takes half";
+  return "the weights alone are too large; free memory, or take a smaller model";
+}
+
+}  // namespace
+
+Result<MemoryPlan> plan_memory(const kernels::Backend& backend, const ModelConfig& config, Dtype stored_dtype,
+                               const EngineOptions& options, std::optional<std::int64_t> free) {
+  return Planner(backend, config, options, free).plan(stored_dtype);
+}
+
+Result<void> check_fit(const MemoryPlan& plan) {
+  const FitEstimate& estimate = plan.estimate;
+  if (estimate.verdict != FitVerdict::wont_fit) return {};
+  return fail(ErrorCode::resource_exhausted,
+              fmt::format("does not fit: needs {} (weights {}, KV cache {}, activations {}, other {}), free is {}; {}",
+                          gibibytes(estimate.total()), gibibytes(estimate.weights), gibibytes(estimate.kv),
+                          gibibytes(estimate.activations), gibibytes(estimate.other), gibibytes(estimate.free),
+                          what_would_fit(plan)),
+              "memory");
+}
+
+}  // namespace lathe::engine

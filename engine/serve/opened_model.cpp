@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/serve/opened_model.h"
+
+#include <algorithm>
+
+#include "engine/load/loaders.h"
+#include "engine/model/architecture.h"
+#include "engine/serve/chat_template_source.h"
+
+namespace lathe::engine {
+
+namespace {
+
+// The folder in which the bundled model lies, in the source tree and where it is installed.
+constexpr std::string_view kDemoFolder = "demo_model";
+
+/// By file names alone: opening a large vocabulary takes longer than all headers.
+std::string tokenizer_kind(const ModelFolder& folder) {
+  if (folder.has("tokenizer.model")) return "sentencepiece";
+  return folder.has("tokenizer.json") ? "bpe" : "";
+}
+
+/// Both files may name ends of text; either is meant.
+std::vector<std::int32_t> all_eos_ids(const ModelConfig& config, const GenerationConfig& generation) {
+  std::vector<std::int32_t> ids = generation.eos_ids;
+  ids.insert(ids.end(), config.eos_ids.begin(), config.eos_ids.end());
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  return ids;
+}
+
+void append(std::vector<std::string>& to, const std::vector<std::string>& from) { to.insert(to.end(), from.begin(), from.end()); }
+
+ModelInfo describe(const OpenedModel& model) {
+  const ModelConfig& config = model.config;
+  ModelInfo info;
+  info.path = model.folder.path();
+  info.name = model.folder.name();
+  info.architecture = config.architecture->name;
+  info.file_format = model.checkpoint.file_format();
+  info.n_parameters = model.plan.n_parameters;
+  info.file_bytes = model.checkpoint.n_bytes();
+  info.vocab_size = config.vocab_size;
+  info.hidden_size = config.hidden_size;
+  info.n_layers = config.n_layers;
+  info.n_heads = config.n_heads;
+  info.n_kv_heads = config.n_kv_heads;
+  info.head_dim = config.head_dim;
+  info.intermediate_size = config.intermediate_size;
+  info.max_position_embeddings = config.max_position_embeddings;
+  info.rope_theta = config.rope.theta;
+  info.rope_scaling = describe_scaling(config.rope);
+  info.tied_embeddings = config.tied_embeddings;
+  info.has_chat_template = model.chat_template.has_value();
+  info.tokenizer = tokenizer_kind(model.folder);
+  info.bos_id = config.bos_id;
+  info.eos_ids = all_eos_ids(config, model.generation);
+  info.stored_dtype = name_of(model.plan.stored_dtype);
+  info.tensors_by_dtype = model.plan.tensors_by_dtype;
+  append(info.warnings, model.checkpoint.warnings());
+  append(info.warnings, model.plan.warnings);
+  append(info.warnings, model.generation.warnings);
+  if (info.tokenizer.empty()) info.warnings.emplace_back("no tokenizer: neither tokenizer.model nor tokenizer.json is there");
+  info.is_demo = model.folder.name() == kDemoFolder;
+  return info;
+}
+
+}  // namespace
+
+Result<OpenedModel> open_model(const std::string& path) {
+  LATHE_TRY(ModelFolder folder, ModelFolder::open(path));
+  LATHE_TRY(const Json config_json, folder.read_json("config.json"));
+  LATHE_TRY(ModelConfig config, read_model_config(config_json));
+  LATHE_TRY(const Json generation_json, folder.read_json_if_present("generation_config.json"));
+  LATHE_TRY(GenerationConfig generation, read_generation_config(generation_json, config.vocab_size));
+  LATHE_TRY(Checkpoint checkpoint, open_checkpoint(folder));
+  LATHE_TRY(WeightPlan plan, plan_weights(checkpoint, config));
+  LATHE_TRY(auto chat_template, read_chat_template_source(folder));
+  config.tied_embeddings = plan.tied_embeddings;
+  OpenedModel model{.folder = std::move(folder),
+                    .config = std::move(config),
+                    .checkpoint = std::move(checkpoint),
+                    .plan = std::move(plan),
+                    .generation = std::move(generation),
+                    .chat_template = std::move(chat_template),
+                    .info = {}};
+  model.info = describe(model);
+  return model;
+}
+
+Result<ModelInfo> inspect_checkpoint(const std::string& path) {
+  LATHE_TRY(OpenedModel model, open_model(path));
+  return std::move(model.info);
+}
+
+}  // namespace lathe::engine

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// OpenedModel: a checkpoint whose headers have been read and checked, and no weight yet.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/api/checkpoint.h"
+#include "engine/load/checkpoint.h"
+#include "engine/load/model_folder.h"
+#include "engine/model/generation_config.h"
+#include "engine/model/model_config.h"
+#include "engine/model/weight_plan.h"
+
+namespace lathe::engine {
+
+/// Owns: the folder and the mapped files. The plan points into the checkpoint.
+struct OpenedModel {
+  ModelFolder folder;
+  ModelConfig config;
+  Checkpoint checkpoint;
+  WeightPlan plan;
+  GenerationConfig generation;
+  std::optional<std::string> chat_template;  ///< its source
+  ModelInfo info;
+};
+
+/// Errors: not_found, model_refused with file, field, got and expected.
+Result<OpenedModel> open_model(const std::string& path);
+
+}  // namespace lathe::engine

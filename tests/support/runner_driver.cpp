@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/runner_driver.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/model/decoder/load_weights.h"
+#include "engine/serve/opened_model.h"
+
+namespace lathe::tests {
+
+namespace {
+
+constexpr int kMaxSequences = 16;
+
+std::unique_ptr<kernels::Backend> backend_of(const std::string& isa) {
+  auto backend = isa.empty() ? kernels::make_reference_backend() : kernels::make_cpu_backend({.n_threads = 2, .isa = isa});
+  LATHE_CHECK(backend != nullptr);
+  return backend;
+}
+
+}  // namespace
+
+RunnerDriver::RunnerDriver(const std::string& path, const RunnerChoice& choice) {
+  auto model = engine::open_model(path);
+  LATHE_CHECK(model.has_value());
+  auto backend = backend_of(choice.isa);
+  const std::int64_t max_model_len = model->config.max_position_embeddings;
+  auto decoder = engine::Decoder::create(*backend, model->config, choice.dtype, max_model_len);
+  LATHE_CHECK(decoder.has_value() && engine::load_weights(*decoder, *backend, model->checkpoint, model->plan, {}).has_value());
+  const engine::RunnerLimits limits{.vocab_size = model->config.vocab_size,
+                                    .max_model_len = max_model_len,
+                                    .block_size = choice.block_size,
+                                    .n_blocks = choice.n_blocks * kMaxSequences,
+                                    .max_rows = choice.max_rows,
+                                    .max_logit_rows = choice.max_rows};
+  auto runner = engine::ModelRunner::create(std::move(backend), std::move(*decoder), choice.dtype, limits);
+  LATHE_CHECK(runner.has_value());
+  runner_ = std::move(*runner);
+}
+
+std::vector<std::vector<float>> RunnerDriver::step(const std::vector<DriverRows>& rows) {
+  const int block_size = runner_->limits().block_size;
+  const auto block_of = [&](int sequence, int position) { return sequence + position / block_size * kMaxSequences; };
+  engine::BatchPlan plan;
+  plan.query_start.push_back(0);
+  for (const DriverRows& part : rows) {
+    plan.max_blocks = std::max(plan.max_blocks, (static_cast<int>(part.tokens.size()) + block_size - 1) / block_size);
+  }
+  for (const DriverRows& part : rows) {
+    const int n_context = static_cast<int>(part.tokens.size());
+    for (int position = n_context - part.n_new; position < n_context; ++position) {
+      plan.logit_rows.push_back(plan.n_rows());
+      plan.token_ids.push_back(part.tokens[static_cast<std::size_t>(position)]);
+      plan.positions.push_back(position);
+      plan.slots.push_back(block_of(part.sequence, position) * block_size + position % block_size);
+    }
+    plan.query_start.push_back(plan.n_rows());
+    plan.context_len.push_back(n_context);
+    for (int block = 0; block < plan.max_blocks; ++block) {
+      plan.block_tables.push_back(block * block_size < n_context ? block_of(part.sequence, block * block_size) : -1);
+    }
+  }
+  const auto logits = runner_->run(plan);
+  LATHE_CHECK(logits.has_value());
+  std::vector<std::vector<float>> result;
+  for (std::int64_t i = 0; i < logits->dim(0); ++i) {
+    result.emplace_back(logits->row<float>(i), logits->row<float>(i) + logits->dim(1));
+  }
+  return result;
+}
+
+std::vector<std::int32_t> RunnerDriver::greedy(std::vector<std::int32_t> prompt, int n_tokens,
+                                               std::vector<double>* log_probabilities) {
+  std::vector<std::int32_t> context = std::move(prompt), generated;
+  int n_new = static_cast<int>(context.size());
+  while (static_cast<int>(generated.size()) < n_tokens) {
+    const std::vector<float> logits = step({{.sequence = 0, .tokens = context, .n_new = n_new}}).back();
+    const std::int32_t token = best_token(logits);
+    if (log_probabilities != nullptr) log_probabilities->push_back(log_probability(logits, token));
+    generated.push_back(token);
+    context.push_back(token);
+    n_new = 1;
+  }
+  return generated;
+}
+
+double log_probability(std::span<const float> logits, std::int32_t id) {
+  const double top = *std::max_element(logits.begin(), logits.end());
+  double sum = 0;
+  for (const float logit : logits) sum += std::exp(static_cast<double>(logit) - top);
+  return static_cast<double>(logits[static_cast<std::size_t>(id)]) - top - std::log(sum);
+}
+
+std::int32_t best_token(std::span<const float> logits) {
+  return static_cast<std::int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+}  // namespace lathe::tests

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// RunnerDriver: runs a checkpoint through the real runner without a scheduler: sequences with blocks of their own.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/run/model_runner.h"
+
+namespace lathe::tests {
+
+struct RunnerChoice {
+  std::string isa;                                     ///< empty: the scalar reference backend
+  kernels::Dtype dtype = kernels::Dtype::f32;          ///< of weights and KV cache
+  int block_size = 16, n_blocks = 64, max_rows = 512;
+};
+
+/// One sequence's part of a step: `n_new` tokens behind `n_before`.
+struct DriverRows {
+  int sequence = 0;
+  std::span<const std::int32_t> tokens;  ///< the whole context so far
+  int n_new = 0;
+};
+
+class RunnerDriver {
+ public:
+  RunnerDriver(const std::string& path, const RunnerChoice& choice);
+
+  /// Logits of all new rows, row after row. Sequence s owns blocks s, s + 16, s + 32... so that contexts lie scattered.
+  std::vector<std::vector<float>> step(const std::vector<DriverRows>& rows);
+  /// Whole prompt at once, then greedy tokens one by one; `log_probabilities` gets one a generated token.
+  std::vector<std::int32_t> greedy(std::vector<std::int32_t> prompt, int n_tokens, std::vector<double>* log_probabilities = nullptr);
+
+  engine::ModelRunner& runner() { return *runner_; }
+
+ private:
+  std::unique_ptr<engine::ModelRunner> runner_;
+};
+
+/// The natural logarithm of the softmax at `id`, in double.
+double log_probability(std::span<const float> logits, std::int32_t id);
+std::int32_t best_token(std::span<const float> logits);
+
+}  // namespace lathe::tests
