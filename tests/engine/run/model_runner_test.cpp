@@ -35,12 +35,13 @@ void add_isas() {
   for (const std::string& isa : kernels::cpu_isas()) QTest::newRow(isa.c_str()) << QString::fromStdString(isa);
 }
 
-std::string fetched(const char* column) {
-  return static_cast<QString*>(QTest::qData(column, QMetaType::fromType<QString>().id()))->toStdString();
+RunnerDriver tiny_driver(const QString& model, const QString& isa) {
+  return RunnerDriver(tests::tiny_model_path(model.toStdString()), {.isa = isa.toStdString()});
 }
 
-std::string model_path() { return tests::tiny_model_path(fetched("model")); }
-Json reference() { return tests::read_json_file(model_path() + "/reference.json"); }
+Json reference_of(const QString& model) {
+  return tests::read_json_file(tests::tiny_model_path(model.toStdString()) + "/reference.json");
+}
 
 /// Where two rows of logits are furthest apart.
 double distance(const std::vector<float>& got, const std::vector<double>& expected) {
@@ -99,9 +100,11 @@ class ModelRunnerTest : public QObject {
 };
 
 void ModelRunnerTest::logits_match_the_reference() {
-  const Json expected = reference();
+  QFETCH(QString, model);
+  QFETCH(QString, isa);
+  const Json expected = reference_of(model);
   const auto prompt = expected["prompt_ids"].get<std::vector<std::int32_t>>();
-  RunnerDriver driver(model_path(), {.isa = fetched("isa")});
+  RunnerDriver driver = tiny_driver(model, isa);
   const auto logits = driver.step({{.tokens = prompt, .n_new = static_cast<int>(prompt.size())}});
   for (std::size_t i = 0; i < expected["rows"].size(); ++i) {
     const auto row = expected["rows"][i].get<std::size_t>();
@@ -111,9 +114,11 @@ void ModelRunnerTest::logits_match_the_reference() {
 }
 
 void ModelRunnerTest::prompt_log_probabilities_match_the_reference() {
-  const Json expected = reference();
+  QFETCH(QString, model);
+  QFETCH(QString, isa);
+  const Json expected = reference_of(model);
   const auto prompt = expected["prompt_ids"].get<std::vector<std::int32_t>>();
-  RunnerDriver driver(model_path(), {.isa = fetched("isa")});
+  RunnerDriver driver = tiny_driver(model, isa);
   const auto logits = driver.step({{.tokens = prompt, .n_new = static_cast<int>(prompt.size())}});
   for (std::size_t i = 0; i + 1 < prompt.size(); ++i) {
     const double error = std::abs(tests::log_probability(logits[i], prompt[i + 1]) - expected["prompt_logprobs"][i].get<double>());
@@ -122,8 +127,10 @@ void ModelRunnerTest::prompt_log_probabilities_match_the_reference() {
 }
 
 void ModelRunnerTest::greedy_tokens_match_the_reference() {
-  const Json expected = reference();
-  RunnerDriver driver(model_path(), {.isa = fetched("isa")});
+  QFETCH(QString, model);
+  QFETCH(QString, isa);
+  const Json expected = reference_of(model);
+  RunnerDriver driver = tiny_driver(model, isa);
   std::vector<double> logprobs;
   const auto got = driver.greedy(expected["prompt_ids"], static_cast<int>(expected["greedy"].size()), &logprobs);
   for (std::size_t i = 0; i < got.size(); ++i) {
@@ -133,8 +140,10 @@ void ModelRunnerTest::greedy_tokens_match_the_reference() {
 }
 
 void ModelRunnerTest::chunks_give_the_bits_of_a_whole_prefill() {
-  const auto prompt = reference()["prompt_ids"].get<std::vector<std::int32_t>>();
-  RunnerDriver driver(model_path(), {.isa = fetched("isa")});
+  QFETCH(QString, model);
+  QFETCH(QString, isa);
+  const auto prompt = reference_of(model)["prompt_ids"].get<std::vector<std::int32_t>>();
+  RunnerDriver driver = tiny_driver(model, isa);
   const auto whole = driver.step({{.tokens = prompt, .n_new = static_cast<int>(prompt.size())}});
   for (const int chunk : {1, 3, 16}) {
     for (int begin = 0; begin < static_cast<int>(prompt.size()); begin += chunk) {
@@ -147,8 +156,10 @@ void ModelRunnerTest::chunks_give_the_bits_of_a_whole_prefill() {
 }
 
 void ModelRunnerTest::company_in_the_batch_changes_no_bit() {
-  const auto prompt = reference()["prompt_ids"].get<std::vector<std::int32_t>>();
-  RunnerDriver driver(model_path(), {.isa = fetched("isa")});
+  QFETCH(QString, model);
+  QFETCH(QString, isa);
+  const auto prompt = reference_of(model)["prompt_ids"].get<std::vector<std::int32_t>>();
+  RunnerDriver driver = tiny_driver(model, isa);
   const auto alone = driver.step({{.tokens = prompt, .n_new = static_cast<int>(prompt.size())}});
   std::vector<tests::DriverRows> rows;
   for (int sequence = 0; sequence < 7; ++sequence) {
@@ -163,22 +174,24 @@ void ModelRunnerTest::company_in_the_batch_changes_no_bit() {
 }
 
 void ModelRunnerTest::block_size_changes_no_token() {
+  QFETCH(QString, isa);
   const std::string path = tests::tiny_model_path();
   const Json expected = tests::read_json_file(path + "/reference.json");
   for (const int block_size : {1, 8, 32}) {
-    RunnerDriver driver(path, {.isa = fetched("isa"), .block_size = block_size, .n_blocks = 128 / block_size});
+    RunnerDriver driver(path, {.isa = isa.toStdString(), .block_size = block_size, .n_blocks = 128 / block_size});
     const auto got = driver.greedy(expected["prompt_ids"], 16);
     for (std::size_t i = 0; i < got.size(); ++i) QCOMPARE(got[i], expected["greedy"][i][0].get<std::int32_t>());
   }
 }
 
 void ModelRunnerTest::sixteen_bit_weights_stay_near_the_reference() {
+  QFETCH(QString, isa);
   // The stored values are the same; only the KV cache rounds, and activations where the machine multiplies in bf16.
   const std::string path = tests::tiny_model_path("tiny-sharded");
   const Json expected = tests::read_json_file(path + "/reference.json");
   const auto prompt = expected["prompt_ids"].get<std::vector<std::int32_t>>();
   for (const kernels::Dtype dtype : {kernels::Dtype::bf16, kernels::Dtype::f16}) {
-    RunnerDriver driver(path, {.isa = fetched("isa"), .dtype = dtype});
+    RunnerDriver driver(path, {.isa = isa.toStdString(), .dtype = dtype});
     const auto logits = driver.step({{.tokens = prompt, .n_new = static_cast<int>(prompt.size())}});
     const double error = distance(logits.back(), expected["logits"].back().get<std::vector<double>>());
     QVERIFY2(error < 0.15, qPrintable(QString("%1").arg(error)));
@@ -238,17 +251,19 @@ void ModelRunnerTest::memory_is_what_the_parts_say() {
 }
 
 void ModelRunnerTest::stories260K_equals_its_reference() {
+  QFETCH(QString, isa);
   SKIP_WITHOUT_SHARED("data/models/stories260K-hf");
   const std::string path = tests::shared_path("data/models/stories260K-hf");
-  RunnerDriver driver(path, {.isa = fetched("isa")});
+  RunnerDriver driver(path, {.isa = isa.toStdString()});
   const std::string difference = first_difference(driver, tests::read_json_file(path + "/reference_greedy.json"));
   QVERIFY2(difference.empty(), difference.c_str());
 }
 
 void ModelRunnerTest::TinyStories_656K_equals_its_reference() {
+  QFETCH(QString, isa);
   SKIP_WITHOUT_SHARED("data/models/TinyStories-656K-hf");
   const std::string path = tests::shared_path("data/models/TinyStories-656K-hf");
-  RunnerDriver driver(path, {.isa = fetched("isa")});
+  RunnerDriver driver(path, {.isa = isa.toStdString()});
   const std::string difference = first_difference(driver, tests::read_json_file(path + "/reference_greedy.json"));
   QVERIFY2(difference.empty(), difference.c_str());
 }
