@@ -78,7 +78,7 @@ void Generation::add_text() {
   // A token that only ends the answer is no part of its text.
   const bool is_end_mark = finish == FinishReason::stop && !params.include_stop_str_in_output;
   if (!is_end_mark) {
-    const int matched = detokenizer.push(tokens.back(), delta.text);
+    const int matched = detokenizer.push(tokens.back(), delta.text, n_output() > params.min_tokens);
     if (matched >= 0) return stop(StopCause::text, params.stop[static_cast<std::size_t>(matched)]);
   }
   if (finish != FinishReason::none) detokenizer.flush(delta.text);

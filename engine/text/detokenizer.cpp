@@ -2,6 +2,7 @@
 #include "engine/text/detokenizer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/base/utf8.h"
 
@@ -10,7 +11,7 @@ namespace lathe::engine {
 Detokenizer::Detokenizer(const Tokenizer& tokenizer, std::span<const std::string> stop, bool include_stop, bool skip_special)
     : tokenizer_(&tokenizer), stop_(stop), include_stop_(include_stop), skip_special_(skip_special) {}
 
-int Detokenizer::push(std::int32_t id, std::string& delta) {
+int Detokenizer::push(std::int32_t id, std::string& delta, bool may_stop) {
   if (stopped_ || (skip_special_ && tokenizer_->is_special(id))) return -1;
   bytes_ += tokenizer_->decode_bytes(id, false);
   const std::size_t n_complete = bytes_.size() - incomplete_utf8_tail(bytes_);
@@ -19,6 +20,10 @@ int Detokenizer::push(std::int32_t id, std::string& delta) {
   held_ += is_valid_utf8(complete) ? std::string(complete) : repaired_utf8(complete);
   bytes_.erase(0, n_complete);
 
+  if (!may_stop) {
+    delta += std::exchange(held_, {});
+    return -1;
+  }
   const int matched = cut_at_stop();
   if (matched >= 0) {
     delta += held_;

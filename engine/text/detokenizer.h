@@ -21,7 +21,8 @@ class Detokenizer {
 
   /// Adds a token; text that can no longer be part of a stop string or a cut character is appended to `delta`.
   /// Returns the index of the stop string that matched, or -1. After a match nothing more is given out.
-  int push(std::int32_t id, std::string& delta);
+  /// Text that came with may_stop = false is no part of any match.
+  int push(std::int32_t id, std::string& delta, bool may_stop = true);
   /// The held-back rest, at the end of the answer; a broken UTF-8 tail becomes U+FFFD.
   void flush(std::string& delta);
 
