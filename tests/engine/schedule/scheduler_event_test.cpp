@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// The why-events in words.
+#include <QObject>
+#include <QtTest>
+
+#include "engine/api/request.h"
+#include "engine/api/scheduler_event.h"
+
+using namespace lathe::engine;
+
+namespace {
+
+constexpr auto kStop = static_cast<std::int64_t>(FinishReason::stop);
+constexpr auto kLength = static_cast<std::int64_t>(FinishReason::length);
+
+QString sentence(SchedulerEventKind kind, std::array<std::int64_t, 4> n) {
+  return QString::fromStdString(sentence_of({.kind = kind, .n = n}));
+}
+
+}  // namespace
+
+class SchedulerEventTest : public QObject {
+  Q_OBJECT
+ private Q_SLOTS:
+  void sentences_data();
+  void sentences();
+  void every_kind_has_a_word_and_a_sentence();
+};
+
+void SchedulerEventTest::sentences_data() {
+  using Kind = SchedulerEventKind;
+  using N = std::array<std::int64_t, 4>;
+  QTest::addColumn<QString>("said");
+  QTest::addColumn<QString>("expected");
+  const auto row = [](const char* name, Kind kind, N n, const char* expected) {
+    QTest::newRow(name) << sentence(kind, n) << QString(expected);
+  };
+  row("first in the queue", Kind::queued, {0}, "Nobody ahead.");
+  row("one ahead", Kind::queued, {1}, "1 request ahead.");
+  row("two ahead", Kind::queued, {2}, "2 requests ahead.");
+  row("no blocks", Kind::waiting, {72, 69, 8, 16}, "Needs 72 blocks, 69 free, 8 kept for running requests.");
+  row("no blocks, nothing running", Kind::waiting, {72, 69, 0, 16}, "Needs 72 blocks, 69 free.");
+  row("no place", Kind::waiting, {2, 69, 16, 16}, "16 requests run, and max_num_seqs is 16.");
+  row("no budget", Kind::waiting, {2, 69, 3, 16}, "Running requests used the token budget of the step.");
+  row("admitted", Kind::admitted, {1211, 64, 385}, "64 of 1,211 prompt tokens cached; first chunk 385.");
+  row("chunk", Kind::chunked, {505, 512, 7, 321}, "505 tokens of a budget of 512, beside 7 decodes; 321 left.");
+  row("chunk alone", Kind::chunked, {512, 512, 0, 1}, "512 tokens of a budget of 512; 1 left.");
+  row("prefilled", Kind::prefilled, {1147}, "First token; 1,147 prompt tokens computed.");
+  row("preempted", Kind::preempted, {1216, 1024, 12, 12}, "Pool 1,024 / 1,024, last admitted of 12: 1,216 tokens lost.");
+  row("resumed", Kind::resumed, {1152, 64}, "1,152 of 1,216 tokens from the prefix cache.");
+  row("evicted", Kind::evicted, {1}, "1 cached block given up for this request.");
+  row("eos", Kind::finished, {232, kStop, 1}, "Stop: eos after 232 tokens.");
+  row("stop token", Kind::finished, {2, kStop, 2}, "Stop: stop token after 2 tokens.");
+  row("stop string", Kind::finished, {1, kStop, 3}, "Stop: stop string after 1 token.");
+  row("length", Kind::finished, {96, kLength}, "Length: 96 tokens.");
+  row("cancelled", Kind::cancelled, {57}, "By the client after 57 tokens.");
+  row("failed", Kind::failed, {0}, "Error after 0 tokens.");
+  row("millions", Kind::prefilled, {1234567}, "First token; 1,234,567 prompt tokens computed.");
+}
+
+void SchedulerEventTest::sentences() {
+  QFETCH(QString, said);
+  QFETCH(QString, expected);
+  QCOMPARE(said, expected);
+}
+
+void SchedulerEventTest::every_kind_has_a_word_and_a_sentence() {
+  for (int kind = 0; kind <= static_cast<int>(SchedulerEventKind::failed); ++kind) {
+    QVERIFY(word_of(static_cast<SchedulerEventKind>(kind)).size() > 3);
+    QVERIFY(sentence(static_cast<SchedulerEventKind>(kind), {}).endsWith('.'));
+  }
+}
+
+QTEST_GUILESS_MAIN(SchedulerEventTest)
+#include "scheduler_event_test.moc"
