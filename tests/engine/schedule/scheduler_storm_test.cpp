@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random traffic against the scheduler alone, with every invariant checked after every step.
+#include <QObject>
+#include <QtTest>
+
+#include <algorithm>
+#include <memory>
+#include <random>
+
+#include "engine/schedule/scheduler.h"
+
+using namespace lathe::engine;
+
+namespace {
+
+struct Traffic {
+  int max_num_seqs = 8;
+  int budget = 32;
+  int n_blocks = 40;
+  int block_size = 4;
+  bool share = true;
+  int cancels_of_100 = 0;   ///< chance a step that somebody is cancelled
+  int n_requests = 600;
+  int n_alphabet = 3;       ///< few tokens: many equal prefixes
+};
+
+struct Totals {
+  int n_finished = 0, n_cancelled = 0, n_steps = 0;
+  std::uint64_t n_preemptions = 0, n_hits = 0;
+  bool consistent = true, oldest_kept_its_place = true;
+  int n_available_at_end = 0, n_blocks = 0;
+};
+
+/// A request with the length that its answer will have.
+struct Request : Sequence {
+  int n_total = 0;
+};
+
+class Storm {
+ public:
+  Storm(const Traffic& traffic, std::uint64_t seed)
+      : traffic_(traffic),
+        random_(seed),
+        scheduler_({.max_num_seqs = traffic.max_num_seqs, .max_num_batched_tokens = traffic.budget,
+                    .max_logit_rows = traffic.max_num_seqs},
+                   *policy_table().front(), PagedCache(traffic.n_blocks, traffic.block_size, traffic.share)) {}
+
+  Totals run() {
+    while (n_submitted_ < traffic_.n_requests || scheduler_.has_work()) {
+      for (int n = draw(0, 3); n > 0 && n_submitted_ < traffic_.n_requests; --n) submit();
+      if (draw(0, 99) < traffic_.cancels_of_100) cancel_one();
+      step();
+    }
+    totals_.n_preemptions = scheduler_.counters().n_preemptions;
+    totals_.n_hits = scheduler_.counters().n_prefix_hits;
+    totals_.n_available_at_end = scheduler_.cache().pool().n_available();
+    totals_.n_blocks = scheduler_.cache().pool().n_blocks();
+    return totals_;
+  }
+
+ private:
+  int draw(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
+
+  void submit() {
+    auto request = std::make_unique<Request>();
+    request->id = static_cast<std::uint64_t>(++n_submitted_);
+    const int n_max = traffic_.n_blocks * traffic_.block_size;
+    request->n_prompt = draw(1, n_max / 2);
+    request->n_total = draw(request->n_prompt + 1, n_max);
+    for (int i = 0; i < request->n_prompt; ++i) request->tokens.push_back(draw(1, traffic_.n_alphabet) == 1 ? 1 : 0);
+    scheduler_.add(*request, 0);
+    living_.push_back(std::move(request));
+  }
+
+  void cancel_one() {
+    if (living_.empty()) return;
+    const auto victim = living_.begin() + draw(0, static_cast<int>(living_.size()) - 1);
+    scheduler_.remove(**victim);
+    living_.erase(victim);
+    ++totals_.n_cancelled;
+  }
+
+  void step() {
+    const Sequence* oldest = scheduler_.running().empty() ? nullptr : scheduler_.running().front();
+    StepPlan& plan = scheduler_.plan(0);
+    scheduler_.clear_events();
+    if (oldest != nullptr && plan.entries.front().sequence != oldest) totals_.oldest_kept_its_place = false;
+    for (const PlannedSequence& entry : plan.entries) {
+      scheduler_.commit(entry);
+      if (entry.samples) entry.sequence->tokens.push_back(draw(0, traffic_.n_alphabet - 1));
+    }
+    std::erase_if(living_, [this](const std::unique_ptr<Request>& request) {
+      if (request->n_tokens() < request->n_total) return false;
+      scheduler_.remove(*request);
+      ++totals_.n_finished;
+      return true;
+    });
+    totals_.consistent = totals_.consistent && scheduler_.consistent();
+    ++totals_.n_steps;
+  }
+
+  Traffic traffic_;
+  std::mt19937_64 random_;
+  Scheduler scheduler_;
+  std::vector<std::unique_ptr<Request>> living_;
+  Totals totals_;
+  int n_submitted_ = 0;
+};
+
+void verify(const Totals& totals, const Traffic& traffic) {
+  QVERIFY(totals.consistent);
+  QVERIFY2(totals.oldest_kept_its_place, "the oldest running sequence was not in a step");
+  QCOMPARE(totals.n_finished + totals.n_cancelled, traffic.n_requests);
+  QCOMPARE(totals.n_available_at_end, totals.n_blocks);
+}
+
+}  // namespace
+
+class SchedulerStormTest : public QObject {
+  Q_OBJECT
+ private Q_SLOTS:
+  void E1_a_pool_for_little_more_than_one_request_serves_them_all();
+  void E2_cancel_storm();
+  void E2_preempt_storm();
+  void E2_cancel_and_preempt_storm_with_shared_prefixes_data();
+  void E2_cancel_and_preempt_storm_with_shared_prefixes();
+  void blocks_of_one_token_hold_together();
+  void a_budget_of_one_token_for_each_sequence_is_enough();
+};
+
+void SchedulerStormTest::E1_a_pool_for_little_more_than_one_request_serves_them_all() {
+  const Traffic traffic{.max_num_seqs = 64, .budget = 64, .n_blocks = 11, .n_requests = 64};
+  const Totals totals = Storm(traffic, 1).run();
+  verify(totals, traffic);
+  QCOMPARE(totals.n_finished, 64);
+}
+
+void SchedulerStormTest::E2_cancel_storm() {
+  const Traffic traffic{.n_blocks = 400, .cancels_of_100 = 95, .n_requests = 3000};
+  const Totals totals = Storm(traffic, 2).run();
+  verify(totals, traffic);
+  QVERIFY2(totals.n_cancelled >= 1000, qPrintable(QString::number(totals.n_cancelled)));
+}
+
+void SchedulerStormTest::E2_preempt_storm() {
+  const Traffic traffic{.max_num_seqs = 16, .n_blocks = 24, .share = false};
+  const Totals totals = Storm(traffic, 3).run();
+  verify(totals, traffic);
+  QVERIFY2(totals.n_preemptions > 100, qPrintable(QString::number(totals.n_preemptions)));
+}
+
+void SchedulerStormTest::E2_cancel_and_preempt_storm_with_shared_prefixes_data() {
+  QTest::addColumn<int>("seed");
+  for (int seed = 0; seed < 8; ++seed) QTest::addRow("seed %d", seed) << seed;
+}
+
+void SchedulerStormTest::E2_cancel_and_preempt_storm_with_shared_prefixes() {
+  QFETCH(int, seed);
+  const Traffic traffic{.max_num_seqs = 12, .n_blocks = 30, .cancels_of_100 = 20, .n_alphabet = 1};
+  const Totals totals = Storm(traffic, static_cast<std::uint64_t>(100 + seed)).run();
+  verify(totals, traffic);
+  QVERIFY(totals.n_preemptions > 0);
+  QVERIFY(totals.n_hits > 0);
+  QVERIFY(totals.n_cancelled > 0);
+}
+
+void SchedulerStormTest::blocks_of_one_token_hold_together() {
+  const Traffic traffic{.n_blocks = 50, .block_size = 1, .cancels_of_100 = 10, .n_requests = 200};
+  verify(Storm(traffic, 5).run(), traffic);
+}
+
+void SchedulerStormTest::a_budget_of_one_token_for_each_sequence_is_enough() {
+  const Traffic traffic{.max_num_seqs = 4, .budget = 4, .n_requests = 60};
+  verify(Storm(traffic, 6).run(), traffic);
+}
+
+QTEST_GUILESS_MAIN(SchedulerStormTest)
+#include "scheduler_storm_test.moc"
