@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/server/access.h"
+
+#include <algorithm>
+#include <array>
+
+namespace lathe::app {
+namespace {
+
+using http::equal_ignoring_case;
+
+constexpr std::array<std::string_view, 1> kPublicPaths = {"/health"};
+constexpr std::array<std::string_view, 3> kLoopbackNames = {"localhost", "127.0.0.1", "[::1]"};
+
+/// Whether `given` is `name` on this port; without a port only where it is HTTP's own, 80.
+bool names_here(std::string_view given, std::string_view name, std::uint16_t port) {
+  const std::string here = std::string(name) + ":" + std::to_string(port);
+  return equal_ignoring_case(given, here) || (port == 80 && equal_ignoring_case(given, name));
+}
+
+bool has_port(std::string_view host) {
+  const std::size_t colon = host.rfind(':');
+  return colon != host.npos && host.find(']', colon) == host.npos;
+}
+
+}  // namespace
+
+bool is_public_path(std::string_view path) { return std::find(kPublicPaths.begin(), kPublicPaths.end(), path) != kPublicPaths.end(); }
+
+bool is_loopback(std::string_view host) { return host == "localhost" || host == "::1" || host == "[::1]" || host.starts_with("127."); }
+
+Access::Access(const ServerOptions& options)
+    : host_(options.host), hosts_(options.allowed_hosts), origins_(options.allowed_origins), key_(options.api_key) {}
+
+std::optional<AccessRefusal> Access::check_host(const http::RequestHead& head) const {
+  const std::string_view given = head.authority.empty() ? head.value("Host") : std::string_view(head.authority);
+  const std::uint16_t port = head.local_port;
+  if (given.empty() && head.minor_version == 0 && head.values("Host").empty()) return std::nullopt;  // HTTP/1.0 may leave it out; browsers never do
+  if (names_here(given, head.local_address, port) || names_here(given, host_, port)) return std::nullopt;
+  if (is_loopback(head.local_address)) {
+    for (const std::string_view name : kLoopbackNames) {
+      if (names_here(given, name, port)) return std::nullopt;
+    }
+  }
+  for (const std::string& listed : hosts_) {
+    if (equal_ignoring_case(given, listed)) return std::nullopt;
+    if (!has_port(listed) && names_here(given, listed, port)) return std::nullopt;
+  }
+  return AccessRefusal{421, "the Host of this request is not a name of this server; add it to the allowed hosts if it should be"};
+}
+
+bool Access::lists_origin(std::string_view origin) const { return std::find(origins_.begin(), origins_.end(), origin) != origins_.end(); }
+
+std::optional<AccessRefusal> Access::check_origin(const http::RequestHead& head) const {
+  const auto origins = head.values("Origin");
+  if (origins.empty()) return std::nullopt;
+  if (origins.size() == 1 && lists_origin(origins.front())) return std::nullopt;
+  return AccessRefusal{403, "requests from web pages are refused unless their origin is listed in the allowed origins"};
+}
+
+std::optional<AccessRefusal> Access::check_key(const http::RequestHead& head) const {
+  if (is_public_path(head.path) || key_.admits(head)) return std::nullopt;
+  return AccessRefusal{401, "the API key is missing or wrong; send it as \"Authorization: Bearer KEY\""};
+}
+
+std::optional<AccessRefusal> Access::check_media_type(const http::RequestHead& head) {
+  std::string_view type = head.value("Content-Type");
+  type = type.substr(0, type.find(';'));
+  while (type.ends_with(' ')) type.remove_suffix(1);
+  if (equal_ignoring_case(type, "application/json")) return std::nullopt;
+  return AccessRefusal{415, "the body must be JSON: send \"Content-Type: application/json\""};
+}
+
+bool Access::is_preflight(const http::RequestHead& head) const {
+  return head.method == "OPTIONS" && lists_origin(head.value("Origin")) && !head.value("Access-Control-Request-Method").empty();
+}
+
+std::vector<http::Field> Access::cors_fields(const http::RequestHead& head) const {
+  if (origins_.empty()) return {};
+  std::vector<http::Field> fields = {{"Vary", "Origin"}};
+  if (const std::string_view origin = head.value("Origin"); lists_origin(origin)) {
+    fields.push_back({"Access-Control-Allow-Origin", std::string(origin)});
+  }
+  return fields;
+}
+
+std::vector<http::Field> Access::preflight_fields() {
+  return {{"Access-Control-Allow-Methods", "GET, POST, OPTIONS"},
+          {"Access-Control-Allow-Headers", "Authorization, Content-Type"},
+          {"Access-Control-Max-Age", "600"}};
+}
+
+}  // namespace lathe::app

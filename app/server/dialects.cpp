@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <chrono>
+
+#include "app/server/dialect.h"
+#include "app/server/dialects/openai/openai.h"
+#include "app/server/escape.h"
+
+namespace lathe::app {
+namespace {
+
+// THE TABLE of dialects. A new one is a folder with a descriptor, and a line here.
+constexpr std::array<const Dialect*, 1> kDialects = {&openai::kDialect};
+
+std::string progress_of(const ModelStatus& status) {
+  const engine::LoadProgress& progress = status.progress;
+  if (progress.bytes_total <= 0) return {};
+  return " (" + std::to_string(100 * progress.bytes_done / progress.bytes_total) + " %)";
+}
+
+}  // namespace
+
+std::span<const Dialect* const> dialects() { return kDialects; }
+
+engine::Result<EngineLease> lease_engine(const ServerContext& context) {
+  EngineLease lease = context.models.lease();
+  if (lease) return lease;
+  const ModelStatus status = context.models.status();
+  const auto unavailable = [](std::string message) { return engine::fail(engine::ErrorCode::unavailable, std::move(message)); };
+  if (status.state == ModelState::loading) return unavailable("the model is being loaded" + progress_of(status) + "; try again in a moment");
+  if (status.state == ModelState::failed) return unavailable("the model could not be loaded; the server's log says why");
+  return unavailable("no model is loaded; open one in the window or start \"lathe serve --model DIR\"");
+}
+
+RequestRecord request_row(const http::RequestHead& head) {
+  using namespace std::chrono;
+  RequestRecord row;
+  row.unix_ms = duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
+  row.submitted_ns = duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count();
+  const std::string_view agent = head.value("User-Agent");
+  row.client = escaped(agent.empty() ? std::string_view(head.peer_address) : agent, 120);
+  row.route = escaped(head.path, 120);
+  row.source = "server";
+  return row;
+}
+
+}  // namespace lathe::app

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/server/dialects/openai/answer_plan.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "app/server/escape.h"
+
+namespace lathe::app::openai {
+
+using engine::ErrorCode;
+using engine::OrderedJson;
+
+std::int64_t AnswerPlan::n_prompt_tokens() const {
+  std::int64_t n = 0;
+  for (const PromptPlan& prompt : prompts) n += static_cast<std::int64_t>(prompt.ids.size());
+  return n;
+}
+
+TokenNames::TokenNames(const AnswerPlan& plan) {
+  if (plan.fields.tokens_as_ids) return;
+  lease_ = plan.models->lease();
+  if (lease_ && lease_->model().name != plan.model) lease_ = EngineLease();
+}
+
+std::string TokenNames::operator()(std::int32_t id) const { return lease_ ? lease_->tokenizer().piece(id) : "token_id:" + std::to_string(id); }
+
+std::string TokenNames::text_of(std::int32_t id, std::string& raw) const {
+  raw = (*this)(id);
+  return repaired_utf8(raw);
+}
+
+OrderedJson usage_json(std::int64_t n_prompt, std::int64_t n_completion, std::int64_t n_cached) {
+  OrderedJson usage;
+  usage["prompt_tokens"] = n_prompt;
+  usage["total_tokens"] = n_prompt + n_completion;
+  usage["completion_tokens"] = n_completion;
+  usage["prompt_tokens_details"] = {{"cached_tokens", n_cached}};
+  return usage;
+}
+
+OrderedJson stop_reason_json(const AnswerPlan& plan, const engine::TokenEvent& event) {
+  if (event.finish_reason != engine::FinishReason::stop || event.stop_reason.empty()) return nullptr;
+  const auto& strings = plan.fields.sampling.stop;
+  if (std::find(strings.begin(), strings.end(), event.stop_reason) != strings.end()) return event.stop_reason;
+  std::int32_t id = 0;
+  const char* end = event.stop_reason.data() + event.stop_reason.size();
+  const auto [rest, bad] = std::from_chars(event.stop_reason.data(), end, id);
+  if (bad == std::errc() && rest == end) return id;
+  return nullptr;  // "eos"
+}
+
+engine::Error failure_of(const engine::TokenEvent& event, bool server_stops) {
+  if (server_stops) return {ErrorCode::unavailable, "the server is stopping; the answer is not complete", {}};
+  if (event.error && event.error->code != ErrorCode::internal) return *event.error;
+  if (event.finish_reason == engine::FinishReason::error) return {ErrorCode::internal, "the engine failed on this request; the server's log says more", {}};
+  return {ErrorCode::unavailable, "the request was ended because the model is being unloaded or somebody cancelled it", {}};
+}
+
+}  // namespace lathe::app::openai

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// POST /v1/chat/completions
+#include "app/server/dialects/openai/chat_prompt.h"
+#include "app/server/dialects/openai/openai.h"
+#include "app/server/dialects/openai/submit.h"
+
+namespace lathe::app::openai {
+namespace {
+
+/// "logprobs" says whether, "top_logprobs" how many alternatives.
+void read_chat_logprobs(FieldReader& body, AnswerPlan& plan) {
+  plan.report_logprobs = body.flag("logprobs").value_or(false);
+  const std::int64_t n_top = body.integer("top_logprobs").value_or(0);
+  if (n_top != 0 && !plan.report_logprobs) body.refuse("top_logprobs", "when using `top_logprobs`, `logprobs` must be set to true");
+  if (plan.report_logprobs) plan.fields.sampling.logprobs = n_top;
+}
+
+}  // namespace
+
+engine::Result<http::Reply> answer_chat(const ServerContext& context, const http::Request& request) {
+  LATHE_TRY(const engine::Json json, parse_body(request.body));
+  LATHE_TRY(const EngineLease engine, lease_engine(context));
+  FieldReader body(json);
+  LATHE_TRY_VOID(check_model(body, engine->model()));
+  AnswerPlan plan = make_plan(context, engine->model(), read_common_fields(body, engine->model()), true);
+  if (const auto tokens = body.integer("max_completion_tokens")) plan.fields.max_tokens = tokens;
+  read_chat_logprobs(body, plan);
+  refuse_unserved_fields(body, {"echo"});
+  LATHE_TRY_VOID(body.verdict());
+
+  LATHE_TRY(std::vector<std::int32_t> prompt, read_chat_prompt(body, *engine));
+  LATHE_TRY_VOID(fit_to_context(plan.fields, std::nullopt, prompt, engine->model()));
+  plan.prompts.push_back({std::move(prompt), {}});
+  return submit(context, request, *engine, std::move(plan));
+}
+
+}  // namespace lathe::app::openai

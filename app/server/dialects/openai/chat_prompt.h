@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chat messages of a request body, rendered by the model's template into token ids.
+#pragma once
+
+#include <vector>
+
+#include "app/server/field_reader.h"
+#include "engine/api/engine.h"
+
+namespace lathe::app::openai {
+
+/// Reads "messages", "add_generation_prompt", "continue_final_message" and "chat_template_kwargs".
+/// What users wrote is never read as control tokens.
+/// Errors: invalid_argument with the path of the message, or the template's own words.
+engine::Result<std::vector<std::int32_t>> read_chat_prompt(FieldReader& body, const engine::Engine& engine);
+
+}  // namespace lathe::app::openai

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/server/dialects/openai/common_fields.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "app/server/escape.h"
+
+namespace lathe::app::openai {
+namespace {
+
+using engine::ErrorCode;
+using engine::Json;
+using engine::SamplingParams;
+
+constexpr std::int64_t kMaxAnswers = 128;         // vLLM's documentation advises 64 to 128 for public servers
+constexpr std::size_t kMaxStopStrings = 16, kMaxStopIds = 1024, kMaxBiases = 1024;
+
+/// Fields of OpenAI and vLLM that change what is generated and that nothing here obeys.
+constexpr std::array<std::string_view, 27> kUnserved = {
+    "tools",          "functions",        "use_beam_search",   "bad_words",       "allowed_token_ids",
+    "prompt_embeds",  "structured_outputs", "guided_json",     "guided_regex",      "guided_choice",   "guided_grammar",
+    "truncate_prompt_tokens", "priority", "logits_processors", "kv_transfer_params", "thinking_token_budget", "repetition_detection",
+    "vllm_xargs",     "chat_template",    "documents",         "audio",             "prediction",      "web_search_options",
+    "mm_processor_kwargs", "media_io_kwargs", "suffix",        "lora_request"};
+
+/// Whether a field asks for something: not null, false, 0, or empty.
+bool asks(const Json& value) {
+  if (value.is_boolean()) return value.get<bool>();
+  if (value.is_number()) return value.get<double>() != 0;
+  if (value.is_string()) return !value.get_ref<const std::string&>().empty();
+  return !value.empty();
+}
+
+template <class Value>
+void assign(Value& target, const std::optional<Value>& value) {
+  if (value) target = *value;
+}
+
+std::optional<std::uint64_t> read_seed(FieldReader& body) {
+  const auto seed = body.integer("seed");
+  if (!seed || *seed == -1) return std::nullopt;
+  return static_cast<std::uint64_t>(*seed);
+}
+
+void read_logit_bias(FieldReader& body, SamplingParams& sampling) {
+  const Json* biases = body.object("logit_bias");
+  if (biases == nullptr) return;
+  if (biases->size() > kMaxBiases) {
+    body.refuse("logit_bias", "may hold at most " + std::to_string(kMaxBiases) + " entries, got " + std::to_string(biases->size()));
+    return;
+  }
+  for (const auto& [key, value] : biases->items()) {
+    std::int32_t id = 0;
+    const auto [end, bad] = std::from_chars(key.data(), key.data() + key.size(), id);
+    if (bad != std::errc() || end != key.data() + key.size()) {
+      body.refuse("logit_bias", "\"" + escaped(key, 40) + "\" is not a token id");
+    } else if (!value.is_number()) {
+      body.refuse("logit_bias." + key, "must be a number between -100 and 100");
+    } else {
+      sampling.logit_bias.emplace_back(id, static_cast<float>(value.get<double>()));
+    }
+  }
+}
+
+void read_sampling(FieldReader& body, SamplingParams& sampling) {
+  assign(sampling.temperature, body.number("temperature"));
+  assign(sampling.top_k, body.integer("top_k"));
+  assign(sampling.top_p, body.number("top_p"));
+  assign(sampling.min_p, body.number("min_p"));
+  assign(sampling.presence_penalty, body.number("presence_penalty"));
+  assign(sampling.frequency_penalty, body.number("frequency_penalty"));
+  assign(sampling.repetition_penalty, body.number("repetition_penalty"));
+  if (body.has("seed")) sampling.seed = read_seed(body);
+  if (body.has("stop")) sampling.stop = body.text_or_texts("stop", kMaxStopStrings);
+  if (body.has("stop_token_ids")) sampling.stop_token_ids = body.ids("stop_token_ids", kMaxStopIds);
+  assign(sampling.include_stop_str_in_output, body.flag("include_stop_str_in_output"));
+  assign(sampling.ignore_eos, body.flag("ignore_eos"));
+  assign(sampling.min_tokens, body.integer("min_tokens"));
+  assign(sampling.skip_special_tokens, body.flag("skip_special_tokens"));
+  if (const auto prompt_logprobs = body.integer("prompt_logprobs")) sampling.prompt_logprobs = prompt_logprobs;
+  read_logit_bias(body, sampling);
+}
+
+void read_counts(FieldReader& body, CommonFields& fields) {
+  fields.n = body.integer("n").value_or(1);
+  if (fields.n < 1 || fields.n > kMaxAnswers) {
+    body.refuse("n", "must be between 1 and " + std::to_string(kMaxAnswers) + ", got " + std::to_string(fields.n));
+  }
+  fields.best_of = body.integer("best_of").value_or(fields.n);
+  if (fields.best_of < fields.n || fields.best_of > kMaxAnswers) {
+    body.refuse("best_of", "must be between n (" + std::to_string(fields.n) + ") and " + std::to_string(kMaxAnswers) + ", got " +
+                               std::to_string(fields.best_of));
+  }
+  if (fields.stream && fields.best_of > fields.n) body.refuse("best_of", "cannot be chosen while streaming; it must equal n");
+}
+
+void read_stream_fields(FieldReader& body, CommonFields& fields) {
+  fields.stream = body.flag("stream").value_or(false);
+  const Json* options = body.object("stream_options");
+  if (options == nullptr) return;
+  if (!fields.stream) body.refuse("stream_options", "can only be given with stream = true");
+  FieldReader reader(*options, "stream_options");
+  fields.include_usage = reader.flag("include_usage").value_or(false);
+  fields.continuous_usage = reader.flag("continuous_usage_stats").value_or(false);
+  if (const auto verdict = reader.verdict(); !verdict) body.refuse(verdict.error().where, verdict.error().message);
+}
+
+}  // namespace
+
+CommonFields read_common_fields(FieldReader& body, const engine::LoadedModel& model) {
+  CommonFields fields;
+  fields.sampling = model.default_sampling;
+  fields.sampling.logprobs.reset();
+  fields.sampling.prompt_logprobs.reset();
+  read_stream_fields(body, fields);
+  read_sampling(body, fields.sampling);
+  read_counts(body, fields);
+  fields.max_tokens = body.integer("max_tokens");
+  fields.return_token_ids = body.flag("return_token_ids").value_or(false);
+  fields.tokens_as_ids = body.flag("return_tokens_as_token_ids").value_or(false);
+  if (const auto salt = body.text("cache_salt")) {
+    fields.cache_salt = *salt;
+    if (salt->empty()) body.refuse("cache_salt", "must not be empty");
+  }
+  if (fields.stream && fields.sampling.prompt_logprobs) body.refuse("prompt_logprobs", "are not available while streaming");
+  return fields;
+}
+
+void refuse_unserved_fields(FieldReader& body, std::initializer_list<std::string_view> also) {
+  const auto refuse_if_asked = [&](std::string_view name) {
+    const Json* value = body.any(name);
+    if (value != nullptr && asks(*value)) body.refuse(name, "is not served here; send the request without it");
+  };
+  for (const std::string_view name : kUnserved) refuse_if_asked(name);
+  for (const std::string_view name : also) refuse_if_asked(name);
+  if (const Json* format = body.object("response_format")) {
+    FieldReader reader(*format, "response_format");
+    if (reader.text("type").value_or("") != "text") body.refuse("response_format.type", "only \"text\" is served here");
+  }
+  if (const auto penalty = body.number("length_penalty"); penalty && *penalty != 1.0) {
+    body.refuse("length_penalty", "belongs to beam search, which is not served here");
+  }
+}
+
+engine::Result<void> fit_to_context(CommonFields& fields, std::optional<std::int64_t> default_max_tokens,
+                                    const std::vector<std::int32_t>& prompt, const engine::LoadedModel& model) {
+  const auto n_prompt = static_cast<std::int64_t>(prompt.size());
+  const std::int64_t limit = model.max_model_len;
+  if (prompt.empty()) return engine::fail(ErrorCode::invalid_argument, "the prompt is empty: it has no token", "prompt");
+  for (const std::int32_t id : prompt) {
+    if (id < 0 || id >= model.info.vocab_size) {
+      return engine::fail(ErrorCode::invalid_argument, "token id " + std::to_string(id) + " is not in the vocabulary (0 to " +
+                                                           std::to_string(model.info.vocab_size - 1) + ")", "prompt");
+    }
+  }
+  if (fields.max_tokens && *fields.max_tokens < 1) {
+    return engine::fail(ErrorCode::invalid_argument, "max_tokens must be at least 1, got " + std::to_string(*fields.max_tokens), "max_tokens");
+  }
+  const std::int64_t asked = fields.max_tokens.value_or(1);
+  if (n_prompt >= limit || asked > limit - n_prompt) {
+    return engine::fail(ErrorCode::invalid_argument,
+                        "This model's maximum context length is " + std::to_string(limit) + " tokens. However, you requested " +
+                            std::to_string(asked) + " output tokens and your prompt contains " + std::to_string(n_prompt) +
+                            " input tokens. Please reduce the length of the input prompt or the number of requested output tokens.",
+                        "input_tokens");
+  }
+  const std::int64_t left = limit - n_prompt;
+  fields.sampling.max_tokens = fields.max_tokens ? asked : std::min(default_max_tokens.value_or(left), left);
+  return engine::validate(fields.sampling, model.info.vocab_size);
+}
+
+void append_requests(std::vector<engine::GenerateRequest>& out, const CommonFields& fields, std::int64_t n,
+                     const std::vector<std::int32_t>& prompt) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    engine::GenerateRequest request{prompt, fields.sampling, fields.cache_salt, "server"};
+    if (request.sampling.seed) *request.sampling.seed += static_cast<std::uint64_t>(i);
+    out.push_back(std::move(request));
+  }
+}
+
+engine::Result<void> check_model(FieldReader& body, const engine::LoadedModel& model) {
+  const auto asked = body.text("model");
+  LATHE_TRY_VOID(body.verdict());
+  if (!asked || asked->empty() || *asked == model.name) return {};
+  return engine::fail(ErrorCode::not_found, "The model `" + escaped(*asked, 100) + "` does not exist; this server has `" + model.name + "`.", "model");
+}
+
+}  // namespace lathe::app::openai

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// POST /v1/completions
+#include <algorithm>
+
+#include "app/server/dialects/openai/openai.h"
+#include "app/server/dialects/openai/submit.h"
+
+namespace lathe::app::openai {
+namespace {
+
+using engine::ErrorCode;
+using engine::Json;
+
+constexpr std::int64_t kDefaultMaxTokens = 16;  // OpenAI's and vLLM's
+constexpr std::size_t kMaxPrompts = 128;
+
+/// A prompt is a text, its token ids, or a list of either.
+class PromptReader {
+ public:
+  PromptReader(const engine::Tokenizer& tokenizer, bool add_special) : tokenizer_(tokenizer), add_special_(add_special) {}
+
+  engine::Result<std::vector<PromptPlan>> read(const Json* prompt) const {
+    const auto refuse = [](std::string message) { return engine::fail(ErrorCode::invalid_argument, std::move(message), "prompt"); };
+    if (prompt == nullptr) return refuse("is missing");
+    std::vector<PromptPlan> prompts;
+    if (!prompt->is_array() || (!prompt->empty() && prompt->front().is_number())) {
+      LATHE_TRY(PromptPlan one, read_one(*prompt, "prompt"));
+      prompts.push_back(std::move(one));
+      return prompts;
+    }
+    if (prompt->empty()) return refuse("must not be an empty list");
+    if (prompt->size() > kMaxPrompts) return refuse("may hold at most " + std::to_string(kMaxPrompts) + " prompts, got " + std::to_string(prompt->size()));
+    for (const Json& item : *prompt) {
+      LATHE_TRY(PromptPlan one, read_one(item, "prompt[" + std::to_string(prompts.size()) + "]"));
+      prompts.push_back(std::move(one));
+    }
+    return prompts;
+  }
+
+ private:
+  engine::Result<PromptPlan> read_one(const Json& prompt, const std::string& path) const {
+    PromptPlan plan;
+    if (prompt.is_string()) {
+      plan.text = prompt.get<std::string>();
+      // The whole text is the caller's own prompt, so control tokens may be written out in it, as with vLLM.
+      plan.ids = tokenizer_.encode(plan.text, add_special_, true);
+    } else if (prompt.is_array()) {
+      LATHE_TRY(plan.ids, read_ids(prompt, path));
+      for (const std::int32_t id : plan.ids) {
+        if (id < 0 || id >= tokenizer_.vocab_size()) {
+          return engine::fail(ErrorCode::invalid_argument, "token id " + std::to_string(id) + " is not in the vocabulary (0 to " + std::to_string(tokenizer_.vocab_size() - 1) + ")", path);
+        }
+      }
+      plan.text = tokenizer_.decode(plan.ids, false);
+    } else {
+      return engine::fail(ErrorCode::invalid_argument, "must be a string, a list of token ids, or a list of either", path);
+    }
+    if (plan.ids.empty()) return engine::fail(ErrorCode::invalid_argument, "the prompt is empty", path);
+    return plan;
+  }
+
+  const engine::Tokenizer& tokenizer_;
+  bool add_special_;
+};
+
+/// Echo shows the prompt as well; with logprobs, that of the prompt too.
+void read_echo_and_logprobs(FieldReader& body, AnswerPlan& plan) {
+  CommonFields& fields = plan.fields;
+  fields.echo = body.flag("echo").value_or(false);
+  if (const auto logprobs = body.integer("logprobs")) {
+    plan.report_logprobs = true;
+    fields.sampling.logprobs = logprobs;
+    if (fields.echo && !fields.sampling.prompt_logprobs) fields.sampling.prompt_logprobs = logprobs;
+    if (fields.echo && fields.stream) body.refuse("echo", "together with logprobs is not available while streaming");
+  }
+  if (fields.echo && fields.max_tokens == 0) {
+    plan.prompt_only = true;
+    fields.max_tokens = 1;
+  }
+}
+
+}  // namespace
+
+engine::Result<http::Reply> answer_completions(const ServerContext& context, const http::Request& request) {
+  LATHE_TRY(const Json json, parse_body(request.body));
+  LATHE_TRY(const EngineLease engine, lease_engine(context));
+  FieldReader body(json);
+  LATHE_TRY_VOID(check_model(body, engine->model()));
+  AnswerPlan plan = make_plan(context, engine->model(), read_common_fields(body, engine->model()), false);
+  read_echo_and_logprobs(body, plan);
+  refuse_unserved_fields(body, {});
+  const bool add_special = body.flag("add_special_tokens").value_or(true);
+  LATHE_TRY_VOID(body.verdict());
+
+  const PromptReader reader(engine->tokenizer(), add_special);
+  LATHE_TRY(plan.prompts, reader.read(body.any("prompt")));
+  if (static_cast<std::int64_t>(plan.prompts.size()) * plan.fields.best_of > static_cast<std::int64_t>(kMaxPrompts)) {
+    return engine::fail(ErrorCode::invalid_argument, "prompts times best_of may be at most " + std::to_string(kMaxPrompts), "n");
+  }
+  // Each prompt must fit by itself; without a number asked for, the longest decides what is left for all.
+  const std::optional<std::int64_t> fallback = json.contains("max_tokens") ? std::nullopt : std::optional(kDefaultMaxTokens);
+  std::int64_t max_tokens = 0;
+  for (const PromptPlan& prompt : plan.prompts) {
+    LATHE_TRY_VOID(fit_to_context(plan.fields, fallback, prompt.ids, engine->model()));
+    max_tokens = max_tokens == 0 ? plan.fields.sampling.max_tokens : std::min(max_tokens, plan.fields.sampling.max_tokens);
+  }
+  plan.fields.sampling.max_tokens = max_tokens;
+  return submit(context, request, *engine, std::move(plan));
+}
+
+}  // namespace lathe::app::openai

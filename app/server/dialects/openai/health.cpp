@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// GET /health and GET /version
+#include "app/api/workbench.h"
+#include "app/server/dialects/openai/openai.h"
+#include "engine/api/json.h"
+
+namespace lathe::app::openai {
+
+/// Empty, as vLLM's: 200 when requests can be answered.
+engine::Result<http::Reply> answer_health(const ServerContext& context, const http::Request&) {
+  const ModelStatus status = context.models.status();
+  if (status.state == ModelState::ready) return http::Response{200, "", {}, {}};
+  return engine::fail(engine::ErrorCode::unavailable, status.state == ModelState::loading ? "the model is being loaded" : "no model is loaded");
+}
+
+engine::Result<http::Reply> answer_version(const ServerContext&, const http::Request&) {
+  return http::Response{200, "application/json", {}, engine::dump_json(engine::OrderedJson{{"version", version()}})};
+}
+
+}  // namespace lathe::app::openai

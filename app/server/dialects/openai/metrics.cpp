@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// GET /metrics: the engine's counters, gauges and histograms under vLLM's names.
+// Source: Prometheus text format 0.0.4; vLLM's V1 metrics.
+#include <array>
+#include <charconv>
+#include <string>
+
+#include "app/server/dialects/openai/openai.h"
+#include "app/server/escape.h"
+
+namespace lathe::app::openai {
+namespace {
+
+using engine::EngineSnapshot;
+
+struct Metric {
+  std::string_view name, help;
+  double (*value)(const EngineSnapshot&);
+};
+
+constexpr std::array kGauges = {
+    Metric{"vllm:num_requests_running", "Requests in the running batch.", [](const EngineSnapshot& s) -> double { return s.n_running; }},
+    Metric{"vllm:num_requests_waiting", "Requests that wait to be admitted.", [](const EngineSnapshot& s) -> double { return s.n_waiting; }},
+    Metric{"vllm:kv_cache_usage_perc", "Share of KV blocks in use, 0 to 1.", [](const EngineSnapshot& s) { return s.kv_usage(); }},
+};
+
+constexpr std::array kCounters = {
+    Metric{"vllm:prompt_tokens_total", "Prompt tokens computed.", [](const EngineSnapshot& s) { return static_cast<double>(s.counters.n_prompt_tokens); }},
+    Metric{"vllm:generation_tokens_total", "Tokens generated.", [](const EngineSnapshot& s) { return static_cast<double>(s.counters.n_generation_tokens); }},
+    Metric{"vllm:num_preemptions_total", "Preemptions by the scheduler.", [](const EngineSnapshot& s) { return static_cast<double>(s.counters.n_preemptions); }},
+    Metric{"vllm:prefix_cache_queries_total", "Tokens looked up in the prefix cache.", [](const EngineSnapshot& s) { return static_cast<double>(s.counters.n_prefix_queries); }},
+    Metric{"vllm:prefix_cache_hits_total", "Tokens found in the prefix cache.", [](const EngineSnapshot& s) { return static_cast<double>(s.counters.n_prefix_hits); }},
+};
+
+struct FinishedBy {
+  std::string_view reason;
+  std::uint64_t engine::EngineCounters::*count;
+};
+constexpr std::array kFinished = {
+    FinishedBy{"stop", &engine::EngineCounters::n_finished_stop},
+    FinishedBy{"length", &engine::EngineCounters::n_finished_length},
+    FinishedBy{"abort", &engine::EngineCounters::n_finished_abort},
+    FinishedBy{"error", &engine::EngineCounters::n_finished_error},
+};
+
+struct HistogramMetric {
+  std::string_view name, help;
+  engine::HistogramSnapshot EngineSnapshot::*histogram;
+};
+constexpr std::array kHistograms = {
+    HistogramMetric{"vllm:time_to_first_token_seconds", "Time to the first token.", &EngineSnapshot::ttft_s},
+    HistogramMetric{"vllm:inter_token_latency_seconds", "Time between two tokens of a request.", &EngineSnapshot::itl_s},
+    HistogramMetric{"vllm:time_per_output_token_seconds", "The same, under its older name.", &EngineSnapshot::itl_s},
+    HistogramMetric{"vllm:e2e_request_latency_seconds", "Time from submission to the last token.", &EngineSnapshot::e2e_s},
+    HistogramMetric{"vllm:request_queue_time_seconds", "Time until admitted.", &EngineSnapshot::queue_s},
+    HistogramMetric{"vllm:request_prefill_time_seconds", "Time in prefill.", &EngineSnapshot::prefill_s},
+    HistogramMetric{"vllm:request_decode_time_seconds", "Time in decode.", &EngineSnapshot::decode_s},
+};
+
+/// Shortest text that reads back as the same number; never with a locale's comma.
+std::string number_text(double number) {
+  std::array<char, 32> text{};
+  const auto [end, bad] = std::to_chars(text.data(), text.data() + text.size(), number);
+  return bad == std::errc() ? std::string(text.data(), end) : std::string("NaN");
+}
+
+class MetricsText {
+ public:
+  explicit MetricsText(std::string labels) : labels_(std::move(labels)) {}
+
+  void head(std::string_view name, std::string_view help, std::string_view type) {
+    text_.append("# HELP ").append(name).append(" ").append(help).append("\n# TYPE ").append(name).append(" ").append(type).append("\n");
+  }
+  void sample(std::string_view name, std::string_view more_labels, double value) {
+    std::string labels = labels_;
+    if (!more_labels.empty()) labels += (labels.empty() ? "" : ",") + std::string(more_labels);
+    text_.append(name);
+    if (!labels.empty()) text_ += "{" + labels + "}";
+    text_ += " " + number_text(value) + "\n";
+  }
+  void histogram(const HistogramMetric& metric, const engine::HistogramSnapshot& histogram) {
+    head(metric.name, metric.help, "histogram");
+    const std::string bucket = std::string(metric.name) + "_bucket";
+    std::uint64_t below = 0;
+    for (std::size_t i = 0; i < histogram.bounds.size() && i < histogram.counts.size(); ++i) {
+      below += histogram.counts[i];
+      sample(bucket, "le=\"" + number_text(histogram.bounds[i]) + "\"", static_cast<double>(below));
+    }
+    sample(bucket, "le=\"+Inf\"", static_cast<double>(histogram.count));
+    sample(std::string(metric.name) + "_sum", "", histogram.sum);
+    sample(std::string(metric.name) + "_count", "", static_cast<double>(histogram.count));
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string labels_, text_;
+};
+
+std::string engine_metrics(const engine::Engine& engine) {
+  const auto snapshot = engine.snapshot();
+  const engine::LoadedModel& model = engine.model();
+  MetricsText text("model_name=\"" + label_value(model.name) + "\",engine=\"0\"");
+  for (const Metric& gauge : kGauges) {
+    text.head(gauge.name, gauge.help, "gauge");
+    text.sample(gauge.name, "", gauge.value(*snapshot));
+  }
+  for (const Metric& counter : kCounters) {
+    text.head(counter.name, counter.help, "counter");
+    text.sample(counter.name, "", counter.value(*snapshot));
+  }
+  text.head("vllm:request_success_total", "Requests that ended, by why.", "counter");
+  for (const FinishedBy& finished : kFinished) {
+    text.sample("vllm:request_success_total", "finished_reason=\"" + std::string(finished.reason) + "\"", static_cast<double>(snapshot->counters.*finished.count));
+  }
+  for (const HistogramMetric& metric : kHistograms) text.histogram(metric, (*snapshot).*metric.histogram);
+  text.head("vllm:cache_config_info", "How the KV cache was set up.", "gauge");
+  text.sample("vllm:cache_config_info",
+              "block_size=\"" + std::to_string(snapshot->block_size) + "\",num_gpu_blocks=\"" + std::to_string(snapshot->n_blocks) +
+                  "\",cache_dtype=\"" + label_value(model.kv_cache_dtype) + "\",enable_prefix_caching=\"" +
+                  (model.options.enable_prefix_caching ? "True" : "False") + "\"",
+              1);
+  return text.take();
+}
+
+std::string server_metrics(const Traffic& traffic) {
+  MetricsText text("");
+  text.head("http_requests_total", "Requests answered, by class of status.", "counter");
+  for (int hundreds = 2; hundreds <= 5; ++hundreds) {
+    text.sample("http_requests_total", "status=\"" + std::to_string(hundreds) + "xx\"", static_cast<double>(traffic.of_class(hundreds)));
+  }
+  return text.take();
+}
+
+}  // namespace
+
+/// Without a model the server's own counters are all there is.
+engine::Result<http::Reply> answer_metrics(const ServerContext& context, const http::Request&) {
+  http::Response response{200, "text/plain; version=0.0.4; charset=utf-8", {}, {}};
+  if (const EngineLease engine = context.models.lease()) response.body = engine_metrics(*engine);
+  response.body += server_metrics(context.traffic);
+  return response;
+}
+
+}  // namespace lathe::app::openai

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// GET /v1/models and GET /v1/models/{id}
+#include <chrono>
+
+#include "app/server/dialects/openai/openai.h"
+#include "app/server/escape.h"
+#include "engine/api/json.h"
+
+namespace lathe::app::openai {
+namespace {
+
+using engine::OrderedJson;
+
+OrderedJson model_card(const ServerContext& context, const engine::LoadedModel& model) {
+  using namespace std::chrono;
+  const std::int64_t now = duration_cast<seconds>(system_clock::now().time_since_epoch()).count();
+  OrderedJson permission;
+  permission["id"] = "modelperm-" + context.ids.next();
+  permission["object"] = "model_permission";
+  permission["created"] = now;
+  permission["allow_create_engine"] = false;
+  permission["allow_sampling"] = true;
+  permission["allow_logprobs"] = true;
+  permission["allow_search_indices"] = false;
+  permission["allow_view"] = true;
+  permission["allow_fine_tuning"] = false;
+  permission["organization"] = "*";
+  permission["group"] = nullptr;
+  permission["is_blocking"] = false;
+  OrderedJson card;
+  card["id"] = model.name;
+  card["object"] = "model";
+  card["created"] = now;
+  card["owned_by"] = "lathe";
+  card["root"] = model.info.name;  // the folder's name: its path is nobody's business
+  card["parent"] = nullptr;
+  card["max_model_len"] = model.max_model_len;
+  card["permission"] = OrderedJson::array({std::move(permission)});
+  return card;
+}
+
+}  // namespace
+
+/// Without a model the list is empty: what there is can be said.
+engine::Result<http::Reply> answer_models(const ServerContext& context, const http::Request&) {
+  OrderedJson list;
+  list["object"] = "list";
+  list["data"] = OrderedJson::array();
+  if (const EngineLease engine = context.models.lease()) list["data"].push_back(model_card(context, engine->model()));
+  return http::Response{200, "application/json", {}, engine::dump_json(list)};
+}
+
+engine::Result<http::Reply> answer_model(const ServerContext& context, const http::Request& request) {
+  LATHE_TRY(const EngineLease engine, lease_engine(context));
+  const std::string asked = request.path.substr(std::string_view("/v1/models/").size());
+  if (asked != engine->model().name) {
+    return engine::fail(engine::ErrorCode::not_found, "The model `" + escaped(asked, 100) + "` does not exist; this server has `" + engine->model().name + "`.", "model");
+  }
+  return http::Response{200, "application/json", {}, engine::dump_json(model_card(context, engine->model()))};
+}
+
+}  // namespace lathe::app::openai

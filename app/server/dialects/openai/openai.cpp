@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/server/dialects/openai/openai.h"
+
+#include <array>
+
+#include "app/server/escape.h"
+#include "engine/api/json.h"
+
+namespace lathe::app::openai {
+namespace {
+
+constexpr std::array kRoutes = {
+    Route{"POST", "/v1/chat/completions", answer_chat},
+    Route{"POST", "/v1/completions", answer_completions},
+    Route{"GET", "/v1/models", answer_models},
+    Route{"GET", "/v1/models/*", answer_model},
+    Route{"POST", "/tokenize", answer_tokenize},
+    Route{"POST", "/detokenize", answer_detokenize},
+    Route{"GET", "/health", answer_health, true},
+    Route{"GET", "/version", answer_version, true},
+    Route{"GET", "/metrics", answer_metrics},
+};
+
+std::string_view type_of(int status) {
+  switch (status) {
+    case 401: return "authentication_error";
+    case 403: return "permission_error";
+    case 404: return "not_found_error";
+    case 429: return "rate_limit_error";
+    default: return status >= 500 ? "server_error" : "invalid_request_error";
+  }
+}
+
+/// The codes that clients look at; null for the rest.
+engine::OrderedJson code_of(const engine::Error& error, int status) {
+  if (status == 401) return "invalid_api_key";
+  if (status == 404 && error.where == "model") return "model_not_found";
+  if (status == 400 && error.where == "input_tokens") return "context_length_exceeded";
+  if (status == 429) return "rate_limit_exceeded";
+  return nullptr;
+}
+
+/// In single quotes for a shell.
+std::string shell_quoted(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) {
+    if (c == '\'') out += "'\\''";
+    else out.push_back(c);
+  }
+  return out + "'";
+}
+
+std::string curl_command(const std::string& base_url, const std::string& model, const std::string& key) {
+  engine::OrderedJson body;
+  if (!model.empty()) body["model"] = model;
+  body["messages"] = {{{"role", "user"}, {"content", "What is a KV cache?"}}};
+  body["max_tokens"] = 100;
+  std::string command = "curl " + base_url + "/chat/completions -H 'Content-Type: application/json'";
+  if (!key.empty()) command += " -H " + shell_quoted("Authorization: Bearer " + key);
+  return command + " -d " + shell_quoted(engine::dump_json(body));
+}
+
+}  // namespace
+
+std::string error_body(const engine::Error& error, int http_status) {
+  engine::OrderedJson inner;
+  inner["message"] = error.where.empty() || error.message.find(error.where) != std::string::npos ? escaped(error.message, 1000)
+                                                                                             : escaped(error.where + ": " + error.message, 1000);
+  inner["type"] = type_of(http_status);
+  inner["param"] = error.where.empty() ? engine::OrderedJson(nullptr) : engine::OrderedJson(escaped(error.where, 200));
+  inner["code"] = code_of(error, http_status);
+  engine::OrderedJson body;
+  body["error"] = std::move(inner);
+  return engine::dump_json(body);
+}
+
+constexpr Dialect kDialect = {
+    .name = "OpenAI", .base_path = "/v1", .routes = kRoutes, .error_body = error_body, .curl = curl_command};
+
+}  // namespace lathe::app::openai

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/server/dialects/openai/streamed_answer.h"
+
+#include "app/server/dialects/openai/logprobs.h"
+#include "app/server/dialects/openai/openai.h"
+#include "app/server/error_status.h"
+#include "app/server/escape.h"
+
+namespace lathe::app::openai {
+namespace {
+
+using engine::FinishReason;
+using engine::OrderedJson;
+using engine::TokenEvent;
+
+void write_event(const std::string& data, std::string& out) { out.append("data: ").append(data).append("\n\n"); }
+
+}  // namespace
+
+StreamedAnswer::StreamedAnswer(AnswerPlan plan, std::unique_ptr<GenerationSet> set)
+    : plan_(std::move(plan)), set_(std::move(set)), choices_(set_->size()) {}
+
+void StreamedAnswer::interrupt() {
+  interrupted_ = true;
+  set_->cancel();
+}
+
+bool StreamedAnswer::pull(std::string& out) {
+  if (over_) {  // an error ended it; the rest only has to stop
+    return set_->poll([](std::size_t, TokenEvent&&) {});
+  }
+  if (!opened_ && plan_.chat) {
+    for (std::size_t member = 0; member < choices_.size(); ++member) begin(member, out);
+  }
+  opened_ = true;
+  const bool running = set_->poll([&](std::size_t member, TokenEvent&& event) {
+    if (!over_) add(member, event, out);
+  });
+  if (over_) {
+    set_->cancel();
+    return running;
+  }
+  if (!running) finish(out);
+  return running;
+}
+
+/// The first chunk of a chat's choice has the role, that of a completion the echoed prompt.
+void StreamedAnswer::begin(std::size_t member, std::string& out) {
+  choices_[member].begun = true;
+  const PromptPlan& prompt = plan_.prompts[plan_.prompt_of(member)];
+  OrderedJson choice;
+  choice["index"] = member;
+  if (plan_.chat) choice["delta"] = {{"role", "assistant"}, {"content", ""}};
+  else choice["text"] = plan_.fields.echo ? prompt.text : "";
+  choice["logprobs"] = nullptr;
+  choice["finish_reason"] = nullptr;
+  if (!plan_.chat && plan_.fields.return_token_ids) choice["prompt_token_ids"] = prompt.ids;
+  if (!plan_.chat && plan_.fields.echo) choices_[member].offset = count_code_points(prompt.text);
+  write(std::move(choice), member, out);
+}
+
+OrderedJson StreamedAnswer::logprobs(std::size_t member, const TokenEvent& event) {
+  if (!plan_.report_logprobs || event.chosen_logprobs.empty()) return nullptr;
+  const TokenNames names(plan_);
+  if (plan_.chat) return chat_logprobs(names, event, plan_.fields.sampling.logprobs.value_or(0));
+  TextLogprobs logprobs(names, choices_[member].offset);
+  logprobs.add(event);
+  choices_[member].offset = logprobs.offset();
+  return logprobs.json();
+}
+
+void StreamedAnswer::add(std::size_t member, const TokenEvent& event, std::string& out) {
+  choices_[member].usage = event.usage;
+  if (event.finish_reason == FinishReason::error || event.finish_reason == FinishReason::cancelled) {
+    return fail(failure_of(event, interrupted_), out);
+  }
+  const bool first_of_completion = !plan_.chat && !choices_[member].begun;
+  if (first_of_completion && (plan_.fields.echo || plan_.fields.return_token_ids)) begin(member, out);
+  const bool shows_tokens = (plan_.fields.return_token_ids || plan_.report_logprobs) && !event.token_ids.empty();
+  if (event.text.empty() && !shows_tokens && !event.finished) return;
+  const bool drops_text = plan_.prompt_only;
+  OrderedJson choice;
+  choice["index"] = member;
+  if (plan_.chat) choice["delta"] = event.text.empty() ? OrderedJson::object() : OrderedJson{{"content", event.text}};
+  else choice["text"] = drops_text ? std::string() : event.text;
+  choice["logprobs"] = drops_text ? OrderedJson(nullptr) : logprobs(member, event);
+  choice["finish_reason"] = event.finished ? OrderedJson(engine::name_of(event.finish_reason)) : OrderedJson(nullptr);
+  if (event.finished) choice["stop_reason"] = stop_reason_json(plan_, event);
+  if (plan_.fields.return_token_ids) choice["token_ids"] = drops_text ? std::vector<std::int32_t>() : event.token_ids;
+  write(std::move(choice), member, out);
+}
+
+void StreamedAnswer::fail(const engine::Error& error, std::string& out) {
+  failed_ = over_ = true;
+  write_event(error_body(error, http_status_of(error.code)), out);
+  write_event("[DONE]", out);
+}
+
+void StreamedAnswer::finish(std::string& out) const {
+  if (plan_.fields.include_usage) {
+    std::int64_t n_completion = 0, n_cached = 0;
+    for (std::size_t member = 0; member < choices_.size(); ++member) {
+      if (!plan_.prompt_only) n_completion += choices_[member].usage.n_completion_tokens;
+      if (member % static_cast<std::size_t>(plan_.fields.best_of) == 0) n_cached += choices_[member].usage.n_cached_tokens;
+    }
+    OrderedJson last = chunk(OrderedJson::array());
+    last["usage"] = usage_json(plan_.n_prompt_tokens(), n_completion, n_cached);
+    write_event(engine::dump_json(last), out);
+  }
+  write_event("[DONE]", out);
+}
+
+OrderedJson StreamedAnswer::chunk(OrderedJson choices) const {
+  OrderedJson chunk;
+  chunk["id"] = plan_.id;
+  chunk["object"] = plan_.chat ? "chat.completion.chunk" : "text_completion";
+  chunk["created"] = plan_.created;
+  chunk["model"] = plan_.model;
+  chunk["choices"] = std::move(choices);
+  return chunk;
+}
+
+void StreamedAnswer::write(OrderedJson choice, std::size_t member, std::string& out) const {
+  const bool first_of_chat = plan_.chat && choice["delta"].contains("role");
+  OrderedJson choices = OrderedJson::array();
+  choices.push_back(std::move(choice));
+  OrderedJson json = chunk(std::move(choices));
+  if (first_of_chat && plan_.fields.return_token_ids) json["prompt_token_ids"] = plan_.prompts.front().ids;
+  if (plan_.fields.continuous_usage) json["usage"] = usage(member);
+  else if (plan_.fields.include_usage) json["usage"] = nullptr;
+  write_event(engine::dump_json(json), out);
+}
+
+OrderedJson StreamedAnswer::usage(std::size_t member) const {
+  const engine::Usage& usage = choices_[member].usage;
+  const auto n_prompt = static_cast<std::int64_t>(plan_.prompts[plan_.prompt_of(member)].ids.size());
+  return usage_json(n_prompt, usage.n_completion_tokens, usage.n_cached_tokens);
+}
+
+}  // namespace lathe::app::openai

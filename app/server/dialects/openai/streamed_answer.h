@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// StreamedAnswer: an answer as server-sent events, one chunk for all that a choice has yielded since the last.
+// Source: OpenAI's streaming format; vLLM's order of first, last and usage chunks.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "app/server/dialects/openai/answer_plan.h"
+#include "app/server/generation_set.h"
+#include "app/server/http/handler.h"
+
+namespace lathe::app::openai {
+
+class StreamedAnswer final : public http::PieceStream {
+ public:
+  StreamedAnswer(AnswerPlan plan, std::unique_ptr<GenerationSet> set);
+
+  std::string content_type() const override { return "text/event-stream; charset=utf-8"; }
+  void on_wake(std::function<void()> wake) override { set_->on_wake(wake); }
+  void cancel() override { set_->cancel(); }
+  void interrupt() override;
+  bool pull(std::string& out) override;
+  bool failed() const override { return failed_; }
+
+ private:
+  struct Choice {
+    bool begun = false;
+    std::size_t offset = 0;       ///< code points so far, for text_offset
+    engine::Usage usage;
+  };
+  void begin(std::size_t member, std::string& out);
+  void add(std::size_t member, const engine::TokenEvent& event, std::string& out);
+  void fail(const engine::Error& error, std::string& out);
+  void finish(std::string& out) const;
+
+  engine::OrderedJson chunk(engine::OrderedJson choices) const;
+  void write(engine::OrderedJson choice, std::size_t member, std::string& out) const;
+  engine::OrderedJson usage(std::size_t member) const;
+  engine::OrderedJson logprobs(std::size_t member, const engine::TokenEvent& event);
+
+  AnswerPlan plan_;
+  std::unique_ptr<GenerationSet> set_;
+  std::vector<Choice> choices_;
+  bool interrupted_ = false, opened_ = false, failed_ = false, over_ = false;
+};
+
+}  // namespace lathe::app::openai

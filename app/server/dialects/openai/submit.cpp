@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/server/dialects/openai/submit.h"
+
+#include <chrono>
+
+#include "app/server/dialects/openai/streamed_answer.h"
+#include "app/server/dialects/openai/whole_answer.h"
+
+namespace lathe::app::openai {
+
+AnswerPlan make_plan(const ServerContext& context, const engine::LoadedModel& model, CommonFields fields, bool chat) {
+  using namespace std::chrono;
+  AnswerPlan plan;
+  plan.chat = chat;
+  plan.id = (chat ? "chatcmpl-" : "cmpl-") + context.ids.next();
+  plan.created = duration_cast<seconds>(system_clock::now().time_since_epoch()).count();
+  plan.model = model.name;
+  plan.fields = std::move(fields);
+  plan.models = &context.models;
+  return plan;
+}
+
+engine::Result<http::Reply> submit(const ServerContext& context, const http::Request& request, engine::Engine& engine, AnswerPlan plan) {
+  // Choosing the best needs log probabilities, whether or not they are shown.
+  if (plan.fields.best_of > plan.fields.n && !plan.fields.sampling.logprobs) plan.fields.sampling.logprobs = 0;
+  std::vector<engine::GenerateRequest> requests;
+  for (const PromptPlan& prompt : plan.prompts) append_requests(requests, plan.fields, plan.fields.best_of, prompt.ids);
+  RequestRecord row = request_row(request);
+  row.model = plan.model;
+  LATHE_TRY(auto set, GenerationSet::submit(engine, context.requests, std::move(requests), row));
+  if (plan.fields.stream) return http::Reply(std::make_unique<StreamedAnswer>(std::move(plan), std::move(set)));
+  return http::Reply(std::make_unique<WholeAnswer>(std::move(plan), std::move(set)));
+}
+
+}  // namespace lathe::app::openai

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// POST /tokenize and POST /detokenize, in vLLM's shapes.
+#include "app/server/dialects/openai/chat_prompt.h"
+#include "app/server/dialects/openai/common_fields.h"
+#include "app/server/dialects/openai/openai.h"
+
+namespace lathe::app::openai {
+namespace {
+
+using engine::ErrorCode;
+using engine::Json;
+using engine::OrderedJson;
+
+constexpr std::size_t kMaxIds = 1'000'000;
+
+engine::Result<std::vector<std::int32_t>> read_prompt(FieldReader& body, const engine::Engine& engine) {
+  if (body.has("messages")) return read_chat_prompt(body, engine);
+  const auto prompt = body.text("prompt");
+  const bool add_special = body.flag("add_special_tokens").value_or(true);
+  LATHE_TRY_VOID(body.verdict());
+  if (!prompt) return engine::fail(ErrorCode::invalid_argument, "either prompt or messages must be given", "prompt");
+  return engine.tokenizer().encode(*prompt, add_special, true);
+}
+
+}  // namespace
+
+engine::Result<http::Reply> answer_tokenize(const ServerContext& context, const http::Request& request) {
+  LATHE_TRY(const Json json, parse_body(request.body));
+  LATHE_TRY(const EngineLease engine, lease_engine(context));
+  FieldReader body(json);
+  LATHE_TRY_VOID(check_model(body, engine->model()));
+  const bool with_texts = body.flag("return_token_strs").value_or(false);
+  refuse_unserved_fields(body, {});
+  LATHE_TRY_VOID(body.verdict());
+  LATHE_TRY(const std::vector<std::int32_t> ids, read_prompt(body, *engine));
+  OrderedJson answer;
+  answer["count"] = ids.size();
+  answer["max_model_len"] = engine->model().max_model_len;
+  answer["tokens"] = ids;
+  answer["token_strs"] = nullptr;
+  if (with_texts) {
+    OrderedJson texts = OrderedJson::array();
+    for (const std::int32_t id : ids) texts.push_back(engine->tokenizer().piece(id));
+    answer["token_strs"] = std::move(texts);
+  }
+  return http::Response{200, "application/json", {}, engine::dump_json(answer)};
+}
+
+engine::Result<http::Reply> answer_detokenize(const ServerContext& context, const http::Request& request) {
+  LATHE_TRY(const Json json, parse_body(request.body));
+  LATHE_TRY(const EngineLease engine, lease_engine(context));
+  FieldReader body(json);
+  LATHE_TRY_VOID(check_model(body, engine->model()));
+  if (!body.has("tokens")) body.refuse("tokens", "is missing");
+  const std::vector<std::int32_t> ids = body.ids("tokens", kMaxIds);
+  LATHE_TRY_VOID(body.verdict());
+  const std::int32_t vocab_size = engine->tokenizer().vocab_size();
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] >= 0 && ids[i] < vocab_size) continue;
+    return engine::fail(ErrorCode::invalid_argument, "token id " + std::to_string(ids[i]) + " is not in the vocabulary (0 to " + std::to_string(vocab_size - 1) + ")", "tokens[" + std::to_string(i) + "]");
+  }
+  OrderedJson answer;
+  answer["prompt"] = engine->tokenizer().decode(ids, false);
+  return http::Response{200, "application/json", {}, engine::dump_json(answer)};
+}
+
+}  // namespace lathe::app::openai

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/server/dialects/openai/whole_answer.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "app/server/dialects/openai/logprobs.h"
+#include "app/server/dialects/openai/openai.h"
+#include "app/server/error_status.h"
+#include "app/server/escape.h"
+
+namespace lathe::app::openai {
+namespace {
+
+using engine::FinishReason;
+using engine::OrderedJson;
+using engine::TokenEvent;
+
+template <class Item>
+void append(std::vector<Item>& into, std::vector<Item>&& more) {
+  into.insert(into.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+/// Joins what came since to what was there.
+void append(TokenEvent& into, TokenEvent&& delta) {
+  into.text += delta.text;
+  append(into.token_ids, std::move(delta.token_ids));
+  append(into.logprobs, std::move(delta.logprobs));
+  append(into.chosen_logprobs, std::move(delta.chosen_logprobs));
+  append(into.prompt_logprobs, std::move(delta.prompt_logprobs));
+  into.finished = delta.finished;
+  into.finish_reason = delta.finish_reason;
+  into.stop_reason = std::move(delta.stop_reason);
+  into.error = std::move(delta.error);
+  into.usage = delta.usage;
+}
+
+double cumulative_logprob(const TokenEvent& member) {
+  double sum = 0;
+  for (const engine::TokenLogprob& token : member.chosen_logprobs) sum += finite_logprob(token.logprob);
+  return sum;
+}
+
+}  // namespace
+
+WholeAnswer::WholeAnswer(AnswerPlan plan, std::unique_ptr<GenerationSet> set)
+    : plan_(std::move(plan)), set_(std::move(set)), members_(set_->size()) {}
+
+void WholeAnswer::interrupt() {
+  interrupted_ = true;
+  set_->cancel();
+}
+
+bool WholeAnswer::ready() {
+  bool failed = false;
+  const bool running = set_->poll([&](std::size_t member, TokenEvent&& event) {
+    append(members_[member], std::move(event));
+    failed = failed || members_[member].finish_reason == FinishReason::error;
+  });
+  if (failed) set_->cancel();  // one answer in pieces is no answer: the others need not go on
+  return !running;
+}
+
+std::vector<std::size_t> WholeAnswer::shown() const {
+  const auto n = static_cast<std::size_t>(plan_.fields.n), of = static_cast<std::size_t>(plan_.fields.best_of);
+  std::vector<std::size_t> shown;
+  for (std::size_t first = 0; first < members_.size(); first += of) {
+    std::vector<std::size_t> candidates;
+    for (std::size_t i = 0; i < of; ++i) candidates.push_back(first + i);
+    if (of > n) {
+      std::stable_sort(candidates.begin(), candidates.end(), [&](std::size_t a, std::size_t b) { return cumulative_logprob(members_[a]) > cumulative_logprob(members_[b]); });
+    }
+    shown.insert(shown.end(), candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(n));
+  }
+  return shown;
+}
+
+OrderedJson WholeAnswer::chat_choice(const TokenNames& names, std::size_t member, std::size_t index) const {
+  const TokenEvent& event = members_[member];
+  OrderedJson choice;
+  choice["index"] = index;
+  choice["message"] = {{"role", "assistant"}, {"content", event.text}, {"refusal", nullptr}, {"tool_calls", OrderedJson::array()}};
+  choice["logprobs"] = plan_.report_logprobs ? chat_logprobs(names, event, plan_.fields.sampling.logprobs.value_or(0)) : OrderedJson(nullptr);
+  choice["finish_reason"] = engine::name_of(event.finish_reason);
+  choice["stop_reason"] = stop_reason_json(plan_, event);
+  choice["token_ids"] = plan_.fields.return_token_ids ? OrderedJson(event.token_ids) : OrderedJson(nullptr);
+  return choice;
+}
+
+OrderedJson WholeAnswer::text_choice(const TokenNames& names, std::size_t member, std::size_t index) const {
+  const TokenEvent& event = members_[member];
+  const PromptPlan& prompt = plan_.prompts[plan_.prompt_of(member)];
+  OrderedJson choice;
+  choice["index"] = index;
+  choice["text"] = (plan_.fields.echo ? prompt.text : std::string()) + (plan_.prompt_only ? std::string() : event.text);
+  choice["logprobs"] = nullptr;
+  if (plan_.report_logprobs) {
+    TextLogprobs logprobs(names, 0);
+    if (plan_.fields.echo) logprobs.add_prompt(prompt.ids, event.prompt_logprobs);
+    if (!plan_.prompt_only) logprobs.add(event);
+    choice["logprobs"] = logprobs.json();
+  }
+  choice["finish_reason"] = engine::name_of(event.finish_reason);
+  choice["stop_reason"] = stop_reason_json(plan_, event);
+  const bool ids = plan_.fields.return_token_ids;
+  choice["token_ids"] = ids ? OrderedJson(plan_.prompt_only ? std::vector<std::int32_t>() : event.token_ids) : OrderedJson(nullptr);
+  choice["prompt_logprobs"] = plan_.fields.sampling.prompt_logprobs ? prompt_logprobs_json(names, event.prompt_logprobs) : OrderedJson(nullptr);
+  choice["prompt_token_ids"] = ids ? OrderedJson(prompt.ids) : OrderedJson(nullptr);
+  return choice;
+}
+
+OrderedJson WholeAnswer::usage() const {
+  std::int64_t n_completion = 0, n_cached = 0;
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    if (!plan_.prompt_only) n_completion += members_[i].usage.n_completion_tokens;
+    if (i % static_cast<std::size_t>(plan_.fields.best_of) == 0) n_cached += members_[i].usage.n_cached_tokens;
+  }
+  return usage_json(plan_.n_prompt_tokens(), n_completion, n_cached);
+}
+
+http::Response WholeAnswer::take() {
+  for (const TokenEvent& member : members_) {
+    if (member.finish_reason != FinishReason::error && member.finish_reason != FinishReason::cancelled) continue;
+    const engine::Error error = failure_of(member, interrupted_);
+    http::Response response{http_status_of(error.code), "application/json", {}, {}};
+    response.body = error_body(error, response.status);
+    if (is_temporary(response.status)) response.fields.push_back({"Retry-After", "1"});
+    return response;
+  }
+  OrderedJson body;
+  body["id"] = plan_.id;
+  body["object"] = plan_.chat ? "chat.completion" : "text_completion";
+  body["created"] = plan_.created;
+  body["model"] = plan_.model;
+  body["choices"] = OrderedJson::array();
+  const TokenNames names(plan_);
+  for (const std::size_t member : shown()) {
+    const std::size_t index = body["choices"].size();
+    body["choices"].push_back(plan_.chat ? chat_choice(names, member, index) : text_choice(names, member, index));
+  }
+  body["service_tier"] = nullptr;
+  body["system_fingerprint"] = nullptr;
+  body["usage"] = usage();
+  if (plan_.chat) {
+    const auto& lists = members_.front().prompt_logprobs;
+    body["prompt_logprobs"] = plan_.fields.sampling.prompt_logprobs ? prompt_logprobs_json(names, lists) : OrderedJson(nullptr);
+    body["prompt_token_ids"] = plan_.fields.return_token_ids ? OrderedJson(plan_.prompts.front().ids) : OrderedJson(nullptr);
+  }
+  return http::Response{200, "application/json", {}, engine::dump_json(body)};
+}
+
+}  // namespace lathe::app::openai

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// WholeAnswer: collects every choice of a request and writes them as one response.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "app/server/dialects/openai/answer_plan.h"
+#include "app/server/generation_set.h"
+#include "app/server/http/handler.h"
+
+namespace lathe::app::openai {
+
+class WholeAnswer final : public http::PendingResponse {
+ public:
+  WholeAnswer(AnswerPlan plan, std::unique_ptr<GenerationSet> set);
+
+  void on_wake(std::function<void()> wake) override { set_->on_wake(wake); }
+  void cancel() override { set_->cancel(); }
+  void interrupt() override;
+  bool ready() override;
+  http::Response take() override;
+
+ private:
+  /// The members to show, best first where best_of asked for more than n.
+  std::vector<std::size_t> shown() const;
+  engine::OrderedJson chat_choice(const TokenNames& names, std::size_t member, std::size_t index) const;
+  engine::OrderedJson text_choice(const TokenNames& names, std::size_t member, std::size_t index) const;
+  engine::OrderedJson usage() const;
+
+  AnswerPlan plan_;
+  std::unique_ptr<GenerationSet> set_;
+  std::vector<engine::TokenEvent> members_;  ///< all that each has yielded, joined
+  bool interrupted_ = false;
+};
+
+}  // namespace lathe::app::openai

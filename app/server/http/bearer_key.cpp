@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/server/http/bearer_key.h"
+
+#include <openssl/crypto.h>
+#include <openssl/sha.h>
+
+namespace lathe::app::http {
+
+BearerKey::BearerKey(std::string_view key) : hash_(hash_of(key)), required_(!key.empty()) {}
+
+BearerKey::Hash BearerKey::hash_of(std::string_view text) {
+  Hash hash{};
+  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), hash.data());
+  return hash;
+}
+
+bool BearerKey::admits(const RequestHead& head) const {
+  if (!required_) return true;
+  const auto given = head.values("Authorization");
+  if (given.size() != 1) return false;
+  constexpr std::string_view scheme = "Bearer ";  // the scheme's case does not matter, RFC 9110, 11.1; the key's does
+  const std::string_view value = given.front();
+  if (value.size() <= scheme.size() || !equal_ignoring_case(value.substr(0, scheme.size()), scheme)) return false;
+  const Hash hash = hash_of(value.substr(scheme.size()));
+  return CRYPTO_memcmp(hash.data(), hash_.data(), hash.size()) == 0;
+}
+
+}  // namespace lathe::app::http

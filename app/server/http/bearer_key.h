@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// BearerKey: the secret that requests must carry as "Authorization: Bearer <key>".
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "app/server/http/message.h"
+
+namespace lathe::app::http {
+
+/// Keeps only a SHA-256 of the key; compares hashes in constant time, so timing tells nothing about the key.
+class BearerKey {
+ public:
+  explicit BearerKey(std::string_view key);  ///< empty: every request is let in
+  bool required() const { return required_; }
+  /// Whether the request carries exactly one Authorization field with this key.
+  bool admits(const RequestHead& head) const;
+
+ private:
+  using Hash = std::array<unsigned char, 32>;
+  static Hash hash_of(std::string_view text);
+  Hash hash_{};
+  bool required_ = false;
+};
+
+}  // namespace lathe::app::http

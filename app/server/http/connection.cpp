@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/server/http/connection.h"
+
+#include <poll.h>
+
+#include <array>
+#include <atomic>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <cstdio>
+#include <optional>
+
+#include "app/server/http/deadline.h"
+
+namespace lathe::app::http {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+using asio::ip::tcp;
+using boost::system::error_code;
+using namespace asio::experimental::awaitable_operators;
+using Parser = beast::http::request_parser<beast::http::string_body>;
+
+constexpr auto kResult = asio::as_tuple(asio::use_awaitable);
+constexpr std::size_t kBufferBytes = 64u << 10;      // what is read ahead of the parser
+constexpr std::size_t kLingerBytes = 64u << 20;      // thrown away after a refusal, so that the client can read it
+constexpr std::chrono::milliseconds kLingerTime{2'000};
+constexpr std::chrono::seconds kDrainTime{10};       // for cancelled work to end
+constexpr std::chrono::milliseconds kPeekInterval{200};
+
+/// Whether the other end has closed its side, even behind bytes that were not read yet.
+bool hung_up(tcp::socket& socket) {
+  pollfd state{socket.native_handle(), POLLRDHUP, 0};
+  return ::poll(&state, 1, 0) > 0 && (state.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) != 0;
+}
+
+std::string_view view(const beast::flat_buffer& buffer) {
+  return {static_cast<const char*>(buffer.data().data()), buffer.size()};
+}
+
+std::string chunk_of(std::string_view data) {
+  std::array<char, 20> size{};
+  const int n = std::snprintf(size.data(), size.size(), "%zx\r\n", data.size());
+  std::string chunk(size.data(), static_cast<std::size_t>(n));
+  chunk.append(data).append("\r\n");
+  return chunk;
+}
+
+/// Carries a wake from any thread to the connection's; many wakes before it arrives are one.
+struct WakeSignal {
+  std::atomic<bool> posted{false};
+  std::function<void()> arrived;  // on the I/O thread
+};
+
+class ServedConnection final : public Connection {
+ public:
+  ServedConnection(tcp::socket socket, ConnectionHub& hub)
+      : socket_(std::move(socket)), hub_(hub), deadline_(socket_), changed_(socket_.get_executor()), buffer_(kBufferBytes) {}
+
+  asio::awaitable<void> run() override;
+  void finish_soon() override;
+  void interrupt() override;
+  void close() override;
+
+ private:
+  enum class Step { next, last, linger };  ///< what comes after a request
+
+  asio::awaitable<bool> read_head();
+  asio::awaitable<bool> read_body();
+  asio::awaitable<Step> serve();
+  asio::awaitable<Step> send(Response response);
+  asio::awaitable<void> refuse(const RequestHead* head, Refusal refusal);
+  asio::awaitable<Step> answer(Response response);
+  asio::awaitable<Step> answer(std::unique_ptr<PendingResponse> pending);
+  asio::awaitable<Step> answer(std::unique_ptr<PieceStream> stream);
+  asio::awaitable<void> await_ready(PendingResponse& pending);
+  asio::awaitable<void> pump(PieceStream& stream, bool& complete);
+  asio::awaitable<void> drain_cancelled(Pending& pending, std::function<bool()> over);
+  asio::awaitable<void> client_gone();
+  asio::awaitable<bool> write(std::string_view bytes);
+  asio::awaitable<std::size_t> read_some();
+  asio::awaitable<void> linger();
+  asio::awaitable<void> woken(std::chrono::steady_clock::time_point until);
+  template <class Work>
+  asio::awaitable<void> on_worker(Work work);
+
+  void take_head();
+  void begin(Pending& pending);
+  void end(Pending& pending);
+  bool keep_alive() const { return parser_->keep_alive() && !hub_.stopping; }
+
+  tcp::socket socket_;
+  ConnectionHub& hub_;
+  Deadline deadline_;
+  asio::steady_timer changed_;     // cancelled when the pending work has something new
+  bool has_news_ = false;
+  beast::flat_buffer buffer_;
+  std::optional<Parser> parser_;   // of the request in work
+  RequestHead head_;
+  std::vector<Field> extra_fields_;
+  std::optional<Refusal> too_large_;
+  std::shared_ptr<WakeSignal> signal_;
+  Pending* pending_ = nullptr;
+  bool first_request_ = true, receiving_ = false, interrupted_ = false;
+};
+
+// ---- life
+
+asio::awaitable<void> ServedConnection::run() {
+  const auto self = shared_from_this();
+  error_code ignored;
+  socket_.set_option(tcp::no_delay(true), ignored);
+  socket_.set_option(tcp::socket::keep_alive(true), ignored);
+  head_.peer_address = socket_.remote_endpoint(ignored).address().to_string();
+  const tcp::endpoint local = socket_.local_endpoint(ignored);
+  head_.local_port = local.port();
+  head_.local_address = local.address().is_v6() ? "[" + local.address().to_string() + "]" : local.address().to_string();
+
+  Step step = Step::next;
+  while (step == Step::next && !hub_.stopping) {
+    receiving_ = true;
+    if (!co_await read_head()) co_return;
+    step = co_await serve();
+    first_request_ = false;
+  }
+  if (step == Step::linger) co_await linger();
+  socket_.shutdown(tcp::socket::shutdown_both, ignored);
+}
+
+void ServedConnection::finish_soon() {
+  if (receiving_) close();
+}
+
+void ServedConnection::interrupt() {
+  interrupted_ = true;
+  if (pending_ != nullptr) pending_->interrupt();
+}
+
+void ServedConnection::close() {
+  error_code ignored;
+  socket_.close(ignored);
+  deadline_.disarm();
+  has_news_ = true;
+  changed_.cancel();
+}
+
+// ---- bytes
+
+asio::awaitable<std::size_t> ServedConnection::read_some() {
+  const auto space = buffer_.prepare(std::min<std::size_t>(16u << 10, kBufferBytes - buffer_.size()));
+  const auto [error, n] = co_await socket_.async_read_some(space, kResult);
+  if (error) co_return 0;
+  buffer_.commit(n);
+  co_return n;
+}
+
+asio::awaitable<bool> ServedConnection::write(std::string_view bytes) {
+  bool whole = true;
+  while (!bytes.empty() && whole) {
+    deadline_.arm(hub_.limits.write_stall_timeout);
+    const auto [error, n] = co_await socket_.async_write_some(asio::buffer(bytes.data(), bytes.size()), kResult);
+    whole = !error;
+    bytes.remove_prefix(n);
+  }
+  deadline_.disarm();
+  co_return whole;
+}
+
+/// Closing with unread bytes would reset the connection and take the answer with it: so they are read and thrown away for a while.
+asio::awaitable<void> ServedConnection::linger() {
+  receiving_ = true;
+  error_code ignored;
+  socket_.shutdown(tcp::socket::shutdown_send, ignored);
+  deadline_.arm(kLingerTime);
+  for (std::size_t thrown = 0; thrown < kLingerBytes && !hub_.stopping;) {
+    buffer_.clear();
+    const std::size_t n = co_await read_some();
+    if (n == 0) break;
+    thrown += n;
+  }
+  deadline_.disarm();
+}
+
+// ---- reading a request
+
+asio::awaitable<bool> ServedConnection::read_head() {
+  bool begun = buffer_.size() > 0;
+  deadline_.arm(begun || first_request_ ? hub_.limits.header_timeout : hub_.limits.idle_timeout);
+  HeadScan scan;
+  for (;;) {
+    while (view(buffer_).starts_with("\r\n")) buffer_.consume(2);  // RFC 9112, 2.2: empty lines before a request
+    scan = view(buffer_) == "\r" ? HeadScan{} : scan_head(view(buffer_), hub_.limits);
+    if (scan.size > 0 || scan.refusal) break;
+    if (co_await read_some() == 0) {
+      const bool slow = deadline_.expired();
+      deadline_.disarm();
+      if (slow && begun) co_await refuse(nullptr, {408, "the header did not arrive in time"});
+      co_return false;
+    }
+    if (!begun && !first_request_) deadline_.arm(hub_.limits.header_timeout);
+    begun = true;
+  }
+  deadline_.disarm();
+  if (!scan.refusal) scan.refusal = check_head(view(buffer_).substr(0, scan.size), hub_.limits);
+  if (scan.refusal) {
+    co_await refuse(nullptr, *scan.refusal);
+    co_await linger();
+    co_return false;
+  }
+
+  parser_.emplace();
+  parser_->header_limit(static_cast<std::uint32_t>(hub_.limits.header_bytes + 1024));
+  parser_->body_limit(hub_.limits.body_bytes);
+  error_code error;
+  buffer_.consume(parser_->put(asio::buffer(buffer_.data().data(), scan.size), error));
+  too_large_.reset();
+  if (error == beast::http::error::body_limit) {
+    too_large_ = Refusal{413, "the body has more than " + std::to_string(hub_.limits.body_bytes) + " bytes"};
+  } else if (error || !split_target(std::string(parser_->get().target()), head_)) {
+    co_await refuse(nullptr, {400, error ? "the header is malformed: " + error.message() : "the target is neither a path nor an http address"});
+    co_await linger();
+    co_return false;
+  }
+  take_head();
+  co_return true;
+}
+
+void ServedConnection::take_head() {
+  const auto& message = parser_->get();
+  split_target(std::string(message.target()), head_);
+  head_.method = std::string(message.method_string());
+  head_.minor_version = message.version() == 10 ? 0 : 1;
+  head_.fields.clear();
+  for (const auto& field : message) head_.fields.push_back({std::string(field.name_string()), std::string(field.value())});
+}
+
+asio::awaitable<bool> ServedConnection::read_body() {
+  const bool expected = equal_ignoring_case(head_.value("Expect"), "100-continue") && head_.minor_version == 1;
+  if (expected && !parser_->is_done() && buffer_.size() == 0 && !co_await write("HTTP/1.1 100 Continue\r\n\r\n")) co_return false;
+  error_code error;
+  while (!parser_->is_done() && !error) {
+    deadline_.arm(hub_.limits.body_idle_timeout);
+    const auto [result, n] = co_await beast::http::async_read_some(socket_, buffer_, *parser_, kResult);
+    error = result;
+  }
+  const bool slow = deadline_.expired();
+  deadline_.disarm();
+  if (!error) co_return true;
+  if (error == beast::http::error::body_limit) {
+    co_await refuse(&head_, {413, "the body has more than " + std::to_string(hub_.limits.body_bytes) + " bytes"});
+  } else if (slow) {
+    co_await refuse(&head_, {408, "the body did not arrive in time"});
+  } else if (error == beast::http::error::partial_message || error == beast::http::error::end_of_stream ||
+             error.category() != beast::http::make_error_code(beast::http::error::bad_chunk).category()) {
+    hub_.handler.answered(head_, 499);
+    co_return false;
+  } else {
+    co_await refuse(&head_, {400, "the body is malformed: " + error.message()});
+  }
+  co_await linger();
+  co_return false;
+}
+
+// ---- answering
+
+asio::awaitable<void> ServedConnection::refuse(const RequestHead* head, Refusal refusal) {
+  const Response response = hub_.handler.refuse(head, refusal);
+  const std::string framing = "Content-Length: " + std::to_string(response.body.size());
+  co_await write(response_head(response, framing, false, 1) + response.body);
+}
+
+asio::awaitable<ServedConnection::Step> ServedConnection::send(Response response) {
+  response.fields.insert(response.fields.end(), extra_fields_.begin(), extra_fields_.end());
+  const bool unread = !parser_->is_done();
+  const bool keep = keep_alive() && !unread;
+  const std::string length = response.status == 204 ? std::string() : "Content-Length: " + std::to_string(response.body.size());
+  std::string bytes = response_head(response, length, keep, head_.minor_version);
+  if (head_.method != "HEAD") bytes += response.body;
+  const bool sent = co_await write(bytes);
+  hub_.handler.answered(head_, sent ? response.status : 499);
+  if (!sent) co_return Step::last;
+  if (unread) co_return Step::linger;
+  co_return keep ? Step::next : Step::last;
+}
+
+asio::awaitable<ServedConnection::Step> ServedConnection::serve() {
+  Screening screening = hub_.handler.screen(head_);
+  extra_fields_ = std::move(screening.fields);
+  if (!screening.refusal && too_large_) screening.refusal = hub_.handler.refuse(&head_, *too_large_);
+  if (screening.refusal) co_return co_await send(std::move(*screening.refusal));
+  if (!co_await read_body()) co_return Step::last;
+  receiving_ = false;
+
+  Request request{head_, std::move(parser_->get().body())};
+  Reply reply;
+  if (screening.quick) {
+    reply = hub_.handler.handle(std::move(request));
+  } else {
+    co_await on_worker([&] { reply = hub_.handler.handle(std::move(request)); });
+  }
+  if (auto* response = std::get_if<Response>(&reply)) co_return co_await answer(std::move(*response));
+  if (auto* later = std::get_if<std::unique_ptr<PendingResponse>>(&reply)) co_return co_await answer(std::move(*later));
+  co_return co_await answer(std::move(std::get<std::unique_ptr<PieceStream>>(reply)));
+}
+
+asio::awaitable<ServedConnection::Step> ServedConnection::answer(Response response) { co_return co_await send(std::move(response)); }
+
+asio::awaitable<ServedConnection::Step> ServedConnection::answer(std::unique_ptr<PendingResponse> pending) {
+  begin(*pending);
+  const auto first = co_await (await_ready(*pending) || client_gone());
+  if (first.index() == 1) {
+    close();
+    co_await drain_cancelled(*pending, [&] { return pending->ready(); });
+    end(*pending);
+    hub_.handler.answered(head_, 499);
+    co_return Step::last;
+  }
+  end(*pending);
+  Response response;
+  co_await on_worker([&] {
+    response = pending->take();
+    pending.reset();
+  });
+  co_return co_await send(std::move(response));
+}
+
+asio::awaitable<void> ServedConnection::await_ready(PendingResponse& pending) {
+  while (!pending.ready()) co_await woken(asio::steady_timer::time_point::max());
+}
+
+asio::awaitable<ServedConnection::Step> ServedConnection::answer(std::unique_ptr<PieceStream> stream) {
+  begin(*stream);
+  bool complete = false;
+  co_await (pump(*stream, complete) || client_gone());
+  if (!complete) {
+    close();
+    std::string thrown;
+    co_await drain_cancelled(*stream, [&] {
+      thrown.clear();
+      return !stream->pull(thrown);
+    });
+  }
+  end(*stream);
+  hub_.handler.answered(head_, complete ? 200 : 499);
+  const bool next = complete && !stream->failed() && keep_alive() && head_.minor_version == 1;
+  co_return next ? Step::next : Step::last;
+}
+
+/// Each turn sends all that has come since the last: a slow reader gets fewer, larger pieces, and holds nobody up.
+asio::awaitable<void> ServedConnection::pump(PieceStream& stream, bool& complete) {
+  const bool chunked = head_.minor_version == 1;
+  Response response{200, stream.content_type(), {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}}, {}};
+  response.fields.insert(response.fields.end(), extra_fields_.begin(), extra_fields_.end());
+  std::string bytes = response_head(response, chunked ? "Transfer-Encoding: chunked" : "", keep_alive() && chunked, head_.minor_version);
+  for (bool more = true; more;) {
+    std::string piece;
+    more = stream.pull(piece);
+    if (!piece.empty()) bytes += chunked ? chunk_of(piece) : piece;
+    if (!more && chunked) bytes += "0\r\n\r\n";
+    if (!co_await write(bytes)) co_return;
+    bytes.clear();
+    if (more) co_await woken(asio::steady_timer::time_point::max());
+  }
+  complete = true;
+}
+
+/// Waits until cancelled work has ended, so that what is reported of it is its real end.
+asio::awaitable<void> ServedConnection::drain_cancelled(Pending& pending, std::function<bool()> over) {
+  pending.cancel();
+  has_news_ = false;
+  const auto until = asio::steady_timer::clock_type::now() + kDrainTime;
+  while (!over() && !hub_.abandoned && asio::steady_timer::clock_type::now() < until) co_await woken(until);
+}
+
+/// Returns when the client has closed its side. Bytes of a next request stay unread until this one is answered.
+asio::awaitable<void> ServedConnection::client_gone() {
+  asio::steady_timer pause(socket_.get_executor());
+  for (;;) {
+    const auto [error] = co_await socket_.async_wait(tcp::socket::wait_read, kResult);
+    if (error || hung_up(socket_)) co_return;
+    pause.expires_after(kPeekInterval);
+    co_await pause.async_wait(kResult);
+  }
+}
+
+// ---- wakes and workers
+
+void ServedConnection::begin(Pending& pending) {
+  pending_ = &pending;
+  has_news_ = false;
+  signal_ = std::make_shared<WakeSignal>();
+  signal_->arrived = [weak = weak_from_this(), this] {
+    if (const auto alive = weak.lock()) {
+      has_news_ = true;
+      changed_.cancel();
+    }
+  };
+  pending.on_wake([signal = signal_, executor = socket_.get_executor()] {
+    if (signal->posted.exchange(true)) return;
+    asio::post(executor, [signal] {
+      signal->posted = false;
+      if (signal->arrived) signal->arrived();
+    });
+  });
+  if (interrupted_) pending.interrupt();
+}
+
+void ServedConnection::end(Pending& pending) {
+  pending.on_wake({});
+  signal_->arrived = {};
+  pending_ = nullptr;
+}
+
+asio::awaitable<void> ServedConnection::woken(std::chrono::steady_clock::time_point until) {
+  if (!has_news_) {
+    changed_.expires_at(until);
+    co_await changed_.async_wait(kResult);
+  }
+  has_news_ = false;
+}
+
+template <class Work>
+asio::awaitable<void> ServedConnection::on_worker(Work work) {
+  co_await asio::async_initiate<const asio::use_awaitable_t<>&, void()>(
+      [this, &work](auto handler) {
+        auto done = std::make_shared<decltype(handler)>(std::move(handler));
+        hub_.workers.post([done, &work, executor = socket_.get_executor()]() mutable {
+          work();
+          asio::post(executor, [done = std::move(done)] { std::move (*done)(); });
+        });
+      },
+      asio::use_awaitable);
+}
+
+}  // namespace
+
+std::shared_ptr<Connection> Connection::make(tcp::socket socket, ConnectionHub& hub) {
+  return std::make_shared<ServedConnection>(std::move(socket), hub);
+}
+
+}  // namespace lathe::app::http

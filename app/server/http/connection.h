@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Connection: one client's socket, request after request until either side has enough.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <unordered_set>
+
+#include "app/server/http/handler.h"
+#include "app/server/http/limits.h"
+#include "app/server/http/worker_pool.h"
+
+namespace lathe::app::http {
+
+class Connection;
+
+/// What the connections of a listener share. Thread: the I/O thread, but for the workers.
+struct ConnectionHub {
+  Handler& handler;
+  WorkerPool& workers;
+  Limits limits;
+  bool stopping = false;   ///< no further requests
+  bool abandoned = false;  ///< nor patience for those in work
+  std::unordered_set<Connection*> connections{};
+};
+
+/// Thread: the I/O thread. Owns: the socket; kept alive by its own coroutine.
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  virtual ~Connection() = default;
+  static std::shared_ptr<Connection> make(boost::asio::ip::tcp::socket socket, ConnectionHub& hub);
+
+  /// Serves until the end; `this` is in the hub meanwhile.
+  virtual boost::asio::awaitable<void> run() = 0;
+  /// No further request: a connection without a whole one closes now, a busy one after its answer.
+  virtual void finish_soon() = 0;
+  /// The request in work ends with an error.
+  virtual void interrupt() = 0;
+  virtual void close() = 0;
+};
+
+}  // namespace lathe::app::http

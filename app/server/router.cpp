@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/server/router.h"
+
+#include <algorithm>
+#include <exception>
+#include <new>
+
+#include "app/server/error_status.h"
+#include "app/server/escape.h"
+
+namespace lathe::app {
+namespace {
+
+using engine::Error;
+using engine::ErrorCode;
+
+bool path_matches(std::string_view route, std::string_view path) {
+  if (!route.ends_with("/*")) return route == path;
+  const std::string_view stem = route.substr(0, route.size() - 1);
+  return path.size() > stem.size() && path.starts_with(stem);
+}
+
+bool serves(const Route& route, std::string_view method) { return method == route.method || (method == "HEAD" && route.method == "GET"); }
+
+}  // namespace
+
+Router::Router(const ServerOptions& options, ServerContext context, Traffic& traffic)
+    : options_(options), access_(options), context_(context), traffic_(traffic) {}
+
+bool Router::is_on(const Dialect& dialect) const {
+  return std::find(options_.dialects_off.begin(), options_.dialects_off.end(), dialect.name) == options_.dialects_off.end();
+}
+
+Router::Match Router::match(const http::RequestHead& head) const {
+  Match match;
+  for (std::size_t i = 0; i < dialects().size(); ++i) {
+    const Dialect& dialect = *dialects()[i];
+    if (!is_on(dialect)) continue;
+    for (const Route& route : dialect.routes) {
+      if (!path_matches(route.path, head.path)) continue;
+      if (match.dialect == nullptr) match.dialect = &dialect, match.index = i;
+      if (serves(route, head.method) && match.route == nullptr) match.route = &route, match.dialect = &dialect, match.index = i;
+      match.methods += (match.methods.empty() ? "" : ", ") + std::string(route.method) + (route.method == "GET" ? ", HEAD" : "");
+    }
+  }
+  return match;
+}
+
+/// The order matters: nothing is told about keys or paths to whom the server does not speak at all.
+std::optional<AccessRefusal> Router::refusal_of(const http::RequestHead& head, const Match& match) const {
+  if (auto refusal = access_.check_host(head)) return refusal;
+  if (auto refusal = access_.check_origin(head)) return refusal;
+  if (access_.is_preflight(head)) return std::nullopt;
+  if (auto refusal = access_.check_key(head)) return refusal;
+  if (head.method == "OPTIONS") return std::nullopt;
+  if (match.dialect == nullptr) return AccessRefusal{404, "there is no " + escaped(head.path, 100) + " here"};
+  if (match.route == nullptr) return AccessRefusal{405, "this path answers " + match.methods};
+  if (head.method == "POST") return Access::check_media_type(head);
+  return std::nullopt;
+}
+
+http::Screening Router::screen(const http::RequestHead& head) {
+  http::Screening screening;
+  screening.fields = access_.cors_fields(head);
+  const Match found = match(head);
+  if (const auto refusal = refusal_of(head, found)) {
+    const Dialect& dialect = found.dialect != nullptr ? *found.dialect : *dialects().front();
+    screening.refusal = refuse_with(&head, dialect, Error{code_of(refusal->status), refusal->message, {}}, refusal->status);
+    if (refusal->status == 405) screening.refusal->fields.push_back({"Allow", found.methods + ", OPTIONS"});
+  } else if (head.method == "OPTIONS") {
+    screening.refusal = http::Response{204, "", access_.is_preflight(head) ? Access::preflight_fields() : std::vector<http::Field>{{"Allow", found.methods + (found.methods.empty() ? "" : ", ") + "OPTIONS"}}, {}};
+  } else {
+    screening.quick = found.route->quick;
+  }
+  return screening;
+}
+
+/// The border of exceptions: what a route throws costs its own request.
+http::Reply Router::handle(http::Request request) {
+  const Match found = match(request);
+  const auto answer = [&]() -> engine::Result<http::Reply> {
+    try {
+      return found.route->answer(context_, request);
+    } catch (const std::bad_alloc&) {
+      return engine::fail(ErrorCode::resource_exhausted, "not enough memory for this request");
+    } catch (const std::exception& error) {
+      return engine::fail(ErrorCode::internal, error.what());
+    }
+  };
+  engine::Result<http::Reply> reply = answer();
+  if (reply) return std::move(*reply);
+  return refuse_with(&request, *found.dialect, reply.error(), http_status_of(reply.error().code));
+}
+
+http::Response Router::refuse(const http::RequestHead* head, const http::Refusal& refusal) {
+  const Match found = head != nullptr ? match(*head) : Match{};
+  const Dialect& dialect = found.dialect != nullptr ? *found.dialect : *dialects().front();
+  // Those without a head are counted here: no answered() follows for them.
+  if (head == nullptr) traffic_.count(refusal.status, Traffic::kMaxDialects);
+  return refuse_with(head, dialect, Error{code_of(refusal.status), refusal.message, {}}, refusal.status);
+}
+
+http::Response Router::error_response(const Dialect& dialect, const Error& error, int status) const {
+  http::Response response;
+  response.status = status;
+  response.body = dialect.error_body(error, status);
+  if (status == 401) response.fields.push_back({"WWW-Authenticate", "Bearer"});
+  if (is_temporary(status)) response.fields.push_back({"Retry-After", "1"});
+  return response;
+}
+
+http::Response Router::refuse_with(const http::RequestHead* head, const Dialect& dialect, const Error& error, int status) {
+  const std::string why = escaped(error.message, 500);
+  if (head != nullptr) {
+    context_.requests.refuse(context_.requests.begin(request_row(*head)), status, why);
+    context_.log.write(LogLevel::debug, "server", head->method + " " + escaped(head->path, 120) + " refused: " + std::to_string(status) + " " + why);
+  }
+  if (status != 500) return error_response(dialect, error, status);
+  // What went wrong inside is for the log: it may name files and addresses.
+  context_.log.error("server", "a request failed: " + why);
+  return error_response(dialect, Error{error.code, "internal error; the server's log says more", {}}, status);
+}
+
+void Router::answered(const http::RequestHead& head, int status) {
+  const Match found = match(head);
+  traffic_.count(status, found.route != nullptr ? found.index : Traffic::kMaxDialects);
+  context_.log.write(LogLevel::debug, "server", escaped(head.method, 16) + " " + escaped(head.path, 120) + " " + std::to_string(status));
+}
+
+}  // namespace lathe::app

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Router: screens each request, finds its route in the dialect table, and writes refusals in the dialect's own shape.
+#pragma once
+
+#include <functional>
+
+#include "app/api/server.h"
+#include "app/server/access.h"
+#include "app/server/dialect.h"
+
+namespace lathe::app {
+
+/// Thread: as http::Handler says.
+class Router final : public http::Handler {
+ public:
+  Router(const ServerOptions& options, ServerContext context, Traffic& traffic);
+
+  http::Screening screen(const http::RequestHead& head) override;
+  http::Reply handle(http::Request request) override;
+  http::Response refuse(const http::RequestHead* head, const http::Refusal& refusal) override;
+  void answered(const http::RequestHead& head, int status) override;
+
+ private:
+  struct Match {
+    const Dialect* dialect = nullptr;
+    std::size_t index = 0;          ///< of the dialect in the table
+    const Route* route = nullptr;
+    std::string methods;            ///< served on this path: "GET, HEAD"
+  };
+  Match match(const http::RequestHead& head) const;
+  std::optional<AccessRefusal> refusal_of(const http::RequestHead& head, const Match& match) const;
+  http::Response error_response(const Dialect& dialect, const engine::Error& error, int status) const;
+  http::Response refuse_with(const http::RequestHead* head, const Dialect& dialect, const engine::Error& error, int status);
+  bool is_on(const Dialect& dialect) const;
+
+  const ServerOptions options_;
+  const Access access_;
+  ServerContext context_;
+  Traffic& traffic_;
+};
+
+}  // namespace lathe::app

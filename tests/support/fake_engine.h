@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// FakeEngine: an Engine without a model, whose every token, delay and failure a test decides.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "app/api/model_slot.h"
+#include "engine/api/engine.h"
+#include "tests/support/byte_tokenizer.h"
+
+namespace lathe::tests {
+
+struct FakeModel {
+  std::string name = "fake";
+  std::int64_t max_model_len = 4096;
+  int n_blocks = 1024, block_size = 16;
+  int max_num_seqs = 64, max_queue = 1024;
+  bool has_chat_template = true;
+};
+
+/// Answers one byte a step to every running request. Runs freely until told to pause. Thread: any.
+class FakeEngine final : public engine::Engine {
+ public:
+  using Responder = std::function<std::string(const engine::GenerateRequest&)>;
+
+  explicit FakeEngine(const FakeModel& model = {});
+  ~FakeEngine() override;
+
+  const engine::LoadedModel& model() const override { return model_; }
+  const engine::Tokenizer& tokenizer() const override { return tokenizer_; }
+  const engine::ChatTemplate* chat_template() const override { return fake_.has_chat_template ? &template_ : nullptr; }
+  engine::Result<engine::RequestHandlePtr> submit(engine::GenerateRequest request) override;
+  std::shared_ptr<const engine::EngineSnapshot> snapshot() const override;
+  std::vector<engine::SchedulerEvent> events_since(std::uint64_t& cursor) const override;
+  void shut_down(std::chrono::milliseconds grace) override;
+
+  // ---- what a test says
+  void answer_with(Responder responder);           ///< for requests from now on; default: the text of the prompt
+  void answer_with(std::string text);
+  void set_token_delay(std::chrono::milliseconds delay);
+  void pause();                                    ///< no more tokens; cancelled requests still end
+  void step(int n_tokens);                         ///< while paused: so many tokens for every running request
+  void resume();
+  void refuse_submits(std::optional<engine::Error> error);
+  void fail_after(int n_tokens, engine::Error error);  ///< requests from now on; 0: as soon as they run
+  void set_cached_tokens(std::int64_t n);          ///< of each prompt, as told in usage
+  void set_logprob(float logprob);                 ///< of every chosen token
+
+  // ---- what a test learns
+  std::vector<engine::GenerateRequest> submitted() const;
+  int n_active() const;                            ///< running and waiting
+  std::uint64_t n_cancelled() const;
+  /// Waits until the engine's state fulfils the condition, at most 20 s. The condition is called under the engine's lock.
+  bool wait_for_active(int n) const;
+
+ private:
+  struct Active;
+  struct Plan;
+  void run(std::stop_token stopping);
+  void admit();
+  void step_all();
+  bool step_one(Active& active);
+  void emit_first(Active& active, engine::TokenEvent& event) const;
+  void emit_token(Active& active, engine::TokenEvent& event) const;
+  void finish(Active& active, engine::TokenEvent event, engine::FinishReason reason);
+  Plan plan_for(const engine::GenerateRequest& request) const;
+  void record(engine::SchedulerEventKind kind, std::uint64_t id, std::array<std::int64_t, 4> n = {});
+  int blocks_of(const Active& active) const;
+
+  const FakeModel fake_;
+  engine::LoadedModel model_;
+  ByteTokenizer tokenizer_;
+  PlainChatTemplate template_;
+
+  mutable std::mutex mutex_;
+  mutable std::condition_variable_any changed_;
+  Responder responder_;
+  std::chrono::milliseconds token_delay_{0};
+  bool paused_ = false, closing_ = false;
+  int permits_ = 0;
+  std::optional<engine::Error> submit_error_, run_error_;
+  int fail_after_ = -1;
+  std::int64_t cached_tokens_ = 0;
+  float logprob_ = -0.5F;
+  std::uint64_t next_id_ = 1, step_ = 0;
+  std::vector<std::unique_ptr<Active>> active_;  ///< in order of arrival; the first max_num_seqs run
+  std::vector<engine::GenerateRequest> submitted_;
+  std::vector<engine::SchedulerEvent> events_;
+  engine::EngineCounters counters_;
+  engine::HistogramSnapshot ttft_, itl_, e2e_, queue_;
+  std::jthread thread_;
+};
+
+/// How a load goes.
+struct FakeLoad {
+  FakeModel model;
+  int n_steps = 4;                                  ///< calls of the observer
+  std::optional<engine::Error> error;               ///< instead of an engine, after the last step
+  std::function<void(int step)> before_step;        ///< may block the load
+  std::function<void(FakeEngine&)> loaded;          ///< a way to get hold of the engine
+};
+app::EngineLoader fake_loader(FakeLoad load);
+
+}  // namespace lathe::tests

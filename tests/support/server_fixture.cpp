@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/server_fixture.h"
+
+#include <thread>
+
+#include "kernels/api/check.h"
+
+namespace lathe::tests {
+
+ServerFixture::ServerFixture(Options options) : model_(options.model) {
+  app::LogOptions quiet;
+  quiet.to_stderr = false;
+  quiet.level = app::LogLevel::debug;
+  log_ = app::make_log(quiet);
+  models_ = app::make_model_slot([this](const engine::EngineOptions& engine_options, const engine::LoadObserver& observer) {
+    FakeLoad load;
+    load.model = model_;
+    load.loaded = [this](FakeEngine& engine) { engine_ = &engine; };
+    return fake_loader(load)(engine_options, observer);
+  });
+  requests_ = app::make_request_log(*models_);
+  server_ = app::make_server(*models_, *requests_, *log_);
+  if (options.load) load(options.model);
+  options.server.port = 0;
+  const auto started = server_->start(options.server);
+  LATHE_CHECK(started.has_value());
+}
+
+ServerFixture::~ServerFixture() {
+  server_.reset();
+  models_->unload();
+  static_cast<void>(models_->wait());
+}
+
+void ServerFixture::load(const FakeModel& model) {
+  model_ = model;
+  LATHE_CHECK(models_->load({}).has_value());
+  LATHE_CHECK(models_->wait().has_value());
+}
+
+bool ServerFixture::wait_for_row(app::RequestStatus status) const {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (std::chrono::steady_clock::now() < until) {
+    const auto rows = requests_->records();
+    if (!rows.empty() && rows.front().status == status) return true;
+    std::this_thread::yield();
+  }
+  return false;
+}
+
+engine::Json chat_body(const std::string& text, const engine::Json& more) {
+  engine::Json body = {{"model", "fake"}, {"messages", {{{"role", "user"}, {"content", text}}}}};
+  body.update(more);
+  return body;
+}
+
+engine::Json completion_body(const engine::Json& prompt, const engine::Json& more) {
+  engine::Json body = {{"model", "fake"}, {"prompt", prompt}};
+  body.update(more);
+  return body;
+}
+
+}  // namespace lathe::tests
