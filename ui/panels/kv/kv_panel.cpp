@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/panels/kv/kv_panel.h"
+
+#include <QHBoxLayout>
+#include <QLocale>
+#include <QPainter>
+#include <QVBoxLayout>
+
+namespace lathe::ui {
+namespace {
+
+/// The meaning of each kind of cell, painted as the map paints it.
+class KvLegend : public QWidget {
+ public:
+  KvLegend(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) {
+    setObjectName(QStringLiteral("kv.legend"));
+    setFixedHeight(theme.px(20));
+  }
+
+ protected:
+  void paintEvent(QPaintEvent*) override {
+    QPainter painter(this);
+    painter.setFont(theme_.font(11));
+    const Tokens& tokens = theme_.tokens();
+    qreal x = 0;
+    for (int i = 0; i < 4; ++i, x += 8) painter.fillRect(QRectF(x, 6, 7, 7), tokens.kv[static_cast<std::size_t>(i)]);
+    x = word(painter, x + 4, tr("one colour per request"));
+    const QRectF shared(x, 6, 8, 8);
+    painter.fillRect(shared, tokens.accent);
+    painter.setPen(Qt::white);
+    painter.drawLine(shared.bottomLeft(), shared.topRight());
+    x = word(painter, x + 12, tr("shared"));
+    painter.fillRect(QRectF(x, 6, 8, 8), mixed(tokens.kv[0], tokens.page, 0.25));
+    painter.fillRect(QRectF(x, 10, 8, 4), tokens.kv[0]);
+    x = word(painter, x + 12, tr("filling"));
+    painter.fillRect(QRectF(x, 6, 8, 8), tokens.kv_cached);
+    x = word(painter, x + 12, tr("cached"));
+    painter.setPen(tokens.kv_free);
+    painter.drawRect(QRectF(x, 6, 8, 8));
+    word(painter, x + 12, tr("free"));
+  }
+
+ private:
+  static QString tr(const char* text) { return KvPanel::tr(text); }
+  qreal word(QPainter& painter, qreal x, const QString& text) const {
+    painter.setPen(theme_.tokens().text2);
+    painter.drawText(QRectF(x, 0, 400, height()), Qt::AlignLeft | Qt::AlignVCenter, text);
+    return x + painter.fontMetrics().horizontalAdvance(text) + 12;
+  }
+  const Theme& theme_;
+};
+
+Panel* make_kv(const PanelContext& context, QWidget* parent) { return new KvPanel(context, parent); }
+
+QString bold(int n) { return QStringLiteral("<b>%1</b>").arg(QLocale().toString(n)); }
+
+}  // namespace
+
+const PanelDescriptor kKvPanel{
+    .id = "kv", .title = QT_TRANSLATE_NOOP("Panel", "KV cache"), .icon = "kv", .area = PanelArea::bottom, .at_first = false, .make = make_kv};
+
+KvWaste waste_of(const engine::EngineSnapshot& snapshot, std::int64_t max_model_len) {
+  std::int64_t used_slots = 0, filled = 0, reserved = 0, computed = 0;
+  for (const engine::KvBlockState& block : snapshot.blocks) {
+    if (block.n_references == 0) continue;
+    used_slots += snapshot.block_size;
+    filled += block.n_filled;
+  }
+  for (const engine::ActiveRequest& request : snapshot.requests) {
+    if (request.n_blocks == 0) continue;
+    reserved += max_model_len;
+    computed += request.n_computed;
+  }
+  KvWaste waste;
+  if (used_slots > 0) waste.paged = 1.0 - static_cast<double>(filled) / static_cast<double>(used_slots);
+  if (reserved > 0) waste.contiguous = 1.0 - static_cast<double>(computed) / static_cast<double>(reserved);
+  return waste;
+}
+
+KvPanel::KvPanel(const PanelContext& context, QWidget* parent) : Panel(parent), context_(context) {
+  setObjectName(QStringLiteral("kv"));
+  const Theme& theme = context.theme;
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(theme.px(14), theme.px(8), theme.px(14), theme.px(6));
+  column->setSpacing(theme.px(6));
+  auto* head = new QHBoxLayout;
+  counts_ = make_label(theme, "kv.counts", {}, this, 12);
+  waste_ = make_label(theme, "kv.waste", {}, this, 12);
+  waste_->setToolTip(tr("Slots of used blocks without a token; as one reservation of the whole context a request, the waste would be the second figure"));
+  head->addWidget(counts_);
+  head->addStretch();
+  head->addWidget(waste_);
+  column->addLayout(head);
+  map_ = new KvMap(theme, this);
+  column->addWidget(map_, 1);
+  empty_ = make_label(theme, "kv.empty", tr("No model loaded: its KV cache will be shown here, block by block."), this, 12, QFont::Normal, TextTone::text3);
+  empty_->setAlignment(Qt::AlignCenter);
+  empty_->setWordWrap(true);
+  column->addWidget(empty_, 1);
+  legend_ = new KvLegend(theme, this);
+  column->addWidget(legend_);
+  connect(map_, &KvMap::request_clicked, map_, &KvMap::highlight);
+  connect(&context.bridge, &Bridge::snapshot_changed, this, &KvPanel::show_state);
+  connect(&context.bridge, &Bridge::model_changed, this, &KvPanel::show_state);
+  context.bridge.watch(this, Interest::snapshot | Interest::model);
+  show_state();
+}
+
+void KvPanel::show_state() {
+  const auto& snapshot = context_.bridge.snapshot();
+  const bool loaded = snapshot != nullptr && snapshot->n_blocks > 0;
+  empty_->setVisible(!loaded);
+  for (QWidget* part : {static_cast<QWidget*>(map_), legend_, static_cast<QWidget*>(counts_), static_cast<QWidget*>(waste_)}) part->setVisible(loaded);
+  if (!loaded) return;
+  counts_->setText(tr("%1 in use &nbsp; %2 cached &nbsp; %3 free").arg(bold(snapshot->n_blocks_used), bold(snapshot->n_blocks_cached), bold(snapshot->n_blocks_free)));
+  const std::int64_t max_model_len = context_.bridge.loaded() ? context_.bridge.loaded()->max_model_len : 0;
+  const KvWaste waste = waste_of(*snapshot, max_model_len);
+  const auto percent = [](double share) { return QStringLiteral("<b>%1 %</b>").arg(QLocale().toString(100 * share, 'f', share < 0.1 ? 1 : 0)); };
+  waste_->setText(snapshot->n_blocks_used == 0 ? QString() : tr("waste %1, contiguous %2").arg(percent(waste.paged), percent(waste.contiguous)));
+  map_->show_snapshot(snapshot);
+}
+
+}  // namespace lathe::ui

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// KV cache: the map of all blocks, its counts, and how much of it is waste.
+#pragma once
+
+#include "ui/panels/panel.h"
+#include "ui/widgets/controls.h"
+#include "ui/widgets/kv_map.h"
+
+namespace lathe::ui {
+
+extern const PanelDescriptor kKvPanel;
+
+/// Share of the slots in used blocks that hold no token, paged and as one contiguous region of max_model_len a request would have it.
+struct KvWaste {
+  double paged = 0, contiguous = 0;
+};
+KvWaste waste_of(const engine::EngineSnapshot& snapshot, std::int64_t max_model_len);
+
+class KvPanel : public Panel {
+  Q_OBJECT
+ public:
+  KvPanel(const PanelContext& context, QWidget* parent);
+
+ private:
+  void show_state();
+
+  PanelContext context_;
+  QLabel* counts_;
+  QLabel* waste_;
+  QLabel* empty_;
+  KvMap* map_;
+  QWidget* legend_;
+};
+
+}  // namespace lathe::ui

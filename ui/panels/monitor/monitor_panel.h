@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Monitor: throughput, time to first token, requests and KV blocks over the last seconds, minutes or the hour.
+#pragma once
+
+#include <QStackedWidget>
+#include <QTableWidget>
+#include <QTimer>
+#include <QToolButton>
+
+#include "ui/panels/panel.h"
+#include "ui/widgets/live_chart.h"
+#include "ui/widgets/segmented.h"
+
+namespace lathe::ui {
+
+extern const PanelDescriptor kMonitorPanel;
+
+class MonitorPanel : public Panel {
+  Q_OBJECT
+ public:
+  MonitorPanel(const PanelContext& context, QWidget* parent);
+  QWidget* title_tools() override;
+
+ protected:
+  void showEvent(QShowEvent* event) override;
+  void hideEvent(QHideEvent* event) override;
+  void contextMenuEvent(QContextMenuEvent* event) override;
+
+ private:
+  void build_charts();
+  void sample();
+  void sample_ttft(double now_s);
+  void redraw();
+  void fill_table();
+  void set_span(int index);
+  void show_table(bool shown);
+  void save(LiveChart* chart, bool picture);
+
+  PanelContext context_;
+  QTimer timer_;
+  QStackedWidget* stack_;
+  QTableWidget* table_;
+  LiveChart* throughput_ = nullptr;
+  LiveChart* ttft_ = nullptr;
+  LiveChart* requests_ = nullptr;
+  LiveChart* kv_ = nullptr;
+  std::vector<LiveChart*> charts_;
+  bool frozen_ = false;
+};
+
+}  // namespace lathe::ui

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/panels/serve/serve_page.h"
+
+#include <QClipboard>
+#include <QDateTime>
+#include <QGridLayout>
+#include <QGuiApplication>
+#include <QHBoxLayout>
+#include <QLocale>
+#include <QVBoxLayout>
+
+#include "ui/panels/serve/server_settings.h"
+
+namespace lathe::ui {
+namespace {
+
+constexpr int kControlsWidth = 376;
+constexpr int kLabelWidth = 86;
+constexpr int kStopGraceMs = 2000;
+
+QString state_word(app::ServerState state) {
+  switch (state) {
+    case app::ServerState::off: return ServePage::tr("Off");
+    case app::ServerState::starting: return ServePage::tr("Starting");
+    case app::ServerState::running: return ServePage::tr("Running");
+    case app::ServerState::stopping: return ServePage::tr("Stopping");
+    case app::ServerState::failed: return ServePage::tr("Not running");
+  }
+  return {};
+}
+
+Panel* make_serve(const PanelContext& context, QWidget* parent) { return new ServePage(context, parent); }
+
+}  // namespace
+
+const PanelDescriptor kServePanel{
+    .id = "serve", .title = QT_TRANSLATE_NOOP("Panel", "Serve"), .icon = "serve", .area = PanelArea::page, .at_first = false, .make = make_serve};
+
+ServePage::ServePage(const PanelContext& context, QWidget* parent) : Panel(parent), context_(context) {
+  setObjectName(QStringLiteral("serve"));
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(make_header());
+  auto* body = new QHBoxLayout;
+  body->setSpacing(0);
+  body->addWidget(make_controls());
+  body->addWidget(make_column(this));
+  auto* right = new QVBoxLayout;
+  dialects_ = new DialectRows(context.theme, this);
+  right->addWidget(dialects_);
+  right->addWidget(make_answer(), 1);
+  right->addStretch();
+  body->addLayout(right, 1);
+  column->addLayout(body, 1);
+  connect_actions();
+  connect(&context.bridge, &Bridge::server_changed, this, &ServePage::show_status);
+  connect(&context.bridge, &Bridge::model_changed, this, &ServePage::show_status);
+  context.bridge.watch(this, Interest::server | Interest::model);
+  read_settings();
+  show_status();
+}
+
+QWidget* ServePage::make_header() {
+  const Theme& theme = context_.theme;
+  auto* header = new PageHeader(theme, tr("Server"), this);
+  model_ = new Chip(theme, this);
+  model_->setObjectName(QStringLiteral("serve.model"));
+  model_->set_large(true);
+  header->add_left(model_);
+  auto* environment = make_button(theme, "serve.environment", tr("Copy environment"), this);
+  environment->setIcon(theme.icon(QStringLiteral("copy")));
+  connect(environment, &QPushButton::clicked, this, [this] {
+    copy(environment_lines(context_.bridge.server_status(), server_options(context_.workbench.settings()).api_key), tr("environment"));
+  });
+  header->add_right(environment);
+  test_button_ = make_button(theme, "serve.test", tr("Send test request"), this);
+  test_button_->setIcon(theme.icon(QStringLiteral("play")));
+  connect(test_button_, &QPushButton::clicked, this, &ServePage::send_test);
+  header->add_right(test_button_);
+  return header;
+}
+
+void ServePage::add_row(QGridLayout* form, int line, const QString& label, QWidget* control, QWidget* more) {
+  QLabel* word = make_label(context_.theme, control->objectName() + ".label", label, this);
+  word->setBuddy(control);
+  control->setAccessibleName(label);
+  form->addWidget(word, line, 0);
+  form->addWidget(control, line, 1, 1, more == nullptr ? 2 : 1);
+  if (more != nullptr) form->addWidget(more, line, 2);
+}
+
+QWidget* ServePage::make_controls() {
+  const Theme& theme = context_.theme;
+  auto* box = new QWidget(this);
+  box->setFixedWidth(theme.px(kControlsWidth));
+  auto* form = new QGridLayout(box);
+  form->setContentsMargins(theme.px(20), theme.px(14), theme.px(20), theme.px(14));
+  form->setVerticalSpacing(theme.px(6));
+  form->setColumnMinimumWidth(0, theme.px(kLabelWidth));
+  form->setColumnStretch(1, 1);
+  on_ = new Switch(theme, SwitchSize::big, box);
+  on_->setObjectName(QStringLiteral("serve.on"));
+  on_->setCheckable(true);
+  on_->setAccessibleName(tr("Server"));
+  auto* words = new QVBoxLayout;
+  words->setSpacing(0);
+  words->addWidget(state_ = make_label(theme, "serve.state", {}, box, 15, QFont::DemiBold, TextTone::text));
+  words->addWidget(facts_ = make_label(theme, "serve.facts", {}, box, 12));
+  form->addWidget(on_, 0, 0);
+  form->addLayout(words, 0, 1);
+  auto* hint = new Chip(theme, box);
+  hint->set(ChipState::quiet, ChipMark::none, QStringLiteral("F6"));
+  form->addWidget(hint, 0, 2);
+  host_ = new QComboBox(box);
+  host_->setObjectName(QStringLiteral("serve.host"));
+  host_->addItem(tr("127.0.0.1, this computer only"), "127.0.0.1");
+  host_->addItem(tr("0.0.0.0, every computer in the network"), "0.0.0.0");
+  add_row(form, 1, tr("Address"), host_);
+  port_ = new QSpinBox(box);
+  port_->setObjectName(QStringLiteral("serve.port"));
+  port_->setRange(0, 65535);
+  port_->setSpecialValueText(tr("free one"));
+  port_->setKeyboardTracking(false);
+  add_row(form, 2, tr("Port"), port_);
+  auto* keys = new QWidget(box);
+  auto* buttons = new QHBoxLayout(keys);
+  buttons->setContentsMargins(0, 0, 0, 0);
+  auto* copy_key = make_icon_button(theme, "serve.key.copy", "copy", tr("Copy the key"), keys);
+  auto* new_key = make_icon_button(theme, "serve.key.new", "regenerate", tr("Make a new key"), keys);
+  buttons->addWidget(copy_key);
+  buttons->addWidget(new_key);
+  key_ = new QLineEdit(box);
+  key_->setObjectName(QStringLiteral("serve.key"));
+  key_->setReadOnly(true);
+  key_->setFont(theme.code_font(12));
+  key_->setPlaceholderText(tr("none: everybody here may ask"));
+  add_row(form, 3, tr("API key"), key_, keys);
+  warning_ = make_label(theme, "serve.warning", tr("Every computer that reaches this one may connect; a key is required, and made for you."), box, 12, QFont::Normal, TextTone::warning);
+  warning_->setWordWrap(true);
+  form->addWidget(warning_, 4, 1, 1, 2);
+  cors_ = new Switch(theme, SwitchSize::normal, box);
+  cors_->setObjectName(QStringLiteral("serve.cors"));
+  cors_->setCheckable(true);
+  cors_->setToolTip(tr("Let web pages of this computer (http://localhost) use the server"));
+  add_row(form, 5, tr("CORS"), cors_);
+  autostart_ = new Switch(theme, SwitchSize::normal, box);
+  autostart_->setObjectName(QStringLiteral("serve.autostart"));
+  autostart_->setCheckable(true);
+  add_row(form, 6, tr("At start-up"), autostart_, make_label(theme, "serve.autostart.words", tr("start with Lathe"), box));
+  limits_ = make_label(theme, "serve.limits", {}, box, 12);
+  form->addWidget(make_label(theme, "serve.limits.label", tr("Limits"), box), 7, 0);
+  form->addWidget(limits_, 7, 1, 1, 2);
+  form->setRowStretch(8, 1);
+  connect(copy_key, &QToolButton::clicked, this, [this] { copy(QString::fromStdString(server_options(context_.workbench.settings()).api_key), tr("key")); });
+  connect(new_key, &QToolButton::clicked, this, [this] {
+    context_.workbench.settings().set("server/api_key", new_api_key().toStdString());
+    show_key();
+    restart_if_running();
+  });
+  return box;
+}
+
+QWidget* ServePage::make_answer() {
+  answer_box_ = new QWidget(this);
+  auto* column = new QVBoxLayout(answer_box_);
+  column->setContentsMargins(context_.theme.px(16), 0, context_.theme.px(14), context_.theme.px(14));
+  auto* head = new QHBoxLayout;
+  head->addWidget(make_label(context_.theme, "serve.answer.title", tr("Answer to the test request, as it came over the wire"), answer_box_, 12, QFont::DemiBold));
+  head->addStretch();
+  auto* close = make_icon_button(context_.theme, "serve.answer.close", "close", tr("Close"), answer_box_, 24, IconTone::quiet);
+  head->addWidget(close);
+  column->addLayout(head);
+  answer_ = new QPlainTextEdit(answer_box_);
+  answer_->setObjectName(QStringLiteral("serve.answer"));
+  answer_->setAccessibleName(tr("Answer to the test request"));
+  answer_->setReadOnly(true);
+  answer_->setFont(context_.theme.code_font(12));
+  answer_->setMaximumBlockCount(2000);
+  column->addWidget(answer_, 1);
+  answer_box_->hide();
+  connect(close, &QToolButton::clicked, answer_box_, &QWidget::hide);
+  connect(&test_, &TestRequest::received, this, [this](const QString& text) {
+    answer_->moveCursor(QTextCursor::End);
+    answer_->insertPlainText(QString(text).remove(QLatin1Char('\r')));
+    answer_->ensureCursorVisible();
+  });
+  connect(&test_, &TestRequest::ended, this, [this](const QString& error) {
+    if (!error.isEmpty()) answer_->appendPlainText(tr("Failed: %1").arg(error));
+    show_status();
+  });
+  return answer_box_;
+}
+
+void ServePage::connect_actions() {
+  app::Settings& settings = context_.workbench.settings();
+  context_.actions.on("server.toggle", this, [this] { toggle(); });
+  context_.actions.on("server.test", this, [this] { send_test(); });
+  context_.actions.on("server.copy_url", this, [this] {
+    const app::ServerStatus& status = context_.bridge.server_status();
+    if (!status.dialects.empty()) copy(QString::fromStdString(status.dialects.front().base_url), tr("address"));
+  });
+  context_.actions.on("server.copy_curl", this, [this] {
+    const auto dialects = app::known_dialects(server_options(context_.workbench.settings()), model_->word().toStdString());
+    if (!dialects.empty()) copy(QString::fromStdString(dialects.front().curl), tr("cURL"));
+  });
+  connect(on_, &QAbstractButton::clicked, this, &ServePage::toggle);
+  connect(host_, &QComboBox::activated, this, [this, &settings](int index) {
+    settings.set("server/host", host_->itemData(index).toString().toStdString());
+    if (index == 1 && settings.get("server/api_key").get<std::string>().empty()) settings.set("server/api_key", new_api_key().toStdString());
+    show_key();
+    restart_if_running();
+  });
+  connect(port_, &QSpinBox::valueChanged, this, [this, &settings](int port) {
+    settings.set("server/port", port);
+    restart_if_running();
+  });
+  connect(cors_, &QAbstractButton::clicked, this, [this, &settings](bool on) {
+    settings.set("server/allowed_origins", on ? engine::Json::array({"http://localhost", "http://127.0.0.1"}) : engine::Json::array());
+    restart_if_running();
+  });
+  connect(autostart_, &QAbstractButton::clicked, this, [&settings](bool on) { settings.set("server/autostart", on); });
+  connect(dialects_, &DialectRows::switched, this, &ServePage::switch_dialect);
+  connect(dialects_, &DialectRows::curl_wanted, this, [this](const QString& curl) { copy(curl, tr("cURL")); });
+  connect(dialects_, &DialectRows::port_wanted, this, [this](int port) {
+    port_->setValue(port);
+    toggle();
+  });
+}
+
+void ServePage::read_settings() {
+  const app::ServerOptions options = server_options(context_.workbench.settings());
+  const QSignalBlocker quiet_port(port_);
+  host_->setCurrentIndex(options.host == "127.0.0.1" ? 0 : 1);
+  port_->setValue(options.port);
+  cors_->setChecked(!options.allowed_origins.empty());
+  autostart_->setChecked(context_.workbench.settings().get("server/autostart").get<bool>());
+  limits_->setText(tr("%1 MiB body, %2 connections").arg(options.limits.body_bytes >> 20).arg(options.limits.connections));
+  show_key();
+}
+
+void ServePage::show_key() {
+  const app::ServerOptions options = server_options(context_.workbench.settings());
+  key_->setText(masked(QString::fromStdString(options.api_key)));
+  warning_->setVisible(options.host != "127.0.0.1");
+}
+
+void ServePage::toggle() {
+  app::Server& server = context_.workbench.server();
+  const app::ServerState state = server.status().state;
+  if (state == app::ServerState::starting || state == app::ServerState::stopping) return;
+  const bool stop = state == app::ServerState::running;
+  context_.background.run(
+      this,
+      [&server, stop, options = server_options(context_.workbench.settings())]() -> engine::Result<void> {
+        if (!stop) return server.start(options);
+        server.stop(kStopGraceMs);
+        return {};
+      },
+      [this](engine::Result<void> result) {
+        if (!result) context_.workbench.log().error("server", result.error().message);
+        context_.bridge.refresh();
+        show_status();
+      });
+}
+
+void ServePage::restart_if_running() {
+  app::Server& server = context_.workbench.server();
+  if (server.status().state != app::ServerState::running) return show_status();
+  context_.background.run(
+      this,
+      [&server, options = server_options(context_.workbench.settings())] {
+        server.stop(kStopGraceMs);
+        return server.start(options);
+      },
+      [this](engine::Result<void> result) {
+        if (!result) context_.workbench.log().error("server", result.error().message);
+        context_.bridge.refresh();
+        show_status();
+      });
+}
+
+void ServePage::switch_dialect(const QString& name, bool on) {
+  engine::Json off = context_.workbench.settings().get("server/dialects_off");
+  engine::Json kept = engine::Json::array();
+  for (const engine::Json& item : off) {
+    if (item != name.toStdString()) kept.push_back(item);
+  }
+  if (!on) kept.push_back(name.toStdString());
+  context_.workbench.settings().set("server/dialects_off", kept);
+  restart_if_running();
+}
+
+void ServePage::show_status() {
+  const app::ServerStatus status = context_.workbench.server().status();
+  const bool running = status.state == app::ServerState::running;
+  on_->setChecked(running || status.state == app::ServerState::starting);
+  on_->setEnabled(running || status.state == app::ServerState::off || status.state == app::ServerState::failed);
+  state_->setText(state_word(status.state));
+  const auto& loaded = context_.bridge.loaded();
+  const QString model = loaded ? QString::fromStdString(loaded->name) : QString();
+  model_->set(ChipState::quiet, ChipMark::none, loaded ? model : tr("No model loaded"));
+  if (running) {
+    facts_->setText(tr("since %1 · %2 requests · %3 errors")
+                        .arg(QDateTime::fromMSecsSinceEpoch(status.since_unix_ms).toString(QStringLiteral("hh:mm")), QLocale().toString(qulonglong(status.n_requests)),
+                             QLocale().toString(qulonglong(status.n_errors))));
+  } else {
+    facts_->setText(status.state == app::ServerState::failed ? QString::fromStdString(status.error) : tr("Turn it on, then copy a cURL line"));
+  }
+  facts_->setWordWrap(true);
+  test_button_->setEnabled(running);
+  const auto known = app::known_dialects(server_options(context_.workbench.settings()), model.toStdString());
+  dialects_->show_dialects(running ? status.dialects : known, status.state, QString::fromStdString(status.error), status.free_port);
+}
+
+void ServePage::copy(const QString& text, const QString& what) {
+  QGuiApplication::clipboard()->setText(text);
+  context_.workbench.log().info("ui", "copied the " + what.toStdString());
+}
+
+void ServePage::send_test() {
+  const app::ServerStatus status = context_.workbench.server().status();
+  if (status.state != app::ServerState::running) return;
+  answer_->clear();
+  answer_box_->show();
+  test_.send(status, server_options(context_.workbench.settings()).api_key, tr("What is a KV cache?"));
+}
+
+}  // namespace lathe::ui

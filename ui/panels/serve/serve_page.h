@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Serve: the server's switch, its address and key, the protocols that it speaks, and a test of it.
+#pragma once
+
+#include <QComboBox>
+#include <QLineEdit>
+#include <QPlainTextEdit>
+#include <QSpinBox>
+
+#include "ui/panels/panel.h"
+#include "ui/panels/serve/dialect_rows.h"
+#include "ui/panels/serve/test_request.h"
+#include "ui/widgets/chip.h"
+#include "ui/widgets/page_header.h"
+#include "ui/widgets/switch.h"
+
+namespace lathe::ui {
+
+extern const PanelDescriptor kServePanel;
+
+class ServePage : public Panel {
+  Q_OBJECT
+ public:
+  ServePage(const PanelContext& context, QWidget* parent);
+
+ private:
+  QWidget* make_header();
+  QWidget* make_controls();
+  QWidget* make_answer();
+  void add_row(QGridLayout* form, int line, const QString& label, QWidget* control, QWidget* more = nullptr);
+  void connect_actions();
+  void read_settings();
+  void toggle();
+  void restart_if_running();
+  void show_status();
+  void show_key();
+  void switch_dialect(const QString& name, bool on);
+  void copy(const QString& text, const QString& what);
+  void send_test();
+
+  PanelContext context_;
+  TestRequest test_;
+  Chip* model_ = nullptr;
+  QPushButton* test_button_ = nullptr;
+  Switch* on_ = nullptr;
+  QLabel* state_ = nullptr;
+  QLabel* facts_ = nullptr;
+  QComboBox* host_ = nullptr;
+  QSpinBox* port_ = nullptr;
+  Switch* cors_ = nullptr;
+  QLineEdit* key_ = nullptr;
+  QLabel* warning_ = nullptr;
+  Switch* autostart_ = nullptr;
+  QLabel* limits_ = nullptr;
+  DialectRows* dialects_ = nullptr;
+  QWidget* answer_box_ = nullptr;
+  QPlainTextEdit* answer_ = nullptr;
+};
+
+}  // namespace lathe::ui

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/panels/serve/test_request.h"
+
+#include "engine/api/json.h"
+
+namespace lathe::ui {
+namespace {
+
+constexpr int kTimeoutMs = 30'000;
+
+QByteArray request_bytes(const app::ServerStatus& status, const std::string& api_key, const QString& question) {
+  const engine::Json body{{"messages", {{{"role", "user"}, {"content", question.toStdString()}}}}, {"max_tokens", 64}, {"stream", true}};
+  const QByteArray text = QByteArray::fromStdString(engine::dump_json(body));
+  QByteArray request = "POST /v1/chat/completions HTTP/1.1\r\nHost: " + QByteArray::fromStdString(status.host) + ":" + QByteArray::number(status.port) +
+                       "\r\nUser-Agent: Lathe test\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: " + QByteArray::number(text.size()) + "\r\n";
+  if (!api_key.empty()) request += "Authorization: Bearer " + QByteArray::fromStdString(api_key) + "\r\n";
+  return request + "\r\n" + text;
+}
+
+}  // namespace
+
+TestRequest::TestRequest(QObject* parent) : QObject(parent) {
+  timeout_.setSingleShot(true);
+  timeout_.setInterval(kTimeoutMs);
+  connect(&socket_, &QTcpSocket::connected, this, [this] { socket_.write(request_); });
+  connect(&socket_, &QTcpSocket::readyRead, this, [this] { Q_EMIT received(QString::fromUtf8(socket_.readAll())); });
+  connect(&socket_, &QTcpSocket::disconnected, this, [this] {
+    timeout_.stop();
+    Q_EMIT ended({});
+  });
+  connect(&socket_, &QTcpSocket::errorOccurred, this, [this](QAbstractSocket::SocketError error) {
+    if (error == QAbstractSocket::RemoteHostClosedError) return;
+    timeout_.stop();
+    Q_EMIT ended(socket_.errorString());
+  });
+  connect(&timeout_, &QTimer::timeout, this, [this] {
+    stop();
+    Q_EMIT ended(tr("no answer within %1 s").arg(kTimeoutMs / 1000));
+  });
+}
+
+void TestRequest::send(const app::ServerStatus& status, const std::string& api_key, const QString& question) {
+  stop();
+  request_ = request_bytes(status, api_key, question);
+  timeout_.start();
+  const bool any = status.host == "0.0.0.0" || status.host == "::";
+  socket_.connectToHost(any ? QStringLiteral("127.0.0.1") : QString::fromStdString(status.host), status.port);
+}
+
+void TestRequest::stop() {
+  timeout_.stop();
+  const QSignalBlocker quiet(socket_);
+  socket_.abort();
+}
+
+}  // namespace lathe::ui

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// TestRequest: one streamed question to the running server over a real socket, its answer shown as it comes.
+#pragma once
+
+#include <QTcpSocket>
+#include <QTimer>
+
+#include "app/api/server.h"
+
+namespace lathe::ui {
+
+class TestRequest : public QObject {
+  Q_OBJECT
+ public:
+  explicit TestRequest(QObject* parent = nullptr);
+  /// Ends one that still runs.
+  void send(const app::ServerStatus& status, const std::string& api_key, const QString& question);
+  void stop();
+  bool running() const { return socket_.state() != QAbstractSocket::UnconnectedState; }
+
+ Q_SIGNALS:
+  void received(const QString& text);      ///< bytes of the answer as they came, header included
+  void ended(const QString& error);        ///< empty: the server closed after its answer
+
+ private:
+  QTcpSocket socket_;
+  QTimer timeout_;
+  QByteArray request_;
+};
+
+}  // namespace lathe::ui

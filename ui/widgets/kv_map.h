@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// KvMap: every block of the KV cache as one cell: whose it is, how full, shared, cached or free.
+#pragma once
+
+#include <QImage>
+#include <QWidget>
+#include <memory>
+
+#include "engine/api/snapshot.h"
+#include "ui/theme/theme.h"
+
+namespace lathe::ui {
+
+enum class KvCell { free, cached, owned, shared };
+KvCell cell_of(const engine::KvBlockState& block);
+
+/// Whole pixels: the largest cell with which `n` cells, a pixel apart, fit into the area; 0 when not even 1 px each does.
+struct KvGrid {
+  int pitch = 0;      ///< cell and gap
+  int columns = 0;
+};
+KvGrid kv_grid(int n, int width, int height);
+
+/// Thread: GUI. Reads the snapshot that it was given last.
+class KvMap : public QWidget {
+  Q_OBJECT
+ public:
+  explicit KvMap(const Theme& theme, QWidget* parent = nullptr);
+  void show_snapshot(std::shared_ptr<const engine::EngineSnapshot> snapshot);
+  /// Its blocks are drawn as they are, those of others paler; 0: all alike.
+  void highlight(std::uint64_t request);
+  QSize minimumSizeHint() const override { return {120, 60}; }
+
+ Q_SIGNALS:
+  void request_clicked(std::uint64_t request);
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  bool event(QEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+
+ private:
+  int block_at(const QPoint& point) const;
+  QString words_for(int block) const;
+  QColor color_of(const engine::KvBlockState& block) const;
+  void paint_cell(QPainter& painter, const QRect& cell, const engine::KvBlockState& block) const;
+  void paint_pixels(QPainter& painter) const;
+
+  const Theme& theme_;
+  std::shared_ptr<const engine::EngineSnapshot> snapshot_;
+  std::uint64_t highlighted_ = 0;
+};
+
+/// The colour of a request's blocks; it repeats after eight.
+QColor kv_color(const Tokens& tokens, std::uint64_t request);
+
+}  // namespace lathe::ui

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// LiveChart: a few lines over the last seconds or minutes: title and present value above, samples of the lines, then the plot.
+#pragma once
+
+#include <QString>
+#include <QWidget>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "ui/models/series_history.h"
+#include "ui/theme/theme.h"
+
+class QCustomPlot;
+class QLabel;
+class QCPItemStraightLine;
+
+namespace lathe::ui {
+
+/// The colour follows the meaning of a line, the dash its place in the chart.
+struct ChartLine {
+  QString name;
+  std::function<QColor(const Tokens&)> color;
+  bool steps = false;    ///< counts: they hold until they change
+  bool filled = false;   ///< one a chart at most
+};
+
+/// Thread: GUI. Repaints only in refresh(), and only while it can be seen.
+class LiveChart : public QWidget {
+  Q_OBJECT
+ public:
+  LiveChart(const Theme& theme, const QString& name, const QString& title, std::vector<ChartLine> lines, QWidget* parent);
+
+  void append(double time_s, const std::vector<double>& values) { history_.append(time_s, values); }
+  void set_span(Span span);
+  /// The figure at the right of the title: bold, then plain ("914", "of 1,024").
+  void set_value(const QString& bold, const QString& plain);
+  /// A dashed line that should not be crossed; none takes it away.
+  void set_limit(std::optional<double> limit) { limit_ = limit; }
+  void refresh(double now_s);
+  /// Shown in the place of the lines until the first sample: what will appear and how to get it.
+  void set_empty_text(const QString& text);
+
+  const SeriesHistory& history() const { return history_; }
+  const std::vector<ChartLine>& lines() const { return lines_; }
+  const QString& title() const { return title_; }
+  /// The samples of the present span as lines of comma-separated values, with a heading.
+  QString csv() const;
+  int n_replots() const { return n_replots_; }
+  QCustomPlot* plot() const { return plot_; }
+
+  QSize minimumSizeHint() const override;
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+
+ private:
+  void build_plot();
+  void style();
+  void fill_graphs(double now_s);
+  void scale_value_axis(double top);
+  void label_time_axis();
+  void describe();
+
+  const Theme& theme_;
+  QString title_, value_, unit_;
+  std::vector<ChartLine> lines_;
+  SeriesHistory history_;
+  Span span_ = Span::half_minute;
+  std::optional<double> limit_;
+  QCustomPlot* plot_ = nullptr;
+  QCPItemStraightLine* limit_line_ = nullptr;
+  QLabel* empty_ = nullptr;
+  int n_replots_ = 0;
+};
+
+/// The smallest of 1, 2, 5 times a power of ten that divides `top` into at most `n` parts.
+double round_step(double top, int n);
+
+}  // namespace lathe::ui

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// TableDelegate: rows of every table: no grid, a hairline under each, the selected one on tint with an accent bar.
+#pragma once
+
+#include <QStyledItemDelegate>
+
+#include "ui/theme/theme.h"
+
+class QTableView;
+
+namespace lathe::ui {
+
+class TableDelegate : public QStyledItemDelegate {
+  Q_OBJECT
+ public:
+  TableDelegate(const Theme& theme, QObject* parent);
+  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+  QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+
+ protected:
+  /// The words of a cell, inside `area`. Base: the display role with equal digits, elided.
+  virtual void paint_content(QPainter& painter, const QRectF& area, const QModelIndex& index) const;
+  /// Ground, hairline and mark of the row.
+  void paint_ground(QPainter& painter, const QStyleOptionViewItem& option, const QModelIndex& index) const;
+  const Theme& theme() const { return theme_; }
+
+ private:
+  const Theme& theme_;
+};
+
+/// Heights, selection and headers that every table of the window has.
+void shape_table(QTableView& table, const Theme& theme);
+
+}  // namespace lathe::ui
