@@ -17,7 +17,7 @@ pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 pkg_check_modules(SENTENCEPIECE REQUIRED IMPORTED_TARGET sentencepiece)
 
 if(LATHE_UI)
-  find_package(Qt6 6.4 COMPONENTS Core Gui Widgets PrintSupport Svg REQUIRED)
+  find_package(Qt6 6.4 COMPONENTS Core Gui Network Widgets PrintSupport Svg REQUIRED)
   find_package(QCustomPlotQt6 REQUIRED)
   find_path(MD4C_INCLUDE md4c.h REQUIRED)
   find_library(MD4C_LIBRARY md4c REQUIRED)

@@ -57,7 +57,7 @@ QString bold(int n) { return QStringLiteral("<b>%1</b>").arg(QLocale().toString(
 }  // namespace
 
 const PanelDescriptor kKvPanel{
-    .id = "kv", .title = QT_TRANSLATE_NOOP("Panel", "KV cache"), .icon = "kv", .area = PanelArea::bottom, .at_first = false, .make = make_kv};
+    .id = "kv", .title = QT_TRANSLATE_NOOP("Panels", "KV cache"), .icon = "kv", .area = PanelArea::bottom, .at_first = false, .make = make_kv};
 
 KvWaste waste_of(const engine::EngineSnapshot& snapshot, std::int64_t max_model_len) {
   std::int64_t used_slots = 0, filled = 0, reserved = 0, computed = 0;

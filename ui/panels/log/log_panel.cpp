@@ -40,7 +40,7 @@ Panel* make_log(const PanelContext& context, QWidget* parent) { return new LogPa
 }  // namespace
 
 const PanelDescriptor kLogPanel{
-    .id = "log", .title = QT_TRANSLATE_NOOP("Panel", "Log"), .icon = "log", .area = PanelArea::bottom, .at_first = false, .make = make_log};
+    .id = "log", .title = QT_TRANSLATE_NOOP("Panels", "Log"), .icon = "log", .area = PanelArea::bottom, .at_first = false, .make = make_log};
 
 LogPanel::LogPanel(const PanelContext& context, QWidget* parent) : Panel(parent), context_(context) {
   setObjectName(QStringLiteral("log"));

@@ -4,6 +4,7 @@
 #include <QFileDialog>
 #include <QHBoxLayout>
 #include <QHeaderView>
+#include <QPainter>
 #include <QSaveFile>
 #include <QVBoxLayout>
 #include <array>
@@ -77,7 +78,7 @@ Panel* make_requests(const PanelContext& context, QWidget* parent) { return new 
 }  // namespace
 
 const PanelDescriptor kRequestsPanel{
-    .id = "requests", .title = QT_TRANSLATE_NOOP("Panel", "Requests"), .icon = "requests", .area = PanelArea::bottom, .at_first = false, .make = make_requests};
+    .id = "requests", .title = QT_TRANSLATE_NOOP("Panels", "Requests"), .icon = "requests", .area = PanelArea::bottom, .at_first = false, .make = make_requests};
 
 RequestsPanel::RequestsPanel(const PanelContext& context, QWidget* parent) : Panel(parent), context_(context) {
   setObjectName(QStringLiteral("requests"));
