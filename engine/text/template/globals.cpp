@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/text/template/globals.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <ctime>
+
+#include "engine/base/utf8.h"
+#include "engine/text/template/methods.h"
+#include "engine/text/template/runtime.h"
+
+namespace lathe::engine::jinja {
+namespace {
+
+using Global = Value (*)(Runtime& runtime, const Arguments& arguments);
+
+Value make_range(Runtime& r, const Arguments& a) {
+  if (a.positional.empty()) throw Failure("range() needs a number");
+  const bool one = a.positional.size() == 1;
+  const std::int64_t start = one ? 0 : integer_argument(a, 0, "start", 0), stop = integer_argument(a, one ? 0 : 1, "stop", 0);
+  const std::int64_t step = integer_argument(a, 2, "step", 1);
+  if (step == 0) throw Failure("range() cannot have the step 0");
+  Items items;
+  for (std::int64_t i = start; step > 0 ? i < stop : i > stop;) {
+    if (static_cast<std::int64_t>(items.size()) == r.limits().max_range) throw Failure(fmt::format("range() of more than {} items", r.limits().max_range));
+    items.emplace_back(i);
+    if (__builtin_add_overflow(i, step, &i)) break;
+  }
+  r.charge(items.size());
+  return Value::list(std::move(items));
+}
+
+Value make_dict(Runtime&, const Arguments& a) {
+  auto dict = std::make_shared<DictObject>();
+  if (!a.positional.empty() && a.positional[0].as_dict() != nullptr) *dict = *a.positional[0].as_dict();
+  for (const auto& [name, value] : a.named) dict->put(name, value);
+  return Value(std::move(dict));
+}
+
+Value make_namespace(Runtime& r, const Arguments& a) { return r.make_namespace(a); }
+
+Value raise_exception(Runtime&, const Arguments& a) {
+  const Value* message = a.find(0, "message");
+  throw RaisedByTemplate(message != nullptr ? printable_excerpt(to_text(*message).text(), 512) : "the template refuses these messages");
+}
+
+Value strftime_now(Runtime&, const Arguments& a) {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  char buffer[256];
+  const std::size_t n = std::strftime(buffer, sizeof buffer, text_argument(a, 0, "format").text().c_str(), &local);
+  return Value::text(std::string_view(buffer, n));
+}
+
+struct NamedGlobal {
+  std::string_view name;
+  Global call;
+};
+
+// THE TABLE of global functions.
+constexpr std::array kGlobals = {
+    NamedGlobal{"range", make_range},
+    NamedGlobal{"dict", make_dict},
+    NamedGlobal{"namespace", make_namespace},
+    NamedGlobal{"raise_exception", raise_exception},
+    NamedGlobal{"strftime_now", strftime_now},
+};
+
+}  // namespace
+
+std::optional<Value> global_function(std::string_view name) {
+  for (const NamedGlobal& global : kGlobals) {
+    if (global.name == name) return Value(std::make_shared<const Function>(Function{std::string(name), global.call}));
+  }
+  return std::nullopt;
+}
+
+}  // namespace lathe::engine::jinja

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions that every template can call.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "engine/text/template/value.h"
+
+namespace lathe::engine::jinja {
+
+std::optional<Value> global_function(std::string_view name);
+
+}  // namespace lathe::engine::jinja

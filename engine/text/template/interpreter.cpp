@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/text/template/interpreter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "engine/text/template/filters.h"
+#include "engine/text/template/globals.h"
+#include "engine/text/template/methods.h"
+#include "engine/text/template/operators.h"
+#include "engine/text/template/stack_guard.h"
+#include "engine/text/template/tests.h"
+
+namespace lathe::engine::jinja {
+namespace {
+
+/// Variables of a block; what is not here is looked for in the one around it.
+struct Scope {
+  explicit Scope(std::shared_ptr<Scope> around) : outer(std::move(around)) {}
+  std::shared_ptr<Scope> outer;
+  Variables variables;
+
+  const Value* find(std::string_view name) const {
+    for (const auto& [known, value] : variables) {
+      if (known == name) return &value;
+    }
+    return outer ? outer->find(name) : nullptr;
+  }
+  void set(const std::string& name, Value value) {
+    for (auto& [known, old] : variables) {
+      if (known == name) {
+        old = std::move(value);
+        return;
+      }
+    }
+    variables.emplace_back(name, std::move(value));
+  }
+};
+using ScopePtr = std::shared_ptr<Scope>;
+
+enum class Flow : std::uint8_t { next, break_, continue_ };
+
+class Interpreter final : public Runtime {
+ public:
+  Interpreter(Variables variables, const Limits& limits) : Runtime(limits), scope_(std::make_shared<Scope>(nullptr)) {
+    scope_->variables = std::move(variables);
+  }
+  ~Interpreter() override {
+    // Namespaces and the scopes of macros may hold one another in circles.
+    for (const DictPtr& object : namespaces_) object->items.clear();
+    for (const ScopePtr& scope : kept_scopes_) scope->variables.clear();
+  }
+
+  MarkedText run(const Body& body) {
+    if (run_body(body) != Flow::next) throw Failure("break and continue belong inside a loop", at_);
+    return std::move(out_);
+  }
+  Position at() const { return at_; }
+
+  Value call(const Value& function, const Arguments& arguments) override {
+    require_defined(function);
+    const FunctionPtr* known = function.as<FunctionPtr>();
+    if (known == nullptr) throw Failure(fmt::format("cannot call {}", type_name(function)));
+    charge();
+    return (*known)->call(*this, arguments);
+  }
+
+  Value make_namespace(const Arguments& arguments) override {
+    auto object = std::make_shared<DictObject>();
+    object->is_namespace = true;
+    if (!arguments.positional.empty() && arguments.positional[0].as_dict() != nullptr) object->items = arguments.positional[0].as_dict()->items;
+    for (const auto& [name, value] : arguments.named) object->put(name, value);
+    namespaces_.push_back(object);
+    return Value(std::move(object));
+  }
+
+ private:
+  // ---- statements
+  Flow run_body(const Body& body) {
+    guard_.check();
+    for (const auto& statement : body) {
+      const Flow flow = run_statement(*statement);
+      if (flow != Flow::next) return flow;
+    }
+    return Flow::next;
+  }
+
+  Flow run_statement(const Stmt& statement) {
+    at_ = statement.at;
+    charge();
+    switch (statement.kind) {
+      case StmtKind::data: write(MarkedText(statement.text, Source::model)); break;
+      case StmtKind::output: write(evaluate(*statement.exprs[0])); break;
+      case StmtKind::if_: return run_if(statement);
+      case StmtKind::for_: return run_for(statement);
+      case StmtKind::set: assign(statement.targets[0], evaluate(*statement.exprs[0])); break;
+      case StmtKind::set_block: run_set_block(statement); break;
+      case StmtKind::macro: scope_->set(statement.text, make_macro(statement, 0, statement.text)); break;
+      case StmtKind::call_block: run_call_block(statement); break;
+      case StmtKind::filter_block: run_filter_block(statement); break;
+      case StmtKind::with: return run_with(statement);
+      case StmtKind::scope: return run_body(statement.bodies[0]);
+      case StmtKind::break_: return Flow::break_;
+      case StmtKind::continue_: return Flow::continue_;
+    }
+    return Flow::next;
+  }
+
+  void write(const Value& value) {
+    if (const MarkedText* text = value.as_text()) {
+      charge_text(out_.size() + text->size() > limits().max_text_bytes ? out_.size() + text->size() : text->size());
+      out_.append(*text);
+    } else {
+      const MarkedText made = to_text(value);
+      charge_text(out_.size() + made.size() > limits().max_text_bytes ? out_.size() + made.size() : made.size());
+      out_.append(made);
+    }
+  }
+
+  /// What a body writes, instead of writing it.
+  MarkedText captured(const Body& body) {
+    MarkedText outer = std::exchange(out_, {});
+    const Flow flow = run_body(body);
+    if (flow != Flow::next) throw Failure("break and continue cannot leave this block", at_);
+    return std::exchange(out_, std::move(outer));
+  }
+
+  Flow run_if(const Stmt& statement) {
+    for (std::size_t i = 0; i < statement.exprs.size(); ++i) {
+      if (is_true(evaluate(*statement.exprs[i]))) return run_body(statement.bodies[i]);
+    }
+    return statement.bodies.size() > statement.exprs.size() ? run_body(statement.bodies.back()) : Flow::next;
+  }
+
+  /// Items that the loop's own condition lets through.
+  Items loop_items(const Stmt& statement) {
+    Items items = items_of(*this, evaluate(*statement.exprs[0]));
+    if (!statement.exprs[1]) return items;
+    Items kept;
+    const ScopePtr outer = scope_;
+    for (Value& item : items) {
+      scope_ = std::make_shared<Scope>(outer);
+      assign(statement.targets[0], item);
+      if (is_true(evaluate(*statement.exprs[1]))) kept.push_back(std::move(item));
+    }
+    scope_ = outer;
+    return kept;
+  }
+
+  Flow run_for(const Stmt& statement) {
+    const Items items = loop_items(statement);
+    if (items.empty()) return statement.bodies.size() > 1 ? run_body(statement.bodies[1]) : Flow::next;
+    const ScopePtr outer = scope_;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      charge();
+      scope_ = std::make_shared<Scope>(outer);  // what a turn sets is gone with it
+      scope_->set("loop", loop_object(items, i));
+      assign(statement.targets[0], items[i]);
+      if (run_body(statement.bodies[0]) == Flow::break_) break;
+    }
+    scope_ = outer;
+    return Flow::next;
+  }
+
+  static Value loop_object(const Items& items, std::size_t i) {
+    const auto index = static_cast<std::int64_t>(i), n = static_cast<std::int64_t>(items.size());
+    auto loop = std::make_shared<DictObject>();
+    loop->is_loop = true;
+    auto& entries = loop->items;  // keys are known to differ: no look-ups
+    const auto add = [&](std::string_view name, Value value) { entries.emplace_back(Value::text(name), std::move(value)); };
+    add("index", Value(index + 1));
+    add("index0", Value(index));
+    add("first", Value(index == 0));
+    add("last", Value(index + 1 == n));
+    add("length", Value(n));
+    add("revindex", Value(n - index));
+    add("revindex0", Value(n - index - 1));
+    add("previtem", i == 0 ? Value::undefined("previtem") : items[i - 1]);
+    add("nextitem", i + 1 == items.size() ? Value::undefined("nextitem") : items[i + 1]);
+    add("cycle", Value(std::make_shared<const Function>(Function{"cycle", [index](Runtime&, const Arguments& a) {
+      if (a.positional.empty()) throw Failure("cycle() needs items");
+      return a.positional[static_cast<std::size_t>(index) % a.positional.size()];
+    }})));
+    return Value(std::move(loop));
+  }
+
+  void assign(const Target& target, const Value& value) {
+    if (!target.parts.empty()) {
+      const Items items = items_of(*this, value);
+      if (items.size() != target.parts.size()) {
+        throw Failure(fmt::format("cannot assign {} values to {} names", items.size(), target.parts.size()));
+      }
+      for (std::size_t i = 0; i < items.size(); ++i) assign(target.parts[i], items[i]);
+    } else if (target.field.empty()) {
+      scope_->set(target.name, value);
+    } else {
+      const Value* object = scope_->find(target.name);
+      if (object == nullptr || object->as_dict() == nullptr || !object->as_dict()->is_namespace) {
+        throw Failure(fmt::format("only fields of a namespace can be set, \"{}\" is none", target.name));
+      }
+      charge(1 + object->as_dict()->items.size() / 8);
+      object->as_dict()->put(target.field, value);
+    }
+  }
+
+  void run_set_block(const Stmt& statement) {
+    Value text(captured_in_scope(statement.bodies[0]));
+    assign(statement.targets[0], filtered(statement.exprs[0].get(), std::move(text)));
+  }
+
+  void run_filter_block(const Stmt& statement) {
+    Value text(captured_in_scope(statement.bodies[0]));
+    write(filtered(statement.exprs[0].get(), std::move(text)));
+  }
+
+  Flow run_with(const Stmt& statement) {
+    const ScopePtr outer = scope_;
+    Items values;
+    for (const ExprPtr& expr : statement.exprs) values.push_back(evaluate(*expr));
+    scope_ = std::make_shared<Scope>(outer);
+    for (std::size_t i = 0; i < values.size(); ++i) assign(statement.targets[i], values[i]);
+    const Flow flow = run_body(statement.bodies[0]);
+    scope_ = outer;
+    return flow;
+  }
+
+  /// The same, with variables of its own.
+  MarkedText captured_in_scope(const Body& body) {
+    const ScopePtr outer = scope_;
+    scope_ = std::make_shared<Scope>(outer);
+    MarkedText text = captured(body);
+    scope_ = outer;
+    return text;
+  }
+
+  // ---- macros
+  /// A function that runs the body with the statement's targets from `first_default` on as parameters.
+  Value make_macro(const Stmt& statement, std::size_t first_default, std::string name) {
+    kept_scopes_.push_back(scope_);
+    auto run = [this, &statement, first_default, home = scope_](Runtime&, const Arguments& arguments) {
+      return run_macro(statement, first_default, home, arguments);
+    };
+    return Value(std::make_shared<const Function>(Function{std::move(name), std::move(run)}));
+  }
+
+  Value run_macro(const Stmt& statement, std::size_t first_default, const ScopePtr& home, const Arguments& arguments) {
+    if (++macro_depth_ > limits().max_macro_depth) throw Failure(fmt::format("macros nested deeper than {} calls", limits().max_macro_depth));
+    const ScopePtr caller_scope = scope_;
+    scope_ = std::make_shared<Scope>(home);
+    bind(statement, first_default, arguments);
+    MarkedText text = captured(statement.bodies[0]);
+    scope_ = caller_scope;
+    --macro_depth_;
+    return Value(std::move(text));
+  }
+
+  void bind(const Stmt& statement, std::size_t first_default, const Arguments& arguments) {
+    for (std::size_t i = 0; i < statement.targets.size(); ++i) {
+      const std::string& name = statement.targets[i].name;
+      const Expr* fallback = statement.exprs[first_default + i].get();
+      const Value* given = arguments.find(i, name);
+      scope_->set(name, given != nullptr ? *given : fallback != nullptr ? evaluate(*fallback) : Value::undefined(name));
+    }
+    Items more;
+    if (arguments.positional.size() > statement.targets.size()) {
+      more.assign(arguments.positional.begin() + static_cast<std::ptrdiff_t>(statement.targets.size()), arguments.positional.end());
+    }
+    scope_->set("varargs", Value::tuple(std::move(more)));
+    auto named = std::make_shared<DictObject>();
+    for (const auto& [name, value] : arguments.named) {
+      const auto is_parameter = [&, &key = name](const Target& target) { return target.name == key; };
+      if (name == "caller") {
+        scope_->set("caller", value);
+      } else if (std::none_of(statement.targets.begin(), statement.targets.end(), is_parameter)) {
+        named->put(name, value);
+      }
+    }
+    scope_->set("kwargs", Value(std::move(named)));
+  }
+
+  void run_call_block(const Stmt& statement) {
+    const Expr& expr = *statement.exprs[0];
+    Arguments arguments = evaluate_arguments(expr);
+    arguments.named.emplace_back("caller", make_macro(statement, 1, "caller"));
+    write(call(evaluate(*expr.parts[0]), arguments));
+  }
+
+  // ---- expressions
+  Value evaluate(const Expr& expr) {
+    guard_.check();
+    charge();
+    at_ = expr.at;
+    switch (expr.kind) {
+      case ExprKind::literal: return expr.value;
+      case ExprKind::name: return look_up(expr.text);
+      case ExprKind::list: return Value::list(evaluate_parts(expr));
+      case ExprKind::tuple: return Value::tuple(evaluate_parts(expr));
+      case ExprKind::dict: return evaluate_dict(expr);
+      case ExprKind::negate: return negated(evaluate(*expr.parts[0]));
+      case ExprKind::plus: return evaluate(*expr.parts[0]);
+      case ExprKind::logical_not: return Value(!is_true(evaluate(*expr.parts[0])));
+      case ExprKind::logical_and:
+      case ExprKind::logical_or: return evaluate_logical(expr);
+      case ExprKind::arithmetic: return evaluate_arithmetic(expr);
+      case ExprKind::concatenate: return concatenated(*this, evaluate_parts(expr));
+      case ExprKind::compare: return evaluate_compare(expr);
+      case ExprKind::conditional: return evaluate_conditional(expr);
+      case ExprKind::attribute: return attribute(*this, evaluate(*expr.parts[0]), expr.text);
+      case ExprKind::subscript: return evaluate_subscript(expr);
+      case ExprKind::slice: return evaluate_slice(expr);
+      case ExprKind::call: return evaluate_call(expr);
+      case ExprKind::filter: return filtered(&expr, {});
+      case ExprKind::test: return evaluate_test(expr);
+    }
+    return {};
+  }
+
+  Value look_up(const std::string& name) {
+    if (const Value* found = scope_->find(name)) return *found;
+    if (auto function = global_function(name)) return std::move(*function);
+    return Value::undefined(name);
+  }
+
+  Items evaluate_parts(const Expr& expr) {
+    Items items;
+    for (const ExprPtr& part : expr.parts) items.push_back(evaluate(*part));
+    return items;
+  }
+
+  Value evaluate_dict(const Expr& expr) {
+    auto dict = std::make_shared<DictObject>();
+    for (std::size_t i = 0; i + 1 < expr.parts.size(); i += 2) {
+      Value key = evaluate(*expr.parts[i]);
+      charge(dict->items.size() / 8);
+      dict->set(std::move(key), evaluate(*expr.parts[i + 1]));
+    }
+    return Value(std::move(dict));
+  }
+
+  Value evaluate_logical(const Expr& expr) {
+    Value left = evaluate(*expr.parts[0]);
+    return is_true(left) == (expr.kind == ExprKind::logical_or) ? left : evaluate(*expr.parts[1]);
+  }
+
+  Value evaluate_arithmetic(const Expr& expr) {
+    const Value left = evaluate(*expr.parts[0]), right = evaluate(*expr.parts[1]);
+    at_ = expr.at;
+    return arithmetic(*this, expr.text, left, right);
+  }
+
+  Value evaluate_compare(const Expr& expr) {
+    Value left = evaluate(*expr.parts[0]);
+    for (std::size_t i = 0; i < expr.names.size(); ++i) {
+      Value right = evaluate(*expr.parts[i + 1]);
+      at_ = expr.at;
+      if (!compared(*this, expr.names[i], left, right)) return Value(false);
+      left = std::move(right);
+    }
+    return Value(true);
+  }
+
+  Value evaluate_conditional(const Expr& expr) {
+    if (is_true(evaluate(*expr.parts[0]))) return evaluate(*expr.parts[1]);
+    return expr.parts.size() > 2 ? evaluate(*expr.parts[2]) : Value();
+  }
+
+  Value evaluate_subscript(const Expr& expr) {
+    const Value object = evaluate(*expr.parts[0]), key = evaluate(*expr.parts[1]);
+    at_ = expr.at;
+    return subscript(*this, object, key);
+  }
+
+  Value evaluate_slice(const Expr& expr) {
+    const auto part = [&](std::size_t i) { return expr.parts[i] ? evaluate(*expr.parts[i]) : Value::none(); };
+    const Value object = evaluate(*expr.parts[0]), start = part(1), stop = part(2), step = part(3);
+    at_ = expr.at;
+    return sliced(*this, object, start, stop, step);
+  }
+
+  Arguments evaluate_arguments(const Expr& expr) {
+    Arguments arguments;
+    for (std::size_t i = 1; i < expr.parts.size(); ++i) arguments.positional.push_back(evaluate(*expr.parts[i]));
+    for (const auto& [name, value] : expr.named) arguments.named.emplace_back(name, evaluate(*value));
+    return arguments;
+  }
+
+  Value evaluate_call(const Expr& expr) {
+    const Expr& callee = *expr.parts[0];
+    if (callee.kind != ExprKind::attribute) {
+      const Value function = evaluate(callee);
+      const Arguments arguments = evaluate_arguments(expr);
+      at_ = expr.at;
+      return call(function, arguments);
+    }
+    // object.method(...): without making the method a value first.
+    const Value object = evaluate(*callee.parts[0]);
+    const Method method = find_method(object, callee.text);
+    const Value function = method == nullptr ? attribute(*this, object, callee.text) : Value();
+    const Arguments arguments = evaluate_arguments(expr);
+    at_ = expr.at;
+    if (method == nullptr) return call(function, arguments);
+    charge();
+    return method(*this, object, arguments);
+  }
+
+  /// A chain of filters; the innermost without a part of its own gets `input`.
+  Value filtered(const Expr* expr, Value input) {
+    if (expr == nullptr) return input;
+    guard_.check();
+    const Expr* source = expr->parts[0].get();
+    Value value = source == nullptr ? std::move(input) : source->kind == ExprKind::filter ? filtered(source, std::move(input)) : evaluate(*source);
+    const Arguments arguments = evaluate_arguments(*expr);
+    at_ = expr->at;
+    return run_filter(*this, expr->text, value, arguments);
+  }
+
+  Value evaluate_test(const Expr& expr) {
+    const Value value = evaluate(*expr.parts[0]);
+    const Arguments arguments = evaluate_arguments(expr);
+    at_ = expr.at;
+    return Value(run_test(*this, expr.text, value, arguments));
+  }
+
+  StackGuard guard_;
+  ScopePtr scope_;
+  MarkedText out_;
+  Position at_;
+  int macro_depth_ = 0;
+  std::vector<DictPtr> namespaces_;
+  std::vector<ScopePtr> kept_scopes_;
+};
+
+}  // namespace
+
+MarkedText render(const Body& body, Variables variables, const Limits& limits) {
+  Interpreter interpreter(std::move(variables), limits);
+  try {
+    return interpreter.run(body);
+  } catch (const RaisedByTemplate&) {
+    throw;
+  } catch (const Failure& failure) {
+    throw Failure(failure.message(), failure.at().line > 0 ? failure.at() : interpreter.at());
+  }
+}
+
+}  // namespace lathe::engine::jinja

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// Filters that look into lists and dicts.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "engine/text/template/filters.h"
+#include "engine/text/template/methods.h"
+#include "engine/text/template/operators.h"
+#include "engine/text/template/tests.h"
+
+namespace lathe::engine::jinja {
+namespace {
+
+bool flag_argument(const Arguments& a, std::size_t index, std::string_view name, bool fallback) {
+  const Value* value = a.find(index, name);
+  return value != nullptr ? is_true(*value) : fallback;
+}
+
+/// item[path] for a path like "function.name" or 0.
+Value at_path(Runtime& r, const Value& item, const Value& path) {
+  if (path.as_text() == nullptr) return subscript(r, item, path);
+  Value found = item;
+  std::string_view rest = path.as_text()->text();
+  while (true) {
+    const std::size_t dot = rest.find('.');
+    const std::string_view name = rest.substr(0, dot);
+    std::int64_t index = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), index);
+    const bool is_index = error == std::errc() && end == name.data() + name.size();
+    found = subscript(r, found, is_index ? Value(index) : Value::text(name));
+    if (dot == rest.npos) return found;
+    rest.remove_prefix(dot + 1);
+  }
+}
+
+/// The items, each replaced by what stands at the argument "attribute" when that is given.
+Items items_at(Runtime& r, const Value& v, const Value* path) {
+  Items items = items_of(r, v);
+  if (path == nullptr || path->is_none()) return items;
+  for (Value& item : items) item = at_path(r, item, *path);
+  return items;
+}
+
+/// For comparing texts without regard to case, unless asked.
+Value sort_key(const Value& value, bool case_sensitive) {
+  return value.as_text() == nullptr || case_sensitive ? value : Value(with_case(*value.as_text(), LetterCase::lower));
+}
+
+void sort_by(Runtime& r, Items& items, bool reverse, const std::function<Value(const Value&)>& key) {
+  std::vector<std::pair<Value, Value>> keyed;
+  r.charge(8 * items.size());
+  for (Value& item : items) {
+    Value k = key(item);
+    keyed.emplace_back(std::move(k), std::move(item));
+  }
+  // An exception out of the comparison leaves `keyed` valid, which is all that is needed of it then.
+  std::stable_sort(keyed.begin(), keyed.end(), [&](const auto& a, const auto& b) {
+    r.charge();
+    return reverse ? compare(b.first, a.first) < 0 : compare(a.first, b.first) < 0;
+  });
+  for (std::size_t i = 0; i < items.size(); ++i) items[i] = std::move(keyed[i].second);
+}
+
+Value filter_length(Runtime& r, const Value& v, const Arguments&) {
+  r.charge(v.as_text() != nullptr ? 1 + v.as_text()->size() / 16 : 1);
+  if (const auto length = length_of(v)) return Value(*length);
+  throw Failure(fmt::format("{} has no length", type_name(v)));
+}
+Value filter_first(Runtime& r, const Value& v, const Arguments&) {
+  const Items items = items_of(r, v);
+  return items.empty() ? Value::undefined("first") : items.front();
+}
+Value filter_last(Runtime& r, const Value& v, const Arguments&) {
+  const Items items = items_of(r, v);
+  return items.empty() ? Value::undefined("last") : items.back();
+}
+Value filter_list(Runtime& r, const Value& v, const Arguments&) { return Value::list(items_of(r, v)); }
+Value filter_reverse(Runtime& r, const Value& v, const Arguments&) {
+  if (v.as_text() != nullptr) return sliced(r, v, Value::none(), Value::none(), Value(-1));
+  Items items = items_of(r, v);
+  std::reverse(items.begin(), items.end());
+  return Value::list(std::move(items));
+}
+Value filter_join(Runtime& r, const Value& v, const Arguments& a) {
+  const Value* separator = a.find(0, "d");
+  return joined_items(r, separator != nullptr ? to_text(*separator) : MarkedText(), items_at(r, v, a.find(1, "attribute")));
+}
+
+Value filter_sort(Runtime& r, const Value& v, const Arguments& a) {
+  Items items = items_of(r, v);
+  const bool case_sensitive = flag_argument(a, 1, "case_sensitive", false);
+  const Value* path = a.find(2, "attribute");
+  sort_by(r, items, flag_argument(a, 0, "reverse", false), [&](const Value& item) {
+    return sort_key(path != nullptr && !path->is_none() ? at_path(r, item, *path) : item, case_sensitive);
+  });
+  return Value::list(std::move(items));
+}
+
+Value filter_items(Runtime& r, const Value& v, const Arguments& a) {
+  if (v.is_undefined()) return Value::list({});
+  const Method pairs = find_method(v, "items");
+  if (pairs == nullptr) throw Failure(fmt::format("items needs a dict, got {}", type_name(v)));
+  return pairs(r, v, a);
+}
+
+Value filter_dictsort(Runtime& r, const Value& v, const Arguments& a) {
+  Items pairs = items_of(r, filter_items(r, v, {}));
+  const bool case_sensitive = flag_argument(a, 0, "case_sensitive", false);
+  const Value* by = a.find(1, "by");
+  const std::size_t side = by != nullptr && to_text(*by).text() == "value" ? 1 : 0;
+  sort_by(r, pairs, flag_argument(a, 2, "reverse", false),
+          [&](const Value& pair) { return sort_key(pair.as_list()->items[side], case_sensitive); });
+  return Value::list(std::move(pairs));
+}
+
+Value filter_unique(Runtime& r, const Value& v, const Arguments& a) {
+  const bool case_sensitive = flag_argument(a, 0, "case_sensitive", false);
+  const Value* path = a.find(1, "attribute");
+  Items out, seen;
+  for (Value& item : items_of(r, v)) {
+    Value key = sort_key(path != nullptr && !path->is_none() ? at_path(r, item, *path) : item, case_sensitive);
+    r.charge(seen.size());
+    if (std::any_of(seen.begin(), seen.end(), [&](const Value& other) { return equal(other, key); })) continue;
+    seen.push_back(std::move(key));
+    out.push_back(std::move(item));
+  }
+  return Value::list(std::move(out));
+}
+
+Value extreme(Runtime& r, const Value& v, const Arguments& a, bool want_max) {
+  const bool case_sensitive = flag_argument(a, 0, "case_sensitive", false);
+  const Value* path = a.find(1, "attribute");
+  const auto key = [&](const Value& item) { return sort_key(path != nullptr ? at_path(r, item, *path) : item, case_sensitive); };
+  Items items = items_of(r, v);
+  if (items.empty()) return Value::undefined(want_max ? "max" : "min");
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < items.size(); ++i) {
+    const auto order = compare(key(items[i]), key(items[best]));
+    if (want_max ? order > 0 : order < 0) best = i;
+  }
+  return items[best];
+}
+Value filter_max(Runtime& r, const Value& v, const Arguments& a) { return extreme(r, v, a, true); }
+Value filter_min(Runtime& r, const Value& v, const Arguments& a) { return extreme(r, v, a, false); }
+
+Value filter_sum(Runtime& r, const Value& v, const Arguments& a) {
+  const Value* start = a.find(1, "start");
+  Value sum = start != nullptr ? *start : Value(0);
+  for (const Value& item : items_at(r, v, a.find(0, "attribute"))) sum = arithmetic(r, "+", sum, item);
+  return sum;
+}
+
+/// map(attribute="a.b", default=x) or map("filter", arguments...).
+Value filter_map(Runtime& r, const Value& v, const Arguments& a) {
+  const Value* path = nullptr;
+  const Value* fallback = nullptr;
+  for (const auto& [name, value] : a.named) {
+    if (name == "attribute") path = &value;
+    if (name == "default") fallback = &value;
+  }
+  Items items = items_of(r, v);
+  if (path == nullptr && a.positional.empty()) throw Failure("map needs a filter or an attribute");
+  Arguments rest{.positional = path != nullptr ? Items() : Items(a.positional.begin() + 1, a.positional.end()), .named = a.named};
+  for (Value& item : items) {
+    item = path != nullptr ? at_path(r, item, *path) : run_filter(r, text_argument(a, 0, "filter").text(), item, rest);
+    if (path != nullptr && fallback != nullptr && item.is_undefined()) item = *fallback;
+  }
+  return Value::list(std::move(items));
+}
+
+/// select, reject and their attr forms: the items that pass a test (or are true) or do not.
+Value chosen(Runtime& r, const Value& v, const Arguments& a, bool by_attribute, bool keep) {
+  const std::size_t test_at = by_attribute ? 1 : 0;
+  if (by_attribute && a.positional.empty()) throw Failure("selectattr needs an attribute");
+  Arguments rest;
+  if (a.positional.size() > test_at + 1) rest.positional.assign(a.positional.begin() + static_cast<std::ptrdiff_t>(test_at) + 1, a.positional.end());
+  Items out;
+  for (Value& item : items_of(r, v)) {
+    const Value subject = by_attribute ? at_path(r, item, a.positional[0]) : item;
+    const bool passes = a.positional.size() > test_at ? run_test(r, text_argument(a, test_at, "test").text(), subject, rest) : is_true(subject);
+    if (passes == keep) out.push_back(std::move(item));
+  }
+  return Value::list(std::move(out));
+}
+Value filter_select(Runtime& r, const Value& v, const Arguments& a) { return chosen(r, v, a, false, true); }
+Value filter_reject(Runtime& r, const Value& v, const Arguments& a) { return chosen(r, v, a, false, false); }
+Value filter_selectattr(Runtime& r, const Value& v, const Arguments& a) { return chosen(r, v, a, true, true); }
+Value filter_rejectattr(Runtime& r, const Value& v, const Arguments& a) { return chosen(r, v, a, true, false); }
+
+Value filter_batch(Runtime& r, const Value& v, const Arguments& a) {
+  const std::int64_t size = integer_argument(a, 0, "linecount", 0);
+  if (size < 1) throw Failure("batch needs a size of at least 1");
+  const Value* fill = a.find(1, "fill_with");
+  Items out, batch;
+  for (Value& item : items_of(r, v)) {
+    batch.push_back(std::move(item));
+    if (static_cast<std::int64_t>(batch.size()) == size) out.push_back(Value::list(std::exchange(batch, {})));
+  }
+  if (batch.empty()) return Value::list(std::move(out));
+  r.charge(static_cast<std::size_t>(size));
+  while (fill != nullptr && static_cast<std::int64_t>(batch.size()) < size) batch.push_back(*fill);
+  out.push_back(Value::list(std::move(batch)));
+  return Value::list(std::move(out));
+}
+
+// THE TABLE of filters on lists.
+constexpr std::array kFilters = {
+    NamedFilter{"length", filter_length},         NamedFilter{"count", filter_length},   NamedFilter{"first", filter_first},
+    NamedFilter{"last", filter_last},             NamedFilter{"list", filter_list},      NamedFilter{"reverse", filter_reverse},
+    NamedFilter{"join", filter_join},             NamedFilter{"sort", filter_sort},      NamedFilter{"items", filter_items},
+    NamedFilter{"dictsort", filter_dictsort},     NamedFilter{"unique", filter_unique},  NamedFilter{"max", filter_max},
+    NamedFilter{"min", filter_min},               NamedFilter{"sum", filter_sum},        NamedFilter{"map", filter_map},
+    NamedFilter{"select", filter_select},         NamedFilter{"reject", filter_reject},  NamedFilter{"selectattr", filter_selectattr},
+    NamedFilter{"rejectattr", filter_rejectattr}, NamedFilter{"batch", filter_batch},
+};
+
+}  // namespace
+
+Filter find_list_filter(std::string_view name) {
+  for (const NamedFilter& filter : kFilters) {
+    if (filter.name == name) return filter.filter;
+  }
+  return nullptr;
+}
+
+}  // namespace lathe::engine::jinja

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/text/template/parser.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "engine/base/utf8.h"
+#include "engine/text/template/expression_parser.h"
+
+namespace lathe::engine::jinja {
+namespace {
+
+constexpr int kMaxBlocks = 100;  // blocks inside blocks
+
+using StmtPtr = std::unique_ptr<Stmt>;
+using Names = std::span<const std::string_view>;
+
+class Parser : public ExpressionParser {
+ public:
+  using ExpressionParser::ExpressionParser;
+
+  Body parse_all() {
+    Body body = parse_body({});
+    if (peek().kind != TokenKind::end) refuse("the end of the template");
+    return body;
+  }
+
+ private:
+  using ParseStatement = StmtPtr (Parser::*)(StmtPtr);
+  struct Statement {
+    std::string_view name;
+    ParseStatement parse;
+  };
+  static const Statement* find_statement(std::string_view name);
+
+  static StmtPtr make_statement(StmtKind kind, Position at) {
+    auto statement = std::make_unique<Stmt>();
+    statement->kind = kind;
+    statement->at = at;
+    return statement;
+  }
+
+  /// Statements up to a block whose name is one of `ends`; that block's begin and name are taken.
+  Body parse_body(Names ends) {
+    guard_.check();
+    if (++n_blocks_ > kMaxBlocks) throw Failure(fmt::format("blocks nested deeper than {} levels", kMaxBlocks), peek().at);
+    const Position opened = peek().at;
+    Body body;
+    while (true) {
+      const Token token = take();
+      if (token.kind == TokenKind::end) {
+        if (!ends.empty()) throw Failure(fmt::format("{{% {} %}} is missing", ends.back()), opened);
+        break;
+      }
+      if (token.kind == TokenKind::data) {
+        body.push_back(make_statement(StmtKind::data, token.at));
+        body.back()->text = token.text;
+      } else if (token.kind == TokenKind::variable_begin) {
+        body.push_back(make_statement(StmtKind::output, token.at));
+        body.back()->exprs.push_back(parse_tuple());
+        expect_end(TokenKind::variable_end);
+      } else {
+        const std::string name = expect_name("the name of a statement");
+        ended_by_ = name;
+        if (std::find(ends.begin(), ends.end(), name) != ends.end()) break;
+        body.push_back(parse_statement(name, token.at));
+      }
+    }
+    --n_blocks_;
+    return body;
+  }
+
+  StmtPtr parse_statement(const std::string& name, Position at) {
+    const Statement* known = find_statement(name);
+    if (known == nullptr) {
+      throw Failure(fmt::format("the statement {{% {} %}} is not supported here", printable_excerpt(name)), at);
+    }
+    return (this->*known->parse)(make_statement(StmtKind::data, at));
+  }
+
+  void expect_end(TokenKind kind) {
+    if (peek().kind != kind) refuse("the end of the tag");
+    take();
+  }
+  void end_block() { expect_end(TokenKind::block_end); }
+
+  template <std::size_t N>
+  Body parse_until(const std::array<std::string_view, N>& ends) {
+    end_block();
+    return parse_body(ends);
+  }
+
+  StmtPtr parse_if(StmtPtr statement) {
+    constexpr std::array<std::string_view, 3> kBranches = {"elif", "else", "endif"};
+    constexpr std::array<std::string_view, 1> kEnd = {"endif"};
+    statement->kind = StmtKind::if_;
+    do {
+      statement->exprs.push_back(parse_tuple());
+      statement->bodies.push_back(parse_until(kBranches));
+    } while (ended_by_ == "elif");
+    if (ended_by_ == "else") statement->bodies.push_back(parse_until(kEnd));
+    end_block();
+    return statement;
+  }
+
+  StmtPtr parse_for(StmtPtr statement) {
+    constexpr std::array<std::string_view, 2> kBranches = {"else", "endfor"};
+    constexpr std::array<std::string_view, 1> kEnd = {"endfor"};
+    statement->kind = StmtKind::for_;
+    statement->targets.push_back(parse_target(false));
+    if (!take_name("in")) refuse("\"in\"");
+    statement->exprs.push_back(parse_tuple(false));
+    statement->exprs.push_back(take_name("if") ? parse_expression() : nullptr);
+    if (at_name("recursive")) throw Failure("recursive loops are not supported", peek().at);
+    statement->bodies.push_back(parse_until(kBranches));
+    if (ended_by_ == "else") statement->bodies.push_back(parse_until(kEnd));
+    end_block();
+    return statement;
+  }
+
+  Target parse_one_target(bool with_fields) {
+    if (take_symbol("(")) {
+      Target target = parse_target(with_fields);
+      expect_symbol(")");
+      return target;
+    }
+    Target target;
+    target.name = expect_name("a name to assign to");
+    if (with_fields && take_symbol(".")) target.field = expect_name("the name of a field");
+    return target;
+  }
+
+  Target parse_target(bool with_fields) {
+    guard_.check();
+    Target first = parse_one_target(with_fields);
+    if (!at_symbol(",")) return first;
+    Target all;
+    all.parts.push_back(std::move(first));
+    while (take_symbol(",")) {
+      if (peek().kind != TokenKind::name && !at_symbol("(")) break;
+      all.parts.push_back(parse_one_target(with_fields));
+    }
+    return all;
+  }
+
+  StmtPtr parse_set(StmtPtr statement) {
+    constexpr std::array<std::string_view, 1> kEnd = {"endset"};
+    statement->targets.push_back(parse_target(true));
+    if (take_symbol("=")) {
+      statement->kind = StmtKind::set;
+      statement->exprs.push_back(parse_tuple());
+    } else {
+      statement->kind = StmtKind::set_block;
+      statement->exprs.push_back(parse_block_filters());
+      statement->bodies.push_back(parse_until(kEnd));
+    }
+    end_block();
+    return statement;
+  }
+
+  /// Filters of a block, "| trim | upper"; the innermost has no input. Null when there is none.
+  ExprPtr parse_block_filters() {
+    ExprPtr filter;
+    while (take_symbol("|")) filter = parse_filter(std::move(filter));
+    return filter;
+  }
+
+  void parse_parameters(Stmt& statement) {
+    expect_symbol("(");
+    while (!take_symbol(")")) {
+      if (!statement.targets.empty()) expect_symbol(",");
+      if (take_symbol(")")) break;
+      statement.targets.push_back({.name = expect_name("the name of a parameter"), .field = {}, .parts = {}});
+      statement.exprs.push_back(take_symbol("=") ? parse_expression() : nullptr);
+    }
+  }
+
+  StmtPtr parse_macro(StmtPtr statement) {
+    constexpr std::array<std::string_view, 1> kEnd = {"endmacro"};
+    statement->kind = StmtKind::macro;
+    statement->text = expect_name("the name of the macro");
+    parse_parameters(*statement);
+    statement->bodies.push_back(parse_until(kEnd));
+    take_name(statement->text);
+    end_block();
+    return statement;
+  }
+
+  StmtPtr parse_call(StmtPtr statement) {
+    constexpr std::array<std::string_view, 1> kEnd = {"endcall"};
+    statement->kind = StmtKind::call_block;
+    if (at_symbol("(")) parse_parameters(*statement);
+    ExprPtr call = parse_expression();
+    if (call->kind != ExprKind::call) throw Failure("{% call %} needs a call", call->at);
+    statement->exprs.insert(statement->exprs.begin(), std::move(call));
+    statement->bodies.push_back(parse_until(kEnd));
+    end_block();
+    return statement;
+  }
+
+  StmtPtr parse_filter_block(StmtPtr statement) {
+    constexpr std::array<std::string_view, 1> kEnd = {"endfilter"};
+    statement->kind = StmtKind::filter_block;
+    ExprPtr filter = parse_filter(nullptr);
+    while (take_symbol("|")) filter = parse_filter(std::move(filter));
+    statement->exprs.push_back(std::move(filter));
+    statement->bodies.push_back(parse_until(kEnd));
+    end_block();
+    return statement;
+  }
+
+  StmtPtr parse_with(StmtPtr statement) {
+    constexpr std::array<std::string_view, 1> kEnd = {"endwith"};
+    statement->kind = StmtKind::with;
+    while (peek().kind != TokenKind::block_end) {
+      if (!statement->targets.empty()) expect_symbol(",");
+      statement->targets.push_back(parse_one_target(false));
+      expect_symbol("=");
+      statement->exprs.push_back(parse_expression());
+    }
+    statement->bodies.push_back(parse_until(kEnd));
+    end_block();
+    return statement;
+  }
+
+  /// {% generation %} marks the assistant's text for training; for a prompt it is transparent.
+  StmtPtr parse_generation(StmtPtr statement) {
+    constexpr std::array<std::string_view, 1> kEnd = {"endgeneration"};
+    statement->kind = StmtKind::scope;
+    statement->bodies.push_back(parse_until(kEnd));
+    end_block();
+    return statement;
+  }
+
+  StmtPtr parse_break(StmtPtr statement) {
+    statement->kind = StmtKind::break_;
+    end_block();
+    return statement;
+  }
+  StmtPtr parse_continue(StmtPtr statement) {
+    statement->kind = StmtKind::continue_;
+    end_block();
+    return statement;
+  }
+
+  int n_blocks_ = 0;
+  std::string ended_by_;  // name of the block that ended the last body
+};
+
+const Parser::Statement* Parser::find_statement(std::string_view name) {
+  // THE TABLE of statements.
+  static constexpr std::array kStatements = {
+      Statement{"if", &Parser::parse_if},         Statement{"for", &Parser::parse_for},
+      Statement{"set", &Parser::parse_set},       Statement{"macro", &Parser::parse_macro},
+      Statement{"call", &Parser::parse_call},     Statement{"filter", &Parser::parse_filter_block},
+      Statement{"with", &Parser::parse_with},     Statement{"generation", &Parser::parse_generation},
+      Statement{"break", &Parser::parse_break},   Statement{"continue", &Parser::parse_continue},
+  };
+  for (const Statement& statement : kStatements) {
+    if (statement.name == name) return &statement;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Body parse_template(std::string_view source) { return Parser(tokenize(source)).parse_all(); }
+
+}  // namespace lathe::engine::jinja

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests of the template language: what stands behind `is`.
+#pragma once
+
+#include <string_view>
+
+#include "engine/text/template/runtime.h"
+#include "engine/text/template/value.h"
+
+namespace lathe::engine::jinja {
+
+/// Throws Failure for a test that is not known.
+bool run_test(Runtime& runtime, std::string_view name, const Value& value, const Arguments& arguments);
+
+}  // namespace lathe::engine::jinja

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values to JSON as Python's json.dumps writes it, and JSON to values.
+#pragma once
+
+#include "engine/api/json.h"
+#include "engine/text/template/runtime.h"
+#include "engine/text/template/value.h"
+
+namespace lathe::engine::jinja {
+
+struct JsonStyle {
+  std::int64_t indent = -1;  ///< spaces a level; -1: one line
+  bool sort_keys = false;
+  bool ascii = false;        ///< write other characters as \u escapes
+  std::string item_separator = ", ", key_separator = ": ";
+};
+
+/// Throws Failure for values that are no JSON.
+MarkedText to_json(Runtime& runtime, const Value& value, const JsonStyle& style);
+/// Texts get `source`.
+Value from_json(const Json& json, Source source);
+
+}  // namespace lathe::engine::jinja
