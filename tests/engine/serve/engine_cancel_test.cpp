@@ -174,25 +174,20 @@ void EngineCancelTest::E2_cancel_storm_at_random_phases() {
   Harness harness(small(16, 32, 128));
   std::mt19937 random(7);
   std::vector<RequestHandlePtr> handles;
-  std::atomic<int> n_cancelled{0};
-  for (std::uint64_t i = 0; i < 1500; ++i) {
+  for (std::uint64_t i = 0; i < 3000; ++i) {
     auto submitted = harness.engine->submit(greedy_request(random_prompt(i, 1 + static_cast<int>(random() % 40)), 40));
     QVERIFY(submitted.has_value() || submitted.error().code == ErrorCode::resource_exhausted);
     if (!submitted) {
-      collect(*handles[random() % handles.size()]);  // lets the queue drain
+      collect(*handles.front());  // lets the queue drain
+      handles.erase(handles.begin());
       continue;
     }
     handles.push_back(*submitted);
     // Some at once, some when the engine has got to them at a place that chance decides.
     if (random() % 8 != 0) handles[handles.size() - 1 - random() % std::min<std::size_t>(handles.size(), 24)]->cancel();
   }
-  for (const auto& handle : handles) {
-    handle->cancel();
-    TokenEvent event;
-    while (!event.finished && handle->wait(event, std::chrono::milliseconds(200))) {
-    }
-  }
-  ask(*harness.engine, greedy_request(random_prompt(1, 3), 1));
+  for (const auto& handle : handles) handle->cancel();
+  for (const auto& handle : handles) QVERIFY(!collect(*handle).timed_out);
   const auto counters = harness.engine->snapshot()->counters;
   QVERIFY2(counters.n_finished_abort >= 1000, qPrintable(QString::number(counters.n_finished_abort)));
   verify_at_rest(harness);

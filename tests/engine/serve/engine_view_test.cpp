@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// What others see of an engine: snapshots, counters, histograms, events, times; and whose numbers are random.
+#include <QObject>
+#include <QtTest>
+
+#include <algorithm>
+#include <atomic>
+
+#include "tests/support/engine_harness.h"
+
+using namespace lathe::engine;
+using namespace lathe::tests;
+
+namespace {
+
+GenerateRequest random_request(std::uint64_t prompt, std::optional<std::uint64_t> seed) {
+  GenerateRequest request = greedy_request(random_prompt(prompt, 10), 30);
+  request.sampling.temperature = 1.0;
+  request.sampling.seed = seed;
+  return request;
+}
+
+}  // namespace
+
+class EngineViewTest : public QObject {
+  Q_OBJECT
+ private Q_SLOTS:
+  void an_idle_engine_has_an_exact_snapshot();
+  void counters_count_tokens_and_requests();
+  void histograms_have_one_entry_a_request_or_token();
+  void histograms_have_the_bounds_of_vllm();
+  void a_snapshot_shows_requests_and_their_blocks();
+  void every_request_tells_its_story();
+  void event_numbers_rise_by_one();
+  void times_are_in_order();
+  void same_seed_same_tokens_whatever_the_batch();
+  void drawn_seeds_differ_from_request_to_request();
+  void the_engines_seed_makes_a_run_repeatable();
+};
+
+void EngineViewTest::an_idle_engine_has_an_exact_snapshot() {
+  Harness harness;
+  auto snapshot = harness.engine->snapshot();
+  QCOMPARE(snapshot->n_blocks, 64);
+  QCOMPARE(snapshot->n_blocks_free, 64);
+  QCOMPARE(snapshot->block_size, 4);
+  QCOMPARE(snapshot->blocks.size(), 64U);
+  ask(*harness.engine, greedy_request(random_prompt(1, 10), 3));
+  snapshot = harness.engine->snapshot();
+  QCOMPARE(snapshot->n_blocks_used, 0);
+  QCOMPARE(snapshot->n_blocks_cached, 3);  // 12 computed tokens
+  QCOMPARE(snapshot->n_blocks_free, 61);
+  QCOMPARE(std::count_if(snapshot->blocks.begin(), snapshot->blocks.end(), [](const auto& block) { return block.hashed; }), 3);
+}
+
+void EngineViewTest::counters_count_tokens_and_requests() {
+  Harness harness;
+  ask(*harness.engine, greedy_request(random_prompt(1, 10), 3));
+  ask(*harness.engine, greedy_request(random_prompt(1, 10), 3));
+  const EngineCounters counters = harness.engine->snapshot()->counters;
+  QCOMPARE(counters.n_steps, 6U);
+  QCOMPARE(counters.n_prompt_tokens, 12U);
+  QCOMPARE(counters.n_generation_tokens, 6U);
+  QCOMPARE(counters.n_prefix_queries, 20U);
+  QCOMPARE(counters.n_prefix_hits, 8U);
+  QCOMPARE(counters.n_finished_length, 2U);
+  QCOMPARE(counters.n_finished_stop, 0U);
+}
+
+void EngineViewTest::histograms_have_one_entry_a_request_or_token() {
+  Harness harness;
+  for (std::uint64_t i = 0; i < 3; ++i) ask(*harness.engine, greedy_request(random_prompt(i, 10), 5));
+  const auto snapshot = harness.engine->snapshot();
+  QCOMPARE(snapshot->ttft_s.count, 3U);
+  QCOMPARE(snapshot->itl_s.count, 12U);
+  QCOMPARE(snapshot->e2e_s.count, 3U);
+  QCOMPARE(snapshot->queue_s.count, 3U);
+  QCOMPARE(snapshot->prefill_s.count, 3U);
+  QCOMPARE(snapshot->decode_s.count, 3U);
+  QVERIFY(snapshot->e2e_s.sum >= snapshot->ttft_s.sum);
+}
+
+void EngineViewTest::histograms_have_the_bounds_of_vllm() {
+  const Harness harness;
+  const auto snapshot = harness.engine->snapshot();
+  QCOMPARE(snapshot->ttft_s.bounds.size(), 22U);
+  QCOMPARE(snapshot->ttft_s.bounds.front(), 0.001);
+  QCOMPARE(snapshot->ttft_s.bounds.back(), 2560.0);
+  QCOMPARE(snapshot->itl_s.bounds.size(), 19U);
+  QCOMPARE(snapshot->itl_s.bounds.front(), 0.01);
+  QCOMPARE(snapshot->e2e_s.bounds.size(), 21U);
+  QCOMPARE(snapshot->e2e_s.bounds.back(), 7680.0);
+  for (const auto* histogram : {&snapshot->ttft_s, &snapshot->itl_s, &snapshot->e2e_s}) {
+    QVERIFY(std::is_sorted(histogram->bounds.begin(), histogram->bounds.end()));
+    QCOMPARE(histogram->counts.size(), histogram->bounds.size() + 1);
+  }
+}
+
+void EngineViewTest::a_snapshot_shows_requests_and_their_blocks() {
+  auto script = std::make_shared<FakeScript>();
+  HarnessOptions options;
+  options.engine.max_num_seqs = 1;
+  std::vector<std::shared_ptr<const EngineSnapshot>> seen;
+  std::atomic<Engine*> engine{nullptr};
+  script->before_run = [&](const BatchPlan&) {
+    if (Engine* const there = engine) seen.push_back(there->snapshot());
+  };
+  Harness harness(options, script);
+  auto first = *harness.engine->submit(greedy_request(random_prompt(1, 10), 150));
+  auto second = *harness.engine->submit(greedy_request(random_prompt(2, 10), 40));
+  engine = harness.engine.get();
+  collect(*first);
+  collect(*second);
+  harness.engine->shut_down(std::chrono::seconds(60));
+  for (const auto& snapshot : seen) {
+    QCOMPARE(snapshot->n_blocks_used + snapshot->n_blocks_cached + snapshot->n_blocks_free, snapshot->n_blocks);
+    QCOMPARE(static_cast<int>(snapshot->requests.size()), snapshot->n_running + snapshot->n_waiting);
+    for (const ActiveRequest& request : snapshot->requests) {
+      const auto n_owned = std::count_if(snapshot->blocks.begin(), snapshot->blocks.end(),
+                                         [&](const KvBlockState& block) { return block.owner == request.id; });
+      QCOMPARE(static_cast<std::int64_t>(n_owned), request.n_blocks);
+      QCOMPARE(request.source, std::string("test"));
+    }
+  }
+  QVERIFY(!seen.empty());
+}
+
+void EngineViewTest::every_request_tells_its_story() {
+  Harness harness;
+  ask(*harness.engine, greedy_request(random_prompt(1, 10), 3));
+  std::uint64_t cursor = 0;
+  std::vector<SchedulerEventKind> story;
+  for (const SchedulerEvent& event : harness.engine->events_since(cursor)) story.push_back(event.kind);
+  QCOMPARE(story, (std::vector<SchedulerEventKind>{SchedulerEventKind::queued, SchedulerEventKind::admitted,
+                                                   SchedulerEventKind::prefilled, SchedulerEventKind::finished}));
+}
+
+void EngineViewTest::event_numbers_rise_by_one() {
+  Harness harness;
+  for (std::uint64_t i = 0; i < 5; ++i) ask(*harness.engine, greedy_request(random_prompt(i, 10), 3));
+  std::uint64_t cursor = 0;
+  const auto events = harness.engine->events_since(cursor);
+  QCOMPARE(events.size(), 20U);
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    QCOMPARE(events[i].sequence, i);
+    if (i > 0) QVERIFY(events[i].time_ns >= events[i - 1].time_ns);
+  }
+  QCOMPARE(cursor, harness.engine->snapshot()->next_event);
+}
+
+void EngineViewTest::times_are_in_order() {
+  Harness harness;
+  const RequestTimings times = ask(*harness.engine, greedy_request(random_prompt(1, 10), 20)).all.timings;
+  QVERIFY(times.queue_ms >= 0);
+  QVERIFY(times.ttft_ms >= times.queue_ms);
+  QVERIFY(times.end_ms >= times.ttft_ms);
+  QVERIFY(times.itl_p99_ms >= times.itl_p50_ms);
+  QVERIFY(times.itl_p50_ms > 0);
+  QCOMPARE(times.n_preemptions, 0);
+}
+
+void EngineViewTest::same_seed_same_tokens_whatever_the_batch() {
+  Harness alone;
+  const Answer expected = ask(*alone.engine, random_request(1, 42));
+  HarnessOptions crowded;
+  crowded.engine.max_num_batched_tokens = 16;
+  crowded.n_blocks = 24;
+  Harness harness(crowded);
+  std::vector<RequestHandlePtr> handles;
+  for (std::uint64_t i = 0; i < 12; ++i) handles.push_back(*harness.engine->submit(random_request(i, i == 1 ? 42 : i)));
+  std::int64_t n_preemptions = 0;
+  for (std::size_t i = 0; i < handles.size(); ++i) {
+    const Answer answer = collect(*handles[i]);
+    n_preemptions += answer.all.timings.n_preemptions;
+    if (i == 1) QCOMPARE(answer.ids(), expected.ids());
+  }
+  QVERIFY(n_preemptions > 0);
+}
+
+void EngineViewTest::drawn_seeds_differ_from_request_to_request() {
+  Harness harness;
+  const Answer one = ask(*harness.engine, random_request(1, std::nullopt));
+  const Answer two = ask(*harness.engine, random_request(1, std::nullopt));
+  QVERIFY(one.ids() != two.ids());
+}
+
+void EngineViewTest::the_engines_seed_makes_a_run_repeatable() {
+  const auto first_answer = [](std::int64_t seed) {
+    HarnessOptions options;
+    options.engine.seed = seed;
+    Harness harness(options);
+    return ask(*harness.engine, random_request(1, std::nullopt)).ids();
+  };
+  QCOMPARE(first_answer(5), first_answer(5));
+  QVERIFY(first_answer(5) != first_answer(6));
+}
+
+QTEST_GUILESS_MAIN(EngineViewTest)
+#include "engine_view_test.moc"
