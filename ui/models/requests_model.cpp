@@ -99,8 +99,8 @@ const app::RequestRecord* RequestsModel::record_at(int row) const {
   return row >= 0 && row < rowCount() ? &shown_[static_cast<std::size_t>(row)] : nullptr;
 }
 
-int RequestsModel::row_of(std::uint64_t number) const {
-  const auto found = std::find_if(shown_.begin(), shown_.end(), [&](const auto& r) { return r.number == number; });
+int RequestsModel::row_of(std::uint64_t wanted) const {
+  const auto found = std::find_if(shown_.begin(), shown_.end(), [&](const auto& r) { return r.number == wanted; });
   return found == shown_.end() ? -1 : static_cast<int>(found - shown_.begin());
 }
 

@@ -21,7 +21,7 @@ class RequestsModel : public QAbstractTableModel {
   void show_records(std::vector<app::RequestRecord> records);
   void set_filter(const QString& text);
   const app::RequestRecord* record_at(int row) const;
-  int row_of(std::uint64_t number) const;
+  int row_of(std::uint64_t wanted) const;
   const std::vector<app::RequestRecord>& all() const { return all_; }
 
   int rowCount(const QModelIndex& parent = {}) const override;
