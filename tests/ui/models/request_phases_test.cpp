@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kSubmitted = 1'000'000'000;
 
-SchedulerEvent event(double seconds, SchedulerEventKind kind, std::array<std::int64_t, 4> n = {}) {
+SchedulerEvent decision(double seconds, SchedulerEventKind kind, std::array<std::int64_t, 4> n = {}) {
   SchedulerEvent event;
   event.time_ns = kSubmitted + static_cast<std::int64_t>(seconds * 1e9);
   event.kind = kind;
@@ -28,8 +28,8 @@ class RequestPhasesTest : public QObject {
 
  private Q_SLOTS:
   void a_plain_request_has_three_phases() {
-    const RequestLife life = life_of({event(0, SchedulerEventKind::queued), event(1, SchedulerEventKind::admitted, {100, 36, 64, 0}),
-                                      event(2, SchedulerEventKind::prefilled), event(5, SchedulerEventKind::finished, {30, 1, 0, 0})},
+    const RequestLife life = life_of({decision(0, SchedulerEventKind::queued), decision(1, SchedulerEventKind::admitted, {100, 36, 64, 0}),
+                                      decision(2, SchedulerEventKind::prefilled), decision(5, SchedulerEventKind::finished, {30, 1, 0, 0})},
                                      kSubmitted, 0);
     QCOMPARE(life.spans.size(), std::size_t{3});
     QVERIFY(life.spans[0].phase == Phase::queued && life.spans[1].phase == Phase::prefill && life.spans[2].phase == Phase::decode);
@@ -40,9 +40,9 @@ class RequestPhasesTest : public QObject {
   }
 
   void a_preemption_shows_and_is_taxed() {
-    const RequestLife life = life_of({event(0, SchedulerEventKind::admitted, {100, 0, 100, 0}), event(1, SchedulerEventKind::prefilled),
-                                      event(2, SchedulerEventKind::preempted, {120, 8, 0, 1}), event(4, SchedulerEventKind::resumed, {96, 24, 0, 0}),
-                                      event(5, SchedulerEventKind::prefilled), event(6, SchedulerEventKind::finished, {76, 1, 0, 0})},
+    const RequestLife life = life_of({decision(0, SchedulerEventKind::admitted, {100, 0, 100, 0}), decision(1, SchedulerEventKind::prefilled),
+                                      decision(2, SchedulerEventKind::preempted, {120, 8, 0, 1}), decision(4, SchedulerEventKind::resumed, {96, 24, 0, 0}),
+                                      decision(5, SchedulerEventKind::prefilled), decision(6, SchedulerEventKind::finished, {76, 1, 0, 0})},
                                      kSubmitted, 0);
     QCOMPARE(life.spans.size(), std::size_t{5});
     QVERIFY(life.spans[2].phase == Phase::preempted);
@@ -52,15 +52,15 @@ class RequestPhasesTest : public QObject {
   }
 
   void a_running_request_ends_now() {
-    const RequestLife life = life_of({event(0, SchedulerEventKind::queued), event(1, SchedulerEventKind::admitted)}, kSubmitted, kSubmitted + 3'000'000'000);
+    const RequestLife life = life_of({decision(0, SchedulerEventKind::queued), decision(1, SchedulerEventKind::admitted)}, kSubmitted, kSubmitted + 3'000'000'000);
     QCOMPARE(life.end_s, 3.0);
     QVERIFY(life.spans.back().phase == Phase::prefill);
     QCOMPARE(life.spans.back().end_s, 3.0);
   }
 
   void chunks_do_not_cut_a_phase() {
-    const RequestLife life = life_of({event(0.5, SchedulerEventKind::admitted), event(1, SchedulerEventKind::chunked), event(2, SchedulerEventKind::chunked),
-                                      event(3, SchedulerEventKind::prefilled)},
+    const RequestLife life = life_of({decision(0.5, SchedulerEventKind::admitted), decision(1, SchedulerEventKind::chunked), decision(2, SchedulerEventKind::chunked),
+                                      decision(3, SchedulerEventKind::prefilled)},
                                      kSubmitted, kSubmitted + 4'000'000'000);
     QCOMPARE(life.spans.size(), std::size_t{3});
   }
