@@ -20,12 +20,4 @@ inline std::optional<std::int64_t> checked_product(std::initializer_list<std::in
   return product;
 }
 
-inline std::optional<std::int64_t> checked_sum(std::initializer_list<std::int64_t> terms) {
-  std::int64_t sum = 0;
-  for (const std::int64_t term : terms) {
-    if (__builtin_add_overflow(sum, term, &sum)) return std::nullopt;
-  }
-  return sum;
-}
-
 }  // namespace lathe::engine

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/model/layers/rope_table.h"
+
+#include <QTest>
+#include <cmath>
+#include <numbers>
+
+using namespace lathe;
+using engine::RopeConfig;
+using engine::RopeScaling;
+
+namespace {
+
+bool near(double a, double b) { return std::abs(a - b) <= 1e-12 * std::abs(b); }
+
+}  // namespace
+
+class RopeTableTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void plain_frequencies_fall_geometrically();
+  void linear_scaling_divides();
+  void llama3_keeps_short_waves();
+  void llama3_divides_long_waves();
+  void llama3_blends_between();
+  void table_holds_cosines_and_sines();
+  void position_zero_does_not_rotate();
+  void bytes_are_as_estimated();
+};
+
+void RopeTableTest::plain_frequencies_fall_geometrically() {
+  const auto frequencies = engine::rope_frequencies({.theta = 10000}, 8);
+  QCOMPARE(frequencies.size(), std::size_t{4});
+  QVERIFY(near(frequencies[0], 1.0));
+  QVERIFY(near(frequencies[1], 0.1));
+  QVERIFY(near(frequencies[3], 0.001));
+}
+
+void RopeTableTest::linear_scaling_divides() {
+  const auto frequencies = engine::rope_frequencies({.theta = 10000, .scaling = RopeScaling::linear, .factor = 4}, 8);
+  QVERIFY(near(frequencies[0], 0.25));
+  QVERIFY(near(frequencies[2], 0.0025));
+}
+
+namespace {
+
+// Llama 3.1: factor 8, context 8192: waves shorter than 2048 stay, longer than 8192 turn 8 times slower.
+const RopeConfig kLlama31{.theta = 500000, .scaling = RopeScaling::llama3, .factor = 8, .low_freq_factor = 1,
+                          .high_freq_factor = 4, .original_max_position_embeddings = 8192};
+
+double wavelength(double frequency) { return 2 * std::numbers::pi / frequency; }
+
+}  // namespace
+
+void RopeTableTest::llama3_keeps_short_waves() {
+  const auto scaled = engine::rope_frequencies(kLlama31, 128), plain = engine::rope_frequencies({.theta = 500000}, 128);
+  int n = 0;
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    if (wavelength(plain[i]) >= 2048) continue;
+    QCOMPARE(scaled[i], plain[i]);
+    ++n;
+  }
+  QVERIFY(n > 20);
+}
+
+void RopeTableTest::llama3_divides_long_waves() {
+  const auto scaled = engine::rope_frequencies(kLlama31, 128), plain = engine::rope_frequencies({.theta = 500000}, 128);
+  int n = 0;
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    if (wavelength(plain[i]) <= 8192) continue;
+    QVERIFY(near(scaled[i], plain[i] / 8));
+    ++n;
+  }
+  QVERIFY(n > 20);
+}
+
+void RopeTableTest::llama3_blends_between() {
+  const auto scaled = engine::rope_frequencies(kLlama31, 128), plain = engine::rope_frequencies({.theta = 500000}, 128);
+  int n = 0;
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    if (wavelength(plain[i]) < 2048 || wavelength(plain[i]) > 8192) continue;
+    const double smooth = (8192 / wavelength(plain[i]) - 1) / 3;
+    QVERIFY(near(scaled[i], (1 - smooth) * plain[i] / 8 + smooth * plain[i]));
+    QVERIFY(scaled[i] < plain[i] && scaled[i] > plain[i] / 8);
+    ++n;
+  }
+  QVERIFY(n > 3);
+}
+
+void RopeTableTest::table_holds_cosines_and_sines() {
+  const auto backend = kernels::make_reference_backend();
+  engine::ModelConfig config;
+  config.head_dim = 8;
+  const auto table = engine::RopeTable::create(*backend, config, 100);
+  QVERIFY(table.has_value());
+  QCOMPARE(table->cos().dim(0), 100);
+  QCOMPARE(table->cos().dim(1), 4);
+  QCOMPARE(table->cos().row<float>(37)[1], static_cast<float>(std::cos(3.7)));
+  QCOMPARE(table->sin().row<float>(99)[0], static_cast<float>(std::sin(99.0)));
+}
+
+void RopeTableTest::position_zero_does_not_rotate() {
+  const auto backend = kernels::make_reference_backend();
+  engine::ModelConfig config;
+  config.head_dim = 16;
+  const auto table = engine::RopeTable::create(*backend, config, 1);
+  for (int i = 0; i < 8; ++i) {
+    QCOMPARE(table->cos().row<float>(0)[i], 1.0F);
+    QCOMPARE(table->sin().row<float>(0)[i], 0.0F);
+  }
+}
+
+void RopeTableTest::bytes_are_as_estimated() {
+  const auto backend = kernels::make_reference_backend();
+  engine::ModelConfig config;
+  config.head_dim = 64;
+  QCOMPARE(engine::RopeTable::create(*backend, config, 333)->n_bytes(), engine::RopeTable::n_bytes(config, 333));
+}
+
+QTEST_GUILESS_MAIN(RopeTableTest)
+#include "rope_table_test.moc"

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows L7 and L8: tensors against the config, before a weight is read.
+#include "engine/model/weight_plan.h"
+
+#include <QTest>
+
+#include "engine/load/loaders.h"
+#include "tests/support/tiny_model.h"
+
+using namespace lathe::engine;
+using lathe::tests::TinyModelCopy;
+
+namespace {
+
+struct Planned {
+  Checkpoint checkpoint;
+  ModelConfig config;
+  Result<WeightPlan> plan;
+};
+
+Planned plan_of(const std::string& path) {
+  const auto folder = ModelFolder::open(path);
+  Checkpoint checkpoint = std::move(*open_checkpoint(*folder));
+  ModelConfig config = std::move(*read_model_config(*folder->read_json("config.json")));
+  auto plan = plan_weights(checkpoint, config);
+  return {std::move(checkpoint), std::move(config), std::move(plan)};
+}
+
+/// "where: message" of a refused plan.
+std::string refusal(const TinyModelCopy& model) {
+  const auto planned = plan_of(model.path());
+  return planned.plan ? std::string("was accepted") : planned.plan.error().where + ": " + planned.plan.error().message;
+}
+
+bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+/// Replaces text in the header of the copy's weights by text of the same length.
+void patch_header(const TinyModelCopy& model, const std::string& from, const std::string& to) {
+  QCOMPARE(from.size(), to.size());
+  std::string bytes = lathe::tests::read_file(model.file("model.safetensors"));
+  const auto found = bytes.find(from);
+  QVERIFY(found != std::string::npos);
+  lathe::tests::write_file(model.file("model.safetensors"), bytes.replace(found, from.size(), to));
+}
+
+}  // namespace
+
+class WeightPlanTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void every_tensor_of_a_checkpoint_gets_a_place_data();
+  void every_tensor_of_a_checkpoint_gets_a_place();
+  void weights_come_in_the_order_of_the_files();
+  void parameters_and_types_are_counted();
+  void a_fused_matrix_has_no_hole();
+  void saved_angles_are_left_out_silently();
+  void L7_flipped_dtype_is_refused();
+  void L8_shapes_must_match_the_config_data();
+  void L8_shapes_must_match_the_config();
+  void L8_more_layers_than_the_file_has();
+  void L8_fewer_layers_are_extra_tensors();
+  void L8_missing_tensor_is_named();
+  void L8_missing_bias_is_named();
+  void L8_extra_tensors_are_a_warning();
+  void L8_many_extra_tensors_are_cut_short();
+  void L8_tied_config_leaves_a_stray_head();
+  void L8_untied_config_without_head_uses_the_embeddings();
+  void L8_tied_matrix_may_lie_under_the_name_of_the_head();
+};
+
+void WeightPlanTest::every_tensor_of_a_checkpoint_gets_a_place_data() {
+  QTest::addColumn<QString>("model");
+  for (const std::string_view model : lathe::tests::kTinyModels) QTest::newRow(model.data()) << model.data();
+}
+
+void WeightPlanTest::every_tensor_of_a_checkpoint_gets_a_place() {
+  QFETCH(QString, model);
+  const auto planned = plan_of(lathe::tests::tiny_model_path(model.toStdString()));
+  QVERIFY(planned.plan.has_value());
+  QCOMPARE(planned.plan->weights.size(), planned.checkpoint.tensors().size());
+  QVERIFY(planned.plan->warnings.empty());
+  for (const PlannedWeight& weight : planned.plan->weights) QCOMPARE(weight.tensor->shape, shape_of(weight.role, planned.config));
+}
+
+void WeightPlanTest::weights_come_in_the_order_of_the_files() {
+  const auto planned = plan_of(lathe::tests::tiny_model_path("tiny-sharded"));
+  const auto& weights = planned.plan->weights;
+  for (std::size_t i = 1; i < weights.size(); ++i) {
+    const StoredTensor &before = *weights[i - 1].tensor, &after = *weights[i].tensor;
+    QVERIFY(before.file < after.file || (before.file == after.file && before.bytes.data() < after.bytes.data()));
+  }
+}
+
+void WeightPlanTest::parameters_and_types_are_counted() {
+  const auto planned = plan_of(lathe::tests::tiny_model_path("tiny-sharded"));
+  QCOMPARE(planned.plan->n_parameters, planned.plan->n_bytes / 2);
+  QVERIFY(planned.plan->stored_dtype == lathe::kernels::Dtype::bf16);
+  QCOMPARE(planned.plan->tensors_by_dtype, (std::map<std::string, std::int64_t>{{"bfloat16", 21}}));
+}
+
+void WeightPlanTest::a_fused_matrix_has_no_hole() {
+  const auto config = plan_of(lathe::tests::tiny_model_path()).config;
+  QCOMPARE(row_begin_of(WeightRole::q, config), 0);
+  QCOMPARE(row_begin_of(WeightRole::k, config), shape_of(WeightRole::q, config)[0]);
+  QCOMPARE(row_begin_of(WeightRole::v, config), row_begin_of(WeightRole::k, config) + shape_of(WeightRole::k, config)[0]);
+  QCOMPARE(row_begin_of(WeightRole::up, config), shape_of(WeightRole::gate, config)[0]);
+  QCOMPARE(row_begin_of(WeightRole::v_bias, config), row_begin_of(WeightRole::v, config));
+  QCOMPARE(row_begin_of(WeightRole::down, config), 0);
+}
+
+void WeightPlanTest::saved_angles_are_left_out_silently() {
+  const TinyModelCopy model;
+  patch_header(model, "model.layers.1.self_attn.q_proj.bias", "model.layers.1.x.rotary_emb.inv_freq");
+  model.set_config("attention_bias", false);
+  const auto planned = plan_of(model.path());
+  QVERIFY(planned.plan.has_value());
+  QVERIFY(!contains(planned.plan->warnings.front(), "inv_freq"));
+}
+
+void WeightPlanTest::L7_flipped_dtype_is_refused() {
+  const TinyModelCopy model;
+  patch_header(model, R"("model.norm.weight":{"dtype":"F32")", R"("model.norm.weight":{"dtype":"I32")");
+  QCOMPARE(refusal(model), std::string("model.safetensors: model.norm.weight: dtype: got I32, expected one of float32, float16, bfloat16"));
+}
+
+void WeightPlanTest::L8_shapes_must_match_the_config_data() {
+  QTest::addColumn<QString>("key");
+  QTest::addColumn<int>("value");
+  QTest::addColumn<QString>("tensor");
+  QTest::newRow("hidden") << "hidden_size" << 128 << "model.embed_tokens.weight: shape: got [384, 64], expected [384, 128]";
+  QTest::newRow("vocab") << "vocab_size" << 400 << "model.embed_tokens.weight: shape: got [384, 64], expected [400, 64]";
+  QTest::newRow("heads") << "head_dim" << 32 << "self_attn.q_proj.weight: shape: got [64, 64], expected [128, 64]";
+  QTest::newRow("kv heads") << "num_key_value_heads" << 4 << "self_attn.k_proj.weight: shape: got [32, 64], expected [64, 64]";
+  QTest::newRow("ffn") << "intermediate_size" << 97 << "mlp.gate_proj.weight: shape: got [96, 64], expected [97, 64]";
+}
+
+void WeightPlanTest::L8_shapes_must_match_the_config() {
+  QFETCH(QString, key);
+  QFETCH(int, value);
+  QFETCH(QString, tensor);
+  const TinyModelCopy model;
+  model.set_config(key.toStdString(), value);
+  QVERIFY2(contains(refusal(model), tensor.toStdString()), refusal(model).c_str());
+}
+
+void WeightPlanTest::L8_more_layers_than_the_file_has() {
+  const TinyModelCopy model;
+  model.set_config("num_hidden_layers", 3);
+  QCOMPARE(refusal(model), std::string("safetensors: model.layers.2.input_layernorm.weight: missing tensor, expected [64] by config.json"));
+}
+
+void WeightPlanTest::L8_fewer_layers_are_extra_tensors() {
+  const TinyModelCopy model;
+  model.set_config("num_hidden_layers", 1);
+  const auto planned = plan_of(model.path());
+  QVERIFY(planned.plan.has_value());
+  QVERIFY(contains(planned.plan->warnings.front(), "16 tensors that LlamaForCausalLM does not need: model.layers.1."));
+}
+
+void WeightPlanTest::L8_missing_tensor_is_named() {
+  const TinyModelCopy model;
+  patch_header(model, "model.norm.weight", "model.xxxx.weight");
+  QVERIFY2(contains(refusal(model), "model.norm.weight: missing tensor, expected [64]"), refusal(model).c_str());
+}
+
+void WeightPlanTest::L8_missing_bias_is_named() {
+  const TinyModelCopy model("tiny-sharded");
+  model.set_config("attention_bias", true);
+  QVERIFY2(contains(refusal(model), "q_proj.bias: missing tensor"), refusal(model).c_str());
+}
+
+void WeightPlanTest::L8_extra_tensors_are_a_warning() {
+  const TinyModelCopy model;
+  model.set_config("mlp_bias", false);
+  const auto planned = plan_of(model.path());
+  QVERIFY(planned.plan.has_value());
+  QCOMPARE(planned.plan->warnings.size(), std::size_t{1});
+  QVERIFY(contains(planned.plan->warnings.front(), "6 tensors that LlamaForCausalLM does not need"));
+  QVERIFY(contains(planned.plan->warnings.front(), "model.layers.0.mlp.down_proj.bias"));
+}
+
+void WeightPlanTest::L8_many_extra_tensors_are_cut_short() {
+  const TinyModelCopy model;
+  model.set_config("mlp_bias", false);
+  model.set_config("attention_bias", false);
+  const auto planned = plan_of(model.path());
+  QVERIFY(planned.plan->warnings.front().starts_with("14 tensors"));
+  QVERIFY(planned.plan->warnings.front().ends_with("..."));
+}
+
+void WeightPlanTest::L8_tied_config_leaves_a_stray_head() {
+  const TinyModelCopy model;
+  model.set_config("tie_word_embeddings", true);
+  const auto planned = plan_of(model.path());
+  QVERIFY(planned.plan.has_value());
+  QVERIFY(planned.plan->tied_embeddings);
+  QCOMPARE(planned.plan->warnings.size(), std::size_t{1});
+  QVERIFY(contains(planned.plan->warnings.front(), "lm_head.weight: left out"));
+}
+
+void WeightPlanTest::L8_untied_config_without_head_uses_the_embeddings() {
+  const TinyModelCopy model("tiny-linear-rope");
+  model.set_config("tie_word_embeddings", false);
+  const auto planned = plan_of(model.path());
+  QVERIFY(planned.plan.has_value());
+  QVERIFY(planned.plan->tied_embeddings);
+  QVERIFY(contains(planned.plan->warnings.front(), "lm_head.weight is missing"));
+}
+
+void WeightPlanTest::L8_tied_matrix_may_lie_under_the_name_of_the_head() {
+  const TinyModelCopy model("tiny-linear-rope");
+  patch_header(model, R"("model.embed_tokens.weight":)", R"("lm_head.weight"           :)");
+  const auto planned = plan_of(model.path());
+  QVERIFY(planned.plan.has_value());
+  QVERIFY(planned.plan->warnings.empty());
+  QCOMPARE(planned.plan->weights.front().tensor->name, std::string("lm_head.weight"));
+}
+
+QTEST_GUILESS_MAIN(WeightPlanTest)
+#include "weight_plan_test.moc"

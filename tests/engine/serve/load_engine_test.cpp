@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+// From options to a running engine: what it says of itself, progress, cancel, and every reason to refuse.
+#include <QTest>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+
+#include "engine/api/engine.h"
+#include "kernels/api/backend.h"
+#include "tests/support/shared_data.h"
+#include "tests/support/tiny_model.h"
+
+using namespace lathe;
+using namespace lathe::engine;
+using tests::tiny_model_path;
+using tests::TinyModelCopy;
+
+namespace {
+
+EngineOptions options_for(const std::string& path) {
+  EngineOptions options;
+  options.model = path;
+  options.dtype = "float32";
+  return options;
+}
+
+Result<std::unique_ptr<Engine>> load(const std::string& path) { return load_engine(options_for(path)); }
+
+/// The error of a load that must fail; an internal one when it did not.
+Error refusal_of(const EngineOptions& options, const LoadObserver& observer = {}) {
+  const auto engine = load_engine(options, observer);
+  return engine ? Error{ErrorCode::internal, "was loaded", ""} : engine.error();
+}
+
+/// Greedy tokens through the whole engine.
+std::vector<std::int32_t> generate(Engine& engine, std::vector<std::int32_t> prompt, std::int64_t n_tokens) {
+  GenerateRequest request;
+  request.prompt_token_ids = std::move(prompt);
+  request.sampling.temperature = 0;
+  request.sampling.max_tokens = n_tokens;
+  request.sampling.ignore_eos = true;
+  const auto handle = engine.submit(std::move(request));
+  std::vector<std::int32_t> tokens;
+  if (!handle) return tokens;
+  for (bool finished = false; !finished;) {
+    TokenEvent event;
+    if (!(*handle)->wait(event, std::chrono::seconds(60))) return {};
+    tokens.insert(tokens.end(), event.token_ids.begin(), event.token_ids.end());
+    finished = event.finished;
+  }
+  return tokens;
+}
+
+bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+class LoadEngineTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void a_loaded_model_says_what_it_is();
+  void memory_is_what_was_estimated();
+  void greedy_tokens_equal_the_reference_data();
+  void greedy_tokens_equal_the_reference();
+  void it_is_served_under_the_name_asked_for();
+  void defaults_of_generation_config_are_kept();
+  void chat_template_is_compiled();
+  void an_unusable_chat_template_is_a_warning();
+  void tokenizer_may_lie_elsewhere();
+  void dtype_auto_is_as_stored();
+  void instruction_set_may_be_chosen_data();
+  void instruction_set_may_be_chosen();
+  void progress_runs_through_the_phases();
+  void cancel_works_in_every_phase();
+  void bad_options_are_refused_first();
+  void an_unknown_instruction_set_is_refused();
+  void what_does_not_fit_is_refused_with_numbers();
+  void a_missing_tokenizer_is_refused();
+  void L17_more_pieces_than_rows_are_refused();
+  void L8_wrong_shapes_are_refused();
+  void L9_nan_weights_are_a_warning();
+  void unchunked_prefill_needs_rows_for_a_context();
+  void phases_have_names();
+  void stories260K_through_the_engine();
+};
+
+void LoadEngineTest::a_loaded_model_says_what_it_is() {
+  const auto engine = load(tiny_model_path());
+  QVERIFY2(engine.has_value(), engine ? "" : engine.error().message.c_str());
+  const LoadedModel& model = (*engine)->model();
+  QCOMPARE(model.name, std::string("tiny-llama"));
+  QCOMPARE(model.dtype, std::string("float32"));
+  QCOMPARE(model.kv_cache_dtype, std::string("float32"));
+  QCOMPARE(model.max_model_len, 256);
+  QCOMPARE(model.n_blocks, 16 * 256 / 16);
+  QCOMPARE(model.backend, std::string("cpu"));
+  QVERIFY(!model.isa.empty() && model.n_threads >= 1 && model.load_ms > 0);
+  QCOMPARE(model.info.eos_ids, (std::vector<std::int32_t>{2, 6}));
+  QVERIFY(model.info.warnings.empty());
+}
+
+void LoadEngineTest::memory_is_what_was_estimated() {
+  const auto engine = load(tiny_model_path());
+  const auto fit = estimate_fit(*inspect_checkpoint(tiny_model_path()), options_for(tiny_model_path()));
+  const MemoryUse& memory = (*engine)->model().memory;
+  QCOMPARE(memory.weights, fit->weights);
+  QCOMPARE(memory.kv, fit->kv);
+  QCOMPARE(memory.activations, fit->activations);
+  QCOMPARE(memory.other, fit->other);
+}
+
+void LoadEngineTest::greedy_tokens_equal_the_reference_data() {
+  QTest::addColumn<QString>("model");
+  for (const std::string_view model : tests::kTinyModels) QTest::newRow(model.data()) << model.data();
+}
+
+void LoadEngineTest::greedy_tokens_equal_the_reference() {
+  QFETCH(QString, model);
+  const std::string path = tiny_model_path(model.toStdString());
+  const auto engine = load(path);
+  QVERIFY(engine.has_value());
+  const Json reference = tests::read_json_file(path + "/reference.json");
+  std::vector<std::int32_t> expected;
+  for (const Json& pair : reference["greedy"]) expected.push_back(pair[0]);
+  QCOMPARE(generate(**engine, reference["prompt_ids"], static_cast<std::int64_t>(expected.size())), expected);
+}
+
+void LoadEngineTest::it_is_served_under_the_name_asked_for() {
+  EngineOptions options = options_for(tiny_model_path());
+  options.served_model_name = "my-model";
+  QCOMPARE((*load_engine(options))->model().name, std::string("my-model"));
+}
+
+void LoadEngineTest::defaults_of_generation_config_are_kept() {
+  const auto engine = load(tiny_model_path());
+  const SamplingParams& sampling = (*engine)->model().default_sampling;
+  QCOMPARE(sampling.temperature, 0.7);
+  QCOMPARE(sampling.top_p, 0.95);
+  QCOMPARE(sampling.top_k, 40);
+}
+
+void LoadEngineTest::chat_template_is_compiled() {
+  const auto engine = load(tiny_model_path());
+  const ChatTemplate* chat = (*engine)->chat_template();
+  QVERIFY(chat != nullptr);
+  const auto spans = chat->render({{"user", "Hi"}}, {});
+  QVERIFY(spans.has_value());
+  QCOMPARE(joined(*spans), std::string("<s><|user|>Hi<|end|><|assistant|>"));
+  QVERIFY((*load(tiny_model_path("tiny-llama3-rope")))->chat_template() == nullptr);
+}
+
+void LoadEngineTest::an_unusable_chat_template_is_a_warning() {
+  const TinyModelCopy model;
+  model.edit("tokenizer_config.json", [](Json& config) { config["chat_template"] = "{% if %}"; });
+  const auto engine = load(model.path());
+  QVERIFY(engine.has_value());
+  QVERIFY((*engine)->chat_template() == nullptr);
+  QVERIFY(!(*engine)->model().info.has_chat_template);
+  QVERIFY((*engine)->model().info.warnings.back().starts_with("the chat template is not used"));
+}
+
+void LoadEngineTest::tokenizer_may_lie_elsewhere() {
+  const TinyModelCopy model;
+  std::filesystem::remove(model.file("tokenizer.model"));
+  EngineOptions options = options_for(model.path());
+  options.tokenizer = tiny_model_path("tiny-sharded");
+  QCOMPARE((*load_engine(options))->tokenizer().vocab_size(), 384);
+}
+
+void LoadEngineTest::dtype_auto_is_as_stored() {
+  EngineOptions options = options_for(tiny_model_path("tiny-sharded"));
+  options.dtype = "auto";
+  const auto engine = load_engine(options);
+  QCOMPARE((*engine)->model().dtype, std::string("bfloat16"));
+  QCOMPARE((*engine)->model().kv_cache_dtype, std::string("bfloat16"));
+}
+
+void LoadEngineTest::instruction_set_may_be_chosen_data() {
+  QTest::addColumn<QString>("isa");
+  for (const std::string& isa : kernels::cpu_isas()) QTest::newRow(isa.c_str()) << QString::fromStdString(isa);
+}
+
+void LoadEngineTest::instruction_set_may_be_chosen() {
+  QFETCH(QString, isa);
+  EngineOptions options = options_for(tiny_model_path());
+  options.isa = isa.toStdString();
+  const auto engine = load_engine(options);
+  QVERIFY(engine.has_value());
+  QCOMPARE((*engine)->model().isa, isa.toStdString());
+}
+
+void LoadEngineTest::progress_runs_through_the_phases() {
+  std::vector<LoadProgress> seen;
+  const auto observer = [&](const LoadProgress& progress) {
+    seen.push_back(progress);
+    return true;
+  };
+  QVERIFY(load_engine(options_for(tiny_model_path()), observer).has_value());
+  QVERIFY(seen.front().phase == LoadPhase::reading && seen.front().bytes_done == 0);
+  QVERIFY(seen.back().phase == LoadPhase::warming_up);
+  QCOMPARE(seen.size(), std::size_t{35 + 2});  // one a tensor, one before and one behind
+  for (std::size_t i = 1; i < seen.size(); ++i) {
+    QVERIFY(seen[i].phase >= seen[i - 1].phase && seen[i].bytes_done >= seen[i - 1].bytes_done);
+    QCOMPARE(seen[i].bytes_total, seen[0].bytes_total);
+  }
+  QCOMPARE(seen.back().bytes_done, seen.back().bytes_total);
+}
+
+void LoadEngineTest::cancel_works_in_every_phase() {
+  for (const LoadPhase phase : {LoadPhase::reading, LoadPhase::converting, LoadPhase::warming_up}) {
+    int n_calls_after = 0;
+    bool cancelled = false;
+    const Error error = refusal_of(options_for(tiny_model_path()), [&](const LoadProgress& progress) {
+      if (cancelled) ++n_calls_after;
+      cancelled = cancelled || progress.phase == phase;
+      return !cancelled;
+    });
+    QVERIFY(error.code == ErrorCode::cancelled);
+    QCOMPARE(n_calls_after, 0);
+  }
+}
+
+void LoadEngineTest::bad_options_are_refused_first() {
+  EngineOptions options = options_for("/no/such/folder");
+  options.block_size = 0;
+  QVERIFY(refusal_of(options).code == ErrorCode::invalid_argument);
+  options.block_size = 16;
+  QVERIFY(refusal_of(options).code == ErrorCode::not_found);
+}
+
+void LoadEngineTest::an_unknown_instruction_set_is_refused() {
+  EngineOptions options = options_for(tiny_model_path());
+  options.isa = "neon";
+  QCOMPARE(refusal_of(options).where, std::string("isa"));
+}
+
+void LoadEngineTest::what_does_not_fit_is_refused_with_numbers() {
+  EngineOptions options = options_for(tiny_model_path());
+  options.kv_cache_memory_bytes = 1LL << 43;
+  options.block_size = 256;
+  const Error error = refusal_of(options);
+  QVERIFY(error.code == ErrorCode::resource_exhausted);
+  QVERIFY2(contains(error.message, "KV cache 1024") || contains(error.message, "KV cache 8191"), error.message.c_str());
+}
+
+void LoadEngineTest::a_missing_tokenizer_is_refused() {
+  const TinyModelCopy model;
+  std::filesystem::remove(model.file("tokenizer.model"));
+  QVERIFY(refusal_of(options_for(model.path())).code == ErrorCode::model_refused);
+}
+
+void LoadEngineTest::L17_more_pieces_than_rows_are_refused() {
+  SKIP_WITHOUT_SHARED("data/models/stories260K-hf");
+  EngineOptions options = options_for(tiny_model_path());
+  options.tokenizer = tests::shared_path("data/models/stories260K-hf");  // 512 pieces, the model has 384 rows
+  const Error error = refusal_of(options);
+  QVERIFY(error.code == ErrorCode::model_refused);
+  QCOMPARE(error.message, std::string("the tokenizer has 512 pieces, the embeddings 384 rows"));
+}
+
+void LoadEngineTest::L8_wrong_shapes_are_refused() {
+  const TinyModelCopy model;
+  model.set_config("intermediate_size", 128);
+  const Error error = refusal_of(options_for(model.path()));
+  QVERIFY(error.code == ErrorCode::model_refused);
+  QVERIFY(contains(error.message, "got [96, 64], expected [128, 64]"));
+}
+
+void LoadEngineTest::L9_nan_weights_are_a_warning() {
+  const TinyModelCopy model;
+  std::string bytes = tests::read_file(model.file("model.safetensors"));
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  std::memcpy(bytes.data() + bytes.size() - sizeof nan, &nan, sizeof nan);  // the head's last number
+  tests::write_file(model.file("model.safetensors"), bytes);
+  const auto engine = load(model.path());
+  QVERIFY(engine.has_value());
+  QVERIFY(contains((*engine)->model().info.warnings.back(), "NaN or infinity"));
+}
+
+void LoadEngineTest::unchunked_prefill_needs_rows_for_a_context() {
+  EngineOptions options = options_for(tiny_model_path());
+  options.enable_chunked_prefill = false;
+  options.max_num_batched_tokens = 128;
+  QCOMPARE(refusal_of(options).where, std::string("max_num_batched_tokens"));
+}
+
+void LoadEngineTest::phases_have_names() {
+  QCOMPARE(name_of(LoadPhase::reading), std::string_view("map"));
+  QCOMPARE(name_of(LoadPhase::converting), std::string_view("convert"));
+  QCOMPARE(name_of(LoadPhase::warming_up), std::string_view("warm-up"));
+}
+
+void LoadEngineTest::stories260K_through_the_engine() {
+  SKIP_WITHOUT_SHARED("data/models/stories260K-hf");
+  const std::string path = tests::shared_path("data/models/stories260K-hf");
+  const auto engine = load(path);
+  QVERIFY(engine.has_value());
+  const Json reference = tests::read_json_file(path + "/reference_greedy.json");
+  for (const Json& run : reference["runs"]) {
+    const auto expected = run["generated_ids"].get<std::vector<std::int32_t>>();
+    QCOMPARE(generate(**engine, run["prompt_ids"], static_cast<std::int64_t>(expected.size())), expected);
+    QCOMPARE((*engine)->tokenizer().encode(run["prompt"].get<std::string>(), true, false),
+             run["prompt_ids"].get<std::vector<std::int32_t>>());
+  }
+}
+
+QTEST_GUILESS_MAIN(LoadEngineTest)
+#include "load_engine_test.moc"

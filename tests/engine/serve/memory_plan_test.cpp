@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// How formats, context and KV pool are chosen, and what is said when they do not fit.
+#include "engine/serve/memory_plan.h"
+
+#include <QTest>
+
+#include "engine/serve/opened_model.h"
+#include "tests/support/tiny_model.h"
+
+using namespace lathe;
+using namespace lathe::engine;
+using kernels::Dtype;
+
+namespace {
+
+constexpr std::int64_t kGibibyte = 1LL << 30;
+
+/// tiny-llama with 256 positions; 2 layers x 2 KV heads x 16 x K and V x 4 bytes = 512 bytes a token in f32.
+class Case {
+ public:
+  EngineOptions options;
+  std::optional<std::int64_t> free = kGibibyte;
+  Dtype stored = Dtype::f32;
+
+  Result<MemoryPlan> plan() const {
+    const auto model = open_model(tests::tiny_model_path());
+    const auto backend = kernels::make_reference_backend();
+    return plan_memory(*backend, model->config, stored, options, free);
+  }
+};
+
+bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+class MemoryPlanTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void context_comes_from_the_checkpoint();
+  void context_may_be_shorter();
+  void context_beyond_the_checkpoint_is_refused();
+  void pool_holds_all_sequences_when_there_is_room();
+  void pool_takes_at_most_half_of_what_is_free();
+  void pool_never_holds_less_than_one_context();
+  void override_is_obeyed();
+  void kv_bytes_are_obeyed();
+  void a_small_pool_shortens_the_context_with_a_warning();
+  void a_small_pool_against_an_asked_context_is_refused();
+  void kv_bytes_below_one_block_are_refused();
+  void dtype_auto_is_as_stored();
+  void dtype_may_be_chosen();
+  void kv_dtype_auto_is_as_compute();
+  void kv_dtype_may_be_chosen();
+  void rows_follow_the_options();
+  void logit_rows_are_at_least_one_a_sequence();
+  void verdict_by_what_is_free();
+  void unknown_free_memory_gives_no_verdict();
+  void refusal_says_the_parts_and_what_would_fit();
+  void refusal_suggests_a_narrower_type();
+  void slots_stay_in_32_bits();
+};
+
+void MemoryPlanTest::context_comes_from_the_checkpoint() {
+  const auto plan = Case().plan();
+  QVERIFY(plan.has_value());
+  QCOMPARE(plan->limits.max_model_len, 256);
+  QCOMPARE(plan->limits.vocab_size, 384);
+  QCOMPARE(plan->estimate.max_model_len, 256);
+}
+
+void MemoryPlanTest::context_may_be_shorter() {
+  Case test;
+  test.options.max_model_len = 100;
+  QCOMPARE(test.plan()->limits.max_model_len, 100);
+  QCOMPARE(test.plan()->limits.n_blocks, 7 * 16);  // 7 blocks of 16 hold 100 tokens, 16 sequences
+}
+
+void MemoryPlanTest::context_beyond_the_checkpoint_is_refused() {
+  Case test;
+  test.options.max_model_len = 257;
+  const auto plan = test.plan();
+  QVERIFY(!plan.has_value());
+  QVERIFY(plan.error().code == ErrorCode::invalid_argument);
+  QCOMPARE(plan.error().message, std::string("max_model_len 257, the checkpoint was made for at most 256 positions"));
+}
+
+void MemoryPlanTest::pool_holds_all_sequences_when_there_is_room() {
+  Case test;
+  test.options.max_num_seqs = 5;
+  QCOMPARE(test.plan()->limits.n_blocks, 5 * 256 / 16);
+}
+
+void MemoryPlanTest::pool_takes_at_most_half_of_what_is_free() {
+  Case test;
+  const MemoryPlan roomy = *test.plan();
+  const std::int64_t fixed = roomy.estimate.total() - roomy.estimate.kv;
+  test.free = fixed + 100 * roomy.block_bytes;
+  QCOMPARE(test.plan()->limits.n_blocks, 50);
+}
+
+void MemoryPlanTest::pool_never_holds_less_than_one_context() {
+  Case test;
+  test.free = 1;
+  QCOMPARE(test.plan()->limits.n_blocks, 256 / 16);
+  QVERIFY(test.plan()->estimate.verdict == FitVerdict::wont_fit);
+}
+
+void MemoryPlanTest::override_is_obeyed() {
+  Case test;
+  test.options.num_gpu_blocks_override = 1000;
+  QCOMPARE(test.plan()->limits.n_blocks, 1000);
+  QCOMPARE(test.plan()->estimate.n_blocks, 1000);
+  QCOMPARE(test.plan()->estimate.kv, 1000 * test.plan()->block_bytes);
+}
+
+void MemoryPlanTest::kv_bytes_are_obeyed() {
+  Case test;
+  test.options.kv_cache_memory_bytes = 512 * 16 * 40 + 100;
+  QCOMPARE(test.plan()->block_bytes, 512 * 16);
+  QCOMPARE(test.plan()->limits.n_blocks, 40);
+}
+
+void MemoryPlanTest::a_small_pool_shortens_the_context_with_a_warning() {
+  Case test;
+  test.options.num_gpu_blocks_override = 10;
+  const auto plan = test.plan();
+  QCOMPARE(plan->limits.n_blocks, 10);
+  QCOMPARE(plan->limits.max_model_len, 160);
+  QCOMPARE(plan->warnings.front(), std::string("max_model_len is 160 instead of 256: num_gpu_blocks_override leaves no more"));
+}
+
+void MemoryPlanTest::a_small_pool_against_an_asked_context_is_refused() {
+  Case test;
+  test.options.num_gpu_blocks_override = 10;
+  test.options.max_model_len = 200;
+  const auto plan = test.plan();
+  QVERIFY(!plan.has_value());
+  QCOMPARE(plan.error().where, std::string("num_gpu_blocks_override"));
+  QVERIFY(contains(plan.error().message, "would hold 160 tokens, one context of max_model_len needs 200"));
+}
+
+void MemoryPlanTest::kv_bytes_below_one_block_are_refused() {
+  Case test;
+  test.options.kv_cache_memory_bytes = 100;
+  QVERIFY(!test.plan().has_value());
+  QCOMPARE(test.plan().error().where, std::string("kv_cache_memory_bytes"));
+}
+
+void MemoryPlanTest::dtype_auto_is_as_stored() {
+  for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
+    Case test;
+    test.stored = dtype;
+    QVERIFY(test.plan()->dtype == dtype);
+  }
+}
+
+void MemoryPlanTest::dtype_may_be_chosen() {
+  Case test;
+  test.options.dtype = "bfloat16";
+  QVERIFY(test.plan()->dtype == Dtype::bf16);
+}
+
+void MemoryPlanTest::kv_dtype_auto_is_as_compute() {
+  Case test;
+  test.options.dtype = "float16";
+  QVERIFY(test.plan()->kv_dtype == Dtype::f16);
+}
+
+void MemoryPlanTest::kv_dtype_may_be_chosen() {
+  Case test;
+  test.options.kv_cache_dtype = "bfloat16";
+  QVERIFY(test.plan()->dtype == Dtype::f32);
+  QVERIFY(test.plan()->kv_dtype == Dtype::bf16);
+  QCOMPARE(test.plan()->block_bytes, 256 * 16);
+}
+
+void MemoryPlanTest::rows_follow_the_options() {
+  Case test;
+  test.options.max_num_batched_tokens = 77;
+  test.options.block_size = 4;
+  QCOMPARE(test.plan()->limits.max_rows, 77);
+  QCOMPARE(test.plan()->limits.block_size, 4);
+  QCOMPARE(test.plan()->limits.max_logit_rows, 77);
+}
+
+void MemoryPlanTest::logit_rows_are_at_least_one_a_sequence() {
+  auto model = open_model(tests::tiny_model_path());
+  model->config.vocab_size = 1 << 20;  // 4 MiB a row
+  const auto backend = kernels::make_reference_backend();
+  EngineOptions options;
+  options.max_num_batched_tokens = 2048;
+  options.max_num_seqs = 100;
+  QCOMPARE(plan_memory(*backend, model->config, Dtype::f32, options, std::nullopt)->limits.max_logit_rows, 100);
+  options.max_num_seqs = 4;
+  QCOMPARE(plan_memory(*backend, model->config, Dtype::f32, options, std::nullopt)->limits.max_logit_rows, 16);
+}
+
+void MemoryPlanTest::verdict_by_what_is_free() {
+  Case test;
+  test.options.num_gpu_blocks_override = 100;
+  const std::int64_t total = test.plan()->estimate.total();
+  test.free = total * 2;
+  QVERIFY(test.plan()->estimate.verdict == FitVerdict::fits);
+  test.free = total + total / 100;
+  QVERIFY(test.plan()->estimate.verdict == FitVerdict::tight);
+  test.free = total;
+  QVERIFY(test.plan()->estimate.verdict == FitVerdict::tight);
+  test.free = total - 1;
+  QVERIFY(test.plan()->estimate.verdict == FitVerdict::wont_fit);
+}
+
+void MemoryPlanTest::unknown_free_memory_gives_no_verdict() {
+  Case test;
+  test.free = std::nullopt;
+  QVERIFY(test.plan()->estimate.verdict == FitVerdict::unknown);
+  QVERIFY(check_fit(*test.plan()).has_value());
+}
+
+void MemoryPlanTest::refusal_says_the_parts_and_what_would_fit() {
+  Case test;
+  const MemoryPlan roomy = *test.plan();
+  test.free = roomy.estimate.total() - roomy.estimate.kv + 5 * roomy.block_bytes;
+  const auto fit = check_fit(*test.plan());
+  QVERIFY(!fit.has_value());
+  QVERIFY(fit.error().code == ErrorCode::resource_exhausted);
+  for (const char* part : {"weights", "KV cache", "activations", "free is", "max_model_len 80 would fit"}) {
+    QVERIFY2(contains(fit.error().message, part), fit.error().message.c_str());
+  }
+}
+
+void MemoryPlanTest::refusal_suggests_a_narrower_type() {
+  Case test;
+  test.free = 1000;
+  QVERIFY(contains(check_fit(*test.plan()).error().message, "dtype bfloat16 takes half"));
+  test.options.dtype = "bfloat16";
+  QVERIFY(contains(check_fit(*test.plan()).error().message, "take a smaller model"));
+}
+
+void MemoryPlanTest::slots_stay_in_32_bits() {
+  Case test;
+  test.options.block_size = 256;
+  test.options.num_gpu_blocks_override = 1 << 24;
+  QCOMPARE(test.plan()->limits.n_blocks, 0x7fffffff / 256);
+}
+
+QTEST_GUILESS_MAIN(MemoryPlanTest)
+#include "memory_plan_test.moc"
