@@ -168,10 +168,10 @@ void ConfigReader::note_unread_knobs() {
 }
 
 Result<void> ConfigReader::finish() const {
-  if (fault_) return tl::unexpected<Error>(*fault_);
   if (!missing_.empty()) {
     return fail(ErrorCode::model_refused, fmt::format("missing: {}", fmt::join(missing_, ", ")), file_);
   }
+  if (fault_) return tl::unexpected<Error>(*fault_);
   if (!unmet_.empty()) {
     return fail(ErrorCode::model_refused, fmt::format("asks for what is not there yet: {}", fmt::join(unmet_, "; ")), file_);
   }

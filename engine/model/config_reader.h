@@ -39,7 +39,8 @@ class ConfigReader {
   void note_unread_knobs();
   const std::vector<std::string>& unmet_list() const { return unmet_; }
 
-  /// Errors: model_refused: the first faulty field, else the missing keys, else the list of what is unmet.
+  /// Errors: model_refused: the missing keys (their stand-ins may be faulty too), else the first faulty field, else the list of
+  /// what is unmet.
   Result<void> finish() const;
 
  private:

@@ -32,7 +32,7 @@ engine::Json read_json_file(const std::string& path) {
 
 TinyModelCopy::TinyModelCopy(std::string_view name) {
   LATHE_CHECK(folder_.isValid());
-  std::filesystem::copy(tiny_model_path(name), path(), std::filesystem::copy_options::overwrite_existing);
+  std::filesystem::copy(tiny_model_path(name), path(), std::filesystem::copy_options::recursive);
 }
 
 void TinyModelCopy::edit(std::string_view name, const std::function<void(engine::Json&)>& change) const {

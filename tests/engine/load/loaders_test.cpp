@@ -32,7 +32,8 @@ bool contains(const std::string& text, std::string_view part) { return text.find
 
 /// A file with one tensor of 4 bytes.
 std::string one_tensor(const std::string& name) {
-  return safetensors_bytes("{\"" + name + R"(":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4);
+  const Json header = {{name, {{"dtype", "F32"}, {"shape", {1}}, {"data_offsets", {0, 4}}}}};
+  return safetensors_bytes(dump_json(header), 4);
 }
 
 }  // namespace
