@@ -86,6 +86,8 @@ KvPanel::KvPanel(const PanelContext& context, QWidget* parent) : Panel(parent), 
   auto* head = new QHBoxLayout;
   counts_ = make_label(theme, "kv.counts", {}, this, 12);
   waste_ = make_label(theme, "kv.waste", {}, this, 12);
+  counts_->setTextFormat(Qt::RichText);
+  waste_->setTextFormat(Qt::RichText);
   waste_->setToolTip(tr("Slots of used blocks without a token; as one reservation of the whole context a request, the waste would be the second figure"));
   head->addWidget(counts_);
   head->addStretch();

@@ -87,6 +87,7 @@ QWidget* RequestInspector::make_why_page() {
   auto* legend = new QHBoxLayout;
   legend->addWidget(new PhaseLegend(theme_, page), 1);
   tax_ = make_label(theme_, "requests.inspector.tax", {}, page, 11);
+  tax_->setTextFormat(Qt::RichText);
   legend->addWidget(tax_);
   column->addLayout(legend);
   auto* scroll = new QScrollArea(page);
@@ -111,6 +112,7 @@ QWidget* RequestInspector::make_why_page() {
 
 QWidget* RequestInspector::make_figures_page() {
   figures_ = make_label(theme_, "requests.inspector.figures", {}, pages_, 12);
+  figures_->setTextFormat(Qt::RichText);
   figures_->setAlignment(Qt::AlignLeft | Qt::AlignTop);
   figures_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   return figures_;

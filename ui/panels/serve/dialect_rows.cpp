@@ -45,6 +45,7 @@ DialectRows::Row& DialectRows::row_for(std::size_t index, const QString& name) {
   row.address->setFont(theme_.code_font(12));
   row.address->setTextInteractionFlags(Qt::TextSelectableByMouse);
   row.state = make_label(theme_, id + ".state", {}, this, 12);
+  row.state->setTextFormat(Qt::RichText);
   row.fix = make_button(theme_, id + ".fix", {}, this, ButtonLook::plain, true);
   row.requests = make_label(theme_, id + ".requests", {}, this, 12);
   row.curl = make_button(theme_, id + ".curl", tr("Copy as cURL"), this, ButtonLook::ghost, true);

@@ -7,6 +7,7 @@
 #include <QGuiApplication>
 #include <QHBoxLayout>
 #include <QLocale>
+#include <QPainter>
 #include <QVBoxLayout>
 
 #include "ui/panels/serve/server_settings.h"
@@ -27,6 +28,23 @@ QString state_word(app::ServerState state) {
     case app::ServerState::failed: return ServePage::tr("Not running");
   }
   return {};
+}
+
+/// Controls in one row: the first at the left, the last at the right, or beside the first when there is no third.
+QWidget* beside(QWidget* first, QWidget* second, QWidget* third) {
+  auto* box = new QWidget(first->parentWidget());
+  box->setObjectName(first->objectName() + ".row");
+  auto* row = new QHBoxLayout(box);
+  row->setContentsMargins(0, 0, 0, 0);
+  row->addWidget(first);
+  if (third != nullptr) row->addStretch();
+  row->addWidget(second);
+  if (third == nullptr) {
+    row->addStretch();
+  } else {
+    row->addWidget(third);
+  }
+  return box;
 }
 
 Panel* make_serve(const PanelContext& context, QWidget* parent) { return new ServePage(context, parent); }
@@ -107,11 +125,14 @@ QWidget* ServePage::make_controls() {
   words->setSpacing(0);
   words->addWidget(state_ = make_label(theme, "serve.state", {}, box, 15, QFont::DemiBold, TextTone::text));
   words->addWidget(facts_ = make_label(theme, "serve.facts", {}, box, 12));
-  form->addWidget(on_, 0, 0);
-  form->addLayout(words, 0, 1);
   auto* hint = new Chip(theme, box);
   hint->set(ChipState::quiet, ChipMark::none, QStringLiteral("F6"));
-  form->addWidget(hint, 0, 2);
+  auto* head = new QHBoxLayout;
+  head->setSpacing(theme.px(12));
+  head->addWidget(on_, 0, Qt::AlignVCenter);
+  head->addLayout(words, 1);
+  head->addWidget(hint, 0, Qt::AlignVCenter);
+  form->addLayout(head, 0, 0, 1, 3);
   host_ = new QComboBox(box);
   host_->setObjectName(QStringLiteral("serve.host"));
   host_->addItem(tr("127.0.0.1, this computer only"), "127.0.0.1");
@@ -122,44 +143,56 @@ QWidget* ServePage::make_controls() {
   port_->setRange(0, 65535);
   port_->setSpecialValueText(tr("free one"));
   port_->setKeyboardTracking(false);
-  add_row(form, 2, tr("Port"), port_);
-  auto* keys = new QWidget(box);
-  auto* buttons = new QHBoxLayout(keys);
-  buttons->setContentsMargins(0, 0, 0, 0);
-  auto* copy_key = make_icon_button(theme, "serve.key.copy", "copy", tr("Copy the key"), keys);
-  auto* new_key = make_icon_button(theme, "serve.key.new", "regenerate", tr("Make a new key"), keys);
-  buttons->addWidget(copy_key);
-  buttons->addWidget(new_key);
+  port_->setFixedWidth(theme.px(84));
+  cors_ = new Switch(theme, SwitchSize::normal, box);
+  cors_->setObjectName(QStringLiteral("serve.cors"));
+  cors_->setCheckable(true);
+  cors_->setAccessibleName(tr("CORS"));
+  cors_->setToolTip(tr("Let web pages of this computer (http://localhost) use the server"));
+  add_row(form, 2, tr("Port"), beside(port_, make_label(theme, "serve.cors.label", tr("CORS"), box), cors_));
   key_ = new QLineEdit(box);
   key_->setObjectName(QStringLiteral("serve.key"));
   key_->setReadOnly(true);
   key_->setFont(theme.code_font(12));
   key_->setPlaceholderText(tr("none: everybody here may ask"));
-  add_row(form, 3, tr("API key"), key_, keys);
+  add_row(form, 3, tr("API key"), key_, make_key_buttons(box));
   warning_ = make_label(theme, "serve.warning", tr("Every computer that reaches this one may connect; a key is required, and made for you."), box, 12, QFont::Normal, TextTone::warning);
   warning_->setWordWrap(true);
   form->addWidget(warning_, 4, 1, 1, 2);
-  cors_ = new Switch(theme, SwitchSize::normal, box);
-  cors_->setObjectName(QStringLiteral("serve.cors"));
-  cors_->setCheckable(true);
-  cors_->setToolTip(tr("Let web pages of this computer (http://localhost) use the server"));
-  add_row(form, 5, tr("CORS"), cors_);
-  autostart_ = new Switch(theme, SwitchSize::normal, box);
+  add_start_rows(box, form);
+  return box;
+}
+
+void ServePage::add_start_rows(QWidget* box, QGridLayout* form) {
+  autostart_ = new Switch(context_.theme, SwitchSize::normal, box);
   autostart_->setObjectName(QStringLiteral("serve.autostart"));
   autostart_->setCheckable(true);
-  add_row(form, 6, tr("At start-up"), autostart_, make_label(theme, "serve.autostart.words", tr("start with Lathe"), box));
-  limits_ = make_label(theme, "serve.limits", {}, box, 12);
-  form->addWidget(make_label(theme, "serve.limits.label", tr("Limits"), box), 7, 0);
-  form->addWidget(limits_, 7, 1, 1, 2);
-  form->setRowStretch(8, 1);
+  auto* words = make_label(context_.theme, "serve.autostart.words", tr("start with Lathe"), box);
+  add_row(form, 5, tr("At start-up"), beside(autostart_, words, nullptr));
+  limits_ = make_label(context_.theme, "serve.limits", {}, box, 12);
+  form->addWidget(make_label(context_.theme, "serve.limits.label", tr("Limits"), box), 6, 0);
+  form->addWidget(limits_, 6, 1, 1, 2);
+  form->setRowStretch(7, 1);
+}
+
+QWidget* ServePage::make_key_buttons(QWidget* box) {
+  auto* keys = new QWidget(box);
+  auto* buttons = new QHBoxLayout(keys);
+  buttons->setContentsMargins(0, 0, 0, 0);
+  auto* copy_key = make_icon_button(context_.theme, "serve.key.copy", "copy", tr("Copy the key"), keys);
+  auto* new_key = make_icon_button(context_.theme, "serve.key.new", "regenerate", tr("Make a new key"), keys);
+  buttons->addWidget(copy_key);
+  buttons->addWidget(new_key);
   connect(copy_key, &QToolButton::clicked, this, [this] { copy(QString::fromStdString(server_options(context_.workbench.settings()).api_key), tr("key")); });
   connect(new_key, &QToolButton::clicked, this, [this] {
     context_.workbench.settings().set("server/api_key", new_api_key().toStdString());
     show_key();
     restart_if_running();
   });
-  return box;
+  return keys;
 }
+
+void ServePage::paintEvent(QPaintEvent*) { QPainter(this).fillRect(rect(), context_.theme.tokens().page); }
 
 QWidget* ServePage::make_answer() {
   answer_box_ = new QWidget(this);

@@ -23,9 +23,14 @@ class ServePage : public Panel {
  public:
   ServePage(const PanelContext& context, QWidget* parent);
 
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
  private:
   QWidget* make_header();
   QWidget* make_controls();
+  QWidget* make_key_buttons(QWidget* box);
+  void add_start_rows(QWidget* box, QGridLayout* form);
   QWidget* make_answer();
   void add_row(QGridLayout* form, int line, const QString& label, QWidget* control, QWidget* more = nullptr);
   void connect_actions();
