@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kLargestPitch = 17;
 // Below this a cell with a gap cannot show anything but its colour, so one image pixel a block is drawn and scaled.
-constexpr int kSmallestPitch = 5;
+constexpr int kSmallestPitch = 4;
 
 int rows_for(int n, int columns) { return (n + columns - 1) / columns; }
 

@@ -95,7 +95,7 @@ void LiveChart::set_empty_text(const QString& text) {
 void LiveChart::style() {
   const Tokens& tokens = theme_.tokens();
   plot_->setBackground(QBrush(tokens.page));
-  plot_->axisRect()->setMargins(QMargins(theme_.px(38), theme_.px(9), theme_.px(8), theme_.px(20)));
+  plot_->axisRect()->setMargins(QMargins(theme_.px(38), theme_.px(9), theme_.px(14), theme_.px(20)));
   for (QCPAxis* axis : {plot_->xAxis, plot_->yAxis}) {
     axis->setBasePen(Qt::NoPen);
     axis->setTickPen(Qt::NoPen);

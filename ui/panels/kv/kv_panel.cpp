@@ -122,4 +122,6 @@ void KvPanel::show_state() {
   map_->show_snapshot(snapshot);
 }
 
+void KvPanel::paintEvent(QPaintEvent*) { QPainter(this).fillRect(rect(), context_.theme.tokens().page); }
+
 }  // namespace lathe::ui

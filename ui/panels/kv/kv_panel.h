@@ -21,6 +21,9 @@ class KvPanel : public Panel {
  public:
   KvPanel(const PanelContext& context, QWidget* parent);
 
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
  private:
   void show_state();
 

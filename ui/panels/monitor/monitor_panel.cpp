@@ -8,6 +8,7 @@
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLocale>
+#include <QPainter>
 #include <QMenu>
 #include <QSaveFile>
 #include <algorithm>
@@ -218,5 +219,7 @@ void MonitorPanel::save(LiveChart* chart, bool picture) {
     context_.workbench.log().error("ui", "cannot write " + file.toStdString() + ": " + out.errorString().toStdString());
   }
 }
+
+void MonitorPanel::paintEvent(QPaintEvent*) { QPainter(this).fillRect(rect(), context_.theme.tokens().page); }
 
 }  // namespace lathe::ui

@@ -22,6 +22,7 @@ class MonitorPanel : public Panel {
   QWidget* title_tools() override;
 
  protected:
+  void paintEvent(QPaintEvent* event) override;
   void showEvent(QShowEvent* event) override;
   void hideEvent(QHideEvent* event) override;
   void contextMenuEvent(QContextMenuEvent* event) override;

@@ -106,6 +106,9 @@ QWidget* RequestInspector::make_why_page() {
   rows->addWidget(why_);
   rows->addStretch();
   scroll->setWidget(body);
+  // The page shows through: setWidget() gives both a ground of their own.
+  scroll->viewport()->setAutoFillBackground(false);
+  body->setAutoFillBackground(false);
   column->addWidget(scroll, 1);
   return page;
 }
@@ -149,5 +152,7 @@ void RequestInspector::show_figures(const app::RequestRecord& record) {
                     row(tr("Computed again"), tokens(record.timings.n_recomputed_tokens)) +
                     row(tr("Stop"), record.stop.empty() ? QStringLiteral("–") : QString::fromStdString(record.stop)) + QStringLiteral("</table>"));
 }
+
+void RequestInspector::paintEvent(QPaintEvent*) { QPainter(this).fillRect(rect(), theme_.tokens().page); }
 
 }  // namespace lathe::ui

@@ -24,6 +24,9 @@ class RequestInspector : public QWidget {
   void show_record(const app::RequestRecord* record);
   const WhyList& why() const { return *why_; }
 
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
  private:
   QWidget* make_why_page();
   QWidget* make_figures_page();

@@ -18,7 +18,7 @@ namespace lathe::ui {
 namespace {
 
 constexpr int kInspectorWidth = 360;
-constexpr std::array<int, RequestsModel::n_columns> kColumnWidths{52, 66, 96, 150, 92, 58, 58, 56, 70, 66, 60, 52, 62, 60};
+constexpr std::array<int, RequestsModel::n_columns> kColumnWidths{58, 66, 92, 146, 90, 58, 60, 58, 72, 66, 62, 52, 64, 56};
 
 struct StatusLook {
   ChipState state;
