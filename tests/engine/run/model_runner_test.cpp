@@ -3,7 +3,10 @@
 #include "engine/run/model_runner.h"
 
 #include <QTest>
+#include <atomic>
 #include <cmath>
+#include <cstdlib>
+#include <new>
 
 #include "tests/support/runner_driver.h"
 #include "tests/support/shared_data.h"
@@ -12,6 +15,21 @@
 using namespace lathe;
 using engine::Json;
 using tests::RunnerDriver;
+
+namespace {
+
+/// How often anything in this program, in whatever thread, has asked for memory.
+std::atomic<std::int64_t> n_allocations{0};
+
+}  // namespace
+
+void* operator new(std::size_t n) {
+  n_allocations.fetch_add(1, std::memory_order_relaxed);
+  if (void* memory = std::malloc(n)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace {
 
@@ -91,6 +109,8 @@ class ModelRunnerTest : public QObject {
   void sixteen_bit_weights_stay_near_the_reference();
   void only_the_wanted_rows_get_logits();
   void a_step_without_logits_runs();
+  void a_step_allocates_nothing_data() { add_isas(); }
+  void a_step_allocates_nothing();
   void too_many_rows_are_an_error();
   void memory_is_what_the_parts_say();
   void stories260K_equals_its_reference_data() { add_isas(); }
@@ -230,6 +250,30 @@ void ModelRunnerTest::a_step_without_logits_runs() {
   const auto logits = driver.runner().run(plan);
   QVERIFY(logits.has_value());
   QCOMPARE(logits->dim(0), 0);
+}
+
+void ModelRunnerTest::a_step_allocates_nothing() {
+  QFETCH(QString, isa);
+  RunnerDriver driver = tiny_driver("tiny-sharded", isa);
+  for (const int n_rows : {1, 2, 5, 40}) {
+    engine::BatchPlan plan{.token_ids = std::vector<std::int32_t>(static_cast<std::size_t>(n_rows), 9),
+                           .positions = {},
+                           .slots = {},
+                           .query_start = {0, n_rows},
+                           .context_len = {n_rows},
+                           .block_tables = {0, 1, 2},
+                           .max_blocks = 3,
+                           .logit_rows = {n_rows - 1}};
+    for (int i = 0; i < n_rows; ++i) {
+      plan.positions.push_back(i);
+      plan.slots.push_back(i);
+    }
+    QVERIFY(driver.runner().run(plan).has_value());  // libraries may set themselves up at the first step of a shape
+    const std::int64_t before = n_allocations.load();
+    QVERIFY(before > 0);
+    QVERIFY(driver.runner().run(plan).has_value());
+    QCOMPARE(n_allocations.load() - before, 0);
+  }
 }
 
 void ModelRunnerTest::too_many_rows_are_an_error() {
