@@ -14,10 +14,10 @@ namespace {
 // The folder in which the bundled model lies, in the source tree and where it is installed.
 constexpr std::string_view kDemoFolder = "demo_model";
 
-/// By file names alone: opening a large vocabulary takes longer than all headers.
+/// By file names alone, in the order in which open_tokenizer looks: opening a large vocabulary takes longer than all headers.
 std::string tokenizer_kind(const ModelFolder& folder) {
-  if (folder.has("tokenizer.model")) return "sentencepiece";
-  return folder.has("tokenizer.json") ? "bpe" : "";
+  if (folder.has("tokenizer.json")) return "bpe";
+  return folder.has("tokenizer.model") ? "sentencepiece" : "";
 }
 
 /// Both files may name ends of text; either is meant.
