@@ -60,6 +60,14 @@ bool is_neutral(const Json& value, double neutral) {
   return (value.is_array() || value.is_object()) && value.empty();
 }
 
+/// At most as long as a message may be, however much a config asks for.
+std::string list(std::string_view intro, const std::vector<std::string>& items, std::string_view separator) {
+  constexpr std::size_t kMaxBytes = 900;
+  std::string text = fmt::format("{}{}", intro, fmt::join(items, separator));
+  if (text.size() > kMaxBytes) text.replace(kMaxBytes, std::string::npos, "...");
+  return text;
+}
+
 /// Short enough for a message.
 std::string shown(const Json& value) { return fmt::format("{:.80}", dump_json(value)); }
 
@@ -169,11 +177,11 @@ void ConfigReader::note_unread_knobs() {
 
 Result<void> ConfigReader::finish() const {
   if (!missing_.empty()) {
-    return fail(ErrorCode::model_refused, fmt::format("missing: {}", fmt::join(missing_, ", ")), file_);
+    return fail(ErrorCode::model_refused, list("missing: ", missing_, ", "), file_);
   }
   if (fault_) return tl::unexpected<Error>(*fault_);
   if (!unmet_.empty()) {
-    return fail(ErrorCode::model_refused, fmt::format("asks for what is not there yet: {}", fmt::join(unmet_, "; ")), file_);
+    return fail(ErrorCode::model_refused, list("asks for what is not there yet: ", unmet_, "; "), file_);
   }
   return {};
 }

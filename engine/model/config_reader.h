@@ -37,7 +37,6 @@ class ConfigReader {
   void unmet(std::string what) { unmet_.push_back(std::move(what)); }
   /// Records every setting that changes the arithmetic and that nobody has read.
   void note_unread_knobs();
-  const std::vector<std::string>& unmet_list() const { return unmet_; }
 
   /// Errors: model_refused: the missing keys (their stand-ins may be faulty too), else the first faulty field, else the list of
   /// what is unmet.

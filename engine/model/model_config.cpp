@@ -29,7 +29,7 @@ tl::unexpected<Error> unknown_architecture(const std::string& name, ConfigReader
   for (const Architecture* architecture : architectures()) known.push_back(architecture->name);
   reader.note_unread_knobs();
   std::string message = fmt::format("unknown architecture '{:.64}' (known: {})", name, fmt::join(known, ", "));
-  if (!reader.unmet_list().empty()) message += fmt::format("; it asks for: {}", fmt::join(reader.unmet_list(), "; "));
+  if (const auto unmet = reader.finish(); !unmet) message += "; it " + unmet.error().message;
   return fail(ErrorCode::model_refused, std::move(message), fmt::format("{}: architectures", kFile));
 }
 

@@ -49,9 +49,9 @@ tl::unexpected<Error> refuse(std::string message, const std::string& file, std::
 }
 
 /// Collects the plan of one checkpoint.
-class Planner {
+class WeightPlanner {
  public:
-  Planner(const Checkpoint& checkpoint, const ModelConfig& config)
+  WeightPlanner(const Checkpoint& checkpoint, const ModelConfig& config)
       : checkpoint_(checkpoint), config_(config), architecture_(*config.architecture) {}
 
   Result<WeightPlan> plan() {
@@ -209,7 +209,7 @@ std::int64_t row_begin_of(WeightRole role, const ModelConfig& config) {
 }
 
 Result<WeightPlan> plan_weights(const Checkpoint& checkpoint, const ModelConfig& config) {
-  return Planner(checkpoint, config).plan();
+  return WeightPlanner(checkpoint, config).plan();
 }
 
 }  // namespace lathe::engine

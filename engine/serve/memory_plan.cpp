@@ -38,9 +38,9 @@ Dtype dtype_option(const std::string& value, Dtype when_auto) {
 std::string gibibytes(std::int64_t bytes) { return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1LL << 30)); }
 
 /// Fills one plan, step by step.
-class Planner {
+class MemoryPlanner {
  public:
-  Planner(const kernels::Backend& backend, const ModelConfig& config, const EngineOptions& options,
+  MemoryPlanner(const kernels::Backend& backend, const ModelConfig& config, const EngineOptions& options,
           std::optional<std::int64_t> free)
       : backend_(backend), config_(config), options_(options), free_(free) {}
 
@@ -172,7 +172,7 @@ std::string what_would_fit(const MemoryPlan& plan) {
 
 Result<MemoryPlan> plan_memory(const kernels::Backend& backend, const ModelConfig& config, Dtype stored_dtype,
                                const EngineOptions& options, std::optional<std::int64_t> free) {
-  return Planner(backend, config, options, free).plan(stored_dtype);
+  return MemoryPlanner(backend, config, options, free).plan(stored_dtype);
 }
 
 Result<void> check_fit(const MemoryPlan& plan) {
