@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/api/json.h"
+
+#include <QTest>
+#include <limits>
+
+using lathe::engine::dump_json;
+using lathe::engine::ErrorCode;
+using lathe::engine::Json;
+using lathe::engine::JsonLimits;
+using lathe::engine::OrderedJson;
+using lathe::engine::parse_json;
+
+namespace {
+
+std::string message_of(std::string_view text) {
+  const auto parsed = parse_json(text, "body");
+  return parsed ? std::string() : parsed.error().message;
+}
+bool refused(std::string_view text) {
+  const auto parsed = parse_json(text, "body");
+  return !parsed && parsed.error().code == ErrorCode::invalid_argument && parsed.error().where == "body";
+}
+
+}  // namespace
+
+class JsonTest : public QObject {
+  Q_OBJECT
+ private Q_SLOTS:
+  void reads_every_kind_of_value() {
+    const auto json = parse_json(R"({"a": [1, -2, 1.5, true, false, null], "b": {"c": "d\u00e9\n"}})", "x");
+    QVERIFY(json.has_value());
+    QCOMPARE((*json)["a"].size(), std::size_t{6});
+    QCOMPARE((*json)["a"][1].get<int>(), -2);
+    QCOMPARE((*json)["b"]["c"].get<std::string>(), std::string("d\xC3\xA9\n"));
+  }
+  void a_scalar_is_a_document() {
+    QCOMPARE(parse_json("5", "x")->get<int>(), 5);
+    QVERIFY(parse_json("null", "x")->is_null());
+  }
+  void large_integers_stay_exact() {
+    QCOMPARE(parse_json("9007199254740993", "x")->get<std::int64_t>(), std::int64_t{9007199254740993});
+    QCOMPARE(parse_json("18446744073709551615", "x")->get<std::uint64_t>(), std::numeric_limits<std::uint64_t>::max());
+  }
+  void S3_deep_nesting_is_refused() {
+    QVERIFY(refused(std::string(100'000, '[')));
+    QVERIFY(refused(std::string(100'000, '[') + std::string(100'000, ']')));
+    std::string objects;
+    for (int i = 0; i < 100'000; ++i) objects += "{\"a\":";
+    QVERIFY(refused(objects));
+  }
+  void S3_depth_counts_to_the_limit() {
+    QVERIFY(parse_json(std::string(128, '[') + std::string(128, ']'), "x").has_value());
+    QVERIFY(refused(std::string(129, '[') + std::string(129, ']')));
+  }
+  void S3_too_many_values_are_refused() {
+    const JsonLimits limits{.max_depth = 4, .max_nodes = 10};
+    QVERIFY(parse_json("[1,2,3,4,5,6,7,8,9]", "x", limits).has_value());
+    QVERIFY(!parse_json("[1,2,3,4,5,6,7,8,9,10]", "x", limits).has_value());
+  }
+  void S3_duplicate_keys_are_refused() {
+    QVERIFY(refused(R"({"a": 1, "a": 2})"));
+    QVERIFY(refused(R"({"x": {"a": 1, "b": 2, "a": 1}})"));
+    QVERIFY(message_of(R"({"temperature": 1, "temperature": 2})").find("temperature") != std::string::npos);
+    QVERIFY(parse_json(R"([{"a": 1}, {"a": 2}])", "x").has_value());
+  }
+  void S3_byte_order_mark_and_utf16_are_refused() {
+    QVERIFY(refused("\xEF\xBB\xBF{}"));
+    QVERIFY(refused(std::string_view("{\0}\0", 4)));
+    QVERIFY(refused("\xFF\xFE{\0"));
+  }
+  void S3_invalid_utf8_is_refused() {
+    QVERIFY(refused("\"\xC3\x28\""));
+    QVERIFY(refused("\"\xED\xA0\x80\""));
+    QVERIFY(refused("\"\xC4\xE3\xBA\xC3\""));  // GBK
+  }
+  void S3_lone_surrogates_are_refused() {
+    QVERIFY(refused(R"("\ud800")"));
+    QVERIFY(refused(R"("\udc00\ud800")"));
+    QCOMPARE(parse_json(R"("\ud83e\udd99")", "x")->get<std::string>(), std::string("\xF0\x9F\xA6\x99"));
+  }
+  void S3_numbers_that_are_none_are_refused_data() {
+    QTest::addColumn<QByteArray>("text");
+    for (const char* text : {"NaN", "Infinity", "-Infinity", "1e400", "-1e400", "01", "+1", "1.", ".5", "0x10", "1e"}) {
+      QTest::newRow(text) << QByteArray(text);
+    }
+  }
+  void S3_numbers_that_are_none_are_refused() {
+    QFETCH(QByteArray, text);
+    QVERIFY(refused(text.toStdString()));
+  }
+  void S3_broken_documents_are_refused_data() {
+    QTest::addColumn<QByteArray>("text");
+    for (const char* text : {"", " ", "{", "[1,]", "{\"a\":}", "{a:1}", "'a'", "[1] x", "{} {}", "tru", "\"a", "\"\t\"", "// c\n1"}) {
+      QTest::newRow(text) << QByteArray(text);
+    }
+  }
+  void S3_broken_documents_are_refused() {
+    QFETCH(QByteArray, text);
+    QVERIFY(refused(text.toStdString()));
+  }
+  void errors_name_the_byte() {
+    QVERIFY(message_of("[1, 2, x]").find("byte 7") != std::string::npos);
+    QVERIFY(message_of("\"ab\xFF\"").find("byte 3") != std::string::npos);
+  }
+  void errors_do_not_repeat_what_was_sent() {
+    const std::string message = message_of("[\"secret-token-value\", oops]");
+    QVERIFY(!message.empty());
+    QVERIFY(message.find("secret") == std::string::npos);
+    QVERIFY(message.size() < 1024);
+  }
+  void S3_writing_never_throws() {
+    QCOMPARE(dump_json(Json("a\xFFz")), std::string("\"a\xEF\xBF\xBDz\""));
+    QCOMPARE(dump_json(Json(std::numeric_limits<double>::quiet_NaN())), std::string("null"));
+    QCOMPARE(dump_json(Json(-std::numeric_limits<double>::infinity())), std::string("null"));
+    QCOMPARE(dump_json(Json("\xF0\x9F\xA6")), std::string("\"\xEF\xBF\xBD\""));
+  }
+  void writes_one_line_or_indented() {
+    OrderedJson json;
+    json["b"] = 1;
+    json["a"] = {1, 2};
+    QCOMPARE(dump_json(json), std::string(R"({"b":1,"a":[1,2]})"));
+    QVERIFY(dump_json(json, 2).find("\n  \"a\"") != std::string::npos);
+  }
+  void what_is_written_reads_back() {
+    const Json json = {{"text", "\"\\\n\t\x01 \xC3\xA9"}, {"list", {1, 2.5, nullptr, true}}};
+    QVERIFY(*parse_json(dump_json(json), "x") == json);
+  }
+};
+
+QTEST_GUILESS_MAIN(JsonTest)
+#include "json_test.moc"
