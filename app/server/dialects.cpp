@@ -3,13 +3,18 @@
 #include <chrono>
 
 #include "app/server/dialect.h"
-#include "app/server/dialects/openai/openai.h"
 #include "app/server/escape.h"
 
 namespace lathe::app {
+
+// Declared here, not included: a table knows its entries by name, and no folder includes a header of one that includes it.
+namespace openai {
+extern const Dialect kDialect;
+}
+
 namespace {
 
-// THE TABLE of dialects. A new one is a folder with a descriptor, and a line here.
+// THE TABLE of dialects. A new one is a folder with a descriptor, and its lines here.
 constexpr std::array<const Dialect*, 1> kDialects = {&openai::kDialect};
 
 std::string progress_of(const ModelStatus& status) {
