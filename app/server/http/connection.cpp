@@ -30,6 +30,9 @@ using namespace asio::experimental::awaitable_operators;
 using Parser = beast::http::request_parser<beast::http::string_body>;
 
 constexpr auto kResult = asio::as_tuple(asio::use_awaitable);
+// gcc 12 destroys a temporary aggregate twice when it is an argument inside co_await: refusals are named before they are passed.
+const Refusal kSlowHeader{408, "the header did not arrive in time"};
+
 constexpr std::size_t kBufferBytes = 64u << 10;      // what is read ahead of the parser
 constexpr std::size_t kLingerBytes = 64u << 20;      // thrown away after a refusal, so that the client can read it
 constexpr std::chrono::milliseconds kLingerTime{2'000};
@@ -44,6 +47,12 @@ bool hung_up(tcp::socket& socket) {
 
 std::string_view view(const beast::flat_buffer& buffer) {
   return {static_cast<const char*>(buffer.data().data()), buffer.size()};
+}
+
+/// Whether the bytes themselves are wrong, rather than their sender gone.
+bool is_malformed(const error_code& code) {
+  using beast::http::error;
+  return code.category() == make_error_code(error::bad_chunk).category() && code != error::partial_message && code != error::end_of_stream;
 }
 
 std::string chunk_of(std::string_view data) {
@@ -77,7 +86,7 @@ class ServedConnection final : public Connection {
   asio::awaitable<bool> read_body();
   asio::awaitable<Step> serve();
   asio::awaitable<Step> send(Response response);
-  asio::awaitable<void> refuse(const RequestHead* head, Refusal refusal);
+  asio::awaitable<void> refuse(const RequestHead* head, const Refusal& refusal);
   asio::awaitable<Step> answer(Response response);
   asio::awaitable<Step> answer(std::unique_ptr<PendingResponse> pending);
   asio::awaitable<Step> answer(std::unique_ptr<PieceStream> stream);
@@ -92,10 +101,12 @@ class ServedConnection final : public Connection {
   template <class Work>
   asio::awaitable<void> on_worker(Work work);
 
+  std::optional<Refusal> parse_head(std::size_t size);
   void take_head();
+  Refusal body_too_large() const;
   void begin(Pending& pending);
   void end(Pending& pending);
-  bool keep_alive() const { return parser_->keep_alive() && !hub_.stopping; }
+  bool keep_alive() const { return !too_large_ && parser_->keep_alive() && !hub_.stopping; }
 
   tcp::socket socket_;
   ConnectionHub& hub_;
@@ -202,7 +213,7 @@ asio::awaitable<bool> ServedConnection::read_head() {
     if (co_await read_some() == 0) {
       const bool slow = deadline_.expired();
       deadline_.disarm();
-      if (slow && begun) co_await refuse(nullptr, {408, "the header did not arrive in time"});
+      if (slow && begun) co_await refuse(nullptr, kSlowHeader);
       co_return false;
     }
     if (!begun && !first_request_) deadline_.arm(hub_.limits.header_timeout);
@@ -210,32 +221,39 @@ asio::awaitable<bool> ServedConnection::read_head() {
   }
   deadline_.disarm();
   if (!scan.refusal) scan.refusal = check_head(view(buffer_).substr(0, scan.size), hub_.limits);
-  if (scan.refusal) {
-    co_await refuse(nullptr, *scan.refusal);
-    co_await linger();
-    co_return false;
-  }
+  if (!scan.refusal) scan.refusal = parse_head(scan.size);
+  if (!scan.refusal) co_return true;
+  co_await refuse(nullptr, *scan.refusal);
+  co_await linger();
+  co_return false;
+}
 
+/// Hands the checked head to the parser. A declared length beyond the limit is kept for later: first comes who is asking.
+std::optional<Refusal> ServedConnection::parse_head(std::size_t size) {
   parser_.emplace();
   parser_->header_limit(static_cast<std::uint32_t>(hub_.limits.header_bytes + 1024));
   parser_->body_limit(hub_.limits.body_bytes);
   error_code error;
-  buffer_.consume(parser_->put(asio::buffer(buffer_.data().data(), scan.size), error));
+  buffer_.consume(parser_->put(asio::buffer(buffer_.data().data(), size), error));
   too_large_.reset();
   if (error == beast::http::error::body_limit) {
-    too_large_ = Refusal{413, "the body has more than " + std::to_string(hub_.limits.body_bytes) + " bytes"};
-  } else if (error || !split_target(std::string(parser_->get().target()), head_)) {
-    co_await refuse(nullptr, {400, error ? "the header is malformed: " + error.message() : "the target is neither a path nor an http address"});
-    co_await linger();
-    co_return false;
+    too_large_ = body_too_large();
+  } else if (error) {
+    return Refusal{400, "the header is malformed: " + error.message()};
+  }
+  if (!split_target(std::string(parser_->get().target()), head_)) {
+    return Refusal{400, "the target is neither a path nor an http address"};
   }
   take_head();
-  co_return true;
+  return std::nullopt;
+}
+
+Refusal ServedConnection::body_too_large() const {
+  return {413, "the body has more than " + std::to_string(hub_.limits.body_bytes) + " bytes"};
 }
 
 void ServedConnection::take_head() {
   const auto& message = parser_->get();
-  split_target(std::string(message.target()), head_);
   head_.method = std::string(message.method_string());
   head_.minor_version = message.version() == 10 ? 0 : 1;
   head_.fields.clear();
@@ -254,24 +272,24 @@ asio::awaitable<bool> ServedConnection::read_body() {
   const bool slow = deadline_.expired();
   deadline_.disarm();
   if (!error) co_return true;
+  std::optional<Refusal> refusal;
   if (error == beast::http::error::body_limit) {
-    co_await refuse(&head_, {413, "the body has more than " + std::to_string(hub_.limits.body_bytes) + " bytes"});
+    refusal = body_too_large();
   } else if (slow) {
-    co_await refuse(&head_, {408, "the body did not arrive in time"});
-  } else if (error == beast::http::error::partial_message || error == beast::http::error::end_of_stream ||
-             error.category() != beast::http::make_error_code(beast::http::error::bad_chunk).category()) {
-    hub_.handler.answered(head_, 499);
-    co_return false;
-  } else {
-    co_await refuse(&head_, {400, "the body is malformed: " + error.message()});
+    refusal = Refusal{408, "the body did not arrive in time"};
+  } else if (is_malformed(error)) {
+    refusal = Refusal{400, "the body is malformed: " + error.message()};
   }
+  hub_.handler.answered(head_, refusal ? refusal->status : 499);
+  if (!refusal) co_return false;
+  co_await refuse(&head_, *refusal);
   co_await linger();
   co_return false;
 }
 
 // ---- answering
 
-asio::awaitable<void> ServedConnection::refuse(const RequestHead* head, Refusal refusal) {
+asio::awaitable<void> ServedConnection::refuse(const RequestHead* head, const Refusal& refusal) {
   const Response response = hub_.handler.refuse(head, refusal);
   const std::string framing = "Content-Length: " + std::to_string(response.body.size());
   co_await write(response_head(response, framing, false, 1) + response.body);
@@ -279,7 +297,7 @@ asio::awaitable<void> ServedConnection::refuse(const RequestHead* head, Refusal 
 
 asio::awaitable<ServedConnection::Step> ServedConnection::send(Response response) {
   response.fields.insert(response.fields.end(), extra_fields_.begin(), extra_fields_.end());
-  const bool unread = !parser_->is_done();
+  const bool unread = too_large_ || !parser_->is_done();
   const bool keep = keep_alive() && !unread;
   const std::string length = response.status == 204 ? std::string() : "Content-Length: " + std::to_string(response.body.size());
   std::string bytes = response_head(response, length, keep, head_.minor_version);

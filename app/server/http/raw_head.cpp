@@ -79,16 +79,16 @@ HeadScan scan_head(std::string_view bytes, const Limits& limits) {
     scan.refusal = bad("this is not an HTTP request; this port speaks plain HTTP/1.1");
     return scan;
   }
-  const std::size_t line_end = bytes.find('\n');
+  const std::size_t line_end = bytes.find('\n'), end = bytes.find("\r\n\r\n");
+  for (std::size_t at = line_end; at < std::min(end, bytes.size()); at = bytes.find('\n', at + 1)) {
+    if (at > 0 && bytes[at - 1] == '\r') continue;
+    scan.refusal = bad("lines must end with CR LF");
+    return scan;
+  }
   if (line_end != bytes.npos) {
-    if (line_end == 0 || bytes[line_end - 1] != '\r') {
-      scan.refusal = bad("lines must end with CR LF");
-      return scan;
-    }
     scan.refusal = check_request_line(bytes.substr(0, line_end - 1), limits);
     if (scan.refusal) return scan;
   }
-  const std::size_t end = bytes.find("\r\n\r\n");
   const std::size_t so_far = end == bytes.npos ? bytes.size() : end + 4;
   if (line_end == bytes.npos && so_far > limits.line_bytes + 32) {
     scan.refusal = Refusal{414, "the request line has more than " + std::to_string(limits.line_bytes) + " bytes"};
@@ -106,11 +106,9 @@ std::optional<Refusal> check_head(std::string_view head, const Limits& limits) {
   Framing framing;
   std::size_t n_lines = 0;
   for (std::size_t at = first_end + 2; at + 2 < head.size();) {
-    const std::size_t end = head.find('\n', at);
-    std::string_view line = head.substr(at, end - at);
-    at = end + 1;
-    if (!line.ends_with('\r')) return bad("lines must end with CR LF");
-    line.remove_suffix(1);
+    const std::size_t end = head.find("\r\n", at);
+    const std::string_view line = head.substr(at, end - at);
+    at = end + 2;
     if (++n_lines > limits.header_lines) return Refusal{431, "the header has more than " + std::to_string(limits.header_lines) + " lines"};
     if (line.size() > limits.line_bytes) return Refusal{431, "a header line has more than " + std::to_string(limits.line_bytes) + " bytes"};
     if (line.starts_with(' ') || line.starts_with('\t')) return bad("folded header lines are not accepted");
