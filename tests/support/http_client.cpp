@@ -33,7 +33,7 @@ engine::Json HttpReply::json() const {
   return parsed ? std::move(*parsed) : engine::Json();
 }
 
-HttpClient::HttpClient(std::uint16_t port) : port_(port), socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+HttpClient::HttpClient(std::uint16_t port, int receive_bytes) : port_(port), socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
@@ -43,6 +43,7 @@ HttpClient::HttpClient(std::uint16_t port) : port_(port), socket_(::socket(AF_IN
   ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   ::setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
   ::setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  if (receive_bytes > 0) ::setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof receive_bytes);
   if (::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) close();
 }
 

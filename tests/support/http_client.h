@@ -26,7 +26,8 @@ struct HttpReply {
 /// One connection. Every read gives up after 20 s, so that a broken server fails a test and does not hang it.
 class HttpClient {
  public:
-  explicit HttpClient(std::uint16_t port);
+  /// `receive_bytes`: of the kernel's receive buffer; 0 leaves it as it is.
+  explicit HttpClient(std::uint16_t port, int receive_bytes = 0);
   ~HttpClient();
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;

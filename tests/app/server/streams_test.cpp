@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <QtTest>
+#include <thread>
+
+#include "tests/support/server_fixture.h"
+
+using namespace lathe;
+using engine::Json;
+using tests::chat_body;
+using tests::HttpClient;
+using tests::HttpReply;
+using tests::ServerFixture;
+
+class StreamsTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void init() { fixture_ = std::make_unique<ServerFixture>(); }
+  void cleanup() { fixture_.reset(); }
+
+  void events_are_framed_as_data_and_an_empty_line();
+  void each_step_is_sent_at_once();
+  void what_comes_while_nobody_reads_is_merged();
+  void a_stream_leaves_the_connection_usable();
+  void S12_leaving_ends_the_request_data();
+  void S12_leaving_ends_the_request();
+  void S12_leaving_before_the_body_costs_nothing();
+  void S12_leaving_a_whole_answer_ends_it();
+  void S12_leaving_ends_all_of_eight_answers();
+  void S12_others_are_untouched();
+  void S12_leaving_is_shown_in_the_table();
+  void S13_a_reader_that_never_reads_holds_nobody_up();
+  void S13_a_stalled_reader_is_dropped();
+  void an_engine_error_is_an_event_then_the_end();
+  void an_engine_error_of_a_whole_answer_is_a_500_without_details();
+  void unloading_ends_streams_with_an_error();
+  void stopping_lets_running_streams_finish();
+  void stopping_interrupts_what_takes_too_long();
+  void stopping_closes_idle_connections();
+  void many_streams_at_once_are_each_complete();
+
+ private:
+  std::uint16_t port() const { return fixture_->port(); }
+  /// Begins a stream with the engine paused and waits until it runs.
+  void begin(HttpClient& client, const Json& more = Json::object());
+
+  std::unique_ptr<ServerFixture> fixture_;
+};
+
+void StreamsTest::begin(HttpClient& client, const Json& more) {
+  Json body = chat_body("a long enough message", {{"stream", true}});
+  body.update(more);
+  fixture_->engine().pause();
+  client.send(client.request("POST", "/v1/chat/completions", engine::dump_json(body)));
+  QCOMPARE(client.read_head().status, 200);
+}
+
+void StreamsTest::events_are_framed_as_data_and_an_empty_line() {
+  HttpClient client(port());
+  const HttpReply reply = client.post("/v1/completions", tests::completion_body("ab", {{"stream", true}}));
+  QCOMPARE(reply.field("Content-Type"), "text/event-stream; charset=utf-8");
+  QCOMPARE(reply.field("Cache-Control"), "no-cache");
+  QVERIFY(reply.body.starts_with("data: {"));
+  QVERIFY(reply.body.ends_with("}\n\ndata: [DONE]\n\n"));
+  for (std::size_t at = reply.body.find('\n'); at != std::string::npos; at = reply.body.find('\n', at + 2)) QCOMPARE(reply.body.substr(at, 2), "\n\n");
+}
+
+void StreamsTest::each_step_is_sent_at_once() {
+  fixture_->engine().answer_with("abc");
+  HttpClient client(port());
+  begin(client);
+  QVERIFY(client.read_event()->find("assistant") != std::string::npos);
+  for (const std::string letter : {"a", "b", "c"}) {
+    fixture_->engine().step(1);
+    QVERIFY(client.read_event()->find("\"content\":\"" + letter + "\"") != std::string::npos);
+  }
+  fixture_->engine().step(1);
+  QVERIFY(client.read_event()->find("\"finish_reason\":\"stop\"") != std::string::npos);
+  QCOMPARE(*client.read_event(), "[DONE]");
+}
+
+void StreamsTest::what_comes_while_nobody_reads_is_merged() {
+  HttpClient client(port());
+  client.send(client.request("POST", "/v1/completions", R"({"prompt":"x","max_tokens":3000,"ignore_eos":true,"stream":true})"));
+  client.read_head();
+  std::string text;
+  std::size_t n_events = 0;
+  while (const auto event = client.read_event()) {
+    if (*event == "[DONE]") break;
+    text += engine::parse_json(*event, "event").value()["choices"][0]["text"].get<std::string>();
+    ++n_events;
+  }
+  QCOMPARE(text, std::string(3000, 'x'));
+  QVERIFY(n_events <= 3000);
+}
+
+void StreamsTest::a_stream_leaves_the_connection_usable() {
+  HttpClient client(port());
+  QCOMPARE(client.post("/v1/completions", tests::completion_body("ab", {{"stream", true}})).status, 200);
+  QCOMPARE(client.get("/health").status, 200);
+}
+
+void StreamsTest::S12_leaving_ends_the_request_data() {
+  QTest::addColumn<int>("n_tokens");
+  QTest::addColumn<QByteArray>("how");
+  for (const int n_tokens : {0, 3}) {
+    for (const char* how : {"close", "half close", "reset"}) QTest::newRow((std::string(how) + " after " + std::to_string(n_tokens)).c_str()) << n_tokens << QByteArray(how);
+  }
+}
+
+void StreamsTest::S12_leaving_ends_the_request() {
+  QFETCH(int, n_tokens);
+  QFETCH(QByteArray, how);
+  HttpClient client(port());
+  begin(client);
+  client.read_event();
+  for (int i = 0; i < n_tokens; ++i) {
+    fixture_->engine().step(1);
+    client.read_event();
+  }
+  if (how == "close") client.close();
+  if (how == "half close") client.half_close();
+  if (how == "reset") client.reset();
+  QVERIFY(fixture_->engine().wait_for_active(0));
+  QCOMPARE(fixture_->engine().snapshot()->n_blocks_used, 0);
+  QCOMPARE(fixture_->engine().n_cancelled(), std::uint64_t(1));
+}
+
+void StreamsTest::S12_leaving_before_the_body_costs_nothing() {
+  {
+    HttpClient client(port());
+    client.send("POST /v1/completions HTTP/1.1\r\nHost: " + client.host() + "\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{");
+  }
+  QCOMPARE(HttpClient(port()).post("/v1/completions", tests::completion_body("ab")).status, 200);
+  QCOMPARE(fixture_->engine().submitted().size(), std::size_t(1));
+}
+
+void StreamsTest::S12_leaving_a_whole_answer_ends_it() {
+  fixture_->engine().pause();
+  HttpClient client(port());
+  client.send(client.request("POST", "/v1/completions", R"({"prompt":"x"})"));
+  QVERIFY(fixture_->engine().wait_for_active(1));
+  client.close();
+  QVERIFY(fixture_->engine().wait_for_active(0));
+  QCOMPARE(fixture_->engine().n_cancelled(), std::uint64_t(1));
+}
+
+void StreamsTest::S12_leaving_ends_all_of_eight_answers() {
+  HttpClient client(port());
+  begin(client, {{"n", 8}});
+  QVERIFY(fixture_->engine().wait_for_active(8));
+  fixture_->engine().step(2);
+  client.reset();
+  QVERIFY(fixture_->engine().wait_for_active(0));
+  QCOMPARE(fixture_->engine().n_cancelled(), std::uint64_t(8));
+}
+
+void StreamsTest::S12_others_are_untouched() {
+  fixture_->engine().answer_with("untouched");
+  HttpClient witness(port());
+  begin(witness);
+  for (int i = 0; i < 10; ++i) {
+    HttpClient leaver(port());
+    begin(leaver);
+    leaver.read_event();
+    if (i % 2 == 0) leaver.reset();
+  }
+  QVERIFY(fixture_->engine().wait_for_active(1));
+  fixture_->engine().resume();
+  std::string text;
+  while (const auto event = witness.read_event()) {
+    if (*event != "[DONE]") text += engine::parse_json(*event, "event").value()["choices"][0]["delta"].value("content", "");
+  }
+  QCOMPARE(text, "untouched");
+}
+
+void StreamsTest::S12_leaving_is_shown_in_the_table() {
+  HttpClient client(port());
+  begin(client);
+  client.reset();
+  QVERIFY(fixture_->wait_for_row(app::RequestStatus::cancelled));
+  QCOMPARE(fixture_->requests().records().front().stop, "client");
+}
+
+void StreamsTest::S13_a_reader_that_never_reads_holds_nobody_up() {
+  tests::FakeModel model;
+  model.max_model_len = 4'000'000;
+  fixture_->load(model);
+  HttpClient deaf(port());
+  deaf.send(deaf.request("POST", "/v1/completions", R"({"prompt":"x","max_tokens":3000000,"ignore_eos":true,"stream":true})"));
+  QVERIFY(fixture_->engine().wait_for_active(1));
+  QCOMPARE(HttpClient(port()).post("/v1/completions", tests::completion_body("ab")).json()["choices"][0]["text"], "ab");
+  deaf.reset();
+  QVERIFY(fixture_->engine().wait_for_active(0));
+}
+
+void StreamsTest::S13_a_stalled_reader_is_dropped() {
+  ServerFixture::Options options;
+  options.model.max_model_len = 4'000'000;
+  options.server.limits.write_stall_timeout_s = 1;
+  fixture_ = std::make_unique<ServerFixture>(options);
+  HttpClient deaf(port(), 4096);
+  deaf.send(deaf.request("POST", "/v1/completions", R"({"prompt":"x","max_tokens":3000000,"ignore_eos":true,"stream":true,"return_token_ids":true})"));
+  QVERIFY(fixture_->engine().wait_for_active(1));
+  QVERIFY(fixture_->engine().wait_for_active(0));
+  QTRY_COMPARE(fixture_->server().status().n_connections, 0);
+}
+
+void StreamsTest::an_engine_error_is_an_event_then_the_end() {
+  fixture_->engine().fail_after(2, engine::Error{engine::ErrorCode::internal, "NaN at 0x7ffe in /home/me/model", {}});
+  HttpClient client(port());
+  const HttpReply reply = client.post("/v1/chat/completions", chat_body("Hello", {{"stream", true}}));
+  QCOMPARE(reply.status, 200);
+  QVERIFY(reply.body.find("{\"error\":{\"message\":") != std::string::npos);
+  QVERIFY(reply.body.find("/home") == std::string::npos);
+  QVERIFY(reply.body.find("finish_reason\":\"stop") == std::string::npos);
+  QVERIFY(reply.body.ends_with("data: [DONE]\n\n"));
+  QVERIFY(client.closed_by_server());
+}
+
+void StreamsTest::an_engine_error_of_a_whole_answer_is_a_500_without_details() {
+  fixture_->engine().fail_after(2, engine::Error{engine::ErrorCode::internal, "NaN at 0x7ffe in /home/me/model", {}});
+  const HttpReply reply = HttpClient(port()).post("/v1/chat/completions", chat_body("Hello", {{"n", 3}}));
+  QCOMPARE(reply.status, 500);
+  QVERIFY(reply.body.find("/home") == std::string::npos);
+  QVERIFY(fixture_->engine().wait_for_active(0));
+}
+
+void StreamsTest::unloading_ends_streams_with_an_error() {
+  HttpClient client(port());
+  begin(client);
+  client.read_event();
+  fixture_->models().unload();
+  QVERIFY(client.read_event()->find("\"error\"") != std::string::npos);
+  QCOMPARE(HttpClient(port()).post("/v1/completions", tests::completion_body("ab")).status, 503);
+}
+
+void StreamsTest::stopping_lets_running_streams_finish() {
+  fixture_->engine().answer_with("done");
+  HttpClient client(port());
+  begin(client);
+  std::thread stopper([this] { fixture_->server().stop(20'000); });
+  while (fixture_->server().status().state == app::ServerState::running) std::this_thread::yield();
+  fixture_->engine().resume();
+  std::string all;
+  while (const auto event = client.read_event()) all += *event;
+  stopper.join();
+  QVERIFY(all.ends_with("[DONE]"));
+  QVERIFY(all.find("error") == std::string::npos);
+  QCOMPARE(fixture_->server().status().state, app::ServerState::off);
+}
+
+void StreamsTest::stopping_interrupts_what_takes_too_long() {
+  HttpClient client(port());
+  begin(client);
+  client.read_event();
+  HttpClient whole(port());
+  whole.send(whole.request("POST", "/v1/completions", R"({"prompt":"x"})"));
+  QVERIFY(fixture_->engine().wait_for_active(2));
+  fixture_->server().stop(1);
+  QVERIFY(client.read_event()->find("server is stopping") != std::string::npos);
+  QCOMPARE(whole.read_reply().status, 503);
+  QCOMPARE(fixture_->engine().n_active(), 0);
+}
+
+void StreamsTest::stopping_closes_idle_connections() {
+  HttpClient idle(port()), halfway(port());
+  QCOMPARE(idle.get("/health").status, 200);
+  halfway.send("GET /health HT");
+  fixture_->server().stop(20'000);
+  QVERIFY(idle.closed_by_server());
+  QVERIFY(halfway.closed_by_server());
+  QCOMPARE(fixture_->server().status().n_connections, 0);
+}
+
+void StreamsTest::many_streams_at_once_are_each_complete() {
+  fixture_->engine().answer_with([](const engine::GenerateRequest& request) { return std::string(100, 'x') + std::to_string(*request.sampling.seed); });
+  std::vector<std::unique_ptr<HttpClient>> clients;
+  for (int i = 0; i < 100; ++i) {
+    clients.push_back(std::make_unique<HttpClient>(port()));
+    clients.back()->send(clients.back()->request("POST", "/v1/chat/completions", engine::dump_json(chat_body("Hi", {{"stream", true}, {"seed", i}}))));
+  }
+  for (int i = 0; i < 100; ++i) {
+    HttpClient& client = *clients[static_cast<std::size_t>(i)];
+    QCOMPARE(client.read_head().status, 200);
+    std::string text;
+    while (const auto event = client.read_event()) {
+      if (*event != "[DONE]") text += engine::parse_json(*event, "event").value()["choices"][0]["delta"].value("content", "");
+    }
+    QCOMPARE(text, std::string(100, 'x') + std::to_string(i));
+  }
+  QVERIFY(fixture_->engine().wait_for_active(0));
+}
+
+QTEST_GUILESS_MAIN(StreamsTest)
+#include "streams_test.moc"
