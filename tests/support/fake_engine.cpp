@@ -276,7 +276,13 @@ void FakeEngine::run(std::stop_token stopping) {
     const bool moves = !paused_ || permits_ > 0;
     // A paused engine looks for cancelled requests now and then: handles tell nobody when they are cancelled.
     const std::chrono::milliseconds pause = moves ? token_delay_ : std::chrono::milliseconds(1);
-    if (pause.count() > 0) changed_.wait_for(lock, stopping, pause, [&] { return !moves && (!paused_ || permits_ > 0); });
+    if (pause.count() > 0) {
+      changed_.wait_for(lock, stopping, pause, [&] { return !moves && (!paused_ || permits_ > 0); });
+    } else {  // lets callers in between two steps
+      lock.unlock();
+      std::this_thread::yield();
+      lock.lock();
+    }
   }
 }
 
