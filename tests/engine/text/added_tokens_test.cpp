@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/text/added_tokens.h"
+
+#include <QTest>
+
+using namespace lathe::engine;
+
+namespace {
+
+using Found = std::vector<std::array<std::size_t, 3>>;  // begin, end, id
+
+Found find(const AddedTokenSet& set, std::string_view text, bool special_everywhere = true) {
+  const TextRange whole{0, text.size()};
+  Found out;
+  for (const auto& match : set.find(text, std::span(&whole, special_everywhere ? 1 : 0))) {
+    out.push_back({match.range.begin, match.range.end, static_cast<std::size_t>(match.id)});
+  }
+  return out;
+}
+
+}  // namespace
+
+class AddedTokensTest : public QObject {
+  Q_OBJECT
+ private Q_SLOTS:
+  void matches_are_leftmost_and_longest() {
+    const AddedTokenSet set({{.id = 1, .content = "<a>"}, {.id = 2, .content = "<a><b>"}, {.id = 3, .content = "b>"}});
+    QVERIFY((find(set, "x<a><b><a>") == Found{{1, 7, 2}, {7, 10, 1}}));
+  }
+  void special_tokens_need_a_place_that_allows_them() {
+    const AddedTokenSet set({{.id = 1, .content = "<s>", .special = true}, {.id = 2, .content = "<t>"}});
+    QVERIFY((find(set, "<s><t>", false) == Found{{3, 6, 2}}));
+    QVERIFY((find(set, "<s><t>", true) == Found{{0, 3, 1}, {3, 6, 2}}));
+  }
+  void a_special_token_must_lie_inside_one_allowed_range() {
+    const AddedTokenSet set({{.id = 1, .content = "<s>", .special = true}});
+    const std::vector<TextRange> ranges = {{0, 2}, {3, 7}};
+    const auto matches = set.find("<s><s><s>", ranges);
+    QCOMPARE(matches.size(), std::size_t{1});
+    QCOMPARE(matches[0].range.begin, std::size_t{3});
+  }
+  void a_shorter_allowed_token_is_found_where_a_longer_is_not_allowed() {
+    const AddedTokenSet set({{.id = 1, .content = "<a><b>", .special = true}, {.id = 2, .content = "<a>"}});
+    QVERIFY((find(set, "<a><b>", false) == Found{{0, 3, 2}}));
+  }
+  void white_space_is_taken_along() {
+    const AddedTokenSet set({{.id = 1, .content = "<m>", .lstrip = true}, {.id = 2, .content = "<e>", .rstrip = true}});
+    QVERIFY((find(set, "a  <m> b<e>\n\xC2\xA0 c") == Found{{1, 6, 1}, {8, 15, 2}}));
+  }
+  void white_space_before_is_not_taken_twice() {
+    const AddedTokenSet set({{.id = 1, .content = "<m>", .lstrip = true}, {.id = 2, .content = "<e>", .rstrip = true}});
+    QVERIFY((find(set, "<e>  <m>") == Found{{0, 5, 2}, {5, 8, 1}}));
+  }
+  void a_single_word_does_not_match_inside_one() {
+    const AddedTokenSet set({{.id = 1, .content = "word", .single_word = true}});
+    QVERIFY((find(set, "sword words word, \xC3\xA9word word") == Found{{12, 16, 1}, {25, 29, 1}}));
+  }
+  void empty_contents_are_dropped() { QVERIFY(find(AddedTokenSet({{.id = 1, .content = ""}}), "abc").empty()); }
+  void nothing_to_find_gives_nothing() {
+    QVERIFY(find(AddedTokenSet(), "<s>").empty());
+    QVERIFY(find(AddedTokenSet({{.id = 1, .content = "<s>"}}), "").empty());
+  }
+};
+
+QTEST_GUILESS_MAIN(AddedTokensTest)
+#include "added_tokens_test.moc"
