@@ -16,8 +16,10 @@ namespace {
 // Starting the pool costs about 1 us (tests/bench/kernels); this many elements take a thread as long.
 constexpr std::int64_t kMinElementsToShare = 16'384;
 
-// Rows of x that go through the weights together: their packed block of k (512 KB) stays in L2 while panels pass by.
-constexpr std::int64_t kMaxBlockRows = 576;
+// Rows of x that are packed at a time: bounds the scratch, 11 MB at k = 4864.
+constexpr std::int64_t kMaxPackedRows = 576;
+// Rows that meet a chunk of panels together: their packed block of k (192 KB) stays in L2 while panels pass by.
+constexpr std::int64_t kMaxChunkRows = 192;
 
 constexpr std::int64_t div_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -117,7 +119,7 @@ void CpuBackend::linear(const TensorView& out, const TensorView& x, const Packed
   LATHE_CHECK(is_rows_of_f32(out) && is_rows_of_f32(x) && out.dim(0) == x.dim(0));
   LATHE_CHECK(x.dim(1) == matrix.k() && out.dim(1) == matrix.n());
   LATHE_CHECK(bias.data == nullptr || (bias.dtype == Dtype::f32 && bias.n_elements() == matrix.n()));
-  const std::int64_t n_blocks = div_up(x.dim(0), kMaxBlockRows);
+  const std::int64_t n_blocks = div_up(x.dim(0), kMaxPackedRows);
   for (std::int64_t block = 0; block < n_blocks; ++block) {
     const std::int64_t begin = x.dim(0) * block / n_blocks;
     const std::int64_t count = x.dim(0) * (block + 1) / n_blocks - begin;
@@ -146,12 +148,20 @@ void CpuBackend::linear_rows(const TensorView& out, const TensorView& x, const P
   const std::int64_t tile_elements = div_up(m, tiling.n_tiles) * matrix.k();
   for_rows(tiling.n_tiles, tile_elements, [&](std::int64_t begin, std::int64_t end) { ops.pack_x(args, begin, end); });
 
-  // Chunks of panels: large ones reread less of x, small ones leave less to wait for at the end.
+  // Chunks of panels: large ones read x less often, small ones leave less to wait for at the end.
   const std::int64_t n_panels = panels.n_panels();
-  const std::int64_t share = n_panels / (8 * pool_.n_threads()) / kMaxPanels * kMaxPanels;
-  const std::int64_t grain = std::clamp<std::int64_t>(share, kMaxPanels, 16);
-  pool_.run(n_panels, grain, [&](std::int64_t begin, std::int64_t end, int thread) {
-    ops.multiply(args, begin, end, scratch + thread * kLinearScratchFloats);
+  const std::int64_t n_row_chunks = div_up(m, kMaxChunkRows);
+  const std::int64_t share = n_row_chunks * n_panels / (8 * pool_.n_threads()) / kMaxPanels * kMaxPanels;
+  const std::int64_t chunk = std::clamp<std::int64_t>(share, kMaxPanels, 16);
+  const std::int64_t n_chunks = div_up(n_panels, chunk);
+  pool_.run(n_row_chunks * n_chunks, 1, [&](std::int64_t i, std::int64_t, int thread) {
+    const std::int64_t row_chunk = i / n_chunks;
+    const std::int64_t panel = i % n_chunks * chunk;
+    const LinearRange range{.tile_begin = tiling.n_tiles * row_chunk / n_row_chunks,
+                            .tile_end = tiling.n_tiles * (row_chunk + 1) / n_row_chunks,
+                            .panel_begin = panel,
+                            .panel_end = std::min(panel + chunk, n_panels)};
+    ops.multiply(args, range, scratch + thread * kLinearScratchFloats);
   });
 }
 

@@ -13,6 +13,13 @@ inline constexpr int kPanelColumns = 16;
 /// Weights of a pair of consecutive k for all columns of a panel.
 inline constexpr int kPairWeights = 2 * kPanelColumns;
 
+/// Panels that a tile covers at most.
+inline constexpr int kMaxPanels = 4;
+/// Pairs of k that many rows take at a time: two panels of them in f32 are 32 KB, the smallest L1.
+inline constexpr int kBlockPairs = 128;
+/// The most scratch that LinearOps::multiply needs.
+inline constexpr std::int64_t kLinearScratchFloats = std::int64_t{kMaxPanels} * kBlockPairs * kPairWeights;
+
 /// How many rows of x go through the weights together, and at most how many tile after tile.
 struct RowTiling {
   std::int64_t n_rows;
@@ -28,10 +35,18 @@ struct LinearArgs {
   std::int64_t k;
   const std::byte* weights;
   std::int64_t panel_bytes;
-  void* packed_x;  ///< tile after tile: [k / 2][2][row] f32, or [k / 2][row][2] bf16
+  void* packed_x;  ///< [block of pairs][tile][pair][2][row] f32, or the last two the other way round in bf16
   float* out;
   std::int64_t out_stride;
   const float* bias;  ///< or null
+};
+
+/// The tiles of rows and the panels of columns that one call of multiply() covers.
+struct LinearRange {
+  std::int64_t tile_begin;
+  std::int64_t tile_end;
+  std::int64_t panel_begin;
+  std::int64_t panel_end;
 };
 
 struct NormArgs {
@@ -106,14 +121,8 @@ struct LinearOps {
   /// Bytes of packed_x a row and pair of k.
   int packed_pair_bytes;
   void (*pack_x)(const LinearArgs& args, std::int64_t tile_begin, std::int64_t tile_end);
-  /// scratch: kLinearScratchFloats.
-  void (*multiply)(const LinearArgs& args, std::int64_t panel_begin, std::int64_t panel_end, float* scratch);
+  void (*multiply)(const LinearArgs& args, const LinearRange& range, float* scratch);
 };
-
-/// The most that multiply() needs: kMaxPanels panels of kBlockPairs pairs expanded to f32.
-inline constexpr int kMaxPanels = 4;
-inline constexpr int kBlockPairs = 128;
-inline constexpr std::int64_t kLinearScratchFloats = std::int64_t{kMaxPanels} * kBlockPairs * kPairWeights;
 
 struct OpTable {
   int max_tile_rows;

@@ -46,7 +46,8 @@ double relative_error(const TensorView& a, const TensorView& b) {
       const double got = a.row<float>(m)[i];
       if (std::isfinite(want)) largest = std::max(largest, std::abs(want));
       if (want == got || (std::isnan(want) && std::isnan(got))) continue;
-      error = std::max(error, std::isfinite(got) ? std::abs(got - want) : std::numeric_limits<double>::infinity());
+      const bool comparable = std::isfinite(got) && std::isfinite(want);
+      error = std::max(error, comparable ? std::abs(got - want) : std::numeric_limits<double>::infinity());
     }
   }
   if (error == 0) return 0;

@@ -41,22 +41,29 @@ struct Bf16Linear {
   using V = VecAvx512;
   using Direct = DotBf16;
   static constexpr int kPackedPairBytes = 2 * sizeof(Bf16);
-  static constexpr bool kMayExpand = false;
+  static constexpr std::int64_t kMinTilesToExpand = kNeverExpand;
 
-  /// [k / 2][row][2]
   static void pack_x(const LinearArgs& args, std::int64_t tile_begin, std::int64_t tile_end) {
     const std::int64_t n_pairs = div_up(args.k, 2);
     for (std::int64_t tile = tile_begin; tile < tile_end; ++tile) {
       const std::int64_t row = first_row(args.tiling, tile);
       const std::int64_t n_rows = rows_of(args.tiling, tile);
-      auto* out = static_cast<std::uint32_t*>(args.packed_x) + row * n_pairs;
-      for (std::int64_t pair = 0; pair < n_pairs; ++pair) {
+      for (std::int64_t pair = 0; pair < n_pairs; pair += kBlockPairs) {
+        auto* out = reinterpret_cast<std::uint32_t*>(static_cast<std::byte*>(args.packed_x) +
+                                                     packed_offset(args, row, pair, kPackedPairBytes));
+        const float* x = args.x + row * args.x_stride + 2 * pair;
         for (std::int64_t r = 0; r < n_rows; ++r) {
-          const float* x = args.x + (row + r) * args.x_stride + 2 * pair;
-          const std::uint32_t odd = 2 * pair + 1 < args.k ? to_bf16(x[1]) : 0;
-          out[pair * n_rows + r] = to_bf16(x[0]) | (odd << 16);
+          pack_row(x + r * args.x_stride, min_of(2 * kBlockPairs, args.k - 2 * pair), out + r, n_rows);
         }
       }
+    }
+  }
+
+ private:
+  static void pack_row(const float* x, std::int64_t n, std::uint32_t* out, std::int64_t out_stride) {
+    for (std::int64_t i = 0; i < n; i += 2) {
+      const std::uint32_t odd = i + 1 < n ? to_bf16(x[i + 1]) : 0;
+      out[i / 2 * out_stride] = to_bf16(x[i]) | (odd << 16);
     }
   }
 };

@@ -2,6 +2,7 @@
 #include "kernels/cpu/reference/reference_ops.h"
 
 #include <cmath>
+#include <vector>
 
 #include "kernels/formats/element.h"
 
@@ -36,12 +37,12 @@ void add(const TensorView& x, const TensorView& delta) {
 
 void linear(const TensorView& out, const TensorView& x, const TensorView& weights, const TensorView& bias) {
   const std::int64_t k = weights.dim(1);
-  for (std::int64_t m = 0; m < x.dim(0); ++m) {
-    for (std::int64_t n = 0; n < weights.dim(0); ++n) {
+  std::vector<double> weight(static_cast<std::size_t>(k));
+  for (std::int64_t n = 0; n < weights.dim(0); ++n) {
+    for (std::int64_t i = 0; i < k; ++i) weight[static_cast<std::size_t>(i)] = load_element(weights.data, weights.dtype, n * k + i);
+    for (std::int64_t m = 0; m < x.dim(0); ++m) {
       double sum = bias.data != nullptr ? bias.as<float>()[n] : 0.0;
-      for (std::int64_t i = 0; i < k; ++i) {
-        sum += static_cast<double>(x.row<float>(m)[i]) * load_element(weights.data, weights.dtype, n * k + i);
-      }
+      for (std::int64_t i = 0; i < k; ++i) sum += x.row<float>(m)[i] * weight[static_cast<std::size_t>(i)];
       out.row<float>(m)[n] = static_cast<float>(sum);
     }
   }

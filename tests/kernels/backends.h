@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the kernel tests share: one row of data for each instruction set, packing, and bitwise comparison.
+#pragma once
+
+#include <QTest>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "kernels/api/backend.h"
+#include "kernels/selftest/random_tensor.h"
+
+namespace lathe::tests {
+
+/// One data row for each instruction set that this machine has.
+inline void add_isa_rows() {
+  QTest::addColumn<QString>("isa");
+  for (const std::string& isa : kernels::cpu_isas()) QTest::newRow(isa.c_str()) << QString::fromStdString(isa);
+}
+
+/// The backend of the running data row.
+inline std::unique_ptr<kernels::Backend> backend_of_row(int n_threads = 2) {
+  const QString isa = QString::fromUtf8(QTest::currentDataTag());
+  return kernels::make_cpu_backend({.n_threads = n_threads, .isa = isa.toStdString()});
+}
+
+inline std::unique_ptr<kernels::PackedMatrix> packed(kernels::Backend& backend, kernels::WeightFormat format,
+                                                     const kernels::TensorView& weights) {
+  auto matrix = backend.make_packed(format, weights.dim(0), weights.dim(1));
+  backend.pack_rows(*matrix, 0, weights);
+  return matrix;
+}
+
+/// True when rows a[i] and b[i] of f32 tensors hold the same bits.
+inline bool same_bits(const kernels::TensorView& a, const kernels::TensorView& b) {
+  if (a.dim(0) != b.dim(0) || a.dim(1) != b.dim(1)) return false;
+  for (std::int64_t m = 0; m < a.dim(0); ++m) {
+    if (std::memcmp(a.row<float>(m), b.row<float>(m), static_cast<std::size_t>(a.dim(1)) * sizeof(float)) != 0) return false;
+  }
+  return true;
+}
+
+}  // namespace lathe::tests

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "tests/kernels/backends.h"
+
+using namespace lathe::kernels;
+using namespace lathe::tests;
+
+namespace {
+
+struct HeadShape {
+  int n_heads;
+  int n_kv_heads;
+  int head_dim;
+};
+constexpr HeadShape kTiny{.n_heads = 8, .n_kv_heads = 4, .head_dim = 8};
+constexpr HeadShape kGrouped{.n_heads = 14, .n_kv_heads = 2, .head_dim = 64};
+
+/// One sequence whose tokens lie in scattered blocks of a cache, ready to be attended from any of its rows.
+class Sequence {
+ public:
+  Sequence(Backend& backend, const HeadShape& heads, int n_tokens, int block_size, Dtype dtype, std::uint64_t seed = 1)
+      : backend_(backend), heads_(heads), n_tokens_(n_tokens), numbers_(seed),
+        q_(Dtype::f32, {n_tokens, std::int64_t{heads.n_heads} * heads.head_dim}, numbers_, 2),
+        k_(Dtype::f32, {n_tokens, std::int64_t{heads.n_kv_heads} * heads.head_dim}, numbers_, 2),
+        v_(Dtype::f32, {n_tokens, std::int64_t{heads.n_kv_heads} * heads.head_dim}, numbers_) {
+    const int n_blocks = (n_tokens + block_size - 1) / block_size;
+    table_.resize(static_cast<std::size_t>(n_blocks));
+    for (int i = 0; i < n_blocks; ++i) table_[static_cast<std::size_t>(i)] = (n_blocks - 1 - i) * 2 + 1;  // backwards, gaps
+    layer_.shape = {.n_layers = 1,
+                    .n_kv_heads = heads.n_kv_heads,
+                    .head_dim = heads.head_dim,
+                    .block_size = block_size,
+                    .n_blocks = 2 * n_blocks,
+                    .dtype = dtype};
+    memory_ = backend.allocate(backend.kv_layer_bytes(layer_.shape));
+    // Memory that nobody has written may hold anything.
+    std::memset(memory_.data(), 0xff, memory_.n_bytes());
+    layer_.data = memory_.data();
+    std::vector<std::int32_t> slots;
+    for (int t = 0; t < n_tokens; ++t) {
+      slots.push_back(table_[static_cast<std::size_t>(t / block_size)] * block_size + t % block_size);
+    }
+    backend.kv_write(layer_, k_.view(), v_.view(), slots);
+  }
+
+  /// Rows [begin, end) as the last tokens of a context that ends there.
+  void attend(const TensorView& out, int begin, int end) const {
+    const std::int32_t query_start[] = {0, end - begin};
+    const std::int32_t context_len[] = {end};
+    const AttentionBatch batch{.n_seqs = 1,
+                               .query_start = query_start,
+                               .context_len = context_len,
+                               .block_tables = table_,
+                               .max_blocks = static_cast<int>(table_.size())};
+    backend_.attention(out, q_.view().rows(begin, end - begin), heads_.n_heads, layer_, batch,
+                       1.0F / std::sqrt(static_cast<float>(heads_.head_dim)));
+  }
+
+  RandomTensor attend_all(int chunk) const {
+    RandomTensor out({n_tokens_, q_.view().dim(1)});
+    for (int begin = 0; begin < n_tokens_; begin += chunk) {
+      const int end = std::min(begin + chunk, n_tokens_);
+      attend(out.view().rows(begin, end - begin), begin, end);
+    }
+    return out;
+  }
+
+  const RandomTensor& q() const { return q_; }
+  const RandomTensor& v() const { return v_; }
+  const KvLayer& layer() const { return layer_; }
+  const std::vector<std::int32_t>& table() const { return table_; }
+
+ private:
+  Backend& backend_;
+  HeadShape heads_;
+  int n_tokens_;
+  RandomNumbers numbers_;
+  RandomTensor q_;
+  RandomTensor k_;
+  RandomTensor v_;
+  std::vector<std::int32_t> table_;
+  KvLayer layer_;
+  Buffer memory_;
+};
+
+double error_of(Backend& backend, const HeadShape& heads, int n_tokens, int block_size, Dtype dtype) {
+  const auto reference = make_reference_backend();
+  const RandomTensor want = Sequence(*reference, heads, n_tokens, block_size, dtype).attend_all(n_tokens);
+  const RandomTensor got = Sequence(backend, heads, n_tokens, block_size, dtype).attend_all(n_tokens);
+  return relative_error(got.view(), want.view());
+}
+
+constexpr double kTolerance = 1e-5;
+
+}  // namespace
+
+class AttentionTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void any_kv_type_equals_the_reference_data() { add_isa_rows(); }
+  void any_kv_type_equals_the_reference() {
+    const auto backend = backend_of_row();
+    for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
+      QVERIFY(error_of(*backend, kTiny, 100, 16, dtype) <= kTolerance);
+      QVERIFY(error_of(*backend, kGrouped, 100, 16, dtype) <= kTolerance);
+    }
+  }
+
+  void any_block_size_equals_the_reference_data() { add_isa_rows(); }
+  void any_block_size_equals_the_reference() {
+    const auto backend = backend_of_row();
+    for (const int block_size : {1, 2, 3, 5, 8, 13, 16, 24, 31, 32, 48, 64, 100, 256}) {
+      QVERIFY2(error_of(*backend, kTiny, 150, block_size, Dtype::bf16) <= kTolerance, qPrintable(QString::number(block_size)));
+    }
+  }
+
+  void any_head_dim_equals_the_reference_data() { add_isa_rows(); }
+  void any_head_dim_equals_the_reference() {
+    const auto backend = backend_of_row();
+    for (const int head_dim : {8, 16, 24, 40, 48, 72, 80, 96, 112, 128, 256}) {
+      const HeadShape heads{.n_heads = 4, .n_kv_heads = 2, .head_dim = head_dim};
+      QVERIFY2(error_of(*backend, heads, 70, 16, Dtype::f16) <= kTolerance, qPrintable(QString::number(head_dim)));
+    }
+  }
+
+  void any_group_equals_the_reference_data() { add_isa_rows(); }
+  void any_group_equals_the_reference() {
+    const auto backend = backend_of_row();
+    for (const int group : {1, 2, 3, 5, 8, 13, 32, 100}) {
+      const HeadShape heads{.n_heads = 2 * group, .n_kv_heads = 2, .head_dim = 16};
+      QVERIFY2(error_of(*backend, heads, 40, 16, Dtype::f32) <= kTolerance, qPrintable(QString::number(group)));
+    }
+  }
+
+  void any_length_equals_the_reference_data() { add_isa_rows(); }
+  void any_length_equals_the_reference() {
+    const auto backend = backend_of_row();
+    for (const int n_tokens : {1, 2, 15, 16, 17, 63, 64, 65, 127, 128, 129, 200}) {
+      QVERIFY2(error_of(*backend, kTiny, n_tokens, 16, Dtype::f32) <= kTolerance, qPrintable(QString::number(n_tokens)));
+    }
+  }
+
+  void chunks_of_a_prompt_give_bitwise_the_same_rows_data() { add_isa_rows(); }
+  void chunks_of_a_prompt_give_bitwise_the_same_rows() {
+    const auto backend = backend_of_row();
+    for (const HeadShape& heads : {kTiny, kGrouped}) {
+      const Sequence sequence(*backend, heads, 150, 16, Dtype::bf16);
+      const RandomTensor whole = sequence.attend_all(150);
+      for (const int chunk : {1, 2, 7, 16, 61, 64, 100}) {
+        QVERIFY2(same_bits(sequence.attend_all(chunk).view(), whole.view()), qPrintable(QString::number(chunk)));
+      }
+    }
+  }
+
+  void threads_do_not_change_a_bit_data() { add_isa_rows(); }
+  void threads_do_not_change_a_bit() {
+    const auto one = backend_of_row(1);
+    const auto four = backend_of_row(4);
+    const RandomTensor want = Sequence(*one, kGrouped, 90, 16, Dtype::f16).attend_all(90);
+    const RandomTensor got = Sequence(*four, kGrouped, 90, 16, Dtype::f16).attend_all(90);
+    QVERIFY(same_bits(got.view(), want.view()));
+  }
+
+  void block_size_does_not_change_a_bit_data() { add_isa_rows(); }
+  void block_size_does_not_change_a_bit() {
+    const auto backend = backend_of_row();
+    const RandomTensor want = Sequence(*backend, kTiny, 140, 16, Dtype::bf16).attend_all(140);
+    for (const int block_size : {1, 7, 32, 256}) {
+      QVERIFY(same_bits(Sequence(*backend, kTiny, 140, block_size, Dtype::bf16).attend_all(140).view(), want.view()));
+    }
+  }
+
+  void company_in_the_batch_does_not_change_a_bit_data() { add_isa_rows(); }
+  void company_in_the_batch_does_not_change_a_bit();
+
+  void one_token_attends_to_itself_alone_data() { add_isa_rows(); }
+  void one_token_attends_to_itself_alone() {
+    const auto backend = backend_of_row();
+    const Sequence sequence(*backend, kTiny, 1, 16, Dtype::f32);
+    const RandomTensor out = sequence.attend_all(1);
+    for (int head = 0; head < kTiny.n_heads; ++head) {
+      for (int d = 0; d < kTiny.head_dim; ++d) {
+        QCOMPARE(out.view().as<float>()[head * kTiny.head_dim + d], sequence.v().view().as<float>()[head / 2 * kTiny.head_dim + d]);
+      }
+    }
+  }
+
+  void huge_scores_do_not_overflow_data() { add_isa_rows(); }
+  void huge_scores_do_not_overflow() {
+    const auto backend = backend_of_row();
+    Sequence sequence(*backend, kTiny, 80, 16, Dtype::f32);
+    for (std::int64_t i = 0; i < sequence.q().view().n_elements(); ++i) sequence.q().view().as<float>()[i] *= 1e6F;
+    const RandomTensor out = sequence.attend_all(80);
+    for (std::int64_t i = 0; i < out.view().n_elements(); ++i) {
+      QVERIFY(std::isfinite(out.view().as<float>()[i]));
+      QVERIFY(std::abs(out.view().as<float>()[i]) <= 1.0001F);  // a mean of values below 1
+    }
+  }
+
+  void equal_scores_give_the_mean_of_the_values_data() { add_isa_rows(); }
+  void equal_scores_give_the_mean_of_the_values() {
+    const auto backend = backend_of_row();
+    Sequence sequence(*backend, kTiny, 130, 16, Dtype::f32);
+    std::memset(sequence.q().view().data, 0, sequence.q().view().n_bytes());
+    const RandomTensor out = sequence.attend_all(130);
+    for (const int row : {0, 64, 129}) {
+      double mean = 0;
+      for (int t = 0; t <= row; ++t) mean += sequence.v().view().row<float>(t)[3];
+      QVERIFY(std::abs(out.view().row<float>(row)[3] - mean / (row + 1)) < 1e-6);
+    }
+  }
+
+  void later_writes_to_a_slot_replace_it_data() { add_isa_rows(); }
+  void later_writes_to_a_slot_replace_it();
+
+  void layer_bytes_hold_k_and_v_data() { add_isa_rows(); }
+  void layer_bytes_hold_k_and_v() {
+    const auto backend = backend_of_row();
+    const KvShape shape{.n_layers = 3, .n_kv_heads = 2, .head_dim = 64, .block_size = 16, .n_blocks = 10, .dtype = Dtype::bf16};
+    QCOMPARE(backend->kv_layer_bytes(shape), std::size_t{2 * 2 * 64 * 16 * 10 * 2});
+  }
+};
+
+void AttentionTest::company_in_the_batch_does_not_change_a_bit() {
+  const auto backend = backend_of_row(3);
+  const Sequence sequence(*backend, kGrouped, 120, 16, Dtype::bf16);
+  const RandomTensor alone = sequence.attend_all(120);
+  // The same blocks as three sequences at once: a prompt's first 50 tokens, its row 119, its rows 90 to 99.
+  const std::int32_t query_start[] = {0, 50, 51, 61};
+  const std::int32_t context_len[] = {50, 120, 100};
+  std::vector<std::int32_t> tables;
+  for (int i = 0; i < 3; ++i) tables.insert(tables.end(), sequence.table().begin(), sequence.table().end());
+  const AttentionBatch batch{.n_seqs = 3,
+                             .query_start = query_start,
+                             .context_len = context_len,
+                             .block_tables = tables,
+                             .max_blocks = static_cast<int>(sequence.table().size())};
+  const std::int64_t columns = alone.view().dim(1);
+  const RandomTensor q({61, columns});
+  const auto row_of = [](std::int64_t m) { return m < 50 ? m : m == 50 ? 119 : 90 + m - 51; };
+  for (std::int64_t m = 0; m < 61; ++m) {
+    std::memcpy(q.view().row<float>(m), sequence.q().view().row<float>(row_of(m)), static_cast<std::size_t>(columns) * 4);
+  }
+  const RandomTensor out({61, columns});
+  backend->attention(out.view(), q.view(), kGrouped.n_heads, sequence.layer(), batch, 0.125F);
+  for (std::int64_t m = 0; m < 61; ++m) QVERIFY(same_bits(out.view().rows(m, 1), alone.view().rows(row_of(m), 1)));
+}
+
+void AttentionTest::later_writes_to_a_slot_replace_it() {
+  const auto backend = backend_of_row();
+  Sequence first(*backend, kTiny, 20, 16, Dtype::f16, 1);
+  const Sequence second(*backend, kTiny, 20, 16, Dtype::f16, 2);
+  const RandomTensor want = second.attend_all(20);
+  const std::int32_t slot[] = {first.table()[1] * 16 + 3};
+  RandomNumbers numbers(9);
+  const RandomTensor k(Dtype::f32, {1, 32}, numbers);
+  const RandomTensor v(Dtype::f32, {1, 32}, numbers);
+  const RandomTensor before = first.attend_all(20);
+  backend->kv_write(first.layer(), k.view(), v.view(), slot);
+  const RandomTensor after = first.attend_all(20);
+  QVERIFY(same_bits(after.view().rows(0, 19), before.view().rows(0, 19)));
+  QVERIFY(!same_bits(after.view().rows(19, 1), before.view().rows(19, 1)));
+  QVERIFY(same_bits(second.attend_all(20).view(), want.view()));
+}
+
+QTEST_GUILESS_MAIN(AttentionTest)
+#include "attention_test.moc"

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "tests/kernels/backends.h"
+
+using namespace lathe::kernels;
+using namespace lathe::tests;
+
+namespace {
+
+constexpr double kTolerance = 1e-6;
+
+/// Error of `op`, which writes to its tensor, against the reference.
+double error_of(Backend& backend, const RandomTensor& out, const std::function<void(Backend&, const TensorView&)>& op) {
+  const auto reference = make_reference_backend();
+  const RandomTensor want = out.copy();
+  const RandomTensor got = out.copy();
+  op(*reference, want.view());
+  op(backend, got.view());
+  return relative_error(got.view(), want.view());
+}
+
+struct RopeTables {
+  explicit RopeTables(std::int64_t half) : cos({100, half}), sin({100, half}) {
+    for (std::int64_t p = 0; p < 100; ++p) {
+      for (std::int64_t i = 0; i < half; ++i) {
+        const double angle = static_cast<double>(p) * std::pow(1e4, -static_cast<double>(i) / static_cast<double>(half));
+        cos.view().row<float>(p)[i] = static_cast<float>(std::cos(angle));
+        sin.view().row<float>(p)[i] = static_cast<float>(std::sin(angle));
+      }
+    }
+  }
+  RandomTensor cos;
+  RandomTensor sin;
+};
+
+}  // namespace
+
+class RowwiseTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void rms_norm_equals_the_reference_data() { add_isa_rows(); }
+  void rms_norm_equals_the_reference() {
+    const auto backend = backend_of_row();
+    RandomNumbers numbers(1);
+    for (const std::int64_t n : {1, 8, 63, 64, 65, 288, 900}) {
+      const RandomTensor x(Dtype::f32, {5, n}, numbers, 4);
+      const RandomTensor weight(Dtype::f32, {n}, numbers);
+      QVERIFY(error_of(*backend, RandomTensor({5, n}), [&](Backend& b, const TensorView& out) {
+                b.rms_norm(out, x.view(), weight.view(), 1e-5F);
+              }) <= kTolerance);
+    }
+  }
+
+  void rms_norm_of_zeros_is_zero_data() { add_isa_rows(); }
+  void rms_norm_of_zeros_is_zero() {
+    const auto backend = backend_of_row();
+    const RandomTensor x({1, 40});
+    RandomNumbers numbers(2);
+    const RandomTensor weight(Dtype::f32, {40}, numbers);
+    const RandomTensor out(Dtype::f32, {1, 40}, numbers);
+    backend->rms_norm(out.view(), x.view(), weight.view(), 1e-5F);
+    for (int i = 0; i < 40; ++i) QCOMPARE(out.view().as<float>()[i], 0.0F);
+  }
+
+  void add_rms_norm_updates_the_residual_and_norms_it_data() { add_isa_rows(); }
+  void add_rms_norm_updates_the_residual_and_norms_it() {
+    const auto backend = backend_of_row();
+    RandomNumbers numbers(3);
+    const RandomTensor x(Dtype::f32, {6, 77}, numbers);
+    const RandomTensor delta(Dtype::f32, {6, 77}, numbers);
+    const RandomTensor weight(Dtype::f32, {77}, numbers);
+    const RandomTensor fused_x = x.copy();
+    const RandomTensor fused({6, 77});
+    backend->add_rms_norm(fused.view(), fused_x.view(), delta.view(), weight.view(), 1e-6F);
+    const RandomTensor apart({6, 77});
+    backend->add(x.view(), delta.view());
+    backend->rms_norm(apart.view(), x.view(), weight.view(), 1e-6F);
+    QVERIFY(same_bits(fused_x.view(), x.view()));
+    QVERIFY(same_bits(fused.view(), apart.view()));
+  }
+
+  void add_is_exact_data() { add_isa_rows(); }
+  void add_is_exact() {
+    const auto backend = backend_of_row();
+    RandomNumbers numbers(4);
+    const RandomTensor x(Dtype::f32, {3, 1001}, numbers);
+    const RandomTensor delta(Dtype::f32, {3, 1001}, numbers);
+    QCOMPARE(error_of(*backend, x, [&](Backend& b, const TensorView& to) { b.add(to, delta.view()); }), 0.0);
+  }
+
+  void silu_mul_equals_the_reference_data() { add_isa_rows(); }
+  void silu_mul_equals_the_reference() {
+    const auto backend = backend_of_row();
+    RandomNumbers numbers(5);
+    for (const std::int64_t n : {1, 7, 16, 172, 500}) {
+      const RandomTensor x(Dtype::f32, {4, 2 * n}, numbers, 30);
+      QVERIFY(error_of(*backend, RandomTensor({4, n}),
+                       [&](Backend& b, const TensorView& out) { b.silu_mul(out, x.view()); }) <= kTolerance);
+    }
+  }
+
+  void silu_has_the_right_limits_data() { add_isa_rows(); }
+  void silu_has_the_right_limits() {
+    const auto backend = backend_of_row();
+    const float gates[] = {0.0F, 1000.0F, -1000.0F, 1e30F, -1e30F, std::numeric_limits<float>::infinity(), -87.5F, 88.5F};
+    const RandomTensor x({1, 16});
+    for (int i = 0; i < 8; ++i) {
+      x.view().as<float>()[i] = gates[i];
+      x.view().as<float>()[8 + i] = 1;
+    }
+    const RandomTensor out({1, 8});
+    backend->silu_mul(out.view(), x.view());
+    const float* silu = out.view().as<float>();
+    QCOMPARE(silu[0], 0.0F);
+    QCOMPARE(silu[1], 1000.0F);
+    QVERIFY(std::abs(silu[2]) < 1e-30F);
+    QCOMPARE(silu[3], 1e30F);
+    QVERIFY(std::abs(silu[4]) < 1e-5F);
+    QCOMPARE(silu[5], std::numeric_limits<float>::infinity());
+    QVERIFY(std::abs(silu[6]) < 1e-30F);
+    QCOMPARE(silu[7], 88.5F);
+  }
+
+  void silu_keeps_nan_data() { add_isa_rows(); }
+  void silu_keeps_nan() {
+    const auto backend = backend_of_row();
+    const RandomTensor x({1, 40});
+    for (int i = 0; i < 20; ++i) x.view().as<float>()[i] = std::numeric_limits<float>::quiet_NaN();
+    const RandomTensor out({1, 20});
+    backend->silu_mul(out.view(), x.view());
+    for (int i = 0; i < 20; ++i) QVERIFY(std::isnan(out.view().as<float>()[i]));
+  }
+
+  void rope_equals_the_reference_data() { add_isa_rows(); }
+  void rope_equals_the_reference() {
+    const auto backend = backend_of_row();
+    RandomNumbers numbers(6);
+    const std::int32_t positions[] = {0, 1, 99, 50};
+    for (const int head_dim : {8, 24, 64, 80, 128}) {
+      for (const int rotary_dim : {head_dim, head_dim / 2}) {
+        const RopeTables tables(rotary_dim / 2);
+        const RandomTensor x(Dtype::f32, {4, std::int64_t{3} * head_dim}, numbers);
+        for (const RopeStyle style : {RopeStyle::half, RopeStyle::interleaved}) {
+          QVERIFY(error_of(*backend, x, [&](Backend& b, const TensorView& to) {
+                    b.rope(to, 3, head_dim, rotary_dim, positions, tables.cos.view(), tables.sin.view(), style);
+                  }) <= kTolerance);
+        }
+      }
+    }
+  }
+
+  void rope_at_position_0_changes_nothing_data() { add_isa_rows(); }
+  void rope_at_position_0_changes_nothing() {
+    const auto backend = backend_of_row();
+    RandomNumbers numbers(7);
+    const RopeTables tables(16);
+    const std::int32_t positions[] = {0};
+    const RandomTensor x(Dtype::f32, {1, 64}, numbers);
+    const RandomTensor turned = x.copy();
+    backend->rope(turned.view(), 2, 32, 32, positions, tables.cos.view(), tables.sin.view(), RopeStyle::half);
+    QVERIFY(same_bits(turned.view(), x.view()));
+  }
+
+  void rope_turns_only_its_columns_of_strided_rows_data() { add_isa_rows(); }
+  void rope_turns_only_its_columns_of_strided_rows() {
+    const auto backend = backend_of_row();
+    RandomNumbers numbers(8);
+    const RopeTables tables(8);
+    const std::int32_t positions[] = {5, 6};
+    const RandomTensor wide(Dtype::f32, {2, 50}, numbers);
+    const RandomTensor before = wide.copy();
+    TensorView q = wide.view();
+    q.data = q.as<float>() + 10;
+    q.shape[1] = 32;
+    backend->rope(q, 2, 16, 16, positions, tables.cos.view(), tables.sin.view(), RopeStyle::half);
+    for (std::int64_t m = 0; m < 2; ++m) {
+      for (const int i : {0, 9, 42, 49}) QCOMPARE(wide.view().row<float>(m)[i], before.view().row<float>(m)[i]);
+      QVERIFY(wide.view().row<float>(m)[10] != before.view().row<float>(m)[10]);
+    }
+  }
+
+  void embed_reads_rows_of_any_floating_type_data() { add_isa_rows(); }
+  void embed_reads_rows_of_any_floating_type() {
+    const auto backend = backend_of_row();
+    RandomNumbers numbers(9);
+    const std::int32_t ids[] = {3, 0, 9, 3};
+    for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
+      const RandomTensor table(dtype, {10, 33}, numbers);
+      QCOMPARE(error_of(*backend, RandomTensor({4, 33}),
+                        [&](Backend& b, const TensorView& out) { b.embed(out, table.view(), ids); }),
+               0.0);
+    }
+  }
+
+  void gather_takes_the_named_rows_data() { add_isa_rows(); }
+  void gather_takes_the_named_rows() {
+    const auto backend = backend_of_row();
+    RandomNumbers numbers(10);
+    const RandomTensor x(Dtype::f32, {10, 21}, numbers);
+    const std::int32_t rows[] = {9, 0, 9};
+    const RandomTensor out({3, 21});
+    backend->gather_rows(out.view(), x.view(), rows);
+    QVERIFY(same_bits(out.view().rows(0, 1), x.view().rows(9, 1)));
+    QVERIFY(same_bits(out.view().rows(1, 1), x.view().rows(0, 1)));
+    QVERIFY(same_bits(out.view().rows(2, 1), x.view().rows(9, 1)));
+  }
+
+  void a_row_is_bitwise_the_same_among_many_data() { add_isa_rows(); }
+  void a_row_is_bitwise_the_same_among_many() {
+    const auto backend = backend_of_row(3);
+    RandomNumbers numbers(11);
+    const RandomTensor x(Dtype::f32, {300, 2 * 150}, numbers, 5);
+    const RandomTensor weight(Dtype::f32, {300}, numbers);
+    const RandomTensor normed({300, 300});
+    const RandomTensor gated({300, 150});
+    backend->rms_norm(normed.view(), x.view(), weight.view(), 1e-5F);
+    backend->silu_mul(gated.view(), x.view());
+    for (const std::int64_t m : {0, 137, 299}) {
+      const RandomTensor one({1, 300});
+      const RandomTensor one_gated({1, 150});
+      backend->rms_norm(one.view(), x.view().rows(m, 1), weight.view(), 1e-5F);
+      backend->silu_mul(one_gated.view(), x.view().rows(m, 1));
+      QVERIFY(same_bits(one.view(), normed.view().rows(m, 1)));
+      QVERIFY(same_bits(one_gated.view(), gated.view().rows(m, 1)));
+    }
+  }
+};
+
+QTEST_GUILESS_MAIN(RowwiseTest)
+#include "rowwise_test.moc"
