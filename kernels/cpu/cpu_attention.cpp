@@ -31,10 +31,12 @@ std::int64_t scratch_floats(std::int64_t n_pairs, std::int64_t head_dim) {
 }  // namespace
 
 std::size_t CpuBackend::kv_layer_bytes(const KvShape& shape) const {
-  return static_cast<std::size_t>(shape.n_blocks) * static_cast<std::size_t>(layout_of(shape).block()) * size_of(shape.dtype);
+  return static_cast<std::size_t>(shape.n_blocks) * static_cast<std::size_t>(layout_of(shape).block()) *
+         size_of(shape.dtype);
 }
 
-void CpuBackend::kv_write(const KvLayer& layer, const TensorView& k, const TensorView& v, std::span<const std::int32_t> slots) {
+void CpuBackend::kv_write(const KvLayer& layer, const TensorView& k, const TensorView& v,
+                          std::span<const std::int32_t> slots) {
   const KvShape& shape = layer.shape;
   const KvLayout layout = layout_of(shape);
   const std::int64_t n_columns = layout.n_kv_heads * layout.head_dim;
@@ -48,8 +50,10 @@ void CpuBackend::kv_write(const KvLayer& layer, const TensorView& k, const Tenso
       for (std::int64_t i = 0; i < n_columns; ++i) {
         const std::int64_t head = i / layout.head_dim;
         const std::int64_t d = i % layout.head_dim;
-        store_element(layer.data, shape.dtype, layout.k_begin(block, head) + d * layout.block_size + offset, k.row<float>(m)[i]);
-        store_element(layer.data, shape.dtype, layout.v_begin(block, head) + offset * layout.head_dim + d, v.row<float>(m)[i]);
+        store_element(layer.data, shape.dtype, layout.k_begin(block, head) + d * layout.block_size + offset,
+                      k.row<float>(m)[i]);
+        store_element(layer.data, shape.dtype, layout.v_begin(block, head) + offset * layout.head_dim + d,
+                      v.row<float>(m)[i]);
       }
     }
   });
@@ -68,11 +72,8 @@ void CpuBackend::plan_attention(const AttentionBatch& batch, int n_kv_heads, int
       const std::int32_t row = begin + (end - begin) * chunk / n_chunks;
       const std::int32_t next = begin + (end - begin) * (chunk + 1) / n_chunks;
       for (int head = 0; head < n_kv_heads; ++head) {
-        items_.push_back({.seq = i,
-                          .kv_head = head,
-                          .row = row,
-                          .position = batch.context_len[seq] - (end - row),
-                          .n_rows = next - row});
+        items_.push_back(
+            {.seq = i, .kv_head = head, .row = row, .position = batch.context_len[seq] - (end - row), .n_rows = next - row});
       }
     }
   }

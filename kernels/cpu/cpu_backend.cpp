@@ -165,8 +165,9 @@ void CpuBackend::linear_rows(const TensorView& out, const TensorView& x, const P
   });
 }
 
-void CpuBackend::rope(const TensorView& x, int n_heads, int head_dim, int rotary_dim, std::span<const std::int32_t> positions,
-                      const TensorView& cos, const TensorView& sin, RopeStyle style) {
+void CpuBackend::rope(const TensorView& x, int n_heads, int head_dim, int rotary_dim,
+                      std::span<const std::int32_t> positions, const TensorView& cos, const TensorView& sin,
+                      RopeStyle style) {
   LATHE_CHECK(is_rows_of_f32(x) && x.dim(1) == static_cast<std::int64_t>(n_heads) * head_dim && rotary_dim <= head_dim);
   LATHE_CHECK(static_cast<std::int64_t>(positions.size()) >= x.dim(0) && cos.strides[0] == sin.strides[0]);
   for (const std::int32_t position : positions) LATHE_CHECK(position >= 0 && position < cos.dim(0));

@@ -35,7 +35,8 @@ class CpuBackend final : public Backend {
   void gather_rows(const TensorView& out, const TensorView& x, std::span<const std::int32_t> rows) override;
 
   std::size_t kv_layer_bytes(const KvShape& shape) const override;
-  void kv_write(const KvLayer& layer, const TensorView& k, const TensorView& v, std::span<const std::int32_t> slots) override;
+  void kv_write(const KvLayer& layer, const TensorView& k, const TensorView& v,
+                std::span<const std::int32_t> slots) override;
   void attention(const TensorView& out, const TensorView& q, int n_heads, const KvLayer& layer, const AttentionBatch& batch,
                  float scale) override;
   void parallel_for(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) override;
@@ -44,8 +45,7 @@ class CpuBackend final : public Backend {
   /// body(row_begin, row_end) over all rows: on this thread alone when there is too little to share.
   template <class Body>
   void for_rows(std::int64_t n_rows, std::int64_t row_elements, const Body& body) {
-    pool_.run(n_rows, row_grain(n_rows, row_elements),
-              [&](std::int64_t begin, std::int64_t end, int) { body(begin, end); });
+    pool_.run(n_rows, row_grain(n_rows, row_elements), [&](std::int64_t begin, std::int64_t end, int) { body(begin, end); });
   }
   std::int64_t row_grain(std::int64_t n_rows, std::int64_t row_elements) const;
   /// Memory of thread t: from floats_each * t on.

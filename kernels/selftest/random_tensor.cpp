@@ -17,7 +17,9 @@ std::uint64_t RandomNumbers::next_bits() {
   return z ^ (z >> 31);
 }
 
-float RandomNumbers::next() { return static_cast<float>(static_cast<std::int64_t>(next_bits() >> 40) - (1 << 23)) * 0x1p-23F; }
+float RandomNumbers::next() {
+  return static_cast<float>(static_cast<std::int64_t>(next_bits() >> 40) - (1 << 23)) * 0x1p-23F;
+}
 
 std::int32_t RandomNumbers::below(std::int32_t n) {
   return static_cast<std::int32_t>(next_bits() % static_cast<std::uint64_t>(n));
@@ -35,7 +37,9 @@ RandomTensor::RandomTensor(std::initializer_list<std::int64_t> dims) : view_(nul
   view_.data = bytes_.data();
 }
 
-RandomTensor::RandomTensor(const RandomTensor& other) : bytes_(other.bytes_), view_(other.view_) { view_.data = bytes_.data(); }
+RandomTensor::RandomTensor(const RandomTensor& other) : bytes_(other.bytes_), view_(other.view_) {
+  view_.data = bytes_.data();
+}
 
 double relative_error(const TensorView& a, const TensorView& b) {
   double error = 0;

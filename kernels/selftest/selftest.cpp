@@ -41,7 +41,7 @@ struct LinearShape {
   bool has_bias;
 };
 constexpr LinearShape kLinearShapes[] = {
-    {1, 172, 64, false},   {1, 32000, 896, false},  {3, 1152, 896, true},     {5, 33, 17, true},
+    {1, 172, 64, false},   {1, 32000, 896, false}, {3, 1152, 896, true},  {5, 33, 17, true},
     {8, 896, 4864, false}, {16, 4864, 896, false}, {64, 1152, 896, true},
 };
 

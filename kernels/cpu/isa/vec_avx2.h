@@ -6,6 +6,10 @@
 
 #include "kernels/cpu/isa/element_types.h"
 
+// Where the header is compiled alone, without the instruction set, nobody calls these functions.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpsabi"
+
 namespace lathe::kernels {
 namespace {
 
@@ -39,7 +43,9 @@ struct VecAvx2 {
   }
 
   template <class T>
-  static Float load_n(const T* p, AllLanes) { return load(p); }
+  static Float load_n(const T* p, AllLanes) {
+    return load(p);
+  }
   static void store_n(float* p, Float x, AllLanes) { store(p, x); }
 
   static Float add(Float a, Float b) { return _mm256_add_ps(a, b); }
@@ -88,3 +94,5 @@ struct VecAvx2 {
 
 }  // namespace
 }  // namespace lathe::kernels
+
+#pragma GCC diagnostic pop

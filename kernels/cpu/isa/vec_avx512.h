@@ -6,6 +6,10 @@
 
 #include "kernels/cpu/isa/element_types.h"
 
+// Where the header is compiled alone, without the instruction set, nobody calls these functions.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpsabi"
+
 namespace lathe::kernels {
 namespace {
 
@@ -36,7 +40,9 @@ struct VecAvx512 {
   }
 
   template <class T>
-  static Float load_n(const T* p, AllLanes) { return load(p); }
+  static Float load_n(const T* p, AllLanes) {
+    return load(p);
+  }
   static void store_n(float* p, Float x, AllLanes) { store(p, x); }
 
   static Float add(Float a, Float b) { return _mm512_add_ps(a, b); }
@@ -68,3 +74,5 @@ struct VecAvx512 {
 
 }  // namespace
 }  // namespace lathe::kernels
+
+#pragma GCC diagnostic pop

@@ -27,14 +27,18 @@ struct VecScalar {
   static Float load(const F16* p) { return f16_to_f32(p->bits); }
   static Float load(const Bf16* p) { return from_bits(static_cast<std::uint32_t>(p->bits) << 16); }
   template <class T>
-  static Float load_n(const T* p, std::int64_t n) { return n > 0 ? load(p) : 0; }
+  static Float load_n(const T* p, std::int64_t n) {
+    return n > 0 ? load(p) : 0;
+  }
   static void load_pairs(const Bf16* p, Float& even, Float& odd) {
     even = load(p);
     odd = load(p + 1);
   }
 
   template <class T>
-  static Float load_n(const T* p, AllLanes) { return load(p); }
+  static Float load_n(const T* p, AllLanes) {
+    return load(p);
+  }
   static void store_n(float* p, Float x, AllLanes) { store(p, x); }
 
   static Float add(Float a, Float b) { return a + b; }

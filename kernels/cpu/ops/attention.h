@@ -26,7 +26,7 @@ struct AttentionScratch {
 
 struct AttentionShape {
   std::int64_t head_dim;
-  std::int64_t group;      ///< query heads of a KV head
+  std::int64_t group;  ///< query heads of a KV head
   std::int64_t n_pairs;
   std::int64_t v_columns;  ///< head_dim rounded up to whole panels
   RowTiling tiling;        ///< of the pairs

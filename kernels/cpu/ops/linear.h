@@ -22,9 +22,10 @@ inline std::int64_t packed_offset(const LinearArgs& args, std::int64_t row, std:
   return (pair * args.tiling.n_rows + row * block) * pair_bytes;
 }
 
-/// Weights as they lie in memory go through Direct; where Expanded differs, kMinTilesToExpand tiles or more share an f32 copy
-/// of a block. Ice Lake, m = 512: bf16 on AVX-512 85 % of the peak directly and 76 % expanded, because two shifts hide among
-/// 48 multiply-adds and the copy costs L1; f16 66 % and 78 %. AVX2 has fewer registers, and there bf16 wins expanded too.
+/// Weights as they lie in memory go through Direct; where Expanded differs, kMinTilesToExpand tiles or more share an f32
+/// copy of a block. Ice Lake, m = 512: bf16 on AVX-512 85 % of the peak directly and 76 % expanded, because two shifts hide
+/// among 48 multiply-adds and the copy costs L1; f16 66 % and 78 %. AVX2 has fewer registers, and there bf16 wins expanded
+/// too.
 template <class Vec, class Weights, std::int64_t kMinTiles>
 struct FmaLinear {
   using V = Vec;

@@ -12,14 +12,14 @@ namespace {
 /// out [rows, columns] (+)= x * weights over n_pairs pairs of k.
 struct TileArgs {
   const void* x;
-  const std::byte* weights;   ///< of the first panel
-  std::int64_t panel_bytes;   ///< from panel to panel
+  const std::byte* weights;  ///< of the first panel
+  std::int64_t panel_bytes;  ///< from panel to panel
   std::int64_t n_pairs;
   float* out;
   std::int64_t out_stride;
-  std::int64_t n_columns;     ///< that out has from here on; fewer than the panels hold at the right edge
-  bool continues;             ///< starts from what out holds
-  const float* bias;          ///< added at the end, unless null
+  std::int64_t n_columns;  ///< that out has from here on; fewer than the panels hold at the right edge
+  bool continues;          ///< starts from what out holds
+  const float* bias;       ///< added at the end, unless null
 };
 
 // ---- weights of one pair of k: which vector j of the panel, even or odd k
@@ -93,7 +93,8 @@ struct MultiplyAdd {
 };
 
 template <class V, int kRows, int kVectors, class Lanes>
-[[gnu::always_inline]] inline void load_tile(typename V::Float (&acc)[kRows][kVectors], const TileArgs& t, const Lanes& lanes) {
+[[gnu::always_inline]] inline void load_tile(typename V::Float (&acc)[kRows][kVectors], const TileArgs& t,
+                                             const Lanes& lanes) {
 #pragma GCC unroll 64
   for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 64
@@ -102,7 +103,8 @@ template <class V, int kRows, int kVectors, class Lanes>
 }
 
 template <class V, int kRows, int kVectors, class Lanes>
-[[gnu::always_inline]] inline void store_tile(typename V::Float (&acc)[kRows][kVectors], const TileArgs& t, const Lanes& lanes) {
+[[gnu::always_inline]] inline void store_tile(typename V::Float (&acc)[kRows][kVectors], const TileArgs& t,
+                                              const Lanes& lanes) {
   if (t.bias != nullptr) {
 #pragma GCC unroll 64
     for (int j = 0; j < kVectors; ++j) {

@@ -87,7 +87,8 @@ void attention(const TensorView& out, const TensorView& q, int n_heads, const Kv
       const std::int32_t position = batch.context_len[seq] - (end - row);
       for (int head = 0; head < n_heads; ++head) {
         const std::int64_t column = static_cast<std::int64_t>(head) * shape.head_dim;
-        attend(out.row<float>(row) + column, q.row<float>(row) + column, head / group, layer, block_table, position + 1, scale);
+        attend(out.row<float>(row) + column, q.row<float>(row) + column, head / group, layer, block_table, position + 1,
+               scale);
       }
     }
   }

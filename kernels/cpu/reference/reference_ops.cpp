@@ -39,7 +39,8 @@ void linear(const TensorView& out, const TensorView& x, const TensorView& weight
   const std::int64_t k = weights.dim(1);
   std::vector<double> weight(static_cast<std::size_t>(k));
   for (std::int64_t n = 0; n < weights.dim(0); ++n) {
-    for (std::int64_t i = 0; i < k; ++i) weight[static_cast<std::size_t>(i)] = load_element(weights.data, weights.dtype, n * k + i);
+    for (std::int64_t i = 0; i < k; ++i)
+      weight[static_cast<std::size_t>(i)] = load_element(weights.data, weights.dtype, n * k + i);
     for (std::int64_t m = 0; m < x.dim(0); ++m) {
       double sum = bias.data != nullptr ? bias.as<float>()[n] : 0.0;
       for (std::int64_t i = 0; i < k; ++i) sum += x.row<float>(m)[i] * weight[static_cast<std::size_t>(i)];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the operations of a Llama decoder of 0.5b shape (random bf16 weights) as a prompt of 512 tokens and as decode steps of
-// 1 to 64 streams, and prints each operation's share of the ceilings measured between the runs.
+// Runs the operations of a Llama decoder of 0.5b shape (random bf16 weights) as a prompt of 512 tokens and as decode steps
+// of 1 to 64 streams, and prints each operation's share of the ceilings measured between the runs.
 //   decoder_bench [--isa NAME] [--threads N] [--repeats N] [--rows 1,16,512] [--layers N] [--format bf16|f16|f32]
 #include <algorithm>
 #include <chrono>
@@ -66,7 +66,8 @@ class Decoder {
  private:
   std::unique_ptr<PackedMatrix> random_matrix(std::int64_t n, std::int64_t k) {
     std::vector<float> source(static_cast<std::size_t>(n * k));
-    for (std::size_t i = 0; i < source.size(); ++i) source[i] = 0.02F * static_cast<float>(static_cast<int>(i * 2654435761U >> 8) % 2001 - 1000) / 1000;
+    for (std::size_t i = 0; i < source.size(); ++i)
+      source[i] = 0.02F * static_cast<float>(static_cast<int>(i * 2654435761U >> 8) % 2001 - 1000) / 1000;
     auto matrix = backend_.make_packed(format_, n, k);
     backend_.pack_rows(*matrix, 0, TensorView(source.data(), Dtype::f32, {n, k}));
     weight_bytes_ += static_cast<double>(matrix->n_bytes());
@@ -86,7 +87,12 @@ void Decoder::run(int n_rows, bool is_prompt, std::map<std::string, OpTimes>& ti
   const int n_seqs = is_prompt ? 1 : n_rows;
   const int context = is_prompt ? n_rows : kDecodeContext;
   const int blocks = (context + kBlockSize - 1) / kBlockSize;
-  const KvShape kv{.n_layers = 1, .n_kv_heads = kKvHeads, .head_dim = kHeadDim, .block_size = kBlockSize, .n_blocks = n_seqs * blocks, .dtype = Dtype::bf16};
+  const KvShape kv{.n_layers = 1,
+                   .n_kv_heads = kKvHeads,
+                   .head_dim = kHeadDim,
+                   .block_size = kBlockSize,
+                   .n_blocks = n_seqs * blocks,
+                   .dtype = Dtype::bf16};
   std::vector<std::int32_t> query_start, context_len, tables, positions, slots;
   for (int i = 0; i <= n_seqs; ++i) query_start.push_back(is_prompt ? i * n_rows : i);
   for (int i = 0; i < n_seqs * blocks; ++i) tables.push_back(i * 7 % (n_seqs * blocks) == 0 && i > 0 ? i : i);
@@ -95,22 +101,35 @@ void Decoder::run(int n_rows, bool is_prompt, std::map<std::string, OpTimes>& ti
     positions.push_back(is_prompt ? i : context - 1);
     slots.push_back(is_prompt ? i : i * blocks * kBlockSize + context - 1);
   }
-  const AttentionBatch batch{.n_seqs = n_seqs, .query_start = query_start, .context_len = context_len, .block_tables = tables, .max_blocks = blocks};
+  const AttentionBatch batch{.n_seqs = n_seqs,
+                             .query_start = query_start,
+                             .context_len = context_len,
+                             .block_tables = tables,
+                             .max_blocks = blocks};
   std::vector<Buffer> caches;
   for (int i = 0; i < n_layers_; ++i) caches.push_back(backend_.allocate(backend_.kv_layer_bytes(kv)));
   const auto rows = [&](Buffer& b, std::int64_t n) { return TensorView(b.data(), Dtype::f32, {n_rows, n}); };
-  Buffer b_x = floats(n_rows * kHidden), b_norm = floats(n_rows * kHidden), b_qkv = floats(n_rows * kQkv), b_att = floats(n_rows * kHidden), b_delta = floats(n_rows * kHidden);
-  Buffer b_gu = floats(std::int64_t{n_rows} * 2 * kFfn), b_act = floats(std::int64_t{n_rows} * kFfn), b_w = floats(kHidden), b_table = floats(4096 * kHeadDim / 2);
+  Buffer b_x = floats(n_rows * kHidden), b_norm = floats(n_rows * kHidden), b_qkv = floats(n_rows * kQkv),
+         b_att = floats(n_rows * kHidden), b_delta = floats(n_rows * kHidden);
+  Buffer b_gu = floats(std::int64_t{n_rows} * 2 * kFfn), b_act = floats(std::int64_t{n_rows} * kFfn), b_w = floats(kHidden),
+         b_table = floats(4096 * kHeadDim / 2);
   const int n_logits = is_prompt ? 1 : n_rows;
   Buffer b_logits = floats(std::int64_t{n_logits} * kVocabulary);
-  const TensorView x = rows(b_x, kHidden), norm = rows(b_norm, kHidden), qkv = rows(b_qkv, kQkv), att = rows(b_att, kHidden), delta = rows(b_delta, kHidden);
+  const TensorView x = rows(b_x, kHidden), norm = rows(b_norm, kHidden), qkv = rows(b_qkv, kQkv), att = rows(b_att, kHidden),
+                   delta = rows(b_delta, kHidden);
   const TensorView gu = rows(b_gu, 2 * kFfn), act = rows(b_act, kFfn), none;
   const TensorView w(b_w.data(), Dtype::f32, {kHidden}), table(b_table.data(), Dtype::f32, {4096, kHeadDim / 2});
   for (int i = 0; i < n_rows * kHidden; ++i) x.as<float>()[i] = static_cast<float>(i % 17) - 8;
   for (int i = 0; i < kHidden; ++i) w.as<float>()[i] = 1;
   for (int i = 0; i < 4096 * kHeadDim / 2; ++i) table.as<float>()[i] = 0.7F;
-  const auto column = [&](int begin, int n) { TensorView v = qkv; v.data = qkv.as<float>() + begin; v.shape[1] = n; return v; };
-  const TensorView q = column(0, kHeads * kHeadDim), k = column(kHeads * kHeadDim, kKvHeads * kHeadDim), v = column((kHeads + kKvHeads) * kHeadDim, kKvHeads * kHeadDim);
+  const auto column = [&](int begin, int n) {
+    TensorView v = qkv;
+    v.data = qkv.as<float>() + begin;
+    v.shape[1] = n;
+    return v;
+  };
+  const TensorView q = column(0, kHeads * kHeadDim), k = column(kHeads * kHeadDim, kKvHeads * kHeadDim),
+                   v = column((kHeads + kKvHeads) * kHeadDim, kKvHeads * kHeadDim);
   const auto timed = [&](const char* name, double operations, double bytes, auto&& body) {
     const auto t = std::chrono::steady_clock::now();
     body();
@@ -123,7 +142,8 @@ void Decoder::run(int n_rows, bool is_prompt, std::map<std::string, OpTimes>& ti
     op.bytes = bytes;
   };
   const auto linear = [&](const char* name, const TensorView& out, const TensorView& in, const PackedMatrix& m) {
-    timed(name, 2.0 * static_cast<double>(in.dim(0)) * static_cast<double>(m.n() * m.k()), static_cast<double>(m.n_bytes()), [&] { backend_.linear(out, in, m, none); });
+    timed(name, 2.0 * static_cast<double>(in.dim(0)) * static_cast<double>(m.n() * m.k()), static_cast<double>(m.n_bytes()),
+          [&] { backend_.linear(out, in, m, none); });
   };
   const double pairs = is_prompt ? 0.5 * n_rows * (n_rows + 1) : static_cast<double>(n_rows) * context;
   for (int i = 0; i < n_layers_; ++i) {
@@ -169,12 +189,16 @@ void print(const std::map<std::string, OpTimes>& times, const Ceilings& c, int n
     operations += op.operations * per_pass;
     bytes += op.bytes * per_pass;
     std::printf("  %-10s best %9.1f us  mean %9.1f us", name.c_str(), op.best * 1e6, op.total / op.calls * 1e6);
-    if (op.operations > 0) std::printf("  %7.1f GFLOP/s %5.1f %% of fma", op.operations / op.best * 1e-9, op.operations / op.best * 1e-7 / c.fma_gflop_s);
-    if (op.bytes > 0) std::printf("  %6.1f GB/s %5.1f %% of read", op.bytes / op.best * 1e-9, op.bytes / op.best * 1e-7 / c.read_gb_s);
+    if (op.operations > 0)
+      std::printf("  %7.1f GFLOP/s %5.1f %% of fma", op.operations / op.best * 1e-9,
+                  op.operations / op.best * 1e-7 / c.fma_gflop_s);
+    if (op.bytes > 0)
+      std::printf("  %6.1f GB/s %5.1f %% of read", op.bytes / op.best * 1e-9, op.bytes / op.best * 1e-7 / c.read_gb_s);
     std::printf("\n");
   }
-  std::printf("  pass: mean %.2f ms, of best ops %.2f ms: %.1f GFLOP/s = %.1f %% of fma, %.1f GB/s = %.1f %% of read\n", pass * 1e3, best_pass * 1e3,
-              operations / best_pass * 1e-9, operations / best_pass * 1e-7 / c.fma_gflop_s, bytes / best_pass * 1e-9, bytes / best_pass * 1e-7 / c.read_gb_s);
+  std::printf("  pass: mean %.2f ms, of best ops %.2f ms: %.1f GFLOP/s = %.1f %% of fma, %.1f GB/s = %.1f %% of read\n",
+              pass * 1e3, best_pass * 1e3, operations / best_pass * 1e-9, operations / best_pass * 1e-7 / c.fma_gflop_s,
+              bytes / best_pass * 1e-9, bytes / best_pass * 1e-7 / c.read_gb_s);
 }
 
 }  // namespace
@@ -195,7 +219,8 @@ int main(int argc, char** argv) {
       c.fma_gflop_s = std::max(c.fma_gflop_s, now.fma_gflop_s);
       decoder.run(n, n > 64, times);
     }
-    std::printf("%s, %d threads, %d rows%s: read %.1f GB/s, fma %.1f GFLOP/s\n", backend->info().isa.c_str(), backend->info().n_threads, n, n > 64 ? " (prompt)" : "", c.read_gb_s, c.fma_gflop_s);
+    std::printf("%s, %d threads, %d rows%s: read %.1f GB/s, fma %.1f GFLOP/s\n", backend->info().isa.c_str(),
+                backend->info().n_threads, n, n > 64 ? " (prompt)" : "", c.read_gb_s, c.fma_gflop_s);
     print(times, c, options.n_repeats);
   }
   return 0;

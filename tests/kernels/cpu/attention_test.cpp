@@ -23,7 +23,10 @@ constexpr HeadShape kGrouped{.n_heads = 14, .n_kv_heads = 2, .head_dim = 64};
 class Sequence {
  public:
   Sequence(Backend& backend, const HeadShape& heads, int n_tokens, int block_size, Dtype dtype, std::uint64_t seed = 1)
-      : backend_(backend), heads_(heads), n_tokens_(n_tokens), numbers_(seed),
+      : backend_(backend),
+        heads_(heads),
+        n_tokens_(n_tokens),
+        numbers_(seed),
         q_(Dtype::f32, {n_tokens, std::int64_t{heads.n_heads} * heads.head_dim}, numbers_, 2),
         k_(Dtype::f32, {n_tokens, std::int64_t{heads.n_kv_heads} * heads.head_dim}, numbers_, 2),
         v_(Dtype::f32, {n_tokens, std::int64_t{heads.n_kv_heads} * heads.head_dim}, numbers_) {
@@ -115,7 +118,8 @@ class AttentionTest : public QObject {
   void any_block_size_equals_the_reference() {
     const auto backend = backend_of_row();
     for (const int block_size : {1, 2, 3, 5, 8, 13, 16, 24, 31, 32, 48, 64, 100, 256}) {
-      QVERIFY2(error_of(*backend, kTiny, 150, block_size, Dtype::bf16) <= kTolerance, qPrintable(QString::number(block_size)));
+      QVERIFY2(error_of(*backend, kTiny, 150, block_size, Dtype::bf16) <= kTolerance,
+               qPrintable(QString::number(block_size)));
     }
   }
 
@@ -185,7 +189,8 @@ class AttentionTest : public QObject {
     const RandomTensor out = sequence.attend_all(1);
     for (int head = 0; head < kTiny.n_heads; ++head) {
       for (int d = 0; d < kTiny.head_dim; ++d) {
-        QCOMPARE(out.view().as<float>()[head * kTiny.head_dim + d], sequence.v().view().as<float>()[head / 2 * kTiny.head_dim + d]);
+        QCOMPARE(out.view().as<float>()[head * kTiny.head_dim + d],
+                 sequence.v().view().as<float>()[head / 2 * kTiny.head_dim + d]);
       }
     }
   }
@@ -221,7 +226,8 @@ class AttentionTest : public QObject {
   void layer_bytes_hold_k_and_v_data() { add_isa_rows(); }
   void layer_bytes_hold_k_and_v() {
     const auto backend = backend_of_row();
-    const KvShape shape{.n_layers = 3, .n_kv_heads = 2, .head_dim = 64, .block_size = 16, .n_blocks = 10, .dtype = Dtype::bf16};
+    const KvShape shape{
+        .n_layers = 3, .n_kv_heads = 2, .head_dim = 64, .block_size = 16, .n_blocks = 10, .dtype = Dtype::bf16};
     QCOMPARE(backend->kv_layer_bytes(shape), std::size_t{2 * 2 * 64 * 16 * 10 * 2});
   }
 };

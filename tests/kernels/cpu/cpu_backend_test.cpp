@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <atomic>
 #include <algorithm>
+#include <atomic>
 
 #include "kernels/cpu/isa/isa.h"
 #include "tests/kernels/backends.h"

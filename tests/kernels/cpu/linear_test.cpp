@@ -44,7 +44,8 @@ class LinearTest : public QObject {
     const auto backend = backend_of_row();
     for (const WeightFormat format : kFormats) {
       for (const std::int64_t m : {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 16, 17, 25, 40}) {
-        QVERIFY2(error_of(*backend, format, m, 80, 70, false) <= tolerance(*backend, format), qPrintable(QString::number(m)));
+        QVERIFY2(error_of(*backend, format, m, 80, 70, false) <= tolerance(*backend, format),
+                 qPrintable(QString::number(m)));
       }
     }
   }
