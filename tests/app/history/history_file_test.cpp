@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// The history's file: kills, damage, and files of others.
+#include <QTemporaryDir>
+#include <QTest>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sqlite3.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "app/api/history.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using lathe::app::History;
+using lathe::app::open_history;
+using lathe::app::StoredMessage;
+
+struct Profile {
+  QTemporaryDir temporary;
+  std::string file = temporary.filePath("history.db").toStdString();
+
+  std::unique_ptr<History> open() const { return std::move(*open_history(file)); }
+  int n_bad_files() const {
+    int n = 0;
+    for (const auto& entry : fs::directory_iterator(temporary.path().toStdString())) {
+      const std::string name = entry.path().filename().string();
+      n += name.starts_with("history.db.bad-") && !name.ends_with("-journal") ? 1 : 0;
+    }
+    return n;
+  }
+  /// Runs SQL on the file as a stranger would.
+  void run(const std::string& sql) const {
+    sqlite3* connection = nullptr;
+    QCOMPARE(sqlite3_open(file.c_str(), &connection), SQLITE_OK);
+    char* problem = nullptr;
+    sqlite3_exec(connection, sql.c_str(), nullptr, nullptr, &problem);
+    QVERIFY2(problem == nullptr, problem);
+    sqlite3_close(connection);
+  }
+};
+
+StoredMessage numbered(int i) { return {0, "user", {{std::to_string(i) + std::string(2000, '.'), "", false}}, 0}; }
+
+/// In a child: adds messages until it is killed, and says each number once it is stored.
+[[noreturn]] void write_for_ever(const std::string& file, int stored_fd) {
+  const auto history = open_history(file);
+  const auto chats = (*history)->chats();
+  const std::int64_t chat = chats.empty() ? *(*history)->create_chat("t") : chats.front().id;
+  for (int i = static_cast<int>((*history)->messages(chat)->size());; ++i) {
+    if (!(*history)->add_message(chat, numbered(i), -1)) ::_exit(1);
+    if (::write(stored_fd, &i, sizeof i) != sizeof i) ::_exit(1);
+  }
+}
+
+/// Lets a child write, kills it after at least `n_messages`, and returns the last number that it said.
+int write_and_kill(const std::string& file, int n_messages) {
+  int stored[2];
+  if (::pipe(stored) != 0) return -1;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(stored[0]);
+    write_for_ever(file, stored[1]);
+  }
+  ::close(stored[1]);
+  int last = -1, number = 0, n_read = 0;
+  while (n_read < n_messages && ::read(stored[0], &number, sizeof number) == sizeof number) {
+    last = number;
+    ++n_read;
+  }
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  while (::read(stored[0], &number, sizeof number) == sizeof number) last = number;
+  ::close(stored[0]);
+  return last;
+}
+
+void store_one(const Profile& profile) {
+  const auto history = profile.open();
+  const std::int64_t chat = *history->create_chat("kept");
+  QVERIFY(history->add_message(chat, numbered(0), -1).has_value());
+}
+
+/// The rule for a file that cannot be used: it is kept, a new one works, the user is told once.
+void check_set_aside(const Profile& profile) {
+  {
+    const auto history = profile.open();
+    QVERIFY2(history->problem().find(".bad-") != std::string::npos, history->problem().c_str());
+    QVERIFY(history->chats().empty());
+    QVERIFY(history->create_chat("new").has_value());
+    QCOMPARE(profile.n_bad_files(), 1);
+  }
+  const auto again = profile.open();
+  QCOMPARE(again->problem(), std::string());
+  QCOMPARE(again->chats().size(), std::size_t{1});
+}
+
+}  // namespace
+
+class HistoryFileTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void chats_survive_a_restart();
+  void U1_a_partial_answer_is_saved_and_marked();
+  void U2_a_kill_loses_nothing_that_was_stored();
+  void U4_rubbish_is_set_aside();
+  void U4_a_damaged_page_is_set_aside();
+  void U4_a_future_schema_is_set_aside();
+  void U4_a_foreign_database_is_set_aside();
+  void U4_a_schema_with_a_trigger_is_set_aside();
+  void U4_a_folder_in_its_place_is_set_aside();
+  void U4_a_locked_file_is_not_set_aside();
+  void U3_an_unwritable_home_keeps_chats_in_memory();
+  void an_empty_file_becomes_a_history();
+};
+
+void HistoryFileTest::chats_survive_a_restart() {
+  const Profile profile;
+  store_one(profile);
+  const auto history = profile.open();
+  QCOMPARE(history->chats().front().title, std::string("kept"));
+  QCOMPARE(history->messages(history->chats().front().id)->size(), std::size_t{1});
+  QCOMPARE(history->problem(), std::string());
+}
+
+void HistoryFileTest::U1_a_partial_answer_is_saved_and_marked() {
+  const Profile profile;
+  {
+    const auto history = profile.open();
+    const std::int64_t chat = *history->create_chat("t");
+    StoredMessage answer{0, "assistant", {{"Half an ans", "", true}}, 0};
+    QVERIFY(history->add_message(chat, answer, -1).has_value());
+  }
+  const auto history = profile.open();
+  const StoredMessage read = history->messages(history->chats().front().id)->front();
+  QCOMPARE(read.versions[0].text, std::string("Half an ans"));
+  QCOMPARE(read.versions[0].partial, true);
+}
+
+void HistoryFileTest::U2_a_kill_loses_nothing_that_was_stored() {
+  const Profile profile;
+  for (int n_messages : {1, 2, 3, 5, 8, 13}) {
+    const int last = write_and_kill(profile.file, n_messages);
+    QVERIFY(last >= 0);
+    const auto history = profile.open();
+    QCOMPARE(history->problem(), std::string());
+    const auto messages = *history->messages(history->chats().front().id);
+    QVERIFY2(static_cast<int>(messages.size()) > last, std::to_string(last).c_str());
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+      QCOMPARE(messages[i].versions[0].text, numbered(static_cast<int>(i)).versions[0].text);
+    }
+  }
+}
+
+void HistoryFileTest::U4_rubbish_is_set_aside() {
+  const Profile profile;
+  std::ofstream(profile.file) << std::string(10'000, 'x');
+  check_set_aside(profile);
+}
+
+void HistoryFileTest::U4_a_damaged_page_is_set_aside() {
+  const Profile profile;
+  store_one(profile);
+  {
+    std::fstream stream(profile.file, std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekp(4096);
+    for (int i = 0; i < 3 * 4096; ++i) stream.put(static_cast<char>(0x5a));
+  }
+  check_set_aside(profile);
+}
+
+void HistoryFileTest::U4_a_future_schema_is_set_aside() {
+  const Profile profile;
+  store_one(profile);
+  profile.run("PRAGMA user_version = 2");
+  check_set_aside(profile);
+}
+
+void HistoryFileTest::U4_a_foreign_database_is_set_aside() {
+  const Profile profile;
+  profile.run("CREATE TABLE recipes (name TEXT); PRAGMA user_version = 1");
+  check_set_aside(profile);
+}
+
+void HistoryFileTest::U4_a_schema_with_a_trigger_is_set_aside() {
+  const Profile profile;
+  store_one(profile);
+  profile.run("CREATE TRIGGER evil AFTER INSERT ON chats BEGIN DELETE FROM messages; END");
+  check_set_aside(profile);
+}
+
+void HistoryFileTest::U4_a_folder_in_its_place_is_set_aside() {
+  const Profile profile;
+  fs::create_directories(profile.file + "/inside");
+  check_set_aside(profile);
+}
+
+void HistoryFileTest::U4_a_locked_file_is_not_set_aside() {
+  const Profile profile;
+  store_one(profile);
+  sqlite3* other = nullptr;
+  QCOMPARE(sqlite3_open(profile.file.c_str(), &other), SQLITE_OK);
+  QCOMPARE(sqlite3_exec(other, "BEGIN EXCLUSIVE", nullptr, nullptr, nullptr), SQLITE_OK);
+  {
+    const auto history = profile.open();
+    QVERIFY2(history->problem().find("will not be saved") != std::string::npos, history->problem().c_str());
+    QVERIFY(history->create_chat("in memory").has_value());
+  }
+  sqlite3_exec(other, "ROLLBACK", nullptr, nullptr, nullptr);
+  sqlite3_close(other);
+  QCOMPARE(profile.n_bad_files(), 0);
+  QCOMPARE(profile.open()->chats().front().title, std::string("kept"));
+}
+
+void HistoryFileTest::U3_an_unwritable_home_keeps_chats_in_memory() {
+  const Profile profile;
+  std::ofstream(profile.temporary.filePath("file").toStdString()) << "x";
+  const auto history = std::move(*open_history(profile.temporary.filePath("file/data/history.db").toStdString()));
+  QVERIFY2(history->problem().find("will not be saved") != std::string::npos, history->problem().c_str());
+  QVERIFY(history->create_chat("t").has_value());
+  QCOMPARE(history->chats().size(), std::size_t{1});
+}
+
+void HistoryFileTest::an_empty_file_becomes_a_history() {
+  const Profile profile;
+  std::ofstream(profile.file).flush();
+  const auto history = profile.open();
+  QCOMPARE(history->problem(), std::string());
+  QVERIFY(history->create_chat("t").has_value());
+}
+
+QTEST_GUILESS_MAIN(HistoryFileTest)
+#include "history_file_test.moc"

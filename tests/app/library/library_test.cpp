@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/api/library.h"
+
+#include <QTemporaryDir>
+#include <QTest>
+#include <filesystem>
+#include <fstream>
+
+namespace {
+
+namespace fs = std::filesystem;
+using lathe::app::Library;
+using lathe::app::LibraryEntry;
+using lathe::engine::Json;
+
+/// Folders that look like checkpoints, and a library over them.
+struct Shelf {
+  QTemporaryDir temporary;
+  fs::path root = temporary.path().toStdString();
+  std::unique_ptr<lathe::app::Settings> settings = lathe::app::open_settings((root / "config").string());
+  std::unique_ptr<Library> library = lathe::app::make_library(*settings, (root / "resources").string());
+
+  std::string add_model(const fs::path& folder, const char* weights = "model.safetensors") const {
+    fs::create_directories(root / folder);
+    std::ofstream(root / folder / "config.json") << "{}";
+    std::ofstream(root / folder / weights) << "x";
+    return (root / folder).string();
+  }
+  void watch(const fs::path& folder) const { settings->set("library/folders", Json::array({(root / folder).string()})); }
+  std::vector<std::string> names() const {
+    std::vector<std::string> list;
+    for (const LibraryEntry& entry : library->entries()) list.push_back(entry.name);
+    return list;
+  }
+};
+
+using Names = std::vector<std::string>;
+
+}  // namespace
+
+class LibraryTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void an_empty_library_has_no_entries();
+  void the_demo_model_comes_first();
+  void watched_folders_are_searched_deeply();
+  void sharded_checkpoints_are_found();
+  void folders_without_weights_are_not_models();
+  void the_hugging_face_cache_shows_repository_names();
+  void a_loop_of_links_ends();
+  void a_missing_folder_is_no_error();
+  void opened_models_are_recent_newest_first();
+  void twenty_recent_models_are_kept();
+  void a_model_is_listed_once();
+  void a_deleted_recent_model_is_not_listed();
+  void resolve_takes_a_folder();
+  void resolve_takes_a_name();
+  void resolve_takes_the_word_demo();
+  void resolve_says_what_it_knows();
+};
+
+void LibraryTest::an_empty_library_has_no_entries() {
+  const Shelf shelf;
+  QVERIFY(shelf.library->entries().empty());
+  QVERIFY(shelf.library->demo_model().empty());
+}
+
+void LibraryTest::the_demo_model_comes_first() {
+  const Shelf shelf;
+  shelf.add_model("watched/aaa");
+  const std::string demo = shelf.add_model("resources/demo_model");
+  shelf.watch("watched");
+  const auto entries = shelf.library->entries();
+  QCOMPARE(entries.size(), std::size_t{2});
+  QVERIFY(entries[0].is_demo);
+  QCOMPARE(entries[0].path, demo);
+  QCOMPARE(shelf.library->demo_model(), demo);
+}
+
+void LibraryTest::watched_folders_are_searched_deeply() {
+  const Shelf shelf;
+  shelf.add_model("watched/b");
+  shelf.add_model("watched/x/y/a");
+  shelf.watch("watched");
+  QCOMPARE(shelf.names(), (Names{"b", "a"}));
+}
+
+void LibraryTest::sharded_checkpoints_are_found() {
+  const Shelf shelf;
+  shelf.add_model("watched/index", "model.safetensors.index.json");
+  shelf.add_model("watched/shard", "model-00001-of-00002.safetensors");
+  shelf.watch("watched");
+  QCOMPARE(shelf.names(), (Names{"index", "shard"}));
+}
+
+void LibraryTest::folders_without_weights_are_not_models() {
+  const Shelf shelf;
+  shelf.add_model("watched/pickle", "pytorch_model.bin");
+  fs::create_directories(shelf.root / "watched/no_config");
+  std::ofstream(shelf.root / "watched/no_config/model.safetensors") << "x";
+  shelf.watch("watched");
+  QVERIFY(shelf.library->entries().empty());
+}
+
+void LibraryTest::the_hugging_face_cache_shows_repository_names() {
+  const Shelf shelf;
+  shelf.add_model("hub/models--meta-llama--Llama-3.2-1B/snapshots/0123abcd");
+  shelf.watch("hub");
+  QCOMPARE(shelf.names(), (Names{"meta-llama/Llama-3.2-1B"}));
+}
+
+void LibraryTest::a_loop_of_links_ends() {
+  const Shelf shelf;
+  shelf.add_model("watched/a");
+  fs::create_directory_symlink(shelf.root / "watched", shelf.root / "watched/loop");
+  shelf.watch("watched");
+  QCOMPARE(shelf.names(), (Names{"a"}));
+}
+
+void LibraryTest::a_missing_folder_is_no_error() {
+  const Shelf shelf;
+  shelf.watch("not there");
+  QVERIFY(shelf.library->entries().empty());
+}
+
+void LibraryTest::opened_models_are_recent_newest_first() {
+  const Shelf shelf;
+  const std::string a = shelf.add_model("a"), b = shelf.add_model("b");
+  shelf.library->opened(a);
+  shelf.library->opened(b);
+  shelf.library->opened(a);
+  const auto entries = shelf.library->entries();
+  QCOMPARE(entries.size(), std::size_t{2});
+  QCOMPARE(entries[0].path, a);
+  QVERIFY(entries[0].recent && entries[1].recent);
+  QCOMPARE(shelf.settings->get("library/last_model").get<std::string>(), a);
+}
+
+void LibraryTest::twenty_recent_models_are_kept() {
+  const Shelf shelf;
+  for (int i = 0; i < 25; ++i) shelf.library->opened("/m" + std::to_string(i));
+  const Json recent = shelf.settings->get("library/recent");
+  QCOMPARE(recent.size(), std::size_t{20});
+  QCOMPARE(recent[0].get<std::string>(), std::string("/m24"));
+}
+
+void LibraryTest::a_model_is_listed_once() {
+  const Shelf shelf;
+  const std::string a = shelf.add_model("watched/a");
+  shelf.watch("watched");
+  shelf.library->opened(a);
+  const auto entries = shelf.library->entries();
+  QCOMPARE(entries.size(), std::size_t{1});
+  QVERIFY(entries[0].recent);
+}
+
+void LibraryTest::a_deleted_recent_model_is_not_listed() {
+  const Shelf shelf;
+  shelf.library->opened("/not/there");
+  QVERIFY(shelf.library->entries().empty());
+}
+
+void LibraryTest::resolve_takes_a_folder() {
+  const Shelf shelf;
+  const std::string a = shelf.add_model("a");
+  QCOMPARE(*shelf.library->resolve(a + "/"), a);
+  fs::create_directories(shelf.root / "x");
+  QCOMPARE(*shelf.library->resolve((shelf.root / "x/../a").string()), a);
+}
+
+void LibraryTest::resolve_takes_a_name() {
+  const Shelf shelf;
+  const std::string a = shelf.add_model("watched/some-model-of-mine");
+  shelf.watch("watched");
+  QCOMPARE(*shelf.library->resolve("some-model-of-mine"), a);
+}
+
+void LibraryTest::resolve_takes_the_word_demo() {
+  const Shelf shelf;
+  QVERIFY(!shelf.library->resolve("demo").has_value());
+  const std::string demo = shelf.add_model("resources/demo_model");
+  QCOMPARE(*shelf.library->resolve("demo"), demo);
+}
+
+void LibraryTest::resolve_says_what_it_knows() {
+  const Shelf shelf;
+  shelf.add_model("watched/known-model");
+  shelf.watch("watched");
+  const auto resolved = shelf.library->resolve("unknown-model");
+  QVERIFY(!resolved.has_value());
+  QCOMPARE(resolved.error().code, lathe::engine::ErrorCode::not_found);
+  QVERIFY(resolved.error().message.find("known-model") != std::string::npos);
+  QCOMPARE(resolved.error().where, std::string("unknown-model"));
+}
+
+QTEST_GUILESS_MAIN(LibraryTest)
+#include "library_test.moc"
