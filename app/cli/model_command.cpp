@@ -37,12 +37,14 @@ int exit_code_of(ErrorCode code) {
   }
 }
 
-int report(Terminal& terminal, std::string_view command, const Error& error) {
-  terminal.err << fmt::format("lathe {}: error: {}", command, printable(error.message, 1024));
+int report(Terminal& terminal, const CLI::App& parser, const Error& error) {
+  terminal.err << fmt::format("{}: error: {}", parser.get_name(), printable(error.message, 1024));
   if (!error.where.empty()) terminal.err << " (" << printable(error.where, 512) << ')';
   terminal.err << std::endl;
   return exit_code_of(error.code);
 }
+
+std::string program_name(const Command& command) { return fmt::format("lathe {}", command.name); }
 
 std::optional<int> parse(CLI::App& parser, const std::vector<std::string>& arguments, Terminal& terminal) {
   try {
@@ -52,18 +54,23 @@ std::optional<int> parse(CLI::App& parser, const std::vector<std::string>& argum
     terminal.out << parser.help();
     return kExitDone;
   } catch (const CLI::ParseError& problem) {
-    terminal.err << fmt::format("lathe {}: error: {} ('lathe {} --help' lists the options)\n", parser.get_name(),
-                                printable(problem.what(), 512), parser.get_name());
+    terminal.err << fmt::format("{0}: error: {1} ('{0} --help' lists the options)\n", parser.get_name(),
+                                printable(problem.what(), 512));
     return kExitUsage;
   }
 }
 
 ModelCommand::ModelCommand(const Command& command, Terminal& terminal, std::vector<std::string_view> except)
-    : terminal_(terminal), parser_(std::string(command.help), std::string(command.name)) {
+    : terminal_(terminal), parser_(std::string(command.help), program_name(command)), except_(std::move(except)) {
   parser_.add_option("MODEL", positional_model_, "The same as --model.");
   parser_.add_option("--profile-dir", profile_dir_, "Folder for settings and other files instead of the user's own.");
   parser_.add_flag("-q,--quiet", quiet_, "No progress and no notes on stderr.");
-  flags_.add(parser_, engine::engine_option_table(), std::move(except));
+}
+
+std::optional<int> ModelCommand::parse(const std::vector<std::string>& arguments) {
+  // Last, so that the help shows what is the command's own first.
+  flags_.add(parser_, engine::engine_option_table(), except_);
+  return app::parse(parser_, arguments, terminal_);
 }
 
 void ModelCommand::note(const std::string& line) {

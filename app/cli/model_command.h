@@ -19,7 +19,9 @@ namespace lathe::app {
 /// 3 for what is wrong with a model, 2 for what is wrong with the arguments, else 1.
 int exit_code_of(engine::ErrorCode code);
 /// Writes the error as one line and returns its exit code.
-int report(Terminal& terminal, std::string_view command, const engine::Error& error);
+int report(Terminal& terminal, const CLI::App& parser, const engine::Error& error);
+/// "lathe serve".
+std::string program_name(const Command& command);
 /// None: go on. Else the exit code: the help was asked for, or the arguments are wrong, and that has been said.
 std::optional<int> parse(CLI::App& parser, const std::vector<std::string>& arguments, Terminal& terminal);
 
@@ -29,7 +31,7 @@ class ModelCommand {
   ModelCommand(const Command& command, Terminal& terminal, std::vector<std::string_view> except = {});
 
   CLI::App& parser() { return parser_; }
-  std::optional<int> parse(const std::vector<std::string>& arguments) { return app::parse(parser_, arguments, terminal_); }
+  std::optional<int> parse(const std::vector<std::string>& arguments);
   bool given(std::string_view option) const { return flags_.given(option); }
 
   /// The options as given, the model resolved: a folder, a name of the library, or the bundled model (which stderr then says).
@@ -42,7 +44,7 @@ class ModelCommand {
   void set_log_level(LogLevel level) { log_level_ = level; }
   /// A line on stderr that --quiet leaves out.
   void note(const std::string& line);
-  int fail(const engine::Error& error) { return report(terminal_, parser_.get_name(), error); }
+  int fail(const engine::Error& error) { return report(terminal_, parser_, error); }
 
  private:
   engine::Result<void> open_workbench();
@@ -51,6 +53,7 @@ class ModelCommand {
   StopSignals signals_;  ///< first: threads made later must inherit what it blocks
   Terminal& terminal_;
   CLI::App parser_;
+  const std::vector<std::string_view> except_;
   OptionFlags flags_;
   std::string positional_model_, profile_dir_;
   bool quiet_ = false;

@@ -63,29 +63,33 @@ void OptionFlags::add(CLI::App& parser, std::span<const OptionDescriptor> table,
   }
 }
 
+/// --x and --no-x; the help shows the one that changes something.
+void OptionFlags::add_boolean(CLI::App& parser, const OptionDescriptor& option) {
+  const bool on = default_of(option) == "true";
+  const std::string name(option.name), flag = flag_of(name), no_flag = "--no-" + flag.substr(2);
+  const auto setter = [this, name](const char* value) { return [this, name, value] { values_.emplace_back(name, value); }; };
+  const std::string help = std::string(option.help) + (on ? " On unless this is given." : "");
+  parser.add_flag_callback(flag, setter("true"), help)->group(on ? "" : group_title(option.group));
+  parser.add_flag_callback(no_flag, setter("false"), help)->group(on ? group_title(option.group) : "");
+}
+
 void OptionFlags::add_one(CLI::App& parser, const OptionDescriptor& option) {
+  if (option.kind == OptionKind::boolean) return add_boolean(parser, option);
   const std::string name(option.name), flag = flag_of(name), help(option.help);
   CLI::Option* added = nullptr;
-  if (option.kind == OptionKind::boolean) {
-    const std::string both = flag + ",!--no-" + flag.substr(2);
-    added = parser.add_flag_function(
-        both, [this, name](std::int64_t count) { values_.emplace_back(name, count > 0 ? "true" : "false"); },
-        help + (default_of(option) == "true" ? " On unless --no-." : ""));
-  } else if (option.name == kStop) {
+  if (option.name == kStop) {
+    const auto keep = [this, name](const std::vector<std::string>& given) {
+      values_.emplace_back(name, engine::dump_json(engine::Json(given)));
+    };
     added = parser.add_option_function<std::vector<std::string>>(
-        flag,
-        [this, name](const std::vector<std::string>& given) {
-          values_.emplace_back(name, engine::dump_json(engine::Json(given)));
-        },
-        "A string that ends the answer; may be given up to 16 times.");
+        flag, keep, "A string that ends the answer; may be given up to 16 times.");
     added->allow_extra_args(false);
   } else {
-    added = parser.add_option_function<std::string>(
-        flag, [this, name](const std::string& value) { values_.emplace_back(name, value); }, help);
+    const auto keep = [this, name](const std::string& value) { values_.emplace_back(name, value); };
+    added = parser.add_option_function<std::string>(flag, keep, help);
     if (const std::string value = default_of(option); !value.empty()) added->default_str(value);
   }
-  added->group(group_title(option.group));
-  if (option.kind != OptionKind::boolean) added->type_name(type_name(option));
+  added->group(group_title(option.group))->type_name(type_name(option));
 }
 
 bool OptionFlags::given(std::string_view name) const {

@@ -30,6 +30,7 @@ class OptionFlags {
   engine::Result<void> apply(engine::SamplingParams& target) const;
 
  private:
+  void add_boolean(CLI::App& parser, const engine::OptionDescriptor& option);
   void add_one(CLI::App& parser, const engine::OptionDescriptor& option);
   std::vector<std::pair<std::string, std::string>> values_;  ///< name and value, in the order given
 };

@@ -24,21 +24,32 @@ constexpr std::int64_t kDefaultMaxTokens = 128;
 constexpr std::chrono::milliseconds kPatience{50};
 
 struct CompleteFlags {
-  std::string prompt, prompt_ids, prompt_file;
+  std::optional<std::string> prompt, prompt_ids, prompt_file;
   bool json = false;
   OptionFlags sampling;
 };
 
 void add_flags(CLI::App& parser, CompleteFlags& flags) {
-  CLI::Option_group* prompt = parser.add_option_group("Prompt", "Exactly one of:");
-  prompt->add_option("--prompt", flags.prompt, "The text to go on from.");
-  prompt->add_option("--prompt-ids", flags.prompt_ids, "The same as token ids, with commas between.")->type_name("1,2,3");
-  prompt->add_option("--prompt-file", flags.prompt_file, "File with the text; - for standard input.");
-  prompt->require_option(1);
+  parser.add_option("--prompt", flags.prompt, "The text to go on from; control tokens in it are read as such.")->group("Prompt, one of");
+  parser.add_option("--prompt-ids", flags.prompt_ids, "The same as token ids, with commas between.")
+      ->type_name("1,2,3")
+      ->group("Prompt, one of");
+  parser.add_option("--prompt-file", flags.prompt_file, "File with the text; - for standard input.")->group("Prompt, one of");
   parser.add_flag("--json", flags.json, "One JSON object on stdout instead of the text.");
   flags.sampling.add(parser, engine::sampling_option_table());
   parser.footer(fmt::format("Without --max-tokens an answer ends after {} tokens. Sampling starts from the checkpoint's "
                             "generation_config.json.", kDefaultMaxTokens));
+}
+
+/// What can be seen to be wrong before a model is loaded.
+Result<void> check(const CompleteFlags& flags) {
+  const int n_prompts = (flags.prompt ? 1 : 0) + (flags.prompt_ids ? 1 : 0) + (flags.prompt_file ? 1 : 0);
+  if (n_prompts != 1) {
+    return engine::fail(ErrorCode::invalid_argument,
+                        fmt::format("give one of --prompt, --prompt-ids and --prompt-file, not {}", n_prompts));
+  }
+  engine::SamplingParams sampling;
+  return flags.sampling.apply(sampling);
 }
 
 Result<std::vector<std::int32_t>> parse_ids(std::string_view text) {
@@ -71,10 +82,10 @@ Result<std::string> read_file(const std::string& path) {
 }
 
 Result<std::vector<std::int32_t>> prompt_token_ids(const CompleteFlags& flags, const engine::Tokenizer& tokenizer) {
-  if (!flags.prompt_ids.empty()) return parse_ids(flags.prompt_ids);
-  std::string text = flags.prompt;
-  if (!flags.prompt_file.empty()) {
-    LATHE_TRY(text, read_file(flags.prompt_file));
+  if (flags.prompt_ids) return parse_ids(*flags.prompt_ids);
+  std::string text = flags.prompt.value_or("");
+  if (flags.prompt_file) {
+    LATHE_TRY(text, read_file(*flags.prompt_file));
   }
   // Who types a raw prompt writes its control tokens by hand.
   return tokenizer.encode(text, true, true);
@@ -188,8 +199,7 @@ int complete(const std::vector<std::string>& arguments, Terminal& terminal) {
   CompleteFlags flags;
   add_flags(command.parser(), flags);
   if (const auto code = command.parse(arguments)) return *code;
-  engine::SamplingParams checked;
-  if (const auto usable = flags.sampling.apply(checked); !usable) return command.fail(usable.error());
+  if (const auto usable = check(flags); !usable) return command.fail(usable.error());
   const Result<engine::EngineOptions> options = command.engine_options();
   if (!options) return command.fail(options.error());
   if (const auto loaded = command.load(*options); !loaded) return command.fail(loaded.error());

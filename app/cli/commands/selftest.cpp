@@ -51,7 +51,7 @@ OrderedJson selftest_json(const IsaSelftest& selftest) {
 }
 
 int selftest(const std::vector<std::string>& arguments, Terminal& terminal) {
-  CLI::App parser(std::string(kSelftestCommand.help), std::string(kSelftestCommand.name));
+  CLI::App parser(std::string(kSelftestCommand.help), program_name(kSelftestCommand));
   bool json = false;
   int n_threads = 0;
   std::string only_isa;
@@ -64,11 +64,12 @@ int selftest(const std::vector<std::string>& arguments, Terminal& terminal) {
   OrderedJson results = OrderedJson::array();
   std::size_t n_checks = 0, n_failed = 0;
   for (const std::string& isa : isas) {
+    if (!json) terminal.out << isa << '\n' << std::flush;
     const auto progress = [&](const OpCheck& check) {
       if (!json) terminal.out << check_line(check) << std::flush;
     };
     const Result<IsaSelftest> done = engine::selftest_isa(isa, n_threads, progress);
-    if (!done) return report(terminal, kSelftestCommand.name, done.error());
+    if (!done) return report(terminal, parser, done.error());
     n_checks += done->checks.size();
     n_failed += static_cast<std::size_t>(
         std::count_if(done->checks.begin(), done->checks.end(), [](const OpCheck& check) { return !check.passed(); }));

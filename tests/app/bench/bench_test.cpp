@@ -65,10 +65,14 @@ void BenchTest::zero_leaves_a_kind_out() {
   const Harness harness;
   BenchPlan plan = small_plan();
   plan.n_prompt = 0;
-  for (const auto& run : *run_bench(*harness.engine, plan, kGoOn)) QVERIFY(run.kind == BenchKind::tg);
+  const auto without_pp = *run_bench(*harness.engine, plan, kGoOn);
+  QCOMPARE(without_pp.size(), std::size_t{2});
+  for (const auto& run : without_pp) QVERIFY(run.kind == BenchKind::tg);
   plan = small_plan();
   plan.n_generate = 0;
-  for (const auto& run : *run_bench(*harness.engine, plan, kGoOn)) QVERIFY(run.kind == BenchKind::pp);
+  const auto without_tg = *run_bench(*harness.engine, plan, kGoOn);
+  QCOMPARE(without_tg.size(), std::size_t{2});
+  for (const auto& run : without_tg) QVERIFY(run.kind == BenchKind::pp);
 }
 
 void BenchTest::nothing_to_do_is_no_error() {

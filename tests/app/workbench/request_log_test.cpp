@@ -2,6 +2,8 @@
 #include "app/workbench/request_log.h"
 
 #include <QTest>
+#include <algorithm>
+#include <atomic>
 #include <thread>
 
 #include "tests/support/fake_loader.h"
@@ -246,6 +248,8 @@ void RequestLogTest::a_new_model_does_not_touch_old_rows() {
 void RequestLogTest::preemptions_are_told() {
   const Bench bench;
   bench.script->engine.n_blocks = 12;  // 48 tokens: three requests of 4 + 20 do not fit
+  std::atomic<bool> all_submitted = false;
+  bench.script->runner->before_run = [&](const auto&) { all_submitted.wait(false); };
   QVERIFY(bench.load());
   std::vector<std::pair<std::uint64_t, lathe::engine::RequestHandlePtr>> running;
   for (int i = 0; i < 3; ++i) {
@@ -254,6 +258,8 @@ void RequestLogTest::preemptions_are_told() {
     record.engine_id = handle->id();
     running.emplace_back(bench.log->begin(record), handle);
   }
+  all_submitted = true;
+  all_submitted.notify_all();
   int n_preempted = 0;
   for (const auto& [number, handle] : running) bench.log->update(number, lathe::tests::collect(*handle).all);
   for (const auto& [number, handle] : running) {
