@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line without a model: help, usage, exit codes, refused models.
+#include <QTemporaryDir>
+#include <QTest>
+#include <algorithm>
+
+#include "app/api/workbench.h"
+#include "app/cli/command.h"
+#include "app/cli/option_flags.h"
+#include "tests/support/cli_run.h"
+#include "tests/support/tiny_model.h"
+
+namespace {
+
+using lathe::app::command_table;
+using lathe::app::flag_of;
+using lathe::engine::Json;
+using lathe::tests::CliRun;
+using lathe::tests::run_cli;
+using lathe::tests::tiny_model_path;
+using lathe::tests::TinyModelCopy;
+
+bool is_one_line(const std::string& text) { return std::count(text.begin(), text.end(), '\n') == 1 && text.ends_with('\n'); }
+
+CliRun complete(const std::string& model) { return run_cli({"complete", "--model", model, "--prompt", "x", "--json"}); }
+
+/// The rule for a refused model: exit code 3, one line that has all of `parts`, nothing on stdout.
+void check_refused(const std::string& model, std::initializer_list<const char*> parts) {
+  const CliRun run = complete(model);
+  QVERIFY2(run.code == 3, (run.err + run.out).c_str());
+  QVERIFY2(is_one_line(run.err), run.err.c_str());
+  QVERIFY(run.out.empty());
+  for (const char* part : parts) QVERIFY2(run.err.find(part) != std::string::npos, (run.err + " lacks " + part).c_str());
+}
+
+}  // namespace
+
+class CommandLineTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void without_arguments_the_window_opens();
+  void a_model_opens_the_window();
+  void options_of_the_window_are_not_ours();
+  void help_lists_every_command();
+  void version_is_printed();
+  void an_unknown_command_is_wrong_usage_and_names_the_nearest();
+  void a_far_off_word_gets_no_suggestion();
+  void every_command_has_help();
+  void help_names_every_option_of_the_engine();
+  void help_names_every_sampling_parameter();
+  void an_unknown_option_is_wrong_usage();
+  void a_missing_value_is_wrong_usage();
+  void a_value_out_of_range_is_wrong_usage_and_names_the_flag();
+  void complete_needs_one_prompt();
+  void bad_prompt_ids_are_wrong_usage();
+  void a_missing_prompt_file_is_wrong_usage();
+  void serve_checks_its_port();
+  void bench_checks_its_numbers();
+  void selftest_knows_the_instruction_sets();
+  void a_missing_model_is_refused();
+  void a_folder_without_config_is_refused();
+  void a_truncated_weight_file_is_refused();
+  void L20_bad_values_in_config_json_are_refused_data();
+  void L20_bad_values_in_config_json_are_refused();
+  void S22_errors_are_one_line_without_control_characters();
+};
+
+void CommandLineTest::without_arguments_the_window_opens() { QVERIFY(!run_cli({}).code.has_value()); }
+
+void CommandLineTest::a_model_opens_the_window() {
+  const QTemporaryDir folder;
+  QVERIFY(!run_cli({folder.path().toStdString()}).code.has_value());
+  QVERIFY(!run_cli({"some/path/that/is/not/there"}).code.has_value());
+}
+
+void CommandLineTest::options_of_the_window_are_not_ours() {
+  QVERIFY(!run_cli({"--profile-dir", "/tmp/x"}).code.has_value());
+  QVERIFY(!run_cli({"-platform", "offscreen"}).code.has_value());
+}
+
+void CommandLineTest::help_lists_every_command() {
+  for (const char* word : {"--help", "-h", "help"}) {
+    const CliRun run = run_cli({word});
+    QVERIFY(run.code == 0);
+    for (const auto* command : command_table()) QVERIFY(run.out.find(std::string(command->help)) != std::string::npos);
+  }
+}
+
+void CommandLineTest::version_is_printed() {
+  const CliRun run = run_cli({"--version"});
+  QVERIFY(run.code == 0);
+  QCOMPARE(run.out, "lathe " + lathe::app::version() + "\n");
+}
+
+void CommandLineTest::an_unknown_command_is_wrong_usage_and_names_the_nearest() {
+  for (const auto& [word, nearest] : {std::pair{"serv", "serve"}, {"compelte", "complete"}, {"benhc", "bench"}, {"Chat", "chat"}}) {
+    const CliRun run = run_cli({word});
+    QVERIFY(run.code == 2);
+    QVERIFY2(run.err.find("'" + std::string(nearest) + "'") != std::string::npos, run.err.c_str());
+    QVERIFY(is_one_line(run.err));
+    QVERIFY(run.out.empty());
+  }
+}
+
+void CommandLineTest::a_far_off_word_gets_no_suggestion() {
+  const CliRun run = run_cli({"xylophone"});
+  QVERIFY(run.code == 2);
+  QVERIFY(run.err.find("did you mean") == std::string::npos);
+}
+
+void CommandLineTest::every_command_has_help() {
+  for (const auto* command : command_table()) {
+    const CliRun run = run_cli({std::string(command->name), "--help"});
+    QVERIFY(run.code == 0);
+    QVERIFY(run.err.empty());
+    QVERIFY(run.out.find(std::string(command->help)) != std::string::npos);
+    QVERIFY(run.out.find("Usage: lathe " + std::string(command->name)) != std::string::npos);
+  }
+}
+
+void CommandLineTest::help_names_every_option_of_the_engine() {
+  const std::string help = run_cli({"serve", "--help"}).out;
+  for (const auto& option : lathe::engine::engine_option_table()) {
+    const std::string flag = flag_of(option.name);
+    const bool named = help.find(flag) != std::string::npos || help.find("--no-" + flag.substr(2)) != std::string::npos;
+    QVERIFY2(named, flag.c_str());
+  }
+}
+
+void CommandLineTest::help_names_every_sampling_parameter() {
+  const std::string help = run_cli({"complete", "--help"}).out;
+  for (const auto& option : lathe::engine::sampling_option_table()) {
+    const std::string flag = flag_of(option.name);
+    const bool named = help.find(flag) != std::string::npos || help.find("--no-" + flag.substr(2)) != std::string::npos;
+    QVERIFY2(named, flag.c_str());
+  }
+}
+
+void CommandLineTest::an_unknown_option_is_wrong_usage() {
+  for (const auto* command : command_table()) {
+    const CliRun run = run_cli({std::string(command->name), "--frobnicate"});
+    QVERIFY(run.code == 2);
+    QVERIFY(run.err.find("--frobnicate") != std::string::npos);
+    QVERIFY(is_one_line(run.err));
+  }
+}
+
+void CommandLineTest::a_missing_value_is_wrong_usage() {
+  QVERIFY(run_cli({"complete", "--prompt"}).code == 2);
+  QVERIFY(run_cli({"serve", "--port"}).code == 2);
+}
+
+void CommandLineTest::a_value_out_of_range_is_wrong_usage_and_names_the_flag() {
+  const std::vector<std::pair<const char*, const char*>> cases = {
+      {"--temperature", "-1"}, {"--temperature", "hot"}, {"--top-p", "1.5"},  {"--top-k", "1.5"},
+      {"--seed", "-5"},        {"--logprobs", "21"},     {"--max-tokens", "-1"}, {"--min-p", "nan"},
+  };
+  for (const auto& [flag, value] : cases) {
+    const CliRun run = run_cli({"complete", "--model", tiny_model_path(), "--prompt", "x", flag, value});
+    QVERIFY2(run.code == 2, (std::string(flag) + " " + value + ": " + run.err).c_str());
+    QVERIFY2(run.err.find(std::string(flag).substr(2, 3)) != std::string::npos, run.err.c_str());
+    QVERIFY(is_one_line(run.err));
+  }
+  QVERIFY(run_cli({"serve", "--model", tiny_model_path(), "--block-size", "0"}).code == 2);
+  QVERIFY(run_cli({"serve", "--model", tiny_model_path(), "--dtype", "int3"}).code == 2);
+}
+
+void CommandLineTest::complete_needs_one_prompt() {
+  QVERIFY(run_cli({"complete", "--model", tiny_model_path()}).code == 2);
+  QVERIFY(run_cli({"complete", "--model", tiny_model_path(), "--prompt", "a", "--prompt-ids", "1"}).code == 2);
+}
+
+void CommandLineTest::bad_prompt_ids_are_wrong_usage() {
+  for (const char* ids : {"", "1,,2", "1;2", "x", "-1", "384", "99999999999", "1,2,"}) {
+    const CliRun run = run_cli({"complete", "-q", "--model", tiny_model_path(), "--prompt-ids", ids, "--json"});
+    QVERIFY2(run.code == 2, (std::string(ids) + run.err + run.out).c_str());
+    QVERIFY(run.out.empty());
+  }
+}
+
+void CommandLineTest::a_missing_prompt_file_is_wrong_usage() {
+  const CliRun run = run_cli({"complete", "-q", "--model", tiny_model_path(), "--prompt-file", "/not/there"});
+  QVERIFY(run.code == 2);
+  QVERIFY(run.err.find("/not/there") != std::string::npos);
+}
+
+void CommandLineTest::serve_checks_its_port() {
+  for (const char* port : {"65536", "-1", "http", ""}) QVERIFY2(run_cli({"serve", "--port", port}).code == 2, port);
+}
+
+void CommandLineTest::bench_checks_its_numbers() {
+  QVERIFY(run_cli({"bench", "--concurrency", "0"}).code == 2);
+  QVERIFY(run_cli({"bench", "--concurrency", "1,x"}).code == 2);
+  QVERIFY(run_cli({"bench", "--pp", "-1"}).code == 2);
+  QVERIFY(run_cli({"bench", "--repeats", "0"}).code == 2);
+}
+
+void CommandLineTest::selftest_knows_the_instruction_sets() {
+  const CliRun run = run_cli({"selftest", "--isa", "mmx"});
+  QVERIFY(run.code == 2);
+  QVERIFY2(run.err.find("mmx") != std::string::npos && run.err.find("scalar") != std::string::npos, run.err.c_str());
+}
+
+void CommandLineTest::a_missing_model_is_refused() { check_refused("/not/there", {"/not/there"}); }
+
+void CommandLineTest::a_folder_without_config_is_refused() {
+  const QTemporaryDir folder;
+  check_refused(folder.path().toStdString(), {"config.json"});
+}
+
+void CommandLineTest::a_truncated_weight_file_is_refused() {
+  const TinyModelCopy model;
+  const std::string weights = lathe::tests::read_file(model.file("model.safetensors"));
+  lathe::tests::write_file(model.file("model.safetensors"), weights.substr(0, weights.size() / 2));
+  check_refused(model.path(), {"model.safetensors"});
+}
+
+void CommandLineTest::L20_bad_values_in_config_json_are_refused_data() {
+  QTest::addColumn<QString>("key");
+  QTest::addColumn<QString>("value");
+  const auto row = [](const char* key, const char* value) { QTest::addRow("%s = %s", key, value) << QString(key) << QString(value); };
+  row("hidden_size", "-64");
+  row("hidden_size", "0");
+  row("hidden_size", "1000000000");
+  row("hidden_size", "\"64\"");
+  row("num_hidden_layers", "1000000000");
+  row("vocab_size", "-1");
+  row("num_attention_heads", "0");
+  row("max_position_embeddings", "9223372036854775808");
+  row("rope_theta", "\"NaN\"");
+  row("rope_theta", "-1");
+  row("architectures", "[\"MysteryForCausalLM\"]");
+}
+
+void CommandLineTest::L20_bad_values_in_config_json_are_refused() {
+  QFETCH(QString, key);
+  QFETCH(QString, value);
+  const TinyModelCopy model;
+  model.set_config(key.toStdString(), Json::parse(value.toStdString()));
+  check_refused(model.path(), {"config.json", key.toStdString().c_str()});
+}
+
+void CommandLineTest::S22_errors_are_one_line_without_control_characters() {
+  const CliRun run = complete("/not\n/there\x1b[31m");
+  QVERIFY(run.code == 3);
+  QVERIFY(is_one_line(run.err));
+  QVERIFY(run.err.find('\x1b') == std::string::npos);
+}
+
+QTEST_GUILESS_MAIN(CommandLineTest)
+#include "command_line_test.moc"

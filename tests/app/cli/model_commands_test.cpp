@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands on a real, tiny model: what other programs rely on.
+#include <QTemporaryDir>
+#include <QTest>
+#include <clocale>
+
+#include "tests/support/cli_run.h"
+#include "tests/support/shared_data.h"
+#include "tests/support/tiny_model.h"
+
+namespace {
+
+using lathe::engine::Json;
+using lathe::tests::CliRun;
+using lathe::tests::run_cli;
+using lathe::tests::tiny_model_path;
+
+using Arguments = std::vector<std::string>;
+
+CliRun complete(Arguments more) {
+  Arguments arguments = {"complete", "--model", tiny_model_path(), "--temperature", "0"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run_cli(arguments);
+}
+
+/// The JSON object of a successful run; stdout must hold nothing else.
+Json complete_json(Arguments more) {
+  more.push_back("--json");
+  const CliRun run = complete(more);
+  if (run.code != 0) qFatal("%s", run.err.c_str());
+  auto json = lathe::engine::parse_json(run.out, "stdout");
+  if (!json) qFatal("%s: %s", json.error().message.c_str(), run.out.c_str());
+  return *json;
+}
+
+std::string ids_text(const Json& ids) {
+  std::string text;
+  for (const Json& id : ids) text += (text.empty() ? "" : ",") + std::to_string(id.get<int>());
+  return text;
+}
+
+}  // namespace
+
+class ModelCommandsTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void complete_json_has_every_field();
+  void complete_takes_text_ids_and_files_alike();
+  void complete_streams_text_without_json();
+  void complete_takes_an_empty_prompt();
+  void complete_gives_k_logprobs_best_first();
+  void complete_with_k_zero_gives_the_token_itself();
+  void complete_gives_prompt_logprobs();
+  void complete_without_logprobs_gives_null();
+  void complete_obeys_max_tokens_and_ignore_eos();
+  void complete_obeys_stop_strings();
+  void complete_with_a_seed_repeats_itself();
+  void complete_takes_each_dtype();
+  void complete_uses_the_bundled_model_and_says_so();
+  void complete_equals_the_reference_on_real_weights_data();
+  void complete_equals_the_reference_on_real_weights();
+  void quiet_leaves_stderr_empty();
+  void options_of_the_cache_are_obeyed();
+  void a_prompt_beyond_the_context_is_wrong_usage_with_numbers();
+  void U6_json_does_not_follow_the_locale();
+  void bench_json_has_runs_and_machine();
+  void bench_leaves_a_kind_out();
+  void bench_prints_a_table();
+  void inspect_json_describes_the_model();
+  void inspect_prints_text();
+  void chat_answers_line_by_line();
+  void chat_obeys_its_commands();
+  void chat_ends_with_an_error_on_a_bad_command();
+  void chat_needs_a_template();
+};
+
+void ModelCommandsTest::complete_json_has_every_field() {
+  const Json json = complete_json({"--prompt", "Hello there", "--max-tokens", "6", "--ignore-eos"});
+  for (const char* field :
+       {"prompt_token_ids", "token_ids", "text", "finish_reason", "logprobs", "prompt_logprobs", "usage", "timings"}) {
+    QVERIFY2(json.contains(field), field);
+  }
+  QCOMPARE(json.size(), std::size_t{8});
+  QCOMPARE(json["token_ids"].size(), std::size_t{6});
+  QCOMPARE(json["finish_reason"].get<std::string>(), std::string("length"));
+  QCOMPARE(json["usage"]["prompt_tokens"].get<std::size_t>(), json["prompt_token_ids"].size());
+  QCOMPARE(json["usage"]["completion_tokens"].get<int>(), 6);
+  QCOMPARE(json["usage"]["total_tokens"].get<std::size_t>(), json["prompt_token_ids"].size() + 6);
+  for (const char* field : {"load_ms", "ttft_ms", "prefill_tok_s", "decode_tok_s"}) {
+    QVERIFY2(json["timings"][field].get<double>() > 0, field);
+  }
+}
+
+void ModelCommandsTest::complete_takes_text_ids_and_files_alike() {
+  const QTemporaryDir folder;
+  const std::string file = folder.filePath("prompt").toStdString();
+  lathe::tests::write_file(file, "Hello there");
+  const Json by_text = complete_json({"--prompt", "Hello there", "--max-tokens", "8"});
+  const Json by_file = complete_json({"--prompt-file", file, "--max-tokens", "8"});
+  const Json by_ids = complete_json({"--prompt-ids", ids_text(by_text["prompt_token_ids"]), "--max-tokens", "8"});
+  for (const Json* other : {&by_file, &by_ids}) {
+    QVERIFY((*other)["prompt_token_ids"] == by_text["prompt_token_ids"]);
+    QVERIFY((*other)["token_ids"] == by_text["token_ids"]);
+    QVERIFY((*other)["text"] == by_text["text"]);
+  }
+}
+
+void ModelCommandsTest::complete_streams_text_without_json() {
+  const Json json = complete_json({"--prompt", "Hello there", "--max-tokens", "8"});
+  const CliRun run = complete({"--prompt", "Hello there", "--max-tokens", "8"});
+  QVERIFY(run.code == 0);
+  QCOMPARE(run.out, json["text"].get<std::string>() + "\n");
+}
+
+void ModelCommandsTest::complete_takes_an_empty_prompt() {
+  // The tokenizer puts BOS in front: one token to go on from.
+  QCOMPARE(complete_json({"--prompt", "", "--max-tokens", "2", "--ignore-eos"})["token_ids"].size(), std::size_t{2});
+}
+
+void ModelCommandsTest::complete_gives_k_logprobs_best_first() {
+  const Json json = complete_json({"--prompt", "Hello", "--max-tokens", "5", "--ignore-eos", "--logprobs", "4"});
+  QCOMPARE(json["logprobs"].size(), std::size_t{5});
+  for (std::size_t i = 0; i < 5; ++i) {
+    const Json& list = json["logprobs"][i];
+    QCOMPARE(list.size(), std::size_t{4});
+    QVERIFY(list[0][0] == json["token_ids"][i]);  // greedy: the best is the one that was taken
+    for (std::size_t k = 1; k < 4; ++k) QVERIFY(list[k - 1][1].get<double>() >= list[k][1].get<double>());
+    QVERIFY(list[0][1].get<double>() <= 0);
+  }
+}
+
+void ModelCommandsTest::complete_with_k_zero_gives_the_token_itself() {
+  const Json json = complete_json({"--prompt", "Hello", "--max-tokens", "3", "--ignore-eos", "--logprobs", "0"});
+  QCOMPARE(json["logprobs"].size(), std::size_t{3});
+  for (std::size_t i = 0; i < 3; ++i) {
+    QCOMPARE(json["logprobs"][i].size(), std::size_t{1});
+    QVERIFY(json["logprobs"][i][0][0] == json["token_ids"][i]);
+  }
+}
+
+void ModelCommandsTest::complete_gives_prompt_logprobs() {
+  for (const int k : {0, 3}) {
+    const Json json = complete_json({"--prompt", "Hello there", "--max-tokens", "1", "--prompt-logprobs", std::to_string(k)});
+    const Json& lists = json["prompt_logprobs"];
+    QCOMPARE(lists.size(), json["prompt_token_ids"].size());
+    QVERIFY(lists[0].is_null());
+    for (std::size_t i = 1; i < lists.size(); ++i) {
+      QVERIFY(lists[i][0][0] == json["prompt_token_ids"][i]);
+      QVERIFY(lists[i][0][1].get<double>() < 0);
+      if (k == 0) QCOMPARE(lists[i].size(), std::size_t{1});
+      if (k == 3) QVERIFY(lists[i].size() >= 3);
+    }
+  }
+}
+
+void ModelCommandsTest::complete_without_logprobs_gives_null() {
+  const Json json = complete_json({"--prompt", "Hello", "--max-tokens", "1"});
+  QVERIFY(json["logprobs"].is_null());
+  QVERIFY(json["prompt_logprobs"].is_null());
+}
+
+void ModelCommandsTest::complete_obeys_max_tokens_and_ignore_eos() {
+  for (const char* n : {"1", "17", "60"}) {
+    const Json json = complete_json({"--prompt", "Hello", "--max-tokens", n, "--ignore-eos"});
+    QCOMPARE(json["token_ids"].size(), static_cast<std::size_t>(std::stoi(n)));
+  }
+}
+
+void ModelCommandsTest::complete_obeys_stop_strings() {
+  const std::string text = complete_json({"--prompt", "Hello", "--max-tokens", "30", "--ignore-eos"})["text"];
+  QVERIFY(text.size() > 12);
+  const std::string stop = text.substr(6, 4);
+  const Json json = complete_json({"--prompt", "Hello", "--max-tokens", "30", "--ignore-eos", "--stop", "never seen", "--stop", stop});
+  QCOMPARE(json["text"].get<std::string>(), text.substr(0, text.find(stop)));
+  QCOMPARE(json["finish_reason"].get<std::string>(), std::string("stop"));
+}
+
+void ModelCommandsTest::complete_with_a_seed_repeats_itself() {
+  const auto sample = [](const char* seed) {
+    const CliRun run = run_cli({"complete", "-q", "--model", tiny_model_path(), "--prompt", "Hello", "--max-tokens", "24",
+                                "--ignore-eos", "--temperature", "1.5", "--seed", seed});
+    return run.out;
+  };
+  QCOMPARE(sample("7"), sample("7"));
+  QVERIFY(sample("7") != sample("8"));
+}
+
+void ModelCommandsTest::complete_takes_each_dtype() {
+  for (const char* dtype : {"auto", "float32", "bfloat16", "float16"}) {
+    QCOMPARE(complete_json({"--prompt", "Hello", "--max-tokens", "3", "--ignore-eos", "--dtype", dtype})["token_ids"].size(),
+             std::size_t{3});
+  }
+}
+
+void ModelCommandsTest::complete_uses_the_bundled_model_and_says_so() {
+  const std::string resources = lathe::tests::source_path("resources");
+  if (!std::filesystem::exists(resources + "/demo_model/model.safetensors")) QSKIP("skipped: the demo model is not built yet");
+  const CliRun run = run_cli({"complete", "--prompt", "What is", "--max-tokens", "3", "--temperature", "0", "--json"});
+  QVERIFY2(run.code == 0, run.err.c_str());
+  QVERIFY(run.err.find("demo model") != std::string::npos);
+}
+
+void ModelCommandsTest::complete_equals_the_reference_on_real_weights_data() {
+  QTest::addColumn<QString>("model");
+  QTest::newRow("stories260K-hf") << "data/models/stories260K-hf";
+  QTest::newRow("TinyStories-656K-hf") << "data/models/TinyStories-656K-hf";
+}
+
+void ModelCommandsTest::complete_equals_the_reference_on_real_weights() {
+  QFETCH(QString, model);
+  SKIP_WITHOUT_SHARED(model.toStdString());
+  const std::string path = lathe::tests::shared_path(model.toStdString());
+  const Json reference = lathe::tests::read_json_file(path + "/reference_greedy.json");
+  for (const Json& wanted : reference["runs"]) {
+    const CliRun run = run_cli({"complete", "-q", "--model", path, "--prompt", wanted["prompt"].get<std::string>(),
+                                "--temperature", "0", "--max-tokens", std::to_string(wanted["generated_ids"].size()),
+                                "--dtype", "float32", "--prompt-logprobs", "0", "--json"});
+    QVERIFY2(run.code == 0, run.err.c_str());
+    const Json json = Json::parse(run.out);
+    QVERIFY(json["prompt_token_ids"] == wanted["prompt_ids"]);
+    QVERIFY(json["token_ids"] == wanted["generated_ids"]);
+    QVERIFY(json["finish_reason"] == wanted["finish_reason"]);
+    for (std::size_t i = 1; i < wanted["prompt_logprobs"].size(); ++i) {
+      const double error = json["prompt_logprobs"][i][0][1].get<double>() - wanted["prompt_logprobs"][i].get<double>();
+      QVERIFY(std::abs(error) < 1e-3);
+    }
+  }
+}
+
+void ModelCommandsTest::quiet_leaves_stderr_empty() {
+  QVERIFY(!complete({"--prompt", "a", "--max-tokens", "1"}).err.empty());
+  QCOMPARE(complete({"-q", "--prompt", "a", "--max-tokens", "1"}).err, std::string());
+}
+
+void ModelCommandsTest::options_of_the_cache_are_obeyed() {
+  const CliRun run = complete({"--prompt", "a", "--max-tokens", "1", "--block-size", "8", "--num-gpu-blocks-override", "20",
+                               "--max-model-len", "100", "--max-num-seqs", "2", "--no-enable-prefix-caching"});
+  QVERIFY2(run.code == 0, run.err.c_str());
+  QVERIFY2(run.err.find("context 100, 20 KV blocks") != std::string::npos, run.err.c_str());
+}
+
+void ModelCommandsTest::a_prompt_beyond_the_context_is_wrong_usage_with_numbers() {
+  std::string ids = "1";
+  for (int i = 0; i < 300; ++i) ids += ",5";
+  const CliRun run = complete({"--prompt-ids", ids, "--json"});
+  QVERIFY(run.code == 2);
+  QVERIFY2(run.err.find("301") != std::string::npos && run.err.find("256") != std::string::npos, run.err.c_str());
+}
+
+void ModelCommandsTest::U6_json_does_not_follow_the_locale() {
+  if (std::setlocale(LC_ALL, "de_DE.UTF-8") == nullptr) QSKIP("skipped: this machine has no German locale");
+  const Json json = complete_json({"--prompt", "Hello", "--max-tokens", "2", "--top-p", "0.95", "--logprobs", "2"});
+  QVERIFY(json["logprobs"][0][0][1].get<double>() < 0);
+  std::setlocale(LC_ALL, "C");
+}
+
+void ModelCommandsTest::bench_json_has_runs_and_machine() {
+  const CliRun run = run_cli({"bench", "--model", tiny_model_path(), "--pp", "32", "--tg", "8", "--concurrency", "1,3",
+                              "--repeats", "2", "--threads", "1", "--json"});
+  QVERIFY2(run.code == 0, run.err.c_str());
+  const Json json = Json::parse(run.out);
+  QCOMPARE(json["runs"].size(), std::size_t{4});
+  for (const Json& one : json["runs"]) {
+    QCOMPARE(one["n_tokens"].get<int>(), one["kind"] == "pp" ? 32 : 8);
+    QCOMPARE(one["samples_tok_s"].size(), std::size_t{2});
+    for (const Json& sample : one["samples_tok_s"]) QVERIFY(sample.get<double>() > 0);
+  }
+  QCOMPARE(json["runs"][1]["concurrency"].get<int>(), 3);
+  QCOMPARE(json["machine"]["threads"].get<int>(), 1);
+  QVERIFY(json["machine"]["read_gb_s"].get<double>() > 0);
+  QVERIFY(json["machine"]["fma_gflop_s"].get<double>() > 0);
+  QVERIFY(!json["machine"]["isa"].get<std::string>().empty());
+}
+
+void ModelCommandsTest::bench_leaves_a_kind_out() {
+  const CliRun run = run_cli({"bench", "-q", "--model", tiny_model_path(), "--pp", "0", "--tg", "4", "--repeats", "1", "--json"});
+  const Json json = Json::parse(run.out);
+  QCOMPARE(json["runs"].size(), std::size_t{1});
+  QVERIFY(json["runs"][0]["kind"] == "tg");
+}
+
+void ModelCommandsTest::bench_prints_a_table() {
+  const CliRun run = run_cli({"bench", "--model", tiny_model_path(), "--pp", "16", "--tg", "4", "--repeats", "2"});
+  QVERIFY2(run.code == 0, run.err.c_str());
+  QVERIFY(run.out.find("pp16") != std::string::npos && run.out.find("tg4") != std::string::npos);
+  QVERIFY(run.err.find("tok/s") != std::string::npos);
+}
+
+void ModelCommandsTest::inspect_json_describes_the_model() {
+  const CliRun run = run_cli({"inspect", tiny_model_path(), "--json"});
+  QVERIFY2(run.code == 0, run.err.c_str());
+  const Json json = Json::parse(run.out);
+  QCOMPARE(json["architecture"].get<std::string>(), std::string("LlamaForCausalLM"));
+  QCOMPARE(json["vocab_size"].get<int>(), 384);
+  QCOMPARE(json["has_chat_template"].get<bool>(), true);
+  QCOMPARE(json["fit"].size(), std::size_t{3});
+  for (const Json& fit : json["fit"]) {
+    QCOMPARE(fit["verdict"].get<std::string>(), std::string("Fits"));
+    QVERIFY(fit["weights_bytes"].get<std::int64_t>() > 0);
+  }
+}
+
+void ModelCommandsTest::inspect_prints_text() {
+  const CliRun run = run_cli({"inspect", "--model", tiny_model_path()});
+  QVERIFY(run.code == 0);
+  for (const char* part : {"LlamaForCausalLM", "has a chat template", "bfloat16", "Fits"}) {
+    QVERIFY2(run.out.find(part) != std::string::npos, part);
+  }
+}
+
+void ModelCommandsTest::chat_answers_line_by_line() {
+  const Arguments arguments = {"chat", "-q", "--model", tiny_model_path(), "--temperature", "0", "--max-tokens", "5"};
+  const CliRun one = run_cli(arguments, "Hello\n");
+  QVERIFY2(one.code == 0, one.err.c_str());
+  QVERIFY(one.out.ends_with('\n'));
+  const CliRun two = run_cli(arguments, "Hello\nAnd again");
+  QVERIFY2(two.out.starts_with(one.out), two.out.c_str());
+  QVERIFY(two.out.size() > one.out.size());
+  QVERIFY(two.err.empty());
+}
+
+void ModelCommandsTest::chat_obeys_its_commands() {
+  const Arguments arguments = {"chat", "-q", "--model", tiny_model_path(), "--temperature", "0", "--max-tokens", "5"};
+  const CliRun typed = run_cli(arguments, "Hello\n");
+  const CliRun staged = run_cli(arguments, "/system ignored\n/system\n/user Hello\n/go\n/quit\nnever read\n");
+  QVERIFY2(staged.code == 0, staged.err.c_str());
+  QCOMPARE(staged.out, typed.out);
+  const CliRun again = run_cli(arguments, "Hello\n/again\n");
+  QCOMPARE(again.out, typed.out + typed.out);
+  const CliRun cleared = run_cli(arguments, "Something else\n/clear\nHello\n");
+  QVERIFY(cleared.out.ends_with(typed.out));
+  const CliRun shown = run_cli(arguments, "/user Hello\n/show\n/undo\n/show\n/set max_tokens 2\n/help\n");
+  QVERIFY2(shown.err.starts_with("user: Hello\nA line is"), shown.err.c_str());
+}
+
+void ModelCommandsTest::chat_ends_with_an_error_on_a_bad_command() {
+  for (const char* line : {"/fly\n", "/set temperature hot\n", "/set tempreature 1\n"}) {
+    const CliRun run = run_cli({"chat", "-q", "--model", tiny_model_path()}, line);
+    QVERIFY2(run.code == 2, line);
+    QVERIFY(!run.err.empty());
+  }
+}
+
+void ModelCommandsTest::chat_needs_a_template() {
+  SKIP_WITHOUT_SHARED("data/models/stories260K-hf");
+  const CliRun run = run_cli({"chat", "-q", "--model", lathe::tests::shared_path("data/models/stories260K-hf")}, "Hello\n");
+  QVERIFY(run.code == 2);
+  QVERIFY(run.err.find("chat template") != std::string::npos);
+}
+
+QTEST_GUILESS_MAIN(ModelCommandsTest)
+#include "model_commands_test.moc"
