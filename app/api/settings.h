@@ -2,6 +2,7 @@
 // Settings: everything that the user chose, kept in one JSON file, written atomically.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -18,6 +19,7 @@ struct SettingDescriptor {
   std::string_view key;        ///< "server/port", "appearance/theme"
   engine::Json fallback;
   std::string_view help;
+  std::int64_t min = 0, max = 0;  ///< of whole numbers; min == max: unbounded
 };
 const std::vector<SettingDescriptor>& setting_table();
 
@@ -25,7 +27,7 @@ const std::vector<SettingDescriptor>& setting_table();
 class Settings {
  public:
   virtual ~Settings() = default;
-  /// The value, or the default when it is unset or of the wrong type. Requires: a key of the table or "model/<id>" (options saved per model).
+  /// The value, or the default when it is unset, of the wrong type or out of range. Requires: a key of the table or "model/<id>" (options saved per model).
   virtual engine::Json get(std::string_view key) const = 0;
   virtual void set(std::string_view key, engine::Json value) = 0;   ///< written to disk within 1 s and at the end
   virtual void reset(std::string_view key) = 0;

@@ -49,9 +49,17 @@ bool same_type(const Json& value, const Json& fallback) {
   return value.type() == fallback.type();
 }
 
+bool in_range(const Json& value, const SettingDescriptor& descriptor) {
+  if (descriptor.min == descriptor.max || !value.is_number_integer()) return true;
+  // An unsigned number may be above every signed one.
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(descriptor.max)) return false;
+  const auto number = value.get<std::int64_t>();
+  return number >= descriptor.min && number <= descriptor.max;
+}
+
 bool fits(std::string_view key, const Json& value) {
   const SettingDescriptor* descriptor = find_descriptor(key);
-  return descriptor == nullptr || same_type(value, descriptor->fallback);
+  return descriptor == nullptr || (same_type(value, descriptor->fallback) && in_range(value, *descriptor));
 }
 
 /// What was read, and what was wrong with it.
@@ -86,8 +94,8 @@ Result<std::string> read_all(const std::string& file) {
   return std::move(content).str();
 }
 
-/// Values of the wrong type go back to their defaults; the rest of the file is good.
-void drop_wrong_types(Loaded& loaded, const std::string& file) {
+/// Values of the wrong type or out of range go back to their defaults; the rest of the file is good.
+void drop_bad_values(Loaded& loaded, const std::string& file) {
   std::string names;
   std::erase_if(loaded.values, [&](const auto& entry) {
     if (fits(entry.first, entry.second)) return false;
@@ -95,7 +103,7 @@ void drop_wrong_types(Loaded& loaded, const std::string& file) {
     return true;
   });
   if (names.empty()) return;
-  loaded.problem = fmt::format("Settings of the wrong type went back to their defaults: {}.", names);
+  loaded.problem = fmt::format("Settings of a wrong type or out of range went back to their defaults: {}.", names);
   if (const std::string copy = keep_copy_aside(file); !copy.empty()) loaded.problem += " The old file is " + copy + ".";
 }
 
@@ -106,7 +114,7 @@ Loaded load(const std::string& file) {
   Result<Values> values = read_all(file).and_then([&](const std::string& text) { return parse(text, file); });
   if (values) {
     loaded.values = std::move(*values);
-    drop_wrong_types(loaded, file);
+    drop_bad_values(loaded, file);
     return loaded;
   }
   const std::string kept = set_aside(file);
@@ -140,7 +148,6 @@ class FileSettings final : public Settings {
 
   void set(std::string_view key, Json value) override {
     LATHE_DCHECK(is_model_key(key) || find_descriptor(key) != nullptr);
-    LATHE_DCHECK(fits(key, value));
     {
       const std::lock_guard lock(mutex_);
       const auto [entry, fresh] = values_.try_emplace(std::string(key));

@@ -54,15 +54,17 @@ Result<void> check(const CompleteFlags& flags) {
 
 Result<std::vector<std::int32_t>> parse_ids(std::string_view text) {
   std::vector<std::int32_t> ids;
-  while (!text.empty()) {
-    const std::string_view piece = text.substr(0, text.find(','));
+  for (bool more = true; more;) {
+    const std::size_t comma = text.find(',');
+    const std::string_view piece = text.substr(0, comma);
     std::int32_t id = 0;
     const auto [end, error] = std::from_chars(piece.data(), piece.data() + piece.size(), id);
     if (error != std::errc() || end != piece.data() + piece.size()) {
       return engine::fail(ErrorCode::invalid_argument, fmt::format("'{}' is not a token id", piece), "--prompt-ids");
     }
     ids.push_back(id);
-    text.remove_prefix(std::min(text.size(), piece.size() + 1));
+    more = comma != std::string_view::npos;
+    if (more) text.remove_prefix(comma + 1);
   }
   return ids;
 }

@@ -45,7 +45,7 @@ Json changed(const Json& value) {
   switch (value.type()) {
     case Json::value_t::boolean: return !value.get<bool>();
     case Json::value_t::number_integer:
-    case Json::value_t::number_unsigned: return value.get<std::int64_t>() + 7;
+    case Json::value_t::number_unsigned: return value.get<std::int64_t>() + 1;
     case Json::value_t::number_float: return value.get<double>() + 0.125;
     case Json::value_t::string: return value.get<std::string>() + " \"ä\" \n 漢字";
     case Json::value_t::array: return Json::array({"one", 2, 3.5});
@@ -78,6 +78,7 @@ class SettingsTest : public QObject {
   void U3_a_file_that_is_not_an_object_is_set_aside();
   void U3_binary_rubbish_is_set_aside();
   void U3_values_of_the_wrong_type_go_back_to_defaults();
+  void U3_values_out_of_range_go_back_to_defaults();
   void U3_a_folder_in_its_place_is_set_aside();
   void U3_a_second_bad_file_keeps_the_first();
   void U3_an_unwritable_home_is_told_and_survived();
@@ -249,6 +250,16 @@ void SettingsTest::U3_values_of_the_wrong_type_go_back_to_defaults() {
   QVERIFY(settings->problem().find("server/port") != std::string::npos);
   QVERIFY(settings->problem().find("server/host") != std::string::npos);
   QCOMPARE(folder.bad_files().size(), std::size_t{1});
+}
+
+void SettingsTest::U3_values_out_of_range_go_back_to_defaults() {
+  for (const char* port : {"65536", "-1", "18446744073709551615", "-9223372036854775808"}) {
+    const Folder folder;
+    folder.write(std::string(R"({"version": 1, "settings": {"server/port": )") + port + "}}");
+    const auto settings = open_settings(folder.path);
+    QCOMPARE(settings->get("server/port").get<int>(), 8000);
+    QVERIFY(settings->problem().find("server/port") != std::string::npos);
+  }
 }
 
 void SettingsTest::U3_a_folder_in_its_place_is_set_aside() {
