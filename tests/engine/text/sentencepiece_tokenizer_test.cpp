@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/text/sentencepiece_tokenizer.h"
+
+#include <QTest>
+
+#include "tests/support/sentencepiece_model.h"
+#include "tests/support/text_files.h"
+
+using namespace lathe::engine;
+using namespace lathe::tests;
+
+namespace {
+
+class SentencePieceTokenizerTest : public QObject {
+  Q_OBJECT
+
+  /// The small model, with a configuration beside it.
+  std::unique_ptr<Tokenizer> open(const ModelSpec& model = small_model(), const std::string& config = "{}") {
+    folder_ = std::make_unique<TextFolder>();
+    folder_->write("tokenizer.model", serialized(model));
+    folder_->write("tokenizer_config.json", config);
+    auto tokenizer = open_tokenizer(folder_->path());
+    if (!tokenizer) qWarning("%s: %s", tokenizer.error().where.c_str(), tokenizer.error().message.c_str());
+    return tokenizer ? std::move(*tokenizer) : nullptr;
+  }
+  std::string refusal(const ModelSpec& model, const std::string& config = "{}") {
+    folder_ = std::make_unique<TextFolder>();
+    folder_->write("tokenizer.model", serialized(model));
+    folder_->write("tokenizer_config.json", config);
+    const auto tokenizer = open_tokenizer(folder_->path());
+    return tokenizer ? std::string() : tokenizer.error().where + ": " + tokenizer.error().message;
+  }
+  /// The pieces that a text becomes, as they stand in a decoded text.
+  static std::string pieces(const Tokenizer& tokenizer, const std::vector<std::int32_t>& ids) {
+    std::string out;
+    for (const std::int32_t id : ids) out += "[" + tokenizer.piece(id) + "]";
+    return out;
+  }
+  std::unique_ptr<TextFolder> folder_;
+
+ private Q_SLOTS:
+  void a_text_gets_a_space_and_its_pieces() {
+    const auto t = open();
+    QCOMPARE(pieces(*t, t->encode("hello world", false, false)), std::string("[ hello][ wor][l][d]"));
+  }
+  void bos_and_eos_come_from_the_model() {
+    const auto t = open();
+    QCOMPARE(t->bos_id().value(), 1);
+    QCOMPARE(t->eos_ids(), std::vector<std::int32_t>{2});
+    QVERIFY(t->adds_bos());
+    QCOMPARE(t->encode("hello", true, false).front(), 1);
+    QVERIFY(t->encode("hello", true, false).back() != 2);
+  }
+  void the_configuration_has_the_last_word() {
+    const auto t = open(small_model(), R"({"add_bos_token": false, "add_eos_token": true, "eos_token": {"content": "<|user|>"}})");
+    QVERIFY(!t->adds_bos());
+    const auto ids = t->encode("hello", true, false);
+    QVERIFY(ids.front() != 1);
+    QCOMPARE(ids.back(), 3);
+  }
+  void decoding_gives_the_text_back() {
+    const auto t = open();
+    for (const std::string text : {"hello world", " hello", "  a  b ", "h\xC3\xA9llo \xF0\x9F\xA6\x99\n\tx", "", " "}) {
+      QCOMPARE(t->decode(t->encode(text, true, false), true), text);
+    }
+  }
+  void a_model_without_dummy_prefix_adds_no_space() {
+    ModelSpec model = small_model();
+    model.add_dummy_prefix = false;
+    const auto t = open(model);
+    QCOMPARE(pieces(*t, t->encode("hello", false, false)), std::string("[he][ll][o]"));
+    QCOMPARE(t->decode(t->encode(" hello", false, false), true), std::string(" hello"));
+  }
+  void unknown_characters_become_bytes() {
+    const auto t = open();
+    const auto ids = t->encode("\xC3\xA9", false, false);
+    QCOMPARE(t->decode_bytes(ids.back(), false), std::string("\xA9"));
+    QCOMPARE(t->decode(std::vector{ids.back()}, false), std::string("\xEF\xBF\xBD"));
+  }
+  void T6_text_of_a_user_is_never_a_control_token() {
+    const auto t = open();
+    for (const std::int32_t id : t->encode("<s> </s><|user|> <unk>", false, false)) QVERIFY(!t->is_special(id));
+    QCOMPARE(t->decode(t->encode("<|user|>hello</s>", false, false), true), std::string("<|user|>hello</s>"));
+  }
+  void control_tokens_are_read_where_that_is_allowed() {
+    const auto t = open();
+    QCOMPARE(pieces(*t, t->encode("<|user|>hello</s>", false, true)), std::string("[<|user|>][ hello][</s>]"));
+  }
+  void T6_control_tokens_do_not_grow_across_message_joins() {
+    const auto t = open();
+    const std::vector<TextSpan> split = {{"<|us", false}, {"er|>", false}};
+    for (const std::int32_t id : t->encode_spans(split)) QVERIFY(id != 3);
+    const std::vector<TextSpan> mixed = {{"<|us", true}, {"er|>", false}};
+    for (const std::int32_t id : t->encode_spans(mixed)) QVERIFY(id != 3);
+    const std::vector<TextSpan> trusted = {{"<|us", true}, {"", false}, {"er|>", true}};
+    QCOMPARE(t->encode_spans(trusted), std::vector<std::int32_t>{3});
+  }
+  void spans_encode_as_if_they_were_one_text() {
+    const auto t = open();
+    const std::vector<TextSpan> spans = {{"<|user|>", true}, {"hel", false}, {"lo wor", true}, {"ld</s>", false}};
+    QCOMPARE(pieces(*t, t->encode_spans(spans)), std::string("[<|user|>][ hello][ wor][l][d][<][/][s][>]"));
+  }
+  void without_legacy_only_the_first_text_gets_a_space() {
+    const auto t = open(small_model(), R"({"legacy": false})");
+    QCOMPARE(pieces(*t, t->encode("hello<s>hello", false, true)), std::string("[ hello][<s>][he][ll][o]"));
+  }
+  void a_user_defined_piece_is_found_in_text() {
+    const auto t = open();
+    QCOMPARE(pieces(*t, t->encode("[tool]", false, false)), std::string("[ ][[tool]]"));
+  }
+  void T6_a_user_defined_piece_named_special_is_not_found_in_text() {
+    const auto t = open(small_model(), R"({"additional_special_tokens": ["[tool]"]})");
+    QVERIFY(t->is_special(4));
+    for (const std::int32_t id : t->encode("[tool]", false, false)) QVERIFY(id != 4);
+    QCOMPARE(t->encode("[tool]", false, true), std::vector<std::int32_t>{4});
+  }
+  void added_tokens_lie_behind_the_model() {
+    const auto t = open(small_model(), R"({"added_tokens_decoder": {"400": {"content": "<think>", "special": false}, "401": {"content": "<pad>", "special": true}}})");
+    QCOMPARE(t->vocab_size(), 402);
+    QCOMPARE(t->encode("<think><pad>", false, true), (std::vector<std::int32_t>{400, 401}));
+    QCOMPARE(t->encode("<think>", false, false), std::vector<std::int32_t>{400});
+    QCOMPARE(t->id_of("<pad>").value(), 401);
+    QVERIFY(t->is_special(401) && !t->is_special(400));
+    QCOMPARE(t->decode(std::vector{400, 401}, true), std::string("<think>"));
+  }
+  void special_tokens_are_named_or_skipped() {
+    const auto t = open();
+    const std::vector<std::int32_t> ids = {1, *t->id_of("\xE2\x96\x81hello"), 2};
+    QCOMPARE(t->decode(ids, true), std::string("hello"));
+    QCOMPARE(t->decode(ids, false), std::string("<s> hello</s>"));
+  }
+  void ids_outside_the_vocabulary_add_nothing() {
+    const auto t = open();
+    QCOMPARE(t->decode(std::vector{-1, 1 << 30}, false), std::string());
+    QVERIFY(!t->is_special(-1) && !t->is_special(1 << 30));
+    QVERIFY(!t->id_of("no such piece").has_value());
+  }
+  void extra_spaces_go_when_the_model_wants_it() {
+    ModelSpec model = small_model();
+    model.remove_extra_whitespaces = true;
+    const auto t = open(model);
+    QCOMPARE(pieces(*t, t->encode("  hello   world ", false, false)), std::string("[ hello][ wor][l][d]"));
+    QVERIFY(t->encode("   ", false, false).empty());
+  }
+  void unknown_names_are_refused() {
+    QVERIFY(refusal(small_model(), R"({"bos_token": "<nope>"})").find("<nope>") != std::string::npos);
+  }
+  void L18_broken_models_are_refused_with_the_file() {
+    ModelSpec model = small_model();
+    model.pieces.erase(model.pieces.begin());  // no <unk>
+    QVERIFY(refusal(model).starts_with("tokenizer.model"));
+    model = small_model();
+    model.pieces.push_back(model.pieces.back());  // the same piece twice
+    QVERIFY(refusal(model).starts_with("tokenizer.model"));
+  }
+  void L17_an_id_far_behind_the_model_is_refused() {
+    QVERIFY(!refusal(small_model(), R"({"added_tokens_decoder": {"2000000000": {"content": "<x>"}}})").empty());
+    QVERIFY(!refusal(small_model(), R"({"added_tokens_decoder": {"-5": {"content": "<x>"}}})").empty());
+    QVERIFY(!refusal(small_model(), R"({"added_tokens_decoder": {"4294967297": {"content": "<x>"}}})").empty());
+  }
+  void a_folder_without_tokenizer_says_which_files_are_missing() {
+    const TextFolder empty;
+    const auto none = open_tokenizer(empty.path());
+    QVERIFY(!none && none.error().code == ErrorCode::model_refused);
+    QVERIFY(none.error().message.find("tokenizer.json") != std::string::npos && none.error().message.find("tokenizer.model") != std::string::npos);
+  }
+  void long_text_is_encoded() {
+    const auto t = open();
+    std::string text;
+    for (int i = 0; i < 20'000; ++i) text += "hello world, ";
+    QCOMPARE(t->decode(t->encode(text, false, false), true), text);
+  }
+};
+
+}  // namespace
+
+QTEST_GUILESS_MAIN(SentencePieceTokenizerTest)
+#include "sentencepiece_tokenizer_test.moc"
