@@ -55,11 +55,15 @@ inline AttentionScratch divide_scratch(const AttentionShape& s, float* scratch) 
   return parts;
 }
 
+/// n elements to f32, n at most a panel's columns. Whole panels, the usual case, go without a loop.
 template <class V, class T>
 void convert(float* out, const T* in, std::int64_t n) {
-  std::int64_t i = 0;
-  for (; i + V::kLanes <= n; i += V::kLanes) V::store(out + i, V::load(in + i));
-  if (i < n) V::store_n(out + i, V::load_n(in + i, n - i), n - i);
+  if (n == kPanelColumns) {
+#pragma GCC unroll 16
+    for (int i = 0; i < kPanelColumns; i += V::kLanes) V::store(out + i, V::load(in + i));
+    return;
+  }
+  for (std::int64_t i = 0; i < n; i += V::kLanes) V::store_n(out + i, V::load_n(in + i, n - i), n - i);
 }
 
 /// Copies tokens [first, first + n_tokens) of a sequence into the panels of the window, as f32.
@@ -116,35 +120,63 @@ inline void start_pairs(const AttentionArgs& args, const AttentionItem& item, co
   }
 }
 
-/// One online-softmax step of a pair: turns its scores of the window into weights, of which the first n_visible count, and
-/// rescales what it has summed so far.
+/// Largest of the first n_visible scores of a row; those after it become minus infinity.
 template <class V>
-void update_softmax(float* scores, std::int64_t n_visible, const AttentionShape& s, const AttentionScratch& scratch,
-                    std::int64_t pair) {
-  using Float = typename V::Float;
-  const Float hidden = V::set(-__builtin_inff());
-  Float largest = hidden;
+float hide_and_find_largest(float* scores, std::int64_t n_visible) {
+  const auto hidden = V::set(-__builtin_inff());
+  auto largest = hidden;
   for (int t = 0; t < kWindowTokens; t += V::kLanes) {
-    const Float score = V::keep_first(n_visible - t, V::load(scores + t), hidden);
-    V::store(scores + t, score);
+    auto score = V::load(scores + t);
+    if (n_visible < t + V::kLanes) {
+      score = V::keep_first(n_visible - t, score, hidden);
+      V::store(scores + t, score);
+    }
     largest = V::max(largest, score);
   }
-  const float window_largest = V::largest(largest);
-  const float before = scratch.largest[pair];
-  const float now = before > window_largest ? before : window_largest;
-  Float weight = V::zero();
+  return V::largest(largest);
+}
+
+/// Turns the scores of a row into weights exp(score - largest). Returns their sum.
+template <class V>
+float weigh(float* scores, float largest) {
+  auto sum = V::zero();
   for (int t = 0; t < kWindowTokens; t += V::kLanes) {
-    const Float w = Math<V>::exp(V::sub(V::load(scores + t), V::set(now)));
-    V::store(scores + t, w);
-    weight = V::add(weight, w);
+    const auto weight = Math<V>::exp(V::sub(V::load(scores + t), V::set(largest)));
+    V::store(scores + t, weight);
+    sum = V::add(sum, weight);
   }
-  const Float shrink = Math<V>::exp(V::set(before - now));
-  float shrink_once[V::kLanes];
-  V::store(shrink_once, shrink);
-  scratch.largest[pair] = now;
-  scratch.weight[pair] = scratch.weight[pair] * shrink_once[0] + V::sum(weight);
-  float* sums = scratch.sums + pair * s.v_columns;
-  for (std::int64_t d = 0; d < s.v_columns; d += V::kLanes) V::store(sums + d, V::mul(V::load(sums + d), shrink));
+  return V::sum(sum);
+}
+
+/// One online-softmax step of the n pairs of a tile: turns their scores of the window into weights and shrinks what they
+/// have summed so far. Step by step for all pairs, so that the latencies of one pair hide behind the others.
+template <class V>
+void update_softmax(const AttentionItem& item, const AttentionShape& s, std::int64_t begin, std::int64_t n,
+                    std::int64_t first, std::int64_t n_tokens, const AttentionScratch& scratch) {
+  constexpr int kRows = 16;  // the pairs of any tile, in whole vectors
+  static_assert(kRows >= kMaxAttentionTileRows);
+  float shrink[kRows] = {};
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::int64_t position = item.position + (begin + i) / s.group;
+    const std::int64_t n_visible = min_of(n_tokens, position + 1 - first);
+    const float window = hide_and_find_largest<V>(scratch.scores + i * kWindowTokens, n_visible);
+    float& largest = scratch.largest[begin + i];
+    const float before = largest;
+    largest = before > window ? before : window;
+    shrink[i] = before - largest;
+  }
+  for (int i = 0; i < kRows; i += V::kLanes) V::store(shrink + i, Math<V>::exp(V::load(shrink + i)));
+  for (std::int64_t i = 0; i < n; ++i) {
+    const float sum = weigh<V>(scratch.scores + i * kWindowTokens, scratch.largest[begin + i]);
+    scratch.weight[begin + i] = scratch.weight[begin + i] * shrink[i] + sum;
+  }
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (shrink[i] == 1) continue;  // the largest score has not changed, and times 1 changes nothing
+    float* sums = scratch.sums + (begin + i) * s.v_columns;
+    for (std::int64_t d = 0; d < s.v_columns; d += V::kLanes) {
+      V::store(sums + d, V::mul(V::load(sums + d), V::set(shrink[i])));
+    }
+  }
 }
 
 /// A tile of pairs against the window: scores, weights, weighted sums.
@@ -169,10 +201,7 @@ void attend_tile(const AttentionItem& item, const AttentionShape& s, std::int64_
                               .continues = false,
                               .bias = nullptr});
   }
-  for (std::int64_t i = 0; i < n; ++i) {
-    const std::int64_t position = item.position + (begin + i) / s.group;
-    update_softmax<V>(scratch.scores + i * kWindowTokens, min_of(n_tokens, position + 1 - first), s, scratch, begin + i);
-  }
+  update_softmax<V>(item, s, begin, n, first, n_tokens, scratch);
   const std::int64_t v_panels = s.v_columns / kPanelColumns;
   for (std::int64_t p = 0; p < v_panels; p += group) {
     multiply_tile<SumStep>(n, min_of(group, v_panels - p),
