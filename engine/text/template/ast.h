@@ -80,6 +80,7 @@ struct Stmt {
   StmtKind kind = StmtKind::data;
   Position at;
   std::string text;
+  bool uses_loop = false;  ///< of for_: the name `loop` occurs in its bodies
   std::vector<Target> targets;
   std::vector<ExprPtr> exprs;
   std::vector<Body> bodies;

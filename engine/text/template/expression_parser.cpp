@@ -217,6 +217,7 @@ ExprPtr ExpressionParser::parse_primary() {
 ExprPtr ExpressionParser::parse_name() {
   const Token token = take();
   ExprPtr literal = make(ExprKind::literal, token.at);
+  if (token.text == "loop") ++n_loop_names_;
   if (token.text == "true" || token.text == "True") {
     literal->value = Value(true);
   } else if (token.text == "false" || token.text == "False") {

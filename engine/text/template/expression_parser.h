@@ -39,7 +39,12 @@ class ExpressionParser {
   /// Throws when the tree gets too deep.
   static void add_part(Expr& expr, ExprPtr part);
 
+  /// One more bracket or expression around the next; throws when there are too many. The caller takes it off n_open_ again.
+  void open();
+
   StackGuard guard_;
+  int n_open_ = 0;
+  int n_loop_names_ = 0;  ///< how often the name `loop` was read
 
  private:
   static bool is_symbol(const Token& token, std::string_view symbol) {
@@ -65,11 +70,9 @@ class ExpressionParser {
   ExprPtr parse_subscript(ExprPtr object);
   ExprPtr parse_test(ExprPtr input);
   bool starts_test_argument() const;
-  void open();  ///< one more expression around the next; throws when there are too many
 
   std::vector<Token> tokens_;
   std::size_t at_ = 0;
-  int n_open_ = 0;  // expressions around the present one
 };
 
 }  // namespace lathe::engine::jinja

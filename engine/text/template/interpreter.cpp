@@ -156,7 +156,7 @@ class Interpreter final : public Runtime {
     for (std::size_t i = 0; i < items.size(); ++i) {
       charge();
       scope_ = std::make_shared<Scope>(outer);  // what a turn sets is gone with it
-      scope_->set("loop", loop_object(items, i));
+      if (statement.uses_loop) scope_->set("loop", loop_object(items, i));
       assign(statement.targets[0], items[i]);
       if (run_body(statement.bodies[0]) == Flow::break_) break;
     }
@@ -307,7 +307,7 @@ class Interpreter final : public Runtime {
       case ExprKind::concatenate: return concatenated(*this, evaluate_parts(expr));
       case ExprKind::compare: return evaluate_compare(expr);
       case ExprKind::conditional: return evaluate_conditional(expr);
-      case ExprKind::attribute: return attribute(*this, evaluate(*expr.parts[0]), expr.text);
+      case ExprKind::attribute: return evaluate_attribute(expr);
       case ExprKind::subscript: return evaluate_subscript(expr);
       case ExprKind::slice: return evaluate_slice(expr);
       case ExprKind::call: return evaluate_call(expr);
@@ -364,6 +364,12 @@ class Interpreter final : public Runtime {
   Value evaluate_conditional(const Expr& expr) {
     if (is_true(evaluate(*expr.parts[0]))) return evaluate(*expr.parts[1]);
     return expr.parts.size() > 2 ? evaluate(*expr.parts[2]) : Value();
+  }
+
+  Value evaluate_attribute(const Expr& expr) {
+    const Value object = evaluate(*expr.parts[0]);
+    at_ = expr.at;
+    return attribute(*this, object, expr.text);
   }
 
   Value evaluate_subscript(const Expr& expr) {

@@ -115,7 +115,9 @@ class Parser : public ExpressionParser {
     statement->exprs.push_back(parse_tuple(false));
     statement->exprs.push_back(take_name("if") ? parse_expression() : nullptr);
     if (at_name("recursive")) throw Failure("recursive loops are not supported", peek().at);
+    const int n_before = n_loop_names_;
     statement->bodies.push_back(parse_until(kBranches));
+    statement->uses_loop = n_loop_names_ != n_before;
     if (ended_by_ == "else") statement->bodies.push_back(parse_until(kEnd));
     end_block();
     return statement;
@@ -134,8 +136,9 @@ class Parser : public ExpressionParser {
   }
 
   Target parse_target(bool with_fields) {
-    guard_.check();
+    open();
     Target first = parse_one_target(with_fields);
+    --n_open_;
     if (!at_symbol(",")) return first;
     Target all;
     all.parts.push_back(std::move(first));
