@@ -17,6 +17,8 @@ namespace lathe::ui {
 
 class SamplingChoice;
 class LoadChoice;
+class Conversation;
+class ReplyWriter;
 
 /// What a panel is given. Everything in it outlives the panel.
 struct PanelContext {
@@ -29,6 +31,8 @@ struct PanelContext {
   UiState& state;
   SamplingChoice& sampling;
   LoadChoice& load;
+  Conversation& conversation;   ///< the open chat
+  ReplyWriter& writer;          ///< the reply that is being written into it
 };
 
 /// Rules: connects the actions it does with context.actions.on(); asks bridge.watch(this, ...) for what it shows; every control has an

@@ -35,7 +35,9 @@ MainWindow::MainWindow(app::Workbench& workbench, Theme& theme)
       bridge_(workbench),
       sampling_(workbench.settings()),
       load_(workbench, bridge_, background_),
-      context_{workbench, bridge_, background_, theme, actions_, navigator_, state_, sampling_, load_} {
+      conversation_(workbench.history(), background_),
+      writer_(workbench, bridge_, background_, sampling_, conversation_),
+      context_{workbench, bridge_, background_, theme, actions_, navigator_, state_, sampling_, load_, conversation_, writer_} {
   setObjectName(QStringLiteral("main_window"));
   setAcceptDrops(true);
   setMinimumSize(theme.px(760), theme.px(520));
@@ -274,6 +276,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
   if (!may_close()) return event->ignore();
   keep_timer_.stop();
   keep_state();
+  writer_.stop_and_keep();
   Q_EMIT navigator_.closing();
   static_cast<void>(workbench_.settings().flush());
   QMainWindow::closeEvent(event);

@@ -10,7 +10,9 @@
 #include "app/api/workbench.h"
 #include "ui/bridge/background.h"
 #include "ui/bridge/bridge.h"
+#include "ui/models/conversation.h"
 #include "ui/models/load_choice.h"
+#include "ui/models/reply_writer.h"
 #include "ui/models/sampling_choice.h"
 #include "ui/panels/panel.h"
 #include "ui/shell/command_palette.h"
@@ -75,6 +77,8 @@ class MainWindow : public QMainWindow {
   Bridge bridge_;
   SamplingChoice sampling_;
   LoadChoice load_;
+  Conversation conversation_;
+  ReplyWriter writer_;
   PanelContext context_;
   QStackedWidget* pages_ = nullptr;
   Rail* rail_ = nullptr;

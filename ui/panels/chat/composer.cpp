@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/panels/chat/composer.h"
+
+#include <QFile>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QLocale>
+#include <QPainter>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "ui/widgets/controls.h"
+
+namespace lathe::ui {
+namespace {
+
+constexpr int kFewestLines = 1, kMostLines = 9;
+constexpr qint64 kAttachAtMost = 256 << 10;
+
+/// A key as a small grey cap.
+class KeyHint final : public QLabel {
+ public:
+  KeyHint(const Theme& theme, QWidget* parent) : QLabel(parent), theme_(theme) {
+    setFont(theme.font(11));
+    setAlignment(Qt::AlignCenter);
+  }
+
+ protected:
+  void paintEvent(QPaintEvent*) override {
+    const Tokens& t = theme_.tokens();
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(QPen(t.border, 1));
+    painter.setBrush(t.sunken);
+    painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), theme_.px(4), theme_.px(4));
+    painter.setPen(t.text2);
+    painter.drawText(rect(), Qt::AlignCenter, text());
+  }
+
+ private:
+  const Theme& theme_;
+};
+
+}  // namespace
+
+Composer::Composer(const PanelContext& context, QWidget* parent) : QWidget(parent), context_(context) {
+  setObjectName(QStringLiteral("composer"));
+  const Theme& theme = context.theme;
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(theme.px(14), theme.px(10), theme.px(8), theme.px(7));
+  column->setSpacing(theme.px(4));
+  field_ = new QPlainTextEdit(this);
+  field_->setObjectName(QStringLiteral("composer.field"));
+  field_->setAccessibleName(tr("Message"));
+  field_->setFont(theme.font(14));
+  field_->setFrameShape(QFrame::NoFrame);
+  field_->setTabChangesFocus(true);
+  field_->setStyleSheet(QStringLiteral("QPlainTextEdit { background: transparent; border: none; padding: 0; min-height: 0; }"));
+  field_->document()->setDocumentMargin(2);
+  field_->installEventFilter(this);
+  column->addWidget(field_);
+  make_row();
+  const engine::Json draft = context.workbench.settings().get("chat/draft");
+  if (draft.is_string()) field_->setPlainText(QString::fromStdString(draft.get<std::string>()));
+  connect(field_, &QPlainTextEdit::textChanged, this, [this] {
+    context_.workbench.settings().set("chat/draft", text().toStdString());
+    fit_height();
+    refresh_state();
+    Q_EMIT draft_changed();
+  });
+  fit_height();
+  set_running(false);
+}
+
+void Composer::make_row() {
+  const Theme& theme = context_.theme;
+  auto* row = new QHBoxLayout;
+  row->setSpacing(theme.px(8));
+  role_ = new QComboBox(this);
+  role_->setObjectName(QStringLiteral("composer.role"));
+  role_->setAccessibleName(tr("Role of the message"));
+  role_->setToolTip(tr("Role of the message (Ctrl+Shift+M). Ctrl+I inserts it without a reply."));
+  role_->setProperty("compact", true);
+  role_->setFont(theme.font(12, QFont::Medium));
+  role_->addItem(tr("User"), QStringLiteral("user"));
+  role_->addItem(tr("Assistant"), QStringLiteral("assistant"));
+  role_->addItem(tr("System"), QStringLiteral("system"));
+  role_->setFixedSize(theme.px(100), theme.px(24));
+  auto* attach_button = make_icon_button(theme, QStringLiteral("composer.attach"), QStringLiteral("attach"), tr("Attach a text file"), this, 24);
+  connect(attach_button, &QToolButton::clicked, this, &Composer::attach);
+  count_ = make_label(theme, QStringLiteral("composer.count"), QString(), this, 12, QFont::Normal, TextTone::text3);
+  hint_ = new KeyHint(theme, this);
+  hint_->setObjectName(QStringLiteral("composer.hint"));
+  send_ = make_button(theme, QStringLiteral("composer.send"), tr("Send"), this, ButtonLook::primary);
+  send_->setIcon(theme.icon(QStringLiteral("send"), IconTone::on_accent));
+  stop_ = make_button(theme, QStringLiteral("composer.stop"), tr("Stop"), this);
+  stop_->setIcon(theme.icon(QStringLiteral("stop"), IconTone::error));
+  const int width = std::max(send_->sizeHint().width(), theme.px(78));
+  for (QPushButton* button : {send_, stop_}) button->setFixedWidth(width);
+  connect(send_, &QPushButton::clicked, this, &Composer::send_asked);
+  connect(stop_, &QPushButton::clicked, context_.actions[QStringLiteral("chat.stop")], &QAction::trigger);
+  connect(role_, &QComboBox::currentIndexChanged, this, [this] {
+    context_.workbench.settings().set("chat/role", role());
+    refresh_state();
+  });
+  for (QWidget* widget : {static_cast<QWidget*>(role_), static_cast<QWidget*>(attach_button)}) row->addWidget(widget);
+  row->addStretch(1);
+  for (QWidget* widget : {static_cast<QWidget*>(count_), static_cast<QWidget*>(hint_), static_cast<QWidget*>(send_), static_cast<QWidget*>(stop_)}) row->addWidget(widget);
+  static_cast<QVBoxLayout*>(layout())->addLayout(row);
+  const engine::Json last = context_.workbench.settings().get("chat/role");
+  if (last.is_string()) role_->setCurrentIndex(std::max(0, role_->findData(QString::fromStdString(last.get<std::string>()))));
+}
+
+bool Composer::enter_sends() const {
+  const engine::Json value = context_.workbench.settings().get("chat/enter_sends");
+  return !value.is_boolean() || value.get<bool>();
+}
+
+void Composer::set_text(const QString& text) { field_->setPlainText(text); }
+
+std::string Composer::role() const { return role_->currentData().toString().toStdString(); }
+
+void Composer::cycle_role() { role_->setCurrentIndex((role_->currentIndex() + 1) % role_->count()); }
+
+void Composer::set_running(bool running) {
+  const bool had_focus = send_->hasFocus() || stop_->hasFocus();
+  send_->setVisible(!running);
+  stop_->setVisible(running);
+  hint_->setText(running ? tr("Esc") : enter_sends() ? tr("Enter") : tr("Ctrl+Enter"));
+  hint_->setFixedSize(QFontMetrics(hint_->font()).horizontalAdvance(hint_->text()) + context_.theme.px(14), context_.theme.px(18));
+  if (had_focus) field_->setFocus();
+  refresh_state();
+}
+
+void Composer::refresh_state() {
+  const app::ModelState state = context_.bridge.model_status().state;
+  const bool inserts = role() != "user";
+  send_->setEnabled(inserts ? !text().trimmed().isEmpty() : state == app::ModelState::ready && (!text().trimmed().isEmpty() || !context_.conversation.empty()));
+  send_->setText(inserts ? tr("Insert") : tr("Send"));
+  if (state == app::ModelState::loading) field_->setPlaceholderText(tr("Write while the model loads"));
+  else if (state == app::ModelState::ready) field_->setPlaceholderText(tr("Write a message"));
+  else field_->setPlaceholderText(tr("Write a message; load a model to send it"));
+}
+
+void Composer::set_token_count(qint64 tokens) {
+  count_->setText(tokens > 0 ? tr("%1 tok").arg(QLocale().toString(tokens)) : QString());
+}
+
+void Composer::fit_height() {
+  const int lines = std::clamp(static_cast<int>(field_->document()->size().height()), kFewestLines, kMostLines);
+  const int height = lines * QFontMetrics(field_->font()).lineSpacing() + context_.theme.px(9);
+  if (field_->height() == height) return;
+  field_->setFixedHeight(height);
+  updateGeometry();
+}
+
+void Composer::attach() {
+  const QString name = QFileDialog::getOpenFileName(this, tr("Attach a text file"));
+  if (name.isEmpty()) return;
+  QFile file(name);
+  if (!file.open(QIODevice::ReadOnly)) return count_->setText(tr("%1 cannot be read").arg(QFileInfo(name).fileName()));
+  if (file.size() > kAttachAtMost) return count_->setText(tr("%1 KiB; 256 KiB at most").arg(QLocale().toString(file.size() >> 10)));
+  const QByteArray bytes = file.readAll();
+  if (bytes.contains('\0')) return count_->setText(tr("%1 is not a text").arg(QFileInfo(name).fileName()));
+  field_->moveCursor(QTextCursor::End);
+  field_->insertPlainText(QStringLiteral("\n%1:\n```\n%2\n```\n").arg(QFileInfo(name).fileName(), QString::fromUtf8(bytes)));
+  field_->setFocus();
+}
+
+bool Composer::handle_key(int key, Qt::KeyboardModifiers modifiers) {
+  if (key != Qt::Key_Return && key != Qt::Key_Enter) return false;
+  const Qt::KeyboardModifiers held = modifiers & (Qt::ShiftModifier | Qt::ControlModifier | Qt::AltModifier);
+  if (held == Qt::ControlModifier || (held == Qt::NoModifier && enter_sends())) {
+    if (send_->isVisible() && send_->isEnabled()) Q_EMIT send_asked();
+    return true;
+  }
+  if (held == Qt::ShiftModifier || held == Qt::NoModifier) {
+    field_->insertPlainText(QStringLiteral("\n"));
+    return true;
+  }
+  return false;
+}
+
+bool Composer::eventFilter(QObject* object, QEvent* event) {
+  if (event->type() == QEvent::ShortcutOverride) {
+    // Ctrl+Enter is an action too; here it is this field's own.
+    const auto* key = static_cast<QKeyEvent*>(event);
+    if (key->key() == Qt::Key_Return && key->modifiers() == Qt::ControlModifier) return event->accept(), true;
+  }
+  if (event->type() == QEvent::KeyPress) {
+    const auto* key = static_cast<QKeyEvent*>(event);
+    if (handle_key(key->key(), key->modifiers())) return true;
+  }
+  if (event->type() == QEvent::FocusIn || event->type() == QEvent::FocusOut) update();
+  if (event->type() == QEvent::Resize) QMetaObject::invokeMethod(this, &Composer::fit_height, Qt::QueuedConnection);
+  return QWidget::eventFilter(object, event);
+}
+
+void Composer::paintEvent(QPaintEvent*) {
+  const Tokens& t = context_.theme.tokens();
+  QPainter painter(this);
+  painter.setRenderHint(QPainter::Antialiasing);
+  const bool focused = field_->hasFocus();
+  const qreal line = focused ? 1.6 : 1.0;
+  painter.setPen(QPen(focused ? t.focus : t.strong, line));
+  painter.setBrush(t.raised);
+  const QRectF box = QRectF(rect()).adjusted(line / 2, line / 2, -line / 2, -line / 2);
+  painter.drawRoundedRect(box, context_.theme.px(10), context_.theme.px(10));
+}
+
+}  // namespace lathe::ui

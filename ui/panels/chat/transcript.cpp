@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/panels/chat/transcript.h"
+
+#include <QPainter>
+#include <QScrollBar>
+#include <algorithm>
+
+namespace lathe::ui {
+namespace {
+
+constexpr int kColumn = 720, kMargin = 17, kGap = 10, kFade = 16, kEnd = 14;
+constexpr int kMostRounds = 4;   // a measured height can bring another row into reach
+
+/// A shade from the page to nothing under the pinned system prompt.
+class Fade final : public QWidget {
+ public:
+  Fade(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) { setAttribute(Qt::WA_TransparentForMouseEvents); }
+
+ protected:
+  void paintEvent(QPaintEvent*) override {
+    QColor clear = theme_.tokens().page;
+    clear.setAlpha(0);
+    QLinearGradient shade(0, 0, 0, height());
+    shade.setColorAt(0, theme_.tokens().page);
+    shade.setColorAt(1, clear);
+    QPainter(this).fillRect(rect(), shade);
+  }
+
+ private:
+  const Theme& theme_;
+};
+
+}  // namespace
+
+Transcript::Transcript(const PanelContext& context, QWidget* parent) : QAbstractScrollArea(parent), context_(context) {
+  setObjectName(QStringLiteral("transcript"));
+  setAccessibleName(tr("Messages"));
+  setFrameShape(QFrame::NoFrame);
+  setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  setFocusPolicy(Qt::NoFocus);
+  viewport()->setObjectName(QStringLiteral("page"));
+  viewport()->setAutoFillBackground(false);
+  fade_ = new Fade(context.theme, viewport());
+  verticalScrollBar()->setSingleStep(context.theme.px(40));
+  const Conversation& conversation = context.conversation;
+  connect(&conversation, &Conversation::reset, this, &Transcript::rebuild);
+  connect(&conversation, &Conversation::inserted, this, &Transcript::inserted);
+  connect(&conversation, &Conversation::removed, this, &Transcript::removed);
+  connect(&conversation, &Conversation::changed, this, &Transcript::changed);
+  const ReplyWriter& writer = context.writer;
+  const auto refresh = [this](qint64 message) { changed(context_.conversation.index_of(message)); };
+  connect(&writer, &ReplyWriter::started, this, [this, refresh](qint64 message) {
+    refresh(message);
+    if (!rows_.empty() && rows_.back().message == message) scroll_to_end();
+  });
+  connect(&writer, &ReplyWriter::ended, this, refresh);
+  connect(&writer, &ReplyWriter::advanced, this, [this](const QString& delta) {
+    if (MessageWidget* running = widget(context_.writer.message())) running->append(delta);
+  });
+  connect(verticalScrollBar(), &QScrollBar::valueChanged, this, [this](int value) {
+    if (!in_layout_) follow_ = value >= verticalScrollBar()->maximum() - 2;
+  });
+  rebuild();
+}
+
+int Transcript::column_width(const Theme& theme, int page_width) { return std::min(theme.px(kColumn), page_width - 2 * theme.px(kMargin)); }
+
+/// The system prompt at the front has a card of its own over the transcript.
+bool Transcript::is_row(int index) const {
+  return index > 0 || context_.conversation.messages()[static_cast<std::size_t>(index)].role != "system";
+}
+
+Transcript::Row* Transcript::row_of(std::int64_t message) {
+  const auto found = std::find_if(rows_.begin(), rows_.end(), [message](const Row& row) { return row.message == message; });
+  return found == rows_.end() ? nullptr : &*found;
+}
+
+MessageWidget* Transcript::widget(std::int64_t message) const {
+  const auto found = std::find_if(rows_.begin(), rows_.end(), [message](const Row& row) { return row.message == message; });
+  return found == rows_.end() ? nullptr : found->widget;
+}
+
+int Transcript::estimate(const app::StoredMessage& message) const {
+  const std::string& text = message.versions[static_cast<std::size_t>(message.current)].text;
+  const auto lines = static_cast<int>(text.size() / 85) + 1 + static_cast<int>(std::count(text.begin(), text.end(), '\n'));
+  return context_.theme.px(70 + 21 * std::min(lines, 2000));
+}
+
+void Transcript::rebuild() {
+  for (const Row& row : rows_) delete row.widget;
+  rows_.clear();
+  const std::vector<app::StoredMessage>& messages = context_.conversation.messages();
+  for (std::size_t i = 0; i < messages.size(); ++i)
+    if (is_row(static_cast<int>(i))) rows_.push_back({messages[i].id, nullptr, estimate(messages[i]), 0});
+  follow_ = true;
+  relayout();
+}
+
+void Transcript::inserted(int index) {
+  if (!is_row(index)) return;
+  const std::vector<app::StoredMessage>& messages = context_.conversation.messages();
+  const int skipped = is_row(0) ? 0 : 1;
+  const app::StoredMessage& message = messages[static_cast<std::size_t>(index)];
+  rows_.insert(rows_.begin() + (index - skipped), {message.id, nullptr, estimate(message), 0});
+  if (static_cast<std::size_t>(index) + 1 == messages.size()) follow_ = true;
+  relayout();
+}
+
+void Transcript::removed(int) {
+  const auto gone = std::remove_if(rows_.begin(), rows_.end(), [this](const Row& row) {
+    if (context_.conversation.index_of(row.message) >= 0) return false;
+    if (row.widget != nullptr) {
+      row.widget->hide();
+      row.widget->deleteLater();   // its own button may have asked for it
+    }
+    return true;
+  });
+  rows_.erase(gone, rows_.end());
+  relayout();
+}
+
+void Transcript::changed(int index) {
+  if (index < 0 || !is_row(index)) return;
+  Row* row = row_of(context_.conversation.messages()[static_cast<std::size_t>(index)].id);
+  if (row == nullptr) return;
+  if (row->widget != nullptr) row->widget->refresh();
+  relayout();
+}
+
+void Transcript::make_widget(Row& row) {
+  auto* widget = new MessageWidget(context_, row.message, viewport());
+  connect(widget, &MessageWidget::height_changed, this, &Transcript::queue_layout);
+  connect(widget, &MessageWidget::tool_used, this, &Transcript::tool_used);
+  connect(widget, &MessageWidget::edited, this, &Transcript::edited);
+  row.widget = widget;
+  widget->show();
+  fade_->raise();
+}
+
+void Transcript::queue_layout() {
+  if (layout_queued_ || in_layout_) return;
+  layout_queued_ = true;
+  QMetaObject::invokeMethod(this, [this] {
+    layout_queued_ = false;
+    relayout();
+  }, Qt::QueuedConnection);
+}
+
+/// Makes and measures the widgets in reach of a view that begins at `top`. True when a height became another.
+bool Transcript::measure_visible(int top) {
+  const int reach = viewport()->height();
+  const int column = column_width(context_.theme, viewport()->width());
+  bool any = false;
+  for (Row& row : rows_) {
+    const bool near = row.y + row.height >= top - reach && row.y <= top + 2 * reach;
+    const bool held = row.widget != nullptr && (row.widget->is_editing() || row.message == context_.writer.message() ||
+                                                row.message == focused_message());
+    if (!near && !held && row.widget != nullptr) {
+      row.widget->hide();
+      row.widget->deleteLater();
+      row.widget = nullptr;
+    }
+    if (near && row.widget == nullptr) make_widget(row);
+    if (row.widget == nullptr) continue;
+    const int height = row.widget->height_for(column);
+    any |= height != row.height;
+    row.height = height;
+  }
+  return any;
+}
+
+void Transcript::relayout() {
+  if (in_layout_ || viewport()->width() < 50) return;
+  in_layout_ = true;
+  const Theme& theme = context_.theme;
+  int top = verticalScrollBar()->value();
+  const auto anchor = std::find_if(rows_.begin(), rows_.end(), [top](const Row& row) { return row.y + row.height > top; });
+  const int anchor_offset = anchor != rows_.end() ? top - anchor->y : 0;
+  for (int round = 0; round < kMostRounds; ++round) {
+    int y = theme.px(kGap);
+    for (Row& row : rows_) {
+      row.y = y;
+      y += row.height + theme.px(kGap);
+    }
+    const int most = std::max(0, y + theme.px(kEnd - kGap) - viewport()->height());
+    verticalScrollBar()->setPageStep(viewport()->height());
+    verticalScrollBar()->setRange(0, most);
+    top = std::clamp(follow_ ? most : anchor != rows_.end() ? anchor->y + anchor_offset : top, 0, most);
+    if (!measure_visible(top)) break;
+  }
+  verticalScrollBar()->setValue(top);
+  const int column = column_width(theme, viewport()->width());
+  const int x = (viewport()->width() + verticalScrollBar()->isVisible() * verticalScrollBar()->width() - column) / 2;
+  for (const Row& row : rows_)
+    if (row.widget != nullptr) row.widget->setGeometry(x, row.y - top, column, row.height);
+  fade_->setGeometry(0, 0, viewport()->width(), theme.px(kFade));
+  fade_->setVisible(top > 0);
+  in_layout_ = false;
+}
+
+void Transcript::resizeEvent(QResizeEvent*) { relayout(); }
+
+void Transcript::showEvent(QShowEvent* event) {
+  QAbstractScrollArea::showEvent(event);
+  queue_layout();
+}
+
+void Transcript::scrollContentsBy(int, int) {
+  if (!in_layout_) relayout();
+}
+
+void Transcript::scroll_to_end() {
+  follow_ = true;
+  relayout();
+}
+
+std::int64_t Transcript::focused_message() const {
+  const QWidget* focus = window()->focusWidget();
+  if (focus == nullptr) return 0;
+  for (const Row& row : rows_)
+    if (row.widget != nullptr && (row.widget == focus || row.widget->isAncestorOf(focus))) return row.message;
+  return 0;
+}
+
+void Transcript::show_message(std::int64_t message) {
+  const Row* row = row_of(message);
+  if (row == nullptr) return;
+  follow_ = false;
+  verticalScrollBar()->setValue(row->y - context_.theme.px(24));
+  relayout();
+  if (MessageWidget* found = widget(message)) found->setFocus();
+}
+
+void Transcript::start_editing(std::int64_t message) {
+  if (widget(message) == nullptr) show_message(message);
+  if (MessageWidget* found = widget(message)) found->start_editing();
+}
+
+}  // namespace lathe::ui

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Transcript: the messages of the open chat, one below the other; widgets exist only for those near the viewport.
+#pragma once
+
+#include <QAbstractScrollArea>
+#include <vector>
+
+#include "ui/panels/chat/message_widget.h"
+
+namespace lathe::ui {
+
+/// Heights of messages that were never near the viewport are estimated from their length; the message at the top of the view
+/// keeps its place when an estimate turns out wrong, and the end stays in view while the reader is there.
+class Transcript : public QAbstractScrollArea {
+  Q_OBJECT
+ public:
+  Transcript(const PanelContext& context, QWidget* parent);
+
+  MessageWidget* widget(std::int64_t message) const;   ///< null when it is out of reach
+  /// Scrolls to the message and gives it the focus.
+  void show_message(std::int64_t message);
+  /// The message with the focus; 0: none.
+  std::int64_t focused_message() const;
+  void scroll_to_end();
+  void start_editing(std::int64_t message);
+  void rebuild();                                       ///< everything again: another chat, other settings
+  /// Width of the text column in a page of this width.
+  static int column_width(const Theme& theme, int page_width);
+
+ Q_SIGNALS:
+  void tool_used(qint64 message, lathe::ui::MessageTool tool);
+  void edited(qint64 message, const QString& text, bool and_send);
+
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+  void showEvent(QShowEvent* event) override;
+  void scrollContentsBy(int dx, int dy) override;
+
+ private:
+  struct Row {
+    std::int64_t message = 0;
+    MessageWidget* widget = nullptr;
+    int height = 0, y = 0;
+  };
+  void inserted(int index);
+  void removed(int index);
+  void changed(int index);
+  Row* row_of(std::int64_t message);
+  bool is_row(int index) const;
+  int estimate(const app::StoredMessage& message) const;
+  void make_widget(Row& row);
+  void relayout();
+  bool measure_visible(int top);
+  void queue_layout();
+
+  const PanelContext& context_;
+  std::vector<Row> rows_;
+  QWidget* fade_;
+  bool follow_ = true, in_layout_ = false, layout_queued_ = false;
+};
+
+}  // namespace lathe::ui

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/widgets/inline_message.h"
+
+#include <QPainter>
+#include <QVBoxLayout>
+
+#include "ui/widgets/flow_layout.h"
+
+namespace lathe::ui {
+namespace {
+
+constexpr int kPadding = 10, kIcon = 16, kTextLeft = 34;
+
+}  // namespace
+
+InlineMessage::InlineMessage(const Theme& theme, const QString& name, QWidget* parent) : QFrame(parent), theme_(theme) {
+  setObjectName(name);
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(theme.px(kPadding), theme.px(8), theme.px(kPadding), theme.px(kPadding));
+  column->setSpacing(theme.px(2));
+  what_ = make_label(theme, name + QStringLiteral(".what"), QString(), this, 13, QFont::DemiBold, TextTone::text);
+  numbers_ = make_label(theme, name + QStringLiteral(".numbers"), QString(), this, 12);
+  for (ToneLabel* label : {what_, numbers_}) {
+    label->setWordWrap(true);
+    label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    label->setIndent(0);
+    label->setContentsMargins(theme.px(kTextLeft - kPadding), 0, 0, 0);
+    column->addWidget(label);
+  }
+  row_ = new QWidget(this);
+  new FlowLayout(row_, theme.px(6));
+  column->addSpacing(theme.px(6));
+  column->addWidget(row_);
+}
+
+void InlineMessage::set(MessageTone tone, const QString& what, const QString& numbers, std::vector<Button> buttons) {
+  tone_ = tone;
+  what_->setText(what);
+  numbers_->setText(numbers);
+  numbers_->setVisible(!numbers.isEmpty());
+  setAccessibleName(what);
+  setAccessibleDescription(numbers);
+  while (QLayoutItem* item = row_->layout()->takeAt(0)) {
+    // A button may be the one whose click brought us here.
+    item->widget()->hide();
+    item->widget()->deleteLater();
+    delete item;
+  }
+  for (Button& button : buttons) {
+    QPushButton* made = make_button(theme_, objectName() + QLatin1Char('.') + button.name, button.text, row_,
+                                    button.ghost ? ButtonLook::ghost : ButtonLook::plain, true);
+    connect(made, &QPushButton::clicked, this, [act = std::move(button.act)] { act(); });
+    row_->layout()->addWidget(made);
+    made->show();
+  }
+  row_->setVisible(!buttons.empty());
+  updateGeometry();
+  update();
+}
+
+void InlineMessage::paintEvent(QPaintEvent*) {
+  const Tokens& t = theme_.tokens();
+  QColor ground = t.tint, border = t.tint_border;
+  QString icon = QStringLiteral("info");
+  IconTone icon_tone = IconTone::accent;
+  if (tone_ == MessageTone::error) ground = t.error.tint, border = t.error.border, icon = QStringLiteral("error"), icon_tone = IconTone::error;
+  if (tone_ == MessageTone::warning) ground = t.warning.tint, border = t.warning.border, icon = QStringLiteral("warning"), icon_tone = IconTone::warning;
+  QPainter painter(this);
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(QPen(border, 1));
+  painter.setBrush(ground);
+  painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), theme_.px(8), theme_.px(8));
+  const int side = theme_.px(kIcon);
+  theme_.icon(icon, icon_tone).paint(&painter, QRect(theme_.px(kPadding), theme_.px(9), side, side));
+}
+
+}  // namespace lathe::ui

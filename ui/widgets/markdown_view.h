@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// MarkdownView: the body of a message: text and code, one above the other; grows cheaply while a reply is written.
+#pragma once
+
+#include <QElapsedTimer>
+#include <QTimer>
+#include <QWidget>
+#include <vector>
+
+#include "ui/theme/theme.h"
+#include "ui/widgets/code_view.h"
+#include "ui/widgets/markdown.h"
+#include "ui/widgets/text_view.h"
+
+namespace lathe::ui {
+
+/// While streaming, new text is inserted as it is, and the block that is open is rendered again at most five times a second.
+class MarkdownView : public QWidget {
+  Q_OBJECT
+ public:
+  MarkdownView(const Theme& theme, QWidget* parent);
+  /// Off: everything as it was written.
+  void set_formatted(bool formatted);
+  void set_text(const QString& text);
+  const QString& text() const { return text_; }
+  void append(const QString& delta);
+  /// A caret behind the last letter; its end renders what is pending.
+  void set_streaming(bool streaming);
+  int height_for(int width);
+  /// What is drawn, without marks: for tests and screen readers.
+  QString shown_text() const;
+
+ Q_SIGNALS:
+  void height_changed();
+
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+  void showEvent(QShowEvent* event) override;
+
+ private:
+  /// A text view remembers the pieces it was made of and where each begins, so that only the last ones are made again.
+  struct Part {
+    MarkdownPart source;
+    TextView* text = nullptr;
+    CodeView* code = nullptr;
+    QStringList pieces;
+    std::vector<int> starts;
+  };
+  void render();
+  void render_all();
+  void show_part(Part& part, const MarkdownPart& source);
+  void show_text(Part& part, const QString& source);
+  void remove_parts_from(std::size_t first);
+  void place();
+
+  const Theme& theme_;
+  QString text_;
+  std::vector<Part> parts_;
+  QTimer render_timer_;
+  QElapsedTimer since_render_;
+  bool formatted_ = true, streaming_ = false;
+};
+
+}  // namespace lathe::ui

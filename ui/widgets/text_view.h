@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// TextView: a read-only document as high as its text; can be selected and copied, its links ask before they open.
+#pragma once
+
+#include <QTextEdit>
+
+#include "ui/theme/theme.h"
+
+namespace lathe::ui {
+
+class TextView : public QTextEdit {
+  Q_OBJECT
+ public:
+  TextView(const Theme& theme, QWidget* parent);
+  /// Height of the document at this width.
+  int height_for(int width);
+  /// The block of colour behind the last letter while a reply is written.
+  void set_caret(bool shown);
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  /// Nothing is fetched: a document that names an image gets none.
+  QVariant loadResource(int type, const QUrl& name) override;
+
+ private:
+  void ask_to_open(const QString& link);
+
+  const Theme& theme_;
+  bool caret_ = false;
+};
+
+}  // namespace lathe::ui
