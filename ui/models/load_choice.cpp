@@ -19,6 +19,32 @@ std::string settings_key(const std::string& path) {
   return "model/" + hash.left(16).toStdString();
 }
 
+struct Estimated {
+  Result<engine::FitEstimate> fit;
+  std::vector<LoadFix> fixes;
+};
+
+/// Tries smaller settings, each alone, and keeps those that fit.
+std::vector<LoadFix> find_fixes(const engine::ModelInfo& info, const EngineOptions& options, std::int64_t returned) {
+  std::vector<LoadFix> fixes;
+  const auto attempt = [&](const char* name, const QString& words, const char* option, const std::string& value) {
+    EngineOptions changed = options;
+    if (!engine::set_option(changed, option, value) || changed == options || !engine::validate(changed)) return false;
+    const Result<engine::FitEstimate> fit = engine::estimate_fit(info, changed, returned);
+    if (!fit || fit->total() > fit->free) return false;
+    fixes.push_back({QLatin1String(name), words, QLatin1String(option), QString::fromStdString(value), fit->total()});
+    return true;
+  };
+  const std::int64_t context = options.max_model_len > 0 ? options.max_model_len : info.max_position_embeddings;
+  for (const std::int64_t smaller : {16384, 8192, 4096, 2048, 1024, 512})
+    if (smaller < context && attempt("context", LoadChoice::tr("Context %1").arg(smaller), "max_model_len", std::to_string(smaller))) break;
+  for (const std::int64_t fewer : {8, 4, 2, 1})
+    if (fewer < options.max_num_seqs && attempt("sequences", LoadChoice::tr("%n sequence(s)", nullptr, static_cast<int>(fewer)), "max_num_seqs", std::to_string(fewer))) break;
+  for (const char* dtype : {"bfloat16", "float16"})
+    if (options.dtype != dtype && attempt("weights", LoadChoice::tr("Use %1").arg(dtype == std::string("bfloat16") ? QStringLiteral("BF16") : QStringLiteral("FP16")), "dtype", dtype)) break;
+  return fixes;
+}
+
 }  // namespace
 
 LoadChoice::LoadChoice(app::Workbench& workbench, Bridge& bridge, Background& background, QObject* parent)
@@ -41,6 +67,7 @@ void LoadChoice::clear() {
   info_error_.reset();
   fit_.reset();
   fit_error_.reset();
+  fixes_.clear();
   ++inspection_, ++estimation_;
 }
 
@@ -158,13 +185,19 @@ void LoadChoice::estimate() {
   if (!info_) return;
   const std::uint64_t number = ++estimation_;
   background_.run(
-      this, [info = *info_, options = options_, returned = returned_bytes()] { return engine::estimate_fit(info, options, returned); },
-      [this, number](Result<engine::FitEstimate> fit) {
+      this,
+      [info = *info_, options = options_, returned = returned_bytes()] {
+        Estimated estimated{engine::estimate_fit(info, options, returned), {}};
+        if (estimated.fit && estimated.fit->verdict == engine::FitVerdict::wont_fit) estimated.fixes = find_fixes(info, options, returned);
+        return estimated;
+      },
+      [this, number](Estimated estimated) {
         if (number != estimation_) return;
         fit_.reset();
         fit_error_.reset();
-        if (fit) fit_ = *fit;
-        else fit_error_ = std::move(fit.error());
+        fixes_ = std::move(estimated.fixes);
+        if (estimated.fit) fit_ = *estimated.fit;
+        else fit_error_ = std::move(estimated.fit.error());
         Q_EMIT fit_changed();
       });
 }

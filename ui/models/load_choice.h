@@ -6,6 +6,7 @@
 #include <QStringList>
 #include <QTimer>
 #include <optional>
+#include <vector>
 
 #include "app/api/workbench.h"
 #include "engine/api/checkpoint.h"
@@ -13,6 +14,14 @@
 #include "ui/bridge/bridge.h"
 
 namespace lathe::ui {
+
+/// A change of one option with which the model would fit.
+struct LoadFix {
+  QString name;          ///< "context"
+  QString words;         ///< "Context 2048"
+  QString option, value;
+  std::int64_t total = 0;   ///< bytes with it
+};
 
 /// Thread: GUI; reading headers and estimating run in the background. Options are kept per model at every change.
 class LoadChoice : public QObject {
@@ -35,6 +44,8 @@ class LoadChoice : public QObject {
   const std::optional<engine::ModelInfo>& info() const { return info_; }
   const std::optional<engine::Error>& info_error() const { return info_error_; }
   const std::optional<engine::FitEstimate>& fit() const { return fit_; }
+  /// Only those that fit; empty while everything fits.
+  const std::vector<LoadFix>& fixes() const { return fixes_; }
   /// Why there is no estimate: the options contradict each other.
   const std::optional<engine::Error>& fit_error() const { return fit_error_; }
 
@@ -65,6 +76,7 @@ class LoadChoice : public QObject {
   std::optional<engine::ModelInfo> info_;
   std::optional<engine::Error> info_error_, fit_error_;
   std::optional<engine::FitEstimate> fit_;
+  std::vector<LoadFix> fixes_;
   QTimer debounce_;
   std::uint64_t inspection_ = 0, estimation_ = 0;
 };

@@ -1,25 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/shell/status_bar.h"
 
-#include <QFile>
 #include <QLocale>
 #include <QPainter>
 
+#include "ui/bridge/system_memory.h"
 #include "ui/theme/digits.h"
 
 namespace lathe::ui {
 namespace {
 
 constexpr int kMemoryEveryMs = 1000;
-
-/// One line of /proc/meminfo in bytes; 0 when it is not there.
-double meminfo(const QByteArray& text, const char* key) {
-  const qsizetype at = text.indexOf(key);
-  if (at < 0) return 0;
-  const qsizetype begin = at + static_cast<qsizetype>(qstrlen(key));
-  const qsizetype end = text.indexOf("kB", begin);
-  return text.mid(begin, end - begin).trimmed().toDouble() * 1024;
-}
 
 QString gib(double bytes) { return QLocale().toString(bytes / (1 << 30), 'f', 1); }
 
@@ -40,11 +31,9 @@ StatusBar::StatusBar(const Theme& theme, Bridge& bridge, QWidget* parent) : QSta
 void StatusBar::read_memory() {
   if (memory_age_.isValid() && memory_age_.elapsed() < kMemoryEveryMs) return;
   memory_age_.start();
-  QFile file(QStringLiteral("/proc/meminfo"));
-  if (!file.open(QIODevice::ReadOnly)) return;
-  const QByteArray text = file.readAll();
-  memory_total_ = meminfo(text, "MemTotal:");
-  memory_used_ = memory_total_ - meminfo(text, "MemAvailable:");
+  const SystemMemory memory = read_system_memory();
+  memory_total_ = memory.total;
+  memory_used_ = memory.total - memory.available;
 }
 
 StatusBar::Shown StatusBar::now() const {

@@ -1,16 +1,375 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "ui/panels/panel.h"
+#include "ui/panels/chat/chat_panel.h"
+
+#include <QApplication>
+#include <QClipboard>
+#include <QInputDialog>
+#include <QMenu>
+#include <QVBoxLayout>
+
+#include "ui/models/load_choice.h"
+#include "ui/models/sampling_choice.h"
+#include "ui/panels/chat/chat_export.h"
 
 namespace lathe::ui {
 namespace {
-class ChatPanel final : public Panel {
- public:
-  ChatPanel(const PanelContext&, QWidget* parent) : Panel(parent) {}
-};
+
+constexpr int kCountAfterMs = 300;
+
 }  // namespace
 
+ChatPanel::ChatPanel(const PanelContext& context, QWidget* parent) : Panel(parent), context_(context) {
+  auto* outer = new QVBoxLayout(this);
+  outer->setContentsMargins(0, 0, 0, 0);
+  outer->setSpacing(0);
+  setAutoFillBackground(true);
+  make_header();
+  outer->addWidget(header_);
+  make_column();
+  count_timer_.setSingleShot(true);
+  count_timer_.setInterval(kCountAfterMs);
+  connect(&count_timer_, &QTimer::timeout, this, &ChatPanel::count);
+  connect_actions();
+  connect_message_actions();
+  connect_conversation();
+  context.bridge.watch(this, Interest::model);
+  const engine::Json last = context.workbench.settings().get("chat/current");
+  if (last.is_number_integer() && last.get<std::int64_t>() > 0) open_chat(last.get<std::int64_t>());
+  refresh();
+}
+
+void ChatPanel::make_header() {
+  const Theme& theme = context_.theme;
+  header_ = new PageHeader(theme, tr("New chat"), this);
+  header_->setObjectName(QStringLiteral("chat.header"));
+  auto* menu_button = make_icon_button(theme, QStringLiteral("chat.menu"), QStringLiteral("chevron-down"), tr("This chat"), header_, 24);
+  auto* menu = new QMenu(menu_button);
+  menu->setObjectName(QStringLiteral("chat.menu.menu"));
+  QAction* rename = menu->addAction(tr("Rename…"));
+  rename->setObjectName(QStringLiteral("chat.menu.rename"));
+  connect(rename, &QAction::triggered, this, [this] {
+    auto* dialog = new QInputDialog(this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setObjectName(QStringLiteral("chat.rename_dialog"));
+    dialog->setWindowTitle(tr("Rename chat"));
+    dialog->setLabelText(tr("Name"));
+    dialog->setTextValue(context_.conversation.title());
+    connect(dialog, &QInputDialog::textValueSelected, &context_.conversation, &Conversation::rename);
+    dialog->open();
+  });
+  QAction* system = menu->addAction(tr("Add a system prompt"));
+  system->setObjectName(QStringLiteral("chat.menu.system"));
+  connect(system, &QAction::triggered, this, [this] {
+    if (system_->message() == 0) context_.conversation.insert("system", tr("You are a precise assistant. Answer briefly."), 0);
+    system_->set_open(true);
+  });
+  connect(menu_button, &QToolButton::clicked, menu, [menu, menu_button] { menu->popup(menu_button->mapToGlobal(QPoint(0, menu_button->height()))); });
+  header_->add_left(menu_button);
+  view_ = new Segmented(theme, {tr("Chat"), tr("Prompt")}, header_);
+  view_->setObjectName(QStringLiteral("chat.view"));
+  view_->setAccessibleName(tr("What the page shows"));
+  connect(view_, &Segmented::chosen, this, [this] { refresh(); });
+  header_->add_right(view_);
+  const struct {
+    const char* name;
+    const char* icon;
+    const char* action;
+  } buttons[] = {{"chat.find", "search", "chat.find"}, {"chat.export", "export", "chat.export_markdown"}};
+  for (const auto& button : buttons) {
+    QAction* action = context_.actions[QLatin1String(button.action)];
+    auto* made = make_icon_button(theme, QLatin1String(button.name), QLatin1String(button.icon), action->toolTip(), header_);
+    connect(made, &QToolButton::clicked, action, &QAction::trigger);
+    connect(action, &QAction::enabledChanged, made, &QWidget::setEnabled);
+    made->setEnabled(action->isEnabled());
+    header_->add_right(made);
+  }
+  auto* more = make_icon_button(theme, QStringLiteral("chat.more"), QStringLiteral("more"), tr("More"), header_);
+  connect(more, &QToolButton::clicked, this, [this, more] {
+    auto* popup = new QMenu(more);
+    popup->setAttribute(Qt::WA_DeleteOnClose);
+    for (const char* id : {"chats.new", "chat.copy_reply", "chat.export_markdown", "chat.export_json", "chat.branch"}) popup->addAction(context_.actions[QLatin1String(id)]);
+    popup->popup(more->mapToGlobal(QPoint(0, more->height())));
+  });
+  header_->add_right(more);
+}
+
+void ChatPanel::make_column() {
+  const Theme& theme = context_.theme;
+  auto* outer = static_cast<QVBoxLayout*>(layout());
+  column_ = new QWidget(this);
+  auto* top = new QVBoxLayout(column_);
+  top->setContentsMargins(0, theme.px(12), 0, 0);
+  top->setSpacing(0);
+  system_ = new SystemCard(context_, column_);
+  find_ = new FindBar(theme, context_.conversation, column_);
+  top->addWidget(system_);
+  top->addWidget(find_);
+  outer->addWidget(column_);
+  middle_ = new QStackedWidget(this);
+  middle_->setObjectName(QStringLiteral("chat.middle"));
+  transcript_ = new Transcript(context_, middle_);
+  welcome_ = new Welcome(context_, middle_);
+  prompt_ = new PromptView(context_, middle_);
+  middle_->addWidget(transcript_);
+  middle_->addWidget(welcome_);
+  middle_->addWidget(prompt_);
+  outer->addWidget(middle_, 1);
+  auto* bottom = new QWidget(this);
+  bottom->setObjectName(QStringLiteral("chat.bottom"));
+  auto* below = new QVBoxLayout(bottom);
+  below->setContentsMargins(0, theme.px(6), 0, theme.px(8));
+  below->setSpacing(theme.px(7));
+  overflow_ = new InlineMessage(theme, QStringLiteral("chat.overflow"), bottom);
+  overflow_->hide();
+  composer_ = new Composer(context_, bottom);
+  meter_ = new ContextMeter(theme, bottom);
+  below->addWidget(overflow_);
+  below->addWidget(composer_);
+  below->addWidget(meter_);
+  outer->addWidget(bottom);
+  connect(composer_, &Composer::send_asked, this, &ChatPanel::send);
+  connect(composer_, &Composer::draft_changed, this, &ChatPanel::queue_count);
+  connect(welcome_, &Welcome::prompt_chosen, this, [this](const QString& prompt) {
+    composer_->set_text(prompt);
+    if (context_.actions[QStringLiteral("chat.send")]->isEnabled()) send();
+    else composer_->take_focus();
+  });
+  connect(find_, &FindBar::found, this, [this](qint64 message) { transcript_->show_message(message); });
+}
+
+void ChatPanel::connect_actions() {
+  Actions& actions = context_.actions;
+  actions.on(QStringLiteral("chats.new"), this, [this] { open_chat(0); });
+  actions.on(QStringLiteral("chats.close"), this, [this] { open_chat(0); });
+  actions.on(QStringLiteral("chat.send"), this, [this] { send(); });
+  actions.on(QStringLiteral("chat.insert"), this, [this] { insert(); });
+  actions.on(QStringLiteral("chat.stop"), this, [this] { context_.writer.stop(); });
+  actions.on(QStringLiteral("chat.cycle_role"), this, [this] { composer_->cycle_role(); });
+  actions.on(QStringLiteral("chat.find"), this, [this] { find_->open(); });
+  actions.on(QStringLiteral("chat.find_next"), this, [this] { find_->next(); });
+  actions.on(QStringLiteral("chat.export_markdown"), this, [this] { export_chat(true); });
+  actions.on(QStringLiteral("chat.export_json"), this, [this] { export_chat(false); });
+  connect(&context_.navigator, &Navigator::open_chat, this, [this](qint64 id) {
+    open_chat(id);
+    Q_EMIT context_.navigator.show_panel(objectName());
+  });
+}
+
+void ChatPanel::connect_message_actions() {
+  const struct {
+    const char* id;
+    MessageTool tool;
+    bool replies_only;
+  } tools[] = {{"chat.copy_reply", MessageTool::copy, true},          {"chat.regenerate", MessageTool::regenerate, false},
+               {"chat.continue", MessageTool::continue_reply, true},  {"chat.edit", MessageTool::edit, false},
+               {"chat.delete", MessageTool::remove, false},           {"chat.previous_version", MessageTool::previous, true},
+               {"chat.next_version", MessageTool::next, true},        {"chat.branch", MessageTool::branch, false}};
+  for (const auto& entry : tools) {
+    context_.actions.on(QLatin1String(entry.id), this, [this, entry] {
+      if (const std::int64_t message = chosen_message(entry.replies_only)) use_tool(message, entry.tool);
+    });
+  }
+  connect(transcript_, &Transcript::tool_used, this, &ChatPanel::use_tool);
+  connect(transcript_, &Transcript::edited, this, &ChatPanel::take_edit);
+}
+
+void ChatPanel::connect_conversation() {
+  for (const auto signal : {&Conversation::inserted, &Conversation::removed, &Conversation::changed})
+    connect(&context_.conversation, signal, this, [this] { refresh(), queue_count(); });
+  connect(&context_.conversation, &Conversation::reset, this, [this] { refresh(), queue_count(); });
+  connect(&context_.conversation, &Conversation::title_changed, this, [this] {
+    context_.workbench.settings().set("chat/current", context_.conversation.id());
+    refresh();
+  });
+  connect(&context_.writer, &ReplyWriter::started, this, [this] { refresh(); });
+  connect(&context_.writer, &ReplyWriter::ended, this, [this] { refresh(), queue_count(); });
+  connect(&context_.writer, &ReplyWriter::advanced, this, [this] { refresh_meter(); });
+  connect(&context_.bridge, &Bridge::model_changed, this, [this] { refresh(), queue_count(); });
+  connect(&context_.sampling, &SamplingChoice::changed, this, [this] { refresh_meter(); });
+}
+
+void ChatPanel::send() {
+  if (composer_->role() != "user") return insert();
+  if (context_.writer.running() || context_.bridge.model_status().state != app::ModelState::ready) return;
+  const QString text = composer_->text();
+  if (!text.trimmed().isEmpty()) {
+    if (context_.conversation.insert("user", text) == 0) return refresh();
+    composer_->clear();
+  } else if (context_.conversation.empty()) {
+    return;
+  }
+  context_.writer.reply();
+}
+
+void ChatPanel::insert() {
+  const QString text = composer_->text();
+  if (text.trimmed().isEmpty() || context_.writer.running()) return;
+  const std::string role = composer_->role();
+  if (role == "system" && system_->message() != 0) context_.conversation.edit(system_->message(), text);
+  else if (context_.conversation.insert(role, text, role == "system" ? 0 : -1) == 0) return refresh();
+  composer_->clear();
+}
+
+std::int64_t ChatPanel::chosen_message(bool replies_only) const {
+  if (const std::int64_t focused = transcript_->focused_message()) {
+    const app::StoredMessage* message = context_.conversation.find(focused);
+    if (message != nullptr && (!replies_only || message->role == "assistant")) return focused;
+  }
+  if (replies_only) return context_.conversation.last_of("assistant");
+  return context_.conversation.empty() ? 0 : context_.conversation.messages().back().id;
+}
+
+void ChatPanel::use_tool(std::int64_t message, MessageTool tool) {
+  const app::StoredMessage* stored = context_.conversation.find(message);
+  if (stored == nullptr) return;
+  switch (tool) {
+    case MessageTool::copy: QApplication::clipboard()->setText(context_.conversation.shown_text(*stored)); break;
+    case MessageTool::edit: transcript_->start_editing(message); break;
+    case MessageTool::regenerate: context_.writer.regenerate(message); break;
+    case MessageTool::continue_reply: context_.writer.continue_reply(message); break;
+    case MessageTool::branch:
+      if (const std::int64_t id = context_.conversation.branch(message)) open_chat(id);
+      break;
+    case MessageTool::remove:
+      if (context_.writer.message() != message) context_.conversation.remove(message);
+      break;
+    case MessageTool::inspect: {
+      const ReplyFooter footer = footer_of(stored->versions[static_cast<std::size_t>(stored->current)].footer_json);
+      if (footer.record != 0) Q_EMIT context_.navigator.inspect_request(footer.record);
+      break;
+    }
+    case MessageTool::previous: step_version(message, -1); break;
+    case MessageTool::next: step_version(message, 1); break;
+  }
+}
+
+void ChatPanel::step_version(std::int64_t message, int step) {
+  if (const app::StoredMessage* stored = context_.conversation.find(message)) context_.conversation.show_version(message, stored->current + step);
+}
+
+void ChatPanel::take_edit(std::int64_t message, const QString& text, bool and_send) {
+  context_.conversation.edit(message, text);
+  if (and_send && context_.bridge.model_status().state == app::ModelState::ready) context_.writer.regenerate(message);
+}
+
+void ChatPanel::open_chat(std::int64_t id) {
+  if (id != 0 && id == context_.conversation.id()) return;
+  context_.writer.stop_and_keep();
+  if (id == 0 || !context_.conversation.open(id)) context_.conversation.start_new();
+  composer_->take_focus();
+}
+
+void ChatPanel::export_chat(bool markdown) { save_chat(this, context_.conversation, markdown); }
+
+void ChatPanel::came_into_view() {
+  refresh();
+  composer_->take_focus();
+}
+
+void ChatPanel::refresh() {
+  const Conversation& conversation = context_.conversation;
+  const QString title = conversation.title().isEmpty() ? tr("New chat") : conversation.title();
+  header_->set_title(title);
+  setWindowTitle(title);
+  const bool running = context_.writer.running();
+  const bool empty = conversation.empty() || (conversation.messages().size() == 1 && system_->message() != 0);
+  middle_->setCurrentWidget(view_->current() == 1 ? static_cast<QWidget*>(prompt_) : empty ? static_cast<QWidget*>(welcome_) : transcript_);
+  composer_->set_running(running);
+  context_.actions.set_fact(Fact::chat_running, running);
+  context_.actions.set_fact(Fact::chat_idle, !running);
+  context_.actions.set_fact(Fact::has_messages, !conversation.empty());
+  context_.actions.set_fact(Fact::has_reply, conversation.last_of("assistant") != 0);
+  refresh_meter();
+}
+
+void ChatPanel::refresh_meter() {
+  const qint64 limit = context_.bridge.loaded() ? context_.bridge.loaded()->max_model_len : 0;
+  const qint64 most = context_.sampling.values().max_tokens;
+  qint64 used = used_tokens_, reserve = most > 0 ? most : std::max<qint64>(0, limit - used - draft_tokens_);
+  if (const ChatStream* stream = context_.writer.stream(); stream != nullptr && stream->usage().n_prompt_tokens > 0) {
+    used = stream->usage().n_prompt_tokens + stream->usage().n_completion_tokens;
+    if (most > 0) reserve = std::max<qint64>(0, most - stream->usage().n_completion_tokens);
+  }
+  meter_->set(used, draft_tokens_, reserve, limit);
+  refresh_overflow();
+}
+
+void ChatPanel::refresh_overflow() {
+  const QString problem = context_.conversation.problem();
+  if (!problem.isEmpty()) {
+    overflow_->set(MessageTone::error, tr("The chat could not be kept"), problem, {});
+  } else if (meter_->over() && !context_.writer.running() && !context_.conversation.empty()) {
+    std::vector<InlineMessage::Button> buttons;
+    buttons.push_back({QStringLiteral("drop"), tr("Delete the oldest two messages"), [this] { drop_oldest(); }});
+    if (context_.sampling.values().max_tokens > 64)
+      buttons.push_back({QStringLiteral("shorter"), tr("Reply with at most 64 tokens"), [this] {
+                           SamplingValues values = context_.sampling.values();
+                           values.max_tokens = 64;
+                           context_.sampling.set_values(values);
+                         }});
+    buttons.push_back({QStringLiteral("raise"), tr("Raise the context…"), [this] { Q_EMIT context_.navigator.show_panel(QStringLiteral("model")); }});
+    overflow_->set(MessageTone::warning, tr("The context is too small for this chat and its reply"), meter_->words(), std::move(buttons));
+  } else {
+    return overflow_->hide();
+  }
+  overflow_->show();
+}
+
+void ChatPanel::drop_oldest() {
+  for (int i = 0; i < 2; ++i) {
+    const std::vector<app::StoredMessage>& messages = context_.conversation.messages();
+    const std::size_t first = system_->message() != 0 ? 1 : 0;
+    if (messages.size() > first + 1) context_.conversation.remove(messages[first].id);
+  }
+}
+
+void ChatPanel::queue_count() {
+  if (!count_timer_.isActive()) count_timer_.start();
+}
+
+void ChatPanel::count() {
+  const std::uint64_t number = ++counting_;
+  struct Counts {
+    qint64 used = 0, all = 0, system = 0;
+  };
+  std::vector<engine::ChatMessage> messages = context_.conversation.turns();
+  const QString draft = composer_->text();
+  context_.background.run(
+      this,
+      [&slot = context_.workbench.models(), messages = std::move(messages), draft = draft.toStdString(), role = composer_->role()]() mutable {
+        Counts counts;
+        const auto tokens = [&slot](const std::vector<engine::ChatMessage>& list) -> qint64 {
+          const engine::Result<std::int64_t> n = list.empty() ? engine::Result<std::int64_t>(0) : app::count_tokens(slot, list);
+          return n ? *n : 0;
+        };
+        counts.used = tokens(messages);
+        if (!messages.empty() && messages.front().role == "system") counts.system = tokens({messages.front()});
+        messages.push_back({role, draft});
+        counts.all = draft.empty() ? counts.used : tokens(messages);
+        return counts;
+      },
+      [this, number](Counts counts) {
+        if (number != counting_) return;
+        used_tokens_ = counts.used;
+        draft_tokens_ = std::max<qint64>(0, counts.all - counts.used);
+        composer_->set_token_count(draft_tokens_);
+        system_->set_token_count(counts.system);
+        refresh_meter();
+      });
+}
+
+void ChatPanel::resizeEvent(QResizeEvent* event) {
+  Panel::resizeEvent(event);
+  const int side = (width() - Transcript::column_width(context_.theme, width())) / 2;
+  column_->setContentsMargins(side, 0, side, 0);
+  findChild<QWidget*>(QStringLiteral("chat.bottom"))->setContentsMargins(side, 0, side, 0);
+  prompt_->setContentsMargins(side, 0, side, 0);
+}
+
 extern const PanelDescriptor kChatPanel;
-constexpr PanelDescriptor kChatPanel{.id = "chat", .title = QT_TRANSLATE_NOOP("Panels", "Chat"), .icon = "chat", .area = PanelArea::page, .at_first = true,
-  .make = [](const PanelContext& context, QWidget* parent) -> Panel* { return new ChatPanel(context, parent); }};
+constexpr PanelDescriptor kChatPanel{.id = "chat", .title = QT_TRANSLATE_NOOP("Panels", "Chat"), .icon = "chat", .area = PanelArea::page,
+                                     .at_first = true, .make = [](const PanelContext& context, QWidget* parent) -> Panel* {
+                                       return new ChatPanel(context, parent);
+                                     }};
 
 }  // namespace lathe::ui

@@ -11,6 +11,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "ui/models/conversation.h"
 #include "ui/widgets/controls.h"
 
 namespace lathe::ui {

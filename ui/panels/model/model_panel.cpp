@@ -1,16 +1,206 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+// The Model dock: choose a model, see whether it fits, set how it runs, load it.
+#include <QScrollArea>
+#include <QStackedWidget>
+#include <QVBoxLayout>
+
+#include "ui/bridge/system_memory.h"
+#include "ui/models/load_choice.h"
+#include "ui/models/load_words.h"
+#include "ui/panels/model/action_slot.h"
+#include "ui/panels/model/model_card.h"
+#include "ui/panels/model/option_form.h"
+#include "ui/panels/model/source_list.h"
 #include "ui/panels/panel.h"
+#include "ui/widgets/controls.h"
+#include "ui/widgets/fit_bar.h"
+#include "ui/widgets/inline_message.h"
 
 namespace lathe::ui {
 namespace {
+
+QString what_of(engine::ErrorCode code) {
+  switch (code) {
+    case engine::ErrorCode::resource_exhausted: return ModelCard::tr("Not enough memory");
+    case engine::ErrorCode::model_refused: return ModelCard::tr("This model cannot be used");
+    case engine::ErrorCode::not_found: return ModelCard::tr("The model is not there");
+    case engine::ErrorCode::cancelled: return ModelCard::tr("Loading was cancelled");
+    case engine::ErrorCode::invalid_argument: return ModelCard::tr("These settings do not go together");
+    case engine::ErrorCode::unsupported: return ModelCard::tr("This model is not supported");
+    default: return ModelCard::tr("The model was not loaded");
+  }
+}
+
 class ModelPanel final : public Panel {
  public:
-  ModelPanel(const PanelContext&, QWidget* parent) : Panel(parent) {}
+  ModelPanel(const PanelContext& context, QWidget* parent) : Panel(parent), context_(context) {
+    auto* outer = new QVBoxLayout(this);
+    outer->setContentsMargins(0, 0, 0, 0);
+    outer->setSpacing(0);
+    make_scroll(*outer);
+    make_bottom(*outer);
+    connect(&context.bridge, &Bridge::model_changed, this, [this] { refresh(); });
+    connect(&context.load, &LoadChoice::changed, this, [this] {
+      load_error_.reset();
+      refresh();
+    });
+    connect(&context.load, &LoadChoice::fit_changed, this, [this] { refresh_bottom(); });
+    context.bridge.watch(this, Interest::model);
+    connect_actions();
+    refresh();
+  }
+
+  void came_into_view() override { refresh(); }
+
+ private:
+  void connect_actions() {
+    Actions& actions = context_.actions;
+    actions.on(QStringLiteral("model.load"), this, [this] { load(); });
+    actions.on(QStringLiteral("model.cancel"), this, [this] { context_.workbench.models().cancel_load(); });
+    actions.on(QStringLiteral("model.unload"), this, [this] {
+      context_.workbench.models().unload();
+      context_.bridge.refresh();
+    });
+    actions.on(QStringLiteral("model.revert"), this, [this] { context_.load.revert(); });
+    actions.on(QStringLiteral("model.defaults"), this, [this] { context_.load.reset_to_defaults(); });
+  }
+
+  void make_scroll(QVBoxLayout& outer) {
+    const Theme& theme = context_.theme;
+    auto* scroll = new QScrollArea(this);
+    scroll->setObjectName(QStringLiteral("dock"));
+    scroll->setWidgetResizable(true);
+    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    auto* contents = new QWidget(scroll);
+    contents->setObjectName(QStringLiteral("dockContents"));
+    auto* column = new QVBoxLayout(contents);
+    column->setContentsMargins(theme.px(14), theme.px(12), theme.px(14), theme.px(12));
+    column->setSpacing(theme.px(12));
+    sources_ = new SourceList(context_, contents);
+    card_ = new ModelCard(context_, contents);
+    form_ = new OptionForm(context_, contents);
+    column->addWidget(sources_);
+    column->addWidget(card_);
+    column->addWidget(form_);
+    column->addStretch(1);
+    scroll->setWidget(contents);
+    outer.addWidget(scroll, 1);
+    connect(card_, &ModelCard::other_asked, this, [this] { context_.load.forget(); });
+  }
+
+  void make_bottom(QVBoxLayout& outer) {
+    const Theme& theme = context_.theme;
+    outer.addWidget(make_line(this));
+    auto* bottom = new QWidget(this);
+    bottom->setObjectName(QStringLiteral("model.bottom"));
+    auto* column = new QVBoxLayout(bottom);
+    column->setContentsMargins(theme.px(14), theme.px(9), theme.px(14), theme.px(9));
+    column->setSpacing(theme.px(9));
+    fit_ = new FitBar(theme, bottom);
+    message_ = new InlineMessage(theme, QStringLiteral("model.message"), bottom);
+    slot_ = new ActionSlot(context_, bottom);
+    slot_line_ = make_line(bottom);
+    column->addWidget(fit_);
+    column->addWidget(message_);
+    column->addWidget(slot_line_);
+    column->addWidget(slot_);
+    message_->hide();
+    outer.addWidget(bottom);
+  }
+
+  void load() {
+    if (context_.load.path().empty()) {
+      Q_EMIT context_.navigator.show_panel(QStringLiteral("model"));
+      return;
+    }
+    if (const engine::Result<void> started = context_.load.load(); !started) load_error_ = started.error();
+    refresh();
+  }
+
+  bool is_loading() const { return context_.bridge.model_status().state == app::ModelState::loading; }
+
+  void refresh() {
+    const bool chosen = !context_.load.path().empty() && !is_loading();
+    sources_->setVisible(!chosen);
+    card_->setVisible(chosen);
+    form_->setVisible(chosen);
+    if (chosen) card_->refresh(), form_->refresh();
+    else sources_->refresh();
+    refresh_bottom();
+  }
+
+  void refresh_bottom() {
+    const LoadChoice& load = context_.load;
+    const bool any = !load.path().empty();
+    if (load.fit()) {
+      fit_->set_fit(*load.fit(), load.options().block_size, load.fit()->max_model_len);
+    } else {
+      const SystemMemory memory = read_system_memory();
+      fit_->set_free(memory.available, memory.total, any ? QString() : tr("Settings appear here when a model is chosen."));
+    }
+    slot_->setVisible(any);
+    slot_line_->setVisible(any);
+    slot_->refresh();
+    refresh_message();
+  }
+
+  void refresh_message() {
+    const LoadChoice& load = context_.load;
+    const app::ModelStatus& status = context_.bridge.model_status();
+    if (is_loading() || load.path().empty()) return message_->hide();
+    const bool failed_here = status.state == app::ModelState::failed && status.error && status.path == load.path();
+    if (load.info_error()) show_error(*load.info_error());
+    else if (load_error_) show_error(*load_error_);
+    else if (load.fit_error()) show_error(*load.fit_error());
+    else if (failed_here && status.error->code != engine::ErrorCode::resource_exhausted) show_error(*status.error);
+    else if (failed_here || (load.fit() && load.fit()->verdict == engine::FitVerdict::wont_fit)) show_no_memory(failed_here ? &*status.error : nullptr);
+    else message_->hide();
+  }
+
+  void show_error(const engine::Error& error) {
+    QString numbers = QString::fromStdString(error.message);
+    if (!error.where.empty()) numbers += QStringLiteral("\n%1").arg(QString::fromStdString(error.where));
+    const bool cancelled = error.code == engine::ErrorCode::cancelled;
+    std::vector<InlineMessage::Button> buttons;
+    buttons.push_back({QStringLiteral("other"), tr("Choose another model"), [this] { context_.load.forget(); }, true});
+    message_->set(cancelled ? MessageTone::info : MessageTone::error, what_of(error.code), cancelled ? QString() : numbers, std::move(buttons));
+    message_->show();
+  }
+
+  /// Three parts: what, the numbers, and the fixes that fit.
+  void show_no_memory(const engine::Error* error) {
+    const LoadChoice& load = context_.load;
+    QString numbers = error != nullptr ? QString::fromStdString(error->message) : QString();
+    if (error == nullptr) {
+      numbers = tr("Needs %1, %2 free").arg(bytes_words(load.fit()->total()), bytes_words(load.fit()->free));
+      numbers += load.fit()->returned > 0 ? tr(" once the loaded model is released.") : QStringLiteral(".");
+    }
+    std::vector<InlineMessage::Button> buttons;
+    for (const LoadFix& fix : load.fixes())
+      buttons.push_back({fix.name, QStringLiteral("%1 (%2)").arg(fix.words, bytes_words(fix.total)),
+                         [this, fix] { context_.load.set_option(fix.option, fix.value); }});
+    buttons.push_back({QStringLiteral("anyway"), tr("Load anyway"), [this] { this->load(); }});
+    message_->set(MessageTone::error, what_of(engine::ErrorCode::resource_exhausted), numbers, std::move(buttons));
+    message_->show();
+  }
+
+  const PanelContext& context_;
+  SourceList* sources_ = nullptr;
+  ModelCard* card_ = nullptr;
+  OptionForm* form_ = nullptr;
+  FitBar* fit_ = nullptr;
+  InlineMessage* message_ = nullptr;
+  ActionSlot* slot_ = nullptr;
+  QFrame* slot_line_ = nullptr;
+  std::optional<engine::Error> load_error_;
 };
+
 }  // namespace
 
 extern const PanelDescriptor kModelPanel;
-constexpr PanelDescriptor kModelPanel{.id = "model", .title = QT_TRANSLATE_NOOP("Panels", "Model"), .icon = "model", .area = PanelArea::left, .at_first = true,
-  .make = [](const PanelContext& context, QWidget* parent) -> Panel* { return new ModelPanel(context, parent); }};
+constexpr PanelDescriptor kModelPanel{.id = "model", .title = QT_TRANSLATE_NOOP("Panels", "Model"), .icon = "model", .area = PanelArea::left,
+                                      .at_first = true, .make = [](const PanelContext& context, QWidget* parent) -> Panel* {
+                                        return new ModelPanel(context, parent);
+                                      }};
 
 }  // namespace lathe::ui

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/models/chat_list_model.h"
+
+#include <QDateTime>
+#include <QLocale>
+
+namespace lathe::ui {
+
+QString chat_facts(const app::ChatSummary& chat) {
+  const QDateTime time = QDateTime::fromMSecsSinceEpoch(chat.updated_unix_ms);
+  const qint64 days = time.date().daysTo(QDate::currentDate());
+  const QLocale locale;
+  QString when = locale.toString(time.date(), QLocale::ShortFormat);
+  if (days == 0) when = ChatListModel::tr("today %1").arg(time.time().toString(QStringLiteral("HH:mm")));
+  if (days == 1) when = ChatListModel::tr("yesterday %1").arg(time.time().toString(QStringLiteral("HH:mm")));
+  return ChatListModel::tr("%n message(s) · %1", nullptr, chat.n_messages).arg(when);
+}
+
+ChatListModel::ChatListModel(app::History& history, Background& background, QObject* parent)
+    : QAbstractListModel(parent), history_(history), background_(background) {}
+
+int ChatListModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(chats_.size()); }
+
+QVariant ChatListModel::data(const QModelIndex& index, int role) const {
+  if (!index.isValid() || index.row() >= rowCount()) return {};
+  const app::ChatSummary& chat = chats_[static_cast<std::size_t>(index.row())];
+  const QString title = QString::fromStdString(chat.title);
+  if (role == Qt::DisplayRole) return title.isEmpty() ? tr("Untitled") : title;
+  if (role == Qt::EditRole) return title;
+  if (role == kIdRole) return QVariant::fromValue<qint64>(chat.id);
+  if (role == kFactsRole) return chat_facts(chat);
+  if (role == Qt::AccessibleDescriptionRole || role == Qt::ToolTipRole) return chat_facts(chat);
+  return {};
+}
+
+Qt::ItemFlags ChatListModel::flags(const QModelIndex& index) const {
+  return index.isValid() ? Qt::ItemIsEnabled | Qt::ItemIsSelectable | Qt::ItemIsEditable : Qt::NoItemFlags;
+}
+
+bool ChatListModel::setData(const QModelIndex& index, const QVariant& value, int role) {
+  if (role != Qt::EditRole || !index.isValid()) return false;
+  const QString title = value.toString().simplified();
+  app::ChatSummary& chat = chats_[static_cast<std::size_t>(index.row())];
+  if (title.isEmpty() || title == QString::fromStdString(chat.title)) return false;
+  if (const auto done = history_.rename_chat(chat.id, title.toStdString()); !done) {
+    Q_EMIT failed(QString::fromStdString(done.error().message));
+    return false;
+  }
+  chat.title = title.toStdString();
+  Q_EMIT dataChanged(index, index);
+  Q_EMIT renamed(chat.id, title);
+  return true;
+}
+
+void ChatListModel::set_search(const QString& words) {
+  if (words == search_) return;
+  search_ = words;
+  reload();
+}
+
+void ChatListModel::reload() {
+  const std::uint64_t number = ++loading_;
+  background_.run(
+      this, [&history = history_, words = search_.trimmed().toStdString()] { return words.empty() ? history.chats() : history.search(words); },
+      [this, number](std::vector<app::ChatSummary> chats) {
+        if (number != loading_) return;
+        beginResetModel();
+        chats_ = std::move(chats);
+        endResetModel();
+        Q_EMIT loaded();
+      });
+}
+
+void ChatListModel::remove(const QModelIndex& index) {
+  if (!index.isValid()) return;
+  const auto row = static_cast<std::size_t>(index.row());
+  if (const auto done = history_.delete_chat(chats_[row].id); !done) return Q_EMIT failed(QString::fromStdString(done.error().message));
+  beginRemoveRows({}, index.row(), index.row());
+  chats_.erase(chats_.begin() + index.row());
+  endRemoveRows();
+}
+
+QModelIndex ChatListModel::index_of(std::int64_t chat) const {
+  for (std::size_t i = 0; i < chats_.size(); ++i)
+    if (chats_[i].id == chat) return index(static_cast<int>(i));
+  return {};
+}
+
+}  // namespace lathe::ui

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/models/load_words.h"
+
+#include <QCoreApplication>
+#include <QLocale>
+#include <algorithm>
+#include <cmath>
+
+namespace lathe::ui {
+namespace {
+
+QString translated(const char* text) { return QCoreApplication::translate("LoadWords", text); }
+
+struct Unit {
+  double size;
+  const char* name;
+};
+
+constexpr Unit kUnits[] = {{1024.0 * 1024 * 1024, "GiB"}, {1024.0 * 1024, "MiB"}, {1024.0, "KiB"}, {1.0, "B"}};
+
+const Unit& unit_of(double bytes) {
+  for (const Unit& unit : kUnits)
+    if (bytes >= unit.size * 0.9995) return unit;
+  return kUnits[3];
+}
+
+QString in_unit(double bytes, const Unit& unit) {
+  const double value = bytes / unit.size;
+  return QLocale().toString(value, 'f', unit.size == 1 || value >= 99.95 ? 0 : 1);
+}
+
+}  // namespace
+
+QString bytes_words(std::int64_t bytes) {
+  const Unit& unit = unit_of(static_cast<double>(bytes));
+  return in_unit(static_cast<double>(bytes), unit) + QLatin1Char(' ') + QLatin1String(unit.name);
+}
+
+QString count_words(std::int64_t count) {
+  const QLocale locale;
+  const auto n = static_cast<double>(count);
+  if (n >= 1e9) return locale.toString(n / 1e9, 'f', n >= 1e10 ? 1 : 2) + QStringLiteral(" B");
+  if (n >= 1e6) return locale.toString(n / 1e6, 'f', n >= 1e7 ? 0 : 1) + QStringLiteral(" M");
+  if (n >= 1e3) return locale.toString(n / 1e3, 'f', 0) + QStringLiteral(" K");
+  return locale.toString(static_cast<qlonglong>(count));
+}
+
+QString dtype_words(const std::string& dtype) {
+  if (dtype == "bfloat16" || dtype == "BF16") return QStringLiteral("BF16");
+  if (dtype == "float16" || dtype == "F16") return QStringLiteral("FP16");
+  if (dtype == "float32" || dtype == "F32") return QStringLiteral("FP32");
+  return QString::fromStdString(dtype).toUpper();
+}
+
+QString family_words(const std::string& architecture) {
+  QString family = QString::fromStdString(architecture).toLower();
+  for (const char* tail : {"forcausallm", "lmheadmodel", "model"})
+    if (family.endsWith(QLatin1String(tail))) family.chop(static_cast<qsizetype>(qstrlen(tail)));
+  return family;
+}
+
+QString model_line(const engine::ModelInfo& info) {
+  const QStringList parts{family_words(info.architecture), count_words(info.n_parameters),
+                          translated("%1 folder, %2").arg(dtype_words(info.stored_dtype), bytes_words(info.file_bytes))};
+  return parts.join(QStringLiteral(" · "));
+}
+
+int load_percent(const engine::LoadProgress& progress) {
+  if (progress.bytes_total <= 0) return 0;
+  const double share = static_cast<double>(progress.bytes_done) / static_cast<double>(progress.bytes_total);
+  return static_cast<int>(std::clamp(share, 0.0, 1.0) * 100);
+}
+
+QString load_speed_words(const engine::LoadProgress& progress) {
+  if (progress.bytes_total <= 0) return translated("Reading headers");
+  const Unit& unit = unit_of(static_cast<double>(progress.bytes_total));
+  QStringList parts{translated("%1 of %2 %3").arg(in_unit(static_cast<double>(progress.bytes_done), unit),
+                                                  in_unit(static_cast<double>(progress.bytes_total), unit), QLatin1String(unit.name))};
+  if (progress.seconds > 0.05 && progress.bytes_done > 0) {
+    const double rate = static_cast<double>(progress.bytes_done) / progress.seconds;
+    parts.append(translated("%1/s").arg(bytes_words(static_cast<std::int64_t>(rate))));
+    const double left = static_cast<double>(progress.bytes_total - progress.bytes_done) / rate;
+    parts.append(left < 1 ? translated("under 1 s left") : translated("%1 s left").arg(QLocale().toString(std::ceil(left), 'f', 0)));
+  }
+  return parts.join(QStringLiteral(", "));
+}
+
+}  // namespace lathe::ui

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Words about models: sizes, what a checkpoint is in a line, how far a load is.
+#pragma once
+
+#include <QString>
+
+#include "engine/api/checkpoint.h"
+#include "engine/api/engine.h"
+
+namespace lathe::ui {
+
+/// "47.0 MiB", "6.1 GiB": three digits or so, binary units.
+QString bytes_words(std::int64_t bytes);
+/// "12 M", "3.21 B"
+QString count_words(std::int64_t count);
+/// "bfloat16" -> "BF16"
+QString dtype_words(const std::string& dtype);
+/// "llama · 3.21 B · BF16 folder, 6.0 GiB"
+QString model_line(const engine::ModelInfo& info);
+/// "LlamaForCausalLM" -> "llama"
+QString family_words(const std::string& architecture);
+
+int load_percent(const engine::LoadProgress& progress);
+/// "29.6 of 47.0 MiB, 212 MiB/s, under 1 s left"
+QString load_speed_words(const engine::LoadProgress& progress);
+
+}  // namespace lathe::ui

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Chat export: a conversation as Markdown or as OpenAI messages.
+#pragma once
+
+#include <QWidget>
+
+#include "ui/models/conversation.h"
+
+namespace lathe::ui {
+
+QByteArray chat_as_markdown(const Conversation& conversation);
+/// {"messages": [{"role", "content"}, ...]}
+QByteArray chat_as_json(const Conversation& conversation);
+/// Asks for a file and writes it; a failure is told.
+void save_chat(QWidget* parent, const Conversation& conversation, bool markdown);
+
+}  // namespace lathe::ui

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// ChatPanel: the page Chat: header, system prompt, transcript, composer, context meter.
+#pragma once
+
+#include <QStackedWidget>
+#include <QTimer>
+
+#include "ui/models/conversation.h"
+#include "ui/models/reply_writer.h"
+#include "ui/panels/chat/composer.h"
+#include "ui/panels/chat/find_bar.h"
+#include "ui/panels/chat/prompt_view.h"
+#include "ui/panels/chat/system_card.h"
+#include "ui/panels/chat/transcript.h"
+#include "ui/panels/chat/welcome.h"
+#include "ui/panels/panel.h"
+#include "ui/widgets/context_meter.h"
+#include "ui/widgets/page_header.h"
+#include "ui/widgets/segmented.h"
+
+namespace lathe::ui {
+
+class ChatPanel : public Panel {
+  Q_OBJECT
+ public:
+  ChatPanel(const PanelContext& context, QWidget* parent);
+  void came_into_view() override;
+
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
+ private:
+  void make_header();
+  void make_column();
+  void connect_actions();
+  void connect_message_actions();
+  void connect_conversation();
+  void send();
+  void insert();
+  void use_tool(std::int64_t message, MessageTool tool);
+  void take_edit(std::int64_t message, const QString& text, bool and_send);
+  /// The message that an action of the menu means.
+  std::int64_t chosen_message(bool replies_only) const;
+  void step_version(std::int64_t message, int step);
+  void open_chat(std::int64_t id);
+  void export_chat(bool markdown);
+  void refresh();
+  void refresh_meter();
+  void refresh_overflow();
+  void drop_oldest();
+  void queue_count();
+  void count();
+
+  const PanelContext& context_;
+  PageHeader* header_ = nullptr;
+  Segmented* view_ = nullptr;
+  QWidget* column_ = nullptr;
+  QStackedWidget* middle_ = nullptr;
+  SystemCard* system_ = nullptr;
+  FindBar* find_ = nullptr;
+  Transcript* transcript_ = nullptr;
+  Welcome* welcome_ = nullptr;
+  PromptView* prompt_ = nullptr;
+  InlineMessage* overflow_ = nullptr;
+  Composer* composer_ = nullptr;
+  ContextMeter* meter_ = nullptr;
+  QTimer count_timer_;
+  std::uint64_t counting_ = 0;
+  qint64 used_tokens_ = 0, draft_tokens_ = 0;
+};
+
+}  // namespace lathe::ui

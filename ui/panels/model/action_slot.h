@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// ActionSlot: the one place at the bottom of the Model dock where the next step stands: Load; progress and Cancel; settings that
+// need a reload; or that everything is saved.
+#pragma once
+
+#include <QLabel>
+#include <QProgressBar>
+#include <QStackedWidget>
+
+#include "ui/panels/panel.h"
+
+namespace lathe::ui {
+
+class ActionSlot : public QStackedWidget {
+  Q_OBJECT
+ public:
+  ActionSlot(const PanelContext& context, QWidget* parent);
+  void refresh();
+  QSize sizeHint() const override;
+  QSize minimumSizeHint() const override { return sizeHint(); }
+
+ private:
+  QWidget* make_load();
+  QWidget* make_progress();
+  QWidget* make_reload();
+  QWidget* make_saved();
+
+  const PanelContext& context_;
+  QProgressBar* bar_ = nullptr;
+  QLabel* progress_words_ = nullptr;
+  QLabel* changed_words_ = nullptr;
+};
+
+}  // namespace lathe::ui

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/panels/model/option_form.h"
+
+#include <QLocale>
+#include <QSignalBlocker>
+#include <QThread>
+#include <QWheelEvent>
+
+#include "ui/models/load_words.h"
+#include "ui/widgets/controls.h"
+#include "ui/widgets/switch.h"
+
+namespace lathe::ui {
+namespace {
+
+constexpr int kLabel = 104, kContextStep = 512;
+constexpr std::int64_t kMostContext = 1 << 20;
+constexpr std::int64_t kQuick[] = {2048, 4096, 8192, 16384};
+constexpr const char* kRestOptions[] = {"kv_cache_dtype", "max_queue", "seed"};
+
+/// The wheel scrolls the dock; a field changes by it only when it has the focus.
+template <class Base>
+class Quiet final : public Base {
+ public:
+  using Base::Base;
+
+ protected:
+  void wheelEvent(QWheelEvent* event) override {
+    if (Base::hasFocus()) Base::wheelEvent(event);
+    else event->ignore();
+  }
+};
+
+const engine::OptionDescriptor* descriptor_of(const char* option) {
+  for (const engine::OptionDescriptor& one : engine::engine_option_table())
+    if (one.name == option) return &one;
+  return nullptr;
+}
+
+QString tip_of(const char* option) {
+  const engine::OptionDescriptor* found = descriptor_of(option);
+  QString flag = QLatin1String(option);
+  flag.replace(QLatin1Char('_'), QLatin1Char('-'));
+  if (found == nullptr) return flag;
+  return QStringLiteral("%1\n--%2").arg(QString::fromUtf8(found->help.data(), static_cast<qsizetype>(found->help.size())), flag);
+}
+
+}  // namespace
+
+OptionForm::OptionForm(const PanelContext& context, QWidget* parent) : QWidget(parent), context_(context) {
+  setObjectName(QStringLiteral("model.form"));
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(context.theme.px(10));
+  make_basic();
+  make_serving();
+  make_rest();
+  refresh();
+}
+
+QString OptionForm::value(const char* option) const { return QString::fromStdString(engine::get_option(context_.load.options(), option)); }
+
+void OptionForm::write(const char* option, const QString& value) { context_.load.set_option(QLatin1String(option), value); }
+
+std::int64_t OptionForm::trained_context() const {
+  const std::optional<engine::ModelInfo>& info = context_.load.info();
+  return info && info->max_position_embeddings > 0 ? info->max_position_embeddings : 4096;
+}
+
+FormRow* OptionForm::add_row(Section& section, const char* option, const QString& label, QWidget* control) {
+  if (control->objectName().isEmpty()) control->setObjectName(QStringLiteral("model.") + QLatin1String(option));
+  auto* row = new FormRow(context_.theme, QLatin1String(option), label, tip_of(option), control, kLabel, &section);
+  section.rows()->addWidget(row);
+  rows_.push_back(row);
+  return row;
+}
+
+void OptionForm::add_spin(Section& section, const char* option, const QString& label, const QString& special) {
+  auto* spin = new Quiet<QSpinBox>(&section);
+  const engine::OptionDescriptor* found = descriptor_of(option);
+  const bool bounded = found != nullptr && found->min < found->max;
+  spin->setRange(bounded ? static_cast<int>(found->min) : 0, bounded ? static_cast<int>(std::min(found->max, 2e9)) : 2'000'000'000);
+  spin->setGroupSeparatorShown(true);
+  spin->setAlignment(Qt::AlignRight);
+  spin->setKeyboardTracking(false);
+  spin->setFocusPolicy(Qt::StrongFocus);
+  if (!special.isEmpty()) spin->setSpecialValueText(special);
+  add_row(section, option, label, spin);
+  connect(spin, &QSpinBox::valueChanged, this, [this, option](int number) { write(option, QString::number(number)); });
+  readers_.push_back([this, spin, option] {
+    const QSignalBlocker quiet(spin);
+    spin->setValue(value(option).toInt());
+  });
+}
+
+void OptionForm::add_switch(Section& section, const char* option, const QString& label) {
+  auto* toggle = new Switch(context_.theme, SwitchSize::normal, &section);
+  FormRow* row = add_row(section, option, label, toggle);
+  static_cast<QHBoxLayout*>(row->layout())->addStretch(1);
+  row->setFixedHeight(context_.theme.px(24));
+  connect(toggle, &Switch::toggled, this, [this, option](bool on) { write(option, on ? QStringLiteral("true") : QStringLiteral("false")); });
+  readers_.push_back([this, toggle, option] {
+    const QSignalBlocker quiet(toggle);
+    toggle->setChecked(value(option) == QLatin1String("true"));
+    toggle->update();
+  });
+}
+
+void OptionForm::add_combo(Section& section, const char* option, const QString& label, const QStringList& words, const QStringList& values) {
+  auto* combo = new Quiet<QComboBox>(&section);
+  combo->setFocusPolicy(Qt::StrongFocus);
+  for (qsizetype i = 0; i < words.size(); ++i) combo->addItem(words[i], values[i]);
+  add_row(section, option, label, combo);
+  connect(combo, &QComboBox::activated, this, [this, combo, option](int index) { write(option, combo->itemData(index).toString()); });
+  readers_.push_back([this, combo, option] {
+    const int found = combo->findData(value(option));
+    if (found < 0) combo->addItem(value(option), value(option));
+    combo->setCurrentIndex(combo->findData(value(option)));
+  });
+}
+
+void OptionForm::make_basic() {
+  auto* section = new Section(context_.theme, QStringLiteral("model.section.basic"), tr("Basic"), this);
+  layout()->addWidget(section);
+  make_context(*section);
+  make_weights(*section);
+  make_compute(*section);
+}
+
+void OptionForm::make_context(Section& section) {
+  const Theme& theme = context_.theme;
+  auto* control = new SliderSpin(theme, QStringLiteral("model.max_model_len"), 16, kMostContext, 1, 0, SliderScale::logarithmic, &section);
+  control->set_spin_width(theme.px(80));
+  control->spin()->setSingleStep(kContextStep);
+  FormRow* row = add_row(section, "max_model_len", tr("Context"), control);
+  auto* quick = new QWidget(&section);
+  auto* line = new QHBoxLayout(quick);
+  line->setContentsMargins(theme.px(kLabel + 4), 0, 0, 0);
+  line->setSpacing(theme.px(4));
+  std::vector<std::pair<QPushButton*, std::int64_t>> buttons;
+  const auto add = [&](const QString& name, const QString& word, std::int64_t tokens) {
+    QPushButton* button = make_button(theme, QStringLiteral("model.context.") + name, word, quick, ButtonLook::plain, true);
+    button->setFont(theme.font(11, QFont::Medium));
+    button->setProperty("chip", true);
+    button->setCheckable(true);
+    button->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    button->setAccessibleName(tr("Context of %1 tokens").arg(word));
+    line->addWidget(button);
+    connect(button, &QPushButton::clicked, this, [this, tokens] { write("max_model_len", QString::number(tokens > 0 ? tokens : trained_context())); });
+    buttons.emplace_back(button, tokens);
+  };
+  for (const std::int64_t tokens : kQuick) add(QString::number(tokens), tr("%1k").arg(tokens / 1024), tokens);
+  add(QStringLiteral("max"), tr("Max"), 0);
+  section.rows()->addWidget(quick);
+  row->setToolTip(tip_of("max_model_len"));
+  connect(control, &SliderSpin::edited, this, [this](double tokens) { write("max_model_len", QString::number(static_cast<qint64>(tokens))); });
+  readers_.push_back([this, control, buttons] {
+    const std::int64_t most = trained_context(), set = context_.load.options().max_model_len;
+    const std::int64_t shown = set > 0 ? set : most;
+    control->set_range(16, static_cast<double>(std::max(most, shown)));
+    control->set_value(static_cast<double>(shown));
+    for (const auto& [button, tokens] : buttons) {
+      button->setChecked(shown == (tokens > 0 ? tokens : most));
+      button->setEnabled(tokens <= most);
+    }
+  });
+}
+
+void OptionForm::make_weights(Section& section) {
+  auto* combo = new Quiet<QComboBox>(&section);
+  combo->setFocusPolicy(Qt::StrongFocus);
+  for (const char* dtype : {"auto", "float32", "bfloat16", "float16"}) combo->addItem(dtype_words(dtype), QLatin1String(dtype));
+  add_row(section, "dtype", tr("Weights"), combo);
+  connect(combo, &QComboBox::activated, this, [this, combo](int index) { write("dtype", combo->itemData(index).toString()); });
+  readers_.push_back([this, combo] {
+    const std::optional<engine::ModelInfo>& info = context_.load.info();
+    combo->setItemText(0, info ? tr("As stored (%1)").arg(dtype_words(info->stored_dtype)) : tr("As stored"));
+    combo->setCurrentIndex(std::max(0, combo->findData(value("dtype"))));
+  });
+}
+
+void OptionForm::make_compute(Section& section) {
+  const int cores = std::max(1, QThread::idealThreadCount());
+  QStringList words{tr("Auto (one a core)")}, values{QStringLiteral("0")};
+  for (int n = 1; n <= cores; ++n) {
+    words.append(tr("%n thread(s)", nullptr, n));
+    values.append(QString::number(n));
+  }
+  add_combo(section, "threads", tr("Threads"), words, values);
+  const engine::OptionDescriptor* isa = descriptor_of("isa");
+  QStringList isa_words{tr("CPU, best")}, isa_values{QString()};
+  QStringList known{QStringLiteral("avx512"), QStringLiteral("avx2"), QStringLiteral("scalar")};
+  if (isa != nullptr && !isa->choices.empty())
+    known = QString::fromUtf8(isa->choices.data(), static_cast<qsizetype>(isa->choices.size())).split(QLatin1Char('|'), Qt::SkipEmptyParts);
+  for (const QString& name : known) {
+    isa_words.append(tr("CPU, %1").arg(name == QLatin1String("avx512") ? QStringLiteral("AVX-512") : name == QLatin1String("avx2") ? QStringLiteral("AVX2") : name));
+    isa_values.append(name);
+  }
+  add_combo(section, "isa", tr("Device"), isa_words, isa_values);
+}
+
+void OptionForm::make_serving() {
+  auto* section = new Section(context_.theme, QStringLiteral("model.section.serving"), tr("Serving"), this);
+  layout()->addWidget(section);
+  const QStringList sizes{QStringLiteral("8"), QStringLiteral("16"), QStringLiteral("32")};
+  auto* blocks = new Segmented(context_.theme, sizes, section);
+  blocks->setObjectName(QStringLiteral("model.block_size"));
+  add_row(*section, "block_size", tr("Block size"), blocks);
+  connect(blocks, &Segmented::chosen, this, [this, sizes](int index) { write("block_size", sizes[index]); });
+  readers_.push_back([this, blocks, sizes] { blocks->set_current(static_cast<int>(sizes.indexOf(value("block_size")))); });
+  make_kv_memory(*section);
+  add_spin(*section, "max_num_seqs", tr("Max sequences"), {});
+  add_spin(*section, "max_num_batched_tokens", tr("Batch tokens"), {});
+  add_switch(*section, "enable_chunked_prefill", tr("Chunked prefill"));
+  add_switch(*section, "enable_prefix_caching", tr("Prefix caching"));
+}
+
+/// Auto, or an amount in MiB, or a number of blocks: two options of the engine behind one choice.
+void OptionForm::make_kv_memory(Section& section) {
+  auto* kind = new Quiet<QComboBox>(&section);
+  kind->setObjectName(QStringLiteral("model.kv_memory"));
+  kind->setFocusPolicy(Qt::StrongFocus);
+  kind->addItems({tr("Auto"), tr("MiB"), tr("Blocks")});
+  FormRow* row = add_row(section, "kv_cache_memory_bytes", tr("KV memory"), kind);
+  auto* amount = new Quiet<QSpinBox>(row);
+  amount->setObjectName(QStringLiteral("model.kv_memory.amount"));
+  amount->setAccessibleName(tr("Amount of KV memory"));
+  amount->setRange(1, 100'000'000);
+  amount->setKeyboardTracking(false);
+  amount->setGroupSeparatorShown(true);
+  amount->setAlignment(Qt::AlignRight);
+  amount->setFocusPolicy(Qt::StrongFocus);
+  row->add(amount);
+  const auto store = [this, kind, amount] {
+    const qint64 n = amount->value();
+    write("kv_cache_memory_bytes", QString::number(kind->currentIndex() == 1 ? n << 20 : 0));
+    write("num_gpu_blocks_override", QString::number(kind->currentIndex() == 2 ? n : 0));
+  };
+  connect(kind, &QComboBox::activated, this, [this, amount, store](int index) {
+    const std::optional<engine::FitEstimate>& fit = context_.load.fit();
+    const QSignalBlocker quiet(amount);
+    if (index == 1) amount->setValue(fit ? static_cast<int>(std::max<std::int64_t>(1, fit->kv >> 20)) : 256);
+    if (index == 2) amount->setValue(fit ? static_cast<int>(std::max<std::int64_t>(1, fit->n_blocks)) : 1024);
+    store();
+  });
+  connect(amount, &QSpinBox::valueChanged, this, store);
+  readers_.push_back([this, kind, amount] {
+    const engine::EngineOptions& options = context_.load.options();
+    const QSignalBlocker quiet(amount);
+    const int index = options.num_gpu_blocks_override > 0 ? 2 : options.kv_cache_memory_bytes > 0 ? 1 : 0;
+    kind->setCurrentIndex(index);
+    amount->setVisible(index > 0);
+    if (index == 1) amount->setValue(static_cast<int>(options.kv_cache_memory_bytes >> 20));
+    if (index == 2) amount->setValue(static_cast<int>(options.num_gpu_blocks_override));
+  });
+}
+
+void OptionForm::make_rest() {
+  rest_ = new Section(context_.theme, QStringLiteral("model.section.rest"), tr("Cache type, queue, seed"), this);
+  layout()->addWidget(rest_);
+  add_combo(*rest_, "kv_cache_dtype", tr("KV type"), {tr("As compute"), QStringLiteral("FP32"), QStringLiteral("BF16"), QStringLiteral("FP16")},
+            {QStringLiteral("auto"), QStringLiteral("float32"), QStringLiteral("bfloat16"), QStringLiteral("float16")});
+  add_spin(*rest_, "max_queue", tr("Queue limit"), {});
+  add_spin(*rest_, "seed", tr("Seed"), {});
+  rest_->set_open(false);
+}
+
+void OptionForm::refresh() {
+  for (const std::function<void()>& read : readers_) read();
+  const QStringList changed = context_.load.changed_options();
+  for (FormRow* row : rows_) {
+    const bool kv = row->name() == QLatin1String("kv_cache_memory_bytes") && changed.contains(QLatin1String("num_gpu_blocks_override"));
+    row->set_changed(kv || changed.contains(row->name()));
+  }
+  const engine::EngineOptions defaults;
+  bool all_default = true;
+  for (const char* option : kRestOptions) all_default &= engine::get_option(context_.load.options(), option) == engine::get_option(defaults, option);
+  rest_->set_fact(all_default ? tr("all default") : tr("changed"));
+}
+
+}  // namespace lathe::ui

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// OptionForm: the settings a model is loaded with: Basic, Serving, and the rest folded away.
+#pragma once
+
+#include <QComboBox>
+#include <QSpinBox>
+#include <QWidget>
+#include <functional>
+#include <vector>
+
+#include "ui/models/load_choice.h"
+#include "ui/panels/panel.h"
+#include "ui/widgets/form_row.h"
+#include "ui/widgets/section.h"
+#include "ui/widgets/segmented.h"
+#include "ui/widgets/slider_spin.h"
+
+namespace lathe::ui {
+
+/// Each control writes one option of EngineOptions by its name and reads it back in refresh().
+class OptionForm : public QWidget {
+  Q_OBJECT
+ public:
+  OptionForm(const PanelContext& context, QWidget* parent);
+  void refresh();
+
+ private:
+  void make_basic();
+  void make_context(Section& section);
+  void make_weights(Section& section);
+  void make_compute(Section& section);
+  void make_serving();
+  void make_kv_memory(Section& section);
+  void make_rest();
+  FormRow* add_row(Section& section, const char* option, const QString& label, QWidget* control);
+  void add_spin(Section& section, const char* option, const QString& label, const QString& special);
+  void add_switch(Section& section, const char* option, const QString& label);
+  void add_combo(Section& section, const char* option, const QString& label, const QStringList& words, const QStringList& values);
+  QString value(const char* option) const;
+  void write(const char* option, const QString& value);
+  std::int64_t trained_context() const;
+
+  const PanelContext& context_;
+  std::vector<FormRow*> rows_;
+  std::vector<std::function<void()>> readers_;
+  Section* rest_ = nullptr;
+};
+
+}  // namespace lathe::ui

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/widgets/fit_bar.h"
+
+#include <QCoreApplication>
+#include <QLocale>
+#include <QPainter>
+#include <QPainterPath>
+#include <algorithm>
+#include <array>
+
+#include "ui/theme/digits.h"
+#include "ui/widgets/hatch.h"
+
+namespace lathe::ui {
+namespace {
+
+constexpr int kBarTop = 27, kBar = 10, kLegendTop = 45, kLegendRow = 18, kHeight = 104, kFreeHeight = 66;
+constexpr double kGap = 1.5;
+
+/// Everything in one unit, so that the numbers can be added up by eye.
+struct Scale {
+  double unit;
+  const char* name;
+};
+Scale scale_of(double bytes) {
+  if (bytes >= 0.95 * (1 << 30)) return {1 << 30, "GiB"};
+  return {1 << 20, "MiB"};
+}
+
+QString number(double bytes, const Scale& scale) {
+  const double value = bytes / scale.unit;
+  return QLocale().toString(value, 'f', value >= 99.95 ? 0 : 1);
+}
+
+struct Part {
+  QColor color;
+  const char* word;
+  std::int64_t bytes;
+};
+
+std::array<Part, 4> parts_of(const Tokens& t, const engine::FitEstimate& fit) {
+  return {{{t.series[0], QT_TRANSLATE_NOOP("FitBar", "Weights"), fit.weights},
+           {t.series[2], QT_TRANSLATE_NOOP("FitBar", "KV"), fit.kv},
+           {t.series[4], QT_TRANSLATE_NOOP("FitBar", "Activations"), fit.activations},
+           {t.text3, QT_TRANSLATE_NOOP("FitBar", "Other"), fit.other}}};
+}
+
+}  // namespace
+
+ChipState chip_state(engine::FitVerdict verdict) {
+  switch (verdict) {
+    case engine::FitVerdict::fits: return ChipState::success;
+    case engine::FitVerdict::tight: return ChipState::warning;
+    case engine::FitVerdict::wont_fit: return ChipState::error;
+    case engine::FitVerdict::unknown: break;
+  }
+  return ChipState::quiet;
+}
+
+QString verdict_word(engine::FitVerdict verdict) {
+  switch (verdict) {
+    case engine::FitVerdict::fits: return FitBar::tr("Fits");
+    case engine::FitVerdict::tight: return FitBar::tr("Tight");
+    case engine::FitVerdict::wont_fit: return FitBar::tr("Won't fit");
+    case engine::FitVerdict::unknown: break;
+  }
+  return FitBar::tr("Unknown");
+}
+
+FitBar::FitBar(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme), chip_(new Chip(theme, this)) {
+  setObjectName(QStringLiteral("fit_bar"));
+  chip_->setObjectName(QStringLiteral("fit_bar.verdict"));
+  chip_->hide();
+  setFixedHeight(theme.px(kFreeHeight));
+}
+
+QSize FitBar::sizeHint() const { return {theme_.px(270), theme_.px(fit_ ? kHeight : kFreeHeight)}; }
+
+void FitBar::set_fit(const engine::FitEstimate& fit, std::int64_t block_size, std::int64_t max_model_len) {
+  fit_ = fit;
+  const QLocale locale;
+  const std::int64_t tokens = fit.n_blocks * block_size;
+  meaning_ = tr("%1 blocks = %2 tokens").arg(locale.toString(static_cast<qlonglong>(fit.n_blocks)), locale.toString(static_cast<qlonglong>(tokens)));
+  const std::int64_t length = max_model_len > 0 ? max_model_len : fit.max_model_len;
+  if (length > 0 && tokens >= length)
+    meaning_ = tr("%1 = %2 × %3").arg(meaning_, locale.toString(static_cast<qlonglong>(tokens / length)), locale.toString(static_cast<qlonglong>(length)));
+  const ChipMark mark = fit.verdict == engine::FitVerdict::unknown ? ChipMark::none : ChipMark::icon;
+  chip_->set(chip_state(fit.verdict), mark, verdict_word(fit.verdict));
+  chip_->show();
+  setFixedHeight(theme_.px(kHeight));
+  setAccessibleName(words());
+  resizeEvent(nullptr);
+  update();
+}
+
+void FitBar::set_free(double available_bytes, double total_bytes, const QString& words) {
+  fit_.reset();
+  available_ = available_bytes;
+  total_ = total_bytes;
+  meaning_ = words;
+  chip_->hide();
+  setFixedHeight(theme_.px(kFreeHeight));
+  setAccessibleName(this->words());
+  update();
+}
+
+QString FitBar::words() const {
+  if (!fit_) return tr("Memory %1 GiB free").arg(number(available_, {1 << 30, "GiB"}));
+  const Scale scale = scale_of(static_cast<double>(std::max(fit_->total(), fit_->free)));
+  return tr("Memory %1 of %2 %3 free, %4. %5")
+      .arg(number(static_cast<double>(fit_->total()), scale), number(static_cast<double>(fit_->free), scale), QLatin1String(scale.name),
+           chip_->word(), meaning_);
+}
+
+void FitBar::resizeEvent(QResizeEvent*) {
+  const QSize size = chip_->sizeHint();
+  chip_->setGeometry(width() - size.width(), theme_.px(2), size.width(), size.height());
+}
+
+void FitBar::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.setRenderHint(QPainter::Antialiasing);
+  if (fit_) paint_fit(painter);
+  else paint_free(painter);
+}
+
+void FitBar::paint_free(QPainter& painter) const {
+  const Tokens& t = theme_.tokens();
+  const Scale scale{1 << 30, "GiB"};
+  qreal x = 0;
+  const auto word = [&](const QString& text, int weight, const QColor& color) {
+    painter.setFont(theme_.font(12, weight));
+    painter.setPen(color);
+    x += draw_digits(painter, QRectF(x, 0, width(), theme_.px(20)), Qt::AlignLeft | Qt::AlignVCenter, text) + theme_.px(4);
+  };
+  word(tr("Memory"), QFont::DemiBold, t.text2);
+  x += theme_.px(4);
+  word(number(available_, scale), QFont::DemiBold, t.text);
+  word(tr("GiB free of %1").arg(number(total_, scale)), QFont::Normal, t.text2);
+  const QRectF bar(0, theme_.px(kBarTop), width(), theme_.px(kBar));
+  QPainterPath shape;
+  shape.addRoundedRect(bar, 4, 4);
+  painter.fillPath(shape, t.pressed);
+  painter.setClipPath(shape);
+  const double used = total_ > 0 ? (total_ - available_) / total_ : 0;
+  painter.fillRect(QRectF(bar.topLeft(), QSizeF(bar.width() * used, bar.height())), t.text3);
+  painter.setClipping(false);
+  painter.setFont(theme_.font(12));
+  painter.setPen(t.text2);
+  painter.drawText(QRectF(0, theme_.px(46), width(), theme_.px(18)), Qt::AlignLeft | Qt::AlignVCenter, meaning_);
+}
+
+void FitBar::paint_head(QPainter& painter) const {
+  const Tokens& t = theme_.tokens();
+  const bool over = fit_->total() > fit_->free;
+  const Scale scale = scale_of(static_cast<double>(std::max(fit_->total(), fit_->free)));
+  qreal x = 0;
+  const auto word = [&](const QString& text, int weight, const QColor& color) {
+    painter.setFont(theme_.font(12, weight));
+    painter.setPen(color);
+    x += draw_digits(painter, QRectF(x, 0, width(), theme_.px(20)), Qt::AlignLeft | Qt::AlignVCenter, text) + theme_.px(4);
+  };
+  word(tr("Memory"), QFont::DemiBold, t.text2);
+  x += theme_.px(4);
+  if (over) word(tr("needs"), QFont::Normal, t.text2);
+  word(number(static_cast<double>(fit_->total()), scale), QFont::DemiBold, over ? t.error.text : t.text);
+  if (over) x -= theme_.px(4);
+  const QString free = number(static_cast<double>(fit_->free), scale);
+  word(over ? tr(", %1 %2 free").arg(free, QLatin1String(scale.name)) : tr("of %1 %2 free").arg(free, QLatin1String(scale.name)), QFont::Normal, t.text2);
+}
+
+void FitBar::paint_fit(QPainter& painter) const {
+  const Tokens& t = theme_.tokens();
+  paint_head(painter);
+  const QRectF bar(0, theme_.px(kBarTop), width(), theme_.px(kBar));
+  QPainterPath shape;
+  shape.addRoundedRect(bar, 4, 4);
+  painter.save();
+  painter.fillPath(shape, t.pressed);
+  painter.setClipPath(shape);
+  const auto free = static_cast<double>(fit_->free), total = static_cast<double>(fit_->total());
+  // Over the limit the bar ends a little behind what is needed, so that the missing part can be seen.
+  const double whole = total > free ? total * 1.04 : std::max(free, 1.0);
+  double x = 0;
+  for (const Part& part : parts_of(t, *fit_)) {
+    const double width_px = bar.width() * static_cast<double>(part.bytes) / whole;
+    painter.fillRect(QRectF(x, bar.top(), std::max(0.0, width_px - kGap), bar.height()), part.color);
+    x += width_px;
+  }
+  const double limit = bar.width() * free / whole;
+  if (total > free) {
+    const QRectF beyond(limit, bar.top(), x - limit, bar.height());
+    painter.fillRect(beyond, t.error.tint);
+    draw_hatch(painter, beyond, t.error.fill, 4, 1.6);
+  }
+  painter.restore();
+  if (total > free) painter.fillRect(QRectF(limit - 1, bar.top() - 2, 2, bar.height() + 4), t.text);
+  paint_legend(painter);
+}
+
+void FitBar::paint_legend(QPainter& painter) const {
+  const Tokens& t = theme_.tokens();
+  const Scale scale = scale_of(static_cast<double>(std::max(fit_->total(), fit_->free)));
+  const auto parts = parts_of(t, *fit_);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const qreal x = i % 2 == 0 ? 0 : width() * 0.53;
+    const QRectF row(x, theme_.px(kLegendTop) + theme_.px(kLegendRow) * static_cast<int>(i / 2), width() / 2, theme_.px(kLegendRow));
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(parts[i].color);
+    painter.drawRoundedRect(QRectF(row.left(), row.center().y() - 4, 8, 8), 2, 2);
+    painter.setFont(theme_.font(11));
+    painter.setPen(t.text2);
+    draw_digits(painter, row.adjusted(theme_.px(12), 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter,
+                QStringLiteral("%1 %2").arg(tr(parts[i].word), number(static_cast<double>(parts[i].bytes), scale)));
+  }
+  painter.setFont(theme_.font(11));
+  painter.setPen(t.text3);
+  draw_digits(painter, QRectF(0, theme_.px(kHeight - 20), width(), theme_.px(18)), Qt::AlignLeft | Qt::AlignVCenter, meaning_);
+}
+
+}  // namespace lathe::ui

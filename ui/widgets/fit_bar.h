@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// FitBar: what a model would take of the free memory, as a stacked bar with its numbers and a word.
+#pragma once
+
+#include <QWidget>
+#include <optional>
+
+#include "engine/api/checkpoint.h"
+#include "ui/widgets/chip.h"
+
+namespace lathe::ui {
+
+class FitBar : public QWidget {
+  Q_OBJECT
+ public:
+  FitBar(const Theme& theme, QWidget* parent);
+  void set_fit(const engine::FitEstimate& fit, std::int64_t block_size, std::int64_t max_model_len);
+  /// While no model is chosen: how much of the machine's memory is free, and a line of words.
+  void set_free(double available_bytes, double total_bytes, const QString& words);
+  QString words() const;
+  QSize sizeHint() const override;
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+
+ private:
+  void paint_free(QPainter& painter) const;
+  void paint_fit(QPainter& painter) const;
+  void paint_head(QPainter& painter) const;
+  void paint_legend(QPainter& painter) const;
+
+  const Theme& theme_;
+  std::optional<engine::FitEstimate> fit_;
+  double available_ = 0, total_ = 0;
+  QString meaning_;
+  Chip* chip_;
+};
+
+ChipState chip_state(engine::FitVerdict verdict);
+QString verdict_word(engine::FitVerdict verdict);
+
+}  // namespace lathe::ui
