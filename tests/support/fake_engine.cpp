@@ -79,6 +79,7 @@ FakeEngine::FakeEngine(const FakeModel& model) : fake_(model), ttft_(empty_histo
   model_.options.max_num_seqs = model.max_num_seqs;
   model_.options.max_queue = model.max_queue;
   model_.options.block_size = model.block_size;
+  if (model.options) model_.options = *model.options;
   model_.backend = "cpu";
   model_.isa = "fake";
   model_.memory = {10 << 20, 2 << 20, 1 << 20, 0};
@@ -413,6 +414,7 @@ app::EngineLoader fake_loader(FakeLoad load) {
     }
     if (load.error) return tl::unexpected(*load.error);
     FakeModel model = load.model;
+    model.options = options;
     if (!options.served_model_name.empty()) model.name = options.served_model_name;
     auto fake = std::make_unique<FakeEngine>(model);
     if (load.loaded) load.loaded(*fake);

@@ -24,6 +24,7 @@ struct FakeModel {
   int n_blocks = 1024, block_size = 16;
   int max_num_seqs = 64, max_queue = 1024;
   bool has_chat_template = true;
+  std::optional<engine::EngineOptions> options;  ///< as asked; fake_loader sets it
 };
 
 /// Answers one byte a step to every running request. Runs freely until told to pause. Thread: any.

@@ -22,7 +22,7 @@ struct Rendered {
 };
 
 /// Consecutive plain tokens are one piece: a character may lie across two tokens.
-engine::Result<Rendered> render(app::ModelSlot& slot, const std::vector<engine::ChatMessage>& messages) {
+engine::Result<Rendered> render_prompt(app::ModelSlot& slot, const std::vector<engine::ChatMessage>& messages) {
   const app::EngineLease lease = slot.lease();
   if (!lease) return engine::fail(engine::ErrorCode::unavailable, "No model is loaded; a model brings the template.");
   const engine::ChatTemplate* chat = lease->chat_template();
@@ -80,7 +80,7 @@ void PromptView::refresh() {
   if (!isVisible()) return;
   const std::uint64_t number = ++rendering_;
   context_.background.run(
-      this, [&slot = context_.workbench.models(), messages = context_.conversation.turns()] { return render(slot, messages); },
+      this, [&slot = context_.workbench.models(), messages = context_.conversation.turns()] { return render_prompt(slot, messages); },
       [this, number](engine::Result<Rendered> rendered) {
         if (number != rendering_) return;
         const Theme& theme = context_.theme;

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// WindowFixture: the real main window over a workbench with a fake engine, in a profile folder of its own.
+#pragma once
+
+#include <QAbstractButton>
+#include <QPlainTextEdit>
+#include <QTemporaryDir>
+#include <QTest>
+#include <atomic>
+
+#include "app/api/workbench.h"
+#include "tests/support/fake_engine.h"
+#include "ui/shell/main_window.h"
+
+namespace lathe::tests {
+
+class WindowFixture {
+ public:
+  /// `load` says how loads go; `profile` is kept when it is given, so that a second window finds the first one's state.
+  explicit WindowFixture(FakeLoad load = {}, const QString& profile = {}) {
+    app::WorkbenchOptions options;
+    options.profile_dir = (profile.isEmpty() ? folder_.path() : profile).toStdString();
+    options.log.to_stderr = false;
+    const auto keep_engine = load.loaded;
+    load.loaded = [this, keep_engine](FakeEngine& engine) {
+      engine_ = &engine;
+      if (keep_engine) keep_engine(engine);
+    };
+    options.loader = fake_loader(std::move(load));
+    engine::Result<std::unique_ptr<app::Workbench>> made = app::Workbench::create(std::move(options));
+    if (!made) qFatal("%s", made.error().message.c_str());
+    workbench = std::move(*made);
+    theme = std::make_unique<ui::Theme>();
+    window = std::make_unique<ui::MainWindow>(*workbench, *theme);
+    window->set_ask_before_closing(false);
+    window->show();
+  }
+  ~WindowFixture() {
+    window->close();
+    window.reset();
+    workbench.reset();
+  }
+
+  /// Chooses a path (nothing is there; the fake does not look) and loads it; returns when it is ready.
+  bool load_model() {
+    begin_load();
+    return QTest::qWaitFor([this] { return window->bridge().model_status().state == app::ModelState::ready; }, 10000) && engine() != nullptr;
+  }
+  void begin_load() {
+    const_cast<ui::LoadChoice&>(window->context().load).choose("/nowhere/fake-model");
+    trigger("model.load");
+  }
+  void trigger(const char* action) { window->actions()[QLatin1String(action)]->trigger(); }
+  bool enabled(const char* action) { return window->actions()[QLatin1String(action)]->isEnabled(); }
+
+  template <class T>
+  T* find(const char* name) {
+    return window->findChild<T*>(QLatin1String(name));
+  }
+  void type(const QString& text) { find<QPlainTextEdit>("composer.field")->setPlainText(text); }
+  void click(const char* name) { QTest::mouseClick(find<QAbstractButton>(name), Qt::LeftButton); }
+  void say(const QString& text) {
+    type(text);
+    click("composer.send");
+  }
+  /// The reply that was said last has ended.
+  bool wait_reply() {
+    return QTest::qWaitFor([this] { return !window->context().writer.running(); }, 15000);
+  }
+  ui::Conversation& chat() { return window->context().conversation; }
+  ui::ReplyWriter& writer() { return window->context().writer; }
+  QString text_of(std::size_t message) { return chat().shown_text(chat().messages().at(message)); }
+  FakeEngine* engine() const { return engine_.load(); }
+
+  std::unique_ptr<app::Workbench> workbench;
+  std::unique_ptr<ui::Theme> theme;
+  std::unique_ptr<ui::MainWindow> window;
+
+ private:
+  QTemporaryDir folder_;
+  std::atomic<FakeEngine*> engine_{nullptr};
+};
+
+}  // namespace lathe::tests
