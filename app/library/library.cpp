@@ -39,9 +39,9 @@ std::string display_name(const fs::path& folder) {
   const std::string repository = snapshots.parent_path().filename().string();
   constexpr std::string_view kPrefix = "models--";
   if (snapshots.filename() != "snapshots" || !repository.starts_with(kPrefix)) return named.filename().string();
-  std::string name = repository.substr(kPrefix.size());
-  if (const std::size_t dashes = name.find("--"); dashes != std::string::npos) name.replace(dashes, 2, "/");
-  return name;
+  const std::string name = repository.substr(kPrefix.size());
+  const std::size_t dashes = name.find("--");
+  return dashes == std::string::npos ? name : name.substr(0, dashes) + '/' + name.substr(dashes + 2);
 }
 
 /// Walks a watched folder. Links are followed, each real folder is read once, so a loop of links ends.
