@@ -61,8 +61,8 @@ void MarkdownView::render_all() {
 void MarkdownView::render() {
   since_render_.start();
   std::vector<MarkdownPart> wanted;
-  if (text_.size() > kShowAtMost) wanted.push_back({.source = text_.left(kShowAtMost) + tr("\n… %L1 more characters").arg(text_.size() - kShowAtMost)});
-  else if (!formatted_ || text_.size() > kFormatAtMost) wanted.push_back({.source = text_});
+  if (text_.size() > kShowAtMost) wanted.push_back({.language = {}, .source = text_.left(kShowAtMost) + tr("\n… %L1 more characters").arg(text_.size() - kShowAtMost)});
+  else if (!formatted_ || text_.size() > kFormatAtMost) wanted.push_back({.language = {}, .source = text_});
   else wanted = split_markdown(text_);
   if (wanted.empty() && streaming_) wanted.push_back({});
   for (std::size_t i = 0; i < wanted.size(); ++i) {
