@@ -4,7 +4,7 @@
 #include "engine/sample/best_of.h"
 #include "engine/sample/random.h"
 #include "engine/sample/softmax.h"
-#include "engine/sample/stages/stage.h"
+#include "engine/sample/stage.h"
 
 namespace lathe::engine {
 namespace {

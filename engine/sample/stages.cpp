@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 
-#include "engine/sample/stages/stage.h"
+#include "engine/sample/stage.h"
 
 namespace lathe::engine {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // logit_bias: added to the logits of named tokens.
-#include "engine/sample/stages/stage.h"
+#include "engine/sample/stage.h"
 
 namespace lathe::engine {
 namespace {

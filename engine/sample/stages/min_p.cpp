@@ -2,7 +2,7 @@
 // min_p: drops tokens whose probability is below min_p times that of the best one.
 #include <cmath>
 
-#include "engine/sample/stages/stage.h"
+#include "engine/sample/stage.h"
 
 namespace lathe::engine {
 namespace {

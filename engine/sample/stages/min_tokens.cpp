@@ -2,7 +2,7 @@
 // min_tokens: what would end the answer cannot be chosen before it is long enough.
 #include <limits>
 
-#include "engine/sample/stages/stage.h"
+#include "engine/sample/stage.h"
 
 namespace lathe::engine {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // presence_penalty and frequency_penalty: logit -= presence + frequency * count, over generated tokens.
-#include "engine/sample/stages/stage.h"
+#include "engine/sample/stage.h"
 
 namespace lathe::engine {
 namespace {

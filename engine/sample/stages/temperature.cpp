@@ -2,7 +2,7 @@
 // temperature: logits divided by it. As in vLLM a temperature between 0 and 0.01 counts as 0.01.
 #include <algorithm>
 
-#include "engine/sample/stages/stage.h"
+#include "engine/sample/stage.h"
 
 namespace lathe::engine {
 namespace {

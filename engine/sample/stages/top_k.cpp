@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "engine/sample/best_of.h"
-#include "engine/sample/stages/stage.h"
+#include "engine/sample/stage.h"
 
 namespace lathe::engine {
 namespace {

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "engine/sample/softmax.h"
-#include "engine/sample/stages/stage.h"
+#include "engine/sample/stage.h"
 
 namespace lathe::engine {
 namespace {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <set>
 
-#include "engine/sample/stages/stage.h"
+#include "engine/sample/stage.h"
 #include "tests/support/sampling.h"
 
 using namespace lathe::engine;
