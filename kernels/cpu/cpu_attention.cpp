@@ -4,7 +4,7 @@
 
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/host_memory.h"
-#include "kernels/cpu/kv_layout.h"
+#include "kernels/cpu/table/kv_layout.h"
 #include "kernels/formats/element.h"
 
 namespace lathe::kernels {

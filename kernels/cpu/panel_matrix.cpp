@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "kernels/cpu/op_table.h"
+#include "kernels/cpu/table/op_table.h"
 #include "kernels/formats/element.h"
 #include "kernels/formats/format.h"
 

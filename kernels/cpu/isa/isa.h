@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "kernels/cpu/op_table.h"
+#include "kernels/cpu/table/op_table.h"
 
 namespace lathe::kernels {
 

@@ -4,7 +4,7 @@
 
 #include <immintrin.h>
 
-#include "kernels/cpu/isa/element_types.h"
+#include "kernels/cpu/table/element_types.h"
 
 // Where the header is compiled alone, without the instruction set, nobody calls these functions.
 #pragma GCC diagnostic push

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "kernels/api/dtype.h"
-#include "kernels/cpu/isa/element_types.h"
+#include "kernels/cpu/table/element_types.h"
 
 namespace lathe::kernels {
 namespace {

@@ -5,7 +5,7 @@
 // every row with the same steps in the same order; a masked token has weight exactly 0.
 #pragma once
 
-#include "kernels/cpu/kv_layout.h"
+#include "kernels/cpu/table/kv_layout.h"
 #include "kernels/cpu/ops/tile.h"
 
 namespace lathe::kernels {

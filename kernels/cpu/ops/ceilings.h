@@ -2,7 +2,7 @@
 // What the machine can do at most: plain reads and independent multiply-adds, for measure_ceilings().
 #pragma once
 
-#include "kernels/cpu/op_table.h"
+#include "kernels/cpu/table/op_table.h"
 #include "kernels/cpu/ops/math.h"
 
 namespace lathe::kernels {

@@ -2,8 +2,8 @@
 // Ops that treat each row by itself: RMS norm, RoPE, elementwise sums and gates.
 #pragma once
 
-#include "kernels/cpu/isa/element_types.h"
-#include "kernels/cpu/op_table.h"
+#include "kernels/cpu/table/element_types.h"
+#include "kernels/cpu/table/op_table.h"
 #include "kernels/cpu/ops/math.h"
 
 namespace lathe::kernels {
