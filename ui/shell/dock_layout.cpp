@@ -174,6 +174,9 @@ void DockLayout::apply_preset(const QString& name) {
 void DockLayout::size_docks() {
   const Theme& theme = context_.theme;
   for (const DockEntry& entry : entries_) {
+    // Side panels are drawn for their width; before the first show resizeDocks() alone has no effect.
+    if (entry.descriptor->area == PanelArea::left) entry.dock->setMinimumWidth(theme.px(kLeftWidth));
+    if (entry.descriptor->area == PanelArea::right) entry.dock->setMinimumWidth(theme.px(kRightWidth));
     if (!entry.dock->isVisibleTo(&window_) || entry.dock->isFloating()) continue;
     if (entry.descriptor->area == PanelArea::left) window_.resizeDocks({entry.dock}, {theme.px(kLeftWidth)}, Qt::Horizontal);
     if (entry.descriptor->area == PanelArea::right) window_.resizeDocks({entry.dock}, {theme.px(kRightWidth)}, Qt::Horizontal);
