@@ -106,12 +106,15 @@ void MarkdownView::show_text(Part& part, const QString& source) {
   while (same < pieces.size() && same < part.pieces.size() && pieces[same] == part.pieces[same]) ++same;
   if (same == pieces.size() && same == part.pieces.size()) return;
   QTextDocument* document = part.text->document();
-  if (same < static_cast<qsizetype>(part.starts.size())) {
+  if (same == 0) {
+    // Also when nothing was rendered yet: text that arrived meanwhile was inserted as it is.
+    document->clear();
+    part.starts.clear();
+  } else if (same < static_cast<qsizetype>(part.starts.size())) {
     QTextCursor cursor(document);
     cursor.setPosition(part.starts[static_cast<std::size_t>(same)]);
     cursor.movePosition(QTextCursor::End, QTextCursor::KeepAnchor);
     cursor.removeSelectedText();
-    if (same == 0) document->clear();
     part.starts.resize(static_cast<std::size_t>(same));
   }
   for (qsizetype i = same; i < pieces.size(); ++i) {
