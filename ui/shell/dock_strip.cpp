@@ -83,6 +83,8 @@ DockStrip::DockStrip(const Theme& theme, QWidget* parent) : QToolBar(parent), th
   layout->setSpacing(0);
   layout->addStretch(1);
   addWidget(column_);
+  QToolBar::layout()->setContentsMargins(0, 0, 0, 0);
+  QToolBar::layout()->setSpacing(0);
 }
 
 void DockStrip::add(const QString& id, const QString& name, const QString& icon) {

@@ -82,6 +82,8 @@ void MainWindow::make_rail_and_pages() {
     Panel* panel = descriptor->make(context_, pages_);
     panel->setObjectName(id);
     panel->setAccessibleName(title);
+    panel->setProperty("plane", QStringLiteral("page"));
+    panel->setAttribute(Qt::WA_StyledBackground);
     pages_->addWidget(panel);
     rail_->add_page(id, title, QLatin1String(descriptor->icon), action->toolTip());
   }

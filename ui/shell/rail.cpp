@@ -82,6 +82,8 @@ Rail::Rail(const Theme& theme, QWidget* parent) : QToolBar(parent), theme_(theme
   layout->setSpacing(theme.px(2));
   layout->addStretch(1);
   addWidget(column_);
+  QToolBar::layout()->setContentsMargins(0, 0, 0, 0);
+  QToolBar::layout()->setSpacing(0);
   connect(&pages_, &QButtonGroup::buttonClicked, this, [this](QAbstractButton* button) {
     Q_EMIT page_chosen(button->objectName().section(QLatin1Char('.'), 1));
   });

@@ -2,7 +2,7 @@
 // Section: a group of rows under a heading that folds; folded it may say a fact ("all default").
 #pragma once
 
-#include <QToolButton>
+#include <QAbstractButton>
 #include <QVBoxLayout>
 #include <QWidget>
 
@@ -27,8 +27,7 @@ class Section : public QWidget {
   void folded(bool folded);
 
  private:
-  const Theme& theme_;
-  QToolButton* heading_;
+  QAbstractButton* heading_;
   QLabel* fact_;
   QWidget* body_;
   QVBoxLayout* rows_;
