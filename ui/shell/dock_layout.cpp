@@ -17,6 +17,8 @@ constexpr int kLeftWidth = 304, kRightWidth = 300, kBottomHeight = 236, kStateVe
 class DockBody final : public QWidget {
  public:
   DockBody(const Theme& theme, QWidget* panel, QWidget* tools, QWidget* parent) : QWidget(parent), tools_(tools) {
+    setProperty("plane", QStringLiteral("dock"));
+    setAttribute(Qt::WA_StyledBackground);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);

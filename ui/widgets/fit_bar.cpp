@@ -200,7 +200,9 @@ void FitBar::paint_fit(QPainter& painter) const {
 
 void FitBar::paint_legend(QPainter& painter) const {
   const Tokens& t = theme_.tokens();
-  const Scale scale = scale_of(static_cast<double>(std::max(fit_->total(), fit_->free)));
+  // A small model on a large machine would be 0.0 GiB four times.
+  const Scale scale = scale_of(static_cast<double>(fit_->total()));
+  const QString unit = scale.unit < (1 << 30) ? QStringLiteral(" ") + QLatin1String(scale.name) : QString();
   const auto parts = parts_of(t, *fit_);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const qreal x = i % 2 == 0 ? 0 : width() * 0.53;
@@ -211,7 +213,7 @@ void FitBar::paint_legend(QPainter& painter) const {
     painter.setFont(theme_.font(11));
     painter.setPen(t.text2);
     draw_digits(painter, row.adjusted(theme_.px(12), 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter,
-                QStringLiteral("%1 %2").arg(tr(parts[i].word), number(static_cast<double>(parts[i].bytes), scale)));
+                QStringLiteral("%1 %2%3").arg(tr(parts[i].word), number(static_cast<double>(parts[i].bytes), scale), unit));
   }
   painter.setFont(theme_.font(11));
   painter.setPen(t.text3);

@@ -39,6 +39,7 @@ MessageFooter::MessageFooter(const Theme& theme, bool reduced_motion, QWidget* p
   why_->setAccessibleName(tr("Why did it take this time?"));
   why_->setToolTip(tr("Every decision of the scheduler about this reply"));
   why_->setFont(theme.font(12, QFont::DemiBold));
+  why_->setProperty("look", QStringLiteral("link"));
   why_->setFocusPolicy(Qt::TabFocus);
   why_->setCursor(Qt::PointingHandCursor);
   why_->hide();
