@@ -25,9 +25,13 @@ bool has_port(std::string_view host) {
 
 }  // namespace
 
-bool is_public_path(std::string_view path) { return std::find(kPublicPaths.begin(), kPublicPaths.end(), path) != kPublicPaths.end(); }
+bool is_public_path(std::string_view path) {
+  return std::find(kPublicPaths.begin(), kPublicPaths.end(), path) != kPublicPaths.end();
+}
 
-bool is_loopback(std::string_view host) { return host == "localhost" || host == "::1" || host == "[::1]" || host.starts_with("127."); }
+bool is_loopback(std::string_view host) {
+  return host == "localhost" || host == "::1" || host == "[::1]" || host.starts_with("127.");
+}
 
 Access::Access(const ServerOptions& options)
     : host_(options.host), hosts_(options.allowed_hosts), origins_(options.allowed_origins), key_(options.api_key) {}
@@ -35,7 +39,8 @@ Access::Access(const ServerOptions& options)
 std::optional<AccessRefusal> Access::check_host(const http::RequestHead& head) const {
   const std::string_view given = head.authority.empty() ? head.value("Host") : std::string_view(head.authority);
   const std::uint16_t port = head.local_port;
-  if (given.empty() && head.minor_version == 0 && head.values("Host").empty()) return std::nullopt;  // HTTP/1.0 may leave it out; browsers never do
+  if (given.empty() && head.minor_version == 0 && head.values("Host").empty())
+    return std::nullopt;  // HTTP/1.0 may leave it out; browsers never do
   if (names_here(given, head.local_address, port) || names_here(given, host_, port)) return std::nullopt;
   if (is_loopback(head.local_address)) {
     for (const std::string_view name : kLoopbackNames) {
@@ -46,10 +51,13 @@ std::optional<AccessRefusal> Access::check_host(const http::RequestHead& head) c
     if (equal_ignoring_case(given, listed)) return std::nullopt;
     if (!has_port(listed) && names_here(given, listed, port)) return std::nullopt;
   }
-  return AccessRefusal{421, "the Host of this request is not a name of this server; add it to the allowed hosts if it should be"};
+  return AccessRefusal{421,
+                       "the Host of this request is not a name of this server; add it to the allowed hosts if it should be"};
 }
 
-bool Access::lists_origin(std::string_view origin) const { return std::find(origins_.begin(), origins_.end(), origin) != origins_.end(); }
+bool Access::lists_origin(std::string_view origin) const {
+  return std::find(origins_.begin(), origins_.end(), origin) != origins_.end();
+}
 
 std::optional<AccessRefusal> Access::check_origin(const http::RequestHead& head) const {
   const auto origins = head.values("Origin");
@@ -72,7 +80,8 @@ std::optional<AccessRefusal> Access::check_media_type(const http::RequestHead& h
 }
 
 bool Access::is_preflight(const http::RequestHead& head) const {
-  return head.method == "OPTIONS" && lists_origin(head.value("Origin")) && !head.value("Access-Control-Request-Method").empty();
+  return head.method == "OPTIONS" && lists_origin(head.value("Origin")) &&
+         !head.value("Access-Control-Request-Method").empty();
 }
 
 std::vector<http::Field> Access::cors_fields(const http::RequestHead& head) const {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may speak to the server, judged from a request's head: address it was meant for, web page it comes from, key, media type.
+// Who may speak to the server, judged from a request's head: address it was meant for, web page it comes from, key, media
+// type.
 #pragma once
 
 #include <optional>
@@ -18,7 +19,8 @@ struct AccessRefusal {
   std::string message;
 };
 
-/// "Localhost is not private": web pages reach it through rebound names and unchecked posts, so both are looked at on every request.
+/// "Localhost is not private": web pages reach it through rebound names and unchecked posts, so both are looked at on every
+/// request.
 class Access {
  public:
   explicit Access(const ServerOptions& options);

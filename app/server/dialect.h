@@ -30,9 +30,9 @@ using RouteFunction = engine::Result<http::Reply> (*)(const ServerContext& conte
 
 struct Route {
   std::string_view method;
-  std::string_view path;      ///< ending in "/*": anything below
+  std::string_view path;  ///< ending in "/*": anything below
   RouteFunction answer;
-  bool quick = false;         ///< neither computes nor waits
+  bool quick = false;  ///< neither computes nor waits
 };
 
 struct Dialect {

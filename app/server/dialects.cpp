@@ -31,8 +31,11 @@ engine::Result<EngineLease> lease_engine(const ServerContext& context) {
   EngineLease lease = context.models.lease();
   if (lease) return lease;
   const ModelStatus status = context.models.status();
-  const auto unavailable = [](std::string message) { return engine::fail(engine::ErrorCode::unavailable, std::move(message)); };
-  if (status.state == ModelState::loading) return unavailable("the model is being loaded" + progress_of(status) + "; try again in a moment");
+  const auto unavailable = [](std::string message) {
+    return engine::fail(engine::ErrorCode::unavailable, std::move(message));
+  };
+  if (status.state == ModelState::loading)
+    return unavailable("the model is being loaded" + progress_of(status) + "; try again in a moment");
   if (status.state == ModelState::failed) return unavailable("the model could not be loaded; the server's log says why");
   return unavailable("no model is loaded; open one in the window or start \"lathe serve --model DIR\"");
 }

@@ -4,19 +4,18 @@
 #include <array>
 #include <utility>
 
-
 namespace lathe::app {
 namespace {
 
 using engine::ErrorCode;
 
 constexpr std::array kStatusOfCode = {
-    std::pair{ErrorCode::invalid_argument, 400}, std::pair{ErrorCode::unauthenticated, 401},
-    std::pair{ErrorCode::forbidden, 403},        std::pair{ErrorCode::not_found, 404},
-    std::pair{ErrorCode::conflict, 409},         std::pair{ErrorCode::too_large, 413},
-    std::pair{ErrorCode::model_refused, 422},    std::pair{ErrorCode::resource_exhausted, 429},
-    std::pair{ErrorCode::cancelled, 499},        std::pair{ErrorCode::internal, 500},
-    std::pair{ErrorCode::unsupported, 501},      std::pair{ErrorCode::unavailable, 503},
+    std::pair{ErrorCode::invalid_argument, 400},  std::pair{ErrorCode::unauthenticated, 401},
+    std::pair{ErrorCode::forbidden, 403},         std::pair{ErrorCode::not_found, 404},
+    std::pair{ErrorCode::conflict, 409},          std::pair{ErrorCode::too_large, 413},
+    std::pair{ErrorCode::model_refused, 422},     std::pair{ErrorCode::resource_exhausted, 429},
+    std::pair{ErrorCode::cancelled, 499},         std::pair{ErrorCode::internal, 500},
+    std::pair{ErrorCode::unsupported, 501},       std::pair{ErrorCode::unavailable, 503},
     std::pair{ErrorCode::deadline_exceeded, 504},
 };
 

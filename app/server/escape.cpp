@@ -39,7 +39,8 @@ std::string escaped(std::string_view text, std::size_t max_bytes) {
     const std::size_t size = character_size(text);
     const auto first = static_cast<unsigned char>(text.front());
     // U+0080..U+009F are control characters too: some terminals obey them.
-    const bool control = first < 0x20 || first == 0x7F || (size == 2 && first == 0xC2 && static_cast<unsigned char>(text[1]) < 0xA0);
+    const bool control =
+        first < 0x20 || first == 0x7F || (size == 2 && first == 0xC2 && static_cast<unsigned char>(text[1]) < 0xA0);
     if (size == 0 || control) {
       for (std::size_t i = 0; i < std::max<std::size_t>(size, 1); ++i) append_hex(out, static_cast<unsigned char>(text[i]));
     } else {
@@ -70,7 +71,8 @@ std::string repaired_utf8(std::string_view text) {
 }
 
 std::size_t count_code_points(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
 }  // namespace lathe::app

@@ -18,7 +18,9 @@ std::string with_article(const Json& value) {
   return "a number";
 }
 
-std::string expected(std::string_view what, const Json& got) { return "must be " + std::string(what) + ", got " + with_article(got); }
+std::string expected(std::string_view what, const Json& got) {
+  return "must be " + std::string(what) + ", got " + with_article(got);
+}
 
 }  // namespace
 
@@ -29,7 +31,9 @@ const Json* FieldReader::find(std::string_view name) const {
   return found == object_.end() || found->is_null() ? nullptr : &*found;
 }
 
-std::string FieldReader::path_of(std::string_view name) const { return path_.empty() ? std::string(name) : path_ + "." + std::string(name); }
+std::string FieldReader::path_of(std::string_view name) const {
+  return path_.empty() ? std::string(name) : path_ + "." + std::string(name);
+}
 
 void FieldReader::refuse(std::string_view name, std::string message, ErrorCode code) {
   if (!error_) error_ = engine::Error{code, std::move(message), path_of(name)};
@@ -52,7 +56,8 @@ std::optional<std::int64_t> FieldReader::integer(std::string_view name) {
   const Json* value = find(name);
   if (value == nullptr) return std::nullopt;
   if (const auto number = as_integer(*value)) return number;
-  refuse(name, value->is_number() ? "must be a whole number between -2^63 and 2^63 - 1" : expected("a whole number", *value));
+  refuse(name,
+         value->is_number() ? "must be a whole number between -2^63 and 2^63 - 1" : expected("a whole number", *value));
   return std::nullopt;
 }
 
@@ -146,8 +151,10 @@ engine::Result<std::vector<std::int32_t>> read_ids(const Json& array, const std:
   ids.reserve(array.size());
   for (const Json& item : array) {
     const auto number = as_integer(item);
-    if (!number || *number < std::numeric_limits<std::int32_t>::min() || *number > std::numeric_limits<std::int32_t>::max()) {
-      return engine::fail(ErrorCode::invalid_argument, "must be a token id, a whole number", path + "[" + std::to_string(ids.size()) + "]");
+    if (!number || *number < std::numeric_limits<std::int32_t>::min() ||
+        *number > std::numeric_limits<std::int32_t>::max()) {
+      return engine::fail(ErrorCode::invalid_argument, "must be a token id, a whole number",
+                          path + "[" + std::to_string(ids.size()) + "]");
     }
     ids.push_back(static_cast<std::int32_t>(*number));
   }

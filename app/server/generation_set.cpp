@@ -29,7 +29,8 @@ void GenerationSet::abandon(const engine::Error& error) {
   for (Member& member : members_) {
     member.handle->cancel();
     member.finished = true;
-    log_.refuse(member.row, http_status_of(error.code), "another answer to the same request could not be started: " + error.message);
+    log_.refuse(member.row, http_status_of(error.code),
+                "another answer to the same request could not be started: " + error.message);
   }
 }
 

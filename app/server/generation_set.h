@@ -32,7 +32,7 @@ class GenerationSet {
   struct Member {
     engine::RequestHandlePtr handle;
     std::uint64_t row = 0;
-    engine::Usage usage;            ///< last told
+    engine::Usage usage;  ///< last told
     engine::RequestTimings timings;
     bool finished = false;
   };

@@ -57,13 +57,15 @@ bool can_listen(const std::string& host, std::uint16_t port) {
     sockaddr_in6 address{};
     address.sin6_family = AF_INET6;
     address.sin6_port = htons(port);
-    if (::inet_pton(AF_INET6, host.c_str(), &address.sin6_addr) == 1) failed = ::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof address);
+    if (::inet_pton(AF_INET6, host.c_str(), &address.sin6_addr) == 1)
+      failed = ::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof address);
   } else {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
     const std::string numeric = host == "localhost" ? "127.0.0.1" : host;
-    if (::inet_pton(AF_INET, numeric.c_str(), &address.sin_addr) == 1) failed = ::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof address);
+    if (::inet_pton(AF_INET, numeric.c_str(), &address.sin_addr) == 1)
+      failed = ::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof address);
   }
   const bool free = failed == 0 && ::listen(socket, 1) == 0;
   ::close(socket);
@@ -81,7 +83,9 @@ std::optional<PortOwner> find_port_owner(std::uint16_t port) {
   for (fs::directory_iterator entry("/proc", error), end; !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename().string();
     int pid = 0;
-    if (const auto [rest, bad] = std::from_chars(name.data(), name.data() + name.size(), pid); bad != std::errc() || rest != name.data() + name.size()) continue;
+    if (const auto [rest, bad] = std::from_chars(name.data(), name.data() + name.size(), pid);
+        bad != std::errc() || rest != name.data() + name.size())
+      continue;
     if (!holds_any(entry->path() / "fd", sockets)) continue;
     PortOwner owner{{}, pid};
     std::ifstream command(entry->path() / "comm");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/server/router.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <exception>
 #include <new>
@@ -20,7 +22,9 @@ bool path_matches(std::string_view route, std::string_view path) {
   return path.size() > stem.size() && path.starts_with(stem);
 }
 
-bool serves(const Route& route, std::string_view method) { return method == route.method || (method == "HEAD" && route.method == "GET"); }
+bool serves(const Route& route, std::string_view method) {
+  return method == route.method || (method == "HEAD" && route.method == "GET");
+}
 
 }  // namespace
 
@@ -38,9 +42,13 @@ Router::Match Router::match(const http::RequestHead& head) const {
     if (!is_on(dialect)) continue;
     for (const Route& route : dialect.routes) {
       if (!path_matches(route.path, head.path)) continue;
-      if (match.dialect == nullptr) match.dialect = &dialect, match.index = i;
-      if (serves(route, head.method) && match.route == nullptr) match.route = &route, match.dialect = &dialect, match.index = i;
-      match.methods += (match.methods.empty() ? "" : ", ") + std::string(route.method) + (route.method == "GET" ? ", HEAD" : "");
+      const bool is_it = match.route == nullptr && serves(route, head.method);
+      if (is_it) match.route = &route;
+      if (is_it || match.dialect == nullptr) {
+        match.dialect = &dialect;
+        match.index = i;
+      }
+      match.methods.append(route.method).append(route.method == "GET" ? ", HEAD, " : ", ");
     }
   }
   return match;
@@ -54,7 +62,7 @@ std::optional<AccessRefusal> Router::refusal_of(const http::RequestHead& head, c
   if (auto refusal = access_.check_key(head)) return refusal;
   if (head.method == "OPTIONS") return std::nullopt;
   if (match.dialect == nullptr) return AccessRefusal{404, "there is no " + escaped(head.path, 100) + " here"};
-  if (match.route == nullptr) return AccessRefusal{405, "this path answers " + match.methods};
+  if (match.route == nullptr) return AccessRefusal{405, "this path answers " + match.methods + "OPTIONS"};
   if (head.method == "POST") return Access::check_media_type(head);
   return std::nullopt;
 }
@@ -66,9 +74,10 @@ http::Screening Router::screen(const http::RequestHead& head) {
   if (const auto refusal = refusal_of(head, found)) {
     const Dialect& dialect = found.dialect != nullptr ? *found.dialect : *dialects().front();
     screening.refusal = refuse_with(&head, dialect, Error{code_of(refusal->status), refusal->message, {}}, refusal->status);
-    if (refusal->status == 405) screening.refusal->fields.push_back({"Allow", found.methods + ", OPTIONS"});
+    if (refusal->status == 405) screening.refusal->fields.push_back({"Allow", found.methods + "OPTIONS"});
   } else if (head.method == "OPTIONS") {
-    screening.refusal = http::Response{204, "", access_.is_preflight(head) ? Access::preflight_fields() : std::vector<http::Field>{{"Allow", found.methods + (found.methods.empty() ? "" : ", ") + "OPTIONS"}}, {}};
+    screening.refusal = http::Response{204, "", {{"Allow", found.methods + "OPTIONS"}}, {}};
+    if (access_.is_preflight(head)) screening.refusal->fields = Access::preflight_fields();
   } else {
     screening.quick = found.route->quick;
   }
@@ -113,7 +122,8 @@ http::Response Router::refuse_with(const http::RequestHead* head, const Dialect&
   const std::string why = escaped(error.message, 500);
   if (head != nullptr) {
     context_.requests.refuse(context_.requests.begin(request_row(*head)), status, why);
-    context_.log.write(LogLevel::debug, "server", head->method + " " + escaped(head->path, 120) + " refused: " + std::to_string(status) + " " + why);
+    context_.log.write(LogLevel::debug, "server",
+                       fmt::format("{} {} refused: {} {}", head->method, escaped(head->path, 120), status, why));
   }
   if (status != 500) return error_response(dialect, error, status);
   // What went wrong inside is for the log: it may name files and addresses.
@@ -124,7 +134,8 @@ http::Response Router::refuse_with(const http::RequestHead* head, const Dialect&
 void Router::answered(const http::RequestHead& head, int status) {
   const Match found = match(head);
   traffic_.count(status, found.route != nullptr ? found.index : Traffic::kMaxDialects);
-  context_.log.write(LogLevel::debug, "server", escaped(head.method, 16) + " " + escaped(head.path, 120) + " " + std::to_string(status));
+  context_.log.write(LogLevel::debug, "server",
+                     fmt::format("{} {} {}", escaped(head.method, 16), escaped(head.path, 120), status));
 }
 
 }  // namespace lathe::app

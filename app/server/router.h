@@ -23,9 +23,9 @@ class Router final : public http::Handler {
  private:
   struct Match {
     const Dialect* dialect = nullptr;
-    std::size_t index = 0;          ///< of the dialect in the table
+    std::size_t index = 0;  ///< of the dialect in the table
     const Route* route = nullptr;
-    std::string methods;            ///< served on this path: "GET, HEAD"
+    std::string methods;  ///< served on this path: "GET, HEAD, "
   };
   Match match(const http::RequestHead& head) const;
   std::optional<AccessRefusal> refusal_of(const http::RequestHead& head, const Match& match) const;

@@ -37,13 +37,16 @@ http::Limits http_limits(const ServerLimits& limits) {
 
 engine::Result<void> check(const ServerOptions& options) {
   if (!is_loopback(options.host) && options.api_key.empty()) {
-    return engine::fail(ErrorCode::invalid_argument, "listening on " + options.host + " lets other machines in: set an API key, or listen on 127.0.0.1", "api_key");
+    return engine::fail(ErrorCode::invalid_argument,
+                        "listening on " + options.host + " lets other machines in: set an API key, or listen on 127.0.0.1",
+                        "api_key");
   }
   const ServerLimits& limits = options.limits;
-  const auto least = std::min({limits.body_bytes, limits.header_bytes, static_cast<std::int64_t>(limits.header_lines),
-                               static_cast<std::int64_t>(limits.connections), static_cast<std::int64_t>(limits.header_timeout_s),
-                               static_cast<std::int64_t>(limits.body_idle_timeout_s), static_cast<std::int64_t>(limits.write_stall_timeout_s),
-                               static_cast<std::int64_t>(limits.idle_timeout_s)});
+  const auto least =
+      std::min({limits.body_bytes, limits.header_bytes, static_cast<std::int64_t>(limits.header_lines),
+                static_cast<std::int64_t>(limits.connections), static_cast<std::int64_t>(limits.header_timeout_s),
+                static_cast<std::int64_t>(limits.body_idle_timeout_s),
+                static_cast<std::int64_t>(limits.write_stall_timeout_s), static_cast<std::int64_t>(limits.idle_timeout_s)});
   if (least < 1) return engine::fail(ErrorCode::invalid_argument, "every limit of the server must be at least 1", "limits");
   return {};
 }
@@ -66,8 +69,8 @@ class HttpServer final : public Server {
   Log& log_;
   IdSource ids_;
 
-  std::mutex control_;          // start and stop, one at a time; a stop may take its grace
-  mutable std::mutex mutex_;    // what follows
+  std::mutex control_;        // start and stop, one at a time; a stop may take its grace
+  mutable std::mutex mutex_;  // what follows
   ServerOptions options_;
   ServerStatus status_;
   std::unique_ptr<Traffic> traffic_ = std::make_unique<Traffic>();
@@ -79,7 +82,8 @@ engine::Result<void> HttpServer::start(const ServerOptions& options) {
   const std::lock_guard control(control_);
   {
     const std::lock_guard lock(mutex_);
-    if (listener_ != nullptr) return engine::fail(ErrorCode::conflict, "the server is running already on port " + std::to_string(status_.port));
+    if (listener_ != nullptr)
+      return engine::fail(ErrorCode::conflict, "the server is running already on port " + std::to_string(status_.port));
     options_ = options;
     status_ = ServerStatus{};
     status_.state = ServerState::starting;
@@ -113,7 +117,8 @@ engine::Result<void> HttpServer::open(const ServerOptions& options) {
   listener_ = std::move(listener);
   status_.state = ServerState::running;
   status_.port = listener_->port();
-  status_.since_unix_ms = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  status_.since_unix_ms =
+      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
   log_.info("server", "listening on http://" + url_host(options.host) + ":" + std::to_string(status_.port));
   return {};
 }
@@ -124,7 +129,8 @@ engine::Error HttpServer::named(engine::Error error, const ServerOptions& option
   error.message = "Port " + std::to_string(options.port) + " is ";
   const auto owner = find_port_owner(options.port);
   error.message += owner ? "used by " + owner->name + " (" + std::to_string(owner->pid) + ")" : "used by another process";
-  free_port = options.port < 65535 ? find_free_port(options.host, static_cast<std::uint16_t>(options.port + 1)) : std::uint16_t{0};
+  free_port =
+      options.port < 65535 ? find_free_port(options.host, static_cast<std::uint16_t>(options.port + 1)) : std::uint16_t{0};
   if (free_port != 0) error.message += "; port " + std::to_string(free_port) + " is free";
   return error;
 }
@@ -178,9 +184,11 @@ std::vector<DialectState> known_dialects(const ServerOptions& options, const std
   for (const Dialect* dialect : dialects()) {
     DialectState state;
     state.name = dialect->name;
-    state.base_url = "http://" + url_host(options.host) + ":" + std::to_string(options.port) + std::string(dialect->base_path);
+    state.base_url =
+        "http://" + url_host(options.host) + ":" + std::to_string(options.port) + std::string(dialect->base_path);
     state.curl = dialect->curl(state.base_url, model_name, options.api_key);
-    state.on = std::find(options.dialects_off.begin(), options.dialects_off.end(), dialect->name) == options.dialects_off.end();
+    state.on =
+        std::find(options.dialects_off.begin(), options.dialects_off.end(), dialect->name) == options.dialects_off.end();
     states.push_back(std::move(state));
   }
   return states;

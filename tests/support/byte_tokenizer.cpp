@@ -6,7 +6,8 @@
 namespace lathe::tests {
 namespace {
 
-constexpr std::array<std::string_view, 7> kSpecial = {"<s>", "</s>", "<|user|>", "<|assistant|>", "<|system|>", "<|tool|>", "<|end|>"};
+constexpr std::array<std::string_view, 7> kSpecial = {"<s>",        "</s>",     "<|user|>", "<|assistant|>",
+                                                      "<|system|>", "<|tool|>", "<|end|>"};
 
 /// The control token at the front of a text: its number among them, or none.
 std::optional<std::size_t> special_at(std::string_view text) {
@@ -19,7 +20,8 @@ std::optional<std::size_t> special_at(std::string_view text) {
 }  // namespace
 
 std::optional<std::int32_t> ByteTokenizer::id_of(std::string_view piece) const {
-  if (const auto special = special_at(piece); special && kSpecial[*special] == piece) return kBos + static_cast<std::int32_t>(*special);
+  if (const auto special = special_at(piece); special && kSpecial[*special] == piece)
+    return kBos + static_cast<std::int32_t>(*special);
   if (piece.size() == 1) return static_cast<unsigned char>(piece.front());
   return std::nullopt;
 }

@@ -10,7 +10,8 @@ namespace lathe::tests {
 /// Ids 0 to 255 are the bytes; then <s>, </s>, <|user|>, <|assistant|>, <|system|>, <|tool|>, <|end|>.
 class ByteTokenizer final : public engine::Tokenizer {
  public:
-  static constexpr std::int32_t kBos = 256, kEos = 257, kUser = 258, kAssistant = 259, kSystem = 260, kTool = 261, kEnd = 262, kVocabSize = 263;
+  static constexpr std::int32_t kBos = 256, kEos = 257, kUser = 258, kAssistant = 259, kSystem = 260, kTool = 261,
+                                kEnd = 262, kVocabSize = 263;
 
   std::string_view kind() const override { return "bytes"; }
   std::int32_t vocab_size() const override { return kVocabSize; }
@@ -29,7 +30,8 @@ class ByteTokenizer final : public engine::Tokenizer {
   std::vector<std::int32_t> eos_ids_{kEos};
 };
 
-/// <|role|>content<|end|> for each message; "[think]" when the variable enable_thinking is true. A system message must be the first.
+/// <|role|>content<|end|> for each message; "[think]" when the variable enable_thinking is true. A system message must be
+/// the first.
 class PlainChatTemplate final : public engine::ChatTemplate {
  public:
   engine::Result<std::vector<engine::TextSpan>> render(const std::vector<engine::ChatMessage>& messages,

@@ -15,7 +15,7 @@ using Clock = std::chrono::steady_clock;
 /// The whole answer, decided when the request arrives.
 struct FakeEngine::Plan {
   std::vector<std::int32_t> ids;
-  std::string visible;            ///< what of their bytes is shown
+  std::string visible;  ///< what of their bytes is shown
   FinishReason reason = FinishReason::stop;
   std::string stop_reason;
 };
@@ -25,7 +25,7 @@ struct FakeEngine::Active {
   GenerateRequest request;
   Plan plan;
   std::size_t n_out = 0;
-  std::string held;               ///< bytes of a character that is not complete
+  std::string held;  ///< bytes of a character that is not complete
   bool running = false;
   int fail_after = -1;
   Clock::time_point submitted = Clock::now(), last_token;
@@ -35,7 +35,9 @@ struct FakeEngine::Active {
 
 namespace {
 
-std::int64_t now_ns() { return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count(); }
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
+}
 
 double ms_since(Clock::time_point from) { return std::chrono::duration<double, std::milli>(Clock::now() - from).count(); }
 
@@ -64,7 +66,8 @@ std::size_t whole_characters(std::string_view text) {
 
 }  // namespace
 
-FakeEngine::FakeEngine(const FakeModel& model) : fake_(model), ttft_(empty_histogram()), itl_(ttft_), e2e_(ttft_), queue_(ttft_) {
+FakeEngine::FakeEngine(const FakeModel& model)
+    : fake_(model), ttft_(empty_histogram()), itl_(ttft_), e2e_(ttft_), queue_(ttft_) {
   model_.name = model.name;
   model_.info.name = model.name;
   model_.info.architecture = "FakeForCausalLM";
@@ -161,13 +164,17 @@ engine::Result<engine::RequestHandlePtr> FakeEngine::submit(GenerateRequest requ
   LATHE_TRY_VOID(engine::validate(request.sampling, model_.info.vocab_size));
   const auto n_prompt = static_cast<std::int64_t>(request.prompt_token_ids.size());
   if (n_prompt == 0 || n_prompt >= model_.max_model_len) {
-    return engine::fail(ErrorCode::invalid_argument, "the prompt has " + std::to_string(n_prompt) + " tokens, the context holds " + std::to_string(model_.max_model_len), "prompt");
+    return engine::fail(
+        ErrorCode::invalid_argument,
+        "the prompt has " + std::to_string(n_prompt) + " tokens, the context holds " + std::to_string(model_.max_model_len),
+        "prompt");
   }
   const std::lock_guard lock(mutex_);
   if (submit_error_) return tl::unexpected(*submit_error_);
   if (closing_) return engine::fail(ErrorCode::unavailable, "the engine is shutting down");
   if (active_.size() >= static_cast<std::size_t>(fake_.max_num_seqs + fake_.max_queue)) {
-    return engine::fail(ErrorCode::resource_exhausted, "the queue is full: " + std::to_string(fake_.max_queue) + " requests wait");
+    return engine::fail(ErrorCode::resource_exhausted,
+                        "the queue is full: " + std::to_string(fake_.max_queue) + " requests wait");
   }
   auto active = std::make_unique<Active>();
   active->handle = std::make_shared<engine::RequestHandle>(next_id_++);
@@ -232,7 +239,8 @@ std::shared_ptr<const engine::EngineSnapshot> FakeEngine::snapshot() const {
     row.n_output = static_cast<std::int64_t>(active->n_out);
     row.n_blocks = active->running ? blocks_of(*active) : 0;
     for (int i = 0; i < row.n_blocks && snapshot->n_blocks_used < fake_.n_blocks; ++i) {
-      snapshot->blocks[static_cast<std::size_t>(snapshot->n_blocks_used++)] = {row.id, 1, static_cast<std::int16_t>(fake_.block_size), false};
+      snapshot->blocks[static_cast<std::size_t>(snapshot->n_blocks_used++)] = {
+          row.id, 1, static_cast<std::int16_t>(fake_.block_size), false};
     }
     snapshot->requests.push_back(std::move(row));
   }
@@ -295,7 +303,8 @@ void FakeEngine::admit() {
     active->running = true;
     active->timings.queue_ms = ms_since(active->submitted);
     add_to(queue_, active->timings.queue_ms / 1000);
-    record(SchedulerEventKind::admitted, active->handle->id(), {active->usage.n_prompt_tokens, active->usage.n_cached_tokens, active->usage.n_prompt_tokens, 0});
+    record(SchedulerEventKind::admitted, active->handle->id(),
+           {active->usage.n_prompt_tokens, active->usage.n_cached_tokens, active->usage.n_prompt_tokens, 0});
   }
 }
 
@@ -351,7 +360,8 @@ void FakeEngine::emit_first(Active& active, TokenEvent& event) const {
   event.prompt_logprobs.emplace_back();
   for (std::size_t i = 1; i < active.request.prompt_token_ids.size(); ++i) {
     engine::LogprobList list = {{active.request.prompt_token_ids[i], -1.0F}};
-    for (std::int64_t j = 0; j < *k; ++j) list.push_back({static_cast<std::int32_t>('a' + j), -2.0F - static_cast<float>(j)});
+    for (std::int64_t j = 0; j < *k; ++j)
+      list.push_back({static_cast<std::int32_t>('a' + j), -2.0F - static_cast<float>(j)});
     event.prompt_logprobs.push_back(std::move(list));
   }
 }
@@ -363,7 +373,8 @@ void FakeEngine::emit_token(Active& active, TokenEvent& event) const {
   if (const auto& k = active.request.sampling.logprobs) {
     event.chosen_logprobs.push_back({id, logprob_});
     engine::LogprobList list;
-    for (std::int64_t j = 0; j < *k; ++j) list.push_back({(id + static_cast<std::int32_t>(j)) % ByteTokenizer::kVocabSize, logprob_ - static_cast<float>(j)});
+    for (std::int64_t j = 0; j < *k; ++j)
+      list.push_back({(id + static_cast<std::int32_t>(j)) % ByteTokenizer::kVocabSize, logprob_ - static_cast<float>(j)});
     event.logprobs.push_back(std::move(list));
   }
   if (i < active.plan.visible.size()) active.held.push_back(active.plan.visible[i]);
@@ -382,14 +393,22 @@ void FakeEngine::finish(Active& active, TokenEvent event, FinishReason reason) {
   event.usage = active.usage;
   event.timings = active.timings;
   switch (reason) {
-    case FinishReason::cancelled: ++counters_.n_finished_abort; break;
-    case FinishReason::error: ++counters_.n_finished_error; break;
-    case FinishReason::length: ++counters_.n_finished_length; break;
-    default: ++counters_.n_finished_stop; break;
+    case FinishReason::cancelled:
+      ++counters_.n_finished_abort;
+      break;
+    case FinishReason::error:
+      ++counters_.n_finished_error;
+      break;
+    case FinishReason::length:
+      ++counters_.n_finished_length;
+      break;
+    default:
+      ++counters_.n_finished_stop;
+      break;
   }
   add_to(e2e_, active.timings.end_ms / 1000);
-  record(reason == FinishReason::cancelled ? SchedulerEventKind::cancelled : SchedulerEventKind::finished, active.handle->id(),
-         {static_cast<std::int64_t>(active.n_out), static_cast<std::int64_t>(reason), 0, 0});
+  record(reason == FinishReason::cancelled ? SchedulerEventKind::cancelled : SchedulerEventKind::finished,
+         active.handle->id(), {static_cast<std::int64_t>(active.n_out), static_cast<std::int64_t>(reason), 0, 0});
   active.handle->push(std::move(event));
 }
 
@@ -405,7 +424,8 @@ void FakeEngine::record(SchedulerEventKind kind, std::uint64_t id, std::array<st
 // ---- loading
 
 app::EngineLoader fake_loader(FakeLoad load) {
-  return [load = std::move(load)](const engine::EngineOptions& options, const engine::LoadObserver& observer) -> engine::Result<std::unique_ptr<engine::Engine>> {
+  return [load = std::move(load)](const engine::EngineOptions& options,
+                                  const engine::LoadObserver& observer) -> engine::Result<std::unique_ptr<engine::Engine>> {
     constexpr std::int64_t bytes = 10 << 20;
     for (int step = 0; step < load.n_steps; ++step) {
       if (load.before_step) load.before_step(step);

@@ -44,20 +44,20 @@ class FakeEngine final : public engine::Engine {
   void shut_down(std::chrono::milliseconds grace) override;
 
   // ---- what a test says
-  void answer_with(Responder responder);           ///< for requests from now on; default: the text of the prompt
+  void answer_with(Responder responder);  ///< for requests from now on; default: the text of the prompt
   void answer_with(std::string text);
   void set_token_delay(std::chrono::milliseconds delay);
-  void pause();                                    ///< no more tokens; cancelled requests still end
-  void step(int n_tokens);                         ///< while paused: so many tokens for every running request
+  void pause();             ///< no more tokens; cancelled requests still end
+  void step(int n_tokens);  ///< while paused: so many tokens for every running request
   void resume();
   void refuse_submits(std::optional<engine::Error> error);
   void fail_after(int n_tokens, engine::Error error);  ///< requests from now on; 0: as soon as they run
-  void set_cached_tokens(std::int64_t n);          ///< of each prompt, as told in usage
-  void set_logprob(float logprob);                 ///< of every chosen token
+  void set_cached_tokens(std::int64_t n);              ///< of each prompt, as told in usage
+  void set_logprob(float logprob);                     ///< of every chosen token
 
   // ---- what a test learns
   std::vector<engine::GenerateRequest> submitted() const;
-  int n_active() const;                            ///< running and waiting
+  int n_active() const;  ///< running and waiting
   std::uint64_t n_cancelled() const;
   /// Waits until the engine's state fulfils the condition, at most 20 s. The condition is called under the engine's lock.
   bool wait_for_active(int n) const;
@@ -103,10 +103,10 @@ class FakeEngine final : public engine::Engine {
 /// How a load goes.
 struct FakeLoad {
   FakeModel model;
-  int n_steps = 4;                                  ///< calls of the observer
-  std::optional<engine::Error> error;               ///< instead of an engine, after the last step
-  std::function<void(int step)> before_step;        ///< may block the load
-  std::function<void(FakeEngine&)> loaded;          ///< a way to get hold of the engine
+  int n_steps = 4;                            ///< calls of the observer
+  std::optional<engine::Error> error;         ///< instead of an engine, after the last step
+  std::function<void(int step)> before_step;  ///< may block the load
+  std::function<void(FakeEngine&)> loaded;    ///< a way to get hold of the engine
 };
 app::EngineLoader fake_loader(FakeLoad load);
 

@@ -16,7 +16,9 @@ namespace lathe::tests {
 namespace {
 
 bool same_name(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return std::tolower(static_cast<unsigned char>(x)) == std::tolower(static_cast<unsigned char>(y)); });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
+    return std::tolower(static_cast<unsigned char>(x)) == std::tolower(static_cast<unsigned char>(y));
+  });
 }
 
 }  // namespace
@@ -33,7 +35,8 @@ engine::Json HttpReply::json() const {
   return parsed ? std::move(*parsed) : engine::Json();
 }
 
-HttpClient::HttpClient(std::uint16_t port, int receive_bytes) : port_(port), socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+HttpClient::HttpClient(std::uint16_t port, int receive_bytes)
+    : port_(port), socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
@@ -157,8 +160,10 @@ bool HttpClient::closed_by_server() {
   return ::recv(socket_, &byte, 1, 0) <= 0;
 }
 
-std::string HttpClient::request(std::string_view method, std::string_view path, std::string_view body, std::string_view more_fields) const {
-  std::string text = std::string(method) + " " + std::string(path) + " HTTP/1.1\r\nHost: " + host() + "\r\n" + std::string(more_fields);
+std::string HttpClient::request(std::string_view method, std::string_view path, std::string_view body,
+                                std::string_view more_fields) const {
+  std::string text =
+      std::string(method) + " " + std::string(path) + " HTTP/1.1\r\nHost: " + host() + "\r\n" + std::string(more_fields);
   if (method == "POST") text += "Content-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) + "\r\n";
   return text + "\r\n" + std::string(body);
 }

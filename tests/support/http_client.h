@@ -15,12 +15,12 @@
 namespace lathe::tests {
 
 struct HttpReply {
-  int status = 0;                 ///< 0: the connection ended before a reply
+  int status = 0;  ///< 0: the connection ended before a reply
   std::vector<std::pair<std::string, std::string>> fields;
   std::string body;
 
-  std::string field(std::string_view name) const;   ///< case ignored; empty when absent
-  engine::Json json() const;                        ///< null when the body is none
+  std::string field(std::string_view name) const;  ///< case ignored; empty when absent
+  engine::Json json() const;                       ///< null when the body is none
 };
 
 /// One connection. Every read gives up after 20 s, so that a broken server fails a test and does not hang it.
@@ -44,7 +44,7 @@ class HttpClient {
   std::string read_to_end();
   bool closed_by_server();
   void half_close();
-  void reset();    ///< closes with RST
+  void reset();  ///< closes with RST
   void close();
 
   HttpReply get(std::string_view path, std::string_view more_fields = {});
@@ -54,7 +54,8 @@ class HttpClient {
     return post(path, std::string_view(engine::dump_json(body)));
   }
   /// A complete request; `more_fields` are lines with CR LF.
-  std::string request(std::string_view method, std::string_view path, std::string_view body = {}, std::string_view more_fields = {}) const;
+  std::string request(std::string_view method, std::string_view path, std::string_view body = {},
+                      std::string_view more_fields = {}) const;
   std::string host() const { return "127.0.0.1:" + std::to_string(port_); }
 
  private:
@@ -64,8 +65,8 @@ class HttpClient {
 
   std::uint16_t port_;
   int socket_ = -1;
-  std::string buffer_;            ///< read and not yet used
-  std::string events_;            ///< body of a stream, without chunk framing
+  std::string buffer_;  ///< read and not yet used
+  std::string events_;  ///< body of a stream, without chunk framing
   bool stream_over_ = false;
 };
 

@@ -30,13 +30,14 @@ using namespace asio::experimental::awaitable_operators;
 using Parser = beast::http::request_parser<beast::http::string_body>;
 
 constexpr auto kResult = asio::as_tuple(asio::use_awaitable);
-// gcc 12 destroys a temporary aggregate twice when it is an argument inside co_await: refusals are named before they are passed.
+// gcc 12 destroys a temporary aggregate twice when it is an argument inside co_await: refusals are named before they are
+// passed.
 const Refusal kSlowHeader{408, "the header did not arrive in time"};
 
-constexpr std::size_t kBufferBytes = 64u << 10;      // what is read ahead of the parser
-constexpr std::size_t kLingerBytes = 64u << 20;      // thrown away after a refusal, so that the client can read it
+constexpr std::size_t kBufferBytes = 64u << 10;  // what is read ahead of the parser
+constexpr std::size_t kLingerBytes = 64u << 20;  // thrown away after a refusal, so that the client can read it
 constexpr std::chrono::milliseconds kLingerTime{2'000};
-constexpr std::chrono::seconds kDrainTime{10};       // for cancelled work to end
+constexpr std::chrono::seconds kDrainTime{10};  // for cancelled work to end
 constexpr std::chrono::milliseconds kPeekInterval{200};
 
 /// Whether the other end has closed its side, even behind bytes that were not read yet.
@@ -52,7 +53,8 @@ std::string_view view(const beast::flat_buffer& buffer) {
 /// Whether the bytes themselves are wrong, rather than their sender gone.
 bool is_malformed(const error_code& code) {
   using beast::http::error;
-  return code.category() == make_error_code(error::bad_chunk).category() && code != error::partial_message && code != error::end_of_stream;
+  return code.category() == make_error_code(error::bad_chunk).category() && code != error::partial_message &&
+         code != error::end_of_stream;
 }
 
 std::string chunk_of(std::string_view data) {
@@ -111,10 +113,10 @@ class ServedConnection final : public Connection {
   tcp::socket socket_;
   ConnectionHub& hub_;
   Deadline deadline_;
-  asio::steady_timer changed_;     // cancelled when the pending work has something new
+  asio::steady_timer changed_;  // cancelled when the pending work has something new
   bool has_news_ = false;
   beast::flat_buffer buffer_;
-  std::optional<Parser> parser_;   // of the request in work
+  std::optional<Parser> parser_;  // of the request in work
   RequestHead head_;
   std::vector<Field> extra_fields_;
   std::optional<Refusal> too_large_;
@@ -185,7 +187,8 @@ asio::awaitable<bool> ServedConnection::write(std::string_view bytes) {
   co_return whole;
 }
 
-/// Closing with unread bytes would reset the connection and take the answer with it: so they are read and thrown away for a while.
+/// Closing with unread bytes would reset the connection and take the answer with it: so they are read and thrown away for a
+/// while.
 asio::awaitable<void> ServedConnection::linger() {
   receiving_ = true;
   error_code ignored;
@@ -262,7 +265,8 @@ void ServedConnection::take_head() {
 
 asio::awaitable<bool> ServedConnection::read_body() {
   const bool expected = equal_ignoring_case(head_.value("Expect"), "100-continue") && head_.minor_version == 1;
-  if (expected && !parser_->is_done() && buffer_.size() == 0 && !co_await write("HTTP/1.1 100 Continue\r\n\r\n")) co_return false;
+  if (expected && !parser_->is_done() && buffer_.size() == 0 && !co_await write("HTTP/1.1 100 Continue\r\n\r\n"))
+    co_return false;
   error_code error;
   while (!parser_->is_done() && !error) {
     deadline_.arm(hub_.limits.body_idle_timeout);
@@ -299,7 +303,8 @@ asio::awaitable<ServedConnection::Step> ServedConnection::send(Response response
   response.fields.insert(response.fields.end(), extra_fields_.begin(), extra_fields_.end());
   const bool unread = too_large_ || !parser_->is_done();
   const bool keep = keep_alive() && !unread;
-  const std::string length = response.status == 204 ? std::string() : "Content-Length: " + std::to_string(response.body.size());
+  const std::string length =
+      response.status == 204 ? std::string() : "Content-Length: " + std::to_string(response.body.size());
   std::string bytes = response_head(response, length, keep, head_.minor_version);
   if (head_.method != "HEAD") bytes += response.body;
   const bool sent = co_await write(bytes);
@@ -329,7 +334,9 @@ asio::awaitable<ServedConnection::Step> ServedConnection::serve() {
   co_return co_await answer(std::move(std::get<std::unique_ptr<PieceStream>>(reply)));
 }
 
-asio::awaitable<ServedConnection::Step> ServedConnection::answer(Response response) { co_return co_await send(std::move(response)); }
+asio::awaitable<ServedConnection::Step> ServedConnection::answer(Response response) {
+  co_return co_await send(std::move(response));
+}
 
 asio::awaitable<ServedConnection::Step> ServedConnection::answer(std::unique_ptr<PendingResponse> pending) {
   begin(*pending);
@@ -377,7 +384,8 @@ asio::awaitable<void> ServedConnection::pump(PieceStream& stream, bool& complete
   const bool chunked = head_.minor_version == 1;
   Response response{200, stream.content_type(), {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}}, {}};
   response.fields.insert(response.fields.end(), extra_fields_.begin(), extra_fields_.end());
-  std::string bytes = response_head(response, chunked ? "Transfer-Encoding: chunked" : "", keep_alive() && chunked, head_.minor_version);
+  std::string bytes =
+      response_head(response, chunked ? "Transfer-Encoding: chunked" : "", keep_alive() && chunked, head_.minor_version);
   for (bool more = true; more;) {
     std::string piece;
     more = stream.pull(piece);

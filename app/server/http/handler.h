@@ -60,7 +60,8 @@ class Handler {
   virtual Screening screen(const RequestHead& head) = 0;
   /// Thread: a worker; the I/O thread when screening said quick.
   virtual Reply handle(Request request) = 0;
-  /// The answer to bytes that are no acceptable request. `head` is null when not even that could be read. Thread: the I/O thread.
+  /// The answer to bytes that are no acceptable request. `head` is null when not even that could be read. Thread: the I/O
+  /// thread.
   virtual Response refuse(const RequestHead* head, const Refusal& refusal) = 0;
   /// A request has been answered, or its client has gone (status 499). Thread: the I/O thread.
   virtual void answered(const RequestHead& head, int status) = 0;

@@ -26,7 +26,7 @@ using boost::system::error_code;
 using engine::ErrorCode;
 
 constexpr auto kResult = asio::as_tuple(asio::use_awaitable);
-constexpr int kBacklog = 4096;                          // the kernel's default of 128 overflows when many clients come at once
+constexpr int kBacklog = 4096;  // the kernel's default of 128 overflows when many clients come at once
 constexpr std::chrono::milliseconds kAcceptPause{50};   // when there are no descriptors left
 constexpr std::chrono::milliseconds kFlushTime{1'000};  // for the errors of interrupted requests to reach their clients
 
@@ -34,22 +34,32 @@ engine::Result<tcp::endpoint> resolve(const ListenerOptions& options) {
   error_code error;
   const std::string host = options.host == "localhost" ? "127.0.0.1" : options.host;
   const asio::ip::address address = asio::ip::make_address(host, error);
-  if (error) return engine::fail(ErrorCode::invalid_argument, "\"" + options.host + "\" is not a numeric address; use 127.0.0.1, ::1, 0.0.0.0 or an address of this machine", "host");
+  if (error)
+    return engine::fail(
+        ErrorCode::invalid_argument,
+        "\"" + options.host + "\" is not a numeric address; use 127.0.0.1, ::1, 0.0.0.0 or an address of this machine",
+        "host");
   return tcp::endpoint(address, options.port);
 }
 
 engine::Error bind_error(const error_code& error, const ListenerOptions& options) {
   const std::string port = std::to_string(options.port);
   if (error == asio::error::address_in_use) return {ErrorCode::conflict, "port " + port + " is in use", "port"};
-  if (error == asio::error::access_denied) return {ErrorCode::forbidden, "port " + port + " is reserved for the system; choose one from 1024 to 65535", "port"};
-  if (error == boost::system::errc::address_not_available) return {ErrorCode::invalid_argument, "this machine has no address " + options.host, "host"};
+  if (error == asio::error::access_denied)
+    return {ErrorCode::forbidden, "port " + port + " is reserved for the system; choose one from 1024 to 65535", "port"};
+  if (error == boost::system::errc::address_not_available)
+    return {ErrorCode::invalid_argument, "this machine has no address " + options.host, "host"};
   return {ErrorCode::invalid_argument, "cannot listen on " + options.host + ":" + port + ": " + error.message(), "host"};
 }
 
 class AsioListener final : public Listener {
  public:
   AsioListener(const ListenerOptions& options, Handler& handler)
-      : options_(options), workers_(options.n_workers), hub_{handler, workers_, options.limits}, acceptor_(io_), guard_(io_.get_executor()) {}
+      : options_(options),
+        workers_(options.n_workers),
+        hub_{handler, workers_, options.limits},
+        acceptor_(io_),
+        guard_(io_.get_executor()) {}
   ~AsioListener() override { stop(std::chrono::milliseconds(0)); }
 
   engine::Result<void> listen();
@@ -117,8 +127,10 @@ asio::awaitable<void> AsioListener::accept() {
     }
     short_of_descriptors = false;
     if (hub_.connections.size() >= options_.limits.connections) {
-      const Response busy = hub_.handler.refuse(nullptr, {503, "all " + std::to_string(options_.limits.connections) + " connections are in use"});
-      const std::string bytes = response_head(busy, "Content-Length: " + std::to_string(busy.body.size()), false, 1) + busy.body;
+      const Response busy = hub_.handler.refuse(
+          nullptr, {503, "all " + std::to_string(options_.limits.connections) + " connections are in use"});
+      const std::string bytes =
+          response_head(busy, "Content-Length: " + std::to_string(busy.body.size()), false, 1) + busy.body;
       socket.non_blocking(true, error);
       socket.write_some(asio::buffer(bytes), error);  // a fresh socket's buffer takes it whole
       continue;

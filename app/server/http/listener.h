@@ -15,8 +15,8 @@
 namespace lathe::app::http {
 
 struct ListenerOptions {
-  std::string host;             ///< a numeric address or "localhost"
-  std::uint16_t port = 0;       ///< 0: a free one
+  std::string host;        ///< a numeric address or "localhost"
+  std::uint16_t port = 0;  ///< 0: a free one
   Limits limits;
   int n_workers = 2;
   std::function<void(const std::string&)> on_trouble;  ///< "no file descriptors left"...; may be empty
@@ -31,7 +31,8 @@ class Listener {
   virtual ~Listener() = default;  ///< stops with no grace
   virtual std::uint16_t port() const = 0;
   virtual int n_connections() const = 0;
-  /// Takes no more connections; those with a request in work end after it, or are interrupted after `grace`. Returns when all are gone.
+  /// Takes no more connections; those with a request in work end after it, or are interrupted after `grace`. Returns when
+  /// all are gone.
   virtual void stop(std::chrono::milliseconds grace) = 0;
 };
 

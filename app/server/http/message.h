@@ -15,12 +15,12 @@ struct Field {
 
 /// What a request says before its body. Invariant: no CR, LF or NUL in any of it.
 struct RequestHead {
-  std::string method;       ///< as sent: "POST"
-  std::string target;       ///< as sent, of an absolute-form target without scheme and authority
-  std::string path;         ///< the target up to '?', not decoded
+  std::string method;  ///< as sent: "POST"
+  std::string target;  ///< as sent, of an absolute-form target without scheme and authority
+  std::string path;    ///< the target up to '?', not decoded
   std::string query;
-  std::string authority;    ///< of an absolute-form target; empty otherwise
-  int minor_version = 1;    ///< of HTTP/1.x
+  std::string authority;  ///< of an absolute-form target; empty otherwise
+  int minor_version = 1;  ///< of HTTP/1.x
   std::vector<Field> fields;
   std::string peer_address;   ///< "127.0.0.1"
   std::string local_address;  ///< of this machine, where the connection came in; IPv6 in brackets

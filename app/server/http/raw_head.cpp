@@ -15,7 +15,8 @@ bool is_token(std::string_view text) { return !text.empty() && std::all_of(text.
 
 /// Visible characters, blanks and bytes above ASCII; no NUL, CR, LF or other control character.
 bool is_field_value(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return c == '\t' || (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f); });
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return c == '\t' || (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f); });
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -36,7 +37,8 @@ std::optional<Refusal> check_request_line(std::string_view line, const Limits& l
   if (target.empty() || !std::all_of(target.begin(), target.end(), [](char c) { return c > 0x20 && c < 0x7f; })) {
     return bad("the target has blanks or bytes that a target may not have");
   }
-  if (target.size() > limits.line_bytes) return Refusal{414, "the target has more than " + std::to_string(limits.line_bytes) + " bytes"};
+  if (target.size() > limits.line_bytes)
+    return Refusal{414, "the target has more than " + std::to_string(limits.line_bytes) + " bytes"};
   return std::nullopt;
 }
 
@@ -109,8 +111,10 @@ std::optional<Refusal> check_head(std::string_view head, const Limits& limits) {
     const std::size_t end = head.find("\r\n", at);
     const std::string_view line = head.substr(at, end - at);
     at = end + 2;
-    if (++n_lines > limits.header_lines) return Refusal{431, "the header has more than " + std::to_string(limits.header_lines) + " lines"};
-    if (line.size() > limits.line_bytes) return Refusal{431, "a header line has more than " + std::to_string(limits.line_bytes) + " bytes"};
+    if (++n_lines > limits.header_lines)
+      return Refusal{431, "the header has more than " + std::to_string(limits.header_lines) + " lines"};
+    if (line.size() > limits.line_bytes)
+      return Refusal{431, "a header line has more than " + std::to_string(limits.line_bytes) + " bytes"};
     if (line.starts_with(' ') || line.starts_with('\t')) return bad("folded header lines are not accepted");
     const std::size_t colon = line.find(':');
     if (colon == line.npos || !is_token(line.substr(0, colon))) return bad("a header line is not \"Name: value\"");
@@ -122,7 +126,8 @@ std::optional<Refusal> check_head(std::string_view head, const Limits& limits) {
 }
 
 bool split_target(std::string_view target, RequestHead& head) {
-  if (constexpr std::string_view scheme = "http://"; target.size() > scheme.size() && equal_ignoring_case(target.substr(0, scheme.size()), scheme)) {
+  if (constexpr std::string_view scheme = "http://";
+      target.size() > scheme.size() && equal_ignoring_case(target.substr(0, scheme.size()), scheme)) {
     target.remove_prefix(scheme.size());
     const std::size_t slash = std::min(target.find_first_of("/?"), target.size());
     head.authority = target.substr(0, slash);

@@ -27,8 +27,9 @@ struct HeadScan {
 };
 HeadScan scan_head(std::string_view bytes, const Limits& limits);
 
-/// Checks the lines of a head that scan_head found complete. Two readings of one framing field are how requests are smuggled past proxies,
-/// so there is one legal spelling of each: one Content-Length of digits, or one "Transfer-Encoding: chunked", never both.
+/// Checks the lines of a head that scan_head found complete. Two readings of one framing field are how requests are smuggled
+/// past proxies, so there is one legal spelling of each: one Content-Length of digits, or one "Transfer-Encoding: chunked",
+/// never both.
 std::optional<Refusal> check_head(std::string_view head, const Limits& limits);
 
 /// Splits a target into path, query and (absolute-form) authority. False: neither origin-form, absolute-form nor "*".

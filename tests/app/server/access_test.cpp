@@ -55,7 +55,8 @@ void AccessTest::S17_pages_are_refused_unless_listed() {
   for (const char* origin : {"https://evil.com", "null", "file://", "http://127.0.0.1:9", "http://localhost"}) {
     HttpClient client(fixture.port());
     QCOMPARE(client.get("/health", "Origin: " + std::string(origin) + "\r\n").status, 403);
-    client.send(client.request("OPTIONS", "/v1/chat/completions", {}, "Origin: " + std::string(origin) + "\r\nAccess-Control-Request-Method: POST\r\n"));
+    client.send(client.request("OPTIONS", "/v1/chat/completions", {},
+                               "Origin: " + std::string(origin) + "\r\nAccess-Control-Request-Method: POST\r\n"));
     const HttpReply preflight = client.read_reply();
     QCOMPARE(preflight.status, 403);
     QVERIFY(preflight.field("Access-Control-Allow-Origin").empty());
@@ -71,7 +72,8 @@ void AccessTest::S17_listed_page_may_read_the_answer() {
   QCOMPARE(reply.status, 200);
   QCOMPARE(reply.field("Access-Control-Allow-Origin"), "https://chat.example");
   QCOMPARE(reply.field("Vary"), "Origin");
-  const HttpReply stream = client.post("/v1/completions", R"({"prompt":"ab","stream":true})", "Origin: https://chat.example\r\n");
+  const HttpReply stream =
+      client.post("/v1/completions", R"({"prompt":"ab","stream":true})", "Origin: https://chat.example\r\n");
   QCOMPARE(stream.field("Access-Control-Allow-Origin"), "https://chat.example");
   QCOMPARE(client.get("/health", "Origin: https://chat.example.evil.com\r\n").status, 403);
 }
@@ -82,7 +84,8 @@ void AccessTest::S17_preflight_of_a_listed_page_needs_no_key() {
   options.server.api_key = kKey;
   ServerFixture fixture(options);
   HttpClient client(fixture.port());
-  client.send(client.request("OPTIONS", "/v1/chat/completions", {}, "Origin: https://chat.example\r\nAccess-Control-Request-Method: POST\r\n"));
+  client.send(client.request("OPTIONS", "/v1/chat/completions", {},
+                             "Origin: https://chat.example\r\nAccess-Control-Request-Method: POST\r\n"));
   const HttpReply preflight = client.read_reply();
   QCOMPARE(preflight.status, 204);
   QCOMPARE(preflight.field("Access-Control-Allow-Origin"), "https://chat.example");
@@ -124,7 +127,9 @@ void AccessTest::S17_only_json_is_posted() {
 void AccessTest::S18_host_must_be_exact_data() {
   QTest::addColumn<QByteArray>("host");
   QTest::addColumn<bool>("accepted");
-  const auto row = [](const char* host, bool accepted) { QTest::newRow(*host == '\0' ? "empty" : host) << QByteArray(host) << accepted; };
+  const auto row = [](const char* host, bool accepted) {
+    QTest::newRow(*host == '\0' ? "empty" : host) << QByteArray(host) << accepted;
+  };
   row("127.0.0.1:8000", true);
   row("localhost:8000", true);
   row("LocalHost:8000", true);
@@ -252,7 +257,8 @@ void AccessTest::S19_two_authorizations_are_401() {
 
 void AccessTest::S19_other_spellings_of_a_path_are_401() {
   const auto fixture = with_key();
-  for (const char* path : {"//v1/models", "/v1%2fmodels", "/V1/models", "/v1/models/", "/v1/./models", "/health/../v1/models", "/health%2f..%2fv1/models"}) {
+  for (const char* path : {"//v1/models", "/v1%2fmodels", "/V1/models", "/v1/models/", "/v1/./models",
+                           "/health/../v1/models", "/health%2f..%2fv1/models"}) {
     HttpClient client(fixture->port());
     QCOMPARE(client.get(path).status, 401);
     QCOMPARE(client.get(path, "Authorization: Bearer " + std::string(kKey) + "\r\n").status, 404);
@@ -261,7 +267,9 @@ void AccessTest::S19_other_spellings_of_a_path_are_401() {
 
 void AccessTest::S19_one_megabyte_of_key_is_431() {
   const auto fixture = with_key();
-  QCOMPARE(HttpClient(fixture->port()).get("/v1/models", "Authorization: Bearer " + std::string(1 << 20, 'k') + "\r\n").status, 431);
+  QCOMPARE(
+      HttpClient(fixture->port()).get("/v1/models", "Authorization: Bearer " + std::string(1 << 20, 'k') + "\r\n").status,
+      431);
 }
 
 void AccessTest::S19_key_is_never_logged() {

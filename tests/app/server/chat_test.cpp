@@ -54,8 +54,10 @@ std::vector<Json> ChatTest::stream(const Json& body) {
   if (client.read_head().status != 200) return chunks;
   bool done = false;
   while (const auto event = client.read_event()) {
-    if (*event == "[DONE]") done = true;
-    else chunks.push_back(engine::parse_json(*event, "event").value());
+    if (*event == "[DONE]")
+      done = true;
+    else
+      chunks.push_back(engine::parse_json(*event, "event").value());
   }
   if (!done) chunks.clear();
   return chunks;
@@ -95,7 +97,8 @@ void ChatTest::streamed_text_equals_whole_text() {
   const std::string answer = "Das Öl — 油 🛢 reicht.";
   fixture_->engine().answer_with(answer);
   std::string text;
-  for (const Json& chunk : stream(chat_body("Hi", {{"stream", true}}))) text += chunk["choices"][0]["delta"].value("content", "");
+  for (const Json& chunk : stream(chat_body("Hi", {{"stream", true}})))
+    text += chunk["choices"][0]["delta"].value("content", "");
   QCOMPARE(text, answer);
 }
 
@@ -115,7 +118,8 @@ void ChatTest::usage_tells_cached_tokens() {
 
 void ChatTest::template_renders_roles_and_generation_prompt() {
   post(chat_body("Hi"));
-  const std::vector<std::int32_t> expected = {ByteTokenizer::kUser, 'H', 'i', ByteTokenizer::kEnd, ByteTokenizer::kAssistant};
+  const std::vector<std::int32_t> expected = {ByteTokenizer::kUser, 'H', 'i', ByteTokenizer::kEnd,
+                                              ByteTokenizer::kAssistant};
   QCOMPARE(fixture_->engine().submitted().back().prompt_token_ids, expected);
 }
 
@@ -153,7 +157,8 @@ void ChatTest::template_refusal_is_a_400_with_its_words() {
   const Json messages = {{{"role", "user"}, {"content", "Hi"}}, {{"role", "system"}, {"content", "no"}}};
   const HttpReply reply = post({{"messages", messages}});
   QCOMPARE(reply.status, 400);
-  QVERIFY(reply.json()["error"]["message"].get<std::string>().find("System message must be at the beginning.") != std::string::npos);
+  QVERIFY(reply.json()["error"]["message"].get<std::string>().find("System message must be at the beginning.") !=
+          std::string::npos);
 }
 
 void ChatTest::template_variables_are_those_of_the_template() {
@@ -181,7 +186,8 @@ void ChatTest::max_tokens_default_is_what_the_context_leaves() {
 }
 
 void ChatTest::n_answers_have_counting_seeds() {
-  fixture_->engine().answer_with([](const engine::GenerateRequest& request) { return "seed " + std::to_string(*request.sampling.seed); });
+  fixture_->engine().answer_with(
+      [](const engine::GenerateRequest& request) { return "seed " + std::to_string(*request.sampling.seed); });
   const Json json = post(chat_body("Hi", {{"n", 3}, {"seed", 7}})).json();
   QCOMPARE(json["choices"].size(), std::size_t(3));
   for (int i = 0; i < 3; ++i) {

@@ -110,7 +110,8 @@ void CompletionsTest::echo_puts_the_prompt_before_the_text() {
   fixture_->engine().answer_with("cd");
   QCOMPARE(post(completion_body("ab", {{"echo", true}})).json()["choices"][0]["text"], "abcd");
   std::string text;
-  for (const Json& chunk : stream(completion_body("ab", {{"echo", true}}))) text += chunk["choices"][0]["text"].get<std::string>();
+  for (const Json& chunk : stream(completion_body("ab", {{"echo", true}})))
+    text += chunk["choices"][0]["text"].get<std::string>();
   QCOMPARE(text, "abcd");
 }
 
@@ -140,7 +141,8 @@ void CompletionsTest::logprobs_zero_gives_the_token_alone() {
 void CompletionsTest::chat_logprobs_have_the_content_shape() {
   fixture_->engine().answer_with("x");
   HttpClient client(fixture_->port());
-  const Json choice = client.post("/v1/chat/completions", tests::chat_body("Hi", {{"logprobs", true}, {"top_logprobs", 2}})).json()["choices"][0];
+  const Json choice = client.post("/v1/chat/completions", tests::chat_body("Hi", {{"logprobs", true}, {"top_logprobs", 2}}))
+                          .json()["choices"][0];
   const Json& first = choice["logprobs"]["content"][0];
   QCOMPARE(first["token"], "x");
   QCOMPARE(first["logprob"], -0.5);
@@ -153,7 +155,10 @@ void CompletionsTest::chat_logprobs_have_the_content_shape() {
 void CompletionsTest::streamed_logprobs_equal_whole_ones() {
   fixture_->engine().answer_with("xäz");
   const Json whole = post(completion_body("ab", {{"logprobs", 2}})).json()["choices"][0]["logprobs"];
-  Json joined = {{"text_offset", Json::array()}, {"token_logprobs", Json::array()}, {"tokens", Json::array()}, {"top_logprobs", Json::array()}};
+  Json joined = {{"text_offset", Json::array()},
+                 {"token_logprobs", Json::array()},
+                 {"tokens", Json::array()},
+                 {"top_logprobs", Json::array()}};
   for (const Json& chunk : stream(completion_body("ab", {{"logprobs", 2}}))) {
     for (const auto& [key, values] : chunk["choices"][0]["logprobs"].items()) {
       for (const Json& value : values) joined[key].push_back(value);
@@ -164,7 +169,9 @@ void CompletionsTest::streamed_logprobs_equal_whole_ones() {
 
 void CompletionsTest::bytes_of_half_characters_are_exact() {
   fixture_->engine().answer_with("ä");
-  const Json content = HttpClient(fixture_->port()).post("/v1/chat/completions", tests::chat_body("Hi", {{"logprobs", true}})).json()["choices"][0]["logprobs"]["content"];
+  const Json content = HttpClient(fixture_->port())
+                           .post("/v1/chat/completions", tests::chat_body("Hi", {{"logprobs", true}}))
+                           .json()["choices"][0]["logprobs"]["content"];
   QCOMPARE(content[0]["bytes"], Json({0xC3}));
   QCOMPARE(content[1]["bytes"], Json({0xA4}));
   QCOMPARE(content[0]["token"], "\xEF\xBF\xBD");
@@ -193,13 +200,15 @@ void CompletionsTest::prompt_logprobs_are_refused_while_streaming() {
 }
 
 void CompletionsTest::tokens_may_be_named_by_id() {
-  const Json logprobs = post(completion_body("x", {{"logprobs", 1}, {"return_tokens_as_token_ids", true}})).json()["choices"][0]["logprobs"];
+  const Json logprobs =
+      post(completion_body("x", {{"logprobs", 1}, {"return_tokens_as_token_ids", true}})).json()["choices"][0]["logprobs"];
   QCOMPARE(logprobs["tokens"][0], "token_id:120");
 }
 
 void CompletionsTest::best_of_returns_the_best() {
   // Every token costs the same, so the shortest answer has the highest probability.
-  fixture_->engine().answer_with([](const engine::GenerateRequest& request) { return std::string(5 - *request.sampling.seed, 'x'); });
+  fixture_->engine().answer_with(
+      [](const engine::GenerateRequest& request) { return std::string(5 - *request.sampling.seed, 'x'); });
   const Json json = post(completion_body("ab", {{"best_of", 4}, {"n", 2}, {"seed", 0}})).json();
   QCOMPARE(json["choices"].size(), std::size_t(2));
   QCOMPARE(json["choices"][0]["text"], "xx");
@@ -223,7 +232,8 @@ void CompletionsTest::a_stop_token_id_is_the_stop_reason() {
 }
 
 void CompletionsTest::stream_of_two_answers_interleaves_them() {
-  fixture_->engine().answer_with([](const engine::GenerateRequest& request) { return *request.sampling.seed == 1 ? "one" : "two"; });
+  fixture_->engine().answer_with(
+      [](const engine::GenerateRequest& request) { return *request.sampling.seed == 1 ? "one" : "two"; });
   std::map<int, std::string> texts;
   std::map<int, std::string> ends;
   for (const Json& chunk : stream(completion_body("ab", {{"n", 2}, {"seed", 1}}))) {
@@ -259,7 +269,8 @@ void CompletionsTest::cache_salt_reaches_the_engine() {
 }
 
 void CompletionsTest::a_full_queue_is_429_with_retry_after() {
-  fixture_->engine().refuse_submits(engine::Error{engine::ErrorCode::resource_exhausted, "the queue is full: 1024 requests wait", {}});
+  fixture_->engine().refuse_submits(
+      engine::Error{engine::ErrorCode::resource_exhausted, "the queue is full: 1024 requests wait", {}});
   const HttpReply reply = post(completion_body("ab"));
   QCOMPARE(reply.status, 429);
   QCOMPARE(reply.field("Retry-After"), "1");

@@ -110,11 +110,12 @@ void InfoRoutesTest::detokenize_checks_ids() {
 
 void InfoRoutesTest::metrics_have_vllms_names() {
   const std::string text = get("/metrics").body;
-  for (const char* name : {"vllm:num_requests_running", "vllm:num_requests_waiting", "vllm:kv_cache_usage_perc", "vllm:prompt_tokens_total",
-                           "vllm:generation_tokens_total", "vllm:num_preemptions_total", "vllm:prefix_cache_queries_total",
-                           "vllm:prefix_cache_hits_total", "vllm:request_success_total", "vllm:time_to_first_token_seconds_bucket",
-                           "vllm:inter_token_latency_seconds_sum", "vllm:time_per_output_token_seconds_count",
-                           "vllm:e2e_request_latency_seconds_bucket", "vllm:request_queue_time_seconds_bucket", "vllm:cache_config_info"}) {
+  for (const char* name :
+       {"vllm:num_requests_running", "vllm:num_requests_waiting", "vllm:kv_cache_usage_perc", "vllm:prompt_tokens_total",
+        "vllm:generation_tokens_total", "vllm:num_preemptions_total", "vllm:prefix_cache_queries_total",
+        "vllm:prefix_cache_hits_total", "vllm:request_success_total", "vllm:time_to_first_token_seconds_bucket",
+        "vllm:inter_token_latency_seconds_sum", "vllm:time_per_output_token_seconds_count",
+        "vllm:e2e_request_latency_seconds_bucket", "vllm:request_queue_time_seconds_bucket", "vllm:cache_config_info"}) {
     QVERIFY2(text.find("\n" + std::string(name) + "{model_name=\"fake\",engine=\"0\"") != std::string::npos, name);
   }
 }
@@ -153,7 +154,8 @@ void InfoRoutesTest::histograms_are_cumulative() {
   for (int i = 0; i < 3; ++i) post("/v1/completions", {{"prompt", "ab"}});
   QCOMPARE(metric("vllm:time_to_first_token_seconds_count"), 3.0);
   QCOMPARE(metric("vllm:time_to_first_token_seconds_bucket", "le=\"+Inf\""), 3.0);
-  QVERIFY(metric("vllm:time_to_first_token_seconds_bucket", "le=\"0.001\"") <= metric("vllm:time_to_first_token_seconds_bucket", "le=\"10\""));
+  QVERIFY(metric("vllm:time_to_first_token_seconds_bucket", "le=\"0.001\"") <=
+          metric("vllm:time_to_first_token_seconds_bucket", "le=\"10\""));
 }
 
 void InfoRoutesTest::running_requests_are_gauged() {

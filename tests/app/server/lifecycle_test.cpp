@@ -173,7 +173,8 @@ void LifecycleTest::S16_ipv6_loopback_is_served() {
   options.port = 0;
   const auto started = bare.server->start(options);
   if (!started) QSKIP("skipped: this machine has no IPv6");
-  QCOMPARE(bare.server->status().dialects.front().base_url, "http://[::1]:" + std::to_string(bare.server->status().port) + "/v1");
+  QCOMPARE(bare.server->status().dialects.front().base_url,
+           "http://[::1]:" + std::to_string(bare.server->status().port) + "/v1");
 }
 
 void LifecycleTest::port_zero_takes_a_free_one() {

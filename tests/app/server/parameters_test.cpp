@@ -95,7 +95,8 @@ void ParametersTest::S3_bodies_that_are_no_json_object() {
 }
 
 void ParametersTest::S3_deep_and_wide_bodies_are_refused() {
-  QCOMPARE(post(std::string_view(R"({"prompt":)" + std::string(100'000, '[') + std::string(100'000, ']') + "}")).status, 400);
+  QCOMPARE(post(std::string_view(R"({"prompt":)" + std::string(100'000, '[') + std::string(100'000, ']') + "}")).status,
+           400);
   std::string wide = R"({"prompt":"ab")";
   for (int i = 0; i < 1'000'001; ++i) wide += ",\"k" + std::to_string(i) + "\":0";
   QCOMPARE(post(std::string_view(wide + "}")).status, 400);
@@ -105,7 +106,9 @@ void ParametersTest::S3_wrong_types_name_the_path_data() {
   QTest::addColumn<QByteArray>("name");
   QTest::addColumn<QByteArray>("value");
   QTest::addColumn<QByteArray>("path");
-  const auto row = [](const char* name, const char* value, const char* path) { QTest::newRow((std::string(name) + "=" + value).c_str()) << QByteArray(name) << QByteArray(value) << QByteArray(path); };
+  const auto row = [](const char* name, const char* value, const char* path) {
+    QTest::newRow((std::string(name) + "=" + value).c_str()) << QByteArray(name) << QByteArray(value) << QByteArray(path);
+  };
   row("max_tokens", "\"5\"", "max_tokens");
   row("max_tokens", "true", "max_tokens");
   row("max_tokens", "1.5", "max_tokens");
@@ -171,7 +174,8 @@ void ParametersTest::S5_sampling_out_of_range_data() {
   QTest::addColumn<QByteArray>("name");
   QTest::addColumn<QByteArray>("value");
   const auto rows = [](const char* name, std::initializer_list<const char*> values) {
-    for (const char* value : values) QTest::newRow((std::string(name) + "=" + value).c_str()) << QByteArray(name) << QByteArray(value);
+    for (const char* value : values)
+      QTest::newRow((std::string(name) + "=" + value).c_str()) << QByteArray(name) << QByteArray(value);
   };
   rows("temperature", {"-1", "1e308", "1e-320"});
   rows("top_p", {"-1", "0", "1.1", "1e308", "1e-320"});
@@ -194,7 +198,10 @@ void ParametersTest::S5_sampling_out_of_range() {
 }
 
 void ParametersTest::S5_sentinels_are_accepted() {
-  QCOMPARE(post(std::string_view(R"({"prompt":"ab","temperature":0,"top_k":-1,"seed":-1,"top_p":1,"stop":null,"max_tokens":5.0})")).status, 200);
+  QCOMPARE(post(std::string_view(
+                    R"({"prompt":"ab","temperature":0,"top_k":-1,"seed":-1,"top_p":1,"stop":null,"max_tokens":5.0})"))
+               .status,
+           200);
   const auto sampling = fixture_->engine().submitted().back().sampling;
   QCOMPARE(sampling.top_k, std::int64_t(-1));
   QVERIFY(!sampling.seed);
@@ -228,12 +235,15 @@ void ParametersTest::S7_first_token_may_be_the_stop_with_logprobs() {
 void ParametersTest::S7_stop_across_tokens_is_trimmed_exactly() {
   fixture_->engine().answer_with("xé€y");
   QCOMPARE(post(completion_body("ab", {{"stop", "é€"}})).json()["choices"][0]["text"], "x");
-  QCOMPARE(post(completion_body("ab", {{"stop", "é€"}, {"include_stop_str_in_output", true}})).json()["choices"][0]["text"], "xé€");
+  QCOMPARE(post(completion_body("ab", {{"stop", "é€"}, {"include_stop_str_in_output", true}})).json()["choices"][0]["text"],
+           "xé€");
 }
 
 void ParametersTest::S8_logit_bias_is_checked_data() {
   QTest::addColumn<QByteArray>("value");
-  const auto row = [](const char* name, const std::string& value) { QTest::newRow(name) << QByteArray::fromStdString(value); };
+  const auto row = [](const char* name, const std::string& value) {
+    QTest::newRow(name) << QByteArray::fromStdString(value);
+  };
   row("past the vocabulary", R"({"263":1})");
   row("negative", R"({"-1":1})");
   row("no number", R"({"abc":1})");
@@ -254,7 +264,8 @@ void ParametersTest::S8_logit_bias_is_checked() {
 
 void ParametersTest::S8_prompt_ids_are_checked_data() {
   QTest::addColumn<QByteArray>("prompt");
-  for (const char* prompt : {"[[-1]]", "[-1]", "[263]", "[[1],[263]]", "[2147483648]", "[]", "[[]]", "\"\"", "[1,\"a\"]", "[1.5]", "{}", "5", "null", "[null]"}) {
+  for (const char* prompt : {"[[-1]]", "[-1]", "[263]", "[[1],[263]]", "[2147483648]", "[]", "[[]]", "\"\"", "[1,\"a\"]",
+                             "[1.5]", "{}", "5", "null", "[null]"}) {
     QTest::newRow(prompt) << QByteArray(prompt);
   }
 }
@@ -290,9 +301,14 @@ void ParametersTest::S9_max_tokens_beyond_the_context_is_400() {
 }
 
 void ParametersTest::unserved_fields_are_refused_by_name() {
-  const std::pair<const char*, const char*> fields[] = {
-      {"use_beam_search", "true"},   {"suffix", "\"x\""},  {"guided_json", "{\"type\":\"object\"}"}, {"allowed_token_ids", "[1]"},
-      {"truncate_prompt_tokens", "5"}, {"priority", "1"},  {"bad_words", "[\"x\"]"},                 {"length_penalty", "0.5"}};
+  const std::pair<const char*, const char*> fields[] = {{"use_beam_search", "true"},
+                                                        {"suffix", "\"x\""},
+                                                        {"guided_json", "{\"type\":\"object\"}"},
+                                                        {"allowed_token_ids", "[1]"},
+                                                        {"truncate_prompt_tokens", "5"},
+                                                        {"priority", "1"},
+                                                        {"bad_words", "[\"x\"]"},
+                                                        {"length_penalty", "0.5"}};
   for (const auto& [name, value] : fields) {
     const HttpReply reply = post_with(name, value);
     QCOMPARE(reply.status, 400);
@@ -303,7 +319,10 @@ void ParametersTest::unserved_fields_are_refused_by_name() {
 }
 
 void ParametersTest::unknown_fields_are_ignored() {
-  QCOMPARE(post(std::string_view(R"({"prompt":"ab","user":"me","whatever":{"a":[1]},"use_beam_search":false,"suffix":null})")).status, 200);
+  QCOMPARE(
+      post(std::string_view(R"({"prompt":"ab","user":"me","whatever":{"a":[1]},"use_beam_search":false,"suffix":null})"))
+          .status,
+      200);
 }
 
 void ParametersTest::after_every_refusal_the_next_request_is_served() {

@@ -62,7 +62,8 @@ void StreamsTest::events_are_framed_as_data_and_an_empty_line() {
   QCOMPARE(reply.field("Cache-Control"), "no-cache");
   QVERIFY(reply.body.starts_with("data: {"));
   QVERIFY(reply.body.ends_with("}\n\ndata: [DONE]\n\n"));
-  for (std::size_t at = reply.body.find('\n'); at != std::string::npos; at = reply.body.find('\n', at + 2)) QCOMPARE(reply.body.substr(at, 2), "\n\n");
+  for (std::size_t at = reply.body.find('\n'); at != std::string::npos; at = reply.body.find('\n', at + 2))
+    QCOMPARE(reply.body.substr(at, 2), "\n\n");
 }
 
 void StreamsTest::each_step_is_sent_at_once() {
@@ -81,7 +82,8 @@ void StreamsTest::each_step_is_sent_at_once() {
 
 void StreamsTest::what_comes_while_nobody_reads_is_merged() {
   HttpClient client(port());
-  client.send(client.request("POST", "/v1/completions", R"({"prompt":"x","max_tokens":3000,"ignore_eos":true,"stream":true})"));
+  client.send(
+      client.request("POST", "/v1/completions", R"({"prompt":"x","max_tokens":3000,"ignore_eos":true,"stream":true})"));
   client.read_head();
   std::string text;
   std::size_t n_events = 0;
@@ -104,7 +106,8 @@ void StreamsTest::S12_leaving_ends_the_request_data() {
   QTest::addColumn<int>("n_tokens");
   QTest::addColumn<QByteArray>("how");
   for (const int n_tokens : {0, 3}) {
-    for (const char* how : {"close", "half close", "reset"}) QTest::newRow((std::string(how) + " after " + std::to_string(n_tokens)).c_str()) << n_tokens << QByteArray(how);
+    for (const char* how : {"close", "half close", "reset"})
+      QTest::newRow((std::string(how) + " after " + std::to_string(n_tokens)).c_str()) << n_tokens << QByteArray(how);
   }
 }
 
@@ -129,7 +132,8 @@ void StreamsTest::S12_leaving_ends_the_request() {
 void StreamsTest::S12_leaving_before_the_body_costs_nothing() {
   {
     HttpClient client(port());
-    client.send("POST /v1/completions HTTP/1.1\r\nHost: " + client.host() + "\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{");
+    client.send("POST /v1/completions HTTP/1.1\r\nHost: " + client.host() +
+                "\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{");
   }
   QCOMPARE(HttpClient(port()).post("/v1/completions", tests::completion_body("ab")).status, 200);
   QCOMPARE(fixture_->engine().submitted().size(), std::size_t(1));
@@ -187,7 +191,8 @@ void StreamsTest::S13_a_reader_that_never_reads_holds_nobody_up() {
   model.max_model_len = 4'000'000;
   fixture_->load(model);
   HttpClient deaf(port());
-  deaf.send(deaf.request("POST", "/v1/completions", R"({"prompt":"x","max_tokens":3000000,"ignore_eos":true,"stream":true})"));
+  deaf.send(
+      deaf.request("POST", "/v1/completions", R"({"prompt":"x","max_tokens":3000000,"ignore_eos":true,"stream":true})"));
   QVERIFY(fixture_->engine().wait_for_active(1));
   QCOMPARE(HttpClient(port()).post("/v1/completions", tests::completion_body("ab")).json()["choices"][0]["text"], "ab");
   deaf.reset();
@@ -200,7 +205,8 @@ void StreamsTest::S13_a_stalled_reader_is_dropped() {
   options.server.limits.write_stall_timeout_s = 1;
   fixture_ = std::make_unique<ServerFixture>(options);
   HttpClient deaf(port(), 4096);
-  deaf.send(deaf.request("POST", "/v1/completions", R"({"prompt":"x","max_tokens":3000000,"ignore_eos":true,"stream":true,"return_token_ids":true})"));
+  deaf.send(deaf.request("POST", "/v1/completions",
+                         R"({"prompt":"x","max_tokens":3000000,"ignore_eos":true,"stream":true,"return_token_ids":true})"));
   QVERIFY(fixture_->engine().wait_for_active(1));
   QVERIFY(fixture_->engine().wait_for_active(0));
   QTRY_COMPARE(fixture_->server().status().n_connections, 0);
@@ -274,18 +280,21 @@ void StreamsTest::stopping_closes_idle_connections() {
 }
 
 void StreamsTest::many_streams_at_once_are_each_complete() {
-  fixture_->engine().answer_with([](const engine::GenerateRequest& request) { return std::string(100, 'x') + std::to_string(*request.sampling.seed); });
+  fixture_->engine().answer_with(
+      [](const engine::GenerateRequest& request) { return std::string(100, 'x') + std::to_string(*request.sampling.seed); });
   std::vector<std::unique_ptr<HttpClient>> clients;
   for (int i = 0; i < 100; ++i) {
     clients.push_back(std::make_unique<HttpClient>(port()));
-    clients.back()->send(clients.back()->request("POST", "/v1/chat/completions", engine::dump_json(chat_body("Hi", {{"stream", true}, {"seed", i}}))));
+    clients.back()->send(clients.back()->request("POST", "/v1/chat/completions",
+                                                 engine::dump_json(chat_body("Hi", {{"stream", true}, {"seed", i}}))));
   }
   for (int i = 0; i < 100; ++i) {
     HttpClient& client = *clients[static_cast<std::size_t>(i)];
     QCOMPARE(client.read_head().status, 200);
     std::string text;
     while (const auto event = client.read_event()) {
-      if (*event != "[DONE]") text += engine::parse_json(*event, "event").value()["choices"][0]["delta"].value("content", "");
+      if (*event != "[DONE]")
+        text += engine::parse_json(*event, "event").value()["choices"][0]["delta"].value("content", "");
     }
     QCOMPARE(text, std::string(100, 'x') + std::to_string(i));
   }

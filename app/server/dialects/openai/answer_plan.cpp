@@ -23,7 +23,9 @@ TokenNames::TokenNames(const AnswerPlan& plan) {
   if (lease_ && lease_->model().name != plan.model) lease_ = EngineLease();
 }
 
-std::string TokenNames::operator()(std::int32_t id) const { return lease_ ? lease_->tokenizer().piece(id) : "token_id:" + std::to_string(id); }
+std::string TokenNames::operator()(std::int32_t id) const {
+  return lease_ ? lease_->tokenizer().piece(id) : "token_id:" + std::to_string(id);
+}
 
 std::string TokenNames::text_of(std::int32_t id, std::string& raw) const {
   raw = (*this)(id);
@@ -53,7 +55,8 @@ OrderedJson stop_reason_json(const AnswerPlan& plan, const engine::TokenEvent& e
 engine::Error failure_of(const engine::TokenEvent& event, bool server_stops) {
   if (server_stops) return {ErrorCode::unavailable, "the server is stopping; the answer is not complete", {}};
   if (event.error && event.error->code != ErrorCode::internal) return *event.error;
-  if (event.finish_reason == engine::FinishReason::error) return {ErrorCode::internal, "the engine failed on this request; the server's log says more", {}};
+  if (event.finish_reason == engine::FinishReason::error)
+    return {ErrorCode::internal, "the engine failed on this request; the server's log says more", {}};
   return {ErrorCode::unavailable, "the request was ended because the model is being unloaded or somebody cancelled it", {}};
 }
 

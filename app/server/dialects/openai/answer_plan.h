@@ -15,17 +15,17 @@ namespace lathe::app::openai {
 
 struct PromptPlan {
   std::vector<std::int32_t> ids;
-  std::string text;             ///< sent back by echo
+  std::string text;  ///< sent back by echo
 };
 
 struct AnswerPlan {
-  bool chat = false;            ///< chat.completion, else text_completion
-  std::string id;               ///< "chatcmpl-..."
-  std::int64_t created = 0;     ///< Unix seconds
+  bool chat = false;         ///< chat.completion, else text_completion
+  std::string id;            ///< "chatcmpl-..."
+  std::int64_t created = 0;  ///< Unix seconds
   std::string model;
   CommonFields fields;
-  bool report_logprobs = false; ///< best_of asks the engine for them without showing them
-  bool prompt_only = false;     ///< echo with max_tokens 0: the generated token is thrown away
+  bool report_logprobs = false;  ///< best_of asks the engine for them without showing them
+  bool prompt_only = false;      ///< echo with max_tokens 0: the generated token is thrown away
   std::vector<PromptPlan> prompts;
   const ModelSlot* models = nullptr;
 

@@ -11,7 +11,8 @@ namespace {
 void read_chat_logprobs(FieldReader& body, AnswerPlan& plan) {
   plan.report_logprobs = body.flag("logprobs").value_or(false);
   const std::int64_t n_top = body.integer("top_logprobs").value_or(0);
-  if (n_top != 0 && !plan.report_logprobs) body.refuse("top_logprobs", "when using `top_logprobs`, `logprobs` must be set to true");
+  if (n_top != 0 && !plan.report_logprobs)
+    body.refuse("top_logprobs", "when using `top_logprobs`, `logprobs` must be set to true");
   if (plan.report_logprobs) plan.fields.sampling.logprobs = n_top;
 }
 
@@ -29,7 +30,7 @@ engine::Result<http::Reply> answer_chat(const ServerContext& context, const http
   LATHE_TRY_VOID(body.verdict());
 
   LATHE_TRY(std::vector<std::int32_t> prompt, read_chat_prompt(body, *engine));
-  LATHE_TRY_VOID(fit_to_context(plan.fields, std::nullopt, prompt, engine->model()));
+  LATHE_TRY_VOID(fit_to_context(plan.fields, std::nullopt, prompt.size(), engine->model()));
   plan.prompts.push_back({std::move(prompt), {}});
   return submit(context, request, *engine, std::move(plan));
 }

@@ -16,9 +16,18 @@ using engine::Json;
 constexpr std::array<std::string_view, 5> kRoles = {"system", "developer", "user", "assistant", "tool"};
 
 /// What the server itself gives to templates: a request may not set it.
-constexpr std::array<std::string_view, 12> kReservedVariables = {
-    "messages",  "tools",     "documents", "add_generation_prompt", "continue_final_message", "bos_token",
-    "eos_token", "unk_token", "pad_token", "chat_template",         "tokenize",               "raise_exception"};
+constexpr std::array<std::string_view, 12> kReservedVariables = {"messages",
+                                                                 "tools",
+                                                                 "documents",
+                                                                 "add_generation_prompt",
+                                                                 "continue_final_message",
+                                                                 "bos_token",
+                                                                 "eos_token",
+                                                                 "unk_token",
+                                                                 "pad_token",
+                                                                 "chat_template",
+                                                                 "tokenize",
+                                                                 "raise_exception"};
 
 /// The texts of a content array, one a line. Images and sounds are refused.
 std::string read_parts(FieldReader& message, const Json& parts) {
@@ -44,7 +53,8 @@ std::string read_parts(FieldReader& message, const Json& parts) {
 }
 
 engine::Result<ChatMessage> read_message(const Json& json, const std::string& path) {
-  if (!json.is_object()) return engine::fail(ErrorCode::invalid_argument, "must be an object with \"role\" and \"content\"", path);
+  if (!json.is_object())
+    return engine::fail(ErrorCode::invalid_argument, "must be an object with \"role\" and \"content\"", path);
   FieldReader reader(json, path);
   ChatMessage message;
   message.role = reader.text("role").value_or("");
@@ -52,7 +62,8 @@ engine::Result<ChatMessage> read_message(const Json& json, const std::string& pa
     reader.refuse("role", "must be system, developer, user, assistant or tool, got \"" + escaped(message.role, 40) + "\"");
   }
   if (message.role == "developer") message.role = "system";  // OpenAI's newer word; templates of open models know the older
-  if (const Json* calls = reader.any("tool_calls"); calls != nullptr && !calls->empty()) reader.refuse("tool_calls", "tool calls are not served here");
+  if (const Json* calls = reader.any("tool_calls"); calls != nullptr && !calls->empty())
+    reader.refuse("tool_calls", "tool calls are not served here");
   const Json* content = reader.any("content");
   if (content != nullptr && content->is_array()) {
     message.content = read_parts(reader, *content);
@@ -65,7 +76,9 @@ engine::Result<ChatMessage> read_message(const Json& json, const std::string& pa
   return message;
 }
 
-bool is_name_character(char c) { return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_name_character(char c) {
+  return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
 
 /// Whether the template reads a variable of that name: the whole word occurs in it.
 bool mentions(const std::string& source, std::string_view name) {
@@ -83,7 +96,8 @@ void read_variables(FieldReader& body, const std::string& source, Json& variable
   for (const auto& [name, value] : given->items()) {
     const bool reserved = std::find(kReservedVariables.begin(), kReservedVariables.end(), name) != kReservedVariables.end();
     if (reserved || name.empty() || !mentions(source, name)) {
-      body.refuse("chat_template_kwargs", "\"" + escaped(name, 40) + "\" is not a variable that this model's chat template offers");
+      body.refuse("chat_template_kwargs",
+                  "\"" + escaped(name, 40) + "\" is not a variable that this model's chat template offers");
       return;
     }
     variables[name] = value;
@@ -95,7 +109,8 @@ void read_variables(FieldReader& body, const std::string& source, Json& variable
 engine::Result<std::vector<std::int32_t>> read_chat_prompt(FieldReader& body, const engine::Engine& engine) {
   const engine::ChatTemplate* chat_template = engine.chat_template();
   if (chat_template == nullptr) {
-    return engine::fail(ErrorCode::invalid_argument, "this model has no chat template; send a prompt to /v1/completions", "messages");
+    return engine::fail(ErrorCode::invalid_argument, "this model has no chat template; send a prompt to /v1/completions",
+                        "messages");
   }
   const Json* messages = body.array("messages");
   if (messages == nullptr || messages->empty()) body.refuse("messages", "must be a list of at least one message");
@@ -117,7 +132,8 @@ engine::Result<std::vector<std::int32_t>> read_chat_prompt(FieldReader& body, co
   auto spans = chat_template->render(read, options);
   if (!spans) {
     // The template is the model author's program: whatever it objects to is an objection to this request.
-    return engine::fail(ErrorCode::invalid_argument, "the chat template refuses these messages: " + escaped(spans.error().message, 600), "messages");
+    return engine::fail(ErrorCode::invalid_argument,
+                        "the chat template refuses these messages: " + escaped(spans.error().message, 600), "messages");
   }
   return engine.tokenizer().encode_spans(*spans);
 }

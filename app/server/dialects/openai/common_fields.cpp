@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/server/dialects/openai/common_fields.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -14,16 +16,37 @@ using engine::ErrorCode;
 using engine::Json;
 using engine::SamplingParams;
 
-constexpr std::int64_t kMaxAnswers = 128;         // vLLM's documentation advises 64 to 128 for public servers
+constexpr std::int64_t kMaxAnswers = 128;  // vLLM's documentation advises 64 to 128 for public servers
 constexpr std::size_t kMaxStopStrings = 16, kMaxStopIds = 1024, kMaxBiases = 1024;
 
 /// Fields of OpenAI and vLLM that change what is generated and that nothing here obeys.
-constexpr std::array<std::string_view, 27> kUnserved = {
-    "tools",          "functions",        "use_beam_search",   "bad_words",       "allowed_token_ids",
-    "prompt_embeds",  "structured_outputs", "guided_json",     "guided_regex",      "guided_choice",   "guided_grammar",
-    "truncate_prompt_tokens", "priority", "logits_processors", "kv_transfer_params", "thinking_token_budget", "repetition_detection",
-    "vllm_xargs",     "chat_template",    "documents",         "audio",             "prediction",      "web_search_options",
-    "mm_processor_kwargs", "media_io_kwargs", "suffix",        "lora_request"};
+constexpr std::array<std::string_view, 27> kUnserved = {"tools",
+                                                        "functions",
+                                                        "use_beam_search",
+                                                        "bad_words",
+                                                        "allowed_token_ids",
+                                                        "prompt_embeds",
+                                                        "structured_outputs",
+                                                        "guided_json",
+                                                        "guided_regex",
+                                                        "guided_choice",
+                                                        "guided_grammar",
+                                                        "truncate_prompt_tokens",
+                                                        "priority",
+                                                        "logits_processors",
+                                                        "kv_transfer_params",
+                                                        "thinking_token_budget",
+                                                        "repetition_detection",
+                                                        "vllm_xargs",
+                                                        "chat_template",
+                                                        "documents",
+                                                        "audio",
+                                                        "prediction",
+                                                        "web_search_options",
+                                                        "mm_processor_kwargs",
+                                                        "media_io_kwargs",
+                                                        "suffix",
+                                                        "lora_request"};
 
 /// Whether a field asks for something: not null, false, 0, or empty.
 bool asks(const Json& value) {
@@ -48,7 +71,7 @@ void read_logit_bias(FieldReader& body, SamplingParams& sampling) {
   const Json* biases = body.object("logit_bias");
   if (biases == nullptr) return;
   if (biases->size() > kMaxBiases) {
-    body.refuse("logit_bias", "may hold at most " + std::to_string(kMaxBiases) + " entries, got " + std::to_string(biases->size()));
+    body.refuse("logit_bias", fmt::format("may hold at most {} entries, got {}", kMaxBiases, biases->size()));
     return;
   }
   for (const auto& [key, value] : biases->items()) {
@@ -86,14 +109,13 @@ void read_sampling(FieldReader& body, SamplingParams& sampling) {
 void read_counts(FieldReader& body, CommonFields& fields) {
   fields.n = body.integer("n").value_or(1);
   if (fields.n < 1 || fields.n > kMaxAnswers) {
-    body.refuse("n", "must be between 1 and " + std::to_string(kMaxAnswers) + ", got " + std::to_string(fields.n));
+    body.refuse("n", fmt::format("must be between 1 and {}, got {}", kMaxAnswers, fields.n));
   }
   fields.best_of = body.integer("best_of").value_or(fields.n);
   if (fields.best_of < fields.n || fields.best_of > kMaxAnswers) {
-    body.refuse("best_of", "must be between n (" + std::to_string(fields.n) + ") and " + std::to_string(kMaxAnswers) + ", got " +
-                               std::to_string(fields.best_of));
+    body.refuse("best_of", fmt::format("must be between n ({}) and {}, got {}", fields.n, kMaxAnswers, fields.best_of));
   }
-  if (fields.stream && fields.best_of > fields.n) body.refuse("best_of", "cannot be chosen while streaming; it must equal n");
+  if (fields.stream && fields.best_of > fields.n) body.refuse("best_of", "must equal n while streaming");
 }
 
 void read_stream_fields(FieldReader& body, CommonFields& fields) {
@@ -145,30 +167,24 @@ void refuse_unserved_fields(FieldReader& body, std::initializer_list<std::string
 }
 
 engine::Result<void> fit_to_context(CommonFields& fields, std::optional<std::int64_t> default_max_tokens,
-                                    const std::vector<std::int32_t>& prompt, const engine::LoadedModel& model) {
-  const auto n_prompt = static_cast<std::int64_t>(prompt.size());
-  const std::int64_t limit = model.max_model_len;
-  if (prompt.empty()) return engine::fail(ErrorCode::invalid_argument, "the prompt is empty: it has no token", "prompt");
-  for (const std::int32_t id : prompt) {
-    if (id < 0 || id >= model.info.vocab_size) {
-      return engine::fail(ErrorCode::invalid_argument, "token id " + std::to_string(id) + " is not in the vocabulary (0 to " +
-                                                           std::to_string(model.info.vocab_size - 1) + ")", "prompt");
-    }
+                                    std::size_t n_prompt_tokens, const engine::LoadedModel& model) {
+  const auto refuse = [](std::string message, std::string where) {
+    return engine::fail(ErrorCode::invalid_argument, std::move(message), std::move(where));
+  };
+  const auto n_prompt = static_cast<std::int64_t>(n_prompt_tokens);
+  const std::int64_t limit = model.max_model_len, left = limit - n_prompt, asked = fields.max_tokens.value_or(1);
+  if (n_prompt == 0) return refuse("the prompt is empty: it has no token", "prompt");
+  if (asked < 1) return refuse(fmt::format("max_tokens must be at least 1, got {}", asked), "max_tokens");
+  if (asked > left) {
+    return refuse(
+        fmt::format("This model's maximum context length is {} tokens. However, you requested {} output tokens and your "
+                    "prompt contains {} input tokens. Please reduce the length of the input prompt or the number of "
+                    "requested output tokens.",
+                    limit, asked, n_prompt),
+        "input_tokens");
   }
-  if (fields.max_tokens && *fields.max_tokens < 1) {
-    return engine::fail(ErrorCode::invalid_argument, "max_tokens must be at least 1, got " + std::to_string(*fields.max_tokens), "max_tokens");
-  }
-  const std::int64_t asked = fields.max_tokens.value_or(1);
-  if (n_prompt >= limit || asked > limit - n_prompt) {
-    return engine::fail(ErrorCode::invalid_argument,
-                        "This model's maximum context length is " + std::to_string(limit) + " tokens. However, you requested " +
-                            std::to_string(asked) + " output tokens and your prompt contains " + std::to_string(n_prompt) +
-                            " input tokens. Please reduce the length of the input prompt or the number of requested output tokens.",
-                        "input_tokens");
-  }
-  const std::int64_t left = limit - n_prompt;
   fields.sampling.max_tokens = fields.max_tokens ? asked : std::min(default_max_tokens.value_or(left), left);
-  return engine::validate(fields.sampling, model.info.vocab_size);
+  return {};
 }
 
 void append_requests(std::vector<engine::GenerateRequest>& out, const CommonFields& fields, std::int64_t n,
@@ -180,11 +196,30 @@ void append_requests(std::vector<engine::GenerateRequest>& out, const CommonFiel
   }
 }
 
+engine::Result<void> check_ids(const std::vector<std::int32_t>& ids, const std::string& path,
+                               const engine::Tokenizer& tokenizer) {
+  const std::int32_t vocab_size = tokenizer.vocab_size();
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] >= 0 && ids[i] < vocab_size) continue;
+    return engine::fail(ErrorCode::invalid_argument,
+                        fmt::format("token id {} is not in the vocabulary (0 to {})", ids[i], vocab_size - 1),
+                        fmt::format("{}[{}]", path, i));
+  }
+  return {};
+}
+
 engine::Result<void> check_model(FieldReader& body, const engine::LoadedModel& model) {
-  const auto asked = body.text("model");
+  const std::string asked = body.text("model").value_or("");
   LATHE_TRY_VOID(body.verdict());
-  if (!asked || asked->empty() || *asked == model.name) return {};
-  return engine::fail(ErrorCode::not_found, "The model `" + escaped(*asked, 100) + "` does not exist; this server has `" + model.name + "`.", "model");
+  if (asked.empty()) return {};
+  return check_model_name(asked, model);
+}
+
+engine::Result<void> check_model_name(std::string_view name, const engine::LoadedModel& model) {
+  if (name == model.name) return {};
+  return engine::fail(ErrorCode::not_found,
+                      fmt::format("The model `{}` does not exist; this server has `{}`.", escaped(name, 100), model.name),
+                      "model");
 }
 
 }  // namespace lathe::app::openai

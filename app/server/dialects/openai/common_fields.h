@@ -11,13 +11,13 @@
 namespace lathe::app::openai {
 
 struct CommonFields {
-  engine::SamplingParams sampling;      ///< max_tokens unset: see below
+  engine::SamplingParams sampling;  ///< max_tokens unset: see below
   std::optional<std::int64_t> max_tokens;
   std::int64_t n = 1, best_of = 1;
   bool stream = false, include_usage = false, continuous_usage = false;
   bool echo = false;
   bool return_token_ids = false;
-  bool tokens_as_ids = false;           ///< return_tokens_as_token_ids: "token_id:17" in place of texts
+  bool tokens_as_ids = false;  ///< return_tokens_as_token_ids: "token_id:17" in place of texts
   std::string cache_salt;
 };
 
@@ -27,16 +27,22 @@ CommonFields read_common_fields(FieldReader& body, const engine::LoadedModel& mo
 /// Refuses fields that would change the answer and are not served. `also` names those of one route.
 void refuse_unserved_fields(FieldReader& body, std::initializer_list<std::string_view> also);
 
-/// Sets max_tokens from what was asked and what the context leaves; checks the ids and ranges.
+/// Sets max_tokens from what was asked and what the context leaves; without either, the answer may fill the context.
+/// Ids and ranges are checked by the engine when it gets the request.
 /// Errors: invalid_argument, with vLLM's words and numbers for a prompt that does not fit.
 engine::Result<void> fit_to_context(CommonFields& fields, std::optional<std::int64_t> default_max_tokens,
-                                    const std::vector<std::int32_t>& prompt, const engine::LoadedModel& model);
+                                    std::size_t n_prompt_tokens, const engine::LoadedModel& model);
 
 /// Requests for n answers to one prompt: the same but for the seed, which counts up.
 void append_requests(std::vector<engine::GenerateRequest>& out, const CommonFields& fields, std::int64_t n,
                      const std::vector<std::int32_t>& prompt);
 
-/// The served model must be the one that is named. Errors: not_found.
+/// Every id must be one of the tokenizer's. Errors: invalid_argument at `path`, with the index.
+engine::Result<void> check_ids(const std::vector<std::int32_t>& ids, const std::string& path,
+                               const engine::Tokenizer& tokenizer);
+
+/// The served model must be the one that is named; no name is any. Errors: not_found.
 engine::Result<void> check_model(FieldReader& body, const engine::LoadedModel& model);
+engine::Result<void> check_model_name(std::string_view name, const engine::LoadedModel& model);
 
 }  // namespace lathe::app::openai

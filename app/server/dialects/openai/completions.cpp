@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // POST /v1/completions
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "app/server/dialects/openai/openai.h"
@@ -20,7 +22,9 @@ class PromptReader {
   PromptReader(const engine::Tokenizer& tokenizer, bool add_special) : tokenizer_(tokenizer), add_special_(add_special) {}
 
   engine::Result<std::vector<PromptPlan>> read(const Json* prompt) const {
-    const auto refuse = [](std::string message) { return engine::fail(ErrorCode::invalid_argument, std::move(message), "prompt"); };
+    const auto refuse = [](std::string message) {
+      return engine::fail(ErrorCode::invalid_argument, std::move(message), "prompt");
+    };
     if (prompt == nullptr) return refuse("is missing");
     std::vector<PromptPlan> prompts;
     if (!prompt->is_array() || (!prompt->empty() && prompt->front().is_number())) {
@@ -29,9 +33,11 @@ class PromptReader {
       return prompts;
     }
     if (prompt->empty()) return refuse("must not be an empty list");
-    if (prompt->size() > kMaxPrompts) return refuse("may hold at most " + std::to_string(kMaxPrompts) + " prompts, got " + std::to_string(prompt->size()));
+    if (prompt->size() > kMaxPrompts) {
+      return refuse(fmt::format("may hold at most {} prompts, got {}", kMaxPrompts, prompt->size()));
+    }
     for (const Json& item : *prompt) {
-      LATHE_TRY(PromptPlan one, read_one(item, "prompt[" + std::to_string(prompts.size()) + "]"));
+      LATHE_TRY(PromptPlan one, read_one(item, fmt::format("prompt[{}]", prompts.size())));
       prompts.push_back(std::move(one));
     }
     return prompts;
@@ -46,11 +52,7 @@ class PromptReader {
       plan.ids = tokenizer_.encode(plan.text, add_special_, true);
     } else if (prompt.is_array()) {
       LATHE_TRY(plan.ids, read_ids(prompt, path));
-      for (const std::int32_t id : plan.ids) {
-        if (id < 0 || id >= tokenizer_.vocab_size()) {
-          return engine::fail(ErrorCode::invalid_argument, "token id " + std::to_string(id) + " is not in the vocabulary (0 to " + std::to_string(tokenizer_.vocab_size() - 1) + ")", path);
-        }
-      }
+      LATHE_TRY_VOID(check_ids(plan.ids, path, tokenizer_));
       plan.text = tokenizer_.decode(plan.ids, false);
     } else {
       return engine::fail(ErrorCode::invalid_argument, "must be a string, a list of token ids, or a list of either", path);
@@ -95,13 +97,14 @@ engine::Result<http::Reply> answer_completions(const ServerContext& context, con
   const PromptReader reader(engine->tokenizer(), add_special);
   LATHE_TRY(plan.prompts, reader.read(body.any("prompt")));
   if (static_cast<std::int64_t>(plan.prompts.size()) * plan.fields.best_of > static_cast<std::int64_t>(kMaxPrompts)) {
-    return engine::fail(ErrorCode::invalid_argument, "prompts times best_of may be at most " + std::to_string(kMaxPrompts), "n");
+    return engine::fail(ErrorCode::invalid_argument, "prompts times best_of may be at most " + std::to_string(kMaxPrompts),
+                        "n");
   }
   // Each prompt must fit by itself; without a number asked for, the longest decides what is left for all.
   const std::optional<std::int64_t> fallback = json.contains("max_tokens") ? std::nullopt : std::optional(kDefaultMaxTokens);
   std::int64_t max_tokens = 0;
   for (const PromptPlan& prompt : plan.prompts) {
-    LATHE_TRY_VOID(fit_to_context(plan.fields, fallback, prompt.ids, engine->model()));
+    LATHE_TRY_VOID(fit_to_context(plan.fields, fallback, prompt.ids.size(), engine->model()));
     max_tokens = max_tokens == 0 ? plan.fields.sampling.max_tokens : std::min(max_tokens, plan.fields.sampling.max_tokens);
   }
   plan.fields.sampling.max_tokens = max_tokens;

@@ -10,7 +10,8 @@ namespace lathe::app::openai {
 engine::Result<http::Reply> answer_health(const ServerContext& context, const http::Request&) {
   const ModelStatus status = context.models.status();
   if (status.state == ModelState::ready) return http::Response{200, "", {}, {}};
-  return engine::fail(engine::ErrorCode::unavailable, status.state == ModelState::loading ? "the model is being loaded" : "no model is loaded");
+  return engine::fail(engine::ErrorCode::unavailable,
+                      status.state == ModelState::loading ? "the model is being loaded" : "no model is loaded");
 }
 
 engine::Result<http::Reply> answer_version(const ServerContext&, const http::Request&) {

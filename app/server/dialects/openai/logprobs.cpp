@@ -59,7 +59,8 @@ std::string TextLogprobs::add_token(std::int32_t id) {
 void TextLogprobs::add_top(const engine::LogprobList& alternatives, const TokenLogprob& chosen) {
   OrderedJson top = OrderedJson::object();
   std::string raw;
-  for (const TokenLogprob& alternative : alternatives) top[names_.text_of(alternative.id, raw)] = finite_logprob(alternative.logprob);
+  for (const TokenLogprob& alternative : alternatives)
+    top[names_.text_of(alternative.id, raw)] = finite_logprob(alternative.logprob);
   top[names_.text_of(chosen.id, raw)] = finite_logprob(chosen.logprob);
   top_.push_back(std::move(top));
 }
@@ -69,8 +70,10 @@ void TextLogprobs::add_prompt(const std::vector<std::int32_t>& ids, const std::v
     add_token(ids[i]);
     const bool known = i < lists.size() && !lists[i].empty();
     logprobs_.push_back(known ? OrderedJson(finite_logprob(lists[i].front().logprob)) : OrderedJson(nullptr));
-    if (known) add_top(engine::LogprobList(lists[i].begin() + 1, lists[i].end()), lists[i].front());
-    else top_.push_back(nullptr);
+    if (known)
+      add_top(engine::LogprobList(lists[i].begin() + 1, lists[i].end()), lists[i].front());
+    else
+      top_.push_back(nullptr);
   }
 }
 
@@ -102,7 +105,9 @@ OrderedJson prompt_logprobs_json(const TokenNames& names, const std::vector<engi
     }
     OrderedJson position = OrderedJson::object();
     const auto add = [&](const TokenLogprob& token, OrderedJson rank) {
-      position[std::to_string(token.id)] = {{"logprob", finite_logprob(token.logprob)}, {"rank", std::move(rank)}, {"decoded_token", names.text_of(token.id, raw)}};
+      position[std::to_string(token.id)] = {{"logprob", finite_logprob(token.logprob)},
+                                            {"rank", std::move(rank)},
+                                            {"decoded_token", names.text_of(token.id, raw)}};
     };
     add(list.front(), nullptr);  // its rank is known only when it is among the alternatives
     for (std::size_t i = 1; i < list.size(); ++i) add(list[i], i);

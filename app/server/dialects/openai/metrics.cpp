@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // GET /metrics: the engine's counters, gauges and histograms under vLLM's names.
 // Source: Prometheus text format 0.0.4; vLLM's V1 metrics.
+#include <fmt/format.h>
+
 #include <array>
-#include <charconv>
 #include <string>
 
 #include "app/server/dialects/openai/openai.h"
@@ -19,17 +20,25 @@ struct Metric {
 };
 
 constexpr std::array kGauges = {
-    Metric{"vllm:num_requests_running", "Requests in the running batch.", [](const EngineSnapshot& s) -> double { return s.n_running; }},
-    Metric{"vllm:num_requests_waiting", "Requests that wait to be admitted.", [](const EngineSnapshot& s) -> double { return s.n_waiting; }},
-    Metric{"vllm:kv_cache_usage_perc", "Share of KV blocks in use, 0 to 1.", [](const EngineSnapshot& s) { return s.kv_usage(); }},
+    Metric{"vllm:num_requests_running", "Requests in the running batch.",
+           [](const EngineSnapshot& s) -> double { return s.n_running; }},
+    Metric{"vllm:num_requests_waiting", "Requests that wait to be admitted.",
+           [](const EngineSnapshot& s) -> double { return s.n_waiting; }},
+    Metric{"vllm:kv_cache_usage_perc", "Share of KV blocks in use, 0 to 1.",
+           [](const EngineSnapshot& s) { return s.kv_usage(); }},
 };
 
 constexpr std::array kCounters = {
-    Metric{"vllm:prompt_tokens_total", "Prompt tokens computed.", [](const EngineSnapshot& s) { return static_cast<double>(s.counters.n_prompt_tokens); }},
-    Metric{"vllm:generation_tokens_total", "Tokens generated.", [](const EngineSnapshot& s) { return static_cast<double>(s.counters.n_generation_tokens); }},
-    Metric{"vllm:num_preemptions_total", "Preemptions by the scheduler.", [](const EngineSnapshot& s) { return static_cast<double>(s.counters.n_preemptions); }},
-    Metric{"vllm:prefix_cache_queries_total", "Tokens looked up in the prefix cache.", [](const EngineSnapshot& s) { return static_cast<double>(s.counters.n_prefix_queries); }},
-    Metric{"vllm:prefix_cache_hits_total", "Tokens found in the prefix cache.", [](const EngineSnapshot& s) { return static_cast<double>(s.counters.n_prefix_hits); }},
+    Metric{"vllm:prompt_tokens_total", "Prompt tokens computed.",
+           [](const EngineSnapshot& s) { return static_cast<double>(s.counters.n_prompt_tokens); }},
+    Metric{"vllm:generation_tokens_total", "Tokens generated.",
+           [](const EngineSnapshot& s) { return static_cast<double>(s.counters.n_generation_tokens); }},
+    Metric{"vllm:num_preemptions_total", "Preemptions by the scheduler.",
+           [](const EngineSnapshot& s) { return static_cast<double>(s.counters.n_preemptions); }},
+    Metric{"vllm:prefix_cache_queries_total", "Tokens looked up in the prefix cache.",
+           [](const EngineSnapshot& s) { return static_cast<double>(s.counters.n_prefix_queries); }},
+    Metric{"vllm:prefix_cache_hits_total", "Tokens found in the prefix cache.",
+           [](const EngineSnapshot& s) { return static_cast<double>(s.counters.n_prefix_hits); }},
 };
 
 struct FinishedBy {
@@ -57,19 +66,15 @@ constexpr std::array kHistograms = {
     HistogramMetric{"vllm:request_decode_time_seconds", "Time in decode.", &EngineSnapshot::decode_s},
 };
 
-/// Shortest text that reads back as the same number; never with a locale's comma.
-std::string number_text(double number) {
-  std::array<char, 32> text{};
-  const auto [end, bad] = std::to_chars(text.data(), text.data() + text.size(), number);
-  return bad == std::errc() ? std::string(text.data(), end) : std::string("NaN");
-}
+/// Shortest text that reads back as the same number; fmt knows no locale's comma.
+std::string number_text(double number) { return fmt::format("{}", number); }
 
 class MetricsText {
  public:
   explicit MetricsText(std::string labels) : labels_(std::move(labels)) {}
 
   void head(std::string_view name, std::string_view help, std::string_view type) {
-    text_.append("# HELP ").append(name).append(" ").append(help).append("\n# TYPE ").append(name).append(" ").append(type).append("\n");
+    text_ += fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n", name, help, type);
   }
   void sample(std::string_view name, std::string_view more_labels, double value) {
     std::string labels = labels_;
@@ -110,15 +115,15 @@ std::string engine_metrics(const engine::Engine& engine) {
   }
   text.head("vllm:request_success_total", "Requests that ended, by why.", "counter");
   for (const FinishedBy& finished : kFinished) {
-    text.sample("vllm:request_success_total", "finished_reason=\"" + std::string(finished.reason) + "\"", static_cast<double>(snapshot->counters.*finished.count));
+    text.sample("vllm:request_success_total", "finished_reason=\"" + std::string(finished.reason) + "\"",
+                static_cast<double>(snapshot->counters.*finished.count));
   }
   for (const HistogramMetric& metric : kHistograms) text.histogram(metric, (*snapshot).*metric.histogram);
   text.head("vllm:cache_config_info", "How the KV cache was set up.", "gauge");
-  text.sample("vllm:cache_config_info",
-              "block_size=\"" + std::to_string(snapshot->block_size) + "\",num_gpu_blocks=\"" + std::to_string(snapshot->n_blocks) +
-                  "\",cache_dtype=\"" + label_value(model.kv_cache_dtype) + "\",enable_prefix_caching=\"" +
-                  (model.options.enable_prefix_caching ? "True" : "False") + "\"",
-              1);
+  const auto config = fmt::format("block_size=\"{}\",num_gpu_blocks=\"{}\",cache_dtype=\"{}\",enable_prefix_caching=\"{}\"",
+                                  snapshot->block_size, snapshot->n_blocks, label_value(model.kv_cache_dtype),
+                                  model.options.enable_prefix_caching ? "True" : "False");
+  text.sample("vllm:cache_config_info", config, 1);
   return text.take();
 }
 
@@ -126,7 +131,8 @@ std::string server_metrics(const Traffic& traffic) {
   MetricsText text("");
   text.head("http_requests_total", "Requests answered, by class of status.", "counter");
   for (int hundreds = 2; hundreds <= 5; ++hundreds) {
-    text.sample("http_requests_total", "status=\"" + std::to_string(hundreds) + "xx\"", static_cast<double>(traffic.of_class(hundreds)));
+    text.sample("http_requests_total", "status=\"" + std::to_string(hundreds) + "xx\"",
+                static_cast<double>(traffic.of_class(hundreds)));
   }
   return text.take();
 }

@@ -2,8 +2,8 @@
 // GET /v1/models and GET /v1/models/{id}
 #include <chrono>
 
+#include "app/server/dialects/openai/common_fields.h"
 #include "app/server/dialects/openai/openai.h"
-#include "app/server/escape.h"
 #include "engine/api/json.h"
 
 namespace lathe::app::openai {
@@ -52,10 +52,8 @@ engine::Result<http::Reply> answer_models(const ServerContext& context, const ht
 
 engine::Result<http::Reply> answer_model(const ServerContext& context, const http::Request& request) {
   LATHE_TRY(const EngineLease engine, lease_engine(context));
-  const std::string asked = request.path.substr(std::string_view("/v1/models/").size());
-  if (asked != engine->model().name) {
-    return engine::fail(engine::ErrorCode::not_found, "The model `" + escaped(asked, 100) + "` does not exist; this server has `" + engine->model().name + "`.", "model");
-  }
+  const std::string_view asked = std::string_view(request.path).substr(std::string_view("/v1/models/").size());
+  LATHE_TRY_VOID(check_model_name(asked, engine->model()));
   return http::Response{200, "application/json", {}, engine::dump_json(model_card(context, engine->model()))};
 }
 

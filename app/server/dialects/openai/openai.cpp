@@ -10,24 +10,25 @@ namespace lathe::app::openai {
 namespace {
 
 constexpr std::array kRoutes = {
-    Route{"POST", "/v1/chat/completions", answer_chat},
-    Route{"POST", "/v1/completions", answer_completions},
-    Route{"GET", "/v1/models", answer_models},
-    Route{"GET", "/v1/models/*", answer_model},
-    Route{"POST", "/tokenize", answer_tokenize},
-    Route{"POST", "/detokenize", answer_detokenize},
-    Route{"GET", "/health", answer_health, true},
-    Route{"GET", "/version", answer_version, true},
+    Route{"POST", "/v1/chat/completions", answer_chat}, Route{"POST", "/v1/completions", answer_completions},
+    Route{"GET", "/v1/models", answer_models},          Route{"GET", "/v1/models/*", answer_model},
+    Route{"POST", "/tokenize", answer_tokenize},        Route{"POST", "/detokenize", answer_detokenize},
+    Route{"GET", "/health", answer_health, true},       Route{"GET", "/version", answer_version, true},
     Route{"GET", "/metrics", answer_metrics},
 };
 
 std::string_view type_of(int status) {
   switch (status) {
-    case 401: return "authentication_error";
-    case 403: return "permission_error";
-    case 404: return "not_found_error";
-    case 429: return "rate_limit_error";
-    default: return status >= 500 ? "server_error" : "invalid_request_error";
+    case 401:
+      return "authentication_error";
+    case 403:
+      return "permission_error";
+    case 404:
+      return "not_found_error";
+    case 429:
+      return "rate_limit_error";
+    default:
+      return status >= 500 ? "server_error" : "invalid_request_error";
   }
 }
 
@@ -44,8 +45,10 @@ engine::OrderedJson code_of(const engine::Error& error, int status) {
 std::string shell_quoted(std::string_view text) {
   std::string out = "'";
   for (const char c : text) {
-    if (c == '\'') out += "'\\''";
-    else out.push_back(c);
+    if (c == '\'')
+      out += "'\\''";
+    else
+      out.push_back(c);
   }
   return out + "'";
 }
@@ -64,8 +67,9 @@ std::string curl_command(const std::string& base_url, const std::string& model, 
 
 std::string error_body(const engine::Error& error, int http_status) {
   engine::OrderedJson inner;
-  inner["message"] = error.where.empty() || error.message.find(error.where) != std::string::npos ? escaped(error.message, 1000)
-                                                                                             : escaped(error.where + ": " + error.message, 1000);
+  inner["message"] = error.where.empty() || error.message.find(error.where) != std::string::npos
+                         ? escaped(error.message, 1000)
+                         : escaped(error.where + ": " + error.message, 1000);
   inner["type"] = type_of(http_status);
   inner["param"] = error.where.empty() ? engine::OrderedJson(nullptr) : engine::OrderedJson(escaped(error.where, 200));
   inner["code"] = code_of(error, http_status);

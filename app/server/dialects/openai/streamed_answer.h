@@ -26,7 +26,7 @@ class StreamedAnswer final : public http::PieceStream {
  private:
   struct Choice {
     bool begun = false;
-    std::size_t offset = 0;       ///< code points so far, for text_offset
+    std::size_t offset = 0;  ///< code points so far, for text_offset
     engine::Usage usage;
   };
   void begin(std::size_t member, std::string& out);

@@ -20,7 +20,8 @@ AnswerPlan make_plan(const ServerContext& context, const engine::LoadedModel& mo
   return plan;
 }
 
-engine::Result<http::Reply> submit(const ServerContext& context, const http::Request& request, engine::Engine& engine, AnswerPlan plan) {
+engine::Result<http::Reply> submit(const ServerContext& context, const http::Request& request, engine::Engine& engine,
+                                   AnswerPlan plan) {
   // Choosing the best needs log probabilities, whether or not they are shown.
   if (plan.fields.best_of > plan.fields.n && !plan.fields.sampling.logprobs) plan.fields.sampling.logprobs = 0;
   std::vector<engine::GenerateRequest> requests;

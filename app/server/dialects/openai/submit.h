@@ -10,6 +10,7 @@ namespace lathe::app::openai {
 AnswerPlan make_plan(const ServerContext& context, const engine::LoadedModel& model, CommonFields fields, bool chat);
 
 /// Errors: those of Engine::submit.
-engine::Result<http::Reply> submit(const ServerContext& context, const http::Request& request, engine::Engine& engine, AnswerPlan plan);
+engine::Result<http::Reply> submit(const ServerContext& context, const http::Request& request, engine::Engine& engine,
+                                   AnswerPlan plan);
 
 }  // namespace lathe::app::openai

@@ -54,11 +54,7 @@ engine::Result<http::Reply> answer_detokenize(const ServerContext& context, cons
   if (!body.has("tokens")) body.refuse("tokens", "is missing");
   const std::vector<std::int32_t> ids = body.ids("tokens", kMaxIds);
   LATHE_TRY_VOID(body.verdict());
-  const std::int32_t vocab_size = engine->tokenizer().vocab_size();
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (ids[i] >= 0 && ids[i] < vocab_size) continue;
-    return engine::fail(ErrorCode::invalid_argument, "token id " + std::to_string(ids[i]) + " is not in the vocabulary (0 to " + std::to_string(vocab_size - 1) + ")", "tokens[" + std::to_string(i) + "]");
-  }
+  LATHE_TRY_VOID(check_ids(ids, "tokens", engine->tokenizer()));
   OrderedJson answer;
   answer["prompt"] = engine->tokenizer().decode(ids, false);
   return http::Response{200, "application/json", {}, engine::dump_json(answer)};

@@ -68,7 +68,9 @@ std::vector<std::size_t> WholeAnswer::shown() const {
     std::vector<std::size_t> candidates;
     for (std::size_t i = 0; i < of; ++i) candidates.push_back(first + i);
     if (of > n) {
-      std::stable_sort(candidates.begin(), candidates.end(), [&](std::size_t a, std::size_t b) { return cumulative_logprob(members_[a]) > cumulative_logprob(members_[b]); });
+      std::stable_sort(candidates.begin(), candidates.end(), [&](std::size_t a, std::size_t b) {
+        return cumulative_logprob(members_[a]) > cumulative_logprob(members_[b]);
+      });
     }
     shown.insert(shown.end(), candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(n));
   }
@@ -79,8 +81,10 @@ OrderedJson WholeAnswer::chat_choice(const TokenNames& names, std::size_t member
   const TokenEvent& event = members_[member];
   OrderedJson choice;
   choice["index"] = index;
-  choice["message"] = {{"role", "assistant"}, {"content", event.text}, {"refusal", nullptr}, {"tool_calls", OrderedJson::array()}};
-  choice["logprobs"] = plan_.report_logprobs ? chat_logprobs(names, event, plan_.fields.sampling.logprobs.value_or(0)) : OrderedJson(nullptr);
+  choice["message"] = {
+      {"role", "assistant"}, {"content", event.text}, {"refusal", nullptr}, {"tool_calls", OrderedJson::array()}};
+  choice["logprobs"] =
+      plan_.report_logprobs ? chat_logprobs(names, event, plan_.fields.sampling.logprobs.value_or(0)) : OrderedJson(nullptr);
   choice["finish_reason"] = engine::name_of(event.finish_reason);
   choice["stop_reason"] = stop_reason_json(plan_, event);
   choice["token_ids"] = plan_.fields.return_token_ids ? OrderedJson(event.token_ids) : OrderedJson(nullptr);
@@ -103,8 +107,10 @@ OrderedJson WholeAnswer::text_choice(const TokenNames& names, std::size_t member
   choice["finish_reason"] = engine::name_of(event.finish_reason);
   choice["stop_reason"] = stop_reason_json(plan_, event);
   const bool ids = plan_.fields.return_token_ids;
-  choice["token_ids"] = ids ? OrderedJson(plan_.prompt_only ? std::vector<std::int32_t>() : event.token_ids) : OrderedJson(nullptr);
-  choice["prompt_logprobs"] = plan_.fields.sampling.prompt_logprobs ? prompt_logprobs_json(names, event.prompt_logprobs) : OrderedJson(nullptr);
+  choice["token_ids"] =
+      ids ? OrderedJson(plan_.prompt_only ? std::vector<std::int32_t>() : event.token_ids) : OrderedJson(nullptr);
+  choice["prompt_logprobs"] =
+      plan_.fields.sampling.prompt_logprobs ? prompt_logprobs_json(names, event.prompt_logprobs) : OrderedJson(nullptr);
   choice["prompt_token_ids"] = ids ? OrderedJson(prompt.ids) : OrderedJson(nullptr);
   return choice;
 }
@@ -143,7 +149,8 @@ http::Response WholeAnswer::take() {
   body["usage"] = usage();
   if (plan_.chat) {
     const auto& lists = members_.front().prompt_logprobs;
-    body["prompt_logprobs"] = plan_.fields.sampling.prompt_logprobs ? prompt_logprobs_json(names, lists) : OrderedJson(nullptr);
+    body["prompt_logprobs"] =
+        plan_.fields.sampling.prompt_logprobs ? prompt_logprobs_json(names, lists) : OrderedJson(nullptr);
     body["prompt_token_ids"] = plan_.fields.return_token_ids ? OrderedJson(plan_.prompts.front().ids) : OrderedJson(nullptr);
   }
   return http::Response{200, "application/json", {}, engine::dump_json(body)};

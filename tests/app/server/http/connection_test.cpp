@@ -78,7 +78,8 @@ void ConnectionTest::a_connection_serves_many_requests() {
 
 void ConnectionTest::pipelined_requests_are_answered_in_order() {
   HttpClient client(port());
-  client.send(client.request("GET", "/version") + client.request("POST", "/v1/completions", R"({"prompt":"ab"})") + client.request("GET", "/nowhere"));
+  client.send(client.request("GET", "/version") + client.request("POST", "/v1/completions", R"({"prompt":"ab"})") +
+              client.request("GET", "/nowhere"));
   QVERIFY(client.read_reply().json().contains("version"));
   QCOMPARE(client.read_reply().json()["choices"][0]["text"], "ab");
   QCOMPARE(client.read_reply().status, 404);
@@ -87,7 +88,8 @@ void ConnectionTest::pipelined_requests_are_answered_in_order() {
 void ConnectionTest::a_request_behind_a_stream_is_answered_after_it() {
   HttpClient client(port());
   fixture_->engine().pause();
-  client.send(client.request("POST", "/v1/completions", R"({"prompt":"ab","stream":true})") + client.request("GET", "/version"));
+  client.send(client.request("POST", "/v1/completions", R"({"prompt":"ab","stream":true})") +
+              client.request("GET", "/version"));
   QVERIFY(fixture_->engine().wait_for_active(1));
   fixture_->engine().resume();
   QCOMPARE(client.read_reply().status, 200);
@@ -114,7 +116,8 @@ void ConnectionTest::http_1_0_closes_and_is_never_chunked() {
 void ConnectionTest::http_1_0_stream_ends_with_the_connection() {
   HttpClient client(port());
   const std::string body = R"({"prompt":"ab","stream":true})";
-  client.send("POST /v1/completions HTTP/1.0\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+  client.send("POST /v1/completions HTTP/1.0\r\nContent-Type: application/json\r\nContent-Length: " +
+              std::to_string(body.size()) + "\r\n\r\n" + body);
   const HttpReply reply = client.read_head();
   QCOMPARE(reply.status, 200);
   QVERIFY(reply.field("Transfer-Encoding").empty());
@@ -157,7 +160,8 @@ void ConnectionTest::a_wrong_path_is_404() {
 void ConnectionTest::a_body_may_come_in_chunks() {
   HttpClient client(port());
   client.send("POST /v1/completions HTTP/1.1\r\nHost: " + client.host() +
-              "\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n{\"prompt\r\n7;x=y\r\n\":\"ab\"}\r\n0\r\nTrailer: z\r\n\r\n");
+              "\r\nContent-Type: application/json\r\nTransfer-Encoding: "
+              "chunked\r\n\r\n8\r\n{\"prompt\r\n7;x=y\r\n\":\"ab\"}\r\n0\r\nTrailer: z\r\n\r\n");
   QCOMPARE(client.read_reply().json()["choices"][0]["text"], "ab");
   QCOMPARE(client.get("/health").status, 200);
 }
@@ -174,7 +178,8 @@ void ConnectionTest::continue_is_sent_when_expected() {
 
 void ConnectionTest::continue_is_not_sent_for_a_refused_request() {
   HttpClient client(port());
-  client.send("POST /v1/completions HTTP/1.1\r\nHost: " + client.host() + "\r\nContent-Type: text/plain\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n");
+  client.send("POST /v1/completions HTTP/1.1\r\nHost: " + client.host() +
+              "\r\nContent-Type: text/plain\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n");
   QCOMPARE(client.read_reply().status, 415);
   QVERIFY(client.closed_by_server());
 }
@@ -198,7 +203,8 @@ void ConnectionTest::S1_body_of_the_limit_is_served_and_one_more_is_413() {
 
 void ConnectionTest::S1_chunked_body_without_end_is_413() {
   HttpClient client(port());
-  client.send("POST /v1/completions HTTP/1.1\r\nHost: " + client.host() + "\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n");
+  client.send("POST /v1/completions HTTP/1.1\r\nHost: " + client.host() +
+              "\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n");
   const std::string chunk = "10000\r\n" + std::string(0x10000, ' ') + "\r\n";
   for (int i = 0; i < 18; ++i) client.send(chunk);
   QCOMPARE(client.read_reply().status, 413);
@@ -206,7 +212,8 @@ void ConnectionTest::S1_chunked_body_without_end_is_413() {
 
 void ConnectionTest::S1_many_tiny_chunks_are_served() {
   HttpClient client(port());
-  std::string bytes = "POST /v1/completions HTTP/1.1\r\nHost: " + client.host() + "\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
+  std::string bytes = "POST /v1/completions HTTP/1.1\r\nHost: " + client.host() +
+                      "\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
   const std::string body = R"({"prompt":"ab")" + std::string(100'000, ' ') + "}";
   for (const char c : body) bytes += std::string("1\r\n") + c + "\r\n";
   client.send(bytes + "0\r\n\r\n");
@@ -229,7 +236,9 @@ void ConnectionTest::S1_broken_framing_is_400_and_closed_data() {
 
 void ConnectionTest::S1_broken_framing_is_400_and_closed() {
   QFETCH(QByteArray, fields);
-  QCOMPARE(refused_status("POST /v1/completions HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(port()) + "\r\nContent-Type: application/json\r\n" + fields.toStdString()), 400);
+  QCOMPARE(refused_status("POST /v1/completions HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(port()) +
+                          "\r\nContent-Type: application/json\r\n" + fields.toStdString()),
+           400);
 }
 
 void ConnectionTest::S1_expect_without_body_is_served() {
@@ -270,7 +279,9 @@ void ConnectionTest::S14_slow_body_is_408() {
   ServerFixture::Options options;
   options.server.limits.body_idle_timeout_s = 1;
   fixture_ = std::make_unique<ServerFixture>(options);
-  QCOMPARE(refused_status("POST /v1/completions HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(port()) + "\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"), 408);
+  QCOMPARE(refused_status("POST /v1/completions HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(port()) +
+                          "\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"),
+           408);
 }
 
 void ConnectionTest::S14_too_many_connections_get_503() {

@@ -62,7 +62,9 @@ void RawHeadTest::a_body_behind_the_head_is_not_counted() {
 void RawHeadTest::framing_fields_have_one_spelling_data() {
   QTest::addColumn<QByteArray>("fields");
   QTest::addColumn<int>("status");
-  const auto row = [](const char* name, const char* fields, int status) { QTest::newRow(name) << QByteArray(fields) << status; };
+  const auto row = [](const char* name, const char* fields, int status) {
+    QTest::newRow(name) << QByteArray(fields) << status;
+  };
   row("length", "Content-Length: 5\r\n", 0);
   row("chunked", "Transfer-Encoding: chunked\r\n", 0);
   row("negative", "Content-Length: -1\r\n", 400);
