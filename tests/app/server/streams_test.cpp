@@ -26,6 +26,7 @@ class StreamsTest : public QObject {
   void S12_leaving_ends_the_request();
   void S12_leaving_before_the_body_costs_nothing();
   void S12_leaving_a_whole_answer_ends_it();
+  void S12_leaving_the_queue_ends_it();
   void S12_leaving_ends_all_of_eight_answers();
   void S12_others_are_untouched();
   void S12_leaving_is_shown_in_the_table();
@@ -147,6 +148,20 @@ void StreamsTest::S12_leaving_a_whole_answer_ends_it() {
   client.close();
   QVERIFY(fixture_->engine().wait_for_active(0));
   QCOMPARE(fixture_->engine().n_cancelled(), std::uint64_t(1));
+}
+
+void StreamsTest::S12_leaving_the_queue_ends_it() {
+  tests::FakeModel model;
+  model.max_num_seqs = 1;
+  fixture_->load(model);
+  HttpClient first(port()), queued(port());
+  begin(first);
+  QVERIFY(fixture_->engine().wait_for_active(1));
+  begin(queued);
+  QVERIFY(fixture_->engine().wait_for_active(2));
+  queued.close();
+  QVERIFY(fixture_->engine().wait_for_active(1));
+  QCOMPARE(fixture_->engine().snapshot()->n_running, 1);
 }
 
 void StreamsTest::S12_leaving_ends_all_of_eight_answers() {
