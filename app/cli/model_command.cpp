@@ -18,6 +18,13 @@ using engine::Result;
 constexpr std::chrono::milliseconds kProgressEvery{100};
 constexpr double kMiB = 1024.0 * 1024.0;
 
+std::string loading_line(const ModelStatus& status) {
+  const engine::LoadProgress& done = status.progress;
+  const double share = done.bytes_total > 0 ? static_cast<double>(done.bytes_done) / static_cast<double>(done.bytes_total) : 0.0;
+  return fmt::format("Loading {}: {} {:.0f} % of {:.1f} MiB, {:.1f} s", std::filesystem::path(status.path).filename().string(),
+                     engine::name_of(done.phase), 100 * share, static_cast<double>(done.bytes_total) / kMiB, done.seconds);
+}
+
 std::string loaded_line(const engine::LoadedModel& model) {
   return fmt::format("Loaded {}: {}, {}, {} with {} thread{}, context {}, {} KV blocks, in {:.2f} s", model.name,
                      model.info.architecture, model.dtype, model.isa, model.n_threads, model.n_threads == 1 ? "" : "s",
@@ -104,17 +111,8 @@ Result<EngineOptions> ModelCommand::engine_options() {
   return options;
 }
 
-void ModelCommand::show_progress(const ModelStatus& status) {
-  if (quiet_ || !terminal_.err_is_terminal || status.state != ModelState::loading) return;
-  const engine::LoadProgress& progress = status.progress;
-  const double share = progress.bytes_total > 0 ? 100.0 * static_cast<double>(progress.bytes_done) /
-                                                      static_cast<double>(progress.bytes_total)
-                                                : 0.0;
-  terminal_.err << fmt::format("\r\x1b[KLoading {}: {} {:.0f} % of {:.1f} MiB, {:.1f} s",
-                               printable(std::filesystem::path(status.path).filename().string(), 64),
-                               engine::name_of(progress.phase), share, static_cast<double>(progress.bytes_total) / kMiB,
-                               progress.seconds)
-                << std::flush;
+void ModelCommand::progress(const std::string& line) {
+  if (!quiet_ && terminal_.err_is_terminal) terminal_.err << "\r\x1b[K" << printable(line, 120) << std::flush;
 }
 
 Result<void> ModelCommand::load(const EngineOptions& options) {
@@ -125,9 +123,9 @@ Result<void> ModelCommand::load(const EngineOptions& options) {
       models.cancel_load();
       break;
     }
-    show_progress(models.status());
+    progress(loading_line(models.status()));
   }
-  if (!quiet_ && terminal_.err_is_terminal) terminal_.err << "\r\x1b[K" << std::flush;
+  progress({});
   LATHE_TRY_VOID(models.wait());
   const EngineLease engine = models.lease();
   if (!engine) return engine::fail(ErrorCode::cancelled, "loading was cancelled", options.model);

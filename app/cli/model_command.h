@@ -44,11 +44,12 @@ class ModelCommand {
   void set_log_level(LogLevel level) { log_level_ = level; }
   /// A line on stderr that --quiet leaves out.
   void note(const std::string& line);
+  /// A line on stderr that the next one replaces; nothing where there is no terminal. Empty: takes it away.
+  void progress(const std::string& line);
   int fail(const engine::Error& error) { return report(terminal_, parser_, error); }
 
  private:
   engine::Result<void> open_workbench();
-  void show_progress(const ModelStatus& status);
 
   StopSignals signals_;  ///< first: threads made later must inherit what it blocks
   Terminal& terminal_;

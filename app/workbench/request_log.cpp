@@ -158,7 +158,10 @@ class RingRequestLog final : public RequestLog {
   void collect() const {
     const EngineLease engine = slot_.lease();
     if (!engine) return;
-    const std::uint64_t generation = slot_.status().generation;
+    const ModelStatus status = slot_.status();
+    // Asked to go since the lease was taken: its events would be booked on the next model.
+    if (status.state != ModelState::ready) return;
+    const std::uint64_t generation = status.generation;
     const std::lock_guard lock(mutex_);
     collected_ = Clock::now();
     if (generation != generation_) {

@@ -110,16 +110,14 @@ int bench(const std::vector<std::string>& arguments, Terminal& terminal) {
   if (const auto loaded = command.load(*options); !loaded) return command.fail(loaded.error());
 
   const EngineLease engine = command.workbench().models().lease();
-  std::size_t n_told = 0;
   const auto progress = [&](const BenchProgress& now) {
-    if (now.run.samples_tok_s.size() > n_told) {
-      command.note(fmt::format("{}{} x {}: {:.2f} tok/s ({} of {} runs done)", name_of(now.run.kind), now.run.n_tokens,
-                               now.run.concurrency, now.run.samples_tok_s.back(), now.n_done, now.n_total));
-    }
-    n_told = now.run.samples_tok_s.size();
+    command.progress(fmt::format("{}{} x {}: sample {} of {}, run {} of {}", name_of(now.run.kind), now.run.n_tokens,
+                                 now.run.concurrency, now.run.samples_tok_s.size() + 1, plan.n_repeats, now.n_done + 1,
+                                 now.n_total));
     return !command.signals().requested();
   };
   const Result<std::vector<BenchRun>> runs = run_bench(*engine, plan, progress);
+  command.progress({});
   if (!runs) return command.fail(runs.error());
   terminal.out << (json ? engine::dump_json(bench_json(engine->model(), *machine, *runs), 2) + "\n"
                         : table(engine->model(), *machine, *runs));

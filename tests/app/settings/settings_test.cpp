@@ -3,11 +3,12 @@
 
 #include <QTemporaryDir>
 #include <QTest>
-#include <clocale>
 #include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
+
+#include "tests/support/german_locale.h"
 
 namespace {
 
@@ -301,12 +302,12 @@ void SettingsTest::U3_a_good_file_has_no_problem() {
 }
 
 void SettingsTest::U6_numbers_do_not_follow_the_locale() {
-  if (std::setlocale(LC_ALL, "de_DE.UTF-8") == nullptr) QSKIP("skipped: this machine has no German locale");
+  const lathe::tests::GermanLocale german;
+  if (!german.active()) QSKIP("skipped: this machine has no German locale");
   const Folder folder;
   open_settings(folder.path)->set("model/x", 1234567.5);
   QVERIFY(folder.read().find("1234567.5") != std::string::npos);
   QCOMPARE(open_settings(folder.path)->get("model/x").get<double>(), 1234567.5);
-  std::setlocale(LC_ALL, "C");
 }
 
 QTEST_GUILESS_MAIN(SettingsTest)
