@@ -51,6 +51,12 @@ int report(Terminal& terminal, const CLI::App& parser, const Error& error) {
   return exit_code_of(error.code);
 }
 
+void add_number(CLI::App& parser, const std::string& flag, int& value, int min, int max, const std::string& help) {
+  CLI::Validator range = CLI::Range(min, max);
+  range.description("");
+  parser.add_option(flag, value, help)->check(range)->type_name("N")->capture_default_str();
+}
+
 std::string program_name(const Command& command) { return fmt::format("lathe {}", command.name); }
 
 std::optional<int> parse(CLI::App& parser, const std::vector<std::string>& arguments, Terminal& terminal) {

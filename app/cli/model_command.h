@@ -20,6 +20,8 @@ namespace lathe::app {
 int exit_code_of(engine::ErrorCode code);
 /// Writes the error as one line and returns its exit code.
 int report(Terminal& terminal, const CLI::App& parser, const engine::Error& error);
+/// A whole number between two others; the help shows it as N.
+void add_number(CLI::App& parser, const std::string& flag, int& value, int min, int max, const std::string& help);
 /// "lathe serve".
 std::string program_name(const Command& command);
 /// None: go on. Else the exit code: the help was asked for, or the arguments are wrong, and that has been said.

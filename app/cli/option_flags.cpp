@@ -87,7 +87,9 @@ void OptionFlags::add_one(CLI::App& parser, const OptionDescriptor& option) {
   } else {
     const auto keep = [this, name](const std::string& value) { values_.emplace_back(name, value); };
     added = parser.add_option_function<std::string>(flag, keep, help);
-    if (const std::string value = default_of(option); !value.empty()) added->default_str(value);
+    // What a sampling parameter is when it is not given, the checkpoint decides.
+    const std::string value = option.group == OptionGroup::sampling ? "" : default_of(option);
+    if (!value.empty()) added->default_str(value);
   }
   added->group(group_title(option.group))->type_name(type_name(option));
 }

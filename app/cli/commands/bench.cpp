@@ -18,19 +18,17 @@ using engine::OrderedJson;
 using engine::Result;
 
 void add_flags(CLI::App& parser, BenchPlan& plan, bool& json) {
-  const CLI::Range tokens(0, 1 << 20);
-  parser.add_option("--pp", plan.n_prompt, "Prompt length in tokens; 0 leaves prompt processing out.")
-      ->check(tokens)
-      ->capture_default_str();
-  parser.add_option("--tg", plan.n_generate, "Tokens to generate; 0 leaves generation out.")->check(tokens)->capture_default_str();
-  parser.add_option("--concurrency", plan.concurrency, "Streams at once, with commas between.")
+  constexpr int kMaxTokens = 1 << 20;
+  add_number(parser, "--pp", plan.n_prompt, 0, kMaxTokens, "Prompt length in tokens; 0 leaves prompt processing out.");
+  add_number(parser, "--tg", plan.n_generate, 0, kMaxTokens, "Tokens to generate; 0 leaves generation out.");
+  CLI::Validator streams = CLI::Range(1, 4096);
+  streams.description("");
+  parser.add_option("--concurrency", plan.concurrency, "Streams at once, with commas between; without it 1.")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::Range(1, 4096))
-      ->capture_default_str();
-  parser.add_option("--repeats", plan.n_repeats, "Samples of each measurement, after one that is thrown away.")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
+      ->check(streams)
+      ->type_name("1,4,16");
+  add_number(parser, "--repeats", plan.n_repeats, 1, 1000, "Samples of each measurement, after one that is thrown away.");
   parser.add_flag("--json", json, "One JSON object on stdout.");
 }
 

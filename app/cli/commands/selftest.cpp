@@ -56,7 +56,7 @@ int selftest(const std::vector<std::string>& arguments, Terminal& terminal) {
   int n_threads = 0;
   std::string only_isa;
   parser.add_flag("--json", json, "One JSON object on stdout.");
-  parser.add_option("--threads", n_threads, "Threads; 0: one a physical core.")->check(CLI::Range(0, 1024))->capture_default_str();
+  add_number(parser, "--threads", n_threads, 0, 1024, "Threads; 0: one a physical core.");
   parser.add_option("--isa", only_isa, "Only this instruction set; without it, all that the machine has (or LATHE_ISA).");
   if (const auto code = parse(parser, arguments, terminal)) return *code;
 

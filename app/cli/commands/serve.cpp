@@ -24,23 +24,16 @@ void add_flags(CLI::App& parser, ServeFlags& flags) {
   flags.host = ServerOptions().host;
   flags.port = ServerOptions().port;
   parser.add_option("--host", flags.host, "Address to listen on; one outside this machine needs a key.")
-      ->capture_default_str()
-      ->group("Server");
-  parser.add_option("--port", flags.port, "Port; 0: a free one.")
-      ->check(CLI::Range(0, 65535))
-      ->capture_default_str()
-      ->group("Server");
+      ->capture_default_str();
+  add_number(parser, "--port", flags.port, 0, 65535, "Port; 0: a free one.");
   parser.add_option("--api-key", flags.api_key, "Key that clients must send; also from LATHE_API_KEY or VLLM_API_KEY.")
-      ->type_name("TEXT")
-      ->group("Server");
+      ->type_name("TEXT");
   parser.add_option("--allowed-hosts", flags.allowed_hosts, "More names that clients may put in the Host header.")
       ->delimiter(',')
-      ->allow_extra_args(false)
-      ->group("Server");
+      ->allow_extra_args(false);
   parser.add_option("--allowed-origins", flags.allowed_origins, "Web origins that may use the server (CORS).")
       ->delimiter(',')
-      ->allow_extra_args(false)
-      ->group("Server");
+      ->allow_extra_args(false);
 }
 
 std::string key_from_environment() {
