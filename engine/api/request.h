@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/api/result.h"
@@ -71,11 +72,16 @@ struct TokenEvent {
 class RequestHandle {
  public:
   using Clock = std::chrono::steady_clock;
-  explicit RequestHandle(std::uint64_t id) : id_(id) {}
+  /// `any_cancelled` is set by cancel() too, so that an engine with a thousand requests has one flag to look at.
+  explicit RequestHandle(std::uint64_t id, std::shared_ptr<std::atomic<bool>> any_cancelled = {})
+      : id_(id), any_cancelled_(std::move(any_cancelled)) {}
   std::uint64_t id() const { return id_; }
 
   /// Seen by the engine at its next plan.
-  void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
+  void cancel() {
+    cancelled_.store(true, std::memory_order_relaxed);
+    if (any_cancelled_) any_cancelled_->store(true, std::memory_order_release);
+  }
   bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
 
   /// Moves what is there into `event`; false when nothing is. After an event with `finished` nothing more comes.
@@ -92,6 +98,7 @@ class RequestHandle {
 
  private:
   const std::uint64_t id_;
+  const std::shared_ptr<std::atomic<bool>> any_cancelled_;
   std::atomic<bool> cancelled_{false};
   std::mutex mutex_;
   std::mutex wake_mutex_;

@@ -21,6 +21,7 @@ Scheduler::Scheduler(const SchedulerOptions& options, const PolicyDescriptor& po
   plan_.batch.slots.reserve(n_rows);
   plan_.batch.query_start.reserve(n_seqs + 1);
   plan_.batch.context_len.reserve(n_seqs);
+  plan_.batch.block_tables.reserve(n_seqs * static_cast<std::size_t>(cache_.blocks_for(options_.max_seq_tokens)));
   plan_.batch.logit_rows.reserve(static_cast<std::size_t>(options_.max_logit_rows));
   events_.reserve(8 * n_seqs);
 }
@@ -80,6 +81,7 @@ bool Scheduler::reserve(Sequence& sequence, std::int64_t n_tokens) {
 
 bool Scheduler::admit_first() {
   Sequence& sequence = *waiting_.front();
+  if (still_must_wait(sequence)) return false;
   // Cached blocks have no logits, so a prompt whose logits are wanted is computed in full.
   const bool may_match = !sequence.wants_prompt_logits || sequence.n_prompt_logits + 1 >= sequence.n_prompt;
   const std::span<const std::int32_t> tokens = sequence.tokens;
@@ -163,6 +165,19 @@ int Scheduler::prompt_logits_in(const Sequence& sequence, int begin, int end) co
   return std::max(0, std::min(end, sequence.n_prompt - 1) - std::max(begin, sequence.n_prompt_logits));
 }
 
+int Scheduler::block_slack() const { return cache_.pool().n_available() - static_cast<int>(running_.size()); }
+
+bool Scheduler::still_must_wait(const Sequence& sequence) const {
+  if (running_.empty()) return false;
+  switch (sequence.wait_reason) {
+    case WaitReason::none: return false;
+    case WaitReason::sequences: return static_cast<int>(running_.size()) >= options_.max_num_seqs;
+    case WaitReason::blocks: return block_slack() <= sequence.blocked_slack;
+    case WaitReason::budget: return budget_ == 0;
+  }
+  return false;
+}
+
 bool Scheduler::must_wait(Sequence& sequence, const PrefixMatch& match) {
   const auto n_running = static_cast<int>(running_.size());
   const int n_needed = cache_.blocks_for(sequence.n_tokens()) - match.n_blocks;
@@ -177,6 +192,7 @@ bool Scheduler::must_wait(Sequence& sequence, const PrefixMatch& match) {
     reason = WaitReason::budget;
   }
   if (reason == WaitReason::none) return false;
+  sequence.blocked_slack = block_slack();
   if (std::exchange(sequence.wait_reason, reason) != reason) {
     note(sequence, SchedulerEventKind::waiting, {n_needed, n_available, n_running, options_.max_num_seqs}, now_ns_);
   }

@@ -20,6 +20,7 @@ struct SchedulerOptions {
   int max_num_batched_tokens = 512;  ///< the budget of a step
   int max_logit_rows = 16;           ///< rows of a step whose logits can be had. Requires: >= max_num_seqs
   bool chunked_prefill = true;
+  std::int64_t max_seq_tokens = 0;   ///< the longest sequence; sizes the plan's memory once and for all
 };
 
 /// One sequence's part of a step.
@@ -97,6 +98,10 @@ class Scheduler {
  private:
   int chunk_from(const Sequence& sequence, int begin) const;
   int prompt_logits_in(const Sequence& sequence, int begin, int end) const;
+  /// Blocks that are available beyond the one kept for each running sequence.
+  int block_slack() const;
+  /// Nothing has changed for the better since it was told to wait: a long prompt need not be looked up in every step.
+  bool still_must_wait(const Sequence& sequence) const;
   bool must_wait(Sequence& sequence, const PrefixMatch& match);
   void account_admission(Sequence& sequence, int n_found);
   void note_evictions(const Sequence& sequence);

@@ -35,6 +35,7 @@ struct Sequence {
   // ---- place
   SequenceState state = SequenceState::waiting;
   WaitReason wait_reason = WaitReason::none;  ///< the last one that was told
+  int blocked_slack = 0;              ///< Scheduler::block_slack() when that was found
   Sequence* previous = nullptr;       ///< in the queue
   Sequence* next = nullptr;
 

@@ -44,6 +44,7 @@ SchedulerOptions scheduler_options(const EngineOptions& options, const RunnerLim
   chosen.max_num_seqs = static_cast<int>(
       std::min<std::int64_t>({options.max_num_seqs, chosen.max_num_batched_tokens, chosen.max_logit_rows}));
   chosen.chunked_prefill = options.enable_chunked_prefill;
+  chosen.max_seq_tokens = std::min<std::int64_t>(limits.max_model_len, std::int64_t{limits.n_blocks} * limits.block_size);
   return chosen;
 }
 
@@ -103,6 +104,7 @@ class EngineLoop final : public Engine {
   std::atomic<std::int64_t> n_queued_{0};     ///< submitted and not yet admitted
   std::atomic<std::int64_t> n_unfinished_{0};
   std::atomic<bool> aborting_{false};
+  const std::shared_ptr<std::atomic<bool>> any_cancelled_ = std::make_shared<std::atomic<bool>>(false);
   Mailbox<std::unique_ptr<Generation>> mailbox_;
   EventRing events_{kEventsKept};
   LatestValue<EngineSnapshot> snapshot_;
@@ -154,7 +156,7 @@ Result<RequestHandlePtr> EngineLoop::submit(GenerateRequest request) {
                 fmt::format("{} requests wait already, and max_queue is {}. Try again later.", n_queued, options.max_queue));
   }
   const std::uint64_t id = last_id_.fetch_add(1) + 1;
-  auto handle = std::make_shared<RequestHandle>(id);
+  auto handle = std::make_shared<RequestHandle>(id, any_cancelled_);
   auto generation = std::make_unique<Generation>(
       std::move(request), handle, *parts_.tokenizer, mixed_seed(static_cast<std::uint64_t>(options.seed), id),
       limits_.context(), static_cast<int>(limits_.block_size), clock_.now_ns());
@@ -206,12 +208,15 @@ void EngineLoop::receive() {
   for (std::size_t i = n_before; i < living_.size(); ++i) {
     living_[i]->place = i;
     scheduler_.add(*living_[i], now_ns_);
+    // Cancelled in the mailbox: the flag may have been taken down before this request could be looked at.
+    if (living_[i]->handle->cancelled()) any_cancelled_->store(true, std::memory_order_relaxed);
   }
 }
 
 /// A cancelled request leaves before the step is planned, so it costs no more work.
 void EngineLoop::drop_cancelled() {
   const bool all = aborting_.load(std::memory_order_relaxed);
+  if (!all && !any_cancelled_->exchange(false, std::memory_order_acquire)) return;
   for (const auto& generation : living_) {
     if (!all && !generation->handle->cancelled()) continue;
     generation->cancel();

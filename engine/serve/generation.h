@@ -48,6 +48,7 @@ struct Generation final : Sequence {
   const std::int64_t submitted_ns;
   std::int64_t first_token_ns = 0, last_token_ns = 0, end_ns = 0;
   Histogram itl_ms;
+  double itl_p50_ms = 0, itl_p99_ms = 0;
   std::size_t place = 0;          ///< among the living ones of the loop
 
   std::span<const std::int32_t> prompt_ids() const { return std::span(tokens).first(static_cast<std::size_t>(n_prompt)); }

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Planning and committing a step takes no memory, whatever happens in it.
+#include <QObject>
+#include <QtTest>
+
+#include <cstdlib>
+#include <deque>
+#include <new>
+
+#include "engine/schedule/scheduler.h"
+
+namespace {
+std::int64_t n_allocations = 0;
+}
+
+void* operator new(std::size_t n) {
+  ++n_allocations;
+  if (void* memory = std::malloc(n)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+using namespace lathe::engine;
+
+class SchedulerAllocTest : public QObject {
+  Q_OBJECT
+ private Q_SLOTS:
+  void steps_allocate_nothing_data();
+  void steps_allocate_nothing();
+};
+
+void SchedulerAllocTest::steps_allocate_nothing_data() {
+  QTest::addColumn<int>("n_blocks");
+  QTest::newRow("room for all") << 256;
+  QTest::newRow("preemption") << 24;
+}
+
+void SchedulerAllocTest::steps_allocate_nothing() {
+  QFETCH(int, n_blocks);
+  Scheduler scheduler({.max_num_seqs = 8, .max_num_batched_tokens = 32, .max_logit_rows = 8, .max_seq_tokens = 100},
+                      *policy_table().front(), PagedCache(n_blocks, 4, true));
+  std::deque<Sequence> sequences(8);
+  for (Sequence& sequence : sequences) {
+    sequence.id = static_cast<std::uint64_t>(&sequence - &sequences.front()) + 1;
+    sequence.tokens.assign(12, static_cast<std::int32_t>(sequence.id % 4));
+    sequence.tokens.reserve(100);
+    sequence.table.blocks.reserve(30);
+    sequence.n_prompt = 12;
+    scheduler.add(sequence, 0);
+  }
+  std::int64_t n_worst = 0;
+  for (int step = 0; step < 60; ++step) {
+    const std::int64_t before = n_allocations;
+    StepPlan& plan = scheduler.plan(0);
+    for (const PlannedSequence& entry : plan.entries) {
+      scheduler.commit(entry);
+      if (entry.samples) entry.sequence->tokens.push_back(1);
+    }
+    n_worst = std::max(n_worst, n_allocations - before);
+    scheduler.clear_events();
+  }
+  QCOMPARE(n_worst, 0);
+  QCOMPARE(scheduler.counters().n_preemptions > 0, n_blocks == 24);
+}
+
+QTEST_GUILESS_MAIN(SchedulerAllocTest)
+#include "scheduler_alloc_test.moc"
