@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <latch>
+#include <semaphore>
 #include <thread>
 
 #include "kernels/api/backend.h"
@@ -58,12 +59,48 @@ void compare_answer(const std::string& who, const FidelityRun& run, const engine
   report.n_preemptions += answer.timings.n_preemptions;
 }
 
-/// The engine waits after its first token, so that the requests really meet, however busy the machine is.
-void hold_engine_until(std::latch& latch, engine::RequestHandle& first) {
-  first.on_wake([&latch, caller = std::this_thread::get_id()] {
-    if (std::this_thread::get_id() != caller) latch.wait();
-  });
-}
+/// Makes the engine stand still between two tokens of a request of its own, so that what is submitted meanwhile starts
+/// together, however busy the machine is.
+class EngineHold {
+ public:
+  explicit EngineHold(engine::Engine& engine) {
+    while (!hold(engine)) {
+    }
+  }
+  ~EngineHold() { release(); }
+
+  void release() {
+    if (handle_ == nullptr) return;
+    handle_->cancel();
+    go_.count_down();
+    collect(*handle_);
+    handle_->on_wake({});
+    handle_.reset();
+  }
+
+ private:
+  /// False: the request ended before the engine could be stopped in it.
+  bool hold(engine::Engine& engine) {
+    engine::GenerateRequest request = greedy_request({5}, 0);
+    request.sampling.ignore_eos = true;
+    request.cache_salt = "hold";
+    handle_ = *engine.submit(std::move(request));
+    handle_->on_wake([this, caller = std::this_thread::get_id()] {
+      if (std::this_thread::get_id() == caller) return;
+      stands_.release();
+      go_.wait();
+    });
+    engine::TokenEvent event;
+    while (!stands_.try_acquire_for(std::chrono::milliseconds(5))) {
+      if (handle_->poll(event) && event.finished) return false;
+    }
+    return true;
+  }
+
+  engine::RequestHandlePtr handle_;
+  std::counting_semaphore<> stands_{0};
+  std::latch go_{1};
+};
 
 }  // namespace
 
@@ -128,7 +165,7 @@ std::unique_ptr<engine::Engine> open_for(const std::string& model, const Fidelit
 
 FidelityReport compare_runs(engine::Engine& engine, const std::vector<FidelityRun>& runs, const FidelityCell& cell) {
   FidelityReport report;
-  std::latch all_submitted(1);
+  EngineHold hold(engine);
   std::vector<engine::RequestHandlePtr> handles;
   for (int i = 0; i < cell.n_requests; ++i) {
     engine::GenerateRequest request = runs[static_cast<std::size_t>(i) % runs.size()].request;
@@ -139,15 +176,13 @@ FidelityReport compare_runs(engine::Engine& engine, const std::vector<FidelityRu
       break;
     }
     handles.push_back(*handle);
-    if (i == 0) hold_engine_until(all_submitted, **handle);
   }
-  all_submitted.count_down();
+  hold.release();
   for (std::size_t number = 0; number < handles.size(); ++number) {
     const Answer answer = collect(*handles[number]);
     if (answer.timed_out) report.mismatches += fmt::format("request {}: nothing came for a minute\n", number);
     FidelityRun expected = runs[number % runs.size()];
     if (!expected.request.sampling.prompt_logprobs) expected.prompt_logprobs.clear();
-    handles[number]->on_wake({});
     compare_answer(fmt::format("request {}", number), expected, answer.all, report);
   }
   return report;

@@ -23,7 +23,7 @@ class TinyStories656kTest : public QObject {
   void prompts_have_the_log_probabilities_of_the_reference();
 };
 
-/// Cold, then warm; forced preemption where the cell is tight: of two requests the first may be done before the second is in its way.
+/// Cold, then warm; forced preemption where the cell is tight and there is somebody to throw out.
 void TinyStories656kTest::every_cell_equals_the_reference() {
   SKIP_WITHOUT_SHARED(kModel);
   const FidelityCell cell = fetch_fidelity_cell();
@@ -33,7 +33,7 @@ void TinyStories656kTest::every_cell_equals_the_reference() {
   QVERIFY2(cold.mismatches.empty(), cold.mismatches.c_str());
   const FidelityReport warm = compare_runs(*engine, runs, cell);
   QVERIFY2(warm.mismatches.empty(), warm.mismatches.c_str());
-  if (cell.tight && cell.n_requests > 2) QVERIFY(cold.n_preemptions > 0 && warm.n_preemptions > 0);
+  if (cell.tight && cell.n_requests > 1) QVERIFY(cold.n_preemptions > 0 && warm.n_preemptions > 0);
   if (!cell.tight) QVERIFY2(warm.n_cached_tokens > 0, "the second round found nothing in the cache");
   QCOMPARE(engine->snapshot()->n_blocks_used, 0);
 }
