@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/host_memory.h"
+#include "kernels/cpu/table/element_types.h"
 #include "kernels/cpu/table/kv_layout.h"
 #include "kernels/formats/element.h"
 
@@ -18,6 +19,25 @@ KvLayout layout_of(const KvShape& shape) { return {shape.n_kv_heads, shape.head_
 KvType kv_type_of(Dtype dtype) {
   LATHE_CHECK(is_floating(dtype));
   return dtype == Dtype::f32 ? KvType::f32 : dtype == Dtype::f16 ? KvType::f16 : KvType::bf16;
+}
+
+void store(float& to, float value) { to = value; }
+void store(F16& to, float value) { to.bits = f32_to_f16(value); }
+void store(Bf16& to, float value) { to.bits = f32_to_bf16(value); }
+
+/// All KV heads of one token.
+template <class T>
+void write_token(const KvLayer& layer, std::int64_t slot, const float* k, const float* v) {
+  const KvLayout layout = layout_of(layer.shape);
+  const std::int64_t block = slot / layout.block_size;
+  const std::int64_t offset = slot % layout.block_size;
+  T* const kv = static_cast<T*>(layer.data);
+  for (std::int64_t head = 0; head < layout.n_kv_heads; ++head) {
+    T* const k_out = kv + layout.k_begin(block, head) + offset;
+    T* const v_out = kv + layout.v_begin(block, head) + offset * layout.head_dim;
+    for (std::int64_t d = 0; d < layout.head_dim; ++d) store(k_out[d * layout.block_size], k[head * layout.head_dim + d]);
+    for (std::int64_t d = 0; d < layout.head_dim; ++d) store(v_out[d], v[head * layout.head_dim + d]);
+  }
 }
 
 /// As divide_scratch() in kernels/cpu/ops/attention.h lays it out.
@@ -38,22 +58,16 @@ std::size_t CpuBackend::kv_layer_bytes(const KvShape& shape) const {
 void CpuBackend::kv_write(const KvLayer& layer, const TensorView& k, const TensorView& v,
                           std::span<const std::int32_t> slots) {
   const KvShape& shape = layer.shape;
-  const KvLayout layout = layout_of(shape);
-  const std::int64_t n_columns = layout.n_kv_heads * layout.head_dim;
+  const std::int64_t n_columns = static_cast<std::int64_t>(shape.n_kv_heads) * shape.head_dim;
   LATHE_CHECK(k.dim(1) == n_columns && v.dim(1) == n_columns && static_cast<std::int64_t>(slots.size()) >= k.dim(0));
   for_rows(k.dim(0), 8 * n_columns, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t m = begin; m < end; ++m) {
       const std::int64_t slot = slots[static_cast<std::size_t>(m)];
       LATHE_CHECK(slot >= 0 && slot < static_cast<std::int64_t>(shape.n_blocks) * shape.block_size);
-      const std::int64_t block = slot / shape.block_size;
-      const std::int64_t offset = slot % shape.block_size;
-      for (std::int64_t i = 0; i < n_columns; ++i) {
-        const std::int64_t head = i / layout.head_dim;
-        const std::int64_t d = i % layout.head_dim;
-        store_element(layer.data, shape.dtype, layout.k_begin(block, head) + d * layout.block_size + offset,
-                      k.row<float>(m)[i]);
-        store_element(layer.data, shape.dtype, layout.v_begin(block, head) + offset * layout.head_dim + d,
-                      v.row<float>(m)[i]);
+      switch (kv_type_of(shape.dtype)) {
+        case KvType::f32: write_token<float>(layer, slot, k.row<float>(m), v.row<float>(m)); break;
+        case KvType::f16: write_token<F16>(layer, slot, k.row<float>(m), v.row<float>(m)); break;
+        case KvType::bf16: write_token<Bf16>(layer, slot, k.row<float>(m), v.row<float>(m)); break;
       }
     }
   });

@@ -51,6 +51,9 @@ struct VecAvx512 {
   static Float div(Float a, Float b) { return _mm512_div_ps(a, b); }
   /// a * b + c
   static Float fma(Float a, Float b, Float c) { return _mm512_fmadd_ps(a, b, c); }
+  /// acc = a * b + acc, in the register where acc lies. Left to itself gcc 12 lets sums wander through the registers and
+  /// moves them back at the end of the loop, on the ports that multiply: 12 x 32 tiles then reach 88 % of the peak.
+  static void accumulate(Float& acc, Float a, Float b) { asm("vfmadd231ps %2, %1, %0" : "+v"(acc) : "v"(a), "v"(b)); }
   /// c - a * b
   static Float fnma(Float a, Float b, Float c) { return _mm512_fnmadd_ps(a, b, c); }
   /// NaN in b stays.

@@ -47,6 +47,7 @@ struct VecScalar {
   static Float div(Float a, Float b) { return a / b; }
   /// a * b + c, rounded twice: plain x86-64 has no fused multiply-add.
   static Float fma(Float a, Float b, Float c) { return a * b + c; }
+  static void accumulate(Float& acc, Float a, Float b) { acc = a * b + acc; }
   static Float fnma(Float a, Float b, Float c) { return c - a * b; }
   static Float max(Float a, Float b) { return a > b ? a : b; }
   static Float min(Float a, Float b) { return a < b ? a : b; }

@@ -45,10 +45,21 @@ struct InterleavedBf16 {  // [16][2], as the bf16 dot product wants it
 };
 
 // ---- activations
-struct PackedX {  // [k][row]
+struct PackedX {  // [k][row], and the next tile's block of k behind it
   template <int kRows>
   static const float* at(const void* x, std::int64_t pair, int odd, int row) {
     return static_cast<const float*>(x) + (2 * pair + odd) * kRows + row;
+  }
+  /// Fetches what the next tile will read at this pair; it lies in L2, and the processor does not foresee the jump back to
+  /// the start of the weights. Few rows have no next tile.
+  template <int kRows>
+  [[gnu::always_inline]] static void prefetch(const void* x, std::int64_t pair) {
+    constexpr int kPairBytes = 2 * kRows * static_cast<int>(sizeof(float));
+    if constexpr (kRows >= 4) {
+      const char* ahead = static_cast<const char*>(x) + (pair + kBlockPairs) * kPairBytes;
+#pragma GCC unroll 2
+      for (int line = 0; line < (kPairBytes + 63) / 64; ++line) __builtin_prefetch(ahead + 64 * line);
+    }
   }
 };
 
@@ -58,6 +69,8 @@ struct StridedX {  // [row][kStride]
   static const float* at(const void* x, std::int64_t pair, int odd, int row) {
     return static_cast<const float*>(x) + row * kStride + 2 * pair + odd;
   }
+  template <int kRows>
+  static void prefetch(const void*, std::int64_t) {}
 };
 
 // ---- one pair of k: acc[row][vector] += x * w, even k before odd k
@@ -68,6 +81,7 @@ struct MultiplyAdd {
 
   template <int kRows, int kVectors>
   [[gnu::always_inline]] static void step(typename V::Float (&acc)[kRows][kVectors], const TileArgs& t, std::int64_t pair) {
+    X::template prefetch<kRows>(t.x, pair);
     half_step<0>(acc, t, pair);
     half_step<1>(acc, t, pair);
   }
@@ -87,7 +101,7 @@ struct MultiplyAdd {
     for (int i = 0; i < kRows; ++i) {
       const auto x = V::set(*X::template at<kRows>(t.x, pair, kOdd, i));
 #pragma GCC unroll 64
-      for (int j = 0; j < kVectors; ++j) acc[i][j] = V::fma(x, w[j], acc[i][j]);
+      for (int j = 0; j < kVectors; ++j) V::accumulate(acc[i][j], x, w[j]);
     }
   }
 };
