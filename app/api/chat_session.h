@@ -14,7 +14,7 @@ namespace lathe::app {
 struct ChatTurn {
   std::vector<engine::ChatMessage> messages;
   engine::SamplingParams sampling;
-  bool continue_final_message = false;   ///< go on writing the last assistant message
+  bool continue_final_message = false;  ///< go on writing the last assistant message
   std::string source = "chat", client = "Lathe chat", route = "Chat page";
 };
 

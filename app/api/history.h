@@ -13,8 +13,8 @@ namespace lathe::app {
 
 struct MessageVersion {
   std::string text;
-  std::string footer_json;   ///< counts and timings of the generation; empty for typed text
-  bool partial = false;      ///< was stopped or cut off
+  std::string footer_json;  ///< counts and timings of the generation; empty for typed text
+  bool partial = false;     ///< was stopped or cut off
 };
 
 struct StoredMessage {
@@ -36,7 +36,7 @@ struct ChatSummary {
 class History {
  public:
   virtual ~History() = default;
-  virtual std::vector<ChatSummary> chats() const = 0;                     ///< newest first
+  virtual std::vector<ChatSummary> chats() const = 0;  ///< newest first
   virtual std::vector<ChatSummary> search(const std::string& words) const = 0;
   virtual engine::Result<std::int64_t> create_chat(const std::string& title) = 0;
   virtual engine::Result<void> rename_chat(std::int64_t chat, const std::string& title) = 0;
@@ -46,7 +46,7 @@ class History {
   virtual engine::Result<std::int64_t> add_message(std::int64_t chat, const StoredMessage& message, std::int64_t after) = 0;
   virtual engine::Result<void> update_message(std::int64_t chat, const StoredMessage& message) = 0;
   virtual engine::Result<void> delete_message(std::int64_t chat, std::int64_t message) = 0;
-  virtual std::string problem() const = 0;                                ///< what was wrong with the file; empty: nothing
+  virtual std::string problem() const = 0;  ///< what was wrong with the file; empty: nothing
 };
 /// ":memory:" for tests.
 engine::Result<std::unique_ptr<History>> open_history(const std::string& file);

@@ -24,8 +24,8 @@ class Library {
   virtual ~Library() = default;
   /// The demo model first, then recent ones, then those found in watched folders. Reads folders, not weights.
   virtual std::vector<LibraryEntry> entries() const = 0;
-  virtual void opened(const std::string& path) = 0;     ///< moves it to the front of the recent ones (20 kept)
-  virtual std::string demo_model() const = 0;           ///< empty when it is not installed
+  virtual void opened(const std::string& path) = 0;  ///< moves it to the front of the recent ones (20 kept)
+  virtual std::string demo_model() const = 0;        ///< empty when it is not installed
   /// A folder as it is, or a name among the entries. Errors: not_found, naming what was looked for and where.
   virtual engine::Result<std::string> resolve(const std::string& path_or_name) const = 0;
 };

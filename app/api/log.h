@@ -18,8 +18,8 @@ struct LogLine {
   std::uint64_t sequence = 0;
   std::int64_t unix_ms = 0;
   LogLevel level = LogLevel::info;
-  std::string category;   ///< "engine", "server", "library"...
-  std::string text;       ///< control characters escaped
+  std::string category;  ///< "engine", "server", "library"...
+  std::string text;      ///< control characters escaped
 };
 
 /// Thread: any. Keeps the last 50,000 lines.
@@ -38,7 +38,7 @@ class Log {
 struct LogOptions {
   bool to_stderr = true;
   LogLevel level = LogLevel::info;
-  std::string file;       ///< empty: none; rotated at 10 MB, 3 kept
+  std::string file;  ///< empty: none; rotated at 10 MB, 3 kept
 };
 std::unique_ptr<Log> make_log(const LogOptions& options);
 

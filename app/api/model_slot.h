@@ -30,21 +30,21 @@ enum class ModelState : std::uint8_t { none, loading, ready, failed };
 
 struct ModelStatus {
   ModelState state = ModelState::none;
-  std::string path;                 ///< being loaded or loaded
-  engine::LoadProgress progress;    ///< while loading
+  std::string path;                    ///< being loaded or loaded
+  engine::LoadProgress progress;       ///< while loading
   std::optional<engine::Error> error;  ///< after a failed or cancelled load
-  std::uint64_t generation = 0;     ///< rises with every change of state
+  std::uint64_t generation = 0;        ///< rises with every change of state
 };
 
 /// How engines come to be; tests bring a scripted one.
-using EngineLoader =
-    std::function<engine::Result<std::unique_ptr<engine::Engine>>(const engine::EngineOptions&, const engine::LoadObserver&)>;
+using EngineLoader = std::function<engine::Result<std::unique_ptr<engine::Engine>>(const engine::EngineOptions&,
+                                                                                   const engine::LoadObserver&)>;
 
 /// Thread: any. Loading runs on a thread of its own; a model that was loaded stays until the new one is asked for.
 class ModelSlot {
  public:
   virtual ~ModelSlot() = default;
-  virtual EngineLease lease() const = 0;         ///< empty when none is loaded
+  virtual EngineLease lease() const = 0;  ///< empty when none is loaded
   virtual ModelStatus status() const = 0;
   /// Unloads what is there, then loads; returns at once. Errors: conflict while another load runs.
   virtual engine::Result<void> load(const engine::EngineOptions& options) = 0;

@@ -7,8 +7,8 @@
 namespace lathe::app {
 
 struct Paths {
-  std::string config;     ///< settings.json, window.ini
-  std::string data;       ///< history.db, profiles
+  std::string config;  ///< settings.json, window.ini
+  std::string data;    ///< history.db, profiles
   std::string cache;
   std::string state;      ///< logs
   std::string resources;  ///< demo_model and other data shipped with the program; empty when not found

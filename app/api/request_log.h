@@ -17,19 +17,19 @@ enum class RequestStatus : std::uint8_t { queued, reading, writing, done, cancel
 std::string name_of(RequestStatus status);
 
 struct RequestRecord {
-  std::uint64_t number = 0;          ///< in this table
-  std::uint64_t engine_id = 0;       ///< 0: refused before the engine saw it
+  std::uint64_t number = 0;     ///< in this table
+  std::uint64_t engine_id = 0;  ///< 0: refused before the engine saw it
   std::int64_t unix_ms = 0;
-  std::int64_t submitted_ns = 0;     ///< steady clock
-  std::string client;                ///< "Lathe chat", the user agent
-  std::string route;                 ///< "/v1/chat/completions", "Chat page"
+  std::int64_t submitted_ns = 0;  ///< steady clock
+  std::string client;             ///< "Lathe chat", the user agent
+  std::string route;              ///< "/v1/chat/completions", "Chat page"
   std::string model;
-  std::string source;                ///< "chat", "server", "bench"
+  std::string source;  ///< "chat", "server", "bench"
   RequestStatus status = RequestStatus::queued;
   int http_status = 0;
   engine::Usage usage;
   engine::RequestTimings timings;
-  std::string stop;                  ///< "eos", "length", "client", a stop string
+  std::string stop;  ///< "eos", "length", "client", a stop string
   std::string error;
   std::vector<engine::SchedulerEvent> why;
 };

@@ -25,18 +25,18 @@ struct ServerLimits {
 
 struct ServerOptions {
   std::string host = "127.0.0.1";
-  std::uint16_t port = 8000;              ///< 0: a free one
-  std::string api_key;                    ///< empty: none. A bind outside loopback requires one
-  std::vector<std::string> allowed_hosts; ///< besides the address itself, localhost and 127.0.0.1
+  std::uint16_t port = 8000;                 ///< 0: a free one
+  std::string api_key;                       ///< empty: none. A bind outside loopback requires one
+  std::vector<std::string> allowed_hosts;    ///< besides the address itself, localhost and 127.0.0.1
   std::vector<std::string> allowed_origins;  ///< CORS; empty: off
   ServerLimits limits;
   std::vector<std::string> dialects_off;  ///< names of the dialect table
 };
 
 struct DialectState {
-  std::string name;        ///< "OpenAI"
-  std::string base_url;    ///< "http://127.0.0.1:8000/v1"
-  std::string curl;        ///< a command that answers as it stands
+  std::string name;      ///< "OpenAI"
+  std::string base_url;  ///< "http://127.0.0.1:8000/v1"
+  std::string curl;      ///< a command that answers as it stands
   bool on = false;
   std::uint64_t n_requests = 0;
 };
@@ -46,12 +46,12 @@ enum class ServerState : std::uint8_t { off, starting, running, stopping, failed
 struct ServerStatus {
   ServerState state = ServerState::off;
   std::string host;
-  std::uint16_t port = 0;         ///< the real one
+  std::uint16_t port = 0;  ///< the real one
   std::int64_t since_unix_ms = 0;
   std::uint64_t n_requests = 0, n_errors = 0;
   int n_connections = 0;
-  std::string error;              ///< "Port 8000 is used by python (4121)"
-  std::uint16_t free_port = 0;    ///< an offer when the port is taken
+  std::string error;            ///< "Port 8000 is used by python (4121)"
+  std::uint16_t free_port = 0;  ///< an offer when the port is taken
   std::vector<DialectState> dialects;
 };
 
@@ -59,7 +59,8 @@ struct ServerStatus {
 class Server {
  public:
   virtual ~Server() = default;
-  /// Errors: invalid_argument, conflict (port taken; message names the process when it can be known), forbidden (privileged).
+  /// Errors: invalid_argument, conflict (port taken; message names the process when it can be known), forbidden
+  /// (privileged).
   virtual engine::Result<void> start(const ServerOptions& options) = 0;
   /// Takes no more; running streams end when done or after `grace_ms` with an error event.
   virtual void stop(int grace_ms) = 0;

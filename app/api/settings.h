@@ -16,23 +16,25 @@ namespace lathe::app {
 
 /// One key: its default and what it means. Every key is registered here: the table is what tests walk over.
 struct SettingDescriptor {
-  std::string_view key;        ///< "server/port", "appearance/theme"
+  std::string_view key;  ///< "server/port", "appearance/theme"
   engine::Json fallback;
   std::string_view help;
   std::int64_t min = 0, max = 0;  ///< of whole numbers; min == max: unbounded
 };
 const std::vector<SettingDescriptor>& setting_table();
 
-/// Thread: any. A broken, unreadable or newer file is set aside as settings.json.bad-<date> and defaults hold; `problem()` says so once.
+/// Thread: any. A broken, unreadable or newer file is set aside as settings.json.bad-<date> and defaults hold; `problem()`
+/// says so once.
 class Settings {
  public:
   virtual ~Settings() = default;
-  /// The value, or the default when it is unset, of the wrong type or out of range. Requires: a key of the table or "model/<id>" (options saved per model).
+  /// The value, or the default when it is unset, of the wrong type or out of range. Requires: a key of the table or
+  /// "model/<id>" (options saved per model).
   virtual engine::Json get(std::string_view key) const = 0;
-  virtual void set(std::string_view key, engine::Json value) = 0;   ///< written to disk within 1 s and at the end
+  virtual void set(std::string_view key, engine::Json value) = 0;  ///< written to disk within 1 s and at the end
   virtual void reset(std::string_view key) = 0;
   virtual engine::Result<void> flush() = 0;
-  virtual std::string problem() const = 0;                          ///< what was wrong with the file; empty: nothing
+  virtual std::string problem() const = 0;  ///< what was wrong with the file; empty: nothing
 };
 std::unique_ptr<Settings> open_settings(const std::string& folder);
 

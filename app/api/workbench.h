@@ -18,16 +18,16 @@
 namespace lathe::app {
 
 struct WorkbenchOptions {
-  std::string profile_dir;     ///< empty: XDG folders
-  EngineLoader loader;         ///< empty: engine::load_engine
+  std::string profile_dir;  ///< empty: XDG folders
+  EngineLoader loader;      ///< empty: engine::load_engine
   LogOptions log;
-  bool keep_history = true;    ///< false: in memory, for headless commands
+  bool keep_history = true;  ///< false: in memory, for headless commands
 };
 
 class Workbench {
  public:
   static engine::Result<std::unique_ptr<Workbench>> create(WorkbenchOptions options);
-  virtual ~Workbench() = default;   ///< stops the server, ends requests, saves settings; within 5 s
+  virtual ~Workbench() = default;  ///< stops the server, ends requests, saves settings; within 5 s
 
   virtual const Paths& paths() const = 0;
   virtual Log& log() = 0;
@@ -39,6 +39,6 @@ class Workbench {
   virtual Server& server() = 0;
 };
 
-std::string version();   ///< "0.1.0"
+std::string version();  ///< "0.1.0"
 
 }  // namespace lathe::app

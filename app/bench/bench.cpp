@@ -90,9 +90,9 @@ class Bench {
     stream.timings = event.timings;
     if (event.error) return tl::unexpected(*event.error);
     if (event.usage.n_completion_tokens != n_output) {
-      return engine::fail(ErrorCode::internal, fmt::format("a stream ended after {} of {} tokens ({})",
-                                                           event.usage.n_completion_tokens, n_output,
-                                                           engine::name_of(event.finish_reason)),
+      return engine::fail(ErrorCode::internal,
+                          fmt::format("a stream ended after {} of {} tokens ({})", event.usage.n_completion_tokens, n_output,
+                                      engine::name_of(event.finish_reason)),
                           "bench");
     }
     return {};
@@ -109,7 +109,8 @@ class Bench {
   Engine& engine_;
   std::mt19937_64 random_;
   const std::function<bool()> go_on_;
-  const std::int64_t salt_ = Clock::now().time_since_epoch().count();  ///< a second benchmark must not find this one's prompts
+  const std::int64_t salt_ =
+      Clock::now().time_since_epoch().count();  ///< a second benchmark must not find this one's prompts
   std::uint64_t n_prompts_ = 0;
 };
 

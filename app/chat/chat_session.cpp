@@ -31,7 +31,9 @@ class RunningGeneration final : public ChatGeneration {
   void cancel() override { handle_->cancel(); }
 
   bool poll(TokenEvent& event) override { return noted(handle_->poll(event), event); }
-  bool wait(TokenEvent& event, std::chrono::milliseconds timeout) override { return noted(handle_->wait(event, timeout), event); }
+  bool wait(TokenEvent& event, std::chrono::milliseconds timeout) override {
+    return noted(handle_->wait(event, timeout), event);
+  }
 
  private:
   bool noted(bool arrived, const TokenEvent& event) {

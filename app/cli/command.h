@@ -15,7 +15,7 @@ namespace lathe::app {
 
 struct Command {
   std::string_view name;
-  std::string_view help;   ///< one line
+  std::string_view help;                                                      ///< one line
   int (*run)(const std::vector<std::string>& arguments, Terminal& terminal);  ///< arguments after the name; an ExitCode
 };
 

@@ -23,8 +23,9 @@ constexpr std::array<const Command*, 6> kCommands = {
 };
 
 std::string overview() {
-  std::string text = "Usage: lathe [MODEL]                open the window\n"
-                     "       lathe COMMAND [OPTIONS]\n\nCommands:\n";
+  std::string text =
+      "Usage: lathe [MODEL]                open the window\n"
+      "       lathe COMMAND [OPTIONS]\n\nCommands:\n";
   for (const Command* command : kCommands) text += fmt::format("  {:<10}{}\n", command->name, command->help);
   return text +
          "\n'lathe COMMAND --help' lists its options. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 model refused.\n";
@@ -49,7 +50,8 @@ int unknown_command(const std::string& name, Terminal& terminal) {
     return distance(name, a->name) < distance(name, b->name);
   });
   terminal.err << fmt::format("lathe: error: no command or model folder '{}'", printable(name, 64));
-  if (distance(name, nearest->name) <= 1 + nearest->name.size() / 2) terminal.err << "; did you mean '" << nearest->name << "'?";
+  if (distance(name, nearest->name) <= 1 + nearest->name.size() / 2)
+    terminal.err << "; did you mean '" << nearest->name << "'?";
   terminal.err << " ('lathe --help' lists the commands)\n";
   return kExitUsage;
 }

@@ -20,9 +20,11 @@ constexpr double kMiB = 1024.0 * 1024.0;
 
 std::string loading_line(const ModelStatus& status) {
   const engine::LoadProgress& done = status.progress;
-  const double share = done.bytes_total > 0 ? static_cast<double>(done.bytes_done) / static_cast<double>(done.bytes_total) : 0.0;
-  return fmt::format("Loading {}: {} {:.0f} % of {:.1f} MiB, {:.1f} s", std::filesystem::path(status.path).filename().string(),
-                     engine::name_of(done.phase), 100 * share, static_cast<double>(done.bytes_total) / kMiB, done.seconds);
+  const double share =
+      done.bytes_total > 0 ? static_cast<double>(done.bytes_done) / static_cast<double>(done.bytes_total) : 0.0;
+  return fmt::format("Loading {}: {} {:.0f} % of {:.1f} MiB, {:.1f} s",
+                     std::filesystem::path(status.path).filename().string(), engine::name_of(done.phase), 100 * share,
+                     static_cast<double>(done.bytes_total) / kMiB, done.seconds);
 }
 
 std::string loaded_line(const engine::LoadedModel& model) {

@@ -36,7 +36,8 @@ class ModelCommand {
   std::optional<int> parse(const std::vector<std::string>& arguments);
   bool given(std::string_view option) const { return flags_.given(option); }
 
-  /// The options as given, the model resolved: a folder, a name of the library, or the bundled model (which stderr then says).
+  /// The options as given, the model resolved: a folder, a name of the library, or the bundled model (which stderr then
+  /// says).
   engine::Result<engine::EngineOptions> engine_options();
   /// Loads with progress on stderr. Errors: cancelled when a signal came.
   engine::Result<void> load(const engine::EngineOptions& options);

@@ -7,8 +7,8 @@
 namespace lathe::app {
 
 struct Terminal {
-  std::ostream& out;   ///< results alone
-  std::ostream& err;   ///< progress, notes, errors
+  std::ostream& out;  ///< results alone
+  std::ostream& err;  ///< progress, notes, errors
   int in_fd = 0;
   bool in_is_terminal = false, out_is_terminal = false, err_is_terminal = false;
 };

@@ -59,7 +59,8 @@ std::string Statement::text(int column) const {
 
 Result<std::unique_ptr<Database>> Database::open(const std::string& file) {
   sqlite3* raw = nullptr;
-  const int code = sqlite3_open_v2(file.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
+  const int code =
+      sqlite3_open_v2(file.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
   std::unique_ptr<Database> database(new Database(raw));
   if (code != SQLITE_OK) {
     if (raw != nullptr) return failed(raw);

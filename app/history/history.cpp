@@ -36,7 +36,8 @@ std::string match_expression(const std::string& words) {
   };
   for (const char c : words) {
     const bool separates = static_cast<unsigned char>(c) <= ' ' || c == '"';
-    if (separates) close_word(); else word += c;
+    if (separates) close_word();
+    else word += c;
   }
   close_word();
   return expression;
@@ -88,7 +89,8 @@ class SqliteHistory final : public History {
   Result<void> delete_chat(std::int64_t chat) override {
     const std::lock_guard lock(mutex_);
     LATHE_TRY(Transaction transaction, Transaction::begin(*database_));
-    LATHE_TRY(Statement words, database_->prepare("DELETE FROM words WHERE rowid IN (SELECT id FROM messages WHERE chat = ?)"));
+    LATHE_TRY(Statement words,
+              database_->prepare("DELETE FROM words WHERE rowid IN (SELECT id FROM messages WHERE chat = ?)"));
     LATHE_TRY_VOID(words.bind(chat).run());
     LATHE_TRY(Statement chats, database_->prepare("DELETE FROM chats WHERE id = ?"));
     LATHE_TRY_VOID(chats.bind(chat).run());
@@ -97,9 +99,10 @@ class SqliteHistory final : public History {
 
   Result<std::vector<StoredMessage>> messages(std::int64_t chat) const override {
     const std::lock_guard lock(mutex_);
-    LATHE_TRY(Statement rows, database_->prepare(
-                                  "SELECT m.id, m.role, m.current, v.text, v.footer_json, v.partial FROM messages m "
-                                  "JOIN versions v ON v.message = m.id WHERE m.chat = ? ORDER BY m.position, m.id, v.number"));
+    LATHE_TRY(
+        Statement rows,
+        database_->prepare("SELECT m.id, m.role, m.current, v.text, v.footer_json, v.partial FROM messages m "
+                           "JOIN versions v ON v.message = m.id WHERE m.chat = ? ORDER BY m.position, m.id, v.number"));
     rows.bind(chat);
     std::vector<StoredMessage> messages;
     while (true) {
@@ -135,8 +138,8 @@ class SqliteHistory final : public History {
     LATHE_TRY(Transaction transaction, Transaction::begin(*database_));
     LATHE_TRY_VOID(touch(chat));
     {
-      LATHE_TRY(Statement update, database_->prepare(
-                                      "UPDATE messages SET role = ?, current = ? WHERE id = ? AND chat = ? RETURNING id"));
+      LATHE_TRY(Statement update,
+                database_->prepare("UPDATE messages SET role = ?, current = ? WHERE id = ? AND chat = ? RETURNING id"));
       LATHE_TRY(const bool found, update.bind(message.role).bind(message.current).bind(message.id).bind(chat).step());
       if (!found) return no_such("message", message.id);
     }
@@ -180,16 +183,17 @@ class SqliteHistory final : public History {
 
   /// The position behind message `after`, with everything behind it moved up.
   Result<std::int64_t> make_room(std::int64_t chat, std::int64_t after) {
-    LATHE_TRY(Statement query,
-              after == -1 ? database_->prepare("SELECT coalesce(max(position), 0) FROM messages WHERE chat = ?1")
-                          : database_->prepare("SELECT position FROM messages WHERE chat = ?1 AND id = ?2 "
-                                               "UNION ALL SELECT 0 WHERE ?2 = 0"));
+    LATHE_TRY(Statement query, after == -1
+                                   ? database_->prepare("SELECT coalesce(max(position), 0) FROM messages WHERE chat = ?1")
+                                   : database_->prepare("SELECT position FROM messages WHERE chat = ?1 AND id = ?2 "
+                                                        "UNION ALL SELECT 0 WHERE ?2 = 0"));
     query.bind(chat);
     if (after != -1) query.bind(after);
     LATHE_TRY(const bool found, query.step());
     if (!found) return no_such("message", after);
     const std::int64_t position = query.integer(0) + 1;
-    LATHE_TRY(Statement shift, database_->prepare("UPDATE messages SET position = position + 1 WHERE chat = ? AND position >= ?"));
+    LATHE_TRY(Statement shift,
+              database_->prepare("UPDATE messages SET position = position + 1 WHERE chat = ? AND position >= ?"));
     LATHE_TRY_VOID(shift.bind(chat).bind(position).run());
     return position;
   }

@@ -56,10 +56,10 @@ Result<void> check_integrity(Database& database) {
 
 /// Prepares one query for each table: a file with other columns is foreign.
 Result<void> check_columns(Database& database) {
-  for (const char* query : {"SELECT id, title, folder, updated_unix_ms FROM chats",
-                            "SELECT id, chat, position, role, current FROM messages",
-                            "SELECT message, number, text, footer_json, partial FROM versions",
-                            "SELECT rowid, body FROM words WHERE words MATCH 'a'"}) {
+  for (const char* query :
+       {"SELECT id, title, folder, updated_unix_ms FROM chats", "SELECT id, chat, position, role, current FROM messages",
+        "SELECT message, number, text, footer_json, partial FROM versions",
+        "SELECT rowid, body FROM words WHERE words MATCH 'a'"}) {
     if (const Result<Statement> statement = database.prepare(query); !statement) return unusable(statement.error().message);
   }
   return {};
@@ -76,7 +76,8 @@ Result<void> prepare_history_schema(Database& database) {
     LATHE_TRY_VOID(database.execute(kSchema));
     return transaction.commit();
   }
-  if (version != kVersion) return unusable(fmt::format("it has version {}, this program writes version {}", version, kVersion));
+  if (version != kVersion)
+    return unusable(fmt::format("it has version {}, this program writes version {}", version, kVersion));
   LATHE_TRY(const std::int64_t n_code,
             number(database, "SELECT count(*) FROM sqlite_schema WHERE type IN ('trigger', 'view')"));
   if (n_code != 0) return unusable(fmt::format("it has {} triggers or views, which Lathe never makes", n_code));

@@ -121,7 +121,8 @@ class SettingsLibrary final : public Library {
     }
     if (path_or_name == kDemoName && !demo_model().empty()) return demo_model();
     const std::vector<LibraryEntry> known = entries();
-    const auto found = std::find_if(known.begin(), known.end(), [&](const LibraryEntry& e) { return e.name == path_or_name; });
+    const auto found =
+        std::find_if(known.begin(), known.end(), [&](const LibraryEntry& e) { return e.name == path_or_name; });
     if (found != known.end()) return found->path;
     std::string names;
     for (const LibraryEntry& entry : known) names += (names.empty() ? "" : ", ") + entry.name;

@@ -17,7 +17,8 @@ namespace {
 using engine::Result;
 
 tl::unexpected<engine::Error> failed(const char* what, const std::string& path) {
-  return engine::fail(engine::ErrorCode::internal, fmt::format("{}: {}", what, std::generic_category().message(errno)), path);
+  return engine::fail(engine::ErrorCode::internal, fmt::format("{}: {}", what, std::generic_category().message(errno)),
+                      path);
 }
 
 /// Owns: a file descriptor.

@@ -54,8 +54,8 @@ class ThreadedModelSlot final : public ModelSlot {
     {
       const std::lock_guard lock(mutex_);
       if (status_.state == ModelState::loading) {
-        return engine::fail(ErrorCode::conflict,
-                            fmt::format("{} is being loaded; cancel that first", status_.path), "model");
+        return engine::fail(ErrorCode::conflict, fmt::format("{} is being loaded; cancel that first", status_.path),
+                            "model");
       }
       wanted_ = options;
       unload_wanted_ = true;
@@ -177,7 +177,7 @@ class ThreadedModelSlot final : public ModelSlot {
   mutable std::shared_mutex lease_mutex_;  ///< shared by leases; exclusive while the engine is taken away
   std::unique_ptr<Engine> engine_;         ///< Thread: thread_ alone changes it
   std::atomic<Engine*> published_{nullptr};
-  std::jthread thread_;                    ///< last: it uses all of the above
+  std::jthread thread_;  ///< last: it uses all of the above
 };
 
 }  // namespace

@@ -14,7 +14,7 @@
 namespace lathe::engine {
 
 struct ChatMessage {
-  std::string role;     ///< "system", "user", "assistant", "tool"
+  std::string role;  ///< "system", "user", "assistant", "tool"
   std::string content;
 };
 

@@ -16,24 +16,24 @@ namespace lathe::engine {
 /// What the files say, without reading weights.
 struct ModelInfo {
   std::string path;
-  std::string name;                 ///< of the folder
-  std::string architecture;         ///< "LlamaForCausalLM"
-  std::string file_format;          ///< "safetensors"
+  std::string name;          ///< of the folder
+  std::string architecture;  ///< "LlamaForCausalLM"
+  std::string file_format;   ///< "safetensors"
   std::int64_t n_parameters = 0;
   std::int64_t file_bytes = 0;
   std::int64_t vocab_size = 0, hidden_size = 0, n_layers = 0, n_heads = 0, n_kv_heads = 0, head_dim = 0,
                intermediate_size = 0, max_position_embeddings = 0;
   double rope_theta = 0;
-  std::string rope_scaling;         ///< "none", "linear x2", "llama3 x8"
+  std::string rope_scaling;  ///< "none", "linear x2", "llama3 x8"
   bool tied_embeddings = false;
   bool has_chat_template = false;
-  std::string tokenizer;            ///< "sentencepiece", "bpe"
+  std::string tokenizer;  ///< "sentencepiece", "bpe"
   std::optional<std::int32_t> bos_id;
   std::vector<std::int32_t> eos_ids;
-  std::string stored_dtype;         ///< of most weights
+  std::string stored_dtype;                              ///< of most weights
   std::map<std::string, std::int64_t> tensors_by_dtype;  ///< counts
   std::vector<std::string> warnings;
-  bool is_demo = false;             ///< the bundled model
+  bool is_demo = false;  ///< the bundled model
 };
 
 /// Errors: model_refused with what is missing or wrong, and where in which file; not_found.
@@ -45,8 +45,8 @@ std::string_view name_of(FitVerdict verdict);  ///< "Fits", "Tight", "Won't fit"
 /// Units: bytes. Computed by the functions that allocate.
 struct FitEstimate {
   std::int64_t weights = 0, kv = 0, activations = 0, other = 0;
-  std::int64_t free = 0;               ///< now, plus `returned`
-  std::int64_t returned = 0;           ///< what unloading the present model gives back
+  std::int64_t free = 0;      ///< now, plus `returned`
+  std::int64_t returned = 0;  ///< what unloading the present model gives back
   std::int64_t n_blocks = 0, max_model_len = 0;
   FitVerdict verdict = FitVerdict::unknown;
   std::int64_t total() const { return weights + kv + activations + other; }

@@ -26,9 +26,9 @@ struct MemoryUse {
 
 struct LoadedModel {
   ModelInfo info;
-  EngineOptions options;       ///< as asked
-  std::string name;            ///< under which it is served
-  std::string dtype;           ///< in which it computes: "bfloat16"
+  EngineOptions options;  ///< as asked
+  std::string name;       ///< under which it is served
+  std::string dtype;      ///< in which it computes: "bfloat16"
   std::string kv_cache_dtype;
   std::int64_t max_model_len = 0;
   std::int64_t n_blocks = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a model is loaded and served with, under vLLM's names, and the table from which command line, window and sweep read it.
+// What a model is loaded and served with, under vLLM's names, and the table from which command line, window and sweep read
+// it.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +15,25 @@ namespace lathe::engine {
 
 struct EngineOptions {
   // ---- load
-  std::string model;                    ///< folder of a Hugging Face checkpoint
-  std::string tokenizer;                ///< folder or file; empty: the model's own
-  std::string served_model_name;        ///< empty: the folder's name
-  std::string dtype = "auto";           ///< auto, float32, bfloat16, float16; auto: as stored
-  std::int64_t max_model_len = 0;       ///< tokens; 0: from the checkpoint
+  std::string model;               ///< folder of a Hugging Face checkpoint
+  std::string tokenizer;           ///< folder or file; empty: the model's own
+  std::string served_model_name;   ///< empty: the folder's name
+  std::string dtype = "auto";      ///< auto, float32, bfloat16, float16; auto: as stored
+  std::int64_t max_model_len = 0;  ///< tokens; 0: from the checkpoint
   std::string device = "cpu";
-  std::string isa;                      ///< empty: the best
-  std::int64_t threads = 0;             ///< 0: one a physical core
+  std::string isa;           ///< empty: the best
+  std::int64_t threads = 0;  ///< 0: one a physical core
   // ---- cache
-  std::int64_t block_size = 16;         ///< tokens a KV block
+  std::int64_t block_size = 16;              ///< tokens a KV block
   std::int64_t num_gpu_blocks_override = 0;  ///< KV blocks; 0: from kv_cache_memory_bytes. Obeyed on a CPU too
   std::int64_t kv_cache_memory_bytes = 0;    ///< bytes; 0: what max_num_seqs contexts need, at most half of what is free
-  std::string kv_cache_dtype = "auto";  ///< auto (as compute), float32, bfloat16, float16
+  std::string kv_cache_dtype = "auto";       ///< auto (as compute), float32, bfloat16, float16
   bool enable_prefix_caching = true;
   // ---- scheduling
   std::int64_t max_num_seqs = 16;
   std::int64_t max_num_batched_tokens = 512;
   bool enable_chunked_prefill = true;
-  std::int64_t max_queue = 1024;        ///< waiting requests; one more is answered 429
+  std::int64_t max_queue = 1024;  ///< waiting requests; one more is answered 429
   std::int64_t seed = 0;
 
   bool operator==(const EngineOptions&) const = default;
@@ -43,12 +44,12 @@ enum class OptionGroup : std::uint8_t { load, cache, scheduling, sampling };
 
 /// One option of EngineOptions or SamplingParams, for every place that shows, parses or sweeps it.
 struct OptionDescriptor {
-  std::string_view name;         ///< vLLM's name with underscores: "max_num_seqs"; the flag is --max-num-seqs
+  std::string_view name;  ///< vLLM's name with underscores: "max_num_seqs"; the flag is --max-num-seqs
   OptionGroup group;
   OptionKind kind;
-  std::string_view help;         ///< one sentence, with the unit
-  double min = 0, max = 0;       ///< of integer and number; min == max: unbounded
-  std::string_view choices{};    ///< of choice: "auto|float32|bfloat16|float16"
+  std::string_view help;       ///< one sentence, with the unit
+  double min = 0, max = 0;     ///< of integer and number; min == max: unbounded
+  std::string_view choices{};  ///< of choice: "auto|float32|bfloat16|float16"
 };
 
 /// The options of EngineOptions, in the order of the struct.

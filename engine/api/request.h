@@ -22,8 +22,8 @@ namespace lathe::engine {
 struct GenerateRequest {
   std::vector<std::int32_t> prompt_token_ids;
   SamplingParams sampling;
-  std::string cache_salt;   ///< requests share cached prefixes only under the same salt
-  std::string source;       ///< "chat", "server", "bench", "cli": shown in the requests table
+  std::string cache_salt;  ///< requests share cached prefixes only under the same salt
+  std::string source;      ///< "chat", "server", "bench", "cli": shown in the requests table
 };
 
 enum class FinishReason : std::uint8_t { none, stop, length, cancelled, error };
@@ -34,20 +34,21 @@ struct TokenLogprob {
   std::int32_t id = 0;
   float logprob = 0;
 };
-/// The chosen (or, of a prompt, the actual) token first when it is asked for by K = 0; otherwise see the field that holds it.
+/// The chosen (or, of a prompt, the actual) token first when it is asked for by K = 0; otherwise see the field that holds
+/// it.
 using LogprobList = std::vector<TokenLogprob>;
 
 struct Usage {
   std::int64_t n_prompt_tokens = 0;
-  std::int64_t n_cached_tokens = 0;      ///< of the prompt, found in the prefix cache
+  std::int64_t n_cached_tokens = 0;  ///< of the prompt, found in the prefix cache
   std::int64_t n_completion_tokens = 0;
 };
 
 /// Units: milliseconds since submit, 0 where not reached.
 struct RequestTimings {
-  double queue_ms = 0;          ///< until first admitted
-  double ttft_ms = 0;           ///< until the first token
-  double end_ms = 0;            ///< until the last event
+  double queue_ms = 0;  ///< until first admitted
+  double ttft_ms = 0;   ///< until the first token
+  double end_ms = 0;    ///< until the last event
   double itl_p50_ms = 0, itl_p99_ms = 0;
   std::int64_t n_preemptions = 0;
   std::int64_t n_recomputed_tokens = 0;  ///< computed work that preemption threw away
@@ -55,17 +56,18 @@ struct RequestTimings {
 
 /// What happened since the last poll, merged: nothing is lost when a reader is slow, deltas are joined.
 struct TokenEvent {
-  std::string text;                          ///< complete UTF-8 characters only
+  std::string text;  ///< complete UTF-8 characters only
   std::vector<std::int32_t> token_ids;
-  std::vector<LogprobList> logprobs;         ///< one list a token: K alternatives, best first, when asked for
-  std::vector<TokenLogprob> chosen_logprobs; ///< one a token when logprobs are asked for: the token itself
-  std::vector<LogprobList> prompt_logprobs;  ///< once, with the first event; first list empty; then the prompt's own token first
+  std::vector<LogprobList> logprobs;          ///< one list a token: K alternatives, best first, when asked for
+  std::vector<TokenLogprob> chosen_logprobs;  ///< one a token when logprobs are asked for: the token itself
+  std::vector<LogprobList>
+      prompt_logprobs;  ///< once, with the first event; first list empty; then the prompt's own token first
   bool finished = false;
   FinishReason finish_reason = FinishReason::none;
-  std::string stop_reason;                   ///< the stop string or the id that ended it, "eos", or empty
-  std::optional<Error> error;                ///< with finish_reason error
-  Usage usage;                               ///< so far
-  RequestTimings timings;                    ///< so far
+  std::string stop_reason;     ///< the stop string or the id that ended it, "eos", or empty
+  std::optional<Error> error;  ///< with finish_reason error
+  Usage usage;                 ///< so far
+  RequestTimings timings;      ///< so far
 };
 
 /// The caller's end of a request. Thread: any. Shared between the caller and the engine thread.

@@ -43,16 +43,15 @@ inline tl::unexpected<Error> fail(ErrorCode code, std::string message, std::stri
 
 #define LATHE_TRY_JOIN_(a, b) a##b
 #define LATHE_TRY_JOIN(a, b) LATHE_TRY_JOIN_(a, b)
-#define LATHE_TRY_IMPL(holder, declaration, expression)                              \
-  auto holder = (expression);                                                       \
+#define LATHE_TRY_IMPL(holder, declaration, expression)                                  \
+  auto holder = (expression);                                                            \
   if (!holder) return tl::unexpected<::lathe::engine::Error>(std::move(holder.error())); \
   declaration = std::move(*holder)
 /// LATHE_TRY(auto value, expression): the value, or return the error from this function.
-#define LATHE_TRY(declaration, expression) \
-  LATHE_TRY_IMPL(LATHE_TRY_JOIN(lathe_try_, __LINE__), declaration, expression)
+#define LATHE_TRY(declaration, expression) LATHE_TRY_IMPL(LATHE_TRY_JOIN(lathe_try_, __LINE__), declaration, expression)
 /// LATHE_TRY_VOID(expression): the same for a Result<void>.
-#define LATHE_TRY_VOID(expression)                                                             \
-  do {                                                                                         \
-    auto lathe_try_result = (expression);                                                      \
+#define LATHE_TRY_VOID(expression)                                                                             \
+  do {                                                                                                         \
+    auto lathe_try_result = (expression);                                                                      \
     if (!lathe_try_result) return tl::unexpected<::lathe::engine::Error>(std::move(lathe_try_result.error())); \
   } while (false)

@@ -16,22 +16,22 @@ namespace lathe::engine {
 
 /// Source: vLLM SamplingParams; order of the stages: penalties, temperature, min_p, top_k, top_p.
 struct SamplingParams {
-  double temperature = 1.0;          ///< 0: greedy
-  std::int64_t top_k = 0;            ///< 0 or -1: off
+  double temperature = 1.0;  ///< 0: greedy
+  std::int64_t top_k = 0;    ///< 0 or -1: off
   double top_p = 1.0;
   double min_p = 0.0;
-  double presence_penalty = 0.0;     ///< -2..2, over generated tokens
-  double frequency_penalty = 0.0;    ///< -2..2, over generated tokens
-  double repetition_penalty = 1.0;   ///< > 0, over prompt and generated tokens
-  std::optional<std::uint64_t> seed; ///< none: drawn once a request
-  std::vector<std::string> stop;     ///< at most 16 strings of 256 bytes
+  double presence_penalty = 0.0;      ///< -2..2, over generated tokens
+  double frequency_penalty = 0.0;     ///< -2..2, over generated tokens
+  double repetition_penalty = 1.0;    ///< > 0, over prompt and generated tokens
+  std::optional<std::uint64_t> seed;  ///< none: drawn once a request
+  std::vector<std::string> stop;      ///< at most 16 strings of 256 bytes
   std::vector<std::int32_t> stop_token_ids;
   bool include_stop_str_in_output = false;
   bool ignore_eos = false;
-  std::int64_t max_tokens = 16;      ///< 0: until the context is full
+  std::int64_t max_tokens = 16;  ///< 0: until the context is full
   std::int64_t min_tokens = 0;
-  std::optional<std::int64_t> logprobs;         ///< 0..20 alternatives of each generated token
-  std::optional<std::int64_t> prompt_logprobs;  ///< 0..20 alternatives of each prompt token
+  std::optional<std::int64_t> logprobs;                    ///< 0..20 alternatives of each generated token
+  std::optional<std::int64_t> prompt_logprobs;             ///< 0..20 alternatives of each prompt token
   std::vector<std::pair<std::int32_t, float>> logit_bias;  ///< at most 1024, -100..100
   bool skip_special_tokens = true;
 

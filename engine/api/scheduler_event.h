@@ -10,25 +10,25 @@
 namespace lathe::engine {
 
 enum class SchedulerEventKind : std::uint8_t {
-  queued,       ///< n0 requests ahead
-  waiting,      ///< could not be admitted: n0 blocks needed, n1 free, n2 running of n3 max_num_seqs; each reason once
-  admitted,     ///< n0 prompt tokens, n1 from the prefix cache, n2 first chunk
-  chunked,      ///< n0 tokens this step, n1 budget, n2 decodes in the step, n3 tokens left
-  prefilled,    ///< first token; n0 prompt tokens computed
-  preempted,    ///< n0 computed tokens lost, n1 blocks used (all), n2 of n3 victim's place (last admitted)
-  resumed,      ///< n0 tokens from the prefix cache, n1 to compute again
-  evicted,      ///< n0 cached blocks evicted for this request
-  finished,     ///< n0 tokens generated; reason in n1 (FinishReason), what stopped it in n2 (StopCause)
-  cancelled,    ///< n0 tokens generated
-  failed        ///< n0 tokens generated
+  queued,     ///< n0 requests ahead
+  waiting,    ///< could not be admitted: n0 blocks needed, n1 free, n2 running of n3 max_num_seqs; each reason once
+  admitted,   ///< n0 prompt tokens, n1 from the prefix cache, n2 first chunk
+  chunked,    ///< n0 tokens this step, n1 budget, n2 decodes in the step, n3 tokens left
+  prefilled,  ///< first token; n0 prompt tokens computed
+  preempted,  ///< n0 computed tokens lost, n1 blocks used (all), n2 of n3 victim's place (last admitted)
+  resumed,    ///< n0 tokens from the prefix cache, n1 to compute again
+  evicted,    ///< n0 cached blocks evicted for this request
+  finished,   ///< n0 tokens generated; reason in n1 (FinishReason), what stopped it in n2 (StopCause)
+  cancelled,  ///< n0 tokens generated
+  failed      ///< n0 tokens generated
 };
 
 /// What ended an answer with FinishReason::stop.
 enum class StopCause : std::uint8_t { none, eos, token, text };
 
 struct SchedulerEvent {
-  std::uint64_t sequence = 0;      ///< number of the event, rising by one
-  std::int64_t time_ns = 0;        ///< steady clock
+  std::uint64_t sequence = 0;  ///< number of the event, rising by one
+  std::int64_t time_ns = 0;    ///< steady clock
   std::uint64_t step = 0;
   std::uint64_t request_id = 0;
   SchedulerEventKind kind = SchedulerEventKind::queued;

@@ -18,50 +18,50 @@ struct ActiveRequest {
   RequestPhase phase = RequestPhase::queued;
   std::string source;
   std::int64_t n_prompt = 0, n_cached = 0, n_computed = 0, n_output = 0, n_blocks = 0, n_preemptions = 0;
-  std::int64_t n_ahead = 0;          ///< queued requests before it
+  std::int64_t n_ahead = 0;  ///< queued requests before it
   std::int64_t submitted_ns = 0;
 };
 
 /// One physical block. Invariant: n_references == 0 with a hash is cached and evictable, without one it is free.
 struct KvBlockState {
-  std::uint64_t owner = 0;           ///< id of a request that holds it; 0: nobody
+  std::uint64_t owner = 0;  ///< id of a request that holds it; 0: nobody
   std::int32_t n_references = 0;
-  std::int16_t n_filled = 0;         ///< tokens written
-  bool hashed = false;               ///< found by prefix lookups
+  std::int16_t n_filled = 0;  ///< tokens written
+  bool hashed = false;        ///< found by prefix lookups
 };
 
 /// Buckets of a cumulative histogram as Prometheus has them. Units: seconds.
 struct HistogramSnapshot {
-  std::vector<double> bounds;            ///< upper bounds, rising; +Inf not listed
-  std::vector<std::uint64_t> counts;     ///< not cumulative, bounds.size() + 1 of them
+  std::vector<double> bounds;         ///< upper bounds, rising; +Inf not listed
+  std::vector<std::uint64_t> counts;  ///< not cumulative, bounds.size() + 1 of them
   double sum = 0;
   std::uint64_t count = 0;
 };
 
 struct EngineCounters {
   std::uint64_t n_steps = 0;
-  std::uint64_t n_prompt_tokens = 0;       ///< computed in prefill
+  std::uint64_t n_prompt_tokens = 0;  ///< computed in prefill
   std::uint64_t n_generation_tokens = 0;
   std::uint64_t n_preemptions = 0;
   std::uint64_t n_recomputed_tokens = 0;
-  std::uint64_t n_prefix_queries = 0;      ///< tokens looked up
-  std::uint64_t n_prefix_hits = 0;         ///< tokens found
+  std::uint64_t n_prefix_queries = 0;  ///< tokens looked up
+  std::uint64_t n_prefix_hits = 0;     ///< tokens found
   std::uint64_t n_finished_stop = 0, n_finished_length = 0, n_finished_abort = 0, n_finished_error = 0;
 };
 
 struct EngineSnapshot {
-  std::int64_t time_ns = 0;                ///< steady clock
+  std::int64_t time_ns = 0;  ///< steady clock
   std::uint64_t step = 0;
   int n_running = 0, n_waiting = 0;
   int n_blocks = 0, n_blocks_used = 0, n_blocks_cached = 0, n_blocks_free = 0;  ///< used + cached + free = blocks
   int block_size = 0;
-  double step_ms = 0;                      ///< last step
+  double step_ms = 0;  ///< last step
   int step_prefill_tokens = 0, step_decode_tokens = 0;
   EngineCounters counters;
   HistogramSnapshot ttft_s, itl_s, e2e_s, queue_s, prefill_s, decode_s;
-  std::vector<ActiveRequest> requests;     ///< running, then waiting
+  std::vector<ActiveRequest> requests;  ///< running, then waiting
   std::vector<KvBlockState> blocks;
-  std::uint64_t next_event = 0;            ///< SchedulerEvent::sequence of the next event to come
+  std::uint64_t next_event = 0;  ///< SchedulerEvent::sequence of the next event to come
   double kv_usage() const { return n_blocks == 0 ? 0.0 : static_cast<double>(n_blocks_used) / n_blocks; }
 };
 

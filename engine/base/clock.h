@@ -19,7 +19,9 @@ class SteadyClock final : public Clock {
   std::int64_t now_ns() const override;
 };
 
-inline double ms_between(std::int64_t begin_ns, std::int64_t end_ns) { return static_cast<double>(end_ns - begin_ns) * 1e-6; }
+inline double ms_between(std::int64_t begin_ns, std::int64_t end_ns) {
+  return static_cast<double>(end_ns - begin_ns) * 1e-6;
+}
 inline double seconds_between(std::int64_t begin_ns, std::int64_t end_ns) {
   return static_cast<double>(end_ns - begin_ns) * 1e-9;
 }

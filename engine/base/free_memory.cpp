@@ -55,7 +55,7 @@ void keep_least(std::optional<std::int64_t>& least, std::optional<std::int64_t> 
 /// The least room of a group and of all groups around it.
 std::optional<std::int64_t> room_up_from(const fs::path& mount, std::string_view group, const GroupFiles& files) {
   std::optional<std::int64_t> least;
-  for (fs::path path = group; ; path = path.parent_path()) {
+  for (fs::path path = group;; path = path.parent_path()) {
     keep_least(least, room_in_group(mount / path.relative_path(), files));
     if (!path.has_relative_path()) return least;
   }

@@ -66,8 +66,8 @@ class LimitedBuilder {
 
   bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& error) {
     error_at_ = position == 0 ? 0 : position - 1;
-    // "[json.exception...] parse error at line 1, column 2: syntax error while parsing value - invalid literal; last read: 'x'":
-    // the reason is kept, the bytes that were read are not echoed.
+    // "[json.exception...] parse error at line 1, column 2: syntax error while parsing value - invalid literal; last read:
+    // 'x'": the reason is kept, the bytes that were read are not echoed.
     std::string_view text = error.what();
     if (const auto dash = text.find(" - "); dash != text.npos) {
       text.remove_prefix(dash + 3);
@@ -151,7 +151,8 @@ Result<Json> parse_json(std::string_view text, std::string_view name, const Json
   } catch (const std::exception& error) {
     return refuse(static_cast<std::size_t>(reached - text.data()), error.what());
   }
-  return refuse(builder.has_position() ? builder.error_at() : static_cast<std::size_t>(reached - text.data()), builder.error());
+  return refuse(builder.has_position() ? builder.error_at() : static_cast<std::size_t>(reached - text.data()),
+                builder.error());
 }
 
 std::string dump_json(const Json& json, int indent) { return dump_any(json, indent); }

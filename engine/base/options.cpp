@@ -32,20 +32,25 @@ using enum OptionKind;
 // THE TABLE of load, cache and scheduling options, in the order of the struct.
 constexpr std::array kFields = {
     EngineField{{"model", load, text, "Folder of a Hugging Face checkpoint."}, &EngineOptions::model},
-    EngineField{{"tokenizer", load, text, "Folder or file of the tokenizer; empty: the model's own."}, &EngineOptions::tokenizer},
+    EngineField{{"tokenizer", load, text, "Folder or file of the tokenizer; empty: the model's own."},
+                &EngineOptions::tokenizer},
     EngineField{{"served_model_name", load, text, "Name under which it is served; empty: the folder's name."},
                 &EngineOptions::served_model_name},
-    EngineField{{"dtype", load, choice, "Number format to compute in; auto: as stored.", 0, 0, "auto|float32|bfloat16|float16"},
-                &EngineOptions::dtype},
+    EngineField{
+        {"dtype", load, choice, "Number format to compute in; auto: as stored.", 0, 0, "auto|float32|bfloat16|float16"},
+        &EngineOptions::dtype},
     EngineField{{"max_model_len", load, integer, "Longest context in tokens; 0: from the checkpoint.", 0, kMaxTokens},
                 &EngineOptions::max_model_len},
     EngineField{{"device", load, choice, "Where it computes.", 0, 0, "cpu"}, &EngineOptions::device},
-    EngineField{{"isa", load, choice, "Instruction set of the CPU; empty: the best there is.", 0, 0, "|scalar|avx2|avx512|avx512_bf16"},
+    EngineField{{"isa", load, choice, "Instruction set of the CPU; empty: the best there is.", 0, 0,
+                 "|scalar|avx2|avx512|avx512_bf16"},
                 &EngineOptions::isa},
-    EngineField{{"threads", load, integer, "Threads that compute; 0: one a physical core.", 0, 1024}, &EngineOptions::threads},
+    EngineField{{"threads", load, integer, "Threads that compute; 0: one a physical core.", 0, 1024},
+                &EngineOptions::threads},
     EngineField{{"block_size", cache, integer, "Tokens in one KV block.", 1, 256}, &EngineOptions::block_size},
-    EngineField{{"num_gpu_blocks_override", cache, integer, "KV blocks; 0: as many as kv_cache_memory_bytes holds.", 0, kMaxTokens},
-                &EngineOptions::num_gpu_blocks_override},
+    EngineField{
+        {"num_gpu_blocks_override", cache, integer, "KV blocks; 0: as many as kv_cache_memory_bytes holds.", 0, kMaxTokens},
+        &EngineOptions::num_gpu_blocks_override},
     EngineField{{"kv_cache_memory_bytes", cache, integer,
                  "Bytes for KV blocks; 0: what max_num_seqs contexts need, at most half of what is free.", 0, kMaxBytes},
                 &EngineOptions::kv_cache_memory_bytes},
@@ -54,7 +59,8 @@ constexpr std::array kFields = {
                 &EngineOptions::kv_cache_dtype},
     EngineField{{"enable_prefix_caching", cache, boolean, "Reuse KV blocks of equal prompt beginnings."},
                 &EngineOptions::enable_prefix_caching},
-    EngineField{{"max_num_seqs", scheduling, integer, "Requests that run at the same time.", 1, 4096}, &EngineOptions::max_num_seqs},
+    EngineField{{"max_num_seqs", scheduling, integer, "Requests that run at the same time.", 1, 4096},
+                &EngineOptions::max_num_seqs},
     EngineField{{"max_num_batched_tokens", scheduling, integer, "Tokens computed in one step.", 1, kMaxTokens},
                 &EngineOptions::max_num_batched_tokens},
     EngineField{{"enable_chunked_prefill", scheduling, boolean, "Split long prompts over several steps."},
@@ -133,13 +139,16 @@ Result<void> validate(const EngineOptions& options) {
   };
   if (options.model.empty()) return refuse("model must name a checkpoint's folder, got nothing", "model");
   if (options.max_num_batched_tokens < options.max_num_seqs) {
-    return refuse(fmt::format("max_num_batched_tokens ({}) must be at least max_num_seqs ({}): each running request needs one "
-                              "token a step", options.max_num_batched_tokens, options.max_num_seqs),
-                  "max_num_batched_tokens");
+    return refuse(
+        fmt::format("max_num_batched_tokens ({}) must be at least max_num_seqs ({}): each running request needs one "
+                    "token a step",
+                    options.max_num_batched_tokens, options.max_num_seqs),
+        "max_num_batched_tokens");
   }
   if (!options.enable_chunked_prefill && options.max_num_batched_tokens < options.max_model_len) {
     return refuse(fmt::format("without chunked prefill max_num_batched_tokens ({}) must be at least max_model_len ({}): a "
-                              "prompt has to fit into one step", options.max_num_batched_tokens, options.max_model_len),
+                              "prompt has to fit into one step",
+                              options.max_num_batched_tokens, options.max_model_len),
                   "max_num_batched_tokens");
   }
   return {};

@@ -29,7 +29,8 @@ using BiasMember = std::vector<std::pair<std::int32_t, float>> SamplingParams::*
 
 struct SamplingField {
   OptionDescriptor option;
-  std::variant<NumberMember, IntegerMember, MaybeIntegerMember, BooleanMember, SeedMember, TextsMember, IdsMember, BiasMember>
+  std::variant<NumberMember, IntegerMember, MaybeIntegerMember, BooleanMember, SeedMember, TextsMember, IdsMember,
+               BiasMember>
       member;
 };
 
@@ -38,11 +39,13 @@ constexpr std::size_t kMaxStopStrings = 16, kMaxStopBytes = 256, kMaxStopIds = 1
 
 using enum OptionKind;
 
-constexpr OptionDescriptor describe(std::string_view name, OptionKind kind, std::string_view help, double min = 0, double max = 0) {
+constexpr OptionDescriptor describe(std::string_view name, OptionKind kind, std::string_view help, double min = 0,
+                                    double max = 0) {
   return {name, OptionGroup::sampling, kind, help, min, max, {}};
 }
 
-// THE TABLE of sampling parameters, in the order of the struct. The lower bound of top_p and repetition_penalty stands for "> 0".
+// THE TABLE of sampling parameters, in the order of the struct. The lower bound of top_p and repetition_penalty stands for
+// "> 0".
 constexpr std::array kFields = {
     SamplingField{describe("temperature", number, "Flattens (> 1) or sharpens (< 1) the distribution; 0: greedy.", 0, 100),
                   &SamplingParams::temperature},
@@ -54,19 +57,24 @@ constexpr std::array kFields = {
                   &SamplingParams::min_p},
     SamplingField{describe("presence_penalty", number, "Taken off the logit of each generated token; 0: off.", -2, 2),
                   &SamplingParams::presence_penalty},
-    SamplingField{describe("frequency_penalty", number, "Taken off once for each time a token was generated; 0: off.", -2, 2),
-                  &SamplingParams::frequency_penalty},
-    SamplingField{describe("repetition_penalty", number, "Weakens tokens of prompt and answer by this factor; 1: off.", 0.01, 100),
-                  &SamplingParams::repetition_penalty},
+    SamplingField{
+        describe("frequency_penalty", number, "Taken off once for each time a token was generated; 0: off.", -2, 2),
+        &SamplingParams::frequency_penalty},
+    SamplingField{
+        describe("repetition_penalty", number, "Weakens tokens of prompt and answer by this factor; 1: off.", 0.01, 100),
+        &SamplingParams::repetition_penalty},
     SamplingField{describe("seed", text, "Whole number from 0 to 2^64 - 1; empty or -1: drawn once a request."),
                   &SamplingParams::seed},
-    SamplingField{describe("stop", text, "One string that ends the answer, or a JSON list of up to 16."), &SamplingParams::stop},
-    SamplingField{describe("stop_token_ids", text, "Ids that end the answer, with commas between."), &SamplingParams::stop_token_ids},
+    SamplingField{describe("stop", text, "One string that ends the answer, or a JSON list of up to 16."),
+                  &SamplingParams::stop},
+    SamplingField{describe("stop_token_ids", text, "Ids that end the answer, with commas between."),
+                  &SamplingParams::stop_token_ids},
     SamplingField{describe("include_stop_str_in_output", boolean, "Keep the stop string in the answer."),
                   &SamplingParams::include_stop_str_in_output},
     SamplingField{describe("ignore_eos", boolean, "Go on after an end-of-sequence token."), &SamplingParams::ignore_eos},
-    SamplingField{describe("max_tokens", integer, "Tokens to generate at most; 0: until the context is full.", 0, kMaxInteger),
-                  &SamplingParams::max_tokens},
+    SamplingField{
+        describe("max_tokens", integer, "Tokens to generate at most; 0: until the context is full.", 0, kMaxInteger),
+        &SamplingParams::max_tokens},
     SamplingField{describe("min_tokens", integer, "Tokens to generate before the answer may end.", 0, kMaxInteger),
                   &SamplingParams::min_tokens},
     SamplingField{describe("logprobs", integer, "Alternatives to report for each generated token; empty: none.", 0, 20),
@@ -207,7 +215,9 @@ struct Print {
   std::string operator()(BooleanMember member) const { return params.*member ? "true" : "false"; }
   std::string operator()(MaybeIntegerMember member) const { return maybe(params.*member); }
   std::string operator()(SeedMember member) const { return maybe(params.*member); }
-  std::string operator()(TextsMember member) const { return (params.*member).empty() ? "" : dump_json(Json(params.*member)); }
+  std::string operator()(TextsMember member) const {
+    return (params.*member).empty() ? "" : dump_json(Json(params.*member));
+  }
   std::string operator()(IdsMember member) const { return fmt::format("{}", fmt::join(params.*member, ",")); }
   std::string operator()(BiasMember member) const {
     std::string out;
@@ -292,8 +302,8 @@ Result<void> validate(const SamplingParams& params, std::int64_t vocab_size) {
     }
   }
   if (params.max_tokens > 0 && params.min_tokens > params.max_tokens) {
-    return refuse("min_tokens", fmt::format("min_tokens must be less than or equal to max_tokens={}, got {}", params.max_tokens,
-                                            params.min_tokens));
+    return refuse("min_tokens", fmt::format("min_tokens must be less than or equal to max_tokens={}, got {}",
+                                            params.max_tokens, params.min_tokens));
   }
   LATHE_TRY_VOID(check_stop(params));
   return check_ids(params, vocab_size);

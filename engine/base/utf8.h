@@ -17,8 +17,8 @@ struct Utf8Step {
   bool valid = false;
 };
 
-/// Reads the character that begins at `at`; of broken bytes the longest prefix of a character (Unicode 3.9, "maximal subpart").
-/// Requires: at < text.size().
+/// Reads the character that begins at `at`; of broken bytes the longest prefix of a character (Unicode 3.9, "maximal
+/// subpart"). Requires: at < text.size().
 Utf8Step read_utf8(std::string_view text, std::size_t at);
 void append_utf8(std::string& out, char32_t code);
 

@@ -7,10 +7,10 @@
 
 namespace lathe::engine {
 
-/// Reference counts and one intrusive list of the blocks that nobody refers to; every operation is O(1) and allocates nothing.
-/// The list gives from its head. A released block with content that a prefix lookup can find goes to the tail, so the least
-/// recently used content is lost first; one without content goes to the head, so nothing is lost while an empty one is left.
-/// Invariant: a block is in the list exactly when its count is 0; n_used + n_cached + n_free = n_blocks.
+/// Reference counts and one intrusive list of the blocks that nobody refers to; every operation is O(1) and allocates
+/// nothing. The list gives from its head. A released block with content that a prefix lookup can find goes to the tail, so
+/// the least recently used content is lost first; one without content goes to the head, so nothing is lost while an empty
+/// one is left. Invariant: a block is in the list exactly when its count is 0; n_used + n_cached + n_free = n_blocks.
 /// Thread: the engine's.
 class BlockPool {
  public:

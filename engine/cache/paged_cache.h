@@ -15,9 +15,9 @@ namespace lathe::engine {
 /// The blocks that one sequence refers to, in the order of its tokens.
 struct BlockTable {
   std::vector<std::int32_t> blocks;
-  int n_adopted = 0;                     ///< leading blocks that came from the prefix index
-  int n_published = 0;                   ///< leading blocks that the prefix index knows
-  PrefixNode published = kEmptyPrefix;   ///< the prefix that they hold
+  int n_adopted = 0;                    ///< leading blocks that came from the prefix index
+  int n_published = 0;                  ///< leading blocks that the prefix index knows
+  PrefixNode published = kEmptyPrefix;  ///< the prefix that they hold
 };
 
 /// What the cache has of a token sequence.

@@ -41,7 +41,7 @@ class PrefixIndex {
     PrefixNode node = kEmptyPrefix;  ///< kEmptyPrefix: not in the index
     PrefixNode parent = kEmptyPrefix;
     std::uint64_t hash = 0;
-    std::int32_t next = -1;          ///< in the chain of its bucket
+    std::int32_t next = -1;  ///< in the chain of its bucket
   };
 
   const Entry& entry(std::int32_t block) const { return entries_[static_cast<std::size_t>(block)]; }
@@ -55,10 +55,10 @@ class PrefixIndex {
   int block_size_;
   int size_ = 0;
   PrefixNode last_node_ = kEmptyPrefix;
-  std::vector<std::int32_t> heads_;    ///< a power of two of chains
-  std::vector<Entry> entries_;         ///< by block
-  std::vector<std::int32_t> tokens_;   ///< by block
-  std::vector<std::string> salts_;     ///< by block; only of first blocks
+  std::vector<std::int32_t> heads_;   ///< a power of two of chains
+  std::vector<Entry> entries_;        ///< by block
+  std::vector<std::int32_t> tokens_;  ///< by block
+  std::vector<std::string> salts_;    ///< by block; only of first blocks
 };
 
 }  // namespace lathe::engine

@@ -19,9 +19,9 @@ namespace lathe::engine {
 
 /// An element type as files name it. Units: bits of one element.
 struct StoredType {
-  std::string_view name;                 ///< "BF16"
+  std::string_view name;  ///< "BF16"
   int bits;
-  std::optional<kernels::Dtype> dtype{}; ///< none: no kernel reads it as it is
+  std::optional<kernels::Dtype> dtype{};  ///< none: no kernel reads it as it is
 };
 
 /// Owns: nothing; the bytes belong to the checkpoint's mapping.

@@ -27,13 +27,27 @@ constexpr std::string_view kIndexFile = "model.safetensors.index.json";
 constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the format's own limit
 
 constexpr std::array kTypes = {
-    StoredType{"F32", 32, Dtype::f32}, StoredType{"F16", 16, Dtype::f16},   StoredType{"BF16", 16, Dtype::bf16},
-    StoredType{"I8", 8, Dtype::i8},    StoredType{"U8", 8, Dtype::u8},      StoredType{"I32", 32, Dtype::i32},
-    StoredType{"I64", 64, Dtype::i64}, StoredType{"F64", 64},               StoredType{"BOOL", 8},
-    StoredType{"I16", 16},             StoredType{"U16", 16},               StoredType{"U32", 32},
-    StoredType{"U64", 64},             StoredType{"C64", 64},               StoredType{"F8_E5M2", 8},
-    StoredType{"F8_E4M3", 8},          StoredType{"F8_E8M0", 8},            StoredType{"F8_E4M3FNUZ", 8},
-    StoredType{"F8_E5M2FNUZ", 8},      StoredType{"F6_E2M3", 6},            StoredType{"F6_E3M2", 6},
+    StoredType{"F32", 32, Dtype::f32},
+    StoredType{"F16", 16, Dtype::f16},
+    StoredType{"BF16", 16, Dtype::bf16},
+    StoredType{"I8", 8, Dtype::i8},
+    StoredType{"U8", 8, Dtype::u8},
+    StoredType{"I32", 32, Dtype::i32},
+    StoredType{"I64", 64, Dtype::i64},
+    StoredType{"F64", 64},
+    StoredType{"BOOL", 8},
+    StoredType{"I16", 16},
+    StoredType{"U16", 16},
+    StoredType{"U32", 32},
+    StoredType{"U64", 64},
+    StoredType{"C64", 64},
+    StoredType{"F8_E5M2", 8},
+    StoredType{"F8_E4M3", 8},
+    StoredType{"F8_E8M0", 8},
+    StoredType{"F8_E4M3FNUZ", 8},
+    StoredType{"F8_E5M2FNUZ", 8},
+    StoredType{"F6_E2M3", 6},
+    StoredType{"F6_E3M2", 6},
     StoredType{"F4", 4},
 };
 
@@ -98,7 +112,8 @@ Result<StoredTensor> check_entry(SafetensorsEntry& entry, std::span<const std::b
 }
 
 /// The tensors must tile the data from its first byte to its last: so no byte can mean two things, or hide.
-Result<void> check_tiling(const std::vector<StoredTensor>& tensors, std::span<const std::byte> data, const std::string& file) {
+Result<void> check_tiling(const std::vector<StoredTensor>& tensors, std::span<const std::byte> data,
+                          const std::string& file) {
   std::vector<const StoredTensor*> by_offset;
   by_offset.reserve(tensors.size());
   for (const StoredTensor& tensor : tensors) by_offset.push_back(&tensor);

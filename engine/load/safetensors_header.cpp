@@ -29,7 +29,8 @@ class HeaderReader {
 
   bool number_unsigned(std::uint64_t value) {
     if (place_ == Place::shape) {
-      if (entries_.back().shape.size() == kMaxRank) return refuse(fmt::format("shape has more than {} dimensions", kMaxRank));
+      if (entries_.back().shape.size() == kMaxRank)
+        return refuse(fmt::format("shape has more than {} dimensions", kMaxRank));
       entries_.back().shape.push_back(value);
       return true;
     }

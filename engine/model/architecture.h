@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Architecture: what sets one model family apart: its keys in config.json, the names of its tensors, the types they may have.
+// Architecture: what sets one model family apart: its keys in config.json, the names of its tensors, the types they may
+// have.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +16,25 @@ struct ModelConfig;
 
 /// What a tensor is for. Shape and destination follow from the role; only its name is the family's.
 enum class WeightRole : std::uint8_t {
-  embedding, head, final_norm,
-  attention_norm, q, k, v, o, q_bias, k_bias, v_bias, o_bias,
-  mlp_norm, gate, up, down, gate_bias, up_bias, down_bias
+  embedding,
+  head,
+  final_norm,
+  attention_norm,
+  q,
+  k,
+  v,
+  o,
+  q_bias,
+  k_bias,
+  v_bias,
+  o_bias,
+  mlp_norm,
+  gate,
+  up,
+  down,
+  gate_bias,
+  up_bias,
+  down_bias
 };
 
 struct TensorName {

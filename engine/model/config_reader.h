@@ -38,8 +38,8 @@ class ConfigReader {
   /// Records every setting that changes the arithmetic and that nobody has read.
   void note_unread_knobs();
 
-  /// Errors: model_refused: the missing keys (their stand-ins may be faulty too), else the first faulty field, else the list of
-  /// what is unmet.
+  /// Errors: model_refused: the missing keys (their stand-ins may be faulty too), else the first faulty field, else the list
+  /// of what is unmet.
   Result<void> finish() const;
 
  private:

@@ -19,8 +19,10 @@ struct Recommendation {
   std::string_view option;  ///< in SamplingParams
 };
 constexpr std::array kRecommendations = {
-    Recommendation{"temperature", "temperature"}, Recommendation{"top_k", "top_k"},
-    Recommendation{"top_p", "top_p"},             Recommendation{"min_p", "min_p"},
+    Recommendation{"temperature", "temperature"},
+    Recommendation{"top_k", "top_k"},
+    Recommendation{"top_p", "top_p"},
+    Recommendation{"min_p", "min_p"},
     Recommendation{"repetition_penalty", "repetition_penalty"},
     Recommendation{"max_new_tokens", "max_tokens"},
 };

@@ -35,8 +35,8 @@ tl::unexpected<Error> unknown_architecture(const std::string& name, ConfigReader
 
 void check_heads(const ModelConfig& config, ConfigReader& reader) {
   if (config.n_heads % config.n_kv_heads != 0) {
-    reader.fault("num_key_value_heads", fmt::format("got {}, expected a divisor of num_attention_heads {}", config.n_kv_heads,
-                                                    config.n_heads));
+    reader.fault("num_key_value_heads",
+                 fmt::format("got {}, expected a divisor of num_attention_heads {}", config.n_kv_heads, config.n_heads));
   }
   if (config.head_dim % 2 != 0) {
     reader.fault("head_dim", fmt::format("got {}, expected an even number: RoPE rotates pairs", config.head_dim));

@@ -21,8 +21,8 @@ struct RopeConfig {
   double theta = 10000;
   RopeScaling scaling = RopeScaling::none;
   double factor = 1;
-  double low_freq_factor = 1, high_freq_factor = 4;      ///< llama3 only
-  std::int64_t original_max_position_embeddings = 0;     ///< llama3 only
+  double low_freq_factor = 1, high_freq_factor = 4;   ///< llama3 only
+  std::int64_t original_max_position_embeddings = 0;  ///< llama3 only
 };
 /// "none", "linear x2", "llama3 x8".
 std::string describe_scaling(const RopeConfig& rope);

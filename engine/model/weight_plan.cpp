@@ -78,14 +78,14 @@ class WeightPlanner {
     const bool has_head = has(WeightRole::head), has_embedding = has(WeightRole::embedding);
     const std::string_view head = pattern_of(WeightRole::head, architecture_);
     if (config_.tied_embeddings && has_head && has_embedding) {
-      plan_.warnings.push_back(
-          fmt::format("{}: left out, because {} says tie_word_embeddings", head, kConfigFile));
+      plan_.warnings.push_back(fmt::format("{}: left out, because {} says tie_word_embeddings", head, kConfigFile));
       seen_.insert(std::string(head));
     }
     if (!config_.tied_embeddings && !has_head && has_embedding) {
       plan_.tied_embeddings = true;
-      plan_.warnings.push_back(fmt::format(
-          "{} is missing although {} does not say tie_word_embeddings: the embeddings are used in its place", head, kConfigFile));
+      plan_.warnings.push_back(
+          fmt::format("{} is missing although {} does not say tie_word_embeddings: the embeddings are used in its place",
+                      head, kConfigFile));
     }
   }
 
@@ -108,12 +108,14 @@ class WeightPlanner {
     }
     const std::string& file = checkpoint_.file_of(*tensor);
     if (tensor->shape != expected) {
-      return refuse(fmt::format("shape: got {}, expected {} by {}", to_string(tensor->shape), to_string(expected), kConfigFile),
-                    file, tensor->name);
+      return refuse(
+          fmt::format("shape: got {}, expected {} by {}", to_string(tensor->shape), to_string(expected), kConfigFile), file,
+          tensor->name);
     }
     const auto& allowed = architecture_.weight_dtypes;
     if (!tensor->type->dtype || std::find(allowed.begin(), allowed.end(), *tensor->type->dtype) == allowed.end()) {
-      return refuse(fmt::format("dtype: got {}, expected one of {}", tensor->type->name, allowed_names()), file, tensor->name);
+      return refuse(fmt::format("dtype: got {}, expected one of {}", tensor->type->name, allowed_names()), file,
+                    tensor->name);
     }
     seen_.insert(tensor->name);
     plan_.weights.push_back({tensor, rule.role, layer});

@@ -25,10 +25,10 @@ struct WeightPlan {
   std::vector<PlannedWeight> weights;  ///< in the order of the files, so that disks are read forward
   bool tied_embeddings = false;        ///< as the files have it: the config's word, unless there is no head
   std::int64_t n_parameters = 0;
-  std::int64_t n_bytes = 0;            ///< of the tensors that will be read
+  std::int64_t n_bytes = 0;                              ///< of the tensors that will be read
   kernels::Dtype stored_dtype = kernels::Dtype::f32;     ///< of most parameters
   std::map<std::string, std::int64_t> tensors_by_dtype;  ///< counts, all tensors of the files
-  std::vector<std::string> warnings;   ///< tensors that nobody needs
+  std::vector<std::string> warnings;                     ///< tensors that nobody needs
 };
 
 /// Expected shape of a tensor with that role.
@@ -36,7 +36,8 @@ std::vector<std::int64_t> shape_of(WeightRole role, const ModelConfig& config);
 /// First row that a role takes in the matrix or bias that it shares (q, k and v; gate and up); 0 for all others.
 std::int64_t row_begin_of(WeightRole role, const ModelConfig& config);
 
-/// Errors: model_refused: a tensor is missing, or has a shape or type that the config does not allow; names it, got, expected.
+/// Errors: model_refused: a tensor is missing, or has a shape or type that the config does not allow; names it, got,
+/// expected.
 Result<WeightPlan> plan_weights(const Checkpoint& checkpoint, const ModelConfig& config);
 
 }  // namespace lathe::engine

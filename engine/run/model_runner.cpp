@@ -17,8 +17,7 @@ kernels::KvShape kv_shape(const ModelConfig& config, kernels::Dtype dtype, int b
 Result<std::unique_ptr<ModelRunner>> ModelRunner::create(std::unique_ptr<kernels::Backend> backend, Decoder decoder,
                                                          kernels::Dtype kv_dtype, const RunnerLimits& limits) {
   const ModelConfig& config = decoder.config();
-  LATHE_TRY(KvStorage kv,
-            KvStorage::allocate(*backend, kv_shape(config, kv_dtype, limits.block_size, limits.n_blocks)));
+  LATHE_TRY(KvStorage kv, KvStorage::allocate(*backend, kv_shape(config, kv_dtype, limits.block_size, limits.n_blocks)));
   LATHE_TRY(Activations activations, Activations::create(*backend, config, limits.max_rows, limits.max_logit_rows));
   return std::unique_ptr<ModelRunner>(
       new ModelRunner(std::move(backend), std::move(decoder), std::move(kv), std::move(activations), limits));

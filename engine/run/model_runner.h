@@ -35,8 +35,11 @@ class ModelRunner final : public Runner {
  private:
   ModelRunner(std::unique_ptr<kernels::Backend> backend, Decoder decoder, KvStorage kv, Activations activations,
               const RunnerLimits& limits)
-      : backend_(std::move(backend)), decoder_(std::move(decoder)), kv_(std::move(kv)),
-        activations_(std::move(activations)), limits_(limits) {}
+      : backend_(std::move(backend)),
+        decoder_(std::move(decoder)),
+        kv_(std::move(kv)),
+        activations_(std::move(activations)),
+        limits_(limits) {}
 
   std::unique_ptr<kernels::Backend> backend_;  ///< first in, last out: the rest lies in its memory
   Decoder decoder_;

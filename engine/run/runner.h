@@ -17,8 +17,8 @@ struct RunnerLimits {
   std::int64_t max_model_len = 0;
   int block_size = 16;
   int n_blocks = 0;
-  int max_rows = 0;          ///< rows of one step
-  int max_logit_rows = 0;    ///< of them with logits
+  int max_rows = 0;        ///< rows of one step
+  int max_logit_rows = 0;  ///< of them with logits
 };
 
 /// Thread: the engine's.

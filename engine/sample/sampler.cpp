@@ -11,7 +11,8 @@ namespace {
 
 constexpr double kGreedyBelow = 1e-5;  // vLLM's bound
 
-void append_best(std::span<const float> logits, std::int64_t k, double log_total, SamplerScratch& scratch, LogprobList& out) {
+void append_best(std::span<const float> logits, std::int64_t k, double log_total, SamplerScratch& scratch,
+                 LogprobList& out) {
   best_of(logits, k > 0 ? static_cast<std::size_t>(k) : 0, scratch.best);
   for (const std::int32_t id : scratch.best) out.push_back({id, static_cast<float>(logits[id] - log_total)});
 }

@@ -13,12 +13,12 @@ namespace lathe::engine {
 
 /// What sampling one token reads of its sequence.
 struct SampleInput {
-  std::span<float> logits;                          ///< [vocab]; changed in place
+  std::span<float> logits;  ///< [vocab]; changed in place
   std::span<const std::int32_t> prompt_token_ids;
   std::span<const std::int32_t> output_token_ids;
-  std::span<const std::int32_t> eos_ids;            ///< masked until min_tokens, with stop_token_ids
+  std::span<const std::int32_t> eos_ids;  ///< masked until min_tokens, with stop_token_ids
   const SamplingParams* params = nullptr;
-  std::uint64_t seed = 0;                           ///< params->seed or the one drawn for the request
+  std::uint64_t seed = 0;  ///< params->seed or the one drawn for the request
 };
 
 /// Owns: reused work memory, so that a step allocates nothing once it has grown. One per thread of the runner.
@@ -33,8 +33,8 @@ struct SamplerScratch {
 
 struct SampleOutput {
   std::int32_t token = 0;
-  float logprob = 0;              ///< of the raw (unchanged) distribution, as vLLM's default logprobs_mode; only when asked for
-  bool failed = false;            ///< NaN or no mass: the request ends with an error, the others go on
+  float logprob = 0;    ///< of the raw (unchanged) distribution, as vLLM's default logprobs_mode; only when asked for
+  bool failed = false;  ///< NaN or no mass: the request ends with an error, the others go on
 };
 
 /// The random draw depends on (seed, number of the output token) alone, so company in the batch changes nothing.

@@ -18,7 +18,9 @@ struct SampleState {
   float best = 0;         ///< the highest logit; candidates always hold it
   bool narrowed = false;  ///< false: every token is a candidate, its logit is in input.logits
 
-  std::span<const float> candidate_logits() const { return narrowed ? std::span<const float>(scratch.values) : input.logits; }
+  std::span<const float> candidate_logits() const {
+    return narrowed ? std::span<const float>(scratch.values) : input.logits;
+  }
   std::int32_t candidate_id(std::size_t i) const { return narrowed ? scratch.order[i] : static_cast<std::int32_t>(i); }
   /// Keeps the candidates i for which keep(i) holds, in their order.
   template <class Keep>

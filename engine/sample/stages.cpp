@@ -8,8 +8,8 @@ namespace {
 
 // THE TABLE of sampling stages. Source: the order of vLLM's V1 sampler.
 constexpr std::array<const SampleStage*, 8> kStages = {
-    &kMinTokensStage,   &kLogitBiasStage, &kRepetitionPenaltyStage, &kOutputPenaltiesStage,
-    &kTemperatureStage, &kMinPStage,      &kTopKStage,              &kTopPStage,
+    &kMinTokensStage, &kLogitBiasStage, &kRepetitionPenaltyStage, &kOutputPenaltiesStage, &kTemperatureStage, &kMinPStage,
+    &kTopKStage,      &kTopPStage,
 };
 
 }  // namespace

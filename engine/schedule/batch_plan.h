@@ -16,7 +16,7 @@ struct BatchPlan {
   std::vector<std::int32_t> context_len;   ///< [n_seqs], tokens after this step
   std::vector<std::int32_t> block_tables;  ///< [n_seqs, max_blocks], padded with -1
   std::int32_t max_blocks = 0;
-  std::vector<std::int32_t> logit_rows;    ///< rows whose logits are wanted, rising
+  std::vector<std::int32_t> logit_rows;  ///< rows whose logits are wanted, rising
 
   int n_rows() const { return static_cast<int>(token_ids.size()); }
   int n_seqs() const { return static_cast<int>(context_len.size()); }

@@ -11,8 +11,8 @@ class Scheduler;
 
 struct PolicyDescriptor {
   std::string_view name;
-  std::string_view help;           ///< one sentence
-  void (*plan)(Scheduler& step);   ///< fills the step through the moves of Scheduler; keeps no state of its own
+  std::string_view help;          ///< one sentence
+  void (*plan)(Scheduler& step);  ///< fills the step through the moves of Scheduler; keeps no state of its own
 };
 
 /// All policies, the default first.

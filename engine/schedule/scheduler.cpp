@@ -147,8 +147,8 @@ int Scheduler::chunk_from(const Sequence& sequence, int begin) const {
   const int n_remaining = sequence.n_tokens() - begin;
   // Without chunked prefill a prompt starts only where it fits as a whole; what preemption made longer than any step may be
   // split all the same, for it could never return otherwise.
-  const bool may_split = options_.chunked_prefill || sequence.state == SequenceState::running ||
-                         n_remaining > options_.max_num_batched_tokens;
+  const bool may_split =
+      options_.chunked_prefill || sequence.state == SequenceState::running || n_remaining > options_.max_num_batched_tokens;
   if (!may_split && n_remaining > budget_) return 0;
   const int n_tokens = std::min(n_remaining, budget_);
   const int n_others = n_unplanned_ - (sequence.state == SequenceState::running ? 1 : 0);

@@ -20,16 +20,16 @@ struct SchedulerOptions {
   int max_num_batched_tokens = 512;  ///< the budget of a step
   int max_logit_rows = 16;           ///< rows of a step whose logits can be had. Requires: >= max_num_seqs
   bool chunked_prefill = true;
-  std::int64_t max_seq_tokens = 0;   ///< the longest sequence; sizes the plan's memory once and for all
+  std::int64_t max_seq_tokens = 0;  ///< the longest sequence; sizes the plan's memory once and for all
 };
 
 /// One sequence's part of a step.
 struct PlannedSequence {
   Sequence* sequence = nullptr;
-  int n_tokens = 0;           ///< rows, beginning at token number sequence->n_computed
-  int first_logit = 0;        ///< its rows of logits are [first_logit, first_logit + n_logits)
+  int n_tokens = 0;     ///< rows, beginning at token number sequence->n_computed
+  int first_logit = 0;  ///< its rows of logits are [first_logit, first_logit + n_logits)
   int n_logits = 0;
-  bool samples = false;       ///< the last of them gives the next token; the ones before belong to the prompt
+  bool samples = false;  ///< the last of them gives the next token; the ones before belong to the prompt
 };
 
 /// Reused from step to step.
@@ -68,7 +68,7 @@ class Scheduler {
   // ---- what a policy may look at and do, inside plan()
   std::span<Sequence* const> running() const { return running_; }  ///< oldest admission first
   Sequence* first_waiting() const { return waiting_.front(); }
-  int budget() const { return budget_; }                           ///< tokens left in this step
+  int budget() const { return budget_; }  ///< tokens left in this step
   /// Tokens of the sequence that fit into what is left of the step; 0: none.
   int chunk_of(const Sequence& sequence) const;
   /// Finds blocks for the first n_tokens of a running sequence. False: too few are available.
@@ -121,7 +121,7 @@ class Scheduler {
   std::int64_t now_ns_ = 0;
   int budget_ = 0;
   int logit_budget_ = 0;
-  int n_unplanned_ = 0;   ///< running ones that are not yet in the step; a row of logits is kept for each
+  int n_unplanned_ = 0;  ///< running ones that are not yet in the step; a row of logits is kept for each
 };
 
 }  // namespace lathe::engine

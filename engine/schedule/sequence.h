@@ -25,27 +25,27 @@ struct Sequence {
   bool wants_prompt_logits = false;
 
   // ---- progress
-  std::vector<std::int32_t> tokens;   ///< the prompt, then what was generated
+  std::vector<std::int32_t> tokens;  ///< the prompt, then what was generated
   BlockTable table;
-  int n_computed = 0;                 ///< leading tokens whose K and V lie in the cache
-  int n_prompt_logits = 0;            ///< leading prompt rows whose logits were given out
-  int n_prompt_counted = 0;           ///< prompt tokens that entered the counters
-  int n_chunks = 0;                   ///< steps of this prefill
+  int n_computed = 0;        ///< leading tokens whose K and V lie in the cache
+  int n_prompt_logits = 0;   ///< leading prompt rows whose logits were given out
+  int n_prompt_counted = 0;  ///< prompt tokens that entered the counters
+  int n_chunks = 0;          ///< steps of this prefill
 
   // ---- place
   SequenceState state = SequenceState::waiting;
   WaitReason wait_reason = WaitReason::none;  ///< the last one that was told
-  int blocked_slack = 0;              ///< Scheduler::block_slack() when that was found
-  Sequence* previous = nullptr;       ///< in the queue
+  int blocked_slack = 0;                      ///< Scheduler::block_slack() when that was found
+  Sequence* previous = nullptr;               ///< in the queue
   Sequence* next = nullptr;
 
   // ---- account
   bool was_admitted = false;
-  int n_cached = 0;                   ///< prompt tokens found in the cache at the first admission
+  int n_cached = 0;  ///< prompt tokens found in the cache at the first admission
   int n_preemptions = 0;
-  int n_lost = 0;                     ///< tokens that the last preemption threw away
-  std::int64_t n_recomputed = 0;      ///< of all that was thrown away, what was not found in the cache again
-  std::int64_t admitted_ns = 0;       ///< first admission
+  int n_lost = 0;                 ///< tokens that the last preemption threw away
+  std::int64_t n_recomputed = 0;  ///< of all that was thrown away, what was not found in the cache again
+  std::int64_t admitted_ns = 0;   ///< first admission
 
   int n_tokens() const { return static_cast<int>(tokens.size()); }
   int n_output() const { return n_tokens() - n_prompt; }

@@ -41,8 +41,8 @@ SchedulerOptions scheduler_options(const EngineOptions& options, const RunnerLim
   SchedulerOptions chosen;
   chosen.max_num_batched_tokens = static_cast<int>(std::min<std::int64_t>(options.max_num_batched_tokens, limits.max_rows));
   chosen.max_logit_rows = limits.max_logit_rows;
-  chosen.max_num_seqs = static_cast<int>(
-      std::min<std::int64_t>({options.max_num_seqs, chosen.max_num_batched_tokens, chosen.max_logit_rows}));
+  chosen.max_num_seqs =
+      static_cast<int>(std::min<std::int64_t>({options.max_num_seqs, chosen.max_num_batched_tokens, chosen.max_logit_rows}));
   chosen.chunked_prefill = options.enable_chunked_prefill;
   chosen.max_seq_tokens = std::min<std::int64_t>(limits.max_model_len, std::int64_t{limits.n_blocks} * limits.block_size);
   return chosen;
@@ -101,7 +101,7 @@ class EngineLoop final : public Engine {
   const SteadyClock clock_;
   const RequestLimits limits_;
   std::atomic<std::uint64_t> last_id_{0};
-  std::atomic<std::int64_t> n_queued_{0};     ///< submitted and not yet admitted
+  std::atomic<std::int64_t> n_queued_{0};  ///< submitted and not yet admitted
   std::atomic<std::int64_t> n_unfinished_{0};
   std::atomic<bool> aborting_{false};
   const std::shared_ptr<std::atomic<bool>> any_cancelled_ = std::make_shared<std::atomic<bool>>(false);
@@ -114,7 +114,7 @@ class EngineLoop final : public Engine {
   StepSampler sampler_;
   EngineMetrics metrics_;
   std::vector<std::unique_ptr<Generation>> living_;
-  std::vector<Generation*> news_;             ///< what this step has something to emit for
+  std::vector<Generation*> news_;  ///< what this step has something to emit for
   StepPlan* plan_ = nullptr;
   kernels::TensorView logits_;
   std::int64_t now_ns_ = 0, step_begin_ns_ = 0, published_ns_ = 0;
@@ -123,7 +123,7 @@ class EngineLoop final : public Engine {
   std::mutex end_mutex_;
   std::condition_variable ended_changed_;
   bool has_ended_ = false;
-  std::jthread thread_;                       ///< last: everything above is there when it starts
+  std::jthread thread_;  ///< last: everything above is there when it starts
 };
 
 EngineLoop::EngineLoop(EngineParts parts)
@@ -157,9 +157,9 @@ Result<RequestHandlePtr> EngineLoop::submit(GenerateRequest request) {
   }
   const std::uint64_t id = last_id_.fetch_add(1) + 1;
   auto handle = std::make_shared<RequestHandle>(id, any_cancelled_);
-  auto generation = std::make_unique<Generation>(
-      std::move(request), handle, *parts_.tokenizer, mixed_seed(static_cast<std::uint64_t>(options.seed), id),
-      limits_.context(), static_cast<int>(limits_.block_size), clock_.now_ns());
+  auto generation = std::make_unique<Generation>(std::move(request), handle, *parts_.tokenizer,
+                                                 mixed_seed(static_cast<std::uint64_t>(options.seed), id), limits_.context(),
+                                                 static_cast<int>(limits_.block_size), clock_.now_ns());
   if (!mailbox_.put(generation)) {
     take_back();
     return fail(ErrorCode::unavailable, "The model is being unloaded and takes no new requests.");

@@ -14,11 +14,11 @@ namespace lathe::engine {
 
 // Units: seconds. Source: vLLM, vllm:time_to_first_token_seconds, vllm:inter_token_latency_seconds and
 // vllm:e2e_request_latency_seconds, so that dashboards made for it work unchanged.
-inline constexpr std::array kTtftBounds{.001, .005, .01, .02, .04, .06, .08,  .1,   .25,  .5,    .75,
-                                        1.,   2.5,  5.,  7.5, 10., 20., 40.,  80.,  160., 640.,  2560.};
+inline constexpr std::array kTtftBounds{.001, .005, .01, .02, .04, .06, .08, .1,  .25,  .5,   .75,
+                                        1.,   2.5,  5.,  7.5, 10., 20., 40., 80., 160., 640., 2560.};
 inline constexpr std::array kItlBounds{.01, .025, .05, .075, .1,  .15, .2,  .3,  .4, .5,
                                        .75, 1.,   2.5, 5.,   7.5, 10., 20., 40., 80.};
-inline constexpr std::array kRequestBounds{.3,  .5,  .8,  1.,  1.5, 2.,   2.5,  5.,   10.,  15.,  20.,
+inline constexpr std::array kRequestBounds{.3,  .5,  .8,  1.,  1.5,  2.,   2.5,  5.,   10.,   15.,  20.,
                                            30., 40., 50., 60., 120., 240., 480., 960., 1920., 7680.};
 
 /// Thread: the engine's.

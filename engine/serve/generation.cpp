@@ -21,7 +21,8 @@ constexpr auto kItlBoundsMs = [] {
   return bounds;
 }();
 
-/// Quantiles of a running answer are looked at by eye; computing them with every token would cost more than the token's event.
+/// Quantiles of a running answer are looked at by eye; computing them with every token would cost more than the token's
+/// event.
 constexpr int kTokensAQuantile = 16;
 
 bool contains(std::span<const std::int32_t> ids, std::int32_t id) {

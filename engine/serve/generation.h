@@ -37,19 +37,19 @@ struct Generation final : Sequence {
 
   // ---- the answer
   Detokenizer detokenizer;
-  TokenEvent delta;               ///< what the next emit sends
-  bool has_news = false;          ///< listed for the emit of this step
+  TokenEvent delta;       ///< what the next emit sends
+  bool has_news = false;  ///< listed for the emit of this step
   FinishReason finish = FinishReason::none;
   StopCause stop_cause = StopCause::none;
-  bool keeps_cache = true;        ///< false: what it computed must not be shared
-  bool counts_as_queued = true;   ///< against max_queue
+  bool keeps_cache = true;       ///< false: what it computed must not be shared
+  bool counts_as_queued = true;  ///< against max_queue
 
   // ---- times, of the engine's clock
   const std::int64_t submitted_ns;
   std::int64_t first_token_ns = 0, last_token_ns = 0, end_ns = 0;
   Histogram itl_ms;
   double itl_p50_ms = 0, itl_p99_ms = 0;
-  std::size_t place = 0;          ///< among the living ones of the loop
+  std::size_t place = 0;  ///< among the living ones of the loop
 
   std::span<const std::int32_t> prompt_ids() const { return std::span(tokens).first(static_cast<std::size_t>(n_prompt)); }
   std::span<const std::int32_t> output_ids() const { return std::span(tokens).subspan(static_cast<std::size_t>(n_prompt)); }

@@ -59,7 +59,6 @@ class EngineLoad {
     return {};
   }
 
-
   Result<std::unique_ptr<Tokenizer>> open_model_tokenizer(const OpenedModel& model) const {
     const std::string& path = options_.tokenizer.empty() ? model.folder.path() : options_.tokenizer;
     LATHE_TRY(auto tokenizer, open_tokenizer(path));

@@ -41,7 +41,7 @@ std::string gibibytes(std::int64_t bytes) { return fmt::format("{:.2f} GiB", sta
 class MemoryPlanner {
  public:
   MemoryPlanner(const kernels::Backend& backend, const ModelConfig& config, const EngineOptions& options,
-          std::optional<std::int64_t> free)
+                std::optional<std::int64_t> free)
       : backend_(backend), config_(config), options_(options), free_(free) {}
 
   Result<MemoryPlan> plan(Dtype stored_dtype) {
@@ -62,9 +62,9 @@ class MemoryPlanner {
     const std::int64_t longest = config_.max_position_embeddings;
     limits().max_model_len = options_.max_model_len > 0 ? options_.max_model_len : longest;
     if (limits().max_model_len > longest) {
-      return refuse(fmt::format("max_model_len {}, the checkpoint was made for at most {} positions", options_.max_model_len,
-                                longest),
-                    "max_model_len");
+      return refuse(
+          fmt::format("max_model_len {}, the checkpoint was made for at most {} positions", options_.max_model_len, longest),
+          "max_model_len");
     }
     return {};
   }
@@ -90,7 +90,8 @@ class MemoryPlanner {
     return kv_shape(config_, plan_.kv_dtype, plan_.limits.block_size, static_cast<int>(n_blocks));
   }
 
-  /// Enough for max_num_seqs full contexts, but no more than half of what the weights leave, and never less than one context.
+  /// Enough for max_num_seqs full contexts, but no more than half of what the weights leave, and never less than one
+  /// context.
   std::int64_t automatic_blocks(std::int64_t one_context) const {
     const std::int64_t wanted = one_context * options_.max_num_seqs;
     if (!free_) return wanted;
@@ -130,8 +131,8 @@ class MemoryPlanner {
                                 pool_tokens, limits().max_model_len, options_.block_size, plan_.block_bytes),
                     option);
     }
-    plan_.warnings.push_back(fmt::format("max_model_len is {} instead of {}: {} leaves no more", pool_tokens,
-                                         limits().max_model_len, option));
+    plan_.warnings.push_back(
+        fmt::format("max_model_len is {} instead of {}: {} leaves no more", pool_tokens, limits().max_model_len, option));
     limits().max_model_len = pool_tokens;
     plan_.estimate.other = RopeTable::n_bytes(config_, pool_tokens);
     return {};

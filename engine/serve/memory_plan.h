@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MemoryPlan: formats, context and KV pool of a load, and the bytes that they take. The loader allocates by this plan, and the
-// fit estimate shows it.
+// MemoryPlan: formats, context and KV pool of a load, and the bytes that they take. The loader allocates by this plan, and
+// the fit estimate shows it.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@
 namespace lathe::engine {
 
 struct MemoryPlan {
-  kernels::Dtype dtype = kernels::Dtype::f32;     ///< of the weights
+  kernels::Dtype dtype = kernels::Dtype::f32;  ///< of the weights
   kernels::Dtype kv_dtype = kernels::Dtype::f32;
   RunnerLimits limits;
   FitEstimate estimate;
-  std::int64_t block_bytes = 0;                   ///< one KV block in all layers
+  std::int64_t block_bytes = 0;  ///< one KV block in all layers
   std::vector<std::string> warnings;
 };
 

@@ -10,7 +10,8 @@ Result<std::unique_ptr<kernels::Backend>> open_backend(const std::string& isa, s
   auto backend = kernels::make_cpu_backend({.n_threads = static_cast<int>(n_threads), .isa = isa});
   if (backend == nullptr) {
     return fail(ErrorCode::invalid_argument,
-                fmt::format("isa '{:.32}' is not there, this machine has: {}", isa, fmt::join(kernels::cpu_isas(), ", ")), "isa");
+                fmt::format("isa '{:.32}' is not there, this machine has: {}", isa, fmt::join(kernels::cpu_isas(), ", ")),
+                "isa");
   }
   return backend;
 }

@@ -14,7 +14,8 @@ namespace {
 // The folder in which the bundled model lies, in the source tree and where it is installed.
 constexpr std::string_view kDemoFolder = "demo_model";
 
-/// By file names alone, in the order in which open_tokenizer looks: opening a large vocabulary takes longer than all headers.
+/// By file names alone, in the order in which open_tokenizer looks: opening a large vocabulary takes longer than all
+/// headers.
 std::string tokenizer_kind(const ModelFolder& folder) {
   if (folder.has("tokenizer.json")) return "bpe";
   return folder.has("tokenizer.model") ? "sentencepiece" : "";
@@ -29,7 +30,9 @@ std::vector<std::int32_t> all_eos_ids(const ModelConfig& config, const Generatio
   return ids;
 }
 
-void append(std::vector<std::string>& to, const std::vector<std::string>& from) { to.insert(to.end(), from.begin(), from.end()); }
+void append(std::vector<std::string>& to, const std::vector<std::string>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
 
 ModelInfo describe(const OpenedModel& model) {
   const ModelConfig& config = model.config;
@@ -60,7 +63,8 @@ ModelInfo describe(const OpenedModel& model) {
   append(info.warnings, model.checkpoint.warnings());
   append(info.warnings, model.plan.warnings);
   append(info.warnings, model.generation.warnings);
-  if (info.tokenizer.empty()) info.warnings.emplace_back("no tokenizer: neither tokenizer.model nor tokenizer.json is there");
+  if (info.tokenizer.empty())
+    info.warnings.emplace_back("no tokenizer: neither tokenizer.model nor tokenizer.json is there");
   info.is_demo = model.folder.name() == kDemoFolder;
   return info;
 }

@@ -8,9 +8,7 @@ namespace {
 
 constexpr std::size_t kMaxSaltBytes = 256;  // of a key or an account name there is no need for more
 
-tl::unexpected<Error> refuse(std::string message) {
-  return fail(ErrorCode::invalid_argument, std::move(message), "prompt");
-}
+tl::unexpected<Error> refuse(std::string message) { return fail(ErrorCode::invalid_argument, std::move(message), "prompt"); }
 
 Result<void> check_ids(const GenerateRequest& request, std::int64_t vocab_size) {
   for (std::size_t i = 0; i < request.prompt_token_ids.size(); ++i) {
@@ -26,19 +24,22 @@ Result<void> check_ids(const GenerateRequest& request, std::int64_t vocab_size) 
 Result<void> check_length(std::int64_t n_prompt, const RequestLimits& limits) {
   if (n_prompt == 0) return refuse("The prompt is empty: at least one token is needed.");
   if (n_prompt >= limits.max_model_len) {
-    return refuse(fmt::format("The prompt has {} tokens; the context holds {}, one of them for the answer. Shorten the "
-                              "prompt by {} or load the model with a larger max_model_len.",
-                              n_prompt, limits.max_model_len, n_prompt - limits.max_model_len + 1));
+    return refuse(
+        fmt::format("The prompt has {} tokens; the context holds {}, one of them for the answer. Shorten the "
+                    "prompt by {} or load the model with a larger max_model_len.",
+                    n_prompt, limits.max_model_len, n_prompt - limits.max_model_len + 1));
   }
   if (n_prompt >= limits.pool_tokens()) {
-    return refuse(fmt::format("The prompt has {} tokens and needs {} KV blocks; the whole pool is {} blocks of {} tokens. "
-                              "Shorten the prompt or give the pool more blocks.",
-                              n_prompt, n_prompt / limits.block_size + 1, limits.n_blocks, limits.block_size));
+    return refuse(
+        fmt::format("The prompt has {} tokens and needs {} KV blocks; the whole pool is {} blocks of {} tokens. "
+                    "Shorten the prompt or give the pool more blocks.",
+                    n_prompt, n_prompt / limits.block_size + 1, limits.n_blocks, limits.block_size));
   }
   if (!limits.chunked_prefill && n_prompt > limits.max_num_batched_tokens) {
-    return refuse(fmt::format("The prompt has {} tokens; without chunked prefill it must fit into one step of "
-                              "max_num_batched_tokens = {}. Shorten it, raise that, or set enable_chunked_prefill.",
-                              n_prompt, limits.max_num_batched_tokens));
+    return refuse(
+        fmt::format("The prompt has {} tokens; without chunked prefill it must fit into one step of "
+                    "max_num_batched_tokens = {}. Shorten it, raise that, or set enable_chunked_prefill.",
+                    n_prompt, limits.max_num_batched_tokens));
   }
   return {};
 }

@@ -75,7 +75,8 @@ const AddedToken* AddedTokenSet::match_at(std::string_view text, std::size_t at,
   return nullptr;
 }
 
-std::vector<AddedTokenSet::Match> AddedTokenSet::find(std::string_view text, std::span<const TextRange> special_allowed) const {
+std::vector<AddedTokenSet::Match> AddedTokenSet::find(std::string_view text,
+                                                      std::span<const TextRange> special_allowed) const {
   std::vector<Match> matches;
   std::size_t from = 0;  // end of the last match
   for (std::size_t at = 0; at < text.size();) {

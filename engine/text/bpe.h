@@ -16,10 +16,10 @@ namespace lathe::engine {
 struct BpeModel {
   std::unordered_map<std::string, std::int32_t> ids;  ///< by piece; raw bytes when byte_level
   MergeTable merges;
-  bool byte_level = false;      ///< words start as single bytes, else as characters
-  bool ignore_merges = false;   ///< a word that is a piece is taken whole
-  bool fuse_unk = false;        ///< unknown characters side by side become one unk
-  std::int32_t unk_id = -1;     ///< -1: unknown characters vanish
+  bool byte_level = false;             ///< words start as single bytes, else as characters
+  bool ignore_merges = false;          ///< a word that is a piece is taken whole
+  bool fuse_unk = false;               ///< unknown characters side by side become one unk
+  std::int32_t unk_id = -1;            ///< -1: unknown characters vanish
   std::vector<std::int32_t> byte_ids;  ///< [256] of byte_level words or of the byte fallback, -1 where there is none
 };
 
@@ -31,7 +31,7 @@ struct BpeScratch {
   };
   struct Candidate {
     std::uint32_t rank = 0;
-    std::int32_t at = 0;         ///< left symbol
+    std::int32_t at = 0;               ///< left symbol
     std::int32_t left = 0, right = 0;  ///< ids when it was found: it is stale when they changed
   };
   std::vector<Symbol> symbols;

@@ -15,11 +15,11 @@ namespace lathe::engine {
 
 struct BpeTokenizerParts {
   BpeModel model;
-  std::unique_ptr<Normalizer> normalizer;      ///< may be null
-  std::unique_ptr<Pretokenizer> pretokenizer;  ///< may be null: the whole text is one word
-  std::vector<std::string> bytes;              ///< by id: what the token adds to a text
-  std::string strip_front;                     ///< taken off the front of a decoded text
-  std::string joiner;                          ///< between decoded tokens
+  std::unique_ptr<Normalizer> normalizer;               ///< may be null
+  std::unique_ptr<Pretokenizer> pretokenizer;           ///< may be null: the whole text is one word
+  std::vector<std::string> bytes;                       ///< by id: what the token adds to a text
+  std::string strip_front;                              ///< taken off the front of a decoded text
+  std::string joiner;                                   ///< between decoded tokens
   std::unordered_map<std::string, std::int32_t> names;  ///< every id by its text in the file
 };
 

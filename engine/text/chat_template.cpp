@@ -29,7 +29,8 @@ class CompiledTemplate final : public ChatTemplate {
       : source_(std::move(source)), names_(std::move(names)), body_(std::move(body)) {}
 
   const std::string& source() const override { return source_; }
-  Result<std::vector<TextSpan>> render(const std::vector<ChatMessage>& messages, const ChatRenderOptions& options) const override;
+  Result<std::vector<TextSpan>> render(const std::vector<ChatMessage>& messages,
+                                       const ChatRenderOptions& options) const override;
 
  private:
   jinja::Variables variables(const std::vector<ChatMessage>& messages, const ChatRenderOptions& options) const;
@@ -41,7 +42,8 @@ class CompiledTemplate final : public ChatTemplate {
 
 tl::unexpected<Error> refuse(ErrorCode code, const jinja::Failure& failure) {
   std::string message = failure.message();
-  if (failure.at().line > 0) message += fmt::format(" (chat template, line {}, column {})", failure.at().line, failure.at().column);
+  if (failure.at().line > 0)
+    message += fmt::format(" (chat template, line {}, column {})", failure.at().line, failure.at().column);
   return fail(code, std::move(message), "chat_template");
 }
 
@@ -80,7 +82,8 @@ std::vector<TextSpan> spans_of(const MarkedText& text) {
   return spans;
 }
 
-jinja::Variables CompiledTemplate::variables(const std::vector<ChatMessage>& messages, const ChatRenderOptions& options) const {
+jinja::Variables CompiledTemplate::variables(const std::vector<ChatMessage>& messages,
+                                             const ChatRenderOptions& options) const {
   jinja::Items list;
   for (std::size_t i = 0; i < messages.size(); ++i) {
     list.push_back(message_value(messages[i], options.continue_final_message && i + 1 == messages.size()));
@@ -94,7 +97,8 @@ jinja::Variables CompiledTemplate::variables(const std::vector<ChatMessage>& mes
     if (!text->empty()) out.emplace_back(name, Value::text(*text));
   }
   for (const auto& [name, value] : options.variables.items()) {
-    const auto known = std::find_if(out.begin(), out.end(), [&, &key = name](const auto& entry) { return entry.first == key; });
+    const auto known =
+        std::find_if(out.begin(), out.end(), [&, &key = name](const auto& entry) { return entry.first == key; });
     if (known != out.end()) {
       known->second = jinja::from_json(value, Source::request);
     } else {
@@ -127,7 +131,8 @@ Result<std::vector<TextSpan>> CompiledTemplate::render(const std::vector<ChatMes
   try {
     MarkedText text = jinja::render(body_, variables(messages, options), limits);
     if (options.continue_final_message && !cut_after_final(text)) {
-      return fail(ErrorCode::invalid_argument, "the chat template leaves out the final message, so it cannot be continued", "messages");
+      return fail(ErrorCode::invalid_argument, "the chat template leaves out the final message, so it cannot be continued",
+                  "messages");
     }
     return spans_of(text);
   } catch (const jinja::Failure& failure) {
@@ -141,7 +146,8 @@ Result<std::vector<TextSpan>> CompiledTemplate::render(const std::vector<ChatMes
 
 Result<std::unique_ptr<ChatTemplate>> compile_chat_template(std::string source, ChatTemplateNames names) {
   if (source.size() > kMaxSourceBytes) {
-    return fail(ErrorCode::model_refused, fmt::format("{} bytes, more than the {} allowed", source.size(), kMaxSourceBytes), "chat_template");
+    return fail(ErrorCode::model_refused, fmt::format("{} bytes, more than the {} allowed", source.size(), kMaxSourceBytes),
+                "chat_template");
   }
   if (!is_valid_utf8(source)) return fail(ErrorCode::model_refused, "is not UTF-8", "chat_template");
   try {

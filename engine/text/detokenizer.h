@@ -35,8 +35,8 @@ class Detokenizer {
   bool include_stop_ = false;
   bool skip_special_ = true;
   bool stopped_ = false;
-  std::string bytes_;      ///< incomplete UTF-8 tail
-  std::string held_;       ///< complete text that may begin a stop string
+  std::string bytes_;  ///< incomplete UTF-8 tail
+  std::string held_;   ///< complete text that may begin a stop string
 };
 
 }  // namespace lathe::engine

@@ -47,7 +47,8 @@ inline Result<PatternField> pattern_field(const Json& object, std::string_view w
       if (text != found->end() && text->is_string()) return PatternField{text->get<std::string>(), key[0] == 'R'};
     }
   }
-  return fail(ErrorCode::model_refused, "\"pattern\" must hold a String or a Regex", fmt::format("tokenizer.json: {}", where));
+  return fail(ErrorCode::model_refused, "\"pattern\" must hold a String or a Regex",
+              fmt::format("tokenizer.json: {}", where));
 }
 
 }  // namespace lathe::engine

@@ -148,7 +148,8 @@ Result<NormalizerPtr> make_prepend(const Json& description) {
 Result<NormalizerPtr> make_replace(const Json& description) {
   LATHE_TRY(PatternField pattern, pattern_field(description, "normalizer.Replace"));
   LATHE_TRY(std::string content, text_field(description, "content", "normalizer.Replace"));
-  if (pattern.text.empty()) return fail(ErrorCode::model_refused, "\"pattern\" is empty", "tokenizer.json: normalizer.Replace");
+  if (pattern.text.empty())
+    return fail(ErrorCode::model_refused, "\"pattern\" is empty", "tokenizer.json: normalizer.Replace");
   if (!pattern.is_regex) return std::make_unique<Replace>(std::move(pattern.text), std::move(content));
   LATHE_TRY(Regex regex, Regex::compile(pattern.text));
   return std::make_unique<ReplaceRegex>(std::move(regex), std::move(content));
@@ -177,9 +178,15 @@ struct NormalizerKind {
 
 // THE TABLE of normalizers, under tokenizer.json's names.
 constexpr std::array kKinds = {
-    NormalizerKind{"NFC", make_nfc},         NormalizerKind{"NFD", make_nfd},       NormalizerKind{"NFKC", make_nfkc},
-    NormalizerKind{"NFKD", make_nfkd},       NormalizerKind{"Lowercase", make_lowercase}, NormalizerKind{"Prepend", make_prepend},
-    NormalizerKind{"Replace", make_replace}, NormalizerKind{"Strip", make_strip},   NormalizerKind{"Sequence", make_sequence},
+    NormalizerKind{"NFC", make_nfc},
+    NormalizerKind{"NFD", make_nfd},
+    NormalizerKind{"NFKC", make_nfkc},
+    NormalizerKind{"NFKD", make_nfkd},
+    NormalizerKind{"Lowercase", make_lowercase},
+    NormalizerKind{"Prepend", make_prepend},
+    NormalizerKind{"Replace", make_replace},
+    NormalizerKind{"Strip", make_strip},
+    NormalizerKind{"Sequence", make_sequence},
 };
 
 }  // namespace

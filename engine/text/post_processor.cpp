@@ -33,7 +33,8 @@ Result<void> add_template(const Json& description, const IdOf& id_of, Surroundin
       LATHE_TRY(const std::int32_t id, known_id(name, id_of, kWhere));
       (text_seen ? out.after : out.before).push_back(id);
     } else {
-      return fail(ErrorCode::model_refused, "an item must be a SpecialToken or a Sequence", fmt::format("tokenizer.json: {}", kWhere));
+      return fail(ErrorCode::model_refused, "an item must be a SpecialToken or a Sequence",
+                  fmt::format("tokenizer.json: {}", kWhere));
     }
   }
   return {};
@@ -48,7 +49,8 @@ Result<void> add_cls_sep(const Json& description, const IdOf& id_of, Surrounding
   for (const auto& [key, ids] : {std::pair{"cls", &out.before}, std::pair{"sep", &out.after}}) {
     const auto pair = description.find(key);
     if (pair == description.end() || !pair->is_array() || pair->size() != 2 || !pair->front().is_string()) {
-      return fail(ErrorCode::model_refused, fmt::format("\"{}\" must be a pair of text and id", key), "tokenizer.json: post_processor");
+      return fail(ErrorCode::model_refused, fmt::format("\"{}\" must be a pair of text and id", key),
+                  "tokenizer.json: post_processor");
     }
     LATHE_TRY(const std::int32_t id, known_id(pair->front().get<std::string>(), id_of, kWhere));
     ids->push_back(id);

@@ -14,8 +14,7 @@ namespace {
 using PretokenizerPtr = std::unique_ptr<Pretokenizer>;
 
 // The pattern of GPT-2, which ByteLevel with use_regex means.
-constexpr const char* kGpt2Pattern =
-    "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
+constexpr const char* kGpt2Pattern = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 
 /// What becomes of the matches of a pattern.
 enum class SplitBehavior : std::uint8_t { removed, isolated, merged_with_previous, merged_with_next, contiguous };
@@ -184,10 +183,10 @@ std::string literal_pattern(std::string_view text) {
 }
 
 Result<SplitBehavior> behavior_field(const Json& description, std::string_view where) {
-  constexpr std::array kNames = {std::pair{"Removed", SplitBehavior::removed}, std::pair{"Isolated", SplitBehavior::isolated},
-                                 std::pair{"MergedWithPrevious", SplitBehavior::merged_with_previous},
-                                 std::pair{"MergedWithNext", SplitBehavior::merged_with_next},
-                                 std::pair{"Contiguous", SplitBehavior::contiguous}};
+  constexpr std::array kNames = {
+      std::pair{"Removed", SplitBehavior::removed}, std::pair{"Isolated", SplitBehavior::isolated},
+      std::pair{"MergedWithPrevious", SplitBehavior::merged_with_previous},
+      std::pair{"MergedWithNext", SplitBehavior::merged_with_next}, std::pair{"Contiguous", SplitBehavior::contiguous}};
   LATHE_TRY(const std::string name, text_field(description, "behavior", where));
   for (const auto& [known, behavior] : kNames) {
     if (name == known) return behavior;
@@ -233,7 +232,9 @@ Result<PretokenizerPtr> make_metaspace(const Json& description) {
   auto prepend = flag_field(description, "add_prefix_space", true) ? Metaspace::Prepend::always : Metaspace::Prepend::never;
   if (description.contains("prepend_scheme")) {
     LATHE_TRY(const std::string scheme, text_field(description, "prepend_scheme", "pre_tokenizer.Metaspace"));
-    prepend = scheme == "first" ? Metaspace::Prepend::first : scheme == "never" ? Metaspace::Prepend::never : Metaspace::Prepend::always;
+    prepend = scheme == "first"   ? Metaspace::Prepend::first
+              : scheme == "never" ? Metaspace::Prepend::never
+                                  : Metaspace::Prepend::always;
   }
   return std::make_unique<Metaspace>(std::move(mark), prepend, flag_field(description, "split", true));
 }
@@ -246,7 +247,8 @@ Result<PretokenizerPtr> make_sequence(const Json& description) {
   std::vector<PretokenizerPtr> parts;
   for (const Json& item : *list) {
     if (!parts.empty() && parts.back()->is_byte_level()) {
-      return fail(ErrorCode::model_refused, "ByteLevel must be the last of the sequence", "tokenizer.json: pre_tokenizer.Sequence");
+      return fail(ErrorCode::model_refused, "ByteLevel must be the last of the sequence",
+                  "tokenizer.json: pre_tokenizer.Sequence");
     }
     LATHE_TRY(parts.emplace_back(), make_pretokenizer(item));
   }
@@ -260,10 +262,14 @@ struct PretokenizerKind {
 
 // THE TABLE of pre-tokenizers, under tokenizer.json's names.
 constexpr std::array kKinds = {
-    PretokenizerKind{"Split", make_split},           PretokenizerKind{"ByteLevel", make_byte_level},
-    PretokenizerKind{"Digits", make_digits},         PretokenizerKind{"Whitespace", make_whitespace},
-    PretokenizerKind{"WhitespaceSplit", make_whitespace_split}, PretokenizerKind{"Punctuation", make_punctuation},
-    PretokenizerKind{"Metaspace", make_metaspace},   PretokenizerKind{"Sequence", make_sequence},
+    PretokenizerKind{"Split", make_split},
+    PretokenizerKind{"ByteLevel", make_byte_level},
+    PretokenizerKind{"Digits", make_digits},
+    PretokenizerKind{"Whitespace", make_whitespace},
+    PretokenizerKind{"WhitespaceSplit", make_whitespace_split},
+    PretokenizerKind{"Punctuation", make_punctuation},
+    PretokenizerKind{"Metaspace", make_metaspace},
+    PretokenizerKind{"Sequence", make_sequence},
 };
 
 }  // namespace

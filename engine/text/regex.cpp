@@ -35,8 +35,8 @@ void Regex::Free::operator()(Code* code) const {
 Result<Regex> Regex::compile(const std::string& pattern) {
   int error = 0;
   std::size_t offset = 0;
-  pcre2_code* code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(), PCRE2_UTF | PCRE2_UCP, &error,
-                                   &offset, nullptr);
+  pcre2_code* code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(), PCRE2_UTF | PCRE2_UCP,
+                                   &error, &offset, nullptr);
   if (code == nullptr) {
     PCRE2_UCHAR text[160];
     pcre2_get_error_message(error, text, sizeof text);

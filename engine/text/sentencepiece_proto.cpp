@@ -66,7 +66,9 @@ class FieldReader {
   }
 
  private:
-  tl::unexpected<Error> truncated() const { return refuse(fmt::format("truncated: a field reaches past its end at byte {}", at_)); }
+  tl::unexpected<Error> truncated() const {
+    return refuse(fmt::format("truncated: a field reaches past its end at byte {}", at_));
+  }
   Result<std::uint64_t> varint() {
     std::uint64_t value = 0;
     for (int shift = 0; shift < 64; shift += 7) {
@@ -87,9 +89,11 @@ Result<SentencePieceEntry> read_piece(std::string_view file, std::string_view me
   for (FieldReader reader(file, message); !reader.done();) {
     LATHE_TRY(const Field field, reader.next());
     if (field.number == 1 && field.wire == Wire::bytes) piece.text = field.bytes;
-    if (field.number == 2 && field.wire == Wire::fixed32) piece.score = std::bit_cast<float>(static_cast<std::uint32_t>(field.value));
+    if (field.number == 2 && field.wire == Wire::fixed32)
+      piece.score = std::bit_cast<float>(static_cast<std::uint32_t>(field.value));
     if (field.number == 3 && field.wire == Wire::varint) {
-      if (field.value < 1 || field.value > 6) return refuse(fmt::format("unknown type {}", field.value), fmt::format("piece {}", index));
+      if (field.value < 1 || field.value > 6)
+        return refuse(fmt::format("unknown type {}", field.value), fmt::format("piece {}", index));
       piece.type = static_cast<PieceType>(field.value);
       piece.type_at = field.value_at;
     }

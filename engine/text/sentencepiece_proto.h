@@ -24,8 +24,8 @@ struct SentencePieceEntry {
 /// Views into the file's bytes.
 struct SentencePieceProto {
   std::vector<SentencePieceEntry> pieces;
-  std::string_view charsmap;           ///< precompiled normalizer; empty: identity
-  bool add_dummy_prefix = true;        ///< a space goes before the text
+  std::string_view charsmap;     ///< precompiled normalizer; empty: identity
+  bool add_dummy_prefix = true;  ///< a space goes before the text
   bool remove_extra_whitespaces = true;
 };
 

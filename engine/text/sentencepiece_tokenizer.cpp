@@ -22,7 +22,6 @@ constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581, which stands
 // Appended to a model this is one more normalizer_spec with add_dummy_prefix = false; protobuf merges the two.
 constexpr std::string_view kNoDummyPrefix{"\x1A\x02\x18\x00", 4};
 
-
 std::string without_marks(std::string_view text) {
   std::string out;
   while (!text.empty()) {
@@ -38,14 +37,17 @@ std::string without_marks(std::string_view text) {
 class SentencePieceTokenizer final : public TokenizerBase {
  public:
   struct Rules {
-    bool dummy_prefix = true;     ///< the model wants a space before a text
-    bool prefix_each_part = true; ///< and before each part between added tokens ("legacy")
-    bool trims = true;            ///< the model drops spaces at the ends and double ones
+    bool dummy_prefix = true;      ///< the model wants a space before a text
+    bool prefix_each_part = true;  ///< and before each part between added tokens ("legacy")
+    bool trims = true;             ///< the model drops spaces at the ends and double ones
   };
 
   SentencePieceTokenizer(TokenizerParts parts, std::unique_ptr<sentencepiece::SentencePieceProcessor> processor,
                          std::vector<std::string> pieces, std::unordered_map<std::string, std::int32_t> ids, Rules rules)
-      : TokenizerBase(std::move(parts)), processor_(std::move(processor)), pieces_(std::move(pieces)), ids_(std::move(ids)),
+      : TokenizerBase(std::move(parts)),
+        processor_(std::move(processor)),
+        pieces_(std::move(pieces)),
+        ids_(std::move(ids)),
         rules_(rules) {}
 
   std::string_view kind() const override { return "sentencepiece"; }
@@ -111,9 +113,10 @@ Result<void> add_pieces(const SentencePieceProto& proto, Vocabulary& vocabulary)
     const auto id = static_cast<std::int32_t>(vocabulary.bytes.size());
     const bool special = piece.type == PieceType::control || piece.type == PieceType::unknown;
     if (piece.type == PieceType::byte && (piece.text.size() != 6 || !piece.text.starts_with("<0x"))) {
-      return fail(ErrorCode::model_refused, "a byte piece must be written <0xNN>", fmt::format("tokenizer.model: piece {}", id));
+      return fail(ErrorCode::model_refused, "a byte piece must be written <0xNN>",
+                  fmt::format("tokenizer.model: piece {}", id));
     }
-    vocabulary.bytes.push_back(special                            ? std::string(piece.text)
+    vocabulary.bytes.push_back(special                         ? std::string(piece.text)
                                : piece.type == PieceType::byte ? byte_of(piece.text)
                                                                : without_marks(piece.text));
     vocabulary.special.push_back(special);
@@ -128,7 +131,8 @@ Result<void> add_configured(const TokenizerConfig& config, Vocabulary& vocabular
   const auto n_pieces = static_cast<std::int32_t>(vocabulary.bytes.size());
   for (const AddedToken& token : config.added_tokens) {
     if (token.id >= n_pieces + 1'000'000) {
-      return fail(ErrorCode::model_refused, fmt::format("token id {} is far behind the model's {} pieces", token.id, n_pieces),
+      return fail(ErrorCode::model_refused,
+                  fmt::format("token id {} is far behind the model's {} pieces", token.id, n_pieces),
                   "tokenizer_config.json: added_tokens_decoder");
     }
     const auto index = static_cast<std::size_t>(token.id);

@@ -37,9 +37,8 @@ Result<void> add_replace(const Json& description, TokenDecoder& decoder) {
   if (pattern.is_regex || pattern.text.empty()) {
     return fail(ErrorCode::model_refused, "\"pattern\" must be a String", "tokenizer.json: decoder.Replace");
   }
-  decoder.steps.emplace_back([from = std::move(pattern.text), to = std::move(content)](std::string& piece) {
-    replace_all(piece, from, to);
-  });
+  decoder.steps.emplace_back(
+      [from = std::move(pattern.text), to = std::move(content)](std::string& piece) { replace_all(piece, from, to); });
   return {};
 }
 
@@ -59,7 +58,8 @@ Result<void> add_strip(const Json& description, TokenDecoder& decoder) {
 
 Result<void> add_metaspace(const Json& description, TokenDecoder& decoder) {
   LATHE_TRY(std::string mark, text_field(description, "replacement", "decoder.Metaspace"));
-  const bool prefixed = flag_field(description, "add_prefix_space", true) && description.value("prepend_scheme", "always") != "never";
+  const bool prefixed =
+      flag_field(description, "add_prefix_space", true) && description.value("prepend_scheme", "always") != "never";
   decoder.steps.emplace_back([from = std::move(mark)](std::string& piece) { replace_all(piece, from, " "); });
   if (prefixed) decoder.strip_front = " ";
   return {};
@@ -83,8 +83,9 @@ struct DecoderKind {
 
 // THE TABLE of decoders, under tokenizer.json's names.
 constexpr std::array kKinds = {
-    DecoderKind{"ByteLevel", add_byte_level}, DecoderKind{"ByteFallback", add_byte_fallback}, DecoderKind{"Replace", add_replace},
-    DecoderKind{"Fuse", add_fuse},            DecoderKind{"Strip", add_strip},                DecoderKind{"Metaspace", add_metaspace},
+    DecoderKind{"ByteLevel", add_byte_level}, DecoderKind{"ByteFallback", add_byte_fallback},
+    DecoderKind{"Replace", add_replace},      DecoderKind{"Fuse", add_fuse},
+    DecoderKind{"Strip", add_strip},          DecoderKind{"Metaspace", add_metaspace},
     DecoderKind{"Sequence", add_sequence},
 };
 

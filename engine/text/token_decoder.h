@@ -13,9 +13,9 @@ namespace lathe::engine {
 
 struct TokenDecoder {
   using Step = std::function<void(std::string& piece)>;
-  std::vector<Step> steps;     ///< applied to each piece in order, once, when the tokenizer opens
-  std::string strip_front;     ///< taken off the front of a whole text, if it is there
-  std::string joiner;          ///< put between tokens
+  std::vector<Step> steps;  ///< applied to each piece in order, once, when the tokenizer opens
+  std::string strip_front;  ///< taken off the front of a whole text, if it is there
+  std::string joiner;       ///< put between tokens
 };
 
 /// Errors: model_refused naming a type or an option that is not known.

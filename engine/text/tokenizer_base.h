@@ -14,10 +14,10 @@ namespace lathe::engine {
 /// Filled by the kind's open function.
 struct TokenizerParts {
   AddedTokenSet added;
-  std::vector<bool> special;               ///< by id
+  std::vector<bool> special;  ///< by id
   std::optional<std::int32_t> bos;
   std::vector<std::int32_t> eos;
-  std::vector<std::int32_t> before, after; ///< what add_special puts around a text
+  std::vector<std::int32_t> before, after;  ///< what add_special puts around a text
 };
 
 class TokenizerBase : public Tokenizer {
@@ -39,7 +39,8 @@ class TokenizerBase : public Tokenizer {
   virtual void encode_plain(std::string_view text, bool at_start, std::vector<std::int32_t>& ids) const = 0;
 
  private:
-  void encode_ranges(std::string_view text, std::span<const TextRange> special_allowed, std::vector<std::int32_t>& ids) const;
+  void encode_ranges(std::string_view text, std::span<const TextRange> special_allowed,
+                     std::vector<std::int32_t>& ids) const;
 
   TokenizerParts parts_;
 };

@@ -76,7 +76,8 @@ Result<std::int32_t> token_id(std::string_view text, std::string_view file) {
 Result<void> take_decoder(const Json& object, TokenizerConfig& config) {
   const auto decoder = object.find("added_tokens_decoder");
   if (decoder == object.end()) return {};
-  if (!decoder->is_object()) return fail(ErrorCode::model_refused, "must be an object", "tokenizer_config.json: added_tokens_decoder");
+  if (!decoder->is_object())
+    return fail(ErrorCode::model_refused, "must be an object", "tokenizer_config.json: added_tokens_decoder");
   for (const auto& [key, value] : decoder->items()) {
     AddedToken token;
     LATHE_TRY(token.id, token_id(key, "tokenizer_config.json: added_tokens_decoder"));
@@ -98,7 +99,8 @@ Result<void> take_decoder(const Json& object, TokenizerConfig& config) {
 Result<void> take_added(const Json& object, TokenizerConfig& config) {
   for (const auto& [content, id] : object.items()) {
     if (!id.is_number_integer() || id < 0 || id > std::numeric_limits<std::int32_t>::max()) {
-      return fail(ErrorCode::model_refused, fmt::format("the id of \"{}\" is no token id", printable_excerpt(content)), std::string(kAdded));
+      return fail(ErrorCode::model_refused, fmt::format("the id of \"{}\" is no token id", printable_excerpt(content)),
+                  std::string(kAdded));
     }
     const auto known = [&, number = id.get<std::int32_t>()](const AddedToken& token) { return token.id == number; };
     if (std::any_of(config.added_tokens.begin(), config.added_tokens.end(), known)) continue;
@@ -114,7 +116,8 @@ Result<TokenizerConfig> read_tokenizer_config(const std::string& folder) {
   LATHE_TRY(const Json map, read_object(folder, kMap));
   LATHE_TRY(const Json added, read_object(folder, kAdded));
   TokenizerConfig config;
-  config.tokenizer_class = main.value("tokenizer_class", Json()).is_string() ? main["tokenizer_class"].get<std::string>() : "";
+  config.tokenizer_class =
+      main.value("tokenizer_class", Json()).is_string() ? main["tokenizer_class"].get<std::string>() : "";
   config.add_bos = maybe_flag(main, "add_bos_token");
   config.add_eos = maybe_flag(main, "add_eos_token");
   config.legacy = flag(main, "legacy", true);

@@ -14,7 +14,7 @@ namespace lathe::engine {
 struct TokenizerConfig {
   std::string tokenizer_class;  ///< "LlamaTokenizer"; empty when not said
   std::optional<bool> add_bos, add_eos;
-  bool legacy = true;           ///< sentencepiece: every piece of text between added tokens gets a leading space, not only the first
+  bool legacy = true;  ///< sentencepiece: every piece of text between added tokens gets a leading space, not only the first
   bool add_prefix_space = true;
   std::optional<std::string> bos_token, eos_token, unk_token, pad_token;
   std::vector<std::string> special_tokens;  ///< contents of all that are named as special

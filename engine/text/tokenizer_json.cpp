@@ -66,7 +66,8 @@ Result<void> add_added(const TokenizerJsonFile& file, const TokenizerConfig& con
   for (AddedToken& token : all.added) {
     const auto known = all.find(token.content);
     if (known && *known != token.id) {
-      return refuse(fmt::format("\"{}\" has the ids {} and {}", printable_excerpt(token.content), *known, token.id), "added_tokens");
+      return refuse(fmt::format("\"{}\" has the ids {} and {}", printable_excerpt(token.content), *known, token.id),
+                    "added_tokens");
     }
     all.names.insert_or_assign(token.content, token.id);
     all.place(token.id, token.content);
@@ -86,7 +87,8 @@ void add_byte_ids(BpeModel& model, bool byte_fallback) {
   if (!model.byte_level && !byte_fallback) return;
   model.byte_ids.assign(256, -1);
   for (int byte = 0; byte < 256; ++byte) {
-    const auto found = model.ids.find(model.byte_level ? std::string(1, static_cast<char>(byte)) : fmt::format("<0x{:02X}>", byte));
+    const auto found =
+        model.ids.find(model.byte_level ? std::string(1, static_cast<char>(byte)) : fmt::format("<0x{:02X}>", byte));
     if (found != model.ids.end()) model.byte_ids[static_cast<std::size_t>(byte)] = found->second;
   }
 }
@@ -110,7 +112,9 @@ Result<void> add_merges(const TokenizerJsonFile& file, BpeModel& model) {
       ids[i] = found->second;
     }
     if (!model.merges.insert(ids[0], ids[1], {rank, ids[2]})) {
-      return refuse(fmt::format("\"{}\" and \"{}\" are merged twice", printable_excerpt(left_text), printable_excerpt(right_text)), field);
+      return refuse(
+          fmt::format("\"{}\" and \"{}\" are merged twice", printable_excerpt(left_text), printable_excerpt(right_text)),
+          field);
     }
     ++rank;
   }
@@ -126,7 +130,8 @@ Result<void> check_model_options(const Json& model) {
     }
   }
   const auto dropout = model.find("dropout");
-  if (dropout != model.end() && dropout->is_number() && dropout->get<double>() != 0) return refuse("dropout is not supported", "model");
+  if (dropout != model.end() && dropout->is_number() && dropout->get<double>() != 0)
+    return refuse("dropout is not supported", "model");
   return {};
 }
 
@@ -170,7 +175,8 @@ Result<TokenizerParts> make_base(const TokenizerJsonFile& file, const TokenizerC
   LATHE_TRY(parts.bos, id_of_named(config.bos_token, named(config.bos_token), "bos_token"));
   LATHE_TRY(const auto eos, id_of_named(config.eos_token, named(config.eos_token), "eos_token"));
   if (eos) parts.eos.push_back(*eos);
-  LATHE_TRY(Surroundings around, read_post_processor(file.post_processor, [&](std::string_view name) { return all.find(name); }));
+  LATHE_TRY(Surroundings around,
+            read_post_processor(file.post_processor, [&](std::string_view name) { return all.find(name); }));
   parts.before = std::move(around.before);
   parts.after = std::move(around.after);
   apply_flags(config, parts);

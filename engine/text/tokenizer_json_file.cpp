@@ -28,7 +28,8 @@ Result<Json> component(const dom::element& parent, const char* key) {
   return json;
 }
 
-Result<std::int32_t> checked_id(simdjson::simdjson_result<dom::element> value, std::string_view piece, std::string_view field) {
+Result<std::int32_t> checked_id(simdjson::simdjson_result<dom::element> value, std::string_view piece,
+                                std::string_view field) {
   std::int64_t id = -1;
   if (value.get(id) == simdjson::SUCCESS && id >= 0 && id < kMaxId) return static_cast<std::int32_t>(id);
   return refuse(fmt::format("the id of \"{}\" must be a whole number below {}", printable_excerpt(piece), kMaxId), field);
@@ -36,7 +37,8 @@ Result<std::int32_t> checked_id(simdjson::simdjson_result<dom::element> value, s
 
 Result<void> read_vocabulary(const dom::element& model, TokenizerJsonFile& file) {
   dom::object vocabulary;
-  if (model["vocab"].get(vocabulary) != simdjson::SUCCESS) return refuse("must be an object of pieces and ids", "model.vocab");
+  if (model["vocab"].get(vocabulary) != simdjson::SUCCESS)
+    return refuse("must be an object of pieces and ids", "model.vocab");
   file.vocabulary.reserve(vocabulary.size());
   for (const auto [piece, value] : vocabulary) {
     LATHE_TRY(const std::int32_t id, checked_id(dom::element(value), piece, "model.vocab"));
@@ -85,8 +87,10 @@ Result<void> read_model(const dom::element& root, TokenizerJsonFile& file) {
   }
   std::string_view type;
   // Files from before the field existed are BPE when they have merges.
-  const bool is_bpe = model["type"].get(type) == simdjson::SUCCESS ? type == "BPE" : model["merges"].error() == simdjson::SUCCESS;
-  if (!is_bpe) return refuse(fmt::format("the type \"{}\" is not supported (BPE is)", printable_excerpt(type)), "model.type");
+  const bool is_bpe =
+      model["type"].get(type) == simdjson::SUCCESS ? type == "BPE" : model["merges"].error() == simdjson::SUCCESS;
+  if (!is_bpe)
+    return refuse(fmt::format("the type \"{}\" is not supported (BPE is)", printable_excerpt(type)), "model.type");
   LATHE_TRY_VOID(read_vocabulary(model, file));
   return read_merges(model, file);
 }
@@ -104,8 +108,11 @@ Result<void> read_added(const dom::element& root, TokenizerJsonFile& file) {
     const std::string field = fmt::format("added_tokens[{}]", file.added_tokens.size());
     if (token["content"].get(content) != simdjson::SUCCESS) return refuse("must have a \"content\"", field);
     LATHE_TRY(const std::int32_t id, checked_id(token["id"], content, field));
-    file.added_tokens.push_back({.id = id, .content = std::string(content), .special = flag(token, "special"),
-                                 .lstrip = flag(token, "lstrip"), .rstrip = flag(token, "rstrip"),
+    file.added_tokens.push_back({.id = id,
+                                 .content = std::string(content),
+                                 .special = flag(token, "special"),
+                                 .lstrip = flag(token, "lstrip"),
+                                 .rstrip = flag(token, "rstrip"),
                                  .single_word = flag(token, "single_word")});
   }
   return {};
@@ -118,7 +125,8 @@ Result<TokenizerJsonFile> read_tokenizer_json(const std::string& path) {
   dom::parser parser;
   dom::element root;
   if (const auto error = parser.parse(text).get(root); error != simdjson::SUCCESS) {
-    return fail(ErrorCode::model_refused, fmt::format("not valid JSON: {}", simdjson::error_message(error)), "tokenizer.json");
+    return fail(ErrorCode::model_refused, fmt::format("not valid JSON: {}", simdjson::error_message(error)),
+                "tokenizer.json");
   }
   if (!root.is_object()) return fail(ErrorCode::model_refused, "the file must hold a JSON object", "tokenizer.json");
   TokenizerJsonFile file;

@@ -44,7 +44,8 @@ Result<std::unique_ptr<Tokenizer>> open_tokenizer(const std::string& path) {
     if (is_folder ? !fs::exists(file, error) : !file.filename().string().ends_with(format->file)) continue;
     return format->open(folder.string(), file.string());
   }
-  return fail(ErrorCode::model_refused, fmt::format("no tokenizer: {} is missing", known_files()), folder.filename().string());
+  return fail(ErrorCode::model_refused, fmt::format("no tokenizer: {} is missing", known_files()),
+              folder.filename().string());
 }
 
 }  // namespace lathe::engine

@@ -93,9 +93,9 @@ struct AttentionBatch {
 };
 
 struct BackendInfo {
-  std::string name;     ///< "cpu"
-  std::string isa;      ///< "scalar", "avx2", "avx512" or "avx512_bf16"
-  std::string device;   ///< model name of the processor
+  std::string name;    ///< "cpu"
+  std::string isa;     ///< "scalar", "avx2", "avx512" or "avx512_bf16"
+  std::string device;  ///< model name of the processor
   int n_threads = 1;
 };
 
@@ -143,7 +143,8 @@ class Backend {
   /// Units: bytes of one layer of the cache with that shape. The fit estimate calls this, and so does the cache.
   virtual std::size_t kv_layer_bytes(const KvShape& shape) const = 0;
   /// Writes k, v [M, n_kv_heads * head_dim] (rows may be strided); slot = block * block_size + offset.
-  virtual void kv_write(const KvLayer& layer, const TensorView& k, const TensorView& v, std::span<const std::int32_t> slots) = 0;
+  virtual void kv_write(const KvLayer& layer, const TensorView& k, const TensorView& v,
+                        std::span<const std::int32_t> slots) = 0;
   /// out [M, n_heads * head_dim] = softmax(q k^T * scale, causal) v over the paged cache. q rows may be strided.
   virtual void attention(const TensorView& out, const TensorView& q, int n_heads, const KvLayer& layer,
                          const AttentionBatch& batch, float scale) = 0;

@@ -51,9 +51,13 @@ struct TensorView {
   }
 
   template <class T>
-  T* as() const { return static_cast<T*>(data); }
+  T* as() const {
+    return static_cast<T*>(data);
+  }
   template <class T>
-  T* row(std::int64_t i) const { return static_cast<T*>(data) + i * strides[0]; }
+  T* row(std::int64_t i) const {
+    return static_cast<T*>(data) + i * strides[0];
+  }
 };
 
 }  // namespace lathe::kernels

@@ -39,7 +39,8 @@ std::vector<std::string> offenders(const std::function<bool(const SourceFile&, c
   std::vector<std::string> lines;
   for (const SourceFile& file : sources()) {
     for (const Include& include : file.includes) {
-      if (offends(file, include)) lines.push_back(file.path + ":" + std::to_string(include.line) + " includes " + include.path);
+      if (offends(file, include))
+        lines.push_back(file.path + ":" + std::to_string(include.line) + " includes " + include.path);
     }
   }
   return lines;
@@ -68,9 +69,9 @@ const std::vector<Confined>& confined_libraries() {
 bool leaves_its_place(const SourceFile& file, const Include& include) {
   if (include.quoted) return false;
   return std::any_of(confined_libraries().begin(), confined_libraries().end(), [&](const Confined& library) {
-    return library.is_header(include.path) && std::none_of(library.places.begin(), library.places.end(), [&](const std::string& place) {
-             return file.path.starts_with(place);
-           });
+    return library.is_header(include.path) &&
+           std::none_of(library.places.begin(), library.places.end(),
+                        [&](const std::string& place) { return file.path.starts_with(place); });
   });
 }
 
@@ -80,16 +81,20 @@ struct DropIn {
   std::string table;
 };
 const std::vector<DropIn> kDropIns{
-    {"engine/model/architectures", "engine/model/architectures.cpp"}, {"engine/schedule/policies", "engine/schedule/policies.cpp"},
-    {"engine/sample/stages", "engine/sample/stages.cpp"},             {"app/server/dialects", "app/server/dialects.cpp"},
-    {"app/cli/commands", "app/cli/commands.cpp"},                     {"ui/panels", "ui/panels/panels.cpp"},
+    {"engine/model/architectures", "engine/model/architectures.cpp"},
+    {"engine/schedule/policies", "engine/schedule/policies.cpp"},
+    {"engine/sample/stages", "engine/sample/stages.cpp"},
+    {"app/server/dialects", "app/server/dialects.cpp"},
+    {"app/cli/commands", "app/cli/commands.cpp"},
+    {"ui/panels", "ui/panels/panels.cpp"},
 };
 
 /// Letters and digits in lower case, so that "first_fit" is found in "kFirstFit".
 std::string plain(const std::string& text) {
   std::string out;
   for (const char c : text) {
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0) out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
+      out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   }
   return out;
 }
@@ -150,7 +155,8 @@ class IncludesTest : public QObject {
 
 void IncludesTest::the_scanner_sees_every_level() {
   for (const std::string& level : kLevels) {
-    QVERIFY2(std::any_of(sources().begin(), sources().end(), [&](const SourceFile& f) { return f.level() == level; }), level.c_str());
+    QVERIFY2(std::any_of(sources().begin(), sources().end(), [&](const SourceFile& f) { return f.level() == level; }),
+             level.c_str());
   }
 }
 
@@ -179,7 +185,8 @@ void IncludesTest::R4_no_folder_cycle() {
   for (const SourceFile& file : sources()) {
     for (const Include& include : file.includes) {
       const std::string folder = include.path.substr(0, include.path.rfind('/'));
-      if (include.quoted && height_of(level_of(include.path)) >= 0 && folder != file.folder()) graph[file.folder()].insert(folder);
+      if (include.quoted && height_of(level_of(include.path)) >= 0 && folder != file.folder())
+        graph[file.folder()].insert(folder);
     }
   }
   std::map<std::string, int> state;
@@ -204,7 +211,8 @@ void IncludesTest::R7_drop_in_folders_are_in_their_tables() {
     const std::set<std::string> entries = entries_of(drop_in);
     QVERIFY2(!entries.empty(), (drop_in.folder + " is empty").c_str());
     for (const std::string& entry : entries) {
-      if (table.find(plain(entry)) == std::string::npos) missing.push_back(drop_in.folder + "/" + entry + " is not in " + drop_in.table);
+      if (table.find(plain(entry)) == std::string::npos)
+        missing.push_back(drop_in.folder + "/" + entry + " is not in " + drop_in.table);
     }
   }
   QVERIFY2(missing.empty(), join(missing).c_str());

@@ -47,7 +47,8 @@ std::vector<std::string> weak_symbols(const std::string& object) {
   char line[4096];
   while (std::fgets(line, sizeof line, nm) != nullptr) {
     const std::string text(line);
-    const bool weak = text.find(" W ") != std::string::npos || text.find(" V ") != std::string::npos || text.find(" u ") != std::string::npos;
+    const bool weak = text.find(" W ") != std::string::npos || text.find(" V ") != std::string::npos ||
+                      text.find(" u ") != std::string::npos;
     if (weak && text.find("DW.ref.") == std::string::npos) symbols.push_back(text);
   }
   pclose(nm);
@@ -82,7 +83,10 @@ class ShapeTest : public QObject {
 };
 
 void ShapeTest::the_scanner_finds_functions() {
-  const SourceFile file{"x.cpp", "namespace a {\nint f(int x) {\n  return x;\n}\nclass C {\n  void g() { auto l = [] { return 1; }; }\n};\n}\n", {}};
+  const SourceFile file{
+      "x.cpp",
+      "namespace a {\nint f(int x) {\n  return x;\n}\nclass C {\n  void g() { auto l = [] { return 1; }; }\n};\n}\n",
+      {}};
   const auto functions = functions_of(file);
   QCOMPARE(functions.size(), std::size_t{2});
   QCOMPARE(functions[0].name, std::string("f"));
@@ -108,7 +112,8 @@ void ShapeTest::R8_isa_objects_define_no_weak_symbol() {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(std::string(LATHE_BINARY_DIR) + "/kernels")) {
     if (!is_isa_object(entry.path().string())) continue;
     ++n_objects;
-    for (const std::string& symbol : weak_symbols(entry.path().string())) offenders.push_back(entry.path().filename().string() + ": " + symbol);
+    for (const std::string& symbol : weak_symbols(entry.path().string()))
+      offenders.push_back(entry.path().filename().string() + ": " + symbol);
   }
   QVERIFY2(n_objects >= 2, "no per-ISA objects found");
   QVERIFY2(offenders.empty(), join(offenders).c_str());
@@ -147,7 +152,8 @@ void ShapeTest::every_file_names_its_licence() {
   std::vector<std::string> offenders;
   for (const SourceFile& file : read_sources({"kernels", "engine", "app", "ui", "tests"})) {
     const bool gpl = file.level() == "ui" || file.path.starts_with("tests/ui/");
-    const std::string wanted = std::string("// SPDX-License-Identifier: ") + (gpl ? "GPL-3.0-or-later" : "Apache-2.0") + "\n";
+    const std::string wanted =
+        std::string("// SPDX-License-Identifier: ") + (gpl ? "GPL-3.0-or-later" : "Apache-2.0") + "\n";
     if (!file.text.starts_with(wanted)) offenders.push_back(file.path);
   }
   QVERIFY2(offenders.empty(), join(offenders).c_str());
@@ -159,7 +165,8 @@ void ShapeTest::tests_are_at_least_half_as_long_as_the_code() {
     const double tests = lines_below("tests/" + level);
     if (level == "kernels") QEXPECT_FAIL("", "the kernels want more tests", Continue);
     QVERIFY2(tests >= 0.5 * code, (level + ": " + std::to_string(static_cast<int>(tests)) + " lines of tests, " +
-                                   std::to_string(static_cast<int>(code)) + " of code").c_str());
+                                   std::to_string(static_cast<int>(code)) + " of code")
+                                      .c_str());
   }
 }
 

@@ -9,7 +9,7 @@
 namespace lathe::tests {
 
 struct CliRun {
-  std::optional<int> code;   ///< none: the arguments name no command
+  std::optional<int> code;  ///< none: the arguments name no command
   std::string out, err;
 };
 

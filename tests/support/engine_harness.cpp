@@ -74,7 +74,8 @@ std::vector<std::int32_t> random_prompt(std::uint64_t seed, int n, std::int64_t 
   std::mt19937_64 random(seed);
   std::vector<std::int32_t> prompt(static_cast<std::size_t>(n));
   for (std::int32_t& id : prompt) {
-    id = FakeTokenizer::kA + static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(vocab_size - FakeTokenizer::kA));
+    id =
+        FakeTokenizer::kA + static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(vocab_size - FakeTokenizer::kA));
   }
   return prompt;
 }

@@ -13,7 +13,7 @@ namespace lathe::tests {
 
 /// What most tests of the loop use: 64 tokens of vocabulary, 64 blocks of 4 tokens, a context of 200.
 struct HarnessOptions {
-  engine::EngineOptions engine;   ///< max_num_seqs, max_num_batched_tokens, max_queue, seed, caching, chunking
+  engine::EngineOptions engine;  ///< max_num_seqs, max_num_batched_tokens, max_queue, seed, caching, chunking
   std::int64_t vocab_size = 64;
   std::int64_t max_model_len = 200;
   int block_size = 4;
@@ -33,7 +33,7 @@ struct Harness {
 /// Everything that a request answered, joined.
 struct Answer {
   engine::TokenEvent all;
-  bool timed_out = false;   ///< nothing came for 60 s: a hang
+  bool timed_out = false;  ///< nothing came for 60 s: a hang
   const std::vector<std::int32_t>& ids() const { return all.token_ids; }
 };
 Answer collect(engine::RequestHandle& handle);

@@ -393,18 +393,10 @@ void FakeEngine::finish(Active& active, TokenEvent event, FinishReason reason) {
   event.usage = active.usage;
   event.timings = active.timings;
   switch (reason) {
-    case FinishReason::cancelled:
-      ++counters_.n_finished_abort;
-      break;
-    case FinishReason::error:
-      ++counters_.n_finished_error;
-      break;
-    case FinishReason::length:
-      ++counters_.n_finished_length;
-      break;
-    default:
-      ++counters_.n_finished_stop;
-      break;
+    case FinishReason::cancelled: ++counters_.n_finished_abort; break;
+    case FinishReason::error: ++counters_.n_finished_error; break;
+    case FinishReason::length: ++counters_.n_finished_length; break;
+    default: ++counters_.n_finished_stop; break;
   }
   add_to(e2e_, active.timings.end_ms / 1000);
   record(reason == FinishReason::cancelled ? SchedulerEventKind::cancelled : SchedulerEventKind::finished,

@@ -47,7 +47,9 @@ class CountedEngine final : public engine::Engine {
     return inner_->submit(std::move(request));
   }
   std::shared_ptr<const engine::EngineSnapshot> snapshot() const override { return inner_->snapshot(); }
-  std::vector<engine::SchedulerEvent> events_since(std::uint64_t& cursor) const override { return inner_->events_since(cursor); }
+  std::vector<engine::SchedulerEvent> events_since(std::uint64_t& cursor) const override {
+    return inner_->events_since(cursor);
+  }
   void shut_down(std::chrono::milliseconds grace) override { inner_->shut_down(grace); }
 
  private:

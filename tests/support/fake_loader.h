@@ -18,11 +18,11 @@ struct LoaderScript {
   HarnessOptions engine;
   std::shared_ptr<FakeScript> runner = std::make_shared<FakeScript>();
   bool with_chat_template = true;
-  std::optional<engine::Error> error;           ///< the load ends with it
+  std::optional<engine::Error> error;             ///< the load ends with it
   std::function<void(int report)> before_report;  ///< on the loading thread; may block or throw
   int n_reports = 3;
   std::atomic<int> n_loads{0};
-  std::atomic<int> n_alive{0};                  ///< engines that exist now
+  std::atomic<int> n_alive{0};  ///< engines that exist now
 };
 
 app::EngineLoader fake_loader(std::shared_ptr<LoaderScript> script);

@@ -20,8 +20,8 @@ namespace {
 
 constexpr double kTolerance = 1e-3;
 constexpr int kBlockSize = 8;
-constexpr int kLongest = 200;                           // tokens of a request, with room
-constexpr int kTightBlocks = kLongest / kBlockSize;     // one such request and no more
+constexpr int kLongest = 200;                        // tokens of a request, with room
+constexpr int kTightBlocks = kLongest / kBlockSize;  // one such request and no more
 constexpr int kAmpleBlocks = 16 * kTightBlocks;
 
 /// The first difference between two lists of log probabilities that is too large.
@@ -110,8 +110,8 @@ std::vector<FidelityRun> read_reference_greedy(const std::string& path) {
   for (const engine::Json& run : reference["runs"]) {
     FidelityRun& added = runs.emplace_back();
     added.ids = run["generated_ids"].get<std::vector<std::int32_t>>();
-    added.request = greedy_request(run["prompt_ids"].get<std::vector<std::int32_t>>(),
-                                   static_cast<std::int64_t>(added.ids.size()));
+    added.request =
+        greedy_request(run["prompt_ids"].get<std::vector<std::int32_t>>(), static_cast<std::int64_t>(added.ids.size()));
     added.request.sampling.logprobs = 0;
     for (const engine::Json& best : run["top5_per_step"]) added.logprobs.push_back(best[0][1].get<double>());
     for (const engine::Json& logprob : run["prompt_logprobs"]) {

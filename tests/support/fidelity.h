@@ -23,8 +23,8 @@ struct FidelityRun {
 struct FidelityCell {
   std::string isa;
   int n_requests = 1;
-  int n_chunk = 512;     ///< max_num_batched_tokens
-  bool tight = false;    ///< a pool so small that requests throw each other out, and no sharing between them
+  int n_chunk = 512;   ///< max_num_batched_tokens
+  bool tight = false;  ///< a pool so small that requests throw each other out, and no sharing between them
 };
 
 /// Runs of a reference_greedy.json, asked greedily with log probabilities.
@@ -39,8 +39,8 @@ FidelityCell fetch_fidelity_cell();
 std::unique_ptr<engine::Engine> open_for(const std::string& model, const FidelityCell& cell);
 
 struct FidelityReport {
-  std::string mismatches;         ///< a line each; empty: all equal
-  double largest_error = 0;       ///< of a log probability
+  std::string mismatches;    ///< a line each; empty: all equal
+  double largest_error = 0;  ///< of a log probability
   std::int64_t n_cached_tokens = 0;
   std::int64_t n_preemptions = 0;
 };

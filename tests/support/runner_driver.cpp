@@ -27,7 +27,8 @@ RunnerDriver::RunnerDriver(const std::string& path, const RunnerChoice& choice) 
   auto backend = backend_of(choice.isa);
   const std::int64_t max_model_len = model->config.max_position_embeddings;
   auto decoder = engine::Decoder::create(*backend, model->config, choice.dtype, max_model_len);
-  LATHE_CHECK(decoder.has_value() && engine::load_weights(*decoder, *backend, model->checkpoint, model->plan, {}).has_value());
+  LATHE_CHECK(decoder.has_value() &&
+              engine::load_weights(*decoder, *backend, model->checkpoint, model->plan, {}).has_value());
   const engine::RunnerLimits limits{.vocab_size = model->config.vocab_size,
                                     .max_model_len = max_model_len,
                                     .block_size = choice.block_size,

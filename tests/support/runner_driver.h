@@ -13,8 +13,8 @@
 namespace lathe::tests {
 
 struct RunnerChoice {
-  std::string isa{};                                   ///< empty: the scalar reference backend
-  kernels::Dtype dtype = kernels::Dtype::f32;          ///< of weights and KV cache
+  std::string isa{};                           ///< empty: the scalar reference backend
+  kernels::Dtype dtype = kernels::Dtype::f32;  ///< of weights and KV cache
   int block_size = 16, n_blocks = 64, max_rows = 512;
 };
 
@@ -32,7 +32,8 @@ class RunnerDriver {
   /// Logits of all new rows, row after row. Sequence s owns blocks s, s + 16, s + 32... so that contexts lie scattered.
   std::vector<std::vector<float>> step(const std::vector<DriverRows>& rows);
   /// Whole prompt at once, then greedy tokens one by one; `log_probabilities` gets one a generated token.
-  std::vector<std::int32_t> greedy(std::vector<std::int32_t> prompt, int n_tokens, std::vector<double>* log_probabilities = nullptr);
+  std::vector<std::int32_t> greedy(std::vector<std::int32_t> prompt, int n_tokens,
+                                   std::vector<double>* log_probabilities = nullptr);
 
   engine::ModelRunner& runner() { return *runner_; }
 

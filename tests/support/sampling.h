@@ -20,8 +20,12 @@ struct SamplingRow {
   /// Samples once; the logits stay as they are.
   engine::SampleOutput sample(engine::LogprobList* alternatives = nullptr) {
     std::vector<float> copy = logits;
-    const engine::SampleInput input{.logits = copy, .prompt_token_ids = prompt, .output_token_ids = output, .eos_ids = eos,
-                                    .params = &params, .seed = seed};
+    const engine::SampleInput input{.logits = copy,
+                                    .prompt_token_ids = prompt,
+                                    .output_token_ids = output,
+                                    .eos_ids = eos,
+                                    .params = &params,
+                                    .seed = seed};
     return engine::sample_token(input, scratch, alternatives);
   }
   /// How often each token comes in n draws, each at its own place of an answer.

@@ -30,7 +30,9 @@ inline std::string varint(std::uint64_t value) {
 inline std::string bytes_field(int number, const std::string& bytes) {
   return varint(static_cast<std::uint64_t>(number) << 3 | 2) + varint(bytes.size()) + bytes;
 }
-inline std::string varint_field(int number, std::uint64_t value) { return varint(static_cast<std::uint64_t>(number) << 3) + varint(value); }
+inline std::string varint_field(int number, std::uint64_t value) {
+  return varint(static_cast<std::uint64_t>(number) << 3) + varint(value);
+}
 inline std::string float_field(int number, float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   std::string out = varint(static_cast<std::uint64_t>(number) << 3 | 5);
@@ -42,7 +44,8 @@ inline std::string float_field(int number, float value) {
 inline std::string serialized(const ModelSpec& model) {
   std::string out;
   for (const PieceSpec& piece : model.pieces) {
-    out += bytes_field(1, bytes_field(1, piece.text) + float_field(2, piece.score) + varint_field(3, static_cast<std::uint64_t>(piece.type)));
+    out += bytes_field(1, bytes_field(1, piece.text) + float_field(2, piece.score) +
+                              varint_field(3, static_cast<std::uint64_t>(piece.type)));
   }
   out += bytes_field(2, varint_field(3, 2) + varint_field(35, 1));  // trainer_spec: model_type BPE, byte_fallback
   std::string normalizer = bytes_field(1, "identity");
@@ -60,7 +63,8 @@ inline ModelSpec small_model() {
     model.pieces.push_back({std::string("<0x") + digits[byte >> 4] + digits[byte & 15] + ">", 0, 6});
   }
   float score = 0;
-  for (const char* piece : {"he", "ll", "\xE2\x96\x81he", "\xE2\x96\x81hell", "\xE2\x96\x81hello", "or", "\xE2\x96\x81w", "\xE2\x96\x81wor"}) {
+  for (const char* piece :
+       {"he", "ll", "\xE2\x96\x81he", "\xE2\x96\x81hell", "\xE2\x96\x81hello", "or", "\xE2\x96\x81w", "\xE2\x96\x81wor"}) {
     model.pieces.push_back({piece, score--, 1});
   }
   model.pieces.push_back({"\xE2\x96\x81", score--, 1});

@@ -49,7 +49,8 @@ bool is_digit_separator(const std::string& text, std::size_t i) {
 
 std::size_t end_of_skipped(const std::string& text, std::size_t i) {
   if (text.compare(i, 2, "//") == 0) return std::min(text.find('\n', i), text.size());
-  if (text.compare(i, 2, "/*") == 0) return std::min(text.find("*/", i) == std::string::npos ? text.size() : text.find("*/", i) + 2, text.size());
+  if (text.compare(i, 2, "/*") == 0)
+    return std::min(text.find("*/", i) == std::string::npos ? text.size() : text.find("*/", i) + 2, text.size());
   if (text.compare(i, 2, "R\"") == 0) return end_of_raw_string(text, i);
   if (text[i] == '"' || (text[i] == '\'' && !is_digit_separator(text, i))) return end_of_literal(text, i);
   return i;

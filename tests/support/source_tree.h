@@ -14,13 +14,13 @@ struct Include {
 };
 
 struct Function {
-  std::string name;     ///< text before its parameter list, as written
+  std::string name;  ///< text before its parameter list, as written
   int line = 0;
-  int n_lines = 0;      ///< from the opening to the closing brace, both counted
+  int n_lines = 0;  ///< from the opening to the closing brace, both counted
 };
 
 struct SourceFile {
-  std::string path;     ///< from the repository root: "engine/text/bpe.cpp"
+  std::string path;  ///< from the repository root: "engine/text/bpe.cpp"
   std::string text;
   std::vector<Include> includes;
 

@@ -15,11 +15,13 @@ inline std::string rendered(const std::string& source, const engine::Json& varia
                             const engine::jinja::Limits& limits = {}) {
   namespace jinja = engine::jinja;
   jinja::Variables values;
-  for (const auto& [name, value] : variables.items()) values.emplace_back(name, jinja::from_json(value, jinja::Source::request));
+  for (const auto& [name, value] : variables.items())
+    values.emplace_back(name, jinja::from_json(value, jinja::Source::request));
   try {
     return jinja::render(jinja::parse_template(source), std::move(values), limits).text();
   } catch (const jinja::Failure& failure) {
-    return "error: " + failure.message() + " @ " + std::to_string(failure.at().line) + ":" + std::to_string(failure.at().column);
+    return "error: " + failure.message() + " @ " + std::to_string(failure.at().line) + ":" +
+           std::to_string(failure.at().column);
   }
 }
 

@@ -14,7 +14,7 @@ namespace lathe::tests {
 
 /// tiny-llama: f32, biases, grouped heads, untied, chat template. The others: see make_models.py.
 inline constexpr std::array<std::string_view, 4> kTinyModels = {"tiny-llama", "tiny-llama3-rope", "tiny-linear-rope",
-                                                                 "tiny-sharded"};
+                                                                "tiny-sharded"};
 
 /// Folder of a checkpoint with weights, tokenizer.model (384 pieces, context 256) and reference.json.
 std::string tiny_model_path(std::string_view name = "tiny-llama");

@@ -44,7 +44,8 @@ class WindowFixture {
   /// Chooses a path (nothing is there; the fake does not look) and loads it; returns when it is ready.
   bool load_model() {
     begin_load();
-    return QTest::qWaitFor([this] { return window->bridge().model_status().state == app::ModelState::ready; }, 10000) && engine() != nullptr;
+    return QTest::qWaitFor([this] { return window->bridge().model_status().state == app::ModelState::ready; }, 10000) &&
+           engine() != nullptr;
   }
   void begin_load() {
     const_cast<ui::LoadChoice&>(window->context().load).choose("/nowhere/fake-model");

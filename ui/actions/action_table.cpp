@@ -9,6 +9,7 @@ namespace {
 
 using enum ActionMenu;
 
+// clang-format off
 constexpr ActionDescriptor kTable[] = {
     // File
     {"chats.new", QT_TRANSLATE_NOOP("Actions", "&New chat"), file, "chat-small", "Ctrl+N",
@@ -119,6 +120,7 @@ constexpr ActionDescriptor kTable[] = {
     {"help.about", QT_TRANSLATE_NOOP("Actions", "&About Lathe"), help, "info", "",
      QT_TRANSLATE_NOOP("Actions", "Version, licence, privacy")},
 };
+// clang-format on
 
 }  // namespace
 

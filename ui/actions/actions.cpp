@@ -20,7 +20,8 @@ QString translated(const char* text) { return QCoreApplication::translate("Actio
 
 Actions::Actions(const Theme& theme, QObject* parent) : QObject(parent), theme_(theme) {
   for (const ActionDescriptor& d : action_table()) {
-    QAction* action = add(QLatin1String(d.id), translated(d.text), d.menu, QLatin1String(d.icon), QLatin1String(d.shortcuts), translated(d.tip));
+    QAction* action = add(QLatin1String(d.id), translated(d.text), d.menu, QLatin1String(d.icon), QLatin1String(d.shortcuts),
+                          translated(d.tip));
     action->setCheckable(d.checkable);
     action->setVisible(false);
     action->setProperty("needs", static_cast<unsigned>(d.needs));
@@ -52,7 +53,9 @@ QAction* Actions::operator[](const QString& id) const {
   return action;
 }
 
-ActionMenu Actions::menu_of(const QAction* action) const { return static_cast<ActionMenu>(action->property("menu").toInt()); }
+ActionMenu Actions::menu_of(const QAction* action) const {
+  return static_cast<ActionMenu>(action->property("menu").toInt());
+}
 
 bool Actions::separator_before(const QAction* action) const { return action->property("separator").toBool(); }
 

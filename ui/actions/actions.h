@@ -23,24 +23,24 @@ enum class Fact : unsigned {
   chat_idle = 16,
   has_messages = 32,
   has_reply = 64,
-  server_off_or_on = 128,   ///< neither starting nor stopping
-  model_or_failed = 256,    ///< there is something to unload or to try again
-  changed_settings = 512,   ///< of the model dock, not yet applied
+  server_off_or_on = 128,  ///< neither starting nor stopping
+  model_or_failed = 256,   ///< there is something to unload or to try again
+  changed_settings = 512,  ///< of the model dock, not yet applied
 };
 Q_DECLARE_FLAGS(Facts, Fact)
 Q_DECLARE_OPERATORS_FOR_FLAGS(Facts)
 
 /// One line of the table. Texts are in English and translated when the action is made.
 struct ActionDescriptor {
-  const char* id;            ///< "chat.send": the object name of the QAction is "action.chat.send"
-  const char* text;          ///< with a mnemonic
+  const char* id;    ///< "chat.send": the object name of the QAction is "action.chat.send"
+  const char* text;  ///< with a mnemonic
   ActionMenu menu;
-  const char* icon;          ///< of resources/icons; "" for none
-  const char* shortcuts;     ///< separated by "; "
+  const char* icon;       ///< of resources/icons; "" for none
+  const char* shortcuts;  ///< separated by "; "
   const char* tip;
   Facts needs{};
   bool checkable = false;
-  bool separator = false;    ///< a line above it in its menu
+  bool separator = false;  ///< a line above it in its menu
 };
 
 /// THE TABLE.

@@ -7,8 +7,8 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kTickMs = 33;              // 30 Hz: a frame of two on a 60 Hz screen
-constexpr int kHiddenTickMs = 250;       // a chat that nobody sees is still saved within a second
+constexpr int kTickMs = 33;         // 30 Hz: a frame of two on a 60 Hz screen
+constexpr int kHiddenTickMs = 250;  // a chat that nobody sees is still saved within a second
 constexpr std::int64_t kRateWindowNs = 1'000'000'000;
 
 bool same(const app::ModelStatus& a, const app::ModelStatus& b) {
@@ -17,8 +17,9 @@ bool same(const app::ModelStatus& a, const app::ModelStatus& b) {
 }
 
 bool same(const app::ServerStatus& a, const app::ServerStatus& b) {
-  return a.state == b.state && a.port == b.port && a.host == b.host && a.n_requests == b.n_requests && a.n_errors == b.n_errors &&
-         a.n_connections == b.n_connections && a.error == b.error && a.free_port == b.free_port &&
+  return a.state == b.state && a.port == b.port && a.host == b.host && a.n_requests == b.n_requests &&
+         a.n_errors == b.n_errors && a.n_connections == b.n_connections && a.error == b.error &&
+         a.free_port == b.free_port &&
          std::equal(a.dialects.begin(), a.dialects.end(), b.dialects.begin(), b.dialects.end(),
                     [](const app::DialectState& x, const app::DialectState& y) {
                       return x.on == y.on && x.n_requests == y.n_requests && x.base_url == y.base_url && x.curl == y.curl;
@@ -76,7 +77,9 @@ void Bridge::update_timer() {
   if (!timer_.isActive()) timer_.start();
 }
 
-void Bridge::refresh() { look(Interest::model | Interest::snapshot | Interest::server | Interest::requests | Interest::log); }
+void Bridge::refresh() {
+  look(Interest::model | Interest::snapshot | Interest::server | Interest::requests | Interest::log);
+}
 
 void Bridge::tick() {
   QElapsedTimer clock;

@@ -52,12 +52,12 @@ class Bridge : public QObject {
   int n_streams() const { return static_cast<int>(streams_.size()); }
 
  Q_SIGNALS:
-  void model_changed();       ///< state, progress or error
+  void model_changed();  ///< state, progress or error
   void snapshot_changed();
   void server_changed();
   void requests_changed();
   void log_changed();
-  void streams_changed();     ///< a chat generation began or ended
+  void streams_changed();  ///< a chat generation began or ended
 
  protected:
   bool eventFilter(QObject* object, QEvent* event) override;

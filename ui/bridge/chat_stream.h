@@ -18,7 +18,7 @@ class ChatStream : public QObject {
   Q_OBJECT
  public:
   ChatStream(std::unique_ptr<app::ChatGeneration> generation, QObject* parent);
-  ~ChatStream() override;   ///< cancels what still runs
+  ~ChatStream() override;  ///< cancels what still runs
 
   void cancel();
   bool cancelled() const { return cancelled_; }
@@ -39,8 +39,8 @@ class ChatStream : public QObject {
   bool drain(const engine::EngineSnapshot* snapshot);
 
  Q_SIGNALS:
-  void advanced(const QString& delta);   ///< text or numbers are new; delta may be empty
-  void ended();                          ///< once, after the last advanced()
+  void advanced(const QString& delta);  ///< text or numbers are new; delta may be empty
+  void ended();                         ///< once, after the last advanced()
 
  private:
   std::unique_ptr<app::ChatGeneration> generation_;

@@ -24,10 +24,12 @@ void show_about(const Theme& theme, QWidget* parent) {
   column->setContentsMargins(theme.px(24), theme.px(20), theme.px(24), theme.px(16));
   column->setSpacing(theme.px(8));
   const QString version = QString::fromStdString(app::version());
-  column->addWidget(make_label(theme, QStringLiteral("about.title"), QStringLiteral("Lathe %1").arg(version), dialog, 15, QFont::DemiBold, TextTone::text));
+  column->addWidget(make_label(theme, QStringLiteral("about.title"), QStringLiteral("Lathe %1").arg(version), dialog, 15,
+                               QFont::DemiBold, TextTone::text));
   const char* lines[] = {
       QT_TRANSLATE_NOOP("About", "A workbench for serving and testing language models on your own computer."),
-      QT_TRANSLATE_NOOP("About", "Runs here. Nothing is sent anywhere unless you start the server or open a link. No telemetry."),
+      QT_TRANSLATE_NOOP("About",
+                        "Runs here. Nothing is sent anywhere unless you start the server or open a link. No telemetry."),
       QT_TRANSLATE_NOOP("About", "The window is under the GPL 3 or later; everything below it under Apache 2.0."),
   };
   int number = 0;

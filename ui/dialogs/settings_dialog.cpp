@@ -53,14 +53,16 @@ SettingsDialog::SettingsDialog(QWidget* parent, const PanelContext& context) : Q
 
 void SettingsDialog::add_appearance(QVBoxLayout& column) {
   const Theme& theme = context_.theme;
-  column.addWidget(make_label(theme, QStringLiteral("settings.appearance"), tr("Appearance"), this, 14, QFont::DemiBold, TextTone::text));
+  column.addWidget(
+      make_label(theme, QStringLiteral("settings.appearance"), tr("Appearance"), this, 14, QFont::DemiBold, TextTone::text));
   auto* row = new QHBoxLayout;
   QLabel* label = make_label(theme, QStringLiteral("settings.theme.label"), tr("Theme"), this);
   label->setFixedWidth(theme.px(kLabel));
   auto* choice = new Segmented(theme, {tr("Light"), tr("Dark"), tr("System")}, this);
   choice->setObjectName(QStringLiteral("settings.theme"));
   choice->setAccessibleName(tr("Theme"));
-  choice->set_current(static_cast<int>(std::max<qsizetype>(0, kThemes.indexOf(text_of(context_.workbench.settings(), "appearance/theme")))));
+  choice->set_current(
+      static_cast<int>(std::max<qsizetype>(0, kThemes.indexOf(text_of(context_.workbench.settings(), "appearance/theme")))));
   connect(choice, &Segmented::chosen, this, [this](int index) {
     context_.workbench.settings().set("appearance/theme", kThemes[index].toStdString());
     apply_theme();
@@ -75,7 +77,8 @@ void SettingsDialog::add_appearance(QVBoxLayout& column) {
 
 void SettingsDialog::add_switches(QVBoxLayout& column) {
   column.addSpacing(context_.theme.px(10));
-  column.addWidget(make_label(context_.theme, QStringLiteral("settings.chat"), tr("Chat and start"), this, 14, QFont::DemiBold, TextTone::text));
+  column.addWidget(make_label(context_.theme, QStringLiteral("settings.chat"), tr("Chat and start"), this, 14,
+                              QFont::DemiBold, TextTone::text));
   add_switch(column, "chat/enter_sends", tr("Enter sends, Shift+Enter makes a new line"));
   add_switch(column, "chat/render_markdown", tr("Show replies formatted"));
   add_switch(column, "general/load_at_start", tr("Load the last model when Lathe opens"));
@@ -109,15 +112,18 @@ void SettingsDialog::apply_theme() {
 void SettingsDialog::add_folders(QVBoxLayout& column) {
   const Theme& theme = context_.theme;
   column.addSpacing(theme.px(10));
-  column.addWidget(make_label(theme, QStringLiteral("settings.folders.title"), tr("Model folders"), this, 14, QFont::DemiBold, TextTone::text));
+  column.addWidget(make_label(theme, QStringLiteral("settings.folders.title"), tr("Model folders"), this, 14,
+                              QFont::DemiBold, TextTone::text));
   list_ = new QListWidget(this);
   list_->setObjectName(QStringLiteral("settings.folders"));
   list_->setAccessibleName(tr("Folders that are searched for models"));
   list_->setFrameShape(QFrame::StyledPanel);
   column.addWidget(list_, 1);
   auto* row = new QHBoxLayout;
-  QPushButton* add = make_button(theme, QStringLiteral("settings.folders.add"), tr("Add folder…"), this, ButtonLook::plain, true);
-  QPushButton* remove = make_button(theme, QStringLiteral("settings.folders.remove"), tr("Remove"), this, ButtonLook::plain, true);
+  QPushButton* add =
+      make_button(theme, QStringLiteral("settings.folders.add"), tr("Add folder…"), this, ButtonLook::plain, true);
+  QPushButton* remove =
+      make_button(theme, QStringLiteral("settings.folders.remove"), tr("Remove"), this, ButtonLook::plain, true);
   connect(add, &QPushButton::clicked, this, [this] {
     const QString folder = QFileDialog::getExistingDirectory(this, tr("A folder with models"));
     if (!folder.isEmpty() && !folders().contains(folder)) keep_folders(folders() << folder);

@@ -32,7 +32,8 @@ QTableWidget* make_table(const Theme& theme, const Actions& actions, QWidget* pa
     if (!action->isVisible() || action->shortcuts().isEmpty()) continue;
     QStringList keys;
     for (const QKeySequence& key : action->shortcuts()) keys.append(key.toString(QKeySequence::NativeText));
-    add_row(*table, {action->text().remove(QLatin1Char('&')), Actions::menu_name(actions.menu_of(action)), keys.join(QStringLiteral(", "))});
+    add_row(*table, {action->text().remove(QLatin1Char('&')), Actions::menu_name(actions.menu_of(action)),
+                     keys.join(QStringLiteral(", "))});
   }
   table->resizeColumnsToContents();
   return table;

@@ -19,7 +19,9 @@ QString chat_facts(const app::ChatSummary& chat) {
 ChatListModel::ChatListModel(app::History& history, Background& background, QObject* parent)
     : QAbstractListModel(parent), history_(history), background_(background) {}
 
-int ChatListModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(chats_.size()); }
+int ChatListModel::rowCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : static_cast<int>(chats_.size());
+}
 
 QVariant ChatListModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid() || index.row() >= rowCount()) return {};
@@ -61,7 +63,10 @@ void ChatListModel::set_search(const QString& words) {
 void ChatListModel::reload() {
   const std::uint64_t number = ++loading_;
   background_.run(
-      this, [&history = history_, words = search_.trimmed().toStdString()] { return words.empty() ? history.chats() : history.search(words); },
+      this,
+      [&history = history_, words = search_.trimmed().toStdString()] {
+        return words.empty() ? history.chats() : history.search(words);
+      },
       [this, number](std::vector<app::ChatSummary> chats) {
         if (number != loading_) return;
         beginResetModel();
@@ -74,7 +79,8 @@ void ChatListModel::reload() {
 void ChatListModel::remove(const QModelIndex& index) {
   if (!index.isValid()) return;
   const auto row = static_cast<std::size_t>(index.row());
-  if (const auto done = history_.delete_chat(chats_[row].id); !done) return Q_EMIT failed(QString::fromStdString(done.error().message));
+  if (const auto done = history_.delete_chat(chats_[row].id); !done)
+    return Q_EMIT failed(QString::fromStdString(done.error().message));
   beginRemoveRows({}, index.row(), index.row());
   chats_.erase(chats_.begin() + index.row());
   endRemoveRows();

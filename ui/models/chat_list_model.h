@@ -19,7 +19,7 @@ class ChatListModel : public QAbstractListModel {
 
   int rowCount(const QModelIndex& parent = {}) const override;
   QVariant data(const QModelIndex& index, int role) const override;
-  bool setData(const QModelIndex& index, const QVariant& value, int role) override;   ///< renames
+  bool setData(const QModelIndex& index, const QVariant& value, int role) override;  ///< renames
   Qt::ItemFlags flags(const QModelIndex& index) const override;
 
   void set_search(const QString& words);

@@ -232,7 +232,7 @@ void Conversation::flush() {
   const app::StoredMessage* message = find(growing_);
   growing_ = 0;
   if (message == nullptr) return;
-  if (writing_) background_.wait();   // an older text must not be written after this one
+  if (writing_) background_.wait();  // an older text must not be written after this one
   write(*message);
 }
 

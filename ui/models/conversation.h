@@ -14,17 +14,18 @@
 
 namespace lathe::ui {
 
-/// Thread: GUI. What the user does is written at once; a reply that grows is written in the background, at most twice a second.
+/// Thread: GUI. What the user does is written at once; a reply that grows is written in the background, at most twice a
+/// second.
 class Conversation : public QObject {
   Q_OBJECT
  public:
   Conversation(app::History& history, Background& background, QObject* parent = nullptr);
 
-  std::int64_t id() const { return id_; }                 ///< 0: nothing is kept yet
+  std::int64_t id() const { return id_; }  ///< 0: nothing is kept yet
   const QString& title() const { return title_; }
   const std::vector<app::StoredMessage>& messages() const { return messages_; }
   bool empty() const { return messages_.empty(); }
-  int index_of(std::int64_t message) const;               ///< -1: not here
+  int index_of(std::int64_t message) const;  ///< -1: not here
   const app::StoredMessage* find(std::int64_t message) const;
   /// The last message of the role; 0 when there is none.
   std::int64_t last_of(const std::string& role) const;
@@ -58,12 +59,12 @@ class Conversation : public QObject {
   const QString& problem() const { return problem_; }
 
  Q_SIGNALS:
-  void reset();                    ///< another chat
+  void reset();  ///< another chat
   void inserted(int index);
   void removed(int index);
   void changed(int index);
   void title_changed();
-  void list_changed();             ///< a chat came, went or has another title
+  void list_changed();  ///< a chat came, went or has another title
 
  private:
   bool create();

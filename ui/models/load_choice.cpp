@@ -37,11 +37,21 @@ std::vector<LoadFix> find_fixes(const engine::ModelInfo& info, const EngineOptio
   };
   const std::int64_t context = options.max_model_len > 0 ? options.max_model_len : info.max_position_embeddings;
   for (const std::int64_t smaller : {16384, 8192, 4096, 2048, 1024, 512})
-    if (smaller < context && attempt("context", LoadChoice::tr("Context %1").arg(smaller), "max_model_len", std::to_string(smaller))) break;
+    if (smaller < context &&
+        attempt("context", LoadChoice::tr("Context %1").arg(smaller), "max_model_len", std::to_string(smaller)))
+      break;
   for (const std::int64_t fewer : {8, 4, 2, 1})
-    if (fewer < options.max_num_seqs && attempt("sequences", LoadChoice::tr("%n sequence(s)", nullptr, static_cast<int>(fewer)), "max_num_seqs", std::to_string(fewer))) break;
+    if (fewer < options.max_num_seqs &&
+        attempt("sequences", LoadChoice::tr("%n sequence(s)", nullptr, static_cast<int>(fewer)), "max_num_seqs",
+                std::to_string(fewer)))
+      break;
   for (const char* dtype : {"bfloat16", "float16"})
-    if (options.dtype != dtype && attempt("weights", LoadChoice::tr("Use %1").arg(dtype == std::string("bfloat16") ? QStringLiteral("BF16") : QStringLiteral("FP16")), "dtype", dtype)) break;
+    if (options.dtype != dtype &&
+        attempt(
+            "weights",
+            LoadChoice::tr("Use %1").arg(dtype == std::string("bfloat16") ? QStringLiteral("BF16") : QStringLiteral("FP16")),
+            "dtype", dtype))
+      break;
   return fixes;
 }
 
@@ -137,7 +147,9 @@ void LoadChoice::revert() {
   Q_EMIT changed();
 }
 
-bool LoadChoice::is_loaded() const { return bridge_.loaded() && !path().empty() && bridge_.loaded()->options.model == path(); }
+bool LoadChoice::is_loaded() const {
+  return bridge_.loaded() && !path().empty() && bridge_.loaded()->options.model == path();
+}
 
 QStringList LoadChoice::changed_options() const {
   QStringList names;
@@ -188,7 +200,8 @@ void LoadChoice::estimate() {
       this,
       [info = *info_, options = options_, returned = returned_bytes()] {
         Estimated estimated{engine::estimate_fit(info, options, returned), {}};
-        if (estimated.fit && estimated.fit->verdict == engine::FitVerdict::wont_fit) estimated.fixes = find_fixes(info, options, returned);
+        if (estimated.fit && estimated.fit->verdict == engine::FitVerdict::wont_fit)
+          estimated.fixes = find_fixes(info, options, returned);
         return estimated;
       },
       [this, number](Estimated estimated) {

@@ -17,10 +17,10 @@ namespace lathe::ui {
 
 /// A change of one option with which the model would fit.
 struct LoadFix {
-  QString name;          ///< "context"
-  QString words;         ///< "Context 2048"
+  QString name;   ///< "context"
+  QString words;  ///< "Context 2048"
   QString option, value;
-  std::int64_t total = 0;   ///< bytes with it
+  std::int64_t total = 0;  ///< bytes with it
 };
 
 /// Thread: GUI; reading headers and estimating run in the background. Options are kept per model at every change.
@@ -33,12 +33,12 @@ class LoadChoice : public QObject {
   const std::string& path() const { return options_.model; }
   /// Takes a folder (or a file in it) as the model to load next, with the options saved for it.
   void choose(const std::string& path);
-  void forget();                                          ///< back to the list of sources
+  void forget();  ///< back to the list of sources
 
   const engine::EngineOptions& options() const { return options_; }
   void set_option(const QString& name, const QString& value);
   void reset_to_defaults();
-  void revert();                                          ///< to those of the loaded model
+  void revert();  ///< to those of the loaded model
 
   /// Of the chosen path, once its headers are read.
   const std::optional<engine::ModelInfo>& info() const { return info_; }
@@ -58,7 +58,7 @@ class LoadChoice : public QObject {
   engine::Result<void> load();
 
  Q_SIGNALS:
-  void changed();        ///< path, options or info
+  void changed();  ///< path, options or info
   void fit_changed();
 
  private:

@@ -74,13 +74,15 @@ int load_percent(const engine::LoadProgress& progress) {
 QString load_speed_words(const engine::LoadProgress& progress) {
   if (progress.bytes_total <= 0) return translated("Reading headers");
   const Unit& unit = unit_of(static_cast<double>(progress.bytes_total));
-  QStringList parts{translated("%1 of %2 %3").arg(in_unit(static_cast<double>(progress.bytes_done), unit),
-                                                  in_unit(static_cast<double>(progress.bytes_total), unit), QLatin1String(unit.name))};
+  QStringList parts{translated("%1 of %2 %3")
+                        .arg(in_unit(static_cast<double>(progress.bytes_done), unit),
+                             in_unit(static_cast<double>(progress.bytes_total), unit), QLatin1String(unit.name))};
   if (progress.seconds > 0.05 && progress.bytes_done > 0) {
     const double rate = static_cast<double>(progress.bytes_done) / progress.seconds;
     parts.append(translated("%1/s").arg(bytes_words(static_cast<std::int64_t>(rate))));
     const double left = static_cast<double>(progress.bytes_total - progress.bytes_done) / rate;
-    parts.append(left < 1 ? translated("under 1 s left") : translated("%1 s left").arg(QLocale().toString(std::ceil(left), 'f', 0)));
+    parts.append(left < 1 ? translated("under 1 s left")
+                          : translated("%1 s left").arg(QLocale().toString(std::ceil(left), 'f', 0)));
   }
   return parts.join(QStringLiteral(", "));
 }

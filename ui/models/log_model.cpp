@@ -19,8 +19,8 @@ QString LogModel::words_of(const app::LogLine& line) {
   const std::string_view level = app::name_of(line.level);
   return QStringLiteral("%1  %2  %3  %4")
       .arg(QDateTime::fromMSecsSinceEpoch(line.unix_ms).toString(QStringLiteral("hh:mm:ss.zzz")),
-           QString::fromUtf8(level.data(), static_cast<qsizetype>(level.size())).leftJustified(7), QString::fromStdString(line.category).leftJustified(9),
-           QString::fromStdString(line.text));
+           QString::fromUtf8(level.data(), static_cast<qsizetype>(level.size())).leftJustified(7),
+           QString::fromStdString(line.category).leftJustified(9), QString::fromStdString(line.text));
 }
 
 void LogModel::append(std::vector<app::LogLine> lines) {

@@ -50,7 +50,12 @@ ReplyFooter footer_of(const std::string& source) {
 
 ReplyWriter::ReplyWriter(app::Workbench& workbench, Bridge& bridge, Background& background, SamplingChoice& sampling,
                          Conversation& conversation, QObject* parent)
-    : QObject(parent), workbench_(workbench), bridge_(bridge), background_(background), sampling_(sampling), conversation_(conversation) {}
+    : QObject(parent),
+      workbench_(workbench),
+      bridge_(bridge),
+      background_(background),
+      sampling_(sampling),
+      conversation_(conversation) {}
 
 void ReplyWriter::reply() {
   if (running()) return;
@@ -90,7 +95,9 @@ void ReplyWriter::begin(std::int64_t message, int context_end, bool continues) {
   Q_EMIT started(message);
   background_.run(
       this,
-      [&workbench = workbench_, turn = std::move(turn)] { return app::start_chat(workbench.models(), workbench.requests(), turn); },
+      [&workbench = workbench_, turn = std::move(turn)] {
+        return app::start_chat(workbench.models(), workbench.requests(), turn);
+      },
       [this, attempt](engine::Result<std::unique_ptr<app::ChatGeneration>> generation) {
         if (attempt != attempt_ || message_ == 0) {
           if (generation) (*generation)->cancel();
@@ -153,13 +160,13 @@ void ReplyWriter::finish() {
 
 void ReplyWriter::stop() {
   if (!running()) return;
-  if (stream_ != nullptr) return stream_->cancel();   // its last event ends it
+  if (stream_ != nullptr) return stream_->cancel();  // its last event ends it
   finish();
 }
 
 void ReplyWriter::stop_and_keep() {
   if (!running()) return;
-  bridge_.refresh();   // takes what has arrived since the last tick; the reply may even have ended
+  bridge_.refresh();  // takes what has arrived since the last tick; the reply may even have ended
   if (!running()) return;
   if (stream_ != nullptr) stream_->cancel();
   finish();

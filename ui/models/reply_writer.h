@@ -17,9 +17,9 @@ namespace lathe::ui {
 struct ReplyFooter {
   engine::Usage usage;
   double ttft_ms = 0, tokens_per_second = 0, queue_ms = 0;
-  QString stop;             ///< "eos", "length", "stopped", a stop string
-  QString error;            ///< of a reply that broke off
-  std::uint64_t record = 0; ///< in the request log of this run of the program; 0: none
+  QString stop;              ///< "eos", "length", "stopped", a stop string
+  QString error;             ///< of a reply that broke off
+  std::uint64_t record = 0;  ///< in the request log of this run of the program; 0: none
 };
 std::string json_of(const ReplyFooter& footer);
 ReplyFooter footer_of(const std::string& json);
@@ -28,8 +28,8 @@ ReplyFooter footer_of(const std::string& json);
 class ReplyWriter : public QObject {
   Q_OBJECT
  public:
-  ReplyWriter(app::Workbench& workbench, Bridge& bridge, Background& background, SamplingChoice& sampling, Conversation& conversation,
-              QObject* parent = nullptr);
+  ReplyWriter(app::Workbench& workbench, Bridge& bridge, Background& background, SamplingChoice& sampling,
+              Conversation& conversation, QObject* parent = nullptr);
 
   bool running() const { return message_ != 0; }
   /// The message that is being written; 0: none.
@@ -66,8 +66,8 @@ class ReplyWriter : public QObject {
   Conversation& conversation_;
   QPointer<ChatStream> stream_;
   std::int64_t message_ = 0;
-  QString prefix_;                  ///< of a reply that is continued
-  std::uint64_t attempt_ = 0;       ///< a start that was stopped must not come back
+  QString prefix_;             ///< of a reply that is continued
+  std::uint64_t attempt_ = 0;  ///< a start that was stopped must not come back
 };
 
 }  // namespace lathe::ui

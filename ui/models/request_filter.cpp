@@ -58,7 +58,8 @@ RequestFilter RequestFilter::parse(const QString& text) {
     if (const auto match = comparison.match(part); match.hasMatch() && number_field({}, match.captured(1)).has_value()) {
       const auto kind = match.captured(2) == QLatin1String(">") ? Term::Kind::above : Term::Kind::below;
       filter.terms_.push_back({kind, match.captured(1), {}, match.captured(3).toDouble()});
-    } else if (const auto match_pair = pair.match(part); match_pair.hasMatch() && text_field({}, match_pair.captured(1)).has_value()) {
+    } else if (const auto match_pair = pair.match(part);
+               match_pair.hasMatch() && text_field({}, match_pair.captured(1)).has_value()) {
       filter.terms_.push_back({Term::Kind::field, match_pair.captured(1), match_pair.captured(2), 0});
     } else {
       filter.terms_.push_back({Term::Kind::word, {}, part, 0});

@@ -9,8 +9,8 @@
 
 namespace lathe::ui {
 
-/// Terms are joined by "and": `field:word` (status, route, client, model, source, stop), `number>x` or `number<x` (prompt, cached,
-/// output, queue, ttft, itl, preempt, tok/s as `rate`), and plain words that any text column may hold.
+/// Terms are joined by "and": `field:word` (status, route, client, model, source, stop), `number>x` or `number<x` (prompt,
+/// cached, output, queue, ttft, itl, preempt, tok/s as `rate`), and plain words that any text column may hold.
 class RequestFilter {
  public:
   RequestFilter() = default;

@@ -41,7 +41,9 @@ void count_tokens(RequestLife& life, const SchedulerEvent& event) {
 }  // namespace
 
 RequestLife life_of(const std::vector<SchedulerEvent>& events, std::int64_t submitted_ns, std::int64_t end_ns) {
-  const auto seconds = [submitted_ns](std::int64_t ns) { return std::max(0.0, static_cast<double>(ns - submitted_ns) * 1e-9); };
+  const auto seconds = [submitted_ns](std::int64_t ns) {
+    return std::max(0.0, static_cast<double>(ns - submitted_ns) * 1e-9);
+  };
   RequestLife life;
   Phase phase = Phase::queued;
   double begin = 0;

@@ -18,12 +18,14 @@ struct PhaseSpan {
 };
 
 struct RequestLife {
-  std::vector<PhaseSpan> spans;      ///< in order, without gaps
+  std::vector<PhaseSpan> spans;  ///< in order, without gaps
   double end_s = 0;
-  std::int64_t n_lost_tokens = 0;    ///< computed work that preemptions threw away and the prefix cache did not give back
+  std::int64_t n_lost_tokens = 0;  ///< computed work that preemptions threw away and the prefix cache did not give back
   std::int64_t n_computed_tokens = 0;
   /// Share of the computed tokens that was computed twice.
-  double recompute_tax() const { return n_computed_tokens == 0 ? 0.0 : static_cast<double>(n_lost_tokens) / static_cast<double>(n_computed_tokens); }
+  double recompute_tax() const {
+    return n_computed_tokens == 0 ? 0.0 : static_cast<double>(n_lost_tokens) / static_cast<double>(n_computed_tokens);
+  }
 };
 
 /// `end_ns`: now, or when it finished. Requires: events of one request, oldest first.

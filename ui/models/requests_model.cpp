@@ -72,8 +72,9 @@ void RequestsModel::rebuild() {
   const auto known = std::find_if(wanted.begin(), wanted.end(), [&](const auto& r) { return r.number == first; });
   const auto n_new = static_cast<std::size_t>(known - wanted.begin());
   const std::size_t n_kept = wanted.size() - n_new;
-  const bool continues = !shown_.empty() && known != wanted.end() && n_kept <= shown_.size() &&
-                         std::equal(known, wanted.end(), shown_.begin(), [](const auto& a, const auto& b) { return a.number == b.number; });
+  const bool continues =
+      !shown_.empty() && known != wanted.end() && n_kept <= shown_.size() &&
+      std::equal(known, wanted.end(), shown_.begin(), [](const auto& a, const auto& b) { return a.number == b.number; });
   if (!continues) {
     beginResetModel();
     shown_ = std::move(wanted);
@@ -104,7 +105,9 @@ int RequestsModel::row_of(std::uint64_t wanted) const {
   return found == shown_.end() ? -1 : static_cast<int>(found - shown_.begin());
 }
 
-int RequestsModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(shown_.size()); }
+int RequestsModel::rowCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : static_cast<int>(shown_.size());
+}
 int RequestsModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : n_columns; }
 
 QVariant RequestsModel::data(const QModelIndex& index, int role) const {
@@ -113,7 +116,8 @@ QVariant RequestsModel::data(const QModelIndex& index, int role) const {
   switch (role) {
     case Qt::DisplayRole: return text_of(*record, index.column());
     case Qt::ToolTipRole: return record->error.empty() ? QVariant() : QString::fromStdString(record->error);
-    case Qt::TextAlignmentRole: return int((is_text(index.column()) || index.column() == number ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+    case Qt::TextAlignmentRole:
+      return int((is_text(index.column()) || index.column() == number ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
     case record_number_role: return QVariant::fromValue(record->number);
     case status_role: return int(record->status);
     case http_status_role: return record->http_status;
@@ -123,7 +127,8 @@ QVariant RequestsModel::data(const QModelIndex& index, int role) const {
 
 QVariant RequestsModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal) return {};
-  if (role == Qt::TextAlignmentRole) return int((is_text(section) || section == number ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+  if (role == Qt::TextAlignmentRole)
+    return int((is_text(section) || section == number ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
   if (role != Qt::DisplayRole) return {};
   switch (section) {
     case number: return tr("ID");

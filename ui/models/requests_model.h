@@ -13,7 +13,23 @@ namespace lathe::ui {
 class RequestsModel : public QAbstractTableModel {
   Q_OBJECT
  public:
-  enum Column { number, time, client, route, status, prompt, cached, output, queue_ms, ttft_ms, itl_ms, rate, preemptions, stop, n_columns };
+  enum Column {
+    number,
+    time,
+    client,
+    route,
+    status,
+    prompt,
+    cached,
+    output,
+    queue_ms,
+    ttft_ms,
+    itl_ms,
+    rate,
+    preemptions,
+    stop,
+    n_columns
+  };
   enum Role { record_number_role = Qt::UserRole + 1, status_role, http_status_role };
 
   explicit RequestsModel(QObject* parent = nullptr) : QAbstractTableModel(parent) {}

@@ -41,7 +41,7 @@ class SamplingChoice : public QObject {
 
   /// "Greedy", "Balanced", "Creative", then the user's own, then "Custom".
   QStringList presets() const;
-  QString preset() const;              ///< "Custom" when the values equal none
+  QString preset() const;  ///< "Custom" when the values equal none
   void choose_preset(const QString& name);
   /// What is wrong with the name; empty: saved.
   QString save_preset(const QString& name);

@@ -34,7 +34,7 @@ class SeriesHistory {
     double bucket_s = 0;
     double bucket_begin_s = -1;
     std::vector<Sample> samples;
-    std::vector<int> n_merged;     ///< of the last sample, per series
+    std::vector<int> n_merged;  ///< of the last sample, per series
   };
   void append(Ring& ring, double time_s, const std::vector<double>& values) const;
 

@@ -6,9 +6,9 @@
 #include <span>
 
 #include "app/api/workbench.h"
+#include "ui/actions/actions.h"
 #include "ui/bridge/background.h"
 #include "ui/bridge/bridge.h"
-#include "ui/actions/actions.h"
 #include "ui/state/navigator.h"
 #include "ui/state/ui_state.h"
 #include "ui/theme/theme.h"
@@ -31,12 +31,12 @@ struct PanelContext {
   UiState& state;
   SamplingChoice& sampling;
   LoadChoice& load;
-  Conversation& conversation;   ///< the open chat
-  ReplyWriter& writer;          ///< the reply that is being written into it
+  Conversation& conversation;  ///< the open chat
+  ReplyWriter& writer;         ///< the reply that is being written into it
 };
 
-/// Rules: connects the actions it does with context.actions.on(); asks bridge.watch(this, ...) for what it shows; every control has an
-/// object name; nothing is painted or computed while hidden.
+/// Rules: connects the actions it does with context.actions.on(); asks bridge.watch(this, ...) for what it shows; every
+/// control has an object name; nothing is painted or computed while hidden.
 class Panel : public QWidget {
   Q_OBJECT
  public:
@@ -52,11 +52,11 @@ class Panel : public QWidget {
 enum class PanelArea { page, left, right, bottom };
 
 struct PanelDescriptor {
-  const char* id;        ///< "chat": object name of the panel, "dock.<id>" of its dock
+  const char* id;  ///< "chat": object name of the panel, "dock.<id>" of its dock
   const char* title;
   const char* icon;
   PanelArea area;
-  bool at_first;         ///< shown at the first start
+  bool at_first;  ///< shown at the first start
   Panel* (*make)(const PanelContext& context, QWidget* parent);
 };
 

@@ -7,15 +7,15 @@
 
 namespace lathe::ui {
 
-extern const PanelDescriptor kChatPanel;        // chat
-extern const PanelDescriptor kServePanel;       // serve
-extern const PanelDescriptor kModelPanel;       // model
-extern const PanelDescriptor kChatListPanel;    // chat_list
-extern const PanelDescriptor kSamplingPanel;    // sampling
-extern const PanelDescriptor kRequestsPanel;    // requests
-extern const PanelDescriptor kMonitorPanel;     // monitor
-extern const PanelDescriptor kKvPanel;          // kv
-extern const PanelDescriptor kLogPanel;         // log
+extern const PanelDescriptor kChatPanel;      // chat
+extern const PanelDescriptor kServePanel;     // serve
+extern const PanelDescriptor kModelPanel;     // model
+extern const PanelDescriptor kChatListPanel;  // chat_list
+extern const PanelDescriptor kSamplingPanel;  // sampling
+extern const PanelDescriptor kRequestsPanel;  // requests
+extern const PanelDescriptor kMonitorPanel;   // monitor
+extern const PanelDescriptor kKvPanel;        // kv
+extern const PanelDescriptor kLogPanel;       // log
 
 namespace {
 

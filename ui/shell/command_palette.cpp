@@ -22,7 +22,9 @@ QString plain(QString text) {
 class RowDelegate final : public QStyledItemDelegate {
  public:
   RowDelegate(const Theme& theme, QObject* parent) : QStyledItemDelegate(parent), theme_(theme) {}
-  QSize sizeHint(const QStyleOptionViewItem&, const QModelIndex&) const override { return {theme_.px(kWidth), theme_.px(kRow)}; }
+  QSize sizeHint(const QStyleOptionViewItem&, const QModelIndex&) const override {
+    return {theme_.px(kWidth), theme_.px(kRow)};
+  }
   void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
     const Tokens& t = theme_.tokens();
     painter->save();
@@ -45,8 +47,10 @@ class RowDelegate final : public QStyledItemDelegate {
     x += painter->fontMetrics().horizontalAdvance(text) + theme_.px(10);
     painter->setFont(theme_.font(12));
     painter->setPen(t.text3);
-    painter->drawText(QRect(x, box.top(), box.width(), box.height()), Qt::AlignVCenter | Qt::AlignLeft, index.data(kMenuRole).toString());
-    painter->drawText(box.adjusted(0, 0, -theme_.px(20), 0), Qt::AlignVCenter | Qt::AlignRight, index.data(kKeysRole).toString());
+    painter->drawText(QRect(x, box.top(), box.width(), box.height()), Qt::AlignVCenter | Qt::AlignLeft,
+                      index.data(kMenuRole).toString());
+    painter->drawText(box.adjusted(0, 0, -theme_.px(20), 0), Qt::AlignVCenter | Qt::AlignRight,
+                      index.data(kKeysRole).toString());
     painter->restore();
   }
 
@@ -82,7 +86,8 @@ CommandPalette::CommandPalette(const Theme& theme, Actions& actions, QWidget* wi
   field_->setFont(theme.font(15));
   field_->setFixedHeight(theme.px(kField));
   field_->setFrame(false);
-  field_->setStyleSheet(QStringLiteral("QLineEdit { border: none; background: transparent; padding: 0 %1px; }").arg(theme.px(16)));
+  field_->setStyleSheet(
+      QStringLiteral("QLineEdit { border: none; background: transparent; padding: 0 %1px; }").arg(theme.px(16)));
   list_ = new QListWidget(this);
   list_->setObjectName(QStringLiteral("palette.list"));
   list_->setAccessibleName(tr("Actions found"));
@@ -144,7 +149,11 @@ bool CommandPalette::eventFilter(QObject* object, QEvent* event) {
   if (event->type() == QEvent::ShortcutOverride && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) event->accept();
   if (event->type() == QEvent::KeyPress) {
     const int key = static_cast<QKeyEvent*>(event)->key();
-    const int step = key == Qt::Key_Down ? 1 : key == Qt::Key_Up ? -1 : key == Qt::Key_PageDown ? kRows : key == Qt::Key_PageUp ? -kRows : 0;
+    const int step = key == Qt::Key_Down       ? 1
+                     : key == Qt::Key_Up       ? -1
+                     : key == Qt::Key_PageDown ? kRows
+                     : key == Qt::Key_PageUp   ? -kRows
+                                               : 0;
     if (step != 0) {
       list_->setCurrentRow(std::clamp(list_->currentRow() + step, 0, std::max(0, list_->count() - 1)));
       return true;

@@ -33,14 +33,16 @@ bool x_display_answers() {
 }
 
 bool has_plugin(const char* file) {
-  return QFileInfo::exists(QLibraryInfo::path(QLibraryInfo::PluginsPath) + QStringLiteral("/platforms/") + QLatin1String(file));
+  return QFileInfo::exists(QLibraryInfo::path(QLibraryInfo::PluginsPath) + QStringLiteral("/platforms/") +
+                           QLatin1String(file));
 }
 
 }  // namespace
 
 std::string why_no_display() {
   if (!environment("QT_QPA_PLATFORM").empty()) return {};
-  if (!environment("WAYLAND_DISPLAY").empty() && (has_plugin("libqwayland-generic.so") || has_plugin("libqwayland-egl.so"))) return {};
+  if (!environment("WAYLAND_DISPLAY").empty() && (has_plugin("libqwayland-generic.so") || has_plugin("libqwayland-egl.so")))
+    return {};
   const std::string display = environment("DISPLAY");
   if (display.empty()) return "DISPLAY and WAYLAND_DISPLAY are not set";
   if (!has_plugin("libqxcb.so")) return "Qt's xcb plugin is not installed";

@@ -45,7 +45,8 @@ class DockBody final : public QWidget {
 
 }  // namespace
 
-DockLayout::DockLayout(QMainWindow& window, const PanelContext& context) : QObject(&window), window_(window), context_(context) {
+DockLayout::DockLayout(QMainWindow& window, const PanelContext& context)
+    : QObject(&window), window_(window), context_(context) {
   window.setDockNestingEnabled(true);
   window.setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
   window.setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
@@ -73,7 +74,9 @@ void DockLayout::make_dock(const PanelDescriptor& descriptor) {
   entries_.push_back({&descriptor, dock, panel});
   connect(title, &DockTitle::maximise_asked, this, [this, dock] { toggle_maximised(dock); });
   connect(dock, &QDockWidget::visibilityChanged, this, [this, panel](bool visible) {
-    if (visible) QMetaObject::invokeMethod(panel, [panel] { panel->came_into_view(); }, Qt::QueuedConnection);
+    if (visible)
+      QMetaObject::invokeMethod(
+          panel, [panel] { panel->came_into_view(); }, Qt::QueuedConnection);
     update_titles();
     Q_EMIT changed();
   });
@@ -108,7 +111,8 @@ void DockLayout::update_strip() {
   if (info) fact = QString::fromStdString(info->name);
   if (info && fit) fact += QStringLiteral(", %1").arg(QString::fromUtf8(engine::name_of(fit->verdict).data()).toLower());
   const bool ready = context_.bridge.model_status().state == app::ModelState::ready;
-  static_cast<DockStrip*>(strip_)->set_fact(QStringLiteral("model"), fact, ready ? context_.theme.tokens().success.fill : QColor());
+  static_cast<DockStrip*>(strip_)->set_fact(QStringLiteral("model"), fact,
+                                            ready ? context_.theme.tokens().success.fill : QColor());
 }
 
 QDockWidget* DockLayout::dock(const QString& id) const {
@@ -129,7 +133,8 @@ Qt::DockWidgetArea DockLayout::qt_area(PanelArea area) const {
   return area == PanelArea::right ? Qt::RightDockWidgetArea : Qt::BottomDockWidgetArea;
 }
 
-/// Left docks share one tab row; at the bottom Requests lies over the others, which stand side by side, the log behind the last.
+/// Left docks share one tab row; at the bottom Requests lies over the others, which stand side by side, the log behind the
+/// last.
 void DockLayout::place_docks() {
   QDockWidget* first_left = nullptr;
   QDockWidget* first_right = nullptr;
@@ -181,8 +186,10 @@ void DockLayout::size_docks() {
     if (entry.descriptor->area == PanelArea::right) entry.dock->setMinimumWidth(theme.px(kRightWidth));
     if (!entry.dock->isVisibleTo(&window_) || entry.dock->isFloating()) continue;
     if (entry.descriptor->area == PanelArea::left) window_.resizeDocks({entry.dock}, {theme.px(kLeftWidth)}, Qt::Horizontal);
-    if (entry.descriptor->area == PanelArea::right) window_.resizeDocks({entry.dock}, {theme.px(kRightWidth)}, Qt::Horizontal);
-    if (entry.descriptor->area == PanelArea::bottom) window_.resizeDocks({entry.dock}, {theme.px(kBottomHeight)}, Qt::Vertical);
+    if (entry.descriptor->area == PanelArea::right)
+      window_.resizeDocks({entry.dock}, {theme.px(kRightWidth)}, Qt::Horizontal);
+    if (entry.descriptor->area == PanelArea::bottom)
+      window_.resizeDocks({entry.dock}, {theme.px(kBottomHeight)}, Qt::Vertical);
   }
 }
 
@@ -261,17 +268,20 @@ bool DockLayout::eventFilter(QObject* object, QEvent* event) {
 void DockLayout::update_titles() {
   if (update_queued_) return;
   update_queued_ = true;
-  QMetaObject::invokeMethod(this, [this] {
-    update_queued_ = false;
-    for (const DockEntry& entry : entries_) {
-      bool tabbed = false;
-      if (!entry.dock->isFloating())
-        for (const QDockWidget* other : window_.tabifiedDockWidgets(entry.dock)) tabbed |= other->isVisibleTo(&window_);
-      static_cast<DockTitle*>(entry.dock->titleBarWidget())->set_tabbed(tabbed);
-      static_cast<DockBody*>(entry.dock->widget())->take_tools(tabbed);
-    }
-    update_tab_bars();
-  }, Qt::QueuedConnection);
+  QMetaObject::invokeMethod(
+      this,
+      [this] {
+        update_queued_ = false;
+        for (const DockEntry& entry : entries_) {
+          bool tabbed = false;
+          if (!entry.dock->isFloating())
+            for (const QDockWidget* other : window_.tabifiedDockWidgets(entry.dock)) tabbed |= other->isVisibleTo(&window_);
+          static_cast<DockTitle*>(entry.dock->titleBarWidget())->set_tabbed(tabbed);
+          static_cast<DockBody*>(entry.dock->widget())->take_tools(tabbed);
+        }
+        update_tab_bars();
+      },
+      Qt::QueuedConnection);
 }
 
 void DockLayout::update_tab_bars() {

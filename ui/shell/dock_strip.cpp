@@ -11,7 +11,8 @@ constexpr int kWidth = 33, kIcon = 14, kMaxFact = 190;
 
 }  // namespace
 
-DockStripItem::DockStripItem(const Theme& theme, const QString& id, const QString& name, const QString& icon, QWidget* parent)
+DockStripItem::DockStripItem(const Theme& theme, const QString& id, const QString& name, const QString& icon,
+                             QWidget* parent)
     : QAbstractButton(parent), theme_(theme), icon_(icon) {
   setObjectName(QStringLiteral("strip.") + id);
   setText(name);

@@ -9,8 +9,8 @@
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QMimeData>
-#include <QPushButton>
 #include <QPainter>
+#include <QPushButton>
 #include <QUrl>
 
 #include "ui/dialogs/about.h"
@@ -23,7 +23,7 @@ namespace lathe::ui {
 namespace {
 
 constexpr int kNarrowBelow = 1180;
-constexpr int kKeepAfterMs = 400;      // a kill loses at most this much of the geometry
+constexpr int kKeepAfterMs = 400;  // a kill loses at most this much of the geometry
 
 }  // namespace
 
@@ -37,7 +37,8 @@ MainWindow::MainWindow(app::Workbench& workbench, Theme& theme)
       load_(workbench, bridge_, background_),
       conversation_(workbench.history(), background_),
       writer_(workbench, bridge_, background_, sampling_, conversation_),
-      context_{workbench, bridge_, background_, theme, actions_, navigator_, state_, sampling_, load_, conversation_, writer_} {
+      context_{workbench, bridge_,   background_, theme,         actions_, navigator_,
+               state_,    sampling_, load_,       conversation_, writer_} {
   setObjectName(QStringLiteral("main_window"));
   setAcceptDrops(true);
   setMinimumSize(theme.px(760), theme.px(520));
@@ -122,12 +123,15 @@ void MainWindow::connect_actions() {
 }
 
 void MainWindow::connect_layout_actions() {
-  for (const QString& name : {QStringLiteral("chat"), QStringLiteral("serving"), QStringLiteral("everything"), QStringLiteral("reset")})
+  for (const QString& name :
+       {QStringLiteral("chat"), QStringLiteral("serving"), QStringLiteral("everything"), QStringLiteral("reset")})
     actions_.on(QStringLiteral("layout.") + name, this, [this, name] { apply_layout(name); });
   const struct {
     const char* id;
     PanelArea area;
-  } toggles[] = {{"view.left_docks", PanelArea::left}, {"view.bottom_docks", PanelArea::bottom}, {"view.right_docks", PanelArea::right}};
+  } toggles[] = {{"view.left_docks", PanelArea::left},
+                 {"view.bottom_docks", PanelArea::bottom},
+                 {"view.right_docks", PanelArea::right}};
   for (const auto& toggle : toggles)
     actions_.on(QLatin1String(toggle.id), this, [this, area = toggle.area](bool on) { docks_->set_area_visible(area, on); });
   actions_.on(QStringLiteral("view.side_docks"), this, [this] {
@@ -175,7 +179,9 @@ void MainWindow::show_page(const QString& id) {
   update_title();
 }
 
-QString MainWindow::page() const { return pages_->currentWidget() != nullptr ? pages_->currentWidget()->objectName() : QString(); }
+QString MainWindow::page() const {
+  return pages_->currentWidget() != nullptr ? pages_->currentWidget()->objectName() : QString();
+}
 
 void MainWindow::show_panel(const QString& id) {
   if (docks_->dock(id) != nullptr) docks_->raise(id);
@@ -234,7 +240,8 @@ void MainWindow::choose_theme(const QString& name) {
 }
 
 void MainWindow::open_model_dialog() {
-  const QString folder = QFileDialog::getExistingDirectory(this, tr("Open a model: the folder of a Hugging Face checkpoint"));
+  const QString folder =
+      QFileDialog::getExistingDirectory(this, tr("Open a model: the folder of a Hugging Face checkpoint"));
   if (folder.isEmpty()) return;
   load_.choose(folder.toStdString());
   navigator_.show_panel(QStringLiteral("model"));
@@ -260,7 +267,8 @@ void MainWindow::keep_state() {
 }
 
 bool MainWindow::may_close() {
-  const int running = bridge_.snapshot() ? bridge_.snapshot()->n_running + bridge_.snapshot()->n_waiting : bridge_.n_streams();
+  const int running =
+      bridge_.snapshot() ? bridge_.snapshot()->n_running + bridge_.snapshot()->n_waiting : bridge_.n_streams();
   const engine::Json confirm = workbench_.settings().get("general/confirm_close");
   if (!ask_ || running == 0 || (confirm.is_boolean() && !confirm.get<bool>())) return true;
   QMessageBox box(QMessageBox::Question, tr("Quit Lathe"), tr("%n request(s) are running.", nullptr, running),

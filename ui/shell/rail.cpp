@@ -33,7 +33,8 @@ void RailItem::set_dot(const QColor& color) {
 }
 
 QSize RailItem::sizeHint() const {
-  return compact_ ? QSize(theme_.px(kCompactWidth), theme_.px(kCompactHeight)) : QSize(theme_.px(kWidth), theme_.px(kHeight));
+  return compact_ ? QSize(theme_.px(kCompactWidth), theme_.px(kCompactHeight))
+                  : QSize(theme_.px(kWidth), theme_.px(kHeight));
 }
 
 void RailItem::paintEvent(QPaintEvent*) {
@@ -84,9 +85,8 @@ Rail::Rail(const Theme& theme, QWidget* parent) : QToolBar(parent), theme_(theme
   addWidget(column_);
   QToolBar::layout()->setContentsMargins(0, 0, 0, 0);
   QToolBar::layout()->setSpacing(0);
-  connect(&pages_, &QButtonGroup::buttonClicked, this, [this](QAbstractButton* button) {
-    Q_EMIT page_chosen(button->objectName().section(QLatin1Char('.'), 1));
-  });
+  connect(&pages_, &QButtonGroup::buttonClicked, this,
+          [this](QAbstractButton* button) { Q_EMIT page_chosen(button->objectName().section(QLatin1Char('.'), 1)); });
 }
 
 RailItem* Rail::make_item(const QString& id, const QString& word, const QString& icon, const QString& tip) {

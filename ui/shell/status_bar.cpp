@@ -16,7 +16,8 @@ QString gib(double bytes) { return QLocale().toString(bytes / (1 << 30), 'f', 1)
 
 }  // namespace
 
-StatusBar::StatusBar(const Theme& theme, Bridge& bridge, QWidget* parent) : QStatusBar(parent), theme_(theme), bridge_(bridge) {
+StatusBar::StatusBar(const Theme& theme, Bridge& bridge, QWidget* parent)
+    : QStatusBar(parent), theme_(theme), bridge_(bridge) {
   setObjectName(QStringLiteral("status_bar"));
   setSizeGripEnabled(false);
   setFixedHeight(theme.px(27));
@@ -48,7 +49,8 @@ StatusBar::Shown StatusBar::now() const {
     case app::ModelState::none: s.state = tr("No model"); break;
     case app::ModelState::loading: {
       const engine::LoadProgress& p = status.progress;
-      const double percent = p.bytes_total > 0 ? 100.0 * static_cast<double>(p.bytes_done) / static_cast<double>(p.bytes_total) : 0;
+      const double percent =
+          p.bytes_total > 0 ? 100.0 * static_cast<double>(p.bytes_done) / static_cast<double>(p.bytes_total) : 0;
       s.state = tr("Loading %1 %").arg(static_cast<int>(percent));
       s.led = t.accent;
       break;
@@ -62,10 +64,13 @@ StatusBar::Shown StatusBar::now() const {
       s.led = t.error.fill;
       break;
   }
-  s.rate = snapshot ? tr("%1 tok/s").arg(locale.toString(bridge_.decode_rate(), 'f', bridge_.decode_rate() < 99.95 && bridge_.decode_rate() > 0 ? 1 : 0))
+  s.rate = snapshot ? tr("%1 tok/s")
+                          .arg(locale.toString(bridge_.decode_rate(), 'f',
+                                               bridge_.decode_rate() < 99.95 && bridge_.decode_rate() > 0 ? 1 : 0))
                     : tr("– tok/s");
-  s.kv = snapshot ? QStringLiteral("%1 / %2").arg(locale.toString(snapshot->n_blocks_used), locale.toString(snapshot->n_blocks))
-                  : QStringLiteral("–");
+  s.kv = snapshot
+             ? QStringLiteral("%1 / %2").arg(locale.toString(snapshot->n_blocks_used), locale.toString(snapshot->n_blocks))
+             : QStringLiteral("–");
   s.kv_share = snapshot ? snapshot->kv_usage() : -1;
   s.requests = tr("Running %1, waiting %2").arg(running).arg(waiting);
   s.memory = tr("RAM %1 of %2 GiB").arg(gib(memory_used_), gib(memory_total_));
@@ -78,7 +83,8 @@ void StatusBar::refresh() {
   Shown next = now();
   if (next == shown_) return;
   shown_ = std::move(next);
-  setAccessibleName(QStringList{shown_.state, shown_.rate, tr("KV %1").arg(shown_.kv), shown_.requests, shown_.memory}.join(QStringLiteral(", ")));
+  setAccessibleName(QStringList{shown_.state, shown_.rate, tr("KV %1").arg(shown_.kv), shown_.requests, shown_.memory}.join(
+      QStringLiteral(", ")));
   update();
 }
 
@@ -116,7 +122,9 @@ void StatusBar::paintEvent(QPaintEvent*) {
     painter.setBrush(t.pressed);
     painter.drawRoundedRect(meter, 3, 3);
     painter.setBrush(t.accent);
-    if (shown_.kv_share > 0) painter.drawRoundedRect(QRectF(meter.topLeft(), QSizeF(std::max(6.0, meter.width() * shown_.kv_share), meter.height())), 3, 3);
+    if (shown_.kv_share > 0)
+      painter.drawRoundedRect(
+          QRectF(meter.topLeft(), QSizeF(std::max(6.0, meter.width() * shown_.kv_share), meter.height())), 3, 3);
     x = meter.right() + theme_.px(7);
   }
   word(shown_.kv, QFont::Normal, t.text2);
@@ -127,7 +135,9 @@ void StatusBar::paintEvent(QPaintEvent*) {
   painter.setFont(theme_.font(12));
   painter.setPen(t.text3);
   const qreal right = digits_width(QFontMetricsF(painter.font()), shown_.cost) + theme_.px(14);
-  if (x + right + gap < width()) draw_digits(painter, QRectF(0, 1, width() - theme_.px(14), height() - 1), Qt::AlignRight | Qt::AlignVCenter, shown_.cost);
+  if (x + right + gap < width())
+    draw_digits(painter, QRectF(0, 1, width() - theme_.px(14), height() - 1), Qt::AlignRight | Qt::AlignVCenter,
+                shown_.cost);
 }
 
 }  // namespace lathe::ui

@@ -14,7 +14,8 @@ UiState::UiState(const std::string& config_folder) {
   settings_ = std::make_unique<QSettings>(file, QSettings::IniFormat);
   if (settings_->status() == QSettings::NoError) return;
   settings_.reset();
-  QFile::rename(file, QStringLiteral("%1.bad-%2").arg(file, QDateTime::currentDateTime().toString(QStringLiteral("yyyyMMdd-hhmmss"))));
+  QFile::rename(
+      file, QStringLiteral("%1.bad-%2").arg(file, QDateTime::currentDateTime().toString(QStringLiteral("yyyyMMdd-hhmmss"))));
   settings_ = std::make_unique<QSettings>(file, QSettings::IniFormat);
 }
 

@@ -9,7 +9,8 @@
 
 namespace lathe::ui {
 
-/// QSettings replaces its file atomically, so a kill leaves the old state or the new one. A broken file is set aside as .bad-<date>.
+/// QSettings replaces its file atomically, so a kill leaves the old state or the new one. A broken file is set aside as
+/// .bad-<date>.
 class UiState {
  public:
   explicit UiState(const std::string& config_folder);

@@ -10,7 +10,8 @@
 namespace lathe::ui {
 
 qreal digits_width(const QFontMetricsF& metrics, const QString& text);
-/// Paints with the painter's font and pen, aligned in `rect` (AlignLeft, AlignRight or AlignHCenter, and vertically). Returns the width.
+/// Paints with the painter's font and pen, aligned in `rect` (AlignLeft, AlignRight or AlignHCenter, and vertically).
+/// Returns the width.
 qreal draw_digits(QPainter& painter, const QRectF& rect, Qt::Alignment alignment, const QString& text);
 
 }  // namespace lathe::ui

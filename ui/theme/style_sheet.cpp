@@ -10,13 +10,31 @@ namespace lathe::ui {
 namespace {
 
 QHash<QString, QColor> names_of(const Tokens& t) {
-  return {{"chrome", t.chrome}, {"dock", t.dock}, {"page", t.page}, {"raised", t.raised}, {"sunken", t.sunken},
-          {"hover", t.hover}, {"pressed", t.pressed}, {"border", t.border}, {"strong", t.strong},
-          {"text", t.text}, {"text2", t.text2}, {"text3", t.text3}, {"disabled", t.disabled},
-          {"accent", t.accent}, {"accenthover", t.accent_hover}, {"onaccent", t.on_accent},
-          {"accenttext", t.accent_text}, {"focus", t.focus}, {"tint", t.tint}, {"tintborder", t.tint_border},
-          {"handle", t.dark ? t.strong : t.pressed}, {"knob", t.dark ? t.text : t.page}, {"groove", t.pressed},
-          {"errortext", t.error.text}, {"errorborder", t.error.border}};
+  return {{"chrome", t.chrome},
+          {"dock", t.dock},
+          {"page", t.page},
+          {"raised", t.raised},
+          {"sunken", t.sunken},
+          {"hover", t.hover},
+          {"pressed", t.pressed},
+          {"border", t.border},
+          {"strong", t.strong},
+          {"text", t.text},
+          {"text2", t.text2},
+          {"text3", t.text3},
+          {"disabled", t.disabled},
+          {"accent", t.accent},
+          {"accenthover", t.accent_hover},
+          {"onaccent", t.on_accent},
+          {"accenttext", t.accent_text},
+          {"focus", t.focus},
+          {"tint", t.tint},
+          {"tintborder", t.tint_border},
+          {"handle", t.dark ? t.strong : t.pressed},
+          {"knob", t.dark ? t.text : t.page},
+          {"groove", t.pressed},
+          {"errortext", t.error.text},
+          {"errorborder", t.error.border}};
 }
 
 }  // namespace

@@ -11,7 +11,8 @@
 #include "ui/theme/style_sheet.h"
 #include "ui/theme/tinted_icon.h"
 
-// Icons and style sheet lie in a static library: without a call the linker leaves them out. The macro wants the global namespace.
+// Icons and style sheet lie in a static library: without a call the linker leaves them out. The macro wants the global
+// namespace.
 static void init_resources() { Q_INIT_RESOURCE(lathe); }
 
 namespace lathe::ui {

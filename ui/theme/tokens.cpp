@@ -19,7 +19,8 @@ Tokens make_light() {
   t.role_user = c(0x3D49B8), t.role_assistant = c(0x0B6B60), t.role_system = c(0x6B4796), t.role_tool = c(0x85500F);
   t.user_ground = c(0xF3F4FC);
   t.series = {c(0x1F6FC0), c(0xB8430A), c(0x00A07A), c(0x6A2C86), c(0xC08A00), c(0x3F4652)};
-  t.queued = c(0x8A919E), t.prefill = c(0x2F7FC4), t.decode = c(0x2A9C78), t.preempted = c(0xD1551B), t.swapped = c(0x9A4394);
+  t.queued = c(0x8A919E), t.prefill = c(0x2F7FC4), t.decode = c(0x2A9C78), t.preempted = c(0xD1551B),
+  t.swapped = c(0x9A4394);
   t.kv = {c(0x4C8FCB), c(0xE08A4B), c(0x4FAF8D), c(0xB77CB4), c(0xCDA23B), c(0x7E8FD8), c(0xD67F86), c(0x6FA9B5)};
   t.kv_cached = c(0xBAC1CC), t.kv_free = c(0xE3E6EB);
   t.heat = {c(0xF3F4FB), c(0xD3D8F5), c(0xA7B0EA), c(0x7782DA), c(0x4C55BE), c(0x2E3190)};
@@ -43,7 +44,8 @@ Tokens make_dark() {
   t.role_user = c(0xA3ACFF), t.role_assistant = c(0x5CC8B8), t.role_system = c(0xC9A6EE), t.role_tool = c(0xE0AC66);
   t.user_ground = c(0x1E2030);
   t.series = {c(0x7CC4FA), c(0xE8702C), c(0x35B58C), c(0xB060C8), c(0xF6DD85), c(0x8A919E)};
-  t.queued = c(0x6C7382), t.prefill = c(0x4A97DA), t.decode = c(0x36A883), t.preempted = c(0xEE7A3D), t.swapped = c(0xC583C0);
+  t.queued = c(0x6C7382), t.prefill = c(0x4A97DA), t.decode = c(0x36A883), t.preempted = c(0xEE7A3D),
+  t.swapped = c(0xC583C0);
   t.kv = {c(0x4F93D2), c(0xDB8648), c(0x45A985), c(0xB678B2), c(0xC29A38), c(0x7F8CDC), c(0xCF7078), c(0x5FA0AE)};
   t.kv_cached = c(0x4E535F), t.kv_free = c(0x2B2D34);
   t.heat = {c(0x1E2030), c(0x2F3463), c(0x474F9C), c(0x6872CE), c(0x97A1EE), c(0xD0D5FF)};

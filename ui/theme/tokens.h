@@ -19,11 +19,11 @@ struct Tokens {
   QColor accent, accent_hover, on_accent, accent_text, focus, tint, tint_border;
   StateColors success, warning, error;
   QColor role_user, role_assistant, role_system, role_tool, user_ground;
-  std::array<QColor, 6> series;                                ///< chart lines
-  QColor queued, prefill, decode, preempted, swapped;          ///< phases, everywhere the same
-  std::array<QColor, 8> kv;                                    ///< KV map, by request
+  std::array<QColor, 6> series;                        ///< chart lines
+  QColor queued, prefill, decode, preempted, swapped;  ///< phases, everywhere the same
+  std::array<QColor, 8> kv;                            ///< KV map, by request
   QColor kv_cached, kv_free;
-  std::array<QColor, 6> heat;                                  ///< low to high
+  std::array<QColor, 6> heat;  ///< low to high
   QColor less_likely, more_likely;
   QColor code_keyword, code_string, code_number, code_comment, code_call;
 };

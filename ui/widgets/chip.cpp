@@ -53,7 +53,8 @@ void paint(QPainter& painter, const Theme& theme, const QRectF& rect, ChipState 
   }
   if (mark == ChipMark::icon) {
     const int side = theme.px(kIcon);
-    theme.icon(icon_of(state), tone_of(state)).paint(&painter, QRectF(x, rect.center().y() - side / 2.0, side, side).toRect());
+    theme.icon(icon_of(state), tone_of(state))
+        .paint(&painter, QRectF(x, rect.center().y() - side / 2.0, side, side).toRect());
   }
   x += theme.px(mark_width(mark));
   painter.setFont(font);
@@ -75,7 +76,8 @@ ChipColors chip_colors(const Tokens& t, ChipState state) {
   return {t.text2, t.hover, t.text3};
 }
 
-void paint_chip(QPainter& painter, const Theme& theme, const QRectF& rect, ChipState state, ChipMark mark, const QString& word) {
+void paint_chip(QPainter& painter, const Theme& theme, const QRectF& rect, ChipState state, ChipMark mark,
+                const QString& word) {
   paint(painter, theme, rect, state, mark, word, theme.font(11, QFont::DemiBold), theme.px(4));
 }
 

@@ -9,14 +9,15 @@
 namespace lathe::ui {
 
 enum class ChipState { quiet, accent, success, warning, error };
-enum class ChipMark { none, dot, icon };   ///< icon: check, warning or error by the state
+enum class ChipMark { none, dot, icon };  ///< icon: check, warning or error by the state
 
 struct ChipColors {
   QColor text, ground, mark;
 };
 ChipColors chip_colors(const Tokens& tokens, ChipState state);
 /// Paints a chip into `rect` (18 high): for delegates.
-void paint_chip(QPainter& painter, const Theme& theme, const QRectF& rect, ChipState state, ChipMark mark, const QString& word);
+void paint_chip(QPainter& painter, const Theme& theme, const QRectF& rect, ChipState state, ChipMark mark,
+                const QString& word);
 int chip_width(const Theme& theme, ChipMark mark, const QString& word);
 
 class Chip : public QWidget {

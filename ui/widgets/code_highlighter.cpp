@@ -19,21 +19,27 @@ constexpr Language kLanguages[] = {
      "lambda None nonlocal not or pass raise return True try while with yield match case",
      "#", false},
     {"c cpp c++ cc h hpp cuda java csharp cs go rust rs swift kotlin",
-     "auto bool break case catch char class const constexpr continue default delete do double else enum explicit extern false "
-     "float for friend if inline int long namespace new nullptr operator private protected public return short signed sizeof "
-     "static struct switch template this throw true try typedef typename union unsigned using virtual void volatile while fn "
+     "auto bool break case catch char class const constexpr continue default delete do double else enum explicit extern "
+     "false "
+     "float for friend if inline int long namespace new nullptr operator private protected public return short signed "
+     "sizeof "
+     "static struct switch template this throw true try typedef typename union unsigned using virtual void volatile while "
+     "fn "
      "let mut impl pub use mod match func package import interface type range defer var",
      "//", true},
     {"javascript js typescript ts jsx tsx",
-     "async await break case catch class const continue default delete do else export extends false finally for from function "
-     "if import in instanceof let new null of return static super switch this throw true try typeof undefined var void while "
+     "async await break case catch class const continue default delete do else export extends false finally for from "
+     "function "
+     "if import in instanceof let new null of return static super switch this throw true try typeof undefined var void "
+     "while "
      "yield interface type",
      "//", true},
     {"bash sh shell zsh console",
      "if then else elif fi for while until do done case esac function in return export local echo cd set exit", "#", false},
     {"sql",
      "select from where and or not insert into values update set delete create table drop join left right inner on group by "
-     "order limit as null primary key SELECT FROM WHERE AND OR NOT INSERT INTO VALUES UPDATE SET DELETE CREATE TABLE DROP JOIN "
+     "order limit as null primary key SELECT FROM WHERE AND OR NOT INSERT INTO VALUES UPDATE SET DELETE CREATE TABLE DROP "
+     "JOIN "
      "LEFT RIGHT INNER ON GROUP BY ORDER LIMIT AS NULL PRIMARY KEY",
      "--", true},
     {"json yaml yml toml ini", "true false null yes no", "#", false},

@@ -30,12 +30,14 @@ void ContextMeter::set(qint64 used, qint64 draft, qint64 reserve, qint64 limit) 
   QString words;
   if (limit <= 0) words = tr("no model");
   else {
-    words = tr("%1 used + %2 reply reserve of %3").arg(locale.toString(used + draft), locale.toString(reserve), locale.toString(limit));
+    words = tr("%1 used + %2 reply reserve of %3")
+                .arg(locale.toString(used + draft), locale.toString(reserve), locale.toString(limit));
     if (over()) words = tr("%1, %2 too many").arg(words, locale.toString(used + draft + reserve - limit));
   }
   if (words != words_) setAccessibleName(tr("Context: %1").arg(words));
   words_ = words;
-  setToolTip(draft > 0 ? tr("%1 tokens in the chat, %2 in the draft").arg(locale.toString(used), locale.toString(draft)) : QString());
+  setToolTip(draft > 0 ? tr("%1 tokens in the chat, %2 in the draft").arg(locale.toString(used), locale.toString(draft))
+                       : QString());
   update();
 }
 
@@ -56,8 +58,12 @@ void ContextMeter::paintEvent(QPaintEvent*) {
   painter.fillPath(shape, t.pressed);
   if (limit_ <= 0) return;
   painter.setClipPath(shape);
-  const auto x_of = [&](qint64 tokens) { return bar.left() + bar.width() * std::min(1.0, static_cast<double>(tokens) / static_cast<double>(limit_)); };
-  const auto part = [&](qint64 from, qint64 to) { return QRectF(QPointF(x_of(from), bar.top()), QPointF(x_of(to), bar.bottom())); };
+  const auto x_of = [&](qint64 tokens) {
+    return bar.left() + bar.width() * std::min(1.0, static_cast<double>(tokens) / static_cast<double>(limit_));
+  };
+  const auto part = [&](qint64 from, qint64 to) {
+    return QRectF(QPointF(x_of(from), bar.top()), QPointF(x_of(to), bar.bottom()));
+  };
   const QRectF reserved = part(used_ + draft_, used_ + draft_ + reserve_);
   painter.fillRect(reserved, over() ? t.error.tint : t.tint);
   draw_hatch(painter, reserved, over() ? t.error.fill : t.accent);

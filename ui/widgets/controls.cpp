@@ -5,8 +5,8 @@
 
 namespace lathe::ui {
 
-QToolButton* make_icon_button(const Theme& theme, const QString& name, const QString& icon, const QString& tip, QWidget* parent,
-                              int side, IconTone tone) {
+QToolButton* make_icon_button(const Theme& theme, const QString& name, const QString& icon, const QString& tip,
+                              QWidget* parent, int side, IconTone tone) {
   auto* button = new QToolButton(parent);
   button->setObjectName(name);
   button->setIcon(theme.icon(icon, tone));
@@ -18,7 +18,8 @@ QToolButton* make_icon_button(const Theme& theme, const QString& name, const QSt
   return button;
 }
 
-QPushButton* make_button(const Theme& theme, const QString& name, const QString& text, QWidget* parent, ButtonLook look, bool compact) {
+QPushButton* make_button(const Theme& theme, const QString& name, const QString& text, QWidget* parent, ButtonLook look,
+                         bool compact) {
   auto* button = new QPushButton(text, parent);
   button->setObjectName(name);
   button->setFont(theme.font(compact ? 12 : 13, look == ButtonLook::primary ? QFont::DemiBold : QFont::Medium));

@@ -12,8 +12,8 @@ DockTitle::DockTitle(const Theme& theme, QDockWidget* dock, QWidget* tools) : QW
   auto* row = row_ = new QHBoxLayout(this);
   row->setContentsMargins(theme.px(14), 0, theme.px(10), 1);
   row->setSpacing(theme.px(2));
-  QLabel* title =
-      make_label(theme, QStringLiteral("%1.title").arg(dock->objectName()), dock->windowTitle(), this, 12, QFont::DemiBold, TextTone::text);
+  QLabel* title = make_label(theme, QStringLiteral("%1.title").arg(dock->objectName()), dock->windowTitle(), this, 12,
+                             QFont::DemiBold, TextTone::text);
   connect(dock, &QWidget::windowTitleChanged, title, &QLabel::setText);
   row->addWidget(title);
   row->addStretch(1);

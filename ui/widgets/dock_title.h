@@ -22,7 +22,7 @@ class DockTitle : public QWidget {
   QSize minimumSizeHint() const override { return {0, sizeHint().height()}; }
 
  Q_SIGNALS:
-  void maximise_asked();   ///< double click
+  void maximise_asked();  ///< double click
 
  protected:
   void paintEvent(QPaintEvent* event) override;

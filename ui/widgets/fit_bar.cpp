@@ -80,10 +80,14 @@ void FitBar::set_fit(const engine::FitEstimate& fit, std::int64_t block_size, st
   fit_ = fit;
   const QLocale locale;
   const std::int64_t tokens = fit.n_blocks * block_size;
-  meaning_ = tr("%1 blocks = %2 tokens").arg(locale.toString(static_cast<qlonglong>(fit.n_blocks)), locale.toString(static_cast<qlonglong>(tokens)));
+  meaning_ =
+      tr("%1 blocks = %2 tokens")
+          .arg(locale.toString(static_cast<qlonglong>(fit.n_blocks)), locale.toString(static_cast<qlonglong>(tokens)));
   const std::int64_t length = max_model_len > 0 ? max_model_len : fit.max_model_len;
   if (length > 0 && tokens >= length)
-    meaning_ = tr("%1 = %2 × %3").arg(meaning_, locale.toString(static_cast<qlonglong>(tokens / length)), locale.toString(static_cast<qlonglong>(length)));
+    meaning_ = tr("%1 = %2 × %3")
+                   .arg(meaning_, locale.toString(static_cast<qlonglong>(tokens / length)),
+                        locale.toString(static_cast<qlonglong>(length)));
   const ChipMark mark = fit.verdict == engine::FitVerdict::unknown ? ChipMark::none : ChipMark::icon;
   chip_->set(chip_state(fit.verdict), mark, verdict_word(fit.verdict));
   chip_->show();
@@ -108,8 +112,8 @@ QString FitBar::words() const {
   if (!fit_) return tr("Memory %1 GiB free").arg(number(available_, {1 << 30, "GiB"}));
   const Scale scale = scale_of(static_cast<double>(std::max(fit_->total(), fit_->free)));
   return tr("Memory %1 of %2 %3 free, %4. %5")
-      .arg(number(static_cast<double>(fit_->total()), scale), number(static_cast<double>(fit_->free), scale), QLatin1String(scale.name),
-           chip_->word(), meaning_);
+      .arg(number(static_cast<double>(fit_->total()), scale), number(static_cast<double>(fit_->free), scale),
+           QLatin1String(scale.name), chip_->word(), meaning_);
 }
 
 void FitBar::resizeEvent(QResizeEvent*) {
@@ -166,7 +170,9 @@ void FitBar::paint_head(QPainter& painter) const {
   word(number(static_cast<double>(fit_->total()), scale), QFont::DemiBold, over ? t.error.text : t.text);
   if (over) x -= theme_.px(4);
   const QString free = number(static_cast<double>(fit_->free), scale);
-  word(over ? tr(", %1 %2 free").arg(free, QLatin1String(scale.name)) : tr("of %1 %2 free").arg(free, QLatin1String(scale.name)), QFont::Normal, t.text2);
+  word(over ? tr(", %1 %2 free").arg(free, QLatin1String(scale.name))
+            : tr("of %1 %2 free").arg(free, QLatin1String(scale.name)),
+       QFont::Normal, t.text2);
 }
 
 void FitBar::paint_fit(QPainter& painter) const {
@@ -206,7 +212,8 @@ void FitBar::paint_legend(QPainter& painter) const {
   const auto parts = parts_of(t, *fit_);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const qreal x = i % 2 == 0 ? 0 : width() * 0.53;
-    const QRectF row(x, theme_.px(kLegendTop) + theme_.px(kLegendRow) * static_cast<int>(i / 2), width() / 2, theme_.px(kLegendRow));
+    const QRectF row(x, theme_.px(kLegendTop) + theme_.px(kLegendRow) * static_cast<int>(i / 2), width() / 2,
+                     theme_.px(kLegendRow));
     painter.setPen(Qt::NoPen);
     painter.setBrush(parts[i].color);
     painter.drawRoundedRect(QRectF(row.left(), row.center().y() - 4, 8, 8), 2, 2);
@@ -217,7 +224,8 @@ void FitBar::paint_legend(QPainter& painter) const {
   }
   painter.setFont(theme_.font(11));
   painter.setPen(t.text3);
-  draw_digits(painter, QRectF(0, theme_.px(kHeight - 20), width(), theme_.px(18)), Qt::AlignLeft | Qt::AlignVCenter, meaning_);
+  draw_digits(painter, QRectF(0, theme_.px(kHeight - 20), width(), theme_.px(18)), Qt::AlignLeft | Qt::AlignVCenter,
+              meaning_);
 }
 
 }  // namespace lathe::ui

@@ -7,8 +7,8 @@
 
 namespace lathe::ui {
 
-FormRow::FormRow(const Theme& theme, const QString& name, const QString& label, const QString& tip, QWidget* control, int label_width,
-                 QWidget* parent)
+FormRow::FormRow(const Theme& theme, const QString& name, const QString& label, const QString& tip, QWidget* control,
+                 int label_width, QWidget* parent)
     : QWidget(parent), theme_(theme), name_(name) {
   setObjectName(QStringLiteral("row.") + name);
   row_ = new QHBoxLayout(this);

@@ -14,7 +14,8 @@ class FormRow : public QWidget {
   Q_OBJECT
  public:
   /// `name` is the option's; the control gets the tool tip and the label as accessible name. `label_width` of the design.
-  FormRow(const Theme& theme, const QString& name, const QString& label, const QString& tip, QWidget* control, int label_width, QWidget* parent);
+  FormRow(const Theme& theme, const QString& name, const QString& label, const QString& tip, QWidget* control,
+          int label_width, QWidget* parent);
   /// A second widget behind the control.
   void add(QWidget* widget);
   void set_changed(bool changed);

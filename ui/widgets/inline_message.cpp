@@ -63,8 +63,10 @@ void InlineMessage::paintEvent(QPaintEvent*) {
   QColor ground = t.tint, border = t.tint_border;
   QString icon = QStringLiteral("info");
   IconTone icon_tone = IconTone::accent;
-  if (tone_ == MessageTone::error) ground = t.error.tint, border = t.error.border, icon = QStringLiteral("error"), icon_tone = IconTone::error;
-  if (tone_ == MessageTone::warning) ground = t.warning.tint, border = t.warning.border, icon = QStringLiteral("warning"), icon_tone = IconTone::warning;
+  if (tone_ == MessageTone::error)
+    ground = t.error.tint, border = t.error.border, icon = QStringLiteral("error"), icon_tone = IconTone::error;
+  if (tone_ == MessageTone::warning)
+    ground = t.warning.tint, border = t.warning.border, icon = QStringLiteral("warning"), icon_tone = IconTone::warning;
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
   painter.setPen(QPen(border, 1));

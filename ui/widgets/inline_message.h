@@ -19,7 +19,7 @@ class InlineMessage : public QFrame {
   Q_OBJECT
  public:
   struct Button {
-    QString name;      ///< of the object: "<name of this>.<name>"
+    QString name;  ///< of the object: "<name of this>.<name>"
     QString text;
     std::function<void()> act;
     bool ghost = false;

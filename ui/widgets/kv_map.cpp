@@ -45,7 +45,10 @@ KvMap::KvMap(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(them
 void KvMap::show_snapshot(std::shared_ptr<const engine::EngineSnapshot> snapshot) {
   snapshot_ = std::move(snapshot);
   if (snapshot_ != nullptr) {
-    setAccessibleDescription(tr("%1 in use, %2 cached, %3 free").arg(snapshot_->n_blocks_used).arg(snapshot_->n_blocks_cached).arg(snapshot_->n_blocks_free));
+    setAccessibleDescription(tr("%1 in use, %2 cached, %3 free")
+                                 .arg(snapshot_->n_blocks_used)
+                                 .arg(snapshot_->n_blocks_cached)
+                                 .arg(snapshot_->n_blocks_free));
   }
   if (isVisible()) update();
 }
@@ -79,14 +82,16 @@ void KvMap::paint_cell(QPainter& painter, const QRect& cell, const engine::KvBlo
       painter.fillRect(cell, color);
       painter.setClipRect(cell);
       painter.setPen(QPen(Qt::white, 1));
-      for (int x = -cell.height(); x < cell.width(); x += 3) painter.drawLine(cell.left() + x, cell.bottom() + 1, cell.left() + x + cell.height(), cell.top());
+      for (int x = -cell.height(); x < cell.width(); x += 3)
+        painter.drawLine(cell.left() + x, cell.bottom() + 1, cell.left() + x + cell.height(), cell.top());
       painter.setClipping(false);
       return;
     case KvCell::cached: painter.fillRect(cell, color); return;
     case KvCell::owned: break;
   }
   const int block_size = std::max(1, snapshot_->block_size);
-  const int filled = std::clamp(static_cast<int>(std::lround(double(cell.height()) * block.n_filled / block_size)), 1, cell.height());
+  const int filled =
+      std::clamp(static_cast<int>(std::lround(double(cell.height()) * block.n_filled / block_size)), 1, cell.height());
   if (filled < cell.height()) painter.fillRect(cell, mixed(color, theme_.tokens().page, 0.25));
   painter.fillRect(QRect(cell.left(), cell.bottom() + 1 - filled, cell.width(), filled), color);
 }
@@ -96,7 +101,8 @@ void KvMap::paint_pixels(QPainter& painter) const {
   const int columns = std::max(1, static_cast<int>(std::ceil(std::sqrt(double(n) * width() / std::max(1, height())))));
   QImage image(columns, rows_for(n, columns), QImage::Format_RGB32);
   image.fill(theme_.tokens().page);
-  for (int i = 0; i < n; ++i) image.setPixelColor(i % columns, i / columns, color_of(snapshot_->blocks[static_cast<std::size_t>(i)]));
+  for (int i = 0; i < n; ++i)
+    image.setPixelColor(i % columns, i / columns, color_of(snapshot_->blocks[static_cast<std::size_t>(i)]));
   painter.drawImage(rect(), image);
 }
 
@@ -138,7 +144,8 @@ QString KvMap::words_for(int index) const {
   switch (cell_of(block)) {
     case KvCell::free: return tr("%1: free").arg(head);
     case KvCell::cached: return tr("%1: cached, %2 tokens, nobody uses it now").arg(head).arg(block.n_filled);
-    case KvCell::shared: return tr("%1: shared by %2 requests, %3 tokens").arg(head).arg(block.n_references).arg(block.n_filled);
+    case KvCell::shared:
+      return tr("%1: shared by %2 requests, %3 tokens").arg(head).arg(block.n_references).arg(block.n_filled);
     case KvCell::owned: break;
   }
   return tr("%1: request %2, %3 of %4 tokens").arg(head).arg(block.owner).arg(block.n_filled).arg(snapshot_->block_size);

@@ -16,7 +16,7 @@ KvCell cell_of(const engine::KvBlockState& block);
 
 /// Whole pixels: the largest cell with which `n` cells, a pixel apart, fit into the area; 0 when not even 1 px each does.
 struct KvGrid {
-  int pitch = 0;      ///< cell and gap
+  int pitch = 0;  ///< cell and gap
   int columns = 0;
 };
 KvGrid kv_grid(int n, int width, int height);

@@ -57,7 +57,8 @@ double round_step(double top, int n) {
   return 10 * power;
 }
 
-LiveChart::LiveChart(const Theme& theme, const QString& name, const QString& title, std::vector<ChartLine> lines, QWidget* parent)
+LiveChart::LiveChart(const Theme& theme, const QString& name, const QString& title, std::vector<ChartLine> lines,
+                     QWidget* parent)
     : QWidget(parent), theme_(theme), title_(title), lines_(std::move(lines)), history_(lines_.size()) {
   setObjectName(name);
   setAccessibleName(title);
@@ -206,7 +207,8 @@ QString LiveChart::csv() const {
   out += QLatin1Char('\n');
   for (const Sample& sample : history_.samples(span_)) {
     out += QString::number(sample.time_s, 'f', 3);
-    for (const double value : sample.values) out += QLatin1Char(',') + (std::isnan(value) ? QString() : QString::number(value, 'g', 9));
+    for (const double value : sample.values)
+      out += QLatin1Char(',') + (std::isnan(value) ? QString() : QString::number(value, 'g', 9));
     out += QLatin1Char('\n');
   }
   return out;
@@ -233,7 +235,8 @@ void LiveChart::paintEvent(QPaintEvent*) {
   const qreal unit_width = draw_digits(painter, head, Qt::AlignRight | Qt::AlignVCenter, unit_);
   painter.setFont(theme_.font(12, QFont::DemiBold));
   painter.setPen(tokens.text);
-  draw_digits(painter, head.adjusted(0, 0, -unit_width - (unit_.isEmpty() ? 0 : theme_.px(4)), 0), Qt::AlignRight | Qt::AlignVCenter, value_);
+  draw_digits(painter, head.adjusted(0, 0, -unit_width - (unit_.isEmpty() ? 0 : theme_.px(4)), 0),
+              Qt::AlignRight | Qt::AlignVCenter, value_);
 
   painter.setFont(theme_.font(11));
   qreal x = 0;

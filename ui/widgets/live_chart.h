@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// LiveChart: a few lines over the last seconds or minutes: title and present value above, samples of the lines, then the plot.
+// LiveChart: a few lines over the last seconds or minutes: title and present value above, samples of the lines, then the
+// plot.
 #pragma once
 
 #include <QString>
@@ -21,8 +22,8 @@ namespace lathe::ui {
 struct ChartLine {
   QString name;
   std::function<QColor(const Tokens&)> color;
-  bool steps = false;    ///< counts: they hold until they change
-  bool filled = false;   ///< one a chart at most
+  bool steps = false;   ///< counts: they hold until they change
+  bool filled = false;  ///< one a chart at most
 };
 
 /// Thread: GUI. Repaints only in refresh(), and only while it can be seen.

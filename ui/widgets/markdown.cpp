@@ -54,7 +54,9 @@ class Writer {
     switch (type) {
       case MD_BLOCK_QUOTE: --quotes_; break;
       case MD_BLOCK_UL:
-      case MD_BLOCK_OL: if (!lists_.empty()) lists_.pop_back(); break;
+      case MD_BLOCK_OL:
+        if (!lists_.empty()) lists_.pop_back();
+        break;
       case MD_BLOCK_LI: item_open_ = false; break;
       case MD_BLOCK_H: weight_ = QFont::Normal, size_ = kTextSize; break;
       case MD_BLOCK_CODE: in_code_block_ = false; break;
@@ -87,7 +89,8 @@ class Writer {
   void text(MD_TEXTTYPE type, const QString& words) {
     if (type == MD_TEXT_BR) cursor_.insertText(QString(QChar::LineSeparator), format());
     else if (type == MD_TEXT_SOFTBR) cursor_.insertText(QStringLiteral(" "), format());
-    else if (type == MD_TEXT_CODE && in_code_block_ && words == QLatin1String("\n")) cursor_.insertText(QString(QChar::LineSeparator), format());
+    else if (type == MD_TEXT_CODE && in_code_block_ && words == QLatin1String("\n"))
+      cursor_.insertText(QString(QChar::LineSeparator), format());
     else if (type == MD_TEXT_ENTITY) cursor_.insertText(entity(words), format());
     else cursor_.insertText(words, format());
   }
@@ -98,8 +101,8 @@ class Writer {
   }
 
   static QString entity(const QString& words) {
-    static const QHash<QString, QString> known{{"&lt;", "<"}, {"&gt;", ">"}, {"&amp;", "&"}, {"&quot;", "\""}, {"&apos;", "'"},
-                                               {"&nbsp;", QString(QChar(0xA0))}};
+    static const QHash<QString, QString> known{{"&lt;", "<"},    {"&gt;", ">"},   {"&amp;", "&"},
+                                               {"&quot;", "\""}, {"&apos;", "'"}, {"&nbsp;", QString(QChar(0xA0))}};
     return known.value(words, words);
   }
 
@@ -120,7 +123,7 @@ class Writer {
 
   void begin_paragraph() {
     if (item_open_) {
-      item_open_ = false;   // the first paragraph of an item goes on behind its bullet
+      item_open_ = false;  // the first paragraph of an item goes on behind its bullet
       return;
     }
     begin_block(paragraph_format(theme_, depth_margin(), kParagraphGap));
@@ -182,7 +185,8 @@ class Writer {
   QTextCharFormat format() const {
     const Tokens& t = theme_.tokens();
     const bool code = code_ > 0 || in_code_block_;
-    QFont font = code ? theme_.code_font(kCodeSize) : theme_.font(size_, strong_ > 0 ? static_cast<int>(QFont::DemiBold) : weight_);
+    QFont font =
+        code ? theme_.code_font(kCodeSize) : theme_.font(size_, strong_ > 0 ? static_cast<int>(QFont::DemiBold) : weight_);
     font.setItalic(emphasis_ > 0);
     QTextCharFormat format;
     format.setFont(font);

@@ -14,16 +14,17 @@ namespace lathe::ui {
 
 struct MarkdownPart {
   bool is_code = false;
-  bool open = false;         ///< a fence that is not closed yet
+  bool open = false;  ///< a fence that is not closed yet
   QString language;
-  QString source;            ///< without the fences
+  QString source;  ///< without the fences
   bool operator==(const MarkdownPart&) const = default;
 };
 /// Cuts at fences. At most kMaxMarkdownParts parts; what follows is one part of text.
 std::vector<MarkdownPart> split_markdown(const QString& text);
 inline constexpr std::size_t kMaxMarkdownParts = 200;
 
-/// Cuts a text part into pieces that can be rendered one by one: at blank lines before a line that starts a block of its own.
+/// Cuts a text part into pieces that can be rendered one by one: at blank lines before a line that starts a block of its
+/// own.
 QStringList split_blocks(const QString& source);
 
 /// Appends `source`, rendered, at the end of the cursor's document.

@@ -6,7 +6,7 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kRenderEveryMs = 200;          // 5 Hz
+constexpr int kRenderEveryMs = 200;  // 5 Hz
 constexpr int kGap = 10;
 constexpr qsizetype kFormatAtMost = 100'000;  // characters; longer texts are shown as they are, without a stall
 constexpr qsizetype kShowAtMost = 400'000;
@@ -61,12 +61,15 @@ void MarkdownView::render_all() {
 void MarkdownView::render() {
   since_render_.start();
   std::vector<MarkdownPart> wanted;
-  if (text_.size() > kShowAtMost) wanted.push_back({.language = {}, .source = text_.left(kShowAtMost) + tr("\n… %L1 more characters").arg(text_.size() - kShowAtMost)});
+  if (text_.size() > kShowAtMost)
+    wanted.push_back(
+        {.language = {}, .source = text_.left(kShowAtMost) + tr("\n… %L1 more characters").arg(text_.size() - kShowAtMost)});
   else if (!formatted_ || text_.size() > kFormatAtMost) wanted.push_back({.language = {}, .source = text_});
   else wanted = split_markdown(text_);
   if (wanted.empty() && streaming_) wanted.push_back({});
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const bool fits = i < parts_.size() && parts_[i].source.is_code == wanted[i].is_code && parts_[i].source.language == wanted[i].language;
+    const bool fits = i < parts_.size() && parts_[i].source.is_code == wanted[i].is_code &&
+                      parts_[i].source.language == wanted[i].language;
     if (!fits) {
       remove_parts_from(i);
       parts_.emplace_back();

@@ -47,7 +47,8 @@ class Part final : public QAbstractButton {
 
 }  // namespace
 
-Segmented::Segmented(const Theme& theme, const QStringList& words, QWidget* parent) : QWidget(parent), theme_(theme), group_(this) {
+Segmented::Segmented(const Theme& theme, const QStringList& words, QWidget* parent)
+    : QWidget(parent), theme_(theme), group_(this) {
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(2, 2, 2, 2);
   row->setSpacing(0);
@@ -60,7 +61,8 @@ Segmented::Segmented(const Theme& theme, const QStringList& words, QWidget* pare
   setFixedHeight(theme.px(28));
   connect(&group_, &QButtonGroup::idClicked, this, &Segmented::chosen);
   connect(this, &QObject::objectNameChanged, this, [this](const QString& name) {
-    for (QAbstractButton* part : group_.buttons()) part->setObjectName(QStringLiteral("%1.%2").arg(name).arg(group_.id(part)));
+    for (QAbstractButton* part : group_.buttons())
+      part->setObjectName(QStringLiteral("%1.%2").arg(name).arg(group_.id(part)));
   });
 }
 

@@ -16,13 +16,13 @@ class Segmented : public QWidget {
  public:
   Segmented(const Theme& theme, const QStringList& words, QWidget* parent = nullptr);
   int current() const { return group_.checkedId(); }
-  void set_current(int index);              ///< without chosen()
+  void set_current(int index);  ///< without chosen()
   void set_part_enabled(int index, bool enabled, const QString& why);
   void set_compact(bool compact);
   int count() const { return static_cast<int>(group_.buttons().size()); }
 
  Q_SIGNALS:
-  void chosen(int index);                   ///< by the user
+  void chosen(int index);  ///< by the user
 
  protected:
   void paintEvent(QPaintEvent* event) override;

@@ -34,8 +34,8 @@ class QuietSpin final : public QDoubleSpinBox {
 
 }  // namespace
 
-SliderSpin::SliderSpin(const Theme& theme, const QString& name, double min, double max, double step, int decimals, SliderScale scale,
-                       QWidget* parent)
+SliderSpin::SliderSpin(const Theme& theme, const QString& name, double min, double max, double step, int decimals,
+                       SliderScale scale, QWidget* parent)
     : QWidget(parent), scale_(scale), min_(min), max_(max), step_(step) {
   setObjectName(name);
   auto* row = new QHBoxLayout(this);

@@ -17,15 +17,16 @@ class SliderSpin : public QWidget {
   Q_OBJECT
  public:
   /// `name`: object name; the parts are "<name>.slider" and "<name>.spin". `decimals` 0: whole numbers.
-  SliderSpin(const Theme& theme, const QString& name, double min, double max, double step, int decimals, SliderScale scale, QWidget* parent);
+  SliderSpin(const Theme& theme, const QString& name, double min, double max, double step, int decimals, SliderScale scale,
+             QWidget* parent);
   double value() const { return spin_->value(); }
-  void set_value(double value);      ///< without edited()
+  void set_value(double value);  ///< without edited()
   void set_range(double min, double max);
   void set_spin_width(int width);
   QDoubleSpinBox* spin() { return spin_; }
 
  Q_SIGNALS:
-  void edited(double value);         ///< by the user
+  void edited(double value);  ///< by the user
 
  private:
   int to_slider(double value) const;

@@ -26,13 +26,15 @@ void TableDelegate::paint_ground(QPainter& painter, const QStyleOptionViewItem& 
   const bool selected = option.state.testFlag(QStyle::State_Selected);
   painter.fillRect(option.rect, selected ? tokens.tint : tokens.page);
   painter.fillRect(QRect(option.rect.left(), option.rect.bottom(), option.rect.width(), 1), tokens.border);
-  if (selected && index.column() == 0) painter.fillRect(QRect(option.rect.left(), option.rect.top(), 3, option.rect.height()), tokens.accent);
+  if (selected && index.column() == 0)
+    painter.fillRect(QRect(option.rect.left(), option.rect.top(), 3, option.rect.height()), tokens.accent);
 }
 
 void TableDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
   painter->save();
   paint_ground(*painter, option, index);
-  const QRectF area = QRectF(option.rect).adjusted(index.column() == 0 ? theme_.px(14) : theme_.px(kPadding), 0, -theme_.px(kPadding), -1);
+  const QRectF area =
+      QRectF(option.rect).adjusted(index.column() == 0 ? theme_.px(14) : theme_.px(kPadding), 0, -theme_.px(kPadding), -1);
   paint_content(*painter, area, index);
   painter->restore();
 }
@@ -40,7 +42,8 @@ void TableDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
 void TableDelegate::paint_content(QPainter& painter, const QRectF& area, const QModelIndex& index) const {
   painter.setFont(theme_.font(12, index.column() == 0 ? QFont::DemiBold : QFont::Normal));
   painter.setPen(index.column() == 0 ? theme_.tokens().text : theme_.tokens().text2);
-  const QString text = painter.fontMetrics().elidedText(index.data().toString(), Qt::ElideMiddle, static_cast<int>(area.width()) + 2);
+  const QString text =
+      painter.fontMetrics().elidedText(index.data().toString(), Qt::ElideMiddle, static_cast<int>(area.width()) + 2);
   draw_digits(painter, area, Qt::Alignment(index.data(Qt::TextAlignmentRole).toInt()), text);
 }
 

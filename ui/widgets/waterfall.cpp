@@ -77,7 +77,8 @@ void Waterfall::paint_bar(QPainter& painter, const QRectF& bar) const {
     if (span.phase != Phase::decode || area.width() < kWordWidth) continue;
     painter.setPen(Qt::black);
     painter.setFont(theme_.font(11, QFont::DemiBold));
-    draw_digits(painter, area, Qt::AlignHCenter | Qt::AlignVCenter, tr("%1 s").arg(QLocale().toString(span.end_s - span.begin_s, 'f', 2)));
+    draw_digits(painter, area, Qt::AlignHCenter | Qt::AlignVCenter,
+                tr("%1 s").arg(QLocale().toString(span.end_s - span.begin_s, 'f', 2)));
   }
 }
 
@@ -91,7 +92,8 @@ void Waterfall::paint_axis(QPainter& painter, const QRectF& bar) const {
     painter.setPen(theme_.tokens().text3);
     const QString word = time == 0 ? QStringLiteral("0") : tr("%1 s").arg(QLocale().toString(time, 'g', 3));
     const QRectF place(time == 0 ? x : x - 30, bar.bottom() + 6, 60, theme_.px(16));
-    if (time == 0 || place.right() <= width() + 14) draw_digits(painter, place, (time == 0 ? Qt::AlignLeft : Qt::AlignHCenter) | Qt::AlignVCenter, word);
+    if (time == 0 || place.right() <= width() + 14)
+      draw_digits(painter, place, (time == 0 ? Qt::AlignLeft : Qt::AlignHCenter) | Qt::AlignVCenter, word);
   }
 }
 

@@ -10,8 +10,8 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kTimeWidth = 46;    // right edge of the time
-constexpr int kThreadX = 60;      // the line that the dots stand on
+constexpr int kTimeWidth = 46;  // right edge of the time
+constexpr int kThreadX = 60;    // the line that the dots stand on
 constexpr int kTextX = 74;
 constexpr int kRowHeight = 19;
 
@@ -52,8 +52,9 @@ std::vector<WhyList::Row> WhyList::rows() const {
   std::vector<Row> rows;
   for (const engine::SchedulerEvent& event : events_) {
     const double seconds = std::max<double>(0, static_cast<double>(event.time_ns - submitted_ns_) * 1e-9);
-    rows.push_back({tr("%1 s").arg(QLocale().toString(seconds, 'f', seconds < 10 ? 2 : 1)), QString::fromStdString(engine::word_of(event.kind)),
-                    QString::fromStdString(engine::sentence_of(event)), dot_color(theme_.tokens(), event.kind)});
+    rows.push_back({tr("%1 s").arg(QLocale().toString(seconds, 'f', seconds < 10 ? 2 : 1)),
+                    QString::fromStdString(engine::word_of(event.kind)), QString::fromStdString(engine::sentence_of(event)),
+                    dot_color(theme_.tokens(), event.kind)});
   }
   return rows;
 }
@@ -101,11 +102,13 @@ void WhyList::paintEvent(QPaintEvent*) {
     painter.drawEllipse(QPointF(x, top + first_line / 2.0), theme_.px(10) / 2.0 - 1, theme_.px(10) / 2.0 - 1);
     painter.setPen(tokens.text);
     painter.setFont(theme_.font(12, QFont::DemiBold));
-    painter.drawText(QRect(theme_.px(kTextX), top, width(), first_line), Qt::AlignLeft | Qt::AlignVCenter, row.word + QLatin1Char('.'));
+    painter.drawText(QRect(theme_.px(kTextX), top, width(), first_line), Qt::AlignLeft | Qt::AlignVCenter,
+                     row.word + QLatin1Char('.'));
     painter.setFont(theme_.font(12));
     painter.setPen(tokens.text2);
     const QRect place = sentence_rect(row, width()).translated(0, top);
-    painter.drawText(place.adjusted(0, (first_line - QFontMetrics(theme_.font(12)).height()) / 2, 0, theme_.px(4)), Qt::TextWordWrap, row.sentence);
+    painter.drawText(place.adjusted(0, (first_line - QFontMetrics(theme_.font(12)).height()) / 2, 0, theme_.px(4)),
+                     Qt::TextWordWrap, row.sentence);
     top += row_height(row, width());
   }
 }

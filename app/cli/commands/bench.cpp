@@ -79,7 +79,8 @@ OrderedJson bench_json(const engine::LoadedModel& model, const engine::MachineRe
           {"runs", std::move(list)}};
 }
 
-std::string table(const engine::LoadedModel& model, const engine::MachineReport& machine, const std::vector<BenchRun>& runs) {
+std::string table(const engine::LoadedModel& model, const engine::MachineReport& machine,
+                  const std::vector<BenchRun>& runs) {
   std::string text = fmt::format("{} in {}; {} with {} threads on {}: reads {:.1f} GB/s, FMA {:.1f} GFLOP/s", model.name,
                                  model.dtype, machine.backend.isa, machine.backend.n_threads, machine.backend.device,
                                  machine.ceilings.read_gb_s, machine.ceilings.fma_gflop_s);

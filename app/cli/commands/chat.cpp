@@ -32,13 +32,17 @@ constexpr std::string_view kHelp =
 class Conversation {
  public:
   Conversation(ModelCommand& command, Terminal& terminal, engine::SamplingParams sampling, const std::string& system)
-      : command_(command), terminal_(terminal), sampling_(std::move(sampling)), lines_(terminal.in_fd, command.signals().fd()) {
+      : command_(command),
+        terminal_(terminal),
+        sampling_(std::move(sampling)),
+        lines_(terminal.in_fd, command.signals().fd()) {
     if (!system.empty()) messages_.push_back({"system", system});
   }
 
   /// Until the end of the input, /quit, or Ctrl+C at the prompt. Returns the exit code.
   int run() {
-    if (terminal_.in_is_terminal) command_.note("Type a message; /help lists the commands, Ctrl+C stops an answer, Ctrl+D ends.");
+    if (terminal_.in_is_terminal)
+      command_.note("Type a message; /help lists the commands, Ctrl+C stops an answer, Ctrl+D ends.");
     while (true) {
       if (terminal_.in_is_terminal) terminal_.err << "> " << std::flush;
       const std::optional<std::string> line = lines_.next();
@@ -103,7 +107,8 @@ class Conversation {
   }
 
   void answer() {
-    ChatTurn turn{.messages = messages_, .sampling = sampling_, .source = "cli", .client = "lathe chat", .route = "command line"};
+    ChatTurn turn{
+        .messages = messages_, .sampling = sampling_, .source = "cli", .client = "lathe chat", .route = "command line"};
     const auto generation = start_chat(command_.workbench().models(), command_.workbench().requests(), turn);
     if (!generation) return fail(generation.error());
     TokenEvent event;

@@ -30,15 +30,19 @@ struct CompleteFlags {
 };
 
 void add_flags(CLI::App& parser, CompleteFlags& flags) {
-  parser.add_option("--prompt", flags.prompt, "The text to go on from; control tokens in it are read as such.")->group("Prompt, one of");
+  parser.add_option("--prompt", flags.prompt, "The text to go on from; control tokens in it are read as such.")
+      ->group("Prompt, one of");
   parser.add_option("--prompt-ids", flags.prompt_ids, "The same as token ids, with commas between.")
       ->type_name("1,2,3")
       ->group("Prompt, one of");
-  parser.add_option("--prompt-file", flags.prompt_file, "File with the text; - for standard input.")->group("Prompt, one of");
+  parser.add_option("--prompt-file", flags.prompt_file, "File with the text; - for standard input.")
+      ->group("Prompt, one of");
   parser.add_flag("--json", flags.json, "One JSON object on stdout instead of the text.");
   flags.sampling.add(parser, engine::sampling_option_table());
-  parser.footer(fmt::format("Without --max-tokens an answer ends after {} tokens. Sampling starts from the checkpoint's "
-                            "generation_config.json.", kDefaultMaxTokens));
+  parser.footer(
+      fmt::format("Without --max-tokens an answer ends after {} tokens. Sampling starts from the checkpoint's "
+                  "generation_config.json.",
+                  kDefaultMaxTokens));
 }
 
 /// What can be seen to be wrong before a model is loaded.

@@ -35,16 +35,11 @@ std::vector<FitAt> fits(const ModelInfo& info, engine::EngineOptions options) {
 OrderedJson fit_json(const FitAt& at) {
   if (!at.fit) return {{"dtype", at.dtype}, {"verdict", "Unknown"}, {"error", at.fit.error().message}};
   const FitEstimate& fit = *at.fit;
-  return {{"dtype", at.dtype},
-          {"verdict", engine::name_of(fit.verdict)},
-          {"total_bytes", fit.total()},
-          {"weights_bytes", fit.weights},
-          {"kv_bytes", fit.kv},
-          {"activations_bytes", fit.activations},
-          {"other_bytes", fit.other},
-          {"free_bytes", fit.free},
-          {"n_blocks", fit.n_blocks},
-          {"max_model_len", fit.max_model_len}};
+  return {{"dtype", at.dtype},          {"verdict", engine::name_of(fit.verdict)},
+          {"total_bytes", fit.total()}, {"weights_bytes", fit.weights},
+          {"kv_bytes", fit.kv},         {"activations_bytes", fit.activations},
+          {"other_bytes", fit.other},   {"free_bytes", fit.free},
+          {"n_blocks", fit.n_blocks},   {"max_model_len", fit.max_model_len}};
 }
 
 OrderedJson info_json(const ModelInfo& info, const std::vector<FitAt>& all_fits) {
@@ -81,14 +76,16 @@ std::string fit_line(const FitAt& at) {
   if (!at.fit) return fmt::format("  {:<10}unknown: {}\n", at.dtype, at.fit.error().message);
   const FitEstimate& fit = *at.fit;
   const auto mib = [](std::int64_t n_bytes) { return static_cast<double>(n_bytes) / kMiB; };
-  return fmt::format("  {:<10}{:<10} {:.1f} of {:.1f} MiB free: weights {:.1f}, KV {:.1f} ({} blocks), activations {:.1f}, other {:.1f}\n",
-                     at.dtype, engine::name_of(fit.verdict), mib(fit.total()), mib(fit.free), mib(fit.weights), mib(fit.kv),
-                     fit.n_blocks, mib(fit.activations), mib(fit.other));
+  return fmt::format(
+      "  {:<10}{:<10} {:.1f} of {:.1f} MiB free: weights {:.1f}, KV {:.1f} ({} blocks), activations {:.1f}, other {:.1f}\n",
+      at.dtype, engine::name_of(fit.verdict), mib(fit.total()), mib(fit.free), mib(fit.weights), mib(fit.kv), fit.n_blocks,
+      mib(fit.activations), mib(fit.other));
 }
 
 std::string info_text(const ModelInfo& info, const std::vector<FitAt>& all_fits) {
   std::string tensors;
-  for (const auto& [dtype, n] : info.tensors_by_dtype) tensors += fmt::format("{}{} {}", tensors.empty() ? "" : ", ", n, dtype);
+  for (const auto& [dtype, n] : info.tensors_by_dtype)
+    tensors += fmt::format("{}{} {}", tensors.empty() ? "" : ", ", n, dtype);
   std::string text = fmt::format(
       "{}\n"
       "  path         {}\n"

@@ -16,9 +16,10 @@ using engine::Result;
 using kernels::OpCheck;
 
 std::string ceilings_line(const engine::MachineReport& machine) {
-  std::string line = fmt::format("{} on {}, {} thread{}: reads {:.1f} GB/s, FMA {:.1f} GFLOP/s", machine.backend.isa,
-                                 machine.backend.device, machine.backend.n_threads, machine.backend.n_threads == 1 ? "" : "s",
-                                 machine.ceilings.read_gb_s, machine.ceilings.fma_gflop_s);
+  std::string line =
+      fmt::format("{} on {}, {} thread{}: reads {:.1f} GB/s, FMA {:.1f} GFLOP/s", machine.backend.isa,
+                  machine.backend.device, machine.backend.n_threads, machine.backend.n_threads == 1 ? "" : "s",
+                  machine.ceilings.read_gb_s, machine.ceilings.fma_gflop_s);
   if (machine.ceilings.bf16_gflop_s > 0) line += fmt::format(", bf16 {:.1f} GFLOP/s", machine.ceilings.bf16_gflop_s);
   return line;
 }

@@ -55,7 +55,8 @@ ServerOptions server_options(const ServeFlags& flags) {
 
 std::string url_of(const ServerStatus& status) {
   const bool v6 = status.host.find(':') != std::string::npos;
-  return v6 ? fmt::format("http://[{}]:{}", status.host, status.port) : fmt::format("http://{}:{}", status.host, status.port);
+  return v6 ? fmt::format("http://[{}]:{}", status.host, status.port)
+            : fmt::format("http://{}:{}", status.host, status.port);
 }
 
 int serve(const std::vector<std::string>& arguments, Terminal& terminal) {

@@ -79,10 +79,8 @@ std::string response_head(const Response& response, std::string_view framing, bo
   for (const Field& field : response.fields) head += field.name + ": " + field.value + "\r\n";
   if (!framing.empty()) head.append(framing).append("\r\n");
   // HTTP/1.0 closes unless told otherwise, HTTP/1.1 the other way round.
-  if (!keep_alive)
-    head += "Connection: close\r\n";
-  else if (minor_version == 0)
-    head += "Connection: keep-alive\r\n";
+  if (!keep_alive) head += "Connection: close\r\n";
+  else if (minor_version == 0) head += "Connection: keep-alive\r\n";
   head += "\r\n";
   return head;
 }

@@ -88,7 +88,8 @@ void Decoder::accept_in_layer(kernels::Backend& backend, WeightRole role, Decode
   }
 }
 
-void Decoder::forward(kernels::Backend& backend, const ModelInput& input, const KvStorage& kv, const StepBuffers& step) const {
+void Decoder::forward(kernels::Backend& backend, const ModelInput& input, const KvStorage& kv,
+                      const StepBuffers& step) const {
   backend.embed(step.residual, embedding_.view(), input.token_ids);
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     layers_[i].forward(backend, config_, input, rope_, kv.layer(static_cast<std::int64_t>(i)), step, i == 0);

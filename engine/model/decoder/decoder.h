@@ -42,7 +42,7 @@ class Decoder {
   DeviceTensor embedding_;  ///< [V, H] in the decoder's dtype
   std::vector<DecoderLayer> layers_;
   DeviceTensor final_norm_;
-  Linear head_;             ///< a packed copy of the embeddings when they are tied
+  Linear head_;  ///< a packed copy of the embeddings when they are tied
 };
 
 }  // namespace lathe::engine

@@ -64,7 +64,8 @@ std::int64_t Activations::n_bytes(const ModelConfig& config, std::int64_t max_ro
 StepBuffers Activations::for_step(std::int64_t n_rows, std::int64_t n_logit_rows) const {
   LATHE_DCHECK(n_rows <= whole_.residual.dim(0) && n_logit_rows <= whole_.logits.dim(0));
   StepBuffers step = whole_;
-  for (TensorView* view : {&step.residual, &step.normed, &step.delta, &step.qkv, &step.attention, &step.gate_up, &step.mlp}) {
+  for (TensorView* view :
+       {&step.residual, &step.normed, &step.delta, &step.qkv, &step.attention, &step.gate_up, &step.mlp}) {
     view->shape[0] = n_rows;
   }
   for (TensorView* view : {&step.last, &step.last_normed, &step.logits}) view->shape[0] = n_logit_rows;

@@ -4,9 +4,9 @@
 
 #include "engine/model/layers/activations.h"
 #include "engine/model/layers/linear.h"
+#include "engine/model/layers/model_input.h"
 #include "engine/model/layers/rope_table.h"
 #include "engine/model/model_config.h"
-#include "engine/model/layers/model_input.h"
 
 namespace lathe::engine {
 

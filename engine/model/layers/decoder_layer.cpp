@@ -3,7 +3,8 @@
 
 namespace lathe::engine {
 
-Result<DecoderLayer> DecoderLayer::create(kernels::Backend& backend, kernels::WeightFormat format, const ModelConfig& config) {
+Result<DecoderLayer> DecoderLayer::create(kernels::Backend& backend, kernels::WeightFormat format,
+                                          const ModelConfig& config) {
   DecoderLayer layer;
   LATHE_TRY(layer.attention_norm_, DeviceTensor::allocate(backend, kernels::Dtype::f32, {config.hidden_size}));
   LATHE_TRY(layer.mlp_norm_, DeviceTensor::allocate(backend, kernels::Dtype::f32, {config.hidden_size}));
@@ -12,7 +13,8 @@ Result<DecoderLayer> DecoderLayer::create(kernels::Backend& backend, kernels::We
   return layer;
 }
 
-std::int64_t DecoderLayer::n_bytes(const kernels::Backend& backend, kernels::WeightFormat format, const ModelConfig& config) {
+std::int64_t DecoderLayer::n_bytes(const kernels::Backend& backend, kernels::WeightFormat format,
+                                   const ModelConfig& config) {
   const std::int64_t norm_bytes = 2 * config.hidden_size * static_cast<std::int64_t>(sizeof(float));
   return norm_bytes + Attention::n_bytes(backend, format, config) + GatedMlp::n_bytes(backend, format, config);
 }

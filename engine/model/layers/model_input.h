@@ -11,9 +11,9 @@ namespace lathe::engine {
 
 /// Shapes: M rows.
 struct ModelInput {
-  std::span<const std::int32_t> token_ids;   ///< [M]
-  std::span<const std::int32_t> positions;   ///< [M]
-  std::span<const std::int32_t> slots;       ///< [M], where each row's K and V go
+  std::span<const std::int32_t> token_ids;  ///< [M]
+  std::span<const std::int32_t> positions;  ///< [M]
+  std::span<const std::int32_t> slots;      ///< [M], where each row's K and V go
   kernels::AttentionBatch batch;
   std::span<const std::int32_t> logit_rows;  ///< rows whose logits are wanted
 };

@@ -16,6 +16,7 @@ void apply(SampleState& state) {
 
 }  // namespace
 
-constexpr SampleStage kLogitBiasStage = {.name = "logit_bias", .phase = StagePhase::logits, .applies = applies, .apply = apply};
+constexpr SampleStage kLogitBiasStage = {
+    .name = "logit_bias", .phase = StagePhase::logits, .applies = applies, .apply = apply};
 
 }  // namespace lathe::engine

@@ -24,6 +24,7 @@ void apply(SampleState& state) {
 
 }  // namespace
 
-constexpr SampleStage kMinTokensStage = {.name = "min_tokens", .phase = StagePhase::logits, .applies = applies, .apply = apply};
+constexpr SampleStage kMinTokensStage = {
+    .name = "min_tokens", .phase = StagePhase::logits, .applies = applies, .apply = apply};
 
 }  // namespace lathe::engine

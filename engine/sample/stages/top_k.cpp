@@ -22,7 +22,8 @@ void keep_by_selection(SampleState& state, std::size_t k) {
   values = state.scratch.values;
   std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(k - 1), values.end(), std::greater<>());
   const float bar = values[k - 1];
-  const auto n_above = std::count_if(state.scratch.values.begin(), state.scratch.values.end(), [&](float v) { return v > bar; });
+  const auto n_above =
+      std::count_if(state.scratch.values.begin(), state.scratch.values.end(), [&](float v) { return v > bar; });
   std::size_t n_equal_left = k - static_cast<std::size_t>(n_above);
   const std::span<const float> logits = state.scratch.values;
   state.narrow([&](std::size_t i) {

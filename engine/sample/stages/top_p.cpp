@@ -23,10 +23,10 @@ std::size_t bucket_of(float logit, float best) {
 bool applies(const SampleInput& input) { return input.params->top_p < 1.0; }
 
 /// Sorts the ids of one bucket, best first, and drops those that come after the wanted mass.
-void cut_bucket(std::vector<std::int32_t>& members, std::span<const float> logits, std::span<const float> weights, double mass) {
-  std::sort(members.begin(), members.end(), [&](std::int32_t a, std::int32_t b) {
-    return logits[a] > logits[b] || (logits[a] == logits[b] && a < b);
-  });
+void cut_bucket(std::vector<std::int32_t>& members, std::span<const float> logits, std::span<const float> weights,
+                double mass) {
+  std::sort(members.begin(), members.end(),
+            [&](std::int32_t a, std::int32_t b) { return logits[a] > logits[b] || (logits[a] == logits[b] && a < b); });
   std::size_t kept = 0;
   for (double before = 0; kept < members.size() && before < mass; ++kept) before += weights[members[kept]];
   members.resize(kept);

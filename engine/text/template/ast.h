@@ -69,8 +69,8 @@ enum class StmtKind : std::uint8_t {
 /// What is assigned to: a name, a field of a namespace, or several of them.
 struct Target {
   std::string name;
-  std::string field;           ///< of "name.field"
-  std::vector<Target> parts;   ///< of "a, b"; name is empty then
+  std::string field;          ///< of "name.field"
+  std::vector<Target> parts;  ///< of "a, b"; name is empty then
 };
 
 struct Stmt;

@@ -157,7 +157,8 @@ ExprPtr ExpressionParser::parse_operators(int min_level) {
 /// `left op right`; chains of `~` and of comparisons are one node.
 ExprPtr ExpressionParser::combine(const Operator& op, Position at, ExprPtr left) {
   // A bracketed comparison is a value of its own: (a < b) < c is no chain.
-  const bool chains = (op.kind == ExprKind::concatenate || op.kind == ExprKind::compare) && left->kind == op.kind && !left->closed;
+  const bool chains =
+      (op.kind == ExprKind::concatenate || op.kind == ExprKind::compare) && left->kind == op.kind && !left->closed;
   ExprPtr both = chains ? std::move(left) : make(op.kind, at, std::string(op.name));
   if (!chains) add_part(*both, std::move(left));
   if (op.kind == ExprKind::compare) both->names.emplace_back(op.name);
@@ -372,7 +373,8 @@ ExprPtr ExpressionParser::parse_filter(ExprPtr input) {
 bool ExpressionParser::starts_test_argument() const {
   const Token& token = peek();
   if (token.kind == TokenKind::symbol) return token.text == "[" || token.text == "{";
-  if (token.kind != TokenKind::name) return token.kind == TokenKind::integer || token.kind == TokenKind::number || token.kind == TokenKind::text;
+  if (token.kind != TokenKind::name)
+    return token.kind == TokenKind::integer || token.kind == TokenKind::number || token.kind == TokenKind::text;
   constexpr std::array<std::string_view, 7> kNoArgument = {"else", "or", "and", "if", "is", "in", "not"};
   return std::find(kNoArgument.begin(), kNoArgument.end(), token.text) == kNoArgument.end();
 }

@@ -28,11 +28,15 @@ Value filter_default(Runtime&, const Value& v, const Arguments& a) {
   return fallback != nullptr ? *fallback : Value::text("");
 }
 
-Value filter_trim(Runtime&, const Value& v, const Arguments& a) { return stripped(to_text(v), a.find(0, "chars"), Side::both); }
+Value filter_trim(Runtime&, const Value& v, const Arguments& a) {
+  return stripped(to_text(v), a.find(0, "chars"), Side::both);
+}
 Value filter_upper(Runtime&, const Value& v, const Arguments&) { return with_case(to_text(v), LetterCase::upper); }
 Value filter_lower(Runtime&, const Value& v, const Arguments&) { return with_case(to_text(v), LetterCase::lower); }
 Value filter_title(Runtime&, const Value& v, const Arguments&) { return with_case(to_text(v), LetterCase::words); }
-Value filter_capitalize(Runtime&, const Value& v, const Arguments&) { return with_case(to_text(v), LetterCase::capitalized); }
+Value filter_capitalize(Runtime&, const Value& v, const Arguments&) {
+  return with_case(to_text(v), LetterCase::capitalized);
+}
 Value filter_string(Runtime& r, const Value& v, const Arguments&) {
   if (v.as_text() != nullptr) return v;
   MarkedText text = to_text(v);
@@ -53,12 +57,15 @@ Value filter_escape(Runtime& r, const Value& v, const Arguments&) {
       {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"'", "&#39;"}, {"\"", "&#34;"}}};
   MarkedText text = to_text(v);
   for (const auto& [from, to] : kEscapes) {
-    text = replaced(r, text, MarkedText(from, Source::model), MarkedText(to, Source::model), std::numeric_limits<std::int64_t>::max());
+    text = replaced(r, text, MarkedText(from, Source::model), MarkedText(to, Source::model),
+                    std::numeric_limits<std::int64_t>::max());
   }
   return text;
 }
 
-Value filter_format(Runtime& r, const Value& v, const Arguments& a) { return format_text(r, to_text(v), Value::tuple(a.positional)); }
+Value filter_format(Runtime& r, const Value& v, const Arguments& a) {
+  return format_text(r, to_text(v), Value::tuple(a.positional));
+}
 
 /// indent(width, first, blank): lines after the first move right.
 Value filter_indent(Runtime& r, const Value& v, const Arguments& a) {
@@ -84,7 +91,8 @@ Value filter_indent(Runtime& r, const Value& v, const Arguments& a) {
 }
 
 Value filter_wordcount(Runtime& r, const Value& v, const Arguments&) {
-  return Value(static_cast<std::int64_t>(items_of(r, find_method(Value::text(""), "split")(r, Value(to_text(v)), {})).size()));
+  return Value(
+      static_cast<std::int64_t>(items_of(r, find_method(Value::text(""), "split")(r, Value(to_text(v)), {})).size()));
 }
 
 /// The text without blanks around it, for reading a number.
@@ -100,8 +108,10 @@ Value filter_int(Runtime&, const Value& v, const Arguments& a) {
     std::int64_t integer = 0;
     double real = 0;
     const char* end = text.data() + text.size();
-    if (const auto read = std::from_chars(text.data() + plus, end, integer); read.ec == std::errc() && read.ptr == end) return Value(integer);
-    if (const auto read = std::from_chars(text.data() + plus, end, real); read.ec == std::errc() && read.ptr == end) number = real;
+    if (const auto read = std::from_chars(text.data() + plus, end, integer); read.ec == std::errc() && read.ptr == end)
+      return Value(integer);
+    if (const auto read = std::from_chars(text.data() + plus, end, real); read.ec == std::errc() && read.ptr == end)
+      number = real;
   }
   if (number && std::abs(*number) < 9e18) return Value(static_cast<std::int64_t>(*number));
   return fallback != nullptr ? *fallback : Value(0);
@@ -128,7 +138,8 @@ Value filter_abs(Runtime&, const Value& v, const Arguments&) {
 Value filter_round(Runtime&, const Value& v, const Arguments& a) {
   const auto number = v.as_number();
   if (!number) throw Failure(fmt::format("round needs a number, got {}", type_name(v)));
-  const double scale = std::pow(10.0, static_cast<double>(std::clamp<std::int64_t>(integer_argument(a, 0, "precision", 0), -15, 15)));
+  const double scale =
+      std::pow(10.0, static_cast<double>(std::clamp<std::int64_t>(integer_argument(a, 0, "precision", 0), -15, 15)));
   const Value* method = a.find(1, "method");
   const std::string how = method != nullptr ? to_text(*method).text() : "common";
   const double scaled = *number * scale;
@@ -154,13 +165,26 @@ Value filter_tojson(Runtime& r, const Value& v, const Arguments& a) {
 
 // THE TABLE of filters on single values; those on lists are in list_filters.cpp.
 constexpr std::array kFilters = {
-    NamedFilter{"default", filter_default},       NamedFilter{"d", filter_default},         NamedFilter{"trim", filter_trim},
-    NamedFilter{"upper", filter_upper},           NamedFilter{"lower", filter_lower},       NamedFilter{"title", filter_title},
-    NamedFilter{"capitalize", filter_capitalize}, NamedFilter{"string", filter_string},     NamedFilter{"safe", filter_safe},
-    NamedFilter{"replace", filter_replace},       NamedFilter{"escape", filter_escape},     NamedFilter{"e", filter_escape},
-    NamedFilter{"format", filter_format},         NamedFilter{"indent", filter_indent},     NamedFilter{"wordcount", filter_wordcount},
-    NamedFilter{"int", filter_int},               NamedFilter{"float", filter_float},       NamedFilter{"abs", filter_abs},
-    NamedFilter{"round", filter_round},           NamedFilter{"tojson", filter_tojson},
+    NamedFilter{"default", filter_default},
+    NamedFilter{"d", filter_default},
+    NamedFilter{"trim", filter_trim},
+    NamedFilter{"upper", filter_upper},
+    NamedFilter{"lower", filter_lower},
+    NamedFilter{"title", filter_title},
+    NamedFilter{"capitalize", filter_capitalize},
+    NamedFilter{"string", filter_string},
+    NamedFilter{"safe", filter_safe},
+    NamedFilter{"replace", filter_replace},
+    NamedFilter{"escape", filter_escape},
+    NamedFilter{"e", filter_escape},
+    NamedFilter{"format", filter_format},
+    NamedFilter{"indent", filter_indent},
+    NamedFilter{"wordcount", filter_wordcount},
+    NamedFilter{"int", filter_int},
+    NamedFilter{"float", filter_float},
+    NamedFilter{"abs", filter_abs},
+    NamedFilter{"round", filter_round},
+    NamedFilter{"tojson", filter_tojson},
 };
 
 }  // namespace

@@ -18,12 +18,14 @@ using Global = Value (*)(Runtime& runtime, const Arguments& arguments);
 Value make_range(Runtime& r, const Arguments& a) {
   if (a.positional.empty()) throw Failure("range() needs a number");
   const bool one = a.positional.size() == 1;
-  const std::int64_t start = one ? 0 : integer_argument(a, 0, "start", 0), stop = integer_argument(a, one ? 0 : 1, "stop", 0);
+  const std::int64_t start = one ? 0 : integer_argument(a, 0, "start", 0),
+                     stop = integer_argument(a, one ? 0 : 1, "stop", 0);
   const std::int64_t step = integer_argument(a, 2, "step", 1);
   if (step == 0) throw Failure("range() cannot have the step 0");
   Items items;
   for (std::int64_t i = start; step > 0 ? i < stop : i > stop;) {
-    if (static_cast<std::int64_t>(items.size()) == r.limits().max_range) throw Failure(fmt::format("range() of more than {} items", r.limits().max_range));
+    if (static_cast<std::int64_t>(items.size()) == r.limits().max_range)
+      throw Failure(fmt::format("range() of more than {} items", r.limits().max_range));
     items.emplace_back(i);
     if (__builtin_add_overflow(i, step, &i)) break;
   }
@@ -42,7 +44,8 @@ Value make_namespace(Runtime& r, const Arguments& a) { return r.make_namespace(a
 
 Value raise_exception(Runtime&, const Arguments& a) {
   const Value* message = a.find(0, "message");
-  throw RaisedByTemplate(message != nullptr ? printable_excerpt(to_text(*message).text(), 512) : "the template refuses these messages");
+  throw RaisedByTemplate(message != nullptr ? printable_excerpt(to_text(*message).text(), 512)
+                                            : "the template refuses these messages");
 }
 
 Value strftime_now(Runtime&, const Arguments& a) {
@@ -61,10 +64,8 @@ struct NamedGlobal {
 
 // THE TABLE of global functions.
 constexpr std::array kGlobals = {
-    NamedGlobal{"range", make_range},
-    NamedGlobal{"dict", make_dict},
-    NamedGlobal{"namespace", make_namespace},
-    NamedGlobal{"raise_exception", raise_exception},
+    NamedGlobal{"range", make_range},          NamedGlobal{"dict", make_dict},
+    NamedGlobal{"namespace", make_namespace},  NamedGlobal{"raise_exception", raise_exception},
     NamedGlobal{"strftime_now", strftime_now},
 };
 

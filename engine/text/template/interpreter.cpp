@@ -70,7 +70,8 @@ class Interpreter final : public Runtime {
   Value make_namespace(const Arguments& arguments) override {
     auto object = std::make_shared<DictObject>();
     object->is_namespace = true;
-    if (!arguments.positional.empty() && arguments.positional[0].as_dict() != nullptr) object->items = arguments.positional[0].as_dict()->items;
+    if (!arguments.positional.empty() && arguments.positional[0].as_dict() != nullptr)
+      object->items = arguments.positional[0].as_dict()->items;
     for (const auto& [name, value] : arguments.named) object->put(name, value);
     namespaces_.push_back(object);
     return Value(std::move(object));
@@ -179,10 +180,11 @@ class Interpreter final : public Runtime {
     add("revindex0", Value(n - index - 1));
     add("previtem", i == 0 ? Value::undefined("previtem") : items[i - 1]);
     add("nextitem", i + 1 == items.size() ? Value::undefined("nextitem") : items[i + 1]);
-    add("cycle", Value(std::make_shared<const Function>(Function{"cycle", [index](Runtime&, const Arguments& a) {
-      if (a.positional.empty()) throw Failure("cycle() needs items");
-      return a.positional[static_cast<std::size_t>(index) % a.positional.size()];
-    }})));
+    add("cycle", Value(std::make_shared<const Function>(
+                     Function{"cycle", [index](Runtime&, const Arguments& a) {
+                                if (a.positional.empty()) throw Failure("cycle() needs items");
+                                return a.positional[static_cast<std::size_t>(index) % a.positional.size()];
+                              }})));
     return Value(std::move(loop));
   }
 
@@ -246,7 +248,8 @@ class Interpreter final : public Runtime {
   }
 
   Value run_macro(const Stmt& statement, std::size_t first_default, const ScopePtr& home, const Arguments& arguments) {
-    if (++macro_depth_ > limits().max_macro_depth) throw Failure(fmt::format("macros nested deeper than {} calls", limits().max_macro_depth));
+    if (++macro_depth_ > limits().max_macro_depth)
+      throw Failure(fmt::format("macros nested deeper than {} calls", limits().max_macro_depth));
     const ScopePtr caller_scope = scope_;
     scope_ = std::make_shared<Scope>(home);
     bind(statement, first_default, arguments);
@@ -265,7 +268,8 @@ class Interpreter final : public Runtime {
     }
     Items more;
     if (arguments.positional.size() > statement.targets.size()) {
-      more.assign(arguments.positional.begin() + static_cast<std::ptrdiff_t>(statement.targets.size()), arguments.positional.end());
+      more.assign(arguments.positional.begin() + static_cast<std::ptrdiff_t>(statement.targets.size()),
+                  arguments.positional.end());
     }
     scope_->set("varargs", Value::tuple(std::move(more)));
     auto named = std::make_shared<DictObject>();
@@ -416,7 +420,9 @@ class Interpreter final : public Runtime {
     if (expr == nullptr) return input;
     guard_.check();
     const Expr* source = expr->parts[0].get();
-    Value value = source == nullptr ? std::move(input) : source->kind == ExprKind::filter ? filtered(source, std::move(input)) : evaluate(*source);
+    Value value = source == nullptr                  ? std::move(input)
+                  : source->kind == ExprKind::filter ? filtered(source, std::move(input))
+                                                     : evaluate(*source);
     const Arguments arguments = evaluate_arguments(*expr);
     at_ = expr->at;
     return run_filter(*this, expr->text, value, arguments);

@@ -11,7 +11,17 @@
 namespace lathe::engine::jinja {
 
 enum class TokenKind : std::uint8_t {
-  data, variable_begin, variable_end, block_begin, block_end, name, integer, number, text, symbol, end
+  data,
+  variable_begin,
+  variable_end,
+  block_begin,
+  block_end,
+  name,
+  integer,
+  number,
+  text,
+  symbol,
+  end
 };
 
 struct Token {

@@ -133,7 +133,9 @@ Value filter_unique(Runtime& r, const Value& v, const Arguments& a) {
 Value extreme(Runtime& r, const Value& v, const Arguments& a, bool want_max) {
   const bool case_sensitive = flag_argument(a, 0, "case_sensitive", false);
   const Value* path = a.find(1, "attribute");
-  const auto key = [&](const Value& item) { return sort_key(path != nullptr ? at_path(r, item, *path) : item, case_sensitive); };
+  const auto key = [&](const Value& item) {
+    return sort_key(path != nullptr ? at_path(r, item, *path) : item, case_sensitive);
+  };
   Items items = items_of(r, v);
   if (items.empty()) return Value::undefined(want_max ? "max" : "min");
   std::size_t best = 0;
@@ -163,7 +165,8 @@ Value filter_map(Runtime& r, const Value& v, const Arguments& a) {
   }
   Items items = items_of(r, v);
   if (path == nullptr && a.positional.empty()) throw Failure("map needs a filter or an attribute");
-  Arguments rest{.positional = path != nullptr ? Items() : Items(a.positional.begin() + 1, a.positional.end()), .named = a.named};
+  Arguments rest{.positional = path != nullptr ? Items() : Items(a.positional.begin() + 1, a.positional.end()),
+                 .named = a.named};
   for (Value& item : items) {
     item = path != nullptr ? at_path(r, item, *path) : run_filter(r, text_argument(a, 0, "filter").text(), item, rest);
     if (path != nullptr && fallback != nullptr && item.is_undefined()) item = *fallback;
@@ -176,11 +179,13 @@ Value chosen(Runtime& r, const Value& v, const Arguments& a, bool by_attribute, 
   const std::size_t test_at = by_attribute ? 1 : 0;
   if (by_attribute && a.positional.empty()) throw Failure("selectattr needs an attribute");
   Arguments rest;
-  if (a.positional.size() > test_at + 1) rest.positional.assign(a.positional.begin() + static_cast<std::ptrdiff_t>(test_at) + 1, a.positional.end());
+  if (a.positional.size() > test_at + 1)
+    rest.positional.assign(a.positional.begin() + static_cast<std::ptrdiff_t>(test_at) + 1, a.positional.end());
   Items out;
   for (Value& item : items_of(r, v)) {
     const Value subject = by_attribute ? at_path(r, item, a.positional[0]) : item;
-    const bool passes = a.positional.size() > test_at ? run_test(r, text_argument(a, test_at, "test").text(), subject, rest) : is_true(subject);
+    const bool passes = a.positional.size() > test_at ? run_test(r, text_argument(a, test_at, "test").text(), subject, rest)
+                                                      : is_true(subject);
     if (passes == keep) out.push_back(std::move(item));
   }
   return Value::list(std::move(out));
@@ -208,13 +213,26 @@ Value filter_batch(Runtime& r, const Value& v, const Arguments& a) {
 
 // THE TABLE of filters on lists.
 constexpr std::array kFilters = {
-    NamedFilter{"length", filter_length},         NamedFilter{"count", filter_length},   NamedFilter{"first", filter_first},
-    NamedFilter{"last", filter_last},             NamedFilter{"list", filter_list},      NamedFilter{"reverse", filter_reverse},
-    NamedFilter{"join", filter_join},             NamedFilter{"sort", filter_sort},      NamedFilter{"items", filter_items},
-    NamedFilter{"dictsort", filter_dictsort},     NamedFilter{"unique", filter_unique},  NamedFilter{"max", filter_max},
-    NamedFilter{"min", filter_min},               NamedFilter{"sum", filter_sum},        NamedFilter{"map", filter_map},
-    NamedFilter{"select", filter_select},         NamedFilter{"reject", filter_reject},  NamedFilter{"selectattr", filter_selectattr},
-    NamedFilter{"rejectattr", filter_rejectattr}, NamedFilter{"batch", filter_batch},
+    NamedFilter{"length", filter_length},
+    NamedFilter{"count", filter_length},
+    NamedFilter{"first", filter_first},
+    NamedFilter{"last", filter_last},
+    NamedFilter{"list", filter_list},
+    NamedFilter{"reverse", filter_reverse},
+    NamedFilter{"join", filter_join},
+    NamedFilter{"sort", filter_sort},
+    NamedFilter{"items", filter_items},
+    NamedFilter{"dictsort", filter_dictsort},
+    NamedFilter{"unique", filter_unique},
+    NamedFilter{"max", filter_max},
+    NamedFilter{"min", filter_min},
+    NamedFilter{"sum", filter_sum},
+    NamedFilter{"map", filter_map},
+    NamedFilter{"select", filter_select},
+    NamedFilter{"reject", filter_reject},
+    NamedFilter{"selectattr", filter_selectattr},
+    NamedFilter{"rejectattr", filter_rejectattr},
+    NamedFilter{"batch", filter_batch},
 };
 
 }  // namespace

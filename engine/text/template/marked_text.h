@@ -11,9 +11,9 @@ namespace lathe::engine::jinja {
 
 /// Who wrote a byte. Where an operation cannot keep them apart the higher one wins.
 enum class Source : std::uint8_t {
-  model,        ///< the template or the checkpoint: may spell control tokens
-  request,      ///< messages and variables: never may
-  final_message ///< the request's last message: where continue_final_message cuts
+  model,         ///< the template or the checkpoint: may spell control tokens
+  request,       ///< messages and variables: never may
+  final_message  ///< the request's last message: where continue_final_message cuts
 };
 
 /// Invariant: runs cover the text, neighbours differ, none is empty.

@@ -66,14 +66,14 @@ struct NamedMethod {
 
 // THE TABLE of dict methods.
 constexpr std::array kDictMethods = {
-    NamedMethod{"items", dict_pairs},     NamedMethod{"keys", dict_keys},     NamedMethod{"values", dict_values},
-    NamedMethod{"get", dict_get},         NamedMethod{"copy", dict_copy},     NamedMethod{"pop", refuse_change},
+    NamedMethod{"items", dict_pairs},     NamedMethod{"keys", dict_keys},      NamedMethod{"values", dict_values},
+    NamedMethod{"get", dict_get},         NamedMethod{"copy", dict_copy},      NamedMethod{"pop", refuse_change},
     NamedMethod{"update", refuse_change}, NamedMethod{"clear", refuse_change}, NamedMethod{"setdefault", refuse_change},
 };
 // THE TABLE of list methods.
 constexpr std::array kListMethods = {
-    NamedMethod{"index", list_index},     NamedMethod{"count", list_count},   NamedMethod{"append", refuse_change},
-    NamedMethod{"extend", refuse_change}, NamedMethod{"insert", refuse_change}, NamedMethod{"pop", refuse_change},
+    NamedMethod{"index", list_index},     NamedMethod{"count", list_count},      NamedMethod{"append", refuse_change},
+    NamedMethod{"extend", refuse_change}, NamedMethod{"insert", refuse_change},  NamedMethod{"pop", refuse_change},
     NamedMethod{"remove", refuse_change}, NamedMethod{"reverse", refuse_change}, NamedMethod{"sort", refuse_change},
     NamedMethod{"clear", refuse_change},
 };
@@ -104,7 +104,8 @@ std::optional<Value> bound_method(const Value& object, const std::string& name) 
 const MarkedText& text_argument(const Arguments& arguments, std::size_t index, std::string_view name) {
   const Value* value = arguments.find(index, name);
   if (value != nullptr && value->as_text() != nullptr) return *value->as_text();
-  throw Failure(fmt::format("the argument \"{}\" must be a text, got {}", name, value == nullptr ? "nothing" : type_name(*value)));
+  throw Failure(
+      fmt::format("the argument \"{}\" must be a text, got {}", name, value == nullptr ? "nothing" : type_name(*value)));
 }
 
 std::int64_t integer_argument(const Arguments& arguments, std::size_t index, std::string_view name, std::int64_t fallback) {

@@ -22,12 +22,13 @@ std::optional<Value> bound_method(const Value& object, const std::string& name);
 
 enum class Side : std::uint8_t { both, left, right };
 MarkedText stripped(const MarkedText& text, const Value* characters, Side side);
-MarkedText replaced(Runtime& runtime, const MarkedText& text, const MarkedText& from, const MarkedText& to, std::int64_t count);
+MarkedText replaced(Runtime& runtime, const MarkedText& text, const MarkedText& from, const MarkedText& to,
+                    std::int64_t count);
 enum class LetterCase : std::uint8_t {
   upper,
   lower,
-  title,        ///< str.title(): a word ends at whatever is no letter
-  words,        ///< the filter title: a word ends at white space and - ( { [ <
+  title,  ///< str.title(): a word ends at whatever is no letter
+  words,  ///< the filter title: a word ends at white space and - ( { [ <
   capitalized
 };
 MarkedText with_case(const MarkedText& text, LetterCase letters);

@@ -25,7 +25,8 @@ void Runtime::charge_text(std::size_t n_bytes) {
 void require_defined(const Value& value) {
   const Undefined* undefined = value.as<Undefined>();
   if (undefined == nullptr) return;
-  throw Failure(undefined->name ? fmt::format("\"{}\" is undefined", printable_excerpt(*undefined->name)) : "a value is undefined");
+  throw Failure(undefined->name ? fmt::format("\"{}\" is undefined", printable_excerpt(*undefined->name))
+                                : "a value is undefined");
 }
 
 namespace {
@@ -321,7 +322,8 @@ Items items_of(Runtime& runtime, const Value& value) {
 std::optional<std::int64_t> length_of(const Value& value) {
   if (value.is_undefined()) return 0;
   if (const ListObject* list = value.as_list()) return static_cast<std::int64_t>(list->items.size());
-  if (const DictObject* dict = value.as_dict(); dict != nullptr && !dict->is_namespace) return static_cast<std::int64_t>(dict->items.size());
+  if (const DictObject* dict = value.as_dict(); dict != nullptr && !dict->is_namespace)
+    return static_cast<std::int64_t>(dict->items.size());
   if (const MarkedText* text = value.as_text()) return static_cast<std::int64_t>(character_offsets(text->text()).size()) - 1;
   return std::nullopt;
 }

@@ -256,11 +256,11 @@ class Parser : public ExpressionParser {
 const Parser::Statement* Parser::find_statement(std::string_view name) {
   // THE TABLE of statements.
   static constexpr std::array kStatements = {
-      Statement{"if", &Parser::parse_if},         Statement{"for", &Parser::parse_for},
-      Statement{"set", &Parser::parse_set},       Statement{"macro", &Parser::parse_macro},
-      Statement{"call", &Parser::parse_call},     Statement{"filter", &Parser::parse_filter_block},
-      Statement{"with", &Parser::parse_with},     Statement{"generation", &Parser::parse_generation},
-      Statement{"break", &Parser::parse_break},   Statement{"continue", &Parser::parse_continue},
+      Statement{"if", &Parser::parse_if},       Statement{"for", &Parser::parse_for},
+      Statement{"set", &Parser::parse_set},     Statement{"macro", &Parser::parse_macro},
+      Statement{"call", &Parser::parse_call},   Statement{"filter", &Parser::parse_filter_block},
+      Statement{"with", &Parser::parse_with},   Statement{"generation", &Parser::parse_generation},
+      Statement{"break", &Parser::parse_break}, Statement{"continue", &Parser::parse_continue},
   };
   for (const Statement& statement : kStatements) {
     if (statement.name == name) return &statement;

@@ -12,9 +12,9 @@ namespace lathe::engine::jinja {
 
 /// What one rendering may use.
 struct Limits {
-  std::int64_t max_steps = 10'000'000;         ///< nodes evaluated, items touched, 16 bytes of text made
-  std::size_t max_text_bytes = 16u << 20;      ///< of the output and of any one text
-  std::int64_t max_range = 100'000;            ///< items of range()
+  std::int64_t max_steps = 10'000'000;     ///< nodes evaluated, items touched, 16 bytes of text made
+  std::size_t max_text_bytes = 16u << 20;  ///< of the output and of any one text
+  std::int64_t max_range = 100'000;        ///< items of range()
   int max_macro_depth = 100;
 };
 

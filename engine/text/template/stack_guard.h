@@ -22,7 +22,9 @@ class StackGuard {
   }
 
  private:
-  [[gnu::always_inline]] static std::uintptr_t here() { return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)); }
+  [[gnu::always_inline]] static std::uintptr_t here() {
+    return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  }
   std::uintptr_t base_;
 };
 

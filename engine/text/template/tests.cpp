@@ -48,9 +48,15 @@ bool is_greater(Runtime& r, const Value& v, const Arguments& a) { return compare
 bool is_greater_equal(Runtime& r, const Value& v, const Arguments& a) { return compared(r, ">=", v, other(a)); }
 bool is_in(Runtime& r, const Value& v, const Arguments& a) { return contains(r, other(a), v); }
 /// Identity of the singletons and of equal values of one type; what templates use it for.
-bool is_same(Runtime&, const Value& v, const Arguments& a) { return type_name(v) == type_name(other(a)) && equal(v, other(a)); }
-bool is_upper(Runtime&, const Value& v, const Arguments&) { return with_case(to_text(v), LetterCase::upper).text() == to_text(v).text(); }
-bool is_lower(Runtime&, const Value& v, const Arguments&) { return with_case(to_text(v), LetterCase::lower).text() == to_text(v).text(); }
+bool is_same(Runtime&, const Value& v, const Arguments& a) {
+  return type_name(v) == type_name(other(a)) && equal(v, other(a));
+}
+bool is_upper(Runtime&, const Value& v, const Arguments&) {
+  return with_case(to_text(v), LetterCase::upper).text() == to_text(v).text();
+}
+bool is_lower(Runtime&, const Value& v, const Arguments&) {
+  return with_case(to_text(v), LetterCase::lower).text() == to_text(v).text();
+}
 
 struct NamedTest {
   std::string_view name;
@@ -59,18 +65,42 @@ struct NamedTest {
 
 // THE TABLE of tests.
 constexpr std::array kTests = {
-    NamedTest{"defined", is_defined},     NamedTest{"undefined", is_undefined},   NamedTest{"none", is_none},
-    NamedTest{"string", is_text},         NamedTest{"boolean", is_boolean},       NamedTest{"true", is_true_value},
-    NamedTest{"false", is_false_value},   NamedTest{"integer", is_integer},       NamedTest{"float", is_float},
-    NamedTest{"number", is_number},       NamedTest{"mapping", is_mapping},       NamedTest{"iterable", is_iterable},
-    NamedTest{"sequence", is_iterable},   NamedTest{"callable", is_callable},     NamedTest{"odd", is_odd},
-    NamedTest{"even", is_even},           NamedTest{"divisibleby", is_divisible}, NamedTest{"eq", is_equal},
-    NamedTest{"equalto", is_equal},       NamedTest{"==", is_equal},              NamedTest{"ne", is_unequal},
-    NamedTest{"!=", is_unequal},          NamedTest{"lt", is_less},               NamedTest{"lessthan", is_less},
-    NamedTest{"<", is_less},              NamedTest{"le", is_less_equal},         NamedTest{"<=", is_less_equal},
-    NamedTest{"gt", is_greater},          NamedTest{"greaterthan", is_greater},   NamedTest{">", is_greater},
-    NamedTest{"ge", is_greater_equal},    NamedTest{">=", is_greater_equal},      NamedTest{"in", is_in},
-    NamedTest{"sameas", is_same},         NamedTest{"upper", is_upper},           NamedTest{"lower", is_lower},
+    NamedTest{"defined", is_defined},
+    NamedTest{"undefined", is_undefined},
+    NamedTest{"none", is_none},
+    NamedTest{"string", is_text},
+    NamedTest{"boolean", is_boolean},
+    NamedTest{"true", is_true_value},
+    NamedTest{"false", is_false_value},
+    NamedTest{"integer", is_integer},
+    NamedTest{"float", is_float},
+    NamedTest{"number", is_number},
+    NamedTest{"mapping", is_mapping},
+    NamedTest{"iterable", is_iterable},
+    NamedTest{"sequence", is_iterable},
+    NamedTest{"callable", is_callable},
+    NamedTest{"odd", is_odd},
+    NamedTest{"even", is_even},
+    NamedTest{"divisibleby", is_divisible},
+    NamedTest{"eq", is_equal},
+    NamedTest{"equalto", is_equal},
+    NamedTest{"==", is_equal},
+    NamedTest{"ne", is_unequal},
+    NamedTest{"!=", is_unequal},
+    NamedTest{"lt", is_less},
+    NamedTest{"lessthan", is_less},
+    NamedTest{"<", is_less},
+    NamedTest{"le", is_less_equal},
+    NamedTest{"<=", is_less_equal},
+    NamedTest{"gt", is_greater},
+    NamedTest{"greaterthan", is_greater},
+    NamedTest{">", is_greater},
+    NamedTest{"ge", is_greater_equal},
+    NamedTest{">=", is_greater_equal},
+    NamedTest{"in", is_in},
+    NamedTest{"sameas", is_same},
+    NamedTest{"upper", is_upper},
+    NamedTest{"lower", is_lower},
 };
 
 }  // namespace

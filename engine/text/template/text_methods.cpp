@@ -22,7 +22,10 @@ bool is_python_space(char32_t code) {
   return u_isUWhiteSpace(static_cast<UChar32>(code)) != 0 || (code >= 0x1C && code <= 0x1F);
 }
 
-bool ends_word(char32_t code) { return is_python_space(code) || (code < 0x80 && std::string_view("-({[<").find(static_cast<char>(code)) != std::string_view::npos); }
+bool ends_word(char32_t code) {
+  return is_python_space(code) ||
+         (code < 0x80 && std::string_view("-({[<").find(static_cast<char>(code)) != std::string_view::npos);
+}
 
 /// Where the character that ends at `end` begins. Requires: end > 0.
 std::size_t begin_of_last(std::string_view text, std::size_t end) {
@@ -56,7 +59,8 @@ MarkedText stripped(const MarkedText& text, const Value* characters, Side side) 
   return text.part(begin, end);
 }
 
-MarkedText replaced(Runtime& runtime, const MarkedText& text, const MarkedText& from, const MarkedText& to, std::int64_t count) {
+MarkedText replaced(Runtime& runtime, const MarkedText& text, const MarkedText& from, const MarkedText& to,
+                    std::int64_t count) {
   MarkedText out;
   std::size_t done = 0, at = 0;
   const std::string& all = text.text();
@@ -89,7 +93,8 @@ MarkedText with_case(const MarkedText& text, LetterCase letters) {
     std::string mapped;
     if (letters == LetterCase::upper || letters == LetterCase::lower) {
       icu::UnicodeString unicode = icu::UnicodeString::fromUTF8(part);
-      (letters == LetterCase::upper ? unicode.toUpper(icu::Locale::getRoot()) : unicode.toLower(icu::Locale::getRoot())).toUTF8String(mapped);
+      (letters == LetterCase::upper ? unicode.toUpper(icu::Locale::getRoot()) : unicode.toLower(icu::Locale::getRoot()))
+          .toUTF8String(mapped);
     } else {
       for (std::size_t at = 0; at < part.size();) {
         const Utf8Step step = read_utf8(part, at);
@@ -144,13 +149,21 @@ Value format_text(Runtime& runtime, const MarkedText& format, const Value& value
 
 namespace {
 
-Value text_strip(Runtime&, const Value& self, const Arguments& a) { return stripped(self_text(self), a.find(0, "chars"), Side::both); }
-Value text_lstrip(Runtime&, const Value& self, const Arguments& a) { return stripped(self_text(self), a.find(0, "chars"), Side::left); }
-Value text_rstrip(Runtime&, const Value& self, const Arguments& a) { return stripped(self_text(self), a.find(0, "chars"), Side::right); }
+Value text_strip(Runtime&, const Value& self, const Arguments& a) {
+  return stripped(self_text(self), a.find(0, "chars"), Side::both);
+}
+Value text_lstrip(Runtime&, const Value& self, const Arguments& a) {
+  return stripped(self_text(self), a.find(0, "chars"), Side::left);
+}
+Value text_rstrip(Runtime&, const Value& self, const Arguments& a) {
+  return stripped(self_text(self), a.find(0, "chars"), Side::right);
+}
 Value text_upper(Runtime&, const Value& self, const Arguments&) { return with_case(self_text(self), LetterCase::upper); }
 Value text_lower(Runtime&, const Value& self, const Arguments&) { return with_case(self_text(self), LetterCase::lower); }
 Value text_title(Runtime&, const Value& self, const Arguments&) { return with_case(self_text(self), LetterCase::title); }
-Value text_capitalize(Runtime&, const Value& self, const Arguments&) { return with_case(self_text(self), LetterCase::capitalized); }
+Value text_capitalize(Runtime&, const Value& self, const Arguments&) {
+  return with_case(self_text(self), LetterCase::capitalized);
+}
 
 /// startswith and endswith take one text or a tuple of them.
 bool has_affix(const Value& self, const Arguments& arguments, bool at_end) {
@@ -160,14 +173,16 @@ bool has_affix(const Value& self, const Arguments& arguments, bool at_end) {
   const Value* affix = arguments.find(0, "prefix");
   if (affix == nullptr || affix->as_list() == nullptr) return matches(text_argument(arguments, 0, "prefix"));
   const Items& items = affix->as_list()->items;
-  return std::any_of(items.begin(), items.end(), [&](const Value& item) { return item.as_text() != nullptr && matches(*item.as_text()); });
+  return std::any_of(items.begin(), items.end(),
+                     [&](const Value& item) { return item.as_text() != nullptr && matches(*item.as_text()); });
 }
 Value text_startswith(Runtime&, const Value& self, const Arguments& a) { return has_affix(self, a, false); }
 Value text_endswith(Runtime&, const Value& self, const Arguments& a) { return has_affix(self, a, true); }
 
 Value text_replace(Runtime& runtime, const Value& self, const Arguments& a) {
   const std::int64_t count = integer_argument(a, 2, "count", -1);
-  return replaced(runtime, self_text(self), text_argument(a, 0, "old"), text_argument(a, 1, "new"), count < 0 ? kAll : count);
+  return replaced(runtime, self_text(self), text_argument(a, 0, "old"), text_argument(a, 1, "new"),
+                  count < 0 ? kAll : count);
 }
 
 Value text_join(Runtime& runtime, const Value& self, const Arguments& a) {
@@ -180,10 +195,15 @@ Value text_join(Runtime& runtime, const Value& self, const Arguments& a) {
 Value found_at(const Value& self, std::size_t offset) {
   if (offset == std::string::npos) return Value(-1);
   const std::string_view before = std::string_view(self_text(self).text()).substr(0, offset);
-  return Value(static_cast<std::int64_t>(std::count_if(before.begin(), before.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; })));
+  return Value(static_cast<std::int64_t>(
+      std::count_if(before.begin(), before.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; })));
 }
-Value text_find(Runtime&, const Value& self, const Arguments& a) { return found_at(self, self_text(self).text().find(text_argument(a, 0, "sub").text())); }
-Value text_rfind(Runtime&, const Value& self, const Arguments& a) { return found_at(self, self_text(self).text().rfind(text_argument(a, 0, "sub").text())); }
+Value text_find(Runtime&, const Value& self, const Arguments& a) {
+  return found_at(self, self_text(self).text().find(text_argument(a, 0, "sub").text()));
+}
+Value text_rfind(Runtime&, const Value& self, const Arguments& a) {
+  return found_at(self, self_text(self).text().rfind(text_argument(a, 0, "sub").text()));
+}
 Value text_index(Runtime& runtime, const Value& self, const Arguments& a) {
   Value found = text_find(runtime, self, a);
   if (found.as_integer() == -1) throw Failure("index(): the text is not found");
@@ -223,7 +243,10 @@ Items split_at(const MarkedText& text, const std::string& separator, std::int64_
   std::vector<std::size_t> cuts;
   const std::string& all = text.text();
   if (!from_end) {
-    for (std::size_t at = 0; static_cast<std::int64_t>(cuts.size()) < max_splits && (at = all.find(separator, at)) != all.npos; at += separator.size()) cuts.push_back(at);
+    for (std::size_t at = 0;
+         static_cast<std::int64_t>(cuts.size()) < max_splits && (at = all.find(separator, at)) != all.npos;
+         at += separator.size())
+      cuts.push_back(at);
   } else {
     for (std::size_t end = all.size(); static_cast<std::int64_t>(cuts.size()) < max_splits && end >= separator.size();) {
       const std::size_t at = all.rfind(separator, end - separator.size());
@@ -247,7 +270,8 @@ Value split_text(Runtime& runtime, const Value& self, const Arguments& a, bool f
   const Value* separator = a.find(0, "sep");
   const std::int64_t asked = integer_argument(a, 1, "maxsplit", -1), max_splits = asked < 0 ? kAll : asked;
   runtime.charge(1 + self_text(self).size() / 4);
-  if (separator == nullptr || separator->is_none()) return Value::list(split_blanks(self_text(self), from_end ? kAll : max_splits));
+  if (separator == nullptr || separator->is_none())
+    return Value::list(split_blanks(self_text(self), from_end ? kAll : max_splits));
   return Value::list(split_at(self_text(self), text_argument(a, 0, "sep").text(), max_splits, from_end));
 }
 Value text_split(Runtime& runtime, const Value& self, const Arguments& a) { return split_text(runtime, self, a, false); }
@@ -285,12 +309,24 @@ Value all_characters(const Value& self, Test test) {
   }
   return Value(!text.empty());
 }
-Value text_isdigit(Runtime&, const Value& self, const Arguments&) { return all_characters(self, [](UChar32 c) { return u_isdigit(c) != 0; }); }
-Value text_isalpha(Runtime&, const Value& self, const Arguments&) { return all_characters(self, [](UChar32 c) { return u_isalpha(c) != 0; }); }
-Value text_isalnum(Runtime&, const Value& self, const Arguments&) { return all_characters(self, [](UChar32 c) { return u_isalnum(c) != 0; }); }
-Value text_isspace(Runtime&, const Value& self, const Arguments&) { return all_characters(self, [](UChar32 c) { return is_python_space(static_cast<char32_t>(c)); }); }
-Value text_isupper(Runtime&, const Value& self, const Arguments&) { return all_characters(self, [](UChar32 c) { return u_islower(c) == 0; }); }
-Value text_islower(Runtime&, const Value& self, const Arguments&) { return all_characters(self, [](UChar32 c) { return u_isupper(c) == 0; }); }
+Value text_isdigit(Runtime&, const Value& self, const Arguments&) {
+  return all_characters(self, [](UChar32 c) { return u_isdigit(c) != 0; });
+}
+Value text_isalpha(Runtime&, const Value& self, const Arguments&) {
+  return all_characters(self, [](UChar32 c) { return u_isalpha(c) != 0; });
+}
+Value text_isalnum(Runtime&, const Value& self, const Arguments&) {
+  return all_characters(self, [](UChar32 c) { return u_isalnum(c) != 0; });
+}
+Value text_isspace(Runtime&, const Value& self, const Arguments&) {
+  return all_characters(self, [](UChar32 c) { return is_python_space(static_cast<char32_t>(c)); });
+}
+Value text_isupper(Runtime&, const Value& self, const Arguments&) {
+  return all_characters(self, [](UChar32 c) { return u_islower(c) == 0; });
+}
+Value text_islower(Runtime&, const Value& self, const Arguments&) {
+  return all_characters(self, [](UChar32 c) { return u_isupper(c) == 0; });
+}
 
 struct NamedMethod {
   std::string_view name;
@@ -299,19 +335,32 @@ struct NamedMethod {
 
 // THE TABLE of text methods.
 constexpr std::array kMethods = {
-    NamedMethod{"strip", text_strip},           NamedMethod{"lstrip", text_lstrip},
-    NamedMethod{"rstrip", text_rstrip},         NamedMethod{"upper", text_upper},
-    NamedMethod{"lower", text_lower},           NamedMethod{"title", text_title},
-    NamedMethod{"capitalize", text_capitalize}, NamedMethod{"startswith", text_startswith},
-    NamedMethod{"endswith", text_endswith},     NamedMethod{"replace", text_replace},
-    NamedMethod{"join", text_join},             NamedMethod{"find", text_find},
-    NamedMethod{"rfind", text_rfind},           NamedMethod{"index", text_index},
-    NamedMethod{"count", text_count},           NamedMethod{"split", text_split},
-    NamedMethod{"rsplit", text_rsplit},         NamedMethod{"splitlines", text_splitlines},
-    NamedMethod{"removeprefix", text_removeprefix}, NamedMethod{"removesuffix", text_removesuffix},
-    NamedMethod{"isdigit", text_isdigit},       NamedMethod{"isalpha", text_isalpha},
-    NamedMethod{"isalnum", text_isalnum},       NamedMethod{"isspace", text_isspace},
-    NamedMethod{"isupper", text_isupper},       NamedMethod{"islower", text_islower},
+    NamedMethod{"strip", text_strip},
+    NamedMethod{"lstrip", text_lstrip},
+    NamedMethod{"rstrip", text_rstrip},
+    NamedMethod{"upper", text_upper},
+    NamedMethod{"lower", text_lower},
+    NamedMethod{"title", text_title},
+    NamedMethod{"capitalize", text_capitalize},
+    NamedMethod{"startswith", text_startswith},
+    NamedMethod{"endswith", text_endswith},
+    NamedMethod{"replace", text_replace},
+    NamedMethod{"join", text_join},
+    NamedMethod{"find", text_find},
+    NamedMethod{"rfind", text_rfind},
+    NamedMethod{"index", text_index},
+    NamedMethod{"count", text_count},
+    NamedMethod{"split", text_split},
+    NamedMethod{"rsplit", text_rsplit},
+    NamedMethod{"splitlines", text_splitlines},
+    NamedMethod{"removeprefix", text_removeprefix},
+    NamedMethod{"removesuffix", text_removesuffix},
+    NamedMethod{"isdigit", text_isdigit},
+    NamedMethod{"isalpha", text_isalpha},
+    NamedMethod{"isalnum", text_isalnum},
+    NamedMethod{"isspace", text_isspace},
+    NamedMethod{"isupper", text_isupper},
+    NamedMethod{"islower", text_islower},
 };
 
 }  // namespace

@@ -78,7 +78,8 @@ class JsonWriter {
   }
 
   void new_line(int level) {
-    if (style_.indent >= 0) plain("\n" + std::string(static_cast<std::size_t>(style_.indent) * static_cast<std::size_t>(level), ' '));
+    if (style_.indent >= 0)
+      plain("\n" + std::string(static_cast<std::size_t>(style_.indent) * static_cast<std::size_t>(level), ' '));
   }
 
   void separate(bool first, int level) {
@@ -100,7 +101,9 @@ class JsonWriter {
   void write_dict(const DictObject& dict, int level) {
     if (dict.items.empty()) return plain("{}");
     auto items = dict.items;
-    if (style_.sort_keys) std::stable_sort(items.begin(), items.end(), [](const auto& a, const auto& b) { return compare(a.first, b.first) < 0; });
+    if (style_.sort_keys)
+      std::stable_sort(items.begin(), items.end(),
+                       [](const auto& a, const auto& b) { return compare(a.first, b.first) < 0; });
     plain("{");
     bool first = true;
     for (const auto& [key, value] : items) {
@@ -129,7 +132,9 @@ class JsonWriter {
 
 }  // namespace
 
-MarkedText to_json(Runtime& runtime, const Value& value, const JsonStyle& style) { return JsonWriter(runtime, style).write(value); }
+MarkedText to_json(Runtime& runtime, const Value& value, const JsonStyle& style) {
+  return JsonWriter(runtime, style).write(value);
+}
 
 Value from_json(const Json& json, Source source) {
   switch (json.type()) {

@@ -11,7 +11,7 @@ namespace lathe::engine::jinja {
 struct JsonStyle {
   std::int64_t indent = -1;  ///< spaces a level; -1: one line
   bool sort_keys = false;
-  bool ascii = false;        ///< write other characters as \u escapes
+  bool ascii = false;  ///< write other characters as \u escapes
   std::string item_separator = ", ", key_separator = ": ";
 };
 

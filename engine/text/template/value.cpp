@@ -102,7 +102,8 @@ std::string_view type_name(const Value& value) {
   if (value.as<double>() != nullptr) return "float";
   if (value.as_text() != nullptr) return "str";
   if (const ListObject* list = value.as_list()) return list->is_tuple ? "tuple" : "list";
-  if (const DictObject* dict = value.as_dict()) return dict->is_namespace ? "Namespace" : dict->is_loop ? "LoopContext" : "dict";
+  if (const DictObject* dict = value.as_dict())
+    return dict->is_namespace ? "Namespace" : dict->is_loop ? "LoopContext" : "dict";
   return "function";
 }
 
@@ -118,11 +119,12 @@ bool is_true(const Value& value) {
 bool equal(const Value& a, const Value& b) {
   if (const auto x = a.as_integer(), y = b.as_integer(); x && y) return *x == *y;
   if (const auto x = a.as_number(), y = b.as_number(); x && y) return *x == *y;
-  if (const MarkedText *x = a.as_text(), *y = b.as_text(); x != nullptr && y != nullptr) return x->text() == y->text();
-  if (const ListObject *x = a.as_list(), *y = b.as_list(); x != nullptr && y != nullptr) {
-    return x->is_tuple == y->is_tuple && std::equal(x->items.begin(), x->items.end(), y->items.begin(), y->items.end(), equal);
+  if (const MarkedText* x = a.as_text(), *y = b.as_text(); x != nullptr && y != nullptr) return x->text() == y->text();
+  if (const ListObject* x = a.as_list(), *y = b.as_list(); x != nullptr && y != nullptr) {
+    return x->is_tuple == y->is_tuple &&
+           std::equal(x->items.begin(), x->items.end(), y->items.begin(), y->items.end(), equal);
   }
-  if (const DictObject *x = a.as_dict(), *y = b.as_dict(); x != nullptr && y != nullptr) {
+  if (const DictObject* x = a.as_dict(), *y = b.as_dict(); x != nullptr && y != nullptr) {
     if (x == y) return true;
     if (x->items.size() != y->items.size() || x->is_namespace || y->is_namespace) return false;
     return std::all_of(x->items.begin(), x->items.end(), [&](const auto& item) {
@@ -130,7 +132,7 @@ bool equal(const Value& a, const Value& b) {
       return other != nullptr && equal(item.second, *other);
     });
   }
-  if (const FunctionPtr *x = a.as<FunctionPtr>(), *y = b.as<FunctionPtr>(); x != nullptr && y != nullptr) return *x == *y;
+  if (const FunctionPtr* x = a.as<FunctionPtr>(), *y = b.as<FunctionPtr>(); x != nullptr && y != nullptr) return *x == *y;
   return (a.is_none() && b.is_none()) || (a.is_undefined() && b.is_undefined());
 }
 
@@ -138,8 +140,8 @@ std::partial_ordering compare(const Value& a, const Value& b) {
   if (const auto x = a.as_integer(), y = b.as_integer(); x && y) return *x <=> *y;
   if (const auto x = a.as_number(), y = b.as_number(); x && y) return *x <=> *y;
   // Bytes of UTF-8 are in the order of the code points.
-  if (const MarkedText *x = a.as_text(), *y = b.as_text(); x != nullptr && y != nullptr) return x->text() <=> y->text();
-  if (const ListObject *x = a.as_list(), *y = b.as_list(); x != nullptr && y != nullptr) {
+  if (const MarkedText* x = a.as_text(), *y = b.as_text(); x != nullptr && y != nullptr) return x->text() <=> y->text();
+  if (const ListObject* x = a.as_list(), *y = b.as_list(); x != nullptr && y != nullptr) {
     for (std::size_t i = 0; i < x->items.size() && i < y->items.size(); ++i) {
       if (!equal(x->items[i], y->items[i])) return compare(x->items[i], y->items[i]);
     }

@@ -50,13 +50,17 @@ class Value {
   Value(const char*) = delete;
 
   static Value none() { return Value(Data(None{})); }
-  static Value undefined(std::string name) { return Value(Data(Undefined{std::make_shared<const std::string>(std::move(name))})); }
+  static Value undefined(std::string name) {
+    return Value(Data(Undefined{std::make_shared<const std::string>(std::move(name))}));
+  }
   static Value text(std::string_view text, Source source = Source::model) { return Value(MarkedText(text, source)); }
   static Value list(Items items);
   static Value tuple(Items items);
 
   template <class T>
-  const T* as() const { return std::get_if<T>(&data_); }
+  const T* as() const {
+    return std::get_if<T>(&data_);
+  }
   const MarkedText* as_text() const;
   const ListObject* as_list() const;
   DictObject* as_dict() const;

@@ -5,8 +5,8 @@
 // every row with the same steps in the same order; a masked token has weight exactly 0.
 #pragma once
 
-#include "kernels/cpu/table/kv_layout.h"
 #include "kernels/cpu/ops/tile.h"
+#include "kernels/cpu/table/kv_layout.h"
 
 namespace lathe::kernels {
 namespace {

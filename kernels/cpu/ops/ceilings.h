@@ -2,8 +2,8 @@
 // What the machine can do at most: plain reads and independent multiply-adds, for measure_ceilings().
 #pragma once
 
-#include "kernels/cpu/table/op_table.h"
 #include "kernels/cpu/ops/math.h"
+#include "kernels/cpu/table/op_table.h"
 
 namespace lathe::kernels {
 namespace {

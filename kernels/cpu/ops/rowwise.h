@@ -2,9 +2,9 @@
 // Ops that treat each row by itself: RMS norm, RoPE, elementwise sums and gates.
 #pragma once
 
+#include "kernels/cpu/ops/math.h"
 #include "kernels/cpu/table/element_types.h"
 #include "kernels/cpu/table/op_table.h"
-#include "kernels/cpu/ops/math.h"
 
 namespace lathe::kernels {
 namespace {

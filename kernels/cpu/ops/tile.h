@@ -2,9 +2,9 @@
 // The tile: some rows of x times some panels of weights, in registers. Everything that multiplies is made of it.
 #pragma once
 
+#include "kernels/cpu/ops/math.h"
 #include "kernels/cpu/table/element_types.h"
 #include "kernels/cpu/table/op_table.h"
-#include "kernels/cpu/ops/math.h"
 
 namespace lathe::kernels {
 namespace {

@@ -94,7 +94,8 @@ void CommandLineTest::version_is_printed() {
 }
 
 void CommandLineTest::an_unknown_command_is_wrong_usage_and_names_the_nearest() {
-  for (const auto& [word, nearest] : {std::pair{"serv", "serve"}, {"compelte", "complete"}, {"benhc", "bench"}, {"Chat", "chat"}}) {
+  for (const auto& [word, nearest] :
+       {std::pair{"serv", "serve"}, {"compelte", "complete"}, {"benhc", "bench"}, {"Chat", "chat"}}) {
     const CliRun run = run_cli({word});
     QVERIFY(run.code == 2);
     QVERIFY2(run.err.find("'" + std::string(nearest) + "'") != std::string::npos, run.err.c_str());
@@ -153,7 +154,7 @@ void CommandLineTest::a_missing_value_is_wrong_usage() {
 
 void CommandLineTest::a_value_out_of_range_is_wrong_usage_and_names_the_flag() {
   const std::vector<std::pair<const char*, const char*>> cases = {
-      {"--temperature", "-1"}, {"--temperature", "hot"}, {"--top-p", "1.5"},  {"--top-k", "1.5"},
+      {"--temperature", "-1"}, {"--temperature", "hot"}, {"--top-p", "1.5"},     {"--top-k", "1.5"},
       {"--seed", "-5"},        {"--logprobs", "21"},     {"--max-tokens", "-1"}, {"--min-p", "nan"},
   };
   for (const auto& [flag, value] : cases) {
@@ -219,7 +220,9 @@ void CommandLineTest::a_truncated_weight_file_is_refused() {
 void CommandLineTest::L20_bad_values_in_config_json_are_refused_data() {
   QTest::addColumn<QString>("key");
   QTest::addColumn<QString>("value");
-  const auto row = [](const char* key, const char* value) { QTest::addRow("%s = %s", key, value) << QString(key) << QString(value); };
+  const auto row = [](const char* key, const char* value) {
+    QTest::addRow("%s = %s", key, value) << QString(key) << QString(value);
+  };
   row("hidden_size", "-64");
   row("hidden_size", "0");
   row("hidden_size", "1000000000");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/line_reader.h"
 
-#include <QTest>
 #include <unistd.h>
+#include <QTest>
 #include <utility>
 
 namespace {

@@ -144,7 +144,8 @@ void ModelCommandsTest::complete_with_k_zero_gives_the_token_itself() {
 
 void ModelCommandsTest::complete_gives_prompt_logprobs() {
   for (const int k : {0, 3}) {
-    const Json json = complete_json({"--prompt", "Hello there", "--max-tokens", "1", "--prompt-logprobs", std::to_string(k)});
+    const Json json =
+        complete_json({"--prompt", "Hello there", "--max-tokens", "1", "--prompt-logprobs", std::to_string(k)});
     const Json& lists = json["prompt_logprobs"];
     QCOMPARE(lists.size(), json["prompt_token_ids"].size());
     QVERIFY(lists[0].is_null());
@@ -181,7 +182,8 @@ void ModelCommandsTest::complete_obeys_stop_strings() {
   }
   QVERIFY(at + 3 < text.size());
   const std::string stop = text.substr(at, 3);
-  const Json json = complete_json({"--prompt", "Hello", "--max-tokens", "30", "--ignore-eos", "--stop", "never seen", "--stop", stop});
+  const Json json =
+      complete_json({"--prompt", "Hello", "--max-tokens", "30", "--ignore-eos", "--stop", "never seen", "--stop", stop});
   QCOMPARE(json["text"].get<std::string>(), text.substr(0, text.find(stop)));
   QCOMPARE(json["finish_reason"].get<std::string>(), std::string("stop"));
 }
@@ -205,7 +207,8 @@ void ModelCommandsTest::complete_takes_each_dtype() {
 
 void ModelCommandsTest::complete_uses_the_bundled_model_and_says_so() {
   const std::string resources = lathe::tests::source_path("resources");
-  if (!std::filesystem::exists(resources + "/demo_model/model.safetensors")) QSKIP("skipped: the demo model is not built yet");
+  if (!std::filesystem::exists(resources + "/demo_model/model.safetensors"))
+    QSKIP("skipped: the demo model is not built yet");
   const CliRun run = run_cli({"complete", "--prompt", "What is", "--max-tokens", "3", "--temperature", "0", "--json"});
   QVERIFY2(run.code == 0, run.err.c_str());
   QVERIFY(run.err.find("demo model") != std::string::npos);
@@ -284,7 +287,8 @@ void ModelCommandsTest::bench_json_has_runs_and_machine() {
 }
 
 void ModelCommandsTest::bench_leaves_a_kind_out() {
-  const CliRun run = run_cli({"bench", "-q", "--model", tiny_model_path(), "--pp", "0", "--tg", "4", "--repeats", "1", "--json"});
+  const CliRun run =
+      run_cli({"bench", "-q", "--model", tiny_model_path(), "--pp", "0", "--tg", "4", "--repeats", "1", "--json"});
   const Json json = Json::parse(run.out);
   QCOMPARE(json["runs"].size(), std::size_t{1});
   QVERIFY(json["runs"][0]["kind"] == "tg");

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The built program as others start it: signals, ports, pipes, exit codes.
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
 #include <QFile>
 #include <QProcess>
 #include <QTemporaryDir>
 #include <QTest>
-#include <arpa/inet.h>
 #include <csignal>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "tests/support/http_client.h"
 #include "tests/support/tiny_model.h"
@@ -70,9 +70,7 @@ class Program {
 
 QString tiny() { return QString::fromStdString(lathe::tests::tiny_model_path()); }
 
-QStringList serve(const QStringList& more = {}) {
-  return QStringList{"serve", "--model", tiny(), "--port", "0"} + more;
-}
+QStringList serve(const QStringList& more = {}) { return QStringList{"serve", "--model", tiny(), "--port", "0"} + more; }
 
 /// The port in "listening on http://127.0.0.1:PORT".
 quint16 port_of(const QString& line) { return line.mid(line.lastIndexOf(':') + 1).toUShort(); }
@@ -151,9 +149,9 @@ void ProgramTest::serve_ends_with_0_on_sigint() {
 void ProgramTest::serve_ends_a_running_stream_on_sigterm() {
   Program program(serve());
   HttpClient client(port_of(program.line()));
-  QVERIFY(client.send(client.request(
-      "POST", "/v1/completions",
-      R"({"model":"tiny-llama","prompt":"Hello","max_tokens":200,"ignore_eos":true,"stream":true})")));
+  QVERIFY(client.send(
+      client.request("POST", "/v1/completions",
+                     R"({"model":"tiny-llama","prompt":"Hello","max_tokens":200,"ignore_eos":true,"stream":true})")));
   QCOMPARE(client.read_head().status, 200);
   QVERIFY(client.read_event().has_value());
   program.signal(SIGTERM);

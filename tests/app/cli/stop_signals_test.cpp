@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/stop_signals.h"
 
-#include <QTest>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <QTest>
 
 namespace {
 

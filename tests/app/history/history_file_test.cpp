@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The history's file: kills, damage, and files of others.
+#include <sqlite3.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <QTemporaryDir>
 #include <QTest>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <sqlite3.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "app/api/history.h"
 

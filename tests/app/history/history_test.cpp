@@ -264,7 +264,8 @@ void HistoryTest::search_syntax_is_only_text() {
   const auto history = fresh();
   const std::int64_t chat = *history->create_chat("x");
   QVERIFY(history->add_message(chat, message("user", "near or not"), -1).has_value());
-  for (const char* words : {"\"", "a\"b", "*", "NEAR(a b)", "a AND", "body:x", "-", "^x", "'; DROP TABLE chats; --", "(", "\x01"}) {
+  for (const char* words :
+       {"\"", "a\"b", "*", "NEAR(a b)", "a AND", "body:x", "-", "^x", "'; DROP TABLE chats; --", "(", "\x01"}) {
     history->search(words);
     QCOMPARE(history->chats().size(), std::size_t{1});
   }

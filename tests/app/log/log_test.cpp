@@ -178,7 +178,9 @@ void LogTest::printable_keeps_other_languages() {
 }
 
 void LogTest::printable_escapes_c1_controls() {
-  QCOMPARE(printable("a\xc2\x9b" "31m"), std::string("a\\x9b31m"));
+  QCOMPARE(printable("a\xc2\x9b"
+                     "31m"),
+           std::string("a\\x9b31m"));
   QCOMPARE(printable("\x7f"), std::string("\\x7f"));
   QCOMPARE(printable("\xc2\xa0"), std::string("\xc2\xa0"));
 }

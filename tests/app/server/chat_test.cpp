@@ -54,10 +54,8 @@ std::vector<Json> ChatTest::stream(const Json& body) {
   if (client.read_head().status != 200) return chunks;
   bool done = false;
   while (const auto event = client.read_event()) {
-    if (*event == "[DONE]")
-      done = true;
-    else
-      chunks.push_back(engine::parse_json(*event, "event").value());
+    if (*event == "[DONE]") done = true;
+    else chunks.push_back(engine::parse_json(*event, "event").value());
   }
   if (!done) chunks.clear();
   return chunks;

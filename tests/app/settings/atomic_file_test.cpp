@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/settings/atomic_file.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
 #include <QTemporaryDir>
 #include <QTest>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-#include <sys/wait.h>
-#include <unistd.h>
 
 namespace {
 

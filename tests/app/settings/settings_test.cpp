@@ -230,7 +230,8 @@ void SettingsTest::U3_a_future_version_is_set_aside() {
 }
 
 void SettingsTest::U3_a_file_that_is_not_an_object_is_set_aside() {
-  for (const char* content : {"[]", "null", "5", R"({"version": "1", "settings": {}})", R"({"version": 1, "settings": []})"}) {
+  for (const char* content :
+       {"[]", "null", "5", R"({"version": "1", "settings": {}})", R"({"version": 1, "settings": []})"}) {
     check_bad_content(content);
   }
 }

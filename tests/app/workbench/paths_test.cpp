@@ -86,9 +86,7 @@ void PathsTest::resources_that_do_not_exist_are_empty() {
   QVERIFY(make_paths("").resources.empty());
 }
 
-void PathsTest::resources_of_the_source_tree_are_found() {
-  QVERIFY(make_paths("").resources.ends_with("/resources"));
-}
+void PathsTest::resources_of_the_source_tree_are_found() { QVERIFY(make_paths("").resources.ends_with("/resources")); }
 
 QTEST_GUILESS_MAIN(PathsTest)
 #include "paths_test.moc"

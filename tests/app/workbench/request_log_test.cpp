@@ -253,7 +253,8 @@ void RequestLogTest::preemptions_are_told() {
   QVERIFY(bench.load());
   std::vector<std::pair<std::uint64_t, lathe::engine::RequestHandlePtr>> running;
   for (int i = 0; i < 3; ++i) {
-    const auto handle = *bench.slot->lease()->submit(greedy_request(lathe::tests::random_prompt(static_cast<std::uint64_t>(i), 4), 20));
+    const auto handle =
+        *bench.slot->lease()->submit(greedy_request(lathe::tests::random_prompt(static_cast<std::uint64_t>(i), 4), 20));
     RequestRecord record;
     record.engine_id = handle->id();
     running.emplace_back(bench.log->begin(record), handle);

@@ -53,7 +53,8 @@ double us_a_step(int n_seqs) {
   std::vector<RequestHandlePtr> handles;
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < n_seqs; ++i) {
-    handles.push_back(*engine->submit(tests::greedy_request(tests::random_prompt(static_cast<std::uint64_t>(i), 64), kTokens)));
+    handles.push_back(
+        *engine->submit(tests::greedy_request(tests::random_prompt(static_cast<std::uint64_t>(i), 64), kTokens)));
   }
   for (const auto& handle : handles) tests::collect(*handle);
   const std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - begin;

@@ -91,7 +91,8 @@ class JsonTest : public QObject {
   }
   void S3_broken_documents_are_refused_data() {
     QTest::addColumn<QByteArray>("text");
-    for (const char* text : {"", " ", "{", "[1,]", "{\"a\":}", "{a:1}", "'a'", "[1] x", "{} {}", "tru", "\"a", "\"\t\"", "// c\n1"}) {
+    for (const char* text :
+         {"", " ", "{", "[1,]", "{\"a\":}", "{a:1}", "'a'", "[1] x", "{} {}", "tru", "\"a", "\"\t\"", "// c\n1"}) {
       QTest::newRow(text) << QByteArray(text);
     }
   }

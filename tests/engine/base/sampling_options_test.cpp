@@ -60,7 +60,8 @@ class SamplingOptionsTest : public QObject {
       }
     }
     for (const double value : {-2.1, 2.1, 1e308, 1e-320, kInfinity, std::numeric_limits<double>::quiet_NaN()}) {
-      for (const char* field : {"presence_penalty", "frequency_penalty"}) QTest::addRow("%s %g", field, value) << QByteArray(field) << value;
+      for (const char* field : {"presence_penalty", "frequency_penalty"})
+        QTest::addRow("%s %g", field, value) << QByteArray(field) << value;
     }
     QTest::newRow("top_p 0") << QByteArray("top_p") << 0.0;
     QTest::newRow("top_p 1.1") << QByteArray("top_p") << 1.1;
@@ -82,9 +83,18 @@ class SamplingOptionsTest : public QObject {
   void S5_integers_out_of_range_are_refused_data() {
     QTest::addColumn<QByteArray>("field");
     QTest::addColumn<QByteArray>("value");
-    const char* rows[][2] = {{"top_k", "-2"},      {"top_k", "2147483648"}, {"max_tokens", "-1"}, {"max_tokens", "2147483648"},
-                             {"min_tokens", "-1"}, {"logprobs", "-1"},      {"logprobs", "21"},   {"prompt_logprobs", "1000000"},
-                             {"seed", "18446744073709551616"}, {"seed", "-2"}, {"seed", "1.5"},   {"max_tokens", "\"5\""}};
+    const char* rows[][2] = {{"top_k", "-2"},
+                             {"top_k", "2147483648"},
+                             {"max_tokens", "-1"},
+                             {"max_tokens", "2147483648"},
+                             {"min_tokens", "-1"},
+                             {"logprobs", "-1"},
+                             {"logprobs", "21"},
+                             {"prompt_logprobs", "1000000"},
+                             {"seed", "18446744073709551616"},
+                             {"seed", "-2"},
+                             {"seed", "1.5"},
+                             {"max_tokens", "\"5\""}};
     for (const auto& row : rows) QTest::addRow("%s %s", row[0], row[1]) << QByteArray(row[0]) << QByteArray(row[1]);
   }
   void S5_integers_out_of_range_are_refused() {
@@ -144,7 +154,8 @@ class SamplingOptionsTest : public QObject {
 
   void S8_ids_outside_the_vocabulary_are_refused() {
     SamplingParams params;
-    for (const std::int32_t id : {-1, 1000, std::numeric_limits<std::int32_t>::max(), std::numeric_limits<std::int32_t>::min()}) {
+    for (const std::int32_t id :
+         {-1, 1000, std::numeric_limits<std::int32_t>::max(), std::numeric_limits<std::int32_t>::min()}) {
       params.logit_bias = {{id, 1.0f}};
       QCOMPARE(refused_field(params), std::string("logit_bias"));
       params.logit_bias.clear();
@@ -157,7 +168,8 @@ class SamplingOptionsTest : public QObject {
   }
   void S8_biases_are_bounded() {
     SamplingParams params;
-    for (const float bias : {-100.5f, 101.0f, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+    for (const float bias :
+         {-100.5f, 101.0f, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
       params.logit_bias = {{1, bias}};
       QCOMPARE(refused_field(params), std::string("logit_bias"));
     }
@@ -170,7 +182,8 @@ class SamplingOptionsTest : public QObject {
     QCOMPARE(refused_field(params), std::string("logit_bias"));
   }
   void S8_biases_that_are_no_numbers_are_refused() {
-    for (const char* text : {"abc:1", "5", "5:x", "5:", ":5", ",5:1", "99999999999:1"}) QVERIFY2(!refused_text("logit_bias", text).empty(), text);
+    for (const char* text : {"abc:1", "5", "5:x", "5:", ":5", ",5:1", "99999999999:1"})
+      QVERIFY2(!refused_text("logit_bias", text).empty(), text);
     SamplingParams params;
     QVERIFY(set_option(params, "logit_bias", R"({"5": -1.5, "7": 2})").has_value());
     QVERIFY((params.logit_bias == std::vector<std::pair<std::int32_t, float>>{{5, -1.5f}, {7, 2.0f}}));

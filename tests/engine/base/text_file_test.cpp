@@ -25,7 +25,9 @@ class TextFileTest : public QObject {
     QVERIFY(!text && text.error().code == ErrorCode::model_refused);
     QVERIFY(text.error().message.find("1000") != std::string::npos && text.error().message.find("999") != std::string::npos);
   }
-  void a_missing_file_is_not_found() { QVERIFY(read_text_file(folder_.filePath("no").toStdString(), 10).error().code == ErrorCode::not_found); }
+  void a_missing_file_is_not_found() {
+    QVERIFY(read_text_file(folder_.filePath("no").toStdString(), 10).error().code == ErrorCode::not_found);
+  }
   void L13_special_files_are_refused_without_blocking() {
     const std::string pipe = folder_.filePath("pipe").toStdString();
     QCOMPARE(mkfifo(pipe.c_str(), 0600), 0);

@@ -35,7 +35,10 @@ class Utf8Test : public QObject {
     QCOMPARE(static_cast<int>(first_invalid_utf8(text.toStdString())), at);
   }
   void repairing_keeps_what_is_whole() {
-    QCOMPARE(repaired_utf8("a\xFF" "b"), std::string("a\xEF\xBF\xBD" "b"));
+    QCOMPARE(repaired_utf8("a\xFF"
+                           "b"),
+             std::string("a\xEF\xBF\xBD"
+                         "b"));
     QCOMPARE(repaired_utf8("\xE2\x82"), std::string("\xEF\xBF\xBD"));
     QCOMPARE(repaired_utf8("\xE2\x82\xAC"), std::string("\xE2\x82\xAC"));
     QVERIFY(is_valid_utf8(repaired_utf8("\x80\xC3\xF0\x9F\xED\xA0\x80\xFE")));

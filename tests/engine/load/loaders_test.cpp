@@ -73,7 +73,8 @@ void LoadersTest::a_single_file_opens() {
   const auto checkpoint = open(tiny_model_path());
   QVERIFY(checkpoint.has_value());
   QCOMPARE(checkpoint->file_format(), std::string_view("safetensors"));
-  QCOMPARE(checkpoint->n_bytes(), static_cast<std::int64_t>(std::filesystem::file_size(tiny_model_path() + "/model.safetensors")));
+  QCOMPARE(checkpoint->n_bytes(),
+           static_cast<std::int64_t>(std::filesystem::file_size(tiny_model_path() + "/model.safetensors")));
 }
 
 void LoadersTest::shards_open_as_one_checkpoint() {
@@ -148,7 +149,8 @@ void LoadersTest::L14_wrong_total_size_is_a_warning() {
 }
 
 void LoadersTest::L14_index_must_map_names_to_names() {
-  for (const char* content : {R"({})", R"({"weight_map": []})", R"({"weight_map": {}})", R"({"weight_map": {"a": 1}})", "[]", ""}) {
+  for (const char* content :
+       {R"({})", R"({"weight_map": []})", R"({"weight_map": {}})", R"({"weight_map": {"a": 1}})", "[]", ""}) {
     const TinyModelCopy model("tiny-sharded");
     write_file(model.file(kIndex), content);
     QVERIFY2(refusal(model).starts_with(kIndex), refusal(model).c_str());

@@ -21,7 +21,8 @@ struct Sandbox {
   QTemporaryDir root;
   fs::path outside, model;
 
-  Sandbox() : outside(fs::path(root.path().toStdString()) / "outside"), model(fs::path(root.path().toStdString()) / "model") {
+  Sandbox()
+      : outside(fs::path(root.path().toStdString()) / "outside"), model(fs::path(root.path().toStdString()) / "model") {
     fs::create_directories(outside);
     fs::create_directories(model / "sub");
     write_file((outside / "secret").string(), "secret");

@@ -15,9 +15,8 @@ using lathe::tests::safetensors_bytes;
 namespace {
 
 const std::string kFile = "model.safetensors";
-const std::string kTwoTensors =
-    R"({"__metadata__":{"format":"pt"},"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
-    R"("b":{"dtype":"BF16","shape":[2,2],"data_offsets":[8,16]}})";
+const std::string kTwoTensors = R"({"__metadata__":{"format":"pt"},"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
+                                R"("b":{"dtype":"BF16","shape":[2,2],"data_offsets":[8,16]}})";
 
 Result<std::vector<StoredTensor>> parse(const std::string& bytes) {
   return parse_safetensors(std::as_bytes(std::span(bytes)), kFile);
@@ -45,10 +44,10 @@ std::string refusal_problem(const Result<std::vector<StoredTensor>>& result, std
 
 }  // namespace
 
-#define VERIFY_REFUSED(result, message)                            \
-  do {                                                             \
-    const std::string problem = refusal_problem(result, message);  \
-    QVERIFY2(problem.empty(), problem.c_str());                    \
+#define VERIFY_REFUSED(result, message)                           \
+  do {                                                            \
+    const std::string problem = refusal_problem(result, message); \
+    QVERIFY2(problem.empty(), problem.c_str());                   \
   } while (false)
 
 class SafetensorsTest : public QObject {
@@ -112,9 +111,7 @@ void SafetensorsTest::tensors_have_name_type_shape_and_bytes() {
   QCOMPARE(static_cast<int>(b.bytes[0]), 8);
 }
 
-void SafetensorsTest::spaces_may_pad_the_header() {
-  QVERIFY(parse(kTwoTensors + "      ", 16).has_value());
-}
+void SafetensorsTest::spaces_may_pad_the_header() { QVERIFY(parse(kTwoTensors + "      ", 16).has_value()); }
 
 void SafetensorsTest::a_file_without_tensors_is_read() {
   const auto tensors = parse("{}", 0);
@@ -139,8 +136,9 @@ void SafetensorsTest::L1_empty_file_is_truncated_at_the_header_length() {
 void SafetensorsTest::L1_every_prefix_is_truncated() {
   const std::string whole = safetensors_bytes(kTwoTensors, 16);
   for (std::size_t n = 0; n < whole.size(); ++n) {
-    const char* section = n < 8 ? "truncated at the header length"
-                          : n < 8 + kTwoTensors.size() ? "truncated at the header" : "truncated at the tensor data";
+    const char* section = n < 8                        ? "truncated at the header length"
+                          : n < 8 + kTwoTensors.size() ? "truncated at the header"
+                                                       : "truncated at the tensor data";
     VERIFY_REFUSED(parse(whole.substr(0, n)), section);
   }
   QVERIFY(parse(whole).has_value());
@@ -171,7 +169,8 @@ void SafetensorsTest::L2_header_must_begin_with_a_brace() {
 }
 
 void SafetensorsTest::L2_header_must_be_utf8() {
-  VERIFY_REFUSED(parse("{\"\xff\xfe\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}}", 0), "not valid JSON at byte");
+  VERIFY_REFUSED(parse("{\"\xff\xfe\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}}", 0),
+                 "not valid JSON at byte");
 }
 
 void SafetensorsTest::L2_deep_json_is_refused() {
@@ -203,14 +202,19 @@ void SafetensorsTest::L4_begin_behind_end() { VERIFY_REFUSED(parse(header_of("U8
 
 void SafetensorsTest::L4_end_behind_the_file() {
   VERIFY_REFUSED(parse(header_of("U8", "[5]", "[0,5]"), 4), "it ends at 5, the file holds 4");
-  VERIFY_REFUSED(parse(header_of("U8", "[4]", "[18446744073709551612,18446744073709551615]"), 4), "truncated at the tensor data");
+  VERIFY_REFUSED(parse(header_of("U8", "[4]", "[18446744073709551612,18446744073709551615]"), 4),
+                 "truncated at the tensor data");
 }
 
 void SafetensorsTest::L4_overlap() {
-  VERIFY_REFUSED(parse(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"b":{"dtype":"U8","shape":[4],"data_offsets":[2,6]}})", 6),
-                 "overlap: it begins at 2, expected 4");
-  VERIFY_REFUSED(parse(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"b":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}})", 4),
-                 "overlap");
+  VERIFY_REFUSED(
+      parse(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"b":{"dtype":"U8","shape":[4],"data_offsets":[2,6]}})",
+            6),
+      "overlap: it begins at 2, expected 4");
+  VERIFY_REFUSED(
+      parse(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"b":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}})",
+            4),
+      "overlap");
 }
 
 void SafetensorsTest::L4_hole() {
@@ -223,17 +227,20 @@ void SafetensorsTest::L4_trailing_bytes() {
 }
 
 void SafetensorsTest::L4_zero_size_tensors_are_accepted() {
-  const auto tensors = parse(
-      R"({"a":{"dtype":"F32","shape":[0,7],"data_offsets":[0,0]},"b":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},)"
-      R"("c":{"dtype":"F32","shape":[0],"data_offsets":[4,4]}})", 4);
+  const auto tensors =
+      parse(R"({"a":{"dtype":"F32","shape":[0,7],"data_offsets":[0,0]},"b":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},)"
+            R"("c":{"dtype":"F32","shape":[0],"data_offsets":[4,4]}})",
+            4);
   QVERIFY(tensors.has_value());
   QVERIFY(tensors->front().bytes.empty());
   QCOMPARE((*tensors)[1].bytes.size(), std::size_t{4});
 }
 
 void SafetensorsTest::L4_zero_size_tensor_inside_another_is_refused() {
-  VERIFY_REFUSED(parse(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"b":{"dtype":"U8","shape":[0],"data_offsets":[2,2]}})", 4),
-                 "overlap");
+  VERIFY_REFUSED(
+      parse(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"b":{"dtype":"U8","shape":[0],"data_offsets":[2,2]}})",
+            4),
+      "overlap");
 }
 
 void SafetensorsTest::L4_offsets_must_be_two_numbers_data() {
@@ -255,11 +262,16 @@ void SafetensorsTest::L4_span_must_be_what_the_shape_needs() {
 void SafetensorsTest::L5_size_overflow_data() {
   QTest::addColumn<QString>("shape");
   QTest::addColumn<QString>("offsets");
-  QTest::newRow("product is 4 mod 2^64") << "[4194305,4194305,211106198978564]" << "[0,16]";
-  QTest::newRow("product is 0 mod 2^64") << "[4294967296,4294967296,1]" << "[0,0]";
-  QTest::newRow("one dimension of 2^63") << "[9223372036854775808]" << "[0,16]";
-  QTest::newRow("a dimension above 2^64") << "[100000000000000000000]" << "[0,16]";
-  QTest::newRow("bits overflow, elements do not") << "[1152921504606846976]" << "[0,0]";
+  QTest::newRow("product is 4 mod 2^64") << "[4194305,4194305,211106198978564]"
+                                         << "[0,16]";
+  QTest::newRow("product is 0 mod 2^64") << "[4294967296,4294967296,1]"
+                                         << "[0,0]";
+  QTest::newRow("one dimension of 2^63") << "[9223372036854775808]"
+                                         << "[0,16]";
+  QTest::newRow("a dimension above 2^64") << "[100000000000000000000]"
+                                          << "[0,16]";
+  QTest::newRow("bits overflow, elements do not") << "[1152921504606846976]"
+                                                  << "[0,0]";
 }
 
 void SafetensorsTest::L5_size_overflow() {
@@ -273,12 +285,15 @@ void SafetensorsTest::L5_too_many_dimensions() {
 }
 
 void SafetensorsTest::L6_duplicate_tensor() {
-  VERIFY_REFUSED(parse(R"({"t":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"t":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4),
-                 "tensor is there twice");
+  VERIFY_REFUSED(
+      parse(R"({"t":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"t":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
+            4),
+      "tensor is there twice");
 }
 
 void SafetensorsTest::L6_duplicate_field() {
-  VERIFY_REFUSED(parse(R"({"t":{"dtype":"U8","dtype":"F32","shape":[4],"data_offsets":[0,4]}})", 4), "field 'dtype' is there twice");
+  VERIFY_REFUSED(parse(R"({"t":{"dtype":"U8","dtype":"F32","shape":[4],"data_offsets":[0,4]}})", 4),
+                 "field 'dtype' is there twice");
 }
 
 void SafetensorsTest::L6_duplicate_metadata() {
@@ -303,8 +318,9 @@ void SafetensorsTest::L7_sub_byte_types_need_whole_bytes() {
 }
 
 void SafetensorsTest::L7_every_type_of_the_format_is_known() {
-  for (const char* name : {"BOOL", "F4", "F6_E2M3", "F6_E3M2", "U8", "I8", "F8_E5M2", "F8_E4M3", "F8_E8M0", "F8_E4M3FNUZ",
-                           "F8_E5M2FNUZ", "I16", "U16", "F16", "BF16", "I32", "U32", "F32", "C64", "F64", "I64", "U64"}) {
+  for (const char* name :
+       {"BOOL", "F4",  "F6_E2M3", "F6_E3M2", "U8",  "I8",  "F8_E5M2", "F8_E4M3", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ",
+        "I16",  "U16", "F16",     "BF16",    "I32", "U32", "F32",     "C64",     "F64",     "I64",         "U64"}) {
     QVERIFY2(find_safetensors_type(name) != nullptr, name);
   }
 }
@@ -323,7 +339,8 @@ void SafetensorsTest::a_field_may_not_be_missing() {
 }
 
 void SafetensorsTest::an_unknown_field_is_refused() {
-  VERIFY_REFUSED(parse(R"({"t":{"dtype":"U8","shape":[4],"data_offsets":[0,4],"strides":[1]}})", 4), "unknown field 'strides'");
+  VERIFY_REFUSED(parse(R"({"t":{"dtype":"U8","shape":[4],"data_offsets":[0,4],"strides":[1]}})", 4),
+                 "unknown field 'strides'");
 }
 
 void SafetensorsTest::values_of_the_wrong_kind_data() {
@@ -352,7 +369,8 @@ void SafetensorsTest::any_mutation_is_refused_or_consistent() {
   int n_accepted = 0;
   for (int i = 0; i < 20'000; ++i) {
     std::string bytes = whole;
-    for (std::size_t changes = 1 + below(3); changes > 0; --changes) bytes[below(bytes.size())] = alphabet[below(alphabet.size())];
+    for (std::size_t changes = 1 + below(3); changes > 0; --changes)
+      bytes[below(bytes.size())] = alphabet[below(alphabet.size())];
     const auto tensors = parse(bytes);
     if (!tensors) continue;
     ++n_accepted;

@@ -25,8 +25,13 @@ void GenerationConfigTest::an_absent_file_leaves_the_defaults() {
 }
 
 void GenerationConfigTest::recommendations_are_taken() {
-  const auto config = read_generation_config(
-      {{"temperature", 0.6}, {"top_p", 0.9}, {"top_k", 20}, {"min_p", 0.05}, {"repetition_penalty", 1.1}, {"max_new_tokens", 99}}, 100);
+  const auto config = read_generation_config({{"temperature", 0.6},
+                                              {"top_p", 0.9},
+                                              {"top_k", 20},
+                                              {"min_p", 0.05},
+                                              {"repetition_penalty", 1.1},
+                                              {"max_new_tokens", 99}},
+                                             100);
   QCOMPARE(config->sampling.temperature, 0.6);
   QCOMPARE(config->sampling.top_p, 0.9);
   QCOMPARE(config->sampling.top_k, 20);

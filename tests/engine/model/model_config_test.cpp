@@ -149,8 +149,11 @@ void ModelConfigTest::rope_of_the_older_spelling() {
 }
 
 void ModelConfigTest::rope_of_the_newer_spelling() {
-  const auto config = read_with("rope_parameters", {{"rope_type", "llama3"}, {"rope_theta", 5e5}, {"factor", 8},
-                                                    {"low_freq_factor", 1}, {"high_freq_factor", 4},
+  const auto config = read_with("rope_parameters", {{"rope_type", "llama3"},
+                                                    {"rope_theta", 5e5},
+                                                    {"factor", 8},
+                                                    {"low_freq_factor", 1},
+                                                    {"high_freq_factor", 4},
                                                     {"original_max_position_embeddings", 8192}});
   QVERIFY(config->rope.scaling == RopeScaling::llama3);
   QCOMPARE(config->rope.theta, 5e5);
@@ -202,7 +205,8 @@ void ModelConfigTest::unknown_rope_types_are_unmet() {
 }
 
 void ModelConfigTest::rope_per_layer_type_is_unmet() {
-  QVERIFY(contains(refusal_of(read_with("rope_parameters", {{"full_attention", Json::object()}})).message, "RoPE per layer type"));
+  QVERIFY(contains(refusal_of(read_with("rope_parameters", {{"full_attention", Json::object()}})).message,
+                   "RoPE per layer type"));
 }
 
 void ModelConfigTest::unknown_activation_is_unmet() {
@@ -233,14 +237,22 @@ void ModelConfigTest::neutral_knobs_are_fine() {
 void ModelConfigTest::active_knobs_are_unmet_data() {
   QTest::addColumn<QString>("key");
   QTest::addColumn<QString>("value");
-  QTest::newRow("quantization") << "quantization_config" << R"({"quant_method": "gptq"})";
-  QTest::newRow("window") << "sliding_window" << "4096";
-  QTest::newRow("softcap") << "final_logit_softcapping" << "30.0";
-  QTest::newRow("qk norm") << "use_qk_norm" << "true";
-  QTest::newRow("partial rotary") << "partial_rotary_factor" << "0.5";
-  QTest::newRow("experts") << "num_local_experts" << "8";
-  QTest::newRow("no rope layers") << "no_rope_layers" << "[1, 0]";
-  QTest::newRow("multiplier") << "embedding_multiplier" << "12.0";
+  QTest::newRow("quantization") << "quantization_config"
+                                << R"({"quant_method": "gptq"})";
+  QTest::newRow("window") << "sliding_window"
+                          << "4096";
+  QTest::newRow("softcap") << "final_logit_softcapping"
+                           << "30.0";
+  QTest::newRow("qk norm") << "use_qk_norm"
+                           << "true";
+  QTest::newRow("partial rotary") << "partial_rotary_factor"
+                                  << "0.5";
+  QTest::newRow("experts") << "num_local_experts"
+                           << "8";
+  QTest::newRow("no rope layers") << "no_rope_layers"
+                                  << "[1, 0]";
+  QTest::newRow("multiplier") << "embedding_multiplier"
+                              << "12.0";
 }
 
 void ModelConfigTest::active_knobs_are_unmet() {
@@ -278,24 +290,42 @@ void ModelConfigTest::L20_no_architecture() {
 void ModelConfigTest::L20_bad_values_name_the_field_data() {
   QTest::addColumn<QString>("key");
   QTest::addColumn<QString>("value");
-  QTest::newRow("negative") << "hidden_size" << "-64";
-  QTest::newRow("zero") << "num_attention_heads" << "0";
-  QTest::newRow("huge") << "num_hidden_layers" << "1000000000";
-  QTest::newRow("string") << "vocab_size" << "\"384\"";
-  QTest::newRow("fraction") << "hidden_size" << "64.5";
-  QTest::newRow("list") << "intermediate_size" << "[96]";
-  QTest::newRow("2^63") << "max_position_embeddings" << "9223372036854775808";
-  QTest::newRow("2^64 - 1") << "max_position_embeddings" << "18446744073709551615";
-  QTest::newRow("NaN spelled out") << "rope_theta" << "\"NaN\"";
-  QTest::newRow("theta of zero") << "rope_theta" << "0";
-  QTest::newRow("theta beyond reason") << "rope_theta" << "1e300";
-  QTest::newRow("negative eps") << "rms_norm_eps" << "-1";
-  QTest::newRow("tie as number") << "tie_word_embeddings" << "1";
-  QTest::newRow("eos out of range") << "eos_token_id" << "384";
-  QTest::newRow("eos negative") << "eos_token_id" << "[-1]";
-  QTest::newRow("bos string") << "bos_token_id" << "\"<s>\"";
-  QTest::newRow("odd head size") << "head_dim" << "15";
-  QTest::newRow("activation as number") << "hidden_act" << "1";
+  QTest::newRow("negative") << "hidden_size"
+                            << "-64";
+  QTest::newRow("zero") << "num_attention_heads"
+                        << "0";
+  QTest::newRow("huge") << "num_hidden_layers"
+                        << "1000000000";
+  QTest::newRow("string") << "vocab_size"
+                          << "\"384\"";
+  QTest::newRow("fraction") << "hidden_size"
+                            << "64.5";
+  QTest::newRow("list") << "intermediate_size"
+                        << "[96]";
+  QTest::newRow("2^63") << "max_position_embeddings"
+                        << "9223372036854775808";
+  QTest::newRow("2^64 - 1") << "max_position_embeddings"
+                            << "18446744073709551615";
+  QTest::newRow("NaN spelled out") << "rope_theta"
+                                   << "\"NaN\"";
+  QTest::newRow("theta of zero") << "rope_theta"
+                                 << "0";
+  QTest::newRow("theta beyond reason") << "rope_theta"
+                                       << "1e300";
+  QTest::newRow("negative eps") << "rms_norm_eps"
+                                << "-1";
+  QTest::newRow("tie as number") << "tie_word_embeddings"
+                                 << "1";
+  QTest::newRow("eos out of range") << "eos_token_id"
+                                    << "384";
+  QTest::newRow("eos negative") << "eos_token_id"
+                                << "[-1]";
+  QTest::newRow("bos string") << "bos_token_id"
+                              << "\"<s>\"";
+  QTest::newRow("odd head size") << "head_dim"
+                                 << "15";
+  QTest::newRow("activation as number") << "hidden_act"
+                                        << "1";
 }
 
 void ModelConfigTest::L20_bad_values_name_the_field() {

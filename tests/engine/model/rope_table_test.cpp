@@ -46,8 +46,12 @@ void RopeTableTest::linear_scaling_divides() {
 namespace {
 
 // Llama 3.1: factor 8, context 8192: waves shorter than 2048 stay, longer than 8192 turn 8 times slower.
-const RopeConfig kLlama31{.theta = 500000, .scaling = RopeScaling::llama3, .factor = 8, .low_freq_factor = 1,
-                          .high_freq_factor = 4, .original_max_position_embeddings = 8192};
+const RopeConfig kLlama31{.theta = 500000,
+                          .scaling = RopeScaling::llama3,
+                          .factor = 8,
+                          .low_freq_factor = 1,
+                          .high_freq_factor = 4,
+                          .original_max_position_embeddings = 8192};
 
 double wavelength(double frequency) { return 2 * std::numbers::pi / frequency; }
 

@@ -80,7 +80,8 @@ void WeightPlanTest::every_tensor_of_a_checkpoint_gets_a_place() {
   QVERIFY(planned.plan.has_value());
   QCOMPARE(planned.plan->weights.size(), planned.checkpoint.tensors().size());
   QVERIFY(planned.plan->warnings.empty());
-  for (const PlannedWeight& weight : planned.plan->weights) QCOMPARE(weight.tensor->shape, shape_of(weight.role, planned.config));
+  for (const PlannedWeight& weight : planned.plan->weights)
+    QCOMPARE(weight.tensor->shape, shape_of(weight.role, planned.config));
 }
 
 void WeightPlanTest::weights_come_in_the_order_of_the_files() {
@@ -121,7 +122,8 @@ void WeightPlanTest::saved_angles_are_left_out_silently() {
 void WeightPlanTest::L7_flipped_dtype_is_refused() {
   const TinyModelCopy model;
   patch_header(model, R"("model.norm.weight":{"dtype":"F32")", R"("model.norm.weight":{"dtype":"I32")");
-  QCOMPARE(refusal(model), std::string("model.safetensors: model.norm.weight: dtype: got I32, expected one of float32, float16, bfloat16"));
+  QCOMPARE(refusal(model),
+           std::string("model.safetensors: model.norm.weight: dtype: got I32, expected one of float32, float16, bfloat16"));
 }
 
 void WeightPlanTest::L8_shapes_must_match_the_config_data() {
@@ -131,7 +133,8 @@ void WeightPlanTest::L8_shapes_must_match_the_config_data() {
   QTest::newRow("hidden") << "hidden_size" << 128 << "model.embed_tokens.weight: shape: got [384, 64], expected [384, 128]";
   QTest::newRow("vocab") << "vocab_size" << 400 << "model.embed_tokens.weight: shape: got [384, 64], expected [400, 64]";
   QTest::newRow("heads") << "head_dim" << 32 << "self_attn.q_proj.weight: shape: got [64, 64], expected [128, 64]";
-  QTest::newRow("kv heads") << "num_key_value_heads" << 4 << "self_attn.k_proj.weight: shape: got [32, 64], expected [64, 64]";
+  QTest::newRow("kv heads") << "num_key_value_heads" << 4
+                            << "self_attn.k_proj.weight: shape: got [32, 64], expected [64, 64]";
   QTest::newRow("ffn") << "intermediate_size" << 97 << "mlp.gate_proj.weight: shape: got [96, 64], expected [97, 64]";
 }
 
@@ -147,7 +150,8 @@ void WeightPlanTest::L8_shapes_must_match_the_config() {
 void WeightPlanTest::L8_more_layers_than_the_file_has() {
   const TinyModelCopy model;
   model.set_config("num_hidden_layers", 3);
-  QCOMPARE(refusal(model), std::string("safetensors: model.layers.2.input_layernorm.weight: missing tensor, expected [64] by config.json"));
+  QCOMPARE(refusal(model),
+           std::string("safetensors: model.layers.2.input_layernorm.weight: missing tensor, expected [64] by config.json"));
 }
 
 void WeightPlanTest::L8_fewer_layers_are_extra_tensors() {

@@ -78,8 +78,8 @@ std::string first_difference(RunnerDriver& driver, const Json& reference) {
     for (std::size_t i = 0; i < expected.size(); ++i) {
       const double expected_logprob = run["top5_per_step"][i][0][1].get<double>();
       if (got[i] != expected[i] || std::abs(got_logprobs[i] - expected_logprob) > kLogProbabilityTolerance) {
-        return run["prompt"].get<std::string>() + ": step " + std::to_string(i) + ": got " + std::to_string(got[i]) + " at " +
-               std::to_string(got_logprobs[i]) + ", expected " + std::to_string(expected[i]) + " at " +
+        return run["prompt"].get<std::string>() + ": step " + std::to_string(i) + ": got " + std::to_string(got[i]) +
+               " at " + std::to_string(got_logprobs[i]) + ", expected " + std::to_string(expected[i]) + " at " +
                std::to_string(expected_logprob);
       }
     }
@@ -141,7 +141,8 @@ void ModelRunnerTest::prompt_log_probabilities_match_the_reference() {
   RunnerDriver driver = tiny_driver(model, isa);
   const auto logits = driver.step({{.tokens = prompt, .n_new = static_cast<int>(prompt.size())}});
   for (std::size_t i = 0; i + 1 < prompt.size(); ++i) {
-    const double error = std::abs(tests::log_probability(logits[i], prompt[i + 1]) - expected["prompt_logprobs"][i].get<double>());
+    const double error =
+        std::abs(tests::log_probability(logits[i], prompt[i + 1]) - expected["prompt_logprobs"][i].get<double>());
     QVERIFY2(error < kLogitTolerance, qPrintable(QString("row %1: %2").arg(i).arg(error)));
   }
 }
@@ -170,7 +171,8 @@ void ModelRunnerTest::chunks_give_the_bits_of_a_whole_prefill() {
       const int end = std::min(begin + chunk, static_cast<int>(prompt.size()));
       const std::span context(prompt.data(), static_cast<std::size_t>(end));
       const auto part = driver.step({{.sequence = 1, .tokens = context, .n_new = end - begin}});
-      for (int i = begin; i < end; ++i) QVERIFY(part[static_cast<std::size_t>(i - begin)] == whole[static_cast<std::size_t>(i)]);
+      for (int i = begin; i < end; ++i)
+        QVERIFY(part[static_cast<std::size_t>(i - begin)] == whole[static_cast<std::size_t>(i)]);
     }
   }
 }

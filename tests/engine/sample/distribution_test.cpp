@@ -47,7 +47,8 @@ bool fits(const std::vector<int>& counts, const std::vector<double>& expected) {
 }
 
 /// What the candidates' probabilities become when all others are dropped.
-std::vector<double> kept(std::vector<double> p, const std::function<bool(std::size_t rank, double before, double value)>& keep) {
+std::vector<double> kept(std::vector<double> p,
+                         const std::function<bool(std::size_t rank, double before, double value)>& keep) {
   std::vector<std::size_t> order(p.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return p[a] > p[b]; });
@@ -92,12 +93,14 @@ class DistributionTest : public QObject {
   void with_top_k() {
     SamplingRow r = row(300, 1.0f);
     r.params.top_k = 12;
-    QVERIFY(fits(r.histogram(kDraws), kept(probabilities(r.logits), [](std::size_t rank, double, double) { return rank < 12; })));
+    QVERIFY(fits(r.histogram(kDraws),
+                 kept(probabilities(r.logits), [](std::size_t rank, double, double) { return rank < 12; })));
   }
   void with_top_p() {
     SamplingRow r = row(300, 1.0f);
     r.params.top_p = 0.7;
-    QVERIFY(fits(r.histogram(kDraws), kept(probabilities(r.logits), [](std::size_t, double before, double) { return before < 0.7; })));
+    QVERIFY(fits(r.histogram(kDraws),
+                 kept(probabilities(r.logits), [](std::size_t, double before, double) { return before < 0.7; })));
   }
   void with_min_p() {
     SamplingRow r = row(300, 1.0f);

@@ -44,7 +44,8 @@ class RandomTest : public QObject {
     std::array<int, kBins> counts{};
     for (std::uint64_t i = 0; i < kDraws; ++i) ++counts[static_cast<std::size_t>(uniform_at(3, i) * kBins)];
     double chi_squared = 0;
-    for (const int count : counts) chi_squared += (count - kDraws / kBins) * static_cast<double>(count - kDraws / kBins) / (kDraws / kBins);
+    for (const int count : counts)
+      chi_squared += (count - kDraws / kBins) * static_cast<double>(count - kDraws / kBins) / (kDraws / kBins);
     QVERIFY2(chi_squared < 85.35, "49 degrees of freedom, p = 0.001");
   }
 };

@@ -37,8 +37,9 @@ class SamplerTest : public QObject {
   void stages_run_in_the_order_of_vllm() {
     std::vector<std::string_view> names;
     for (const SampleStage* stage : sample_stages()) names.push_back(stage->name);
-    const std::vector<std::string_view> order = {"min_tokens", "logit_bias", "repetition_penalty", "presence_penalty, frequency_penalty",
-                                                 "temperature", "min_p", "top_k", "top_p"};
+    const std::vector<std::string_view> order = {
+        "min_tokens", "logit_bias", "repetition_penalty", "presence_penalty, frequency_penalty", "temperature", "min_p",
+        "top_k",      "top_p"};
     QVERIFY(names == order);
   }
   void stages_that_move_the_best_token_come_before_those_that_move_chances() {
@@ -127,7 +128,8 @@ class SamplerTest : public QObject {
     const SampleOutput output = row.sample(&alternatives);
     QVERIFY(std::abs(output.logprob - std::log(p[static_cast<std::size_t>(output.token)])) < 1e-5);
     QCOMPARE(alternatives.size(), std::size_t{5});
-    for (const TokenLogprob& entry : alternatives) QVERIFY(std::abs(entry.logprob - std::log(p[static_cast<std::size_t>(entry.id)])) < 1e-5);
+    for (const TokenLogprob& entry : alternatives)
+      QVERIFY(std::abs(entry.logprob - std::log(p[static_cast<std::size_t>(entry.id)])) < 1e-5);
   }
   void alternatives_are_best_first() {
     SamplingRow row = greedy({1, 4, 3, 4, 2});

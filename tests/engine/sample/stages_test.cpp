@@ -60,7 +60,8 @@ class StagesTest : public QObject {
   void top_k_beyond_the_vocabulary_is_off() {
     SamplingRow with = row_of(normal_logits(50, 1)), without = with;
     with.params.top_k = 50;
-    for (with.seed = without.seed = 0; with.seed < 100; ++with.seed, ++without.seed) QCOMPARE(with.sample().token, without.sample().token);
+    for (with.seed = without.seed = 0; with.seed < 100; ++with.seed, ++without.seed)
+      QCOMPARE(with.sample().token, without.sample().token);
   }
   void top_k_minus_one_is_off() {
     SamplingRow row = row_of(std::vector<float>(5, 0.0f));

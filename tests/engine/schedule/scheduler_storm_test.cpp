@@ -19,9 +19,9 @@ struct Traffic {
   int n_blocks = 40;
   int block_size = 4;
   bool share = true;
-  int cancels_of_100 = 0;   ///< chance a step that somebody is cancelled
+  int cancels_of_100 = 0;  ///< chance a step that somebody is cancelled
   int n_requests = 600;
-  int n_alphabet = 3;       ///< few tokens: many equal prefixes
+  int n_alphabet = 3;  ///< few tokens: many equal prefixes
 };
 
 struct Totals {
@@ -41,7 +41,8 @@ class Storm {
   Storm(const Traffic& traffic, std::uint64_t seed)
       : traffic_(traffic),
         random_(seed),
-        scheduler_({.max_num_seqs = traffic.max_num_seqs, .max_num_batched_tokens = traffic.budget,
+        scheduler_({.max_num_seqs = traffic.max_num_seqs,
+                    .max_num_batched_tokens = traffic.budget,
                     .max_logit_rows = traffic.max_num_seqs},
                    *policy_table().front(), PagedCache(traffic.n_blocks, traffic.block_size, traffic.share)) {}
 

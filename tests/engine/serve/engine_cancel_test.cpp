@@ -161,7 +161,8 @@ void EngineCancelTest::S12_a_cancelled_request_costs_at_most_the_running_step() 
 void EngineCancelTest::S12_company_does_not_notice() {
   Harness harness(small(8, 32, 64));
   std::vector<RequestHandlePtr> handles;
-  for (std::uint64_t i = 0; i < 24; ++i) handles.push_back(*harness.engine->submit(greedy_request(random_prompt(i, 12), 30)));
+  for (std::uint64_t i = 0; i < 24; ++i)
+    handles.push_back(*harness.engine->submit(greedy_request(random_prompt(i, 12), 30)));
   for (std::size_t i = 0; i < handles.size(); i += 4) handles[i]->cancel();
   for (std::uint64_t i = 0; i < 24; ++i) {
     const Answer answer = collect(*handles[i]);
@@ -212,7 +213,7 @@ void EngineCancelTest::E2_cancel_and_preempt_storm_with_prefix_sharing() {
 }
 
 void EngineCancelTest::E1_a_pool_exactly_full_goes_on() {
-  Harness harness(small(2, 32, 10));  // 40 tokens: 20 for each
+  Harness harness(small(2, 32, 10));                                               // 40 tokens: 20 for each
   auto first = *harness.engine->submit(greedy_request(random_prompt(1, 10), 11));  // the last token is not stored
   auto second = *harness.engine->submit(greedy_request(random_prompt(2, 10), 11));
   QCOMPARE(collect(*first).ids(), harness.expected(random_prompt(1, 10), 11));
@@ -237,7 +238,8 @@ void EngineCancelTest::E1_one_token_more_than_the_pool_preempts() {
 void EngineCancelTest::E1_sixty_four_wait_for_a_pool_of_one_and_a_bit() {
   Harness harness(small(16, 32, 11));  // 44 tokens for requests of 40
   std::vector<RequestHandlePtr> handles;
-  for (std::uint64_t i = 0; i < 64; ++i) handles.push_back(*harness.engine->submit(greedy_request(random_prompt(i, 20), 20)));
+  for (std::uint64_t i = 0; i < 64; ++i)
+    handles.push_back(*harness.engine->submit(greedy_request(random_prompt(i, 20), 20)));
   for (std::uint64_t i = 0; i < 64; ++i) {
     const Answer answer = collect(*handles[i]);
     QVERIFY(!answer.timed_out);

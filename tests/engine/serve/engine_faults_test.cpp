@@ -226,7 +226,8 @@ void EngineFaultsTest::an_engine_can_go_with_requests_in_flight() {
   std::vector<RequestHandlePtr> handles;
   {
     Harness harness;
-    for (std::uint64_t i = 0; i < 40; ++i) handles.push_back(*harness.engine->submit(greedy_request(random_prompt(i, 9), 150)));
+    for (std::uint64_t i = 0; i < 40; ++i)
+      handles.push_back(*harness.engine->submit(greedy_request(random_prompt(i, 9), 150)));
   }
   for (const auto& handle : handles) {
     const Answer answer = collect(*handle);
@@ -237,7 +238,8 @@ void EngineFaultsTest::an_engine_can_go_with_requests_in_flight() {
 void EngineFaultsTest::a_reader_that_never_reads_does_not_stop_the_engine() {
   Harness harness;
   auto silent = *harness.engine->submit(greedy_request(random_prompt(1, 5), 150));
-  for (std::uint64_t i = 0; i < 10; ++i) QCOMPARE(ask(*harness.engine, greedy_request(random_prompt(i, 5), 20)).ids().size(), 20U);
+  for (std::uint64_t i = 0; i < 10; ++i)
+    QCOMPARE(ask(*harness.engine, greedy_request(random_prompt(i, 5), 20)).ids().size(), 20U);
   QCOMPARE(collect(*silent).ids(), harness.expected(random_prompt(1, 5), 150));
 }
 

@@ -70,7 +70,8 @@ void EngineLoopTest::company_changes_nothing() {
   Harness harness(with_seqs(16, n_tokens_a_step));
   std::vector<RequestHandlePtr> handles;
   for (int i = 0; i < n_requests; ++i) {
-    handles.push_back(*harness.engine->submit(greedy_request(random_prompt(static_cast<std::uint64_t>(i), 3 + 5 * i % 31), 20)));
+    handles.push_back(
+        *harness.engine->submit(greedy_request(random_prompt(static_cast<std::uint64_t>(i), 3 + 5 * i % 31), 20)));
   }
   for (int i = 0; i < n_requests; ++i) {
     const Answer answer = collect(*handles[static_cast<std::size_t>(i)]);

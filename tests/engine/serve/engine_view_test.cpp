@@ -50,7 +50,8 @@ void EngineViewTest::an_idle_engine_has_an_exact_snapshot() {
   QCOMPARE(snapshot->n_blocks_used, 0);
   QCOMPARE(snapshot->n_blocks_cached, 3);  // 12 computed tokens
   QCOMPARE(snapshot->n_blocks_free, 61);
-  QCOMPARE(std::count_if(snapshot->blocks.begin(), snapshot->blocks.end(), [](const auto& block) { return block.hashed; }), 3);
+  QCOMPARE(std::count_if(snapshot->blocks.begin(), snapshot->blocks.end(), [](const auto& block) { return block.hashed; }),
+           3);
 }
 
 void EngineViewTest::counters_count_tokens_and_requests() {

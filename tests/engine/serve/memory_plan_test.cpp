@@ -127,7 +127,8 @@ void MemoryPlanTest::a_small_pool_shortens_the_context_with_a_warning() {
   const auto plan = test.plan();
   QCOMPARE(plan->limits.n_blocks, 10);
   QCOMPARE(plan->limits.max_model_len, 160);
-  QCOMPARE(plan->warnings.front(), std::string("max_model_len is 160 instead of 256: num_gpu_blocks_override leaves no more"));
+  QCOMPARE(plan->warnings.front(),
+           std::string("max_model_len is 160 instead of 256: num_gpu_blocks_override leaves no more"));
 }
 
 void MemoryPlanTest::a_small_pool_against_an_asked_context_is_refused() {

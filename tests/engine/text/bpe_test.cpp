@@ -21,7 +21,8 @@ BpeModel model_of(const std::string& alphabet, const std::vector<std::pair<std::
   }
   model.merges = MergeTable(merges.size());
   std::uint32_t rank = 0;
-  for (const auto& [left, right] : merges) model.merges.insert(model.ids[left], model.ids[right], {rank++, model.ids[left + right]});
+  for (const auto& [left, right] : merges)
+    model.merges.insert(model.ids[left], model.ids[right], {rank++, model.ids[left + right]});
   return model;
 }
 
@@ -52,8 +53,8 @@ std::vector<std::int32_t> encode_by_definition(const BpeModel& model, std::strin
   }
 }
 
-const std::vector<std::pair<std::string, std::string>> kMerges = {{"a", "b"}, {"c", "a"}, {"ab", "c"}, {"b", "b"}, {"a", "a"},
-                                                                  {"ab", "ab"}, {"aa", "bb"}, {"c", "c"}, {"abc", "ca"}};
+const std::vector<std::pair<std::string, std::string>> kMerges = {
+    {"a", "b"}, {"c", "a"}, {"ab", "c"}, {"b", "b"}, {"a", "a"}, {"ab", "ab"}, {"aa", "bb"}, {"c", "c"}, {"abc", "ca"}};
 
 }  // namespace
 
@@ -98,14 +99,18 @@ class BpeTest : public QObject {
     model.unk_id = 0;
     model.byte_ids.assign(256, -1);
     for (int byte = 0; byte < 256; ++byte) model.byte_ids[static_cast<std::size_t>(byte)] = 100 + byte;
-    QVERIFY((encode(model, "\xC3\xA9" "a") == std::vector<std::int32_t>{100 + 0xC3, 100 + 0xA9, 0}));
+    QVERIFY((encode(model,
+                    "\xC3\xA9"
+                    "a") == std::vector<std::int32_t>{100 + 0xC3, 100 + 0xA9, 0}));
   }
   void a_byte_without_a_piece_makes_the_character_unknown() {
     BpeModel model = model_of("au", {});
     model.unk_id = 1;
     model.byte_ids.assign(256, -1);
     model.byte_ids[0xC3] = 50;
-    QVERIFY((encode(model, "\xC3\xA9" "a") == std::vector<std::int32_t>{1, 0}));
+    QVERIFY((encode(model,
+                    "\xC3\xA9"
+                    "a") == std::vector<std::int32_t>{1, 0}));
   }
   void whole_pieces_win_when_merges_are_ignored() {
     BpeModel model = model_of("abc", {{"b", "c"}, {"a", "b"}});

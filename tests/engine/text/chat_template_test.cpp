@@ -8,7 +8,8 @@ using namespace lathe::engine;
 namespace {
 
 constexpr const char* kChatMl =
-    "{{ bos_token }}{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\\n' + m['content'] | trim + '<|im_end|>\\n' }}{% endfor %}"
+    "{{ bos_token }}{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\\n' + m['content'] | trim + '<|im_end|>\\n' "
+    "}}{% endfor %}"
     "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
 
 std::unique_ptr<ChatTemplate> compiled(const std::string& source) {
@@ -16,7 +17,8 @@ std::unique_ptr<ChatTemplate> compiled(const std::string& source) {
   return made ? std::move(*made) : nullptr;
 }
 /// Trusted text in plain, text of the request in brackets.
-std::string marked(const std::string& source, const std::vector<ChatMessage>& messages, const ChatRenderOptions& options = {}) {
+std::string marked(const std::string& source, const std::vector<ChatMessage>& messages,
+                   const ChatRenderOptions& options = {}) {
   const auto chat = compiled(source);
   if (!chat) return "does not compile";
   const auto spans = chat->render(messages, options);
@@ -42,7 +44,8 @@ class ChatTemplateTest : public QObject {
   Q_OBJECT
  private Q_SLOTS:
   void messages_are_rendered_with_a_generation_prompt() {
-    QCOMPARE(marked(kChatMl, {{"user", " hi "}}), std::string("<s><|im_start|>user\n[hi]<|im_end|>\n<|im_start|>assistant\n"));
+    QCOMPARE(marked(kChatMl, {{"user", " hi "}}),
+             std::string("<s><|im_start|>user\n[hi]<|im_end|>\n<|im_start|>assistant\n"));
   }
   void the_generation_prompt_can_be_left_out() {
     ChatRenderOptions options;
@@ -51,7 +54,8 @@ class ChatTemplateTest : public QObject {
   }
   void spans_join_to_the_prompt() {
     const auto spans = compiled(kChatMl)->render({{"user", "a"}, {"assistant", "b"}}, {});
-    QCOMPARE(joined(*spans), std::string("<s><|im_start|>user\na<|im_end|>\n<|im_start|>assistant\nb<|im_end|>\n<|im_start|>assistant\n"));
+    QCOMPARE(joined(*spans),
+             std::string("<s><|im_start|>user\na<|im_end|>\n<|im_start|>assistant\nb<|im_end|>\n<|im_start|>assistant\n"));
     QCOMPARE(joined({}), std::string());
   }
   void neighbouring_spans_differ() {
@@ -62,7 +66,9 @@ class ChatTemplateTest : public QObject {
   void T6_marks_survive_what_a_template_does_to_text_data() {
     QTest::addColumn<QByteArray>("expression");
     QTest::addColumn<QByteArray>("expected");
-    const auto row = [](const char* expression, const char* expected) { QTest::newRow(expression) << QByteArray(expression) << QByteArray(expected); };
+    const auto row = [](const char* expression, const char* expected) {
+      QTest::newRow(expression) << QByteArray(expression) << QByteArray(expected);
+    };
     row("c", "[ aXb ]");
     row("c | trim", "[aXb]");
     row("c.strip().lstrip('a')", "[Xb]");
@@ -92,7 +98,8 @@ class ChatTemplateTest : public QObject {
     QCOMPARE(QByteArray::fromStdString(marked(source, {{"user", " aXb "}})), expected);
   }
   void T6_marks_survive_macros_and_set_blocks() {
-    QCOMPARE(marked("{% macro m(x) %}<{{ x }}>{% endmacro %}{{ m(messages[0].content) }}", {{"user", "hi"}}), std::string("<[hi]>"));
+    QCOMPARE(marked("{% macro m(x) %}<{{ x }}>{% endmacro %}{{ m(messages[0].content) }}", {{"user", "hi"}}),
+             std::string("<[hi]>"));
     QCOMPARE(marked("{% set b %}<{{ messages[0].content }}>{% endset %}{{ b }}", {{"user", "hi"}}), std::string("<[hi]>"));
   }
   void T6_control_tokens_in_a_message_stay_text() {
@@ -105,9 +112,12 @@ class ChatTemplateTest : public QObject {
     QCOMPARE(marked(source, {{"endoftext", ""}}), std::string("<|[endoftext]|>"));
   }
   void T6_variables_are_text_of_the_request() {
-    QCOMPARE(marked("<{{ name }}>{{ tools | tojson }}", {}, with({{"name", "n"}, {"tools", {{{"a", "b"}}}}})), std::string("<[n]>[{\"[a]\": \"[b]\"}]"));
+    QCOMPARE(marked("<{{ name }}>{{ tools | tojson }}", {}, with({{"name", "n"}, {"tools", {{{"a", "b"}}}}})),
+             std::string("<[n]>[{\"[a]\": \"[b]\"}]"));
   }
-  void T6_a_template_in_a_message_is_not_run() { QCOMPARE(marked(kChatMl, {{"user", "{{ 1 + 1 }}"}}).find("2"), std::string::npos); }
+  void T6_a_template_in_a_message_is_not_run() {
+    QCOMPARE(marked(kChatMl, {{"user", "{{ 1 + 1 }}"}}).find("2"), std::string::npos);
+  }
   void T5_raise_exception_gives_the_message_of_the_template() {
     const auto chat = compiled("{{ raise_exception('Roles must alternate!') }}");
     const auto spans = chat->render({}, {});
@@ -141,7 +151,8 @@ class ChatTemplateTest : public QObject {
   }
   void the_final_message_is_found_by_where_it_came_from() {
     QCOMPARE(marked(kChatMl, {{"assistant", "same"}, {"user", "same"}, {"assistant", "same"}}, continuing()),
-             std::string("<s><|im_start|>assistant\n[same]<|im_end|>\n<|im_start|>user\n[same]<|im_end|>\n<|im_start|>assistant\n[same]"));
+             std::string("<s><|im_start|>assistant\n[same]<|im_end|>\n<|im_start|>user\n[same]<|im_end|>\n<|im_start|>"
+                         "assistant\n[same]"));
   }
   void a_final_message_that_is_not_there_cannot_be_continued() {
     QVERIFY(marked(kChatMl, {{"user", "q"}, {"assistant", ""}}, continuing()).starts_with("error: "));

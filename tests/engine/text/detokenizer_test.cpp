@@ -76,7 +76,9 @@ class DetokenizerTest : public QObject {
   void a_broken_tail_is_replaced_at_the_end() { QCOMPARE(detokenize({"a\xE2\x82"}).text(), std::string("a\xEF\xBF\xBD")); }
   void broken_bytes_in_the_middle_are_replaced() {
     const Answer answer = detokenize({"a\xE2", "b\xFF", "c"});
-    QCOMPARE(answer.text(), std::string("a\xEF\xBF\xBD" "b\xEF\xBF\xBD" "c"));
+    QCOMPARE(answer.text(), std::string("a\xEF\xBF\xBD"
+                                        "b\xEF\xBF\xBD"
+                                        "c"));
   }
   void every_delta_is_complete_utf8() {
     const std::string text = "h\xC3\xA9 \xE2\x82\xAC \xF0\x9F\xA6\x99\xFF.";

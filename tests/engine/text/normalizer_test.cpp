@@ -25,10 +25,13 @@ class NormalizerTest : public QObject {
     QCOMPARE(normalized(R"({"type":"NFC"})", "\xEF\xAC\x81"), std::string("\xEF\xAC\x81"));
   }
   void nfkc_and_nfkd_replace_ligatures() {
-    QCOMPARE(normalized(R"({"type":"NFKC"})", "\xEF\xAC\x81\xC2\xBD"), std::string("fi1\xE2\x81\x84" "2"));
+    QCOMPARE(normalized(R"({"type":"NFKC"})", "\xEF\xAC\x81\xC2\xBD"), std::string("fi1\xE2\x81\x84"
+                                                                                   "2"));
     QCOMPARE(normalized(R"({"type":"NFKD"})", "\xEF\xAC\x81"), std::string("fi"));
   }
-  void lowercase_knows_all_letters() { QCOMPARE(normalized(R"({"type":"Lowercase"})", "\xC3\x84pfel"), std::string("\xC3\xA4pfel")); }
+  void lowercase_knows_all_letters() {
+    QCOMPARE(normalized(R"({"type":"Lowercase"})", "\xC3\x84pfel"), std::string("\xC3\xA4pfel"));
+  }
   void prepend_leaves_an_empty_text_empty() {
     QCOMPARE(normalized(R"({"type":"Prepend","prepend":"_"})", "a"), std::string("_a"));
     QCOMPARE(normalized(R"({"type":"Prepend","prepend":"_"})", ""), std::string());
@@ -45,8 +48,11 @@ class NormalizerTest : public QObject {
     QCOMPARE(normalized(R"({"type":"Strip","strip_left":true,"strip_right":true})", "   "), std::string());
   }
   void a_sequence_runs_in_order() {
-    QCOMPARE(normalized(R"({"type":"Sequence","normalizers":[{"type":"Prepend","prepend":" "},{"type":"Replace","pattern":{"String":" "},"content":"_"}]})", "a b"),
-             std::string("_a_b"));
+    QCOMPARE(
+        normalized(
+            R"({"type":"Sequence","normalizers":[{"type":"Prepend","prepend":" "},{"type":"Replace","pattern":{"String":" "},"content":"_"}]})",
+            "a b"),
+        std::string("_a_b"));
   }
   void unknown_types_are_refused_by_name() {
     QVERIFY(normalized(R"({"type":"Precompiled"})", "").find("Precompiled") != std::string::npos);

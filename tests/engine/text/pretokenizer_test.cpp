@@ -18,7 +18,8 @@ std::string words(const char* description, const std::string& text, bool at_star
   return out;
 }
 std::string split(const std::string& behavior, const std::string& pattern, const std::string& text, bool invert = false) {
-  const Json description = {{"type", "Split"}, {"pattern", {{"Regex", pattern}}}, {"behavior", behavior}, {"invert", invert}};
+  const Json description = {
+      {"type", "Split"}, {"pattern", {{"Regex", pattern}}}, {"behavior", behavior}, {"invert", invert}};
   return words(description.dump().c_str(), text);
 }
 
@@ -29,16 +30,26 @@ class PretokenizerTest : public QObject {
  private Q_SLOTS:
   void split_isolates() { QCOMPARE(split("Isolated", "-", "a--b-"), std::string("[a][-][-][b][-]")); }
   void split_removes() { QCOMPARE(split("Removed", "-", "a--b-"), std::string("[a][b]")); }
-  void split_merges_with_previous() { QCOMPARE(split("MergedWithPrevious", "-", "the-final--countdown"), std::string("[the-][final-][-][countdown]")); }
-  void split_merges_with_next() { QCOMPARE(split("MergedWithNext", "-", "the-final--countdown"), std::string("[the][-final][-][-countdown]")); }
-  void split_contiguous() { QCOMPARE(split("Contiguous", "-", "the-final--countdown"), std::string("[the][-][final][--][countdown]")); }
+  void split_merges_with_previous() {
+    QCOMPARE(split("MergedWithPrevious", "-", "the-final--countdown"), std::string("[the-][final-][-][countdown]"));
+  }
+  void split_merges_with_next() {
+    QCOMPARE(split("MergedWithNext", "-", "the-final--countdown"), std::string("[the][-final][-][-countdown]"));
+  }
+  void split_contiguous() {
+    QCOMPARE(split("Contiguous", "-", "the-final--countdown"), std::string("[the][-][final][--][countdown]"));
+  }
   void split_inverted_keeps_the_matches() { QCOMPARE(split("Removed", "\\w+", "a, b", true), std::string("[a][b]")); }
   void split_by_a_plain_string_reads_no_pattern() {
     QCOMPARE(words(R"({"type":"Split","pattern":{"String":"."},"behavior":"Isolated"})", "a.b"), std::string("[a][.][b]"));
-    QCOMPARE(words(R"({"type":"Split","pattern":{"String":"\u00e9"},"behavior":"Removed"})", "a\xC3\xA9" "b"), std::string("[a][b]"));
+    QCOMPARE(words(R"({"type":"Split","pattern":{"String":"\u00e9"},"behavior":"Removed"})",
+                   "a\xC3\xA9"
+                   "b"),
+             std::string("[a][b]"));
   }
   void gpt2_words() {
-    QCOMPARE(words(R"({"type":"ByteLevel","add_prefix_space":false})", "Hello  world's 42!\n"), std::string("[Hello][ ][ world]['s][ 42][!][\n]"));
+    QCOMPARE(words(R"({"type":"ByteLevel","add_prefix_space":false})", "Hello  world's 42!\n"),
+             std::string("[Hello][ ][ world]['s][ 42][!][\n]"));
   }
   void byte_level_may_put_a_space_first() {
     QCOMPARE(words(R"({"type":"ByteLevel","add_prefix_space":true})", "Hi you"), std::string("[ Hi][ you]"));
@@ -60,8 +71,10 @@ class PretokenizerTest : public QObject {
     const char* always = R"({"type":"Metaspace","replacement":"_","prepend_scheme":"always"})";
     QCOMPARE(words(always, "Hey you  x"), std::string("[_Hey][_you][_][_x]"));
     QCOMPARE(words(always, " Hey"), std::string("[_Hey]"));
-    QCOMPARE(words(R"({"type":"Metaspace","replacement":"_","prepend_scheme":"never"})", "Hey you"), std::string("[Hey][_you]"));
-    QCOMPARE(words(R"({"type":"Metaspace","replacement":"_","prepend_scheme":"always","split":false})", "a b"), std::string("[_a_b]"));
+    QCOMPARE(words(R"({"type":"Metaspace","replacement":"_","prepend_scheme":"never"})", "Hey you"),
+             std::string("[Hey][_you]"));
+    QCOMPARE(words(R"({"type":"Metaspace","replacement":"_","prepend_scheme":"always","split":false})", "a b"),
+             std::string("[_a_b]"));
   }
   void metaspace_first_looks_at_the_start_only() {
     const char* first = R"({"type":"Metaspace","replacement":"_","prepend_scheme":"first"})";
@@ -69,14 +82,18 @@ class PretokenizerTest : public QObject {
     QCOMPARE(words(first, "Hey", false), std::string("[Hey]"));
   }
   void a_sequence_cuts_further() {
-    QCOMPARE(words(R"({"type":"Sequence","pretokenizers":[{"type":"WhitespaceSplit"},{"type":"Digits","individual_digits":true}]})", "ab 12"),
-             std::string("[ab][1][2]"));
+    QCOMPARE(
+        words(
+            R"({"type":"Sequence","pretokenizers":[{"type":"WhitespaceSplit"},{"type":"Digits","individual_digits":true}]})",
+            "ab 12"),
+        std::string("[ab][1][2]"));
   }
   void llama3_words() {
     const std::string pattern =
         "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|"
         "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
-    QCOMPARE(split("Isolated", pattern, "I'LL pay 12345 \xC3\xA9t\xC3\xA9!!\n\n  x"), std::string("[I]['LL][ pay][ ][123][45][ \xC3\xA9t\xC3\xA9][!!\n\n][ ][ x]"));
+    QCOMPARE(split("Isolated", pattern, "I'LL pay 12345 \xC3\xA9t\xC3\xA9!!\n\n  x"),
+             std::string("[I]['LL][ pay][ ][123][45][ \xC3\xA9t\xC3\xA9][!!\n\n][ ][ x]"));
   }
   void unknown_types_are_refused_by_name_data() {
     QTest::addColumn<QByteArray>("description");

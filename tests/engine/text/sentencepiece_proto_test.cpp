@@ -4,9 +4,9 @@
 #include <QTest>
 #include <limits>
 
+#include "engine/base/text_file.h"
 #include "tests/support/sentencepiece_model.h"
 #include "tests/support/shared_data.h"
-#include "engine/base/text_file.h"
 
 using namespace lathe::engine;
 using namespace lathe::tests;
@@ -58,7 +58,8 @@ class SentencePieceProtoTest : public QObject {
   void the_place_of_the_type_is_right() {
     const std::string bytes = serialized(small_model());
     const auto proto = read_sentencepiece_proto(bytes);
-    for (const SentencePieceEntry& piece : proto->pieces) QCOMPARE(static_cast<int>(bytes[piece.type_at]), static_cast<int>(piece.type));
+    for (const SentencePieceEntry& piece : proto->pieces)
+      QCOMPARE(static_cast<int>(bytes[piece.type_at]), static_cast<int>(piece.type));
   }
   void L1_every_prefix_is_refused_or_read() {
     ModelSpec model;

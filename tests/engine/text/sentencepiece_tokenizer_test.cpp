@@ -52,7 +52,8 @@ class SentencePieceTokenizerTest : public QObject {
     QVERIFY(t->encode("hello", true, false).back() != 2);
   }
   void the_configuration_has_the_last_word() {
-    const auto t = open(small_model(), R"({"add_bos_token": false, "add_eos_token": true, "eos_token": {"content": "<|user|>"}})");
+    const auto t =
+        open(small_model(), R"({"add_bos_token": false, "add_eos_token": true, "eos_token": {"content": "<|user|>"}})");
     QVERIFY(!t->adds_bos());
     const auto ids = t->encode("hello", true, false);
     QVERIFY(ids.front() != 1);
@@ -115,7 +116,9 @@ class SentencePieceTokenizerTest : public QObject {
     QCOMPARE(t->encode("[tool]", false, true), std::vector<std::int32_t>{4});
   }
   void added_tokens_lie_behind_the_model() {
-    const auto t = open(small_model(), R"({"added_tokens_decoder": {"400": {"content": "<think>", "special": false}, "401": {"content": "<pad>", "special": true}}})");
+    const auto t = open(
+        small_model(),
+        R"({"added_tokens_decoder": {"400": {"content": "<think>", "special": false}, "401": {"content": "<pad>", "special": true}}})");
     QCOMPARE(t->vocab_size(), 402);
     QCOMPARE(t->encode("<think><pad>", false, true), (std::vector<std::int32_t>{400, 401}));
     QCOMPARE(t->encode("<think>", false, false), std::vector<std::int32_t>{400});
@@ -162,7 +165,8 @@ class SentencePieceTokenizerTest : public QObject {
     const TextFolder empty;
     const auto none = open_tokenizer(empty.path());
     QVERIFY(!none && none.error().code == ErrorCode::model_refused);
-    QVERIFY(none.error().message.find("tokenizer.json") != std::string::npos && none.error().message.find("tokenizer.model") != std::string::npos);
+    QVERIFY(none.error().message.find("tokenizer.json") != std::string::npos &&
+            none.error().message.find("tokenizer.model") != std::string::npos);
   }
   void long_text_is_encoded() {
     const auto t = open();

@@ -25,12 +25,15 @@ Json byte_level_file() {
   }
   for (const char* piece : {"he", "ll", "hell", "hello", "\xC4\xA0w", "or", "\xC4\xA0wor"}) vocabulary[piece] = next++;
   Json file;
-  file["added_tokens"] = {{{"id", 400}, {"content", "<|end|>"}, {"special", true}}, {{"id", 401}, {"content", "<tool>"}, {"special", false}}};
+  file["added_tokens"] = {{{"id", 400}, {"content", "<|end|>"}, {"special", true}},
+                          {{"id", 401}, {"content", "<tool>"}, {"special", false}}};
   file["normalizer"] = nullptr;
   file["pre_tokenizer"] = {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", true}};
   file["post_processor"] = nullptr;
   file["decoder"] = {{"type", "ByteLevel"}};
-  file["model"] = {{"type", "BPE"}, {"vocab", vocabulary}, {"merges", {"h e", "l l", "he ll", "hell o", "\xC4\xA0 w", "o r", "\xC4\xA0w or"}}};
+  file["model"] = {{"type", "BPE"},
+                   {"vocab", vocabulary},
+                   {"merges", {"h e", "l l", "he ll", "hell o", "\xC4\xA0 w", "o r", "\xC4\xA0w or"}}};
   return file;
 }
 
@@ -49,11 +52,19 @@ Json byte_fallback_file() {
   file["added_tokens"] = {{{"id", 0}, {"content", "<unk>"}, {"special", true}},
                           {{"id", 1}, {"content", "<s>"}, {"special", true}},
                           {{"id", 2}, {"content", "</s>"}, {"special", true}}};
-  file["normalizer"] = Json::parse(R"({"type":"Sequence","normalizers":[{"type":"Prepend","prepend":"\u2581"},{"type":"Replace","pattern":{"String":" "},"content":"\u2581"}]})");
-  file["post_processor"] = Json::parse(R"({"type":"TemplateProcessing","single":[{"SpecialToken":{"id":"<s>","type_id":0}},{"Sequence":{"id":"A","type_id":0}}]})");
-  file["decoder"] = Json::parse(R"({"type":"Sequence","decoders":[{"type":"Replace","pattern":{"String":"\u2581"},"content":" "},{"type":"ByteFallback"},{"type":"Fuse"},{"type":"Strip","content":" ","start":1,"stop":0}]})");
-  file["model"] = {{"type", "BPE"}, {"unk_token", "<unk>"}, {"fuse_unk", true}, {"byte_fallback", true}, {"vocab", vocabulary},
-                   {"merges", Json::array({Json::array({"h", "e"}), Json::array({"\xE2\x96\x81", "he"}), Json::array({"l", "o"})})}};
+  file["normalizer"] = Json::parse(
+      R"({"type":"Sequence","normalizers":[{"type":"Prepend","prepend":"\u2581"},{"type":"Replace","pattern":{"String":" "},"content":"\u2581"}]})");
+  file["post_processor"] = Json::parse(
+      R"({"type":"TemplateProcessing","single":[{"SpecialToken":{"id":"<s>","type_id":0}},{"Sequence":{"id":"A","type_id":0}}]})");
+  file["decoder"] = Json::parse(
+      R"({"type":"Sequence","decoders":[{"type":"Replace","pattern":{"String":"\u2581"},"content":" "},{"type":"ByteFallback"},{"type":"Fuse"},{"type":"Strip","content":" ","start":1,"stop":0}]})");
+  file["model"] = {
+      {"type", "BPE"},
+      {"unk_token", "<unk>"},
+      {"fuse_unk", true},
+      {"byte_fallback", true},
+      {"vocab", vocabulary},
+      {"merges", Json::array({Json::array({"h", "e"}), Json::array({"\xE2\x96\x81", "he"}), Json::array({"l", "o"})})}};
   return file;
 }
 
@@ -71,7 +82,8 @@ std::unique_ptr<Tokenizer> opened(const Json& file, const std::string& config = 
 std::string refusal(const Json& file) {
   const auto tokenizer = open(file.dump());
   if (tokenizer) return {};
-  return tokenizer.error().code == ErrorCode::model_refused ? tokenizer.error().where + ": " + tokenizer.error().message : "wrong code";
+  return tokenizer.error().code == ErrorCode::model_refused ? tokenizer.error().where + ": " + tokenizer.error().message
+                                                            : "wrong code";
 }
 std::string pieces(const Tokenizer& tokenizer, const std::vector<std::int32_t>& ids) {
   std::string out;
@@ -97,11 +109,17 @@ class TokenizerJsonTest : public QObject {
   }
   void invalid_utf8_is_repaired_before_it_is_encoded() {
     const auto t = opened(byte_level_file());
-    QCOMPARE(t->decode(t->encode("a\xFF" "b", false, false), false), std::string("a\xEF\xBF\xBD" "b"));
+    QCOMPARE(t->decode(t->encode("a\xFF"
+                                 "b",
+                                 false, false),
+                       false),
+             std::string("a\xEF\xBF\xBD"
+                         "b"));
   }
   void byte_fallback_gives_every_byte_back() {
     const auto t = opened(byte_fallback_file());
-    for (const std::string text : {"hello", " hello", "h\xC3\xA9 \xF0\x9F\xA6\x99\n", "  a  "}) QCOMPARE(t->decode(t->encode(text, true, false), true), text);
+    for (const std::string text : {"hello", " hello", "h\xC3\xA9 \xF0\x9F\xA6\x99\n", "  a  "})
+      QCOMPARE(t->decode(t->encode(text, true, false), true), text);
     QCOMPARE(pieces(*t, t->encode("hello", false, false)), std::string("[ he][l][lo]"));
   }
   void the_post_processor_puts_bos() {
@@ -112,7 +130,9 @@ class TokenizerJsonTest : public QObject {
     QCOMPARE(t->eos_ids(), std::vector<std::int32_t>{2});
   }
   void for_llama_the_flags_of_the_configuration_count() {
-    const auto t = opened(byte_fallback_file(), R"({"tokenizer_class": "LlamaTokenizer", "bos_token": "<s>", "eos_token": "</s>", "add_bos_token": false, "add_eos_token": true})");
+    const auto t = opened(
+        byte_fallback_file(),
+        R"({"tokenizer_class": "LlamaTokenizer", "bos_token": "<s>", "eos_token": "</s>", "add_bos_token": false, "add_eos_token": true})");
     QVERIFY(!t->adds_bos());
     QCOMPARE(t->encode("a", true, false).back(), 2);
   }
@@ -197,7 +217,8 @@ class TokenizerJsonTest : public QObject {
     QVERIFY(refusal(file).find("twice") != std::string::npos);
   }
   void L17_bad_merges_are_refused() {
-    for (const Json& merge : {Json("a"), Json("a b c"), Json(""), Json(5), Json::array({"a"}), Json::array({"a", "b", "c"})}) {
+    for (const Json& merge :
+         {Json("a"), Json("a b c"), Json(""), Json(5), Json::array({"a"}), Json::array({"a", "b", "c"})}) {
       Json file = byte_level_file();
       file["model"]["merges"].push_back(merge);
       QVERIFY(!refusal(file).empty());
@@ -224,7 +245,8 @@ class TokenizerJsonTest : public QObject {
   void L1_broken_files_are_refused() {
     const std::string text = byte_fallback_file().dump();
     for (std::size_t n = 0; n < text.size(); n += 97) QVERIFY(!open(text.substr(0, n)).has_value());
-    for (const char* bad : {"", "[]", "null", "{}", R"({"model": 5})", R"({"model": {"type": "BPE"}})", R"({"model": {"type": "BPE", "vocab": {}}})"}) {
+    for (const char* bad : {"", "[]", "null", "{}", R"({"model": 5})", R"({"model": {"type": "BPE"}})",
+                            R"({"model": {"type": "BPE", "vocab": {}}})"}) {
       QVERIFY2(!open(bad).has_value(), bad);
     }
   }

@@ -75,7 +75,8 @@ class TokenizerVectorsTest : public QObject {
     SKIP_WITHOUT_SHARED("data/tokenizers/gpt2/tokenizer.json");
     const auto t = open("data/tokenizers/gpt2");
     QVERIFY(t);
-    // The file has tokens for runs of spaces (from id 50257 on) which the vectors' vocabulary lacks: those texts are left out.
+    // The file has tokens for runs of spaces (from id 50257 on) which the vectors' vocabulary lacks: those texts are left
+    // out.
     int n_same = 0;
     for (const Vector& vector : read_vectors("gpt-2")) {
       const auto ids = t->encode(vector.text, false, false);
@@ -118,7 +119,8 @@ class TokenizerVectorsTest : public QObject {
     const auto json = parse_json(contents(shared_path(model.toStdString() + "/reference_greedy.json")), "reference");
     QVERIFY(json.has_value() && !(*json)["runs"].empty());
     for (const Json& run : (*json)["runs"]) {
-      QVERIFY(t->encode(run["prompt"].get<std::string>(), true, false) == run["prompt_ids"].get<std::vector<std::int32_t>>());
+      QVERIFY(t->encode(run["prompt"].get<std::string>(), true, false) ==
+              run["prompt_ids"].get<std::vector<std::int32_t>>());
       auto ids = run["prompt_ids"].get<std::vector<std::int32_t>>();
       for (const Json& id : run["generated_ids"]) ids.push_back(id.get<std::int32_t>());
       QCOMPARE(t->decode(ids, true), run["text"].get<std::string>());

@@ -12,7 +12,8 @@ namespace {
 
 std::vector<LogLine> lines(int n, LogLevel level = LogLevel::info) {
   std::vector<LogLine> out;
-  for (int i = 0; i < n; ++i) out.push_back({static_cast<std::uint64_t>(i), 0, level, "engine", "line " + std::to_string(i)});
+  for (int i = 0; i < n; ++i)
+    out.push_back({static_cast<std::uint64_t>(i), 0, level, "engine", "line " + std::to_string(i)});
   return out;
 }
 

@@ -28,11 +28,13 @@ class RequestPhasesTest : public QObject {
 
  private Q_SLOTS:
   void a_plain_request_has_three_phases() {
-    const RequestLife life = life_of({decision(0, SchedulerEventKind::queued), decision(1, SchedulerEventKind::admitted, {100, 36, 64, 0}),
-                                      decision(2, SchedulerEventKind::prefilled), decision(5, SchedulerEventKind::finished, {30, 1, 0, 0})},
-                                     kSubmitted, 0);
+    const RequestLife life =
+        life_of({decision(0, SchedulerEventKind::queued), decision(1, SchedulerEventKind::admitted, {100, 36, 64, 0}),
+                 decision(2, SchedulerEventKind::prefilled), decision(5, SchedulerEventKind::finished, {30, 1, 0, 0})},
+                kSubmitted, 0);
     QCOMPARE(life.spans.size(), std::size_t{3});
-    QVERIFY(life.spans[0].phase == Phase::queued && life.spans[1].phase == Phase::prefill && life.spans[2].phase == Phase::decode);
+    QVERIFY(life.spans[0].phase == Phase::queued && life.spans[1].phase == Phase::prefill &&
+            life.spans[2].phase == Phase::decode);
     QCOMPARE(life.spans[2].begin_s, 2.0);
     QCOMPARE(life.end_s, 5.0);
     QCOMPARE(life.n_lost_tokens, std::int64_t{0});
@@ -40,10 +42,12 @@ class RequestPhasesTest : public QObject {
   }
 
   void a_preemption_shows_and_is_taxed() {
-    const RequestLife life = life_of({decision(0, SchedulerEventKind::admitted, {100, 0, 100, 0}), decision(1, SchedulerEventKind::prefilled),
-                                      decision(2, SchedulerEventKind::preempted, {120, 8, 0, 1}), decision(4, SchedulerEventKind::resumed, {96, 24, 0, 0}),
-                                      decision(5, SchedulerEventKind::prefilled), decision(6, SchedulerEventKind::finished, {76, 1, 0, 0})},
-                                     kSubmitted, 0);
+    const RequestLife life =
+        life_of({decision(0, SchedulerEventKind::admitted, {100, 0, 100, 0}), decision(1, SchedulerEventKind::prefilled),
+                 decision(2, SchedulerEventKind::preempted, {120, 8, 0, 1}),
+                 decision(4, SchedulerEventKind::resumed, {96, 24, 0, 0}), decision(5, SchedulerEventKind::prefilled),
+                 decision(6, SchedulerEventKind::finished, {76, 1, 0, 0})},
+                kSubmitted, 0);
     QCOMPARE(life.spans.size(), std::size_t{5});
     QVERIFY(life.spans[2].phase == Phase::preempted);
     QCOMPARE(life.spans[2].end_s - life.spans[2].begin_s, 2.0);
@@ -52,15 +56,16 @@ class RequestPhasesTest : public QObject {
   }
 
   void a_running_request_ends_now() {
-    const RequestLife life = life_of({decision(0, SchedulerEventKind::queued), decision(1, SchedulerEventKind::admitted)}, kSubmitted, kSubmitted + 3'000'000'000);
+    const RequestLife life = life_of({decision(0, SchedulerEventKind::queued), decision(1, SchedulerEventKind::admitted)},
+                                     kSubmitted, kSubmitted + 3'000'000'000);
     QCOMPARE(life.end_s, 3.0);
     QVERIFY(life.spans.back().phase == Phase::prefill);
     QCOMPARE(life.spans.back().end_s, 3.0);
   }
 
   void chunks_do_not_cut_a_phase() {
-    const RequestLife life = life_of({decision(0.5, SchedulerEventKind::admitted), decision(1, SchedulerEventKind::chunked), decision(2, SchedulerEventKind::chunked),
-                                      decision(3, SchedulerEventKind::prefilled)},
+    const RequestLife life = life_of({decision(0.5, SchedulerEventKind::admitted), decision(1, SchedulerEventKind::chunked),
+                                      decision(2, SchedulerEventKind::chunked), decision(3, SchedulerEventKind::prefilled)},
                                      kSubmitted, kSubmitted + 4'000'000'000);
     QCOMPARE(life.spans.size(), std::size_t{3});
   }

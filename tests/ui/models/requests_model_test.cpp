@@ -82,12 +82,14 @@ class RequestsModelTest : public QObject {
     model.show_records({refused});
     QCOMPARE(model.index(0, RequestsModel::status).data().toString(), QString("422"));
     QCOMPARE(model.index(0, RequestsModel::output).data().toString(), QString("–"));
-    QCOMPARE(model.index(0, RequestsModel::status).data(Qt::ToolTipRole).toString(), QString("temperature must be at most 2"));
+    QCOMPARE(model.index(0, RequestsModel::status).data(Qt::ToolTipRole).toString(),
+             QString("temperature must be at most 2"));
   }
 
   void every_column_has_a_heading() {
     RequestsModel model;
-    for (int i = 0; i < model.columnCount(); ++i) QVERIFY(!model.headerData(i, Qt::Horizontal, Qt::DisplayRole).toString().isEmpty());
+    for (int i = 0; i < model.columnCount(); ++i)
+      QVERIFY(!model.headerData(i, Qt::Horizontal, Qt::DisplayRole).toString().isEmpty());
   }
 };
 

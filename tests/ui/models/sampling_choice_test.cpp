@@ -123,7 +123,8 @@ void SamplingChoiceTest::values_survive_a_restart() {
 }
 
 void SamplingChoiceTest::wrong_types_in_the_file_are_defaults() {
-  settings->set("sampling/current", engine::Json{{"temperature", "hot"}, {"top_k", 1.5}, {"stop", 3}, {"off", "x"}, {"fixed_seed", 1}});
+  settings->set("sampling/current",
+                engine::Json{{"temperature", "hot"}, {"top_k", 1.5}, {"stop", 3}, {"off", "x"}, {"fixed_seed", 1}});
   const ui::SamplingChoice choice(*settings);
   QVERIFY(choice.values() == ui::SamplingValues{});
 }

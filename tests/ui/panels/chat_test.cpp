@@ -227,7 +227,8 @@ void ChatTest::retry_after_an_error_writes_a_new_version() {
 }
 
 void ChatTest::a_refused_request_is_told_in_the_chat() {
-  fixture->engine()->refuse_submits(engine::Error{engine::ErrorCode::resource_exhausted, "1024 requests wait; 1024 at most", "queue"});
+  fixture->engine()->refuse_submits(
+      engine::Error{engine::ErrorCode::resource_exhausted, "1024 requests wait; 1024 at most", "queue"});
   fixture->say("Tell me");
   QVERIFY(fixture->wait_reply());
   auto* transcript = fixture->find<ui::Transcript>("transcript");
@@ -264,7 +265,9 @@ void ChatTest::why_asks_for_the_request() {
   fixture->say("Tell me");
   QVERIFY(fixture->wait_reply());
   QSignalSpy asked(&fixture->window->context().navigator, &ui::Navigator::inspect_request);
-  auto* why = fixture->find<ui::Transcript>("transcript")->widget(fixture->chat().messages()[1].id)->findChild<QAbstractButton*>("message.why");
+  auto* why = fixture->find<ui::Transcript>("transcript")
+                  ->widget(fixture->chat().messages()[1].id)
+                  ->findChild<QAbstractButton*>("message.why");
   QTRY_VERIFY(why->isVisible());
   QTest::mouseClick(why, Qt::LeftButton);
   QCOMPARE(asked.count(), 1);

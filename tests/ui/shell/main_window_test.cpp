@@ -77,7 +77,8 @@ void MainWindowTest::a_load_shows_progress_and_can_be_cancelled() {
 
 void MainWindowTest::a_refused_model_is_told_inline() {
   FakeLoad load;
-  load.error = engine::Error{engine::ErrorCode::model_refused, "tensor model.norm.weight has shape [3], expected [64]", "model.safetensors"};
+  load.error = engine::Error{engine::ErrorCode::model_refused, "tensor model.norm.weight has shape [3], expected [64]",
+                             "model.safetensors"};
   WindowFixture fixture(load);
   fixture.begin_load();
   QTRY_COMPARE(fixture.window->bridge().model_status().state, app::ModelState::failed);
@@ -218,18 +219,18 @@ void trigger_all(WindowFixture& fixture) {
 
 void MainWindowTest::every_action_in_every_state_does_not_crash() {
   WindowFixture fixture;
-  trigger_all(fixture);                                  // no model
+  trigger_all(fixture);  // no model
   QVERIFY(fixture.load_model());
   fixture.engine()->answer_with("An answer");
-  trigger_all(fixture);                                  // ready, empty chat
+  trigger_all(fixture);  // ready, empty chat
   QVERIFY(fixture.load_model());
   fixture.say("A question");
   QVERIFY(fixture.wait_reply());
-  trigger_all(fixture);                                  // ready, with messages
+  trigger_all(fixture);  // ready, with messages
   QVERIFY(fixture.load_model());
   fixture.engine()->pause();
   fixture.say("Another one");
-  trigger_all(fixture);                                  // a reply runs
+  trigger_all(fixture);  // a reply runs
   fixture.trigger("chat.stop");
   QVERIFY(fixture.wait_reply());
   QVERIFY(fixture.window->isVisible());
@@ -243,9 +244,10 @@ void MainWindowTest::every_control_has_an_object_name() {
   fixture.trigger("layout.everything");
   QStringList nameless;
   for (const QWidget* widget : fixture.window->findChildren<QWidget*>()) {
-    const bool control = qobject_cast<const QAbstractButton*>(widget) != nullptr || qobject_cast<const QComboBox*>(widget) != nullptr ||
-                         qobject_cast<const QAbstractSpinBox*>(widget) != nullptr || qobject_cast<const QLineEdit*>(widget) != nullptr ||
-                         qobject_cast<const QAbstractSlider*>(widget) != nullptr;
+    const bool control =
+        qobject_cast<const QAbstractButton*>(widget) != nullptr || qobject_cast<const QComboBox*>(widget) != nullptr ||
+        qobject_cast<const QAbstractSpinBox*>(widget) != nullptr || qobject_cast<const QLineEdit*>(widget) != nullptr ||
+        qobject_cast<const QAbstractSlider*>(widget) != nullptr;
     if (!control || !widget->objectName().isEmpty()) continue;
     nameless.append(QString("%1 in %2").arg(widget->metaObject()->className(), widget->parentWidget()->objectName()));
   }
@@ -263,7 +265,8 @@ void MainWindowTest::every_focusable_control_has_an_accessible_name() {
     if ((widget->focusPolicy() & Qt::TabFocus) == 0 || widget->focusProxy() != nullptr) continue;
     const auto* button = qobject_cast<const QAbstractButton*>(widget);
     const bool has_text = button != nullptr && !button->text().isEmpty();
-    const bool inner = qobject_cast<const QLineEdit*>(widget) != nullptr && qobject_cast<const QAbstractSpinBox*>(widget->parentWidget()) != nullptr;
+    const bool inner = qobject_cast<const QLineEdit*>(widget) != nullptr &&
+                       qobject_cast<const QAbstractSpinBox*>(widget->parentWidget()) != nullptr;
     if (!widget->accessibleName().isEmpty() || has_text || inner || widget->objectName().startsWith("qt_")) continue;
     mute.append(QString("%1 %2").arg(widget->metaObject()->className(), widget->objectName()));
   }
@@ -409,7 +412,10 @@ void MainWindowTest::U2_a_kill_leaves_the_geometry_of_a_moment_ago() {
   WindowFixture fixture({}, profile.path());
   fixture.window->resize(1234, 700);
   // What another process would find, without this one having said goodbye.
-  QTRY_VERIFY(!QSettings(profile.filePath("config/window.ini"), QSettings::IniFormat).value("window/geometry").toByteArray().isEmpty());
+  QTRY_VERIFY(!QSettings(profile.filePath("config/window.ini"), QSettings::IniFormat)
+                   .value("window/geometry")
+                   .toByteArray()
+                   .isEmpty());
   QTRY_COMPARE(QSettings(profile.filePath("config/window.ini"), QSettings::IniFormat).value("window/geometry").toByteArray(),
                fixture.window->saveGeometry());
 }

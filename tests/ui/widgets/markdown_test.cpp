@@ -142,7 +142,9 @@ void MarkdownTest::U8_many_fences_make_few_parts() {
 }
 
 void MarkdownTest::streaming_and_at_once_show_the_same() {
-  const QString reply = "Memory is cut into **blocks**:\n\n- one `a`\n- two\n\nThen code:\n\n```python\ndef f(x):\n    return x\n```\n\nAnd an end.";
+  const QString reply =
+      "Memory is cut into **blocks**:\n\n- one `a`\n- two\n\nThen code:\n\n```python\ndef f(x):\n    return x\n```\n\nAnd "
+      "an end.";
   MarkdownView at_once(*theme, nullptr), grown(*theme, nullptr);
   at_once.resize(600, 400);
   grown.resize(600, 400);

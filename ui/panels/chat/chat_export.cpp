@@ -36,8 +36,9 @@ void save_chat(QWidget* parent, const Conversation& conversation, bool markdown)
   QObject::connect(dialog, &QFileDialog::fileSelected, parent, [parent, bytes](const QString& path) {
     QSaveFile file(path);
     if (file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() && file.commit()) return;
-    auto* box = new QMessageBox(QMessageBox::Warning, MessageWidget::tr("Export chat"),
-                                MessageWidget::tr("%1 was not written: %2").arg(path, file.errorString()), QMessageBox::Ok, parent);
+    auto* box =
+        new QMessageBox(QMessageBox::Warning, MessageWidget::tr("Export chat"),
+                        MessageWidget::tr("%1 was not written: %2").arg(path, file.errorString()), QMessageBox::Ok, parent);
     box->setAttribute(Qt::WA_DeleteOnClose);
     box->open();
   });

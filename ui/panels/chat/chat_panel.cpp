@@ -42,7 +42,8 @@ void ChatPanel::make_header() {
   const Theme& theme = context_.theme;
   header_ = new PageHeader(theme, tr("New chat"), this);
   header_->setObjectName(QStringLiteral("chat.header"));
-  auto* menu_button = make_icon_button(theme, QStringLiteral("chat.menu"), QStringLiteral("chevron-down"), tr("This chat"), header_, 24);
+  auto* menu_button =
+      make_icon_button(theme, QStringLiteral("chat.menu"), QStringLiteral("chevron-down"), tr("This chat"), header_, 24);
   auto* menu = new QMenu(menu_button);
   menu->setObjectName(QStringLiteral("chat.menu.menu"));
   QAction* rename = menu->addAction(tr("Rename…"));
@@ -60,10 +61,12 @@ void ChatPanel::make_header() {
   QAction* system = menu->addAction(tr("Add a system prompt"));
   system->setObjectName(QStringLiteral("chat.menu.system"));
   connect(system, &QAction::triggered, this, [this] {
-    if (system_->message() == 0) context_.conversation.insert("system", tr("You are a precise assistant. Answer briefly."), 0);
+    if (system_->message() == 0)
+      context_.conversation.insert("system", tr("You are a precise assistant. Answer briefly."), 0);
     system_->set_open(true);
   });
-  connect(menu_button, &QToolButton::clicked, menu, [menu, menu_button] { menu->popup(menu_button->mapToGlobal(QPoint(0, menu_button->height()))); });
+  connect(menu_button, &QToolButton::clicked, menu,
+          [menu, menu_button] { menu->popup(menu_button->mapToGlobal(QPoint(0, menu_button->height()))); });
   header_->add_left(menu_button);
   view_ = new Segmented(theme, {tr("Chat"), tr("Prompt")}, header_);
   view_->setObjectName(QStringLiteral("chat.view"));
@@ -87,7 +90,8 @@ void ChatPanel::make_header() {
   connect(more, &QToolButton::clicked, this, [this, more] {
     auto* popup = new QMenu(more);
     popup->setAttribute(Qt::WA_DeleteOnClose);
-    for (const char* id : {"chats.new", "chat.copy_reply", "chat.export_markdown", "chat.export_json", "chat.branch"}) popup->addAction(context_.actions[QLatin1String(id)]);
+    for (const char* id : {"chats.new", "chat.copy_reply", "chat.export_markdown", "chat.export_json", "chat.branch"})
+      popup->addAction(context_.actions[QLatin1String(id)]);
     popup->popup(more->mapToGlobal(QPoint(0, more->height())));
   });
   header_->add_right(more);
@@ -160,10 +164,10 @@ void ChatPanel::connect_message_actions() {
     const char* id;
     MessageTool tool;
     bool replies_only;
-  } tools[] = {{"chat.copy_reply", MessageTool::copy, true},          {"chat.regenerate", MessageTool::regenerate, false},
-               {"chat.continue", MessageTool::continue_reply, true},  {"chat.edit", MessageTool::edit, false},
-               {"chat.delete", MessageTool::remove, false},           {"chat.previous_version", MessageTool::previous, true},
-               {"chat.next_version", MessageTool::next, true},        {"chat.branch", MessageTool::branch, false}};
+  } tools[] = {{"chat.copy_reply", MessageTool::copy, true},         {"chat.regenerate", MessageTool::regenerate, false},
+               {"chat.continue", MessageTool::continue_reply, true}, {"chat.edit", MessageTool::edit, false},
+               {"chat.delete", MessageTool::remove, false},          {"chat.previous_version", MessageTool::previous, true},
+               {"chat.next_version", MessageTool::next, true},       {"chat.branch", MessageTool::branch, false}};
   for (const auto& entry : tools) {
     context_.actions.on(QLatin1String(entry.id), this, [this, entry] {
       if (const std::int64_t message = chosen_message(entry.replies_only)) use_tool(message, entry.tool);
@@ -244,7 +248,8 @@ void ChatPanel::use_tool(std::int64_t message, MessageTool tool) {
 }
 
 void ChatPanel::step_version(std::int64_t message, int step) {
-  if (const app::StoredMessage* stored = context_.conversation.find(message)) context_.conversation.show_version(message, stored->current + step);
+  if (const app::StoredMessage* stored = context_.conversation.find(message))
+    context_.conversation.show_version(message, stored->current + step);
 }
 
 void ChatPanel::take_edit(std::int64_t message, const QString& text, bool and_send) {
@@ -273,7 +278,9 @@ void ChatPanel::refresh() {
   setWindowTitle(title);
   const bool running = context_.writer.running();
   const bool empty = conversation.empty() || (conversation.messages().size() == 1 && system_->message() != 0);
-  middle_->setCurrentWidget(view_->current() == 1 ? static_cast<QWidget*>(prompt_) : empty ? static_cast<QWidget*>(welcome_) : transcript_);
+  middle_->setCurrentWidget(view_->current() == 1 ? static_cast<QWidget*>(prompt_)
+                            : empty               ? static_cast<QWidget*>(welcome_)
+                                                  : transcript_);
   composer_->set_running(running);
   context_.actions.set_fact(Fact::chat_running, running);
   context_.actions.set_fact(Fact::chat_idle, !running);
@@ -307,8 +314,10 @@ void ChatPanel::refresh_overflow() {
                            values.max_tokens = 64;
                            context_.sampling.set_values(values);
                          }});
-    buttons.push_back({QStringLiteral("raise"), tr("Raise the context…"), [this] { Q_EMIT context_.navigator.show_panel(QStringLiteral("model")); }});
-    overflow_->set(MessageTone::warning, tr("The context is too small for this chat and its reply"), meter_->words(), std::move(buttons));
+    buttons.push_back({QStringLiteral("raise"), tr("Raise the context…"),
+                       [this] { Q_EMIT context_.navigator.show_panel(QStringLiteral("model")); }});
+    overflow_->set(MessageTone::warning, tr("The context is too small for this chat and its reply"), meter_->words(),
+                   std::move(buttons));
   } else {
     return overflow_->hide();
   }
@@ -336,10 +345,12 @@ void ChatPanel::count() {
   const QString draft = composer_->text();
   context_.background.run(
       this,
-      [&slot = context_.workbench.models(), messages = std::move(messages), draft = draft.toStdString(), role = composer_->role()]() mutable {
+      [&slot = context_.workbench.models(), messages = std::move(messages), draft = draft.toStdString(),
+       role = composer_->role()]() mutable {
         Counts counts;
         const auto tokens = [&slot](const std::vector<engine::ChatMessage>& list) -> qint64 {
-          const engine::Result<std::int64_t> n = list.empty() ? engine::Result<std::int64_t>(0) : app::count_tokens(slot, list);
+          const engine::Result<std::int64_t> n =
+              list.empty() ? engine::Result<std::int64_t>(0) : app::count_tokens(slot, list);
           return n ? *n : 0;
         };
         counts.used = tokens(messages);
@@ -367,9 +378,12 @@ void ChatPanel::resizeEvent(QResizeEvent* event) {
 }
 
 extern const PanelDescriptor kChatPanel;
-constexpr PanelDescriptor kChatPanel{.id = "chat", .title = QT_TRANSLATE_NOOP("Panels", "Chat"), .icon = "chat", .area = PanelArea::page,
-                                     .at_first = true, .make = [](const PanelContext& context, QWidget* parent) -> Panel* {
-                                       return new ChatPanel(context, parent);
-                                     }};
+constexpr PanelDescriptor kChatPanel{
+    .id = "chat",
+    .title = QT_TRANSLATE_NOOP("Panels", "Chat"),
+    .icon = "chat",
+    .area = PanelArea::page,
+    .at_first = true,
+    .make = [](const PanelContext& context, QWidget* parent) -> Panel* { return new ChatPanel(context, parent); }};
 
 }  // namespace lathe::ui

@@ -58,7 +58,8 @@ Composer::Composer(const PanelContext& context, QWidget* parent) : QWidget(paren
   field_->setFont(theme.font(14));
   field_->setFrameShape(QFrame::NoFrame);
   field_->setTabChangesFocus(true);
-  field_->setStyleSheet(QStringLiteral("QPlainTextEdit { background: transparent; border: none; padding: 0; min-height: 0; }"));
+  field_->setStyleSheet(
+      QStringLiteral("QPlainTextEdit { background: transparent; border: none; padding: 0; min-height: 0; }"));
   field_->document()->setDocumentMargin(2);
   field_->installEventFilter(this);
   column->addWidget(field_);
@@ -89,7 +90,8 @@ void Composer::make_row() {
   role_->addItem(tr("Assistant"), QStringLiteral("assistant"));
   role_->addItem(tr("System"), QStringLiteral("system"));
   role_->setFixedSize(theme.px(100), theme.px(24));
-  auto* attach_button = make_icon_button(theme, QStringLiteral("composer.attach"), QStringLiteral("attach"), tr("Attach a text file"), this, 24);
+  auto* attach_button = make_icon_button(theme, QStringLiteral("composer.attach"), QStringLiteral("attach"),
+                                         tr("Attach a text file"), this, 24);
   connect(attach_button, &QToolButton::clicked, this, &Composer::attach);
   count_ = make_label(theme, QStringLiteral("composer.count"), QString(), this, 12, QFont::Normal, TextTone::text3);
   hint_ = new KeyHint(theme, this);
@@ -108,10 +110,13 @@ void Composer::make_row() {
   });
   for (QWidget* widget : {static_cast<QWidget*>(role_), static_cast<QWidget*>(attach_button)}) row->addWidget(widget);
   row->addStretch(1);
-  for (QWidget* widget : {static_cast<QWidget*>(count_), static_cast<QWidget*>(hint_), static_cast<QWidget*>(send_), static_cast<QWidget*>(stop_)}) row->addWidget(widget);
+  for (QWidget* widget : {static_cast<QWidget*>(count_), static_cast<QWidget*>(hint_), static_cast<QWidget*>(send_),
+                          static_cast<QWidget*>(stop_)})
+    row->addWidget(widget);
   static_cast<QVBoxLayout*>(layout())->addLayout(row);
   const engine::Json last = context_.workbench.settings().get("chat/role");
-  if (last.is_string()) role_->setCurrentIndex(std::max(0, role_->findData(QString::fromStdString(last.get<std::string>()))));
+  if (last.is_string())
+    role_->setCurrentIndex(std::max(0, role_->findData(QString::fromStdString(last.get<std::string>()))));
 }
 
 bool Composer::enter_sends() const {
@@ -130,7 +135,8 @@ void Composer::set_running(bool running) {
   send_->setVisible(!running);
   stop_->setVisible(running);
   hint_->setText(running ? tr("Esc") : enter_sends() ? tr("Enter") : tr("Ctrl+Enter"));
-  hint_->setFixedSize(QFontMetrics(hint_->font()).horizontalAdvance(hint_->text()) + context_.theme.px(14), context_.theme.px(18));
+  hint_->setFixedSize(QFontMetrics(hint_->font()).horizontalAdvance(hint_->text()) + context_.theme.px(14),
+                      context_.theme.px(18));
   if (had_focus) field_->setFocus();
   refresh_state();
 }
@@ -138,7 +144,9 @@ void Composer::set_running(bool running) {
 void Composer::refresh_state() {
   const app::ModelState state = context_.bridge.model_status().state;
   const bool inserts = role() != "user";
-  send_->setEnabled(inserts ? !text().trimmed().isEmpty() : state == app::ModelState::ready && (!text().trimmed().isEmpty() || !context_.conversation.empty()));
+  send_->setEnabled(inserts ? !text().trimmed().isEmpty()
+                            : state == app::ModelState::ready &&
+                                  (!text().trimmed().isEmpty() || !context_.conversation.empty()));
   send_->setText(inserts ? tr("Insert") : tr("Send"));
   if (state == app::ModelState::loading) field_->setPlaceholderText(tr("Write while the model loads"));
   else if (state == app::ModelState::ready) field_->setPlaceholderText(tr("Write a message"));
@@ -162,7 +170,8 @@ void Composer::attach() {
   if (name.isEmpty()) return;
   QFile file(name);
   if (!file.open(QIODevice::ReadOnly)) return count_->setText(tr("%1 cannot be read").arg(QFileInfo(name).fileName()));
-  if (file.size() > kAttachAtMost) return count_->setText(tr("%1 KiB; 256 KiB at most").arg(QLocale().toString(file.size() >> 10)));
+  if (file.size() > kAttachAtMost)
+    return count_->setText(tr("%1 KiB; 256 KiB at most").arg(QLocale().toString(file.size() >> 10)));
   const QByteArray bytes = file.readAll();
   if (bytes.contains('\0')) return count_->setText(tr("%1 is not a text").arg(QFileInfo(name).fileName()));
   field_->moveCursor(QTextCursor::End);

@@ -8,7 +8,8 @@
 
 namespace lathe::ui {
 
-FindBar::FindBar(const Theme& theme, const Conversation& conversation, QWidget* parent) : QWidget(parent), conversation_(conversation) {
+FindBar::FindBar(const Theme& theme, const Conversation& conversation, QWidget* parent)
+    : QWidget(parent), conversation_(conversation) {
   setObjectName(QStringLiteral("find_bar"));
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(0, theme.px(6), 0, theme.px(2));
@@ -18,8 +19,10 @@ FindBar::FindBar(const Theme& theme, const Conversation& conversation, QWidget* 
   field_->setAccessibleName(tr("Find in chat"));
   field_->setPlaceholderText(tr("Find in chat"));
   count_ = make_label(theme, QStringLiteral("find_bar.count"), QString(), this, 12, QFont::Normal, TextTone::text3);
-  auto* next_button = make_icon_button(theme, QStringLiteral("find_bar.next"), QStringLiteral("chevron-down"), tr("Next message that matches (F3)"), this, 24);
-  auto* close_button = make_icon_button(theme, QStringLiteral("find_bar.close"), QStringLiteral("close"), tr("Close"), this, 24);
+  auto* next_button = make_icon_button(theme, QStringLiteral("find_bar.next"), QStringLiteral("chevron-down"),
+                                       tr("Next message that matches (F3)"), this, 24);
+  auto* close_button =
+      make_icon_button(theme, QStringLiteral("find_bar.close"), QStringLiteral("close"), tr("Close"), this, 24);
   row->addWidget(field_, 1);
   row->addWidget(count_);
   row->addWidget(next_button);
@@ -44,7 +47,9 @@ void FindBar::search() {
   if (!words.isEmpty())
     for (const app::StoredMessage& message : conversation_.messages())
       if (conversation_.shown_text(message).contains(words, Qt::CaseInsensitive)) hits_.push_back(message.id);
-  count_->setText(words.isEmpty() ? QString() : hits_.empty() ? tr("none") : tr("%n message(s)", nullptr, static_cast<int>(hits_.size())));
+  count_->setText(words.isEmpty() ? QString()
+                  : hits_.empty() ? tr("none")
+                                  : tr("%n message(s)", nullptr, static_cast<int>(hits_.size())));
 }
 
 void FindBar::next() {

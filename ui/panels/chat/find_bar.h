@@ -32,7 +32,7 @@ class FindBar : public QWidget {
   QLineEdit* field_;
   QLabel* count_;
   std::vector<std::int64_t> hits_;
-  std::int64_t last_ = 0;   ///< where it went last
+  std::int64_t last_ = 0;  ///< where it went last
 };
 
 }  // namespace lathe::ui

@@ -95,12 +95,15 @@ void LoadingCard::paintEvent(QPaintEvent*) {
   painter.drawRoundedRect(bar, bar.height() / 2, bar.height() / 2);
   if (percent_ > 0) {
     painter.setBrush(t.accent);
-    painter.drawRoundedRect(QRectF(bar.topLeft(), QSizeF(std::max(bar.height(), bar.width() * percent_ / 100), bar.height())), bar.height() / 2, bar.height() / 2);
+    painter.drawRoundedRect(
+        QRectF(bar.topLeft(), QSizeF(std::max(bar.height(), bar.width() * percent_ / 100), bar.height())), bar.height() / 2,
+        bar.height() / 2);
   }
   paint_phases(painter, theme.px(66));
   painter.setFont(theme.font(12));
   painter.setPen(t.text2);
-  draw_digits(painter, QRectF(left, cancel_->y(), right - left, cancel_->height()), Qt::AlignVCenter | Qt::AlignLeft, speed_);
+  draw_digits(painter, QRectF(left, cancel_->y(), right - left, cancel_->height()), Qt::AlignVCenter | Qt::AlignLeft,
+              speed_);
 }
 
 }  // namespace lathe::ui

@@ -24,7 +24,8 @@ QStringList numbers_of(const engine::Usage& usage, double tokens_per_second, dou
   if (ttft_ms > 0) parts.append(MessageFooter::tr("TTFT %1 s").arg(seconds(ttft_ms)));
   if (usage.n_prompt_tokens > 0)
     parts.append(MessageFooter::tr("prefill %1 tok (%2 cached)")
-                     .arg(locale.toString(static_cast<qlonglong>(usage.n_prompt_tokens)), locale.toString(static_cast<qlonglong>(usage.n_cached_tokens))));
+                     .arg(locale.toString(static_cast<qlonglong>(usage.n_prompt_tokens)),
+                          locale.toString(static_cast<qlonglong>(usage.n_cached_tokens))));
   return parts;
 }
 
@@ -54,7 +55,9 @@ MessageFooter::MessageFooter(const Theme& theme, bool reduced_motion, QWidget* p
 QSize MessageFooter::sizeHint() const { return {theme_.px(300), theme_.px(kHeight)}; }
 
 void MessageFooter::show_footer(const ReplyFooter& footer) {
-  QStringList parts = footer.usage.n_completion_tokens > 0 ? numbers_of(footer.usage, footer.tokens_per_second, footer.ttft_ms) : QStringList();
+  QStringList parts = footer.usage.n_completion_tokens > 0
+                          ? numbers_of(footer.usage, footer.tokens_per_second, footer.ttft_ms)
+                          : QStringList();
   if (!footer.stop.isEmpty()) parts.append(tr("stop: %1").arg(footer.stop));
   set(QString(), joined(parts), footer.record != 0);
 }
@@ -68,7 +71,11 @@ void MessageFooter::show_live(const ChatStream* stream) {
   }
   if (stream->phase() == StreamPhase::reading) {
     const engine::ActiveRequest& at = stream->active();
-    return set(tr("Reading"), tr("prompt %1 / %2").arg(locale.toString(static_cast<qlonglong>(at.n_computed)), locale.toString(static_cast<qlonglong>(at.n_prompt))), false);
+    return set(tr("Reading"),
+               tr("prompt %1 / %2")
+                   .arg(locale.toString(static_cast<qlonglong>(at.n_computed)),
+                        locale.toString(static_cast<qlonglong>(at.n_prompt))),
+               false);
   }
   set(tr("Writing"), joined(numbers_of(stream->usage(), stream->tokens_per_second(), stream->timings().ttft_ms)), false);
 }
@@ -86,7 +93,8 @@ void MessageFooter::set(const QString& phase, const QString& words, bool why) {
 }
 
 void MessageFooter::place_why() {
-  const int x = static_cast<int>(digits_width(QFontMetricsF(theme_.font(12)), words_)) + theme_.px(words_.isEmpty() ? 0 : 10);
+  const int x =
+      static_cast<int>(digits_width(QFontMetricsF(theme_.font(12)), words_)) + theme_.px(words_.isEmpty() ? 0 : 10);
   why_->setGeometry(x, 0, why_->sizeHint().width() + theme_.px(8), height());
 }
 

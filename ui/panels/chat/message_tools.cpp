@@ -22,9 +22,12 @@ struct Tool {
 constexpr Tool kTools[] = {
     {MessageTool::copy, "copy", "copy", QT_TRANSLATE_NOOP("MessageTools", "Copy"), false},
     {MessageTool::edit, "edit", "edit", QT_TRANSLATE_NOOP("MessageTools", "Edit (F2)"), false},
-    {MessageTool::regenerate, "regenerate", "regenerate", QT_TRANSLATE_NOOP("MessageTools", "Write the reply again; the old one stays as a version (Ctrl+R)"), false},
-    {MessageTool::continue_reply, "continue", "continue", QT_TRANSLATE_NOOP("MessageTools", "Go on writing (Alt+Enter)"), true},
-    {MessageTool::branch, "branch", "branch", QT_TRANSLATE_NOOP("MessageTools", "A new chat up to here (Ctrl+Shift+B)"), false},
+    {MessageTool::regenerate, "regenerate", "regenerate",
+     QT_TRANSLATE_NOOP("MessageTools", "Write the reply again; the old one stays as a version (Ctrl+R)"), false},
+    {MessageTool::continue_reply, "continue", "continue", QT_TRANSLATE_NOOP("MessageTools", "Go on writing (Alt+Enter)"),
+     true},
+    {MessageTool::branch, "branch", "branch", QT_TRANSLATE_NOOP("MessageTools", "A new chat up to here (Ctrl+Shift+B)"),
+     false},
     {MessageTool::remove, "delete", "delete", QT_TRANSLATE_NOOP("MessageTools", "Delete (Del)"), false},
     {MessageTool::inspect, "inspect", "inspect", QT_TRANSLATE_NOOP("MessageTools", "The request behind this reply"), true},
 };
@@ -38,7 +41,8 @@ MessageTools::MessageTools(const Theme& theme, const std::string& role, QWidget*
   row->setSpacing(0);
   for (const Tool& tool : kTools) {
     if (tool.replies_only && role != "assistant") continue;
-    auto* button = make_icon_button(theme, QStringLiteral("message.") + QLatin1String(tool.name), QLatin1String(tool.icon), tr(tool.tip), this, kSide);
+    auto* button = make_icon_button(theme, QStringLiteral("message.") + QLatin1String(tool.name), QLatin1String(tool.icon),
+                                    tr(tool.tip), this, kSide);
     button->setIconSize({theme.px(15), theme.px(15)});
     connect(button, &QToolButton::clicked, this, [this, what = tool.tool] { Q_EMIT used(what); });
     row->addWidget(button);
@@ -46,7 +50,9 @@ MessageTools::MessageTools(const Theme& theme, const std::string& role, QWidget*
   }
 }
 
-QSize MessageTools::sizeHint() const { return {theme_.px(n_buttons_ * kSide + 2 * kPadding), theme_.px(kSide + 2 * kPadding)}; }
+QSize MessageTools::sizeHint() const {
+  return {theme_.px(n_buttons_ * kSide + 2 * kPadding), theme_.px(kSide + 2 * kPadding)};
+}
 
 void MessageTools::paintEvent(QPaintEvent*) {
   const Tokens& t = theme_.tokens();

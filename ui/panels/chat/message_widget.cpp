@@ -101,8 +101,11 @@ void MessageWidget::refresh_error(const app::MessageVersion& version) {
   std::vector<InlineMessage::Button> buttons;
   buttons.push_back({QStringLiteral("retry"), tr("Retry"), [this] { Q_EMIT tool_used(message_, MessageTool::regenerate); }});
   if (!version.text.empty())
-    buttons.push_back({QStringLiteral("continue"), tr("Continue"), [this] { Q_EMIT tool_used(message_, MessageTool::continue_reply); }});
-  error_->set(MessageTone::error, version.text.empty() ? tr("No reply") : tr("The reply broke off; what was written is kept"), error, std::move(buttons));
+    buttons.push_back(
+        {QStringLiteral("continue"), tr("Continue"), [this] { Q_EMIT tool_used(message_, MessageTool::continue_reply); }});
+  error_->set(MessageTone::error,
+              version.text.empty() ? tr("No reply") : tr("The reply broke off; what was written is kept"), error,
+              std::move(buttons));
   error_->setVisible(true);
 }
 
@@ -112,9 +115,12 @@ void MessageWidget::make_versions() {
   auto* row = new QHBoxLayout(versions_);
   row->setContentsMargins(0, 0, 0, 0);
   row->setSpacing(0);
-  auto* previous = make_icon_button(theme, QStringLiteral("message.previous"), QStringLiteral("chevron-left"), tr("Previous version"), versions_, 24);
-  auto* next = make_icon_button(theme, QStringLiteral("message.next"), QStringLiteral("chevron-right"), tr("Next version"), versions_, 24);
-  version_word_ = make_label(theme, QStringLiteral("message.version"), QString(), versions_, 12, QFont::Medium, TextTone::text);
+  auto* previous = make_icon_button(theme, QStringLiteral("message.previous"), QStringLiteral("chevron-left"),
+                                    tr("Previous version"), versions_, 24);
+  auto* next = make_icon_button(theme, QStringLiteral("message.next"), QStringLiteral("chevron-right"), tr("Next version"),
+                                versions_, 24);
+  version_word_ =
+      make_label(theme, QStringLiteral("message.version"), QString(), versions_, 12, QFont::Medium, TextTone::text);
   row->addWidget(previous);
   row->addWidget(version_word_);
   row->addWidget(next);
@@ -125,7 +131,8 @@ void MessageWidget::make_versions() {
 
 void MessageWidget::make_tools() {
   tools_ = new MessageTools(context_.theme, role_, this);
-  connect(static_cast<MessageTools*>(tools_), &MessageTools::used, this, [this](MessageTool tool) { Q_EMIT tool_used(message_, tool); });
+  connect(static_cast<MessageTools*>(tools_), &MessageTools::used, this,
+          [this](MessageTool tool) { Q_EMIT tool_used(message_, tool); });
   for (QToolButton* button : tools_->findChildren<QToolButton*>()) button->installEventFilter(this);
 }
 
@@ -139,7 +146,8 @@ void MessageWidget::show_tools(bool shown) {
 }
 
 bool MessageWidget::eventFilter(QObject* object, QEvent* event) {
-  if (object == editor_ && event->type() == QEvent::ShortcutOverride && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape)
+  if (object == editor_ && event->type() == QEvent::ShortcutOverride &&
+      static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape)
     event->accept();
   if (object == editor_ && event->type() == QEvent::KeyPress) {
     const auto* key = static_cast<QKeyEvent*>(event);
@@ -147,7 +155,9 @@ bool MessageWidget::eventFilter(QObject* object, QEvent* event) {
   }
   if (object != editor_ && event->type() == QEvent::FocusIn) show_tools(true);
   if (object != editor_ && event->type() == QEvent::FocusOut)
-    QMetaObject::invokeMethod(this, [this] { show_tools(underMouse() || hasFocus() || isAncestorOf(window()->focusWidget())); }, Qt::QueuedConnection);
+    QMetaObject::invokeMethod(
+        this, [this] { show_tools(underMouse() || hasFocus() || isAncestorOf(window()->focusWidget())); },
+        Qt::QueuedConnection);
   return QWidget::eventFilter(object, event);
 }
 
@@ -165,7 +175,8 @@ void MessageWidget::start_editing() {
   row->setContentsMargins(0, 0, 0, 0);
   row->setSpacing(theme.px(6));
   row->addStretch(1);
-  QPushButton* cancel = make_button(theme, QStringLiteral("message.cancel"), tr("Cancel"), editor_row_, ButtonLook::ghost, true);
+  QPushButton* cancel =
+      make_button(theme, QStringLiteral("message.cancel"), tr("Cancel"), editor_row_, ButtonLook::ghost, true);
   QPushButton* save = make_button(theme, QStringLiteral("message.save"), tr("Save"), editor_row_, ButtonLook::plain, true);
   row->addWidget(cancel);
   row->addWidget(save);
@@ -177,7 +188,8 @@ void MessageWidget::start_editing() {
   connect(cancel, &QPushButton::clicked, this, &MessageWidget::end_editing);
   connect(save, &QPushButton::clicked, this, [leave] { leave(false); });
   if (is_user()) {
-    QPushButton* send = make_button(theme, QStringLiteral("message.save_and_send"), tr("Save and send"), editor_row_, ButtonLook::primary, true);
+    QPushButton* send = make_button(theme, QStringLiteral("message.save_and_send"), tr("Save and send"), editor_row_,
+                                    ButtonLook::primary, true);
     row->addWidget(send);
     connect(send, &QPushButton::clicked, this, [leave] { leave(true); });
   }
@@ -251,7 +263,8 @@ void MessageWidget::place() {
   }
   if (versions_ != nullptr) {
     const QSize size = versions_->sizeHint();
-    versions_->setGeometry(right - size.width(), box.top() + (theme.px(24) - size.height()) / 2, size.width(), size.height());
+    versions_->setGeometry(right - size.width(), box.top() + (theme.px(24) - size.height()) / 2, size.width(),
+                           size.height());
   }
 }
 
@@ -259,7 +272,9 @@ void MessageWidget::resizeEvent(QResizeEvent*) { place(); }
 
 void MessageWidget::enterEvent(QEnterEvent*) { show_tools(true); }
 
-void MessageWidget::leaveEvent(QEvent*) { show_tools(hasFocus() || (window()->focusWidget() != nullptr && isAncestorOf(window()->focusWidget()))); }
+void MessageWidget::leaveEvent(QEvent*) {
+  show_tools(hasFocus() || (window()->focusWidget() != nullptr && isAncestorOf(window()->focusWidget())));
+}
 
 void MessageWidget::keyPressEvent(QKeyEvent* event) {
   if (event->key() == Qt::Key_Delete) return Q_EMIT tool_used(message_, MessageTool::remove);

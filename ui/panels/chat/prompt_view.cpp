@@ -80,13 +80,17 @@ void PromptView::refresh() {
   if (!isVisible()) return;
   const std::uint64_t number = ++rendering_;
   context_.background.run(
-      this, [&slot = context_.workbench.models(), messages = context_.conversation.turns()] { return render_prompt(slot, messages); },
+      this,
+      [&slot = context_.workbench.models(), messages = context_.conversation.turns()] {
+        return render_prompt(slot, messages);
+      },
       [this, number](engine::Result<Rendered> rendered) {
         if (number != rendering_) return;
         const Theme& theme = context_.theme;
         text_->clear();
         if (!rendered) return facts_->setText(QString::fromStdString(rendered.error().message));
-        facts_->setText(tr("%1 tokens. Special tokens are marked.").arg(QLocale().toString(static_cast<qulonglong>(rendered->n_tokens))));
+        facts_->setText(tr("%1 tokens. Special tokens are marked.")
+                            .arg(QLocale().toString(static_cast<qulonglong>(rendered->n_tokens))));
         QTextCursor cursor(text_->document());
         QTextCharFormat plain, special;
         plain.setFont(theme.code_font(12));

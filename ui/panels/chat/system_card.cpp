@@ -26,7 +26,8 @@ SystemCard::SystemCard(const PanelContext& context, QWidget* parent) : QWidget(p
   column->setContentsMargins(theme.px(6), 0, theme.px(10), 0);
   column->setSpacing(theme.px(4));
   auto* head = new QHBoxLayout;
-  fold_ = make_icon_button(theme, QStringLiteral("system_card.fold"), QStringLiteral("chevron-right"), tr("Open the system prompt"), this, 20);
+  fold_ = make_icon_button(theme, QStringLiteral("system_card.fold"), QStringLiteral("chevron-right"),
+                           tr("Open the system prompt"), this, 20);
   head->addWidget(fold_);
   head->addStretch(1);
   column->addLayout(head);
@@ -40,7 +41,8 @@ SystemCard::SystemCard(const PanelContext& context, QWidget* parent) : QWidget(p
   row_ = new QWidget(this);
   auto* row = new QHBoxLayout(row_);
   row->setContentsMargins(0, 0, 0, theme.px(8));
-  QPushButton* remove = make_button(theme, QStringLiteral("system_card.remove"), tr("Remove"), row_, ButtonLook::ghost, true);
+  QPushButton* remove =
+      make_button(theme, QStringLiteral("system_card.remove"), tr("Remove"), row_, ButtonLook::ghost, true);
   QPushButton* save = make_button(theme, QStringLiteral("system_card.save"), tr("Save"), row_, ButtonLook::plain, true);
   row->addStretch(1);
   row->addWidget(remove);
@@ -114,7 +116,8 @@ void SystemCard::paintEvent(QPaintEvent*) {
   painter.setFont(theme.font(13));
   painter.setPen(t.text2);
   const QRect space(x, 0, head.right() - static_cast<int>(count) - theme.px(12) - x, head.height());
-  painter.drawText(space, Qt::AlignVCenter | Qt::AlignLeft, painter.fontMetrics().elidedText(line_, Qt::ElideRight, space.width()));
+  painter.drawText(space, Qt::AlignVCenter | Qt::AlignLeft,
+                   painter.fontMetrics().elidedText(line_, Qt::ElideRight, space.width()));
 }
 
 }  // namespace lathe::ui

@@ -9,12 +9,14 @@ namespace lathe::ui {
 namespace {
 
 constexpr int kColumn = 720, kMargin = 17, kGap = 10, kFade = 16, kEnd = 14;
-constexpr int kMostRounds = 4;   // a measured height can bring another row into reach
+constexpr int kMostRounds = 4;  // a measured height can bring another row into reach
 
 /// A shade from the page to nothing under the pinned system prompt.
 class Fade final : public QWidget {
  public:
-  Fade(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) { setAttribute(Qt::WA_TransparentForMouseEvents); }
+  Fade(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) {
+    setAttribute(Qt::WA_TransparentForMouseEvents);
+  }
 
  protected:
   void paintEvent(QPaintEvent*) override {
@@ -63,7 +65,9 @@ Transcript::Transcript(const PanelContext& context, QWidget* parent) : QAbstract
   rebuild();
 }
 
-int Transcript::column_width(const Theme& theme, int page_width) { return std::min(theme.px(kColumn), page_width - 2 * theme.px(kMargin)); }
+int Transcript::column_width(const Theme& theme, int page_width) {
+  return std::min(theme.px(kColumn), page_width - 2 * theme.px(kMargin));
+}
 
 /// The system prompt at the front has a card of its own over the transcript.
 bool Transcript::is_row(int index) const {
@@ -111,7 +115,7 @@ void Transcript::removed(int) {
     if (context_.conversation.index_of(row.message) >= 0) return false;
     if (row.widget != nullptr) {
       row.widget->hide();
-      row.widget->deleteLater();   // its own button may have asked for it
+      row.widget->deleteLater();  // its own button may have asked for it
     }
     return true;
   });
@@ -140,10 +144,13 @@ void Transcript::make_widget(Row& row) {
 void Transcript::queue_layout() {
   if (layout_queued_ || in_layout_) return;
   layout_queued_ = true;
-  QMetaObject::invokeMethod(this, [this] {
-    layout_queued_ = false;
-    relayout();
-  }, Qt::QueuedConnection);
+  QMetaObject::invokeMethod(
+      this,
+      [this] {
+        layout_queued_ = false;
+        relayout();
+      },
+      Qt::QueuedConnection);
 }
 
 /// Makes and measures the widgets in reach of a view that begins at `top`. True when a height became another.

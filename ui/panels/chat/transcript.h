@@ -16,14 +16,14 @@ class Transcript : public QAbstractScrollArea {
  public:
   Transcript(const PanelContext& context, QWidget* parent);
 
-  MessageWidget* widget(std::int64_t message) const;   ///< null when it is out of reach
+  MessageWidget* widget(std::int64_t message) const;  ///< null when it is out of reach
   /// Scrolls to the message and gives it the focus.
   void show_message(std::int64_t message);
   /// The message with the focus; 0: none.
   std::int64_t focused_message() const;
   void scroll_to_end();
   void start_editing(std::int64_t message);
-  void rebuild();                                       ///< everything again: another chat, other settings
+  void rebuild();  ///< everything again: another chat, other settings
   /// Width of the text column in a page of this width.
   static int column_width(const Theme& theme, int page_width);
 

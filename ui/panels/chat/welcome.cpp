@@ -18,13 +18,16 @@ struct Sample {
   const char* name;
   const char* text;
   const char* place;
-  const char* panel;   ///< "": it goes to the composer
+  const char* panel;  ///< "": it goes to the composer
 };
 
 constexpr Sample kSamples[] = {
-    {"kv", QT_TRANSLATE_NOOP("Welcome", "Explain how a paged KV cache saves memory"), QT_TRANSLATE_NOOP("Welcome", "Chat"), ""},
-    {"server", QT_TRANSLATE_NOOP("Welcome", "Start the server and copy a curl command"), QT_TRANSLATE_NOOP("Welcome", "Serve"), "serve"},
-    {"batching", QT_TRANSLATE_NOOP("Welcome", "What is continuous batching and why is it fast?"), QT_TRANSLATE_NOOP("Welcome", "Chat"), ""},
+    {"kv", QT_TRANSLATE_NOOP("Welcome", "Explain how a paged KV cache saves memory"), QT_TRANSLATE_NOOP("Welcome", "Chat"),
+     ""},
+    {"server", QT_TRANSLATE_NOOP("Welcome", "Start the server and copy a curl command"),
+     QT_TRANSLATE_NOOP("Welcome", "Serve"), "serve"},
+    {"batching", QT_TRANSLATE_NOOP("Welcome", "What is continuous batching and why is it fast?"),
+     QT_TRANSLATE_NOOP("Welcome", "Chat"), ""},
 };
 
 bool panel_exists(const char* id) {
@@ -77,7 +80,8 @@ Welcome::Welcome(const PanelContext& context, QWidget* parent) : QWidget(parent)
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(theme.px(6));
   column->addStretch(3);
-  column->addWidget(make_label(theme, QStringLiteral("welcome.title"), tr("Welcome to Lathe"), column_, 24, QFont::DemiBold, TextTone::text));
+  column->addWidget(make_label(theme, QStringLiteral("welcome.title"), tr("Welcome to Lathe"), column_, 24, QFont::DemiBold,
+                               TextTone::text));
   state_ = make_label(theme, QStringLiteral("welcome.state"), QString(), column_, 14);
   state_->setWordWrap(true);
   column->addWidget(state_);
@@ -103,7 +107,8 @@ void Welcome::make_samples() {
   row->setSpacing(theme.px(12));
   for (const Sample& sample : kSamples) {
     if (*sample.panel != '\0' && !panel_exists(sample.panel)) continue;
-    auto* card = new SampleCard(theme, QStringLiteral("welcome.sample.") + QLatin1String(sample.name), tr(sample.text), tr(sample.place), column_);
+    auto* card = new SampleCard(theme, QStringLiteral("welcome.sample.") + QLatin1String(sample.name), tr(sample.text),
+                                tr(sample.place), column_);
     row->addWidget(card);
     connect(card, &QAbstractButton::clicked, this, [this, &sample] {
       if (*sample.panel != '\0') Q_EMIT context_.navigator.show_panel(QLatin1String(sample.panel));
@@ -116,11 +121,13 @@ void Welcome::make_samples() {
   auto* lock = make_label(theme, QStringLiteral("welcome.lock"), QString(), column_);
   lock->setPixmap(theme.icon(QStringLiteral("lock"), IconTone::quiet).pixmap(theme.px(16), theme.px(16)));
   connect(&theme, &Theme::changed, lock, [this, lock] {
-    lock->setPixmap(context_.theme.icon(QStringLiteral("lock"), IconTone::quiet).pixmap(context_.theme.px(16), context_.theme.px(16)));
+    lock->setPixmap(
+        context_.theme.icon(QStringLiteral("lock"), IconTone::quiet).pixmap(context_.theme.px(16), context_.theme.px(16)));
   });
-  QLabel* words = make_label(theme, QStringLiteral("welcome.privacy"),
-                             tr("Runs on this computer. Nothing is sent anywhere unless you start the server or open a link."), column_, 12,
-                             QFont::Normal, TextTone::text3);
+  QLabel* words =
+      make_label(theme, QStringLiteral("welcome.privacy"),
+                 tr("Runs on this computer. Nothing is sent anywhere unless you start the server or open a link."), column_,
+                 12, QFont::Normal, TextTone::text3);
   words->setWordWrap(true);
   privacy->addWidget(lock, 0, Qt::AlignTop);
   privacy->addWidget(words, 1);
@@ -136,10 +143,10 @@ void Welcome::refresh() {
   QString words = tr("Load a model, talk to it, serve it, and see why every token took the time it took.");
   if (ready && context_.bridge.loaded()) {
     const engine::LoadedModel& model = *context_.bridge.loaded();
-    words = model.info.is_demo
-                ? tr("The bundled demo model is ready: %1 parameters, made for questions about serving language models. It says so when it does not know.")
-                      .arg(count_words(model.info.n_parameters))
-                : tr("%1 is ready.").arg(QString::fromStdString(model.name));
+    words = model.info.is_demo ? tr("The bundled demo model is ready: %1 parameters, made for questions about serving "
+                                    "language models. It says so when it does not know.")
+                                     .arg(count_words(model.info.n_parameters))
+                               : tr("%1 is ready.").arg(QString::fromStdString(model.name));
   }
   state_->setText(words);
   samples_title_->setText(ready ? tr("Try one of these") : tr("Try one of these when it is ready"));
@@ -156,15 +163,19 @@ void Welcome::refresh_notice() {
     static_cast<void>(context_.load.load());
   };
   if (status.state == app::ModelState::failed && status.error) {
-    buttons.push_back({QStringLiteral("dock"), tr("Show in the Model dock"), [this] { Q_EMIT context_.navigator.show_panel(QStringLiteral("model")); }});
-    if (!demo.empty() && status.path != demo) buttons.push_back({QStringLiteral("demo"), tr("Load the demo model"), load_demo});
+    buttons.push_back({QStringLiteral("dock"), tr("Show in the Model dock"),
+                       [this] { Q_EMIT context_.navigator.show_panel(QStringLiteral("model")); }});
+    if (!demo.empty() && status.path != demo)
+      buttons.push_back({QStringLiteral("demo"), tr("Load the demo model"), load_demo});
     const bool cancelled = status.error->code == engine::ErrorCode::cancelled;
-    notice_->set(cancelled ? MessageTone::info : MessageTone::error, cancelled ? tr("Loading was cancelled") : tr("The model was not loaded"),
+    notice_->set(cancelled ? MessageTone::info : MessageTone::error,
+                 cancelled ? tr("Loading was cancelled") : tr("The model was not loaded"),
                  QString::fromStdString(status.error->message), std::move(buttons));
   } else if (status.state == app::ModelState::none) {
     if (!demo.empty()) buttons.push_back({QStringLiteral("demo"), tr("Load the demo model"), load_demo});
     buttons.push_back({QStringLiteral("open"), tr("Open a model…"), open});
-    notice_->set(MessageTone::info, tr("No model loaded"), tr("Drop the folder of a checkpoint on the window, or open one."), std::move(buttons));
+    notice_->set(MessageTone::info, tr("No model loaded"), tr("Drop the folder of a checkpoint on the window, or open one."),
+                 std::move(buttons));
   }
   notice_->setVisible(status.state == app::ModelState::none || status.state == app::ModelState::failed);
 }

@@ -37,11 +37,13 @@ class RowDelegate final : public QStyledItemDelegate {
       painter->setBrush(open ? t.tint : t.hover);
       painter->drawRoundedRect(QRectF(box).adjusted(0.5, 0.5, -0.5, -0.5), theme.px(6), theme.px(6));
     }
-    if (open) painter->fillRect(QRect(box.left(), box.top() + theme.px(10), theme.px(3), box.height() - theme.px(20)), t.accent);
+    if (open)
+      painter->fillRect(QRect(box.left(), box.top() + theme.px(10), theme.px(3), box.height() - theme.px(20)), t.accent);
     const QRect text = box.adjusted(theme.px(10), theme.px(4), -theme.px(8), -theme.px(4));
     painter->setFont(theme.font(13, QFont::Medium));
     painter->setPen(t.text);
-    painter->drawText(text, Qt::AlignTop | Qt::AlignLeft, painter->fontMetrics().elidedText(index.data().toString(), Qt::ElideRight, text.width()));
+    painter->drawText(text, Qt::AlignTop | Qt::AlignLeft,
+                      painter->fontMetrics().elidedText(index.data().toString(), Qt::ElideRight, text.width()));
     painter->setFont(theme.font(11));
     painter->setPen(t.text3);
     painter->drawText(text, Qt::AlignBottom | Qt::AlignLeft, index.data(ChatListModel::kFactsRole).toString());
@@ -68,7 +70,8 @@ class ChatListPanel final : public Panel {
     search_->setAccessibleName(tr("Search chats"));
     search_->setPlaceholderText(tr("Search chats"));
     search_->setClearButtonEnabled(true);
-    auto* add = make_icon_button(theme, QStringLiteral("chats.new"), QStringLiteral("plus"), context.actions[QStringLiteral("chats.new")]->toolTip(), this);
+    auto* add = make_icon_button(theme, QStringLiteral("chats.new"), QStringLiteral("plus"),
+                                 context.actions[QStringLiteral("chats.new")]->toolTip(), this);
     connect(add, &QToolButton::clicked, context.actions[QStringLiteral("chats.new")], &QAction::trigger);
     head->addWidget(search_, 1);
     head->addWidget(add);
@@ -167,7 +170,8 @@ class ChatListPanel final : public Panel {
     const bool any = model_.rowCount() > 0;
     list_->setVisible(any);
     empty_->setVisible(!any);
-    empty_->setText(search_->text().isEmpty() ? tr("No chats yet. What you write is kept here, on this computer.") : tr("No chat has these words."));
+    empty_->setText(search_->text().isEmpty() ? tr("No chats yet. What you write is kept here, on this computer.")
+                                              : tr("No chat has these words."));
     list_->viewport()->update();
   }
 
@@ -182,10 +186,12 @@ class ChatListPanel final : public Panel {
 }  // namespace
 
 extern const PanelDescriptor kChatListPanel;
-constexpr PanelDescriptor kChatListPanel{.id = "chat_list", .title = QT_TRANSLATE_NOOP("Panels", "Chats"), .icon = "chat-small",
-                                         .area = PanelArea::left, .at_first = false,
-                                         .make = [](const PanelContext& context, QWidget* parent) -> Panel* {
-                                           return new ChatListPanel(context, parent);
-                                         }};
+constexpr PanelDescriptor kChatListPanel{
+    .id = "chat_list",
+    .title = QT_TRANSLATE_NOOP("Panels", "Chats"),
+    .icon = "chat-small",
+    .area = PanelArea::left,
+    .at_first = false,
+    .make = [](const PanelContext& context, QWidget* parent) -> Panel* { return new ChatListPanel(context, parent); }};
 
 }  // namespace lathe::ui

@@ -56,8 +56,12 @@ QString bold(int n) { return QStringLiteral("<b>%1</b>").arg(QLocale().toString(
 
 }  // namespace
 
-const PanelDescriptor kKvPanel{
-    .id = "kv", .title = QT_TRANSLATE_NOOP("Panels", "KV cache"), .icon = "kv", .area = PanelArea::bottom, .at_first = false, .make = make_kv};
+const PanelDescriptor kKvPanel{.id = "kv",
+                               .title = QT_TRANSLATE_NOOP("Panels", "KV cache"),
+                               .icon = "kv",
+                               .area = PanelArea::bottom,
+                               .at_first = false,
+                               .make = make_kv};
 
 KvWaste waste_of(const engine::EngineSnapshot& snapshot, std::int64_t max_model_len) {
   std::int64_t used_slots = 0, filled = 0, reserved = 0, computed = 0;
@@ -88,14 +92,17 @@ KvPanel::KvPanel(const PanelContext& context, QWidget* parent) : Panel(parent), 
   waste_ = make_label(theme, "kv.waste", {}, this, 12);
   counts_->setTextFormat(Qt::RichText);
   waste_->setTextFormat(Qt::RichText);
-  waste_->setToolTip(tr("Slots of used blocks without a token; as one reservation of the whole context a request, the waste would be the second figure"));
+  waste_->setToolTip(
+      tr("Slots of used blocks without a token; as one reservation of the whole context a request, the waste would be the "
+         "second figure"));
   head->addWidget(counts_);
   head->addStretch();
   head->addWidget(waste_);
   column->addLayout(head);
   map_ = new KvMap(theme, this);
   column->addWidget(map_, 1);
-  empty_ = make_label(theme, "kv.empty", tr("No model loaded: its KV cache will be shown here, block by block."), this, 12, QFont::Normal, TextTone::text3);
+  empty_ = make_label(theme, "kv.empty", tr("No model loaded: its KV cache will be shown here, block by block."), this, 12,
+                      QFont::Normal, TextTone::text3);
   empty_->setAlignment(Qt::AlignCenter);
   empty_->setWordWrap(true);
   column->addWidget(empty_, 1);
@@ -112,13 +119,19 @@ void KvPanel::show_state() {
   const auto& snapshot = context_.bridge.snapshot();
   const bool loaded = snapshot != nullptr && snapshot->n_blocks > 0;
   empty_->setVisible(!loaded);
-  for (QWidget* part : {static_cast<QWidget*>(map_), legend_, static_cast<QWidget*>(counts_), static_cast<QWidget*>(waste_)}) part->setVisible(loaded);
+  for (QWidget* part : {static_cast<QWidget*>(map_), legend_, static_cast<QWidget*>(counts_), static_cast<QWidget*>(waste_)})
+    part->setVisible(loaded);
   if (!loaded) return;
-  counts_->setText(tr("%1 in use &nbsp; %2 cached &nbsp; %3 free").arg(bold(snapshot->n_blocks_used), bold(snapshot->n_blocks_cached), bold(snapshot->n_blocks_free)));
+  counts_->setText(tr("%1 in use &nbsp; %2 cached &nbsp; %3 free")
+                       .arg(bold(snapshot->n_blocks_used), bold(snapshot->n_blocks_cached), bold(snapshot->n_blocks_free)));
   const std::int64_t max_model_len = context_.bridge.loaded() ? context_.bridge.loaded()->max_model_len : 0;
   const KvWaste waste = waste_of(*snapshot, max_model_len);
-  const auto percent = [](double share) { return QStringLiteral("<b>%1 %</b>").arg(QLocale().toString(100 * share, 'f', share < 0.1 ? 1 : 0)); };
-  waste_->setText(snapshot->n_blocks_used == 0 ? QString() : tr("waste %1, contiguous %2").arg(percent(waste.paged), percent(waste.contiguous)));
+  const auto percent = [](double share) {
+    return QStringLiteral("<b>%1 %</b>").arg(QLocale().toString(100 * share, 'f', share < 0.1 ? 1 : 0));
+  };
+  waste_->setText(snapshot->n_blocks_used == 0
+                      ? QString()
+                      : tr("waste %1, contiguous %2").arg(percent(waste.paged), percent(waste.contiguous)));
   map_->show_snapshot(snapshot);
 }
 

@@ -10,7 +10,8 @@ namespace lathe::ui {
 
 extern const PanelDescriptor kKvPanel;
 
-/// Share of the slots in used blocks that hold no token, paged and as one contiguous region of max_model_len a request would have it.
+/// Share of the slots in used blocks that hold no token, paged and as one contiguous region of max_model_len a request would
+/// have it.
 struct KvWaste {
   double paged = 0, contiguous = 0;
 };

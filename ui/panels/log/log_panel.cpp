@@ -23,8 +23,11 @@ class LogDelegate : public QStyledItemDelegate {
     painter->fillRect(option.rect, option.state.testFlag(QStyle::State_Selected) ? tokens.tint : tokens.page);
     painter->setFont(theme_.code_font(12));
     const auto level = static_cast<app::LogLevel>(index.data(LogModel::level_role).toInt());
-    painter->setPen(level == app::LogLevel::error ? tokens.error.text : level == app::LogLevel::warning ? tokens.warning.text : tokens.text2);
-    painter->drawText(option.rect.adjusted(theme_.px(14), 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, index.data().toString());
+    painter->setPen(level == app::LogLevel::error     ? tokens.error.text
+                    : level == app::LogLevel::warning ? tokens.warning.text
+                                                      : tokens.text2);
+    painter->drawText(option.rect.adjusted(theme_.px(14), 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter,
+                      index.data().toString());
   }
   QSize sizeHint(const QStyleOptionViewItem&, const QModelIndex& index) const override {
     const QFontMetrics metrics(theme_.code_font(12));
@@ -39,8 +42,12 @@ Panel* make_log(const PanelContext& context, QWidget* parent) { return new LogPa
 
 }  // namespace
 
-const PanelDescriptor kLogPanel{
-    .id = "log", .title = QT_TRANSLATE_NOOP("Panels", "Log"), .icon = "log", .area = PanelArea::bottom, .at_first = false, .make = make_log};
+const PanelDescriptor kLogPanel{.id = "log",
+                                .title = QT_TRANSLATE_NOOP("Panels", "Log"),
+                                .icon = "log",
+                                .area = PanelArea::bottom,
+                                .at_first = false,
+                                .make = make_log};
 
 LogPanel::LogPanel(const PanelContext& context, QWidget* parent) : Panel(parent), context_(context) {
   setObjectName(QStringLiteral("log"));
@@ -80,7 +87,8 @@ QWidget* LogPanel::title_tools() {
   row->addWidget(find_);
   auto* copy = make_icon_button(context_.theme, "log.copy", "copy", tr("Copy the lines shown"), tools, 24, IconTone::quiet);
   row->addWidget(copy);
-  auto* clear = make_icon_button(context_.theme, "log.clear", "delete", tr("Clear this view; the file keeps everything"), tools, 24, IconTone::quiet);
+  auto* clear = make_icon_button(context_.theme, "log.clear", "delete", tr("Clear this view; the file keeps everything"),
+                                 tools, 24, IconTone::quiet);
   row->addWidget(clear);
   connect(level_, &QComboBox::currentIndexChanged, this, &LogPanel::apply_filter);
   connect(find_, &QLineEdit::textChanged, this, &LogPanel::apply_filter);

@@ -43,7 +43,9 @@ ActionSlot::ActionSlot(const PanelContext& context, QWidget* parent) : QStackedW
   refresh();
 }
 
-QSize ActionSlot::sizeHint() const { return {context_.theme.px(200), context_.theme.px(currentIndex() == kProgress ? kProgressHeight : kHeight)}; }
+QSize ActionSlot::sizeHint() const {
+  return {context_.theme.px(200), context_.theme.px(currentIndex() == kProgress ? kProgressHeight : kHeight)};
+}
 
 QWidget* ActionSlot::make_load() {
   auto* page = new QWidget(this);
@@ -101,9 +103,11 @@ QWidget* ActionSlot::make_saved() {
   auto* page = new QWidget(this);
   auto* row = new QHBoxLayout(page);
   row->setContentsMargins(0, 0, 0, 0);
-  row->addWidget(make_label(context_.theme, QStringLiteral("model.saved"), tr("Saved for this model"), page, 12, QFont::Normal, TextTone::text3));
+  row->addWidget(make_label(context_.theme, QStringLiteral("model.saved"), tr("Saved for this model"), page, 12,
+                            QFont::Normal, TextTone::text3));
   row->addStretch(1);
-  QPushButton* reset = make_button(context_.theme, QStringLiteral("model.defaults"), tr("Reset to defaults"), page, ButtonLook::link, true);
+  QPushButton* reset =
+      make_button(context_.theme, QStringLiteral("model.defaults"), tr("Reset to defaults"), page, ButtonLook::link, true);
   connect(reset, &QPushButton::clicked, context_.actions[QStringLiteral("model.defaults")], &QAction::trigger);
   row->addWidget(reset);
   return page;

@@ -25,9 +25,11 @@ ModelCard::ModelCard(const PanelContext& context, QWidget* parent) : QWidget(par
   name_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   head->addSpacing(theme.px(24));
   head->addWidget(name_, 1);
-  eject_ = make_icon_button(theme, QStringLiteral("model.card.eject"), QStringLiteral("eject"), context.actions[QStringLiteral("model.unload")]->toolTip(), this, 24);
+  eject_ = make_icon_button(theme, QStringLiteral("model.card.eject"), QStringLiteral("eject"),
+                            context.actions[QStringLiteral("model.unload")]->toolTip(), this, 24);
   connect(eject_, &QToolButton::clicked, context.actions[QStringLiteral("model.unload")], &QAction::trigger);
-  auto* other = make_icon_button(theme, QStringLiteral("model.card.other"), QStringLiteral("chevron-down"), tr("Choose another model"), this, 24);
+  auto* other = make_icon_button(theme, QStringLiteral("model.card.other"), QStringLiteral("chevron-down"),
+                                 tr("Choose another model"), this, 24);
   connect(other, &QToolButton::clicked, this, &ModelCard::other_asked);
   head->addWidget(eject_);
   head->addWidget(other);
@@ -51,14 +53,16 @@ void ModelCard::refresh() {
   const app::ModelStatus& status = context_.bridge.model_status();
   const QString folder = QString::fromStdString(load.path());
   const std::optional<engine::ModelInfo>& info = load.info();
-  name_->setText(info ? info->is_demo ? tr("Lathe demo") : QString::fromStdString(info->name) : folder.section(QLatin1Char('/'), -1));
+  name_->setText(info ? info->is_demo ? tr("Lathe demo") : QString::fromStdString(info->name)
+                      : folder.section(QLatin1Char('/'), -1));
   name_->setToolTip(folder);
   what_->setText(info ? model_line(*info) : load.info_error() ? tr("Cannot be read") : tr("Reading headers…"));
   if (info && !info->warnings.empty()) what_->setToolTip(QString::fromStdString(info->warnings.front()));
   const bool mine = status.path == load.path();
   if (load.is_loaded()) {
     const engine::LoadedModel& model = *context_.bridge.loaded();
-    how_->setText(tr("Loaded as %1 in %2 s").arg(dtype_words(model.dtype), QLocale().toString(model.load_ms / 1000, 'f', 1)));
+    how_->setText(
+        tr("Loaded as %1 in %2 s").arg(dtype_words(model.dtype), QLocale().toString(model.load_ms / 1000, 'f', 1)));
     state_->set(ChipState::success, ChipMark::dot, tr("Ready"));
   } else if (mine && status.state == app::ModelState::loading) {
     how_->setText(QString());
@@ -66,7 +70,8 @@ void ModelCard::refresh() {
   } else if (load.info_error() || (mine && status.state == app::ModelState::failed)) {
     const bool cancelled = !load.info_error() && status.error && status.error->code == engine::ErrorCode::cancelled;
     how_->setText(tr("Not loaded"));
-    state_->set(cancelled ? ChipState::quiet : ChipState::error, cancelled ? ChipMark::none : ChipMark::icon, cancelled ? tr("Cancelled") : tr("Error"));
+    state_->set(cancelled ? ChipState::quiet : ChipState::error, cancelled ? ChipMark::none : ChipMark::icon,
+                cancelled ? tr("Cancelled") : tr("Error"));
   } else {
     how_->setText(tr("Not loaded"));
     state_->set(ChipState::quiet, ChipMark::none, tr("Chosen"));
@@ -83,7 +88,8 @@ void ModelCard::paintEvent(QPaintEvent*) {
   painter.setBrush(t.raised);
   painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), theme.px(8), theme.px(8));
   const int side = theme.px(18);
-  theme.icon(QStringLiteral("model"), IconTone::accent).paint(&painter, QRect(theme.px(10), name_->geometry().center().y() - side / 2, side, side));
+  theme.icon(QStringLiteral("model"), IconTone::accent)
+      .paint(&painter, QRect(theme.px(10), name_->geometry().center().y() - side / 2, side, side));
 }
 
 }  // namespace lathe::ui

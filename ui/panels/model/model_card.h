@@ -18,7 +18,7 @@ class ModelCard : public QWidget {
   void refresh();
 
  Q_SIGNALS:
-  void other_asked();   ///< the user wants to choose another model
+  void other_asked();  ///< the user wants to choose another model
 
  protected:
   void paintEvent(QPaintEvent* event) override;

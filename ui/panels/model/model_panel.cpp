@@ -153,7 +153,8 @@ class ModelPanel final : public Panel {
     else if (load_error_) show_error(*load_error_);
     else if (load.fit_error()) show_error(*load.fit_error());
     else if (failed_here && status.error->code != engine::ErrorCode::resource_exhausted) show_error(*status.error);
-    else if (failed_here || (load.fit() && load.fit()->verdict == engine::FitVerdict::wont_fit)) show_no_memory(failed_here ? &*status.error : nullptr);
+    else if (failed_here || (load.fit() && load.fit()->verdict == engine::FitVerdict::wont_fit))
+      show_no_memory(failed_here ? &*status.error : nullptr);
     else message_->hide();
   }
 
@@ -163,7 +164,8 @@ class ModelPanel final : public Panel {
     const bool cancelled = error.code == engine::ErrorCode::cancelled;
     std::vector<InlineMessage::Button> buttons;
     buttons.push_back({QStringLiteral("other"), tr("Choose another model"), [this] { context_.load.forget(); }, true});
-    message_->set(cancelled ? MessageTone::info : MessageTone::error, what_of(error.code), cancelled ? QString() : numbers, std::move(buttons));
+    message_->set(cancelled ? MessageTone::info : MessageTone::error, what_of(error.code), cancelled ? QString() : numbers,
+                  std::move(buttons));
     message_->show();
   }
 
@@ -198,9 +200,12 @@ class ModelPanel final : public Panel {
 }  // namespace
 
 extern const PanelDescriptor kModelPanel;
-constexpr PanelDescriptor kModelPanel{.id = "model", .title = QT_TRANSLATE_NOOP("Panels", "Model"), .icon = "model", .area = PanelArea::left,
-                                      .at_first = true, .make = [](const PanelContext& context, QWidget* parent) -> Panel* {
-                                        return new ModelPanel(context, parent);
-                                      }};
+constexpr PanelDescriptor kModelPanel{
+    .id = "model",
+    .title = QT_TRANSLATE_NOOP("Panels", "Model"),
+    .icon = "model",
+    .area = PanelArea::left,
+    .at_first = true,
+    .make = [](const PanelContext& context, QWidget* parent) -> Panel* { return new ModelPanel(context, parent); }};
 
 }  // namespace lathe::ui

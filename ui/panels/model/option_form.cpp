@@ -42,7 +42,8 @@ QString tip_of(const char* option) {
   QString flag = QLatin1String(option);
   flag.replace(QLatin1Char('_'), QLatin1Char('-'));
   if (found == nullptr) return flag;
-  return QStringLiteral("%1\n--%2").arg(QString::fromUtf8(found->help.data(), static_cast<qsizetype>(found->help.size())), flag);
+  return QStringLiteral("%1\n--%2")
+      .arg(QString::fromUtf8(found->help.data(), static_cast<qsizetype>(found->help.size())), flag);
 }
 
 }  // namespace
@@ -58,7 +59,9 @@ OptionForm::OptionForm(const PanelContext& context, QWidget* parent) : QWidget(p
   refresh();
 }
 
-QString OptionForm::value(const char* option) const { return QString::fromStdString(engine::get_option(context_.load.options(), option)); }
+QString OptionForm::value(const char* option) const {
+  return QString::fromStdString(engine::get_option(context_.load.options(), option));
+}
 
 void OptionForm::write(const char* option, const QString& value) { context_.load.set_option(QLatin1String(option), value); }
 
@@ -79,7 +82,8 @@ void OptionForm::add_spin(Section& section, const char* option, const QString& l
   auto* spin = new Quiet<QSpinBox>(&section);
   const engine::OptionDescriptor* found = descriptor_of(option);
   const bool bounded = found != nullptr && found->min < found->max;
-  spin->setRange(bounded ? static_cast<int>(found->min) : 0, bounded ? static_cast<int>(std::min(found->max, 2e9)) : 2'000'000'000);
+  spin->setRange(bounded ? static_cast<int>(found->min) : 0,
+                 bounded ? static_cast<int>(std::min(found->max, 2e9)) : 2'000'000'000);
   spin->setGroupSeparatorShown(true);
   spin->setAlignment(Qt::AlignRight);
   spin->setKeyboardTracking(false);
@@ -98,7 +102,8 @@ void OptionForm::add_switch(Section& section, const char* option, const QString&
   FormRow* row = add_row(section, option, label, toggle);
   static_cast<QHBoxLayout*>(row->layout())->addStretch(1);
   row->setFixedHeight(context_.theme.px(24));
-  connect(toggle, &Switch::toggled, this, [this, option](bool on) { write(option, on ? QStringLiteral("true") : QStringLiteral("false")); });
+  connect(toggle, &Switch::toggled, this,
+          [this, option](bool on) { write(option, on ? QStringLiteral("true") : QStringLiteral("false")); });
   readers_.push_back([this, toggle, option] {
     const QSignalBlocker quiet(toggle);
     toggle->setChecked(value(option) == QLatin1String("true"));
@@ -106,12 +111,14 @@ void OptionForm::add_switch(Section& section, const char* option, const QString&
   });
 }
 
-void OptionForm::add_combo(Section& section, const char* option, const QString& label, const QStringList& words, const QStringList& values) {
+void OptionForm::add_combo(Section& section, const char* option, const QString& label, const QStringList& words,
+                           const QStringList& values) {
   auto* combo = new Quiet<QComboBox>(&section);
   combo->setFocusPolicy(Qt::StrongFocus);
   for (qsizetype i = 0; i < words.size(); ++i) combo->addItem(words[i], values[i]);
   add_row(section, option, label, combo);
-  connect(combo, &QComboBox::activated, this, [this, combo, option](int index) { write(option, combo->itemData(index).toString()); });
+  connect(combo, &QComboBox::activated, this,
+          [this, combo, option](int index) { write(option, combo->itemData(index).toString()); });
   readers_.push_back([this, combo, option] {
     const int found = combo->findData(value(option));
     if (found < 0) combo->addItem(value(option), value(option));
@@ -129,7 +136,8 @@ void OptionForm::make_basic() {
 
 void OptionForm::make_context(Section& section) {
   const Theme& theme = context_.theme;
-  auto* control = new SliderSpin(theme, QStringLiteral("model.max_model_len"), 16, kMostContext, 1, 0, SliderScale::logarithmic, &section);
+  auto* control = new SliderSpin(theme, QStringLiteral("model.max_model_len"), 16, kMostContext, 1, 0,
+                                 SliderScale::logarithmic, &section);
   control->set_spin_width(theme.px(80));
   control->spin()->setSingleStep(kContextStep);
   FormRow* row = add_row(section, "max_model_len", tr("Context"), control);
@@ -146,14 +154,16 @@ void OptionForm::make_context(Section& section) {
     button->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     button->setAccessibleName(tr("Context of %1 tokens").arg(word));
     line->addWidget(button);
-    connect(button, &QPushButton::clicked, this, [this, tokens] { write("max_model_len", QString::number(tokens > 0 ? tokens : trained_context())); });
+    connect(button, &QPushButton::clicked, this,
+            [this, tokens] { write("max_model_len", QString::number(tokens > 0 ? tokens : trained_context())); });
     buttons.emplace_back(button, tokens);
   };
   for (const std::int64_t tokens : kQuick) add(QString::number(tokens), tr("%1k").arg(tokens / 1024), tokens);
   add(QStringLiteral("max"), tr("Max"), 0);
   section.rows()->addWidget(quick);
   row->setToolTip(tip_of("max_model_len"));
-  connect(control, &SliderSpin::edited, this, [this](double tokens) { write("max_model_len", QString::number(static_cast<qint64>(tokens))); });
+  connect(control, &SliderSpin::edited, this,
+          [this](double tokens) { write("max_model_len", QString::number(static_cast<qint64>(tokens))); });
   readers_.push_back([this, control, buttons] {
     const std::int64_t most = trained_context(), set = context_.load.options().max_model_len;
     const std::int64_t shown = set > 0 ? set : most;
@@ -169,9 +179,11 @@ void OptionForm::make_context(Section& section) {
 void OptionForm::make_weights(Section& section) {
   auto* combo = new Quiet<QComboBox>(&section);
   combo->setFocusPolicy(Qt::StrongFocus);
-  for (const char* dtype : {"auto", "float32", "bfloat16", "float16"}) combo->addItem(dtype_words(dtype), QLatin1String(dtype));
+  for (const char* dtype : {"auto", "float32", "bfloat16", "float16"})
+    combo->addItem(dtype_words(dtype), QLatin1String(dtype));
   add_row(section, "dtype", tr("Weights"), combo);
-  connect(combo, &QComboBox::activated, this, [this, combo](int index) { write("dtype", combo->itemData(index).toString()); });
+  connect(combo, &QComboBox::activated, this,
+          [this, combo](int index) { write("dtype", combo->itemData(index).toString()); });
   readers_.push_back([this, combo] {
     const std::optional<engine::ModelInfo>& info = context_.load.info();
     combo->setItemText(0, info ? tr("As stored (%1)").arg(dtype_words(info->stored_dtype)) : tr("As stored"));
@@ -191,9 +203,12 @@ void OptionForm::make_compute(Section& section) {
   QStringList isa_words{tr("CPU, best")}, isa_values{QString()};
   QStringList known{QStringLiteral("avx512"), QStringLiteral("avx2"), QStringLiteral("scalar")};
   if (isa != nullptr && !isa->choices.empty())
-    known = QString::fromUtf8(isa->choices.data(), static_cast<qsizetype>(isa->choices.size())).split(QLatin1Char('|'), Qt::SkipEmptyParts);
+    known = QString::fromUtf8(isa->choices.data(), static_cast<qsizetype>(isa->choices.size()))
+                .split(QLatin1Char('|'), Qt::SkipEmptyParts);
   for (const QString& name : known) {
-    isa_words.append(tr("CPU, %1").arg(name == QLatin1String("avx512") ? QStringLiteral("AVX-512") : name == QLatin1String("avx2") ? QStringLiteral("AVX2") : name));
+    isa_words.append(tr("CPU, %1").arg(name == QLatin1String("avx512") ? QStringLiteral("AVX-512")
+                                       : name == QLatin1String("avx2") ? QStringLiteral("AVX2")
+                                                                       : name));
     isa_values.append(name);
   }
   add_combo(section, "isa", tr("Device"), isa_words, isa_values);
@@ -258,7 +273,8 @@ void OptionForm::make_kv_memory(Section& section) {
 void OptionForm::make_rest() {
   rest_ = new Section(context_.theme, QStringLiteral("model.section.rest"), tr("Cache type, queue, seed"), this);
   layout()->addWidget(rest_);
-  add_combo(*rest_, "kv_cache_dtype", tr("KV type"), {tr("As compute"), QStringLiteral("FP32"), QStringLiteral("BF16"), QStringLiteral("FP16")},
+  add_combo(*rest_, "kv_cache_dtype", tr("KV type"),
+            {tr("As compute"), QStringLiteral("FP32"), QStringLiteral("BF16"), QStringLiteral("FP16")},
             {QStringLiteral("auto"), QStringLiteral("float32"), QStringLiteral("bfloat16"), QStringLiteral("float16")});
   add_spin(*rest_, "max_queue", tr("Queue limit"), {});
   add_spin(*rest_, "seed", tr("Seed"), {});
@@ -269,12 +285,14 @@ void OptionForm::refresh() {
   for (const std::function<void()>& read : readers_) read();
   const QStringList changed = context_.load.changed_options();
   for (FormRow* row : rows_) {
-    const bool kv = row->name() == QLatin1String("kv_cache_memory_bytes") && changed.contains(QLatin1String("num_gpu_blocks_override"));
+    const bool kv =
+        row->name() == QLatin1String("kv_cache_memory_bytes") && changed.contains(QLatin1String("num_gpu_blocks_override"));
     row->set_changed(kv || changed.contains(row->name()));
   }
   const engine::EngineOptions defaults;
   bool all_default = true;
-  for (const char* option : kRestOptions) all_default &= engine::get_option(context_.load.options(), option) == engine::get_option(defaults, option);
+  for (const char* option : kRestOptions)
+    all_default &= engine::get_option(context_.load.options(), option) == engine::get_option(defaults, option);
   rest_->set_fact(all_default ? tr("all default") : tr("changed"));
 }
 

@@ -35,7 +35,8 @@ class OptionForm : public QWidget {
   FormRow* add_row(Section& section, const char* option, const QString& label, QWidget* control);
   void add_spin(Section& section, const char* option, const QString& label, const QString& special);
   void add_switch(Section& section, const char* option, const QString& label);
-  void add_combo(Section& section, const char* option, const QString& label, const QStringList& words, const QStringList& values);
+  void add_combo(Section& section, const char* option, const QString& label, const QStringList& words,
+                 const QStringList& values);
   QString value(const char* option) const;
   void write(const char* option, const QString& value);
   std::int64_t trained_context() const;

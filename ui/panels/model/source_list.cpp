@@ -23,7 +23,8 @@ class DropPlace final : public QWidget {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, theme_.px(48), 0, theme_.px(10));
     column->setSpacing(theme_.px(2));
-    QLabel* what = make_label(theme_, QStringLiteral("model.drop.what"), SourceList::tr("Drop a model here"), this, 13, QFont::DemiBold, TextTone::text);
+    QLabel* what = make_label(theme_, QStringLiteral("model.drop.what"), SourceList::tr("Drop a model here"), this, 13,
+                              QFont::DemiBold, TextTone::text);
     QLabel* kinds = make_label(theme_, QStringLiteral("model.drop.kinds"), SourceList::tr("a safetensors folder"), this, 12);
     QPushButton* open = make_button(theme_, QStringLiteral("model.drop.open"), SourceList::tr("Open a model"), this);
     open->setIcon(theme_.icon(QStringLiteral("folder")));
@@ -86,13 +87,17 @@ void SourceRow::paintEvent(QPaintEvent*) {
   theme_.icon(QStringLiteral("model")).paint(&painter, QRect(theme_.px(8), (height() - side) / 2, side, side));
   const QSize chip = chip_->sizeHint();
   chip_->setGeometry(width() - chip.width() - theme_.px(8), (height() - chip.height()) / 2, chip.width(), chip.height());
-  const QRect words(theme_.px(32), theme_.px(5), width() - theme_.px(40) - (chip_->isHidden() ? 0 : chip.width() + theme_.px(10)), height() - theme_.px(10));
+  const QRect words(theme_.px(32), theme_.px(5),
+                    width() - theme_.px(40) - (chip_->isHidden() ? 0 : chip.width() + theme_.px(10)),
+                    height() - theme_.px(10));
   painter.setFont(theme_.font(13, QFont::Medium));
   painter.setPen(t.text);
-  painter.drawText(words, Qt::AlignTop | Qt::AlignLeft, painter.fontMetrics().elidedText(text(), Qt::ElideRight, words.width()));
+  painter.drawText(words, Qt::AlignTop | Qt::AlignLeft,
+                   painter.fontMetrics().elidedText(text(), Qt::ElideRight, words.width()));
   painter.setFont(theme_.font(11));
   painter.setPen(t.text3);
-  painter.drawText(words, Qt::AlignBottom | Qt::AlignLeft, painter.fontMetrics().elidedText(line_, Qt::ElideRight, words.width()));
+  painter.drawText(words, Qt::AlignBottom | Qt::AlignLeft,
+                   painter.fontMetrics().elidedText(line_, Qt::ElideRight, words.width()));
 }
 
 SourceList::SourceList(const PanelContext& context, QWidget* parent) : QWidget(parent), context_(context) {
@@ -101,7 +106,8 @@ SourceList::SourceList(const PanelContext& context, QWidget* parent) : QWidget(p
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(context.theme.px(10));
   column->addWidget(new DropPlace(context, this));
-  auto* section = new Section(context.theme, QStringLiteral("model.section.sources"), tr("Recent and watched folders"), this);
+  auto* section =
+      new Section(context.theme, QStringLiteral("model.section.sources"), tr("Recent and watched folders"), this);
   rows_layout_ = section->rows();
   rows_layout_->setSpacing(0);
   column->addWidget(section);
@@ -118,7 +124,8 @@ SourceList::Facts SourceList::look_at(const std::string& path) {
   Facts facts;
   const engine::Result<engine::ModelInfo> info = engine::inspect_checkpoint(path);
   if (!info) return {QString::fromStdString(info.error().message), tr("Error"), ChipState::error};
-  const QStringList parts{family_words(info->architecture), count_words(info->n_parameters), dtype_words(info->stored_dtype), bytes_words(info->file_bytes)};
+  const QStringList parts{family_words(info->architecture), count_words(info->n_parameters), dtype_words(info->stored_dtype),
+                          bytes_words(info->file_bytes)};
   facts.line = parts.join(QStringLiteral(" · "));
   engine::EngineOptions options;
   options.model = path;

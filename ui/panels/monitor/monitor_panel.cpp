@@ -8,8 +8,8 @@
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLocale>
-#include <QPainter>
 #include <QMenu>
+#include <QPainter>
 #include <QSaveFile>
 #include <algorithm>
 #include <chrono>
@@ -25,9 +25,7 @@ namespace {
 constexpr int kTickMs = 100;
 constexpr double kTtftWindowS = 30;
 
-double steady_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double steady_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 QString figure(double value, int decimals = 0) { return QLocale().toString(value, 'f', decimals); }
 
@@ -41,8 +39,12 @@ Panel* make_monitor(const PanelContext& context, QWidget* parent) { return new M
 
 }  // namespace
 
-const PanelDescriptor kMonitorPanel{
-    .id = "monitor", .title = QT_TRANSLATE_NOOP("Panels", "Monitor"), .icon = "monitor", .area = PanelArea::bottom, .at_first = false, .make = make_monitor};
+const PanelDescriptor kMonitorPanel{.id = "monitor",
+                                    .title = QT_TRANSLATE_NOOP("Panels", "Monitor"),
+                                    .icon = "monitor",
+                                    .area = PanelArea::bottom,
+                                    .at_first = false,
+                                    .make = make_monitor};
 
 MonitorPanel::MonitorPanel(const PanelContext& context, QWidget* parent) : Panel(parent), context_(context) {
   setObjectName(QStringLiteral("monitor"));
@@ -75,13 +77,21 @@ void MonitorPanel::build_charts() {
   row->setSpacing(context_.theme.px(12));
   const Theme& theme = context_.theme;
   throughput_ = new LiveChart(theme, "monitor.throughput", tr("Throughput"),
-                              {{tr("decode"), [](const Tokens& t) { return t.decode; }, false, true}, {tr("prefill"), [](const Tokens& t) { return t.prefill; }}}, charts);
-  ttft_ = new LiveChart(theme, "monitor.ttft", tr("TTFT"),
-                        {{tr("p50"), [](const Tokens& t) { return t.series[0]; }}, {tr("p95"), [](const Tokens& t) { return t.series[1]; }}}, charts);
+                              {{tr("decode"), [](const Tokens& t) { return t.decode; }, false, true},
+                               {tr("prefill"), [](const Tokens& t) { return t.prefill; }}},
+                              charts);
+  ttft_ = new LiveChart(
+      theme, "monitor.ttft", tr("TTFT"),
+      {{tr("p50"), [](const Tokens& t) { return t.series[0]; }}, {tr("p95"), [](const Tokens& t) { return t.series[1]; }}},
+      charts);
   requests_ = new LiveChart(theme, "monitor.requests", tr("Requests"),
-                            {{tr("running"), [](const Tokens& t) { return t.series[3]; }, true, true}, {tr("waiting"), [](const Tokens& t) { return t.queued; }, true}}, charts);
+                            {{tr("running"), [](const Tokens& t) { return t.series[3]; }, true, true},
+                             {tr("waiting"), [](const Tokens& t) { return t.queued; }, true}},
+                            charts);
   kv_ = new LiveChart(theme, "monitor.kv", tr("KV blocks"),
-                      {{tr("in use"), [](const Tokens& t) { return t.series[0]; }, true, true}, {tr("cached"), [](const Tokens& t) { return t.queued; }, true}}, charts);
+                      {{tr("in use"), [](const Tokens& t) { return t.series[0]; }, true, true},
+                       {tr("cached"), [](const Tokens& t) { return t.queued; }, true}},
+                      charts);
   charts_ = {throughput_, ttft_, requests_, kv_};
   for (LiveChart* chart : charts_) {
     chart->set_empty_text(tr("No data yet: send a message or start the server"));
@@ -102,11 +112,13 @@ QWidget* MonitorPanel::title_tools() {
   span->set_current(0);
   connect(span, &Segmented::chosen, this, &MonitorPanel::set_span);
   row->addWidget(span);
-  auto* freeze = make_icon_button(context_.theme, "monitor.freeze", "freeze", tr("Freeze the charts; measuring goes on"), tools, 24, IconTone::quiet);
+  auto* freeze = make_icon_button(context_.theme, "monitor.freeze", "freeze", tr("Freeze the charts; measuring goes on"),
+                                  tools, 24, IconTone::quiet);
   freeze->setCheckable(true);
   connect(freeze, &QToolButton::toggled, this, [this](bool on) { frozen_ = on; });
   row->addWidget(freeze);
-  auto* table = make_icon_button(context_.theme, "monitor.as_table", "table", tr("View as table"), tools, 24, IconTone::quiet);
+  auto* table =
+      make_icon_button(context_.theme, "monitor.as_table", "table", tr("View as table"), tools, 24, IconTone::quiet);
   table->setCheckable(true);
   connect(table, &QToolButton::toggled, this, &MonitorPanel::show_table);
   row->addWidget(table);
@@ -174,8 +186,9 @@ void MonitorPanel::fill_table() {
         highest = std::max(highest, now);
         ++n;
       }
-      const QStringList words{QStringLiteral("%1, %2").arg(chart->title(), chart->lines()[i].name), n == 0 ? "–" : figure(now, 2),
-                              n == 0 ? "–" : figure(sum / n, 2), n == 0 ? "–" : figure(highest, 2)};
+      const QStringList words{QStringLiteral("%1, %2").arg(chart->title(), chart->lines()[i].name),
+                              n == 0 ? "–" : figure(now, 2), n == 0 ? "–" : figure(sum / n, 2),
+                              n == 0 ? "–" : figure(highest, 2)};
       for (int column = 0; column < words.size(); ++column) {
         if (table_->item(row, column) == nullptr) table_->setItem(row, column, new QTableWidgetItem);
         table_->item(row, column)->setText(words[column]);
@@ -198,7 +211,9 @@ void MonitorPanel::show_table(bool shown) {
 }
 
 void MonitorPanel::contextMenuEvent(QContextMenuEvent* event) {
-  const auto under = std::find_if(charts_.begin(), charts_.end(), [&](LiveChart* c) { return c->isVisible() && c->rect().contains(c->mapFrom(this, event->pos())); });
+  const auto under = std::find_if(charts_.begin(), charts_.end(), [&](LiveChart* c) {
+    return c->isVisible() && c->rect().contains(c->mapFrom(this, event->pos()));
+  });
   if (under == charts_.end()) return;
   QMenu menu(this);
   menu.addAction(tr("Save as PNG…"), this, [this, under] { save(*under, true); });
@@ -208,7 +223,8 @@ void MonitorPanel::contextMenuEvent(QContextMenuEvent* event) {
 
 void MonitorPanel::save(LiveChart* chart, bool picture) {
   const QString ending = picture ? QStringLiteral("png") : QStringLiteral("csv");
-  const QString file = QFileDialog::getSaveFileName(this, tr("Save %1").arg(chart->title()), chart->title() + "." + ending, "*." + ending);
+  const QString file =
+      QFileDialog::getSaveFileName(this, tr("Save %1").arg(chart->title()), chart->title() + "." + ending, "*." + ending);
   if (file.isEmpty()) return;
   if (picture) {
     chart->grab().save(file, "PNG");

@@ -22,8 +22,10 @@ class PhaseLegend : public QWidget {
     QPainter painter(this);
     painter.setFont(theme_.font(11));
     qreal x = 0;
-    const std::pair<Phase, QString> entries[] = {{Phase::queued, RequestInspector::tr("queued")}, {Phase::prefill, RequestInspector::tr("prefill")},
-                                                 {Phase::decode, RequestInspector::tr("decode")}, {Phase::preempted, RequestInspector::tr("preempted")}};
+    const std::pair<Phase, QString> entries[] = {{Phase::queued, RequestInspector::tr("queued")},
+                                                 {Phase::prefill, RequestInspector::tr("prefill")},
+                                                 {Phase::decode, RequestInspector::tr("decode")},
+                                                 {Phase::preempted, RequestInspector::tr("preempted")}};
     for (const auto& [phase, word] : entries) {
       painter.fillRect(QRectF(x, height() / 2.0 - 4, 8, 8), phase_color(theme_.tokens(), phase));
       painter.setPen(theme_.tokens().text2);
@@ -37,18 +39,22 @@ class PhaseLegend : public QWidget {
 };
 
 std::int64_t end_ns(const app::RequestRecord& record) {
-  if (record.timings.end_ms > 0 && record.status != app::RequestStatus::queued && record.status != app::RequestStatus::reading &&
-      record.status != app::RequestStatus::writing) {
+  if (record.timings.end_ms > 0 && record.status != app::RequestStatus::queued &&
+      record.status != app::RequestStatus::reading && record.status != app::RequestStatus::writing) {
     return record.submitted_ns + static_cast<std::int64_t>(record.timings.end_ms * 1e6);
   }
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 QString row(const QString& name, const QString& value) {
-  return QStringLiteral("<tr><td style='padding-right:16px'>%1</td><td align='right'><b>%2</b></td></tr>").arg(name.toHtmlEscaped(), value.toHtmlEscaped());
+  return QStringLiteral("<tr><td style='padding-right:16px'>%1</td><td align='right'><b>%2</b></td></tr>")
+      .arg(name.toHtmlEscaped(), value.toHtmlEscaped());
 }
 
-QString ms(double value) { return value > 0 ? RequestInspector::tr("%1 ms").arg(QLocale().toString(value, 'f', value < 100 ? 1 : 0)) : QStringLiteral("–"); }
+QString ms(double value) {
+  return value > 0 ? RequestInspector::tr("%1 ms").arg(QLocale().toString(value, 'f', value < 100 ? 1 : 0))
+                   : QStringLiteral("–");
+}
 QString tokens(std::int64_t n) { return RequestInspector::tr("%1 tok").arg(QLocale().toString(static_cast<qlonglong>(n))); }
 
 }  // namespace
@@ -133,7 +139,10 @@ void RequestInspector::show_record(const app::RequestRecord* record) {
   waterfall_->setVisible(record->engine_id != 0);
   waterfall_->show_life(life);
   const bool taxed = life.n_lost_tokens > 0;
-  tax_->setText(taxed ? tr("Recompute tax <b>%1 tok, %2 %</b>").arg(life.n_lost_tokens).arg(QLocale().toString(100 * life.recompute_tax(), 'f', 1)) : QString());
+  tax_->setText(taxed ? tr("Recompute tax <b>%1 tok, %2 %</b>")
+                            .arg(life.n_lost_tokens)
+                            .arg(QLocale().toString(100 * life.recompute_tax(), 'f', 1))
+                      : QString());
   error_->setText(QString::fromStdString(record->error));
   error_->setVisible(!record->error.empty());
   why_->show_events(record->why, record->submitted_ns);
@@ -142,15 +151,20 @@ void RequestInspector::show_record(const app::RequestRecord* record) {
 
 void RequestInspector::show_figures(const app::RequestRecord& record) {
   const double rate = decode_rate(record);
-  figures_->setText(QStringLiteral("<table>") + row(tr("Client"), QString::fromStdString(record.client)) + row(tr("Route"), QString::fromStdString(record.route)) +
-                    row(tr("Model"), QString::fromStdString(record.model)) + row(tr("Prompt"), tokens(record.usage.n_prompt_tokens)) +
-                    row(tr("From the prefix cache"), tokens(record.usage.n_cached_tokens)) + row(tr("Output"), tokens(record.usage.n_completion_tokens)) +
-                    row(tr("Queue"), ms(record.timings.queue_ms)) + row(tr("Time to first token"), ms(record.timings.ttft_ms)) +
-                    row(tr("Between tokens, p50"), ms(record.timings.itl_p50_ms)) + row(tr("Between tokens, p99"), ms(record.timings.itl_p99_ms)) +
-                    row(tr("Decode"), rate > 0 ? tr("%1 tok/s").arg(QLocale().toString(rate, 'f', 1)) : QStringLiteral("–")) +
-                    row(tr("Preemptions"), QString::number(record.timings.n_preemptions)) +
-                    row(tr("Computed again"), tokens(record.timings.n_recomputed_tokens)) +
-                    row(tr("Stop"), record.stop.empty() ? QStringLiteral("–") : QString::fromStdString(record.stop)) + QStringLiteral("</table>"));
+  figures_->setText(
+      QStringLiteral("<table>") + row(tr("Client"), QString::fromStdString(record.client)) +
+      row(tr("Route"), QString::fromStdString(record.route)) + row(tr("Model"), QString::fromStdString(record.model)) +
+      row(tr("Prompt"), tokens(record.usage.n_prompt_tokens)) +
+      row(tr("From the prefix cache"), tokens(record.usage.n_cached_tokens)) +
+      row(tr("Output"), tokens(record.usage.n_completion_tokens)) + row(tr("Queue"), ms(record.timings.queue_ms)) +
+      row(tr("Time to first token"), ms(record.timings.ttft_ms)) +
+      row(tr("Between tokens, p50"), ms(record.timings.itl_p50_ms)) +
+      row(tr("Between tokens, p99"), ms(record.timings.itl_p99_ms)) +
+      row(tr("Decode"), rate > 0 ? tr("%1 tok/s").arg(QLocale().toString(rate, 'f', 1)) : QStringLiteral("–")) +
+      row(tr("Preemptions"), QString::number(record.timings.n_preemptions)) +
+      row(tr("Computed again"), tokens(record.timings.n_recomputed_tokens)) +
+      row(tr("Stop"), record.stop.empty() ? QStringLiteral("–") : QString::fromStdString(record.stop)) +
+      QStringLiteral("</table>"));
 }
 
 void RequestInspector::paintEvent(QPaintEvent*) { QPainter(this).fillRect(rect(), theme_.tokens().page); }

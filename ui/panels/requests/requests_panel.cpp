@@ -47,7 +47,8 @@ class RequestDelegate : public TableDelegate {
     if (index.column() == RequestsModel::status) {
       const StatusLook look = look_of(static_cast<app::RequestStatus>(index.data(RequestsModel::status_role).toInt()));
       const QString word = index.data().toString();
-      const QRectF chip(area.left(), area.center().y() - theme().px(18) / 2.0, chip_width(theme(), look.mark, word), theme().px(18));
+      const QRectF chip(area.left(), area.center().y() - theme().px(18) / 2.0, chip_width(theme(), look.mark, word),
+                        theme().px(18));
       paint_chip(painter, theme(), chip, look.state, look.mark, word);
       return;
     }
@@ -62,23 +63,43 @@ class RequestDelegate : public TableDelegate {
 engine::Json json_of(const app::RequestRecord& record) {
   engine::Json why = engine::Json::array();
   for (const engine::SchedulerEvent& event : record.why) {
-    why.push_back({{"ms", static_cast<double>(event.time_ns - record.submitted_ns) * 1e-6}, {"step", event.step},
-                   {"event", engine::word_of(event.kind)}, {"why", engine::sentence_of(event)}});
+    why.push_back({{"ms", static_cast<double>(event.time_ns - record.submitted_ns) * 1e-6},
+                   {"step", event.step},
+                   {"event", engine::word_of(event.kind)},
+                   {"why", engine::sentence_of(event)}});
   }
-  return {{"number", record.number}, {"unix_ms", record.unix_ms}, {"client", record.client}, {"route", record.route},
-          {"model", record.model}, {"source", record.source}, {"status", app::name_of(record.status)}, {"http_status", record.http_status},
-          {"prompt_tokens", record.usage.n_prompt_tokens}, {"cached_tokens", record.usage.n_cached_tokens},
-          {"output_tokens", record.usage.n_completion_tokens}, {"queue_ms", record.timings.queue_ms}, {"ttft_ms", record.timings.ttft_ms},
-          {"itl_p50_ms", record.timings.itl_p50_ms}, {"itl_p99_ms", record.timings.itl_p99_ms}, {"end_ms", record.timings.end_ms},
-          {"preemptions", record.timings.n_preemptions}, {"stop", record.stop}, {"error", record.error}, {"events", why}};
+  return {{"number", record.number},
+          {"unix_ms", record.unix_ms},
+          {"client", record.client},
+          {"route", record.route},
+          {"model", record.model},
+          {"source", record.source},
+          {"status", app::name_of(record.status)},
+          {"http_status", record.http_status},
+          {"prompt_tokens", record.usage.n_prompt_tokens},
+          {"cached_tokens", record.usage.n_cached_tokens},
+          {"output_tokens", record.usage.n_completion_tokens},
+          {"queue_ms", record.timings.queue_ms},
+          {"ttft_ms", record.timings.ttft_ms},
+          {"itl_p50_ms", record.timings.itl_p50_ms},
+          {"itl_p99_ms", record.timings.itl_p99_ms},
+          {"end_ms", record.timings.end_ms},
+          {"preemptions", record.timings.n_preemptions},
+          {"stop", record.stop},
+          {"error", record.error},
+          {"events", why}};
 }
 
 Panel* make_requests(const PanelContext& context, QWidget* parent) { return new RequestsPanel(context, parent); }
 
 }  // namespace
 
-const PanelDescriptor kRequestsPanel{
-    .id = "requests", .title = QT_TRANSLATE_NOOP("Panels", "Requests"), .icon = "requests", .area = PanelArea::bottom, .at_first = false, .make = make_requests};
+const PanelDescriptor kRequestsPanel{.id = "requests",
+                                     .title = QT_TRANSLATE_NOOP("Panels", "Requests"),
+                                     .icon = "requests",
+                                     .area = PanelArea::bottom,
+                                     .at_first = false,
+                                     .make = make_requests};
 
 RequestsPanel::RequestsPanel(const PanelContext& context, QWidget* parent) : Panel(parent), context_(context) {
   setObjectName(QStringLiteral("requests"));
@@ -109,11 +130,13 @@ void RequestsPanel::build_table() {
   table_->setModel(&model_);
   table_->setItemDelegate(new RequestDelegate(context_.theme, table_));
   shape_table(*table_, context_.theme);
-  for (int i = 0; i < RequestsModel::n_columns; ++i) table_->setColumnWidth(i, context_.theme.px(kColumnWidths[static_cast<std::size_t>(i)]));
+  for (int i = 0; i < RequestsModel::n_columns; ++i)
+    table_->setColumnWidth(i, context_.theme.px(kColumnWidths[static_cast<std::size_t>(i)]));
   table_->horizontalHeader()->setStretchLastSection(true);
   column->addWidget(table_, 1);
-  empty_ = make_label(context_.theme, "requests.empty", tr("No requests yet: each message of the chat and each call of the server will be a row here."), left, 12,
-                      QFont::Normal, TextTone::text3);
+  empty_ = make_label(context_.theme, "requests.empty",
+                      tr("No requests yet: each message of the chat and each call of the server will be a row here."), left,
+                      12, QFont::Normal, TextTone::text3);
   empty_->setAlignment(Qt::AlignCenter);
   empty_->setWordWrap(true);
   column->addWidget(empty_, 1);
@@ -136,20 +159,23 @@ QWidget* RequestsPanel::title_tools() {
     select_number(selected_);
   });
   row->addWidget(filter);
-  auto* pause = make_icon_button(context_.theme, "requests.pause", "pause", tr("Pause: the table stands still"), tools, 24, IconTone::quiet);
+  auto* pause = make_icon_button(context_.theme, "requests.pause", "pause", tr("Pause: the table stands still"), tools, 24,
+                                 IconTone::quiet);
   pause->setCheckable(true);
   connect(pause, &QToolButton::toggled, this, [this](bool on) {
     paused_ = on;
     show_records();
   });
   row->addWidget(pause);
-  auto* clear = make_icon_button(context_.theme, "requests.clear", "delete", tr("Clear the table"), tools, 24, IconTone::quiet);
+  auto* clear =
+      make_icon_button(context_.theme, "requests.clear", "delete", tr("Clear the table"), tools, 24, IconTone::quiet);
   connect(clear, &QToolButton::clicked, this, [this] {
     context_.workbench.requests().clear();
     context_.bridge.refresh();
   });
   row->addWidget(clear);
-  auto* save = make_icon_button(context_.theme, "requests.export", "export", tr("Save as JSON lines"), tools, 24, IconTone::quiet);
+  auto* save =
+      make_icon_button(context_.theme, "requests.export", "export", tr("Save as JSON lines"), tools, 24, IconTone::quiet);
   connect(save, &QToolButton::clicked, this, &RequestsPanel::save_all);
   row->addWidget(save);
   return tools;
@@ -179,10 +205,12 @@ void RequestsPanel::show_selected() {
 }
 
 void RequestsPanel::save_all() {
-  const QString file = QFileDialog::getSaveFileName(this, tr("Save requests"), QStringLiteral("requests.jsonl"), QStringLiteral("*.jsonl"));
+  const QString file =
+      QFileDialog::getSaveFileName(this, tr("Save requests"), QStringLiteral("requests.jsonl"), QStringLiteral("*.jsonl"));
   if (file.isEmpty()) return;
   QByteArray lines;
-  for (const app::RequestRecord& record : model_.all()) lines += QByteArray::fromStdString(engine::dump_json(json_of(record))) + '\n';
+  for (const app::RequestRecord& record : model_.all())
+    lines += QByteArray::fromStdString(engine::dump_json(json_of(record))) + '\n';
   QSaveFile out(file);
   if (!out.open(QIODevice::WriteOnly) || out.write(lines) < 0 || !out.commit()) {
     context_.workbench.log().error("ui", "cannot write " + file.toStdString() + ": " + out.errorString().toStdString());

@@ -20,31 +20,54 @@ namespace {
 using V = SamplingValues;
 
 constexpr SamplingRowSpec kRandomness[] = {
-    {"temperature", QT_TRANSLATE_NOOP("Sampling", "Temperature"), QT_TRANSLATE_NOOP("Sampling", "temperature: 0 is greedy, higher is more varied"),
-     0, 2, 0.05, 2, SliderScale::linear, false, false, &V::temperature},
+    {"temperature", QT_TRANSLATE_NOOP("Sampling", "Temperature"),
+     QT_TRANSLATE_NOOP("Sampling", "temperature: 0 is greedy, higher is more varied"), 0, 2, 0.05, 2, SliderScale::linear,
+     false, false, &V::temperature},
     {"top_k", QT_TRANSLATE_NOOP("Sampling", "Top-k"), QT_TRANSLATE_NOOP("Sampling", "top_k: only the k most likely tokens"),
      1, 200, 1, 0, SliderScale::linear, true, true, &V::top_k},
-    {"top_p", QT_TRANSLATE_NOOP("Sampling", "Top-p"), QT_TRANSLATE_NOOP("Sampling", "top_p: the most likely tokens that make up this share"),
-     0.01, 1, 0.01, 2, SliderScale::linear, true, true, &V::top_p},
-    {"min_p", QT_TRANSLATE_NOOP("Sampling", "Min-p"), QT_TRANSLATE_NOOP("Sampling", "min_p: tokens of at least this share of the likeliest one"),
-     0, 0.5, 0.01, 2, SliderScale::linear, true, true, &V::min_p},
+    {"top_p", QT_TRANSLATE_NOOP("Sampling", "Top-p"),
+     QT_TRANSLATE_NOOP("Sampling", "top_p: the most likely tokens that make up this share"), 0.01, 1, 0.01, 2,
+     SliderScale::linear, true, true, &V::top_p},
+    {"min_p", QT_TRANSLATE_NOOP("Sampling", "Min-p"),
+     QT_TRANSLATE_NOOP("Sampling", "min_p: tokens of at least this share of the likeliest one"), 0, 0.5, 0.01, 2,
+     SliderScale::linear, true, true, &V::min_p},
 };
 
 constexpr SamplingRowSpec kRepetition[] = {
-    {"repetition_penalty", QT_TRANSLATE_NOOP("Sampling", "Repeat penalty"), QT_TRANSLATE_NOOP("Sampling", "repetition_penalty: over prompt and reply; 1 is none"),
-     0.5, 2, 0.01, 2, SliderScale::linear, true, false, &V::repetition_penalty},
-    {"presence_penalty", QT_TRANSLATE_NOOP("Sampling", "Presence"), QT_TRANSLATE_NOOP("Sampling", "presence_penalty: once for each token that was written"),
-     -2, 2, 0.05, 2, SliderScale::linear, true, false, &V::presence_penalty},
-    {"frequency_penalty", QT_TRANSLATE_NOOP("Sampling", "Frequency"), QT_TRANSLATE_NOOP("Sampling", "frequency_penalty: for each time a token was written"),
-     -2, 2, 0.05, 2, SliderScale::linear, true, false, &V::frequency_penalty},
+    {"repetition_penalty", QT_TRANSLATE_NOOP("Sampling", "Repeat penalty"),
+     QT_TRANSLATE_NOOP("Sampling", "repetition_penalty: over prompt and reply; 1 is none"), 0.5, 2, 0.01, 2,
+     SliderScale::linear, true, false, &V::repetition_penalty},
+    {"presence_penalty", QT_TRANSLATE_NOOP("Sampling", "Presence"),
+     QT_TRANSLATE_NOOP("Sampling", "presence_penalty: once for each token that was written"), -2, 2, 0.05, 2,
+     SliderScale::linear, true, false, &V::presence_penalty},
+    {"frequency_penalty", QT_TRANSLATE_NOOP("Sampling", "Frequency"),
+     QT_TRANSLATE_NOOP("Sampling", "frequency_penalty: for each time a token was written"), -2, 2, 0.05, 2,
+     SliderScale::linear, true, false, &V::frequency_penalty},
 };
 
-constexpr SamplingRowSpec kMaxTokens{"max_tokens", QT_TRANSLATE_NOOP("Sampling", "Max tokens"),
-                                     QT_TRANSLATE_NOOP("Sampling", "max_tokens: longest reply; 0: until the context is full"),
-                                     0, 8192, 1, 0, SliderScale::logarithmic, false, false, &V::max_tokens};
-constexpr SamplingRowSpec kLogprobs{"logprobs", QT_TRANSLATE_NOOP("Sampling", "Logprobs"),
+constexpr SamplingRowSpec kMaxTokens{
+    "max_tokens",
+    QT_TRANSLATE_NOOP("Sampling", "Max tokens"),
+    QT_TRANSLATE_NOOP("Sampling", "max_tokens: longest reply; 0: until the context is full"),
+    0,
+    8192,
+    1,
+    0,
+    SliderScale::logarithmic,
+    false,
+    false,
+    &V::max_tokens};
+constexpr SamplingRowSpec kLogprobs{"logprobs",
+                                    QT_TRANSLATE_NOOP("Sampling", "Logprobs"),
                                     QT_TRANSLATE_NOOP("Sampling", "logprobs: alternatives kept for each token"),
-                                    0, 20, 1, 0, SliderScale::linear, true, false, &V::logprobs};
+                                    0,
+                                    20,
+                                    1,
+                                    0,
+                                    SliderScale::linear,
+                                    true,
+                                    false,
+                                    &V::logprobs};
 
 class SamplingPanel final : public Panel {
  public:
@@ -78,13 +101,16 @@ class SamplingPanel final : public Panel {
     presets_ = new QComboBox(contents);
     presets_->setObjectName(QStringLiteral("sampling.preset"));
     presets_->setAccessibleName(tr("Preset"));
-    save_ = make_icon_button(theme, QStringLiteral("sampling.save"), QStringLiteral("save"), tr("Save these values as a preset"), contents);
-    remove_ = make_icon_button(theme, QStringLiteral("sampling.remove"), QStringLiteral("delete"), tr("Delete this preset"), contents);
+    save_ = make_icon_button(theme, QStringLiteral("sampling.save"), QStringLiteral("save"),
+                             tr("Save these values as a preset"), contents);
+    remove_ = make_icon_button(theme, QStringLiteral("sampling.remove"), QStringLiteral("delete"), tr("Delete this preset"),
+                               contents);
     row->addWidget(presets_, 1);
     row->addWidget(save_);
     row->addWidget(remove_);
     column_->addLayout(row);
-    connect(presets_, &QComboBox::textActivated, this, [this](const QString& name) { context_.sampling.choose_preset(name); });
+    connect(presets_, &QComboBox::textActivated, this,
+            [this](const QString& name) { context_.sampling.choose_preset(name); });
     connect(remove_, &QToolButton::clicked, this, [this] { context_.sampling.remove_preset(presets_->currentText()); });
     connect(save_, &QToolButton::clicked, this, [this] { ask_preset_name(QString()); });
   }
@@ -144,7 +170,8 @@ class SamplingPanel final : public Panel {
     seed_->setAccessibleName(tr("Fixed seed"));
     seed_->setRange(0, 2'147'483'647);
     seed_->setKeyboardTracking(false);
-    auto* copy = make_icon_button(theme, QStringLiteral("sampling.seed.copy"), QStringLiteral("copy"), tr("Copy the seed"), &section);
+    auto* copy =
+        make_icon_button(theme, QStringLiteral("sampling.seed.copy"), QStringLiteral("copy"), tr("Copy the seed"), &section);
     row->addWidget(label);
     row->addWidget(seed_kind_, 1);
     row->addWidget(seed_, 1);
@@ -160,7 +187,8 @@ class SamplingPanel final : public Panel {
       values.seed = static_cast<std::uint64_t>(seed);
       context_.sampling.set_values(values);
     });
-    connect(copy, &QToolButton::clicked, this, [this] { QApplication::clipboard()->setText(QString::number(context_.sampling.values().seed)); });
+    connect(copy, &QToolButton::clicked, this,
+            [this] { QApplication::clipboard()->setText(QString::number(context_.sampling.values().seed)); });
     copy_seed_ = copy;
   }
 
@@ -193,10 +221,12 @@ class SamplingPanel final : public Panel {
 }  // namespace
 
 extern const PanelDescriptor kSamplingPanel;
-constexpr PanelDescriptor kSamplingPanel{.id = "sampling", .title = QT_TRANSLATE_NOOP("Panels", "Sampling"), .icon = "sampling",
-                                         .area = PanelArea::right, .at_first = true,
-                                         .make = [](const PanelContext& context, QWidget* parent) -> Panel* {
-                                           return new SamplingPanel(context, parent);
-                                         }};
+constexpr PanelDescriptor kSamplingPanel{
+    .id = "sampling",
+    .title = QT_TRANSLATE_NOOP("Panels", "Sampling"),
+    .icon = "sampling",
+    .area = PanelArea::right,
+    .at_first = true,
+    .make = [](const PanelContext& context, QWidget* parent) -> Panel* { return new SamplingPanel(context, parent); }};
 
 }  // namespace lathe::ui

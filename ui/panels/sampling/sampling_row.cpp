@@ -27,12 +27,14 @@ SamplingRow::SamplingRow(const Theme& theme, const SamplingRowSpec& spec, Sampli
   label_ = make_label(theme, QStringLiteral("sampling.%1.label").arg(name), label, this);
   label_->setFixedWidth(theme.px(kLabel - 4));
   label_->setToolTip(tip);
-  control_ = new SliderSpin(theme, QStringLiteral("sampling.") + name, spec.min, spec.max, spec.step, spec.decimals, spec.scale, this);
+  control_ = new SliderSpin(theme, QStringLiteral("sampling.") + name, spec.min, spec.max, spec.step, spec.decimals,
+                            spec.scale, this);
   control_->set_spin_width(theme.px(kSpin));
   control_->setAccessibleName(label);
   control_->setToolTip(tip);
   label_->setBuddy(control_->spin());
-  off_ = make_label(theme, QStringLiteral("sampling.%1.off").arg(name), translated(QT_TRANSLATE_NOOP("Sampling", "Off")), this, 12, QFont::Normal, TextTone::text3);
+  off_ = make_label(theme, QStringLiteral("sampling.%1.off").arg(name), translated(QT_TRANSLATE_NOOP("Sampling", "Off")),
+                    this, 12, QFont::Normal, TextTone::text3);
   off_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
   row->addWidget(label_);
   row->addWidget(control_, 1);
@@ -65,7 +67,8 @@ void SamplingRow::write(double value) {
 void SamplingRow::refresh() {
   const SamplingValues& values = choice_.values();
   const auto* real = std::get_if<double SamplingValues::*>(&spec_.field);
-  control_->set_value(real != nullptr ? values.*(*real) : static_cast<double>(values.*std::get<std::int64_t SamplingValues::*>(spec_.field)));
+  control_->set_value(real != nullptr ? values.*(*real)
+                                      : static_cast<double>(values.*std::get<std::int64_t SamplingValues::*>(spec_.field)));
   const bool on = !values.off.contains(QLatin1String(spec_.name));
   const bool unused = spec_.greedy_ignores && values.temperature <= 0;
   if (toggle_ != nullptr) {

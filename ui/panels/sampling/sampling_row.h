@@ -14,14 +14,14 @@
 namespace lathe::ui {
 
 struct SamplingRowSpec {
-  const char* name;        ///< vLLM's
+  const char* name;  ///< vLLM's
   const char* label;
   const char* tip;
   double min, max, step;
   int decimals;
   SliderScale scale;
   bool can_be_off;
-  bool greedy_ignores;     ///< has no effect at temperature 0
+  bool greedy_ignores;  ///< has no effect at temperature 0
   std::variant<double SamplingValues::*, std::int64_t SamplingValues::*> field;
 };
 

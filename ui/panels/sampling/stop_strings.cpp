@@ -10,14 +10,16 @@
 namespace lathe::ui {
 namespace {
 
-constexpr std::size_t kMostStops = 16, kMostBytes = 256;   // as SamplingParams allows
+constexpr std::size_t kMostStops = 16, kMostBytes = 256;  // as SamplingParams allows
 constexpr int kLabel = 98;
 
 }  // namespace
 
 QString escaped_stop(const std::string& text) {
   QString shown = QString::fromStdString(text);
-  shown.replace(QLatin1Char('\\'), QStringLiteral("\\\\")).replace(QLatin1Char('\n'), QStringLiteral("\\n")).replace(QLatin1Char('\t'), QStringLiteral("\\t"));
+  shown.replace(QLatin1Char('\\'), QStringLiteral("\\\\"))
+      .replace(QLatin1Char('\n'), QStringLiteral("\\n"))
+      .replace(QLatin1Char('\t'), QStringLiteral("\\t"));
   return shown;
 }
 
@@ -34,7 +36,8 @@ std::string unescaped_stop(const QString& text) {
   return plain.toStdString();
 }
 
-StopStrings::StopStrings(const Theme& theme, SamplingChoice& choice, QWidget* parent) : QWidget(parent), theme_(theme), choice_(choice) {
+StopStrings::StopStrings(const Theme& theme, SamplingChoice& choice, QWidget* parent)
+    : QWidget(parent), theme_(theme), choice_(choice) {
   setObjectName(QStringLiteral("sampling.stop"));
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
@@ -44,7 +47,8 @@ StopStrings::StopStrings(const Theme& theme, SamplingChoice& choice, QWidget* pa
   QLabel* label = make_label(theme, QStringLiteral("sampling.stop.label"), tr("Stop strings"), this);
   label->setFixedWidth(theme.px(kLabel));
   none_ = make_label(theme, QStringLiteral("sampling.stop.none"), tr("None"), this, 12);
-  auto* add_button = make_icon_button(theme, QStringLiteral("sampling.stop.add"), QStringLiteral("plus"), tr("Add a stop string"), this, 24);
+  auto* add_button = make_icon_button(theme, QStringLiteral("sampling.stop.add"), QStringLiteral("plus"),
+                                      tr("Add a stop string"), this, 24);
   head->addWidget(label);
   head->addWidget(none_);
   head->addWidget(add_button);
@@ -97,7 +101,8 @@ void StopStrings::refresh() {
   }
   const std::vector<std::string>& stops = choice_.values().stop;
   for (std::size_t i = 0; i < stops.size(); ++i) {
-    QPushButton* chip = make_button(theme_, QStringLiteral("sampling.stop.%1").arg(i), escaped_stop(stops[i]), chips_, ButtonLook::plain, true);
+    QPushButton* chip = make_button(theme_, QStringLiteral("sampling.stop.%1").arg(i), escaped_stop(stops[i]), chips_,
+                                    ButtonLook::plain, true);
     chip->setFont(theme_.code_font(11));
     chip->setIcon(theme_.icon(QStringLiteral("close"), IconTone::quiet));
     chip->setIconSize({theme_.px(10), theme_.px(10)});

@@ -7,7 +7,16 @@ namespace lathe::ui {
 namespace {
 
 constexpr int kRowHeight = 29;
-enum Column { on_column, name_column, address_column, state_column, fix_column, spring_column, requests_column, curl_column };
+enum Column {
+  on_column,
+  name_column,
+  address_column,
+  state_column,
+  fix_column,
+  spring_column,
+  requests_column,
+  curl_column
+};
 
 }  // namespace
 
@@ -24,9 +33,13 @@ DialectRows::DialectRows(const Theme& theme, QWidget* parent) : QWidget(parent),
 }
 
 void DialectRows::add_headings() {
-  const std::pair<int, QString> headings[] = {{name_column, tr("Protocol")}, {address_column, tr("Address")}, {state_column, tr("State")}, {requests_column, tr("Requests")}};
+  const std::pair<int, QString> headings[] = {{name_column, tr("Protocol")},
+                                              {address_column, tr("Address")},
+                                              {state_column, tr("State")},
+                                              {requests_column, tr("Requests")}};
   for (const auto& [column, text] : headings) {
-    QLabel* label = make_label(theme_, QStringLiteral("serve.heading.%1").arg(column), text, this, 11, QFont::Medium, TextTone::text2);
+    QLabel* label =
+        make_label(theme_, QStringLiteral("serve.heading.%1").arg(column), text, this, 11, QFont::Medium, TextTone::text2);
     grid_->addWidget(label, 0, column, column == requests_column ? Qt::AlignRight : Qt::AlignLeft);
   }
   grid_->setRowMinimumHeight(0, theme_.px(26));
@@ -60,13 +73,15 @@ DialectRows::Row& DialectRows::row_for(std::size_t index, const QString& name) {
   grid_->addWidget(row.requests, line, requests_column, Qt::AlignRight | Qt::AlignVCenter);
   grid_->addWidget(row.curl, line, curl_column);
   connect(row.on, &QAbstractButton::clicked, this, [this, name](bool on) { Q_EMIT switched(name, on); });
-  connect(row.fix, &QPushButton::clicked, this, [this, fix = row.fix] { Q_EMIT port_wanted(fix->property("port").toInt()); });
+  connect(row.fix, &QPushButton::clicked, this,
+          [this, fix = row.fix] { Q_EMIT port_wanted(fix->property("port").toInt()); });
   connect(row.curl, &QPushButton::clicked, this, [this, index] { Q_EMIT curl_wanted(rows_[index].curl_text); });
   rows_.push_back(row);
   return rows_.back();
 }
 
-void DialectRows::show_dialects(const std::vector<app::DialectState>& dialects, app::ServerState state, const QString& error, int free_port) {
+void DialectRows::show_dialects(const std::vector<app::DialectState>& dialects, app::ServerState state, const QString& error,
+                                int free_port) {
   for (std::size_t i = 0; i < dialects.size(); ++i) {
     Row& row = row_for(i, QString::fromStdString(dialects[i].name));
     row.on->setChecked(dialects[i].on);
@@ -77,14 +92,19 @@ void DialectRows::show_dialects(const std::vector<app::DialectState>& dialects, 
   }
 }
 
-void DialectRows::show_state(Row& row, const app::DialectState& dialect, app::ServerState state, const QString& error, int free_port) {
+void DialectRows::show_state(Row& row, const app::DialectState& dialect, app::ServerState state, const QString& error,
+                             int free_port) {
   const Tokens& tokens = theme_.tokens();
   const bool failed = dialect.on && state == app::ServerState::failed;
   const bool live = dialect.on && state == app::ServerState::running;
   const QString mark = live ? QStringLiteral("<span style='color:%1'>●</span>&nbsp; ").arg(tokens.success.fill.name())
                             : QStringLiteral("<span style='color:%1'>○</span>&nbsp; ").arg(tokens.text3.name());
-  const QString word = failed ? error.toHtmlEscaped() : live ? tr("On") : dialect.on && state != app::ServerState::off ? tr("Starting") : tr("Off");
-  row.state->setText(failed ? QStringLiteral("<b style='color:%1'>%2</b>").arg(tokens.error.text.name(), word) : mark + word);
+  const QString word = failed                                         ? error.toHtmlEscaped()
+                       : live                                         ? tr("On")
+                       : dialect.on && state != app::ServerState::off ? tr("Starting")
+                                                                      : tr("Off");
+  row.state->setText(failed ? QStringLiteral("<b style='color:%1'>%2</b>").arg(tokens.error.text.name(), word)
+                            : mark + word);
   row.fix->setVisible(failed && free_port != 0);
   row.fix->setText(tr("Use %1").arg(free_port));
   row.fix->setProperty("port", free_port);

@@ -18,7 +18,8 @@ class DialectRows : public QWidget {
  public:
   DialectRows(const Theme& theme, QWidget* parent);
   /// `error` belongs to the whole listener and is shown in every row that is on.
-  void show_dialects(const std::vector<app::DialectState>& dialects, app::ServerState state, const QString& error, int free_port);
+  void show_dialects(const std::vector<app::DialectState>& dialects, app::ServerState state, const QString& error,
+                     int free_port);
 
  Q_SIGNALS:
   void switched(const QString& dialect, bool on);

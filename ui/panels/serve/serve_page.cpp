@@ -51,8 +51,12 @@ Panel* make_serve(const PanelContext& context, QWidget* parent) { return new Ser
 
 }  // namespace
 
-const PanelDescriptor kServePanel{
-    .id = "serve", .title = QT_TRANSLATE_NOOP("Panels", "Serve"), .icon = "serve", .area = PanelArea::page, .at_first = false, .make = make_serve};
+const PanelDescriptor kServePanel{.id = "serve",
+                                  .title = QT_TRANSLATE_NOOP("Panels", "Serve"),
+                                  .icon = "serve",
+                                  .area = PanelArea::page,
+                                  .at_first = false,
+                                  .make = make_serve};
 
 ServePage::ServePage(const PanelContext& context, QWidget* parent) : Panel(parent), context_(context) {
   setObjectName(QStringLiteral("serve"));
@@ -89,7 +93,8 @@ QWidget* ServePage::make_header() {
   auto* environment = make_button(theme, "serve.environment", tr("Copy environment"), this);
   environment->setIcon(theme.icon(QStringLiteral("copy")));
   connect(environment, &QPushButton::clicked, this, [this] {
-    copy(environment_lines(context_.bridge.server_status(), server_options(context_.workbench.settings()).api_key), tr("environment"));
+    copy(environment_lines(context_.bridge.server_status(), server_options(context_.workbench.settings()).api_key),
+         tr("environment"));
   });
   header->add_right(environment);
   test_button_ = make_button(theme, "serve.test", tr("Send test request"), this);
@@ -156,7 +161,9 @@ QWidget* ServePage::make_controls() {
   key_->setFont(theme.code_font(12));
   key_->setPlaceholderText(tr("none: everybody here may ask"));
   add_row(form, 3, tr("API key"), key_, make_key_buttons(box));
-  warning_ = make_label(theme, "serve.warning", tr("Every computer that reaches this one may connect; a key is required, and made for you."), box, 12, QFont::Normal, TextTone::warning);
+  warning_ = make_label(theme, "serve.warning",
+                        tr("Every computer that reaches this one may connect; a key is required, and made for you."), box,
+                        12, QFont::Normal, TextTone::warning);
   warning_->setWordWrap(true);
   form->addWidget(warning_, 4, 1, 1, 2);
   add_start_rows(box, form);
@@ -183,7 +190,8 @@ QWidget* ServePage::make_key_buttons(QWidget* box) {
   auto* new_key = make_icon_button(context_.theme, "serve.key.new", "regenerate", tr("Make a new key"), keys);
   buttons->addWidget(copy_key);
   buttons->addWidget(new_key);
-  connect(copy_key, &QToolButton::clicked, this, [this] { copy(QString::fromStdString(server_options(context_.workbench.settings()).api_key), tr("key")); });
+  connect(copy_key, &QToolButton::clicked, this,
+          [this] { copy(QString::fromStdString(server_options(context_.workbench.settings()).api_key), tr("key")); });
   connect(new_key, &QToolButton::clicked, this, [this] {
     context_.workbench.settings().set("server/api_key", new_api_key().toStdString());
     show_key();
@@ -199,9 +207,11 @@ QWidget* ServePage::make_answer() {
   auto* column = new QVBoxLayout(answer_box_);
   column->setContentsMargins(context_.theme.px(16), 0, context_.theme.px(14), context_.theme.px(14));
   auto* head = new QHBoxLayout;
-  head->addWidget(make_label(context_.theme, "serve.answer.title", tr("Answer to the test request, as it came over the wire"), answer_box_, 12, QFont::DemiBold));
+  head->addWidget(make_label(context_.theme, "serve.answer.title",
+                             tr("Answer to the test request, as it came over the wire"), answer_box_, 12, QFont::DemiBold));
   head->addStretch();
-  auto* close = make_icon_button(context_.theme, "serve.answer.close", "close", tr("Close"), answer_box_, 24, IconTone::quiet);
+  auto* close =
+      make_icon_button(context_.theme, "serve.answer.close", "close", tr("Close"), answer_box_, 24, IconTone::quiet);
   head->addWidget(close);
   column->addLayout(head);
   answer_ = new QPlainTextEdit(answer_box_);
@@ -240,7 +250,8 @@ void ServePage::connect_actions() {
   connect(on_, &QAbstractButton::clicked, this, &ServePage::toggle);
   connect(host_, &QComboBox::activated, this, [this, &settings](int index) {
     settings.set("server/host", host_->itemData(index).toString().toStdString());
-    if (index == 1 && settings.get("server/api_key").get<std::string>().empty()) settings.set("server/api_key", new_api_key().toStdString());
+    if (index == 1 && settings.get("server/api_key").get<std::string>().empty())
+      settings.set("server/api_key", new_api_key().toStdString());
     show_key();
     restart_if_running();
   });
@@ -249,7 +260,8 @@ void ServePage::connect_actions() {
     restart_if_running();
   });
   connect(cors_, &QAbstractButton::clicked, this, [this, &settings](bool on) {
-    settings.set("server/allowed_origins", on ? engine::Json::array({"http://localhost", "http://127.0.0.1"}) : engine::Json::array());
+    settings.set("server/allowed_origins",
+                 on ? engine::Json::array({"http://localhost", "http://127.0.0.1"}) : engine::Json::array());
     restart_if_running();
   });
   connect(autostart_, &QAbstractButton::clicked, this, [&settings](bool on) { settings.set("server/autostart", on); });
@@ -335,15 +347,18 @@ void ServePage::show_status() {
   model_->set(ChipState::quiet, ChipMark::none, loaded ? model : tr("No model loaded"));
   if (running) {
     facts_->setText(tr("since %1 · %2 requests · %3 errors")
-                        .arg(QDateTime::fromMSecsSinceEpoch(status.since_unix_ms).toString(QStringLiteral("hh:mm")), QLocale().toString(qulonglong(status.n_requests)),
+                        .arg(QDateTime::fromMSecsSinceEpoch(status.since_unix_ms).toString(QStringLiteral("hh:mm")),
+                             QLocale().toString(qulonglong(status.n_requests)),
                              QLocale().toString(qulonglong(status.n_errors))));
   } else {
-    facts_->setText(status.state == app::ServerState::failed ? QString::fromStdString(status.error) : tr("Turn it on, then copy a cURL line"));
+    facts_->setText(status.state == app::ServerState::failed ? QString::fromStdString(status.error)
+                                                             : tr("Turn it on, then copy a cURL line"));
   }
   facts_->setWordWrap(true);
   test_button_->setEnabled(running);
   const auto known = app::known_dialects(server_options(context_.workbench.settings()), model.toStdString());
-  dialects_->show_dialects(running ? status.dialects : known, status.state, QString::fromStdString(status.error), status.free_port);
+  dialects_->show_dialects(running ? status.dialects : known, status.state, QString::fromStdString(status.error),
+                           status.free_port);
 }
 
 void ServePage::copy(const QString& text, const QString& what) {

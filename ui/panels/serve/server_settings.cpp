@@ -53,7 +53,10 @@ QString masked(const QString& key) {
 
 QString environment_lines(const app::ServerStatus& status, const std::string& api_key) {
   const QString key = api_key.empty() ? QStringLiteral("none") : QString::fromStdString(api_key);
-  return QStringLiteral("export OPENAI_BASE_URL=http://%1:%2/v1\nexport OPENAI_API_KEY=%3\n").arg(QString::fromStdString(status.host)).arg(status.port).arg(key);
+  return QStringLiteral("export OPENAI_BASE_URL=http://%1:%2/v1\nexport OPENAI_API_KEY=%3\n")
+      .arg(QString::fromStdString(status.host))
+      .arg(status.port)
+      .arg(key);
 }
 
 }  // namespace lathe::ui

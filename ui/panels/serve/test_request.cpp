@@ -9,10 +9,14 @@ namespace {
 constexpr int kTimeoutMs = 30'000;
 
 QByteArray request_bytes(const app::ServerStatus& status, const std::string& api_key, const QString& question) {
-  const engine::Json body{{"messages", {{{"role", "user"}, {"content", question.toStdString()}}}}, {"max_tokens", 64}, {"stream", true}};
+  const engine::Json body{
+      {"messages", {{{"role", "user"}, {"content", question.toStdString()}}}}, {"max_tokens", 64}, {"stream", true}};
   const QByteArray text = QByteArray::fromStdString(engine::dump_json(body));
-  QByteArray request = "POST /v1/chat/completions HTTP/1.1\r\nHost: " + QByteArray::fromStdString(status.host) + ":" + QByteArray::number(status.port) +
-                       "\r\nUser-Agent: Lathe test\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: " + QByteArray::number(text.size()) + "\r\n";
+  QByteArray request =
+      "POST /v1/chat/completions HTTP/1.1\r\nHost: " + QByteArray::fromStdString(status.host) + ":" +
+      QByteArray::number(status.port) +
+      "\r\nUser-Agent: Lathe test\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: " +
+      QByteArray::number(text.size()) + "\r\n";
   if (!api_key.empty()) request += "Authorization: Bearer " + QByteArray::fromStdString(api_key) + "\r\n";
   return request + "\r\n" + text;
 }

@@ -19,8 +19,8 @@ class TestRequest : public QObject {
   bool running() const { return socket_.state() != QAbstractSocket::UnconnectedState; }
 
  Q_SIGNALS:
-  void received(const QString& text);      ///< bytes of the answer as they came, header included
-  void ended(const QString& error);        ///< empty: the server closed after its answer
+  void received(const QString& text);  ///< bytes of the answer as they came, header included
+  void ended(const QString& error);    ///< empty: the server closed after its answer
 
  private:
   QTcpSocket socket_;

@@ -70,10 +70,8 @@ void TextLogprobs::add_prompt(const std::vector<std::int32_t>& ids, const std::v
     add_token(ids[i]);
     const bool known = i < lists.size() && !lists[i].empty();
     logprobs_.push_back(known ? OrderedJson(finite_logprob(lists[i].front().logprob)) : OrderedJson(nullptr));
-    if (known)
-      add_top(engine::LogprobList(lists[i].begin() + 1, lists[i].end()), lists[i].front());
-    else
-      top_.push_back(nullptr);
+    if (known) add_top(engine::LogprobList(lists[i].begin() + 1, lists[i].end()), lists[i].front());
+    else top_.push_back(nullptr);
   }
 }
 

@@ -19,16 +19,11 @@ constexpr std::array kRoutes = {
 
 std::string_view type_of(int status) {
   switch (status) {
-    case 401:
-      return "authentication_error";
-    case 403:
-      return "permission_error";
-    case 404:
-      return "not_found_error";
-    case 429:
-      return "rate_limit_error";
-    default:
-      return status >= 500 ? "server_error" : "invalid_request_error";
+    case 401: return "authentication_error";
+    case 403: return "permission_error";
+    case 404: return "not_found_error";
+    case 429: return "rate_limit_error";
+    default: return status >= 500 ? "server_error" : "invalid_request_error";
   }
 }
 
@@ -45,10 +40,8 @@ engine::OrderedJson code_of(const engine::Error& error, int status) {
 std::string shell_quoted(std::string_view text) {
   std::string out = "'";
   for (const char c : text) {
-    if (c == '\'')
-      out += "'\\''";
-    else
-      out.push_back(c);
+    if (c == '\'') out += "'\\''";
+    else out.push_back(c);
   }
   return out + "'";
 }

@@ -50,10 +50,8 @@ void StreamedAnswer::begin(std::size_t member, std::string& out) {
   const PromptPlan& prompt = plan_.prompts[plan_.prompt_of(member)];
   OrderedJson choice;
   choice["index"] = member;
-  if (plan_.chat)
-    choice["delta"] = {{"role", "assistant"}, {"content", ""}};
-  else
-    choice["text"] = plan_.fields.echo ? prompt.text : "";
+  if (plan_.chat) choice["delta"] = {{"role", "assistant"}, {"content", ""}};
+  else choice["text"] = plan_.fields.echo ? prompt.text : "";
   choice["logprobs"] = nullptr;
   choice["finish_reason"] = nullptr;
   if (!plan_.chat && plan_.fields.return_token_ids) choice["prompt_token_ids"] = prompt.ids;
@@ -83,10 +81,8 @@ void StreamedAnswer::add(std::size_t member, const TokenEvent& event, std::strin
   const bool drops_text = plan_.prompt_only;
   OrderedJson choice;
   choice["index"] = member;
-  if (plan_.chat)
-    choice["delta"] = event.text.empty() ? OrderedJson::object() : OrderedJson{{"content", event.text}};
-  else
-    choice["text"] = drops_text ? std::string() : event.text;
+  if (plan_.chat) choice["delta"] = event.text.empty() ? OrderedJson::object() : OrderedJson{{"content", event.text}};
+  else choice["text"] = drops_text ? std::string() : event.text;
   choice["logprobs"] = drops_text ? OrderedJson(nullptr) : logprobs(member, event);
   choice["finish_reason"] = event.finished ? OrderedJson(engine::name_of(event.finish_reason)) : OrderedJson(nullptr);
   if (event.finished) choice["stop_reason"] = stop_reason_json(plan_, event);
@@ -130,10 +126,8 @@ void StreamedAnswer::write(OrderedJson choice, std::size_t member, std::string& 
   choices.push_back(std::move(choice));
   OrderedJson json = chunk(std::move(choices));
   if (first_of_chat && plan_.fields.return_token_ids) json["prompt_token_ids"] = plan_.prompts.front().ids;
-  if (plan_.fields.continuous_usage)
-    json["usage"] = usage(member);
-  else if (plan_.fields.include_usage)
-    json["usage"] = nullptr;
+  if (plan_.fields.continuous_usage) json["usage"] = usage(member);
+  else if (plan_.fields.include_usage) json["usage"] = nullptr;
   write_event(engine::dump_json(json), out);
 }
 

@@ -60,8 +60,9 @@ class ErrorsTest : public QObject {
     QVERIFY2(text.contains("@ " + place), text.constData());
   }
   void L1_every_prefix_of_a_template_is_read_or_refused() {
-    const std::string source = "{%- macro m(a, b=[1, {'k': 'v'}]) -%}{{ (a|default('x'))[0:1] ~ b }}{%- endmacro -%}{# c #}{% raw %}{{{% endraw %}"
-                               "{% for k, v in {'a': 1}.items() if k is not none %}{{ m(k) if v > 0 else loop.index }}{% endfor %}!";
+    const std::string source =
+        "{%- macro m(a, b=[1, {'k': 'v'}]) -%}{{ (a|default('x'))[0:1] ~ b }}{%- endmacro -%}{# c #}{% raw %}{{{% endraw %}"
+        "{% for k, v in {'a': 1}.items() if k is not none %}{{ m(k) if v > 0 else loop.index }}{% endfor %}!";
     for (std::size_t n = 0; n <= source.size(); ++n) rendered(source.substr(0, n));
     QCOMPARE(QByteArray::fromStdString(rendered(source)), QByteArray("{{a[1, {'k': 'v'}]!"));
   }

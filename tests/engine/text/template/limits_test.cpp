@@ -51,7 +51,8 @@ class LimitsTest : public QObject {
   void T1_a_macro_that_calls_itself_ends() {
     on_small_stack([] {
       QVERIFY(refused_for("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", "nested"));
-      QVERIFY(refused_for("{% macro a() %}{{ b() }}{% endmacro %}{% macro b() %}{{ a() }}{% endmacro %}{{ a() }}", "nested"));
+      QVERIFY(
+          refused_for("{% macro a() %}{{ b() }}{% endmacro %}{% macro b() %}{{ a() }}{% endmacro %}{{ a() }}", "nested"));
     });
   }
   void T1_moderate_recursion_works() {
@@ -59,7 +60,8 @@ class LimitsTest : public QObject {
     on_small_stack([&] { QCOMPARE(rendered(source).size(), std::size_t{51}); });
   }
   void T1_statements_that_reach_out_are_unknown() {
-    for (const char* tag : {"include 'x'", "import 'x' as y", "extends 'x'", "from 'x' import y", "block a", "do x", "autoescape true"}) {
+    for (const char* tag :
+         {"include 'x'", "import 'x' as y", "extends 'x'", "from 'x' import y", "block a", "do x", "autoescape true"}) {
       QVERIFY2(refused_for(std::string("{% ") + tag + " %}", "not supported"), tag);
     }
   }
@@ -105,8 +107,11 @@ class LimitsTest : public QObject {
   void T3_texts_cannot_grow_without_bound() {
     QVERIFY(refused_for("{{ 'x' * 10**9 }}", "bytes"));
     QVERIFY(refused_for("{{ 'x' * 10**18 }}", "bytes"));
-    QVERIFY(refused_for("{% set ns = namespace(s='xxxxxxxx') %}{% for i in range(60) %}{% set ns.s = ns.s + ns.s %}{% endfor %}", "bytes"));
-    QVERIFY(refused("{% set ns = namespace(s='xxxxxxxx') %}{% for i in range(60) %}{% set ns.s = ns.s.replace('x', 'xx') %}{% endfor %}"));
+    QVERIFY(refused_for(
+        "{% set ns = namespace(s='xxxxxxxx') %}{% for i in range(60) %}{% set ns.s = ns.s + ns.s %}{% endfor %}", "bytes"));
+    QVERIFY(
+        refused("{% set ns = namespace(s='xxxxxxxx') %}{% for i in range(60) %}{% set ns.s = ns.s.replace('x', 'xx') %}{% "
+                "endfor %}"));
     QVERIFY(refused("{% set s = 'x' * 1000000 %}{% for i in range(1000) %}{{ s }}{% endfor %}"));
     QVERIFY(refused("{% set s = 'x' * 1000000 %}{{ ([s] * 100)|join }}"));
   }
@@ -117,25 +122,33 @@ class LimitsTest : public QObject {
   }
   void T3_values_cannot_nest_without_bound() {
     on_small_stack([] {
-      QVERIFY(refused_for("{% set ns = namespace(l=[]) %}{% for i in range(10000) %}{% set ns.l = [ns.l] %}{% endfor %}", "deeper"));
-      QVERIFY(refused_for("{% set ns = namespace(l={}) %}{% for i in range(10000) %}{% set ns.l = {'a': ns.l} %}{% endfor %}", "deeper"));
+      QVERIFY(refused_for("{% set ns = namespace(l=[]) %}{% for i in range(10000) %}{% set ns.l = [ns.l] %}{% endfor %}",
+                          "deeper"));
+      QVERIFY(refused_for(
+          "{% set ns = namespace(l={}) %}{% for i in range(10000) %}{% set ns.l = {'a': ns.l} %}{% endfor %}", "deeper"));
     });
   }
   void T3_namespaces_may_hold_themselves() {
     on_small_stack([] {
-      QCOMPARE(rendered("{% set ns = namespace() %}{% set ns.me = ns %}{{ ns.me.me is defined }}{{ ns == ns.me }}"), std::string("TrueTrue"));
-      QCOMPARE(rendered("{% set ns = namespace(n=none) %}{% for i in range(50000) %}{% set ns.n = namespace(n=ns.n) %}{% endfor %}x"), std::string("x"));
+      QCOMPARE(rendered("{% set ns = namespace() %}{% set ns.me = ns %}{{ ns.me.me is defined }}{{ ns == ns.me }}"),
+               std::string("TrueTrue"));
+      QCOMPARE(
+          rendered(
+              "{% set ns = namespace(n=none) %}{% for i in range(50000) %}{% set ns.n = namespace(n=ns.n) %}{% endfor %}x"),
+          std::string("x"));
       QVERIFY(refused("{% set ns = namespace() %}{% set ns.me = ns %}{{ ns|tojson }}"));
     });
   }
   void T3_a_smaller_budget_ends_sooner() {
     Limits limits;
     limits.max_steps = 100;
-    QVERIFY(rendered("{% for x in range(200) %}{% endfor %}", Json::object(), limits).find("100 steps") != std::string::npos);
+    QVERIFY(rendered("{% for x in range(200) %}{% endfor %}", Json::object(), limits).find("100 steps") !=
+            std::string::npos);
     QCOMPARE(rendered("{% for x in range(5) %}{{ x }}{% endfor %}", Json::object(), limits), std::string("01234"));
   }
   void T4_no_objects_of_the_host_are_reachable() {
-    QCOMPARE(rendered("{{ ''.__class__ is defined }}{{ [].__class__ is defined }}{{ {}.__init__ is defined }}"), std::string("FalseFalseFalse"));
+    QCOMPARE(rendered("{{ ''.__class__ is defined }}{{ [].__class__ is defined }}{{ {}.__init__ is defined }}"),
+             std::string("FalseFalseFalse"));
     QVERIFY(refused("{{ ''.__class__.__mro__ }}"));
     QVERIFY(refused("{{ ''|attr('__class__') }}"));
     for (const char* name : {"self", "cycler", "request", "lipsum", "joiner", "config", "g", "url_for"}) {
@@ -145,14 +158,16 @@ class LimitsTest : public QObject {
     QCOMPARE(rendered("{{ raise_exception.__globals__ is defined }}"), std::string("False"));
   }
   void whole_numbers_do_not_overflow() {
-    for (const char* source : {"{{ 9223372036854775807 + 1 }}", "{{ -9223372036854775807 - 2 }}", "{{ 10 ** 30 }}", "{{ 9223372036854775807 * 2 }}",
-                               "{{ 99999999999999999999 }}", "{{ (-9223372036854775807 - 1) // -1 }}"}) {
+    for (const char* source :
+         {"{{ 9223372036854775807 + 1 }}", "{{ -9223372036854775807 - 2 }}", "{{ 10 ** 30 }}",
+          "{{ 9223372036854775807 * 2 }}", "{{ 99999999999999999999 }}", "{{ (-9223372036854775807 - 1) // -1 }}"}) {
       QVERIFY2(refused_for(source, "64 bits"), source);
     }
     QCOMPARE(rendered("{{ (-9223372036854775807 - 1) % -1 }}"), std::string("0"));
   }
   void division_by_zero_is_an_error() {
-    for (const char* source : {"{{ 1 / 0 }}", "{{ 1 // 0 }}", "{{ 1 % 0 }}", "{{ 1.0 / 0 }}"}) QVERIFY2(refused_for(source, "division by zero"), source);
+    for (const char* source : {"{{ 1 / 0 }}", "{{ 1 // 0 }}", "{{ 1 % 0 }}", "{{ 1.0 / 0 }}"})
+      QVERIFY2(refused_for(source, "division by zero"), source);
   }
 };
 
