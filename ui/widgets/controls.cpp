@@ -18,6 +18,13 @@ QToolButton* make_icon_button(const Theme& theme, const QString& name, const QSt
   return button;
 }
 
+void follow_action(QToolButton& button, QAction& action) {
+  button.setCheckable(action.isCheckable());
+  button.setChecked(action.isChecked());
+  QObject::connect(&button, &QToolButton::clicked, &action, &QAction::trigger);
+  QObject::connect(&action, &QAction::toggled, &button, &QToolButton::setChecked);
+}
+
 QPushButton* make_button(const Theme& theme, const QString& name, const QString& text, QWidget* parent, ButtonLook look,
                          bool compact) {
   auto* button = new QPushButton(text, parent);

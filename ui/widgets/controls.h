@@ -16,6 +16,8 @@ enum class ButtonLook { plain, primary, ghost, link };
 /// An icon alone; `tip` is its accessible name too. `side` is its box, the icon is 16 in it.
 QToolButton* make_icon_button(const Theme& theme, const QString& name, const QString& icon, const QString& tip,
                               QWidget* parent, int side = 28, IconTone tone = IconTone::rest);
+/// The button triggers the action and shows whether it is checked.
+void follow_action(QToolButton& button, QAction& action);
 QPushButton* make_button(const Theme& theme, const QString& name, const QString& text, QWidget* parent,
                          ButtonLook look = ButtonLook::plain, bool compact = false);
 

@@ -111,8 +111,19 @@ KvPanel::KvPanel(const PanelContext& context, QWidget* parent) : Panel(parent), 
   connect(map_, &KvMap::request_clicked, map_, &KvMap::highlight);
   connect(&context.bridge, &Bridge::snapshot_changed, this, &KvPanel::show_state);
   connect(&context.bridge, &Bridge::model_changed, this, &KvPanel::show_state);
+  context.actions.on("view.freeze_charts", this, [this](bool on) {
+    frozen_ = on;
+    show_state();
+  });
   context.bridge.watch(this, Interest::snapshot | Interest::model);
   show_state();
+}
+
+QWidget* KvPanel::title_tools() {
+  auto* freeze = make_icon_button(context_.theme, "kv.freeze", "freeze", tr("Freeze the charts; measuring goes on"), nullptr,
+                                  24, IconTone::quiet);
+  follow_action(*freeze, *context_.actions[QStringLiteral("view.freeze_charts")]);
+  return freeze;
 }
 
 void KvPanel::show_state() {
@@ -121,7 +132,7 @@ void KvPanel::show_state() {
   empty_->setVisible(!loaded);
   for (QWidget* part : {static_cast<QWidget*>(map_), legend_, static_cast<QWidget*>(counts_), static_cast<QWidget*>(waste_)})
     part->setVisible(loaded);
-  if (!loaded) return;
+  if (!loaded || frozen_) return;
   counts_->setText(tr("%1 in use &nbsp; %2 cached &nbsp; %3 free")
                        .arg(bold(snapshot->n_blocks_used), bold(snapshot->n_blocks_cached), bold(snapshot->n_blocks_free)));
   const std::int64_t max_model_len = context_.bridge.loaded() ? context_.bridge.loaded()->max_model_len : 0;

@@ -21,6 +21,7 @@ class KvPanel : public Panel {
   Q_OBJECT
  public:
   KvPanel(const PanelContext& context, QWidget* parent);
+  QWidget* title_tools() override;
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -34,6 +35,7 @@ class KvPanel : public Panel {
   QLabel* empty_;
   KvMap* map_;
   QWidget* legend_;
+  bool frozen_ = false;
 };
 
 }  // namespace lathe::ui

@@ -9,6 +9,7 @@
 #include <QStyledItemDelegate>
 #include <QVBoxLayout>
 
+#include "ui/models/diagnostics.h"
 #include "ui/widgets/controls.h"
 
 namespace lathe::ui {
@@ -63,6 +64,8 @@ LogPanel::LogPanel(const PanelContext& context, QWidget* parent) : Panel(parent)
   list_->setSelectionMode(QAbstractItemView::ExtendedSelection);
   column->addWidget(list_);
   connect(&context.bridge, &Bridge::log_changed, this, &LogPanel::take_lines);
+  context.actions.on("log.copy_diagnostics", this,
+                     [this] { QGuiApplication::clipboard()->setText(diagnostics(context_.workbench, context_.bridge)); });
   context.bridge.watch(this, Interest::log);
   take_lines();
 }

@@ -67,6 +67,7 @@ MonitorPanel::MonitorPanel(const PanelContext& context, QWidget* parent) : Panel
     sample();
     redraw();
   });
+  context.actions.on("view.freeze_charts", this, [this](bool on) { frozen_ = on; });
   context.bridge.watch(this, Interest::snapshot | Interest::requests);
 }
 
@@ -114,8 +115,7 @@ QWidget* MonitorPanel::title_tools() {
   row->addWidget(span);
   auto* freeze = make_icon_button(context_.theme, "monitor.freeze", "freeze", tr("Freeze the charts; measuring goes on"),
                                   tools, 24, IconTone::quiet);
-  freeze->setCheckable(true);
-  connect(freeze, &QToolButton::toggled, this, [this](bool on) { frozen_ = on; });
+  follow_action(*freeze, *context_.actions[QStringLiteral("view.freeze_charts")]);
   row->addWidget(freeze);
   auto* table =
       make_icon_button(context_.theme, "monitor.as_table", "table", tr("View as table"), tools, 24, IconTone::quiet);

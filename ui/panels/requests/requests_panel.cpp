@@ -116,6 +116,10 @@ RequestsPanel::RequestsPanel(const PanelContext& context, QWidget* parent) : Pan
   splitter_->setSizes({900, context.theme.px(kInspectorWidth)});
   connect(&context.bridge, &Bridge::requests_changed, this, &RequestsPanel::show_records);
   connect(&context.navigator, &Navigator::inspect_request, this, &RequestsPanel::select_number);
+  context.actions.on("requests.clear", this, [this] {
+    context_.workbench.requests().clear();
+    context_.bridge.refresh();
+  });
   context.bridge.watch(this, Interest::requests);
   show_records();
 }
@@ -169,10 +173,7 @@ QWidget* RequestsPanel::title_tools() {
   row->addWidget(pause);
   auto* clear =
       make_icon_button(context_.theme, "requests.clear", "delete", tr("Clear the table"), tools, 24, IconTone::quiet);
-  connect(clear, &QToolButton::clicked, this, [this] {
-    context_.workbench.requests().clear();
-    context_.bridge.refresh();
-  });
+  follow_action(*clear, *context_.actions[QStringLiteral("requests.clear")]);
   row->addWidget(clear);
   auto* save =
       make_icon_button(context_.theme, "requests.export", "export", tr("Save as JSON lines"), tools, 24, IconTone::quiet);
