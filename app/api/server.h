@@ -27,6 +27,7 @@ struct ServerOptions {
   std::string host = "127.0.0.1";
   std::uint16_t port = 8000;                 ///< 0: a free one
   std::string api_key;                       ///< empty: none. A bind outside loopback requires one
+  std::string model_name;                    ///< that clients ask for; empty: the loaded model's own
   std::vector<std::string> allowed_hosts;    ///< besides the address itself, localhost and 127.0.0.1
   std::vector<std::string> allowed_origins;  ///< CORS; empty: off
   ServerLimits limits;

@@ -23,6 +23,11 @@ struct ServerContext {
   Log& log;
   IdSource& ids;
   const Traffic& traffic;
+  std::string model_name{};  ///< under which the model is served; empty: its own
+
+  const std::string& served_name(const engine::LoadedModel& model) const {
+    return model_name.empty() ? model.name : model_name;
+  }
 };
 
 /// Thread: a worker (quick routes: the I/O thread).

@@ -104,7 +104,8 @@ engine::Result<void> HttpServer::start(const ServerOptions& options) {
 engine::Result<void> HttpServer::open(const ServerOptions& options) {
   LATHE_TRY_VOID(check(options));
   auto traffic = std::make_unique<Traffic>();
-  auto router = std::make_unique<Router>(options, ServerContext{models_, requests_, log_, ids_, *traffic}, *traffic);
+  auto router = std::make_unique<Router>(
+      options, ServerContext{models_, requests_, log_, ids_, *traffic, options.model_name}, *traffic);
   http::ListenerOptions listen;
   listen.host = options.host;
   listen.port = options.port;
@@ -163,6 +164,7 @@ ServerStatus HttpServer::status() const {
   status.n_requests = traffic_->all();
   status.n_errors = traffic_->errors();
   status.n_connections = listener_ != nullptr ? listener_->n_connections() : 0;
+  if (!model.empty() && !options_.model_name.empty()) model = options_.model_name;
   ServerOptions options = options_;
   if (status.port != 0) options.port = status.port;
   status.dialects = known_dialects(options, model);

@@ -4,6 +4,8 @@
 #include <QDateTime>
 #include <QLocale>
 
+#include "ui/models/counted.h"
+
 namespace lathe::ui {
 
 QString chat_facts(const app::ChatSummary& chat) {
@@ -13,7 +15,8 @@ QString chat_facts(const app::ChatSummary& chat) {
   QString when = locale.toString(time.date(), QLocale::ShortFormat);
   if (days == 0) when = ChatListModel::tr("today %1").arg(time.time().toString(QStringLiteral("HH:mm")));
   if (days == 1) when = ChatListModel::tr("yesterday %1").arg(time.time().toString(QStringLiteral("HH:mm")));
-  return ChatListModel::tr("%n message(s) · %1", nullptr, chat.n_messages).arg(when);
+  return ChatListModel::tr("%1 · %2").arg(
+      counted(static_cast<quint64>(chat.n_messages), ChatListModel::tr("message"), ChatListModel::tr("messages")), when);
 }
 
 ChatListModel::ChatListModel(app::History& history, Background& background, QObject* parent)

@@ -4,6 +4,8 @@
 #include <QCryptographicHash>
 #include <QFileInfo>
 
+#include "ui/models/counted.h"
+
 namespace lathe::ui {
 namespace {
 
@@ -42,8 +44,8 @@ std::vector<LoadFix> find_fixes(const engine::ModelInfo& info, const EngineOptio
       break;
   for (const std::int64_t fewer : {8, 4, 2, 1})
     if (fewer < options.max_num_seqs &&
-        attempt("sequences", LoadChoice::tr("%n sequence(s)", nullptr, static_cast<int>(fewer)), "max_num_seqs",
-                std::to_string(fewer)))
+        attempt("sequences", counted(static_cast<quint64>(fewer), LoadChoice::tr("sequence"), LoadChoice::tr("sequences")),
+                "max_num_seqs", std::to_string(fewer)))
       break;
   for (const char* dtype : {"bfloat16", "float16"})
     if (options.dtype != dtype &&

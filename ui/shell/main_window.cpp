@@ -16,6 +16,7 @@
 #include "ui/dialogs/about.h"
 #include "ui/dialogs/settings_dialog.h"
 #include "ui/dialogs/shortcuts.h"
+#include "ui/models/counted.h"
 #include "ui/shell/corner.h"
 #include "ui/shell/menus.h"
 
@@ -271,7 +272,8 @@ bool MainWindow::may_close() {
       bridge_.snapshot() ? bridge_.snapshot()->n_running + bridge_.snapshot()->n_waiting : bridge_.n_streams();
   const engine::Json confirm = workbench_.settings().get("general/confirm_close");
   if (!ask_ || running == 0 || (confirm.is_boolean() && !confirm.get<bool>())) return true;
-  QMessageBox box(QMessageBox::Question, tr("Quit Lathe"), tr("%n request(s) are running.", nullptr, running),
+  QMessageBox box(QMessageBox::Question, tr("Quit Lathe"),
+                  tr("%1 still running.").arg(counted(static_cast<quint64>(running), tr("request is"), tr("requests are"))),
                   QMessageBox::Cancel, this);
   box.setObjectName(QStringLiteral("close_dialog"));
   box.setInformativeText(tr("What was written so far is kept in its chat and marked as stopped."));

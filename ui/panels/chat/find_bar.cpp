@@ -4,6 +4,7 @@
 #include <QHBoxLayout>
 #include <QKeyEvent>
 
+#include "ui/models/counted.h"
 #include "ui/widgets/controls.h"
 
 namespace lathe::ui {
@@ -49,7 +50,7 @@ void FindBar::search() {
       if (conversation_.shown_text(message).contains(words, Qt::CaseInsensitive)) hits_.push_back(message.id);
   count_->setText(words.isEmpty() ? QString()
                   : hits_.empty() ? tr("none")
-                                  : tr("%n message(s)", nullptr, static_cast<int>(hits_.size())));
+                                  : counted(hits_.size(), tr("message"), tr("messages")));
 }
 
 void FindBar::next() {

@@ -6,6 +6,7 @@
 #include <QThread>
 #include <QWheelEvent>
 
+#include "ui/models/counted.h"
 #include "ui/models/load_words.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/switch.h"
@@ -195,7 +196,7 @@ void OptionForm::make_compute(Section& section) {
   const int cores = std::max(1, QThread::idealThreadCount());
   QStringList words{tr("Auto (one a core)")}, values{QStringLiteral("0")};
   for (int n = 1; n <= cores; ++n) {
-    words.append(tr("%n thread(s)", nullptr, n));
+    words.append(counted(static_cast<quint64>(n), tr("thread"), tr("threads")));
     values.append(QString::number(n));
   }
   add_combo(section, "threads", tr("Threads"), words, values);

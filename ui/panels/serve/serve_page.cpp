@@ -10,6 +10,7 @@
 #include <QPainter>
 #include <QVBoxLayout>
 
+#include "ui/models/counted.h"
 #include "ui/panels/serve/server_settings.h"
 
 namespace lathe::ui {
@@ -18,6 +19,7 @@ namespace {
 constexpr int kControlsWidth = 376;
 constexpr int kLabelWidth = 86;
 constexpr int kStopGraceMs = 2000;
+constexpr int kMaxModelName = 200;
 
 QString state_word(app::ServerState state) {
   switch (state) {
@@ -171,15 +173,20 @@ QWidget* ServePage::make_controls() {
 }
 
 void ServePage::add_start_rows(QWidget* box, QGridLayout* form) {
+  name_ = new QLineEdit(box);
+  name_->setObjectName(QStringLiteral("serve.model_name"));
+  name_->setToolTip(tr("The name that clients ask for"));
+  name_->setMaxLength(kMaxModelName);
+  add_row(form, 5, tr("Model name"), name_);
   autostart_ = new Switch(context_.theme, SwitchSize::normal, box);
   autostart_->setObjectName(QStringLiteral("serve.autostart"));
   autostart_->setCheckable(true);
   auto* words = make_label(context_.theme, "serve.autostart.words", tr("start with Lathe"), box);
-  add_row(form, 5, tr("At start-up"), beside(autostart_, words, nullptr));
+  add_row(form, 6, tr("At start-up"), beside(autostart_, words, nullptr));
   limits_ = make_label(context_.theme, "serve.limits", {}, box, 12);
-  form->addWidget(make_label(context_.theme, "serve.limits.label", tr("Limits"), box), 6, 0);
-  form->addWidget(limits_, 6, 1, 1, 2);
-  form->setRowStretch(7, 1);
+  form->addWidget(make_label(context_.theme, "serve.limits.label", tr("Limits"), box), 7, 0);
+  form->addWidget(limits_, 7, 1, 1, 2);
+  form->setRowStretch(8, 1);
 }
 
 QWidget* ServePage::make_key_buttons(QWidget* box) {
@@ -264,6 +271,11 @@ void ServePage::connect_actions() {
                  on ? engine::Json::array({"http://localhost", "http://127.0.0.1"}) : engine::Json::array());
     restart_if_running();
   });
+  connect(name_, &QLineEdit::editingFinished, this, [this, &settings] {
+    if (settings.get("server/model_name") == name_->text().toStdString()) return;
+    settings.set("server/model_name", name_->text().toStdString());
+    restart_if_running();
+  });
   connect(autostart_, &QAbstractButton::clicked, this, [&settings](bool on) { settings.set("server/autostart", on); });
   connect(dialects_, &DialectRows::switched, this, &ServePage::switch_dialect);
   connect(dialects_, &DialectRows::curl_wanted, this, [this](const QString& curl) { copy(curl, tr("cURL")); });
@@ -280,6 +292,7 @@ void ServePage::read_settings() {
   port_->setValue(options.port);
   cors_->setChecked(!options.allowed_origins.empty());
   autostart_->setChecked(context_.workbench.settings().get("server/autostart").get<bool>());
+  name_->setText(QString::fromStdString(options.model_name));
   limits_->setText(tr("%1 MiB body, %2 connections").arg(options.limits.body_bytes >> 20).arg(options.limits.connections));
   show_key();
 }
@@ -343,13 +356,15 @@ void ServePage::show_status() {
   on_->setEnabled(running || status.state == app::ServerState::off || status.state == app::ServerState::failed);
   state_->setText(state_word(status.state));
   const auto& loaded = context_.bridge.loaded();
-  const QString model = loaded ? QString::fromStdString(loaded->name) : QString();
+  const QString own_name = loaded ? QString::fromStdString(loaded->name) : QString();
+  const QString model = loaded && !name_->text().isEmpty() ? name_->text() : own_name;
+  name_->setPlaceholderText(own_name.isEmpty() ? tr("the model's own") : own_name);
   model_->set(ChipState::quiet, ChipMark::none, loaded ? model : tr("No model loaded"));
   if (running) {
-    facts_->setText(tr("since %1 · %2 requests · %3 errors")
+    facts_->setText(tr("since %1 · %2 · %3")
                         .arg(QDateTime::fromMSecsSinceEpoch(status.since_unix_ms).toString(QStringLiteral("hh:mm")),
-                             QLocale().toString(qulonglong(status.n_requests)),
-                             QLocale().toString(qulonglong(status.n_errors))));
+                             counted(status.n_requests, tr("request"), tr("requests")),
+                             counted(status.n_errors, tr("error"), tr("errors"))));
   } else {
     facts_->setText(status.state == app::ServerState::failed ? QString::fromStdString(status.error)
                                                              : tr("Turn it on, then copy a cURL line"));

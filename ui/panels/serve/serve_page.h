@@ -54,6 +54,7 @@ class ServePage : public Panel {
   QSpinBox* port_ = nullptr;
   Switch* cors_ = nullptr;
   QLineEdit* key_ = nullptr;
+  QLineEdit* name_ = nullptr;
   QLabel* warning_ = nullptr;
   Switch* autostart_ = nullptr;
   QLabel* limits_ = nullptr;

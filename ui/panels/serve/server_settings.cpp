@@ -24,6 +24,7 @@ app::ServerOptions server_options(const app::Settings& settings) {
   options.host = settings.get("server/host").get<std::string>();
   options.port = static_cast<std::uint16_t>(settings.get("server/port").get<int>());
   options.api_key = settings.get("server/api_key").get<std::string>();
+  options.model_name = settings.get("server/model_name").get<std::string>();
   options.allowed_hosts = strings_of(settings.get("server/allowed_hosts"));
   options.allowed_origins = strings_of(settings.get("server/allowed_origins"));
   options.dialects_off = strings_of(settings.get("server/dialects_off"));

@@ -20,7 +20,7 @@ std::int64_t AnswerPlan::n_prompt_tokens() const {
 TokenNames::TokenNames(const AnswerPlan& plan) {
   if (plan.fields.tokens_as_ids) return;
   lease_ = plan.models->lease();
-  if (lease_ && lease_->model().name != plan.model) lease_ = EngineLease();
+  if (lease_ && lease_->model().name != plan.loaded_model) lease_ = EngineLease();
 }
 
 std::string TokenNames::operator()(std::int32_t id) const {

@@ -22,7 +22,8 @@ struct AnswerPlan {
   bool chat = false;         ///< chat.completion, else text_completion
   std::string id;            ///< "chatcmpl-..."
   std::int64_t created = 0;  ///< Unix seconds
-  std::string model;
+  std::string model;         ///< as the client knows it
+  std::string loaded_model;  ///< whose token names hold
   CommonFields fields;
   bool report_logprobs = false;  ///< best_of asks the engine for them without showing them
   bool prompt_only = false;      ///< echo with max_tokens 0: the generated token is thrown away

@@ -22,7 +22,7 @@ engine::Result<http::Reply> answer_chat(const ServerContext& context, const http
   LATHE_TRY(const engine::Json json, parse_body(request.body));
   LATHE_TRY(const EngineLease engine, lease_engine(context));
   FieldReader body(json);
-  LATHE_TRY_VOID(check_model(body, engine->model()));
+  LATHE_TRY_VOID(check_model(body, context.served_name(engine->model())));
   AnswerPlan plan = make_plan(context, engine->model(), read_common_fields(body, engine->model()), true);
   if (const auto tokens = body.integer("max_completion_tokens")) plan.fields.max_tokens = tokens;
   read_chat_logprobs(body, plan);

@@ -208,17 +208,17 @@ engine::Result<void> check_ids(const std::vector<std::int32_t>& ids, const std::
   return {};
 }
 
-engine::Result<void> check_model(FieldReader& body, const engine::LoadedModel& model) {
+engine::Result<void> check_model(FieldReader& body, const std::string& served) {
   const std::string asked = body.text("model").value_or("");
   LATHE_TRY_VOID(body.verdict());
   if (asked.empty()) return {};
-  return check_model_name(asked, model);
+  return check_model_name(asked, served);
 }
 
-engine::Result<void> check_model_name(std::string_view name, const engine::LoadedModel& model) {
-  if (name == model.name) return {};
+engine::Result<void> check_model_name(std::string_view name, const std::string& served) {
+  if (name == served) return {};
   return engine::fail(ErrorCode::not_found,
-                      fmt::format("The model `{}` does not exist; this server has `{}`.", escaped(name, 100), model.name),
+                      fmt::format("The model `{}` does not exist; this server has `{}`.", escaped(name, 100), served),
                       "model");
 }
 

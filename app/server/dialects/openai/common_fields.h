@@ -41,8 +41,8 @@ void append_requests(std::vector<engine::GenerateRequest>& out, const CommonFiel
 engine::Result<void> check_ids(const std::vector<std::int32_t>& ids, const std::string& path,
                                const engine::Tokenizer& tokenizer);
 
-/// The served model must be the one that is named; no name is any. Errors: not_found.
-engine::Result<void> check_model(FieldReader& body, const engine::LoadedModel& model);
-engine::Result<void> check_model_name(std::string_view name, const engine::LoadedModel& model);
+/// The model `served` must be the one that is named; no name is any. Errors: not_found.
+engine::Result<void> check_model(FieldReader& body, const std::string& served);
+engine::Result<void> check_model_name(std::string_view name, const std::string& served);
 
 }  // namespace lathe::app::openai

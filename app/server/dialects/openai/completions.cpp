@@ -87,7 +87,7 @@ engine::Result<http::Reply> answer_completions(const ServerContext& context, con
   LATHE_TRY(const Json json, parse_body(request.body));
   LATHE_TRY(const EngineLease engine, lease_engine(context));
   FieldReader body(json);
-  LATHE_TRY_VOID(check_model(body, engine->model()));
+  LATHE_TRY_VOID(check_model(body, context.served_name(engine->model())));
   AnswerPlan plan = make_plan(context, engine->model(), read_common_fields(body, engine->model()), false);
   read_echo_and_logprobs(body, plan);
   refuse_unserved_fields(body, {});

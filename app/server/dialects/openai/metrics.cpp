@@ -101,10 +101,10 @@ class MetricsText {
   std::string labels_, text_;
 };
 
-std::string engine_metrics(const engine::Engine& engine) {
+std::string engine_metrics(const engine::Engine& engine, const std::string& served_name) {
   const auto snapshot = engine.snapshot();
   const engine::LoadedModel& model = engine.model();
-  MetricsText text("model_name=\"" + label_value(model.name) + "\",engine=\"0\"");
+  MetricsText text("model_name=\"" + label_value(served_name) + "\",engine=\"0\"");
   for (const Metric& gauge : kGauges) {
     text.head(gauge.name, gauge.help, "gauge");
     text.sample(gauge.name, "", gauge.value(*snapshot));
@@ -142,7 +142,8 @@ std::string server_metrics(const Traffic& traffic) {
 /// Without a model the server's own counters are all there is.
 engine::Result<http::Reply> answer_metrics(const ServerContext& context, const http::Request&) {
   http::Response response{200, "text/plain; version=0.0.4; charset=utf-8", {}, {}};
-  if (const EngineLease engine = context.models.lease()) response.body = engine_metrics(*engine);
+  if (const EngineLease engine = context.models.lease())
+    response.body = engine_metrics(*engine, context.served_name(engine->model()));
   response.body += server_metrics(context.traffic);
   return response;
 }

@@ -28,7 +28,7 @@ OrderedJson model_card(const ServerContext& context, const engine::LoadedModel& 
   permission["group"] = nullptr;
   permission["is_blocking"] = false;
   OrderedJson card;
-  card["id"] = model.name;
+  card["id"] = context.served_name(model);
   card["object"] = "model";
   card["created"] = now;
   card["owned_by"] = "lathe";
@@ -53,7 +53,7 @@ engine::Result<http::Reply> answer_models(const ServerContext& context, const ht
 engine::Result<http::Reply> answer_model(const ServerContext& context, const http::Request& request) {
   LATHE_TRY(const EngineLease engine, lease_engine(context));
   const std::string_view asked = std::string_view(request.path).substr(std::string_view("/v1/models/").size());
-  LATHE_TRY_VOID(check_model_name(asked, engine->model()));
+  LATHE_TRY_VOID(check_model_name(asked, context.served_name(engine->model())));
   return http::Response{200, "application/json", {}, engine::dump_json(model_card(context, engine->model()))};
 }
 

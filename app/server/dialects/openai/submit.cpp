@@ -14,7 +14,8 @@ AnswerPlan make_plan(const ServerContext& context, const engine::LoadedModel& mo
   plan.chat = chat;
   plan.id = (chat ? "chatcmpl-" : "cmpl-") + context.ids.next();
   plan.created = duration_cast<seconds>(system_clock::now().time_since_epoch()).count();
-  plan.model = model.name;
+  plan.model = context.served_name(model);
+  plan.loaded_model = model.name;
   plan.fields = std::move(fields);
   plan.models = &context.models;
   return plan;
