@@ -213,6 +213,7 @@ def work(rank, shared, tokenizer_bytes, args):
 def main():
     args = arguments()
     args.work.mkdir(parents=True, exist_ok=True)
+    args.out.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(args.seed)
     entries = corpus.read_corpus()
     state = torch.load(args.work / "model.pt") if args.resume else None

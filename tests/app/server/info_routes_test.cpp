@@ -20,6 +20,7 @@ class InfoRoutesTest : public QObject {
 
   void models_lists_the_one_that_is_loaded();
   void a_model_is_found_by_name();
+  void a_chosen_name_is_the_only_one();
   void tokenize_counts_and_lists();
   void tokenize_shows_texts_when_asked();
   void tokenize_renders_messages();
@@ -71,6 +72,18 @@ void InfoRoutesTest::a_model_is_found_by_name() {
   QCOMPARE(get("/v1/models/fake").json()["id"], "fake");
   QCOMPARE(get("/v1/models/other").status, 404);
   QCOMPARE(get("/v1/models/").status, 404);
+}
+
+void InfoRoutesTest::a_chosen_name_is_the_only_one() {
+  fixture_.reset();
+  ServerFixture::Options options;
+  options.server.model_name = "house-model";
+  fixture_ = std::make_unique<ServerFixture>(options);
+  QCOMPARE(get("/v1/models").json()["data"][0]["id"], "house-model");
+  QCOMPARE(get("/v1/models/fake").status, 404);
+  QCOMPARE(post("/v1/completions", tests::completion_body("a", {{"model", "house-model"}})).json()["model"], "house-model");
+  QCOMPARE(post("/v1/completions", tests::completion_body("a", {{"model", "fake"}})).status, 404);
+  QVERIFY(metric("vllm:num_requests_running", "model_name=\"house-model\"") >= 0);
 }
 
 void InfoRoutesTest::tokenize_counts_and_lists() {
