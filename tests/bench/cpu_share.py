@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""How much of this machine's measured ceilings `lathe bench` reaches: decode against memory reads, prefill against
+arithmetic, many streams against one.
+
+usage: cpu_share.py --lathe PROGRAM --limits PROGRAM --model FOLDER [--isa avx2,avx512] [--rounds 5] [--out FILE.json]
+
+--limits is tools/cpu_limits.c of the shared folder, built (cc -O2 -pthread). Ceilings are measured before and after each
+sample, and the sample is judged by the mean of the two: a shared machine changes from minute to minute. The model is a
+bf16 Llama folder with more weights than the caches hold. One line a figure, as median (lowest to highest) of the rounds.
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+STREAMS, PROMPT, WRITTEN = 16, 512, 48
+
+
+def arguments():
+    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    p.add_argument("--lathe", required=True)
+    p.add_argument("--limits", required=True)
+    p.add_argument("--model", type=Path, required=True)
+    p.add_argument("--isa", default="", help="with commas between; empty: the best there is")
+    p.add_argument("--threads", type=int, default=2)
+    p.add_argument("--rounds", type=int, default=5)
+    p.add_argument("--out", type=Path)
+    return p.parse_args()
+
+
+class Work:
+    """Bytes that one decode step reads, and operations of a prompt, from the shapes in config.json."""
+
+    def __init__(self, folder):
+        c = json.loads((folder / "config.json").read_text())
+        h, f, layers = c["hidden_size"], c["intermediate_size"], c["num_hidden_layers"]
+        heads, kv = c["num_attention_heads"], c["num_key_value_heads"]
+        d = c.get("head_dim") or h // heads
+        self.layer = layers * (h * (heads + 2 * kv) * d + heads * d * h + 3 * h * f)
+        self.head = c["vocab_size"] * h
+        self.attention = 2 * layers * heads * d  # operations for one pair of tokens: half of 4, for the causal mask
+
+    def decode_bytes(self):
+        return 2 * (self.layer + self.head)
+
+    def prompt_operations(self, n):
+        return 2 * (self.layer * n + self.head) + self.attention * n * n
+
+
+def limits(program, kind, threads):
+    done = subprocess.run([program, "--json", "--repeats", "3", "--only", kind, "--threads", str(threads)],
+                          check=True, capture_output=True, text=True)
+    return next((v["median"] * 1e9 for v in json.loads(done.stdout).values()), 0.0)
+
+
+def bench(args, isa, *more):
+    environment = dict(os.environ, LATHE_ISA=isa) if isa else dict(os.environ)
+    done = subprocess.run([args.lathe, "bench", "--model", str(args.model), "--threads", str(args.threads),
+                           "--repeats", "1", "--json", *more], check=True, capture_output=True, text=True, env=environment)
+    result = json.loads(done.stdout)
+    return result["machine"], {(run["kind"], run["concurrency"]): run["samples_tok_s"][0] for run in result["runs"]}
+
+
+def peak_kind(isa):
+    return {"avx2": "f32_fma_avx2", "avx512": "f32_fma_avx512", "avx512_bf16": "bf16_dot_avx512"}[isa]
+
+
+def one_round(args, work, isa, report):
+    reads = [limits(args.limits, "dram_read", args.threads)]
+    machine, rates = bench(args, isa, "--pp", "0", "--tg", str(WRITTEN), "--concurrency", f"1,{STREAMS}")
+    reads.append(limits(args.limits, "dram_read", args.threads))
+    kind = peak_kind(machine["isa"])
+    peaks = [limits(args.limits, kind, args.threads)]
+    _, prompt = bench(args, isa, "--pp", str(PROMPT), "--tg", "0")
+    peaks.append(limits(args.limits, kind, args.threads))
+    one, many, read = rates["tg", 1], rates["tg", STREAMS], prompt["pp", 1]
+    report["device"], report["isa"] = machine["device"], machine["isa"]
+    for name, value in {
+        "DRAM read, GB/s": statistics.mean(reads) * 1e-9,
+        f"{kind}, GFLOP/s": statistics.mean(peaks) * 1e-9,
+        "decode, tok/s": one,
+        "decode, share of DRAM read": one * work.decode_bytes() / statistics.mean(reads),
+        f"{STREAMS} streams, tok/s": many,
+        f"{STREAMS} streams, times one": many / one,
+        f"pp{PROMPT}, tok/s": read,
+        f"pp{PROMPT}, share of {kind}": read / PROMPT * work.prompt_operations(PROMPT) / statistics.mean(peaks),
+    }.items():
+        report["figures"].setdefault(name, []).append(round(value, 4))
+
+
+def main():
+    args = arguments()
+    work = Work(args.model)
+    reports = []
+    for isa in args.isa.split(","):
+        report = {"model": args.model.name, "threads": args.threads, "figures": {}}
+        for i in range(args.rounds):
+            print(f"{isa or 'best'}: round {i + 1} of {args.rounds}", file=sys.stderr, flush=True)
+            one_round(args, work, isa, report)
+        print(f"{report['device']}, {report['isa']}, {args.threads} threads, {args.model.name}")
+        for name, values in report["figures"].items():
+            print(f"  {name:32} {statistics.median(values):10.3f}  ({min(values):.3f} to {max(values):.3f})")
+        reports.append(report)
+    if args.out:
+        args.out.parent.mkdir(parents=True, exist_ok=True)
+        args.out.write_text(json.dumps(reports, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
