@@ -40,6 +40,13 @@ if(LATHE_SANITIZE)
   target_link_options(lathe_settings INTERFACE -fsanitize=${LATHE_SANITIZE})
 endif()
 
+# For a directory whose code does not compute: a build for tests is ready in two thirds of the time.
+macro(lathe_quick level)
+  if(LATHE_QUICK_BUILD)
+    add_compile_options(${level})
+  endif()
+endmacro()
+
 # The sources of a level are all its .cpp files: a new file needs no line here, only one in the table of its folder.
 function(lathe_glob out)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${ARGN})

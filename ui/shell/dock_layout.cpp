@@ -11,7 +11,14 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kLeftWidth = 304, kRightWidth = 300, kBottomHeight = 236, kStateVersion = 1;
+constexpr int kLeftWidth = 304, kRightWidth = 300, kStateVersion = 1;
+
+/// Of the docks at the bottom, in the layout Serving at 1440 x 900.
+struct BottomSize {
+  const char* id;
+  int width, height;
+};
+constexpr BottomSize kBottomSizes[] = {{"requests", 1326, 264}, {"monitor", 864, 233}, {"kv", 462, 233}};
 
 /// Holds the panel, and above it the title tools while the dock's tab is its title.
 class DockBody final : public QWidget {
@@ -188,9 +195,18 @@ void DockLayout::size_docks() {
     if (entry.descriptor->area == PanelArea::left) window_.resizeDocks({entry.dock}, {theme.px(kLeftWidth)}, Qt::Horizontal);
     if (entry.descriptor->area == PanelArea::right)
       window_.resizeDocks({entry.dock}, {theme.px(kRightWidth)}, Qt::Horizontal);
-    if (entry.descriptor->area == PanelArea::bottom)
-      window_.resizeDocks({entry.dock}, {theme.px(kBottomHeight)}, Qt::Vertical);
   }
+  QList<QDockWidget*> docks;
+  QList<int> widths, heights;
+  for (const BottomSize& size : kBottomSizes) {
+    QDockWidget* found = dock(QLatin1String(size.id));
+    if (found == nullptr || !found->isVisibleTo(&window_) || found->isFloating()) continue;
+    docks.append(found);
+    widths.append(theme.px(size.width));
+    heights.append(theme.px(size.height));
+  }
+  window_.resizeDocks(docks, heights, Qt::Vertical);
+  window_.resizeDocks(docks, widths, Qt::Horizontal);
 }
 
 bool DockLayout::restore(const QByteArray& state) {

@@ -217,19 +217,19 @@ def typo(text, rng):
 
 
 def augment(question, rng):
-    """One wording of a question as some user might type it. A third of the time it is left as written."""
+    """One wording of a question as some user might type it. A fifth of the time it is left as written."""
     text = expand_one(question, rng)
-    if rng.random() < 0.30:
+    if rng.random() < 0.20:
         return text
     mark = text[-1] if text[-1] in "?.!" else ""
     body = text.rstrip("?.! ")
     if rng.random() < 0.35:
         body = rewrite(body, rng)
-    if rng.random() < 0.25:
+    if rng.random() < 0.35:
         body = swap_synonyms(body, rng)
     if rng.random() < 0.12:
         body = drop_words(body, rng)
-    if rng.random() < 0.08:
+    if rng.random() < 0.15:
         body = lose_a_word(body, rng)
     if rng.random() < 0.06:
         body = typo(body, rng)
@@ -287,6 +287,14 @@ def conversations(entries, rng, lengths=SHORT_CHATS):
             for _ in range(min(rng.choices(*lengths)[0], len(order))):
                 conversation += messages_of(order.pop(), heldout, rng)
             yield conversation
+
+
+def single_questions(entries, rng):
+    """Endless stream of the entries, each alone and once per round, in a new order."""
+    heldout = heldout_wordings()
+    while True:
+        for entry in rng.sample(entries, len(entries)):
+            yield messages_of(entry, heldout, rng)
 
 
 # --- checks -------------------------------------------------------------------------------------------------------

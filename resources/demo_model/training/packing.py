@@ -5,13 +5,22 @@ import torch
 USER_WEIGHT = 0.05  # a little loss on questions helps the model to know words; the answers are what counts
 
 
-class Sample:
-    """One conversation: ids, and per id the loss weight of predicting it."""
+PROBE_TOKENS = 12  # of an answer: enough to tell it from the others
 
-    def __init__(self, tokenizer, messages):
+
+class Sample:
+    """One conversation: ids, and per id the loss weight of predicting it.
+
+    A probe has only the first tokens of its last answer. They decide which answer it becomes, and that is what takes
+    long to learn: the rest of an answer follows by itself.
+    """
+
+    def __init__(self, tokenizer, messages, probe=False):
         self.ids, self.weights = [tokenizer.bos], [0.0]
-        for role, text in messages:
+        for number, (role, text) in enumerate(messages, 1):
             ids = tokenizer.message(role, text) + [tokenizer.end]
+            if probe and number == len(messages):
+                ids = ids[:1 + PROBE_TOKENS]
             weight = 1.0 if role == "assistant" else USER_WEIGHT
             self.ids += ids
             self.weights += [0.0] + [weight] * (len(ids) - 1)

@@ -40,6 +40,7 @@ from packing import Packer, Sample
 MODEL_DIR = Path(__file__).resolve().parent.parent
 SHORT_ROW, LONG_ROW = 256, 1024  # tokens; long rows teach long chats
 LONGEST_STEP = 60.0  # seconds; what goes beyond was a pause (a stopped process, a sleeping machine) and is not counted
+PROBE_SHARE = 0.8  # of the samples; they are short, so it is about half of the tokens
 LONG_EVERY = 8  # one batch in so many has long rows: attention makes them dear
 
 
@@ -54,6 +55,7 @@ def arguments():
     p.add_argument("--save-minutes", type=float, default=4)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--resume", action="store_true", help="go on from the checkpoint in --work")
+    p.add_argument("--start-from", type=Path, help="weights to begin with: the model.pt of another --work folder")
     p.add_argument("--no-compile", action="store_true", help="do not use torch.compile (it needs a C++ compiler)")
     p.add_argument("--no-export", action="store_true", help="train only (for experiments)")
     return p.parse_args()
@@ -108,7 +110,14 @@ class Worker:
 
         def samples(lengths, salt):
             rng = random.Random(f"{self.args.seed} {self.rank} {self.n_steps} {salt}")
-            return (Sample(self.tok, messages) for messages in corpus.conversations(entries, rng, lengths))
+            whole = corpus.conversations(entries, rng, lengths)
+            probes = corpus.single_questions(entries, rng)
+            probe_share = PROBE_SHARE if lengths is corpus.SHORT_CHATS else 0
+            while True:
+                if rng.random() < probe_share:
+                    yield Sample(self.tok, next(probes), probe=True)
+                else:
+                    yield Sample(self.tok, next(whole))
 
         n_long = max(1, self.args.rows * SHORT_ROW // LONG_ROW)
         return (Packer(samples(corpus.SHORT_CHATS, "short"), SHORT_ROW, self.args.rows),
@@ -216,7 +225,8 @@ def main():
     args.out.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(args.seed)
     entries = corpus.read_corpus()
-    state = torch.load(args.work / "model.pt") if args.resume else None
+    start = args.work / "model.pt" if args.resume else args.start_from
+    state = torch.load(start) if start else None
     tokenizer_bytes = state["tokenizer"] if state else text.train(entries, ModelConfig.vocab_size, args.seed)
     model = Llama(ModelConfig())
     if state:

@@ -9,6 +9,8 @@
 namespace lathe::ui {
 namespace {
 
+constexpr int kWholeLegend = 420;
+
 /// The meaning of each kind of cell, painted as the map paints it.
 class KvLegend : public QWidget {
  public:
@@ -24,7 +26,8 @@ class KvLegend : public QWidget {
     const Tokens& tokens = theme_.tokens();
     qreal x = 0;
     for (int i = 0; i < 4; ++i, x += 8) painter.fillRect(QRectF(x, 6, 7, 7), tokens.kv[static_cast<std::size_t>(i)]);
-    x = word(painter, x + 4, tr("one colour per request"));
+    const bool narrow = width() < theme_.px(kWholeLegend);
+    x = word(painter, x + 4, narrow ? tr("requests") : tr("one colour per request"));
     const QRectF shared(x, 6, 8, 8);
     painter.fillRect(shared, tokens.accent);
     painter.setPen(Qt::white);
