@@ -36,14 +36,14 @@ if(LATHE_DCHECK)
   target_compile_definitions(lathe_settings INTERFACE LATHE_ENABLE_DCHECK)
 endif()
 if(LATHE_SANITIZE)
-  target_compile_options(lathe_settings INTERFACE -fsanitize=${LATHE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_compile_options(lathe_settings INTERFACE -fsanitize=${LATHE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g1)
   target_link_options(lathe_settings INTERFACE -fsanitize=${LATHE_SANITIZE})
 endif()
 
 # For a directory whose code does not compute: a build for tests is ready in two thirds of the time.
-macro(lathe_quick level)
+macro(lathe_quick)
   if(LATHE_QUICK_BUILD)
-    add_compile_options(${level})
+    add_compile_options(-O0)
   endif()
 endmacro()
 

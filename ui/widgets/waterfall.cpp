@@ -6,6 +6,7 @@
 #include <QPainterPath>
 
 #include "ui/theme/digits.h"
+#include "ui/widgets/hatch.h"
 #include "ui/widgets/live_chart.h"
 
 namespace lathe::ui {
@@ -14,19 +15,6 @@ namespace {
 constexpr int kBarHeight = 20;
 // A phase narrower than this cannot hold its length in words.
 constexpr qreal kWordWidth = 56;
-
-bool is_hatched(Phase phase) { return phase == Phase::queued || phase == Phase::preempted; }
-
-void hatch(QPainter& painter, const QRectF& area, const QColor& color, const QColor& ground) {
-  painter.fillRect(area, mixed(color, ground, 0.25));
-  painter.save();
-  painter.setClipRect(area, Qt::IntersectClip);
-  painter.setPen(QPen(color, 1.2));
-  for (qreal x = area.left() - area.height(); x < area.right(); x += 4) {
-    painter.drawLine(QPointF(x, area.bottom()), QPointF(x + area.height(), area.top()));
-  }
-  painter.restore();
-}
 
 }  // namespace
 
@@ -38,6 +26,13 @@ QColor phase_color(const Tokens& tokens, Phase phase) {
     case Phase::preempted: return tokens.preempted;
   }
   return tokens.queued;
+}
+
+void paint_phase(QPainter& painter, const Theme& theme, const QRectF& area, Phase phase) {
+  const QColor color = phase_color(theme.tokens(), phase);
+  const bool computes = phase == Phase::prefill || phase == Phase::decode;
+  painter.fillRect(area, computes ? color : mixed(color, theme.tokens().page, 0.25));
+  if (!computes) draw_hatch(painter, area, color, theme.px(4), 1.2);
 }
 
 Waterfall::Waterfall(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) {
@@ -64,16 +59,10 @@ void Waterfall::paintEvent(QPaintEvent*) {
 }
 
 void Waterfall::paint_bar(QPainter& painter, const QRectF& bar) const {
-  const Tokens& tokens = theme_.tokens();
   for (const PhaseSpan& span : life_.spans) {
     const qreal left = bar.left() + bar.width() * span.begin_s / life_.end_s;
     const QRectF area(left, bar.top(), bar.left() + bar.width() * span.end_s / life_.end_s - left, bar.height());
-    const QColor color = phase_color(tokens, span.phase);
-    if (is_hatched(span.phase)) {
-      hatch(painter, area, color, tokens.page);
-    } else {
-      painter.fillRect(area, color);
-    }
+    paint_phase(painter, theme_, area, span.phase);
     if (span.phase != Phase::decode || area.width() < kWordWidth) continue;
     painter.setPen(Qt::black);
     painter.setFont(theme_.font(11, QFont::DemiBold));

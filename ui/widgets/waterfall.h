@@ -10,6 +10,8 @@
 namespace lathe::ui {
 
 QColor phase_color(const Tokens& tokens, Phase phase);
+/// Solid where the request is computed, hatched where it waits.
+void paint_phase(QPainter& painter, const Theme& theme, const QRectF& area, Phase phase);
 
 class Waterfall : public QWidget {
   Q_OBJECT

@@ -27,7 +27,7 @@ class PhaseLegend : public QWidget {
                                                  {Phase::decode, RequestInspector::tr("decode")},
                                                  {Phase::preempted, RequestInspector::tr("preempted")}};
     for (const auto& [phase, word] : entries) {
-      painter.fillRect(QRectF(x, height() / 2.0 - 4, 8, 8), phase_color(theme_.tokens(), phase));
+      paint_phase(painter, theme_, QRectF(x, height() / 2.0 - 4, 8, 8), phase);
       painter.setPen(theme_.tokens().text2);
       painter.drawText(QRectF(x + 12, 0, 200, height()), Qt::AlignLeft | Qt::AlignVCenter, word);
       x += 24 + painter.fontMetrics().horizontalAdvance(word);

@@ -161,7 +161,8 @@ QWidget* ServePage::make_controls() {
   key_->setObjectName(QStringLiteral("serve.key"));
   key_->setReadOnly(true);
   key_->setFont(theme.code_font(12));
-  key_->setPlaceholderText(tr("none: everybody here may ask"));
+  key_->setPlaceholderText(tr("none"));
+  key_->setToolTip(tr("Without a key everybody who reaches the address may ask"));
   add_row(form, 3, tr("API key"), key_, make_key_buttons(box));
   warning_ = make_label(theme, "serve.warning",
                         tr("Every computer that reaches this one may connect; a key is required, and made for you."), box,
