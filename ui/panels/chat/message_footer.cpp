@@ -4,6 +4,7 @@
 #include <QLocale>
 #include <QPainter>
 
+#include "ui/models/durations.h"
 #include "ui/theme/digits.h"
 
 namespace lathe::ui {
@@ -13,15 +14,13 @@ constexpr int kHeight = 20, kDotMs = 350;
 
 QString joined(const QStringList& parts) { return parts.join(QStringLiteral(" · ")); }
 
-QString seconds(double ms) { return QLocale().toString(ms / 1000, 'f', 2); }
-
 /// "312 tok · 41.3 tok/s · TTFT 0.42 s · prefill 88 tok (64 cached)"
 QStringList numbers_of(const engine::Usage& usage, double tokens_per_second, double ttft_ms) {
   const QLocale locale;
   QStringList parts;
   parts.append(MessageFooter::tr("%1 tok").arg(locale.toString(static_cast<qlonglong>(usage.n_completion_tokens))));
   if (tokens_per_second > 0) parts.append(MessageFooter::tr("%1 tok/s").arg(locale.toString(tokens_per_second, 'f', 1)));
-  if (ttft_ms > 0) parts.append(MessageFooter::tr("TTFT %1 s").arg(seconds(ttft_ms)));
+  if (ttft_ms > 0) parts.append(MessageFooter::tr("TTFT %1").arg(duration_words(ttft_ms)));
   if (usage.n_prompt_tokens > 0)
     parts.append(MessageFooter::tr("prefill %1 tok (%2 cached)")
                      .arg(locale.toString(static_cast<qlonglong>(usage.n_prompt_tokens)),

@@ -6,6 +6,7 @@
 #include <QPainter>
 #include <QVBoxLayout>
 
+#include "ui/models/durations.h"
 #include "ui/models/load_choice.h"
 #include "ui/models/load_words.h"
 #include "ui/widgets/controls.h"
@@ -61,8 +62,7 @@ void ModelCard::refresh() {
   const bool mine = status.path == load.path();
   if (load.is_loaded()) {
     const engine::LoadedModel& model = *context_.bridge.loaded();
-    how_->setText(
-        tr("Loaded as %1 in %2 s").arg(dtype_words(model.dtype), QLocale().toString(model.load_ms / 1000, 'f', 1)));
+    how_->setText(tr("Loaded as %1 in %2").arg(dtype_words(model.dtype), duration_words(model.load_ms)));
     state_->set(ChipState::success, ChipMark::dot, tr("Ready"));
   } else if (mine && status.state == app::ModelState::loading) {
     how_->setText(QString());
