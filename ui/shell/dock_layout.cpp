@@ -108,6 +108,9 @@ void DockLayout::make_strip() {
   connect(&context_.bridge, &Bridge::model_changed, this, &DockLayout::update_strip);
   connect(&context_.load, &LoadChoice::fit_changed, this, &DockLayout::update_strip);
   connect(&context_.load, &LoadChoice::changed, this, &DockLayout::update_strip);
+  // A column of its own beside the rail.
+  window_.addToolBarBreak(Qt::LeftToolBarArea);
+  window_.addToolBar(Qt::LeftToolBarArea, strip);
   strip_->hide();
 }
 
@@ -211,6 +214,7 @@ void DockLayout::size_docks() {
 
 bool DockLayout::restore(const QByteArray& state) {
   const bool restored = window_.restoreState(state, kStateVersion);
+  strip_->setVisible(narrow_ && !area_visible(PanelArea::left));
   update_titles();
   return restored;
 }

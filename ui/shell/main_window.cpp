@@ -19,6 +19,7 @@
 #include "ui/models/counted.h"
 #include "ui/shell/corner.h"
 #include "ui/shell/menus.h"
+#include "ui/widgets/page_stack.h"
 
 namespace lathe::ui {
 namespace {
@@ -71,7 +72,7 @@ MainWindow::~MainWindow() {
 void MainWindow::make_rail_and_pages() {
   rail_ = new Rail(theme_, this);
   addToolBar(Qt::LeftToolBarArea, rail_);
-  pages_ = new QStackedWidget(this);
+  pages_ = new PageStack(this);
   pages_->setObjectName(QStringLiteral("pages"));
   int number = 0;
   for (const PanelDescriptor* descriptor : panel_table()) {

@@ -10,6 +10,7 @@
 #include "ui/models/load_choice.h"
 #include "ui/models/sampling_choice.h"
 #include "ui/panels/chat/chat_export.h"
+#include "ui/widgets/page_stack.h"
 
 namespace lathe::ui {
 namespace {
@@ -109,13 +110,22 @@ void ChatPanel::make_column() {
   top->addWidget(system_);
   top->addWidget(find_);
   outer->addWidget(column_);
-  middle_ = new QStackedWidget(this);
+  middle_ = new PageStack(this);
   middle_->setObjectName(QStringLiteral("chat.middle"));
   transcript_ = new Transcript(context_, middle_);
   welcome_ = new Welcome(context_, middle_);
   prompt_ = new PromptView(context_, middle_);
   middle_->addWidget(transcript_);
-  middle_->addWidget(welcome_);
+  // On a low screen the greeting scrolls.
+  welcome_page_ = new QScrollArea(middle_);
+  welcome_page_->setObjectName(QStringLiteral("chat.welcome_page"));
+  welcome_page_->setFrameShape(QFrame::NoFrame);
+  welcome_page_->setFocusPolicy(Qt::NoFocus);
+  welcome_page_->setWidgetResizable(true);
+  welcome_page_->setWidget(welcome_);
+  welcome_page_->viewport()->setAutoFillBackground(false);
+  welcome_->setAutoFillBackground(false);
+  middle_->addWidget(welcome_page_);
   middle_->addWidget(prompt_);
   outer->addWidget(middle_, 1);
   auto* bottom = new QWidget(this);
@@ -279,7 +289,7 @@ void ChatPanel::refresh() {
   const bool running = context_.writer.running();
   const bool empty = conversation.empty() || (conversation.messages().size() == 1 && system_->message() != 0);
   middle_->setCurrentWidget(view_->current() == 1 ? static_cast<QWidget*>(prompt_)
-                            : empty               ? static_cast<QWidget*>(welcome_)
+                            : empty               ? static_cast<QWidget*>(welcome_page_)
                                                   : transcript_);
   composer_->set_running(running);
   context_.actions.set_fact(Fact::chat_running, running);

@@ -2,6 +2,7 @@
 // ChatPanel: the page Chat: header, system prompt, transcript, composer, context meter.
 #pragma once
 
+#include <QScrollArea>
 #include <QStackedWidget>
 #include <QTimer>
 
@@ -60,6 +61,7 @@ class ChatPanel : public Panel {
   FindBar* find_ = nullptr;
   Transcript* transcript_ = nullptr;
   Welcome* welcome_ = nullptr;
+  QScrollArea* welcome_page_ = nullptr;
   PromptView* prompt_ = nullptr;
   InlineMessage* overflow_ = nullptr;
   Composer* composer_ = nullptr;

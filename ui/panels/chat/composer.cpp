@@ -151,6 +151,7 @@ void Composer::refresh_state() {
   if (state == app::ModelState::loading) field_->setPlaceholderText(tr("Write while the model loads"));
   else if (state == app::ModelState::ready) field_->setPlaceholderText(tr("Write a message"));
   else field_->setPlaceholderText(tr("Write a message; load a model to send it"));
+  field_->viewport()->update();  // Qt 6.4 repaints only when the text comes or goes
 }
 
 void Composer::set_token_count(qint64 tokens) {

@@ -2,6 +2,7 @@
 #include "ui/panels/serve/dialect_rows.h"
 
 #include <QLocale>
+#include <QRegularExpression>
 
 namespace lathe::ui {
 namespace {
@@ -17,6 +18,12 @@ enum Column {
   requests_column,
   curl_column
 };
+
+/// "Port used by python (4121)": the port stands in the address, and what is free instead on the button beside it.
+QString short_error(const QString& error) {
+  static const QRegularExpression port(QStringLiteral("^Port \\d+ is used"));
+  return error.section(QLatin1Char(';'), 0, 0).replace(port, QStringLiteral("Port used"));
+}
 
 }  // namespace
 
@@ -59,6 +66,12 @@ DialectRows::Row& DialectRows::row_for(std::size_t index, const QString& name) {
   row.address->setTextInteractionFlags(Qt::TextSelectableByMouse);
   row.state = make_label(theme_, id + ".state", {}, this, 12);
   row.state->setTextFormat(Qt::RichText);
+  row.failed = new QLabel(this);
+  row.failed->setPixmap(theme_.icon(QStringLiteral("error"), IconTone::error).pixmap(theme_.px(16), theme_.px(16)));
+  auto* state = new QHBoxLayout;
+  state->setSpacing(theme_.px(6));
+  state->addWidget(row.failed);
+  state->addWidget(row.state, 1);
   row.fix = make_button(theme_, id + ".fix", {}, this, ButtonLook::plain, true);
   row.requests = make_label(theme_, id + ".requests", {}, this, 12);
   row.curl = make_button(theme_, id + ".curl", tr("Copy as cURL"), this, ButtonLook::ghost, true);
@@ -68,7 +81,7 @@ DialectRows::Row& DialectRows::row_for(std::size_t index, const QString& name) {
   grid_->addWidget(row.on, line, on_column);
   grid_->addWidget(row.name, line, name_column);
   grid_->addWidget(row.address, line, address_column);
-  grid_->addWidget(row.state, line, state_column);
+  grid_->addLayout(state, line, state_column);
   grid_->addWidget(row.fix, line, fix_column);
   grid_->addWidget(row.requests, line, requests_column, Qt::AlignRight | Qt::AlignVCenter);
   grid_->addWidget(row.curl, line, curl_column);
@@ -99,12 +112,14 @@ void DialectRows::show_state(Row& row, const app::DialectState& dialect, app::Se
   const bool live = dialect.on && state == app::ServerState::running;
   const QString mark = live ? QStringLiteral("<span style='color:%1'>●</span>&nbsp; ").arg(tokens.success.fill.name())
                             : QStringLiteral("<span style='color:%1'>○</span>&nbsp; ").arg(tokens.text3.name());
-  const QString word = failed                                         ? error.toHtmlEscaped()
+  const QString word = failed                                         ? short_error(error).toHtmlEscaped()
                        : live                                         ? tr("On")
                        : dialect.on && state != app::ServerState::off ? tr("Starting")
                                                                       : tr("Off");
   row.state->setText(failed ? QStringLiteral("<b style='color:%1'>%2</b>").arg(tokens.error.text.name(), word)
                             : mark + word);
+  row.failed->setVisible(failed);
+  row.state->setToolTip(failed ? error : QString());
   row.fix->setVisible(failed && free_port != 0);
   row.fix->setText(tr("Use %1").arg(free_port));
   row.fix->setProperty("port", free_port);

@@ -31,6 +31,7 @@ class DialectRows : public QWidget {
     Switch* on;
     QLabel* name;
     QLabel* address;
+    QLabel* failed;  ///< the error icon
     QLabel* state;
     QPushButton* fix;
     QLabel* requests;

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// PageStack: pages of which one is shown. It asks for the room of that one; QStackedWidget asks for that of the largest.
+#pragma once
+
+#include <QStackedWidget>
+
+namespace lathe::ui {
+
+class PageStack : public QStackedWidget {
+  Q_OBJECT
+ public:
+  explicit PageStack(QWidget* parent);
+  QSize minimumSizeHint() const override;
+};
+
+}  // namespace lathe::ui
