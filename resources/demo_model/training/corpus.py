@@ -198,12 +198,13 @@ def drop_words(text, rng):
     return " ".join(kept) if len(kept) > 1 else text
 
 
-def lose_a_word(text, rng):
-    """One word missing teaches that no single word decides; short questions keep all of theirs."""
+def lose_words(text, rng):
+    """Missing words teach that no single one decides; short questions keep all of theirs."""
     words = text.split()
-    if len(words) > 5:
-        del words[rng.randrange(len(words))]
-    return " ".join(words)
+    if len(words) < 5:
+        return text
+    kept = [w for w in words if rng.random() > 0.2]
+    return " ".join(kept) if len(kept) > 3 else text
 
 
 def typo(text, rng):
@@ -229,8 +230,8 @@ def augment(question, rng):
         body = swap_synonyms(body, rng)
     if rng.random() < 0.12:
         body = drop_words(body, rng)
-    if rng.random() < 0.15:
-        body = lose_a_word(body, rng)
+    if rng.random() < 0.4:
+        body = lose_words(body, rng)
     if rng.random() < 0.06:
         body = typo(body, rng)
     if rng.random() < 0.15:

@@ -47,6 +47,7 @@ LONG_EVERY = 8  # one batch in so many has long rows: attention makes them dear
 def arguments():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("--minutes", type=float, default=75, help="wall-clock budget of the training loop")
+    p.add_argument("--tokens", type=float, default=0, help="budget in tokens instead of time, for a machine with other work")
     p.add_argument("--out", type=Path, default=MODEL_DIR, help="folder that gets the model")
     p.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "lathe-demo-train", help="checkpoints")
     p.add_argument("--workers", type=int, default=2, help="processes of one thread each; one per core")
@@ -166,6 +167,15 @@ class Worker:
         for p, g in zip(self.model.parameters(), mean.split([p.numel() for p in self.model.parameters()])):
             p.grad = g.view_as(p)
 
+    def tokens_of_step(self):
+        return self.args.workers * self.args.rows * SHORT_ROW
+
+    def progress(self):
+        """Share of the budget that is used. All workers agree on it: it follows from steps, or from the first one's clock."""
+        if self.args.tokens:
+            return self.n_steps * self.tokens_of_step() / self.args.tokens
+        return self.elapsed / (self.args.minutes * 60)
+
     def step(self):
         """One update; returns the answers' loss sum and number of tokens in this worker's batch."""
         batch = self.packers[(self.n_steps + 1) % LONG_EVERY == 0].next_batch()
@@ -177,7 +187,7 @@ class Worker:
             self.last_step = now
         self.exchange_gradients()
         self.elapsed = self.shared.elapsed.item()  # the first worker's clock counts, so all agree when to end
-        rate = learning_rate(self.args.lr, self.elapsed / (self.args.minutes * 60))
+        rate = learning_rate(self.args.lr, self.progress())
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = rate
@@ -193,8 +203,8 @@ class Worker:
         self.last_step = time.monotonic()
         saved = shown = self.elapsed
         sums, count = 0.0, 0
-        tokens_of_step = self.args.workers * self.args.rows * SHORT_ROW
-        while self.elapsed < self.args.minutes * 60:
+        tokens_of_step = self.tokens_of_step()
+        while self.progress() < 1:
             loss_sum, n = self.step()
             sums, count = sums + loss_sum, count + n
             if self.rank == 0 and self.n_steps % 50 == 0:
