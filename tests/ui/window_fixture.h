@@ -30,6 +30,8 @@ class WindowFixture {
     engine::Result<std::unique_ptr<app::Workbench>> made = app::Workbench::create(std::move(options));
     if (!made) qFatal("%s", made.error().message.c_str());
     workbench = std::move(*made);
+    // Tests run side by side: nobody takes the port that users have.
+    if (workbench->settings().get("server/port") == 8000) workbench->settings().set("server/port", 0);
     theme = std::make_unique<ui::Theme>();
     window = std::make_unique<ui::MainWindow>(*workbench, *theme);
     window->set_ask_before_closing(false);

@@ -118,7 +118,8 @@ std::int64_t Conversation::insert(const std::string& role, const QString& text, 
   const std::size_t at = index < 0 ? messages_.size() : std::min(messages_.size(), static_cast<std::size_t>(index));
   app::StoredMessage message;
   message.role = role;
-  message.versions.push_back({text.toStdString(), {}, false});
+  // An empty reply is about to be written: a kill before its first word leaves it marked.
+  message.versions.push_back({text.toStdString(), {}, role == "assistant" && text.isEmpty()});
   const std::int64_t after = at == messages_.size() ? -1 : at == 0 ? 0 : messages_[at - 1].id;
   const engine::Result<std::int64_t> id = history_.add_message(id_, message, after);
   if (!id) {
@@ -173,7 +174,7 @@ void Conversation::add_version(std::int64_t message) {
   const int index = index_of(message);
   if (index < 0) return;
   app::StoredMessage& stored = messages_[static_cast<std::size_t>(index)];
-  stored.versions.emplace_back();
+  stored.versions.push_back({{}, {}, true});
   stored.current = static_cast<int>(stored.versions.size()) - 1;
   Q_EMIT changed(index);
 }

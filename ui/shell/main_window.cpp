@@ -61,7 +61,10 @@ MainWindow::MainWindow(app::Workbench& workbench, Theme& theme)
   keep_timer_.setSingleShot(true);
   keep_timer_.setInterval(kKeepAfterMs);
   connect(&keep_timer_, &QTimer::timeout, this, &MainWindow::keep_state);
+  // The session ends: what follows may be a kill, so everything is kept before this returns.
+  connect(qApp, &QGuiApplication::commitDataRequest, this, &MainWindow::keep_everything);
   restore_state();
+  tell_problem();
 }
 
 MainWindow::~MainWindow() {
@@ -266,6 +269,29 @@ void MainWindow::keep_state() {
   state_.set(QStringLiteral("window/geometry"), saveGeometry());
   if (!docks_->narrow()) state_.set(QStringLiteral("window/docks"), docks_->saved());
   state_.flush();
+  tell_problem();
+}
+
+void MainWindow::tell_problem() {
+  if (problem_told_ || state_.problem().isEmpty()) return;
+  problem_told_ = true;
+  workbench_.log().warning("ui", state_.problem().toStdString());
+}
+
+void MainWindow::keep_everything() {
+  keep_timer_.stop();
+  keep_state();
+  writer_.stop_and_keep();
+  Q_EMIT navigator_.closing();
+  static_cast<void>(workbench_.settings().flush());
+}
+
+void MainWindow::close_without_asking() {
+  ask_ = false;
+  // A dialog that waits for an answer is over this window; it would keep the program.
+  QApplication::closeAllWindows();
+  close();
+  QCoreApplication::exit(0);
 }
 
 bool MainWindow::may_close() {
@@ -282,16 +308,12 @@ bool MainWindow::may_close() {
   stop->setObjectName(QStringLiteral("close_dialog.stop"));
   box.setDefaultButton(stop);
   box.exec();
-  return box.clickedButton() == stop;
+  return !ask_ || box.clickedButton() == stop;  // close_without_asking() may have closed the box
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
   if (!may_close()) return event->ignore();
-  keep_timer_.stop();
-  keep_state();
-  writer_.stop_and_keep();
-  Q_EMIT navigator_.closing();
-  static_cast<void>(workbench_.settings().flush());
+  keep_everything();
   QMainWindow::closeEvent(event);
 }
 

@@ -40,8 +40,9 @@ class MainWindow : public QMainWindow {
   Bridge& bridge() { return bridge_; }
   DockLayout& docks() { return *docks_; }
   const PanelContext& context() const { return context_; }
-  /// Asks nothing when it closes: tests, and when the session ends.
   void set_ask_before_closing(bool ask) { ask_ = ask; }
+  /// Closes the window with every dialog over it and leaves the event loop: the system wants the program to end.
+  void close_without_asking();
 
  protected:
   void closeEvent(QCloseEvent* event) override;
@@ -64,6 +65,8 @@ class MainWindow : public QMainWindow {
   void apply_layout(const QString& name);
   void restore_state();
   void keep_state();
+  void keep_everything();
+  void tell_problem();
   void choose_theme(const QString& name);
   void open_model_dialog();
   bool may_close();
@@ -86,7 +89,7 @@ class MainWindow : public QMainWindow {
   CommandPalette* palette_ = nullptr;
   QToolButton* palette_field_ = nullptr;
   QTimer keep_timer_;
-  bool ask_ = true, restored_ = false;
+  bool ask_ = true, restored_ = false, problem_told_ = false;
 };
 
 }  // namespace lathe::ui

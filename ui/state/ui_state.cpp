@@ -1,22 +1,62 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/state/ui_state.h"
 
+#include <QCoreApplication>
 #include <QDateTime>
 #include <QDir>
-#include <QFile>
+#include <QFileInfo>
 
 namespace lathe::ui {
+namespace {
+
+QString translated(const char* text) { return QCoreApplication::translate("UiState", text); }
+
+/// A name that is not taken: two bad files of one second must both be kept.
+QString free_name(const QString& file) {
+  const QString dated =
+      QStringLiteral("%1.bad-%2").arg(file, QDateTime::currentDateTimeUtc().toString(QStringLiteral("yyyyMMdd-hhmmss")));
+  QString name = dated;
+  for (int i = 2; QFileInfo::exists(name) && i < 1000; ++i) name = QStringLiteral("%1-%2").arg(dated).arg(i);
+  return name;
+}
+
+/// What keeps the file from being read; empty: nothing, or there is none yet. QSettings takes a folder and an empty file for
+/// good ones, and neither is anything that this program wrote.
+QString fault_of(const QString& file) {
+  const QFileInfo info(file);
+  if (!info.exists()) return {};
+  if (!info.isFile()) return translated("it is not a file");
+  if (info.size() == 0) return translated("it is empty");
+  if (!info.isReadable()) return translated("it cannot be read");
+  return QSettings(file, QSettings::IniFormat).status() == QSettings::NoError ? QString()
+                                                                              : translated("it is not a settings file");
+}
+
+}  // namespace
 
 UiState::UiState(const std::string& config_folder) {
   const QString folder = QString::fromStdString(config_folder);
   QDir().mkpath(folder);
-  const QString file = QDir(folder).filePath(QStringLiteral("window.ini"));
-  settings_ = std::make_unique<QSettings>(file, QSettings::IniFormat);
-  if (settings_->status() == QSettings::NoError) return;
-  settings_.reset();
-  QFile::rename(
-      file, QStringLiteral("%1.bad-%2").arg(file, QDateTime::currentDateTime().toString(QStringLiteral("yyyyMMdd-hhmmss"))));
-  settings_ = std::make_unique<QSettings>(file, QSettings::IniFormat);
+  file_ = QDir(folder).filePath(QStringLiteral("window.ini"));
+  if (const QString why = fault_of(file_); !why.isEmpty()) set_aside(why);
+  settings_ = std::make_unique<QSettings>(file_, QSettings::IniFormat);
+}
+
+void UiState::set_aside(const QString& why) {
+  const QString name = free_name(file_);
+  problem_ = translated("The state of the window could not be used: %1 (%2). The window opens as on the first start; ")
+                 .arg(why, file_);
+  problem_ += QDir().rename(file_, name) ? translated("the old file is %1.").arg(name)
+                                         : translated("the old file could not be moved away; move it to keep a new state.");
+}
+
+void UiState::flush() {
+  settings_->sync();
+  if (settings_->status() == QSettings::NoError || !problem_.isEmpty()) return;
+  problem_ = translated(
+                 "The state of the window cannot be saved: %1 cannot be written. Make the folder writable, or the "
+                 "next window opens as on the first start.")
+                 .arg(file_);
 }
 
 }  // namespace lathe::ui

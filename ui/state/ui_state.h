@@ -10,16 +10,21 @@
 namespace lathe::ui {
 
 /// QSettings replaces its file atomically, so a kill leaves the old state or the new one. A broken file is set aside as
-/// .bad-<date>.
+/// window.ini.bad-<date>.
 class UiState {
  public:
   explicit UiState(const std::string& config_folder);
   QVariant get(const QString& key, const QVariant& fallback = {}) const { return settings_->value(key, fallback); }
   /// Written by itself within moments, or at once by flush().
   void set(const QString& key, const QVariant& value) { settings_->setValue(key, value); }
-  void flush() { settings_->sync(); }
+  void flush();
+  /// The first thing that went wrong with the file, and what holds now; empty: nothing.
+  const QString& problem() const { return problem_; }
 
  private:
+  void set_aside(const QString& why);
+
+  QString file_, problem_;
   std::unique_ptr<QSettings> settings_;
 };
 

@@ -9,6 +9,7 @@
 #include <QLocale>
 #include <QPainter>
 #include <QVBoxLayout>
+#include <utility>
 
 #include "ui/models/counted.h"
 #include "ui/panels/serve/server_settings.h"
@@ -80,7 +81,9 @@ ServePage::ServePage(const PanelContext& context, QWidget* parent) : Panel(paren
   connect_actions();
   connect(&context.bridge, &Bridge::server_changed, this, &ServePage::show_status);
   connect(&context.bridge, &Bridge::model_changed, this, &ServePage::show_status);
+  connect(&context.bridge, &Bridge::model_changed, this, &ServePage::start_by_itself);
   context.bridge.watch(this, Interest::server | Interest::model);
+  start_pending_ = context.workbench.settings().get("server/autostart").get<bool>();
   read_settings();
   show_status();
 }
@@ -258,7 +261,7 @@ void ServePage::connect_actions() {
   connect(on_, &QAbstractButton::clicked, this, &ServePage::toggle);
   connect(host_, &QComboBox::activated, this, [this, &settings](int index) {
     settings.set("server/host", host_->itemData(index).toString().toStdString());
-    if (index == 1 && settings.get("server/api_key").get<std::string>().empty())
+    if (!is_this_computer(host_->itemData(index).toString()) && settings.get("server/api_key").get<std::string>().empty())
       settings.set("server/api_key", new_api_key().toStdString());
     show_key();
     restart_if_running();
@@ -289,7 +292,10 @@ void ServePage::connect_actions() {
 void ServePage::read_settings() {
   const app::ServerOptions options = server_options(context_.workbench.settings());
   const QSignalBlocker quiet_port(port_);
-  host_->setCurrentIndex(options.host == "127.0.0.1" ? 0 : 1);
+  const QString host = QString::fromStdString(options.host);
+  if (host_->findData(host) < 0)
+    host_->addItem(is_this_computer(host) ? tr("%1, this computer only").arg(host) : tr("%1, the network").arg(host), host);
+  host_->setCurrentIndex(host_->findData(host));
   port_->setValue(options.port);
   cors_->setChecked(!options.allowed_origins.empty());
   autostart_->setChecked(context_.workbench.settings().get("server/autostart").get<bool>());
@@ -301,42 +307,74 @@ void ServePage::read_settings() {
 void ServePage::show_key() {
   const app::ServerOptions options = server_options(context_.workbench.settings());
   key_->setText(masked(QString::fromStdString(options.api_key)));
-  warning_->setVisible(options.host != "127.0.0.1");
+  warning_->setVisible(!is_this_computer(QString::fromStdString(options.host)));
 }
 
 void ServePage::toggle() {
   app::Server& server = context_.workbench.server();
   const app::ServerState state = server.status().state;
-  if (state == app::ServerState::starting || state == app::ServerState::stopping) return;
+  if (working_ || state == app::ServerState::starting || state == app::ServerState::stopping) return;
   const bool stop = state == app::ServerState::running;
+  const app::ServerOptions options = server_options(context_.workbench.settings());
+  working_ = true;
   context_.background.run(
       this,
-      [&server, stop, options = server_options(context_.workbench.settings())]() -> engine::Result<void> {
-        if (!stop) return server.start(options);
+      [&server, stop, options]() -> Restart {
+        if (!stop) return {server.start(options), options};
         server.stop(kStopGraceMs);
-        return {};
+        return {{}, options};
       },
-      [this](engine::Result<void> result) {
-        if (!result) context_.workbench.log().error("server", result.error().message);
-        context_.bridge.refresh();
-        show_status();
-      });
+      [this](Restart done) { take_result(std::move(done)); });
 }
 
 void ServePage::restart_if_running() {
   app::Server& server = context_.workbench.server();
-  if (server.status().state != app::ServerState::running) return show_status();
+  if (working_) {
+    again_ = true;
+    return;
+  }
+  const app::ServerStatus status = server.status();
+  if (status.state != app::ServerState::running) return show_status();
+  const app::ServerOptions asked = server_options(context_.workbench.settings());
+  app::ServerOptions next = asked, back = running_;
+  // "A free one" stays the one that clients know by now.
+  if (next.port == 0 && back.port == 0 && next.host == back.host) next.port = status.port;
+  back.port = status.port;
+  working_ = true;
   context_.background.run(
       this,
-      [&server, options = server_options(context_.workbench.settings())] {
+      [&server, asked, next, back] {
         server.stop(kStopGraceMs);
-        return server.start(options);
+        Restart done{server.start(next), asked};
+        if (!done.result) done.is_back = server.start(back).has_value();
+        return done;
       },
-      [this](engine::Result<void> result) {
-        if (!result) context_.workbench.log().error("server", result.error().message);
-        context_.bridge.refresh();
-        show_status();
-      });
+      [this](Restart done) { take_result(std::move(done)); });
+}
+
+/// A restart that failed leaves the server where it was, and the settings say so too.
+void ServePage::take_result(Restart done) {
+  working_ = false;
+  trouble_.clear();
+  if (done.result) running_ = done.options;
+  else context_.workbench.log().error("server", done.result.error().message);
+  if (!done.result && done.is_back) {
+    context_.workbench.settings().set("server/host", running_.host);
+    context_.workbench.settings().set("server/port", running_.port);
+    read_settings();
+    trouble_ =
+        tr("%1. The server stays at %2.")
+            .arg(QString::fromStdString(done.result.error().message), authority(context_.workbench.server().status()));
+  }
+  context_.bridge.refresh();
+  show_status();
+  if (std::exchange(again_, false)) restart_if_running();
+}
+
+void ServePage::start_by_itself() {
+  if (!start_pending_ || !context_.bridge.loaded()) return;
+  start_pending_ = false;
+  if (context_.workbench.server().status().state == app::ServerState::off) toggle();
 }
 
 void ServePage::switch_dialect(const QString& name, bool on) {
@@ -361,7 +399,9 @@ void ServePage::show_status() {
   const QString model = loaded && !name_->text().isEmpty() ? name_->text() : own_name;
   name_->setPlaceholderText(own_name.isEmpty() ? tr("the model's own") : own_name);
   model_->set(ChipState::quiet, ChipMark::none, loaded ? model : tr("No model loaded"));
-  if (running) {
+  if (running && !trouble_.isEmpty()) {
+    facts_->setText(trouble_);
+  } else if (running) {
     facts_->setText(tr("since %1 · %2 · %3")
                         .arg(QDateTime::fromMSecsSinceEpoch(status.since_unix_ms).toString(QStringLiteral("hh:mm")),
                              counted(status.n_requests, tr("request"), tr("requests")),

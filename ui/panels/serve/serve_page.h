@@ -35,8 +35,16 @@ class ServePage : public Panel {
   void add_row(QGridLayout* form, int line, const QString& label, QWidget* control, QWidget* more = nullptr);
   void connect_actions();
   void read_settings();
+  /// How a start or restart in the background went.
+  struct Restart {
+    engine::Result<void> result;
+    app::ServerOptions options;
+    bool is_back = false;  ///< the new options failed, and the server runs with the old ones again
+  };
   void toggle();
   void restart_if_running();
+  void take_result(Restart done);
+  void start_by_itself();
   void show_status();
   void show_key();
   void switch_dialect(const QString& name, bool on);
@@ -45,6 +53,9 @@ class ServePage : public Panel {
 
   PanelContext context_;
   TestRequest test_;
+  app::ServerOptions running_;  ///< what the server was started with last
+  QString trouble_;             ///< of a restart that failed; empty: none
+  bool working_ = false, again_ = false, start_pending_ = false;
   Chip* model_ = nullptr;
   QPushButton* test_button_ = nullptr;
   Switch* on_ = nullptr;

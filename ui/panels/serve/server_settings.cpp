@@ -37,6 +37,19 @@ app::ServerOptions server_options(const app::Settings& settings) {
   return options;
 }
 
+bool is_this_computer(const QString& host) {
+  return host == QLatin1String("localhost") || host == QLatin1String("::1") || host == QLatin1String("[::1]") ||
+         host.startsWith(QLatin1String("127."));
+}
+
+QString authority(const app::ServerStatus& status) {
+  QString host = QString::fromStdString(status.host);
+  if (host == QLatin1String("0.0.0.0")) host = QStringLiteral("127.0.0.1");
+  if (host == QLatin1String("::")) host = QStringLiteral("::1");
+  if (host.contains(QLatin1Char(':')) && !host.startsWith(QLatin1Char('['))) host = QStringLiteral("[%1]").arg(host);
+  return QStringLiteral("%1:%2").arg(host).arg(status.port);
+}
+
 QString new_api_key() {
   auto* random = QRandomGenerator::system();
   QString key = QStringLiteral("lathe-");
@@ -54,10 +67,7 @@ QString masked(const QString& key) {
 
 QString environment_lines(const app::ServerStatus& status, const std::string& api_key) {
   const QString key = api_key.empty() ? QStringLiteral("none") : QString::fromStdString(api_key);
-  return QStringLiteral("export OPENAI_BASE_URL=http://%1:%2/v1\nexport OPENAI_API_KEY=%3\n")
-      .arg(QString::fromStdString(status.host))
-      .arg(status.port)
-      .arg(key);
+  return QStringLiteral("export OPENAI_BASE_URL=http://%1/v1\nexport OPENAI_API_KEY=%2\n").arg(authority(status), key);
 }
 
 }  // namespace lathe::ui

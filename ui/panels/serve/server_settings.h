@@ -10,6 +10,10 @@
 namespace lathe::ui {
 
 app::ServerOptions server_options(const app::Settings& settings);
+/// Whether only this computer can reach it: 127.0.0.1, ::1, localhost.
+bool is_this_computer(const QString& host);
+/// "127.0.0.1:8000", "[::1]:8000": where a client of this computer finds the server; the wildcards are reached by loopback.
+QString authority(const app::ServerStatus& status);
 /// "lathe-" and 32 random hexadecimal digits.
 QString new_api_key();
 /// The key with its middle hidden: "lathe-········7f3a". Short keys are hidden whole.

@@ -2,6 +2,7 @@
 #include "ui/panels/serve/test_request.h"
 
 #include "engine/api/json.h"
+#include "ui/panels/serve/server_settings.h"
 
 namespace lathe::ui {
 namespace {
@@ -13,8 +14,7 @@ QByteArray request_bytes(const app::ServerStatus& status, const std::string& api
       {"messages", {{{"role", "user"}, {"content", question.toStdString()}}}}, {"max_tokens", 64}, {"stream", true}};
   const QByteArray text = QByteArray::fromStdString(engine::dump_json(body));
   QByteArray request =
-      "POST /v1/chat/completions HTTP/1.1\r\nHost: " + QByteArray::fromStdString(status.host) + ":" +
-      QByteArray::number(status.port) +
+      "POST /v1/chat/completions HTTP/1.1\r\nHost: " + authority(status).toUtf8() +
       "\r\nUser-Agent: Lathe test\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: " +
       QByteArray::number(text.size()) + "\r\n";
   if (!api_key.empty()) request += "Authorization: Bearer " + QByteArray::fromStdString(api_key) + "\r\n";
@@ -47,8 +47,9 @@ void TestRequest::send(const app::ServerStatus& status, const std::string& api_k
   stop();
   request_ = request_bytes(status, api_key, question);
   timeout_.start();
-  const bool any = status.host == "0.0.0.0" || status.host == "::";
-  socket_.connectToHost(any ? QStringLiteral("127.0.0.1") : QString::fromStdString(status.host), status.port);
+  // Brackets belong into the header, not into an address.
+  QString host = authority(status).section(QLatin1Char(':'), 0, -2);
+  socket_.connectToHost(host.remove(QLatin1Char('[')).remove(QLatin1Char(']')), status.port);
 }
 
 void TestRequest::stop() {
