@@ -425,6 +425,7 @@ app::EngineLoader fake_loader(FakeLoad load) {
       if (observer && !observer(progress)) return engine::fail(ErrorCode::cancelled, "the load was cancelled");
     }
     if (load.error) return tl::unexpected(*load.error);
+    if (const auto refused = load.refuse ? load.refuse(options) : std::nullopt) return tl::unexpected(*refused);
     FakeModel model = load.model;
     model.options = options;
     if (!options.served_model_name.empty()) model.name = options.served_model_name;

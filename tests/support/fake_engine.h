@@ -106,7 +106,9 @@ struct FakeLoad {
   int n_steps = 4;                            ///< calls of the observer
   std::optional<engine::Error> error;         ///< instead of an engine, after the last step
   std::function<void(int step)> before_step;  ///< may block the load
-  std::function<void(FakeEngine&)> loaded;    ///< a way to get hold of the engine
+  /// Asked after the last step; an error refuses just this load.
+  std::function<std::optional<engine::Error>(const engine::EngineOptions&)> refuse;
+  std::function<void(FakeEngine&)> loaded;  ///< a way to get hold of the engine
 };
 app::EngineLoader fake_loader(FakeLoad load);
 

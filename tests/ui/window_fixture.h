@@ -18,25 +18,16 @@ class WindowFixture {
  public:
   /// `load` says how loads go; `profile` is kept when it is given, so that a second window finds the first one's state.
   explicit WindowFixture(FakeLoad load = {}, const QString& profile = {}) {
-    app::WorkbenchOptions options;
-    options.profile_dir = (profile.isEmpty() ? folder_.path() : profile).toStdString();
-    options.log.to_stderr = false;
     const auto keep_engine = load.loaded;
     load.loaded = [this, keep_engine](FakeEngine& engine) {
       engine_ = &engine;
       if (keep_engine) keep_engine(engine);
     };
-    options.loader = fake_loader(std::move(load));
-    engine::Result<std::unique_ptr<app::Workbench>> made = app::Workbench::create(std::move(options));
-    if (!made) qFatal("%s", made.error().message.c_str());
-    workbench = std::move(*made);
-    // Tests run side by side: nobody takes the port that users have.
-    if (workbench->settings().get("server/port") == 8000) workbench->settings().set("server/port", 0);
-    theme = std::make_unique<ui::Theme>();
-    window = std::make_unique<ui::MainWindow>(*workbench, *theme);
-    window->set_ask_before_closing(false);
-    window->show();
+    open(fake_loader(std::move(load)), profile);
   }
+  /// With real models instead; engine() stays null.
+  enum class Engines { real };
+  WindowFixture(const QString& profile, Engines) { open({}, profile); }
   ~WindowFixture() {
     window->close();
     window.reset();
@@ -46,13 +37,16 @@ class WindowFixture {
   /// Chooses a path (nothing is there; the fake does not look) and loads it; returns when it is ready.
   bool load_model() {
     begin_load();
-    return QTest::qWaitFor([this] { return window->bridge().model_status().state == app::ModelState::ready; }, 10000) &&
-           engine() != nullptr;
+    return wait_ready() && engine() != nullptr;
   }
-  void begin_load() {
-    const_cast<ui::LoadChoice&>(window->context().load).choose("/nowhere/fake-model");
+  bool wait_ready() {
+    return QTest::qWaitFor([this] { return window->bridge().model_status().state == app::ModelState::ready; }, 30000);
+  }
+  void begin_load(const std::string& path = "/nowhere/fake-model") {
+    window->context().load.choose(path);
     trigger("model.load");
   }
+  void show_panel(const char* id) { Q_EMIT window->context().navigator.show_panel(QLatin1String(id)); }
   void trigger(const char* action) { window->actions()[QLatin1String(action)]->trigger(); }
   bool enabled(const char* action) { return window->actions()[QLatin1String(action)]->isEnabled(); }
 
@@ -80,6 +74,22 @@ class WindowFixture {
   std::unique_ptr<ui::MainWindow> window;
 
  private:
+  void open(app::EngineLoader loader, const QString& profile) {
+    app::WorkbenchOptions options;
+    options.profile_dir = (profile.isEmpty() ? folder_.path() : profile).toStdString();
+    options.log.to_stderr = false;
+    options.loader = std::move(loader);
+    engine::Result<std::unique_ptr<app::Workbench>> made = app::Workbench::create(std::move(options));
+    if (!made) qFatal("%s", made.error().message.c_str());
+    workbench = std::move(*made);
+    // Tests run side by side: nobody takes the port that users have.
+    if (workbench->settings().get("server/port") == 8000) workbench->settings().set("server/port", 0);
+    theme = std::make_unique<ui::Theme>();
+    window = std::make_unique<ui::MainWindow>(*workbench, *theme);
+    window->set_ask_before_closing(false);
+    window->show();
+  }
+
   QTemporaryDir folder_;
   std::atomic<FakeEngine*> engine_{nullptr};
 };

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The Chat page in the real window, over a fake engine.
+#include <QDoubleSpinBox>
+#include <QLabel>
 #include <QSignalSpy>
 
 #include "tests/ui/window_fixture.h"
@@ -24,6 +26,8 @@ class ChatTest : public QObject {
   void enter_sends_and_shift_enter_makes_a_line();
   void send_is_off_without_a_model();
   void stop_reaches_the_engine_and_keeps_the_text();
+  void the_stop_button_and_esc_stop_the_reply_data();
+  void the_stop_button_and_esc_stop_the_reply();
   void stop_before_the_first_token_leaves_an_empty_reply();
   void regenerate_keeps_the_old_version();
   void versions_can_be_stepped_through();
@@ -37,6 +41,8 @@ class ChatTest : public QObject {
   void retry_after_an_error_writes_a_new_version();
   void a_refused_request_is_told_in_the_chat();
   void a_stall_shows_the_phase();
+  void a_stall_in_mid_answer_leaves_the_window_usable();
+  void out_of_memory_in_mid_answer_keeps_the_text();
   void the_footer_has_the_numbers();
   void why_asks_for_the_request();
   void a_sampling_change_reaches_the_next_request();
@@ -92,6 +98,31 @@ void ChatTest::stop_reaches_the_engine_and_keeps_the_text() {
   QCOMPARE(fixture->engine()->n_cancelled(), std::uint64_t{1});
   QCOMPARE(fixture->text_of(1), QString("Paged"));
   QVERIFY(fixture->chat().messages()[1].versions[0].partial);
+}
+
+void ChatTest::the_stop_button_and_esc_stop_the_reply_data() {
+  QTest::addColumn<bool>("by_key");
+  QTest::newRow("button") << false;
+  QTest::newRow("Esc") << true;
+}
+
+void ChatTest::the_stop_button_and_esc_stop_the_reply() {
+  QFETCH(bool, by_key);
+  fixture->engine()->pause();
+  fixture->say("Tell me");
+  QVERIFY(fixture->engine()->wait_for_active(1));
+  fixture->engine()->step(5);
+  QTRY_COMPARE(fixture->text_of(1), QString("Paged"));
+  fixture->window->activateWindow();
+  QVERIFY(QTest::qWaitForWindowActive(fixture->window.get()));
+  if (by_key) QTest::keyClick(fixture->find<QPlainTextEdit>("composer.field"), Qt::Key_Escape);
+  else fixture->click("composer.stop");
+  QVERIFY(fixture->wait_reply());
+  QTRY_COMPARE(fixture->engine()->n_active(), 0);
+  QCOMPARE(fixture->text_of(1), QString("Paged"));
+  QVERIFY(fixture->chat().messages()[1].versions[0].partial);
+  QVERIFY(fixture->find<QAbstractButton>("composer.send")->isVisible());
+  QVERIFY(!fixture->find<QAbstractButton>("composer.stop")->isVisible());
 }
 
 void ChatTest::stop_before_the_first_token_leaves_an_empty_reply() {
@@ -250,6 +281,50 @@ void ChatTest::a_stall_shows_the_phase() {
   fixture->engine()->resume();
   QVERIFY(fixture->wait_reply());
   QVERIFY(fixture->find<QAbstractButton>("composer.send")->isVisible());
+}
+
+void ChatTest::a_stall_in_mid_answer_leaves_the_window_usable() {
+  fixture->engine()->pause();
+  fixture->say("Tell me");
+  QVERIFY(fixture->engine()->wait_for_active(1));
+  fixture->engine()->step(5);
+  QTRY_COMPARE(fixture->text_of(1), QString("Paged"));
+  // From here on the engine says nothing; everything else goes on.
+  auto* field = fixture->find<QPlainTextEdit>("composer.field");
+  QTest::keyClicks(field, "my next question");
+  QCOMPARE(field->toPlainText(), QString("my next question"));
+  fixture->trigger("page.serve");
+  QCOMPARE(fixture->window->page(), QString("serve"));
+  fixture->trigger("page.chat");
+  fixture->trigger("settings.theme_dark");
+  QVERIFY(fixture->theme->dark());
+  fixture->trigger("settings.theme_light");
+  QVERIFY(fixture->find<QAbstractButton>("composer.stop")->isVisible());
+  fixture->click("composer.stop");
+  QVERIFY(fixture->wait_reply());
+  QCOMPARE(fixture->text_of(1), QString("Paged"));
+  QCOMPARE(field->toPlainText(), QString("my next question"));
+  fixture->engine()->resume();
+  fixture->click("composer.send");
+  QVERIFY(fixture->wait_reply());
+  QCOMPARE(fixture->text_of(3), QString("Paged attention keeps blocks."));
+}
+
+void ChatTest::out_of_memory_in_mid_answer_keeps_the_text() {
+  fixture->engine()->fail_after(
+      5, engine::Error{engine::ErrorCode::resource_exhausted, "the KV cache is full: needs 12 blocks, 3 free", "kv"});
+  fixture->say("Tell me");
+  QVERIFY(fixture->wait_reply());
+  QCOMPARE(fixture->text_of(1), QString("Paged"));
+  QVERIFY(fixture->chat().messages()[1].versions[0].partial);
+  auto* transcript = fixture->find<ui::Transcript>("transcript");
+  QTRY_VERIFY(transcript->findChild<ui::InlineMessage*>("message.error") != nullptr);
+  QVERIFY(transcript->findChild<ui::InlineMessage*>("message.error")->numbers().contains("needs 12 blocks, 3 free"));
+  fixture->engine()->fail_after(1000, engine::Error{});
+  fixture->say("And now?");
+  QVERIFY(fixture->wait_reply());
+  QCOMPARE(fixture->text_of(3), QString("Paged attention keeps blocks."));
+  QVERIFY(!fixture->chat().messages()[3].versions[0].partial);
 }
 
 void ChatTest::the_footer_has_the_numbers() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The frame of the window: loading, errors inline, actions, theme, layout, state; over a fake engine.
 #include <QComboBox>
+#include <QDialog>
 #include <QDockWidget>
 #include <QSignalSpy>
 #include <QSlider>
@@ -28,7 +29,6 @@ class MainWindowTest : public QObject {
   void settings_of_a_model_survive_the_window();
   void sampling_survives_the_window();
   void geometry_and_docks_survive_the_window();
-  void U3_a_broken_window_state_is_set_aside();
   void the_theme_switches_and_back();
   void every_action_in_every_state_does_not_crash();
   void every_control_has_an_object_name();
@@ -40,8 +40,6 @@ class MainWindowTest : public QObject {
   void layouts_open_their_docks();
   void nothing_polls_while_the_window_is_hidden();
   void nothing_repaints_while_hidden();
-  void U1_closing_while_generating_is_quick_and_keeps_the_text();
-  void U2_a_kill_leaves_the_geometry_of_a_moment_ago();
 };
 
 void MainWindowTest::a_load_ends_in_ready() {
@@ -171,18 +169,6 @@ void MainWindowTest::geometry_and_docks_survive_the_window() {
   QCOMPARE(second.window->size(), QSize(1300, 777));
   QVERIFY(!second.window->docks().area_visible(ui::PanelArea::right));
   QVERIFY(second.window->docks().area_visible(ui::PanelArea::left));
-}
-
-void MainWindowTest::U3_a_broken_window_state_is_set_aside() {
-  QTemporaryDir profile;
-  QVERIFY(QDir(profile.path()).mkpath("config"));
-  QFile file(profile.filePath("config/window.ini"));
-  QVERIFY(file.open(QIODevice::WriteOnly));
-  file.write(QByteArray("\0\1\2[[[=\nwindow/docks=@ByteArray(\\x0\\xff", 36));
-  file.close();
-  WindowFixture fixture({}, profile.path());
-  QVERIFY(fixture.window->isVisible());
-  QVERIFY(fixture.window->docks().area_visible(ui::PanelArea::left));
 }
 
 void MainWindowTest::the_theme_switches_and_back() {
@@ -384,40 +370,6 @@ void MainWindowTest::nothing_repaints_while_hidden() {
   QVERIFY(fixture.wait_reply());
   QCOMPARE(fixture.text_of(1).size(), 400);
   QCOMPARE(counter.n_paints, 0);
-}
-
-void MainWindowTest::U1_closing_while_generating_is_quick_and_keeps_the_text() {
-  QTemporaryDir profile;
-  std::int64_t chat = 0;
-  {
-    WindowFixture fixture({}, profile.path());
-    QVERIFY(fixture.load_model());
-    fixture.engine()->answer_with("Half of an answer");
-    fixture.engine()->pause();
-    fixture.say("Tell me");
-    QVERIFY(fixture.engine()->wait_for_active(1));
-    fixture.engine()->step(4);
-    QTRY_COMPARE(fixture.text_of(1), QString("Half"));
-    chat = fixture.chat().id();
-  }
-  WindowFixture again({}, profile.path());
-  const auto messages = again.workbench->history().messages(chat);
-  QVERIFY(messages.has_value());
-  QCOMPARE(messages->back().versions[0].text, std::string("Half"));
-  QVERIFY(messages->back().versions[0].partial);
-}
-
-void MainWindowTest::U2_a_kill_leaves_the_geometry_of_a_moment_ago() {
-  QTemporaryDir profile;
-  WindowFixture fixture({}, profile.path());
-  fixture.window->resize(1234, 700);
-  // What another process would find, without this one having said goodbye.
-  QTRY_VERIFY(!QSettings(profile.filePath("config/window.ini"), QSettings::IniFormat)
-                   .value("window/geometry")
-                   .toByteArray()
-                   .isEmpty());
-  QTRY_COMPARE(QSettings(profile.filePath("config/window.ini"), QSettings::IniFormat).value("window/geometry").toByteArray(),
-               fixture.window->saveGeometry());
 }
 
 QTEST_MAIN(MainWindowTest)

@@ -207,7 +207,8 @@ void MonitorPanel::set_span(int index) {
 
 void MonitorPanel::show_table(bool shown) {
   stack_->setCurrentIndex(shown ? 1 : 0);
-  redraw();
+  if (shown) fill_table();  // frozen or not: what was asked for is shown
+  else redraw();
 }
 
 void MonitorPanel::contextMenuEvent(QContextMenuEvent* event) {

@@ -118,6 +118,7 @@ RequestsPanel::RequestsPanel(const PanelContext& context, QWidget* parent) : Pan
   connect(&context.navigator, &Navigator::inspect_request, this, &RequestsPanel::select_number);
   context.actions.on("requests.clear", this, [this] {
     context_.workbench.requests().clear();
+    selected_ = 0;  // the next row that comes is shown
     context_.bridge.refresh();
   });
   context.bridge.watch(this, Interest::requests);

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The docks at the bottom in the real window: Monitor, KV cache, Requests, Log.
+#include <QClipboard>
+#include <QComboBox>
+#include <QGuiApplication>
+#include <QLabel>
+#include <QLineEdit>
+#include <QListView>
+#include <QTableView>
+#include <QTableWidget>
+
+#include "tests/ui/window_fixture.h"
+#include "ui/widgets/kv_map.h"
+#include "ui/widgets/live_chart.h"
+#include "ui/widgets/why_list.h"
+
+using namespace lathe;
+using namespace lathe::tests;
+
+class DocksTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void init() {
+    fixture = std::make_unique<WindowFixture>();
+    QVERIFY(fixture->load_model());
+    fixture->engine()->answer_with("Paged attention keeps blocks.");
+  }
+  void cleanup() { fixture.reset(); }
+
+  void the_monitor_draws_what_runs();
+  void the_monitor_has_the_same_figures_as_a_table();
+  void F9_freezes_the_charts_and_measuring_goes_on();
+  void the_table_of_frozen_charts_is_not_empty();
+  void the_span_can_be_chosen();
+  void the_kv_map_counts_the_blocks_of_a_request();
+  void F9_freezes_the_kv_map();
+  void without_a_model_the_kv_dock_says_so();
+  void the_inspector_says_why();
+  void the_inspector_has_the_figures();
+  void the_filter_picks_requests();
+  void a_paused_table_stands_still();
+  void clearing_leaves_the_running_requests();
+  void a_request_after_clearing_is_inspected();
+  void the_log_is_filtered_by_level_and_words();
+  void the_log_follows_and_copies();
+  void diagnostics_say_what_a_bug_report_needs();
+  void diagnostics_without_a_model();
+
+ private:
+  /// One request of the chat that runs and stands still.
+  void hold_a_request() {
+    fixture->engine()->pause();
+    fixture->say("Tell me");
+    QVERIFY(fixture->engine()->wait_for_active(1));
+    QTRY_VERIFY(fixture->writer().stream() != nullptr);
+  }
+  void end_it() {
+    fixture->engine()->resume();
+    QVERIFY(fixture->wait_reply());
+  }
+  ui::LiveChart* chart(const char* name) { return fixture->find<ui::LiveChart>(name); }
+  static std::size_t n_samples(const ui::LiveChart* chart) { return chart->history().samples(ui::Span::half_minute).size(); }
+  QString now_in_table(const QString& figure) {
+    const auto* table = fixture->find<QTableWidget>("monitor.table");
+    for (int row = 0; row < table->rowCount(); ++row)
+      if (table->item(row, 0)->text() == figure) return table->item(row, 1)->text();
+    return {};
+  }
+  int n_rows(const char* view) { return fixture->find<QAbstractItemView>(view)->model()->rowCount(); }
+  void press_F9() {
+    fixture->window->activateWindow();
+    QVERIFY(QTest::qWaitForWindowActive(fixture->window.get()));
+    QTest::keyClick(fixture->window.get(), Qt::Key_F9);
+  }
+  static QString copied() { return QGuiApplication::clipboard()->text(); }
+
+  std::unique_ptr<WindowFixture> fixture;
+};
+
+void DocksTest::the_monitor_draws_what_runs() {
+  fixture->show_panel("monitor");
+  auto* running = chart("monitor.requests");
+  QTRY_VERIFY(!running->history().empty());
+  hold_a_request();
+  QTRY_COMPARE(running->history().samples(ui::Span::half_minute).back().values[0], 1.0);
+  QTRY_VERIFY(chart("monitor.kv")->history().samples(ui::Span::half_minute).back().values[0] >= 1.0);
+  const int before = running->n_replots();
+  QTRY_VERIFY(running->n_replots() > before);
+  end_it();
+  QTRY_VERIFY(!std::isnan(chart("monitor.ttft")->history().samples(ui::Span::half_minute).back().values[0]));
+  QTRY_COMPARE(running->history().samples(ui::Span::half_minute).back().values[0], 0.0);
+}
+
+void DocksTest::the_monitor_has_the_same_figures_as_a_table() {
+  fixture->show_panel("monitor");
+  hold_a_request();
+  fixture->click("monitor.as_table");
+  QVERIFY(fixture->find<QTableWidget>("monitor.table")->isVisible());
+  QCOMPARE(n_rows("monitor.table"), 8);
+  QTRY_COMPARE(now_in_table("Requests, running"), QString("1.00"));
+  QTRY_VERIFY(now_in_table("KV blocks, in use").toDouble() >= 1);
+  end_it();
+  QTRY_COMPARE(now_in_table("Requests, running"), QString("0.00"));
+  fixture->click("monitor.as_table");
+  QVERIFY(chart("monitor.throughput")->isVisible());
+}
+
+void DocksTest::F9_freezes_the_charts_and_measuring_goes_on() {
+  fixture->show_panel("monitor");
+  auto* running = chart("monitor.requests");
+  QTRY_VERIFY(running->n_replots() > 1);
+  press_F9();
+  QVERIFY(fixture->window->actions()["view.freeze_charts"]->isChecked());
+  QVERIFY(fixture->find<QAbstractButton>("monitor.freeze")->isChecked());
+  QVERIFY(fixture->find<QAbstractButton>("kv.freeze")->isChecked());
+  const int frozen_at = running->n_replots();
+  const std::size_t before = n_samples(running);
+  QTRY_VERIFY(n_samples(running) > before + 3);
+  QCOMPARE(running->n_replots(), frozen_at);
+  fixture->click("monitor.freeze");
+  QVERIFY(!fixture->window->actions()["view.freeze_charts"]->isChecked());
+  QTRY_VERIFY(running->n_replots() > frozen_at);
+}
+
+void DocksTest::the_table_of_frozen_charts_is_not_empty() {
+  fixture->show_panel("monitor");
+  QTRY_VERIFY(!chart("monitor.requests")->history().empty());
+  fixture->trigger("view.freeze_charts");
+  fixture->click("monitor.as_table");
+  QCOMPARE(n_rows("monitor.table"), 8);
+  QCOMPARE(now_in_table("Requests, running"), QString("0.00"));
+}
+
+void DocksTest::the_span_can_be_chosen() {
+  fixture->show_panel("monitor");
+  auto* running = chart("monitor.requests");
+  QTRY_VERIFY(n_samples(running) > 2);
+  const qsizetype short_lines = running->csv().count('\n');
+  QVERIFY(short_lines > 2);
+  fixture->click("monitor.span.2");  // an hour has coarser samples
+  QVERIFY(running->csv().count('\n') < short_lines);
+}
+
+void DocksTest::the_kv_map_counts_the_blocks_of_a_request() {
+  fixture->show_panel("kv");
+  auto* counts = fixture->find<QLabel>("kv.counts");
+  QTRY_VERIFY2(counts->text().startsWith("<b>0</b> in use"), qPrintable(counts->text()));
+  QVERIFY(fixture->find<ui::KvMap>("kv.map")->isVisible());
+  hold_a_request();
+  QTRY_VERIFY(fixture->window->bridge().snapshot()->n_blocks_used > 0);
+  const int used = fixture->window->bridge().snapshot()->n_blocks_used;
+  QTRY_VERIFY2(counts->text().startsWith(QString("<b>%1</b> in use").arg(used)), qPrintable(counts->text()));
+  QTRY_VERIFY(fixture->find<QLabel>("kv.waste")->text().contains("contiguous"));
+  end_it();
+  QTRY_VERIFY(counts->text().startsWith("<b>0</b> in use"));
+}
+
+void DocksTest::F9_freezes_the_kv_map() {
+  fixture->show_panel("kv");
+  auto* counts = fixture->find<QLabel>("kv.counts");
+  hold_a_request();
+  QTRY_VERIFY(!counts->text().isEmpty() && !counts->text().startsWith("<b>0</b>"));
+  const QString before = counts->text();
+  press_F9();
+  end_it();
+  QTRY_COMPARE(fixture->window->bridge().snapshot()->n_blocks_used, 0);
+  QCOMPARE(counts->text(), before);
+  press_F9();
+  QVERIFY2(counts->text().startsWith("<b>0</b> in use"), qPrintable(counts->text()));
+}
+
+void DocksTest::without_a_model_the_kv_dock_says_so() {
+  fixture->show_panel("kv");
+  QTRY_VERIFY(fixture->find<ui::KvMap>("kv.map")->isVisible());
+  fixture->trigger("model.unload");
+  QTRY_VERIFY(fixture->find<QLabel>("kv.empty")->isVisible());
+  QVERIFY(!fixture->find<ui::KvMap>("kv.map")->isVisible());
+}
+
+void DocksTest::the_inspector_says_why() {
+  fixture->show_panel("requests");
+  QVERIFY(fixture->find<QLabel>("requests.empty")->isVisible());
+  fixture->say("Tell me");
+  QVERIFY(fixture->wait_reply());
+  QTRY_COMPARE(n_rows("requests.table"), 1);
+  QTRY_COMPARE(fixture->find<QLabel>("requests.inspector.title")->text(), QString("#1"));
+  auto* why = fixture->find<ui::WhyList>("requests.why");
+  QVERIFY(why->isVisible());
+  QTRY_VERIFY2(why->text().contains("Nobody ahead."), qPrintable(why->text()));
+  const auto n_prompt = fixture->engine()->submitted().back().prompt_token_ids.size();
+  const QString first = QString("First token; %1 prompt tokens computed.").arg(n_prompt);
+  QTRY_VERIFY2(why->text().contains(first), qPrintable(why->text()));
+  // The same from the message's own "Why?".
+  fixture->say("And then?");
+  QVERIFY(fixture->wait_reply());
+  QTRY_COMPARE(n_rows("requests.table"), 2);
+  Q_EMIT fixture->window->context().navigator.inspect_request(2);
+  QTRY_COMPARE(fixture->find<QLabel>("requests.inspector.title")->text(), QString("#2"));
+}
+
+void DocksTest::the_inspector_has_the_figures() {
+  fixture->show_panel("requests");
+  fixture->say("Tell me");
+  QVERIFY(fixture->wait_reply());
+  QTRY_COMPARE(fixture->find<QLabel>("requests.inspector.title")->text(), QString("#1"));
+  fixture->click("requests.inspector.tabs.1");
+  auto* figures = fixture->find<QLabel>("requests.inspector.figures");
+  QVERIFY(figures->isVisible());
+  QTRY_VERIFY2(figures->text().contains("30 tok"), qPrintable(figures->text()));  // 29 bytes and the end
+  QVERIFY(figures->text().contains("Lathe chat") && figures->text().contains("eos"));
+}
+
+void DocksTest::the_filter_picks_requests() {
+  fixture->show_panel("requests");
+  fixture->say("Tell me");
+  QVERIFY(fixture->wait_reply());
+  fixture->engine()->fail_after(3, engine::Error{engine::ErrorCode::internal, "the step failed", "step"});
+  fixture->trigger("chat.regenerate");
+  QVERIFY(fixture->wait_reply());
+  QTRY_COMPARE(n_rows("requests.table"), 2);
+  auto* filter = fixture->find<QLineEdit>("requests.filter");
+  filter->setText("status:error");
+  QTRY_COMPARE(n_rows("requests.table"), 1);
+  auto* table = fixture->find<QTableView>("requests.table");
+  table->setCurrentIndex(table->model()->index(0, 0));
+  QVERIFY(fixture->find<QLabel>("requests.inspector.error")->text().contains("the step failed"));
+  filter->setText("status:done");
+  QCOMPARE(n_rows("requests.table"), 1);
+  filter->clear();
+  QCOMPARE(n_rows("requests.table"), 2);
+}
+
+void DocksTest::a_paused_table_stands_still() {
+  fixture->show_panel("requests");
+  fixture->click("requests.pause");
+  fixture->say("Tell me");
+  QVERIFY(fixture->wait_reply());
+  fixture->window->bridge().refresh();
+  QCOMPARE(n_rows("requests.table"), 0);
+  fixture->click("requests.pause");
+  QCOMPARE(n_rows("requests.table"), 1);
+}
+
+void DocksTest::clearing_leaves_the_running_requests() {
+  fixture->show_panel("requests");
+  fixture->say("Tell me");
+  QVERIFY(fixture->wait_reply());
+  hold_a_request();
+  QTRY_COMPARE(n_rows("requests.table"), 2);
+  fixture->trigger("requests.clear");
+  QCOMPARE(n_rows("requests.table"), 1);
+  QCOMPARE(fixture->workbench->requests().records().front().number, std::uint64_t{2});
+  end_it();
+  fixture->click("requests.clear");
+  QCOMPARE(n_rows("requests.table"), 0);
+  QVERIFY(fixture->find<QLabel>("requests.empty")->isVisible());
+}
+
+void DocksTest::a_request_after_clearing_is_inspected() {
+  fixture->show_panel("requests");
+  fixture->say("Tell me");
+  QVERIFY(fixture->wait_reply());
+  fixture->trigger("requests.clear");
+  QVERIFY(!fixture->find<QLabel>("requests.inspector.title")->text().startsWith('#'));
+  fixture->say("Again");
+  QVERIFY(fixture->wait_reply());
+  QTRY_COMPARE(fixture->find<QLabel>("requests.inspector.title")->text(), QString("#2"));
+}
+
+void DocksTest::the_log_is_filtered_by_level_and_words() {
+  fixture->show_panel("log");
+  fixture->workbench->log().warning("engine", "an odd thing");
+  fixture->workbench->log().info("engine", "an even thing");
+  QTRY_VERIFY(n_rows("log.list") >= 2);
+  auto* words = fixture->find<QLineEdit>("log.find");
+  words->setText("odd");
+  QCOMPARE(n_rows("log.list"), 1);
+  words->setText("thing");
+  QCOMPARE(n_rows("log.list"), 2);
+  fixture->find<QComboBox>("log.level")->setCurrentIndex(2);
+  QCOMPARE(n_rows("log.list"), 1);
+  fixture->find<QComboBox>("log.level")->setCurrentIndex(3);
+  QCOMPARE(n_rows("log.list"), 0);
+  fixture->workbench->log().error("engine", "a bad thing");
+  QTRY_COMPARE(n_rows("log.list"), 1);
+}
+
+void DocksTest::the_log_follows_and_copies() {
+  fixture->show_panel("log");
+  for (int i = 0; i < 200; ++i) fixture->workbench->log().info("test", "line " + std::to_string(i));
+  QTRY_VERIFY(n_rows("log.list") >= 200);
+  auto* list = fixture->find<QListView>("log.list");
+  const QModelIndex last = list->model()->index(list->model()->rowCount() - 1, 0);
+  QTRY_VERIFY(list->viewport()->rect().intersects(list->visualRect(last)));
+  fixture->find<QLineEdit>("log.find")->setText("line 199");
+  fixture->click("log.copy");
+  QVERIFY2(copied().contains("line 199") && !copied().contains("line 198"), qPrintable(copied()));
+  fixture->click("log.clear");
+  QCOMPARE(n_rows("log.list"), 0);
+}
+
+void DocksTest::diagnostics_say_what_a_bug_report_needs() {
+  fixture->workbench->settings().set("server/api_key", "lathe-secret-key");
+  fixture->workbench->settings().set("appearance/theme", "dark");
+  fixture->workbench->log().warning("engine", "an odd thing");
+  fixture->say("My private question");
+  QVERIFY(fixture->wait_reply());
+  fixture->trigger("log.copy_diagnostics");
+  const QString text = copied();
+  for (const char* needed : {"Lathe: ", "Qt: ", "system: ", "memory: ", "model: fake", "options: all default",
+                             "KV cache: 1024", "appearance/theme=\"dark\"", "warning engine an odd thing"})
+    QVERIFY2(text.contains(needed), qPrintable(QString("%1 is not in\n%2").arg(needed, text)));
+  QVERIFY(text.contains(app::version().c_str()));
+  QVERIFY(!text.contains("secret") && !text.contains("private question"));
+}
+
+void DocksTest::diagnostics_without_a_model() {
+  fixture->trigger("model.unload");
+  QTRY_COMPARE(fixture->window->bridge().model_status().state, app::ModelState::none);
+  fixture->trigger("log.copy_diagnostics");
+  QVERIFY2(copied().contains("model: none loaded"), qPrintable(copied()));
+}
+
+QTEST_MAIN(DocksTest)
+#include "docks_test.moc"

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The Model dock in the real window: choose, estimate, load, fail and load again. Engines are fake, checkpoints real.
+#include <QComboBox>
+#include <QDoubleSpinBox>
+#include <QLabel>
+#include <atomic>
+#include <latch>
+
+#include "tests/support/tiny_model.h"
+#include "tests/ui/window_fixture.h"
+#include "ui/models/load_words.h"
+#include "ui/widgets/chip.h"
+#include "ui/widgets/fit_bar.h"
+#include "ui/widgets/inline_message.h"
+
+using namespace lathe;
+using namespace lathe::tests;
+
+class ModelTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void a_reload_after_a_failure_succeeds();
+  void a_smaller_context_loads_what_did_not_fit();
+  void the_estimate_is_that_of_the_engine();
+  void a_change_is_estimated_anew();
+  void a_model_is_chosen_from_the_list();
+  void a_model_with_a_broken_header_is_told_before_loading();
+  void settings_reach_the_loader();
+  void U1_a_hung_load_does_not_keep_the_window();
+  void U1_closing_while_loading_ends_the_load();
+
+ private:
+  static app::ModelState state(const WindowFixture& fixture) { return fixture.workbench->models().status().state; }
+};
+
+void ModelTest::a_reload_after_a_failure_succeeds() {
+  std::atomic<int> n_loads = 0;
+  FakeLoad load;
+  load.refuse = [&n_loads](const engine::EngineOptions&) -> std::optional<engine::Error> {
+    if (n_loads++ > 0) return std::nullopt;
+    return engine::Error{engine::ErrorCode::internal, "reading stopped at byte 4711 of 9000", "model.safetensors"};
+  };
+  WindowFixture fixture(load);
+  fixture.begin_load(tiny_model_path());
+  QTRY_COMPARE(fixture.window->bridge().model_status().state, app::ModelState::failed);
+  auto* message = fixture.find<ui::InlineMessage>("model.message");
+  QTRY_VERIFY2(message->isVisible() && message->numbers().contains("byte 4711 of 9000"), qPrintable(message->numbers()));
+  QVERIFY(fixture.find<QWidget>("model.load")->isVisible());
+  fixture.click("model.load");
+  QVERIFY(fixture.wait_ready());
+  QTRY_VERIFY(!message->isVisible());
+  QTRY_COMPARE(fixture.find<ui::StatusBar>("status_bar")->state_word(), QString("Ready"));
+  fixture.engine()->answer_with("Here again.");
+  fixture.say("Hello?");
+  QVERIFY(fixture.wait_reply());
+  QCOMPARE(fixture.text_of(1), QString("Here again."));
+}
+
+void ModelTest::a_smaller_context_loads_what_did_not_fit() {
+  FakeLoad load;
+  load.refuse = [](const engine::EngineOptions& options) -> std::optional<engine::Error> {
+    if (options.max_model_len > 0 && options.max_model_len <= 64) return std::nullopt;
+    return engine::Error{engine::ErrorCode::resource_exhausted, "needs 6.1 GiB, 4.4 GiB free", "memory"};
+  };
+  WindowFixture fixture(load);
+  fixture.begin_load(tiny_model_path());
+  QTRY_COMPARE(fixture.window->bridge().model_status().state, app::ModelState::failed);
+  auto* message = fixture.find<ui::InlineMessage>("model.message");
+  QTRY_VERIFY(message->isVisible());
+  QCOMPARE(message->what(), QString("Not enough memory"));
+  QVERIFY(message->numbers().contains("needs 6.1 GiB, 4.4 GiB free"));
+  fixture.find<QDoubleSpinBox>("model.max_model_len.spin")->setValue(64);
+  fixture.click("model.load");
+  QVERIFY(fixture.wait_ready());
+  QCOMPARE(fixture.window->bridge().loaded()->options.max_model_len, std::int64_t{64});
+  QTRY_VERIFY(!message->isVisible());
+}
+
+void ModelTest::the_estimate_is_that_of_the_engine() {
+  WindowFixture fixture;
+  ui::LoadChoice& choice = fixture.window->context().load;
+  choice.choose(tiny_model_path());
+  QTRY_VERIFY(choice.fit().has_value());
+  const auto info = engine::inspect_checkpoint(tiny_model_path());
+  QVERIFY(info.has_value());
+  const auto fit = engine::estimate_fit(*info, choice.options(), 0);
+  QVERIFY(fit.has_value());
+  QCOMPARE(choice.fit()->weights, fit->weights);
+  QCOMPARE(choice.fit()->activations, fit->activations);
+  QCOMPARE(choice.fit()->max_model_len, fit->max_model_len);
+  auto* bar = fixture.find<ui::FitBar>("fit_bar");
+  QVERIFY(bar->isVisible());
+  const QString verdict = ui::verdict_word(choice.fit()->verdict);
+  QCOMPARE(fixture.find<ui::Chip>("fit_bar.verdict")->word(), verdict);
+  const QString blocks = QString("%1 blocks").arg(QLocale().toString(qlonglong(choice.fit()->n_blocks)));
+  QVERIFY2(bar->words().contains(verdict) && bar->words().contains(blocks), qPrintable(bar->words()));
+}
+
+void ModelTest::a_change_is_estimated_anew() {
+  WindowFixture fixture;
+  ui::LoadChoice& choice = fixture.window->context().load;
+  choice.choose(tiny_model_path());
+  QTRY_VERIFY(choice.fit().has_value());
+  auto* kind = fixture.find<QComboBox>("model.kv_memory");
+  kind->setCurrentIndex(2);
+  Q_EMIT kind->activated(2);
+  fixture.find<QSpinBox>("model.kv_memory.amount")->setValue(77);
+  QTRY_COMPARE(choice.fit()->n_blocks, std::int64_t{77});
+  const auto fit = engine::estimate_fit(*choice.info(), choice.options(), 0);
+  QCOMPARE(choice.fit()->kv, fit->kv);
+  QVERIFY(fixture.find<ui::FitBar>("fit_bar")->words().contains("77 blocks"));
+}
+
+void ModelTest::a_model_is_chosen_from_the_list() {
+  WindowFixture fixture;
+  const std::string folder = QFileInfo(QString::fromStdString(tiny_model_path())).absolutePath().toStdString();
+  fixture.workbench->settings().set("library/folders", engine::Json::array({folder}));
+  Q_EMIT fixture.window->context().navigator.folders_changed();
+  QTRY_VERIFY(fixture.find<QAbstractButton>("model.source.tiny-llama") != nullptr);
+  auto* row = fixture.find<QAbstractButton>("model.source.tiny-llama");
+  QTRY_VERIFY2(row->accessibleDescription().startsWith("llama"), qPrintable(row->accessibleDescription()));
+  QTest::mouseClick(row, Qt::LeftButton);
+  QCOMPARE(QFileInfo(QString::fromStdString(fixture.window->context().load.path())),
+           QFileInfo(QString::fromStdString(tiny_model_path())));
+  QTRY_COMPARE(fixture.find<QLabel>("model.card.name")->text(), QString("tiny-llama"));
+  fixture.click("model.load");
+  QVERIFY(fixture.wait_ready());
+  QTRY_COMPARE(fixture.find<ui::Chip>("model.card.state")->word(), QString("Ready"));
+  QCOMPARE(fixture.workbench->library().entries().front().recent || fixture.workbench->library().entries().at(1).recent,
+           true);
+  // And back to the list, where it now says so.
+  fixture.click("model.card.other");
+  QTRY_VERIFY(fixture.find<QWidget>("model.sources")->isVisible());
+}
+
+void ModelTest::a_model_with_a_broken_header_is_told_before_loading() {
+  const TinyModelCopy copy;
+  write_file(copy.file("config.json"), "{\"architectures\": [\"LlamaForCausalLM\"], ");
+  WindowFixture fixture;
+  fixture.window->context().load.choose(copy.path());
+  auto* message = fixture.find<ui::InlineMessage>("model.message");
+  QTRY_VERIFY(message->isVisible());
+  QVERIFY2(message->numbers().contains("config.json"), qPrintable(message->numbers()));
+  QCOMPARE(state(fixture), app::ModelState::none);
+}
+
+void ModelTest::settings_reach_the_loader() {
+  WindowFixture fixture;
+  fixture.window->context().load.choose(tiny_model_path());
+  fixture.find<QSpinBox>("model.max_num_seqs")->setValue(3);
+  fixture.find<QSpinBox>("model.max_num_batched_tokens")->setValue(96);
+  fixture.click("model.block_size.2");
+  fixture.click("model.enable_prefix_caching");
+  fixture.click("model.load");
+  QVERIFY(fixture.wait_ready());
+  const engine::EngineOptions& options = fixture.window->bridge().loaded()->options;
+  QCOMPARE(options.max_num_seqs, std::int64_t{3});
+  QCOMPARE(options.max_num_batched_tokens, std::int64_t{96});
+  QCOMPARE(options.block_size, std::int64_t{32});
+  QCOMPARE(options.enable_prefix_caching, false);
+  // A change afterwards is offered as a reload, and the reload brings it.
+  fixture.find<QSpinBox>("model.max_num_seqs")->setValue(5);
+  QTRY_VERIFY(fixture.find<QWidget>("model.reload")->isVisible());
+  fixture.click("model.reload");
+  QTRY_VERIFY(fixture.window->bridge().loaded() && fixture.window->bridge().loaded()->options.max_num_seqs == 5);
+  QTRY_VERIFY(fixture.find<QWidget>("model.saved")->isVisible());
+}
+
+void ModelTest::U1_a_hung_load_does_not_keep_the_window() {
+  std::latch reached(1), go_on(1);
+  FakeLoad load;
+  load.before_step = [&](int step) {
+    if (step != 1) return;
+    reached.count_down();
+    go_on.wait();
+  };
+  WindowFixture fixture(load);
+  fixture.begin_load();
+  reached.wait();
+  // The loader does not answer; the window does.
+  fixture.type("written while it hangs");
+  fixture.trigger("page.serve");
+  QCOMPARE(fixture.window->page(), QString("serve"));
+  fixture.click("model.cancel");
+  QVERIFY(fixture.window->close());
+  QVERIFY(!fixture.window->isVisible());
+  QCOMPARE(state(fixture), app::ModelState::loading);
+  QCOMPARE(fixture.workbench->settings().get("chat/draft").get<std::string>(), std::string("written while it hangs"));
+  go_on.count_down();
+}
+
+void ModelTest::U1_closing_while_loading_ends_the_load() {
+  std::atomic<int> n_steps = 0;
+  FakeLoad load;
+  load.n_steps = 1'000'000'000;  // nobody would wait for its end
+  load.before_step = [&n_steps](int) { ++n_steps; };
+  {
+    WindowFixture fixture(load);
+    fixture.begin_load();
+    QTRY_VERIFY(n_steps > 100);
+  }
+  QVERIFY(n_steps < load.n_steps);
+}
+
+QTEST_MAIN(ModelTest)
+#include "model_test.moc"

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the window remembers by itself, and what it does when that file is bad.
+#include <QDir>
+#include <QFile>
+#include <QSettings>
+
+#include "tests/ui/window_fixture.h"
+
+using namespace lathe;
+using namespace lathe::tests;
+
+class WindowStateTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void U2_a_kill_leaves_the_geometry_of_a_moment_ago();
+  void U3_a_broken_file_is_set_aside_and_told_data();
+  void U3_a_broken_file_is_set_aside_and_told();
+  void U3_a_folder_in_its_place_is_set_aside();
+  void U3_values_of_another_kind_open_the_first_window();
+  void U3_a_config_folder_that_cannot_be_written_is_told_once();
+  void U3_a_good_file_is_not_mentioned();
+
+ private:
+  /// The lines of the log that speak of the window's state.
+  static QStringList told(const WindowFixture& fixture) {
+    QStringList lines;
+    std::uint64_t cursor = 0;
+    for (const app::LogLine& line : fixture.workbench->log().lines_since(cursor))
+      if (line.text.find("state of the window") != std::string::npos) lines.append(QString::fromStdString(line.text));
+    return lines;
+  }
+  static QStringList set_aside(const QTemporaryDir& profile) {
+    return QDir(profile.filePath("config")).entryList({"window.ini.bad-*"}, QDir::AllEntries | QDir::NoDotAndDotDot);
+  }
+  static void write(const QTemporaryDir& profile, const QByteArray& bytes) {
+    QVERIFY(QDir(profile.path()).mkpath("config"));
+    QFile file(profile.filePath("config/window.ini"));
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    QCOMPARE(file.write(bytes), bytes.size());
+  }
+};
+
+void WindowStateTest::U2_a_kill_leaves_the_geometry_of_a_moment_ago() {
+  QTemporaryDir profile;
+  WindowFixture fixture({}, profile.path());
+  fixture.window->resize(1234, 700);
+  // What another process would find, without this one having said goodbye.
+  const auto kept = [&profile] {
+    return QSettings(profile.filePath("config/window.ini"), QSettings::IniFormat).value("window/geometry").toByteArray();
+  };
+  QTRY_VERIFY(!kept().isEmpty());
+  QTRY_COMPARE(kept(), fixture.window->saveGeometry());
+}
+
+void WindowStateTest::U3_a_broken_file_is_set_aside_and_told_data() {
+  QTest::addColumn<QByteArray>("bytes");
+  QTest::newRow("noise") << QByteArray("\0\1\2[[[=\nwindow/docks=@ByteArray(\\x0\\xff", 36);
+  QTest::newRow("0 bytes") << QByteArray();
+  QTest::newRow("another format") << QByteArray("{\"window\": {\"docks\": 1}}\n");
+}
+
+void WindowStateTest::U3_a_broken_file_is_set_aside_and_told() {
+  QFETCH(QByteArray, bytes);
+  QTemporaryDir profile;
+  write(profile, bytes);
+  {
+    WindowFixture fixture({}, profile.path());
+    QVERIFY(fixture.window->isVisible());
+    QVERIFY(fixture.window->docks().area_visible(ui::PanelArea::left));
+    QCOMPARE(set_aside(profile).size(), 1);
+    QCOMPARE(told(fixture).size(), 1);
+    QVERIFY2(told(fixture)[0].contains(set_aside(profile)[0]), qPrintable(told(fixture)[0]));
+    QFile kept(profile.filePath("config/" + set_aside(profile)[0]));
+    QVERIFY(kept.open(QIODevice::ReadOnly));
+    QCOMPARE(kept.readAll(), bytes);
+    fixture.window->resize(1200, 650);
+  }
+  WindowFixture again({}, profile.path());
+  QCOMPARE(again.window->size(), QSize(1200, 650));
+  QCOMPARE(told(again), QStringList());
+  QCOMPARE(set_aside(profile).size(), 1);
+}
+
+void WindowStateTest::U3_a_folder_in_its_place_is_set_aside() {
+  QTemporaryDir profile;
+  QVERIFY(QDir(profile.path()).mkpath("config/window.ini/inside"));
+  WindowFixture fixture({}, profile.path());
+  QCOMPARE(set_aside(profile).size(), 1);
+  QVERIFY(QFileInfo(profile.filePath("config/" + set_aside(profile)[0] + "/inside")).isDir());
+  QCOMPARE(told(fixture).size(), 1);
+  QVERIFY(told(fixture)[0].contains("it is not a file"));
+  fixture.window->resize(1200, 650);
+  fixture.window->close();
+  QVERIFY(QFileInfo(profile.filePath("config/window.ini")).isFile());
+  QCOMPARE(told(fixture).size(), 1);
+}
+
+void WindowStateTest::U3_values_of_another_kind_open_the_first_window() {
+  QTemporaryDir profile;
+  write(profile, "[window]\ngeometry=7\ndocks=@ByteArray(\\0\\0\\0\\xff\\0)\n");
+  WindowFixture fixture({}, profile.path());
+  QVERIFY(fixture.window->isVisible());
+  QVERIFY(fixture.window->docks().area_visible(ui::PanelArea::left));
+  QVERIFY(fixture.window->docks().area_visible(ui::PanelArea::right));
+}
+
+void WindowStateTest::U3_a_config_folder_that_cannot_be_written_is_told_once() {
+  QTemporaryDir profile;
+  // A file where the folder should be: nobody can write in it, root neither.
+  QFile file(profile.filePath("config"));
+  QVERIFY(file.open(QIODevice::WriteOnly));
+  file.close();
+  WindowFixture fixture({}, profile.path());
+  QVERIFY(fixture.window->isVisible());
+  fixture.window->resize(1200, 650);
+  QTRY_COMPARE(told(fixture).size(), 1);
+  QVERIFY2(told(fixture)[0].contains("cannot be written"), qPrintable(told(fixture)[0]));
+  fixture.window->resize(1210, 660);
+  fixture.window->close();
+  QCOMPARE(told(fixture).size(), 1);
+}
+
+void WindowStateTest::U3_a_good_file_is_not_mentioned() {
+  QTemporaryDir profile;
+  { WindowFixture first({}, profile.path()); }
+  WindowFixture fixture({}, profile.path());
+  QCOMPARE(told(fixture), QStringList());
+  QCOMPARE(set_aside(profile), QStringList());
+}
+
+QTEST_MAIN(WindowStateTest)
+#include "window_state_test.moc"
