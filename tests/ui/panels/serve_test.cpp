@@ -299,6 +299,8 @@ void ServeTest::an_error_of_the_engine_leaves_the_server_running() {
 }
 
 void ServeTest::F6_is_the_switch() {
+  fixture->window->activateWindow();
+  QVERIFY(QTest::qWaitForWindowActive(fixture->window.get()));
   QTest::keyClick(fixture->window.get(), Qt::Key_F6);
   QTRY_COMPARE(state(), QString("Running"));
   QTest::keyClick(fixture->window.get(), Qt::Key_F6);

@@ -81,16 +81,23 @@ void DemoModelTest::greedy_replies_are_the_same_each_time() {
 }
 
 void DemoModelTest::stop_in_mid_reply_frees_the_engine() {
-  // Held between two tokens, so that it is stopped in the middle however fast the machine is.
-  fixture->say("Tell me all about batching.");
-  QVERIFY(QTest::qWaitFor([this] { return fixture->writer().stream() != nullptr || !fixture->writer().running(); },
-                          kPatienceMs));
-  fixture->trigger("chat.stop");
-  QVERIFY(wait_reply());
+  auto* temperature = fixture->find<QDoubleSpinBox>("sampling.temperature.spin");
+  temperature->setValue(2);  // noise is long
+  // A fast machine may have ended a reply before it is stopped; then the next one is.
+  bool stopped = false;
+  for (int i = 0; i < 20 && !stopped; ++i) {
+    fixture->trigger("chats.new");
+    fixture->say("Tell me all about batching.");
+    QVERIFY(QTest::qWaitFor([this] { return !last().text.empty() || !fixture->writer().running(); }, kPatienceMs));
+    fixture->trigger("chat.stop");
+    QVERIFY(wait_reply());
+    stopped = ui::footer_of(last().footer_json).stop == "stopped";
+  }
+  temperature->setValue(0);
+  QVERIFY(stopped);
+  QVERIFY(last().partial && !last().text.empty());
   QTRY_COMPARE(fixture->window->bridge().snapshot()->n_running, 0);
   QTRY_COMPARE(fixture->window->bridge().snapshot()->n_blocks_used, 0);
-  const ui::ReplyFooter footer = ui::footer_of(last().footer_json);
-  QVERIFY2(footer.stop == "stopped" ? last().partial : !last().partial, qPrintable(footer.stop));
 }
 
 void DemoModelTest::regenerate_makes_a_second_version() {

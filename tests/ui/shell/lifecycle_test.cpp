@@ -366,6 +366,7 @@ void LifecycleTest::U2_a_kill_loses_a_second_at_most() {
 int main(int argc, char** argv) {
   if (argc == 4 && qstrcmp(argv[1], "--child") == 0) return run_child(argc, argv);
   QApplication application(argc, argv);
+  QApplication::setQuitOnLastWindowClosed(false);  // or the next question would not wait for an answer
   LifecycleTest test;
   return QTest::qExec(&test, argc, argv);
 }
