@@ -4,7 +4,9 @@
 #include <QCoreApplication>
 #include <QDateTime>
 #include <QDir>
+#include <QFile>
 #include <QFileInfo>
+#include <algorithm>
 
 namespace lathe::ui {
 namespace {
@@ -20,6 +22,15 @@ QString free_name(const QString& file) {
   return name;
 }
 
+/// QSettings writes such bytes escaped; it reads them as parts of names.
+bool has_noise(const QString& file) {
+  QFile bytes(file);
+  if (!bytes.open(QIODevice::ReadOnly)) return true;
+  const QByteArray all = bytes.readAll();
+  return std::any_of(all.begin(), all.end(),
+                     [](char c) { return static_cast<unsigned char>(c) < ' ' && c != '\n' && c != '\r' && c != '\t'; });
+}
+
 /// What keeps the file from being read; empty: nothing, or there is none yet. QSettings takes a folder and an empty file for
 /// good ones, and neither is anything that this program wrote.
 QString fault_of(const QString& file) {
@@ -28,8 +39,10 @@ QString fault_of(const QString& file) {
   if (!info.isFile()) return translated("it is not a file");
   if (info.size() == 0) return translated("it is empty");
   if (!info.isReadable()) return translated("it cannot be read");
-  return QSettings(file, QSettings::IniFormat).status() == QSettings::NoError ? QString()
-                                                                              : translated("it is not a settings file");
+  const QSettings settings(file, QSettings::IniFormat);
+  static_cast<void>(settings.allKeys());  // its faults are found when its sections are read, not before
+  const bool good = settings.status() == QSettings::NoError && !has_noise(file);
+  return good ? QString() : translated("it is not a settings file");
 }
 
 }  // namespace

@@ -10,6 +10,17 @@ constexpr int kRenderEveryMs = 200;  // 5 Hz
 constexpr int kGap = 10;
 constexpr qsizetype kFormatAtMost = 100'000;  // characters; longer texts are shown as they are, without a stall
 constexpr qsizetype kShowAtMost = 400'000;
+constexpr qsizetype kLongWord = 2000;  // characters
+
+/// For each line of such a word Qt looks for a place to break it up to the word's end, which takes minutes for megabytes.
+bool has_long_word(const QString& text) {
+  qsizetype begin = 0;
+  for (qsizetype i = 0; i < text.size(); ++i) {
+    if (text[i].isSpace()) begin = i + 1;
+    if (i - begin > kLongWord) return true;
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -108,6 +119,7 @@ void MarkdownView::show_text(Part& part, const QString& source) {
   qsizetype same = 0;
   while (same < pieces.size() && same < part.pieces.size() && pieces[same] == part.pieces[same]) ++same;
   if (same == pieces.size() && same == part.pieces.size()) return;
+  part.text->setWordWrapMode(has_long_word(source) ? QTextOption::WrapAnywhere : QTextOption::WrapAtWordBoundaryOrAnywhere);
   QTextDocument* document = part.text->document();
   if (same == 0) {
     // Also when nothing was rendered yet: text that arrived meanwhile was inserted as it is.

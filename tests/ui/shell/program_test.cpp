@@ -48,7 +48,7 @@ class Window {
     if (process_.state() != QProcess::NotRunning && !process_.waitForFinished(kPatienceMs)) return -1;
     return process_.exitStatus() == QProcess::NormalExit ? process_.exitCode() : -2;
   }
-  bool running() const { return process_.state() == QProcess::Running; }
+  bool running() const { return process_.state() != QProcess::NotRunning; }
   QString file(const char* name) const { return profile_.filePath(name); }
   QByteArray err() { return process_.readAllStandardError(); }
 

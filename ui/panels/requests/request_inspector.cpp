@@ -98,6 +98,7 @@ QWidget* RequestInspector::make_why_page() {
   column->addLayout(legend);
   auto* scroll = new QScrollArea(page);
   scroll->setObjectName(QStringLiteral("requests.inspector.scroll"));
+  scroll->setAccessibleName(tr("Why"));
   scroll->setFrameShape(QFrame::NoFrame);
   scroll->setWidgetResizable(true);
   scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);

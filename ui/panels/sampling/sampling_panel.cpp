@@ -78,6 +78,7 @@ class SamplingPanel final : public Panel {
     auto* scroll = new QScrollArea(this);
     scroll->setObjectName(QStringLiteral("dock"));
     scroll->setWidgetResizable(true);
+    scroll->setFocusPolicy(Qt::NoFocus);  // the controls in it take the keys
     scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     auto* contents = new QWidget(scroll);
     contents->setObjectName(QStringLiteral("dockContents"));

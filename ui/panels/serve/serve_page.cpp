@@ -37,6 +37,7 @@ QString state_word(app::ServerState state) {
 QWidget* beside(QWidget* first, QWidget* second, QWidget* third) {
   auto* box = new QWidget(first->parentWidget());
   box->setObjectName(first->objectName() + ".row");
+  box->setFocusProxy(first);
   auto* row = new QHBoxLayout(box);
   row->setContentsMargins(0, 0, 0, 0);
   row->addWidget(first);
@@ -154,6 +155,7 @@ QWidget* ServePage::make_controls() {
   port_->setSpecialValueText(tr("free one"));
   port_->setKeyboardTracking(false);
   port_->setFixedWidth(theme.px(84));
+  port_->setAccessibleName(tr("Port"));
   cors_ = new Switch(theme, SwitchSize::normal, box);
   cors_->setObjectName(QStringLiteral("serve.cors"));
   cors_->setCheckable(true);
@@ -185,6 +187,7 @@ void ServePage::add_start_rows(QWidget* box, QGridLayout* form) {
   autostart_ = new Switch(context_.theme, SwitchSize::normal, box);
   autostart_->setObjectName(QStringLiteral("serve.autostart"));
   autostart_->setCheckable(true);
+  autostart_->setAccessibleName(tr("Start with Lathe"));
   auto* words = make_label(context_.theme, "serve.autostart.words", tr("start with Lathe"), box);
   add_row(form, 6, tr("At start-up"), beside(autostart_, words, nullptr));
   limits_ = make_label(context_.theme, "serve.limits", {}, box, 12);
@@ -255,7 +258,7 @@ void ServePage::connect_actions() {
     if (!status.dialects.empty()) copy(QString::fromStdString(status.dialects.front().base_url), tr("address"));
   });
   context_.actions.on("server.copy_curl", this, [this] {
-    const auto dialects = app::known_dialects(server_options(context_.workbench.settings()), model_->word().toStdString());
+    const auto dialects = dialects_now();
     if (!dialects.empty()) copy(QString::fromStdString(dialects.front().curl), tr("cURL"));
   });
   connect(on_, &QAbstractButton::clicked, this, &ServePage::toggle);
@@ -412,9 +415,15 @@ void ServePage::show_status() {
   }
   facts_->setWordWrap(true);
   test_button_->setEnabled(running);
-  const auto known = app::known_dialects(server_options(context_.workbench.settings()), model.toStdString());
-  dialects_->show_dialects(running ? status.dialects : known, status.state, QString::fromStdString(status.error),
-                           status.free_port);
+  dialects_->show_dialects(dialects_now(), status.state, QString::fromStdString(status.error), status.free_port);
+}
+
+/// As they run, or as they would: a free port is known only while the server runs.
+std::vector<app::DialectState> ServePage::dialects_now() const {
+  app::ServerStatus status = context_.workbench.server().status();
+  if (status.state == app::ServerState::running) return std::move(status.dialects);
+  return app::known_dialects(server_options(context_.workbench.settings()),
+                             context_.bridge.loaded() ? model_->word().toStdString() : std::string());
 }
 
 void ServePage::copy(const QString& text, const QString& what) {

@@ -47,6 +47,7 @@ class ServePage : public Panel {
   void start_by_itself();
   void show_status();
   void show_key();
+  std::vector<app::DialectState> dialects_now() const;
   void switch_dialect(const QString& name, bool on);
   void copy(const QString& text, const QString& what);
   void send_test();
