@@ -125,7 +125,7 @@ void DemoModelTest::the_server_answers_as_the_chat_does() {
   const QString question = "What is continuous batching?";
   const QString reply = ask(question);
   fixture->trigger("server.toggle");
-  QTRY_COMPARE(fixture->workbench->server().status().state, app::ServerState::running);
+  QTRY_COMPARE(fixture->find<QLabel>("serve.state")->text(), QString("Running"));
   const std::uint16_t port = fixture->workbench->server().status().port;
   const engine::Json body{
       {"messages", {{{"role", "user"}, {"content", question.toStdString()}}}}, {"temperature", 0}, {"max_tokens", 512}};
