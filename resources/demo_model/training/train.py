@@ -41,6 +41,7 @@ MODEL_DIR = Path(__file__).resolve().parent.parent
 SHORT_ROW, LONG_ROW = 256, 1024  # tokens; long rows teach long chats
 LONGEST_STEP = 60.0  # seconds; what goes beyond was a pause (a stopped process, a sleeping machine) and is not counted
 PROBE_SHARE = 0.8  # of the samples; they are short, so it is about half of the tokens
+REFUSAL_WEIGHT = 5
 LONG_EVERY = 8  # one batch in so many has long rows: attention makes them dear
 
 
@@ -70,8 +71,8 @@ def learning_rate(peak, progress):
 
 
 def weighted_entries(entries):
-    """Entries with many wordings (the refusals) come up more often, so that each wording gets its share."""
-    return [e for e in entries for _ in range(max(1, round(len(e.turns[0].questions) / 5)))]
+    """What is not its business can be asked in endless ways, so the refusals come up more often than their number says."""
+    return [e for e in entries for _ in range(REFUSAL_WEIGHT if e.topic == "other" else 1)]
 
 
 class Shared:
