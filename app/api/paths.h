@@ -12,9 +12,11 @@ struct Paths {
   std::string cache;
   std::string state;      ///< logs
   std::string resources;  ///< demo_model and other data shipped with the program; empty when not found
+  std::string problem;    ///< why files do not lie where the user may look for them; empty: they do
 };
 
-/// XDG_CONFIG_HOME and so on; under `profile_dir` when it is not empty. HOME unset: a folder under the temporary directory.
+/// XDG_CONFIG_HOME and so on; under `profile_dir` when it is not empty. HOME unset: the home in the system's list of users,
+/// else a folder of this user alone under the temporary directory, which `problem` then names.
 Paths make_paths(const std::string& profile_dir);
 
 }  // namespace lathe::app

@@ -23,8 +23,9 @@ struct SettingDescriptor {
 };
 const std::vector<SettingDescriptor>& setting_table();
 
-/// Thread: any. A broken, unreadable or newer file is set aside as settings.json.bad-<date> and defaults hold; `problem()`
-/// says so once.
+/// Thread: any. A broken, unreadable or newer file is set aside as settings.json.bad-<date> and defaults hold; single bad
+/// values go back to their defaults, the file is copied aside and written anew. `problem()` says so, this once: the next
+/// start finds a good file.
 class Settings {
  public:
   virtual ~Settings() = default;
@@ -34,8 +35,10 @@ class Settings {
   virtual void set(std::string_view key, engine::Json value) = 0;  ///< written to disk within 1 s and at the end
   virtual void reset(std::string_view key) = 0;
   virtual engine::Result<void> flush() = 0;
-  virtual std::string problem() const = 0;  ///< what was wrong with the file; empty: nothing
+  virtual std::string problem() const = 0;  ///< what was wrong with the file, or with saving it; empty: nothing
 };
-std::unique_ptr<Settings> open_settings(const std::string& folder);
+/// `on_unsaved` hears of the first write that fails, and of the next only after one that succeeded. Thread: the writing one;
+/// it must not call the settings.
+std::unique_ptr<Settings> open_settings(const std::string& folder, std::function<void(const std::string&)> on_unsaved = {});
 
 }  // namespace lathe::app

@@ -27,7 +27,7 @@ struct WorkbenchOptions {
 class Workbench {
  public:
   static engine::Result<std::unique_ptr<Workbench>> create(WorkbenchOptions options);
-  virtual ~Workbench() = default;  ///< stops the server, ends requests, saves settings; within 5 s
+  virtual ~Workbench() = default;  ///< stops the server, ends requests, saves settings; within 3 s
 
   virtual const Paths& paths() const = 0;
   virtual Log& log() = 0;

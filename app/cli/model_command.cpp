@@ -97,8 +97,7 @@ Result<void> ModelCommand::open_workbench() {
   options.profile_dir = profile_dir_;
   options.keep_history = false;
   options.log.level = quiet_ ? LogLevel::error : log_level_;
-  LATHE_TRY(workbench_, Workbench::create(std::move(options)));
-  if (const std::string problem = workbench_->settings().problem(); !problem.empty()) note(problem);
+  LATHE_TRY(workbench_, Workbench::create(std::move(options)));  // which logs the problems of its files
   return {};
 }
 

@@ -13,6 +13,7 @@
 #include <sstream>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "app/settings/atomic_file.h"
 #include "app/settings/set_aside.h"
@@ -66,6 +67,7 @@ bool fits(std::string_view key, const Json& value) {
 struct Loaded {
   Values values;
   std::string problem;
+  bool repaired = false;  ///< the file has bad values, which are kept in a copy: it is to be written anew
 };
 
 Result<Values> parse(const std::string& text, const std::string& file) {
@@ -104,7 +106,10 @@ void drop_bad_values(Loaded& loaded, const std::string& file) {
   });
   if (names.empty()) return;
   loaded.problem = fmt::format("Settings of a wrong type or out of range went back to their defaults: {}.", names);
-  if (const std::string copy = keep_copy_aside(file); !copy.empty()) loaded.problem += " The old file is " + copy + ".";
+  const std::string copy = keep_copy_aside(file);
+  if (copy.empty()) return;  // nothing is overwritten that is not kept
+  loaded.problem += " The old file is " + copy + ".";
+  loaded.repaired = true;
 }
 
 Loaded load(const std::string& file) {
@@ -125,8 +130,15 @@ Loaded load(const std::string& file) {
 
 class FileSettings final : public Settings {
  public:
-  FileSettings(std::string file, Loaded loaded)
-      : file_(std::move(file)), values_(std::move(loaded.values)), problem_(std::move(loaded.problem)) {
+  FileSettings(std::string file, Loaded loaded, std::function<void(const std::string&)> on_unsaved)
+      : file_(std::move(file)),
+        values_(std::move(loaded.values)),
+        problem_(std::move(loaded.problem)),
+        dirty_(loaded.repaired) {
+    // At once, or the next start would find the same bad values, keep another copy and tell it again. That it cannot be
+    // saved stands in problem() by the time somebody asks.
+    static_cast<void>(flush());
+    on_unsaved_ = std::move(on_unsaved);
     thread_ = std::jthread([this](const std::stop_token& stop) { write_behind(stop); });
   }
 
@@ -181,12 +193,7 @@ class FileSettings final : public Settings {
     std::error_code error;
     fs::create_directories(fs::path(file_).parent_path(), error);
     Result<void> written = write_file_atomically(file_, text);
-    const std::lock_guard lock(mutex_);
-    if (!written) {
-      // The next change tries again.
-      dirty_ = true;
-      if (problem_.empty()) problem_ = fmt::format("Settings cannot be saved: {} ({}).", written.error().message, file_);
-    }
+    note_outcome(written);
     return written;
   }
 
@@ -196,6 +203,20 @@ class FileSettings final : public Settings {
   }
 
  private:
+  /// Requires: write_mutex_ is held.
+  void note_outcome(const Result<void>& written) {
+    const bool told = std::exchange(unsaved_, !written);
+    if (written) return;
+    const std::string news = fmt::format("Settings cannot be saved: {} ({}).", written.error().message, file_);
+    {
+      const std::lock_guard lock(mutex_);
+      dirty_ = true;  // the next change tries again
+      if (told) return;
+      problem_ += (problem_.empty() ? "" : " ") + news;
+    }
+    if (on_unsaved_) on_unsaved_(news);
+  }
+
   /// Requires: mutex_ is held.
   void mark_changed() {
     dirty_ = true;
@@ -218,21 +239,23 @@ class FileSettings final : public Settings {
   }
 
   const std::string file_;
+  std::function<void(const std::string&)> on_unsaved_;  ///< set once, before the thread starts
   mutable std::mutex mutex_;
   std::mutex write_mutex_;  ///< taken before mutex_
   std::condition_variable_any changed_;
   Values values_;
   std::string problem_;
   bool dirty_ = false;
+  bool unsaved_ = false;  ///< the last write failed, and that has been told; guarded by write_mutex_
   std::uint64_t n_changes_ = 0;
   std::jthread thread_;
 };
 
 }  // namespace
 
-std::unique_ptr<Settings> open_settings(const std::string& folder) {
+std::unique_ptr<Settings> open_settings(const std::string& folder, std::function<void(const std::string&)> on_unsaved) {
   const std::string file = (fs::path(folder) / "settings.json").string();
-  return std::make_unique<FileSettings>(file, load(file));
+  return std::make_unique<FileSettings>(file, load(file), std::move(on_unsaved));
 }
 
 }  // namespace lathe::app

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/api/paths.h"
 
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
+
+#include "app/workbench/home_folder.h"
 
 namespace lathe::app {
 namespace {
@@ -15,19 +18,29 @@ std::string environment(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
-/// The XDG specification: a relative path in one of its variables is to be ignored.
-std::string xdg_folder(const char* variable, const fs::path& home, const char* fallback) {
-  const std::string value = environment(variable);
-  const fs::path base = fs::path(value).is_absolute() ? fs::path(value) : home / fallback;
-  return (base / "lathe").string();
-}
+struct XdgFolder {
+  const char* variable;
+  const char* below_home;  ///< where it is when the variable is not set
+  std::string Paths::*path;
+};
 
-fs::path home_folder() {
-  const std::string home = environment("HOME");
-  if (fs::path(home).is_absolute()) return home;
-  std::error_code error;
-  const fs::path temporary = fs::temp_directory_path(error);
-  return (error ? fs::path("/tmp") : temporary) / "lathe-home";
+constexpr std::array kXdgFolders = {
+    XdgFolder{"XDG_CONFIG_HOME", ".config", &Paths::config}, XdgFolder{"XDG_DATA_HOME", ".local/share", &Paths::data},
+    XdgFolder{"XDG_CACHE_HOME", ".cache", &Paths::cache}, XdgFolder{"XDG_STATE_HOME", ".local/state", &Paths::state}};
+
+/// The home is looked for only when a variable leaves it to be: the substitute for it is made on the disk.
+void follow_xdg(Paths& paths) {
+  HomeFolder home;
+  for (const XdgFolder& folder : kXdgFolders) {
+    fs::path base = environment(folder.variable);
+    // The XDG specification: a relative path in one of its variables is to be ignored.
+    if (!base.is_absolute()) {
+      if (home.path.empty()) home = find_home_folder();
+      base = fs::path(home.path) / folder.below_home;
+    }
+    paths.*folder.path = (base / "lathe").string();
+  }
+  paths.problem = home.problem;
 }
 
 std::string find_resources() {
@@ -57,11 +70,7 @@ Paths make_paths(const std::string& profile_dir) {
     paths.state = (profile / "state").string();
     return paths;
   }
-  const fs::path home = home_folder();
-  paths.config = xdg_folder("XDG_CONFIG_HOME", home, ".config");
-  paths.data = xdg_folder("XDG_DATA_HOME", home, ".local/share");
-  paths.cache = xdg_folder("XDG_CACHE_HOME", home, ".cache");
-  paths.state = xdg_folder("XDG_STATE_HOME", home, ".local/state");
+  follow_xdg(paths);
   return paths;
 }
 

@@ -13,22 +13,23 @@ namespace {
 namespace fs = std::filesystem;
 using engine::Result;
 
-/// With the model slot's own grace the end of the workbench takes less than 5 s.
-constexpr int kServerGraceMs = 2500;
+/// Streams may end by themselves for this long. Then the listener gives the last errors 1 s to reach their clients and the
+/// model slot's grace is 0.5 s: the end of the workbench takes less than 3 s.
+constexpr int kServerGraceMs = 1200;
 
 class OwningWorkbench final : public Workbench {
  public:
-  OwningWorkbench(Paths paths, EngineLoader loader, LogOptions log, std::unique_ptr<Settings> settings,
+  OwningWorkbench(Paths paths, EngineLoader loader, std::unique_ptr<Log> log, std::unique_ptr<Settings> settings,
                   std::unique_ptr<History> history)
       : paths_(std::move(paths)),
-        log_(make_log(log)),
+        log_(std::move(log)),
         settings_(std::move(settings)),
         history_(std::move(history)),
         library_(make_library(*settings_, paths_.resources)),
         models_(make_model_slot(std::move(loader))),
         requests_(make_request_log(*models_)),
         server_(make_server(*models_, *requests_, *log_)) {
-    for (const std::string& problem : {settings_->problem(), history_->problem()}) {
+    for (const std::string& problem : {paths_.problem, settings_->problem(), history_->problem()}) {
       if (!problem.empty()) log_->warning("workbench", problem);
     }
   }
@@ -69,10 +70,13 @@ Result<std::unique_ptr<Workbench>> Workbench::create(WorkbenchOptions options) {
     std::error_code error;
     fs::create_directories(fs::path(options.log.file).parent_path(), error);
   }
-  auto settings = open_settings(paths.config);
+  std::unique_ptr<Log> log = make_log(options.log);
+  // The log goes after the settings, which write for the last time when they go.
+  auto settings =
+      open_settings(paths.config, [log = log.get()](const std::string& problem) { log->warning("workbench", problem); });
   LATHE_TRY(auto history, open_history(options.keep_history ? (fs::path(paths.data) / "history.db").string() : ":memory:"));
-  return std::make_unique<OwningWorkbench>(std::move(paths), std::move(options.loader), std::move(options.log),
-                                           std::move(settings), std::move(history));
+  return std::make_unique<OwningWorkbench>(std::move(paths), std::move(options.loader), std::move(log), std::move(settings),
+                                           std::move(history));
 }
 
 std::string version() { return LATHE_VERSION; }

@@ -5,6 +5,7 @@
 #include <QTest>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <set>
 #include <sstream>
 
@@ -80,9 +81,12 @@ class SettingsTest : public QObject {
   void U3_binary_rubbish_is_set_aside();
   void U3_values_of_the_wrong_type_go_back_to_defaults();
   void U3_values_out_of_range_go_back_to_defaults();
+  void U3_bad_values_are_told_once_data();
+  void U3_bad_values_are_told_once();
   void U3_a_folder_in_its_place_is_set_aside();
   void U3_a_second_bad_file_keeps_the_first();
   void U3_an_unwritable_home_is_told_and_survived();
+  void U3_what_cannot_be_saved_is_told_once();
   void U3_a_good_file_has_no_problem();
   void U6_numbers_do_not_follow_the_locale();
 };
@@ -264,6 +268,31 @@ void SettingsTest::U3_values_out_of_range_go_back_to_defaults() {
   }
 }
 
+void SettingsTest::U3_bad_values_are_told_once_data() {
+  QTest::addColumn<QByteArray>("bad");
+  QTest::newRow("wrong types") << QByteArray(R"("server/port": "81", "server/host": 5)");
+  QTest::newRow("out of range") << QByteArray(R"("server/port": 65536, "bench/repeats": 0)");
+}
+
+void SettingsTest::U3_bad_values_are_told_once() {
+  QFETCH(QByteArray, bad);
+  const Folder folder;
+  const std::string old =
+      R"({"version": 1, "settings": {"chat/enter_sends": false, "later/feature": [1], )" + bad.toStdString() + "}}";
+  folder.write(old);
+  // Nothing is set or flushed in between: a start and an end must be enough.
+  QVERIFY(!open_settings(folder.path)->problem().empty());
+  for (int start = 0; start < 2; ++start) {
+    const auto settings = open_settings(folder.path);
+    QCOMPARE(settings->problem(), std::string());
+    QCOMPARE(settings->get("chat/enter_sends").get<bool>(), false);
+  }
+  QCOMPARE(folder.bad_files().size(), std::size_t{1});
+  std::ifstream kept(folder.path + "/" + folder.bad_files().front(), std::ios::binary);
+  QCOMPARE(std::string(std::istreambuf_iterator<char>(kept), {}), old);
+  QVERIFY(Json::parse(folder.read())["settings"]["later/feature"] == Json::array({1}));
+}
+
 void SettingsTest::U3_a_folder_in_its_place_is_set_aside() {
   const Folder folder;
   fs::create_directories(folder.file() + "/inside");
@@ -293,6 +322,30 @@ void SettingsTest::U3_an_unwritable_home_is_told_and_survived() {
   QVERIFY(!settings->flush().has_value());
   QCOMPARE(settings->get("server/port").get<int>(), 81);
   QVERIFY(settings->problem().find("cannot be saved") != std::string::npos);
+}
+
+void SettingsTest::U3_what_cannot_be_saved_is_told_once() {
+  const Folder folder;
+  std::ofstream(folder.path + "/file") << "x";
+  std::vector<std::string> told;
+  {
+    const auto settings =
+        open_settings(folder.path + "/file/config", [&told](const std::string& problem) { told.push_back(problem); });
+    for (int port = 81; port < 84; ++port) {
+      settings->set("server/port", port);
+      QVERIFY(!settings->flush().has_value());
+    }
+    // Once it could be saved, the next failure is news again.
+    fs::remove(folder.path + "/file");
+    settings->set("server/port", 84);
+    QVERIFY(settings->flush().has_value());
+    QCOMPARE(told.size(), std::size_t{1});
+    QVERIFY(told.front().find("settings.json") != std::string::npos);
+    fs::remove_all(folder.path + "/file");
+    std::ofstream(folder.path + "/file") << "x";
+    settings->set("server/port", 85);
+  }
+  QCOMPARE(told.size(), std::size_t{2});
 }
 
 void SettingsTest::U3_a_good_file_has_no_problem() {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/api/paths.h"
 
+#include <pwd.h>
+#include <unistd.h>
 #include <QTemporaryDir>
 #include <QTest>
+#include <filesystem>
 
 using lathe::app::make_paths;
 using lathe::app::Paths;
@@ -17,7 +20,9 @@ class PathsTest : public QObject {
   void relative_xdg_variables_are_ignored();
   void a_profile_holds_everything();
   void a_relative_profile_becomes_absolute();
-  void U3_without_home_a_temporary_folder_is_used();
+  void U3_without_home_the_list_of_users_is_asked_data();
+  void U3_without_home_the_list_of_users_is_asked();
+  void U3_home_is_not_looked_for_when_nothing_needs_it();
   void resources_come_from_the_environment_first();
   void resources_that_do_not_exist_are_empty();
   void resources_of_the_source_tree_are_found();
@@ -68,11 +73,33 @@ void PathsTest::a_relative_profile_becomes_absolute() {
   QVERIFY(QString::fromStdString(make_paths("p").config).startsWith('/'));
 }
 
-void PathsTest::U3_without_home_a_temporary_folder_is_used() {
-  qunsetenv("HOME");
+void PathsTest::U3_without_home_the_list_of_users_is_asked_data() {
+  QTest::addColumn<QByteArray>("home");
+  QTest::newRow("unset") << QByteArray();
+  QTest::newRow("empty") << QByteArray("");
+  QTest::newRow("relative") << QByteArray("somewhere");
+}
+
+void PathsTest::U3_without_home_the_list_of_users_is_asked() {
+  QFETCH(QByteArray, home);
+  home.isNull() ? qunsetenv("HOME") : qputenv("HOME", home);
+  const passwd* user = ::getpwuid(::geteuid());
+  if (user == nullptr || !std::filesystem::is_directory(user->pw_dir)) QSKIP("skipped: this user has no home");
   const Paths paths = make_paths("");
-  QVERIFY(QString::fromStdString(paths.config).startsWith('/'));
-  QVERIFY(paths.config.ends_with(".config/lathe"));
+  QCOMPARE(paths.config, user->pw_dir + std::string("/.config/lathe"));
+  QCOMPARE(paths.state, user->pw_dir + std::string("/.local/state/lathe"));
+  QCOMPARE(paths.problem, std::string());
+}
+
+void PathsTest::U3_home_is_not_looked_for_when_nothing_needs_it() {
+  qunsetenv("HOME");
+  const QTemporaryDir temporary;
+  qputenv("TMPDIR", temporary.path().toUtf8());
+  for (const char* name : {"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"}) qputenv(name, "/x");
+  QCOMPARE(make_paths("").config, std::string("/x/lathe"));
+  QCOMPARE(make_paths("/p").problem, std::string());
+  QVERIFY(std::filesystem::is_empty(temporary.path().toStdString()));
+  qunsetenv("TMPDIR");
 }
 
 void PathsTest::resources_come_from_the_environment_first() {

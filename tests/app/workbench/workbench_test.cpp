@@ -44,6 +44,7 @@ class WorkbenchTest : public QObject {
   void settings_and_chats_survive_a_restart();
   void without_history_nothing_is_written();
   void problems_of_files_are_logged();
+  void U3_settings_that_cannot_be_saved_are_told_once();
   void a_chat_runs_through_it();
   void U1_the_end_stops_a_running_answer();
   void the_log_file_lies_where_it_was_asked_for();
@@ -101,6 +102,22 @@ void WorkbenchTest::problems_of_files_are_logged() {
   std::uint64_t cursor = 0;
   const auto lines = workbench->log().lines_since(cursor);
   QCOMPARE(std::count_if(lines.begin(), lines.end(), [](const auto& line) { return line.category == "workbench"; }), 2);
+}
+
+void WorkbenchTest::U3_settings_that_cannot_be_saved_are_told_once() {
+  const Bench bench;
+  std::ofstream(bench.file("config")) << "a file where the folder should be";
+  const auto workbench = bench.open();
+  std::uint64_t cursor = 0;
+  QVERIFY(workbench->log().lines_since(cursor).empty());  // nothing has been lost yet
+  for (int port = 8100; port < 8103; ++port) {
+    workbench->settings().set("server/port", port);
+    QVERIFY(!workbench->settings().flush().has_value());
+  }
+  const auto lines = workbench->log().lines_since(cursor);
+  QCOMPARE(lines.size(), std::size_t{1});
+  QVERIFY(lines.front().level == lathe::app::LogLevel::warning);
+  QVERIFY(lines.front().text.find("cannot be saved") != std::string::npos);
 }
 
 void WorkbenchTest::a_chat_runs_through_it() {
