@@ -16,6 +16,8 @@ namespace {
 using engine::Error;
 using engine::ErrorCode;
 
+constexpr const char* kInternal = "internal error; the server's log says more";
+
 bool path_matches(std::string_view route, std::string_view path) {
   if (!route.ends_with("/*")) return route == path;
   const std::string_view stem = route.substr(0, route.size() - 1);
@@ -24,6 +26,18 @@ bool path_matches(std::string_view route, std::string_view path) {
 
 bool serves(const Route& route, std::string_view method) {
   return method == route.method || (method == "HEAD" && route.method == "GET");
+}
+
+Error error_of(const std::exception_ptr& why) {
+  try {
+    std::rethrow_exception(why);
+  } catch (const std::bad_alloc&) {
+    return {ErrorCode::resource_exhausted, "not enough memory for this request", {}};
+  } catch (const std::exception& exception) {
+    return {ErrorCode::internal, exception.what(), {}};
+  } catch (...) {
+    return {ErrorCode::internal, "an exception without a text", {}};
+  }
 }
 
 }  // namespace
@@ -90,10 +104,8 @@ http::Reply Router::handle(http::Request request) {
   const auto answer = [&]() -> engine::Result<http::Reply> {
     try {
       return found.route->answer(context_, request);
-    } catch (const std::bad_alloc&) {
-      return engine::fail(ErrorCode::resource_exhausted, "not enough memory for this request");
-    } catch (const std::exception& error) {
-      return engine::fail(ErrorCode::internal, error.what());
+    } catch (...) {
+      return tl::unexpected(error_of(std::current_exception()));
     }
   };
   engine::Result<http::Reply> reply = answer();
@@ -128,7 +140,18 @@ http::Response Router::refuse_with(const http::RequestHead* head, const Dialect&
   if (status != 500) return error_response(dialect, error, status);
   // What went wrong inside is for the log: it may name files and addresses.
   context_.log.error("server", "a request failed: " + why);
-  return error_response(dialect, Error{error.code, "internal error; the server's log says more", {}}, status);
+  return error_response(dialect, Error{error.code, kInternal, {}}, status);
+}
+
+http::Response Router::failed(const http::RequestHead& head, const std::exception_ptr& why) {
+  const Match found = match(head);
+  const Dialect& dialect = found.dialect != nullptr ? *found.dialect : *dialects().front();
+  const Error error = error_of(why);
+  const int status = http_status_of(error.code);
+  context_.log.error("server", fmt::format("the answer to {} {} could not be built: {}", head.method,
+                                           escaped(head.path, 120), escaped(error.message, 500)));
+  // Its rows stand in the table of requests already: here is nothing to begin.
+  return error_response(dialect, status == 500 ? Error{error.code, kInternal, {}} : error, status);
 }
 
 void Router::answered(const http::RequestHead& head, int status) {

@@ -18,6 +18,7 @@ class Router final : public http::Handler {
   http::Screening screen(const http::RequestHead& head) override;
   http::Reply handle(http::Request request) override;
   http::Response refuse(const http::RequestHead* head, const http::Refusal& refusal) override;
+  http::Response failed(const http::RequestHead& head, const std::exception_ptr& why) override;
   void answered(const http::RequestHead& head, int status) override;
 
  private:

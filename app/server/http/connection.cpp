@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/server/http/connection.h"
 
-#include <poll.h>
-
-#include <array>
 #include <atomic>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
@@ -14,10 +11,11 @@
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
-#include <cstdio>
+#include <exception>
 #include <optional>
 
 #include "app/server/http/deadline.h"
+#include "app/server/http/hung_up.h"
 
 namespace lathe::app::http {
 namespace {
@@ -38,13 +36,7 @@ constexpr std::size_t kBufferBytes = 64u << 10;  // what is read ahead of the pa
 constexpr std::size_t kLingerBytes = 64u << 20;  // thrown away after a refusal, so that the client can read it
 constexpr std::chrono::milliseconds kLingerTime{2'000};
 constexpr std::chrono::seconds kDrainTime{10};  // for cancelled work to end
-constexpr std::chrono::milliseconds kPeekInterval{200};
-
-/// Whether the other end has closed its side, even behind bytes that were not read yet.
-bool hung_up(tcp::socket& socket) {
-  pollfd state{socket.native_handle(), POLLRDHUP, 0};
-  return ::poll(&state, 1, 0) > 0 && (state.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) != 0;
-}
+constexpr std::chrono::milliseconds kPeekInterval{50};
 
 std::string_view view(const beast::flat_buffer& buffer) {
   return {static_cast<const char*>(buffer.data().data()), buffer.size()};
@@ -55,14 +47,6 @@ bool is_malformed(const error_code& code) {
   using beast::http::error;
   return code.category() == make_error_code(error::bad_chunk).category() && code != error::partial_message &&
          code != error::end_of_stream;
-}
-
-std::string chunk_of(std::string_view data) {
-  std::array<char, 20> size{};
-  const int n = std::snprintf(size.data(), size.size(), "%zx\r\n", data.size());
-  std::string chunk(size.data(), static_cast<std::size_t>(n));
-  chunk.append(data).append("\r\n");
-  return chunk;
 }
 
 /// Carries a wake from any thread to the connection's; many wakes before it arrives are one.
@@ -89,11 +73,11 @@ class ServedConnection final : public Connection {
   asio::awaitable<Step> serve();
   asio::awaitable<Step> send(Response response);
   asio::awaitable<void> refuse(const RequestHead* head, const Refusal& refusal);
-  asio::awaitable<Step> answer(Response response);
   asio::awaitable<Step> answer(std::unique_ptr<PendingResponse> pending);
   asio::awaitable<Step> answer(std::unique_ptr<PieceStream> stream);
-  asio::awaitable<void> await_ready(PendingResponse& pending);
+  asio::awaitable<void> await_ready(PendingResponse& pending, std::exception_ptr& thrown);
   asio::awaitable<void> pump(PieceStream& stream, bool& complete);
+  bool pull(PieceStream& stream, std::string& piece);
   asio::awaitable<void> drain_cancelled(Pending& pending, std::function<bool()> over);
   asio::awaitable<void> client_gone();
   asio::awaitable<bool> write(std::string_view bytes);
@@ -103,6 +87,7 @@ class ServedConnection final : public Connection {
   template <class Work>
   asio::awaitable<void> on_worker(Work work);
 
+  Response take(PendingResponse& pending) const;
   std::optional<Refusal> parse_head(std::size_t size);
   void take_head();
   Refusal body_too_large() const;
@@ -123,6 +108,7 @@ class ServedConnection final : public Connection {
   std::shared_ptr<WakeSignal> signal_;
   Pending* pending_ = nullptr;
   bool first_request_ = true, receiving_ = false, interrupted_ = false;
+  std::exception_ptr broken_;  // what the stream in work threw: there is no more of it
 };
 
 // ---- life
@@ -329,18 +315,15 @@ asio::awaitable<ServedConnection::Step> ServedConnection::serve() {
   } else {
     co_await on_worker([&] { reply = hub_.handler.handle(std::move(request)); });
   }
-  if (auto* response = std::get_if<Response>(&reply)) co_return co_await answer(std::move(*response));
+  if (auto* response = std::get_if<Response>(&reply)) co_return co_await send(std::move(*response));
   if (auto* later = std::get_if<std::unique_ptr<PendingResponse>>(&reply)) co_return co_await answer(std::move(*later));
   co_return co_await answer(std::move(std::get<std::unique_ptr<PieceStream>>(reply)));
 }
 
-asio::awaitable<ServedConnection::Step> ServedConnection::answer(Response response) {
-  co_return co_await send(std::move(response));
-}
-
 asio::awaitable<ServedConnection::Step> ServedConnection::answer(std::unique_ptr<PendingResponse> pending) {
   begin(*pending);
-  const auto first = co_await (await_ready(*pending) || client_gone());
+  std::exception_ptr thrown;
+  const auto first = co_await (await_ready(*pending, thrown) || client_gone());
   if (first.index() == 1) {
     close();
     co_await drain_cancelled(*pending, [&] { return pending->ready(); });
@@ -351,14 +334,32 @@ asio::awaitable<ServedConnection::Step> ServedConnection::answer(std::unique_ptr
   end(*pending);
   Response response;
   co_await on_worker([&] {
-    response = pending->take();
+    response = thrown ? hub_.handler.failed(head_, thrown) : take(*pending);
     pending.reset();
   });
   co_return co_await send(std::move(response));
 }
 
-asio::awaitable<void> ServedConnection::await_ready(PendingResponse& pending) {
-  while (!pending.ready()) co_await woken(asio::steady_timer::time_point::max());
+/// Ends with what ready() throws, too: an exception that left a branch of `||` would wait for the other branch's end.
+asio::awaitable<void> ServedConnection::await_ready(PendingResponse& pending, std::exception_ptr& thrown) {
+  const auto ready = [&] {
+    try {
+      return pending.ready();
+    } catch (...) {
+      thrown = std::current_exception();
+      return true;
+    }
+  };
+  while (!ready()) co_await woken(asio::steady_timer::time_point::max());
+}
+
+/// On a worker: a large answer may not fit into memory, and an exception that leaves the worker would end the program.
+Response ServedConnection::take(PendingResponse& pending) const {
+  try {
+    return pending.take();
+  } catch (...) {
+    return hub_.handler.failed(head_, std::current_exception());
+  }
 }
 
 asio::awaitable<ServedConnection::Step> ServedConnection::answer(std::unique_ptr<PieceStream> stream) {
@@ -370,11 +371,12 @@ asio::awaitable<ServedConnection::Step> ServedConnection::answer(std::unique_ptr
     std::string thrown;
     co_await drain_cancelled(*stream, [&] {
       thrown.clear();
-      return !stream->pull(thrown);
+      return broken_ || !pull(*stream, thrown);
     });
   }
   end(*stream);
-  hub_.handler.answered(head_, complete ? 200 : 499);
+  if (broken_) static_cast<void>(hub_.handler.failed(head_, broken_));  // for the log: the status has been sent
+  hub_.handler.answered(head_, complete ? 200 : broken_ ? 500 : 499);
   const bool next = complete && !stream->failed() && keep_alive() && head_.minor_version == 1;
   co_return next ? Step::next : Step::last;
 }
@@ -388,7 +390,8 @@ asio::awaitable<void> ServedConnection::pump(PieceStream& stream, bool& complete
       response_head(response, chunked ? "Transfer-Encoding: chunked" : "", keep_alive() && chunked, head_.minor_version);
   for (bool more = true; more;) {
     std::string piece;
-    more = stream.pull(piece);
+    more = pull(stream, piece);
+    if (broken_) co_return;
     if (!piece.empty()) bytes += chunked ? chunk_of(piece) : piece;
     if (!more && chunked) bytes += "0\r\n\r\n";
     if (!co_await write(bytes)) co_return;
@@ -396,6 +399,16 @@ asio::awaitable<void> ServedConnection::pump(PieceStream& stream, bool& complete
     if (more) co_await woken(asio::steady_timer::time_point::max());
   }
   complete = true;
+}
+
+/// The stream's pull(). What that throws ends the stream without its last chunk, which no client takes for the end.
+bool ServedConnection::pull(PieceStream& stream, std::string& piece) {
+  try {
+    return stream.pull(piece);
+  } catch (...) {
+    broken_ = std::current_exception();
+    return false;
+  }
 }
 
 /// Waits until cancelled work has ended, so that what is reported of it is its real end.
@@ -411,7 +424,7 @@ asio::awaitable<void> ServedConnection::client_gone() {
   asio::steady_timer pause(socket_.get_executor());
   for (;;) {
     const auto [error] = co_await socket_.async_wait(tcp::socket::wait_read, kResult);
-    if (error || hung_up(socket_)) co_return;
+    if (error || hung_up(socket_.native_handle())) co_return;
     pause.expires_after(kPeekInterval);
     co_await pause.async_wait(kResult);
   }
@@ -453,17 +466,24 @@ asio::awaitable<void> ServedConnection::woken(std::chrono::steady_clock::time_po
   has_news_ = false;
 }
 
+/// What the work throws is thrown here, where it costs the connection and not the program.
 template <class Work>
 asio::awaitable<void> ServedConnection::on_worker(Work work) {
+  std::exception_ptr thrown;
   co_await asio::async_initiate<const asio::use_awaitable_t<>&, void()>(
-      [this, &work](auto handler) {
+      [this, &work, &thrown](auto handler) {
         auto done = std::make_shared<decltype(handler)>(std::move(handler));
-        hub_.workers.post([done, &work, executor = socket_.get_executor()]() mutable {
-          work();
+        hub_.workers.post([done, &work, &thrown, executor = socket_.get_executor()]() mutable {
+          try {
+            work();
+          } catch (...) {
+            thrown = std::current_exception();
+          }
           asio::post(executor, [done = std::move(done)] { std::move (*done)(); });
         });
       },
       asio::use_awaitable);
+  if (thrown) std::rethrow_exception(thrown);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // What the HTTP layer asks of the program that it serves: to screen heads, and to answer requests now, later or in pieces.
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -30,7 +31,7 @@ class PendingResponse : public Pending {
  public:
   /// Takes in what has happened; true when the response can be built.
   virtual bool ready() = 0;
-  /// Thread: a worker. Requires: ready() was true.
+  /// Thread: a worker. Requires: ready() was true. What it throws costs this request alone.
   virtual Response take() = 0;
 };
 
@@ -63,6 +64,8 @@ class Handler {
   /// The answer to bytes that are no acceptable request. `head` is null when not even that could be read. Thread: the I/O
   /// thread.
   virtual Response refuse(const RequestHead* head, const Refusal& refusal) = 0;
+  /// The answer to a request whose own answer could not be built. Thread: that of the failure.
+  virtual Response failed(const RequestHead& head, const std::exception_ptr& why) = 0;
   /// A request has been answered, or its client has gone (status 499). Thread: the I/O thread.
   virtual void answered(const RequestHead& head, int status) = 0;
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <ctime>
 #include <utility>
 
@@ -69,6 +70,14 @@ std::string http_date(std::int64_t unix_s) {
   std::array<char, 40> text{};  // strftime's names are those of the C locale: nothing in Lathe calls setlocale for LC_TIME
   const std::size_t size = std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
   return std::string(text.data(), size);
+}
+
+std::string chunk_of(std::string_view data) {
+  std::array<char, 20> size{};
+  const int n = std::snprintf(size.data(), size.size(), "%zx\r\n", data.size());
+  std::string chunk(size.data(), static_cast<std::size_t>(n));
+  chunk.append(data).append("\r\n");
+  return chunk;
 }
 
 std::string response_head(const Response& response, std::string_view framing, bool keep_alive, int minor_version) {

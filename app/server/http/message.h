@@ -48,6 +48,8 @@ bool equal_ignoring_case(std::string_view a, std::string_view b);
 std::string_view reason_of(int status);
 /// Status line and fields up to the empty line. `framing` is the field that says where the body ends.
 std::string response_head(const Response& response, std::string_view framing, bool keep_alive, int minor_version);
+/// One chunk of a chunked body. An empty one would be its end.
+std::string chunk_of(std::string_view data);
 /// "Sun, 06 Nov 1994 08:49:37 GMT".
 std::string http_date(std::int64_t unix_s);
 

@@ -15,8 +15,8 @@ namespace lathe::app::http {
 class WorkerPool {
  public:
   explicit WorkerPool(int n_threads);
-  ~WorkerPool();  ///< finishes what was posted
-  void post(std::function<void()> task);
+  ~WorkerPool();                          ///< finishes what was posted
+  void post(std::function<void()> task);  ///< Requires: the task does not throw
 
  private:
   void work();
