@@ -23,7 +23,7 @@ struct SamplingParams {
   double presence_penalty = 0.0;      ///< -2..2, over generated tokens
   double frequency_penalty = 0.0;     ///< -2..2, over generated tokens
   double repetition_penalty = 1.0;    ///< > 0, over prompt and generated tokens
-  std::optional<std::uint64_t> seed;  ///< none: drawn once a request
+  std::optional<std::uint64_t> seed;  ///< none: drawn once a request; negative numbers count down from 2^64
   std::vector<std::string> stop;      ///< at most 16 strings of 256 bytes
   std::vector<std::int32_t> stop_token_ids;
   bool include_stop_str_in_output = false;

@@ -63,7 +63,7 @@ constexpr std::array kFields = {
     SamplingField{
         describe("repetition_penalty", number, "Weakens tokens of prompt and answer by this factor; 1: off.", 0.01, 100),
         &SamplingParams::repetition_penalty},
-    SamplingField{describe("seed", text, "Whole number from 0 to 2^64 - 1; empty or -1: drawn once a request."),
+    SamplingField{describe("seed", text, "Whole number from -2^63 to 2^64 - 1; empty or -1: drawn once a request."),
                   &SamplingParams::seed},
     SamplingField{describe("stop", text, "One string that ends the answer, or a JSON list of up to 16."),
                   &SamplingParams::stop},
@@ -134,7 +134,10 @@ Result<std::optional<std::uint64_t>> parse_seed(std::string_view value) {
   if (value.empty() || value == "none" || value == "-1") return std::nullopt;
   std::uint64_t seed = 0;
   if (read_whole(value, seed)) return seed;
-  return refuse("seed", fmt::format("seed must be a whole number between 0 and 2^64 - 1, or -1 for none, got \"{}\"",
+  // Clients send signed numbers; with vLLM a negative one is a seed like any other.
+  std::int64_t negative = 0;
+  if (read_whole(value, negative)) return static_cast<std::uint64_t>(negative);
+  return refuse("seed", fmt::format("seed must be a whole number between -2^63 and 2^64 - 1, or -1 for none, got \"{}\"",
                                     printable_excerpt(value)));
 }
 

@@ -92,7 +92,8 @@ class SamplingOptionsTest : public QObject {
                              {"logprobs", "21"},
                              {"prompt_logprobs", "1000000"},
                              {"seed", "18446744073709551616"},
-                             {"seed", "-2"},
+                             {"seed", "-9223372036854775809"},
+                             {"seed", "--5"},
                              {"seed", "1.5"},
                              {"max_tokens", "\"5\""}};
     for (const auto& row : rows) QTest::addRow("%s %s", row[0], row[1]) << QByteArray(row[0]) << QByteArray(row[1]);
@@ -110,6 +111,13 @@ class SamplingOptionsTest : public QObject {
     QVERIFY(refused_text("seed", "-1").empty());
     QVERIFY(refused_text("temperature", "0").empty());
     QVERIFY(refused_text("seed", "18446744073709551615").empty());
+  }
+  void S5_negative_seeds_are_seeds_as_with_vllm() {
+    for (const auto& [text, seed] : {std::pair{"-5", std::int64_t{-5}}, {"-9223372036854775808", INT64_MIN}}) {
+      SamplingParams params;
+      QVERIFY(set_option(params, "seed", text).has_value());
+      QCOMPARE(*params.seed, static_cast<std::uint64_t>(seed));
+    }
   }
   void messages_carry_value_and_range() {
     const std::string message = refused_text("temperature", "1e308");

@@ -24,7 +24,10 @@ engine::Result<http::Reply> answer_chat(const ServerContext& context, const http
   FieldReader body(json);
   LATHE_TRY_VOID(check_model(body, context.served_name(engine->model())));
   AnswerPlan plan = make_plan(context, engine->model(), read_common_fields(body, engine->model()), true);
-  if (const auto tokens = body.integer("max_completion_tokens")) plan.fields.max_tokens = tokens;
+  if (const auto tokens = body.integer("max_completion_tokens")) {
+    plan.fields.max_tokens = tokens;
+    plan.fields.max_tokens_name = "max_completion_tokens";
+  }
   read_chat_logprobs(body, plan);
   refuse_unserved_fields(body, {"echo"});
   LATHE_TRY_VOID(body.verdict());

@@ -19,8 +19,8 @@ using engine::SamplingParams;
 constexpr std::int64_t kMaxAnswers = 128;  // vLLM's documentation advises 64 to 128 for public servers
 constexpr std::size_t kMaxStopStrings = 16, kMaxStopIds = 1024, kMaxBiases = 1024;
 
-/// Fields of OpenAI and vLLM that change what is generated and that nothing here obeys.
-constexpr std::array<std::string_view, 27> kUnserved = {"tools",
+/// Fields of OpenAI, vLLM and llama.cpp that change what is generated and that nothing here obeys.
+constexpr std::array<std::string_view, 28> kUnserved = {"tools",
                                                         "functions",
                                                         "use_beam_search",
                                                         "bad_words",
@@ -46,6 +46,7 @@ constexpr std::array<std::string_view, 27> kUnserved = {"tools",
                                                         "mm_processor_kwargs",
                                                         "media_io_kwargs",
                                                         "suffix",
+                                                        "n_discard",
                                                         "lora_request"};
 
 /// Whether a field asks for something: not null, false, 0, or empty.
@@ -61,6 +62,7 @@ void assign(Value& target, const std::optional<Value>& value) {
   if (value) target = *value;
 }
 
+/// Every 64-bit number, negative ones too, as with vLLM: -5 is the seed 2^64 - 5. -1 and null: none.
 std::optional<std::uint64_t> read_seed(FieldReader& body) {
   const auto seed = body.integer("seed");
   if (!seed || *seed == -1) return std::nullopt;
@@ -174,7 +176,10 @@ engine::Result<void> fit_to_context(CommonFields& fields, std::optional<std::int
   const auto n_prompt = static_cast<std::int64_t>(n_prompt_tokens);
   const std::int64_t limit = model.max_model_len, left = limit - n_prompt, asked = fields.max_tokens.value_or(1);
   if (n_prompt == 0) return refuse("the prompt is empty: it has no token", "prompt");
-  if (asked < 1) return refuse(fmt::format("max_tokens must be at least 1, got {}", asked), "max_tokens");
+  if (asked < 1) {
+    return refuse(fmt::format("{} must be at least 1, got {}", fields.max_tokens_name, asked),
+                  std::string(fields.max_tokens_name));
+  }
   if (asked > left) {
     return refuse(
         fmt::format("This model's maximum context length is {} tokens. However, you requested {} output tokens and your "

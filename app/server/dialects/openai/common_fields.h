@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "app/server/field_reader.h"
 #include "engine/api/engine.h"
@@ -13,6 +14,7 @@ namespace lathe::app::openai {
 struct CommonFields {
   engine::SamplingParams sampling;  ///< max_tokens unset: see below
   std::optional<std::int64_t> max_tokens;
+  std::string_view max_tokens_name = "max_tokens";  ///< as the request has it
   std::int64_t n = 1, best_of = 1;
   bool stream = false, include_usage = false, continuous_usage = false;
   bool echo = false;
