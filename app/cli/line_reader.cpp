@@ -35,4 +35,11 @@ std::optional<std::string> LineReader::next() {
   }
 }
 
+std::optional<std::string> LineReader::rest(std::size_t max_bytes) {
+  while (!at_end_ && buffer_.size() <= max_bytes) {
+    if (!fill()) return std::nullopt;
+  }
+  return std::exchange(buffer_, {});
+}
+
 }  // namespace lathe::app

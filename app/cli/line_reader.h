@@ -2,6 +2,7 @@
 // Lines from a descriptor, until its end or until another descriptor becomes readable.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 
@@ -13,6 +14,8 @@ class LineReader {
 
   /// The next line without its end; the last one may lack it. None at the end, or when interrupt_fd became readable.
   std::optional<std::string> next();
+  /// All that is left, as it is; somewhat more than `max_bytes` when there is more. None when interrupt_fd became readable.
+  std::optional<std::string> rest(std::size_t max_bytes);
 
  private:
   bool fill();

@@ -32,6 +32,15 @@ void add_flags(CLI::App& parser, BenchPlan& plan, bool& json) {
   parser.add_flag("--json", json, "One JSON object on stdout.");
 }
 
+/// What can be seen to be wrong before anything is measured.
+Result<void> check(const BenchPlan& plan, const std::string& model) {
+  if (plan.n_prompt == 0 && plan.n_generate == 0) {
+    return engine::fail(engine::ErrorCode::invalid_argument, "with --pp 0 and --tg 0 nothing is left to measure");
+  }
+  LATHE_TRY([[maybe_unused]] const engine::ModelInfo info, engine::inspect_checkpoint(model));
+  return {};
+}
+
 /// Room for all streams and their tokens, unless something else was asked for.
 void make_room(const ModelCommand& command, const BenchPlan& plan, engine::EngineOptions& options) {
   const int n_streams = *std::max_element(plan.concurrency.begin(), plan.concurrency.end());
@@ -81,9 +90,10 @@ OrderedJson bench_json(const engine::LoadedModel& model, const engine::MachineRe
 
 std::string table(const engine::LoadedModel& model, const engine::MachineReport& machine,
                   const std::vector<BenchRun>& runs) {
-  std::string text = fmt::format("{} in {}; {} with {} threads on {}: reads {:.1f} GB/s, FMA {:.1f} GFLOP/s", model.name,
-                                 model.dtype, machine.backend.isa, machine.backend.n_threads, machine.backend.device,
-                                 machine.ceilings.read_gb_s, machine.ceilings.fma_gflop_s);
+  std::string text =
+      fmt::format("{} in {}; {} with {} thread{} on {}: reads {:.1f} GB/s, FMA {:.1f} GFLOP/s", model.name, model.dtype,
+                  machine.backend.isa, machine.backend.n_threads, machine.backend.n_threads == 1 ? "" : "s",
+                  machine.backend.device, machine.ceilings.read_gb_s, machine.ceilings.fma_gflop_s);
   if (machine.ceilings.bf16_gflop_s > 0) text += fmt::format(", bf16 {:.1f} GFLOP/s", machine.ceilings.bf16_gflop_s);
   text += "\n\ntest     streams         tok/s       +-  tok/s a stream\n";
   for (const BenchRun& run : runs) {
@@ -102,6 +112,7 @@ int bench(const std::vector<std::string>& arguments, Terminal& terminal) {
   if (const auto code = command.parse(arguments)) return *code;
   Result<engine::EngineOptions> options = command.engine_options();
   if (!options) return command.fail(options.error());
+  if (const auto usable = check(plan, options->model); !usable) return command.fail(usable.error());
   make_room(command, plan, *options);
   // Ceilings first: with the model loaded its threads would share the cores.
   const auto machine = engine::measure_machine(options->isa, static_cast<int>(options->threads));

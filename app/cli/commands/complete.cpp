@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // lathe complete: one prompt, one answer; as text, or as one JSON object that other programs rely on.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <charconv>
-#include <fstream>
-#include <iostream>
-#include <sstream>
+#include <filesystem>
+#include <variant>
 
+#include "app/cli/line_reader.h"
 #include "app/cli/model_command.h"
 
 namespace lathe::app {
@@ -22,6 +24,11 @@ using engine::TokenEvent;
 /// vLLM's 16 is too short to be of use at a terminal.
 constexpr std::int64_t kDefaultMaxTokens = 128;
 constexpr std::chrono::milliseconds kPatience{50};
+/// The server's limit for a body. Without one /dev/zero would be read until memory ends.
+constexpr std::size_t kMaxPromptBytes = 32u << 20;
+
+/// A text that is still to be tokenized, or token ids.
+using GivenPrompt = std::variant<std::string, std::vector<std::int32_t>>;
 
 struct CompleteFlags {
   std::optional<std::string> prompt, prompt_ids, prompt_file;
@@ -73,28 +80,31 @@ Result<std::vector<std::int32_t>> parse_ids(std::string_view text) {
   return ids;
 }
 
-Result<std::string> read_file(const std::string& path) {
-  std::ostringstream content;
-  if (path == "-") {
-    content << std::cin.rdbuf();
-    return std::move(content).str();
+Result<std::string> read_text(int descriptor, const std::string& name, int interrupt_fd) {
+  std::optional<std::string> text = LineReader(descriptor, interrupt_fd).rest(kMaxPromptBytes);
+  if (!text) return engine::fail(ErrorCode::cancelled, "reading the prompt was stopped", name);
+  if (text->size() > kMaxPromptBytes) {
+    return engine::fail(ErrorCode::too_large, fmt::format("the prompt has more than {} MiB", kMaxPromptBytes >> 20), name);
   }
-  std::ifstream file(path, std::ios::binary);
-  content << file.rdbuf();
-  if (!file.is_open() || file.bad()) {
-    return engine::fail(ErrorCode::invalid_argument, "the prompt file cannot be read", path);
-  }
-  return std::move(content).str();
+  return std::move(*text);
 }
 
-Result<std::vector<std::int32_t>> prompt_token_ids(const CompleteFlags& flags, const engine::Tokenizer& tokenizer) {
+Result<std::string> read_file(const std::string& path, int interrupt_fd) {
+  std::error_code error;
+  const int file = std::filesystem::is_directory(path, error) ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return engine::fail(ErrorCode::invalid_argument, "the prompt file cannot be read", path);
+  Result<std::string> text = read_text(file, path, interrupt_fd);
+  ::close(file);
+  return text;
+}
+
+/// Before the model is loaded: what is wrong with a prompt should be known at once.
+Result<GivenPrompt> read_prompt(const CompleteFlags& flags, ModelCommand& command, const Terminal& terminal) {
   if (flags.prompt_ids) return parse_ids(*flags.prompt_ids);
-  std::string text = flags.prompt.value_or("");
-  if (flags.prompt_file) {
-    LATHE_TRY(text, read_file(*flags.prompt_file));
-  }
-  // Who types a raw prompt writes its control tokens by hand.
-  return tokenizer.encode(text, true, true);
+  if (!flags.prompt_file) return flags.prompt.value_or("");
+  if (*flags.prompt_file != "-") return read_file(*flags.prompt_file, command.signals().fd());
+  if (terminal.in_is_terminal) command.note("Type the prompt; Ctrl+D on an empty line ends it.");
+  return read_text(terminal.in_fd, "standard input", command.signals().fd());
 }
 
 /// All events of the request as one. The text is also written to `stream` as it comes, unless that is null.
@@ -174,19 +184,25 @@ OrderedJson result_json(const engine::GenerateRequest& request, const TokenEvent
           {"timings", timings_json(event, load_ms)}};
 }
 
-Result<engine::GenerateRequest> make_request(const CompleteFlags& flags, const engine::Engine& engine) {
+Result<engine::GenerateRequest> make_request(const CompleteFlags& flags, const GivenPrompt& prompt,
+                                             const engine::Engine& engine) {
   engine::GenerateRequest request;
   request.source = "cli";
   request.sampling = engine.model().default_sampling;
   request.sampling.max_tokens = kDefaultMaxTokens;
   LATHE_TRY_VOID(flags.sampling.apply(request.sampling));
-  LATHE_TRY(request.prompt_token_ids, prompt_token_ids(flags, engine.tokenizer()));
+  // Who types a raw prompt writes its control tokens by hand.
+  if (const auto* text = std::get_if<std::string>(&prompt)) {
+    request.prompt_token_ids = engine.tokenizer().encode(*text, true, true);
+  } else {
+    request.prompt_token_ids = std::get<std::vector<std::int32_t>>(prompt);
+  }
   return request;
 }
 
-int generate(ModelCommand& command, const CompleteFlags& flags, Terminal& terminal) {
+int generate(ModelCommand& command, const CompleteFlags& flags, const GivenPrompt& prompt, Terminal& terminal) {
   const EngineLease engine = command.workbench().models().lease();
-  const Result<engine::GenerateRequest> request = make_request(flags, *engine);
+  const Result<engine::GenerateRequest> request = make_request(flags, prompt, *engine);
   if (!request) return command.fail(request.error());
   const Result<engine::RequestHandlePtr> handle = engine->submit(*request);
   if (!handle) return command.fail(handle.error());
@@ -208,8 +224,10 @@ int complete(const std::vector<std::string>& arguments, Terminal& terminal) {
   if (const auto usable = check(flags); !usable) return command.fail(usable.error());
   const Result<engine::EngineOptions> options = command.engine_options();
   if (!options) return command.fail(options.error());
+  const Result<GivenPrompt> prompt = read_prompt(flags, command, terminal);
+  if (!prompt) return command.fail(prompt.error());
   if (const auto loaded = command.load(*options); !loaded) return command.fail(loaded.error());
-  return generate(command, flags, terminal);
+  return generate(command, flags, *prompt, terminal);
 }
 
 }  // namespace

@@ -55,6 +55,8 @@ class CommandLineTest : public QObject {
   void complete_needs_one_prompt();
   void bad_prompt_ids_are_wrong_usage();
   void a_missing_prompt_file_is_wrong_usage();
+  void a_prompt_without_end_is_wrong_usage();
+  void S5_negative_seeds_are_seeds();
   void serve_checks_its_port();
   void bench_checks_its_numbers();
   void selftest_knows_the_instruction_sets();
@@ -155,7 +157,7 @@ void CommandLineTest::a_missing_value_is_wrong_usage() {
 void CommandLineTest::a_value_out_of_range_is_wrong_usage_and_names_the_flag() {
   const std::vector<std::pair<const char*, const char*>> cases = {
       {"--temperature", "-1"}, {"--temperature", "hot"}, {"--top-p", "1.5"},     {"--top-k", "1.5"},
-      {"--seed", "-5"},        {"--logprobs", "21"},     {"--max-tokens", "-1"}, {"--min-p", "nan"},
+      {"--seed", "5.5"},       {"--logprobs", "21"},     {"--max-tokens", "-1"}, {"--min-p", "nan"},
   };
   for (const auto& [flag, value] : cases) {
     const CliRun run = run_cli({"complete", "--model", tiny_model_path(), "--prompt", "x", flag, value});
@@ -184,6 +186,24 @@ void CommandLineTest::a_missing_prompt_file_is_wrong_usage() {
   const CliRun run = run_cli({"complete", "-q", "--model", tiny_model_path(), "--prompt-file", "/not/there"});
   QVERIFY(run.code == 2);
   QVERIFY(run.err.find("/not/there") != std::string::npos);
+  const QTemporaryDir folder;
+  const std::string path = folder.path().toStdString();
+  QVERIFY2(run_cli({"complete", "-q", "--model", tiny_model_path(), "--prompt-file", path}).code == 2, "a folder");
+}
+
+void CommandLineTest::a_prompt_without_end_is_wrong_usage() {
+  const CliRun run = run_cli({"complete", "-q", "--model", tiny_model_path(), "--prompt-file", "/dev/zero"});
+  QVERIFY(run.code == 2);
+  QVERIFY2(run.err.find("32 MiB") != std::string::npos, run.err.c_str());
+}
+
+void CommandLineTest::S5_negative_seeds_are_seeds() {
+  const auto sample = [](const char* seed) {
+    return run_cli({"complete", "-q", "--model", tiny_model_path(), "--prompt", "Hello", "--max-tokens", "24",
+                    "--ignore-eos", "--temperature", "1.5", "--seed", seed});
+  };
+  QVERIFY(sample("-5").code == 0);
+  QCOMPARE(sample("-5").out, sample("18446744073709551611").out);
 }
 
 void CommandLineTest::serve_checks_its_port() {
@@ -195,6 +215,8 @@ void CommandLineTest::bench_checks_its_numbers() {
   QVERIFY(run_cli({"bench", "--concurrency", "1,x"}).code == 2);
   QVERIFY(run_cli({"bench", "--pp", "-1"}).code == 2);
   QVERIFY(run_cli({"bench", "--repeats", "0"}).code == 2);
+  QVERIFY(run_cli({"bench", "--model", tiny_model_path(), "--pp", "0", "--tg", "0"}).code == 2);
+  QVERIFY(run_cli({"bench", "--model", "/not/there"}).code == 3);
 }
 
 void CommandLineTest::selftest_knows_the_instruction_sets() {

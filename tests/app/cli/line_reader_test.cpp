@@ -40,6 +40,9 @@ class LineReaderTest : public QObject {
   void a_long_line_comes_whole();
   void an_interrupt_ends_the_waiting();
   void lines_that_were_read_come_before_an_interrupt();
+  void the_rest_comes_as_it_is();
+  void the_rest_is_bounded();
+  void an_interrupt_ends_the_waiting_for_the_rest();
 };
 
 void LineReaderTest::lines_come_one_by_one() {
@@ -106,6 +109,31 @@ void LineReaderTest::lines_that_were_read_come_before_an_interrupt() {
   QCOMPARE(reader.next().value(), std::string("one"));
   QCOMPARE(::write(pipes.interrupt[1], "x", 1), ssize_t{1});
   QCOMPARE(reader.next().value(), std::string("two"));
+}
+
+void LineReaderTest::the_rest_comes_as_it_is() {
+  Pipes pipes;
+  LineReader reader(pipes.data[0], pipes.interrupt[0]);
+  pipes.write("one\ntwo\r\n\nthree");
+  pipes.end();
+  QCOMPARE(reader.next().value(), std::string("one"));
+  QCOMPARE(reader.rest(1000).value(), std::string("two\r\n\nthree"));
+  QCOMPARE(reader.rest(1000).value(), std::string());
+}
+
+void LineReaderTest::the_rest_is_bounded() {
+  const Pipes pipes;
+  LineReader reader(pipes.data[0], pipes.interrupt[0]);
+  pipes.write(std::string(11, 'x'));  // and no end
+  QVERIFY(reader.rest(10).value().size() > 10);
+}
+
+void LineReaderTest::an_interrupt_ends_the_waiting_for_the_rest() {
+  const Pipes pipes;
+  LineReader reader(pipes.data[0], pipes.interrupt[0]);
+  pipes.write("half");
+  if (::write(pipes.interrupt[1], "x", 1) != 1) qFatal("short write");
+  QVERIFY(!reader.rest(1000).has_value());
 }
 
 QTEST_GUILESS_MAIN(LineReaderTest)

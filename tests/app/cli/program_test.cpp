@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The built program as others start it: signals, ports, pipes, exit codes.
 #include <arpa/inet.h>
+#include <grp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <QFile>
@@ -21,7 +22,7 @@ constexpr int kPatienceMs = 60'000;
 /// `lathe` with a profile of its own.
 class Program {
  public:
-  explicit Program(const QStringList& arguments, const QByteArray& key_from_environment = {}) {
+  explicit Program(const QStringList& arguments, const QByteArray& key_from_environment = {}, uid_t user = ::geteuid()) {
     QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
     for (const char* name : {"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"}) {
       environment.insert(name, profile_.path());
@@ -30,6 +31,11 @@ class Program {
     environment.remove("VLLM_API_KEY");
     if (!key_from_environment.isEmpty()) environment.insert("VLLM_API_KEY", key_from_environment);
     process_.setProcessEnvironment(environment);
+    if (user != ::geteuid()) {
+      process_.setChildProcessModifier([user] {
+        if (::setgroups(0, nullptr) != 0 || ::setgid(user) != 0 || ::setuid(user) != 0) ::_exit(99);
+      });
+    }
     process_.start(QStringLiteral(LATHE_BINARY_DIR "/bin/lathe"), arguments);
   }
   ~Program() {
@@ -54,9 +60,11 @@ class Program {
     return process_.readAllStandardError();
   }
   void signal(int number) { ::kill(static_cast<pid_t>(process_.processId()), number); }
-  /// The exit code; -1 when it hangs, -2 when a signal ended it.
+  /// The exit code; -1 when it hangs, -2 when a signal ended it, -3 when it could not be started.
   int wait() {
-    if (process_.state() != QProcess::NotRunning && !process_.waitForFinished(kPatienceMs)) return -1;
+    const bool ended = process_.state() == QProcess::NotRunning || process_.waitForFinished(kPatienceMs);
+    if (process_.error() == QProcess::FailedToStart) return -3;
+    if (!ended) return -1;
     return process_.exitStatus() == QProcess::NormalExit ? process_.exitCode() : -2;
   }
   QByteArray out() { return process_.readAllStandardOutput(); }
@@ -111,7 +119,8 @@ class ProgramTest : public QObject {
   void serve_takes_its_key_from_the_environment();
   void serve_needs_a_key_outside_this_machine();
   void S16_a_port_in_use_is_exit_code_1();
-  void S16_an_address_of_another_machine_is_an_error();
+  void S16_a_privileged_port_is_exit_code_1();
+  void S16_an_address_of_another_machine_is_wrong_usage();
   void serve_refuses_a_bad_model_with_3();
   void complete_stops_on_sigint_with_1();
   void complete_reads_its_prompt_from_a_pipe();
@@ -186,11 +195,26 @@ void ProgramTest::S16_a_port_in_use_is_exit_code_1() {
   QVERIFY(program.out().isEmpty());
 }
 
-void ProgramTest::S16_an_address_of_another_machine_is_an_error() {
-  Program program(serve({"--host", "192.0.2.1", "--api-key", "k"}));
+void ProgramTest::S16_a_privileged_port_is_exit_code_1() {
+  QFile first("/proc/sys/net/ipv4/ip_unprivileged_port_start");
+  if (!first.open(QIODevice::ReadOnly) || first.readAll().trimmed().toInt() <= 81) {
+    QSKIP("skipped: every user may listen on port 81 here");
+  }
+  constexpr uid_t nobody = 65534;
+  Program program({"serve", "--model", tiny(), "--port", "81"}, {}, ::geteuid() == 0 ? nobody : ::geteuid());
   const int code = program.wait();
-  QVERIFY2(code == 1 || code == 2, qPrintable(QString::number(code)));
+  const QByteArray error = program.err();
+  if (code == -3) QSKIP("skipped: nobody may not run the program here");
+  QVERIFY2(code == 1, error.constData());
+  QVERIFY2(error.contains("81") && error.contains("1024"), error.constData());
+  QVERIFY(program.out().isEmpty());
+}
+
+void ProgramTest::S16_an_address_of_another_machine_is_wrong_usage() {
+  Program program(serve({"--host", "192.0.2.1", "--api-key", "k"}));
+  QCOMPARE(program.wait(), 2);
   QVERIFY(program.err().contains("192.0.2.1"));
+  QVERIFY(program.out().isEmpty());
 }
 
 void ProgramTest::serve_refuses_a_bad_model_with_3() {
