@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/server_fixture.h"
 
+#include <filesystem>
 #include <thread>
 
 #include "kernels/api/check.h"
@@ -46,6 +47,25 @@ bool ServerFixture::wait_for_row(app::RequestStatus status) const {
     std::this_thread::yield();
   }
   return false;
+}
+
+std::string ServerFixture::leftovers(const std::string& key_fields) const {
+  const auto n_open = [this] {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (server_->status().n_connections > 0 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+    return server_->status().n_connections;
+  };
+  if (const int n = n_open(); n > 0) return std::to_string(n) + " connections are open";
+  if (!engine_->wait_for_active(0)) return std::to_string(engine_->n_active()) + " requests are active";
+  if (const int n = engine_->snapshot()->n_blocks_used; n > 0) return std::to_string(n) + " blocks are in use";
+  const int status = HttpClient(port()).post("/v1/completions", R"({"prompt":"ab"})", key_fields).status;
+  if (status != 200) return "a good request gets " + std::to_string(status);
+  return n_open() > 0 ? "the connection of a good request stays open" : "";
+}
+
+int n_open_descriptors() {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return static_cast<int>(std::distance(begin(all), end(all)));
 }
 
 engine::Json chat_body(const std::string& text, const engine::Json& more) {

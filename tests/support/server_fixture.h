@@ -33,6 +33,10 @@ class ServerFixture {
   void load(const FakeModel& model);
   /// Waits until the newest row of the table of requests has this status, at most 20 s.
   bool wait_for_row(app::RequestStatus status) const;
+  /// What requests and connections left behind, and whether a good request on a new connection is served: empty when all is
+  /// as it was. `key_fields`: header lines that it needs. Waits for what is on its way. Requires: a model, not paused; every
+  /// client of the test is closed.
+  std::string leftovers(const std::string& key_fields = {}) const;
 
  private:
   FakeModel model_;
@@ -42,6 +46,9 @@ class ServerFixture {
   std::unique_ptr<app::RequestLog> requests_;
   std::unique_ptr<app::Server> server_;
 };
+
+/// Of this process.
+int n_open_descriptors();
 
 /// A chat request of one user message; `more` fields are added.
 engine::Json chat_body(const std::string& text, const engine::Json& more = engine::Json::object());

@@ -42,6 +42,21 @@ struct Profile {
   }
 };
 
+/// What SQLite says of the whole file: "ok".
+std::string integrity_of(const std::string& file) {
+  sqlite3* connection = nullptr;
+  sqlite3_stmt* statement = nullptr;
+  std::string verdict = "cannot be opened";
+  if (sqlite3_open(file.c_str(), &connection) == SQLITE_OK &&
+      sqlite3_prepare_v2(connection, "PRAGMA integrity_check", -1, &statement, nullptr) == SQLITE_OK &&
+      sqlite3_step(statement) == SQLITE_ROW) {
+    verdict = reinterpret_cast<const char*>(sqlite3_column_text(statement, 0));
+  }
+  sqlite3_finalize(statement);
+  sqlite3_close(connection);
+  return verdict;
+}
+
 StoredMessage numbered(int i) { return {0, "user", {{std::to_string(i) + std::string(2000, '.'), "", false}}, 0}; }
 
 /// In a child: adds messages until it is killed, and says each number once it is stored.
@@ -147,6 +162,7 @@ void HistoryFileTest::U2_a_kill_loses_nothing_that_was_stored() {
     QVERIFY(last >= 0);
     const auto history = profile.open();
     QCOMPARE(history->problem(), std::string());
+    QCOMPARE(integrity_of(profile.file), std::string("ok"));
     const auto messages = *history->messages(history->chats().front().id);
     QVERIFY2(static_cast<int>(messages.size()) > last, std::to_string(last).c_str());
     for (std::size_t i = 0; i < messages.size(); ++i) {

@@ -19,10 +19,14 @@ class AccessTest : public QObject {
   void S17_listed_page_may_read_the_answer();
   void S17_preflight_of_a_listed_page_needs_no_key();
   void S17_no_credentials_and_no_wildcard();
+  void S17_a_page_cannot_post_without_a_preflight();
+  void S17_a_form_cannot_post();
   void S17_only_json_is_posted_data();
   void S17_only_json_is_posted();
   void S18_host_must_be_exact_data();
   void S18_host_must_be_exact();
+  void S18_posts_to_other_hosts_reach_nothing_data() { S18_host_must_be_exact_data(); }
+  void S18_posts_to_other_hosts_reach_nothing();
   void S18_listed_names_are_served();
   void S18_listed_name_with_a_port_is_taken_literally();
   void S18_port_80_may_be_left_out();
@@ -42,6 +46,7 @@ class AccessTest : public QObject {
  private:
   static constexpr const char* kKey = "sk-lathe-secret";
   static std::unique_ptr<ServerFixture> with_key();
+  static std::string key_line() { return "Authorization: Bearer " + std::string(kKey) + "\r\n"; }
 };
 
 std::unique_ptr<ServerFixture> AccessTest::with_key() {
@@ -61,6 +66,32 @@ void AccessTest::S17_pages_are_refused_unless_listed() {
     QCOMPARE(preflight.status, 403);
     QVERIFY(preflight.field("Access-Control-Allow-Origin").empty());
   }
+}
+
+void AccessTest::S17_a_page_cannot_post_without_a_preflight() {
+  ServerFixture fixture;
+  for (const char* origin : {"https://evil.com", "null", "file://"}) {
+    const std::string field = "Origin: " + std::string(origin) + "\r\n";
+    for (const char* path : {"/v1/completions", "/v1/chat/completions", "/tokenize"}) {
+      QCOMPARE(HttpClient(fixture.port()).post(path, R"({"prompt":"ab"})", field).status, 403);
+    }
+  }
+  QVERIFY(fixture.engine().submitted().empty());
+  QCOMPARE(fixture.leftovers(), std::string());
+}
+
+void AccessTest::S17_a_form_cannot_post() {
+  ServerFixture fixture;
+  for (const char* type :
+       {"text/plain", "text/plain;charset=UTF-8", "multipart/form-data; boundary=x", "application/x-www-form-urlencoded"}) {
+    HttpClient client(fixture.port());
+    const std::string body = R"({"prompt":"ab"})";
+    client.send("POST /v1/completions HTTP/1.1\r\nHost: " + client.host() + "\r\nContent-Type: " + type +
+                "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+    QCOMPARE(client.read_reply().status, 415);
+  }
+  QVERIFY(fixture.engine().submitted().empty());
+  QCOMPARE(fixture.leftovers(), std::string());
 }
 
 void AccessTest::S17_listed_page_may_read_the_answer() {
@@ -159,6 +190,21 @@ void AccessTest::S18_host_must_be_exact() {
   if (refusal) QCOMPARE(refusal->status, 421);
 }
 
+void AccessTest::S18_posts_to_other_hosts_reach_nothing() {
+  QFETCH(QByteArray, host);
+  QFETCH(bool, accepted);
+  ServerFixture fixture;
+  host.replace(":8001", ":1").replace(":8000", ":" + QByteArray::number(fixture.port()));
+  {
+    HttpClient client(fixture.port());
+    client.send("POST /v1/completions HTTP/1.1\r\nHost: " + host.toStdString() +
+                "\r\nContent-Type: application/json\r\nContent-Length: 15\r\n\r\n{\"prompt\":\"ab\"}");
+    QCOMPARE(client.read_reply().status, accepted ? 200 : 421);
+  }
+  QCOMPARE(fixture.engine().submitted().size(), std::size_t(accepted ? 1 : 0));
+  QCOMPARE(fixture.leftovers(), std::string());
+}
+
 void AccessTest::S18_listed_names_are_served() {
   ServerFixture::Options options;
   options.server.allowed_hosts = {"api.example"};
@@ -212,6 +258,8 @@ void AccessTest::S19_every_route_needs_the_key() {
       }
     }
   }
+  QVERIFY(fixture->engine().submitted().empty());
+  QCOMPARE(fixture->leftovers(key_line()), std::string());
 }
 
 void AccessTest::S19_health_is_public_and_nothing_else() {
@@ -225,6 +273,7 @@ void AccessTest::S19_health_is_public_and_nothing_else() {
 void AccessTest::S19_wrong_keys_are_401_data() {
   QTest::addColumn<QByteArray>("value");
   QTest::newRow("wrong") << QByteArray("Bearer wrong");
+  QTest::newRow("one byte") << QByteArray("Bearer s");
   QTest::newRow("prefix") << QByteArray("Bearer sk-lathe-secre");
   QTest::newRow("longer") << QByteArray("Bearer sk-lathe-secretX");
   QTest::newRow("case") << QByteArray("Bearer SK-LATHE-SECRET");
@@ -240,6 +289,13 @@ void AccessTest::S19_wrong_keys_are_401() {
   app::http::RequestHead head;
   head.fields.push_back({"Authorization", value.toStdString()});
   QVERIFY(!key.admits(head));
+
+  const auto fixture = with_key();
+  const std::string line = "Authorization: " + value.toStdString() + "\r\n";
+  QCOMPARE(HttpClient(fixture->port()).get("/v1/models", line).status, 401);
+  QCOMPARE(HttpClient(fixture->port()).post("/v1/completions", R"({"prompt":"ab"})", line).status, 401);
+  QVERIFY(fixture->engine().submitted().empty());
+  QCOMPARE(fixture->leftovers(key_line()), std::string());
 }
 
 void AccessTest::S19_key_in_the_query_is_no_key() {
@@ -253,6 +309,7 @@ void AccessTest::S19_two_authorizations_are_401() {
   const auto fixture = with_key();
   const std::string line = "Authorization: Bearer " + std::string(kKey) + "\r\n";
   QCOMPARE(HttpClient(fixture->port()).get("/v1/models", line + line).status, 401);
+  QCOMPARE(fixture->leftovers(key_line()), std::string());
 }
 
 void AccessTest::S19_other_spellings_of_a_path_are_401() {
@@ -263,6 +320,7 @@ void AccessTest::S19_other_spellings_of_a_path_are_401() {
     QCOMPARE(client.get(path).status, 401);
     QCOMPARE(client.get(path, "Authorization: Bearer " + std::string(kKey) + "\r\n").status, 404);
   }
+  QCOMPARE(fixture->leftovers(key_line()), std::string());
 }
 
 void AccessTest::S19_one_megabyte_of_key_is_431() {
@@ -270,14 +328,28 @@ void AccessTest::S19_one_megabyte_of_key_is_431() {
   QCOMPARE(
       HttpClient(fixture->port()).get("/v1/models", "Authorization: Bearer " + std::string(1 << 20, 'k') + "\r\n").status,
       431);
+  QCOMPARE(fixture->leftovers(key_line()), std::string());
 }
 
 void AccessTest::S19_key_is_never_logged() {
   const auto fixture = with_key();
   HttpClient(fixture->port()).get("/v1/models", "Authorization: Bearer " + std::string(kKey) + "X\r\n");
-  HttpClient(fixture->port()).get("/v1/models", "Authorization: Bearer " + std::string(kKey) + "\r\n");
+  HttpClient(fixture->port()).get("/v1/models", key_line());
+  HttpClient(fixture->port()).get("/v1/models?api_key=" + std::string(kKey));
+  HttpClient(fixture->port()).get("/v1/models?api_key=" + std::string(kKey), key_line());
+  HttpClient(fixture->port()).post("/v1/completions?key=" + std::string(kKey), R"({"prompt":"ab"})", key_line());
+  QCOMPARE(fixture->leftovers(key_line()), std::string());
   std::uint64_t cursor = 0;
-  for (const app::LogLine& line : fixture->log().lines_since(cursor)) QVERIFY(line.text.find(kKey) == std::string::npos);
+  const auto lines = fixture->log().lines_since(cursor);
+  QVERIFY(lines.size() >= 6);  // one a request: the fixture logs everything
+  for (const app::LogLine& line : lines) QVERIFY2(line.text.find(kKey) == std::string::npos, line.text.c_str());
+  const auto rows = fixture->requests().records();
+  QCOMPARE(rows.size(), std::size_t(4));  // two refused, two completions
+  for (const app::RequestRecord& row : rows) {
+    for (const std::string& text : {row.client, row.route, row.model, row.source, row.stop, row.error}) {
+      QVERIFY2(text.find(kKey) == std::string::npos, text.c_str());
+    }
+  }
 }
 
 void AccessTest::the_right_key_is_served() {

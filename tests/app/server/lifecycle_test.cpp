@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <QtTest>
@@ -48,6 +50,25 @@ struct BareServer {
   std::unique_ptr<app::RequestLog> requests = app::make_request_log(*models);
   std::unique_ptr<app::Server> server = app::make_server(*models, *requests, *log);
 };
+
+/// What GET /version answers over ::1, up to the end of the connection.
+std::string got_over_ipv6(std::uint16_t port) {
+  const int socket = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in6 address{};
+  address.sin6_family = AF_INET6;
+  address.sin6_port = htons(port);
+  address.sin6_addr = in6addr_loopback;
+  const std::string request =
+      "GET /version HTTP/1.1\r\nHost: [::1]:" + std::to_string(port) + "\r\nConnection: close\r\n\r\n";
+  std::string reply;
+  if (::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
+      ::send(socket, request.data(), request.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(request.size())) {
+    char bytes[4096];
+    for (ssize_t n = 0; (n = ::recv(socket, bytes, sizeof bytes, 0)) > 0;) reply.append(bytes, static_cast<std::size_t>(n));
+  }
+  ::close(socket);
+  return reply;
+}
 
 }  // namespace
 
@@ -173,8 +194,11 @@ void LifecycleTest::S16_ipv6_loopback_is_served() {
   options.port = 0;
   const auto started = bare.server->start(options);
   if (!started) QSKIP("skipped: this machine has no IPv6");
-  QCOMPARE(bare.server->status().dialects.front().base_url,
-           "http://[::1]:" + std::to_string(bare.server->status().port) + "/v1");
+  const std::uint16_t port = bare.server->status().port;
+  QCOMPARE(bare.server->status().dialects.front().base_url, "http://[::1]:" + std::to_string(port) + "/v1");
+  const std::string reply = got_over_ipv6(port);
+  QVERIFY2(reply.starts_with("HTTP/1.1 200 OK\r\n"), reply.c_str());
+  QVERIFY(reply.find("\"version\"") != std::string::npos);
 }
 
 void LifecycleTest::port_zero_takes_a_free_one() {

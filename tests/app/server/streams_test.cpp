@@ -28,6 +28,9 @@ class StreamsTest : public QObject {
   void S12_leaving_a_whole_answer_ends_it();
   void S12_leaving_the_queue_ends_it();
   void S12_leaving_ends_all_of_eight_answers();
+  void S12_leaving_after_the_last_token_is_no_error();
+  void S12_leaving_with_a_request_unread_ends_it_data();
+  void S12_leaving_with_a_request_unread_ends_it();
   void S12_others_are_untouched();
   void S12_leaving_is_shown_in_the_table();
   void S13_a_reader_that_never_reads_holds_nobody_up();
@@ -42,6 +45,7 @@ class StreamsTest : public QObject {
 
  private:
   std::uint16_t port() const { return fixture_->port(); }
+  static void leave(HttpClient& client, const QByteArray& how);
   /// Begins a stream with the engine paused and waits until it runs.
   void begin(HttpClient& client, const Json& more = Json::object());
 
@@ -54,6 +58,12 @@ void StreamsTest::begin(HttpClient& client, const Json& more) {
   fixture_->engine().pause();
   client.send(client.request("POST", "/v1/chat/completions", engine::dump_json(body)));
   QCOMPARE(client.read_head().status, 200);
+}
+
+void StreamsTest::leave(HttpClient& client, const QByteArray& how) {
+  if (how == "close") client.close();
+  if (how == "half close") client.half_close();
+  if (how == "reset") client.reset();
 }
 
 void StreamsTest::events_are_framed_as_data_and_an_empty_line() {
@@ -115,6 +125,7 @@ void StreamsTest::S12_leaving_ends_the_request_data() {
 void StreamsTest::S12_leaving_ends_the_request() {
   QFETCH(int, n_tokens);
   QFETCH(QByteArray, how);
+  const int n_before = tests::n_open_descriptors();
   HttpClient client(port());
   begin(client);
   client.read_event();
@@ -122,12 +133,13 @@ void StreamsTest::S12_leaving_ends_the_request() {
     fixture_->engine().step(1);
     client.read_event();
   }
-  if (how == "close") client.close();
-  if (how == "half close") client.half_close();
-  if (how == "reset") client.reset();
+  leave(client, how);
   QVERIFY(fixture_->engine().wait_for_active(0));
   QCOMPARE(fixture_->engine().snapshot()->n_blocks_used, 0);
   QCOMPARE(fixture_->engine().n_cancelled(), std::uint64_t(1));
+  QTRY_COMPARE(fixture_->server().status().n_connections, 0);
+  client.close();
+  QTRY_COMPARE(tests::n_open_descriptors(), n_before);
 }
 
 void StreamsTest::S12_leaving_before_the_body_costs_nothing() {
@@ -148,6 +160,7 @@ void StreamsTest::S12_leaving_a_whole_answer_ends_it() {
   client.close();
   QVERIFY(fixture_->engine().wait_for_active(0));
   QCOMPARE(fixture_->engine().n_cancelled(), std::uint64_t(1));
+  QTRY_COMPARE(fixture_->server().status().n_connections, 0);
 }
 
 void StreamsTest::S12_leaving_the_queue_ends_it() {
@@ -162,6 +175,7 @@ void StreamsTest::S12_leaving_the_queue_ends_it() {
   queued.close();
   QVERIFY(fixture_->engine().wait_for_active(1));
   QCOMPARE(fixture_->engine().snapshot()->n_running, 1);
+  QTRY_COMPARE(fixture_->server().status().n_connections, 1);
 }
 
 void StreamsTest::S12_leaving_ends_all_of_eight_answers() {
@@ -172,6 +186,53 @@ void StreamsTest::S12_leaving_ends_all_of_eight_answers() {
   client.reset();
   QVERIFY(fixture_->engine().wait_for_active(0));
   QCOMPARE(fixture_->engine().n_cancelled(), std::uint64_t(8));
+  QCOMPARE(fixture_->engine().snapshot()->n_blocks_used, 0);
+  QTRY_COMPARE(fixture_->server().status().n_connections, 0);
+}
+
+void StreamsTest::S12_leaving_after_the_last_token_is_no_error() {
+  fixture_->engine().answer_with("ab");
+  const int n_before = tests::n_open_descriptors();
+  for (const char* how : {"close", "half close", "reset"}) {
+    HttpClient client(port());
+    begin(client);
+    fixture_->engine().step(3);  // two letters and the end
+    std::optional<std::string> event = client.read_event();
+    while (event && event->find("\"finish_reason\":\"stop\"") == std::string::npos) event = client.read_event();
+    QVERIFY(event.has_value());
+    leave(client, how);  // "[DONE]" was not read
+    QVERIFY(fixture_->wait_for_row(app::RequestStatus::done));
+    client.close();
+    QTRY_COMPARE(fixture_->server().status().n_connections, 0);
+  }
+  QCOMPARE(fixture_->engine().n_cancelled(), std::uint64_t(0));
+  QCOMPARE(fixture_->server().status().n_requests, std::uint64_t(3));
+  QCOMPARE(fixture_->server().status().n_errors, std::uint64_t(0));
+  QTRY_COMPARE(tests::n_open_descriptors(), n_before);
+}
+
+void StreamsTest::S12_leaving_with_a_request_unread_ends_it_data() {
+  QTest::addColumn<QByteArray>("how");
+  for (const char* how : {"close", "half close", "reset"}) QTest::newRow(how) << QByteArray(how);
+}
+
+/// Bytes of the next request lie before the end that tells of the leaving.
+void StreamsTest::S12_leaving_with_a_request_unread_ends_it() {
+  QFETCH(QByteArray, how);
+  const int n_before = tests::n_open_descriptors();
+  HttpClient client(port());
+  begin(client);
+  client.read_event();
+  client.send(client.request("POST", "/v1/completions", R"({"prompt":"pipelined"})"));
+  fixture_->engine().step(1);
+  client.read_event();
+  leave(client, how);
+  QVERIFY(fixture_->engine().wait_for_active(0));
+  QCOMPARE(fixture_->engine().n_cancelled(), std::uint64_t(1));
+  QTRY_COMPARE(fixture_->server().status().n_connections, 0);
+  QCOMPARE(fixture_->engine().submitted().size(), std::size_t(1));
+  client.close();
+  QTRY_COMPARE(tests::n_open_descriptors(), n_before);
 }
 
 void StreamsTest::S12_others_are_untouched() {
