@@ -253,6 +253,7 @@ asio::awaitable<bool> ServedConnection::read_body() {
   const bool expected = equal_ignoring_case(head_.value("Expect"), "100-continue") && head_.minor_version == 1;
   if (expected && !parser_->is_done() && buffer_.size() == 0 && !co_await write("HTTP/1.1 100 Continue\r\n\r\n"))
     co_return false;
+  parser_->eager(true);  // else each chunk, be it of one byte, costs a turn of this loop and a timer
   error_code error;
   while (!parser_->is_done() && !error) {
     deadline_.arm(hub_.limits.body_idle_timeout);
