@@ -77,7 +77,8 @@ std::optional<int> parse(CLI::App& parser, const std::vector<std::string>& argum
 
 ModelCommand::ModelCommand(const Command& command, Terminal& terminal, std::vector<std::string_view> except)
     : terminal_(terminal), parser_(std::string(command.help), program_name(command)), except_(std::move(except)) {
-  parser_.add_option("MODEL", positional_model_, "The same as --model.");
+  parser_.add_option("MODEL", positional_model_,
+                     "The same as --model: a folder, or a name of the library. Without it: the bundled model.");
   parser_.add_option("--profile-dir", profile_dir_, "Folder for settings and other files instead of the user's own.");
   parser_.add_flag("-q,--quiet", quiet_, "No progress and no notes on stderr.");
 }
@@ -105,6 +106,10 @@ Result<EngineOptions> ModelCommand::engine_options() {
   EngineOptions options;
   options.model = positional_model_;
   LATHE_TRY_VOID(flags_.apply(options));
+  if (!positional_model_.empty() && options.model != positional_model_) {
+    return engine::fail(ErrorCode::invalid_argument,
+                        fmt::format("there are two models: {} and --model {}", positional_model_, options.model));
+  }
   LATHE_TRY_VOID(open_workbench());
   if (!options.model.empty()) {
     LATHE_TRY(options.model, workbench_->library().resolve(options.model));

@@ -32,12 +32,20 @@ void add_flags(CLI::App& parser, BenchPlan& plan, bool& json) {
   parser.add_flag("--json", json, "One JSON object on stdout.");
 }
 
+/// Tokens of the longest stream: a prompt and one token, or one token and what is generated after it.
+std::int64_t context_of(const BenchPlan& plan) { return std::max(plan.n_prompt + 1, plan.n_generate + 2); }
+
 /// What can be seen to be wrong before anything is measured.
 Result<void> check(const BenchPlan& plan, const std::string& model) {
   if (plan.n_prompt == 0 && plan.n_generate == 0) {
     return engine::fail(engine::ErrorCode::invalid_argument, "with --pp 0 and --tg 0 nothing is left to measure");
   }
-  LATHE_TRY([[maybe_unused]] const engine::ModelInfo info, engine::inspect_checkpoint(model));
+  LATHE_TRY(const engine::ModelInfo info, engine::inspect_checkpoint(model));
+  if (const std::int64_t needed = context_of(plan); needed > info.max_position_embeddings) {
+    return engine::fail(engine::ErrorCode::invalid_argument,
+                        fmt::format("--pp {} and --tg {} need a context of {} tokens, and {} was made for {}", plan.n_prompt,
+                                    plan.n_generate, needed, info.name, info.max_position_embeddings));
+  }
   return {};
 }
 
@@ -48,7 +56,7 @@ void make_room(const ModelCommand& command, const BenchPlan& plan, engine::Engin
   if (!command.given("max_num_batched_tokens")) {
     options.max_num_batched_tokens = std::max<std::int64_t>(options.max_num_batched_tokens, options.max_num_seqs);
   }
-  if (!command.given("max_model_len")) options.max_model_len = std::max(plan.n_prompt + 1, plan.n_generate + 2);
+  if (!command.given("max_model_len")) options.max_model_len = context_of(plan);
 }
 
 double mean(const std::vector<double>& samples) {

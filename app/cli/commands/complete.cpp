@@ -57,7 +57,8 @@ Result<void> check(const CompleteFlags& flags) {
   const int n_prompts = (flags.prompt ? 1 : 0) + (flags.prompt_ids ? 1 : 0) + (flags.prompt_file ? 1 : 0);
   if (n_prompts != 1) {
     return engine::fail(ErrorCode::invalid_argument,
-                        fmt::format("give one of --prompt, --prompt-ids and --prompt-file, not {}", n_prompts));
+                        fmt::format("{}give one of --prompt, --prompt-ids and --prompt-file",
+                                    n_prompts == 0 ? "there is no prompt; " : "there is more than one prompt; "));
   }
   engine::SamplingParams sampling;
   return flags.sampling.apply(sampling);

@@ -50,6 +50,7 @@ class CommandLineTest : public QObject {
   void help_names_every_option_of_the_engine();
   void help_names_every_sampling_parameter();
   void an_unknown_option_is_wrong_usage();
+  void two_models_are_wrong_usage();
   void a_missing_value_is_wrong_usage();
   void a_value_out_of_range_is_wrong_usage_and_names_the_flag();
   void complete_needs_one_prompt();
@@ -149,6 +150,12 @@ void CommandLineTest::an_unknown_option_is_wrong_usage() {
   }
 }
 
+void CommandLineTest::two_models_are_wrong_usage() {
+  const CliRun run = run_cli({"complete", tiny_model_path(), "--model", tiny_model_path("tiny-sharded"), "--prompt", "x"});
+  QVERIFY(run.code == 2);
+  QVERIFY(run.err.find("two models") != std::string::npos);
+}
+
 void CommandLineTest::a_missing_value_is_wrong_usage() {
   QVERIFY(run_cli({"complete", "--prompt"}).code == 2);
   QVERIFY(run_cli({"serve", "--port"}).code == 2);
@@ -217,6 +224,10 @@ void CommandLineTest::bench_checks_its_numbers() {
   QVERIFY(run_cli({"bench", "--repeats", "0"}).code == 2);
   QVERIFY(run_cli({"bench", "--model", tiny_model_path(), "--pp", "0", "--tg", "0"}).code == 2);
   QVERIFY(run_cli({"bench", "--model", "/not/there"}).code == 3);
+  const CliRun longer = run_cli({"bench", "--model", tiny_model_path(), "--pp", "256"});
+  QVERIFY(longer.code == 2);
+  QVERIFY2(longer.err.find("--pp 256") != std::string::npos && longer.err.find("257") != std::string::npos,
+           longer.err.c_str());
 }
 
 void CommandLineTest::selftest_knows_the_instruction_sets() {
