@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -49,7 +50,14 @@ struct FitEstimate {
   std::int64_t returned = 0;  ///< what unloading the present model gives back
   std::int64_t n_blocks = 0, max_model_len = 0;
   FitVerdict verdict = FitVerdict::unknown;
-  std::int64_t total() const { return weights + kv + activations + other; }
+  /// The largest number there is when the sum would be larger still.
+  std::int64_t total() const {
+    std::int64_t sum = 0;
+    for (const std::int64_t part : {weights, kv, activations, other}) {
+      if (__builtin_add_overflow(sum, part, &sum)) return std::numeric_limits<std::int64_t>::max();
+    }
+    return sum;
+  }
 };
 Result<FitEstimate> estimate_fit(const ModelInfo& info, const EngineOptions& options, std::int64_t returned_bytes = 0);
 

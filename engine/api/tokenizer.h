@@ -36,16 +36,19 @@ class Tokenizer {
   virtual std::string piece(std::int32_t id) const = 0;
 
   /// Ids of a text. add_special puts BOS/EOS as the checkpoint's post-processor does.
-  virtual std::vector<std::int32_t> encode(std::string_view text, bool add_special, bool parse_special) const = 0;
+  /// Errors: too_large when the text is, or when the tokenizer's own patterns would take too long on it.
+  virtual Result<std::vector<std::int32_t>> encode(std::string_view text, bool add_special, bool parse_special) const = 0;
   /// Ids of spans joined as if they were one text, special tokens read only where a span allows it. Adds nothing.
-  virtual std::vector<std::int32_t> encode_spans(std::span<const TextSpan> spans) const = 0;
+  /// Errors: as encode.
+  virtual Result<std::vector<std::int32_t>> encode_spans(std::span<const TextSpan> spans) const = 0;
   /// The text of ids; a broken UTF-8 tail becomes U+FFFD.
   virtual std::string decode(std::span<const std::int32_t> ids, bool skip_special) const = 0;
   /// Raw bytes of one more token in a running text: what incremental decoding adds up. `first` = nothing came before.
   virtual std::string decode_bytes(std::int32_t id, bool first) const = 0;
 };
 
-/// Opens tokenizer.model or tokenizer.json of a folder, or one such file. Errors: model_refused.
+/// Opens tokenizer.model or tokenizer.json of a folder, or one such file. Files are read as a ModelFolder reads them: a link
+/// out of the folder is refused. Errors: model_refused, not_found.
 Result<std::unique_ptr<Tokenizer>> open_tokenizer(const std::string& path);
 
 }  // namespace lathe::engine

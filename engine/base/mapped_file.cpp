@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <cstring>
 
-#include "engine/base/file_descriptor.h"
 #include "kernels/api/check.h"
 
 namespace lathe::engine {
@@ -32,7 +31,7 @@ void advise(std::span<const std::byte> part, Rounding rounding, int advice) {
 }  // namespace
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::map(int descriptor, std::string name) {
-  const FileDescriptor file(descriptor);
+  FileDescriptor file(descriptor);
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) {
     return fail(ErrorCode::model_refused, std::string("cannot be read: ") + std::strerror(errno), name);
@@ -46,11 +45,16 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::map(int descriptor, std::s
     }
     data = static_cast<const std::byte*>(mapped);
   }
-  return std::shared_ptr<const MappedFile>(new MappedFile(std::move(name), data, n_bytes));
+  return std::shared_ptr<const MappedFile>(new MappedFile(std::move(file), std::move(name), data, n_bytes));
 }
 
 MappedFile::~MappedFile() {
   if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), n_bytes_);
+}
+
+bool MappedFile::is_whole() const {
+  struct stat status {};
+  return ::fstat(file_.get(), &status) == 0 && static_cast<std::size_t>(status.st_size) >= n_bytes_;
 }
 
 void MappedFile::will_need(std::span<const std::byte> part) const {

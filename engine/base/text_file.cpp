@@ -11,43 +11,27 @@
 #include <filesystem>
 
 namespace lathe::engine {
-namespace {
-
-class FileDescriptor {
- public:
-  explicit FileDescriptor(int number) : number_(number) {}
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-  ~FileDescriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
-
-}  // namespace
 
 Result<std::string> read_text_file(const std::string& path, std::size_t max_bytes) {
   const std::string name = std::filesystem::path(path).filename().string();
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.number() < 0) {
+  if (!file) {
     const auto code = errno == ENOENT ? ErrorCode::not_found : ErrorCode::model_refused;
     return fail(code, fmt::format("cannot open: {}", std::strerror(errno)), name);
   }
+  return read_text_file(file, name, max_bytes);
+}
+
+Result<std::string> read_text_file(const FileDescriptor& file, const std::string& name, std::size_t max_bytes) {
   struct stat status {};
-  if (::fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode)) {
+  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
     return fail(ErrorCode::model_refused, "not a regular file", name);
   }
   const auto size = static_cast<std::size_t>(status.st_size);
-  if (size > max_bytes) {
-    return fail(ErrorCode::model_refused, fmt::format("{} bytes, more than the {} allowed", size, max_bytes), name);
-  }
+  if (size > max_bytes) return fail(ErrorCode::model_refused, fmt::format("{} bytes, at most {}", size, max_bytes), name);
   std::string text(size, '\0');
-  std::size_t done = 0;
-  while (done < size) {
-    const ssize_t got = ::read(file.number(), text.data() + done, size - done);
+  for (std::size_t done = 0; done < size;) {
+    const ssize_t got = ::pread(file.get(), text.data() + done, size - done, static_cast<off_t>(done));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return fail(ErrorCode::model_refused, fmt::format("only {} of {} bytes could be read", done, size), name);
     done += static_cast<std::size_t>(got);

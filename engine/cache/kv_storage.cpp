@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
+#include "engine/base/checked_math.h"
+
 namespace lathe::engine {
 
 Result<KvStorage> KvStorage::allocate(kernels::Backend& backend, const kernels::KvShape& shape) {
@@ -23,7 +27,8 @@ Result<KvStorage> KvStorage::allocate(kernels::Backend& backend, const kernels::
 }
 
 std::int64_t KvStorage::n_bytes(const kernels::Backend& backend, const kernels::KvShape& shape) {
-  return static_cast<std::int64_t>(backend.kv_layer_bytes(shape)) * shape.n_layers;
+  const auto bytes = checked_product({static_cast<std::int64_t>(backend.kv_layer_bytes(shape)), shape.n_layers});
+  return bytes.value_or(std::numeric_limits<std::int64_t>::max());
 }
 
 std::int64_t KvStorage::n_bytes() const {

@@ -39,6 +39,15 @@ const StoredTensor* Checkpoint::find(std::string_view name) const {
   return found != tensors_.end() && found->name == name ? &*found : nullptr;
 }
 
+Result<void> Checkpoint::check_whole(const StoredTensor& tensor) const {
+  const MappedFile& file = *files_[tensor.file];
+  if (file.is_whole()) return {};
+  return fail(
+      ErrorCode::model_refused,
+      fmt::format("truncated while it was read: it held {} bytes before; load it when it is complete", file.bytes().size()),
+      fmt::format("{}: {:.200}", file.name(), tensor.name));
+}
+
 std::int64_t Checkpoint::n_bytes() const {
   std::int64_t sum = 0;
   for (const auto& file : files_) sum += static_cast<std::int64_t>(file->bytes().size());

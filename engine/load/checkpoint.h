@@ -55,6 +55,9 @@ class Checkpoint {
   std::int64_t n_bytes() const;
   const std::vector<std::string>& warnings() const { return warnings_; }
 
+  /// Errors: model_refused when the tensor's file has been truncated since it was opened. Call it before touching the bytes.
+  Result<void> check_whole(const StoredTensor& tensor) const;
+
   void will_need(const StoredTensor& tensor) const { files_[tensor.file]->will_need(tensor.bytes); }
   void drop(const StoredTensor& tensor) const { files_[tensor.file]->drop(tensor.bytes); }
 

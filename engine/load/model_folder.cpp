@@ -11,6 +11,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "engine/base/text_file.h"
+
 namespace lathe::engine {
 
 namespace fs = std::filesystem;
@@ -137,12 +139,8 @@ Result<std::shared_ptr<const MappedFile>> ModelFolder::map(std::string_view file
 }
 
 Result<std::string> ModelFolder::read_text(std::string_view file, std::int64_t max_bytes) const {
-  LATHE_TRY(const auto mapped, map(file));
-  const auto n_bytes = static_cast<std::int64_t>(mapped->bytes().size());
-  if (n_bytes > max_bytes) {
-    return fail(ErrorCode::model_refused, fmt::format("{} bytes, at most {}", n_bytes, max_bytes), std::string(file));
-  }
-  return std::string(reinterpret_cast<const char*>(mapped->bytes().data()), mapped->bytes().size());
+  LATHE_TRY(const FileDescriptor opened, open_file(file));
+  return read_text_file(opened, std::string(file), static_cast<std::size_t>(max_bytes));
 }
 
 Result<Json> ModelFolder::read_json(std::string_view file) const {

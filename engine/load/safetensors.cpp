@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <map>
@@ -73,14 +74,16 @@ Result<std::string_view> header_of(std::span<const std::byte> file, const std::s
   return std::string_view(reinterpret_cast<const char*>(file.data()) + sizeof n_header, n_header);
 }
 
-/// Bytes that shape and type need. Errors: size overflow.
+/// Bytes that shape and type need. Errors: size overflow, also of a dimension beside one of zero: it would turn negative.
 Result<std::uint64_t> bytes_needed(const SafetensorsEntry& entry, const StoredType& type, const std::string& file) {
   std::int64_t bits = type.bits;
   bool overflow = false, empty = false;
   for (const std::uint64_t dim : entry.shape) {
+    if (dim > std::numeric_limits<std::int64_t>::max()) {
+      return refuse(fmt::format("size overflow: a dimension of {}", dim), file, entry.name);
+    }
     empty = empty || dim == 0;
-    overflow = overflow || dim > std::numeric_limits<std::int64_t>::max() ||
-               __builtin_mul_overflow(bits, static_cast<std::int64_t>(dim), &bits);
+    overflow = overflow || __builtin_mul_overflow(bits, static_cast<std::int64_t>(dim), &bits);
   }
   if (empty) return std::uint64_t{0};
   if (overflow) return refuse("size overflow: the product of the shape does not fit 63 bits", file, entry.name);
@@ -177,12 +180,27 @@ void check_total_size(Checkpoint& checkpoint, const Json& index) {
   const auto metadata = index.find("metadata");
   if (metadata == index.end() || !metadata->is_object()) return;
   const auto total = metadata->find("total_size");
-  if (total == metadata->end() || !total->is_number_integer()) return;
+  if (total == metadata->end()) return;
+  // Some tools write 1.0e9; a text or a fraction is no size.
+  if (!total->is_number() || total->get<double>() != std::floor(total->get<double>())) {
+    checkpoint.warn(
+        fmt::format("{}: metadata.total_size is {:.64}, not a whole number of bytes", kIndexFile, dump_json(*total)));
+    return;
+  }
   std::int64_t n_bytes = 0;
   for (const StoredTensor& tensor : checkpoint.tensors()) n_bytes += static_cast<std::int64_t>(tensor.bytes.size());
-  if (total->get<std::int64_t>() != n_bytes) {
-    checkpoint.warn(fmt::format("{}: metadata.total_size is {}, the shards hold {} bytes", kIndexFile,
-                                total->get<std::int64_t>(), n_bytes));
+  if (*total != n_bytes) {
+    checkpoint.warn(
+        fmt::format("{}: metadata.total_size is {:.64}, the shards hold {} bytes", kIndexFile, dump_json(*total), n_bytes));
+  }
+}
+
+/// What no index lists may be a leftover of another model, and is used all the same.
+void warn_of_unlisted(Checkpoint& checkpoint, const std::map<std::string, std::string>& weight_map) {
+  for (const StoredTensor& tensor : checkpoint.tensors()) {
+    if (weight_map.contains(tensor.name)) continue;
+    checkpoint.warn(fmt::format("{}: {:.200} is not listed in {}", checkpoint.file_of(tensor), tensor.name, kIndexFile));
+    return;  // one tells that the files do not belong together
   }
 }
 
@@ -195,6 +213,7 @@ Result<Checkpoint> open_sharded(const ModelFolder& folder) {
   for (const std::string& shard : shards) LATHE_TRY_VOID(add_file(checkpoint, folder, shard));
   LATHE_TRY_VOID(check_weight_map(checkpoint, weight_map));
   check_total_size(checkpoint, index);
+  warn_of_unlisted(checkpoint, weight_map);
   return checkpoint;
 }
 

@@ -75,7 +75,7 @@ class EngineLoad {
   /// A template that does not compile costs the chat, not the model.
   Result<std::unique_ptr<ChatTemplate>> open_chat_template(const OpenedModel& model) {
     if (!model.chat_template) return std::unique_ptr<ChatTemplate>();
-    LATHE_TRY(const TokenizerConfig config, read_tokenizer_config(model.folder.path()));
+    LATHE_TRY(const TokenizerConfig config, read_tokenizer_config(model.folder));
     auto compiled = compile_chat_template(*model.chat_template, {.bos_token = config.bos_token.value_or(""),
                                                                  .eos_token = config.eos_token.value_or(""),
                                                                  .unk_token = config.unk_token.value_or(""),

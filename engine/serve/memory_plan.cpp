@@ -7,7 +7,6 @@
 #include <array>
 #include <limits>
 
-#include "engine/base/checked_math.h"
 #include "engine/run/model_runner.h"
 
 namespace lathe::engine {
@@ -117,8 +116,6 @@ class MemoryPlanner {
     // Slots are numbered in 32 bits.
     n_blocks = std::min(n_blocks, std::numeric_limits<std::int32_t>::max() / block_size);
     limits().n_blocks = static_cast<int>(n_blocks);
-    const auto bytes = checked_product({plan_.block_bytes, n_blocks});
-    if (!bytes) return refuse(fmt::format("size overflow: {} blocks of {} bytes", n_blocks, plan_.block_bytes), option);
     plan_.estimate.kv = KvStorage::n_bytes(backend_, shape_of_blocks(n_blocks));
     return {};
   }
@@ -162,7 +159,9 @@ class MemoryPlanner {
 /// What to change so that it fits.
 std::string what_would_fit(const MemoryPlan& plan) {
   const FitEstimate& estimate = plan.estimate;
-  const std::int64_t left = estimate.free - (estimate.total() - estimate.kv);
+  FitEstimate fixed = estimate;
+  fixed.kv = 0;
+  const std::int64_t left = estimate.free - fixed.total();
   const std::int64_t tokens = left > 0 ? left / plan.block_bytes * plan.limits.block_size : 0;
   if (tokens > 0) return fmt::format("max_model_len {} would fit, with as large a KV cache", tokens);
   if (plan.dtype == Dtype::f32) return "the weights alone are too large; dtype bfloat16 takes half";

@@ -18,16 +18,18 @@ std::string BpeTokenizer::decode_bytes(std::int32_t id, bool first) const {
   return strips ? bytes.substr(parts_.strip_front.size()) : bytes;
 }
 
-void BpeTokenizer::encode_plain(std::string_view text, bool at_start, std::vector<std::int32_t>& ids) const {
+Result<void> BpeTokenizer::encode_plain(std::string_view text, bool at_start, EncodeBudget& budget,
+                                        std::vector<std::int32_t>& ids) const {
   Words words{.text = is_valid_utf8(text) ? std::string(text) : repaired_utf8(text), .ranges = {}, .at_start = at_start};
-  if (parts_.normalizer) parts_.normalizer->apply(words.text);
-  if (words.text.empty()) return;
+  if (parts_.normalizer) LATHE_TRY_VOID(parts_.normalizer->apply(words.text, budget));
+  if (words.text.empty()) return {};
   words.ranges.push_back({0, words.text.size()});
-  if (parts_.pretokenizer) parts_.pretokenizer->apply(words);
+  if (parts_.pretokenizer) LATHE_TRY_VOID(parts_.pretokenizer->apply(words, budget));
   BpeScratch scratch;
   for (const TextRange word : words.ranges) {
     encode_word(parts_.model, std::string_view(words.text).substr(word.begin, word.end - word.begin), scratch, ids);
   }
+  return {};
 }
 
 }  // namespace lathe::engine

@@ -32,7 +32,8 @@ class BpeTokenizer final : public TokenizerBase {
   std::string decode_bytes(std::int32_t id, bool first) const override;
 
  protected:
-  void encode_plain(std::string_view text, bool at_start, std::vector<std::int32_t>& ids) const override;
+  Result<void> encode_plain(std::string_view text, bool at_start, EncodeBudget& budget,
+                            std::vector<std::int32_t>& ids) const override;
 
  private:
   BpeTokenizerParts parts_;

@@ -18,6 +18,23 @@ inline Result<std::string> text_field(const Json& object, const char* key, std::
   return fail(ErrorCode::model_refused, fmt::format("\"{}\" must be a text", key), fmt::format("tokenizer.json: {}", where));
 }
 
+/// A text that a rule puts into texts, again and again. Errors: as text_field, and longer than any real one.
+inline Result<std::string> rule_field(const Json& object, const char* key, std::string_view where) {
+  constexpr std::size_t kMaxBytes = 4096;
+  auto text = text_field(object, key, where);
+  if (!text || text->size() <= kMaxBytes) return text;
+  return fail(ErrorCode::model_refused, fmt::format("\"{}\" has {} bytes, at most {}", key, text->size(), kMaxBytes),
+              fmt::format("tokenizer.json: {}", where));
+}
+
+/// A Sequence runs all its parts over every text, so it may not be of any length. Requires: an array.
+inline Result<void> check_parts(const Json& list, std::string_view where) {
+  constexpr std::size_t kMaxParts = 64;
+  if (list.size() <= kMaxParts) return {};
+  return fail(ErrorCode::model_refused, fmt::format("{} parts, at most {}", list.size(), kMaxParts),
+              fmt::format("tokenizer.json: {}", where));
+}
+
 inline bool flag_field(const Json& object, const char* key, bool fallback) {
   const auto found = object.find(key);
   return found != object.end() && found->is_boolean() ? found->get<bool>() : fallback;

@@ -26,14 +26,18 @@ class UnicodeForm final : public Normalizer {
     form_ = icu::Normalizer2::getInstance(nullptr, data, mode, error);
   }
   bool available() const { return form_ != nullptr; }
-  void apply(std::string& text) const override {
+  Result<void> apply(std::string& text, EncodeBudget& budget) const override {
     UErrorCode error = U_ZERO_ERROR;
-    if (form_->isNormalizedUTF8(text, error)) return;
+    if (form_->isNormalizedUTF8(text, error)) return {};
     std::string out;
     icu::StringByteSink<std::string> sink(&out);
     error = U_ZERO_ERROR;
     form_->normalizeUTF8(0, text, sink, nullptr, error);
-    if (U_SUCCESS(error)) text = std::move(out);
+    if (U_FAILURE(error)) {
+      return fail(ErrorCode::internal, fmt::format("ICU: {}", u_errorName(error)), "tokenizer.json: normalizer");
+    }
+    text = std::move(out);
+    return budget.check_bytes(text.size());
   }
 
  private:
@@ -41,18 +45,21 @@ class UnicodeForm final : public Normalizer {
 };
 
 class Lowercase final : public Normalizer {
-  void apply(std::string& text) const override {
+ public:
+  Result<void> apply(std::string& text, EncodeBudget& budget) const override {
     std::string out;
     icu::UnicodeString::fromUTF8(text).toLower(icu::Locale::getRoot()).toUTF8String(out);
     text = std::move(out);
+    return budget.check_bytes(text.size());
   }
 };
 
 class Prepend final : public Normalizer {
  public:
   explicit Prepend(std::string prefix) : prefix_(std::move(prefix)) {}
-  void apply(std::string& text) const override {
+  Result<void> apply(std::string& text, EncodeBudget& budget) const override {
     if (!text.empty()) text.insert(0, prefix_);
+    return budget.check_bytes(text.size());
   }
 
  private:
@@ -62,14 +69,16 @@ class Prepend final : public Normalizer {
 class Replace final : public Normalizer {
  public:
   Replace(std::string from, std::string to) : from_(std::move(from)), to_(std::move(to)) {}
-  void apply(std::string& text) const override {
+  Result<void> apply(std::string& text, EncodeBudget& budget) const override {
     std::string out;
     std::size_t from = 0;
     for (std::size_t at = 0; (at = text.find(from_, at)) != text.npos; from = at) {
       out.append(text, from, at - from).append(to_);
       at += from_.size();
+      LATHE_TRY_VOID(budget.check_bytes(out.size()));
     }
     text = out.append(text, from);
+    return budget.check_bytes(text.size());
   }
 
  private:
@@ -79,16 +88,18 @@ class Replace final : public Normalizer {
 class ReplaceRegex final : public Normalizer {
  public:
   ReplaceRegex(Regex pattern, std::string to) : pattern_(std::move(pattern)), to_(std::move(to)) {}
-  void apply(std::string& text) const override {
+  Result<void> apply(std::string& text, EncodeBudget& budget) const override {
     std::vector<TextRange> matches;
-    pattern_.find_all(text, matches);
+    LATHE_TRY_VOID(RegexSearch(pattern_, budget).find_all(text, matches));
     std::string out;
     std::size_t from = 0;
     for (const TextRange match : matches) {
       out.append(text, from, match.begin - from).append(to_);
       from = match.end;
+      LATHE_TRY_VOID(budget.check_bytes(out.size()));
     }
     text = out.append(text, from);
+    return budget.check_bytes(text.size());
   }
 
  private:
@@ -99,7 +110,7 @@ class ReplaceRegex final : public Normalizer {
 class Strip final : public Normalizer {
  public:
   Strip(bool left, bool right) : left_(left), right_(right) {}
-  void apply(std::string& text) const override {
+  Result<void> apply(std::string& text, EncodeBudget&) const override {
     std::size_t begin = 0, end = 0;  // end: behind the last character that is no space
     for (std::size_t at = 0; at < text.size();) {
       const Utf8Step step = read_utf8(text, at);
@@ -112,6 +123,7 @@ class Strip final : public Normalizer {
     if (end == 0) begin = text.size();
     if (right_) text.resize(std::max(begin, end));
     if (left_) text.erase(0, begin);
+    return {};
   }
 
  private:
@@ -121,8 +133,12 @@ class Strip final : public Normalizer {
 class Sequence final : public Normalizer {
  public:
   explicit Sequence(std::vector<NormalizerPtr> parts) : parts_(std::move(parts)) {}
-  void apply(std::string& text) const override {
-    for (const NormalizerPtr& part : parts_) part->apply(text);
+  Result<void> apply(std::string& text, EncodeBudget& budget) const override {
+    for (const NormalizerPtr& part : parts_) {
+      LATHE_TRY_VOID(budget.check_time());
+      LATHE_TRY_VOID(part->apply(text, budget));
+    }
+    return {};
   }
 
  private:
@@ -141,13 +157,13 @@ Result<NormalizerPtr> make_nfkd(const Json&) { return make_form("nfkc", UNORM2_D
 Result<NormalizerPtr> make_lowercase(const Json&) { return std::make_unique<Lowercase>(); }
 
 Result<NormalizerPtr> make_prepend(const Json& description) {
-  LATHE_TRY(std::string prefix, text_field(description, "prepend", "normalizer.Prepend"));
+  LATHE_TRY(std::string prefix, rule_field(description, "prepend", "normalizer.Prepend"));
   return std::make_unique<Prepend>(std::move(prefix));
 }
 
 Result<NormalizerPtr> make_replace(const Json& description) {
   LATHE_TRY(PatternField pattern, pattern_field(description, "normalizer.Replace"));
-  LATHE_TRY(std::string content, text_field(description, "content", "normalizer.Replace"));
+  LATHE_TRY(std::string content, rule_field(description, "content", "normalizer.Replace"));
   if (pattern.text.empty())
     return fail(ErrorCode::model_refused, "\"pattern\" is empty", "tokenizer.json: normalizer.Replace");
   if (!pattern.is_regex) return std::make_unique<Replace>(std::move(pattern.text), std::move(content));
@@ -164,6 +180,7 @@ Result<NormalizerPtr> make_sequence(const Json& description) {
   if (list == description.end() || !list->is_array()) {
     return fail(ErrorCode::model_refused, "\"normalizers\" must be a list", "tokenizer.json: normalizer.Sequence");
   }
+  LATHE_TRY_VOID(check_parts(*list, "normalizer.Sequence"));
   std::vector<NormalizerPtr> parts;
   for (const Json& item : *list) {
     LATHE_TRY(parts.emplace_back(), make_normalizer(item));

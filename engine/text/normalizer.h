@@ -7,6 +7,7 @@
 
 #include "engine/api/json.h"
 #include "engine/api/result.h"
+#include "engine/text/encode_budget.h"
 
 namespace lathe::engine {
 
@@ -14,11 +15,11 @@ namespace lathe::engine {
 class Normalizer {
  public:
   virtual ~Normalizer() = default;
-  /// Requires: valid UTF-8, which it keeps.
-  virtual void apply(std::string& text) const = 0;
+  /// Requires: valid UTF-8, which it keeps. Errors: too_large when the text grows beyond the budget or takes too long.
+  virtual Result<void> apply(std::string& text, EncodeBudget& budget) const = 0;
 };
 
-/// Null for a null description. Errors: model_refused naming a type that is not known.
+/// Null for a null description. Errors: model_refused naming a type that is not known, or a rule that is too long.
 Result<std::unique_ptr<Normalizer>> make_normalizer(const Json& description);
 
 }  // namespace lathe::engine

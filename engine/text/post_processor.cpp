@@ -24,6 +24,7 @@ Result<void> add_template(const Json& description, const IdOf& id_of, Surroundin
   if (single == description.end() || !single->is_array()) {
     return fail(ErrorCode::model_refused, "\"single\" must be a list", fmt::format("tokenizer.json: {}", kWhere));
   }
+  LATHE_TRY_VOID(check_parts(*single, kWhere));
   bool text_seen = false;
   for (const Json& item : *single) {
     if (item.is_object() && item.contains("Sequence")) {
@@ -65,6 +66,7 @@ Result<void> add_sequence(const Json& description, const IdOf& id_of, Surroundin
   if (list == description.end() || !list->is_array()) {
     return fail(ErrorCode::model_refused, "\"processors\" must be a list", "tokenizer.json: post_processor.Sequence");
   }
+  LATHE_TRY_VOID(check_parts(*list, "post_processor.Sequence"));
   for (const Json& item : *list) LATHE_TRY_VOID(add_post_processor(item, id_of, out));
   return {};
 }

@@ -57,13 +57,15 @@ class Split final : public Pretokenizer {
   Split(Regex pattern, SplitBehavior behavior, bool invert)
       : pattern_(std::move(pattern)), behavior_(behavior), invert_(invert) {}
 
-  void apply(Words& words) const override {
+  Result<void> apply(Words& words, EncodeBudget& budget) const override {
     std::vector<TextRange> out, matches;
     std::vector<Stretch> stretches;
+    RegexSearch search(pattern_, budget);
     for (const TextRange word : words.ranges) {
       matches.clear();
       stretches.clear();
-      pattern_.find_all(std::string_view(words.text).substr(word.begin, word.end - word.begin), matches);
+      const auto text = std::string_view(words.text).substr(word.begin, word.end - word.begin);
+      LATHE_TRY_VOID(search.find_all(text, matches));
       std::size_t from = word.begin;
       for (const TextRange match : matches) {
         const TextRange range{word.begin + match.begin, word.begin + match.end};
@@ -75,6 +77,7 @@ class Split final : public Pretokenizer {
       join_stretches(stretches, behavior_, out);
     }
     words.ranges = std::move(out);
+    return {};
   }
 
  private:
@@ -88,9 +91,10 @@ class ByteLevel final : public Pretokenizer {
   ByteLevel(bool add_prefix_space, std::unique_ptr<Pretokenizer> split)
       : add_prefix_space_(add_prefix_space), split_(std::move(split)) {}
   bool is_byte_level() const override { return true; }
-  void apply(Words& words) const override {
+  Result<void> apply(Words& words, EncodeBudget& budget) const override {
     if (add_prefix_space_) prefix_words(words);
-    if (split_) split_->apply(words);
+    LATHE_TRY_VOID(budget.check_bytes(words.text.size()));
+    return split_ ? split_->apply(words, budget) : Result<void>();
   }
 
  private:
@@ -114,7 +118,7 @@ class Metaspace final : public Pretokenizer {
   enum class Prepend : std::uint8_t { never, first, always };
   Metaspace(std::string mark, Prepend prepend, bool split) : mark_(std::move(mark)), prepend_(prepend), split_(split) {}
 
-  void apply(Words& words) const override {
+  Result<void> apply(Words& words, EncodeBudget& budget) const override {
     Words out{.text = {}, .ranges = {}, .at_start = words.at_start};
     for (const TextRange word : words.ranges) {
       const std::size_t begin = out.text.size();
@@ -125,8 +129,10 @@ class Metaspace final : public Pretokenizer {
       } else {
         out.ranges.push_back({begin, out.text.size()});
       }
+      LATHE_TRY_VOID(budget.check_bytes(out.text.size()));
     }
     words = std::move(out);
+    return {};
   }
 
  private:
@@ -158,8 +164,12 @@ class Sequence final : public Pretokenizer {
  public:
   explicit Sequence(std::vector<PretokenizerPtr> parts) : parts_(std::move(parts)) {}
   bool is_byte_level() const override { return !parts_.empty() && parts_.back()->is_byte_level(); }
-  void apply(Words& words) const override {
-    for (const PretokenizerPtr& part : parts_) part->apply(words);
+  Result<void> apply(Words& words, EncodeBudget& budget) const override {
+    for (const PretokenizerPtr& part : parts_) {
+      LATHE_TRY_VOID(budget.check_time());
+      LATHE_TRY_VOID(part->apply(words, budget));
+    }
+    return {};
   }
 
  private:
@@ -228,7 +238,10 @@ Result<PretokenizerPtr> make_punctuation(const Json& description) {
 }
 
 Result<PretokenizerPtr> make_metaspace(const Json& description) {
-  LATHE_TRY(std::string mark, text_field(description, "replacement", "pre_tokenizer.Metaspace"));
+  LATHE_TRY(std::string mark, rule_field(description, "replacement", "pre_tokenizer.Metaspace"));
+  if (mark.empty()) {
+    return fail(ErrorCode::model_refused, "\"replacement\" is empty", "tokenizer.json: pre_tokenizer.Metaspace");
+  }
   auto prepend = flag_field(description, "add_prefix_space", true) ? Metaspace::Prepend::always : Metaspace::Prepend::never;
   if (description.contains("prepend_scheme")) {
     LATHE_TRY(const std::string scheme, text_field(description, "prepend_scheme", "pre_tokenizer.Metaspace"));
@@ -244,6 +257,7 @@ Result<PretokenizerPtr> make_sequence(const Json& description) {
   if (list == description.end() || !list->is_array()) {
     return fail(ErrorCode::model_refused, "\"pretokenizers\" must be a list", "tokenizer.json: pre_tokenizer.Sequence");
   }
+  LATHE_TRY_VOID(check_parts(*list, "pre_tokenizer.Sequence"));
   std::vector<PretokenizerPtr> parts;
   for (const Json& item : *list) {
     if (!parts.empty() && parts.back()->is_byte_level()) {

@@ -9,6 +9,7 @@
 #include "engine/api/json.h"
 #include "engine/api/result.h"
 #include "engine/text/added_tokens.h"
+#include "engine/text/encode_budget.h"
 
 namespace lathe::engine {
 
@@ -23,8 +24,8 @@ struct Words {
 class Pretokenizer {
  public:
   virtual ~Pretokenizer() = default;
-  /// Cuts each word further. Requires: valid UTF-8.
-  virtual void apply(Words& words) const = 0;
+  /// Cuts each word further. Requires: valid UTF-8. Errors: too_large when that takes more than the budget.
+  virtual Result<void> apply(Words& words, EncodeBudget& budget) const = 0;
   /// Whether words are to be read as bytes (ByteLevel is part of it).
   virtual bool is_byte_level() const { return false; }
 };

@@ -5,12 +5,20 @@
 #include <fmt/format.h>
 #include <pcre2.h>
 
+#include <algorithm>
+#include <limits>
+
 namespace lathe::engine {
 namespace {
 
-// A pre-tokenizer needs a few dozen steps a match; patterns made to explode meet this in some milliseconds.
-constexpr std::uint32_t kMatchLimit = 1'000'000;
-constexpr std::size_t kJitStackStart = 32 * 1024, kJitStackMax = 1024 * 1024;
+// PCRE2 bounds the backtracking at one start of a match, not of a whole search, and a step of it may read the text to its
+// end. So a call gets few starts when the text is long, and few steps; the rare match that needs more is tried again with
+// four times as many as long as the time lasts.
+constexpr std::uint32_t kFirstLimit = 1024, kLimitGrowth = 4;
+constexpr std::size_t kCallCost = std::size_t{1} << 26, kMostStarts = 4096;  // starts x steps x bytes: far below a second
+constexpr std::size_t kMaxPatternBytes = 64u << 10;
+constexpr std::size_t kJitStackStart = 32u << 10, kJitStackMax = 8u << 20;
+constexpr std::uint32_t kHeapKib = 64u << 10;
 
 template <class T, void (*Release)(T*)>
 struct Releaser {
@@ -33,10 +41,14 @@ void Regex::Free::operator()(Code* code) const {
 }
 
 Result<Regex> Regex::compile(const std::string& pattern) {
+  if (pattern.size() > kMaxPatternBytes) {
+    return fail(ErrorCode::model_refused,
+                fmt::format("a regular expression of {} bytes, at most {}", pattern.size(), kMaxPatternBytes));
+  }
   int error = 0;
   std::size_t offset = 0;
-  pcre2_code* code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(), PCRE2_UTF | PCRE2_UCP,
-                                   &error, &offset, nullptr);
+  pcre2_code* code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
+                                   PCRE2_UTF | PCRE2_UCP | PCRE2_USE_OFFSET_LIMIT, &error, &offset, nullptr);
   if (code == nullptr) {
     PCRE2_UCHAR text[160];
     pcre2_get_error_message(error, text, sizeof text);
@@ -48,28 +60,83 @@ Result<Regex> Regex::compile(const std::string& pattern) {
   return Regex(std::move(owner));
 }
 
-void Regex::find_all(std::string_view text, std::vector<TextRange>& matches) const {
-  const MatchData data(pcre2_match_data_create(1, nullptr));
-  const MatchContext context(pcre2_match_context_create(nullptr));
-  pcre2_set_match_limit(context.get(), kMatchLimit);
-  const JitStack stack(code_->jit ? pcre2_jit_stack_create(kJitStackStart, kJitStackMax, nullptr) : nullptr);
-  if (stack) pcre2_jit_stack_assign(context.get(), nullptr, stack.get());
+struct RegexSearch::Memory {
+  MatchData data;
+  MatchContext context;
+  JitStack stack;
+};
 
-  const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data());
-  const auto match = code_->jit ? pcre2_jit_match : pcre2_match;
-  const std::uint32_t options = code_->jit ? 0 : PCRE2_NO_UTF_CHECK;
-  const std::size_t* found = pcre2_get_ovector_pointer(data.get());
-  for (std::size_t at = 0; at < text.size();) {
-    const int result = match(code_->code, subject, text.size(), at, options, data.get(), context.get());
-    if (result < 0) return;  // no further match, or the bound
-    if (found[1] <= found[0]) {
-      at = std::max(at, found[1]) + 1;
-      while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) ++at;
-      continue;
+RegexSearch::RegexSearch(const Regex& regex, EncodeBudget& budget)
+    : code_(*regex.code_), budget_(budget), memory_(std::make_unique<Memory>()) {
+  memory_->data.reset(pcre2_match_data_create(1, nullptr));
+  memory_->context.reset(pcre2_match_context_create(nullptr));
+  pcre2_set_heap_limit(memory_->context.get(), kHeapKib);
+  if (!code_.jit) return;
+  memory_->stack.reset(pcre2_jit_stack_create(kJitStackStart, kJitStackMax, nullptr));
+  if (memory_->stack) pcre2_jit_stack_assign(memory_->context.get(), nullptr, memory_->stack.get());
+}
+
+RegexSearch::~RegexSearch() = default;
+
+/// The first match that starts at one of the bytes [at, at + n_starts), each tried with `limit` steps.
+RegexSearch::Outcome RegexSearch::match_at(std::string_view text, std::size_t at, std::size_t n_starts,
+                                           std::uint32_t limit) {
+  pcre2_match_context* context = memory_->context.get();
+  pcre2_set_match_limit(context, limit);
+  pcre2_set_offset_limit(context, at + n_starts - 1);
+  const auto match = code_.jit ? pcre2_jit_match : pcre2_match;
+  const std::uint32_t options = code_.jit ? 0 : PCRE2_NO_UTF_CHECK;
+  const int result =
+      match(code_.code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), at, options, memory_->data.get(), context);
+  if (result >= 0) return Outcome::match;
+  if (result == PCRE2_ERROR_NOMATCH) return Outcome::none;
+  return result == PCRE2_ERROR_MATCHLIMIT ? Outcome::limit : Outcome::memory;
+}
+
+/// The match that starts at `at`, whatever it takes, as far as the time allows.
+Result<RegexSearch::Outcome> RegexSearch::match_one(std::string_view text, std::size_t at) {
+  double left = budget_.seconds_left();
+  for (std::uint32_t limit = kFirstLimit;; limit *= kLimitGrowth) {
+    const Outcome outcome = match_at(text, at, 1, limit);
+    if (outcome != Outcome::limit) return outcome;
+    const double left_now = budget_.seconds_left(), used = left - left_now;
+    // The next try takes as many times longer.
+    if (left_now < used * kLimitGrowth || limit > std::numeric_limits<std::uint32_t>::max() / kLimitGrowth) {
+      return budget_.out_of_time();
     }
-    matches.push_back({found[0], found[1]});
-    at = found[1];
+    left = left_now;
   }
+}
+
+Result<void> RegexSearch::find_all(std::string_view text, std::vector<TextRange>& matches) {
+  const std::size_t n_starts = std::clamp<std::size_t>(kCallCost / kFirstLimit / (text.size() + 1), 1, kMostStarts);
+  const auto next_character = [&](std::size_t at) {
+    while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) ++at;
+    return at;
+  };
+  const std::size_t* found = pcre2_get_ovector_pointer(memory_->data.get());
+  for (std::size_t at = 0; at < text.size();) {
+    LATHE_TRY_VOID(budget_.check_time());
+    std::size_t n_tried = n_starts;
+    Outcome outcome = match_at(text, at, n_starts, kFirstLimit);
+    if (outcome == Outcome::limit) {
+      n_tried = 1;
+      LATHE_TRY(outcome, match_one(text, at));
+    }
+    if (outcome == Outcome::memory) {
+      return fail(ErrorCode::too_large, fmt::format("a pattern of the tokenizer needs too much memory at byte {}", at),
+                  "tokenizer.json: pre_tokenizer");
+    }
+    if (outcome == Outcome::none) {
+      at = next_character(at + n_tried);
+    } else if (found[1] <= found[0]) {
+      at = next_character(std::max(at, found[1]) + 1);
+    } else {
+      matches.push_back({found[0], found[1]});
+      at = found[1];
+    }
+  }
+  return {};
 }
 
 }  // namespace lathe::engine

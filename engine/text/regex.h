@@ -9,6 +9,7 @@
 
 #include "engine/api/result.h"
 #include "engine/text/added_tokens.h"
+#include "engine/text/encode_budget.h"
 
 namespace lathe::engine {
 
@@ -18,11 +19,8 @@ class Regex {
   /// Errors: model_refused with PCRE2's reason and the offset in the pattern.
   static Result<Regex> compile(const std::string& pattern);
 
-  /// All matches from left to right; empty ones are passed over. Requires: `text` is valid UTF-8.
-  /// When the bound on backtracking is met, matching ends there and the rest counts as unmatched.
-  void find_all(std::string_view text, std::vector<TextRange>& matches) const;
-
  private:
+  friend class RegexSearch;
   struct Code;
   struct Free {
     void operator()(Code* code) const;
@@ -30,6 +28,31 @@ class Regex {
   explicit Regex(std::unique_ptr<Code, Free> code) : code_(std::move(code)) {}
 
   std::unique_ptr<Code, Free> code_;
+};
+
+/// The memory of searches with one expression, for any number of texts. Thread: one.
+class RegexSearch {
+ public:
+  /// Both must outlive the search.
+  RegexSearch(const Regex& regex, EncodeBudget& budget);
+  ~RegexSearch();
+  RegexSearch(const RegexSearch&) = delete;
+  RegexSearch& operator=(const RegexSearch&) = delete;
+
+  /// Appends all matches from left to right; empty ones are passed over. Requires: `text` is valid UTF-8.
+  /// Errors: too_large when the budget is spent before the end of the text, or a match takes too much memory.
+  Result<void> find_all(std::string_view text, std::vector<TextRange>& matches);
+
+ private:
+  enum class Outcome : std::uint8_t { match, none, limit, memory };
+  struct Memory;
+
+  Outcome match_at(std::string_view text, std::size_t at, std::size_t n_starts, std::uint32_t limit);
+  Result<Outcome> match_one(std::string_view text, std::size_t at);
+
+  const Regex::Code& code_;
+  EncodeBudget& budget_;
+  std::unique_ptr<Memory> memory_;
 };
 
 }  // namespace lathe::engine

@@ -3,11 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "engine/base/utf8.h"
+#include "engine/text/charsmap.h"
 
 namespace lathe::engine {
 namespace {
@@ -40,6 +43,9 @@ class FieldReader {
   bool done() const { return at_ == end_; }
   Result<Field> next() {
     LATHE_TRY(const std::uint64_t tag, varint());
+    // The library keeps the low 32 bits: with more, a field would be one thing here and another there.
+    if (tag > std::numeric_limits<std::uint32_t>::max())
+      return refuse(fmt::format("a field number before byte {} is too long", at_));
     Field field{.number = static_cast<std::uint32_t>(tag >> 3), .wire = static_cast<Wire>(tag & 7), .value_at = at_};
     switch (field.wire) {
       case Wire::varint: {
@@ -107,34 +113,7 @@ Result<SentencePieceEntry> read_piece(std::string_view file, std::string_view me
   return piece;
 }
 
-/// Every link of the double-array trie must stay inside the array, and every value inside the text behind it: the library
-/// follows both unchecked. Layout: u32 size of the trie in bytes, the trie, then texts that end with NUL.
-Result<void> check_charsmap(std::string_view map) {
-  constexpr std::string_view kField = "precompiled_charsmap";
-  if (map.empty()) return {};
-  std::uint32_t trie_bytes = 0;
-  if (map.size() < sizeof trie_bytes) return refuse("truncated", kField);
-  std::memcpy(&trie_bytes, map.data(), sizeof trie_bytes);
-  map.remove_prefix(sizeof trie_bytes);
-  if (trie_bytes > map.size() || trie_bytes < 1024 || trie_bytes % 4 != 0) {
-    return refuse(fmt::format("a trie of {} bytes in {}", trie_bytes, map.size()), kField);
-  }
-  const std::string_view texts = map.substr(trie_bytes);
-  if (texts.empty() || texts.back() != '\0') return refuse("its texts are not terminated", kField);
-  const std::size_t n_units = trie_bytes / 4;
-  for (std::size_t i = 0; i < n_units; ++i) {
-    std::uint32_t unit = 0;
-    std::memcpy(&unit, map.data() + 4 * i, sizeof unit);
-    if ((unit >> 31) != 0) {
-      if ((unit & 0x7FFFFFFF) >= texts.size()) return refuse(fmt::format("unit {} points past the texts", i), kField);
-      continue;
-    }
-    const std::size_t offset = static_cast<std::size_t>(unit >> 10) << ((unit & (1u << 9)) >> 6);
-    if (unit != 0 && ((i ^ offset) | 0xFF) >= n_units) return refuse(fmt::format("unit {} points past the trie", i), kField);
-  }
-  return {};
-}
-
+/// normalizer_spec, and denormalizer_spec, whose table is opened as well.
 Result<void> read_normalizer(std::string_view file, std::string_view message, SentencePieceProto& proto) {
   for (FieldReader reader(file, message); !reader.done();) {
     LATHE_TRY(const Field field, reader.next());
@@ -143,6 +122,25 @@ Result<void> read_normalizer(std::string_view file, std::string_view message, Se
     if (field.number == 4 && field.wire == Wire::varint) proto.remove_extra_whitespaces = field.value != 0;
   }
   return check_charsmap(proto.charsmap);
+}
+
+/// The library looks for the user-defined pieces that a text begins with, and has room for so many.
+Result<void> check_user_defined(const std::vector<SentencePieceEntry>& pieces) {
+  constexpr std::size_t kMaxMatches = 64;  // kResultSize of PrefixMatcher::PrefixMatch
+  std::vector<std::string_view> texts, prefixes;
+  for (const SentencePieceEntry& piece : pieces) {
+    if (piece.type == PieceType::user_defined) texts.push_back(piece.text);
+  }
+  std::sort(texts.begin(), texts.end());
+  for (const std::string_view text : texts) {
+    while (!prefixes.empty() && !text.starts_with(prefixes.back())) prefixes.pop_back();
+    prefixes.push_back(text);
+    if (prefixes.size() > kMaxMatches) {
+      return refuse(
+          fmt::format("more than {} user-defined pieces begin one another: {}", kMaxMatches, printable_excerpt(text)));
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -157,9 +155,13 @@ Result<SentencePieceProto> read_sentencepiece_proto(std::string_view bytes) {
       LATHE_TRY(proto.pieces.emplace_back(), read_piece(bytes, field.bytes, proto.pieces.size()));
     } else if (field.number == 3 && field.wire == Wire::bytes) {
       LATHE_TRY_VOID(read_normalizer(bytes, field.bytes, proto));
+    } else if (field.number == 5 && field.wire == Wire::bytes) {
+      SentencePieceProto other_way;
+      LATHE_TRY_VOID(read_normalizer(bytes, field.bytes, other_way));
     }
   }
   if (proto.pieces.empty()) return refuse("it holds no pieces");
+  LATHE_TRY_VOID(check_user_defined(proto.pieces));
   return proto;
 }
 

@@ -30,7 +30,8 @@ struct SentencePieceProto {
 };
 
 /// Errors: model_refused with the byte or the piece. Refuses what the library would trust: empty pieces and pieces with NUL,
-/// scores that are not finite, unknown types, and a normalizer table with links out of itself.
+/// scores that are not finite, unknown types, normalizer tables with links out of themselves, and more user-defined pieces
+/// that begin one another than it has room for.
 Result<SentencePieceProto> read_sentencepiece_proto(std::string_view bytes);
 
 }  // namespace lathe::engine

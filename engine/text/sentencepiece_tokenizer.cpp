@@ -6,9 +6,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <unordered_map>
 
-#include "engine/base/text_file.h"
 #include "engine/base/utf8.h"
 #include "engine/text/sentencepiece_proto.h"
 #include "engine/text/tokenizer_base.h"
@@ -17,7 +17,7 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::size_t kMaxModelBytes = 256u << 20;
+constexpr std::int64_t kMaxModelBytes = 256LL << 20;
 constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581, which stands for a space in pieces
 // Appended to a model this is one more normalizer_spec with add_dummy_prefix = false; protobuf merges the two.
 constexpr std::string_view kNoDummyPrefix{"\x1A\x02\x18\x00", 4};
@@ -65,19 +65,22 @@ class SentencePieceTokenizer final : public TokenizerBase {
   }
 
  protected:
-  void encode_plain(std::string_view text, bool at_start, std::vector<std::int32_t>& ids) const override {
+  Result<void> encode_plain(std::string_view text, bool at_start, EncodeBudget&,
+                            std::vector<std::int32_t>& ids) const override {
     std::string prefixed;
     if (rules_.dummy_prefix && (at_start || rules_.prefix_each_part)) {
       if (rules_.trims) text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
-      if (text.empty()) return;
+      if (text.empty()) return {};
       // The mark instead of a space, because a model that trims would drop the space.
       prefixed.reserve(kSpaceMark.size() + text.size());
       prefixed.append(kSpaceMark).append(text);
       text = prefixed;
     }
     std::vector<int> found;
-    if (!processor_->Encode(text, &found).ok()) return;
+    const auto status = processor_->Encode(text, &found);
+    if (!status.ok()) return fail(ErrorCode::internal, printable_excerpt(status.ToString(), 400), "tokenizer.model");
     ids.insert(ids.end(), found.begin(), found.end());
+    return {};
   }
 
  private:
@@ -92,7 +95,7 @@ struct Vocabulary {
   std::vector<std::string> bytes;
   std::vector<bool> special;
   std::unordered_map<std::string, std::int32_t> ids;
-  std::vector<AddedToken> added;
+  std::map<std::int32_t, AddedToken> added;  // by id
 
   std::optional<std::int32_t> find(const std::optional<std::string>& name) const {
     if (!name) return std::nullopt;
@@ -121,30 +124,25 @@ Result<void> add_pieces(const SentencePieceProto& proto, Vocabulary& vocabulary)
                                                                : without_marks(piece.text));
     vocabulary.special.push_back(special);
     vocabulary.ids.emplace(piece.text, id);
-    if (special) vocabulary.added.push_back({.id = id, .content = std::string(piece.text), .special = true});
+    if (special) vocabulary.added[id] = {.id = id, .content = std::string(piece.text), .special = true};
   }
   return {};
 }
 
 /// The configuration's tokens over those of the model; they may lie behind its last id.
 Result<void> add_configured(const TokenizerConfig& config, Vocabulary& vocabulary) {
-  const auto n_pieces = static_cast<std::int32_t>(vocabulary.bytes.size());
+  const std::size_t n_pieces = vocabulary.bytes.size() + config.added_tokens.size();
   for (const AddedToken& token : config.added_tokens) {
-    if (token.id >= n_pieces + 1'000'000) {
-      return fail(ErrorCode::model_refused,
-                  fmt::format("token id {} is far behind the model's {} pieces", token.id, n_pieces),
-                  "tokenizer_config.json: added_tokens_decoder");
-    }
+    LATHE_TRY_VOID(check_id_range(token.id, n_pieces, "tokenizer_config.json: added_tokens_decoder"));
     const auto index = static_cast<std::size_t>(token.id);
     if (index >= vocabulary.bytes.size()) {
       vocabulary.bytes.resize(index + 1);
       vocabulary.special.resize(index + 1, false);
     }
-    std::erase_if(vocabulary.added, [&](const AddedToken& other) { return other.id == token.id; });
     vocabulary.bytes[index] = token.content;
     vocabulary.special[index] = token.special;
     vocabulary.ids.insert_or_assign(token.content, token.id);
-    vocabulary.added.push_back(token);
+    vocabulary.added[token.id] = token;
   }
   return {};
 }
@@ -155,13 +153,10 @@ void mark_named(const TokenizerConfig& config, Vocabulary& vocabulary) {
     const auto id = vocabulary.find(name);
     if (!id) continue;
     vocabulary.special[static_cast<std::size_t>(*id)] = true;
-    const auto same = [&](const AddedToken& token) { return token.id == *id; };
-    const auto known = std::find_if(vocabulary.added.begin(), vocabulary.added.end(), same);
-    if (known != vocabulary.added.end()) {
-      known->special = true;
-    } else {
-      vocabulary.added.push_back({.id = *id, .content = name, .special = true});
-    }
+    AddedToken& token = vocabulary.added[*id];
+    token.special = true;
+    token.id = *id;
+    if (token.content.empty()) token.content = name;
   }
 }
 
@@ -186,15 +181,17 @@ Result<TokenizerParts> assemble_parts(const TokenizerConfig& config, Vocabulary&
   if (eos) parts.eos.push_back(*eos);
   if (parts.bos && config.add_bos.value_or(true)) parts.before.push_back(*parts.bos);
   if (eos && config.add_eos.value_or(false)) parts.after.push_back(*eos);
-  parts.added = AddedTokenSet(std::move(vocabulary.added));
+  std::vector<AddedToken> added;
+  for (auto& [id, token] : vocabulary.added) added.push_back(std::move(token));
+  parts.added = AddedTokenSet(std::move(added));
   parts.special = std::move(vocabulary.special);
   return parts;
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Tokenizer>> open_sentencepiece_tokenizer(const std::string& folder, const std::string& file) {
-  LATHE_TRY(std::string bytes, read_text_file(file, kMaxModelBytes));
+Result<std::unique_ptr<Tokenizer>> open_sentencepiece_tokenizer(const ModelFolder& folder, const std::string& file) {
+  LATHE_TRY(std::string bytes, folder.read_text(file, kMaxModelBytes));
   LATHE_TRY(const SentencePieceProto proto, read_sentencepiece_proto(bytes));
   LATHE_TRY(const TokenizerConfig config, read_tokenizer_config(folder));
   Vocabulary vocabulary;

@@ -6,10 +6,12 @@
 #include <string>
 
 #include "engine/api/tokenizer.h"
+#include "engine/load/model_folder.h"
 
 namespace lathe::engine {
 
-/// `folder` holds the configuration files beside the model. Errors: model_refused with what is wrong in which file.
-Result<std::unique_ptr<Tokenizer>> open_sentencepiece_tokenizer(const std::string& folder, const std::string& file);
+/// `file` is a name in `folder`, which holds the configuration files beside the model. Errors: model_refused with what is
+/// wrong in which file.
+Result<std::unique_ptr<Tokenizer>> open_sentencepiece_tokenizer(const ModelFolder& folder, const std::string& file);
 
 }  // namespace lathe::engine

@@ -10,8 +10,16 @@
 namespace lathe::engine {
 namespace {
 
+constexpr std::size_t kMaxSteps = 64;
+
 void replace_all(std::string& text, const std::string& from, const std::string& to) {
-  for (std::size_t at = 0; (at = text.find(from, at)) != text.npos; at += to.size()) text.replace(at, from.size(), to);
+  std::string out;
+  std::size_t done = 0;
+  for (std::size_t at = 0; (at = text.find(from, at)) != text.npos; done = at) {
+    out.append(text, done, at - done).append(to);
+    at += from.size();
+  }
+  text = out.append(text, done);
 }
 
 Result<void> add_byte_level(const Json&, TokenDecoder& decoder) {
@@ -33,7 +41,7 @@ Result<void> add_byte_fallback(const Json&, TokenDecoder& decoder) {
 
 Result<void> add_replace(const Json& description, TokenDecoder& decoder) {
   LATHE_TRY(PatternField pattern, pattern_field(description, "decoder.Replace"));
-  LATHE_TRY(std::string content, text_field(description, "content", "decoder.Replace"));
+  LATHE_TRY(std::string content, rule_field(description, "content", "decoder.Replace"));
   if (pattern.is_regex || pattern.text.empty()) {
     return fail(ErrorCode::model_refused, "\"pattern\" must be a String", "tokenizer.json: decoder.Replace");
   }
@@ -46,20 +54,27 @@ Result<void> add_replace(const Json& description, TokenDecoder& decoder) {
 Result<void> add_fuse(const Json&, TokenDecoder&) { return {}; }
 
 Result<void> add_strip(const Json& description, TokenDecoder& decoder) {
-  LATHE_TRY(const std::string content, text_field(description, "content", "decoder.Strip"));
-  const int start = description.value("start", 0), stop = description.value("stop", 0);
-  if (stop != 0 || start < 0 || start > 16) {
+  LATHE_TRY(const std::string content, rule_field(description, "content", "decoder.Strip"));
+  const auto count = [&](const char* key) {
+    const auto found = description.find(key);
+    if (found == description.end()) return std::uint64_t{0};
+    return found->is_number_unsigned() ? found->get<std::uint64_t>() : ~std::uint64_t{0};
+  };
+  const std::uint64_t start = count("start"), stop = count("stop");
+  if (stop != 0 || start > 16) {
     return fail(ErrorCode::model_refused, fmt::format("start {} and stop {}: only the front can be stripped", start, stop),
                 "tokenizer.json: decoder.Strip");
   }
-  for (int i = 0; i < start; ++i) decoder.strip_front += content;
+  for (std::uint64_t i = 0; i < start; ++i) decoder.strip_front += content;
   return {};
 }
 
 Result<void> add_metaspace(const Json& description, TokenDecoder& decoder) {
-  LATHE_TRY(std::string mark, text_field(description, "replacement", "decoder.Metaspace"));
-  const bool prefixed =
-      flag_field(description, "add_prefix_space", true) && description.value("prepend_scheme", "always") != "never";
+  LATHE_TRY(std::string mark, rule_field(description, "replacement", "decoder.Metaspace"));
+  if (mark.empty()) return fail(ErrorCode::model_refused, "\"replacement\" is empty", "tokenizer.json: decoder.Metaspace");
+  const auto scheme = description.find("prepend_scheme");
+  const bool never = scheme != description.end() && *scheme == "never";
+  const bool prefixed = flag_field(description, "add_prefix_space", true) && !never;
   decoder.steps.emplace_back([from = std::move(mark)](std::string& piece) { replace_all(piece, from, " "); });
   if (prefixed) decoder.strip_front = " ";
   return {};
@@ -72,7 +87,12 @@ Result<void> add_sequence(const Json& description, TokenDecoder& decoder) {
   if (list == description.end() || !list->is_array()) {
     return fail(ErrorCode::model_refused, "\"decoders\" must be a list", "tokenizer.json: decoder.Sequence");
   }
+  LATHE_TRY_VOID(check_parts(*list, "decoder.Sequence"));
   for (const Json& item : *list) LATHE_TRY_VOID(add_decoder(item, decoder));
+  // Every piece of the vocabulary goes through all steps, those of inner sequences too.
+  if (decoder.steps.size() > kMaxSteps) {
+    return fail(ErrorCode::model_refused, fmt::format("more than {} steps", kMaxSteps), "tokenizer.json: decoder.Sequence");
+  }
   return {};
 }
 

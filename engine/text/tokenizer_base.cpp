@@ -17,27 +17,32 @@ bool TokenizerBase::is_special(std::int32_t id) const {
   return id >= 0 && static_cast<std::size_t>(id) < parts_.special.size() && parts_.special[static_cast<std::size_t>(id)];
 }
 
-void TokenizerBase::encode_ranges(std::string_view text, std::span<const TextRange> special_allowed,
-                                  std::vector<std::int32_t>& ids) const {
+Result<void> TokenizerBase::encode_ranges(std::string_view text, std::span<const TextRange> special_allowed,
+                                          std::vector<std::int32_t>& ids) const {
+  EncodeBudget budget(text.size());
+  LATHE_TRY_VOID(budget.check_bytes(text.size()));
   std::size_t from = 0;
   for (const AddedTokenSet::Match& match : parts_.added.find(text, special_allowed)) {
-    if (match.range.begin > from) encode_plain(text.substr(from, match.range.begin - from), from == 0, ids);
+    LATHE_TRY_VOID(budget.check_time());
+    if (match.range.begin > from) {
+      LATHE_TRY_VOID(encode_plain(text.substr(from, match.range.begin - from), from == 0, budget, ids));
+    }
     ids.push_back(match.id);
     from = match.range.end;
   }
-  if (from < text.size()) encode_plain(text.substr(from), from == 0, ids);
+  return from < text.size() ? encode_plain(text.substr(from), from == 0, budget, ids) : Result<void>();
 }
 
-std::vector<std::int32_t> TokenizerBase::encode(std::string_view text, bool add_special, bool parse_special) const {
+Result<std::vector<std::int32_t>> TokenizerBase::encode(std::string_view text, bool add_special, bool parse_special) const {
   std::vector<std::int32_t> ids;
   const TextRange whole{0, text.size()};
   if (add_special) ids = parts_.before;
-  encode_ranges(text, std::span(&whole, parse_special ? 1 : 0), ids);
+  LATHE_TRY_VOID(encode_ranges(text, std::span(&whole, parse_special ? 1 : 0), ids));
   if (add_special) ids.insert(ids.end(), parts_.after.begin(), parts_.after.end());
   return ids;
 }
 
-std::vector<std::int32_t> TokenizerBase::encode_spans(std::span<const TextSpan> spans) const {
+Result<std::vector<std::int32_t>> TokenizerBase::encode_spans(std::span<const TextSpan> spans) const {
   std::string text;
   std::vector<TextRange> special_allowed;
   for (const TextSpan& span : spans) {
@@ -52,7 +57,7 @@ std::vector<std::int32_t> TokenizerBase::encode_spans(std::span<const TextSpan> 
     }
   }
   std::vector<std::int32_t> ids;
-  encode_ranges(text, special_allowed, ids);
+  LATHE_TRY_VOID(encode_ranges(text, special_allowed, ids));
   return ids;
 }
 
@@ -72,6 +77,14 @@ Result<std::optional<std::int32_t>> id_of_named(const std::optional<std::string>
   if (!name || name->empty() || id) return id;
   return fail(ErrorCode::model_refused, fmt::format("\"{}\" is not in the vocabulary", printable_excerpt(*name)),
               fmt::format("tokenizer_config.json: {}", field));
+}
+
+Result<void> check_id_range(std::int32_t id, std::size_t n_pieces, std::string_view where) {
+  // Twice as many leave room for a vocabulary that is padded to a round number, the rest for small ones.
+  constexpr std::size_t kRoom = 65536;
+  if (id >= 0 && static_cast<std::size_t>(id) < 2 * n_pieces + kRoom) return {};
+  return fail(ErrorCode::model_refused, fmt::format("the id {} is far behind the {} pieces", id, n_pieces),
+              std::string(where));
 }
 
 }  // namespace lathe::engine

@@ -8,8 +8,12 @@
 
 #include "engine/api/tokenizer.h"
 #include "engine/text/added_tokens.h"
+#include "engine/text/encode_budget.h"
 
 namespace lathe::engine {
+
+/// Units: bytes of one piece or added token. The longest of real ones have some hundred.
+inline constexpr std::size_t kMaxPieceBytes = 4096;
 
 /// Filled by the kind's open function.
 struct TokenizerParts {
@@ -30,17 +34,18 @@ class TokenizerBase : public Tokenizer {
   bool adds_bos() const final;
   bool is_special(std::int32_t id) const final;
   std::string piece(std::int32_t id) const final { return decode_bytes(id, false); }
-  std::vector<std::int32_t> encode(std::string_view text, bool add_special, bool parse_special) const final;
-  std::vector<std::int32_t> encode_spans(std::span<const TextSpan> spans) const final;
+  Result<std::vector<std::int32_t>> encode(std::string_view text, bool add_special, bool parse_special) const final;
+  Result<std::vector<std::int32_t>> encode_spans(std::span<const TextSpan> spans) const final;
   std::string decode(std::span<const std::int32_t> ids, bool skip_special) const final;
 
  protected:
-  /// Appends the ids of text without added tokens. `at_start`: nothing lies before it.
-  virtual void encode_plain(std::string_view text, bool at_start, std::vector<std::int32_t>& ids) const = 0;
+  /// Appends the ids of text without added tokens. `at_start`: nothing lies before it. Errors: as encode.
+  virtual Result<void> encode_plain(std::string_view text, bool at_start, EncodeBudget& budget,
+                                    std::vector<std::int32_t>& ids) const = 0;
 
  private:
-  void encode_ranges(std::string_view text, std::span<const TextRange> special_allowed,
-                     std::vector<std::int32_t>& ids) const;
+  Result<void> encode_ranges(std::string_view text, std::span<const TextRange> special_allowed,
+                             std::vector<std::int32_t>& ids) const;
 
   TokenizerParts parts_;
 };
@@ -48,5 +53,9 @@ class TokenizerBase : public Tokenizer {
 /// A token's id by the name that a configuration gives. Errors: model_refused when the name is set but unknown.
 Result<std::optional<std::int32_t>> id_of_named(const std::optional<std::string>& name, std::optional<std::int32_t> id,
                                                 std::string_view field);
+
+/// Ids become indices, so their range is bounded by what the files hold: `n_pieces` with all added tokens.
+/// Errors: model_refused when the id is far behind them.
+Result<void> check_id_range(std::int32_t id, std::size_t n_pieces, std::string_view where);
 
 }  // namespace lathe::engine

@@ -3,30 +3,17 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <limits>
+#include <unordered_set>
 
 #include "engine/api/json.h"
-#include "engine/base/text_file.h"
 #include "engine/base/utf8.h"
 
 namespace lathe::engine {
 namespace {
 
-constexpr std::size_t kMaxConfigBytes = 32u << 20;
 constexpr std::string_view kConfig = "tokenizer_config.json", kMap = "special_tokens_map.json", kAdded = "added_tokens.json";
-
-/// The object in a file; an empty one when there is no such file.
-Result<Json> read_object(const std::string& folder, std::string_view name) {
-  auto text = read_text_file(folder + "/" + std::string(name), kMaxConfigBytes);
-  if (!text && text.error().code == ErrorCode::not_found) return Json::object();
-  if (!text) return tl::unexpected(text.error());
-  auto json = parse_json(*text, name);
-  if (!json) return fail(ErrorCode::model_refused, json.error().message, std::string(name));
-  if (!json->is_object()) return fail(ErrorCode::model_refused, "the file must hold a JSON object", std::string(name));
-  return json;
-}
 
 bool flag(const Json& object, const char* key, bool fallback) {
   const auto found = object.find(key);
@@ -62,7 +49,7 @@ void take_special(const Json& object, TokenizerConfig& config) {
   const auto more = object.find("additional_special_tokens");
   if (more == object.end() || !more->is_array()) return;
   for (const Json& item : *more) {
-    if (auto text = token_text(item)) config.special_tokens.push_back(std::move(*text));
+    if (auto text = token_text(item)) config.special_tokens.insert(std::move(*text));
   }
 }
 
@@ -97,13 +84,14 @@ Result<void> take_decoder(const Json& object, TokenizerConfig& config) {
 
 /// added_tokens.json: text to id, for tokens that tokenizer_config.json does not describe.
 Result<void> take_added(const Json& object, TokenizerConfig& config) {
+  std::unordered_set<std::int32_t> described;
+  for (const AddedToken& token : config.added_tokens) described.insert(token.id);
   for (const auto& [content, id] : object.items()) {
     if (!id.is_number_integer() || id < 0 || id > std::numeric_limits<std::int32_t>::max()) {
       return fail(ErrorCode::model_refused, fmt::format("the id of \"{}\" is no token id", printable_excerpt(content)),
                   std::string(kAdded));
     }
-    const auto known = [&, number = id.get<std::int32_t>()](const AddedToken& token) { return token.id == number; };
-    if (std::any_of(config.added_tokens.begin(), config.added_tokens.end(), known)) continue;
+    if (described.contains(id.get<std::int32_t>())) continue;
     config.added_tokens.push_back({.id = id.get<std::int32_t>(), .content = content});
   }
   return {};
@@ -111,10 +99,10 @@ Result<void> take_added(const Json& object, TokenizerConfig& config) {
 
 }  // namespace
 
-Result<TokenizerConfig> read_tokenizer_config(const std::string& folder) {
-  LATHE_TRY(const Json main, read_object(folder, kConfig));
-  LATHE_TRY(const Json map, read_object(folder, kMap));
-  LATHE_TRY(const Json added, read_object(folder, kAdded));
+Result<TokenizerConfig> read_tokenizer_config(const ModelFolder& folder) {
+  LATHE_TRY(const Json main, folder.read_json_if_present(kConfig));
+  LATHE_TRY(const Json map, folder.read_json_if_present(kMap));
+  LATHE_TRY(const Json added, folder.read_json_if_present(kAdded));
   TokenizerConfig config;
   config.tokenizer_class =
       main.value("tokenizer_class", Json()).is_string() ? main["tokenizer_class"].get<std::string>() : "";
@@ -127,11 +115,10 @@ Result<TokenizerConfig> read_tokenizer_config(const std::string& folder) {
   LATHE_TRY_VOID(take_decoder(main, config));
   LATHE_TRY_VOID(take_added(added, config));
   for (const auto& named : {config.bos_token, config.eos_token, config.unk_token, config.pad_token}) {
-    if (named && !named->empty()) config.special_tokens.push_back(*named);
+    if (named && !named->empty()) config.special_tokens.insert(*named);
   }
   for (AddedToken& token : config.added_tokens) {
-    const auto& special = config.special_tokens;
-    if (std::find(special.begin(), special.end(), token.content) != special.end()) token.special = true;
+    if (config.special_tokens.contains(token.content)) token.special = true;
   }
   return config;
 }

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "engine/api/result.h"
+#include "engine/load/model_folder.h"
 #include "engine/text/added_tokens.h"
 
 namespace lathe::engine {
@@ -17,11 +19,11 @@ struct TokenizerConfig {
   bool legacy = true;  ///< sentencepiece: every piece of text between added tokens gets a leading space, not only the first
   bool add_prefix_space = true;
   std::optional<std::string> bos_token, eos_token, unk_token, pad_token;
-  std::vector<std::string> special_tokens;  ///< contents of all that are named as special
+  std::set<std::string> special_tokens;  ///< contents of all that are named as special
   std::vector<AddedToken> added_tokens;
 };
 
-/// Missing files leave the defaults. Errors: model_refused with file and field.
-Result<TokenizerConfig> read_tokenizer_config(const std::string& folder);
+/// Missing files leave the defaults. Errors: model_refused with file and field, also for a file that may not be read.
+Result<TokenizerConfig> read_tokenizer_config(const ModelFolder& folder);
 
 }  // namespace lathe::engine

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "engine/base/utf8.h"
 #include "engine/text/bpe_tokenizer.h"
@@ -32,6 +33,11 @@ struct Assembly {
     const auto found = names.find(std::string(name));
     return found == names.end() ? std::nullopt : std::optional(found->second);
   }
+  /// Null when nothing has the id.
+  const std::string* piece_of(std::int32_t id) const {
+    const auto index = static_cast<std::size_t>(id);
+    return index < used.size() && used[index] ? &pieces[index] : nullptr;
+  }
   void place(std::int32_t id, const std::string& piece) {
     const auto index = static_cast<std::size_t>(id);
     if (index >= pieces.size()) {
@@ -43,10 +49,25 @@ struct Assembly {
   }
 };
 
+/// An id far behind the last piece would take memory for all the ids between them.
+Result<void> check_ids(const TokenizerJsonFile& file, const TokenizerConfig& config) {
+  const std::size_t n = file.vocabulary.size() + file.added_tokens.size() + config.added_tokens.size();
+  for (const auto& [piece, id] : file.vocabulary) LATHE_TRY_VOID(check_id_range(id, n, "tokenizer.json: model.vocab"));
+  for (const AddedToken& token : file.added_tokens) {
+    LATHE_TRY_VOID(check_id_range(token.id, n, "tokenizer.json: added_tokens"));
+  }
+  for (const AddedToken& token : config.added_tokens) {
+    LATHE_TRY_VOID(check_id_range(token.id, n, "tokenizer_config.json: added_tokens_decoder"));
+  }
+  return {};
+}
+
 Result<void> add_vocabulary(const TokenizerJsonFile& file, Assembly& all) {
   for (const auto& [piece, id] : file.vocabulary) {
-    if (static_cast<std::size_t>(id) < all.used.size() && all.used[static_cast<std::size_t>(id)]) {
-      return refuse(fmt::format("the id {} is given to two pieces", id), "model.vocab");
+    if (const std::string* other = all.piece_of(id)) {
+      return refuse(
+          fmt::format("the id {} is given to \"{}\" and to \"{}\"", id, printable_excerpt(*other), printable_excerpt(piece)),
+          "model.vocab");
     }
     if (!all.names.emplace(piece, id).second) {
       return refuse(fmt::format("the piece \"{}\" appears twice", printable_excerpt(piece)), "model.vocab");
@@ -56,12 +77,28 @@ Result<void> add_vocabulary(const TokenizerJsonFile& file, Assembly& all) {
   return {};
 }
 
+/// An added token may repeat a piece, under the same id; nothing else may share one.
+Result<void> add_token(const AddedToken& token, std::unordered_set<std::int32_t>& ids, Assembly& all) {
+  const std::string* other = all.piece_of(token.id);
+  const bool added_before = !ids.insert(token.id).second;
+  if (other != nullptr && (added_before || *other != token.content)) {
+    return refuse(fmt::format("the id {} is given to \"{}\" and to \"{}\"", token.id, printable_excerpt(*other),
+                              printable_excerpt(token.content)),
+                  "added_tokens");
+  }
+  all.added.push_back(token);
+  all.place(token.id, token.content);
+  return {};
+}
+
 /// Added tokens of the file, then those that only the configuration knows, then who of them is a control token.
 Result<void> add_added(const TokenizerJsonFile& file, const TokenizerConfig& config, Assembly& all) {
-  all.added = file.added_tokens;
+  std::unordered_set<std::int32_t> ids;
+  for (const AddedToken& token : file.added_tokens) LATHE_TRY_VOID(add_token(token, ids, all));
   for (const AddedToken& token : config.added_tokens) {
-    const auto same = [&](const AddedToken& other) { return other.id == token.id; };
-    if (std::none_of(all.added.begin(), all.added.end(), same)) all.added.push_back(token);
+    if (!ids.insert(token.id).second) continue;
+    all.added.push_back(token);  // the configuration may rename a piece
+    all.place(token.id, token.content);
   }
   for (AddedToken& token : all.added) {
     const auto known = all.find(token.content);
@@ -70,9 +107,18 @@ Result<void> add_added(const TokenizerJsonFile& file, const TokenizerConfig& con
                     "added_tokens");
     }
     all.names.insert_or_assign(token.content, token.id);
-    all.place(token.id, token.content);
-    const auto& special = config.special_tokens;
-    if (std::find(special.begin(), special.end(), token.content) != special.end()) token.special = true;
+    if (config.special_tokens.contains(token.content)) token.special = true;
+  }
+  return {};
+}
+
+/// A hole among the pieces of the vocabulary means that the file is damaged; added tokens may lie further behind.
+Result<void> check_no_gap(const TokenizerJsonFile& file, const Assembly& all) {
+  std::int32_t last = -1;
+  for (const auto& [piece, id] : file.vocabulary) last = std::max(last, id);
+  for (std::int32_t id = 0; id < last; ++id) {
+    if (all.piece_of(id) == nullptr)
+      return refuse(fmt::format("no piece has the id {}, the last one is {}", id, last), "model.vocab");
   }
   return {};
 }
@@ -187,25 +233,34 @@ Result<TokenizerParts> make_base(const TokenizerJsonFile& file, const TokenizerC
 }
 
 /// What each id adds to a text: added tokens their content, the others what the decoder makes of them.
-std::vector<std::string> decoded_pieces(const Assembly& all, const TokenDecoder& decoder) {
+Result<std::vector<std::string>> decoded_pieces(const Assembly& all, const TokenDecoder& decoder) {
+  constexpr std::size_t kMaxDecodedBytes = 64u << 10;
   std::vector<std::string> bytes = all.pieces;
   std::vector<bool> is_added(bytes.size(), false);
   for (const AddedToken& token : all.added) is_added[static_cast<std::size_t>(token.id)] = true;
   for (std::size_t id = 0; id < bytes.size(); ++id) {
     if (is_added[id]) continue;
-    for (const TokenDecoder::Step& step : decoder.steps) step(bytes[id]);
+    for (const TokenDecoder::Step& step : decoder.steps) {
+      step(bytes[id]);
+      if (bytes[id].size() > kMaxDecodedBytes) {
+        return refuse(fmt::format("the piece {} becomes {} bytes, at most {}", id, bytes[id].size(), kMaxDecodedBytes),
+                      "decoder");
+      }
+    }
   }
   return bytes;
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Tokenizer>> open_tokenizer_json(const std::string& folder, const std::string& path) {
-  LATHE_TRY(const TokenizerJsonFile file, read_tokenizer_json(path));
+Result<std::unique_ptr<Tokenizer>> open_tokenizer_json(const ModelFolder& folder, const std::string& name) {
+  LATHE_TRY(const TokenizerJsonFile file, read_tokenizer_json(folder, name));
   LATHE_TRY(const TokenizerConfig config, read_tokenizer_config(folder));
   Assembly all;
+  LATHE_TRY_VOID(check_ids(file, config));
   LATHE_TRY_VOID(add_vocabulary(file, all));
   LATHE_TRY_VOID(add_added(file, config, all));
+  LATHE_TRY_VOID(check_no_gap(file, all));
 
   BpeTokenizerParts parts;
   LATHE_TRY(parts.normalizer, make_normalizer(file.normalizer));
@@ -213,7 +268,7 @@ Result<std::unique_ptr<Tokenizer>> open_tokenizer_json(const std::string& folder
   LATHE_TRY(parts.model, make_model(file, parts.pretokenizer && parts.pretokenizer->is_byte_level()));
   LATHE_TRY(TokenDecoder decoder, make_token_decoder(file.decoder));
   LATHE_TRY(TokenizerParts base, make_base(file, config, all));
-  parts.bytes = decoded_pieces(all, decoder);
+  LATHE_TRY(parts.bytes, decoded_pieces(all, decoder));
   parts.strip_front = std::move(decoder.strip_front);
   parts.joiner = std::move(decoder.joiner);
   parts.names = std::move(all.names);

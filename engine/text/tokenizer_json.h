@@ -6,11 +6,12 @@
 #include <string>
 
 #include "engine/api/tokenizer.h"
+#include "engine/load/model_folder.h"
 
 namespace lathe::engine {
 
-/// `folder` holds the configuration files beside it. Errors: model_refused naming the field, and every component type that
-/// is not supported.
-Result<std::unique_ptr<Tokenizer>> open_tokenizer_json(const std::string& folder, const std::string& file);
+/// `file` is a name in `folder`, which holds the configuration files beside it. Errors: model_refused naming the field, and
+/// every component type that is not supported.
+Result<std::unique_ptr<Tokenizer>> open_tokenizer_json(const ModelFolder& folder, const std::string& file);
 
 }  // namespace lathe::engine

@@ -4,19 +4,40 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 
-#include "engine/base/text_file.h"
+#include <algorithm>
+
 #include "engine/base/utf8.h"
+#include "engine/text/tokenizer_base.h"
 
 namespace lathe::engine {
 namespace {
 
 namespace dom = simdjson::dom;
 
-constexpr std::size_t kMaxFileBytes = 512u << 20;
+constexpr std::int64_t kMaxFileBytes = 512LL << 20;
 constexpr std::int64_t kMaxId = 4'000'000;
 
 tl::unexpected<Error> refuse(std::string message, std::string_view field) {
   return fail(ErrorCode::model_refused, std::move(message), fmt::format("tokenizer.json: {}", field));
+}
+
+/// With a key that is there twice, one parser reads one thing and another something else.
+Result<void> check_keys(const dom::object& object, std::string_view field) {
+  std::vector<std::string_view> keys;
+  keys.reserve(object.size());
+  for (const auto [key, value] : object) keys.push_back(key);
+  std::sort(keys.begin(), keys.end());
+  const auto twice = std::adjacent_find(keys.begin(), keys.end());
+  if (twice == keys.end()) return {};
+  return refuse(fmt::format("the key \"{}\" appears twice", printable_excerpt(*twice)), field);
+}
+
+/// A piece in file order. Errors: longer than any real one, which would only cost memory.
+Result<std::string> checked_piece(std::string_view piece, std::string_view field) {
+  if (piece.size() <= kMaxPieceBytes) return std::string(piece);
+  return refuse(
+      fmt::format("the piece \"{}\" has {} bytes, at most {}", printable_excerpt(piece), piece.size(), kMaxPieceBytes),
+      field);
 }
 
 /// A component as a JSON value of the project; null when it is absent.
@@ -42,21 +63,23 @@ Result<void> read_vocabulary(const dom::element& model, TokenizerJsonFile& file)
   file.vocabulary.reserve(vocabulary.size());
   for (const auto [piece, value] : vocabulary) {
     LATHE_TRY(const std::int32_t id, checked_id(dom::element(value), piece, "model.vocab"));
-    file.vocabulary.emplace_back(std::string(piece), id);
+    LATHE_TRY(std::string text, checked_piece(piece, "model.vocab"));
+    file.vocabulary.emplace_back(std::move(text), id);
   }
   return {};
 }
 
-/// A merge is written "left right" or ["left", "right"].
+/// A merge is written "left right" or ["left", "right"]. Neither may be empty: the other would merge with nothing.
 Result<std::pair<std::string, std::string>> read_merge(const dom::element& merge, std::size_t index) {
   std::string_view text, right;
   if (merge.get(text) == simdjson::SUCCESS) {
     const std::size_t blank = text.find(' ');
-    if (blank != text.npos && text.find(' ', blank + 1) == text.npos) {
+    if (blank != text.npos && blank > 0 && blank + 1 < text.size() && text.find(' ', blank + 1) == text.npos) {
       return std::pair(std::string(text.substr(0, blank)), std::string(text.substr(blank + 1)));
     }
   } else if (dom::array pair; merge.get(pair) == simdjson::SUCCESS && pair.size() == 2) {
-    if (pair.at(0).get(text) == simdjson::SUCCESS && pair.at(1).get(right) == simdjson::SUCCESS) {
+    const bool texts = pair.at(0).get(text) == simdjson::SUCCESS && pair.at(1).get(right) == simdjson::SUCCESS;
+    if (texts && !text.empty() && !right.empty()) {
       return std::pair(std::string(text), std::string(right));
     }
   }
@@ -79,6 +102,7 @@ Result<void> read_model(const dom::element& root, TokenizerJsonFile& file) {
   if (root["model"].get(model) != simdjson::SUCCESS || model.get(fields) != simdjson::SUCCESS) {
     return refuse("must be an object", "model");
   }
+  LATHE_TRY_VOID(check_keys(fields, "model"));
   file.model = Json::object();
   for (const auto [key, value] : fields) {
     if (key == "vocab" || key == "merges") continue;
@@ -101,15 +125,20 @@ bool flag(const dom::element& token, const char* key) {
 }
 
 Result<void> read_added(const dom::element& root, TokenizerJsonFile& file) {
+  dom::element list;
   dom::array added;
-  if (root["added_tokens"].get(added) != simdjson::SUCCESS) return {};
+  if (root["added_tokens"].get(list) != simdjson::SUCCESS || list.is_null()) return {};
+  if (list.get(added) != simdjson::SUCCESS) return refuse("must be a list", "added_tokens");
   for (const dom::element token : added) {
     std::string_view content;
+    dom::object fields;
     const std::string field = fmt::format("added_tokens[{}]", file.added_tokens.size());
+    if (token.get(fields) == simdjson::SUCCESS) LATHE_TRY_VOID(check_keys(fields, field));
     if (token["content"].get(content) != simdjson::SUCCESS) return refuse("must have a \"content\"", field);
     LATHE_TRY(const std::int32_t id, checked_id(token["id"], content, field));
+    LATHE_TRY(std::string text, checked_piece(content, field));
     file.added_tokens.push_back({.id = id,
-                                 .content = std::string(content),
+                                 .content = std::move(text),
                                  .special = flag(token, "special"),
                                  .lstrip = flag(token, "lstrip"),
                                  .rstrip = flag(token, "rstrip"),
@@ -120,15 +149,18 @@ Result<void> read_added(const dom::element& root, TokenizerJsonFile& file) {
 
 }  // namespace
 
-Result<TokenizerJsonFile> read_tokenizer_json(const std::string& path) {
-  LATHE_TRY(const std::string text, read_text_file(path, kMaxFileBytes));
+Result<TokenizerJsonFile> read_tokenizer_json(const ModelFolder& folder, const std::string& name) {
+  LATHE_TRY(const std::string text, folder.read_text(name, kMaxFileBytes));
   dom::parser parser;
   dom::element root;
+  dom::object fields;
   if (const auto error = parser.parse(text).get(root); error != simdjson::SUCCESS) {
     return fail(ErrorCode::model_refused, fmt::format("not valid JSON: {}", simdjson::error_message(error)),
                 "tokenizer.json");
   }
-  if (!root.is_object()) return fail(ErrorCode::model_refused, "the file must hold a JSON object", "tokenizer.json");
+  if (root.get(fields) != simdjson::SUCCESS)
+    return fail(ErrorCode::model_refused, "the file must hold a JSON object", "tokenizer.json");
+  LATHE_TRY_VOID(check_keys(fields, "the file"));
   TokenizerJsonFile file;
   LATHE_TRY_VOID(read_model(root, file));
   LATHE_TRY_VOID(read_added(root, file));

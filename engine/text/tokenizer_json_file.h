@@ -10,6 +10,7 @@
 
 #include "engine/api/json.h"
 #include "engine/api/result.h"
+#include "engine/load/model_folder.h"
 #include "engine/text/added_tokens.h"
 
 namespace lathe::engine {
@@ -22,7 +23,7 @@ struct TokenizerJsonFile {
   Json normalizer, pre_tokenizer, post_processor, decoder;
 };
 
-/// Errors: model_refused with the field.
-Result<TokenizerJsonFile> read_tokenizer_json(const std::string& path);
+/// Errors: model_refused with the field; a key that is there twice is one.
+Result<TokenizerJsonFile> read_tokenizer_json(const ModelFolder& folder, const std::string& file);
 
 }  // namespace lathe::engine

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "engine/api/tokenizer.h"
+#include "engine/load/model_folder.h"
 #include "engine/text/sentencepiece_tokenizer.h"
 #include "engine/text/tokenizer_json.h"
 
@@ -13,7 +14,7 @@ namespace {
 
 struct TokenizerFormat {
   std::string_view file;  ///< its name in a checkpoint's folder
-  Result<std::unique_ptr<Tokenizer>> (*open)(const std::string& folder, const std::string& file);
+  Result<std::unique_ptr<Tokenizer>> (*open)(const ModelFolder& folder, const std::string& file);
 };
 
 constexpr TokenizerFormat kTokenizerJson = {.file = "tokenizer.json", .open = open_tokenizer_json};
@@ -34,18 +35,18 @@ Result<std::unique_ptr<Tokenizer>> open_tokenizer(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code error;
   const bool is_folder = fs::is_directory(path, error);
-  const fs::path folder = is_folder ? fs::path(path) : fs::path(path).parent_path();
+  const std::string name = fs::path(path).filename().string();
   if (!is_folder && !fs::exists(path, error)) {
-    return fail(ErrorCode::model_refused, "there is no such file or folder", fs::path(path).filename().string());
+    return fail(ErrorCode::model_refused, "there is no such file or folder", name);
   }
+  const fs::path parent = fs::path(path).parent_path();
+  LATHE_TRY(const ModelFolder folder, ModelFolder::open(is_folder ? path : parent.empty() ? "." : parent.string()));
   for (const TokenizerFormat* format : kFormats) {
-    const fs::path file = is_folder ? folder / format->file : fs::path(path);
+    if (is_folder && folder.has(format->file)) return format->open(folder, std::string(format->file));
     // A single file may carry a prefix: "v3.tokenizer.model".
-    if (is_folder ? !fs::exists(file, error) : !file.filename().string().ends_with(format->file)) continue;
-    return format->open(folder.string(), file.string());
+    if (!is_folder && name.ends_with(format->file)) return format->open(folder, name);
   }
-  return fail(ErrorCode::model_refused, fmt::format("no tokenizer: {} is missing", known_files()),
-              folder.filename().string());
+  return fail(ErrorCode::model_refused, fmt::format("no tokenizer: {} is missing", known_files()), folder.name());
 }
 
 }  // namespace lathe::engine

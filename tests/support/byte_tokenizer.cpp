@@ -31,7 +31,8 @@ std::string ByteTokenizer::piece(std::int32_t id) const {
   return std::string(1, static_cast<char>(id));
 }
 
-std::vector<std::int32_t> ByteTokenizer::encode(std::string_view text, bool add_special, bool parse_special) const {
+engine::Result<std::vector<std::int32_t>> ByteTokenizer::encode(std::string_view text, bool add_special,
+                                                                bool parse_special) const {
   std::vector<std::int32_t> ids;
   if (add_special) ids.push_back(kBos);
   while (!text.empty()) {
@@ -42,10 +43,10 @@ std::vector<std::int32_t> ByteTokenizer::encode(std::string_view text, bool add_
   return ids;
 }
 
-std::vector<std::int32_t> ByteTokenizer::encode_spans(std::span<const engine::TextSpan> spans) const {
+engine::Result<std::vector<std::int32_t>> ByteTokenizer::encode_spans(std::span<const engine::TextSpan> spans) const {
   std::vector<std::int32_t> ids;
   for (const engine::TextSpan& span : spans) {
-    const auto more = encode(span.text, false, span.parse_special);
+    LATHE_TRY(const auto more, encode(span.text, false, span.parse_special));
     ids.insert(ids.end(), more.begin(), more.end());
   }
   return ids;

@@ -28,17 +28,18 @@ std::optional<std::int32_t> FakeTokenizer::id_of(std::string_view wanted) const 
   return std::nullopt;
 }
 
-std::vector<std::int32_t> FakeTokenizer::encode(std::string_view text, bool add_special, bool) const {
+engine::Result<std::vector<std::int32_t>> FakeTokenizer::encode(std::string_view text, bool add_special, bool) const {
   std::vector<std::int32_t> ids;
   if (add_special) ids.push_back(kBos);
   for (const char c : text) ids.push_back(id_of(std::string_view(&c, 1)).value_or(kUnk));
   return ids;
 }
 
-std::vector<std::int32_t> FakeTokenizer::encode_spans(std::span<const engine::TextSpan> spans) const {
+engine::Result<std::vector<std::int32_t>> FakeTokenizer::encode_spans(std::span<const engine::TextSpan> spans) const {
   std::vector<std::int32_t> ids;
   for (const engine::TextSpan& span : spans) {
-    for (const std::int32_t id : encode(span.text, false, span.parse_special)) ids.push_back(id);
+    LATHE_TRY(const auto more, encode(span.text, false, span.parse_special));
+    ids.insert(ids.end(), more.begin(), more.end());
   }
   return ids;
 }

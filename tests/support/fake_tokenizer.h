@@ -21,8 +21,9 @@ class FakeTokenizer final : public engine::Tokenizer {
   bool is_special(std::int32_t id) const override { return id <= kEos; }
   std::optional<std::int32_t> id_of(std::string_view piece) const override;
   std::string piece(std::int32_t id) const override;
-  std::vector<std::int32_t> encode(std::string_view text, bool add_special, bool parse_special) const override;
-  std::vector<std::int32_t> encode_spans(std::span<const engine::TextSpan> spans) const override;
+  engine::Result<std::vector<std::int32_t>> encode(std::string_view text, bool add_special,
+                                                   bool parse_special) const override;
+  engine::Result<std::vector<std::int32_t>> encode_spans(std::span<const engine::TextSpan> spans) const override;
   std::string decode(std::span<const std::int32_t> ids, bool skip_special) const override;
   std::string decode_bytes(std::int32_t id, bool first) const override;
 

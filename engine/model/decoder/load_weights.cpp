@@ -28,6 +28,7 @@ Result<void> load_weights(Decoder& decoder, kernels::Backend& backend, const Che
   std::int64_t bytes_done = 0;
   for (std::size_t i = 0; i < plan.weights.size(); ++i) {
     const PlannedWeight& weight = plan.weights[i];
+    LATHE_TRY_VOID(checkpoint.check_whole(*weight.tensor));
     // The disk fetches the next tensor while this one is packed.
     if (i + 1 < plan.weights.size()) checkpoint.will_need(*plan.weights[i + 1].tensor);
     decoder.accept(backend, weight.role, weight.layer, view_of(*weight.tensor, aligned));

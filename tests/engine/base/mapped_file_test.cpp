@@ -5,6 +5,7 @@
 
 #include <QTemporaryDir>
 #include <QTest>
+#include <filesystem>
 
 #include "tests/support/tiny_model.h"
 
@@ -29,7 +30,19 @@ class MappedFileTest : public QObject {
   void a_bad_descriptor_is_an_error();
   void a_mapping_outlives_its_name();
   void advice_takes_any_part();
+  void a_truncated_file_is_not_whole();
 };
+
+void MappedFileTest::a_truncated_file_is_not_whole() {
+  const QTemporaryDir folder;
+  const auto file = mapped(folder, "lathe");
+  const std::string path = folder.filePath("file").toStdString();
+  QVERIFY(file->is_whole());
+  std::filesystem::resize_file(path, 9);
+  QVERIFY(file->is_whole());
+  std::filesystem::resize_file(path, 4);
+  QVERIFY(!file->is_whole());
+}
 
 void MappedFileTest::bytes_are_those_of_the_file() {
   const QTemporaryDir folder;

@@ -2,6 +2,8 @@
 // The table of loaders, sharded checkpoints (row L14), and folders that hold no weights that are read (row L16).
 #include "engine/load/loaders.h"
 
+#include <sys/stat.h>
+
 #include <QTest>
 #include <filesystem>
 #include <set>
@@ -54,8 +56,13 @@ class LoadersTest : public QObject {
   void L14_tensor_in_another_shard_than_promised();
   void L14_shards_of_two_models();
   void L14_wrong_total_size_is_a_warning();
+  void L14_total_size_of_another_kind_is_a_warning();
+  void L14_tensor_that_no_index_lists_is_a_warning();
   void L14_index_must_map_names_to_names();
   void L13_index_may_not_lead_out();
+  void L13_shards_may_not_lead_out();
+  void L1_cut_files();
+  void L11_file_truncated_after_opening();
   void L6_index_key_twice();
   void L16_pickle_is_never_opened();
   void L16_no_weights_at_all();
@@ -148,6 +155,27 @@ void LoadersTest::L14_wrong_total_size_is_a_warning() {
   QVERIFY(contains(checkpoint->warnings().front(), "total_size is 12"));
 }
 
+void LoadersTest::L14_total_size_of_another_kind_is_a_warning() {
+  for (const Json& total : {Json("12"), Json(12.5), Json::array(), Json(-1), Json(~std::uint64_t{0})}) {
+    const TinyModelCopy model("tiny-sharded");
+    model.edit(kIndex, [&](Json& index) { index["metadata"]["total_size"] = total; });
+    const auto checkpoint = open(model.path());
+    QVERIFY(checkpoint.has_value());
+    QCOMPARE(checkpoint->warnings().size(), std::size_t{1});
+    QVERIFY2(contains(checkpoint->warnings().front(), "total_size is " + dump_json(total)),
+             checkpoint->warnings().front().c_str());
+  }
+}
+
+void LoadersTest::L14_tensor_that_no_index_lists_is_a_warning() {
+  const TinyModelCopy model("tiny-sharded");
+  model.edit(kIndex, [](Json& index) { index["weight_map"].erase("lm_head.weight"); });
+  const auto checkpoint = open(model.path());
+  QVERIFY(checkpoint.has_value());
+  QCOMPARE(checkpoint->warnings(),
+           (std::vector<std::string>{std::string(kSecond) + ": lm_head.weight is not listed in " + std::string(kIndex)}));
+}
+
 void LoadersTest::L14_index_must_map_names_to_names() {
   for (const char* content :
        {R"({})", R"({"weight_map": []})", R"({"weight_map": {}})", R"({"weight_map": {"a": 1}})", "[]", ""}) {
@@ -158,11 +186,53 @@ void LoadersTest::L14_index_must_map_names_to_names() {
 }
 
 void LoadersTest::L13_index_may_not_lead_out() {
-  for (const char* name : {"../../etc/passwd", "/etc/passwd", "C:\\x", "a/../../b", ""}) {
+  using namespace std::string_literals;
+  for (const std::string& name :
+       {"../../etc/passwd"s, "/etc/passwd"s, "C:\\x"s, "a/../../b"s, ""s, "model.safetensors\0x"s, std::string(256, 'a')}) {
     const TinyModelCopy model("tiny-sharded");
     model.edit(kIndex, [&](Json& index) { index["weight_map"]["lm_head.weight"] = name; });
     QVERIFY2(refusal(model).starts_with(std::string(kIndex) + ": weight_map.lm_head.weight"), refusal(model).c_str());
   }
+}
+
+void LoadersTest::L13_shards_may_not_lead_out() {
+  namespace fs = std::filesystem;
+  const TinyModelCopy outside("tiny-sharded"), model("tiny-sharded");
+  fs::remove(model.file(kSecond));
+  fs::create_symlink(outside.file(kSecond), model.file(kSecond));
+  QCOMPARE(refusal(model), std::string(kSecond) + ": leads out of the model folder");
+  fs::remove(model.file(kSecond));
+  QCOMPARE(::mkfifo(model.file(kSecond).c_str(), 0600), 0);
+  QCOMPARE(refusal(model), std::string(kSecond) + ": not a regular file");
+  fs::remove(model.file(kSecond));
+  fs::create_symlink("/dev/zero", model.file(kSecond));
+  QCOMPARE(refusal(model), std::string(kSecond) + ": leads out of the model folder");
+}
+
+void LoadersTest::L1_cut_files() {
+  const TinyModelCopy model;
+  const auto size = std::filesystem::file_size(model.file("model.safetensors"));
+  for (const auto& [n, section] :
+       {std::pair{std::uintmax_t{0}, "header length"}, std::pair{std::uintmax_t{7}, "header length"},
+        std::pair{std::uintmax_t{8}, "the header"}, std::pair{size - 1, "the tensor data"}}) {
+    const TinyModelCopy cut;
+    std::filesystem::resize_file(cut.file("model.safetensors"), n);
+    QVERIFY2(refusal(cut).starts_with("model.safetensors: ") && contains(refusal(cut), "truncated at ") &&
+                 contains(refusal(cut), section),
+             refusal(cut).c_str());
+  }
+}
+
+void LoadersTest::L11_file_truncated_after_opening() {
+  const TinyModelCopy model;
+  const auto checkpoint = open(model.path());
+  const StoredTensor& tensor = *checkpoint->find("lm_head.weight");
+  QVERIFY(checkpoint->check_whole(tensor).has_value());
+  std::filesystem::resize_file(model.file("model.safetensors"), 100);
+  const auto whole = checkpoint->check_whole(tensor);
+  QVERIFY(!whole && whole.error().code == ErrorCode::model_refused);
+  QCOMPARE(whole.error().where, std::string("model.safetensors: lm_head.weight"));
+  QVERIFY(contains(whole.error().message, "truncated while it was read: it held 450736 bytes"));
 }
 
 void LoadersTest::L6_index_key_twice() {

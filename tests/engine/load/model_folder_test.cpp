@@ -2,11 +2,19 @@
 // Row L13: what may be opened by a name out of an index, and what may not.
 #include "engine/load/model_folder.h"
 
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include <QTemporaryDir>
 #include <QTest>
+#include <cstddef>
 #include <filesystem>
+#include <map>
+#include <thread>
 
 #include "tests/support/tiny_model.h"
 
@@ -61,6 +69,9 @@ class ModelFolderTest : public QObject {
   void L13_link_out_is_not_taken_for_absent();
   void L13_hugging_face_cache_is_accepted();
   void L13_hugging_face_cache_has_a_border();
+  void L13_name_of_255_bytes_is_accepted();
+  void L13_magic_links_are_not_followed();
+  void L13_systems_without_openat2_keep_the_border();
 };
 
 void ModelFolderTest::files_of_the_folder_are_read() {
@@ -207,6 +218,66 @@ void ModelFolderTest::L13_hugging_face_cache_has_a_border() {
   fs::create_symlink("../../../secret", repository / "snapshots" / "abc" / "config.json");
   const auto folder = ModelFolder::open((repository / "snapshots" / "abc").string());
   QCOMPARE(refusal(*folder, "config.json"), std::string("leads out of the model folder"));
+}
+
+void ModelFolderTest::L13_name_of_255_bytes_is_accepted() {
+  const Sandbox sandbox;
+  const std::string name(255, 'a');
+  write_file((sandbox.model / name).string(), "long");
+  QVERIFY(!unsafe_file_name(name).has_value());
+  QCOMPARE(*sandbox.open().read_text(name, 100), std::string("long"));
+}
+
+void ModelFolderTest::L13_magic_links_are_not_followed() {
+  const Sandbox sandbox;
+  const FileDescriptor secret(::open((sandbox.outside / "secret").c_str(), O_RDONLY | O_CLOEXEC));
+  const std::string number = std::to_string(secret.get());
+  fs::create_symlink("/proc/self/fd/" + number, sandbox.model / "link");
+  QCOMPARE(refusal(sandbox.open(), "link"), std::string("leads out of the model folder"));
+  // A folder of such links: the link is beneath the border, what it stands for is not.
+  const auto folder = ModelFolder::open("/proc/self/fd");
+  QVERIFY(folder.has_value() && folder->has(number));
+  QVERIFY(!folder->map(number).has_value());
+}
+
+/// Runs in a thread of its own, for which openat2 is missing as on Linux before 5.6. False when that cannot be arranged.
+template <class Work>
+bool without_openat2(const Work& work) {
+  bool arranged = false;
+  std::thread([&] {
+    sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1),
+                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    sock_fprog program{.len = std::size(code), .filter = code};
+    arranged = ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+    if (arranged) work();
+  }).join();
+  return arranged;
+}
+
+void ModelFolderTest::L13_systems_without_openat2_keep_the_border() {
+  const Sandbox sandbox;
+  fs::create_symlink("../outside/secret", sandbox.model / "out");
+  fs::create_symlink("sub/inner", sandbox.model / "in");
+  fs::create_symlink("loop", sandbox.model / "loop");
+  fs::create_symlink("gone", sandbox.model / "dangling");
+  QCOMPARE(::mkfifo((sandbox.model / "fifo").c_str(), 0600), 0);
+  std::map<std::string, std::string> seen;
+  const bool arranged = without_openat2([&] {
+    const ModelFolder folder = sandbox.open();
+    for (const char* name : {"config.json", "in", "out", "loop", "dangling", "fifo", "sub"})
+      seen[name] = refusal(folder, name);
+  });
+  if (!arranged) QSKIP("skipped: this system lets no thread have a filter of its own");
+  const std::map<std::string, std::string> expected = {{"config.json", "was opened"},
+                                                       {"in", "was opened"},
+                                                       {"out", "leads out of the model folder"},
+                                                       {"loop", "symbolic links go in a circle"},
+                                                       {"dangling", "file is missing"},
+                                                       {"fifo", "not a regular file"},
+                                                       {"sub", "not a regular file"}};
+  QCOMPARE(seen, expected);
 }
 
 QTEST_GUILESS_MAIN(ModelFolderTest)

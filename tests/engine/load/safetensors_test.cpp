@@ -234,6 +234,7 @@ void SafetensorsTest::L4_zero_size_tensors_are_accepted() {
   QVERIFY(tensors.has_value());
   QVERIFY(tensors->front().bytes.empty());
   QCOMPARE((*tensors)[1].bytes.size(), std::size_t{4});
+  QVERIFY((*tensors)[2].bytes.empty());
 }
 
 void SafetensorsTest::L4_zero_size_tensor_inside_another_is_refused() {
@@ -270,6 +271,10 @@ void SafetensorsTest::L5_size_overflow_data() {
                                          << "[0,16]";
   QTest::newRow("a dimension above 2^64") << "[100000000000000000000]"
                                           << "[0,16]";
+  QTest::newRow("2^64 - 1 beside zero") << "[0,18446744073709551615]"
+                                        << "[0,0]";
+  QTest::newRow("2^63 beside zero") << "[9223372036854775808,0]"
+                                    << "[0,0]";
   QTest::newRow("bits overflow, elements do not") << "[1152921504606846976]"
                                                   << "[0,0]";
 }

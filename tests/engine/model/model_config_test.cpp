@@ -70,6 +70,8 @@ class ModelConfigTest : public QObject {
   void L20_bad_values_name_the_field();
   void L20_heads_must_divide();
   void L20_long_list_of_eos();
+  void L20_rope_factor_is_bounded_data();
+  void L20_rope_factor_is_bounded();
   void L20_huge_but_legal_sizes_do_not_overflow();
 };
 
@@ -347,6 +349,23 @@ void ModelConfigTest::L20_long_list_of_eos() {
   const Error error = refusal_of(read_with("eos_token_id", Json(std::vector<int>(1'000'000, 2))));
   QCOMPARE(error.where, std::string("config.json: eos_token_id"));
   QVERIFY(contains(error.message, "list of 1000000"));
+}
+
+void ModelConfigTest::L20_rope_factor_is_bounded_data() {
+  QTest::addColumn<QString>("factor");
+  for (const char* factor : {"-2", "0", "0.5", "1e7", "1e308", "\"8\"", "[8]", "true"}) QTest::newRow(factor) << factor;
+}
+
+void ModelConfigTest::L20_rope_factor_is_bounded() {
+  QFETCH(QString, factor);
+  for (const char* type : {"linear", "llama3"}) {
+    const Error error = refusal_of(
+        read_with("rope_scaling",
+                  {{"rope_type", type}, {"factor", json_of(factor)}, {"low_freq_factor", 1}, {"high_freq_factor", 4}}));
+    QVERIFY(error.code == ErrorCode::model_refused);
+    QCOMPARE(error.where, std::string("config.json: rope_scaling.factor"));
+    QVERIFY(contains(error.message, "expected a number in 1"));
+  }
 }
 
 void ModelConfigTest::L20_huge_but_legal_sizes_do_not_overflow() {

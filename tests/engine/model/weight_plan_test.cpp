@@ -3,8 +3,11 @@
 #include "engine/model/weight_plan.h"
 
 #include <QTest>
+#include <cstring>
+#include <functional>
 
 #include "engine/load/loaders.h"
+#include "tests/support/safetensors_bytes.h"
 #include "tests/support/tiny_model.h"
 
 using namespace lathe::engine;
@@ -43,6 +46,33 @@ void patch_header(const TinyModelCopy& model, const std::string& from, const std
   lathe::tests::write_file(model.file("model.safetensors"), bytes.replace(found, from.size(), to));
 }
 
+/// Writes a file of weights anew after a change to its header and its data.
+void edit_weights(const TinyModelCopy& model, std::string_view file,
+                  const std::function<void(Json& header, std::string& data)>& change) {
+  const std::string bytes = lathe::tests::read_file(model.file(file));
+  std::uint64_t n_header = 0;
+  std::memcpy(&n_header, bytes.data(), sizeof n_header);
+  Json header = Json::parse(bytes.substr(sizeof n_header, n_header));
+  std::string data = bytes.substr(sizeof n_header + n_header);
+  change(header, data);
+  lathe::tests::write_file(model.file(file), lathe::tests::length_prefix(header.dump().size()) + header.dump() + data);
+}
+
+/// Gives the last tensor of the file another type, and as many bytes as that needs.
+void retype_last(const TinyModelCopy& model, const std::string& dtype, std::size_t bits) {
+  edit_weights(model, "model.safetensors", [&](Json& header, std::string& data) {
+    for (const auto& [name, entry] : header.items()) {
+      if (name == "__metadata__" || entry["data_offsets"][1] != data.size()) continue;
+      const auto begin = entry["data_offsets"][0].get<std::size_t>();
+      const std::size_t end = begin + (data.size() - begin) / 4 * bits / 8;  // it was F32
+      entry["dtype"] = dtype;
+      entry["data_offsets"] = {begin, end};
+      data.resize(end);
+      return;
+    }
+  });
+}
+
 }  // namespace
 
 class WeightPlanTest : public QObject {
@@ -56,6 +86,9 @@ class WeightPlanTest : public QObject {
   void a_fused_matrix_has_no_hole();
   void saved_angles_are_left_out_silently();
   void L7_flipped_dtype_is_refused();
+  void L7_types_that_no_kernel_reads_are_refused();
+  void L8_rank_must_match_the_config();
+  void L14_shards_of_another_model_name_the_tensor();
   void L8_shapes_must_match_the_config_data();
   void L8_shapes_must_match_the_config();
   void L8_more_layers_than_the_file_has();
@@ -126,6 +159,33 @@ void WeightPlanTest::L7_flipped_dtype_is_refused() {
            std::string("model.safetensors: model.norm.weight: dtype: got I32, expected one of float32, float16, bfloat16"));
 }
 
+void WeightPlanTest::L7_types_that_no_kernel_reads_are_refused() {
+  for (const auto& [dtype, bits] : {std::pair{"F4", 4u}, std::pair{"F8_E4M3", 8u}, std::pair{"F8_E5M2", 8u}}) {
+    const TinyModelCopy model;
+    retype_last(model, dtype, bits);
+    const std::string reason = refusal(model);
+    QVERIFY2(contains(reason, std::string("dtype: got ") + dtype + ", expected one of float32, float16, bfloat16"),
+             reason.c_str());
+  }
+}
+
+void WeightPlanTest::L8_rank_must_match_the_config() {
+  const TinyModelCopy model;
+  edit_weights(model, "model.safetensors", [](Json& header, std::string&) {
+    header["model.norm.weight"]["shape"] = {64, 1};
+  });
+  QCOMPARE(refusal(model),
+           std::string("model.safetensors: model.norm.weight: shape: got [64, 1], expected [64] by config.json"));
+}
+
+void WeightPlanTest::L14_shards_of_another_model_name_the_tensor() {
+  const TinyModelCopy model("tiny-sharded");
+  constexpr std::string_view kShard = "model-00002-of-00002.safetensors";
+  edit_weights(model, kShard, [](Json& header, std::string&) { header["lm_head.weight"]["shape"] = {64, 384}; });
+  QCOMPARE(refusal(model),
+           std::string(kShard) + ": lm_head.weight: shape: got [64, 384], expected [384, 64] by config.json");
+}
+
 void WeightPlanTest::L8_shapes_must_match_the_config_data() {
   QTest::addColumn<QString>("key");
   QTest::addColumn<int>("value");
@@ -133,6 +193,8 @@ void WeightPlanTest::L8_shapes_must_match_the_config_data() {
   QTest::newRow("hidden") << "hidden_size" << 128 << "model.embed_tokens.weight: shape: got [384, 64], expected [384, 128]";
   QTest::newRow("vocab") << "vocab_size" << 400 << "model.embed_tokens.weight: shape: got [384, 64], expected [400, 64]";
   QTest::newRow("heads") << "head_dim" << 32 << "self_attn.q_proj.weight: shape: got [64, 64], expected [128, 64]";
+  QTest::newRow("number of heads") << "num_attention_heads" << 8
+                                   << "self_attn.k_proj.weight: shape: got [32, 64], expected [16, 64]";
   QTest::newRow("kv heads") << "num_key_value_heads" << 4
                             << "self_attn.k_proj.weight: shape: got [32, 64], expected [64, 64]";
   QTest::newRow("ffn") << "intermediate_size" << 97 << "mlp.gate_proj.weight: shape: got [96, 64], expected [97, 64]";

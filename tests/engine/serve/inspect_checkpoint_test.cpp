@@ -32,7 +32,29 @@ class InspectCheckpointTest : public QObject {
   void estimate_refuses_an_unknown_isa();
   void verdicts_have_words();
   void shared_models_are_described();
+  void L20_config_on_disk_is_refused_by_name();
 };
+
+void InspectCheckpointTest::L20_config_on_disk_is_refused_by_name() {
+  const auto refused = [](const TinyModelCopy& model) {
+    const auto info = inspect_checkpoint(model.path());
+    return info ? std::string("was accepted") : info.error().where + ": " + info.error().message;
+  };
+  for (const char* value : {"NaN", "Infinity", "1e400"}) {
+    const TinyModelCopy model;
+    std::string text = lathe::tests::read_file(model.file("config.json"));
+    text.insert(text.find('{') + 1, std::string("\"rope_theta\": ") + value + ",");
+    lathe::tests::write_file(model.file("config.json"), text);
+    QVERIFY2(refused(model).starts_with("config.json: not valid JSON at byte "), refused(model).c_str());
+  }
+  const TinyModelCopy model;
+  model.set_config("eos_token_id", Json(std::vector<int>(1'000'000, 2)));
+  // So many values are more than the reader of JSON takes; half of them are more than the config does.
+  QVERIFY2(refused(model).starts_with("config.json: "), refused(model).c_str());
+  model.set_config("eos_token_id", 2);
+  model.set_config("eos_token_id", Json(std::vector<int>(500'000, 2)));
+  QVERIFY2(refused(model).starts_with("config.json: eos_token_id: got a list of 500000"), refused(model).c_str());
+}
 
 void InspectCheckpointTest::facts_of_a_checkpoint() {
   const auto info = inspect_checkpoint(tiny_model_path());

@@ -7,11 +7,14 @@
 
 #include "engine/api/engine.h"
 #include "kernels/api/backend.h"
+#include "tests/support/encoded.h"
+#include "tests/support/sentencepiece_model.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/tiny_model.h"
 
 using namespace lathe;
 using namespace lathe::engine;
+using tests::encoded;
 using tests::tiny_model_path;
 using tests::TinyModelCopy;
 
@@ -78,6 +81,8 @@ class LoadEngineTest : public QObject {
   void what_does_not_fit_is_refused_with_numbers();
   void a_missing_tokenizer_is_refused();
   void L17_more_pieces_than_rows_are_refused();
+  void L17_fewer_pieces_than_rows_are_padding();
+  void L11_weights_truncated_while_they_are_read();
   void L8_wrong_shapes_are_refused();
   void L9_nan_weights_are_a_warning();
   void unchunked_prefill_needs_rows_for_a_context();
@@ -251,12 +256,31 @@ void LoadEngineTest::a_missing_tokenizer_is_refused() {
 }
 
 void LoadEngineTest::L17_more_pieces_than_rows_are_refused() {
-  SKIP_WITHOUT_SHARED("data/models/stories260K-hf");
-  EngineOptions options = options_for(tiny_model_path());
-  options.tokenizer = tests::shared_path("data/models/stories260K-hf");  // 512 pieces, the model has 384 rows
-  const Error error = refusal_of(options);
+  const TinyModelCopy model;
+  model.edit("tokenizer_config.json", [](Json& config) {
+    config["added_tokens_decoder"]["384"] = {{"content", "<one too many>"}, {"special", true}};
+  });
+  const Error error = refusal_of(options_for(model.path()));
   QVERIFY(error.code == ErrorCode::model_refused);
-  QCOMPARE(error.message, std::string("the tokenizer has 512 pieces, the embeddings 384 rows"));
+  QCOMPARE(error.message, std::string("the tokenizer has 385 pieces, the embeddings 384 rows"));
+}
+
+void LoadEngineTest::L17_fewer_pieces_than_rows_are_padding() {
+  const TinyModelCopy model;
+  tests::write_file(model.file("tokenizer.model"), tests::serialized(tests::small_model()));
+  const auto engine = load(model.path());
+  QVERIFY2(engine.has_value(), engine ? "" : engine.error().message.c_str());
+  QVERIFY((*engine)->tokenizer().vocab_size() < 384);
+}
+
+void LoadEngineTest::L11_weights_truncated_while_they_are_read() {
+  const TinyModelCopy model;
+  const Error error = refusal_of(options_for(model.path()), [&](const LoadProgress& progress) {
+    if (progress.phase == LoadPhase::converting) std::filesystem::resize_file(model.file("model.safetensors"), 4096);
+    return true;
+  });
+  QVERIFY(error.code == ErrorCode::model_refused);
+  QVERIFY2(contains(error.message, "truncated while it was read"), error.message.c_str());
 }
 
 void LoadEngineTest::L8_wrong_shapes_are_refused() {
@@ -300,7 +324,7 @@ void LoadEngineTest::stories260K_through_the_engine() {
   for (const Json& run : reference["runs"]) {
     const auto expected = run["generated_ids"].get<std::vector<std::int32_t>>();
     QCOMPARE(generate(**engine, run["prompt_ids"], static_cast<std::int64_t>(expected.size())), expected);
-    QCOMPARE((*engine)->tokenizer().encode(run["prompt"].get<std::string>(), true, false),
+    QCOMPARE(encoded((*engine)->tokenizer(), run["prompt"].get<std::string>(), true, false),
              run["prompt_ids"].get<std::vector<std::int32_t>>());
   }
 }

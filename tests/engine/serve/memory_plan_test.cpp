@@ -3,7 +3,9 @@
 #include "engine/serve/memory_plan.h"
 
 #include <QTest>
+#include <limits>
 
+#include "engine/model/architectures.h"
 #include "engine/serve/opened_model.h"
 #include "tests/support/tiny_model.h"
 
@@ -59,6 +61,7 @@ class MemoryPlanTest : public QObject {
   void refusal_says_the_parts_and_what_would_fit();
   void refusal_suggests_a_narrower_type();
   void slots_stay_in_32_bits();
+  void L20_the_largest_legal_config_does_not_fit();
 };
 
 void MemoryPlanTest::context_comes_from_the_checkpoint() {
@@ -243,6 +246,34 @@ void MemoryPlanTest::slots_stay_in_32_bits() {
   test.options.block_size = 256;
   test.options.num_gpu_blocks_override = 1 << 24;
   QCOMPARE(test.plan()->limits.n_blocks, 0x7fffffff / 256);
+}
+
+void MemoryPlanTest::L20_the_largest_legal_config_does_not_fit() {
+  auto model = open_model(tests::tiny_model_path());
+  ModelConfig& config = model->config;
+  config.vocab_size = kMaxVocab;
+  config.hidden_size = config.intermediate_size = kMaxWidth;
+  config.n_layers = kMaxLayers;
+  config.n_heads = config.n_kv_heads = kMaxHeads;
+  config.head_dim = kMaxHeadDim;
+  config.max_position_embeddings = kMaxPositions;
+  EngineOptions options;
+  options.dtype = options.kv_cache_dtype = "float32";
+  options.max_num_seqs = 4096;
+  options.max_num_batched_tokens = 1 << 24;
+  for (const int block_size : {16, 256}) {
+    options.block_size = block_size;
+    for (const char* isa : {"reference", "cpu"}) {
+      const auto backend = isa[0] == 'r' ? kernels::make_reference_backend() : kernels::make_cpu_backend({});
+      const auto plan = plan_memory(*backend, config, Dtype::f32, options, kGibibyte);
+      QVERIFY2(plan.has_value(), plan ? "" : plan.error().message.c_str());
+      const FitEstimate& estimate = plan->estimate;
+      QVERIFY(estimate.weights > 0 && estimate.kv > 0 && estimate.activations > 0 && estimate.other > 0);
+      QCOMPARE(estimate.total(), std::numeric_limits<std::int64_t>::max());
+      QVERIFY(estimate.verdict == FitVerdict::wont_fit);
+      QVERIFY(contains(check_fit(*plan).error().message, "the weights alone are too large"));
+    }
+  }
 }
 
 QTEST_GUILESS_MAIN(MemoryPlanTest)

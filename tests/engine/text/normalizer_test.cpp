@@ -10,8 +10,9 @@ namespace {
 std::string normalized(const char* description, std::string text) {
   const auto made = make_normalizer(Json::parse(description));
   if (!made) return "refused: " + made.error().message;
-  (*made)->apply(text);
-  return text;
+  EncodeBudget budget(text.size());
+  const auto applied = (*made)->apply(text, budget);
+  return applied ? text : "failed: " + applied.error().message;
 }
 
 }  // namespace

@@ -12,7 +12,8 @@ std::string words(const char* description, const std::string& text, bool at_star
   const auto made = make_pretokenizer(Json::parse(description));
   if (!made) return "refused: " + made.error().message;
   Words all{.text = text, .ranges = {{0, text.size()}}, .at_start = at_start};
-  (*made)->apply(all);
+  EncodeBudget budget(text.size());
+  if (const auto applied = (*made)->apply(all, budget); !applied) return "failed: " + applied.error().message;
   std::string out;
   for (const TextRange range : all.ranges) out += "[" + all.text.substr(range.begin, range.end - range.begin) + "]";
   return out;

@@ -3,6 +3,7 @@
 
 #include <QTest>
 #include <limits>
+#include <map>
 
 #include "engine/base/text_file.h"
 #include "tests/support/sentencepiece_model.h"
@@ -28,14 +29,35 @@ std::string with_charsmap(const std::string& charsmap) {
   model.charsmap = charsmap;
   return refusal(serialized(model));
 }
-/// A trie whose units are all zero but one, and a terminated text.
-std::string charsmap(std::uint32_t at, std::uint32_t unit) {
-  std::string out = {0, 4, 0, 0};  // 1024 bytes
+std::string little_endian(std::uint32_t value) {
+  std::string out;
+  for (int shift = 0; shift < 32; shift += 8) out += static_cast<char>(value >> shift);
+  return out;
+}
+/// A trie of 256 units and the texts "ab" and "". Without `units` it holds no key: its root leads to base 1, and no unit
+/// belongs there.
+std::string charsmap(const std::map<std::uint32_t, std::uint32_t>& units = {}) {
+  std::string out = little_endian(1024);
   for (std::uint32_t i = 0; i < 256; ++i) {
-    const std::uint32_t value = i == at ? unit : 0;
-    for (int shift = 0; shift < 32; shift += 8) out += static_cast<char>(value >> shift);
+    const auto given = units.find(i);
+    out += little_endian(given != units.end() ? given->second : i == 0 ? 1u << 10 : i ^ 0xFF);
   }
   return out + std::string("ab\0", 3);
+}
+constexpr std::uint32_t kLeaf = 0x100, kValue = 0x8000'0000;
+/// The keys "a", "aa", "aaa", ...: each begins the next.
+std::string charsmap_of_nested(std::uint32_t n) {
+  std::map<std::uint32_t, std::uint32_t> units = {{0, 0x80u << 10}};
+  for (std::uint32_t base = 0x80; base < 0x80 + n; ++base) {
+    units[base ^ 'a'] = 'a' | kLeaf | (base ^ 'a' ^ (base + 1)) << 10;
+    units[base + 1] = kValue;
+  }
+  return charsmap(units);
+}
+std::string with_user_defined(int n) {
+  ModelSpec model = small_model();
+  for (int i = 1; i <= n; ++i) model.pieces.push_back({std::string(static_cast<std::size_t>(i), '~'), 0, 4});
+  return refusal(serialized(model));
 }
 
 }  // namespace
@@ -68,7 +90,9 @@ class SentencePieceProtoTest : public QObject {
     for (std::size_t n = 0; n < bytes.size(); ++n) read_sentencepiece_proto(bytes.substr(0, n));
     QVERIFY(!refusal("").empty());
     QVERIFY(!refusal(bytes.substr(0, 3)).empty());
-    QVERIFY(refusal(bytes.substr(0, 5)).find("truncated") != std::string::npos);
+    for (const std::size_t n : {std::size_t{5}, bytes.size() - 1}) {
+      QVERIFY(refusal(bytes.substr(0, n)).find("truncated") != std::string::npos);
+    }
   }
   void L18_bad_pieces_are_refused() {
     QVERIFY(with_piece({"", 0, 1}).find("empty") != std::string::npos);
@@ -86,16 +110,49 @@ class SentencePieceProtoTest : public QObject {
     QVERIFY(refusal(bytes).find("truncated") != std::string::npos);
   }
   void L18_bad_normalizer_tables_are_refused() {
-    QVERIFY(with_charsmap(charsmap(0, 0)).empty());
+    QCOMPARE(with_charsmap(charsmap()), std::string());
     QVERIFY(with_charsmap("x").find("charsmap") != std::string::npos);
     QVERIFY(!with_charsmap(std::string("\xFF\xFF\xFF\xFF", 4) + "abc").empty());
     QVERIFY(!with_charsmap(std::string("\x03\0\0\0", 4) + "abcd").empty());
-    QVERIFY(with_charsmap(charsmap(5, 0x7FFFFC00u)).find("unit 5") != std::string::npos);  // far offset
-    QVERIFY(with_charsmap(charsmap(9, 0x80000003u)).find("texts") != std::string::npos);   // value behind "ab\0"
-    QVERIFY(with_charsmap(charsmap(9, 0x80000002u)).empty());
-    std::string open_text = charsmap(0, 0);
+    QVERIFY(with_charsmap(charsmap({{5, 0x7FFFFC00u}})).find("unit 5") != std::string::npos);  // far offset
+    QVERIFY(with_charsmap(charsmap({{9, kValue | 3}})).find("texts") != std::string::npos);    // behind "ab\0"
+    QCOMPARE(with_charsmap(charsmap({{9, kValue | 2}})), std::string());
+    std::string open_text = charsmap();
     open_text.back() = 'x';
     QVERIFY(with_charsmap(open_text).find("terminated") != std::string::npos);
+    const std::string long_text = charsmap() + std::string(257, 'x') + '\0';
+    QVERIFY(with_charsmap(long_text).find("a text of 257 bytes, at most 256") != std::string::npos);
+  }
+  void L18_a_value_is_read_whatever_its_unit_says() {
+    // "a" leads to unit 0x61, whose value lies in unit 0x60: not marked as a value, and far behind the texts.
+    const std::string reason = with_charsmap(charsmap({{0, 0}, {0x61, 0x561}, {0x60, 0x3FC00}}));
+    QVERIFY2(reason.find("the value of unit 97 points past the texts") != std::string::npos, reason.c_str());
+  }
+  void L18_a_root_that_is_a_value_is_refused() {
+    const std::string reason = with_charsmap(charsmap({{0, kValue | 1}}));
+    QVERIFY2(reason.find("its root is a value") != std::string::npos, reason.c_str());
+  }
+  void L18_more_matches_than_the_library_has_room_for_are_refused() {
+    QCOMPARE(with_charsmap(charsmap_of_nested(32)), std::string());
+    const std::string reason = with_charsmap(charsmap_of_nested(33));
+    QVERIFY2(reason.find("33 of its keys begin one another, at most 32") != std::string::npos, reason.c_str());
+    QCOMPARE(with_user_defined(64), std::string());
+    QVERIFY(with_user_defined(65).find("more than 64 user-defined pieces") != std::string::npos);
+  }
+  void L18_a_trie_that_goes_in_a_circle_is_refused() {
+    // "a" leads from base 1 to base 1.
+    const std::string reason = with_charsmap(charsmap({{0x60, 'a' | 0x61u << 10}}));
+    QVERIFY2(reason.find("keys of more than 256 bytes") != std::string::npos, reason.c_str());
+  }
+  void L18_the_table_of_the_way_back_is_checked_too() {
+    const std::string bad = bytes_field(2, charsmap({{9, kValue | 3}}));
+    QVERIFY(refusal(serialized(small_model()) + bytes_field(5, bad)).find("past the texts") != std::string::npos);
+  }
+  void L18_a_field_number_beyond_32_bits_is_refused() {
+    // The library drops the upper bits and would take this for a normalizer that was never checked.
+    const std::string tag = varint((1ull << 32) + (3 << 3 | 2));
+    const std::string spec = bytes_field(2, charsmap({{9, kValue | 3}}));
+    QVERIFY(refusal(serialized(small_model()) + tag + varint(spec.size()) + spec).find("too long") != std::string::npos);
   }
   void L18_flipped_bytes_never_crash() {
     const std::string good = serialized(small_model());

@@ -3,70 +3,17 @@
 
 #include <QTest>
 
-#include "engine/api/json.h"
+#include "tests/support/bpe_files.h"
+#include "tests/support/encoded.h"
 #include "tests/support/text_files.h"
 
 using namespace lathe::engine;
+using lathe::tests::byte_fallback_file;
+using lathe::tests::byte_level_file;
+using lathe::tests::encoded;
 using lathe::tests::TextFolder;
 
 namespace {
-
-/// Byte-level BPE over all bytes of the alphabet and a few merges.
-Json byte_level_file() {
-  Json vocabulary = Json::object();
-  int next = 0;
-  for (int code = 0x21; code <= 0x7E; ++code) vocabulary[std::string(1, static_cast<char>(code))] = next++;
-  const auto add = [&](int code) {
-    const std::string text = {static_cast<char>(0xC0 | (code >> 6)), static_cast<char>(0x80 | (code & 0x3F))};
-    vocabulary[text] = next++;
-  };
-  for (int code = 0xA1; code <= 0x143; ++code) {
-    if (code != 0xAD) add(code);
-  }
-  for (const char* piece : {"he", "ll", "hell", "hello", "\xC4\xA0w", "or", "\xC4\xA0wor"}) vocabulary[piece] = next++;
-  Json file;
-  file["added_tokens"] = {{{"id", 400}, {"content", "<|end|>"}, {"special", true}},
-                          {{"id", 401}, {"content", "<tool>"}, {"special", false}}};
-  file["normalizer"] = nullptr;
-  file["pre_tokenizer"] = {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", true}};
-  file["post_processor"] = nullptr;
-  file["decoder"] = {{"type", "ByteLevel"}};
-  file["model"] = {{"type", "BPE"},
-                   {"vocab", vocabulary},
-                   {"merges", {"h e", "l l", "he ll", "hell o", "\xC4\xA0 w", "o r", "\xC4\xA0w or"}}};
-  return file;
-}
-
-/// BPE over characters with a mark for the space, as Llama's tokenizers are written.
-Json byte_fallback_file() {
-  Json vocabulary = {{"<unk>", 0}, {"<s>", 1}, {"</s>", 2}};
-  int next = 3;
-  for (int byte = 0; byte < 256; ++byte) {
-    const char* digits = "0123456789ABCDEF";
-    vocabulary[std::string("<0x") + digits[byte >> 4] + digits[byte & 15] + ">"] = next++;
-  }
-  vocabulary["\xE2\x96\x81"] = next++;
-  for (char c = 'a'; c <= 'z'; ++c) vocabulary[std::string(1, c)] = next++;
-  for (const char* piece : {"he", "\xE2\x96\x81he", "lo"}) vocabulary[piece] = next++;
-  Json file;
-  file["added_tokens"] = {{{"id", 0}, {"content", "<unk>"}, {"special", true}},
-                          {{"id", 1}, {"content", "<s>"}, {"special", true}},
-                          {{"id", 2}, {"content", "</s>"}, {"special", true}}};
-  file["normalizer"] = Json::parse(
-      R"({"type":"Sequence","normalizers":[{"type":"Prepend","prepend":"\u2581"},{"type":"Replace","pattern":{"String":" "},"content":"\u2581"}]})");
-  file["post_processor"] = Json::parse(
-      R"({"type":"TemplateProcessing","single":[{"SpecialToken":{"id":"<s>","type_id":0}},{"Sequence":{"id":"A","type_id":0}}]})");
-  file["decoder"] = Json::parse(
-      R"({"type":"Sequence","decoders":[{"type":"Replace","pattern":{"String":"\u2581"},"content":" "},{"type":"ByteFallback"},{"type":"Fuse"},{"type":"Strip","content":" ","start":1,"stop":0}]})");
-  file["model"] = {
-      {"type", "BPE"},
-      {"unk_token", "<unk>"},
-      {"fuse_unk", true},
-      {"byte_fallback", true},
-      {"vocab", vocabulary},
-      {"merges", Json::array({Json::array({"h", "e"}), Json::array({"\xE2\x96\x81", "he"}), Json::array({"l", "o"})})}};
-  return file;
-}
 
 Result<std::unique_ptr<Tokenizer>> open(const std::string& file, const std::string& config = "{}") {
   const TextFolder folder;
@@ -98,20 +45,21 @@ class TokenizerJsonTest : public QObject {
  private Q_SLOTS:
   void byte_level_merges_inside_words() {
     const auto t = opened(byte_level_file());
-    QCOMPARE(pieces(*t, t->encode("hello world hell", false, false)), std::string("[hello][ wor][l][d][ ][hell]"));
+    QCOMPARE(pieces(*t, encoded(*t, "hello world hell", false, false)), std::string("[hello][ wor][l][d][ ][hell]"));
     QCOMPARE(t->kind(), std::string_view("bpe"));
   }
   void byte_level_gives_every_byte_back() {
     const auto t = opened(byte_level_file());
     for (const std::string text : {"hello", " h\xC3\xA9 \xF0\x9F\xA6\x99\n\n\t x  ", "", "\x01\x7F", "<|end|><tool>"}) {
-      QCOMPARE(t->decode(t->encode(text, true, false), false), text);
+      QCOMPARE(t->decode(encoded(*t, text, true, false), false), text);
     }
   }
   void invalid_utf8_is_repaired_before_it_is_encoded() {
     const auto t = opened(byte_level_file());
-    QCOMPARE(t->decode(t->encode("a\xFF"
-                                 "b",
-                                 false, false),
+    QCOMPARE(t->decode(encoded(*t,
+                               "a\xFF"
+                               "b",
+                               false, false),
                        false),
              std::string("a\xEF\xBF\xBD"
                          "b"));
@@ -119,14 +67,14 @@ class TokenizerJsonTest : public QObject {
   void byte_fallback_gives_every_byte_back() {
     const auto t = opened(byte_fallback_file());
     for (const std::string text : {"hello", " hello", "h\xC3\xA9 \xF0\x9F\xA6\x99\n", "  a  "})
-      QCOMPARE(t->decode(t->encode(text, true, false), true), text);
-    QCOMPARE(pieces(*t, t->encode("hello", false, false)), std::string("[ he][l][lo]"));
+      QCOMPARE(t->decode(encoded(*t, text, true, false), true), text);
+    QCOMPARE(pieces(*t, encoded(*t, "hello", false, false)), std::string("[ he][l][lo]"));
   }
   void the_post_processor_puts_bos() {
     const auto t = opened(byte_fallback_file(), R"({"bos_token": "<s>", "eos_token": "</s>"})");
     QVERIFY(t->adds_bos());
-    QCOMPARE(t->encode("a", true, false).front(), 1);
-    QVERIFY(t->encode("a", false, false).front() != 1);
+    QCOMPARE(encoded(*t, "a", true, false).front(), 1);
+    QVERIFY(encoded(*t, "a", false, false).front() != 1);
     QCOMPARE(t->eos_ids(), std::vector<std::int32_t>{2});
   }
   void for_llama_the_flags_of_the_configuration_count() {
@@ -134,30 +82,30 @@ class TokenizerJsonTest : public QObject {
         byte_fallback_file(),
         R"({"tokenizer_class": "LlamaTokenizer", "bos_token": "<s>", "eos_token": "</s>", "add_bos_token": false, "add_eos_token": true})");
     QVERIFY(!t->adds_bos());
-    QCOMPARE(t->encode("a", true, false).back(), 2);
+    QCOMPARE(encoded(*t, "a", true, false).back(), 2);
   }
   void T6_text_of_a_user_is_never_a_control_token() {
     for (const Json& file : {byte_level_file(), byte_fallback_file()}) {
       const auto t = opened(file);
-      for (const std::int32_t id : t->encode("<|end|> <s></s>", false, false)) QVERIFY(!t->is_special(id));
+      for (const std::int32_t id : encoded(*t, "<|end|> <s></s>", false, false)) QVERIFY(!t->is_special(id));
     }
   }
   void control_tokens_are_read_where_that_is_allowed() {
     const auto t = opened(byte_level_file());
-    QCOMPARE(pieces(*t, t->encode("hello<|end|>", false, true)), std::string("[hello][<|end|>]"));
-    QCOMPARE(pieces(*t, t->encode("hello<tool>", false, false)), std::string("[hello][<tool>]"));
+    QCOMPARE(pieces(*t, encoded(*t, "hello<|end|>", false, true)), std::string("[hello][<|end|>]"));
+    QCOMPARE(pieces(*t, encoded(*t, "hello<tool>", false, false)), std::string("[hello][<tool>]"));
   }
   void T6_control_tokens_do_not_grow_across_message_joins() {
     const auto t = opened(byte_level_file());
     const std::vector<TextSpan> spans = {{"<|e", true}, {"nd|>", false}, {"<|end|>", true}};
-    const auto ids = t->encode_spans(spans);
+    const auto ids = encoded(*t, spans);
     QCOMPARE(std::count(ids.begin(), ids.end(), 400), 1);
     QCOMPARE(ids.back(), 400);
   }
   void spans_encode_as_if_they_were_one_text() {
     const auto t = opened(byte_level_file());
     const std::vector<TextSpan> spans = {{"he", true}, {"llo", false}, {" wor", true}};
-    QCOMPARE(t->encode_spans(spans), t->encode("hello wor", false, false));
+    QCOMPARE(encoded(*t, spans), encoded(*t, "hello wor", false, false));
   }
   void T6_ignored_merges_do_not_reach_control_tokens() {
     Json file = byte_level_file();
@@ -165,13 +113,13 @@ class TokenizerJsonTest : public QObject {
     file["pre_tokenizer"] = Json::parse(R"({"type":"ByteLevel","add_prefix_space":false,"use_regex":false})");
     file["model"]["vocab"]["<|end|>"] = 400;
     const auto t = opened(file);
-    for (const std::int32_t id : t->encode("<|end|>", false, false)) QVERIFY(id != 400);
+    for (const std::int32_t id : encoded(*t, "<|end|>", false, false)) QVERIFY(id != 400);
   }
   void incremental_bytes_add_up_to_the_text() {
     const auto t = opened(byte_fallback_file());
     const std::string text = "hello h\xC3\xA9";
     std::string bytes;
-    const auto ids = t->encode(text, false, false);
+    const auto ids = encoded(*t, text, false, false);
     for (std::size_t i = 0; i < ids.size(); ++i) bytes += t->decode_bytes(ids[i], i == 0);
     QCOMPARE(bytes, text);
   }
@@ -254,9 +202,9 @@ class TokenizerJsonTest : public QObject {
     const auto t = opened(byte_fallback_file());
     std::string text;
     for (int i = 0; i < 30'000; ++i) text += "hello ";
-    QCOMPARE(t->decode(t->encode(text, false, false), true), text);
+    QCOMPARE(t->decode(encoded(*t, text, false, false), true), text);
     const auto bytes = opened(byte_level_file());
-    QCOMPARE(bytes->decode(bytes->encode(std::string(200'000, 'l'), false, false), true), std::string(200'000, 'l'));
+    QCOMPARE(bytes->decode(encoded(*bytes, std::string(200'000, 'l'), false, false), true), std::string(200'000, 'l'));
   }
 };
 

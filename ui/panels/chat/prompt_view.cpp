@@ -29,7 +29,7 @@ engine::Result<Rendered> render_prompt(app::ModelSlot& slot, const std::vector<e
   if (chat == nullptr) return engine::fail(engine::ErrorCode::unsupported, "This checkpoint has no chat template.");
   LATHE_TRY(const std::vector<engine::TextSpan> spans, chat->render(messages, {}));
   const engine::Tokenizer& tokenizer = lease->tokenizer();
-  const std::vector<std::int32_t> ids = tokenizer.encode_spans(spans);
+  LATHE_TRY(const std::vector<std::int32_t> ids, tokenizer.encode_spans(spans));
   Rendered rendered;
   rendered.n_tokens = ids.size();
   std::vector<std::int32_t> plain;

@@ -49,7 +49,7 @@ class PromptReader {
     if (prompt.is_string()) {
       plan.text = prompt.get<std::string>();
       // The whole text is the caller's own prompt, so control tokens may be written out in it, as with vLLM.
-      plan.ids = tokenizer_.encode(plan.text, add_special_, true);
+      LATHE_TRY(plan.ids, tokenizer_.encode(plan.text, add_special_, true));
     } else if (prompt.is_array()) {
       LATHE_TRY(plan.ids, read_ids(prompt, path));
       LATHE_TRY_VOID(check_ids(plan.ids, path, tokenizer_));
