@@ -112,10 +112,15 @@ Result<void> add_added(const TokenizerJsonFile& file, const TokenizerConfig& con
   return {};
 }
 
-/// A hole among the pieces of the vocabulary means that the file is damaged; added tokens may lie further behind.
+/// A hole among the pieces of the vocabulary means that the file is damaged. Added tokens may lie further behind, also those
+/// that the vocabulary repeats.
 Result<void> check_no_gap(const TokenizerJsonFile& file, const Assembly& all) {
+  std::vector<bool> is_added(all.pieces.size(), false);
+  for (const AddedToken& token : all.added) is_added[static_cast<std::size_t>(token.id)] = true;
   std::int32_t last = -1;
-  for (const auto& [piece, id] : file.vocabulary) last = std::max(last, id);
+  for (const auto& [piece, id] : file.vocabulary) {
+    if (!is_added[static_cast<std::size_t>(id)]) last = std::max(last, id);
+  }
   for (std::int32_t id = 0; id < last; ++id) {
     if (all.piece_of(id) == nullptr)
       return refuse(fmt::format("no piece has the id {}, the last one is {}", id, last), "model.vocab");

@@ -59,7 +59,7 @@ class TokenizerLimitsTest : public QObject {
     QVERIFY(open(file.dump()).has_value());
   }
   void L17_an_id_far_behind_the_pieces_is_refused() {
-    VERIFY_HAS(refusal(R"({"model":{"type":"BPE","vocab":{"x":3999999},"merges":[]}})"),
+    VERIFY_HAS(refusal(std::string(R"({"model":{"type":"BPE","vocab":{"x":3999999},"merges":[]}})")),
                "the id 3999999 is far behind the 1 pieces");
     Json file = byte_level_file();
     file["added_tokens"].push_back(added(1'000'000, "<far>"));
@@ -183,7 +183,7 @@ class TokenizerLimitsTest : public QObject {
     file["pre_tokenizer"] = {{"type", "Split"}, {"pattern", {{"Regex", "[^x]*[0-9]"}}}, {"behavior", "Isolated"}};
     const auto t = open(file.dump());
     QVERIFY(t.has_value());
-    const auto ids = (*t)->encode(std::string(1 << 20, 'a'), false, false);
+    const auto ids = (*t)->encode(std::string(1 << 18, 'a'), false, false);
     QVERIFY(!ids && ids.error().code == ErrorCode::too_large);
   }
   void L6_keys_that_appear_twice_are_refused() {
