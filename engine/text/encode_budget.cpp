@@ -8,8 +8,8 @@
 namespace lathe::engine {
 namespace {
 
-// Real tokenizers take well below 1 us a byte.
-constexpr double kSeconds = 1, kSecondsPerByte = 2e-6;
+// Real tokenizers take 0.1 to 0.5 us a byte; slow machines and sanitizers have room.
+constexpr double kSeconds = 1, kSecondsPerByte = 10e-6;
 // The longest form of a character under NFKC has 11 times its bytes; a prefix may stand before every word.
 constexpr std::size_t kGrowth = 64, kSpareBytes = 64u << 10;
 // ICU and PCRE2 count in 32 bits.

@@ -16,6 +16,8 @@ namespace dom = simdjson::dom;
 
 constexpr std::int64_t kMaxFileBytes = 512LL << 20;
 constexpr std::int64_t kMaxId = 4'000'000;
+// The largest are tables of Unicode forms, below 1 MiB.
+constexpr std::size_t kMaxComponentBytes = 8u << 20;
 
 tl::unexpected<Error> refuse(std::string message, std::string_view field) {
   return fail(ErrorCode::model_refused, std::move(message), fmt::format("tokenizer.json: {}", field));
@@ -44,7 +46,11 @@ Result<std::string> checked_piece(std::string_view piece, std::string_view field
 Result<Json> component(const dom::element& parent, const char* key) {
   dom::element found;
   if (parent[key].get(found) != simdjson::SUCCESS) return Json();
-  auto json = parse_json(simdjson::minify(found), key);
+  const std::string text = simdjson::minify(found);
+  if (text.size() > kMaxComponentBytes) {
+    return refuse(fmt::format("{} bytes, at most {}", text.size(), kMaxComponentBytes), key);
+  }
+  auto json = parse_json(text, key);
   if (!json) return refuse(json.error().message, key);
   return json;
 }

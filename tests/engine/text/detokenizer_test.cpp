@@ -21,8 +21,8 @@ class PieceTokenizer final : public Tokenizer {
   bool is_special(std::int32_t id) const override { return id == control(); }
   std::optional<std::int32_t> id_of(std::string_view) const override { return std::nullopt; }
   std::string piece(std::int32_t id) const override { return decode_bytes(id, false); }
-  std::vector<std::int32_t> encode(std::string_view, bool, bool) const override { return {}; }
-  std::vector<std::int32_t> encode_spans(std::span<const TextSpan>) const override { return {}; }
+  Result<std::vector<std::int32_t>> encode(std::string_view, bool, bool) const override { return {}; }
+  Result<std::vector<std::int32_t>> encode_spans(std::span<const TextSpan>) const override { return {}; }
   std::string decode(std::span<const std::int32_t>, bool) const override { return {}; }
   std::string decode_bytes(std::int32_t id, bool first) const override {
     if (id == control()) return "<end>";
