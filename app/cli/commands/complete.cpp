@@ -194,7 +194,7 @@ Result<engine::GenerateRequest> make_request(const CompleteFlags& flags, const G
   LATHE_TRY_VOID(flags.sampling.apply(request.sampling));
   // Who types a raw prompt writes its control tokens by hand.
   if (const auto* text = std::get_if<std::string>(&prompt)) {
-    request.prompt_token_ids = engine.tokenizer().encode(*text, true, true);
+    LATHE_TRY(request.prompt_token_ids, engine.tokenizer().encode(*text, true, true));
   } else {
     request.prompt_token_ids = std::get<std::vector<std::int32_t>>(prompt);
   }
