@@ -206,9 +206,6 @@ void ModelCommandsTest::complete_takes_each_dtype() {
 }
 
 void ModelCommandsTest::complete_uses_the_bundled_model_and_says_so() {
-  const std::string resources = lathe::tests::source_path("resources");
-  if (!std::filesystem::exists(resources + "/demo_model/model.safetensors"))
-    QSKIP("skipped: the demo model is not built yet");
   const CliRun run = run_cli({"complete", "--prompt", "What is", "--max-tokens", "3", "--temperature", "0", "--json"});
   QVERIFY2(run.code == 0, run.err.c_str());
   QVERIFY(run.err.find("demo model") != std::string::npos);
