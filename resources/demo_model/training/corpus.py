@@ -203,7 +203,8 @@ def lose_words(text, rng):
     words = text.split()
     if len(words) < 5:
         return text
-    kept = [w for w in words if rng.random() > 0.2]
+    share = rng.uniform(0.05, 0.35)
+    kept = [w for w in words if rng.random() > share]
     return " ".join(kept) if len(kept) > 3 else text
 
 
@@ -230,7 +231,7 @@ def augment(question, rng):
         body = swap_synonyms(body, rng)
     if rng.random() < 0.12:
         body = drop_words(body, rng)
-    if rng.random() < 0.4:
+    if rng.random() < 0.6:
         body = lose_words(body, rng)
     if rng.random() < 0.06:
         body = typo(body, rng)
@@ -248,6 +249,12 @@ def augment(question, rng):
 # the model keeps working late in a chat.
 SHORT_CHATS = ([1, 2, 3, 4], [56, 26, 12, 6])
 LONG_CHATS = (list(range(5, 15)), [1] * 10)
+
+
+def answer_numbers(entries):
+    """Each different answer of the corpus and its number."""
+    answers = dict.fromkeys(turn.answer for entry in entries for turn in entry.turns)
+    return {answer: number for number, answer in enumerate(answers)}
 
 
 def heldout_wordings():

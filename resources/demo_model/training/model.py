@@ -82,8 +82,9 @@ class Mlp(nn.Module):
 
 
 class Layer(nn.Module):
-    def __init__(self, config):
+    def __init__(self, config, dropout):
         super().__init__()
+        self.dropout = dropout
         self.input_layernorm = nn.RMSNorm(config.hidden_size, eps=config.rms_norm_eps)
         self.self_attn = Attention(config)
         self.post_attention_layernorm = nn.RMSNorm(config.hidden_size, eps=config.rms_norm_eps)
@@ -91,25 +92,25 @@ class Layer(nn.Module):
 
     def forward(self, x, cos, sin, mask=None, past=None):
         attended, present = self.self_attn(self.input_layernorm(x), cos, sin, mask, past)
-        x = x + attended
-        return x + self.mlp(self.post_attention_layernorm(x)), present
+        x = x + F.dropout(attended, self.dropout, self.training)
+        return x + F.dropout(self.mlp(self.post_attention_layernorm(x)), self.dropout, self.training), present
 
 
 class Decoder(nn.Module):
-    def __init__(self, config):
+    def __init__(self, config, dropout):
         super().__init__()
         self.embed_tokens = nn.Embedding(config.vocab_size, config.hidden_size)
-        self.layers = nn.ModuleList(Layer(config) for _ in range(config.num_hidden_layers))
+        self.layers = nn.ModuleList(Layer(config, dropout) for _ in range(config.num_hidden_layers))
         self.norm = nn.RMSNorm(config.hidden_size, eps=config.rms_norm_eps)
 
 
 class Llama(nn.Module):
-    """Embedding and output head are one matrix (tied), so the state dict has no lm_head."""
+    """Embedding and output head are one matrix (tied), so the state dict has no lm_head. Dropout is for training only."""
 
-    def __init__(self, config):
+    def __init__(self, config, dropout=0.0):
         super().__init__()
         self.config = config
-        self.model = Decoder(config)
+        self.model = Decoder(config, dropout)
         cos, sin = rope_tables(config)
         self.register_buffer("cos", cos, persistent=False)
         self.register_buffer("sin", sin, persistent=False)
@@ -125,14 +126,17 @@ class Llama(nn.Module):
             nn.init.normal_(module.weight, std=0.02)
 
     def hidden(self, ids, mask=None, past=None):
-        """ids: [batch, n] -> hidden states [batch, n, hidden_size] and the keys and values of each layer."""
+        """ids: [batch, n] -> hidden states [batch, n, hidden_size], the keys and values of each layer, and the states at
+        two thirds of the layers."""
         start = 0 if past is None else past[0][0].shape[2]
         cos, sin = self.cos[start:start + ids.shape[1]], self.sin[start:start + ids.shape[1]]
         x, presents = self.model.embed_tokens(ids), []
         for i, layer in enumerate(self.model.layers):
+            if i == self.config.num_hidden_layers * 2 // 3:
+                early = x
             x, present = layer(x, cos, sin, mask, None if past is None else past[i])
             presents.append(present)
-        return self.model.norm(x), presents
+        return self.model.norm(x), presents, early
 
     def logits(self, hidden):
         return F.linear(hidden, self.model.embed_tokens.weight)
@@ -142,7 +146,7 @@ class Llama(nn.Module):
         """Greedy continuation of one prompt (list of ids) until stop_id, which is not returned."""
         past, out, feed = None, [], ids
         while len(out) < max_tokens and len(ids) + len(out) < self.config.max_position_embeddings:
-            hidden, past = self.hidden(torch.tensor([feed]), past=past)
+            hidden, past, _ = self.hidden(torch.tensor([feed]), past=past)
             token = int(self.logits(hidden[0, -1]).argmax())
             if token == stop_id:
                 break

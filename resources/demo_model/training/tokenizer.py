@@ -55,6 +55,7 @@ class Tokenizer:
     def __init__(self, model_bytes):
         self.pieces = spm.SentencePieceProcessor(model_proto=model_bytes)
         self.bos, self.end = self.pieces.piece_to_id(BOS), self.pieces.piece_to_id(END)
+        self.unknown = self.pieces.unk_id()  # no text has it, thanks to byte fallback
         self.mark = {role: self.pieces.piece_to_id(f"<|{role}|>") for role in ("system", "user", "assistant")}
 
     def message(self, role, text):

@@ -35,13 +35,17 @@ import tokenizer as text
 from export import export
 from model import Llama, ModelConfig
 from muon import Muon
-from packing import Packer, Sample
+from packing import NO_ANSWER, Packer, Sample
 
 MODEL_DIR = Path(__file__).resolve().parent.parent
 SHORT_ROW, LONG_ROW = 256, 1024  # tokens; long rows teach long chats
 LONGEST_STEP = 60.0  # seconds; what goes beyond was a pause (a stopped process, a sleeping machine) and is not counted
 PROBE_SHARE = 0.8  # of the samples; they are short, so it is about half of the tokens
 REFUSAL_WEIGHT = 5
+DROPOUT = 0.05
+HIDDEN_TOKENS = 0.08  # share of the questions' tokens
+GUIDE_WEIGHT = 0.3  # of the guide's loss beside the tokens' loss
+GUIDE_SMOOTHING = 0.05  # neighbouring entries are often half right
 LONG_EVERY = 8  # one batch in so many has long rows: attention makes them dear
 
 
@@ -78,9 +82,9 @@ def weighted_entries(entries):
 class Shared:
     """What the workers have in common; all tensors lie in shared memory."""
 
-    def __init__(self, model, n_workers):
-        self.model = model.share_memory()
-        n_params = sum(p.numel() for p in model.parameters())
+    def __init__(self, model, guide, n_workers):
+        self.model, self.guide = model.share_memory(), guide.share_memory()
+        n_params = sum(p.numel() for module in (model, guide) for p in module.parameters())
         self.grads = torch.zeros(n_workers, n_params).share_memory_()
         self.elapsed = torch.zeros(1, dtype=torch.float64).share_memory_()
         self.barrier = mp.get_context("spawn").Barrier(n_workers)
@@ -90,7 +94,8 @@ class Worker:
     def __init__(self, rank, shared, tokenizer_bytes, args):
         torch.set_num_threads(1)
         self.rank, self.shared, self.args, self.tokenizer_bytes = rank, shared, args, tokenizer_bytes
-        self.model, self.tok = shared.model, text.Tokenizer(tokenizer_bytes)
+        self.model, self.guide, self.tok = shared.model, shared.guide, text.Tokenizer(tokenizer_bytes)
+        self.parameters = [*self.model.parameters(), *self.guide.parameters()]
         self.n_steps, self.elapsed = 0, 0.0
         self.optimizers = self.build_optimizers()
         if args.resume:
@@ -99,31 +104,36 @@ class Worker:
         self.loss_sums = self.sums if args.no_compile else torch.compile(self.sums, dynamic=False)
 
     def build_optimizers(self):
-        """Matrices inside the layers go to Muon; embedding and norms to AdamW. Each worker has its share of them."""
+        """Matrices inside the layers go to Muon; embedding, guide and norms to AdamW. Each worker has its share of them."""
         mine = slice(self.rank, None, self.args.workers)
         matrices = [p for p in self.model.model.layers.parameters() if p.ndim == 2][mine]
         norms = [p for p in self.model.parameters() if p.ndim == 1][mine]
-        embedding = [self.model.model.embed_tokens.weight][mine]
-        groups = [{"params": norms, "weight_decay": 0.0}, {"params": embedding, "weight_decay": 0.1}]
+        tables = [self.model.model.embed_tokens.weight, self.guide.weight][mine]
+        groups = [{"params": norms, "weight_decay": 0.0}, {"params": tables, "weight_decay": 0.1}]
         return [torch.optim.AdamW(groups, lr=self.args.lr, betas=(0.9, 0.98)), Muon(matrices, lr=self.args.lr)]
 
     def build_packers(self):
-        entries = weighted_entries(corpus.read_corpus())
+        entries = corpus.read_corpus()
+        numbers = corpus.answer_numbers(entries)
+        entries = weighted_entries(entries)
 
-        def samples(lengths, salt):
+        def packer(lengths, salt, n, n_rows):
             rng = random.Random(f"{self.args.seed} {self.rank} {self.n_steps} {salt}")
+            return Packer(samples(lengths, rng), n, n_rows, self.tok.unknown, HIDDEN_TOKENS, rng)
+
+        def samples(lengths, rng):
             whole = corpus.conversations(entries, rng, lengths)
             probes = corpus.single_questions(entries, rng)
             probe_share = PROBE_SHARE if lengths is corpus.SHORT_CHATS else 0
             while True:
                 if rng.random() < probe_share:
-                    yield Sample(self.tok, next(probes), probe=True)
+                    yield Sample(self.tok, next(probes), numbers, probe=True)
                 else:
-                    yield Sample(self.tok, next(whole))
+                    yield Sample(self.tok, next(whole), numbers)
 
         n_long = max(1, self.args.rows * SHORT_ROW // LONG_ROW)
-        return (Packer(samples(corpus.SHORT_CHATS, "short"), SHORT_ROW, self.args.rows),
-                Packer(samples(corpus.LONG_CHATS, "long"), LONG_ROW, n_long))
+        return (packer(corpus.SHORT_CHATS, "short", SHORT_ROW, self.args.rows),
+                packer(corpus.LONG_CHATS, "long", LONG_ROW, n_long))
 
     def optimizer_file(self):
         return self.args.work / f"optimizer{self.rank}.pt"
@@ -139,33 +149,41 @@ class Worker:
         state = {"optimizers": [o.state_dict() for o in self.optimizers], "n_steps": self.n_steps, "elapsed": self.elapsed}
         save_whole(state, self.optimizer_file())
         if self.rank == 0:
-            save_whole({"model": self.model.state_dict(), "tokenizer": self.tokenizer_bytes}, self.args.work / "model.pt")
+            save_whole({"model": self.model.state_dict(), "guide": self.guide.state_dict(),
+                        "tokenizer": self.tokenizer_bytes}, self.args.work / "model.pt")
             if not self.args.no_export:
                 export(self.model, self.tok, self.tokenizer_bytes, self.args.out)
 
-    def sums(self, ids, targets, weights, mask):
-        """Weighted loss to learn from, and the plain sum of losses on answer tokens to print."""
-        hidden, _ = self.model.hidden(ids, mask)
+    def sums(self, ids, targets, weights, mask, places, numbers):
+        """Mean loss to learn from, and the plain sum of losses on answer tokens to print."""
+        hidden, _, early = self.model.hidden(ids, mask)
         losses = F.cross_entropy(self.model.logits(hidden).flatten(0, 1), targets.flatten(), reduction="none")
         weights = weights.flatten()
-        return (losses * weights).sum(), (losses * (weights == 1.0)).sum()
+        named = self.guide(F.rms_norm(early.flatten(0, 1)[places], early.shape[-1:]))
+        guide_loss = F.cross_entropy(named, numbers, ignore_index=NO_ANSWER, label_smoothing=GUIDE_SMOOTHING)
+        loss = (losses * weights).sum() / weights.sum() + GUIDE_WEIGHT * guide_loss
+        return loss, (losses * (weights == 1.0)).sum()
 
     def warm_up(self):
         """Compiles both row lengths before the clock starts; nothing is learnt."""
         for packer in self.packers:
             self.loss_sums(*packer.next_batch())[0].backward()
-        self.model.zero_grad(set_to_none=True)
+        self.clear_gradients()
+
+    def clear_gradients(self):
+        for p in self.parameters:
+            p.grad = None
 
     def exchange_gradients(self):
         """Writes this worker's gradients and gives its share of the parameters the clipped mean of all."""
         grads, at = self.shared.grads, 0
-        for p in self.model.parameters():
+        for p in self.parameters:
             grads[self.rank, at:at + p.numel()] = p.grad.flatten()
             at += p.numel()
         self.shared.barrier.wait()
         mean = grads.mean(dim=0)
         mean *= min(1.0, 1.0 / (mean.norm().item() + 1e-6))
-        for p, g in zip(self.model.parameters(), mean.split([p.numel() for p in self.model.parameters()])):
+        for p, g in zip(self.parameters, mean.split([p.numel() for p in self.parameters])):
             p.grad = g.view_as(p)
 
     def tokens_of_step(self):
@@ -181,7 +199,7 @@ class Worker:
         """One update; returns the answers' loss sum and number of tokens in this worker's batch."""
         batch = self.packers[(self.n_steps + 1) % LONG_EVERY == 0].next_batch()
         loss, answer_loss = self.loss_sums(*batch)
-        (loss / batch[2].sum()).backward()
+        loss.backward()
         if self.rank == 0:
             now = time.monotonic()
             self.shared.elapsed[0] += min(now - self.last_step, LONGEST_STEP)
@@ -193,7 +211,7 @@ class Worker:
             for group in optimizer.param_groups:
                 group["lr"] = rate
             optimizer.step()
-        self.model.zero_grad(set_to_none=True)
+        self.clear_gradients()
         self.shared.barrier.wait()
         self.n_steps += 1
         return answer_loss.item(), int((batch[2] == 1.0).sum())
@@ -239,11 +257,16 @@ def main():
     start = args.work / "model.pt" if args.resume else args.start_from
     state = torch.load(start) if start else None
     tokenizer_bytes = state["tokenizer"] if state else text.train(entries, ModelConfig.vocab_size, args.seed)
-    model = Llama(ModelConfig())
+    model = Llama(ModelConfig(), DROPOUT)
+    # The guide names the answer from the state at the assistant's mark. It is left behind after training: it only makes
+    # the model settle there which answer it gives, in time for the last layers of all later tokens to look it up.
+    guide = torch.nn.Linear(ModelConfig.hidden_size, len(corpus.answer_numbers(entries)), bias=False)
     if state:
         model.load_state_dict(state["model"])
+    if args.resume:
+        guide.load_state_dict(state["guide"])
     print(f"{len(entries)} entries, {sum(p.numel() for p in model.parameters())} parameters", flush=True)
-    mp.spawn(work, (Shared(model, args.workers), tokenizer_bytes, args), nprocs=args.workers)
+    mp.spawn(work, (Shared(model, guide, args.workers), tokenizer_bytes, args), nprocs=args.workers)
 
 
 if __name__ == "__main__":
