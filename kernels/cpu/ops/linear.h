@@ -71,9 +71,12 @@ struct LinearPart {
   std::int64_t n_panels;
   std::int64_t pair;
   std::int64_t n_pairs;
+  const std::byte* next_weights;  ///< where the part after this one begins
 };
 
-/// All tiles of rows over one block of k of some panels.
+/// All tiles of rows over one block of k of some panels. Each fetches its share of the next block: otherwise memory would
+/// rest while all tiles but the first work, which find their weights in the cache. Ice Lake, 16 rows: a pass takes 8 % less
+/// on AVX-512 and 20 to 40 % less on AVX2.
 template <class Step>
 void multiply_tiles(const LinearArgs& args, const LinearPart& part, TileArgs t, std::int64_t packed_pair_bytes) {
   float* const out = t.out;
@@ -83,6 +86,7 @@ void multiply_tiles(const LinearArgs& args, const LinearPart& part, TileArgs t, 
     t.x = static_cast<const std::byte*>(args.packed_x) + packed_offset(args, row, part.pair, packed_pair_bytes);
     t.out = out + row * args.out_stride;
     multiply_tile<Step>(n_rows, part.n_panels, t);
+    t.ahead += part.n_pairs * t.ahead_pair_bytes;
   }
 }
 
@@ -98,7 +102,10 @@ void multiply_part(const LinearArgs& args, const LinearPart& part, float* scratc
              .out_stride = args.out_stride,
              .n_columns = args.n - column,
              .continues = part.pair > 0,
-             .bias = args.bias != nullptr && is_last ? args.bias + column : nullptr};
+             .bias = args.bias != nullptr && is_last ? args.bias + column : nullptr,
+             .ahead = part.next_weights,
+             .ahead_panel_bytes = args.panel_bytes,
+             .ahead_pair_bytes = L::Direct::kPairBytes / (part.tile_end - part.tile_begin)};
   if constexpr (L::kMinTilesToExpand != kNeverExpand) {
     if (part.tile_end - part.tile_begin >= L::kMinTilesToExpand) {
       constexpr std::int64_t kFloats = std::int64_t{kBlockPairs} * kPairWeights;
@@ -123,17 +130,25 @@ void multiply(const LinearArgs& args, const LinearRange& range, float* scratch) 
   // panels before the next comes.
   const std::int64_t n_rows = first_row(args.tiling, range.tile_end) - first_row(args.tiling, range.tile_begin);
   const std::int64_t stretch = n_rows * args.k > kMaxWholeX ? range.panel_end - range.panel_begin : group;
+  const auto weights_at = [&args](std::int64_t panel, std::int64_t pair) {
+    return args.weights + panel * args.panel_bytes + pair * L::Direct::kPairBytes;
+  };
   for (std::int64_t begin = range.panel_begin; begin < range.panel_end; begin += stretch) {
     const std::int64_t end = min_of(begin + stretch, range.panel_end);
     for (std::int64_t pair = 0; pair < n_pairs; pair += block) {
       for (std::int64_t panel = begin; panel < end; panel += group) {
+        const std::byte* next = panel + group < end      ? weights_at(panel + group, pair)
+                                : pair + block < n_pairs ? weights_at(begin, pair + block)
+                                : end < range.panel_end  ? weights_at(end, 0)
+                                                         : weights_at(panel, pair);
         multiply_part<L>(args,
                          {.tile_begin = range.tile_begin,
                           .tile_end = range.tile_end,
                           .panel = panel,
                           .n_panels = min_of(group, end - panel),
                           .pair = pair,
-                          .n_pairs = min_of(block, n_pairs - pair)},
+                          .n_pairs = min_of(block, n_pairs - pair),
+                          .next_weights = next},
                          scratch);
       }
     }

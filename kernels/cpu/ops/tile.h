@@ -20,6 +20,9 @@ struct TileArgs {
   std::int64_t n_columns;  ///< that out has from here on; fewer than the panels hold at the right edge
   bool continues;          ///< starts from what out holds
   const float* bias;       ///< added at the end, unless null
+  const std::byte* ahead;  ///< weights to fetch into L2 meanwhile, of each panel
+  std::int64_t ahead_panel_bytes;
+  std::int64_t ahead_pair_bytes;  ///< how much of them a pair of k
 };
 
 // ---- weights of one pair of k: which vector j of the panel, even or odd k
@@ -152,7 +155,13 @@ template <class Step, int kRows, int kPanels>
     is_whole ? load_tile<V>(acc, t, all) : load_tile<V>(acc, t, some);
   }
   const TileArgs in_registers = t;
-  for (std::int64_t pair = 0; pair < t.n_pairs; ++pair) Step::step(acc, in_registers, pair);
+  for (std::int64_t pair = 0; pair < t.n_pairs; ++pair) {
+    Step::step(acc, in_registers, pair);
+    for (int p = 0; p < kPanels; ++p) {
+      __builtin_prefetch(in_registers.ahead + p * in_registers.ahead_panel_bytes + pair * in_registers.ahead_pair_bytes, 0,
+                         2);
+    }
+  }
   is_whole ? store_tile<V>(acc, t, all) : store_tile<V>(acc, t, some);
 }
 
