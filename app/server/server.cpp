@@ -120,7 +120,8 @@ engine::Result<void> HttpServer::open(const ServerOptions& options) {
   status_.port = listener_->port();
   status_.since_unix_ms =
       std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-  log_.info("server", "listening on http://" + url_host(options.host) + ":" + std::to_string(status_.port));
+  // Not the words "listening on", by which other programs know that a model is served: here it may yet be loading.
+  log_.info("server", "open at http://" + url_host(options.host) + ":" + std::to_string(status_.port));
   return {};
 }
 
