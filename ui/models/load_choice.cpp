@@ -47,6 +47,8 @@ std::vector<LoadFix> find_fixes(const engine::ModelInfo& info, const EngineOptio
         attempt("sequences", counted(static_cast<quint64>(fewer), LoadChoice::tr("sequence"), LoadChoice::tr("sequences")),
                 "max_num_seqs", std::to_string(fewer)))
       break;
+  for (const char* amount : {"kv_cache_memory_bytes", "num_gpu_blocks_override"})
+    if (attempt("kv", LoadChoice::tr("KV memory Auto"), amount, "0")) break;
   for (const char* dtype : {"bfloat16", "float16"})
     if (options.dtype != dtype &&
         attempt(

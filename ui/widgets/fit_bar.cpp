@@ -165,7 +165,7 @@ void FitBar::paint_head(QPainter& painter) const {
     x += draw_digits(painter, QRectF(x, 0, width(), theme_.px(20)), Qt::AlignLeft | Qt::AlignVCenter, text) + theme_.px(4);
   };
   word(tr("Memory"), QFont::DemiBold, t.text2);
-  x += theme_.px(4);
+  if (!over) x += theme_.px(4);
   if (over) word(tr("needs"), QFont::Normal, t.text2);
   word(number(static_cast<double>(fit_->total()), scale), QFont::DemiBold, over ? t.error.text : t.text);
   if (over) x -= theme_.px(4);

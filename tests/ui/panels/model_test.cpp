@@ -24,6 +24,8 @@ class ModelTest : public QObject {
   void a_smaller_context_loads_what_did_not_fit();
   void the_estimate_is_that_of_the_engine();
   void a_change_is_estimated_anew();
+  void too_much_kv_memory_is_told_and_given_back();
+  void the_form_keeps_to_the_dock();
   void a_model_is_chosen_from_the_list();
   void a_model_with_a_broken_header_is_told_before_loading();
   void settings_reach_the_loader();
@@ -110,6 +112,36 @@ void ModelTest::a_change_is_estimated_anew() {
   const auto fit = engine::estimate_fit(*choice.info(), choice.options(), 0);
   QCOMPARE(choice.fit()->kv, fit->kv);
   QVERIFY(fixture.find<ui::FitBar>("fit_bar")->words().contains("77 blocks"));
+}
+
+void ModelTest::too_much_kv_memory_is_told_and_given_back() {
+  WindowFixture fixture;
+  ui::LoadChoice& choice = fixture.window->context().load;
+  choice.choose(tiny_model_path());
+  QTRY_VERIFY(choice.fit().has_value());
+  choice.set_option("kv_cache_memory_bytes", QString::number(qint64{1} << 50));
+  auto* message = fixture.find<ui::InlineMessage>("model.message");
+  QTRY_VERIFY(message->isVisible());
+  QCOMPARE(message->what(), QString("Not enough memory"));
+  QVERIFY2(message->numbers().startsWith("Needs 1,024.0 TiB"), qPrintable(message->numbers()));
+  fixture.click("model.message.kv");
+  QCOMPARE(choice.options().kv_cache_memory_bytes, std::int64_t{0});
+  QTRY_VERIFY(!message->isVisible());
+}
+
+/// Nothing may be wider than the dock: there is no scroll bar to reach it.
+void ModelTest::the_form_keeps_to_the_dock() {
+  WindowFixture fixture;
+  QVERIFY(fixture.load_model());
+  auto* kind = fixture.find<QComboBox>("model.kv_memory");
+  kind->setCurrentIndex(2);
+  Q_EMIT kind->activated(2);
+  QTRY_VERIFY(fixture.find<QSpinBox>("model.kv_memory.amount")->isVisible());
+  const QWidget* contents = fixture.find<QWidget>("model.sources")->parentWidget();
+  QTRY_VERIFY(contents->minimumSizeHint().width() <= contents->parentWidget()->width());
+  const auto* words = fixture.find<QLabel>("model.changed");
+  QTRY_VERIFY(words->isVisible());
+  QTRY_VERIFY2(words->sizeHint().width() <= words->width(), qPrintable(words->text()));
 }
 
 void ModelTest::a_model_is_chosen_from_the_list() {

@@ -85,8 +85,8 @@ QWidget* ActionSlot::make_reload() {
   const Theme& theme = context_.theme;
   auto* page = new TintBar(theme, this);
   auto* row = new QHBoxLayout(page);
-  row->setContentsMargins(theme.px(10), 0, theme.px(6), 0);
-  row->setSpacing(theme.px(4));
+  row->setContentsMargins(theme.px(8), 0, theme.px(2), 0);
+  row->setSpacing(theme.px(2));
   changed_words_ = make_label(theme, QStringLiteral("model.changed"), QString(), page, 12, QFont::DemiBold, TextTone::text);
   changed_words_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   QPushButton* reload = make_button(theme, QStringLiteral("model.reload"), tr("Reload"), page, ButtonLook::primary, true);

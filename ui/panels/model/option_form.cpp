@@ -242,6 +242,7 @@ void OptionForm::make_kv_memory(Section& section) {
   amount->setObjectName(QStringLiteral("model.kv_memory.amount"));
   amount->setAccessibleName(tr("Amount of KV memory"));
   amount->setRange(1, 100'000'000);
+  amount->setMinimumWidth(context_.theme.px(72));  // its range would ask for more than the dock has
   amount->setKeyboardTracking(false);
   amount->setGroupSeparatorShown(true);
   amount->setAlignment(Qt::AlignRight);

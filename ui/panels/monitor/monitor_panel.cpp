@@ -16,6 +16,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ui/models/durations.h"
 #include "ui/widgets/controls.h"
 
 namespace lathe::ui {
@@ -160,7 +161,8 @@ void MonitorPanel::sample_ttft(double now_s) {
   std::sort(seconds.begin(), seconds.end());
   const double p50 = seconds.empty() ? missing : percentile(seconds, 0.5);
   ttft_->append(now_s, {p50, seconds.empty() ? missing : percentile(seconds, 0.95)});
-  ttft_->set_value(seconds.empty() ? QStringLiteral("–") : figure(p50, p50 < 10 ? 2 : 1), tr("s"));
+  const QString words = seconds.empty() ? QStringLiteral("– s") : duration_words(p50 * 1000);
+  ttft_->set_value(words.section(QLatin1Char(' '), 0, 0), words.section(QLatin1Char(' '), 1));
 }
 
 void MonitorPanel::redraw() {
