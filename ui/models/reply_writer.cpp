@@ -86,7 +86,7 @@ void ReplyWriter::continue_reply(std::int64_t message) {
 void ReplyWriter::begin(std::int64_t message, int context_end, bool continues) {
   app::ChatTurn turn;
   turn.messages = conversation_.turns(context_end);
-  turn.sampling = sampling_.params();
+  turn.sampling = sampling_.draw_params();
   turn.continue_final_message = continues;
   const app::StoredMessage* stored = conversation_.find(message);
   prefix_ = continues && stored != nullptr ? conversation_.shown_text(*stored) : QString();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/models/sampling_choice.h"
 
+#include <QRandomGenerator>
 #include <utility>
 
 namespace lathe::ui {
@@ -9,6 +10,8 @@ namespace {
 using engine::Json;
 
 constexpr const char* kPresets = "sampling/presets";
+constexpr const char* kModel = "Model";
+constexpr quint32 kSeeds = 0x80000000U;  // those that the field for a fixed seed takes
 
 Json json_of(const SamplingValues& v) {
   Json off = Json::array();
@@ -87,6 +90,25 @@ SamplingValues creative() {
   return v;
 }
 
+/// None when it says nothing about how tokens are drawn. Neutral values are rows that are off.
+std::optional<SamplingValues> recommended_values(const engine::SamplingParams& params) {
+  SamplingValues v;
+  v.temperature = params.temperature;
+  bool any = params.temperature != engine::SamplingParams().temperature;
+  const auto row = [&v, &any](const char* name, auto& value, auto recommended, bool on) {
+    any |= on;
+    if (on) value = recommended, v.off.remove(QLatin1String(name));
+    else v.off.insert(QLatin1String(name));
+  };
+  row("top_k", v.top_k, params.top_k, params.top_k > 0);
+  row("top_p", v.top_p, params.top_p, params.top_p < 1);
+  row("min_p", v.min_p, params.min_p, params.min_p > 0);
+  row("repetition_penalty", v.repetition_penalty, params.repetition_penalty, params.repetition_penalty != 1);
+  row("presence_penalty", v.presence_penalty, params.presence_penalty, params.presence_penalty != 0);
+  row("frequency_penalty", v.frequency_penalty, params.frequency_penalty, params.frequency_penalty != 0);
+  return any ? std::optional(v) : std::nullopt;
+}
+
 /// Presets say how tokens are drawn, not how long a reply may be or where it stops.
 SamplingValues with_length_of(SamplingValues preset, const SamplingValues& other) {
   preset.max_tokens = other.max_tokens;
@@ -102,18 +124,29 @@ SamplingValues with_length_of(SamplingValues preset, const SamplingValues& other
 }  // namespace
 
 SamplingChoice::SamplingChoice(app::Settings& settings, QObject* parent)
-    : QObject(parent), settings_(settings), values_(values_of(settings.get("sampling/current"))) {}
+    : QObject(parent), settings_(settings), values_(values_of(settings.get("sampling/current"))) {
+  const Json chosen = settings.get("sampling/preset");
+  chosen_ = chosen.is_string() ? QString::fromStdString(chosen.get<std::string>()) : QLatin1String(kModel);
+}
 
 void SamplingChoice::set_values(const SamplingValues& values) {
   if (values == values_) return;
+  const bool draws_alike = with_length_of(values, values_) == values_;
   values_ = values;
+  if (!draws_alike) chosen_ = preset();
   keep();
+  Q_EMIT changed();
+}
+
+void SamplingChoice::set_recommended(const engine::SamplingParams& recommended) {
+  recommended_ = recommended_values(recommended);
+  if (chosen_ == QLatin1String(kModel)) values_ = with_length_of(recommended_.value_or(SamplingValues{}), values_);
   Q_EMIT changed();
 }
 
 void SamplingChoice::keep() {
   settings_.set("sampling/current", json_of(values_));
-  settings_.set("sampling/preset", preset().toStdString());
+  settings_.set("sampling/preset", chosen_.toStdString());
 }
 
 engine::SamplingParams SamplingChoice::params() const {
@@ -133,7 +166,16 @@ engine::SamplingParams SamplingChoice::params() const {
   return p;
 }
 
+engine::SamplingParams SamplingChoice::draw_params() {
+  engine::SamplingParams p = params();
+  if (!p.seed) p.seed = QRandomGenerator::global()->bounded(kSeeds);
+  last_seed_ = p.seed;
+  Q_EMIT changed();
+  return p;
+}
+
 std::optional<SamplingValues> SamplingChoice::preset_values(const QString& name) const {
+  if (name == QLatin1String(kModel)) return recommended_;
   if (name == QLatin1String("Greedy")) return greedy();
   if (name == QLatin1String("Balanced")) return SamplingValues{};
   if (name == QLatin1String("Creative")) return creative();
@@ -143,7 +185,9 @@ std::optional<SamplingValues> SamplingChoice::preset_values(const QString& name)
 }
 
 QStringList SamplingChoice::presets() const {
-  QStringList names{QStringLiteral("Greedy"), QStringLiteral("Balanced"), QStringLiteral("Creative")};
+  QStringList names;
+  if (recommended_) names.append(QLatin1String(kModel));
+  names += {QStringLiteral("Greedy"), QStringLiteral("Balanced"), QStringLiteral("Creative")};
   const Json own = settings_.get(kPresets);
   if (own.is_object())
     for (const auto& [name, values] : own.items()) names.append(QString::fromStdString(name));
@@ -157,7 +201,7 @@ bool SamplingChoice::is_own(const QString& name) const {
 }
 
 QString SamplingChoice::preset() const {
-  for (const QString& name : presets()) {
+  for (const QString& name : QStringList(chosen_) + presets()) {
     const std::optional<SamplingValues> values = preset_values(name);
     if (values && with_length_of(*values, values_) == values_) return name;
   }
@@ -165,18 +209,24 @@ QString SamplingChoice::preset() const {
 }
 
 void SamplingChoice::choose_preset(const QString& name) {
-  if (const std::optional<SamplingValues> values = preset_values(name)) set_values(with_length_of(*values, values_));
+  const std::optional<SamplingValues> values = preset_values(name);
+  if (!values) return;
+  chosen_ = name;
+  values_ = with_length_of(*values, values_);
+  keep();
+  Q_EMIT changed();
 }
 
 QString SamplingChoice::save_preset(const QString& name) {
   const QString word = name.trimmed();
   if (word.isEmpty()) return tr("A preset needs a name.");
-  if (QStringList{"Greedy", "Balanced", "Creative", "Custom"}.contains(word, Qt::CaseInsensitive))
+  if (QStringList{kModel, "Greedy", "Balanced", "Creative", "Custom"}.contains(word, Qt::CaseInsensitive))
     return tr("%1 is built in; choose another name.").arg(word);
   Json own = settings_.get(kPresets);
   if (!own.is_object()) own = Json::object();
   own[word.toStdString()] = json_of(values_);
   settings_.set(kPresets, own);
+  chosen_ = word;
   keep();
   Q_EMIT changed();
   return {};
@@ -186,6 +236,7 @@ void SamplingChoice::remove_preset(const QString& name) {
   Json own = settings_.get(kPresets);
   if (!own.is_object() || own.erase(name.toStdString()) == 0) return;
   settings_.set(kPresets, own);
+  chosen_ = preset();
   keep();
   Q_EMIT changed();
 }

@@ -38,8 +38,16 @@ class SamplingChoice : public QObject {
   void set_values(const SamplingValues& values);
   /// As the engine takes it: rows that are off at their neutral value.
   engine::SamplingParams params() const;
+  /// The same for a request that begins now: with a seed that was just drawn, unless it is fixed.
+  engine::SamplingParams draw_params();
+  /// The seed of the last request, so that its reply can be had again.
+  std::optional<std::uint64_t> last_seed() const { return last_seed_; }
 
-  /// "Greedy", "Balanced", "Creative", then the user's own, then "Custom".
+  /// What the loaded model's checkpoint recommends; one that recommends nothing has the defaults of SamplingParams. It holds
+  /// until the user chooses something else.
+  void set_recommended(const engine::SamplingParams& recommended);
+
+  /// "Model" when the model recommends something, "Greedy", "Balanced", "Creative", then the user's own, then "Custom".
   QStringList presets() const;
   QString preset() const;  ///< "Custom" when the values equal none
   void choose_preset(const QString& name);
@@ -57,6 +65,9 @@ class SamplingChoice : public QObject {
 
   app::Settings& settings_;
   SamplingValues values_;
+  QString chosen_;  ///< the preset that the user chose last; "Model" when none
+  std::optional<SamplingValues> recommended_;
+  std::optional<std::uint64_t> last_seed_;
 };
 
 }  // namespace lathe::ui

@@ -124,6 +124,9 @@ void MainWindow::connect_actions() {
   connect(&bridge_, &Bridge::server_changed, this, &MainWindow::update_rail_dots);
   connect(&theme_, &Theme::changed, this, &MainWindow::update_rail_dots);
   connect(&load_, &LoadChoice::changed, this, &MainWindow::update_facts);
+  connect(&bridge_, &Bridge::model_changed, this, [this] {
+    if (bridge_.loaded()) sampling_.set_recommended(bridge_.loaded()->default_sampling);
+  });
   bridge_.watch(this, Interest::model | Interest::server);
 }
 

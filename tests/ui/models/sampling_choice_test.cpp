@@ -4,6 +4,7 @@
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
+#include <set>
 
 using namespace lathe;
 
@@ -26,8 +27,24 @@ class SamplingChoiceTest : public QObject {
   void values_survive_a_restart();
   void wrong_types_in_the_file_are_defaults();
   void equal_values_are_no_change();
+  void what_the_checkpoint_recommends_is_the_first_choice();
+  void what_the_user_chose_stays();
+  void without_a_recommendation_it_is_balanced_again();
+  void each_request_has_a_seed_of_its_own();
 
  private:
+  static engine::SamplingParams recommendation() {
+    engine::SamplingParams params;
+    params.temperature = 0.2;
+    params.top_p = 0.9;
+    params.max_tokens = 160;
+    return params;
+  }
+  void restart() {
+    QVERIFY(settings->flush().has_value());
+    settings.reset();
+    settings = app::open_settings(folder->path().toStdString());
+  }
   std::unique_ptr<QTemporaryDir> folder;
   std::unique_ptr<app::Settings> settings;
 };
@@ -134,6 +151,87 @@ void SamplingChoiceTest::equal_values_are_no_change() {
   QSignalSpy changed(&choice, &ui::SamplingChoice::changed);
   choice.set_values(choice.values());
   QCOMPARE(changed.count(), 0);
+}
+
+void SamplingChoiceTest::what_the_checkpoint_recommends_is_the_first_choice() {
+  ui::SamplingChoice choice(*settings);
+  choice.set_recommended(recommendation());
+  QCOMPARE(choice.preset(), QString("Model"));
+  QCOMPARE(choice.presets().front(), QString("Model"));
+  engine::SamplingParams expected = recommendation();
+  expected.max_tokens = 512;  // presets say nothing about the length
+  QVERIFY(choice.params() == expected);
+  ui::SamplingValues values = choice.values();
+  values.max_tokens = 9;
+  choice.set_values(values);
+  QCOMPARE(choice.preset(), QString("Model"));
+  // Another model brings its own.
+  engine::SamplingParams other;
+  other.top_k = 20;
+  choice.set_recommended(other);
+  QCOMPARE(choice.params().top_k, std::int64_t{20});
+  QCOMPARE(choice.params().top_p, 1.0);
+  QCOMPARE(choice.params().max_tokens, std::int64_t{9});
+  QVERIFY(!choice.save_preset("model").isEmpty());
+}
+
+void SamplingChoiceTest::what_the_user_chose_stays() {
+  {
+    ui::SamplingChoice choice(*settings);
+    choice.choose_preset("Balanced");
+    choice.set_recommended(recommendation());
+    QCOMPARE(choice.preset(), QString("Balanced"));
+    QCOMPARE(choice.params().temperature, 0.8);
+  }
+  restart();
+  ui::SamplingChoice choice(*settings);
+  choice.set_recommended(recommendation());
+  QCOMPARE(choice.preset(), QString("Balanced"));
+  choice.choose_preset("Model");
+  QCOMPARE(choice.params().temperature, 0.2);
+  ui::SamplingValues values = choice.values();
+  values.temperature = 0.3;
+  choice.set_values(values);
+  choice.set_recommended(recommendation());
+  QCOMPARE(choice.preset(), QString("Custom"));
+  QCOMPARE(choice.params().temperature, 0.3);
+}
+
+void SamplingChoiceTest::without_a_recommendation_it_is_balanced_again() {
+  {
+    ui::SamplingChoice choice(*settings);
+    choice.set_recommended(recommendation());
+    choice.choose_preset("Model");
+    choice.set_recommended({});
+    QCOMPARE(choice.preset(), QString("Balanced"));
+    QVERIFY(!choice.presets().contains("Model"));
+    choice.set_recommended(recommendation());
+    QCOMPARE(choice.preset(), QString("Model"));
+  }
+  restart();
+  ui::SamplingChoice choice(*settings);
+  choice.set_recommended({});
+  QCOMPARE(choice.preset(), QString("Balanced"));
+  QCOMPARE(choice.params().temperature, 0.8);
+}
+
+void SamplingChoiceTest::each_request_has_a_seed_of_its_own() {
+  ui::SamplingChoice choice(*settings);
+  QVERIFY(!choice.last_seed().has_value());
+  std::set<std::uint64_t> seeds;
+  for (int i = 0; i < 4; ++i) {
+    const std::optional<std::uint64_t> seed = choice.draw_params().seed;
+    QVERIFY(seed.has_value() && *seed < (std::uint64_t{1} << 31));
+    QCOMPARE(choice.last_seed(), seed);
+    seeds.insert(*seed);
+  }
+  QVERIFY(seeds.size() > 1);
+  ui::SamplingValues values = choice.values();
+  values.fixed_seed = true;
+  values.seed = 7;
+  choice.set_values(values);
+  QCOMPARE(choice.draw_params().seed.value_or(0), std::uint64_t{7});
+  QCOMPARE(choice.last_seed().value_or(0), std::uint64_t{7});
 }
 
 QTEST_MAIN(SamplingChoiceTest)

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The Sampling dock in the real window: whatever is set there, the next request has it.
+#include <QClipboard>
 #include <QComboBox>
 #include <QDoubleSpinBox>
+#include <QGuiApplication>
 #include <QLineEdit>
 #include <QSlider>
 #include <QSpinBox>
 #include <functional>
 
+#include "tests/support/tiny_model.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/panels/sampling/sampling_row.h"
 
@@ -57,7 +60,8 @@ class SamplingTest : public QObject {
   void a_changed_row_is_in_the_next_request_data();
   void a_changed_row_is_in_the_next_request();
   void a_slider_changes_the_same_value();
-  void a_fixed_seed_is_sent_and_a_random_one_is_not();
+  void a_fixed_seed_is_sent_and_a_random_one_is_drawn();
+  void a_checkpoint_brings_its_own_preset();
   void stop_strings_end_the_reply();
   void a_preset_changes_the_next_request();
   void greedy_ignores_the_rows_below_it();
@@ -112,8 +116,14 @@ void SamplingTest::a_slider_changes_the_same_value() {
   QCOMPARE(sent().temperature, 0.0);
 }
 
-void SamplingTest::a_fixed_seed_is_sent_and_a_random_one_is_not() {
-  QVERIFY(!sent().seed.has_value());
+void SamplingTest::a_fixed_seed_is_sent_and_a_random_one_is_drawn() {
+  QVERIFY(!fixture->find<QAbstractButton>("sampling.seed.copy")->isEnabled());
+  const std::optional<std::uint64_t> first = sent().seed, second = sent().seed;
+  QVERIFY(first.has_value() && second.has_value());
+  QVERIFY(*first != *second || sent().seed != first);
+  fixture->click("sampling.seed.copy");
+  QCOMPARE(QGuiApplication::clipboard()->text(),
+           QString::number(fixture->engine()->submitted().back().sampling.seed.value_or(0)));
   auto* kind = fixture->find<QComboBox>("sampling.seed.kind");
   kind->setCurrentIndex(1);
   Q_EMIT kind->activated(1);
@@ -121,7 +131,18 @@ void SamplingTest::a_fixed_seed_is_sent_and_a_random_one_is_not() {
   QCOMPARE(sent().seed.value_or(0), std::uint64_t{4711});
   kind->setCurrentIndex(0);
   Q_EMIT kind->activated(0);
-  QVERIFY(!sent().seed.has_value());
+  QVERIFY(sent().seed.value_or(4711) != 4711 || sent().seed != std::uint64_t{4711});
+}
+
+void SamplingTest::a_checkpoint_brings_its_own_preset() {
+  QTemporaryDir profile;
+  WindowFixture real(profile.path(), WindowFixture::Engines::real);
+  QCOMPARE(real.find<QComboBox>("sampling.preset")->currentText(), QString("Balanced"));
+  real.begin_load(tiny_model_path());
+  QVERIFY(real.wait_ready());
+  QTRY_COMPARE(real.find<QComboBox>("sampling.preset")->currentText(), QString("Model"));
+  QCOMPARE(real.find<QDoubleSpinBox>("sampling.temperature.spin")->value(), 0.7);
+  QCOMPARE(real.window->context().sampling.params().min_p, 0.0);
 }
 
 void SamplingTest::stop_strings_end_the_reply() {

@@ -8,6 +8,7 @@
 #include <QSignalBlocker>
 #include <QSpinBox>
 
+#include "ui/panels/fold_memory.h"
 #include "ui/panels/panel.h"
 #include "ui/panels/sampling/sampling_row.h"
 #include "ui/panels/sampling/stop_strings.h"
@@ -134,6 +135,7 @@ class SamplingPanel final : public Panel {
     const auto section = [&](const char* name, const QString& title) {
       auto* made = new Section(theme, QStringLiteral("sampling.section.") + QLatin1String(name), title, contents);
       made->rows()->setSpacing(theme.px(4));
+      remember_fold(*made, context_.state);
       column_->addWidget(made);
       return made;
     };
@@ -188,8 +190,11 @@ class SamplingPanel final : public Panel {
       values.seed = static_cast<std::uint64_t>(seed);
       context_.sampling.set_values(values);
     });
-    connect(copy, &QToolButton::clicked, this,
-            [this] { QApplication::clipboard()->setText(QString::number(context_.sampling.values().seed)); });
+    connect(copy, &QToolButton::clicked, this, [this] {
+      const SamplingValues& values = context_.sampling.values();
+      const std::uint64_t seed = values.fixed_seed ? values.seed : context_.sampling.last_seed().value_or(values.seed);
+      QApplication::clipboard()->setText(QString::number(seed));
+    });
     copy_seed_ = copy;
   }
 
@@ -206,7 +211,8 @@ class SamplingPanel final : public Panel {
     seed_kind_->setCurrentIndex(values.fixed_seed ? 1 : 0);
     seed_->setValue(static_cast<int>(values.seed));
     seed_->setVisible(values.fixed_seed);
-    copy_seed_->setEnabled(values.fixed_seed);
+    copy_seed_->setEnabled(values.fixed_seed || context_.sampling.last_seed());
+    copy_seed_->setToolTip(values.fixed_seed ? tr("Copy the seed") : tr("Copy the seed of the last reply"));
   }
 
   const PanelContext& context_;

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the user folds stays folded in the next window.
+#pragma once
+
+#include "ui/state/ui_state.h"
+#include "ui/widgets/section.h"
+
+namespace lathe::ui {
+
+/// Opens or folds the section as it was left, and keeps what happens to it. `state` outlives it.
+inline void remember_fold(Section& section, UiState& state) {
+  const QString key = QStringLiteral("sections/") + section.objectName();
+  section.set_open(state.get(key, section.is_open()).toBool());
+  QObject::connect(&section, &Section::folded, &section, [&state, key](bool folded) { state.set(key, !folded); });
+}
+
+}  // namespace lathe::ui
