@@ -26,6 +26,7 @@ enum class Fact : unsigned {
   server_off_or_on = 128,  ///< neither starting nor stopping
   model_or_failed = 256,   ///< there is something to unload or to try again
   changed_settings = 512,  ///< of the model dock, not yet applied
+  can_chat = 1024,         ///< a model is ready and has a chat template
 };
 Q_DECLARE_FLAGS(Facts, Fact)
 Q_DECLARE_OPERATORS_FOR_FLAGS(Facts)

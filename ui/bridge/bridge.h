@@ -38,6 +38,9 @@ class Bridge : public QObject {
   const app::ModelStatus& model_status() const { return model_status_; }
   /// What is loaded; none while nothing is.
   const std::optional<engine::LoadedModel>& loaded() const { return loaded_; }
+  /// A model is ready, and its checkpoint says how a chat is written.
+  bool can_chat() const { return model_status_.state == app::ModelState::ready && !lacks_template(); }
+  bool lacks_template() const { return loaded_ && !loaded_->info.has_chat_template; }
   /// Null while nothing is loaded.
   const std::shared_ptr<const engine::EngineSnapshot>& snapshot() const { return snapshot_; }
   const app::ServerStatus& server_status() const { return server_status_; }

@@ -2,6 +2,7 @@
 #include "ui/models/conversation.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace lathe::ui {
 namespace {
@@ -22,10 +23,14 @@ Conversation::Conversation(app::History& history, Background& background, QObjec
     : QObject(parent), history_(history), background_(background), write_timer_(new QTimer(this)) {
   write_timer_->setSingleShot(true);
   write_timer_->setInterval(kWriteEveryMs);
-  connect(write_timer_, &QTimer::timeout, this, &Conversation::write_growing);
+  connect(write_timer_, &QTimer::timeout, this, &Conversation::write_queued);
 }
 
-void Conversation::note(const engine::Error& error) { problem_ = QString::fromStdString(error.message); }
+void Conversation::set_problem(const QString& problem) {
+  if (problem == problem_) return;
+  problem_ = problem;
+  Q_EMIT problem_changed();
+}
 
 int Conversation::index_of(std::int64_t message) const {
   for (std::size_t i = 0; i < messages_.size(); ++i)
@@ -65,6 +70,7 @@ void Conversation::start_new() {
   id_ = 0;
   title_.clear();
   messages_.clear();
+  unwritten_.clear();
   Q_EMIT reset();
   Q_EMIT title_changed();
 }
@@ -82,6 +88,7 @@ bool Conversation::open(std::int64_t id) {
   id_ = id;
   title_ = QString::fromStdString(found->title);
   messages_ = std::move(*messages);
+  unwritten_.clear();
   Q_EMIT reset();
   Q_EMIT title_changed();
   return true;
@@ -91,6 +98,7 @@ void Conversation::rename(const QString& title) {
   const QString word = title.simplified();
   if (id_ == 0 || word.isEmpty() || word == title_) return;
   if (const auto done = history_.rename_chat(id_, word.toStdString()); !done) return note(done.error());
+  note_success();
   title_ = word;
   Q_EMIT title_changed();
   Q_EMIT list_changed();
@@ -128,13 +136,50 @@ std::int64_t Conversation::insert(const std::string& role, const QString& text, 
   }
   message.id = *id;
   messages_.insert(messages_.begin() + static_cast<std::ptrdiff_t>(at), std::move(message));
+  note_success();
   Q_EMIT inserted(static_cast<int>(at));
   Q_EMIT list_changed();
   return *id;
 }
 
-void Conversation::write(const app::StoredMessage& message) {
-  if (const auto done = history_.update_message(id_, message); !done) note(done.error());
+void Conversation::queue_write(std::int64_t message) {
+  unwritten_.insert(message);
+  write_queued();
+}
+
+void Conversation::write_queued() {
+  if (!in_flight_.empty() || unwritten_.empty()) return;
+  write_timer_->stop();
+  in_flight_ = std::exchange(unwritten_, {});
+  std::vector<app::StoredMessage> copies;
+  for (const std::int64_t message : in_flight_)
+    if (const app::StoredMessage* stored = find(message)) copies.push_back(*stored);
+  background_.run(
+      this,
+      [&history = history_, id = id_, copies = std::move(copies)]() -> engine::Result<void> {
+        for (const app::StoredMessage& copy : copies) LATHE_TRY_VOID(history.update_message(id, copy));
+        return {};
+      },
+      [this, number = ++write_number_](const engine::Result<void>& done) {
+        if (number == write_number_) take_outcome(done);
+      });
+}
+
+/// What could not be kept goes with the next write.
+void Conversation::take_outcome(const engine::Result<void>& done) {
+  const std::set<std::int64_t> written = std::exchange(in_flight_, {});
+  if (!done) {
+    unwritten_.insert(written.begin(), written.end());
+    return note(done.error());
+  }
+  if (unwritten_.empty() && std::exchange(list_stale_, false)) Q_EMIT list_changed();
+  note_success();
+}
+
+/// A problem lasts until everything is kept.
+void Conversation::note_success() {
+  if (unwritten_.empty()) return set_problem({});
+  if (!write_timer_->isActive()) write_queued();
 }
 
 void Conversation::edit(std::int64_t message, const QString& text) {
@@ -146,16 +191,18 @@ void Conversation::edit(std::int64_t message, const QString& text) {
   shown.text = text.toStdString();
   shown.footer_json.clear();
   shown.partial = false;
-  write(stored);
+  queue_write(message);
   Q_EMIT changed(index);
 }
 
 void Conversation::remove(std::int64_t message) {
   const int index = index_of(message);
   if (index < 0) return;
-  if (growing_ == message) flush();
+  if (in_flight_.contains(message)) flush();
   if (const auto done = history_.delete_message(id_, message); !done) return note(done.error());
   messages_.erase(messages_.begin() + index);
+  unwritten_.erase(message);
+  note_success();
   Q_EMIT removed(index);
   Q_EMIT list_changed();
 }
@@ -166,7 +213,7 @@ void Conversation::show_version(std::int64_t message, int version) {
   app::StoredMessage& stored = messages_[static_cast<std::size_t>(index)];
   if (version < 0 || version >= static_cast<int>(stored.versions.size()) || version == stored.current) return;
   stored.current = version;
-  write(stored);
+  queue_write(message);
   Q_EMIT changed(index);
 }
 
@@ -179,15 +226,15 @@ void Conversation::add_version(std::int64_t message) {
   Q_EMIT changed(index);
 }
 
-void Conversation::drop_empty_version(std::int64_t message) {
+void Conversation::drop_empty_version(std::int64_t message, int shown) {
   const int index = index_of(message);
   if (index < 0) return;
   app::StoredMessage& stored = messages_[static_cast<std::size_t>(index)];
-  const auto shown = stored.versions.begin() + stored.current;
-  if (!shown->text.empty() || stored.versions.size() < 2) return;
-  stored.versions.erase(shown);
-  stored.current = static_cast<int>(stored.versions.size()) - 1;
-  write(stored);
+  const auto empty = stored.versions.begin() + stored.current;
+  if (!empty->text.empty() || stored.versions.size() < 2) return;
+  stored.versions.erase(empty);
+  stored.current = std::clamp(shown, 0, static_cast<int>(stored.versions.size()) - 1);
+  queue_write(message);
   Q_EMIT changed(index);
 }
 
@@ -196,62 +243,60 @@ void Conversation::grow(std::int64_t message, const QString& text) {
   if (index < 0) return;
   app::StoredMessage& stored = messages_[static_cast<std::size_t>(index)];
   app::MessageVersion& shown = stored.versions[static_cast<std::size_t>(stored.current)];
-  shown.text = text.toStdString();
-  shown.partial = true;
-  growing_ = message;
+  shown = {text.toStdString(), {}, true};
+  unwritten_.insert(message);
   if (!write_timer_->isActive()) write_timer_->start();
 }
 
-void Conversation::write_growing() {
-  const app::StoredMessage* message = find(growing_);
-  if (message == nullptr) return;
-  if (writing_) return write_timer_->start();
-  writing_ = true;
-  background_.run(
-      this, [&history = history_, id = id_, copy = *message] { return history.update_message(id, copy); },
-      [this](engine::Result<void> done) {
-        writing_ = false;
-        if (!done) note(done.error());
-      });
-}
-
 void Conversation::finish(std::int64_t message, const QString& text, const std::string& footer_json, bool partial) {
-  grow(message, text);
   const int index = index_of(message);
   if (index < 0) return;
   app::StoredMessage& stored = messages_[static_cast<std::size_t>(index)];
   app::MessageVersion& shown = stored.versions[static_cast<std::size_t>(stored.current)];
-  shown.footer_json = footer_json;
-  shown.partial = partial;
-  flush();
+  shown = {text.toStdString(), footer_json, partial};
+  list_stale_ = true;
+  queue_write(message);
   Q_EMIT changed(index);
-  Q_EMIT list_changed();
 }
 
 void Conversation::flush() {
   write_timer_->stop();
-  const app::StoredMessage* message = find(growing_);
-  growing_ = 0;
-  if (message == nullptr) return;
-  if (writing_) background_.wait();  // an older text must not be written after this one
-  write(*message);
+  if (!in_flight_.empty()) background_.wait();
+  unwritten_.merge(std::exchange(in_flight_, {}));  // how they went is not known yet
+  ++write_number_;
+  std::set<std::int64_t> failed;
+  for (const std::int64_t message : unwritten_) {
+    const app::StoredMessage* stored = find(message);
+    const auto done = stored != nullptr ? history_.update_message(id_, *stored) : engine::Result<void>();
+    if (!done) failed.insert(message), note(done.error());
+  }
+  const bool any = !unwritten_.empty();
+  unwritten_ = std::move(failed);
+  if (any && unwritten_.empty()) set_problem({});
+  if (any && std::exchange(list_stale_, false)) Q_EMIT list_changed();
 }
 
-std::int64_t Conversation::branch(std::int64_t message) {
+void Conversation::branch(std::int64_t message) {
   const int index = index_of(message);
-  if (index < 0) return 0;
-  const engine::Result<std::int64_t> id = history_.create_chat(tr("%1 (branch)").arg(title_).toStdString());
-  if (!id) {
-    note(id.error());
-    return 0;
-  }
-  for (int i = 0; i <= index; ++i) {
-    app::StoredMessage copy = messages_[static_cast<std::size_t>(i)];
-    copy.id = 0;
-    if (const auto done = history_.add_message(*id, copy, -1); !done) note(done.error());
-  }
-  Q_EMIT list_changed();
-  return *id;
+  if (index < 0) return;
+  std::vector<app::StoredMessage> copies(messages_.begin(), messages_.begin() + index + 1);
+  background_.run(
+      this,
+      [&history = history_, title = tr("%1 (branch)").arg(title_).toStdString(),
+       copies = std::move(copies)]() mutable -> engine::Result<std::int64_t> {
+        LATHE_TRY(const std::int64_t id, history.create_chat(title));
+        for (app::StoredMessage& copy : copies) {
+          copy.id = 0;
+          LATHE_TRY_VOID(history.add_message(id, copy, -1));
+        }
+        return id;
+      },
+      [this](const engine::Result<std::int64_t>& id) {
+        if (!id) return note(id.error());
+        note_success();
+        Q_EMIT list_changed();
+        Q_EMIT branched(*id);
+      });
 }
 
 }  // namespace lathe::ui

@@ -6,6 +6,7 @@
 #include <QString>
 #include <QTimer>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "app/api/history.h"
@@ -14,8 +15,8 @@
 
 namespace lathe::ui {
 
-/// Thread: GUI. What the user does is written at once; a reply that grows is written in the background, at most twice a
-/// second.
+/// Thread: GUI. A message that comes or goes is written at once. Its texts are written in the background, those of a reply
+/// that grows at most twice a second.
 class Conversation : public QObject {
   Q_OBJECT
  public:
@@ -45,17 +46,18 @@ class Conversation : public QObject {
   void show_version(std::int64_t message, int version);
   /// An empty version behind the others, shown.
   void add_version(std::int64_t message);
-  /// Takes the shown version away again when it is empty and not the only one.
-  void drop_empty_version(std::int64_t message);
+  /// Takes the shown version away again when it is empty and not the only one; `shown` is shown then.
+  void drop_empty_version(std::int64_t message, int shown);
   /// Text of the shown version while a reply grows. Kept within half a second.
   void grow(std::int64_t message, const QString& text);
-  /// The reply has ended: kept at once.
+  /// The reply has ended.
   void finish(std::int64_t message, const QString& text, const std::string& footer_json, bool partial);
-  /// Writes what is pending, waiting for it.
+  /// Writes what is pending, waiting for it: another chat is opened, or the window closes.
   void flush();
-  /// A new chat with the messages up to and including `message`; its id.
-  std::int64_t branch(std::int64_t message);
+  /// A new chat with the messages up to and including `message`; branched() tells its id.
+  void branch(std::int64_t message);
 
+  /// Why the last write failed; empty: it did not.
   const QString& problem() const { return problem_; }
 
  Q_SIGNALS:
@@ -65,20 +67,27 @@ class Conversation : public QObject {
   void changed(int index);
   void title_changed();
   void list_changed();  ///< a chat came, went or has another title
+  void branched(qint64 chat);
+  void problem_changed();
 
  private:
   bool create();
-  void write(const app::StoredMessage& message);
-  void write_growing();
-  void note(const engine::Error& error);
+  void queue_write(std::int64_t message);
+  void write_queued();
+  void take_outcome(const engine::Result<void>& done);
+  void note(const engine::Error& error) { set_problem(QString::fromStdString(error.message)); }
+  void note_success();
+  void set_problem(const QString& problem);
 
   app::History& history_;
   Background& background_;
   std::int64_t id_ = 0;
   QString title_, problem_;
   std::vector<app::StoredMessage> messages_;
-  std::int64_t growing_ = 0;
-  bool writing_ = false;
+  std::set<std::int64_t> unwritten_;  ///< messages with texts that are not kept yet
+  std::set<std::int64_t> in_flight_;  ///< one write at a time: an older text must not come after a newer one
+  std::uint64_t write_number_ = 0;
+  bool list_stale_ = false;  ///< the list of chats is told when the write is done
   QTimer* write_timer_;
 };
 

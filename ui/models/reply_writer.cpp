@@ -68,6 +68,7 @@ void ReplyWriter::regenerate(std::int64_t message) {
   if (running() || index < 0) return;
   if (conversation_.messages()[static_cast<std::size_t>(index)].role == "assistant") {
     const app::StoredMessage& stored = conversation_.messages()[static_cast<std::size_t>(index)];
+    shown_before_ = stored.current;
     if (!conversation_.shown_text(stored).isEmpty()) conversation_.add_version(message);
     return begin(message, index, false);
   }
@@ -154,7 +155,11 @@ void ReplyWriter::finish() {
   ++attempt_;
   if (stream_ != nullptr) stream_->deleteLater();
   stream_ = nullptr;
-  conversation_.finish(message, written, json_of(footer), partial);
+  const app::StoredMessage* stored = conversation_.find(message);
+  const bool nothing = written.isEmpty() && footer.error.isEmpty() && partial;
+  // Stopped before its first word: it must not hide the version that was there.
+  if (nothing && stored != nullptr && stored->versions.size() > 1) conversation_.drop_empty_version(message, shown_before_);
+  else conversation_.finish(message, written, json_of(footer), partial);
   Q_EMIT ended(message);
 }
 
@@ -165,11 +170,12 @@ void ReplyWriter::stop() {
 }
 
 void ReplyWriter::stop_and_keep() {
-  if (!running()) return;
-  bridge_.refresh();  // takes what has arrived since the last tick; the reply may even have ended
-  if (!running()) return;
-  if (stream_ != nullptr) stream_->cancel();
-  finish();
+  if (running()) bridge_.refresh();  // takes what has arrived since the last tick; the reply may even have ended
+  if (running()) {
+    if (stream_ != nullptr) stream_->cancel();
+    finish();
+  }
+  conversation_.flush();
 }
 
 }  // namespace lathe::ui

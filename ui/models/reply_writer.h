@@ -66,6 +66,7 @@ class ReplyWriter : public QObject {
   Conversation& conversation_;
   QPointer<ChatStream> stream_;
   std::int64_t message_ = 0;
+  int shown_before_ = 0;       ///< the version that a new one hides
   QString prefix_;             ///< of a reply that is continued
   std::uint64_t attempt_ = 0;  ///< a start that was stopped must not come back
 };

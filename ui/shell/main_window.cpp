@@ -207,6 +207,7 @@ void MainWindow::update_facts() {
   const app::ModelState model = bridge_.model_status().state;
   const app::ServerState server = bridge_.server_status().state;
   actions_.set_fact(Fact::model_ready, model == app::ModelState::ready);
+  actions_.set_fact(Fact::can_chat, bridge_.can_chat());
   actions_.set_fact(Fact::loading, model == app::ModelState::loading);
   actions_.set_fact(Fact::not_loading, model != app::ModelState::loading);
   actions_.set_fact(Fact::model_or_failed, model == app::ModelState::ready || model == app::ModelState::failed);

@@ -3,17 +3,60 @@
 
 #include <QSignalSpy>
 #include <QTest>
+#include <atomic>
+#include <thread>
 
 #include "ui/models/reply_writer.h"
 
 using namespace lathe;
+
+namespace {
+
+/// A history whose disk may be full.
+class FullHistory final : public app::History {
+ public:
+  explicit FullHistory(std::unique_ptr<app::History> inner) : inner_(std::move(inner)) {}
+  std::atomic<bool> full = false;
+  std::atomic<std::thread::id> updated_on;
+
+  std::vector<app::ChatSummary> chats() const override { return inner_->chats(); }
+  std::vector<app::ChatSummary> search(const std::string& words) const override { return inner_->search(words); }
+  engine::Result<std::int64_t> create_chat(const std::string& title) override { return inner_->create_chat(title); }
+  engine::Result<void> rename_chat(std::int64_t chat, const std::string& title) override {
+    return inner_->rename_chat(chat, title);
+  }
+  engine::Result<void> delete_chat(std::int64_t chat) override { return inner_->delete_chat(chat); }
+  engine::Result<std::vector<app::StoredMessage>> messages(std::int64_t chat) const override {
+    return inner_->messages(chat);
+  }
+  engine::Result<std::int64_t> add_message(std::int64_t chat, const app::StoredMessage& message,
+                                           std::int64_t after) override {
+    updated_on = std::this_thread::get_id();
+    if (full) return engine::fail(engine::ErrorCode::internal, "database or disk is full");
+    return inner_->add_message(chat, message, after);
+  }
+  engine::Result<void> update_message(std::int64_t chat, const app::StoredMessage& message) override {
+    updated_on = std::this_thread::get_id();
+    if (full) return engine::fail(engine::ErrorCode::internal, "database or disk is full");
+    return inner_->update_message(chat, message);
+  }
+  engine::Result<void> delete_message(std::int64_t chat, std::int64_t message) override {
+    return inner_->delete_message(chat, message);
+  }
+  std::string problem() const override { return inner_->problem(); }
+
+ private:
+  std::unique_ptr<app::History> inner_;
+};
+
+}  // namespace
 
 class ConversationTest : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
   void init() {
-    history = std::move(*app::open_history(":memory:"));
+    history = std::make_unique<FullHistory>(std::move(*app::open_history(":memory:")));
     background = std::make_unique<ui::Background>();
     chat = std::make_unique<ui::Conversation>(*history, *background);
   }
@@ -34,6 +77,10 @@ class ConversationTest : public QObject {
   void growing_text_is_kept_within_a_second();
   void flush_keeps_at_once();
   void the_last_text_wins_over_one_that_is_being_written();
+  void edits_are_written_off_the_gui_thread();
+  void a_problem_lasts_until_all_is_kept();
+  void a_problem_is_gone_after_a_flush_that_keeps_all();
+  void a_branch_is_made_off_the_gui_thread();
   void renaming_is_kept();
   void an_edit_takes_the_footer_away();
   void opening_what_is_gone_fails();
@@ -43,7 +90,7 @@ class ConversationTest : public QObject {
  private:
   app::MessageVersion kept(std::size_t message) { return history->messages(chat->id())->at(message).versions.back(); }
 
-  std::unique_ptr<app::History> history;
+  std::unique_ptr<FullHistory> history;
   std::unique_ptr<ui::Background> background;
   std::unique_ptr<ui::Conversation> chat;
 };
@@ -95,6 +142,7 @@ void ConversationTest::versions_are_kept() {
   chat->add_version(id);
   chat->finish(id, "two", "{}", false);
   chat->show_version(id, 0);
+  chat->flush();
   const app::StoredMessage stored = history->messages(chat->id())->front();
   QCOMPARE(stored.versions.size(), std::size_t{2});
   QCOMPARE(stored.current, 0);
@@ -104,10 +152,16 @@ void ConversationTest::versions_are_kept() {
 void ConversationTest::an_empty_version_can_be_dropped() {
   const std::int64_t id = chat->insert("assistant", "one");
   chat->add_version(id);
-  chat->drop_empty_version(id);
+  chat->drop_empty_version(id, 0);
   QCOMPARE(chat->messages()[0].versions.size(), std::size_t{1});
-  chat->drop_empty_version(id);
+  chat->drop_empty_version(id, 0);
   QCOMPARE(chat->messages()[0].versions.size(), std::size_t{1});
+  chat->add_version(id);
+  chat->finish(id, "two", "{}", false);
+  chat->add_version(id);
+  chat->drop_empty_version(id, 0);
+  QCOMPARE(chat->messages()[0].versions.size(), std::size_t{2});
+  QCOMPARE(chat->messages()[0].current, 0);
 }
 
 void ConversationTest::growing_text_is_kept_within_a_second() {
@@ -131,10 +185,60 @@ void ConversationTest::the_last_text_wins_over_one_that_is_being_written() {
     QTest::qWait(30);
   }
   chat->finish(id, "the end", "{}", false);
+  QTRY_COMPARE(kept(0).text, std::string("the end"));
+  QVERIFY(!kept(0).partial);
+  chat->flush();
   background->wait();
   QCoreApplication::processEvents();
   QCOMPARE(kept(0).text, std::string("the end"));
-  QVERIFY(!kept(0).partial);
+}
+
+void ConversationTest::edits_are_written_off_the_gui_thread() {
+  const std::int64_t id = chat->insert("user", "one");
+  chat->edit(id, "two");
+  QTRY_COMPARE(kept(0).text, std::string("two"));
+  QVERIFY(history->updated_on.load() != std::this_thread::get_id());
+  chat->finish(id, "three", {}, false);
+  QTRY_COMPARE(kept(0).text, std::string("three"));
+  QVERIFY(history->updated_on.load() != std::this_thread::get_id());
+}
+
+void ConversationTest::a_problem_lasts_until_all_is_kept() {
+  const std::int64_t id = chat->insert("user", "one");
+  QSignalSpy told(chat.get(), &ui::Conversation::problem_changed);
+  history->full = true;
+  chat->edit(id, "two");
+  QTRY_VERIFY2(chat->problem().contains("full"), qPrintable(chat->problem()));
+  QCOMPARE(chat->insert("user", "three"), std::int64_t{0});
+  QCOMPARE(told.count(), 1);
+  history->full = false;
+  QVERIFY(chat->insert("user", "three") != 0);
+  QTRY_COMPARE(chat->problem(), QString());
+  QCOMPARE(kept(0).text, std::string("two"));  // the edit was not lost
+  QCOMPARE(told.count(), 2);
+}
+
+void ConversationTest::a_problem_is_gone_after_a_flush_that_keeps_all() {
+  const std::int64_t id = chat->insert("user", "one");
+  history->full = true;
+  chat->edit(id, "two");
+  chat->flush();
+  QVERIFY(!chat->problem().isEmpty());
+  history->full = false;
+  chat->flush();
+  QCOMPARE(chat->problem(), QString());
+  QCOMPARE(kept(0).text, std::string("two"));
+}
+
+void ConversationTest::a_branch_is_made_off_the_gui_thread() {
+  for (const char* text : {"a", "b", "c"}) chat->insert("user", text);
+  QSignalSpy branched(chat.get(), &ui::Conversation::branched);
+  chat->branch(chat->messages()[1].id);
+  QTRY_COMPARE(branched.count(), 1);
+  QVERIFY(history->updated_on.load() != std::this_thread::get_id());
+  const auto copies = history->messages(branched[0][0].toLongLong());
+  QCOMPARE(copies->size(), std::size_t{2});
+  QCOMPARE(copies->back().versions[0].text, std::string("b"));
 }
 
 void ConversationTest::renaming_is_kept() {
@@ -149,6 +253,7 @@ void ConversationTest::an_edit_takes_the_footer_away() {
   const std::int64_t id = chat->insert("assistant", "");
   chat->finish(id, "text", "{\"n_completion\":3}", false);
   chat->edit(id, "other text");
+  chat->flush();
   QVERIFY(kept(0).footer_json.empty());
 }
 

@@ -245,7 +245,7 @@ void LifecycleTest::U1_cancel_keeps_window_and_reply() {
   fixture.engine()->resume();
   QVERIFY(fixture.wait_reply());
   QCOMPARE(fixture.text_of(1), QString("Paged attention keeps blocks."));
-  QVERIFY(!stored(fixture, fixture.chat().id()).partial);
+  QTRY_VERIFY(!stored(fixture, fixture.chat().id()).partial);
   fixture.window->set_ask_before_closing(false);
 }
 

@@ -195,6 +195,8 @@ void ChatPanel::connect_conversation() {
     context_.workbench.settings().set("chat/current", context_.conversation.id());
     refresh();
   });
+  connect(&context_.conversation, &Conversation::branched, this, [this](qint64 chat) { open_chat(chat); });
+  connect(&context_.conversation, &Conversation::problem_changed, this, [this] { refresh_overflow(); });
   connect(&context_.writer, &ReplyWriter::started, this, [this] { refresh(); });
   connect(&context_.writer, &ReplyWriter::ended, this, [this] { refresh(), queue_count(); });
   connect(&context_.writer, &ReplyWriter::advanced, this, [this] { refresh_meter(); });
@@ -204,7 +206,7 @@ void ChatPanel::connect_conversation() {
 
 void ChatPanel::send() {
   if (composer_->role() != "user") return insert();
-  if (context_.writer.running() || context_.bridge.model_status().state != app::ModelState::ready) return;
+  if (context_.writer.running() || !context_.bridge.can_chat()) return;
   const QString text = composer_->text();
   if (!text.trimmed().isEmpty()) {
     if (context_.conversation.insert("user", text) == 0) return refresh();
@@ -241,9 +243,7 @@ void ChatPanel::use_tool(std::int64_t message, MessageTool tool) {
     case MessageTool::edit: transcript_->start_editing(message); break;
     case MessageTool::regenerate: context_.writer.regenerate(message); break;
     case MessageTool::continue_reply: context_.writer.continue_reply(message); break;
-    case MessageTool::branch:
-      if (const std::int64_t id = context_.conversation.branch(message)) open_chat(id);
-      break;
+    case MessageTool::branch: context_.conversation.branch(message); break;
     case MessageTool::remove:
       if (context_.writer.message() != message) context_.conversation.remove(message);
       break;
@@ -264,7 +264,7 @@ void ChatPanel::step_version(std::int64_t message, int step) {
 
 void ChatPanel::take_edit(std::int64_t message, const QString& text, bool and_send) {
   context_.conversation.edit(message, text);
-  if (and_send && context_.bridge.model_status().state == app::ModelState::ready) context_.writer.regenerate(message);
+  if (and_send && context_.bridge.can_chat()) context_.writer.regenerate(message);
 }
 
 void ChatPanel::open_chat(std::int64_t id) {

@@ -145,10 +145,11 @@ void Composer::refresh_state() {
   const app::ModelState state = context_.bridge.model_status().state;
   const bool inserts = role() != "user";
   send_->setEnabled(inserts ? !text().trimmed().isEmpty()
-                            : state == app::ModelState::ready &&
-                                  (!text().trimmed().isEmpty() || !context_.conversation.empty()));
+                            : context_.bridge.can_chat() && (!text().trimmed().isEmpty() || !context_.conversation.empty()));
   send_->setText(inserts ? tr("Insert") : tr("Send"));
   if (state == app::ModelState::loading) field_->setPlaceholderText(tr("Write while the model loads"));
+  else if (context_.bridge.lacks_template())
+    field_->setPlaceholderText(tr("This model has no chat template: it completes text, on the Serve page"));
   else if (state == app::ModelState::ready) field_->setPlaceholderText(tr("Write a message"));
   else field_->setPlaceholderText(tr("Write a message; load a model to send it"));
   field_->viewport()->update();  // Qt 6.4 repaints only when the text comes or goes

@@ -65,6 +65,13 @@ void FindBar::next() {
   Q_EMIT found(hits_[pick]);
 }
 
+/// Esc stops a reply too; while somebody searches it closes the bar.
+bool FindBar::event(QEvent* event) {
+  if (event->type() == QEvent::ShortcutOverride && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape)
+    return event->accept(), true;
+  return QWidget::event(event);
+}
+
 void FindBar::keyPressEvent(QKeyEvent* event) {
   if (event->key() == Qt::Key_Escape) return hide();
   QWidget::keyPressEvent(event);

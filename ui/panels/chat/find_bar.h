@@ -23,6 +23,7 @@ class FindBar : public QWidget {
   void found(qint64 message);
 
  protected:
+  bool event(QEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
 
  private:

@@ -20,6 +20,14 @@ bool setting_is_on(app::Settings& settings, const char* key) {
 
 }  // namespace
 
+EditorKey editor_key_of(const QEvent& event) {
+  if (event.type() != QEvent::ShortcutOverride && event.type() != QEvent::KeyPress) return EditorKey::other;
+  const auto& key = static_cast<const QKeyEvent&>(event);
+  if (key.key() == Qt::Key_Escape) return EditorKey::leave;
+  const bool enter = key.key() == Qt::Key_Return || key.key() == Qt::Key_Enter;
+  return enter && key.modifiers().testFlag(Qt::ControlModifier) ? EditorKey::save : EditorKey::other;
+}
+
 QString role_word(const std::string& role) {
   if (role == "user") return MessageWidget::tr("User");
   if (role == "assistant") return MessageWidget::tr("Assistant");
@@ -91,13 +99,16 @@ void MessageWidget::append(const QString& delta) {
 }
 
 void MessageWidget::refresh_error(const app::MessageVersion& version) {
-  const QString error = is_running() ? QString() : footer_of(version.footer_json).error;
-  if (error.isEmpty()) {
-    delete error_;
+  const QString error = footer_of(version.footer_json).error;
+  // A reply that ended has a footer: without one, the program ended first.
+  const bool interrupted = version.partial && version.footer_json.empty();
+  if (is_running() || (error.isEmpty() && !interrupted)) {
+    if (error_ != nullptr) error_->hide(), error_->deleteLater();  // its own button may have brought us here
     error_ = nullptr;
     return;
   }
   if (error_ == nullptr) error_ = new InlineMessage(context_.theme, QStringLiteral("message.error"), this);
+  if (interrupted) return show_interrupted(version);
   std::vector<InlineMessage::Button> buttons;
   buttons.push_back({QStringLiteral("retry"), tr("Retry"), [this] { Q_EMIT tool_used(message_, MessageTool::regenerate); }});
   if (!version.text.empty())
@@ -106,6 +117,22 @@ void MessageWidget::refresh_error(const app::MessageVersion& version) {
   error_->set(MessageTone::error,
               version.text.empty() ? tr("No reply") : tr("The reply broke off; what was written is kept"), error,
               std::move(buttons));
+  error_->setVisible(true);
+}
+
+void MessageWidget::show_interrupted(const app::MessageVersion& version) {
+  const bool empty = version.text.empty();
+  std::vector<InlineMessage::Button> buttons;
+  if (empty)
+    buttons.push_back(
+        {QStringLiteral("retry"), tr("Retry"), [this] { Q_EMIT tool_used(message_, MessageTool::regenerate); }});
+  else
+    buttons.push_back(
+        {QStringLiteral("continue"), tr("Continue"), [this] { Q_EMIT tool_used(message_, MessageTool::continue_reply); }});
+  error_->set(
+      MessageTone::warning, tr("Interrupted"),
+      empty ? tr("Lathe ended before the first word.") : tr("Lathe ended while this was written; what was written is kept."),
+      std::move(buttons));
   error_->setVisible(true);
 }
 
@@ -146,12 +173,12 @@ void MessageWidget::show_tools(bool shown) {
 }
 
 bool MessageWidget::eventFilter(QObject* object, QEvent* event) {
-  if (object == editor_ && event->type() == QEvent::ShortcutOverride &&
-      static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape)
-    event->accept();
-  if (object == editor_ && event->type() == QEvent::KeyPress) {
-    const auto* key = static_cast<QKeyEvent*>(event);
-    if (key->key() == Qt::Key_Escape) return end_editing(), true;
+  if (editor_ != nullptr && object == editor_) {
+    // Esc and Ctrl+Enter are actions of the chat too; here they are the editor's own.
+    const EditorKey key = editor_key_of(*event);
+    if (key != EditorKey::other && event->type() == QEvent::ShortcutOverride) return event->accept(), true;
+    if (key == EditorKey::leave) return end_editing(), true;
+    if (key == EditorKey::save) return finish_editing(is_user()), true;
   }
   if (object != editor_ && event->type() == QEvent::FocusIn) show_tools(true);
   if (object != editor_ && event->type() == QEvent::FocusOut)
@@ -180,18 +207,13 @@ void MessageWidget::start_editing() {
   QPushButton* save = make_button(theme, QStringLiteral("message.save"), tr("Save"), editor_row_, ButtonLook::plain, true);
   row->addWidget(cancel);
   row->addWidget(save);
-  const auto leave = [this](bool and_send) {
-    const QString text = editor_->toPlainText();
-    end_editing();
-    Q_EMIT edited(message_, text, and_send);
-  };
   connect(cancel, &QPushButton::clicked, this, &MessageWidget::end_editing);
-  connect(save, &QPushButton::clicked, this, [leave] { leave(false); });
+  connect(save, &QPushButton::clicked, this, [this] { finish_editing(false); });
   if (is_user()) {
     QPushButton* send = make_button(theme, QStringLiteral("message.save_and_send"), tr("Save and send"), editor_row_,
                                     ButtonLook::primary, true);
     row->addWidget(send);
-    connect(send, &QPushButton::clicked, this, [leave] { leave(true); });
+    connect(send, &QPushButton::clicked, this, [this] { finish_editing(true); });
   }
   body_->hide();
   show_tools(false);
@@ -213,6 +235,12 @@ void MessageWidget::end_editing() {
   editor_row_ = nullptr;
   setFocus();
   refresh();
+}
+
+void MessageWidget::finish_editing(bool and_send) {
+  const QString text = editor_->toPlainText();
+  end_editing();
+  Q_EMIT edited(message_, text, and_send);
 }
 
 QRect MessageWidget::inner() const {

@@ -52,7 +52,9 @@ class MessageWidget : public QWidget {
   void make_tools();
   void show_tools(bool shown);
   void refresh_error(const app::MessageVersion& version);
+  void show_interrupted(const app::MessageVersion& version);
   void end_editing();
+  void finish_editing(bool and_send);
   bool is_user() const { return role_ == "user"; }
   bool is_running() const { return context_.writer.message() == message_; }
   QRect inner() const;
@@ -70,6 +72,11 @@ class MessageWidget : public QWidget {
   QPlainTextEdit* editor_ = nullptr;
   QWidget* editor_row_ = nullptr;
 };
+
+/// What a key means in a field that edits a message: Esc leaves it, Ctrl+Enter saves it.
+enum class EditorKey { other, leave, save };
+/// Of ShortcutOverride and KeyPress; other events are `other`.
+EditorKey editor_key_of(const QEvent& event);
 
 /// "User", "Assistant", "System", "Tool".
 QString role_word(const std::string& role);

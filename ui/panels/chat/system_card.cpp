@@ -37,6 +37,7 @@ SystemCard::SystemCard(const PanelContext& context, QWidget* parent) : QWidget(p
   editor_->setAccessibleName(tr("System prompt"));
   editor_->setFont(theme.font(13));
   editor_->setFixedHeight(theme.px(kEditor));
+  editor_->installEventFilter(this);
   column->addWidget(editor_);
   row_ = new QWidget(this);
   auto* row = new QHBoxLayout(row_);
@@ -86,6 +87,14 @@ void SystemCard::refresh() {
 void SystemCard::keep() {
   context_.conversation.edit(message(), editor_->toPlainText());
   set_open(false);
+}
+
+bool SystemCard::eventFilter(QObject* object, QEvent* event) {
+  const EditorKey key = editor_key_of(*event);
+  if (key != EditorKey::other && event->type() == QEvent::ShortcutOverride) return event->accept(), true;
+  if (key == EditorKey::save) return keep(), true;
+  if (key == EditorKey::leave) return refresh(), set_open(false), true;  // as it was
+  return QWidget::eventFilter(object, event);
 }
 
 void SystemCard::set_token_count(qint64 tokens) {

@@ -23,6 +23,7 @@ class SystemCard : public QWidget {
  protected:
   void paintEvent(QPaintEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
+  bool eventFilter(QObject* object, QEvent* event) override;
 
  private:
   void refresh();

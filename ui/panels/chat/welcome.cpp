@@ -149,6 +149,10 @@ void Welcome::refresh() {
                                : tr("%1 is ready.").arg(QString::fromStdString(model.name));
   }
   state_->setText(words);
+  const bool only_completes = context_.bridge.lacks_template();
+  samples_title_->setVisible(!only_completes);
+  for (SampleCard* card : column_->findChildren<SampleCard*>())
+    card->setVisible(!only_completes || card->objectName() == QLatin1String("welcome.sample.server"));
   samples_title_->setText(ready ? tr("Try one of these") : tr("Try one of these when it is ready"));
   refresh_notice();
 }
@@ -177,7 +181,16 @@ void Welcome::refresh_notice() {
     notice_->set(MessageTone::info, tr("No model loaded"), tr("Drop the folder of a checkpoint on the window, or open one."),
                  std::move(buttons));
   }
-  notice_->setVisible(status.state == app::ModelState::none || status.state == app::ModelState::failed);
+  const bool only_completes = context_.bridge.lacks_template();
+  if (only_completes) {
+    buttons.push_back({QStringLiteral("serve"), tr("Show the Serve page"),
+                       [this] { Q_EMIT context_.navigator.show_panel(QStringLiteral("serve")); }});
+    notice_->set(MessageTone::info, tr("This model cannot chat"),
+                 tr("Its checkpoint has no chat template, so nothing says how messages are written for it. It completes "
+                    "text: turn on the server and ask /v1/completions, or run lathe complete."),
+                 std::move(buttons));
+  }
+  notice_->setVisible(only_completes || status.state == app::ModelState::none || status.state == app::ModelState::failed);
 }
 
 void Welcome::showEvent(QShowEvent* event) {
