@@ -33,6 +33,9 @@ class ServeTest : public QObject {
   void curl_address_and_environment_are_copied();
   void the_test_request_shows_the_answer();
   void a_new_key_is_masked_and_asked_for();
+  void a_key_is_typed_and_taken_away();
+  void a_key_is_needed_where_others_reach();
+  void the_key_is_shown_when_asked();
   void every_address_makes_a_key_and_warns();
   void an_address_of_the_settings_is_shown();
   void a_dialect_that_is_off_answers_404();
@@ -61,6 +64,18 @@ class ServeTest : public QObject {
     return HttpClient(port()).post("/v1/chat/completions", engine::dump_json(body), more);
   }
   static QString copied() { return QGuiApplication::clipboard()->text(); }
+  std::string key() { return settings().get("server/api_key").get<std::string>(); }
+  /// Into the field in place of what is there.
+  void type_key(const char* key) {
+    auto* field = fixture->find<QLineEdit>("serve.key");
+    fixture->window->activateWindow();
+    QVERIFY(QTest::qWaitForWindowActive(fixture->window.get()));
+    field->setFocus();
+    field->selectAll();
+    QTest::keyClick(field, Qt::Key_Delete);
+    QTest::keyClicks(field, key);
+    QTest::keyClick(field, Qt::Key_Return);
+  }
 
   std::unique_ptr<WindowFixture> fixture;
 };
@@ -132,6 +147,52 @@ void ServeTest::a_new_key_is_masked_and_asked_for() {
   QCOMPARE(copied().toStdString(), key);
   fixture->click("serve.test");  // the window knows its own key
   QTRY_VERIFY(fixture->find<QPlainTextEdit>("serve.answer")->toPlainText().contains("[DONE]"));
+}
+
+void ServeTest::a_key_is_typed_and_taken_away() {
+  QVERIFY(turn_on());
+  type_key("my-own-key-of-many-letters");
+  QCOMPARE(key(), std::string("my-own-key-of-many-letters"));
+  QTRY_COMPARE(ask().status, 401);
+  QCOMPARE(ask("fake", "Authorization: Bearer my-own-key-of-many-letters\r\n").status, 200);
+  auto* field = fixture->find<QLineEdit>("serve.key");
+  QCOMPARE(field->echoMode(), QLineEdit::Password);
+  fixture->find<QLineEdit>("serve.model_name")->setFocus();
+  QCOMPARE(field->echoMode(), QLineEdit::Normal);
+  QVERIFY2(field->text().endsWith("ters") && !field->text().contains("letters"), qPrintable(field->text()));
+  type_key("");
+  QCOMPARE(key(), std::string());
+  QTRY_COMPARE(ask().status, 200);
+}
+
+void ServeTest::a_key_is_needed_where_others_reach() {
+  auto* host = fixture->find<QComboBox>("serve.host");
+  host->setCurrentIndex(1);
+  Q_EMIT host->activated(1);
+  const std::string made = key();
+  QVERIFY(!made.empty());
+  type_key("");
+  QCOMPARE(key(), made);
+  auto* warning = fixture->find<QLabel>("serve.warning");
+  QVERIFY2(warning->isVisible() && warning->text().contains("the old one stays"), qPrintable(warning->text()));
+  type_key("two words");
+  QCOMPARE(key(), made);
+  QVERIFY2(warning->text().contains("one word"), qPrintable(warning->text()));
+  type_key("another-key");
+  QCOMPARE(key(), std::string("another-key"));
+  QVERIFY2(!warning->text().contains("the old one stays"), qPrintable(warning->text()));
+}
+
+void ServeTest::the_key_is_shown_when_asked() {
+  fixture->click("serve.key.new");
+  auto* field = fixture->find<QLineEdit>("serve.key");
+  const QString whole = QString::fromStdString(key());
+  QVERIFY(field->text() != whole);
+  fixture->click("serve.key.reveal");
+  QCOMPARE(field->text(), whole);
+  QCOMPARE(field->echoMode(), QLineEdit::Normal);
+  fixture->click("serve.key.reveal");
+  QCOMPARE(field->text(), ui::masked(whole));
 }
 
 void ServeTest::every_address_makes_a_key_and_warns() {

@@ -9,6 +9,7 @@
 #include <QLocale>
 #include <QPainter>
 #include <QVBoxLayout>
+#include <algorithm>
 #include <utility>
 
 #include "ui/models/counted.h"
@@ -162,16 +163,13 @@ QWidget* ServePage::make_controls() {
   cors_->setAccessibleName(tr("CORS"));
   cors_->setToolTip(tr("Let web pages of this computer (http://localhost) use the server"));
   add_row(form, 2, tr("Port"), beside(port_, make_label(theme, "serve.cors.label", tr("CORS"), box), cors_));
-  key_ = new QLineEdit(box);
+  key_ = new KeyField(box);
   key_->setObjectName(QStringLiteral("serve.key"));
-  key_->setReadOnly(true);
   key_->setFont(theme.code_font(12));
   key_->setPlaceholderText(tr("none"));
   key_->setToolTip(tr("Without a key everybody who reaches the address may ask"));
   add_row(form, 3, tr("API key"), key_, make_key_buttons(box));
-  warning_ = make_label(theme, "serve.warning",
-                        tr("Every computer that reaches this one may connect; a key is required, and made for you."), box,
-                        12, QFont::Normal, TextTone::warning);
+  warning_ = make_label(theme, "serve.warning", {}, box, 12, QFont::Normal, TextTone::warning);
   warning_->setWordWrap(true);
   form->addWidget(warning_, 4, 1, 1, 2);
   add_start_rows(box, form);
@@ -200,17 +198,19 @@ QWidget* ServePage::make_key_buttons(QWidget* box) {
   auto* keys = new QWidget(box);
   auto* buttons = new QHBoxLayout(keys);
   buttons->setContentsMargins(0, 0, 0, 0);
-  auto* copy_key = make_icon_button(context_.theme, "serve.key.copy", "copy", tr("Copy the key"), keys);
-  auto* new_key = make_icon_button(context_.theme, "serve.key.new", "regenerate", tr("Make a new key"), keys);
+  buttons->setSpacing(context_.theme.px(2));
+  auto* reveal = make_icon_button(context_.theme, "serve.key.reveal", "inspect", tr("Show the key"), keys, 24);
+  reveal->setCheckable(true);
+  auto* copy_key = make_icon_button(context_.theme, "serve.key.copy", "copy", tr("Copy the key"), keys, 24);
+  auto* new_key = make_icon_button(context_.theme, "serve.key.new", "regenerate", tr("Make a new key"), keys, 24);
+  buttons->addWidget(reveal);
   buttons->addWidget(copy_key);
   buttons->addWidget(new_key);
+  connect(reveal, &QToolButton::toggled, key_, &KeyField::set_revealed);
+  connect(key_, &KeyField::key_entered, this, &ServePage::take_key);
   connect(copy_key, &QToolButton::clicked, this,
           [this] { copy(QString::fromStdString(server_options(context_.workbench.settings()).api_key), tr("key")); });
-  connect(new_key, &QToolButton::clicked, this, [this] {
-    context_.workbench.settings().set("server/api_key", new_api_key().toStdString());
-    show_key();
-    restart_if_running();
-  });
+  connect(new_key, &QToolButton::clicked, this, [this] { take_key(new_api_key()); });
   return keys;
 }
 
@@ -266,6 +266,7 @@ void ServePage::connect_actions() {
     settings.set("server/host", host_->itemData(index).toString().toStdString());
     if (!is_this_computer(host_->itemData(index).toString()) && settings.get("server/api_key").get<std::string>().empty())
       settings.set("server/api_key", new_api_key().toStdString());
+    key_trouble_.clear();
     show_key();
     restart_if_running();
   });
@@ -307,10 +308,28 @@ void ServePage::read_settings() {
   show_key();
 }
 
+/// A key goes into a header, so it is one word of ASCII; without one nobody but this computer may connect.
+void ServePage::take_key(const QString& key) {
+  app::Settings& settings = context_.workbench.settings();
+  const QString host = QString::fromStdString(settings.get("server/host").get<std::string>());
+  const bool is_word = std::all_of(key.begin(), key.end(), [](QChar c) { return c > u' ' && c < u'\x7f'; });
+  key_trouble_ = !is_word ? tr("A key is one word of letters, digits and signs without accents; the old one stays.")
+                 : key.isEmpty() && !is_this_computer(host)
+                     ? tr("Every computer that reaches this one may connect, so a key is required; the old one stays.")
+                     : QString();
+  if (key_trouble_.isEmpty()) settings.set("server/api_key", key.toStdString());
+  show_key();
+  if (key_trouble_.isEmpty()) restart_if_running();
+}
+
 void ServePage::show_key() {
   const app::ServerOptions options = server_options(context_.workbench.settings());
-  key_->setText(masked(QString::fromStdString(options.api_key)));
-  warning_->setVisible(!is_this_computer(QString::fromStdString(options.host)));
+  key_->set_key(QString::fromStdString(options.api_key));
+  const bool reachable = !is_this_computer(QString::fromStdString(options.host));
+  warning_->setText(!key_trouble_.isEmpty()
+                        ? key_trouble_
+                        : tr("Every computer that reaches this one may connect; a key is required, and made for you."));
+  warning_->setVisible(reachable || !key_trouble_.isEmpty());
 }
 
 void ServePage::toggle() {

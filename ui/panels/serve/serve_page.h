@@ -9,6 +9,7 @@
 
 #include "ui/panels/panel.h"
 #include "ui/panels/serve/dialect_rows.h"
+#include "ui/panels/serve/key_field.h"
 #include "ui/panels/serve/test_request.h"
 #include "ui/widgets/chip.h"
 #include "ui/widgets/page_header.h"
@@ -46,6 +47,7 @@ class ServePage : public Panel {
   void take_result(Restart done);
   void start_by_itself();
   void show_status();
+  void take_key(const QString& key);
   void show_key();
   std::vector<app::DialectState> dialects_now() const;
   void switch_dialect(const QString& name, bool on);
@@ -56,6 +58,7 @@ class ServePage : public Panel {
   TestRequest test_;
   app::ServerOptions running_;  ///< what the server was started with last
   QString trouble_;             ///< of a restart that failed; empty: none
+  QString key_trouble_;         ///< why the key that was entered is not taken; empty: it is
   bool working_ = false, again_ = false, start_pending_ = false;
   Chip* model_ = nullptr;
   QPushButton* test_button_ = nullptr;
@@ -65,7 +68,7 @@ class ServePage : public Panel {
   QComboBox* host_ = nullptr;
   QSpinBox* port_ = nullptr;
   Switch* cors_ = nullptr;
-  QLineEdit* key_ = nullptr;
+  KeyField* key_ = nullptr;
   QLineEdit* name_ = nullptr;
   QLabel* warning_ = nullptr;
   Switch* autostart_ = nullptr;
