@@ -145,7 +145,7 @@ void LiveChart::set_value(const QString& bold, const QString& plain) {
 }
 
 void LiveChart::refresh(double now_s) {
-  if (!isVisible()) return;
+  if (visibleRegion().isEmpty()) return;  // behind a tab it is "visible" too
   if (!history_.empty()) empty_->hide();
   fill_graphs(now_s);
   describe();

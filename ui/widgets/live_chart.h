@@ -26,7 +26,7 @@ struct ChartLine {
   bool filled = false;  ///< one a chart at most
 };
 
-/// Thread: GUI. Repaints only in refresh(), and only while it can be seen.
+/// Thread: GUI. Repaints only in refresh(), and only while some of it can be seen.
 class LiveChart : public QWidget {
   Q_OBJECT
  public:

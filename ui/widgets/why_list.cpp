@@ -40,7 +40,9 @@ WhyList::WhyList(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(
 }
 
 void WhyList::show_events(std::vector<engine::SchedulerEvent> events, std::int64_t submitted_ns) {
-  if (events.size() == events_.size() && submitted_ns == submitted_ns_) return;
+  // Numbers rise: a list that is full loses events in its middle and gains one at its end.
+  const auto last = [](const std::vector<engine::SchedulerEvent>& list) { return list.empty() ? 0 : list.back().sequence; };
+  if (events.size() == events_.size() && last(events) == last(events_) && submitted_ns == submitted_ns_) return;
   events_ = std::move(events);
   submitted_ns_ = submitted_ns;
   setAccessibleDescription(text());

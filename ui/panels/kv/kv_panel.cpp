@@ -4,6 +4,7 @@
 #include <QHBoxLayout>
 #include <QLocale>
 #include <QPainter>
+#include <QShowEvent>
 #include <QVBoxLayout>
 
 namespace lathe::ui {
@@ -112,14 +113,15 @@ KvPanel::KvPanel(const PanelContext& context, QWidget* parent) : Panel(parent), 
   legend_ = new KvLegend(theme, this);
   column->addWidget(legend_);
   connect(map_, &KvMap::request_clicked, map_, &KvMap::highlight);
-  connect(&context.bridge, &Bridge::snapshot_changed, this, &KvPanel::show_state);
-  connect(&context.bridge, &Bridge::model_changed, this, &KvPanel::show_state);
+  connect(&context.bridge, &Bridge::snapshot_changed, this, &KvPanel::follow_state);
+  connect(&context.bridge, &Bridge::model_changed, this, &KvPanel::follow_state);
   context.actions.on("view.freeze_charts", this, [this](bool on) {
-    frozen_ = on;
+    frozen_ = false;
     show_state();
+    frozen_ = on;
   });
   context.bridge.watch(this, Interest::snapshot | Interest::model);
-  show_state();
+  show_parts(false);
 }
 
 QWidget* KvPanel::title_tools() {
@@ -129,12 +131,15 @@ QWidget* KvPanel::title_tools() {
   return freeze;
 }
 
+/// Walks every block, which is worth it only while somebody looks.
+void KvPanel::follow_state() {
+  if (seen()) show_state();
+}
+
 void KvPanel::show_state() {
   const auto& snapshot = context_.bridge.snapshot();
   const bool loaded = snapshot != nullptr && snapshot->n_blocks > 0;
-  empty_->setVisible(!loaded);
-  for (QWidget* part : {static_cast<QWidget*>(map_), legend_, static_cast<QWidget*>(counts_), static_cast<QWidget*>(waste_)})
-    part->setVisible(loaded);
+  show_parts(loaded);
   if (!loaded || frozen_) return;
   counts_->setText(tr("%1 in use &nbsp; %2 cached &nbsp; %3 free")
                        .arg(bold(snapshot->n_blocks_used), bold(snapshot->n_blocks_cached), bold(snapshot->n_blocks_free)));
@@ -147,6 +152,17 @@ void KvPanel::show_state() {
                       ? QString()
                       : tr("waste %1, contiguous %2").arg(percent(waste.paged), percent(waste.contiguous)));
   map_->show_snapshot(snapshot);
+}
+
+void KvPanel::show_parts(bool loaded) {
+  empty_->setVisible(!loaded);
+  for (QWidget* part : {static_cast<QWidget*>(map_), legend_, static_cast<QWidget*>(counts_), static_cast<QWidget*>(waste_)})
+    part->setVisible(loaded);
+}
+
+void KvPanel::showEvent(QShowEvent* event) {
+  Panel::showEvent(event);
+  if (event->spontaneous()) show_state();  // the window was minimised
 }
 
 void KvPanel::paintEvent(QPaintEvent*) { QPainter(this).fillRect(rect(), context_.theme.tokens().page); }

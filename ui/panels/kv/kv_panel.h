@@ -22,12 +22,16 @@ class KvPanel : public Panel {
  public:
   KvPanel(const PanelContext& context, QWidget* parent);
   QWidget* title_tools() override;
+  void came_into_view() override { show_state(); }
 
  protected:
   void paintEvent(QPaintEvent* event) override;
+  void showEvent(QShowEvent* event) override;
 
  private:
+  void follow_state();
   void show_state();
+  void show_parts(bool loaded);
 
   PanelContext context_;
   QLabel* counts_;

@@ -8,12 +8,16 @@
 #include <QScrollBar>
 #include <QStyledItemDelegate>
 #include <QVBoxLayout>
+#include <algorithm>
+#include <array>
 
 #include "ui/models/diagnostics.h"
 #include "ui/widgets/controls.h"
 
 namespace lathe::ui {
 namespace {
+
+constexpr std::array kLevels{"debug", "info", "warning", "error"};  // in the order of app::LogLevel
 
 /// A line in the code font, coloured by its level; the level stands in words in the line too.
 class LogDelegate : public QStyledItemDelegate {
@@ -79,7 +83,9 @@ QWidget* LogPanel::title_tools() {
   level_->setObjectName(QStringLiteral("log.level"));
   level_->setAccessibleName(tr("Lowest level shown"));
   level_->addItems({tr("Debug"), tr("Info"), tr("Warnings"), tr("Errors")});
-  level_->setCurrentIndex(1);
+  const std::string kept = context_.workbench.settings().get("log/level").get<std::string>();
+  const auto level = std::find(kLevels.begin(), kLevels.end(), kept);
+  level_->setCurrentIndex(level == kLevels.end() ? 1 : static_cast<int>(level - kLevels.begin()));
   level_->setFixedHeight(context_.theme.px(24));
   row->addWidget(level_);
   find_ = new QLineEdit(tools);
@@ -93,10 +99,14 @@ QWidget* LogPanel::title_tools() {
   auto* clear = make_icon_button(context_.theme, "log.clear", "delete", tr("Clear this view; the file keeps everything"),
                                  tools, 24, IconTone::quiet);
   row->addWidget(clear);
-  connect(level_, &QComboBox::currentIndexChanged, this, &LogPanel::apply_filter);
+  connect(level_, &QComboBox::currentIndexChanged, this, [this](int index) {
+    context_.workbench.settings().set("log/level", kLevels[static_cast<std::size_t>(index)]);
+    apply_filter();
+  });
   connect(find_, &QLineEdit::textChanged, this, &LogPanel::apply_filter);
   connect(copy, &QToolButton::clicked, this, [this] { QGuiApplication::clipboard()->setText(model_.text()); });
   connect(clear, &QToolButton::clicked, &model_, &LogModel::clear);
+  apply_filter();
   return tools;
 }
 

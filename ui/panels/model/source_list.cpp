@@ -5,6 +5,7 @@
 
 #include "ui/models/load_choice.h"
 #include "ui/models/load_words.h"
+#include "ui/panels/fold_memory.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/fit_bar.h"
 #include "ui/widgets/section.h"
@@ -108,6 +109,7 @@ SourceList::SourceList(const PanelContext& context, QWidget* parent) : QWidget(p
   column->addWidget(new DropPlace(context, this));
   auto* section =
       new Section(context.theme, QStringLiteral("model.section.sources"), tr("Recent and watched folders"), this);
+  remember_fold(*section, context.state);
   rows_layout_ = section->rows();
   rows_layout_->setSpacing(0);
   column->addWidget(section);

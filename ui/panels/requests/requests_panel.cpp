@@ -6,6 +6,7 @@
 #include <QHeaderView>
 #include <QPainter>
 #include <QSaveFile>
+#include <QShowEvent>
 #include <QVBoxLayout>
 #include <array>
 
@@ -18,6 +19,7 @@ namespace lathe::ui {
 namespace {
 
 constexpr int kInspectorWidth = 360;
+constexpr QLatin1String kColumnsKey("requests/columns"), kSplitterKey("requests/splitter");
 constexpr std::array<int, RequestsModel::n_columns> kColumnWidths{58, 66, 92, 146, 90, 58, 60, 58, 72, 66, 62, 52, 64, 56};
 
 struct StatusLook {
@@ -114,8 +116,13 @@ RequestsPanel::RequestsPanel(const PanelContext& context, QWidget* parent) : Pan
   splitter_->addWidget(inspector_);
   splitter_->setStretchFactor(0, 1);
   splitter_->setSizes({900, context.theme.px(kInspectorWidth)});
-  connect(&context.bridge, &Bridge::requests_changed, this, &RequestsPanel::show_records);
-  connect(&context.navigator, &Navigator::inspect_request, this, &RequestsPanel::select_number);
+  restore_columns();
+  connect(&context.bridge, &Bridge::requests_changed, this, &RequestsPanel::follow_records);
+  connect(&context.navigator, &Navigator::inspect_request, this, [this](quint64 number) {
+    Q_EMIT context_.navigator.show_panel(objectName());
+    show_records();
+    select_number(number);
+  });
   context.actions.on("requests.clear", this, [this] {
     context_.workbench.requests().clear();
     selected_ = 0;  // the next row that comes is shown
@@ -149,6 +156,20 @@ void RequestsPanel::build_table() {
   connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &RequestsPanel::show_selected);
 }
 
+/// Widths that the user gave to the columns and to the inspector.
+void RequestsPanel::restore_columns() {
+  UiState& state = context_.state;
+  QHeaderView* header = table_->horizontalHeader();
+  header->restoreState(state.get(kColumnsKey).toByteArray());
+  header->setStretchLastSection(true);
+  splitter_->restoreState(state.get(kSplitterKey).toByteArray());
+  connect(header, &QHeaderView::sectionResized, this, [&state, header](int section) {
+    // The last one follows the width of the table by itself.
+    if (section + 1 < header->count()) state.set(kColumnsKey, header->saveState());
+  });
+  connect(splitter_, &QSplitter::splitterMoved, this, [this, &state] { state.set(kSplitterKey, splitter_->saveState()); });
+}
+
 QWidget* RequestsPanel::title_tools() {
   auto* tools = new QWidget;
   auto* row = new QHBoxLayout(tools);
@@ -160,9 +181,11 @@ QWidget* RequestsPanel::title_tools() {
   filter->setPlaceholderText(tr("Filter, e.g.  status:error ttft>500"));
   filter->setFixedSize(context_.theme.px(260), context_.theme.px(24));
   connect(filter, &QLineEdit::textChanged, this, [this](const QString& text) {
+    context_.workbench.settings().set("requests/filter", text.toStdString());
     model_.set_filter(text);
     select_number(selected_);
   });
+  filter->setText(QString::fromStdString(context_.workbench.settings().get("requests/filter").get<std::string>()));
   row->addWidget(filter);
   auto* pause = make_icon_button(context_.theme, "requests.pause", "pause", tr("Pause: the table stands still"), tools, 24,
                                  IconTone::quiet);
@@ -181,6 +204,16 @@ QWidget* RequestsPanel::title_tools() {
   connect(save, &QToolButton::clicked, this, &RequestsPanel::save_all);
   row->addWidget(save);
   return tools;
+}
+
+/// Copies every record, which is worth it only while somebody looks.
+void RequestsPanel::follow_records() {
+  if (seen()) show_records();
+}
+
+void RequestsPanel::showEvent(QShowEvent* event) {
+  Panel::showEvent(event);
+  if (event->spontaneous()) show_records();  // the window was minimised
 }
 
 void RequestsPanel::show_records() {

@@ -19,11 +19,17 @@ class RequestsPanel : public Panel {
  public:
   RequestsPanel(const PanelContext& context, QWidget* parent);
   QWidget* title_tools() override;
+  void came_into_view() override { show_records(); }
   const RequestsModel& model() const { return model_; }
+
+ protected:
+  void showEvent(QShowEvent* event) override;
 
  private:
   void build_table();
+  void follow_records();
   void show_records();
+  void restore_columns();
   void show_selected();
   void select_number(quint64 number);
   void save_all();
