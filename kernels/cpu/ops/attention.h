@@ -190,30 +190,38 @@ void attend_tile(const AttentionItem& item, const AttentionShape& s, std::int64_
   const std::int64_t group = panels_for<V>(static_cast<int>(n));
   const std::int64_t n_panels = div_up(n_tokens, kPanelColumns);
   for (std::int64_t p = 0; p < n_panels; p += group) {
+    const auto* k = reinterpret_cast<const std::byte*>(scratch.k + p * kPanelColumns * s.head_dim);
     multiply_tile<ScoreStep>(n, min_of(group, n_panels - p),
                              {.x = scratch.q + begin * s.head_dim,
-                              .weights = reinterpret_cast<const std::byte*>(scratch.k + p * kPanelColumns * s.head_dim),
+                              .weights = k,
                               .panel_bytes = kPanelColumns * s.head_dim * static_cast<std::int64_t>(sizeof(float)),
                               .n_pairs = s.head_dim / 2,
                               .out = scratch.scores + p * kPanelColumns,
                               .out_stride = kWindowTokens,
                               .n_columns = kWindowTokens,
                               .continues = false,
-                              .bias = nullptr});
+                              .bias = nullptr,
+                              .ahead = k,  // all of it lies in the cache
+                              .ahead_panel_bytes = 0,
+                              .ahead_pair_bytes = 0});
   }
   update_softmax<V>(item, s, begin, n, first, n_tokens, scratch);
   const std::int64_t v_panels = s.v_columns / kPanelColumns;
   for (std::int64_t p = 0; p < v_panels; p += group) {
+    const auto* v = reinterpret_cast<const std::byte*>(scratch.v + p * kPanelColumns * kWindowTokens);
     multiply_tile<SumStep>(n, min_of(group, v_panels - p),
                            {.x = scratch.scores,
-                            .weights = reinterpret_cast<const std::byte*>(scratch.v + p * kPanelColumns * kWindowTokens),
+                            .weights = v,
                             .panel_bytes = kPanelColumns * kWindowTokens * static_cast<std::int64_t>(sizeof(float)),
                             .n_pairs = div_up(n_tokens, 2),
                             .out = scratch.sums + begin * s.v_columns + p * kPanelColumns,
                             .out_stride = s.v_columns,
                             .n_columns = s.v_columns,
                             .continues = true,
-                            .bias = nullptr});
+                            .bias = nullptr,
+                            .ahead = v,
+                            .ahead_panel_bytes = 0,
+                            .ahead_pair_bytes = 0});
   }
 }
 
