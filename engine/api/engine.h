@@ -70,7 +70,8 @@ struct LoadProgress {
 /// Called on the loading thread after each tensor; false cancels (the load returns ErrorCode::cancelled, memory given back).
 using LoadObserver = std::function<bool(const LoadProgress&)>;
 
-/// Errors: model_refused, not_found, invalid_argument, resource_exhausted (does not fit; numbers), cancelled.
+/// Errors: model_refused, not_found, invalid_argument, resource_exhausted (does not fit, or too few
+/// threads; numbers), cancelled.
 Result<std::unique_ptr<Engine>> load_engine(const EngineOptions& options, const LoadObserver& observer = {});
 
 }  // namespace lathe::engine

@@ -22,7 +22,7 @@ struct MachineReport {
 std::vector<std::string> machine_isas();
 
 /// Takes some seconds. `isa` empty: the best; threads 0: one a physical core.
-/// Errors: invalid_argument when the machine lacks `isa`.
+/// Errors: invalid_argument when the machine lacks `isa`, resource_exhausted when there are fewer threads.
 Result<MachineReport> measure_machine(std::string_view isa, int n_threads);
 
 struct IsaSelftest {

@@ -2,8 +2,8 @@
 #include "engine/api/checkpoint.h"
 #include "engine/base/free_memory.h"
 #include "engine/load/model_folder.h"
+#include "engine/run/open_backend.h"
 #include "engine/serve/memory_plan.h"
-#include "engine/serve/open_backend.h"
 
 namespace lathe::engine {
 

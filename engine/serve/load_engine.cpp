@@ -6,14 +6,15 @@
 #include <cmath>
 #include <filesystem>
 #include <new>
+#include <system_error>
 
 #include "engine/api/engine.h"
 #include "engine/base/free_memory.h"
 #include "engine/model/decoder/load_weights.h"
 #include "engine/run/model_runner.h"
+#include "engine/run/open_backend.h"
 #include "engine/serve/engine_loop.h"
 #include "engine/serve/memory_plan.h"
-#include "engine/serve/open_backend.h"
 #include "engine/serve/opened_model.h"
 #include "engine/text/tokenizer_config.h"
 
@@ -175,6 +176,9 @@ std::string_view name_of(LoadPhase phase) {
 Result<std::unique_ptr<Engine>> load_engine(const EngineOptions& options, const LoadObserver& observer) {
   try {
     return EngineLoad(options, observer).run();
+  } catch (const std::system_error& error) {
+    return fail(ErrorCode::resource_exhausted,
+                fmt::format("the engine's thread could not be started: {}", error.code().message()), "threads");
   } catch (const std::bad_alloc&) {
     return fail(ErrorCode::resource_exhausted, "no memory left while loading; free some, or lower max_model_len", "memory");
   }

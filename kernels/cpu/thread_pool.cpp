@@ -86,6 +86,15 @@ int n_physical_cores() {
 
 ThreadPool::ThreadPool(int n_threads)
     : n_threads_(std::max(1, n_threads)), may_spin_(n_threads_ <= static_cast<int>(allowed_cpus().size())) {
+  try {
+    start_workers();
+  } catch (...) {
+    stop_workers();  // those that have started are waited for as this goes
+    throw;
+  }
+}
+
+void ThreadPool::start_workers() {
   int n_cores = 1;
   const std::vector<int> cpus = cpus_by_core(&n_cores);
   const bool pins = n_cores >= std::max(n_threads_, kMinCoresToPin);
@@ -98,7 +107,9 @@ ThreadPool::ThreadPool(int n_threads)
   }
 }
 
-ThreadPool::~ThreadPool() {
+ThreadPool::~ThreadPool() { stop_workers(); }
+
+void ThreadPool::stop_workers() {
   stopping_.store(true);
   signal_.fetch_add(1);
   signal_.notify_all();

@@ -14,7 +14,7 @@ namespace lathe::kernels {
 /// that is left behind and the others do its share, so a busy neighbour costs its share of the time and no more.
 class ThreadPool {
  public:
-  /// Counts the caller: n_threads 1 has no worker.
+  /// Counts the caller: n_threads 1 has no worker. Throws std::system_error when the system gives fewer threads.
   explicit ThreadPool(int n_threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -40,6 +40,8 @@ class ThreadPool {
     std::int64_t grain = 1;
   };
 
+  void start_workers();
+  void stop_workers();
   void run_job(const Job& job);
   void work_on_job(int thread);
   void leave_job();

@@ -13,6 +13,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <future>
+#include <system_error>
 #include <thread>
 
 #include "app/server/http/connection.h"
@@ -199,10 +200,17 @@ void AsioListener::stop(std::chrono::milliseconds grace) {
 }  // namespace
 
 engine::Result<std::unique_ptr<Listener>> Listener::open(const ListenerOptions& options, Handler& handler) {
-  auto listener = std::make_unique<AsioListener>(options, handler);
-  LATHE_TRY_VOID(listener->listen());
-  listener->start();
-  return listener;
+  try {
+    auto listener = std::make_unique<AsioListener>(options, handler);
+    LATHE_TRY_VOID(listener->listen());
+    listener->start();
+    return listener;
+  } catch (const std::system_error& error) {
+    return engine::fail(ErrorCode::resource_exhausted,
+                        "the server needs " + std::to_string(options.n_workers + 1) + " threads: " + error.code().message() +
+                            "; close something, or raise the limits of this process",
+                        "threads");
+  }
 }
 
 }  // namespace lathe::app::http

@@ -26,7 +26,8 @@ struct ListenerOptions {
 class Listener {
  public:
   /// Requires: `handler` outlives the listener.
-  /// Errors: conflict (port taken), forbidden (privileged port), invalid_argument (no such address here).
+  /// Errors: conflict (port taken), forbidden (privileged port), invalid_argument (no such address here), resource_exhausted
+  /// (the system gives no more threads).
   static engine::Result<std::unique_ptr<Listener>> open(const ListenerOptions& options, Handler& handler);
   virtual ~Listener() = default;  ///< stops with no grace
   virtual std::uint16_t port() const = 0;

@@ -6,13 +6,20 @@
 namespace lathe::app::http {
 
 WorkerPool::WorkerPool(int n_threads) {
-  for (int i = 0; i < n_threads; ++i) {
-    threads_.emplace_back([this] { work(); });
-    pthread_setname_np(threads_.back().native_handle(), "lathe-worker");
+  try {
+    for (int i = 0; i < n_threads; ++i) {
+      threads_.emplace_back([this] { work(); });
+      pthread_setname_np(threads_.back().native_handle(), "lathe-worker");
+    }
+  } catch (...) {
+    finish();  // the threads that have started wait for work
+    throw;
   }
 }
 
-WorkerPool::~WorkerPool() {
+WorkerPool::~WorkerPool() { finish(); }
+
+void WorkerPool::finish() {
   {
     const std::lock_guard lock(mutex_);
     closing_ = true;

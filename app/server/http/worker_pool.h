@@ -14,12 +14,13 @@ namespace lathe::app::http {
 /// Thread: any. The queue is bounded by its users: one task a connection.
 class WorkerPool {
  public:
-  explicit WorkerPool(int n_threads);
+  explicit WorkerPool(int n_threads);     ///< throws std::system_error when the system gives fewer threads
   ~WorkerPool();                          ///< finishes what was posted
   void post(std::function<void()> task);  ///< Requires: the task does not throw
 
  private:
   void work();
+  void finish();
 
   std::mutex mutex_;
   std::condition_variable changed_;

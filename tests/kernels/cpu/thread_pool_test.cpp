@@ -9,8 +9,11 @@
 #include <csignal>
 #include <latch>
 #include <set>
+#include <system_error>
 #include <thread>
 #include <vector>
+
+#include "tests/support/few_threads.h"
 
 using lathe::kernels::ThreadPool;
 
@@ -132,6 +135,20 @@ class ThreadPoolTest : public QObject {
     std::atomic<int> sum{0};
     for (int job = 0; job < 50; ++job) pool.run(256, 1, [&](std::int64_t, std::int64_t, int) { ++sum; });
     QCOMPARE(sum.load(), 50 * 256);
+  }
+
+  void threads_that_cannot_be_had_are_an_error() {
+    if (!std::string(LATHE_SANITIZERS).empty()) QSKIP("skipped: the sanitizers need the address space");
+    bool refused = false;
+    {
+      const lathe::tests::FewThreads few(3);
+      try {
+        ThreadPool pool(64);
+      } catch (const std::system_error&) {
+        refused = true;  // and those that had started have ended
+      }
+    }
+    QVERIFY(refused);
   }
 
   void several_pools_do_not_disturb_each_other() {

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "app/server/router.h"
+#include "tests/support/few_threads.h"
 #include "tests/support/http_client.h"
 #include "tests/support/server_fixture.h"
 
@@ -107,6 +108,7 @@ class ListenerTest : public QObject {
   void D1_a_failure_of_the_failure_costs_the_connection();
   void D1_a_stream_that_throws_is_seen_to_be_cut_off();
   void D1_the_router_tells_memory_from_bugs();
+  void threads_that_cannot_be_had_are_an_error();
 };
 
 void ListenerTest::D1_what_an_answer_throws_costs_its_request_data() {
@@ -175,6 +177,21 @@ void ListenerTest::D1_the_router_tells_memory_from_bugs() {
     logged = logged || line.text.find("/home/me") != std::string::npos;
   }
   QVERIFY(logged);
+}
+
+void ListenerTest::threads_that_cannot_be_had_are_an_error() {
+  if (!std::string(LATHE_SANITIZERS).empty()) QSKIP("skipped: the sanitizers need the address space");
+  ThrowingHandler handler;
+  ListenerOptions options;
+  options.host = "127.0.0.1";
+  options.n_workers = 64;
+  const auto refused = [&] {
+    const tests::FewThreads few(3);
+    return Listener::open(options, handler);
+  }();
+  QVERIFY(!refused);
+  QCOMPARE(refused.error().code, engine::ErrorCode::resource_exhausted);
+  QVERIFY2(refused.error().message.find("65 threads") != std::string::npos, refused.error().message.c_str());
 }
 
 QTEST_GUILESS_MAIN(ListenerTest)

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the options name is opened, or refused with what this machine has.
+#include "engine/run/open_backend.h"
+
+#include <QTest>
+
+#include "tests/support/few_threads.h"
+
+using namespace lathe;
+using namespace lathe::engine;
+
+class OpenBackendTest : public QObject {
+  Q_OBJECT
+ private Q_SLOTS:
+  void the_instruction_set_and_the_threads_are_as_asked() {
+    const auto backend = open_backend("scalar", 3);
+    QVERIFY(backend.has_value());
+    QCOMPARE((*backend)->info().isa, std::string("scalar"));
+    QCOMPARE((*backend)->info().n_threads, 3);
+  }
+  void an_unknown_instruction_set_is_refused_with_those_there_are() {
+    const auto refused = open_backend("sse9", 1);
+    QVERIFY(!refused);
+    QCOMPARE(refused.error().code, ErrorCode::invalid_argument);
+    QVERIFY2(refused.error().message.find("'sse9' is not there, this machine has: scalar") != std::string::npos,
+             refused.error().message.c_str());
+  }
+  void more_threads_than_there_are_are_an_error_with_their_number() {
+    if (!std::string(LATHE_SANITIZERS).empty()) QSKIP("skipped: the sanitizers need the address space");
+    const auto refused = [] {
+      const tests::FewThreads few(3);
+      return open_backend("scalar", 64);
+    }();
+    QVERIFY(!refused);
+    QCOMPARE(refused.error().code, ErrorCode::resource_exhausted);
+    QVERIFY2(refused.error().message.find("64 threads") != std::string::npos, refused.error().message.c_str());
+  }
+};
+
+QTEST_GUILESS_MAIN(OpenBackendTest)
+#include "open_backend_test.moc"
