@@ -50,8 +50,8 @@ tl::unexpected<Error> refuse(ErrorCode code, const jinja::Failure& failure) {
 Value message_value(const ChatMessage& message, bool is_final) {
   const bool known = std::find(kKnownRoles.begin(), kKnownRoles.end(), message.role) != kKnownRoles.end();
   auto dict = std::make_shared<jinja::DictObject>();
-  dict->put("role", Value::text(message.role, known ? Source::model : Source::request));
-  dict->put("content", Value::text(message.content, is_final ? Source::final_message : Source::request));
+  dict->append(Value::text("role"), Value::text(message.role, known ? Source::model : Source::request));
+  dict->append(Value::text("content"), Value::text(message.content, is_final ? Source::final_message : Source::request));
   return Value(std::move(dict));
 }
 
@@ -96,10 +96,11 @@ jinja::Variables CompiledTemplate::variables(const std::vector<ChatMessage>& mes
                                    std::pair{"unk_token", &names_.unk_token}, std::pair{"pad_token", &names_.pad_token}}) {
     if (!text->empty()) out.emplace_back(name, Value::text(*text));
   }
+  const auto own_end = static_cast<std::ptrdiff_t>(out.size());  // names of a JSON object differ
   for (const auto& [name, value] : options.variables.items()) {
     const auto known =
-        std::find_if(out.begin(), out.end(), [&, &key = name](const auto& entry) { return entry.first == key; });
-    if (known != out.end()) {
+        std::find_if(out.begin(), out.begin() + own_end, [&, &key = name](const auto& entry) { return entry.first == key; });
+    if (known != out.begin() + own_end) {
       known->second = jinja::from_json(value, Source::request);
     } else {
       out.emplace_back(name, jinja::from_json(value, Source::request));

@@ -12,6 +12,7 @@
 #include "engine/text/template/methods.h"
 #include "engine/text/template/operators.h"
 #include "engine/text/template/to_json.h"
+#include "engine/text/template/to_text.h"
 
 namespace lathe::engine::jinja {
 namespace {
@@ -28,34 +29,31 @@ Value filter_default(Runtime&, const Value& v, const Arguments& a) {
   return fallback != nullptr ? *fallback : Value::text("");
 }
 
-Value filter_trim(Runtime&, const Value& v, const Arguments& a) {
-  return stripped(to_text(v), a.find(0, "chars"), Side::both);
+Value filter_trim(Runtime& r, const Value& v, const Arguments& a) {
+  return stripped(r, to_text(r, v), a.find(0, "chars"), Side::both);
 }
-Value filter_upper(Runtime&, const Value& v, const Arguments&) { return with_case(to_text(v), LetterCase::upper); }
-Value filter_lower(Runtime&, const Value& v, const Arguments&) { return with_case(to_text(v), LetterCase::lower); }
-Value filter_title(Runtime&, const Value& v, const Arguments&) { return with_case(to_text(v), LetterCase::words); }
-Value filter_capitalize(Runtime&, const Value& v, const Arguments&) {
-  return with_case(to_text(v), LetterCase::capitalized);
+Value filter_upper(Runtime& r, const Value& v, const Arguments&) { return with_case(r, to_text(r, v), LetterCase::upper); }
+Value filter_lower(Runtime& r, const Value& v, const Arguments&) { return with_case(r, to_text(r, v), LetterCase::lower); }
+Value filter_title(Runtime& r, const Value& v, const Arguments&) { return with_case(r, to_text(r, v), LetterCase::words); }
+Value filter_capitalize(Runtime& r, const Value& v, const Arguments&) {
+  return with_case(r, to_text(r, v), LetterCase::capitalized);
 }
 Value filter_string(Runtime& r, const Value& v, const Arguments&) {
-  if (v.as_text() != nullptr) return v;
-  MarkedText text = to_text(v);
-  r.charge_text(text.size());
-  return text;
+  return v.as_text() != nullptr ? v : Value(to_text(r, v));
 }
 /// Nothing is escaped by itself, so nothing has to be called safe.
 Value filter_safe(Runtime& r, const Value& v, const Arguments& a) { return filter_string(r, v, a); }
 
 Value filter_replace(Runtime& r, const Value& v, const Arguments& a) {
   const std::int64_t count = integer_argument(a, 2, "count", -1);
-  return replaced(r, to_text(v), text_argument(a, 0, "old"), text_argument(a, 1, "new"),
+  return replaced(r, to_text(r, v), text_argument(a, 0, "old"), text_argument(a, 1, "new"),
                   count < 0 ? std::numeric_limits<std::int64_t>::max() : count);
 }
 
 Value filter_escape(Runtime& r, const Value& v, const Arguments&) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kEscapes = {
       {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"'", "&#39;"}, {"\"", "&#34;"}}};
-  MarkedText text = to_text(v);
+  MarkedText text = to_text(r, v);
   for (const auto& [from, to] : kEscapes) {
     text = replaced(r, text, MarkedText(from, Source::model), MarkedText(to, Source::model),
                     std::numeric_limits<std::int64_t>::max());
@@ -64,7 +62,7 @@ Value filter_escape(Runtime& r, const Value& v, const Arguments&) {
 }
 
 Value filter_format(Runtime& r, const Value& v, const Arguments& a) {
-  return format_text(r, to_text(v), Value::tuple(a.positional));
+  return format_text(r, to_text(r, v), Value::tuple(a.positional));
 }
 
 /// indent(width, first, blank): lines after the first move right.
@@ -78,13 +76,14 @@ Value filter_indent(Runtime& r, const Value& v, const Arguments& a) {
     lead = MarkedText(std::string(static_cast<std::size_t>(n), ' '), Source::model);
   }
   const bool indent_first = flag_argument(a, 1, "first", false), indent_blank = flag_argument(a, 2, "blank", false);
-  const MarkedText text = to_text(v);
+  const MarkedText text = to_text(r, v);
   MarkedText out;
   for (std::size_t begin = 0, line = 0; begin <= text.size(); ++line) {
     const std::size_t end = std::min(text.text().find('\n', begin), text.size());
-    if (line == 0 ? indent_first : indent_blank || end > begin) out.append(lead);
+    const bool indents = line == 0 ? indent_first : indent_blank || end > begin;
+    r.charge_growth(out.size(), end + 1 - begin + (indents ? lead.size() : 0));
+    if (indents) out.append(lead);
     out.append_part(text, begin, std::min(end + 1, text.size()));
-    r.charge_text(out.size());
     begin = end + 1;
   }
   return out;
@@ -92,18 +91,18 @@ Value filter_indent(Runtime& r, const Value& v, const Arguments& a) {
 
 Value filter_wordcount(Runtime& r, const Value& v, const Arguments&) {
   return Value(
-      static_cast<std::int64_t>(items_of(r, find_method(Value::text(""), "split")(r, Value(to_text(v)), {})).size()));
+      static_cast<std::int64_t>(items_of(r, find_method(Value::text(""), "split")(r, Value(to_text(r, v)), {})).size()));
 }
 
 /// The text without blanks around it, for reading a number.
-std::string number_source(const Value& v) { return stripped(*v.as_text(), nullptr, Side::both).text(); }
+std::string number_source(Runtime& r, const Value& v) { return stripped(r, *v.as_text(), nullptr, Side::both).text(); }
 
-Value filter_int(Runtime&, const Value& v, const Arguments& a) {
+Value filter_int(Runtime& r, const Value& v, const Arguments& a) {
   const Value* fallback = a.find(0, "default");
   if (const auto integer = v.as_integer()) return Value(*integer);
   std::optional<double> number = v.as_number();
   if (v.as_text() != nullptr) {
-    const std::string text = number_source(v);
+    const std::string text = number_source(r, v);
     const std::size_t plus = text.starts_with('+') ? 1 : 0;
     std::int64_t integer = 0;
     double real = 0;
@@ -117,11 +116,11 @@ Value filter_int(Runtime&, const Value& v, const Arguments& a) {
   return fallback != nullptr ? *fallback : Value(0);
 }
 
-Value filter_float(Runtime&, const Value& v, const Arguments& a) {
+Value filter_float(Runtime& r, const Value& v, const Arguments& a) {
   const Value* fallback = a.find(0, "default");
   if (const auto number = v.as_number()) return Value(*number);
   if (v.as_text() != nullptr) {
-    const std::string text = number_source(v);
+    const std::string text = number_source(r, v);
     double number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (error == std::errc() && end == text.data() + text.size()) return Value(number);
@@ -135,13 +134,13 @@ Value filter_abs(Runtime&, const Value& v, const Arguments&) {
   throw Failure(fmt::format("abs needs a number, got {}", type_name(v)));
 }
 
-Value filter_round(Runtime&, const Value& v, const Arguments& a) {
+Value filter_round(Runtime& r, const Value& v, const Arguments& a) {
   const auto number = v.as_number();
   if (!number) throw Failure(fmt::format("round needs a number, got {}", type_name(v)));
   const double scale =
       std::pow(10.0, static_cast<double>(std::clamp<std::int64_t>(integer_argument(a, 0, "precision", 0), -15, 15)));
   const Value* method = a.find(1, "method");
-  const std::string how = method != nullptr ? to_text(*method).text() : "common";
+  const std::string how = method != nullptr ? to_text(r, *method).text() : "common";
   const double scaled = *number * scale;
   return Value((how == "ceil" ? std::ceil(scaled) : how == "floor" ? std::floor(scaled) : std::nearbyint(scaled)) / scale);
 }
@@ -157,8 +156,8 @@ Value filter_tojson(Runtime& r, const Value& v, const Arguments& a) {
   if (const Value* separators = a.find(2, "separators"); separators != nullptr && !separators->is_none()) {
     const Items parts = items_of(r, *separators);
     if (parts.size() != 2) throw Failure("separators must be two texts");
-    style.item_separator = to_text(parts[0]).text();
-    style.key_separator = to_text(parts[1]).text();
+    style.item_separator = to_text(r, parts[0]).text();
+    style.key_separator = to_text(r, parts[1]).text();
   }
   return to_json(r, v, style);
 }

@@ -9,6 +9,7 @@
 #include "engine/base/utf8.h"
 #include "engine/text/template/methods.h"
 #include "engine/text/template/runtime.h"
+#include "engine/text/template/to_text.h"
 
 namespace lathe::engine::jinja {
 namespace {
@@ -33,18 +34,23 @@ Value make_range(Runtime& r, const Arguments& a) {
   return Value::list(std::move(items));
 }
 
-Value make_dict(Runtime&, const Arguments& a) {
+/// A dict of its own also from a namespace: what it holds is no more than what it holds, and is not freed by the runtime.
+Value make_dict(Runtime& r, const Arguments& a) {
   auto dict = std::make_shared<DictObject>();
-  if (!a.positional.empty() && a.positional[0].as_dict() != nullptr) *dict = *a.positional[0].as_dict();
-  for (const auto& [name, value] : a.named) dict->put(name, value);
+  if (const DictObject* from = a.positional.empty() ? nullptr : a.positional[0].as_dict()) {
+    r.charge(from->items.size());
+    dict->items = from->items;
+    dict->depth = from->depth;
+  }
+  for (const auto& [name, value] : a.named) dict->put(r, name, value);
   return Value(std::move(dict));
 }
 
 Value make_namespace(Runtime& r, const Arguments& a) { return r.make_namespace(a); }
 
-Value raise_exception(Runtime&, const Arguments& a) {
+Value raise_exception(Runtime& r, const Arguments& a) {
   const Value* message = a.find(0, "message");
-  throw RaisedByTemplate(message != nullptr ? printable_excerpt(to_text(*message).text(), 512)
+  throw RaisedByTemplate(message != nullptr ? printable_excerpt(to_text(r, *message).text(), 512)
                                             : "the template refuses these messages");
 }
 

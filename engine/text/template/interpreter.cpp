@@ -12,6 +12,7 @@
 #include "engine/text/template/operators.h"
 #include "engine/text/template/stack_guard.h"
 #include "engine/text/template/tests.h"
+#include "engine/text/template/to_text.h"
 
 namespace lathe::engine::jinja {
 namespace {
@@ -22,13 +23,15 @@ struct Scope {
   std::shared_ptr<Scope> outer;
   Variables variables;
 
-  const Value* find(std::string_view name) const {
+  const Value* find(Runtime& runtime, std::string_view name) const {
+    runtime.charge(variables.size() / 8);
     for (const auto& [known, value] : variables) {
       if (known == name) return &value;
     }
-    return outer ? outer->find(name) : nullptr;
+    return outer ? outer->find(runtime, name) : nullptr;
   }
-  void set(const std::string& name, Value value) {
+  void set(Runtime& runtime, const std::string& name, Value value) {
+    runtime.charge(variables.size() / 8);
     for (auto& [known, old] : variables) {
       if (known == name) {
         old = std::move(value);
@@ -70,9 +73,12 @@ class Interpreter final : public Runtime {
   Value make_namespace(const Arguments& arguments) override {
     auto object = std::make_shared<DictObject>();
     object->is_namespace = true;
-    if (!arguments.positional.empty() && arguments.positional[0].as_dict() != nullptr)
-      object->items = arguments.positional[0].as_dict()->items;
-    for (const auto& [name, value] : arguments.named) object->put(name, value);
+    if (const DictObject* from = arguments.positional.empty() ? nullptr : arguments.positional[0].as_dict()) {
+      charge(from->items.size());
+      object->items = from->items;
+      object->depth = from->depth;
+    }
+    for (const auto& [name, value] : arguments.named) object->put(*this, name, value);
     namespaces_.push_back(object);
     return Value(std::move(object));
   }
@@ -98,7 +104,7 @@ class Interpreter final : public Runtime {
       case StmtKind::for_: return run_for(statement);
       case StmtKind::set: assign(statement.targets[0], evaluate(*statement.exprs[0])); break;
       case StmtKind::set_block: run_set_block(statement); break;
-      case StmtKind::macro: scope_->set(statement.text, make_macro(statement, 0, statement.text)); break;
+      case StmtKind::macro: scope_->set(*this, statement.text, make_macro(statement, 0, statement.text)); break;
       case StmtKind::call_block: run_call_block(statement); break;
       case StmtKind::filter_block: run_filter_block(statement); break;
       case StmtKind::with: return run_with(statement);
@@ -109,15 +115,13 @@ class Interpreter final : public Runtime {
     return Flow::next;
   }
 
+  void write(const MarkedText& text) {
+    charge_growth(out_.size(), text.size());
+    out_.append(text);
+  }
   void write(const Value& value) {
-    if (const MarkedText* text = value.as_text()) {
-      charge_text(out_.size() + text->size() > limits().max_text_bytes ? out_.size() + text->size() : text->size());
-      out_.append(*text);
-    } else {
-      const MarkedText made = to_text(value);
-      charge_text(out_.size() + made.size() > limits().max_text_bytes ? out_.size() + made.size() : made.size());
-      out_.append(made);
-    }
+    if (const MarkedText* text = value.as_text()) return write(*text);
+    write(to_text(*this, value));
   }
 
   /// What a body writes, instead of writing it.
@@ -157,7 +161,7 @@ class Interpreter final : public Runtime {
     for (std::size_t i = 0; i < items.size(); ++i) {
       charge();
       scope_ = std::make_shared<Scope>(outer);  // what a turn sets is gone with it
-      if (statement.uses_loop) scope_->set("loop", loop_object(items, i));
+      if (statement.uses_loop) scope_->set(*this, "loop", loop_object(items, i));
       assign(statement.targets[0], items[i]);
       if (run_body(statement.bodies[0]) == Flow::break_) break;
     }
@@ -169,8 +173,7 @@ class Interpreter final : public Runtime {
     const auto index = static_cast<std::int64_t>(i), n = static_cast<std::int64_t>(items.size());
     auto loop = std::make_shared<DictObject>();
     loop->is_loop = true;
-    auto& entries = loop->items;  // keys are known to differ: no look-ups
-    const auto add = [&](std::string_view name, Value value) { entries.emplace_back(Value::text(name), std::move(value)); };
+    const auto add = [&](std::string_view name, Value value) { loop->append(Value::text(name), std::move(value)); };
     add("index", Value(index + 1));
     add("index0", Value(index));
     add("first", Value(index == 0));
@@ -196,14 +199,13 @@ class Interpreter final : public Runtime {
       }
       for (std::size_t i = 0; i < items.size(); ++i) assign(target.parts[i], items[i]);
     } else if (target.field.empty()) {
-      scope_->set(target.name, value);
+      scope_->set(*this, target.name, value);
     } else {
-      const Value* object = scope_->find(target.name);
+      const Value* object = scope_->find(*this, target.name);
       if (object == nullptr || object->as_dict() == nullptr || !object->as_dict()->is_namespace) {
         throw Failure(fmt::format("only fields of a namespace can be set, \"{}\" is none", target.name));
       }
-      charge(1 + object->as_dict()->items.size() / 8);
-      object->as_dict()->put(target.field, value);
+      object->as_dict()->put(*this, target.field, value);
     }
   }
 
@@ -264,24 +266,27 @@ class Interpreter final : public Runtime {
       const std::string& name = statement.targets[i].name;
       const Expr* fallback = statement.exprs[first_default + i].get();
       const Value* given = arguments.find(i, name);
-      scope_->set(name, given != nullptr ? *given : fallback != nullptr ? evaluate(*fallback) : Value::undefined(name));
+      scope_->set(*this, name,
+                  given != nullptr      ? *given
+                  : fallback != nullptr ? evaluate(*fallback)
+                                        : Value::undefined(name));
     }
     Items more;
     if (arguments.positional.size() > statement.targets.size()) {
       more.assign(arguments.positional.begin() + static_cast<std::ptrdiff_t>(statement.targets.size()),
                   arguments.positional.end());
     }
-    scope_->set("varargs", Value::tuple(std::move(more)));
+    scope_->set(*this, "varargs", Value::tuple(std::move(more)));
     auto named = std::make_shared<DictObject>();
     for (const auto& [name, value] : arguments.named) {
       const auto is_parameter = [&, &key = name](const Target& target) { return target.name == key; };
       if (name == "caller") {
-        scope_->set("caller", value);
+        scope_->set(*this, "caller", value);
       } else if (std::none_of(statement.targets.begin(), statement.targets.end(), is_parameter)) {
-        named->put(name, value);
+        named->put(*this, name, value);
       }
     }
-    scope_->set("kwargs", Value(std::move(named)));
+    scope_->set(*this, "kwargs", Value(std::move(named)));
   }
 
   void run_call_block(const Stmt& statement) {
@@ -322,7 +327,7 @@ class Interpreter final : public Runtime {
   }
 
   Value look_up(const std::string& name) {
-    if (const Value* found = scope_->find(name)) return *found;
+    if (const Value* found = scope_->find(*this, name)) return *found;
     if (auto function = global_function(name)) return std::move(*function);
     return Value::undefined(name);
   }
@@ -337,8 +342,7 @@ class Interpreter final : public Runtime {
     auto dict = std::make_shared<DictObject>();
     for (std::size_t i = 0; i + 1 < expr.parts.size(); i += 2) {
       Value key = evaluate(*expr.parts[i]);
-      charge(dict->items.size() / 8);
-      dict->set(std::move(key), evaluate(*expr.parts[i + 1]));
+      dict->set(*this, std::move(key), evaluate(*expr.parts[i + 1]));
     }
     return Value(std::move(dict));
   }

@@ -10,6 +10,7 @@
 #include "engine/text/template/methods.h"
 #include "engine/text/template/operators.h"
 #include "engine/text/template/tests.h"
+#include "engine/text/template/to_text.h"
 
 namespace lathe::engine::jinja {
 namespace {
@@ -45,8 +46,8 @@ Items items_at(Runtime& r, const Value& v, const Value* path) {
 }
 
 /// For comparing texts without regard to case, unless asked.
-Value sort_key(const Value& value, bool case_sensitive) {
-  return value.as_text() == nullptr || case_sensitive ? value : Value(with_case(*value.as_text(), LetterCase::lower));
+Value sort_key(Runtime& r, const Value& value, bool case_sensitive) {
+  return value.as_text() == nullptr || case_sensitive ? value : Value(with_case(r, *value.as_text(), LetterCase::lower));
 }
 
 void sort_by(Runtime& r, Items& items, bool reverse, const std::function<Value(const Value&)>& key) {
@@ -58,8 +59,7 @@ void sort_by(Runtime& r, Items& items, bool reverse, const std::function<Value(c
   }
   // An exception out of the comparison leaves `keyed` valid, which is all that is needed of it then.
   std::stable_sort(keyed.begin(), keyed.end(), [&](const auto& a, const auto& b) {
-    r.charge();
-    return reverse ? compare(b.first, a.first) < 0 : compare(a.first, b.first) < 0;
+    return reverse ? compare(r, b.first, a.first) < 0 : compare(r, a.first, b.first) < 0;
   });
   for (std::size_t i = 0; i < items.size(); ++i) items[i] = std::move(keyed[i].second);
 }
@@ -86,7 +86,8 @@ Value filter_reverse(Runtime& r, const Value& v, const Arguments&) {
 }
 Value filter_join(Runtime& r, const Value& v, const Arguments& a) {
   const Value* separator = a.find(0, "d");
-  return joined_items(r, separator != nullptr ? to_text(*separator) : MarkedText(), items_at(r, v, a.find(1, "attribute")));
+  return joined_items(r, separator != nullptr ? to_text(r, *separator) : MarkedText(),
+                      items_at(r, v, a.find(1, "attribute")));
 }
 
 Value filter_sort(Runtime& r, const Value& v, const Arguments& a) {
@@ -94,7 +95,7 @@ Value filter_sort(Runtime& r, const Value& v, const Arguments& a) {
   const bool case_sensitive = flag_argument(a, 1, "case_sensitive", false);
   const Value* path = a.find(2, "attribute");
   sort_by(r, items, flag_argument(a, 0, "reverse", false), [&](const Value& item) {
-    return sort_key(path != nullptr && !path->is_none() ? at_path(r, item, *path) : item, case_sensitive);
+    return sort_key(r, path != nullptr && !path->is_none() ? at_path(r, item, *path) : item, case_sensitive);
   });
   return Value::list(std::move(items));
 }
@@ -110,9 +111,9 @@ Value filter_dictsort(Runtime& r, const Value& v, const Arguments& a) {
   Items pairs = items_of(r, filter_items(r, v, {}));
   const bool case_sensitive = flag_argument(a, 0, "case_sensitive", false);
   const Value* by = a.find(1, "by");
-  const std::size_t side = by != nullptr && to_text(*by).text() == "value" ? 1 : 0;
+  const std::size_t side = by != nullptr && to_text(r, *by).text() == "value" ? 1 : 0;
   sort_by(r, pairs, flag_argument(a, 2, "reverse", false),
-          [&](const Value& pair) { return sort_key(pair.as_list()->items[side], case_sensitive); });
+          [&](const Value& pair) { return sort_key(r, pair.as_list()->items[side], case_sensitive); });
   return Value::list(std::move(pairs));
 }
 
@@ -121,9 +122,8 @@ Value filter_unique(Runtime& r, const Value& v, const Arguments& a) {
   const Value* path = a.find(1, "attribute");
   Items out, seen;
   for (Value& item : items_of(r, v)) {
-    Value key = sort_key(path != nullptr && !path->is_none() ? at_path(r, item, *path) : item, case_sensitive);
-    r.charge(seen.size());
-    if (std::any_of(seen.begin(), seen.end(), [&](const Value& other) { return equal(other, key); })) continue;
+    Value key = sort_key(r, path != nullptr && !path->is_none() ? at_path(r, item, *path) : item, case_sensitive);
+    if (std::any_of(seen.begin(), seen.end(), [&](const Value& other) { return equal(r, other, key); })) continue;
     seen.push_back(std::move(key));
     out.push_back(std::move(item));
   }
@@ -134,13 +134,13 @@ Value extreme(Runtime& r, const Value& v, const Arguments& a, bool want_max) {
   const bool case_sensitive = flag_argument(a, 0, "case_sensitive", false);
   const Value* path = a.find(1, "attribute");
   const auto key = [&](const Value& item) {
-    return sort_key(path != nullptr ? at_path(r, item, *path) : item, case_sensitive);
+    return sort_key(r, path != nullptr ? at_path(r, item, *path) : item, case_sensitive);
   };
   Items items = items_of(r, v);
   if (items.empty()) return Value::undefined(want_max ? "max" : "min");
   std::size_t best = 0;
   for (std::size_t i = 1; i < items.size(); ++i) {
-    const auto order = compare(key(items[i]), key(items[best]));
+    const auto order = compare(r, key(items[i]), key(items[best]));
     if (want_max ? order > 0 : order < 0) best = i;
   }
   return items[best];

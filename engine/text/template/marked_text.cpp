@@ -5,17 +5,10 @@
 
 namespace lathe::engine::jinja {
 
-Source MarkedText::highest_source() const {
-  Source highest = Source::model;
-  for (const Run& run : runs_) highest = std::max(highest, run.source);
-  return highest;
-}
-
 Source MarkedText::source_at(std::size_t offset) const {
-  for (const Run& run : runs_) {
-    if (offset < run.end) return run.source;
-  }
-  return Source::model;
+  const auto run = std::upper_bound(runs_.begin(), runs_.end(), offset,
+                                    [](std::size_t at, const Run& candidate) { return at < candidate.end; });
+  return run == runs_.end() ? Source::model : run->source;
 }
 
 void MarkedText::append(std::string_view text, Source source) {

@@ -31,8 +31,6 @@ class MarkedText {
   const std::vector<Run>& runs() const { return runs_; }
   std::size_t size() const { return text_.size(); }
   bool empty() const { return text_.empty(); }
-  /// The highest source in it.
-  Source highest_source() const;
   Source source_at(std::size_t offset) const;
 
   void append(std::string_view text, Source source);

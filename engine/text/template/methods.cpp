@@ -27,31 +27,29 @@ Value dict_values(Runtime& runtime, const Value& self, const Arguments&) {
   return Value::list(std::move(out));
 }
 Value dict_get(Runtime& runtime, const Value& self, const Arguments& arguments) {
-  runtime.charge(1 + self.as_dict()->items.size() / 8);
   const Value* key = arguments.find(0, "key");
   if (key == nullptr) throw Failure("get() needs a key");
-  if (const Value* found = self.as_dict()->find(*key)) return *found;
+  if (const Value* found = self.as_dict()->find(runtime, *key)) return *found;
   const Value* fallback = arguments.find(1, "default");
   return fallback != nullptr ? *fallback : Value::none();
 }
-Value dict_copy(Runtime&, const Value& self, const Arguments&) {
+Value dict_copy(Runtime& runtime, const Value& self, const Arguments&) {
+  runtime.charge(self.as_dict()->items.size());
   return Value(std::make_shared<DictObject>(*self.as_dict()));
 }
 
 Value list_index(Runtime& runtime, const Value& self, const Arguments& arguments) {
   const Items& items = self.as_list()->items;
   const Value* wanted = arguments.find(0, "value");
-  runtime.charge(items.size());
   for (std::size_t i = 0; wanted != nullptr && i < items.size(); ++i) {
-    if (equal(items[i], *wanted)) return Value(static_cast<std::int64_t>(i));
+    if (equal(runtime, items[i], *wanted)) return Value(static_cast<std::int64_t>(i));
   }
   throw Failure("index(): the value is not in the list");
 }
 Value list_count(Runtime& runtime, const Value& self, const Arguments& arguments) {
   const Value* wanted = arguments.find(0, "value");
-  runtime.charge(self.as_list()->items.size());
   std::int64_t n = 0;
-  for (const Value& item : self.as_list()->items) n += wanted != nullptr && equal(item, *wanted) ? 1 : 0;
+  for (const Value& item : self.as_list()->items) n += wanted != nullptr && equal(runtime, item, *wanted) ? 1 : 0;
   return Value(n);
 }
 
@@ -98,7 +96,7 @@ std::optional<Value> bound_method(const Value& object, const std::string& name) 
   const Method method = find_method(object, name);
   if (method == nullptr) return std::nullopt;
   auto call = [method, object](Runtime& runtime, const Arguments& arguments) { return method(runtime, object, arguments); };
-  return Value(std::make_shared<const Function>(Function{name, std::move(call)}));
+  return Value(std::make_shared<const Function>(Function{name, std::move(call), depth_around(object.depth())}));
 }
 
 const MarkedText& text_argument(const Arguments& arguments, std::size_t index, std::string_view name) {

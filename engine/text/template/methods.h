@@ -18,10 +18,10 @@ Method find_method(const Value& object, std::string_view name);
 /// The method as a value that can be called.
 std::optional<Value> bound_method(const Value& object, const std::string& name);
 
-// Shared with filters.
+// Shared with filters. All charge for the text that they read and make.
 
 enum class Side : std::uint8_t { both, left, right };
-MarkedText stripped(const MarkedText& text, const Value* characters, Side side);
+MarkedText stripped(Runtime& runtime, const MarkedText& text, const Value* characters, Side side);
 MarkedText replaced(Runtime& runtime, const MarkedText& text, const MarkedText& from, const MarkedText& to,
                     std::int64_t count);
 enum class LetterCase : std::uint8_t {
@@ -31,7 +31,7 @@ enum class LetterCase : std::uint8_t {
   words,  ///< the filter title: a word ends at white space and - ( { [ <
   capitalized
 };
-MarkedText with_case(const MarkedText& text, LetterCase letters);
+MarkedText with_case(Runtime& runtime, const MarkedText& text, LetterCase letters);
 MarkedText joined_items(Runtime& runtime, const MarkedText& separator, const Items& items);
 /// "%s" and "%d" filled from a value or a tuple.
 Value format_text(Runtime& runtime, const MarkedText& format, const Value& values);

@@ -5,22 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "engine/base/utf8.h"
 #include "engine/text/template/methods.h"
+#include "engine/text/template/text_search.h"
+#include "engine/text/template/to_text.h"
 
 namespace lathe::engine::jinja {
-
-void Runtime::charge(std::size_t n_steps) {
-  steps_left_ -= static_cast<std::int64_t>(std::min<std::size_t>(n_steps, std::numeric_limits<std::int32_t>::max()));
-  if (steps_left_ < 0) throw Failure(fmt::format("the template does more than {} steps", limits_.max_steps));
-}
-
-void Runtime::charge_text(std::size_t n_bytes) {
-  if (n_bytes > limits_.max_text_bytes) throw Failure(fmt::format("a text grows beyond {} bytes", limits_.max_text_bytes));
-  charge(1 + n_bytes / 16);
-}
 
 void require_defined(const Value& value) {
   const Undefined* undefined = value.as<Undefined>();
@@ -147,12 +138,10 @@ Value concatenated(Runtime& runtime, const Items& parts) {
   MarkedText out;
   for (const Value& part : parts) {
     const MarkedText* text = part.as_text();
-    runtime.charge_text(out.size() + (text != nullptr ? text->size() : 0));
-    if (text != nullptr) {
-      out.append(*text);
-    } else {
-      out.append(to_text(part));
-    }
+    const MarkedText made = text == nullptr ? to_text(runtime, part) : MarkedText();
+    if (text == nullptr) text = &made;
+    runtime.charge_growth(out.size(), text->size());
+    out.append(*text);
   }
   return Value(std::move(out));
 }
@@ -162,29 +151,28 @@ bool contains(Runtime& runtime, const Value& container, const Value& item) {
   if (const MarkedText* text = container.as_text()) {
     const MarkedText* part = item.as_text();
     if (part == nullptr) refuse_operands("in", item, container);
-    runtime.charge(1 + text->size() / 16);
-    return text->text().find(part->text()) != std::string::npos;
+    runtime.charge(1 + (text->size() + part->size()) / 16);
+    return find_part(text->text(), part->text()) != std::string::npos;
   }
   if (const ListObject* list = container.as_list()) {
-    runtime.charge(list->items.size());
-    return std::any_of(list->items.begin(), list->items.end(), [&](const Value& other) { return equal(other, item); });
+    return std::any_of(list->items.begin(), list->items.end(),
+                       [&](const Value& other) { return equal(runtime, other, item); });
   }
   if (const DictObject* dict = container.as_dict(); dict != nullptr && !dict->is_namespace) {
-    runtime.charge(dict->items.size());
-    return dict->find(item) != nullptr;
+    return dict->find(runtime, item) != nullptr;
   }
   refuse_operands("in", item, container);
 }
 
 bool compared(Runtime& runtime, std::string_view op, const Value& left, const Value& right) {
   runtime.charge();
-  if (op == "==") return equal(left, right);
-  if (op == "!=") return !equal(left, right);
+  if (op == "==") return equal(runtime, left, right);
+  if (op == "!=") return !equal(runtime, left, right);
   if (op == "in") return contains(runtime, right, left);
   if (op == "not in") return !contains(runtime, right, left);
   require_defined(left);
   require_defined(right);
-  const std::partial_ordering order = compare(left, right);
+  const std::partial_ordering order = compare(runtime, left, right);
   if (op == "<") return order < 0;
   if (op == "<=") return order <= 0;
   if (op == ">") return order > 0;
@@ -193,11 +181,13 @@ bool compared(Runtime& runtime, std::string_view op, const Value& left, const Va
 
 namespace {
 
+bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
+
 /// Offsets at which the characters of a text begin, and its end.
 std::vector<std::size_t> character_offsets(const std::string& text) {
   std::vector<std::size_t> offsets;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80) offsets.push_back(i);
+    if (begins_character(text[i])) offsets.push_back(i);
   }
   offsets.push_back(text.size());
   return offsets;
@@ -234,7 +224,10 @@ std::optional<std::size_t> index_in(std::int64_t index, std::size_t n) {
   return static_cast<std::size_t>(index);
 }
 
-std::string key_name(const Value& key) { return key.as_text() ? key.as_text()->text() : to_repr(key).text(); }
+/// For the message when the value is used.
+std::string key_name(Runtime& runtime, const Value& key) {
+  return printable_excerpt(key.as_text() ? key.as_text()->text() : to_repr(runtime, key).text());
+}
 
 }  // namespace
 
@@ -244,22 +237,21 @@ Value subscript(Runtime& runtime, const Value& object, const Value& key) {
   const auto integer = key.as_integer();
   if (const ListObject* list = object.as_list(); list != nullptr && integer) {
     const auto index = index_in(*integer, list->items.size());
-    return index ? list->items[*index] : Value::undefined(key_name(key));
+    return index ? list->items[*index] : Value::undefined(key_name(runtime, key));
   }
   if (const MarkedText* text = object.as_text(); text != nullptr && integer) {
     runtime.charge(text->size() / 16);
     const auto offsets = character_offsets(text->text());
     const auto index = index_in(*integer, offsets.size() - 1);
-    return index ? Value(text->part(offsets[*index], offsets[*index + 1])) : Value::undefined(key_name(key));
+    return index ? Value(text->part(offsets[*index], offsets[*index + 1])) : Value::undefined(key_name(runtime, key));
   }
   if (const DictObject* dict = object.as_dict()) {
-    runtime.charge(dict->items.size() / 8);
-    if (const Value* found = dict->find(key)) return *found;
+    if (const Value* found = dict->find(runtime, key)) return *found;
   }
   if (key.as_text()) {
     if (auto method = bound_method(object, key.as_text()->text())) return std::move(*method);
   }
-  return Value::undefined(key_name(key));
+  return Value::undefined(key_name(runtime, key));
 }
 
 Value attribute(Runtime& runtime, const Value& object, const std::string& name) {
@@ -271,8 +263,7 @@ Value attribute(Runtime& runtime, const Value& object, const std::string& name) 
     if (auto method = bound_method(object, name)) return std::move(*method);
   }
   if (dict != nullptr) {
-    runtime.charge(dict->items.size() / 8);
-    if (const Value* found = dict->find(std::string_view(name))) return *found;
+    if (const Value* found = dict->find(runtime, std::string_view(name))) return *found;
   }
   return Value::undefined(name);
 }
@@ -319,12 +310,14 @@ Items items_of(Runtime& runtime, const Value& value) {
   throw Failure(fmt::format("cannot loop over {}", type_name(value)));
 }
 
+std::int64_t n_characters(std::string_view text) { return std::count_if(text.begin(), text.end(), begins_character); }
+
 std::optional<std::int64_t> length_of(const Value& value) {
   if (value.is_undefined()) return 0;
   if (const ListObject* list = value.as_list()) return static_cast<std::int64_t>(list->items.size());
   if (const DictObject* dict = value.as_dict(); dict != nullptr && !dict->is_namespace)
     return static_cast<std::int64_t>(dict->items.size());
-  if (const MarkedText* text = value.as_text()) return static_cast<std::int64_t>(character_offsets(text->text()).size()) - 1;
+  if (const MarkedText* text = value.as_text()) return n_characters(text->text());
   return std::nullopt;
 }
 

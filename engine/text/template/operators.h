@@ -27,6 +27,7 @@ Value sliced(Runtime& runtime, const Value& object, const Value& start, const Va
 
 /// The items that a loop goes over: of a list its items, of a dict its keys, of a text its characters.
 Items items_of(Runtime& runtime, const Value& value);
+std::int64_t n_characters(std::string_view text);
 /// len(value); nothing when it has no length.
 std::optional<std::int64_t> length_of(const Value& value);
 

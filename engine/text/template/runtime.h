@@ -12,7 +12,7 @@ namespace lathe::engine::jinja {
 
 /// What one rendering may use.
 struct Limits {
-  std::int64_t max_steps = 10'000'000;     ///< nodes evaluated, items touched, 16 bytes of text made
+  std::int64_t max_steps = 10'000'000;     ///< nodes evaluated, items touched, 16 bytes of text read or made
   std::size_t max_text_bytes = 16u << 20;  ///< of the output and of any one text
   std::int64_t max_range = 100'000;        ///< items of range()
   int max_macro_depth = 100;
@@ -29,8 +29,10 @@ class Runtime {
   const Limits& limits() const { return limits_; }
   /// Throws Failure when the rendering has used up its steps.
   void charge(std::size_t n_steps = 1);
-  /// For a text of this size that is about to be made.
-  void charge_text(std::size_t n_bytes);
+  /// For a text of this size that is about to be made or read through.
+  void charge_text(std::size_t n_bytes) { charge_growth(0, n_bytes); }
+  /// For a text of `size` bytes that is about to grow by `more`. Throws Failure when it would grow too long, too.
+  void charge_growth(std::size_t size, std::size_t more);
 
  private:
   Limits limits_;

@@ -8,6 +8,7 @@
 #include "engine/base/utf8.h"
 #include "engine/text/template/methods.h"
 #include "engine/text/template/operators.h"
+#include "engine/text/template/to_text.h"
 
 namespace lathe::engine::jinja {
 namespace {
@@ -48,15 +49,15 @@ bool is_greater(Runtime& r, const Value& v, const Arguments& a) { return compare
 bool is_greater_equal(Runtime& r, const Value& v, const Arguments& a) { return compared(r, ">=", v, other(a)); }
 bool is_in(Runtime& r, const Value& v, const Arguments& a) { return contains(r, other(a), v); }
 /// Identity of the singletons and of equal values of one type; what templates use it for.
-bool is_same(Runtime&, const Value& v, const Arguments& a) {
-  return type_name(v) == type_name(other(a)) && equal(v, other(a));
+bool is_same(Runtime& r, const Value& v, const Arguments& a) {
+  return type_name(v) == type_name(other(a)) && equal(r, v, other(a));
 }
-bool is_upper(Runtime&, const Value& v, const Arguments&) {
-  return with_case(to_text(v), LetterCase::upper).text() == to_text(v).text();
+bool has_case(Runtime& r, const Value& v, LetterCase letters) {
+  const MarkedText text = to_text(r, v);
+  return with_case(r, text, letters).text() == text.text();
 }
-bool is_lower(Runtime&, const Value& v, const Arguments&) {
-  return with_case(to_text(v), LetterCase::lower).text() == to_text(v).text();
-}
+bool is_upper(Runtime& r, const Value& v, const Arguments&) { return has_case(r, v, LetterCase::upper); }
+bool is_lower(Runtime& r, const Value& v, const Arguments&) { return has_case(r, v, LetterCase::lower); }
 
 struct NamedTest {
   std::string_view name;

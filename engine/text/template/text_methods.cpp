@@ -12,6 +12,8 @@
 
 #include "engine/base/utf8.h"
 #include "engine/text/template/operators.h"
+#include "engine/text/template/text_search.h"
+#include "engine/text/template/to_text.h"
 
 namespace lathe::engine::jinja {
 namespace {
@@ -36,11 +38,18 @@ std::size_t begin_of_last(std::string_view text, std::size_t end) {
 
 const MarkedText& self_text(const Value& self) { return *self.as_text(); }
 
+/// The same for a method that goes through the whole text.
+const MarkedText& whole_text(Runtime& runtime, const Value& self) {
+  runtime.charge_text(self_text(self).size());
+  return self_text(self);
+}
+
 }  // namespace
 
-MarkedText stripped(const MarkedText& text, const Value* characters, Side side) {
+MarkedText stripped(Runtime& runtime, const MarkedText& text, const Value* characters, Side side) {
   const MarkedText* set = characters != nullptr ? characters->as_text() : nullptr;
   const auto drops = [&](std::string_view character) {
+    runtime.charge(1 + (set != nullptr ? set->size() / 16 : 0));
     if (set != nullptr) return set->text().find(character) != std::string::npos;
     return is_python_space(read_utf8(character, 0).code);
   };
@@ -56,6 +65,7 @@ MarkedText stripped(const MarkedText& text, const Value* characters, Side side) 
     if (!drops(all.substr(last, end - last))) break;
     end = last;
   }
+  runtime.charge_text(end - begin);
   return text.part(begin, end);
 }
 
@@ -64,26 +74,28 @@ MarkedText replaced(Runtime& runtime, const MarkedText& text, const MarkedText& 
   MarkedText out;
   std::size_t done = 0, at = 0;
   const std::string& all = text.text();
+  runtime.charge((all.size() + from.size()) / 16);
   for (std::int64_t n = 0; n < count; ++n) {
     if (from.empty()) {  // between all characters, as Python does
       if (n > 0 && at >= all.size()) break;
       at = n == 0 ? 0 : at + read_utf8(all, at).size;
     } else {
-      at = all.find(from.text(), at);
+      at = find_part(all, from.text(), at);
       if (at == all.npos) break;
     }
+    runtime.charge_growth(out.size(), at - done + to.size());
     out.append_part(text, done, at);
-    runtime.charge_text(out.size() + to.size());
     out.append(to);
     done = at + from.size();
     if (!from.empty()) at = done;
   }
-  runtime.charge_text(out.size() + all.size() - done);
+  runtime.charge_growth(out.size(), all.size() - done);
   out.append_part(text, done, all.size());
   return out;
 }
 
-MarkedText with_case(const MarkedText& text, LetterCase letters) {
+MarkedText with_case(Runtime& runtime, const MarkedText& text, LetterCase letters) {
+  runtime.charge(1 + text.size() / 4);  // tables are looked up for each character
   MarkedText out;
   std::size_t begin = 0;
   bool in_word = false, first = true;
@@ -106,6 +118,7 @@ MarkedText with_case(const MarkedText& text, LetterCase letters) {
         at += step.size;
       }
     }
+    runtime.charge_growth(out.size(), mapped.size());
     out.append(mapped, run.source);
   }
   return out;
@@ -114,10 +127,10 @@ MarkedText with_case(const MarkedText& text, LetterCase letters) {
 MarkedText joined_items(Runtime& runtime, const MarkedText& separator, const Items& items) {
   MarkedText out;
   for (std::size_t i = 0; i < items.size(); ++i) {
+    const MarkedText item = to_text(runtime, items[i]);
+    runtime.charge_growth(out.size(), separator.size() + item.size());
     if (i > 0) out.append(separator);
-    out.append(to_text(items[i]));
-    runtime.charge(1 + out.size() / 1024);
-    if (out.size() > runtime.limits().max_text_bytes) runtime.charge_text(out.size());
+    out.append(item);
   }
   return out;
 }
@@ -129,6 +142,7 @@ Value format_text(Runtime& runtime, const MarkedText& format, const Value& value
   std::size_t next = 0, begin = 0;
   const std::string& text = format.text();
   for (std::size_t at = 0; (at = text.find('%', at)) != text.npos; begin = at) {
+    runtime.charge_growth(out.size(), at - begin + 1);
     out.append_part(format, begin, at);
     const char kind = at + 1 < text.size() ? text[at + 1] : '\0';
     if (kind == '%') {
@@ -138,37 +152,47 @@ Value format_text(Runtime& runtime, const MarkedText& format, const Value& value
     } else if (next == items.size()) {
       throw Failure("the format needs more values");
     } else {
-      out.append(to_text(items[next++]));
+      const MarkedText item = to_text(runtime, items[next++]);
+      runtime.charge_growth(out.size(), item.size());
+      out.append(item);
     }
-    runtime.charge_text(out.size());
     at += 2;
   }
+  runtime.charge_growth(out.size(), text.size() - begin);
   out.append_part(format, begin, text.size());
   return Value(std::move(out));
 }
 
 namespace {
 
-Value text_strip(Runtime&, const Value& self, const Arguments& a) {
-  return stripped(self_text(self), a.find(0, "chars"), Side::both);
+Value text_strip(Runtime& r, const Value& self, const Arguments& a) {
+  return stripped(r, self_text(self), a.find(0, "chars"), Side::both);
 }
-Value text_lstrip(Runtime&, const Value& self, const Arguments& a) {
-  return stripped(self_text(self), a.find(0, "chars"), Side::left);
+Value text_lstrip(Runtime& r, const Value& self, const Arguments& a) {
+  return stripped(r, self_text(self), a.find(0, "chars"), Side::left);
 }
-Value text_rstrip(Runtime&, const Value& self, const Arguments& a) {
-  return stripped(self_text(self), a.find(0, "chars"), Side::right);
+Value text_rstrip(Runtime& r, const Value& self, const Arguments& a) {
+  return stripped(r, self_text(self), a.find(0, "chars"), Side::right);
 }
-Value text_upper(Runtime&, const Value& self, const Arguments&) { return with_case(self_text(self), LetterCase::upper); }
-Value text_lower(Runtime&, const Value& self, const Arguments&) { return with_case(self_text(self), LetterCase::lower); }
-Value text_title(Runtime&, const Value& self, const Arguments&) { return with_case(self_text(self), LetterCase::title); }
-Value text_capitalize(Runtime&, const Value& self, const Arguments&) {
-  return with_case(self_text(self), LetterCase::capitalized);
+Value text_upper(Runtime& r, const Value& self, const Arguments&) {
+  return with_case(r, self_text(self), LetterCase::upper);
+}
+Value text_lower(Runtime& r, const Value& self, const Arguments&) {
+  return with_case(r, self_text(self), LetterCase::lower);
+}
+Value text_title(Runtime& r, const Value& self, const Arguments&) {
+  return with_case(r, self_text(self), LetterCase::title);
+}
+Value text_capitalize(Runtime& r, const Value& self, const Arguments&) {
+  return with_case(r, self_text(self), LetterCase::capitalized);
 }
 
 /// startswith and endswith take one text or a tuple of them.
-bool has_affix(const Value& self, const Arguments& arguments, bool at_end) {
+bool has_affix(Runtime& runtime, const Value& self, const Arguments& arguments, bool at_end) {
+  const std::string& text = self_text(self).text();
   const auto matches = [&](const MarkedText& affix) {
-    return at_end ? self_text(self).text().ends_with(affix.text()) : self_text(self).text().starts_with(affix.text());
+    runtime.charge(1 + affix.size() / 16);
+    return at_end ? text.ends_with(affix.text()) : text.starts_with(affix.text());
   };
   const Value* affix = arguments.find(0, "prefix");
   if (affix == nullptr || affix->as_list() == nullptr) return matches(text_argument(arguments, 0, "prefix"));
@@ -176,8 +200,8 @@ bool has_affix(const Value& self, const Arguments& arguments, bool at_end) {
   return std::any_of(items.begin(), items.end(),
                      [&](const Value& item) { return item.as_text() != nullptr && matches(*item.as_text()); });
 }
-Value text_startswith(Runtime&, const Value& self, const Arguments& a) { return has_affix(self, a, false); }
-Value text_endswith(Runtime&, const Value& self, const Arguments& a) { return has_affix(self, a, true); }
+Value text_startswith(Runtime& r, const Value& self, const Arguments& a) { return has_affix(r, self, a, false); }
+Value text_endswith(Runtime& r, const Value& self, const Arguments& a) { return has_affix(r, self, a, true); }
 
 Value text_replace(Runtime& runtime, const Value& self, const Arguments& a) {
   const std::int64_t count = integer_argument(a, 2, "count", -1);
@@ -194,15 +218,17 @@ Value text_join(Runtime& runtime, const Value& self, const Arguments& a) {
 /// Offsets count characters, as Python's do.
 Value found_at(const Value& self, std::size_t offset) {
   if (offset == std::string::npos) return Value(-1);
-  const std::string_view before = std::string_view(self_text(self).text()).substr(0, offset);
-  return Value(static_cast<std::int64_t>(
-      std::count_if(before.begin(), before.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; })));
+  return Value(n_characters(std::string_view(self_text(self).text()).substr(0, offset)));
 }
-Value text_find(Runtime&, const Value& self, const Arguments& a) {
-  return found_at(self, self_text(self).text().find(text_argument(a, 0, "sub").text()));
+Value text_find(Runtime& runtime, const Value& self, const Arguments& a) {
+  const MarkedText& part = text_argument(a, 0, "sub");
+  runtime.charge_text(part.size());
+  return found_at(self, find_part(whole_text(runtime, self).text(), part.text()));
 }
-Value text_rfind(Runtime&, const Value& self, const Arguments& a) {
-  return found_at(self, self_text(self).text().rfind(text_argument(a, 0, "sub").text()));
+Value text_rfind(Runtime& runtime, const Value& self, const Arguments& a) {
+  const MarkedText& part = text_argument(a, 0, "sub");
+  runtime.charge_text(part.size());
+  return found_at(self, find_last_part(whole_text(runtime, self).text(), part.text()));
 }
 Value text_index(Runtime& runtime, const Value& self, const Arguments& a) {
   Value found = text_find(runtime, self, a);
@@ -210,16 +236,16 @@ Value text_index(Runtime& runtime, const Value& self, const Arguments& a) {
   return found;
 }
 Value text_count(Runtime& runtime, const Value& self, const Arguments& a) {
-  const std::string &all = self_text(self).text(), &part = text_argument(a, 0, "sub").text();
-  runtime.charge(1 + all.size() / 16);
+  const std::string &all = whole_text(runtime, self).text(), &part = text_argument(a, 0, "sub").text();
+  runtime.charge_text(part.size());
   if (part.empty()) return Value(*length_of(self) + 1);
   std::int64_t n = 0;
-  for (std::size_t at = 0; (at = all.find(part, at)) != all.npos; at += part.size()) ++n;
+  for (std::size_t at = 0; (at = find_part(all, part, at)) != all.npos; at += part.size()) ++n;
   return Value(n);
 }
 
 /// Words between stretches of white space.
-Items split_blanks(const MarkedText& text, std::int64_t max_splits) {
+Items split_blanks(Runtime& runtime, const MarkedText& text, std::int64_t max_splits) {
   Items out;
   const std::string_view all = text.text();
   std::size_t at = 0;
@@ -229,7 +255,7 @@ Items split_blanks(const MarkedText& text, std::int64_t max_splits) {
   for (skip(true); at < all.size(); skip(true)) {
     const std::size_t begin = at;
     if (static_cast<std::int64_t>(out.size()) == max_splits) {
-      out.emplace_back(stripped(text.part(begin, all.size()), nullptr, Side::right));
+      out.emplace_back(stripped(runtime, text.part(begin, all.size()), nullptr, Side::right));
       break;
     }
     skip(false);
@@ -238,24 +264,30 @@ Items split_blanks(const MarkedText& text, std::int64_t max_splits) {
   return out;
 }
 
+/// Where the separators begin that a text is split at, in order.
+std::vector<std::size_t> cuts_at(std::string_view all, std::string_view separator, std::int64_t max_splits) {
+  std::vector<std::size_t> cuts;
+  for (std::size_t at = 0; static_cast<std::int64_t>(cuts.size()) < max_splits; at += separator.size()) {
+    at = find_part(all, separator, at);
+    if (at == all.npos) break;
+    cuts.push_back(at);
+  }
+  return cuts;
+}
+
+std::vector<std::size_t> last_cuts_at(std::string_view all, std::string_view separator, std::int64_t max_splits) {
+  const std::string back(all.rbegin(), all.rend()), back_separator(separator.rbegin(), separator.rend());
+  std::vector<std::size_t> cuts = cuts_at(back, back_separator, max_splits);
+  for (std::size_t& cut : cuts) cut = all.size() - cut - separator.size();
+  std::reverse(cuts.begin(), cuts.end());
+  return cuts;
+}
+
 Items split_at(const MarkedText& text, const std::string& separator, std::int64_t max_splits, bool from_end) {
   if (separator.empty()) throw Failure("split() needs a separator that is not empty");
-  std::vector<std::size_t> cuts;
   const std::string& all = text.text();
-  if (!from_end) {
-    for (std::size_t at = 0;
-         static_cast<std::int64_t>(cuts.size()) < max_splits && (at = all.find(separator, at)) != all.npos;
-         at += separator.size())
-      cuts.push_back(at);
-  } else {
-    for (std::size_t end = all.size(); static_cast<std::int64_t>(cuts.size()) < max_splits && end >= separator.size();) {
-      const std::size_t at = all.rfind(separator, end - separator.size());
-      if (at == all.npos) break;
-      cuts.push_back(at);
-      end = at;
-    }
-    std::reverse(cuts.begin(), cuts.end());
-  }
+  const std::vector<std::size_t> cuts =
+      from_end ? last_cuts_at(all, separator, max_splits) : cuts_at(all, separator, max_splits);
   Items out;
   std::size_t begin = 0;
   for (const std::size_t cut : cuts) {
@@ -271,7 +303,7 @@ Value split_text(Runtime& runtime, const Value& self, const Arguments& a, bool f
   const std::int64_t asked = integer_argument(a, 1, "maxsplit", -1), max_splits = asked < 0 ? kAll : asked;
   runtime.charge(1 + self_text(self).size() / 4);
   if (separator == nullptr || separator->is_none())
-    return Value::list(split_blanks(self_text(self), from_end ? kAll : max_splits));
+    return Value::list(split_blanks(runtime, self_text(self), from_end ? kAll : max_splits));
   return Value::list(split_at(self_text(self), text_argument(a, 0, "sep").text(), max_splits, from_end));
 }
 Value text_split(Runtime& runtime, const Value& self, const Arguments& a) { return split_text(runtime, self, a, false); }
@@ -289,19 +321,19 @@ Value text_splitlines(Runtime& runtime, const Value& self, const Arguments&) {
   return Value::list(std::move(out));
 }
 
-Value without_affix(const Value& self, const Arguments& a, bool at_end) {
-  const MarkedText& text = self_text(self);
+Value without_affix(Runtime& runtime, const Value& self, const Arguments& a, bool at_end) {
+  const MarkedText& text = whole_text(runtime, self);
   const std::string& affix = text_argument(a, 0, "prefix").text();
   if (at_end) return text.text().ends_with(affix) ? text.part(0, text.size() - affix.size()) : text;
   return text.text().starts_with(affix) ? text.part(affix.size(), text.size()) : text;
 }
-Value text_removeprefix(Runtime&, const Value& self, const Arguments& a) { return without_affix(self, a, false); }
-Value text_removesuffix(Runtime&, const Value& self, const Arguments& a) { return without_affix(self, a, true); }
+Value text_removeprefix(Runtime& r, const Value& self, const Arguments& a) { return without_affix(r, self, a, false); }
+Value text_removesuffix(Runtime& r, const Value& self, const Arguments& a) { return without_affix(r, self, a, true); }
 
 /// True for a text that is not empty and whose characters all pass.
 template <class Test>
-Value all_characters(const Value& self, Test test) {
-  const std::string_view text = self_text(self).text();
+Value all_characters(Runtime& runtime, const Value& self, Test test) {
+  const std::string_view text = whole_text(runtime, self).text();
   for (std::size_t at = 0; at < text.size();) {
     const Utf8Step step = read_utf8(text, at);
     if (!test(static_cast<UChar32>(step.code))) return Value(false);
@@ -309,23 +341,23 @@ Value all_characters(const Value& self, Test test) {
   }
   return Value(!text.empty());
 }
-Value text_isdigit(Runtime&, const Value& self, const Arguments&) {
-  return all_characters(self, [](UChar32 c) { return u_isdigit(c) != 0; });
+Value text_isdigit(Runtime& r, const Value& self, const Arguments&) {
+  return all_characters(r, self, [](UChar32 c) { return u_isdigit(c) != 0; });
 }
-Value text_isalpha(Runtime&, const Value& self, const Arguments&) {
-  return all_characters(self, [](UChar32 c) { return u_isalpha(c) != 0; });
+Value text_isalpha(Runtime& r, const Value& self, const Arguments&) {
+  return all_characters(r, self, [](UChar32 c) { return u_isalpha(c) != 0; });
 }
-Value text_isalnum(Runtime&, const Value& self, const Arguments&) {
-  return all_characters(self, [](UChar32 c) { return u_isalnum(c) != 0; });
+Value text_isalnum(Runtime& r, const Value& self, const Arguments&) {
+  return all_characters(r, self, [](UChar32 c) { return u_isalnum(c) != 0; });
 }
-Value text_isspace(Runtime&, const Value& self, const Arguments&) {
-  return all_characters(self, [](UChar32 c) { return is_python_space(static_cast<char32_t>(c)); });
+Value text_isspace(Runtime& r, const Value& self, const Arguments&) {
+  return all_characters(r, self, [](UChar32 c) { return is_python_space(static_cast<char32_t>(c)); });
 }
-Value text_isupper(Runtime&, const Value& self, const Arguments&) {
-  return all_characters(self, [](UChar32 c) { return u_islower(c) == 0; });
+Value text_isupper(Runtime& r, const Value& self, const Arguments&) {
+  return all_characters(r, self, [](UChar32 c) { return u_islower(c) == 0; });
 }
-Value text_islower(Runtime&, const Value& self, const Arguments&) {
-  return all_characters(self, [](UChar32 c) { return u_isupper(c) == 0; });
+Value text_islower(Runtime& r, const Value& self, const Arguments&) {
+  return all_characters(r, self, [](UChar32 c) { return u_isupper(c) == 0; });
 }
 
 struct NamedMethod {

@@ -24,8 +24,8 @@ class JsonWriter {
   void plain(std::string_view text) { out_.append(text, Source::model); }
 
   void write_value(const Value& value, int level) {
-    runtime_.charge(2);
-    if (out_.size() > runtime_.limits().max_text_bytes) runtime_.charge_text(out_.size());
+    runtime_.charge();
+    runtime_.charge_growth(out_.size(), 0);
     require_defined(value);
     if (const MarkedText* text = value.as_text()) {
       write_text(*text);
@@ -47,20 +47,21 @@ class JsonWriter {
   }
 
   void write_text(const MarkedText& value) {
-    plain("\"");
     const std::string& text = value.text();
+    runtime_.charge_growth(out_.size(), text.size());
+    plain("\"");
     std::size_t done = 0;  // what needs no escape is copied in stretches
     for (std::size_t at = 0; at < text.size();) {
       const Utf8Step step = read_utf8(text, at);
       const std::string escape = escape_of(step.code);
       if (!escape.empty()) {
         out_.append_part(value, done, at);
+        runtime_.charge_growth(out_.size(), escape.size());
         out_.append(escape, value.source_at(at));
         done = at + step.size;
       }
       at += step.size;
     }
-    runtime_.charge_text(text.size());
     out_.append_part(value, done, text.size());
     plain("\"");
   }
@@ -100,10 +101,11 @@ class JsonWriter {
 
   void write_dict(const DictObject& dict, int level) {
     if (dict.items.empty()) return plain("{}");
+    runtime_.charge(dict.items.size());
     auto items = dict.items;
     if (style_.sort_keys)
       std::stable_sort(items.begin(), items.end(),
-                       [](const auto& a, const auto& b) { return compare(a.first, b.first) < 0; });
+                       [&](const auto& a, const auto& b) { return compare(runtime_, a.first, b.first) < 0; });
     plain("{");
     bool first = true;
     for (const auto& [key, value] : items) {
@@ -153,7 +155,7 @@ Value from_json(const Json& json, Source source) {
     }
     case Json::value_t::object: {
       auto dict = std::make_shared<DictObject>();
-      for (const auto& [key, value] : json.items()) dict->set(Value::text(key, source), from_json(value, source));
+      for (const auto& [key, value] : json.items()) dict->append(Value::text(key, source), from_json(value, source));
       return Value(std::move(dict));
     }
     default: return Value::none();

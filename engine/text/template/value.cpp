@@ -8,16 +8,16 @@
 #include <cmath>
 
 #include "engine/text/template/failure.h"
+#include "engine/text/template/runtime.h"
 
 namespace lathe::engine::jinja {
 
-namespace {
-
-/// Depth of a container around these values. Throws when it would be too deep for what walks over values.
 int depth_around(int inner) {
   if (inner >= kMaxValueDepth) throw Failure(fmt::format("a value is nested deeper than {} levels", kMaxValueDepth));
   return inner + 1;
 }
+
+namespace {
 
 ListPtr make_list(Items items, bool is_tuple) {
   int inner = 0;
@@ -33,6 +33,7 @@ Value Value::tuple(Items items) { return Value(Data(make_list(std::move(items), 
 int Value::depth() const {
   if (const ListObject* list = as_list()) return list->depth;
   if (const DictObject* dict = as_dict()) return dict->is_namespace ? 0 : dict->depth;
+  if (const FunctionPtr* function = as<FunctionPtr>()) return (*function)->depth;
   return 0;
 }
 
@@ -61,29 +62,37 @@ std::optional<double> Value::as_number() const {
   return std::nullopt;
 }
 
-const Value* DictObject::find(std::string_view key) const {
+const Value* DictObject::find(Runtime& runtime, std::string_view key) const {
+  runtime.charge(1 + items.size() / 8);
   for (const auto& [name, value] : items) {
     const MarkedText* text = name.as_text();
-    if (text != nullptr && text->text() == key) return &value;
+    if (text == nullptr || text->size() != key.size()) continue;
+    runtime.charge(key.size() / 64);
+    if (text->text() == key) return &value;
   }
   return nullptr;
 }
 
-const Value* DictObject::find(const Value& key) const {
-  if (const MarkedText* text = key.as_text()) return find(std::string_view(text->text()));
+const Value* DictObject::find(Runtime& runtime, const Value& key) const {
+  if (const MarkedText* text = key.as_text()) return find(runtime, std::string_view(text->text()));
   for (const auto& [name, value] : items) {
-    if (equal(name, key)) return &value;
+    if (equal(runtime, name, key)) return &value;
   }
   return nullptr;
 }
 
-void DictObject::set(Value key, Value value) {
-  depth = std::max(depth, depth_around(std::max(key.depth(), value.depth())));
-  if (const Value* known = find(key)) {
+void DictObject::set(Runtime& runtime, Value key, Value value) {
+  if (const Value* known = find(runtime, key)) {
+    depth = std::max(depth, depth_around(value.depth()));
     const_cast<Value&>(*known) = std::move(value);
   } else {
-    items.emplace_back(std::move(key), std::move(value));
+    append(std::move(key), std::move(value));
   }
+}
+
+void DictObject::append(Value key, Value value) {
+  depth = std::max(depth, depth_around(std::max(key.depth(), value.depth())));
+  items.emplace_back(std::move(key), std::move(value));
 }
 
 const Value* Arguments::find(std::size_t index, std::string_view name) const {
@@ -116,34 +125,51 @@ bool is_true(const Value& value) {
   return true;
 }
 
-bool equal(const Value& a, const Value& b) {
+namespace {
+
+bool equal_lists(Runtime& runtime, const ListObject& a, const ListObject& b) {
+  if (a.is_tuple != b.is_tuple || a.items.size() != b.items.size()) return false;
+  return &a == &b || std::equal(a.items.begin(), a.items.end(), b.items.begin(),
+                                [&](const Value& x, const Value& y) { return equal(runtime, x, y); });
+}
+
+bool equal_dicts(Runtime& runtime, const DictObject& a, const DictObject& b) {
+  if (&a == &b) return true;
+  if (a.items.size() != b.items.size() || a.is_namespace || b.is_namespace) return false;
+  return std::all_of(a.items.begin(), a.items.end(), [&](const auto& item) {
+    const Value* other = b.find(runtime, item.first);
+    return other != nullptr && equal(runtime, item.second, *other);
+  });
+}
+
+}  // namespace
+
+bool equal(Runtime& runtime, const Value& a, const Value& b) {
+  runtime.charge();
   if (const auto x = a.as_integer(), y = b.as_integer(); x && y) return *x == *y;
   if (const auto x = a.as_number(), y = b.as_number(); x && y) return *x == *y;
-  if (const MarkedText* x = a.as_text(), *y = b.as_text(); x != nullptr && y != nullptr) return x->text() == y->text();
-  if (const ListObject* x = a.as_list(), *y = b.as_list(); x != nullptr && y != nullptr) {
-    return x->is_tuple == y->is_tuple &&
-           std::equal(x->items.begin(), x->items.end(), y->items.begin(), y->items.end(), equal);
+  if (const MarkedText* x = a.as_text(), *y = b.as_text(); x != nullptr && y != nullptr) {
+    if (x->size() != y->size()) return false;
+    runtime.charge(x->size() / 64);
+    return x->text() == y->text();
   }
-  if (const DictObject* x = a.as_dict(), *y = b.as_dict(); x != nullptr && y != nullptr) {
-    if (x == y) return true;
-    if (x->items.size() != y->items.size() || x->is_namespace || y->is_namespace) return false;
-    return std::all_of(x->items.begin(), x->items.end(), [&](const auto& item) {
-      const Value* other = y->find(item.first);
-      return other != nullptr && equal(item.second, *other);
-    });
-  }
+  if (const ListObject* x = a.as_list(), *y = b.as_list(); x != nullptr && y != nullptr) return equal_lists(runtime, *x, *y);
+  if (const DictObject* x = a.as_dict(), *y = b.as_dict(); x != nullptr && y != nullptr) return equal_dicts(runtime, *x, *y);
   if (const FunctionPtr* x = a.as<FunctionPtr>(), *y = b.as<FunctionPtr>(); x != nullptr && y != nullptr) return *x == *y;
   return (a.is_none() && b.is_none()) || (a.is_undefined() && b.is_undefined());
 }
 
-std::partial_ordering compare(const Value& a, const Value& b) {
+std::partial_ordering compare(Runtime& runtime, const Value& a, const Value& b) {
+  runtime.charge();
   if (const auto x = a.as_integer(), y = b.as_integer(); x && y) return *x <=> *y;
   if (const auto x = a.as_number(), y = b.as_number(); x && y) return *x <=> *y;
-  // Bytes of UTF-8 are in the order of the code points.
-  if (const MarkedText* x = a.as_text(), *y = b.as_text(); x != nullptr && y != nullptr) return x->text() <=> y->text();
+  if (const MarkedText* x = a.as_text(), *y = b.as_text(); x != nullptr && y != nullptr) {
+    runtime.charge(std::min(x->size(), y->size()) / 64);
+    return x->text() <=> y->text();  // bytes of UTF-8 are in the order of the code points
+  }
   if (const ListObject* x = a.as_list(), *y = b.as_list(); x != nullptr && y != nullptr) {
     for (std::size_t i = 0; i < x->items.size() && i < y->items.size(); ++i) {
-      if (!equal(x->items[i], y->items[i])) return compare(x->items[i], y->items[i]);
+      if (!equal(runtime, x->items[i], y->items[i])) return compare(runtime, x->items[i], y->items[i]);
     }
     return x->items.size() <=> y->items.size();
   }
@@ -160,78 +186,6 @@ std::string float_text(double value) {
   std::string text(buffer, end);
   if (format == std::chars_format::fixed && text.find('.') == text.npos) text += ".0";
   return text;
-}
-
-namespace {
-
-/// Python's choice of quotes and escapes.
-MarkedText quoted(const MarkedText& value) {
-  const std::string& text = value.text();
-  const char quote = text.find('\'') != text.npos && text.find('"') == text.npos ? '"' : '\'';
-  MarkedText out(std::string_view(&quote, 1), Source::model);
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    const Source source = value.source_at(i);
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == quote || c == '\\') {
-      out.append(fmt::format("\\{}", c), source);
-    } else if (c == '\n' || c == '\t' || c == '\r') {
-      out.append(c == '\n' ? "\\n" : c == '\t' ? "\\t" : "\\r", source);
-    } else if (byte < 0x20 || byte == 0x7F) {
-      out.append(fmt::format("\\x{:02x}", byte), source);
-    } else {
-      out.append(std::string_view(&c, 1), source);
-    }
-  }
-  out.append(std::string_view(&quote, 1), Source::model);
-  return out;
-}
-
-MarkedText list_repr(const ListObject& list) {
-  MarkedText out(list.is_tuple ? "(" : "[", Source::model);
-  for (std::size_t i = 0; i < list.items.size(); ++i) {
-    if (i > 0) out.append(", ", Source::model);
-    out.append(to_repr(list.items[i]));
-  }
-  if (list.is_tuple && list.items.size() == 1) out.append(",", Source::model);
-  out.append(list.is_tuple ? ")" : "]", Source::model);
-  return out;
-}
-
-MarkedText dict_repr(const DictObject& dict) {
-  if (dict.is_loop) return MarkedText("<LoopContext>", Source::model);
-  if (dict.is_namespace) return MarkedText("<Namespace>", Source::model);
-  MarkedText out("{", Source::model);
-  bool first = true;
-  for (const auto& [key, value] : dict.items) {
-    if (!first) out.append(", ", Source::model);
-    first = false;
-    out.append(to_repr(key));
-    out.append(": ", Source::model);
-    out.append(to_repr(value));
-  }
-  out.append("}", Source::model);
-  return out;
-}
-
-}  // namespace
-
-MarkedText to_repr(const Value& value) {
-  if (const MarkedText* text = value.as_text()) return quoted(*text);
-  if (const ListObject* list = value.as_list()) return list_repr(*list);
-  if (const DictObject* dict = value.as_dict()) return dict_repr(*dict);
-  if (value.is_undefined()) return MarkedText("Undefined", Source::model);
-  if (value.is_none()) return MarkedText("None", Source::model);
-  if (const auto* boolean = value.as<bool>()) return MarkedText(*boolean ? "True" : "False", Source::model);
-  if (const auto* integer = value.as<std::int64_t>()) return MarkedText(fmt::format("{}", *integer), Source::model);
-  if (const auto* number = value.as<double>()) return MarkedText(float_text(*number), Source::model);
-  return MarkedText(fmt::format("<function {}>", (*value.as<FunctionPtr>())->name), Source::model);
-}
-
-MarkedText to_text(const Value& value) {
-  if (const MarkedText* text = value.as_text()) return *text;
-  if (value.is_undefined()) return {};
-  return to_repr(value);
 }
 
 }  // namespace lathe::engine::jinja

@@ -70,7 +70,8 @@ class Value {
   std::optional<std::int64_t> as_integer() const;
   /// Integers, booleans and floats.
   std::optional<double> as_number() const;
-  /// Levels of lists and dicts in it. A namespace, which may hold itself, counts as none: its entries are not walked over.
+  /// Levels of lists, dicts and bound methods in it. A namespace, which may hold itself, counts as none: its entries are not
+  /// walked over, and the runtime frees it.
   int depth() const;
 
  private:
@@ -80,6 +81,8 @@ class Value {
 
 /// Values nest no deeper, so that walking over and freeing them needs little stack.
 inline constexpr int kMaxValueDepth = 200;
+/// Depth of what holds values of the depth `inner`. Throws Failure when that is too deep.
+int depth_around(int inner);
 
 struct ListObject {
   Items items;
@@ -90,14 +93,17 @@ struct ListObject {
 /// Keeps the order of insertion.
 struct DictObject {
   std::vector<std::pair<Value, Value>> items;
-  bool is_namespace = false;  ///< the only one whose entries a template may set
+  bool is_namespace = false;  ///< the only one whose entries a template may set once it is made
   bool is_loop = false;
   int depth = 1;
 
-  const Value* find(std::string_view key) const;
-  const Value* find(const Value& key) const;
-  void set(Value key, Value value);
-  void put(std::string_view name, Value value) { set(Value::text(name), std::move(value)); }
+  /// Null when there is none. Looks at one entry after the other and charges for that.
+  const Value* find(Runtime& runtime, std::string_view key) const;
+  const Value* find(Runtime& runtime, const Value& key) const;
+  void set(Runtime& runtime, Value key, Value value);
+  void put(Runtime& runtime, std::string_view name, Value value) { set(runtime, Value::text(name), std::move(value)); }
+  /// Requires: no entry has the key.
+  void append(Value key, Value value);
 };
 
 struct Arguments {
@@ -111,18 +117,17 @@ struct Arguments {
 struct Function {
   std::string name;
   std::function<Value(Runtime& runtime, const Arguments& arguments)> call;
+  int depth = 0;  ///< depth_around() the values that `call` holds; those of a macro are freed by the runtime
 };
 
 /// "str", "list", "dict": Python's names.
 std::string_view type_name(const Value& value);
 bool is_true(const Value& value);
-bool equal(const Value& a, const Value& b);
+/// Lists may hold one another many times over: both charge for each value and byte that they compare.
+bool equal(Runtime& runtime, const Value& a, const Value& b);
 /// Throws Failure for kinds that have no order.
-std::partial_ordering compare(const Value& a, const Value& b);
+std::partial_ordering compare(Runtime& runtime, const Value& a, const Value& b);
 
-/// str(value) and repr(value).
-MarkedText to_text(const Value& value);
-MarkedText to_repr(const Value& value);
 std::string float_text(double value);
 
 }  // namespace lathe::engine::jinja

@@ -128,6 +128,132 @@ class LimitsTest : public QObject {
           "{% set ns = namespace(l={}) %}{% for i in range(10000) %}{% set ns.l = {'a': ns.l} %}{% endfor %}", "deeper"));
     });
   }
+  /// What a chain of values holds must be seen to be deep, whatever the links are.
+  void T3_no_chain_of_values_grows_without_bound_data() {
+    QTest::addColumn<QString>("source");
+    QTest::newRow("bound methods") << "{% set ns = namespace(v=0) %}{% for i in range(100000) %}"
+                                      "{% set ns.v = [ns.v].index %}{% endfor %}";
+    QTest::newRow("methods of dicts") << "{% set ns = namespace(v=0) %}{% for i in range(100000) %}"
+                                         "{% set ns.v = {'a': ns.v}.get %}{% endfor %}";
+    QTest::newRow("loops") << "{% set ns = namespace(v=0) %}{% for i in range(100000) %}{% for x in [ns.v, 1] %}"
+                              "{% if loop.last %}{% set ns.v = loop %}{% endif %}{% endfor %}{% endfor %}";
+    QTest::newRow("copies of a namespace") << "{% set ns = namespace(v=0) %}{% for i in range(100000) %}"
+                                              "{% set ns.v = dict(ns) %}{% endfor %}";
+  }
+  void T3_no_chain_of_values_grows_without_bound() {
+    QFETCH(QString, source);
+    on_small_stack([&] { QVERIFY(refused_for(source.toStdString(), "deeper")); });
+  }
+  void a_copy_of_a_namespace_is_a_dict() {
+    QCOMPARE(rendered("{% set ns = namespace(a=1) %}{% set d = dict(ns, b=2) %}{{ d }}"), std::string("{'a': 1, 'b': 2}"));
+    QVERIFY(refused_for("{% set ns = namespace() %}{% set d = dict(ns) %}{% set d.x = 1 %}", "only fields of a namespace"));
+  }
+  void T3_texts_of_values_are_paid_for_as_they_are_written() {
+    const std::string big = "{% set a = 'x' * 16000000 %}";
+    QVERIFY(refused_for(big + "{{ [a] * 1000 }}", "bytes"));
+    QVERIFY(refused_for(big + "{{ ([a] * 1000)|string|length }}", "bytes"));
+    QVERIFY(refused_for(big + "{{ '%s' % [[a] * 1000] }}", "bytes"));
+    QVERIFY(refused_for(big + "{{ '' ~ ([a] * 1000) }}", "bytes"));
+    QVERIFY(refused_for(big + "{{ ([a] * 1000)|tojson }}", "bytes"));
+    QVERIFY(refused_for("{% set a = '\x01' * 8000000 %}{{ [a] }}", "bytes"));  // \x01 is written as four bytes
+    const std::string shared =
+        "{% set ns = namespace(a=[0]) %}{% for i in range(60) %}{% set ns.a = [ns.a, ns.a] %}{% endfor %}";
+    QVERIFY(refused(shared + "{{ ns.a }}"));
+    QVERIFY(refused(shared + "{% set t = ns.a|string %}"));
+  }
+  void T3_comparing_is_paid_for() {
+    Limits limits;
+    limits.max_steps = 200'000;
+    const std::string twins =
+        "{% set ns = namespace(a=[0], b=[0]) %}{% for i in range(60) %}"
+        "{% set ns.a = [ns.a, ns.a] %}{% set ns.b = [ns.b, ns.b] %}{% endfor %}";
+    for (const char* test : {"ns.a == ns.b", "ns.a != ns.b", "ns.a < ns.b", "ns.a in [ns.b]", "[ns.b].index(ns.a)",
+                             "[ns.b].count(ns.a)", "[ns.a, ns.b]|unique|list", "[ns.a, ns.b]|sort", "[ns.a, ns.b]|max",
+                             "ns.a is eq(ns.b)", "ns.a is sameas(ns.b)", "{ns.a: 1}[ns.b]"}) {
+      const std::string text = rendered(twins + "{% set t = " + test + " %}", Json::object(), limits);
+      QVERIFY2(text.find("200000 steps") != std::string::npos, test);
+    }
+    QCOMPARE(rendered("{% set ns = namespace(a=[0]) %}{% for i in range(60) %}{% set ns.a = [ns.a, ns.a] %}{% endfor %}"
+                      "{{ ns.a == ns.a }}"),
+             std::string("True"));  // the same list needs no look
+  }
+  void T3_methods_of_texts_are_paid_for_data() {
+    QTest::addColumn<QString>("expression");
+    for (const char* expression : {"a.upper()",
+                                   "a.lower()",
+                                   "a.title()",
+                                   "a.capitalize()",
+                                   "a.strip()",
+                                   "a.lstrip('y')",
+                                   "a.rstrip('y')",
+                                   "a.find('y')",
+                                   "a.rfind('y')",
+                                   "a.count('y')",
+                                   "a.replace('y', 'z')",
+                                   "a.removeprefix('x')",
+                                   "a.removesuffix('x')",
+                                   "a.isdigit()",
+                                   "a.isalpha()",
+                                   "a.islower()",
+                                   "a.split('y')",
+                                   "a.rsplit('y')",
+                                   "a.splitlines()",
+                                   "a|trim",
+                                   "a|upper",
+                                   "a|title",
+                                   "a|length",
+                                   "a|int",
+                                   "a is lower",
+                                   "'y' in a",
+                                   "a == b",
+                                   "a < b",
+                                   "a ~ b",
+                                   "{a: 1}[b]",
+                                   "[a]|join",
+                                   "[a]|string"}) {
+      QTest::newRow(expression) << expression;
+    }
+  }
+  void T3_methods_of_texts_are_paid_for() {
+    QFETCH(QString, expression);
+    Limits limits;
+    limits.max_steps = 200'000;
+    const std::string source = "{% set a = 'x' * 1000000 %}{% set b = 'x' * 1000000 %}{% for i in range(100) %}{% set t = " +
+                               expression.toStdString() + " %}{% endfor %}";
+    const std::string text = rendered(source, Json::object(), limits);
+    QVERIFY2(text.find("200000 steps") != std::string::npos, text.substr(0, 300).c_str());
+  }
+  /// Texts that nearly hold the other one everywhere, so that looking for it byte by byte would take for ever.
+  void T3_searching_takes_no_square_of_time() {
+    const std::string texts =
+        "{% set a = 'a' * 8000000 %}{% set front = 'a' * 2000000 ~ 'b' %}{% set back = 'b' ~ 'a' * 2000000 %}";
+    QCOMPARE(rendered(texts + "{{ a.find(front) }}{{ a.rfind(back) }}{{ front in a }}"), std::string("-1-1False"));
+    QCOMPARE(rendered(texts + "{{ a.count(front) }}{{ a.split(front)|length }}{{ a.rsplit(back)|length }}"),
+             std::string("011"));
+    QCOMPARE(rendered(texts + "{{ a.replace(front, '') == a }}"), std::string("True"));
+  }
+  /// What grows in many small steps is paid for once, not again with each step.
+  void long_texts_of_many_lines_are_no_burden() {
+    const Json text = {{"text", repeated("a line\n", 100'000)}};
+    QCOMPARE(rendered("{{ text.replace('\n', ' ')|length }}", text), std::string("700000"));
+    QCOMPARE(rendered("{{ text|indent(2)|length }}", text), std::string("899998"));
+    QCOMPARE(rendered("{{ text.split('\n')|join('; ')|length }}", text), std::string("800000"));
+    QCOMPARE(rendered("{{ text.rsplit('\n', 2)[1] }}{{ 'abab'.rfind('ab') }}{{ 'a--b--c'.rsplit('--', 1) }}", text),
+             std::string("a line2['a--b', 'c']"));
+  }
+  /// Looking for each key among the others would be five thousand million looks.
+  void S4_objects_of_many_keys_are_taken_over_at_once() {
+    Json object = Json::object();
+    for (int i = 0; i < 100'000; ++i) object["key" + std::to_string(i)] = i;
+    QCOMPARE(rendered("{{ o|length }} {{ o.key77 }}", {{"o", object}}), std::string("100000 77"));
+  }
+  void values_of_json_know_their_depth() {
+    Json deep = 1;
+    for (int i = 0; i < 199; ++i) deep = i % 2 == 0 ? Json{{"a", deep}} : Json::array({deep});
+    QCOMPARE(rendered("{{ [o]|length }}", {{"o", deep}}), std::string("1"));
+    const std::string text = rendered("{{ [[o]]|length }}", {{"o", deep}});
+    QVERIFY2(text.find("deeper") != std::string::npos, text.c_str());
+  }
   void T3_namespaces_may_hold_themselves() {
     on_small_stack([] {
       QCOMPARE(rendered("{% set ns = namespace() %}{% set ns.me = ns %}{{ ns.me.me is defined }}{{ ns == ns.me }}"),
