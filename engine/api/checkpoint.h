@@ -30,8 +30,8 @@ struct ModelInfo {
   bool has_chat_template = false;
   std::string tokenizer;  ///< "sentencepiece", "bpe"
   std::optional<std::int32_t> bos_id;
-  std::vector<std::int32_t> eos_ids;
-  std::string stored_dtype;                              ///< of most weights
+  std::vector<std::int32_t> eos_ids;  ///< each ends an answer; those of the tokenizer belong to them once it is loaded
+  std::string stored_dtype;           ///< of most weights
   std::map<std::string, std::int64_t> tensors_by_dtype;  ///< counts
   std::vector<std::string> warnings;
   bool is_demo = false;  ///< the bundled model

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,8 @@ struct LoadedModel {
   MemoryUse memory;
   double load_ms = 0;
   SamplingParams default_sampling;  ///< generation_config.json over the defaults
+  /// generation_config.json: the longest answer, in tokens, of a chat that asks for no length; none: what the context leaves
+  std::optional<std::int64_t> default_max_tokens{};
 };
 
 /// Thread: every function may be called from any thread.

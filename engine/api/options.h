@@ -33,7 +33,7 @@ struct EngineOptions {
   std::int64_t max_num_seqs = 16;
   std::int64_t max_num_batched_tokens = 512;
   bool enable_chunked_prefill = true;
-  std::int64_t max_queue = 1024;  ///< waiting requests; one more is answered 429
+  std::int64_t max_queue = 1024;  ///< requests kept beyond max_num_seqs; one more is answered 429
   std::int64_t seed = 0;
 
   bool operator==(const EngineOptions&) const = default;

@@ -12,7 +12,7 @@ namespace lathe::engine {
 
 namespace {
 
-constexpr std::string_view kFile = "generation_config.json";
+constexpr std::string_view kFile = "generation_config.json", kMaxNewTokens = "max_new_tokens";
 
 struct Recommendation {
   std::string_view key;     ///< in the file
@@ -24,7 +24,7 @@ constexpr std::array kRecommendations = {
     Recommendation{"top_p", "top_p"},
     Recommendation{"min_p", "min_p"},
     Recommendation{"repetition_penalty", "repetition_penalty"},
-    Recommendation{"max_new_tokens", "max_tokens"},
+    Recommendation{kMaxNewTokens, "max_tokens"},
 };
 
 /// Takes one value over, or says why not.
@@ -34,6 +34,7 @@ void take(const Json& value, const Recommendation& recommendation, std::int64_t 
   Result<void> outcome = set_option(changed, recommendation.option, dump_json(value));
   if (outcome) outcome = validate(changed, vocab_size);
   if (outcome) {
+    if (recommendation.key == kMaxNewTokens && changed.max_tokens > 0) config.max_new_tokens = changed.max_tokens;
     config.sampling = std::move(changed);
   } else {
     config.warnings.push_back(fmt::format("{}: {} is left out: {}", kFile, recommendation.key, outcome.error().message));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,9 @@ namespace lathe::engine {
 
 struct GenerationConfig {
   std::vector<std::int32_t> eos_ids;
-  SamplingParams sampling;            ///< the defaults, with what the file says put over them
-  std::vector<std::string> warnings;  ///< values that were left out
+  SamplingParams sampling;                     ///< the defaults, with what the file says put over them
+  std::optional<std::int64_t> max_new_tokens;  ///< as in sampling.max_tokens; none: the file does not say
+  std::vector<std::string> warnings;           ///< values that were left out
 };
 
 /// `json`: the file, or an empty object. Reads the keys that vLLM reads: temperature, top_k, top_p, min_p,

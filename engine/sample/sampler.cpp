@@ -63,12 +63,15 @@ SampleOutput sample_token(const SampleInput& input, SamplerScratch& scratch, Log
   return output;
 }
 
-void prompt_logprobs(std::span<const float> logits, std::int32_t actual, std::int64_t k, SamplerScratch& scratch,
+bool prompt_logprobs(std::span<const float> logits, std::int32_t actual, std::int64_t k, SamplerScratch& scratch,
                      LogprobList& out) {
   out.clear();
-  const double log_total = log_total_of(logits);
+  const BestLogit best = best_logit(logits);
+  if (!best.usable) return false;
+  const double log_total = log_sum_exp(logits, best.value);
   out.push_back({actual, static_cast<float>(logits[actual] - log_total)});
   append_best(logits, k, log_total, scratch, out);
+  return true;
 }
 
 void top_logprobs(std::span<const float> logits, std::int64_t k, SamplerScratch& scratch, LogprobList& out) {

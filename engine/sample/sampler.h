@@ -42,7 +42,8 @@ struct SampleOutput {
 SampleOutput sample_token(const SampleInput& input, SamplerScratch& scratch, LogprobList* alternatives);
 
 /// Log probabilities of a prompt row: the actual token first, then the k best. Reads raw logits.
-void prompt_logprobs(std::span<const float> logits, std::int32_t actual, std::int64_t k, SamplerScratch& scratch,
+/// False, and an empty list: NaN or no mass, the request ends with an error.
+bool prompt_logprobs(std::span<const float> logits, std::int32_t actual, std::int64_t k, SamplerScratch& scratch,
                      LogprobList& out);
 
 /// k best of raw log probabilities, best first, ties to the lower id.

@@ -57,6 +57,15 @@ RequestLimits request_limits(const EngineOptions& options, const RunnerLimits& l
           .chunked_prefill = options.enable_chunked_prefill};
 }
 
+/// A place among the unfinished requests: free again, whatever goes wrong, unless the request was handed over.
+struct PlaceGuard {
+  std::atomic<std::int64_t>& n_unfinished;
+  bool is_kept = false;
+  ~PlaceGuard() {
+    if (!is_kept) n_unfinished.fetch_sub(1);
+  }
+};
+
 /// Invariant: a Generation lives in `living_` from receive() to the emit() of its last event, and nowhere else.
 class EngineLoop final : public Engine {
  public:
@@ -86,11 +95,12 @@ class EngineLoop final : public Engine {
   void publish();
   void emit();
 
+  bool take_place();
+
   static Generation& generation_of(const PlannedSequence& entry);
   Result<kernels::TensorView> run_guarded();
   void take_token(Generation& generation);
-  void announce(Generation& generation);     ///< has something for this step's emit
-  void leave_queue(Generation& generation);  ///< was admitted, or never will be
+  void announce(Generation& generation);  ///< has something for this step's emit
   void note_end(const Generation& generation);
   void bury(Generation& generation);
   std::shared_ptr<const EngineSnapshot> make_snapshot(std::int64_t now_ns) const;
@@ -101,7 +111,7 @@ class EngineLoop final : public Engine {
   const SteadyClock clock_;
   const RequestLimits limits_;
   std::atomic<std::uint64_t> last_id_{0};
-  std::atomic<std::int64_t> n_queued_{0};  ///< submitted and not yet admitted
+  const std::int64_t max_unfinished_;  ///< what runs and what waits
   std::atomic<std::int64_t> n_unfinished_{0};
   std::atomic<bool> aborting_{false};
   const std::shared_ptr<std::atomic<bool>> any_cancelled_ = std::make_shared<std::atomic<bool>>(false);
@@ -129,11 +139,13 @@ class EngineLoop final : public Engine {
 EngineLoop::EngineLoop(EngineParts parts)
     : parts_(std::move(parts)),
       limits_(request_limits(parts_.model.options, parts_.runner->limits())),
+      max_unfinished_(scheduler_options(parts_.model.options, parts_.runner->limits()).max_num_seqs +
+                      parts_.model.options.max_queue),
       snapshot_(std::make_shared<const EngineSnapshot>()),
       scheduler_(scheduler_options(parts_.model.options, parts_.runner->limits()), *policy_table().front(),
                  PagedCache(parts_.runner->limits().n_blocks, parts_.runner->limits().block_size,
                             parts_.model.options.enable_prefix_caching)),
-      sampler_(*parts_.runner, parts_.model.n_threads, parts_.tokenizer->eos_ids()) {
+      sampler_(*parts_.runner, parts_.model.n_threads, parts_.model.info.eos_ids) {
   snapshot_.publish(make_snapshot(clock_.now_ns()));
   thread_ = std::jthread([this] { loop(); });
   pthread_setname_np(thread_.native_handle(), "lathe-engine");
@@ -141,29 +153,31 @@ EngineLoop::EngineLoop(EngineParts parts)
 
 // ---- any thread
 
+/// False when all places are taken.
+bool EngineLoop::take_place() {
+  if (n_unfinished_.fetch_add(1) < max_unfinished_) return true;
+  n_unfinished_.fetch_sub(1);
+  return false;
+}
+
 Result<RequestHandlePtr> EngineLoop::submit(GenerateRequest request) {
   LATHE_TRY_VOID(check_request(request, limits_));
   const EngineOptions& options = parts_.model.options;
-  const std::int64_t n_queued = n_queued_.fetch_add(1);
-  const std::int64_t n_unfinished = n_unfinished_.fetch_add(1);
-  const auto take_back = [this] {
-    n_queued_.fetch_sub(1);
-    n_unfinished_.fetch_sub(1);
-  };
-  if (n_queued >= options.max_queue && n_unfinished >= options.max_num_seqs) {
-    take_back();
+  if (!take_place()) {
     return fail(ErrorCode::resource_exhausted,
-                fmt::format("{} requests wait already, and max_queue is {}. Try again later.", n_queued, options.max_queue));
+                fmt::format("{} requests run or wait already: max_num_seqs is {} and max_queue is {}. Try again later.",
+                            max_unfinished_, max_unfinished_ - options.max_queue, options.max_queue));
   }
+  PlaceGuard place{n_unfinished_};
   const std::uint64_t id = last_id_.fetch_add(1) + 1;
   auto handle = std::make_shared<RequestHandle>(id, any_cancelled_);
   auto generation = std::make_unique<Generation>(std::move(request), handle, *parts_.tokenizer,
                                                  mixed_seed(static_cast<std::uint64_t>(options.seed), id), limits_.context(),
                                                  static_cast<int>(limits_.block_size), clock_.now_ns());
   if (!mailbox_.put(generation)) {
-    take_back();
     return fail(ErrorCode::unavailable, "The model is being unloaded and takes no new requests.");
   }
+  place.is_kept = true;
   return handle;
 }
 
@@ -226,10 +240,7 @@ void EngineLoop::drop_cancelled() {
 }
 
 /// Waiting and running sequences -> the rows of this step.
-void EngineLoop::plan() {
-  plan_ = &scheduler_.plan(now_ns_);
-  for (const PlannedSequence& entry : plan_->entries) leave_queue(generation_of(entry));
-}
+void EngineLoop::plan() { plan_ = &scheduler_.plan(now_ns_); }
 
 /// Rows -> logits. A failure ends the requests of the step and nothing else.
 void EngineLoop::run() {
@@ -257,7 +268,7 @@ void EngineLoop::commit() {
   now_ns_ = clock_.now_ns();
   for (const PlannedSequence& entry : plan_->entries) {
     Generation& generation = generation_of(entry);
-    if (entry.samples && generation.sampled.failed) {
+    if (generation.lacks_probabilities(entry.samples)) {
       generation.end_with(Error{ErrorCode::internal,
                                 "The model gave no usable probabilities for this request (NaN, or none above zero). "
                                 "Other requests are not affected.",
@@ -284,7 +295,6 @@ void EngineLoop::release() {
     generation->complete_delta(now_ns_);
     if (generation->finish == FinishReason::none) continue;
     if (generation->state != SequenceState::done) scheduler_.remove(*generation, !generation->keeps_cache);
-    leave_queue(*generation);
     n_unfinished_.fetch_sub(1, std::memory_order_relaxed);
     note_end(*generation);
     metrics_.count_end(*generation);
@@ -331,17 +341,13 @@ void EngineLoop::take_token(Generation& generation) {
     scheduler_.note(generation, SchedulerEventKind::prefilled, {generation.n_prompt - generation.n_cached}, now_ns_);
   }
   const std::int64_t since_ns = generation.last_token_ns;
-  generation.accept_sample(parts_.tokenizer->eos_ids(), now_ns_);
+  generation.accept_sample(parts_.model.info.eos_ids, now_ns_);
   metrics_.count_token(generation, since_ns);
   announce(generation);
 }
 
 void EngineLoop::announce(Generation& generation) {
   if (!std::exchange(generation.has_news, true)) news_.push_back(&generation);
-}
-
-void EngineLoop::leave_queue(Generation& generation) {
-  if (std::exchange(generation.counts_as_queued, false)) n_queued_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void EngineLoop::note_end(const Generation& generation) {

@@ -101,6 +101,7 @@ void Generation::end(FinishReason reason) {
 }
 
 void Generation::end_with(Error error) {
+  detokenizer.flush(delta.text);
   delta.error = std::move(error);
   keeps_cache = false;
   end(FinishReason::error);

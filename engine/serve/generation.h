@@ -2,6 +2,7 @@
 // Generation: a request inside the engine, from submit to its last event.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -32,6 +33,7 @@ struct Generation final : Sequence {
 
   // ---- written by the sampler's threads, each its own rows
   SampleOutput sampled;
+  std::atomic<bool> prompt_failed{false};  ///< a row of the prompt had no probabilities
   LogprobList alternatives;
   std::vector<LogprobList> prompt_logprobs;  ///< by token of the prompt; given out with the first token
 
@@ -41,8 +43,7 @@ struct Generation final : Sequence {
   bool has_news = false;  ///< listed for the emit of this step
   FinishReason finish = FinishReason::none;
   StopCause stop_cause = StopCause::none;
-  bool keeps_cache = true;       ///< false: what it computed must not be shared
-  bool counts_as_queued = true;  ///< against max_queue
+  bool keeps_cache = true;  ///< false: what it computed must not be shared
 
   // ---- times, of the engine's clock
   const std::int64_t submitted_ns;
@@ -62,6 +63,10 @@ struct Generation final : Sequence {
   void end(FinishReason reason);
   void end_with(Error error);
   void cancel();
+  /// A row of this step, or of the prompt so far, cannot be used. `samples`: the step gave a token.
+  bool lacks_probabilities(bool samples) const {
+    return (samples && sampled.failed) || prompt_failed.load(std::memory_order_relaxed);
+  }
   /// Usage and times into the event.
   void complete_delta(std::int64_t now_ns);
 };

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <new>
+#include <set>
 #include <system_error>
 
 #include "engine/api/engine.h"
@@ -26,6 +27,13 @@ using Clock = std::chrono::steady_clock;
 
 // Enough rows to take every form of the kernels once; a whole step would only cost time.
 constexpr int kWarmUpRows = 16;
+
+/// Keeps them sorted and each once. The tokenizer may be another folder's than the configuration.
+void add_eos_ids(const std::vector<std::int32_t>& more, ModelInfo& info) {
+  std::set<std::int32_t> ids(info.eos_ids.begin(), info.eos_ids.end());
+  ids.insert(more.begin(), more.end());
+  info.eos_ids.assign(ids.begin(), ids.end());
+}
 
 /// One load; its members are what has been reached so far, so that a failure anywhere gives everything back.
 class EngineLoad {
@@ -135,7 +143,7 @@ class EngineLoad {
     std::vector<std::string>& warnings = loaded.info.warnings;
     warnings.insert(warnings.end(), plan.warnings.begin(), plan.warnings.end());
     warnings.insert(warnings.end(), warnings_.begin(), warnings_.end());
-    if (loaded.info.eos_ids.empty()) loaded.info.eos_ids = parts_.tokenizer->eos_ids();
+    add_eos_ids(parts_.tokenizer->eos_ids(), loaded.info);
     if (!loaded.info.bos_id) loaded.info.bos_id = parts_.tokenizer->bos_id();
     loaded.info.tokenizer = parts_.tokenizer->kind();
     loaded.info.has_chat_template = parts_.chat_template != nullptr;
@@ -152,6 +160,7 @@ class EngineLoad {
     const RunnerMemory memory = runner.memory();
     loaded.memory = {.weights = memory.weights, .kv = memory.kv, .activations = memory.activations, .other = memory.rope};
     loaded.default_sampling = std::move(model.generation.sampling);
+    loaded.default_max_tokens = model.generation.max_new_tokens;
     loaded.load_ms = seconds() * 1e3;
   }
 

@@ -50,8 +50,10 @@ void StepSampler::sample_row(const Row& row, std::span<float> logits, SamplerScr
   // A row of the prompt speaks about the token after it.
   const auto predicted =
       static_cast<std::size_t>(std::max(generation.n_prompt_logits, generation.n_computed) + row.number + 1);
-  prompt_logprobs(logits, generation.tokens[predicted], *generation.params.prompt_logprobs, scratch,
-                  generation.prompt_logprobs[predicted]);
+  if (!prompt_logprobs(logits, generation.tokens[predicted], *generation.params.prompt_logprobs, scratch,
+                       generation.prompt_logprobs[predicted])) {
+    generation.prompt_failed.store(true, std::memory_order_relaxed);
+  }
 }
 
 }  // namespace lathe::engine

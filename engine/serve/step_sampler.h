@@ -12,7 +12,8 @@
 
 namespace lathe::engine {
 
-/// Requires: the sequences of the plan are Generations. Writes only `sampled`, `alternatives` and `prompt_logprobs` of them.
+/// Requires: the sequences of the plan are Generations. Writes only `sampled`, `alternatives`, `prompt_logprobs` and
+/// `prompt_failed` of them.
 /// Thread: the engine's.
 class StepSampler {
  public:

@@ -24,6 +24,7 @@ Harness::Harness(const HarnessOptions& options, std::shared_ptr<FakeScript> with
   parts.model.name = "fake";
   parts.model.n_threads = 2;
   parts.tokenizer = std::make_unique<FakeTokenizer>(static_cast<std::int32_t>(options.vocab_size));
+  parts.model.info.eos_ids = parts.tokenizer->eos_ids();
   const engine::RunnerLimits limits{.vocab_size = options.vocab_size,
                                     .max_model_len = options.max_model_len,
                                     .block_size = options.block_size,

@@ -68,6 +68,7 @@ std::unique_ptr<engine::Engine> make_engine(const LoaderScript& script, const en
   parts.model.isa = "scalar";
   parts.model.dtype = "float32";
   parts.tokenizer = std::make_unique<FakeTokenizer>(static_cast<std::int32_t>(harness.vocab_size));
+  parts.model.info.eos_ids = parts.tokenizer->eos_ids();
   if (script.with_chat_template) parts.chat_template = std::make_unique<PlainTemplate>();
   const engine::RunnerLimits limits{.vocab_size = harness.vocab_size,
                                     .max_model_len = harness.max_model_len,

@@ -18,8 +18,9 @@ namespace lathe::tests {
 struct FakeScript {
   std::function<void(const engine::BatchPlan&)> before_run;  ///< on the engine's thread, may block it
   std::int32_t eos_id = 2;
-  int eos_period = 0;        ///< one in so many contexts is followed by eos; 0: none
-  std::int32_t poison = -1;  ///< a context with this token has NaN for logits
+  int eos_period = 0;            ///< one in so many contexts is followed by eos; 0: none
+  std::int32_t poison = -1;      ///< a context with this token has NaN for logits
+  std::int32_t end_poison = -1;  ///< a context that ends in this token has
   std::atomic<int> n_failures_to_come{0};
   std::atomic<int> n_throws_to_come{0};
   std::atomic<int> n_runs{0};

@@ -21,7 +21,7 @@ void GenerationConfigTest::an_absent_file_leaves_the_defaults() {
   const auto config = read_generation_config(Json::object(), 100);
   QVERIFY(config.has_value());
   QVERIFY(config->sampling == SamplingParams{});
-  QVERIFY(config->eos_ids.empty() && config->warnings.empty());
+  QVERIFY(config->eos_ids.empty() && config->warnings.empty() && !config->max_new_tokens);
 }
 
 void GenerationConfigTest::recommendations_are_taken() {
@@ -38,6 +38,7 @@ void GenerationConfigTest::recommendations_are_taken() {
   QCOMPARE(config->sampling.min_p, 0.05);
   QCOMPARE(config->sampling.repetition_penalty, 1.1);
   QCOMPARE(config->sampling.max_tokens, 99);
+  QCOMPARE(config->max_new_tokens, std::optional<std::int64_t>(99));
   QVERIFY(config->warnings.empty());
 }
 

@@ -161,6 +161,18 @@ class SamplerTest : public QObject {
     prompt_logprobs(logits, 1, 0, scratch, list);
     QCOMPARE(list.size(), std::size_t{1});
   }
+  void E8_prompt_logprobs_without_probabilities_are_none() {
+    const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+    SamplerScratch scratch;
+    for (const std::vector<float>& logits : {std::vector<float>{2, nan, 0}, {inf, 1, 0}, {-inf, -inf, -inf}}) {
+      LogprobList list = {{1, 0.0F}};
+      QVERIFY(!prompt_logprobs(logits, 0, 2, scratch, list));
+      QVERIFY(list.empty());
+    }
+    LogprobList list;
+    QVERIFY(prompt_logprobs(std::vector<float>{2, -inf, 0}, 1, 0, scratch, list));
+    QCOMPARE(list[0].logprob, -inf);
+  }
   void top_logprobs_reads_and_does_not_change() {
     const std::vector<float> logits = normal_logits(100, 1);
     std::vector<float> copy = logits;

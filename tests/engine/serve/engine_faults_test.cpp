@@ -7,6 +7,7 @@
 #include <semaphore>
 #include <thread>
 
+#include "engine/base/utf8.h"
 #include "tests/support/engine_harness.h"
 
 using namespace lathe::engine;
@@ -16,13 +17,16 @@ class EngineFaultsTest : public QObject {
   Q_OBJECT
  private Q_SLOTS:
   void E8_nan_ends_its_request_and_no_other();
+  void E8_nan_in_a_row_of_the_prompt_ends_its_request();
   void E8_what_a_nan_request_computed_is_not_cached();
+  void what_was_held_back_comes_before_the_error();
   void a_failed_step_ends_its_requests_and_the_engine_goes_on();
   void an_exception_of_the_runner_ends_its_requests_and_the_engine_goes_on();
   void a_failed_step_leaves_the_queue_alone();
   void S23_one_more_than_the_queue_holds_is_refused();
   void S23_a_queue_that_drained_takes_new_requests();
   void a_request_that_runs_at_once_needs_no_place_in_the_queue();
+  void S23_as_many_as_may_run_and_wait_are_taken();
   void refused_requests_leave_no_trace();
   void shutting_down_lets_running_requests_finish();
   void shutting_down_cancels_when_patience_ends();
@@ -51,6 +55,43 @@ void EngineFaultsTest::E8_nan_ends_its_request_and_no_other() {
   QCOMPARE(collect(*good).ids().size(), 30U);
   QCOMPARE(harness.engine->snapshot()->counters.n_finished_error, 1U);
   QCOMPARE(harness.engine->snapshot()->n_blocks_used, 0);
+}
+
+/// One row of the prompt is poisoned, the one that gives the first token is not.
+void EngineFaultsTest::E8_nan_in_a_row_of_the_prompt_ends_its_request() {
+  auto script = std::make_shared<FakeScript>();
+  script->end_poison = 63;
+  Harness harness({}, script);
+  auto prompt = random_prompt(1, 10, 60);
+  prompt[4] = 63;
+  GenerateRequest request = greedy_request(prompt, 3);
+  request.sampling.logit_bias = {{63, -100.0F}};
+  QCOMPARE(ask(*harness.engine, request).ids().size(), 3U);
+  request.cache_salt = "again";
+  request.sampling.prompt_logprobs = 2;
+  const Answer answer = ask(*harness.engine, request);
+  QCOMPARE(answer.all.finish_reason, FinishReason::error);
+  QCOMPARE(answer.all.error->code, ErrorCode::internal);
+  QVERIFY(answer.ids().empty());
+}
+
+/// A stop string that the whole answer begins holds all of it back.
+void EngineFaultsTest::what_was_held_back_comes_before_the_error() {
+  auto script = std::make_shared<FakeScript>();
+  int n_steps = 0;
+  script->before_run = [&](const BatchPlan&) {
+    if (++n_steps == 6) script->n_failures_to_come = 1;
+  };
+  Harness harness({}, script);
+  const auto prompt = random_prompt(1, 8);
+  const auto expected = harness.expected(prompt, 5);
+  GenerateRequest request = greedy_request(prompt, 40);
+  request.sampling.stop = {repaired_utf8(harness.engine->tokenizer().decode(harness.expected(prompt, 12), true)) + "never"};
+  const Answer answer = ask(*harness.engine, request);
+  QCOMPARE(answer.all.finish_reason, FinishReason::error);
+  QCOMPARE(answer.ids(), expected);
+  QVERIFY(!answer.all.text.empty());
+  QCOMPARE(answer.all.text, repaired_utf8(harness.engine->tokenizer().decode(expected, true)));
 }
 
 void EngineFaultsTest::E8_what_a_nan_request_computed_is_not_cached() {
@@ -101,7 +142,7 @@ namespace {
 
 /// An engine with one place that stands still in its first step until `go`.
 struct Stalled {
-  Stalled() {
+  explicit Stalled(std::int64_t max_num_seqs = 1) {
     auto script = std::make_shared<FakeScript>();
     script->before_run = [this](const BatchPlan&) {
       if (std::exchange(is_first, false)) {
@@ -110,7 +151,7 @@ struct Stalled {
       }
     };
     HarnessOptions options;
-    options.engine.max_num_seqs = 1;
+    options.engine.max_num_seqs = max_num_seqs;
     options.engine.max_queue = 3;
     harness = std::make_unique<Harness>(options, script);
     handles.push_back(*harness->engine->submit(greedy_request(random_prompt(1, 5), 3)));
@@ -165,6 +206,18 @@ void EngineFaultsTest::a_request_that_runs_at_once_needs_no_place_in_the_queue()
     handles.push_back(*handle);
   }
   for (const auto& handle : handles) QCOMPARE(collect(*handle).ids().size(), 3U);
+}
+
+/// The next step will admit what has come, so it does not count as waiting.
+void EngineFaultsTest::S23_as_many_as_may_run_and_wait_are_taken() {
+  Stalled stalled(8);
+  for (int i = 1; i < 8 + 3; ++i) QVERIFY2(stalled.submit(), stalled.error.message.c_str());
+  QVERIFY(!stalled.submit());
+  QVERIFY2(stalled.error.message.find("11 requests run or wait already: max_num_seqs is 8 and max_queue is 3") !=
+               std::string::npos,
+           stalled.error.message.c_str());
+  stalled.go.release();
+  for (const auto& handle : stalled.handles) QCOMPARE(collect(*handle).ids().size(), 3U);
 }
 
 void EngineFaultsTest::refused_requests_leave_no_trace() {

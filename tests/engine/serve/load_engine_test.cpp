@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From options to a running engine: what it says of itself, progress, cancel, and every reason to refuse.
 #include <QTest>
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <limits>
@@ -8,6 +9,7 @@
 #include "engine/api/engine.h"
 #include "kernels/api/backend.h"
 #include "tests/support/encoded.h"
+#include "tests/support/engine_harness.h"
 #include "tests/support/sentencepiece_model.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/tiny_model.h"
@@ -67,6 +69,10 @@ class LoadEngineTest : public QObject {
   void greedy_tokens_equal_the_reference_data();
   void greedy_tokens_equal_the_reference();
   void it_is_served_under_the_name_asked_for();
+  void every_end_token_ends_an_answer_data();
+  void every_end_token_ends_an_answer();
+  void end_tokens_wait_for_min_tokens();
+  void the_tokenizers_end_token_is_one_too();
   void defaults_of_generation_config_are_kept();
   void chat_template_is_compiled();
   void an_unusable_chat_template_is_a_warning();
@@ -137,12 +143,64 @@ void LoadEngineTest::it_is_served_under_the_name_asked_for() {
   QCOMPARE((*load_engine(options))->model().name, std::string("my-model"));
 }
 
+namespace {
+
+/// A request that gives `id` at once where it may.
+GenerateRequest request_for(std::int32_t id) {
+  GenerateRequest request;
+  request.prompt_token_ids = {1, 10, 11, 12};
+  request.sampling.temperature = 0;
+  request.sampling.max_tokens = 12;
+  request.sampling.logit_bias = {{id, 100.0F}};
+  return request;
+}
+
+}  // namespace
+
+/// config.json names 2, generation_config.json 6, and the tokenizer 2.
+void LoadEngineTest::every_end_token_ends_an_answer_data() {
+  QTest::addColumn<int>("id");
+  for (const int id : {2, 6}) QTest::addRow("%d", id) << id;
+}
+
+void LoadEngineTest::every_end_token_ends_an_answer() {
+  QFETCH(int, id);
+  const auto engine = load(tiny_model_path());
+  const tests::Answer answer = tests::ask(**engine, request_for(id));
+  QCOMPARE(answer.ids(), std::vector<std::int32_t>{id});
+  QCOMPARE(answer.all.finish_reason, FinishReason::stop);
+  QCOMPARE(answer.all.stop_reason, std::string("eos"));
+}
+
+void LoadEngineTest::end_tokens_wait_for_min_tokens() {
+  const auto engine = load(tiny_model_path());
+  GenerateRequest request = request_for(6);
+  request.sampling.min_tokens = 5;
+  const tests::Answer answer = tests::ask(**engine, request);
+  QCOMPARE(answer.ids().size(), 6U);
+  QCOMPARE(std::count(answer.ids().begin(), answer.ids().end(), 6), 1);
+  QCOMPARE(answer.all.finish_reason, FinishReason::stop);
+}
+
+void LoadEngineTest::the_tokenizers_end_token_is_one_too() {
+  const TinyModelCopy model;
+  model.set_config("eos_token_id", 9);
+  model.edit("generation_config.json", [](Json& config) { config.erase("eos_token_id"); });
+  const auto engine = load(model.path());
+  QCOMPARE((*engine)->model().info.eos_ids, (std::vector<std::int32_t>{2, 9}));
+  QCOMPARE(tests::ask(**engine, request_for(2)).all.finish_reason, FinishReason::stop);
+}
+
 void LoadEngineTest::defaults_of_generation_config_are_kept() {
   const auto engine = load(tiny_model_path());
   const SamplingParams& sampling = (*engine)->model().default_sampling;
   QCOMPARE(sampling.temperature, 0.7);
   QCOMPARE(sampling.top_p, 0.95);
   QCOMPARE(sampling.top_k, 40);
+  QVERIFY(!(*engine)->model().default_max_tokens);
+  const TinyModelCopy model;
+  model.edit("generation_config.json", [](Json& config) { config["max_new_tokens"] = 77; });
+  QCOMPARE((*load(model.path()))->model().default_max_tokens, std::optional<std::int64_t>(77));
 }
 
 void LoadEngineTest::chat_template_is_compiled() {
