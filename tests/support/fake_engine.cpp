@@ -83,6 +83,7 @@ FakeEngine::FakeEngine(const FakeModel& model)
   model_.options.max_queue = model.max_queue;
   model_.options.block_size = model.block_size;
   if (model.options) model_.options = *model.options;
+  model_.default_max_tokens = model.default_max_tokens;
   model_.backend = "cpu";
   model_.isa = "fake";
   model_.memory = {10 << 20, 2 << 20, 1 << 20, 0};
@@ -128,10 +129,11 @@ void FakeEngine::refuse_submits(std::optional<engine::Error> error) {
   const std::lock_guard lock(mutex_);
   submit_error_ = std::move(error);
 }
-void FakeEngine::fail_after(int n_tokens, engine::Error error) {
+void FakeEngine::fail_after(int n_tokens, engine::Error error, std::string held) {
   const std::lock_guard lock(mutex_);
   fail_after_ = n_tokens;
   run_error_ = std::move(error);
+  held_ = std::move(held);
 }
 void FakeEngine::set_cached_tokens(std::int64_t n) {
   const std::lock_guard lock(mutex_);
@@ -328,6 +330,7 @@ bool FakeEngine::step_one(Active& active) {
   TokenEvent event;
   if (active.fail_after >= 0 && active.n_out >= static_cast<std::size_t>(active.fail_after)) {
     event.error = run_error_;
+    event.text = held_;
     finish(active, std::move(event), FinishReason::error);
     return false;
   }

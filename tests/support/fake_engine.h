@@ -24,7 +24,8 @@ struct FakeModel {
   int n_blocks = 1024, block_size = 16;
   int max_num_seqs = 64, max_queue = 1024;
   bool has_chat_template = true;
-  std::optional<engine::EngineOptions> options;  ///< as asked; fake_loader sets it
+  std::optional<engine::EngineOptions> options;    ///< as asked; fake_loader sets it
+  std::optional<std::int64_t> default_max_tokens;  ///< of generation_config.json
 };
 
 /// Answers one byte a step to every running request. Runs freely until told to pause. Thread: any.
@@ -51,9 +52,10 @@ class FakeEngine final : public engine::Engine {
   void step(int n_tokens);  ///< while paused: so many tokens for every running request
   void resume();
   void refuse_submits(std::optional<engine::Error> error);
-  void fail_after(int n_tokens, engine::Error error);  ///< requests from now on; 0: as soon as they run
-  void set_cached_tokens(std::int64_t n);              ///< of each prompt, as told in usage
-  void set_logprob(float logprob);                     ///< of every chosen token
+  /// Requests from now on; 0: as soon as they run. `held`: text that comes out with the error.
+  void fail_after(int n_tokens, engine::Error error, std::string held = {});
+  void set_cached_tokens(std::int64_t n);  ///< of each prompt, as told in usage
+  void set_logprob(float logprob);         ///< of every chosen token
 
   // ---- what a test learns
   std::vector<engine::GenerateRequest> submitted() const;
@@ -89,6 +91,7 @@ class FakeEngine final : public engine::Engine {
   int permits_ = 0;
   std::optional<engine::Error> submit_error_, run_error_;
   int fail_after_ = -1;
+  std::string held_;
   std::int64_t cached_tokens_ = 0;
   float logprob_ = -0.5F;
   std::uint64_t next_id_ = 1, step_ = 0;

@@ -35,6 +35,7 @@ class StreamsTest : public QObject {
   void S12_leaving_is_shown_in_the_table();
   void S13_a_reader_that_never_reads_holds_nobody_up();
   void S13_a_stalled_reader_is_dropped();
+  void text_that_comes_with_an_error_is_sent_before_it();
   void an_engine_error_is_an_event_then_the_end();
   void an_engine_error_of_a_whole_answer_is_a_500_without_details();
   void unloading_ends_streams_with_an_error();
@@ -298,6 +299,20 @@ void StreamsTest::an_engine_error_is_an_event_then_the_end() {
   QVERIFY(reply.body.find("finish_reason\":\"stop") == std::string::npos);
   QVERIFY(reply.body.ends_with("data: [DONE]\n\n"));
   QVERIFY(client.closed_by_server());
+}
+
+void StreamsTest::text_that_comes_with_an_error_is_sent_before_it() {
+  fixture_->engine().fail_after(2, engine::Error{engine::ErrorCode::internal, "NaN", {}}, "held back");
+  for (const char* path : {"/v1/chat/completions", "/v1/completions"}) {
+    const bool chat = std::string(path).find("chat") != std::string::npos;
+    const Json more = {{"stream", true}};
+    const HttpReply reply =
+        HttpClient(port()).post(path, chat ? chat_body("Hello", more) : tests::completion_body("Hello", more));
+    const std::size_t text = reply.body.find("held back"), error = reply.body.find("{\"error\":{\"message\":");
+    QVERIFY2(text != std::string::npos && error != std::string::npos && text < error, reply.body.c_str());
+    QVERIFY(reply.body.find("finish_reason\":\"error") == std::string::npos);
+    QVERIFY(reply.body.ends_with("data: [DONE]\n\n"));
+  }
 }
 
 void StreamsTest::an_engine_error_of_a_whole_answer_is_a_500_without_details() {

@@ -71,21 +71,26 @@ OrderedJson StreamedAnswer::logprobs(std::size_t member, const TokenEvent& event
 
 void StreamedAnswer::add(std::size_t member, const TokenEvent& event, std::string& out) {
   choices_[member].usage = event.usage;
-  if (event.finish_reason == FinishReason::error || event.finish_reason == FinishReason::cancelled) {
-    return fail(failure_of(event, interrupted_), out);
-  }
+  const bool fails = event.finish_reason == FinishReason::error || event.finish_reason == FinishReason::cancelled;
+  if (!fails || !event.text.empty() || !event.token_ids.empty()) add_delta(member, event, fails, out);
+  if (fails) fail(failure_of(event, interrupted_), out);
+}
+
+/// The chunk of what has come; of an answer that fails without the end that it did not reach.
+void StreamedAnswer::add_delta(std::size_t member, const TokenEvent& event, bool fails, std::string& out) {
+  const bool finished = event.finished && !fails;
   const bool first_of_completion = !plan_.chat && !choices_[member].begun;
   if (first_of_completion && (plan_.fields.echo || plan_.fields.return_token_ids)) begin(member, out);
   const bool shows_tokens = (plan_.fields.return_token_ids || plan_.report_logprobs) && !event.token_ids.empty();
-  if (event.text.empty() && !shows_tokens && !event.finished) return;
+  if (event.text.empty() && !shows_tokens && !finished) return;
   const bool drops_text = plan_.prompt_only;
   OrderedJson choice;
   choice["index"] = member;
   if (plan_.chat) choice["delta"] = event.text.empty() ? OrderedJson::object() : OrderedJson{{"content", event.text}};
   else choice["text"] = drops_text ? std::string() : event.text;
   choice["logprobs"] = drops_text ? OrderedJson(nullptr) : logprobs(member, event);
-  choice["finish_reason"] = event.finished ? OrderedJson(engine::name_of(event.finish_reason)) : OrderedJson(nullptr);
-  if (event.finished) choice["stop_reason"] = stop_reason_json(plan_, event);
+  choice["finish_reason"] = finished ? OrderedJson(engine::name_of(event.finish_reason)) : OrderedJson(nullptr);
+  if (finished) choice["stop_reason"] = stop_reason_json(plan_, event);
   if (plan_.fields.return_token_ids) choice["token_ids"] = drops_text ? std::vector<std::int32_t>() : event.token_ids;
   write(std::move(choice), member, out);
 }

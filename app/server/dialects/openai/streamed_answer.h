@@ -31,6 +31,7 @@ class StreamedAnswer final : public http::PieceStream {
   };
   void begin(std::size_t member, std::string& out);
   void add(std::size_t member, const engine::TokenEvent& event, std::string& out);
+  void add_delta(std::size_t member, const engine::TokenEvent& event, bool fails, std::string& out);
   void fail(const engine::Error& error, std::string& out);
   void finish(std::string& out) const;
 
