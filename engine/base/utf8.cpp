@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/base/utf8.h"
 
+#include <simdjson.h>
+
 #include <algorithm>
 
 namespace lathe::engine {
@@ -63,6 +65,8 @@ void append_utf8(std::string& out, char32_t code) {
 }
 
 std::size_t first_invalid_utf8(std::string_view text) {
+  // Most texts are right, and are seen to be so many bytes at a time.
+  if (simdjson::validate_utf8(text.data(), text.size())) return text.size();
   for (std::size_t at = 0; at < text.size();) {
     const Utf8Step step = read_utf8(text, at);
     if (!step.valid) return at;
@@ -71,7 +75,7 @@ std::size_t first_invalid_utf8(std::string_view text) {
   return text.size();
 }
 
-bool is_valid_utf8(std::string_view text) { return first_invalid_utf8(text) == text.size(); }
+bool is_valid_utf8(std::string_view text) { return simdjson::validate_utf8(text.data(), text.size()); }
 
 std::string repaired_utf8(std::string_view text) {
   std::string out;
