@@ -35,8 +35,12 @@ class Tokenizer {
   /// The bytes that the token adds to a text, after others; control tokens give their name.
   virtual std::string piece(std::int32_t id) const = 0;
 
+  /// The most bytes of a text that one of its ids may stand for; 0: no bound is known. With it a text can be seen to be too
+  /// long for a context without being encoded.
+  virtual std::size_t max_bytes_per_token() const { return 0; }
+
   /// Ids of a text. add_special puts BOS/EOS as the checkpoint's post-processor does.
-  /// Errors: too_large when the text is, or when the tokenizer's own patterns would take too long on it.
+  /// Errors: too_large when the text is, or when the tokenizer's own rules take too long on it.
   virtual Result<std::vector<std::int32_t>> encode(std::string_view text, bool add_special, bool parse_special) const = 0;
   /// Ids of spans joined as if they were one text, special tokens read only where a span allows it. Adds nothing.
   /// Errors: as encode.

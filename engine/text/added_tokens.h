@@ -25,7 +25,7 @@ struct TextRange {
   std::size_t begin = 0, end = 0;
 };
 
-/// The leftmost longest matches of a set of added tokens. Immutable.
+/// The leftmost longest matches of a set of added tokens. Immutable; not copied, because the index points into the tokens.
 class AddedTokenSet {
  public:
   struct Match {
@@ -34,6 +34,10 @@ class AddedTokenSet {
   };
 
   AddedTokenSet() = default;
+  AddedTokenSet(AddedTokenSet&&) = default;
+  AddedTokenSet& operator=(AddedTokenSet&&) = default;
+  AddedTokenSet(const AddedTokenSet&) = delete;
+  AddedTokenSet& operator=(const AddedTokenSet&) = delete;
   /// Of tokens with the same content the last wins; empty contents are dropped.
   explicit AddedTokenSet(std::vector<AddedToken> tokens);
 
@@ -46,8 +50,8 @@ class AddedTokenSet {
   const AddedToken* match_at(std::string_view text, std::size_t at, std::span<const TextRange> special_allowed) const;
 
   std::vector<AddedToken> tokens_;
-  std::unordered_map<std::string_view, std::size_t> by_content_;
-  std::vector<std::size_t> lengths_[256];  // by first byte: the lengths there are, longest first
+  std::unordered_map<std::string_view, std::size_t> by_content_;  // views into tokens_, whose memory moves along
+  std::vector<std::size_t> lengths_[256];                         // by first byte: the lengths there are, longest first
 };
 
 }  // namespace lathe::engine

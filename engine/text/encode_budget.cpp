@@ -47,12 +47,11 @@ Result<void> EncodeBudget::check_time() {
 double EncodeBudget::seconds_left() const { return end_ - thread_seconds(); }
 
 tl::unexpected<Error> EncodeBudget::out_of_time() const {
-  return fail(
-      ErrorCode::too_large,
-      fmt::format("the tokenizer's patterns are too expensive for this text of {} bytes: more than {:.1f} s; shorten "
-                  "the text, or use another tokenizer",
-                  text_bytes_, seconds_),
-      "tokenizer.json: pre_tokenizer");
+  return fail(ErrorCode::too_large,
+              fmt::format("the tokenizer's rules are too expensive for this text of {} bytes: more than {:.1f} s; shorten "
+                          "the text, or use another tokenizer",
+                          text_bytes_, seconds_),
+              "tokenizer");
 }
 
 }  // namespace lathe::engine

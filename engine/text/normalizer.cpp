@@ -7,6 +7,7 @@
 #include <unicode/uchar.h>
 #include <unicode/unistr.h>
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -61,6 +62,7 @@ class Prepend final : public Normalizer {
     if (!text.empty()) text.insert(0, prefix_);
     return budget.check_bytes(text.size());
   }
+  bool keeps_size() const override { return true; }
 
  private:
   std::string prefix_;
@@ -80,6 +82,7 @@ class Replace final : public Normalizer {
     text = out.append(text, from);
     return budget.check_bytes(text.size());
   }
+  bool keeps_size() const override { return to_.size() >= from_.size(); }
 
  private:
   std::string from_, to_;
@@ -139,6 +142,9 @@ class Sequence final : public Normalizer {
       LATHE_TRY_VOID(part->apply(text, budget));
     }
     return {};
+  }
+  bool keeps_size() const override {
+    return std::all_of(parts_.begin(), parts_.end(), [](const auto& part) { return part->keeps_size(); });
   }
 
  private:

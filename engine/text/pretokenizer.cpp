@@ -79,6 +79,7 @@ class Split final : public Pretokenizer {
     words.ranges = std::move(out);
     return {};
   }
+  bool keeps_size() const override { return behavior_ != SplitBehavior::removed; }
 
  private:
   Regex pattern_;
@@ -91,6 +92,7 @@ class ByteLevel final : public Pretokenizer {
   ByteLevel(bool add_prefix_space, std::unique_ptr<Pretokenizer> split)
       : add_prefix_space_(add_prefix_space), split_(std::move(split)) {}
   bool is_byte_level() const override { return true; }
+  bool keeps_size() const override { return !split_ || split_->keeps_size(); }
   Result<void> apply(Words& words, EncodeBudget& budget) const override {
     if (add_prefix_space_) prefix_words(words);
     LATHE_TRY_VOID(budget.check_bytes(words.text.size()));
@@ -134,6 +136,7 @@ class Metaspace final : public Pretokenizer {
     words = std::move(out);
     return {};
   }
+  bool keeps_size() const override { return !mark_.empty(); }
 
  private:
   void append_marked(std::string_view word, bool is_first, std::string& out) const {
@@ -170,6 +173,9 @@ class Sequence final : public Pretokenizer {
       LATHE_TRY_VOID(part->apply(words, budget));
     }
     return {};
+  }
+  bool keeps_size() const override {
+    return std::all_of(parts_.begin(), parts_.end(), [](const auto& part) { return part->keeps_size(); });
   }
 
  private:

@@ -26,6 +26,8 @@ class Pretokenizer {
   virtual ~Pretokenizer() = default;
   /// Cuts each word further. Requires: valid UTF-8. Errors: too_large when that takes more than the budget.
   virtual Result<void> apply(Words& words, EncodeBudget& budget) const = 0;
+  /// Whether no text becomes shorter, and all of it stays in the words.
+  virtual bool keeps_size() const { return false; }
   /// Whether words are to be read as bytes (ByteLevel is part of it).
   virtual bool is_byte_level() const { return false; }
 };

@@ -124,6 +124,14 @@ Result<void> read_normalizer(std::string_view file, std::string_view message, Se
   return check_charsmap(proto.charsmap);
 }
 
+Result<void> read_trainer(std::string_view file, std::string_view message, SentencePieceProto& proto) {
+  for (FieldReader reader(file, message); !reader.done();) {
+    LATHE_TRY(const Field field, reader.next());
+    if (field.number == 35 && field.wire == Wire::varint) proto.byte_fallback = field.value != 0;
+  }
+  return {};
+}
+
 /// The library looks for the user-defined pieces that a text begins with, and has room for so many.
 Result<void> check_user_defined(const std::vector<SentencePieceEntry>& pieces) {
   constexpr std::size_t kMaxMatches = 64;  // kResultSize of PrefixMatcher::PrefixMatch
@@ -153,6 +161,8 @@ Result<SentencePieceProto> read_sentencepiece_proto(std::string_view bytes) {
     if (field.number == 1 && field.wire == Wire::bytes) {
       if (proto.pieces.size() == kMaxPieces) return refuse(fmt::format("more than {} pieces", kMaxPieces));
       LATHE_TRY(proto.pieces.emplace_back(), read_piece(bytes, field.bytes, proto.pieces.size()));
+    } else if (field.number == 2 && field.wire == Wire::bytes) {
+      LATHE_TRY_VOID(read_trainer(bytes, field.bytes, proto));
     } else if (field.number == 3 && field.wire == Wire::bytes) {
       LATHE_TRY_VOID(read_normalizer(bytes, field.bytes, proto));
     } else if (field.number == 5 && field.wire == Wire::bytes) {

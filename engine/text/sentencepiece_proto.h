@@ -27,6 +27,7 @@ struct SentencePieceProto {
   std::string_view charsmap;     ///< precompiled normalizer; empty: identity
   bool add_dummy_prefix = true;  ///< a space goes before the text
   bool remove_extra_whitespaces = true;
+  bool byte_fallback = false;  ///< unknown characters become their bytes; without it, all in a row become one id
 };
 
 /// Errors: model_refused with the byte or the piece. Refuses what the library would trust: empty pieces and pieces with NUL,

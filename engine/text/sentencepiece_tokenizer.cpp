@@ -18,6 +18,7 @@ namespace lathe::engine {
 namespace {
 
 constexpr std::int64_t kMaxModelBytes = 256LL << 20;
+constexpr std::size_t kChunkBytes = 16u << 10;  // the library encodes a text whole: between chunks the budget is looked at
 constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581, which stands for a space in pieces
 // Appended to a model this is one more normalizer_spec with add_dummy_prefix = false; protobuf merges the two.
 constexpr std::string_view kNoDummyPrefix{"\x1A\x02\x18\x00", 4};
@@ -40,6 +41,7 @@ class SentencePieceTokenizer final : public TokenizerBase {
     bool dummy_prefix = true;      ///< the model wants a space before a text
     bool prefix_each_part = true;  ///< and before each part between added tokens ("legacy")
     bool trims = true;             ///< the model drops spaces at the ends and double ones
+    bool may_cut = false;  ///< a text encodes as its parts do, when it is cut before a space behind another character
   };
 
   SentencePieceTokenizer(TokenizerParts parts, std::unique_ptr<sentencepiece::SentencePieceProcessor> processor,
@@ -65,10 +67,33 @@ class SentencePieceTokenizer final : public TokenizerBase {
   }
 
  protected:
-  Result<void> encode_plain(std::string_view text, bool at_start, EncodeBudget&,
+  Result<void> encode_plain(std::string_view text, bool at_start, EncodeBudget& budget,
                             std::vector<std::int32_t>& ids) const override {
+    bool marks = rules_.dummy_prefix && (at_start || rules_.prefix_each_part);
+    for (std::size_t begin = 0; begin < text.size();) {
+      if (budget.seconds_left() <= 0) return budget.out_of_time();
+      const std::size_t end = chunk_end(text, begin);
+      LATHE_TRY_VOID(encode_chunk(text.substr(begin, end - begin), marks, ids));
+      begin = end;
+      marks = rules_.trims;  // the next chunk begins with a space, which the model would drop
+    }
+    return {};
+  }
+
+ private:
+  /// Where the chunk that begins at `begin` may end.
+  std::size_t chunk_end(std::string_view text, std::size_t begin) const {
+    if (!rules_.may_cut) return text.size();
+    for (std::size_t at = begin + kChunkBytes; at < text.size(); ++at) {
+      if (text[at] == ' ' && text[at - 1] != ' ' && !text.substr(0, at).ends_with(kSpaceMark)) return at;
+    }
+    return text.size();
+  }
+
+  /// `marks`: exactly one space goes before the text.
+  Result<void> encode_chunk(std::string_view text, bool marks, std::vector<std::int32_t>& ids) const {
     std::string prefixed;
-    if (rules_.dummy_prefix && (at_start || rules_.prefix_each_part)) {
+    if (marks) {
       if (rules_.trims) text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
       if (text.empty()) return {};
       // The mark instead of a space, because a model that trims would drop the space.
@@ -83,7 +108,6 @@ class SentencePieceTokenizer final : public TokenizerBase {
     return {};
   }
 
- private:
   std::unique_ptr<sentencepiece::SentencePieceProcessor> processor_;
   std::vector<std::string> pieces_;  // bytes by id
   std::unordered_map<std::string, std::int32_t> ids_;
@@ -171,6 +195,32 @@ std::string adjusted_model(std::string bytes, const SentencePieceProto& proto, c
   return bytes;
 }
 
+/// Whether no piece reaches from a character over to a space behind it. A table of the normalizer may join the two; and
+/// where characters without a piece become one id, the space must be none of them.
+bool may_cut(const SentencePieceProto& proto) {
+  const auto reaches_over = [](std::string_view text) {
+    while (text.starts_with(kSpaceMark)) text.remove_prefix(kSpaceMark.size());
+    while (text.starts_with(' ')) text.remove_prefix(1);
+    return text.find(kSpaceMark) != text.npos || text.find(' ') != text.npos;
+  };
+  bool has_space = proto.byte_fallback;
+  for (const SentencePieceEntry& piece : proto.pieces) {
+    const bool in_text = piece.type != PieceType::control && piece.type != PieceType::unknown;
+    if (in_text && reaches_over(piece.text)) return false;
+    has_space = has_space || (in_text && piece.text == kSpaceMark);
+  }
+  return has_space && proto.charsmap.empty();
+}
+
+/// See Tokenizer::max_bytes_per_token.
+std::size_t max_bytes_per_token(const SentencePieceProto& proto, const AddedTokenSet& added) {
+  const bool keeps_size = !proto.remove_extra_whitespaces && proto.charsmap.empty() && proto.byte_fallback;
+  if (!keeps_size) return 0;
+  std::vector<std::string> pieces;
+  for (const SentencePieceEntry& piece : proto.pieces) pieces.emplace_back(piece.text);
+  return longest_bytes(pieces, added);
+}
+
 /// What goes around a text, from the flags of the configuration.
 Result<TokenizerParts> assemble_parts(const TokenizerConfig& config, Vocabulary& vocabulary, int model_bos, int model_eos) {
   TokenizerParts parts;
@@ -207,8 +257,12 @@ Result<std::unique_ptr<Tokenizer>> open_sentencepiece_tokenizer(const ModelFolde
     return fail(ErrorCode::model_refused, error.what(), "tokenizer.model");
   }
   LATHE_TRY(TokenizerParts parts, assemble_parts(config, vocabulary, processor->bos_id(), processor->eos_id()));
+  parts.max_bytes_per_token = max_bytes_per_token(proto, parts.added);
   const SentencePieceTokenizer::Rules rules{
-      .dummy_prefix = proto.add_dummy_prefix, .prefix_each_part = config.legacy, .trims = proto.remove_extra_whitespaces};
+      .dummy_prefix = proto.add_dummy_prefix && (config.legacy || config.add_prefix_space),
+      .prefix_each_part = config.legacy,
+      .trims = proto.remove_extra_whitespaces,
+      .may_cut = may_cut(proto)};
   return std::make_unique<SentencePieceTokenizer>(std::move(parts), std::move(processor), std::move(vocabulary.bytes),
                                                   std::move(vocabulary.ids), rules);
 }

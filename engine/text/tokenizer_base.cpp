@@ -9,6 +9,16 @@
 
 namespace lathe::engine {
 
+std::size_t longest_bytes(const std::vector<std::string>& pieces, const AddedTokenSet& added) {
+  std::size_t longest = 0;
+  for (const std::string& piece : pieces) longest = std::max(longest, piece.size());
+  for (const AddedToken& token : added.tokens()) {
+    if (token.lstrip || token.rstrip) return 0;
+    longest = std::max(longest, token.content.size());
+  }
+  return longest;
+}
+
 bool TokenizerBase::adds_bos() const {
   return parts_.bos && std::find(parts_.before.begin(), parts_.before.end(), *parts_.bos) != parts_.before.end();
 }

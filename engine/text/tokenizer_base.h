@@ -22,7 +22,11 @@ struct TokenizerParts {
   std::optional<std::int32_t> bos;
   std::vector<std::int32_t> eos;
   std::vector<std::int32_t> before, after;  ///< what add_special puts around a text
+  std::size_t max_bytes_per_token = 0;      ///< of text, added tokens included; 0: unbounded or not known
 };
+
+/// The longest of the pieces and added tokens; 0 when an added token takes any white space beside it along.
+std::size_t longest_bytes(const std::vector<std::string>& pieces, const AddedTokenSet& added);
 
 class TokenizerBase : public Tokenizer {
  public:
@@ -32,6 +36,7 @@ class TokenizerBase : public Tokenizer {
   std::optional<std::int32_t> bos_id() const final { return parts_.bos; }
   const std::vector<std::int32_t>& eos_ids() const final { return parts_.eos; }
   bool adds_bos() const final;
+  std::size_t max_bytes_per_token() const final { return parts_.max_bytes_per_token; }
   bool is_special(std::int32_t id) const final;
   std::string piece(std::int32_t id) const final { return decode_bytes(id, false); }
   Result<std::vector<std::int32_t>> encode(std::string_view text, bool add_special, bool parse_special) const final;

@@ -211,6 +211,15 @@ Result<BpeModel> make_model(const TokenizerJsonFile& file, bool byte_level) {
   return model;
 }
 
+/// See Tokenizer::max_bytes_per_token. Every byte must come to be part of some id's text, and of one alone.
+std::size_t max_bytes_per_token(const Assembly& all, const AddedTokenSet& added, const BpeTokenizerParts& parts) {
+  const bool keeps_size =
+      (!parts.normalizer || parts.normalizer->keeps_size()) && (!parts.pretokenizer || parts.pretokenizer->keeps_size());
+  const std::vector<std::int32_t>& bytes = parts.model.byte_ids;
+  const bool has_all_bytes = !bytes.empty() && std::all_of(bytes.begin(), bytes.end(), [](int id) { return id >= 0; });
+  return keeps_size && has_all_bytes ? longest_bytes(all.pieces, added) : 0;
+}
+
 /// For Llama's classes the flags of the configuration go before the post-processor of the file.
 void apply_flags(const TokenizerConfig& config, TokenizerParts& parts) {
   const bool obeys = config.tokenizer_class.starts_with("Llama") || config.tokenizer_class.starts_with("CodeLlama") ||
@@ -273,6 +282,7 @@ Result<std::unique_ptr<Tokenizer>> open_tokenizer_json(const ModelFolder& folder
   LATHE_TRY(parts.model, make_model(file, parts.pretokenizer && parts.pretokenizer->is_byte_level()));
   LATHE_TRY(TokenDecoder decoder, make_token_decoder(file.decoder));
   LATHE_TRY(TokenizerParts base, make_base(file, config, all));
+  base.max_bytes_per_token = max_bytes_per_token(all, base.added, parts);
   LATHE_TRY(parts.bytes, decoded_pieces(all, decoder));
   parts.strip_front = std::move(decoder.strip_front);
   parts.joiner = std::move(decoder.joiner);

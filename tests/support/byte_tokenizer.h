@@ -19,6 +19,7 @@ class ByteTokenizer final : public engine::Tokenizer {
   const std::vector<std::int32_t>& eos_ids() const override { return eos_ids_; }
   bool adds_bos() const override { return true; }
   bool is_special(std::int32_t id) const override { return id >= kBos; }
+  std::size_t max_bytes_per_token() const override { return std::string_view("<|assistant|>").size(); }
   std::optional<std::int32_t> id_of(std::string_view piece) const override;
   std::string piece(std::int32_t id) const override;
   engine::Result<std::vector<std::int32_t>> encode(std::string_view text, bool add_special,

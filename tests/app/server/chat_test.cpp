@@ -32,6 +32,8 @@ class ChatTest : public QObject {
   void request_template_is_refused();
   void max_completion_tokens_wins();
   void max_tokens_default_is_what_the_context_leaves();
+  void max_tokens_default_may_be_the_models();
+  void a_prompt_of_too_many_bytes_is_refused_unread();
   void n_answers_have_counting_seeds();
   void stop_reason_names_the_stop_string();
   void token_ids_are_returned_when_asked();
@@ -181,6 +183,30 @@ void ChatTest::max_completion_tokens_wins() {
 void ChatTest::max_tokens_default_is_what_the_context_leaves() {
   post(chat_body("Hi"));
   QCOMPARE(fixture_->engine().submitted().back().sampling.max_tokens, std::int64_t(4096 - 5));
+}
+
+void ChatTest::max_tokens_default_may_be_the_models() {
+  tests::FakeModel model;
+  model.default_max_tokens = 7;
+  model.max_model_len = 20;
+  fixture_->load(model);
+  post(chat_body("ab"));
+  QCOMPARE(fixture_->engine().submitted().back().sampling.max_tokens, std::int64_t(7));
+  post(chat_body("ab", {{"max_tokens", 9}}));
+  QCOMPARE(fixture_->engine().submitted().back().sampling.max_tokens, std::int64_t(9));
+  post(chat_body("abcdefghijkl"));  // with its control tokens all but 5 of the context
+  QCOMPARE(fixture_->engine().submitted().back().sampling.max_tokens, std::int64_t(5));
+}
+
+/// 13 bytes at most are a token.
+void ChatTest::a_prompt_of_too_many_bytes_is_refused_unread() {
+  const HttpReply reply = post(chat_body(std::string(13 * 4096, 'x')));
+  QCOMPARE(reply.status, 400);
+  const std::string message = reply.json()["error"]["message"];
+  QVERIFY2(message.find("maximum context length is 4096 tokens") != std::string::npos, message.c_str());
+  QVERIFY2(message.find("bytes, which are at least 409") != std::string::npos, message.c_str());
+  const std::string fitting = post(chat_body(std::string(4096, 'x'))).json()["error"]["message"];
+  QVERIFY2(fitting.find("prompt contains 4099 input tokens") != std::string::npos, fitting.c_str());
 }
 
 void ChatTest::n_answers_have_counting_seeds() {

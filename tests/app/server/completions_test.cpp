@@ -24,6 +24,7 @@ class CompletionsTest : public QObject {
   void several_prompts_are_numbered_by_prompt_then_answer();
   void sixteen_tokens_is_the_default();
   void null_max_tokens_fills_the_context();
+  void a_prompt_of_too_many_bytes_is_refused_unread();
   void echo_puts_the_prompt_before_the_text();
   void echo_with_no_tokens_scores_the_prompt();
   void logprobs_have_the_text_shape();
@@ -253,6 +254,18 @@ void CompletionsTest::continuous_usage_counts_up() {
     last = chunk["usage"]["completion_tokens"].get<int>();
   }
   QCOMPARE(last, 4);
+}
+
+/// 13 bytes at most are a token.
+void CompletionsTest::a_prompt_of_too_many_bytes_is_refused_unread() {
+  for (const Json& prompt : {Json(std::string(13 * 4096, 'x')), Json({"ab", std::string(13 * 4096, 'x')})}) {
+    const HttpReply reply = post(completion_body(prompt));
+    QCOMPARE(reply.status, 400);
+    const std::string message = reply.json()["error"]["message"];
+    QVERIFY2(message.find("your prompt has 53248 bytes, which are at least 4096 input tokens") != std::string::npos,
+             message.c_str());
+  }
+  QVERIFY(fixture_->engine().submitted().empty());
 }
 
 void CompletionsTest::engine_defaults_are_the_starting_point() {

@@ -27,6 +27,15 @@ class AddedTokensTest : public QObject {
     const AddedTokenSet set({{.id = 1, .content = "<a>"}, {.id = 2, .content = "<a><b>"}, {.id = 3, .content = "b>"}});
     QVERIFY((find(set, "x<a><b><a>") == Found{{1, 7, 2}, {7, 10, 1}}));
   }
+  void a_set_may_move_and_not_be_copied() {
+    static_assert(!std::is_copy_constructible_v<AddedTokenSet> && !std::is_copy_assignable_v<AddedTokenSet>);
+    // Short contents lie inside the tokens themselves: the views of the index must follow them.
+    auto first = std::make_unique<AddedTokenSet>(std::vector<AddedToken>{{.id = 1, .content = "<a>"}});
+    AddedTokenSet second;
+    second = std::move(*first);
+    first.reset();
+    QVERIFY((find(second, "x<a>") == Found{{1, 4, 1}}));
+  }
   void special_tokens_need_a_place_that_allows_them() {
     const AddedTokenSet set({{.id = 1, .content = "<s>", .special = true}, {.id = 2, .content = "<t>"}});
     QVERIFY((find(set, "<s><t>", false) == Found{{3, 6, 2}}));

@@ -106,6 +106,13 @@ class SentencePieceTokenizerTest : public QObject {
     const auto t = open(small_model(), R"({"legacy": false})");
     QCOMPARE(pieces(*t, encoded(*t, "hello<s>hello", false, true)), std::string("[ hello][<s>][he][ll][o]"));
   }
+  void without_legacy_the_configuration_may_leave_the_space_out() {
+    const auto t = open(small_model(), R"({"legacy": false, "add_prefix_space": false})");
+    QCOMPARE(pieces(*t, encoded(*t, "hello<s>hello", false, true)), std::string("[he][ll][o][<s>][he][ll][o]"));
+    QCOMPARE(t->decode(encoded(*t, " hello", false, false), true), std::string(" hello"));
+    const auto legacy = open(small_model(), R"({"add_prefix_space": false})");
+    QCOMPARE(pieces(*legacy, encoded(*legacy, "hello", false, false)), std::string("[ hello]"));
+  }
   void a_user_defined_piece_is_found_in_text() {
     const auto t = open();
     QCOMPARE(pieces(*t, encoded(*t, "[tool]", false, false)), std::string("[ ][[tool]]"));
@@ -208,6 +215,53 @@ class SentencePieceTokenizerTest : public QObject {
     QVERIFY(!none && none.error().code == ErrorCode::model_refused);
     QVERIFY(none.error().message.find("tokenizer.json") != std::string::npos &&
             none.error().message.find("tokenizer.model") != std::string::npos);
+  }
+  /// Long texts go to the library in parts: the ids must be those of words that stand alone.
+  void long_text_is_encoded_as_its_words_data() {
+    QTest::addColumn<bool>("trims");
+    QTest::addColumn<bool>("has_wide_piece");
+    QTest::newRow("cut anywhere before a space") << false << false;
+    QTest::newRow("the model drops spaces") << true << false;
+    QTest::newRow("a piece reaches over a space, so nothing is cut") << false << true;
+  }
+  void long_text_is_encoded_as_its_words() {
+    QFETCH(bool, trims);
+    QFETCH(bool, has_wide_piece);
+    ModelSpec model = small_model();
+    model.remove_extra_whitespaces = trims;
+    if (has_wide_piece) model.pieces.push_back({"o\xE2\x96\x81", 1, 1});
+    const auto t = open(model);
+    std::string text;
+    std::vector<std::int32_t> expected;
+    std::int64_t n_words = 0;
+    for (; text.size() < 100'000; ++n_words) {
+      // Of different lengths, with double spaces, line ends and marks that the text itself holds.
+      std::string word = n_words % 5 == 0 ? "or\nor" : std::string(1 + static_cast<std::size_t>(n_words) % 11, 'z');
+      if (n_words % 7 == 0 || has_wide_piece) word = "hello";
+      if (n_words % 13 == 0 && !trims && !has_wide_piece) word += "\xE2\x96\x81";
+      const std::string gap = text.empty() ? "" : n_words % 3 == 0 && !trims ? "  " : " ";
+      text += gap + word;
+      const auto ids = encoded(*t, gap.size() == 2 ? " " + word : word, false, false);
+      expected.insert(expected.end(), ids.begin(), ids.end());
+    }
+    const auto ids = encoded(*t, text, false, false);
+    if (has_wide_piece) {
+      QCOMPARE(std::count(ids.begin(), ids.end(), *t->id_of("o\xE2\x96\x81")), n_words - 1);
+    } else {
+      QCOMPARE(ids, expected);
+    }
+  }
+  void ids_stand_for_a_bounded_number_of_bytes() {
+    const auto t = open();
+    QCOMPARE(t->max_bytes_per_token(), std::string("<|user|>").size());
+    for (const std::string& text : {std::string(500, ' '), std::string("hello hello"), std::string("\xE2\x96\x81hello")}) {
+      QVERIFY(encoded(*t, text, false, true).size() * t->max_bytes_per_token() >= text.size());
+    }
+    ModelSpec trims = small_model();
+    trims.remove_extra_whitespaces = true;
+    QCOMPARE(open(trims)->max_bytes_per_token(), std::size_t{0});
+    const auto strips = open(small_model(), R"({"added_tokens_decoder": {"400": {"content": "<t>", "lstrip": true}}})");
+    QCOMPARE(strips->max_bytes_per_token(), std::size_t{0});
   }
   void long_text_is_encoded() {
     const auto t = open();

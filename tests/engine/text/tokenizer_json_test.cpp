@@ -54,6 +54,47 @@ class TokenizerJsonTest : public QObject {
       QCOMPARE(t->decode(encoded(*t, text, true, false), false), text);
     }
   }
+  void ids_stand_for_a_bounded_number_of_bytes() {
+    QCOMPARE(opened(byte_level_file())->max_bytes_per_token(), std::string("<|end|>").size());
+    const auto t = opened(byte_fallback_file());
+    QCOMPARE(t->max_bytes_per_token(), std::string("<0x00>").size());
+    for (const std::string& text : {std::string(100, ' '), std::string("hello"), std::string(9, '\xFF')})
+      QVERIFY(encoded(*t, text, false, true).size() * t->max_bytes_per_token() >= text.size());
+  }
+  void there_is_no_bound_where_text_may_vanish_data() {
+    QTest::addColumn<QString>("path");
+    QTest::addColumn<QString>("value");
+    QTest::newRow("a normal form") << "/normalizer"
+                                   << R"({"type": "NFC"})";
+    QTest::newRow("a rule that shortens") << "/normalizer"
+                                          << R"({"type":"Replace","pattern":{"String":"ab"},"content":"a"})";
+    QTest::newRow("one of several")
+        << "/normalizer"
+        << R"({"type":"Sequence","normalizers":[{"type":"Prepend","prepend":"_"},{"type":"NFC"}]})";
+    QTest::newRow("what words lie between")
+        << "/pre_tokenizer"
+        << R"({"type":"Sequence","pretokenizers":[{"type":"Split","pattern":{"String":" "},"behavior":"Removed","invert":false},{"type":"ByteLevel","add_prefix_space":false,"use_regex":false}]})";
+    QTest::newRow("white space beside a token") << "/added_tokens/1/rstrip"
+                                                << "true";
+  }
+  void there_is_no_bound_where_text_may_vanish() {
+    QFETCH(QString, path);
+    QFETCH(QString, value);
+    Json file = byte_level_file();
+    file[Json::json_pointer(path.toStdString())] = Json::parse(value.toStdString());
+    const auto t = opened(file);
+    QVERIFY(t != nullptr);
+    QCOMPARE(t->max_bytes_per_token(), std::size_t{0});
+  }
+  void there_is_no_bound_where_bytes_have_no_piece() {
+    Json file = byte_level_file();
+    file["model"]["vocab"].erase("~");
+    // The id goes to another piece, so that there is no hole.
+    file["model"]["vocab"]["zz"] = byte_level_file()["model"]["vocab"]["~"];
+    const auto t = opened(file);
+    QVERIFY(t != nullptr);
+    QCOMPARE(t->max_bytes_per_token(), std::size_t{0});
+  }
   void invalid_utf8_is_repaired_before_it_is_encoded() {
     const auto t = opened(byte_level_file());
     QCOMPARE(t->decode(encoded(*t,

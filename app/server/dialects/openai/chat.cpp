@@ -32,8 +32,12 @@ engine::Result<http::Reply> answer_chat(const ServerContext& context, const http
   refuse_unserved_fields(body, {"echo"});
   LATHE_TRY_VOID(body.verdict());
 
-  LATHE_TRY(std::vector<std::int32_t> prompt, read_chat_prompt(body, *engine));
-  LATHE_TRY_VOID(fit_to_context(plan.fields, std::nullopt, prompt.size(), engine->model()));
+  LATHE_TRY(const std::vector<engine::TextSpan> spans, read_chat_prompt(body, *engine));
+  std::size_t n_bytes = 0;
+  for (const engine::TextSpan& span : spans) n_bytes += span.text.size();
+  LATHE_TRY_VOID(check_text_size(n_bytes, *engine));
+  LATHE_TRY(std::vector<std::int32_t> prompt, engine->tokenizer().encode_spans(spans));
+  LATHE_TRY_VOID(fit_to_context(plan.fields, engine->model().default_max_tokens, prompt.size(), engine->model()));
   plan.prompts.push_back({std::move(prompt), {}});
   return submit(context, request, *engine, std::move(plan));
 }

@@ -106,7 +106,7 @@ void read_variables(FieldReader& body, const std::string& source, Json& variable
 
 }  // namespace
 
-engine::Result<std::vector<std::int32_t>> read_chat_prompt(FieldReader& body, const engine::Engine& engine) {
+engine::Result<std::vector<engine::TextSpan>> read_chat_prompt(FieldReader& body, const engine::Engine& engine) {
   const engine::ChatTemplate* chat_template = engine.chat_template();
   if (chat_template == nullptr) {
     return engine::fail(ErrorCode::invalid_argument, "this model has no chat template; send a prompt to /v1/completions",
@@ -135,7 +135,7 @@ engine::Result<std::vector<std::int32_t>> read_chat_prompt(FieldReader& body, co
     return engine::fail(ErrorCode::invalid_argument,
                         "the chat template refuses these messages: " + escaped(spans.error().message, 600), "messages");
   }
-  return engine.tokenizer().encode_spans(*spans);
+  return spans;
 }
 
 }  // namespace lathe::app::openai

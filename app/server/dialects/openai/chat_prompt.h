@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chat messages of a request body, rendered by the model's template into token ids.
+// Chat messages of a request body, rendered by the model's template.
 #pragma once
 
 #include <vector>
@@ -10,8 +10,8 @@
 namespace lathe::app::openai {
 
 /// Reads "messages", "add_generation_prompt", "continue_final_message" and "chat_template_kwargs".
-/// What users wrote is never read as control tokens.
+/// What users wrote stands in spans that may not hold control tokens.
 /// Errors: invalid_argument with the path of the message, or the template's own words.
-engine::Result<std::vector<std::int32_t>> read_chat_prompt(FieldReader& body, const engine::Engine& engine);
+engine::Result<std::vector<engine::TextSpan>> read_chat_prompt(FieldReader& body, const engine::Engine& engine);
 
 }  // namespace lathe::app::openai

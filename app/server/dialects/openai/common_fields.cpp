@@ -192,6 +192,18 @@ engine::Result<void> fit_to_context(CommonFields& fields, std::optional<std::int
   return {};
 }
 
+engine::Result<void> check_text_size(std::size_t n_bytes, const engine::Engine& engine) {
+  const std::size_t most = engine.tokenizer().max_bytes_per_token();
+  const auto limit = static_cast<std::size_t>(engine.model().max_model_len);
+  if (most == 0 || n_bytes / most < limit) return {};
+  return engine::fail(
+      ErrorCode::invalid_argument,
+      fmt::format("This model's maximum context length is {} tokens. However, your prompt has {} bytes, which are at least "
+                  "{} input tokens. Please reduce the length of the input prompt.",
+                  limit, n_bytes, n_bytes / most),
+      "input_tokens");
+}
+
 void append_requests(std::vector<engine::GenerateRequest>& out, const CommonFields& fields, std::int64_t n,
                      const std::vector<std::int32_t>& prompt) {
   for (std::int64_t i = 0; i < n; ++i) {

@@ -29,11 +29,16 @@ CommonFields read_common_fields(FieldReader& body, const engine::LoadedModel& mo
 /// Refuses fields that would change the answer and are not served. `also` names those of one route.
 void refuse_unserved_fields(FieldReader& body, std::initializer_list<std::string_view> also);
 
-/// Sets max_tokens from what was asked and what the context leaves; without either, the answer may fill the context.
+/// Sets max_tokens from what was asked, or else from the default and what the context leaves; without either, the answer may
+/// fill the context.
 /// Ids and ranges are checked by the engine when it gets the request.
 /// Errors: invalid_argument, with vLLM's words and numbers for a prompt that does not fit.
 engine::Result<void> fit_to_context(CommonFields& fields, std::optional<std::int64_t> default_max_tokens,
                                     std::size_t n_prompt_tokens, const engine::LoadedModel& model);
+
+/// A text of so many bytes that it cannot fit, whatever ids they become: to be asked before encoding it.
+/// Errors: as fit_to_context.
+engine::Result<void> check_text_size(std::size_t n_bytes, const engine::Engine& engine);
 
 /// Requests for n answers to one prompt: the same but for the seed, which counts up.
 void append_requests(std::vector<engine::GenerateRequest>& out, const CommonFields& fields, std::int64_t n,

@@ -19,7 +19,8 @@ constexpr std::size_t kMaxPrompts = 128;
 /// A prompt is a text, its token ids, or a list of either.
 class PromptReader {
  public:
-  PromptReader(const engine::Tokenizer& tokenizer, bool add_special) : tokenizer_(tokenizer), add_special_(add_special) {}
+  PromptReader(const engine::Engine& engine, bool add_special)
+      : engine_(engine), tokenizer_(engine.tokenizer()), add_special_(add_special) {}
 
   engine::Result<std::vector<PromptPlan>> read(const Json* prompt) const {
     const auto refuse = [](std::string message) {
@@ -48,6 +49,7 @@ class PromptReader {
     PromptPlan plan;
     if (prompt.is_string()) {
       plan.text = prompt.get<std::string>();
+      LATHE_TRY_VOID(check_text_size(plan.text.size(), engine_));
       // The whole text is the caller's own prompt, so control tokens may be written out in it, as with vLLM.
       LATHE_TRY(plan.ids, tokenizer_.encode(plan.text, add_special_, true));
     } else if (prompt.is_array()) {
@@ -61,6 +63,7 @@ class PromptReader {
     return plan;
   }
 
+  const engine::Engine& engine_;
   const engine::Tokenizer& tokenizer_;
   bool add_special_;
 };
@@ -94,7 +97,7 @@ engine::Result<http::Reply> answer_completions(const ServerContext& context, con
   const bool add_special = body.flag("add_special_tokens").value_or(true);
   LATHE_TRY_VOID(body.verdict());
 
-  const PromptReader reader(engine->tokenizer(), add_special);
+  const PromptReader reader(*engine, add_special);
   LATHE_TRY(plan.prompts, reader.read(body.any("prompt")));
   if (static_cast<std::int64_t>(plan.prompts.size()) * plan.fields.best_of > static_cast<std::int64_t>(kMaxPrompts)) {
     return engine::fail(ErrorCode::invalid_argument, "prompts times best_of may be at most " + std::to_string(kMaxPrompts),

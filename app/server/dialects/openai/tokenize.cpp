@@ -14,7 +14,10 @@ using engine::OrderedJson;
 constexpr std::size_t kMaxIds = 1'000'000;
 
 engine::Result<std::vector<std::int32_t>> read_prompt(FieldReader& body, const engine::Engine& engine) {
-  if (body.has("messages")) return read_chat_prompt(body, engine);
+  if (body.has("messages")) {
+    LATHE_TRY(const std::vector<engine::TextSpan> spans, read_chat_prompt(body, engine));
+    return engine.tokenizer().encode_spans(spans);
+  }
   const auto prompt = body.text("prompt");
   const bool add_special = body.flag("add_special_tokens").value_or(true);
   LATHE_TRY_VOID(body.verdict());
