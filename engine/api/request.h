@@ -27,6 +27,8 @@ struct GenerateRequest {
 };
 
 enum class FinishReason : std::uint8_t { none, stop, length, cancelled, error };
+/// What ended an answer with FinishReason::stop: the model's own end token, one of stop_token_ids, or a stop string.
+enum class StopCause : std::uint8_t { none, eos, token, text };
 /// OpenAI's words: "stop", "length"; "abort" for cancelled, "error".
 std::string_view name_of(FinishReason reason);
 
@@ -64,11 +66,15 @@ struct TokenEvent {
       prompt_logprobs;  ///< once, with the first event; first list empty; then the prompt's own token first
   bool finished = false;
   FinishReason finish_reason = FinishReason::none;
-  std::string stop_reason;     ///< the stop string or the id that ended it, "eos", or empty
+  StopCause stop_cause = StopCause::none;
+  std::string stop_reason;     ///< by the cause: "eos", the id, or the stop string; else empty
   std::optional<Error> error;  ///< with finish_reason error
   Usage usage;                 ///< so far
   RequestTimings timings;      ///< so far
 };
+
+/// Joins what came since, `from`, to what was there.
+void merge(TokenEvent& to, TokenEvent&& from);
 
 /// The caller's end of a request. Thread: any. Shared between the caller and the engine thread.
 class RequestHandle {

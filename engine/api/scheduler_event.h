@@ -23,9 +23,6 @@ enum class SchedulerEventKind : std::uint8_t {
   failed      ///< n0 tokens generated
 };
 
-/// What ended an answer with FinishReason::stop.
-enum class StopCause : std::uint8_t { none, eos, token, text };
-
 struct SchedulerEvent {
   std::uint64_t sequence = 0;  ///< number of the event, rising by one
   std::int64_t time_ns = 0;    ///< steady clock

@@ -89,7 +89,7 @@ void Generation::add_text() {
 }
 
 void Generation::stop(StopCause cause, std::string reason) {
-  stop_cause = cause;
+  stop_cause = delta.stop_cause = cause;
   delta.stop_reason = std::move(reason);
   end(FinishReason::stop);
 }

@@ -16,6 +16,8 @@ void append(std::vector<T>& to, std::vector<T>&& from) {
   }
 }
 
+}  // namespace
+
 void merge(TokenEvent& to, TokenEvent&& from) {
   to.text += from.text;
   append(to.token_ids, std::move(from.token_ids));
@@ -24,13 +26,12 @@ void merge(TokenEvent& to, TokenEvent&& from) {
   append(to.prompt_logprobs, std::move(from.prompt_logprobs));
   to.finished = from.finished;
   to.finish_reason = from.finish_reason;
+  to.stop_cause = from.stop_cause;
   to.stop_reason = std::move(from.stop_reason);
   to.error = std::move(from.error);
   to.usage = from.usage;
   to.timings = from.timings;
 }
-
-}  // namespace
 
 std::string_view name_of(FinishReason reason) {
   switch (reason) {

@@ -9,14 +9,7 @@
 #include "tests/support/fake_tokenizer.h"
 
 namespace lathe::tests {
-namespace {
-
-template <class T>
-void move_to_end(std::vector<T>& to, std::vector<T>& from) {
-  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
-}
-
-}  // namespace
+namespace {}  // namespace
 
 Harness::Harness(const HarnessOptions& options, std::shared_ptr<FakeScript> with) : script(std::move(with)) {
   engine::EngineParts parts;
@@ -47,17 +40,7 @@ Answer collect(engine::RequestHandle& handle) {
       answer.timed_out = true;
       return answer;
     }
-    answer.all.text += event.text;
-    move_to_end(answer.all.token_ids, event.token_ids);
-    move_to_end(answer.all.logprobs, event.logprobs);
-    move_to_end(answer.all.chosen_logprobs, event.chosen_logprobs);
-    move_to_end(answer.all.prompt_logprobs, event.prompt_logprobs);
-    answer.all.finished = event.finished;
-    answer.all.finish_reason = event.finish_reason;
-    answer.all.stop_reason = event.stop_reason;
-    answer.all.error = event.error;
-    answer.all.usage = event.usage;
-    answer.all.timings = event.timings;
+    merge(answer.all, std::move(event));
   }
   return answer;
 }

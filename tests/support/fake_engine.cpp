@@ -17,6 +17,7 @@ struct FakeEngine::Plan {
   std::vector<std::int32_t> ids;
   std::string visible;  ///< what of their bytes is shown
   FinishReason reason = FinishReason::stop;
+  engine::StopCause stop_cause = engine::StopCause::eos;
   std::string stop_reason;
 };
 
@@ -135,6 +136,10 @@ void FakeEngine::fail_after(int n_tokens, engine::Error error, std::string held)
   run_error_ = std::move(error);
   held_ = std::move(held);
 }
+void FakeEngine::fail_only(std::uint64_t seed) {
+  const std::lock_guard lock(mutex_);
+  fails_seed_ = seed;
+}
 void FakeEngine::set_cached_tokens(std::int64_t n) {
   const std::lock_guard lock(mutex_);
   cached_tokens_ = n;
@@ -181,7 +186,7 @@ engine::Result<engine::RequestHandlePtr> FakeEngine::submit(GenerateRequest requ
   auto active = std::make_unique<Active>();
   active->handle = std::make_shared<engine::RequestHandle>(next_id_++);
   active->plan = plan_for(request);
-  active->fail_after = fail_after_;
+  if (!fails_seed_ || request.sampling.seed == fails_seed_) active->fail_after = fail_after_;
   active->usage.n_prompt_tokens = n_prompt;
   active->usage.n_cached_tokens = std::min(cached_tokens_, n_prompt);
   active->request = request;
@@ -208,16 +213,27 @@ FakeEngine::Plan FakeEngine::plan_for(const GenerateRequest& request) const {
     const std::size_t at = text.find(stop);
     if (at == text.npos || at + stop.size() > end) continue;
     end = at + stop.size();
+    plan.stop_cause = engine::StopCause::text;
     plan.stop_reason = stop;
   }
+  const auto& stop_ids = sampling.stop_token_ids;
+  for (std::size_t i = 0; i < end; ++i) {
+    const std::int32_t id = static_cast<unsigned char>(text[i]);
+    if (std::find(stop_ids.begin(), stop_ids.end(), id) == stop_ids.end()) continue;
+    end = i + 1;
+    plan.stop_cause = engine::StopCause::token;
+    plan.stop_reason = std::to_string(id);
+  }
   plan.visible = text.substr(0, end);
-  if (plan.stop_reason != "eos" && !sampling.include_stop_str_in_output) plan.visible.resize(end - plan.stop_reason.size());
+  const std::size_t n_cut = plan.stop_cause == engine::StopCause::token ? 1 : plan.stop_reason.size();
+  if (plan.stop_cause != engine::StopCause::eos && !sampling.include_stop_str_in_output) plan.visible.resize(end - n_cut);
   for (std::size_t i = 0; i < end; ++i) plan.ids.push_back(static_cast<unsigned char>(text[i]));
-  if (plan.stop_reason == "eos" && !sampling.ignore_eos) plan.ids.push_back(ByteTokenizer::kEos);
+  if (plan.stop_cause == engine::StopCause::eos && !sampling.ignore_eos) plan.ids.push_back(ByteTokenizer::kEos);
   if (plan.ids.size() > limit) {
     plan.ids.resize(limit);
     plan.visible.resize(std::min(plan.visible.size(), limit));
     plan.reason = FinishReason::length;
+    plan.stop_cause = engine::StopCause::none;
     plan.stop_reason.clear();
   }
   return plan;
@@ -392,7 +408,10 @@ void FakeEngine::finish(Active& active, TokenEvent event, FinishReason reason) {
   active.timings.end_ms = ms_since(active.submitted);
   event.finished = true;
   event.finish_reason = reason;
-  if (reason == FinishReason::stop) event.stop_reason = active.plan.stop_reason;
+  if (reason == FinishReason::stop) {
+    event.stop_cause = active.plan.stop_cause;
+    event.stop_reason = active.plan.stop_reason;
+  }
   event.usage = active.usage;
   event.timings = active.timings;
   switch (reason) {

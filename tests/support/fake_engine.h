@@ -54,6 +54,7 @@ class FakeEngine final : public engine::Engine {
   void refuse_submits(std::optional<engine::Error> error);
   /// Requests from now on; 0: as soon as they run. `held`: text that comes out with the error.
   void fail_after(int n_tokens, engine::Error error, std::string held = {});
+  void fail_only(std::uint64_t seed);      ///< of those that fail_after means
   void set_cached_tokens(std::int64_t n);  ///< of each prompt, as told in usage
   void set_logprob(float logprob);         ///< of every chosen token
 
@@ -92,6 +93,7 @@ class FakeEngine final : public engine::Engine {
   std::optional<engine::Error> submit_error_, run_error_;
   int fail_after_ = -1;
   std::string held_;
+  std::optional<std::uint64_t> fails_seed_;
   std::int64_t cached_tokens_ = 0;
   float logprob_ = -0.5F;
   std::uint64_t next_id_ = 1, step_ = 0;

@@ -116,17 +116,7 @@ TokenEvent collect(engine::RequestHandle& handle, StopSignals& signals, std::ost
     TokenEvent event;
     if (!handle.wait(event, kPatience)) continue;
     if (stream != nullptr && !event.text.empty()) *stream << event.text << std::flush;
-    all.text += event.text;
-    all.token_ids.insert(all.token_ids.end(), event.token_ids.begin(), event.token_ids.end());
-    all.logprobs.insert(all.logprobs.end(), event.logprobs.begin(), event.logprobs.end());
-    all.chosen_logprobs.insert(all.chosen_logprobs.end(), event.chosen_logprobs.begin(), event.chosen_logprobs.end());
-    if (!event.prompt_logprobs.empty()) all.prompt_logprobs = std::move(event.prompt_logprobs);
-    all.finished = event.finished;
-    all.finish_reason = event.finish_reason;
-    all.stop_reason = event.stop_reason;
-    all.error = event.error;
-    all.usage = event.usage;
-    all.timings = event.timings;
+    merge(all, std::move(event));
   }
   return all;
 }

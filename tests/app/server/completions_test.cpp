@@ -30,6 +30,7 @@ class CompletionsTest : public QObject {
   void logprobs_have_the_text_shape();
   void logprobs_zero_gives_the_token_alone();
   void chat_logprobs_have_the_content_shape();
+  void streamed_logprobs_equal_whole_ones_data();
   void streamed_logprobs_equal_whole_ones();
   void bytes_of_half_characters_are_exact();
   void S6_minus_infinity_is_written_as_a_number();
@@ -39,6 +40,7 @@ class CompletionsTest : public QObject {
   void best_of_returns_the_best();
   void return_token_ids_include_the_prompt();
   void a_stop_token_id_is_the_stop_reason();
+  void a_stop_string_does_not_name_other_causes();
   void stream_of_two_answers_interleaves_them();
   void continuous_usage_counts_up();
   void engine_defaults_are_the_starting_point();
@@ -153,19 +155,34 @@ void CompletionsTest::chat_logprobs_have_the_content_shape() {
   QCOMPARE(client.post("/v1/chat/completions", tests::chat_body("Hi", {{"top_logprobs", 2}})).status, 400);
 }
 
+void CompletionsTest::streamed_logprobs_equal_whole_ones_data() {
+  QTest::addColumn<QByteArray>("fields");
+  QTest::newRow("of the answer") << QByteArray(R"({"logprobs":2})");
+  QTest::newRow("of prompt and answer") << QByteArray(R"({"logprobs":2,"echo":true})");
+  QTest::newRow("of the prompt alone") << QByteArray(R"({"logprobs":2,"echo":true,"max_tokens":0})");
+  QTest::newRow("of several") << QByteArray(R"({"logprobs":0,"echo":true,"n":2})");
+}
+
 void CompletionsTest::streamed_logprobs_equal_whole_ones() {
+  QFETCH(QByteArray, fields);
   fixture_->engine().answer_with("xäz");
-  const Json whole = post(completion_body("ab", {{"logprobs", 2}})).json()["choices"][0]["logprobs"];
+  const Json body = completion_body("äb", Json::parse(fields.toStdString()));
+  const Json whole = post(body).json()["choices"].back();
   Json joined = {{"text_offset", Json::array()},
                  {"token_logprobs", Json::array()},
                  {"tokens", Json::array()},
                  {"top_logprobs", Json::array()}};
-  for (const Json& chunk : stream(completion_body("ab", {{"logprobs", 2}}))) {
-    for (const auto& [key, values] : chunk["choices"][0]["logprobs"].items()) {
+  std::string text;
+  for (const Json& chunk : stream(body)) {
+    const Json& choice = chunk["choices"][0];
+    if (choice["index"] != whole["index"]) continue;
+    text += choice["text"].get<std::string>();
+    for (const auto& [key, values] : choice["logprobs"].items()) {
       for (const Json& value : values) joined[key].push_back(value);
     }
   }
-  QCOMPARE(joined, whole);
+  QCOMPARE(joined, whole["logprobs"]);
+  QCOMPARE(text, whole["text"].get<std::string>());
 }
 
 void CompletionsTest::bytes_of_half_characters_are_exact() {
@@ -230,6 +247,17 @@ void CompletionsTest::a_stop_token_id_is_the_stop_reason() {
   const Json by_text = post(completion_body("ab", {{"stop", "42"}})).json()["choices"][0];
   QCOMPARE(by_text["stop_reason"], "42");
   QVERIFY(by_text["stop_reason"].is_string());
+  const Json by_id = post(completion_body("ab", {{"stop_token_ids", {'4'}}, {"stop", "52"}})).json()["choices"][0];
+  QCOMPARE(by_id["stop_reason"], Json(52));  // the byte '4'
+  QVERIFY(by_id["stop_reason"].is_number_integer());
+}
+
+void CompletionsTest::a_stop_string_does_not_name_other_causes() {
+  const Json by_end = post(completion_body("ab", {{"stop", {"eos"}}})).json()["choices"][0];
+  QCOMPARE(by_end["finish_reason"], "stop");
+  QVERIFY(by_end["stop_reason"].is_null());
+  const Json by_text = post(completion_body("xeosy", {{"stop", {"eos"}}})).json()["choices"][0];
+  QCOMPARE(by_text["stop_reason"], "eos");
 }
 
 void CompletionsTest::stream_of_two_answers_interleaves_them() {

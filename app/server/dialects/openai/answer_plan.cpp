@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/server/dialects/openai/answer_plan.h"
 
-#include <algorithm>
 #include <charconv>
 
-#include "app/server/escape.h"
+#include "engine/api/utf8.h"
 
 namespace lathe::app::openai {
 
 using engine::ErrorCode;
 using engine::OrderedJson;
+using engine::StopCause;
 
 std::int64_t AnswerPlan::n_prompt_tokens() const {
   std::int64_t n = 0;
@@ -29,7 +29,7 @@ std::string TokenNames::operator()(std::int32_t id) const {
 
 std::string TokenNames::text_of(std::int32_t id, std::string& raw) const {
   raw = (*this)(id);
-  return repaired_utf8(raw);
+  return engine::repaired_utf8(raw);
 }
 
 OrderedJson usage_json(std::int64_t n_prompt, std::int64_t n_completion, std::int64_t n_cached) {
@@ -41,15 +41,12 @@ OrderedJson usage_json(std::int64_t n_prompt, std::int64_t n_completion, std::in
   return usage;
 }
 
-OrderedJson stop_reason_json(const AnswerPlan& plan, const engine::TokenEvent& event) {
-  if (event.finish_reason != engine::FinishReason::stop || event.stop_reason.empty()) return nullptr;
-  const auto& strings = plan.fields.sampling.stop;
-  if (std::find(strings.begin(), strings.end(), event.stop_reason) != strings.end()) return event.stop_reason;
+OrderedJson stop_reason_json(const engine::TokenEvent& event) {
+  if (event.stop_cause == StopCause::text) return event.stop_reason;
+  if (event.stop_cause != StopCause::token) return nullptr;
   std::int32_t id = 0;
-  const char* end = event.stop_reason.data() + event.stop_reason.size();
-  const auto [rest, bad] = std::from_chars(event.stop_reason.data(), end, id);
-  if (bad == std::errc() && rest == end) return id;
-  return nullptr;  // "eos"
+  std::from_chars(event.stop_reason.data(), event.stop_reason.data() + event.stop_reason.size(), id);
+  return id;
 }
 
 engine::Error failure_of(const engine::TokenEvent& event, bool server_stops) {

@@ -52,7 +52,7 @@ class TokenNames {
 engine::OrderedJson usage_json(std::int64_t n_prompt, std::int64_t n_completion, std::int64_t n_cached);
 
 /// The stop string or stop token id that ended a choice; null for the end token and for the length.
-engine::OrderedJson stop_reason_json(const AnswerPlan& plan, const engine::TokenEvent& event);
+engine::OrderedJson stop_reason_json(const engine::TokenEvent& event);
 
 /// Why a choice that did not end by itself failed. Requires: finish_reason cancelled or error.
 engine::Error failure_of(const engine::TokenEvent& event, bool server_stops);

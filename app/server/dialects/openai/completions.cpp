@@ -76,7 +76,6 @@ void read_echo_and_logprobs(FieldReader& body, AnswerPlan& plan) {
     plan.report_logprobs = true;
     fields.sampling.logprobs = logprobs;
     if (fields.echo && !fields.sampling.prompt_logprobs) fields.sampling.prompt_logprobs = logprobs;
-    if (fields.echo && fields.stream) body.refuse("echo", "together with logprobs is not available while streaming");
   }
   if (fields.echo && fields.max_tokens == 0) {
     plan.prompt_only = true;

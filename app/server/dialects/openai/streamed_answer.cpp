@@ -30,7 +30,7 @@ bool StreamedAnswer::pull(std::string& out) {
     return set_->poll([](std::size_t, TokenEvent&&) {});
   }
   if (!opened_ && plan_.chat) {
-    for (std::size_t member = 0; member < choices_.size(); ++member) begin(member, out);
+    for (std::size_t member = 0; member < choices_.size(); ++member) begin(member, {}, out);
   }
   opened_ = true;
   const bool running = set_->poll([&](std::size_t member, TokenEvent&& event) {
@@ -44,8 +44,8 @@ bool StreamedAnswer::pull(std::string& out) {
   return running;
 }
 
-/// The first chunk of a chat's choice has the role, that of a completion the echoed prompt.
-void StreamedAnswer::begin(std::size_t member, std::string& out) {
+/// The first chunk of a chat's choice has the role, that of a completion the echoed prompt with its log probabilities.
+void StreamedAnswer::begin(std::size_t member, const TokenEvent& event, std::string& out) {
   choices_[member].begun = true;
   const PromptPlan& prompt = plan_.prompts[plan_.prompt_of(member)];
   OrderedJson choice;
@@ -56,6 +56,13 @@ void StreamedAnswer::begin(std::size_t member, std::string& out) {
   choice["finish_reason"] = nullptr;
   if (!plan_.chat && plan_.fields.return_token_ids) choice["prompt_token_ids"] = prompt.ids;
   if (!plan_.chat && plan_.fields.echo) choices_[member].offset = count_code_points(prompt.text);
+  if (!plan_.chat && plan_.fields.echo && plan_.report_logprobs) {
+    const TokenNames names(plan_);
+    TextLogprobs logprobs(names, 0);
+    logprobs.add_prompt(prompt.ids, event.prompt_logprobs);
+    choices_[member].offset = logprobs.offset();
+    choice["logprobs"] = logprobs.json();
+  }
   write(std::move(choice), member, out);
 }
 
@@ -80,7 +87,7 @@ void StreamedAnswer::add(std::size_t member, const TokenEvent& event, std::strin
 void StreamedAnswer::add_delta(std::size_t member, const TokenEvent& event, bool fails, std::string& out) {
   const bool finished = event.finished && !fails;
   const bool first_of_completion = !plan_.chat && !choices_[member].begun;
-  if (first_of_completion && (plan_.fields.echo || plan_.fields.return_token_ids)) begin(member, out);
+  if (first_of_completion && (plan_.fields.echo || plan_.fields.return_token_ids)) begin(member, event, out);
   const bool shows_tokens = (plan_.fields.return_token_ids || plan_.report_logprobs) && !event.token_ids.empty();
   if (event.text.empty() && !shows_tokens && !finished) return;
   const bool drops_text = plan_.prompt_only;
@@ -90,7 +97,7 @@ void StreamedAnswer::add_delta(std::size_t member, const TokenEvent& event, bool
   else choice["text"] = drops_text ? std::string() : event.text;
   choice["logprobs"] = drops_text ? OrderedJson(nullptr) : logprobs(member, event);
   choice["finish_reason"] = finished ? OrderedJson(engine::name_of(event.finish_reason)) : OrderedJson(nullptr);
-  if (finished) choice["stop_reason"] = stop_reason_json(plan_, event);
+  if (finished) choice["stop_reason"] = stop_reason_json(event);
   if (plan_.fields.return_token_ids) choice["token_ids"] = drops_text ? std::vector<std::int32_t>() : event.token_ids;
   write(std::move(choice), member, out);
 }

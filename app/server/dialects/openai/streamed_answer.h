@@ -29,7 +29,7 @@ class StreamedAnswer final : public http::PieceStream {
     std::size_t offset = 0;  ///< code points so far, for text_offset
     engine::Usage usage;
   };
-  void begin(std::size_t member, std::string& out);
+  void begin(std::size_t member, const engine::TokenEvent& event, std::string& out);
   void add(std::size_t member, const engine::TokenEvent& event, std::string& out);
   void add_delta(std::size_t member, const engine::TokenEvent& event, bool fails, std::string& out);
   void fail(const engine::Error& error, std::string& out);

@@ -2,12 +2,10 @@
 #include "app/server/dialects/openai/whole_answer.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "app/server/dialects/openai/logprobs.h"
 #include "app/server/dialects/openai/openai.h"
 #include "app/server/error_status.h"
-#include "app/server/escape.h"
 
 namespace lathe::app::openai {
 namespace {
@@ -15,25 +13,6 @@ namespace {
 using engine::FinishReason;
 using engine::OrderedJson;
 using engine::TokenEvent;
-
-template <class Item>
-void append(std::vector<Item>& into, std::vector<Item>&& more) {
-  into.insert(into.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-}
-
-/// Joins what came since to what was there.
-void append(TokenEvent& into, TokenEvent&& delta) {
-  into.text += delta.text;
-  append(into.token_ids, std::move(delta.token_ids));
-  append(into.logprobs, std::move(delta.logprobs));
-  append(into.chosen_logprobs, std::move(delta.chosen_logprobs));
-  append(into.prompt_logprobs, std::move(delta.prompt_logprobs));
-  into.finished = delta.finished;
-  into.finish_reason = delta.finish_reason;
-  into.stop_reason = std::move(delta.stop_reason);
-  into.error = std::move(delta.error);
-  into.usage = delta.usage;
-}
 
 double cumulative_logprob(const TokenEvent& member) {
   double sum = 0;
@@ -54,7 +33,7 @@ void WholeAnswer::interrupt() {
 bool WholeAnswer::ready() {
   bool failed = false;
   const bool running = set_->poll([&](std::size_t member, TokenEvent&& event) {
-    append(members_[member], std::move(event));
+    merge(members_[member], std::move(event));
     failed = failed || members_[member].finish_reason == FinishReason::error;
   });
   if (failed) set_->cancel();  // one answer in pieces is no answer: the others need not go on
@@ -86,7 +65,7 @@ OrderedJson WholeAnswer::chat_choice(const TokenNames& names, std::size_t member
   choice["logprobs"] =
       plan_.report_logprobs ? chat_logprobs(names, event, plan_.fields.sampling.logprobs.value_or(0)) : OrderedJson(nullptr);
   choice["finish_reason"] = engine::name_of(event.finish_reason);
-  choice["stop_reason"] = stop_reason_json(plan_, event);
+  choice["stop_reason"] = stop_reason_json(event);
   choice["token_ids"] = plan_.fields.return_token_ids ? OrderedJson(event.token_ids) : OrderedJson(nullptr);
   return choice;
 }
@@ -105,7 +84,7 @@ OrderedJson WholeAnswer::text_choice(const TokenNames& names, std::size_t member
     choice["logprobs"] = logprobs.json();
   }
   choice["finish_reason"] = engine::name_of(event.finish_reason);
-  choice["stop_reason"] = stop_reason_json(plan_, event);
+  choice["stop_reason"] = stop_reason_json(event);
   const bool ids = plan_.fields.return_token_ids;
   choice["token_ids"] =
       ids ? OrderedJson(plan_.prompt_only ? std::vector<std::int32_t>() : event.token_ids) : OrderedJson(nullptr);
@@ -124,10 +103,20 @@ OrderedJson WholeAnswer::usage() const {
   return usage_json(plan_.n_prompt_tokens(), n_completion, n_cached);
 }
 
+/// The member for which there is no answer; null when all have ended well. One that failed comes before those that were
+/// cancelled on its account.
+const TokenEvent* WholeAnswer::failed_member() const {
+  for (const FinishReason reason : {FinishReason::error, FinishReason::cancelled}) {
+    for (const TokenEvent& member : members_) {
+      if (member.finish_reason == reason) return &member;
+    }
+  }
+  return nullptr;
+}
+
 http::Response WholeAnswer::take() {
-  for (const TokenEvent& member : members_) {
-    if (member.finish_reason != FinishReason::error && member.finish_reason != FinishReason::cancelled) continue;
-    const engine::Error error = failure_of(member, interrupted_);
+  if (const TokenEvent* failed = failed_member()) {
+    const engine::Error error = failure_of(*failed, interrupted_);
     http::Response response{http_status_of(error.code), "application/json", {}, {}};
     response.body = error_body(error, response.status);
     if (is_temporary(response.status)) response.fields.push_back({"Retry-After", "1"});

@@ -22,6 +22,7 @@ class WholeAnswer final : public http::PendingResponse {
   http::Response take() override;
 
  private:
+  const engine::TokenEvent* failed_member() const;
   /// The members to show, best first where best_of asked for more than n.
   std::vector<std::size_t> shown() const;
   engine::OrderedJson chat_choice(const TokenNames& names, std::size_t member, std::size_t index) const;
