@@ -7,12 +7,12 @@
 #include <filesystem>
 #include <iostream>
 #include <new>
-#include <numeric>
 #include <system_error>
 
 #include "app/api/workbench.h"
 #include "app/cli/command.h"
 #include "app/log/printable.h"
+#include "engine/api/options.h"
 
 namespace lathe::app {
 namespace {
@@ -24,33 +24,20 @@ constexpr std::array<const Command*, 6> kCommands = {
 
 std::string overview() {
   std::string text =
-      "Usage: lathe [MODEL]                open the window\n"
+      "Usage: lathe [MODEL] [--profile-dir DIR]   open the window\n"
       "       lathe COMMAND [OPTIONS]\n\nCommands:\n";
   for (const Command* command : kCommands) text += fmt::format("  {:<10}{}\n", command->name, command->help);
   return text +
          "\n'lathe COMMAND --help' lists its options. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 model refused.\n";
 }
 
-/// Levenshtein distance.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = std::exchange(row[j + 1], std::min({row[j] + 1, row[j + 1] + 1, changed}));
-    }
-  }
-  return row.back();
-}
-
 int unknown_command(const std::string& name, Terminal& terminal) {
+  const std::string_view head = std::string_view(name).substr(0, 64);  // a longer name is near to nothing
   const auto nearest = *std::min_element(kCommands.begin(), kCommands.end(), [&](const Command* a, const Command* b) {
-    return distance(name, a->name) < distance(name, b->name);
+    return engine::edit_distance(head, a->name) < engine::edit_distance(head, b->name);
   });
   terminal.err << fmt::format("lathe: error: no command or model folder '{}'", printable(name, 64));
-  if (distance(name, nearest->name) <= 1 + nearest->name.size() / 2)
+  if (engine::edit_distance(head, nearest->name) <= 1 + nearest->name.size() / 2)
     terminal.err << "; did you mean '" << nearest->name << "'?";
   terminal.err << " ('lathe --help' lists the commands)\n";
   return kExitUsage;

@@ -31,19 +31,6 @@ bool is_checkpoint(const fs::path& folder) {
   return false;
 }
 
-/// The folder's own name; in the Hugging Face cache (models--org--name/snapshots/<revision>) "org/name".
-std::string display_name(const fs::path& folder) {
-  const fs::path normal = folder.lexically_normal();
-  const fs::path named = normal.has_filename() ? normal : normal.parent_path();
-  const fs::path snapshots = named.parent_path();
-  const std::string repository = snapshots.parent_path().filename().string();
-  constexpr std::string_view kPrefix = "models--";
-  if (snapshots.filename() != "snapshots" || !repository.starts_with(kPrefix)) return named.filename().string();
-  const std::string name = repository.substr(kPrefix.size());
-  const std::size_t dashes = name.find("--");
-  return dashes == std::string::npos ? name : name.substr(0, dashes) + '/' + name.substr(dashes + 2);
-}
-
 /// Walks a watched folder. Links are followed, each real folder is read once, so a loop of links ends.
 class Scan {
  public:
@@ -54,7 +41,7 @@ class Scan {
     const fs::path real = fs::canonical(folder, error);
     if (error || depth > kMaxDepth || seen_.size() >= kMaxFolders || !seen_.insert(real.string()).second) return;
     if (is_checkpoint(folder)) {
-      found_.push_back({.path = folder.string(), .name = display_name(folder)});
+      found_.push_back({.path = folder.string(), .name = engine::checkpoint_name(folder)});
       return;
     }
     std::vector<fs::path> inner;
@@ -87,10 +74,10 @@ class SettingsLibrary final : public Library {
   std::vector<LibraryEntry> entries() const override {
     std::vector<LibraryEntry> list;
     if (const std::string demo = demo_model(); !demo.empty()) {
-      list.push_back({.path = demo, .name = display_name(demo), .is_demo = true});
+      list.push_back({.path = demo, .name = engine::checkpoint_name(demo), .is_demo = true});
     }
     for (const std::string& path : texts(settings_.get("library/recent"))) {
-      if (is_checkpoint(path)) list.push_back({.path = path, .name = display_name(path), .recent = true});
+      if (is_checkpoint(path)) list.push_back({.path = path, .name = engine::checkpoint_name(path), .recent = true});
     }
     Scan scan(list);
     for (const std::string& folder : texts(settings_.get("library/folders"))) scan.walk(folder);

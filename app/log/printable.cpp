@@ -3,42 +3,35 @@
 
 #include <fmt/format.h>
 
+#include "engine/api/utf8.h"
+
 namespace lathe::app {
 namespace {
 
-std::string escaped(unsigned code) {
-  if (code == '\n') return "\\n";
-  if (code == '\r') return "\\r";
-  if (code == '\t') return "\\t";
-  return fmt::format("\\x{:02x}", code);
+void append_escaped(std::string& out, std::string_view bytes) {
+  for (const char byte : bytes) {
+    if (byte == '\n') out += "\\n";
+    else if (byte == '\r') out += "\\r";
+    else if (byte == '\t') out += "\\t";
+    else out += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+  }
 }
-
-bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
 }  // namespace
 
 std::string printable(std::string_view text, std::size_t max_bytes) {
-  const std::size_t n_all = text.size();
-  if (n_all > max_bytes) {
-    std::size_t cut = max_bytes;
-    while (cut > 0 && is_continuation(text[cut])) --cut;
-    text = text.substr(0, cut);
-  }
   std::string out;
-  out.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    // C1 controls are two bytes in UTF-8; some terminals read U+009B as an escape sequence.
-    const bool c1 = byte == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;
-    if (c1) {
-      out += escaped(static_cast<unsigned char>(text[++i]));
-    } else if (byte < 0x20 || byte == 0x7F) {
-      out += escaped(byte);
-    } else {
-      out += text[i];
-    }
+  out.reserve(std::min(text.size(), max_bytes));
+  for (std::size_t at = 0; at < text.size();) {
+    const engine::Utf8Step step = engine::read_utf8(text, at);
+    if (at + step.size > max_bytes) return out + fmt::format("... ({} bytes)", text.size());
+    const std::string_view bytes = text.substr(at, step.size);
+    // Some terminals read U+009B, a C1 control, as the begin of an escape sequence.
+    const bool control = step.code < 0x20 || (step.code >= 0x7F && step.code < 0xA0);
+    if (control || !step.valid) append_escaped(out, bytes);
+    else out += bytes;
+    at += step.size;
   }
-  if (n_all > max_bytes) out += fmt::format("... ({} bytes)", n_all);
   return out;
 }
 

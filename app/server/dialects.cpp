@@ -2,8 +2,8 @@
 #include <array>
 #include <chrono>
 
+#include "app/log/printable.h"
 #include "app/server/dialect.h"
-#include "app/server/escape.h"
 
 namespace lathe::app {
 
@@ -46,8 +46,8 @@ RequestRecord request_row(const http::RequestHead& head) {
   row.unix_ms = duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
   row.submitted_ns = duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count();
   const std::string_view agent = head.value("User-Agent");
-  row.client = escaped(agent.empty() ? std::string_view(head.peer_address) : agent, 120);
-  row.route = escaped(head.path, 120);
+  row.client = printable(agent.empty() ? std::string_view(head.peer_address) : agent, 120);
+  row.route = printable(head.path, 120);
   row.source = "server";
   return row;
 }

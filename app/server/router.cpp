@@ -7,8 +7,8 @@
 #include <exception>
 #include <new>
 
+#include "app/log/printable.h"
 #include "app/server/error_status.h"
-#include "app/server/escape.h"
 
 namespace lathe::app {
 namespace {
@@ -75,7 +75,7 @@ std::optional<AccessRefusal> Router::refusal_of(const http::RequestHead& head, c
   if (access_.is_preflight(head)) return std::nullopt;
   if (auto refusal = access_.check_key(head)) return refusal;
   if (head.method == "OPTIONS") return std::nullopt;
-  if (match.dialect == nullptr) return AccessRefusal{404, "there is no " + escaped(head.path, 100) + " here"};
+  if (match.dialect == nullptr) return AccessRefusal{404, "there is no " + printable(head.path, 100) + " here"};
   if (match.route == nullptr) return AccessRefusal{405, "this path answers " + match.methods + "OPTIONS"};
   if (head.method == "POST") return Access::check_media_type(head);
   return std::nullopt;
@@ -131,11 +131,11 @@ http::Response Router::error_response(const Dialect& dialect, const Error& error
 }
 
 http::Response Router::refuse_with(const http::RequestHead* head, const Dialect& dialect, const Error& error, int status) {
-  const std::string why = escaped(error.message, 500);
+  const std::string why = printable(error.message, 500);
   if (head != nullptr) {
     context_.requests.refuse(context_.requests.begin(request_row(*head)), status, why);
     context_.log.write(LogLevel::debug, "server",
-                       fmt::format("{} {} refused: {} {}", head->method, escaped(head->path, 120), status, why));
+                       fmt::format("{} {} refused: {} {}", head->method, printable(head->path, 120), status, why));
   }
   if (status != 500) return error_response(dialect, error, status);
   // What went wrong inside is for the log: it may name files and addresses.
@@ -149,7 +149,7 @@ http::Response Router::failed(const http::RequestHead& head, const std::exceptio
   const Error error = error_of(why);
   const int status = http_status_of(error.code);
   context_.log.error("server", fmt::format("the answer to {} {} could not be built: {}", head.method,
-                                           escaped(head.path, 120), escaped(error.message, 500)));
+                                           printable(head.path, 120), printable(error.message, 500)));
   // Its rows stand in the table of requests already: here is nothing to begin.
   return error_response(dialect, status == 500 ? Error{error.code, kInternal, {}} : error, status);
 }
@@ -158,7 +158,7 @@ void Router::answered(const http::RequestHead& head, int status) {
   const Match found = match(head);
   traffic_.count(status, found.route != nullptr ? found.index : Traffic::kMaxDialects);
   context_.log.write(LogLevel::debug, "server",
-                     fmt::format("{} {} {}", escaped(head.method, 16), escaped(head.path, 120), status));
+                     fmt::format("{} {} {}", printable(head.method, 16), printable(head.path, 120), status));
 }
 
 }  // namespace lathe::app

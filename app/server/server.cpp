@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "app/server/access.h"
+#include "app/server/base_url.h"
 #include "app/server/http/listener.h"
 #include "app/server/port_owner.h"
 #include "app/server/router.h"
@@ -14,13 +15,6 @@ namespace lathe::app {
 namespace {
 
 using engine::ErrorCode;
-
-/// An address as it stands in a URL; the wildcard is reached through loopback.
-std::string url_host(const std::string& host) {
-  if (host == "0.0.0.0") return "127.0.0.1";
-  if (host == "::") return "[::1]";
-  return host.find(':') != host.npos && !host.starts_with('[') ? "[" + host + "]" : host;
-}
 
 http::Limits http_limits(const ServerLimits& limits) {
   http::Limits out;
@@ -121,7 +115,7 @@ engine::Result<void> HttpServer::open(const ServerOptions& options) {
   status_.since_unix_ms =
       std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
   // Not the words "listening on", by which other programs know that a model is served: here it may yet be loading.
-  log_.info("server", "open at http://" + url_host(options.host) + ":" + std::to_string(status_.port));
+  log_.info("server", "open at " + base_url(options.host, status_.port));
   return {};
 }
 
@@ -187,8 +181,7 @@ std::vector<DialectState> known_dialects(const ServerOptions& options, const std
   for (const Dialect* dialect : dialects()) {
     DialectState state;
     state.name = dialect->name;
-    state.base_url =
-        "http://" + url_host(options.host) + ":" + std::to_string(options.port) + std::string(dialect->base_path);
+    state.base_url = base_url(options.host, options.port) + std::string(dialect->base_path);
     state.curl = dialect->curl(state.base_url, model_name, options.api_key);
     state.on =
         std::find(options.dialects_off.begin(), options.dialects_off.end(), dialect->name) == options.dialects_off.end();

@@ -37,6 +37,10 @@ struct ModelInfo {
   bool is_demo = false;  ///< the bundled model
 };
 
+/// What the model in a folder is called, by its path alone: the folder's name; in the Hugging Face cache
+/// (models--org--name/snapshots/<revision>) "org/name".
+std::string checkpoint_name(const std::string& path);
+
 /// Errors: model_refused with what is missing or wrong, and where in which file; not_found.
 Result<ModelInfo> inspect_checkpoint(const std::string& path);
 

@@ -61,4 +61,7 @@ std::string get_option(const EngineOptions& options, std::string_view name);
 /// Cross-field checks. Errors: invalid_argument.
 Result<void> validate(const EngineOptions& options);
 
+/// Levenshtein distance in bytes: which known name was meant.
+std::size_t edit_distance(std::string_view a, std::string_view b);
+
 }  // namespace lathe::engine

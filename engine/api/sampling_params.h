@@ -14,6 +14,9 @@
 
 namespace lathe::engine {
 
+/// Most that one request may bring along.
+inline constexpr std::size_t kMaxStopStrings = 16, kMaxStopBytes = 256, kMaxStopIds = 1024, kMaxBiases = 1024;
+
 /// Source: vLLM SamplingParams; order of the stages: penalties, temperature, min_p, top_k, top_p.
 struct SamplingParams {
   double temperature = 1.0;  ///< 0: greedy
@@ -24,7 +27,7 @@ struct SamplingParams {
   double frequency_penalty = 0.0;     ///< -2..2, over generated tokens
   double repetition_penalty = 1.0;    ///< > 0, over prompt and generated tokens
   std::optional<std::uint64_t> seed;  ///< none: drawn once a request; negative numbers count down from 2^64
-  std::vector<std::string> stop;      ///< at most 16 strings of 256 bytes
+  std::vector<std::string> stop;      ///< at most kMaxStopStrings of kMaxStopBytes
   std::vector<std::int32_t> stop_token_ids;
   bool include_stop_str_in_output = false;
   bool ignore_eos = false;
@@ -32,7 +35,7 @@ struct SamplingParams {
   std::int64_t min_tokens = 0;
   std::optional<std::int64_t> logprobs;                    ///< 0..20 alternatives of each generated token
   std::optional<std::int64_t> prompt_logprobs;             ///< 0..20 alternatives of each prompt token
-  std::vector<std::pair<std::int32_t, float>> logit_bias;  ///< at most 1024, -100..100
+  std::vector<std::pair<std::int32_t, float>> logit_bias;  ///< at most kMaxBiases, -100..100
   bool skip_special_tokens = true;
 
   bool operator==(const SamplingParams&) const = default;

@@ -27,7 +27,5 @@ std::string number_text(double value);
 
 /// "does not exist" error that names the nearest known option when one is near.
 Error unknown_option(std::string_view name, std::span<const OptionDescriptor> table);
-/// Levenshtein distance.
-std::size_t edit_distance(std::string_view a, std::string_view b);
 
 }  // namespace lathe::engine

@@ -35,7 +35,6 @@ struct SamplingField {
 };
 
 constexpr double kMaxInteger = std::numeric_limits<std::int32_t>::max();
-constexpr std::size_t kMaxStopStrings = 16, kMaxStopBytes = 256, kMaxStopIds = 1024, kMaxBiases = 1024;
 
 using enum OptionKind;
 

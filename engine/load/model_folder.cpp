@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "engine/api/checkpoint.h"
 #include "engine/base/text_file.h"
 
 namespace lathe::engine {
@@ -22,14 +23,6 @@ namespace {
 // config.json, index and tokenizer_config.json of released models stay below 4 MiB.
 constexpr std::int64_t kMaxJsonBytes = 64LL << 20;
 constexpr std::size_t kMaxNameBytes = 255;
-
-/// "models--meta-llama--Llama-3.2-1B" -> "meta-llama/Llama-3.2-1B".
-std::string name_in_cache(std::string folder) {
-  constexpr std::string_view kPrefix = "models--";
-  if (folder.starts_with(kPrefix)) folder.erase(0, kPrefix.size());
-  if (const auto dashes = folder.find("--"); dashes != std::string::npos) folder.replace(dashes, 2, "/");
-  return folder;
-}
 
 bool is_cache_snapshot(const fs::path& folder) {
   std::error_code ignored;
@@ -73,6 +66,17 @@ std::string why_not_found(int error) {
 
 }  // namespace
 
+std::string checkpoint_name(const std::string& path) {
+  constexpr std::string_view kPrefix = "models--";
+  fs::path folder = fs::path(path).lexically_normal();
+  if (!folder.has_filename()) folder = folder.parent_path();
+  std::string repository = folder.parent_path().parent_path().filename().string();
+  if (folder.parent_path().filename() != "snapshots" || !repository.starts_with(kPrefix)) return folder.filename().string();
+  repository.erase(0, kPrefix.size());
+  if (const auto dashes = repository.find("--"); dashes != std::string::npos) repository.replace(dashes, 2, "/");
+  return repository;
+}
+
 std::optional<std::string> unsafe_file_name(std::string_view name) {
   if (name.empty()) return "empty file name";
   if (name.size() > kMaxNameBytes) return fmt::format("file name of {} bytes, at most {}", name.size(), kMaxNameBytes);
@@ -95,13 +99,12 @@ Result<ModelFolder> ModelFolder::open(const std::string& path) {
   }
   ModelFolder folder;
   folder.path_ = real.string();
-  folder.name_ = real.filename().string();
+  folder.name_ = checkpoint_name(folder.path_);
   folder.border_ = folder.path_;
   if (is_cache_snapshot(real)) {
     const fs::path repository = real.parent_path().parent_path();
     folder.border_ = repository.string();
     folder.inside_border_ = "snapshots/" + real.filename().string() + "/";
-    folder.name_ = name_in_cache(repository.filename().string());
   }
   folder.border_descriptor_ = FileDescriptor(::open(folder.border_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!folder.border_descriptor_) {

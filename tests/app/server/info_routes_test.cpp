@@ -2,6 +2,7 @@
 // Models, tokenization, metrics, and what strangers' text may do in logs and labels.
 #include <QtTest>
 
+#include "app/log/printable.h"
 #include "app/server/escape.h"
 #include "tests/support/server_fixture.h"
 
@@ -35,7 +36,6 @@ class InfoRoutesTest : public QObject {
   void running_requests_are_gauged();
   void S22_text_of_strangers_is_escaped_data();
   void S22_text_of_strangers_is_escaped();
-  void S22_long_text_is_cut_between_characters();
   void S22_model_name_cannot_break_a_label();
   void S22_client_name_cannot_break_the_table();
   void S22_labels_are_bounded();
@@ -189,7 +189,7 @@ void InfoRoutesTest::S22_text_of_strangers_is_escaped_data() {
   QTest::addColumn<QByteArray>("text");
   QTest::addColumn<QByteArray>("shown");
   QTest::newRow("plain") << QByteArray("curl/8 ä") << QByteArray("curl/8 ä");
-  QTest::newRow("newline") << QByteArray("a\nb\r") << QByteArray("a\\x0ab\\x0d");
+  QTest::newRow("newline") << QByteArray("a\nb\r") << QByteArray("a\\nb\\r");
   QTest::newRow("ANSI") << QByteArray("\x1b[31m") << QByteArray("\\x1b[31m");
   QTest::newRow("NUL") << QByteArray("a\0b", 3) << QByteArray("a\\x00b");
   QTest::newRow("C1 control") << QByteArray("\xc2\x9b") << QByteArray("\\xc2\\x9b");
@@ -200,17 +200,11 @@ void InfoRoutesTest::S22_text_of_strangers_is_escaped_data() {
 void InfoRoutesTest::S22_text_of_strangers_is_escaped() {
   QFETCH(QByteArray, text);
   QFETCH(QByteArray, shown);
-  QCOMPARE(QByteArray::fromStdString(app::escaped(text.toStdString())), shown);
-}
-
-void InfoRoutesTest::S22_long_text_is_cut_between_characters() {
-  std::string text;
-  for (int i = 0; i < 100'000; ++i) text += "ä";
-  QCOMPARE(app::escaped(text, 5), "äää...");
+  QCOMPARE(QByteArray::fromStdString(app::printable(text.toStdString())), shown);
 }
 
 void InfoRoutesTest::S22_model_name_cannot_break_a_label() {
-  QCOMPARE(app::label_value("a\"} 1\nb\\"), "a\\\"} 1\\\\x0ab\\\\");
+  QCOMPARE(app::label_value("a\"} 1\nb\\"), "a\\\"} 1\\\\nb\\\\");
   tests::FakeModel model;
   model.name = "evil\"} 1\nvllm:x{y=\"";
   fixture_->load(model);

@@ -6,6 +6,7 @@
 #include <QtTest>
 
 #include "app/server/access.h"
+#include "app/server/base_url.h"
 #include "app/server/error_status.h"
 #include "app/server/http/listener.h"
 #include "app/server/port_owner.h"
@@ -26,6 +27,7 @@ class LifecycleTest : public QObject {
   void starting_twice_is_a_conflict();
   void dialects_are_known_while_it_is_off();
   void a_dialect_that_is_off_answers_nothing();
+  void urls_are_those_that_this_machine_can_open();
   void curl_command_carries_model_and_key();
   void S16_taken_port_names_the_process_and_offers_another();
   void S16_taken_port_leaves_the_other_listener_alone();
@@ -121,6 +123,14 @@ void LifecycleTest::a_dialect_that_is_off_answers_nothing() {
   ServerFixture fixture(options);
   QCOMPARE(HttpClient(fixture.port()).get("/v1/models").status, 404);
   QVERIFY(!fixture.server().status().dialects.front().on);
+}
+
+void LifecycleTest::urls_are_those_that_this_machine_can_open() {
+  QCOMPARE(app::base_url("127.0.0.1", 8000), std::string("http://127.0.0.1:8000"));
+  QCOMPARE(app::base_url("0.0.0.0", 1), std::string("http://127.0.0.1:1"));
+  QCOMPARE(app::base_url("::", 1), std::string("http://[::1]:1"));
+  QCOMPARE(app::base_url("fe80::1", 1), std::string("http://[fe80::1]:1"));
+  QCOMPARE(app::base_url("[::1]", 1), std::string("http://[::1]:1"));
 }
 
 void LifecycleTest::curl_command_carries_model_and_key() {

@@ -16,6 +16,7 @@
 #include <map>
 #include <thread>
 
+#include "engine/api/checkpoint.h"
 #include "tests/support/tiny_model.h"
 
 namespace fs = std::filesystem;
@@ -68,6 +69,7 @@ class ModelFolderTest : public QObject {
   void L13_directory();
   void L13_link_out_is_not_taken_for_absent();
   void L13_hugging_face_cache_is_accepted();
+  void names_come_from_the_path();
   void L13_hugging_face_cache_has_a_border();
   void L13_name_of_255_bytes_is_accepted();
   void L13_magic_links_are_not_followed();
@@ -208,6 +210,14 @@ void ModelFolderTest::L13_hugging_face_cache_is_accepted() {
   QVERIFY(folder.has_value());
   QCOMPARE(folder->name(), std::string("org/tiny-1b"));
   QCOMPARE((*folder->read_json("config.json"))["b"].get<int>(), 2);
+}
+
+void ModelFolderTest::names_come_from_the_path() {
+  QCOMPARE(checkpoint_name("/a/tiny"), std::string("tiny"));
+  QCOMPARE(checkpoint_name("/a/tiny/"), std::string("tiny"));
+  QCOMPARE(checkpoint_name("/hub/models--org--tiny--1b/snapshots/abc/"), std::string("org/tiny--1b"));
+  QCOMPARE(checkpoint_name("/hub/models--gpt2/snapshots/abc"), std::string("gpt2"));
+  QCOMPARE(checkpoint_name("/hub/models--org--tiny/refs/abc"), std::string("abc"));
 }
 
 void ModelFolderTest::L13_hugging_face_cache_has_a_border() {

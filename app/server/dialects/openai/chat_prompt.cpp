@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "app/server/escape.h"
+#include "app/log/printable.h"
 
 namespace lathe::app::openai {
 namespace {
@@ -40,7 +40,7 @@ std::string read_parts(FieldReader& message, const Json& parts) {
     }
     FieldReader part(parts[i], message.path_of(name));
     const std::string type = part.text("type").value_or("text");
-    if (type != "text") part.refuse("type", "this model reads text alone, not \"" + escaped(type, 40) + "\"");
+    if (type != "text") part.refuse("type", "this model reads text alone, not \"" + printable(type, 40) + "\"");
     const auto piece = part.text("text");
     if (!piece) part.refuse("text", "is missing");
     if (const auto verdict = part.verdict(); !verdict) {
@@ -59,7 +59,7 @@ engine::Result<ChatMessage> read_message(const Json& json, const std::string& pa
   ChatMessage message;
   message.role = reader.text("role").value_or("");
   if (std::find(kRoles.begin(), kRoles.end(), message.role) == kRoles.end()) {
-    reader.refuse("role", "must be system, developer, user, assistant or tool, got \"" + escaped(message.role, 40) + "\"");
+    reader.refuse("role", "must be system, developer, user, assistant or tool, got \"" + printable(message.role, 40) + "\"");
   }
   if (message.role == "developer") message.role = "system";  // OpenAI's newer word; templates of open models know the older
   if (const Json* calls = reader.any("tool_calls"); calls != nullptr && !calls->empty())
@@ -97,7 +97,7 @@ void read_variables(FieldReader& body, const std::string& source, Json& variable
     const bool reserved = std::find(kReservedVariables.begin(), kReservedVariables.end(), name) != kReservedVariables.end();
     if (reserved || name.empty() || !mentions(source, name)) {
       body.refuse("chat_template_kwargs",
-                  "\"" + escaped(name, 40) + "\" is not a variable that this model's chat template offers");
+                  "\"" + printable(name, 40) + "\" is not a variable that this model's chat template offers");
       return;
     }
     variables[name] = value;
@@ -133,7 +133,7 @@ engine::Result<std::vector<engine::TextSpan>> read_chat_prompt(FieldReader& body
   if (!spans) {
     // The template is the model author's program: whatever it objects to is an objection to this request.
     return engine::fail(ErrorCode::invalid_argument,
-                        "the chat template refuses these messages: " + escaped(spans.error().message, 600), "messages");
+                        "the chat template refuses these messages: " + printable(spans.error().message, 600), "messages");
   }
   return spans;
 }

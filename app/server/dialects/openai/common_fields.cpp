@@ -7,7 +7,7 @@
 #include <array>
 #include <charconv>
 
-#include "app/server/escape.h"
+#include "app/log/printable.h"
 
 namespace lathe::app::openai {
 namespace {
@@ -17,7 +17,6 @@ using engine::Json;
 using engine::SamplingParams;
 
 constexpr std::int64_t kMaxAnswers = 128;  // vLLM's documentation advises 64 to 128 for public servers
-constexpr std::size_t kMaxStopStrings = 16, kMaxStopIds = 1024, kMaxBiases = 1024;
 
 /// Fields of OpenAI, vLLM and llama.cpp that change what is generated and that nothing here obeys.
 constexpr std::array<std::string_view, 28> kUnserved = {"tools",
@@ -72,15 +71,15 @@ std::optional<std::uint64_t> read_seed(FieldReader& body) {
 void read_logit_bias(FieldReader& body, SamplingParams& sampling) {
   const Json* biases = body.object("logit_bias");
   if (biases == nullptr) return;
-  if (biases->size() > kMaxBiases) {
-    body.refuse("logit_bias", fmt::format("may hold at most {} entries, got {}", kMaxBiases, biases->size()));
+  if (biases->size() > engine::kMaxBiases) {
+    body.refuse("logit_bias", fmt::format("may hold at most {} entries, got {}", engine::kMaxBiases, biases->size()));
     return;
   }
   for (const auto& [key, value] : biases->items()) {
     std::int32_t id = 0;
     const auto [end, bad] = std::from_chars(key.data(), key.data() + key.size(), id);
     if (bad != std::errc() || end != key.data() + key.size()) {
-      body.refuse("logit_bias", "\"" + escaped(key, 40) + "\" is not a token id");
+      body.refuse("logit_bias", "\"" + printable(key, 40) + "\" is not a token id");
     } else if (!value.is_number()) {
       body.refuse("logit_bias." + key, "must be a number between -100 and 100");
     } else {
@@ -98,8 +97,8 @@ void read_sampling(FieldReader& body, SamplingParams& sampling) {
   assign(sampling.frequency_penalty, body.number("frequency_penalty"));
   assign(sampling.repetition_penalty, body.number("repetition_penalty"));
   if (body.has("seed")) sampling.seed = read_seed(body);
-  if (body.has("stop")) sampling.stop = body.text_or_texts("stop", kMaxStopStrings);
-  if (body.has("stop_token_ids")) sampling.stop_token_ids = body.ids("stop_token_ids", kMaxStopIds);
+  if (body.has("stop")) sampling.stop = body.text_or_texts("stop", engine::kMaxStopStrings);
+  if (body.has("stop_token_ids")) sampling.stop_token_ids = body.ids("stop_token_ids", engine::kMaxStopIds);
   assign(sampling.include_stop_str_in_output, body.flag("include_stop_str_in_output"));
   assign(sampling.ignore_eos, body.flag("ignore_eos"));
   assign(sampling.min_tokens, body.integer("min_tokens"));
@@ -235,7 +234,7 @@ engine::Result<void> check_model(FieldReader& body, const std::string& served) {
 engine::Result<void> check_model_name(std::string_view name, const std::string& served) {
   if (name == served) return {};
   return engine::fail(ErrorCode::not_found,
-                      fmt::format("The model `{}` does not exist; this server has `{}`.", escaped(name, 100), served),
+                      fmt::format("The model `{}` does not exist; this server has `{}`.", printable(name, 100), served),
                       "model");
 }
 

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "app/server/escape.h"
+#include "app/log/printable.h"
 #include "engine/api/json.h"
 
 namespace lathe::app::openai {
@@ -61,10 +61,10 @@ std::string curl_command(const std::string& base_url, const std::string& model, 
 std::string error_body(const engine::Error& error, int http_status) {
   engine::OrderedJson inner;
   inner["message"] = error.where.empty() || error.message.find(error.where) != std::string::npos
-                         ? escaped(error.message, 1000)
-                         : escaped(error.where + ": " + error.message, 1000);
+                         ? printable(error.message, 1000)
+                         : printable(error.where + ": " + error.message, 1000);
   inner["type"] = type_of(http_status);
-  inner["param"] = error.where.empty() ? engine::OrderedJson(nullptr) : engine::OrderedJson(escaped(error.where, 200));
+  inner["param"] = error.where.empty() ? engine::OrderedJson(nullptr) : engine::OrderedJson(printable(error.where, 200));
   inner["code"] = code_of(error, http_status);
   engine::OrderedJson body;
   body["error"] = std::move(inner);

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/server/base_url.h"
+
+#include <fmt/format.h>
+
+namespace lathe::app {
+
+std::string base_url(const std::string& host, std::uint16_t port) {
+  if (host == "0.0.0.0") return fmt::format("http://127.0.0.1:{}", port);
+  if (host == "::") return fmt::format("http://[::1]:{}", port);
+  const bool bare_v6 = host.find(':') != std::string::npos && !host.starts_with('[');
+  return bare_v6 ? fmt::format("http://[{}]:{}", host, port) : fmt::format("http://{}:{}", host, port);
+}
+
+}  // namespace lathe::app
