@@ -25,11 +25,12 @@ struct ServerLimits {
 
 struct ServerOptions {
   std::string host = "127.0.0.1";
-  std::uint16_t port = 8000;                 ///< 0: a free one
-  std::string api_key;                       ///< empty: none. A bind outside loopback requires one
-  std::string model_name;                    ///< that clients ask for; empty: the loaded model's own
-  std::vector<std::string> allowed_hosts;    ///< besides the address itself, localhost and 127.0.0.1
-  std::vector<std::string> allowed_origins;  ///< CORS; empty: off
+  std::uint16_t port = 8000;               ///< 0: a free one
+  std::string api_key;                     ///< empty: none. A bind outside loopback requires one
+  std::string model_name;                  ///< that clients ask for; empty: the loaded model's own
+  std::vector<std::string> allowed_hosts;  ///< besides the address itself, localhost and 127.0.0.1
+  /// CORS; empty: off. "http://localhost" and other names of this machine without a port stand for all of its ports.
+  std::vector<std::string> allowed_origins;
   ServerLimits limits;
   std::vector<std::string> dialects_off;  ///< names of the dialect table
 };

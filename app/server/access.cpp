@@ -18,6 +18,26 @@ bool names_here(std::string_view given, std::string_view name, std::uint16_t por
   return equal_ignoring_case(given, here) || (port == 80 && equal_ignoring_case(given, name));
 }
 
+/// Whether an origin is the scheme and host of a page on this machine, whatever its port: development servers take any.
+bool is_loopback_origin(std::string_view listed) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (!listed.starts_with(scheme)) continue;
+    const std::string_view host = listed.substr(scheme.size());
+    return std::find(kLoopbackNames.begin(), kLoopbackNames.end(), host) != kLoopbackNames.end();
+  }
+  return false;
+}
+
+bool is_port(std::string_view text) {
+  return !text.empty() && text.size() <= 5 && text.find_first_not_of("0123456789") == text.npos;
+}
+
+bool allows_origin(std::string_view listed, std::string_view origin) {
+  if (origin == listed) return true;
+  return is_loopback_origin(listed) && origin.starts_with(listed) && origin.substr(listed.size()).starts_with(':') &&
+         is_port(origin.substr(listed.size() + 1));
+}
+
 bool has_port(std::string_view host) {
   const std::size_t colon = host.rfind(':');
   return colon != host.npos && host.find(']', colon) == host.npos;
@@ -56,7 +76,8 @@ std::optional<AccessRefusal> Access::check_host(const http::RequestHead& head) c
 }
 
 bool Access::lists_origin(std::string_view origin) const {
-  return std::find(origins_.begin(), origins_.end(), origin) != origins_.end();
+  return std::any_of(origins_.begin(), origins_.end(),
+                     [&](const std::string& listed) { return allows_origin(listed, origin); });
 }
 
 std::optional<AccessRefusal> Access::check_origin(const http::RequestHead& head) const {
@@ -93,9 +114,11 @@ std::vector<http::Field> Access::cors_fields(const http::RequestHead& head) cons
   return fields;
 }
 
-std::vector<http::Field> Access::preflight_fields() {
+std::vector<http::Field> Access::preflight_fields(const http::RequestHead& head) {
+  // Client libraries send headers of their own (X-Stainless-...): what a listed page asks for it gets.
+  const std::string_view asked = head.value("Access-Control-Request-Headers");
   return {{"Access-Control-Allow-Methods", "GET, POST, OPTIONS"},
-          {"Access-Control-Allow-Headers", "Authorization, Content-Type"},
+          {"Access-Control-Allow-Headers", asked.empty() ? "Authorization, Content-Type" : std::string(asked)},
           {"Access-Control-Max-Age", "600"}};
 }
 

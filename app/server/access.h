@@ -38,7 +38,8 @@ class Access {
   bool is_preflight(const http::RequestHead& head) const;
   /// What lets a listed page read the answer; none for others.
   std::vector<http::Field> cors_fields(const http::RequestHead& head) const;
-  static std::vector<http::Field> preflight_fields();
+  /// Requires: is_preflight(head).
+  static std::vector<http::Field> preflight_fields(const http::RequestHead& head);
 
  private:
   bool lists_origin(std::string_view origin) const;

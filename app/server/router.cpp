@@ -91,7 +91,7 @@ http::Screening Router::screen(const http::RequestHead& head) {
     if (refusal->status == 405) screening.refusal->fields.push_back({"Allow", found.methods + "OPTIONS"});
   } else if (head.method == "OPTIONS") {
     screening.refusal = http::Response{204, "", {{"Allow", found.methods + "OPTIONS"}}, {}};
-    if (access_.is_preflight(head)) screening.refusal->fields = Access::preflight_fields();
+    if (access_.is_preflight(head)) screening.refusal->fields = Access::preflight_fields(head);
   } else {
     screening.quick = found.route->quick;
   }

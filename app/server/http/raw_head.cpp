@@ -126,6 +126,7 @@ std::optional<Refusal> check_head(std::string_view head, const Limits& limits) {
 }
 
 bool split_target(std::string_view target, RequestHead& head) {
+  head.authority.clear();  // a head serves every request of its connection
   if (constexpr std::string_view scheme = "http://";
       target.size() > scheme.size() && equal_ignoring_case(target.substr(0, scheme.size()), scheme)) {
     target.remove_prefix(scheme.size());

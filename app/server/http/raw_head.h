@@ -32,7 +32,8 @@ HeadScan scan_head(std::string_view bytes, const Limits& limits);
 /// never both.
 std::optional<Refusal> check_head(std::string_view head, const Limits& limits);
 
-/// Splits a target into path, query and (absolute-form) authority. False: neither origin-form, absolute-form nor "*".
+/// Splits a target into path, query and (absolute-form) authority, which replace those in `head`. False: neither
+/// origin-form, absolute-form nor "*".
 bool split_target(std::string_view target, RequestHead& head);
 
 }  // namespace lathe::app::http

@@ -18,6 +18,9 @@ class AccessTest : public QObject {
   void S17_pages_are_refused_unless_listed();
   void S17_listed_page_may_read_the_answer();
   void S17_preflight_of_a_listed_page_needs_no_key();
+  void S17_a_listed_loopback_origin_has_any_port_data();
+  void S17_a_listed_loopback_origin_has_any_port();
+  void S17_a_preflight_gets_the_headers_that_it_asks_for();
   void S17_no_credentials_and_no_wildcard();
   void S17_a_page_cannot_post_without_a_preflight();
   void S17_a_form_cannot_post();
@@ -28,6 +31,7 @@ class AccessTest : public QObject {
   void S18_posts_to_other_hosts_reach_nothing_data() { S18_host_must_be_exact_data(); }
   void S18_posts_to_other_hosts_reach_nothing();
   void S18_listed_names_are_served();
+  void S18_an_absolute_target_holds_for_its_own_request();
   void S18_listed_name_with_a_port_is_taken_literally();
   void S18_port_80_may_be_left_out();
   void S18_two_hosts_are_400();
@@ -125,6 +129,54 @@ void AccessTest::S17_preflight_of_a_listed_page_needs_no_key() {
   QCOMPARE(client.read_reply().status, 401);
 }
 
+void AccessTest::S17_a_listed_loopback_origin_has_any_port_data() {
+  QTest::addColumn<QString>("listed");
+  QTest::addColumn<QString>("origin");
+  QTest::addColumn<bool>("served");
+  const auto row = [](const char* listed, const char* origin, bool served) {
+    QTest::addRow("%s for %s", listed, origin) << QString(listed) << QString(origin) << served;
+  };
+  row("http://localhost", "http://localhost", true);
+  row("http://localhost", "http://localhost:3000", true);
+  row("http://127.0.0.1", "http://127.0.0.1:5173", true);
+  row("http://[::1]", "http://[::1]:8080", true);
+  row("https://localhost", "https://localhost:3000", true);
+  row("http://localhost", "https://localhost:3000", false);
+  row("http://localhost", "http://localhost.evil.example", false);
+  row("http://localhost", "http://localhost:3000.evil.example", false);
+  row("http://localhost", "http://localhost:", false);
+  row("http://localhost", "http://localhost:123456", false);
+  row("http://localhost:3000", "http://localhost:3001", false);
+  row("http://app.example", "http://app.example:3000", false);
+}
+
+void AccessTest::S17_a_listed_loopback_origin_has_any_port() {
+  QFETCH(QString, listed);
+  QFETCH(QString, origin);
+  QFETCH(bool, served);
+  app::ServerOptions options;
+  options.allowed_origins = {listed.toStdString()};
+  const app::Access access(options);
+  app::http::RequestHead head;
+  head.fields = {{"Origin", origin.toStdString()}};
+  QCOMPARE(!access.check_origin(head), served);
+}
+
+void AccessTest::S17_a_preflight_gets_the_headers_that_it_asks_for() {
+  ServerFixture::Options options;
+  options.server.allowed_origins = {"http://localhost"};
+  ServerFixture fixture(options);
+  HttpClient client(fixture.port());
+  const std::string preflight =
+      "Origin: http://localhost:3000\r\nAccess-Control-Request-Method: POST\r\n"
+      "Access-Control-Request-Headers: authorization,x-stainless-lang\r\n";
+  client.send(client.request("OPTIONS", "/v1/chat/completions", {}, preflight));
+  const HttpReply reply = client.read_reply();
+  QCOMPARE(reply.status, 204);
+  QCOMPARE(reply.field("Access-Control-Allow-Origin"), std::string("http://localhost:3000"));
+  QCOMPARE(reply.field("Access-Control-Allow-Headers"), std::string("authorization,x-stainless-lang"));
+}
+
 void AccessTest::S17_no_credentials_and_no_wildcard() {
   ServerFixture::Options options;
   options.server.allowed_origins = {"*", "https://chat.example"};
@@ -214,6 +266,18 @@ void AccessTest::S18_listed_names_are_served() {
   QCOMPARE(client.read_reply().status, 200);
   client.send("GET /health HTTP/1.1\r\nHost: evil.com\r\n\r\n");
   QCOMPARE(client.read_reply().status, 421);
+}
+
+void AccessTest::S18_an_absolute_target_holds_for_its_own_request() {
+  ServerFixture fixture;
+  HttpClient client(fixture.port());
+  client.send("GET http://" + client.host() + "/health HTTP/1.1\r\nHost: evil.example\r\n\r\n");
+  QCOMPARE(client.read_reply().status, 200);
+  client.send("GET /health HTTP/1.1\r\nHost: evil.example\r\n\r\n");
+  QCOMPARE(client.read_reply().status, 421);
+  client.send("GET http://evil.example/health HTTP/1.1\r\nHost: " + client.host() + "\r\n\r\n");
+  QCOMPARE(client.read_reply().status, 421);
+  QCOMPARE(client.get("/health").status, 200);
 }
 
 void AccessTest::S18_listed_name_with_a_port_is_taken_literally() {

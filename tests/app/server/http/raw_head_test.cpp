@@ -161,6 +161,9 @@ void RawHeadTest::an_absolute_target_names_its_authority() {
   RequestHead bare;
   QVERIFY(split_target("HTTP://a", bare));
   QCOMPARE(bare.path, "/");
+  QVERIFY(split_target("/v1", head));
+  QVERIFY(head.authority.empty());
+  QVERIFY(!split_target("?k", head));
 }
 
 void RawHeadTest::odd_targets_are_refused() {
