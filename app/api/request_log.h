@@ -26,7 +26,7 @@ struct RequestRecord {
   std::string model;
   std::string source;  ///< "chat", "server", "bench"
   RequestStatus status = RequestStatus::queued;
-  int http_status = 0;
+  int http_status = 0;  ///< 0: not answered yet, or never asked over HTTP
   engine::Usage usage;
   engine::RequestTimings timings;
   std::string stop;  ///< "eos", "length", "client", a stop string
@@ -48,6 +48,8 @@ class RequestLog {
   virtual std::uint64_t begin(RequestRecord record) = 0;
   virtual void update(std::uint64_t number, const engine::TokenEvent& event) = 0;
   virtual void refuse(std::uint64_t number, int http_status, std::string error) = 0;
+  /// The client has its answer, or has gone: 499.
+  virtual void answered(std::uint64_t number, int http_status) = 0;
 };
 
 }  // namespace lathe::app

@@ -12,14 +12,16 @@ using engine::TokenEvent;
 
 class RunningGeneration final : public ChatGeneration {
  public:
-  RunningGeneration(engine::RequestHandlePtr handle, RequestLog& log, std::uint64_t number)
-      : handle_(std::move(handle)), log_(log), number_(number) {}
+  RunningGeneration(engine::RequestHandlePtr handle, RequestLog& log, std::uint64_t number, const engine::Usage& usage)
+      : handle_(std::move(handle)), log_(log), number_(number), usage_(usage) {}
 
   ~RunningGeneration() override {
     if (finished_) return;
     handle_->cancel();
     // Nobody will read the last event: its row must not stand as running for ever.
     TokenEvent event;
+    event.usage = usage_;
+    event.timings = timings_;
     handle_->poll(event);
     event.finished = true;
     if (event.finish_reason == engine::FinishReason::none) event.finish_reason = engine::FinishReason::cancelled;
@@ -39,6 +41,8 @@ class RunningGeneration final : public ChatGeneration {
   bool noted(bool arrived, const TokenEvent& event) {
     if (!arrived) return false;
     finished_ = finished_ || event.finished;
+    usage_ = event.usage;
+    timings_ = event.timings;
     log_.update(number_, event);
     return true;
   }
@@ -46,6 +50,8 @@ class RunningGeneration final : public ChatGeneration {
   const engine::RequestHandlePtr handle_;
   RequestLog& log_;
   const std::uint64_t number_;
+  engine::Usage usage_;  // last told
+  engine::RequestTimings timings_;
   bool finished_ = false;
 };
 
@@ -86,8 +92,9 @@ Result<std::unique_ptr<ChatGeneration>> start_chat(ModelSlot& slot, RequestLog& 
   record.usage.n_prompt_tokens = static_cast<std::int64_t>(request.prompt_token_ids.size());
   LATHE_TRY(engine::RequestHandlePtr handle, engine->submit(std::move(request)));
   record.engine_id = handle->id();
+  const engine::Usage usage = record.usage;
   const std::uint64_t number = log.begin(std::move(record));
-  return std::make_unique<RunningGeneration>(std::move(handle), log, number);
+  return std::make_unique<RunningGeneration>(std::move(handle), log, number, usage);
 }
 
 Result<std::int64_t> count_tokens(ModelSlot& slot, const std::vector<engine::ChatMessage>& messages) {

@@ -19,7 +19,8 @@ engine::Result<std::unique_ptr<GenerationSet>> GenerationSet::submit(engine::Eng
     }
     engine::RequestHandlePtr handle = std::move(*submitted);
     member_row.engine_id = handle->id();
-    set->members_.push_back({handle, log.begin(std::move(member_row)), {}, {}});
+    const engine::Usage usage = member_row.usage;
+    set->members_.push_back({handle, log.begin(std::move(member_row)), usage, {}});
   }
   return set;
 }
@@ -54,6 +55,14 @@ void GenerationSet::on_wake(const std::function<void()>& wake) {
 
 void GenerationSet::cancel() {
   for (Member& member : members_) member.handle->cancel();
+}
+
+std::function<void(int)> GenerationSet::on_answered() const {
+  std::vector<std::uint64_t> rows;
+  for (const Member& member : members_) rows.push_back(member.row);
+  return [&log = log_, rows = std::move(rows)](int http_status) {
+    for (const std::uint64_t row : rows) log.answered(row, http_status);
+  };
 }
 
 bool GenerationSet::poll(const std::function<void(std::size_t, engine::TokenEvent&&)>& take) {

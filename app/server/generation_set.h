@@ -25,6 +25,8 @@ class GenerationSet {
   std::size_t size() const { return members_.size(); }
   void on_wake(const std::function<void()>& wake);
   void cancel();
+  /// Enters the status into the rows; may outlive the set, not the table.
+  std::function<void(int http_status)> on_answered() const;
   /// Gives each member's news to `take`; false when all have finished.
   bool poll(const std::function<void(std::size_t member, engine::TokenEvent&& event)>& take);
 

@@ -113,6 +113,14 @@ class RingRequestLog final : public RequestLog {
     ++revision_;
   }
 
+  void answered(std::uint64_t number, int http_status) override {
+    const std::lock_guard lock(mutex_);
+    Row* row = find(number);
+    if (row == nullptr) return;
+    row->record.http_status = http_status;
+    ++revision_;
+  }
+
  private:
   struct Row {
     RequestRecord record;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/server/http/connection.h"
 
-#include <atomic>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
@@ -16,6 +15,7 @@
 
 #include "app/server/http/deadline.h"
 #include "app/server/http/hung_up.h"
+#include "app/server/http/wake_signal.h"
 
 namespace lathe::app::http {
 namespace {
@@ -48,12 +48,6 @@ bool is_malformed(const error_code& code) {
   return code.category() == make_error_code(error::bad_chunk).category() && code != error::partial_message &&
          code != error::end_of_stream;
 }
-
-/// Carries a wake from any thread to the connection's; many wakes before it arrives are one.
-struct WakeSignal {
-  std::atomic<bool> posted{false};
-  std::function<void()> arrived;  // on the I/O thread
-};
 
 class ServedConnection final : public Connection {
  public:
@@ -92,6 +86,7 @@ class ServedConnection final : public Connection {
   void take_head();
   Refusal body_too_large() const;
   void begin(Pending& pending);
+  void answered(int status);
   void end(Pending& pending);
   bool keep_alive() const { return !too_large_ && parser_->keep_alive() && !hub_.stopping; }
 
@@ -107,6 +102,7 @@ class ServedConnection final : public Connection {
   std::optional<Refusal> too_large_;
   std::shared_ptr<WakeSignal> signal_;
   Pending* pending_ = nullptr;
+  std::function<void(int)> on_answered_;  // of the pending work, which may be gone by then
   bool first_request_ = true, receiving_ = false, interrupted_ = false;
   std::exception_ptr broken_;  // what the stream in work threw: there is no more of it
 };
@@ -271,7 +267,7 @@ asio::awaitable<bool> ServedConnection::read_body() {
   } else if (is_malformed(error)) {
     refusal = Refusal{400, "the body is malformed: " + error.message()};
   }
-  hub_.handler.answered(head_, refusal ? refusal->status : 499);
+  answered(refusal ? refusal->status : 499);
   if (!refusal) co_return false;
   co_await refuse(&head_, *refusal);
   co_await linger();
@@ -295,7 +291,7 @@ asio::awaitable<ServedConnection::Step> ServedConnection::send(Response response
   std::string bytes = response_head(response, length, keep, head_.minor_version);
   if (head_.method != "HEAD") bytes += response.body;
   const bool sent = co_await write(bytes);
-  hub_.handler.answered(head_, sent ? response.status : 499);
+  answered(sent ? response.status : 499);
   if (!sent) co_return Step::last;
   if (unread) co_return Step::linger;
   co_return keep ? Step::next : Step::last;
@@ -329,7 +325,7 @@ asio::awaitable<ServedConnection::Step> ServedConnection::answer(std::unique_ptr
     close();
     co_await drain_cancelled(*pending, [&] { return pending->ready(); });
     end(*pending);
-    hub_.handler.answered(head_, 499);
+    answered(499);
     co_return Step::last;
   }
   end(*pending);
@@ -377,7 +373,7 @@ asio::awaitable<ServedConnection::Step> ServedConnection::answer(std::unique_ptr
   }
   end(*stream);
   if (broken_) static_cast<void>(hub_.handler.failed(head_, broken_));  // for the log: the status has been sent
-  hub_.handler.answered(head_, complete ? 200 : broken_ ? 500 : 499);
+  answered(complete ? 200 : broken_ ? 500 : 499);
   const bool next = complete && !stream->failed() && keep_alive() && head_.minor_version == 1;
   co_return next ? Step::next : Step::last;
 }
@@ -433,8 +429,14 @@ asio::awaitable<void> ServedConnection::client_gone() {
 
 // ---- wakes and workers
 
+void ServedConnection::answered(int status) {
+  hub_.handler.answered(head_, status);
+  if (on_answered_) std::exchange(on_answered_, {})(status);
+}
+
 void ServedConnection::begin(Pending& pending) {
   pending_ = &pending;
+  on_answered_ = pending.on_answered();
   has_news_ = false;
   signal_ = std::make_shared<WakeSignal>();
   signal_->arrived = [weak = weak_from_this(), this] {

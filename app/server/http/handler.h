@@ -20,6 +20,9 @@ class Pending {
   virtual ~Pending() = default;
   /// `wake` is called from any thread whenever there may be something new; an empty one takes it away.
   virtual void on_wake(std::function<void()> wake) = 0;
+  /// What to call with the status once the client has the answer (499: it has gone); it may outlive this object. Thread: the
+  /// I/O thread.
+  virtual std::function<void(int status)> on_answered() const { return {}; }
   /// The client has gone: end the work; what it yields is thrown away.
   virtual void cancel() = 0;
   /// The server stops: end the work with an error that the client can read.

@@ -2,6 +2,7 @@
 #include "app/api/chat_session.h"
 
 #include <QTest>
+#include <future>
 #include <thread>
 
 #include "app/workbench/request_log.h"
@@ -64,6 +65,7 @@ class ChatSessionTest : public QObject {
   void a_refused_turn_leaves_no_row();
   void cancel_ends_it();
   void dropping_it_cancels_it();
+  void dropping_it_keeps_its_numbers();
   void a_failed_step_is_an_error_of_this_answer();
   void tokens_of_a_conversation_are_counted();
 };
@@ -178,6 +180,27 @@ void ChatSessionTest::dropping_it_cancels_it() {
   QVERIFY(bench.log->record(number)->status == RequestStatus::cancelled);
   QTRY_COMPARE_WITH_TIMEOUT(bench.slot->lease()->snapshot()->n_running, 0, 20'000);
   QCOMPARE(bench.slot->lease()->snapshot()->n_blocks_used, 0);
+}
+
+void ChatSessionTest::dropping_it_keeps_its_numbers() {
+  const Bench bench;
+  std::promise<void> gate;
+  bench.script->runner->before_run = [n = 0, open = gate.get_future().share()](const auto&) mutable {
+    if (++n == 3) open.wait();
+  };
+  QVERIFY(bench.load());
+  auto generation = std::move(*start_chat(*bench.slot, *bench.log, turn("hi", 150)));
+  const auto number = generation->record_number();
+  TokenEvent event;
+  while (event.usage.n_completion_tokens < 2) QVERIFY(generation->wait(event, std::chrono::seconds(60)));
+  generation.reset();  // the engine stands at its third step: there is no last event
+  const auto record = *bench.log->record(number);
+  gate.set_value();
+  QVERIFY(record.status == RequestStatus::cancelled);
+  QCOMPARE(record.usage.n_completion_tokens, std::int64_t{2});
+  QCOMPARE(record.usage.n_prompt_tokens, event.usage.n_prompt_tokens);
+  QVERIFY(record.usage.n_prompt_tokens > 0);
+  QCOMPARE(record.timings.ttft_ms, event.timings.ttft_ms);
 }
 
 void ChatSessionTest::a_failed_step_is_an_error_of_this_answer() {

@@ -38,6 +38,8 @@ class StreamsTest : public QObject {
   void text_that_comes_with_an_error_is_sent_before_it();
   void an_engine_error_is_an_event_then_the_end();
   void an_engine_error_of_a_whole_answer_is_a_500_without_details();
+  void one_failed_answer_of_several_is_a_500_too();
+  void the_table_tells_what_the_client_got();
   void unloading_ends_streams_with_an_error();
   void stopping_lets_running_streams_finish();
   void stopping_interrupts_what_takes_too_long();
@@ -321,6 +323,43 @@ void StreamsTest::an_engine_error_of_a_whole_answer_is_a_500_without_details() {
   QCOMPARE(reply.status, 500);
   QVERIFY(reply.body.find("/home") == std::string::npos);
   QVERIFY(fixture_->engine().wait_for_active(0));
+}
+
+void StreamsTest::one_failed_answer_of_several_is_a_500_too() {
+  fixture_->engine().fail_after(1, engine::Error{engine::ErrorCode::internal, "NaN", {}});
+  fixture_->engine().fail_only(8);
+  fixture_->engine().pause();
+  HttpClient client(port());
+  client.send(client.request("POST", "/v1/completions",
+                             engine::dump_json(tests::completion_body("abcdef", {{"n", 2}, {"seed", 7}}))));
+  QVERIFY(fixture_->engine().wait_for_active(2));
+  fixture_->engine().step(2);  // the second answer fails, then the first is cancelled on its account
+  const HttpReply reply = client.read_reply();
+  QCOMPARE(reply.status, 500);
+  QCOMPARE(reply.field("Retry-After"), std::string());
+}
+
+void StreamsTest::the_table_tells_what_the_client_got() {
+  const auto status_of_newest = [this] { return fixture_->requests().records().front().http_status; };
+  HttpClient client(port());
+  QCOMPARE(client.post("/v1/chat/completions", chat_body("Hello", {{"n", 2}})).status, 200);
+  for (const auto& row : {0U, 1U}) QTRY_COMPARE(fixture_->requests().records()[row].http_status, 200);
+  QCOMPARE(client.post("/v1/chat/completions", chat_body("Hello", {{"stream", true}})).status, 200);
+  QTRY_COMPARE(status_of_newest(), 200);
+  fixture_->engine().fail_after(1, engine::Error{engine::ErrorCode::internal, "NaN", {}});
+  QCOMPARE(client.post("/v1/chat/completions", chat_body("Hello")).status, 500);
+  QTRY_COMPARE(status_of_newest(), 500);
+  fixture_->engine().fail_after(-1, {});
+  begin(client);
+  QCOMPARE(status_of_newest(), 0);
+  client.reset();
+  QTRY_COMPARE(status_of_newest(), 499);
+  HttpClient waiting(port());
+  waiting.send(waiting.request("POST", "/v1/chat/completions", engine::dump_json(chat_body("Hello"))));
+  QVERIFY(fixture_->engine().wait_for_active(1));
+  fixture_->models().unload();
+  QCOMPARE(waiting.read_reply().status, 503);
+  QTRY_COMPARE(status_of_newest(), 503);
 }
 
 void StreamsTest::unloading_ends_streams_with_an_error() {

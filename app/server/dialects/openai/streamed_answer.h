@@ -18,6 +18,7 @@ class StreamedAnswer final : public http::PieceStream {
 
   std::string content_type() const override { return "text/event-stream; charset=utf-8"; }
   void on_wake(std::function<void()> wake) override { set_->on_wake(wake); }
+  std::function<void(int)> on_answered() const override { return set_->on_answered(); }
   void cancel() override { set_->cancel(); }
   void interrupt() override;
   bool pull(std::string& out) override;

@@ -16,6 +16,7 @@ class WholeAnswer final : public http::PendingResponse {
   WholeAnswer(AnswerPlan plan, std::unique_ptr<GenerationSet> set);
 
   void on_wake(std::function<void()> wake) override { set_->on_wake(wake); }
+  std::function<void(int)> on_answered() const override { return set_->on_answered(); }
   void cancel() override { set_->cancel(); }
   void interrupt() override;
   bool ready() override;
