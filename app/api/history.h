@@ -44,6 +44,7 @@ class History {
   virtual engine::Result<std::vector<StoredMessage>> messages(std::int64_t chat) const = 0;
   /// Inserts after message `after` (0: at the front; -1: at the end). Returns the new message's id.
   virtual engine::Result<std::int64_t> add_message(std::int64_t chat, const StoredMessage& message, std::int64_t after) = 0;
+  /// Errors of these two: not_found when the chat has no such message.
   virtual engine::Result<void> update_message(std::int64_t chat, const StoredMessage& message) = 0;
   virtual engine::Result<void> delete_message(std::int64_t chat, std::int64_t message) = 0;
   virtual std::string problem() const = 0;  ///< what was wrong with the file; empty: nothing

@@ -152,9 +152,12 @@ class SqliteHistory final : public History {
     const std::lock_guard lock(mutex_);
     LATHE_TRY(Transaction transaction, Transaction::begin(*database_));
     LATHE_TRY_VOID(touch(chat));
+    {
+      LATHE_TRY(Statement row, database_->prepare("DELETE FROM messages WHERE id = ? AND chat = ? RETURNING id"));
+      LATHE_TRY(const bool found, row.bind(message).bind(chat).step());
+      if (!found) return no_such("message", message);
+    }
     LATHE_TRY_VOID(forget_text(message));
-    LATHE_TRY(Statement row, database_->prepare("DELETE FROM messages WHERE id = ? AND chat = ?"));
-    LATHE_TRY_VOID(row.bind(message).bind(chat).run());
     return transaction.commit();
   }
 

@@ -46,6 +46,7 @@ class HistoryTest : public QObject {
   void versions_footer_and_partial_mark_come_back();
   void an_update_replaces_all_versions();
   void a_deleted_message_is_gone();
+  void a_message_of_another_chat_is_not_deleted();
   void a_deleted_chat_takes_its_messages_along();
   void a_renamed_chat_has_its_new_title();
   void the_chat_changed_last_comes_first();
@@ -133,6 +134,18 @@ void HistoryTest::a_deleted_message_is_gone() {
   QVERIFY(history->add_message(chat, message("user", "b"), -1).has_value());
   QVERIFY(history->delete_message(chat, first).has_value());
   QCOMPARE(texts(*history, chat), (Texts{"b"}));
+}
+
+void HistoryTest::a_message_of_another_chat_is_not_deleted() {
+  const auto history = fresh();
+  const std::int64_t chat = *history->create_chat("t"), other = *history->create_chat("u");
+  const std::int64_t id = *history->add_message(chat, message("user", "findable"), -1);
+  for (const auto& deleted : {history->delete_message(other, id), history->delete_message(chat, id + 1)}) {
+    QVERIFY(!deleted.has_value());
+    QVERIFY(deleted.error().code == lathe::engine::ErrorCode::not_found);
+  }
+  QCOMPARE(texts(*history, chat), (Texts{"findable"}));
+  QCOMPARE(history->search("findable").size(), std::size_t{1});
 }
 
 void HistoryTest::a_deleted_chat_takes_its_messages_along() {
