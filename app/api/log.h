@@ -29,6 +29,9 @@ class Log {
   virtual void write(LogLevel level, std::string_view category, std::string text) = 0;
   /// Lines with sequence >= cursor that are kept; moves the cursor behind them.
   virtual std::vector<LogLine> lines_since(std::uint64_t& cursor) const = 0;
+  /// Writes what follows to this file as well: rotated at 10 MB, 3 kept. Its folder is made. A file that cannot be had is a
+  /// warning in the log.
+  virtual void keep_file(const std::string& file) = 0;
 
   void info(std::string_view category, std::string text) { write(LogLevel::info, category, std::move(text)); }
   void warning(std::string_view category, std::string text) { write(LogLevel::warning, category, std::move(text)); }
@@ -38,7 +41,7 @@ class Log {
 struct LogOptions {
   bool to_stderr = true;
   LogLevel level = LogLevel::info;
-  std::string file;  ///< empty: none; rotated at 10 MB, 3 kept
+  std::string file;  ///< for keep_file(); empty: none
 };
 std::unique_ptr<Log> make_log(const LogOptions& options);
 

@@ -21,13 +21,16 @@ struct WorkbenchOptions {
   std::string profile_dir;  ///< empty: XDG folders
   EngineLoader loader;      ///< empty: engine::load_engine
   LogOptions log;
+  std::string log_name;  ///< "serve": keeps paths().state/serve.log while log/to_file is on; empty: no file of the settings
   bool keep_history = true;  ///< false: in memory, for headless commands
 };
 
 class Workbench {
  public:
   static engine::Result<std::unique_ptr<Workbench>> create(WorkbenchOptions options);
-  virtual ~Workbench() = default;  ///< stops the server, ends requests, saves settings; within 3 s
+  /// Stops the server, ends requests, saves settings. Grace takes less than 3 s of it, but what computes is waited for: a
+  /// step of the model, a template, a load from a disk. A program that must end has an EndWatch.
+  virtual ~Workbench() = default;
 
   virtual const Paths& paths() const = 0;
   virtual Log& log() = 0;

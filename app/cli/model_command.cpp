@@ -98,6 +98,7 @@ Result<void> ModelCommand::open_workbench() {
   options.profile_dir = profile_dir_;
   options.keep_history = false;
   options.log.level = quiet_ ? LogLevel::error : log_level_;
+  options.log_name = log_name_;
   LATHE_TRY(workbench_, Workbench::create(std::move(options)));  // which logs the problems of its files
   return {};
 }
@@ -132,6 +133,7 @@ Result<void> ModelCommand::load(const EngineOptions& options) {
   LATHE_TRY_VOID(models.load(options));
   while (models.status().state == ModelState::loading) {
     if (signals_.wait(kProgressEvery)) {
+      begin_end();
       models.cancel_load();
       break;
     }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/api/end_watch.h"
 #include "app/api/workbench.h"
 #include "app/cli/command.h"
 #include "app/cli/option_flags.h"
@@ -45,6 +46,12 @@ class ModelCommand {
   Workbench& workbench() { return *workbench_; }
   StopSignals& signals() { return signals_; }
   void set_log_level(LogLevel level) { log_level_ = level; }
+  /// For programs that stay: keeps a log file of this name when the settings want one.
+  void set_log_name(std::string name) { log_name_ = std::move(name); }
+  /// A signal means that this is the end, and an orderly one. Before load().
+  void end_on_signal_with(int code) { end_code_ = code; }
+  /// A signal came: the program ends within 5 s, whatever runs.
+  void begin_end() { end_watch_.begin(kLongestEnd, end_code_); }
   /// A line on stderr that --quiet leaves out.
   void note(const std::string& line);
   /// A line on stderr that the next one replaces; nothing where there is no terminal. Empty: takes it away.
@@ -62,7 +69,10 @@ class ModelCommand {
   std::string positional_model_, profile_dir_;
   bool quiet_ = false;
   LogLevel log_level_ = LogLevel::warning;
-  std::unique_ptr<Workbench> workbench_;
+  std::string log_name_;
+  int end_code_ = kExitFailed;
+  EndWatch end_watch_;
+  std::unique_ptr<Workbench> workbench_;  ///< last: the watch is over its end
 };
 
 }  // namespace lathe::app

@@ -3,6 +3,7 @@
 
 #include <spdlog/logger.h>
 #include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/dist_sink.h>
 #include <spdlog/sinks/rotating_file_sink.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 
@@ -31,13 +32,22 @@ spdlog::level::level_enum spdlog_level(LogLevel level) {
 
 class SpdlogLog final : public Log {
  public:
-  explicit SpdlogLog(const LogOptions& options) : level_(options.level), logger_("lathe") {
+  explicit SpdlogLog(const LogOptions& options) : level_(options.level), logger_("lathe", sinks_) {
     logger_.set_level(spdlog_level(options.level));
     logger_.flush_on(spdlog::level::info);
     // What spdlog itself has to complain about (a full disk) must not end the program or repeat for every line.
     logger_.set_error_handler([](const std::string&) {});
     if (options.to_stderr) add_sink(std::make_shared<spdlog::sinks::stderr_color_sink_mt>(), "%^%L%$ %v");
-    if (!options.file.empty()) open_file(options.file);
+    if (!options.file.empty()) keep_file(options.file);
+  }
+
+  void keep_file(const std::string& file) override {
+    try {
+      add_sink(std::make_shared<spdlog::sinks::rotating_file_sink_mt>(file, kFileBytes, kOldFiles),
+               "%Y-%m-%dT%H:%M:%S.%e%z %l %v");
+    } catch (const spdlog::spdlog_ex& problem) {
+      write(LogLevel::warning, "log", std::string("no log file: ") + problem.what());
+    }
   }
 
   void write(LogLevel level, std::string_view category, std::string text) override {
@@ -66,19 +76,11 @@ class SpdlogLog final : public Log {
  private:
   void add_sink(spdlog::sink_ptr sink, const std::string& pattern) {
     sink->set_formatter(std::make_unique<spdlog::pattern_formatter>(pattern));
-    logger_.sinks().push_back(std::move(sink));
-  }
-
-  void open_file(const std::string& file) {
-    try {
-      add_sink(std::make_shared<spdlog::sinks::rotating_file_sink_mt>(file, kFileBytes, kOldFiles),
-               "%Y-%m-%dT%H:%M:%S.%e%z %l %v");
-    } catch (const spdlog::spdlog_ex& problem) {
-      write(LogLevel::warning, "log", std::string("no log file: ") + problem.what());
-    }
+    sinks_->add_sink(std::move(sink));
   }
 
   const LogLevel level_;
+  const std::shared_ptr<spdlog::sinks::dist_sink_mt> sinks_ = std::make_shared<spdlog::sinks::dist_sink_mt>();
   spdlog::logger logger_;
   mutable std::mutex mutex_;
   std::deque<LogLine> lines_;

@@ -2,7 +2,6 @@
 #include "app/api/workbench.h"
 
 #include <filesystem>
-#include <system_error>
 
 #include "app/server/server.h"
 #include "app/workbench/request_log.h"
@@ -14,7 +13,8 @@ namespace fs = std::filesystem;
 using engine::Result;
 
 /// Streams may end by themselves for this long. Then the listener gives the last errors 1 s to reach their clients and the
-/// model slot's grace is 0.5 s: the end of the workbench takes less than 3 s.
+/// model slot's grace is 0.5 s: less than 3 s, unless a worker or the engine is inside a computation that cannot be broken
+/// off.
 constexpr int kServerGraceMs = 1200;
 
 class OwningWorkbench final : public Workbench {
@@ -66,14 +66,13 @@ Result<std::unique_ptr<Workbench>> Workbench::create(WorkbenchOptions options) {
       return engine::load_engine(model, observer);
     };
   }
-  if (!options.log.file.empty()) {
-    std::error_code error;
-    fs::create_directories(fs::path(options.log.file).parent_path(), error);
-  }
   std::unique_ptr<Log> log = make_log(options.log);
   // The log goes after the settings, which write for the last time when they go.
   auto settings =
       open_settings(paths.config, [log = log.get()](const std::string& problem) { log->warning("workbench", problem); });
+  if (!options.log_name.empty() && settings->get("log/to_file") == engine::Json(true)) {
+    log->keep_file((fs::path(paths.state) / (options.log_name + ".log")).string());
+  }
   LATHE_TRY(auto history, open_history(options.keep_history ? (fs::path(paths.data) / "history.db").string() : ":memory:"));
   return std::make_unique<OwningWorkbench>(std::move(paths), std::move(options.loader), std::move(log), std::move(settings),
                                            std::move(history));

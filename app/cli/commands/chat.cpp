@@ -55,8 +55,10 @@ class Conversation {
         messages_.push_back({"user", *line});
         answer();
       }
-      // A person reads the error and goes on; a script must learn of it.
-      if (code_ != kExitDone && !terminal_.in_is_terminal) return code_;
+      // A person reads the error and goes on; a script must learn of it. One signal ends a script's lines, too.
+      if (terminal_.in_is_terminal) continue;
+      if (code_ != kExitDone) return code_;
+      if (command_.signals().requested()) break;
     }
     if (terminal_.in_is_terminal) terminal_.err << std::endl;
     return command_.signals().requested() && !terminal_.in_is_terminal ? static_cast<int>(kExitFailed) : code_;

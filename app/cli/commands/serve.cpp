@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "app/cli/model_command.h"
+#include "app/server/base_url.h"
 
 namespace lathe::app {
 namespace {
@@ -50,18 +51,14 @@ ServerOptions server_options(const ServeFlags& flags) {
   return options;
 }
 
-std::string url_of(const ServerStatus& status) {
-  const bool v6 = status.host.find(':') != std::string::npos;
-  return v6 ? fmt::format("http://[{}]:{}", status.host, status.port)
-            : fmt::format("http://{}:{}", status.host, status.port);
-}
-
 int serve(const std::vector<std::string>& arguments, Terminal& terminal) {
   ModelCommand command(kServeCommand, terminal);
   ServeFlags flags;
   add_flags(command.parser(), flags);
   if (const auto code = command.parse(arguments)) return *code;
   command.set_log_level(LogLevel::info);
+  command.set_log_name("serve");
+  command.end_on_signal_with(kExitDone);
   const Result<engine::EngineOptions> options = command.engine_options();
   if (!options) return command.fail(options.error());
   // The port first: that it is taken should be known before minutes of loading. Until then /health says 503.
@@ -71,8 +68,10 @@ int serve(const std::vector<std::string>& arguments, Terminal& terminal) {
     server.stop(0);
     return command.signals().requested() ? static_cast<int>(kExitDone) : command.fail(loaded.error());
   }
-  terminal.out << "listening on " << url_of(server.status()) << std::endl;
+  const ServerStatus status = server.status();
+  terminal.out << "listening on " << base_url(status.host, status.port) << std::endl;
   command.signals().wait(std::chrono::milliseconds(-1));
+  command.begin_end();
   command.note("Stopping.");
   return kExitDone;  // the workbench gives running streams their time when it goes
 }

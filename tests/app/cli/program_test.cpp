@@ -2,8 +2,11 @@
 // The built program as others start it: signals, ports, pipes, exit codes.
 #include <arpa/inet.h>
 #include <grp.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
+#include <QDir>
 #include <QFile>
 #include <QProcess>
 #include <QTemporaryDir>
@@ -106,6 +109,39 @@ class TakenPort {
   quint16 port_ = 0;
 };
 
+/// One thread of a child process, stopped as a debugger does it until the process ends.
+class HeldThread {
+ public:
+  HeldThread(qint64 process, const QByteArray& name) {
+    const QDir tasks(QStringLiteral("/proc/%1/task").arg(process));
+    for (const QString& task : tasks.entryList(QDir::Dirs | QDir::NoDotAndDotDot)) {
+      QFile file(tasks.filePath(task + "/comm"));
+      if (!file.open(QIODevice::ReadOnly) || file.readAll().trimmed() != name) continue;
+      id_ = task.toInt();
+    }
+    if (id_ == 0) qFatal("there is no thread %s", name.constData());
+    int status = 0;
+    held_ = ::ptrace(PTRACE_SEIZE, id_, nullptr, nullptr) == 0 && ::ptrace(PTRACE_INTERRUPT, id_, nullptr, nullptr) == 0 &&
+            ::waitpid(id_, &status, __WALL) == id_ && WIFSTOPPED(status);
+  }
+  ~HeldThread() {
+    if (held_) ::ptrace(PTRACE_DETACH, id_, nullptr, nullptr);
+  }
+  HeldThread(const HeldThread&) = delete;
+  HeldThread& operator=(const HeldThread&) = delete;
+  bool held() const { return held_; }
+  /// The process stays until its debugger has seen all of its threads go. False: it does not go.
+  bool wait_for_its_end() {
+    int status = 0;
+    held_ = !QTest::qWaitFor([&] { return ::waitpid(id_, &status, __WALL | WNOHANG) == id_; }, kPatienceMs);
+    return !held_;
+  }
+
+ private:
+  pid_t id_ = 0;
+  bool held_ = false;
+};
+
 }  // namespace
 
 class ProgramTest : public QObject {
@@ -117,6 +153,8 @@ class ProgramTest : public QObject {
   void serve_ends_with_0_on_sigterm();
   void serve_ends_with_0_on_sigint();
   void serve_ends_a_running_stream_on_sigterm();
+  void serve_ends_with_0_whatever_hangs();
+  void chat_from_a_pipe_ends_at_a_signal();
   void serve_takes_its_key_from_the_environment();
   void serve_needs_a_key_outside_this_machine();
   void S16_a_port_in_use_is_exit_code_1();
@@ -170,6 +208,30 @@ void ProgramTest::serve_ends_a_running_stream_on_sigterm() {
   while (client.read_event()) {
   }
   QVERIFY(client.closed_by_server());
+}
+
+void ProgramTest::serve_ends_with_0_whatever_hangs() {
+  Program program(serve());
+  QVERIFY(!program.line().isEmpty());
+  // As in a step that does not end. The rest of the process goes on.
+  HeldThread engine(program.process().processId(), "lathe-engine");
+  if (!engine.held()) QSKIP("skipped: threads of other processes may not be held here");
+  program.signal(SIGTERM);
+  QVERIFY(engine.wait_for_its_end());
+  QCOMPARE(program.wait(), 0);
+}
+
+void ProgramTest::chat_from_a_pipe_ends_at_a_signal() {
+  const QString model = QString::fromStdString(lathe::tests::source_path("resources/demo_model"));
+  Program program(
+      {"chat", "-q", "--model", model, "--isa", "scalar", "--threads", "1", "--max-tokens", "0", "--ignore-eos"});
+  program.process().write("Hello\n/bogus\n");
+  program.process().closeWriteChannel();
+  QVERIFY(program.process().waitForReadyRead(kPatienceMs));  // the first answer has begun
+  program.signal(SIGINT);
+  QCOMPARE(program.wait(), 1);
+  const QByteArray error = program.err();
+  QVERIFY2(!error.contains("bogus"), error.constData());
 }
 
 void ProgramTest::serve_takes_its_key_from_the_environment() {

@@ -44,10 +44,12 @@ class LogTest : public QObject {
   void S22_control_characters_are_escaped();
   void S22_long_lines_are_cut();
   void the_file_has_the_lines();
+  void a_file_may_come_later();
   void an_unwritable_file_is_a_warning();
   void threads_may_write_at_once();
   void printable_keeps_other_languages();
   void printable_escapes_c1_controls();
+  void printable_escapes_broken_utf8();
   void printable_cuts_at_a_character();
 };
 
@@ -142,6 +144,17 @@ void LogTest::the_file_has_the_lines() {
   QVERIFY(read(file).find("hidden") == std::string::npos);
 }
 
+void LogTest::a_file_may_come_later() {
+  const QTemporaryDir folder;
+  const std::string file = folder.filePath("not/there/yet/lathe.log").toStdString();
+  const auto log = quiet_log();
+  log->info("engine", "before");
+  log->keep_file(file);
+  log->info("engine", "after");
+  QVERIFY(read(file).find("info engine: after\n") != std::string::npos);
+  QVERIFY(read(file).find("before") == std::string::npos);
+}
+
 void LogTest::an_unwritable_file_is_a_warning() {
   const QTemporaryDir folder;
   const std::string file = folder.filePath("log").toStdString();
@@ -180,9 +193,15 @@ void LogTest::printable_keeps_other_languages() {
 void LogTest::printable_escapes_c1_controls() {
   QCOMPARE(printable("a\xc2\x9b"
                      "31m"),
-           std::string("a\\x9b31m"));
+           std::string("a\\xc2\\x9b31m"));
   QCOMPARE(printable("\x7f"), std::string("\\x7f"));
   QCOMPARE(printable("\xc2\xa0"), std::string("\xc2\xa0"));
+}
+
+void LogTest::printable_escapes_broken_utf8() {
+  QCOMPARE(printable("a\xff\xc3"), std::string("a\\xff\\xc3"));
+  QCOMPARE(printable("\xc0\xaf\xe2\x82"), std::string("\\xc0\\xaf\\xe2\\x82"));
+  QCOMPARE(printable(std::string(10, '\x80'), 2), std::string("\\x80\\x80... (10 bytes)"));
 }
 
 void LogTest::printable_cuts_at_a_character() {

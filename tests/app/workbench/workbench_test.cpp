@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/api/workbench.h"
 
+#include <QFile>
 #include <QTemporaryDir>
 #include <QTest>
 #include <algorithm>
@@ -48,6 +49,7 @@ class WorkbenchTest : public QObject {
   void a_chat_runs_through_it();
   void U1_the_end_stops_a_running_answer();
   void the_log_file_lies_where_it_was_asked_for();
+  void a_log_file_is_kept_while_the_setting_is_on();
   void the_version_is_three_numbers();
 };
 
@@ -156,6 +158,31 @@ void WorkbenchTest::the_log_file_lies_where_it_was_asked_for() {
   const auto workbench = std::move(*Workbench::create(std::move(options)));
   workbench->log().info("test", "hello");
   QVERIFY(fs::file_size(bench.file("state/lathe.log")) > 0);
+}
+
+void WorkbenchTest::a_log_file_is_kept_while_the_setting_is_on() {
+  const Bench bench;
+  const auto open_with_log = [&] {
+    WorkbenchOptions options;
+    options.profile_dir = bench.profile.path().toStdString();
+    options.loader = lathe::tests::fake_loader(bench.script);
+    options.log.to_stderr = false;
+    options.log_name = "window";
+    return std::move(*Workbench::create(std::move(options)));
+  };
+  const auto kept = [&] {
+    QFile file(bench.profile.filePath("state/window.log"));
+    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+  };
+  {
+    const auto workbench = open_with_log();
+    workbench->log().info("test", "first line");
+    QVERIFY(kept().contains("first line"));
+    workbench->settings().set("log/to_file", false);
+  }
+  const auto workbench = open_with_log();
+  workbench->log().info("test", "second line");
+  QVERIFY(!kept().contains("second line"));
 }
 
 void WorkbenchTest::the_version_is_three_numbers() {
