@@ -24,5 +24,8 @@ std::span<const Command* const> command_table();
 
 /// run_command_line on a given terminal.
 std::optional<int> run_command_line(const std::vector<std::string>& arguments, Terminal& terminal);
+/// parse_window_arguments on a given terminal.
+std::optional<int> parse_window_arguments(const std::vector<std::string>& arguments, WindowArguments& parsed,
+                                          Terminal& terminal);
 
 }  // namespace lathe::app

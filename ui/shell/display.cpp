@@ -44,6 +44,7 @@ std::string why_no_display() {
   if (!environment("WAYLAND_DISPLAY").empty() && (has_plugin("libqwayland-generic.so") || has_plugin("libqwayland-egl.so")))
     return {};
   const std::string display = environment("DISPLAY");
+  if (display.empty() && !environment("WAYLAND_DISPLAY").empty()) return "Qt's wayland plugin is not installed";
   if (display.empty()) return "DISPLAY and WAYLAND_DISPLAY are not set";
   if (!has_plugin("libqxcb.so")) return "Qt's xcb plugin is not installed";
   return x_display_answers() ? std::string() : "the display " + display + " does not answer";

@@ -2,12 +2,13 @@
 // The program `lathe`: a command when the arguments name one, else the window.
 #include <QApplication>
 #include <QIcon>
-#include <chrono>
+#include <algorithm>
+#include <array>
 #include <cstdio>
-#include <cstdlib>
-#include <thread>
+#include <string_view>
 
 #include "app/api/command_line.h"
+#include "app/api/end_watch.h"
 #include "app/api/workbench.h"
 #include "ui/shell/display.h"
 #include "ui/shell/main_window.h"
@@ -17,18 +18,25 @@ namespace {
 
 using namespace lathe;
 
-constexpr std::chrono::seconds kLongestEnd{5};
+/// Options of Qt's own that have a value; QApplication takes them from argv.
+constexpr std::array<std::string_view, 10> kQtOptions = {"platform",        "platformpluginpath", "platformtheme", "plugin",
+                                                         "style",           "stylesheet",         "session",       "display",
+                                                         "qwindowgeometry", "qwindowtitle"};
 
-/// Everything is kept when the window has closed; a load from a disk that does not answer must not keep the process.
-void leave_within(std::chrono::seconds time, int code) {
-  std::thread([time, code] {
-    std::this_thread::sleep_for(time);
-    std::_Exit(code);
-  }).detach();
+std::vector<std::string> without_qt_options(const std::vector<std::string>& arguments) {
+  std::vector<std::string> ours;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view all = arguments[i];
+    const std::string_view name = all.substr(std::min(all.find_first_not_of('-'), all.size()));
+    const bool is_option = all.starts_with('-') && std::find(kQtOptions.begin(), kQtOptions.end(), name) != kQtOptions.end();
+    if (is_option) ++i;  // its value
+    else ours.push_back(arguments[i]);
+  }
+  return ours;
 }
 
-int run_window(QApplication& application, app::Workbench& workbench, ui::QuitSignals& quit_signals,
-               const std::string& model) {
+int run_window(QApplication& application, app::Workbench& workbench, ui::QuitSignals& quit_signals, const std::string& model,
+               app::EndWatch& end_watch) {
   ui::Theme theme;
   const engine::Json name = workbench.settings().get("appearance/theme");
   const engine::Json strong = workbench.settings().get("appearance/strong_outlines");
@@ -40,25 +48,27 @@ int run_window(QApplication& application, app::Workbench& workbench, ui::QuitSig
   window.show();
   window.start(model);
   const int code = application.exec();
-  leave_within(kLongestEnd, code);
+  end_watch.begin(app::kLongestEnd, code);
   return code;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::vector<std::string> arguments(argv + 1, argv + argc);
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
   if (const std::optional<int> code = app::run_command_line(arguments)) return *code;
-  app::WorkbenchOptions options;
-  std::string model;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (arguments[i] == "--profile-dir" && i + 1 < arguments.size()) options.profile_dir = arguments[++i];
-    else if (!arguments[i].starts_with("-") && model.empty()) model = arguments[i];
+  app::WindowArguments given;
+  if (const std::optional<int> code = app::parse_window_arguments(without_qt_options(arguments), given)) return *code;
+  const std::string why = ui::why_no_display();
+  if (given.why_no_display) {
+    if (!why.empty()) std::printf("%s\n", why.c_str());
+    return why.empty() ? app::kExitDone : app::kExitFailed;
   }
-  if (const std::string why = ui::why_no_display(); !why.empty()) {
+  if (!why.empty()) {
     std::fprintf(stderr, "lathe: no window: %s. `lathe serve` works without one.\n", why.c_str());
     return app::kExitFailed;
   }
+  app::EndWatch end_watch;
   ui::QuitSignals quit_signals;
   QGuiApplication::setHighDpiScaleFactorRoundingPolicy(Qt::HighDpiScaleFactorRoundingPolicy::PassThrough);
   QApplication application(argc, argv);
@@ -66,10 +76,13 @@ int main(int argc, char** argv) {
   QApplication::setApplicationDisplayName(QStringLiteral("Lathe"));
   QApplication::setApplicationVersion(QString::fromStdString(app::version()));
   QGuiApplication::setDesktopFileName(QStringLiteral("lathe"));
+  app::WorkbenchOptions options;
+  options.profile_dir = given.profile_dir;
+  options.log_name = "window";
   engine::Result<std::unique_ptr<app::Workbench>> workbench = app::Workbench::create(std::move(options));
   if (!workbench) {
     std::fprintf(stderr, "lathe: %s\n", workbench.error().message.c_str());
     return app::kExitFailed;
   }
-  return run_window(application, **workbench, quit_signals, model);
+  return run_window(application, **workbench, quit_signals, given.model, end_watch);
 }

@@ -3,6 +3,7 @@
 #include <QTemporaryDir>
 #include <QTest>
 #include <algorithm>
+#include <sstream>
 
 #include "app/api/workbench.h"
 #include "app/cli/command.h"
@@ -21,6 +22,23 @@ using lathe::tests::tiny_model_path;
 using lathe::tests::TinyModelCopy;
 
 bool is_one_line(const std::string& text) { return std::count(text.begin(), text.end(), '\n') == 1 && text.ends_with('\n'); }
+
+struct WindowRun {
+  std::optional<int> code;
+  lathe::app::WindowArguments parsed;
+  std::string err;
+};
+
+WindowRun parse_window(const QStringList& arguments) {
+  std::ostringstream out, err;
+  lathe::app::Terminal terminal{.out = out, .err = err};
+  std::vector<std::string> words;
+  for (const QString& argument : arguments) words.push_back(argument.toStdString());
+  WindowRun run;
+  run.code = lathe::app::parse_window_arguments(words, run.parsed, terminal);
+  run.err = err.str();
+  return run;
+}
 
 CliRun complete(const std::string& model) { return run_cli({"complete", "--model", model, "--prompt", "x", "--json"}); }
 
@@ -42,6 +60,10 @@ class CommandLineTest : public QObject {
   void without_arguments_the_window_opens();
   void a_model_opens_the_window();
   void options_of_the_window_are_not_ours();
+  void arguments_of_the_window_are_read_data();
+  void arguments_of_the_window_are_read();
+  void wrong_arguments_of_the_window_are_wrong_usage_data();
+  void wrong_arguments_of_the_window_are_wrong_usage();
   void help_lists_every_command();
   void version_is_printed();
   void an_unknown_command_is_wrong_usage_and_names_the_nearest();
@@ -80,6 +102,50 @@ void CommandLineTest::a_model_opens_the_window() {
 void CommandLineTest::options_of_the_window_are_not_ours() {
   QVERIFY(!run_cli({"--profile-dir", "/tmp/x"}).code.has_value());
   QVERIFY(!run_cli({"-platform", "offscreen"}).code.has_value());
+}
+
+void CommandLineTest::arguments_of_the_window_are_read_data() {
+  QTest::addColumn<QStringList>("arguments");
+  QTest::addColumn<QString>("model");
+  QTest::addColumn<QString>("profile_dir");
+  QTest::newRow("none") << QStringList{} << ""
+                        << "";
+  QTest::newRow("model") << QStringList{"/m"} << "/m"
+                         << "";
+  QTest::newRow("profile, then model") << QStringList{"--profile-dir", "/p", "/m"} << "/m"
+                                       << "/p";
+  QTest::newRow("model, then profile") << QStringList{"/m", "--profile-dir", "/p"} << "/m"
+                                       << "/p";
+  QTest::newRow("with an equals sign") << QStringList{"--profile-dir=/p"} << ""
+                                       << "/p";
+}
+
+void CommandLineTest::arguments_of_the_window_are_read() {
+  QFETCH(QStringList, arguments);
+  const WindowRun run = parse_window(arguments);
+  QVERIFY2(!run.code.has_value(), run.err.c_str());
+  QTEST(QString::fromStdString(run.parsed.model), "model");
+  QTEST(QString::fromStdString(run.parsed.profile_dir), "profile_dir");
+  QVERIFY(!run.parsed.why_no_display);
+}
+
+void CommandLineTest::wrong_arguments_of_the_window_are_wrong_usage_data() {
+  QTest::addColumn<QStringList>("arguments");
+  QTest::addColumn<QString>("named");
+  QTest::newRow("option of a command") << QStringList{"--port", "9000"} << "--port";
+  QTest::newRow("unknown option") << QStringList{"/m", "--frobnicate"} << "--frobnicate";
+  QTest::newRow("two models") << QStringList{"/m", "/n"} << "/n";
+  QTest::newRow("no value") << QStringList{"--profile-dir"} << "--profile-dir";
+  QTest::newRow("command behind an option") << QStringList{"--profile-dir", "/p", "serve"} << "lathe serve";
+}
+
+void CommandLineTest::wrong_arguments_of_the_window_are_wrong_usage() {
+  QFETCH(QStringList, arguments);
+  QFETCH(QString, named);
+  const WindowRun run = parse_window(arguments);
+  QVERIFY(run.code == 2);
+  QVERIFY2(run.err.find(named.toStdString()) != std::string::npos, run.err.c_str());
+  QVERIFY(is_one_line(run.err));
 }
 
 void CommandLineTest::help_lists_every_command() {

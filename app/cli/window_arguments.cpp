@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the window's program is started with, when that is no command.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <system_error>
+
+#include "app/cli/model_command.h"
+
+namespace lathe::app {
+
+std::optional<int> parse_window_arguments(const std::vector<std::string>& arguments, WindowArguments& parsed,
+                                          Terminal& terminal) {
+  CLI::App parser("Open the window.", "lathe");
+  parser.add_option("MODEL", parsed.model, "Folder of a checkpoint to open; without it, what was open last.");
+  parser.add_option("--profile-dir", parsed.profile_dir, "Folder for settings and other files instead of the user's own.");
+  // For ./run: says why there would be no window and opens none.
+  parser.add_flag("--why-no-display", parsed.why_no_display)->group("");
+  if (const auto code = parse(parser, arguments, terminal)) return code;
+  const auto commands = command_table();
+  const bool is_command =
+      std::any_of(commands.begin(), commands.end(), [&](const Command* command) { return command->name == parsed.model; });
+  std::error_code error;
+  if (!is_command || std::filesystem::exists(parsed.model, error)) return std::nullopt;
+  terminal.err << fmt::format(
+      "lathe: error: the command comes first: lathe {0} ... ('lathe {0} --help' lists its options)\n", parsed.model);
+  return kExitUsage;
+}
+
+std::optional<int> parse_window_arguments(const std::vector<std::string>& arguments, WindowArguments& parsed) {
+  Terminal terminal{.out = std::cout, .err = std::cerr};
+  return parse_window_arguments(arguments, parsed, terminal);
+}
+
+}  // namespace lathe::app
