@@ -11,36 +11,25 @@ std::vector<SettingDescriptor> make_table() {
   return {
       // ---- general
       {"general/confirm_close", true, "Ask before closing while requests run."},
-      {"general/first_run", true, "The greeting has not been seen yet."},
       {"general/load_at_start", true, "Load the last model (at first: the bundled one) when the window opens."},
       // ---- appearance
       {"appearance/theme", "system", "system, light or dark."},
       {"appearance/strong_outlines", false, "Draw the outlines of fields darker."},
       {"appearance/reduced_motion", false, "No moving dots and no sliding."},
-      {"appearance/font_px", 0, "Base size of the font in pixels; 0: the system's.", 0, 64},
       // ---- the window's own state besides its geometry
       {"window/page", "chat", "The page that is shown."},
       {"window/layout", "chat", "The last layout preset: chat, serving, benchmark, everything."},
-      {"window/compact_rail", false, "The rail shows icons only."},
-      {"model_dock/open_groups", Json::array({"load"}), "Groups that are unfolded."},
-      {"sampling_dock/open_groups", Json::array({"basic"}), "Groups that are unfolded."},
       // ---- chat
       {"chat/current", 0, "Number of the open chat; 0: a new one."},
       {"chat/draft", "", "Text in the composer."},
       {"chat/role", "user", "Role of the composer: user, assistant or system."},
-      {"chat/system_prompt", "", "System prompt of new chats."},
       {"chat/enter_sends", true, "Enter sends and Shift+Enter makes a new line; off: the other way round."},
       {"chat/render_markdown", true, "Show answers formatted; off: as written."},
-      {"chat/auto_title", true, "Name a chat by its first question."},
       {"chat/overflow", "ask", "When the context is full: ask, drop_oldest or stop."},
       // ---- sampling: what the next request uses
       {"sampling/preset", "Model", "Name of the chosen preset; Model: what the checkpoint recommends."},
       {"sampling/current", Json::object(), "Parameters that differ from the preset, by vLLM's names."},
-      {"sampling/off", Json::array(), "Names of parameters that are switched off."},
       {"sampling/presets", Json::object(), "The user's presets: name to parameters."},
-      {"sampling/max_tokens", 512, "Longest answer in tokens; 0: until the context is full.", 0, 16777216},
-      {"sampling/fixed_seed", false, "Use sampling/seed instead of a new seed for each request."},
-      {"sampling/seed", 1, "The fixed seed."},
       // ---- server
       {"server/host", "127.0.0.1", "Address to listen on."},
       {"server/port", 8000, "Port to listen on; 0: a free one.", 0, 65535},
