@@ -33,10 +33,14 @@ class DocksTest : public QObject {
   void F9_freezes_the_charts_and_measuring_goes_on();
   void the_table_of_frozen_charts_is_not_empty();
   void the_span_can_be_chosen();
+  void a_dock_behind_a_tab_draws_nothing();
   void the_kv_map_counts_the_blocks_of_a_request();
+  void docks_that_nobody_sees_compute_nothing();
   void F9_freezes_the_kv_map();
   void without_a_model_the_kv_dock_says_so();
   void the_inspector_says_why();
+  void why_brings_the_dock();
+  void the_why_list_follows_at_its_limit();
   void the_inspector_has_the_figures();
   void the_filter_picks_requests();
   void a_paused_table_stands_still();
@@ -97,9 +101,11 @@ void DocksTest::the_monitor_has_the_same_figures_as_a_table() {
   hold_a_request();
   fixture->click("monitor.as_table");
   QVERIFY(fixture->find<QTableWidget>("monitor.table")->isVisible());
-  QCOMPARE(n_rows("monitor.table"), 8);
+  QCOMPARE(n_rows("monitor.table"), 9);
   QTRY_COMPARE(now_in_table("Requests, running"), QString("1.00"));
   QTRY_VERIFY(now_in_table("KV blocks, in use").toDouble() >= 1);
+  const auto& kv = chart("monitor.kv")->history().samples(ui::Span::half_minute).back().values;
+  QCOMPARE(kv[0] + kv[1] + kv[2], 1024.0);  // in use, cached, free
   end_it();
   QTRY_COMPARE(now_in_table("Requests, running"), QString("0.00"));
   fixture->click("monitor.as_table");
@@ -128,7 +134,7 @@ void DocksTest::the_table_of_frozen_charts_is_not_empty() {
   QTRY_VERIFY(!chart("monitor.requests")->history().empty());
   fixture->trigger("view.freeze_charts");
   fixture->click("monitor.as_table");
-  QCOMPARE(n_rows("monitor.table"), 8);
+  QCOMPARE(n_rows("monitor.table"), 9);
   QCOMPARE(now_in_table("Requests, running"), QString("0.00"));
 }
 
@@ -140,6 +146,43 @@ void DocksTest::the_span_can_be_chosen() {
   QVERIFY(short_lines > 2);
   fixture->click("monitor.span.2");  // an hour has coarser samples
   QVERIFY(running->csv().count('\n') < short_lines);
+}
+
+void DocksTest::a_dock_behind_a_tab_draws_nothing() {
+  ui::DockLayout& docks = fixture->window->docks();
+  fixture->show_panel("monitor");
+  auto* running = chart("monitor.requests");
+  QTRY_VERIFY(running->n_replots() > 1);
+  docks.dock("log")->show();
+  fixture->window->tabifyDockWidget(docks.dock("monitor"), docks.dock("log"));
+  docks.dock("log")->raise();
+  QTRY_VERIFY(running->visibleRegion().isEmpty());
+  QVERIFY(running->isVisible());  // for Qt
+  const int before = running->n_replots();
+  const std::size_t samples = n_samples(running);
+  hold_a_request();
+  fixture->engine()->step(3);
+  QTRY_COMPARE(fixture->text_of(1), QString("Pag"));
+  QTest::qWait(350);  // three ticks of the charts
+  QCOMPARE(running->n_replots(), before);
+  QCOMPARE(n_samples(running), samples);
+  end_it();
+  fixture->show_panel("monitor");
+  QTRY_VERIFY(running->n_replots() > before);
+}
+
+void DocksTest::docks_that_nobody_sees_compute_nothing() {
+  hold_a_request();
+  fixture->window->bridge().refresh();
+  QTRY_VERIFY(fixture->window->bridge().snapshot()->n_blocks_used > 0);
+  QCOMPARE(fixture->find<QLabel>("kv.counts")->text(), QString());
+  QCOMPARE(n_rows("requests.table"), 0);
+  // What they missed is there when they are looked at, though nothing happens any more.
+  fixture->show_panel("kv");
+  QTRY_VERIFY(!fixture->find<QLabel>("kv.counts")->text().isEmpty());
+  fixture->show_panel("requests");
+  QTRY_COMPARE(n_rows("requests.table"), 1);
+  end_it();
 }
 
 void DocksTest::the_kv_map_counts_the_blocks_of_a_request() {
@@ -197,6 +240,30 @@ void DocksTest::the_inspector_says_why() {
   QTRY_COMPARE(n_rows("requests.table"), 2);
   Q_EMIT fixture->window->context().navigator.inspect_request(2);
   QTRY_COMPARE(fixture->find<QLabel>("requests.inspector.title")->text(), QString("#2"));
+}
+
+void DocksTest::why_brings_the_dock() {
+  fixture->say("Tell me");
+  QVERIFY(fixture->wait_reply());
+  QVERIFY(!fixture->find<QTableView>("requests.table")->isVisible());
+  Q_EMIT fixture->window->context().navigator.inspect_request(1);
+  QTRY_VERIFY(fixture->find<QTableView>("requests.table")->isVisible());
+  QTRY_COMPARE(fixture->find<QLabel>("requests.inspector.title")->text(), QString("#1"));
+}
+
+/// The log keeps so many events of a request: the newest takes the place of one in the middle.
+void DocksTest::the_why_list_follows_at_its_limit() {
+  ui::WhyList list(*fixture->theme);
+  std::vector<engine::SchedulerEvent> events(256);
+  for (std::size_t i = 0; i < events.size(); ++i)
+    events[i] = {.sequence = i + 1, .kind = engine::SchedulerEventKind::chunked, .n = {16, 512, 0, 64}};
+  list.show_events(events, 1);
+  const QString before = list.text();
+  events.erase(events.begin() + 32);
+  events.push_back({.sequence = 257, .kind = engine::SchedulerEventKind::prefilled, .n = {99}});
+  list.show_events(events, 1);
+  QVERIFY(list.text() != before);
+  QVERIFY2(list.text().contains("99 prompt tokens"), qPrintable(list.text().right(200)));
 }
 
 void DocksTest::the_inspector_has_the_figures() {

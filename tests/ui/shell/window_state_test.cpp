@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What the window remembers by itself, and what it does when that file is bad.
+#include <QComboBox>
 #include <QDir>
 #include <QFile>
+#include <QLineEdit>
+#include <QListView>
 #include <QSettings>
+#include <QTableView>
 
 #include "tests/ui/window_fixture.h"
+#include "ui/widgets/section.h"
+#include "ui/widgets/segmented.h"
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -20,6 +26,8 @@ class WindowStateTest : public QObject {
   void U3_values_of_another_kind_open_the_first_window();
   void U3_a_config_folder_that_cannot_be_written_is_told_once();
   void U3_a_good_file_is_not_mentioned();
+  void what_the_docks_show_survives_the_window();
+  void an_odd_span_or_level_is_the_default();
 
  private:
   /// The lines of the log that speak of the window's state.
@@ -127,6 +135,52 @@ void WindowStateTest::U3_a_good_file_is_not_mentioned() {
   WindowFixture fixture({}, profile.path());
   QCOMPARE(told(fixture), QStringList());
   QCOMPARE(set_aside(profile), QStringList());
+}
+
+void WindowStateTest::what_the_docks_show_survives_the_window() {
+  QTemporaryDir profile;
+  {
+    WindowFixture first({}, profile.path());
+    first.show_panel("requests");
+    first.show_panel("monitor");
+    first.find<QLineEdit>("requests.filter")->setText("status:error");
+    first.find<QTableView>("requests.table")->setColumnWidth(3, 177);
+    first.click("monitor.span.1");
+    first.find<QComboBox>("log.level")->setCurrentIndex(3);
+    first.click("sampling.section.repetition.heading");
+  }
+  WindowFixture second({}, profile.path());
+  QCOMPARE(second.find<QLineEdit>("requests.filter")->text(), QString("status:error"));
+  QCOMPARE(second.find<QTableView>("requests.table")->columnWidth(3), 177);
+  QCOMPARE(second.find<ui::Segmented>("monitor.span")->current(), 1);
+  QCOMPARE(second.find<QComboBox>("log.level")->currentIndex(), 3);
+  QVERIFY(!second.find<ui::Section>("sampling.section.repetition")->is_open());
+  QVERIFY(second.find<ui::Section>("sampling.section.randomness")->is_open());
+  // The filters hold too, not only their words.
+  second.show_panel("log");
+  second.workbench->log().warning("engine", "an odd thing");
+  second.workbench->log().error("engine", "a bad thing");
+  auto* lines = second.find<QListView>("log.list")->model();
+  QTRY_COMPARE(lines->rowCount(), 1);
+  QVERIFY(second.load_model());
+  second.say("Hello?");
+  QVERIFY(second.wait_reply());
+  second.show_panel("requests");
+  QCOMPARE(second.find<QTableView>("requests.table")->model()->rowCount(), 0);
+  second.find<QLineEdit>("requests.filter")->clear();
+  QTRY_COMPARE(second.find<QTableView>("requests.table")->model()->rowCount(), 1);
+}
+
+void WindowStateTest::an_odd_span_or_level_is_the_default() {
+  QTemporaryDir profile;
+  {
+    WindowFixture first({}, profile.path());
+    first.workbench->settings().set("monitor/window_s", 77);
+    first.workbench->settings().set("log/level", "loud");
+  }
+  WindowFixture second({}, profile.path());
+  QCOMPARE(second.find<ui::Segmented>("monitor.span")->current(), 0);
+  QCOMPARE(second.find<QComboBox>("log.level")->currentIndex(), 1);
 }
 
 QTEST_MAIN(WindowStateTest)

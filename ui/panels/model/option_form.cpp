@@ -8,6 +8,7 @@
 
 #include "ui/models/counted.h"
 #include "ui/models/load_words.h"
+#include "ui/panels/fold_memory.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/switch.h"
 
@@ -129,6 +130,7 @@ void OptionForm::add_combo(Section& section, const char* option, const QString& 
 
 void OptionForm::make_basic() {
   auto* section = new Section(context_.theme, QStringLiteral("model.section.basic"), tr("Basic"), this);
+  remember_fold(*section, context_.state);
   layout()->addWidget(section);
   make_context(*section);
   make_weights(*section);
@@ -217,6 +219,7 @@ void OptionForm::make_compute(Section& section) {
 
 void OptionForm::make_serving() {
   auto* section = new Section(context_.theme, QStringLiteral("model.section.serving"), tr("Serving"), this);
+  remember_fold(*section, context_.state);
   layout()->addWidget(section);
   const QStringList sizes{QStringLiteral("8"), QStringLiteral("16"), QStringLiteral("32")};
   auto* blocks = new Segmented(context_.theme, sizes, section);
@@ -281,6 +284,7 @@ void OptionForm::make_rest() {
   add_spin(*rest_, "max_queue", tr("Queue limit"), {});
   add_spin(*rest_, "seed", tr("Seed"), {});
   rest_->set_open(false);
+  remember_fold(*rest_, context_.state);
 }
 
 void OptionForm::refresh() {

@@ -65,6 +65,7 @@ MonitorPanel::MonitorPanel(const PanelContext& context, QWidget* parent) : Panel
   stack_->addWidget(table_);
   timer_.setInterval(kTickMs);
   connect(&timer_, &QTimer::timeout, this, [this] {
+    if (!seen()) return;
     sample();
     redraw();
   });
@@ -92,7 +93,8 @@ void MonitorPanel::build_charts() {
                             charts);
   kv_ = new LiveChart(theme, "monitor.kv", tr("KV blocks"),
                       {{tr("in use"), [](const Tokens& t) { return t.series[0]; }, true, true},
-                       {tr("cached"), [](const Tokens& t) { return t.queued; }, true}},
+                       {tr("cached"), [](const Tokens& t) { return t.queued; }, true},
+                       {tr("free"), [](const Tokens& t) { return t.series[2]; }, true}},
                       charts);
   charts_ = {throughput_, ttft_, requests_, kv_};
   for (LiveChart* chart : charts_) {
@@ -111,8 +113,16 @@ QWidget* MonitorPanel::title_tools() {
   span->setObjectName(QStringLiteral("monitor.span"));
   span->setAccessibleName(tr("Time shown"));
   span->set_compact(true);
-  span->set_current(0);
-  connect(span, &Segmented::chosen, this, &MonitorPanel::set_span);
+  const int kept_s = context_.workbench.settings().get("monitor/window_s").get<int>();
+  const auto kept = std::find_if(kSpans.begin(), kSpans.end(), [kept_s](Span s) { return seconds_of(s) == kept_s; });
+  const int index = kept == kSpans.end() ? 0 : static_cast<int>(kept - kSpans.begin());
+  span->set_current(index);
+  set_span(index);
+  connect(span, &Segmented::chosen, this, [this](int chosen) {
+    const double seconds = seconds_of(kSpans[static_cast<std::size_t>(chosen)]);
+    context_.workbench.settings().set("monitor/window_s", static_cast<int>(seconds));
+    set_span(chosen);
+  });
   row->addWidget(span);
   auto* freeze = make_icon_button(context_.theme, "monitor.freeze", "freeze", tr("Freeze the charts; measuring goes on"),
                                   tools, 24, IconTone::quiet);
@@ -136,6 +146,8 @@ void MonitorPanel::hideEvent(QHideEvent* event) {
   timer_.stop();
 }
 
+void MonitorPanel::came_into_view() { redraw(); }
+
 void MonitorPanel::sample() {
   const auto& snapshot = context_.bridge.snapshot();
   if (snapshot == nullptr) return;
@@ -145,7 +157,7 @@ void MonitorPanel::sample() {
   throughput_->set_value(figure(decode, decode < 100 ? 1 : 0), tr("tok/s"));
   requests_->append(now, {double(snapshot->n_running), double(snapshot->n_waiting)});
   requests_->set_value(figure(snapshot->n_running), tr("running"));
-  kv_->append(now, {double(snapshot->n_blocks_used), double(snapshot->n_blocks_cached)});
+  kv_->append(now, {double(snapshot->n_blocks_used), double(snapshot->n_blocks_cached), double(snapshot->n_blocks_free)});
   kv_->set_limit(snapshot->n_blocks);
   kv_->set_value(figure(snapshot->n_blocks_used), tr("of %1").arg(figure(snapshot->n_blocks)));
   sample_ttft(now);

@@ -20,6 +20,7 @@ class MonitorPanel : public Panel {
  public:
   MonitorPanel(const PanelContext& context, QWidget* parent);
   QWidget* title_tools() override;
+  void came_into_view() override;
 
  protected:
   void paintEvent(QPaintEvent* event) override;
