@@ -2,8 +2,8 @@
 // Background: work that would block the GUI thread, with its result delivered back on it.
 #pragma once
 
-#include <QCoreApplication>
 #include <QMetaObject>
+#include <QObject>
 #include <QPointer>
 #include <QThreadPool>
 #include <memory>
@@ -12,7 +12,8 @@
 
 namespace lathe::ui {
 
-/// Thread: run() from the GUI. Waits for its work when destroyed, so work may refer to what outlives it.
+/// Thread: run() from the GUI. Waits for its work when destroyed, so work may refer to what outlives it; results that nobody
+/// has taken by then go with it.
 class Background {
  public:
   Background() { pool_.setMaxThreadCount(2); }
@@ -26,10 +27,11 @@ class Background {
   /// Calls `work()` on a worker, then `done(result)` on the GUI thread unless `receiver` is gone by then.
   template <class Work, class Done>
   void run(QObject* receiver, Work work, Done done) {
-    pool_.start([receiver = QPointer<QObject>(receiver), work = std::move(work), done = std::move(done)]() mutable {
+    pool_.start([mailbox = &mailbox_, receiver = QPointer<QObject>(receiver), work = std::move(work),
+                 done = std::move(done)]() mutable {
       auto result = std::make_shared<std::invoke_result_t<Work>>(work());
       QMetaObject::invokeMethod(
-          qApp,
+          mailbox,
           [receiver = std::move(receiver), result, done = std::move(done)]() mutable {
             if (receiver) done(std::move(*result));
           },
@@ -39,6 +41,7 @@ class Background {
   void wait() { pool_.waitForDone(); }
 
  private:
+  QObject mailbox_;  ///< results wait here, not in the application: they may not outlive what the work referred to
   QThreadPool pool_;
 };
 

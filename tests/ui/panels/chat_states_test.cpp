@@ -29,6 +29,7 @@ class ChatStatesTest : public QObject {
   void esc_leaves_the_system_prompt_as_it_was();
   void a_stopped_regeneration_without_a_word_shows_what_was_there();
   void a_failed_regeneration_stays_as_a_version();
+  void a_window_may_close_before_a_stopped_reply_has_begun();
   void a_reply_that_was_cut_off_says_so_and_goes_on();
   void a_reply_that_was_cut_off_before_its_first_word_is_retried();
   void a_continued_reply_that_is_cut_off_says_so();
@@ -160,6 +161,17 @@ void ChatStatesTest::a_failed_regeneration_stays_as_a_version() {
   QCOMPARE(fixture->chat().messages()[1].versions.size(), std::size_t{2});
   QTRY_VERIFY(told() != nullptr);
   QVERIFY(told()->numbers().contains("the step failed"));
+}
+
+/// Its generation comes from the background after everything that it belongs to.
+void ChatStatesTest::a_window_may_close_before_a_stopped_reply_has_begun() {
+  fixture->engine()->pause();
+  fixture->say("Tell me");
+  QVERIFY(fixture->engine()->wait_for_active(1));
+  QVERIFY(fixture->writer().stream() == nullptr);  // no event was handled since
+  fixture->trigger("chat.stop");
+  fixture.reset();
+  QCoreApplication::processEvents();
 }
 
 void ChatStatesTest::a_reply_that_was_cut_off_says_so_and_goes_on() {
