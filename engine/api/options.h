@@ -35,6 +35,8 @@ struct EngineOptions {
   bool enable_chunked_prefill = true;
   std::int64_t max_queue = 1024;  ///< requests kept beyond max_num_seqs; one more is answered 429
   std::int64_t seed = 0;
+  // ---- of one load: in no table, kept nowhere
+  bool check_fit = true;  ///< false: begin even though the estimate is larger than what is free
 
   bool operator==(const EngineOptions&) const = default;
 };
@@ -52,7 +54,7 @@ struct OptionDescriptor {
   std::string_view choices{};  ///< of choice: "auto|float32|bfloat16|float16"
 };
 
-/// The options of EngineOptions, in the order of the struct.
+/// The options of EngineOptions but check_fit, in the order of the struct.
 std::span<const OptionDescriptor> engine_option_table();
 /// Errors: invalid_argument naming the option, the value and its range; or the nearest known name.
 Result<void> set_option(EngineOptions& options, std::string_view name, std::string_view value);

@@ -50,7 +50,7 @@ class EngineLoad {
     LATHE_TRY(const MemoryPlan plan,
               plan_memory(*backend, model.config, model.plan.stored_dtype, options_, free_memory_bytes()));
     LATHE_TRY_VOID(check_prompt_fits_step(plan));
-    LATHE_TRY_VOID(check_fit(plan));
+    if (options_.check_fit) LATHE_TRY_VOID(check_fit(plan));
     LATHE_TRY(auto runner, build_runner(model, plan, std::move(backend)));
     LATHE_TRY_VOID(warm_up(*runner, model));
     describe(std::move(model), plan, *runner);

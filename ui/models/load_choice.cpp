@@ -144,8 +144,11 @@ void LoadChoice::reset_to_defaults() {
 }
 
 void LoadChoice::revert() {
-  if (!is_loaded() || options_ == bridge_.loaded()->options) return;
-  options_ = bridge_.loaded()->options;
+  if (!is_loaded()) return;
+  EngineOptions loaded = bridge_.loaded()->options;
+  loaded.check_fit = true;  // was of that load
+  if (options_ == loaded) return;
+  options_ = loaded;
   keep();
   debounce_.start();
   Q_EMIT changed();
@@ -165,10 +168,12 @@ QStringList LoadChoice::changed_options() const {
   return names;
 }
 
-engine::Result<void> LoadChoice::load() {
+engine::Result<void> LoadChoice::load(bool check_fit) {
   if (path().empty()) return engine::fail(engine::ErrorCode::invalid_argument, "Choose a model first.", "model");
   LATHE_TRY_VOID(engine::validate(options_));
-  LATHE_TRY_VOID(workbench_.models().load(options_));
+  EngineOptions options = options_;
+  options.check_fit = check_fit;
+  LATHE_TRY_VOID(workbench_.models().load(options));
   workbench_.library().opened(path());
   workbench_.settings().set("library/last_model", path());
   bridge_.refresh();

@@ -54,8 +54,9 @@ class LoadChoice : public QObject {
   /// Names of the options that differ from those of the loaded model; empty when another model is chosen.
   QStringList changed_options() const;
 
-  /// Loads what is chosen. Errors: what can be said before the load begins; the rest shows as the model's status.
-  engine::Result<void> load();
+  /// Loads what is chosen; `check_fit` false: even when it does not seem to fit, this once. Errors: what can be said before
+  /// the load begins; the rest shows as the model's status.
+  engine::Result<void> load(bool check_fit = true);
 
  Q_SIGNALS:
   void changed();  ///< path, options or info

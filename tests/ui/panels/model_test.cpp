@@ -31,6 +31,7 @@ class ModelTest : public QObject {
   void settings_reach_the_loader();
   void U1_a_hung_load_does_not_keep_the_window();
   void U1_closing_while_loading_ends_the_load();
+  void load_anyway_skips_the_estimate_this_once();
 
  private:
   static app::ModelState state(const WindowFixture& fixture) { return fixture.workbench->models().status().state; }
@@ -233,6 +234,25 @@ void ModelTest::U1_closing_while_loading_ends_the_load() {
     QTRY_VERIFY(n_steps > 100);
   }
   QVERIFY(n_steps < load.n_steps);
+}
+
+void ModelTest::load_anyway_skips_the_estimate_this_once() {
+  FakeLoad load;
+  load.refuse = [](const engine::EngineOptions& options) -> std::optional<engine::Error> {
+    if (!options.check_fit) return std::nullopt;
+    return engine::Error{engine::ErrorCode::resource_exhausted, "needs 6.1 GiB, 4.4 GiB free", "memory"};
+  };
+  WindowFixture fixture(load);
+  fixture.begin_load(tiny_model_path());
+  QTRY_COMPARE(fixture.window->bridge().model_status().state, app::ModelState::failed);
+  QTRY_VERIFY(fixture.find<QAbstractButton>("model.message.anyway") != nullptr);
+  fixture.click("model.message.anyway");
+  QVERIFY(fixture.wait_ready());
+  QTRY_VERIFY(fixture.find<QWidget>("model.saved")->isVisible());
+  fixture.trigger("model.revert");
+  QVERIFY(fixture.window->context().load.options().check_fit);
+  fixture.trigger("model.load");  // the next load is asked again
+  QTRY_COMPARE(fixture.window->bridge().model_status().state, app::ModelState::failed);
 }
 
 QTEST_MAIN(ModelTest)

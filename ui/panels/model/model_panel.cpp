@@ -109,12 +109,12 @@ class ModelPanel final : public Panel {
     outer.addWidget(bottom);
   }
 
-  void load() {
+  void load(bool check_fit = true) {
     if (context_.load.path().empty()) {
       Q_EMIT context_.navigator.show_panel(QStringLiteral("model"));
       return;
     }
-    if (const engine::Result<void> started = context_.load.load(); !started) load_error_ = started.error();
+    if (const engine::Result<void> started = context_.load.load(check_fit); !started) load_error_ = started.error();
     refresh();
   }
 
@@ -182,7 +182,7 @@ class ModelPanel final : public Panel {
     for (const LoadFix& fix : load.fixes())
       buttons.push_back({fix.name, QStringLiteral("%1 (%2)").arg(fix.words, bytes_words(fix.total)),
                          [this, fix] { context_.load.set_option(fix.option, fix.value); }});
-    buttons.push_back({QStringLiteral("anyway"), tr("Load anyway"), [this] { this->load(); }});
+    buttons.push_back({QStringLiteral("anyway"), tr("Load anyway"), [this] { this->load(false); }});
     message_->set(MessageTone::error, what_of(engine::ErrorCode::resource_exhausted), numbers, std::move(buttons));
     message_->show();
   }
