@@ -4,6 +4,7 @@
 #include <QLabel>
 #include <QTableWidget>
 
+#include "tests/support/engine_harness.h"
 #include "tests/support/http_client.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/widgets/live_chart.h"
@@ -81,19 +82,27 @@ void DemoModelTest::greedy_replies_are_the_same_each_time() {
 }
 
 void DemoModelTest::stop_in_mid_reply_frees_the_engine() {
-  auto* temperature = fixture->find<QDoubleSpinBox>("sampling.temperature.spin");
-  temperature->setValue(2);  // noise is long
-  // A fast machine may have ended a reply before it is stopped; then the next one is.
+  std::vector<engine::RequestHandlePtr> others;
+  const auto cancel_others = [&others] {
+    for (const engine::RequestHandlePtr& other : others) other->cancel();
+    others.clear();
+  };
   bool stopped = false;
   for (int i = 0; i < 20 && !stopped; ++i) {
+    cancel_others();
     fixture->trigger("chats.new");
     fixture->say("Tell me all about batching.");
+    // Every step of the reply computes a chunk of their prompts as well, so that a fast machine too writes it slowly.
+    for (std::uint64_t n = 0; n < 60; ++n) {
+      others.push_back(
+          *fixture->workbench->models().lease()->submit(greedy_request(random_prompt(100 * n + i, 600, 1000), 1)));
+    }
     QVERIFY(QTest::qWaitFor([this] { return !last().text.empty() || !fixture->writer().running(); }, kPatienceMs));
     fixture->trigger("chat.stop");
     QVERIFY(wait_reply());
     stopped = ui::footer_of(last().footer_json).stop == "stopped";
   }
-  temperature->setValue(0);
+  cancel_others();
   QVERIFY(stopped);
   QVERIFY(last().partial && !last().text.empty());
   QTRY_COMPARE(fixture->window->bridge().snapshot()->n_running, 0);
