@@ -57,6 +57,10 @@ double round_step(double top, int n) {
   return 10 * power;
 }
 
+QString axis_number(double value, double step) {
+  return QLocale().toString(value, 'f', step < 1 ? static_cast<int>(std::ceil(-std::log10(step))) : 0);
+}
+
 LiveChart::LiveChart(const Theme& theme, const QString& name, const QString& title, std::vector<ChartLine> lines,
                      QWidget* parent)
     : QWidget(parent), theme_(theme), title_(title), lines_(std::move(lines)), history_(lines_.size()) {
@@ -175,13 +179,15 @@ void LiveChart::fill_graphs(double now_s) {
   scale_value_axis(top);
 }
 
-void LiveChart::scale_value_axis(double top) {
-  const double step = round_step(top, kValueTicks);
+void LiveChart::scale_value_axis(double highest) {
+  const bool ends_at_limit = limit_.value_or(0) > 0 && highest <= *limit_;
+  const double step = ends_at_limit ? *limit_ / 2 : round_step(highest, kValueTicks);
+  const double end = std::max(step, std::ceil(highest / step - 1e-9) * step);
   QSharedPointer<QCPAxisTickerText> ticker(new QCPAxisTickerText);
-  const double end = std::max(step, std::ceil(top / step - 1e-9) * step);
-  const QLocale locale = QLocale();
+  value_ticks_.clear();
   for (double value = 0; value <= end + step / 2; value += step) {
-    ticker->addTick(value, locale.toString(value, 'f', step < 1 ? static_cast<int>(std::ceil(-std::log10(step))) : 0));
+    value_ticks_ << (axis_words_ ? axis_words_(value, step) : axis_number(value, step));
+    ticker->addTick(value, value_ticks_.back());
   }
   plot_->yAxis->setTicker(ticker);
   plot_->yAxis->setRange(0, end * 1.06);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <QString>
+#include <QStringList>
 #include <QWidget>
 #include <functional>
 #include <optional>
@@ -36,7 +37,10 @@ class LiveChart : public QWidget {
   void set_span(Span span);
   /// The figure at the right of the title: bold, then plain ("914", "of 1,024").
   void set_value(const QString& bold, const QString& plain);
-  /// A dashed line that should not be crossed; none takes it away.
+  /// What stands at a tick of the value axis, whose ticks are `step` apart. Else: the number.
+  using AxisWords = std::function<QString(double value, double step)>;
+  void set_axis_words(AxisWords words) { axis_words_ = std::move(words); }
+  /// A dashed line that should not be crossed, and the top of the axis while nothing does; none takes it away.
   void set_limit(std::optional<double> limit) { limit_ = limit; }
   void refresh(double now_s);
   /// Shown in the place of the lines until the first sample: what will appear and how to get it.
@@ -47,6 +51,7 @@ class LiveChart : public QWidget {
   const QString& title() const { return title_; }
   /// The samples of the present span as lines of comma-separated values, with a heading.
   QString csv() const;
+  QStringList value_ticks() const { return value_ticks_; }  ///< words of the value axis, lowest first
   int n_replots() const { return n_replots_; }
   QCustomPlot* plot() const { return plot_; }
 
@@ -60,12 +65,14 @@ class LiveChart : public QWidget {
   void build_plot();
   void style();
   void fill_graphs(double now_s);
-  void scale_value_axis(double top);
+  void scale_value_axis(double highest);
   void label_time_axis();
   void describe();
 
   const Theme& theme_;
   QString title_, value_, unit_;
+  AxisWords axis_words_;
+  QStringList value_ticks_;
   std::vector<ChartLine> lines_;
   SeriesHistory history_;
   Span span_ = Span::half_minute;
@@ -75,6 +82,9 @@ class LiveChart : public QWidget {
   QLabel* empty_ = nullptr;
   int n_replots_ = 0;
 };
+
+/// A value of an axis with as many decimals as its step needs.
+QString axis_number(double value, double step);
 
 /// The smallest of 1, 2, 5 times a power of ten that divides `top` into at most `n` parts.
 double round_step(double top, int n);

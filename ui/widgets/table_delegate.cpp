@@ -59,6 +59,7 @@ void shape_table(QTableView& table, const Theme& theme) {
   table.verticalHeader()->hide();
   table.verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
   table.verticalHeader()->setDefaultSectionSize(theme.px(kRowHeight));
+  table.horizontalHeader()->setObjectName(QStringLiteral("rows"));  // for the style sheet: it begins where the rows do
   table.horizontalHeader()->setHighlightSections(false);
   table.horizontalHeader()->setFixedHeight(theme.px(kRowHeight));
   table.horizontalHeader()->setFont(theme.font(11, QFont::Medium));

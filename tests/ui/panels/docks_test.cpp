@@ -29,6 +29,7 @@ class DocksTest : public QObject {
   void cleanup() { fixture.reset(); }
 
   void the_monitor_draws_what_runs();
+  void the_axes_end_at_a_limit_and_say_units();
   void the_monitor_has_the_same_figures_as_a_table();
   void F9_freezes_the_charts_and_measuring_goes_on();
   void the_table_of_frozen_charts_is_not_empty();
@@ -65,6 +66,7 @@ class DocksTest : public QObject {
   }
   ui::LiveChart* chart(const char* name) { return fixture->find<ui::LiveChart>(name); }
   static std::size_t n_samples(const ui::LiveChart* chart) { return chart->history().samples(ui::Span::half_minute).size(); }
+  QStringList ticks(const char* name) { return chart(name)->value_ticks(); }
   QString now_in_table(const QString& figure) {
     const auto* table = fixture->find<QTableWidget>("monitor.table");
     for (int row = 0; row < table->rowCount(); ++row)
@@ -94,6 +96,16 @@ void DocksTest::the_monitor_draws_what_runs() {
   end_it();
   QTRY_VERIFY(!std::isnan(chart("monitor.ttft")->history().samples(ui::Span::half_minute).back().values[0]));
   QTRY_COMPARE(running->history().samples(ui::Span::half_minute).back().values[0], 0.0);
+}
+
+void DocksTest::the_axes_end_at_a_limit_and_say_units() {
+  fixture->show_panel("monitor");
+  QTRY_COMPARE(ticks("monitor.kv"), QStringList({"0", "512", "1,024"}));
+  hold_a_request();
+  end_it();
+  QTRY_VERIFY(!std::isnan(chart("monitor.ttft")->history().samples(ui::Span::half_minute).back().values[0]));
+  QTRY_VERIFY2(ticks("monitor.ttft").back().endsWith("s"), qPrintable(ticks("monitor.ttft").join(", ")));
+  QCOMPARE(ticks("monitor.ttft").front(), QString("0"));
 }
 
 void DocksTest::the_monitor_has_the_same_figures_as_a_table() {

@@ -30,6 +30,13 @@ double steady_s() { return std::chrono::duration<double>(std::chrono::steady_clo
 
 QString figure(double value, int decimals = 0) { return QLocale().toString(value, 'f', decimals); }
 
+/// Seconds as the heading says them, in the unit that the steps of the axis call for.
+QString time_on_axis(double seconds, double step_s) {
+  if (seconds == 0) return QStringLiteral("0");
+  if (step_s < 0.1) return axis_number(seconds * 1000, step_s * 1000) + QStringLiteral(" ms");
+  return axis_number(seconds, step_s) + QStringLiteral(" s");
+}
+
 /// Requires: sorted values, not empty.
 double percentile(const std::vector<double>& sorted, double share) {
   const auto last = static_cast<double>(sorted.size() - 1);
@@ -87,6 +94,7 @@ void MonitorPanel::build_charts() {
       theme, "monitor.ttft", tr("TTFT"),
       {{tr("p50"), [](const Tokens& t) { return t.series[0]; }}, {tr("p95"), [](const Tokens& t) { return t.series[1]; }}},
       charts);
+  ttft_->set_axis_words(time_on_axis);
   requests_ = new LiveChart(theme, "monitor.requests", tr("Requests"),
                             {{tr("running"), [](const Tokens& t) { return t.series[3]; }, true, true},
                              {tr("waiting"), [](const Tokens& t) { return t.queued; }, true}},
