@@ -20,6 +20,7 @@ constexpr std::int64_t kMinElementsToShare = 16'384;
 constexpr std::int64_t kMaxPackedRows = 576;
 // Rows that meet a chunk of panels together: their packed block of k (192 KB) stays in L2 while panels pass by.
 constexpr std::int64_t kMaxChunkRows = 192;
+constexpr std::int64_t kMaxChunkPanels = 16;
 
 constexpr std::int64_t div_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -148,11 +149,12 @@ void CpuBackend::linear_rows(const TensorView& out, const TensorView& x, const P
   const std::int64_t tile_elements = div_up(m, tiling.n_tiles) * matrix.k();
   for_rows(tiling.n_tiles, tile_elements, [&](std::int64_t begin, std::int64_t end) { ops.pack_x(args, begin, end); });
 
-  // Chunks of panels: large ones read x less often, small ones leave less to wait for at the end.
+  // Chunks of panels: large ones read x less often, small ones leave less to wait for at the end. Whole tiles each.
   const std::int64_t n_panels = panels.n_panels();
   const std::int64_t n_row_chunks = div_up(m, kMaxChunkRows);
-  const std::int64_t share = n_row_chunks * n_panels / (8 * pool_.n_threads()) / kMaxPanels * kMaxPanels;
-  const std::int64_t chunk = std::clamp<std::int64_t>(share, kMaxPanels, 16);
+  const std::int64_t group = ops_.tile_panels(static_cast<int>(div_up(m, tiling.n_tiles)));
+  const std::int64_t share = n_row_chunks * n_panels / (8 * pool_.n_threads());
+  const std::int64_t chunk = std::clamp(share, std::int64_t{kMaxPanels}, kMaxChunkPanels) / group * group;
   const std::int64_t n_chunks = div_up(n_panels, chunk);
   pool_.run(n_row_chunks * n_chunks, 1, [&](std::int64_t i, std::int64_t, int thread) {
     const std::int64_t row_chunk = i / n_chunks;

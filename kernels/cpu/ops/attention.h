@@ -32,6 +32,12 @@ struct AttentionShape {
   RowTiling tiling;        ///< of the pairs
 };
 
+/// With 6 rows an AVX-512 tile takes the four panels of a window, or of 64 numbers of a head, at once; 8 would leave one over.
+template <class V>
+constexpr int attention_tile_rows() {
+  return V::kLanes == 16 ? 6 : max_tile_rows<V>();
+}
+
 template <class V>
 AttentionShape shape_of(const AttentionArgs& args, const AttentionItem& item) {
   AttentionShape s{};
@@ -39,7 +45,7 @@ AttentionShape shape_of(const AttentionArgs& args, const AttentionItem& item) {
   s.group = args.n_heads / args.n_kv_heads;
   s.n_pairs = s.group * item.n_rows;
   s.v_columns = div_up(s.head_dim, kPanelColumns) * kPanelColumns;
-  s.tiling = {.n_rows = s.n_pairs, .n_tiles = div_up(s.n_pairs, max_tile_rows<V>())};
+  s.tiling = {.n_rows = s.n_pairs, .n_tiles = div_up(s.n_pairs, attention_tile_rows<V>())};
   return s;
 }
 
@@ -201,9 +207,9 @@ void attend_tile(const AttentionItem& item, const AttentionShape& s, std::int64_
                               .n_columns = kWindowTokens,
                               .continues = false,
                               .bias = nullptr,
-                              .ahead = k,  // all of it lies in the cache
+                              .ahead = nullptr,  // all of it lies in the cache
                               .ahead_panel_bytes = 0,
-                              .ahead_pair_bytes = 0});
+                              .n_ahead = 0});
   }
   update_softmax<V>(item, s, begin, n, first, n_tokens, scratch);
   const std::int64_t v_panels = s.v_columns / kPanelColumns;
@@ -219,9 +225,9 @@ void attend_tile(const AttentionItem& item, const AttentionShape& s, std::int64_
                             .n_columns = s.v_columns,
                             .continues = true,
                             .bias = nullptr,
-                            .ahead = v,
+                            .ahead = nullptr,
                             .ahead_panel_bytes = 0,
-                            .ahead_pair_bytes = 0});
+                            .n_ahead = 0});
   }
 }
 

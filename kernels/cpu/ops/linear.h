@@ -23,9 +23,8 @@ inline std::int64_t packed_offset(const LinearArgs& args, std::int64_t row, std:
 }
 
 /// Weights as they lie in memory go through Direct; where Expanded differs, kMinTilesToExpand tiles or more share an f32
-/// copy of a block. Ice Lake, m = 512: bf16 on AVX-512 85 % of the peak directly and 76 % expanded, because two shifts hide
-/// among 48 multiply-adds and the copy costs L1; f16 66 % and 78 %. AVX2 has fewer registers, and there bf16 wins expanded
-/// too.
+/// copy of a block: then no shift takes the place of a multiply-add. Ice Lake, tiles alone: AVX-512 82 % of the peak
+/// directly and 89 % expanded.
 template <class Vec, class Weights, std::int64_t kMinTiles>
 struct FmaLinear {
   using V = Vec;
@@ -86,7 +85,7 @@ void multiply_tiles(const LinearArgs& args, const LinearPart& part, TileArgs t, 
     t.x = static_cast<const std::byte*>(args.packed_x) + packed_offset(args, row, part.pair, packed_pair_bytes);
     t.out = out + row * args.out_stride;
     multiply_tile<Step>(n_rows, part.n_panels, t);
-    t.ahead += part.n_pairs * t.ahead_pair_bytes;
+    t.ahead += t.n_ahead * kCacheLine;
   }
 }
 
@@ -94,6 +93,7 @@ template <class L>
 void multiply_part(const LinearArgs& args, const LinearPart& part, float* scratch) {
   const std::int64_t column = part.panel * kPanelColumns;
   const bool is_last = part.pair + part.n_pairs >= div_up(args.k, 2);
+  const std::int64_t n_tiles = part.tile_end - part.tile_begin;
   TileArgs t{.x = nullptr,
              .weights = args.weights + part.panel * args.panel_bytes + part.pair * L::Direct::kPairBytes,
              .panel_bytes = args.panel_bytes,
@@ -105,9 +105,9 @@ void multiply_part(const LinearArgs& args, const LinearPart& part, float* scratc
              .bias = args.bias != nullptr && is_last ? args.bias + column : nullptr,
              .ahead = part.next_weights,
              .ahead_panel_bytes = args.panel_bytes,
-             .ahead_pair_bytes = L::Direct::kPairBytes / (part.tile_end - part.tile_begin)};
+             .n_ahead = min_of(part.n_pairs, part.n_pairs * L::Direct::kPairBytes / kCacheLine / n_tiles)};
   if constexpr (L::kMinTilesToExpand != kNeverExpand) {
-    if (part.tile_end - part.tile_begin >= L::kMinTilesToExpand) {
+    if (n_tiles >= L::kMinTilesToExpand) {
       constexpr std::int64_t kFloats = std::int64_t{kBlockPairs} * kPairWeights;
       for (std::int64_t p = 0; p < part.n_panels; ++p) {
         L::expand(t.weights + p * t.panel_bytes, part.n_pairs, scratch + p * kFloats);

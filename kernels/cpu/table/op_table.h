@@ -15,7 +15,8 @@ inline constexpr int kPairWeights = 2 * kPanelColumns;
 
 /// Panels that a tile covers at most.
 inline constexpr int kMaxPanels = 4;
-/// Pairs of k that many rows take at a time: two panels of them in f32 are 32 KB, the smallest L1.
+/// Pairs of k that many rows take at a time: three panels of them in bf16 are 24 KB and leave room for x in the smallest L1.
+/// In f32 they are 48 KB; half as many pairs are no faster then, Ice Lake.
 inline constexpr int kBlockPairs = 128;
 /// The most scratch that LinearOps::multiply needs.
 inline constexpr std::int64_t kLinearScratchFloats = std::int64_t{kMaxPanels} * kBlockPairs * kPairWeights;
@@ -115,7 +116,7 @@ struct AttentionItem {
 /// context: that is what makes its result independent of its company.
 inline constexpr int kWindowTokens = 64;
 /// No instruction set multiplies more rows at a time.
-inline constexpr int kMaxAttentionTileRows = 12;
+inline constexpr int kMaxAttentionTileRows = 6;
 
 struct LinearOps {
   /// Bytes of packed_x a row and pair of k.
@@ -126,6 +127,7 @@ struct LinearOps {
 
 struct OpTable {
   int max_tile_rows;
+  int (*tile_panels)(int n_rows);  ///< that a tile of so many rows covers
   LinearOps linear[3];  ///< by WeightFormat
   void (*rms_norm)(const NormArgs& args, std::int64_t row_begin, std::int64_t row_end);
   void (*rope)(const RopeArgs& args, std::int64_t row_begin, std::int64_t row_end);

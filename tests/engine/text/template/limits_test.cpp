@@ -26,12 +26,14 @@ bool refused_for(const std::string& source, const std::string& reason) {
   return false;
 }
 
-/// Runs on a thread with 512 KiB of stack.
+/// Runs on a thread with 512 KiB of stack; a sanitizer's frames are several times as large.
+const std::size_t kSmallStack = (std::string(LATHE_SANITIZERS).empty() ? 512 : 4096) * 1024;
+
 template <class Work>
 void on_small_stack(Work work) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, 512 * 1024);
+  pthread_attr_setstacksize(&attributes, kSmallStack);
   pthread_t thread{};
   const auto run = [](void* argument) -> void* {
     (*static_cast<Work*>(argument))();
