@@ -335,10 +335,10 @@ void ServePage::show_key() {
 void ServePage::toggle() {
   app::Server& server = context_.workbench.server();
   const app::ServerState state = server.status().state;
-  if (working_ || state == app::ServerState::starting || state == app::ServerState::stopping) return;
+  if (under_way_ || state == app::ServerState::starting || state == app::ServerState::stopping) return;
   const bool stop = state == app::ServerState::running;
   const app::ServerOptions options = server_options(context_.workbench.settings());
-  working_ = true;
+  under_way_ = stop ? app::ServerState::stopping : app::ServerState::starting;
   context_.background.run(
       this,
       [&server, stop, options]() -> Restart {
@@ -351,7 +351,7 @@ void ServePage::toggle() {
 
 void ServePage::restart_if_running() {
   app::Server& server = context_.workbench.server();
-  if (working_) {
+  if (under_way_) {
     again_ = true;
     return;
   }
@@ -362,7 +362,7 @@ void ServePage::restart_if_running() {
   // "A free one" stays the one that clients know by now.
   if (next.port == 0 && back.port == 0 && next.host == back.host) next.port = status.port;
   back.port = status.port;
-  working_ = true;
+  under_way_ = app::ServerState::starting;
   context_.background.run(
       this,
       [&server, asked, next, back] {
@@ -376,7 +376,7 @@ void ServePage::restart_if_running() {
 
 /// A restart that failed leaves the server where it was, and the settings say so too.
 void ServePage::take_result(Restart done) {
-  working_ = false;
+  under_way_.reset();
   trouble_.clear();
   if (done.result) running_ = done.options;
   else context_.workbench.log().error("server", done.result.error().message);
@@ -410,12 +410,16 @@ void ServePage::switch_dialect(const QString& name, bool on) {
   restart_if_running();
 }
 
+/// The server may be there before its result is, and what is shown as running or off can be switched.
+app::ServerState ServePage::state_now() const { return under_way_.value_or(context_.workbench.server().status().state); }
+
 void ServePage::show_status() {
   const app::ServerStatus status = context_.workbench.server().status();
-  const bool running = status.state == app::ServerState::running;
-  on_->setChecked(running || status.state == app::ServerState::starting);
-  on_->setEnabled(running || status.state == app::ServerState::off || status.state == app::ServerState::failed);
-  state_->setText(state_word(status.state));
+  const app::ServerState state = state_now();
+  const bool running = state == app::ServerState::running;
+  on_->setChecked(running || state == app::ServerState::starting);
+  on_->setEnabled(running || state == app::ServerState::off || state == app::ServerState::failed);
+  state_->setText(state_word(state));
   const auto& loaded = context_.bridge.loaded();
   const QString own_name = loaded ? QString::fromStdString(loaded->name) : QString();
   const QString model = loaded && !name_->text().isEmpty() ? name_->text() : own_name;
@@ -429,7 +433,7 @@ void ServePage::show_status() {
                              counted(status.n_requests, tr("request"), tr("requests")),
                              counted(status.n_errors, tr("error"), tr("errors"))));
   } else {
-    facts_->setText(status.state == app::ServerState::failed ? QString::fromStdString(status.error)
+    facts_->setText(state == app::ServerState::failed ? QString::fromStdString(status.error)
                                                              : tr("Turn it on, then copy a cURL line"));
   }
   facts_->setWordWrap(true);

@@ -6,6 +6,7 @@
 #include <QLineEdit>
 #include <QPlainTextEdit>
 #include <QSpinBox>
+#include <optional>
 
 #include "ui/panels/panel.h"
 #include "ui/panels/serve/dialect_rows.h"
@@ -46,6 +47,7 @@ class ServePage : public Panel {
   void restart_if_running();
   void take_result(Restart done);
   void start_by_itself();
+  app::ServerState state_now() const;
   void show_status();
   void take_key(const QString& key);
   void show_key();
@@ -59,7 +61,8 @@ class ServePage : public Panel {
   app::ServerOptions running_;  ///< what the server was started with last
   QString trouble_;             ///< of a restart that failed; empty: none
   QString key_trouble_;         ///< why the key that was entered is not taken; empty: it is
-  bool working_ = false, again_ = false, start_pending_ = false;
+  std::optional<app::ServerState> under_way_;  ///< starting or stopping, until its result is taken
+  bool again_ = false, start_pending_ = false;
   Chip* model_ = nullptr;
   QPushButton* test_button_ = nullptr;
   Switch* on_ = nullptr;
