@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <QTest>
+#include <string>
 
 namespace {
 
@@ -31,6 +32,9 @@ class EndWatchTest : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
+  void initTestCase() {
+    if (std::string(LATHE_SANITIZERS) == "thread") QSKIP("skipped: the thread sanitizer does not follow threads of a fork");
+  }
   void what_hangs_is_ended_with_the_code();
   void an_end_in_time_calls_it_off();
   void the_first_begin_counts();
