@@ -5,11 +5,13 @@
 
 namespace lathe::app {
 
-std::string base_url(const std::string& host, std::uint16_t port) {
-  if (host == "0.0.0.0") return fmt::format("http://127.0.0.1:{}", port);
-  if (host == "::") return fmt::format("http://[::1]:{}", port);
+std::string address_url(const std::string& host, std::uint16_t port) {
   const bool bare_v6 = host.find(':') != std::string::npos && !host.starts_with('[');
   return bare_v6 ? fmt::format("http://[{}]:{}", host, port) : fmt::format("http://{}:{}", host, port);
+}
+
+std::string base_url(const std::string& host, std::uint16_t port) {
+  return address_url(host == "0.0.0.0" ? "127.0.0.1" : host == "::" ? "::1" : host, port);
 }
 
 }  // namespace lathe::app

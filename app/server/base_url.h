@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The URL under which this machine reaches a server.
+// A server's address as a URL.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,9 @@
 
 namespace lathe::app {
 
-/// "http://127.0.0.1:8000"; IPv6 in brackets; a wildcard address is reached through loopback.
+/// "http://0.0.0.0:8000": the address itself, IPv6 in brackets.
+std::string address_url(const std::string& host, std::uint16_t port);
+/// The URL under which this machine reaches it: a wildcard address through loopback.
 std::string base_url(const std::string& host, std::uint16_t port);
 
 }  // namespace lathe::app

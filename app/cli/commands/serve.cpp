@@ -69,7 +69,7 @@ int serve(const std::vector<std::string>& arguments, Terminal& terminal) {
     return command.signals().requested() ? static_cast<int>(kExitDone) : command.fail(loaded.error());
   }
   const ServerStatus status = server.status();
-  terminal.out << "listening on " << base_url(status.host, status.port) << std::endl;
+  terminal.out << "listening on " << address_url(status.host, status.port) << std::endl;
   command.signals().wait(std::chrono::milliseconds(-1));
   command.begin_end();
   command.note("Stopping.");

@@ -128,6 +128,8 @@ void LifecycleTest::a_dialect_that_is_off_answers_nothing() {
 void LifecycleTest::urls_are_those_that_this_machine_can_open() {
   QCOMPARE(app::base_url("127.0.0.1", 8000), std::string("http://127.0.0.1:8000"));
   QCOMPARE(app::base_url("0.0.0.0", 1), std::string("http://127.0.0.1:1"));
+  QCOMPARE(app::address_url("0.0.0.0", 1), std::string("http://0.0.0.0:1"));
+  QCOMPARE(app::address_url("::", 1), std::string("http://[::]:1"));
   QCOMPARE(app::base_url("::", 1), std::string("http://[::1]:1"));
   QCOMPARE(app::base_url("fe80::1", 1), std::string("http://[fe80::1]:1"));
   QCOMPARE(app::base_url("[::1]", 1), std::string("http://[::1]:1"));

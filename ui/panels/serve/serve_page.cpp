@@ -434,11 +434,11 @@ void ServePage::show_status() {
                              counted(status.n_errors, tr("error"), tr("errors"))));
   } else {
     facts_->setText(state == app::ServerState::failed ? QString::fromStdString(status.error)
-                                                             : tr("Turn it on, then copy a cURL line"));
+                                                      : tr("Turn it on, then copy a cURL line"));
   }
   facts_->setWordWrap(true);
   test_button_->setEnabled(running);
-  dialects_->show_dialects(dialects_now(), status.state, QString::fromStdString(status.error), status.free_port);
+  dialects_->show_dialects(dialects_now(), state, QString::fromStdString(status.error), status.free_port);
 }
 
 /// As they run, or as they would: a free port is known only while the server runs.

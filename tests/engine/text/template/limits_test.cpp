@@ -110,16 +110,19 @@ class LimitsTest : public QObject {
     QVERIFY(refused_for("{% for x in range(25000) %}{% for y in range(25000) %}{% endfor %}{% endfor %}", "steps"));
   }
   void T3_texts_cannot_grow_without_bound() {
-    if (kFrameSize > 1) QSKIP("skipped: filling the bounds takes minutes under a sanitizer");
     QVERIFY(refused_for("{{ 'x' * 10**9 }}", "bytes"));
     QVERIFY(refused_for("{{ 'x' * 10**18 }}", "bytes"));
     QVERIFY(refused_for(
         "{% set ns = namespace(s='xxxxxxxx') %}{% for i in range(60) %}{% set ns.s = ns.s + ns.s %}{% endfor %}", "bytes"));
+    QVERIFY(refused("{% set s = 'x' * 1000000 %}{% for i in range(1000) %}{{ s }}{% endfor %}"));
+    QVERIFY(refused("{% set s = 'x' * 1000000 %}{{ ([s] * 100)|join }}"));
+  }
+  void T3_replacing_cannot_grow_a_text_without_bound() {
+    // Millions of short appends: minutes under a sanitizer, which the other ways to the same bound do not take.
+    if (kFrameSize > 1) QSKIP("skipped: takes minutes under a sanitizer");
     QVERIFY(
         refused("{% set ns = namespace(s='xxxxxxxx') %}{% for i in range(60) %}{% set ns.s = ns.s.replace('x', 'xx') %}{% "
                 "endfor %}"));
-    QVERIFY(refused("{% set s = 'x' * 1000000 %}{% for i in range(1000) %}{{ s }}{% endfor %}"));
-    QVERIFY(refused("{% set s = 'x' * 1000000 %}{{ ([s] * 100)|join }}"));
   }
   void T3_lists_cannot_grow_without_bound() {
     QVERIFY(refused("{{ ([0] * 10**9)|length }}"));
