@@ -204,8 +204,6 @@ std::int64_t row_begin_of(WeightRole role, const ModelConfig& config) {
     case WeightRole::k_bias: return config.q_size();
     case WeightRole::v:
     case WeightRole::v_bias: return config.q_size() + config.kv_size();
-    case WeightRole::up:
-    case WeightRole::up_bias: return config.intermediate_size;
     default: return 0;
   }
 }

@@ -33,7 +33,7 @@ struct WeightPlan {
 
 /// Expected shape of a tensor with that role.
 std::vector<std::int64_t> shape_of(WeightRole role, const ModelConfig& config);
-/// First row that a role takes in the matrix or bias that it shares (q, k and v; gate and up); 0 for all others.
+/// First row that a role takes in the matrix or bias that it shares (q, k and v); 0 for all others.
 std::int64_t row_begin_of(WeightRole role, const ModelConfig& config);
 
 /// Errors: model_refused: a tensor is missing, or has a shape or type that the config does not allow; names it, got,

@@ -92,6 +92,14 @@ struct AttentionBatch {
   int max_blocks = 0;
 };
 
+/// The two halves of a gated layer: both [n, k] in one format; biases [n] f32 or without data.
+struct GatedWeights {
+  const PackedMatrix& gate;
+  const PackedMatrix& up;
+  TensorView gate_bias{};
+  TensorView up_bias{};
+};
+
 struct BackendInfo {
   std::string name;    ///< "cpu"
   std::string isa;     ///< "scalar", "avx2", "avx512" or "avx512_bf16"
@@ -130,12 +138,12 @@ class Backend {
   virtual void add(const TensorView& x, const TensorView& delta) = 0;
   /// out [M, n] = x [M, k] * matrix^T (+ bias [n] f32 unless bias.data is null).
   virtual void linear(const TensorView& out, const TensorView& x, const PackedMatrix& matrix, const TensorView& bias) = 0;
+  /// out [M, n] = silu(x [M, k] * gate^T) * (x * up^T), elementwise, as linear() and then silu would give it.
+  virtual void gated_linear(const TensorView& out, const TensorView& x, const GatedWeights& weights) = 0;
   /// Rotates the first rotary_dim of each head of x [M, n_heads * head_dim] (rows may be strided) in place.
   /// cos, sin: [n_positions, rotary_dim / 2] f32.
   virtual void rope(const TensorView& x, int n_heads, int head_dim, int rotary_dim, std::span<const std::int32_t> positions,
                     const TensorView& cos, const TensorView& sin, RopeStyle style) = 0;
-  /// out [M, I] = silu(x[:, :I]) * x[:, I:]. x [M, 2 I].
-  virtual void silu_mul(const TensorView& out, const TensorView& x) = 0;
   /// out[i] = x[rows[i]].
   virtual void gather_rows(const TensorView& out, const TensorView& x, std::span<const std::int32_t> rows) = 0;
 

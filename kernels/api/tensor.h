@@ -60,4 +60,6 @@ struct TensorView {
   }
 };
 
+inline bool is_rows_of_f32(const TensorView& view) { return view.dtype == Dtype::f32 && view.rank == 2; }
+
 }  // namespace lathe::kernels

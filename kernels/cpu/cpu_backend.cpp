@@ -16,23 +16,7 @@ namespace {
 // Starting the pool costs about 1 us (tests/bench/kernels); this many elements take a thread as long.
 constexpr std::int64_t kMinElementsToShare = 16'384;
 
-// Rows of x that are packed at a time: bounds the scratch, 11 MB at k = 4864.
-constexpr std::int64_t kMaxPackedRows = 576;
-// Rows that meet a chunk of panels together: their packed block of k (192 KB) stays in L2 while panels pass by.
-constexpr std::int64_t kMaxChunkRows = 192;
-constexpr std::int64_t kMaxChunkPanels = 16;
-
 constexpr std::int64_t div_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-/// Grows the buffer to n_bytes. Without a few megabytes of scratch there is no way to go on.
-void reserve(Buffer& buffer, std::size_t n_bytes) {
-  if (buffer.n_bytes() >= n_bytes) return;
-  buffer = Buffer();
-  buffer = allocate_host(n_bytes);
-  LATHE_CHECK(buffer);
-}
-
-bool is_rows_of_f32(const TensorView& view) { return view.dtype == Dtype::f32 && view.rank == 2; }
 
 }  // namespace
 
@@ -58,7 +42,7 @@ void CpuBackend::pack_rows(PackedMatrix& matrix, std::int64_t row_begin, const T
 }
 
 float* CpuBackend::thread_scratch(std::int64_t floats_each) {
-  reserve(thread_scratch_, static_cast<std::size_t>(floats_each * pool_.n_threads()) * sizeof(float));
+  reserve_host(thread_scratch_, static_cast<std::size_t>(floats_each * pool_.n_threads()) * sizeof(float));
   return static_cast<float*>(thread_scratch_.data());
 }
 
@@ -116,57 +100,6 @@ void CpuBackend::add(const TensorView& x, const TensorView& delta) {
   for_rows(x.dim(0), x.dim(1), [&](std::int64_t begin, std::int64_t end) { ops_.add(args, begin, end); });
 }
 
-void CpuBackend::linear(const TensorView& out, const TensorView& x, const PackedMatrix& matrix, const TensorView& bias) {
-  LATHE_CHECK(is_rows_of_f32(out) && is_rows_of_f32(x) && out.dim(0) == x.dim(0));
-  LATHE_CHECK(x.dim(1) == matrix.k() && out.dim(1) == matrix.n());
-  LATHE_CHECK(bias.data == nullptr || (bias.dtype == Dtype::f32 && bias.n_elements() == matrix.n()));
-  const std::int64_t n_blocks = div_up(x.dim(0), kMaxPackedRows);
-  for (std::int64_t block = 0; block < n_blocks; ++block) {
-    const std::int64_t begin = x.dim(0) * block / n_blocks;
-    const std::int64_t count = x.dim(0) * (block + 1) / n_blocks - begin;
-    linear_rows(out.rows(begin, count), x.rows(begin, count), matrix, bias.as<float>());
-  }
-}
-
-void CpuBackend::linear_rows(const TensorView& out, const TensorView& x, const PackedMatrix& matrix, const float* bias) {
-  const auto& panels = static_cast<const PanelMatrix&>(matrix);
-  const LinearOps& ops = ops_.linear[static_cast<std::size_t>(matrix.format())];
-  const std::int64_t m = x.dim(0);
-  const RowTiling tiling{.n_rows = m, .n_tiles = div_up(m, ops_.max_tile_rows)};
-  reserve(packed_x_, static_cast<std::size_t>(m * div_up(matrix.k(), 2) * ops.packed_pair_bytes));
-  float* const scratch = thread_scratch(kLinearScratchFloats);
-  const LinearArgs args{.x = x.as<float>(),
-                        .x_stride = x.strides[0],
-                        .tiling = tiling,
-                        .n = matrix.n(),
-                        .k = matrix.k(),
-                        .weights = panels.data(),
-                        .panel_bytes = panels.panel_bytes(),
-                        .packed_x = packed_x_.data(),
-                        .out = out.as<float>(),
-                        .out_stride = out.strides[0],
-                        .bias = bias};
-  const std::int64_t tile_elements = div_up(m, tiling.n_tiles) * matrix.k();
-  for_rows(tiling.n_tiles, tile_elements, [&](std::int64_t begin, std::int64_t end) { ops.pack_x(args, begin, end); });
-
-  // Chunks of panels: large ones read x less often, small ones leave less to wait for at the end. Whole tiles each.
-  const std::int64_t n_panels = panels.n_panels();
-  const std::int64_t n_row_chunks = div_up(m, kMaxChunkRows);
-  const std::int64_t group = ops_.tile_panels(static_cast<int>(div_up(m, tiling.n_tiles)));
-  const std::int64_t share = n_row_chunks * n_panels / (8 * pool_.n_threads());
-  const std::int64_t chunk = std::clamp(share, std::int64_t{kMaxPanels}, kMaxChunkPanels) / group * group;
-  const std::int64_t n_chunks = div_up(n_panels, chunk);
-  pool_.run(n_row_chunks * n_chunks, 1, [&](std::int64_t i, std::int64_t, int thread) {
-    const std::int64_t row_chunk = i / n_chunks;
-    const std::int64_t panel = i % n_chunks * chunk;
-    const LinearRange range{.tile_begin = tiling.n_tiles * row_chunk / n_row_chunks,
-                            .tile_end = tiling.n_tiles * (row_chunk + 1) / n_row_chunks,
-                            .panel_begin = panel,
-                            .panel_end = std::min(panel + chunk, n_panels)};
-    ops.multiply(args, range, scratch + thread * kLinearScratchFloats);
-  });
-}
-
 void CpuBackend::rope(const TensorView& x, int n_heads, int head_dim, int rotary_dim,
                       std::span<const std::int32_t> positions, const TensorView& cos, const TensorView& sin,
                       RopeStyle style) {
@@ -184,17 +117,6 @@ void CpuBackend::rope(const TensorView& x, int n_heads, int head_dim, int rotary
                       .table_stride = cos.strides[0],
                       .interleaved = style == RopeStyle::interleaved};
   for_rows(x.dim(0), x.dim(1), [&](std::int64_t begin, std::int64_t end) { ops_.rope(args, begin, end); });
-}
-
-void CpuBackend::silu_mul(const TensorView& out, const TensorView& x) {
-  LATHE_CHECK(is_rows_of_f32(out) && is_rows_of_f32(x) && x.dim(1) == 2 * out.dim(1) && x.dim(0) == out.dim(0));
-  const ElementwiseArgs args{.out = out.as<float>(),
-                             .out_stride = out.strides[0],
-                             .gate = x.as<float>(),
-                             .up = x.as<float>() + out.dim(1),
-                             .in_stride = x.strides[0],
-                             .n = out.dim(1)};
-  for_rows(out.dim(0), 4 * out.dim(1), [&](std::int64_t begin, std::int64_t end) { ops_.silu_mul(args, begin, end); });
 }
 
 void CpuBackend::gather_rows(const TensorView& out, const TensorView& x, std::span<const std::int32_t> rows) {

@@ -29,9 +29,9 @@ class CpuBackend final : public Backend {
                     float eps) override;
   void add(const TensorView& x, const TensorView& delta) override;
   void linear(const TensorView& out, const TensorView& x, const PackedMatrix& matrix, const TensorView& bias) override;
+  void gated_linear(const TensorView& out, const TensorView& x, const GatedWeights& weights) override;
   void rope(const TensorView& x, int n_heads, int head_dim, int rotary_dim, std::span<const std::int32_t> positions,
             const TensorView& cos, const TensorView& sin, RopeStyle style) override;
-  void silu_mul(const TensorView& out, const TensorView& x) override;
   void gather_rows(const TensorView& out, const TensorView& x, std::span<const std::int32_t> rows) override;
 
   std::size_t kv_layer_bytes(const KvShape& shape) const override;
@@ -52,7 +52,12 @@ class CpuBackend final : public Backend {
   float* thread_scratch(std::int64_t floats_each);
   void norm_rows(const TensorView& out, const TensorView& x, const float* delta, std::int64_t delta_stride,
                  const TensorView& weight, float eps);
-  void linear_rows(const TensorView& out, const TensorView& x, const PackedMatrix& matrix, const float* bias);
+  const LinearOps& linear_ops(const PackedMatrix& matrix) const;
+  /// Packs all rows of x. What is returned lacks weights, bias and out.
+  LinearArgs pack_x(const TensorView& x, const LinearOps& ops);
+  /// body(range, thread) over chunks of the product.
+  template <class Body>
+  void for_chunks(const RowTiling& tiling, std::int64_t n_panels, std::int64_t max_panels, const Body& body);
   void plan_attention(const AttentionBatch& batch, int n_kv_heads, int group);
 
   const OpTable& ops_;

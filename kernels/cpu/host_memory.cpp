@@ -36,4 +36,11 @@ Buffer allocate_host(std::size_t n_bytes) {
   return {data, n_bytes, free_small};
 }
 
+void reserve_host(Buffer& buffer, std::size_t n_bytes) {
+  if (buffer.n_bytes() >= n_bytes) return;
+  buffer = Buffer();
+  buffer = allocate_host(n_bytes);
+  LATHE_CHECK(buffer);
+}
+
 }  // namespace lathe::kernels

@@ -45,6 +45,29 @@ constexpr LinearShape kLinearShapes[] = {
     {8, 896, 4864, false}, {16, 4864, 896, false}, {64, 1152, 896, true},
 };
 
+std::unique_ptr<PackedMatrix> pack(Backend& backend, WeightFormat format, const TensorView& weights) {
+  auto matrix = backend.make_packed(format, weights.dim(0), weights.dim(1));
+  LATHE_CHECK(matrix);
+  backend.pack_rows(*matrix, 0, weights);
+  return matrix;
+}
+
+/// Random weights [n, k] in f32, packed for two backends.
+class PackedTwice {
+ public:
+  PackedTwice(Backend& reference, Backend& tested, std::int64_t n, std::int64_t k, RandomNumbers& numbers)
+      : reference_(reference),
+        weights_(Dtype::f32, {n, k}, numbers),
+        want_(pack(reference, WeightFormat::f32, weights_.view())),
+        got_(pack(tested, WeightFormat::f32, weights_.view())) {}
+  const PackedMatrix& of(const Backend& backend) const { return &backend == &reference_ ? *want_ : *got_; }
+
+ private:
+  const Backend& reference_;
+  RandomTensor weights_;
+  std::unique_ptr<PackedMatrix> want_, got_;
+};
+
 class SelfTest {
  public:
   SelfTest(Backend& backend, const Ceilings& ceilings, const std::function<void(const OpCheck&)>& report)
@@ -56,7 +79,8 @@ class SelfTest {
     }
     for (const ModelShape& shape : {kSmall, kMiddle}) {
       check_norms(shape);
-      check_elementwise(shape);
+      check_add(shape);
+      check_gated_linear(shape);
       check_lookups(shape);
       check_rope(shape);
       for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16}) check_attention(shape, dtype);
@@ -85,7 +109,8 @@ class SelfTest {
   void check_linear(const FormatDescriptor& format, const LinearShape& shape);
   void set_bound(OpCheck& check, std::size_t weight_bytes, double operations, bool is_bf16_dot) const;
   void check_norms(const ModelShape& shape);
-  void check_elementwise(const ModelShape& shape);
+  void check_add(const ModelShape& shape);
+  void check_gated_linear(const ModelShape& shape);
   void check_lookups(const ModelShape& shape);
   void check_rope(const ModelShape& shape);
   void check_attention(const ModelShape& shape, Dtype dtype);
@@ -103,11 +128,8 @@ void SelfTest::check_linear(const FormatDescriptor& format, const LinearShape& s
   const RandomTensor x(Dtype::f32, {shape.m, shape.k}, numbers_);
   const RandomTensor bias(Dtype::f32, {shape.n}, numbers_);
   const TensorView no_bias;
-  const auto want_matrix = reference_->make_packed(format.format, shape.n, shape.k);
-  const auto matrix = backend_.make_packed(format.format, shape.n, shape.k);
-  LATHE_CHECK(want_matrix && matrix);
-  reference_->pack_rows(*want_matrix, 0, weights.view());
-  backend_.pack_rows(*matrix, 0, weights.view());
+  const auto want_matrix = pack(*reference_, format.format, weights.view());
+  const auto matrix = pack(backend_, format.format, weights.view());
   const RandomTensor want({shape.m, shape.n});
   const RandomTensor got({shape.m, shape.n});
   reference_->linear(want.view(), x.view(), *want_matrix, shape.has_bias ? bias.view() : no_bias);
@@ -154,14 +176,21 @@ void SelfTest::check_norms(const ModelShape& shape) {
   });
 }
 
-void SelfTest::check_elementwise(const ModelShape& shape) {
+void SelfTest::check_add(const ModelShape& shape) {
   const RandomTensor x(Dtype::f32, {7, shape.hidden}, numbers_);
   const RandomTensor delta(Dtype::f32, {7, shape.hidden}, numbers_);
   compare(std::string("add ") + shape.name, x,
           [&](Backend& backend, const TensorView& to) { backend.add(to, delta.view()); });
-  const RandomTensor gate_up(Dtype::f32, {7, 2 * shape.ffn}, numbers_, 20);
-  compare(std::string("silu_mul ") + shape.name, RandomTensor({7, shape.ffn}),
-          [&](Backend& backend, const TensorView& to) { backend.silu_mul(to, gate_up.view()); });
+}
+
+void SelfTest::check_gated_linear(const ModelShape& shape) {
+  const RandomTensor x(Dtype::f32, {7, shape.hidden}, numbers_);
+  const PackedTwice gate(*reference_, backend_, shape.ffn, shape.hidden, numbers_);
+  const PackedTwice up(*reference_, backend_, shape.ffn, shape.hidden, numbers_);
+  compare(std::string("gated_linear ") + shape.name, RandomTensor({7, shape.ffn}),
+          [&](Backend& backend, const TensorView& to) {
+            backend.gated_linear(to, x.view(), {.gate = gate.of(backend), .up = up.of(backend)});
+          });
 }
 
 void SelfTest::check_lookups(const ModelShape& shape) {

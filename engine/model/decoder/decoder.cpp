@@ -76,10 +76,10 @@ void Decoder::accept_in_layer(kernels::Backend& backend, WeightRole role, Decode
     case WeightRole::v_bias: layer.attention().qkv().load_bias(backend, row_begin, source); break;
     case WeightRole::o: layer.attention().out().load_rows(backend, row_begin, source); break;
     case WeightRole::o_bias: layer.attention().out().load_bias(backend, row_begin, source); break;
-    case WeightRole::gate:
-    case WeightRole::up: layer.mlp().gate_up().load_rows(backend, row_begin, source); break;
-    case WeightRole::gate_bias:
-    case WeightRole::up_bias: layer.mlp().gate_up().load_bias(backend, row_begin, source); break;
+    case WeightRole::gate: layer.mlp().gate().load_rows(backend, row_begin, source); break;
+    case WeightRole::gate_bias: layer.mlp().gate().load_bias(backend, row_begin, source); break;
+    case WeightRole::up: layer.mlp().up().load_rows(backend, row_begin, source); break;
+    case WeightRole::up_bias: layer.mlp().up().load_bias(backend, row_begin, source); break;
     case WeightRole::down: layer.mlp().down().load_rows(backend, row_begin, source); break;
     case WeightRole::down_bias: layer.mlp().down().load_bias(backend, row_begin, source); break;
     case WeightRole::embedding:

@@ -16,7 +16,6 @@ struct StepBuffers {
   kernels::TensorView delta;        ///< [M, H], what the last part adds to the residual stream
   kernels::TensorView qkv;          ///< [M, q_size + 2 kv_size]
   kernels::TensorView attention;    ///< [M, q_size]
-  kernels::TensorView gate_up;      ///< [M, 2 I]
   kernels::TensorView mlp;          ///< [M, I]
   kernels::TensorView last;         ///< [R, H], rows of the residual stream that get logits
   kernels::TensorView last_normed;  ///< [R, H]

@@ -5,8 +5,8 @@ namespace lathe::engine {
 
 namespace {
 
-LinearShape gate_up_shape(const ModelConfig& config) {
-  return {2 * config.intermediate_size, config.hidden_size, config.mlp_bias};
+LinearShape raising_shape(const ModelConfig& config) {
+  return {config.intermediate_size, config.hidden_size, config.mlp_bias};
 }
 
 LinearShape down_shape(const ModelConfig& config) { return {config.hidden_size, config.intermediate_size, config.mlp_bias}; }
@@ -15,18 +15,19 @@ LinearShape down_shape(const ModelConfig& config) { return {config.hidden_size, 
 
 Result<GatedMlp> GatedMlp::create(kernels::Backend& backend, kernels::WeightFormat format, const ModelConfig& config) {
   GatedMlp mlp;
-  LATHE_TRY(mlp.gate_up_, Linear::create(backend, format, gate_up_shape(config)));
+  LATHE_TRY(mlp.gate_, Linear::create(backend, format, raising_shape(config)));
+  LATHE_TRY(mlp.up_, Linear::create(backend, format, raising_shape(config)));
   LATHE_TRY(mlp.down_, Linear::create(backend, format, down_shape(config)));
   return mlp;
 }
 
 std::int64_t GatedMlp::n_bytes(const kernels::Backend& backend, kernels::WeightFormat format, const ModelConfig& config) {
-  return Linear::n_bytes(backend, format, gate_up_shape(config)) + Linear::n_bytes(backend, format, down_shape(config));
+  return 2 * Linear::n_bytes(backend, format, raising_shape(config)) + Linear::n_bytes(backend, format, down_shape(config));
 }
 
 void GatedMlp::forward(kernels::Backend& backend, const StepBuffers& step) const {
-  gate_up_.forward(backend, step.gate_up, step.normed);
-  backend.silu_mul(step.mlp, step.gate_up);
+  backend.gated_linear(step.mlp, step.normed,
+                       {.gate = gate_.matrix(), .up = up_.matrix(), .gate_bias = gate_.bias(), .up_bias = up_.bias()});
   down_.forward(backend, step.delta, step.mlp);
 }
 

@@ -33,6 +33,9 @@ class Linear {
     backend.linear(y, x, *matrix_, bias_.view());
   }
 
+  const kernels::PackedMatrix& matrix() const { return *matrix_; }
+  /// Without data when there is none.
+  const kernels::TensorView& bias() const { return bias_.view(); }
   std::int64_t n_bytes() const { return static_cast<std::int64_t>(matrix_->n_bytes()) + bias_.n_bytes(); }
 
  private:

@@ -32,7 +32,8 @@ struct AttentionShape {
   RowTiling tiling;        ///< of the pairs
 };
 
-/// With 6 rows an AVX-512 tile takes the four panels of a window, or of 64 numbers of a head, at once; 8 would leave one over.
+/// With 6 rows an AVX-512 tile takes the four panels of a window, or of 64 numbers of a head, at once; 8 would leave one
+/// over.
 template <class V>
 constexpr int attention_tile_rows() {
   return V::kLanes == 16 ? 6 : max_tile_rows<V>();
@@ -209,6 +210,7 @@ void attend_tile(const AttentionItem& item, const AttentionShape& s, std::int64_
                               .bias = nullptr,
                               .ahead = nullptr,  // all of it lies in the cache
                               .ahead_panel_bytes = 0,
+                              .next_out = scratch.scores,
                               .n_ahead = 0});
   }
   update_softmax<V>(item, s, begin, n, first, n_tokens, scratch);
@@ -227,6 +229,7 @@ void attend_tile(const AttentionItem& item, const AttentionShape& s, std::int64_
                             .bias = nullptr,
                             .ahead = nullptr,
                             .ahead_panel_bytes = 0,
+                            .next_out = scratch.sums + (begin + n) * s.v_columns,
                             .n_ahead = 0});
   }
 }

@@ -18,29 +18,43 @@ constexpr std::int64_t kMaxWholeX = 65'536;
 /// Bytes from the start of packed_x to a tile in the block of pairs that begins at `pair`. Blocks come first, so that what a
 /// chunk of rows needs of one block is one stream.
 inline std::int64_t packed_offset(const LinearArgs& args, std::int64_t row, std::int64_t pair, std::int64_t pair_bytes) {
-  const std::int64_t block = min_of(kBlockPairs, div_up(args.k, 2) - pair);
+  const std::int64_t block = min_of(args.block_pairs, div_up(args.k, 2) - pair);
   return (pair * args.tiling.n_rows + row * block) * pair_bytes;
 }
 
+/// Up to two tiles of the most rows; many rows in tiles of `rows_of_many`.
+template <class V>
+constexpr RowTiling tiling_of(std::int64_t n_rows, std::int64_t rows_of_many) {
+  constexpr std::int64_t kMost = max_tile_rows<V>();
+  return {.n_rows = n_rows, .n_tiles = div_up(n_rows, n_rows <= 2 * kMost ? kMost : rows_of_many)};
+}
+
 /// Weights as they lie in memory go through Direct; where Expanded differs, kMinTilesToExpand tiles or more share an f32
-/// copy of a block: then no shift takes the place of a multiply-add. Ice Lake, tiles alone: AVX-512 82 % of the peak
-/// directly and 89 % expanded.
+/// copy of a block: then no shift takes the place of a multiply-add. Ice Lake, AVX-512, a prompt of 512 and one thread:
+/// tiles of 6 x 64 over 64 pairs take 4 to 8 % less than 8 x 48 over 128, whose copy fills all of L1; 7 x 64, the fourth
+/// panel as an operand in memory, take 8 % more. Of 16 rows 8 x 48 take 17 % less, because they pass twice and not three
+/// times.
 template <class Vec, class Weights, std::int64_t kMinTiles>
 struct FmaLinear {
   using V = Vec;
   using W = Weights;
   using Direct = MultiplyAdd<V, W, PackedX>;
-  using Expanded = MultiplyAdd<V, SplitWeights<V, float>, PackedX>;
+  using Expanded = MultiplyAdd<V, ExpandedWeights<V>, PackedX>;
   static constexpr int kPackedPairBytes = 2 * sizeof(float);
   static constexpr std::int64_t kMinTilesToExpand = kMinTiles;
+
+  static constexpr LinearTiling tiling(std::int64_t n_rows) {
+    const RowTiling rows = tiling_of<V>(n_rows, V::kLanes == 16 ? 6 : max_tile_rows<V>());
+    return {.rows = rows, .block_pairs = V::kLanes == 16 && rows.n_tiles > 2 ? kBlockPairs / 2 : kBlockPairs};
+  }
 
   static void pack_x(const LinearArgs& args, std::int64_t tile_begin, std::int64_t tile_end) {
     const std::int64_t n_pairs = div_up(args.k, 2);
     for (std::int64_t tile = tile_begin; tile < tile_end; ++tile) {
       const std::int64_t row = first_row(args.tiling, tile);
       const std::int64_t n_rows = rows_of(args.tiling, tile);
-      for (std::int64_t pair = 0; pair < n_pairs; pair += kBlockPairs) {
-        const std::int64_t n = min_of(2 * kBlockPairs, args.k - 2 * pair);
+      for (std::int64_t pair = 0; pair < n_pairs; pair += args.block_pairs) {
+        const std::int64_t n = min_of(2 * args.block_pairs, args.k - 2 * pair);
         auto* out = reinterpret_cast<float*>(static_cast<std::byte*>(args.packed_x) +
                                              packed_offset(args, row, pair, kPackedPairBytes));
         pack_rows_as_columns(args.x + row * args.x_stride + 2 * pair, args.x_stride, n_rows, n, out);
@@ -49,7 +63,8 @@ struct FmaLinear {
     }
   }
 
-  static void expand(const std::byte* panel, std::int64_t n_pairs, float* out) {
+  /// One panel of a tile that has n_panels.
+  static void expand(const std::byte* panel, std::int64_t n_pairs, std::int64_t n_panels, float* out) {
     for (std::int64_t pair = 0; pair < n_pairs; ++pair) {
 #pragma GCC unroll 16
       for (int j = 0; j < kPanelColumns / V::kLanes; ++j) {
@@ -57,7 +72,7 @@ struct FmaLinear {
         V::store(out + kPanelColumns + j * V::kLanes, W::template load<1>(panel, j));
       }
       panel += W::kPairBytes;
-      out += kPairWeights;
+      out += n_panels * kPairWeights;
     }
   }
 };
@@ -83,7 +98,8 @@ void multiply_tiles(const LinearArgs& args, const LinearPart& part, TileArgs t, 
     const std::int64_t row = first_row(args.tiling, tile);
     const std::int64_t n_rows = rows_of(args.tiling, tile);
     t.x = static_cast<const std::byte*>(args.packed_x) + packed_offset(args, row, part.pair, packed_pair_bytes);
-    t.out = out + row * args.out_stride;
+    t.out = out + (row - args.out_row) * args.out_stride;
+    t.next_out = tile + 1 < part.tile_end ? t.out + n_rows * t.out_stride : out;
     multiply_tile<Step>(n_rows, part.n_panels, t);
     t.ahead += t.n_ahead * kCacheLine;
   }
@@ -98,22 +114,21 @@ void multiply_part(const LinearArgs& args, const LinearPart& part, float* scratc
              .weights = args.weights + part.panel * args.panel_bytes + part.pair * L::Direct::kPairBytes,
              .panel_bytes = args.panel_bytes,
              .n_pairs = part.n_pairs,
-             .out = args.out + column,
+             .out = args.out + column - args.out_panel * kPanelColumns,
              .out_stride = args.out_stride,
              .n_columns = args.n - column,
              .continues = part.pair > 0,
              .bias = args.bias != nullptr && is_last ? args.bias + column : nullptr,
              .ahead = part.next_weights,
              .ahead_panel_bytes = args.panel_bytes,
+             .next_out = nullptr,  // each tile has its own
              .n_ahead = min_of(part.n_pairs, part.n_pairs * L::Direct::kPairBytes / kCacheLine / n_tiles)};
   if constexpr (L::kMinTilesToExpand != kNeverExpand) {
     if (n_tiles >= L::kMinTilesToExpand) {
-      constexpr std::int64_t kFloats = std::int64_t{kBlockPairs} * kPairWeights;
       for (std::int64_t p = 0; p < part.n_panels; ++p) {
-        L::expand(t.weights + p * t.panel_bytes, part.n_pairs, scratch + p * kFloats);
+        L::expand(t.weights + p * t.panel_bytes, part.n_pairs, part.n_panels, scratch + p * kPairWeights);
       }
       t.weights = reinterpret_cast<const std::byte*>(scratch);
-      t.panel_bytes = kFloats * static_cast<std::int64_t>(sizeof(float));
       return multiply_tiles<typename L::Expanded>(args, part, t, L::kPackedPairBytes);
     }
   }
@@ -124,7 +139,7 @@ template <class L>
 void multiply(const LinearArgs& args, const LinearRange& range, float* scratch) {
   const std::int64_t n_pairs = div_up(args.k, 2);
   const std::int64_t n_tiles = range.tile_end - range.tile_begin;
-  const std::int64_t block = n_tiles == 1 ? n_pairs : kBlockPairs;
+  const std::int64_t block = n_tiles == 1 ? n_pairs : args.block_pairs;
   const std::int64_t group = panels_for<typename L::V>(static_cast<int>(rows_of(args.tiling, range.tile_begin)));
   // A little x stays in L2 whole, and then weights are read as they lie. Of much x only a block of k does: it meets all
   // panels before the next comes.
@@ -157,7 +172,7 @@ void multiply(const LinearArgs& args, const LinearRange& range, float* scratch) 
 
 template <class L>
 constexpr LinearOps linear_ops() {
-  return {.packed_pair_bytes = L::kPackedPairBytes, .pack_x = L::pack_x, .multiply = multiply<L>};
+  return {.packed_pair_bytes = L::kPackedPairBytes, .tiling = L::tiling, .pack_x = L::pack_x, .multiply = multiply<L>};
 }
 
 }  // namespace

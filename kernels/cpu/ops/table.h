@@ -12,11 +12,9 @@ namespace {
 
 template <class V>
 constexpr OpTable make_op_table() {
-  return {.max_tile_rows = max_tile_rows<V>(),
-          .tile_panels = panels_for<V>,
+  return {.tile_panels = panels_for<V>,
           .linear = {linear_ops<FmaLinear<V, SplitWeights<V, float>, kNeverExpand>>(),
-                     linear_ops<FmaLinear<V, SplitWeights<V, F16>, 3>>(),
-                     linear_ops<FmaLinear<V, InterleavedBf16<V>, 3>>()},
+                     linear_ops<FmaLinear<V, SplitWeights<V, F16>, 3>>(), linear_ops<FmaLinear<V, InterleavedBf16<V>, 3>>()},
           .rms_norm = rms_norm<V>,
           .rope = rope<V>,
           .add = add<V>,

@@ -22,24 +22,41 @@ struct TileArgs {
   const float* bias;       ///< added at the end, unless null
   const std::byte* ahead;  ///< weights to fetch into L2 meanwhile, of each panel
   std::int64_t ahead_panel_bytes;
-  std::int64_t n_ahead;  ///< cache lines of a panel, one a pair of k: at most n_pairs
+  const float* next_out;  ///< rows that will be written next, to fetch into L1
+  std::int64_t n_ahead;   ///< cache lines of a panel, one a pair of k: at most n_pairs
 };
 
 inline constexpr std::int64_t kCacheLine = 64;
 
-// ---- weights of one pair of k: which vector j of the panel, even or odd k
+// ---- weights of one pair of k: where a panel has them, and vector j of them, of even or odd k
+template <int kBytes>
+struct PanelAfterPanel {
+  static constexpr int kPairBytes = kBytes;
+  template <int kPanels>
+  static const std::byte* at(const TileArgs& t, std::int64_t pair, int panel) {
+    return t.weights + panel * t.panel_bytes + pair * kBytes;
+  }
+};
+
 template <class V, class T>
-struct SplitWeights {  // [2][16]: f32 and f16
-  static constexpr int kPairBytes = kPairWeights * static_cast<int>(sizeof(T));
+struct SplitWeights : PanelAfterPanel<static_cast<int>(sizeof(T)) * kPairWeights> {  // [2][16]: f32 and f16
   template <int kOdd>
   static typename V::Float load(const std::byte* pair, int j) {
     return V::load(reinterpret_cast<const T*>(pair) + kOdd * kPanelColumns + j * V::kLanes);
   }
 };
 
+/// What a block is expanded to: [pair][panel][2][16] in f32, all panels of a tile in one stream.
 template <class V>
-struct InterleavedBf16 {  // [16][2], as the bf16 dot product wants it
-  static constexpr int kPairBytes = kPairWeights * static_cast<int>(sizeof(Bf16));
+struct ExpandedWeights : SplitWeights<V, float> {
+  template <int kPanels>
+  static const std::byte* at(const TileArgs& t, std::int64_t pair, int panel) {
+    return t.weights + (pair * kPanels + panel) * SplitWeights<V, float>::kPairBytes;
+  }
+};
+
+template <class V>
+struct InterleavedBf16 : PanelAfterPanel<static_cast<int>(sizeof(Bf16)) * kPairWeights> {  // [16][2], for the dot product
   template <int kOdd>
   static typename V::Float load(const std::byte* pair, int j) {
     typename V::Float even;
@@ -82,11 +99,11 @@ struct MultiplyAdd {
   [[gnu::always_inline]] static void half_step(typename V::Float (&acc)[kRows][kVectors], const TileArgs& t,
                                                std::int64_t pair) {
     constexpr int kPerPanel = kPanelColumns / V::kLanes;
+    constexpr int kPanels = (kVectors + kPerPanel - 1) / kPerPanel;
     typename V::Float w[kVectors];
 #pragma GCC unroll 64
     for (int j = 0; j < kVectors; ++j) {
-      const std::byte* panel = t.weights + (j / kPerPanel) * t.panel_bytes + pair * kPairBytes;
-      w[j] = W::template load<kOdd>(panel, j % kPerPanel);
+      w[j] = W::template load<kOdd>(W::template at<kPanels>(t, pair, j / kPerPanel), j % kPerPanel);
     }
 #pragma GCC unroll 64
     for (int i = 0; i < kRows; ++i) {
@@ -143,7 +160,8 @@ template <class Step, int kRows, int kPanels>
     is_whole ? load_tile<V>(acc, t, all) : load_tile<V>(acc, t, some);
   }
   const TileArgs in_registers = t;
-  // Two loops: loads are what the loop is short of, and many tiles have next to nothing to fetch.
+  // Loops apart: loads are what a loop is short of, and many tiles have next to nothing to fetch. What is written next comes
+  // last, or the weights that pass through L1 would drive it out. Ice Lake, AVX2: a prompt takes 2 to 4 % less.
   std::int64_t pair = 0;
   for (; pair < in_registers.n_ahead; ++pair) {
     Step::step(acc, in_registers, pair);
@@ -151,7 +169,13 @@ template <class Step, int kRows, int kPanels>
       __builtin_prefetch(in_registers.ahead + p * in_registers.ahead_panel_bytes + pair * kCacheLine, 0, 2);
     }
   }
-  for (; pair < in_registers.n_pairs; ++pair) Step::step(acc, in_registers, pair);
+  for (; pair < in_registers.n_pairs - kRows; ++pair) Step::step(acc, in_registers, pair);
+  const float* next_out = in_registers.next_out;
+  for (; pair < in_registers.n_pairs; ++pair) {
+    Step::step(acc, in_registers, pair);
+    for (int p = 0; p < kPanels; ++p) __builtin_prefetch(next_out + p * kPanelColumns, 1, 3);
+    next_out += in_registers.out_stride;
+  }
   is_whole ? store_tile<V>(acc, t, all) : store_tile<V>(acc, t, some);
 }
 
@@ -165,8 +189,7 @@ constexpr int panels_for(int n_rows) {
   return fitting < 1 ? 1 : fitting > kMaxPanels ? kMaxPanels : fitting;
 }
 
-/// The most rows whose accumulators fit beside at least as many columns as keep the loads below the multiply-adds. Ice Lake,
-/// AVX-512, a prompt of 512: 8 rows x 3 panels need 11 loads for 24 multiply-adds, 12 x 2 need 14 and are 8 % slower.
+/// No tile has more rows.
 template <class V>
 constexpr int max_tile_rows() {
   return V::kLanes == 16 ? 8 : V::kLanes == 8 ? 6 : 4;
@@ -209,16 +232,6 @@ constexpr TileTable<Step> kTiles = make_tile_table<Step>();
 template <class Step>
 void multiply_tile(std::int64_t n_rows, std::int64_t n_panels, const TileArgs& t) {
   kTiles<Step>.functions[n_rows - 1][n_panels - 1](t);
-}
-
-// ---- tiling of rows
-constexpr std::int64_t first_row(const RowTiling& tiling, std::int64_t tile) {
-  const std::int64_t longer = tiling.n_rows % tiling.n_tiles;
-  return tile * (tiling.n_rows / tiling.n_tiles) + min_of(tile, longer);
-}
-
-constexpr std::int64_t rows_of(const RowTiling& tiling, std::int64_t tile) {
-  return first_row(tiling, tile + 1) - first_row(tiling, tile);
 }
 
 }  // namespace

@@ -64,11 +64,19 @@ class ReferenceBackend final : public Backend {
   void linear(const TensorView& out, const TensorView& x, const PackedMatrix& matrix, const TensorView& bias) override {
     reference::linear(out, x, static_cast<const PlainMatrix&>(matrix).view(), bias);
   }
+  void gated_linear(const TensorView& out, const TensorView& x, const GatedWeights& weights) override {
+    const Buffer memory = allocate_host(2 * out.n_bytes());
+    LATHE_CHECK(memory);
+    const TensorView gate(memory.data(), Dtype::f32, {out.dim(0), out.dim(1)});
+    const TensorView up(static_cast<std::byte*>(memory.data()) + gate.n_bytes(), Dtype::f32, {out.dim(0), out.dim(1)});
+    linear(gate, x, weights.gate, weights.gate_bias);
+    linear(up, x, weights.up, weights.up_bias);
+    reference::silu_mul(out, gate, up);
+  }
   void rope(const TensorView& x, int n_heads, int head_dim, int rotary_dim, std::span<const std::int32_t> positions,
             const TensorView& cos, const TensorView& sin, RopeStyle style) override {
     reference::rope(x, n_heads, head_dim, rotary_dim, positions, cos, sin, style);
   }
-  void silu_mul(const TensorView& out, const TensorView& x) override { reference::silu_mul(out, x); }
   void gather_rows(const TensorView& out, const TensorView& x, std::span<const std::int32_t> rows) override {
     reference::gather_rows(out, x, rows);
   }

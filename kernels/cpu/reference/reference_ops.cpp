@@ -71,13 +71,11 @@ void rope(const TensorView& x, int n_heads, int head_dim, int rotary_dim, std::s
   }
 }
 
-void silu_mul(const TensorView& out, const TensorView& x) {
-  const std::int64_t n = out.dim(1);
+void silu_mul(const TensorView& out, const TensorView& gate, const TensorView& up) {
   for (std::int64_t m = 0; m < out.dim(0); ++m) {
-    for (std::int64_t i = 0; i < n; ++i) {
-      const double gate = x.row<float>(m)[i];
-      const double up = x.row<float>(m)[n + i];
-      out.row<float>(m)[i] = static_cast<float>(gate / (1.0 + std::exp(-gate)) * up);
+    for (std::int64_t i = 0; i < out.dim(1); ++i) {
+      const double g = gate.row<float>(m)[i];
+      out.row<float>(m)[i] = static_cast<float>(g / (1.0 + std::exp(-g)) * up.row<float>(m)[i]);
     }
   }
 }

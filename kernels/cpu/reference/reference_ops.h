@@ -16,7 +16,8 @@ void add(const TensorView& x, const TensorView& delta);
 void linear(const TensorView& out, const TensorView& x, const TensorView& weights, const TensorView& bias);
 void rope(const TensorView& x, int n_heads, int head_dim, int rotary_dim, std::span<const std::int32_t> positions,
           const TensorView& cos, const TensorView& sin, RopeStyle style);
-void silu_mul(const TensorView& out, const TensorView& x);
+/// out = silu(gate) * up.
+void silu_mul(const TensorView& out, const TensorView& gate, const TensorView& up);
 void gather_rows(const TensorView& out, const TensorView& x, std::span<const std::int32_t> rows);
 
 /// Layout of a layer: K [block, kv_head, offset, head_dim], then V in the same order.

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/cpu/table/row_tiling.h"
+
 // Only data here: a function defined in this header would be compiled for several instruction sets under one name.
 namespace lathe::kernels {
 
@@ -15,16 +17,14 @@ inline constexpr int kPairWeights = 2 * kPanelColumns;
 
 /// Panels that a tile covers at most.
 inline constexpr int kMaxPanels = 4;
-/// Pairs of k that many rows take at a time: three panels of them in bf16 are 24 KB and leave room for x in the smallest L1.
-/// In f32 they are 48 KB; half as many pairs are no faster then, Ice Lake.
+/// Pairs of k that several tiles take at a time, at most: four panels of them in bf16 are 32 KB, the smallest L1.
 inline constexpr int kBlockPairs = 128;
 /// The most scratch that LinearOps::multiply needs.
 inline constexpr std::int64_t kLinearScratchFloats = std::int64_t{kMaxPanels} * kBlockPairs * kPairWeights;
 
-/// How many rows of x go through the weights together, and at most how many tile after tile.
-struct RowTiling {
-  std::int64_t n_rows;
-  std::int64_t n_tiles;  ///< the first (n_rows mod n_tiles) have one row more than the others
+struct LinearTiling {
+  RowTiling rows;
+  std::int64_t block_pairs;  ///< of k that all tiles take before the next
 };
 
 /// out = x * matrix^T. The weights are panels of kPanelColumns columns: [panel][k / 2][...] (kernels/README.md).
@@ -32,6 +32,7 @@ struct LinearArgs {
   const float* x;
   std::int64_t x_stride;
   RowTiling tiling;
+  std::int64_t block_pairs;
   std::int64_t n;
   std::int64_t k;
   const std::byte* weights;
@@ -39,7 +40,9 @@ struct LinearArgs {
   void* packed_x;  ///< [block of pairs][tile][pair][2][row] f32, or the last two the other way round in bf16
   float* out;
   std::int64_t out_stride;
-  const float* bias;  ///< or null
+  std::int64_t out_row;    ///< of x, the row that out begins with
+  std::int64_t out_panel;  ///< the panel of columns that out begins with
+  const float* bias;       ///< or null
 };
 
 /// The tiles of rows and the panels of columns that one call of multiply() covers.
@@ -121,14 +124,14 @@ inline constexpr int kMaxAttentionTileRows = 6;
 struct LinearOps {
   /// Bytes of packed_x a row and pair of k.
   int packed_pair_bytes;
+  LinearTiling (*tiling)(std::int64_t n_rows);
   void (*pack_x)(const LinearArgs& args, std::int64_t tile_begin, std::int64_t tile_end);
   void (*multiply)(const LinearArgs& args, const LinearRange& range, float* scratch);
 };
 
 struct OpTable {
-  int max_tile_rows;
   int (*tile_panels)(int n_rows);  ///< that a tile of so many rows covers
-  LinearOps linear[3];  ///< by WeightFormat
+  LinearOps linear[3];             ///< by WeightFormat
   void (*rms_norm)(const NormArgs& args, std::int64_t row_begin, std::int64_t row_end);
   void (*rope)(const RopeArgs& args, std::int64_t row_begin, std::int64_t row_end);
   void (*add)(const ElementwiseArgs& args, std::int64_t row_begin, std::int64_t row_end);

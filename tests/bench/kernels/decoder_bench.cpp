@@ -62,7 +62,7 @@ void timed(OpTimes& times, double operations, double bytes, const Body& body) {
 }
 
 struct Layer {
-  std::unique_ptr<PackedMatrix> qkv, o, gate_up, down;
+  std::unique_ptr<PackedMatrix> qkv, o, gate, up, down;
 };
 
 class Weights {
@@ -74,7 +74,8 @@ class Weights {
     for (int i = 0; i < options.n_layers; ++i) {
       layers_.push_back({.qkv = matrix(kQ + 2 * kKv, kHidden),
                          .o = matrix(kHidden, kQ),
-                         .gate_up = matrix(2 * kFfn, kHidden),
+                         .gate = matrix(kFfn, kHidden),
+                         .up = matrix(kFfn, kHidden),
                          .down = matrix(kHidden, kFfn)});
     }
     head_ = matrix(kVocabulary, kHidden);
@@ -133,7 +134,7 @@ class Step {
   int context_;
   int n_blocks_;  ///< of a sequence
   std::vector<Buffer> buffers_;
-  TensorView x_, normed_, qkv_, attended_, delta_, gate_up_, act_, logits_, norm_weight_, angles_;
+  TensorView x_, normed_, qkv_, attended_, delta_, act_, logits_, norm_weight_, angles_;
   KvShape kv_;
   std::vector<Buffer> caches_;
   std::vector<std::int32_t> query_start_, context_len_, tables_, positions_, slots_;
@@ -153,7 +154,6 @@ Step::Step(Backend& backend, const Weights& weights, int n_rows)
   qkv_ = rows(n_rows, kQ + 2 * kKv);
   attended_ = rows(n_rows, kQ);
   delta_ = rows(n_rows, kHidden);
-  gate_up_ = rows(n_rows, 2 * kFfn);
   act_ = rows(n_rows, kFfn);
   logits_ = rows(is_prompt_ ? 1 : n_rows, kVocabulary);
   norm_weight_ = rows(1, kHidden, 1);
@@ -201,8 +201,9 @@ void Step::run_layer(const Layer& layer, const KvLayer& cache, Times& times) {
   timed(times["attention"], 4 * seen * kQ, 0, [&] { backend_.attention(attended_, q, kHeads, cache, batch_, 0.125F); });
   linear(times["2 o"], delta_, attended_, *layer.o);
   timed(times["norm"], 0, 0, [&] { backend_.add_rms_norm(normed_, x_, delta_, norm_weight_, 1e-5F); });
-  linear(times["3 gate_up"], gate_up_, normed_, *layer.gate_up);
-  timed(times["silu_mul"], 0, 0, [&] { backend_.silu_mul(act_, gate_up_); });
+  const double n_weights = 2.0 * kFfn * kHidden;
+  timed(times["3 gated"], 2 * n_rows_ * n_weights, static_cast<double>(layer.gate->n_bytes() + layer.up->n_bytes()),
+        [&] { backend_.gated_linear(act_, normed_, {.gate = *layer.gate, .up = *layer.up}); });
   linear(times["4 down"], delta_, act_, *layer.down);
 }
 

@@ -138,7 +138,7 @@ void WeightPlanTest::a_fused_matrix_has_no_hole() {
   QCOMPARE(row_begin_of(WeightRole::q, config), 0);
   QCOMPARE(row_begin_of(WeightRole::k, config), shape_of(WeightRole::q, config)[0]);
   QCOMPARE(row_begin_of(WeightRole::v, config), row_begin_of(WeightRole::k, config) + shape_of(WeightRole::k, config)[0]);
-  QCOMPARE(row_begin_of(WeightRole::up, config), shape_of(WeightRole::gate, config)[0]);
+  QCOMPARE(row_begin_of(WeightRole::up, config), 0);
   QCOMPARE(row_begin_of(WeightRole::v_bias, config), row_begin_of(WeightRole::v, config));
   QCOMPARE(row_begin_of(WeightRole::down, config), 0);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <vector>
 
 #include "tests/kernels/backends.h"
@@ -93,49 +92,6 @@ class RowwiseTest : public QObject {
     QCOMPARE(error_of(*backend, x, [&](Backend& b, const TensorView& to) { b.add(to, delta.view()); }), 0.0);
   }
 
-  void silu_mul_equals_the_reference_data() { add_isa_rows(); }
-  void silu_mul_equals_the_reference() {
-    const auto backend = backend_of_row();
-    RandomNumbers numbers(5);
-    for (const std::int64_t n : {1, 7, 16, 172, 500}) {
-      const RandomTensor x(Dtype::f32, {4, 2 * n}, numbers, 30);
-      QVERIFY(error_of(*backend, RandomTensor({4, n}),
-                       [&](Backend& b, const TensorView& out) { b.silu_mul(out, x.view()); }) <= kTolerance);
-    }
-  }
-
-  void silu_has_the_right_limits_data() { add_isa_rows(); }
-  void silu_has_the_right_limits() {
-    const auto backend = backend_of_row();
-    const float gates[] = {0.0F, 1000.0F, -1000.0F, 1e30F, -1e30F, std::numeric_limits<float>::infinity(), -87.5F, 88.5F};
-    const RandomTensor x({1, 16});
-    for (int i = 0; i < 8; ++i) {
-      x.view().as<float>()[i] = gates[i];
-      x.view().as<float>()[8 + i] = 1;
-    }
-    const RandomTensor out({1, 8});
-    backend->silu_mul(out.view(), x.view());
-    const float* silu = out.view().as<float>();
-    QCOMPARE(silu[0], 0.0F);
-    QCOMPARE(silu[1], 1000.0F);
-    QVERIFY(std::abs(silu[2]) < 1e-30F);
-    QCOMPARE(silu[3], 1e30F);
-    QVERIFY(std::abs(silu[4]) < 1e-5F);
-    QCOMPARE(silu[5], std::numeric_limits<float>::infinity());
-    QVERIFY(std::abs(silu[6]) < 1e-30F);
-    QCOMPARE(silu[7], 88.5F);
-  }
-
-  void silu_keeps_nan_data() { add_isa_rows(); }
-  void silu_keeps_nan() {
-    const auto backend = backend_of_row();
-    const RandomTensor x({1, 40});
-    for (int i = 0; i < 20; ++i) x.view().as<float>()[i] = std::numeric_limits<float>::quiet_NaN();
-    const RandomTensor out({1, 20});
-    backend->silu_mul(out.view(), x.view());
-    for (int i = 0; i < 20; ++i) QVERIFY(std::isnan(out.view().as<float>()[i]));
-  }
-
   void rope_equals_the_reference_data() { add_isa_rows(); }
   void rope_equals_the_reference() {
     const auto backend = backend_of_row();
@@ -214,19 +170,14 @@ class RowwiseTest : public QObject {
   void a_row_is_bitwise_the_same_among_many() {
     const auto backend = backend_of_row(3);
     RandomNumbers numbers(11);
-    const RandomTensor x(Dtype::f32, {300, 2 * 150}, numbers, 5);
+    const RandomTensor x(Dtype::f32, {300, 300}, numbers, 5);
     const RandomTensor weight(Dtype::f32, {300}, numbers);
     const RandomTensor normed({300, 300});
-    const RandomTensor gated({300, 150});
     backend->rms_norm(normed.view(), x.view(), weight.view(), 1e-5F);
-    backend->silu_mul(gated.view(), x.view());
     for (const std::int64_t m : {0, 137, 299}) {
       const RandomTensor one({1, 300});
-      const RandomTensor one_gated({1, 150});
       backend->rms_norm(one.view(), x.view().rows(m, 1), weight.view(), 1e-5F);
-      backend->silu_mul(one_gated.view(), x.view().rows(m, 1));
       QVERIFY(same_bits(one.view(), normed.view().rows(m, 1)));
-      QVERIFY(same_bits(one_gated.view(), gated.view().rows(m, 1)));
     }
   }
 };

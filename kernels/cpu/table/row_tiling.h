@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// RowTiling: how rows of x are divided into tiles.
+#pragma once
+
+#include <cstdint>
+
+namespace lathe::kernels {
+
+/// How many rows of x go through the weights together, and at most how many tile after tile.
+struct RowTiling {
+  std::int64_t n_rows;
+  std::int64_t n_tiles;  ///< the first (n_rows mod n_tiles) have one row more than the others
+};
+
+// Each file has its own: the same function is compiled for several instruction sets.
+namespace {
+
+constexpr std::int64_t first_row(const RowTiling& tiling, std::int64_t tile) {
+  const std::int64_t longer = tiling.n_rows % tiling.n_tiles;
+  return tile * (tiling.n_rows / tiling.n_tiles) + (tile < longer ? tile : longer);
+}
+
+constexpr std::int64_t rows_of(const RowTiling& tiling, std::int64_t tile) {
+  return first_row(tiling, tile + 1) - first_row(tiling, tile);
+}
+
+}  // namespace
+}  // namespace lathe::kernels
