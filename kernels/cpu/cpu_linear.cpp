@@ -14,9 +14,8 @@ constexpr std::int64_t kMaxPackedRows = 576;
 // Rows that meet a chunk of panels together: their packed block of k (192 KB at most) stays in L2 while panels pass by.
 constexpr std::int64_t kMaxChunkRows = 192;
 constexpr std::int64_t kMaxChunkPanels = 16;
-// Of gate and of up each: what they give to a chunk of rows (216 KB) stays in L2 until it is combined.
-constexpr std::int64_t kMaxGatedPanels = 9;
-constexpr std::int64_t kGatedScratchFloats = 2 * kMaxChunkRows * kMaxGatedPanels * kPanelColumns;
+// What a chunk of rows gets from gate and up each (108 KB) stays in L2 until it is combined: 9 panels of 192 rows.
+constexpr std::int64_t kMaxGatedFloats = kMaxChunkRows * 9 * kPanelColumns;
 
 constexpr std::int64_t div_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -43,6 +42,13 @@ LinearArgs with_weights(LinearArgs input, const PackedMatrix& matrix, const Tens
   input.panel_bytes = panels_of(matrix).panel_bytes();
   input.bias = bias.as<float>();
   return input;
+}
+
+/// Panels of gate and up that a chunk may have. Of few rows many: they are read as one stream each.
+std::int64_t max_gated_panels(const RowTiling& tiling) {
+  const std::int64_t n_tiles = div_up(tiling.n_tiles, div_up(tiling.n_rows, kMaxChunkRows));
+  const std::int64_t n_rows = n_tiles * div_up(tiling.n_rows, tiling.n_tiles);
+  return std::min(kMaxChunkPanels, kMaxGatedFloats / (n_rows * kPanelColumns));
 }
 
 /// That range of the product goes to `out`, whose rows are as wide as the range.
@@ -118,17 +124,20 @@ void CpuBackend::gated_linear(const TensorView& out, const TensorView& x, const 
   LATHE_CHECK(x.dim(1) == gate.k() && out.dim(1) == gate.n());
   LATHE_CHECK(is_bias_of(weights.gate_bias, gate) && is_bias_of(weights.up_bias, up));
   const LinearOps& ops = linear_ops(gate);
-  constexpr std::int64_t kScratch = kLinearScratchFloats + kGatedScratchFloats;
+  constexpr std::int64_t kScratch = kLinearScratchFloats + 2 * kMaxGatedFloats;
   float* const scratch = thread_scratch(kScratch);
   for_row_blocks(x.dim(0), [&](std::int64_t begin, std::int64_t count) {
     const LinearArgs input = pack_x(x.rows(begin, count), ops);
     const LinearArgs gate_args = with_weights(input, gate, weights.gate_bias);
     const LinearArgs up_args = with_weights(input, up, weights.up_bias);
-    for_chunks(input.tiling, panels_of(gate).n_panels(), kMaxGatedPanels, [&](const LinearRange& range, int thread) {
+    const std::int64_t max_panels = max_gated_panels(input.tiling);
+    for_chunks(input.tiling, panels_of(gate).n_panels(), max_panels, [&](const LinearRange& range, int thread) {
       float* const own = scratch + thread * kScratch;
       float* const gated = own + kLinearScratchFloats;
-      float* const raised = gated + kGatedScratchFloats / 2;
-      ops.multiply(with_chunk_out(gate_args, range, gated), range, own);
+      float* const raised = gated + kMaxGatedFloats;
+      LinearArgs first = with_chunk_out(gate_args, range, gated);
+      first.then = up_args.weights + range.panel_begin * up_args.panel_bytes;
+      ops.multiply(first, range, own);
       ops.multiply(with_chunk_out(up_args, range, raised), range, own);
       const std::int64_t row = first_row(input.tiling, range.tile_begin);
       const std::int64_t column = range.panel_begin * kPanelColumns;

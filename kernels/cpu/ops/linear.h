@@ -155,6 +155,7 @@ void multiply(const LinearArgs& args, const LinearRange& range, float* scratch) 
         const std::byte* next = panel + group < end      ? weights_at(panel + group, pair)
                                 : pair + block < n_pairs ? weights_at(begin, pair + block)
                                 : end < range.panel_end  ? weights_at(end, 0)
+                                : args.then != nullptr   ? args.then
                                                          : weights_at(panel, pair);
         multiply_part<L>(args,
                          {.tile_begin = range.tile_begin,

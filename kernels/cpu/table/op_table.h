@@ -37,6 +37,7 @@ struct LinearArgs {
   std::int64_t k;
   const std::byte* weights;
   std::int64_t panel_bytes;
+  const std::byte* then;  ///< weights that will be read after those, to fetch meanwhile; or null
   void* packed_x;  ///< [block of pairs][tile][pair][2][row] f32, or the last two the other way round in bf16
   float* out;
   std::int64_t out_stride;
