@@ -31,6 +31,24 @@ inline std::unique_ptr<kernels::PackedMatrix> packed(kernels::Backend& backend, 
   return matrix;
 }
 
+/// Columns [begin, begin + count) of f32 rows, which stay as far apart as they were.
+inline kernels::TensorView columns(const kernels::TensorView& rows, std::int64_t begin, std::int64_t count) {
+  kernels::TensorView view = rows;
+  view.data = view.as<float>() + begin;
+  view.shape[1] = count;
+  return view;
+}
+
+/// True when all columns of f32 rows but [begin, begin + count) are 0.
+inline bool are_others_zero(const kernels::TensorView& rows, std::int64_t begin, std::int64_t count) {
+  for (std::int64_t m = 0; m < rows.dim(0); ++m) {
+    for (std::int64_t i = 0; i < rows.dim(1); ++i) {
+      if ((i < begin || i >= begin + count) && rows.row<float>(m)[i] != 0) return false;
+    }
+  }
+  return true;
+}
+
 /// True when rows a[i] and b[i] of f32 tensors hold the same bits.
 inline bool same_bits(const kernels::TensorView& a, const kernels::TensorView& b) {
   if (a.dim(0) != b.dim(0) || a.dim(1) != b.dim(1)) return false;

@@ -145,17 +145,12 @@ class GatedLinearTest : public QObject {
     const Layer layer(WeightFormat::f32, 30, 60, numbers);
     const RandomTensor x(Dtype::f32, {9, 60}, numbers);
     const RandomTensor wide({9, 90});
-    TensorView out = wide.view();
-    out.data = out.as<float>() + 50;
-    out.shape[1] = 30;
+    const TensorView out = columns(wide.view(), 50, 30);
     const RandomTensor want({9, 30});
     layer.run(*backend, out, x.view());
     layer.run(*backend, want.view(), x.view());
     QVERIFY(same_bits(out, want.view()));
-    for (std::int64_t m = 0; m < 9; ++m) {
-      QCOMPARE(wide.view().row<float>(m)[49], 0.0F);
-      QCOMPARE(wide.view().row<float>(m)[80], 0.0F);
-    }
+    QVERIFY(are_others_zero(wide.view(), 50, 30));
   }
 
   void silu_has_the_right_limits_data() { add_isa_rows(); }

@@ -169,12 +169,8 @@ class LinearTest : public QObject {
     const RandomTensor wide_x(Dtype::f32, {9, 100}, numbers);
     const RandomTensor wide_out({9, 90});
     const RandomTensor weights(Dtype::f32, {30, 60}, numbers);
-    TensorView x = wide_x.view();
-    x.data = x.as<float>() + 40;
-    x.shape[1] = 60;
-    TensorView out = wide_out.view();
-    out.data = out.as<float>() + 50;
-    out.shape[1] = 30;
+    const TensorView x = columns(wide_x.view(), 40, 60);
+    const TensorView out = columns(wide_out.view(), 50, 30);
     const auto matrix = packed(*backend, WeightFormat::f32, weights.view());
     backend->linear(out, x, *matrix, kNoBias);
     const RandomTensor x_alone({9, 60});
@@ -182,10 +178,7 @@ class LinearTest : public QObject {
     const RandomTensor want({9, 30});
     backend->linear(want.view(), x_alone.view(), *matrix, kNoBias);
     QVERIFY(same_bits(out, want.view()));
-    for (std::int64_t m = 0; m < 9; ++m) {
-      QCOMPARE(wide_out.view().row<float>(m)[49], 0.0F);
-      QCOMPARE(wide_out.view().row<float>(m)[80], 0.0F);
-    }
+    QVERIFY(are_others_zero(wide_out.view(), 50, 30));
   }
 
   void infinity_and_nan_stay_in_their_row_data() { add_isa_rows(); }

@@ -130,9 +130,7 @@ class RowwiseTest : public QObject {
     const std::int32_t positions[] = {5, 6};
     const RandomTensor wide(Dtype::f32, {2, 50}, numbers);
     const RandomTensor before = wide.copy();
-    TensorView q = wide.view();
-    q.data = q.as<float>() + 10;
-    q.shape[1] = 32;
+    const TensorView q = columns(wide.view(), 10, 32);
     backend->rope(q, 2, 16, 16, positions, tables.cos.view(), tables.sin.view(), RopeStyle::half);
     for (std::int64_t m = 0; m < 2; ++m) {
       for (const int i : {0, 9, 42, 49}) QCOMPARE(wide.view().row<float>(m)[i], before.view().row<float>(m)[i]);
