@@ -191,6 +191,17 @@ def swap_synonyms(text, rng):
     return text
 
 
+def swap_article(text, rng):
+    """'the KV cache' for 'a KV cache' and the other way round: nobody means anything else by it here."""
+    articles = list(re.finditer(r"\b(?:the|an|a)\b", text, re.IGNORECASE))
+    if not articles:
+        return text
+    article = rng.choice(articles)
+    following = text[article.end():].lstrip()[:1].lower()
+    other = ("an" if following in "aeiou" else "a") if article[0].lower() == "the" else "the"
+    return text[:article.start()] + other + text[article.end():]
+
+
 def drop_words(text, rng):
     """Leaves out small words: all of them (the style of a search box) or some."""
     share = 1.0 if rng.random() < 0.4 else 0.3
@@ -229,6 +240,8 @@ def augment(question, rng):
         body = rewrite(body, rng)
     if rng.random() < 0.35:
         body = swap_synonyms(body, rng)
+    if rng.random() < 0.12:
+        body = swap_article(body, rng)
     if rng.random() < 0.12:
         body = drop_words(body, rng)
     if rng.random() < 0.6:
