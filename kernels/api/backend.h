@@ -92,12 +92,14 @@ struct AttentionBatch {
   int max_blocks = 0;
 };
 
-/// The two halves of a gated layer: both [n, k] in one format; biases [n] f32 or without data.
-struct GatedWeights {
+/// A gated MLP: gate and up [I, H], down [H, I], all in one format; biases f32, [I], [I] and [H], or without data.
+struct MlpWeights {
   const PackedMatrix& gate;
   const PackedMatrix& up;
+  const PackedMatrix& down;
   TensorView gate_bias{};
   TensorView up_bias{};
+  TensorView down_bias{};
 };
 
 struct BackendInfo {
@@ -138,8 +140,8 @@ class Backend {
   virtual void add(const TensorView& x, const TensorView& delta) = 0;
   /// out [M, n] = x [M, k] * matrix^T (+ bias [n] f32 unless bias.data is null).
   virtual void linear(const TensorView& out, const TensorView& x, const PackedMatrix& matrix, const TensorView& bias) = 0;
-  /// out [M, n] = silu(x [M, k] * gate^T) * (x * up^T), elementwise, as linear() and then silu would give it.
-  virtual void gated_linear(const TensorView& out, const TensorView& x, const GatedWeights& weights) = 0;
+  /// out [M, H] = (silu(x [M, H] * gate^T) * (x * up^T)) * down^T, each product as linear() would give it.
+  virtual void gated_mlp(const TensorView& out, const TensorView& x, const MlpWeights& weights) = 0;
   /// Rotates the first rotary_dim of each head of x [M, n_heads * head_dim] (rows may be strided) in place.
   /// cos, sin: [n_positions, rotary_dim / 2] f32.
   virtual void rope(const TensorView& x, int n_heads, int head_dim, int rotary_dim, std::span<const std::int32_t> positions,

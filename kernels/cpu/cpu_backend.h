@@ -29,7 +29,7 @@ class CpuBackend final : public Backend {
                     float eps) override;
   void add(const TensorView& x, const TensorView& delta) override;
   void linear(const TensorView& out, const TensorView& x, const PackedMatrix& matrix, const TensorView& bias) override;
-  void gated_linear(const TensorView& out, const TensorView& x, const GatedWeights& weights) override;
+  void gated_mlp(const TensorView& out, const TensorView& x, const MlpWeights& weights) override;
   void rope(const TensorView& x, int n_heads, int head_dim, int rotary_dim, std::span<const std::int32_t> positions,
             const TensorView& cos, const TensorView& sin, RopeStyle style) override;
   void gather_rows(const TensorView& out, const TensorView& x, std::span<const std::int32_t> rows) override;
@@ -53,8 +53,14 @@ class CpuBackend final : public Backend {
   void norm_rows(const TensorView& out, const TensorView& x, const float* delta, std::int64_t delta_stride,
                  const TensorView& weight, float eps);
   const LinearOps& linear_ops(const PackedMatrix& matrix) const;
-  /// Packs all rows of x. What is returned lacks weights, bias and out.
-  LinearArgs pack_x(const TensorView& x, const LinearOps& ops);
+  /// Rows [m, k] for `ops`, still to be filled, in `memory`.
+  static PackedRows reserve_packed(Buffer& memory, std::int64_t m, std::int64_t k, const LinearOps& ops);
+  /// All rows of x, in packed_x_.
+  PackedRows pack(const TensorView& x, const LinearOps& ops);
+  /// out = x * matrix^T, all rows.
+  void multiply(const TensorView& out, const PackedRows& x, const PackedMatrix& matrix, const TensorView& bias);
+  /// silu(x * gate^T) * (x * up^T), in packed_inner_.
+  PackedRows multiply_gated(const PackedRows& x, const MlpWeights& weights);
   /// body(range, thread) over chunks of the product.
   template <class Body>
   void for_chunks(const RowTiling& tiling, std::int64_t n_panels, std::int64_t max_panels, const Body& body);
@@ -65,6 +71,7 @@ class CpuBackend final : public Backend {
   BackendInfo info_;
   // Memory of one operation at a time; it only grows, so a step in its stride allocates nothing.
   Buffer packed_x_;
+  Buffer packed_inner_;
   Buffer thread_scratch_;
   std::vector<AttentionItem> items_;
 };

@@ -35,13 +35,15 @@ void for_row_blocks(std::int64_t n_rows, const Body& body) {
   }
 }
 
-/// The packed rows of `input`, multiplied by `matrix`.
-LinearArgs with_weights(LinearArgs input, const PackedMatrix& matrix, const TensorView& bias) {
-  input.n = matrix.n();
-  input.weights = panels_of(matrix).data();
-  input.panel_bytes = panels_of(matrix).panel_bytes();
-  input.bias = bias.as<float>();
-  return input;
+/// x times `matrix`; out is still to be named.
+LinearArgs product(const PackedRows& x, const PackedMatrix& matrix, const TensorView& bias) {
+  LinearArgs args{};
+  args.x = x;
+  args.n = matrix.n();
+  args.weights = panels_of(matrix).data();
+  args.panel_bytes = panels_of(matrix).panel_bytes();
+  args.bias = bias.as<float>();
+  return args;
 }
 
 /// Panels of gate and up that a chunk may have. Of few rows many: they are read as one stream each.
@@ -51,13 +53,33 @@ std::int64_t max_gated_panels(const RowTiling& tiling) {
   return std::min(kMaxChunkPanels, kMaxGatedFloats / (n_rows * kPanelColumns));
 }
 
+/// How many chunks of `least` to `most` groups of panels to make of n_groups, when n_row_chunks go through each. Large ones
+/// read x less often, small ones leave less to wait for at the end; and the threads should get equally many, if possible.
+std::int64_t panel_chunks(std::int64_t n_groups, std::int64_t least, std::int64_t most, std::int64_t n_row_chunks,
+                          std::int64_t n_threads) {
+  constexpr std::int64_t kChunksOfThread = 8;
+  const std::int64_t fewest = div_up(n_groups, most);
+  const std::int64_t greatest = std::max(fewest, n_groups / least);
+  const std::int64_t wanted = std::clamp(div_up(kChunksOfThread * n_threads, n_row_chunks), fewest, greatest);
+  for (std::int64_t n = wanted; n <= std::min(greatest, wanted + n_threads); ++n) {
+    if (n * n_row_chunks % n_threads == 0) return n;
+  }
+  return wanted;
+}
+
 /// That range of the product goes to `out`, whose rows are as wide as the range.
 LinearArgs with_chunk_out(LinearArgs args, const LinearRange& range, float* out) {
   args.out = out;
   args.out_stride = (range.panel_end - range.panel_begin) * kPanelColumns;
-  args.out_row = first_row(args.tiling, range.tile_begin);
+  args.out_row = first_row(args.x.tiling, range.tile_begin);
   args.out_panel = range.panel_begin;
   return args;
+}
+
+bool are_mlp(const MlpWeights& w) {
+  return w.gate.format() == w.up.format() && w.gate.format() == w.down.format() && w.gate.n() == w.up.n() &&
+         w.gate.k() == w.up.k() && w.down.k() == w.gate.n() && is_bias_of(w.gate_bias, w.gate) &&
+         is_bias_of(w.up_bias, w.up) && is_bias_of(w.down_bias, w.down);
 }
 
 }  // namespace
@@ -66,90 +88,106 @@ const LinearOps& CpuBackend::linear_ops(const PackedMatrix& matrix) const {
   return ops_.linear[static_cast<std::size_t>(matrix.format())];
 }
 
-LinearArgs CpuBackend::pack_x(const TensorView& x, const LinearOps& ops) {
-  const std::int64_t n_rows = x.dim(0);
-  LinearArgs args{};
-  args.x = x.as<float>();
-  args.x_stride = x.strides[0];
-  args.k = x.dim(1);
-  const LinearTiling tiling = ops.tiling(n_rows);
-  args.tiling = tiling.rows;
-  args.block_pairs = tiling.block_pairs;
-  reserve_host(packed_x_, static_cast<std::size_t>(n_rows * div_up(args.k, 2) * ops.packed_pair_bytes));
-  args.packed_x = packed_x_.data();
-  const std::int64_t tile_elements = div_up(n_rows, args.tiling.n_tiles) * args.k;
-  for_rows(args.tiling.n_tiles, tile_elements, [&](std::int64_t begin, std::int64_t end) { ops.pack_x(args, begin, end); });
-  return args;
+PackedRows CpuBackend::reserve_packed(Buffer& memory, std::int64_t m, std::int64_t k, const LinearOps& ops) {
+  const LinearTiling tiling = ops.tiling(m);
+  reserve_host(memory, static_cast<std::size_t>(m * div_up(k, 2) * ops.packed_pair_bytes));
+  return {.tiling = tiling.rows, .block_pairs = tiling.block_pairs, .k = k, .data = memory.data()};
+}
+
+PackedRows CpuBackend::pack(const TensorView& x, const LinearOps& ops) {
+  const std::int64_t m = x.dim(0), k = x.dim(1);
+  const PackedRows packed = reserve_packed(packed_x_, m, k, ops);
+  const std::int64_t tile_elements = div_up(m, packed.tiling.n_tiles) * k;
+  for_rows(packed.tiling.n_tiles, tile_elements, [&](std::int64_t begin, std::int64_t end) {
+    ops.pack(packed, {.x = x.row<float>(first_row(packed.tiling, begin)),
+                      .x_stride = x.strides[0],
+                      .tile_begin = begin,
+                      .tile_end = end,
+                      .pair_begin = 0,
+                      .pair_end = div_up(k, 2)});
+  });
+  return packed;
 }
 
 template <class Body>
 void CpuBackend::for_chunks(const RowTiling& tiling, std::int64_t n_panels, std::int64_t max_panels, const Body& body) {
-  // Large chunks read x less often, small ones leave less to wait for at the end. Whole tiles each.
   const std::int64_t n_row_chunks = div_up(tiling.n_rows, kMaxChunkRows);
   const std::int64_t group = ops_.tile_panels(static_cast<int>(div_up(tiling.n_rows, tiling.n_tiles)));
-  const std::int64_t share = n_row_chunks * n_panels / (8 * pool_.n_threads());
-  const std::int64_t chunk = std::clamp(share, std::int64_t{kMaxPanels}, max_panels) / group * group;
-  const std::int64_t n_chunks = div_up(n_panels, chunk);
+  const std::int64_t n_groups = div_up(n_panels, group);
+  const std::int64_t n_chunks =
+      panel_chunks(n_groups, kMaxPanels / group, max_panels / group, n_row_chunks, pool_.n_threads());
   pool_.run(n_row_chunks * n_chunks, 1, [&](std::int64_t i, std::int64_t, int thread) {
     const std::int64_t row_chunk = i / n_chunks;
-    const std::int64_t panel = i % n_chunks * chunk;
+    const std::int64_t chunk = i % n_chunks;
     body(LinearRange{.tile_begin = tiling.n_tiles * row_chunk / n_row_chunks,
                      .tile_end = tiling.n_tiles * (row_chunk + 1) / n_row_chunks,
-                     .panel_begin = panel,
-                     .panel_end = std::min(panel + chunk, n_panels)},
+                     .panel_begin = n_groups * chunk / n_chunks * group,
+                     .panel_end = std::min(n_groups * (chunk + 1) / n_chunks * group, n_panels)},
          thread);
   });
+}
+
+void CpuBackend::multiply(const TensorView& out, const PackedRows& x, const PackedMatrix& matrix, const TensorView& bias) {
+  const LinearOps& ops = linear_ops(matrix);
+  float* const scratch = thread_scratch(kLinearScratchFloats);
+  LinearArgs args = product(x, matrix, bias);
+  args.out = out.as<float>();
+  args.out_stride = out.strides[0];
+  for_chunks(x.tiling, panels_of(matrix).n_panels(), kMaxChunkPanels, [&](const LinearRange& range, int thread) {
+    ops.multiply(args, range, scratch + thread * kLinearScratchFloats);
+  });
+}
+
+/// What a chunk of gate and of up gave is combined and packed while it lies in the cache.
+PackedRows CpuBackend::multiply_gated(const PackedRows& x, const MlpWeights& weights) {
+  const LinearOps& ops = linear_ops(weights.gate);
+  const PackedRows inner = reserve_packed(packed_inner_, x.tiling.n_rows, weights.gate.n(), ops);
+  constexpr std::int64_t kScratch = kLinearScratchFloats + 2 * kMaxGatedFloats;
+  float* const scratch = thread_scratch(kScratch);
+  const LinearArgs gate = product(x, weights.gate, weights.gate_bias);
+  const LinearArgs up = product(x, weights.up, weights.up_bias);
+  const std::int64_t n_panels = panels_of(weights.gate).n_panels();
+  for_chunks(x.tiling, n_panels, max_gated_panels(x.tiling), [&](const LinearRange& range, int thread) {
+    float* const own = scratch + thread * kScratch;
+    float* const gate_out = own + kLinearScratchFloats;
+    float* const up_out = gate_out + kMaxGatedFloats;
+    LinearArgs first = with_chunk_out(gate, range, gate_out);
+    first.then = up.weights + range.panel_begin * up.panel_bytes;
+    ops.multiply(first, range, own);
+    ops.multiply(with_chunk_out(up, range, up_out), range, own);
+    const std::int64_t n_rows = first_row(x.tiling, range.tile_end) - first_row(x.tiling, range.tile_begin);
+    const std::int64_t n_columns = (range.panel_end - range.panel_begin) * kPanelColumns;
+    ops_.silu_mul({.out = gate_out,
+                   .out_stride = n_columns,
+                   .gate = gate_out,
+                   .up = up_out,
+                   .in_stride = n_columns,
+                   .n = std::min(n_columns, inner.k - range.panel_begin * kPanelColumns)},
+                  0, n_rows);
+    ops.pack(inner, {.x = gate_out,
+                     .x_stride = n_columns,
+                     .tile_begin = range.tile_begin,
+                     .tile_end = range.tile_end,
+                     .pair_begin = range.panel_begin * kPanelColumns / 2,
+                     .pair_end = std::min(range.panel_end * kPanelColumns / 2, div_up(inner.k, 2))});
+  });
+  return inner;
 }
 
 void CpuBackend::linear(const TensorView& out, const TensorView& x, const PackedMatrix& matrix, const TensorView& bias) {
   LATHE_CHECK(is_rows_of_f32(out) && is_rows_of_f32(x) && out.dim(0) == x.dim(0));
   LATHE_CHECK(x.dim(1) == matrix.k() && out.dim(1) == matrix.n() && is_bias_of(bias, matrix));
-  const LinearOps& ops = linear_ops(matrix);
-  float* const scratch = thread_scratch(kLinearScratchFloats);
   for_row_blocks(x.dim(0), [&](std::int64_t begin, std::int64_t count) {
-    LinearArgs args = with_weights(pack_x(x.rows(begin, count), ops), matrix, bias);
-    args.out = out.row<float>(begin);
-    args.out_stride = out.strides[0];
-    for_chunks(args.tiling, panels_of(matrix).n_panels(), kMaxChunkPanels, [&](const LinearRange& range, int thread) {
-      ops.multiply(args, range, scratch + thread * kLinearScratchFloats);
-    });
+    multiply(out.rows(begin, count), pack(x.rows(begin, count), linear_ops(matrix)), matrix, bias);
   });
 }
 
-void CpuBackend::gated_linear(const TensorView& out, const TensorView& x, const GatedWeights& weights) {
-  const PackedMatrix& gate = weights.gate;
-  const PackedMatrix& up = weights.up;
-  LATHE_CHECK(is_rows_of_f32(out) && is_rows_of_f32(x) && out.dim(0) == x.dim(0));
-  LATHE_CHECK(gate.format() == up.format() && gate.n() == up.n() && gate.k() == up.k());
-  LATHE_CHECK(x.dim(1) == gate.k() && out.dim(1) == gate.n());
-  LATHE_CHECK(is_bias_of(weights.gate_bias, gate) && is_bias_of(weights.up_bias, up));
-  const LinearOps& ops = linear_ops(gate);
-  constexpr std::int64_t kScratch = kLinearScratchFloats + 2 * kMaxGatedFloats;
-  float* const scratch = thread_scratch(kScratch);
+void CpuBackend::gated_mlp(const TensorView& out, const TensorView& x, const MlpWeights& weights) {
+  LATHE_CHECK(is_rows_of_f32(out) && is_rows_of_f32(x) && out.dim(0) == x.dim(0) && are_mlp(weights));
+  LATHE_CHECK(x.dim(1) == weights.gate.k() && out.dim(1) == weights.down.n());
   for_row_blocks(x.dim(0), [&](std::int64_t begin, std::int64_t count) {
-    const LinearArgs input = pack_x(x.rows(begin, count), ops);
-    const LinearArgs gate_args = with_weights(input, gate, weights.gate_bias);
-    const LinearArgs up_args = with_weights(input, up, weights.up_bias);
-    const std::int64_t max_panels = max_gated_panels(input.tiling);
-    for_chunks(input.tiling, panels_of(gate).n_panels(), max_panels, [&](const LinearRange& range, int thread) {
-      float* const own = scratch + thread * kScratch;
-      float* const gated = own + kLinearScratchFloats;
-      float* const raised = gated + kMaxGatedFloats;
-      LinearArgs first = with_chunk_out(gate_args, range, gated);
-      first.then = up_args.weights + range.panel_begin * up_args.panel_bytes;
-      ops.multiply(first, range, own);
-      ops.multiply(with_chunk_out(up_args, range, raised), range, own);
-      const std::int64_t row = first_row(input.tiling, range.tile_begin);
-      const std::int64_t column = range.panel_begin * kPanelColumns;
-      const std::int64_t n_columns = (range.panel_end - range.panel_begin) * kPanelColumns;
-      const ElementwiseArgs combine{.out = out.row<float>(begin + row) + column,
-                                    .out_stride = out.strides[0],
-                                    .gate = gated,
-                                    .up = raised,
-                                    .in_stride = n_columns,
-                                    .n = std::min(n_columns, out.dim(1) - column)};
-      ops_.silu_mul(combine, 0, first_row(input.tiling, range.tile_end) - row);
-    });
+    const PackedRows inner = multiply_gated(pack(x.rows(begin, count), linear_ops(weights.gate)), weights);
+    multiply(out.rows(begin, count), inner, weights.down, weights.down_bias);
   });
 }
 

@@ -80,7 +80,7 @@ class SelfTest {
     for (const ModelShape& shape : {kSmall, kMiddle}) {
       check_norms(shape);
       check_add(shape);
-      check_gated_linear(shape);
+      check_gated_mlp(shape);
       check_lookups(shape);
       check_rope(shape);
       for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16}) check_attention(shape, dtype);
@@ -110,7 +110,7 @@ class SelfTest {
   void set_bound(OpCheck& check, std::size_t weight_bytes, double operations, bool is_bf16_dot) const;
   void check_norms(const ModelShape& shape);
   void check_add(const ModelShape& shape);
-  void check_gated_linear(const ModelShape& shape);
+  void check_gated_mlp(const ModelShape& shape);
   void check_lookups(const ModelShape& shape);
   void check_rope(const ModelShape& shape);
   void check_attention(const ModelShape& shape, Dtype dtype);
@@ -183,13 +183,14 @@ void SelfTest::check_add(const ModelShape& shape) {
           [&](Backend& backend, const TensorView& to) { backend.add(to, delta.view()); });
 }
 
-void SelfTest::check_gated_linear(const ModelShape& shape) {
+void SelfTest::check_gated_mlp(const ModelShape& shape) {
   const RandomTensor x(Dtype::f32, {7, shape.hidden}, numbers_);
   const PackedTwice gate(*reference_, backend_, shape.ffn, shape.hidden, numbers_);
   const PackedTwice up(*reference_, backend_, shape.ffn, shape.hidden, numbers_);
-  compare(std::string("gated_linear ") + shape.name, RandomTensor({7, shape.ffn}),
+  const PackedTwice down(*reference_, backend_, shape.hidden, shape.ffn, numbers_);
+  compare(std::string("gated_mlp ") + shape.name, RandomTensor({7, shape.hidden}),
           [&](Backend& backend, const TensorView& to) {
-            backend.gated_linear(to, x.view(), {.gate = gate.of(backend), .up = up.of(backend)});
+            backend.gated_mlp(to, x.view(), {.gate = gate.of(backend), .up = up.of(backend), .down = down.of(backend)});
           });
 }
 

@@ -17,13 +17,12 @@ struct Part {
   std::int64_t n_rows, width;
 };
 
-std::array<Part, 9> parts_of(const ModelConfig& config, std::int64_t max_rows, std::int64_t max_logit_rows) {
+std::array<Part, 8> parts_of(const ModelConfig& config, std::int64_t max_rows, std::int64_t max_logit_rows) {
   return {{{&StepBuffers::residual, max_rows, config.hidden_size},
            {&StepBuffers::normed, max_rows, config.hidden_size},
            {&StepBuffers::delta, max_rows, config.hidden_size},
            {&StepBuffers::qkv, max_rows, config.q_size() + 2 * config.kv_size()},
            {&StepBuffers::attention, max_rows, config.q_size()},
-           {&StepBuffers::mlp, max_rows, config.intermediate_size},
            {&StepBuffers::last, max_logit_rows, config.hidden_size},
            {&StepBuffers::last_normed, max_logit_rows, config.hidden_size},
            {&StepBuffers::logits, max_logit_rows, config.vocab_size}}};
@@ -63,7 +62,7 @@ std::int64_t Activations::n_bytes(const ModelConfig& config, std::int64_t max_ro
 StepBuffers Activations::for_step(std::int64_t n_rows, std::int64_t n_logit_rows) const {
   LATHE_DCHECK(n_rows <= whole_.residual.dim(0) && n_logit_rows <= whole_.logits.dim(0));
   StepBuffers step = whole_;
-  for (TensorView* view : {&step.residual, &step.normed, &step.delta, &step.qkv, &step.attention, &step.mlp}) {
+  for (TensorView* view : {&step.residual, &step.normed, &step.delta, &step.qkv, &step.attention}) {
     view->shape[0] = n_rows;
   }
   for (TensorView* view : {&step.last, &step.last_normed, &step.logits}) view->shape[0] = n_logit_rows;

@@ -9,14 +9,13 @@
 
 namespace lathe::engine {
 
-/// Views of the buffers for one step. Shapes: M rows, R rows with logits, H hidden, I intermediate, V vocabulary; all f32.
+/// Views of the buffers for one step. Shapes: M rows, R rows with logits, H hidden, V vocabulary; all f32.
 struct StepBuffers {
   kernels::TensorView residual;     ///< [M, H]
   kernels::TensorView normed;       ///< [M, H]
   kernels::TensorView delta;        ///< [M, H], what the last part adds to the residual stream
   kernels::TensorView qkv;          ///< [M, q_size + 2 kv_size]
   kernels::TensorView attention;    ///< [M, q_size]
-  kernels::TensorView mlp;          ///< [M, I]
   kernels::TensorView last;         ///< [R, H], rows of the residual stream that get logits
   kernels::TensorView last_normed;  ///< [R, H]
   kernels::TensorView logits;       ///< [R, V]

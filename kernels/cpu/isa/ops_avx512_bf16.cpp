@@ -47,20 +47,11 @@ struct Bf16Linear {
     return {.rows = tiling_of<V>(n_rows, max_tile_rows<V>()), .block_pairs = kBlockPairs};
   }
 
-  static void pack_x(const LinearArgs& args, std::int64_t tile_begin, std::int64_t tile_end) {
-    const std::int64_t n_pairs = div_up(args.k, 2);
-    for (std::int64_t tile = tile_begin; tile < tile_end; ++tile) {
-      const std::int64_t row = first_row(args.tiling, tile);
-      const std::int64_t n_rows = rows_of(args.tiling, tile);
-      for (std::int64_t pair = 0; pair < n_pairs; pair += args.block_pairs) {
-        auto* out = reinterpret_cast<std::uint32_t*>(static_cast<std::byte*>(args.packed_x) +
-                                                     packed_offset(args, row, pair, kPackedPairBytes));
-        const float* x = args.x + row * args.x_stride + 2 * pair;
-        for (std::int64_t r = 0; r < n_rows; ++r) {
-          pack_row(x + r * args.x_stride, min_of(2 * args.block_pairs, args.k - 2 * pair), out + r, n_rows);
-        }
-      }
-    }
+  static void pack(const PackedRows& packed, const PackArgs& args) {
+    for_parts(packed, args, kPackedPairBytes, [](const PackPart& part, std::byte* to) {
+      auto* out = reinterpret_cast<std::uint32_t*>(to);
+      for (std::int64_t r = 0; r < part.n_rows; ++r) pack_row(part.x + r * part.x_stride, part.n, out + r, part.n_rows);
+    });
   }
 
  private:

@@ -15,11 +15,41 @@ constexpr std::int64_t kNeverExpand = 0;
 // Elements of x that may be read again for every group of panels: 256 KB, half of the smallest L2.
 constexpr std::int64_t kMaxWholeX = 65'536;
 
-/// Bytes from the start of packed_x to a tile in the block of pairs that begins at `pair`. Blocks come first, so that what a
-/// chunk of rows needs of one block is one stream.
-inline std::int64_t packed_offset(const LinearArgs& args, std::int64_t row, std::int64_t pair, std::int64_t pair_bytes) {
-  const std::int64_t block = min_of(args.block_pairs, div_up(args.k, 2) - pair);
-  return (pair * args.tiling.n_rows + row * block) * pair_bytes;
+/// Bytes from the start of the packed rows to a tile in the block of pairs that begins at `pair`. Blocks come first, so that
+/// what a chunk of rows needs of one block is one stream.
+inline std::int64_t packed_offset(const PackedRows& x, std::int64_t row, std::int64_t pair, std::int64_t pair_bytes) {
+  const std::int64_t block = min_of(x.block_pairs, div_up(x.k, 2) - pair);
+  return (pair * x.tiling.n_rows + row * block) * pair_bytes;
+}
+
+/// What lies side by side in packed rows: pairs of one block for the rows of one tile.
+struct PackPart {
+  const float* x;
+  std::int64_t x_stride;
+  std::int64_t n_rows;
+  std::int64_t n;  ///< numbers a row; if odd, a zero follows
+};
+
+/// pack_part(part, out) for all parts of `args`.
+template <class Body>
+void for_parts(const PackedRows& packed, const PackArgs& args, std::int64_t pair_bytes, const Body& pack_part) {
+  const std::int64_t first = first_row(packed.tiling, args.tile_begin);
+  for (std::int64_t tile = args.tile_begin; tile < args.tile_end; ++tile) {
+    const std::int64_t row = first_row(packed.tiling, tile);
+    const std::int64_t n_rows = rows_of(packed.tiling, tile);
+    const float* x = args.x + (row - first) * args.x_stride;
+    for (std::int64_t pair = args.pair_begin; pair < args.pair_end;) {
+      const std::int64_t block = pair - pair % packed.block_pairs;
+      const std::int64_t end = min_of(block + packed.block_pairs, args.pair_end);
+      auto* out = static_cast<std::byte*>(packed.data) + packed_offset(packed, row, block, pair_bytes);
+      pack_part(PackPart{.x = x + 2 * (pair - args.pair_begin),
+                         .x_stride = args.x_stride,
+                         .n_rows = n_rows,
+                         .n = min_of(2 * end, packed.k) - 2 * pair},
+                out + (pair - block) * n_rows * pair_bytes);
+      pair = end;
+    }
+  }
 }
 
 /// Up to two tiles of the most rows; many rows in tiles of `rows_of_many`.
@@ -48,19 +78,12 @@ struct FmaLinear {
     return {.rows = rows, .block_pairs = V::kLanes == 16 && rows.n_tiles > 2 ? kBlockPairs / 2 : kBlockPairs};
   }
 
-  static void pack_x(const LinearArgs& args, std::int64_t tile_begin, std::int64_t tile_end) {
-    const std::int64_t n_pairs = div_up(args.k, 2);
-    for (std::int64_t tile = tile_begin; tile < tile_end; ++tile) {
-      const std::int64_t row = first_row(args.tiling, tile);
-      const std::int64_t n_rows = rows_of(args.tiling, tile);
-      for (std::int64_t pair = 0; pair < n_pairs; pair += args.block_pairs) {
-        const std::int64_t n = min_of(2 * args.block_pairs, args.k - 2 * pair);
-        auto* out = reinterpret_cast<float*>(static_cast<std::byte*>(args.packed_x) +
-                                             packed_offset(args, row, pair, kPackedPairBytes));
-        pack_rows_as_columns(args.x + row * args.x_stride + 2 * pair, args.x_stride, n_rows, n, out);
-        for (std::int64_t r = 0; n % 2 != 0 && r < n_rows; ++r) out[n * n_rows + r] = 0;
-      }
-    }
+  static void pack(const PackedRows& packed, const PackArgs& args) {
+    for_parts(packed, args, kPackedPairBytes, [](const PackPart& part, std::byte* to) {
+      auto* out = reinterpret_cast<float*>(to);
+      pack_rows_as_columns(part.x, part.x_stride, part.n_rows, part.n, out);
+      for (std::int64_t r = 0; part.n % 2 != 0 && r < part.n_rows; ++r) out[part.n * part.n_rows + r] = 0;
+    });
   }
 
   /// One panel of a tile that has n_panels.
@@ -95,9 +118,9 @@ template <class Step>
 void multiply_tiles(const LinearArgs& args, const LinearPart& part, TileArgs t, std::int64_t packed_pair_bytes) {
   float* const out = t.out;
   for (std::int64_t tile = part.tile_begin; tile < part.tile_end; ++tile) {
-    const std::int64_t row = first_row(args.tiling, tile);
-    const std::int64_t n_rows = rows_of(args.tiling, tile);
-    t.x = static_cast<const std::byte*>(args.packed_x) + packed_offset(args, row, part.pair, packed_pair_bytes);
+    const std::int64_t row = first_row(args.x.tiling, tile);
+    const std::int64_t n_rows = rows_of(args.x.tiling, tile);
+    t.x = static_cast<const std::byte*>(args.x.data) + packed_offset(args.x, row, part.pair, packed_pair_bytes);
     t.out = out + (row - args.out_row) * args.out_stride;
     t.next_out = tile + 1 < part.tile_end ? t.out + n_rows * t.out_stride : out;
     multiply_tile<Step>(n_rows, part.n_panels, t);
@@ -108,7 +131,7 @@ void multiply_tiles(const LinearArgs& args, const LinearPart& part, TileArgs t, 
 template <class L>
 void multiply_part(const LinearArgs& args, const LinearPart& part, float* scratch) {
   const std::int64_t column = part.panel * kPanelColumns;
-  const bool is_last = part.pair + part.n_pairs >= div_up(args.k, 2);
+  const bool is_last = part.pair + part.n_pairs >= div_up(args.x.k, 2);
   const std::int64_t n_tiles = part.tile_end - part.tile_begin;
   TileArgs t{.x = nullptr,
              .weights = args.weights + part.panel * args.panel_bytes + part.pair * L::Direct::kPairBytes,
@@ -137,14 +160,14 @@ void multiply_part(const LinearArgs& args, const LinearPart& part, float* scratc
 
 template <class L>
 void multiply(const LinearArgs& args, const LinearRange& range, float* scratch) {
-  const std::int64_t n_pairs = div_up(args.k, 2);
+  const std::int64_t n_pairs = div_up(args.x.k, 2);
   const std::int64_t n_tiles = range.tile_end - range.tile_begin;
-  const std::int64_t block = n_tiles == 1 ? n_pairs : args.block_pairs;
-  const std::int64_t group = panels_for<typename L::V>(static_cast<int>(rows_of(args.tiling, range.tile_begin)));
+  const std::int64_t block = n_tiles == 1 ? n_pairs : args.x.block_pairs;
+  const std::int64_t group = panels_for<typename L::V>(static_cast<int>(rows_of(args.x.tiling, range.tile_begin)));
   // A little x stays in L2 whole, and then weights are read as they lie. Of much x only a block of k does: it meets all
   // panels before the next comes.
-  const std::int64_t n_rows = first_row(args.tiling, range.tile_end) - first_row(args.tiling, range.tile_begin);
-  const std::int64_t stretch = n_rows * args.k > kMaxWholeX ? range.panel_end - range.panel_begin : group;
+  const std::int64_t n_rows = first_row(args.x.tiling, range.tile_end) - first_row(args.x.tiling, range.tile_begin);
+  const std::int64_t stretch = n_rows * args.x.k > kMaxWholeX ? range.panel_end - range.panel_begin : group;
   const auto weights_at = [&args](std::int64_t panel, std::int64_t pair) {
     return args.weights + panel * args.panel_bytes + pair * L::Direct::kPairBytes;
   };
@@ -173,7 +196,7 @@ void multiply(const LinearArgs& args, const LinearRange& range, float* scratch) 
 
 template <class L>
 constexpr LinearOps linear_ops() {
-  return {.packed_pair_bytes = L::kPackedPairBytes, .tiling = L::tiling, .pack_x = L::pack_x, .multiply = multiply<L>};
+  return {.packed_pair_bytes = L::kPackedPairBytes, .tiling = L::tiling, .pack = L::pack, .multiply = multiply<L>};
 }
 
 }  // namespace

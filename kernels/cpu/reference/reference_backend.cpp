@@ -64,14 +64,16 @@ class ReferenceBackend final : public Backend {
   void linear(const TensorView& out, const TensorView& x, const PackedMatrix& matrix, const TensorView& bias) override {
     reference::linear(out, x, static_cast<const PlainMatrix&>(matrix).view(), bias);
   }
-  void gated_linear(const TensorView& out, const TensorView& x, const GatedWeights& weights) override {
-    const Buffer memory = allocate_host(2 * out.n_bytes());
+  void gated_mlp(const TensorView& out, const TensorView& x, const MlpWeights& weights) override {
+    const std::int64_t m = x.dim(0), inner = weights.gate.n();
+    const Buffer memory = allocate_host(static_cast<std::size_t>(2 * m * inner) * sizeof(float));
     LATHE_CHECK(memory);
-    const TensorView gate(memory.data(), Dtype::f32, {out.dim(0), out.dim(1)});
-    const TensorView up(static_cast<std::byte*>(memory.data()) + gate.n_bytes(), Dtype::f32, {out.dim(0), out.dim(1)});
+    const TensorView gate(memory.data(), Dtype::f32, {m, inner});
+    const TensorView up(gate.as<float>() + m * inner, Dtype::f32, {m, inner});
     linear(gate, x, weights.gate, weights.gate_bias);
     linear(up, x, weights.up, weights.up_bias);
-    reference::silu_mul(out, gate, up);
+    reference::silu_mul(gate, gate, up);
+    linear(out, gate, weights.down, weights.down_bias);
   }
   void rope(const TensorView& x, int n_heads, int head_dim, int rotary_dim, std::span<const std::int32_t> positions,
             const TensorView& cos, const TensorView& sin, RopeStyle style) override {

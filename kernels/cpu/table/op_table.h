@@ -27,18 +27,31 @@ struct LinearTiling {
   std::int64_t block_pairs;  ///< of k that all tiles take before the next
 };
 
-/// out = x * matrix^T. The weights are panels of kPanelColumns columns: [panel][k / 2][...] (kernels/README.md).
-struct LinearArgs {
-  const float* x;
-  std::int64_t x_stride;
+/// Rows of x as multiply() reads them.
+struct PackedRows {
   RowTiling tiling;
   std::int64_t block_pairs;
-  std::int64_t n;
   std::int64_t k;
+  void* data;  ///< [block of pairs][tile][pair][2][row] f32, or the last two the other way round in bf16
+};
+
+/// A part of x that is packed in one go: tiles of rows and pairs of k.
+struct PackArgs {
+  const float* x;  ///< begins with the part
+  std::int64_t x_stride;
+  std::int64_t tile_begin;
+  std::int64_t tile_end;
+  std::int64_t pair_begin;
+  std::int64_t pair_end;
+};
+
+/// out = x * matrix^T. The weights are panels of kPanelColumns columns: [panel][k / 2][...] (kernels/README.md).
+struct LinearArgs {
+  PackedRows x;
+  std::int64_t n;
   const std::byte* weights;
   std::int64_t panel_bytes;
   const std::byte* then;  ///< weights that will be read after those, to fetch meanwhile; or null
-  void* packed_x;  ///< [block of pairs][tile][pair][2][row] f32, or the last two the other way round in bf16
   float* out;
   std::int64_t out_stride;
   std::int64_t out_row;    ///< of x, the row that out begins with
@@ -123,10 +136,10 @@ inline constexpr int kWindowTokens = 64;
 inline constexpr int kMaxAttentionTileRows = 6;
 
 struct LinearOps {
-  /// Bytes of packed_x a row and pair of k.
+  /// Bytes of PackedRows a row and pair of k.
   int packed_pair_bytes;
   LinearTiling (*tiling)(std::int64_t n_rows);
-  void (*pack_x)(const LinearArgs& args, std::int64_t tile_begin, std::int64_t tile_end);
+  void (*pack)(const PackedRows& out, const PackArgs& args);
   void (*multiply)(const LinearArgs& args, const LinearRange& range, float* scratch);
 };
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/api/end_watch.h"
 
-#include <sys/wait.h>
 #include <unistd.h>
+#include <QCoreApplication>
+#include <QProcess>
 #include <QTest>
-#include <string>
+#include <array>
+#include <string_view>
 
 namespace {
 
@@ -12,18 +14,55 @@ using lathe::app::EndWatch;
 using std::chrono::hours;
 using std::chrono::milliseconds;
 
-/// The exit status of a child process that runs `work` and then ends with 1; -1 when a signal ended it.
-template <class Work>
-int exit_code_of(Work work) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::alarm(60);  // a watch that does not bite must fail the test, not hang it
-    work();
-    ::_exit(1);
+/// What a process of its own does; a watch that bites ends it before it returns.
+struct Life {
+  std::string_view name;
+  void (*live)();
+};
+
+[[noreturn]] void hang() {
+  for (;;) ::pause();
+}
+
+constexpr std::array kLives = {
+    Life{"hangs",
+         [] {
+           EndWatch watch;
+           watch.begin(milliseconds(1), 7);
+           hang();
+         }},
+    Life{"ends in time",
+         [] {
+           EndWatch watch;
+           watch.begin(hours(1), 7);
+         }},
+    Life{"begins twice",
+         [] {
+           EndWatch watch;
+           watch.begin(milliseconds(1), 7);
+           watch.begin(milliseconds(0), 8);
+           hang();
+         }},
+    Life{"never begins", [] { const EndWatch watch; }},
+};
+
+/// Lives the life of that name and returns 1; 2 when there is none.
+int live(std::string_view name) {
+  ::alarm(60);  // a watch that does not bite must fail the test, not hang it
+  for (const Life& life : kLives) {
+    if (life.name != name) continue;
+    life.live();
+    return 1;
   }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return 2;
+}
+
+/// The exit status of this program, started anew for the life of that name; -1 when a signal ended it.
+int exit_code_of(const char* name) {
+  QProcess child;
+  child.start(QCoreApplication::applicationFilePath(), {QStringLiteral("--live"), QString::fromLatin1(name)});
+  child.waitForFinished(-1);
+  return child.exitStatus() == QProcess::NormalExit ? child.exitCode() : -1;
 }
 
 }  // namespace
@@ -32,45 +71,17 @@ class EndWatchTest : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
-  void initTestCase() {
-    if (std::string(LATHE_SANITIZERS) == "thread") QSKIP("skipped: the thread sanitizer does not follow threads of a fork");
-  }
-  void what_hangs_is_ended_with_the_code();
-  void an_end_in_time_calls_it_off();
-  void the_first_begin_counts();
-  void without_begin_it_does_nothing();
+  void what_hangs_is_ended_with_the_code() { QCOMPARE(exit_code_of("hangs"), 7); }
+  void an_end_in_time_calls_it_off() { QCOMPARE(exit_code_of("ends in time"), 1); }
+  void the_first_begin_counts() { QCOMPARE(exit_code_of("begins twice"), 7); }
+  void without_begin_it_does_nothing() { QCOMPARE(exit_code_of("never begins"), 1); }
 };
 
-void EndWatchTest::what_hangs_is_ended_with_the_code() {
-  QCOMPARE(exit_code_of([] {
-             EndWatch watch;
-             watch.begin(milliseconds(1), 7);
-             for (;;) ::pause();
-           }),
-           7);
+int main(int argc, char** argv) {
+  if (argc == 3 && argv[1] == std::string_view("--live")) return live(argv[2]);
+  QCoreApplication app(argc, argv);
+  EndWatchTest test;
+  return QTest::qExec(&test, argc, argv);
 }
 
-void EndWatchTest::an_end_in_time_calls_it_off() {
-  QCOMPARE(exit_code_of([] {
-             EndWatch watch;
-             watch.begin(hours(1), 7);
-           }),
-           1);
-}
-
-void EndWatchTest::the_first_begin_counts() {
-  QCOMPARE(exit_code_of([] {
-             EndWatch watch;
-             watch.begin(milliseconds(1), 7);
-             watch.begin(milliseconds(0), 8);
-             for (;;) ::pause();
-           }),
-           7);
-}
-
-void EndWatchTest::without_begin_it_does_nothing() {
-  QCOMPARE(exit_code_of([] { const EndWatch watch; }), 1);
-}
-
-QTEST_GUILESS_MAIN(EndWatchTest)
 #include "end_watch_test.moc"

@@ -134,7 +134,7 @@ class Step {
   int context_;
   int n_blocks_;  ///< of a sequence
   std::vector<Buffer> buffers_;
-  TensorView x_, normed_, qkv_, attended_, delta_, act_, logits_, norm_weight_, angles_;
+  TensorView x_, normed_, qkv_, attended_, delta_, logits_, norm_weight_, angles_;
   KvShape kv_;
   std::vector<Buffer> caches_;
   std::vector<std::int32_t> query_start_, context_len_, tables_, positions_, slots_;
@@ -154,7 +154,6 @@ Step::Step(Backend& backend, const Weights& weights, int n_rows)
   qkv_ = rows(n_rows, kQ + 2 * kKv);
   attended_ = rows(n_rows, kQ);
   delta_ = rows(n_rows, kHidden);
-  act_ = rows(n_rows, kFfn);
   logits_ = rows(is_prompt_ ? 1 : n_rows, kVocabulary);
   norm_weight_ = rows(1, kHidden, 1);
   angles_ = rows(std::max(context_, 1), kHeadDim / 2, 0.7F);
@@ -201,17 +200,17 @@ void Step::run_layer(const Layer& layer, const KvLayer& cache, Times& times) {
   timed(times["attention"], 4 * seen * kQ, 0, [&] { backend_.attention(attended_, q, kHeads, cache, batch_, 0.125F); });
   linear(times["2 o"], delta_, attended_, *layer.o);
   timed(times["norm"], 0, 0, [&] { backend_.add_rms_norm(normed_, x_, delta_, norm_weight_, 1e-5F); });
-  const double n_weights = 2.0 * kFfn * kHidden;
-  timed(times["3 gated"], 2 * n_rows_ * n_weights, static_cast<double>(layer.gate->n_bytes() + layer.up->n_bytes()),
-        [&] { backend_.gated_linear(act_, normed_, {.gate = *layer.gate, .up = *layer.up}); });
-  linear(times["4 down"], delta_, act_, *layer.down);
+  const double n_weights = 3.0 * kFfn * kHidden;
+  const std::size_t n_bytes = layer.gate->n_bytes() + layer.up->n_bytes() + layer.down->n_bytes();
+  timed(times["3 mlp"], 2 * n_rows_ * n_weights, static_cast<double>(n_bytes),
+        [&] { backend_.gated_mlp(delta_, normed_, {.gate = *layer.gate, .up = *layer.up, .down = *layer.down}); });
 }
 
 void Step::run(Times& times) {
   for (std::size_t i = 0; i < caches_.size(); ++i) {
     run_layer(weights_.layers()[i], {.data = caches_[i].data(), .shape = kv_}, times);
   }
-  linear(times["5 head"], logits_, normed_.rows(0, logits_.dim(0)), weights_.head());
+  linear(times["4 head"], logits_, normed_.rows(0, logits_.dim(0)), weights_.head());
 }
 
 Options parse(int argc, char** argv) {

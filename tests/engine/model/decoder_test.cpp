@@ -64,8 +64,8 @@ void DecoderTest::activations_do_not_overlap() {
   const auto backend = kernels::make_reference_backend();
   const auto activations = engine::Activations::create(*backend, opened->config, 7, 3);
   const engine::StepBuffers step = activations->for_step(7, 3);
-  const std::vector<kernels::TensorView> views = {step.residual, step.normed, step.delta,       step.qkv,   step.attention,
-                                                  step.mlp,      step.last,   step.last_normed, step.logits};
+  const std::vector<kernels::TensorView> views = {step.residual,  step.normed, step.delta,       step.qkv,
+                                                  step.attention, step.last,   step.last_normed, step.logits};
   for (std::size_t i = 1; i < views.size(); ++i) {
     QVERIFY(views[i].as<std::byte>() >= views[i - 1].as<std::byte>() + views[i - 1].n_bytes());
     QCOMPARE(reinterpret_cast<std::uintptr_t>(views[i].data) % 64, std::uintptr_t{0});

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "kernels/formats/format.h"
+#include "tests/kernels/backends.h"
+
+using namespace lathe::kernels;
+using namespace lathe::tests;
+
+namespace {
+
+constexpr WeightFormat kFormats[] = {WeightFormat::f32, WeightFormat::f16, WeightFormat::bf16};
+
+/// bf16 dot products round the activations to bf16, twice; everything else differs only in the order of additions.
+double tolerance(const Backend& backend, WeightFormat format) {
+  return backend.info().isa == "avx512_bf16" && format == WeightFormat::bf16 ? 4e-2 : 2e-5;
+}
+
+struct MlpShape {
+  std::int64_t hidden, inner;
+};
+
+/// Weights and biases so large that silu sees numbers around 1: of a sum like -15 it would multiply the rounding.
+struct Mlp {
+  Mlp(WeightFormat weight_format, MlpShape shape, RandomNumbers& numbers)
+      : format(weight_format),
+        gate(Dtype::f32, {shape.inner, shape.hidden}, numbers, scale_of(shape.hidden)),
+        up(Dtype::f32, {shape.inner, shape.hidden}, numbers, scale_of(shape.hidden)),
+        down(Dtype::f32, {shape.hidden, shape.inner}, numbers, scale_of(shape.inner)),
+        gate_bias(Dtype::f32, {shape.inner}, numbers),
+        up_bias(Dtype::f32, {shape.inner}, numbers),
+        down_bias(Dtype::f32, {shape.hidden}, numbers) {}
+
+  void run(Backend& backend, const TensorView& out, const TensorView& x, bool has_bias = true) const {
+    const auto packed_gate = packed(backend, format, gate.view());
+    const auto packed_up = packed(backend, format, up.view());
+    const auto packed_down = packed(backend, format, down.view());
+    backend.gated_mlp(out, x,
+                      {.gate = *packed_gate,
+                       .up = *packed_up,
+                       .down = *packed_down,
+                       .gate_bias = has_bias ? gate_bias.view() : TensorView(),
+                       .up_bias = has_bias ? up_bias.view() : TensorView(),
+                       .down_bias = has_bias ? down_bias.view() : TensorView()});
+  }
+
+  static float scale_of(std::int64_t k) { return 1.0F / std::sqrt(static_cast<float>(k)); }
+
+  WeightFormat format;
+  RandomTensor gate, up, down, gate_bias, up_bias, down_bias;
+};
+
+double error_of(Backend& backend, WeightFormat format, std::int64_t m, MlpShape shape, bool has_bias) {
+  RandomNumbers numbers(static_cast<std::uint64_t>(m * 1'000'003 + shape.inner * 1009 + shape.hidden));
+  const Mlp layer(format, shape, numbers);
+  const RandomTensor x(Dtype::f32, {m, shape.hidden}, numbers);
+  const RandomTensor want({m, shape.hidden});
+  const RandomTensor got({m, shape.hidden});
+  layer.run(*make_reference_backend(), want.view(), x.view(), has_bias);
+  layer.run(backend, got.view(), x.view(), has_bias);
+  return relative_error(got.view(), want.view());
+}
+
+/// silu of a number, as the MLP sees it in any place of a vector: x and all other weights are 1, so 32 times silu comes out.
+float silu_of(Backend& backend, float value) {
+  constexpr std::int64_t kInner = 32;
+  const RandomTensor gate({kInner, 1}), up({kInner, 1}), down({1, kInner}), x({1, 1}), out({1, 1});
+  x.view().as<float>()[0] = 1;
+  std::fill_n(gate.view().as<float>(), kInner, value);
+  std::fill_n(up.view().as<float>(), kInner, 1.0F);
+  std::fill_n(down.view().as<float>(), kInner, 1.0F);
+  const auto packed_gate = packed(backend, WeightFormat::f32, gate.view());
+  const auto packed_up = packed(backend, WeightFormat::f32, up.view());
+  const auto packed_down = packed(backend, WeightFormat::f32, down.view());
+  backend.gated_mlp(out.view(), x.view(), {.gate = *packed_gate, .up = *packed_up, .down = *packed_down});
+  return out.view().as<float>()[0] / kInner;
+}
+
+}  // namespace
+
+class GatedMlpTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void every_form_equals_the_reference_data() { add_isa_rows(); }
+  void every_form_equals_the_reference() {
+    const auto backend = backend_of_row();
+    for (const WeightFormat format : kFormats) {
+      for (const std::int64_t m : {1, 2, 3, 4, 6, 7, 8, 9, 13, 24, 40}) {
+        QVERIFY2(error_of(*backend, format, m, {.hidden = 70, .inner = 80}, true) <= tolerance(*backend, format),
+                 qPrintable(QString::number(m)));
+      }
+    }
+  }
+
+  void odd_sizes_equal_the_reference_data() { add_isa_rows(); }
+  void odd_sizes_equal_the_reference() {
+    const auto backend = backend_of_row();
+    for (const WeightFormat format : kFormats) {
+      for (const std::int64_t inner : {1, 5, 15, 17, 172, 401}) {
+        for (const std::int64_t hidden : {3, 17, 257}) {  // one alone may be a cancelled sum, nearly 0
+          for (const std::int64_t m : {1, 5, 26}) {
+            const double error = error_of(*backend, format, m, {hidden, inner}, m == 5);
+            QVERIFY2(error <= tolerance(*backend, format),
+                     qPrintable(QStringLiteral("m %1, hidden %2, inner %3: %4").arg(m).arg(hidden).arg(inner).arg(error)));
+          }
+        }
+      }
+    }
+  }
+
+  void many_rows_equal_the_reference_data() { add_isa_rows(); }
+  void many_rows_equal_the_reference() {
+    const auto backend = backend_of_row();
+    QVERIFY(error_of(*backend, WeightFormat::bf16, 193, {40, 300}, true) <= tolerance(*backend, WeightFormat::bf16));
+    QVERIFY(error_of(*backend, WeightFormat::f32, 1200, {20, 150}, true) <= tolerance(*backend, WeightFormat::f32));
+  }
+
+  void a_row_is_bitwise_the_same_in_any_batch_data() { add_isa_rows(); }
+  void a_row_is_bitwise_the_same_in_any_batch() {
+    const auto backend = backend_of_row(3);
+    RandomNumbers numbers(3);
+    const RandomTensor x(Dtype::f32, {400, 333}, numbers);
+    for (const WeightFormat format : kFormats) {
+      const Mlp mlp(format, {.hidden = 333, .inner = 330}, numbers);
+      const RandomTensor all({400, 333});
+      mlp.run(*backend, all.view(), x.view());
+      for (const std::int64_t m : {1, 2, 4, 7, 13, 64, 200}) {
+        const RandomTensor some({m, 333});
+        mlp.run(*backend, some.view(), x.view().rows(400 - m, m));
+        QVERIFY2(same_bits(some.view(), all.view().rows(400 - m, m)), qPrintable(QString::number(m)));
+      }
+    }
+  }
+
+  void threads_do_not_change_a_bit_data() { add_isa_rows(); }
+  void threads_do_not_change_a_bit() {
+    RandomNumbers numbers(4);
+    const Mlp mlp(WeightFormat::bf16, {.hidden = 520, .inner = 200}, numbers);
+    const RandomTensor x(Dtype::f32, {70, 520}, numbers);
+    const RandomTensor one({70, 520});
+    const RandomTensor four({70, 520});
+    mlp.run(*backend_of_row(1), one.view(), x.view());
+    mlp.run(*backend_of_row(4), four.view(), x.view());
+    QVERIFY(same_bits(one.view(), four.view()));
+  }
+
+  void only_its_columns_of_strided_rows_are_written_data() { add_isa_rows(); }
+  void only_its_columns_of_strided_rows_are_written() {
+    const auto backend = backend_of_row();
+    RandomNumbers numbers(7);
+    const Mlp mlp(WeightFormat::f32, {.hidden = 30, .inner = 60}, numbers);
+    const RandomTensor x(Dtype::f32, {9, 30}, numbers);
+    const RandomTensor wide({9, 90});
+    const TensorView out = columns(wide.view(), 50, 30);
+    const RandomTensor want({9, 30});
+    mlp.run(*backend, out, x.view());
+    mlp.run(*backend, want.view(), x.view());
+    QVERIFY(same_bits(out, want.view()));
+    QVERIFY(are_others_zero(wide.view(), 50, 30));
+  }
+
+  void silu_has_the_right_limits_data() { add_isa_rows(); }
+  void silu_has_the_right_limits() {
+    const float infinity = std::numeric_limits<float>::infinity();
+    const auto backend = backend_of_row();
+    QCOMPARE(silu_of(*backend, 0.0F), 0.0F);
+    QCOMPARE(silu_of(*backend, 1000.0F), 1000.0F);
+    QVERIFY(std::abs(silu_of(*backend, -1000.0F)) < 1e-30F);
+    QCOMPARE(silu_of(*backend, 1e30F), 1e30F);
+    QVERIFY(std::abs(silu_of(*backend, -1e30F)) < 1e-5F);
+    QCOMPARE(silu_of(*backend, infinity), infinity);
+    QVERIFY(std::abs(silu_of(*backend, -87.5F)) < 1e-30F);
+    QCOMPARE(silu_of(*backend, 88.5F), 88.5F);
+  }
+
+  void silu_keeps_nan_data() { add_isa_rows(); }
+  void silu_keeps_nan() { QVERIFY(std::isnan(silu_of(*backend_of_row(), std::numeric_limits<float>::quiet_NaN()))); }
+};
+
+QTEST_GUILESS_MAIN(GatedMlpTest)
+#include "gated_mlp_test.moc"
