@@ -14,11 +14,28 @@ kernels::KvShape kv_shape(const ModelConfig& config, kernels::Dtype dtype, int b
           .dtype = dtype};
 }
 
+kernels::StepShape step_shape(const ModelConfig& config, kernels::WeightFormat format, std::int64_t max_rows) {
+  return {.format = format,
+          .n_rows = max_rows,
+          .hidden_size = config.hidden_size,
+          .intermediate_size = config.intermediate_size,
+          .q_size = config.q_size(),
+          .head_dim = config.head_dim,
+          .group = config.n_heads / config.n_kv_heads};
+}
+
 Result<std::unique_ptr<ModelRunner>> ModelRunner::create(std::unique_ptr<kernels::Backend> backend, Decoder decoder,
                                                          kernels::Dtype kv_dtype, const RunnerLimits& limits) {
   const ModelConfig& config = decoder.config();
   LATHE_TRY(KvStorage kv, KvStorage::allocate(*backend, kv_shape(config, kv_dtype, limits.block_size, limits.n_blocks)));
   LATHE_TRY(Activations activations, Activations::create(*backend, config, limits.max_rows, limits.max_logit_rows));
+  const kernels::StepShape step = step_shape(config, decoder.format(), limits.max_rows);
+  if (!backend->reserve(step)) {
+    return fail(
+        ErrorCode::resource_exhausted,
+        fmt::format("no memory for {} bytes of work memory; lower max_num_batched_tokens", backend->work_bytes(step)),
+        "work memory");
+  }
   return std::unique_ptr<ModelRunner>(
       new ModelRunner(std::move(backend), std::move(decoder), std::move(kv), std::move(activations), limits));
 }
@@ -49,7 +66,8 @@ RunnerMemory ModelRunner::memory() const {
   return {.weights = decoder_.weight_bytes(),
           .kv = kv_.n_bytes(),
           .activations = activations_.n_bytes(),
-          .rope = decoder_.rope_bytes()};
+          .rope = decoder_.rope_bytes(),
+          .work = static_cast<std::int64_t>(backend_->work_bytes_held())};
 }
 
 }  // namespace lathe::engine

@@ -13,10 +13,10 @@ namespace lathe::engine {
 
 /// Units: bytes.
 struct RunnerMemory {
-  std::int64_t weights = 0, kv = 0, activations = 0, rope = 0;
+  std::int64_t weights = 0, kv = 0, activations = 0, rope = 0, work = 0;
 };
 
-/// Owns: all of it. Nothing is allocated after create().
+/// Owns: all of it. Steps allocate nothing.
 class ModelRunner final : public Runner {
  public:
   /// Takes the KV cache and the work memory for `limits`. Errors: resource_exhausted.
@@ -50,5 +50,7 @@ class ModelRunner final : public Runner {
 
 /// The geometry of the KV cache that a model needs.
 kernels::KvShape kv_shape(const ModelConfig& config, kernels::Dtype dtype, int block_size, int n_blocks);
+/// What a step of the model asks of its backend.
+kernels::StepShape step_shape(const ModelConfig& config, kernels::WeightFormat format, std::int64_t max_rows);
 
 }  // namespace lathe::engine

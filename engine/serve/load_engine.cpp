@@ -158,7 +158,8 @@ class EngineLoad {
     loaded.device = runner.backend_info().device;
     loaded.n_threads = runner.backend_info().n_threads;
     const RunnerMemory memory = runner.memory();
-    loaded.memory = {.weights = memory.weights, .kv = memory.kv, .activations = memory.activations, .other = memory.rope};
+    loaded.memory = {
+        .weights = memory.weights, .kv = memory.kv, .activations = memory.activations, .other = memory.rope + memory.work};
     loaded.default_sampling = std::move(model.generation.sampling);
     loaded.default_max_tokens = model.generation.max_new_tokens;
     loaded.load_ms = seconds() * 1e3;

@@ -81,8 +81,14 @@ class MemoryPlanner {
     FitEstimate& estimate = plan_.estimate;
     estimate.weights = Decoder::weight_bytes(backend_, config_, plan_.dtype);
     estimate.activations = Activations::n_bytes(config_, limits().max_rows, limits().max_logit_rows);
-    estimate.other = RopeTable::n_bytes(config_, limits().max_model_len);
+    estimate.other = other_bytes();
     plan_.block_bytes = KvStorage::n_bytes(backend_, shape_of_blocks(1));
+  }
+
+  /// The angles of RoPE, and the work memory of the backend.
+  std::int64_t other_bytes() const {
+    const kernels::StepShape step = step_shape(config_, weight_format_of(plan_.dtype), plan_.limits.max_rows);
+    return RopeTable::n_bytes(config_, plan_.limits.max_model_len) + static_cast<std::int64_t>(backend_.work_bytes(step));
   }
 
   kernels::KvShape shape_of_blocks(std::int64_t n_blocks) const {
@@ -131,7 +137,7 @@ class MemoryPlanner {
     plan_.warnings.push_back(
         fmt::format("max_model_len is {} instead of {}: {} leaves no more", pool_tokens, limits().max_model_len, option));
     limits().max_model_len = pool_tokens;
-    plan_.estimate.other = RopeTable::n_bytes(config_, pool_tokens);
+    plan_.estimate.other = other_bytes();
     return {};
   }
 

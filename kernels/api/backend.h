@@ -102,6 +102,17 @@ struct MlpWeights {
   TensorView down_bias{};
 };
 
+/// What the operations of a model's steps need to know to find their work memory.
+struct StepShape {
+  WeightFormat format = WeightFormat::f32;
+  std::int64_t n_rows = 0;  ///< at most
+  std::int64_t hidden_size = 0;
+  std::int64_t intermediate_size = 0;  ///< of the MLP
+  std::int64_t q_size = 0;             ///< all query heads
+  std::int64_t head_dim = 0;
+  std::int64_t group = 1;  ///< query heads of a KV head
+};
+
 struct BackendInfo {
   std::string name;    ///< "cpu"
   std::string isa;     ///< "scalar", "avx2", "avx512" or "avx512_bf16"
@@ -127,6 +138,14 @@ class Backend {
   /// Packs source [rows, k] (f32, f16 or bf16) into rows [row_begin, row_begin + rows) of the matrix. Rows may come in any
   /// order and from several sources: that is how Q, K and V become one matrix.
   virtual void pack_rows(PackedMatrix& matrix, std::int64_t row_begin, const TensorView& source) = 0;
+
+  // ---- work memory of operations, beside their arguments
+  /// Units: bytes that reserve() takes. The fit estimate calls this.
+  virtual std::size_t work_bytes(const StepShape& shape) const = 0;
+  /// Takes the memory, so that steps take none. False when there is none left. Larger operations take more when they come.
+  virtual bool reserve(const StepShape& shape) = 0;
+  /// Units: bytes that are taken now.
+  virtual std::size_t work_bytes_held() const = 0;
 
   // ---- operations. Shapes: M rows of the step, H hidden size.
   /// out [M, H] f32 = table[ids]; table [V, H] of any floating type.

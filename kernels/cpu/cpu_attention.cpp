@@ -40,15 +40,16 @@ void write_token(const KvLayer& layer, std::int64_t slot, const float* k, const 
   }
 }
 
+}  // namespace
+
 /// As divide_scratch() in kernels/cpu/ops/attention.h lays it out.
-std::int64_t scratch_floats(std::int64_t n_pairs, std::int64_t head_dim) {
+std::int64_t CpuBackend::attention_scratch_floats(std::int64_t group, std::int64_t head_dim) {
+  const std::int64_t n_pairs = std::max<std::int64_t>(kMaxItemPairs, group);
   const std::int64_t v_columns = (head_dim + kPanelColumns - 1) / kPanelColumns * kPanelColumns;
   const std::int64_t windows = kWindowTokens * (head_dim + v_columns + kMaxAttentionTileRows);
   const std::int64_t line = 16;  // floats: threads do not share one
   return (windows + n_pairs * (head_dim + v_columns + 2) + 2 * line) / line * line;
 }
-
-}  // namespace
 
 std::size_t CpuBackend::kv_layer_bytes(const KvShape& shape) const {
   return static_cast<std::size_t>(shape.n_blocks) * static_cast<std::size_t>(layout_of(shape).block()) *
@@ -116,7 +117,7 @@ void CpuBackend::attention(const TensorView& out, const TensorView& q, int n_hea
                            .block_tables = batch.block_tables.data(),
                            .max_blocks = batch.max_blocks,
                            .scale = scale};
-  const std::int64_t floats = scratch_floats(std::max(kMaxItemPairs, group), shape.head_dim);
+  const std::int64_t floats = attention_scratch_floats(group, shape.head_dim);
   float* const scratch = thread_scratch(floats);
   const auto n_items = static_cast<std::int64_t>(items_.size());
   pool_.run(n_items, 1, [&](std::int64_t begin, std::int64_t end, int thread) {

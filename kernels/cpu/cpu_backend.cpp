@@ -41,8 +41,27 @@ void CpuBackend::pack_rows(PackedMatrix& matrix, std::int64_t row_begin, const T
   static_cast<PanelMatrix&>(matrix).pack_rows(row_begin, source, pool_);
 }
 
+CpuBackend::WorkSizes CpuBackend::work_sizes(const StepShape& shape) const {
+  const LinearOps& ops = linear_ops(shape.format);
+  const std::int64_t scratch = std::max(mlp_scratch_floats(), attention_scratch_floats(shape.group, shape.head_dim));
+  return {.packed_x = packed_rows_bytes(shape.n_rows, std::max(shape.hidden_size, shape.q_size), ops),
+          .packed_inner = packed_rows_bytes(shape.n_rows, shape.intermediate_size, ops),
+          .thread_scratch = thread_scratch_bytes(scratch)};
+}
+
+std::size_t CpuBackend::work_bytes(const StepShape& shape) const {
+  const WorkSizes sizes = work_sizes(shape);
+  return reserved_bytes(sizes.packed_x) + reserved_bytes(sizes.packed_inner) + reserved_bytes(sizes.thread_scratch);
+}
+
+bool CpuBackend::reserve(const StepShape& shape) {
+  const WorkSizes sizes = work_sizes(shape);
+  return reserve_host(packed_x_, sizes.packed_x) && reserve_host(packed_inner_, sizes.packed_inner) &&
+         reserve_host(thread_scratch_, sizes.thread_scratch);
+}
+
 float* CpuBackend::thread_scratch(std::int64_t floats_each) {
-  reserve_host(thread_scratch_, static_cast<std::size_t>(floats_each * pool_.n_threads()) * sizeof(float));
+  LATHE_CHECK(reserve_host(thread_scratch_, thread_scratch_bytes(floats_each)));
   return static_cast<float*>(thread_scratch_.data());
 }
 

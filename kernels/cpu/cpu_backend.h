@@ -23,6 +23,12 @@ class CpuBackend final : public Backend {
   std::unique_ptr<PackedMatrix> make_packed(WeightFormat format, std::int64_t n, std::int64_t k) override;
   void pack_rows(PackedMatrix& matrix, std::int64_t row_begin, const TensorView& source) override;
 
+  std::size_t work_bytes(const StepShape& shape) const override;
+  bool reserve(const StepShape& shape) override;
+  std::size_t work_bytes_held() const override {
+    return packed_x_.n_bytes() + packed_inner_.n_bytes() + thread_scratch_.n_bytes();
+  }
+
   void embed(const TensorView& out, const TensorView& table, std::span<const std::int32_t> ids) override;
   void rms_norm(const TensorView& out, const TensorView& x, const TensorView& weight, float eps) override;
   void add_rms_norm(const TensorView& out, const TensorView& x, const TensorView& delta, const TensorView& weight,
@@ -48,11 +54,24 @@ class CpuBackend final : public Backend {
     pool_.run(n_rows, row_grain(n_rows, row_elements), [&](std::int64_t begin, std::int64_t end, int) { body(begin, end); });
   }
   std::int64_t row_grain(std::int64_t n_rows, std::int64_t row_elements) const;
+  /// Units: bytes, of the buffers of that name.
+  struct WorkSizes {
+    std::size_t packed_x, packed_inner, thread_scratch;
+  };
+  WorkSizes work_sizes(const StepShape& shape) const;
+  std::size_t thread_scratch_bytes(std::int64_t floats_each) const {
+    return static_cast<std::size_t>(floats_each * pool_.n_threads()) * sizeof(float);
+  }
   /// Memory of thread t: from floats_each * t on.
   float* thread_scratch(std::int64_t floats_each);
+  static std::int64_t attention_scratch_floats(std::int64_t group, std::int64_t head_dim);
+  static std::int64_t mlp_scratch_floats();
   void norm_rows(const TensorView& out, const TensorView& x, const float* delta, std::int64_t delta_stride,
                  const TensorView& weight, float eps);
-  const LinearOps& linear_ops(const PackedMatrix& matrix) const;
+  const LinearOps& linear_ops(WeightFormat format) const;
+  const LinearOps& linear_ops(const PackedMatrix& matrix) const { return linear_ops(matrix.format()); }
+  /// Units: bytes that packed rows [m, k] take at a time.
+  static std::size_t packed_rows_bytes(std::int64_t m, std::int64_t k, const LinearOps& ops);
   /// Rows [m, k] for `ops`, still to be filled, in `memory`.
   static PackedRows reserve_packed(Buffer& memory, std::int64_t m, std::int64_t k, const LinearOps& ops);
   /// All rows of x, in packed_x_.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The products of CpuBackend: x is packed once, then threads take chunks of its rows and of the weights' panels.
+// The products of CpuBackend: x is packed once, then threads take chunks of its rows and of the weights' panels. The MLP
+// packs what goes to its last product as it comes.
 #include <algorithm>
 
 #include "kernels/cpu/cpu_backend.h"
@@ -9,7 +10,7 @@
 namespace lathe::kernels {
 namespace {
 
-// Rows of x that are packed at a time: bounds the scratch, 11 MB at k = 4864.
+// Rows of x that are packed at a time: bounds the work memory, 11 MB at k = 4864.
 constexpr std::int64_t kMaxPackedRows = 576;
 // Rows that meet a chunk of panels together: their packed block of k (192 KB at most) stays in L2 while panels pass by.
 constexpr std::int64_t kMaxChunkRows = 192;
@@ -54,7 +55,7 @@ std::int64_t max_gated_panels(const RowTiling& tiling) {
 }
 
 /// How many chunks of `least` to `most` groups of panels to make of n_groups, when n_row_chunks go through each. Large ones
-/// read x less often, small ones leave less to wait for at the end; and the threads should get equally many, if possible.
+/// read x less often, small ones leave less to wait for at the end. Some more are made where threads then get equally many.
 std::int64_t panel_chunks(std::int64_t n_groups, std::int64_t least, std::int64_t most, std::int64_t n_row_chunks,
                           std::int64_t n_threads) {
   constexpr std::int64_t kChunksOfThread = 8;
@@ -84,13 +85,17 @@ bool are_mlp(const MlpWeights& w) {
 
 }  // namespace
 
-const LinearOps& CpuBackend::linear_ops(const PackedMatrix& matrix) const {
-  return ops_.linear[static_cast<std::size_t>(matrix.format())];
+const LinearOps& CpuBackend::linear_ops(WeightFormat format) const { return ops_.linear[static_cast<std::size_t>(format)]; }
+
+std::int64_t CpuBackend::mlp_scratch_floats() { return kLinearScratchFloats + 2 * kMaxGatedFloats; }
+
+std::size_t CpuBackend::packed_rows_bytes(std::int64_t m, std::int64_t k, const LinearOps& ops) {
+  return static_cast<std::size_t>(std::min(m, kMaxPackedRows) * div_up(k, 2) * ops.packed_pair_bytes);
 }
 
 PackedRows CpuBackend::reserve_packed(Buffer& memory, std::int64_t m, std::int64_t k, const LinearOps& ops) {
   const LinearTiling tiling = ops.tiling(m);
-  reserve_host(memory, static_cast<std::size_t>(m * div_up(k, 2) * ops.packed_pair_bytes));
+  LATHE_CHECK(reserve_host(memory, packed_rows_bytes(m, k, ops)));
   return {.tiling = tiling.rows, .block_pairs = tiling.block_pairs, .k = k, .data = memory.data()};
 }
 
@@ -142,17 +147,17 @@ void CpuBackend::multiply(const TensorView& out, const PackedRows& x, const Pack
 PackedRows CpuBackend::multiply_gated(const PackedRows& x, const MlpWeights& weights) {
   const LinearOps& ops = linear_ops(weights.gate);
   const PackedRows inner = reserve_packed(packed_inner_, x.tiling.n_rows, weights.gate.n(), ops);
-  constexpr std::int64_t kScratch = kLinearScratchFloats + 2 * kMaxGatedFloats;
-  float* const scratch = thread_scratch(kScratch);
+  const std::int64_t floats_each = mlp_scratch_floats();
+  float* const scratch = thread_scratch(floats_each);
   const LinearArgs gate = product(x, weights.gate, weights.gate_bias);
   const LinearArgs up = product(x, weights.up, weights.up_bias);
   const std::int64_t n_panels = panels_of(weights.gate).n_panels();
   for_chunks(x.tiling, n_panels, max_gated_panels(x.tiling), [&](const LinearRange& range, int thread) {
-    float* const own = scratch + thread * kScratch;
+    float* const own = scratch + thread * floats_each;
     float* const gate_out = own + kLinearScratchFloats;
     float* const up_out = gate_out + kMaxGatedFloats;
     LinearArgs first = with_chunk_out(gate, range, gate_out);
-    first.then = up.weights + range.panel_begin * up.panel_bytes;
+    first.next_weights = up.weights + range.panel_begin * up.panel_bytes;
     ops.multiply(first, range, own);
     ops.multiply(with_chunk_out(up, range, up_out), range, own);
     const std::int64_t n_rows = first_row(x.tiling, range.tile_end) - first_row(x.tiling, range.tile_begin);

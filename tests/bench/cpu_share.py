@@ -96,7 +96,7 @@ def peak_kind(isa):
 
 
 def one_round(args, work, isa, report):
-    """The figures of one round, by name."""
+    """The figures of one round, by name. Notes the device in `report`."""
     stolen = Stolen()
     reads = [limits(args.limits, "dram_read", args.threads)]
     machine, rates = bench(args, isa, "--pp", "0", "--tg", str(WRITTEN), "--concurrency", f"1,{STREAMS}")
@@ -121,14 +121,14 @@ def one_round(args, work, isa, report):
 
 
 def measure(args, work, isa):
-    report = {"model": args.model.name, "threads": args.threads, "disturbed_rounds": 0, "figures": {}}
+    report = {"model": args.model.name, "threads": args.threads, "repeated_rounds": 0, "figures": {}}
     patient_until = time.monotonic() + 60 * args.patience
     n_rounds = 0
     while n_rounds < args.rounds:
         print(f"{isa or 'best'}: round {n_rounds + 1} of {args.rounds}", file=sys.stderr, flush=True)
         figures = one_round(args, work, isa, report)
         if figures[STOLEN] > args.max_stolen and time.monotonic() < patient_until:
-            report["disturbed_rounds"] += 1
+            report["repeated_rounds"] += 1
             print(f"  again: {figures[STOLEN]:.1%} of it was stolen", file=sys.stderr, flush=True)
             continue
         n_rounds += 1

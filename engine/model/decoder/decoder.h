@@ -31,6 +31,7 @@ class Decoder {
   void forward(kernels::Backend& backend, const ModelInput& input, const KvStorage& kv, const StepBuffers& step) const;
 
   const ModelConfig& config() const { return config_; }
+  kernels::WeightFormat format() const { return head_.matrix().format(); }
   std::int64_t weight_bytes() const;
   std::int64_t rope_bytes() const { return rope_.n_bytes(); }
 

@@ -175,11 +175,11 @@ void multiply(const LinearArgs& args, const LinearRange& range, float* scratch) 
     const std::int64_t end = min_of(begin + stretch, range.panel_end);
     for (std::int64_t pair = 0; pair < n_pairs; pair += block) {
       for (std::int64_t panel = begin; panel < end; panel += group) {
-        const std::byte* next = panel + group < end      ? weights_at(panel + group, pair)
-                                : pair + block < n_pairs ? weights_at(begin, pair + block)
-                                : end < range.panel_end  ? weights_at(end, 0)
-                                : args.then != nullptr   ? args.then
-                                                         : weights_at(panel, pair);
+        const std::byte* next = panel + group < end            ? weights_at(panel + group, pair)
+                                : pair + block < n_pairs       ? weights_at(begin, pair + block)
+                                : end < range.panel_end        ? weights_at(end, 0)
+                                : args.next_weights != nullptr ? args.next_weights
+                                                               : weights_at(panel, pair);
         multiply_part<L>(args,
                          {.tile_begin = range.tile_begin,
                           .tile_end = range.tile_end,

@@ -49,6 +49,10 @@ class ReferenceBackend final : public Backend {
     }
   }
 
+  std::size_t work_bytes(const StepShape&) const override { return 0; }
+  bool reserve(const StepShape&) override { return true; }
+  std::size_t work_bytes_held() const override { return 0; }
+
   void embed(const TensorView& out, const TensorView& table, std::span<const std::int32_t> ids) override {
     reference::embed(out, table, ids);
   }

@@ -51,7 +51,7 @@ struct LinearArgs {
   std::int64_t n;
   const std::byte* weights;
   std::int64_t panel_bytes;
-  const std::byte* then;  ///< weights that will be read after those, to fetch meanwhile; or null
+  const std::byte* next_weights;  ///< that will be read after those, to fetch meanwhile; or null
   float* out;
   std::int64_t out_stride;
   std::int64_t out_row;    ///< of x, the row that out begins with
@@ -136,7 +136,7 @@ inline constexpr int kWindowTokens = 64;
 inline constexpr int kMaxAttentionTileRows = 6;
 
 struct LinearOps {
-  /// Bytes of PackedRows a row and pair of k.
+  /// Bytes that one row takes in PackedRows for one pair of k.
   int packed_pair_bytes;
   LinearTiling (*tiling)(std::int64_t n_rows);
   void (*pack)(const PackedRows& out, const PackArgs& args);

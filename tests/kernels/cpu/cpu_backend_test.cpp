@@ -55,6 +55,36 @@ class CpuBackendTest : public QObject {
     QVERIFY(make_cpu_backend({.n_threads = 1, .isa = "scalar"}) != nullptr);
   }
 
+  void what_is_reserved_is_enough_for_a_step_data() { add_isa_rows(); }
+  void what_is_reserved_is_enough_for_a_step() {
+    constexpr std::int64_t kRows = 600, kHidden = 96, kInner = 1100;
+    const auto backend = backend_of_row();
+    const StepShape shape{.format = WeightFormat::bf16,
+                          .n_rows = kRows,
+                          .hidden_size = kHidden,
+                          .intermediate_size = kInner,
+                          .q_size = kHidden,
+                          .head_dim = 32,
+                          .group = 3};
+    QVERIFY(backend->reserve(shape));
+    const std::size_t held = backend->work_bytes_held();
+    QVERIFY(held > 0);
+    QCOMPARE(backend->work_bytes(shape), held);
+    RandomNumbers numbers(1);
+    const RandomTensor x(Dtype::f32, {kRows, kHidden}, numbers), out({kRows, kHidden});
+    const RandomTensor wide(Dtype::f32, {kInner, kHidden}, numbers), tall(Dtype::f32, {kHidden, kInner}, numbers);
+    const auto up = packed(*backend, WeightFormat::bf16, wide.view());
+    const auto down = packed(*backend, WeightFormat::bf16, tall.view());
+    backend->gated_mlp(out.view(), x.view(), {.gate = *up, .up = *up, .down = *down});
+    const KvShape kv{.n_layers = 1, .n_kv_heads = 1, .head_dim = 32, .block_size = 600, .n_blocks = 1, .dtype = Dtype::f32};
+    const Buffer cache = backend->allocate(backend->kv_layer_bytes(kv));
+    const std::vector<std::int32_t> query_start{0, kRows}, context_len{kRows}, tables{0};
+    backend->attention(
+        out.view(), x.view(), 3, {.data = cache.data(), .shape = kv},
+        {.n_seqs = 1, .query_start = query_start, .context_len = context_len, .block_tables = tables, .max_blocks = 1}, 1);
+    QCOMPARE(backend->work_bytes_held(), held);
+  }
+
   void the_number_of_threads_is_as_asked() {
     QCOMPARE(make_cpu_backend({.n_threads = 3})->info().n_threads, 3);
     QVERIFY(make_cpu_backend({.n_threads = 0})->info().n_threads >= 1);

@@ -124,6 +124,27 @@ class LinearTest : public QObject {
     QVERIFY(same_bits(one.view(), four.view()));
   }
 
+  /// Panels and rows are cut into chunks, in other places for each number of threads.
+  void every_number_of_threads_gives_every_column_data() { add_isa_rows(); }
+  void every_number_of_threads_gives_every_column() {
+    constexpr std::int64_t kN = 16 * 57 - 3, kK = 20;
+    RandomNumbers numbers(11);
+    const RandomTensor weights(Dtype::bf16, {kN, kK}, numbers);
+    for (const std::int64_t m : {1, 40, 400}) {
+      const RandomTensor x(Dtype::f32, {m, kK}, numbers);
+      const RandomTensor want({m, kN});
+      const auto one = backend_of_row(1);
+      one->linear(want.view(), x.view(), *packed(*one, WeightFormat::bf16, weights.view()), kNoBias);
+      for (const int n_threads : {2, 3, 5, 8}) {
+        const auto backend = backend_of_row(n_threads);
+        const RandomTensor got({m, kN});
+        backend->linear(got.view(), x.view(), *packed(*backend, WeightFormat::bf16, weights.view()), kNoBias);
+        QVERIFY2(same_bits(got.view(), want.view()),
+                 qPrintable(QStringLiteral("%1 rows, %2 threads").arg(m).arg(n_threads)));
+      }
+    }
+  }
+
   void rows_come_from_several_sources_in_any_order_data() { add_isa_rows(); }
   void rows_come_from_several_sources_in_any_order() {
     const auto backend = backend_of_row();
