@@ -55,15 +55,18 @@ std::int64_t max_gated_panels(const RowTiling& tiling) {
 }
 
 /// How many chunks of `least` to `most` groups of panels to make of n_groups, when n_row_chunks go through each. Large ones
-/// read x less often, small ones leave less to wait for at the end. Some more are made where threads then get equally many.
+/// read x less often, small ones leave less to wait for at the end. A few more or less where threads then get equally many.
 std::int64_t panel_chunks(std::int64_t n_groups, std::int64_t least, std::int64_t most, std::int64_t n_row_chunks,
                           std::int64_t n_threads) {
   constexpr std::int64_t kChunksOfThread = 8;
+  const std::int64_t share = n_groups * n_row_chunks / (kChunksOfThread * n_threads);
+  const std::int64_t wanted = div_up(n_groups, std::clamp(share, least, most));
   const std::int64_t fewest = div_up(n_groups, most);
   const std::int64_t greatest = std::max(fewest, n_groups / least);
-  const std::int64_t wanted = std::clamp(div_up(kChunksOfThread * n_threads, n_row_chunks), fewest, greatest);
-  for (std::int64_t n = wanted; n <= std::min(greatest, wanted + n_threads); ++n) {
-    if (n * n_row_chunks % n_threads == 0) return n;
+  const auto is_even = [&](std::int64_t n) { return n >= fewest && n <= greatest && n * n_row_chunks % n_threads == 0; };
+  for (std::int64_t more = 0; more < n_threads; ++more) {
+    if (is_even(wanted - more)) return wanted - more;
+    if (is_even(wanted + more)) return wanted + more;
   }
   return wanted;
 }
