@@ -69,9 +69,10 @@ void OptionFlags::add_boolean(CLI::App& parser, const OptionDescriptor& option) 
   const bool on = default_of(option) == "true";
   const std::string name(option.name), flag = flag_of(name), no_flag = "--no-" + flag.substr(2);
   const auto setter = [this, name](const char* value) { return [this, name, value] { values_.emplace_back(name, value); }; };
-  const std::string help = std::string(option.help) + (on ? " On unless this is given." : "");
+  const std::string help(option.help);
   parser.add_flag_callback(flag, setter("true"), help)->group(on ? "" : group_title(option.group));
-  parser.add_flag_callback(no_flag, setter("false"), help)->group(on ? group_title(option.group) : "");
+  parser.add_flag_callback(no_flag, setter("false"), on ? "Turn off: " + help : help)
+      ->group(on ? group_title(option.group) : "");
 }
 
 void OptionFlags::add_one(CLI::App& parser, const OptionDescriptor& option) {

@@ -40,7 +40,8 @@ Buffer allocate_host(std::size_t n_bytes) {
 }
 
 std::size_t reserved_bytes(std::size_t n_bytes) {
-  return n_bytes < kMinMapped ? n_bytes : (n_bytes + kHugePage - 1) / kHugePage * kHugePage;
+  const bool is_rounded = n_bytes >= kMinMapped && n_bytes <= SIZE_MAX - kHugePage;
+  return is_rounded ? (n_bytes + kHugePage - 1) / kHugePage * kHugePage : n_bytes;
 }
 
 bool reserve_host(Buffer& buffer, std::size_t n_bytes) {

@@ -2,47 +2,69 @@
 // Background: work that would block the GUI thread, with its result delivered back on it.
 #pragma once
 
-#include <QMetaObject>
 #include <QObject>
 #include <QPointer>
-#include <QThreadPool>
+#include <condition_variable>
+#include <deque>
+#include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace lathe::ui {
 
 /// Thread: run() from the GUI. Waits for its work when destroyed, so work may refer to what outlives it; results that nobody
-/// has taken by then go with it.
-class Background {
+/// has taken by then go with it. What crosses from thread to thread does so under mutex_, where a sanitizer can see it;
+/// through Qt goes a wake-up alone.
+class Background : private QObject {
  public:
-  Background() { pool_.setMaxThreadCount(2); }
-  ~Background() {
-    pool_.clear();
-    pool_.waitForDone();
-  }
+  Background() = default;
+  ~Background() override;
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
 
   /// Calls `work()` on a worker, then `done(result)` on the GUI thread unless `receiver` is gone by then.
   template <class Work, class Done>
   void run(QObject* receiver, Work work, Done done) {
-    pool_.start([mailbox = &mailbox_, receiver = QPointer<QObject>(receiver), work = std::move(work),
-                 done = std::move(done)]() mutable {
-      auto result = std::make_shared<std::invoke_result_t<Work>>(work());
-      QMetaObject::invokeMethod(
-          mailbox,
-          [receiver = std::move(receiver), result, done = std::move(done)]() mutable {
-            if (receiver) done(std::move(*result));
-          },
-          Qt::QueuedConnection);
-    });
+    auto task = std::make_shared<TaskOf<Work, Done>>(receiver, std::move(work), std::move(done));
+    start(std::move(task));
   }
-  void wait() { pool_.waitForDone(); }
+  /// Until all work is done; its results are delivered later.
+  void wait();
 
  private:
-  QObject mailbox_;  ///< results wait here, not in the application: they may not outlive what the work referred to
-  QThreadPool pool_;
+  struct Task {
+    virtual ~Task() = default;
+    virtual void work() = 0;     ///< on a worker
+    virtual void deliver() = 0;  ///< on the GUI thread
+  };
+  template <class Work, class Done>
+  struct TaskOf final : Task {
+    TaskOf(QObject* to, Work todo, Done then) : receiver(to), body(std::move(todo)), done(std::move(then)) {}
+    void work() override { result.emplace(body()); }
+    void deliver() override {
+      if (receiver) done(std::move(*result));
+    }
+    QPointer<QObject> receiver;
+    Work body;
+    Done done;
+    std::optional<std::invoke_result_t<Work>> result;
+  };
+
+  void start(std::shared_ptr<Task> task);
+  void work_on_tasks();
+  void customEvent(QEvent* event) override;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::shared_ptr<Task>> waiting_, finished_;
+  int n_working_ = 0;
+  bool ends_ = false;
+  std::vector<std::jthread> workers_;
 };
 
 }  // namespace lathe::ui

@@ -26,6 +26,8 @@ class Conversation : public QObject {
   const QString& title() const { return title_; }
   const std::vector<app::StoredMessage>& messages() const { return messages_; }
   bool empty() const { return messages_.empty(); }
+  /// Its last message is not the model's: sending needs no further text.
+  bool awaits_answer() const { return !messages_.empty() && messages_.back().role != "assistant"; }
   int index_of(std::int64_t message) const;  ///< -1: not here
   const app::StoredMessage* find(std::int64_t message) const;
   /// The last message of the role; 0 when there is none.

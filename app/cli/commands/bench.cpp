@@ -106,8 +106,10 @@ std::string table(const engine::LoadedModel& model, const engine::MachineReport&
   text += "\n\ntest     streams         tok/s       +-  tok/s a stream\n";
   for (const BenchRun& run : runs) {
     const double average = mean(run.samples_tok_s);
-    text += fmt::format("{:<9}{:>7}  {:>12.2f} {:>8.2f} {:>15.2f}\n", fmt::format("{}{}", name_of(run.kind), run.n_tokens),
-                        run.concurrency, average, deviation(run.samples_tok_s), average / run.concurrency);
+    text += fmt::format("{:<9}{:>7}  {:>12.2f} {:>8} {:>15.2f}\n", fmt::format("{}{}", name_of(run.kind), run.n_tokens),
+                        run.concurrency, average,
+                        run.samples_tok_s.size() > 1 ? fmt::format("{:.2f}", deviation(run.samples_tok_s)) : "-",
+                        average / run.concurrency);
   }
   return text;
 }
@@ -122,6 +124,10 @@ int bench(const std::vector<std::string>& arguments, Terminal& terminal) {
   if (!options) return command.fail(options.error());
   if (const auto usable = check(plan, options->model); !usable) return command.fail(usable.error());
   make_room(command, plan, *options);
+  if (const int n = *std::max_element(plan.concurrency.begin(), plan.concurrency.end()); n > options->max_num_seqs) {
+    command.note(
+        fmt::format("{} streams, but max_num_seqs is {}: the others wait for their turn", n, options->max_num_seqs));
+  }
   // Ceilings first: with the model loaded its threads would share the cores.
   const auto machine = engine::measure_machine(options->isa, static_cast<int>(options->threads));
   if (!machine) return command.fail(machine.error());

@@ -69,7 +69,7 @@ class Conversation {
     const std::size_t space = line.find(' ');
     const std::string word = line.substr(1, space == std::string::npos ? space : space - 1);
     const std::string rest = space == std::string::npos ? "" : line.substr(space + 1);
-    if (word == "user" || word == "assistant") messages_.push_back({word, rest});
+    if (word == "user" || word == "assistant") add(word, rest);
     else if (word == "system") set_system(rest);
     else if (word == "go") answer();
     else if (word == "again") again();
@@ -78,7 +78,12 @@ class Conversation {
     else if (word == "show") show();
     else if (word == "clear") std::erase_if(messages_, [](const ChatMessage& m) { return m.role != "system"; });
     else if (word == "help") terminal_.err << kHelp << std::flush;
-    else fail({engine::ErrorCode::invalid_argument, fmt::format("no command /{}; /help lists them", word), {}});
+    else refuse(fmt::format("no command /{}; /help lists them", word));
+  }
+
+  void add(const std::string& role, const std::string& text) {
+    if (text.empty()) return refuse(fmt::format("/{} needs a text", role));
+    messages_.push_back({role, text});
   }
 
   void set_system(const std::string& text) {
@@ -87,7 +92,8 @@ class Conversation {
   }
 
   void undo() {
-    if (!messages_.empty()) messages_.pop_back();
+    if (messages_.empty()) return refuse("there is no message to drop");
+    messages_.pop_back();
   }
 
   void again() {
@@ -109,6 +115,7 @@ class Conversation {
   }
 
   void answer() {
+    if (messages_.empty()) return refuse("there is no message to answer");
     ChatTurn turn{
         .messages = messages_, .sampling = sampling_, .source = "cli", .client = "lathe chat", .route = "command line"};
     const auto generation = start_chat(command_.workbench().models(), command_.workbench().requests(), turn);
@@ -139,6 +146,7 @@ class Conversation {
                               event.usage.n_cached_tokens, engine::name_of(event.finish_reason)));
   }
 
+  void refuse(std::string why) { fail({engine::ErrorCode::invalid_argument, std::move(why), {}}); }
   void fail(const engine::Error& error) { code_ = command_.fail(error); }
 
   ModelCommand& command_;

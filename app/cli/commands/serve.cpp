@@ -61,6 +61,7 @@ int serve(const std::vector<std::string>& arguments, Terminal& terminal) {
   command.end_on_signal_with(kExitDone);
   const Result<engine::EngineOptions> options = command.engine_options();
   if (!options) return command.fail(options.error());
+  if (const auto verdict = engine::validate(*options); !verdict) return command.fail(verdict.error());
   // The port first: that it is taken should be known before minutes of loading. Until then /health says 503.
   Server& server = command.workbench().server();
   if (const auto started = server.start(server_options(flags)); !started) return command.fail(started.error());

@@ -345,10 +345,12 @@ void ModelCommandsTest::chat_obeys_its_commands() {
 }
 
 void ModelCommandsTest::chat_ends_with_an_error_on_a_bad_command() {
-  for (const char* line : {"/fly\n", "/set temperature hot\n", "/set tempreature 1\n"}) {
+  for (const char* line :
+       {"/fly\n", "/set temperature hot\n", "/set tempreature 1\n", "/again\n", "/go\n", "/undo\n", "/user\n"}) {
     const CliRun run = run_cli({"chat", "-q", "--model", tiny_model_path()}, line);
     QVERIFY2(run.code == 2, line);
     QVERIFY(!run.err.empty());
+    QVERIFY2(run.out.empty(), run.out.c_str());
   }
 }
 

@@ -89,6 +89,7 @@ class OptionsTest : public QObject {
     QVERIFY(message.find("int3") != std::string::npos && message.find("bfloat16") != std::string::npos);
     QVERIFY(refusal("isa", "").empty());
     QVERIFY(refusal("isa", "avx2").empty());
+    QVERIFY(refusal("isa", "sse9").find("one of scalar|avx2") != std::string::npos);
   }
   void a_typo_gets_the_nearest_name() {
     QVERIFY(refusal("max_num_seq", "1").find("did you mean max_num_seqs?") != std::string::npos);

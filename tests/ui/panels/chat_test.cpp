@@ -25,6 +25,7 @@ class ChatTest : public QObject {
   void a_question_gets_a_reply();
   void enter_sends_and_shift_enter_makes_a_line();
   void send_is_off_without_a_model();
+  void nothing_is_sent_after_a_reply_without_a_text();
   void stop_reaches_the_engine_and_keeps_the_text();
   void the_stop_button_and_esc_stop_the_reply_data();
   void the_stop_button_and_esc_stop_the_reply();
@@ -84,6 +85,20 @@ void ChatTest::send_is_off_without_a_model() {
   QTRY_VERIFY(!fixture->enabled("chat.send"));
   fixture->type("hello");
   QVERIFY(!fixture->find<QAbstractButton>("composer.send")->isEnabled());
+}
+
+void ChatTest::nothing_is_sent_after_a_reply_without_a_text() {
+  fixture->say("What is paging?");
+  QVERIFY(fixture->wait_reply());
+  QTRY_VERIFY(!fixture->find<QAbstractButton>("composer.send")->isEnabled());
+  fixture->trigger("chat.send");
+  QCOMPARE(fixture->chat().messages().size(), std::size_t{2});
+  // A question that stands there unanswered is.
+  QVERIFY(fixture->chat().insert("user", "And now?") != 0);
+  QTRY_VERIFY(fixture->find<QAbstractButton>("composer.send")->isEnabled());
+  fixture->trigger("chat.send");
+  QVERIFY(fixture->wait_reply());
+  QCOMPARE(fixture->chat().messages().size(), std::size_t{4});
 }
 
 void ChatTest::stop_reaches_the_engine_and_keeps_the_text() {

@@ -211,7 +211,7 @@ void ChatPanel::send() {
   if (!text.trimmed().isEmpty()) {
     if (context_.conversation.insert("user", text) == 0) return refresh();
     composer_->clear();
-  } else if (context_.conversation.empty()) {
+  } else if (!context_.conversation.awaits_answer()) {
     return;
   }
   context_.writer.reply();

@@ -144,8 +144,8 @@ void Composer::set_running(bool running) {
 void Composer::refresh_state() {
   const app::ModelState state = context_.bridge.model_status().state;
   const bool inserts = role() != "user";
-  send_->setEnabled(inserts ? !text().trimmed().isEmpty()
-                            : context_.bridge.can_chat() && (!text().trimmed().isEmpty() || !context_.conversation.empty()));
+  const bool has_text = !text().trimmed().isEmpty();
+  send_->setEnabled(inserts ? has_text : context_.bridge.can_chat() && (has_text || context_.conversation.awaits_answer()));
   send_->setText(inserts ? tr("Insert") : tr("Send"));
   if (state == app::ModelState::loading) field_->setPlaceholderText(tr("Write while the model loads"));
   else if (context_.bridge.lacks_template())

@@ -19,6 +19,8 @@ namespace lathe::ui {
 namespace {
 
 constexpr int kControlsWidth = 376;
+// A narrower page has the protocols below the controls: beside them their addresses would be cut off.
+constexpr int kWidthSideBySide = 1120;
 constexpr int kLabelWidth = 86;
 constexpr int kStopGraceMs = 2000;
 constexpr int kMaxModelName = 200;
@@ -69,17 +71,17 @@ ServePage::ServePage(const PanelContext& context, QWidget* parent) : Panel(paren
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
   column->addWidget(make_header());
-  auto* body = new QHBoxLayout;
-  body->setSpacing(0);
-  body->addWidget(make_controls());
-  body->addWidget(make_column(this));
+  body_ = new QHBoxLayout;
+  body_->setSpacing(0);
+  body_->addWidget(make_controls());
+  body_->addWidget(divider_ = make_column(this));
   auto* right = new QVBoxLayout;
   dialects_ = new DialectRows(context.theme, this);
   right->addWidget(dialects_);
   right->addWidget(make_answer(), 1);
   right->addStretch();
-  body->addLayout(right, 1);
-  column->addLayout(body, 1);
+  body_->addLayout(right, 1);
+  column->addLayout(body_, 1);
   connect_actions();
   connect(&context.bridge, &Bridge::server_changed, this, &ServePage::show_status);
   connect(&context.bridge, &Bridge::model_changed, this, &ServePage::show_status);
@@ -88,6 +90,13 @@ ServePage::ServePage(const PanelContext& context, QWidget* parent) : Panel(paren
   start_pending_ = context.workbench.settings().get("server/autostart").get<bool>();
   read_settings();
   show_status();
+}
+
+void ServePage::resizeEvent(QResizeEvent* event) {
+  Panel::resizeEvent(event);
+  const bool side_by_side = width() >= context_.theme.px(kWidthSideBySide);
+  body_->setDirection(side_by_side ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
+  divider_->setVisible(side_by_side);
 }
 
 QWidget* ServePage::make_header() {

@@ -27,6 +27,7 @@ class ServePage : public Panel {
 
  protected:
   void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   QWidget* make_header();
@@ -58,11 +59,13 @@ class ServePage : public Panel {
 
   PanelContext context_;
   TestRequest test_;
-  app::ServerOptions running_;  ///< what the server was started with last
-  QString trouble_;             ///< of a restart that failed; empty: none
-  QString key_trouble_;         ///< why the key that was entered is not taken; empty: it is
+  app::ServerOptions running_;                 ///< what the server was started with last
+  QString trouble_;                            ///< of a restart that failed; empty: none
+  QString key_trouble_;                        ///< why the key that was entered is not taken; empty: it is
   std::optional<app::ServerState> under_way_;  ///< starting or stopping, until its result is taken
   bool again_ = false, start_pending_ = false;
+  QBoxLayout* body_ = nullptr;
+  QWidget* divider_ = nullptr;  ///< between what stands side by side
   Chip* model_ = nullptr;
   QPushButton* test_button_ = nullptr;
   Switch* on_ = nullptr;
