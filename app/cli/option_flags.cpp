@@ -28,8 +28,7 @@ std::string group_title(OptionGroup group) {
 
 std::string type_name(const OptionDescriptor& option) {
   switch (option.kind) {
-    // One that may be empty begins with a bar: being left out stands for that.
-    case OptionKind::choice: return std::string(option.choices.substr(option.choices.starts_with('|') ? 1 : 0));
+    case OptionKind::choice: return std::string(engine::named_choices(option));
     case OptionKind::integer: return "N";
     case OptionKind::number: return "X";
     default: return "TEXT";

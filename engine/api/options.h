@@ -51,8 +51,13 @@ struct OptionDescriptor {
   OptionKind kind;
   std::string_view help;       ///< one sentence, with the unit
   double min = 0, max = 0;     ///< of integer and number; min == max: unbounded
-  std::string_view choices{};  ///< of choice: "auto|float32|bfloat16|float16"
+  std::string_view choices{};  ///< of choice: "auto|float32|bfloat16|float16"; with a bar in front, nothing is a choice too
 };
+
+/// The choices that have a name: being left out stands for nothing.
+constexpr std::string_view named_choices(const OptionDescriptor& option) {
+  return option.choices.substr(option.choices.starts_with('|') ? 1 : 0);
+}
 
 /// The options of EngineOptions but check_fit, in the order of the struct.
 std::span<const OptionDescriptor> engine_option_table();

@@ -97,8 +97,7 @@ Result<std::string> parse_choice(const OptionDescriptor& option, std::string_vie
     if (bar == rest.npos) break;
     rest.remove_prefix(bar + 1);
   }
-  return refuse(option, fmt::format("one of {}", option.choices.substr(option.choices.starts_with('|') ? 1 : 0)),
-                quoted(text));
+  return refuse(option, fmt::format("one of {}", named_choices(option)), quoted(text));
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {

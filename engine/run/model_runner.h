@@ -16,7 +16,7 @@ struct RunnerMemory {
   std::int64_t weights = 0, kv = 0, activations = 0, rope = 0, work = 0;
 };
 
-/// Owns: all of it. Steps allocate nothing.
+/// Owns: all of it. Steps take no further buffers.
 class ModelRunner final : public Runner {
  public:
   /// Takes the KV cache and the work memory for `limits`. Errors: resource_exhausted.

@@ -64,6 +64,7 @@ class CpuBackend final : public Backend {
   }
   /// Memory of thread t: from floats_each * t on.
   float* thread_scratch(std::int64_t floats_each);
+  /// Units: floats a thread.
   static std::int64_t attention_scratch_floats(std::int64_t group, std::int64_t head_dim);
   static std::int64_t mlp_scratch_floats();
   void norm_rows(const TensorView& out, const TensorView& x, const float* delta, std::int64_t delta_stride,

@@ -21,7 +21,7 @@ Background::~Background() {
   workers_.clear();  // joins them
 }
 
-void Background::start(std::shared_ptr<Task> task) {
+void Background::start(std::unique_ptr<Task> task) {
   {
     const std::lock_guard lock(mutex_);
     waiting_.push_back(std::move(task));
@@ -40,7 +40,7 @@ void Background::work_on_tasks() {
   while (true) {
     changed_.wait(lock, [this] { return ends_ || !waiting_.empty(); });
     if (waiting_.empty()) return;
-    std::shared_ptr<Task> task = std::move(waiting_.front());
+    std::unique_ptr<Task> task = std::move(waiting_.front());
     waiting_.pop_front();
     ++n_working_;
     lock.unlock();
@@ -54,7 +54,7 @@ void Background::work_on_tasks() {
 }
 
 void Background::customEvent(QEvent*) {
-  std::shared_ptr<Task> task;
+  std::unique_ptr<Task> task;
   {
     const std::lock_guard lock(mutex_);
     if (finished_.empty()) return;

@@ -6,7 +6,6 @@
 #include <QPointer>
 #include <condition_variable>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -30,8 +29,7 @@ class Background : private QObject {
   /// Calls `work()` on a worker, then `done(result)` on the GUI thread unless `receiver` is gone by then.
   template <class Work, class Done>
   void run(QObject* receiver, Work work, Done done) {
-    auto task = std::make_shared<TaskOf<Work, Done>>(receiver, std::move(work), std::move(done));
-    start(std::move(task));
+    start(std::make_unique<TaskOf<Work, Done>>(receiver, std::move(work), std::move(done)));
   }
   /// Until all work is done; its results are delivered later.
   void wait();
@@ -55,13 +53,13 @@ class Background : private QObject {
     std::optional<std::invoke_result_t<Work>> result;
   };
 
-  void start(std::shared_ptr<Task> task);
+  void start(std::unique_ptr<Task> task);
   void work_on_tasks();
   void customEvent(QEvent* event) override;
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::shared_ptr<Task>> waiting_, finished_;
+  std::deque<std::unique_ptr<Task>> waiting_, finished_;
   int n_working_ = 0;
   bool ends_ = false;
   std::vector<std::jthread> workers_;

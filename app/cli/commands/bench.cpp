@@ -49,10 +49,14 @@ Result<void> check(const BenchPlan& plan, const std::string& model) {
   return {};
 }
 
-/// Room for all streams and their tokens, unless something else was asked for.
-void make_room(const ModelCommand& command, const BenchPlan& plan, engine::EngineOptions& options) {
+/// Room for all streams and their tokens, unless something else was asked for; then it is said.
+void make_room(ModelCommand& command, const BenchPlan& plan, engine::EngineOptions& options) {
   const int n_streams = *std::max_element(plan.concurrency.begin(), plan.concurrency.end());
   if (!command.given("max_num_seqs")) options.max_num_seqs = n_streams;
+  if (n_streams > options.max_num_seqs) {
+    command.note(
+        fmt::format("{} streams, but max_num_seqs is {}: the others wait for their turn", n_streams, options.max_num_seqs));
+  }
   if (!command.given("max_num_batched_tokens")) {
     options.max_num_batched_tokens = std::max<std::int64_t>(options.max_num_batched_tokens, options.max_num_seqs);
   }
@@ -124,10 +128,6 @@ int bench(const std::vector<std::string>& arguments, Terminal& terminal) {
   if (!options) return command.fail(options.error());
   if (const auto usable = check(plan, options->model); !usable) return command.fail(usable.error());
   make_room(command, plan, *options);
-  if (const int n = *std::max_element(plan.concurrency.begin(), plan.concurrency.end()); n > options->max_num_seqs) {
-    command.note(
-        fmt::format("{} streams, but max_num_seqs is {}: the others wait for their turn", n, options->max_num_seqs));
-  }
   // Ceilings first: with the model loaded its threads would share the cores.
   const auto machine = engine::measure_machine(options->isa, static_cast<int>(options->threads));
   if (!machine) return command.fail(machine.error());
