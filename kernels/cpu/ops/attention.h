@@ -211,7 +211,8 @@ void attend_tile(const AttentionItem& item, const AttentionShape& s, std::int64_
                               .ahead = nullptr,  // all of it lies in the cache
                               .ahead_panel_bytes = 0,
                               .next_out = scratch.scores,
-                              .n_ahead = 0});
+                              .n_ahead = 0,
+                              .expanded = nullptr});
   }
   update_softmax<V>(item, s, begin, n, first, n_tokens, scratch);
   const std::int64_t v_panels = s.v_columns / kPanelColumns;
@@ -230,7 +231,8 @@ void attend_tile(const AttentionItem& item, const AttentionShape& s, std::int64_
                             .ahead = nullptr,
                             .ahead_panel_bytes = 0,
                             .next_out = scratch.sums + (begin + n) * s.v_columns,
-                            .n_ahead = 0});
+                            .n_ahead = 0,
+                            .expanded = nullptr});
   }
 }
 

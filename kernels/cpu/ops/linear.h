@@ -60,7 +60,7 @@ constexpr RowTiling tiling_of(std::int64_t n_rows, std::int64_t rows_of_many) {
 }
 
 /// Weights as they lie in memory go through Direct; where Expanded differs, kMinTilesToExpand tiles or more share an f32
-/// copy of a block: then no shift takes the place of a multiply-add. Ice Lake, AVX-512, a prompt of 512 and one thread:
+/// copy of a block: then no shift takes the place of a multiply-add. The first of them leaves the copy as it works. Ice Lake, AVX-512, a prompt of 512 and one thread:
 /// tiles of 6 x 64 over 64 pairs take 4 to 8 % less than 8 x 48 over 128, whose copy fills all of L1; 7 x 64, the fourth
 /// panel as an operand in memory, take 8 % more. Of 16 rows 8 x 48 take 17 % less, because they pass twice and not three
 /// times.
@@ -69,6 +69,7 @@ struct FmaLinear {
   using V = Vec;
   using W = Weights;
   using Direct = MultiplyAdd<V, W, PackedX>;
+  using Expanding = MultiplyAdd<V, W, PackedX, true>;
   using Expanded = MultiplyAdd<V, ExpandedWeights<V>, PackedX>;
   static constexpr int kPackedPairBytes = 2 * sizeof(float);
   static constexpr std::int64_t kMinTilesToExpand = kMinTiles;
@@ -84,19 +85,6 @@ struct FmaLinear {
       pack_rows_as_columns(part.x, part.x_stride, part.n_rows, part.n, out);
       for (std::int64_t r = 0; part.n % 2 != 0 && r < part.n_rows; ++r) out[part.n * part.n_rows + r] = 0;
     });
-  }
-
-  /// One panel of a tile that has n_panels.
-  static void expand(const std::byte* panel, std::int64_t n_pairs, std::int64_t n_panels, float* out) {
-    for (std::int64_t pair = 0; pair < n_pairs; ++pair) {
-#pragma GCC unroll 16
-      for (int j = 0; j < kPanelColumns / V::kLanes; ++j) {
-        V::store(out + j * V::kLanes, W::template load<0>(panel, j));
-        V::store(out + kPanelColumns + j * V::kLanes, W::template load<1>(panel, j));
-      }
-      panel += W::kPairBytes;
-      out += n_panels * kPairWeights;
-    }
   }
 };
 
@@ -114,7 +102,7 @@ struct LinearPart {
 /// All tiles of rows over one block of k of some panels. Each fetches its share of the next block: otherwise memory would
 /// rest while all tiles but the first work, which find their weights in the cache. Ice Lake, 16 rows: a pass takes 8 % less
 /// on AVX-512 and 20 to 40 % less on AVX2.
-template <class Step>
+template <class First, class Others>
 void multiply_tiles(const LinearArgs& args, const LinearPart& part, TileArgs t, std::int64_t packed_pair_bytes) {
   float* const out = t.out;
   for (std::int64_t tile = part.tile_begin; tile < part.tile_end; ++tile) {
@@ -123,7 +111,12 @@ void multiply_tiles(const LinearArgs& args, const LinearPart& part, TileArgs t, 
     t.x = static_cast<const std::byte*>(args.x.data) + packed_offset(args.x, row, part.pair, packed_pair_bytes);
     t.out = out + (row - args.out_row) * args.out_stride;
     t.next_out = tile + 1 < part.tile_end ? t.out + n_rows * t.out_stride : out;
-    multiply_tile<Step>(n_rows, part.n_panels, t);
+    if (tile == part.tile_begin) {
+      multiply_tile<First>(n_rows, part.n_panels, t);
+      if constexpr (First::kExpands) t.weights = reinterpret_cast<const std::byte*>(t.expanded);
+    } else {
+      multiply_tile<Others>(n_rows, part.n_panels, t);
+    }
     t.ahead += t.n_ahead * kCacheLine;
   }
 }
@@ -145,17 +138,14 @@ void multiply_part(const LinearArgs& args, const LinearPart& part, float* scratc
              .ahead = part.next_weights,
              .ahead_panel_bytes = args.panel_bytes,
              .next_out = nullptr,  // each tile has its own
-             .n_ahead = min_of(part.n_pairs, part.n_pairs * L::Direct::kPairBytes / kCacheLine / n_tiles)};
+             .n_ahead = min_of(part.n_pairs, part.n_pairs * L::Direct::kPairBytes / kCacheLine / n_tiles),
+             .expanded = scratch};
   if constexpr (L::kMinTilesToExpand != kNeverExpand) {
     if (n_tiles >= L::kMinTilesToExpand) {
-      for (std::int64_t p = 0; p < part.n_panels; ++p) {
-        L::expand(t.weights + p * t.panel_bytes, part.n_pairs, part.n_panels, scratch + p * kPairWeights);
-      }
-      t.weights = reinterpret_cast<const std::byte*>(scratch);
-      return multiply_tiles<typename L::Expanded>(args, part, t, L::kPackedPairBytes);
+      return multiply_tiles<typename L::Expanding, typename L::Expanded>(args, part, t, L::kPackedPairBytes);
     }
   }
-  multiply_tiles<typename L::Direct>(args, part, t, L::kPackedPairBytes);
+  multiply_tiles<typename L::Direct, typename L::Direct>(args, part, t, L::kPackedPairBytes);
 }
 
 template <class L>

@@ -24,6 +24,7 @@ struct TileArgs {
   std::int64_t ahead_panel_bytes;
   const float* next_out;  ///< rows that will be written next, to fetch into L1
   std::int64_t n_ahead;   ///< cache lines of a panel, one a pair of k: at most n_pairs
+  float* expanded;        ///< where a step that expands leaves the weights, as ExpandedWeights reads them
 };
 
 inline constexpr std::int64_t kCacheLine = 64;
@@ -83,10 +84,11 @@ struct StridedX {  // [row][kStride]
 };
 
 // ---- one pair of k: acc[row][vector] += x * w, even k before odd k
-template <class Vec, class W, class X>
+template <class Vec, class W, class X, bool kLeavesExpanded = false>
 struct MultiplyAdd {
   using V = Vec;
   static constexpr int kPairBytes = W::kPairBytes;
+  static constexpr bool kExpands = kLeavesExpanded;
 
   template <int kRows, int kVectors>
   [[gnu::always_inline]] static void step(typename V::Float (&acc)[kRows][kVectors], const TileArgs& t, std::int64_t pair) {
@@ -103,7 +105,11 @@ struct MultiplyAdd {
     typename V::Float w[kVectors];
 #pragma GCC unroll 64
     for (int j = 0; j < kVectors; ++j) {
-      w[j] = W::template load<kOdd>(W::template at<kPanels>(t, pair, j / kPerPanel), j % kPerPanel);
+      const int panel = j / kPerPanel;
+      w[j] = W::template load<kOdd>(W::template at<kPanels>(t, pair, panel), j % kPerPanel);
+      if constexpr (kExpands) {
+        V::store(t.expanded + ((pair * kPanels + panel) * 2 + kOdd) * kPanelColumns + j % kPerPanel * V::kLanes, w[j]);
+      }
     }
 #pragma GCC unroll 64
     for (int i = 0; i < kRows; ++i) {
