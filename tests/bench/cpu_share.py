@@ -11,8 +11,9 @@ sample, and the sample is judged by the mean of the two: a shared machine change
 bf16 Llama folder with more weights than the caches hold. One line a figure, as median (lowest to highest) of the rounds.
 
 On a virtual machine the host may give its processors to others ("steal" of /proc/stat). Threads that wait for each other
-lose twice by that, the loops of the ceilings once. So a round in which more than --max-stolen of the time was stolen is
-measured again, for at most --patience minutes an instruction set; after that it counts, and the figures say how much was stolen.
+lose twice by that, the loops of the ceilings once. So a sample in which more than --max-stolen of the time was stolen is
+measured again, for at most --patience minutes an instruction set; after that it counts, and the figures say how much was
+stolen.
 """
 import argparse
 import json
@@ -95,45 +96,55 @@ def peak_kind(isa):
     return {"avx2": "f32_fma_avx2", "avx512": "f32_fma_avx512", "avx512_bf16": "bf16_dot_avx512"}[isa]
 
 
-def one_round(args, work, isa, report):
-    """The figures of one round, by name. Notes the device in `report`."""
-    stolen = Stolen()
+def measure_streams(args, work, isa, report):
     reads = [limits(args.limits, "dram_read", args.threads)]
     machine, rates = bench(args, isa, "--pp", "0", "--tg", str(WRITTEN), "--concurrency", f"1,{STREAMS}")
     reads.append(limits(args.limits, "dram_read", args.threads))
-    kind = peak_kind(machine["isa"])
-    peaks = [limits(args.limits, kind, args.threads)]
-    _, prompt = bench(args, isa, "--pp", str(PROMPT), "--tg", "0")
-    peaks.append(limits(args.limits, kind, args.threads))
-    one, many, read = rates["tg", 1], rates["tg", STREAMS], prompt["pp", 1]
+    one, many = rates["tg", 1], rates["tg", STREAMS]
     report["device"], report["isa"] = machine["device"], machine["isa"]
     return {
         "DRAM read, GB/s": statistics.mean(reads) * 1e-9,
-        f"{kind}, GFLOP/s": statistics.mean(peaks) * 1e-9,
         "decode, tok/s": one,
         "decode, share of DRAM read": one * work.decode_bytes() / statistics.mean(reads),
         f"{STREAMS} streams, tok/s": many,
         f"{STREAMS} streams, times one": many / one,
-        f"pp{PROMPT}, tok/s": read,
-        f"pp{PROMPT}, share of {kind}": read / PROMPT * work.prompt_operations(PROMPT) / statistics.mean(peaks),
-        STOLEN: stolen.look(),
     }
 
 
+def measure_prompt(args, work, isa, report):
+    kind = peak_kind(report["isa"])
+    peaks = [limits(args.limits, kind, args.threads)]
+    _, prompt = bench(args, isa, "--pp", str(PROMPT), "--tg", "0")
+    peaks.append(limits(args.limits, kind, args.threads))
+    read = prompt["pp", 1]
+    return {
+        f"{kind}, GFLOP/s": statistics.mean(peaks) * 1e-9,
+        f"pp{PROMPT}, tok/s": read,
+        f"pp{PROMPT}, share of {kind}": read / PROMPT * work.prompt_operations(PROMPT) / statistics.mean(peaks),
+    }
+
+
+def undisturbed(args, patient_until, report, measure_sample):
+    """The figures of a sample during which the host took little, or of the first one after `patient_until`."""
+    while True:
+        stolen = Stolen()
+        figures = measure_sample()
+        share = stolen.look()
+        if share <= args.max_stolen or time.monotonic() >= patient_until:
+            return {**figures, STOLEN: share}
+        report["repeated_samples"] += 1
+        print(f"  again: {share:.1%} of it was stolen", file=sys.stderr, flush=True)
+
+
 def measure(args, work, isa):
-    report = {"model": args.model.name, "threads": args.threads, "repeated_rounds": 0, "figures": {}}
+    report = {"model": args.model.name, "threads": args.threads, "repeated_samples": 0, "figures": {}}
     patient_until = time.monotonic() + 60 * args.patience
-    n_rounds = 0
-    while n_rounds < args.rounds:
-        print(f"{isa or 'best'}: round {n_rounds + 1} of {args.rounds}", file=sys.stderr, flush=True)
-        figures = one_round(args, work, isa, report)
-        if figures[STOLEN] > args.max_stolen and time.monotonic() < patient_until:
-            report["repeated_rounds"] += 1
-            print(f"  again: {figures[STOLEN]:.1%} of it was stolen", file=sys.stderr, flush=True)
-            continue
-        n_rounds += 1
-        for name, value in figures.items():
-            report["figures"].setdefault(name, []).append(round(value, 4))
+    for n in range(args.rounds):
+        print(f"{isa or 'best'}: round {n + 1} of {args.rounds}", file=sys.stderr, flush=True)
+        for measure_sample in (measure_streams, measure_prompt):
+            figures = undisturbed(args, patient_until, report, lambda: measure_sample(args, work, isa, report))
+            for name, value in figures.items():
+                report["figures"].setdefault(name, []).append(round(value, 4))
     return report
 
 
