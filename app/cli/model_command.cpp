@@ -27,9 +27,14 @@ std::string loading_line(const ModelStatus& status) {
                      static_cast<double>(done.bytes_total) / kMiB, done.seconds);
 }
 
+std::string weights_words(const engine::LoadedModel& model) {
+  const std::string& quantization = model.options.quantization;
+  return quantization == "none" ? model.dtype : fmt::format("{} and {}", quantization, model.dtype);
+}
+
 std::string loaded_line(const engine::LoadedModel& model) {
   return fmt::format("Loaded {}: {}, {}, {} with {} thread{}, context {}, {} KV blocks, in {:.2f} s", model.name,
-                     model.info.architecture, model.dtype, model.isa, model.n_threads, model.n_threads == 1 ? "" : "s",
+                     model.info.architecture, weights_words(model), model.isa, model.n_threads, model.n_threads == 1 ? "" : "s",
                      model.max_model_len, model.n_blocks, model.load_ms / 1000);
 }
 

@@ -19,6 +19,7 @@ struct EngineOptions {
   std::string tokenizer;           ///< folder or file; empty: the model's own
   std::string served_model_name;   ///< empty: the folder's name
   std::string dtype = "auto";      ///< auto, float32, bfloat16, float16; auto: as stored
+  std::string quantization = "none";  ///< of the matrices, while they are loaded: a name of kernels/formats, or none
   std::int64_t max_model_len = 0;  ///< tokens; 0: from the checkpoint
   std::string device = "cpu";
   std::string isa;           ///< empty: the best
@@ -58,9 +59,13 @@ struct OptionDescriptor {
 constexpr std::string_view named_choices(const OptionDescriptor& option) {
   return option.choices.substr(option.choices.starts_with('|') ? 1 : 0);
 }
+/// Those, one by one.
+std::vector<std::string_view> choices_of(const OptionDescriptor& option);
 
 /// The options of EngineOptions but check_fit, in the order of the struct.
 std::span<const OptionDescriptor> engine_option_table();
+/// Requires: an option of that table.
+const OptionDescriptor& engine_option(std::string_view name);
 /// Errors: invalid_argument naming the option, the value and its range; or the nearest known name.
 Result<void> set_option(EngineOptions& options, std::string_view name, std::string_view value);
 /// The value as text that set_option takes back unchanged. Requires: a name of the table.

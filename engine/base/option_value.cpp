@@ -89,14 +89,20 @@ Result<bool> parse_boolean(const OptionDescriptor& option, std::string_view text
   return refuse(option, "true or false", quoted(text));
 }
 
-Result<std::string> parse_choice(const OptionDescriptor& option, std::string_view text) {
-  std::string_view rest = option.choices;
-  while (true) {
+std::vector<std::string_view> choices_of(const OptionDescriptor& option) {
+  std::vector<std::string_view> choices;
+  for (std::string_view rest = named_choices(option); !rest.empty();) {
     const std::size_t bar = rest.find('|');
-    if (rest.substr(0, bar) == text) return std::string(text);
-    if (bar == rest.npos) break;
-    rest.remove_prefix(bar + 1);
+    choices.push_back(rest.substr(0, bar));
+    rest.remove_prefix(bar == rest.npos ? rest.size() : bar + 1);
   }
+  return choices;
+}
+
+Result<std::string> parse_choice(const OptionDescriptor& option, std::string_view text) {
+  const bool nothing = text.empty() && option.choices.starts_with('|');
+  const std::vector<std::string_view> choices = choices_of(option);
+  if (nothing || std::find(choices.begin(), choices.end(), text) != choices.end()) return std::string(text);
   return refuse(option, fmt::format("one of {}", named_choices(option)), quoted(text));
 }
 

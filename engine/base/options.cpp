@@ -39,11 +39,14 @@ constexpr std::array kFields = {
     EngineField{
         {"dtype", load, choice, "Number format to compute in; auto: as stored.", 0, 0, "auto|float32|bfloat16|float16"},
         &EngineOptions::dtype},
+    EngineField{{"quantization", load, choice, "Quantizes the matrices while they are loaded.", 0, 0,
+                 "none|int8_g32|int8_g64|int8_g128|int4_g32|int4_g64|int4_g128"},
+                &EngineOptions::quantization},
     EngineField{{"max_model_len", load, integer, "Longest context in tokens; 0: from the checkpoint.", 0, kMaxTokens},
                 &EngineOptions::max_model_len},
     EngineField{{"device", load, choice, "Where it computes.", 0, 0, "cpu"}, &EngineOptions::device},
     EngineField{{"isa", load, choice, "Instruction set of the CPU; empty: the best there is.", 0, 0,
-                 "|scalar|avx2|avx512|avx512_bf16"},
+                 "|scalar|avx2|avx512|avx512_vnni|avx512_bf16"},
                 &EngineOptions::isa},
     EngineField{{"threads", load, integer, "Threads that compute; 0: one a physical core.", 0, 1024},
                 &EngineOptions::threads},
@@ -88,6 +91,12 @@ const EngineField* find_field(std::string_view name) {
 }  // namespace
 
 std::span<const OptionDescriptor> engine_option_table() { return kDescriptors; }
+
+const OptionDescriptor& engine_option(std::string_view name) {
+  const EngineField* field = find_field(name);
+  LATHE_CHECK(field != nullptr);
+  return field->option;
+}
 
 Result<void> set_option(EngineOptions& options, std::string_view name, std::string_view value) {
   const EngineField* field = find_field(name);

@@ -105,7 +105,7 @@ class EngineLoad {
 
   Result<std::unique_ptr<ModelRunner>> build_runner(const OpenedModel& model, const MemoryPlan& plan,
                                                     std::unique_ptr<kernels::Backend> backend) {
-    LATHE_TRY(Decoder decoder, Decoder::create(*backend, model.config, plan.dtype, plan.limits.max_model_len));
+    LATHE_TRY(Decoder decoder, Decoder::create(*backend, model.config, plan.weights, plan.limits.max_model_len));
     const auto observer = [&](std::int64_t bytes_done) {
       return report(LoadPhase::converting, bytes_done, model.plan.n_bytes).has_value();
     };
@@ -149,7 +149,7 @@ class EngineLoad {
     loaded.info.has_chat_template = parts_.chat_template != nullptr;
     loaded.options = options_;
     loaded.name = options_.served_model_name.empty() ? loaded.info.name : options_.served_model_name;
-    loaded.dtype = name_of(plan.dtype);
+    loaded.dtype = name_of(plan.weights.dtype);
     loaded.kv_cache_dtype = name_of(plan.kv_dtype);
     loaded.max_model_len = plan.limits.max_model_len;
     loaded.n_blocks = plan.limits.n_blocks;

@@ -44,8 +44,9 @@ class MemoryPlanner {
       : backend_(backend), config_(config), options_(options), free_(free) {}
 
   Result<MemoryPlan> plan(Dtype stored_dtype) {
-    plan_.dtype = dtype_option(options_.dtype, stored_dtype);
-    plan_.kv_dtype = dtype_option(options_.kv_cache_dtype, plan_.dtype);
+    plan_.weights = dtype_option(options_.dtype, stored_dtype);
+    plan_.kv_dtype = dtype_option(options_.kv_cache_dtype, plan_.weights.dtype);
+    if (const Quantization* chosen = find_quantization(options_.quantization)) plan_.weights.matrices = chosen->matrices;
     LATHE_TRY_VOID(choose_context());
     choose_rows();
     size_fixed_parts();
@@ -79,7 +80,7 @@ class MemoryPlanner {
 
   void size_fixed_parts() {
     FitEstimate& estimate = plan_.estimate;
-    estimate.weights = Decoder::weight_bytes(backend_, config_, plan_.dtype);
+    estimate.weights = Decoder::weight_bytes(backend_, config_, plan_.weights);
     estimate.activations = Activations::n_bytes(config_, limits().max_rows, limits().max_logit_rows);
     estimate.other = other_bytes();
     plan_.block_bytes = KvStorage::n_bytes(backend_, shape_of_blocks(1));
@@ -87,7 +88,7 @@ class MemoryPlanner {
 
   /// The angles of RoPE, and the work memory of the backend.
   std::int64_t other_bytes() const {
-    const kernels::StepShape step = step_shape(config_, weight_format_of(plan_.dtype), plan_.limits.max_rows);
+    const kernels::StepShape step = step_shape(config_, plan_.weights.matrices, plan_.limits.max_rows);
     return RopeTable::n_bytes(config_, plan_.limits.max_model_len) + static_cast<std::int64_t>(backend_.work_bytes(step));
   }
 
@@ -170,7 +171,12 @@ std::string what_would_fit(const MemoryPlan& plan) {
   const std::int64_t left = estimate.free - fixed.total();
   const std::int64_t tokens = left > 0 ? left / plan.block_bytes * plan.limits.block_size : 0;
   if (tokens > 0) return fmt::format("max_model_len {} would fit, with as large a KV cache", tokens);
-  if (plan.dtype == Dtype::f32) return "the weights alone are too large; dtype bfloat16 takes half";
+  if (plan.weights.matrices == kernels::WeightFormat::f32) {
+    return "the weights alone are too large; dtype bfloat16 takes half";
+  }
+  if (plan.weights.matrices == WeightStorage(plan.weights.dtype).matrices) {
+    return "the weights alone are too large; quantization int8_g32 takes about half, int4_g32 a quarter";
+  }
   return "the weights alone are too large; free memory, or take a smaller model";
 }
 

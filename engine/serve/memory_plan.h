@@ -10,13 +10,14 @@
 
 #include "engine/api/checkpoint.h"
 #include "engine/model/model_config.h"
+#include "engine/model/weight_storage.h"
 #include "engine/run/runner.h"
 #include "kernels/api/backend.h"
 
 namespace lathe::engine {
 
 struct MemoryPlan {
-  kernels::Dtype dtype = kernels::Dtype::f32;  ///< of the weights
+  WeightStorage weights = kernels::Dtype::f32;
   kernels::Dtype kv_dtype = kernels::Dtype::f32;
   RunnerLimits limits;
   FitEstimate estimate;

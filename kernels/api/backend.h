@@ -46,7 +46,17 @@ class Buffer {
 };
 
 /// What a weight matrix is stored as after packing. The table of formats is kernels/formats/formats.cpp.
-enum class WeightFormat : std::uint8_t { f32, f16, bf16 };
+enum class WeightFormat : std::uint8_t {
+  f32,
+  f16,
+  bf16,
+  int8_g32,  ///< 8-bit codes, a scale for each 32 weights along k
+  int8_g64,
+  int8_g128,
+  int4_g32,
+  int4_g64,
+  int4_g128
+};
 
 /// A weight matrix [n, k] (n outputs, k inputs) in the layout of its backend. Made by Backend::make_packed.
 class PackedMatrix {
@@ -115,7 +125,7 @@ struct StepShape {
 
 struct BackendInfo {
   std::string name;    ///< "cpu"
-  std::string isa;     ///< "scalar", "avx2", "avx512" or "avx512_bf16"
+  std::string isa;     ///< "scalar", "avx2", "avx512", "avx512_vnni" or "avx512_bf16"
   std::string device;  ///< model name of the processor
   int n_threads = 1;
 };
@@ -184,7 +194,7 @@ class Backend {
 
 struct CpuBackendOptions {
   int n_threads = 0;       ///< 0: one a physical core
-  std::string_view isa{};  ///< empty: the best that the machine has, or LATHE_ISA; "scalar", "avx2", "avx512", "avx512_bf16"
+  std::string_view isa{};  ///< empty: the best that the machine has, or LATHE_ISA; one of cpu_isas()
 };
 
 /// Null when `isa` names an instruction set that this machine lacks.

@@ -81,9 +81,10 @@ class CpuBackend final : public Backend {
   void multiply(const TensorView& out, const PackedRows& x, const PackedMatrix& matrix, const TensorView& bias);
   /// silu(x * gate^T) * (x * up^T), in packed_inner_.
   PackedRows multiply_gated(const PackedRows& x, const MlpWeights& weights);
-  /// body(range, thread) over chunks of the product.
+  /// body(range, thread) over chunks of the product: whole groups of panels.
   template <class Body>
-  void for_chunks(const RowTiling& tiling, std::int64_t n_panels, std::int64_t max_panels, const Body& body);
+  void for_chunks(const RowTiling& tiling, std::int64_t n_panels, std::int64_t group, std::int64_t max_panels,
+                  const Body& body);
   void plan_attention(const AttentionBatch& batch, int n_kv_heads, int group);
 
   const OpTable& ops_;

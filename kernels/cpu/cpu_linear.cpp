@@ -47,6 +47,11 @@ LinearArgs product(const PackedRows& x, const PackedMatrix& matrix, const Tensor
   return args;
 }
 
+/// Panels that the tiles of so many rows cover.
+std::int64_t tile_panels(const RowTiling& tiling, const LinearOps& ops) {
+  return ops.tile_panels(static_cast<int>(div_up(tiling.n_rows, tiling.n_tiles)));
+}
+
 /// Panels of gate and up that a chunk may have. Of few rows many: they are read as one stream each.
 std::int64_t max_gated_panels(const RowTiling& tiling) {
   const std::int64_t n_tiles = div_up(tiling.n_tiles, div_up(tiling.n_rows, kMaxChunkRows));
@@ -93,7 +98,7 @@ const LinearOps& CpuBackend::linear_ops(WeightFormat format) const { return ops_
 std::int64_t CpuBackend::mlp_scratch_floats() { return kLinearScratchFloats + 2 * kMaxGatedFloats; }
 
 std::size_t CpuBackend::packed_rows_bytes(std::int64_t m, std::int64_t k, const LinearOps& ops) {
-  return static_cast<std::size_t>(std::min(m, kMaxPackedRows) * div_up(k, 2) * ops.packed_pair_bytes);
+  return static_cast<std::size_t>(std::min(m, kMaxPackedRows) * ops.packed_row_bytes(k));
 }
 
 PackedRows CpuBackend::reserve_packed(Buffer& memory, std::int64_t m, std::int64_t k, const LinearOps& ops) {
@@ -118,12 +123,12 @@ PackedRows CpuBackend::pack(const TensorView& x, const LinearOps& ops) {
 }
 
 template <class Body>
-void CpuBackend::for_chunks(const RowTiling& tiling, std::int64_t n_panels, std::int64_t max_panels, const Body& body) {
+void CpuBackend::for_chunks(const RowTiling& tiling, std::int64_t n_panels, std::int64_t group, std::int64_t max_panels,
+                            const Body& body) {
   const std::int64_t n_row_chunks = div_up(tiling.n_rows, kMaxChunkRows);
-  const std::int64_t group = ops_.tile_panels(static_cast<int>(div_up(tiling.n_rows, tiling.n_tiles)));
   const std::int64_t n_groups = div_up(n_panels, group);
   const std::int64_t n_chunks =
-      panel_chunks(n_groups, kMaxPanels / group, max_panels / group, n_row_chunks, pool_.n_threads());
+      panel_chunks(n_groups, div_up(kMaxPanels, group), std::max(max_panels / group, div_up(kMaxPanels, group)), n_row_chunks, pool_.n_threads());
   pool_.run(n_row_chunks * n_chunks, 1, [&](std::int64_t i, std::int64_t, int thread) {
     const std::int64_t row_chunk = i / n_chunks;
     const std::int64_t chunk = i % n_chunks;
@@ -141,7 +146,7 @@ void CpuBackend::multiply(const TensorView& out, const PackedRows& x, const Pack
   LinearArgs args = product(x, matrix, bias);
   args.out = out.as<float>();
   args.out_stride = out.strides[0];
-  for_chunks(x.tiling, panels_of(matrix).n_panels(), kMaxChunkPanels, [&](const LinearRange& range, int thread) {
+  for_chunks(x.tiling, panels_of(matrix).n_panels(), tile_panels(x.tiling, ops), kMaxChunkPanels, [&](const LinearRange& range, int thread) {
     ops.multiply(args, range, scratch + thread * kLinearScratchFloats);
   });
 }
@@ -155,7 +160,9 @@ PackedRows CpuBackend::multiply_gated(const PackedRows& x, const MlpWeights& wei
   const LinearArgs gate = product(x, weights.gate, weights.gate_bias);
   const LinearArgs up = product(x, weights.up, weights.up_bias);
   const std::int64_t n_panels = panels_of(weights.gate).n_panels();
-  for_chunks(x.tiling, n_panels, max_gated_panels(x.tiling), [&](const LinearRange& range, int thread) {
+  // Whole parts of what is packed, and whole tiles where there are more panels than that.
+  const std::int64_t group = std::max(tile_panels(x.tiling, ops), ops.pack_columns / kPanelColumns);
+  for_chunks(x.tiling, n_panels, group, max_gated_panels(x.tiling), [&](const LinearRange& range, int thread) {
     float* const own = scratch + thread * floats_each;
     float* const gate_out = own + kLinearScratchFloats;
     float* const up_out = gate_out + kMaxGatedFloats;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/table/grouped_layout.h"
 #include "kernels/cpu/table/op_table.h"
 #include "kernels/formats/element.h"
 #include "kernels/formats/format.h"
@@ -12,7 +13,11 @@ namespace {
 
 std::int64_t panels_for_rows(std::int64_t n) { return (n + kPanelColumns - 1) / kPanelColumns; }
 
+GroupedPanel shape_of(const GroupedCodes& codes, std::int64_t k) { return {k, codes.bits, codes.group}; }
+
 std::int64_t panel_bytes_for(WeightFormat format, std::int64_t k) {
+  const GroupedCodes& codes = descriptor_of(format).codes;
+  if (codes.group != 0) return shape_of(codes, k).bytes();
   return (k + 1) / 2 * kPairWeights * static_cast<std::int64_t>(size_of(descriptor_of(format).element));
 }
 
@@ -41,6 +46,41 @@ void pack_row_from(const TensorView& source, std::int64_t row, Stored* panel, st
       return pack_row<kInterleaved>(source.row<const std::uint16_t>(row), panel, column, k,
                                     [&](std::uint16_t bits) { return narrow(bf16_to_f32(bits)); });
     default: LATHE_CHECK(is_floating(source.dtype));
+  }
+}
+
+void load_row(const TensorView& source, std::int64_t row, std::int64_t begin, std::span<float> out) {
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i] = load_element(source.data, source.dtype, row * source.strides[0] + begin + static_cast<std::int64_t>(i));
+  }
+}
+
+void store_code(std::byte* codes, std::int64_t column, std::int64_t k, int bits, std::uint8_t code) {
+  const std::int64_t quad = k / kQuad;
+  const std::int64_t in_quad = column * kQuad + k % kQuad;
+  constexpr std::int64_t kQuadCodes = kPanelColumns * kQuad;
+  if (bits == 8) {
+    codes[quad * kQuadCodes + in_quad] = std::byte{code};
+  } else {
+    std::byte& both = codes[quad / 2 * kQuadCodes + in_quad];
+    both = quad % 2 == 0 ? (both & std::byte{0xf0}) | std::byte{code} : (both & std::byte{0x0f}) | std::byte(code << 4);
+  }
+}
+
+/// Quantizes one row into its column, a group at a time.
+void pack_grouped_row(const TensorView& source, std::int64_t row, const GroupedCodes& format, std::byte* panel,
+                      std::int64_t column) {
+  constexpr std::int64_t kLargestGroup = 128;
+  const std::int64_t k = source.dim(1);
+  auto* const scales = reinterpret_cast<std::uint16_t*>(panel + shape_of(format, k).codes_bytes());
+  float weights[kLargestGroup];
+  std::uint8_t codes[kLargestGroup];
+  for (std::int64_t begin = 0; begin < k; begin += format.group) {
+    const std::int64_t n = std::min<std::int64_t>(format.group, k - begin);
+    const std::span<float> group(weights, static_cast<std::size_t>(n));
+    load_row(source, row, begin, group);
+    scales[begin / format.group * kPanelColumns + column] = quantize_group(format, group, codes);
+    for (std::int64_t i = 0; i < n; ++i) store_code(panel, column, begin + i, format.bits, codes[i]);
   }
 }
 
@@ -73,6 +113,11 @@ void PanelMatrix::pack_panel(std::int64_t panel, std::int64_t row_begin, const T
   for (std::int64_t column = 0; column < kPanelColumns; ++column) {
     const std::int64_t row = panel * kPanelColumns + column - row_begin;
     if (row < 0 || row >= source.dim(0)) continue;
+    const GroupedCodes& codes = descriptor_of(format_).codes;
+    if (codes.group != 0) {
+      pack_grouped_row(source, row, codes, data, column);
+      continue;
+    }
     switch (format_) {
       case WeightFormat::f32:
         pack_row_from<false>(source, row, reinterpret_cast<float*>(data), column, [](float value) { return value; });
@@ -85,6 +130,7 @@ void PanelMatrix::pack_panel(std::int64_t panel, std::int64_t row_begin, const T
         keeps_bits ? pack_row<true>(source.row<const std::uint16_t>(row), halves, column, k_, same)
                    : pack_row_from<true>(source, row, halves, column, f32_to_bf16);
         break;
+      default: LATHE_CHECK(false);
     }
   }
 }

@@ -6,13 +6,16 @@
 #include <string_view>
 
 #include "kernels/api/backend.h"
+#include "kernels/formats/grouped/grouped.h"
 
 namespace lathe::kernels {
 
 struct FormatDescriptor {
   WeightFormat format;
   std::string_view name;
-  Dtype element;  ///< of one stored weight
+  Dtype element;          ///< of one stored weight; of a weight before it became a code
+  GroupedCodes codes{};   ///< of a format in groups
+  constexpr bool is_grouped() const { return codes.group != 0; }
 };
 
 std::span<const FormatDescriptor* const> weight_formats();

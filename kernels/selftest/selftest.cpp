@@ -16,7 +16,10 @@ namespace {
 constexpr double kTolerance = 2e-5;
 // bf16 dot products round the activations to 8 bits.
 constexpr double kBf16Tolerance = 1e-2;
-constexpr double kBf16MlpTolerance = 4e-2;  // rounded twice
+// Activations that meet codes are rounded to 8 bits.
+constexpr double kGroupedTolerance = 2e-2;
+constexpr double kBf16MlpTolerance = 4e-2;
+constexpr double kGroupedMlpTolerance = 4e-2;
 // Reads from memory bound an operation only if its weights do not fit into a cache.
 constexpr std::size_t kLargerThanCaches = std::size_t{50} << 20;
 constexpr double kTimingSeconds = 0.03;
@@ -113,6 +116,13 @@ class SelfTest {
   bool uses_bf16_dot(const FormatDescriptor& format) const {
     return format.format == WeightFormat::bf16 && ceilings_.bf16_gflop_s > 0;
   }
+  double tolerance_of(const FormatDescriptor& format) const {
+    return format.is_grouped() ? kGroupedTolerance : uses_bf16_dot(format) ? kBf16Tolerance : kTolerance;
+  }
+  /// Activations are rounded twice there.
+  double mlp_tolerance_of(const FormatDescriptor& format) const {
+    return format.is_grouped() ? kGroupedMlpTolerance : uses_bf16_dot(format) ? kBf16MlpTolerance : kTolerance;
+  }
   void check_norms(const ModelShape& shape);
   void check_add(const ModelShape& shape);
   void check_gated_mlp(const FormatDescriptor& format, const ModelShape& shape);
@@ -144,7 +154,7 @@ void SelfTest::check_linear(const FormatDescriptor& format, const LinearShape& s
   OpCheck check{.op = "linear " + std::string(format.name) + " m=" + std::to_string(shape.m) +
                       " n=" + std::to_string(shape.n) + " k=" + std::to_string(shape.k),
                 .max_error = relative_error(got.view(), want.view()),
-                .tolerance = is_bf16_dot ? kBf16Tolerance : kTolerance,
+                .tolerance = tolerance_of(format),
                 .seconds = seconds,
                 .bound = {}};
   set_bound(check, matrix->n_bytes(), 2.0 * static_cast<double>(shape.m * shape.n * shape.k), is_bf16_dot);
@@ -198,7 +208,7 @@ void SelfTest::check_gated_mlp(const FormatDescriptor& format, const ModelShape&
       [&](Backend& backend, const TensorView& to) {
         backend.gated_mlp(to, x.view(), {.gate = gate.of(backend), .up = up.of(backend), .down = down.of(backend)});
       },
-      uses_bf16_dot(format) ? kBf16MlpTolerance : kTolerance);
+      mlp_tolerance_of(format));
 }
 
 void SelfTest::check_lookups(const ModelShape& shape) {

@@ -5,6 +5,7 @@
 #include <QFileInfo>
 
 #include "ui/models/counted.h"
+#include "ui/models/load_words.h"
 
 namespace lathe::ui {
 namespace {
@@ -55,6 +56,11 @@ std::vector<LoadFix> find_fixes(const engine::ModelInfo& info, const EngineOptio
             "weights",
             LoadChoice::tr("Use %1").arg(dtype == std::string("bfloat16") ? QStringLiteral("BF16") : QStringLiteral("FP16")),
             "dtype", dtype))
+      break;
+  for (const char* quantization : {"int8_g32", "int4_g32"})
+    if (options.quantization == "none" &&
+        attempt("quantization", LoadChoice::tr("Quantize to %1").arg(quantization_words(quantization)), "quantization",
+                quantization))
       break;
   return fixes;
 }

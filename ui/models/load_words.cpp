@@ -52,6 +52,18 @@ QString dtype_words(const std::string& dtype) {
   return QString::fromStdString(dtype).toUpper();
 }
 
+QString quantization_words(const std::string& quantization) {
+  const QString name = QString::fromStdString(quantization);
+  if (!name.contains(QLatin1String("_g"))) return name;
+  return translated("%1, groups of %2")
+      .arg(name.section(QLatin1String("_g"), 0, 0).toUpper(), name.section(QLatin1String("_g"), 1));
+}
+
+QString weights_words(const engine::LoadedModel& model) {
+  const std::string& quantization = model.options.quantization;
+  return quantization == "none" ? dtype_words(model.dtype) : quantization_words(quantization);
+}
+
 QString family_words(const std::string& architecture) {
   QString family = QString::fromStdString(architecture).toLower();
   for (const char* tail : {"forcausallm", "lmheadmodel", "model"})

@@ -15,8 +15,12 @@ QString bytes_words(std::int64_t bytes);
 QString count_words(std::int64_t count);
 /// "bfloat16" -> "BF16"
 QString dtype_words(const std::string& dtype);
+/// "int8_g32" -> "INT8, groups of 32"
+QString quantization_words(const std::string& quantization);
 /// "llama · 3.21 B · BF16 folder, 6.0 GiB"
 QString model_line(const engine::ModelInfo& info);
+/// "INT8, groups of 32", or the dtype where nothing is quantized.
+QString weights_words(const engine::LoadedModel& model);
 /// "LlamaForCausalLM" -> "llama"
 QString family_words(const std::string& architecture);
 

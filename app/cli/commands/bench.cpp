@@ -95,6 +95,7 @@ OrderedJson bench_json(const engine::LoadedModel& model, const engine::MachineRe
   }
   return {{"model", model.name},
           {"dtype", model.dtype},
+          {"quantization", model.options.quantization},
           {"version", version()},
           {"machine", machine_json(machine)},
           {"runs", std::move(list)}};

@@ -19,7 +19,7 @@ constexpr std::array<const char*, 3> kDtypes = {"float32", "bfloat16", "float16"
 constexpr double kMiB = 1024.0 * 1024.0;
 
 struct FitAt {
-  std::string dtype;
+  std::string dtype, quantization;
   Result<FitEstimate> fit;
 };
 
@@ -27,19 +27,35 @@ std::vector<FitAt> fits(const ModelInfo& info, engine::EngineOptions options) {
   std::vector<FitAt> all;
   for (const char* dtype : kDtypes) {
     options.dtype = dtype;
-    all.push_back({dtype, engine::estimate_fit(info, options)});
+    all.push_back({dtype, options.quantization, engine::estimate_fit(info, options)});
+  }
+  options.dtype = "auto";
+  for (const std::string_view quantization : engine::choices_of(engine::engine_option("quantization"))) {
+    if (quantization == options.quantization) continue;  // none: the rows above
+    engine::EngineOptions quantized = options;
+    quantized.quantization = quantization;
+    all.push_back({info.stored_dtype, quantized.quantization, engine::estimate_fit(info, quantized)});
   }
   return all;
 }
 
 OrderedJson fit_json(const FitAt& at) {
-  if (!at.fit) return {{"dtype", at.dtype}, {"verdict", "Unknown"}, {"error", at.fit.error().message}};
+  if (!at.fit) return {{"dtype", at.dtype},
+                       {"quantization", at.quantization},
+                       {"verdict", "Unknown"},
+                       {"error", at.fit.error().message}};
   const FitEstimate& fit = *at.fit;
-  return {{"dtype", at.dtype},          {"verdict", engine::name_of(fit.verdict)},
-          {"total_bytes", fit.total()}, {"weights_bytes", fit.weights},
-          {"kv_bytes", fit.kv},         {"activations_bytes", fit.activations},
-          {"other_bytes", fit.other},   {"free_bytes", fit.free},
-          {"n_blocks", fit.n_blocks},   {"max_model_len", fit.max_model_len}};
+  return {{"dtype", at.dtype},
+          {"quantization", at.quantization},
+          {"verdict", engine::name_of(fit.verdict)},
+          {"total_bytes", fit.total()},
+          {"weights_bytes", fit.weights},
+          {"kv_bytes", fit.kv},
+          {"activations_bytes", fit.activations},
+          {"other_bytes", fit.other},
+          {"free_bytes", fit.free},
+          {"n_blocks", fit.n_blocks},
+          {"max_model_len", fit.max_model_len}};
 }
 
 OrderedJson info_json(const ModelInfo& info, const std::vector<FitAt>& all_fits) {
@@ -73,12 +89,13 @@ OrderedJson info_json(const ModelInfo& info, const std::vector<FitAt>& all_fits)
 }
 
 std::string fit_line(const FitAt& at) {
-  if (!at.fit) return fmt::format("  {:<10}unknown: {}\n", at.dtype, at.fit.error().message);
+  const std::string& storage = at.quantization == "none" ? at.dtype : at.quantization;
+  if (!at.fit) return fmt::format("  {:<10}unknown: {}\n", storage, at.fit.error().message);
   const FitEstimate& fit = *at.fit;
   const auto mib = [](std::int64_t n_bytes) { return static_cast<double>(n_bytes) / kMiB; };
   return fmt::format(
       "  {:<10}{:<10} {:.1f} of {:.1f} MiB free: weights {:.1f}, KV {:.1f} ({} blocks), activations {:.1f}, other {:.1f}\n",
-      at.dtype, engine::name_of(fit.verdict), mib(fit.total()), mib(fit.free), mib(fit.weights), mib(fit.kv), fit.n_blocks,
+      storage, engine::name_of(fit.verdict), mib(fit.total()), mib(fit.free), mib(fit.weights), mib(fit.kv), fit.n_blocks,
       mib(fit.activations), mib(fit.other));
 }
 
@@ -107,7 +124,7 @@ std::string info_text(const ModelInfo& info, const std::vector<FitAt>& all_fits)
 }
 
 int inspect(const std::vector<std::string>& arguments, Terminal& terminal) {
-  ModelCommand command(kInspectCommand, terminal, {"dtype"});
+  ModelCommand command(kInspectCommand, terminal, {"dtype", "quantization"});
   bool json = false;
   command.parser().add_flag("--json", json, "One JSON object on stdout.");
   if (const auto code = command.parse(arguments)) return *code;

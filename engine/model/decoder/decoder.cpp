@@ -5,7 +5,6 @@ namespace lathe::engine {
 
 using kernels::Dtype;
 using kernels::TensorView;
-using kernels::WeightFormat;
 
 namespace {
 
@@ -13,36 +12,28 @@ LinearShape head_shape(const ModelConfig& config) { return {config.vocab_size, c
 
 }  // namespace
 
-WeightFormat weight_format_of(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::f16: return WeightFormat::f16;
-    case Dtype::bf16: return WeightFormat::bf16;
-    default: LATHE_CHECK(dtype == Dtype::f32); return WeightFormat::f32;
-  }
-}
-
-Result<Decoder> Decoder::create(kernels::Backend& backend, const ModelConfig& config, Dtype dtype,
+Result<Decoder> Decoder::create(kernels::Backend& backend, const ModelConfig& config, const WeightStorage& storage,
                                 std::int64_t max_model_len) {
-  const WeightFormat format = weight_format_of(dtype);
   Decoder decoder;
   decoder.config_ = config;
   LATHE_TRY(decoder.rope_, RopeTable::create(backend, config, max_model_len));
-  LATHE_TRY(decoder.embedding_, DeviceTensor::allocate(backend, dtype, {config.vocab_size, config.hidden_size}));
+  LATHE_TRY(decoder.embedding_, DeviceTensor::allocate(backend, storage.dtype, {config.vocab_size, config.hidden_size}));
   for (std::int64_t i = 0; i < config.n_layers; ++i) {
-    LATHE_TRY(DecoderLayer layer, DecoderLayer::create(backend, format, config));
+    LATHE_TRY(DecoderLayer layer, DecoderLayer::create(backend, storage.matrices, config));
     decoder.layers_.push_back(std::move(layer));
   }
   LATHE_TRY(decoder.final_norm_, DeviceTensor::allocate(backend, Dtype::f32, {config.hidden_size}));
-  LATHE_TRY(decoder.head_, Linear::create(backend, format, head_shape(config)));
+  LATHE_TRY(decoder.head_, Linear::create(backend, storage.matrices, head_shape(config)));
   return decoder;
 }
 
-std::int64_t Decoder::weight_bytes(const kernels::Backend& backend, const ModelConfig& config, Dtype dtype) {
-  const WeightFormat format = weight_format_of(dtype);
-  const std::int64_t embedding_bytes = config.vocab_size * config.hidden_size * static_cast<std::int64_t>(size_of(dtype));
+std::int64_t Decoder::weight_bytes(const kernels::Backend& backend, const ModelConfig& config,
+                                   const WeightStorage& storage) {
+  const std::int64_t embedding_bytes =
+      config.vocab_size * config.hidden_size * static_cast<std::int64_t>(size_of(storage.dtype));
   const std::int64_t final_norm_bytes = config.hidden_size * static_cast<std::int64_t>(sizeof(float));
-  return embedding_bytes + final_norm_bytes + config.n_layers * DecoderLayer::n_bytes(backend, format, config) +
-         Linear::n_bytes(backend, format, head_shape(config));
+  return embedding_bytes + final_norm_bytes + config.n_layers * DecoderLayer::n_bytes(backend, storage.matrices, config) +
+         Linear::n_bytes(backend, storage.matrices, head_shape(config));
 }
 
 std::int64_t Decoder::weight_bytes() const {

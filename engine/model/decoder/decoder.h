@@ -9,20 +9,18 @@
 #include "engine/model/layers/decoder_layer.h"
 #include "engine/model/model_config.h"
 #include "engine/model/weight_plan.h"
+#include "engine/model/weight_storage.h"
 
 namespace lathe::engine {
-
-/// The format in which matrices of that floating type are packed.
-kernels::WeightFormat weight_format_of(kernels::Dtype dtype);
 
 /// Owns: the weights. Thread: one at a time, as its backend.
 class Decoder {
  public:
-  /// Takes the memory; accept() fills it. Matrices get `dtype`, norms and biases f32. Errors: resource_exhausted.
-  static Result<Decoder> create(kernels::Backend& backend, const ModelConfig& config, kernels::Dtype dtype,
+  /// Takes the memory; accept() fills it, and quantizes as it does. Errors: resource_exhausted.
+  static Result<Decoder> create(kernels::Backend& backend, const ModelConfig& config, const WeightStorage& storage,
                                 std::int64_t max_model_len);
   /// Units: bytes of weights that create() takes, without the angles of RoPE.
-  static std::int64_t weight_bytes(const kernels::Backend& backend, const ModelConfig& config, kernels::Dtype dtype);
+  static std::int64_t weight_bytes(const kernels::Backend& backend, const ModelConfig& config, const WeightStorage& storage);
 
   /// Puts one tensor of a checkpoint in its place. `source`: the shape of shape_of(role), any floating type, aligned.
   void accept(kernels::Backend& backend, WeightRole role, std::int64_t layer, const kernels::TensorView& source);
@@ -40,7 +38,7 @@ class Decoder {
 
   ModelConfig config_;
   RopeTable rope_;
-  DeviceTensor embedding_;  ///< [V, H] in the decoder's dtype
+  DeviceTensor embedding_;  ///< [V, H] in the dtype of the storage
   std::vector<DecoderLayer> layers_;
   DeviceTensor final_norm_;
   Linear head_;  ///< a packed copy of the embeddings when they are tied

@@ -14,14 +14,16 @@ bool has_avx512() {
   return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
 }
-bool has_avx512_bf16() { return has_avx512() && __builtin_cpu_supports("avx512bf16"); }
+bool has_avx512_vnni() { return has_avx512() && __builtin_cpu_supports("avx512vnni"); }
+bool has_avx512_bf16() { return has_avx512_vnni() && __builtin_cpu_supports("avx512bf16"); }
 
 constexpr IsaDescriptor kScalar{.name = "scalar", .is_available = has_scalar, .ops = &kScalarOps};
 constexpr IsaDescriptor kAvx2{.name = "avx2", .is_available = has_avx2, .ops = &kAvx2Ops};
 constexpr IsaDescriptor kAvx512{.name = "avx512", .is_available = has_avx512, .ops = &kAvx512Ops};
+constexpr IsaDescriptor kAvx512Vnni{.name = "avx512_vnni", .is_available = has_avx512_vnni, .ops = &kAvx512VnniOps};
 constexpr IsaDescriptor kAvx512Bf16{.name = "avx512_bf16", .is_available = has_avx512_bf16, .ops = &kAvx512Bf16Ops};
 
-constexpr std::array<const IsaDescriptor*, 4> kIsas{&kScalar, &kAvx2, &kAvx512, &kAvx512Bf16};
+constexpr std::array<const IsaDescriptor*, 5> kIsas{&kScalar, &kAvx2, &kAvx512, &kAvx512Vnni, &kAvx512Bf16};
 
 }  // namespace
 

@@ -5,6 +5,6 @@
 
 namespace lathe::kernels {
 
-constexpr OpTable kAvx2Ops = make_op_table<VecAvx2>();
+constexpr OpTable kAvx2Ops = make_op_table<VecAvx2, WideDot<VecAvx2>, NarrowDot<VecAvx2>>();
 
 }  // namespace lathe::kernels

@@ -5,6 +5,6 @@
 
 namespace lathe::kernels {
 
-constexpr OpTable kAvx512Ops = make_op_table<VecAvx512>();
+constexpr OpTable kAvx512Ops = make_op_table<VecAvx512, WideDot<VecAvx512>, NarrowDot<VecAvx512>>();
 
 }  // namespace lathe::kernels

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "kernels/cpu/isa/dot_vnni.h"
 #include "kernels/cpu/isa/isa.h"
 #include "kernels/cpu/isa/vec_avx512.h"
 #include "kernels/cpu/ops/table.h"
@@ -83,7 +84,7 @@ double bf16_dot(std::int64_t n_iterations) {
 }
 
 constexpr OpTable make_bf16_table() {
-  OpTable table = make_op_table<VecAvx512>();
+  OpTable table = make_op_table<VecAvx512, VnniDot, VnniDot>();
   table.linear[2] = linear_ops<Bf16Linear>();
   table.bf16_dot = bf16_dot;
   return table;

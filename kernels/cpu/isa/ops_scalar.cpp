@@ -5,6 +5,6 @@
 
 namespace lathe::kernels {
 
-constexpr OpTable kScalarOps = make_op_table<VecScalar>();
+constexpr OpTable kScalarOps = make_op_table<VecScalar, PlainDot<VecScalar>, PlainDot<VecScalar>>();
 
 }  // namespace lathe::kernels

@@ -4,6 +4,8 @@
 
 #include <immintrin.h>
 
+#include <cstddef>
+
 #include "kernels/cpu/table/element_types.h"
 
 // Where the header is compiled alone, without the instruction set, nobody calls these functions.
@@ -84,6 +86,25 @@ struct VecAvx2 {
     s = _mm_max_ps(s, _mm_movehl_ps(s, s));
     return _mm_cvtss_f32(_mm_max_ss(s, _mm_movehdup_ps(s)));
   }
+
+  // ---- 8 integers of 32 bits, or what bytes they are made of
+  using Int = __m256i;
+  static Int zero_int() { return _mm256_setzero_si256(); }
+  static Int set_int(std::int32_t value) { return _mm256_set1_epi32(value); }
+  static Int load_int(const std::byte* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
+  static void store_int(std::byte* p, Int x) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), x); }
+  static Int add_int(Int a, Int b) { return _mm256_add_epi32(a, b); }
+  static Int add_halves(Int a, Int b) { return _mm256_add_epi16(a, b); }
+  static Float to_float(Int x) { return _mm256_cvtepi32_ps(x); }
+  static Int low_nibbles(Int x) { return _mm256_and_si256(x, _mm256_set1_epi8(0x0f)); }
+  static Int high_nibbles(Int x) { return low_nibbles(_mm256_srli_epi16(x, 4)); }
+  static Int even_bytes(Int x) { return _mm256_and_si256(x, _mm256_set1_epi16(0xff)); }
+  static Int odd_bytes(Int x) { return _mm256_srli_epi16(x, 8); }
+  /// Sums of neighbouring products of 16-bit numbers.
+  static Int multiply_halves(Int a, Int b) { return _mm256_madd_epi16(a, b); }
+  /// Sums of neighbouring products of unsigned and signed bytes, in 16 bits: saturates.
+  static Int multiply_bytes(Int a, Int b) { return _mm256_maddubs_epi16(a, b); }
+  static Int ones() { return _mm256_set1_epi16(1); }
 
  private:
   static Float widen(__m128i bits) { return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16)); }

@@ -4,6 +4,8 @@
 
 #include <immintrin.h>
 
+#include <cstddef>
+
 #include "kernels/cpu/table/element_types.h"
 
 // Where the header is compiled alone, without the instruction set, nobody calls these functions.
@@ -70,6 +72,25 @@ struct VecAvx512 {
 
   static float sum(Float x) { return _mm512_reduce_add_ps(x); }
   static float largest(Float x) { return _mm512_reduce_max_ps(x); }
+
+  // ---- 16 integers of 32 bits, or what bytes they are made of
+  using Int = __m512i;
+  static Int zero_int() { return _mm512_setzero_si512(); }
+  static Int set_int(std::int32_t value) { return _mm512_set1_epi32(value); }
+  static Int load_int(const std::byte* p) { return _mm512_loadu_si512(p); }
+  static void store_int(std::byte* p, Int x) { _mm512_storeu_si512(p, x); }
+  static Int add_int(Int a, Int b) { return _mm512_add_epi32(a, b); }
+  static Int add_halves(Int a, Int b) { return _mm512_add_epi16(a, b); }
+  static Float to_float(Int x) { return _mm512_cvtepi32_ps(x); }
+  static Int low_nibbles(Int x) { return _mm512_and_si512(x, _mm512_set1_epi8(0x0f)); }
+  static Int high_nibbles(Int x) { return low_nibbles(_mm512_srli_epi16(x, 4)); }
+  static Int even_bytes(Int x) { return _mm512_and_si512(x, _mm512_set1_epi16(0xff)); }
+  static Int odd_bytes(Int x) { return _mm512_srli_epi16(x, 8); }
+  /// Sums of neighbouring products of 16-bit numbers.
+  static Int multiply_halves(Int a, Int b) { return _mm512_madd_epi16(a, b); }
+  /// Sums of neighbouring products of unsigned and signed bytes, in 16 bits: saturates.
+  static Int multiply_bytes(Int a, Int b) { return _mm512_maddubs_epi16(a, b); }
+  static Int ones() { return _mm512_set1_epi16(1); }
 
  private:
   static Float widen(__m256i bits) { return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16)); }

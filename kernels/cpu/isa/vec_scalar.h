@@ -2,6 +2,7 @@
 // VecScalar: the vector operations that the ops are written in, on one float. Runs on any x86-64.
 #pragma once
 
+#include <cstddef>
 #include <cstring>
 
 #include "kernels/api/dtype.h"
@@ -65,6 +66,21 @@ struct VecScalar {
 
   static float sum(Float x) { return x; }
   static float largest(Float x) { return x; }
+
+  // ---- four bytes, or the sum of their products
+  using Int = std::int32_t;
+  static Int zero_int() { return 0; }
+  static Int set_int(std::int32_t value) { return value; }
+  static Int load_int(const std::byte* p) {
+    Int value = 0;
+    std::memcpy(&value, p, sizeof value);
+    return value;
+  }
+  static void store_int(std::byte* p, Int x) { std::memcpy(p, &x, sizeof x); }
+  static Int add_int(Int a, Int b) { return a + b; }
+  static Float to_float(Int x) { return static_cast<float>(x); }
+  static Int low_nibbles(Int x) { return x & 0x0f0f0f0f; }
+  static Int high_nibbles(Int x) { return low_nibbles(x >> 4); }
 
  private:
   static float from_bits(std::uint32_t bits) {

@@ -186,7 +186,12 @@ void multiply(const LinearArgs& args, const LinearRange& range, float* scratch) 
 
 template <class L>
 constexpr LinearOps linear_ops() {
-  return {.packed_pair_bytes = L::kPackedPairBytes, .tiling = L::tiling, .pack = L::pack, .multiply = multiply<L>};
+  return {.packed_row_bytes = [](std::int64_t k) { return div_up(k, 2) * L::kPackedPairBytes; },
+          .pack_columns = 2,
+          .tile_panels = panels_for<typename L::V>,
+          .tiling = L::tiling,
+          .pack = L::pack,
+          .multiply = multiply<L>};
 }
 
 }  // namespace

@@ -22,6 +22,8 @@ inline constexpr int kBlockPairs = 128;
 /// The most scratch that LinearOps::multiply needs.
 inline constexpr std::int64_t kLinearScratchFloats = std::int64_t{kMaxPanels} * kBlockPairs * kPairWeights;
 
+inline constexpr int kWeightFormats = 9;
+
 struct LinearTiling {
   RowTiling rows;
   std::int64_t block_pairs;  ///< of k that all tiles take before the next
@@ -136,16 +138,18 @@ inline constexpr int kWindowTokens = 64;
 inline constexpr int kMaxAttentionTileRows = 6;
 
 struct LinearOps {
-  /// Bytes that one row takes in PackedRows for one pair of k.
-  int packed_pair_bytes;
+  /// Units: bytes that one row takes in PackedRows.
+  std::int64_t (*packed_row_bytes)(std::int64_t k);
+  /// Parts of x that are packed apart begin at multiples of so many columns.
+  std::int64_t pack_columns;
+  int (*tile_panels)(int n_rows);  ///< that a tile of so many rows covers
   LinearTiling (*tiling)(std::int64_t n_rows);
   void (*pack)(const PackedRows& out, const PackArgs& args);
   void (*multiply)(const LinearArgs& args, const LinearRange& range, float* scratch);
 };
 
 struct OpTable {
-  int (*tile_panels)(int n_rows);  ///< that a tile of so many rows covers
-  LinearOps linear[3];             ///< by WeightFormat
+  LinearOps linear[kWeightFormats];  ///< by WeightFormat
   void (*rms_norm)(const NormArgs& args, std::int64_t row_begin, std::int64_t row_end);
   void (*rope)(const RopeArgs& args, std::int64_t row_begin, std::int64_t row_end);
   void (*add)(const ElementwiseArgs& args, std::int64_t row_begin, std::int64_t row_end);

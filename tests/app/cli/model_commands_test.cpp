@@ -304,7 +304,10 @@ void ModelCommandsTest::inspect_json_describes_the_model() {
   QCOMPARE(json["architecture"].get<std::string>(), std::string("LlamaForCausalLM"));
   QCOMPARE(json["vocab_size"].get<int>(), 384);
   QCOMPARE(json["has_chat_template"].get<bool>(), true);
-  QCOMPARE(json["fit"].size(), std::size_t{3});
+  QCOMPARE(json["fit"].size(), std::size_t{9});
+  QCOMPARE(json["fit"][0]["quantization"].get<std::string>(), std::string("none"));
+  QCOMPARE(json["fit"][8]["quantization"].get<std::string>(), std::string("int4_g128"));
+  QVERIFY(json["fit"][8]["weights_bytes"] < json["fit"][3]["weights_bytes"]);
   for (const Json& fit : json["fit"]) {
     QCOMPARE(fit["verdict"].get<std::string>(), std::string("Fits"));
     QVERIFY(fit["weights_bytes"].get<std::int64_t>() > 0);

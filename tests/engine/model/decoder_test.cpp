@@ -45,10 +45,14 @@ void DecoderTest::it_takes_the_bytes_that_were_estimated() {
   const auto opened = engine::open_model(tests::tiny_model_path(model.toStdString()));
   const std::string name = isa.toStdString();
   const auto backend = kernels::make_cpu_backend({.n_threads = 1, .isa = name});
-  for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
-    const auto decoder = engine::Decoder::create(*backend, opened->config, dtype, 64);
+  std::vector<engine::WeightStorage> storages = {Dtype::f32, Dtype::f16, Dtype::bf16};
+  for (const engine::Quantization& row : engine::quantizations()) {
+    storages.emplace_back(Dtype::bf16).matrices = row.matrices;
+  }
+  for (const engine::WeightStorage& storage : storages) {
+    const auto decoder = engine::Decoder::create(*backend, opened->config, storage, 64);
     QVERIFY(decoder.has_value());
-    QCOMPARE(decoder->weight_bytes(), engine::Decoder::weight_bytes(*backend, opened->config, dtype));
+    QCOMPARE(decoder->weight_bytes(), engine::Decoder::weight_bytes(*backend, opened->config, storage));
   }
 }
 

@@ -113,13 +113,17 @@ void LoadEngineTest::a_loaded_model_says_what_it_is() {
 }
 
 void LoadEngineTest::memory_is_what_was_estimated() {
-  const auto engine = load(tiny_model_path());
-  const auto fit = estimate_fit(*inspect_checkpoint(tiny_model_path()), options_for(tiny_model_path()));
-  const MemoryUse& memory = (*engine)->model().memory;
-  QCOMPARE(memory.weights, fit->weights);
-  QCOMPARE(memory.kv, fit->kv);
-  QCOMPARE(memory.activations, fit->activations);
-  QCOMPARE(memory.other, fit->other);
+  for (const std::string_view quantization : choices_of(engine_option("quantization"))) {
+    EngineOptions options = options_for(tiny_model_path());
+    options.quantization = quantization;
+    const auto engine = load_engine(options);
+    const auto fit = estimate_fit(*inspect_checkpoint(tiny_model_path()), options);
+    const MemoryUse& memory = (*engine)->model().memory;
+    QCOMPARE(memory.weights, fit->weights);
+    QCOMPARE(memory.kv, fit->kv);
+    QCOMPARE(memory.activations, fit->activations);
+    QCOMPARE(memory.other, fit->other);
+  }
 }
 
 void LoadEngineTest::greedy_tokens_equal_the_reference_data() {

@@ -52,6 +52,7 @@ class MemoryPlanTest : public QObject {
   void kv_bytes_below_one_block_are_refused();
   void dtype_auto_is_as_stored();
   void dtype_may_be_chosen();
+  void quantized_matrices_take_less();
   void kv_dtype_auto_is_as_compute();
   void kv_dtype_may_be_chosen();
   void rows_follow_the_options();
@@ -155,14 +156,28 @@ void MemoryPlanTest::dtype_auto_is_as_stored() {
   for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
     Case test;
     test.stored = dtype;
-    QVERIFY(test.plan()->dtype == dtype);
+    QVERIFY(test.plan()->weights.dtype == dtype);
   }
 }
 
 void MemoryPlanTest::dtype_may_be_chosen() {
   Case test;
   test.options.dtype = "bfloat16";
-  QVERIFY(test.plan()->dtype == Dtype::bf16);
+  QVERIFY(test.plan()->weights.dtype == Dtype::bf16);
+}
+
+void MemoryPlanTest::quantized_matrices_take_less() {
+  const auto model = open_model(tests::tiny_model_path());
+  const auto backend = kernels::make_cpu_backend({.n_threads = 1});
+  std::int64_t before = std::numeric_limits<std::int64_t>::max();
+  for (const char* quantization : {"none", "int8_g32", "int4_g32"}) {
+    EngineOptions options;
+    options.quantization = quantization;
+    const auto plan = plan_memory(*backend, model->config, Dtype::f32, options, kGibibyte);
+    QVERIFY(plan->weights.dtype == Dtype::f32);
+    QVERIFY(plan->estimate.weights < before);
+    before = plan->estimate.weights;
+  }
 }
 
 void MemoryPlanTest::kv_dtype_auto_is_as_compute() {
@@ -174,7 +189,7 @@ void MemoryPlanTest::kv_dtype_auto_is_as_compute() {
 void MemoryPlanTest::kv_dtype_may_be_chosen() {
   Case test;
   test.options.kv_cache_dtype = "bfloat16";
-  QVERIFY(test.plan()->dtype == Dtype::f32);
+  QVERIFY(test.plan()->weights.dtype == Dtype::f32);
   QVERIFY(test.plan()->kv_dtype == Dtype::bf16);
   QCOMPARE(test.plan()->block_bytes, 256 * 16);
 }
@@ -238,6 +253,8 @@ void MemoryPlanTest::refusal_suggests_a_narrower_type() {
   test.free = 1000;
   QVERIFY(contains(check_fit(*test.plan()).error().message, "dtype bfloat16 takes half"));
   test.options.dtype = "bfloat16";
+  QVERIFY(contains(check_fit(*test.plan()).error().message, "quantization int8_g32 takes about half"));
+  test.options.quantization = "int4_g32";
   QVERIFY(contains(check_fit(*test.plan()).error().message, "take a smaller model"));
 }
 

@@ -134,6 +134,7 @@ void OptionForm::make_basic() {
   layout()->addWidget(section);
   make_context(*section);
   make_weights(*section);
+  make_quantization(*section);
   make_compute(*section);
 }
 
@@ -192,6 +193,18 @@ void OptionForm::make_weights(Section& section) {
     combo->setItemText(0, info ? tr("As stored (%1)").arg(dtype_words(info->stored_dtype)) : tr("As stored"));
     combo->setCurrentIndex(std::max(0, combo->findData(value("dtype"))));
   });
+}
+
+void OptionForm::make_quantization(Section& section) {
+  QStringList words{tr("None")}, values{QStringLiteral("none")};
+  if (const engine::OptionDescriptor* option = descriptor_of("quantization")) {
+    for (const std::string_view name : engine::choices_of(*option)) {
+      if (name == "none") continue;
+      words.append(quantization_words(std::string(name)));
+      values.append(QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size())));
+    }
+  }
+  add_combo(section, "quantization", tr("Quantize"), words, values);
 }
 
 void OptionForm::make_compute(Section& section) {

@@ -28,6 +28,7 @@ class OptionForm : public QWidget {
   void make_basic();
   void make_context(Section& section);
   void make_weights(Section& section);
+  void make_quantization(Section& section);
   void make_compute(Section& section);
   void make_serving();
   void make_kv_memory(Section& section);

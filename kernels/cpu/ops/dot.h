@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of four unsigned codes and four signed activations for each column: the ways in which instruction sets get them.
+// Each gives the exact integer, so that all give the same.
+#pragma once
+
+#include "kernels/cpu/table/grouped_layout.h"
+
+namespace lathe::kernels {
+namespace {
+
+/// How a way to multiply keeps the four activations of a quad.
+inline void keep_bytes(const std::int8_t* codes, std::byte* out) { __builtin_memcpy(out, codes, kQuad); }
+
+/// Codes and activations widened to 16 bits, even ones and odd ones apart. For any codes.
+template <class V>
+struct WideDot {
+  using Int = typename V::Int;
+  static constexpr int kQuadBytes = 2 * kQuad;
+  static constexpr int kPairsToFold = 0;
+  struct Codes {
+    Int even, odd;
+  };
+  static Codes prepare(Int codes) { return {V::even_bytes(codes), V::odd_bytes(codes)}; }
+  static Codes broadcast(const std::byte* x) { return {V::set_int(load_quad(x)), V::set_int(load_quad(x + kQuad))}; }
+  static void add(Int& acc, const Codes& w, const Codes& x) {
+    acc = V::add_int(acc, V::multiply_halves(w.even, x.even));
+    acc = V::add_int(acc, V::multiply_halves(w.odd, x.odd));
+  }
+  static void keep(const std::int8_t* codes, std::byte* out) {
+    const std::int16_t wide[kQuad] = {codes[0], codes[2], codes[1], codes[3]};
+    __builtin_memcpy(out, wide, sizeof wide);
+  }
+
+ private:
+  static std::int32_t load_quad(const std::byte* p) {
+    std::int32_t value = 0;
+    __builtin_memcpy(&value, p, sizeof value);
+    return value;
+  }
+};
+
+/// Codes of 4 bits leave room: sums of 16 products of at most 15 * 127 fit into 16 bits, so they are widened every 8 quads.
+template <class V>
+struct NarrowDot {
+  using Int = typename V::Int;
+  static constexpr int kQuadBytes = kQuad;
+  static constexpr int kPairsToFold = 4;
+  using Codes = Int;
+  static Codes prepare(Int codes) { return codes; }
+  static Int broadcast(const std::byte* x) {
+    std::int32_t value = 0;
+    __builtin_memcpy(&value, x, sizeof value);
+    return V::set_int(value);
+  }
+  static void add(Int& acc, Int w, Int x) { acc = V::add_halves(acc, V::multiply_bytes(w, x)); }
+  static Int fold(Int halves) { return V::multiply_halves(halves, V::ones()); }
+  static void keep(const std::int8_t* codes, std::byte* out) { keep_bytes(codes, out); }
+};
+
+/// One column at a time.
+template <class V>
+struct PlainDot {
+  using Int = std::int32_t;
+  static constexpr int kQuadBytes = kQuad;
+  static constexpr int kPairsToFold = 0;
+  using Codes = Int;
+  static Codes prepare(Int codes) { return codes; }
+  static Int broadcast(const std::byte* x) { return V::load_int(x); }
+  static void add(Int& acc, Int w, Int x) {
+    for (int i = 0; i < kQuad; ++i) {
+      acc += ((w >> (8 * i)) & 0xff) * static_cast<std::int8_t>((x >> (8 * i)) & 0xff);
+    }
+  }
+  static void keep(const std::int8_t* codes, std::byte* out) { keep_bytes(codes, out); }
+};
+
+// ---- codes as they lie in a panel: vector j of one quad of a pair
+template <class V>
+struct ByteCodes {
+  static constexpr int kBits = 8;
+  static constexpr int kPairBytes = 2 * kQuad * kPanelColumns;
+  template <int kSecond>
+  static typename V::Int load(const std::byte* pair, int j) {
+    return V::load_int(pair + (kSecond * kPanelColumns + j * V::kLanes) * kQuad);
+  }
+};
+
+template <class V>
+struct NibbleCodes {
+  static constexpr int kBits = 4;
+  static constexpr int kPairBytes = kQuad * kPanelColumns;
+  template <int kSecond>
+  static typename V::Int load(const std::byte* pair, int j) {
+    const auto both = V::load_int(pair + j * V::kLanes * kQuad);
+    return kSecond != 0 ? V::high_nibbles(both) : V::low_nibbles(both);
+  }
+};
+
+}  // namespace
+}  // namespace lathe::kernels

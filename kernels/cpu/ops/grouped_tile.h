@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tile of weights in groups: some rows of quantized activations times some panels of codes.
+#pragma once
+
+#include "kernels/cpu/ops/dot.h"
+#include "kernels/cpu/ops/math.h"
+#include "kernels/cpu/table/element_types.h"
+
+namespace lathe::kernels {
+namespace {
+
+/// out [rows, columns] (+)= x * weights over blocks of activations.
+struct GroupedTileArgs {
+  const std::byte* x;           ///< the tile in the first block
+  std::int64_t x_block_bytes;   ///< from block to block
+  const std::byte* codes;       ///< of the first panel
+  std::int64_t codes_stride;    ///< from panel to panel
+  const F16* scales;            ///< of the first panel
+  std::int64_t scales_stride;   ///< from panel to panel
+  std::int64_t n_groups;
+  int group;                    ///< k of a group: a divisor of kActivationBlock
+  float* out;
+  std::int64_t out_stride;
+  std::int64_t n_columns;  ///< that out has from here on
+  bool continues;          ///< starts from what out holds
+  const float* bias;       ///< added at the end, unless null
+};
+
+/// sums [row][vector] += products of one quad.
+template <class V, class C, class D, int kSecond, int kRows, int kVectors>
+[[gnu::always_inline]] inline void multiply_quad(typename V::Int (&sums)[kRows][kVectors], const std::byte* codes,
+                                                 std::int64_t codes_stride, const std::byte* x) {
+  constexpr int kPerPanel = kPanelColumns / V::kLanes;
+  typename D::Codes w[kVectors];
+#pragma GCC unroll 64
+  for (int j = 0; j < kVectors; ++j) {
+    w[j] = D::prepare(C::template load<kSecond>(codes + j / kPerPanel * codes_stride, j % kPerPanel));
+  }
+#pragma GCC unroll 64
+  for (int i = 0; i < kRows; ++i) {
+    const auto quad = D::broadcast(x + (kSecond * kRows + i) * D::kQuadBytes);
+#pragma GCC unroll 64
+    for (int j = 0; j < kVectors; ++j) D::add(sums[i][j], w[j], quad);
+  }
+}
+
+/// acc [row][vector] += products of one group.
+template <class V, class C, class D, int kRows, int kVectors>
+[[gnu::always_inline]] inline void multiply_group(typename V::Int (&acc)[kRows][kVectors], const std::byte* codes,
+                                                  std::int64_t codes_stride, const std::byte* x, int n_pairs) {
+  using Int = typename V::Int;
+  const auto multiply_pair = [&](Int(&sums)[kRows][kVectors]) __attribute__((always_inline)) {
+    multiply_quad<V, C, D, 0>(sums, codes, codes_stride, x);
+    multiply_quad<V, C, D, 1>(sums, codes, codes_stride, x);
+    codes += C::kPairBytes;
+    x += 2 * kRows * D::kQuadBytes;
+  };
+  if constexpr (D::kPairsToFold == 0) {
+    for (int pair = 0; pair < n_pairs; ++pair) multiply_pair(acc);
+  } else {
+    for (int begin = 0; begin < n_pairs; begin += D::kPairsToFold) {
+      Int sums[kRows][kVectors];
+#pragma GCC unroll 64
+      for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 64
+        for (int j = 0; j < kVectors; ++j) sums[i][j] = V::zero_int();
+      }
+#pragma GCC unroll 8
+      for (int pair = 0; pair < D::kPairsToFold; ++pair) multiply_pair(sums);
+#pragma GCC unroll 64
+      for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 64
+        for (int j = 0; j < kVectors; ++j) acc[i][j] = V::add_int(acc[i][j], D::fold(sums[i][j]));
+      }
+    }
+  }
+}
+
+/// Adds block after block of activations, and within a block group after group: one order for every tile.
+template <class V, class C, class D, int kRows, int kPanels>
+[[gnu::noinline]] void multiply_grouped_tile(const GroupedTileArgs& args) {
+  constexpr int kPerPanel = kPanelColumns / V::kLanes;
+  constexpr int kVectors = kPanels * kPerPanel;
+  const GroupedTileArgs t = args;
+  const int groups_of_block = kActivationBlock / t.group;
+  const int n_pairs = t.group / (2 * kQuad);
+  const std::byte* codes = t.codes;
+  const F16* scales = t.scales;
+  const std::byte* x = t.x;
+  for (std::int64_t group = 0; group < t.n_groups;) {
+    const auto* x_scale = reinterpret_cast<const float*>(x);
+    const auto* start = reinterpret_cast<const std::int32_t*>(x_scale + kRows);
+    const auto* x_codes = reinterpret_cast<const std::byte*>(start + kRows * groups_of_block);
+    typename V::Float part[kRows][kVectors];
+#pragma GCC unroll 64
+    for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 64
+      for (int j = 0; j < kVectors; ++j) part[i][j] = V::zero();
+    }
+    const std::int64_t end = min_of(group + groups_of_block, t.n_groups);
+    for (; group < end; ++group) {
+      typename V::Int acc[kRows][kVectors];
+#pragma GCC unroll 64
+      for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 64
+        for (int j = 0; j < kVectors; ++j) acc[i][j] = V::set_int(start[i]);
+      }
+      start += kRows;
+      multiply_group<V, C, D>(acc, codes, t.codes_stride, x_codes, n_pairs);
+      codes += n_pairs * C::kPairBytes;
+      x_codes += 2 * n_pairs * kRows * D::kQuadBytes;
+#pragma GCC unroll 64
+      for (int j = 0; j < kVectors; ++j) {
+        const auto scale = V::load(scales + j / kPerPanel * t.scales_stride + j % kPerPanel * V::kLanes);
+#pragma GCC unroll 64
+        for (int i = 0; i < kRows; ++i) V::accumulate(part[i][j], V::to_float(acc[i][j]), scale);
+      }
+      scales += kPanelColumns;
+    }
+    const bool is_first = end <= groups_of_block && !t.continues;
+    const bool is_last = end == t.n_groups && t.bias != nullptr;
+#pragma GCC unroll 64
+    for (int i = 0; i < kRows; ++i) {
+      const auto row_scale = V::set(x_scale[i]);
+      float* const out = t.out + i * t.out_stride;
+#pragma GCC unroll 64
+      for (int j = 0; j < kVectors; ++j) {
+        const std::int64_t n = t.n_columns - j * V::kLanes;
+        const auto before = is_first ? V::zero() : V::load_n(out + j * V::kLanes, n);
+        auto sum = V::fma(part[i][j], row_scale, before);
+        if (is_last) sum = V::add(sum, V::load_n(t.bias + j * V::kLanes, n));
+        V::store_n(out + j * V::kLanes, sum, n);
+      }
+    }
+    x += t.x_block_bytes;
+  }
+}
+
+}  // namespace
+}  // namespace lathe::kernels
