@@ -39,6 +39,12 @@ const engine::OptionDescriptor* descriptor_of(const char* option) {
   return nullptr;
 }
 
+/// "avx512_vnni" -> "AVX-512 VNNI"
+QString isa_words_of(const QString& name) {
+  if (name == QLatin1String("scalar")) return name;
+  return name.toUpper().replace(QLatin1String("AVX512"), QLatin1String("AVX-512")).replace(QLatin1Char('_'), QLatin1Char(' '));
+}
+
 QString tip_of(const char* option) {
   const engine::OptionDescriptor* found = descriptor_of(option);
   QString flag = QLatin1String(option);
@@ -197,12 +203,10 @@ void OptionForm::make_weights(Section& section) {
 
 void OptionForm::make_quantization(Section& section) {
   QStringList words{tr("None")}, values{QStringLiteral("none")};
-  if (const engine::OptionDescriptor* option = descriptor_of("quantization")) {
-    for (const std::string_view name : engine::choices_of(*option)) {
-      if (name == "none") continue;
-      words.append(quantization_words(std::string(name)));
-      values.append(QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size())));
-    }
+  for (const std::string_view name : engine::choices_of(engine::engine_option("quantization"))) {
+    if (name == "none") continue;
+    words.append(quantization_words(std::string(name)));
+    values.append(QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size())));
   }
   add_combo(section, "quantization", tr("Quantize"), words, values);
 }
@@ -215,16 +219,10 @@ void OptionForm::make_compute(Section& section) {
     values.append(QString::number(n));
   }
   add_combo(section, "threads", tr("Threads"), words, values);
-  const engine::OptionDescriptor* isa = descriptor_of("isa");
   QStringList isa_words{tr("CPU, best")}, isa_values{QString()};
-  QStringList known{QStringLiteral("avx512"), QStringLiteral("avx2"), QStringLiteral("scalar")};
-  if (isa != nullptr && !isa->choices.empty())
-    known = QString::fromUtf8(isa->choices.data(), static_cast<qsizetype>(isa->choices.size()))
-                .split(QLatin1Char('|'), Qt::SkipEmptyParts);
-  for (const QString& name : known) {
-    isa_words.append(tr("CPU, %1").arg(name == QLatin1String("avx512") ? QStringLiteral("AVX-512")
-                                       : name == QLatin1String("avx2") ? QStringLiteral("AVX2")
-                                                                       : name));
+  for (const std::string_view choice : engine::choices_of(engine::engine_option("isa"))) {
+    const QString name = QString::fromUtf8(choice.data(), static_cast<qsizetype>(choice.size()));
+    isa_words.append(tr("CPU, %1").arg(isa_words_of(name)));
     isa_values.append(name);
   }
   add_combo(section, "isa", tr("Device"), isa_words, isa_values);
