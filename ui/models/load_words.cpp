@@ -61,7 +61,8 @@ QString quantization_words(const std::string& quantization) {
 
 QString weights_words(const engine::LoadedModel& model) {
   const std::string& quantization = model.options.quantization;
-  return quantization == "none" ? dtype_words(model.dtype) : quantization_words(quantization);
+  if (quantization == "none") return dtype_words(model.dtype);
+  return QString::fromStdString(quantization).section(QLatin1Char('_'), 0, 0).toUpper();
 }
 
 QString family_words(const std::string& architecture) {

@@ -19,7 +19,7 @@ QString dtype_words(const std::string& dtype);
 QString quantization_words(const std::string& quantization);
 /// "llama · 3.21 B · BF16 folder, 6.0 GiB"
 QString model_line(const engine::ModelInfo& info);
-/// "INT8, groups of 32", or the dtype where nothing is quantized.
+/// "INT8", or "BF16" where nothing is quantized.
 QString weights_words(const engine::LoadedModel& model);
 /// "LlamaForCausalLM" -> "llama"
 QString family_words(const std::string& architecture);
