@@ -12,20 +12,10 @@
 namespace lathe::kernels {
 namespace {
 
-struct VnniDot {
-  using Int = __m512i;
-  static constexpr int kQuadBytes = kQuad;
+struct VnniDot : ByteQuads<VecAvx512> {
   static constexpr int kPairsToFold = 0;
-  using Codes = Int;
-  static Codes prepare(Int codes) { return codes; }
-  static Int broadcast(const std::byte* x) {
-    std::int32_t value = 0;
-    __builtin_memcpy(&value, x, sizeof value);
-    return _mm512_set1_epi32(value);
-  }
   /// In the register where acc lies, as VecAvx512::accumulate.
   static void add(Int& acc, Int w, Int x) { asm("vpdpbusd %2, %1, %0" : "+v"(acc) : "v"(w), "v"(x)); }
-  static void keep(const std::int8_t* codes, std::byte* out) { keep_bytes(codes, out); }
 };
 
 }  // namespace

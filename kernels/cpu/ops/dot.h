@@ -8,8 +8,20 @@
 namespace lathe::kernels {
 namespace {
 
-/// How a way to multiply keeps the four activations of a quad.
-inline void keep_bytes(const std::int8_t* codes, std::byte* out) { __builtin_memcpy(out, codes, kQuad); }
+/// Activations stay bytes, four of a row in one number; codes go as they are.
+template <class V>
+struct ByteQuads {
+  using Int = typename V::Int;
+  using Codes = Int;
+  static constexpr int kQuadBytes = kQuad;
+  static Codes prepare(Int codes) { return codes; }
+  static Int broadcast(const std::byte* x) {
+    std::int32_t value = 0;
+    __builtin_memcpy(&value, x, sizeof value);
+    return V::set_int(value);
+  }
+  static void keep(const std::int8_t* codes, std::byte* out) { __builtin_memcpy(out, codes, kQuad); }
+};
 
 /// Codes and activations widened to 16 bits, even ones and odd ones apart. For any codes.
 template <class V>
@@ -41,37 +53,23 @@ struct WideDot {
 
 /// Codes of 4 bits leave room: sums of 16 products of at most 15 * 127 fit into 16 bits, so they are widened every 8 quads.
 template <class V>
-struct NarrowDot {
+struct NarrowDot : ByteQuads<V> {
   using Int = typename V::Int;
-  static constexpr int kQuadBytes = kQuad;
   static constexpr int kPairsToFold = 4;
-  using Codes = Int;
-  static Codes prepare(Int codes) { return codes; }
-  static Int broadcast(const std::byte* x) {
-    std::int32_t value = 0;
-    __builtin_memcpy(&value, x, sizeof value);
-    return V::set_int(value);
-  }
   static void add(Int& acc, Int w, Int x) { acc = V::add_halves(acc, V::multiply_bytes(w, x)); }
   static Int fold(Int halves) { return V::multiply_halves(halves, V::ones()); }
-  static void keep(const std::int8_t* codes, std::byte* out) { keep_bytes(codes, out); }
 };
 
 /// One column at a time.
 template <class V>
-struct PlainDot {
-  using Int = std::int32_t;
-  static constexpr int kQuadBytes = kQuad;
+struct PlainDot : ByteQuads<V> {
+  using Int = typename V::Int;
   static constexpr int kPairsToFold = 0;
-  using Codes = Int;
-  static Codes prepare(Int codes) { return codes; }
-  static Int broadcast(const std::byte* x) { return V::load_int(x); }
   static void add(Int& acc, Int w, Int x) {
     for (int i = 0; i < kQuad; ++i) {
       acc += ((w >> (8 * i)) & 0xff) * static_cast<std::int8_t>((x >> (8 * i)) & 0xff);
     }
   }
-  static void keep(const std::int8_t* codes, std::byte* out) { keep_bytes(codes, out); }
 };
 
 // ---- codes as they lie in a panel: vector j of one quad of a pair
