@@ -13,8 +13,8 @@ namespace lathe::kernels {
 struct FormatDescriptor {
   WeightFormat format;
   std::string_view name;
-  Dtype element;          ///< of one stored weight; of a weight before it became a code
-  GroupedCodes codes{};   ///< of a format in groups
+  Dtype element;         ///< of one stored weight; of a weight before it became a code
+  GroupedCodes codes{};  ///< of a format in groups
   constexpr bool is_grouped() const { return codes.group != 0; }
 };
 

@@ -40,10 +40,12 @@ std::vector<FitAt> fits(const ModelInfo& info, engine::EngineOptions options) {
 }
 
 OrderedJson fit_json(const FitAt& at) {
-  if (!at.fit) return {{"dtype", at.dtype},
-                       {"quantization", at.quantization},
-                       {"verdict", "Unknown"},
-                       {"error", at.fit.error().message}};
+  if (!at.fit) {
+    return {{"dtype", at.dtype},
+            {"quantization", at.quantization},
+            {"verdict", "Unknown"},
+            {"error", at.fit.error().message}};
+  }
   const FitEstimate& fit = *at.fit;
   return {{"dtype", at.dtype},
           {"quantization", at.quantization},

@@ -15,6 +15,9 @@ constexpr std::int64_t kStretchBlocks = 8;
 // Tiles that make it worth while to widen codes of 4 bits once for all.
 constexpr std::int64_t kMinTilesToWiden = 3;
 
+// Blocks of nothing greater become zeros: 127 divided by less would be infinite.
+constexpr float kSmallestActivation = 0x1p-100F;
+
 /// Codes of one row of a block, and their scale.
 template <class V>
 float quantize_activations(const float* x, std::int64_t n, std::int8_t (&codes)[kActivationBlock]) {
@@ -30,7 +33,7 @@ float quantize_activations(const float* x, std::int64_t n, std::int8_t (&codes)[
     return V::sum(poison);
   }
   const float magnitude = V::largest(largest);
-  const auto to_code = V::set(magnitude > 0 ? 127.0F / magnitude : 0);
+  const auto to_code = V::set(magnitude > kSmallestActivation ? 127.0F / magnitude : 0);
   float rounded[kActivationBlock];
   for (std::int64_t i = 0; i < kActivationBlock; i += V::kLanes) {
     V::store(rounded + i, V::round(V::mul(V::load_n(x + i, n - i), to_code)));

@@ -216,6 +216,17 @@ class GroupedLinearTest : public QObject {
     }
   }
 
+  void activations_next_to_nothing_give_zeros_data() { add_isa_rows(); }
+  void activations_next_to_nothing_give_zeros() {
+    const auto backend = backend_of_row();
+    RandomNumbers numbers(10);
+    const RandomTensor weights(Dtype::f32, {20, 140}, numbers);
+    const RandomTensor x({2, 140}), out(Dtype::f32, {2, 20}, numbers);
+    for (std::int64_t i = 0; i < 140; ++i) x.view().row<float>(1)[i] = i % 2 == 0 ? 1e-40F : -3e-39F;
+    backend->linear(out.view(), x.view(), *packed(*backend, WeightFormat::int8_g32, weights.view()), kNoBias);
+    for (std::int64_t i = 0; i < 40; ++i) QCOMPARE(out.view().as<float>()[i], 0.0F);
+  }
+
   /// The MLP packs what goes into `down` chunk by chunk; the same products apart give the same.
   void an_mlp_is_its_products_data() { add_isa_rows(); }
   void an_mlp_is_its_products() {
