@@ -19,7 +19,8 @@ struct Command {
   int (*run)(const std::vector<std::string>& arguments, Terminal& terminal);  ///< arguments after the name; an ExitCode
 };
 
-extern const Command kServeCommand, kCompleteCommand, kChatCommand, kInspectCommand, kSelftestCommand, kBenchCommand;
+extern const Command kServeCommand, kCompleteCommand, kChatCommand, kInspectCommand, kSelftestCommand, kBenchCommand,
+    kConvertCommand, kEvalCommand, kSweepCommand;
 std::span<const Command* const> command_table();
 
 /// run_command_line on a given terminal.

@@ -18,8 +18,9 @@ namespace lathe::app {
 namespace {
 
 // THE TABLE of commands.
-constexpr std::array<const Command*, 6> kCommands = {
-    &kServeCommand, &kCompleteCommand, &kChatCommand, &kInspectCommand, &kSelftestCommand, &kBenchCommand,
+constexpr std::array<const Command*, 9> kCommands = {
+    &kServeCommand, &kCompleteCommand, &kChatCommand,     &kInspectCommand, &kConvertCommand,
+    &kEvalCommand,  &kSweepCommand,    &kSelftestCommand, &kBenchCommand,
 };
 
 std::string overview() {

@@ -19,7 +19,10 @@ struct EngineOptions {
   std::string tokenizer;           ///< folder or file; empty: the model's own
   std::string served_model_name;   ///< empty: the folder's name
   std::string dtype = "auto";      ///< auto, float32, bfloat16, float16; auto: as stored
-  std::string quantization = "none";  ///< of the matrices, while they are loaded: a name of kernels/formats, or none
+  std::string quantization = "none";  ///< of the matrices, while they are loaded
+  std::string bnb_4bit_quant_type = "nf4";  ///< of bitsandbytes_4bit: nf4 or fp4
+  bool bnb_4bit_use_double_quant = false;   ///< of bitsandbytes_4bit: its scales are quantized too
+  bool keep_head = false;          ///< the head stays in dtype when the other matrices are quantized
   std::int64_t max_model_len = 0;  ///< tokens; 0: from the checkpoint
   std::string device = "cpu";
   std::string isa;           ///< empty: the best

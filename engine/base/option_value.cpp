@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/base/option_value.h"
+#include "engine/api/option_value.h"
 
 #include <fmt/format.h>
 

@@ -7,7 +7,8 @@
 #include <type_traits>
 #include <variant>
 
-#include "engine/base/option_value.h"
+#include "engine/api/option_value.h"
+#include "engine/base/quantization_aliases.h"
 #include "kernels/api/check.h"
 
 namespace lathe::engine {
@@ -40,8 +41,15 @@ constexpr std::array kFields = {
         {"dtype", load, choice, "Number format to compute in; auto: as stored.", 0, 0, "auto|float32|bfloat16|float16"},
         &EngineOptions::dtype},
     EngineField{{"quantization", load, choice, "Quantizes the matrices while they are loaded.", 0, 0,
-                 "none|int8_g32|int8_g64|int8_g128|int4_g32|int4_g64|int4_g128"},
+                 "none|bitsandbytes_4bit|bitsandbytes_8bit|int8_g32|int8_g64|int8_g128|int4_g32|int4_g64|int4_g128|"
+                 "dynamic_int8"},
                 &EngineOptions::quantization},
+    EngineField{{"bnb_4bit_quant_type", load, choice, "Numbers that codes of bitsandbytes_4bit stand for.", 0, 0, "nf4|fp4"},
+                &EngineOptions::bnb_4bit_quant_type},
+    EngineField{{"bnb_4bit_use_double_quant", load, boolean, "Quantize the scales of bitsandbytes_4bit as well."},
+                &EngineOptions::bnb_4bit_use_double_quant},
+    EngineField{{"keep_head", load, boolean, "Leave the output matrix in dtype when the others are quantized."},
+                &EngineOptions::keep_head},
     EngineField{{"max_model_len", load, integer, "Longest context in tokens; 0: from the checkpoint.", 0, kMaxTokens},
                 &EngineOptions::max_model_len},
     EngineField{{"device", load, choice, "Where it computes.", 0, 0, "cpu"}, &EngineOptions::device},
@@ -81,6 +89,16 @@ constexpr auto kDescriptors = [] {
   return descriptors;
 }();
 
+constexpr std::string_view kQuantization = "quantization";
+
+/// Other systems' names may bring an option of their own with them.
+Result<void> set_quantization(EngineOptions& options, const OptionDescriptor& option, std::string_view value) {
+  const QuantizationAlias* const alias = find_quantization_alias(value);
+  LATHE_TRY(options.quantization, parse_choice(option, alias != nullptr ? alias->quantization : value));
+  if (alias != nullptr && !alias->bnb_4bit_quant_type.empty()) options.bnb_4bit_quant_type = alias->bnb_4bit_quant_type;
+  return {};
+}
+
 const EngineField* find_field(std::string_view name) {
   for (const EngineField& field : kFields) {
     if (field.option.name == name) return &field;
@@ -105,6 +123,7 @@ Result<void> set_option(EngineOptions& options, std::string_view name, std::stri
   switch (option.kind) {
     case text: options.*std::get<TextMember>(field->member) = std::string(value); break;
     case choice: {
+      if (name == kQuantization) return set_quantization(options, option, value);
       LATHE_TRY(options.*std::get<TextMember>(field->member), parse_choice(option, value));
       break;
     }

@@ -11,7 +11,7 @@
 #include <variant>
 
 #include "engine/api/json.h"
-#include "engine/base/option_value.h"
+#include "engine/api/option_value.h"
 #include "engine/base/utf8.h"
 #include "kernels/api/check.h"
 

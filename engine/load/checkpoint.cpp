@@ -16,6 +16,18 @@ bool by_name(const StoredTensor& a, const StoredTensor& b) { return a.name < b.n
 
 std::string to_string(std::span<const std::int64_t> shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
+kernels::TensorView view_of(const StoredTensor& tensor, std::vector<std::byte>& aligned) {
+  const kernels::Dtype dtype = *tensor.type->dtype;
+  const std::byte* data = tensor.bytes.data();
+  if (reinterpret_cast<std::uintptr_t>(data) % size_of(dtype) != 0) {
+    aligned.assign(tensor.bytes.begin(), tensor.bytes.end());
+    data = aligned.data();
+  }
+  void* bytes = const_cast<std::byte*>(data);  // views have no const form; sources are only read
+  return tensor.shape.size() == 1 ? kernels::TensorView(bytes, dtype, {tensor.shape[0]})
+                                  : kernels::TensorView(bytes, dtype, {tensor.shape[0], tensor.shape[1]});
+}
+
 Result<void> Checkpoint::add(std::shared_ptr<const MappedFile> file, std::vector<StoredTensor> tensors) {
   const auto index = static_cast<std::uint32_t>(files_.size());
   files_.push_back(std::move(file));

@@ -32,12 +32,6 @@ bool is_wanted(WeightRole role, const ModelConfig& config, bool tied) {
   }
 }
 
-std::string_view pattern_of(WeightRole role, const Architecture& architecture) {
-  const auto found = std::find_if(architecture.tensors.begin(), architecture.tensors.end(),
-                                  [&](const TensorName& name) { return name.role == role; });
-  return found != architecture.tensors.end() ? found->pattern : std::string_view();
-}
-
 std::string name_in_layer(std::string_view pattern, std::int64_t layer) {
   std::string name(pattern);
   if (const auto hole = name.find("{}"); hole != std::string::npos) name.replace(hole, 2, std::to_string(layer));
@@ -196,6 +190,25 @@ std::vector<std::int64_t> shape_of(WeightRole role, const ModelConfig& config) {
     case WeightRole::up_bias: return {config.intermediate_size};
   }
   return {};
+}
+
+std::string_view pattern_of(WeightRole role, const Architecture& architecture) {
+  const auto found = std::find_if(architecture.tensors.begin(), architecture.tensors.end(),
+                                  [&](const TensorName& name) { return name.role == role; });
+  return found != architecture.tensors.end() ? found->pattern : std::string_view();
+}
+
+bool is_layer_matrix(WeightRole role) {
+  switch (role) {
+    case WeightRole::q:
+    case WeightRole::k:
+    case WeightRole::v:
+    case WeightRole::o:
+    case WeightRole::gate:
+    case WeightRole::up:
+    case WeightRole::down: return true;
+    default: return false;
+  }
 }
 
 std::int64_t row_begin_of(WeightRole role, const ModelConfig& config) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/api/result.h"
@@ -33,6 +34,10 @@ struct WeightPlan {
 
 /// Expected shape of a tensor with that role.
 std::vector<std::int64_t> shape_of(WeightRole role, const ModelConfig& config);
+/// What a family calls the tensor of a role, with {} for the layer. Empty: it has none.
+std::string_view pattern_of(WeightRole role, const Architecture& architecture);
+/// A weight of a product that layers compute: what a quantization is for, beside the head.
+bool is_layer_matrix(WeightRole role);
 /// First row that a role takes in the matrix or bias that it shares (q, k and v); 0 for all others.
 std::int64_t row_begin_of(WeightRole role, const ModelConfig& config);
 

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
+#include "engine/api/options.h"
 #include "kernels/api/backend.h"
 
 namespace lathe::engine {
@@ -14,18 +16,26 @@ struct WeightStorage {
   WeightStorage(kernels::Dtype floating);  // NOLINT(google-explicit-constructor): a type is a way to store weights
 
   kernels::Dtype dtype;            ///< of the embeddings; norms and biases are f32
-  kernels::WeightFormat matrices;  ///< of the layers and the head
+  kernels::WeightFormat matrices;  ///< of the layers
+  kernels::WeightFormat head;      ///< of the product that gives logits
 };
 
 /// A value of the option `quantization`.
 struct Quantization {
   std::string_view name;
   kernels::WeightFormat matrices;
+  bool keeps_head = false;  ///< leaves the head as it is, whatever `keep_head` says
 };
 
 /// THE TABLE of quantizations, without "none".
 std::span<const Quantization> quantizations();
 /// Null: "none", or a name that is in no row.
 const Quantization* find_quantization(std::string_view name);
+
+/// A value of the options `dtype` and `kv_cache_dtype`. Requires: one that the option table admits.
+kernels::Dtype dtype_of(const std::string& value, kernels::Dtype when_auto);
+
+/// What `options` ask for a checkpoint in that type.
+WeightStorage storage_of(const EngineOptions& options, kernels::Dtype stored);
 
 }  // namespace lathe::engine

@@ -14,8 +14,9 @@ kernels::KvShape kv_shape(const ModelConfig& config, kernels::Dtype dtype, int b
           .dtype = dtype};
 }
 
-kernels::StepShape step_shape(const ModelConfig& config, kernels::WeightFormat format, std::int64_t max_rows) {
-  return {.format = format,
+kernels::StepShape step_shape(const ModelConfig& config, const WeightStorage& storage, std::int64_t max_rows) {
+  return {.format = storage.matrices,
+          .head_format = storage.head,
           .n_rows = max_rows,
           .hidden_size = config.hidden_size,
           .intermediate_size = config.intermediate_size,
@@ -29,7 +30,7 @@ Result<std::unique_ptr<ModelRunner>> ModelRunner::create(std::unique_ptr<kernels
   const ModelConfig& config = decoder.config();
   LATHE_TRY(KvStorage kv, KvStorage::allocate(*backend, kv_shape(config, kv_dtype, limits.block_size, limits.n_blocks)));
   LATHE_TRY(Activations activations, Activations::create(*backend, config, limits.max_rows, limits.max_logit_rows));
-  const kernels::StepShape step = step_shape(config, decoder.format(), limits.max_rows);
+  const kernels::StepShape step = step_shape(config, decoder.storage(), limits.max_rows);
   if (!backend->reserve(step)) {
     return fail(
         ErrorCode::resource_exhausted,

@@ -10,13 +10,8 @@
 #include <system_error>
 
 #include "engine/api/engine.h"
-#include "engine/base/free_memory.h"
-#include "engine/model/decoder/load_weights.h"
-#include "engine/run/model_runner.h"
-#include "engine/run/open_backend.h"
 #include "engine/serve/engine_loop.h"
-#include "engine/serve/memory_plan.h"
-#include "engine/serve/opened_model.h"
+#include "engine/serve/load_runner.h"
 #include "engine/text/tokenizer_config.h"
 
 namespace lathe::engine {
@@ -46,15 +41,13 @@ class EngineLoad {
     LATHE_TRY_VOID(report(LoadPhase::reading, 0, model.plan.n_bytes));
     LATHE_TRY(parts_.tokenizer, open_model_tokenizer(model));
     LATHE_TRY(parts_.chat_template, open_chat_template(model));
-    LATHE_TRY(auto backend, open_backend(options_.isa, options_.threads));
-    LATHE_TRY(const MemoryPlan plan,
-              plan_memory(*backend, model.config, model.plan.stored_dtype, options_, free_memory_bytes()));
-    LATHE_TRY_VOID(check_prompt_fits_step(plan));
-    if (options_.check_fit) LATHE_TRY_VOID(check_fit(plan));
-    LATHE_TRY(auto runner, build_runner(model, plan, std::move(backend)));
-    LATHE_TRY_VOID(warm_up(*runner, model));
-    describe(std::move(model), plan, *runner);
-    parts_.runner = std::move(runner);
+    const auto observe = [&](std::int64_t bytes_done) {
+      return report(LoadPhase::converting, bytes_done, model.plan.n_bytes).has_value();
+    };
+    LATHE_TRY(LoadedRunner loaded, load_runner(model, options_, observe));
+    LATHE_TRY_VOID(warm_up(*loaded.runner, model));
+    describe(std::move(model), loaded.plan, *loaded.runner);
+    parts_.runner = std::move(loaded.runner);
     return make_engine_loop(std::move(parts_));
   }
 
@@ -92,25 +85,6 @@ class EngineLoad {
     if (compiled) return std::move(*compiled);
     warnings_.push_back(fmt::format("the chat template is not used: {}", compiled.error().message));
     return std::unique_ptr<ChatTemplate>();
-  }
-
-  /// The options alone cannot tell when the context comes from the checkpoint.
-  Result<void> check_prompt_fits_step(const MemoryPlan& plan) const {
-    if (options_.enable_chunked_prefill || options_.max_num_batched_tokens >= plan.limits.max_model_len) return {};
-    return fail(ErrorCode::invalid_argument,
-                fmt::format("max_num_batched_tokens {} is less than max_model_len {}: enable_chunked_prefill, or raise it",
-                            options_.max_num_batched_tokens, plan.limits.max_model_len),
-                "max_num_batched_tokens");
-  }
-
-  Result<std::unique_ptr<ModelRunner>> build_runner(const OpenedModel& model, const MemoryPlan& plan,
-                                                    std::unique_ptr<kernels::Backend> backend) {
-    LATHE_TRY(Decoder decoder, Decoder::create(*backend, model.config, plan.weights, plan.limits.max_model_len));
-    const auto observer = [&](std::int64_t bytes_done) {
-      return report(LoadPhase::converting, bytes_done, model.plan.n_bytes).has_value();
-    };
-    LATHE_TRY_VOID(load_weights(decoder, *backend, model.checkpoint, model.plan, observer));
-    return ModelRunner::create(std::move(backend), std::move(decoder), plan.kv_dtype, plan.limits);
   }
 
   /// Runs one small step: touches the memory, builds what libraries build at first use, and shows broken weights.

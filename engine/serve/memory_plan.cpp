@@ -26,14 +26,6 @@ tl::unexpected<Error> refuse(std::string message, std::string where) {
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-/// Requires: a value that the option table admits.
-Dtype dtype_option(const std::string& value, Dtype when_auto) {
-  for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
-    if (value == name_of(dtype)) return dtype;
-  }
-  return when_auto;
-}
-
 std::string gibibytes(std::int64_t bytes) { return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1LL << 30)); }
 
 /// Fills one plan, step by step.
@@ -44,9 +36,8 @@ class MemoryPlanner {
       : backend_(backend), config_(config), options_(options), free_(free) {}
 
   Result<MemoryPlan> plan(Dtype stored_dtype) {
-    plan_.weights = dtype_option(options_.dtype, stored_dtype);
-    plan_.kv_dtype = dtype_option(options_.kv_cache_dtype, plan_.weights.dtype);
-    if (const Quantization* chosen = find_quantization(options_.quantization)) plan_.weights.matrices = chosen->matrices;
+    plan_.weights = storage_of(options_, stored_dtype);
+    plan_.kv_dtype = dtype_of(options_.kv_cache_dtype, plan_.weights.dtype);
     LATHE_TRY_VOID(choose_context());
     choose_rows();
     size_fixed_parts();
@@ -88,7 +79,7 @@ class MemoryPlanner {
 
   /// The angles of RoPE, and the work memory of the backend.
   std::int64_t other_bytes() const {
-    const kernels::StepShape step = step_shape(config_, plan_.weights.matrices, plan_.limits.max_rows);
+    const kernels::StepShape step = step_shape(config_, plan_.weights, plan_.limits.max_rows);
     return RopeTable::n_bytes(config_, plan_.limits.max_model_len) + static_cast<std::int64_t>(backend_.work_bytes(step));
   }
 

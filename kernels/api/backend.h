@@ -55,7 +55,13 @@ enum class WeightFormat : std::uint8_t {
   int8_g128,
   int4_g32,
   int4_g64,
-  int4_g128
+  int4_g128,
+  nf4,           ///< bitsandbytes' codes of 4 bits in blocks of 64
+  nf4_nested,    ///< the same with scales in 8 bits: double quantization
+  fp4,
+  fp4_nested,
+  int8_channel,  ///< 8-bit codes, a scale for each output; activations in 8 bits, a scale for each token
+  llm_int8       ///< the same as bitsandbytes has it, with large activations multiplied as they are
 };
 
 /// A weight matrix [n, k] (n outputs, k inputs) in the layout of its backend. Made by Backend::make_packed.
@@ -114,7 +120,8 @@ struct MlpWeights {
 
 /// What the operations of a model's steps need to know to find their work memory.
 struct StepShape {
-  WeightFormat format = WeightFormat::f32;
+  WeightFormat format = WeightFormat::f32;       ///< of the layers
+  WeightFormat head_format = WeightFormat::f32;  ///< of the product that gives logits
   std::int64_t n_rows = 0;  ///< at most
   std::int64_t hidden_size = 0;
   std::int64_t intermediate_size = 0;  ///< of the MLP
@@ -146,7 +153,8 @@ class Backend {
   /// Null when there is no memory left.
   virtual std::unique_ptr<PackedMatrix> make_packed(WeightFormat format, std::int64_t n, std::int64_t k) = 0;
   /// Packs source [rows, k] (f32, f16 or bf16) into rows [row_begin, row_begin + rows) of the matrix. Rows may come in any
-  /// order and from several sources: that is how Q, K and V become one matrix.
+  /// order and from several sources: that is how Q, K and V become one matrix. Formats of bitsandbytes have blocks and means
+  /// that go through a whole tensor: a source is one there.
   virtual void pack_rows(PackedMatrix& matrix, std::int64_t row_begin, const TensorView& source) = 0;
 
   // ---- work memory of operations, beside their arguments

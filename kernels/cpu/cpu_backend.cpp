@@ -42,22 +42,29 @@ void CpuBackend::pack_rows(PackedMatrix& matrix, std::int64_t row_begin, const T
 }
 
 CpuBackend::WorkSizes CpuBackend::work_sizes(const StepShape& shape) const {
-  const LinearOps& ops = linear_ops(shape.format);
+  const auto x_bytes = [&](WeightFormat format, std::int64_t k) {
+    return packed_rows_bytes(shape.n_rows, k, linear_ops(format, k));
+  };
+  const LinearOps& outer = linear_ops(shape.format, shape.hidden_size);
+  const LinearOps& inner = linear_ops(shape.format, shape.intermediate_size);
   const std::int64_t scratch = std::max(mlp_scratch_floats(), attention_scratch_floats(shape.group, shape.head_dim));
-  return {.packed_x = packed_rows_bytes(shape.n_rows, std::max(shape.hidden_size, shape.q_size), ops),
-          .packed_inner = packed_rows_bytes(shape.n_rows, shape.intermediate_size, ops),
+  return {.packed_x = std::max({x_bytes(shape.format, shape.hidden_size), x_bytes(shape.format, shape.q_size),
+                                x_bytes(shape.head_format, shape.hidden_size)}),
+          .packed_inner = packed_rows_bytes(shape.n_rows, shape.intermediate_size, inner),
+          .loose_inner = loose_rows_bytes(shape.n_rows, shape.intermediate_size, outer, inner),
           .thread_scratch = thread_scratch_bytes(scratch)};
 }
 
 std::size_t CpuBackend::work_bytes(const StepShape& shape) const {
   const WorkSizes sizes = work_sizes(shape);
-  return reserved_bytes(sizes.packed_x) + reserved_bytes(sizes.packed_inner) + reserved_bytes(sizes.thread_scratch);
+  return reserved_bytes(sizes.packed_x) + reserved_bytes(sizes.packed_inner) + reserved_bytes(sizes.loose_inner) +
+         reserved_bytes(sizes.thread_scratch);
 }
 
 bool CpuBackend::reserve(const StepShape& shape) {
   const WorkSizes sizes = work_sizes(shape);
   return reserve_host(packed_x_, sizes.packed_x) && reserve_host(packed_inner_, sizes.packed_inner) &&
-         reserve_host(thread_scratch_, sizes.thread_scratch);
+         reserve_host(loose_inner_, sizes.loose_inner) && reserve_host(thread_scratch_, sizes.thread_scratch);
 }
 
 float* CpuBackend::thread_scratch(std::int64_t floats_each) {

@@ -26,7 +26,7 @@ class CpuBackend final : public Backend {
   std::size_t work_bytes(const StepShape& shape) const override;
   bool reserve(const StepShape& shape) override;
   std::size_t work_bytes_held() const override {
-    return packed_x_.n_bytes() + packed_inner_.n_bytes() + thread_scratch_.n_bytes();
+    return packed_x_.n_bytes() + packed_inner_.n_bytes() + loose_inner_.n_bytes() + thread_scratch_.n_bytes();
   }
 
   void embed(const TensorView& out, const TensorView& table, std::span<const std::int32_t> ids) override;
@@ -56,7 +56,7 @@ class CpuBackend final : public Backend {
   std::int64_t row_grain(std::int64_t n_rows, std::int64_t row_elements) const;
   /// Units: bytes, of the buffers of that name.
   struct WorkSizes {
-    std::size_t packed_x, packed_inner, thread_scratch;
+    std::size_t packed_x, packed_inner, loose_inner, thread_scratch;
   };
   WorkSizes work_sizes(const StepShape& shape) const;
   std::size_t thread_scratch_bytes(std::int64_t floats_each) const {
@@ -69,14 +69,18 @@ class CpuBackend final : public Backend {
   static std::int64_t mlp_scratch_floats();
   void norm_rows(const TensorView& out, const TensorView& x, const float* delta, std::int64_t delta_stride,
                  const TensorView& weight, float eps);
-  const LinearOps& linear_ops(WeightFormat format) const;
-  const LinearOps& linear_ops(const PackedMatrix& matrix) const { return linear_ops(matrix.format()); }
+  const LinearOps& linear_ops(WeightFormat format, std::int64_t k) const;
+  const LinearOps& linear_ops(const PackedMatrix& matrix) const;
   /// Units: bytes that packed rows [m, k] take at a time.
   static std::size_t packed_rows_bytes(std::int64_t m, std::int64_t k, const LinearOps& ops);
   /// Rows [m, k] for `ops`, still to be filled, in `memory`.
   static PackedRows reserve_packed(Buffer& memory, std::int64_t m, std::int64_t k, const LinearOps& ops);
-  /// All rows of x, in packed_x_.
-  PackedRows pack(const TensorView& x, const LinearOps& ops);
+  /// Whether what one product gives can be packed for the next chunk by chunk.
+  static bool packs_at_once(const LinearOps& ops, const LinearOps& next);
+  /// Units: bytes that rows [m, k] between two products take if they cannot.
+  static std::size_t loose_rows_bytes(std::int64_t m, std::int64_t k, const LinearOps& ops, const LinearOps& next);
+  /// All rows of x, in `memory`.
+  PackedRows pack(const TensorView& x, const LinearOps& ops, Buffer& memory);
   /// out = x * matrix^T, all rows.
   void multiply(const TensorView& out, const PackedRows& x, const PackedMatrix& matrix, const TensorView& bias);
   /// silu(x * gate^T) * (x * up^T), in packed_inner_.
@@ -93,6 +97,7 @@ class CpuBackend final : public Backend {
   // Memory of one operation at a time; it only grows, so a step in its stride allocates nothing.
   Buffer packed_x_;
   Buffer packed_inner_;
+  Buffer loose_inner_;
   Buffer thread_scratch_;
   std::vector<AttentionItem> items_;
 };

@@ -93,7 +93,12 @@ bool are_mlp(const MlpWeights& w) {
 
 }  // namespace
 
-const LinearOps& CpuBackend::linear_ops(WeightFormat format) const { return ops_.linear[static_cast<std::size_t>(format)]; }
+const LinearOps& CpuBackend::linear_ops(WeightFormat format, std::int64_t k) const {
+  return ops_.linear[static_cast<std::size_t>(PanelMatrix::stored_format(format, k))];
+}
+const LinearOps& CpuBackend::linear_ops(const PackedMatrix& matrix) const {
+  return ops_.linear[static_cast<std::size_t>(panels_of(matrix).stored())];
+}
 
 std::int64_t CpuBackend::mlp_scratch_floats() { return kLinearScratchFloats + 2 * kMaxGatedFloats; }
 
@@ -107,9 +112,18 @@ PackedRows CpuBackend::reserve_packed(Buffer& memory, std::int64_t m, std::int64
   return {.tiling = tiling.rows, .block_pairs = tiling.block_pairs, .k = k, .data = memory.data()};
 }
 
-PackedRows CpuBackend::pack(const TensorView& x, const LinearOps& ops) {
+/// Chunks of one product are tiles and parts of the next only if both cut their rows alike.
+bool CpuBackend::packs_at_once(const LinearOps& ops, const LinearOps& next) {
+  return &ops == &next && next.pack_columns != kWholeRows;
+}
+
+std::size_t CpuBackend::loose_rows_bytes(std::int64_t m, std::int64_t k, const LinearOps& ops, const LinearOps& next) {
+  return packs_at_once(ops, next) ? 0 : static_cast<std::size_t>(std::min(m, kMaxPackedRows) * k) * sizeof(float);
+}
+
+PackedRows CpuBackend::pack(const TensorView& x, const LinearOps& ops, Buffer& memory) {
   const std::int64_t m = x.dim(0), k = x.dim(1);
-  const PackedRows packed = reserve_packed(packed_x_, m, k, ops);
+  const PackedRows packed = reserve_packed(memory, m, k, ops);
   const std::int64_t tile_elements = div_up(m, packed.tiling.n_tiles) * k;
   for_rows(packed.tiling.n_tiles, tile_elements, [&](std::int64_t begin, std::int64_t end) {
     ops.pack(packed, {.x = x.row<float>(first_row(packed.tiling, begin)),
@@ -151,17 +165,22 @@ void CpuBackend::multiply(const TensorView& out, const PackedRows& x, const Pack
   });
 }
 
-/// What a chunk of gate and of up gave is combined and packed while it lies in the cache.
+/// What a chunk of gate and of up gave is combined while it lies in the cache, and packed at once where that can be.
 PackedRows CpuBackend::multiply_gated(const PackedRows& x, const MlpWeights& weights) {
   const LinearOps& ops = linear_ops(weights.gate);
-  const PackedRows inner = reserve_packed(packed_inner_, x.tiling.n_rows, weights.gate.n(), ops);
+  const LinearOps& next = linear_ops(weights.down);
+  const std::int64_t m = x.tiling.n_rows, inner = weights.gate.n();
+  const bool at_once = packs_at_once(ops, next);
+  const PackedRows packed = at_once ? reserve_packed(packed_inner_, m, inner, next) : PackedRows{};
+  LATHE_CHECK(reserve_host(loose_inner_, loose_rows_bytes(m, inner, ops, next)));
+  const TensorView loose(loose_inner_.data(), Dtype::f32, {m, inner});
   const std::int64_t floats_each = mlp_scratch_floats();
   float* const scratch = thread_scratch(floats_each);
   const LinearArgs gate = product(x, weights.gate, weights.gate_bias);
   const LinearArgs up = product(x, weights.up, weights.up_bias);
   const std::int64_t n_panels = panels_of(weights.gate).n_panels();
   // Whole parts of what is packed, and whole tiles where there are more panels than that.
-  const std::int64_t group = std::max(tile_panels(x.tiling, ops), ops.pack_columns / kPanelColumns);
+  const std::int64_t group = std::max(tile_panels(x.tiling, ops), at_once ? next.pack_columns / kPanelColumns : 0);
   for_chunks(x.tiling, n_panels, group, max_gated_panels(x.tiling), [&](const LinearRange& range, int thread) {
     float* const own = scratch + thread * floats_each;
     float* const gate_out = own + kLinearScratchFloats;
@@ -170,30 +189,32 @@ PackedRows CpuBackend::multiply_gated(const PackedRows& x, const MlpWeights& wei
     first.next_weights = up.weights + range.panel_begin * up.panel_bytes;
     ops.multiply(first, range, own);
     ops.multiply(with_chunk_out(up, range, up_out), range, own);
-    const std::int64_t n_rows = first_row(x.tiling, range.tile_end) - first_row(x.tiling, range.tile_begin);
+    const std::int64_t row = first_row(x.tiling, range.tile_begin);
+    const std::int64_t column = range.panel_begin * kPanelColumns;
     const std::int64_t n_columns = (range.panel_end - range.panel_begin) * kPanelColumns;
-    ops_.silu_mul({.out = gate_out,
-                   .out_stride = n_columns,
+    ops_.silu_mul({.out = at_once ? gate_out : loose.row<float>(row) + column,
+                   .out_stride = at_once ? n_columns : inner,
                    .gate = gate_out,
                    .up = up_out,
                    .in_stride = n_columns,
-                   .n = std::min(n_columns, inner.k - range.panel_begin * kPanelColumns)},
-                  0, n_rows);
-    ops.pack(inner, {.x = gate_out,
-                     .x_stride = n_columns,
-                     .tile_begin = range.tile_begin,
-                     .tile_end = range.tile_end,
-                     .pair_begin = range.panel_begin * kPanelColumns / 2,
-                     .pair_end = std::min(range.panel_end * kPanelColumns / 2, div_up(inner.k, 2))});
+                   .n = std::min(n_columns, inner - column)},
+                  0, first_row(x.tiling, range.tile_end) - row);
+    if (!at_once) return;
+    next.pack(packed, {.x = gate_out,
+                       .x_stride = n_columns,
+                       .tile_begin = range.tile_begin,
+                       .tile_end = range.tile_end,
+                       .pair_begin = column / 2,
+                       .pair_end = std::min(range.panel_end * kPanelColumns / 2, div_up(inner, 2))});
   });
-  return inner;
+  return at_once ? packed : pack(loose, next, packed_inner_);
 }
 
 void CpuBackend::linear(const TensorView& out, const TensorView& x, const PackedMatrix& matrix, const TensorView& bias) {
   LATHE_CHECK(is_rows_of_f32(out) && is_rows_of_f32(x) && out.dim(0) == x.dim(0));
   LATHE_CHECK(x.dim(1) == matrix.k() && out.dim(1) == matrix.n() && is_bias_of(bias, matrix));
   for_row_blocks(x.dim(0), [&](std::int64_t begin, std::int64_t count) {
-    multiply(out.rows(begin, count), pack(x.rows(begin, count), linear_ops(matrix)), matrix, bias);
+    multiply(out.rows(begin, count), pack(x.rows(begin, count), linear_ops(matrix), packed_x_), matrix, bias);
   });
 }
 
@@ -201,7 +222,7 @@ void CpuBackend::gated_mlp(const TensorView& out, const TensorView& x, const Mlp
   LATHE_CHECK(is_rows_of_f32(out) && is_rows_of_f32(x) && out.dim(0) == x.dim(0) && are_mlp(weights));
   LATHE_CHECK(x.dim(1) == weights.gate.k() && out.dim(1) == weights.down.n());
   for_row_blocks(x.dim(0), [&](std::int64_t begin, std::int64_t count) {
-    const PackedRows inner = multiply_gated(pack(x.rows(begin, count), linear_ops(weights.gate)), weights);
+    const PackedRows inner = multiply_gated(pack(x.rows(begin, count), linear_ops(weights.gate), packed_x_), weights);
     multiply(out.rows(begin, count), inner, weights.down, weights.down_bias);
   });
 }

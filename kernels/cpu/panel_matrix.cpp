@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "kernels/cpu/table/grouped_layout.h"
+#include "kernels/cpu/table/coded_layout.h"
 #include "kernels/cpu/table/op_table.h"
 #include "kernels/formats/element.h"
 #include "kernels/formats/format.h"
@@ -11,14 +11,23 @@
 namespace lathe::kernels {
 namespace {
 
+// Scales that are worth a thread of their own to find.
+constexpr std::int64_t kScalesOfThread = 256;
+
 std::int64_t panels_for_rows(std::int64_t n) { return (n + kPanelColumns - 1) / kPanelColumns; }
 
-GroupedPanel shape_of(const GroupedCodes& codes, std::int64_t k) { return {k, codes.bits, codes.group}; }
+CodedPanel shape_of(const CodedFormat& format, std::int64_t k) {
+  return {.k = k,
+          .bits = format.bits,
+          .group = format.group == 0 ? kActivationBlock : format.group,
+          .scales = format.scales};
+}
 
+/// Requires: a stored format.
 std::int64_t panel_bytes_for(WeightFormat format, std::int64_t k) {
-  const GroupedCodes& codes = descriptor_of(format).codes;
-  if (codes.group != 0) return shape_of(codes, k).bytes();
-  return (k + 1) / 2 * kPairWeights * static_cast<std::int64_t>(size_of(descriptor_of(format).element));
+  const FormatDescriptor& descriptor = descriptor_of(format);
+  if (descriptor.is_coded()) return shape_of(descriptor.codes, k).bytes();
+  return (k + 1) / 2 * kPairWeights * static_cast<std::int64_t>(size_of(descriptor.element));
 }
 
 /// Element (column, k) of a panel for k = 2 pair + odd.
@@ -49,90 +58,160 @@ void pack_row_from(const TensorView& source, std::int64_t row, Stored* panel, st
   }
 }
 
-void load_row(const TensorView& source, std::int64_t row, std::int64_t begin, std::span<float> out) {
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    out[i] = load_element(source.data, source.dtype, row * source.strides[0] + begin + static_cast<std::int64_t>(i));
-  }
-}
-
-void store_code(std::byte* codes, std::int64_t column, std::int64_t k, int bits, std::uint8_t code) {
-  const std::int64_t quad = k / kQuad;
-  const std::int64_t in_quad = column * kQuad + k % kQuad;
-  constexpr std::int64_t kQuadCodes = kPanelColumns * kQuad;
-  if (bits == 8) {
-    codes[quad * kQuadCodes + in_quad] = std::byte{code};
-  } else {
-    std::byte& both = codes[quad / 2 * kQuadCodes + in_quad];
-    both = quad % 2 == 0 ? (both & std::byte{0xf0}) | std::byte{code} : (both & std::byte{0x0f}) | std::byte(code << 4);
-  }
-}
-
-/// Quantizes one row into its column, a group at a time.
-void pack_grouped_row(const TensorView& source, std::int64_t row, const GroupedCodes& format, std::byte* panel,
-                      std::int64_t column) {
-  constexpr std::int64_t kLargestGroup = 128;
+/// Row of a source into its column, in a format without codes.
+void pack_floats(WeightFormat format, const TensorView& source, std::int64_t row, std::byte* panel, std::int64_t column) {
+  const bool keeps_bits = source.dtype == descriptor_of(format).element;
   const std::int64_t k = source.dim(1);
-  auto* const scales = reinterpret_cast<std::uint16_t*>(panel + shape_of(format, k).codes_bytes());
-  float weights[kLargestGroup];
-  std::uint8_t codes[kLargestGroup];
-  for (std::int64_t begin = 0; begin < k; begin += format.group) {
-    const std::int64_t n = std::min<std::int64_t>(format.group, k - begin);
-    const std::span<float> group(weights, static_cast<std::size_t>(n));
-    load_row(source, row, begin, group);
-    scales[begin / format.group * kPanelColumns + column] = quantize_group(format, group, codes);
-    for (std::int64_t i = 0; i < n; ++i) store_code(panel, column, begin + i, format.bits, codes[i]);
+  auto* const halves = reinterpret_cast<std::uint16_t*>(panel);
+  const auto same = [](std::uint16_t bits) { return bits; };
+  switch (format) {
+    case WeightFormat::f32:
+      pack_row_from<false>(source, row, reinterpret_cast<float*>(panel), column, [](float value) { return value; });
+      break;
+    case WeightFormat::f16:
+      keeps_bits ? pack_row<false>(source.row<const std::uint16_t>(row), halves, column, k, same)
+                 : pack_row_from<false>(source, row, halves, column, f32_to_f16);
+      break;
+    case WeightFormat::bf16:
+      keeps_bits ? pack_row<true>(source.row<const std::uint16_t>(row), halves, column, k, same)
+                 : pack_row_from<true>(source, row, halves, column, f32_to_bf16);
+      break;
+    default: LATHE_CHECK(false);
   }
 }
+
+constexpr std::int64_t kQuadCodes = std::int64_t{kPanelColumns} * kQuad;
+
+void store_bytes(std::span<const std::uint8_t> codes, std::byte* column) {
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    column[static_cast<std::int64_t>(i) / kQuad * kQuadCodes + static_cast<std::int64_t>(i) % kQuad] = std::byte{codes[i]};
+  }
+}
+
+/// Two quads share their bytes: the first lies in the low halves.
+void store_nibbles(std::span<const std::uint8_t> codes, std::byte* column) {
+  for (std::size_t begin = 0; begin < codes.size(); begin += 2 * kQuad) {
+    std::byte* const quad = column + static_cast<std::int64_t>(begin) / (2 * kQuad) * kQuadCodes;
+    for (std::size_t i = 0; i < kQuad; ++i) {
+      const unsigned low = begin + i < codes.size() ? codes[begin + i] : 0U;
+      const unsigned high = begin + kQuad + i < codes.size() ? codes[begin + kQuad + i] : 0U;
+      quad[i] = static_cast<std::byte>(low | high << 4);
+    }
+  }
+}
+
+/// Writes what a row has of a panel.
+class CodedColumn {
+ public:
+  CodedColumn(const CodedFormat& format, std::int64_t k, std::byte* panel, std::int64_t column)
+      : format_(format), shape_(shape_of(format, k)), panel_(panel), column_(column) {}
+
+  void store(const TensorCodes& tensor, std::int64_t row) {
+    std::vector<std::uint8_t> codes(static_cast<std::size_t>(shape_.k));
+    std::vector<float> scales(static_cast<std::size_t>(tensor.scales_of_row()));
+    tensor.row(row, codes, scales);
+    std::byte* const first = panel_ + column_ * kQuad;
+    format_.bits == 8 ? store_bytes(codes, first) : store_nibbles(codes, first);
+    if (format_.scales == ScaleLayout::nested) {
+      store_nested(tensor.nested(), row);
+    } else {
+      store_scales(scales);
+    }
+  }
+
+ private:
+  std::byte* scales_at(std::int64_t offset) { return panel_ + shape_.codes_bytes() + offset; }
+
+  void store_scales(std::span<const float> scales) {
+    auto* const halves = reinterpret_cast<std::uint16_t*>(scales_at(0));
+    auto* const floats = reinterpret_cast<float*>(scales_at(0));
+    for (std::size_t i = 0; i < scales.size(); ++i) {
+      const std::int64_t at = static_cast<std::int64_t>(i) * kPanelColumns + column_;
+      if (format_.scales == ScaleLayout::half) {
+        halves[at] = f32_to_f16(scales[i]);
+      } else {
+        floats[at] = scales[i] * format_.step;
+      }
+    }
+  }
+
+  void store_nested(const NestedScales& nested, std::int64_t row) {
+    const std::int64_t n = shape_.n_groups();
+    const std::int64_t first = row * n;
+    const NestedOffsets offsets = nested_offsets(shape_);
+    std::byte* const codes = scales_at(0);
+    for (std::int64_t i = 0; i < n; ++i) {
+      codes[i * kPanelColumns + column_] = std::byte{nested.codes[static_cast<std::size_t>(first + i)]};
+    }
+    reinterpret_cast<float*>(scales_at(offsets.means))[column_] = nested.mean * format_.step;
+    reinterpret_cast<std::int32_t*>(scales_at(offsets.places))[column_] = static_cast<std::int32_t>(first % kNestedScales);
+    const auto block = static_cast<std::size_t>(first / kNestedScales);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(shape_.n_nested_blocks()) && block + i < nested.outer.size(); ++i) {
+      auto* const outer = reinterpret_cast<float*>(scales_at(offsets.blocks)) + static_cast<std::int64_t>(i) * kPanelColumns;
+      outer[column_] = nested.outer[block + i] * format_.step;
+    }
+  }
+
+  const CodedFormat& format_;
+  CodedPanel shape_;
+  std::byte* panel_;
+  std::int64_t column_;
+};
 
 }  // namespace
 
+WeightFormat PanelMatrix::stored_format(WeightFormat format, std::int64_t k) {
+  return rows_begin_groups(descriptor_of(format).codes, k) ? format : WeightFormat::f32;
+}
+
 std::size_t PanelMatrix::bytes_for(WeightFormat format, std::int64_t n, std::int64_t k) {
-  return static_cast<std::size_t>(panels_for_rows(n)) * static_cast<std::size_t>(panel_bytes_for(format, k));
+  return static_cast<std::size_t>(panels_for_rows(n)) *
+         static_cast<std::size_t>(panel_bytes_for(stored_format(format, k), k));
 }
 
 PanelMatrix::PanelMatrix(WeightFormat format, std::int64_t n, std::int64_t k, Buffer buffer)
-    : format_(format), n_(n), k_(k), panel_bytes_(panel_bytes_for(format, k)), buffer_(std::move(buffer)) {}
+    : format_(format),
+      stored_(stored_format(format, k)),
+      n_(n),
+      k_(k),
+      panel_bytes_(panel_bytes_for(stored_, k)),
+      buffer_(std::move(buffer)) {}
 
 std::int64_t PanelMatrix::n_panels() const { return panels_for_rows(n_); }
 
-void PanelMatrix::pack_rows(std::int64_t row_begin, const TensorView& source, ThreadPool& pool) {
-  const std::int64_t row_end = row_begin + source.dim(0);
-  LATHE_CHECK(row_begin >= 0 && row_end <= n_ && source.dim(1) == k_);
+template <class Body>
+void PanelMatrix::for_columns(std::int64_t row_begin, std::int64_t n_rows, ThreadPool& pool, const Body& body) {
   const std::int64_t first = row_begin / kPanelColumns;
-  // Whole panels a thread, so that no two threads write the same cache line.
-  pool.run(panels_for_rows(row_end) - first, 4, [&](std::int64_t begin, std::int64_t end, int) {
-    for (std::int64_t panel = first + begin; panel < first + end; ++panel) pack_panel(panel, row_begin, source);
+  pool.run(panels_for_rows(row_begin + n_rows) - first, 4, [&](std::int64_t begin, std::int64_t end, int) {
+    for (std::int64_t panel = first + begin; panel < first + end; ++panel) {
+      std::byte* const data = static_cast<std::byte*>(buffer_.data()) + panel * panel_bytes_;
+      for (std::int64_t column = 0; column < kPanelColumns; ++column) {
+        const std::int64_t row = panel * kPanelColumns + column - row_begin;
+        if (row >= 0 && row < n_rows) body(data, column, row);
+      }
+    }
   });
 }
 
-void PanelMatrix::pack_panel(std::int64_t panel, std::int64_t row_begin, const TensorView& source) {
-  const bool keeps_bits = source.dtype == descriptor_of(format_).element;
-  std::byte* const data = static_cast<std::byte*>(buffer_.data()) + panel * panel_bytes_;
-  auto* const halves = reinterpret_cast<std::uint16_t*>(data);
-  const auto same = [](std::uint16_t bits) { return bits; };
-  for (std::int64_t column = 0; column < kPanelColumns; ++column) {
-    const std::int64_t row = panel * kPanelColumns + column - row_begin;
-    if (row < 0 || row >= source.dim(0)) continue;
-    const GroupedCodes& codes = descriptor_of(format_).codes;
-    if (codes.group != 0) {
-      pack_grouped_row(source, row, codes, data, column);
-      continue;
-    }
-    switch (format_) {
-      case WeightFormat::f32:
-        pack_row_from<false>(source, row, reinterpret_cast<float*>(data), column, [](float value) { return value; });
-        break;
-      case WeightFormat::f16:
-        keeps_bits ? pack_row<false>(source.row<const std::uint16_t>(row), halves, column, k_, same)
-                   : pack_row_from<false>(source, row, halves, column, f32_to_f16);
-        break;
-      case WeightFormat::bf16:
-        keeps_bits ? pack_row<true>(source.row<const std::uint16_t>(row), halves, column, k_, same)
-                   : pack_row_from<true>(source, row, halves, column, f32_to_bf16);
-        break;
-      default: LATHE_CHECK(false);
-    }
-  }
+void PanelMatrix::pack_rows(std::int64_t row_begin, const TensorView& source, ThreadPool& pool) {
+  LATHE_CHECK(row_begin >= 0 && row_begin + source.dim(0) <= n_ && source.dim(1) == k_);
+  if (descriptor_of(format_).is_coded()) return pack_codes(row_begin, source, pool);
+  for_columns(row_begin, source.dim(0), pool, [&](std::byte* panel, std::int64_t column, std::int64_t row) {
+    pack_floats(stored_, source, row, panel, column);
+  });
+}
+
+void PanelMatrix::pack_codes(std::int64_t row_begin, const TensorView& source, ThreadPool& pool) {
+  const CodedFormat& format = descriptor_of(format_).codes;
+  const TensorCodes codes(format, source, [&](std::int64_t n, const auto& body) {
+    pool.run(n, kScalesOfThread, [&](std::int64_t begin, std::int64_t end, int) { body(begin, end); });
+  });
+  for_columns(row_begin, source.dim(0), pool, [&](std::byte* panel, std::int64_t column, std::int64_t row) {
+    if (stored_ == format_) return CodedColumn(format, k_, panel, column).store(codes, row);
+    std::vector<float> weights(static_cast<std::size_t>(k_));
+    codes.decoded_row(row, weights);
+    pack_floats(stored_, {weights.data(), Dtype::f32, {1, k_}}, 0, panel, column);
+  });
 }
 
 }  // namespace lathe::kernels

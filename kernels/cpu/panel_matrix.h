@@ -4,19 +4,24 @@
 
 #include "kernels/api/backend.h"
 #include "kernels/cpu/thread_pool.h"
+#include "kernels/formats/tensor_codes.h"
 
 namespace lathe::kernels {
 
 /// Layout: [panel of 16 outputs][pair of k][...], inside a pair [2][16] for f32 and f16, [16][2] for bf16 (what the bf16 dot
-/// product reads). Outputs and k are padded with zeros to whole panels and pairs.
+/// product reads). Outputs and k are padded with zeros to whole panels and pairs. Codes: cpu/table/coded_layout.h.
 class PanelMatrix final : public PackedMatrix {
  public:
   static std::size_t bytes_for(WeightFormat format, std::int64_t n, std::int64_t k);
+  /// The format whose layout and kernels rows of k weights have. Where a group begins in one row and ends in the next, weights
+  /// are kept as the numbers that their codes stand for.
+  static WeightFormat stored_format(WeightFormat format, std::int64_t k);
   PanelMatrix(WeightFormat format, std::int64_t n, std::int64_t k, Buffer buffer);
 
   std::int64_t n() const override { return n_; }
   std::int64_t k() const override { return k_; }
   WeightFormat format() const override { return format_; }
+  WeightFormat stored() const { return stored_; }
   std::size_t n_bytes() const override { return buffer_.n_bytes(); }
 
   const std::byte* data() const { return static_cast<const std::byte*>(buffer_.data()); }
@@ -26,9 +31,14 @@ class PanelMatrix final : public PackedMatrix {
   void pack_rows(std::int64_t row_begin, const TensorView& source, ThreadPool& pool);
 
  private:
-  void pack_panel(std::int64_t panel, std::int64_t row_begin, const TensorView& source);
+  /// body(panel, column, row) for the rows of a source that begins at row_begin: whole panels a thread, so that no two write
+  /// the same cache line.
+  template <class Body>
+  void for_columns(std::int64_t row_begin, std::int64_t n_rows, ThreadPool& pool, const Body& body);
+  void pack_codes(std::int64_t row_begin, const TensorView& source, ThreadPool& pool);
 
   WeightFormat format_;
+  WeightFormat stored_;
   std::int64_t n_;
   std::int64_t k_;
   std::int64_t panel_bytes_;

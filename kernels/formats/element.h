@@ -2,6 +2,8 @@
 // Reads and writes one element of any floating type as f32.
 #pragma once
 
+#include <span>
+
 #include "kernels/api/check.h"
 #include "kernels/api/dtype.h"
 
@@ -13,6 +15,24 @@ inline float load_element(const void* data, Dtype dtype, std::int64_t i) {
     case Dtype::f16: return f16_to_f32(static_cast<const std::uint16_t*>(data)[i]);
     case Dtype::bf16: return bf16_to_f32(static_cast<const std::uint16_t*>(data)[i]);
     default: LATHE_CHECK(is_floating(dtype)); return 0;
+  }
+}
+
+/// Elements from `begin` on.
+inline void load_elements(const void* data, Dtype dtype, std::int64_t begin, std::span<float> out) {
+  const auto* const floats = static_cast<const float*>(data) + begin;
+  const auto* const halves = static_cast<const std::uint16_t*>(data) + begin;
+  switch (dtype) {
+    case Dtype::f32:
+      for (std::size_t i = 0; i < out.size(); ++i) out[i] = floats[i];
+      return;
+    case Dtype::f16:
+      for (std::size_t i = 0; i < out.size(); ++i) out[i] = f16_to_f32(halves[i]);
+      return;
+    case Dtype::bf16:
+      for (std::size_t i = 0; i < out.size(); ++i) out[i] = bf16_to_f32(halves[i]);
+      return;
+    default: LATHE_CHECK(is_floating(dtype));
   }
 }
 

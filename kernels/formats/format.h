@@ -6,19 +6,19 @@
 #include <string_view>
 
 #include "kernels/api/backend.h"
-#include "kernels/formats/grouped/grouped.h"
+#include "kernels/formats/codes/coded.h"
 
 namespace lathe::kernels {
 
 struct FormatDescriptor {
   WeightFormat format;
   std::string_view name;
-  Dtype element;         ///< of one stored weight; of a weight before it became a code
-  GroupedCodes codes{};  ///< of a format in groups
-  constexpr bool is_grouped() const { return codes.group != 0; }
+  Dtype element;        ///< of one stored weight; of a weight before it became a code
+  CodedFormat codes{};  ///< of a format that has some
+  bool is_coded() const { return codes.has_codes(); }
 };
 
-std::span<const FormatDescriptor* const> weight_formats();
+std::span<const FormatDescriptor> weight_formats();
 const FormatDescriptor& descriptor_of(WeightFormat format);
 
 }  // namespace lathe::kernels

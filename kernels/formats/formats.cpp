@@ -2,37 +2,48 @@
 // The table of weight formats, in the order of WeightFormat.
 #include <array>
 
+#include "kernels/formats/bnb4/bnb4.h"
 #include "kernels/formats/format.h"
+#include "kernels/formats/grouped/grouped.h"
+#include "kernels/formats/int8_channel/int8_channel.h"
 
 namespace lathe::kernels {
 namespace {
 
-constexpr FormatDescriptor kF32{.format = WeightFormat::f32, .name = "f32", .element = Dtype::f32};
-constexpr FormatDescriptor kF16{.format = WeightFormat::f16, .name = "f16", .element = Dtype::f16};
-constexpr FormatDescriptor kBf16{.format = WeightFormat::bf16, .name = "bf16", .element = Dtype::bf16};
-
-
-constexpr FormatDescriptor grouped(WeightFormat format, std::string_view name, GroupedCodes codes) {
+FormatDescriptor coded(WeightFormat format, std::string_view name, const CodedFormat& codes) {
   return {.format = format, .name = name, .element = Dtype::f32, .codes = codes};
 }
-constexpr FormatDescriptor kInt8G32 = grouped(WeightFormat::int8_g32, "int8_g32", {.bits = 8, .group = 32});
-constexpr FormatDescriptor kInt8G64 = grouped(WeightFormat::int8_g64, "int8_g64", {.bits = 8, .group = 64});
-constexpr FormatDescriptor kInt8G128 = grouped(WeightFormat::int8_g128, "int8_g128", {.bits = 8, .group = 128});
-constexpr FormatDescriptor kInt4G32 = grouped(WeightFormat::int4_g32, "int4_g32", {.bits = 4, .group = 32});
-constexpr FormatDescriptor kInt4G64 = grouped(WeightFormat::int4_g64, "int4_g64", {.bits = 4, .group = 64});
-constexpr FormatDescriptor kInt4G128 = grouped(WeightFormat::int4_g128, "int4_g128", {.bits = 4, .group = 128});
 
-constexpr std::array<const FormatDescriptor*, 9> kFormats{&kF32,      &kF16,     &kBf16,    &kInt8G32, &kInt8G64,
-                                                          &kInt8G128, &kInt4G32, &kInt4G64, &kInt4G128};
+const auto& table() {
+  // THE TABLE.
+  static const std::array formats = {
+      FormatDescriptor{.format = WeightFormat::f32, .name = "f32", .element = Dtype::f32},
+      FormatDescriptor{.format = WeightFormat::f16, .name = "f16", .element = Dtype::f16},
+      FormatDescriptor{.format = WeightFormat::bf16, .name = "bf16", .element = Dtype::bf16},
+      coded(WeightFormat::int8_g32, "int8_g32", grouped_format(8, 32)),
+      coded(WeightFormat::int8_g64, "int8_g64", grouped_format(8, 64)),
+      coded(WeightFormat::int8_g128, "int8_g128", grouped_format(8, 128)),
+      coded(WeightFormat::int4_g32, "int4_g32", grouped_format(4, 32)),
+      coded(WeightFormat::int4_g64, "int4_g64", grouped_format(4, 64)),
+      coded(WeightFormat::int4_g128, "int4_g128", grouped_format(4, 128)),
+      coded(WeightFormat::nf4, "nf4", nf4_format(ScaleLayout::single)),
+      coded(WeightFormat::nf4_nested, "nf4_nested", nf4_format(ScaleLayout::nested)),
+      coded(WeightFormat::fp4, "fp4", fp4_format(ScaleLayout::single)),
+      coded(WeightFormat::fp4_nested, "fp4_nested", fp4_format(ScaleLayout::nested)),
+      coded(WeightFormat::int8_channel, "int8_channel", int8_channel_format()),
+      coded(WeightFormat::llm_int8, "llm_int8", llm_int8_format()),
+  };
+  return formats;
+}
 
 }  // namespace
 
-std::span<const FormatDescriptor* const> weight_formats() { return kFormats; }
+std::span<const FormatDescriptor> weight_formats() { return table(); }
 
 const FormatDescriptor& descriptor_of(WeightFormat format) {
   const auto index = static_cast<std::size_t>(format);
-  LATHE_CHECK(index < kFormats.size());
-  return *kFormats[index];
+  LATHE_CHECK(index < table().size());
+  return table()[index];
 }
 
 }  // namespace lathe::kernels

@@ -26,8 +26,7 @@ RunnerDriver::RunnerDriver(const std::string& path, const RunnerChoice& choice) 
   LATHE_CHECK(model.has_value());
   auto backend = backend_of(choice.isa);
   const std::int64_t max_model_len = model->config.max_position_embeddings;
-  engine::WeightStorage storage = choice.dtype;
-  if (const auto* row = engine::find_quantization(choice.quantization)) storage.matrices = row->matrices;
+  const engine::WeightStorage storage = engine::storage_of(choice.quantization, choice.dtype);
   auto decoder = engine::Decoder::create(*backend, model->config, storage, max_model_len);
   LATHE_CHECK(decoder.has_value() &&
               engine::load_weights(*decoder, *backend, model->checkpoint, model->plan, {}).has_value());

@@ -15,7 +15,7 @@ namespace lathe::tests {
 struct RunnerChoice {
   std::string isa{};                           ///< empty: the scalar reference backend
   kernels::Dtype dtype = kernels::Dtype::f32;  ///< of weights and KV cache
-  std::string quantization = "none";
+  engine::EngineOptions quantization{};        ///< what it says of that
   int block_size = 16, n_blocks = 64, max_rows = 512;
 };
 

@@ -54,6 +54,9 @@ QString dtype_words(const std::string& dtype) {
 
 QString quantization_words(const std::string& quantization) {
   const QString name = QString::fromStdString(quantization);
+  if (name == QLatin1String("bitsandbytes_4bit")) return translated("bitsandbytes 4-bit");
+  if (name == QLatin1String("bitsandbytes_8bit")) return translated("bitsandbytes 8-bit");
+  if (name == QLatin1String("dynamic_int8")) return translated("Dynamic INT8");
   if (!name.contains(QLatin1String("_g"))) return name;
   return translated("%1, groups of %2")
       .arg(name.section(QLatin1String("_g"), 0, 0).toUpper(), name.section(QLatin1String("_g"), 1));
@@ -62,6 +65,9 @@ QString quantization_words(const std::string& quantization) {
 QString weights_words(const engine::LoadedModel& model) {
   const std::string& quantization = model.options.quantization;
   if (quantization == "none") return dtype_words(model.dtype);
+  if (quantization == "bitsandbytes_4bit") return QString::fromStdString(model.options.bnb_4bit_quant_type).toUpper();
+  if (quantization == "bitsandbytes_8bit") return QStringLiteral("LLM.int8");
+  if (quantization == "dynamic_int8") return QStringLiteral("INT8");
   return QString::fromStdString(quantization).section(QLatin1Char('_'), 0, 0).toUpper();
 }
 

@@ -92,11 +92,11 @@ OrderedJson info_json(const ModelInfo& info, const std::vector<FitAt>& all_fits)
 
 std::string fit_line(const FitAt& at) {
   const std::string& storage = at.quantization == "none" ? at.dtype : at.quantization;
-  if (!at.fit) return fmt::format("  {:<10}unknown: {}\n", storage, at.fit.error().message);
+  if (!at.fit) return fmt::format("  {:<18}unknown: {}\n", storage, at.fit.error().message);
   const FitEstimate& fit = *at.fit;
   const auto mib = [](std::int64_t n_bytes) { return static_cast<double>(n_bytes) / kMiB; };
   return fmt::format(
-      "  {:<10}{:<10} {:.1f} of {:.1f} MiB free: weights {:.1f}, KV {:.1f} ({} blocks), activations {:.1f}, other {:.1f}\n",
+      "  {:<18}{:<10} {:.1f} of {:.1f} MiB free: weights {:.1f}, KV {:.1f} ({} blocks), activations {:.1f}, other {:.1f}\n",
       storage, engine::name_of(fit.verdict), mib(fit.total()), mib(fit.free), mib(fit.weights), mib(fit.kv), fit.n_blocks,
       mib(fit.activations), mib(fit.other));
 }

@@ -16,6 +16,7 @@ Result<Decoder> Decoder::create(kernels::Backend& backend, const ModelConfig& co
                                 std::int64_t max_model_len) {
   Decoder decoder;
   decoder.config_ = config;
+  decoder.storage_ = storage;
   LATHE_TRY(decoder.rope_, RopeTable::create(backend, config, max_model_len));
   LATHE_TRY(decoder.embedding_, DeviceTensor::allocate(backend, storage.dtype, {config.vocab_size, config.hidden_size}));
   for (std::int64_t i = 0; i < config.n_layers; ++i) {
@@ -23,7 +24,7 @@ Result<Decoder> Decoder::create(kernels::Backend& backend, const ModelConfig& co
     decoder.layers_.push_back(std::move(layer));
   }
   LATHE_TRY(decoder.final_norm_, DeviceTensor::allocate(backend, Dtype::f32, {config.hidden_size}));
-  LATHE_TRY(decoder.head_, Linear::create(backend, storage.matrices, head_shape(config)));
+  LATHE_TRY(decoder.head_, Linear::create(backend, storage.head, head_shape(config)));
   return decoder;
 }
 
@@ -33,7 +34,7 @@ std::int64_t Decoder::weight_bytes(const kernels::Backend& backend, const ModelC
       config.vocab_size * config.hidden_size * static_cast<std::int64_t>(size_of(storage.dtype));
   const std::int64_t final_norm_bytes = config.hidden_size * static_cast<std::int64_t>(sizeof(float));
   return embedding_bytes + final_norm_bytes + config.n_layers * DecoderLayer::n_bytes(backend, storage.matrices, config) +
-         Linear::n_bytes(backend, storage.matrices, head_shape(config));
+         Linear::n_bytes(backend, storage.head, head_shape(config));
 }
 
 std::int64_t Decoder::weight_bytes() const {

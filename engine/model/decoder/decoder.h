@@ -29,7 +29,7 @@ class Decoder {
   void forward(kernels::Backend& backend, const ModelInput& input, const KvStorage& kv, const StepBuffers& step) const;
 
   const ModelConfig& config() const { return config_; }
-  kernels::WeightFormat format() const { return head_.matrix().format(); }
+  const WeightStorage& storage() const { return storage_; }
   std::int64_t weight_bytes() const;
   std::int64_t rope_bytes() const { return rope_.n_bytes(); }
 
@@ -37,6 +37,7 @@ class Decoder {
   void accept_in_layer(kernels::Backend& backend, WeightRole role, DecoderLayer& layer, const kernels::TensorView& source);
 
   ModelConfig config_;
+  WeightStorage storage_ = kernels::Dtype::f32;
   RopeTable rope_;
   DeviceTensor embedding_;  ///< [V, H] in the dtype of the storage
   std::vector<DecoderLayer> layers_;

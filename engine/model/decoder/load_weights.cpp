@@ -1,26 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/model/decoder/load_weights.h"
 
-#include <cstring>
-
 namespace lathe::engine {
-
-namespace {
-
-/// A view of a stored tensor. Headers may put tensors at odd addresses; such a one is copied to `aligned` first.
-kernels::TensorView view_of(const StoredTensor& tensor, std::vector<std::byte>& aligned) {
-  const kernels::Dtype dtype = *tensor.type->dtype;
-  const std::byte* data = tensor.bytes.data();
-  if (reinterpret_cast<std::uintptr_t>(data) % size_of(dtype) != 0) {
-    aligned.assign(tensor.bytes.begin(), tensor.bytes.end());
-    data = aligned.data();
-  }
-  void* bytes = const_cast<std::byte*>(data);  // views have no const form; sources are only read
-  return tensor.shape.size() == 1 ? kernels::TensorView(bytes, dtype, {tensor.shape[0]})
-                                  : kernels::TensorView(bytes, dtype, {tensor.shape[0], tensor.shape[1]});
-}
-
-}  // namespace
 
 Result<void> load_weights(Decoder& decoder, kernels::Backend& backend, const Checkpoint& checkpoint, const WeightPlan& plan,
                           const WeightObserver& observer) {

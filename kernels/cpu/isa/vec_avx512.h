@@ -84,6 +84,20 @@ struct VecAvx512 {
   static Float to_float(Int x) { return _mm512_cvtepi32_ps(x); }
   static Int low_nibbles(Int x) { return _mm512_and_si512(x, _mm512_set1_epi8(0x0f)); }
   static Int high_nibbles(Int x) { return low_nibbles(_mm512_srli_epi16(x, 4)); }
+  /// table[byte] for each byte of x, all below 16.
+  static Int look_up(const std::uint8_t (&table)[16], Int x) {
+    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table))), x);
+  }
+  /// table[byte] for 16 bytes.
+  static Float look_up(const float* table, const std::byte* bytes) {
+    const __m512i places = _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes)));
+    return _mm512_i32gather_ps(places, table, sizeof(float));
+  }
+  /// Byte i of each, as a number.
+  static Float byte_to_float(Int x, std::int64_t i) {
+    const __m512i shifted = _mm512_srl_epi32(x, _mm_cvtsi64_si128(8 * i));
+    return _mm512_cvtepi32_ps(_mm512_and_si512(shifted, _mm512_set1_epi32(0xff)));
+  }
   static Int even_bytes(Int x) { return _mm512_and_si512(x, _mm512_set1_epi16(0xff)); }
   static Int odd_bytes(Int x) { return _mm512_srli_epi16(x, 8); }
   /// Sums of neighbouring products of 16-bit numbers.

@@ -81,6 +81,13 @@ struct VecScalar {
   static Float to_float(Int x) { return static_cast<float>(x); }
   static Int low_nibbles(Int x) { return x & 0x0f0f0f0f; }
   static Int high_nibbles(Int x) { return low_nibbles(x >> 4); }
+  static Int look_up(const std::uint8_t (&table)[16], Int x) {
+    std::uint32_t found = 0;
+    for (int i = 0; i < 4; ++i) found |= static_cast<std::uint32_t>(table[(x >> (8 * i)) & 0xff]) << (8 * i);
+    return static_cast<Int>(found);
+  }
+  static Float look_up(const float* table, const std::byte* bytes) { return table[static_cast<int>(bytes[0])]; }
+  static Float byte_to_float(Int x, std::int64_t i) { return static_cast<float>((x >> (8 * i)) & 0xff); }
 
  private:
   static float from_bits(std::uint32_t bits) {

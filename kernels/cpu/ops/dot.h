@@ -3,7 +3,8 @@
 // Each gives the exact integer, so that all give the same.
 #pragma once
 
-#include "kernels/cpu/table/grouped_layout.h"
+#include "kernels/cpu/table/coded_layout.h"
+#include "kernels/formats/bnb4/code_book.h"
 
 namespace lathe::kernels {
 namespace {
@@ -72,10 +73,11 @@ struct PlainDot : ByteQuads<V> {
   }
 };
 
-// ---- codes as they lie in a panel: vector j of one quad of a pair
+// ---- codes as they lie in a panel: vector j of one quad of a pair. kMiddle: what stands for zero
 template <class V>
 struct ByteCodes {
   static constexpr int kBits = 8;
+  static constexpr int kMiddle = 128;
   static constexpr int kPairBytes = 2 * kQuad * kPanelColumns;
   template <int kSecond>
   static typename V::Int load(const std::byte* pair, int j) {
@@ -86,11 +88,25 @@ struct ByteCodes {
 template <class V>
 struct NibbleCodes {
   static constexpr int kBits = 4;
+  static constexpr int kMiddle = 8;
   static constexpr int kPairBytes = kQuad * kPanelColumns;
   template <int kSecond>
   static typename V::Int load(const std::byte* pair, int j) {
     const auto both = V::load_int(pair + j * V::kLanes * kQuad);
     return kSecond != 0 ? V::high_nibbles(both) : V::low_nibbles(both);
+  }
+};
+
+/// Codes of 4 bits that stand for whole numbers of a book.
+template <class V, class Book>
+struct BookCodes {
+  static constexpr int kBits = 4;
+  static constexpr int kMiddle = 128;
+  static constexpr int kPairBytes = NibbleCodes<V>::kPairBytes;
+  static constexpr WholeBook<Book> kBook{};
+  template <int kSecond>
+  static typename V::Int load(const std::byte* pair, int j) {
+    return V::look_up(kBook.codes, NibbleCodes<V>::template load<kSecond>(pair, j));
   }
 };
 

@@ -4,23 +4,40 @@
 
 #include "kernels/cpu/ops/attention.h"
 #include "kernels/cpu/ops/ceilings.h"
-#include "kernels/cpu/ops/grouped_linear.h"
+#include "kernels/cpu/ops/coded_linear.h"
 #include "kernels/cpu/ops/rowwise.h"
 
 namespace lathe::kernels {
 namespace {
 
-/// ByteDot and NibbleDot: how codes of 8 and of 4 bits are multiplied.
+/// Codes in groups, activations in blocks.
+template <class V, class C, class D, int kGroup, class S>
+using InBlocks = CodedLinear<V, C, D, kGroup, S, BlockActivations<V>>;
+/// A scale for each output and each row.
+template <class V, class D, bool kLeavesOutliersOut>
+using InRows = CodedLinear<V, ByteCodes<V>, D, kActivationBlock, ChannelScales, RowActivations<V, kLeavesOutliersOut>>;
+
+/// ByteDot and NibbleDot: how codes of 8 and of 4 bits are multiplied. linear: in the order of WeightFormat.
 template <class V, class ByteDot, class NibbleDot>
 constexpr OpTable make_op_table() {
+  using Bytes = ByteCodes<V>;
+  using Nibbles = NibbleCodes<V>;
+  using Nf4 = BookCodes<V, Nf4Book>;
+  using Fp4 = BookCodes<V, Fp4Book>;
   return {.linear = {linear_ops<FmaLinear<V, SplitWeights<V, float>, kNeverExpand>>(),
                      linear_ops<FmaLinear<V, SplitWeights<V, F16>, 3>>(), linear_ops<FmaLinear<V, InterleavedBf16<V>, 3>>(),
-                     grouped_ops<GroupedLinear<V, ByteCodes<V>, ByteDot, 32>>(),
-                     grouped_ops<GroupedLinear<V, ByteCodes<V>, ByteDot, 64>>(),
-                     grouped_ops<GroupedLinear<V, ByteCodes<V>, ByteDot, 128>>(),
-                     grouped_ops<GroupedLinear<V, NibbleCodes<V>, NibbleDot, 32>>(),
-                     grouped_ops<GroupedLinear<V, NibbleCodes<V>, NibbleDot, 64>>(),
-                     grouped_ops<GroupedLinear<V, NibbleCodes<V>, NibbleDot, 128>>()},
+                     coded_ops<InBlocks<V, Bytes, ByteDot, 32, HalfScales>>(),
+                     coded_ops<InBlocks<V, Bytes, ByteDot, 64, HalfScales>>(),
+                     coded_ops<InBlocks<V, Bytes, ByteDot, 128, HalfScales>>(),
+                     coded_ops<InBlocks<V, Nibbles, NibbleDot, 32, HalfScales>>(),
+                     coded_ops<InBlocks<V, Nibbles, NibbleDot, 64, HalfScales>>(),
+                     coded_ops<InBlocks<V, Nibbles, NibbleDot, 128, HalfScales>>(),
+                     coded_ops<InBlocks<V, Nf4, ByteDot, 64, SingleScales>>(),
+                     coded_ops<InBlocks<V, Nf4, ByteDot, 64, NestedScaleCodes>>(),
+                     coded_ops<InBlocks<V, Fp4, ByteDot, 64, SingleScales>>(),
+                     coded_ops<InBlocks<V, Fp4, ByteDot, 64, NestedScaleCodes>>(),
+                     coded_ops<InRows<V, ByteDot, false>>(),
+                     coded_ops<InRows<V, ByteDot, true>>()},
           .rms_norm = rms_norm<V>,
           .rope = rope<V>,
           .add = add<V>,

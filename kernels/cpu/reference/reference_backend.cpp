@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Backend over the reference operations; its packed matrix is the plain matrix in the format's element type, for
-// formats in groups what the codes stand for.
+// formats with codes what the codes stand for.
 #include <algorithm>
 #include <vector>
 
@@ -8,6 +8,7 @@
 #include "kernels/cpu/reference/reference_ops.h"
 #include "kernels/formats/element.h"
 #include "kernels/formats/format.h"
+#include "kernels/formats/tensor_codes.h"
 
 namespace lathe::kernels {
 namespace {
@@ -29,16 +30,6 @@ class PlainMatrix final : public PackedMatrix {
   Buffer buffer_;
 };
 
-/// Replaces a row of weights by what their codes stand for.
-void round_to_codes(const GroupedCodes& format, std::span<float> row) {
-  std::vector<std::uint8_t> codes(static_cast<std::size_t>(format.group));
-  for (std::size_t begin = 0; begin < row.size(); begin += codes.size()) {
-    const std::span<float> group = row.subspan(begin, std::min(codes.size(), row.size() - begin));
-    const std::uint16_t scale = quantize_group(format, group, codes.data());
-    for (std::size_t i = 0; i < group.size(); ++i) group[i] = dequantized(format, codes[i], scale);
-  }
-}
-
 class ReferenceBackend final : public Backend {
  public:
   const BackendInfo& info() const override { return info_; }
@@ -55,14 +46,18 @@ class ReferenceBackend final : public Backend {
   void pack_rows(PackedMatrix& matrix, std::int64_t row_begin, const TensorView& source) override {
     const TensorView target = static_cast<PlainMatrix&>(matrix).view();
     LATHE_CHECK(row_begin >= 0 && row_begin + source.dim(0) <= matrix.n() && source.dim(1) == matrix.k());
+    const FormatDescriptor& format = descriptor_of(matrix.format());
+    if (format.is_coded()) {
+      const TensorCodes codes(format.codes, source, [](std::int64_t n, const auto& body) { body(0, n); });
+      for (std::int64_t r = 0; r < source.dim(0); ++r) {
+        codes.decoded_row(r, {target.row<float>(row_begin + r), static_cast<std::size_t>(matrix.k())});
+      }
+      return;
+    }
     for (std::int64_t r = 0; r < source.dim(0); ++r) {
       for (std::int64_t i = 0; i < matrix.k(); ++i) {
         const float value = load_element(source.data, source.dtype, r * source.strides[0] + i);
         store_element(target.data, target.dtype, (row_begin + r) * matrix.k() + i, value);
-      }
-      const FormatDescriptor& format = descriptor_of(matrix.format());
-      if (format.is_grouped()) {
-        round_to_codes(format.codes, {target.row<float>(row_begin + r), static_cast<std::size_t>(matrix.k())});
       }
     }
   }

@@ -19,10 +19,10 @@ inline constexpr int kPairWeights = 2 * kPanelColumns;
 inline constexpr int kMaxPanels = 4;
 /// Pairs of k that several tiles take at a time, at most: four panels of them in bf16 are 32 KB, the smallest L1.
 inline constexpr int kBlockPairs = 128;
-/// The most scratch that LinearOps::multiply needs.
-inline constexpr std::int64_t kLinearScratchFloats = std::int64_t{kMaxPanels} * kBlockPairs * kPairWeights;
+/// The most scratch that LinearOps::multiply needs: weights of a block, and scales of a stretch of codes.
+inline constexpr std::int64_t kLinearScratchFloats = std::int64_t{kMaxPanels} * kBlockPairs * kPairWeights + 2048;
 
-inline constexpr int kWeightFormats = 9;
+inline constexpr int kWeightFormats = 15;
 
 struct LinearTiling {
   RowTiling rows;
@@ -137,10 +137,12 @@ inline constexpr int kWindowTokens = 64;
 /// No instruction set multiplies more rows at a time.
 inline constexpr int kMaxAttentionTileRows = 6;
 
+inline constexpr std::int64_t kWholeRows = 0;
+
 struct LinearOps {
   /// Units: bytes that one row takes in PackedRows.
   std::int64_t (*packed_row_bytes)(std::int64_t k);
-  /// Parts of x that are packed apart begin at multiples of so many columns.
+  /// Parts of x that are packed apart begin at multiples of so many columns; kWholeRows: there are none.
   std::int64_t pack_columns;
   int (*tile_panels)(int n_rows);  ///< that a tile of so many rows covers
   LinearTiling (*tiling)(std::int64_t n_rows);

@@ -68,8 +68,8 @@ struct Layer {
 class Weights {
  public:
   Weights(Backend& backend, const Options& options) : backend_(backend) {
-    for (const FormatDescriptor* format : weight_formats()) {
-      if (format->name == options.format) format_ = format->format;
+    for (const FormatDescriptor& format : weight_formats()) {
+      if (format.name == options.format) format_ = format.format;
     }
     for (int i = 0; i < options.n_layers; ++i) {
       layers_.push_back({.qkv = matrix(kQ + 2 * kKv, kHidden),

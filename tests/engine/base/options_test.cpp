@@ -5,7 +5,7 @@
 #include <locale>
 #include <set>
 
-#include "engine/base/option_value.h"
+#include "engine/api/option_value.h"
 
 using namespace lathe::engine;
 
@@ -34,7 +34,7 @@ class OptionsTest : public QObject {
       QVERIFY(option.help.ends_with('.') && option.help.size() > 10);
       QVERIFY(option.kind != OptionKind::choice || !option.choices.empty());
     }
-    QCOMPARE(names.size(), std::size_t{19});
+    QCOMPARE(names.size(), std::size_t{22});
   }
   void every_value_is_taken_back_unchanged() {
     const EngineOptions options = valid();

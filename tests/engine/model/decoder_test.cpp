@@ -47,7 +47,9 @@ void DecoderTest::it_takes_the_bytes_that_were_estimated() {
   const auto backend = kernels::make_cpu_backend({.n_threads = 1, .isa = name});
   std::vector<engine::WeightStorage> storages = {Dtype::f32, Dtype::f16, Dtype::bf16};
   for (const engine::Quantization& row : engine::quantizations()) {
-    storages.emplace_back(Dtype::bf16).matrices = row.matrices;
+    engine::EngineOptions options;
+    options.quantization = row.name;
+    storages.push_back(engine::storage_of(options, Dtype::bf16));
   }
   for (const engine::WeightStorage& storage : storages) {
     const auto decoder = engine::Decoder::create(*backend, opened->config, storage, 64);

@@ -17,10 +17,16 @@ using kernels::Dtype;
 namespace {
 
 /// Logits of the last token of a short prompt.
-std::vector<float> logits_of(const std::string& isa, const std::string& quantization) {
+std::vector<float> logits_of(const std::string& isa, const engine::EngineOptions& quantization) {
   tests::RunnerDriver driver(tests::tiny_model_path(), {.isa = isa, .quantization = quantization});
   const std::vector<std::int32_t> prompt = {1, 5, 9, 20, 33, 7, 100, 41};
   return driver.step({{.sequence = 0, .tokens = prompt, .n_new = static_cast<int>(prompt.size())}}).back();
+}
+
+engine::EngineOptions options_of(const std::string& quantization) {
+  engine::EngineOptions options;
+  options.quantization = quantization;
+  return options;
 }
 
 /// Of the difference, relative to what differs from the mean of `want`.
@@ -46,10 +52,36 @@ class WeightStorageTest : public QObject {
     QCOMPARE(engine::choices_of(engine::engine_option("quantization")), names);
   }
 
-  void a_quantization_is_named_as_its_format() {
+  void a_quantization_in_groups_is_named_as_its_format() {
     for (const engine::Quantization& row : engine::quantizations()) {
-      QCOMPARE(row.name, kernels::descriptor_of(row.matrices).name);
+      if (row.name.find("_g") != row.name.npos) QCOMPARE(row.name, kernels::descriptor_of(row.matrices).name);
     }
+  }
+
+  void bitsandbytes_leaves_the_head_as_it_is() {
+    for (const char* name : {"bitsandbytes_4bit", "bitsandbytes_8bit"}) {
+      QVERIFY(engine::storage_of(options_of(name), Dtype::bf16).head == kernels::WeightFormat::bf16);
+    }
+    QVERIFY(engine::storage_of(options_of("int8_g64"), Dtype::bf16).head == kernels::WeightFormat::int8_g64);
+  }
+
+  void the_head_may_be_kept() {
+    engine::EngineOptions options = options_of("int4_g32");
+    options.keep_head = true;
+    const engine::WeightStorage storage = engine::storage_of(options, Dtype::f16);
+    QVERIFY(storage.head == kernels::WeightFormat::f16 && storage.matrices == kernels::WeightFormat::int4_g32);
+  }
+
+  void four_bits_of_bitsandbytes_have_options_of_their_own() {
+    using kernels::WeightFormat;
+    engine::EngineOptions options = options_of("bitsandbytes_4bit");
+    QVERIFY(engine::storage_of(options, Dtype::f32).matrices == WeightFormat::nf4);
+    options.bnb_4bit_use_double_quant = true;
+    QVERIFY(engine::storage_of(options, Dtype::f32).matrices == WeightFormat::nf4_nested);
+    options.bnb_4bit_quant_type = "fp4";
+    QVERIFY(engine::storage_of(options, Dtype::f32).matrices == WeightFormat::fp4_nested);
+    options.bnb_4bit_use_double_quant = false;
+    QVERIFY(engine::storage_of(options, Dtype::f32).matrices == WeightFormat::fp4);
   }
 
   void none_is_no_quantization() {
@@ -62,18 +94,30 @@ class WeightStorageTest : public QObject {
   void answers_stay_near_those_of_the_checkpoint_data() {
     QTest::addColumn<QString>("isa");
     QTest::addColumn<QString>("quantization");
+    QTest::addColumn<QString>("quant_type");
+    QTest::addColumn<bool>("double_quant");
     for (const std::string& isa : kernels::cpu_isas()) {
+      const QString set = QString::fromStdString(isa);
       for (const engine::Quantization& row : engine::quantizations()) {
         const std::string name(row.name);
-        QTest::addRow("%s on %s", name.c_str(), isa.c_str()) << QString::fromStdString(isa) << QString::fromStdString(name);
+        QTest::addRow("%s on %s", name.c_str(), isa.c_str()) << set << QString::fromStdString(name) << "nf4" << false;
       }
+      QTest::addRow("nf4, double, on %s", isa.c_str()) << set << "bitsandbytes_4bit" << "nf4" << true;
+      QTest::addRow("fp4 on %s", isa.c_str()) << set << "bitsandbytes_4bit" << "fp4" << false;
+      QTest::addRow("fp4, double, on %s", isa.c_str()) << set << "bitsandbytes_4bit" << "fp4" << true;
     }
   }
   void answers_stay_near_those_of_the_checkpoint() {
     QFETCH(QString, isa);
     QFETCH(QString, quantization);
-    const double error = distance(logits_of(isa.toStdString(), quantization.toStdString()), logits_of("", "none"));
-    QVERIFY2(error > 0 && error < (quantization.startsWith(QLatin1String("int8")) ? 0.05 : 0.5),
+    QFETCH(QString, quant_type);
+    QFETCH(bool, double_quant);
+    engine::EngineOptions options = options_of(quantization.toStdString());
+    options.bnb_4bit_quant_type = quant_type.toStdString();
+    options.bnb_4bit_use_double_quant = double_quant;
+    const double error = distance(logits_of(isa.toStdString(), options), logits_of("", {}));
+    const bool is_8_bits = quantization.contains(QLatin1String("int8")) || quantization.contains(QLatin1String("8bit"));
+    QVERIFY2(error > 0 && error < (is_8_bits ? 0.05 : 0.5),
              qPrintable(QString::number(error)));
   }
 };

@@ -89,8 +89,8 @@ class DtypeTest : public QObject {
 
   void the_table_of_formats_is_in_the_order_of_the_enumeration() {
     for (std::size_t i = 0; i < weight_formats().size(); ++i) {
-      QCOMPARE(static_cast<std::size_t>(weight_formats()[i]->format), i);
-      QCOMPARE(&descriptor_of(weight_formats()[i]->format), weight_formats()[i]);
+      QCOMPARE(static_cast<std::size_t>(weight_formats()[i].format), i);
+      QCOMPARE(&descriptor_of(weight_formats()[i].format), &weight_formats()[i]);
     }
   }
 };

@@ -105,7 +105,7 @@ void OptionForm::add_spin(Section& section, const char* option, const QString& l
   });
 }
 
-void OptionForm::add_switch(Section& section, const char* option, const QString& label) {
+FormRow* OptionForm::add_switch(Section& section, const char* option, const QString& label) {
   auto* toggle = new Switch(context_.theme, SwitchSize::normal, &section);
   FormRow* row = add_row(section, option, label, toggle);
   static_cast<QHBoxLayout*>(row->layout())->addStretch(1);
@@ -117,14 +117,15 @@ void OptionForm::add_switch(Section& section, const char* option, const QString&
     toggle->setChecked(value(option) == QLatin1String("true"));
     toggle->update();
   });
+  return row;
 }
 
-void OptionForm::add_combo(Section& section, const char* option, const QString& label, const QStringList& words,
+FormRow* OptionForm::add_combo(Section& section, const char* option, const QString& label, const QStringList& words,
                            const QStringList& values) {
   auto* combo = new Quiet<QComboBox>(&section);
   combo->setFocusPolicy(Qt::StrongFocus);
   for (qsizetype i = 0; i < words.size(); ++i) combo->addItem(words[i], values[i]);
-  add_row(section, option, label, combo);
+  FormRow* row = add_row(section, option, label, combo);
   connect(combo, &QComboBox::activated, this,
           [this, combo, option](int index) { write(option, combo->itemData(index).toString()); });
   readers_.push_back([this, combo, option] {
@@ -132,6 +133,7 @@ void OptionForm::add_combo(Section& section, const char* option, const QString& 
     if (found < 0) combo->addItem(value(option), value(option));
     combo->setCurrentIndex(combo->findData(value(option)));
   });
+  return row;
 }
 
 void OptionForm::make_basic() {
@@ -209,6 +211,16 @@ void OptionForm::make_quantization(Section& section) {
     values.append(QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size())));
   }
   add_combo(section, "quantization", tr("Quantize"), words, values);
+  FormRow* book = add_combo(section, "bnb_4bit_quant_type", tr("Codes"), {QStringLiteral("NF4"), QStringLiteral("FP4")},
+                            {QStringLiteral("nf4"), QStringLiteral("fp4")});
+  FormRow* twice = add_switch(section, "bnb_4bit_use_double_quant", tr("Scales too"));
+  FormRow* head = add_switch(section, "keep_head", tr("Keep head"));
+  readers_.push_back([this, book, twice, head] {
+    const QString chosen = value("quantization");
+    book->setVisible(chosen == QLatin1String("bitsandbytes_4bit"));
+    twice->setVisible(chosen == QLatin1String("bitsandbytes_4bit"));
+    head->setVisible(chosen != QLatin1String("none") && !chosen.startsWith(QLatin1String("bitsandbytes")));
+  });
 }
 
 void OptionForm::make_compute(Section& section) {

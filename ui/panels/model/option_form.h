@@ -35,8 +35,8 @@ class OptionForm : public QWidget {
   void make_rest();
   FormRow* add_row(Section& section, const char* option, const QString& label, QWidget* control);
   void add_spin(Section& section, const char* option, const QString& label, const QString& special);
-  void add_switch(Section& section, const char* option, const QString& label);
-  void add_combo(Section& section, const char* option, const QString& label, const QStringList& words,
+  FormRow* add_switch(Section& section, const char* option, const QString& label);
+  FormRow* add_combo(Section& section, const char* option, const QString& label, const QStringList& words,
                  const QStringList& values);
   QString value(const char* option) const;
   void write(const char* option, const QString& value);

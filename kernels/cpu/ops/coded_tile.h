@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tile of weights in groups: some rows of quantized activations times some panels of codes.
+// The tile of weights in codes: some rows of quantized activations times some panels of codes.
 #pragma once
 
 #include "kernels/cpu/ops/dot.h"
@@ -9,14 +9,16 @@
 namespace lathe::kernels {
 namespace {
 
-/// out [rows, columns] (+)= x * weights over blocks of activations.
-struct GroupedTileArgs {
+/// out [rows, columns] (+)= x * weights over blocks of activations. Scale: F16 or float.
+template <class Scale>
+struct CodedTileArgs {
   const std::byte* x;           ///< the tile in the first block
   std::int64_t x_block_bytes;   ///< from block to block
   const std::byte* codes;       ///< of the first panel
   std::int64_t codes_stride;    ///< from panel to panel
-  const F16* scales;            ///< of the first panel
+  const Scale* scales;          ///< of the first panel
   std::int64_t scales_stride;   ///< from panel to panel
+  std::int64_t scales_step;     ///< from group to group
   std::int64_t n_groups;
   int group;                    ///< k of a group: a divisor of kActivationBlock
   float* out;
@@ -77,15 +79,15 @@ template <class V, class C, class D, int kRows, int kVectors>
 }
 
 /// Adds block after block of activations, and within a block group after group: one order for every tile.
-template <class V, class C, class D, int kRows, int kPanels>
-[[gnu::noinline]] void multiply_grouped_tile(const GroupedTileArgs& args) {
+template <class V, class C, class D, class Scale, int kRows, int kPanels>
+[[gnu::noinline]] void multiply_coded_tile(const CodedTileArgs<Scale>& args) {
   constexpr int kPerPanel = kPanelColumns / V::kLanes;
   constexpr int kVectors = kPanels * kPerPanel;
-  const GroupedTileArgs t = args;
+  const CodedTileArgs<Scale> t = args;
   const int groups_of_block = kActivationBlock / t.group;
   const int n_pairs = t.group / (2 * kQuad);
   const std::byte* codes = t.codes;
-  const F16* scales = t.scales;
+  const Scale* scales = t.scales;
   const std::byte* x = t.x;
   for (std::int64_t group = 0; group < t.n_groups;) {
     const auto* x_scale = reinterpret_cast<const float*>(x);
@@ -115,7 +117,7 @@ template <class V, class C, class D, int kRows, int kPanels>
 #pragma GCC unroll 64
         for (int i = 0; i < kRows; ++i) V::accumulate(part[i][j], V::to_float(acc[i][j]), scale);
       }
-      scales += kPanelColumns;
+      scales += t.scales_step;
     }
     const bool is_first = end <= groups_of_block && !t.continues;
     const bool is_last = end == t.n_groups && t.bias != nullptr;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// linear() with weights in groups, against its definition: both sides rounded to codes, products of codes exact.
+// linear() with weights in codes, against its definition: both sides rounded to codes, products of codes exact.
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 #include <vector>
 
+#include "kernels/formats/bnb4/code_book.h"
 #include "kernels/formats/element.h"
 #include "kernels/formats/format.h"
+#include "kernels/formats/tensor_codes.h"
 #include "tests/kernels/backends.h"
 
 using namespace lathe::kernels;
@@ -15,47 +17,83 @@ using namespace lathe::tests;
 
 namespace {
 
-constexpr WeightFormat kFormats[] = {WeightFormat::int8_g32, WeightFormat::int8_g64, WeightFormat::int8_g128,
-                                     WeightFormat::int4_g32, WeightFormat::int4_g64, WeightFormat::int4_g128};
 constexpr std::int64_t kActivationBlock = 128;
+constexpr float kOutlier = 6;
 const TensorView kNoBias;
 
-/// One row rounded as the definition says: code times scale, in blocks of 128.
-std::vector<double> rounded_activations(const float* x, std::int64_t k) {
+std::vector<WeightFormat> coded_formats() {
+  std::vector<WeightFormat> formats;
+  for (const FormatDescriptor& format : weight_formats()) {
+    if (format.is_coded()) formats.push_back(format.format);
+  }
+  return formats;
+}
+const std::vector<WeightFormat> kFormats = coded_formats();
+
+/// Rounds numbers that share a scale: code times scale.
+void round_together(const float* x, std::int64_t n, bool leaves_outliers, double* out) {
+  float largest = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (!leaves_outliers || std::fabs(x[i]) < kOutlier) largest = std::max(largest, std::fabs(x[i]));
+  }
+  const float to_code = largest > 0 ? 127.0F / largest : 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const bool is_kept = leaves_outliers && std::fabs(x[i]) >= kOutlier;
+    out[i] = is_kept ? static_cast<double>(x[i]) : static_cast<double>(std::nearbyint(x[i] * to_code)) * (largest / 127);
+  }
+}
+
+/// One row rounded as the definition says.
+std::vector<double> rounded_activations(const CodedFormat& format, const float* x, std::int64_t k) {
   std::vector<double> rounded(static_cast<std::size_t>(k));
-  for (std::int64_t begin = 0; begin < k; begin += kActivationBlock) {
-    const std::int64_t end = std::min(begin + kActivationBlock, k);
-    float largest = 0;
-    for (std::int64_t i = begin; i < end; ++i) largest = std::max(largest, std::fabs(x[i]));
-    const float to_code = largest > 0 ? 127.0F / largest : 0;
-    for (std::int64_t i = begin; i < end; ++i) {
-      rounded[static_cast<std::size_t>(i)] = static_cast<double>(std::nearbyint(x[i] * to_code)) * (largest / 127);
-    }
+  if (!rows_begin_groups(format, k)) return {x, x + k};
+  const std::int64_t block = format.activations == ActivationScale::block ? kActivationBlock : k;
+  for (std::int64_t begin = 0; begin < k; begin += block) {
+    round_together(x + begin, std::min(block, k - begin), format.activations == ActivationScale::row_of_inliers,
+                   rounded.data() + begin);
   }
   return rounded;
 }
 
-std::vector<double> rounded_weights(const GroupedCodes& format, const TensorView& weights, std::int64_t row) {
-  const std::int64_t k = weights.dim(1);
+/// The whole number that kernels multiply for a code.
+int whole_number(WeightFormat format, std::uint8_t code) {
+  switch (format) {
+    case WeightFormat::nf4:
+    case WeightFormat::nf4_nested: return WholeBook<Nf4Book>().codes[code] - 128;
+    case WeightFormat::fp4:
+    case WeightFormat::fp4_nested: return WholeBook<Fp4Book>().codes[code] - 128;
+    default: return code - (1 << (descriptor_of(format).codes.bits - 1));
+  }
+}
+
+std::vector<double> rounded_weights(WeightFormat format, const TensorCodes& tensor, std::int64_t row, std::int64_t k) {
+  const CodedFormat& coded = descriptor_of(format).codes;
+  if (!rows_begin_groups(coded, k)) {
+    std::vector<float> weights(static_cast<std::size_t>(k));
+    tensor.decoded_row(row, weights);
+    return {weights.begin(), weights.end()};
+  }
+  std::vector<std::uint8_t> codes(static_cast<std::size_t>(k));
+  std::vector<float> scales(static_cast<std::size_t>(tensor.scales_of_row()));
+  tensor.row(row, codes, scales);
   std::vector<double> rounded;
-  for (std::int64_t begin = 0; begin < k; begin += format.group) {
-    std::vector<float> group;
-    for (std::int64_t i = begin; i < std::min<std::int64_t>(begin + format.group, k); ++i) {
-      group.push_back(load_element(weights.data, weights.dtype, row * k + i));
-    }
-    std::vector<std::uint8_t> codes(group.size());
-    const std::uint16_t scale = quantize_group(format, group, codes.data());
-    for (const std::uint8_t code : codes) rounded.push_back(dequantized(format, code, scale));
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    const std::size_t group = coded.group == 0 ? 0 : i / static_cast<std::size_t>(coded.group);
+    const float scale = coded.scales == ScaleLayout::nested ? tensor.nested().at(static_cast<std::size_t>(row) * scales.size() + group)
+                                                            : scales[group];
+    rounded.push_back(static_cast<double>(whole_number(format, codes[i])) * coded.step * scale);
   }
   return rounded;
 }
 
 RandomTensor defined_product(WeightFormat format, const TensorView& x, const TensorView& weights, const TensorView& bias) {
+  const CodedFormat& coded = descriptor_of(format).codes;
+  const TensorCodes tensor(coded, weights, [](std::int64_t n, const auto& body) { body(0, n); });
   RandomTensor out({x.dim(0), weights.dim(0)});
   std::vector<std::vector<double>> rows;
-  for (std::int64_t m = 0; m < x.dim(0); ++m) rows.push_back(rounded_activations(x.row<float>(m), x.dim(1)));
+  for (std::int64_t m = 0; m < x.dim(0); ++m) rows.push_back(rounded_activations(coded, x.row<float>(m), x.dim(1)));
   for (std::int64_t n = 0; n < weights.dim(0); ++n) {
-    const std::vector<double> w = rounded_weights(descriptor_of(format).codes, weights, n);
+    const std::vector<double> w = rounded_weights(format, tensor, n, weights.dim(1));
     for (std::int64_t m = 0; m < x.dim(0); ++m) {
       double sum = bias.data != nullptr ? bias.as<float>()[n] : 0.0;
       for (std::size_t i = 0; i < w.size(); ++i) sum += rows[static_cast<std::size_t>(m)][i] * w[i];
@@ -69,7 +107,7 @@ RandomTensor defined_product(WeightFormat format, const TensorView& x, const Ten
 double error_of(Backend& backend, WeightFormat format, std::int64_t m, std::int64_t n, std::int64_t k, bool has_bias) {
   RandomNumbers numbers(static_cast<std::uint64_t>(m * 1'000'003 + n * 1009 + k));
   const RandomTensor weights(Dtype::f32, {n, k}, numbers);
-  const RandomTensor x(Dtype::f32, {m, k}, numbers);
+  const RandomTensor x(Dtype::f32, {m, k}, numbers, 7);  // some beyond what LLM.int8() rounds
   const RandomTensor bias(Dtype::f32, {n}, numbers);
   const RandomTensor got({m, n});
   backend.linear(got.view(), x.view(), *packed(backend, format, weights.view()), has_bias ? bias.view() : kNoBias);
@@ -79,9 +117,32 @@ double error_of(Backend& backend, WeightFormat format, std::int64_t m, std::int6
 
 constexpr double kTolerance = 5e-6;
 
+void check_mlp(Backend& backend, WeightFormat format, std::int64_t hidden, std::int64_t inner) {
+  RandomNumbers numbers(9);
+  const RandomTensor gate(Dtype::f32, {inner, hidden}, numbers, 0.1F), up(Dtype::f32, {inner, hidden}, numbers, 0.1F);
+  const RandomTensor down(Dtype::f32, {hidden, inner}, numbers, 0.1F);
+  const auto gate_matrix = packed(backend, format, gate.view()), up_matrix = packed(backend, format, up.view());
+  const auto down_matrix = packed(backend, format, down.view());
+  for (const std::int64_t m : {1, 5, 20, 250}) {
+    const RandomTensor x(Dtype::f32, {m, hidden}, numbers);
+    const RandomTensor gated({m, inner}), upped({m, inner}), want({m, hidden}), got({m, hidden});
+    backend.linear(gated.view(), x.view(), *gate_matrix, kNoBias);
+    backend.linear(upped.view(), x.view(), *up_matrix, kNoBias);
+    for (std::int64_t i = 0; i < m * inner; ++i) {
+      const double g = gated.view().as<float>()[i];
+      gated.view().as<float>()[i] = static_cast<float>(g / (1 + std::exp(-g)) * upped.view().as<float>()[i]);
+    }
+    backend.linear(want.view(), gated.view(), *down_matrix, kNoBias);
+    backend.gated_mlp(got.view(), x.view(), {.gate = *gate_matrix, .up = *up_matrix, .down = *down_matrix});
+    // silu's last bit may tip a code to its neighbour: one of 1,100 of them, by a 127th.
+    const double error = relative_error(got.view(), want.view());
+    QVERIFY2(error <= 2e-3, qPrintable(QStringLiteral("%1, %2 rows: %3").arg(QString::fromUtf8(descriptor_of(format).name.data())).arg(m).arg(error)));
+  }
+}
+
 }  // namespace
 
-class GroupedLinearTest : public QObject {
+class CodedLinearTest : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
@@ -90,7 +151,7 @@ class GroupedLinearTest : public QObject {
     const auto backend = backend_of_row();
     for (const WeightFormat format : kFormats) {
       for (const std::int64_t m : {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 18, 19, 40}) {
-        const double error = error_of(*backend, format, m, 80, 300, m % 2 == 0);
+        const double error = error_of(*backend, format, m, 80, m % 3 == 0 ? 300 : 320, m % 2 == 0);
         QVERIFY2(error <= kTolerance, qPrintable(QStringLiteral("%1 rows: %2").arg(m).arg(error)));
       }
     }
@@ -101,7 +162,7 @@ class GroupedLinearTest : public QObject {
     const auto backend = backend_of_row();
     for (const WeightFormat format : kFormats) {
       for (const std::int64_t n : {1, 15, 17, 33, 100}) {
-        for (const std::int64_t k : {4, 31, 32, 33, 127, 129, 172}) {
+        for (const std::int64_t k : {4, 31, 32, 33, 64, 127, 129, 172, 192}) {
           for (const std::int64_t m : {1, 5, 14}) {
             const double error = error_of(*backend, format, m, n, k, false);
             QVERIFY2(error <= kTolerance, qPrintable(QStringLiteral("%1 x %2 x %3: %4").arg(m).arg(n).arg(k).arg(error)));
@@ -115,8 +176,8 @@ class GroupedLinearTest : public QObject {
   void long_sums_and_many_rows_give_the_defined_product() {
     const auto backend = backend_of_row();
     for (const WeightFormat format : kFormats) {
-      QVERIFY(error_of(*backend, format, 7, 40, 2400, true) <= kTolerance);
-      QVERIFY(error_of(*backend, format, 400, 70, 160, true) <= kTolerance);
+      QVERIFY(error_of(*backend, format, 7, 40, 2432, true) <= kTolerance);
+      QVERIFY(error_of(*backend, format, 400, 70, 192, true) <= kTolerance);
       QVERIFY(error_of(*backend, format, 700, 20, 40, true) <= kTolerance);
     }
   }
@@ -139,9 +200,9 @@ class GroupedLinearTest : public QObject {
   void a_row_is_bitwise_the_same_in_any_batch() {
     const auto backend = backend_of_row();
     RandomNumbers numbers(3);
-    const RandomTensor x(Dtype::f32, {300, 1333}, numbers);
+    const RandomTensor x(Dtype::f32, {300, 1344}, numbers, 7);
     const RandomTensor bias(Dtype::f32, {130}, numbers);
-    const RandomTensor weights(Dtype::f32, {130, 1333}, numbers);
+    const RandomTensor weights(Dtype::f32, {130, 1344}, numbers);
     for (const WeightFormat format : kFormats) {
       const auto matrix = packed(*backend, format, weights.view());
       const RandomTensor all({300, 130});
@@ -157,10 +218,10 @@ class GroupedLinearTest : public QObject {
   void threads_do_not_change_a_bit_data() { add_isa_rows(); }
   void threads_do_not_change_a_bit() {
     RandomNumbers numbers(4);
-    const RandomTensor weights(Dtype::f32, {300, 520}, numbers);
+    const RandomTensor weights(Dtype::f32, {300, 576}, numbers);
     for (const WeightFormat format : kFormats) {
       for (const std::int64_t m : {1, 70, 400}) {
-        const RandomTensor x(Dtype::f32, {m, 520}, numbers);
+        const RandomTensor x(Dtype::f32, {m, 576}, numbers, 7);
         const RandomTensor want({m, 300});
         const auto one = backend_of_row(1);
         one->linear(want.view(), x.view(), *packed(*one, format, weights.view()), kNoBias);
@@ -179,10 +240,11 @@ class GroupedLinearTest : public QObject {
     const auto backend = backend_of_row();
     RandomNumbers numbers(5);
     for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
-      const RandomTensor weights(dtype, {53, 40}, numbers);
-      const RandomTensor x(Dtype::f32, {3, 40}, numbers);
+      const RandomTensor weights(dtype, {53, 64}, numbers);
+      const RandomTensor x(Dtype::f32, {3, 64}, numbers);
       for (const WeightFormat format : kFormats) {
-        const auto parts = backend->make_packed(format, 53, 40);
+        if (descriptor_of(format).codes.scales == ScaleLayout::nested) continue;  // the mean is of a whole tensor
+        const auto parts = backend->make_packed(format, 53, 64);
         backend->pack_rows(*parts, 29, weights.view().rows(29, 24));
         backend->pack_rows(*parts, 0, weights.view().rows(0, 7));
         backend->pack_rows(*parts, 7, weights.view().rows(7, 22));
@@ -227,32 +289,50 @@ class GroupedLinearTest : public QObject {
     for (std::int64_t i = 0; i < 40; ++i) QCOMPARE(out.view().as<float>()[i], 0.0F);
   }
 
+  /// An activation of 6 and more is multiplied as it is; nothing is lost but the weight's own rounding.
+  void outliers_are_multiplied_as_they_are_data() { add_isa_rows(); }
+  void outliers_are_multiplied_as_they_are() {
+    const auto backend = backend_of_row();
+    RandomNumbers numbers(11);
+    const RandomTensor weights(Dtype::f32, {37, 128}, numbers);
+    const RandomTensor x({3, 128}), got({3, 37});
+    x.view().row<float>(0)[5] = 6.125F;      // the only number of its row
+    x.view().row<float>(1)[127] = -1000.0F;  // beside one that would be lost in its scale
+    x.view().row<float>(1)[0] = 0.01F;
+    x.view().row<float>(2)[9] = 5.9999F;  // just none
+    backend->linear(got.view(), x.view(), *packed(*backend, WeightFormat::llm_int8, weights.view()), kNoBias);
+    const TensorCodes tensor(descriptor_of(WeightFormat::llm_int8).codes, weights.view(),
+                             [](std::int64_t n, const auto& body) { body(0, n); });
+    std::vector<float> row(128);
+    for (std::int64_t n = 0; n < 37; ++n) {
+      tensor.decoded_row(n, row);
+      QVERIFY(std::fabs(got.view().row<float>(0)[n] - 6.125F * row[5]) <= 1e-5F);
+      QVERIFY(std::fabs(got.view().row<float>(1)[n] - (-1000.0F * row[127] + 0.01F * row[0])) <= 1e-3F);
+      QVERIFY(std::fabs(got.view().row<float>(2)[n] - 5.9999F * row[9]) <= 1e-4F);
+    }
+  }
+
+  /// The scale of a token is that of its largest activation, wherever it lies; a block of its own has one of its own.
+  void a_token_has_one_scale_for_dynamic_int8_data() { add_isa_rows(); }
+  void a_token_has_one_scale_for_dynamic_int8() {
+    const auto backend = backend_of_row();
+    const RandomTensor weights({16, 256}), x({1, 256}), channel({1, 16}), grouped({1, 16});
+    for (std::int64_t i = 0; i < 16 * 256; ++i) weights.view().as<float>()[i] = i % 256 < 128 ? 1.0F : 0.0F;
+    x.view().as<float>()[0] = 0.003F;  // less than half a step of 127 / 127
+    x.view().as<float>()[200] = 127.0F;
+    backend->linear(channel.view(), x.view(), *packed(*backend, WeightFormat::int8_channel, weights.view()), kNoBias);
+    backend->linear(grouped.view(), x.view(), *packed(*backend, WeightFormat::int8_g128, weights.view()), kNoBias);
+    QCOMPARE(channel.view().as<float>()[3], 0.0F);
+    QVERIFY(std::fabs(grouped.view().as<float>()[3] - 0.003F) < 1e-5F);
+  }
+
   /// The MLP packs what goes into `down` chunk by chunk; the same products apart give the same.
   void an_mlp_is_its_products_data() { add_isa_rows(); }
   void an_mlp_is_its_products() {
-    constexpr std::int64_t kHidden = 200, kInner = 1100;
-    RandomNumbers numbers(9);
-    const RandomTensor gate(Dtype::f32, {kInner, kHidden}, numbers, 0.1F), up(Dtype::f32, {kInner, kHidden}, numbers, 0.1F);
-    const RandomTensor down(Dtype::f32, {kHidden, kInner}, numbers, 0.1F);
     const auto backend = backend_of_row();
-    const auto reference = make_reference_backend();
     for (const WeightFormat format : kFormats) {
-      const auto gate_matrix = packed(*backend, format, gate.view()), up_matrix = packed(*backend, format, up.view());
-      const auto down_matrix = packed(*backend, format, down.view());
-      for (const std::int64_t m : {1, 5, 20, 250}) {
-        const RandomTensor x(Dtype::f32, {m, kHidden}, numbers);
-        const RandomTensor gated({m, kInner}), upped({m, kInner}), want({m, kHidden}), got({m, kHidden});
-        backend->linear(gated.view(), x.view(), *gate_matrix, kNoBias);
-        backend->linear(upped.view(), x.view(), *up_matrix, kNoBias);
-        for (std::int64_t i = 0; i < m * kInner; ++i) {
-          const double g = gated.view().as<float>()[i];
-          gated.view().as<float>()[i] = static_cast<float>(g / (1 + std::exp(-g)) * upped.view().as<float>()[i]);
-        }
-        backend->linear(want.view(), gated.view(), *down_matrix, kNoBias);
-        backend->gated_mlp(got.view(), x.view(), {.gate = *gate_matrix, .up = *up_matrix, .down = *down_matrix});
-        // silu's last bit may tip a code to its neighbour: one of 1,100 of them, by a 127th.
-        QVERIFY(relative_error(got.view(), want.view()) <= 2e-3);
-      }
+      check_mlp(*backend, format, 192, 1088);
+      check_mlp(*backend, format, 192, 1100);  // where groups of `down` may run on
     }
   }
 
@@ -262,6 +342,9 @@ class GroupedLinearTest : public QObject {
     QCOMPARE(backend->packed_bytes(WeightFormat::int8_g32, 896, 4864), weights + weights / 32 * 2);
     QCOMPARE(backend->packed_bytes(WeightFormat::int4_g32, 896, 4864), weights / 2 + weights / 32 * 2);
     QCOMPARE(backend->packed_bytes(WeightFormat::int4_g128, 896, 4864), weights / 2 + weights / 128 * 2);
+    QCOMPARE(backend->packed_bytes(WeightFormat::nf4, 896, 4864), weights / 2 + weights / 64 * 4);
+    QVERIFY(backend->packed_bytes(WeightFormat::nf4_nested, 896, 4864) < weights / 100 * 52);  // 4.16 bits
+    QCOMPARE(backend->packed_bytes(WeightFormat::int8_channel, 896, 4864), weights + 896 * 4);
     for (const WeightFormat format : kFormats) {
       const auto matrix = backend->make_packed(format, 33, 70);
       QCOMPARE(matrix->n_bytes(), backend->packed_bytes(format, 33, 70));
@@ -269,5 +352,5 @@ class GroupedLinearTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(GroupedLinearTest)
-#include "grouped_linear_test.moc"
+QTEST_GUILESS_MAIN(CodedLinearTest)
+#include "coded_linear_test.moc"

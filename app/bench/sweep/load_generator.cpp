@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/bench/sweep/load_generator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <random>
+
+namespace lathe::app {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using engine::ErrorCode;
+using engine::Result;
+
+constexpr std::chrono::milliseconds kPatience{50};
+
+/// What the engine's thread tells the generator's.
+struct Arrivals {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool any = false;
+};
+
+/// A request on its way. Wake-ups come on the engine's thread: they keep the time of each step's token.
+struct Flight {
+  std::size_t index = 0;
+  engine::RequestHandlePtr handle;
+  std::mutex mutex;
+  std::vector<Clock::time_point> wakes;
+};
+
+class LoadRun {
+ public:
+  LoadRun(engine::Engine& engine, const SweepWorkload& workload, const engine::SamplingParams& sampling, std::uint64_t seed,
+          const std::function<bool()>& go_on)
+      : engine_(engine), workload_(workload), sampling_(sampling), random_(seed), go_on_(go_on) {
+    sampling_.max_tokens = workload.output_tokens;
+    sampling_.ignore_eos = true;
+  }
+
+  Result<RunRecord> run() {
+    record_.requests.resize(static_cast<std::size_t>(workload_.n_requests()));
+    plan_sends();
+    shared_ = random_ids(static_cast<std::int64_t>(workload_.shared_prefix * static_cast<double>(workload_.prompt_tokens)));
+    const std::uint64_t preemptions_before = engine_.snapshot()->counters.n_preemptions;
+    const Result<void> done = drive();
+    for (const auto& flight : flights_) {
+      flight->handle->on_wake({});
+      flight->handle->cancel();
+    }
+    if (!done) return tl::unexpected(done.error());
+    double first = record_.requests.front().scheduled, last = 0;
+    for (const SentRequest& request : record_.requests) {
+      first = std::min(first, request.scheduled);
+      last = std::max(last, request.end);
+    }
+    record_.seconds = last - first;
+    record_.n_preemptions = static_cast<std::int64_t>(engine_.snapshot()->counters.n_preemptions - preemptions_before);
+    return std::move(record_);
+  }
+
+ private:
+  double now() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+  bool is_open() const { return workload_.pattern() != LoadPattern::concurrency; }
+
+  /// Of open loads: the times are fixed before anything is sent.
+  void plan_sends() {
+    if (!is_open()) return;
+    std::exponential_distribution<double> gap(workload_.rate);
+    double at = 0;
+    for (SentRequest& request : record_.requests) {
+      request.scheduled = at;
+      at += workload_.pattern() == LoadPattern::poisson ? gap(random_) : 1 / workload_.rate;
+    }
+  }
+
+  Result<void> drive() {
+    while (n_sent_ < record_.requests.size() || !flights_.empty()) {
+      LATHE_TRY_VOID(send_what_is_due());
+      wait();
+      LATHE_TRY_VOID(collect());
+      record_.kv_usage_peak = std::max(record_.kv_usage_peak, engine_.snapshot()->kv_usage());
+      if (!go_on_()) return engine::fail(ErrorCode::cancelled, "the run was stopped", "sweep");
+    }
+    return {};
+  }
+
+  Result<void> send_what_is_due() {
+    while (n_sent_ < record_.requests.size()) {
+      SentRequest& next = record_.requests[n_sent_];
+      if (is_open() ? next.scheduled > now() : static_cast<std::int64_t>(flights_.size()) >= workload_.concurrency) return {};
+      if (!is_open()) next.scheduled = now();
+      LATHE_TRY_VOID(send(n_sent_));
+      ++n_sent_;
+    }
+    return {};
+  }
+
+  Result<void> send(std::size_t index) {
+    engine::GenerateRequest request;
+    request.source = "bench";
+    request.cache_salt = salt_;
+    request.prompt_token_ids = shared_;
+    const auto own = random_ids(workload_.prompt_tokens - static_cast<std::int64_t>(shared_.size()));
+    request.prompt_token_ids.insert(request.prompt_token_ids.end(), own.begin(), own.end());
+    request.sampling = sampling_;
+    auto flight = std::make_unique<Flight>();
+    flight->index = index;
+    LATHE_TRY(flight->handle, engine_.submit(std::move(request)));
+    flight->handle->on_wake([this, flight = flight.get()] {
+      {
+        const std::lock_guard lock(flight->mutex);
+        flight->wakes.push_back(Clock::now());
+      }
+      const std::lock_guard lock(arrivals_.mutex);
+      arrivals_.any = true;
+      arrivals_.changed.notify_one();
+    });
+    flights_.push_back(std::move(flight));
+    return {};
+  }
+
+  void wait() {
+    auto patience = std::chrono::duration<double>(kPatience);
+    if (is_open() && n_sent_ < record_.requests.size()) {
+      patience = std::min(patience, std::chrono::duration<double>(std::max(0.0, record_.requests[n_sent_].scheduled - now())));
+    }
+    std::unique_lock lock(arrivals_.mutex);
+    arrivals_.changed.wait_for(lock, patience, [this] { return arrivals_.any; });
+    arrivals_.any = false;
+  }
+
+  /// Reads what has come; requests that have ended leave.
+  Result<void> collect() {
+    for (std::size_t i = 0; i < flights_.size();) {
+      LATHE_TRY(const bool ended, read(*flights_[i]));
+      if (ended) {
+        flights_[i]->handle->on_wake({});
+        flights_.erase(flights_.begin() + static_cast<std::ptrdiff_t>(i));
+      } else {
+        ++i;
+      }
+    }
+    return {};
+  }
+
+  Result<bool> read(Flight& flight) {
+    SentRequest& record = record_.requests[flight.index];
+    engine::TokenEvent event;
+    if (!flight.handle->poll(event)) return false;
+    note_times(flight, record, event.token_ids.size());
+    if (!event.finished) return false;
+    if (event.error) return tl::unexpected(*event.error);
+    record.end = record.token_times.empty() ? now() : record.token_times.back();
+    record.usage = event.usage;
+    record.timings = event.timings;
+    if (record.usage.n_completion_tokens != workload_.output_tokens) {
+      return engine::fail(ErrorCode::invalid_argument,
+                          fmt::format("an answer ended after {} of {} tokens: the context holds no more",
+                                      record.usage.n_completion_tokens, workload_.output_tokens),
+                          "output_tokens");
+    }
+    return true;
+  }
+
+  /// A step gives a token at most; where one was not seen, its time is that of the next.
+  void note_times(Flight& flight, SentRequest& record, std::size_t n_tokens) {
+    std::vector<Clock::time_point> wakes;
+    {
+      const std::lock_guard lock(flight.mutex);
+      wakes.swap(flight.wakes);
+    }
+    const double last = now();
+    for (std::size_t i = 0; i < n_tokens; ++i) {
+      const bool known = wakes.size() >= n_tokens || i < wakes.size();
+      record.token_times.push_back(known ? std::chrono::duration<double>(wakes[std::min(i, wakes.size() - 1)] - start_).count() : last);
+    }
+  }
+
+  std::vector<std::int32_t> random_ids(std::int64_t n) {
+    std::uniform_int_distribution<std::int32_t> any(0, engine_.tokenizer().vocab_size() - 1);
+    std::vector<std::int32_t> ids(static_cast<std::size_t>(std::max<std::int64_t>(0, n)));
+    for (std::int32_t& id : ids) id = any(random_);
+    return ids;
+  }
+
+  engine::Engine& engine_;
+  const SweepWorkload& workload_;
+  engine::SamplingParams sampling_;
+  std::mt19937_64 random_;
+  const std::function<bool()>& go_on_;
+  const Clock::time_point start_ = Clock::now();
+  const std::string salt_ = fmt::format("sweep {}", start_.time_since_epoch().count());
+  std::vector<std::int32_t> shared_;
+  RunRecord record_;
+  Arrivals arrivals_;
+  std::vector<std::unique_ptr<Flight>> flights_;
+  std::size_t n_sent_ = 0;
+};
+
+}  // namespace
+
+Result<RunRecord> run_load(engine::Engine& engine, const SweepWorkload& workload, const engine::SamplingParams& sampling,
+                           std::uint64_t seed, const std::function<bool()>& go_on) {
+  return LoadRun(engine, workload, sampling, seed, go_on).run();
+}
+
+}  // namespace lathe::app

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// SweepJournal: what a sweep has measured so far, line by line in a file, so that a crash loses nothing.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "app/bench/sweep/sweep_plan.h"
+
+namespace lathe::app {
+
+/// What became of a cell: samples [repeat][metric], or why it failed.
+struct CellResult {
+  std::vector<std::vector<double>> samples;
+  std::string error;
+  bool is_done(const SweepPlan& plan) const {
+    return !error.empty() || samples.size() >= static_cast<std::size_t>(plan.repeats);
+  }
+};
+
+/// Owns: the open file. First line: the plan; then one JSON object a run or failure. A line that a crash has cut is dropped.
+class SweepJournal {
+ public:
+  /// Starts a journal, or with `resume` goes on with one of the same plan. Path empty: nothing is kept.
+  /// Errors: invalid_argument when the file exists and is not to be resumed, or belongs to another plan.
+  static engine::Result<SweepJournal> open(const std::string& path, const SweepPlan& plan, bool resume);
+  SweepJournal(SweepJournal&& other) noexcept;
+  SweepJournal& operator=(SweepJournal&&) = delete;
+  ~SweepJournal();
+
+  const std::map<std::size_t, CellResult>& cells() const { return cells_; }
+  /// Both are on the disk when they return. Errors: resource_exhausted.
+  engine::Result<void> add_sample(std::size_t cell, std::vector<double> metrics);
+  engine::Result<void> add_failure(std::size_t cell, std::string error);
+
+ private:
+  SweepJournal() = default;
+  engine::Result<void> read(const std::string& text, const std::string& plan_line, const std::string& path);
+  engine::Result<void> append(const std::string& line);
+
+  int file_ = -1;
+  std::map<std::size_t, CellResult> cells_;
+};
+
+}  // namespace lathe::app

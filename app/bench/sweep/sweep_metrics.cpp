@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/bench/sweep/sweep_metrics.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+namespace lathe::app {
+namespace {
+
+double mean_of(const std::vector<double>& samples) {
+  return samples.empty() ? 0 : std::accumulate(samples.begin(), samples.end(), 0.0) / static_cast<double>(samples.size());
+}
+
+/// The smallest sample that `share` of them do not exceed.
+double quantile_of(std::vector<double> samples, double share) {
+  if (samples.empty()) return 0;
+  std::sort(samples.begin(), samples.end());
+  const double place = std::ceil(share * static_cast<double>(samples.size())) - 1;
+  return samples[static_cast<std::size_t>(std::max(0.0, place))];
+}
+
+double ttft_ms(const SentRequest& request) {
+  return request.token_times.empty() ? 0 : 1e3 * (request.token_times.front() - request.scheduled);
+}
+
+double e2e_ms(const SentRequest& request) { return 1e3 * (request.end - request.scheduled); }
+
+/// Milliseconds a token after the first.
+double tpot_ms(const SentRequest& request) {
+  const std::size_t n = request.token_times.size();
+  return n < 2 ? 0 : 1e3 * (request.token_times.back() - request.token_times.front()) / static_cast<double>(n - 1);
+}
+
+template <class Value>
+std::vector<double> all(const RunRecord& run, const Value& value) {
+  std::vector<double> samples;
+  for (const SentRequest& request : run.requests) samples.push_back(value(request));
+  return samples;
+}
+
+/// Gaps between tokens of a request, of all of them.
+std::vector<double> all_itl_ms(const RunRecord& run) {
+  std::vector<double> samples;
+  for (const SentRequest& request : run.requests) {
+    for (std::size_t i = 1; i < request.token_times.size(); ++i) {
+      samples.push_back(1e3 * (request.token_times[i] - request.token_times[i - 1]));
+    }
+  }
+  return samples;
+}
+
+double a_second(const RunRecord& run, double amount) { return run.seconds > 0 ? amount / run.seconds : 0; }
+
+double output_tokens(const RunRecord& run) {
+  double n = 0;
+  for (const SentRequest& request : run.requests) n += static_cast<double>(request.usage.n_completion_tokens);
+  return n;
+}
+double prompt_tokens(const RunRecord& run) {
+  double n = 0;
+  for (const SentRequest& request : run.requests) n += static_cast<double>(request.usage.n_prompt_tokens);
+  return n;
+}
+
+bool is_good(const SentRequest& request, const ServiceGoal& goal) {
+  return (goal.ttft_ms == 0 || ttft_ms(request) <= goal.ttft_ms) && (goal.itl_ms == 0 || tpot_ms(request) <= goal.itl_ms);
+}
+
+constexpr bool kMore = true, kLess = false;
+
+constexpr std::array kMetrics = {
+    SweepMetric{"output_tok_s", "tok/s", "Tokens of all answers over the time from the first send to the last token.", kMore,
+                [](const RunRecord& run, const ServiceGoal&) { return a_second(run, output_tokens(run)); }},
+    SweepMetric{"total_tok_s", "tok/s", "Tokens of all prompts and answers over the same time.", kMore,
+                [](const RunRecord& run, const ServiceGoal&) { return a_second(run, output_tokens(run) + prompt_tokens(run)); }},
+    SweepMetric{"request_s", "req/s", "Requests over the same time.", kMore,
+                [](const RunRecord& run, const ServiceGoal&) { return a_second(run, static_cast<double>(run.requests.size())); }},
+    SweepMetric{"goodput_req_s", "req/s", "Requests within the goal (TTFT, and TPOT for ITL) over the same time.", kMore,
+                [](const RunRecord& run, const ServiceGoal& goal) {
+                  const auto n = std::count_if(run.requests.begin(), run.requests.end(),
+                                               [&](const SentRequest& request) { return is_good(request, goal); });
+                  return a_second(run, static_cast<double>(n));
+                }},
+    SweepMetric{"ttft_ms_mean", "ms", "Time to the first token, from the scheduled send time.", kLess,
+                [](const RunRecord& run, const ServiceGoal&) { return mean_of(all(run, ttft_ms)); }},
+    SweepMetric{"ttft_ms_p50", "ms", "Its median over requests.", kLess,
+                [](const RunRecord& run, const ServiceGoal&) { return quantile_of(all(run, ttft_ms), 0.5); }},
+    SweepMetric{"ttft_ms_p99", "ms", "Its 99th percentile over requests.", kLess,
+                [](const RunRecord& run, const ServiceGoal&) { return quantile_of(all(run, ttft_ms), 0.99); }},
+    SweepMetric{"itl_ms_mean", "ms", "Gap between neighbouring tokens of a request, over all gaps.", kLess,
+                [](const RunRecord& run, const ServiceGoal&) { return mean_of(all_itl_ms(run)); }},
+    SweepMetric{"itl_ms_p50", "ms", "Its median over all gaps.", kLess,
+                [](const RunRecord& run, const ServiceGoal&) { return quantile_of(all_itl_ms(run), 0.5); }},
+    SweepMetric{"itl_ms_p99", "ms", "Its 99th percentile over all gaps.", kLess,
+                [](const RunRecord& run, const ServiceGoal&) { return quantile_of(all_itl_ms(run), 0.99); }},
+    SweepMetric{"tpot_ms_mean", "ms", "A request's time from first to last token over its tokens but the first.", kLess,
+                [](const RunRecord& run, const ServiceGoal&) { return mean_of(all(run, tpot_ms)); }},
+    SweepMetric{"e2e_ms_mean", "ms", "From the scheduled send time to the last token.", kLess,
+                [](const RunRecord& run, const ServiceGoal&) { return mean_of(all(run, e2e_ms)); }},
+    SweepMetric{"e2e_ms_p99", "ms", "Its 99th percentile over requests.", kLess,
+                [](const RunRecord& run, const ServiceGoal&) { return quantile_of(all(run, e2e_ms), 0.99); }},
+    SweepMetric{"kv_usage_peak", "share", "Most of the KV blocks that were in use at a time.", kLess,
+                [](const RunRecord& run, const ServiceGoal&) { return run.kv_usage_peak; }},
+    SweepMetric{"preemptions", "count", "Requests thrown out of the cache and computed again.", kLess,
+                [](const RunRecord& run, const ServiceGoal&) { return static_cast<double>(run.n_preemptions); }},
+};
+
+/// 97.5 % quantile of Student's t for n - 1 degrees of freedom.
+double student_t(std::size_t n) {
+  constexpr double kTable[] = {0,     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
+                               2.201, 2.179,  2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086};
+  const std::size_t degrees = n - 1;
+  return degrees < std::size(kTable) ? kTable[degrees] : 1.96 + 2.4 / static_cast<double>(degrees);
+}
+
+}  // namespace
+
+std::span<const SweepMetric> sweep_metrics() { return kMetrics; }
+
+std::vector<double> measure(const RunRecord& run, const ServiceGoal& goal) {
+  std::vector<double> values;
+  for (const SweepMetric& metric : kMetrics) values.push_back(metric.of(run, goal));
+  return values;
+}
+
+Estimate estimate(std::span<const double> samples) {
+  if (samples.empty()) return {};
+  const std::vector<double> copy(samples.begin(), samples.end());
+  const double mean = mean_of(copy);
+  double squares = 0;
+  for (const double sample : samples) squares += (sample - mean) * (sample - mean);
+  const auto n = static_cast<double>(samples.size());
+  const double half = samples.size() < 2 ? 0 : student_t(samples.size()) * std::sqrt(squares / (n - 1) / n);
+  return {mean, half, samples.size()};
+}
+
+}  // namespace lathe::app

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Metrics of a run, with their definitions, and what several runs say together.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/bench/sweep/load_generator.h"
+
+namespace lathe::app {
+
+/// What counts as good service. Units: milliseconds; 0: no matter.
+struct ServiceGoal {
+  double ttft_ms = 0, itl_ms = 0;
+};
+
+struct SweepMetric {
+  std::string_view name;        ///< "ttft_ms_p99"
+  std::string_view unit;
+  std::string_view definition;  ///< one sentence
+  bool more_is_better;
+  double (*of)(const RunRecord& run, const ServiceGoal& goal);
+};
+
+/// THE TABLE of metrics.
+std::span<const SweepMetric> sweep_metrics();
+
+/// One value a metric, in the order of the table.
+std::vector<double> measure(const RunRecord& run, const ServiceGoal& goal);
+
+/// A mean over repeats with its 95 % confidence interval (Student's t).
+struct Estimate {
+  double mean = 0;
+  double half_width = 0;  ///< 0 for a single run
+  std::size_t n = 0;
+};
+Estimate estimate(std::span<const double> samples);
+
+}  // namespace lathe::app

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/bench/sweep/sweep_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <variant>
+
+#include "engine/api/option_value.h"
+
+namespace lathe::app {
+namespace {
+
+using engine::ErrorCode;
+using engine::Json;
+using engine::OptionDescriptor;
+using engine::OrderedJson;
+using engine::Result;
+
+tl::unexpected<engine::Error> refuse(std::string message, std::string where = {}) {
+  return engine::fail(ErrorCode::invalid_argument, std::move(message), std::move(where));
+}
+
+using WorkloadMember = std::variant<std::int64_t SweepWorkload::*, double SweepWorkload::*, std::string SweepWorkload::*>;
+struct WorkloadField {
+  OptionDescriptor option;
+  WorkloadMember member;
+};
+
+using enum engine::OptionGroup;
+using enum engine::OptionKind;
+
+// THE TABLE of workload settings, in the order of the struct.
+constexpr std::array kWorkloadFields = {
+    WorkloadField{{"prompt_tokens", scheduling, integer, "Tokens of a prompt.", 1, 1 << 20}, &SweepWorkload::prompt_tokens},
+    WorkloadField{{"output_tokens", scheduling, integer, "Tokens of an answer.", 1, 1 << 20}, &SweepWorkload::output_tokens},
+    WorkloadField{{"shared_prefix", scheduling, number, "Share of every prompt that is the same.", 0, 1},
+                  &SweepWorkload::shared_prefix},
+    WorkloadField{{"requests", scheduling, integer, "Requests of a run; 0: twice the concurrency, at least 4.", 0, 1 << 20},
+                  &SweepWorkload::requests},
+    WorkloadField{{"load", scheduling, choice, "When requests are sent.", 0, 0, "concurrency|constant|poisson"},
+                  &SweepWorkload::load},
+    WorkloadField{{"concurrency", scheduling, integer, "Requests at a time, with load concurrency.", 1, 4096},
+                  &SweepWorkload::concurrency},
+    WorkloadField{{"rate", scheduling, number, "Requests a second, with load constant or poisson.", 0.001, 100'000},
+                  &SweepWorkload::rate},
+};
+
+constexpr auto kWorkloadOptions = [] {
+  std::array<OptionDescriptor, kWorkloadFields.size()> options{};
+  for (std::size_t i = 0; i < options.size(); ++i) options[i] = kWorkloadFields[i].option;
+  return options;
+}();
+
+Result<void> read(const OptionDescriptor& option, std::string_view text, std::int64_t& value) {
+  LATHE_TRY(value, engine::parse_integer(option, text));
+  return {};
+}
+Result<void> read(const OptionDescriptor& option, std::string_view text, double& value) {
+  LATHE_TRY(value, engine::parse_number(option, text));
+  return {};
+}
+Result<void> read(const OptionDescriptor& option, std::string_view text, std::string& value) {
+  LATHE_TRY(value, engine::parse_choice(option, text));
+  return {};
+}
+
+bool has(std::span<const OptionDescriptor> table, std::string_view name) {
+  return std::any_of(table.begin(), table.end(), [&](const OptionDescriptor& option) { return option.name == name; });
+}
+
+/// A cell whose setting of that name has that value.
+Result<void> set(SweepCell& cell, std::string_view name, std::string_view value) {
+  if (has(workload_option_table(), name)) return set_option(cell.workload, name, value);
+  if (has(engine::sampling_option_table(), name)) return engine::set_option(cell.sampling, name, value);
+  return engine::set_option(cell.options, name, value);
+}
+
+Result<double> number_of(std::string_view text, std::string_view variable) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
+    return refuse(fmt::format("'{}' is not a number", text), std::string(variable));
+  }
+  return value;
+}
+
+/// first:last:step, first:last:*factor.
+Result<std::vector<std::string>> range_of(std::string_view text, std::string_view variable) {
+  const std::size_t first_colon = text.find(':'), second_colon = text.find(':', first_colon + 1);
+  if (second_colon == text.npos) return refuse(fmt::format("'{}' is not first:last:step", text), std::string(variable));
+  std::string_view step_text = text.substr(second_colon + 1);
+  const bool multiplies = step_text.starts_with('*');
+  if (multiplies) step_text.remove_prefix(1);
+  LATHE_TRY(const double first, number_of(text.substr(0, first_colon), variable));
+  LATHE_TRY(const double last, number_of(text.substr(first_colon + 1, second_colon - first_colon - 1), variable));
+  LATHE_TRY(const double step, number_of(step_text, variable));
+  if (multiplies ? step <= 1 || first <= 0 : step <= 0) {
+    return refuse(fmt::format("'{}' never gets to its end", text), std::string(variable));
+  }
+  std::vector<std::string> values;
+  const double slack = 1e-9 * std::fabs(last);  // steps like 0.1 are not exact
+  for (double value = first; value <= last + slack; value = multiplies ? value * step : value + step) {
+    if (values.size() >= kMaxCells) return refuse(fmt::format("'{}' has more than {} values", text, kMaxCells), std::string(variable));
+    values.push_back(fmt::format("{:.12g}", value));
+  }
+  return values;
+}
+
+}  // namespace
+
+LoadPattern SweepWorkload::pattern() const {
+  if (load == "constant") return LoadPattern::constant_rate;
+  return load == "poisson" ? LoadPattern::poisson : LoadPattern::concurrency;
+}
+
+std::int64_t SweepWorkload::n_requests() const { return requests > 0 ? requests : std::max<std::int64_t>(4, 2 * concurrency); }
+
+std::span<const OptionDescriptor> workload_option_table() { return kWorkloadOptions; }
+
+Result<void> set_option(SweepWorkload& workload, std::string_view name, std::string_view value) {
+  for (const WorkloadField& field : kWorkloadFields) {
+    if (field.option.name != name) continue;
+    return std::visit([&](auto member) { return read(field.option, value, workload.*member); }, field.member);
+  }
+  return refuse(fmt::format("there is no setting '{}'", name), std::string(name));
+}
+
+std::string get_option(const SweepWorkload& workload, std::string_view name) {
+  for (const WorkloadField& field : kWorkloadFields) {
+    if (field.option.name == name) {
+      return std::visit([&](auto member) { return fmt::format("{}", workload.*member); }, field.member);
+    }
+  }
+  return {};
+}
+
+Result<SweepVariable> parse_variable(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals == text.npos || equals == 0) return refuse(fmt::format("'{}' is not name=value,value", text), "--var");
+  SweepVariable variable{.name = std::string(text.substr(0, equals)), .values = {}};
+  std::replace(variable.name.begin(), variable.name.end(), '-', '_');
+  for (std::string_view rest = text.substr(equals + 1);;) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view value = rest.substr(0, comma);
+    if (value.empty()) return refuse(fmt::format("'{}' has an empty value", text), "--var");
+    if (value.find(':') != value.npos) {
+      LATHE_TRY(const auto values, range_of(value, variable.name));
+      variable.values.insert(variable.values.end(), values.begin(), values.end());
+    } else {
+      variable.values.emplace_back(value);
+    }
+    if (comma == rest.npos) return variable;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+Result<void> check(const SweepPlan& plan) {
+  if (plan.variables.size() > kMaxVariables) {
+    return refuse(fmt::format("at most {} variables, got {}", kMaxVariables, plan.variables.size()), "variables");
+  }
+  if (plan.repeats < 1 || plan.repeats > 1000) return refuse(fmt::format("must be between 1 and 1000, got {}", plan.repeats), "repeats");
+  std::vector<OptionDescriptor> known(kWorkloadOptions.begin(), kWorkloadOptions.end());
+  for (const auto& table : {engine::engine_option_table(), engine::sampling_option_table()}) {
+    known.insert(known.end(), table.begin(), table.end());
+  }
+  for (std::size_t i = 0; i < plan.variables.size(); ++i) {
+    const SweepVariable& variable = plan.variables[i];
+    if (!has(known, variable.name)) return tl::unexpected(engine::unknown_option(variable.name, known));
+    if (variable.values.empty()) return refuse("has no value", variable.name);
+    for (std::size_t j = 0; j < i; ++j) {
+      if (plan.variables[j].name == variable.name) return refuse("is a variable twice", variable.name);
+    }
+  }
+  std::size_t cells = 1;
+  for (const SweepVariable& variable : plan.variables) {
+    cells *= variable.values.size();
+    if (cells > kMaxCells) return refuse(fmt::format("more than {} cells", kMaxCells), "variables");
+  }
+  return {};
+}
+
+std::size_t n_cells(const SweepPlan& plan) {
+  std::size_t n = 1;
+  for (const SweepVariable& variable : plan.variables) n *= variable.values.size();
+  return n;
+}
+
+std::vector<std::pair<std::string, std::string>> values_of(const SweepPlan& plan, std::size_t index) {
+  std::vector<std::pair<std::string, std::string>> values(plan.variables.size());
+  for (std::size_t i = plan.variables.size(); i-- > 0;) {
+    const SweepVariable& variable = plan.variables[i];
+    values[i] = {variable.name, variable.values[index % variable.values.size()]};
+    index /= variable.values.size();
+  }
+  return values;
+}
+
+Result<SweepCell> cell_of(const SweepPlan& plan, std::size_t index) {
+  SweepCell cell{.index = index, .values = values_of(plan, index), .options = plan.options, .sampling = plan.sampling,
+                 .workload = plan.workload};
+  for (const auto& [name, value] : cell.values) LATHE_TRY_VOID(set(cell, name, value));
+  LATHE_TRY_VOID(engine::validate(cell.options));
+  return cell;
+}
+
+OrderedJson to_json(const SweepPlan& plan) {
+  const auto table_json = [](std::span<const OptionDescriptor> table, const auto& target) {
+    OrderedJson json = OrderedJson::object();
+    for (const OptionDescriptor& option : table) json[option.name] = get_option(target, option.name);
+    return json;
+  };
+  OrderedJson variables = OrderedJson::array();
+  for (const SweepVariable& variable : plan.variables) variables.push_back({{"name", variable.name}, {"values", variable.values}});
+  return {{"options", table_json(engine::engine_option_table(), plan.options)},
+          {"sampling", table_json(engine::sampling_option_table(), plan.sampling)},
+          {"workload", table_json(kWorkloadOptions, plan.workload)},
+          {"variables", variables},
+          {"repeats", plan.repeats},
+          {"shuffle", plan.shuffle},
+          {"warm_up", plan.warm_up},
+          {"seed", plan.seed}};
+}
+
+namespace {
+
+std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+
+template <class Target>
+Result<void> read_table(const Json& json, const char* key, Target& target) {
+  if (!json.contains(key)) return {};
+  if (!json[key].is_object()) return refuse("must be an object", key);
+  for (const auto& [name, value] : json[key].items()) LATHE_TRY_VOID(set_option(target, name, text_of(value)));
+  return {};
+}
+
+Result<SweepVariable> read_variable(const Json& json) {
+  if (!json.is_object() || !json.contains("name") || !json["name"].is_string() || !json.contains("values") ||
+      !json["values"].is_array()) {
+    return refuse("must be objects with a name and a list of values", "variables");
+  }
+  SweepVariable variable{.name = json["name"].get<std::string>(), .values = {}};
+  for (const Json& value : json["values"]) variable.values.push_back(text_of(value));
+  return variable;
+}
+
+}  // namespace
+
+Result<SweepPlan> sweep_plan_from(const Json& json) {
+  constexpr std::array kKeys = {"options", "sampling", "workload", "variables", "repeats", "shuffle", "warm_up", "seed"};
+  if (!json.is_object()) return refuse("a plan is a JSON object", "plan");
+  for (const auto& [key, value] : json.items()) {
+    if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end()) return refuse(fmt::format("a plan has no '{}'", key), key);
+  }
+  SweepPlan plan;
+  LATHE_TRY_VOID(read_table(json, "options", plan.options));
+  LATHE_TRY_VOID(read_table(json, "sampling", plan.sampling));
+  LATHE_TRY_VOID(read_table(json, "workload", plan.workload));
+  if (json.contains("variables")) {
+    if (!json["variables"].is_array()) return refuse("must be a list", "variables");
+    for (const Json& item : json["variables"]) {
+      LATHE_TRY(SweepVariable variable, read_variable(item));
+      plan.variables.push_back(std::move(variable));
+    }
+  }
+  for (const char* key : {"repeats", "seed"}) {
+    if (json.contains(key) && !json[key].is_number_unsigned()) return refuse("must be a whole number", key);
+  }
+  for (const char* key : {"shuffle", "warm_up"}) {
+    if (json.contains(key) && !json[key].is_boolean()) return refuse("must be true or false", key);
+  }
+  plan.repeats = json.value("repeats", plan.repeats);
+  plan.seed = json.value("seed", plan.seed);
+  plan.shuffle = json.value("shuffle", plan.shuffle);
+  plan.warm_up = json.value("warm_up", plan.warm_up);
+  return plan;
+}
+
+}  // namespace lathe::app

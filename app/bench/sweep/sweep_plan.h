@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// SweepPlan: what is measured under which settings, and the cells that come of it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/api/json.h"
+#include "engine/api/options.h"
+#include "engine/api/sampling_params.h"
+
+namespace lathe::app {
+
+/// When requests are sent.
+enum class LoadPattern : std::uint8_t {
+  concurrency,    ///< so many at a time: each that ends is followed by the next
+  constant_rate,  ///< at equal distances
+  poisson         ///< at exponentially distributed distances
+};
+
+/// Requests of one run. Settings of it have names and may be variables, like those of the engine.
+struct SweepWorkload {
+  std::int64_t prompt_tokens = 128;
+  std::int64_t output_tokens = 128;
+  double shared_prefix = 0;  ///< share of every prompt that is the same
+  std::int64_t requests = 0;  ///< 0: twice the concurrency, at least 4
+  std::string load = "concurrency";  ///< concurrency, constant, poisson
+  std::int64_t concurrency = 1;
+  double rate = 1;  ///< requests a second
+  LoadPattern pattern() const;
+  std::int64_t n_requests() const;
+};
+
+/// The settings of SweepWorkload.
+std::span<const engine::OptionDescriptor> workload_option_table();
+engine::Result<void> set_option(SweepWorkload& workload, std::string_view name, std::string_view value);
+std::string get_option(const SweepWorkload& workload, std::string_view name);
+
+/// A setting and the values that it takes, as text.
+struct SweepVariable {
+  std::string name;
+  std::vector<std::string> values;
+};
+
+inline constexpr std::size_t kMaxVariables = 3;
+inline constexpr std::size_t kMaxCells = 4096;
+
+struct SweepPlan {
+  engine::EngineOptions options;
+  engine::SamplingParams sampling;
+  SweepWorkload workload;
+  std::vector<SweepVariable> variables;
+  std::int64_t repeats = 3;
+  bool shuffle = true;  ///< cells come in an order drawn from the seed
+  bool warm_up = true;  ///< a run that is not counted before the first of a cell
+  std::uint64_t seed = 1;
+};
+
+/// Settings under which something is measured `repeats` times.
+struct SweepCell {
+  std::size_t index = 0;
+  std::vector<std::pair<std::string, std::string>> values;  ///< of the variables
+  engine::EngineOptions options;
+  engine::SamplingParams sampling;
+  SweepWorkload workload;
+};
+
+/// "name=a,b,c"; numbers also as first:last:step or first:last:*factor. Errors: invalid_argument.
+engine::Result<SweepVariable> parse_variable(std::string_view text);
+
+/// Checks that variables exist, are few enough and differ; values are left to the cells.
+/// Errors: invalid_argument, with the nearest name.
+engine::Result<void> check(const SweepPlan& plan);
+/// Every combination of values, the last variable fastest.
+std::size_t n_cells(const SweepPlan& plan);
+/// Requires: check(plan). Errors: a value that its setting refuses; the cell's index stays usable.
+engine::Result<SweepCell> cell_of(const SweepPlan& plan, std::size_t index);
+std::vector<std::pair<std::string, std::string>> values_of(const SweepPlan& plan, std::size_t index);
+
+/// Every setting by name, so that a plan can be kept and run again.
+engine::OrderedJson to_json(const SweepPlan& plan);
+/// Errors: invalid_argument naming the field.
+engine::Result<SweepPlan> sweep_plan_from(const engine::Json& json);
+
+}  // namespace lathe::app

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// lathe convert: writes a checkpoint in the numbers that the engine would compute with.
+#include <fmt/format.h>
+
+#include "app/cli/model_command.h"
+#include "engine/api/convert.h"
+
+namespace lathe::app {
+namespace {
+
+using engine::ErrorCode;
+using engine::Result;
+
+constexpr double kMiB = 1024.0 * 1024.0;
+
+struct ConvertFlags {
+  engine::ConvertOptions options;
+  bool dequantize = false, json = false;
+};
+
+void add_flags(CLI::App& parser, ConvertFlags& flags) {
+  parser.add_option("--output", flags.options.output, "Folder that is made for the new checkpoint.")->type_name("DIR");
+  parser.add_flag("--overwrite", flags.options.overwrite, "Replace the weights of a checkpoint that lies there.");
+  parser.add_flag("--dequantize", flags.dequantize, "Write the numbers that codes stand for, in --dtype.");
+  parser.add_flag("--json", flags.json, "One JSON object on stdout.");
+  parser.footer("Tensors keep their names. With --quantization their numbers are rounded as they are when a model is loaded with it.");
+}
+
+/// Checkpoints with codes cannot be written yet.
+Result<void> check(const ConvertFlags& flags, const engine::EngineOptions& options) {
+  if (flags.options.output.empty()) return engine::fail(ErrorCode::invalid_argument, "there is no folder to write", "--output");
+  if (options.quantization == "none" || flags.dequantize) return {};
+  return engine::fail(ErrorCode::unsupported,
+                      fmt::format("codes of {} cannot be written, only the numbers that they stand for: add --dequantize",
+                                  options.quantization),
+                      "--quantization");
+}
+
+int convert(const std::vector<std::string>& arguments, Terminal& terminal) {
+  ModelCommand command(kConvertCommand, terminal);
+  ConvertFlags flags;
+  add_flags(command.parser(), flags);
+  if (const auto code = command.parse(arguments)) return *code;
+  const Result<engine::EngineOptions> options = command.engine_options();
+  if (!options) return command.fail(options.error());
+  if (const auto fine = check(flags, *options); !fine) return command.fail(fine.error());
+  const auto observer = [&](const engine::LoadProgress& progress) {
+    command.progress(fmt::format("{:.0f} of {:.0f} MiB", static_cast<double>(progress.bytes_done) / kMiB,
+                                 static_cast<double>(progress.bytes_total) / kMiB));
+    return !command.signals().requested();
+  };
+  const auto report = engine::convert_checkpoint(*options, flags.options, observer);
+  command.progress("");
+  if (!report) return command.fail(report.error());
+  if (flags.json) {
+    terminal.out << engine::dump_json(engine::OrderedJson{{"output", report->output}, {"n_tensors", report->n_tensors}, {"n_bytes", report->n_bytes}}, 2)
+                 << "\n";
+  } else {
+    terminal.out << fmt::format("{}: {} tensors, {:.1f} MiB\n", report->output, report->n_tensors,
+                                static_cast<double>(report->n_bytes) / kMiB);
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+constexpr Command kConvertCommand = {.name = "convert", .help = "Write a checkpoint in other numbers.", .run = convert};
+
+}  // namespace lathe::app

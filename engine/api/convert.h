@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes a checkpoint anew, in the numbers that an engine would compute with.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engine/api/engine.h"
+#include "engine/api/options.h"
+#include "engine/api/result.h"
+
+namespace lathe::engine {
+
+struct ConvertOptions {
+  std::string output;      ///< folder
+  bool overwrite = false;  ///< replace the weights of a checkpoint that lies there
+};
+
+struct ConvertReport {
+  std::string output;
+  std::int64_t n_tensors = 0, n_bytes = 0;  ///< written
+};
+
+/// Reads options.model and writes a Hugging Face folder: matrices as their codes under options.quantization stand for, all in
+/// options.dtype, under the names that they had. A head that shares the embeddings and is quantized while they are not gets a
+/// tensor of its own. What lies at `output` stays as it is until all has been written.
+/// Errors: invalid_argument when output exists and may not be replaced; resource_exhausted when the disk is full; cancelled;
+/// those of inspect_checkpoint.
+Result<ConvertReport> convert_checkpoint(const EngineOptions& options, const ConvertOptions& convert,
+                                         const LoadObserver& observer);
+
+}  // namespace lathe::engine

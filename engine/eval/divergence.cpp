@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far a tested model's distributions stray from those of a reference, token by token.
+#include <algorithm>
+#include <cmath>
+
+#include "engine/eval/token_losses.h"
+#include "engine/sample/softmax.h"
+
+namespace lathe::engine {
+namespace {
+
+constexpr std::size_t kReference = 0, kTested = 1;
+constexpr std::size_t kMostWorst = 10;
+// Tokens shown before one at which the models disagree.
+constexpr std::int64_t kShownBefore = 12;
+
+/// Sum of p (log p - log q) in nats; p and q by logits and their log sums.
+double divergence(std::span<const float> p, double p_log_sum, std::span<const float> q, double q_log_sum) {
+  double sum = 0;
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    const double log_p = p[i] - p_log_sum;
+    const double probability = std::exp(log_p);
+    if (probability > 0) sum += probability * (log_p - (q[i] - q_log_sum));
+  }
+  return std::max(sum, 0.0);  // rounding may leave it below
+}
+
+/// Collects the divergences of all tokens; 8 bytes a token.
+class Divergences {
+ public:
+  explicit Divergences(Scorer& reference) : reference_(reference) {}
+
+  void add(const ReadPart& part) {
+    losses_[kReference].add(part, kReference, reference_);
+    losses_[kTested].add(part, kTested, reference_);
+    const std::size_t first = all_.size();
+    all_.resize(first + static_cast<std::size_t>(part.n_rows));
+    reference_.parallel_for(part.n_rows, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        all_[first + static_cast<std::size_t>(i)] =
+            divergence(part.row(kReference, i), losses_[kReference].log_sum(i), part.row(kTested, i), losses_[kTested].log_sum(i));
+      }
+    });
+    for (std::int64_t i = 0; i < part.n_rows; ++i) note(part, i, all_[first + static_cast<std::size_t>(i)]);
+  }
+
+  double perplexity() const { return losses_[kTested].perplexity(); }
+
+  DivergenceReport report(const Evaluation& evaluation) {
+    std::sort(all_.begin(), all_.end());
+    const auto quantile = [&](double share) {
+      return all_[static_cast<std::size_t>(share * static_cast<double>(all_.size() - 1))];
+    };
+    return {.reference = losses_[kReference].report(evaluation),
+            .tested = losses_[kTested].report(evaluation),
+            .kl = mean_.interval(),
+            .kl_median = quantile(0.5),
+            .kl_90 = quantile(0.9),
+            .kl_99 = quantile(0.99),
+            .kl_max = all_.back(),
+            .same_best = static_cast<double>(n_same_best_) / static_cast<double>(all_.size()),
+            .worst = worst_};
+  }
+
+ private:
+  void note(const ReadPart& part, std::int64_t i, double kl) {
+    mean_.add(kl);
+    const std::int32_t reference_best = best_logit(part.row(kReference, i)).id;
+    const std::int32_t tested_best = best_logit(part.row(kTested, i)).id;
+    n_same_best_ += reference_best == tested_best ? 1 : 0;
+    if (worst_.size() == kMostWorst && kl <= worst_.back().kl) return;
+    const auto place = std::find_if(worst_.begin(), worst_.end(), [&](const Divergence& other) { return other.kl < kl; });
+    worst_.insert(place, described(part, i, kl, reference_best, tested_best));
+    if (worst_.size() > kMostWorst) worst_.pop_back();
+  }
+
+  Divergence described(const ReadPart& part, std::int64_t i, double kl, std::int32_t reference_best,
+                       std::int32_t tested_best) const {
+    const Tokenizer& tokenizer = reference_.tokenizer();
+    const std::int64_t at = part.begin + part.first_row + i + 1;
+    const std::int64_t from = std::max<std::int64_t>(0, at - kShownBefore);
+    const auto next = static_cast<std::size_t>(part.next(i));
+    const auto probability = [&](std::size_t scorer) {
+      return std::exp(part.row(scorer, i)[next] - losses_[scorer].log_sum(i));
+    };
+    return {.kl = kl,
+            .before = tokenizer.decode(part.window.subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(at - from)), true),
+            .token = tokenizer.piece(part.next(i)),
+            .reference_best = tokenizer.piece(reference_best),
+            .tested_best = tokenizer.piece(tested_best),
+            .reference_probability = probability(kReference),
+            .tested_probability = probability(kTested)};
+  }
+
+  Scorer& reference_;
+  TokenLosses losses_[2];
+  std::vector<double> all_;
+  RunningMean mean_;
+  std::int64_t n_same_best_ = 0;
+  std::vector<Divergence> worst_;
+};
+
+}  // namespace
+
+Result<DivergenceReport> measure_divergence(const EngineOptions& reference, const EngineOptions& tested,
+                                            const EvalPlan& plan, const EvalObserver& observer) {
+  LATHE_TRY(Scorer reference_scorer, Scorer::open(reference, plan));
+  LATHE_TRY(Scorer tested_scorer, Scorer::open(tested, plan));
+  if (reference_scorer.tokenizer().vocab_size() != tested_scorer.tokenizer().vocab_size() ||
+      reference_scorer.window() != tested_scorer.window()) {
+    return fail(ErrorCode::invalid_argument, "the models have different vocabularies or contexts: their distributions cannot be compared",
+                "reference");
+  }
+  Evaluation evaluation(plan, {&reference_scorer, &tested_scorer});
+  Divergences divergences(reference_scorer);
+  LATHE_TRY_VOID(evaluation.run([&](const ReadPart& part) { divergences.add(part); }, observer,
+                                [&] { return divergences.perplexity(); }));
+  return divergences.report(evaluation);
+}
+
+}  // namespace lathe::engine

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/eval/evaluation.h"
+
+#include <fmt/format.h>
+
+namespace lathe::engine {
+
+Evaluation::Evaluation(const EvalPlan& plan, std::vector<Scorer*> scorers) : plan_(plan), scorers_(std::move(scorers)) {}
+
+double Evaluation::seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+Result<void> Evaluation::tokenize() {
+  const Tokenizer& tokenizer = scorers_.front()->tokenizer();
+  const std::int64_t stride = plan_.stride > 0 ? plan_.stride : window() / 2;
+  if (stride >= window()) {
+    return fail(ErrorCode::invalid_argument,
+                fmt::format("must be less than the window of {} tokens, got {}", window(), stride), "stride");
+  }
+  for (const std::string& text : plan_.texts) {
+    LATHE_TRY(auto ids, tokenizer.encode(text, true, false));
+    for (const TextWindow& window : windows_of(plan_.protocol, static_cast<std::int64_t>(ids.size()), this->window(), stride)) {
+      if (plan_.max_tokens > 0 && tokens_total_ >= plan_.max_tokens) break;
+      jobs_.push_back({texts_.size(), window});
+      tokens_total_ += window.n_predicted();
+    }
+    n_texts_ += jobs_.empty() || jobs_.back().text != texts_.size() ? 0 : 1;
+    texts_.push_back(std::move(ids));
+  }
+  if (tokens_total_ == 0) {
+    return fail(ErrorCode::invalid_argument,
+                fmt::format("nothing to predict: {} texts, none of which fills what a window of {} tokens needs",
+                            plan_.texts.size(), window()),
+                "dataset");
+  }
+  return {};
+}
+
+Result<void> Evaluation::run(const std::function<void(const ReadPart&)>& body, const EvalObserver& observer,
+                             const std::function<double()>& perplexity) {
+  LATHE_TRY_VOID(tokenize());
+  std::int64_t tokens_done = 0;
+  for (const Job& job : jobs_) {
+    if (observer && !observer({tokens_done, tokens_total_, perplexity()})) {
+      return fail(ErrorCode::cancelled, "the evaluation was cancelled");
+    }
+    LATHE_TRY_VOID(read_window(job, body));
+    tokens_done += job.window.n_predicted();
+  }
+  return {};
+}
+
+Result<void> Evaluation::read_window(const Job& job, const std::function<void(const ReadPart&)>& body) {
+  const TextWindow& window = job.window;
+  std::vector<std::int32_t> tokens(texts_[job.text].begin() + window.begin, texts_[job.text].begin() + window.end);
+  const std::optional<std::int32_t> bos = scorers_.front()->tokenizer().bos_id();
+  if (window.begins_with_bos && bos && scorers_.front()->tokenizer().adds_bos()) tokens.front() = *bos;
+  std::int64_t most = scorers_.front()->max_rows();
+  for (const Scorer* scorer : scorers_) most = std::min(most, scorer->max_rows());
+  // The last token predicts nothing that is known.
+  const std::int64_t n_read = window.end - window.begin - 1;
+  const std::int64_t first_predicting = window.predicted - window.begin - 1;
+  for (std::int64_t begin = 0; begin < n_read; begin += most) {
+    const std::int64_t n = std::min(most, n_read - begin);
+    ReadPart part{.window = tokens, .begin = begin, .logits = {}};
+    for (Scorer* scorer : scorers_) {
+      LATHE_TRY(const kernels::TensorView logits, scorer->read(tokens, begin, n));
+      part.logits.push_back(logits);
+    }
+    part.first_row = std::max<std::int64_t>(0, first_predicting - begin);
+    part.n_rows = n - part.first_row;
+    if (part.n_rows > 0) body(part);
+  }
+  return {};
+}
+
+}  // namespace lathe::engine

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Evaluation: leads one or two scorers through the windows of all texts, part after part.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "engine/eval/running_mean.h"
+#include "engine/eval/scorer.h"
+#include "engine/eval/text_windows.h"
+
+namespace lathe::engine {
+
+/// What was read together: logits [n, V] of each scorer after tokens [begin, begin + n) of a window.
+struct ReadPart {
+  std::span<const std::int32_t> window;
+  std::int64_t begin = 0;
+  std::int64_t first_row = 0;  ///< the first whose next token is predicted
+  std::int64_t n_rows = 0;     ///< of those
+  std::vector<kernels::TensorView> logits;
+
+  std::span<const float> row(std::size_t scorer, std::int64_t i) const {
+    const kernels::TensorView& view = logits[scorer];
+    return {view.row<const float>(first_row + i), static_cast<std::size_t>(view.dim(1))};
+  }
+  /// The token that follows row i.
+  std::int32_t next(std::int64_t i) const { return window[static_cast<std::size_t>(begin + first_row + i + 1)]; }
+};
+
+class Evaluation {
+ public:
+  /// Requires: scorers with the same vocabulary.
+  Evaluation(const EvalPlan& plan, std::vector<Scorer*> scorers);
+
+  /// body(part) for all parts with something to predict. `perplexity`: what progress is to show.
+  /// Errors: invalid_argument when nothing is to predict, cancelled, those of the runner.
+  Result<void> run(const std::function<void(const ReadPart&)>& body, const EvalObserver& observer,
+                   const std::function<double()>& perplexity);
+  std::int64_t n_texts() const { return n_texts_; }
+  std::int64_t window() const { return scorers_.front()->window(); }
+  double seconds() const;
+
+ private:
+  struct Job {
+    std::size_t text;
+    TextWindow window;
+  };
+  Result<void> tokenize();
+  Result<void> read_window(const Job& job, const std::function<void(const ReadPart&)>& body);
+
+  const EvalPlan& plan_;
+  std::vector<Scorer*> scorers_;
+  std::vector<std::vector<std::int32_t>> texts_;
+  std::vector<Job> jobs_;
+  std::int64_t n_texts_ = 0, tokens_total_ = 0;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace lathe::engine

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Perplexity: exp of the mean negative log probability of the tokens that follow.
+#include "engine/eval/token_losses.h"
+
+namespace lathe::engine {
+
+Result<PerplexityReport> measure_perplexity(const EngineOptions& options, const EvalPlan& plan, const EvalObserver& observer) {
+  LATHE_TRY(Scorer scorer, Scorer::open(options, plan));
+  Evaluation evaluation(plan, {&scorer});
+  TokenLosses losses;
+  LATHE_TRY_VOID(evaluation.run([&](const ReadPart& part) { losses.add(part, 0, scorer); }, observer,
+                                [&] { return losses.perplexity(); }));
+  return losses.report(evaluation);
+}
+
+}  // namespace lathe::engine

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/eval/scorer.h"
+
+#include <fmt/format.h>
+
+#include "engine/serve/load_runner.h"
+
+namespace lathe::engine {
+namespace {
+
+// Rows of a step: the kernels reach their speed, and logits of a large vocabulary stay small.
+constexpr std::int64_t kRowsOfStep = 512;
+constexpr std::int64_t kLongestDefaultWindow = 2048;
+
+}  // namespace
+
+Result<Scorer> Scorer::open(EngineOptions options, const EvalPlan& plan) {
+  LATHE_TRY_VOID(validate(options));
+  LATHE_TRY(const OpenedModel model, open_model(options.model));
+  const std::int64_t longest = model.config.max_position_embeddings;
+  const std::int64_t window = plan.window > 0 ? plan.window : std::min(longest, kLongestDefaultWindow);
+  if (window < 2 || window > longest) {
+    return fail(ErrorCode::invalid_argument,
+                fmt::format("must be between 2 and the model's longest context, {} tokens; got {}", longest, window), "window");
+  }
+  options.max_model_len = window;
+  options.num_gpu_blocks_override = (window + options.block_size - 1) / options.block_size;
+  options.max_num_seqs = 1;
+  options.max_num_batched_tokens = std::min(window, kRowsOfStep);
+  options.enable_chunked_prefill = true;
+  Scorer scorer;
+  LATHE_TRY(scorer.tokenizer_, open_tokenizer(options.tokenizer.empty() ? model.folder.path() : options.tokenizer));
+  if (scorer.tokenizer_->vocab_size() > model.config.vocab_size) {
+    return fail(ErrorCode::model_refused, fmt::format("the tokenizer has {} pieces, the embeddings {} rows",
+                                                      scorer.tokenizer_->vocab_size(), model.config.vocab_size),
+                "config.json: vocab_size");
+  }
+  LATHE_TRY(LoadedRunner loaded, load_runner(model, options, {}));
+  scorer.runner_ = std::move(loaded.runner);
+  return scorer;
+}
+
+Result<kernels::TensorView> Scorer::read(std::span<const std::int32_t> window, std::int64_t begin, std::int64_t n) {
+  const int block_size = runner_->limits().block_size;
+  BatchPlan plan;
+  for (std::int64_t i = begin; i < begin + n; ++i) {
+    plan.logit_rows.push_back(plan.n_rows());
+    plan.token_ids.push_back(window[static_cast<std::size_t>(i)]);
+    plan.positions.push_back(static_cast<std::int32_t>(i));
+    plan.slots.push_back(static_cast<std::int32_t>(i));  // block b lies at slots b * block_size
+  }
+  plan.query_start = {0, static_cast<std::int32_t>(n)};
+  plan.context_len = {static_cast<std::int32_t>(begin + n)};
+  plan.max_blocks = static_cast<std::int32_t>((begin + n + block_size - 1) / block_size);
+  for (std::int32_t block = 0; block < plan.max_blocks; ++block) plan.block_tables.push_back(block);
+  return runner_->run(plan);
+}
+
+}  // namespace lathe::engine

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scorer: a model that reads windows of text and gives the logits after each token.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "engine/api/evaluate.h"
+#include "engine/api/tokenizer.h"
+#include "engine/run/model_runner.h"
+
+namespace lathe::engine {
+
+/// Owns: the loaded model. Thread: one at a time.
+class Scorer {
+ public:
+  /// Errors: those of load_engine; invalid_argument when windows are longer than the model's context.
+  static Result<Scorer> open(EngineOptions options, const EvalPlan& plan);
+
+  const Tokenizer& tokenizer() const { return *tokenizer_; }
+  std::int64_t window() const { return runner_->limits().max_model_len; }
+  /// Rows that read() takes at most.
+  std::int64_t max_rows() const { return std::min(runner_->limits().max_rows, runner_->limits().max_logit_rows); }
+  /// Logits [n, V] after tokens [begin, begin + n) of a window, valid until the next call. Windows are read from their start,
+  /// part after part.
+  Result<kernels::TensorView> read(std::span<const std::int32_t> window, std::int64_t begin, std::int64_t n);
+  void parallel_for(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) {
+    runner_->parallel_for(n, body);
+  }
+
+ private:
+  std::unique_ptr<Tokenizer> tokenizer_;
+  std::unique_ptr<ModelRunner> runner_;
+};
+
+}  // namespace lathe::engine

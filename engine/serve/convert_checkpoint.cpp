@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes a checkpoint in the numbers that an engine would compute with.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "engine/api/convert.h"
+#include "engine/load/safetensors_writer.h"
+#include "engine/model/weight_storage.h"
+#include "engine/run/open_backend.h"
+#include "engine/serve/opened_model.h"
+#include "kernels/api/rounded_tensor.h"
+
+namespace lathe::engine {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+using kernels::Dtype;
+using kernels::TensorView;
+using kernels::WeightFormat;
+
+// What is decoded before it is written: bounds the memory beside the tensor.
+constexpr std::int64_t kBytesAtATime = 16LL << 20;
+constexpr std::string_view kWeightsFile = "model.safetensors";
+constexpr std::string_view kIndexFile = "model.safetensors.index.json";
+constexpr std::string_view kConfigFile = "config.json";
+// What a checkpoint has beside its weights and is of use to whoever reads the new one.
+constexpr std::array<std::string_view, 9> kOtherFiles = {
+    "generation_config.json", "tokenizer.json",      "tokenizer.model", "tokenizer_config.json", "special_tokens_map.json",
+    "added_tokens.json",      "chat_template.jinja", "vocab.json",      "merges.txt"};
+constexpr std::int64_t kMaxOtherFile = 256LL << 20;
+
+/// A tensor that is to be written.
+struct Output {
+  SafetensorsTensor tensor;
+  const PlannedWeight* source = nullptr;
+  WeightFormat format = WeightFormat::f32;  ///< that its numbers are rounded to
+};
+
+/// Writes a number in a floating type.
+void store(float number, Dtype dtype, std::byte* out) {
+  const std::uint16_t half = dtype == Dtype::f16 ? kernels::f32_to_f16(number) : kernels::f32_to_bf16(number);
+  dtype == Dtype::f32 ? std::memcpy(out, &number, sizeof number) : std::memcpy(out, &half, sizeof half);
+}
+
+/// A folder beside the output, which takes its place at the end or is removed.
+class PartialFolder {
+ public:
+  explicit PartialFolder(fs::path path) : path_(std::move(path)) { fs::create_directory(path_); }
+  PartialFolder(const PartialFolder&) = delete;
+  PartialFolder& operator=(const PartialFolder&) = delete;
+  ~PartialFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  const fs::path& path() const { return path_; }
+
+  /// Weights of another checkpoint in the output go, its other files stay unless there are new ones.
+  void take_place_of(const fs::path& output) const {
+    if (!fs::exists(output)) return fs::rename(path_, output);
+    for (const fs::directory_entry& entry : fs::directory_iterator(output)) {
+      if (entry.path().extension() == ".safetensors" || entry.path().filename() == kIndexFile) fs::remove(entry.path());
+    }
+    for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
+      fs::rename(entry.path(), output / entry.path().filename());
+    }
+  }
+
+ private:
+  fs::path path_;
+};
+
+class Conversion {
+ public:
+  Conversion(const EngineOptions& options, const LoadObserver& observer) : options_(options), observer_(observer) {}
+
+  Result<ConvertReport> run(const ConvertOptions& convert) {
+    LATHE_TRY(model_, open_model(options_.model));
+    LATHE_TRY(backend_, open_backend(options_.isa, options_.threads));
+    storage_ = storage_of(options_, model_->plan.stored_dtype);
+    const fs::path output = fs::absolute(convert.output).lexically_normal();
+    LATHE_TRY_VOID(check_output(output, convert.overwrite));
+    const PartialFolder partial(fs::path(output).concat(fmt::format(".partial-{}", ::getpid())));
+    plan_outputs();
+    LATHE_TRY_VOID(write_weights(partial.path() / kWeightsFile));
+    LATHE_TRY_VOID(write_other_files(partial.path()));
+    partial.take_place_of(output);
+    ConvertReport report{.output = output.string(), .n_tensors = static_cast<std::int64_t>(outputs_.size())};
+    for (const Output& out : outputs_) report.n_bytes += static_cast<std::int64_t>(out.tensor.n_bytes());
+    return report;
+  }
+
+ private:
+  static tl::unexpected<Error> refuse(std::string message) {
+    return fail(ErrorCode::invalid_argument, std::move(message), "--output");
+  }
+
+  Result<void> check_output(const fs::path& output, bool overwrite) const {
+    if (!fs::exists(output)) {
+      if (fs::is_directory(output.parent_path())) return {};
+      return refuse(fmt::format("{} is no folder", output.parent_path().string()));
+    }
+    if (fs::equivalent(output, model_->folder.path())) return refuse("is the folder of the model that is read");
+    if (!overwrite) return refuse(fmt::format("{} exists; --overwrite replaces its weights", output.string()));
+    const bool is_replaceable = fs::is_directory(output) && (fs::is_empty(output) || fs::exists(output / kConfigFile));
+    if (!is_replaceable) return refuse(fmt::format("{} is no folder of a checkpoint: nothing is replaced", output.string()));
+    return {};
+  }
+
+  WeightFormat format_of(WeightRole role) const {
+    if (role == WeightRole::head) return storage_.head;
+    if (is_layer_matrix(role)) return storage_.matrices;
+    return role == WeightRole::embedding ? WeightStorage(storage_.dtype).matrices : WeightFormat::f32;
+  }
+
+  /// Vectors are computed with in f32: they keep their numbers.
+  Dtype dtype_of_output(const PlannedWeight& weight) const {
+    if (weight.tensor->shape.size() > 1 || storage_.dtype == Dtype::f32) return storage_.dtype;
+    return *weight.tensor->type->dtype;
+  }
+
+  void add_output(const PlannedWeight& weight, std::string name, WeightFormat format) {
+    outputs_.push_back({{std::move(name), dtype_of_output(weight), weight.tensor->shape}, &weight, format});
+  }
+
+  void plan_outputs() {
+    for (const PlannedWeight& weight : model_->plan.weights) {
+      add_output(weight, weight.tensor->name, format_of(weight.role));
+      if (weight.role == WeightRole::embedding && has_head_of_its_own()) {
+        add_output(weight, std::string(pattern_of(WeightRole::head, *model_->config.architecture)), storage_.head);
+      }
+    }
+  }
+
+  /// The head computes with other numbers than the embeddings that it shares.
+  bool has_head_of_its_own() const {
+    return model_->plan.tied_embeddings && storage_.head != WeightStorage(storage_.dtype).head;
+  }
+
+  Result<void> write_weights(const fs::path& path) {
+    std::vector<SafetensorsTensor> tensors;
+    for (const Output& out : outputs_) tensors.push_back(out.tensor);
+    LATHE_TRY(SafetensorsWriter writer, SafetensorsWriter::create(path.string(), tensors));
+    std::int64_t bytes_done = 0;
+    for (const Output& out : outputs_) {
+      const StoredTensor& stored = *out.source->tensor;
+      LATHE_TRY_VOID(model_->checkpoint.check_whole(stored));
+      LATHE_TRY_VOID(write_tensor(out, writer));
+      model_->checkpoint.drop(stored);
+      bytes_done = std::min(bytes_done + static_cast<std::int64_t>(stored.bytes.size()), model_->plan.n_bytes);
+      const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+      if (observer_ && !observer_({LoadPhase::converting, bytes_done, model_->plan.n_bytes, seconds})) {
+        return fail(ErrorCode::cancelled, "converting was cancelled");
+      }
+    }
+    return writer.finish();
+  }
+
+  Result<void> write_tensor(const Output& out, SafetensorsWriter& writer) {
+    TensorView source = view_of(*out.source->tensor, aligned_);
+    if (source.rank == 1) source = TensorView(source.data, source.dtype, {1, source.dim(0)});
+    const std::int64_t n_rows = source.dim(0), k = source.dim(1);
+    const auto element_bytes = static_cast<std::int64_t>(size_of(out.tensor.dtype));
+    const std::int64_t rows_at_a_time = std::max<std::int64_t>(1, kBytesAtATime / std::max<std::int64_t>(1, k * element_bytes));
+    const auto parallel_for = [this](std::int64_t n, const auto& body) { backend_->parallel_for(n, body); };
+    const kernels::RoundedTensor rounded(out.format, source, parallel_for);
+    std::vector<std::byte> bytes;
+    for (std::int64_t begin = 0; begin < n_rows; begin += rows_at_a_time) {
+      const std::int64_t count = std::min(rows_at_a_time, n_rows - begin);
+      bytes.resize(static_cast<std::size_t>(count * k * element_bytes));
+      parallel_for(count, [&](std::int64_t first, std::int64_t end) {
+        std::vector<float> row(static_cast<std::size_t>(k));
+        for (std::int64_t r = first; r < end; ++r) {
+          rounded.row(begin + r, row);
+          std::byte* const to = bytes.data() + r * k * element_bytes;
+          for (std::int64_t i = 0; i < k; ++i) store(row[static_cast<std::size_t>(i)], out.tensor.dtype, to + i * element_bytes);
+        }
+      });
+      LATHE_TRY_VOID(writer.write(bytes));
+    }
+    return {};
+  }
+
+  Result<void> write_other_files(const fs::path& folder) const {
+    LATHE_TRY(Json config, model_->folder.read_json(kConfigFile));
+    config.erase("dtype");
+    config["torch_dtype"] = name_of(storage_.dtype);
+    if (has_head_of_its_own()) config["tie_word_embeddings"] = false;
+    LATHE_TRY_VOID(write_file(folder / kConfigFile, dump_json(config, 2) + "\n"));
+    for (const std::string_view name : kOtherFiles) {
+      if (!model_->folder.has(name)) continue;
+      LATHE_TRY(const std::string text, model_->folder.read_text(name, kMaxOtherFile));
+      LATHE_TRY_VOID(write_file(folder / name, text));
+    }
+    return {};
+  }
+
+  static Result<void> write_file(const fs::path& path, const std::string& text) {
+    std::ofstream file(path, std::ios::binary);
+    file.write(text.data(), static_cast<std::streamsize>(text.size()));
+    file.close();
+    if (!file) return fail(ErrorCode::resource_exhausted, "cannot be written", path.string());
+    return {};
+  }
+
+  const EngineOptions& options_;
+  const LoadObserver& observer_;
+  const Clock::time_point start_ = Clock::now();
+  std::optional<OpenedModel> model_;
+  std::unique_ptr<kernels::Backend> backend_;
+  WeightStorage storage_ = Dtype::f32;
+  std::vector<Output> outputs_;
+  std::vector<std::byte> aligned_;
+};
+
+}  // namespace
+
+Result<ConvertReport> convert_checkpoint(const EngineOptions& options, const ConvertOptions& convert,
+                                         const LoadObserver& observer) {
+  try {
+    return Conversion(options, observer).run(convert);
+  } catch (const fs::filesystem_error& error) {
+    return fail(ErrorCode::resource_exhausted, error.code().message(), error.path1().string());
+  }
+}
+
+}  // namespace lathe::engine

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+// linear() for weights in codes: activations become signed bytes with a scale, and products of a group are exact integers
+// until they meet the scales. Invariant: as in linear.h, an output is one chain of additions, k ascending.
+#pragma once
+
+#include "kernels/cpu/ops/activation_codes.h"
+#include "kernels/cpu/ops/coded_scales.h"
+#include "kernels/cpu/ops/coded_tile.h"
+#include "kernels/cpu/ops/linear.h"
+
+namespace lathe::kernels {
+namespace {
+
+constexpr std::int64_t kActivationPairs = kActivationBlock / 2;
+// Blocks of k that all tiles of a chunk take before the next: two panels of codes in 8 bits are 32 KB.
+constexpr std::int64_t kStretchBlocks = 8;
+// Of the scratch: codes of 4 bits as bytes, then scales.
+constexpr std::int64_t kWidenedBytes = 65'536;
+constexpr std::int64_t kScratchScales = kLinearScratchFloats - kWidenedBytes / 4;
+// Tiles that make it worth while to widen codes of 4 bits once for all.
+constexpr std::int64_t kMinTilesToWiden = 3;
+
+/// Up to four panels for one row, fewer the more rows: sums of a group and of a block lie in registers.
+template <class V>
+constexpr int coded_panels_for(int n_rows) {
+  constexpr int kSums = V::kRegisters == 32 ? 12 : 8;
+  const int fitting = kSums / (n_rows * (V::kLanes > 4 ? kPanelColumns / V::kLanes : 4));
+  return fitting < 1 ? 1 : fitting > kMaxPanels ? kMaxPanels : fitting;
+}
+
+template <class V>
+constexpr int max_coded_rows() {
+  return V::kRegisters == 32 ? 6 : 4;
+}
+
+template <class V, class C, class D, class Scale>
+struct CodedTileTable {
+  using Function = void (*)(const CodedTileArgs<Scale>&);
+  Function functions[max_coded_rows<V>()][kMaxPanels];
+
+  template <int kRows, int kPanels>
+  static constexpr Function function() {
+    if constexpr (kPanels <= coded_panels_for<V>(kRows)) {
+      return multiply_coded_tile<V, C, D, Scale, kRows, kPanels>;
+    } else {
+      return nullptr;
+    }
+  }
+  template <int kRows>
+  constexpr void fill() {
+    functions[kRows - 1][0] = function<kRows, 1>();
+    functions[kRows - 1][1] = function<kRows, 2>();
+    functions[kRows - 1][2] = function<kRows, 3>();
+    functions[kRows - 1][3] = function<kRows, 4>();
+    if constexpr (kRows > 1) fill<kRows - 1>();
+  }
+};
+
+template <class V, class C, class D, class Scale>
+constexpr CodedTileTable<V, C, D, Scale> make_coded_tiles() {
+  CodedTileTable<V, C, D, Scale> table{};
+  table.template fill<max_coded_rows<V>()>();
+  return table;
+}
+
+template <class V, class C, class D, class Scale>
+constexpr CodedTileTable<V, C, D, Scale> kCodedTiles = make_coded_tiles<V, C, D, Scale>();
+
+/// Codes C in groups of kGroup with scales S, multiplied by D with activations that are rounded as A says.
+template <class Vec, class C, class D, int kGroup, class S, class A>
+struct CodedLinear {
+  using V = Vec;
+  static constexpr std::int64_t kRowBytes = coded_row_bytes(kGroup, D::kQuadBytes);
+  static constexpr bool kPacksWholeRows = A::kWholeRows;
+
+  static std::int64_t row_bytes(std::int64_t k) {
+    return div_up(k, kActivationBlock) * kRowBytes + (A::kHasOutliers ? outliers_bytes(k) : 0);
+  }
+
+  static LinearTiling tiling(std::int64_t n_rows) {
+    return {.rows = {.n_rows = n_rows, .n_tiles = div_up(n_rows, max_coded_rows<V>())}, .block_pairs = kActivationPairs};
+  }
+
+  /// Requires: args begin with a block; with the row where A rounds whole ones.
+  static void pack(const PackedRows& packed, const PackArgs& args) {
+    const std::int64_t first = first_row(packed.tiling, args.tile_begin);
+    const std::int64_t k_begin = 2 * args.pair_begin;
+    const std::int64_t k_end = min_of(2 * args.pair_end, packed.k);
+    for (std::int64_t tile = args.tile_begin; tile < args.tile_end; ++tile) {
+      const std::int64_t n_rows = rows_of(packed.tiling, tile);
+      const float* x = args.x + (first_row(packed.tiling, tile) - first) * args.x_stride;
+      typename A::OfRow of_row[max_coded_rows<V>()];
+      for (std::int64_t r = 0; r < n_rows; ++r) of_row[r] = A::of_row(x + r * args.x_stride, k_end - k_begin);
+      for (std::int64_t k = k_begin; k < k_end; k += kActivationBlock) {
+        std::byte* const out = tile_at(packed, k / kActivationBlock, tile);
+        const std::int64_t n = min_of(k_end - k, kActivationBlock);
+        for (std::int64_t r = 0; r < n_rows; ++r) {
+          const float* const from = x + r * args.x_stride + k - k_begin;
+          pack_block(from, n, A::of_block(of_row[r], from, n), out, n_rows, r);
+        }
+      }
+      if constexpr (A::kHasOutliers) {
+        for (std::int64_t r = 0; r < n_rows; ++r) {
+          A::collect(x + r * args.x_stride, packed.k, outliers_of(packed, first_row(packed.tiling, tile) + r));
+        }
+      }
+    }
+  }
+
+  static void multiply(const LinearArgs& args, const LinearRange& range, float* scratch) {
+    const std::int64_t n_tiles = range.tile_end - range.tile_begin;
+    const std::int64_t n_blocks = div_up(args.x.k, kActivationBlock);
+    const std::int64_t stretch = n_tiles == 1 && !S::kExpands ? n_blocks : kStretchBlocks;
+    const auto widest = static_cast<int>(rows_of(args.x.tiling, range.tile_begin));
+    const std::int64_t together = coded_panels_for<V>(widest);
+    for (std::int64_t block = 0; block < n_blocks; block += stretch) {
+      for (std::int64_t panel = range.panel_begin; panel < range.panel_end; panel += together) {
+        multiply_panels(args, range, {panel, min_of(together, range.panel_end - panel)}, block,
+                        min_of(stretch, n_blocks - block), scratch);
+      }
+    }
+    if constexpr (A::kHasOutliers) add_outliers(args, range);
+  }
+
+ private:
+  struct Panels {
+    std::int64_t first, n;
+  };
+
+  static std::byte* tile_at(const PackedRows& packed, std::int64_t block, std::int64_t tile) {
+    return static_cast<std::byte*>(packed.data) +
+           (block * packed.tiling.n_rows + first_row(packed.tiling, tile)) * kRowBytes;
+  }
+
+  static Outliers* outliers_of(const PackedRows& packed, std::int64_t row) {
+    std::byte* const first =
+        static_cast<std::byte*>(packed.data) + div_up(packed.k, kActivationBlock) * packed.tiling.n_rows * kRowBytes;
+    return reinterpret_cast<Outliers*>(first + row * outliers_bytes(packed.k));
+  }
+
+  static CodedPanel shape_of(std::int64_t k) { return {.k = k, .bits = C::kBits, .group = kGroup, .scales = S::kLayout}; }
+
+  static void pack_block(const float* x, std::int64_t n, const Rounding& rounding, std::byte* tile, std::int64_t n_rows,
+                         std::int64_t row) {
+    constexpr int kGroups = kActivationBlock / kGroup;
+    std::int8_t codes[kActivationBlock];
+    round_block<V, A::kHasOutliers>(x, n, rounding.to_code, codes);
+    auto* const scales = reinterpret_cast<float*>(tile);
+    scales[row] = rounding.scale;
+    auto* const starts = reinterpret_cast<std::int32_t*>(scales + n_rows);
+    for (int g = 0; g < kGroups; ++g) {
+      std::int32_t sum = 0;
+      for (int i = 0; i < kGroup; ++i) sum += codes[g * kGroup + i];
+      starts[g * n_rows + row] = -C::kMiddle * sum;
+    }
+    auto* out = reinterpret_cast<std::byte*>(starts + kGroups * n_rows) + row * D::kQuadBytes;
+    for (int i = 0; i < kActivationBlock; i += kQuad) {
+      D::keep(codes + i, out);
+      out += n_rows * D::kQuadBytes;
+    }
+  }
+
+  static void multiply_panels(const LinearArgs& args, const LinearRange& range, const Panels& panels, std::int64_t block,
+                              std::int64_t n_blocks, float* scratch) {
+    static_assert(kStretchBlocks * kActivationBlock * kPanelColumns * kMaxPanels <= kWidenedBytes);
+    static_assert(kStretchBlocks * kActivationBlock / kGroup * kPanelColumns * kMaxPanels <= kScratchScales);
+    const CodedPanel shape = shape_of(args.x.k);
+    const std::int64_t column = panels.first * kPanelColumns;
+    const std::int64_t first_group = block * (kActivationBlock / kGroup);
+    const std::int64_t end_group = min_of((block + n_blocks) * (kActivationBlock / kGroup), shape.n_groups());
+    const std::byte* const panel = args.weights + panels.first * args.panel_bytes;
+    CodedTileArgs<typename S::Scale> t{
+        .x = nullptr,
+        .x_block_bytes = args.x.tiling.n_rows * kRowBytes,
+        .codes = panel + first_group * kGroup * kPanelColumns * C::kBits / 8,
+        .codes_stride = args.panel_bytes,
+        .scales = S::at(panel + shape.codes_bytes(), first_group),
+        .scales_stride = args.panel_bytes / static_cast<std::int64_t>(sizeof(typename S::Scale)),
+        .scales_step = S::kStep,
+        .n_groups = end_group - first_group,
+        .group = kGroup,
+        .out = args.out + column - args.out_panel * kPanelColumns,
+        .out_stride = args.out_stride,
+        .n_columns = args.n - column,
+        .continues = block > 0,
+        .bias = args.bias != nullptr && end_group == shape.n_groups() ? args.bias + column : nullptr};
+    if constexpr (S::kExpands) {
+      t.scales = scratch + kWidenedBytes / static_cast<std::int64_t>(sizeof(float));
+      t.scales_stride = t.n_groups * kPanelColumns;
+      for (std::int64_t p = 0; p < panels.n; ++p) {
+        S::template expand<V>(panel + p * args.panel_bytes + shape.codes_bytes(), shape, first_group, t.n_groups,
+                              scratch + kWidenedBytes / static_cast<std::int64_t>(sizeof(float)) + p * t.scales_stride);
+      }
+    }
+    if constexpr (C::kBits == 4 && D::kPairsToFold == 0) {
+      if (range.tile_end - range.tile_begin >= kMinTilesToWiden) {
+        const std::int64_t n_pairs = t.n_groups * kGroup / (2 * kQuad);
+        t.codes = widen(t.codes, args.panel_bytes, panels.n, n_pairs, reinterpret_cast<std::byte*>(scratch));
+        t.codes_stride = n_pairs * ByteCodes<V>::kPairBytes;
+        return multiply_tiles<ByteCodes<V>>(args, range, panels.n, block, t);
+      }
+    }
+    multiply_tiles<C>(args, range, panels.n, block, t);
+  }
+
+  static const std::byte* widen(const std::byte* codes, std::int64_t codes_stride, std::int64_t n_panels,
+                                std::int64_t n_pairs, std::byte* out) {
+    const std::byte* const begin = out;
+    for (std::int64_t p = 0; p < n_panels; ++p) {
+      for (std::int64_t pair = 0; pair < n_pairs; ++pair) {
+#pragma GCC unroll 16
+        for (int j = 0; j < kPanelColumns / V::kLanes; ++j) {
+          const std::byte* const at = codes + p * codes_stride + pair * C::kPairBytes;
+          V::store_int(out + j * V::kLanes * kQuad, C::template load<0>(at, j));
+          V::store_int(out + (kPanelColumns + j * V::kLanes) * kQuad, C::template load<1>(at, j));
+        }
+        out += ByteCodes<V>::kPairBytes;
+      }
+    }
+    return begin;
+  }
+
+  template <class Codes>
+  static void multiply_tiles(const LinearArgs& args, const LinearRange& range, std::int64_t n_panels, std::int64_t block,
+                             CodedTileArgs<typename S::Scale> t) {
+    float* const out = t.out;
+    for (std::int64_t tile = range.tile_begin; tile < range.tile_end; ++tile) {
+      t.x = tile_at(args.x, block, tile);
+      t.out = out + (first_row(args.x.tiling, tile) - args.out_row) * args.out_stride;
+      kCodedTiles<V, Codes, D, typename S::Scale>.functions[rows_of(args.x.tiling, tile) - 1][n_panels - 1](t);
+    }
+  }
+
+  /// What activations add that were left out of the products of codes: each row its own, k ascending.
+  static void add_outliers(const LinearArgs& args, const LinearRange& range) {
+    for (std::int64_t row = first_row(args.x.tiling, range.tile_begin); row < first_row(args.x.tiling, range.tile_end); ++row) {
+      const Outliers& outliers = *outliers_of(args.x, row);
+      if (outliers.n == 0) continue;
+      for (std::int64_t panel = range.panel_begin; panel < range.panel_end; ++panel) {
+        float* const out = args.out + (row - args.out_row) * args.out_stride + (panel - args.out_panel) * kPanelColumns;
+        add_outliers(args.weights + panel * args.panel_bytes, shape_of(args.x.k), outliers, out, args.n - panel * kPanelColumns);
+      }
+    }
+  }
+
+  static void add_outliers(const std::byte* panel, const CodedPanel& shape, const Outliers& outliers, float* out,
+                           std::int64_t n_columns) {
+    const auto middle = V::set(C::kMiddle);
+    for (int j = 0; j < kPanelColumns / V::kLanes; ++j) {
+      auto sum = V::zero();
+      for (std::int64_t i = 0; i < outliers.n; ++i) {
+        const std::int64_t k = outliers.list[i].k;
+        const auto codes = V::load_int(panel + k / kQuad * kPanelColumns * kQuad + j * V::kLanes * kQuad);
+        sum = V::fma(V::sub(V::byte_to_float(codes, k % kQuad), middle), V::set(outliers.list[i].x), sum);
+      }
+      const auto scale = V::load(S::at(panel + shape.codes_bytes(), 0) + j * V::kLanes);
+      const std::int64_t n = n_columns - j * V::kLanes;
+      V::store_n(out + j * V::kLanes, V::fma(sum, scale, V::load_n(out + j * V::kLanes, n)), n);
+    }
+  }
+};
+
+template <class L>
+constexpr LinearOps coded_ops() {
+  return {.packed_row_bytes = L::row_bytes,
+          .pack_columns = L::kPacksWholeRows ? kWholeRows : kActivationBlock,
+          .tile_panels = coded_panels_for<typename L::V>,
+          .tiling = L::tiling,
+          .pack = L::pack,
+          .multiply = L::multiply};
+}
+
+}  // namespace
+}  // namespace lathe::kernels

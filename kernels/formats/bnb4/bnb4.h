@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// NF4 and FP4 as bitsandbytes quantizes to them: codes of 4 bits for numbers that lie unevenly, in blocks of 64.
+#pragma once
+
+#include "kernels/formats/codes/coded.h"
+
+namespace lathe::kernels {
+
+inline constexpr int kBnbBlock = 64;
+
+/// A weight is book[code] * scale, the scale is max |w| of 64 weights that follow each other through the whole tensor. The
+/// code is the nearest in the book; halfway between two it is the lower one, as in the package on a CPU (0.50).
+/// scales: `single`, or `nested` for double quantization. Source: Dettmers et al. 2023 (QLoRA).
+CodedFormat nf4_format(ScaleLayout scales);
+CodedFormat fp4_format(ScaleLayout scales);
+
+}  // namespace lathe::kernels

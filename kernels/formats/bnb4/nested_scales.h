@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// NestedScales: scales that are quantized themselves, the double quantization of bitsandbytes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace lathe::kernels {
+
+/// Scales whose codes share a scale.
+inline constexpr std::int64_t kNestedBlock = 256;
+
+/// Scale i is dynamic_map()[codes[i]] * outer[i / 256] + mean.
+struct NestedScales {
+  std::vector<std::uint8_t> codes;
+  std::vector<float> outer;
+  float mean = 0;
+  float at(std::size_t i) const;
+};
+
+/// Scales of a whole tensor, each with the nearest code.
+NestedScales nest(std::span<const float> scales);
+
+}  // namespace lathe::kernels

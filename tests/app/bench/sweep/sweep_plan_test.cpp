@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/bench/sweep/sweep_plan.h"
+
+#include <QTest>
+#include <set>
+
+#include "app/bench/sweep/sweep.h"
+
+using namespace lathe::app;
+using lathe::engine::Json;
+
+namespace {
+
+std::vector<std::string> values(const char* text) {
+  const auto variable = parse_variable(text);
+  return variable ? variable->values : std::vector<std::string>{variable.error().message};
+}
+
+SweepPlan plan_of(std::vector<SweepVariable> variables) {
+  SweepPlan plan;
+  plan.options.model = "somewhere";
+  plan.variables = std::move(variables);
+  return plan;
+}
+
+std::string refusal(const SweepPlan& plan) {
+  const auto checked = check(plan);
+  return checked ? "" : checked.error().message;
+}
+
+}  // namespace
+
+class SweepPlanTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void variables_are_lists_and_ranges() {
+    QCOMPARE(values("dtype=float32,bfloat16"), (std::vector<std::string>{"float32", "bfloat16"}));
+    QCOMPARE(values("concurrency=1:16:*2"), (std::vector<std::string>{"1", "2", "4", "8", "16"}));
+    QCOMPARE(values("temperature=0:1:0.25"), (std::vector<std::string>{"0", "0.25", "0.5", "0.75", "1"}));
+    QCOMPARE(values("temperature=0:0.3:0.1"), (std::vector<std::string>{"0", "0.1", "0.2", "0.3"}));
+    QCOMPARE(values("concurrency=1,10:30:10"), (std::vector<std::string>{"1", "10", "20", "30"}));
+    QCOMPARE(parse_variable("max-num-seqs=1")->name, std::string("max_num_seqs"));
+  }
+
+  void what_is_no_variable_is_refused() {
+    for (const char* text : {"", "=1", "name", "a=", "a=1,,2", "a=1:2", "a=1:2:0", "a=1:2:*1", "a=0:2:*2", "a=x:2:1", "a=0:1e9:1"}) {
+      QVERIFY2(!parse_variable(text).has_value(), text);
+    }
+  }
+
+  void cells_are_all_combinations() {
+    const SweepPlan plan = plan_of({{"concurrency", {"1", "2"}}, {"dtype", {"float32", "bfloat16", "float16"}}, {"temperature", {"0", "1"}}});
+    QCOMPARE(n_cells(plan), std::size_t{12});
+    std::set<std::vector<std::pair<std::string, std::string>>> seen;
+    for (std::size_t i = 0; i < 12; ++i) seen.insert(values_of(plan, i));
+    QCOMPARE(seen.size(), std::size_t{12});
+    const auto cell = cell_of(plan, 11);
+    QCOMPARE(cell->workload.concurrency, std::int64_t{2});
+    QCOMPARE(cell->options.dtype, std::string("float16"));
+    QCOMPARE(cell->sampling.temperature, 1.0);
+    QCOMPARE(n_cells(plan_of({})), std::size_t{1});
+  }
+
+  void a_value_that_its_setting_refuses_is_told_by_its_cell() {
+    const SweepPlan plan = plan_of({{"block_size", {"16", "0"}}});
+    QVERIFY(refusal(plan).empty());
+    QVERIFY(cell_of(plan, 0).has_value());
+    QVERIFY(cell_of(plan, 1).error().message.find("block_size") != std::string::npos);
+  }
+
+  void a_plan_is_checked() {
+    QVERIFY(refusal(plan_of({{"concurency", {"1"}}})).find("did you mean concurrency?") != std::string::npos);
+    QVERIFY(!refusal(plan_of({{"dtype", {"auto"}}, {"dtype", {"float32"}}})).empty());
+    QVERIFY(!refusal(plan_of({{"a", {}}, {"b", {}}, {"c", {}}, {"d", {}}})).empty());
+    QVERIFY(!refusal(plan_of({{"concurrency", {}}})).empty());
+    SweepPlan none = plan_of({});
+    none.repeats = 0;
+    QVERIFY(!refusal(none).empty());
+  }
+
+  void a_plan_reads_back_as_it_was_written() {
+    SweepPlan plan = plan_of({{"concurrency", {"1", "4"}}, {"quantization", {"none", "int8_g32"}}});
+    plan.repeats = 5;
+    plan.seed = 77;
+    plan.shuffle = false;
+    plan.sampling.temperature = 0;
+    plan.workload.output_tokens = 33;
+    plan.workload.load = "poisson";
+    plan.workload.rate = 2.5;
+    const auto again = sweep_plan_from(Json::parse(lathe::engine::dump_json(to_json(plan))));
+    QVERIFY2(again.has_value(), again ? "" : again.error().message.c_str());
+    QCOMPARE(lathe::engine::dump_json(to_json(*again)), lathe::engine::dump_json(to_json(plan)));
+  }
+
+  void a_broken_plan_names_what_is_wrong() {
+    const auto error = [](const char* text) { return sweep_plan_from(Json::parse(text)).error(); };
+    QVERIFY(error("[]").message.find("object") != std::string::npos);
+    QCOMPARE(error(R"({"repeat": 3})").where, std::string("repeat"));
+    QCOMPARE(error(R"({"workload": {"concurrency": 0}})").where, std::string("concurrency"));
+    QCOMPARE(error(R"({"variables": [{"name": "dtype"}]})").where, std::string("variables"));
+    QCOMPARE(error(R"({"repeats": -1})").where, std::string("repeats"));
+  }
+
+  void the_order_keeps_cells_of_one_engine_together() {
+    const SweepPlan plan = plan_of({{"concurrency", {"1", "2", "3", "4", "5"}}, {"dtype", {"float32", "bfloat16"}}});
+    const std::vector<std::size_t> order = order_of(plan);
+    QCOMPARE(std::set<std::size_t>(order.begin(), order.end()).size(), std::size_t{10});
+    for (std::size_t i = 1; i < 5; ++i) QCOMPARE(values_of(plan, order[i])[1], values_of(plan, order[0])[1]);
+    QCOMPARE(order_of(plan), order);
+    SweepPlan in_order = plan;
+    in_order.shuffle = false;
+    QVERIFY(order_of(in_order) != order);
+  }
+};
+
+QTEST_GUILESS_MAIN(SweepPlanTest)
+#include "sweep_plan_test.moc"

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole sweeps on a tiny model: failing cells, stopping, and going on from the journal.
+#include "app/bench/sweep/sweep.h"
+
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "tests/support/tiny_model.h"
+
+using namespace lathe;
+using namespace lathe::app;
+using engine::ErrorCode;
+
+namespace {
+
+SweepPlan small_plan(std::vector<SweepVariable> variables) {
+  SweepPlan plan;
+  plan.options.model = tests::tiny_model_path();
+  plan.options.threads = 1;
+  plan.sampling.temperature = 0;
+  plan.workload = {.prompt_tokens = 8, .output_tokens = 4, .requests = 3, .load = "concurrency", .concurrency = 2};
+  plan.variables = std::move(variables);
+  plan.repeats = 2;
+  return plan;
+}
+
+SweepReport swept(const SweepPlan& plan, SweepJournal& journal, const SweepObserver& observer = {}) {
+  auto report = run_sweep(plan, {}, journal, observer);
+  if (!report) qFatal("%s", report.error().message.c_str());
+  return *report;
+}
+
+}  // namespace
+
+class SweepTest : public QObject {
+  Q_OBJECT
+
+  QTemporaryDir folder_;
+  std::string path(const char* name) const { return folder_.filePath(QLatin1String(name)).toStdString(); }
+
+ private Q_SLOTS:
+  void every_cell_is_measured_as_often_as_asked() {
+    const SweepPlan plan = small_plan({{"concurrency", {"1", "3"}}, {"block_size", {"8", "16"}}});
+    auto journal = SweepJournal::open("", plan, false);
+    const SweepReport report = swept(plan, *journal);
+    QCOMPARE(report.cells.size(), std::size_t{4});
+    for (const auto& [index, cell] : report.cells) {
+      QVERIFY(cell.error.empty());
+      QCOMPARE(cell.samples.size(), std::size_t{2});
+      QVERIFY(cell.samples[0][0] > 0);
+    }
+  }
+
+  void every_load_pattern_sends_all_requests() {
+    const SweepPlan plan = small_plan({{"load", {"concurrency", "constant", "poisson"}}, {"rate", {"200"}}});
+    auto journal = SweepJournal::open("", plan, false);
+    for (const auto& [index, cell] : swept(plan, *journal).cells) QVERIFY2(cell.error.empty(), cell.error.c_str());
+  }
+
+  void a_cell_that_cannot_be_is_recorded_and_the_sweep_goes_on() {
+    SweepPlan plan = small_plan({{"block_size", {"16", "100000"}}, {"output_tokens", {"4", "900000"}}});
+    plan.shuffle = false;
+    auto journal = SweepJournal::open("", plan, false);
+    const SweepReport report = swept(plan, *journal);
+    QCOMPARE(report.cells.size(), std::size_t{4});
+    QVERIFY(report.cells.at(0).error.empty());
+    QVERIFY(!report.cells.at(1).error.empty());
+    QVERIFY(report.cells.at(2).error.find("block_size") != std::string::npos);
+    const engine::OrderedJson json = to_json(plan, report);
+    QVERIFY(json["cells"][0].contains("metrics") && !json["cells"][0].contains("error"));
+    QVERIFY(json["cells"][1].contains("error") && !json["cells"][1].contains("metrics"));
+    QVERIFY(json["cells"][2]["variables"]["block_size"] == "100000");
+  }
+
+  /// Killed: the journal ends in the middle of a line.
+  void a_journal_is_gone_on_with_after_a_crash() {
+    const SweepPlan plan = small_plan({{"concurrency", {"1", "2", "3"}}});
+    {
+      auto journal = SweepJournal::open(path("crash"), plan, false);
+      int n_left = 30;
+      QVERIFY(swept(plan, *journal, [&](const SweepProgress& now) { return now.cells_done < 1 || --n_left > 0; }).stopped);
+    }
+    const std::string before = tests::read_file(path("crash"));
+    tests::write_file(path("crash"), before + "{\"cell\": 2, \"sam");
+    const auto refused = SweepJournal::open(path("crash"), plan, false);
+    QCOMPARE(refused.error().code, ErrorCode::invalid_argument);
+    auto journal = SweepJournal::open(path("crash"), plan, true);
+    QVERIFY2(journal.has_value(), journal ? "" : journal.error().message.c_str());
+    const std::size_t n_kept = journal->cells().size();
+    QVERIFY(n_kept >= 1 && n_kept <= 3);
+    const SweepReport report = swept(plan, *journal);
+    QCOMPARE(report.cells.size(), std::size_t{3});
+    for (const auto& [index, cell] : report.cells) QCOMPARE(cell.samples.size(), std::size_t{2});
+    // Nothing that was there has been measured again.
+    QVERIFY(tests::read_file(path("crash")).starts_with(before));
+    const auto again = SweepJournal::open(path("crash"), plan, true);
+    QCOMPARE(again->cells().size(), std::size_t{3});
+  }
+
+  void a_journal_of_another_plan_is_refused() {
+    QVERIFY(SweepJournal::open(path("other"), small_plan({{"concurrency", {"1"}}}), false).has_value());
+    const auto refused = SweepJournal::open(path("other"), small_plan({{"concurrency", {"2"}}}), true);
+    QVERIFY(refused.error().message.find("another plan") != std::string::npos);
+  }
+
+  void what_is_no_journal_is_left_as_it_is() {
+    tests::write_file(path("letter"), "dear\nreader\n");
+    QVERIFY(!SweepJournal::open(path("letter"), small_plan({}), true).has_value());
+    QCOMPARE(tests::read_file(path("letter")), std::string("dear\nreader\n"));
+    tests::write_file(path("word"), "dear");
+    QVERIFY(!SweepJournal::open(path("word"), small_plan({}), true).has_value());
+    QCOMPARE(tests::read_file(path("word")), std::string("dear"));
+  }
+
+  void a_table_has_a_line_a_cell() {
+    const SweepPlan plan = small_plan({{"concurrency", {"1", "2"}}});
+    auto journal = SweepJournal::open("", plan, false);
+    const std::string csv = to_csv(plan, swept(plan, *journal));
+    QCOMPARE(std::count(csv.begin(), csv.end(), '\n'), std::ptrdiff_t{3});
+    QVERIFY(csv.starts_with("concurrency,output_tok_s,output_tok_s_ci95,"));
+  }
+
+  void a_shared_prefix_is_found_in_the_cache() {
+    SweepPlan plan = small_plan({});
+    plan.workload.prompt_tokens = 64;
+    plan.workload.shared_prefix = 0.75;
+    plan.workload.requests = 4;
+    plan.workload.concurrency = 1;
+    auto engine = engine::load_engine(plan.options);
+    const auto run = run_load(**engine, plan.workload, plan.sampling, 1, [] { return true; });
+    QVERIFY(run.has_value());
+    QCOMPARE(run->requests[0].usage.n_cached_tokens, std::int64_t{0});
+    QCOMPARE(run->requests[3].usage.n_cached_tokens, std::int64_t{48});
+    for (const SentRequest& request : run->requests) QCOMPARE(request.token_times.size(), std::size_t{4});
+  }
+};
+
+QTEST_GUILESS_MAIN(SweepTest)
+#include "sweep_test.moc"

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// lathe eval and lathe convert on a tiny model: what other programs rely on.
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "tests/support/cli_run.h"
+#include "tests/support/tiny_model.h"
+
+namespace {
+
+using lathe::engine::Json;
+using lathe::tests::CliRun;
+using lathe::tests::run_cli;
+using lathe::tests::tiny_model_path;
+
+Json json_of(const CliRun& run) {
+  if (run.code != 0) qFatal("%s", run.err.c_str());
+  auto json = lathe::engine::parse_json(run.out, "stdout");
+  if (!json) qFatal("%s: %s", json.error().message.c_str(), run.out.c_str());
+  return *json;
+}
+
+}  // namespace
+
+class QualityCommandsTest : public QObject {
+  Q_OBJECT
+
+  QTemporaryDir folder_;
+  std::string path(const char* name) const { return folder_.filePath(QLatin1String(name)).toStdString(); }
+
+  std::string dataset(const char* name, std::string_view content) const {
+    lathe::tests::write_file(path(name), content);
+    return path(name);
+  }
+  std::string list() const { return dataset("list.json", R"(["Once upon a time there was a dog.", "The cat sat.", "No."])"); }
+
+ private Q_SLOTS:
+  void perplexity_has_its_interval_and_counts() {
+    const Json got = json_of(run_cli({"eval", "perplexity", "--model", tiny_model_path(), "--dataset", list(), "--json"}));
+    QVERIFY(got["perplexity"] > 1 && got["n_tokens"] > 10 && got["n_texts"] == 3);
+    QVERIFY(got["interval"][0] < got["perplexity"] && got["perplexity"] < got["interval"][1]);
+  }
+
+  void limit_and_window_bound_what_is_read() {
+    const Json got = json_of(run_cli({"eval", "perplexity", tiny_model_path(), "--dataset", list(), "--limit", "2", "--window", "4", "--json"}));
+    QVERIFY(got["n_texts"] == 2);
+    QVERIFY(got["n_tokens"] == 6);
+  }
+
+  void lines_and_plain_texts_are_read_as_well() {
+    const std::string lines = dataset("lines.jsonl", "{\"text\": \"Once upon a time there was a dog.\"}\n\n{\"text\": \"The cat sat.\", \"id\": 7}\n");
+    const Json from_lines = json_of(run_cli({"eval", "perplexity", tiny_model_path(), "--dataset", lines, "--json"}));
+    const Json from_list = json_of(run_cli({"eval", "perplexity", tiny_model_path(), "--dataset", list(), "--limit", "2", "--json"}));
+    QVERIFY(from_lines["nll"] == from_list["nll"]);
+    const std::string text = dataset("text.txt", "Once upon a time there was a dog.");
+    const Json from_text = json_of(run_cli({"eval", "perplexity", tiny_model_path(), "--dataset", text, "--json"}));
+    const Json first = json_of(run_cli({"eval", "perplexity", tiny_model_path(), "--dataset", list(), "--limit", "1", "--json"}));
+    QVERIFY(from_text["nll"] == first["nll"]);
+  }
+
+  void a_broken_dataset_is_named() {
+    const CliRun item = run_cli({"eval", "perplexity", tiny_model_path(), "--dataset", dataset("bad.json", "[\"a\", 7]")});
+    QCOMPARE(item.code, 2);
+    QVERIFY(item.err.find("item 1 must be a string") != std::string::npos);
+    const CliRun line = run_cli({"eval", "perplexity", tiny_model_path(), "--dataset", dataset("bad.jsonl", "{\"text\": \"a\"}\n{\"txt\": 1}\n")});
+    QVERIFY(line.code == 2 && line.err.find("line 2") != std::string::npos);
+    const CliRun missing = run_cli({"eval", "perplexity", tiny_model_path(), "--dataset", path("none.json")});
+    QVERIFY(missing.code != 0 && missing.err.find("none.json") != std::string::npos);
+  }
+
+  void divergence_is_from_the_unquantized_model() {
+    const Json got = json_of(run_cli({"eval", "kl", tiny_model_path(), "--dataset", list(), "--quantization", "int4_g32", "--json"}));
+    QVERIFY(got["kl"] > 0 && got["same_best"] <= 1 && !got["worst"].empty());
+    QVERIFY(got["reference"]["perplexity"] != got["tested"]["perplexity"]);
+  }
+
+  void several_quantizations_are_compared() {
+    const Json got = json_of(run_cli({"eval", "compare", tiny_model_path(), "--dataset", list(), "--quantizations", "none,int8_g32", "--json"}));
+    QCOMPARE(got["rows"].size(), std::size_t{2});
+    QVERIFY(got["rows"][0]["kl"] == 0.0);
+    QVERIFY(got["rows"][1]["quantization"] == "int8_g32");
+  }
+
+  void a_mode_must_be_named() {
+    QCOMPARE(run_cli({"eval"}).code, 2);
+    QVERIFY(run_cli({"eval", "perplexty"}).err.find("perplexity") != std::string::npos);
+    QCOMPARE(run_cli({"eval", "--help"}).code, 0);
+    QVERIFY(run_cli({"eval", "kl", "--help"}).out.find("--reference-quantization") != std::string::npos);
+  }
+
+  void convert_writes_a_checkpoint_that_opens() {
+    const Json report = json_of(run_cli({"convert", "--model", tiny_model_path(), "--quantization", "bitsandbytes_8bit",
+                                         "--dequantize", "--dtype", "float32", "--output", path("made"), "--json"}));
+    QVERIFY(report["n_tensors"] > 10);
+    const CliRun inspected = run_cli({"inspect", path("made"), "--json"});
+    QVERIFY(json_of(inspected)["stored_dtype"] == "float32");
+  }
+
+  void convert_says_what_it_cannot_write() {
+    const CliRun codes = run_cli({"convert", tiny_model_path(), "--quantization", "int8_g32", "--output", path("codes")});
+    QVERIFY(codes.code != 0 && codes.err.find("--dequantize") != std::string::npos);
+    QCOMPARE(run_cli({"convert", tiny_model_path()}).code, 2);  // no --output
+  }
+};
+
+QTEST_GUILESS_MAIN(QualityCommandsTest)
+#include "quality_commands_test.moc"

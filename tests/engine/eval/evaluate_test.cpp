@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Perplexity and divergence of a small random checkpoint, against sums over the runner's logits.
+#include "engine/api/evaluate.h"
+
+#include <QTest>
+#include <cmath>
+
+#include "engine/api/tokenizer.h"
+#include "tests/support/runner_driver.h"
+#include "tests/support/shared_data.h"
+#include "tests/support/tiny_model.h"
+
+using namespace lathe;
+using engine::EngineOptions;
+using engine::EvalPlan;
+using engine::EvalProtocol;
+
+namespace {
+
+const std::vector<std::string> kTexts = {"Once upon a time there was a small dog.", "The cat sat.", "x"};
+
+EngineOptions options_of(const std::string& quantization = "none") {
+  EngineOptions options;
+  options.model = tests::tiny_model_path();
+  options.quantization = quantization;
+  options.threads = 2;
+  return options;
+}
+
+/// Mean negative log probability of all tokens but the first of each text.
+double defined_nll(const EvalPlan& plan, std::int64_t* n_tokens) {
+  const auto tokenizer = engine::open_tokenizer(tests::tiny_model_path());
+  double sum = 0;
+  *n_tokens = 0;
+  for (const std::string& text : plan.texts) {
+    auto ids = *(*tokenizer)->encode(text, true, false);
+    if (static_cast<std::int64_t>(ids.size()) > plan.window) ids.resize(static_cast<std::size_t>(plan.window));
+    tests::RunnerDriver driver(tests::tiny_model_path(), {.isa = "scalar"});
+    const auto rows = driver.step({{.sequence = 0, .tokens = ids, .n_new = static_cast<int>(ids.size())}});
+    for (std::size_t i = 0; i + 1 < ids.size(); ++i, ++*n_tokens) sum -= tests::log_probability(rows[i], ids[i + 1]);
+  }
+  return sum / static_cast<double>(*n_tokens);
+}
+
+}  // namespace
+
+class EvaluateTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void perplexity_is_that_of_its_definition() {
+    for (const std::int64_t window : {7, 200}) {
+      const EvalPlan plan{.texts = kTexts, .protocol = EvalProtocol::cut, .window = window};
+      std::int64_t n_tokens = 0;
+      const double nll = defined_nll(plan, &n_tokens);
+      const auto report = engine::measure_perplexity(options_of(), plan, {});
+      QVERIFY(report.has_value());
+      QCOMPARE(report->n_tokens, n_tokens);
+      QVERIFY(std::fabs(report->nll.mean - nll) < 1e-5);
+      QVERIFY(std::fabs(report->perplexity.mean - std::exp(nll)) < 1e-4 * std::exp(nll));
+      QVERIFY(report->perplexity.low < report->perplexity.mean && report->perplexity.mean < report->perplexity.high);
+    }
+  }
+
+  /// A text that fits the window is the same in both protocols.
+  void a_sliding_window_over_a_short_text_is_that_text() {
+    EvalPlan plan{.texts = kTexts, .protocol = EvalProtocol::cut, .window = 200};
+    const auto cut = engine::measure_perplexity(options_of(), plan, {});
+    plan.protocol = EvalProtocol::sliding;
+    const auto sliding = engine::measure_perplexity(options_of(), plan, {});
+    QCOMPARE(cut->nll.mean, sliding->nll.mean);
+  }
+
+  void a_model_does_not_stray_from_itself() {
+    const EvalPlan plan{.texts = kTexts, .window = 16};
+    const auto report = engine::measure_divergence(options_of(), options_of(), plan, {});
+    QVERIFY(report.has_value());
+    QCOMPARE(report->kl_max, 0.0);
+    QCOMPARE(report->same_best, 1.0);
+    QCOMPARE(report->reference.nll.mean, report->tested.nll.mean);
+  }
+
+  void fewer_bits_stray_further() {
+    const EvalPlan plan{.texts = kTexts, .window = 64};
+    const auto eight = engine::measure_divergence(options_of(), options_of("int8_g32"), plan, {});
+    const auto four = engine::measure_divergence(options_of(), options_of("int4_g128"), plan, {});
+    QVERIFY(eight->kl.mean > 0 && four->kl.mean > 5 * eight->kl.mean);
+    QVERIFY(four->kl_median <= four->kl_90 && four->kl_90 <= four->kl_99 && four->kl_99 <= four->kl_max);
+    QVERIFY(four->worst.size() > 3 && four->worst[0].kl == four->kl_max && four->worst[0].kl >= four->worst[1].kl);
+  }
+
+  void progress_comes_and_cancels() {
+    const EvalPlan plan{.texts = kTexts, .window = 8};
+    int n_calls = 0;
+    const auto cancelled = engine::measure_perplexity(options_of(), plan, [&](const engine::EvalProgress& progress) {
+      ++n_calls;
+      return progress.tokens_done == 0;
+    });
+    QCOMPARE(cancelled.error().code, engine::ErrorCode::cancelled);
+    QCOMPARE(n_calls, 2);
+  }
+
+  void what_cannot_be_measured_is_refused() {
+    const auto refused = [](const EvalPlan& plan) { return engine::measure_perplexity(options_of(), plan, {}).error(); };
+    QCOMPARE(refused({.texts = {}}).where, std::string("dataset"));
+    QCOMPARE(refused({.texts = {""}}).where, std::string("dataset"));
+    QCOMPARE(refused({.texts = kTexts, .window = 100'000}).where, std::string("window"));
+    QCOMPARE(refused({.texts = kTexts, .window = 16, .stride = 16}).where, std::string("stride"));
+  }
+};
+
+QTEST_GUILESS_MAIN(EvaluateTest)
+#include "evaluate_test.moc"

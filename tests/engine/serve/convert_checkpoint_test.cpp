@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/api/convert.h"
+
+#include <QTemporaryDir>
+#include <QTest>
+#include <filesystem>
+
+#include "engine/serve/opened_model.h"
+#include "kernels/api/rounded_tensor.h"
+#include "tests/support/runner_driver.h"
+#include "tests/support/tiny_model.h"
+
+using namespace lathe;
+using engine::EngineOptions;
+using engine::ErrorCode;
+
+namespace {
+
+EngineOptions options_of(const std::string& quantization, const std::string& dtype = "float32") {
+  EngineOptions options;
+  options.model = tests::tiny_model_path();
+  options.quantization = quantization;
+  options.dtype = dtype;
+  return options;
+}
+
+std::vector<float> numbers_of(const engine::OpenedModel& model, const std::string& name) {
+  std::vector<std::byte> aligned;
+  const kernels::TensorView view = view_of(*model.checkpoint.find(name), aligned);
+  return {view.as<float>(), view.as<float>() + view.n_elements()};
+}
+
+}  // namespace
+
+class ConvertCheckpointTest : public QObject {
+  Q_OBJECT
+
+  QTemporaryDir folder_;
+  std::string path(const char* name) const { return folder_.filePath(QLatin1String(name)).toStdString(); }
+
+ private Q_SLOTS:
+  void numbers_are_those_that_the_codes_stand_for() {
+    const auto report = engine::convert_checkpoint(options_of("bitsandbytes_4bit"), {.output = path("nf4")}, {});
+    QVERIFY2(report.has_value(), report ? "" : report.error().message.c_str());
+    const auto source = engine::open_model(tests::tiny_model_path()), made = engine::open_model(path("nf4"));
+    QVERIFY(made.has_value());
+    QCOMPARE(made->checkpoint.tensors().size(), source->checkpoint.tensors().size());
+    const std::string name = "model.layers.1.mlp.up_proj.weight";
+    std::vector<std::byte> aligned;
+    const kernels::TensorView view = view_of(*source->checkpoint.find(name), aligned);
+    const kernels::RoundedTensor rounded(kernels::WeightFormat::nf4, view, [](std::int64_t n, const auto& body) { body(0, n); });
+    const std::vector<float> got = numbers_of(*made, name);
+    std::vector<float> row(static_cast<std::size_t>(view.dim(1)));
+    for (std::int64_t r = 0; r < view.dim(0); ++r) {
+      rounded.row(r, row);
+      QVERIFY(std::equal(row.begin(), row.end(), got.begin() + r * view.dim(1)));
+    }
+    // bitsandbytes leaves the head; norms are never rounded.
+    for (const char* same : {"lm_head.weight", "model.norm.weight", "model.embed_tokens.weight"}) {
+      QCOMPARE(numbers_of(*made, same), numbers_of(*source, same));
+    }
+  }
+
+  /// What is left between the two is the rounding of activations, and the scalar reference has none.
+  void the_new_checkpoint_computes_what_the_codes_do() {
+    const EngineOptions options = options_of("int8_g64");
+    QVERIFY(engine::convert_checkpoint(options, {.output = path("int8")}, {}).has_value());
+    const std::vector<std::int32_t> prompt = {1, 5, 9, 20, 33, 7};
+    tests::RunnerDriver coded(tests::tiny_model_path(), {.quantization = options}), written(path("int8"), {});
+    QCOMPARE(coded.greedy(prompt, 20), written.greedy(prompt, 20));
+  }
+
+  void a_quantized_head_beside_shared_embeddings_gets_its_own_tensor() {
+    tests::TinyModelCopy tied;
+    tied.set_config("tie_word_embeddings", true);
+    EngineOptions options = options_of("int4_g32");
+    options.model = tied.path();
+    QVERIFY(engine::convert_checkpoint(options, {.output = path("tied")}, {}).has_value());
+    const auto made = engine::open_model(path("tied"));
+    QVERIFY(made.has_value() && !made->plan.tied_embeddings);
+    QVERIFY(numbers_of(*made, "lm_head.weight") != numbers_of(*made, "model.embed_tokens.weight"));
+  }
+
+  void a_narrower_type_takes_half() {
+    const auto wide = engine::convert_checkpoint(options_of("none"), {.output = path("f32")}, {});
+    const auto narrow = engine::convert_checkpoint(options_of("none", "bfloat16"), {.output = path("bf16")}, {});
+    QVERIFY(narrow->n_bytes < wide->n_bytes * 6 / 10);
+    QVERIFY(tests::read_json_file(path("bf16") + "/config.json")["torch_dtype"] == "bfloat16");
+    QVERIFY(engine::open_model(path("bf16"))->plan.stored_dtype == kernels::Dtype::bf16);
+  }
+
+  void what_lies_there_is_replaced_when_asked_for_alone() {
+    const auto convert = [&](bool overwrite) {
+      return engine::convert_checkpoint(options_of("int4_g32"), {.output = path("twice"), .overwrite = overwrite}, {});
+    };
+    QVERIFY(convert(false).has_value());
+    tests::write_file(path("twice") + "/model-00001-of-00002.safetensors", "old");
+    tests::write_file(path("twice") + "/notes.txt", "mine");
+    QCOMPARE(convert(false).error().code, ErrorCode::invalid_argument);
+    QVERIFY(convert(true).has_value());
+    QVERIFY(!std::filesystem::exists(path("twice") + "/model-00001-of-00002.safetensors"));
+    QCOMPARE(tests::read_file(path("twice") + "/notes.txt"), std::string("mine"));
+  }
+
+  void other_folders_are_never_replaced() {
+    std::filesystem::create_directory(path("home"));
+    tests::write_file(path("home") + "/letter.txt", "dear");
+    const auto refused = engine::convert_checkpoint(options_of("none"), {.output = path("home"), .overwrite = true}, {});
+    QCOMPARE(refused.error().code, ErrorCode::invalid_argument);
+    const auto itself =
+        engine::convert_checkpoint(options_of("none"), {.output = tests::tiny_model_path(), .overwrite = true}, {});
+    QCOMPARE(itself.error().code, ErrorCode::invalid_argument);
+    QVERIFY(engine::convert_checkpoint(options_of("none"), {.output = path("no/such")}, {}).error().message.find("no folder") !=
+            std::string::npos);
+  }
+
+  void cancelling_leaves_nothing() {
+    const auto cancelled = engine::convert_checkpoint(options_of("int8_g32"), {.output = path("cancelled")},
+                                                      [](const engine::LoadProgress&) { return false; });
+    QCOMPARE(cancelled.error().code, ErrorCode::cancelled);
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path().toStdString())) {
+      QVERIFY(entry.path().filename().string().find("cancelled") == std::string::npos);
+    }
+  }
+};
+
+QTEST_GUILESS_MAIN(ConvertCheckpointTest)
+#include "convert_checkpoint_test.moc"

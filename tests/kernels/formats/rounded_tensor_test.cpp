@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/api/rounded_tensor.h"
+
+#include <QTest>
+#include <cmath>
+#include <vector>
+
+#include "kernels/selftest/random_tensor.h"
+
+using namespace lathe::kernels;
+
+namespace {
+
+void in_one_go(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) { body(0, n); }
+
+std::vector<float> row_of(WeightFormat format, const TensorView& source, std::int64_t row) {
+  std::vector<float> numbers(static_cast<std::size_t>(source.dim(1)));
+  RoundedTensor(format, source, in_one_go).row(row, numbers);
+  return numbers;
+}
+
+}  // namespace
+
+class RoundedTensorTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void a_wider_format_changes_nothing() {
+    RandomNumbers numbers(1);
+    const RandomTensor source(Dtype::bf16, {3, 50}, numbers);
+    const std::vector<float> got = row_of(WeightFormat::f32, source.view(), 2);
+    for (std::size_t i = 0; i < 50; ++i) QVERIFY(got[i] == bf16_to_f32(source.view().row<std::uint16_t>(2)[i]));
+  }
+
+  void a_narrower_format_rounds_to_nearest() {
+    std::vector<float> weights = {1.00390625F, 1.0117188F, 1e-9F, 70000.0F};  // the first lies halfway between two of bf16
+    const TensorView source(weights.data(), Dtype::f32, {1, 4});
+    const std::vector<float> bf16 = row_of(WeightFormat::bf16, source, 0), f16 = row_of(WeightFormat::f16, source, 0);
+    QVERIFY(bf16[0] == 1.0F && bf16[1] == 1.015625F && bf16[2] > 0);
+    QVERIFY(f16[0] == 1.00390625F && f16[2] == 0 && std::isinf(f16[3]));
+  }
+
+  /// What a format gives is in that format: rounding it once more changes nothing.
+  void rounding_twice_is_rounding_once() {
+    RandomNumbers numbers(2);
+    RandomTensor source(Dtype::f32, {1, 128}, numbers);
+    for (const WeightFormat format : {WeightFormat::bf16, WeightFormat::nf4, WeightFormat::fp4, WeightFormat::int8_channel}) {
+      std::vector<float> once = row_of(format, source.view(), 0);
+      const std::vector<float> twice = row_of(format, {once.data(), Dtype::f32, {1, 128}}, 0);
+      for (std::size_t i = 0; i < once.size(); ++i) QVERIFY(std::fabs(once[i] - twice[i]) <= 1e-6F);
+    }
+  }
+};
+
+QTEST_GUILESS_MAIN(RoundedTensorTest)
+#include "rounded_tensor_test.moc"
