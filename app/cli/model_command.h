@@ -36,6 +36,10 @@ class ModelCommand {
   CLI::App& parser() { return parser_; }
   std::optional<int> parse(const std::vector<std::string>& arguments);
   bool given(std::string_view option) const { return flags_.given(option); }
+  /// Whether a model was given, in either way.
+  bool names_model() const { return !positional_model_.empty() || given("model"); }
+  /// Writes the options that were given over `target`. Errors: invalid_argument, `where` = the flag.
+  engine::Result<void> apply_given(engine::EngineOptions& target) const { return flags_.apply(target); }
 
   /// The options as given, the model resolved: a folder, a name of the library, or the bundled model (which stderr then
   /// says).

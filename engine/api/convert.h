@@ -21,8 +21,8 @@ struct ConvertReport {
   std::int64_t n_tensors = 0, n_bytes = 0;  ///< written
 };
 
-/// Reads options.model and writes a Hugging Face folder: matrices as their codes under options.quantization stand for, all in
-/// options.dtype, under the names that they had. A head that shares the embeddings and is quantized while they are not gets a
+/// Reads options.model and writes a Hugging Face folder: matrices as their codes under options.quantization stand for, in
+/// options.dtype, under the names that they had; vectors keep their type unless that is f32. A head that shares the embeddings and is quantized while they are not gets a
 /// tensor of its own. What lies at `output` stays as it is until all has been written.
 /// Errors: invalid_argument when output exists and may not be replaced; resource_exhausted when the disk is full; cancelled;
 /// those of inspect_checkpoint.

@@ -28,6 +28,7 @@ struct EvalPlan {
 };
 
 struct EvalProgress {
+  std::int64_t bytes_loaded = 0;  ///< of weights; nothing is read yet while this grows
   std::int64_t tokens_done = 0, tokens_total = 0;
   double perplexity = 0;  ///< so far
 };

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How far a tested model's distributions stray from those of a reference, token by token.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -104,12 +106,18 @@ class Divergences {
 
 Result<DivergenceReport> measure_divergence(const EngineOptions& reference, const EngineOptions& tested,
                                             const EvalPlan& plan, const EvalObserver& observer) {
-  LATHE_TRY(Scorer reference_scorer, Scorer::open(reference, plan));
-  LATHE_TRY(Scorer tested_scorer, Scorer::open(tested, plan));
-  if (reference_scorer.tokenizer().vocab_size() != tested_scorer.tokenizer().vocab_size() ||
-      reference_scorer.window() != tested_scorer.window()) {
-    return fail(ErrorCode::invalid_argument, "the models have different vocabularies or contexts: their distributions cannot be compared",
+  LATHE_TRY(Scorer reference_scorer, Scorer::open(reference, plan, observer));
+  LATHE_TRY(Scorer tested_scorer, Scorer::open(tested, plan, observer));
+  if (reference_scorer.vocab_size() != tested_scorer.vocab_size()) {
+    return fail(ErrorCode::invalid_argument,
+                fmt::format("the reference gives {} logits a token, the tested model {}: they cannot be compared",
+                            reference_scorer.vocab_size(), tested_scorer.vocab_size()),
                 "reference");
+  }
+  if (reference_scorer.window() != tested_scorer.window()) {
+    return fail(ErrorCode::invalid_argument,
+                fmt::format("contexts of {} and {} tokens: name a window that fits both", reference_scorer.window(), tested_scorer.window()),
+                "window");
   }
   Evaluation evaluation(plan, {&reference_scorer, &tested_scorer});
   Divergences divergences(reference_scorer);

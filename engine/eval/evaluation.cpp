@@ -3,7 +3,22 @@
 
 #include <fmt/format.h>
 
+#include "engine/sample/softmax.h"
+
 namespace lathe::engine {
+namespace {
+
+tl::unexpected<Error> cancelled() { return fail(ErrorCode::cancelled, "the evaluation was cancelled"); }
+
+/// True if every row has a best logit: no NaN, no +inf.
+bool is_usable(const kernels::TensorView& logits) {
+  for (std::int64_t row = 0; row < logits.dim(0); ++row) {
+    if (!best_logit({logits.row<const float>(row), static_cast<std::size_t>(logits.dim(1))}).usable) return false;
+  }
+  return true;
+}
+
+}  // namespace
 
 Evaluation::Evaluation(const EvalPlan& plan, std::vector<Scorer*> scorers) : plan_(plan), scorers_(std::move(scorers)) {}
 
@@ -11,7 +26,7 @@ double Evaluation::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
 
-Result<void> Evaluation::tokenize() {
+Result<void> Evaluation::tokenize(const std::function<bool()>& go_on) {
   const Tokenizer& tokenizer = scorers_.front()->tokenizer();
   const std::int64_t stride = plan_.stride > 0 ? plan_.stride : window() / 2;
   if (stride >= window()) {
@@ -19,6 +34,7 @@ Result<void> Evaluation::tokenize() {
                 fmt::format("must be less than the window of {} tokens, got {}", window(), stride), "stride");
   }
   for (const std::string& text : plan_.texts) {
+    if (!go_on()) return cancelled();
     LATHE_TRY(auto ids, tokenizer.encode(text, true, false));
     for (const TextWindow& window : windows_of(plan_.protocol, static_cast<std::int64_t>(ids.size()), this->window(), stride)) {
       if (plan_.max_tokens > 0 && tokens_total_ >= plan_.max_tokens) break;
@@ -39,19 +55,18 @@ Result<void> Evaluation::tokenize() {
 
 Result<void> Evaluation::run(const std::function<void(const ReadPart&)>& body, const EvalObserver& observer,
                              const std::function<double()>& perplexity) {
-  LATHE_TRY_VOID(tokenize());
   std::int64_t tokens_done = 0;
+  const auto go_on = [&] { return !observer || observer({.tokens_done = tokens_done, .tokens_total = tokens_total_, .perplexity = perplexity()}); };
+  LATHE_TRY_VOID(tokenize(go_on));
   for (const Job& job : jobs_) {
-    if (observer && !observer({tokens_done, tokens_total_, perplexity()})) {
-      return fail(ErrorCode::cancelled, "the evaluation was cancelled");
-    }
-    LATHE_TRY_VOID(read_window(job, body));
+    LATHE_TRY_VOID(read_window(job, body, go_on));
     tokens_done += job.window.n_predicted();
   }
   return {};
 }
 
-Result<void> Evaluation::read_window(const Job& job, const std::function<void(const ReadPart&)>& body) {
+Result<void> Evaluation::read_window(const Job& job, const std::function<void(const ReadPart&)>& body,
+                                     const std::function<bool()>& go_on) {
   const TextWindow& window = job.window;
   std::vector<std::int32_t> tokens(texts_[job.text].begin() + window.begin, texts_[job.text].begin() + window.end);
   const std::optional<std::int32_t> bos = scorers_.front()->tokenizer().bos_id();
@@ -62,10 +77,14 @@ Result<void> Evaluation::read_window(const Job& job, const std::function<void(co
   const std::int64_t n_read = window.end - window.begin - 1;
   const std::int64_t first_predicting = window.predicted - window.begin - 1;
   for (std::int64_t begin = 0; begin < n_read; begin += most) {
+    if (!go_on()) return cancelled();
     const std::int64_t n = std::min(most, n_read - begin);
     ReadPart part{.window = tokens, .begin = begin, .logits = {}};
     for (Scorer* scorer : scorers_) {
       LATHE_TRY(const kernels::TensorView logits, scorer->read(tokens, begin, n));
+      if (!is_usable(logits)) {
+        return fail(ErrorCode::internal, "the model's logits are not finite: its weights hold NaN or infinity, or its format has no room for them", "model");
+      }
       part.logits.push_back(logits);
     }
     part.first_row = std::max<std::int64_t>(0, first_predicting - begin);

@@ -47,8 +47,9 @@ class Evaluation {
     std::size_t text;
     TextWindow window;
   };
-  Result<void> tokenize();
-  Result<void> read_window(const Job& job, const std::function<void(const ReadPart&)>& body);
+  Result<void> tokenize(const std::function<bool()>& go_on);
+  Result<void> read_window(const Job& job, const std::function<void(const ReadPart&)>& body,
+                           const std::function<bool()>& go_on);
 
   const EvalPlan& plan_;
   std::vector<Scorer*> scorers_;

@@ -5,7 +5,7 @@
 namespace lathe::engine {
 
 Result<PerplexityReport> measure_perplexity(const EngineOptions& options, const EvalPlan& plan, const EvalObserver& observer) {
-  LATHE_TRY(Scorer scorer, Scorer::open(options, plan));
+  LATHE_TRY(Scorer scorer, Scorer::open(options, plan, observer));
   Evaluation evaluation(plan, {&scorer});
   TokenLosses losses;
   LATHE_TRY_VOID(evaluation.run([&](const ReadPart& part) { losses.add(part, 0, scorer); }, observer,

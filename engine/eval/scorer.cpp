@@ -14,7 +14,7 @@ constexpr std::int64_t kLongestDefaultWindow = 2048;
 
 }  // namespace
 
-Result<Scorer> Scorer::open(EngineOptions options, const EvalPlan& plan) {
+Result<Scorer> Scorer::open(EngineOptions options, const EvalPlan& plan, const EvalObserver& observer) {
   LATHE_TRY_VOID(validate(options));
   LATHE_TRY(const OpenedModel model, open_model(options.model));
   const std::int64_t longest = model.config.max_position_embeddings;
@@ -35,7 +35,8 @@ Result<Scorer> Scorer::open(EngineOptions options, const EvalPlan& plan) {
                                                       scorer.tokenizer_->vocab_size(), model.config.vocab_size),
                 "config.json: vocab_size");
   }
-  LATHE_TRY(LoadedRunner loaded, load_runner(model, options, {}));
+  const auto observe = [&](std::int64_t bytes) { return !observer || observer({.bytes_loaded = bytes}); };
+  LATHE_TRY(LoadedRunner loaded, load_runner(model, options, observe));
   scorer.runner_ = std::move(loaded.runner);
   return scorer;
 }

@@ -14,10 +14,11 @@ namespace lathe::engine {
 /// Owns: the loaded model. Thread: one at a time.
 class Scorer {
  public:
-  /// Errors: those of load_engine; invalid_argument when windows are longer than the model's context.
-  static Result<Scorer> open(EngineOptions options, const EvalPlan& plan);
+  /// Errors: those of load_engine, cancelled among them; invalid_argument when windows are longer than the model's context.
+  static Result<Scorer> open(EngineOptions options, const EvalPlan& plan, const EvalObserver& observer);
 
   const Tokenizer& tokenizer() const { return *tokenizer_; }
+  std::int64_t vocab_size() const { return runner_->limits().vocab_size; }  ///< width of a row of logits
   std::int64_t window() const { return runner_->limits().max_model_len; }
   /// Rows that read() takes at most.
   std::int64_t max_rows() const { return std::min(runner_->limits().max_rows, runner_->limits().max_logit_rows); }

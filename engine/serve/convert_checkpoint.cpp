@@ -5,10 +5,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <set>
+#include <utility>
 
 #include "engine/api/convert.h"
 #include "engine/load/safetensors_writer.h"
@@ -50,30 +54,47 @@ void store(float number, Dtype dtype, std::byte* out) {
   dtype == Dtype::f32 ? std::memcpy(out, &number, sizeof number) : std::memcpy(out, &half, sizeof half);
 }
 
-/// A folder beside the output, which takes its place at the end or is removed.
+/// A folder on the output's disk, whose files take their places at the end. Removed unless that fails half way.
 class PartialFolder {
  public:
-  explicit PartialFolder(fs::path path) : path_(std::move(path)) { fs::create_directory(path_); }
-  PartialFolder(const PartialFolder&) = delete;
-  PartialFolder& operator=(const PartialFolder&) = delete;
+  /// Inside the output if that exists, else beside it.
+  static Result<PartialFolder> make(const fs::path& output) {
+    std::string name = (fs::exists(output) ? output / ".partial-XXXXXX" : fs::path(output).concat(".partial-XXXXXX")).string();
+    if (::mkdtemp(name.data()) == nullptr) {
+      return fail(ErrorCode::resource_exhausted, fmt::format("cannot be made: {}", std::strerror(errno)), name);
+    }
+    return PartialFolder(name);
+  }
+  PartialFolder(PartialFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  PartialFolder& operator=(PartialFolder&&) = delete;
   ~PartialFolder() {
     std::error_code ignored;
-    fs::remove_all(path_, ignored);
+    if (!path_.empty()) fs::remove_all(path_, ignored);
   }
   const fs::path& path() const { return path_; }
 
-  /// Weights of another checkpoint in the output go, its other files stay unless there are new ones.
-  void take_place_of(const fs::path& output) const {
-    if (!fs::exists(output)) return fs::rename(path_, output);
-    for (const fs::directory_entry& entry : fs::directory_iterator(output)) {
-      if (entry.path().extension() == ".safetensors" || entry.path().filename() == kIndexFile) fs::remove(entry.path());
+  /// What belongs to the checkpoint that lay there goes once all that is new is in its place; other files stay.
+  void take_place_of(const fs::path& output) {
+    const fs::path made = std::exchange(path_, {});  // from here on nothing of it is removed, whatever happens
+    if (!fs::exists(output)) {
+      fs::permissions(made, fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec | fs::perms::others_read |
+                                fs::perms::others_exec);
+      return fs::rename(made, output);
     }
-    for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
-      fs::rename(entry.path(), output / entry.path().filename());
+    std::set<std::string> is_new;
+    for (const fs::directory_entry& entry : fs::directory_iterator(made)) is_new.insert(entry.path().filename().string());
+    for (const std::string& name : is_new) fs::rename(made / name, output / name);
+    fs::remove(made);
+    for (const fs::directory_entry& entry : fs::directory_iterator(output)) {
+      const std::string name = entry.path().filename().string();
+      const bool is_weights = entry.path().extension() == ".safetensors" || name == kIndexFile;
+      const bool is_other = std::find(kOtherFiles.begin(), kOtherFiles.end(), name) != kOtherFiles.end();
+      if ((is_weights || is_other) && !is_new.contains(name)) fs::remove(entry.path());
     }
   }
 
  private:
+  explicit PartialFolder(fs::path path) : path_(std::move(path)) {}
   fs::path path_;
 };
 
@@ -85,9 +106,10 @@ class Conversion {
     LATHE_TRY(model_, open_model(options_.model));
     LATHE_TRY(backend_, open_backend(options_.isa, options_.threads));
     storage_ = storage_of(options_, model_->plan.stored_dtype);
-    const fs::path output = fs::absolute(convert.output).lexically_normal();
+    fs::path output = fs::absolute(convert.output).lexically_normal();
+    if (output.filename().empty()) output = output.parent_path();  // a slash at the end
     LATHE_TRY_VOID(check_output(output, convert.overwrite));
-    const PartialFolder partial(fs::path(output).concat(fmt::format(".partial-{}", ::getpid())));
+    LATHE_TRY(PartialFolder partial, PartialFolder::make(output));
     plan_outputs();
     LATHE_TRY_VOID(write_weights(partial.path() / kWeightsFile));
     LATHE_TRY_VOID(write_other_files(partial.path()));
@@ -132,12 +154,14 @@ class Conversion {
 
   void plan_outputs() {
     for (const PlannedWeight& weight : model_->plan.weights) {
-      add_output(weight, weight.tensor->name, format_of(weight.role));
-      if (weight.role == WeightRole::embedding && has_head_of_its_own()) {
-        add_output(weight, std::string(pattern_of(WeightRole::head, *model_->config.architecture)), storage_.head);
-      }
+      const bool is_shared = weight.role == WeightRole::embedding && has_head_of_its_own();
+      // What two share may lie under the name of either.
+      add_output(weight, is_shared ? name_of_role(WeightRole::embedding) : weight.tensor->name, format_of(weight.role));
+      if (is_shared) add_output(weight, name_of_role(WeightRole::head), storage_.head);
     }
   }
+
+  std::string name_of_role(WeightRole role) const { return std::string(pattern_of(role, *model_->config.architecture)); }
 
   /// The head computes with other numbers than the embeddings that it shares.
   bool has_head_of_its_own() const {

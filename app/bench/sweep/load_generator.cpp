@@ -31,6 +31,7 @@ struct Flight {
   engine::RequestHandlePtr handle;
   std::mutex mutex;
   std::vector<Clock::time_point> wakes;
+  std::size_t n_late = 0;  ///< wake-ups still to come for tokens that have been read
 };
 
 class LoadRun {
@@ -42,17 +43,23 @@ class LoadRun {
     sampling_.ignore_eos = true;
   }
 
+  LoadRun(const LoadRun&) = delete;
+  LoadRun& operator=(const LoadRun&) = delete;
+  /// No wake-up may come after this.
+  ~LoadRun() {
+    for (const auto& flight : flights_) {
+      if (flight->handle == nullptr) continue;
+      flight->handle->on_wake({});
+      flight->handle->cancel();
+    }
+  }
+
   Result<RunRecord> run() {
     record_.requests.resize(static_cast<std::size_t>(workload_.n_requests()));
     plan_sends();
     shared_ = random_ids(static_cast<std::int64_t>(workload_.shared_prefix * static_cast<double>(workload_.prompt_tokens)));
     const std::uint64_t preemptions_before = engine_.snapshot()->counters.n_preemptions;
-    const Result<void> done = drive();
-    for (const auto& flight : flights_) {
-      flight->handle->on_wake({});
-      flight->handle->cancel();
-    }
-    if (!done) return tl::unexpected(done.error());
+    LATHE_TRY_VOID(drive());
     double first = record_.requests.front().scheduled, last = 0;
     for (const SentRequest& request : record_.requests) {
       first = std::min(first, request.scheduled);
@@ -160,8 +167,9 @@ class LoadRun {
     record.timings = event.timings;
     if (record.usage.n_completion_tokens != workload_.output_tokens) {
       return engine::fail(ErrorCode::invalid_argument,
-                          fmt::format("an answer ended after {} of {} tokens: the context holds no more",
-                                      record.usage.n_completion_tokens, workload_.output_tokens),
+                          fmt::format("an answer ended after {} of {} tokens ({}): its context holds no more, or something stops it",
+                                      record.usage.n_completion_tokens, workload_.output_tokens,
+                                      engine::name_of(event.finish_reason)),
                           "output_tokens");
     }
     return true;
@@ -174,10 +182,15 @@ class LoadRun {
       const std::lock_guard lock(flight.mutex);
       wakes.swap(flight.wakes);
     }
-    const double last = now();
+    // A token may be read before its wake-up comes: that one tells nothing of those after it.
+    const std::size_t n_late = std::min(flight.n_late, wakes.size());
+    wakes.erase(wakes.begin(), wakes.begin() + static_cast<std::ptrdiff_t>(n_late));
+    flight.n_late -= n_late;
+    if (wakes.size() < n_tokens) flight.n_late += n_tokens - wakes.size();
+    const Clock::time_point last = Clock::now();
     for (std::size_t i = 0; i < n_tokens; ++i) {
-      const bool known = wakes.size() >= n_tokens || i < wakes.size();
-      record.token_times.push_back(known ? std::chrono::duration<double>(wakes[std::min(i, wakes.size() - 1)] - start_).count() : last);
+      const Clock::time_point at = i < wakes.size() ? wakes[i] : last;
+      record.token_times.push_back(std::chrono::duration<double>(at - start_).count());
     }
   }
 

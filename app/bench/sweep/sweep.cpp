@@ -38,8 +38,8 @@ std::string load_key(const SweepPlan& plan, std::size_t index) {
 
 class SweepRun {
  public:
-  SweepRun(const SweepPlan& plan, const ServiceGoal& goal, SweepJournal& journal, const SweepObserver& observer)
-      : plan_(plan), goal_(goal), journal_(journal), observer_(observer) {
+  SweepRun(const SweepPlan& plan, SweepJournal& journal, const SweepObserver& observer)
+      : plan_(plan), journal_(journal), observer_(observer) {
     progress_.cells_total = n_cells(plan);
   }
 
@@ -96,7 +96,7 @@ class SweepRun {
     for (std::size_t repeat = n_before; repeat < static_cast<std::size_t>(plan_.repeats); ++repeat) {
       progress_.repeat = static_cast<std::int64_t>(repeat) + 1;
       LATHE_TRY(const RunRecord record, run_once(cell, repeat + 1, "measuring"));
-      const Result<void> kept = journal_.add_sample(index, measure(record, goal_));
+      const Result<void> kept = journal_.add_sample(index, measure(record, plan_.goal));
       if (!kept) return engine::fail(kept.error().code, kept.error().message, kJournal);
     }
     return {};
@@ -119,7 +119,6 @@ class SweepRun {
   static constexpr const char* kJournal = "journal";
 
   const SweepPlan& plan_;
-  const ServiceGoal goal_;
   SweepJournal& journal_;
   const SweepObserver& observer_;
   const Clock::time_point start_ = Clock::now();
@@ -170,10 +169,9 @@ std::vector<std::size_t> order_of(const SweepPlan& plan) {
   return order;
 }
 
-Result<SweepReport> run_sweep(const SweepPlan& plan, const ServiceGoal& goal, SweepJournal& journal,
-                              const SweepObserver& observer) {
+Result<SweepReport> run_sweep(const SweepPlan& plan, SweepJournal& journal, const SweepObserver& observer) {
   LATHE_TRY_VOID(check(plan));
-  return SweepRun(plan, goal, journal, observer).run();
+  return SweepRun(plan, journal, observer).run();
 }
 
 OrderedJson to_json(const SweepPlan& plan, const SweepReport& report) {

@@ -33,8 +33,7 @@ struct SweepReport {
 
 /// Cells that fail are recorded with their reason, and the sweep goes on.
 /// Errors: those of the journal; invalid_argument of the plan.
-engine::Result<SweepReport> run_sweep(const SweepPlan& plan, const ServiceGoal& goal, SweepJournal& journal,
-                                      const SweepObserver& observer);
+engine::Result<SweepReport> run_sweep(const SweepPlan& plan, SweepJournal& journal, const SweepObserver& observer);
 
 /// Cells in the order in which they are measured: those that share an engine follow each other, drawn from the seed.
 std::vector<std::size_t> order_of(const SweepPlan& plan);

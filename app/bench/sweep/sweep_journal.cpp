@@ -70,10 +70,8 @@ Result<void> SweepJournal::read(const std::string& text, const std::string& plan
     const bool is_entry = entry.is_object() && entry.contains("cell") && entry["cell"].is_number_unsigned() &&
                           (entry.contains("error") ? entry["error"].is_string() : entry.contains("sample") && entry["sample"].is_array());
     if (!is_entry) return refuse(fmt::format("line {} is none of a journal", number));
-    CellResult& cell = cells_[entry["cell"].get<std::size_t>()];
-    if (entry.contains("error")) {
-      cell.error = entry["error"].get<std::string>();
-    } else {
+    if (!entry.contains("error")) {
+      CellResult& cell = cells_[entry["cell"].get<std::size_t>()];
       std::vector<double> sample;
       for (const Json& value : entry["sample"]) sample.push_back(value.is_number() ? value.get<double>() : 0);
       if (sample.size() != sweep_metrics().size()) return refuse(fmt::format("line {} has {} metrics", number, sample.size()));

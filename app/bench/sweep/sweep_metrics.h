@@ -11,11 +11,6 @@
 
 namespace lathe::app {
 
-/// What counts as good service. Units: milliseconds; 0: no matter.
-struct ServiceGoal {
-  double ttft_ms = 0, itl_ms = 0;
-};
-
 struct SweepMetric {
   std::string_view name;        ///< "ttft_ms_p99"
   std::string_view unit;

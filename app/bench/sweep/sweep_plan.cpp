@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <variant>
 
 #include "engine/api/option_value.h"
@@ -71,6 +72,12 @@ Result<void> read(const OptionDescriptor& option, std::string_view text, std::st
 bool has(std::span<const OptionDescriptor> table, std::string_view name) {
   return std::any_of(table.begin(), table.end(), [&](const OptionDescriptor& option) { return option.name == name; });
 }
+
+/// Settings that the work itself decides.
+const std::map<std::string, std::string_view, std::less<>> kFixed = {
+    {"max_tokens", "is no variable: output_tokens says how long answers are"},
+    {"ignore_eos", "is no variable: every answer has output_tokens"},
+    {"seed", "is no variable: each run draws its own from the plan's"}};
 
 /// A cell whose setting of that name has that value.
 Result<void> set(SweepCell& cell, std::string_view name, std::string_view value) {
@@ -171,6 +178,7 @@ Result<void> check(const SweepPlan& plan) {
     const SweepVariable& variable = plan.variables[i];
     if (!has(known, variable.name)) return tl::unexpected(engine::unknown_option(variable.name, known));
     if (variable.values.empty()) return refuse("has no value", variable.name);
+    if (const auto fixed = kFixed.find(variable.name); fixed != kFixed.end()) return refuse(std::string(fixed->second), variable.name);
     for (std::size_t j = 0; j < i; ++j) {
       if (plan.variables[j].name == variable.name) return refuse("is a variable twice", variable.name);
     }
@@ -219,6 +227,7 @@ OrderedJson to_json(const SweepPlan& plan) {
           {"sampling", table_json(engine::sampling_option_table(), plan.sampling)},
           {"workload", table_json(kWorkloadOptions, plan.workload)},
           {"variables", variables},
+          {"goal", {{"ttft_ms", plan.goal.ttft_ms}, {"itl_ms", plan.goal.itl_ms}}},
           {"repeats", plan.repeats},
           {"shuffle", plan.shuffle},
           {"warm_up", plan.warm_up},
@@ -250,7 +259,7 @@ Result<SweepVariable> read_variable(const Json& json) {
 }  // namespace
 
 Result<SweepPlan> sweep_plan_from(const Json& json) {
-  constexpr std::array kKeys = {"options", "sampling", "workload", "variables", "repeats", "shuffle", "warm_up", "seed"};
+  constexpr std::array kKeys = {"options", "sampling", "workload", "variables", "goal", "repeats", "shuffle", "warm_up", "seed"};
   if (!json.is_object()) return refuse("a plan is a JSON object", "plan");
   for (const auto& [key, value] : json.items()) {
     if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end()) return refuse(fmt::format("a plan has no '{}'", key), key);
@@ -264,6 +273,12 @@ Result<SweepPlan> sweep_plan_from(const Json& json) {
     for (const Json& item : json["variables"]) {
       LATHE_TRY(SweepVariable variable, read_variable(item));
       plan.variables.push_back(std::move(variable));
+    }
+  }
+  if (json.contains("goal")) {
+    for (const auto& [name, value] : json["goal"].items()) {
+      if ((name != "ttft_ms" && name != "itl_ms") || !value.is_number() || value < 0) return refuse("has ttft_ms and itl_ms, numbers", "goal");
+      (name == "ttft_ms" ? plan.goal.ttft_ms : plan.goal.itl_ms) = value.get<double>();
     }
   }
   for (const char* key : {"repeats", "seed"}) {

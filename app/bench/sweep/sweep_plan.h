@@ -38,6 +38,11 @@ std::span<const engine::OptionDescriptor> workload_option_table();
 engine::Result<void> set_option(SweepWorkload& workload, std::string_view name, std::string_view value);
 std::string get_option(const SweepWorkload& workload, std::string_view name);
 
+/// What counts as good service. Units: milliseconds; 0: no matter.
+struct ServiceGoal {
+  double ttft_ms = 0, itl_ms = 0;
+};
+
 /// A setting and the values that it takes, as text.
 struct SweepVariable {
   std::string name;
@@ -52,6 +57,7 @@ struct SweepPlan {
   engine::SamplingParams sampling;
   SweepWorkload workload;
   std::vector<SweepVariable> variables;
+  ServiceGoal goal;
   std::int64_t repeats = 3;
   bool shuffle = true;  ///< cells come in an order drawn from the seed
   bool warm_up = true;  ///< a run that is not counted before the first of a cell
@@ -70,7 +76,7 @@ struct SweepCell {
 /// "name=a,b,c"; numbers also as first:last:step or first:last:*factor. Errors: invalid_argument.
 engine::Result<SweepVariable> parse_variable(std::string_view text);
 
-/// Checks that variables exist, are few enough and differ; values are left to the cells.
+/// Checks that variables exist, have an effect, are few enough and differ; values are left to the cells.
 /// Errors: invalid_argument, with the nearest name.
 engine::Result<void> check(const SweepPlan& plan);
 /// Every combination of values, the last variable fastest.

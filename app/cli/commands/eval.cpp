@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <optional>
 
 #include "app/bench/text_dataset.h"
 #include "app/cli/model_command.h"
@@ -109,8 +110,10 @@ Result<EngineOptions> reference_of(const EngineOptions& tested, const EvalFlags&
 
 engine::EvalObserver observer_of(ModelCommand& command, const std::string& what) {
   return [&command, what](const engine::EvalProgress& progress) {
-    command.progress(fmt::format("{}{} of {} tokens, perplexity {:.3f}", what, progress.tokens_done, progress.tokens_total,
-                                 progress.perplexity));
+    command.progress(progress.tokens_total == 0
+                         ? fmt::format("{}loading, {} MiB", what, progress.bytes_loaded >> 20)
+                         : fmt::format("{}{} of {} tokens, perplexity {:.3f}", what, progress.tokens_done,
+                                       progress.tokens_total, progress.perplexity));
     return !command.signals().requested();
   };
 }
@@ -156,6 +159,15 @@ std::string perplexity_text(const PerplexityReport& report) {
                      report.window);
 }
 
+/// The end of a text, where the token follows; whole characters.
+std::string_view tail_of(std::string_view text) {
+  constexpr std::size_t kMost = 48;
+  if (text.size() <= kMost) return text;
+  text.remove_prefix(text.size() - kMost);
+  while (!text.empty() && (static_cast<unsigned char>(text.front()) & 0xc0U) == 0x80U) text.remove_prefix(1);
+  return text;
+}
+
 std::string divergence_text(const DivergenceReport& report) {
   std::string text = fmt::format(
       "reference  {}tested     {}"
@@ -164,7 +176,7 @@ std::string divergence_text(const DivergenceReport& report) {
       perplexity_text(report.reference), perplexity_text(report.tested), report.kl.mean, report.kl.low, report.kl.high,
       report.kl_median, report.kl_90, report.kl_99, report.kl_max, 100 * report.same_best);
   for (const engine::Divergence& worst : report.worst) {
-    text += fmt::format("  {:8.4f}  ...{} [{}]: {:.3f} and {:.3f}; best {} and {}\n", worst.kl, printable(worst.before, 60),
+    text += fmt::format("  {:8.4f}  ...{} [{}]: {:.3f} and {:.3f}; best {} and {}\n", worst.kl, printable(tail_of(worst.before), 80),
                         printable(worst.token, 20), worst.reference_probability, worst.tested_probability,
                         printable(worst.reference_best, 20), printable(worst.tested_best, 20));
   }
@@ -202,14 +214,22 @@ int run_compare(ModelCommand& command, const EngineOptions& options, const EvalF
                 Terminal& terminal) {
   const auto reference = reference_of(options, flags);
   if (!reference) return command.fail(reference.error());
+  std::vector<EngineOptions> all;
+  for (const std::string& name : quantizations_of(flags)) {
+    EngineOptions& tested = all.emplace_back(options);
+    if (const auto set = engine::set_option(tested, "quantization", name); !set) return command.fail(set.error());
+  }
   OrderedJson rows = OrderedJson::array();
   std::string table = fmt::format("{:<20}{:>12}  {:<24}{:>12}{:>12}{:>12}\n", "quantization", "perplexity", "95 %", "KL", "99 % KL", "same best");
-  for (const std::string& name : quantizations_of(flags)) {
-    EngineOptions tested = options;
-    if (const auto set = engine::set_option(tested, "quantization", name); !set) return command.fail(set.error());
+  std::optional<engine::Error> problem;
+  for (const EngineOptions& tested : all) {
+    const std::string& name = tested.quantization;
     const auto report = engine::measure_divergence(*reference, tested, plan, observer_of(command, name + ": "));
     command.progress({});
-    if (!report) return command.fail(report.error());
+    if (!report) {
+      problem = report.error();
+      break;
+    }
     const Interval& perplexity = report->tested.perplexity;
     table += fmt::format("{:<20}{:>12.4f}  {:<24}{:>12.6f}{:>12.6f}{:>11.2f}%\n", name, perplexity.mean,
                          fmt::format("{:.4f} to {:.4f}", perplexity.low, perplexity.high), report->kl.mean, report->kl_99,
@@ -218,8 +238,9 @@ int run_compare(ModelCommand& command, const EngineOptions& options, const EvalF
     row.update(divergence_json(*report));
     rows.push_back(std::move(row));
   }
-  terminal.out << (flags.json ? engine::dump_json(OrderedJson{{"rows", rows}}, 2) + "\n" : table);
-  return kExitDone;
+  // What was measured before something failed is not lost.
+  if (!problem || !rows.empty()) terminal.out << (flags.json ? engine::dump_json(OrderedJson{{"rows", rows}}, 2) + "\n" : table);
+  return problem ? command.fail(*problem) : static_cast<int>(kExitDone);
 }
 
 const EvalMode* find_mode(std::string_view name) {

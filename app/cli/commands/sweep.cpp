@@ -15,7 +15,7 @@ using engine::ErrorCode;
 using engine::Result;
 
 struct SweepFlags {
-  std::string plan_file, journal, csv_file;
+  std::string plan_file, journal;
   std::vector<std::string> variables;
   std::vector<std::pair<std::string, std::string>> workload;  ///< given, by name
   std::int64_t repeats = 0, seed = 0;
@@ -39,8 +39,10 @@ void add_flags(CLI::App& parser, SweepFlags& flags) {
         ->type_name(option.choices.empty() ? "N" : "NAME")
         ->group("Work");
   }
-  parser.add_option("--repeats", flags.repeats, "Runs of each cell; without it 3.")->type_name("N");
-  parser.add_option("--sweep-seed", flags.seed, "Draws prompts and the order of the cells; without it 1.")->type_name("N");
+  CLI::Validator positive = CLI::PositiveNumber;
+  positive.description("");
+  parser.add_option("--repeats", flags.repeats, "Runs of each cell; without it 3.")->check(positive)->type_name("N");
+  parser.add_option("--sweep-seed", flags.seed, "Draws prompts and the order of the cells; without it 1.")->check(positive)->type_name("N");
   parser.add_flag("--in-order", flags.in_order, "Measure cells in the order of their values instead of a random one.");
   parser.add_flag("--no-warm-up", flags.no_warm_up, "Leave out the uncounted run before each cell.");
   parser.add_option("--goal-ttft-ms", flags.goal_ttft_ms, "Goodput counts requests whose first token came within N ms.")->type_name("N");
@@ -69,10 +71,8 @@ Result<SweepPlan> plan_of(ModelCommand& command, const SweepFlags& flags, const 
   LATHE_TRY(SweepPlan plan, read_plan(flags.plan_file));
   const std::string planned_model = plan.options.model;
   if (flags.plan_file.empty()) plan.options = given;
-  for (const engine::OptionDescriptor& option : engine::engine_option_table()) {
-    if (command.given(option.name)) LATHE_TRY_VOID(engine::set_option(plan.options, option.name, engine::get_option(given, option.name)));
-  }
-  if (planned_model.empty() || command.given("model")) plan.options.model = given.model;
+  LATHE_TRY_VOID(command.apply_given(plan.options));
+  plan.options.model = planned_model.empty() || command.names_model() ? given.model : planned_model;
   LATHE_TRY_VOID(flags.sampling.apply(plan.sampling));
   for (const auto& [name, value] : flags.workload) LATHE_TRY_VOID(set_option(plan.workload, name, value));
   for (const std::string& text : flags.variables) {
@@ -80,6 +80,8 @@ Result<SweepPlan> plan_of(ModelCommand& command, const SweepFlags& flags, const 
     plan.variables.push_back(std::move(variable));
   }
   if (flags.repeats > 0) plan.repeats = flags.repeats;
+  if (flags.goal_ttft_ms > 0) plan.goal.ttft_ms = flags.goal_ttft_ms;
+  if (flags.goal_itl_ms > 0) plan.goal.itl_ms = flags.goal_itl_ms;
   if (flags.seed > 0) plan.seed = static_cast<std::uint64_t>(flags.seed);
   plan.shuffle = plan.shuffle && !flags.in_order;
   plan.warm_up = plan.warm_up && !flags.no_warm_up;
@@ -141,15 +143,18 @@ int sweep(const std::vector<std::string>& arguments, Terminal& terminal) {
   add_flags(command.parser(), flags);
   // A file in the place of the model is a plan.
   std::vector<std::string> rest = arguments;
-  if (!rest.empty() && rest.front().ends_with(".json")) {
+  if (!rest.empty() && !rest.front().starts_with('-') && rest.front().ends_with(".json")) {
     rest.front() = "--plan=" + rest.front();
   }
   if (const auto code = command.parse(rest)) return *code;
+  if (flags.resume && flags.journal.empty()) {
+    return command.fail({ErrorCode::invalid_argument, "there is no journal to go on with: name it with --journal", "--resume"});
+  }
   const Result<engine::EngineOptions> options = command.engine_options();
   if (!options) return command.fail(options.error());
   Result<SweepPlan> plan = plan_of(command, flags, *options);
   if (!plan) return command.fail(plan.error());
-  make_room(command, *plan);
+  if (flags.plan_file.empty()) make_room(command, *plan);
   Result<SweepJournal> journal = SweepJournal::open(flags.journal, *plan, flags.resume);
   if (!journal) return command.fail(journal.error());
   const auto observer = [&](const SweepProgress& now) {
@@ -157,7 +162,7 @@ int sweep(const std::vector<std::string>& arguments, Terminal& terminal) {
                                  now.seconds_left > 0 ? fmt::format(", {:.0f} s left", now.seconds_left) : ""));
     return !command.signals().requested();
   };
-  const auto report = run_sweep(*plan, {.ttft_ms = flags.goal_ttft_ms, .itl_ms = flags.goal_itl_ms}, *journal, observer);
+  const auto report = run_sweep(*plan, *journal, observer);
   command.progress({});
   if (!report) return command.fail(report.error());
   if (flags.json) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // linear() for weights in codes: activations become signed bytes with a scale, and products of a group are exact integers
-// until they meet the scales. Invariant: as in linear.h, an output is one chain of additions, k ascending.
+// until they meet the scales. Invariant: as in linear.h, an output is one chain of additions, k ascending; outliers follow.
 #pragma once
 
 #include "kernels/cpu/ops/activation_codes.h"

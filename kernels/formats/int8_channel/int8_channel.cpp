@@ -24,7 +24,11 @@ float channel_decode(const CodedFormat&, std::uint8_t code, float scale) { retur
 
 float as_f16(float x) { return f16_to_f32(f32_to_f16(x)); }
 
-float llm_scale(const CodedFormat&, std::span<const float> weights) { return as_f16(largest_magnitude(weights)); }
+/// An infinite scale would turn every weight of the row into NaN.
+float llm_scale(const CodedFormat&, std::span<const float> weights) {
+  constexpr float kLargestF16 = 65504;
+  return as_f16(std::min(largest_magnitude(weights), kLargestF16));
+}
 
 void llm_encode(const CodedFormat&, std::span<const float> weights, float scale, std::uint8_t* codes) {
   const float to_code = scale > 0 ? 1.0F / scale * 127.0F : 0;  // as PyTorch divides a number by a tensor

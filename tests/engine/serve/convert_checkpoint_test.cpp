@@ -81,6 +81,28 @@ class ConvertCheckpointTest : public QObject {
     QVERIFY(numbers_of(*made, "lm_head.weight") != numbers_of(*made, "model.embed_tokens.weight"));
   }
 
+  /// A tied matrix may lie under the head's name alone.
+  void shared_embeddings_under_the_name_of_the_head_get_both() {
+    tests::TinyModelCopy plain;
+    plain.set_config("tie_word_embeddings", true);
+    EngineOptions options = options_of("none");
+    options.model = plain.path();
+    QVERIFY(engine::convert_checkpoint(options, {.output = path("shared")}, {}).has_value());
+    std::string bytes = tests::read_file(path("shared") + "/model.safetensors");
+    const std::string from = "model.embed_tokens.weight", to = "lm_head.weight";
+    const std::size_t at = bytes.find(from);
+    bytes.replace(at, from.size(), to);
+    const std::size_t blanks = bytes.find("}}", at) + 2;
+    bytes.insert(blanks, std::string(from.size() - to.size(), ' '));
+    tests::write_file(path("shared") + "/model.safetensors", bytes);
+    options = options_of("int4_g32");
+    options.model = path("shared");
+    QVERIFY(engine::convert_checkpoint(options, {.output = path("both/")}, {}).has_value());
+    const auto made = engine::open_model(path("both"));
+    QVERIFY2(made.has_value(), made ? "" : made.error().message.c_str());
+    QVERIFY(made->checkpoint.find("lm_head.weight") != nullptr && made->checkpoint.find("model.embed_tokens.weight") != nullptr);
+  }
+
   void a_narrower_type_takes_half() {
     const auto wide = engine::convert_checkpoint(options_of("none"), {.output = path("f32")}, {});
     const auto narrow = engine::convert_checkpoint(options_of("none", "bfloat16"), {.output = path("bf16")}, {});
@@ -96,10 +118,16 @@ class ConvertCheckpointTest : public QObject {
     QVERIFY(convert(false).has_value());
     tests::write_file(path("twice") + "/model-00001-of-00002.safetensors", "old");
     tests::write_file(path("twice") + "/notes.txt", "mine");
+    tests::write_file(path("twice") + "/tokenizer.json", "of another model");
     QCOMPARE(convert(false).error().code, ErrorCode::invalid_argument);
     QVERIFY(convert(true).has_value());
     QVERIFY(!std::filesystem::exists(path("twice") + "/model-00001-of-00002.safetensors"));
+    QVERIFY(!std::filesystem::exists(path("twice") + "/tokenizer.json"));
     QCOMPARE(tests::read_file(path("twice") + "/notes.txt"), std::string("mine"));
+    for (const auto& entry : std::filesystem::directory_iterator(path("twice"))) {
+      QVERIFY(entry.path().filename().string().find("partial") == std::string::npos);
+    }
+    QVERIFY(engine::open_model(path("twice")).has_value());
   }
 
   void other_folders_are_never_replaced() {

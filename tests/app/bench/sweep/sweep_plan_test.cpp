@@ -74,6 +74,8 @@ class SweepPlanTest : public QObject {
     QVERIFY(!refusal(plan_of({{"dtype", {"auto"}}, {"dtype", {"float32"}}})).empty());
     QVERIFY(!refusal(plan_of({{"a", {}}, {"b", {}}, {"c", {}}, {"d", {}}})).empty());
     QVERIFY(!refusal(plan_of({{"concurrency", {}}})).empty());
+    QVERIFY(refusal(plan_of({{"max_tokens", {"4"}}})).find("output_tokens") != std::string::npos);
+    QVERIFY(!refusal(plan_of({{"seed", {"4"}}})).empty());
     SweepPlan none = plan_of({});
     none.repeats = 0;
     QVERIFY(!refusal(none).empty());
@@ -88,6 +90,7 @@ class SweepPlanTest : public QObject {
     plan.workload.output_tokens = 33;
     plan.workload.load = "poisson";
     plan.workload.rate = 2.5;
+    plan.goal = {.ttft_ms = 200, .itl_ms = 50.5};
     const auto again = sweep_plan_from(Json::parse(lathe::engine::dump_json(to_json(plan))));
     QVERIFY2(again.has_value(), again ? "" : again.error().message.c_str());
     QCOMPARE(lathe::engine::dump_json(to_json(*again)), lathe::engine::dump_json(to_json(plan)));

@@ -25,7 +25,7 @@ SweepPlan small_plan(std::vector<SweepVariable> variables) {
 }
 
 SweepReport swept(const SweepPlan& plan, SweepJournal& journal, const SweepObserver& observer = {}) {
-  auto report = run_sweep(plan, {}, journal, observer);
+  auto report = run_sweep(plan, journal, observer);
   if (!report) qFatal("%s", report.error().message.c_str());
   return *report;
 }
@@ -95,6 +95,24 @@ class SweepTest : public QObject {
     QVERIFY(tests::read_file(path("crash")).starts_with(before));
     const auto again = SweepJournal::open(path("crash"), plan, true);
     QCOMPARE(again->cells().size(), std::size_t{3});
+  }
+
+  void cells_that_failed_are_tried_again() {
+    const SweepPlan plan = small_plan({{"output_tokens", {"4", "900000"}}});
+    {
+      auto journal = SweepJournal::open(path("failed"), plan, false);
+      QCOMPARE(swept(plan, *journal).cells.at(1).error.empty(), false);
+    }
+    auto journal = SweepJournal::open(path("failed"), plan, true);
+    QCOMPARE(journal->cells().size(), std::size_t{1});
+    QCOMPARE(swept(plan, *journal).cells.at(1).error.empty(), false);
+  }
+
+  void another_goal_is_another_plan() {
+    SweepPlan plan = small_plan({});
+    QVERIFY(SweepJournal::open(path("goal"), plan, false).has_value());
+    plan.goal.ttft_ms = 200;
+    QVERIFY(!SweepJournal::open(path("goal"), plan, true).has_value());
   }
 
   void a_journal_of_another_plan_is_refused() {
