@@ -213,7 +213,7 @@ void OptionForm::make_quantization(Section& section) {
   add_combo(section, "quantization", tr("Quantize"), words, values);
   FormRow* book = add_combo(section, "bnb_4bit_quant_type", tr("Codes"), {QStringLiteral("NF4"), QStringLiteral("FP4")},
                             {QStringLiteral("nf4"), QStringLiteral("fp4")});
-  FormRow* twice = add_switch(section, "bnb_4bit_use_double_quant", tr("Scales too"));
+  FormRow* twice = add_switch(section, "bnb_4bit_use_double_quant", tr("Double quant"));
   FormRow* head = add_switch(section, "keep_head", tr("Keep head"));
   readers_.push_back([this, book, twice, head] {
     const QString chosen = value("quantization");
