@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "engine/eval/token_losses.h"
-#include "engine/sample/softmax.h"
 
 namespace lathe::engine {
 namespace {
@@ -32,9 +31,11 @@ class Divergences {
  public:
   explicit Divergences(Scorer& reference) : reference_(reference) {}
 
-  void add(const ReadPart& part) {
-    losses_[kReference].add(part, kReference, reference_);
-    losses_[kTested].add(part, kTested, reference_);
+  /// False: logits are not finite.
+  bool add(const ReadPart& part) {
+    for (const std::size_t scorer : {kReference, kTested}) {
+      if (!losses_[scorer].add(part, scorer, reference_)) return false;
+    }
     const std::size_t first = all_.size();
     all_.resize(first + static_cast<std::size_t>(part.n_rows));
     reference_.parallel_for(part.n_rows, [&](std::int64_t begin, std::int64_t end) {
@@ -44,6 +45,7 @@ class Divergences {
       }
     });
     for (std::int64_t i = 0; i < part.n_rows; ++i) note(part, i, all_[first + static_cast<std::size_t>(i)]);
+    return true;
   }
 
   double perplexity() const { return losses_[kTested].perplexity(); }
@@ -67,8 +69,7 @@ class Divergences {
  private:
   void note(const ReadPart& part, std::int64_t i, double kl) {
     mean_.add(kl);
-    const std::int32_t reference_best = best_logit(part.row(kReference, i)).id;
-    const std::int32_t tested_best = best_logit(part.row(kTested, i)).id;
+    const std::int32_t reference_best = losses_[kReference].best(i), tested_best = losses_[kTested].best(i);
     n_same_best_ += reference_best == tested_best ? 1 : 0;
     if (worst_.size() == kMostWorst && kl <= worst_.back().kl) return;
     const auto place = std::find_if(worst_.begin(), worst_.end(), [&](const Divergence& other) { return other.kl < kl; });
@@ -121,7 +122,7 @@ Result<DivergenceReport> measure_divergence(const EngineOptions& reference, cons
   }
   Evaluation evaluation(plan, {&reference_scorer, &tested_scorer});
   Divergences divergences(reference_scorer);
-  LATHE_TRY_VOID(evaluation.run([&](const ReadPart& part) { divergences.add(part); }, observer,
+  LATHE_TRY_VOID(evaluation.run([&](const ReadPart& part) { return divergences.add(part); }, observer,
                                 [&] { return divergences.perplexity(); }));
   return divergences.report(evaluation);
 }

@@ -3,20 +3,10 @@
 
 #include <fmt/format.h>
 
-#include "engine/sample/softmax.h"
-
 namespace lathe::engine {
 namespace {
 
 tl::unexpected<Error> cancelled() { return fail(ErrorCode::cancelled, "the evaluation was cancelled"); }
-
-/// True if every row has a best logit: no NaN, no +inf.
-bool is_usable(const kernels::TensorView& logits) {
-  for (std::int64_t row = 0; row < logits.dim(0); ++row) {
-    if (!best_logit({logits.row<const float>(row), static_cast<std::size_t>(logits.dim(1))}).usable) return false;
-  }
-  return true;
-}
 
 }  // namespace
 
@@ -53,7 +43,7 @@ Result<void> Evaluation::tokenize(const std::function<bool()>& go_on) {
   return {};
 }
 
-Result<void> Evaluation::run(const std::function<void(const ReadPart&)>& body, const EvalObserver& observer,
+Result<void> Evaluation::run(const PartReader& body, const EvalObserver& observer,
                              const std::function<double()>& perplexity) {
   std::int64_t tokens_done = 0;
   const auto go_on = [&] { return !observer || observer({.tokens_done = tokens_done, .tokens_total = tokens_total_, .perplexity = perplexity()}); };
@@ -65,7 +55,7 @@ Result<void> Evaluation::run(const std::function<void(const ReadPart&)>& body, c
   return {};
 }
 
-Result<void> Evaluation::read_window(const Job& job, const std::function<void(const ReadPart&)>& body,
+Result<void> Evaluation::read_window(const Job& job, const PartReader& body,
                                      const std::function<bool()>& go_on) {
   const TextWindow& window = job.window;
   std::vector<std::int32_t> tokens(texts_[job.text].begin() + window.begin, texts_[job.text].begin() + window.end);
@@ -82,14 +72,14 @@ Result<void> Evaluation::read_window(const Job& job, const std::function<void(co
     ReadPart part{.window = tokens, .begin = begin, .logits = {}};
     for (Scorer* scorer : scorers_) {
       LATHE_TRY(const kernels::TensorView logits, scorer->read(tokens, begin, n));
-      if (!is_usable(logits)) {
-        return fail(ErrorCode::internal, "the model's logits are not finite: its weights hold NaN or infinity, or its format has no room for them", "model");
-      }
       part.logits.push_back(logits);
     }
     part.first_row = std::max<std::int64_t>(0, first_predicting - begin);
     part.n_rows = n - part.first_row;
-    if (part.n_rows > 0) body(part);
+    if (part.n_rows > 0 && !body(part)) {
+      return fail(ErrorCode::internal, "logits are not finite: the weights hold NaN or infinity, or their format has no room for them",
+                  "model");
+    }
   }
   return {};
 }

@@ -29,14 +29,17 @@ struct ReadPart {
   std::int32_t next(std::int64_t i) const { return window[static_cast<std::size_t>(begin + first_row + i + 1)]; }
 };
 
+/// False: its logits are not finite.
+using PartReader = std::function<bool(const ReadPart&)>;
+
 class Evaluation {
  public:
   /// Requires: scorers with the same vocabulary.
   Evaluation(const EvalPlan& plan, std::vector<Scorer*> scorers);
 
   /// body(part) for all parts with something to predict. `perplexity`: what progress is to show.
-  /// Errors: invalid_argument when nothing is to predict, cancelled, those of the runner.
-  Result<void> run(const std::function<void(const ReadPart&)>& body, const EvalObserver& observer,
+  /// Errors: invalid_argument when nothing is to predict, cancelled, internal when body gives false, those of the runner.
+  Result<void> run(const PartReader& body, const EvalObserver& observer,
                    const std::function<double()>& perplexity);
   std::int64_t n_texts() const { return n_texts_; }
   std::int64_t window() const { return scorers_.front()->window(); }
@@ -48,7 +51,7 @@ class Evaluation {
     TextWindow window;
   };
   Result<void> tokenize(const std::function<bool()>& go_on);
-  Result<void> read_window(const Job& job, const std::function<void(const ReadPart&)>& body,
+  Result<void> read_window(const Job& job, const PartReader& body,
                            const std::function<bool()>& go_on);
 
   const EvalPlan& plan_;

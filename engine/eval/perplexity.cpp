@@ -8,7 +8,7 @@ Result<PerplexityReport> measure_perplexity(const EngineOptions& options, const 
   LATHE_TRY(Scorer scorer, Scorer::open(options, plan, observer));
   Evaluation evaluation(plan, {&scorer});
   TokenLosses losses;
-  LATHE_TRY_VOID(evaluation.run([&](const ReadPart& part) { losses.add(part, 0, scorer); }, observer,
+  LATHE_TRY_VOID(evaluation.run([&](const ReadPart& part) { return losses.add(part, 0, scorer); }, observer,
                                 [&] { return losses.perplexity(); }));
   return losses.report(evaluation);
 }

@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/eval/token_losses.h"
 
-#include "engine/sample/softmax.h"
+#include <algorithm>
 
 namespace lathe::engine {
 
-void TokenLosses::add(const ReadPart& part, std::size_t scorer, Scorer& host) {
-  log_sums_.resize(static_cast<std::size_t>(part.n_rows));
+bool TokenLosses::add(const ReadPart& part, std::size_t scorer, Scorer& host) {
+  rows_.resize(static_cast<std::size_t>(part.n_rows));
   host.parallel_for(part.n_rows, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const std::span<const float> logits = part.row(scorer, i);
-      log_sums_[static_cast<std::size_t>(i)] = log_sum_exp(logits, best_logit(logits).value);
+      const BestLogit best = best_logit(logits);
+      rows_[static_cast<std::size_t>(i)] = {best, best.usable ? log_sum_exp(logits, best.value) : 0};
     }
   });
+  if (std::any_of(rows_.begin(), rows_.end(), [](const Row& row) { return !row.best.usable; })) return false;
   for (std::int64_t i = 0; i < part.n_rows; ++i) {
     mean_.add(log_sum(i) - part.row(scorer, i)[static_cast<std::size_t>(part.next(i))]);
   }
+  return true;
 }
 
 PerplexityReport TokenLosses::report(const Evaluation& evaluation) const {

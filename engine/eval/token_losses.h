@@ -5,20 +5,29 @@
 #include <vector>
 
 #include "engine/eval/evaluation.h"
+#include "engine/sample/softmax.h"
 
 namespace lathe::engine {
 
 class TokenLosses {
  public:
   /// Rows of `part` that belong to the scorer of that index; they are shared among `host`'s threads.
-  void add(const ReadPart& part, std::size_t scorer, Scorer& host);
-  /// Log of the sum of exp over the vocabulary, by row of the part that was added last.
-  double log_sum(std::int64_t row) const { return log_sums_[static_cast<std::size_t>(row)]; }
+  /// False: a row has a NaN, +inf, or nothing above -inf.
+  bool add(const ReadPart& part, std::size_t scorer, Scorer& host);
+  // ---- by row of the part that was added last
+  /// Log of the sum of exp over the vocabulary.
+  double log_sum(std::int64_t row) const { return rows_[static_cast<std::size_t>(row)].log_sum; }
+  /// The most probable token.
+  std::int32_t best(std::int64_t row) const { return rows_[static_cast<std::size_t>(row)].best.id; }
   double perplexity() const { return std::exp(mean_.mean()); }
   PerplexityReport report(const Evaluation& evaluation) const;
 
  private:
-  std::vector<double> log_sums_;
+  struct Row {
+    BestLogit best;
+    double log_sum = 0;
+  };
+  std::vector<Row> rows_;
   RunningMean mean_;
 };
 

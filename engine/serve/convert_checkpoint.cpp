@@ -59,7 +59,8 @@ class PartialFolder {
  public:
   /// Inside the output if that exists, else beside it.
   static Result<PartialFolder> make(const fs::path& output) {
-    std::string name = (fs::exists(output) ? output / ".partial-XXXXXX" : fs::path(output).concat(".partial-XXXXXX")).string();
+    const std::string ending = ".partial-" + std::string(6, 'X');  // mkdtemp puts its own letters there
+    std::string name = (fs::exists(output) ? output / ending : fs::path(output).concat(ending)).string();
     if (::mkdtemp(name.data()) == nullptr) {
       return fail(ErrorCode::resource_exhausted, fmt::format("cannot be made: {}", std::strerror(errno)), name);
     }

@@ -103,6 +103,18 @@ class EvaluateTest : public QObject {
     QCOMPARE(at_once.error().code, engine::ErrorCode::cancelled);
   }
 
+  void logits_that_are_no_numbers_are_told() {
+    tests::TinyModelCopy broken;
+    std::string bytes = tests::read_file(broken.file("model.safetensors"));
+    std::fill(bytes.end() - 4096, bytes.end(), '\xff');  // NaN in every type
+    tests::write_file(broken.file("model.safetensors"), bytes);
+    EngineOptions options = options_of();
+    options.model = broken.path();
+    const auto report = engine::measure_perplexity(options, {.texts = kTexts, .window = 16}, {});
+    QVERIFY(!report.has_value() && report.error().message.find("not finite") != std::string::npos);
+    QVERIFY(!engine::measure_divergence(options_of(), options, {.texts = kTexts, .window = 16}, {}).has_value());
+  }
+
   void what_cannot_be_measured_is_refused() {
     const auto refused = [](const EvalPlan& plan) { return engine::measure_perplexity(options_of(), plan, {}).error(); };
     QCOMPARE(refused({.texts = {}}).where, std::string("dataset"));
