@@ -4,7 +4,7 @@
 arithmetic, many streams against one.
 
 usage: cpu_share.py --lathe PROGRAM --limits PROGRAM --model FOLDER [--isa avx2,avx512] [--rounds 5] [--out FILE.json]
-                    [--max-stolen 0.03] [--patience 15]
+                    [--issue PROGRAM] [--max-stolen 0.03] [--min-issue 0.9] [--patience 15]
 
 --limits is tools/cpu_limits.c of the shared folder, built (cc -O2 -pthread). Ceilings are measured before and after each
 sample, and the sample is judged by the mean of the two: a shared machine changes from minute to minute. The model is a
@@ -13,7 +13,9 @@ bf16 Llama folder with more weights than the caches hold. One line a figure, as 
 On a virtual machine the host may give its processors to others ("steal" of /proc/stat). Threads that wait for each other
 lose twice by that, the loops of the ceilings once. So a sample in which more than --max-stolen of the time was stolen is
 measured again, for at most --patience minutes an instruction set; after that it counts, and the figures say how much was
-stolen.
+stolen. A neighbour on the other hardware thread of the same core takes no time but instructions: --issue (the program
+kernels/issue_bench.cpp) sees it, and a sample before or after which a processor issued less than --min-issue of the most
+that it was ever seen to issue is measured again likewise.
 """
 import argparse
 import json
@@ -26,6 +28,7 @@ from pathlib import Path
 
 STREAMS, PROMPT, WRITTEN = 16, 512, 48
 STOLEN = "stolen by the host"
+ISSUED = "instructions issued, of the most"
 
 
 def arguments():
@@ -36,7 +39,9 @@ def arguments():
     p.add_argument("--isa", default="", help="with commas between; empty: the best there is")
     p.add_argument("--threads", type=int, default=2)
     p.add_argument("--rounds", type=int, default=5)
+    p.add_argument("--issue", help="kernels/issue_bench.cpp, built; without it neighbours on the same core are not seen")
     p.add_argument("--max-stolen", type=float, default=0.03)
+    p.add_argument("--min-issue", type=float, default=0.9)
     p.add_argument("--patience", type=float, default=15, help="minutes")
     p.add_argument("--out", type=Path)
     return p.parse_args()
@@ -57,6 +62,25 @@ class Stolen:
     def look(self):
         before, self.before = self.before, self.counters()
         return (self.before[0] - before[0]) / max(1, self.before[1] - before[1])
+
+
+class Issue:
+    """The share of its instructions that the busiest core lets through, of the most that this machine was seen to issue."""
+
+    def __init__(self, program, threads):
+        self.command = [program, str(threads)] if program else None
+        self.most = max((self.measure() for _ in range(20)), default=1) if program else 1
+
+    def measure(self):
+        done = subprocess.run(self.command, check=True, capture_output=True, text=True)
+        return min(json.loads(done.stdout)["instructions_a_cycle"])
+
+    def look(self):
+        if not self.command:
+            return 1
+        now = self.measure()
+        self.most = max(self.most, now)
+        return now / self.most
 
 
 class Work:
@@ -125,25 +149,29 @@ def measure_prompt(args, work, isa, report):
     }
 
 
-def undisturbed(args, patient_until, report, measure_sample):
+def undisturbed(args, issue, patient_until, report, measure_sample):
     """The figures of a sample during which the host took little, or of the first one after `patient_until`."""
     while True:
         stolen = Stolen()
+        before = issue.look()
         figures = measure_sample()
+        issued = min(before, issue.look())
         share = stolen.look()
-        if share <= args.max_stolen or time.monotonic() >= patient_until:
-            return {**figures, STOLEN: share}
+        is_quiet = share <= args.max_stolen and issued >= args.min_issue
+        if is_quiet or time.monotonic() >= patient_until:
+            return {**figures, STOLEN: share, ISSUED: issued}
         report["repeated_samples"] += 1
-        print(f"  again: {share:.1%} of it was stolen", file=sys.stderr, flush=True)
+        print(f"  again: {share:.1%} of it was stolen, {issued:.0%} of the instructions issued", file=sys.stderr, flush=True)
 
 
 def measure(args, work, isa):
+    issue = Issue(args.issue, args.threads)
     report = {"model": args.model.name, "threads": args.threads, "repeated_samples": 0, "figures": {}}
     patient_until = time.monotonic() + 60 * args.patience
     for n in range(args.rounds):
         print(f"{isa or 'best'}: round {n + 1} of {args.rounds}", file=sys.stderr, flush=True)
         for measure_sample in (measure_streams, measure_prompt):
-            figures = undisturbed(args, patient_until, report, lambda: measure_sample(args, work, isa, report))
+            figures = undisturbed(args, issue, patient_until, report, lambda: measure_sample(args, work, isa, report))
             for name, value in figures.items():
                 report["figures"].setdefault(name, []).append(round(value, 4))
     return report
