@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workbench: the composition root. Owns settings, history, library, the model slot, the request log and the server.
+// Workbench: the composition root. Owns settings, history, library, the model slot, the request log, the server and the sweeper.
 #pragma once
 
 #include <memory>
@@ -14,6 +14,7 @@
 #include "app/api/request_log.h"
 #include "app/api/server.h"
 #include "app/api/settings.h"
+#include "app/api/sweeper.h"
 
 namespace lathe::app {
 
@@ -40,6 +41,7 @@ class Workbench {
   virtual ModelSlot& models() = 0;
   virtual RequestLog& requests() = 0;
   virtual Server& server() = 0;
+  virtual Sweeper& sweeper() = 0;
 };
 
 std::string version();  ///< "0.1.0"

@@ -26,9 +26,10 @@ class OwningWorkbench final : public Workbench {
         settings_(std::move(settings)),
         history_(std::move(history)),
         library_(make_library(*settings_, paths_.resources)),
-        models_(make_model_slot(std::move(loader))),
+        models_(make_model_slot(loader)),
         requests_(make_request_log(*models_)),
-        server_(make_server(*models_, *requests_, *log_)) {
+        server_(make_server(*models_, *requests_, *log_)),
+        sweeper_(make_sweeper(std::move(loader), (fs::path(paths_.data) / "sweeps").string())) {
     for (const std::string& problem : {paths_.problem, settings_->problem(), history_->problem()}) {
       if (!problem.empty()) log_->warning("workbench", problem);
     }
@@ -44,6 +45,7 @@ class OwningWorkbench final : public Workbench {
   ModelSlot& models() override { return *models_; }
   RequestLog& requests() override { return *requests_; }
   Server& server() override { return *server_; }
+  Sweeper& sweeper() override { return *sweeper_; }
 
  private:
   // In the order in which they need each other: the last one goes first.
@@ -55,6 +57,7 @@ class OwningWorkbench final : public Workbench {
   const std::unique_ptr<ModelSlot> models_;
   const std::unique_ptr<RequestLog> requests_;
   const std::unique_ptr<Server> server_;
+  const std::unique_ptr<Sweeper> sweeper_;
 };
 
 }  // namespace

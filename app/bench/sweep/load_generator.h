@@ -7,7 +7,7 @@
 #include <functional>
 #include <vector>
 
-#include "app/bench/sweep/sweep_plan.h"
+#include "app/api/sweep_plan.h"
 #include "engine/api/engine.h"
 
 namespace lathe::app {

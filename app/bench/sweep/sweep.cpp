@@ -9,13 +9,13 @@
 #include <random>
 #include <set>
 
+#include "app/bench/sweep/load_generator.h"
 #include "engine/api/engine.h"
 
 namespace lathe::app {
 namespace {
 
 using engine::ErrorCode;
-using engine::OrderedJson;
 using engine::Result;
 using Clock = std::chrono::steady_clock;
 
@@ -38,8 +38,8 @@ std::string load_key(const SweepPlan& plan, std::size_t index) {
 
 class SweepRun {
  public:
-  SweepRun(const SweepPlan& plan, SweepJournal& journal, const SweepObserver& observer)
-      : plan_(plan), journal_(journal), observer_(observer) {
+  SweepRun(const SweepPlan& plan, SweepJournal& journal, const EngineLoader& loader, const SweepObserver& observer)
+      : plan_(plan), journal_(journal), loader_(loader), observer_(observer) {
     progress_.cells_total = n_cells(plan);
   }
 
@@ -65,20 +65,26 @@ class SweepRun {
     return found != journal_.cells().end() && found->second.is_done(plan_);
   }
 
-  /// False: the sweep is to stop.
-  bool tell(std::string_view doing) {
+  /// False: the cell is to be left.
+  bool tell(std::string_view doing, bool between_runs = false) {
     progress_.doing = doing;
     progress_.seconds = seconds();
     const std::size_t left = progress_.cells_total - progress_.cells_done;
     progress_.seconds_left = n_measured_ > 0 ? seconds() / static_cast<double>(n_measured_) * static_cast<double>(left) : 0;
-    if (observer_ && !observer_(progress_)) stopped_ = true;
-    return !stopped_;
+    const SweepOrder order = observer_ ? observer_(progress_, between_runs) : SweepOrder::go_on;
+    stopped_ = stopped_ || order == SweepOrder::stop;
+    skipped_ = skipped_ || order == SweepOrder::skip_cell;
+    return !stopped_ && !skipped_;
   }
 
   Result<void> measure_cell(std::size_t index) {
     progress_.cell = index;
+    progress_.repeat = 0;
+    skipped_ = false;
     const Result<void> measured = try_cell(index);
-    if (measured || stopped_) return {};
+    if (stopped_) return {};
+    if (skipped_) return journal_.add_failure(index, "skipped");
+    if (measured) return {};
     if (measured.error().where == kJournal) return measured;
     const engine::Error& error = measured.error();
     return journal_.add_failure(index, error.where.empty() ? error.message : fmt::format("{}: {}", error.where, error.message));
@@ -91,11 +97,11 @@ class SweepRun {
       progress_.repeat = 0;
       LATHE_TRY([[maybe_unused]] const RunRecord warm, run_once(cell, 0, "warming up"));
     }
-    const auto found = journal_.cells().find(index);
-    const std::size_t n_before = found == journal_.cells().end() ? 0 : found->second.samples.size();
-    for (std::size_t repeat = n_before; repeat < static_cast<std::size_t>(plan_.repeats); ++repeat) {
-      progress_.repeat = static_cast<std::int64_t>(repeat) + 1;
-      LATHE_TRY(const RunRecord record, run_once(cell, repeat + 1, "measuring"));
+    while (!is_done(index)) {
+      const auto found = journal_.cells().find(index);
+      const std::size_t repeat = 1 + (found == journal_.cells().end() ? 0 : found->second.samples.size());
+      progress_.repeat = static_cast<std::int64_t>(repeat);
+      LATHE_TRY(const RunRecord record, run_once(cell, repeat, "measuring"));
       const Result<void> kept = journal_.add_sample(index, measure(record, plan_.goal));
       if (!kept) return engine::fail(kept.error().code, kept.error().message, kJournal);
     }
@@ -103,6 +109,7 @@ class SweepRun {
   }
 
   Result<RunRecord> run_once(const SweepCell& cell, std::size_t repeat, std::string_view doing) {
+    if (!tell(doing, true)) return engine::fail(ErrorCode::cancelled, "left before the run");
     const std::uint64_t seed = plan_.seed * 1'000'003 + cell.index * 1009 + repeat;
     return run_load(*engine_, cell.workload, cell.sampling, seed, [&] { return tell(doing); });
   }
@@ -111,7 +118,8 @@ class SweepRun {
     if (engine_ != nullptr && key == loaded_key_) return {};
     if (engine_ != nullptr) engine_->shut_down(kGrace);
     engine_.reset();
-    LATHE_TRY(engine_, engine::load_engine(cell.options, [&](const engine::LoadProgress&) { return tell("loading"); }));
+    if (!tell("loading", true)) return engine::fail(ErrorCode::cancelled, "left before the load");
+    LATHE_TRY(engine_, loader_(cell.options, [&](const engine::LoadProgress&) { return tell("loading"); }));
     loaded_key_ = key;
     return {};
   }
@@ -120,34 +128,15 @@ class SweepRun {
 
   const SweepPlan& plan_;
   SweepJournal& journal_;
+  const EngineLoader& loader_;
   const SweepObserver& observer_;
   const Clock::time_point start_ = Clock::now();
   SweepProgress progress_;
   std::size_t n_measured_ = 0;
-  bool stopped_ = false;
+  bool stopped_ = false, skipped_ = false;
   std::string loaded_key_;
   std::unique_ptr<engine::Engine> engine_;
 };
-
-OrderedJson metrics_json(const CellResult& result) {
-  OrderedJson json = OrderedJson::object();
-  for (std::size_t i = 0; i < sweep_metrics().size(); ++i) {
-    std::vector<double> samples;
-    for (const std::vector<double>& sample : result.samples) samples.push_back(sample[i]);
-    const Estimate together = estimate(samples);
-    json[sweep_metrics()[i].name] = {
-        {"mean", together.mean}, {"ci95", together.half_width}, {"n", together.n}, {"samples", samples}};
-  }
-  return json;
-}
-
-/// As RFC 4180 has it.
-std::string csv_field(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == text.npos) return std::string(text);
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
 
 }  // namespace
 
@@ -169,48 +158,10 @@ std::vector<std::size_t> order_of(const SweepPlan& plan) {
   return order;
 }
 
-Result<SweepReport> run_sweep(const SweepPlan& plan, SweepJournal& journal, const SweepObserver& observer) {
+Result<SweepReport> run_sweep(const SweepPlan& plan, SweepJournal& journal, const EngineLoader& loader,
+                              const SweepObserver& observer) {
   LATHE_TRY_VOID(check(plan));
-  return SweepRun(plan, journal, observer).run();
-}
-
-OrderedJson to_json(const SweepPlan& plan, const SweepReport& report) {
-  OrderedJson cells = OrderedJson::array();
-  for (const auto& [index, result] : report.cells) {
-    OrderedJson variables = OrderedJson::object();
-    for (const auto& [name, value] : values_of(plan, index)) variables[name] = value;
-    OrderedJson cell = {{"variables", variables}};
-    if (result.error.empty()) {
-      cell["metrics"] = metrics_json(result);
-    } else {
-      cell["error"] = result.error;
-    }
-    cells.push_back(std::move(cell));
-  }
-  OrderedJson definitions = OrderedJson::object();
-  for (const SweepMetric& metric : sweep_metrics()) {
-    definitions[metric.name] = {{"unit", metric.unit}, {"definition", metric.definition}};
-  }
-  return {{"plan", to_json(plan)},         {"cells", cells}, {"n_cells", n_cells(plan)}, {"stopped", report.stopped},
-          {"seconds", report.seconds}, {"metrics", definitions}};
-}
-
-std::string to_csv(const SweepPlan& plan, const SweepReport& report) {
-  std::string csv;
-  for (const SweepVariable& variable : plan.variables) csv += csv_field(variable.name) + ",";
-  for (const SweepMetric& metric : sweep_metrics()) csv += fmt::format("{0},{0}_ci95,", metric.name);
-  csv += "n,error\r\n";
-  for (const auto& [index, result] : report.cells) {
-    for (const auto& [name, value] : values_of(plan, index)) csv += csv_field(value) + ",";
-    for (std::size_t i = 0; i < sweep_metrics().size(); ++i) {
-      std::vector<double> samples;
-      for (const std::vector<double>& sample : result.samples) samples.push_back(sample[i]);
-      const Estimate together = estimate(samples);
-      csv += samples.empty() ? ",," : fmt::format("{:.6g},{:.6g},", together.mean, together.half_width);
-    }
-    csv += fmt::format("{},{}\r\n", result.samples.size(), csv_field(result.error));
-  }
-  return csv;
+  return SweepRun(plan, journal, loader, observer).run();
 }
 
 }  // namespace lathe::app

@@ -11,7 +11,7 @@
 #include <sstream>
 #include <utility>
 
-#include "app/bench/sweep/sweep_metrics.h"
+#include "app/api/sweep_metrics.h"
 
 namespace lathe::app {
 namespace {
@@ -26,6 +26,36 @@ std::string plan_line_of(const SweepPlan& plan) {
   OrderedJson names = OrderedJson::array();
   for (const SweepMetric& metric : sweep_metrics()) names.push_back(metric.name);
   return engine::dump_json(OrderedJson{{"plan", to_json(plan)}, {"metrics", names}});
+}
+
+bool is_entry(const Json& entry) {
+  return entry.is_object() && entry.contains("cell") && entry["cell"].is_number_unsigned() &&
+         (entry.contains("error") ? entry["error"].is_string() : entry.contains("sample") && entry["sample"].is_array());
+}
+
+/// Of all whole lines. What came after a failure replaces it.
+Result<std::map<std::size_t, CellResult>> parse_cells(const std::string& text, const std::string& plan_line, const std::string& path) {
+  const auto refuse = [&](std::string message) { return engine::fail(ErrorCode::invalid_argument, std::move(message), path); };
+  std::istringstream lines(text.substr(0, text.rfind('\n') + 1));
+  std::string line;
+  std::getline(lines, line);
+  if (line != plan_line) return refuse("the journal belongs to another plan: name another file, or take its plan");
+  std::map<std::size_t, CellResult> cells;
+  for (int number = 2; std::getline(lines, line); ++number) {
+    LATHE_TRY(const Json entry, engine::parse_json(line, fmt::format("{}, line {}", path, number)));
+    if (!is_entry(entry)) return refuse(fmt::format("line {} is none of a journal", number));
+    CellResult& cell = cells[entry["cell"].get<std::size_t>()];
+    if (entry.contains("error")) {
+      cell.error = entry["error"].get<std::string>();
+      continue;
+    }
+    cell.error.clear();
+    std::vector<double> sample;
+    for (const Json& value : entry["sample"]) sample.push_back(value.is_number() ? value.get<double>() : 0);
+    if (sample.size() != sweep_metrics().size()) return refuse(fmt::format("line {} has {} metrics", number, sample.size()));
+    cell.samples.push_back(std::move(sample));
+  }
+  return cells;
 }
 
 }  // namespace
@@ -58,30 +88,30 @@ Result<SweepJournal> SweepJournal::open(const std::string& path, const SweepPlan
   return journal;
 }
 
-Result<void> SweepJournal::read(const std::string& text, const std::string& plan_line, const std::string& path) {
-  const auto refuse = [&](std::string message) { return engine::fail(ErrorCode::invalid_argument, std::move(message), path); };
-  const std::size_t whole = text.rfind('\n') + 1;
-  std::istringstream lines(text.substr(0, whole));
+Result<SweepPlan> SweepJournal::plan_in(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
   std::string line;
-  std::getline(lines, line);
-  if (line != plan_line) return refuse("the journal belongs to another plan: name another file, or take its plan");
-  for (int number = 2; std::getline(lines, line); ++number) {
-    LATHE_TRY(const Json entry, engine::parse_json(line, fmt::format("{}, line {}", path, number)));
-    const bool is_entry = entry.is_object() && entry.contains("cell") && entry["cell"].is_number_unsigned() &&
-                          (entry.contains("error") ? entry["error"].is_string() : entry.contains("sample") && entry["sample"].is_array());
-    if (!is_entry) return refuse(fmt::format("line {} is none of a journal", number));
-    if (!entry.contains("error")) {
-      CellResult& cell = cells_[entry["cell"].get<std::size_t>()];
-      std::vector<double> sample;
-      for (const Json& value : entry["sample"]) sample.push_back(value.is_number() ? value.get<double>() : 0);
-      if (sample.size() != sweep_metrics().size()) return refuse(fmt::format("line {} has {} metrics", number, sample.size()));
-      cell.samples.push_back(std::move(sample));
-    }
-  }
+  if (!file || !std::getline(file, line)) return engine::fail(ErrorCode::not_found, "there is no readable journal", path);
+  LATHE_TRY(const Json json, engine::parse_json(line, path));
+  if (!json.is_object() || !json.contains("plan")) return engine::fail(ErrorCode::invalid_argument, "is no journal of a sweep", path);
+  return sweep_plan_from(json["plan"]);
+}
+
+Result<void> SweepJournal::read(const std::string& text, const std::string& plan_line, const std::string& path) {
+  LATHE_TRY(cells_, parse_cells(text, plan_line, path));
+  for (auto& [index, cell] : cells_) cell.error.clear();
+  std::erase_if(cells_, [](const auto& cell) { return cell.second.samples.empty(); });
+  const std::size_t whole = text.rfind('\n') + 1;
   if (whole != text.size() && ::ftruncate(file_, static_cast<off_t>(whole)) != 0) {
-    return refuse(fmt::format("cannot be written: {}", std::strerror(errno)));
+    return engine::fail(ErrorCode::invalid_argument, fmt::format("cannot be written: {}", std::strerror(errno)), path);
   }
   return {};
+}
+
+Result<std::map<std::size_t, CellResult>> SweepJournal::cells_in(const std::string& path, const SweepPlan& plan) {
+  std::stringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return parse_cells(text.str(), plan_line_of(plan), path);
 }
 
 Result<void> SweepJournal::append(const std::string& line) {

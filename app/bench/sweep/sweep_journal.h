@@ -6,18 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "app/bench/sweep/sweep_plan.h"
+#include "app/api/sweep_report.h"
 
 namespace lathe::app {
-
-/// What became of a cell: samples [repeat][metric], or why it failed.
-struct CellResult {
-  std::vector<std::vector<double>> samples;
-  std::string error;
-  bool is_done(const SweepPlan& plan) const {
-    return !error.empty() || samples.size() >= static_cast<std::size_t>(plan.repeats);
-  }
-};
 
 /// Owns: the open file. First line: the plan; then one JSON object a run or failure. A line that a crash has cut is dropped, and
 /// cells that had failed are tried again: what they lacked may be there now.
@@ -26,6 +17,10 @@ class SweepJournal {
   /// Starts a journal, or with `resume` goes on with one of the same plan. Path empty: nothing is kept.
   /// Errors: invalid_argument when the file exists and is not to be resumed, or belongs to another plan.
   static engine::Result<SweepJournal> open(const std::string& path, const SweepPlan& plan, bool resume);
+  /// The plan of a journal on the disk. Errors: not_found; invalid_argument when it is none.
+  static engine::Result<SweepPlan> plan_in(const std::string& path);
+  /// What it holds, without changing it. Errors: as open().
+  static engine::Result<std::map<std::size_t, CellResult>> cells_in(const std::string& path, const SweepPlan& plan);
   SweepJournal(SweepJournal&& other) noexcept;
   SweepJournal& operator=(SweepJournal&&) = delete;
   ~SweepJournal();

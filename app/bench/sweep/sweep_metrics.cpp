@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/bench/sweep/sweep_metrics.h"
+#include "app/api/sweep_metrics.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <numeric>
+
+#include "app/bench/sweep/load_generator.h"
 
 namespace lathe::app {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/bench/sweep/sweep_plan.h"
+#include "app/api/sweep_plan.h"
 
 #include <fmt/format.h>
 
@@ -223,12 +223,14 @@ OrderedJson to_json(const SweepPlan& plan) {
   };
   OrderedJson variables = OrderedJson::array();
   for (const SweepVariable& variable : plan.variables) variables.push_back({{"name", variable.name}, {"values", variable.values}});
-  return {{"options", table_json(engine::engine_option_table(), plan.options)},
+  return {{"name", plan.name},
+          {"options", table_json(engine::engine_option_table(), plan.options)},
           {"sampling", table_json(engine::sampling_option_table(), plan.sampling)},
           {"workload", table_json(kWorkloadOptions, plan.workload)},
           {"variables", variables},
           {"goal", {{"ttft_ms", plan.goal.ttft_ms}, {"itl_ms", plan.goal.itl_ms}}},
           {"repeats", plan.repeats},
+          {"stop_at_ci", plan.stop_at_ci},
           {"shuffle", plan.shuffle},
           {"warm_up", plan.warm_up},
           {"seed", plan.seed}};
@@ -259,7 +261,8 @@ Result<SweepVariable> read_variable(const Json& json) {
 }  // namespace
 
 Result<SweepPlan> sweep_plan_from(const Json& json) {
-  constexpr std::array kKeys = {"options", "sampling", "workload", "variables", "goal", "repeats", "shuffle", "warm_up", "seed"};
+  constexpr std::array kKeys = {"name",    "options",    "sampling", "workload", "variables", "goal",
+                                "repeats", "stop_at_ci", "shuffle",  "warm_up",  "seed"};
   if (!json.is_object()) return refuse("a plan is a JSON object", "plan");
   for (const auto& [key, value] : json.items()) {
     if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end()) return refuse(fmt::format("a plan has no '{}'", key), key);
@@ -284,9 +287,15 @@ Result<SweepPlan> sweep_plan_from(const Json& json) {
   for (const char* key : {"repeats", "seed"}) {
     if (json.contains(key) && !json[key].is_number_unsigned()) return refuse("must be a whole number", key);
   }
+  if (json.contains("name") && !json["name"].is_string()) return refuse("must be text", "name");
+  if (json.contains("stop_at_ci") && (!json["stop_at_ci"].is_number() || json["stop_at_ci"] < 0 || json["stop_at_ci"] >= 1)) {
+    return refuse("must be a share from 0 to 1", "stop_at_ci");
+  }
   for (const char* key : {"shuffle", "warm_up"}) {
     if (json.contains(key) && !json[key].is_boolean()) return refuse("must be true or false", key);
   }
+  plan.name = json.value("name", plan.name);
+  plan.stop_at_ci = json.value("stop_at_ci", plan.stop_at_ci);
   plan.repeats = json.value("repeats", plan.repeats);
   plan.seed = json.value("seed", plan.seed);
   plan.shuffle = json.value("shuffle", plan.shuffle);

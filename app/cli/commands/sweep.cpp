@@ -19,8 +19,8 @@ struct SweepFlags {
   std::vector<std::string> variables;
   std::vector<std::pair<std::string, std::string>> workload;  ///< given, by name
   std::int64_t repeats = 0, seed = 0;
-  bool resume = false, json = false, csv = false, in_order = false, no_warm_up = false;
-  double goal_ttft_ms = 0, goal_itl_ms = 0;
+  bool resume = false, json = false, csv = false, markdown = false, in_order = false, no_warm_up = false;
+  double goal_ttft_ms = 0, goal_itl_ms = 0, stop_at_ci = 0;
   OptionFlags sampling;
 };
 
@@ -43,6 +43,10 @@ void add_flags(CLI::App& parser, SweepFlags& flags) {
   positive.description("");
   parser.add_option("--repeats", flags.repeats, "Runs of each cell; without it 3.")->check(positive)->type_name("N");
   parser.add_option("--sweep-seed", flags.seed, "Draws prompts and the order of the cells; without it 1.")->check(positive)->type_name("N");
+  parser.add_option("--stop-at-ci", flags.stop_at_ci,
+                    "A cell ends early, after three runs at least, once the 95 % interval of its tok/s is under this share of the mean: 0.05.")
+      ->check(CLI::Range(0.001, 0.999))
+      ->type_name("SHARE");
   parser.add_flag("--in-order", flags.in_order, "Measure cells in the order of their values instead of a random one.");
   parser.add_flag("--no-warm-up", flags.no_warm_up, "Leave out the uncounted run before each cell.");
   parser.add_option("--goal-ttft-ms", flags.goal_ttft_ms, "Goodput counts requests whose first token came within N ms.")->type_name("N");
@@ -51,6 +55,7 @@ void add_flags(CLI::App& parser, SweepFlags& flags) {
   parser.add_flag("--resume", flags.resume, "Go on with that journal where it ended.");
   parser.add_flag("--json", flags.json, "One JSON object on stdout.");
   parser.add_flag("--csv", flags.csv, "A line a cell on stdout.");
+  parser.add_flag("--markdown", flags.markdown, "A table in Markdown on stdout.");
   flags.sampling.add(parser, engine::sampling_option_table(), {"max_tokens", "ignore_eos", "seed"});
 }
 
@@ -80,6 +85,7 @@ Result<SweepPlan> plan_of(ModelCommand& command, const SweepFlags& flags, const 
     plan.variables.push_back(std::move(variable));
   }
   if (flags.repeats > 0) plan.repeats = flags.repeats;
+  if (flags.stop_at_ci > 0) plan.stop_at_ci = flags.stop_at_ci;
   if (flags.goal_ttft_ms > 0) plan.goal.ttft_ms = flags.goal_ttft_ms;
   if (flags.goal_itl_ms > 0) plan.goal.itl_ms = flags.goal_itl_ms;
   if (flags.seed > 0) plan.seed = static_cast<std::uint64_t>(flags.seed);
@@ -126,11 +132,7 @@ std::string table(const SweepPlan& plan, const SweepReport& report) {
       continue;
     }
     for (const char* name : kShown) {
-      const auto metrics = sweep_metrics();
-      const auto metric = std::find_if(metrics.begin(), metrics.end(), [&](const SweepMetric& m) { return m.name == name; });
-      std::vector<double> samples;
-      for (const auto& sample : result.samples) samples.push_back(sample[static_cast<std::size_t>(metric - metrics.begin())]);
-      text += fmt::format("{:>20}", with_interval(estimate(samples)));
+      text += fmt::format("{:>20}", with_interval(result.estimate_of(metric_index(name))));
     }
     text += "\n";
   }
@@ -157,18 +159,18 @@ int sweep(const std::vector<std::string>& arguments, Terminal& terminal) {
   if (flags.plan_file.empty()) make_room(command, *plan);
   Result<SweepJournal> journal = SweepJournal::open(flags.journal, *plan, flags.resume);
   if (!journal) return command.fail(journal.error());
-  const auto observer = [&](const SweepProgress& now) {
+  const SweepObserver observer = [&](const SweepProgress& now, bool) {
     command.progress(fmt::format("cell {} of {}: {}: {}{}", now.cells_done + 1, now.cells_total, values_text(*plan, now.cell), now.doing,
                                  now.seconds_left > 0 ? fmt::format(", {:.0f} s left", now.seconds_left) : ""));
-    return !command.signals().requested();
+    return command.signals().requested() ? SweepOrder::stop : SweepOrder::go_on;
   };
-  const auto report = run_sweep(*plan, *journal, observer);
+  const auto report = run_sweep(*plan, *journal, engine::load_engine, observer);
   command.progress({});
   if (!report) return command.fail(report.error());
   if (flags.json) {
     terminal.out << engine::dump_json(to_json(*plan, *report), 2) << "\n";
   } else {
-    terminal.out << (flags.csv ? to_csv(*plan, *report) : table(*plan, *report));
+    terminal.out << (flags.csv ? to_csv(*plan, *report) : flags.markdown ? to_markdown(*plan, *report) : table(*plan, *report));
   }
   if (!report->stopped) return kExitDone;
   command.note(flags.journal.empty() ? "Stopped." : fmt::format("Stopped; --resume goes on with {}.", flags.journal));

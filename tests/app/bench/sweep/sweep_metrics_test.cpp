@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/bench/sweep/sweep_metrics.h"
+#include "app/api/sweep_metrics.h"
 
 #include <QTest>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/bench/sweep/sweep_plan.h"
+#include "app/api/sweep_plan.h"
 
 #include <QTest>
 #include <set>

@@ -5,6 +5,8 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include "app/bench/sweep/load_generator.h"
+
 #include "tests/support/tiny_model.h"
 
 using namespace lathe;
@@ -25,7 +27,7 @@ SweepPlan small_plan(std::vector<SweepVariable> variables) {
 }
 
 SweepReport swept(const SweepPlan& plan, SweepJournal& journal, const SweepObserver& observer = {}) {
-  auto report = run_sweep(plan, journal, observer);
+  auto report = run_sweep(plan, journal, engine::load_engine, observer);
   if (!report) qFatal("%s", report.error().message.c_str());
   return *report;
 }
@@ -78,7 +80,9 @@ class SweepTest : public QObject {
     {
       auto journal = SweepJournal::open(path("crash"), plan, false);
       int n_left = 30;
-      QVERIFY(swept(plan, *journal, [&](const SweepProgress& now) { return now.cells_done < 1 || --n_left > 0; }).stopped);
+      QVERIFY(swept(plan, *journal, [&](const SweepProgress& now, bool) {
+                return now.cells_done < 1 || --n_left > 0 ? SweepOrder::go_on : SweepOrder::stop;
+              }).stopped);
     }
     const std::string before = tests::read_file(path("crash"));
     tests::write_file(path("crash"), before + "{\"cell\": 2, \"sam");

@@ -53,12 +53,14 @@ inline constexpr std::size_t kMaxVariables = 3;
 inline constexpr std::size_t kMaxCells = 4096;
 
 struct SweepPlan {
+  std::string name;  ///< for people
   engine::EngineOptions options;
   engine::SamplingParams sampling;
   SweepWorkload workload;
   std::vector<SweepVariable> variables;
   ServiceGoal goal;
   std::int64_t repeats = 3;
+  double stop_at_ci = 0;  ///< a cell ends early once the interval of its tok/s is under this share of the mean; 0: never
   bool shuffle = true;  ///< cells come in an order drawn from the seed
   bool warm_up = true;  ///< a run that is not counted before the first of a cell
   std::uint64_t seed = 1;

@@ -7,9 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "app/bench/sweep/load_generator.h"
+#include "app/api/sweep_plan.h"
 
 namespace lathe::app {
+
+struct RunRecord;
 
 struct SweepMetric {
   std::string_view name;        ///< "ttft_ms_p99"

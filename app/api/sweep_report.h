@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// SweepReport: what a sweep has measured so far, what it says beside a baseline, and how it leaves the program.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/api/sweep_metrics.h"
+#include "app/api/sweep_plan.h"
+
+namespace lathe::app {
+
+/// What became of a cell: samples [repeat][metric], or why it failed.
+struct CellResult {
+  std::vector<std::vector<double>> samples;
+  std::string error;
+  std::vector<double> samples_of(std::size_t metric) const;
+  Estimate estimate_of(std::size_t metric) const;
+  /// It failed, has all its repeats, or its interval is as narrow as the plan asks.
+  bool is_done(const SweepPlan& plan) const;
+};
+
+struct SweepReport {
+  std::map<std::size_t, CellResult> cells;  ///< by index; those not reached are missing
+  bool stopped = false;
+  double seconds = 0;
+};
+
+/// What a metric says of a cell beside another one: a difference counts when its 95 % interval (Welch) leaves out zero.
+enum class Verdict : std::uint8_t {
+  unknown,  ///< one of them has no result, or both have a single run
+  better,
+  worse,
+  noise
+};
+Verdict compare(const CellResult& cell, const CellResult& baseline, std::size_t metric);
+
+/// Place of a metric in sweep_metrics(). Requires: there is one of that name.
+std::size_t metric_index(std::string_view name);
+
+/// {"plan", "cells": [{"variables", "metrics": {name: {"mean", "ci95", "n", "samples"}} or "error"}], ...}.
+engine::OrderedJson to_json(const SweepPlan& plan, const SweepReport& report);
+/// A line a cell: variables, then mean and half width of each metric, then the error.
+std::string to_csv(const SweepPlan& plan, const SweepReport& report);
+/// A table of the main metrics, a row a cell.
+std::string to_markdown(const SweepPlan& plan, const SweepReport& report);
+
+/// How one cell is measured again: its plan as JSON, and as a command line.
+engine::OrderedJson cell_plan_json(const SweepPlan& plan, std::size_t cell);
+std::string cell_command(const SweepPlan& plan, std::size_t cell);
+
+}  // namespace lathe::app

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/api/sweep_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace lathe::app {
+namespace {
+
+using engine::OrderedJson;
+
+/// Metrics of a table for people.
+constexpr std::string_view kMainMetrics[] = {"output_tok_s", "ttft_ms_p50", "ttft_ms_p99", "itl_ms_p50", "itl_ms_p99", "kv_usage_peak"};
+
+constexpr std::size_t kMinRunsToEnd = 3;  // an interval of two runs says next to nothing
+
+OrderedJson metrics_json(const CellResult& result) {
+  OrderedJson json = OrderedJson::object();
+  for (std::size_t i = 0; i < sweep_metrics().size(); ++i) {
+    const Estimate together = result.estimate_of(i);
+    json[sweep_metrics()[i].name] = {
+        {"mean", together.mean}, {"ci95", together.half_width}, {"n", together.n}, {"samples", result.samples_of(i)}};
+  }
+  return json;
+}
+
+/// As RFC 4180 has it.
+std::string csv_field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == text.npos) return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+/// Inside a cell of a Markdown table.
+std::string markdown_field(std::string_view text) {
+  std::string field;
+  for (const char c : text) {
+    if (c == '|' || c == '\\') field += '\\';
+    field += c == '\n' || c == '\r' ? ' ' : c;
+  }
+  return field;
+}
+
+std::string shell_word(std::string_view text) {
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
+
+/// " --name value" for every setting that differs from its default.
+template <class Target>
+std::string changed_flags(std::span<const engine::OptionDescriptor> table, const Target& target, const Target& defaults) {
+  std::string flags;
+  for (const engine::OptionDescriptor& option : table) {
+    const std::string value = get_option(target, option.name);
+    if (option.name == "model" || value == get_option(defaults, option.name)) continue;
+    std::string flag(option.name);
+    std::replace(flag.begin(), flag.end(), '_', '-');
+    flags += fmt::format(" --{}={}", flag, shell_word(value));
+  }
+  return flags;
+}
+
+/// Two-sided 97.5 % quantile of Student's t for degrees that need not be whole: between the whole ones by 1 / degrees.
+double student_t(double degrees) {
+  constexpr double kTable[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228};
+  if (degrees >= 10) return 1.96 + 2.4 / degrees + 0.3 / (degrees * degrees);
+  const double below = std::max(1.0, std::floor(degrees));
+  const double lower = kTable[static_cast<std::size_t>(below) - 1];
+  const double upper = below >= 10 ? lower : kTable[static_cast<std::size_t>(below)];
+  const double share = (1 / below - 1 / std::max(degrees, 1.0)) / (1 / below - 1 / (below + 1));
+  return lower + share * (upper - lower);
+}
+
+double variance_of_mean(const std::vector<double>& samples, double mean) {
+  double squares = 0;
+  for (const double sample : samples) squares += (sample - mean) * (sample - mean);
+  const auto n = static_cast<double>(samples.size());
+  return squares / (n - 1) / n;
+}
+
+}  // namespace
+
+std::vector<double> CellResult::samples_of(std::size_t metric) const {
+  std::vector<double> values;
+  for (const std::vector<double>& sample : samples) values.push_back(sample[metric]);
+  return values;
+}
+
+Estimate CellResult::estimate_of(std::size_t metric) const { return estimate(samples_of(metric)); }
+
+bool CellResult::is_done(const SweepPlan& plan) const {
+  if (!error.empty() || samples.size() >= static_cast<std::size_t>(plan.repeats)) return true;
+  if (plan.stop_at_ci == 0 || samples.size() < kMinRunsToEnd) return false;
+  const Estimate rate = estimate_of(metric_index("output_tok_s"));
+  return rate.half_width < plan.stop_at_ci * rate.mean;
+}
+
+std::size_t metric_index(std::string_view name) {
+  const auto metrics = sweep_metrics();
+  const auto found = std::find_if(metrics.begin(), metrics.end(), [&](const SweepMetric& metric) { return metric.name == name; });
+  return static_cast<std::size_t>(found - metrics.begin());
+}
+
+Verdict compare(const CellResult& cell, const CellResult& baseline, std::size_t metric) {
+  const std::vector<double> ours = cell.samples_of(metric), theirs = baseline.samples_of(metric);
+  if (ours.size() < 2 || theirs.size() < 2) return Verdict::unknown;
+  const double difference = estimate(ours).mean - estimate(theirs).mean;
+  const double our_variance = variance_of_mean(ours, estimate(ours).mean);
+  const double their_variance = variance_of_mean(theirs, estimate(theirs).mean);
+  const double variance = our_variance + their_variance;
+  if (difference == 0) return Verdict::noise;
+  if (variance > 0) {
+    // Welch and Satterthwaite's degrees of freedom.
+    const double degrees = variance * variance / (our_variance * our_variance / static_cast<double>(ours.size() - 1) +
+                                                  their_variance * their_variance / static_cast<double>(theirs.size() - 1));
+    if (std::abs(difference) <= student_t(degrees) * std::sqrt(variance)) return Verdict::noise;
+  }
+  return (difference > 0) == sweep_metrics()[metric].more_is_better ? Verdict::better : Verdict::worse;
+}
+
+OrderedJson to_json(const SweepPlan& plan, const SweepReport& report) {
+  OrderedJson cells = OrderedJson::array();
+  for (const auto& [index, result] : report.cells) {
+    OrderedJson variables = OrderedJson::object();
+    for (const auto& [name, value] : values_of(plan, index)) variables[name] = value;
+    OrderedJson cell = {{"variables", variables}};
+    if (result.error.empty()) {
+      cell["metrics"] = metrics_json(result);
+    } else {
+      cell["error"] = result.error;
+    }
+    cells.push_back(std::move(cell));
+  }
+  OrderedJson definitions = OrderedJson::object();
+  for (const SweepMetric& metric : sweep_metrics()) {
+    definitions[metric.name] = {{"unit", metric.unit}, {"definition", metric.definition}};
+  }
+  return {{"plan", to_json(plan)},         {"cells", cells}, {"n_cells", n_cells(plan)}, {"stopped", report.stopped},
+          {"seconds", report.seconds}, {"metrics", definitions}};
+}
+
+std::string to_csv(const SweepPlan& plan, const SweepReport& report) {
+  std::string csv;
+  for (const SweepVariable& variable : plan.variables) csv += csv_field(variable.name) + ",";
+  for (const SweepMetric& metric : sweep_metrics()) csv += fmt::format("{0},{0}_ci95,", metric.name);
+  csv += "n,error\r\n";
+  for (const auto& [index, result] : report.cells) {
+    for (const auto& [name, value] : values_of(plan, index)) csv += csv_field(value) + ",";
+    for (std::size_t i = 0; i < sweep_metrics().size(); ++i) {
+      const Estimate together = result.estimate_of(i);
+      csv += result.samples.empty() ? ",," : fmt::format("{:.6g},{:.6g},", together.mean, together.half_width);
+    }
+    csv += fmt::format("{},{}\r\n", result.samples.size(), csv_field(result.error));
+  }
+  return csv;
+}
+
+std::string to_markdown(const SweepPlan& plan, const SweepReport& report) {
+  std::string text = "|", line = "|";
+  const auto add_column = [&](std::string_view title, std::string_view rule) {
+    text += fmt::format(" {} |", markdown_field(title));
+    line += fmt::format("{}|", rule);
+  };
+  for (const SweepVariable& variable : plan.variables) add_column(variable.name, "---");
+  for (const std::string_view name : kMainMetrics) {
+    add_column(fmt::format("{} ({})", name, sweep_metrics()[metric_index(name)].unit), "---:");
+  }
+  add_column("n", "---:");
+  text += "\n" + line + "\n";
+  for (const auto& [index, result] : report.cells) {
+    text += "|";
+    for (const auto& [name, value] : values_of(plan, index)) text += fmt::format(" {} |", markdown_field(value));
+    for (const std::string_view name : kMainMetrics) {
+      const Estimate value = result.estimate_of(metric_index(name));
+      const bool failed = !result.error.empty();
+      text += failed ? (name == kMainMetrics[0] ? fmt::format(" failed: {} |", markdown_field(result.error)) : " |")
+                     : fmt::format(" {:.4g} ± {:.2g} |", value.mean, value.half_width);
+    }
+    text += fmt::format(" {} |\n", result.samples.size());
+  }
+  return text;
+}
+
+OrderedJson cell_plan_json(const SweepPlan& plan, std::size_t cell) {
+  SweepPlan one = plan;
+  one.variables.clear();
+  for (const auto& [name, value] : values_of(plan, cell)) one.variables.push_back({.name = name, .values = {value}});
+  return to_json(one);
+}
+
+std::string cell_command(const SweepPlan& plan, std::size_t cell) {
+  std::string command = "lathe sweep";
+  if (!plan.options.model.empty()) command += " --model " + shell_word(plan.options.model);
+  for (const auto& [name, value] : values_of(plan, cell)) command += " --var " + shell_word(fmt::format("{}={}", name, value));
+  SweepWorkload no_work;
+  command += changed_flags(workload_option_table(), plan.workload, no_work);
+  command += changed_flags(engine::engine_option_table(), plan.options, engine::EngineOptions{});
+  engine::SamplingParams greedy;
+  greedy.temperature = 0;  // as `lathe sweep` has it
+  command += changed_flags(engine::sampling_option_table(), plan.sampling, greedy);
+  command += fmt::format(" --repeats {} --sweep-seed {}", plan.repeats, plan.seed);
+  if (plan.goal.ttft_ms > 0) command += fmt::format(" --goal-ttft-ms {:g}", plan.goal.ttft_ms);
+  if (plan.goal.itl_ms > 0) command += fmt::format(" --goal-itl-ms {:g}", plan.goal.itl_ms);
+  if (!plan.warm_up) command += " --no-warm-up";
+  return command;
+}
+
+}  // namespace lathe::app

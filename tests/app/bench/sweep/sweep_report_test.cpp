@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a sweep's results say: verdicts, early ends, tables, and how a cell is measured again.
+#include "app/api/sweep_report.h"
+
+#include <QTest>
+
+using namespace lathe;
+using namespace lathe::app;
+
+namespace {
+
+/// A cell whose first metric (output_tok_s) has these samples; all others are 1.
+CellResult cell_of(std::vector<double> rates) {
+  CellResult cell;
+  for (const double rate : rates) {
+    cell.samples.emplace_back(sweep_metrics().size(), 1.0);
+    cell.samples.back()[metric_index("output_tok_s")] = rate;
+    cell.samples.back()[metric_index("ttft_ms_p50")] = rate;
+  }
+  return cell;
+}
+
+SweepPlan plan_of_two() {
+  SweepPlan plan;
+  plan.options.model = "a model's folder";
+  plan.sampling.temperature = 0;
+  plan.variables = {{"concurrency", {"1", "2"}}, {"load", {"concurrency", "a|b"}}};
+  return plan;
+}
+
+}  // namespace
+
+class SweepReportTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void a_verdict_needs_more_than_noise() {
+    const std::size_t rate = metric_index("output_tok_s"), ttft = metric_index("ttft_ms_p50");
+    const CellResult slow = cell_of({100, 101, 99}), fast = cell_of({120, 121, 119}), loud = cell_of({60, 160, 110});
+    QCOMPARE(compare(fast, slow, rate), Verdict::better);
+    QCOMPARE(compare(slow, fast, rate), Verdict::worse);
+    QCOMPARE(compare(fast, slow, ttft), Verdict::worse);
+    QCOMPARE(compare(loud, slow, rate), Verdict::noise);
+    QCOMPARE(compare(slow, slow, rate), Verdict::noise);
+    QCOMPARE(compare(cell_of({120}), slow, rate), Verdict::unknown);
+    QCOMPARE(compare(CellResult{.samples = {}, .error = "x"}, slow, rate), Verdict::unknown);
+  }
+
+  /// Welch by hand: means 10 and 13, variances 1 and 1 of three runs: t = 3 / sqrt(2/3) = 3.674 with 4 degrees (2.776).
+  void its_bounds_are_those_of_welch() {
+    const std::size_t rate = metric_index("output_tok_s");
+    QCOMPARE(compare(cell_of({12, 13, 14}), cell_of({9, 10, 11}), rate), Verdict::better);
+    // Means 10 and 12.2: t = 2.694.
+    QCOMPARE(compare(cell_of({11.2, 12.2, 13.2}), cell_of({9, 10, 11}), rate), Verdict::noise);
+  }
+
+  void a_cell_ends_early_when_its_interval_is_narrow() {
+    SweepPlan plan;
+    plan.repeats = 10;
+    QVERIFY(!cell_of({100, 100, 100}).is_done(plan));
+    plan.stop_at_ci = 0.05;
+    QVERIFY(cell_of({100, 100.5, 99.5}).is_done(plan));
+    QVERIFY(!cell_of({100, 100}).is_done(plan));
+    QVERIFY(!cell_of({100, 130, 70}).is_done(plan));
+    plan.repeats = 2;
+    QVERIFY(cell_of({1, 100}).is_done(plan));
+  }
+
+  void tables_hold_every_cell_and_escape_what_they_must() {
+    const SweepPlan plan = plan_of_two();
+    SweepReport report;
+    report.cells[0] = cell_of({100, 102});
+    report.cells[3] = CellResult{.samples = {}, .error = "no | room,\nat all"};
+    const QString markdown = QString::fromStdString(to_markdown(plan, report));
+    const QStringList rows = markdown.split('\n', Qt::SkipEmptyParts);
+    QCOMPARE(rows.size(), 4);
+    QVERIFY(rows[2].startsWith("| 1 | concurrency | 101 ± "));
+    QVERIFY(rows[3].startsWith("| 2 | a\\|b | failed: no \\| room, at all |"));
+    const auto bars = [](QString row) { return row.remove("\\|").count('|'); };
+    for (const QString& row : rows) QCOMPARE(bars(row), bars(rows[0]));
+    QVERIFY(QString::fromStdString(to_csv(plan, report)).contains("\"no | room,\nat all\""));
+  }
+
+  void a_cell_is_measured_again_by_its_plan_or_its_command() {
+    SweepPlan plan = plan_of_two();
+    plan.workload.prompt_tokens = 40;
+    plan.options.block_size = 32;
+    plan.goal.ttft_ms = 200;
+    const auto again = sweep_plan_from(engine::Json::parse(cell_plan_json(plan, 2).dump()));
+    QVERIFY(again.has_value());
+    QCOMPARE(n_cells(*again), std::size_t{1});
+    QVERIFY(values_of(*again, 0) == values_of(plan, 2));
+    QCOMPARE(again->options.block_size, 32);
+    QCOMPARE(QString::fromStdString(cell_command(plan, 2)),
+             QString("lathe sweep --model 'a model'\\''s folder' --var 'concurrency=2' --var 'load=concurrency' --prompt-tokens='40' "
+                     "--block-size='32' --repeats 3 --sweep-seed 1 --goal-ttft-ms 200"));
+  }
+};
+
+QTEST_GUILESS_MAIN(SweepReportTest)
+#include "sweep_report_test.moc"
