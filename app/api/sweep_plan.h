@@ -75,12 +75,16 @@ struct SweepCell {
   SweepWorkload workload;
 };
 
+/// Whether a setting may be a variable: some have no effect in a sweep.
+bool can_vary(std::string_view name);
 /// "name=a,b,c"; numbers also as first:last:step or first:last:*factor. Errors: invalid_argument.
 engine::Result<SweepVariable> parse_variable(std::string_view text);
 
 /// Checks that variables exist, have an effect, are few enough and differ; values are left to the cells.
 /// Errors: invalid_argument, with the nearest name.
 engine::Result<void> check(const SweepPlan& plan);
+/// Lets as many requests run as a cell sends at a time, unless the number is a variable itself.
+void make_room(SweepPlan& plan, bool raise_seqs = true, bool raise_batched_tokens = true);
 /// Every combination of values, the last variable fastest.
 std::size_t n_cells(const SweepPlan& plan);
 /// Requires: check(plan). Errors: a value that its setting refuses; the cell's index stays usable.

@@ -52,6 +52,8 @@ constexpr ActionDescriptor kTable[] = {
      QT_TRANSLATE_NOOP("Actions", "Chat page with Model and Sampling")},
     {"layout.serving", QT_TRANSLATE_NOOP("Actions", "Layout &Serving"), layout, "", "",
      QT_TRANSLATE_NOOP("Actions", "Serve page with Requests, Monitor and KV cache")},
+    {"layout.benchmark", QT_TRANSLATE_NOOP("Actions", "Layout &Benchmark"), layout, "", "",
+     QT_TRANSLATE_NOOP("Actions", "Bench page without docks")},
     {"layout.everything", QT_TRANSLATE_NOOP("Actions", "Layout &Everything"), layout, "", "",
      QT_TRANSLATE_NOOP("Actions", "Every dock at its place")},
     {"layout.reset", QT_TRANSLATE_NOOP("Actions", "&Reset layout"), layout, "reset", "",
@@ -100,6 +102,13 @@ constexpr ActionDescriptor kTable[] = {
      QT_TRANSLATE_NOOP("Actions", "Copy the address of the server"), {}, false, true},
     {"server.copy_curl", QT_TRANSLATE_NOOP("Actions", "Copy as &cURL"), server, "copy", "",
      QT_TRANSLATE_NOOP("Actions", "Copy a command that answers as it stands")},
+    // Bench
+    {"bench.start", QT_TRANSLATE_NOOP("Actions", "&Start the sweep"), bench, "play", "F5",
+     QT_TRANSLATE_NOOP("Actions", "Measure the plan of the Bench page")},
+    {"bench.pause", QT_TRANSLATE_NOOP("Actions", "&Pause or go on"), bench, "pause", "",
+     QT_TRANSLATE_NOOP("Actions", "Wait after the present run, or go on")},
+    {"bench.stop", QT_TRANSLATE_NOOP("Actions", "S&top the sweep"), bench, "stop", "Shift+F5",
+     QT_TRANSLATE_NOOP("Actions", "Stop measuring and keep what is measured")},
     // Tools
     {"requests.clear", QT_TRANSLATE_NOOP("Actions", "Clear &requests"), tools, "clear", "",
      QT_TRANSLATE_NOOP("Actions", "Empty the table of requests")},

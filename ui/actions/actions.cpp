@@ -68,6 +68,7 @@ QString Actions::menu_name(ActionMenu menu) {
     case ActionMenu::model: return tr("Model");
     case ActionMenu::chat: return tr("Chat");
     case ActionMenu::server: return tr("Server");
+    case ActionMenu::bench: return tr("Bench");
     case ActionMenu::tools: return tr("Tools");
     case ActionMenu::settings: return tr("Settings");
     case ActionMenu::help: return tr("Help");

@@ -12,7 +12,7 @@
 
 namespace lathe::ui {
 
-enum class ActionMenu { none, file, edit, view, layout, model, chat, server, tools, settings, help };
+enum class ActionMenu { none, file, edit, view, layout, model, chat, server, bench, tools, settings, help };
 
 /// What must hold for an action to be enabled.
 enum class Fact : unsigned {

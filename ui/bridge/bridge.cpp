@@ -78,7 +78,7 @@ void Bridge::update_timer() {
 }
 
 void Bridge::refresh() {
-  look(Interest::model | Interest::snapshot | Interest::server | Interest::requests | Interest::log);
+  look(Interest::model | Interest::snapshot | Interest::server | Interest::requests | Interest::log | Interest::sweep);
 }
 
 void Bridge::tick() {
@@ -105,6 +105,16 @@ void Bridge::look(Interests what) {
     Q_EMIT requests_changed();
   }
   if (what.testFlag(Interest::log) && !workbench_.log().lines_since(log_cursor_).empty()) Q_EMIT log_changed();
+  if (what.testFlag(Interest::sweep)) look_at_sweep();
+}
+
+/// While one runs, its clock ticks once a second.
+void Bridge::look_at_sweep() {
+  app::SweepStatus status = workbench_.sweeper().status();
+  const auto second = [](const app::SweepStatus& at) { return static_cast<std::int64_t>(at.progress.seconds); };
+  if (status.revision == sweep_status_.revision && second(status) == second(sweep_status_)) return;
+  sweep_status_ = std::move(status);
+  Q_EMIT sweep_changed();
 }
 
 void Bridge::look_at_model() {

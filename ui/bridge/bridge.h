@@ -17,7 +17,7 @@
 namespace lathe::ui {
 
 /// What a widget wants to be told of while it can be seen.
-enum class Interest : unsigned { model = 1, snapshot = 2, server = 4, requests = 8, log = 16 };
+enum class Interest : unsigned { model = 1, snapshot = 2, server = 4, requests = 8, log = 16, sweep = 32 };
 Q_DECLARE_FLAGS(Interests, Interest)
 Q_DECLARE_OPERATORS_FOR_FLAGS(Interests)
 
@@ -44,6 +44,7 @@ class Bridge : public QObject {
   /// Null while nothing is loaded.
   const std::shared_ptr<const engine::EngineSnapshot>& snapshot() const { return snapshot_; }
   const app::ServerStatus& server_status() const { return server_status_; }
+  const app::SweepStatus& sweep_status() const { return sweep_status_; }
   /// Decode tokens a second of the whole engine over the last second.
   double decode_rate() const { return decode_rate_; }
   double prefill_rate() const { return prefill_rate_; }
@@ -60,6 +61,7 @@ class Bridge : public QObject {
   void server_changed();
   void requests_changed();
   void log_changed();
+  void sweep_changed();  ///< its state, progress or results
   void streams_changed();  ///< a chat generation began or ended
 
  protected:
@@ -72,6 +74,7 @@ class Bridge : public QObject {
   void look(Interests what);
   void look_at_model();
   void look_at_snapshot();
+  void look_at_sweep();
   void drain_streams();
   void measure_rates(const engine::EngineSnapshot& snapshot);
 
@@ -84,6 +87,7 @@ class Bridge : public QObject {
   std::shared_ptr<const engine::EngineSnapshot> snapshot_;
   app::ServerStatus server_status_;
   std::uint64_t requests_revision_ = ~std::uint64_t{0};
+  app::SweepStatus sweep_status_;
   std::uint64_t log_cursor_ = 0;
   struct RatePoint {
     std::int64_t time_ns;

@@ -9,6 +9,7 @@ namespace lathe::ui {
 
 extern const PanelDescriptor kChatPanel;      // chat
 extern const PanelDescriptor kServePanel;     // serve
+extern const PanelDescriptor kBenchPanel;     // bench
 extern const PanelDescriptor kModelPanel;     // model
 extern const PanelDescriptor kChatListPanel;  // chat_list
 extern const PanelDescriptor kSamplingPanel;  // sampling
@@ -22,6 +23,7 @@ namespace {
 constexpr std::array kPanels{
     &kChatPanel,
     &kServePanel,
+    &kBenchPanel,
     // pages above, docks below
     &kModelPanel,
     &kChatListPanel,

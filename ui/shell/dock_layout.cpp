@@ -175,11 +175,12 @@ void DockLayout::place_docks() {
 
 void DockLayout::apply_preset(const QString& name) {
   maximised_ = nullptr;
-  const bool everything = name == QLatin1String("everything"), serving = name == QLatin1String("serving");
+  const bool everything = name == QLatin1String("everything"), serving = name == QLatin1String("serving"),
+             benchmark = name == QLatin1String("benchmark");
   for (const DockEntry& entry : entries_) {
     const bool bottom = entry.descriptor->area == PanelArea::bottom;
     const bool log = QLatin1String(entry.descriptor->id) == QLatin1String("log");
-    entry.dock->setVisible(everything || (serving ? bottom && !log : !bottom));
+    entry.dock->setVisible(everything || (!benchmark && (serving ? bottom && !log : !bottom)));
   }
   for (const DockEntry& entry : entries_)
     if (entry.descriptor->at_first && entry.dock->isVisibleTo(&window_)) entry.dock->raise();

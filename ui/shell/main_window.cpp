@@ -127,12 +127,14 @@ void MainWindow::connect_actions() {
   connect(&bridge_, &Bridge::model_changed, this, [this] {
     if (bridge_.loaded()) sampling_.set_recommended(bridge_.loaded()->default_sampling);
   });
-  bridge_.watch(this, Interest::model | Interest::server);
+  connect(&bridge_, &Bridge::sweep_changed, this, &MainWindow::update_rail_dots);
+  bridge_.watch(this, Interest::model | Interest::server | Interest::sweep);
 }
 
 void MainWindow::connect_layout_actions() {
   for (const QString& name :
-       {QStringLiteral("chat"), QStringLiteral("serving"), QStringLiteral("everything"), QStringLiteral("reset")})
+       {QStringLiteral("chat"), QStringLiteral("serving"), QStringLiteral("benchmark"), QStringLiteral("everything"),
+        QStringLiteral("reset")})
     actions_.on(QStringLiteral("layout.") + name, this, [this, name] { apply_layout(name); });
   const struct {
     const char* id;
@@ -199,7 +201,9 @@ void MainWindow::show_panel(const QString& id) {
 void MainWindow::apply_layout(const QString& name) {
   const bool reset = name == QLatin1String("reset");
   docks_->apply_preset(reset ? QStringLiteral("chat") : name);
-  show_page(name == QLatin1String("serving") ? QStringLiteral("serve") : QStringLiteral("chat"));
+  show_page(name == QLatin1String("serving")     ? QStringLiteral("serve")
+            : name == QLatin1String("benchmark") ? QStringLiteral("bench")
+                                                 : QStringLiteral("chat"));
   workbench_.settings().set("window/layout", reset ? "chat" : name.toStdString());
 }
 
@@ -240,6 +244,7 @@ void MainWindow::update_rail_dots() {
   serve->set_dot(state == app::ServerState::running  ? t.success.fill
                  : state == app::ServerState::failed ? t.error.fill
                                                      : QColor());
+  rail_->item(QStringLiteral("bench"))->set_dot(workbench_.sweeper().status().runs() ? t.accent : QColor());
 }
 
 void MainWindow::choose_theme(const QString& name) {

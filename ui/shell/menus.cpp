@@ -17,7 +17,7 @@ void fill_menu(QMenu& menu, const Actions& actions, ActionMenu which) {
 void fill_menu_bar(QMenuBar& bar, const Actions& actions, const QList<QAction*>& docks) {
   bar.setObjectName(QStringLiteral("menu_bar"));
   for (const ActionMenu which : {ActionMenu::file, ActionMenu::edit, ActionMenu::view, ActionMenu::model, ActionMenu::chat,
-                                 ActionMenu::server, ActionMenu::tools, ActionMenu::settings, ActionMenu::help}) {
+                                 ActionMenu::server, ActionMenu::bench, ActionMenu::tools, ActionMenu::settings, ActionMenu::help}) {
     QMenu* menu = bar.addMenu(Actions::menu_name(which));
     menu->setObjectName(QStringLiteral("menu.%1").arg(Actions::menu_name(which).toLower()));
     menu->setToolTipsVisible(true);

@@ -21,7 +21,8 @@ StatusBar::StatusBar(const Theme& theme, Bridge& bridge, QWidget* parent)
   setObjectName(QStringLiteral("status_bar"));
   setSizeGripEnabled(false);
   setFixedHeight(theme.px(27));
-  bridge.watch(this, Interest::model | Interest::snapshot);
+  bridge.watch(this, Interest::model | Interest::snapshot | Interest::sweep);
+  connect(&bridge, &Bridge::sweep_changed, this, &StatusBar::refresh);
   connect(&bridge, &Bridge::model_changed, this, &StatusBar::refresh);
   connect(&bridge, &Bridge::snapshot_changed, this, &StatusBar::refresh);
   connect(&bridge, &Bridge::streams_changed, this, &StatusBar::refresh);
@@ -63,6 +64,13 @@ StatusBar::Shown StatusBar::now() const {
       s.state = tr("Error");
       s.led = t.error.fill;
       break;
+  }
+  if (const app::SweepStatus& sweep = bridge_.sweep_status(); sweep.runs()) {
+    const bool rests = sweep.state == app::SweepState::paused;
+    s.state = (rests ? tr("Paused at %1 of %2") : tr("Measuring %1 of %2"))
+                  .arg(std::min(sweep.progress.cells_done + 1, sweep.progress.cells_total))
+                  .arg(sweep.progress.cells_total);
+    s.led = t.accent;
   }
   s.rate = snapshot ? tr("%1 tok/s")
                           .arg(locale.toString(bridge_.decode_rate(), 'f',

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <charconv>
 #include <cmath>
 #include <map>
@@ -145,6 +146,8 @@ std::string get_option(const SweepWorkload& workload, std::string_view name) {
   return {};
 }
 
+bool can_vary(std::string_view name) { return kFixed.find(name) == kFixed.end(); }
+
 Result<SweepVariable> parse_variable(std::string_view text) {
   const std::size_t equals = text.find('=');
   if (equals == text.npos || equals == 0) return refuse(fmt::format("'{}' is not name=value,value", text), "--var");
@@ -189,6 +192,18 @@ Result<void> check(const SweepPlan& plan) {
     if (cells > kMaxCells) return refuse(fmt::format("more than {} cells", kMaxCells), "variables");
   }
   return {};
+}
+
+void make_room(SweepPlan& plan, bool raise_seqs, bool raise_batched_tokens) {
+  constexpr std::int64_t kMostSeqs = 4096;
+  std::int64_t most = plan.workload.concurrency;
+  for (const SweepVariable& variable : plan.variables) {
+    if (variable.name == "max_num_seqs") return;
+    if (variable.name != "concurrency") continue;
+    for (const std::string& value : variable.values) most = std::max<std::int64_t>(most, std::atoll(value.c_str()));
+  }
+  if (raise_seqs) plan.options.max_num_seqs = std::max(plan.options.max_num_seqs, std::min(most, kMostSeqs));
+  if (raise_batched_tokens) plan.options.max_num_batched_tokens = std::max(plan.options.max_num_batched_tokens, plan.options.max_num_seqs);
 }
 
 std::size_t n_cells(const SweepPlan& plan) {

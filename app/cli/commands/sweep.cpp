@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "app/api/sweep_templates.h"
 #include "app/bench/sweep/sweep.h"
 #include "app/cli/model_command.h"
 #include "app/log/printable.h"
@@ -15,7 +16,7 @@ using engine::ErrorCode;
 using engine::Result;
 
 struct SweepFlags {
-  std::string plan_file, journal;
+  std::string plan_file, template_name, journal;
   std::vector<std::string> variables;
   std::vector<std::pair<std::string, std::string>> workload;  ///< given, by name
   std::int64_t repeats = 0, seed = 0;
@@ -31,6 +32,12 @@ void add_flags(CLI::App& parser, SweepFlags& flags) {
                     "option of loading, serving, sampling or of the work.")
       ->type_name("NAME=VALUES")
       ->allow_extra_args(false);
+  std::vector<std::string> names;
+  for (const SweepTemplate& shape : sweep_templates()) names.emplace_back(shape.name);
+  parser.add_option("--template", flags.template_name, "A sweep that is asked for often; flags add to it.")
+      ->check(CLI::IsMember(names))
+      ->type_name("NAME")
+      ->excludes("--plan");
   for (const engine::OptionDescriptor& option : workload_option_table()) {
     const std::string name(option.name);
     parser.add_option_function<std::string>(
@@ -78,6 +85,10 @@ Result<SweepPlan> plan_of(ModelCommand& command, const SweepFlags& flags, const 
   if (flags.plan_file.empty()) plan.options = given;
   LATHE_TRY_VOID(command.apply_given(plan.options));
   plan.options.model = planned_model.empty() || command.names_model() ? given.model : planned_model;
+  if (const SweepTemplate* shape = find_sweep_template(flags.template_name)) {
+    plan.name = shape->title;
+    shape->shape(plan);
+  }
   LATHE_TRY_VOID(flags.sampling.apply(plan.sampling));
   for (const auto& [name, value] : flags.workload) LATHE_TRY_VOID(set_option(plan.workload, name, value));
   for (const std::string& text : flags.variables) {
@@ -93,20 +104,6 @@ Result<SweepPlan> plan_of(ModelCommand& command, const SweepFlags& flags, const 
   plan.warm_up = plan.warm_up && !flags.no_warm_up;
   LATHE_TRY_VOID(check(plan));
   return plan;
-}
-
-/// Room for as many requests as a cell sends at a time, unless something else was asked for.
-void make_room(const ModelCommand& command, SweepPlan& plan) {
-  std::int64_t most = plan.workload.concurrency;
-  for (const SweepVariable& variable : plan.variables) {
-    if (variable.name == "max_num_seqs") return;
-    if (variable.name != "concurrency") continue;
-    for (const std::string& value : variable.values) most = std::max<std::int64_t>(most, std::atoll(value.c_str()));
-  }
-  if (!command.given("max_num_seqs")) plan.options.max_num_seqs = std::max(plan.options.max_num_seqs, std::min<std::int64_t>(most, 4096));
-  if (!command.given("max_num_batched_tokens")) {
-    plan.options.max_num_batched_tokens = std::max(plan.options.max_num_batched_tokens, plan.options.max_num_seqs);
-  }
 }
 
 std::string values_text(const SweepPlan& plan, std::size_t cell) {
@@ -156,7 +153,7 @@ int sweep(const std::vector<std::string>& arguments, Terminal& terminal) {
   if (!options) return command.fail(options.error());
   Result<SweepPlan> plan = plan_of(command, flags, *options);
   if (!plan) return command.fail(plan.error());
-  if (flags.plan_file.empty()) make_room(command, *plan);
+  if (flags.plan_file.empty()) make_room(*plan, !command.given("max_num_seqs"), !command.given("max_num_batched_tokens"));
   Result<SweepJournal> journal = SweepJournal::open(flags.journal, *plan, flags.resume);
   if (!journal) return command.fail(journal.error());
   const SweepObserver observer = [&](const SweepProgress& now, bool) {

@@ -328,6 +328,11 @@ void MainWindowTest::layouts_open_their_docks() {
   QVERIFY(!fixture.window->docks().area_visible(ui::PanelArea::left));
   QVERIFY(fixture.window->docks().dock("requests")->isVisibleTo(fixture.window.get()));
   QVERIFY(fixture.window->docks().dock("monitor")->isVisibleTo(fixture.window.get()));
+  fixture.trigger("layout.benchmark");
+  QCOMPARE(fixture.window->page(), QString("bench"));
+  for (const ui::PanelArea area : {ui::PanelArea::left, ui::PanelArea::bottom, ui::PanelArea::right}) {
+    QVERIFY(!fixture.window->docks().area_visible(area));
+  }
   fixture.trigger("layout.reset");
   QCOMPARE(fixture.window->page(), QString("chat"));
   QVERIFY(!fixture.window->docks().area_visible(ui::PanelArea::bottom));

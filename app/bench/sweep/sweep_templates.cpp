@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/api/sweep_templates.h"
+
+#include <algorithm>
+#include <array>
+
+namespace lathe::app {
+namespace {
+
+std::vector<std::string> choices_of(std::string_view option) {
+  std::vector<std::string> values;
+  for (const std::string_view choice : engine::choices_of(engine::engine_option(option))) values.emplace_back(choice);
+  return values;
+}
+
+/// 128 tokens in, 128 out, each answer to its end.
+void set_usual_work(SweepPlan& plan) {
+  plan.workload = {};
+  plan.sampling.temperature = 0;
+  plan.repeats = 3;
+}
+
+void shape_concurrency(SweepPlan& plan) {
+  set_usual_work(plan);
+  plan.variables = {{"concurrency", {"1", "2", "4", "8", "16"}}};
+}
+
+void shape_quantization(SweepPlan& plan) {
+  set_usual_work(plan);
+  plan.variables = {{"quantization", choices_of("quantization")}, {"concurrency", {"1", "8"}}};
+}
+
+void shape_block_size(SweepPlan& plan) {
+  set_usual_work(plan);
+  plan.variables = {{"block_size", {"8", "16", "32", "64"}}, {"concurrency", {"1", "4", "16"}}};
+}
+
+constexpr std::array kTemplates = {
+    SweepTemplate{"concurrency-curve", "Concurrency curve", "How throughput and latency change with 1 to 16 requests at a time.",
+                  shape_concurrency},
+    SweepTemplate{"quantization-speed", "Quantization speed", "Every quantization in flight, with one request and with eight.",
+                  shape_quantization},
+    SweepTemplate{"kv-block-size", "KV block size", "What the size of a KV block costs, from one request to sixteen.", shape_block_size},
+};
+
+}  // namespace
+
+std::span<const SweepTemplate> sweep_templates() { return kTemplates; }
+
+const SweepTemplate* find_sweep_template(std::string_view name) {
+  const auto found = std::find_if(kTemplates.begin(), kTemplates.end(), [&](const SweepTemplate& t) { return t.name == name; });
+  return found == kTemplates.end() ? nullptr : &*found;
+}
+
+}  // namespace lathe::app

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The Bench page: a plan, a sweep over a fake engine, its results, and how it is stopped, gone on with and opened again.
+#include <QClipboard>
+#include <QComboBox>
+#include <QGuiApplication>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMenu>
+#include <QPushButton>
+#include <QSpinBox>
+#include <QTableView>
+
+#include "tests/ui/window_fixture.h"
+#include "ui/panels/bench/sweep_chart.h"
+#include "ui/panels/bench/variable_cards.h"
+
+using namespace lathe;
+using namespace lathe::tests;
+
+namespace {
+
+constexpr int kPatienceMs = 60'000;
+
+/// The window at the Bench page, with a model chosen and a plan of a few tokens.
+struct BenchFixture : WindowFixture {
+  explicit BenchFixture(FakeLoad load = {}, const QString& profile = {}) : WindowFixture(std::move(load), profile) {
+    window->context().load.choose("/nowhere/fake-model");
+    trigger("layout.benchmark");
+    find<QSpinBox>("bench.prompt_tokens")->setValue(8);
+    find<QSpinBox>("bench.output_tokens")->setValue(4);
+    find<QSpinBox>("bench.repeats")->setValue(2);
+  }
+  void vary(const char* name, const QString& values) {
+    find<QMenu>("bench.variables.menu");
+    Q_EMIT find<QMenu>("bench.variables.menu")->aboutToShow();
+    find<QAction>(("bench.variables.add." + std::string(name)).c_str())->trigger();
+    values_of(name)->setText(values);
+  }
+  QLineEdit* values_of(const char* name) { return find<QLineEdit>(("bench.variable." + std::string(name) + ".values").c_str()); }
+  app::SweepState state() { return workbench->sweeper().status().state; }
+  bool wait_for(app::SweepState wanted) {
+    const bool reached = QTest::qWaitFor([&] { return state() == wanted; }, kPatienceMs);
+    window->bridge().refresh();
+    return reached;
+  }
+  QString text(const char* label) { return find<QLabel>(label)->text(); }
+  QTableView* table() { return find<QTableView>("bench.table"); }
+  QString cell(int row, int column) { return table()->model()->index(row, column).data().toString(); }
+};
+
+}  // namespace
+
+class BenchTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void without_a_model_it_says_what_to_do();
+  void a_sweep_is_measured_and_shown();
+  void values_that_cannot_be_read_are_told_at_their_place();
+  void a_fourth_variable_is_not_offered();
+  void a_cell_that_fails_shows_why();
+  void a_sweep_is_paused_stopped_and_gone_on_with();
+  void a_baseline_gives_differences_and_verdicts();
+  void a_kept_sweep_is_opened_by_the_next_window();
+  void a_cell_is_reproduced_from_the_clipboard();
+  void templates_fill_the_plan();
+  void nothing_beats_the_front();
+};
+
+void BenchTest::without_a_model_it_says_what_to_do() {
+  WindowFixture fixture;
+  fixture.window->context().load.forget();
+  fixture.trigger("layout.benchmark");
+  QVERIFY(!fixture.find<QPushButton>("bench.start")->isEnabled());
+  QVERIFY(fixture.find<QLabel>("bench.cost")->text().contains("Choose a model"));
+  QVERIFY(fixture.find<QWidget>("bench.empty")->isVisible());
+}
+
+void BenchTest::a_sweep_is_measured_and_shown() {
+  BenchFixture fixture;
+  fixture.values_of("concurrency")->setText("1, 2");
+  fixture.vary("block_size", "8, 16, 32");
+  QVERIFY(fixture.text("bench.cost").contains("6 cells × 2 repeats"));
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  QCOMPARE(fixture.table()->model()->rowCount(), 6);
+  QCOMPARE(fixture.text("bench.cells.count"), QString("6 of 6"));
+  QCOMPARE(fixture.text("bench.header.title"), QString("6 of 6 cells"));
+  QVERIFY(fixture.find<QWidget>("bench.heat")->isVisible());
+  QCOMPARE(fixture.window->findChild<ui::SweepChart*>()->n_points(), 6);
+  QVERIFY(fixture.find<QPushButton>("bench.start")->isVisible() && fixture.find<QPushButton>("bench.start")->isEnabled());
+  // Room for what a cell sends at a time.
+  QVERIFY(fixture.workbench->sweeper().status().plan->options.max_num_seqs >= 2);
+}
+
+void BenchTest::values_that_cannot_be_read_are_told_at_their_place() {
+  BenchFixture fixture;
+  fixture.values_of("concurrency")->setText("1:8:");
+  QVERIFY(fixture.find<QLabel>("bench.variable.concurrency.problem")->isVisible());
+  QVERIFY(!fixture.find<QPushButton>("bench.start")->isEnabled());
+  fixture.values_of("concurrency")->setText("1:8:*2");
+  QVERIFY(!fixture.find<QLabel>("bench.variable.concurrency.problem")->isVisible());
+  QCOMPARE(fixture.text("bench.variable.concurrency.count"), QString("4"));
+  QVERIFY(fixture.find<QPushButton>("bench.start")->isEnabled());
+}
+
+void BenchTest::a_fourth_variable_is_not_offered() {
+  BenchFixture fixture;
+  fixture.vary("block_size", "8");
+  QVERIFY(fixture.find<QPushButton>("bench.variables.add")->isEnabled());
+  fixture.vary("prompt_tokens", "8");
+  QVERIFY(!fixture.find<QPushButton>("bench.variables.add")->isEnabled());
+  QVERIFY(!fixture.find<QSpinBox>("bench.prompt_tokens")->isEnabled());
+  fixture.click("bench.variable.prompt_tokens.remove");
+  QVERIFY(fixture.find<QPushButton>("bench.variables.add")->isEnabled());
+  QVERIFY(fixture.find<QSpinBox>("bench.prompt_tokens")->isEnabled());
+}
+
+void BenchTest::a_cell_that_fails_shows_why() {
+  FakeLoad load;
+  load.refuse = [](const engine::EngineOptions& options) -> std::optional<engine::Error> {
+    if (options.block_size != 32) return {};
+    return engine::Error{engine::ErrorCode::resource_exhausted, "needs 9 GiB, 2 GiB are free", "memory"};
+  };
+  BenchFixture fixture(std::move(load));
+  fixture.values_of("concurrency")->setText("1");
+  fixture.vary("block_size", "16, 32");
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  QVERIFY(fixture.text("bench.header.failed").contains("1 failed: "));
+  QVERIFY(fixture.text("bench.header.failed").contains("needs 9 GiB"));
+  QCOMPARE(fixture.cell(1, 2), QString("failed"));
+  QVERIFY(fixture.cell(0, 2).toDouble() > 0 || fixture.cell(0, 2).contains(','));
+  QVERIFY(fixture.find<QPushButton>("bench.resume")->isVisible());
+}
+
+void BenchTest::a_sweep_is_paused_stopped_and_gone_on_with() {
+  FakeLoad load;
+  load.loaded = [](FakeEngine& engine) { engine.set_token_delay(std::chrono::milliseconds(5)); };
+  BenchFixture fixture(std::move(load));
+  fixture.values_of("concurrency")->setText("1, 2, 3, 4");
+  fixture.click("bench.start");
+  fixture.window->bridge().refresh();
+  QVERIFY(fixture.find<QPushButton>("bench.pause")->isVisible());
+  QVERIFY(!fixture.find<QPushButton>("bench.start")->isVisible());
+  fixture.click("bench.pause");
+  QVERIFY(fixture.wait_for(app::SweepState::paused));
+  QCOMPARE(fixture.find<QPushButton>("bench.pause")->text(), QString("Go on"));
+  fixture.click("bench.stop");
+  QVERIFY(fixture.wait_for(app::SweepState::stopped));
+  const auto kept = fixture.workbench->sweeper().status().report->cells;
+  QVERIFY(kept.size() < 4);
+  fixture.click("bench.resume");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  QCOMPARE(fixture.table()->model()->rowCount(), 4);
+  for (const auto& [index, cell] : kept) {
+    QVERIFY(fixture.workbench->sweeper().status().report->cells.at(index).samples.size() >= cell.samples.size());
+  }
+}
+
+void BenchTest::a_baseline_gives_differences_and_verdicts() {
+  BenchFixture fixture;
+  fixture.values_of("concurrency")->setText("1, 2");
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  const int before = fixture.table()->model()->columnCount();
+  auto* baseline = fixture.find<QComboBox>("bench.baseline");
+  QCOMPARE(baseline->count(), 3);
+  baseline->setCurrentIndex(1);
+  Q_EMIT baseline->activated(1);
+  QCOMPARE(fixture.table()->model()->columnCount(), before + 2);
+  QCOMPARE(fixture.cell(0, before + 1), QString("Baseline"));
+  QVERIFY(QStringList({"Better", "Worse", "Noise"}).contains(fixture.cell(1, before + 1)));
+  QVERIFY(fixture.cell(1, 2).endsWith('%'));
+}
+
+void BenchTest::a_kept_sweep_is_opened_by_the_next_window() {
+  QTemporaryDir profile;
+  {
+    BenchFixture first({}, profile.path());
+    first.values_of("concurrency")->setText("1, 3");
+    first.click("bench.start");
+    QVERIFY(first.wait_for(app::SweepState::done));
+  }
+  BenchFixture second({}, profile.path());
+  QVERIFY(second.find<QWidget>("bench.empty")->isVisible());
+  auto* plans = second.find<QMenu>("bench.plans");
+  QAction* kept = nullptr;
+  QVERIFY(QTest::qWaitFor([&] {
+    Q_EMIT plans->aboutToShow();
+    for (QAction* action : plans->actions()) {
+      if (action->text().contains("2 of 2 cells")) kept = action;
+    }
+    return kept != nullptr;
+  }, kPatienceMs));
+  kept->trigger();
+  QCOMPARE(second.state(), app::SweepState::done);
+  QCOMPARE(second.table()->model()->rowCount(), 2);
+  QCOMPARE(second.values_of("concurrency")->text(), QString("1, 3"));
+  second.click("bench.new");
+  QVERIFY(second.find<QWidget>("bench.empty")->isVisible());
+}
+
+void BenchTest::a_cell_is_reproduced_from_the_clipboard() {
+  BenchFixture fixture;
+  fixture.values_of("concurrency")->setText("1, 2");
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  fixture.table()->selectRow(1);
+  const QList<QAction*> ways = fixture.find<QPushButton>("bench.reproduce")->menu()->actions();
+  ways[0]->trigger();
+  const QString command = QGuiApplication::clipboard()->text();
+  QVERIFY2(command.startsWith("lathe sweep --model '/nowhere/fake-model' --var 'concurrency=2'"), qPrintable(command));
+  ways[1]->trigger();
+  const auto json = engine::parse_json(QGuiApplication::clipboard()->text().toStdString(), "clipboard");
+  QVERIFY(json.has_value());
+  QVERIFY(app::sweep_plan_from(*json).has_value());
+}
+
+void BenchTest::templates_fill_the_plan() {
+  BenchFixture fixture;
+  fixture.click("bench.template.kv-block-size");
+  QCOMPARE(fixture.values_of("block_size")->text(), QString("8, 16, 32, 64"));
+  QCOMPARE(fixture.find<QPushButton>("bench.title")->text(), QString("KV block size"));
+  QVERIFY(fixture.text("bench.cost").contains("12 cells × 3 repeats"));
+}
+
+/// Of four cells (tok/s, TTFT) = (10, 1), (20, 2), (15, 3), (30, 9) the third is beaten by the second in both.
+void BenchTest::nothing_beats_the_front() {
+  const std::size_t rate = app::metric_index("output_tok_s"), ttft = app::metric_index("ttft_ms_p99");
+  const double points[][2] = {{10, 1}, {20, 2}, {15, 3}, {30, 9}};
+  app::SweepReport report;
+  for (std::size_t i = 0; i < 4; ++i) {
+    report.cells[i].samples.emplace_back(app::sweep_metrics().size(), 0.0);
+    report.cells[i].samples[0][rate] = points[i][0];
+    report.cells[i].samples[0][ttft] = points[i][1];
+  }
+  const std::vector<std::size_t> front = ui::pareto_front(report, rate, ttft);
+  QVERIFY((front == std::vector<std::size_t>{0, 1, 3}));
+}
+
+QTEST_MAIN(BenchTest)
+#include "bench_test.moc"

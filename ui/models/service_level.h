@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Which cells of a sweep keep the service level, and the fastest of them.
+#pragma once
+
+#include <optional>
+
+#include "app/api/sweeper.h"
+
+namespace lathe::ui {
+
+inline bool has_goal(const app::ServiceGoal& goal) { return goal.ttft_ms > 0 || goal.itl_ms > 0; }
+
+/// 95 of 100 requests are within the goal.
+bool meets_goal(const app::CellResult& cell);
+
+struct BestCell {
+  std::size_t cell = 0;
+  double output_tok_s = 0;
+  std::size_t n_meeting = 0, n_measured = 0;
+};
+/// The one with most tok/s among those that meet it; none does: empty.
+std::optional<BestCell> best_under_goal(const app::SweepStatus& status);
+
+}  // namespace lathe::ui

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/models/sweep_table.h"
+
+#include <QLocale>
+#include <algorithm>
+#include <cmath>
+
+namespace lathe::ui {
+namespace {
+
+constexpr const char* kShownMetrics[] = {"output_tok_s", "ttft_ms_p50", "ttft_ms_p99", "itl_ms_p50", "itl_ms_p99", "kv_usage_peak"};
+
+/// What verdicts are about.
+std::size_t judged_metric() { return app::metric_index("output_tok_s"); }
+
+}  // namespace
+
+QString verdict_word(app::Verdict verdict) {
+  switch (verdict) {
+    case app::Verdict::better: return SweepTable::tr("Better");
+    case app::Verdict::worse: return SweepTable::tr("Worse");
+    case app::Verdict::noise: return SweepTable::tr("Noise");
+    case app::Verdict::unknown: return {};
+  }
+  return {};
+}
+
+void SweepTable::show_sweep(const app::SweepStatus& status) {
+  const bool same_plan = status.plan == status_.plan;
+  beginResetModel();
+  status_ = status;
+  rows_.clear();
+  if (status_.report != nullptr) {
+    for (const auto& [index, result] : status_.report->cells) rows_.push_back({index, &result});
+  }
+  if (!same_plan) {
+    baseline_.clear();
+    choose_columns();
+  }
+  endResetModel();
+}
+
+void SweepTable::choose_columns() {
+  columns_.clear();
+  if (status_.plan == nullptr) return;
+  for (std::size_t i = 0; i < status_.plan->variables.size(); ++i) columns_.push_back({Kind::variable, i});
+  for (const char* name : kShownMetrics) {
+    columns_.push_back({Kind::metric, app::metric_index(name)});
+    if (columns_.back().index == judged_metric() && !baseline_.isEmpty()) columns_.push_back({Kind::difference, 0});
+  }
+  columns_.push_back({Kind::runs, 0});
+  if (!baseline_.isEmpty()) columns_.push_back({Kind::verdict, 0});
+}
+
+void SweepTable::set_baseline(const QString& value) {
+  if (value == baseline_) return;
+  beginResetModel();
+  baseline_ = value;
+  choose_columns();
+  endResetModel();
+}
+
+std::optional<std::size_t> SweepTable::cell_at(int row) const {
+  if (row < 0 || static_cast<std::size_t>(row) >= rows_.size()) return {};
+  return rows_[static_cast<std::size_t>(row)].cell;
+}
+
+int SweepTable::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(rows_.size()); }
+int SweepTable::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(columns_.size()); }
+
+const app::CellResult* SweepTable::baseline_of(std::size_t cell) const {
+  const auto& variables = status_.plan->variables;
+  if (baseline_.isEmpty() || variables.empty()) return nullptr;
+  const auto& values = variables.front().values;
+  const auto found = std::find(values.begin(), values.end(), baseline_.toStdString());
+  if (found == values.end()) return nullptr;
+  // The first variable changes slowest.
+  const std::size_t stride = app::n_cells(*status_.plan) / values.size();
+  const std::size_t base = static_cast<std::size_t>(found - values.begin()) * stride + cell % stride;
+  const auto result = status_.report->cells.find(base);
+  return base == cell || result == status_.report->cells.end() || !result->second.error.empty() ? nullptr : &result->second;
+}
+
+std::optional<double> SweepTable::difference(const Row& row) const {
+  const app::CellResult* base = baseline_of(row.cell);
+  if (base == nullptr || !row.result->error.empty() || row.result->samples.empty() || base->samples.empty()) return {};
+  const double before = base->estimate_of(judged_metric()).mean;
+  if (before <= 0) return {};
+  return row.result->estimate_of(judged_metric()).mean / before - 1;
+}
+
+app::Verdict SweepTable::verdict(const Row& row) const {
+  const app::CellResult* base = baseline_of(row.cell);
+  return base == nullptr || !row.result->error.empty() ? app::Verdict::unknown : app::compare(*row.result, *base, judged_metric());
+}
+
+QVariant SweepTable::text(const Row& row, const Column& column) const {
+  const bool has_result = row.result->error.empty() && !row.result->samples.empty();
+  switch (column.kind) {
+    case Kind::variable: return QString::fromStdString(app::values_of(*status_.plan, row.cell)[column.index].second);
+    case Kind::metric: {
+      if (!row.result->error.empty() && column.index == judged_metric()) return tr("failed");
+      return has_result ? metric_value(column.index, row.result->estimate_of(column.index).mean) : QStringLiteral("–");
+    }
+    case Kind::difference: {
+      const auto share = difference(row);
+      if (!share) return QStringLiteral("–");
+      return QStringLiteral("%1%2 %").arg(*share >= 0 ? QStringLiteral("+") : QStringLiteral("−"), QLocale().toString(std::abs(100 * *share), 'f', 0));
+    }
+    case Kind::runs: return static_cast<int>(row.result->samples.size());
+    case Kind::verdict: return baseline_of(row.cell) == nullptr ? tr("Baseline") : verdict_word(verdict(row));
+  }
+  return {};
+}
+
+QVariant SweepTable::sort_key(const Row& row, const Column& column) const {
+  const bool has_result = row.result->error.empty() && !row.result->samples.empty();
+  switch (column.kind) {
+    case Kind::variable: return static_cast<qulonglong>(row.cell);
+    case Kind::metric: return has_result ? row.result->estimate_of(column.index).mean : -1.0;
+    case Kind::difference: return difference(row).value_or(-2);
+    case Kind::runs: return static_cast<int>(row.result->samples.size());
+    case Kind::verdict: return static_cast<int>(verdict(row));
+  }
+  return {};
+}
+
+QVariant SweepTable::data(const QModelIndex& index, int role) const {
+  if (!index.isValid() || static_cast<std::size_t>(index.row()) >= rows_.size()) return {};
+  const Row& row = rows_[static_cast<std::size_t>(index.row())];
+  const Column& column = columns_[static_cast<std::size_t>(index.column())];
+  switch (role) {
+    case Qt::DisplayRole: return text(row, column);
+    case sort_role: return sort_key(row, column);
+    case cell_role: return static_cast<qulonglong>(row.cell);
+    case failed_role: return !row.result->error.empty();
+    case verdict_role: return static_cast<int>(verdict(row));
+    case half_width_role: {
+      const bool has_interval = column.kind == Kind::metric && row.result->error.empty() && row.result->samples.size() > 1;
+      return has_interval ? QVariant(metric_value(column.index, row.result->estimate_of(column.index).half_width)) : QVariant();
+    }
+    case Qt::ToolTipRole: return row.result->error.empty() ? QVariant() : QString::fromStdString(row.result->error);
+    case Qt::TextAlignmentRole: {
+      const bool is_text = column.kind == Kind::variable || column.kind == Kind::verdict;
+      return static_cast<int>((is_text ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+    }
+    default: return {};
+  }
+}
+
+QVariant SweepTable::headerData(int section, Qt::Orientation orientation, int role) const {
+  if (orientation != Qt::Horizontal || section < 0 || static_cast<std::size_t>(section) >= columns_.size()) return {};
+  const Column& column = columns_[static_cast<std::size_t>(section)];
+  const bool is_text = column.kind == Kind::variable || column.kind == Kind::verdict;
+  if (role == Qt::TextAlignmentRole) return static_cast<int>((is_text ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+  if (role == Qt::ToolTipRole && column.kind == Kind::metric) {
+    const std::string_view words = app::sweep_metrics()[column.index].definition;
+    return QString::fromUtf8(words.data(), static_cast<int>(words.size()));
+  }
+  if (role != Qt::DisplayRole) return {};
+  switch (column.kind) {
+    case Kind::variable: return setting_words(status_.plan->variables[column.index].name);
+    case Kind::metric: return metric_column(column.index);
+    case Kind::difference: return tr("vs %1").arg(baseline_);
+    case Kind::runs: return tr("n");
+    case Kind::verdict: return tr("Verdict");
+  }
+  return {};
+}
+
+}  // namespace lathe::ui

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// SweepTable: the cells of a sweep as rows: variables, metrics with intervals, the difference from a baseline, a verdict.
+#pragma once
+
+#include <QAbstractTableModel>
+#include <optional>
+#include <vector>
+
+#include "ui/models/sweep_words.h"
+
+namespace lathe::ui {
+
+class SweepTable : public QAbstractTableModel {
+  Q_OBJECT
+ public:
+  enum Role { sort_role = Qt::UserRole + 1, half_width_role, verdict_role, failed_role, cell_role };
+  enum class Kind { variable, metric, difference, runs, verdict };
+  struct Column {
+    Kind kind;
+    std::size_t index;  ///< of the variable or the metric
+  };
+
+  explicit SweepTable(QObject* parent = nullptr) : QAbstractTableModel(parent) {}
+  void show_sweep(const app::SweepStatus& status);
+  /// Rows are compared with the cell that has the baseline's value of the first variable and its own of all others; with a
+  /// single variable, with that one cell. Empty: none.
+  void set_baseline(const QString& value);
+  const QString& baseline() const { return baseline_; }
+  const std::vector<Column>& columns() const { return columns_; }
+  std::optional<std::size_t> cell_at(int row) const;
+
+  int rowCount(const QModelIndex& parent = {}) const override;
+  int columnCount(const QModelIndex& parent = {}) const override;
+  QVariant data(const QModelIndex& index, int role) const override;
+  QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+
+ private:
+  struct Row {
+    std::size_t cell;
+    const app::CellResult* result;
+  };
+  void choose_columns();
+  const app::CellResult* baseline_of(std::size_t cell) const;
+  QVariant text(const Row& row, const Column& column) const;
+  QVariant sort_key(const Row& row, const Column& column) const;
+  std::optional<double> difference(const Row& row) const;
+  app::Verdict verdict(const Row& row) const;
+
+  app::SweepStatus status_;
+  std::vector<Column> columns_;
+  std::vector<Row> rows_;
+  QString baseline_;
+};
+
+/// "Better", "Worse", "Noise".
+QString verdict_word(app::Verdict verdict);
+
+}  // namespace lathe::ui

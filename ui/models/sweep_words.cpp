@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/models/sweep_words.h"
+
+#include <QCoreApplication>
+#include <QLocale>
+#include <cmath>
+
+namespace lathe::ui {
+namespace {
+
+QString tr(const char* text) { return QCoreApplication::translate("Sweep", text); }
+
+struct MetricWords {
+  std::string_view name;
+  const char* words;
+};
+constexpr MetricWords kMetricWords[] = {
+    {"output_tok_s", QT_TRANSLATE_NOOP("Sweep", "Output")},
+    {"total_tok_s", QT_TRANSLATE_NOOP("Sweep", "Input and output")},
+    {"request_s", QT_TRANSLATE_NOOP("Sweep", "Requests")},
+    {"goodput_req_s", QT_TRANSLATE_NOOP("Sweep", "Goodput")},
+    {"ttft_ms_mean", QT_TRANSLATE_NOOP("Sweep", "TTFT mean")},
+    {"ttft_ms_p50", QT_TRANSLATE_NOOP("Sweep", "TTFT p50")},
+    {"ttft_ms_p99", QT_TRANSLATE_NOOP("Sweep", "TTFT p99")},
+    {"itl_ms_mean", QT_TRANSLATE_NOOP("Sweep", "ITL mean")},
+    {"itl_ms_p50", QT_TRANSLATE_NOOP("Sweep", "ITL p50")},
+    {"itl_ms_p99", QT_TRANSLATE_NOOP("Sweep", "ITL p99")},
+    {"tpot_ms_mean", QT_TRANSLATE_NOOP("Sweep", "TPOT mean")},
+    {"e2e_ms_mean", QT_TRANSLATE_NOOP("Sweep", "E2E mean")},
+    {"e2e_ms_p99", QT_TRANSLATE_NOOP("Sweep", "E2E p99")},
+    {"kv_usage_peak", QT_TRANSLATE_NOOP("Sweep", "KV peak")},
+    {"preemptions", QT_TRANSLATE_NOOP("Sweep", "Preemptions")},
+};
+
+QString name_of_metric(std::size_t metric) {
+  const std::string_view name = app::sweep_metrics()[metric].name;
+  for (const MetricWords& one : kMetricWords) {
+    if (one.name == name) return tr(one.words);
+  }
+  return setting_words(name);
+}
+
+QString unit_of(std::size_t metric) {
+  const std::string_view unit = app::sweep_metrics()[metric].unit;
+  if (unit == "share") return QStringLiteral("%");
+  if (unit == "count") return {};
+  return QString::fromUtf8(unit.data(), static_cast<int>(unit.size()));
+}
+
+}  // namespace
+
+QString setting_words(std::string_view name) {
+  QString words = QString::fromUtf8(name.data(), static_cast<int>(name.size())).replace('_', ' ');
+  if (!words.isEmpty()) words[0] = words[0].toUpper();
+  return words.replace(QStringLiteral("Kv "), QStringLiteral("KV "));
+}
+
+QString metric_words(std::size_t metric) {
+  const QString unit = unit_of(metric);
+  return unit.isEmpty() ? name_of_metric(metric) : QStringLiteral("%1, %2").arg(name_of_metric(metric), unit);
+}
+
+QString metric_column(std::size_t metric) {
+  const QString unit = unit_of(metric);
+  return unit.isEmpty() ? name_of_metric(metric) : QStringLiteral("%1 %2").arg(name_of_metric(metric), unit);
+}
+
+QString metric_value(std::size_t metric, double value) {
+  if (app::sweep_metrics()[metric].unit == "share") value *= 100;
+  const double size = std::abs(value);
+  return QLocale().toString(value, 'f', size >= 100 || size == 0 ? 0 : size >= 10 ? 1 : 2);
+}
+
+QString time_words(double seconds) {
+  const auto whole = static_cast<long long>(std::llround(seconds));
+  if (whole < 60) return tr("%1 s").arg(whole);
+  if (whole < 3600) return tr("%1 min %2 s").arg(whole / 60).arg(whole % 60);
+  return tr("%1 h %2 min").arg(whole / 3600).arg(whole / 60 % 60);
+}
+
+SweepGrid grid_of(const app::SweepPlan& plan) {
+  SweepGrid grid{.rows = {QString()}, .columns = {}};
+  for (std::size_t i = 0; i + 1 < plan.variables.size(); ++i) {
+    QStringList longer;
+    for (const QString& row : grid.rows) {
+      for (const std::string& value : plan.variables[i].values) {
+        const QString word = QString::fromStdString(value);
+        longer << (row.isEmpty() ? word : QStringLiteral("%1, %2").arg(row, word));
+      }
+    }
+    grid.rows = longer;
+  }
+  if (plan.variables.empty()) return {.rows = {QString()}, .columns = {QString()}};
+  for (const std::string& value : plan.variables.back().values) grid.columns << QString::fromStdString(value);
+  return grid;
+}
+
+}  // namespace lathe::ui

@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/panels/bench/bench_page.h"
+
+#include <QClipboard>
+#include <QDateTime>
+#include <QFileDialog>
+#include <QGuiApplication>
+#include <QHBoxLayout>
+#include <QLocale>
+#include <QPainter>
+#include <QSaveFile>
+#include <QScrollArea>
+#include <QVBoxLayout>
+
+#include "app/api/sweep_templates.h"
+#include "ui/models/load_choice.h"
+#include "ui/models/service_level.h"
+#include "ui/widgets/page_header.h"
+
+namespace lathe::ui {
+namespace {
+
+constexpr int kPlanWidth = 316;
+
+Panel* make_bench(const PanelContext& context, QWidget* parent) { return new BenchPage(context, parent); }
+
+QString text_of(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<int>(text.size())); }
+
+/// Sunken, radius 8.
+class Strip final : public QWidget {
+ public:
+  Strip(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) {}
+
+ protected:
+  void paintEvent(QPaintEvent*) override {
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(theme_.tokens().sunken);
+    painter.drawRoundedRect(rect(), theme_.px(8), theme_.px(8));
+  }
+
+ private:
+  const Theme& theme_;
+};
+
+/// The ground of tools beside a page.
+class DockGround final : public QWidget {
+ public:
+  DockGround(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) {}
+
+ protected:
+  void paintEvent(QPaintEvent*) override { QPainter(this).fillRect(rect(), theme_.tokens().dock); }
+
+ private:
+  const Theme& theme_;
+};
+
+}  // namespace
+
+const PanelDescriptor kBenchPanel{.id = "bench",
+                                  .title = QT_TRANSLATE_NOOP("Panels", "Bench"),
+                                  .icon = "bench",
+                                  .area = PanelArea::page,
+                                  .at_first = false,
+                                  .make = make_bench};
+
+BenchPage::BenchPage(const PanelContext& context, QWidget* parent) : Panel(parent), context_(context) {
+  setObjectName(QStringLiteral("bench"));
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(make_header());
+  auto* body = new QHBoxLayout;
+  body->setSpacing(0);
+  body->addWidget(make_plan());
+  body->addWidget(make_column(this));
+  right_ = new QStackedWidget(this);
+  right_->addWidget(make_empty());
+  right_->addWidget(make_results());
+  body->addWidget(right_, 1);
+  column->addLayout(body, 1);
+  connect_actions();
+  connect(&context.bridge, &Bridge::sweep_changed, this, &BenchPage::show_sweep);
+  connect(&context.load, &LoadChoice::changed, this, &BenchPage::show_plan);
+  context.bridge.watch(this, Interest::sweep);
+  new_sweep();
+  show_sweep();
+}
+
+void BenchPage::came_into_view() {
+  read_kept();
+  show_plan();
+  show_sweep();
+}
+
+void BenchPage::paintEvent(QPaintEvent*) { QPainter(this).fillRect(rect(), context_.theme.tokens().page); }
+
+QWidget* BenchPage::make_header() {
+  auto* header = new PageHeader(context_.theme, tr("Bench"), this);
+  auto* fresh = make_button(context_.theme, "bench.new", tr("New sweep"), this);
+  fresh->setIcon(context_.theme.icon(QStringLiteral("plus")));
+  connect(fresh, &QPushButton::clicked, this, [this] {
+    context_.workbench.sweeper().clear();
+    new_sweep();
+    context_.bridge.refresh();
+  });
+  header->add_right(fresh);
+  return header;
+}
+
+QWidget* BenchPage::make_plan() {
+  const Theme& theme = context_.theme;
+  auto* box = new DockGround(theme, this);
+  box->setFixedWidth(theme.px(kPlanWidth));
+  auto* column = new QVBoxLayout(box);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  auto* head = new QHBoxLayout;
+  head->setContentsMargins(theme.px(8), theme.px(10), theme.px(14), 0);
+  title_ = make_button(theme, "bench.title", tr("New sweep"), box, ButtonLook::ghost);
+  title_->setFont(theme.font(13, QFont::DemiBold));
+  title_->setToolTip(tr("Templates, and sweeps that were kept"));
+  plans_ = new QMenu(title_);
+  plans_->setObjectName(QStringLiteral("bench.plans"));
+  title_->setIcon(theme.icon(QStringLiteral("chevron-down")));
+  title_->setLayoutDirection(Qt::RightToLeft);  // the chevron behind the words
+  plans_->setLayoutDirection(Qt::LeftToRight);
+  title_->setMenu(plans_);
+  connect(plans_, &QMenu::aboutToShow, this, &BenchPage::fill_plans_menu);
+  head->addWidget(title_);
+  head->addStretch(1);
+  column->addLayout(head);
+  auto* scroll = new QScrollArea(box);
+  scroll->setWidgetResizable(true);
+  scroll->setFrameShape(QFrame::NoFrame);
+  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  auto* ground = new DockGround(theme, scroll);
+  auto* inside = new QVBoxLayout(ground);
+  inside->setContentsMargins(0, 0, 0, 0);
+  inside->addWidget(form_ = new PlanForm(theme, ground));
+  scroll->setWidget(ground);
+  column->addWidget(scroll, 1);
+  column->addWidget(make_line(box));
+  column->addWidget(make_buttons(box));
+  connect(form_, &PlanForm::changed, this, &BenchPage::show_plan);
+  return box;
+}
+
+QWidget* BenchPage::make_buttons(QWidget* parent) {
+  const Theme& theme = context_.theme;
+  auto* box = new QWidget(parent);
+  auto* column = new QVBoxLayout(box);
+  column->setContentsMargins(theme.px(14), theme.px(10), theme.px(14), theme.px(12));
+  column->setSpacing(theme.px(8));
+  message_ = new InlineMessage(theme, QStringLiteral("bench.message"), box);
+  message_->hide();
+  column->addWidget(message_);
+  column->addWidget(cost_ = make_label(theme, "bench.cost", {}, box, 13));
+  cost_->setWordWrap(true);
+  auto* row = new QHBoxLayout;
+  row->setSpacing(theme.px(8));
+  start_ = make_button(theme, "bench.start", tr("Start"), box, ButtonLook::primary);
+  pause_ = make_button(theme, "bench.pause", tr("Pause"), box);
+  pause_->setIcon(theme.icon(QStringLiteral("pause")));
+  stop_ = make_button(theme, "bench.stop", tr("Stop"), box);
+  stop_->setIcon(theme.icon(QStringLiteral("stop"), IconTone::error));
+  for (QPushButton* button : {start_, pause_, stop_}) {
+    button->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    row->addWidget(button, 1);
+  }
+  column->addLayout(row);
+  connect(start_, &QPushButton::clicked, this, &BenchPage::start);
+  connect(pause_, &QPushButton::clicked, this, &BenchPage::pause_or_go_on);
+  connect(stop_, &QPushButton::clicked, this, &BenchPage::stop);
+  return box;
+}
+
+QWidget* BenchPage::make_empty() {
+  const Theme& theme = context_.theme;
+  auto* box = new QWidget(this);
+  box->setObjectName(QStringLiteral("bench.empty"));
+  auto* column = new QVBoxLayout(box);
+  column->setSpacing(theme.px(8));
+  column->addStretch(2);
+  auto* title = make_label(theme, "bench.empty.title", tr("Measure the same work under several settings"), box, 15, QFont::DemiBold, TextTone::text);
+  auto* words = make_label(theme, "bench.empty.words",
+                           tr("Choose what varies at the left and press Start, or begin with one of these. Every run is kept as it "
+                              "ends, so that nothing is lost when a sweep is stopped."),
+                           box, 13);
+  words->setWordWrap(true);
+  words->setAlignment(Qt::AlignHCenter);
+  words->setMaximumWidth(theme.px(470));
+  column->addWidget(title, 0, Qt::AlignHCenter);
+  auto* centred = new QHBoxLayout;
+  centred->addStretch(1);
+  centred->addWidget(words, 100);
+  centred->addStretch(1);
+  column->addLayout(centred);
+  column->addSpacing(theme.px(8));
+  for (const app::SweepTemplate& shape : app::sweep_templates()) {
+    auto* button = make_button(theme, "bench.template." + text_of(shape.name), text_of(shape.title), box);
+    button->setToolTip(text_of(shape.help));
+    button->setFixedWidth(theme.px(240));
+    connect(button, &QPushButton::clicked, this, [this, &shape] { take_template(shape); });
+    column->addWidget(button, 0, Qt::AlignHCenter);
+  }
+  column->addStretch(3);
+  return box;
+}
+
+QWidget* BenchPage::make_results() {
+  const Theme& theme = context_.theme;
+  results_ = new QWidget(this);
+  auto* column = new QVBoxLayout(results_);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(header_ = new SweepHeader(theme, results_));
+  column->addWidget(make_line(results_));
+  service_ = new Strip(theme, results_);
+  auto* service_row = new QHBoxLayout(service_);
+  service_row->setContentsMargins(theme.px(16), theme.px(8), theme.px(16), theme.px(8));
+  service_row->addWidget(service_words_ = make_label(theme, "bench.service", {}, service_, 13));
+  service_words_->setTextFormat(Qt::RichText);
+  service_words_->setWordWrap(true);
+  auto* margins = new QHBoxLayout;
+  margins->setContentsMargins(theme.px(20), theme.px(10), theme.px(20), 0);
+  margins->addWidget(service_);
+  column->addLayout(margins);
+  column->addWidget(charts_ = make_charts(), 3);
+  column->addWidget(table_ = new ResultsTable(theme, results_), 2);
+  connect(header_, &SweepHeader::skip_wanted, this, [this] { context_.workbench.sweeper().skip_cell(); });
+  connect(header_, &SweepHeader::resume_wanted, this, &BenchPage::resume);
+  connect(table_, &ResultsTable::reproduce_wanted, this, &BenchPage::reproduce);
+  connect(table_, &ResultsTable::export_wanted, this, &BenchPage::save);
+  connect(heat_, &HeatMap::cell_chosen, this, [this](quint64 cell) { table_->select_cell(static_cast<std::size_t>(cell)); });
+  return results_;
+}
+
+QComboBox* BenchPage::make_metric_choice(const char* name, std::string_view metric, QWidget* parent) {
+  auto* choice = new QComboBox(parent);
+  choice->setObjectName(QLatin1String(name));
+  for (std::size_t i = 0; i < app::sweep_metrics().size(); ++i) choice->addItem(metric_words(i), static_cast<int>(i));
+  choice->setCurrentIndex(static_cast<int>(app::metric_index(metric)));
+  choice->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  choice->setMinimumContentsLength(12);
+  connect(choice, &QComboBox::activated, this, [this] { show_charts(context_.bridge.sweep_status()); });
+  return choice;
+}
+
+QWidget* BenchPage::make_charts() {
+  const Theme& theme = context_.theme;
+  auto* box = new QWidget(results_);
+  auto* row = new QHBoxLayout(box);
+  row->setContentsMargins(theme.px(20), theme.px(10), theme.px(20), theme.px(8));
+  row->setSpacing(theme.px(24));
+  heat_box_ = new QWidget(box);
+  auto* left = new QVBoxLayout(heat_box_);
+  left->setContentsMargins(0, 0, 0, 0);
+  left->addWidget(heat_metric_ = make_metric_choice("bench.heat.metric", "ttft_ms_p99", heat_box_), 0, Qt::AlignLeft);
+  heat_metric_->setAccessibleName(tr("Metric of the heat map"));
+  left->addWidget(heat_ = new HeatMap(theme, heat_box_), 1);
+  row->addWidget(heat_box_, 1);
+  auto* lines = new QWidget(box);
+  auto* right = new QVBoxLayout(lines);
+  right->setContentsMargins(0, 0, 0, 0);
+  auto* head = new QHBoxLayout;
+  head->addWidget(chart_metric_ = make_metric_choice("bench.chart.metric", "output_tok_s", lines));
+  chart_metric_->setAccessibleName(tr("Metric of the chart"));
+  head->addWidget(make_label(theme, "bench.chart.over.label", tr("over"), lines, 12));
+  head->addWidget(chart_over_ = make_metric_choice("bench.chart.over", "ttft_ms_p99", lines));
+  chart_over_->insertItem(0, tr("the last variable"), -1);
+  chart_over_->setCurrentIndex(0);
+  chart_over_->setAccessibleName(tr("What the chart runs over"));
+  chart_over_->setToolTip(tr("Another metric shows every cell as a point, and the line that nothing beats in both"));
+  head->addWidget(make_label(theme, "bench.chart.note", tr("mean, 95 % CI"), lines, 11, QFont::Normal, TextTone::text3), 1);
+  right->addLayout(head);
+  right->addWidget(chart_ = new SweepChart(theme, lines), 1);
+  row->addWidget(lines, 1);
+  return box;
+}
+
+void BenchPage::connect_actions() {
+  Actions& actions = context_.actions;
+  actions.on(QStringLiteral("bench.start"), this, [this] {
+    Q_EMIT context_.navigator.show_panel(objectName());
+    start();
+  });
+  actions.on(QStringLiteral("bench.stop"), this, [this] { stop(); });
+  actions.on(QStringLiteral("bench.pause"), this, [this] { pause_or_go_on(); });
+}
+
+void BenchPage::fill_plans_menu() {
+  plans_->clear();
+  connect(plans_->addAction(tr("New sweep")), &QAction::triggered, this, &BenchPage::new_sweep);
+  plans_->addSection(tr("Templates"));
+  for (const app::SweepTemplate& shape : app::sweep_templates()) {
+    connect(plans_->addAction(text_of(shape.title)), &QAction::triggered, this, [this, &shape] { take_template(shape); });
+  }
+  if (kept_.empty()) return;
+  plans_->addSection(tr("Kept sweeps"));
+  constexpr std::size_t kShown = 12;
+  for (std::size_t i = 0; i < std::min(kept_.size(), kShown); ++i) {
+    const app::KeptSweep& sweep = kept_[i];
+    const QString name = sweep.name.empty() ? tr("Sweep") : QString::fromStdString(sweep.name);
+    const QString words = tr("%1, %2, %3 of %4 cells")
+                              .arg(name, QLocale().toString(QDateTime::fromMSecsSinceEpoch(sweep.unix_ms), QLocale::ShortFormat))
+                              .arg(sweep.cells_done)
+                              .arg(sweep.cells_total);
+    connect(plans_->addAction(words), &QAction::triggered, this, [this, path = sweep.path] { open(path); });
+  }
+}
+
+void BenchPage::read_kept() {
+  context_.background.run(
+      this, [&sweeper = context_.workbench.sweeper()] { return sweeper.kept(); },
+      [this](std::vector<app::KeptSweep> kept) { kept_ = std::move(kept); });
+}
+
+void BenchPage::take_template(const app::SweepTemplate& shape) {
+  app::SweepPlan plan = form_->plan();
+  plan.name = shape.title;
+  shape.shape(plan);
+  form_->set_plan(plan);
+}
+
+void BenchPage::new_sweep() {
+  app::SweepPlan plan;
+  plan.sampling.temperature = 0;
+  app::sweep_templates().front().shape(plan);
+  plan.name = tr("New sweep").toStdString();
+  form_->set_plan(plan);
+}
+
+void BenchPage::open(const std::string& journal) {
+  const auto opened = context_.workbench.sweeper().open(journal);
+  if (!opened) return tell(opened.error());
+  context_.bridge.refresh();
+  form_->set_plan(*context_.bridge.sweep_status().plan);
+}
+
+void BenchPage::start() {
+  if (!start_->isEnabled()) return;
+  app::SweepPlan plan = form_->plan();
+  plan.options = context_.load.options();
+  app::make_room(plan);
+  const auto started = context_.workbench.sweeper().start(std::move(plan));
+  if (!started) return tell(started.error());
+  message_->hide();
+  context_.bridge.refresh();
+}
+
+void BenchPage::pause_or_go_on() {
+  app::Sweeper& sweeper = context_.workbench.sweeper();
+  sweeper.status().state == app::SweepState::running ? sweeper.pause() : sweeper.go_on();
+  context_.bridge.refresh();
+}
+
+void BenchPage::resume() {
+  const auto resumed = context_.workbench.sweeper().resume();
+  if (!resumed) return tell(resumed.error());
+  context_.bridge.refresh();
+}
+
+void BenchPage::stop() {
+  context_.workbench.sweeper().stop();
+  context_.bridge.refresh();
+}
+
+void BenchPage::tell(const engine::Error& error) {
+  message_->set(MessageTone::error, tr("The sweep was not started"),
+                QString::fromStdString(error.where.empty() ? error.message : error.where + ": " + error.message), {});
+  message_->show();
+}
+
+void BenchPage::reproduce(quint64 cell, const QString& how) {
+  const app::SweepStatus status = context_.bridge.sweep_status();
+  if (status.plan == nullptr) return;
+  const auto index = static_cast<std::size_t>(cell);
+  const std::string text = how == QStringLiteral("json") ? engine::dump_json(app::cell_plan_json(*status.plan, index), 2)
+                                                         : app::cell_command(*status.plan, index);
+  QGuiApplication::clipboard()->setText(QString::fromStdString(text));
+  context_.workbench.log().info("ui", "copied how a cell of the sweep is measured again");
+}
+
+void BenchPage::save(const QString& format) {
+  const app::SweepStatus status = context_.bridge.sweep_status();
+  if (status.report == nullptr) return;
+  const QString ending = format == QStringLiteral("markdown") ? QStringLiteral("md") : format;
+  const QString path = QFileDialog::getSaveFileName(this, tr("Export the sweep"), QStringLiteral("sweep.") + ending);
+  if (path.isEmpty()) return;
+  const std::string text = format == QStringLiteral("json")  ? engine::dump_json(app::to_json(*status.plan, *status.report), 2)
+                           : format == QStringLiteral("csv") ? app::to_csv(*status.plan, *status.report)
+                                                             : app::to_markdown(*status.plan, *status.report);
+  QSaveFile file(path);
+  const bool written = file.open(QIODevice::WriteOnly) && file.write(QByteArray::fromStdString(text)) >= 0 && file.commit();
+  if (written) return context_.workbench.log().info("ui", "exported the sweep to " + path.toStdString());
+  message_->set(MessageTone::error, tr("The sweep was not exported"), QStringLiteral("%1: %2").arg(path, file.errorString()), {});
+  message_->show();
+}
+
+void BenchPage::show_plan() {
+  const std::string& path = context_.load.path();
+  form_->set_model(QString::fromStdString(path).section('/', -1, -1, QString::SectionSkipEmpty));
+  const app::SweepPlan& plan = form_->plan();
+  title_->setText(plan.name.empty() ? tr("Sweep") : QString::fromStdString(plan.name));
+  const QString problem = path.empty() ? tr("Choose a model in the Model dock") : form_->problem();
+  const std::size_t cells = problem.isEmpty() || path.empty() ? app::n_cells(plan) : 0;
+  cost_->setTextFormat(problem.isEmpty() ? Qt::RichText : Qt::PlainText);
+  cost_->setText(!problem.isEmpty() ? problem
+                                    : tr("<b>%1 %2 × %3 %4</b>")
+                                          .arg(cells)
+                                          .arg(cells == 1 ? tr("cell") : tr("cells"))
+                                          .arg(plan.repeats)
+                                          .arg(plan.repeats == 1 ? tr("run") : tr("repeats")));
+  const bool runs = context_.bridge.sweep_status().runs();
+  start_->setEnabled(problem.isEmpty() && !runs);
+  context_.actions[QStringLiteral("bench.start")]->setEnabled(start_->isEnabled());
+}
+
+void BenchPage::show_sweep() {
+  const app::SweepStatus status = context_.bridge.sweep_status();
+  const bool runs = status.runs();
+  right_->setCurrentIndex(status.plan == nullptr ? 0 : 1);
+  start_->setVisible(!runs);
+  pause_->setVisible(runs);
+  stop_->setVisible(runs);
+  form_->setEnabled(!runs);
+  title_->setEnabled(!runs);
+  const bool can_go_on = status.state == app::SweepState::paused || status.state == app::SweepState::pausing;
+  pause_->setText(can_go_on ? tr("Go on") : tr("Pause"));
+  pause_->setIcon(context_.theme.icon(can_go_on ? QStringLiteral("play") : QStringLiteral("pause")));
+  context_.actions[QStringLiteral("bench.stop")]->setEnabled(runs);
+  context_.actions[QStringLiteral("bench.pause")]->setEnabled(runs);
+  if (was_running_ != runs) {
+    was_running_ = runs;
+    // What had the focus is gone; what comes next in the chain is "Skip cell".
+    if (runs && isVisible()) pause_->setFocus();
+    if (!runs) read_kept();
+    show_plan();
+  }
+  if (status.plan == nullptr) return;
+  header_->show_sweep(status);
+  show_charts(status);
+  table_->show_sweep(status);
+}
+
+void BenchPage::show_charts(const app::SweepStatus& status) {
+  if (status.plan == nullptr) return;
+  const SweepGrid grid = grid_of(*status.plan);
+  heat_box_->setVisible(grid.rows.size() > 1 && grid.columns.size() > 1);
+  charts_->setVisible(grid.rows.size() * grid.columns.size() > 1);
+  heat_->show_sweep(status, static_cast<std::size_t>(heat_metric_->currentData().toInt()));
+  const int over = chart_over_->currentData().toInt();
+  chart_->show_sweep(status, static_cast<std::size_t>(chart_metric_->currentData().toInt()),
+                     over < 0 ? std::nullopt : std::optional<std::size_t>(static_cast<std::size_t>(over)));
+  service_->setVisible(has_goal(status.plan->goal));
+  if (!has_goal(status.plan->goal)) return;
+  const auto best = best_under_goal(status);
+  service_words_->setText(
+      best ? tr("<b>Under your service level</b>: <span style='font-size:large'><b>%1</b></span> tok/s at most, with %2. %3 of %4 cells meet it.")
+                 .arg(metric_value(app::metric_index("output_tok_s"), best->output_tok_s), cell_words(*status.plan, best->cell).toLower().toHtmlEscaped())
+                 .arg(best->n_meeting)
+                 .arg(best->n_measured)
+           : tr("<b>Under your service level</b>: no cell yet. It asks for 95 of 100 requests within the limits."));
+}
+
+}  // namespace lathe::ui

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Bench: a plan at the left, the sweep that runs or ran at the right: progress, heat map, lines, table.
+#pragma once
+
+#include <QComboBox>
+#include <QMenu>
+#include <QPushButton>
+#include <QStackedWidget>
+
+#include "app/api/sweep_templates.h"
+#include "ui/panels/bench/heat_map.h"
+#include "ui/panels/bench/plan_form.h"
+#include "ui/panels/bench/results_table.h"
+#include "ui/panels/bench/sweep_chart.h"
+#include "ui/panels/bench/sweep_header.h"
+#include "ui/panels/panel.h"
+#include "ui/widgets/inline_message.h"
+
+namespace lathe::ui {
+
+extern const PanelDescriptor kBenchPanel;
+
+class BenchPage : public Panel {
+  Q_OBJECT
+ public:
+  BenchPage(const PanelContext& context, QWidget* parent);
+  void came_into_view() override;
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  QWidget* make_header();
+  QWidget* make_plan();
+  QWidget* make_buttons(QWidget* box);
+  QWidget* make_results();
+  QWidget* make_charts();
+  QComboBox* make_metric_choice(const char* name, std::string_view metric, QWidget* parent);
+  QWidget* make_empty();
+  void connect_actions();
+  void fill_plans_menu();
+  void read_kept();
+  void take_template(const app::SweepTemplate& shape);
+  void new_sweep();
+  void open(const std::string& journal);
+  void start();
+  void pause_or_go_on();
+  void resume();
+  void stop();
+  void reproduce(quint64 cell, const QString& how);
+  void save(const QString& format);
+  void show_plan();
+  void show_sweep();
+  void show_charts(const app::SweepStatus& status);
+  void tell(const engine::Error& error);
+
+  PanelContext context_;
+  std::vector<app::KeptSweep> kept_;
+  std::shared_ptr<const app::SweepPlan> shown_plan_;
+  bool was_running_ = false;
+  QPushButton *title_, *start_, *pause_, *stop_;
+  QMenu* plans_;
+  PlanForm* form_;
+  QLabel* cost_;
+  InlineMessage* message_;
+  QStackedWidget* right_;
+  QWidget *results_, *charts_, *service_, *heat_box_;
+  QLabel* service_words_;
+  SweepHeader* header_;
+  QComboBox *heat_metric_, *chart_metric_, *chart_over_;
+  HeatMap* heat_;
+  SweepChart* chart_;
+  ResultsTable* table_;
+};
+
+}  // namespace lathe::ui

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// HeatMap: one metric of every cell of a sweep, low to high in colours, with its number.
+#pragma once
+
+#include <QWidget>
+
+#include "ui/models/sweep_words.h"
+#include "ui/theme/theme.h"
+
+namespace lathe::ui {
+
+/// The colour of a share of 0 to 1 on the theme's scale.
+QColor heat_color(const Tokens& tokens, double share);
+
+class HeatMap : public QWidget {
+  Q_OBJECT
+ public:
+  HeatMap(const Theme& theme, QWidget* parent);
+  void show_sweep(const app::SweepStatus& status, std::size_t metric);
+  QSize minimumSizeHint() const override;
+
+ Q_SIGNALS:
+  void cell_chosen(quint64 cell);
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  bool event(QEvent* event) override;
+
+ private:
+  struct Place {
+    int left, top;
+    qreal width, height;
+  };
+  Place place() const;
+  QRectF square_of(int row, int column) const;
+  int cell_at(const QPointF& point) const;  ///< -1: none
+  void find_range();
+  void paint_cell(QPainter& painter, const QRectF& square, std::size_t cell) const;
+  void paint_scale(QPainter& painter) const;
+
+  const Theme& theme_;
+  app::SweepStatus status_;
+  SweepGrid grid_;
+  std::size_t metric_ = 0;
+  double low_ = 0, high_ = 0;
+};
+
+}  // namespace lathe::ui

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/panels/bench/plan_form.h"
+
+#include <QHBoxLayout>
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "ui/widgets/controls.h"
+
+namespace lathe::ui {
+namespace {
+
+constexpr int kLabelWidth = 92, kCountWidth = 82;
+constexpr int kMaxTokens = 1'000'000, kMaxMs = 600'000;
+
+struct StopRule {
+  double share;
+  const char* words;
+};
+constexpr std::array kStopRules = {StopRule{0, QT_TRANSLATE_NOOP("lathe::ui::PlanForm", "Never")},
+                                   StopRule{0.1, QT_TRANSLATE_NOOP("lathe::ui::PlanForm", "When CI is under 10 %")},
+                                   StopRule{0.05, QT_TRANSLATE_NOOP("lathe::ui::PlanForm", "When CI is under 5 %")},
+                                   StopRule{0.02, QT_TRANSLATE_NOOP("lathe::ui::PlanForm", "When CI is under 2 %")}};
+
+}  // namespace
+
+PlanForm::PlanForm(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) {
+  setObjectName(QStringLiteral("bench.plan"));
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(theme.px(14), theme.px(6), theme.px(14), theme.px(12));
+  column->setSpacing(theme.px(6));
+  add_work(*column);
+  add_variables(*column);
+  add_measurement(*column);
+  add_goal(*column);
+  column->addStretch(1);
+  set_plan({});
+}
+
+FormRow* PlanForm::add_row(QVBoxLayout& column, const char* name, const QString& label, const QString& tip, QWidget* control, bool stretches) {
+  auto* row = new FormRow(theme_, QStringLiteral("bench.") + QLatin1String(name), label, tip, control, kLabelWidth, this);
+  if (!stretches) static_cast<QHBoxLayout*>(row->layout())->addStretch(1);
+  column.addWidget(row);
+  return row;
+}
+
+QSpinBox* PlanForm::make_count(const char* name, int low, int high, const QString& suffix) {
+  auto* box = new QSpinBox(this);
+  box->setObjectName(QStringLiteral("bench.") + QLatin1String(name));
+  box->setRange(low, high);
+  box->setSuffix(suffix);
+  box->setFixedWidth(theme_.px(kCountWidth));
+  connect(box, &QSpinBox::valueChanged, this, &PlanForm::take);
+  return box;
+}
+
+Switch* PlanForm::make_switch(const char* name, const QString& label) {
+  auto* one = new Switch(theme_, SwitchSize::normal, this);
+  one->setObjectName(QStringLiteral("bench.") + QLatin1String(name));
+  one->setCheckable(true);
+  one->setAccessibleName(label);
+  connect(one, &QAbstractButton::toggled, this, &PlanForm::take);
+  return one;
+}
+
+QWidget* PlanForm::make_tokens() {
+  auto* box = new QWidget(this);
+  auto* row = new QHBoxLayout(box);
+  row->setContentsMargins(0, 0, 0, 0);
+  row->setSpacing(theme_.px(6));
+  prompt_ = make_count("prompt_tokens", 1, kMaxTokens);
+  prompt_->setAccessibleName(tr("Prompt tokens"));
+  output_ = make_count("output_tokens", 1, kMaxTokens);
+  output_->setAccessibleName(tr("Output tokens"));
+  for (QSpinBox* one : {prompt_, output_}) one->setFixedWidth(theme_.px(70));
+  row->addWidget(prompt_);
+  row->addWidget(make_label(theme_, "bench.tokens.in", tr("in"), box));
+  row->addWidget(output_);
+  row->addWidget(make_label(theme_, "bench.tokens.out", tr("out"), box));
+  box->setFocusProxy(prompt_);
+  return box;
+}
+
+void PlanForm::add_work(QVBoxLayout& column) {
+  model_ = make_label(theme_, "bench.model", {}, this, 13, QFont::Medium, TextTone::text);
+  model_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  add_row(column, "model", tr("Model"), tr("As the Model dock would load it; a sweep has an engine of its own"), model_, true);
+  add_row(column, "tokens", tr("Tokens"), tr("Of each prompt, and of each answer"), make_tokens());
+  shared_ = make_count("shared_prefix", 0, 100, tr(" %"));
+  add_row(column, "shared_prefix", tr("Shared prefix"), tr("The part of every prompt that is the same: the prefix cache finds it"), shared_);
+  load_ = new QComboBox(this);
+  load_->setObjectName(QStringLiteral("bench.load"));
+  load_->addItem(tr("Fixed concurrency"), QStringLiteral("concurrency"));
+  load_->addItem(tr("Constant rate"), QStringLiteral("constant"));
+  load_->addItem(tr("Poisson arrivals"), QStringLiteral("poisson"));
+  connect(load_, &QComboBox::currentIndexChanged, this, &PlanForm::take);
+  add_row(column, "load", tr("Load"), tr("When requests are sent"), load_, true);
+  concurrency_ = make_count("concurrency", 1, 4096);
+  concurrency_row_ = add_row(column, "concurrency", tr("At a time"), tr("Requests that run at a time"), concurrency_);
+  rate_ = new QDoubleSpinBox(this);
+  rate_->setObjectName(QStringLiteral("bench.rate"));
+  rate_->setRange(0.01, 10'000);
+  rate_->setFixedWidth(theme_.px(kCountWidth));
+  connect(rate_, &QDoubleSpinBox::valueChanged, this, &PlanForm::take);
+  rate_row_ = add_row(column, "rate", tr("Rate"), tr("Requests a second"), rate_);
+  requests_ = make_count("requests", 0, 100'000);
+  requests_->setSpecialValueText(tr("auto"));
+  add_row(column, "requests", tr("Requests"), tr("Of each run; auto: twice the concurrency, at least 4"), requests_);
+}
+
+void PlanForm::add_variables(QVBoxLayout& column) {
+  auto* section = new Section(theme_, QStringLiteral("bench.section.variables"), tr("Variables"), this);
+  variables_ = new VariableCards(theme_, section);
+  auto* head = static_cast<QHBoxLayout*>(section->layout()->itemAt(0)->layout());
+  head->addWidget(variables_->add_button());
+  section->rows()->addWidget(variables_);
+  connect(variables_, &VariableCards::changed, this, &PlanForm::take);
+  column.addWidget(section);
+}
+
+void PlanForm::add_measurement(QVBoxLayout& column) {
+  auto* section = new Section(theme_, QStringLiteral("bench.section.measurement"), tr("Measurement"), this);
+  QVBoxLayout& rows = *section->rows();
+  repeats_ = make_count("repeats", 1, 1000);
+  add_row(rows, "repeats", tr("Repeats"), tr("Runs of each cell; intervals need three"), repeats_);
+  warm_up_ = make_switch("warm_up", tr("Warm-up"));
+  add_row(rows, "warm_up", tr("Warm-up"), tr("A run of each cell that is not counted"), warm_up_);
+  shuffle_ = make_switch("shuffle", tr("Random order"));
+  add_row(rows, "shuffle", tr("Random order"), tr("So that what drifts with time falls on all cells alike"), shuffle_);
+  stop_ = new QComboBox(this);
+  stop_->setObjectName(QStringLiteral("bench.stop_at_ci"));
+  for (const StopRule& rule : kStopRules) stop_->addItem(tr(rule.words), rule.share);
+  connect(stop_, &QComboBox::currentIndexChanged, this, &PlanForm::take);
+  add_row(rows, "stop_at_ci", tr("Stop early"), tr("A cell ends before its last repeat once its 95 % interval is this narrow"), stop_, true);
+  column.addWidget(section);
+}
+
+void PlanForm::add_goal(QVBoxLayout& column) {
+  auto* section = new Section(theme_, QStringLiteral("bench.section.goal"), tr("Service level"), this);
+  ttft_ = make_count("goal_ttft", 0, kMaxMs, tr(" ms"));
+  itl_ = make_count("goal_itl", 0, kMaxMs, tr(" ms"));
+  for (QSpinBox* one : {ttft_, itl_}) one->setSpecialValueText(tr("any"));
+  add_row(*section->rows(), "goal_ttft", tr("TTFT under"), tr("Goodput counts requests whose first token came in time"), ttft_);
+  add_row(*section->rows(), "goal_itl", tr("ITL under"), tr("and whose tokens came this far apart, on the average"), itl_);
+  column.addWidget(section);
+}
+
+/// What a variable sets is not asked for a second time.
+void PlanForm::show_load() {
+  const auto varies = [this](std::string_view name) {
+    return std::any_of(plan_.variables.begin(), plan_.variables.end(), [&](const auto& variable) { return variable.name == name; });
+  };
+  const bool is_fixed = load_->currentIndex() <= 0;
+  concurrency_row_->setVisible((is_fixed || varies("load")) && !varies("concurrency"));
+  rate_row_->setVisible((!is_fixed || varies("load")) && !varies("rate"));
+  load_->setEnabled(!varies("load"));
+  prompt_->setEnabled(!varies("prompt_tokens"));
+  output_->setEnabled(!varies("output_tokens"));
+  shared_->setEnabled(!varies("shared_prefix"));
+  requests_->setEnabled(!varies("requests"));
+}
+
+void PlanForm::set_model(const QString& name) {
+  model_->setText(name.isEmpty() ? tr("none: load or choose one") : name);
+  model_->setToolTip(name);
+}
+
+void PlanForm::set_plan(const app::SweepPlan& plan) {
+  plan_ = plan;
+  fills_ = true;
+  const app::SweepWorkload& work = plan.workload;
+  prompt_->setValue(static_cast<int>(work.prompt_tokens));
+  output_->setValue(static_cast<int>(work.output_tokens));
+  shared_->setValue(static_cast<int>(std::lround(100 * work.shared_prefix)));
+  load_->setCurrentIndex(std::max(0, load_->findData(QString::fromStdString(work.load))));
+  concurrency_->setValue(static_cast<int>(work.concurrency));
+  rate_->setValue(work.rate);
+  requests_->setValue(static_cast<int>(work.requests));
+  repeats_->setValue(static_cast<int>(plan.repeats));
+  warm_up_->setChecked(plan.warm_up);
+  shuffle_->setChecked(plan.shuffle);
+  int rule = 0;
+  for (std::size_t i = 0; i < kStopRules.size(); ++i) {
+    if (kStopRules[i].share == plan.stop_at_ci) rule = static_cast<int>(i);
+  }
+  stop_->setCurrentIndex(rule);
+  ttft_->setValue(static_cast<int>(plan.goal.ttft_ms));
+  itl_->setValue(static_cast<int>(plan.goal.itl_ms));
+  variables_->set_variables(plan.variables);
+  fills_ = false;
+  take();
+}
+
+void PlanForm::take() {
+  if (fills_) return;
+  app::SweepWorkload& work = plan_.workload;
+  work.prompt_tokens = prompt_->value();
+  work.output_tokens = output_->value();
+  work.shared_prefix = shared_->value() / 100.0;
+  work.load = load_->currentData().toString().toStdString();
+  work.concurrency = concurrency_->value();
+  work.rate = rate_->value();
+  work.requests = requests_->value();
+  plan_.repeats = repeats_->value();
+  plan_.warm_up = warm_up_->isChecked();
+  plan_.shuffle = shuffle_->isChecked();
+  plan_.stop_at_ci = stop_->currentData().toDouble();
+  plan_.goal = {.ttft_ms = static_cast<double>(ttft_->value()), .itl_ms = static_cast<double>(itl_->value())};
+  plan_.variables = variables_->variables();
+  show_load();
+  Q_EMIT changed();
+}
+
+QString PlanForm::problem() const {
+  const QString values = variables_->problem();
+  if (!values.isEmpty()) return values;
+  const auto checked = app::check(plan_);
+  if (checked) return {};
+  return QString::fromStdString(checked.error().where.empty() ? checked.error().message
+                                                              : checked.error().where + ": " + checked.error().message);
+}
+
+}  // namespace lathe::ui

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// PlanForm: what a sweep measures, how often, and what counts as good service.
+#pragma once
+
+#include <QComboBox>
+#include <QDoubleSpinBox>
+#include <QSpinBox>
+#include <QVBoxLayout>
+#include <QWidget>
+
+#include "ui/panels/bench/variable_cards.h"
+#include "ui/theme/theme.h"
+#include "ui/widgets/form_row.h"
+#include "ui/widgets/section.h"
+#include "ui/widgets/switch.h"
+
+namespace lathe::ui {
+
+class PlanForm : public QWidget {
+  Q_OBJECT
+ public:
+  PlanForm(const Theme& theme, QWidget* parent);
+  /// Fields that the form does not show keep what they have.
+  void set_plan(const app::SweepPlan& plan);
+  const app::SweepPlan& plan() const { return plan_; }
+  /// Why the plan cannot be started; empty: it can.
+  QString problem() const;
+  void set_model(const QString& name);
+
+ Q_SIGNALS:
+  void changed();
+
+ private:
+  void add_work(QVBoxLayout& column);
+  void add_variables(QVBoxLayout& column);
+  void add_measurement(QVBoxLayout& column);
+  void add_goal(QVBoxLayout& column);
+  QWidget* make_tokens();
+  QSpinBox* make_count(const char* name, int low, int high, const QString& suffix = {});
+  Switch* make_switch(const char* name, const QString& label);
+  FormRow* add_row(QVBoxLayout& column, const char* name, const QString& label, const QString& tip, QWidget* control, bool stretches = false);
+  void take();
+  void show_load();
+
+  const Theme& theme_;
+  app::SweepPlan plan_;
+  bool fills_ = false;
+  QLabel* model_;
+  QSpinBox *prompt_, *output_, *concurrency_, *requests_, *repeats_;
+  QDoubleSpinBox* rate_;
+  QSpinBox *shared_, *ttft_, *itl_;
+  QComboBox *load_, *stop_;
+  FormRow *concurrency_row_, *rate_row_;
+  Switch *warm_up_, *shuffle_;
+  VariableCards* variables_;
+};
+
+}  // namespace lathe::ui

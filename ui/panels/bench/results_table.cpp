@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/panels/bench/results_table.h"
+
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QMenu>
+#include <QPainter>
+#include <QVBoxLayout>
+
+#include "ui/theme/digits.h"
+#include "ui/widgets/chip.h"
+#include "ui/widgets/controls.h"
+#include "ui/widgets/table_delegate.h"
+
+namespace lathe::ui {
+namespace {
+
+constexpr int kVariableWidth = 150, kMetricWidth = 118, kNarrowWidth = 66, kVerdictWidth = 96;
+
+/// Means with their intervals in text3, differences in the colour of their verdict, verdicts as chips.
+class CellDelegate final : public TableDelegate {
+ public:
+  CellDelegate(const Theme& theme, const SweepTable& model, QObject* parent) : TableDelegate(theme, parent), model_(model) {}
+
+ protected:
+  void paint_content(QPainter& painter, const QRectF& area, const QModelIndex& index) const override {
+    const Tokens& t = theme().tokens();
+    const SweepTable::Column& column = model_.columns()[static_cast<std::size_t>(index.column())];
+    const auto verdict = static_cast<app::Verdict>(index.data(SweepTable::verdict_role).toInt());
+    const QString words = index.data().toString();
+    if (column.kind == SweepTable::Kind::verdict) return paint_verdict(painter, area, verdict, words);
+    if (column.kind == SweepTable::Kind::metric && !words.isEmpty()) {
+      const QString half = index.data(SweepTable::half_width_role).toString();
+      const bool failed = index.data(SweepTable::failed_role).toBool();
+      const QString interval = half.isEmpty() ? QString() : QStringLiteral(" ± ") + half;
+      painter.setFont(theme().font(12));
+      painter.setPen(t.text3);
+      const qreal wide = digits_width(QFontMetricsF(painter.font()), interval);
+      draw_digits(painter, area, Qt::AlignRight | Qt::AlignVCenter, interval);
+      painter.setFont(theme().font(12, column.index == app::metric_index("output_tok_s") ? QFont::DemiBold : QFont::Normal));
+      painter.setPen(failed ? t.error.text : t.text);
+      draw_digits(painter, area.adjusted(0, 0, -wide, 0), Qt::AlignRight | Qt::AlignVCenter, words);
+      return;
+    }
+    if (column.kind == SweepTable::Kind::difference) {
+      painter.setFont(theme().font(12));
+      painter.setPen(verdict == app::Verdict::better  ? t.success.text
+                     : verdict == app::Verdict::worse ? t.error.text
+                                                      : t.text2);
+      draw_digits(painter, area, Qt::AlignRight | Qt::AlignVCenter, words);
+      return;
+    }
+    TableDelegate::paint_content(painter, area, index);
+  }
+
+ private:
+  void paint_verdict(QPainter& painter, const QRectF& area, app::Verdict verdict, const QString& words) const {
+    if (words.isEmpty()) return;
+    const ChipState state = verdict == app::Verdict::better  ? ChipState::success
+                            : verdict == app::Verdict::worse ? ChipState::error
+                                                             : ChipState::quiet;
+    const ChipMark mark = state == ChipState::quiet ? ChipMark::none : ChipMark::icon;
+    const QRectF chip(area.left(), area.center().y() - theme().px(18) / 2.0, chip_width(theme(), mark, words), theme().px(18));
+    paint_chip(painter, theme(), chip, state, mark, words);
+  }
+
+  const SweepTable& model_;
+};
+
+}  // namespace
+
+ResultsTable::ResultsTable(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) {
+  setObjectName(QStringLiteral("bench.results"));
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(make_line(this));
+  column->addWidget(make_head());
+  column->addWidget(make_line(this));
+  table_ = new QTableView(this);
+  table_->setObjectName(QStringLiteral("bench.table"));
+  table_->setAccessibleName(tr("Cells"));
+  shape_table(*table_, theme);
+  table_->verticalHeader()->setDefaultSectionSize(theme.px(27));
+  sorted_.setSourceModel(&model_);
+  sorted_.setSortRole(SweepTable::sort_role);
+  table_->setModel(&sorted_);
+  table_->setItemDelegate(new CellDelegate(theme, model_, table_));
+  table_->setSortingEnabled(true);
+  table_->sortByColumn(0, Qt::AscendingOrder);
+  column->addWidget(table_, 1);
+}
+
+QWidget* ResultsTable::make_head() {
+  auto* head = new QWidget(this);
+  auto* row = new QHBoxLayout(head);
+  row->setContentsMargins(theme_.px(20), theme_.px(4), theme_.px(14), theme_.px(4));
+  row->setSpacing(theme_.px(8));
+  row->addWidget(make_label(theme_, "bench.cells.title", tr("Cells"), head, 13, QFont::DemiBold, TextTone::text));
+  row->addWidget(count_ = make_label(theme_, "bench.cells.count", {}, head, 12));
+  row->addStretch(1);
+  baseline_ = new QComboBox(head);
+  baseline_->setObjectName(QStringLiteral("bench.baseline"));
+  baseline_->setAccessibleName(tr("Baseline"));
+  baseline_->setToolTip(tr("What every cell is compared with: the one that has this value and is otherwise the same"));
+  baseline_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+  connect(baseline_, &QComboBox::activated, this, [this] {
+    model_.set_baseline(baseline_->currentData().toString());
+    fit_columns();
+  });
+  row->addWidget(baseline_);
+  reproduce_ = make_button(theme_, "bench.reproduce", tr("Reproduce"), head, ButtonLook::ghost, true);
+  reproduce_->setIcon(theme_.icon(QStringLiteral("code")));
+  reproduce_->setToolTip(tr("Copy how the selected cell is measured again"));
+  auto* again = new QMenu(reproduce_);
+  const auto add_again = [&](const QString& words, const QString& how) {
+    connect(again->addAction(words), &QAction::triggered, this, [this, how] {
+      if (const auto cell = selected_cell()) Q_EMIT reproduce_wanted(static_cast<quint64>(*cell), how);
+    });
+  };
+  add_again(tr("Copy as command line"), QStringLiteral("command"));
+  add_again(tr("Copy as JSON plan"), QStringLiteral("json"));
+  reproduce_->setMenu(again);
+  export_ = make_button(theme_, "bench.export", tr("Export"), head, ButtonLook::ghost, true);
+  export_->setIcon(theme_.icon(QStringLiteral("export")));
+  auto* formats = new QMenu(export_);
+  for (const QString& format : {QStringLiteral("CSV"), QStringLiteral("JSON"), QStringLiteral("Markdown")}) {
+    connect(formats->addAction(format + QStringLiteral("…")), &QAction::triggered, this, [this, format] { Q_EMIT export_wanted(format.toLower()); });
+  }
+  export_->setMenu(formats);
+  row->addWidget(reproduce_);
+  row->addWidget(export_);
+  return head;
+}
+
+void ResultsTable::show_sweep(const app::SweepStatus& status) {
+  if (status.plan != plan_) fill_baselines(status);
+  const bool is_other = status.plan != plan_;
+  const bool has_news = is_other || status.report != report_;
+  plan_ = status.plan;
+  report_ = status.report;
+  if (!has_news) return;
+  const auto selected = table_->selectionModel()->hasSelection() ? selected_cell() : std::nullopt;
+  model_.show_sweep(status);
+  if (is_other) fit_columns();
+  if (selected && !is_other) select_cell(*selected);
+  const std::size_t n = report_ ? report_->cells.size() : 0;
+  count_->setText(plan_ ? tr("%1 of %2").arg(n).arg(app::n_cells(*plan_)) : QString());
+  reproduce_->setEnabled(n > 0);
+  export_->setEnabled(n > 0);
+}
+
+void ResultsTable::fill_baselines(const app::SweepStatus& status) {
+  baseline_->clear();
+  baseline_->addItem(tr("No baseline"), QString());
+  const bool varies = status.plan && !status.plan->variables.empty();
+  baseline_->setVisible(varies);
+  if (!varies) return;
+  for (const std::string& value : status.plan->variables.front().values) {
+    baseline_->addItem(tr("Baseline: %1").arg(QString::fromStdString(value)), QString::fromStdString(value));
+  }
+}
+
+void ResultsTable::fit_columns() {
+  for (int i = 0; i < model_.columnCount(); ++i) {
+    const SweepTable::Kind kind = model_.columns()[static_cast<std::size_t>(i)].kind;
+    const int width = kind == SweepTable::Kind::variable  ? kVariableWidth
+                      : kind == SweepTable::Kind::metric  ? kMetricWidth
+                      : kind == SweepTable::Kind::verdict ? kVerdictWidth
+                      : kind == SweepTable::Kind::runs    ? kNarrowWidth / 2
+                                                          : kNarrowWidth + 24;
+    table_->setColumnWidth(i, theme_.px(width));
+  }
+}
+
+void ResultsTable::select_cell(std::size_t cell) {
+  for (int row = 0; row < sorted_.rowCount(); ++row) {
+    const QModelIndex index = sorted_.index(row, 0);
+    if (index.data(SweepTable::cell_role).toULongLong() == cell) return table_->setCurrentIndex(index);
+  }
+}
+
+std::optional<std::size_t> ResultsTable::selected_cell() const {
+  const QModelIndex index = table_->currentIndex().isValid() ? table_->currentIndex() : sorted_.index(0, 0);
+  if (!index.isValid()) return {};
+  return static_cast<std::size_t>(index.data(SweepTable::cell_role).toULongLong());
+}
+
+}  // namespace lathe::ui

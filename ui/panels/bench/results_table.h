@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// ResultsTable: the cells of a sweep, sortable, beside a baseline; reproduce and export.
+#pragma once
+
+#include <QComboBox>
+#include <QLabel>
+#include <QPushButton>
+#include <QSortFilterProxyModel>
+#include <QTableView>
+#include <QWidget>
+
+#include "ui/models/sweep_table.h"
+#include "ui/theme/theme.h"
+
+namespace lathe::ui {
+
+class ResultsTable : public QWidget {
+  Q_OBJECT
+ public:
+  ResultsTable(const Theme& theme, QWidget* parent);
+  void show_sweep(const app::SweepStatus& status);
+  void select_cell(std::size_t cell);
+  /// The selected one, else the first row's.
+  std::optional<std::size_t> selected_cell() const;
+
+ Q_SIGNALS:
+  void reproduce_wanted(quint64 cell, const QString& how);  ///< "json", "command"
+  void export_wanted(const QString& format);                ///< "json", "csv", "markdown"
+
+ private:
+  QWidget* make_head();
+  void fill_baselines(const app::SweepStatus& status);
+  void fit_columns();
+
+  const Theme& theme_;
+  std::shared_ptr<const app::SweepPlan> plan_;
+  std::shared_ptr<const app::SweepReport> report_;
+  SweepTable model_;
+  QSortFilterProxyModel sorted_;
+  QTableView* table_;
+  QLabel* count_;
+  QComboBox* baseline_;
+  QPushButton *reproduce_, *export_;
+};
+
+}  // namespace lathe::ui

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/panels/bench/sweep_chart.h"
+
+#include <qcustomplot.h>
+
+#include <QPainter>
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "ui/widgets/live_chart.h"
+
+namespace lathe::ui {
+namespace {
+
+constexpr int kLegend = 22, kMaxLines = 6, kValueTicks = 5;
+constexpr double kLogFrom = 8;  // an axis of numbers further apart than this shows their ratios
+constexpr std::array kMarks = {QCPScatterStyle::ssDisc,         QCPScatterStyle::ssTriangle, QCPScatterStyle::ssDiamond,
+                               QCPScatterStyle::ssSquare,       QCPScatterStyle::ssCircle,   QCPScatterStyle::ssPlusSquare};
+
+QVector<qreal> dash_of(int line) {
+  switch (line) {
+    case 1: return {6, 3};
+    case 2: return {8, 3, 2, 3};
+    case 3: return {2, 2};
+    case 4: return {10, 4};
+    case 5: return {4, 2, 1, 2};
+    default: return {};
+  }
+}
+
+QPen pen_of(const QColor& color, int line) {
+  const qreal width = line == 0 ? 1.8 : 1.5;
+  QPen pen(color, width);
+  QVector<qreal> dash = dash_of(line);
+  for (qreal& length : dash) length /= width;
+  if (!dash.isEmpty()) pen.setDashPattern(dash);
+  return pen;
+}
+
+}  // namespace
+
+std::vector<std::size_t> pareto_front(const app::SweepReport& report, std::size_t metric, std::size_t over) {
+  struct Point {
+    std::size_t cell;
+    double x, y;  // more is better
+  };
+  const auto metrics = app::sweep_metrics();
+  std::vector<Point> points;
+  for (const auto& [index, cell] : report.cells) {
+    if (!cell.error.empty() || cell.samples.empty()) continue;
+    const double x = cell.estimate_of(over).mean, y = cell.estimate_of(metric).mean;
+    points.push_back({index, metrics[over].more_is_better ? x : -x, metrics[metric].more_is_better ? y : -y});
+  }
+  std::sort(points.begin(), points.end(), [](const Point& a, const Point& b) { return a.x != b.x ? a.x > b.x : a.y > b.y; });
+  std::vector<std::size_t> front;
+  double best = -INFINITY;
+  for (const Point& point : points) {
+    if (point.y <= best) continue;
+    best = point.y;
+    front.push_back(point.cell);
+  }
+  return front;
+}
+
+SweepChart::SweepChart(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) {
+  setObjectName(QStringLiteral("bench.chart"));
+  setAccessibleName(tr("Chart of the sweep"));
+  plot_ = new QCustomPlot(this);
+  plot_->setObjectName(QStringLiteral("bench.chart.plot"));
+  plot_->setAttribute(Qt::WA_TransparentForMouseEvents);
+  plot_->axisRect()->setAutoMargins(QCP::msNone);
+  style();
+  connect(&theme_, &Theme::changed, this, [this] {
+    style();
+    rebuild();
+  });
+}
+
+QSize SweepChart::minimumSizeHint() const { return {theme_.px(260), theme_.px(kLegend + 120)}; }
+
+void SweepChart::style() {
+  const Tokens& tokens = theme_.tokens();
+  plot_->setBackground(QBrush(tokens.page));
+  plot_->axisRect()->setMargins(QMargins(theme_.px(44), theme_.px(9), theme_.px(10), theme_.px(36)));
+  for (QCPAxis* axis : {plot_->xAxis, plot_->yAxis}) {
+    axis->setBasePen(Qt::NoPen);
+    axis->setTickPen(Qt::NoPen);
+    axis->setSubTickPen(Qt::NoPen);
+    axis->setTickLabelFont(theme_.font(11));
+    axis->setTickLabelColor(tokens.text3);
+    axis->setLabelFont(theme_.font(11));
+    axis->setLabelColor(tokens.text3);
+    axis->grid()->setPen(QPen(tokens.border, 1));
+    axis->grid()->setZeroLinePen(QPen(tokens.border, 1));
+  }
+  plot_->xAxis->grid()->setVisible(false);
+}
+
+void SweepChart::show_sweep(const app::SweepStatus& status, std::size_t metric, std::optional<std::size_t> over) {
+  status_ = status;
+  grid_ = status.plan ? grid_of(*status.plan) : SweepGrid{};
+  metric_ = metric;
+  over_ = over;
+  rebuild();
+}
+
+QColor SweepChart::color_of(int line) const {
+  const auto& series = theme_.tokens().series;
+  return series[static_cast<std::size_t>(line) % series.size()];
+}
+
+/// Numbers lie where they belong, by ratios when they are far apart; words lie one after the other.
+std::vector<double> SweepChart::positions() const {
+  std::vector<double> numbers;
+  for (const QString& value : grid_.columns) {
+    bool is_number = false;
+    numbers.push_back(value.toDouble(&is_number));
+    if (!is_number) break;
+    if (numbers.size() < static_cast<std::size_t>(grid_.columns.size())) continue;
+    const auto [low, high] = std::minmax_element(numbers.begin(), numbers.end());
+    if (*low > 0 && *high / *low >= kLogFrom) {
+      for (double& number : numbers) number = std::log2(number);
+    }
+    return numbers;
+  }
+  numbers.resize(static_cast<std::size_t>(grid_.columns.size()));
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<double>(i);
+  return numbers;
+}
+
+void SweepChart::rebuild() {
+  plot_->clearPlottables();
+  names_.clear();
+  n_points_ = 0;
+  if (status_.report != nullptr) over_ ? add_pareto() : add_lines();
+  update();
+  plot_->replot(QCustomPlot::rpQueuedReplot);
+}
+
+void SweepChart::add_lines() {
+  const std::vector<double> places = positions();
+  double top = 0;
+  for (int row = 0; row < std::min<int>(kMaxLines, static_cast<int>(grid_.rows.size())); ++row) {
+    QVector<double> x, y, half;
+    std::vector<std::pair<double, app::Estimate>> points;
+    for (int column = 0; column < grid_.columns.size(); ++column) {
+      const auto found = status_.report->cells.find(grid_.cell(row, column));
+      if (found == status_.report->cells.end() || !found->second.error.empty() || found->second.samples.empty()) continue;
+      points.emplace_back(places[static_cast<std::size_t>(column)], found->second.estimate_of(metric_));
+    }
+    std::sort(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (const auto& [place, value] : points) {
+      x << place;
+      y << value.mean;
+      half << value.half_width;
+      top = std::max(top, value.mean + std::min(value.half_width, value.mean));
+    }
+    n_points_ += static_cast<int>(x.size());
+    QCPGraph* graph = plot_->addGraph();
+    graph->setPen(pen_of(color_of(row), row));
+    graph->setScatterStyle(QCPScatterStyle(kMarks[static_cast<std::size_t>(row)], QPen(color_of(row), 1.2), QBrush(color_of(row)), 7));
+    graph->setData(x, y, true);
+    auto* bars = new QCPErrorBars(plot_->xAxis, plot_->yAxis);
+    bars->setDataPlottable(graph);
+    bars->setPen(QPen(color_of(row), 1.2));
+    bars->setWhiskerWidth(6);
+    bars->setData(half);
+    names_ << grid_.rows[row];
+  }
+  QSharedPointer<QCPAxisTickerText> ticker(new QCPAxisTickerText);
+  for (std::size_t i = 0; i < places.size(); ++i) ticker->addTick(places[i], grid_.columns[static_cast<int>(i)]);
+  plot_->xAxis->setTicker(ticker);
+  const auto [low, high] = std::minmax_element(places.begin(), places.end());
+  const double room = places.empty() || *high == *low ? 1 : 0.05 * (*high - *low);
+  plot_->xAxis->setRange(places.empty() ? 0 : *low - room, places.empty() ? 1 : *high + room);
+  plot_->xAxis->setLabel(status_.plan->variables.empty() ? QString() : setting_words(status_.plan->variables.back().name).toLower());
+  scale(top);
+}
+
+void SweepChart::add_pareto() {
+  QVector<double> x, y, front_x, front_y;
+  double top = 0, right = 0;
+  for (const auto& [index, cell] : status_.report->cells) {
+    if (!cell.error.empty() || cell.samples.empty()) continue;
+    x << cell.estimate_of(*over_).mean;
+    y << cell.estimate_of(metric_).mean;
+    top = std::max(top, y.back());
+    right = std::max(right, x.back());
+  }
+  for (const std::size_t index : pareto_front(*status_.report, metric_, *over_)) {
+    front_x << status_.report->cells.at(index).estimate_of(*over_).mean;
+    front_y << status_.report->cells.at(index).estimate_of(metric_).mean;
+  }
+  n_points_ = static_cast<int>(x.size());
+  QCPGraph* all = plot_->addGraph();
+  all->setLineStyle(QCPGraph::lsNone);
+  all->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssDisc, QPen(color_of(5), 1), QBrush(color_of(5)), 6));
+  all->setData(x, y);
+  QCPGraph* front = plot_->addGraph();
+  front->setPen(pen_of(color_of(0), 0));
+  front->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssDisc, QPen(color_of(0), 1.2), QBrush(color_of(0)), 8));
+  front->setData(front_x, front_y);
+  names_ << tr("all cells") << tr("no other cell is better in both");
+  plot_->xAxis->setTicker(QSharedPointer<QCPAxisTicker>(new QCPAxisTicker));
+  plot_->xAxis->ticker()->setTickCount(kValueTicks);
+  plot_->xAxis->setRange(0, right > 0 ? 1.06 * right : 1);
+  plot_->xAxis->setLabel(metric_words(*over_));
+  scale(top);
+}
+
+void SweepChart::scale(double top) {
+  const double step = round_step(top, kValueTicks);
+  const double end = std::max(step, std::ceil(top / step - 1e-9) * step);
+  QSharedPointer<QCPAxisTickerText> ticker(new QCPAxisTickerText);
+  for (double value = 0; value <= end + step / 2; value += step) ticker->addTick(value, axis_number(value, step));
+  plot_->yAxis->setTicker(ticker);
+  plot_->yAxis->setRange(0, end * 1.04);
+}
+
+void SweepChart::resizeEvent(QResizeEvent*) {
+  plot_->setGeometry(0, theme_.px(kLegend), width(), height() - theme_.px(kLegend));
+}
+
+void SweepChart::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setFont(theme_.font(11));
+  qreal x = 0;
+  const qreal y = theme_.px(kLegend) / 2.0 - theme_.px(3);
+  for (int i = 0; i < names_.size(); ++i) {
+    if (names_[i].isEmpty()) continue;
+    const int line = over_ ? (i == 0 ? 5 : 0) : i;
+    painter.setPen(pen_of(color_of(line), line == 5 ? 0 : line));
+    painter.drawLine(QPointF(x, y), QPointF(x + theme_.px(18), y));
+    painter.setPen(theme_.tokens().text2);
+    const int wide = painter.fontMetrics().horizontalAdvance(names_[i]);
+    painter.drawText(QRectF(x + theme_.px(23), y - theme_.px(9), wide + 2, theme_.px(18)), Qt::AlignVCenter | Qt::AlignLeft, names_[i]);
+    x += theme_.px(23) + wide + theme_.px(16);
+  }
+}
+
+}  // namespace lathe::ui

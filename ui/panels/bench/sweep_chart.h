@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// SweepChart: a metric over the last variable with its 95 % intervals, a line for each combination of the others; or one
+// metric against another, cell by cell, with the line that nothing beats (Pareto).
+#pragma once
+
+#include <QWidget>
+#include <optional>
+#include <vector>
+
+#include "ui/models/sweep_words.h"
+#include "ui/theme/theme.h"
+
+class QCustomPlot;
+
+namespace lathe::ui {
+
+class SweepChart : public QWidget {
+  Q_OBJECT
+ public:
+  SweepChart(const Theme& theme, QWidget* parent);
+  /// `over`: the metric of the horizontal axis; none: the last variable.
+  void show_sweep(const app::SweepStatus& status, std::size_t metric, std::optional<std::size_t> over = {});
+  QSize minimumSizeHint() const override;
+  QCustomPlot* plot() const { return plot_; }
+  int n_points() const { return n_points_; }
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+
+ private:
+  void style();
+  void rebuild();
+  void add_lines();
+  void add_pareto();
+  void scale(double top);
+  std::vector<double> positions() const;
+  QColor color_of(int line) const;
+
+  const Theme& theme_;
+  app::SweepStatus status_;
+  SweepGrid grid_;
+  std::size_t metric_ = 0;
+  std::optional<std::size_t> over_;
+  QCustomPlot* plot_;
+  QStringList names_;
+  int n_points_ = 0;
+};
+
+/// Cells that no other beats in both metrics, in the order of the first.
+std::vector<std::size_t> pareto_front(const app::SweepReport& report, std::size_t metric, std::size_t over);
+
+}  // namespace lathe::ui

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/panels/bench/sweep_header.h"
+
+#include <QHBoxLayout>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "ui/widgets/controls.h"
+
+namespace lathe::ui {
+namespace {
+
+struct StateLook {
+  ChipState chip;
+  QString word;
+};
+
+StateLook look_of(app::SweepState state) {
+  switch (state) {
+    case app::SweepState::none: return {ChipState::quiet, {}};
+    case app::SweepState::running: return {ChipState::accent, SweepHeader::tr("Running")};
+    case app::SweepState::pausing: return {ChipState::warning, SweepHeader::tr("Pausing after this run")};
+    case app::SweepState::paused: return {ChipState::warning, SweepHeader::tr("Paused")};
+    case app::SweepState::stopped: return {ChipState::warning, SweepHeader::tr("Stopped")};
+    case app::SweepState::done: return {ChipState::success, SweepHeader::tr("Done")};
+    case app::SweepState::failed: return {ChipState::error, SweepHeader::tr("Failed")};
+  }
+  return {ChipState::quiet, {}};
+}
+
+}  // namespace
+
+QString cell_words(const app::SweepPlan& plan, std::size_t cell) {
+  QStringList words;
+  for (const auto& [name, value] : app::values_of(plan, cell)) {
+    words << QStringLiteral("%1 %2").arg(setting_words(name).toLower(), QString::fromStdString(value));
+  }
+  QString all = words.join(QStringLiteral(", "));
+  if (!all.isEmpty()) all[0] = all[0].toUpper();
+  return all;
+}
+
+SweepHeader::SweepHeader(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) {
+  setObjectName(QStringLiteral("bench.header"));
+  auto* row = new QHBoxLayout(this);
+  row->setContentsMargins(theme.px(20), theme.px(10), theme.px(20), theme.px(10));
+  row->setSpacing(theme.px(20));
+  row->addWidget(make_words(), 1);
+  row->addWidget(grid_ = new CellGrid(theme, this), 0, Qt::AlignVCenter);
+}
+
+QWidget* SweepHeader::make_words() {
+  auto* box = new QWidget(this);
+  auto* column = new QVBoxLayout(box);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(theme_.px(6));
+  auto* head = new QHBoxLayout;
+  head->setSpacing(theme_.px(8));
+  head->addWidget(title_ = make_label(theme_, "bench.header.title", {}, box, 15, QFont::DemiBold, TextTone::text));
+  head->addWidget(state_ = new Chip(theme_, box), 0, Qt::AlignVCenter);
+  state_->setObjectName(QStringLiteral("bench.state"));
+  head->addStretch(1);
+  column->addLayout(head);
+  column->addWidget(where_ = make_label(theme_, "bench.header.where", {}, box, 12));
+  bar_ = new QProgressBar(box);
+  bar_->setObjectName(QStringLiteral("bench.progress"));
+  bar_->setAccessibleName(tr("Progress of the sweep"));
+  bar_->setTextVisible(false);
+  bar_->setFixedHeight(theme_.px(8));
+  column->addWidget(bar_);
+  auto* foot = new QHBoxLayout;
+  foot->setSpacing(theme_.px(14));
+  foot->addWidget(facts_ = make_label(theme_, "bench.header.facts", {}, box, 12));
+  facts_->setTextFormat(Qt::RichText);
+  foot->addWidget(failed_ = make_label(theme_, "bench.header.failed", {}, box, 12, QFont::Normal, TextTone::error), 1);
+  failed_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  skip_ = make_button(theme_, "bench.skip", tr("Skip cell"), box, ButtonLook::ghost, true);
+  skip_->setIcon(theme_.icon(QStringLiteral("skip")));
+  skip_->setToolTip(tr("Record this cell as skipped and go on with the next"));
+  resume_ = make_button(theme_, "bench.resume", tr("Resume"), box, ButtonLook::plain, true);
+  resume_->setIcon(theme_.icon(QStringLiteral("play")));
+  resume_->setToolTip(tr("Go on where it stopped; what is measured stays, what failed is tried again"));
+  foot->addWidget(skip_);
+  foot->addWidget(resume_);
+  column->addLayout(foot);
+  connect(skip_, &QPushButton::clicked, this, &SweepHeader::skip_wanted);
+  connect(resume_, &QPushButton::clicked, this, &SweepHeader::resume_wanted);
+  return box;
+}
+
+QString SweepHeader::where_words(const app::SweepStatus& status) const {
+  if (!status.runs()) return QString::fromStdString(status.plan->options.model).section('/', -1);
+  const QString cell = cell_words(*status.plan, status.progress.cell);
+  const QString doing = status.progress.doing == "loading"      ? tr("loading the model")
+                        : status.progress.doing == "warming up" ? tr("warming up")
+                        : status.progress.repeat > 0
+                            ? tr("repeat %1 of %2").arg(status.progress.repeat).arg(status.plan->repeats)
+                            : tr("starting");
+  return cell.isEmpty() ? doing : QStringLiteral("%1, %2").arg(cell, doing);
+}
+
+QString SweepHeader::facts_words(const app::SweepStatus& status) const {
+  QStringList facts;
+  if (status.progress.seconds > 0) facts << tr("<b>%1</b> elapsed").arg(time_words(status.progress.seconds));
+  if (status.runs() && status.progress.seconds_left > 0) facts << tr("<b>%1</b> left").arg(time_words(status.progress.seconds_left));
+  return facts.join(QStringLiteral("&nbsp;&nbsp;&nbsp;"));
+}
+
+void SweepHeader::show_sweep(const app::SweepStatus& status) {
+  setVisible(status.plan != nullptr);
+  if (status.plan == nullptr) return;
+  const std::size_t now = std::min(status.progress.cells_done + (status.runs() ? 1 : 0), status.progress.cells_total);
+  title_->setText(status.runs() ? tr("Cell %1 of %2").arg(now).arg(status.progress.cells_total)
+                                : tr("%1 of %2 cells").arg(now).arg(status.progress.cells_total));
+  const StateLook look = look_of(status.state);
+  state_->set(look.chip, look.chip == ChipState::success || look.chip == ChipState::error ? ChipMark::icon : ChipMark::none, look.word);
+  where_->setText(where_words(status));
+  // Repeats are the small steps of the bar.
+  const auto repeats = static_cast<int>(status.plan->repeats);
+  bar_->setRange(0, std::max(1, static_cast<int>(status.progress.cells_total) * repeats));
+  const bool measures = status.runs() && status.progress.repeat > 0;
+  bar_->setValue(static_cast<int>(status.progress.cells_done) * repeats + (measures ? static_cast<int>(status.progress.repeat) - 1 : 0));
+  facts_->setText(facts_words(status));
+  int n_failed = 0;
+  QString first;
+  for (const auto& [index, cell] : status.report->cells) {
+    if (cell.error.empty()) continue;
+    if (n_failed++ == 0) first = QStringLiteral("%1: %2").arg(cell_words(*status.plan, index), QString::fromStdString(cell.error));
+  }
+  failed_->setText(!status.error.empty() ? QString::fromStdString(status.error) : n_failed == 0 ? QString() : tr("%1 failed: %2").arg(n_failed).arg(first));
+  failed_->setToolTip(failed_->text());
+  skip_->setVisible(status.runs());
+  const bool can_resume = status.state == app::SweepState::stopped || status.state == app::SweepState::failed || (status.state == app::SweepState::done && n_failed > 0);
+  resume_->setVisible(can_resume);
+  resume_->setText(status.state == app::SweepState::done ? tr("Try failed again") : tr("Resume"));
+  grid_->show_sweep(status);
+}
+
+}  // namespace lathe::ui

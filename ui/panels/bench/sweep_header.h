@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// SweepHeader: where the sweep stands: cell, progress, time, what failed, and the grid of its cells.
+#pragma once
+
+#include <QLabel>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QWidget>
+
+#include "ui/panels/bench/cell_grid.h"
+#include "ui/theme/theme.h"
+#include "ui/widgets/chip.h"
+
+namespace lathe::ui {
+
+class SweepHeader : public QWidget {
+  Q_OBJECT
+ public:
+  SweepHeader(const Theme& theme, QWidget* parent);
+  void show_sweep(const app::SweepStatus& status);
+
+ Q_SIGNALS:
+  void skip_wanted();
+  void resume_wanted();
+
+ private:
+  QWidget* make_words();
+  QString where_words(const app::SweepStatus& status) const;
+  QString facts_words(const app::SweepStatus& status) const;
+
+  const Theme& theme_;
+  QLabel *title_, *where_, *facts_, *failed_;
+  Chip* state_;
+  QProgressBar* bar_;
+  QPushButton *skip_, *resume_;
+  CellGrid* grid_;
+};
+
+/// "Continuous, concurrency 24": the values of a cell, named where the value alone would not say what it is.
+QString cell_words(const app::SweepPlan& plan, std::size_t cell);
+
+}  // namespace lathe::ui

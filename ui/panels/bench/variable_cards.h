@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// VariableCards: what a sweep varies: up to three settings with their values, each a card.
+#pragma once
+
+#include <QLabel>
+#include <QLineEdit>
+#include <QMenu>
+#include <QPushButton>
+#include <QVBoxLayout>
+#include <QWidget>
+#include <vector>
+
+#include "app/api/sweep_plan.h"
+#include "ui/theme/theme.h"
+
+namespace lathe::ui {
+
+class VariableCards : public QWidget {
+  Q_OBJECT
+ public:
+  VariableCards(const Theme& theme, QWidget* parent);
+  void set_variables(const std::vector<app::SweepVariable>& variables);
+  /// Those whose values can be read. Why the others cannot: problem().
+  std::vector<app::SweepVariable> variables() const;
+  QString problem() const;
+  /// For the heading: adds one.
+  QPushButton* add_button() { return add_; }
+
+ Q_SIGNALS:
+  void changed();
+
+ private:
+  struct Card {
+    QString name;
+    QWidget* box;
+    QLineEdit* values;
+    QLabel* count;
+    QLabel* problem;
+  };
+  void add_card(const QString& name, const QString& values);
+  void check(Card& card);
+  void remove(QWidget* box);
+  void fill_menu();
+
+  const Theme& theme_;
+  QVBoxLayout* column_;
+  QPushButton* add_;
+  QMenu* menu_;
+  QLabel* empty_;
+  std::vector<Card> cards_;
+};
+
+/// Values worth trying for a setting: all choices, or numbers around the usual ones.
+QString suggested_values(const engine::OptionDescriptor& option);
+
+}  // namespace lathe::ui
