@@ -2,6 +2,8 @@
 #include "app/api/sweep_metrics.h"
 
 #include <QTest>
+
+#include "app/bench/sweep/load_generator.h"
 #include <cmath>
 #include <map>
 #include <set>
