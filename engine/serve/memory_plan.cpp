@@ -137,8 +137,8 @@ class MemoryPlanner {
   Result<void> shorten_context(std::int64_t pool_tokens, const char* option) {
     if (options_.max_model_len > 0 || pool_tokens == 0) {
       return refuse(fmt::format("the KV cache would hold {} tokens, one context of max_model_len needs {}; a block of {} "
-                                "tokens takes {} bytes",
-                                pool_tokens, limits().max_model_len, options_.block_size, plan_.block_bytes),
+                                "tokens takes {} bytes. Lower max_model_len, or raise {}",
+                                pool_tokens, limits().max_model_len, options_.block_size, plan_.block_bytes, option),
                     option);
     }
     plan_.warnings.push_back(

@@ -144,6 +144,7 @@ void MemoryPlanTest::a_small_pool_against_an_asked_context_is_refused() {
   QVERIFY(!plan.has_value());
   QCOMPARE(plan.error().where, std::string("num_gpu_blocks_override"));
   QVERIFY(contains(plan.error().message, "would hold 160 tokens, one context of max_model_len needs 200"));
+  QVERIFY(contains(plan.error().message, "Lower max_model_len, or raise num_gpu_blocks_override"));
 }
 
 void MemoryPlanTest::a_pool_with_few_reservations_is_warned_of() {
