@@ -149,6 +149,7 @@ Result<void> ModelCommand::load(const EngineOptions& options) {
   const EngineLease engine = models.lease();
   if (!engine) return engine::fail(ErrorCode::cancelled, "loading was cancelled", options.model);
   note(loaded_line(engine->model()));
+  for (const std::string& warning : engine->model().info.warnings) note("Warning: " + printable(warning));
   return {};
 }
 

@@ -34,6 +34,9 @@ struct EngineOptions {
   std::string kv_cache_dtype = "auto";       ///< auto (as compute), float32, bfloat16, float16
   bool enable_prefix_caching = true;
   // ---- scheduling
+  std::string policy = "paged";           ///< who shares a step with whom, and how the cache is given out
+  std::int64_t preferred_batch_size = 0;  ///< of policy dynamic: so many waiting start a batch; 0: max_num_seqs
+  std::int64_t max_batch_delay_ms = 100;  ///< of policy dynamic: from the arrival of the first that waits
   std::int64_t max_num_seqs = 16;
   std::int64_t max_num_batched_tokens = 512;
   bool enable_chunked_prefill = true;

@@ -46,6 +46,11 @@ struct EngineCounters {
   std::uint64_t n_recomputed_tokens = 0;
   std::uint64_t n_prefix_queries = 0;  ///< tokens looked up
   std::uint64_t n_prefix_hits = 0;     ///< tokens found
+  std::uint64_t n_padding_tokens = 0;  ///< rows computed for nobody, so that a batch keeps its shape
+  // ---- the KV cache, summed over the steps. Units: tokens x steps; divided by the first, the others are shares
+  std::uint64_t n_kv_held = 0;      ///< room in blocks that requests held
+  std::uint64_t n_kv_reserved = 0;  ///< of it, in blocks that held nothing yet, or nothing any more
+  std::uint64_t n_kv_unfilled = 0;  ///< of it, behind the last token of a block in use
   std::uint64_t n_finished_stop = 0, n_finished_length = 0, n_finished_abort = 0, n_finished_error = 0;
 };
 
@@ -56,7 +61,9 @@ struct EngineSnapshot {
   int n_blocks = 0, n_blocks_used = 0, n_blocks_cached = 0, n_blocks_free = 0;  ///< used + cached + free = blocks
   int block_size = 0;
   double step_ms = 0;  ///< last step
-  int step_prefill_tokens = 0, step_decode_tokens = 0;
+  int step_prefill_tokens = 0, step_decode_tokens = 0, step_padding_tokens = 0;
+  std::int64_t n_kv_reserved = 0;  ///< tokens of room in held blocks without any content that is wanted: reservation waste
+  std::int64_t n_kv_unfilled = 0;  ///< tokens of room behind the last token of blocks in use: internal waste
   EngineCounters counters;
   HistogramSnapshot ttft_s, itl_s, e2e_s, queue_s, prefill_s, decode_s;
   std::vector<ActiveRequest> requests;  ///< running, then waiting

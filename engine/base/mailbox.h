@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <utility>
@@ -42,6 +43,12 @@ class Mailbox {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return closed_ || !values_.empty(); });
     return !values_.empty();
+  }
+
+  /// Sleeps until there is mail, but no longer than that.
+  void wait_for(std::chrono::nanoseconds time) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, time, [this] { return !values_.empty(); });
   }
 
   /// Nothing more goes in; what is there can still be taken.

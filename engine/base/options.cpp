@@ -25,6 +25,7 @@ struct EngineField {
 
 constexpr double kMaxTokens = 1 << 24;           // above every context length in use; keeps products inside 64 bits
 constexpr double kMaxBytes = 1ll << 50;          // a pebibyte: more than any machine has
+constexpr double kMaxDelayMs = 600'000;          // ten minutes: longer than clients wait
 constexpr double kMaxSeed = 9007199254740991.0;  // 2^53 - 1: the largest that JSON clients send unchanged
 
 using enum OptionGroup;
@@ -70,6 +71,17 @@ constexpr std::array kFields = {
                 &EngineOptions::kv_cache_dtype},
     EngineField{{"enable_prefix_caching", cache, boolean, "Reuse KV blocks of equal prompt beginnings."},
                 &EngineOptions::enable_prefix_caching},
+    EngineField{{"policy", scheduling, choice,
+                 "How requests share steps: static or dynamic in padded batches; continuous, the context reserved; paged.",
+                 0, 0, "paged|static|dynamic|continuous"},
+                &EngineOptions::policy},
+    EngineField{{"preferred_batch_size", scheduling, integer,
+                 "Waiting requests with which a batch of policy dynamic starts at once; 0: max_num_seqs.", 0, 4096},
+                &EngineOptions::preferred_batch_size},
+    EngineField{{"max_batch_delay_ms", scheduling, integer,
+                 "Milliseconds after the first waiting request arrived until policy dynamic starts a smaller batch.", 0,
+                 kMaxDelayMs},
+                &EngineOptions::max_batch_delay_ms},
     EngineField{{"max_num_seqs", scheduling, integer, "Requests that run at the same time.", 1, 4096},
                 &EngineOptions::max_num_seqs},
     EngineField{{"max_num_batched_tokens", scheduling, integer, "Tokens computed in one step.", 1, kMaxTokens},
@@ -173,6 +185,11 @@ Result<void> validate(const EngineOptions& options) {
                     "token a step",
                     options.max_num_batched_tokens, options.max_num_seqs),
         "max_num_batched_tokens");
+  }
+  if (options.preferred_batch_size > options.max_num_seqs) {
+    return refuse(fmt::format("preferred_batch_size ({}) must be at most max_num_seqs ({}): no batch is larger",
+                              options.preferred_batch_size, options.max_num_seqs),
+                  "preferred_batch_size");
   }
   if (!options.enable_chunked_prefill && options.max_num_batched_tokens < options.max_model_len) {
     return refuse(fmt::format("without chunked prefill max_num_batched_tokens ({}) must be at least max_model_len ({}): a "

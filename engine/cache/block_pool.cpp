@@ -11,9 +11,23 @@ BlockPool::BlockPool(int n_blocks) : entries_(static_cast<std::size_t>(n_blocks)
 
 BlockPool::Taken BlockPool::take() {
   LATHE_CHECK(head_ >= 0);
-  const std::int32_t block = head_;
-  unlink(block);
+  return take_block(head_);
+}
+
+std::int32_t BlockPool::find_run(int n) const {
+  if (n <= 0 || n > n_available()) return -1;
+  int length = 0;
+  for (std::int32_t block = 0; block < n_blocks_; ++block) {
+    length = entries_[index(block)].n_references == 0 ? length + 1 : 0;
+    if (length == n) return block - n + 1;
+  }
+  return -1;
+}
+
+BlockPool::Taken BlockPool::take_block(std::int32_t block) {
   Entry& entry = at(block);
+  LATHE_CHECK(entry.n_references == 0);
+  unlink(block);
   const Taken taken{.block = block, .was_cached = entry.cached};
   --(entry.cached ? n_cached_ : n_free_);
   entry.cached = false;

@@ -7,10 +7,10 @@
 
 namespace lathe::engine {
 
-/// Reference counts and one intrusive list of the blocks that nobody refers to; every operation is O(1) and allocates
-/// nothing. The list gives from its head. A released block with content that a prefix lookup can find goes to the tail, so
-/// the least recently used content is lost first; one without content goes to the head, so nothing is lost while an empty
-/// one is left. Invariant: a block is in the list exactly when its count is 0; n_used + n_cached + n_free = n_blocks.
+/// Reference counts and one intrusive list of the blocks that nobody refers to; every operation but find_run() is O(1), and
+/// none allocates. The list gives from its head. A released block with content that a prefix lookup can find goes to the
+/// tail, so the least recently used content is lost first; one without content goes to the head, so nothing is lost while an
+/// empty one is left. Invariant: a block is in the list exactly when its count is 0; n_used + n_cached + n_free = n_blocks.
 /// Thread: the engine's.
 class BlockPool {
  public:
@@ -29,6 +29,10 @@ class BlockPool {
 
   /// The head of the list, with one reference. Requires: n_available() > 0.
   Taken take();
+  /// The lowest of n blocks with consecutive numbers that nobody refers to; -1: there are none. O(n_blocks).
+  std::int32_t find_run(int n) const;
+  /// That block, with one reference. Requires: nobody refers to it.
+  Taken take_block(std::int32_t block);
   /// One reference more; a cached block leaves the list.
   void add_reference(std::int32_t block);
   /// One reference less; the last one puts the block back into the list.

@@ -49,14 +49,16 @@ int PagedCache::n_missing(const BlockTable& table, std::int64_t n_tokens) const 
 bool PagedCache::grow(BlockTable& table, std::int64_t n_tokens) {
   const int n_new = n_missing(table, n_tokens);
   if (n_new > pool_.n_available()) return false;
-  for (int i = 0; i < n_new; ++i) {
-    const BlockPool::Taken taken = pool_.take();
-    if (taken.was_cached) {
-      index_.erase(taken.block);
-      ++n_evicted_;
-    }
-    table.blocks.push_back(taken.block);
-  }
+  for (int i = 0; i < n_new; ++i) append(table, pool_.take());
+  return true;
+}
+
+bool PagedCache::take_contiguous(BlockTable& table, std::int64_t n_tokens) {
+  LATHE_CHECK(table.blocks.empty());
+  const int n_new = blocks_for(n_tokens);
+  const std::int32_t first = pool_.find_run(n_new);
+  if (first < 0) return false;
+  for (std::int32_t block = first; block < first + n_new; ++block) append(table, pool_.take_block(block));
   return true;
 }
 
@@ -94,6 +96,14 @@ void PagedCache::release(BlockTable& table) {
 }
 
 int PagedCache::take_n_evicted() { return std::exchange(n_evicted_, 0); }
+
+void PagedCache::append(BlockTable& table, const BlockPool::Taken& taken) {
+  if (taken.was_cached) {
+    index_.erase(taken.block);
+    ++n_evicted_;
+  }
+  table.blocks.push_back(taken.block);
+}
 
 std::span<const std::int32_t> PagedCache::tokens_of_block(std::span<const std::int32_t> tokens, int number) const {
   const auto size = static_cast<std::size_t>(block_size_);

@@ -47,6 +47,9 @@ class PagedCache {
   int n_missing(const BlockTable& table, std::int64_t n_tokens) const;
   /// Grows the table to hold n_tokens. Changes nothing and returns false when too few blocks are available.
   bool grow(BlockTable& table, std::int64_t n_tokens);
+  /// Fills an empty table with blocks for n_tokens whose numbers follow each other. Changes nothing and returns false when
+  /// there is no such run.
+  bool take_contiguous(BlockTable& table, std::int64_t n_tokens);
   /// Makes the full blocks of the first n_tokens findable. Where an equal block is known already, that one takes the place
   /// of the table's own, which is given back: equal prefixes that were computed side by side are kept once.
   void publish(BlockTable& table, std::span<const std::int32_t> tokens, int n_tokens, std::string_view salt);
@@ -59,6 +62,7 @@ class PagedCache {
   int take_n_evicted();
 
  private:
+  void append(BlockTable& table, const BlockPool::Taken& taken);
   std::span<const std::int32_t> tokens_of_block(std::span<const std::int32_t> tokens, int number) const;
 
   BlockPool pool_;

@@ -6,10 +6,16 @@
 namespace lathe::engine {
 
 extern const PolicyDescriptor kPagedPolicy;
+extern const PolicyDescriptor kStaticPolicy;
+extern const PolicyDescriptor kDynamicPolicy;
+extern const PolicyDescriptor kContinuousPolicy;
 
 namespace {
-constexpr std::array<const PolicyDescriptor*, 1> kPolicies{
+constexpr std::array<const PolicyDescriptor*, 4> kPolicies{
     &kPagedPolicy,
+    &kStaticPolicy,
+    &kDynamicPolicy,
+    &kContinuousPolicy,
 };
 }  // namespace
 

@@ -13,6 +13,9 @@ struct PolicyDescriptor {
   std::string_view name;
   std::string_view help;          ///< one sentence
   void (*plan)(Scheduler& step);  ///< fills the step through the moves of Scheduler; keeps no state of its own
+  /// At its admission a request gets blocks for the longest context, with consecutive numbers, and nobody shares them: the
+  /// cache that models had before blocks were paged. Otherwise blocks come one by one and are shared.
+  bool reserves_context = false;
 };
 
 /// All policies, the default first.

@@ -7,15 +7,23 @@
 #include "kernels/api/check.h"
 
 namespace lathe::engine {
+namespace {
+
+constexpr std::int32_t kPaddingToken = 0;  // any that a vocabulary has: what comes of it is thrown away
+constexpr std::int64_t kNsInMs = 1'000'000;
+
+}  // namespace
 
 Scheduler::Scheduler(const SchedulerOptions& options, const PolicyDescriptor& policy, PagedCache cache)
-    : options_(options), policy_(&policy), cache_(std::move(cache)) {
+    : options_(options), policy_(&policy), cache_(std::move(cache)), batch_(options.max_num_seqs) {
   LATHE_CHECK(options_.max_num_seqs > 0 && options_.max_num_batched_tokens >= options_.max_num_seqs &&
               options_.max_logit_rows >= options_.max_num_seqs);
+  LATHE_CHECK(!policy_->reserves_context || (options_.max_seq_tokens > 0 && full_batch() > 0));
   const auto n_seqs = static_cast<std::size_t>(options_.max_num_seqs);
   const auto n_rows = static_cast<std::size_t>(options_.max_num_batched_tokens);
   running_.reserve(n_seqs);
   plan_.entries.reserve(n_seqs);
+  plan_.padding.reserve(n_seqs);
   plan_.batch.token_ids.reserve(n_rows);
   plan_.batch.positions.reserve(n_rows);
   plan_.batch.slots.reserve(n_rows);
@@ -37,15 +45,18 @@ void Scheduler::add(Sequence& sequence, std::int64_t now_ns) {
 
 StepPlan& Scheduler::plan(std::int64_t now_ns) {
   plan_.entries.clear();
-  plan_.n_prefill_tokens = plan_.n_decode_tokens = 0;
+  plan_.padding.clear();
+  plan_.n_prefill_tokens = plan_.n_decode_tokens = plan_.n_padding_tokens = 0;
   ++step_;
   now_ns_ = now_ns;
   budget_ = options_.max_num_batched_tokens;
   logit_budget_ = options_.max_logit_rows;
   n_unplanned_ = static_cast<int>(running_.size());
+  wake_ns_ = now_ns;
   policy_->plan(*this);
-  LATHE_CHECK(!plan_.entries.empty() || !has_work());
+  LATHE_CHECK(!plan_.entries.empty() || !plan_.padding.empty() || !has_work() || wake_ns_ > now_ns);
   build_batch();
+  account_room();
   return plan_;
 }
 
@@ -58,6 +69,7 @@ void Scheduler::commit(const PlannedSequence& entry) {
     sequence.n_prompt_counted = n_prompt_computed;
   }
   sequence.n_prompt_logits += entry.n_logits - (entry.samples ? 1 : 0);
+  if (policy_->reserves_context) return;
   cache_.publish(sequence.table, sequence.tokens, sequence.n_computed, sequence.cache_salt);
 }
 
@@ -65,8 +77,14 @@ void Scheduler::remove(Sequence& sequence, bool retract) {
   if (sequence.state == SequenceState::waiting) waiting_.remove(sequence);
   if (sequence.state == SequenceState::running) std::erase(running_, &sequence);
   if (retract) cache_.retract(sequence.table);
-  cache_.release(sequence.table);
+  if (!batch_.vacate(sequence)) cache_.release(sequence.table);
+  if (!batch_.is_empty() && batch_.n_living() == 0) end_batch();
   sequence.state = SequenceState::done;
+}
+
+void Scheduler::end_batch() {
+  for (BatchSlot& slot : batch_.slots()) cache_.release(slot.table);
+  batch_.clear();
 }
 
 // ---- a policy's moves
@@ -83,7 +101,8 @@ bool Scheduler::admit_first() {
   Sequence& sequence = *waiting_.front();
   if (still_must_wait(sequence)) return false;
   // Cached blocks have no logits, so a prompt whose logits are wanted is computed in full.
-  const bool may_match = !sequence.wants_prompt_logits || sequence.n_prompt_logits + 1 >= sequence.n_prompt;
+  const bool has_logits = !sequence.wants_prompt_logits || sequence.n_prompt_logits + 1 >= sequence.n_prompt;
+  const bool may_match = has_logits && !policy_->reserves_context;
   const std::span<const std::int32_t> tokens = sequence.tokens;
   const PrefixMatch match = cache_.match(may_match ? tokens : tokens.first(0), sequence.cache_salt);
   if (must_wait(sequence, match)) return false;
@@ -100,7 +119,8 @@ bool Scheduler::admit_first() {
     counters_.n_prefix_hits += static_cast<std::uint64_t>(sequence.n_computed);
   }
   account_admission(sequence, sequence.n_computed);
-  LATHE_CHECK(reserve(sequence, sequence.n_tokens()));
+  LATHE_CHECK(policy_->reserves_context ? cache_.take_contiguous(sequence.table, options_.max_seq_tokens)
+                                        : reserve(sequence, sequence.n_tokens()));
   return true;
 }
 
@@ -119,14 +139,16 @@ Sequence& Scheduler::preempt_last() {
   return victim;
 }
 
-void Scheduler::schedule(Sequence& sequence, int n_tokens) {
+void Scheduler::schedule(Sequence& sequence, int n_tokens, int n_padding) {
   const int begin = sequence.n_computed;
   const int end = begin + n_tokens;
-  LATHE_CHECK(n_tokens > 0 && n_tokens <= budget_ && cache_.n_missing(sequence.table, end) == 0);
+  LATHE_CHECK(n_tokens > 0 && n_padding >= 0 && n_tokens + n_padding <= budget_ &&
+              cache_.n_missing(sequence.table, end + n_padding) == 0);
   const bool samples = end == sequence.n_tokens();
   const int n_logits = prompt_logits_in(sequence, begin, end) + (samples ? 1 : 0);
   LATHE_CHECK(n_logits <= logit_budget_);
-  budget_ -= n_tokens;
+  budget_ -= n_tokens + n_padding;
+  plan_.n_padding_tokens += n_padding;
   logit_budget_ -= n_logits;
   --n_unplanned_;
   if (sequence.in_prefill()) {
@@ -138,7 +160,66 @@ void Scheduler::schedule(Sequence& sequence, int n_tokens) {
   } else {
     plan_.n_decode_tokens += n_tokens;
   }
-  plan_.entries.push_back({.sequence = &sequence, .n_tokens = n_tokens, .n_logits = n_logits, .samples = samples});
+  plan_.entries.push_back(
+      {.sequence = &sequence, .n_tokens = n_tokens, .n_padding = n_padding, .n_logits = n_logits, .samples = samples});
+}
+
+// ---- batches of requests
+
+void Scheduler::start_batch(BatchCause cause) {
+  LATHE_CHECK(batch_.is_empty() && running_.empty() && waiting_.front() != nullptr);
+  const std::int64_t first_arrived_ns = waiting_.front()->arrived_ns;
+  forms_batch_ = true;
+  while (Sequence* first = waiting_.front()) {
+    if (!admit_first()) break;
+    batch_.add(*first);
+  }
+  forms_batch_ = false;
+  for (const BatchSlot& slot : batch_.slots()) {
+    note(*slot.sequence, SchedulerEventKind::batched,
+         {batch_.size(), batch_.width(), static_cast<std::int64_t>(cause), (now_ns_ - first_arrived_ns) / kNsInMs}, now_ns_);
+  }
+}
+
+void Scheduler::wait_for_batch() {
+  tell_waiting(WaitReason::batch, SchedulerEventKind::waiting_batch, {batch_.n_living(), batch_.size()});
+}
+
+void Scheduler::wait_to_fill(int n_wanted, std::int64_t deadline_ns) {
+  wake_ns_ = deadline_ns;
+  tell_waiting(WaitReason::fill, SchedulerEventKind::waiting_fill,
+               {waiting_.size(), n_wanted, options_.max_batch_delay_ns / kNsInMs});
+}
+
+int Scheduler::full_batch() const {
+  const int n_preferred = options_.preferred_batch_size > 0 ? options_.preferred_batch_size : options_.max_num_seqs;
+  return std::min({n_preferred, options_.max_num_seqs,
+                   cache_.pool().n_blocks() / std::max(1, cache_.blocks_for(options_.max_seq_tokens))});
+}
+
+void Scheduler::pad_prompt(const BatchSlot& slot, int n_rows) {
+  const BlockTable& table = slot.sequence != nullptr ? slot.sequence->table : slot.table;
+  LATHE_CHECK(n_rows > 0 && n_rows <= budget_ && cache_.n_missing(table, slot.n_read + n_rows) == 0);
+  budget_ -= n_rows;
+  plan_.n_padding_tokens += n_rows;
+  plan_.padding.push_back({.table = &table, .begin = slot.n_read, .n_rows = n_rows});
+}
+
+void Scheduler::pad_answer(BatchSlot& slot) {
+  LATHE_CHECK(slot.sequence == nullptr && budget_ > 0 && logit_budget_ > 0);
+  --budget_;
+  --logit_budget_;
+  ++plan_.n_padding_tokens;
+  plan_.padding.push_back({.table = &slot.table, .begin = slot.position, .n_rows = 1, .has_logits = true});
+  // At the end of the reservation it stays on the last row: the shape has no further column.
+  slot.position = std::min(slot.position + 1, static_cast<int>(options_.max_seq_tokens) - 1);
+}
+
+void Scheduler::tell_waiting(WaitReason reason, SchedulerEventKind kind, std::array<std::int64_t, 4> n) {
+  for (Sequence* sequence = waiting_.back(); sequence != nullptr; sequence = sequence->previous) {
+    if (std::exchange(sequence->wait_reason, reason) == reason) return;
+    note(*sequence, kind, n, now_ns_);
+  }
 }
 
 // ---- how much, and whether at all
@@ -174,19 +255,24 @@ bool Scheduler::still_must_wait(const Sequence& sequence) const {
     case WaitReason::sequences: return static_cast<int>(running_.size()) >= options_.max_num_seqs;
     case WaitReason::blocks: return block_slack() <= sequence.blocked_slack;
     case WaitReason::budget: return budget_ == 0;
+    case WaitReason::batch:
+    case WaitReason::fill: return false;
   }
   return false;
 }
 
 bool Scheduler::must_wait(Sequence& sequence, const PrefixMatch& match) {
   const auto n_running = static_cast<int>(running_.size());
-  const int n_needed = cache_.blocks_for(sequence.n_tokens()) - match.n_blocks;
+  const bool whole = policy_->reserves_context;
+  const int n_needed = whole ? cache_.blocks_for(options_.max_seq_tokens)
+                             : cache_.blocks_for(sequence.n_tokens()) - match.n_blocks;
   const int n_available = cache_.pool().n_available() - match.n_idle;
   WaitReason reason = WaitReason::none;
   if (n_running >= options_.max_num_seqs) {
     reason = WaitReason::sequences;
-  } else if (n_needed + n_running > n_available) {
-    // One block stays for each running sequence: the next token of one of them must not cost the newcomer its place.
+  } else if (whole ? cache_.pool().find_run(n_needed) < 0 : n_needed + n_running > n_available) {
+    // One block stays for each running sequence: the next token of one of them must not cost the newcomer its place. Who
+    // has reserved the context needs none any more.
     reason = WaitReason::blocks;
   } else if (chunk_from(sequence, match.n_blocks * cache_.block_size()) == 0) {
     reason = WaitReason::budget;
@@ -194,7 +280,9 @@ bool Scheduler::must_wait(Sequence& sequence, const PrefixMatch& match) {
   if (reason == WaitReason::none) return false;
   sequence.blocked_slack = block_slack();
   if (std::exchange(sequence.wait_reason, reason) != reason) {
-    note(sequence, SchedulerEventKind::waiting, {n_needed, n_available, n_running, options_.max_num_seqs}, now_ns_);
+    const bool for_reservation = whole && reason == WaitReason::blocks;
+    note(sequence, for_reservation ? SchedulerEventKind::waiting_reservation : SchedulerEventKind::waiting,
+         {n_needed, n_available, n_running, options_.max_num_seqs}, now_ns_);
   }
   return true;
 }
@@ -207,13 +295,35 @@ void Scheduler::account_admission(Sequence& sequence, int n_found) {
     sequence.admitted_ns = now_ns_;
     sequence.n_cached = n_found;
     sequence.n_prompt_counted = n_found;
-    note(sequence, SchedulerEventKind::admitted, {sequence.n_prompt, n_found, chunk_of(sequence)}, now_ns_);
+    // Of a batch only the shape is known when all of it has been admitted.
+    const int n_chunk = forms_batch_ ? 0 : chunk_of(sequence);
+    note(sequence, SchedulerEventKind::admitted, {sequence.n_prompt, n_found, n_chunk}, now_ns_);
     return;
   }
   const int n_again = std::max(0, std::exchange(sequence.n_lost, 0) - n_found);
   sequence.n_recomputed += n_again;
   counters_.n_recomputed_tokens += static_cast<std::uint64_t>(n_again);
   note(sequence, SchedulerEventKind::resumed, {n_found, n_again}, now_ns_);
+}
+
+CacheRoom Scheduler::room() const {
+  CacheRoom room;
+  for (const Sequence* sequence : running_) room.add(sequence->table, sequence->n_computed, cache_.block_size());
+  for (const BatchSlot& slot : batch_.slots()) room.add(slot.table, 0, cache_.block_size());
+  return room;
+}
+
+void Scheduler::account_room() {
+  counters_.n_padding_tokens += static_cast<std::uint64_t>(plan_.n_padding_tokens);
+  CacheRoom room = this->room();
+  for (const PlannedSequence& entry : plan_.entries) {
+    const Sequence& sequence = *entry.sequence;
+    room.subtract(sequence.table, sequence.n_computed, cache_.block_size());
+    room.add(sequence.table, sequence.n_computed + entry.n_tokens, cache_.block_size());
+  }
+  counters_.room.n_held += room.n_held;
+  counters_.room.n_reserved += room.n_reserved;
+  counters_.room.n_unfilled += room.n_unfilled;
 }
 
 void Scheduler::note_evictions(const Sequence& sequence) {
@@ -232,6 +342,9 @@ bool Scheduler::consistent() const {
     if (sequence->state != SequenceState::running) return false;
     if (cache_.n_missing(sequence->table, sequence->n_computed) > 0) return false;
     for (const std::int32_t block : sequence->table.blocks) ++n_references[static_cast<std::size_t>(block)];
+  }
+  for (const BatchSlot& slot : batch_.slots()) {
+    for (const std::int32_t block : slot.table.blocks) ++n_references[static_cast<std::size_t>(block)];
   }
   for (const Sequence* sequence = waiting_.front(); sequence != nullptr; sequence = sequence->next) {
     if (sequence->state != SequenceState::waiting || !sequence->table.blocks.empty()) return false;
@@ -252,11 +365,15 @@ void Scheduler::build_batch() {
   BatchPlan& batch = plan_.batch;
   batch.clear();
   batch.query_start.push_back(0);
-  for (PlannedSequence& entry : plan_.entries) {
-    append_rows(entry);
-    batch.max_blocks = std::max(batch.max_blocks, cache_.blocks_for(batch.context_len.back()));
+  for (PlannedSequence& entry : plan_.entries) append_rows(entry);
+  for (const PlannedPadding& padding : plan_.padding) append_padding(padding);
+  for (const std::int32_t n_tokens : batch.context_len) {
+    batch.max_blocks = std::max(batch.max_blocks, cache_.blocks_for(n_tokens));
   }
-  for (const PlannedSequence& entry : plan_.entries) append_block_table(entry);
+  for (const PlannedSequence& entry : plan_.entries) {
+    append_block_table(entry.sequence->table, entry.sequence->n_computed + entry.n_tokens + entry.n_padding);
+  }
+  for (const PlannedPadding& padding : plan_.padding) append_block_table(*padding.table, padding.begin + padding.n_rows);
 }
 
 void Scheduler::append_rows(PlannedSequence& entry) {
@@ -264,13 +381,11 @@ void Scheduler::append_rows(PlannedSequence& entry) {
   const Sequence& sequence = *entry.sequence;
   const int begin = sequence.n_computed;
   const int end = begin + entry.n_tokens;
-  const int size = cache_.block_size();
   const int first_row = batch.n_rows();
   for (int position = begin; position < end; ++position) {
-    batch.token_ids.push_back(sequence.tokens[static_cast<std::size_t>(position)]);
-    batch.positions.push_back(position);
-    batch.slots.push_back(sequence.table.blocks[static_cast<std::size_t>(position / size)] * size + position % size);
+    append_row(sequence.tokens[static_cast<std::size_t>(position)], position, sequence.table);
   }
+  for (int position = end; position < end + entry.n_padding; ++position) append_row(kPaddingToken, position, sequence.table);
   // The rows with logits are the last ones of the chunk, whether they belong to the prompt, to the answer or to both.
   entry.first_logit = static_cast<int>(batch.logit_rows.size());
   const int last = entry.samples || entry.n_logits == 0 ? end : std::min(end, sequence.n_prompt - 1);
@@ -278,13 +393,30 @@ void Scheduler::append_rows(PlannedSequence& entry) {
     batch.logit_rows.push_back(first_row + position - begin);
   }
   batch.query_start.push_back(batch.n_rows());
+  batch.context_len.push_back(end + entry.n_padding);
+}
+
+void Scheduler::append_row(std::int32_t token_id, int position, const BlockTable& table) {
+  BatchPlan& batch = plan_.batch;
+  const int size = cache_.block_size();
+  batch.token_ids.push_back(token_id);
+  batch.positions.push_back(position);
+  batch.slots.push_back(table.blocks[static_cast<std::size_t>(position / size)] * size + position % size);
+}
+
+void Scheduler::append_padding(const PlannedPadding& padding) {
+  BatchPlan& batch = plan_.batch;
+  const int end = padding.begin + padding.n_rows;
+  for (int position = padding.begin; position < end; ++position) append_row(kPaddingToken, position, *padding.table);
+  if (padding.has_logits) batch.logit_rows.push_back(batch.n_rows() - 1);
+  batch.query_start.push_back(batch.n_rows());
   batch.context_len.push_back(end);
 }
 
-void Scheduler::append_block_table(const PlannedSequence& entry) {
+void Scheduler::append_block_table(const BlockTable& table, int n_tokens) {
   BatchPlan& batch = plan_.batch;
-  const auto n_blocks = cache_.blocks_for(entry.sequence->n_computed + entry.n_tokens);
-  const auto first = entry.sequence->table.blocks.begin();
+  const auto n_blocks = cache_.blocks_for(n_tokens);
+  const auto first = table.blocks.begin();
   batch.block_tables.insert(batch.block_tables.end(), first, first + n_blocks);
   batch.block_tables.insert(batch.block_tables.end(), static_cast<std::size_t>(batch.max_blocks - n_blocks), -1);
 }

@@ -36,8 +36,34 @@ std::string waiting(const Numbers& n) {
   return text + ".";
 }
 
+std::string waiting_reservation(const Numbers& n) {
+  std::string text = fmt::format("Reserves {} in one piece, {} free", counted(n[0], "block"), grouped(n[1]));
+  if (n[2] > 0) text += fmt::format("; {} hold their own", counted(n[2], "request"));
+  return text + ".";
+}
+
+std::string waiting_batch(const Numbers& n) {
+  return fmt::format("Nobody joins a batch: {} of its {} unfinished.", grouped(n[0]), counted(n[1], "answer"));
+}
+
+std::string waiting_fill(const Numbers& n) {
+  return fmt::format("A batch begins with {}, {} here, or {} ms after the first arrived.", counted(n[1], "request"),
+                     grouped(n[0]), grouped(n[2]));
+}
+
 std::string admitted(const Numbers& n) {
-  return fmt::format("{} of {} cached; first chunk {}.", grouped(n[1]), counted(n[0], "prompt token"), grouped(n[2]));
+  std::string text = fmt::format("{} of {} cached", grouped(n[1]), counted(n[0], "prompt token"));
+  if (n[2] > 0) text += fmt::format("; first chunk {}", grouped(n[2]));
+  return text + ".";
+}
+
+std::string batched(const Numbers& n) {
+  std::string why = "the engine was free";
+  if (static_cast<BatchCause>(n[2]) == BatchCause::full) why = "it was full";
+  if (static_cast<BatchCause>(n[2]) == BatchCause::delay) {
+    why = fmt::format("{} ms had passed since the first arrived", grouped(n[3]));
+  }
+  return fmt::format("{} together, for {}; prompts padded to {}.", counted(n[0], "request"), why, counted(n[1], "token"));
 }
 
 std::string chunked(const Numbers& n) {
@@ -69,8 +95,12 @@ std::string finished(const Numbers& n) {
 std::string word_of(SchedulerEventKind kind) {
   switch (kind) {
     case SchedulerEventKind::queued: return "Queued";
-    case SchedulerEventKind::waiting: return "Waited";
+    case SchedulerEventKind::waiting:
+    case SchedulerEventKind::waiting_reservation:
+    case SchedulerEventKind::waiting_batch:
+    case SchedulerEventKind::waiting_fill: return "Waited";
     case SchedulerEventKind::admitted: return "Admitted";
+    case SchedulerEventKind::batched: return "Batched";
     case SchedulerEventKind::chunked: return "Chunk";
     case SchedulerEventKind::prefilled: return "Prefilled";
     case SchedulerEventKind::preempted: return "Preempted";
@@ -88,7 +118,11 @@ std::string sentence_of(const SchedulerEvent& event) {
   switch (event.kind) {
     case SchedulerEventKind::queued: return queued(n);
     case SchedulerEventKind::waiting: return waiting(n);
+    case SchedulerEventKind::waiting_reservation: return waiting_reservation(n);
+    case SchedulerEventKind::waiting_batch: return waiting_batch(n);
+    case SchedulerEventKind::waiting_fill: return waiting_fill(n);
     case SchedulerEventKind::admitted: return admitted(n);
+    case SchedulerEventKind::batched: return batched(n);
     case SchedulerEventKind::chunked: return chunked(n);
     case SchedulerEventKind::prefilled: return fmt::format("First token; {} computed.", counted(n[0], "prompt token"));
     case SchedulerEventKind::preempted: return preempted(n);

@@ -12,7 +12,7 @@ namespace lathe::engine {
 
 enum class SequenceState : std::uint8_t { waiting, running, done };
 /// Why the first waiting sequence was not admitted.
-enum class WaitReason : std::uint8_t { none, budget, sequences, blocks };
+enum class WaitReason : std::uint8_t { none, budget, sequences, blocks, batch, fill };
 
 /// Owns: its tokens and block table; both have their final capacity from the start, so a step allocates nothing.
 /// Invariant: n_computed <= tokens.size(); between two steps a running sequence with all tokens computed does not exist,
@@ -23,6 +23,7 @@ struct Sequence {
   std::string cache_salt;
   int n_prompt = 0;
   bool wants_prompt_logits = false;
+  std::int64_t arrived_ns = 0;
 
   // ---- progress
   std::vector<std::int32_t> tokens;  ///< the prompt, then what was generated
@@ -58,6 +59,7 @@ struct Sequence {
 class SequenceQueue {
  public:
   Sequence* front() const { return front_; }
+  Sequence* back() const { return back_; }
   int size() const { return size_; }
   void push_back(Sequence& sequence);
   void push_front(Sequence& sequence);

@@ -11,7 +11,6 @@
 #include <thread>
 #include <utility>
 
-#include "engine/base/clock.h"
 #include "engine/base/latest_value.h"
 #include "engine/base/mailbox.h"
 #include "engine/serve/engine_metrics.h"
@@ -26,6 +25,7 @@ namespace lathe::engine {
 namespace {
 
 constexpr std::size_t kEventsKept = 65'536;             // 4.5 MiB: minutes of the busiest traffic
+constexpr std::int64_t kLookPeriodNs = 5'000'000;       // a cancelled request that waits is answered after so long at most
 constexpr std::int64_t kSnapshotPeriodNs = 33'333'333;  // 30 Hz: what a window can show
 
 /// One well mixed number of two. Source: Steele, Lea and Flood 2014 (SplitMix64).
@@ -43,9 +43,18 @@ SchedulerOptions scheduler_options(const EngineOptions& options, const RunnerLim
   chosen.max_logit_rows = limits.max_logit_rows;
   chosen.max_num_seqs =
       static_cast<int>(std::min<std::int64_t>({options.max_num_seqs, chosen.max_num_batched_tokens, chosen.max_logit_rows}));
+  chosen.preferred_batch_size = static_cast<int>(options.preferred_batch_size);
+  chosen.max_batch_delay_ns = options.max_batch_delay_ms * 1'000'000;
   chosen.chunked_prefill = options.enable_chunked_prefill;
   chosen.max_seq_tokens = std::min<std::int64_t>(limits.max_model_len, std::int64_t{limits.n_blocks} * limits.block_size);
   return chosen;
+}
+
+/// Requires: checked options.
+const PolicyDescriptor& policy_of(const EngineOptions& options) {
+  const PolicyDescriptor* policy = find_policy(options.policy);
+  LATHE_CHECK(policy != nullptr);
+  return *policy;
 }
 
 RequestLimits request_limits(const EngineOptions& options, const RunnerLimits& limits) {
@@ -84,6 +93,7 @@ class EngineLoop final : public Engine {
   // ---- the engine's thread
   void loop();
   void step();
+  void rest();
   void receive();
   void drop_cancelled();
   void plan();
@@ -95,6 +105,7 @@ class EngineLoop final : public Engine {
   void publish();
   void emit();
 
+  std::int64_t now_ns() const { return parts_.clock->now_ns(); }
   bool take_place();
 
   static Generation& generation_of(const PlannedSequence& entry);
@@ -108,7 +119,6 @@ class EngineLoop final : public Engine {
 
   // ---- shared by all threads
   EngineParts parts_;
-  const SteadyClock clock_;
   const RequestLimits limits_;
   std::atomic<std::uint64_t> last_id_{0};
   const std::int64_t max_unfinished_;  ///< what runs and what waits
@@ -142,11 +152,11 @@ EngineLoop::EngineLoop(EngineParts parts)
       max_unfinished_(scheduler_options(parts_.model.options, parts_.runner->limits()).max_num_seqs +
                       parts_.model.options.max_queue),
       snapshot_(std::make_shared<const EngineSnapshot>()),
-      scheduler_(scheduler_options(parts_.model.options, parts_.runner->limits()), *policy_table().front(),
+      scheduler_(scheduler_options(parts_.model.options, parts_.runner->limits()), policy_of(parts_.model.options),
                  PagedCache(parts_.runner->limits().n_blocks, parts_.runner->limits().block_size,
                             parts_.model.options.enable_prefix_caching)),
       sampler_(*parts_.runner, parts_.model.n_threads, parts_.model.info.eos_ids) {
-  snapshot_.publish(make_snapshot(clock_.now_ns()));
+  snapshot_.publish(make_snapshot(now_ns()));
   thread_ = std::jthread([this] { loop(); });
   pthread_setname_np(thread_.native_handle(), "lathe-engine");
 }
@@ -173,7 +183,8 @@ Result<RequestHandlePtr> EngineLoop::submit(GenerateRequest request) {
   auto handle = std::make_shared<RequestHandle>(id, any_cancelled_);
   auto generation = std::make_unique<Generation>(std::move(request), handle, *parts_.tokenizer,
                                                  mixed_seed(static_cast<std::uint64_t>(options.seed), id), limits_.context(),
-                                                 static_cast<int>(limits_.block_size), clock_.now_ns());
+                                                 static_cast<int>(limits_.block_size), now_ns());
+  if (policy_of(options).reserves_context) generation->reserve_blocks(limits_.context(), limits_.block_size);
   if (!mailbox_.put(generation)) {
     return fail(ErrorCode::unavailable, "The model is being unloaded and takes no new requests.");
   }
@@ -194,7 +205,10 @@ void EngineLoop::shut_down(std::chrono::milliseconds grace) {
 // ---- the engine's thread
 
 void EngineLoop::loop() {
-  while (scheduler_.has_work() || mailbox_.wait()) step();
+  while (scheduler_.has_work() || mailbox_.wait()) {
+    step();
+    rest();
+  }
   const std::lock_guard lock(end_mutex_);
   has_ended_ = true;
   ended_changed_.notify_all();
@@ -214,9 +228,16 @@ void EngineLoop::step() {
   emit();
 }
 
+/// Sleeps while the policy waits for more requests. What ends the sleep beside mail and time is looked at now and then.
+void EngineLoop::rest() {
+  if (plan_->batch.n_rows() > 0 || !scheduler_.has_work()) return;
+  const std::int64_t left_ns = std::min(scheduler_.wake_ns() - now_ns(), kLookPeriodNs);
+  if (left_ns > 0) mailbox_.wait_for(std::chrono::nanoseconds(left_ns));
+}
+
 /// Mailbox -> the scheduler's queue.
 void EngineLoop::receive() {
-  now_ns_ = step_begin_ns_ = clock_.now_ns();
+  now_ns_ = step_begin_ns_ = now_ns();
   const std::size_t n_before = living_.size();
   mailbox_.take_all(living_);
   for (std::size_t i = n_before; i < living_.size(); ++i) {
@@ -244,7 +265,7 @@ void EngineLoop::plan() { plan_ = &scheduler_.plan(now_ns_); }
 
 /// Rows -> logits. A failure ends the requests of the step and nothing else.
 void EngineLoop::run() {
-  if (plan_->entries.empty()) return;
+  if (plan_->batch.n_rows() == 0) return;
   metrics_.count_step();
   Result<kernels::TensorView> logits = run_guarded();
   if (logits) {
@@ -265,7 +286,7 @@ void EngineLoop::sample() {
 
 /// Tokens -> sequences; full blocks can be shared from here on.
 void EngineLoop::commit() {
-  now_ns_ = clock_.now_ns();
+  now_ns_ = now_ns();
   for (const PlannedSequence& entry : plan_->entries) {
     Generation& generation = generation_of(entry);
     if (generation.lacks_probabilities(entry.samples)) {
@@ -308,7 +329,7 @@ void EngineLoop::release() {
 void EngineLoop::publish() {
   events_.append(scheduler_.events());
   scheduler_.clear_events();
-  const std::int64_t now_ns = clock_.now_ns();
+  const std::int64_t now_ns = this->now_ns();
   if (!is_idle() && now_ns - published_ns_ < kSnapshotPeriodNs) return;
   published_ns_ = now_ns;
   snapshot_.publish(make_snapshot(now_ns));
@@ -377,6 +398,7 @@ std::shared_ptr<const EngineSnapshot> EngineLoop::make_snapshot(std::int64_t now
   snapshot->step_ms = step_ms_;
   snapshot->step_prefill_tokens = plan_ == nullptr ? 0 : plan_->n_prefill_tokens;
   snapshot->step_decode_tokens = plan_ == nullptr ? 0 : plan_->n_decode_tokens;
+  snapshot->step_padding_tokens = plan_ == nullptr ? 0 : plan_->n_padding_tokens;
   snapshot->next_event = events_.next();
   return snapshot;
 }

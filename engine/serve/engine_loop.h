@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "engine/api/engine.h"
+#include "engine/base/clock.h"
 #include "engine/run/runner.h"
 
 namespace lathe::engine {
@@ -15,6 +16,7 @@ struct EngineParts {
   std::unique_ptr<Tokenizer> tokenizer;
   std::unique_ptr<ChatTemplate> chat_template;  ///< may be null
   std::unique_ptr<Runner> runner;
+  std::unique_ptr<const Clock> clock = std::make_unique<SteadyClock>();
 };
 
 std::unique_ptr<Engine> make_engine_loop(EngineParts parts);

@@ -51,7 +51,8 @@ Generation::Generation(GenerateRequest&& request, RequestHandlePtr caller, const
   tokens = std::move(request.prompt_token_ids);
   n_prompt = n_tokens();
   tokens.reserve(static_cast<std::size_t>(max_total_tokens));
-  table.blocks.reserve(static_cast<std::size_t>(max_total_tokens / block_size + 1));
+  reserve_blocks(max_total_tokens, block_size);
+  arrived_ns = now_ns;
   wants_prompt_logits = params.prompt_logprobs.has_value();
   if (wants_prompt_logits) prompt_logprobs.resize(static_cast<std::size_t>(n_prompt));
 }

@@ -55,6 +55,10 @@ struct Generation final : Sequence {
   std::span<const std::int32_t> prompt_ids() const { return std::span(tokens).first(static_cast<std::size_t>(n_prompt)); }
   std::span<const std::int32_t> output_ids() const { return std::span(tokens).subspan(static_cast<std::size_t>(n_prompt)); }
 
+  /// Memory for a table of so many tokens. Thread: the caller's, like the constructor.
+  void reserve_blocks(std::int64_t n_tokens, std::int64_t block_size) {
+    table.blocks.reserve(static_cast<std::size_t>(n_tokens / block_size + 1));
+  }
   /// Takes the sampled token: into the sequence, the event and the times; ends the answer where an id or a length does.
   void accept_sample(std::span<const std::int32_t> eos_ids, std::int64_t now_ns);
   /// Adds the text of the last token; ends the answer where a stop string does.

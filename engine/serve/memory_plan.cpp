@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "engine/run/model_runner.h"
+#include "engine/schedule/policies.h"
 
 namespace lathe::engine {
 
@@ -114,16 +115,30 @@ class MemoryPlanner {
     // Slots are numbered in 32 bits.
     n_blocks = std::min(n_blocks, std::numeric_limits<std::int32_t>::max() / block_size);
     limits().n_blocks = static_cast<int>(n_blocks);
+    warn_of_few_reservations();
     plan_.estimate.kv = KvStorage::n_bytes(backend_, shape_of_blocks(n_blocks));
     return {};
+  }
+
+  /// No error, for requests wait their turn; but more of them than this never run at once, whatever max_num_seqs says.
+  void warn_of_few_reservations() {
+    const PolicyDescriptor* const policy = find_policy(options_.policy);
+    const std::int64_t n_blocks = divide_up(limits().max_model_len, options_.block_size);
+    const std::int64_t n_reservations = limits().n_blocks / n_blocks;
+    if (policy == nullptr || !policy->reserves_context || n_reservations >= options_.max_num_seqs) return;
+    plan_.warnings.push_back(
+        fmt::format("policy {} reserves {} KV blocks (max_model_len {}) for each request, and the pool has {}: {} run at "
+                    "once instead of max_num_seqs {}. Lower max_model_len, give the pool more, or take policy paged",
+                    policy->name, n_blocks, limits().max_model_len, limits().n_blocks, n_reservations,
+                    options_.max_num_seqs));
   }
 
   /// A pool that was asked for and is smaller than a context limits the context, unless that was asked for as well.
   Result<void> shorten_context(std::int64_t pool_tokens, const char* option) {
     if (options_.max_model_len > 0 || pool_tokens == 0) {
       return refuse(fmt::format("the KV cache would hold {} tokens, one context of max_model_len needs {}; a block of {} "
-                                "tokens takes {} bytes",
-                                pool_tokens, limits().max_model_len, options_.block_size, plan_.block_bytes),
+                                "tokens takes {} bytes. Lower max_model_len, or raise {}",
+                                pool_tokens, limits().max_model_len, options_.block_size, plan_.block_bytes, option),
                     option);
     }
     plan_.warnings.push_back(

@@ -25,6 +25,7 @@ Harness::Harness(const HarnessOptions& options, std::shared_ptr<FakeScript> with
                                     .max_rows = static_cast<int>(options.engine.max_num_batched_tokens),
                                     .max_logit_rows = options.max_logit_rows};
   parts.runner = std::make_unique<FakeRunner>(limits, script);
+  if (options.time_ns != nullptr) parts.clock = std::make_unique<HandClock>(options.time_ns);
   engine = engine::make_engine_loop(std::move(parts));
 }
 

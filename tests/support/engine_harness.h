@@ -2,14 +2,24 @@
 // An engine loop over a FakeRunner, and what a caller does with it.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/api/engine.h"
+#include "engine/base/clock.h"
 #include "tests/support/fake_runner.h"
 
 namespace lathe::tests {
+
+/// A clock that the test sets.
+struct HandClock final : engine::Clock {
+  explicit HandClock(std::shared_ptr<std::atomic<std::int64_t>> shared) : time_ns(std::move(shared)) {}
+  std::int64_t now_ns() const override { return time_ns->load(); }
+  std::shared_ptr<std::atomic<std::int64_t>> time_ns;
+};
 
 /// What most tests of the loop use: 64 tokens of vocabulary, 64 blocks of 4 tokens, a context of 200.
 struct HarnessOptions {
@@ -19,6 +29,7 @@ struct HarnessOptions {
   int block_size = 4;
   int n_blocks = 64;
   int max_logit_rows = 64;
+  std::shared_ptr<std::atomic<std::int64_t>> time_ns{};  ///< the engine's clock, set by the test; null: the real one
 };
 
 struct Harness {

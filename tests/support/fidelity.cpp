@@ -155,6 +155,7 @@ std::unique_ptr<engine::Engine> open_for(const std::string& model, const Fidelit
   options.isa = cell.isa;
   options.max_model_len = kLongest;
   options.block_size = kBlockSize;
+  options.policy = cell.policy;
   options.num_gpu_blocks_override = cell.tight ? kTightBlocks : kAmpleBlocks;
   options.max_num_batched_tokens = cell.n_chunk;
   options.max_num_seqs = std::min(16, cell.n_chunk);

@@ -25,6 +25,7 @@ struct FidelityCell {
   int n_requests = 1;
   int n_chunk = 512;   ///< max_num_batched_tokens
   bool tight = false;  ///< a pool so small that requests throw each other out, and no sharing between them
+  std::string policy = "paged";
 };
 
 /// Runs of a reference_greedy.json, asked greedily with log probabilities.

@@ -19,6 +19,7 @@ QColor dot_color(const Tokens& tokens, engine::SchedulerEventKind kind) {
   using engine::SchedulerEventKind;
   switch (kind) {
     case SchedulerEventKind::admitted:
+    case SchedulerEventKind::batched:
     case SchedulerEventKind::chunked: return tokens.prefill;
     case SchedulerEventKind::prefilled:
     case SchedulerEventKind::resumed:

@@ -61,6 +61,8 @@ class ModelCommandsTest : public QObject {
   void complete_obeys_stop_strings();
   void complete_with_a_seed_repeats_itself();
   void complete_takes_each_dtype();
+  void complete_answers_alike_under_each_policy();
+  void complete_warns_of_a_pool_with_few_reservations();
   void complete_uses_the_bundled_model_and_says_so();
   void complete_equals_the_reference_on_real_weights_data();
   void complete_equals_the_reference_on_real_weights();
@@ -197,6 +199,25 @@ void ModelCommandsTest::complete_with_a_seed_repeats_itself() {
   };
   QCOMPARE(sample("7"), sample("7"));
   QVERIFY(sample("7") != sample("8"));
+}
+
+void ModelCommandsTest::complete_answers_alike_under_each_policy() {
+  const Arguments what = {"--prompt", "One day", "--max-tokens", "8", "--ignore-eos"};
+  const CliRun paged = complete(what);
+  QCOMPARE(paged.code, 0);
+  for (const char* policy : {"static", "dynamic", "continuous"}) {
+    Arguments arguments = what;
+    arguments.insert(arguments.end(), {"--policy", policy});
+    QCOMPARE(complete(arguments).out, paged.out);
+  }
+  QCOMPARE(complete({"--prompt", "One day", "--policy", "best"}).code, 2);
+}
+
+void ModelCommandsTest::complete_warns_of_a_pool_with_few_reservations() {
+  const CliRun run = complete(
+      {"--prompt", "One day", "--max-tokens", "1", "--policy", "continuous", "--num-gpu-blocks-override", "40"});
+  QCOMPARE(run.code, 0);
+  QVERIFY2(run.err.find("Warning: policy continuous reserves 16 KV blocks") != std::string::npos, run.err.c_str());
 }
 
 void ModelCommandsTest::complete_takes_each_dtype() {

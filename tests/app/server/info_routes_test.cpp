@@ -133,7 +133,10 @@ void InfoRoutesTest::metrics_have_vllms_names() {
         "vllm:generation_tokens_total", "vllm:num_preemptions_total", "vllm:prefix_cache_queries_total",
         "vllm:prefix_cache_hits_total", "vllm:request_success_total", "vllm:time_to_first_token_seconds_bucket",
         "vllm:inter_token_latency_seconds_sum", "vllm:time_per_output_token_seconds_count",
-        "vllm:e2e_request_latency_seconds_bucket", "vllm:request_queue_time_seconds_bucket", "vllm:cache_config_info"}) {
+        "vllm:e2e_request_latency_seconds_bucket", "vllm:request_queue_time_seconds_bucket", "vllm:cache_config_info",
+        "lathe:padding_tokens_total", "lathe:kv_cache_reserved_tokens", "lathe:kv_cache_unfilled_tokens",
+        "lathe:kv_cache_held_token_steps_total", "lathe:kv_cache_reserved_token_steps_total",
+        "lathe:kv_cache_unfilled_token_steps_total"}) {
     QVERIFY2(text.find("\n" + std::string(name) + "{model_name=\"fake\",engine=\"0\"") != std::string::npos, name);
   }
 }

@@ -18,6 +18,7 @@ class MailboxTest : public QObject {
   void what_lies_in_a_closed_box_can_be_taken();
   void wait_returns_when_mail_comes();
   void wait_returns_when_the_box_is_closed();
+  void a_wait_with_an_end_returns_without_mail_and_early_with_it();
   void many_senders_lose_nothing();
 };
 
@@ -65,6 +66,18 @@ void MailboxTest::wait_returns_when_mail_comes() {
     box.put(value);
   });
   QVERIFY(box.wait());
+}
+
+void MailboxTest::a_wait_with_an_end_returns_without_mail_and_early_with_it() {
+  Mailbox<int> box;
+  box.wait_for(std::chrono::milliseconds(1));
+  QVERIFY(box.empty());
+  std::jthread sender([&box] {
+    int value = 1;
+    box.put(value);
+  });
+  box.wait_for(std::chrono::hours(1));
+  QVERIFY(!box.empty());
 }
 
 void MailboxTest::wait_returns_when_the_box_is_closed() {

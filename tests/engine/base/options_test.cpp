@@ -34,7 +34,7 @@ class OptionsTest : public QObject {
       QVERIFY(option.help.ends_with('.') && option.help.size() > 10);
       QVERIFY(option.kind != OptionKind::choice || !option.choices.empty());
     }
-    QCOMPARE(names.size(), std::size_t{22});
+    QCOMPARE(names.size(), std::size_t{25});
   }
   void every_value_is_taken_back_unchanged() {
     const EngineOptions options = valid();
@@ -123,6 +123,16 @@ class OptionsTest : public QObject {
     QVERIFY(validate(options).error().message.find("63") != std::string::npos);
     options.max_num_batched_tokens = 64;
     QVERIFY(validate(options).has_value());
+  }
+  void a_batch_is_no_larger_than_what_may_run() {
+    EngineOptions options = valid();
+    options.preferred_batch_size = options.max_num_seqs;
+    QVERIFY(validate(options).has_value());
+    ++options.preferred_batch_size;
+    QCOMPARE(validate(options).error().where, std::string("preferred_batch_size"));
+  }
+  void a_policy_that_is_not_there_is_refused() {
+    QVERIFY(refusal("policy", "best").find("paged|static|dynamic|continuous") != std::string::npos);
   }
   void without_chunks_a_prompt_must_fit_into_a_step() {
     EngineOptions options = valid();

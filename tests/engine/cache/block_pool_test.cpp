@@ -19,6 +19,7 @@ class BlockPoolTest : public QObject {
   void a_reference_takes_a_cached_block_out_of_the_list();
   void a_shared_block_comes_back_with_its_last_reference();
   void forgetting_the_content_makes_a_cached_block_free();
+  void a_run_is_the_lowest_that_is_free();
   void the_counts_add_up_under_random_traffic();
 };
 
@@ -102,6 +103,21 @@ void BlockPoolTest::forgetting_the_content_makes_a_cached_block_free() {
   pool.set_cached(block, false);
   QCOMPARE(pool.n_cached(), 0);
   QCOMPARE(pool.n_free(), 2);
+}
+
+void BlockPoolTest::a_run_is_the_lowest_that_is_free() {
+  BlockPool pool(10);
+  QCOMPARE(pool.find_run(10), 0);
+  QCOMPARE(pool.find_run(11), -1);
+  QCOMPARE(pool.find_run(0), -1);
+  pool.take_block(2);
+  pool.take_block(6);
+  QCOMPARE(pool.find_run(2), 0);
+  QCOMPARE(pool.find_run(3), 3);
+  QCOMPARE(pool.find_run(4), -1);
+  pool.release(2);
+  QCOMPARE(pool.find_run(4), 0);
+  QCOMPARE(pool.n_used(), 1);
 }
 
 void BlockPoolTest::the_counts_add_up_under_random_traffic() {

@@ -42,6 +42,7 @@ class PagedCacheTest : public QObject {
   void retracted_blocks_are_not_found();
   void retracting_leaves_what_others_share();
   void without_sharing_nothing_is_found();
+  void a_contiguous_table_has_numbers_in_a_row();
   void evictions_are_counted_once();
 };
 
@@ -140,6 +141,22 @@ void PagedCacheTest::retracting_leaves_what_others_share() {
   cache.release(first);
   QCOMPARE(cache.match(count_from(0, 9), "").n_blocks, 1);
   QCOMPARE(cache.pool().n_used(), 1);
+}
+
+void PagedCacheTest::a_contiguous_table_has_numbers_in_a_row() {
+  PagedCache cache(8, 4, true);
+  BlockTable cached = filled(cache, count_from(0, 8));
+  cache.release(cached);
+  BlockTable table, other;
+  QVERIFY(cache.take_contiguous(table, 17));
+  QCOMPARE(table.blocks, (std::vector<std::int32_t>{0, 1, 2, 3, 4}));
+  QCOMPARE(cache.take_n_evicted(), 2);  // what lay in two of them is forgotten
+  QCOMPARE(cache.match(count_from(0, 9), "").n_blocks, 0);
+  QVERIFY(!cache.take_contiguous(other, 13));
+  QVERIFY(other.blocks.empty());
+  QVERIFY(cache.take_contiguous(other, 12));
+  cache.release(table);
+  QCOMPARE(cache.pool().n_used(), 3);
 }
 
 void PagedCacheTest::without_sharing_nothing_is_found() {

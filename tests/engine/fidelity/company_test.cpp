@@ -5,6 +5,8 @@
 
 #include <map>
 
+#include "engine/schedule/policies.h"
+#include "kernels/api/backend.h"
 #include "tests/support/engine_harness.h"
 #include "tests/support/fidelity.h"
 #include "tests/support/tiny_model.h"
@@ -52,6 +54,8 @@ class CompanyTest : public QObject {
   void tiny_llama_equals_its_reference();
   void company_changes_nothing_data() { add_fidelity_matrix(); }
   void company_changes_nothing();
+  void no_policy_changes_anything_data();
+  void no_policy_changes_anything();
 
  private:
   const std::vector<FidelityRun>& alone(const std::string& isa);
@@ -94,6 +98,40 @@ void CompanyTest::company_changes_nothing() {
   if (!cell.tight) QVERIFY(warm.n_cached_tokens > 0);
   if (cell.tight && cell.n_requests > 2) QVERIFY(cold.n_preemptions > 0);
   QCOMPARE(engine->snapshot()->n_blocks_used, 0);
+}
+
+void CompanyTest::no_policy_changes_anything_data() {
+  QTest::addColumn<QString>("isa");
+  QTest::addColumn<QString>("policy");
+  QTest::addColumn<int>("n_chunk");
+  for (const std::string& isa : kernels::cpu_isas()) {
+    for (const engine::PolicyDescriptor* policy : engine::policy_table()) {
+      const std::string name(policy->name);
+      for (const int n_chunk : {16, 512}) {
+        QTest::addRow("%s, %s, steps of %d", isa.c_str(), name.c_str(), n_chunk)
+            << QString::fromStdString(isa) << QString::fromStdString(name) << n_chunk;
+      }
+    }
+  }
+}
+
+/// Sixteen prompts of many lengths at once: padded, or each with a whole reservation, bit by bit what they are alone.
+void CompanyTest::no_policy_changes_anything() {
+  QFETCH(QString, isa);
+  QFETCH(QString, policy);
+  QFETCH(int, n_chunk);
+  const FidelityCell cell{
+      .isa = isa.toStdString(), .n_requests = 16, .n_chunk = n_chunk, .policy = policy.toStdString()};
+  const auto& runs = alone(cell.isa);
+  const auto engine = open_for(model(), cell);
+  const FidelityReport report = compare_runs(*engine, runs, cell);
+  QVERIFY2(report.mismatches.empty(), report.mismatches.c_str());
+  QCOMPARE(report.largest_error, 0.0);
+  const auto snapshot = engine->snapshot();
+  const bool pads = policy == QLatin1String("static") || policy == QLatin1String("dynamic");
+  QCOMPARE(snapshot->counters.n_padding_tokens > 0, pads);
+  QCOMPARE(snapshot->counters.n_preemptions, 0U);
+  QCOMPARE(snapshot->n_blocks_used, 0);
 }
 
 QTEST_GUILESS_MAIN(CompanyTest)

@@ -8,6 +8,7 @@
 #include <deque>
 #include <set>
 
+#include "engine/api/options.h"
 #include "engine/schedule/scheduler.h"
 
 using namespace lathe::engine;
@@ -18,6 +19,7 @@ class PoliciesTest : public QObject {
   void names_are_unique_and_found();
   void an_unknown_name_is_not_found();
   void the_default_is_paged();
+  void the_option_knows_each_of_them();
   void every_policy_finishes_a_crowd_data();
   void every_policy_finishes_a_crowd();
 };
@@ -35,6 +37,13 @@ void PoliciesTest::an_unknown_name_is_not_found() { QVERIFY(find_policy("best") 
 
 void PoliciesTest::the_default_is_paged() { QCOMPARE(policy_table().front()->name, std::string_view("paged")); }
 
+void PoliciesTest::the_option_knows_each_of_them() {
+  std::vector<std::string_view> names;
+  for (const PolicyDescriptor* policy : policy_table()) names.push_back(policy->name);
+  QCOMPARE(choices_of(engine_option("policy")), names);
+  QCOMPARE(EngineOptions().policy, std::string(names.front()));
+}
+
 void PoliciesTest::every_policy_finishes_a_crowd_data() {
   QTest::addColumn<QString>("name");
   for (const PolicyDescriptor* policy : policy_table()) {
@@ -45,7 +54,7 @@ void PoliciesTest::every_policy_finishes_a_crowd_data() {
 
 void PoliciesTest::every_policy_finishes_a_crowd() {
   QFETCH(QString, name);
-  Scheduler scheduler({.max_num_seqs = 4, .max_num_batched_tokens = 16, .max_logit_rows = 4},
+  Scheduler scheduler({.max_num_seqs = 4, .max_num_batched_tokens = 16, .max_logit_rows = 4, .max_seq_tokens = 40},
                       *find_policy(name.toStdString()), PagedCache(32, 4, true));
   std::deque<Sequence> sequences(20);
   for (Sequence& sequence : sequences) {

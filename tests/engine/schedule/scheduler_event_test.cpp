@@ -42,6 +42,17 @@ void SchedulerEventTest::sentences_data() {
   row("no blocks, nothing running", Kind::waiting, {72, 69, 0, 16}, "Needs 72 blocks, 69 free.");
   row("no place", Kind::waiting, {2, 69, 16, 16}, "16 requests run, and max_num_seqs is 16.");
   row("no budget", Kind::waiting, {2, 69, 3, 16}, "Running requests used the token budget of the step.");
+  row("no room for a reservation", Kind::waiting_reservation, {72, 69, 8},
+      "Reserves 72 blocks in one piece, 69 free; 8 requests hold their own.");
+  row("a batch runs", Kind::waiting_batch, {3, 8}, "Nobody joins a batch: 3 of its 8 answers unfinished.");
+  row("a batch fills", Kind::waiting_fill, {3, 8, 50},
+      "A batch begins with 8 requests, 3 here, or 50 ms after the first arrived.");
+  row("batched, free", Kind::batched, {8, 120, 0, 5},
+      "8 requests together, for the engine was free; prompts padded to 120 tokens.");
+  row("batched, full", Kind::batched, {8, 120, 1, 5}, "8 requests together, for it was full; prompts padded to 120 tokens.");
+  row("batched, delay", Kind::batched, {1, 120, 2, 50},
+      "1 request together, for 50 ms had passed since the first arrived; prompts padded to 120 tokens.");
+  row("admitted to a batch", Kind::admitted, {1211, 0, 0}, "0 of 1,211 prompt tokens cached.");
   row("admitted", Kind::admitted, {1211, 64, 385}, "64 of 1,211 prompt tokens cached; first chunk 385.");
   row("chunk", Kind::chunked, {505, 512, 7, 321}, "505 tokens of a budget of 512, beside 7 decodes; 321 left.");
   row("chunk alone", Kind::chunked, {512, 512, 0, 1}, "512 tokens of a budget of 512; 1 left.");

@@ -22,6 +22,10 @@ struct Traffic {
   int cancels_of_100 = 0;  ///< chance a step that somebody is cancelled
   int n_requests = 600;
   int n_alphabet = 3;  ///< few tokens: many equal prefixes
+  int n_longest = 0;   ///< tokens of the longest request; 0: all blocks
+  std::string_view policy = "paged";
+
+  int n_max() const { return n_longest > 0 ? n_longest : n_blocks * block_size; }
 };
 
 struct Totals {
@@ -43,8 +47,10 @@ class Storm {
         random_(seed),
         scheduler_({.max_num_seqs = traffic.max_num_seqs,
                     .max_num_batched_tokens = traffic.budget,
-                    .max_logit_rows = traffic.max_num_seqs},
-                   *policy_table().front(), PagedCache(traffic.n_blocks, traffic.block_size, traffic.share)) {}
+                    .max_logit_rows = traffic.max_num_seqs,
+                    .max_seq_tokens = traffic.n_max(),
+                    .max_batch_delay_ns = 5},
+                   *find_policy(traffic.policy), PagedCache(traffic.n_blocks, traffic.block_size, traffic.share)) {}
 
   Totals run() {
     while (n_submitted_ < traffic_.n_requests || scheduler_.has_work()) {
@@ -65,11 +71,12 @@ class Storm {
   void submit() {
     auto request = std::make_unique<Request>();
     request->id = static_cast<std::uint64_t>(++n_submitted_);
-    const int n_max = traffic_.n_blocks * traffic_.block_size;
+    const int n_max = traffic_.n_max();
+    request->arrived_ns = totals_.n_steps;
     request->n_prompt = draw(1, n_max / 2);
     request->n_total = draw(request->n_prompt + 1, n_max);
     for (int i = 0; i < request->n_prompt; ++i) request->tokens.push_back(draw(1, traffic_.n_alphabet) == 1 ? 1 : 0);
-    scheduler_.add(*request, 0);
+    scheduler_.add(*request, totals_.n_steps);
     living_.push_back(std::move(request));
   }
 
@@ -83,9 +90,11 @@ class Storm {
 
   void step() {
     const Sequence* oldest = scheduler_.running().empty() ? nullptr : scheduler_.running().front();
-    StepPlan& plan = scheduler_.plan(0);
+    StepPlan& plan = scheduler_.plan(totals_.n_steps);  // a step is a nanosecond
     scheduler_.clear_events();
-    if (oldest != nullptr && plan.entries.front().sequence != oldest) totals_.oldest_kept_its_place = false;
+    // In a batch of requests the oldest waits until the last prompt is read.
+    const bool in_lockstep = !scheduler_.batch().is_empty();
+    if (oldest != nullptr && !in_lockstep && plan.entries.front().sequence != oldest) totals_.oldest_kept_its_place = false;
     for (const PlannedSequence& entry : plan.entries) {
       scheduler_.commit(entry);
       if (entry.samples) entry.sequence->tokens.push_back(draw(0, traffic_.n_alphabet - 1));
@@ -125,6 +134,8 @@ class SchedulerStormTest : public QObject {
   void E2_preempt_storm();
   void E2_cancel_and_preempt_storm_with_shared_prefixes_data();
   void E2_cancel_and_preempt_storm_with_shared_prefixes();
+  void every_policy_weathers_a_cancel_storm_data();
+  void every_policy_weathers_a_cancel_storm();
   void blocks_of_one_token_hold_together();
   void a_budget_of_one_token_for_each_sequence_is_enough();
 };
@@ -163,6 +174,28 @@ void SchedulerStormTest::E2_cancel_and_preempt_storm_with_shared_prefixes() {
   QVERIFY(totals.n_preemptions > 0);
   QVERIFY(totals.n_hits > 0);
   QVERIFY(totals.n_cancelled > 0);
+}
+
+void SchedulerStormTest::every_policy_weathers_a_cancel_storm_data() {
+  QTest::addColumn<QByteArray>("policy");
+  QTest::addColumn<int>("budget");
+  for (const PolicyDescriptor* policy : policy_table()) {
+    const QByteArray name(policy->name.data(), static_cast<qsizetype>(policy->name.size()));
+    for (const int budget : {8, 32, 512}) QTest::addRow("%s, steps of %d", name.constData(), budget) << name << budget;
+  }
+}
+
+void SchedulerStormTest::every_policy_weathers_a_cancel_storm() {
+  QFETCH(QByteArray, policy);
+  QFETCH(int, budget);
+  const Traffic traffic{.budget = budget,
+                        .n_blocks = 53,
+                        .cancels_of_100 = 30,
+                        .n_longest = 40,
+                        .policy = {policy.constData(), static_cast<std::size_t>(policy.size())}};
+  const Totals totals = Storm(traffic, 7).run();
+  verify(totals, traffic);
+  QVERIFY(totals.n_cancelled > 0 && totals.n_finished > 0);
 }
 
 void SchedulerStormTest::blocks_of_one_token_hold_together() {

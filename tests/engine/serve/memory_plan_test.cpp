@@ -49,6 +49,7 @@ class MemoryPlanTest : public QObject {
   void kv_bytes_are_obeyed();
   void a_small_pool_shortens_the_context_with_a_warning();
   void a_small_pool_against_an_asked_context_is_refused();
+  void a_pool_with_few_reservations_is_warned_of();
   void kv_bytes_below_one_block_are_refused();
   void dtype_auto_is_as_stored();
   void dtype_may_be_chosen();
@@ -143,6 +144,22 @@ void MemoryPlanTest::a_small_pool_against_an_asked_context_is_refused() {
   QVERIFY(!plan.has_value());
   QCOMPARE(plan.error().where, std::string("num_gpu_blocks_override"));
   QVERIFY(contains(plan.error().message, "would hold 160 tokens, one context of max_model_len needs 200"));
+  QVERIFY(contains(plan.error().message, "Lower max_model_len, or raise num_gpu_blocks_override"));
+}
+
+void MemoryPlanTest::a_pool_with_few_reservations_is_warned_of() {
+  Case test;
+  test.options.num_gpu_blocks_override = 40;  // two contexts of 16 blocks and a half
+  QVERIFY(test.plan()->warnings.empty());
+  for (const char* policy : {"static", "dynamic", "continuous"}) {
+    test.options.policy = policy;
+    const auto plan = test.plan();
+    QCOMPARE(plan->warnings.size(), 1U);
+    QVERIFY(contains(plan->warnings.front(), std::string("policy ") + policy));
+    QVERIFY(contains(plan->warnings.front(), "2 run at once instead of max_num_seqs 16"));
+  }
+  test.options.max_num_seqs = 2;
+  QVERIFY(test.plan()->warnings.empty());
 }
 
 void MemoryPlanTest::kv_bytes_below_one_block_are_refused() {

@@ -27,11 +27,20 @@ using namespace lathe::tests;
 class SubmitAllocTest : public QObject {
   Q_OBJECT
  private Q_SLOTS:
+  void every_allocation_of_a_submit_may_fail_data();
   void every_allocation_of_a_submit_may_fail();
 };
 
+void SubmitAllocTest::every_allocation_of_a_submit_may_fail_data() {
+  QTest::addColumn<QString>("policy");
+  QTest::newRow("paged") << "paged";
+  QTest::newRow("continuous") << "continuous";  // takes memory for the table of a whole context
+}
+
 void SubmitAllocTest::every_allocation_of_a_submit_may_fail() {
+  QFETCH(QString, policy);
   HarnessOptions options;
+  options.engine.policy = policy.toStdString();
   options.engine.max_num_seqs = 1;
   options.engine.max_queue = 1;
   Harness harness(options);

@@ -29,6 +29,7 @@ class ModelTest : public QObject {
   void a_model_is_chosen_from_the_list();
   void a_model_with_a_broken_header_is_told_before_loading();
   void settings_reach_the_loader();
+  void batching_offers_each_policy_and_what_it_needs();
   void U1_a_hung_load_does_not_keep_the_window();
   void U1_closing_while_loading_ends_the_load();
   void load_anyway_skips_the_estimate_this_once();
@@ -198,6 +199,24 @@ void ModelTest::settings_reach_the_loader() {
   fixture.click("model.reload");
   QTRY_VERIFY(fixture.window->bridge().loaded() && fixture.window->bridge().loaded()->options.max_num_seqs == 5);
   QTRY_VERIFY(fixture.find<QWidget>("model.saved")->isVisible());
+}
+
+void ModelTest::batching_offers_each_policy_and_what_it_needs() {
+  WindowFixture fixture;
+  fixture.window->context().load.choose(tiny_model_path());
+  auto* batching = fixture.find<QComboBox>("model.policy");
+  const auto* form = fixture.find<QWidget>("model.form");
+  const auto* size = fixture.find<QWidget>("model.preferred_batch_size");
+  const auto* delay = fixture.find<QWidget>("model.max_batch_delay_ms");
+  QCOMPARE(batching->currentText(), QString("Paged"));
+  for (const std::string_view policy : engine::choices_of(engine::engine_option("policy"))) {
+    const int index = batching->findData(QString::fromStdString(std::string(policy)));
+    QVERIFY(index >= 0);
+    Q_EMIT batching->activated(index);
+    QCOMPARE(fixture.window->context().load.options().policy, std::string(policy));
+    QTRY_COMPARE(size->isVisibleTo(form), policy == "dynamic");
+    QCOMPARE(delay->isVisibleTo(form), policy == "dynamic");
+  }
 }
 
 void ModelTest::U1_a_hung_load_does_not_keep_the_window() {

@@ -86,7 +86,7 @@ FormRow* OptionForm::add_row(Section& section, const char* option, const QString
   return row;
 }
 
-void OptionForm::add_spin(Section& section, const char* option, const QString& label, const QString& special) {
+FormRow* OptionForm::add_spin(Section& section, const char* option, const QString& label, const QString& special) {
   auto* spin = new Quiet<QSpinBox>(&section);
   const engine::OptionDescriptor* found = descriptor_of(option);
   const bool bounded = found != nullptr && found->min < found->max;
@@ -97,12 +97,13 @@ void OptionForm::add_spin(Section& section, const char* option, const QString& l
   spin->setKeyboardTracking(false);
   spin->setFocusPolicy(Qt::StrongFocus);
   if (!special.isEmpty()) spin->setSpecialValueText(special);
-  add_row(section, option, label, spin);
+  FormRow* row = add_row(section, option, label, spin);
   connect(spin, &QSpinBox::valueChanged, this, [this, option](int number) { write(option, QString::number(number)); });
   readers_.push_back([this, spin, option] {
     const QSignalBlocker quiet(spin);
     spin->setValue(value(option).toInt());
   });
+  return row;
 }
 
 FormRow* OptionForm::add_switch(Section& section, const char* option, const QString& label) {
@@ -251,10 +252,27 @@ void OptionForm::make_serving() {
   connect(blocks, &Segmented::chosen, this, [this, sizes](int index) { write("block_size", sizes[index]); });
   readers_.push_back([this, blocks, sizes] { blocks->set_current(static_cast<int>(sizes.indexOf(value("block_size")))); });
   make_kv_memory(*section);
+  make_policy(*section);
   add_spin(*section, "max_num_seqs", tr("Max sequences"), {});
   add_spin(*section, "max_num_batched_tokens", tr("Batch tokens"), {});
   add_switch(*section, "enable_chunked_prefill", tr("Chunked prefill"));
   add_switch(*section, "enable_prefix_caching", tr("Prefix caching"));
+}
+
+void OptionForm::make_policy(Section& section) {
+  QStringList words, values;
+  for (const std::string_view name : engine::choices_of(engine::engine_option("policy"))) {
+    values.append(QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size())));
+    words.append(values.back().left(1).toUpper() + values.back().mid(1));
+  }
+  add_combo(section, "policy", tr("Batching"), words, values);
+  FormRow* size = add_spin(section, "preferred_batch_size", tr("Batch size"), tr("Max sequences"));
+  FormRow* delay = add_spin(section, "max_batch_delay_ms", tr("Batch delay, ms"), {});
+  readers_.push_back([this, size, delay] {
+    const bool dynamic = value("policy") == QLatin1String("dynamic");
+    size->setVisible(dynamic);
+    delay->setVisible(dynamic);
+  });
 }
 
 /// Auto, or an amount in MiB, or a number of blocks: two options of the engine behind one choice.

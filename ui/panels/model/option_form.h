@@ -31,10 +31,11 @@ class OptionForm : public QWidget {
   void make_quantization(Section& section);
   void make_compute(Section& section);
   void make_serving();
+  void make_policy(Section& section);
   void make_kv_memory(Section& section);
   void make_rest();
   FormRow* add_row(Section& section, const char* option, const QString& label, QWidget* control);
-  void add_spin(Section& section, const char* option, const QString& label, const QString& special);
+  FormRow* add_spin(Section& section, const char* option, const QString& label, const QString& special);
   FormRow* add_switch(Section& section, const char* option, const QString& label);
   FormRow* add_combo(Section& section, const char* option, const QString& label, const QStringList& words,
                  const QStringList& values);

@@ -26,6 +26,10 @@ constexpr std::array kGauges = {
            [](const EngineSnapshot& s) -> double { return s.n_waiting; }},
     Metric{"vllm:kv_cache_usage_perc", "Share of KV blocks in use, 0 to 1.",
            [](const EngineSnapshot& s) { return s.kv_usage(); }},
+    Metric{"lathe:kv_cache_reserved_tokens", "Room for tokens in blocks that are held and hold nothing: reservation waste.",
+           [](const EngineSnapshot& s) { return static_cast<double>(s.n_kv_reserved); }},
+    Metric{"lathe:kv_cache_unfilled_tokens", "Room behind the last token of KV blocks in use: internal waste.",
+           [](const EngineSnapshot& s) { return static_cast<double>(s.n_kv_unfilled); }},
 };
 
 constexpr std::array kCounters = {
@@ -39,6 +43,14 @@ constexpr std::array kCounters = {
            [](const EngineSnapshot& s) { return static_cast<double>(s.counters.n_prefix_queries); }},
     Metric{"vllm:prefix_cache_hits_total", "Tokens found in the prefix cache.",
            [](const EngineSnapshot& s) { return static_cast<double>(s.counters.n_prefix_hits); }},
+    Metric{"lathe:padding_tokens_total", "Rows computed for nobody, so that a batch keeps its shape.",
+           [](const EngineSnapshot& s) { return static_cast<double>(s.counters.n_padding_tokens); }},
+    Metric{"lathe:kv_cache_held_token_steps_total", "Room for tokens in held KV blocks, summed over the steps.",
+           [](const EngineSnapshot& s) { return static_cast<double>(s.counters.n_kv_held); }},
+    Metric{"lathe:kv_cache_reserved_token_steps_total", "Reservation waste, summed over the steps.",
+           [](const EngineSnapshot& s) { return static_cast<double>(s.counters.n_kv_reserved); }},
+    Metric{"lathe:kv_cache_unfilled_token_steps_total", "Internal waste, summed over the steps.",
+           [](const EngineSnapshot& s) { return static_cast<double>(s.counters.n_kv_unfilled); }},
 };
 
 struct FinishedBy {

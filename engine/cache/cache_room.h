@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// CacheRoom: what held blocks hold, and what of them is waste.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/cache/paged_cache.h"
+
+namespace lathe::engine {
+
+/// Units: tokens. Source: Kwon et al. 2023, figure 2, whose three kinds of waste these are; between requests there is none,
+/// because every reservation has the same length.
+struct CacheRoom {
+  std::int64_t n_held = 0;      ///< in blocks that tables hold; a shared block counts for each of them
+  std::int64_t n_reserved = 0;  ///< of it, in blocks without content that is wanted
+  std::int64_t n_unfilled = 0;  ///< of it, behind the last token of blocks with such content
+
+  /// A table whose first n_tokens are written and wanted.
+  void add(const BlockTable& table, std::int64_t n_tokens, int block_size) { count(table, n_tokens, block_size, 1); }
+  /// Takes back what add() of the same table and tokens counted.
+  void subtract(const BlockTable& table, std::int64_t n_tokens, int block_size) { count(table, n_tokens, block_size, -1); }
+
+ private:
+  void count(const BlockTable& table, std::int64_t n_tokens, int block_size, int sign) {
+    const auto n_room = static_cast<std::int64_t>(table.blocks.size()) * block_size;
+    const std::int64_t n_in_use = (n_tokens + block_size - 1) / block_size * block_size;
+    n_held += sign * n_room;
+    n_reserved += sign * (n_room - n_in_use);
+    n_unfilled += sign * (n_in_use - n_tokens);
+  }
+};
+
+}  // namespace lathe::engine
