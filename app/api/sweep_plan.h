@@ -24,6 +24,7 @@ enum class LoadPattern : std::uint8_t {
 struct SweepWorkload {
   std::int64_t prompt_tokens = 128;
   std::int64_t output_tokens = 128;
+  double length_spread = 0;  ///< lengths are drawn evenly from (1 - this) to (1 + this) times those
   double shared_prefix = 0;  ///< share of every prompt that is the same
   std::int64_t requests = 0;  ///< 0: twice the concurrency, at least 4
   std::string load = "concurrency";  ///< concurrency, constant, poisson

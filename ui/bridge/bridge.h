@@ -16,6 +16,12 @@
 
 namespace lathe::ui {
 
+/// Tokens that had been computed by then.
+struct RatePoint {
+  std::int64_t time_ns;
+  std::uint64_t prompt_tokens, generation_tokens;
+};
+
 /// What a widget wants to be told of while it can be seen.
 enum class Interest : unsigned { model = 1, snapshot = 2, server = 4, requests = 8, log = 16, sweep = 32 };
 Q_DECLARE_FLAGS(Interests, Interest)
@@ -89,10 +95,6 @@ class Bridge : public QObject {
   std::uint64_t requests_revision_ = ~std::uint64_t{0};
   app::SweepStatus sweep_status_;
   std::uint64_t log_cursor_ = 0;
-  struct RatePoint {
-    std::int64_t time_ns;
-    std::uint64_t prompt_tokens, generation_tokens;
-  };
   std::vector<RatePoint> rate_points_;
   double decode_rate_ = 0, prefill_rate_ = 0, tick_ms_ = 0;
 };

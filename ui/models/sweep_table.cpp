@@ -8,7 +8,7 @@
 namespace lathe::ui {
 namespace {
 
-constexpr const char* kShownMetrics[] = {"output_tok_s", "ttft_ms_p50", "ttft_ms_p99", "itl_ms_p50", "itl_ms_p99", "kv_usage_peak"};
+constexpr const char* kShownMetrics[] = {"output_tok_s", "ttft_ms_p50", "ttft_ms_p99", "itl_ms_p50", "itl_ms_p99", "kv_usage_peak", "padding", "kv_reserved"};
 
 /// What verdicts are about.
 std::size_t judged_metric() { return app::metric_index("output_tok_s"); }

@@ -30,6 +30,10 @@ constexpr MetricWords kMetricWords[] = {
     {"e2e_ms_p99", QT_TRANSLATE_NOOP("Sweep", "E2E p99")},
     {"kv_usage_peak", QT_TRANSLATE_NOOP("Sweep", "KV peak")},
     {"preemptions", QT_TRANSLATE_NOOP("Sweep", "Preemptions")},
+    {"padding", QT_TRANSLATE_NOOP("Sweep", "Padding")},
+    {"kv_reserved", QT_TRANSLATE_NOOP("Sweep", "KV reserved")},
+    {"kv_unfilled", QT_TRANSLATE_NOOP("Sweep", "KV unfilled")},
+    {"answers", QT_TRANSLATE_NOOP("Sweep", "Answers")},
 };
 
 QString name_of_metric(std::size_t metric) {

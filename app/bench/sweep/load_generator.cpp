@@ -17,6 +17,7 @@ using engine::ErrorCode;
 using engine::Result;
 
 constexpr std::chrono::milliseconds kPatience{50};
+constexpr std::uint64_t kFnvPrime = 0x100000001b3;
 
 /// What the engine's thread tells the generator's.
 struct Arrivals {
@@ -38,8 +39,7 @@ class LoadRun {
  public:
   LoadRun(engine::Engine& engine, const SweepWorkload& workload, const engine::SamplingParams& sampling, std::uint64_t seed,
           const std::function<bool()>& go_on)
-      : engine_(engine), workload_(workload), sampling_(sampling), random_(seed), go_on_(go_on) {
-    sampling_.max_tokens = workload.output_tokens;
+      : engine_(engine), workload_(workload), sampling_(sampling), seed_(seed), random_(seed), go_on_(go_on) {
     sampling_.ignore_eos = true;
   }
 
@@ -57,8 +57,9 @@ class LoadRun {
   Result<RunRecord> run() {
     record_.requests.resize(static_cast<std::size_t>(workload_.n_requests()));
     plan_sends();
+    draw_lengths();
     shared_ = random_ids(static_cast<std::int64_t>(workload_.shared_prefix * static_cast<double>(workload_.prompt_tokens)));
-    const std::uint64_t preemptions_before = engine_.snapshot()->counters.n_preemptions;
+    const engine::EngineCounters before = engine_.snapshot()->counters;
     LATHE_TRY_VOID(drive());
     double first = record_.requests.front().scheduled, last = 0;
     for (const SentRequest& request : record_.requests) {
@@ -66,7 +67,7 @@ class LoadRun {
       last = std::max(last, request.end);
     }
     record_.seconds = last - first;
-    record_.n_preemptions = static_cast<std::int64_t>(engine_.snapshot()->counters.n_preemptions - preemptions_before);
+    count_since(before);
     return std::move(record_);
   }
 
@@ -83,6 +84,32 @@ class LoadRun {
       request.scheduled = at;
       at += workload_.pattern() == LoadPattern::poisson ? gap(random_) : 1 / workload_.rate;
     }
+  }
+
+  /// The same for every cell: what differs is how they are served.
+  void draw_lengths() {
+    const auto draw = [this](std::int64_t mean) {
+      const auto far = static_cast<std::int64_t>(workload_.length_spread * static_cast<double>(mean));
+      return std::max<std::int64_t>(1, std::uniform_int_distribution<std::int64_t>(mean - far, mean + far)(random_));
+    };
+    for (SentRequest& request : record_.requests) {
+      request.prompt_tokens = draw(workload_.prompt_tokens);
+      request.output_tokens = draw(workload_.output_tokens);
+    }
+  }
+
+  void count_since(const engine::EngineCounters& before) {
+    const engine::EngineCounters now = engine_.snapshot()->counters;
+    const auto share = [](std::uint64_t part, std::uint64_t whole) {
+      return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+    };
+    const std::uint64_t padding = now.n_padding_tokens - before.n_padding_tokens;
+    const std::uint64_t wanted = now.n_prompt_tokens - before.n_prompt_tokens + now.n_generation_tokens - before.n_generation_tokens;
+    const std::uint64_t held = now.n_kv_held - before.n_kv_held;
+    record_.n_preemptions = static_cast<std::int64_t>(now.n_preemptions - before.n_preemptions);
+    record_.padding = share(padding, padding + wanted);
+    record_.kv_reserved = share(now.n_kv_reserved - before.n_kv_reserved, held);
+    record_.kv_unfilled = share(now.n_kv_unfilled - before.n_kv_unfilled, held);
   }
 
   Result<void> drive() {
@@ -112,9 +139,15 @@ class LoadRun {
     request.source = "bench";
     request.cache_salt = salt_;
     request.prompt_token_ids = shared_;
-    const auto own = random_ids(workload_.prompt_tokens - static_cast<std::int64_t>(shared_.size()));
+    const SentRequest& planned = record_.requests[index];
+    if (static_cast<std::int64_t>(shared_.size()) > planned.prompt_tokens) {
+      request.prompt_token_ids.resize(static_cast<std::size_t>(planned.prompt_tokens));
+    }
+    const auto own = random_ids(planned.prompt_tokens - static_cast<std::int64_t>(shared_.size()));
     request.prompt_token_ids.insert(request.prompt_token_ids.end(), own.begin(), own.end());
     request.sampling = sampling_;
+    request.sampling.max_tokens = planned.output_tokens;
+    request.sampling.seed = static_cast<std::int64_t>((seed_ + index) & 0x7fff'ffff);
     auto flight = std::make_unique<Flight>();
     flight->index = index;
     LATHE_TRY(flight->handle, engine_.submit(std::move(request)));
@@ -160,15 +193,16 @@ class LoadRun {
     engine::TokenEvent event;
     if (!flight.handle->poll(event)) return false;
     note_times(flight, record, event.token_ids.size());
+    for (const std::int32_t id : event.token_ids) record.answer = (record.answer ^ static_cast<std::uint32_t>(id)) * kFnvPrime;
     if (!event.finished) return false;
     if (event.error) return tl::unexpected(*event.error);
     record.end = record.token_times.empty() ? now() : record.token_times.back();
     record.usage = event.usage;
     record.timings = event.timings;
-    if (record.usage.n_completion_tokens != workload_.output_tokens) {
+    if (record.usage.n_completion_tokens != record.output_tokens) {
       return engine::fail(ErrorCode::invalid_argument,
                           fmt::format("an answer ended after {} of {} tokens ({}): its context holds no more, or something stops it",
-                                      record.usage.n_completion_tokens, workload_.output_tokens,
+                                      record.usage.n_completion_tokens, record.output_tokens,
                                       engine::name_of(event.finish_reason)),
                           "output_tokens");
     }
@@ -204,6 +238,7 @@ class LoadRun {
   engine::Engine& engine_;
   const SweepWorkload& workload_;
   engine::SamplingParams sampling_;
+  const std::uint64_t seed_;
   std::mt19937_64 random_;
   const std::function<bool()>& go_on_;
   const Clock::time_point start_ = Clock::now();

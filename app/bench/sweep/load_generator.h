@@ -15,6 +15,8 @@ namespace lathe::app {
 /// One request. Units: seconds from the begin of the run.
 struct SentRequest {
   double scheduled = 0;  ///< when it was to be sent: what is late counts as waiting
+  std::int64_t prompt_tokens = 0, output_tokens = 0;  ///< asked for
+  std::uint64_t answer = 0;                           ///< a checksum of its tokens
   std::vector<double> token_times;
   double end = 0;
   engine::Usage usage;
@@ -26,6 +28,9 @@ struct RunRecord {
   double seconds = 0;  ///< from the first scheduled time to the last end
   double kv_usage_peak = 0;  ///< share of all blocks
   std::int64_t n_preemptions = 0;
+  double padding = 0;      ///< share of the computed rows that were nobody's
+  double kv_reserved = 0;  ///< share of the held KV room that held nothing
+  double kv_unfilled = 0;  ///< and of it, behind the last token of blocks in use
 };
 
 /// Runs all requests of `workload` to their end. Prompts are drawn from `seed` and never found in the prefix cache, but for

@@ -66,6 +66,14 @@ double prompt_tokens(const RunRecord& run) {
   return n;
 }
 
+/// Of the answers in the order of their requests; exact in a double.
+double checksum(const RunRecord& run) {
+  constexpr std::uint64_t kPrime = 0x100000001b3, kExact = (std::uint64_t{1} << 53) - 1;
+  std::uint64_t sum = 0;
+  for (const SentRequest& request : run.requests) sum = (sum ^ request.answer) * kPrime;
+  return static_cast<double>(sum & kExact);
+}
+
 bool is_good(const SentRequest& request, const ServiceGoal& goal) {
   return (goal.ttft_ms == 0 || ttft_ms(request) <= goal.ttft_ms) && (goal.itl_ms == 0 || tpot_ms(request) <= goal.itl_ms);
 }
@@ -107,6 +115,14 @@ constexpr std::array kMetrics = {
                 [](const RunRecord& run, const ServiceGoal&) { return run.kv_usage_peak; }},
     SweepMetric{"preemptions", "count", "Requests thrown out of the cache and computed again.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return static_cast<double>(run.n_preemptions); }},
+    SweepMetric{"padding", "share", "Rows that were computed for nobody, so that a batch keeps its shape, of all rows.", kLess,
+                [](const RunRecord& run, const ServiceGoal&) { return run.padding; }},
+    SweepMetric{"kv_reserved", "share", "Room in blocks that requests held and that held nothing, over the steps.", kLess,
+                [](const RunRecord& run, const ServiceGoal&) { return run.kv_reserved; }},
+    SweepMetric{"kv_unfilled", "share", "Room behind the last token of blocks in use, of all that requests held.", kLess,
+                [](const RunRecord& run, const ServiceGoal&) { return run.kv_unfilled; }},
+    SweepMetric{"answers", "count", "A checksum of all answers: cells with the same number wrote the same tokens.", kLess,
+                [](const RunRecord& run, const ServiceGoal&) { return checksum(run); }},
 };
 
 /// 97.5 % quantile of Student's t for n - 1 degrees of freedom.

@@ -39,6 +39,9 @@ using enum engine::OptionKind;
 constexpr std::array kWorkloadFields = {
     WorkloadField{{"prompt_tokens", scheduling, integer, "Tokens of a prompt.", 1, 1 << 20}, &SweepWorkload::prompt_tokens},
     WorkloadField{{"output_tokens", scheduling, integer, "Tokens of an answer.", 1, 1 << 20}, &SweepWorkload::output_tokens},
+    WorkloadField{{"length_spread", scheduling, number,
+                   "Lengths of prompts and answers are drawn evenly from 1 - N to 1 + N times theirs.", 0, 1},
+                  &SweepWorkload::length_spread},
     WorkloadField{{"shared_prefix", scheduling, number, "Share of every prompt that is the same.", 0, 1},
                   &SweepWorkload::shared_prefix},
     WorkloadField{{"requests", scheduling, integer, "Requests of a run; 0: twice the concurrency, at least 4.", 0, 1 << 20},

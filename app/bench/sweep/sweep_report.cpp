@@ -12,7 +12,8 @@ namespace {
 using engine::OrderedJson;
 
 /// Metrics of a table for people.
-constexpr std::string_view kMainMetrics[] = {"output_tok_s", "ttft_ms_p50", "ttft_ms_p99", "itl_ms_p50", "itl_ms_p99", "kv_usage_peak"};
+constexpr std::string_view kMainMetrics[] = {"output_tok_s", "ttft_ms_p50", "ttft_ms_p99", "itl_ms_p50", "itl_ms_p99", "kv_usage_peak",
+                                               "padding",      "kv_reserved"};
 
 constexpr std::size_t kMinRunsToEnd = 3;  // an interval of two runs says next to nothing
 

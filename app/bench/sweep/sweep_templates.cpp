@@ -35,7 +35,19 @@ void shape_block_size(SweepPlan& plan) {
   plan.variables = {{"block_size", {"8", "16", "32", "64"}}, {"concurrency", {"1", "4", "16"}}};
 }
 
+/// Lengths differ from request to request: batches of equal ones would never be padded.
+void shape_policies(SweepPlan& plan) {
+  set_usual_work(plan);
+  plan.workload.prompt_tokens = 64;
+  plan.workload.output_tokens = 64;
+  plan.workload.length_spread = 0.8;
+  plan.workload.requests = 64;
+  plan.variables = {{"policy", choices_of("policy")}, {"concurrency", {"1", "2", "4", "8", "16", "32"}}};
+}
+
 constexpr std::array kTemplates = {
+    SweepTemplate{"policy-shoot-out", "Batch policy shoot-out",
+                  "The same requests of mixed lengths under static, dynamic, continuous and paged batching.", shape_policies},
     SweepTemplate{"concurrency-curve", "Concurrency curve", "How throughput and latency change with 1 to 16 requests at a time.",
                   shape_concurrency},
     SweepTemplate{"quantization-speed", "Quantization speed", "Every quantization in flight, with one request and with eight.",

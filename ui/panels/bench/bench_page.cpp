@@ -327,7 +327,7 @@ void BenchPage::take_template(const app::SweepTemplate& shape) {
 void BenchPage::new_sweep() {
   app::SweepPlan plan;
   plan.sampling.temperature = 0;
-  app::sweep_templates().front().shape(plan);
+  app::find_sweep_template("concurrency-curve")->shape(plan);
   plan.name = tr("New sweep").toStdString();
   form_->set_plan(plan);
 }

@@ -87,6 +87,9 @@ void PlanForm::add_work(QVBoxLayout& column) {
   model_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   add_row(column, "model", tr("Model"), tr("As the Model dock would load it; a sweep has an engine of its own"), model_, true);
   add_row(column, "tokens", tr("Tokens"), tr("Of each prompt, and of each answer"), make_tokens());
+  spread_ = make_count("length_spread", 0, 100, tr(" %"));
+  spread_->setPrefix(tr("± "));
+  add_row(column, "length_spread", tr("Spread"), tr("Lengths differ by this much from request to request, the same in every cell"), spread_);
   shared_ = make_count("shared_prefix", 0, 100, tr(" %"));
   add_row(column, "shared_prefix", tr("Shared prefix"), tr("The part of every prompt that is the same: the prefix cache finds it"), shared_);
   load_ = new QComboBox(this);
@@ -157,6 +160,7 @@ void PlanForm::show_load() {
   load_->setEnabled(!varies("load"));
   prompt_->setEnabled(!varies("prompt_tokens"));
   output_->setEnabled(!varies("output_tokens"));
+  spread_->setEnabled(!varies("length_spread"));
   shared_->setEnabled(!varies("shared_prefix"));
   requests_->setEnabled(!varies("requests"));
 }
@@ -172,6 +176,7 @@ void PlanForm::set_plan(const app::SweepPlan& plan) {
   const app::SweepWorkload& work = plan.workload;
   prompt_->setValue(static_cast<int>(work.prompt_tokens));
   output_->setValue(static_cast<int>(work.output_tokens));
+  spread_->setValue(static_cast<int>(std::lround(100 * work.length_spread)));
   shared_->setValue(static_cast<int>(std::lround(100 * work.shared_prefix)));
   load_->setCurrentIndex(std::max(0, load_->findData(QString::fromStdString(work.load))));
   concurrency_->setValue(static_cast<int>(work.concurrency));
@@ -197,6 +202,7 @@ void PlanForm::take() {
   app::SweepWorkload& work = plan_.workload;
   work.prompt_tokens = prompt_->value();
   work.output_tokens = output_->value();
+  work.length_spread = spread_->value() / 100.0;
   work.shared_prefix = shared_->value() / 100.0;
   work.load = load_->currentData().toString().toStdString();
   work.concurrency = concurrency_->value();

@@ -48,7 +48,7 @@ class PlanForm : public QWidget {
   QLabel* model_;
   QSpinBox *prompt_, *output_, *concurrency_, *requests_, *repeats_;
   QDoubleSpinBox* rate_;
-  QSpinBox *shared_, *ttft_, *itl_;
+  QSpinBox *spread_, *shared_, *ttft_, *itl_;
   QComboBox *load_, *stop_;
   FormRow *concurrency_row_, *rate_row_;
   Switch *warm_up_, *shuffle_;

@@ -2,11 +2,11 @@
 #include "app/api/sweep_metrics.h"
 
 #include <QTest>
-
-#include "app/bench/sweep/load_generator.h"
 #include <cmath>
 #include <map>
 #include <set>
+
+#include "app/bench/sweep/load_generator.h"
 
 using namespace lathe::app;
 
@@ -26,6 +26,11 @@ RunRecord run_by_hand() {
   run.seconds = 2.7;
   run.kv_usage_peak = 0.25;
   run.n_preemptions = 1;
+  run.padding = 0.5;
+  run.kv_reserved = 0.75;
+  run.kv_unfilled = 0.125;
+  run.requests[0].answer = 3;
+  run.requests[1].answer = 5;
   return run;
 }
 
@@ -44,6 +49,13 @@ class SweepMetricsTest : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
+  void other_answers_have_another_checksum() {
+    RunRecord run = run_by_hand(), other = run_by_hand();
+    QVERIFY(metrics_of(run)["answers"] == metrics_of(other)["answers"]);
+    std::swap(other.requests[0].answer, other.requests[1].answer);
+    QVERIFY(metrics_of(run)["answers"] != metrics_of(other)["answers"]);
+  }
+
   void every_metric_by_hand() {
     auto got = metrics_of(run_by_hand());
     QVERIFY(near(got["output_tok_s"], 6 / 2.7));
@@ -58,6 +70,9 @@ class SweepMetricsTest : public QObject {
     QVERIFY(near(got["e2e_ms_mean"], 1250));
     QVERIFY(near(got["e2e_ms_p99"], 1700));
     QVERIFY(near(got["kv_usage_peak"], 0.25));
+    QVERIFY(near(got["padding"], 0.5));
+    QVERIFY(near(got["kv_reserved"], 0.75));
+    QVERIFY(near(got["kv_unfilled"], 0.125));
     QVERIFY(near(got["preemptions"], 1));
   }
 

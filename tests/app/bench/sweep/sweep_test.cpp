@@ -53,6 +53,26 @@ class SweepTest : public QObject {
     }
   }
 
+  /// The shoot-out: the same requests of mixed lengths, the same answers, at another price.
+  void every_policy_writes_the_same_answers() {
+    SweepPlan plan = small_plan({{"policy", {"static", "dynamic", "continuous", "paged"}}});
+    plan.workload = {.prompt_tokens = 12, .output_tokens = 12, .length_spread = 0.8, .requests = 8, .load = "concurrency", .concurrency = 4};
+    plan.options.max_num_seqs = 4;
+    plan.options.max_model_len = 64;
+    auto journal = SweepJournal::open("", plan, false);
+    const SweepReport report = swept(plan, *journal);
+    const auto value = [&](std::size_t cell, const char* metric) { return report.cells.at(cell).samples[0][metric_index(metric)]; };
+    for (std::size_t cell = 0; cell < 4; ++cell) {
+      QVERIFY2(report.cells.at(cell).error.empty(), report.cells.at(cell).error.c_str());
+      QVERIFY(value(cell, "answers") == value(3, "answers"));
+    }
+    QVERIFY(value(3, "answers") != report.cells.at(3).samples[1][metric_index("answers")]);  // of other prompts
+    QVERIFY(value(0, "padding") > 0 && value(1, "padding") > 0);
+    QVERIFY(value(2, "padding") == 0 && value(3, "padding") == 0);
+    QVERIFY(value(2, "kv_reserved") > 0.2);
+    QVERIFY(value(3, "kv_reserved") < value(2, "kv_reserved"));
+  }
+
   void every_load_pattern_sends_all_requests() {
     const SweepPlan plan = small_plan({{"load", {"concurrency", "constant", "poisson"}}, {"rate", {"200"}}});
     auto journal = SweepJournal::open("", plan, false);
