@@ -132,6 +132,8 @@ QWidget* BenchPage::make_plan() {
   head->addStretch(1);
   column->addLayout(head);
   auto* scroll = new QScrollArea(box);
+  scroll->setObjectName(QStringLiteral("bench.plan.scroll"));
+  scroll->setAccessibleName(tr("Plan of the sweep"));
   scroll->setWidgetResizable(true);
   scroll->setFrameShape(QFrame::NoFrame);
   scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
