@@ -15,7 +15,7 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kVariableWidth = 130, kMetricWidth = 106, kNarrowWidth = 66, kVerdictWidth = 96;
+constexpr int kVariableWidth = 112, kMetricWidth = 97, kNarrowWidth = 66, kVerdictWidth = 96;
 
 /// Means with their intervals in text3, differences in the colour of their verdict, verdicts as chips.
 class CellDelegate final : public TableDelegate {
