@@ -68,17 +68,22 @@ std::optional<std::size_t> SweepTable::cell_at(int row) const {
 int SweepTable::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(rows_.size()); }
 int SweepTable::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(columns_.size()); }
 
-const app::CellResult* SweepTable::baseline_of(std::size_t cell) const {
+std::optional<std::size_t> SweepTable::base_cell_of(std::size_t cell) const {
   const auto& variables = status_.plan->variables;
-  if (baseline_.isEmpty() || variables.empty()) return nullptr;
+  if (baseline_.isEmpty() || variables.empty()) return {};
   const auto& values = variables.front().values;
   const auto found = std::find(values.begin(), values.end(), baseline_.toStdString());
-  if (found == values.end()) return nullptr;
+  if (found == values.end()) return {};
   // The first variable changes slowest.
   const std::size_t stride = app::n_cells(*status_.plan) / values.size();
-  const std::size_t base = static_cast<std::size_t>(found - values.begin()) * stride + cell % stride;
-  const auto result = status_.report->cells.find(base);
-  return base == cell || result == status_.report->cells.end() || !result->second.error.empty() ? nullptr : &result->second;
+  return static_cast<std::size_t>(found - values.begin()) * stride + cell % stride;
+}
+
+const app::CellResult* SweepTable::baseline_of(std::size_t cell) const {
+  const auto base = base_cell_of(cell);
+  if (!base || *base == cell) return nullptr;
+  const auto result = status_.report->cells.find(*base);
+  return result == status_.report->cells.end() || !result->second.error.empty() ? nullptr : &result->second;
 }
 
 std::optional<double> SweepTable::difference(const Row& row) const {
@@ -108,7 +113,7 @@ QVariant SweepTable::text(const Row& row, const Column& column) const {
       return QStringLiteral("%1%2 %").arg(*share >= 0 ? QStringLiteral("+") : QStringLiteral("−"), QLocale().toString(std::abs(100 * *share), 'f', 0));
     }
     case Kind::runs: return static_cast<int>(row.result->samples.size());
-    case Kind::verdict: return baseline_of(row.cell) == nullptr ? tr("Baseline") : verdict_word(verdict(row));
+    case Kind::verdict: return base_cell_of(row.cell) == row.cell ? tr("Baseline") : verdict_word(verdict(row));
   }
   return {};
 }
@@ -116,7 +121,12 @@ QVariant SweepTable::text(const Row& row, const Column& column) const {
 QVariant SweepTable::sort_key(const Row& row, const Column& column) const {
   const bool has_result = row.result->error.empty() && !row.result->samples.empty();
   switch (column.kind) {
-    case Kind::variable: return static_cast<qulonglong>(row.cell);
+    case Kind::variable: {
+      const auto& variables = status_.plan->variables;
+      std::size_t stride = 1;
+      for (std::size_t i = column.index + 1; i < variables.size(); ++i) stride *= variables[i].values.size();
+      return static_cast<qulonglong>(row.cell / stride % variables[column.index].values.size());
+    }
     case Kind::metric: return has_result ? row.result->estimate_of(column.index).mean : -1.0;
     case Kind::difference: return difference(row).value_or(-2);
     case Kind::runs: return static_cast<int>(row.result->samples.size());
@@ -139,7 +149,7 @@ QVariant SweepTable::data(const QModelIndex& index, int role) const {
       const bool has_interval = column.kind == Kind::metric && row.result->error.empty() && row.result->samples.size() > 1;
       return has_interval ? QVariant(metric_value(column.index, row.result->estimate_of(column.index).half_width)) : QVariant();
     }
-    case Qt::ToolTipRole: return row.result->error.empty() ? QVariant() : QString::fromStdString(row.result->error);
+    case Qt::ToolTipRole: return row.result->error.empty() ? QVariant() : QVariant(QString::fromStdString(row.result->error).toHtmlEscaped());
     case Qt::TextAlignmentRole: {
       const bool is_text = column.kind == Kind::variable || column.kind == Kind::verdict;
       return static_cast<int>((is_text ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);

@@ -40,7 +40,8 @@ class SweepTable : public QAbstractTableModel {
     const app::CellResult* result;
   };
   void choose_columns();
-  const app::CellResult* baseline_of(std::size_t cell) const;
+  std::optional<std::size_t> base_cell_of(std::size_t cell) const;
+  const app::CellResult* baseline_of(std::size_t cell) const;  ///< null: it is the baseline, or there is no result of it
   QVariant text(const Row& row, const Column& column) const;
   QVariant sort_key(const Row& row, const Column& column) const;
   std::optional<double> difference(const Row& row) const;

@@ -17,6 +17,8 @@ using engine::ErrorCode;
 using engine::Result;
 
 constexpr std::chrono::milliseconds kPatience{50};
+/// What numbers are drawn for.
+enum : std::uint64_t { kTimes, kLengths, kShared, kFirstPrompt };
 constexpr std::uint64_t kFnvPrime = 0x100000001b3;
 
 /// What the engine's thread tells the generator's.
@@ -39,7 +41,7 @@ class LoadRun {
  public:
   LoadRun(engine::Engine& engine, const SweepWorkload& workload, const engine::SamplingParams& sampling, std::uint64_t seed,
           const std::function<bool()>& go_on)
-      : engine_(engine), workload_(workload), sampling_(sampling), seed_(seed), random_(seed), go_on_(go_on) {
+      : engine_(engine), workload_(workload), sampling_(sampling), seed_(seed), go_on_(go_on) {
     sampling_.ignore_eos = true;
   }
 
@@ -58,7 +60,7 @@ class LoadRun {
     record_.requests.resize(static_cast<std::size_t>(workload_.n_requests()));
     plan_sends();
     draw_lengths();
-    shared_ = random_ids(static_cast<std::int64_t>(workload_.shared_prefix * static_cast<double>(workload_.prompt_tokens)));
+    shared_ = random_ids(kShared, static_cast<std::int64_t>(workload_.shared_prefix * static_cast<double>(workload_.prompt_tokens)));
     const engine::EngineCounters before = engine_.snapshot()->counters;
     LATHE_TRY_VOID(drive());
     double first = record_.requests.front().scheduled, last = 0;
@@ -75,22 +77,31 @@ class LoadRun {
   double now() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
   bool is_open() const { return workload_.pattern() != LoadPattern::concurrency; }
 
+  /// Numbers of their own for each purpose: another load or number of requests leaves prompts and lengths as they are.
+  std::mt19937_64 random_for(std::uint64_t purpose) const {
+    std::seed_seq seeds{static_cast<std::uint32_t>(seed_), static_cast<std::uint32_t>(seed_ >> 32),
+                        static_cast<std::uint32_t>(purpose)};
+    return std::mt19937_64(seeds);
+  }
+
   /// Of open loads: the times are fixed before anything is sent.
   void plan_sends() {
     if (!is_open()) return;
+    std::mt19937_64 random = random_for(kTimes);
     std::exponential_distribution<double> gap(workload_.rate);
     double at = 0;
     for (SentRequest& request : record_.requests) {
       request.scheduled = at;
-      at += workload_.pattern() == LoadPattern::poisson ? gap(random_) : 1 / workload_.rate;
+      at += workload_.pattern() == LoadPattern::poisson ? gap(random) : 1 / workload_.rate;
     }
   }
 
   /// The same for every cell: what differs is how they are served.
   void draw_lengths() {
-    const auto draw = [this](std::int64_t mean) {
+    std::mt19937_64 random = random_for(kLengths);
+    const auto draw = [&](std::int64_t mean) {
       const auto far = static_cast<std::int64_t>(workload_.length_spread * static_cast<double>(mean));
-      return std::max<std::int64_t>(1, std::uniform_int_distribution<std::int64_t>(mean - far, mean + far)(random_));
+      return std::max<std::int64_t>(1, std::uniform_int_distribution<std::int64_t>(mean - far, mean + far)(random));
     };
     for (SentRequest& request : record_.requests) {
       request.prompt_tokens = draw(workload_.prompt_tokens);
@@ -104,7 +115,9 @@ class LoadRun {
       return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
     };
     const std::uint64_t padding = now.n_padding_tokens - before.n_padding_tokens;
-    const std::uint64_t wanted = now.n_prompt_tokens - before.n_prompt_tokens + now.n_generation_tokens - before.n_generation_tokens;
+    // The last token of an answer is written and not computed.
+    const std::uint64_t written = now.n_generation_tokens - before.n_generation_tokens;
+    const std::uint64_t wanted = now.n_prompt_tokens - before.n_prompt_tokens + written - std::min<std::uint64_t>(written, record_.requests.size());
     const std::uint64_t held = now.n_kv_held - before.n_kv_held;
     record_.n_preemptions = static_cast<std::int64_t>(now.n_preemptions - before.n_preemptions);
     record_.padding = share(padding, padding + wanted);
@@ -143,7 +156,7 @@ class LoadRun {
     if (static_cast<std::int64_t>(shared_.size()) > planned.prompt_tokens) {
       request.prompt_token_ids.resize(static_cast<std::size_t>(planned.prompt_tokens));
     }
-    const auto own = random_ids(planned.prompt_tokens - static_cast<std::int64_t>(shared_.size()));
+    const auto own = random_ids(kFirstPrompt + index, planned.prompt_tokens - static_cast<std::int64_t>(shared_.size()));
     request.prompt_token_ids.insert(request.prompt_token_ids.end(), own.begin(), own.end());
     request.sampling = sampling_;
     request.sampling.max_tokens = planned.output_tokens;
@@ -228,10 +241,11 @@ class LoadRun {
     }
   }
 
-  std::vector<std::int32_t> random_ids(std::int64_t n) {
+  std::vector<std::int32_t> random_ids(std::uint64_t purpose, std::int64_t n) const {
+    std::mt19937_64 random = random_for(purpose);
     std::uniform_int_distribution<std::int32_t> any(0, engine_.tokenizer().vocab_size() - 1);
     std::vector<std::int32_t> ids(static_cast<std::size_t>(std::max<std::int64_t>(0, n)));
-    for (std::int32_t& id : ids) id = any(random_);
+    for (std::int32_t& id : ids) id = any(random);
     return ids;
   }
 
@@ -239,7 +253,6 @@ class LoadRun {
   const SweepWorkload& workload_;
   engine::SamplingParams sampling_;
   const std::uint64_t seed_;
-  std::mt19937_64 random_;
   const std::function<bool()>& go_on_;
   const Clock::time_point start_ = Clock::now();
   const std::string salt_ = fmt::format("sweep {}", start_.time_since_epoch().count());

@@ -49,16 +49,20 @@ class SweepRun {
     }
     for (const std::size_t index : order_of(plan_)) {
       if (is_done(index)) continue;
+      const double begin = seconds();
       LATHE_TRY_VOID(measure_cell(index));
       if (stopped_) break;
       ++progress_.cells_done;
+      if (!journal_.cells().at(index).error.empty()) continue;  // what failed says nothing of what the others take
       ++n_measured_;
+      measured_seconds_ += seconds() - begin;
     }
     return SweepReport{.cells = journal_.cells(), .stopped = stopped_, .seconds = seconds()};
   }
 
  private:
-  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+  /// Without pauses.
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_ - rested_).count(); }
 
   bool is_done(std::size_t index) const {
     const auto found = journal_.cells().find(index);
@@ -70,8 +74,10 @@ class SweepRun {
     progress_.doing = doing;
     progress_.seconds = seconds();
     const std::size_t left = progress_.cells_total - progress_.cells_done;
-    progress_.seconds_left = n_measured_ > 0 ? seconds() / static_cast<double>(n_measured_) * static_cast<double>(left) : 0;
+    progress_.seconds_left = n_measured_ > 0 ? measured_seconds_ / static_cast<double>(n_measured_) * static_cast<double>(left) : 0;
+    const Clock::time_point asked = Clock::now();
     const SweepOrder order = observer_ ? observer_(progress_, between_runs) : SweepOrder::go_on;
+    if (between_runs) rested_ += Clock::now() - asked;
     stopped_ = stopped_ || order == SweepOrder::stop;
     skipped_ = skipped_ || order == SweepOrder::skip_cell;
     return !stopped_ && !skipped_;
@@ -133,7 +139,9 @@ class SweepRun {
   const SweepObserver& observer_;
   const Clock::time_point start_ = Clock::now();
   SweepProgress progress_;
+  Clock::duration rested_{};
   std::size_t n_measured_ = 0;
+  double measured_seconds_ = 0;
   bool stopped_ = false, skipped_ = false;
   std::string loaded_key_;
   std::unique_ptr<engine::Engine> engine_;

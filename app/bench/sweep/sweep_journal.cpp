@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -75,6 +76,7 @@ Result<SweepJournal> SweepJournal::open(const std::string& path, const SweepPlan
   if (exists && !resume) return refuse("the journal exists; --resume goes on with it");
   journal.file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_APPEND, 0666);
   if (journal.file_ < 0) return refuse(fmt::format("cannot be written: {}", std::strerror(errno)));
+  if (::flock(journal.file_, LOCK_EX | LOCK_NB) != 0) return refuse("another sweep is writing this journal");
   const std::string plan_line = plan_line_of(plan);
   std::stringstream text;
   text << std::ifstream(path, std::ios::binary).rdbuf();

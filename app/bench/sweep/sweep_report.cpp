@@ -69,7 +69,7 @@ std::string changed_flags(std::span<const engine::OptionDescriptor> table, const
 /// Two-sided 97.5 % quantile of Student's t for degrees that need not be whole: between the whole ones by 1 / degrees.
 double student_t(double degrees) {
   constexpr double kTable[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228};
-  if (degrees >= 10) return 1.96 + 2.4 / degrees + 0.3 / (degrees * degrees);
+  if (degrees >= 10) return 1.96 + 2.372 / degrees + 2.82 / (degrees * degrees);
   const double below = std::max(1.0, std::floor(degrees));
   const double lower = kTable[static_cast<std::size_t>(below) - 1];
   const double upper = below >= 10 ? lower : kTable[static_cast<std::size_t>(below)];
@@ -207,6 +207,7 @@ std::string cell_command(const SweepPlan& plan, std::size_t cell) {
   command += fmt::format(" --repeats {} --sweep-seed {}", plan.repeats, plan.seed);
   if (plan.goal.ttft_ms > 0) command += fmt::format(" --goal-ttft-ms {:g}", plan.goal.ttft_ms);
   if (plan.goal.itl_ms > 0) command += fmt::format(" --goal-itl-ms {:g}", plan.goal.itl_ms);
+  if (plan.stop_at_ci > 0) command += fmt::format(" --stop-at-ci {:g}", plan.stop_at_ci);
   if (!plan.warm_up) command += " --no-warm-up";
   return command;
 }

@@ -43,6 +43,7 @@ class OwnThreadSweeper final : public Sweeper {
   }
 
   Result<void> start(SweepPlan plan) override {
+    const std::lock_guard control(control_);
     LATHE_TRY_VOID(check(plan));
     LATHE_TRY_VOID(refuse_while_running());
     std::error_code error;
@@ -58,6 +59,7 @@ class OwnThreadSweeper final : public Sweeper {
   }
 
   Result<void> open(const std::string& path) override {
+    const std::lock_guard control(control_);
     LATHE_TRY_VOID(refuse_while_running());
     LATHE_TRY(SweepPlan plan, SweepJournal::plan_in(path));
     LATHE_TRY_VOID(check(plan));
@@ -70,7 +72,9 @@ class OwnThreadSweeper final : public Sweeper {
   }
 
   Result<void> resume() override {
+    const std::lock_guard control(control_);
     LATHE_TRY_VOID(refuse_while_running());
+    join();  // the last thread gives its journal back
     const SweepStatus shown = status();
     if (shown.plan == nullptr) return engine::fail(ErrorCode::invalid_argument, "there is no sweep to go on with");
     LATHE_TRY(SweepJournal journal, SweepJournal::open(shown.journal, *shown.plan, true));
@@ -90,8 +94,9 @@ class OwnThreadSweeper final : public Sweeper {
   }
   void skip_cell() override {
     change([this] {
-      if (!status_.runs()) return;
+      if (!status_.runs() || order_ == SweepOrder::stop) return;
       order_ = SweepOrder::skip_cell;
+      skip_cell_ = status_.progress.cell;
       if (status_.state != SweepState::running) status_.state = SweepState::running;
     });
   }
@@ -171,6 +176,7 @@ class OwnThreadSweeper final : public Sweeper {
   void run(SweepPlan plan, const std::string& path, SweepJournal journal) {
     join();
     const std::lock_guard lock(mutex_);
+    skip_cell_ = 0;
     order_ = SweepOrder::go_on;
     show(std::move(plan), path, journal.cells());
     status_.state = SweepState::running;
@@ -194,6 +200,8 @@ class OwnThreadSweeper final : public Sweeper {
     std::unique_lock lock(mutex_);
     const bool is_other = now.cell != status_.progress.cell || now.repeat != status_.progress.repeat ||
                           now.doing != status_.progress.doing || now.cells_done != status_.progress.cells_done;
+    // Meant for a cell that has ended meanwhile.
+    if (order_ == SweepOrder::skip_cell && now.cell != skip_cell_) order_ = SweepOrder::go_on;
     status_.progress = now;
     if (is_other || between_runs) {
       status_.report = std::make_shared<SweepReport>(SweepReport{.cells = journal.cells(), .stopped = false, .seconds = now.seconds});
@@ -228,6 +236,8 @@ class OwnThreadSweeper final : public Sweeper {
   std::condition_variable changed_;
   SweepStatus status_;
   SweepOrder order_ = SweepOrder::go_on;
+  std::size_t skip_cell_ = 0;  ///< that order_ is about
+  std::mutex control_;         ///< held by start, open and resume from their look to what they do
   std::jthread thread_;
 };
 

@@ -61,6 +61,7 @@ class BenchTest : public QObject {
   void a_cell_that_fails_shows_why();
   void a_sweep_is_paused_stopped_and_gone_on_with();
   void a_baseline_gives_differences_and_verdicts();
+  void a_baseline_without_a_result_gives_no_verdict();
   void a_kept_sweep_is_opened_by_the_next_window();
   void a_cell_is_reproduced_from_the_clipboard();
   void templates_fill_the_plan();
@@ -146,7 +147,9 @@ void BenchTest::a_sweep_is_paused_stopped_and_gone_on_with() {
   fixture.click("bench.pause");
   QVERIFY(fixture.wait_for(app::SweepState::paused));
   QCOMPARE(fixture.find<QPushButton>("bench.pause")->text(), QString("Go on"));
+  QVERIFY(!fixture.find<QPushButton>("bench.new")->isEnabled());
   fixture.click("bench.stop");
+  fixture.workbench->sweeper().skip_cell();  // does not take the stop back
   QVERIFY(fixture.wait_for(app::SweepState::stopped));
   const auto kept = fixture.workbench->sweeper().status().report->cells;
   QVERIFY(kept.size() < 4);
@@ -172,6 +175,32 @@ void BenchTest::a_baseline_gives_differences_and_verdicts() {
   QCOMPARE(fixture.cell(0, before + 1), QString("Baseline"));
   QVERIFY(QStringList({"Better", "Worse", "Noise"}).contains(fixture.cell(1, before + 1)));
   QVERIFY(fixture.cell(1, 2).endsWith('%'));
+}
+
+void BenchTest::a_baseline_without_a_result_gives_no_verdict() {
+  FakeLoad load;
+  load.refuse = [](const engine::EngineOptions& options) -> std::optional<engine::Error> {
+    if (options.block_size != 16) return {};
+    return engine::Error{engine::ErrorCode::resource_exhausted, "no room", "memory"};
+  };
+  BenchFixture fixture(std::move(load));
+  fixture.click("bench.variable.concurrency.remove");
+  QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
+  fixture.vary("block_size", "16, 32");
+  fixture.vary("concurrency", "2, 1");
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  auto* baseline = fixture.find<QComboBox>("bench.baseline");
+  baseline->setCurrentIndex(1);
+  Q_EMIT baseline->activated(1);
+  const int last = fixture.table()->model()->columnCount() - 1;
+  QCOMPARE(fixture.cell(0, last), QString("Baseline"));
+  QCOMPARE(fixture.cell(2, last), QString());
+  // Sorted by the second variable, in the order of its values; the first one's order stays within.
+  fixture.table()->sortByColumn(1, Qt::AscendingOrder);
+  QStringList order;
+  for (int row = 0; row < 4; ++row) order << fixture.cell(row, 0) + "/" + fixture.cell(row, 1);
+  QCOMPARE(order, QStringList({"16/2", "32/2", "16/1", "32/1"}));
 }
 
 void BenchTest::a_kept_sweep_is_opened_by_the_next_window() {

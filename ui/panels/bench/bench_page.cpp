@@ -98,14 +98,14 @@ void BenchPage::paintEvent(QPaintEvent*) { QPainter(this).fillRect(rect(), conte
 
 QWidget* BenchPage::make_header() {
   auto* header = new PageHeader(context_.theme, tr("Bench"), this);
-  auto* fresh = make_button(context_.theme, "bench.new", tr("New sweep"), this);
-  fresh->setIcon(context_.theme.icon(QStringLiteral("plus")));
-  connect(fresh, &QPushButton::clicked, this, [this] {
+  new_ = make_button(context_.theme, "bench.new", tr("New sweep"), this);
+  new_->setIcon(context_.theme.icon(QStringLiteral("plus")));
+  connect(new_, &QPushButton::clicked, this, [this] {
     context_.workbench.sweeper().clear();
     new_sweep();
     context_.bridge.refresh();
   });
-  header->add_right(fresh);
+  header->add_right(new_);
   return header;
 }
 
@@ -429,6 +429,7 @@ void BenchPage::show_sweep() {
   stop_->setVisible(runs);
   form_->setEnabled(!runs);
   title_->setEnabled(!runs);
+  new_->setEnabled(!runs);
   const bool can_go_on = status.state == app::SweepState::paused || status.state == app::SweepState::pausing;
   pause_->setText(can_go_on ? tr("Go on") : tr("Pause"));
   pause_->setIcon(context_.theme.icon(can_go_on ? QStringLiteral("play") : QStringLiteral("pause")));

@@ -58,7 +58,7 @@ class BenchPage : public Panel {
   std::vector<app::KeptSweep> kept_;
   std::shared_ptr<const app::SweepPlan> shown_plan_;
   bool was_running_ = false;
-  QPushButton *title_, *start_, *pause_, *stop_;
+  QPushButton *new_, *title_, *start_, *pause_, *stop_;
   QMenu* plans_;
   PlanForm* form_;
   QLabel* cost_;

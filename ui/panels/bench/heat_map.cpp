@@ -181,7 +181,7 @@ bool HeatMap::event(QEvent* event) {
                          ? tr("%1: %2 ± %3 (%4 runs)")
                                .arg(metric_words(metric_), metric_value(metric_, value.mean), metric_value(metric_, value.half_width))
                                .arg(value.n)
-                         : QString::fromStdString(found->second.error),
+                         : QString::fromStdString(found->second.error).toHtmlEscaped(),
                      this);
   return true;
 }

@@ -185,11 +185,8 @@ void PlanForm::set_plan(const app::SweepPlan& plan) {
   repeats_->setValue(static_cast<int>(plan.repeats));
   warm_up_->setChecked(plan.warm_up);
   shuffle_->setChecked(plan.shuffle);
-  int rule = 0;
-  for (std::size_t i = 0; i < kStopRules.size(); ++i) {
-    if (kStopRules[i].share == plan.stop_at_ci) rule = static_cast<int>(i);
-  }
-  stop_->setCurrentIndex(rule);
+  if (stop_->findData(plan.stop_at_ci) < 0) stop_->addItem(tr("When CI is under %1 %").arg(100 * plan.stop_at_ci), plan.stop_at_ci);
+  stop_->setCurrentIndex(stop_->findData(plan.stop_at_ci));
   ttft_->setValue(static_cast<int>(plan.goal.ttft_ms));
   itl_->setValue(static_cast<int>(plan.goal.itl_ms));
   variables_->set_variables(plan.variables);

@@ -13,13 +13,13 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kLegend = 22, kMaxLines = 6, kValueTicks = 5;
+constexpr int kLegend = 22, kMaxLines = 12, kValueTicks = 5;
 constexpr double kLogFrom = 8;  // an axis of numbers further apart than this shows their ratios
 constexpr std::array kMarks = {QCPScatterStyle::ssDisc,         QCPScatterStyle::ssTriangle, QCPScatterStyle::ssDiamond,
                                QCPScatterStyle::ssSquare,       QCPScatterStyle::ssCircle,   QCPScatterStyle::ssPlusSquare};
 
 QVector<qreal> dash_of(int line) {
-  switch (line) {
+  switch (line % 6) {
     case 1: return {6, 3};
     case 2: return {8, 3, 2, 3};
     case 3: return {2, 2};
@@ -159,7 +159,7 @@ void SweepChart::add_lines() {
     n_points_ += static_cast<int>(x.size());
     QCPGraph* graph = plot_->addGraph();
     graph->setPen(pen_of(color_of(row), row));
-    graph->setScatterStyle(QCPScatterStyle(kMarks[static_cast<std::size_t>(row)], QPen(color_of(row), 1.2), QBrush(color_of(row)), 7));
+    graph->setScatterStyle(QCPScatterStyle(kMarks[static_cast<std::size_t>(row) % kMarks.size()], QPen(color_of(row), 1.2), QBrush(color_of(row)), 7));
     graph->setData(x, y, true);
     auto* bars = new QCPErrorBars(plot_->xAxis, plot_->yAxis);
     bars->setDataPlottable(graph);
@@ -168,6 +168,7 @@ void SweepChart::add_lines() {
     bars->setData(half);
     names_ << grid_.rows[row];
   }
+  if (grid_.rows.size() > kMaxLines) names_ << tr("%1 more in the table").arg(grid_.rows.size() - kMaxLines);
   QSharedPointer<QCPAxisTickerText> ticker(new QCPAxisTickerText);
   for (std::size_t i = 0; i < places.size(); ++i) ticker->addTick(places[i], grid_.columns[static_cast<int>(i)]);
   plot_->xAxis->setTicker(ticker);
@@ -230,6 +231,11 @@ void SweepChart::paintEvent(QPaintEvent*) {
   const qreal y = theme_.px(kLegend) / 2.0 - theme_.px(3);
   for (int i = 0; i < names_.size(); ++i) {
     if (names_[i].isEmpty()) continue;
+    if (!over_ && i == kMaxLines) {
+      painter.setPen(theme_.tokens().text3);
+      painter.drawText(QRectF(x, y - theme_.px(9), width(), theme_.px(18)), Qt::AlignVCenter | Qt::AlignLeft, names_[i]);
+      continue;
+    }
     const int line = over_ ? (i == 0 ? 5 : 0) : i;
     painter.setPen(pen_of(color_of(line), line == 5 ? 0 : line));
     painter.drawLine(QPointF(x, y), QPointF(x + theme_.px(18), y));

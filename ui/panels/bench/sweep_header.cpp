@@ -128,7 +128,7 @@ void SweepHeader::show_sweep(const app::SweepStatus& status) {
     if (n_failed++ == 0) first = QStringLiteral("%1: %2").arg(cell_words(*status.plan, index), QString::fromStdString(cell.error));
   }
   failed_->setText(!status.error.empty() ? QString::fromStdString(status.error) : n_failed == 0 ? QString() : tr("%1 failed: %2").arg(n_failed).arg(first));
-  failed_->setToolTip(failed_->text());
+  failed_->setToolTip(failed_->text().toHtmlEscaped());
   skip_->setVisible(status.runs());
   const bool can_resume = status.state == app::SweepState::stopped || status.state == app::SweepState::failed || (status.state == app::SweepState::done && n_failed > 0);
   resume_->setVisible(can_resume);

@@ -126,6 +126,7 @@ void VariableCards::add_card(const QString& name, const QString& values) {
   cards_.push_back({name, box, edit, count, problem});
   connect(edit, &QLineEdit::textChanged, this, [this, box] {
     const auto found = std::find_if(cards_.begin(), cards_.end(), [box](const Card& card) { return card.box == box; });
+    if (found == cards_.end()) return;  // removed, and about to be deleted
     check(*found);
     Q_EMIT changed();
   });
