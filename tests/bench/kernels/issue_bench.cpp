@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -16,8 +17,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kTime = std::chrono::milliseconds(10);
-constexpr int kBatch = 1000;  // between two looks at the clock
+constexpr auto kTime = std::chrono::milliseconds(1);
+constexpr int kBatch = 100;  // between two looks at the clock
+constexpr int kLooks = 15;   // the median of them: in some the thread has to wait for its processor
 
 /// How often a second `body` runs.
 template <class Body>
@@ -35,10 +37,15 @@ double rate_of(const Body& body) {
 
 double instructions_a_cycle() {
   constexpr double kNops = 128, kProducts = 16, kProductCycles = 3;  // a product waits for the one before: 3 cycles on x86
-  const double nops = kNops * rate_of([] { asm volatile(".rept 128\n nop\n .endr"); });
+  std::vector<double> nops, products;
   std::uint64_t x = 1;
-  const double products = kProducts * rate_of([&x] { asm volatile(".rept 16\n imul %0, %0\n .endr" : "+r"(x)); });
-  return nops / (products * kProductCycles);
+  for (int i = 0; i < kLooks; ++i) {
+    nops.push_back(kNops * rate_of([] { asm volatile(".rept 128\n nop\n .endr"); }));
+    products.push_back(kProducts * rate_of([&x] { asm volatile(".rept 16\n imul %0, %0\n .endr" : "+r"(x)); }));
+  }
+  std::sort(nops.begin(), nops.end());
+  std::sort(products.begin(), products.end());
+  return nops[kLooks / 2] / (products[kLooks / 2] * kProductCycles);
 }
 
 }  // namespace
