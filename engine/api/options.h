@@ -22,7 +22,11 @@ struct EngineOptions {
   std::string quantization = "none";  ///< of the matrices, while they are loaded
   std::string bnb_4bit_quant_type = "nf4";  ///< of bitsandbytes_4bit: nf4 or fp4
   bool bnb_4bit_use_double_quant = false;   ///< of bitsandbytes_4bit: its scales are quantized too
+  double smoothquant_alpha = 0.8;           ///< of smoothquant: how much of the activations' range moves into the weights
+  bool smoothquant_per_token = true;        ///< of smoothquant: a scale a token; else one for all, found at load
+  bool smoothquant_per_channel = true;      ///< of smoothquant: a scale an output; else one a matrix
   bool keep_head = false;          ///< the head stays in dtype when the other matrices are quantized
+  bool cache = true;               ///< quantized matrices are kept on disk for the next load
   std::int64_t max_model_len = 0;  ///< tokens; 0: from the checkpoint
   std::string device = "cpu";
   std::string isa;           ///< empty: the best
@@ -31,7 +35,7 @@ struct EngineOptions {
   std::int64_t block_size = 16;              ///< tokens a KV block
   std::int64_t num_gpu_blocks_override = 0;  ///< KV blocks; 0: from kv_cache_memory_bytes. Obeyed on a CPU too
   std::int64_t kv_cache_memory_bytes = 0;    ///< bytes; 0: what max_num_seqs contexts need, at most half of what is free
-  std::string kv_cache_dtype = "auto";       ///< auto (as compute), float32, bfloat16, float16
+  std::string kv_cache_dtype = "auto";       ///< auto (as compute), float32, bfloat16, float16, int8, fp8_e4m3, fp8_e5m2
   bool enable_prefix_caching = true;
   // ---- scheduling
   std::string policy = "paged";           ///< who shares a step with whom, and how the cache is given out
@@ -40,6 +44,7 @@ struct EngineOptions {
   std::int64_t max_num_seqs = 16;
   std::int64_t max_num_batched_tokens = 512;
   bool enable_chunked_prefill = true;
+  std::int64_t target_itl_ms = 0;  ///< of a step beside running requests: prompts come in chunks that fit; 0: no limit
   std::int64_t max_queue = 1024;  ///< requests kept beyond max_num_seqs; one more is answered 429
   std::int64_t seed = 0;
   // ---- of one load: in no table, kept nowhere

@@ -16,11 +16,12 @@ namespace {
 
 using TextMember = std::string EngineOptions::*;
 using IntegerMember = std::int64_t EngineOptions::*;
+using NumberMember = double EngineOptions::*;
 using BooleanMember = bool EngineOptions::*;
 
 struct EngineField {
   OptionDescriptor option;
-  std::variant<TextMember, IntegerMember, BooleanMember> member;
+  std::variant<TextMember, IntegerMember, NumberMember, BooleanMember> member;
 };
 
 constexpr double kMaxTokens = 1 << 24;           // above every context length in use; keeps products inside 64 bits
@@ -49,8 +50,19 @@ constexpr std::array kFields = {
                 &EngineOptions::bnb_4bit_quant_type},
     EngineField{{"bnb_4bit_use_double_quant", load, boolean, "Quantize the scales of bitsandbytes_4bit as well."},
                 &EngineOptions::bnb_4bit_use_double_quant},
+    EngineField{{"smoothquant_alpha", load, number,
+                 "Of smoothquant: share of the activations' range that moves into the weights, 0 none, 1 all.", 0, 1},
+                &EngineOptions::smoothquant_alpha},
+    EngineField{{"smoothquant_per_token", load, boolean,
+                 "Of smoothquant: a scale for each token; without, one for all tokens, found at load."},
+                &EngineOptions::smoothquant_per_token},
+    EngineField{{"smoothquant_per_channel", load, boolean,
+                 "Of smoothquant: a scale for each output of a matrix; without, one for the matrix."},
+                &EngineOptions::smoothquant_per_channel},
     EngineField{{"keep_head", load, boolean, "Leave the output matrix in dtype when the others are quantized."},
                 &EngineOptions::keep_head},
+    EngineField{{"cache", load, boolean, "Keep quantized matrices on disk, so that the next load is quick."},
+                &EngineOptions::cache},
     EngineField{{"max_model_len", load, integer, "Longest context in tokens; 0: from the checkpoint.", 0, kMaxTokens},
                 &EngineOptions::max_model_len},
     EngineField{{"device", load, choice, "Where it computes.", 0, 0, "cpu"}, &EngineOptions::device},
@@ -88,6 +100,10 @@ constexpr std::array kFields = {
                 &EngineOptions::max_num_batched_tokens},
     EngineField{{"enable_chunked_prefill", scheduling, boolean, "Split long prompts over several steps."},
                 &EngineOptions::enable_chunked_prefill},
+    EngineField{{"target_itl_ms", scheduling, integer,
+                 "Milliseconds that a step beside running requests may take: prompts come in chunks that fit; 0: no limit.",
+                 0, kMaxDelayMs},
+                &EngineOptions::target_itl_ms},
     EngineField{{"max_queue", scheduling, integer, "Requests that may wait beside max_num_seqs; one more is answered 429.",
                  0, 1 << 20},
                 &EngineOptions::max_queue},
@@ -143,8 +159,11 @@ Result<void> set_option(EngineOptions& options, std::string_view name, std::stri
       LATHE_TRY(options.*std::get<BooleanMember>(field->member), parse_boolean(option, value));
       break;
     }
-    case integer:
     case number: {
+      LATHE_TRY(options.*std::get<NumberMember>(field->member), parse_number(option, value));
+      break;
+    }
+    case integer: {
       LATHE_TRY(options.*std::get<IntegerMember>(field->member), parse_integer(option, value));
       break;
     }
@@ -161,6 +180,7 @@ std::string get_option(const EngineOptions& options, std::string_view name) {
         using Value = std::remove_cvref_t<decltype(value)>;
         if constexpr (std::is_same_v<Value, std::string>) return value;
         if constexpr (std::is_same_v<Value, bool>) return value ? "true" : "false";
+        if constexpr (std::is_same_v<Value, double>) return number_text(value);
         if constexpr (std::is_same_v<Value, std::int64_t>) return fmt::format("{}", value);
       },
       field->member);
@@ -170,6 +190,8 @@ Result<void> validate(const EngineOptions& options) {
   for (const EngineField& field : kFields) {
     if (field.option.kind == integer) {
       LATHE_TRY_VOID(check_range(field.option, options.*std::get<IntegerMember>(field.member)));
+    } else if (field.option.kind == number) {
+      LATHE_TRY_VOID(check_range(field.option, options.*std::get<NumberMember>(field.member)));
     } else if (field.option.kind == choice) {
       const auto known = parse_choice(field.option, options.*std::get<TextMember>(field.member));
       if (!known) return tl::unexpected(known.error());

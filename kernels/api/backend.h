@@ -61,7 +61,9 @@ enum class WeightFormat : std::uint8_t {
   fp4,
   fp4_nested,
   int8_channel,  ///< 8-bit codes, a scale for each output; activations in 8 bits, a scale for each token
-  llm_int8       ///< the same as bitsandbytes has it, with large activations multiplied as they are
+  llm_int8,      ///< the same as bitsandbytes has it, with large activations multiplied as they are
+  fp8_channel,     ///< e4m3 with a scale for each output; activations in e4m3, a scale for each token
+  fp8_weight_only  ///< the same weights; activations as they are
 };
 
 /// A weight matrix [n, k] (n outputs, k inputs) in the layout of its backend. Made by Backend::make_packed.
@@ -87,7 +89,7 @@ struct KvShape {
   int head_dim = 0;
   int block_size = 16;
   int n_blocks = 0;
-  Dtype dtype = Dtype::f32;  ///< f32, f16 or bf16
+  Dtype dtype = Dtype::f32;  ///< f32, f16, bf16, i8 with a scale for each head of each token, f8_e4m3 or f8_e5m2
 };
 
 /// One layer of a paged KV cache. Layout inside a block belongs to the backend.

@@ -10,7 +10,7 @@
 
 namespace lathe::kernels {
 
-enum class Dtype : std::uint8_t { f32, f16, bf16, i8, u8, i32, i64 };
+enum class Dtype : std::uint8_t { f32, f16, bf16, f8_e4m3, f8_e5m2, i8, u8, i32, i64 };
 
 /// Units: bytes of one element.
 constexpr std::size_t size_of(Dtype dtype) {
@@ -19,6 +19,8 @@ constexpr std::size_t size_of(Dtype dtype) {
     case Dtype::i32: return 4;
     case Dtype::f16:
     case Dtype::bf16: return 2;
+    case Dtype::f8_e4m3:
+    case Dtype::f8_e5m2:
     case Dtype::i8:
     case Dtype::u8: return 1;
     case Dtype::i64: return 8;
@@ -32,6 +34,8 @@ constexpr std::string_view name_of(Dtype dtype) {
     case Dtype::f32: return "float32";
     case Dtype::f16: return "float16";
     case Dtype::bf16: return "bfloat16";
+    case Dtype::f8_e4m3: return "fp8_e4m3";
+    case Dtype::f8_e5m2: return "fp8_e5m2";
     case Dtype::i8: return "int8";
     case Dtype::u8: return "uint8";
     case Dtype::i32: return "int32";
@@ -40,6 +44,7 @@ constexpr std::string_view name_of(Dtype dtype) {
   return "?";
 }
 
+/// Of 16 bits and more: what checkpoints are computed from.
 constexpr bool is_floating(Dtype dtype) { return dtype == Dtype::f32 || dtype == Dtype::f16 || dtype == Dtype::bf16; }
 
 inline float bf16_to_f32(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
@@ -54,5 +59,13 @@ inline std::uint16_t f32_to_bf16(float value) {
 float f16_to_f32(std::uint16_t bits);
 /// Rounds to nearest, ties to even; overflow gives infinity.
 std::uint16_t f32_to_f16(float value);
+
+/// 8 bits as the Open Compute Project has them (OCP 8-bit Floating Point Specification 1.0, 2023): e4m3 has no infinity and
+/// ends at 448, e5m2 ends at 57344.
+float e4m3_to_f32(std::uint8_t bits);
+float e5m2_to_f32(std::uint8_t bits);
+/// Round to nearest, ties to even; what is too large, infinity too, becomes the largest number; NaN stays NaN.
+std::uint8_t f32_to_e4m3(float value);
+std::uint8_t f32_to_e5m2(float value);
 
 }  // namespace lathe::kernels

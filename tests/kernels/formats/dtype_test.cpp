@@ -2,6 +2,7 @@
 #include <QTest>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "kernels/api/dtype.h"
 #include "kernels/formats/element.h"
@@ -50,6 +51,50 @@ class DtypeTest : public QObject {
   }
 
   void f16_keeps_the_sign_of_zero() { QCOMPARE(f32_to_f16(-0.0F), std::uint16_t{0x8000}); }
+
+  void every_number_of_8_bits_survives_f32_and_back() {
+    for (int bits = 0; bits < 256; ++bits) {
+      const auto code = static_cast<std::uint8_t>(bits);
+      const float e4m3 = e4m3_to_f32(code);
+      if (!std::isnan(e4m3)) QCOMPARE(f32_to_e4m3(e4m3), code);
+      const float e5m2 = e5m2_to_f32(code);
+      if (std::isfinite(e5m2)) QCOMPARE(f32_to_e5m2(e5m2), code);
+    }
+  }
+
+  void numbers_of_8_bits_have_the_values_of_the_standard() {
+    QCOMPARE(e4m3_to_f32(0x38), 1.0F);
+    QCOMPARE(e4m3_to_f32(0x7e), 448.0F);
+    QCOMPARE(e4m3_to_f32(0x01), 0x1p-9F);
+    QVERIFY(std::isnan(e4m3_to_f32(0x7f)) && std::isnan(e4m3_to_f32(0xff)));
+    QCOMPARE(e5m2_to_f32(0xbc), -1.0F);
+    QCOMPARE(e5m2_to_f32(0x7b), 57344.0F);
+    QCOMPARE(e5m2_to_f32(0x01), 0x1p-16F);
+    QCOMPARE(e5m2_to_f32(0x7c), kInfinity);
+  }
+
+  void numbers_of_8_bits_are_the_nearest_and_of_two_the_even_one() {
+    std::vector<float> numbers;
+    for (std::uint8_t code = 0; code < 0x7f; ++code) numbers.push_back(e4m3_to_f32(code));
+    for (std::size_t i = 0; i + 1 < numbers.size(); ++i) {
+      const float middle = (numbers[i] + numbers[i + 1]) / 2;
+      QCOMPARE(f32_to_e4m3(middle), static_cast<std::uint8_t>(i % 2 == 0 ? i : i + 1));
+      QCOMPARE(f32_to_e4m3(std::nextafter(middle, 0.0F)), static_cast<std::uint8_t>(i));
+      QCOMPARE(f32_to_e4m3(-std::nextafter(middle, kInfinity)), static_cast<std::uint8_t>(0x80 + i + 1));
+    }
+    QCOMPARE(f32_to_e5m2(1.125F), std::uint8_t{0x3c});
+    QCOMPARE(f32_to_e5m2(1.375F), std::uint8_t{0x3e});
+    QCOMPARE(f32_to_e5m2(0x1p-17F), std::uint8_t{0});
+    QCOMPARE(f32_to_e5m2(0x1.8p-16F), std::uint8_t{2});
+  }
+
+  void numbers_of_8_bits_end_at_the_largest() {
+    QCOMPARE(f32_to_e4m3(1e9F), std::uint8_t{0x7e});
+    QCOMPARE(f32_to_e4m3(-kInfinity), std::uint8_t{0xfe});
+    QCOMPARE(f32_to_e5m2(1e9F), std::uint8_t{0x7b});
+    QVERIFY(std::isnan(e4m3_to_f32(f32_to_e4m3(std::nanf("")))));
+    QVERIFY(std::isnan(e5m2_to_f32(f32_to_e5m2(std::nanf("")))));
+  }
 
   void every_bf16_survives_f32_and_back() {
     for (std::uint32_t bits = 0; bits < 0x10000U; ++bits) {
