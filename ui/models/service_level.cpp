@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/models/service_level.h"
 
+#include <algorithm>
+
 namespace lathe::ui {
 namespace {
 
@@ -30,6 +32,40 @@ std::optional<BestCell> best_under_goal(const app::SweepStatus& status) {
   }
   if (best.n_meeting == 0) return {};
   return best;
+}
+
+std::optional<MostAtATime> most_at_a_time(const app::SweepStatus& status) {
+  std::optional<MostAtATime> most;
+  if (status.report == nullptr) return most;
+  for (const auto& [index, result] : status.report->cells) {
+    const auto cell = app::cell_of(*status.plan, index);
+    if (!meets_goal(result) || !cell || cell->workload.pattern() != app::LoadPattern::concurrency) continue;
+    if (!most || cell->workload.concurrency > most->concurrency) most = MostAtATime{index, cell->workload.concurrency};
+  }
+  return most;
+}
+
+std::optional<double> estimated_seconds(const app::SweepPlan& plan, const app::SweepReport* report) {
+  double rates = 0;
+  int n_rates = 0;
+  for (const auto& [index, cell] : report != nullptr ? report->cells : std::map<std::size_t, app::CellResult>()) {
+    const app::Estimate rate = cell.estimate_of(app::metric_index("output_tok_s"));
+    if (!cell.error.empty() || rate.mean <= 0) continue;
+    rates += rate.mean;
+    ++n_rates;
+  }
+  if (n_rates == 0) return {};
+  double seconds = 0;
+  for (std::size_t index = 0; index < app::n_cells(plan); ++index) {
+    const auto cell = app::cell_of(plan, index);
+    if (!cell) continue;
+    const app::SweepWorkload& work = cell->workload;
+    const auto n = static_cast<double>(work.n_requests());
+    const bool has_rate = work.pattern() == app::LoadPattern::constant_rate || work.pattern() == app::LoadPattern::poisson;
+    const double busy = n * static_cast<double>(work.output_tokens) * n_rates / rates;
+    seconds += std::max(busy, has_rate ? n / work.rate : 0) * static_cast<double>(plan.repeats + (plan.warm_up ? 1 : 0));
+  }
+  return seconds;
 }
 
 }  // namespace lathe::ui

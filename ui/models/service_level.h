@@ -21,4 +21,14 @@ struct BestCell {
 /// The one with most tok/s among those that meet it; none does: empty.
 std::optional<BestCell> best_under_goal(const app::SweepStatus& status);
 
+struct MostAtATime {
+  std::size_t cell = 0;
+  std::int64_t concurrency = 0;
+};
+/// The cell with most requests at a time among those that keep the level; none does, or no cell sends so many: empty.
+std::optional<MostAtATime> most_at_a_time(const app::SweepStatus& status);
+
+/// Seconds that a plan takes at the rate of the cells of a report; nothing was measured yet: empty.
+std::optional<double> estimated_seconds(const app::SweepPlan& plan, const app::SweepReport* report);
+
 }  // namespace lathe::ui

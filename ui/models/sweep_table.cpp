@@ -8,8 +8,6 @@
 namespace lathe::ui {
 namespace {
 
-constexpr const char* kShownMetrics[] = {"output_tok_s", "ttft_ms_p50", "ttft_ms_p99", "itl_ms_p50", "itl_ms_p99", "kv_usage_peak", "padding", "kv_reserved"};
-
 /// What verdicts are about.
 std::size_t judged_metric() { return app::metric_index("output_tok_s"); }
 
@@ -44,7 +42,7 @@ void SweepTable::choose_columns() {
   columns_.clear();
   if (status_.plan == nullptr) return;
   for (std::size_t i = 0; i < status_.plan->variables.size(); ++i) columns_.push_back({Kind::variable, i});
-  for (const char* name : kShownMetrics) {
+  for (const std::string_view name : app::main_metrics(*status_.plan)) {
     columns_.push_back({Kind::metric, app::metric_index(name)});
     if (columns_.back().index == judged_metric() && !baseline_.isEmpty()) columns_.push_back({Kind::difference, 0});
   }
@@ -105,7 +103,8 @@ QVariant SweepTable::text(const Row& row, const Column& column) const {
     case Kind::variable: return QString::fromStdString(app::values_of(*status_.plan, row.cell)[column.index].second);
     case Kind::metric: {
       if (!row.result->error.empty() && column.index == judged_metric()) return tr("failed");
-      return has_result ? metric_value(column.index, row.result->estimate_of(column.index).mean) : QStringLiteral("–");
+      const app::Estimate value = row.result->estimate_of(column.index);
+      return has_result && value.n > 0 ? metric_value(column.index, value.mean) : QStringLiteral("–");
     }
     case Kind::difference: {
       const auto share = difference(row);
@@ -127,7 +126,7 @@ QVariant SweepTable::sort_key(const Row& row, const Column& column) const {
       for (std::size_t i = column.index + 1; i < variables.size(); ++i) stride *= variables[i].values.size();
       return static_cast<qulonglong>(row.cell / stride % variables[column.index].values.size());
     }
-    case Kind::metric: return has_result ? row.result->estimate_of(column.index).mean : -1.0;
+    case Kind::metric: return has_result && row.result->estimate_of(column.index).n > 0 ? row.result->estimate_of(column.index).mean : -1.0;
     case Kind::difference: return difference(row).value_or(-2);
     case Kind::runs: return static_cast<int>(row.result->samples.size());
     case Kind::verdict: return static_cast<int>(verdict(row));
@@ -146,7 +145,7 @@ QVariant SweepTable::data(const QModelIndex& index, int role) const {
     case failed_role: return !row.result->error.empty();
     case verdict_role: return static_cast<int>(verdict(row));
     case half_width_role: {
-      const bool has_interval = column.kind == Kind::metric && row.result->error.empty() && row.result->samples.size() > 1;
+      const bool has_interval = column.kind == Kind::metric && row.result->error.empty() && row.result->estimate_of(column.index).n > 1;
       return has_interval ? QVariant(metric_value(column.index, row.result->estimate_of(column.index).half_width)) : QVariant();
     }
     case Qt::ToolTipRole: return row.result->error.empty() ? QVariant() : QVariant(QString::fromStdString(row.result->error).toHtmlEscaped());

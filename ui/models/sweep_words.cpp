@@ -34,6 +34,14 @@ constexpr MetricWords kMetricWords[] = {
     {"kv_reserved", QT_TRANSLATE_NOOP("Sweep", "KV reserved")},
     {"kv_unfilled", QT_TRANSLATE_NOOP("Sweep", "KV unfilled")},
     {"answers", QT_TRANSLATE_NOOP("Sweep", "Answers")},
+    {"prefill_tok_s", QT_TRANSLATE_NOOP("Sweep", "Prefill")},
+    {"load_s", QT_TRANSLATE_NOOP("Sweep", "Load time")},
+    {"weight_bytes", QT_TRANSLATE_NOOP("Sweep", "Weights")},
+    {"perplexity", QT_TRANSLATE_NOOP("Sweep", "Perplexity")},
+    {"perplexity_ci95", QT_TRANSLATE_NOOP("Sweep", "Perplexity CI")},
+    {"kl_mean", QT_TRANSLATE_NOOP("Sweep", "KL mean")},
+    {"kl_99", QT_TRANSLATE_NOOP("Sweep", "KL p99")},
+    {"same_best", QT_TRANSLATE_NOOP("Sweep", "Same best")},
 };
 
 QString name_of_metric(std::size_t metric) {
@@ -47,7 +55,8 @@ QString name_of_metric(std::size_t metric) {
 QString unit_of(std::size_t metric) {
   const std::string_view unit = app::sweep_metrics()[metric].unit;
   if (unit == "share") return QStringLiteral("%");
-  if (unit == "count") return {};
+  if (unit == "count" || unit == "ratio") return {};
+  if (unit == "bytes") return QStringLiteral("MiB");
   return QString::fromUtf8(unit.data(), static_cast<int>(unit.size()));
 }
 
@@ -71,7 +80,9 @@ QString metric_column(std::size_t metric) {
 
 QString metric_value(std::size_t metric, double value) {
   if (app::sweep_metrics()[metric].unit == "share") value *= 100;
+  if (app::sweep_metrics()[metric].unit == "bytes") value /= 1 << 20;
   const double size = std::abs(value);
+  if (app::sweep_metrics()[metric].unit == "nats" && size < 1) return QLocale().toString(value, 'f', size == 0 ? 0 : 5);
   return QLocale().toString(value, 'f', size >= 100 || size == 0 ? 0 : size >= 10 ? 1 : 2);
 }
 

@@ -264,7 +264,7 @@ void BenchTest::nothing_beats_the_front() {
     report.cells[i].samples[0][rate] = points[i][0];
     report.cells[i].samples[0][ttft] = points[i][1];
   }
-  const std::vector<std::size_t> front = ui::pareto_front(report, rate, ttft);
+  const std::vector<std::size_t> front = app::pareto_front(report, rate, ttft);
   QVERIFY((front == std::vector<std::size_t>{0, 1, 3}));
 }
 

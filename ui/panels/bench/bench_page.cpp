@@ -12,6 +12,7 @@
 #include <QScrollArea>
 #include <QVBoxLayout>
 
+#include "app/api/sweep_export.h"
 #include "app/api/sweep_templates.h"
 #include "ui/models/load_choice.h"
 #include "ui/models/service_level.h"
@@ -25,24 +26,6 @@ constexpr int kPlanWidth = 316;
 Panel* make_bench(const PanelContext& context, QWidget* parent) { return new BenchPage(context, parent); }
 
 QString text_of(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<int>(text.size())); }
-
-/// Sunken, radius 8.
-class Strip final : public QWidget {
- public:
-  Strip(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) {}
-
- protected:
-  void paintEvent(QPaintEvent*) override {
-    QPainter painter(this);
-    painter.setRenderHint(QPainter::Antialiasing);
-    painter.setPen(Qt::NoPen);
-    painter.setBrush(theme_.tokens().sunken);
-    painter.drawRoundedRect(rect(), theme_.px(8), theme_.px(8));
-  }
-
- private:
-  const Theme& theme_;
-};
 
 /// The ground of tools beside a page.
 class DockGround final : public QWidget {
@@ -219,12 +202,7 @@ QWidget* BenchPage::make_results() {
   column->setSpacing(0);
   column->addWidget(header_ = new SweepHeader(theme, results_));
   column->addWidget(make_line(results_));
-  service_ = new Strip(theme, results_);
-  auto* service_row = new QHBoxLayout(service_);
-  service_row->setContentsMargins(theme.px(16), theme.px(8), theme.px(16), theme.px(8));
-  service_row->addWidget(service_words_ = make_label(theme, "bench.service", {}, service_, 13));
-  service_words_->setTextFormat(Qt::RichText);
-  service_words_->setWordWrap(true);
+  service_ = new ServiceStrip(theme, results_);
   auto* margins = new QHBoxLayout;
   margins->setContentsMargins(theme.px(20), theme.px(10), theme.px(20), 0);
   margins->addWidget(service_);
@@ -344,8 +322,10 @@ void BenchPage::open(const std::string& journal) {
 void BenchPage::start() {
   if (!start_->isEnabled()) return;
   app::SweepPlan plan = form_->plan();
-  plan.options = context_.load.options();
-  app::make_room(plan);
+  if (!form_->is_of_server()) {
+    plan.options = context_.load.options();
+    app::make_room(plan);
+  }
   const auto started = context_.workbench.sweeper().start(std::move(plan));
   if (!started) return tell(started.error());
   message_->hide();
@@ -359,7 +339,7 @@ void BenchPage::pause_or_go_on() {
 }
 
 void BenchPage::resume() {
-  const auto resumed = context_.workbench.sweeper().resume();
+  const auto resumed = context_.workbench.sweeper().resume(form_->plan().target.api_key);
   if (!resumed) return tell(resumed.error());
   context_.bridge.refresh();
 }
@@ -379,8 +359,11 @@ void BenchPage::reproduce(quint64 cell, const QString& how) {
   const app::SweepStatus status = context_.bridge.sweep_status();
   if (status.plan == nullptr) return;
   const auto index = static_cast<std::size_t>(cell);
-  const std::string text = how == QStringLiteral("json") ? engine::dump_json(app::cell_plan_json(*status.plan, index), 2)
-                                                         : app::cell_command(*status.plan, index);
+  const app::ServerStatus server = context_.workbench.server().status();
+  const std::string url = "http://127.0.0.1:" + std::to_string(server.port > 0 ? server.port : 8000);
+  const std::string text = how == QStringLiteral("json")   ? engine::dump_json(app::cell_plan_json(*status.plan, index), 2)
+                           : how == QStringLiteral("curl") ? app::cell_curl(*status.plan, index, url)
+                                                           : app::cell_command(*status.plan, index);
   QGuiApplication::clipboard()->setText(QString::fromStdString(text));
   context_.workbench.log().info("ui", "copied how a cell of the sweep is measured again");
 }
@@ -391,9 +374,7 @@ void BenchPage::save(const QString& format) {
   const QString ending = format == QStringLiteral("markdown") ? QStringLiteral("md") : format;
   const QString path = QFileDialog::getSaveFileName(this, tr("Export the sweep"), QStringLiteral("sweep.") + ending);
   if (path.isEmpty()) return;
-  const std::string text = format == QStringLiteral("json")  ? engine::dump_json(app::to_json(*status.plan, *status.report), 2)
-                           : format == QStringLiteral("csv") ? app::to_csv(*status.plan, *status.report)
-                                                             : app::to_markdown(*status.plan, *status.report);
+  const std::string text = exported(status, format);
   QSaveFile file(path);
   const bool written = file.open(QIODevice::WriteOnly) && file.write(QByteArray::fromStdString(text)) >= 0 && file.commit();
   if (written) return context_.workbench.log().info("ui", "exported the sweep to " + path.toStdString());
@@ -401,20 +382,39 @@ void BenchPage::save(const QString& format) {
   message_->show();
 }
 
+std::string BenchPage::exported(const app::SweepStatus& status, const QString& format) const {
+  if (format == QStringLiteral("json")) return engine::dump_json(app::to_json(*status.plan, *status.report), 2);
+  if (format == QStringLiteral("csv")) return app::to_csv(*status.plan, *status.report);
+  if (format == QStringLiteral("html")) return app::to_html(*status.plan, *status.report);
+  if (format == QStringLiteral("markdown")) return app::to_markdown(*status.plan, *status.report);
+  const int over = chart_over_->currentData().toInt();
+  return app::chart_svg(*status.plan, *status.report, static_cast<std::size_t>(chart_metric_->currentData().toInt()),
+                        over < 0 ? std::nullopt : std::optional<std::size_t>(static_cast<std::size_t>(over)));
+}
+
+/// What is not known before the first cell says so.
+QString BenchPage::time_words_of(app::SweepPlan plan) const {
+  plan.options = context_.load.options();
+  const app::SweepStatus status = context_.bridge.sweep_status();
+  const auto seconds = estimated_seconds(plan, status.report.get());
+  return seconds ? tr("≈ %1 at the last rate").arg(time_words(*seconds)) : tr("time unknown until the first cell");
+}
+
 void BenchPage::show_plan() {
   const std::string& path = context_.load.path();
   form_->set_model(QString::fromStdString(path).section('/', -1, -1, QString::SectionSkipEmpty));
   const app::SweepPlan& plan = form_->plan();
   title_->setText(plan.name.empty() ? tr("Sweep") : QString::fromStdString(plan.name));
-  const QString problem = path.empty() ? tr("Choose a model in the Model dock") : form_->problem();
-  const std::size_t cells = problem.isEmpty() || path.empty() ? app::n_cells(plan) : 0;
+  const QString problem = path.empty() && !form_->is_of_server() ? tr("Choose a model in the Model dock") : form_->problem();
+  const std::size_t cells = problem.isEmpty() ? app::n_cells(plan) : 0;
   cost_->setTextFormat(problem.isEmpty() ? Qt::RichText : Qt::PlainText);
   cost_->setText(!problem.isEmpty() ? problem
-                                    : tr("<b>%1 %2 × %3 %4</b>")
+                                    : tr("<b>%1 %2 × %3 %4</b> %5")
                                           .arg(cells)
                                           .arg(cells == 1 ? tr("cell") : tr("cells"))
                                           .arg(plan.repeats)
-                                          .arg(plan.repeats == 1 ? tr("run") : tr("repeats")));
+                                          .arg(plan.repeats == 1 ? tr("run") : tr("repeats"))
+                                          .arg(time_words_of(plan)));
   const bool runs = context_.bridge.sweep_status().runs();
   start_->setEnabled(problem.isEmpty() && !runs);
   context_.actions[QStringLiteral("bench.start")]->setEnabled(start_->isEnabled());
@@ -427,7 +427,7 @@ void BenchPage::show_sweep() {
   start_->setVisible(!runs);
   pause_->setVisible(runs);
   stop_->setVisible(runs);
-  form_->setEnabled(!runs);
+  form_->set_locked(runs);
   title_->setEnabled(!runs);
   new_->setEnabled(!runs);
   const bool can_go_on = status.state == app::SweepState::paused || status.state == app::SweepState::pausing;
@@ -457,15 +457,7 @@ void BenchPage::show_charts(const app::SweepStatus& status) {
   const int over = chart_over_->currentData().toInt();
   chart_->show_sweep(status, static_cast<std::size_t>(chart_metric_->currentData().toInt()),
                      over < 0 ? std::nullopt : std::optional<std::size_t>(static_cast<std::size_t>(over)));
-  service_->setVisible(has_goal(status.plan->goal));
-  if (!has_goal(status.plan->goal)) return;
-  const auto best = best_under_goal(status);
-  service_words_->setText(
-      best ? tr("<b>Under your service level</b>: <span style='font-size:large'><b>%1</b></span> tok/s at most, with %2. %3 of %4 cells meet it.")
-                 .arg(metric_value(app::metric_index("output_tok_s"), best->output_tok_s), cell_words(*status.plan, best->cell).toLower().toHtmlEscaped())
-                 .arg(best->n_meeting)
-                 .arg(best->n_measured)
-           : tr("<b>Under your service level</b>: no cell yet. It asks for 95 of 100 requests within the limits."));
+  service_->show_sweep(status);
 }
 
 }  // namespace lathe::ui

@@ -11,6 +11,7 @@
 #include "ui/panels/bench/heat_map.h"
 #include "ui/panels/bench/plan_form.h"
 #include "ui/panels/bench/results_table.h"
+#include "ui/panels/bench/service_strip.h"
 #include "ui/panels/bench/sweep_chart.h"
 #include "ui/panels/bench/sweep_header.h"
 #include "ui/panels/panel.h"
@@ -49,6 +50,8 @@ class BenchPage : public Panel {
   void stop();
   void reproduce(quint64 cell, const QString& how);
   void save(const QString& format);
+  QString time_words_of(app::SweepPlan plan) const;
+  std::string exported(const app::SweepStatus& status, const QString& format) const;
   void show_plan();
   void show_sweep();
   void show_charts(const app::SweepStatus& status);
@@ -64,8 +67,8 @@ class BenchPage : public Panel {
   QLabel* cost_;
   InlineMessage* message_;
   QStackedWidget* right_;
-  QWidget *results_, *charts_, *service_, *heat_box_;
-  QLabel* service_words_;
+  QWidget *results_, *charts_, *heat_box_;
+  ServiceStrip* service_;
   SweepHeader* header_;
   QComboBox *heat_metric_, *chart_metric_, *chart_over_;
   HeatMap* heat_;

@@ -53,7 +53,7 @@ void HeatMap::find_range() {
   bool first = true;
   if (status_.report == nullptr) return;
   for (const auto& [index, cell] : status_.report->cells) {
-    if (!cell.error.empty() || cell.samples.empty()) continue;
+    if (!cell.error.empty() || cell.estimate_of(metric_).n == 0) continue;
     const double value = cell.estimate_of(metric_).mean;
     low_ = first ? value : std::min(low_, value);
     high_ = first ? value : std::max(high_, value);
@@ -141,6 +141,10 @@ void HeatMap::paint_cell(QPainter& painter, const QRectF& square, std::size_t ce
     const std::size_t n = is_known ? found->second.samples.size() : 0;
     draw_digits(painter, square, Qt::AlignCenter, has_failed ? tr("failed") : tr("%1 / %2").arg(n).arg(status_.plan->repeats));
     return;
+  }
+  if (found->second.estimate_of(metric_).n == 0) {  // it could not be seen
+    painter.setPen(t.text3);
+    return draw_digits(painter, square, Qt::AlignCenter, QStringLiteral("–"));
   }
   const double value = found->second.estimate_of(metric_).mean;
   const bool by_ratio = low_ > 0 && high_ / low_ > kLogFrom;

@@ -82,21 +82,40 @@ QWidget* PlanForm::make_tokens() {
   return box;
 }
 
+QLineEdit* PlanForm::make_file(const char* name, const QString& hint) {
+  auto* edit = new QLineEdit(this);
+  edit->setObjectName(QStringLiteral("bench.") + QLatin1String(name));
+  edit->setPlaceholderText(hint);
+  connect(edit, &QLineEdit::textChanged, this, &PlanForm::take);
+  return edit;
+}
+
 void PlanForm::add_work(QVBoxLayout& column) {
+  target_ = new TargetRows(theme_, kLabelWidth, this);
+  connect(target_, &TargetRows::changed, this, &PlanForm::take);
+  column.addWidget(target_);
   model_ = make_label(theme_, "bench.model", {}, this, 13, QFont::Medium, TextTone::text);
   model_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-  add_row(column, "model", tr("Model"), tr("As the Model dock would load it; a sweep has an engine of its own"), model_, true);
-  add_row(column, "tokens", tr("Tokens"), tr("Of each prompt, and of each answer"), make_tokens());
+  model_row_ = add_row(column, "model", tr("Model"), tr("As the Model dock would load it; a sweep has an engine of its own"), model_, true);
+  dataset_ = make_file("dataset", tr("drawn tokens, or a file"));
+  add_row(column, "dataset_row", tr("Prompts"), tr("A text with a prompt a line, a JSON list, JSONL or ShareGPT; empty: tokens are drawn"),
+          dataset_, true);
+  tokens_row_ = add_row(column, "tokens", tr("Tokens"), tr("Of each prompt, and of each answer"), make_tokens());
   spread_ = make_count("length_spread", 0, 100, tr(" %"));
   spread_->setPrefix(tr("± "));
-  add_row(column, "length_spread", tr("Spread"), tr("Lengths differ by this much from request to request, the same in every cell"), spread_);
+  spread_row_ = add_row(column, "length_spread", tr("Spread"), tr("Lengths differ by this much from request to request, the same in every cell"), spread_);
   shared_ = make_count("shared_prefix", 0, 100, tr(" %"));
-  add_row(column, "shared_prefix", tr("Shared prefix"), tr("The part of every prompt that is the same: the prefix cache finds it"), shared_);
+  shared_row_ = add_row(column, "shared_prefix", tr("Shared prefix"), tr("The part of every prompt that is the same: the prefix cache finds it"), shared_);
+  add_load(column);
+}
+
+void PlanForm::add_load(QVBoxLayout& column) {
   load_ = new QComboBox(this);
   load_->setObjectName(QStringLiteral("bench.load"));
   load_->addItem(tr("Fixed concurrency"), QStringLiteral("concurrency"));
   load_->addItem(tr("Constant rate"), QStringLiteral("constant"));
   load_->addItem(tr("Poisson arrivals"), QStringLiteral("poisson"));
+  load_->addItem(tr("Replay of a trace"), QStringLiteral("replay"));
   connect(load_, &QComboBox::currentIndexChanged, this, &PlanForm::take);
   add_row(column, "load", tr("Load"), tr("When requests are sent"), load_, true);
   concurrency_ = make_count("concurrency", 1, 4096);
@@ -107,6 +126,15 @@ void PlanForm::add_work(QVBoxLayout& column) {
   rate_->setFixedWidth(theme_.px(kCountWidth));
   connect(rate_, &QDoubleSpinBox::valueChanged, this, &PlanForm::take);
   rate_row_ = add_row(column, "rate", tr("Rate"), tr("Requests a second"), rate_);
+  trace_ = make_file("trace", tr("CSV or JSONL file"));
+  trace_row_ = add_row(column, "trace_row", tr("Trace"), tr("Its lines have arrival in seconds, prompt_tokens and output_tokens"), trace_, true);
+  time_scale_ = new QDoubleSpinBox(this);
+  time_scale_->setObjectName(QStringLiteral("bench.time_scale"));
+  time_scale_->setRange(0.01, 1000);
+  time_scale_->setPrefix(tr("× "));
+  time_scale_->setFixedWidth(theme_.px(kCountWidth));
+  connect(time_scale_, &QDoubleSpinBox::valueChanged, this, &PlanForm::take);
+  scale_row_ = add_row(column, "time_scale_row", tr("Its times"), tr("0.5 is twice as fast"), time_scale_);
   requests_ = make_count("requests", 0, 100'000);
   requests_->setSpecialValueText(tr("auto"));
   add_row(column, "requests", tr("Requests"), tr("Of each run; auto: twice the concurrency, at least 4"), requests_);
@@ -154,9 +182,19 @@ void PlanForm::show_load() {
   const auto varies = [this](std::string_view name) {
     return std::any_of(plan_.variables.begin(), plan_.variables.end(), [&](const auto& variable) { return variable.name == name; });
   };
-  const bool is_fixed = load_->currentIndex() <= 0;
+  const app::LoadPattern pattern = plan_.workload.pattern();
+  const bool is_fixed = pattern == app::LoadPattern::concurrency, replays = pattern == app::LoadPattern::replay;
   concurrency_row_->setVisible((is_fixed || varies("load")) && !varies("concurrency"));
-  rate_row_->setVisible((!is_fixed || varies("load")) && !varies("rate"));
+  rate_row_->setVisible(((!is_fixed && !replays) || varies("load")) && !varies("rate"));
+  trace_row_->setVisible(replays);
+  scale_row_->setVisible(replays && !varies("time_scale"));
+  model_row_->setVisible(!target_->is_server());
+  // What a file says is not asked for.
+  const bool has_prompts = !plan_.workload.dataset.empty();
+  tokens_row_->setVisible(!replays);
+  prompt_->setVisible(!has_prompts);
+  spread_row_->setVisible(!replays);
+  shared_row_->setVisible(!has_prompts);
   load_->setEnabled(!varies("load"));
   prompt_->setEnabled(!varies("prompt_tokens"));
   output_->setEnabled(!varies("output_tokens"));
@@ -178,6 +216,10 @@ void PlanForm::set_plan(const app::SweepPlan& plan) {
   output_->setValue(static_cast<int>(work.output_tokens));
   spread_->setValue(static_cast<int>(std::lround(100 * work.length_spread)));
   shared_->setValue(static_cast<int>(std::lround(100 * work.shared_prefix)));
+  target_->set_target(plan.target);
+  dataset_->setText(QString::fromStdString(work.dataset));
+  trace_->setText(QString::fromStdString(work.trace));
+  time_scale_->setValue(work.time_scale);
   load_->setCurrentIndex(std::max(0, load_->findData(QString::fromStdString(work.load))));
   concurrency_->setValue(static_cast<int>(work.concurrency));
   rate_->setValue(work.rate);
@@ -201,6 +243,10 @@ void PlanForm::take() {
   work.output_tokens = output_->value();
   work.length_spread = spread_->value() / 100.0;
   work.shared_prefix = shared_->value() / 100.0;
+  plan_.target = target_->target();
+  work.dataset = dataset_->text().trimmed().toStdString();
+  work.trace = load_->currentData() == QStringLiteral("replay") ? trace_->text().trimmed().toStdString() : std::string();
+  work.time_scale = time_scale_->value();
   work.load = load_->currentData().toString().toStdString();
   work.concurrency = concurrency_->value();
   work.rate = rate_->value();
@@ -215,7 +261,22 @@ void PlanForm::take() {
   Q_EMIT changed();
 }
 
+void PlanForm::set_locked(bool locked) {
+  setAttribute(Qt::WA_TransparentForMouseEvents, locked);
+  for (QWidget* control : findChildren<QWidget*>()) {
+    const QVariant before = control->property("focus_before");
+    if (locked && !before.isValid()) {
+      control->setProperty("focus_before", static_cast<int>(control->focusPolicy()));
+      control->setFocusPolicy(Qt::NoFocus);
+    } else if (!locked && before.isValid()) {
+      control->setFocusPolicy(static_cast<Qt::FocusPolicy>(before.toInt()));
+      control->setProperty("focus_before", QVariant());
+    }
+  }
+}
+
 QString PlanForm::problem() const {
+  if (!target_->problem().isEmpty()) return target_->problem();
   const QString values = variables_->problem();
   if (!values.isEmpty()) return values;
   const auto checked = app::check(plan_);

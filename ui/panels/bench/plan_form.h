@@ -8,6 +8,7 @@
 #include <QVBoxLayout>
 #include <QWidget>
 
+#include "ui/panels/bench/target_rows.h"
 #include "ui/panels/bench/variable_cards.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/form_row.h"
@@ -26,6 +27,9 @@ class PlanForm : public QWidget {
   /// Why the plan cannot be started; empty: it can.
   QString problem() const;
   void set_model(const QString& name);
+  bool is_of_server() const { return target_->is_server(); }
+  /// While it runs: readable, and nothing can be changed.
+  void set_locked(bool locked);
 
  Q_SIGNALS:
   void changed();
@@ -36,6 +40,8 @@ class PlanForm : public QWidget {
   void add_measurement(QVBoxLayout& column);
   void add_goal(QVBoxLayout& column);
   QWidget* make_tokens();
+  QLineEdit* make_file(const char* name, const QString& hint);
+  void add_load(QVBoxLayout& column);
   QSpinBox* make_count(const char* name, int low, int high, const QString& suffix = {});
   Switch* make_switch(const char* name, const QString& label);
   FormRow* add_row(QVBoxLayout& column, const char* name, const QString& label, const QString& tip, QWidget* control, bool stretches = false);
@@ -45,12 +51,15 @@ class PlanForm : public QWidget {
   const Theme& theme_;
   app::SweepPlan plan_;
   bool fills_ = false;
+  TargetRows* target_;
   QLabel* model_;
+  QLineEdit *dataset_, *trace_;
+  QDoubleSpinBox* time_scale_;
   QSpinBox *prompt_, *output_, *concurrency_, *requests_, *repeats_;
   QDoubleSpinBox* rate_;
   QSpinBox *spread_, *shared_, *ttft_, *itl_;
   QComboBox *load_, *stop_;
-  FormRow *concurrency_row_, *rate_row_;
+  FormRow *model_row_, *tokens_row_, *spread_row_, *shared_row_, *concurrency_row_, *rate_row_, *trace_row_, *scale_row_;
   Switch *warm_up_, *shuffle_;
   VariableCards* variables_;
 };

@@ -120,11 +120,12 @@ QWidget* ResultsTable::make_head() {
   };
   add_again(tr("Copy as command line"), QStringLiteral("command"));
   add_again(tr("Copy as JSON plan"), QStringLiteral("json"));
+  add_again(tr("Copy a request as cURL"), QStringLiteral("curl"));
   reproduce_->setMenu(again);
   export_ = make_button(theme_, "bench.export", tr("Export"), head, ButtonLook::ghost, true);
   export_->setIcon(theme_.icon(QStringLiteral("export")));
   auto* formats = new QMenu(export_);
-  for (const QString& format : {QStringLiteral("CSV"), QStringLiteral("JSON"), QStringLiteral("Markdown")}) {
+  for (const QString& format : {QStringLiteral("CSV"), QStringLiteral("JSON"), QStringLiteral("Markdown"), QStringLiteral("HTML"), QStringLiteral("SVG")}) {
     connect(formats->addAction(format + QStringLiteral("…")), &QAction::triggered, this, [this, format] { Q_EMIT export_wanted(format.toLower()); });
   }
   export_->setMenu(formats);

@@ -40,29 +40,6 @@ QPen pen_of(const QColor& color, int line) {
 
 }  // namespace
 
-std::vector<std::size_t> pareto_front(const app::SweepReport& report, std::size_t metric, std::size_t over) {
-  struct Point {
-    std::size_t cell;
-    double x, y;  // more is better
-  };
-  const auto metrics = app::sweep_metrics();
-  std::vector<Point> points;
-  for (const auto& [index, cell] : report.cells) {
-    if (!cell.error.empty() || cell.samples.empty()) continue;
-    const double x = cell.estimate_of(over).mean, y = cell.estimate_of(metric).mean;
-    points.push_back({index, metrics[over].more_is_better ? x : -x, metrics[metric].more_is_better ? y : -y});
-  }
-  std::sort(points.begin(), points.end(), [](const Point& a, const Point& b) { return a.x != b.x ? a.x > b.x : a.y > b.y; });
-  std::vector<std::size_t> front;
-  double best = -INFINITY;
-  for (const Point& point : points) {
-    if (point.y <= best) continue;
-    best = point.y;
-    front.push_back(point.cell);
-  }
-  return front;
-}
-
 SweepChart::SweepChart(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) {
   setObjectName(QStringLiteral("bench.chart"));
   setAccessibleName(tr("Chart of the sweep"));
@@ -146,7 +123,7 @@ void SweepChart::add_lines() {
     std::vector<std::pair<double, app::Estimate>> points;
     for (int column = 0; column < grid_.columns.size(); ++column) {
       const auto found = status_.report->cells.find(grid_.cell(row, column));
-      if (found == status_.report->cells.end() || !found->second.error.empty() || found->second.samples.empty()) continue;
+      if (found == status_.report->cells.end() || !found->second.error.empty() || found->second.estimate_of(metric_).n == 0) continue;
       points.emplace_back(places[static_cast<std::size_t>(column)], found->second.estimate_of(metric_));
     }
     std::sort(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -183,13 +160,13 @@ void SweepChart::add_pareto() {
   QVector<double> x, y, front_x, front_y;
   double top = 0, right = 0;
   for (const auto& [index, cell] : status_.report->cells) {
-    if (!cell.error.empty() || cell.samples.empty()) continue;
+    if (!cell.error.empty() || cell.estimate_of(*over_).n == 0 || cell.estimate_of(metric_).n == 0) continue;
     x << cell.estimate_of(*over_).mean;
     y << cell.estimate_of(metric_).mean;
     top = std::max(top, y.back());
     right = std::max(right, x.back());
   }
-  for (const std::size_t index : pareto_front(*status_.report, metric_, *over_)) {
+  for (const std::size_t index : app::pareto_front(*status_.report, metric_, *over_)) {
     front_x << status_.report->cells.at(index).estimate_of(*over_).mean;
     front_y << status_.report->cells.at(index).estimate_of(metric_).mean;
   }

@@ -47,7 +47,4 @@ class SweepChart : public QWidget {
   int n_points_ = 0;
 };
 
-/// Cells that no other beats in both metrics, in the order of the first.
-std::vector<std::size_t> pareto_front(const app::SweepReport& report, std::size_t metric, std::size_t over);
-
 }  // namespace lathe::ui

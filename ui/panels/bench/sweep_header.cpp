@@ -89,9 +89,12 @@ QWidget* SweepHeader::make_words() {
 }
 
 QString SweepHeader::where_words(const app::SweepStatus& status) const {
-  if (!status.runs()) return QString::fromStdString(status.plan->options.model).section('/', -1);
+  const app::SweepTarget& target = status.plan->target;
+  if (!status.runs()) return target.url.empty() ? QString::fromStdString(status.plan->options.model).section('/', -1) : QString::fromStdString(target.url);
   const QString cell = cell_words(*status.plan, status.progress.cell);
   const QString doing = status.progress.doing == "loading"      ? tr("loading the model")
+                        : status.progress.doing == "connecting" ? tr("asking the server")
+                        : status.progress.doing == "evaluating" ? tr("comparing with the unquantized model")
                         : status.progress.doing == "warming up" ? tr("warming up")
                         : status.progress.repeat > 0
                             ? tr("repeat %1 of %2").arg(status.progress.repeat).arg(status.plan->repeats)
