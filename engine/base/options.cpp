@@ -101,7 +101,7 @@ constexpr std::array kFields = {
     EngineField{{"enable_chunked_prefill", scheduling, boolean, "Split long prompts over several steps."},
                 &EngineOptions::enable_chunked_prefill},
     EngineField{{"target_itl_ms", scheduling, integer,
-                 "Milliseconds that a step beside running requests may take: prompts come in chunks that fit; 0: no limit.",
+                 "Milliseconds that a step beside running requests should take: prompts come in chunks that fit; 0: any chunk.",
                  0, kMaxDelayMs},
                 &EngineOptions::target_itl_ms},
     EngineField{{"max_queue", scheduling, integer, "Requests that may wait beside max_num_seqs; one more is answered 429.",
