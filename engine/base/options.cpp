@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "engine/api/option_value.h"
+#include "engine/base/option_aliases.h"
 #include "engine/base/quantization_aliases.h"
 #include "kernels/api/check.h"
 
@@ -79,7 +80,7 @@ constexpr std::array kFields = {
                  "Bytes for KV blocks; 0: what max_num_seqs contexts need, at most half of what is free.", 0, kMaxBytes},
                 &EngineOptions::kv_cache_memory_bytes},
     EngineField{{"kv_cache_dtype", cache, choice, "Number format of the KV cache; auto: as computed.", 0, 0,
-                 "auto|float32|bfloat16|float16"},
+                 "auto|float32|bfloat16|float16|int8|fp8_e4m3|fp8_e5m2"},
                 &EngineOptions::kv_cache_dtype},
     EngineField{{"enable_prefix_caching", cache, boolean, "Reuse KV blocks of equal prompt beginnings."},
                 &EngineOptions::enable_prefix_caching},
@@ -101,7 +102,7 @@ constexpr std::array kFields = {
     EngineField{{"enable_chunked_prefill", scheduling, boolean, "Split long prompts over several steps."},
                 &EngineOptions::enable_chunked_prefill},
     EngineField{{"target_itl_ms", scheduling, integer,
-                 "Milliseconds that a step beside running requests should take: prompts come in chunks that fit; 0: any chunk.",
+                 "Milliseconds that a step beside running answers should take: prompts come in chunks that fit; 0: any.",
                  0, kMaxDelayMs},
                 &EngineOptions::target_itl_ms},
     EngineField{{"max_queue", scheduling, integer, "Requests that may wait beside max_num_seqs; one more is answered 429.",
@@ -152,7 +153,7 @@ Result<void> set_option(EngineOptions& options, std::string_view name, std::stri
     case text: options.*std::get<TextMember>(field->member) = std::string(value); break;
     case choice: {
       if (name == kQuantization) return set_quantization(options, option, value);
-      LATHE_TRY(options.*std::get<TextMember>(field->member), parse_choice(option, value));
+      LATHE_TRY(options.*std::get<TextMember>(field->member), parse_choice(option, our_name_of(name, value)));
       break;
     }
     case boolean: {

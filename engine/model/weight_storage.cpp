@@ -54,7 +54,7 @@ const Quantization* find_quantization(std::string_view name) {
 }
 
 Dtype dtype_of(const std::string& value, Dtype when_auto) {
-  for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
+  for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::i8, Dtype::f8_e4m3, Dtype::f8_e5m2}) {
     if (value == name_of(dtype)) return dtype;
   }
   return when_auto;

@@ -14,6 +14,8 @@ inline float load_element(const void* data, Dtype dtype, std::int64_t i) {
     case Dtype::f32: return static_cast<const float*>(data)[i];
     case Dtype::f16: return f16_to_f32(static_cast<const std::uint16_t*>(data)[i]);
     case Dtype::bf16: return bf16_to_f32(static_cast<const std::uint16_t*>(data)[i]);
+    case Dtype::f8_e4m3: return e4m3_to_f32(static_cast<const std::uint8_t*>(data)[i]);
+    case Dtype::f8_e5m2: return e5m2_to_f32(static_cast<const std::uint8_t*>(data)[i]);
     default: LATHE_CHECK(is_floating(dtype)); return 0;
   }
 }
@@ -41,6 +43,8 @@ inline void store_element(void* data, Dtype dtype, std::int64_t i, float value) 
     case Dtype::f32: static_cast<float*>(data)[i] = value; return;
     case Dtype::f16: static_cast<std::uint16_t*>(data)[i] = f32_to_f16(value); return;
     case Dtype::bf16: static_cast<std::uint16_t*>(data)[i] = f32_to_bf16(value); return;
+    case Dtype::f8_e4m3: static_cast<std::uint8_t*>(data)[i] = f32_to_e4m3(value); return;
+    case Dtype::f8_e5m2: static_cast<std::uint8_t*>(data)[i] = f32_to_e5m2(value); return;
     default: LATHE_CHECK(is_floating(dtype));
   }
 }

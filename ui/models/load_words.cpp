@@ -49,7 +49,7 @@ QString dtype_words(const std::string& dtype) {
   if (dtype == "bfloat16" || dtype == "BF16") return QStringLiteral("BF16");
   if (dtype == "float16" || dtype == "F16") return QStringLiteral("FP16");
   if (dtype == "float32" || dtype == "F32") return QStringLiteral("FP32");
-  return QString::fromStdString(dtype).toUpper();
+  return QString::fromStdString(dtype).toUpper().replace(QLatin1Char('_'), QLatin1Char(' '));
 }
 
 QString quantization_words(const std::string& quantization) {

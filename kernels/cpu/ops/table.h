@@ -45,7 +45,9 @@ constexpr OpTable make_op_table() {
           .attend = attend<V>,
           .read_bytes = read_bytes<V>,
           .multiply_add = multiply_add<V>,
-          .bf16_dot = nullptr};
+          .bf16_dot = nullptr,
+          .int8_dot = dot_codes<V, ByteDot>,
+          .int4_dot = dot_codes<V, NibbleDot>};
 }
 
 }  // namespace

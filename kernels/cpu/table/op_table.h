@@ -104,7 +104,7 @@ struct ElementwiseArgs {
   std::int64_t n;
 };
 
-enum class KvType : std::uint8_t { f32, f16, bf16 };
+enum class KvType : std::uint8_t { f32, f16, bf16, i8, e4m3, e5m2 };
 
 struct AttentionArgs {
   float* out;
@@ -162,6 +162,8 @@ struct OpTable {
   /// Returns how many operations (2 a multiply-add) were done.
   double (*multiply_add)(std::int64_t n_iterations);
   double (*bf16_dot)(std::int64_t n_iterations);  ///< null where there is no such instruction
+  double (*int8_dot)(std::int64_t n_iterations);  ///< codes of 8 bits times bytes
+  double (*int4_dot)(std::int64_t n_iterations);
 };
 
 }  // namespace lathe::kernels

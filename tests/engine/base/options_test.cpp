@@ -34,7 +34,7 @@ class OptionsTest : public QObject {
       QVERIFY(option.help.ends_with('.') && option.help.size() > 10);
       QVERIFY(option.kind != OptionKind::choice || !option.choices.empty());
     }
-    QCOMPARE(names.size(), std::size_t{25});
+    QCOMPARE(names.size(), std::size_t{30});
   }
   void every_value_is_taken_back_unchanged() {
     const EngineOptions options = valid();
