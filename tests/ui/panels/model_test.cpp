@@ -30,6 +30,8 @@ class ModelTest : public QObject {
   void a_model_with_a_broken_header_is_told_before_loading();
   void settings_reach_the_loader();
   void batching_offers_each_policy_and_what_it_needs();
+  void the_cache_may_have_each_type();
+  void a_target_for_steps_needs_chunks();
   void U1_a_hung_load_does_not_keep_the_window();
   void U1_closing_while_loading_ends_the_load();
   void load_anyway_skips_the_estimate_this_once();
@@ -217,6 +219,30 @@ void ModelTest::batching_offers_each_policy_and_what_it_needs() {
     QTRY_COMPARE(size->isVisibleTo(form), policy == "dynamic");
     QCOMPARE(delay->isVisibleTo(form), policy == "dynamic");
   }
+}
+
+void ModelTest::the_cache_may_have_each_type() {
+  WindowFixture fixture;
+  fixture.window->context().load.choose(tiny_model_path());
+  auto* types = fixture.find<QComboBox>("model.kv_cache_dtype");
+  QCOMPARE(types->currentText(), QString("As compute"));
+  for (const std::string_view type : engine::choices_of(engine::engine_option("kv_cache_dtype"))) {
+    const int index = types->findData(QString::fromStdString(std::string(type)));
+    QVERIFY(index >= 0);
+    Q_EMIT types->activated(index);
+    QCOMPARE(fixture.window->context().load.options().kv_cache_dtype, std::string(type));
+  }
+  QVERIFY(types->findText("FP8 E4M3") >= 0 && types->findText("INT8") >= 0);
+}
+
+void ModelTest::a_target_for_steps_needs_chunks() {
+  WindowFixture fixture;
+  fixture.window->context().load.choose(tiny_model_path());
+  const auto* form = fixture.find<QWidget>("model.form");
+  const auto* target = fixture.find<QWidget>("model.target_itl_ms");
+  QTRY_VERIFY(target->isVisibleTo(form));
+  fixture.window->context().load.set_option("enable_chunked_prefill", "false");
+  QTRY_VERIFY(!target->isVisibleTo(form));
 }
 
 void ModelTest::U1_a_hung_load_does_not_keep_the_window() {

@@ -256,6 +256,8 @@ void OptionForm::make_serving() {
   add_spin(*section, "max_num_seqs", tr("Max sequences"), {});
   add_spin(*section, "max_num_batched_tokens", tr("Batch tokens"), {});
   add_switch(*section, "enable_chunked_prefill", tr("Chunked prefill"));
+  FormRow* target = add_spin(*section, "target_itl_ms", tr("Target step, ms"), tr("None"));
+  readers_.push_back([this, target] { target->setVisible(value("enable_chunked_prefill") == QLatin1String("true")); });
   add_switch(*section, "enable_prefix_caching", tr("Prefix caching"));
 }
 
@@ -319,9 +321,13 @@ void OptionForm::make_kv_memory(Section& section) {
 void OptionForm::make_rest() {
   rest_ = new Section(context_.theme, QStringLiteral("model.section.rest"), tr("Cache type, queue, seed"), this);
   layout()->addWidget(rest_);
-  add_combo(*rest_, "kv_cache_dtype", tr("KV type"),
-            {tr("As compute"), QStringLiteral("FP32"), QStringLiteral("BF16"), QStringLiteral("FP16")},
-            {QStringLiteral("auto"), QStringLiteral("float32"), QStringLiteral("bfloat16"), QStringLiteral("float16")});
+  QStringList words{tr("As compute")}, values{QStringLiteral("auto")};
+  for (const std::string_view name : engine::choices_of(engine::engine_option("kv_cache_dtype"))) {
+    if (name == "auto") continue;
+    words.append(dtype_words(std::string(name)));
+    values.append(QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size())));
+  }
+  add_combo(*rest_, "kv_cache_dtype", tr("KV type"), words, values);
   add_spin(*rest_, "max_queue", tr("Queue limit"), {});
   add_spin(*rest_, "seed", tr("Seed"), {});
   rest_->set_open(false);
