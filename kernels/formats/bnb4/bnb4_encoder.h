@@ -38,6 +38,11 @@ inline float bnb4_scale(const CodedFormat&, std::span<const float> weights) {
   return largest_magnitude(weights.data(), weights.size());
 }
 
+/// AVX-512 adds under a mask; elsewhere a comparison gives -1.
+inline Ints plus_where(Ints code, Ints condition, std::int32_t step) {
+  return kLanes == 16 ? (condition ? code + step : code) : code - (condition & -step);
+}
+
 /// All numbers halfway are compared with: a search would branch, which no vector does.
 template <class Book>
 inline void bnb4_encode(const CodedFormat&, std::span<const float> weights, float scale, std::uint8_t* codes) {
@@ -49,7 +54,7 @@ inline void bnb4_encode(const CodedFormat&, std::span<const float> weights, floa
     const Floats value = scaled == scaled ? scaled : Floats{};
     Ints code = Ints{} + kSorted.first;
 #pragma GCC unroll 15
-    for (int j = 0; j < 15; ++j) code -= (value > kSorted.halfway[j]) & -kSorted.steps[j];  // a comparison gives -1
+    for (int j = 0; j < 15; ++j) code = plus_where(code, value > kSorted.halfway[j], kSorted.steps[j]);
     return code;
   });
 }
