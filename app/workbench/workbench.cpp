@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "app/server/server.h"
+#include "app/workbench/cached_loader.h"
 #include "app/workbench/request_log.h"
 
 namespace lathe::app {
@@ -64,11 +65,7 @@ class OwningWorkbench final : public Workbench {
 
 Result<std::unique_ptr<Workbench>> Workbench::create(WorkbenchOptions options) {
   Paths paths = make_paths(options.profile_dir);
-  if (options.loader == nullptr) {
-    options.loader = [](const engine::EngineOptions& model, const engine::LoadObserver& observer) {
-      return engine::load_engine(model, observer);
-    };
-  }
+  if (options.loader == nullptr) options.loader = cached_loader(paths);
   std::unique_ptr<Log> log = make_log(options.log);
   // The log goes after the settings, which write for the last time when they go.
   auto settings =

@@ -9,7 +9,7 @@
 #include <set>
 #include <system_error>
 
-#include "engine/api/engine.h"
+#include "engine/api/packed_cache.h"
 #include "engine/serve/engine_loop.h"
 #include "engine/serve/load_runner.h"
 #include "engine/text/tokenizer_config.h"
@@ -33,7 +33,8 @@ void add_eos_ids(const std::vector<std::int32_t>& more, ModelInfo& info) {
 /// One load; its members are what has been reached so far, so that a failure anywhere gives everything back.
 class EngineLoad {
  public:
-  EngineLoad(const EngineOptions& options, const LoadObserver& observer) : options_(options), observer_(observer) {}
+  EngineLoad(const EngineOptions& options, const LoadObserver& observer, const PackedCacheFolder& folder)
+      : options_(options), observer_(observer), folder_(folder) {}
 
   Result<std::unique_ptr<Engine>> run() {
     LATHE_TRY_VOID(validate(options_));
@@ -44,9 +45,9 @@ class EngineLoad {
     const auto observe = [&](std::int64_t bytes_done) {
       return report(LoadPhase::converting, bytes_done, model.plan.n_bytes).has_value();
     };
-    LATHE_TRY(LoadedRunner loaded, load_runner(model, options_, observe));
+    LATHE_TRY(LoadedRunner loaded, load_runner(model, options_, observe, folder_));
     LATHE_TRY_VOID(warm_up(*loaded.runner, model));
-    describe(std::move(model), loaded.plan, *loaded.runner);
+    describe(std::move(model), loaded);
     parts_.runner = std::move(loaded.runner);
     return make_engine_loop(std::move(parts_));
   }
@@ -111,11 +112,14 @@ class EngineLoad {
     return {};
   }
 
-  void describe(OpenedModel model, const MemoryPlan& plan, const ModelRunner& runner) {
+  void describe(OpenedModel model, const LoadedRunner& made) {
+    const MemoryPlan& plan = made.plan;
+    const ModelRunner& runner = *made.runner;
     LoadedModel& loaded = parts_.model;
     loaded.info = std::move(model.info);
     std::vector<std::string>& warnings = loaded.info.warnings;
     warnings.insert(warnings.end(), plan.warnings.begin(), plan.warnings.end());
+    warnings.insert(warnings.end(), made.cache.warnings.begin(), made.cache.warnings.end());
     warnings.insert(warnings.end(), warnings_.begin(), warnings_.end());
     add_eos_ids(parts_.tokenizer->eos_ids(), loaded.info);
     if (!loaded.info.bos_id) loaded.info.bos_id = parts_.tokenizer->bos_id();
@@ -136,11 +140,13 @@ class EngineLoad {
         .weights = memory.weights, .kv = memory.kv, .activations = memory.activations, .other = memory.rope + memory.work};
     loaded.default_sampling = std::move(model.generation.sampling);
     loaded.default_max_tokens = model.generation.max_new_tokens;
+    loaded.packed_cache = made.cache.use;
     loaded.load_ms = seconds() * 1e3;
   }
 
   const EngineOptions& options_;
   const LoadObserver& observer_;
+  const PackedCacheFolder& folder_;
   const Clock::time_point start_ = Clock::now();
   EngineParts parts_;
   std::vector<std::string> warnings_;
@@ -157,9 +163,24 @@ std::string_view name_of(LoadPhase phase) {
   return "?";
 }
 
+std::string_view name_of(PackedCacheUse use) {
+  switch (use) {
+    case PackedCacheUse::none: return "none";
+    case PackedCacheUse::hit: return "hit";
+    case PackedCacheUse::stored: return "stored";
+    case PackedCacheUse::missed: return "missed";
+  }
+  return "?";
+}
+
 Result<std::unique_ptr<Engine>> load_engine(const EngineOptions& options, const LoadObserver& observer) {
+  return load_engine_cached(options, observer, {});
+}
+
+Result<std::unique_ptr<Engine>> load_engine_cached(const EngineOptions& options, const LoadObserver& observer,
+                                                   const PackedCacheFolder& folder) {
   try {
-    return EngineLoad(options, observer).run();
+    return EngineLoad(options, observer, folder).run();
   } catch (const std::system_error& error) {
     return fail(ErrorCode::resource_exhausted,
                 fmt::format("the engine's thread could not be started: {}", error.code().message()), "threads");

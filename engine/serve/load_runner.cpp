@@ -22,7 +22,7 @@ Result<void> check_prompt_fits_step(const EngineOptions& options, const MemoryPl
 }  // namespace
 
 Result<LoadedRunner> load_runner(const OpenedModel& model, const EngineOptions& options,
-                                 const std::function<bool(std::int64_t)>& observe) {
+                                 const std::function<bool(std::int64_t)>& observe, const PackedCacheFolder& folder) {
   LoadedRunner loaded;
   LATHE_TRY(auto backend, open_backend(options.isa, options.threads));
   LATHE_TRY(loaded.plan, plan_memory(*backend, model.config, model.plan.stored_dtype, options, free_memory_bytes()));
@@ -30,7 +30,12 @@ Result<LoadedRunner> load_runner(const OpenedModel& model, const EngineOptions& 
   LATHE_TRY_VOID(check_prompt_fits_step(options, plan));
   if (options.check_fit) LATHE_TRY_VOID(check_fit(plan));
   LATHE_TRY(Decoder decoder, Decoder::create(*backend, model.config, plan.weights, plan.limits.max_model_len));
-  LATHE_TRY_VOID(load_weights(decoder, *backend, model.checkpoint, model.plan, observe));
+  if (wants_packed_cache(options, folder)) {
+    LATHE_TRY(loaded.cache,
+              load_cached_weights(decoder, *backend, model.checkpoint, model.plan, options, folder, observe));
+  } else {
+    LATHE_TRY_VOID(load_weights(decoder, *backend, model.checkpoint, model.plan, observe));
+  }
   LATHE_TRY(loaded.runner, ModelRunner::create(std::move(backend), std::move(decoder), plan.kv_dtype, plan.limits));
   return loaded;
 }

@@ -2,6 +2,8 @@
 // Reads and writes one element of any floating type as f32.
 #pragma once
 
+#include <bit>
+#include <cstring>
 #include <span>
 
 #include "kernels/api/check.h"
@@ -20,16 +22,28 @@ inline float load_element(const void* data, Dtype dtype, std::int64_t i) {
   }
 }
 
+/// f16_to_f32 without branches, for loops that become vectors.
+inline float widened_f16(std::uint16_t bits) {
+  const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000U) << 16;
+  const auto magnitude = static_cast<std::int32_t>(bits & 0x7fffU) << 13;
+  constexpr std::int32_t kSmallestNormal = 1 << 23, kInfinity = 0x1f << 23, kRebase = (127 - 15) << 23;
+  const float small = std::bit_cast<float>(magnitude + kRebase + kSmallestNormal) - 0x1p-14F;
+  const std::int32_t quiet = magnitude > kInfinity ? 0x400000 : 0;
+  std::int32_t wide = magnitude < kSmallestNormal ? std::bit_cast<std::int32_t>(small) : magnitude + kRebase;
+  wide = magnitude < kInfinity ? wide : magnitude | 0x7f800000 | quiet;
+  return std::bit_cast<float>(static_cast<std::uint32_t>(wide) | sign);
+}
+
 /// Elements from `begin` on.
 inline void load_elements(const void* data, Dtype dtype, std::int64_t begin, std::span<float> out) {
   const auto* const floats = static_cast<const float*>(data) + begin;
   const auto* const halves = static_cast<const std::uint16_t*>(data) + begin;
   switch (dtype) {
     case Dtype::f32:
-      for (std::size_t i = 0; i < out.size(); ++i) out[i] = floats[i];
+      std::memcpy(out.data(), floats, out.size_bytes());
       return;
     case Dtype::f16:
-      for (std::size_t i = 0; i < out.size(); ++i) out[i] = f16_to_f32(halves[i]);
+      for (std::size_t i = 0; i < out.size(); ++i) out[i] = widened_f16(halves[i]);
       return;
     case Dtype::bf16:
       for (std::size_t i = 0; i < out.size(); ++i) out[i] = bf16_to_f32(halves[i]);

@@ -88,6 +88,8 @@ OrderedJson bench_json(const engine::LoadedModel& model, const engine::MachineRe
   return {{"model", model.name},
           {"dtype", model.dtype},
           {"quantization", model.options.quantization},
+          {"load_ms", model.load_ms},
+          {"packed_cache", engine::name_of(model.packed_cache)},
           {"version", version()},
           {"machine", machine_json(machine)},
           {"runs", std::move(list)}};

@@ -80,6 +80,16 @@ void Decoder::accept_in_layer(kernels::Backend& backend, WeightRole role, Decode
   }
 }
 
+WeightImage Decoder::image() {
+  WeightImage image{embedding_.bytes()};
+  for (DecoderLayer& layer : layers_) layer.add_image(image);
+  image.push_back(final_norm_.bytes());
+  head_.add_image(image);
+  std::size_t n_bytes = 0;
+  for (const std::span<std::byte> part : image) n_bytes += part.size();
+  return static_cast<std::int64_t>(n_bytes) == weight_bytes() ? image : WeightImage();
+}
+
 void Decoder::forward(kernels::Backend& backend, const ModelInput& input, const KvStorage& kv,
                       const StepBuffers& step) const {
   backend.embed(step.residual, embedding_.view(), input.token_ids);

@@ -19,6 +19,12 @@ std::int64_t DecoderLayer::n_bytes(const kernels::Backend& backend, kernels::Wei
   return norm_bytes + Attention::n_bytes(backend, format, config) + GatedMlp::n_bytes(backend, format, config);
 }
 
+void DecoderLayer::add_image(WeightImage& image) {
+  image.push_back(attention_norm_.bytes());
+  image.push_back(mlp_norm_.bytes());
+  for (Linear* linear : {&attention_.qkv(), &attention_.out(), &mlp_.gate(), &mlp_.up(), &mlp_.down()}) linear->add_image(image);
+}
+
 void DecoderLayer::forward(kernels::Backend& backend, const ModelConfig& config, const ModelInput& input,
                            const RopeTable& rope, const kernels::KvLayer& kv, const StepBuffers& step, bool is_first) const {
   const auto eps = static_cast<float>(config.rms_norm_eps);

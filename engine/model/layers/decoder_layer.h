@@ -17,6 +17,7 @@ class DecoderLayer {
   const kernels::TensorView& mlp_norm() const { return mlp_norm_.view(); }
   Attention& attention() { return attention_; }
   GatedMlp& mlp() { return mlp_; }
+  void add_image(WeightImage& image);
   std::int64_t n_bytes() const {
     return attention_norm_.n_bytes() + mlp_norm_.n_bytes() + attention_.n_bytes() + mlp_.n_bytes();
   }

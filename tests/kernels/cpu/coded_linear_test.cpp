@@ -68,14 +68,14 @@ int whole_number(WeightFormat format, std::uint8_t code) {
 
 std::vector<double> rounded_weights(WeightFormat format, const TensorCodes& tensor, std::int64_t row, std::int64_t k) {
   const CodedFormat& coded = descriptor_of(format).codes;
+  std::vector<float> weights(static_cast<std::size_t>(k));
   if (!rows_begin_groups(coded, k)) {
-    std::vector<float> weights(static_cast<std::size_t>(k));
     tensor.decoded_row(row, weights);
     return {weights.begin(), weights.end()};
   }
   std::vector<std::uint8_t> codes(static_cast<std::size_t>(k));
   std::vector<float> scales(static_cast<std::size_t>(tensor.scales_of_row()));
-  tensor.row(row, codes, scales);
+  tensor.row(row, weights, codes, scales);
   std::vector<double> rounded;
   for (std::size_t i = 0; i < codes.size(); ++i) {
     const std::size_t group = coded.group == 0 ? 0 : i / static_cast<std::size_t>(coded.group);

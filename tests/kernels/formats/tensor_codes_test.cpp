@@ -67,7 +67,7 @@ class TensorCodesTest : public QObject {
       std::vector<std::uint8_t> codes(192);
       std::vector<float> scales(static_cast<std::size_t>(tensor.scales_of_row())), weights(192);
       for (std::int64_t row = 0; row < 5; ++row) {
-        tensor.row(row, codes, scales);
+        tensor.row(row, weights, codes, scales);
         tensor.decoded_row(row, weights);
         for (std::size_t i = 0; i < 192; ++i) {
           const std::size_t group = format->codes.group == 0 ? 0 : i / static_cast<std::size_t>(format->codes.group);

@@ -62,7 +62,9 @@ void ModelCard::refresh() {
   const bool mine = status.path == load.path();
   if (load.is_loaded()) {
     const engine::LoadedModel& model = *context_.bridge.loaded();
-    how_->setText(tr("Loaded as %1 in %2").arg(weights_words(model), duration_words(model.load_ms)));
+    const bool was_cached = model.packed_cache == engine::PackedCacheUse::hit;
+    how_->setText((was_cached ? tr("Loaded as %1 in %2 from the cache") : tr("Loaded as %1 in %2"))
+                      .arg(weights_words(model), duration_words(model.load_ms)));
     state_->set(ChipState::success, ChipMark::dot, tr("Ready"));
   } else if (mine && status.state == app::ModelState::loading) {
     how_->setText(QString());
