@@ -17,10 +17,8 @@ constexpr std::int64_t kScalesOfThread = 256;
 std::int64_t panels_for_rows(std::int64_t n) { return (n + kPanelColumns - 1) / kPanelColumns; }
 
 CodedPanel shape_of(const CodedFormat& format, std::int64_t k) {
-  return {.k = k,
-          .bits = format.bits,
-          .group = format.group == 0 ? kActivationBlock : format.group,
-          .scales = format.scales};
+  const int whole_row = format.kind == CodeKind::e4m3 ? kPair : kActivationBlock;
+  return {.k = k, .bits = format.bits, .group = format.group == 0 ? whole_row : format.group, .scales = format.scales};
 }
 
 /// Requires: a stored format.
@@ -100,6 +98,12 @@ void store_nibbles(std::span<const std::uint8_t> codes, std::byte* column) {
   }
 }
 
+void store_e4m3(std::span<const std::uint8_t> codes, std::byte* panel, std::int64_t column) {
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    panel[element_at<false>(column, static_cast<std::int64_t>(i))] = std::byte{codes[i]};
+  }
+}
+
 /// Writes what a row has of a panel.
 class CodedColumn {
  public:
@@ -110,8 +114,7 @@ class CodedColumn {
     std::vector<std::uint8_t> codes(static_cast<std::size_t>(shape_.k));
     std::vector<float> scales(static_cast<std::size_t>(tensor.scales_of_row()));
     tensor.row(row, codes, scales);
-    std::byte* const first = panel_ + column_ * kQuad;
-    format_.bits == 8 ? store_bytes(codes, first) : store_nibbles(codes, first);
+    store_codes(codes);
     if (format_.scales == ScaleLayout::nested) {
       store_nested(tensor.nested(), row);
     } else {
@@ -120,6 +123,12 @@ class CodedColumn {
   }
 
  private:
+  void store_codes(std::span<const std::uint8_t> codes) {
+    if (format_.kind == CodeKind::e4m3) return store_e4m3(codes, panel_, column_);
+    std::byte* const first = panel_ + column_ * kQuad;
+    format_.bits == 8 ? store_bytes(codes, first) : store_nibbles(codes, first);
+  }
+
   std::byte* scales_at(std::int64_t offset) { return panel_ + shape_.codes_bytes() + offset; }
 
   void store_scales(std::span<const float> scales) {
