@@ -5,6 +5,8 @@
 
 #include "engine/base/free_memory.h"
 #include "engine/model/decoder/load_weights.h"
+#include "engine/run/calibration.h"
+#include "engine/run/calibration_texts.h"
 #include "engine/run/open_backend.h"
 
 namespace lathe::engine {
@@ -19,9 +21,30 @@ Result<void> check_prompt_fits_step(const EngineOptions& options, const MemoryPl
               "max_num_batched_tokens");
 }
 
+/// What `observe` is told begins with those bytes.
+std::function<bool(std::int64_t)> after(std::int64_t bytes, const std::function<bool(std::int64_t)>& observe) {
+  return [&observe, bytes](std::int64_t bytes_done) { return !observe || observe(bytes + bytes_done); };
+}
+
 }  // namespace
 
-Result<LoadedRunner> load_runner(const OpenedModel& model, const EngineOptions& options,
+std::int64_t bytes_to_read(const OpenedModel& model, const EngineOptions& options) {
+  const bool smooths = storage_of(options, model.plan.stored_dtype).smoothing_alpha.has_value();
+  return model.plan.n_bytes + (smooths ? calibration_bytes(model.plan) : 0);
+}
+
+Result<Smoothing> find_smoothing(const OpenedModel& model, const Tokenizer& tokenizer, const EngineOptions& options,
+                                 const std::function<bool(std::int64_t)>& observe) {
+  const WeightStorage storage = storage_of(options, model.plan.stored_dtype);
+  if (!storage.smoothing_alpha) return Smoothing();
+  LATHE_TRY(const auto texts, calibration_tokens(tokenizer, model.config.max_position_embeddings));
+  // A backend of its own: the work memory that it takes for this goes back with it.
+  LATHE_TRY(const auto backend, open_backend(options.isa, options.threads));
+  return calibrate(*backend, {model.config, model.checkpoint, model.plan, storage.dtype}, texts, *storage.smoothing_alpha,
+                   observe);
+}
+
+Result<LoadedRunner> load_runner(const OpenedModel& model, const Tokenizer& tokenizer, const EngineOptions& options,
                                  const std::function<bool(std::int64_t)>& observe) {
   LoadedRunner loaded;
   LATHE_TRY(auto backend, open_backend(options.isa, options.threads));
@@ -29,8 +52,10 @@ Result<LoadedRunner> load_runner(const OpenedModel& model, const EngineOptions& 
   const MemoryPlan& plan = loaded.plan;
   LATHE_TRY_VOID(check_prompt_fits_step(options, plan));
   if (options.check_fit) LATHE_TRY_VOID(check_fit(plan));
+  LATHE_TRY(const Smoothing smoothing, find_smoothing(model, tokenizer, options, observe));
   LATHE_TRY(Decoder decoder, Decoder::create(*backend, model.config, plan.weights, plan.limits.max_model_len));
-  LATHE_TRY_VOID(load_weights(decoder, *backend, model.checkpoint, model.plan, observe));
+  const std::int64_t bytes_before = bytes_to_read(model, options) - model.plan.n_bytes;
+  LATHE_TRY_VOID(load_weights(decoder, *backend, model.checkpoint, model.plan, after(bytes_before, observe), smoothing));
   LATHE_TRY(loaded.runner, ModelRunner::create(std::move(backend), std::move(decoder), plan.kv_dtype, plan.limits));
   return loaded;
 }

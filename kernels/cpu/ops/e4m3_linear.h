@@ -14,7 +14,8 @@ constexpr int kLargestE4m3 = 448;
 
 /// The nearest number of e4m3, ties to even, for x of at most 448 but for rounding.
 inline float nearest_e4m3(float x) {
-  constexpr std::uint32_t kSign = 0x80000000U, kDropped = 20;
+  constexpr std::uint32_t kSign = 0x80000000U;
+  constexpr int kDropped = 20;  // bits of the fraction
   constexpr float kSmallestNormal = 0x1p-6F;
   constexpr float kShift = 0x1p14F;  // its last bit is worth 2^-9, the smallest number
   std::uint32_t bits = 0;
@@ -43,7 +44,7 @@ inline void round_to_e4m3(const float* x, std::int64_t n, float to_code, float* 
 template <class Vec, bool kRounds>
 struct E4m3Linear {
   using V = Vec;
-  // Widening costs more than shifting bf16: two tiles are worth a copy.
+  // Widening takes more instructions than shifting bf16 does: two tiles share a copy already.
   using Sums = FmaLinear<V, SplitWeights<V, E4m3>, 2>;
   static constexpr std::int64_t kPackColumns = kRounds ? kWholeRows : kPair;
 
@@ -73,9 +74,8 @@ struct E4m3Linear {
     LinearArgs sums = args;
     sums.bias = nullptr;
     kernels::multiply<Sums>(sums, range, scratch);
-    for (std::int64_t row = first_row(args.x.tiling, range.tile_begin); row < first_row(args.x.tiling, range.tile_end); ++row) {
-      scale_row(args, range, row);
-    }
+    const std::int64_t end = first_row(args.x.tiling, range.tile_end);
+    for (std::int64_t row = first_row(args.x.tiling, range.tile_begin); row < end; ++row) scale_row(args, range, row);
   }
 
  private:
@@ -94,7 +94,8 @@ struct E4m3Linear {
     const CodedPanel shape{.k = args.x.k, .bits = 8, .group = kPair, .scales = ScaleLayout::channel};
     const auto x_scale = V::set(kRounds ? rounding_at(args.x, row).scale : 1.0F);
     for (std::int64_t panel = range.panel_begin; panel < range.panel_end; ++panel) {
-      const auto* const scales = reinterpret_cast<const float*>(args.weights + panel * args.panel_bytes + shape.codes_bytes());
+      const std::byte* const codes = args.weights + panel * args.panel_bytes;
+      const auto* const scales = reinterpret_cast<const float*>(codes + shape.codes_bytes());
       float* const out = args.out + (row - args.out_row) * args.out_stride + (panel - args.out_panel) * kPanelColumns;
       for (int j = 0; j < kPanelColumns; j += V::kLanes) {
         const std::int64_t n = args.n - panel * kPanelColumns - j;

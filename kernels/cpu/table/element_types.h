@@ -12,7 +12,7 @@ struct F16 {
 struct Bf16 {
   std::uint16_t bits;
 };
-/// Loaded as 2^-8 times its value: what its bits are in the middle of an f16, whose exponents are biased by 8 more. Never NaN.
+/// Loaded as 2^-8 times its value: what its bits are in the middle of an f16, whose exponents are biased by 8 more. Not NaN.
 struct E4m3 {
   std::uint8_t bits;
 };

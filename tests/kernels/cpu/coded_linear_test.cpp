@@ -35,7 +35,7 @@ void round_to_e4m3(const float* x, std::int64_t n, double* out) {
   float largest = 0;
   for (std::int64_t i = 0; i < n; ++i) largest = std::max(largest, std::fabs(x[i]));
   const float to_code = largest > 0 ? 448.0F / largest : 0;
-  for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<double>(e4m3_to_f32(f32_to_e4m3(x[i] * to_code))) * (largest / 448);
+  for (std::int64_t i = 0; i < n; ++i) out[i] = e4m3_to_f32(f32_to_e4m3(x[i] * to_code)) * static_cast<double>(largest / 448);
 }
 
 /// Rounds numbers that share a scale: code times scale.
@@ -154,7 +154,8 @@ void check_mlp(Backend& backend, WeightFormat format, std::int64_t hidden, std::
     backend.gated_mlp(got.view(), x.view(), {.gate = *gate_matrix, .up = *up_matrix, .down = *down_matrix});
     // silu's last bit may tip a code to its neighbour: one of 1,100 of them, by a 127th; of e4m3 by a 14th.
     const double error = relative_error(got.view(), want.view());
-    QVERIFY2(error <= (descriptor_of(format).codes.kind == CodeKind::e4m3 ? 1e-2 : 2e-3), qPrintable(QStringLiteral("%1, %2 rows: %3").arg(QString::fromUtf8(descriptor_of(format).name.data())).arg(m).arg(error)));
+    QVERIFY2(error <= (descriptor_of(format).codes.kind == CodeKind::e4m3 ? 1e-2 : 2e-3),
+             qPrintable(QStringLiteral("%1, %2 rows: %3").arg(QString::fromUtf8(descriptor_of(format).name.data())).arg(m).arg(error)));
   }
 }
 
@@ -356,9 +357,11 @@ class CodedLinearTest : public QObject {
     }
     for (const WeightFormat format : {WeightFormat::fp8_channel, WeightFormat::fp8_weight_only}) {
       for (const std::int64_t m : {1, 256}) {  // widened on the way, and from a copy
-        backend->linear(got.view().rows(256 - m, m), x.view().rows(256 - m, m), *packed(*backend, format, weights.view()), kNoBias);
+        const auto matrix = packed(*backend, format, weights.view());
+        backend->linear(got.view().rows(256 - m, m), x.view().rows(256 - m, m), *matrix, kNoBias);
         for (std::int64_t k = 256 - m; k < 256; ++k) {
-          for (std::int64_t n = 0; n < 16; ++n) QVERIFY(got.view().row<float>(k)[n] == 448 * weights.view().row<float>(n)[k]);
+          const float* const row = got.view().row<float>(k);
+          for (std::int64_t n = 0; n < 16; ++n) QVERIFY(row[n] == 448 * weights.view().row<float>(n)[k]);
         }
       }
     }

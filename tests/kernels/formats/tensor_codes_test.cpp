@@ -44,7 +44,7 @@ class TensorCodesTest : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
-  /// Steps of 8 bits are at most 1 / 127 of the largest weight, gaps of e4m3 a 14th, of 4 bits a third: half of that is lost.
+  /// Steps of 8 bits are at most 1 / 127 of the largest weight, gaps of e4m3 a 14th, of 4 bits a third: half of it is lost.
   void weights_stay_near_what_they_were() {
     RandomNumbers numbers(1);
     for (const FormatDescriptor* format : coded_formats()) {
