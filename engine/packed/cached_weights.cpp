@@ -20,18 +20,19 @@ bool wants_packed_cache(const EngineOptions& options, const PackedCacheFolder& f
 
 Result<CachedWeights> load_cached_weights(Decoder& decoder, kernels::Backend& backend, const Checkpoint& checkpoint,
                                           const WeightPlan& plan, const EngineOptions& options,
-                                          const PackedCacheFolder& folder, const WeightObserver& observer) {
+                                          const PackedCacheFolder& folder, const WeightMaker& maker,
+                                          const WeightObserver& observer) {
   CachedWeights done;
   const WeightImage image = decoder.image();
   if (image.empty()) {
-    LATHE_TRY_VOID(load_weights(decoder, backend, checkpoint, plan, observer));
+    LATHE_TRY_VOID(maker.make(observer));
     return done;
   }
   const auto go_on = [&](std::int64_t bytes_done) { return !observer || observer(bytes_done); };
   // Whoever writes to the files between the hash and the last look at their bytes gets what he asked for, but no entry.
   const std::string stamp = checkpoint.stamp();
   LATHE_TRY(const ContentHash content, content_of(checkpoint, plan, backend, [&] { return go_on(0); }));
-  const ContentHash key = packed_key(content, recipe_of(options, decoder.storage(), plan.tied_embeddings));
+  const ContentHash key = packed_key(content, recipe_of(options, decoder.storage(), plan.tied_embeddings) + maker.recipe);
   const PackedCache cache(folder);
   const auto on_read = [&](std::int64_t n_read) {
     const double share = static_cast<double>(n_read) / static_cast<double>(decoder.weight_bytes());
@@ -46,7 +47,7 @@ Result<CachedWeights> load_cached_weights(Decoder& decoder, kernels::Backend& ba
   if (!found) {
     done.warnings.push_back("the packed weights on disk were of no use, and are made again: " + words_of(found.error()));
   }
-  LATHE_TRY_VOID(load_weights(decoder, backend, checkpoint, plan, observer));
+  LATHE_TRY_VOID(maker.make(observer));
   done.use = PackedCacheUse::missed;
   if (checkpoint.stamp() != stamp) {
     done.warnings.emplace_back("the packed weights are not kept: the checkpoint was written to while it was read");

@@ -39,14 +39,16 @@ class EngineLoad {
   Result<std::unique_ptr<Engine>> run() {
     LATHE_TRY_VOID(validate(options_));
     LATHE_TRY(OpenedModel model, open_model(options_.model));
-    LATHE_TRY_VOID(report(LoadPhase::reading, 0, model.plan.n_bytes));
+    const std::int64_t bytes_total = bytes_to_read(model, options_);
+    LATHE_TRY_VOID(report(LoadPhase::reading, 0, bytes_total));
     LATHE_TRY(parts_.tokenizer, open_model_tokenizer(model));
     LATHE_TRY(parts_.chat_template, open_chat_template(model));
     const auto observe = [&](std::int64_t bytes_done) {
-      return report(LoadPhase::converting, bytes_done, model.plan.n_bytes).has_value();
+      return report(LoadPhase::converting, bytes_done, bytes_total).has_value();
     };
-    LATHE_TRY(LoadedRunner loaded, load_runner(model, options_, observe, folder_));
-    LATHE_TRY_VOID(warm_up(*loaded.runner, model));
+    LATHE_TRY(LoadedRunner loaded, load_runner(model, *parts_.tokenizer, options_, observe, folder_));
+    LATHE_TRY_VOID(report(LoadPhase::warming_up, bytes_total, bytes_total));
+    LATHE_TRY_VOID(warm_up(*loaded.runner));
     describe(std::move(model), loaded);
     parts_.runner = std::move(loaded.runner);
     return make_engine_loop(std::move(parts_));
@@ -89,8 +91,7 @@ class EngineLoad {
   }
 
   /// Runs one small step: touches the memory, builds what libraries build at first use, and shows broken weights.
-  Result<void> warm_up(ModelRunner& runner, const OpenedModel& model) {
-    LATHE_TRY_VOID(report(LoadPhase::warming_up, model.plan.n_bytes, model.plan.n_bytes));
+  Result<void> warm_up(ModelRunner& runner) {
     const RunnerLimits& limits = runner.limits();
     const int n_rows = std::min({kWarmUpRows, limits.max_rows, limits.block_size, static_cast<int>(limits.max_model_len)});
     BatchPlan plan;

@@ -19,10 +19,8 @@ constexpr std::int64_t kScalesOfThread = 32;
 std::int64_t panels_for_rows(std::int64_t n) { return (n + kPanelColumns - 1) / kPanelColumns; }
 
 CodedPanel shape_of(const CodedFormat& format, std::int64_t k) {
-  return {.k = k,
-          .bits = format.bits,
-          .group = format.group == 0 ? kActivationBlock : format.group,
-          .scales = format.scales};
+  const int whole_row = format.kind == CodeKind::e4m3 ? kPair : kActivationBlock;
+  return {.k = k, .bits = format.bits, .group = format.group == 0 ? whole_row : format.group, .scales = format.scales};
 }
 
 /// Requires: a stored format.
@@ -122,6 +120,12 @@ struct RowOfCodes {
   std::vector<float> scales;
 };
 
+void store_e4m3(std::span<const std::uint8_t> codes, std::byte* panel, std::int64_t column) {
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    panel[element_at<false>(column, static_cast<std::int64_t>(i))] = std::byte{codes[i]};
+  }
+}
+
 /// Writes what a row has of a panel.
 class CodedColumn {
  public:
@@ -130,8 +134,7 @@ class CodedColumn {
 
   void store(const TensorCodes& tensor, std::int64_t row, RowOfCodes& room) {
     tensor.row(row, room.weights, room.codes, room.scales);
-    std::byte* const first = panel_ + column_ * kQuad;
-    format_.bits == 8 ? store_bytes(room.codes, first) : store_nibbles(room.codes, first);
+    store_codes(room.codes);
     if (format_.scales == ScaleLayout::nested) {
       store_nested(tensor.nested(), row);
     } else {
@@ -140,6 +143,12 @@ class CodedColumn {
   }
 
  private:
+  void store_codes(std::span<const std::uint8_t> codes) {
+    if (format_.kind == CodeKind::e4m3) return store_e4m3(codes, panel_, column_);
+    std::byte* const first = panel_ + column_ * kQuad;
+    format_.bits == 8 ? store_bytes(codes, first) : store_nibbles(codes, first);
+  }
+
   std::byte* scales_at(std::int64_t offset) { return panel_ + shape_.codes_bytes() + offset; }
 
   void store_scales(std::span<const float> scales) {

@@ -14,12 +14,12 @@ namespace lathe::kernels {
 inline float kv_scale(std::span<const float> head) {
   float poison = 0;  // 0 times infinity, or times NaN, is NaN
   for (const float x : head) poison += x * 0;
-  return largest_magnitude(head) / 127 + poison;
+  return largest_magnitude(head.data(), head.size()) / 127 + poison;
 }
 
 /// The number in steps of the scale, to the nearest, ties to even.
 inline std::int8_t kv_code(float x, float scale) {
-  return scale > 0 ? static_cast<std::int8_t>(to_nearest(bounded(x / scale, -127, 127))) : std::int8_t{0};
+  return scale > 0 ? static_cast<std::int8_t>(to_nearest(bounded(x / scale, -127.0F, 127.0F))) : std::int8_t{0};
 }
 
 }  // namespace lathe::kernels

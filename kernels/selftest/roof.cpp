@@ -11,8 +11,10 @@ Peak peak_of(const Ceilings& ceilings, WeightFormat format) {
     case WeightFormat::int4_g32:
     case WeightFormat::int4_g64:
     case WeightFormat::int4_g128: return {ceilings.int4_gop_s, "int4"};
-    default:
-      if (descriptor_of(format).is_coded()) return {ceilings.int8_gop_s, "int8"};
+    default: {
+      const FormatDescriptor& stored = descriptor_of(format);
+      if (stored.is_coded() && stored.codes.kind == CodeKind::whole) return {ceilings.int8_gop_s, "int8"};
+    }
   }
   return {ceilings.fma_gflop_s, "fma"};
 }

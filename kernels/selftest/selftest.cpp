@@ -19,8 +19,11 @@ constexpr double kTolerance = 2e-5;
 constexpr double kBf16Tolerance = 1e-2;
 // Activations that meet codes are rounded to 8 bits.
 constexpr double kCodedTolerance = 2e-2;
+// Those of e4m3 have 4 bits before their exponent.
+constexpr double kE4m3Tolerance = 8e-2;
 constexpr double kBf16MlpTolerance = 4e-2;
 constexpr double kCodedMlpTolerance = 4e-2;
+constexpr double kE4m3MlpTolerance = 0.16;
 // Reads from memory bound an operation only if its weights do not fit into a cache.
 constexpr std::size_t kLargerThanCaches = std::size_t{50} << 20;
 constexpr double kTimingSeconds = 0.03;
@@ -119,12 +122,17 @@ class SelfTest {
   bool uses_bf16_dot(const FormatDescriptor& format) const {
     return format.format == WeightFormat::bf16 && ceilings_.bf16_gflop_s > 0;
   }
+  static bool rounds_activations(const FormatDescriptor& format) {
+    return format.is_coded() && format.codes.activations != ActivationScale::none;
+  }
   double tolerance_of(const FormatDescriptor& format) const {
-    return format.is_coded() ? kCodedTolerance : uses_bf16_dot(format) ? kBf16Tolerance : kTolerance;
+    if (rounds_activations(format)) return format.codes.kind == CodeKind::e4m3 ? kE4m3Tolerance : kCodedTolerance;
+    return uses_bf16_dot(format) ? kBf16Tolerance : kTolerance;
   }
   /// Activations are rounded twice there.
   double mlp_tolerance_of(const FormatDescriptor& format) const {
-    return format.is_coded() ? kCodedMlpTolerance : uses_bf16_dot(format) ? kBf16MlpTolerance : kTolerance;
+    if (rounds_activations(format)) return format.codes.kind == CodeKind::e4m3 ? kE4m3MlpTolerance : kCodedMlpTolerance;
+    return uses_bf16_dot(format) ? kBf16MlpTolerance : kTolerance;
   }
   void check_norms(const ModelShape& shape);
   void check_add(const ModelShape& shape);

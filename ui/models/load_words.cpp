@@ -57,6 +57,9 @@ QString quantization_words(const std::string& quantization) {
   if (name == QLatin1String("bitsandbytes_4bit")) return translated("bitsandbytes 4-bit");
   if (name == QLatin1String("bitsandbytes_8bit")) return translated("bitsandbytes 8-bit");
   if (name == QLatin1String("dynamic_int8")) return translated("Dynamic INT8");
+  if (name == QLatin1String("smoothquant")) return QStringLiteral("SmoothQuant");
+  if (name == QLatin1String("fp8")) return QStringLiteral("FP8");
+  if (name == QLatin1String("fp8_weight_only")) return translated("FP8, weights only");
   if (!name.contains(QLatin1String("_g"))) return name;
   return translated("%1, groups of %2")
       .arg(name.section(QLatin1String("_g"), 0, 0).toUpper(), name.section(QLatin1String("_g"), 1));
@@ -68,6 +71,7 @@ QString weights_words(const engine::LoadedModel& model) {
   if (quantization == "bitsandbytes_4bit") return QString::fromStdString(model.options.bnb_4bit_quant_type).toUpper();
   if (quantization == "bitsandbytes_8bit") return QStringLiteral("LLM.int8");
   if (quantization == "dynamic_int8") return QStringLiteral("INT8");
+  if (quantization == "smoothquant") return QStringLiteral("SmoothQuant");
   return QString::fromStdString(quantization).section(QLatin1Char('_'), 0, 0).toUpper();
 }
 

@@ -37,8 +37,6 @@ class Decoder {
   std::int64_t rope_bytes() const { return rope_.n_bytes(); }
 
  private:
-  void accept_in_layer(kernels::Backend& backend, WeightRole role, DecoderLayer& layer, const kernels::TensorView& source);
-
   ModelConfig config_;
   WeightStorage storage_ = kernels::Dtype::f32;
   RopeTable rope_;

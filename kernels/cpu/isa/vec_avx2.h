@@ -35,6 +35,10 @@ struct VecAvx2 {
 
   static Float load(const F16* p) { return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
   static Float load(const Bf16* p) { return widen(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
+  static Float load(const RawE4m3* p) {
+    const __m128i wide = _mm_slli_epi16(_mm_cvtepi8_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))), 7);
+    return _mm256_cvtph_ps(_mm_and_si128(wide, _mm_set1_epi16(static_cast<short>(0xbf80))));
+  }
   static Float load_n(const F16* p, std::int64_t n) { return _mm256_cvtph_ps(load_halves(p, n)); }
   static Float load_n(const Bf16* p, std::int64_t n) { return widen(load_halves(p, n)); }
   static Float load(const I8* p) { return widen(p, _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))); }

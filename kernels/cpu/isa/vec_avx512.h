@@ -32,6 +32,10 @@ struct VecAvx512 {
 
   static Float load(const F16* p) { return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))); }
   static Float load(const Bf16* p) { return widen(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))); }
+  static Float load(const RawE4m3* p) {
+    const __m256i wide = _mm256_slli_epi16(_mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))), 7);
+    return _mm512_cvtph_ps(_mm256_and_si256(wide, _mm256_set1_epi16(static_cast<short>(0xbf80))));
+  }
   static Float load_n(const F16* p, std::int64_t n) { return _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(first(n), p)); }
   static Float load_n(const Bf16* p, std::int64_t n) { return widen(_mm256_maskz_loadu_epi16(first(n), p)); }
   static Float load(const I8* p) { return widen(p, _mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }

@@ -19,6 +19,10 @@ struct I8 {
 struct E4m3 {
   std::uint8_t bits;
 };
+/// Loaded as 2^-8 times its value: what its bits are in the middle of an f16, whose exponents are biased by 8 more. Not NaN.
+struct RawE4m3 {
+  std::uint8_t bits;
+};
 struct E5m2 {
   std::uint8_t bits;
 };

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "kernels/cpu/table/row_tiling.h"
+#include "kernels/formats/codes/coded.h"
 
 // Only data here: a function defined in this header would be compiled for several instruction sets under one name.
 namespace lathe::kernels {
@@ -21,8 +22,6 @@ inline constexpr int kMaxPanels = 4;
 inline constexpr int kBlockPairs = 128;
 /// The most scratch that LinearOps::multiply needs: weights of a block, and scales of a stretch of codes.
 inline constexpr std::int64_t kLinearScratchFloats = std::int64_t{kMaxPanels} * kBlockPairs * kPairWeights + 2048;
-
-inline constexpr int kWeightFormats = 15;
 
 struct LinearTiling {
   RowTiling rows;

@@ -28,7 +28,9 @@ constexpr Way kWays[] = {{"bitsandbytes_4bit", "bnb_4bit_use_double_quant", "tru
                          {"bitsandbytes_8bit", "cache", "true"},
                          {"int8_g32", "keep_head", "true"},
                          {"int4_g64", "dtype", "bfloat16"},
-                         {"dynamic_int8", "cache", "true"}};
+                         {"dynamic_int8", "cache", "true"},
+                         {"fp8", "keep_head", "true"},
+                         {"smoothquant", "smoothquant_alpha", "0.5"}};
 
 EngineOptions options_for(const Way& way, const std::string& path = tests::tiny_model_path()) {
   EngineOptions options;
@@ -37,6 +39,12 @@ EngineOptions options_for(const Way& way, const std::string& path = tests::tiny_
   options.threads = 2;
   LATHE_CHECK(set_option(options, "quantization", way.quantization) && set_option(options, way.extra, way.value));
   return options;
+}
+
+std::unique_ptr<Tokenizer> tokenizer_of(const OpenedModel& model) {
+  auto tokenizer = open_tokenizer(model.folder.path());
+  LATHE_CHECK(tokenizer.has_value());
+  return std::move(*tokenizer);
 }
 
 std::vector<float> logits_of(ModelRunner& runner) {
@@ -150,12 +158,12 @@ class CachedWeightsTest : public QObject {
     QFETCH(int, percent);
     const auto opened = open_model(tests::tiny_model_path());
     const auto stop = [&](std::int64_t done) { return done * 100 < percent * opened->plan.n_bytes; };
-    const auto got = load_runner(*opened, options_for(kWays[3]), stop, folder());
+    const auto got = load_runner(*opened, *tokenizer_of(*opened), options_for(kWays[3]), stop, folder());
     QVERIFY(!got && got.error().code == ErrorCode::cancelled);
     QVERIFY(names().empty());
     // Of an entry that is there as well, and it stays.
     QVERIFY(load(options_for(kWays[3]), folder())->cache.use == PackedCacheUse::stored);
-    QVERIFY(load_runner(*opened, options_for(kWays[3]), stop, folder()).error().code == ErrorCode::cancelled);
+    QVERIFY(load_runner(*opened, *tokenizer_of(*opened), options_for(kWays[3]), stop, folder()).error().code == ErrorCode::cancelled);
     QCOMPARE(names().size(), 1U);
   }
 
@@ -167,7 +175,7 @@ class CachedWeightsTest : public QObject {
         seen.push_back(done);
         return true;
       };
-      QVERIFY(load_runner(*opened, options_for(kWays[3]), observe, folder())->cache.use == use);
+      QVERIFY(load_runner(*opened, *tokenizer_of(*opened), options_for(kWays[3]), observe, folder())->cache.use == use);
       QVERIFY(std::is_sorted(seen.begin(), seen.end()) && seen.front() == 0);
       QVERIFY(seen.back() <= opened->plan.n_bytes && seen.back() >= opened->plan.n_bytes * 9 / 10);
     }
@@ -191,7 +199,7 @@ class CachedWeightsTest : public QObject {
   PackedCacheFolder folder() const { return {.path = (dir_->path() + "/packed").toStdString()}; }
   Result<LoadedRunner> load(const EngineOptions& options, const PackedCacheFolder& folder) const {
     const auto opened = open_model(options.model);
-    return load_runner(*opened, options, {}, folder);
+    return load_runner(*opened, *tokenizer_of(*opened), options, {}, folder);
   }
   std::vector<std::string> names() const {
     std::vector<std::string> names;

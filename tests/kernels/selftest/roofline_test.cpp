@@ -33,6 +33,7 @@ class RooflineTest : public QObject {
     QCOMPARE(bound_of(WeightFormat::bf16, kCeilings).seconds, 10.0);
     QCOMPARE(bound_of(WeightFormat::int8_g32, kCeilings).seconds, 2.5);
     QCOMPARE(bound_of(WeightFormat::nf4, kCeilings).bound, std::string_view("int8"));
+    QCOMPARE(bound_of(WeightFormat::fp8_channel, kCeilings).bound, std::string_view("fma"));
     QCOMPARE(bound_of(WeightFormat::int4_g128, kCeilings).seconds, 1.25);
     Ceilings with_bf16 = kCeilings;
     with_bf16.bf16_gflop_s = 200;

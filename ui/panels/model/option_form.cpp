@@ -137,6 +137,16 @@ FormRow* OptionForm::add_combo(Section& section, const char* option, const QStri
   return row;
 }
 
+FormRow* OptionForm::add_share(Section& section, const char* option, const QString& label) {
+  constexpr double kStep = 0.05;
+  auto* control = new SliderSpin(context_.theme, QStringLiteral("model.") + QLatin1String(option), 0, 1, kStep, 2,
+                                 SliderScale::linear, &section);
+  FormRow* row = add_row(section, option, label, control);
+  connect(control, &SliderSpin::edited, this, [this, option](double share) { write(option, QString::number(share)); });
+  readers_.push_back([this, control, option] { control->set_value(value(option).toDouble()); });
+  return row;
+}
+
 void OptionForm::make_basic() {
   auto* section = new Section(context_.theme, QStringLiteral("model.section.basic"), tr("Basic"), this);
   remember_fold(*section, context_.state);
@@ -215,12 +225,15 @@ void OptionForm::make_quantization(Section& section) {
   FormRow* book = add_combo(section, "bnb_4bit_quant_type", tr("Codes"), {QStringLiteral("NF4"), QStringLiteral("FP4")},
                             {QStringLiteral("nf4"), QStringLiteral("fp4")});
   FormRow* twice = add_switch(section, "bnb_4bit_use_double_quant", tr("Double quant"));
+  FormRow* alpha = add_share(section, "smoothquant_alpha", tr("Alpha"));
   FormRow* head = add_switch(section, "keep_head", tr("Keep head"));
-  readers_.push_back([this, book, twice, head] {
+  readers_.push_back([this, book, twice, alpha, head] {
     const QString chosen = value("quantization");
+    const bool smooths = chosen == QLatin1String("smoothquant");
+    alpha->setVisible(smooths);
     book->setVisible(chosen == QLatin1String("bitsandbytes_4bit"));
     twice->setVisible(chosen == QLatin1String("bitsandbytes_4bit"));
-    head->setVisible(chosen != QLatin1String("none") && !chosen.startsWith(QLatin1String("bitsandbytes")));
+    head->setVisible(chosen != QLatin1String("none") && !chosen.startsWith(QLatin1String("bitsandbytes")) && !smooths);
   });
 }
 
