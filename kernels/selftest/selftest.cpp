@@ -20,10 +20,10 @@ constexpr double kBf16Tolerance = 1e-2;
 // Activations that meet codes are rounded to 8 bits.
 constexpr double kCodedTolerance = 2e-2;
 // Those of e4m3 have 4 bits before their exponent.
-constexpr double kE4m3Tolerance = 8e-2;
+constexpr double kE4m3Tolerance = 5e-2;
 constexpr double kBf16MlpTolerance = 4e-2;
 constexpr double kCodedMlpTolerance = 4e-2;
-constexpr double kE4m3MlpTolerance = 0.16;
+constexpr double kE4m3MlpTolerance = 0.1;
 // Reads from memory bound an operation only if its weights do not fit into a cache.
 constexpr std::size_t kLargerThanCaches = std::size_t{50} << 20;
 constexpr double kTimingSeconds = 0.03;
