@@ -18,6 +18,16 @@ using engine::Result;
 /// off.
 constexpr int kServerGraceMs = 1200;
 
+/// What a load warned about is in the log, too; commands say it by themselves.
+EngineLoader with_log(EngineLoader loader, Log& log) {
+  return [loader = std::move(loader), &log](const engine::EngineOptions& options, const engine::LoadObserver& observer) {
+    auto loaded = loader(options, observer);
+    if (!loaded) return loaded;
+    for (const std::string& warning : (*loaded)->model().info.warnings) log.info("engine", warning);
+    return loaded;
+  };
+}
+
 class OwningWorkbench final : public Workbench {
  public:
   OwningWorkbench(Paths paths, EngineLoader loader, std::unique_ptr<Log> log, std::unique_ptr<Settings> settings,
@@ -74,7 +84,8 @@ Result<std::unique_ptr<Workbench>> Workbench::create(WorkbenchOptions options) {
     log->keep_file((fs::path(paths.state) / (options.log_name + ".log")).string());
   }
   LATHE_TRY(auto history, open_history(options.keep_history ? (fs::path(paths.data) / "history.db").string() : ":memory:"));
-  return std::make_unique<OwningWorkbench>(std::move(paths), std::move(options.loader), std::move(log), std::move(settings),
+  EngineLoader loader = with_log(std::move(options.loader), *log);
+  return std::make_unique<OwningWorkbench>(std::move(paths), std::move(loader), std::move(log), std::move(settings),
                                            std::move(history));
 }
 

@@ -11,8 +11,9 @@ namespace lathe::engine {
 
 /// A folder that belongs to the cache alone. Processes may share it.
 struct PackedCacheFolder {
-  std::string path;                        ///< made when it is needed; empty: nothing is kept
-  std::int64_t max_bytes = 20'000'000'000;  ///< of all entries; nor do they take more than a quarter of what the disk could give
+  std::string path;  ///< made when it is needed; empty: nothing is kept
+  /// Of all entries; nor do they take more than a quarter of what the disk could give.
+  std::int64_t max_bytes = 20'000'000'000;
 };
 
 /// load_engine, but a load that quantizes looks into the folder first and keeps there what it made, unless options.cache is

@@ -10,7 +10,9 @@ namespace {
 
 bool is_cancelled(const Error& error) { return error.code == ErrorCode::cancelled; }
 
-std::string words_of(const Error& error) { return error.where.empty() ? error.message : fmt::format("{} ({})", error.message, error.where); }
+std::string words_of(const Error& error) {
+  return error.where.empty() ? error.message : fmt::format("{} ({})", error.message, error.where);
+}
 
 }  // namespace
 

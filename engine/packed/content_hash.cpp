@@ -56,8 +56,8 @@ class Tree {
   Sum root() {
     for (std::size_t level = 1;; ++level) {
       Level& here = levels_[level];
-      const bool is_top = level + 1 == kLevels || std::all_of(levels_.begin() + static_cast<std::ptrdiff_t>(level) + 1, levels_.end(),
-                                                              [](const Level& above) { return above.n_bytes == 0; });
+      const bool is_top = std::all_of(levels_.begin() + static_cast<std::ptrdiff_t>(level) + 1, levels_.end(),
+                                      [](const Level& above) { return above.n_bytes == 0; });
       std::memset(here.block + here.n_bytes, 0, kBlockBytes - here.n_bytes);
       if (is_top && here.n_bytes == sizeof(Sum)) {
         Sum sum;

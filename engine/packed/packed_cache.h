@@ -9,14 +9,14 @@
 
 namespace lathe::engine {
 
-/// Entries are written beside their place and renamed, so that a reader sees a whole one or none; two writers of one key write
-/// the same. Nothing is synced: what a crash leaves is found out by its hashes. Thread, process: any.
+/// Entries are written beside their place and renamed, so that a reader sees a whole one or none; two writers of one key
+/// write the same. Nothing is synced: what a crash leaves is found out by its hashes. Thread, process: any.
 class PackedCache {
  public:
   explicit PackedCache(PackedCacheFolder folder) : folder_(std::move(folder)) {}
 
-  /// Fills the image; false: there is no such entry. Errors: cancelled; model_refused when the entry is damaged, and then it is
-  /// removed and the image is as new: zeros.
+  /// Fills the image; false: there is no such entry. Errors: cancelled; model_refused when the entry is damaged, and then
+  /// it is removed and the image is as new: zeros.
   Result<bool> load(const ContentHash& key, const WeightImage& image, kernels::Backend& backend,
                     const PackedObserver& observer) const;
   /// Makes room, then writes. Errors: cancelled; resource_exhausted: no room, or the system's words. Nothing is left behind.

@@ -68,12 +68,14 @@ class ImagePieces {
     std::size_t offset = data_begin(image.size());
     for (std::size_t part = 0; part < image.size(); ++part) {
       hashes_.emplace_back(image[part].size());
-      for (std::size_t i = 0; i < hashes_[part].n_pieces(); ++i) pieces_.push_back({part, i, offset + hashes_[part].begin_of(i)});
+      const PieceHashes& hashes = hashes_[part];
+      for (std::size_t i = 0; i < hashes.n_pieces(); ++i) pieces_.push_back({part, i, offset + hashes.begin_of(i)});
       offset += image[part].size();
     }
   }
 
-  /// move(bytes, offset) for each piece, 0 when it is done; hashes them then. Errors: cancelled; the first number that is not 0.
+  /// move(bytes, offset) for each piece, 0 when it is done; hashes it then. Gives the first number that is not 0.
+  /// Errors: cancelled.
   template <class Move>
   Result<int> run(kernels::Backend& backend, const PackedObserver& observer, const Move& move) {
     std::atomic<int> trouble{0};
@@ -184,7 +186,8 @@ Result<void> read_entry(int file, const ContentHash& key, const WeightImage& ima
   if (problem != 0) return damaged(problem > 0 ? std::strerror(problem) : "it ends too early");
   const std::vector<Part> got = pieces.parts();
   for (std::size_t i = 0; i < got.size(); ++i) {
-    if (got[i].hash != want[i].hash) return damaged(fmt::format("part {} of {} has other bytes than were written", i, got.size()));
+    if (got[i].hash == want[i].hash) continue;
+    return damaged(fmt::format("part {} of {} has other bytes than were written", i, got.size()));
   }
   return {};
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An entry of the packed cache as a file: the key, the parts of an image with their sizes and hashes, and their bytes.
-// Layout, little-endian: "LATHEPCK", u32 version, u32 n_parts, key, u64 bytes of the file; for each part u64 bytes and its hash;
-// the hash of all that; from the next multiple of 4096 on the parts, one behind the other.
+// Layout, little-endian: "LATHEPCK", u32 version, u32 n_parts, key, u64 bytes of the file; for each part u64 bytes and its
+// hash; the hash of all that; from the next multiple of 4096 on the parts, one behind the other.
 #pragma once
 
 #include <cstdint>

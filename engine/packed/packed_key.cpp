@@ -12,8 +12,13 @@ namespace lathe::engine {
 namespace {
 
 // Where a model lies, what it is called, and what it computes with: not what its weights become.
-constexpr std::array<std::string_view, 8> kLeavesWeightsAlone = {"model",         "tokenizer", "served_model_name", "cache",
-                                                                 "max_model_len", "device",    "isa",               "threads"};
+constexpr std::array<std::string_view, 8> kLeaveWeightsAlone = {
+    "model", "tokenizer", "served_model_name", "cache", "max_model_len", "device", "isa", "threads"};
+
+bool matters(const OptionDescriptor& option) {
+  const auto* const end = kLeaveWeightsAlone.end();
+  return option.group == OptionGroup::load && std::find(kLeaveWeightsAlone.begin(), end, option.name) == end;
+}
 
 ContentHash hash_of_tensor(std::span<const std::byte> bytes, kernels::Backend& backend) {
   PieceHashes hashes(bytes.size());
@@ -51,12 +56,13 @@ std::string recipe_of(const EngineOptions& options, const WeightStorage& storage
                                    name_of(storage.dtype), static_cast<int>(storage.matrices),
                                    static_cast<int>(storage.head), tied_embeddings);
   for (const OptionDescriptor& option : engine_option_table()) {
-    const bool matters = std::find(kLeavesWeightsAlone.begin(), kLeavesWeightsAlone.end(), option.name) == kLeavesWeightsAlone.end();
-    if (option.group == OptionGroup::load && matters) recipe += fmt::format("{} {}\n", option.name, get_option(options, option.name));
+    if (matters(option)) recipe += fmt::format("{} {}\n", option.name, get_option(options, option.name));
   }
   return recipe;
 }
 
-ContentHash packed_key(const ContentHash& content, const std::string& recipe) { return hash_of(to_string(content) + "\n" + recipe); }
+ContentHash packed_key(const ContentHash& content, const std::string& recipe) {
+  return hash_of(to_string(content) + "\n" + recipe);
+}
 
 }  // namespace lathe::engine

@@ -13,8 +13,8 @@ namespace lathe::kernels {
 /// All that pack_rows writes, as it lies in memory. Empty: this backend keeps its matrices in another way.
 std::span<std::byte> image_of(PackedMatrix& matrix);
 
-/// Names the way from weights to those bytes. All instruction sets have the same. It changes whenever a layout, a code or a scale
-/// does: what is on disk under another name is of no use.
+/// Names the way from weights to those bytes. All instruction sets have the same. It changes whenever a layout, a code or a
+/// scale does: what is on disk under another name is of no use.
 std::string_view image_layout();
 
 }  // namespace lathe::kernels

@@ -34,8 +34,8 @@ class PanelMatrix final : public PackedMatrix {
   void pack_rows(std::int64_t row_begin, const TensorView& source, ThreadPool& pool, const Encoders* encoders = nullptr);
 
  private:
-  /// body(panel, column, row, thread) for the rows of a source that begins at row_begin: whole panels a thread, so that no two
-  /// write the same cache line.
+  /// body(panel, column, row, thread) for the rows of a source that begins at row_begin: whole panels a thread, so that no
+  /// two write the same cache line.
   template <class Body>
   void for_columns(std::int64_t row_begin, std::int64_t n_rows, ThreadPool& pool, const Body& body);
   void pack_codes(std::int64_t row_begin, const TensorView& source, ThreadPool& pool, const CodedFormat& format);

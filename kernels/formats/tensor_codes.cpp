@@ -61,7 +61,8 @@ float TensorCodes::scale_of(std::size_t group, std::span<const float> weights) c
   return scales_.empty() ? format_.scale_of(format_, weights) : scales_[group];
 }
 
-void TensorCodes::row(std::int64_t row, std::span<float> weights, std::span<std::uint8_t> codes, std::span<float> scales) const {
+void TensorCodes::row(std::int64_t row, std::span<float> weights, std::span<std::uint8_t> codes,
+                      std::span<float> scales) const {
   LATHE_CHECK(rows_begin_groups(format_, k_));
   load_elements(source_.data, source_.dtype, row * source_.strides[0], weights);
   std::size_t i = 0;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ui/models/durations.h"
+
 namespace lathe::ui {
 namespace {
 
@@ -73,6 +75,12 @@ QString weights_words(const engine::LoadedModel& model) {
   if (quantization == "dynamic_int8") return QStringLiteral("INT8");
   if (quantization == "smoothquant") return QStringLiteral("SmoothQuant");
   return QString::fromStdString(quantization).section(QLatin1Char('_'), 0, 0).toUpper();
+}
+
+QString loaded_words(const engine::LoadedModel& model) {
+  const bool was_cached = model.packed_cache == engine::PackedCacheUse::hit;
+  return (was_cached ? translated("Loaded as %1 in %2 from the cache") : translated("Loaded as %1 in %2"))
+      .arg(weights_words(model), duration_words(model.load_ms));
 }
 
 QString family_words(const std::string& architecture) {

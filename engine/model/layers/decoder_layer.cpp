@@ -22,7 +22,9 @@ std::int64_t DecoderLayer::n_bytes(const kernels::Backend& backend, kernels::Wei
 void DecoderLayer::add_image(WeightImage& image) {
   image.push_back(attention_norm_.bytes());
   image.push_back(mlp_norm_.bytes());
-  for (Linear* linear : {&attention_.qkv(), &attention_.out(), &mlp_.gate(), &mlp_.up(), &mlp_.down()}) linear->add_image(image);
+  attention_.qkv().add_image(image);
+  attention_.out().add_image(image);
+  for (Linear* linear : {&mlp_.gate(), &mlp_.up(), &mlp_.down()}) linear->add_image(image);
 }
 
 void DecoderLayer::accept(kernels::Backend& backend, const ModelConfig& config, WeightRole role,

@@ -17,8 +17,8 @@ constexpr Encoder kChannel{channel_scale, channel_encode};
 constexpr Encoder kLlm{llm_scale, llm_encode};
 
 /// In the order of WeightFormat.
-constexpr Encoders kEncoders = {{{}, {}, {}, kGrouped, kGrouped, kGrouped, kGrouped, kGrouped, kGrouped, kNf4, kNf4, kFp4, kFp4,
-                                 kChannel, kLlm}};
+constexpr Encoders kEncoders = {{{}, {}, {}, kGrouped, kGrouped, kGrouped, kGrouped, kGrouped, kGrouped, kNf4, kNf4, kFp4,
+                                 kFp4, kChannel, kLlm}};
 
 }  // namespace
 }  // namespace lathe::kernels

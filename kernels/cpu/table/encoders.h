@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encoders: how the scales and codes of formats are found on an instruction set. What they give is bitwise what the formats' own
-// functions give.
+// Encoders: how the scales and codes of formats are found on an instruction set. What they give is bitwise what the formats'
+// own functions give.
 #pragma once
 
 #include "kernels/cpu/table/op_table.h"

@@ -12,8 +12,8 @@
 namespace lathe::kernels {
 namespace {
 
-/// A book in ascending order, of equal numbers the lower code first: what lies halfway between its numbers, and what is added
-/// to a code there.
+/// A book in ascending order, of equal numbers the lower code first: what lies halfway between its numbers, and what is
+/// added to a code there.
 template <class Book>
 struct Sorted {
   std::int32_t first = 0;

@@ -65,7 +65,7 @@ struct Extent {
   float magnitude() const { return -least < greatest ? greatest : -least; }
 };
 
-/// One number of a vector. Larger(a, b): whether a takes the place of b.
+/// One number of a vector. takes(a, b): where a takes the place of b.
 template <int n, class Takes>
 inline float folded(typename VectorOf<n>::Floats x, const Takes& takes) {
   if constexpr (n == 1) {
@@ -87,7 +87,8 @@ inline Extent extent_of(const float* numbers, std::size_t n) {
   };
   for (; i + kLanes <= n; i += kLanes) take(load_some(numbers + i, kLanes));
   if (i < n) take(load_some(numbers + i, n - i));
-  return {folded<kLanes>(least, [](auto a, auto b) { return a < b; }), folded<kLanes>(greatest, [](auto a, auto b) { return a > b; })};
+  return {.least = folded<kLanes>(least, [](auto a, auto b) { return a < b; }),
+          .greatest = folded<kLanes>(greatest, [](auto a, auto b) { return a > b; })};
 }
 
 /// 0 where nothing is a number.

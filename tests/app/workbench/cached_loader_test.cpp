@@ -6,6 +6,7 @@
 #include <QTest>
 #include <filesystem>
 
+#include "app/api/workbench.h"
 #include "engine/api/json.h"
 #include "tests/support/cli_run.h"
 #include "tests/support/tiny_model.h"
@@ -53,6 +54,23 @@ class CachedLoaderTest : public QObject {
     QCOMPARE(use_of({"--no-cache"}), std::string("none"));
     QVERIFY2(err_.find("from the cache") == std::string::npos, err_.c_str());
     QCOMPARE(n_files(dir_->path().toStdString() + "/cache/packed"), 2U);
+  }
+
+  void a_cache_that_cannot_be_is_a_line_of_the_log() {
+    WorkbenchOptions how;
+    how.profile_dir = dir_->path().toStdString();
+    how.log.to_stderr = false;
+    tests::write_file(how.profile_dir + "/cache", "a file in the place of the folder");
+    const auto workbench = std::move(*Workbench::create(std::move(how)));
+    engine::EngineOptions options;
+    options.model = tests::tiny_model_path();
+    options.quantization = "int8_g32";
+    QVERIFY(workbench->models().load(options).has_value() && workbench->models().wait().has_value());
+    QVERIFY(workbench->models().lease()->model().packed_cache == engine::PackedCacheUse::missed);
+    std::uint64_t cursor = 0;
+    std::string lines;
+    for (const LogLine& line : workbench->log().lines_since(cursor)) lines += line.text + "\n";
+    QVERIFY2(lines.find("the packed weights are not kept for the next load") != std::string::npos, lines.c_str());
   }
 
   void uses_have_names() {
