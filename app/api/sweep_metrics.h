@@ -24,14 +24,14 @@ struct SweepMetric {
 /// THE TABLE of metrics.
 std::span<const SweepMetric> sweep_metrics();
 
-/// One value a metric, in the order of the table.
+/// One value a metric, in the order of the table; NaN where nothing could be seen.
 std::vector<double> measure(const RunRecord& run, const ServiceGoal& goal);
 
 /// A mean over repeats with its 95 % confidence interval (Student's t).
 struct Estimate {
   double mean = 0;
   double half_width = 0;  ///< 0 for a single run
-  std::size_t n = 0;
+  std::size_t n = 0;      ///< 0: nothing was seen
 };
 Estimate estimate(std::span<const double> samples);
 

@@ -17,7 +17,8 @@ namespace lathe::app {
 enum class LoadPattern : std::uint8_t {
   concurrency,    ///< so many at a time: each that ends is followed by the next
   constant_rate,  ///< at equal distances
-  poisson         ///< at exponentially distributed distances
+  poisson,        ///< at exponentially distributed distances
+  replay          ///< at the times of a trace
 };
 
 /// Requests of one run. Settings of it have names and may be variables, like those of the engine.
@@ -27,9 +28,12 @@ struct SweepWorkload {
   double length_spread = 0;  ///< lengths are drawn evenly from (1 - this) to (1 + this) times those
   double shared_prefix = 0;  ///< share of every prompt that is the same
   std::int64_t requests = 0;  ///< 0: twice the concurrency, at least 4
-  std::string load = "concurrency";  ///< concurrency, constant, poisson
+  std::string load = "concurrency";  ///< concurrency, constant, poisson, replay
   std::int64_t concurrency = 1;
   double rate = 1;  ///< requests a second
+  std::string dataset{};  ///< file of prompts; empty: they are drawn
+  std::string trace{};    ///< file of arrivals and lengths, of load replay
+  double time_scale = 1;  ///< that its times are multiplied by
   LoadPattern pattern() const;
   std::int64_t n_requests() const;
 };
@@ -44,6 +48,13 @@ struct ServiceGoal {
   double ttft_ms = 0, itl_ms = 0;
 };
 
+/// A server of the OpenAI protocol that is measured instead of an engine of this process.
+struct SweepTarget {
+  std::string url;      ///< "http://127.0.0.1:8000"; empty: none
+  std::string model;    ///< empty: the first that it names
+  std::string api_key;  ///< kept in memory alone: no journal, plan or report has it
+};
+
 /// A setting and the values that it takes, as text.
 struct SweepVariable {
   std::string name;
@@ -55,11 +66,13 @@ inline constexpr std::size_t kMaxCells = 4096;
 
 struct SweepPlan {
   std::string name;  ///< for people
-  engine::EngineOptions options;
+  engine::EngineOptions options;  ///< mean nothing to a target
+  SweepTarget target;
   engine::SamplingParams sampling;
   SweepWorkload workload;
   std::vector<SweepVariable> variables;
   ServiceGoal goal;
+  std::string quality_dataset;  ///< text on which each model is compared with the unquantized one; empty: speed alone
   std::int64_t repeats = 3;
   double stop_at_ci = 0;  ///< a cell ends early once the interval of its tok/s is under this share of the mean; 0: never
   bool shuffle = true;  ///< cells come in an order drawn from the seed
@@ -76,8 +89,8 @@ struct SweepCell {
   SweepWorkload workload;
 };
 
-/// Whether a setting may be a variable: some have no effect in a sweep.
-bool can_vary(std::string_view name);
+/// Whether a setting may be a variable: some have no effect in a sweep, and of a target only those of a request.
+bool can_vary(std::string_view name, bool of_target = false);
 /// "name=a,b,c"; numbers also as first:last:step or first:last:*factor. Errors: invalid_argument.
 engine::Result<SweepVariable> parse_variable(std::string_view text);
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,11 +14,11 @@
 
 namespace lathe::app {
 
-/// What became of a cell: samples [repeat][metric], or why it failed.
+/// What became of a cell: samples [repeat][metric], NaN where nothing could be seen, or why it failed.
 struct CellResult {
   std::vector<std::vector<double>> samples;
   std::string error;
-  std::vector<double> samples_of(std::size_t metric) const;
+  std::vector<double> samples_of(std::size_t metric) const;  ///< that could be seen
   Estimate estimate_of(std::size_t metric) const;
   /// It failed, has all its repeats, or its interval is as narrow as the plan asks.
   bool is_done(const SweepPlan& plan) const;
@@ -41,6 +42,11 @@ Verdict compare(const CellResult& cell, const CellResult& baseline, std::size_t 
 /// Place of a metric in sweep_metrics(). Requires: there is one of that name.
 std::size_t metric_index(std::string_view name);
 
+/// Metrics of a table for people, by what the plan measures; the first is that of verdicts.
+std::span<const std::string_view> main_metrics(const SweepPlan& plan);
+/// Cells that no other beats in both metrics, in the order of the first.
+std::vector<std::size_t> pareto_front(const SweepReport& report, std::size_t metric, std::size_t over);
+
 /// {"plan", "cells": [{"variables", "metrics": {name: {"mean", "ci95", "n", "samples"}} or "error"}], ...}.
 engine::OrderedJson to_json(const SweepPlan& plan, const SweepReport& report);
 /// A line a cell: variables, then mean and half width of each metric, then the error.
@@ -51,5 +57,7 @@ std::string to_markdown(const SweepPlan& plan, const SweepReport& report);
 /// How one cell is measured again: its plan as JSON, and as a command line.
 engine::OrderedJson cell_plan_json(const SweepPlan& plan, std::size_t cell);
 std::string cell_command(const SweepPlan& plan, std::size_t cell);
+/// A chat with its sampling and length, for the plan's target or else the server at `base_url`, as a command line.
+std::string cell_curl(const SweepPlan& plan, std::size_t cell, const std::string& base_url);
 
 }  // namespace lathe::app

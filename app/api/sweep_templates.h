@@ -14,6 +14,7 @@ struct SweepTemplate {
   std::string_view title;  ///< "Concurrency curve"
   std::string_view help;   ///< one sentence
   void (*shape)(SweepPlan& plan);  ///< sets variables and work; model and its options stay
+  bool measures_quality = false;   ///< wants a quality_dataset; without one it measures speed alone
 };
 
 /// THE TABLE of templates.

@@ -17,7 +17,7 @@ struct SweepProgress {
   std::size_t cells_done = 0, cells_total = 0;
   std::size_t cell = 0;     ///< that is measured now
   std::int64_t repeat = 0;  ///< of it; 0: the warm-up
-  std::string doing;        ///< "loading", "warming up", "measuring"
+  std::string doing;        ///< "evaluating", "loading", "connecting", "warming up", "measuring"
   double seconds = 0;       ///< since the sweep began
   double seconds_left = 0;  ///< by the cells of this run; 0: not known yet
 };
@@ -61,8 +61,9 @@ class Sweeper {
   virtual engine::Result<void> start(SweepPlan plan) = 0;
   /// Shows what a journal holds, without measuring. Errors: conflict while one runs; invalid_argument, not_found.
   virtual engine::Result<void> open(const std::string& journal) = 0;
-  /// Goes on where the shown sweep stopped. Errors: conflict; those of the journal.
-  virtual engine::Result<void> resume() = 0;
+  /// Goes on where the shown sweep stopped. `api_key`: of a target, where it is not known yet: journals have none.
+  /// Errors: conflict; those of the journal.
+  virtual engine::Result<void> resume(const std::string& api_key = {}) = 0;
   virtual void pause() = 0;  ///< after the present run
   virtual void go_on() = 0;
   virtual void skip_cell() = 0;  ///< recorded as failed, "skipped"

@@ -1,42 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// LoadGenerator: sends the requests of a workload to an engine and keeps when what came back.
+// LoadGenerator: sends the requests of a workload when they are due and keeps when what came back.
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 #include <functional>
-#include <vector>
+#include <string>
 
 #include "app/api/sweep_plan.h"
+#include "app/bench/sweep/run_record.h"
 #include "engine/api/engine.h"
 
 namespace lathe::app {
 
-/// One request. Units: seconds from the begin of the run.
-struct SentRequest {
-  double scheduled = 0;  ///< when it was to be sent: what is late counts as waiting
-  std::int64_t prompt_tokens = 0, output_tokens = 0;  ///< asked for
-  std::uint64_t answer = 0;                           ///< a checksum of its tokens
-  std::vector<double> token_times;
-  double end = 0;
-  engine::Usage usage;
-  engine::RequestTimings timings;
+using RunClock = std::chrono::steady_clock;
+
+/// Where the requests of a run go. Thread: that of the run.
+class LoadSink {
+ public:
+  virtual ~LoadSink() = default;  ///< ends what is on its way
+  /// `record` is filled until the request has ended. Errors: it is not taken.
+  virtual engine::Result<void> send(std::size_t index, const PlannedRequest& request, SentRequest& record) = 0;
+  virtual std::size_t n_on_way() const = 0;
+  /// Waits for something to come back, and takes all that has. Errors: of a request.
+  virtual engine::Result<void> take_news(std::chrono::duration<double> at_most) = 0;
 };
 
-struct RunRecord {
-  std::vector<SentRequest> requests;
-  double seconds = 0;  ///< from the first scheduled time to the last end
-  double kv_usage_peak = 0;  ///< share of all blocks
-  std::int64_t n_preemptions = 0;
-  double padding = 0;      ///< share of the computed rows that were nobody's
-  double kv_reserved = 0;  ///< share of the held KV room that held nothing
-  double kv_unfilled = 0;  ///< and of it, behind the last token of blocks in use
-};
+/// Runs all requests to their end, counted from `start`. `go_on` is asked at least ten times a second; false stops.
+/// Errors: those of the sink; cancelled.
+engine::Result<RunRecord> run_load(LoadSink& sink, const SweepWorkload& workload, const std::vector<PlannedRequest>& requests,
+                                   RunClock::time_point start, const std::function<bool()>& go_on);
 
-/// Runs all requests of `workload` to their end. Prompts are drawn from `seed` and never found in the prefix cache, but for
-/// their shared part. `go_on` is asked at least ten times a second; false stops.
+/// The same on an engine. Prompts are drawn from `seed` and never found in the prefix cache, but for their shared part.
 /// Errors: those of Engine::submit and of a request; cancelled.
-engine::Result<RunRecord> run_load(engine::Engine& engine, const SweepWorkload& workload,
+engine::Result<RunRecord> run_load(engine::Engine& engine, const SweepWorkload& workload, const std::vector<PlannedRequest>& requests,
                                    const engine::SamplingParams& sampling, std::uint64_t seed,
                                    const std::function<bool()>& go_on);
 

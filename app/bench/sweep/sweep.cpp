@@ -9,8 +9,7 @@
 #include <random>
 #include <set>
 
-#include "app/bench/sweep/load_generator.h"
-#include "engine/api/engine.h"
+#include "app/bench/sweep/sweep_subject.h"
 
 namespace lathe::app {
 namespace {
@@ -18,8 +17,6 @@ namespace {
 using engine::ErrorCode;
 using engine::Result;
 using Clock = std::chrono::steady_clock;
-
-constexpr std::chrono::seconds kGrace{5};
 
 /// Variables that make another engine; all others are of a request or of the load.
 bool needs_load(std::string_view name) {
@@ -39,7 +36,10 @@ std::string load_key(const SweepPlan& plan, std::size_t index) {
 class SweepRun {
  public:
   SweepRun(const SweepPlan& plan, SweepJournal& journal, const EngineLoader& loader, const SweepObserver& observer)
-      : plan_(plan), journal_(journal), loader_(loader), observer_(observer) {
+      : plan_(plan),
+        journal_(journal),
+        observer_(observer),
+        subject_(plan.target.url.empty() ? make_engine_subject(plan, loader) : make_target_subject(plan)) {
     progress_.cells_total = n_cells(plan);
   }
 
@@ -98,7 +98,8 @@ class SweepRun {
 
   Result<void> try_cell(std::size_t index) {
     LATHE_TRY(const SweepCell cell, cell_of(plan_, index));
-    LATHE_TRY_VOID(load(cell, load_key(plan_, index)));
+    LATHE_TRY_VOID(subject_->prepare(cell, load_key(plan_, index),
+                                     [this](std::string_view doing, bool may_wait) { return tell(doing, may_wait); }));
     if (plan_.warm_up) {
       progress_.repeat = 0;
       LATHE_TRY([[maybe_unused]] const RunRecord warm, run_once(cell, 0, "warming up"));
@@ -118,33 +119,21 @@ class SweepRun {
     if (!tell(doing, true)) return engine::fail(ErrorCode::cancelled, "left before the run");
     // Every cell is sent the same: answers can be compared, and differences are those of the settings.
     const std::uint64_t seed = plan_.seed * 1'000'003 + repeat;
-    return run_load(*engine_, cell.workload, cell.sampling, seed, [&] { return tell(doing); });
-  }
-
-  Result<void> load(const SweepCell& cell, const std::string& key) {
-    if (engine_ != nullptr && key == loaded_key_) return {};
-    if (engine_ != nullptr) engine_->shut_down(kGrace);
-    engine_.reset();
-    if (!tell("loading", true)) return engine::fail(ErrorCode::cancelled, "left before the load");
-    LATHE_TRY(engine_, loader_(cell.options, [&](const engine::LoadProgress&) { return tell("loading"); }));
-    loaded_key_ = key;
-    return {};
+    return subject_->run(cell, seed, [&] { return tell(doing); });
   }
 
   static constexpr const char* kJournal = "journal";
 
   const SweepPlan& plan_;
   SweepJournal& journal_;
-  const EngineLoader& loader_;
   const SweepObserver& observer_;
+  const std::unique_ptr<SweepSubject> subject_;
   const Clock::time_point start_ = Clock::now();
   SweepProgress progress_;
   Clock::duration rested_{};
   std::size_t n_measured_ = 0;
   double measured_seconds_ = 0;
   bool stopped_ = false, skipped_ = false;
-  std::string loaded_key_;
-  std::unique_ptr<engine::Engine> engine_;
 };
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "app/api/sweep_metrics.h"
+#include "app/bench/sweep/run_record.h"
 
 namespace lathe::app {
 namespace {
@@ -52,7 +53,7 @@ Result<std::map<std::size_t, CellResult>> parse_cells(const std::string& text, c
     }
     cell.error.clear();
     std::vector<double> sample;
-    for (const Json& value : entry["sample"]) sample.push_back(value.is_number() ? value.get<double>() : 0);
+    for (const Json& value : entry["sample"]) sample.push_back(value.is_number() ? value.get<double>() : kUnseen);
     if (sample.size() != sweep_metrics().size()) return refuse(fmt::format("line {} has {} metrics", number, sample.size()));
     cell.samples.push_back(std::move(sample));
   }

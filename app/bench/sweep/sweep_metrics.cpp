@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "app/bench/sweep/load_generator.h"
+#include "app/bench/sweep/run_record.h"
 
 namespace lathe::app {
 namespace {
@@ -29,10 +29,10 @@ double ttft_ms(const SentRequest& request) {
 
 double e2e_ms(const SentRequest& request) { return 1e3 * (request.end - request.scheduled); }
 
-/// Milliseconds a token after the first.
+/// Milliseconds a token after the first. The last piece of a text may hold more than one.
 double tpot_ms(const SentRequest& request) {
-  const std::size_t n = request.token_times.size();
-  return n < 2 ? 0 : 1e3 * (request.token_times.back() - request.token_times.front()) / static_cast<double>(n - 1);
+  const std::int64_t n = request.usage.n_completion_tokens;
+  return n < 2 || request.token_times.empty() ? 0 : 1e3 * (request.token_times.back() - request.token_times.front()) / static_cast<double>(n - 1);
 }
 
 template <class Value>
@@ -66,8 +66,19 @@ double prompt_tokens(const RunRecord& run) {
   return n;
 }
 
+/// Tokens a second from admission to the first token; none was seen: kUnseen.
+double prefill_tok_s(const RunRecord& run) {
+  std::vector<double> rates;
+  for (const SentRequest& request : run.requests) {
+    const double ms = request.timings.ttft_ms - request.timings.queue_ms;
+    if (ms > 0) rates.push_back(1e3 * static_cast<double>(request.usage.n_prompt_tokens - request.usage.n_cached_tokens) / ms);
+  }
+  return rates.empty() ? kUnseen : mean_of(rates);
+}
+
 /// Of the answers in the order of their requests; exact in a double.
 double checksum(const RunRecord& run) {
+  if (!run.answers_compare) return kUnseen;
   constexpr std::uint64_t kPrime = 0x100000001b3, kExact = (std::uint64_t{1} << 53) - 1;
   std::uint64_t sum = 0;
   for (const SentRequest& request : run.requests) sum = (sum ^ request.answer) * kPrime;
@@ -99,7 +110,7 @@ constexpr std::array kMetrics = {
                 [](const RunRecord& run, const ServiceGoal&) { return quantile_of(all(run, ttft_ms), 0.5); }},
     SweepMetric{"ttft_ms_p99", "ms", "Its 99th percentile over requests.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return quantile_of(all(run, ttft_ms), 0.99); }},
-    SweepMetric{"itl_ms_mean", "ms", "Gap between neighbouring tokens of a request, over all gaps.", kLess,
+    SweepMetric{"itl_ms_mean", "ms", "Gap between neighbouring tokens of a request, over all gaps; of a server that does not name its tokens, between pieces of text.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return mean_of(all_itl_ms(run)); }},
     SweepMetric{"itl_ms_p50", "ms", "Its median over all gaps.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return quantile_of(all_itl_ms(run), 0.5); }},
@@ -114,7 +125,7 @@ constexpr std::array kMetrics = {
     SweepMetric{"kv_usage_peak", "share", "Most of the KV blocks that were in use at a time.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return run.kv_usage_peak; }},
     SweepMetric{"preemptions", "count", "Requests thrown out of the cache and computed again.", kLess,
-                [](const RunRecord& run, const ServiceGoal&) { return static_cast<double>(run.n_preemptions); }},
+                [](const RunRecord& run, const ServiceGoal&) { return run.n_preemptions; }},
     SweepMetric{"padding", "share", "Rows that were computed for nobody, so that a batch keeps its shape, of all rows.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return run.padding; }},
     SweepMetric{"kv_reserved", "share", "Room in blocks that requests held and that held nothing, over the steps.", kLess,
@@ -123,6 +134,22 @@ constexpr std::array kMetrics = {
                 [](const RunRecord& run, const ServiceGoal&) { return run.kv_unfilled; }},
     SweepMetric{"answers", "count", "A checksum of all answers: cells with the same number wrote the same tokens.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return checksum(run); }},
+    SweepMetric{"prefill_tok_s", "tok/s", "Tokens of a prompt over the time from its admission to its first token, mean over requests.",
+                kMore, [](const RunRecord& run, const ServiceGoal&) { return prefill_tok_s(run); }},
+    SweepMetric{"load_s", "s", "Time to load the model.", kLess,
+                [](const RunRecord& run, const ServiceGoal&) { return run.load_seconds; }},
+    SweepMetric{"weight_bytes", "bytes", "Memory of the weights.", kLess,
+                [](const RunRecord& run, const ServiceGoal&) { return run.weight_bytes; }},
+    SweepMetric{"perplexity", "ratio", "Of the model on the text of the quality measurement.", kLess,
+                [](const RunRecord& run, const ServiceGoal&) { return run.quality.perplexity; }},
+    SweepMetric{"perplexity_ci95", "ratio", "Half of its 95 % interval over the tokens of that text.", kLess,
+                [](const RunRecord& run, const ServiceGoal&) { return run.quality.perplexity_ci95; }},
+    SweepMetric{"kl_mean", "nats", "Divergence of its distributions from those of the unquantized model, mean over tokens.", kLess,
+                [](const RunRecord& run, const ServiceGoal&) { return run.quality.kl_mean; }},
+    SweepMetric{"kl_99", "nats", "The same, not exceeded by 99 of 100 tokens.", kLess,
+                [](const RunRecord& run, const ServiceGoal&) { return run.quality.kl_99; }},
+    SweepMetric{"same_best", "share", "Tokens for which it thinks the same one most probable as the unquantized model.", kMore,
+                [](const RunRecord& run, const ServiceGoal&) { return run.quality.same_best; }},
 };
 
 /// 97.5 % quantile of Student's t for n - 1 degrees of freedom.

@@ -11,6 +11,7 @@
 #include <map>
 #include <variant>
 
+#include "app/server/http/client.h"
 #include "engine/api/option_value.h"
 
 namespace lathe::app {
@@ -46,12 +47,21 @@ constexpr std::array kWorkloadFields = {
                   &SweepWorkload::shared_prefix},
     WorkloadField{{"requests", scheduling, integer, "Requests of a run; 0: twice the concurrency, at least 4.", 0, 1 << 20},
                   &SweepWorkload::requests},
-    WorkloadField{{"load", scheduling, choice, "When requests are sent.", 0, 0, "concurrency|constant|poisson"},
+    WorkloadField{{"load", scheduling, choice, "When requests are sent.", 0, 0, "concurrency|constant|poisson|replay"},
                   &SweepWorkload::load},
     WorkloadField{{"concurrency", scheduling, integer, "Requests at a time, with load concurrency.", 1, 4096},
                   &SweepWorkload::concurrency},
     WorkloadField{{"rate", scheduling, number, "Requests a second, with load constant or poisson.", 0.001, 100'000},
                   &SweepWorkload::rate},
+    WorkloadField{{"dataset", scheduling, text,
+                   "Prompts from a file instead of drawn tokens: lines of a text, a JSON list of strings, or JSONL with \"text\", "
+                   "\"prompt\" or ShareGPT's \"conversations\".", 0, 0},
+                  &SweepWorkload::dataset},
+    WorkloadField{{"trace", scheduling, text,
+                   "Arrivals to replay: CSV or JSONL of arrival (seconds), prompt_tokens and output_tokens.", 0, 0},
+                  &SweepWorkload::trace},
+    WorkloadField{{"time_scale", scheduling, number, "Times of the trace are multiplied by this: 0.5 is twice as fast.", 0.0001, 10'000},
+                  &SweepWorkload::time_scale},
 };
 
 constexpr auto kWorkloadOptions = [] {
@@ -69,6 +79,10 @@ Result<void> read(const OptionDescriptor& option, std::string_view text, double&
   return {};
 }
 Result<void> read(const OptionDescriptor& option, std::string_view text, std::string& value) {
+  if (option.kind == engine::OptionKind::text) {
+    value = text;
+    return {};
+  }
   LATHE_TRY(value, engine::parse_choice(option, text));
   return {};
 }
@@ -125,6 +139,7 @@ Result<std::vector<std::string>> range_of(std::string_view text, std::string_vie
 
 LoadPattern SweepWorkload::pattern() const {
   if (load == "constant") return LoadPattern::constant_rate;
+  if (load == "replay") return LoadPattern::replay;
   return load == "poisson" ? LoadPattern::poisson : LoadPattern::concurrency;
 }
 
@@ -149,7 +164,9 @@ std::string get_option(const SweepWorkload& workload, std::string_view name) {
   return {};
 }
 
-bool can_vary(std::string_view name) { return kFixed.find(name) == kFixed.end(); }
+bool can_vary(std::string_view name, bool of_target) {
+  return kFixed.find(name) == kFixed.end() && !(of_target && has(engine::engine_option_table(), name));
+}
 
 Result<SweepVariable> parse_variable(std::string_view text) {
   const std::size_t equals = text.find('=');
@@ -171,9 +188,30 @@ Result<SweepVariable> parse_variable(std::string_view text) {
   }
 }
 
+namespace {
+
+/// A trace and the load that replays it need each other.
+Result<void> check_replay(const SweepPlan& plan) {
+  const auto varies = [&](std::string_view name) {
+    return std::any_of(plan.variables.begin(), plan.variables.end(), [&](const SweepVariable& variable) { return variable.name == name; });
+  };
+  const bool has_trace = !plan.workload.trace.empty() || varies("trace");
+  if (plan.workload.pattern() == LoadPattern::replay && !has_trace) return refuse("load replay needs a trace: name its file", "trace");
+  if (has_trace && plan.workload.pattern() != LoadPattern::replay && !varies("load")) {
+    return refuse(fmt::format("a trace is for load replay, got load {}", plan.workload.load), "trace");
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<void> check(const SweepPlan& plan) {
   if (plan.variables.size() > kMaxVariables) {
     return refuse(fmt::format("at most {} variables, got {}", kMaxVariables, plan.variables.size()), "variables");
+  }
+  if (!plan.target.url.empty()) LATHE_TRY_VOID(http::parse_server_url(plan.target.url));
+  if (!plan.quality_dataset.empty() && !plan.target.url.empty()) {
+    return refuse("quality is measured inside an engine: it cannot be seen of a target", "quality_dataset");
   }
   if (plan.repeats < 1 || plan.repeats > 1000) return refuse(fmt::format("must be between 1 and 1000, got {}", plan.repeats), "repeats");
   std::vector<OptionDescriptor> known(kWorkloadOptions.begin(), kWorkloadOptions.end());
@@ -185,6 +223,9 @@ Result<void> check(const SweepPlan& plan) {
     if (!has(known, variable.name)) return tl::unexpected(engine::unknown_option(variable.name, known));
     if (variable.values.empty()) return refuse("has no value", variable.name);
     if (const auto fixed = kFixed.find(variable.name); fixed != kFixed.end()) return refuse(std::string(fixed->second), variable.name);
+    if (!can_vary(variable.name, !plan.target.url.empty())) {
+      return refuse("is set where the target is started: what varies against a target are sampling and the work", variable.name);
+    }
     for (std::size_t j = 0; j < i; ++j) {
       if (plan.variables[j].name == variable.name) return refuse("is a variable twice", variable.name);
     }
@@ -194,7 +235,7 @@ Result<void> check(const SweepPlan& plan) {
     cells *= variable.values.size();
     if (cells > kMaxCells) return refuse(fmt::format("more than {} cells", kMaxCells), "variables");
   }
-  return {};
+  return check_replay(plan);
 }
 
 void make_room(SweepPlan& plan, bool raise_seqs, bool raise_batched_tokens) {
@@ -229,7 +270,7 @@ Result<SweepCell> cell_of(const SweepPlan& plan, std::size_t index) {
   SweepCell cell{.index = index, .values = values_of(plan, index), .options = plan.options, .sampling = plan.sampling,
                  .workload = plan.workload};
   for (const auto& [name, value] : cell.values) LATHE_TRY_VOID(set(cell, name, value));
-  LATHE_TRY_VOID(engine::validate(cell.options));
+  if (plan.target.url.empty()) LATHE_TRY_VOID(engine::validate(cell.options));
   return cell;
 }
 
@@ -241,17 +282,20 @@ OrderedJson to_json(const SweepPlan& plan) {
   };
   OrderedJson variables = OrderedJson::array();
   for (const SweepVariable& variable : plan.variables) variables.push_back({{"name", variable.name}, {"values", variable.values}});
-  return {{"name", plan.name},
-          {"options", table_json(engine::engine_option_table(), plan.options)},
-          {"sampling", table_json(engine::sampling_option_table(), plan.sampling)},
-          {"workload", table_json(kWorkloadOptions, plan.workload)},
-          {"variables", variables},
-          {"goal", {{"ttft_ms", plan.goal.ttft_ms}, {"itl_ms", plan.goal.itl_ms}}},
-          {"repeats", plan.repeats},
-          {"stop_at_ci", plan.stop_at_ci},
-          {"shuffle", plan.shuffle},
-          {"warm_up", plan.warm_up},
-          {"seed", plan.seed}};
+  OrderedJson json = {{"name", plan.name},
+                      {"options", table_json(engine::engine_option_table(), plan.options)},
+                      {"sampling", table_json(engine::sampling_option_table(), plan.sampling)},
+                      {"workload", table_json(kWorkloadOptions, plan.workload)},
+                      {"variables", variables},
+                      {"goal", {{"ttft_ms", plan.goal.ttft_ms}, {"itl_ms", plan.goal.itl_ms}}},
+                      {"quality_dataset", plan.quality_dataset},
+                      {"repeats", plan.repeats},
+                      {"stop_at_ci", plan.stop_at_ci},
+                      {"shuffle", plan.shuffle},
+                      {"warm_up", plan.warm_up},
+                      {"seed", plan.seed}};
+  if (!plan.target.url.empty()) json["target"] = {{"url", plan.target.url}, {"model", plan.target.model}};
+  return json;
 }
 
 namespace {
@@ -264,6 +308,16 @@ Result<void> read_table(const Json& json, const char* key, Target& target) {
   if (!json[key].is_object()) return refuse("must be an object", key);
   for (const auto& [name, value] : json[key].items()) LATHE_TRY_VOID(set_option(target, name, text_of(value)));
   return {};
+}
+
+Result<SweepTarget> read_target(const Json& json) {
+  SweepTarget target;
+  if (!json.is_object()) return refuse("must be an object", "target");
+  for (const auto& [name, value] : json.items()) {
+    if ((name != "url" && name != "model") || !value.is_string()) return refuse("has url and model, texts", "target");
+    (name == "url" ? target.url : target.model) = value.get<std::string>();
+  }
+  return target;
 }
 
 Result<SweepVariable> read_variable(const Json& json) {
@@ -279,14 +333,17 @@ Result<SweepVariable> read_variable(const Json& json) {
 }  // namespace
 
 Result<SweepPlan> sweep_plan_from(const Json& json) {
-  constexpr std::array kKeys = {"name",    "options",    "sampling", "workload", "variables", "goal",
-                                "repeats", "stop_at_ci", "shuffle",  "warm_up",  "seed"};
+  constexpr std::array kKeys = {"name",       "options", "target",          "sampling", "workload", "variables", "goal",
+                                "stop_at_ci", "repeats", "quality_dataset", "shuffle",  "warm_up",  "seed"};
   if (!json.is_object()) return refuse("a plan is a JSON object", "plan");
   for (const auto& [key, value] : json.items()) {
     if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end()) return refuse(fmt::format("a plan has no '{}'", key), key);
   }
   SweepPlan plan;
   LATHE_TRY_VOID(read_table(json, "options", plan.options));
+  if (json.contains("target")) {
+    LATHE_TRY(plan.target, read_target(json["target"]));
+  }
   LATHE_TRY_VOID(read_table(json, "sampling", plan.sampling));
   LATHE_TRY_VOID(read_table(json, "workload", plan.workload));
   if (json.contains("variables")) {
@@ -305,7 +362,9 @@ Result<SweepPlan> sweep_plan_from(const Json& json) {
   for (const char* key : {"repeats", "seed"}) {
     if (json.contains(key) && !json[key].is_number_unsigned()) return refuse("must be a whole number", key);
   }
-  if (json.contains("name") && !json["name"].is_string()) return refuse("must be text", "name");
+  for (const char* key : {"name", "quality_dataset"}) {
+    if (json.contains(key) && !json[key].is_string()) return refuse("must be text", key);
+  }
   if (json.contains("stop_at_ci") && (!json["stop_at_ci"].is_number() || json["stop_at_ci"] < 0 || json["stop_at_ci"] >= 1)) {
     return refuse("must be a share from 0 to 1", "stop_at_ci");
   }
@@ -313,6 +372,7 @@ Result<SweepPlan> sweep_plan_from(const Json& json) {
     if (json.contains(key) && !json[key].is_boolean()) return refuse("must be true or false", key);
   }
   plan.name = json.value("name", plan.name);
+  plan.quality_dataset = json.value("quality_dataset", plan.quality_dataset);
   plan.stop_at_ci = json.value("stop_at_ci", plan.stop_at_ci);
   plan.repeats = json.value("repeats", plan.repeats);
   plan.seed = json.value("seed", plan.seed);

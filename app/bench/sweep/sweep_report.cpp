@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+
+#include "app/bench/sweep/sampling_json.h"
 
 namespace lathe::app {
 namespace {
@@ -14,6 +17,9 @@ using engine::OrderedJson;
 /// Metrics of a table for people.
 constexpr std::string_view kMainMetrics[] = {"output_tok_s", "ttft_ms_p50", "ttft_ms_p99", "itl_ms_p50", "itl_ms_p99", "kv_usage_peak",
                                                "padding",      "kv_reserved"};
+constexpr std::string_view kTargetMetrics[] = {"output_tok_s", "ttft_ms_p50", "ttft_ms_p99", "itl_ms_p50", "itl_ms_p99", "tpot_ms_mean", "e2e_ms_mean"};
+constexpr std::string_view kQualityMetrics[] = {"output_tok_s", "prefill_tok_s", "perplexity", "kl_mean", "kl_99", "same_best",
+                                                "weight_bytes", "load_s"};
 
 constexpr std::size_t kMinRunsToEnd = 3;  // an interval of two runs says next to nothing
 
@@ -21,6 +27,7 @@ OrderedJson metrics_json(const CellResult& result) {
   OrderedJson json = OrderedJson::object();
   for (std::size_t i = 0; i < sweep_metrics().size(); ++i) {
     const Estimate together = result.estimate_of(i);
+    if (together.n == 0) continue;  // it could not be seen
     json[sweep_metrics()[i].name] = {
         {"mean", together.mean}, {"ci95", together.half_width}, {"n", together.n}, {"samples", result.samples_of(i)}};
   }
@@ -88,11 +95,18 @@ double variance_of_mean(const std::vector<double>& samples, double mean) {
 
 std::vector<double> CellResult::samples_of(std::size_t metric) const {
   std::vector<double> values;
-  for (const std::vector<double>& sample : samples) values.push_back(sample[metric]);
+  for (const std::vector<double>& sample : samples) {
+    if (!std::isnan(sample[metric])) values.push_back(sample[metric]);
+  }
   return values;
 }
 
-Estimate CellResult::estimate_of(std::size_t metric) const { return estimate(samples_of(metric)); }
+Estimate CellResult::estimate_of(std::size_t metric) const {
+  Estimate value = estimate(samples_of(metric));
+  // Every run has the same perplexity: it is uncertain over the tokens of its text.
+  if (metric == metric_index("perplexity")) value.half_width = estimate(samples_of(metric_index("perplexity_ci95"))).mean;
+  return value;
+}
 
 bool CellResult::is_done(const SweepPlan& plan) const {
   if (!error.empty() || samples.size() >= static_cast<std::size_t>(plan.repeats)) return true;
@@ -105,6 +119,34 @@ std::size_t metric_index(std::string_view name) {
   const auto metrics = sweep_metrics();
   const auto found = std::find_if(metrics.begin(), metrics.end(), [&](const SweepMetric& metric) { return metric.name == name; });
   return static_cast<std::size_t>(found - metrics.begin());
+}
+
+std::span<const std::string_view> main_metrics(const SweepPlan& plan) {
+  if (!plan.quality_dataset.empty()) return kQualityMetrics;
+  return plan.target.url.empty() ? std::span<const std::string_view>(kMainMetrics) : kTargetMetrics;
+}
+
+std::vector<std::size_t> pareto_front(const SweepReport& report, std::size_t metric, std::size_t over) {
+  struct Point {
+    std::size_t cell;
+    double x, y;  // more is better
+  };
+  const auto metrics = sweep_metrics();
+  std::vector<Point> points;
+  for (const auto& [index, cell] : report.cells) {
+    const Estimate x = cell.estimate_of(over), y = cell.estimate_of(metric);
+    if (!cell.error.empty() || x.n == 0 || y.n == 0) continue;
+    points.push_back({index, metrics[over].more_is_better ? x.mean : -x.mean, metrics[metric].more_is_better ? y.mean : -y.mean});
+  }
+  std::sort(points.begin(), points.end(), [](const Point& a, const Point& b) { return a.x != b.x ? a.x > b.x : a.y > b.y; });
+  std::vector<std::size_t> front;
+  double best = -INFINITY;
+  for (const Point& point : points) {
+    if (point.y <= best) continue;
+    best = point.y;
+    front.push_back(point.cell);
+  }
+  return front;
 }
 
 Verdict compare(const CellResult& cell, const CellResult& baseline, std::size_t metric) {
@@ -154,7 +196,7 @@ std::string to_csv(const SweepPlan& plan, const SweepReport& report) {
     for (const auto& [name, value] : values_of(plan, index)) csv += csv_field(value) + ",";
     for (std::size_t i = 0; i < sweep_metrics().size(); ++i) {
       const Estimate together = result.estimate_of(i);
-      csv += result.samples.empty() ? ",," : fmt::format("{:.6g},{:.6g},", together.mean, together.half_width);
+      csv += together.n == 0 ? ",," : fmt::format("{:.6g},{:.6g},", together.mean, together.half_width);
     }
     csv += fmt::format("{},{}\r\n", result.samples.size(), csv_field(result.error));
   }
@@ -168,7 +210,7 @@ std::string to_markdown(const SweepPlan& plan, const SweepReport& report) {
     line += fmt::format("{}|", rule);
   };
   for (const SweepVariable& variable : plan.variables) add_column(variable.name, "---");
-  for (const std::string_view name : kMainMetrics) {
+  for (const std::string_view name : main_metrics(plan)) {
     add_column(fmt::format("{} ({})", name, sweep_metrics()[metric_index(name)].unit), "---:");
   }
   add_column("n", "---:");
@@ -176,11 +218,12 @@ std::string to_markdown(const SweepPlan& plan, const SweepReport& report) {
   for (const auto& [index, result] : report.cells) {
     text += "|";
     for (const auto& [name, value] : values_of(plan, index)) text += fmt::format(" {} |", markdown_field(value));
-    for (const std::string_view name : kMainMetrics) {
+    for (const std::string_view name : main_metrics(plan)) {
       const Estimate value = result.estimate_of(metric_index(name));
       const bool failed = !result.error.empty();
-      text += failed ? (name == kMainMetrics[0] ? fmt::format(" failed: {} |", markdown_field(result.error)) : " |")
-                     : fmt::format(" {:.4g} ± {:.2g} |", value.mean, value.half_width);
+      text += failed         ? (name == main_metrics(plan).front() ? fmt::format(" failed: {} |", markdown_field(result.error)) : " |")
+              : value.n == 0 ? " |"
+                             : fmt::format(" {:.4g} ± {:.2g} |", value.mean, value.half_width);
     }
     text += fmt::format(" {} |\n", result.samples.size());
   }
@@ -196,20 +239,41 @@ OrderedJson cell_plan_json(const SweepPlan& plan, std::size_t cell) {
 
 std::string cell_command(const SweepPlan& plan, std::size_t cell) {
   std::string command = "lathe sweep";
-  if (!plan.options.model.empty()) command += " --model " + shell_word(plan.options.model);
+  const bool has_target = !plan.target.url.empty();
+  if (has_target) command += " --target " + shell_word(plan.target.url);
+  if (!plan.target.model.empty()) command += " --target-model " + shell_word(plan.target.model);
+  if (!has_target && !plan.options.model.empty()) command += " --model " + shell_word(plan.options.model);
   for (const auto& [name, value] : values_of(plan, cell)) command += " --var " + shell_word(fmt::format("{}={}", name, value));
   SweepWorkload no_work;
   command += changed_flags(workload_option_table(), plan.workload, no_work);
-  command += changed_flags(engine::engine_option_table(), plan.options, engine::EngineOptions{});
+  if (!has_target) command += changed_flags(engine::engine_option_table(), plan.options, engine::EngineOptions{});
   engine::SamplingParams greedy;
   greedy.temperature = 0;  // as `lathe sweep` has it
   command += changed_flags(engine::sampling_option_table(), plan.sampling, greedy);
   command += fmt::format(" --repeats {} --sweep-seed {}", plan.repeats, plan.seed);
+  if (!plan.quality_dataset.empty()) command += " --quality-dataset " + shell_word(plan.quality_dataset);
   if (plan.goal.ttft_ms > 0) command += fmt::format(" --goal-ttft-ms {:g}", plan.goal.ttft_ms);
   if (plan.goal.itl_ms > 0) command += fmt::format(" --goal-itl-ms {:g}", plan.goal.itl_ms);
   if (plan.stop_at_ci > 0) command += fmt::format(" --stop-at-ci {:g}", plan.stop_at_ci);
   if (!plan.warm_up) command += " --no-warm-up";
   return command;
+}
+
+std::string cell_curl(const SweepPlan& plan, std::size_t index, const std::string& base_url) {
+  engine::SamplingParams sampling = plan.sampling;
+  SweepWorkload work = plan.workload;
+  if (const auto cell = cell_of(plan, index)) {
+    sampling = cell->sampling;
+    work = cell->workload;
+  }
+  OrderedJson body = {{"model", plan.target.model.empty() ? std::filesystem::path(plan.options.model).filename().string() : plan.target.model},
+                      {"messages", OrderedJson::array({{{"role", "user"}, {"content", "Hello"}}})},
+                      {"max_tokens", work.output_tokens}};
+  body.update(sampling_json(sampling));
+  body.erase("logprobs");  // a number in a completion, and a flag in a chat
+  return fmt::format("curl {} -H 'Content-Type: application/json' -d {}",
+                     shell_word((plan.target.url.empty() ? base_url : plan.target.url) + "/v1/chat/completions"),
+                     shell_word(engine::dump_json(body)));
 }
 
 }  // namespace lathe::app

@@ -71,14 +71,16 @@ class OwnThreadSweeper final : public Sweeper {
     return {};
   }
 
-  Result<void> resume() override {
+  Result<void> resume(const std::string& api_key) override {
     const std::lock_guard control(control_);
     LATHE_TRY_VOID(refuse_while_running());
     join();  // the last thread gives its journal back
     const SweepStatus shown = status();
     if (shown.plan == nullptr) return engine::fail(ErrorCode::invalid_argument, "there is no sweep to go on with");
-    LATHE_TRY(SweepJournal journal, SweepJournal::open(shown.journal, *shown.plan, true));
-    run(*shown.plan, shown.journal, std::move(journal));
+    SweepPlan plan = *shown.plan;
+    if (!api_key.empty()) plan.target.api_key = api_key;
+    LATHE_TRY(SweepJournal journal, SweepJournal::open(shown.journal, plan, true));
+    run(std::move(plan), shown.journal, std::move(journal));
     return {};
   }
 

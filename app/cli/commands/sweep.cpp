@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "app/api/sweep_export.h"
 #include "app/api/sweep_templates.h"
 #include "app/bench/sweep/sweep.h"
 #include "app/cli/model_command.h"
@@ -17,7 +18,8 @@ using engine::ErrorCode;
 using engine::Result;
 
 struct SweepFlags {
-  std::string plan_file, template_name, journal;
+  std::string plan_file, template_name, journal, quality_dataset, html;
+  SweepTarget target;
   std::vector<std::string> variables;
   std::vector<std::pair<std::string, std::string>> workload;  ///< given, by name
   std::int64_t repeats = 0, seed = 0;
@@ -26,6 +28,16 @@ struct SweepFlags {
   OptionFlags sampling;
 };
 
+void add_target_flags(CLI::App& parser, SweepTarget& target) {
+  parser.add_option("--target", target.url,
+                    "Measure a server of the OpenAI protocol from outside instead of an engine of this process: http://HOST:PORT. "
+                    "What varies are then sampling and the work.")
+      ->type_name("URL")
+      ->group("Target");
+  parser.add_option("--api-key", target.api_key, "That the server asks for; kept nowhere.")->type_name("KEY")->group("Target");
+  parser.add_option("--target-model", target.model, "Its model; without it the first that it names.")->type_name("NAME")->group("Target");
+}
+
 void add_flags(CLI::App& parser, SweepFlags& flags) {
   parser.add_option("--plan", flags.plan_file, "Plan as JSON, as --json prints it; flags add to it.")->type_name("FILE");
   parser.add_option("--var", flags.variables,
@@ -33,10 +45,14 @@ void add_flags(CLI::App& parser, SweepFlags& flags) {
                     "option of loading, serving, sampling or of the work.")
       ->type_name("NAME=VALUES")
       ->allow_extra_args(false);
-  std::vector<std::string> names;
-  for (const SweepTemplate& shape : sweep_templates()) names.emplace_back(shape.name);
+  const auto is_template = [](const std::string& name) {
+    if (find_sweep_template(name) != nullptr) return std::string();
+    std::string names;
+    for (const SweepTemplate& shape : sweep_templates()) names += (names.empty() ? "" : ", ") + std::string(shape.name);
+    return fmt::format("there is no template '{}'; there are {}", name, names);
+  };
   parser.add_option("--template", flags.template_name, "A sweep that is asked for often; flags add to it.")
-      ->check(CLI::IsMember(names))
+      ->check(is_template)
       ->type_name("NAME")
       ->excludes("--plan");
   for (const engine::OptionDescriptor& option : workload_option_table()) {
@@ -44,7 +60,7 @@ void add_flags(CLI::App& parser, SweepFlags& flags) {
     parser.add_option_function<std::string>(
               flag_of(name), [&flags, name](const std::string& value) { flags.workload.emplace_back(name, value); },
               std::string(option.help))
-        ->type_name(option.choices.empty() ? "N" : "NAME")
+        ->type_name(option.kind == engine::OptionKind::text ? "FILE" : option.choices.empty() ? "N" : "NAME")
         ->group("Work");
   }
   CLI::Validator positive = CLI::PositiveNumber;
@@ -59,11 +75,16 @@ void add_flags(CLI::App& parser, SweepFlags& flags) {
   parser.add_flag("--no-warm-up", flags.no_warm_up, "Leave out the uncounted run before each cell.");
   parser.add_option("--goal-ttft-ms", flags.goal_ttft_ms, "Goodput counts requests whose first token came within N ms.")->type_name("N");
   parser.add_option("--goal-itl-ms", flags.goal_itl_ms, "And whose tokens came N ms apart at most, on the average.")->type_name("N");
+  parser.add_option("--quality-dataset", flags.quality_dataset,
+                    "Also compare each model with the unquantized one on this text (as lathe eval does): perplexity, divergence, agreement.")
+      ->type_name("FILE");
   parser.add_option("--journal", flags.journal, "File that keeps every run as it ends.")->type_name("FILE");
   parser.add_flag("--resume", flags.resume, "Go on with that journal where it ended.");
   parser.add_flag("--json", flags.json, "One JSON object on stdout.");
   parser.add_flag("--csv", flags.csv, "A line a cell on stdout.");
   parser.add_flag("--markdown", flags.markdown, "A table in Markdown on stdout.");
+  parser.add_option("--html", flags.html, "Also write a page with table, charts, plan and machine to this file.")->type_name("FILE");
+  add_target_flags(parser, flags.target);
   flags.sampling.add(parser, engine::sampling_option_table(), {"max_tokens", "ignore_eos", "seed"});
 }
 
@@ -80,18 +101,56 @@ Result<SweepPlan> read_plan(const std::string& path) {
   return sweep_plan_from(json.is_object() && json.contains("plan") ? json["plan"] : json);
 }
 
-Result<SweepPlan> plan_of(ModelCommand& command, const SweepFlags& flags, const engine::EngineOptions& given) {
-  LATHE_TRY(SweepPlan plan, read_plan(flags.plan_file));
+/// Options of an engine would mean nothing.
+Result<void> take_target(const ModelCommand& command, const SweepFlags& flags, SweepPlan& plan) {
+  if (!flags.target.url.empty()) plan.target.url = flags.target.url;
+  if (!flags.target.model.empty()) plan.target.model = flags.target.model;
+  plan.target.api_key = flags.target.api_key;
+  if (plan.target.url.empty()) {
+    if (flags.target.model.empty() && flags.target.api_key.empty()) return {};
+    return engine::fail(ErrorCode::invalid_argument, "--api-key and --target-model belong to a --target", "--target");
+  }
+  if (command.names_model()) return engine::fail(ErrorCode::invalid_argument, "a target has its model: name it with --target-model", "--model");
+  for (const engine::OptionDescriptor& option : engine::engine_option_table()) {
+    if (!command.given(option.name)) continue;
+    return engine::fail(ErrorCode::invalid_argument, "is set where the target is started, and means nothing here", flag_of(option.name));
+  }
+  return {};
+}
+
+Result<void> take_options(ModelCommand& command, const SweepFlags& flags, SweepPlan& plan) {
+  if (!plan.target.url.empty()) return {};
+  LATHE_TRY(const engine::EngineOptions given, command.engine_options());
   const std::string planned_model = plan.options.model;
   if (flags.plan_file.empty()) plan.options = given;
   LATHE_TRY_VOID(command.apply_given(plan.options));
   plan.options.model = planned_model.empty() || command.names_model() ? given.model : planned_model;
+  return {};
+}
+
+Result<void> take_work(const SweepFlags& flags, SweepPlan& plan) {
+  const auto gives = [&](std::string_view name) {
+    return std::any_of(flags.workload.begin(), flags.workload.end(), [&](const auto& given) { return given.first == name; });
+  };
+  for (const auto& [name, value] : flags.workload) LATHE_TRY_VOID(set_option(plan.workload, name, value));
+  if (gives("trace") && !gives("load")) plan.workload.load = "replay";
+  if (!flags.quality_dataset.empty()) plan.quality_dataset = flags.quality_dataset;
+  // What such a template asks for is the text to evaluate on; its work is drawn.
+  const SweepTemplate* shape = find_sweep_template(flags.template_name);
+  if (shape != nullptr && shape->measures_quality && plan.quality_dataset.empty()) plan.quality_dataset = std::exchange(plan.workload.dataset, {});
+  return {};
+}
+
+Result<SweepPlan> plan_of(ModelCommand& command, const SweepFlags& flags) {
+  LATHE_TRY(SweepPlan plan, read_plan(flags.plan_file));
+  LATHE_TRY_VOID(take_target(command, flags, plan));
+  LATHE_TRY_VOID(take_options(command, flags, plan));
   if (const SweepTemplate* shape = find_sweep_template(flags.template_name)) {
     plan.name = shape->title;
     shape->shape(plan);
   }
   LATHE_TRY_VOID(flags.sampling.apply(plan.sampling));
-  for (const auto& [name, value] : flags.workload) LATHE_TRY_VOID(set_option(plan.workload, name, value));
+  LATHE_TRY_VOID(take_work(flags, plan));
   for (const std::string& text : flags.variables) {
     LATHE_TRY(SweepVariable variable, parse_variable(text));
     plan.variables.push_back(std::move(variable));
@@ -114,14 +173,16 @@ std::string values_text(const SweepPlan& plan, std::size_t cell) {
 }
 
 std::string with_interval(const Estimate& value) {
+  if (value.n == 0) return "-";
   return value.n > 1 ? fmt::format("{:.2f} +- {:.2f}", value.mean, value.half_width) : fmt::format("{:.2f}", value.mean);
 }
 
 std::string table(const SweepPlan& plan, const SweepReport& report) {
-  constexpr const char* kShown[] = {"output_tok_s", "ttft_ms_p50", "itl_ms_p50", "itl_ms_p99", "e2e_ms_mean"};
+  constexpr std::string_view kUsual[] = {"output_tok_s", "ttft_ms_p50", "itl_ms_p50", "itl_ms_p99", "e2e_ms_mean"};
+  const std::span<const std::string_view> shown = plan.quality_dataset.empty() ? kUsual : main_metrics(plan);
   std::string text;
   for (const SweepVariable& variable : plan.variables) text += fmt::format("{:<18}", variable.name);
-  for (const char* name : kShown) text += fmt::format("{:>20}", name);
+  for (const std::string_view name : shown) text += fmt::format("{:>20}", name);
   text += "\n";
   for (const auto& [index, result] : report.cells) {
     for (const auto& [name, value] : values_of(plan, index)) text += fmt::format("{:<18}", printable(value, 17));
@@ -129,12 +190,20 @@ std::string table(const SweepPlan& plan, const SweepReport& report) {
       text += "failed: " + printable(result.error, 200) + "\n";
       continue;
     }
-    for (const char* name : kShown) {
+    for (const std::string_view name : shown) {
       text += fmt::format("{:>20}", with_interval(result.estimate_of(metric_index(name))));
     }
     text += "\n";
   }
   return text;
+}
+
+Result<void> write_page(const std::string& path, const SweepPlan& plan, const SweepReport& report) {
+  if (path.empty()) return {};
+  std::ofstream file(path, std::ios::binary);
+  file << to_html(plan, report);
+  if (file.flush()) return {};
+  return engine::fail(ErrorCode::resource_exhausted, "the page cannot be written", path);
 }
 
 int sweep(const std::vector<std::string>& arguments, Terminal& terminal) {
@@ -150,9 +219,7 @@ int sweep(const std::vector<std::string>& arguments, Terminal& terminal) {
   if (flags.resume && flags.journal.empty()) {
     return command.fail({ErrorCode::invalid_argument, "there is no journal to go on with: name it with --journal", "--resume"});
   }
-  const Result<engine::EngineOptions> options = command.engine_options();
-  if (!options) return command.fail(options.error());
-  Result<SweepPlan> plan = plan_of(command, flags, *options);
+  Result<SweepPlan> plan = plan_of(command, flags);
   if (!plan) return command.fail(plan.error());
   if (flags.plan_file.empty()) make_room(*plan, !command.given("max_num_seqs"), !command.given("max_num_batched_tokens"));
   Result<SweepJournal> journal = SweepJournal::open(flags.journal, *plan, flags.resume);
@@ -165,6 +232,7 @@ int sweep(const std::vector<std::string>& arguments, Terminal& terminal) {
   const auto report = run_sweep(*plan, *journal, cached_loader(command.workbench().paths()), observer);
   command.progress({});
   if (!report) return command.fail(report.error());
+  if (const auto written = write_page(flags.html, *plan, *report); !written) return command.fail(written.error());
   if (flags.json) {
     terminal.out << engine::dump_json(to_json(*plan, *report), 2) << "\n";
   } else {

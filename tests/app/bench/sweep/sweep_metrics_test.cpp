@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "app/bench/sweep/load_generator.h"
+#include "app/bench/sweep/run_record.h"
 
 using namespace lathe::app;
 

@@ -6,7 +6,7 @@
 #include <QTest>
 
 #include "app/bench/sweep/load_generator.h"
-
+#include "app/bench/sweep/request_plan.h"
 #include "tests/support/tiny_model.h"
 
 using namespace lathe;
@@ -175,6 +175,51 @@ class SweepTest : public QObject {
     QVERIFY(csv.starts_with("concurrency,output_tok_s,output_tok_s_ci95,"));
   }
 
+  void prompts_of_a_dataset_and_a_trace_are_sent() {
+    tests::write_file(path("prompts.txt"), "Once upon a time\nThere was a dog.\nThe cat sat.\n");
+    tests::write_file(path("trace.csv"), "arrival,prompt_tokens,output_tokens\n0,8,3\n0.01,16,2\n");
+    SweepPlan plan = small_plan({{"concurrency", {"1", "2"}}});
+    plan.workload.dataset = path("prompts.txt");
+    auto journal = SweepJournal::open("", plan, false);
+    const SweepReport from_texts = swept(plan, *journal);
+    const auto answers = [](const CellResult& cell) { return cell.samples.at(0)[metric_index("answers")]; };
+    QVERIFY(answers(from_texts.cells.at(0)) == answers(from_texts.cells.at(1)));
+    plan = small_plan({});
+    plan.workload.load = "replay";
+    plan.workload.trace = path("trace.csv");
+    auto replays = SweepJournal::open("", plan, false);
+    const CellResult replayed = swept(plan, *replays).cells.at(0);
+    QVERIFY2(replayed.error.empty(), replayed.error.c_str());
+    plan.workload.trace = path("none.csv");
+    auto none = SweepJournal::open("", plan, false);
+    const CellResult failed = swept(plan, *none).cells.at(0);
+    QVERIFY2(failed.error.find("none.csv") != std::string::npos, failed.error.c_str());
+  }
+
+  /// Unquantized is the reference itself; four bits are not.
+  void what_numbers_cost_is_measured_beside_their_speed() {
+    tests::write_file(path("text.json"), R"(["Once upon a time there was a dog.", "The cat sat on the mat."])");
+    SweepPlan plan = small_plan({{"quantization", {"none", "int4_g32"}}, {"concurrency", {"1", "2"}}});
+    plan.quality_dataset = path("text.json");
+    plan.repeats = 1;
+    auto journal = SweepJournal::open("", plan, false);
+    int n_evaluations = 0;
+    const SweepReport report = swept(plan, *journal, [&](const SweepProgress& now, bool between_runs) {
+      n_evaluations += between_runs && now.doing == "evaluating" ? 1 : 0;
+      return SweepOrder::go_on;
+    });
+    QCOMPARE(n_evaluations, 2);  // not once a cell
+    const auto value = [&](std::size_t cell, const char* metric) { return report.cells.at(cell).estimate_of(metric_index(metric)); };
+    for (std::size_t cell = 0; cell < 4; ++cell) {
+      QVERIFY2(report.cells.at(cell).error.empty(), report.cells.at(cell).error.c_str());
+      for (const char* metric : {"perplexity", "load_s", "weight_bytes", "prefill_tok_s", "output_tok_s"}) QVERIFY2(value(cell, metric).mean > 0, metric);
+      QVERIFY(value(cell, "perplexity").half_width > 0);
+    }
+    QVERIFY(value(0, "kl_mean").mean < 1e-9 && value(0, "same_best").mean == 1);
+    QVERIFY(value(2, "kl_mean").mean > 1e-6 && value(2, "kl_99").mean >= value(2, "kl_mean").mean);
+    QVERIFY(value(2, "weight_bytes").mean < value(0, "weight_bytes").mean);
+  }
+
   void a_shared_prefix_is_found_in_the_cache() {
     SweepPlan plan = small_plan({});
     plan.workload.prompt_tokens = 64;
@@ -182,7 +227,8 @@ class SweepTest : public QObject {
     plan.workload.requests = 4;
     plan.workload.concurrency = 1;
     auto engine = engine::load_engine(plan.options);
-    const auto run = run_load(**engine, plan.workload, plan.sampling, 1, [] { return true; });
+    const auto requests = RequestPlanner().plan(plan.workload, 1);
+    const auto run = run_load(**engine, plan.workload, *requests, plan.sampling, 1, [] { return true; });
     QVERIFY(run.has_value());
     QCOMPARE(run->requests[0].usage.n_cached_tokens, std::int64_t{0});
     QCOMPARE(run->requests[3].usage.n_cached_tokens, std::int64_t{48});

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run on an engine of this process.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+
+#include "app/bench/sweep/load_generator.h"
+#include "app/bench/sweep/request_plan.h"
+
+namespace lathe::app {
+namespace {
+
+using engine::ErrorCode;
+using engine::Result;
+
+constexpr std::uint64_t kFnvPrime = 0x100000001b3;
+
+/// What the engine's thread tells the generator's.
+struct Arrivals {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool any = false;
+};
+
+/// A request on its way. Wake-ups come on the engine's thread: they keep the time of each step's token.
+struct Flight {
+  SentRequest* record = nullptr;
+  std::int64_t output_tokens = 0;  ///< asked for
+  engine::RequestHandlePtr handle;
+  std::mutex mutex;
+  std::vector<RunClock::time_point> wakes;
+  std::size_t n_late = 0;  ///< wake-ups still to come for tokens that have been read
+};
+
+class EngineSink final : public LoadSink {
+ public:
+  EngineSink(engine::Engine& engine, const SweepWorkload& workload, const engine::SamplingParams& sampling, std::uint64_t seed,
+             RunClock::time_point start)
+      : engine_(engine), sampling_(sampling), seed_(seed), start_(start) {
+    sampling_.ignore_eos = true;
+    const auto n_shared = static_cast<std::int64_t>(workload.shared_prefix * static_cast<double>(workload.prompt_tokens));
+    shared_ = random_ids(Purpose::shared, 0, n_shared);
+  }
+  EngineSink(const EngineSink&) = delete;
+  EngineSink& operator=(const EngineSink&) = delete;
+  /// No wake-up may come after this.
+  ~EngineSink() override {
+    for (const auto& flight : flights_) {
+      if (flight->handle == nullptr) continue;
+      flight->handle->on_wake({});
+      flight->handle->cancel();
+    }
+  }
+
+  Result<void> send(std::size_t index, const PlannedRequest& planned, SentRequest& record) override {
+    engine::GenerateRequest request;
+    request.source = "bench";
+    request.cache_salt = salt_;
+    LATHE_TRY(request.prompt_token_ids, prompt_of(index, planned));
+    request.sampling = sampling_;
+    request.sampling.max_tokens = planned.output_tokens;
+    request.sampling.seed = static_cast<std::int64_t>((seed_ + index) & 0x7fff'ffff);
+    auto flight = std::make_unique<Flight>();
+    flight->record = &record;
+    flight->output_tokens = planned.output_tokens;
+    LATHE_TRY(flight->handle, engine_.submit(std::move(request)));
+    flight->handle->on_wake([this, flight = flight.get()] {
+      {
+        const std::lock_guard lock(flight->mutex);
+        flight->wakes.push_back(RunClock::now());
+      }
+      const std::lock_guard lock(arrivals_.mutex);
+      arrivals_.any = true;
+      arrivals_.changed.notify_one();
+    });
+    flights_.push_back(std::move(flight));
+    return {};
+  }
+
+  std::size_t n_on_way() const override { return flights_.size(); }
+  double kv_usage_peak() const { return kv_usage_peak_; }
+
+  Result<void> take_news(std::chrono::duration<double> at_most) override {
+    {
+      std::unique_lock lock(arrivals_.mutex);
+      arrivals_.changed.wait_for(lock, at_most, [this] { return arrivals_.any; });
+      arrivals_.any = false;
+    }
+    // Requests that have ended leave.
+    for (std::size_t i = 0; i < flights_.size();) {
+      LATHE_TRY(const bool ended, read(*flights_[i]));
+      if (ended) {
+        flights_[i]->handle->on_wake({});
+        flights_.erase(flights_.begin() + static_cast<std::ptrdiff_t>(i));
+      } else {
+        ++i;
+      }
+    }
+    kv_usage_peak_ = std::max(kv_usage_peak_, engine_.snapshot()->kv_usage());
+    return {};
+  }
+
+ private:
+  double now() const { return std::chrono::duration<double>(RunClock::now() - start_).count(); }
+
+  Result<std::vector<std::int32_t>> prompt_of(std::size_t index, const PlannedRequest& planned) const {
+    if (!planned.text.empty()) return engine_.tokenizer().encode(planned.text, true, true);
+    std::vector<std::int32_t> ids = shared_;
+    const auto n = static_cast<std::size_t>(planned.prompt_tokens);
+    if (ids.size() > n) ids.resize(n);
+    const auto own = random_ids(Purpose::prompts, index, static_cast<std::int64_t>(n - ids.size()));
+    ids.insert(ids.end(), own.begin(), own.end());
+    return ids;
+  }
+
+  Result<bool> read(Flight& flight) {
+    SentRequest& record = *flight.record;
+    engine::TokenEvent event;
+    if (!flight.handle->poll(event)) return false;
+    note_times(flight, record, event.token_ids.size());
+    for (const std::int32_t id : event.token_ids) record.answer = (record.answer ^ static_cast<std::uint32_t>(id)) * kFnvPrime;
+    if (!event.finished) return false;
+    if (event.error) return tl::unexpected(*event.error);
+    record.end = record.token_times.empty() ? now() : record.token_times.back();
+    record.usage = event.usage;
+    record.timings = event.timings;
+    if (record.usage.n_completion_tokens != flight.output_tokens) {
+      return engine::fail(ErrorCode::invalid_argument,
+                          fmt::format("an answer ended after {} of {} tokens ({}): its context holds no more, or something stops it",
+                                      record.usage.n_completion_tokens, flight.output_tokens, engine::name_of(event.finish_reason)),
+                          "output_tokens");
+    }
+    return true;
+  }
+
+  /// A step gives a token at most; where one was not seen, its time is that of the next.
+  void note_times(Flight& flight, SentRequest& record, std::size_t n_tokens) {
+    std::vector<RunClock::time_point> wakes;
+    {
+      const std::lock_guard lock(flight.mutex);
+      wakes.swap(flight.wakes);
+    }
+    // A token may be read before its wake-up comes: that one tells nothing of those after it.
+    const std::size_t n_late = std::min(flight.n_late, wakes.size());
+    wakes.erase(wakes.begin(), wakes.begin() + static_cast<std::ptrdiff_t>(n_late));
+    flight.n_late -= n_late;
+    if (wakes.size() < n_tokens) flight.n_late += n_tokens - wakes.size();
+    const RunClock::time_point last = RunClock::now();
+    for (std::size_t i = 0; i < n_tokens; ++i) {
+      const RunClock::time_point at = i < wakes.size() ? wakes[i] : last;
+      record.token_times.push_back(std::chrono::duration<double>(at - start_).count());
+    }
+  }
+
+  std::vector<std::int32_t> random_ids(Purpose purpose, std::size_t index, std::int64_t n) const {
+    std::mt19937_64 random = random_for(seed_, purpose, index);
+    std::uniform_int_distribution<std::int32_t> any(0, engine_.tokenizer().vocab_size() - 1);
+    std::vector<std::int32_t> ids(static_cast<std::size_t>(std::max<std::int64_t>(0, n)));
+    for (std::int32_t& id : ids) id = any(random);
+    return ids;
+  }
+
+  engine::Engine& engine_;
+  engine::SamplingParams sampling_;
+  const std::uint64_t seed_;
+  const RunClock::time_point start_;
+  const std::string salt_ = fmt::format("sweep {}", start_.time_since_epoch().count());
+  std::vector<std::int32_t> shared_;
+  Arrivals arrivals_;
+  std::vector<std::unique_ptr<Flight>> flights_;
+  double kv_usage_peak_ = 0;
+};
+
+void count_since(const engine::EngineCounters& before, const engine::EngineCounters& now, RunRecord& record) {
+  const auto share = [](std::uint64_t part, std::uint64_t whole) {
+    return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+  };
+  const std::uint64_t padding = now.n_padding_tokens - before.n_padding_tokens;
+  // The last token of an answer is written and not computed.
+  const std::uint64_t written = now.n_generation_tokens - before.n_generation_tokens;
+  const std::uint64_t wanted = now.n_prompt_tokens - before.n_prompt_tokens + written - std::min<std::uint64_t>(written, record.requests.size());
+  const std::uint64_t held = now.n_kv_held - before.n_kv_held;
+  record.n_preemptions = static_cast<double>(now.n_preemptions - before.n_preemptions);
+  record.padding = share(padding, padding + wanted);
+  record.kv_reserved = share(now.n_kv_reserved - before.n_kv_reserved, held);
+  record.kv_unfilled = share(now.n_kv_unfilled - before.n_kv_unfilled, held);
+}
+
+}  // namespace
+
+Result<RunRecord> run_load(engine::Engine& engine, const SweepWorkload& workload, const std::vector<PlannedRequest>& requests,
+                           const engine::SamplingParams& sampling, std::uint64_t seed, const std::function<bool()>& go_on) {
+  const RunClock::time_point start = RunClock::now();
+  EngineSink sink(engine, workload, sampling, seed, start);
+  const engine::EngineCounters before = engine.snapshot()->counters;
+  LATHE_TRY(RunRecord record, run_load(sink, workload, requests, start, go_on));
+  record.kv_usage_peak = sink.kv_usage_peak();
+  count_since(before, engine.snapshot()->counters, record);
+  return record;
+}
+
+}  // namespace lathe::app

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Engines of this process as what a sweep measures, and what their numbers cost in quality.
+#include "app/bench/sweep/load_generator.h"
+#include "app/bench/sweep/quality.h"
+#include "app/bench/sweep/request_plan.h"
+#include "app/bench/sweep/sweep_subject.h"
+
+namespace lathe::app {
+namespace {
+
+using engine::ErrorCode;
+using engine::Result;
+
+constexpr std::chrono::seconds kGrace{5};
+
+class EngineSubject final : public SweepSubject {
+ public:
+  EngineSubject(const SweepPlan& plan, const EngineLoader& loader) : plan_(plan), loader_(loader) {}
+
+  Result<void> prepare(const SweepCell& cell, const std::string& key, const SubjectObserver& tell) override {
+    if (engine_ != nullptr && key == loaded_key_) return {};
+    if (engine_ != nullptr) engine_->shut_down(kGrace);
+    engine_.reset();
+    quality_ = {};
+    if (!plan_.quality_dataset.empty()) {
+      if (!tell("evaluating", true)) return engine::fail(ErrorCode::cancelled, "left before the evaluation");
+      // While no engine is there: its memory is free for the reference.
+      LATHE_TRY(quality_, measure_quality(plan_.quality_dataset, cell.options, [&] { return tell("evaluating", false); }));
+    }
+    if (!tell("loading", true)) return engine::fail(ErrorCode::cancelled, "left before the load");
+    LATHE_TRY(engine_, loader_(cell.options, [&](const engine::LoadProgress&) { return tell("loading", false); }));
+    loaded_key_ = key;
+    return {};
+  }
+
+  Result<RunRecord> run(const SweepCell& cell, std::uint64_t seed, const std::function<bool()>& go_on) override {
+    LATHE_TRY(const auto requests, planner_.plan(cell.workload, seed));
+    LATHE_TRY(RunRecord record, run_load(*engine_, cell.workload, requests, cell.sampling, seed, go_on));
+    record.load_seconds = engine_->model().load_ms / 1e3;
+    record.weight_bytes = static_cast<double>(engine_->model().memory.weights);
+    record.quality = quality_;
+    return record;
+  }
+
+ private:
+  const SweepPlan& plan_;
+  const EngineLoader& loader_;
+  RequestPlanner planner_;
+  std::string loaded_key_;
+  QualityRecord quality_;  ///< of what is loaded
+  std::unique_ptr<engine::Engine> engine_;
+};
+
+}  // namespace
+
+std::unique_ptr<SweepSubject> make_engine_subject(const SweepPlan& plan, const EngineLoader& loader) {
+  return std::make_unique<EngineSubject>(plan, loader);
+}
+
+}  // namespace lathe::app

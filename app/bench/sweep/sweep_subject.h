@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// SweepSubject: what a sweep measures: engines that it loads, or a server.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "app/api/model_slot.h"
+#include "app/bench/sweep/run_record.h"
+
+namespace lathe::app {
+
+/// Says what is done; false: the cell is to be left. `may_wait`: nothing is under way, a pause may come here.
+using SubjectObserver = std::function<bool(std::string_view doing, bool may_wait)>;
+
+/// Thread: one, that of the sweep.
+class SweepSubject {
+ public:
+  virtual ~SweepSubject() = default;
+  /// Makes ready what this cell asks for; cells of the same `key` share it. Errors: those of the load or of the connection.
+  virtual engine::Result<void> prepare(const SweepCell& cell, const std::string& key, const SubjectObserver& tell) = 0;
+  /// Requires: prepare() of the same cell. Errors: those of a request; cancelled.
+  virtual engine::Result<RunRecord> run(const SweepCell& cell, std::uint64_t seed, const std::function<bool()>& go_on) = 0;
+};
+
+/// Both: `plan` and `loader` outlive it.
+std::unique_ptr<SweepSubject> make_engine_subject(const SweepPlan& plan, const EngineLoader& loader);
+std::unique_ptr<SweepSubject> make_target_subject(const SweepPlan& plan);
+
+}  // namespace lathe::app

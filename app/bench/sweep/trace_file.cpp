@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/bench/sweep/trace_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <optional>
+
+#include "engine/api/json.h"
+
+namespace lathe::app {
+namespace {
+
+using engine::ErrorCode;
+using engine::Result;
+
+constexpr std::array<std::string_view, 3> kNames = {"arrival", "prompt_tokens", "output_tokens"};
+constexpr double kMostTokens = 1 << 20;
+using Numbers = std::array<double, kNames.size()>;
+
+/// Errors say where: "trace.csv, line 3".
+struct Line {
+  const std::string& path;
+  int number = 0;
+  std::string text{};
+
+  tl::unexpected<engine::Error> refuse(std::string message) const {
+    return engine::fail(ErrorCode::invalid_argument, std::move(message), fmt::format("{}, line {}", path, number));
+  }
+};
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r\"";
+  const std::size_t first = text.find_first_not_of(kBlank);
+  return first == text.npos ? std::string_view() : text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+}
+
+std::vector<std::string_view> fields_of(std::string_view line) {
+  std::vector<std::string_view> fields;
+  for (std::size_t comma = 0; comma != line.npos;) {
+    comma = line.find(',');
+    fields.push_back(trimmed(line.substr(0, comma)));
+    if (comma != line.npos) line.remove_prefix(comma + 1);
+  }
+  return fields;
+}
+
+std::optional<double> number_of(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+/// Where each name is in a head line; none: the line is no head.
+Result<std::optional<std::array<std::size_t, kNames.size()>>> columns_of(const Line& line) {
+  const auto fields = fields_of(line.text);
+  if (number_of(fields.front())) return std::nullopt;
+  std::array<std::size_t, kNames.size()> columns{};
+  for (std::size_t i = 0; i < kNames.size(); ++i) {
+    const auto found = std::find(fields.begin(), fields.end(), kNames[i]);
+    if (found == fields.end()) return line.refuse(fmt::format("the head of a trace names {}, {} and {}; there is no {}", kNames[0], kNames[1], kNames[2], kNames[i]));
+    columns[i] = static_cast<std::size_t>(found - fields.begin());
+  }
+  return columns;
+}
+
+Result<Numbers> from_csv(const Line& line, const std::array<std::size_t, kNames.size()>& columns) {
+  const auto fields = fields_of(line.text);
+  Numbers numbers{};
+  for (std::size_t i = 0; i < kNames.size(); ++i) {
+    if (columns[i] >= fields.size()) return line.refuse(fmt::format("there are {} fields, {} is the {}.", fields.size(), kNames[i], columns[i] + 1));
+    const auto value = number_of(fields[columns[i]]);
+    if (!value) return line.refuse(fmt::format("{} must be a number, got '{}'", kNames[i], fields[columns[i]].substr(0, 40)));
+    numbers[i] = *value;
+  }
+  return numbers;
+}
+
+Result<Numbers> from_json(const Line& line) {
+  LATHE_TRY(const engine::Json json, engine::parse_json(line.text, fmt::format("{}, line {}", line.path, line.number)));
+  Numbers numbers{};
+  for (std::size_t i = 0; i < kNames.size(); ++i) {
+    const std::string name(kNames[i]);
+    if (!json.is_object() || !json.contains(name) || !json[name].is_number()) return line.refuse(fmt::format("must be an object with a number \"{}\"", name));
+    numbers[i] = json[name].get<double>();
+  }
+  return numbers;
+}
+
+Result<TracedRequest> request_of(const Line& line, const Numbers& numbers) {
+  if (!std::isfinite(numbers[0])) return line.refuse("arrival must be a finite number of seconds");
+  for (std::size_t i = 1; i < kNames.size(); ++i) {
+    if (numbers[i] >= 1 && numbers[i] <= kMostTokens && numbers[i] == std::floor(numbers[i])) continue;
+    return line.refuse(fmt::format("{} must be a whole number from 1 to {:.0f}, got {}", kNames[i], kMostTokens, numbers[i]));
+  }
+  return TracedRequest{numbers[0], static_cast<std::int64_t>(numbers[1]), static_cast<std::int64_t>(numbers[2])};
+}
+
+}  // namespace
+
+Result<std::vector<TracedRequest>> read_trace(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return engine::fail(ErrorCode::not_found, "there is no readable trace", path);
+  const bool is_json = path.ends_with(".jsonl");
+  std::array<std::size_t, kNames.size()> columns = {0, 1, 2};
+  std::vector<TracedRequest> requests;
+  for (Line line{path}; std::getline(file, line.text);) {
+    ++line.number;
+    if (trimmed(line.text).empty()) continue;
+    if (!is_json && requests.empty()) {
+      LATHE_TRY(const auto named, columns_of(line));
+      if (named) {
+        columns = *named;
+        continue;
+      }
+    }
+    LATHE_TRY(const Numbers numbers, is_json ? from_json(line) : from_csv(line, columns));
+    LATHE_TRY(const TracedRequest request, request_of(line, numbers));
+    requests.push_back(request);
+  }
+  if (requests.empty()) return engine::fail(ErrorCode::invalid_argument, "has no request", path);
+  std::stable_sort(requests.begin(), requests.end(), [](const auto& a, const auto& b) { return a.arrival < b.arrival; });
+  const double first = requests.front().arrival;
+  for (TracedRequest& request : requests) request.arrival -= first;
+  return requests;
+}
+
+}  // namespace lathe::app

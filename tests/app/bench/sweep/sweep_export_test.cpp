@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sweep as a page and as a drawing, and how a cell is asked of a server.
+#include "app/api/sweep_export.h"
+
+#include <QTest>
+#include <QXmlStreamReader>
+
+#include "app/bench/sweep/run_record.h"
+
+using namespace lathe;
+using namespace lathe::app;
+
+namespace {
+
+SweepPlan plan_of_six() {
+  SweepPlan plan;
+  plan.name = "A <sweep> & more";
+  plan.options.model = "/models/tiny";
+  plan.sampling.temperature = 0.5;
+  plan.sampling.top_k = 7;
+  plan.sampling.stop = {"it's over"};
+  plan.variables = {{"policy", {"paged", "static"}}, {"concurrency", {"1", "4", "16"}}};
+  return plan;
+}
+
+/// Cell i has i + 1 and i + 2 tok/s; what is not named could not be seen.
+SweepReport report_of_five() {
+  SweepReport report;
+  for (std::size_t i = 0; i < 5; ++i) {
+    for (const double more : {1.0, 2.0}) {
+      report.cells[i].samples.emplace_back(sweep_metrics().size(), kUnseen);
+      report.cells[i].samples.back()[metric_index("output_tok_s")] = static_cast<double>(i) + more;
+      report.cells[i].samples.back()[metric_index("ttft_ms_p99")] = 10 - static_cast<double>(i);
+    }
+  }
+  report.cells[4].samples.clear();
+  report.cells[4].error = "no <room>";
+  return report;
+}
+
+/// Elements of that name; -1: it is no XML.
+int n_elements(const std::string& text, const char* name) {
+  QXmlStreamReader xml(QByteArray::fromStdString(text));
+  int n = 0;
+  while (!xml.atEnd()) {
+    if (xml.readNext() == QXmlStreamReader::StartElement && xml.name() == QLatin1String(name)) ++n;
+  }
+  return xml.hasError() ? -1 : n;
+}
+
+}  // namespace
+
+class SweepExportTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void a_chart_has_a_line_a_combination_and_a_point_a_cell() {
+    const std::string svg = chart_svg(plan_of_six(), report_of_five(), metric_index("output_tok_s"));
+    QCOMPARE(n_elements(svg, "polyline"), 2);
+    QCOMPARE(n_elements(svg, "circle"), 4 + 2);  // and those of the legend
+    QVERIFY(svg.find(">static</text>") != std::string::npos);
+  }
+
+  void one_metric_over_another_has_its_front() {
+    const std::string svg = chart_svg(plan_of_six(), report_of_five(), metric_index("output_tok_s"), metric_index("ttft_ms_p99"));
+    QCOMPARE(n_elements(svg, "polyline"), 1);
+    // More tok/s and less TTFT: the last cell beats all.
+    QVERIFY((pareto_front(report_of_five(), metric_index("output_tok_s"), metric_index("ttft_ms_p99")) == std::vector<std::size_t>{3}));
+  }
+
+  void what_could_not_be_seen_is_not_drawn() {
+    const std::string svg = chart_svg(plan_of_six(), report_of_five(), metric_index("kv_usage_peak"));
+    QCOMPARE(n_elements(svg, "circle"), 2);
+    QVERIFY(n_elements(chart_svg(SweepPlan{}, SweepReport{}, 0), "svg") == 1);
+  }
+
+  void a_page_needs_nothing_else() {
+    const std::string html = to_html(plan_of_six(), report_of_five());
+    QVERIFY(html.find("A &lt;sweep&gt; &amp; more") != std::string::npos);
+    QVERIFY(html.find("failed: no &lt;room&gt;") != std::string::npos);
+    QVERIFY(html.find("\"nan\"") == std::string::npos && html.find(">nan") == std::string::npos);
+    for (const char* outside : {"src=", "href=", "url(", "@import", "<script"}) QVERIFY2(html.find(outside) == std::string::npos, outside);
+    QVERIFY(html.find("max_num_seqs") != std::string::npos);  // of the plan
+    QVERIFY(html.find("processors") != std::string::npos);
+    std::size_t n_rows = 0;
+    for (std::size_t at = html.find("<tr>"); at != html.npos; at = html.find("<tr>", at + 1)) ++n_rows;
+    QCOMPARE(n_rows, std::size_t{6});
+  }
+
+  void unseen_metrics_are_empty_everywhere() {
+    const SweepPlan plan = plan_of_six();
+    const SweepReport report = report_of_five();
+    QVERIFY(!to_json(plan, report)["cells"][0]["metrics"].contains("kv_usage_peak"));
+    for (const std::string& text : {to_csv(plan, report), to_markdown(plan, report)}) QVERIFY(text.find("nan") == std::string::npos);
+  }
+
+  void a_cell_is_asked_of_a_server() {
+    const std::string curl = cell_curl(plan_of_six(), 0, "http://127.0.0.1:8000");
+    QVERIFY2(curl.starts_with("curl 'http://127.0.0.1:8000/v1/chat/completions' -H 'Content-Type: application/json' -d '{"), curl.c_str());
+    for (const char* part : {"\"model\":\"tiny\"", "\"temperature\":0.5", "\"top_k\":7", "it'\\''s over", "\"max_tokens\":128"}) {
+      QVERIFY2(curl.find(part) != std::string::npos, part);
+    }
+    SweepPlan plan = plan_of_six();
+    plan.target.url = "http://there:1";
+    plan.variables = {{"temperature", {"0", "0.25"}}};
+    QVERIFY(cell_curl(plan, 1, "").find("'http://there:1/v1/chat/completions'") != std::string::npos);
+    QVERIFY(cell_curl(plan, 1, "").find("\"temperature\":0.25") != std::string::npos);
+    QVERIFY(cell_command(plan, 1).starts_with("lathe sweep --target 'http://there:1' --var 'temperature=0.25'"));
+  }
+};
+
+QTEST_GUILESS_MAIN(SweepExportTest)
+#include "sweep_export_test.moc"
