@@ -18,9 +18,9 @@ namespace lathe::app {
 namespace {
 
 // THE TABLE of commands.
-constexpr std::array<const Command*, 9> kCommands = {
+constexpr std::array<const Command*, 10> kCommands = {
     &kServeCommand, &kCompleteCommand, &kChatCommand,     &kInspectCommand, &kConvertCommand,
-    &kEvalCommand,  &kSweepCommand,    &kSelftestCommand, &kBenchCommand,
+    &kEvalCommand,  &kSweepCommand,    &kSelftestCommand, &kBenchCommand,   &kRooflineCommand,
 };
 
 std::string overview() {

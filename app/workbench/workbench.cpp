@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "app/server/server.h"
+#include "app/workbench/cached_loader.h"
 #include "app/workbench/request_log.h"
 
 namespace lathe::app {
@@ -16,6 +17,16 @@ using engine::Result;
 /// model slot's grace is 0.5 s: less than 3 s, unless a worker or the engine is inside a computation that cannot be broken
 /// off.
 constexpr int kServerGraceMs = 1200;
+
+/// What a load warned about is in the log, too; commands say it by themselves.
+EngineLoader with_log(EngineLoader loader, Log& log) {
+  return [loader = std::move(loader), &log](const engine::EngineOptions& options, const engine::LoadObserver& observer) {
+    auto loaded = loader(options, observer);
+    if (!loaded) return loaded;
+    for (const std::string& warning : (*loaded)->model().info.warnings) log.info("engine", warning);
+    return loaded;
+  };
+}
 
 class OwningWorkbench final : public Workbench {
  public:
@@ -64,11 +75,7 @@ class OwningWorkbench final : public Workbench {
 
 Result<std::unique_ptr<Workbench>> Workbench::create(WorkbenchOptions options) {
   Paths paths = make_paths(options.profile_dir);
-  if (options.loader == nullptr) {
-    options.loader = [](const engine::EngineOptions& model, const engine::LoadObserver& observer) {
-      return engine::load_engine(model, observer);
-    };
-  }
+  if (options.loader == nullptr) options.loader = cached_loader(paths);
   std::unique_ptr<Log> log = make_log(options.log);
   // The log goes after the settings, which write for the last time when they go.
   auto settings =
@@ -77,7 +84,8 @@ Result<std::unique_ptr<Workbench>> Workbench::create(WorkbenchOptions options) {
     log->keep_file((fs::path(paths.state) / (options.log_name + ".log")).string());
   }
   LATHE_TRY(auto history, open_history(options.keep_history ? (fs::path(paths.data) / "history.db").string() : ":memory:"));
-  return std::make_unique<OwningWorkbench>(std::move(paths), std::move(options.loader), std::move(log), std::move(settings),
+  EngineLoader loader = with_log(std::move(options.loader), *log);
+  return std::make_unique<OwningWorkbench>(std::move(paths), std::move(loader), std::move(log), std::move(settings),
                                            std::move(history));
 }
 

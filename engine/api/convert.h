@@ -22,8 +22,9 @@ struct ConvertReport {
 };
 
 /// Reads options.model and writes a Hugging Face folder: matrices as their codes under options.quantization stand for, in
-/// options.dtype, under the names that they had; vectors keep their type unless that is f32. A head that shares the embeddings and is quantized while they are not gets a
-/// tensor of its own. What lies at `output` stays as it is until all has been written.
+/// options.dtype, under the names that they had; vectors keep their type unless that is f32. What smoothquant scaled before
+/// it rounded is scaled back, so that norms stay as they were. A head that shares the embeddings and is quantized while they
+/// are not gets a tensor of its own. What lies at `output` stays as it is until all has been written.
 /// Errors: invalid_argument when output exists and may not be replaced; resource_exhausted when the disk is full; cancelled;
 /// those of inspect_checkpoint.
 Result<ConvertReport> convert_checkpoint(const EngineOptions& options, const ConvertOptions& convert,

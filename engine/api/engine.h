@@ -25,6 +25,15 @@ struct MemoryUse {
   std::int64_t weights = 0, kv = 0, activations = 0, other = 0;
 };
 
+/// What the cache of packed weights (engine/api/packed_cache.h) did for a load.
+enum class PackedCacheUse : std::uint8_t {
+  none,    ///< nothing was asked of it: nothing is quantized, or it is switched off
+  hit,     ///< the weights came from it
+  stored,  ///< the weights were quantized, and are kept for the next load
+  missed   ///< the weights were quantized and are not kept; a warning says why
+};
+std::string_view name_of(PackedCacheUse use);  ///< "none", "hit", "stored", "missed"
+
 struct LoadedModel {
   ModelInfo info;
   EngineOptions options;  ///< as asked
@@ -37,6 +46,7 @@ struct LoadedModel {
   int n_threads = 1;
   MemoryUse memory;
   double load_ms = 0;
+  PackedCacheUse packed_cache = PackedCacheUse::none;
   SamplingParams default_sampling;  ///< generation_config.json over the defaults
   /// generation_config.json: the longest answer, in tokens, of a chat that asks for no length; none: what the context leaves
   std::optional<std::int64_t> default_max_tokens{};

@@ -9,6 +9,7 @@
 
 #include "engine/api/result.h"
 #include "kernels/api/backend.h"
+#include "kernels/api/roofline.h"
 #include "kernels/api/selftest.h"
 
 namespace lathe::engine {
@@ -33,5 +34,22 @@ struct IsaSelftest {
 /// Compares every operation with the reference. `report` hears of each check as it ends. Errors as measure_machine.
 Result<IsaSelftest> selftest_isa(std::string_view isa, int n_threads,
                                  const std::function<void(const kernels::OpCheck&)>& report);
+
+/// Products of a model, or of a common shape of half a billion parameters when `model` is empty.
+struct RooflineRequest {
+  std::string model;                 ///< folder of a checkpoint; only its config is read
+  std::vector<std::string> formats;  ///< names of weight formats
+  std::vector<std::int64_t> rows;
+  std::string isa;    ///< empty: the best
+  int n_threads = 0;  ///< 0: one a physical core
+};
+struct Roofline {
+  MachineReport machine;
+  std::vector<kernels::RooflinePoint> points;
+};
+/// `report` hears of each point as it comes; false ends it. Errors as measure_machine and inspect_checkpoint;
+/// invalid_argument for a format that nobody knows.
+Result<Roofline> measure_roofline(const RooflineRequest& request,
+                                  const std::function<bool(const kernels::RooflinePoint&)>& report);
 
 }  // namespace lathe::engine

@@ -44,7 +44,7 @@ struct EngineOptions {
   std::int64_t max_num_seqs = 16;
   std::int64_t max_num_batched_tokens = 512;
   bool enable_chunked_prefill = true;
-  std::int64_t target_itl_ms = 0;  ///< of a step beside running requests: prompts come in chunks that fit; 0: no limit
+  std::int64_t target_itl_ms = 100;  ///< of a step beside running requests: prompts come in chunks that fit; 0: any chunk
   std::int64_t max_queue = 1024;  ///< requests kept beyond max_num_seqs; one more is answered 429
   std::int64_t seed = 0;
   // ---- of one load: in no table, kept nowhere

@@ -19,6 +19,7 @@ enum class SchedulerEventKind : std::uint8_t {
   batched,              ///< n0 requests start together, prompts padded to n1 tokens, because of n2 (BatchCause), n3 ms
                         ///< after the first arrived
   chunked,              ///< n0 tokens this step, n1 budget, n2 decodes in the step, n3 tokens left
+  paced,                ///< n0 tokens this step: more would take longer than n1 ms beside n2 decodes; n3 tokens left
   prefilled,            ///< first token; n0 prompt tokens computed
   preempted,            ///< n0 computed tokens lost, n1 blocks used (all), n2 of n3 victim's place (last admitted)
   resumed,              ///< n0 tokens from the prefix cache, n1 to compute again

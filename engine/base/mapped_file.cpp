@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/base/mapped_file.h"
 
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -55,6 +56,13 @@ MappedFile::~MappedFile() {
 bool MappedFile::is_whole() const {
   struct stat status {};
   return ::fstat(file_.get(), &status) == 0 && static_cast<std::size_t>(status.st_size) >= n_bytes_;
+}
+
+std::string MappedFile::stamp() const {
+  struct stat status {};
+  if (::fstat(file_.get(), &status) != 0) return {};
+  return fmt::format("{}:{} {} {}.{:09} {}.{:09}", status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec,
+                     status.st_mtim.tv_nsec, status.st_ctim.tv_sec, status.st_ctim.tv_nsec);
 }
 
 void MappedFile::will_need(std::span<const std::byte> part) const {

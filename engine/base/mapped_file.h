@@ -29,6 +29,10 @@ class MappedFile {
   /// Whether the file still has all the bytes that were mapped: touching one that it has lost ends the process.
   bool is_whole() const;
 
+  /// Differs from an earlier one if the file was written to, or is another: device, number, size, and the times of the last
+  /// change of content and of anything else, which the system alone sets.
+  std::string stamp() const;
+
   /// Asks for the pages of `part` ahead of their use. Requires: part lies in bytes().
   void will_need(std::span<const std::byte> part) const;
   /// Gives the whole pages inside `part` back to the system; touching them later reads them again.

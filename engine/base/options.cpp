@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "engine/api/option_value.h"
+#include "engine/base/option_aliases.h"
 #include "engine/base/quantization_aliases.h"
 #include "kernels/api/check.h"
 
@@ -44,7 +45,7 @@ constexpr std::array kFields = {
         &EngineOptions::dtype},
     EngineField{{"quantization", load, choice, "Quantizes the matrices while they are loaded.", 0, 0,
                  "none|bitsandbytes_4bit|bitsandbytes_8bit|int8_g32|int8_g64|int8_g128|int4_g32|int4_g64|int4_g128|"
-                 "dynamic_int8"},
+                 "dynamic_int8|fp8|fp8_weight_only|smoothquant"},
                 &EngineOptions::quantization},
     EngineField{{"bnb_4bit_quant_type", load, choice, "Numbers that codes of bitsandbytes_4bit stand for.", 0, 0, "nf4|fp4"},
                 &EngineOptions::bnb_4bit_quant_type},
@@ -54,10 +55,10 @@ constexpr std::array kFields = {
                  "Of smoothquant: share of the activations' range that moves into the weights, 0 none, 1 all.", 0, 1},
                 &EngineOptions::smoothquant_alpha},
     EngineField{{"smoothquant_per_token", load, boolean,
-                 "Of smoothquant: a scale for each token; without, one for all tokens, found at load."},
+                 "Of smoothquant: a scale for each token; one for all is not supported."},
                 &EngineOptions::smoothquant_per_token},
     EngineField{{"smoothquant_per_channel", load, boolean,
-                 "Of smoothquant: a scale for each output of a matrix; without, one for the matrix."},
+                 "Of smoothquant: a scale for each output of a matrix; one for the matrix is not supported."},
                 &EngineOptions::smoothquant_per_channel},
     EngineField{{"keep_head", load, boolean, "Leave the output matrix in dtype when the others are quantized."},
                 &EngineOptions::keep_head},
@@ -79,7 +80,7 @@ constexpr std::array kFields = {
                  "Bytes for KV blocks; 0: what max_num_seqs contexts need, at most half of what is free.", 0, kMaxBytes},
                 &EngineOptions::kv_cache_memory_bytes},
     EngineField{{"kv_cache_dtype", cache, choice, "Number format of the KV cache; auto: as computed.", 0, 0,
-                 "auto|float32|bfloat16|float16"},
+                 "auto|float32|bfloat16|float16|int8|fp8_e4m3|fp8_e5m2"},
                 &EngineOptions::kv_cache_dtype},
     EngineField{{"enable_prefix_caching", cache, boolean, "Reuse KV blocks of equal prompt beginnings."},
                 &EngineOptions::enable_prefix_caching},
@@ -101,7 +102,7 @@ constexpr std::array kFields = {
     EngineField{{"enable_chunked_prefill", scheduling, boolean, "Split long prompts over several steps."},
                 &EngineOptions::enable_chunked_prefill},
     EngineField{{"target_itl_ms", scheduling, integer,
-                 "Milliseconds that a step beside running requests may take: prompts come in chunks that fit; 0: no limit.",
+                 "Milliseconds that a step beside running answers should take: prompts come in chunks that fit; 0: any.",
                  0, kMaxDelayMs},
                 &EngineOptions::target_itl_ms},
     EngineField{{"max_queue", scheduling, integer, "Requests that may wait beside max_num_seqs; one more is answered 429.",
@@ -152,7 +153,7 @@ Result<void> set_option(EngineOptions& options, std::string_view name, std::stri
     case text: options.*std::get<TextMember>(field->member) = std::string(value); break;
     case choice: {
       if (name == kQuantization) return set_quantization(options, option, value);
-      LATHE_TRY(options.*std::get<TextMember>(field->member), parse_choice(option, value));
+      LATHE_TRY(options.*std::get<TextMember>(field->member), parse_choice(option, our_name_of(name, value)));
       break;
     }
     case boolean: {
@@ -185,6 +186,21 @@ std::string get_option(const EngineOptions& options, std::string_view name) {
       },
       field->member);
 }
+
+namespace {
+
+/// No format has a scale for a whole matrix, and no product one for all tokens.
+Result<void> check_smoothquant(const EngineOptions& options) {
+  if (options.quantization != "smoothquant" || (options.smoothquant_per_token && options.smoothquant_per_channel)) return {};
+  const bool of_tokens = !options.smoothquant_per_token;
+  return fail(ErrorCode::invalid_argument,
+              fmt::format("one scale for {} is not supported: leave {} true, which is more exact and costs no speed",
+                          of_tokens ? "all tokens" : "a whole matrix",
+                          of_tokens ? "smoothquant_per_token" : "smoothquant_per_channel"),
+              of_tokens ? "smoothquant_per_token" : "smoothquant_per_channel");
+}
+
+}  // namespace
 
 Result<void> validate(const EngineOptions& options) {
   for (const EngineField& field : kFields) {
@@ -219,7 +235,7 @@ Result<void> validate(const EngineOptions& options) {
                               options.max_num_batched_tokens, options.max_model_len),
                   "max_num_batched_tokens");
   }
-  return {};
+  return check_smoothquant(options);
 }
 
 }  // namespace lathe::engine

@@ -16,6 +16,8 @@ constexpr std::array kAliases = {
     QuantizationAlias{.name = "bitsandbytes8", .quantization = "bitsandbytes_8bit", .source = "DJL"},
     QuantizationAlias{.name = "load_in_4bit", .quantization = "bitsandbytes_4bit", .source = "transformers"},
     QuantizationAlias{.name = "load_in_8bit", .quantization = "bitsandbytes_8bit", .source = "transformers"},
+    QuantizationAlias{.name = "fbgemm_fp8", .quantization = "fp8", .source = "vLLM"},
+    QuantizationAlias{.name = "ao-fp8w8a16", .quantization = "fp8_weight_only", .source = "LightLLM"},
     QuantizationAlias{.name = "ao-int4wo-32", .quantization = "int4_g32", .source = "LightLLM"},
     QuantizationAlias{.name = "ao-int4wo-64", .quantization = "int4_g64", .source = "LightLLM"},
     QuantizationAlias{.name = "ao-int4wo-128", .quantization = "int4_g128", .source = "LightLLM"},

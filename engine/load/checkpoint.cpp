@@ -60,6 +60,12 @@ Result<void> Checkpoint::check_whole(const StoredTensor& tensor) const {
       fmt::format("{}: {:.200}", file.name(), tensor.name));
 }
 
+std::string Checkpoint::stamp() const {
+  std::string stamps;
+  for (const auto& file : files_) stamps += file->stamp() + "\n";
+  return stamps;
+}
+
 std::int64_t Checkpoint::n_bytes() const {
   std::int64_t sum = 0;
   for (const auto& file : files_) sum += static_cast<std::int64_t>(file->bytes().size());

@@ -62,6 +62,9 @@ class Checkpoint {
   /// Errors: model_refused when the tensor's file has been truncated since it was opened. Call it before touching the bytes.
   Result<void> check_whole(const StoredTensor& tensor) const;
 
+  /// Differs from an earlier one if a file was written to since.
+  std::string stamp() const;
+
   void will_need(const StoredTensor& tensor) const { files_[tensor.file]->will_need(tensor.bytes); }
   void drop(const StoredTensor& tensor) const { files_[tensor.file]->drop(tensor.bytes); }
 

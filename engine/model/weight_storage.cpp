@@ -21,7 +21,7 @@ WeightFormat format_of(Dtype dtype) {
   }
 }
 
-constexpr bool kKeepsHead = true;
+constexpr bool kKeepsHead = true, kSmooths = true;
 
 constexpr std::array kQuantizations = {Quantization{"bitsandbytes_4bit", WeightFormat::nf4, kKeepsHead},
                                        Quantization{"bitsandbytes_8bit", WeightFormat::llm_int8, kKeepsHead},
@@ -31,7 +31,10 @@ constexpr std::array kQuantizations = {Quantization{"bitsandbytes_4bit", WeightF
                                        Quantization{"int4_g32", WeightFormat::int4_g32},
                                        Quantization{"int4_g64", WeightFormat::int4_g64},
                                        Quantization{"int4_g128", WeightFormat::int4_g128},
-                                       Quantization{"dynamic_int8", WeightFormat::int8_channel}};
+                                       Quantization{"dynamic_int8", WeightFormat::int8_channel},
+                                       Quantization{"fp8", WeightFormat::fp8_channel},
+                                       Quantization{"fp8_weight_only", WeightFormat::fp8_weight_only},
+                                       Quantization{"smoothquant", WeightFormat::int8_channel, kKeepsHead, kSmooths}};
 
 /// bitsandbytes_4bit has options of its own.
 WeightFormat bnb_4bit_format(const EngineOptions& options) {
@@ -54,7 +57,7 @@ const Quantization* find_quantization(std::string_view name) {
 }
 
 Dtype dtype_of(const std::string& value, Dtype when_auto) {
-  for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
+  for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::i8, Dtype::f8_e4m3, Dtype::f8_e5m2}) {
     if (value == name_of(dtype)) return dtype;
   }
   return when_auto;
@@ -65,6 +68,7 @@ WeightStorage storage_of(const EngineOptions& options, Dtype stored) {
   if (const Quantization* chosen = find_quantization(options.quantization)) {
     storage.matrices = chosen->matrices == WeightFormat::nf4 ? bnb_4bit_format(options) : chosen->matrices;
     if (!chosen->keeps_head && !options.keep_head) storage.head = storage.matrices;
+    if (chosen->smooths) storage.smoothing_alpha = options.smoothquant_alpha;
   }
   return storage;
 }

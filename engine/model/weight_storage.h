@@ -2,6 +2,7 @@
 // WeightStorage: in which formats a decoder keeps its weights, and the names under which users ask for them.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +19,8 @@ struct WeightStorage {
   kernels::Dtype dtype;            ///< of the embeddings; norms and biases are f32
   kernels::WeightFormat matrices;  ///< of the layers
   kernels::WeightFormat head;      ///< of the product that gives logits
+  /// Of SmoothQuant; nothing: matrices are rounded as they are.
+  std::optional<double> smoothing_alpha{};
 };
 
 /// A value of the option `quantization`.
@@ -25,6 +28,7 @@ struct Quantization {
   std::string_view name;
   kernels::WeightFormat matrices;
   bool keeps_head = false;  ///< leaves the head as it is, whatever `keep_head` says
+  bool smooths = false;     ///< moves the range of activations into the weights first
 };
 
 /// THE TABLE of quantizations, without "none".

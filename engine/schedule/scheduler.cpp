@@ -2,6 +2,7 @@
 #include "engine/schedule/scheduler.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "kernels/api/check.h"
@@ -15,7 +16,11 @@ constexpr std::int64_t kNsInMs = 1'000'000;
 }  // namespace
 
 Scheduler::Scheduler(const SchedulerOptions& options, const PolicyDescriptor& policy, PagedCache cache)
-    : options_(options), policy_(&policy), cache_(std::move(cache)), batch_(options.max_num_seqs) {
+    : options_(options),
+      policy_(&policy),
+      cache_(std::move(cache)),
+      batch_(options.max_num_seqs),
+      pace_(options.target_itl_ns) {
   LATHE_CHECK(options_.max_num_seqs > 0 && options_.max_num_batched_tokens >= options_.max_num_seqs &&
               options_.max_logit_rows >= options_.max_num_seqs);
   LATHE_CHECK(!policy_->reserves_context || (options_.max_seq_tokens > 0 && full_batch() > 0));
@@ -50,6 +55,7 @@ StepPlan& Scheduler::plan(std::int64_t now_ns) {
   ++step_;
   now_ns_ = now_ns;
   budget_ = options_.max_num_batched_tokens;
+  prompt_budget_ = paced_prompt_tokens();
   logit_budget_ = options_.max_logit_rows;
   n_unplanned_ = static_cast<int>(running_.size());
   wake_ns_ = now_ns;
@@ -147,15 +153,19 @@ void Scheduler::schedule(Sequence& sequence, int n_tokens, int n_padding) {
   const bool samples = end == sequence.n_tokens();
   const int n_logits = prompt_logits_in(sequence, begin, end) + (samples ? 1 : 0);
   LATHE_CHECK(n_logits <= logit_budget_);
+  const bool is_paced = n_tokens == prompt_budget_ && n_tokens < std::min(sequence.n_remaining(), budget_);
   budget_ -= n_tokens + n_padding;
   plan_.n_padding_tokens += n_padding;
   logit_budget_ -= n_logits;
   --n_unplanned_;
   if (sequence.in_prefill()) {
     if (sequence.n_chunks++ > 0) {
-      note(sequence, SchedulerEventKind::chunked,
-           {n_tokens, options_.max_num_batched_tokens, plan_.n_decode_tokens, sequence.n_remaining() - n_tokens}, now_ns_);
+      note(sequence, is_paced ? SchedulerEventKind::paced : SchedulerEventKind::chunked,
+           {n_tokens, is_paced ? pace_.goal_ns() / kNsInMs : options_.max_num_batched_tokens, plan_.n_decode_tokens,
+            sequence.n_remaining() - n_tokens},
+           now_ns_);
     }
+    prompt_budget_ -= n_tokens;
     plan_.n_prefill_tokens += n_tokens;
   } else {
     plan_.n_decode_tokens += n_tokens;
@@ -224,6 +234,13 @@ void Scheduler::tell_waiting(WaitReason reason, SchedulerEventKind kind, std::ar
 
 // ---- how much, and whether at all
 
+int Scheduler::paced_prompt_tokens() const {
+  const bool anybody_waits = std::any_of(running_.begin(), running_.end(),
+                                         [](const Sequence* sequence) { return !sequence->in_prefill(); });
+  // Prompts that must not be split cannot be paced.
+  return anybody_waits && options_.chunked_prefill ? pace_.max_tokens() : std::numeric_limits<int>::max();
+}
+
 int Scheduler::chunk_from(const Sequence& sequence, int begin) const {
   const int n_remaining = sequence.n_tokens() - begin;
   // Without chunked prefill a prompt starts only where it fits as a whole; what preemption made longer than any step may be
@@ -231,7 +248,9 @@ int Scheduler::chunk_from(const Sequence& sequence, int begin) const {
   const bool may_split =
       options_.chunked_prefill || sequence.state == SequenceState::running || n_remaining > options_.max_num_batched_tokens;
   if (!may_split && n_remaining > budget_) return 0;
-  const int n_tokens = std::min(n_remaining, budget_);
+  const bool is_prompt = sequence.in_prefill();
+  const int n_tokens = std::min({n_remaining, budget_, is_prompt ? prompt_budget_ : budget_});
+  if (n_tokens == 0) return 0;
   const int n_others = n_unplanned_ - (sequence.state == SequenceState::running ? 1 : 0);
   const int n_logits = logit_budget_ - n_others;
   if (n_logits <= 0) return 0;
@@ -254,7 +273,7 @@ bool Scheduler::still_must_wait(const Sequence& sequence) const {
     case WaitReason::none: return false;
     case WaitReason::sequences: return static_cast<int>(running_.size()) >= options_.max_num_seqs;
     case WaitReason::blocks: return block_slack() <= sequence.blocked_slack;
-    case WaitReason::budget: return budget_ == 0;
+    case WaitReason::budget: return budget_ == 0 || prompt_budget_ == 0;
     case WaitReason::batch:
     case WaitReason::fill: return false;
   }

@@ -12,6 +12,7 @@
 #include "engine/cache/paged_cache.h"
 #include "engine/schedule/batch_plan.h"
 #include "engine/schedule/policies.h"
+#include "engine/schedule/prompt_pace.h"
 #include "engine/schedule/request_batch.h"
 #include "engine/schedule/sequence.h"
 
@@ -22,6 +23,7 @@ struct SchedulerOptions {
   int max_num_batched_tokens = 512;  ///< the budget of a step
   int max_logit_rows = 16;           ///< rows of a step whose logits can be had. Requires: >= max_num_seqs
   bool chunked_prefill = true;
+  std::int64_t target_itl_ns = 0;  ///< prompts beside running answers are cut into chunks for it; 0: as large as fit
   /// The longest sequence: sizes the plan's memory once and for all, and is what policies reserve that reserve the context.
   std::int64_t max_seq_tokens = 0;
   int preferred_batch_size = 0;         ///< waiting ones that start a batch at once; 0: max_num_seqs
@@ -80,6 +82,8 @@ class Scheduler {
   StepPlan& plan(std::int64_t now_ns);
   /// The rows of an entry are computed: their full blocks can be shared.
   void commit(const PlannedSequence& entry);
+  /// The step took that long, all in all.
+  void note_step_time(std::int64_t took_ns) { pace_.note_step(plan_.n_prefill_tokens, plan_.n_decode_tokens, took_ns); }
   /// Takes a sequence out, wherever it is, and its blocks back. With `retract`, what it computed is not shared any more.
   void remove(Sequence& sequence, bool retract = false);
 
@@ -138,6 +142,8 @@ class Scheduler {
   void clear_events() { events_.clear(); }
 
  private:
+  /// Prompt tokens that the step may read, whatever its budget.
+  int paced_prompt_tokens() const;
   int chunk_from(const Sequence& sequence, int begin) const;
   int prompt_logits_in(const Sequence& sequence, int begin, int end) const;
   /// Blocks that are available beyond the one kept for each running sequence.
@@ -163,6 +169,7 @@ class Scheduler {
   SequenceQueue waiting_;
   std::vector<Sequence*> running_;
   RequestBatch batch_;
+  PromptPace pace_;
   StepPlan plan_;
   std::vector<SchedulerEvent> events_;
   SchedulerCounters counters_;
@@ -171,6 +178,7 @@ class Scheduler {
   std::int64_t wake_ns_ = 0;
   bool forms_batch_ = false;
   int budget_ = 0;
+  int prompt_budget_ = 0;  ///< what the pace leaves to prompts
   int logit_budget_ = 0;
   int n_unplanned_ = 0;  ///< running ones that are not yet in the step; a row of logits is kept for each
 };

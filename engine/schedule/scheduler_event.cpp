@@ -72,6 +72,11 @@ std::string chunked(const Numbers& n) {
   return text + fmt::format("; {} left.", grouped(n[3]));
 }
 
+std::string paced(const Numbers& n) {
+  return fmt::format("{}, so that {} would not wait longer than {} ms; {} left.", counted(n[0], "token"),
+                     counted(n[2], "answer"), grouped(n[1]), grouped(n[3]));
+}
+
 std::string preempted(const Numbers& n) {
   // It happens only when no block is free, so the used ones are the pool.
   return fmt::format("Pool {0} / {0}, last admitted of {1}: {2} lost.", grouped(n[1]), grouped(n[3]),
@@ -101,7 +106,8 @@ std::string word_of(SchedulerEventKind kind) {
     case SchedulerEventKind::waiting_fill: return "Waited";
     case SchedulerEventKind::admitted: return "Admitted";
     case SchedulerEventKind::batched: return "Batched";
-    case SchedulerEventKind::chunked: return "Chunk";
+    case SchedulerEventKind::chunked:
+    case SchedulerEventKind::paced: return "Chunk";
     case SchedulerEventKind::prefilled: return "Prefilled";
     case SchedulerEventKind::preempted: return "Preempted";
     case SchedulerEventKind::resumed: return "Resumed";
@@ -124,6 +130,7 @@ std::string sentence_of(const SchedulerEvent& event) {
     case SchedulerEventKind::admitted: return admitted(n);
     case SchedulerEventKind::batched: return batched(n);
     case SchedulerEventKind::chunked: return chunked(n);
+    case SchedulerEventKind::paced: return paced(n);
     case SchedulerEventKind::prefilled: return fmt::format("First token; {} computed.", counted(n[0], "prompt token"));
     case SchedulerEventKind::preempted: return preempted(n);
     case SchedulerEventKind::resumed: return resumed(n);

@@ -18,6 +18,7 @@
 #include "engine/load/safetensors_writer.h"
 #include "engine/model/weight_storage.h"
 #include "engine/run/open_backend.h"
+#include "engine/serve/load_runner.h"
 #include "engine/serve/opened_model.h"
 #include "kernels/api/rounded_tensor.h"
 
@@ -104,12 +105,14 @@ class Conversion {
   Conversion(const EngineOptions& options, const LoadObserver& observer) : options_(options), observer_(observer) {}
 
   Result<ConvertReport> run(const ConvertOptions& convert) {
+    LATHE_TRY_VOID(validate(options_));
     LATHE_TRY(model_, open_model(options_.model));
     LATHE_TRY(backend_, open_backend(options_.isa, options_.threads));
     storage_ = storage_of(options_, model_->plan.stored_dtype);
     fs::path output = fs::absolute(convert.output).lexically_normal();
     if (output.filename().empty()) output = output.parent_path();  // a slash at the end
     LATHE_TRY_VOID(check_output(output, convert.overwrite));
+    LATHE_TRY_VOID(smooth());
     LATHE_TRY(PartialFolder partial, PartialFolder::make(output));
     plan_outputs();
     LATHE_TRY_VOID(write_weights(partial.path() / kWeightsFile));
@@ -121,6 +124,23 @@ class Conversion {
   }
 
  private:
+  Result<void> report(std::int64_t bytes_done) const {
+    const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+    if (observer_ && !observer_({LoadPhase::converting, bytes_done, bytes_to_read(*model_, options_), seconds})) {
+      return fail(ErrorCode::cancelled, "converting was cancelled");
+    }
+    return {};
+  }
+
+  /// Finds factors as a load would. What is written has them taken out again: weights lie in the scale that they came in.
+  Result<void> smooth() {
+    if (!storage_.smoothing_alpha) return {};
+    LATHE_TRY(const auto tokenizer, open_tokenizer(options_.tokenizer.empty() ? model_->folder.path() : options_.tokenizer));
+    const auto observe = [this](std::int64_t bytes_done) { return report(bytes_done).has_value(); };
+    LATHE_TRY(smoothing_, find_smoothing(*model_, *tokenizer, options_, observe));
+    return {};
+  }
+
   static tl::unexpected<Error> refuse(std::string message) {
     return fail(ErrorCode::invalid_argument, std::move(message), "--output");
   }
@@ -173,24 +193,28 @@ class Conversion {
     std::vector<SafetensorsTensor> tensors;
     for (const Output& out : outputs_) tensors.push_back(out.tensor);
     LATHE_TRY(SafetensorsWriter writer, SafetensorsWriter::create(path.string(), tensors));
-    std::int64_t bytes_done = 0;
+    const std::int64_t bytes_total = bytes_to_read(*model_, options_);
+    std::int64_t bytes_done = bytes_total - model_->plan.n_bytes;
     for (const Output& out : outputs_) {
       const StoredTensor& stored = *out.source->tensor;
       LATHE_TRY_VOID(model_->checkpoint.check_whole(stored));
       LATHE_TRY_VOID(write_tensor(out, writer));
       model_->checkpoint.drop(stored);
-      bytes_done = std::min(bytes_done + static_cast<std::int64_t>(stored.bytes.size()), model_->plan.n_bytes);
-      const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
-      if (observer_ && !observer_({LoadPhase::converting, bytes_done, model_->plan.n_bytes, seconds})) {
-        return fail(ErrorCode::cancelled, "converting was cancelled");
-      }
+      bytes_done = std::min(bytes_done + static_cast<std::int64_t>(stored.bytes.size()), bytes_total);
+      LATHE_TRY_VOID(report(bytes_done));
     }
     return writer.finish();
   }
 
   Result<void> write_tensor(const Output& out, SafetensorsWriter& writer) {
     TensorView source = view_of(*out.source->tensor, aligned_);
-    if (source.rank == 1) source = TensorView(source.data, source.dtype, {1, source.dim(0)});
+    std::span<const float> factors;
+    if (source.rank == 1) {
+      source = TensorView(source.data, source.dtype, {1, source.dim(0)});
+    } else {
+      factors = smoothing_.factors_of(out.source->role, out.source->layer);
+      source = smoothing_.applied(*backend_, *out.source, source, smooth_);
+    }
     const std::int64_t n_rows = source.dim(0), k = source.dim(1);
     const auto element_bytes = static_cast<std::int64_t>(size_of(out.tensor.dtype));
     const std::int64_t rows_at_a_time = std::max<std::int64_t>(1, kBytesAtATime / std::max<std::int64_t>(1, k * element_bytes));
@@ -204,6 +228,7 @@ class Conversion {
         std::vector<float> row(static_cast<std::size_t>(k));
         for (std::int64_t r = first; r < end; ++r) {
           rounded.row(begin + r, row);
+          for (std::size_t i = 0; i < factors.size(); ++i) row[i] /= factors[i];
           std::byte* const to = bytes.data() + r * k * element_bytes;
           for (std::int64_t i = 0; i < k; ++i) store(row[static_cast<std::size_t>(i)], out.tensor.dtype, to + i * element_bytes);
         }
@@ -242,7 +267,9 @@ class Conversion {
   std::unique_ptr<kernels::Backend> backend_;
   WeightStorage storage_ = Dtype::f32;
   std::vector<Output> outputs_;
+  Smoothing smoothing_;
   std::vector<std::byte> aligned_;
+  std::vector<float> smooth_;
 };
 
 }  // namespace

@@ -46,6 +46,7 @@ SchedulerOptions scheduler_options(const EngineOptions& options, const RunnerLim
   chosen.preferred_batch_size = static_cast<int>(options.preferred_batch_size);
   chosen.max_batch_delay_ns = options.max_batch_delay_ms * 1'000'000;
   chosen.chunked_prefill = options.enable_chunked_prefill;
+  chosen.target_itl_ns = options.target_itl_ms * 1'000'000;
   chosen.max_seq_tokens = std::min<std::int64_t>(limits.max_model_len, std::int64_t{limits.n_blocks} * limits.block_size);
   return chosen;
 }
@@ -321,6 +322,7 @@ void EngineLoop::release() {
     metrics_.count_end(*generation);
   }
   step_ms_ = ms_between(step_begin_ns_, now_ns_);
+  scheduler_.note_step_time(now_ns_ - step_begin_ns_);
   LATHE_DCHECK(scheduler_.consistent());
 }
 

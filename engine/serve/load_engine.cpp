@@ -9,7 +9,7 @@
 #include <set>
 #include <system_error>
 
-#include "engine/api/engine.h"
+#include "engine/api/packed_cache.h"
 #include "engine/serve/engine_loop.h"
 #include "engine/serve/load_runner.h"
 #include "engine/text/tokenizer_config.h"
@@ -33,20 +33,23 @@ void add_eos_ids(const std::vector<std::int32_t>& more, ModelInfo& info) {
 /// One load; its members are what has been reached so far, so that a failure anywhere gives everything back.
 class EngineLoad {
  public:
-  EngineLoad(const EngineOptions& options, const LoadObserver& observer) : options_(options), observer_(observer) {}
+  EngineLoad(const EngineOptions& options, const LoadObserver& observer, const PackedCacheFolder& folder)
+      : options_(options), observer_(observer), folder_(folder) {}
 
   Result<std::unique_ptr<Engine>> run() {
     LATHE_TRY_VOID(validate(options_));
     LATHE_TRY(OpenedModel model, open_model(options_.model));
-    LATHE_TRY_VOID(report(LoadPhase::reading, 0, model.plan.n_bytes));
+    const std::int64_t bytes_total = bytes_to_read(model, options_);
+    LATHE_TRY_VOID(report(LoadPhase::reading, 0, bytes_total));
     LATHE_TRY(parts_.tokenizer, open_model_tokenizer(model));
     LATHE_TRY(parts_.chat_template, open_chat_template(model));
     const auto observe = [&](std::int64_t bytes_done) {
-      return report(LoadPhase::converting, bytes_done, model.plan.n_bytes).has_value();
+      return report(LoadPhase::converting, bytes_done, bytes_total).has_value();
     };
-    LATHE_TRY(LoadedRunner loaded, load_runner(model, options_, observe));
-    LATHE_TRY_VOID(warm_up(*loaded.runner, model));
-    describe(std::move(model), loaded.plan, *loaded.runner);
+    LATHE_TRY(LoadedRunner loaded, load_runner(model, *parts_.tokenizer, options_, observe, folder_));
+    LATHE_TRY_VOID(report(LoadPhase::warming_up, bytes_total, bytes_total));
+    LATHE_TRY_VOID(warm_up(*loaded.runner));
+    describe(std::move(model), loaded);
     parts_.runner = std::move(loaded.runner);
     return make_engine_loop(std::move(parts_));
   }
@@ -88,8 +91,7 @@ class EngineLoad {
   }
 
   /// Runs one small step: touches the memory, builds what libraries build at first use, and shows broken weights.
-  Result<void> warm_up(ModelRunner& runner, const OpenedModel& model) {
-    LATHE_TRY_VOID(report(LoadPhase::warming_up, model.plan.n_bytes, model.plan.n_bytes));
+  Result<void> warm_up(ModelRunner& runner) {
     const RunnerLimits& limits = runner.limits();
     const int n_rows = std::min({kWarmUpRows, limits.max_rows, limits.block_size, static_cast<int>(limits.max_model_len)});
     BatchPlan plan;
@@ -111,11 +113,14 @@ class EngineLoad {
     return {};
   }
 
-  void describe(OpenedModel model, const MemoryPlan& plan, const ModelRunner& runner) {
+  void describe(OpenedModel model, const LoadedRunner& made) {
+    const MemoryPlan& plan = made.plan;
+    const ModelRunner& runner = *made.runner;
     LoadedModel& loaded = parts_.model;
     loaded.info = std::move(model.info);
     std::vector<std::string>& warnings = loaded.info.warnings;
     warnings.insert(warnings.end(), plan.warnings.begin(), plan.warnings.end());
+    warnings.insert(warnings.end(), made.cache.warnings.begin(), made.cache.warnings.end());
     warnings.insert(warnings.end(), warnings_.begin(), warnings_.end());
     add_eos_ids(parts_.tokenizer->eos_ids(), loaded.info);
     if (!loaded.info.bos_id) loaded.info.bos_id = parts_.tokenizer->bos_id();
@@ -136,11 +141,13 @@ class EngineLoad {
         .weights = memory.weights, .kv = memory.kv, .activations = memory.activations, .other = memory.rope + memory.work};
     loaded.default_sampling = std::move(model.generation.sampling);
     loaded.default_max_tokens = model.generation.max_new_tokens;
+    loaded.packed_cache = made.cache.use;
     loaded.load_ms = seconds() * 1e3;
   }
 
   const EngineOptions& options_;
   const LoadObserver& observer_;
+  const PackedCacheFolder& folder_;
   const Clock::time_point start_ = Clock::now();
   EngineParts parts_;
   std::vector<std::string> warnings_;
@@ -157,9 +164,24 @@ std::string_view name_of(LoadPhase phase) {
   return "?";
 }
 
+std::string_view name_of(PackedCacheUse use) {
+  switch (use) {
+    case PackedCacheUse::none: return "none";
+    case PackedCacheUse::hit: return "hit";
+    case PackedCacheUse::stored: return "stored";
+    case PackedCacheUse::missed: return "missed";
+  }
+  return "?";
+}
+
 Result<std::unique_ptr<Engine>> load_engine(const EngineOptions& options, const LoadObserver& observer) {
+  return load_engine_cached(options, observer, {});
+}
+
+Result<std::unique_ptr<Engine>> load_engine_cached(const EngineOptions& options, const LoadObserver& observer,
+                                                   const PackedCacheFolder& folder) {
   try {
-    return EngineLoad(options, observer).run();
+    return EngineLoad(options, observer, folder).run();
   } catch (const std::system_error& error) {
     return fail(ErrorCode::resource_exhausted,
                 fmt::format("the engine's thread could not be started: {}", error.code().message()), "threads");

@@ -2,9 +2,12 @@
 #include "engine/serve/load_runner.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "engine/base/free_memory.h"
 #include "engine/model/decoder/load_weights.h"
+#include "engine/run/calibration.h"
+#include "engine/run/calibration_texts.h"
 #include "engine/run/open_backend.h"
 
 namespace lathe::engine {
@@ -19,10 +22,46 @@ Result<void> check_prompt_fits_step(const EngineOptions& options, const MemoryPl
               "max_num_batched_tokens");
 }
 
+/// What `observe` is told begins with those bytes.
+std::function<bool(std::int64_t)> after(std::int64_t bytes, const std::function<bool(std::int64_t)>& observe) {
+  return [&observe, bytes](std::int64_t bytes_done) { return !observe || observe(bytes + bytes_done); };
+}
+
+bool smooths(const OpenedModel& model, const EngineOptions& options) {
+  return storage_of(options, model.plan.stored_dtype).smoothing_alpha.has_value();
+}
+
+Result<std::vector<std::vector<std::int32_t>>> texts_for(const OpenedModel& model, const Tokenizer& tokenizer) {
+  return calibration_tokens(tokenizer, model.config.max_position_embeddings);
+}
+
+/// What smoothed weights come from beside the checkpoint and the options.
+Result<std::string> smoothing_recipe(const OpenedModel& model, const Tokenizer& tokenizer, const kernels::Backend& backend) {
+  LATHE_TRY(const auto texts, texts_for(model, tokenizer));
+  std::string recipe = fmt::format("calibrated on {}\n", backend.info().isa);
+  for (const std::vector<std::int32_t>& text : texts) recipe += fmt::format("{}\n", fmt::join(text, " "));
+  return recipe;
+}
+
 }  // namespace
 
-Result<LoadedRunner> load_runner(const OpenedModel& model, const EngineOptions& options,
+std::int64_t bytes_to_read(const OpenedModel& model, const EngineOptions& options) {
+  return model.plan.n_bytes + (smooths(model, options) ? calibration_bytes(model.plan) : 0);
+}
+
+Result<Smoothing> find_smoothing(const OpenedModel& model, const Tokenizer& tokenizer, const EngineOptions& options,
                                  const std::function<bool(std::int64_t)>& observe) {
+  const WeightStorage storage = storage_of(options, model.plan.stored_dtype);
+  if (!storage.smoothing_alpha) return Smoothing();
+  LATHE_TRY(const auto texts, texts_for(model, tokenizer));
+  // A backend of its own: the work memory that it takes for this goes back with it.
+  LATHE_TRY(const auto backend, open_backend(options.isa, options.threads));
+  return calibrate(*backend, {model.config, model.checkpoint, model.plan, storage.dtype}, texts, *storage.smoothing_alpha,
+                   observe);
+}
+
+Result<LoadedRunner> load_runner(const OpenedModel& model, const Tokenizer& tokenizer, const EngineOptions& options,
+                                 const std::function<bool(std::int64_t)>& observe, const PackedCacheFolder& folder) {
   LoadedRunner loaded;
   LATHE_TRY(auto backend, open_backend(options.isa, options.threads));
   LATHE_TRY(loaded.plan, plan_memory(*backend, model.config, model.plan.stored_dtype, options, free_memory_bytes()));
@@ -30,7 +69,21 @@ Result<LoadedRunner> load_runner(const OpenedModel& model, const EngineOptions& 
   LATHE_TRY_VOID(check_prompt_fits_step(options, plan));
   if (options.check_fit) LATHE_TRY_VOID(check_fit(plan));
   LATHE_TRY(Decoder decoder, Decoder::create(*backend, model.config, plan.weights, plan.limits.max_model_len));
-  LATHE_TRY_VOID(load_weights(decoder, *backend, model.checkpoint, model.plan, observe));
+  const auto make = [&](const WeightObserver& observer) -> Result<void> {
+    LATHE_TRY(const Smoothing smoothing, find_smoothing(model, tokenizer, options, observer));
+    const std::int64_t bytes_before = bytes_to_read(model, options) - model.plan.n_bytes;
+    return load_weights(decoder, *backend, model.checkpoint, model.plan, after(bytes_before, observer), smoothing);
+  };
+  if (wants_packed_cache(options, folder)) {
+    std::string recipe;
+    if (smooths(model, options)) {
+      LATHE_TRY(recipe, smoothing_recipe(model, tokenizer, *backend));
+    }
+    LATHE_TRY(loaded.cache, load_cached_weights(decoder, *backend, model.checkpoint, model.plan, options, folder,
+                                                {.recipe = recipe, .make = make}, observe));
+  } else {
+    LATHE_TRY_VOID(make(observe));
+  }
   LATHE_TRY(loaded.runner, ModelRunner::create(std::move(backend), std::move(decoder), plan.kv_dtype, plan.limits));
   return loaded;
 }

@@ -15,6 +15,8 @@ struct Ceilings {
   double read_gb_s = 0;     ///< DRAM read
   double fma_gflop_s = 0;   ///< f32 FMA of the widest vectors of the ISA
   double bf16_gflop_s = 0;  ///< bf16 dot products; 0 where there is no instruction
+  double int8_gop_s = 0;    ///< codes of 8 bits times bytes, as the ISA's kernels multiply them
+  double int4_gop_s = 0;    ///< codes of 4 bits times bytes
 };
 Ceilings measure_ceilings(Backend& backend);
 
@@ -24,7 +26,7 @@ struct OpCheck {
   double tolerance = 0;
   double seconds = 0;
   double share = 0;   ///< of the ceiling that bounds this op; 0 where no ceiling applies
-  std::string bound;  ///< "read", "fma", "bf16" or empty
+  std::string bound;  ///< "read", "fma", "bf16", "int8", "int4" or empty
   bool passed() const { return max_error <= tolerance; }
 };
 /// Calls `report` after each check. Returns all of them.

@@ -6,7 +6,7 @@
 #include "kernels/cpu/host_memory.h"
 #include "kernels/cpu/table/element_types.h"
 #include "kernels/cpu/table/kv_layout.h"
-#include "kernels/formats/element.h"
+#include "kernels/formats/kv_int8.h"
 
 namespace lathe::kernels {
 namespace {
@@ -14,29 +14,59 @@ namespace {
 // Pairs (row, query head) of an item. More of them share the work of widening a window of K and V; fewer give more items.
 constexpr int kMaxItemPairs = 96;
 
-KvLayout layout_of(const KvShape& shape) { return {shape.n_kv_heads, shape.head_dim, shape.block_size}; }
+template <class T>
+KvLayout<T> layout_of(const KvShape& shape) {
+  return {shape.n_kv_heads, shape.head_dim, shape.block_size};
+}
 
 KvType kv_type_of(Dtype dtype) {
-  LATHE_CHECK(is_floating(dtype));
-  return dtype == Dtype::f32 ? KvType::f32 : dtype == Dtype::f16 ? KvType::f16 : KvType::bf16;
+  switch (dtype) {
+    case Dtype::f16: return KvType::f16;
+    case Dtype::bf16: return KvType::bf16;
+    case Dtype::i8: return KvType::i8;
+    case Dtype::f8_e4m3: return KvType::e4m3;
+    case Dtype::f8_e5m2: return KvType::e5m2;
+    default: LATHE_CHECK(dtype == Dtype::f32); return KvType::f32;
+  }
 }
 
 void store(float& to, float value) { to = value; }
 void store(F16& to, float value) { to.bits = f32_to_f16(value); }
 void store(Bf16& to, float value) { to.bits = f32_to_bf16(value); }
+void store(E4m3& to, float value) { to.bits = f32_to_e4m3(value); }
+void store(E5m2& to, float value) { to.bits = f32_to_e5m2(value); }
+
+/// The numbers of a head, `stride` elements apart, and its scale where the type has one.
+template <class T>
+void write_head(T* to, std::int64_t stride, float* /*scale*/, std::span<const float> numbers) {
+  for (const float x : numbers) {
+    store(*to, x);
+    to += stride;
+  }
+}
+void write_head(I8* to, std::int64_t stride, float* scale, std::span<const float> numbers) {
+  *scale = kv_scale(numbers);
+  for (const float x : numbers) {
+    to->code = kv_code(x, *scale);
+    to += stride;
+  }
+}
 
 /// All KV heads of one token.
 template <class T>
 void write_token(const KvLayer& layer, std::int64_t slot, const float* k, const float* v) {
-  const KvLayout layout = layout_of(layer.shape);
+  const KvLayout<T> layout = layout_of<T>(layer.shape);
   const std::int64_t block = slot / layout.block_size;
   const std::int64_t offset = slot % layout.block_size;
-  T* const kv = static_cast<T*>(layer.data);
+  auto* const kv = static_cast<std::byte*>(layer.data);
+  const auto n = static_cast<std::size_t>(layout.head_dim);
   for (std::int64_t head = 0; head < layout.n_kv_heads; ++head) {
-    T* const k_out = kv + layout.k_begin(block, head) + offset;
-    T* const v_out = kv + layout.v_begin(block, head) + offset * layout.head_dim;
-    for (std::int64_t d = 0; d < layout.head_dim; ++d) store(k_out[d * layout.block_size], k[head * layout.head_dim + d]);
-    for (std::int64_t d = 0; d < layout.head_dim; ++d) store(v_out[d], v[head * layout.head_dim + d]);
+    T* const k_out = reinterpret_cast<T*>(kv + layout.k_begin(block, head)) + offset;
+    T* const v_out = reinterpret_cast<T*>(kv + layout.v_begin(block, head)) + offset * layout.head_dim;
+    float* const k_scale = reinterpret_cast<float*>(kv + layout.k_scales_begin(block, head)) + offset;
+    float* const v_scale = reinterpret_cast<float*>(kv + layout.v_scales_begin(block, head)) + offset;
+    write_head(k_out, layout.block_size, k_scale, {k + head * layout.head_dim, n});
+    write_head(v_out, 1, v_scale, {v + head * layout.head_dim, n});
   }
 }
 
@@ -52,8 +82,9 @@ std::int64_t CpuBackend::attention_scratch_floats(std::int64_t group, std::int64
 }
 
 std::size_t CpuBackend::kv_layer_bytes(const KvShape& shape) const {
-  return static_cast<std::size_t>(shape.n_blocks) * static_cast<std::size_t>(layout_of(shape).block()) *
-         size_of(shape.dtype);
+  return with_kv_type(kv_type_of(shape.dtype), [&]<class T>(T) {
+    return static_cast<std::size_t>(shape.n_blocks) * static_cast<std::size_t>(layout_of<T>(shape).block());
+  });
 }
 
 void CpuBackend::kv_write(const KvLayer& layer, const TensorView& k, const TensorView& v,
@@ -65,11 +96,8 @@ void CpuBackend::kv_write(const KvLayer& layer, const TensorView& k, const Tenso
     for (std::int64_t m = begin; m < end; ++m) {
       const std::int64_t slot = slots[static_cast<std::size_t>(m)];
       LATHE_CHECK(slot >= 0 && slot < static_cast<std::int64_t>(shape.n_blocks) * shape.block_size);
-      switch (kv_type_of(shape.dtype)) {
-        case KvType::f32: write_token<float>(layer, slot, k.row<float>(m), v.row<float>(m)); break;
-        case KvType::f16: write_token<F16>(layer, slot, k.row<float>(m), v.row<float>(m)); break;
-        case KvType::bf16: write_token<Bf16>(layer, slot, k.row<float>(m), v.row<float>(m)); break;
-      }
+      with_kv_type(kv_type_of(shape.dtype),
+                   [&]<class T>(T) { write_token<T>(layer, slot, k.row<float>(m), v.row<float>(m)); });
     }
   });
 }

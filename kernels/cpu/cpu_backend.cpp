@@ -7,6 +7,7 @@
 
 #include "kernels/cpu/cpu_name.h"
 #include "kernels/cpu/host_memory.h"
+#include "kernels/cpu/isa/encoders.h"
 #include "kernels/cpu/panel_matrix.h"
 #include "kernels/formats/element.h"
 
@@ -38,7 +39,7 @@ std::unique_ptr<PackedMatrix> CpuBackend::make_packed(WeightFormat format, std::
 }
 
 void CpuBackend::pack_rows(PackedMatrix& matrix, std::int64_t row_begin, const TensorView& source) {
-  static_cast<PanelMatrix&>(matrix).pack_rows(row_begin, source, pool_);
+  static_cast<PanelMatrix&>(matrix).pack_rows(row_begin, source, pool_, encoders_of(info_.isa));
 }
 
 CpuBackend::WorkSizes CpuBackend::work_sizes(const StepShape& shape) const {

@@ -2,6 +2,8 @@
 #include "kernels/cpu/panel_matrix.h"
 
 #include <algorithm>
+#include <cstring>
+#include <vector>
 
 #include "kernels/cpu/table/coded_layout.h"
 #include "kernels/cpu/table/op_table.h"
@@ -12,15 +14,13 @@ namespace lathe::kernels {
 namespace {
 
 // Scales that are worth a thread of their own to find.
-constexpr std::int64_t kScalesOfThread = 256;
+constexpr std::int64_t kScalesOfThread = 32;
 
 std::int64_t panels_for_rows(std::int64_t n) { return (n + kPanelColumns - 1) / kPanelColumns; }
 
 CodedPanel shape_of(const CodedFormat& format, std::int64_t k) {
-  return {.k = k,
-          .bits = format.bits,
-          .group = format.group == 0 ? kActivationBlock : format.group,
-          .scales = format.scales};
+  const int whole_row = format.kind == CodeKind::e4m3 ? kPair : kActivationBlock;
+  return {.k = k, .bits = format.bits, .group = format.group == 0 ? whole_row : format.group, .scales = format.scales};
 }
 
 /// Requires: a stored format.
@@ -82,21 +82,47 @@ void pack_floats(WeightFormat format, const TensorView& source, std::int64_t row
 
 constexpr std::int64_t kQuadCodes = std::int64_t{kPanelColumns} * kQuad;
 
+/// Quads of a column lie kQuadCodes apart: each is moved as one number.
 void store_bytes(std::span<const std::uint8_t> codes, std::byte* column) {
-  for (std::size_t i = 0; i < codes.size(); ++i) {
-    column[static_cast<std::int64_t>(i) / kQuad * kQuadCodes + static_cast<std::int64_t>(i) % kQuad] = std::byte{codes[i]};
-  }
+  std::size_t i = 0;
+  for (; i + kQuad <= codes.size(); i += kQuad, column += kQuadCodes) std::memcpy(column, codes.data() + i, kQuad);
+  std::memcpy(column, codes.data() + i, codes.size() - i);
 }
 
 /// Two quads share their bytes: the first lies in the low halves.
 void store_nibbles(std::span<const std::uint8_t> codes, std::byte* column) {
-  for (std::size_t begin = 0; begin < codes.size(); begin += 2 * kQuad) {
-    std::byte* const quad = column + static_cast<std::int64_t>(begin) / (2 * kQuad) * kQuadCodes;
-    for (std::size_t i = 0; i < kQuad; ++i) {
-      const unsigned low = begin + i < codes.size() ? codes[begin + i] : 0U;
-      const unsigned high = begin + kQuad + i < codes.size() ? codes[begin + kQuad + i] : 0U;
-      quad[i] = static_cast<std::byte>(low | high << 4);
-    }
+  for (std::size_t i = 0; i < codes.size(); i += 2 * kQuad, column += kQuadCodes) {
+    std::uint32_t quads[2] = {};
+    std::memcpy(quads, codes.data() + i, std::min(codes.size() - i, sizeof quads));
+    const std::uint32_t both = quads[0] | quads[1] << 4;
+    std::memcpy(column, &both, sizeof both);
+  }
+}
+
+/// The format as an instruction set encodes it.
+CodedFormat coded_format(WeightFormat format, const Encoders* encoders) {
+  CodedFormat codes = descriptor_of(format).codes;
+  if (encoders == nullptr) return codes;
+  const Encoder& encoder = encoders->of[static_cast<std::size_t>(format)];
+  if (encoder.scale_of != nullptr) codes.scale_of = encoder.scale_of;
+  if (encoder.encode != nullptr) codes.encode = encoder.encode;
+  return codes;
+}
+
+/// What a thread keeps of the row that it packs.
+struct RowOfCodes {
+  RowOfCodes(const TensorCodes& tensor, std::int64_t k)
+      : weights(static_cast<std::size_t>(k)),
+        codes(static_cast<std::size_t>(k)),
+        scales(static_cast<std::size_t>(tensor.scales_of_row())) {}
+  std::vector<float> weights;
+  std::vector<std::uint8_t> codes;
+  std::vector<float> scales;
+};
+
+void store_e4m3(std::span<const std::uint8_t> codes, std::byte* panel, std::int64_t column) {
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    panel[element_at<false>(column, static_cast<std::int64_t>(i))] = std::byte{codes[i]};
   }
 }
 
@@ -106,20 +132,23 @@ class CodedColumn {
   CodedColumn(const CodedFormat& format, std::int64_t k, std::byte* panel, std::int64_t column)
       : format_(format), shape_(shape_of(format, k)), panel_(panel), column_(column) {}
 
-  void store(const TensorCodes& tensor, std::int64_t row) {
-    std::vector<std::uint8_t> codes(static_cast<std::size_t>(shape_.k));
-    std::vector<float> scales(static_cast<std::size_t>(tensor.scales_of_row()));
-    tensor.row(row, codes, scales);
-    std::byte* const first = panel_ + column_ * kQuad;
-    format_.bits == 8 ? store_bytes(codes, first) : store_nibbles(codes, first);
+  void store(const TensorCodes& tensor, std::int64_t row, RowOfCodes& room) {
+    tensor.row(row, room.weights, room.codes, room.scales);
+    store_codes(room.codes);
     if (format_.scales == ScaleLayout::nested) {
       store_nested(tensor.nested(), row);
     } else {
-      store_scales(scales);
+      store_scales(room.scales);
     }
   }
 
  private:
+  void store_codes(std::span<const std::uint8_t> codes) {
+    if (format_.kind == CodeKind::e4m3) return store_e4m3(codes, panel_, column_);
+    std::byte* const first = panel_ + column_ * kQuad;
+    format_.bits == 8 ? store_bytes(codes, first) : store_nibbles(codes, first);
+  }
+
   std::byte* scales_at(std::int64_t offset) { return panel_ + shape_.codes_bytes() + offset; }
 
   void store_scales(std::span<const float> scales) {
@@ -182,35 +211,35 @@ std::int64_t PanelMatrix::n_panels() const { return panels_for_rows(n_); }
 template <class Body>
 void PanelMatrix::for_columns(std::int64_t row_begin, std::int64_t n_rows, ThreadPool& pool, const Body& body) {
   const std::int64_t first = row_begin / kPanelColumns;
-  pool.run(panels_for_rows(row_begin + n_rows) - first, 4, [&](std::int64_t begin, std::int64_t end, int) {
+  pool.run(panels_for_rows(row_begin + n_rows) - first, 4, [&](std::int64_t begin, std::int64_t end, int thread) {
     for (std::int64_t panel = first + begin; panel < first + end; ++panel) {
       std::byte* const data = static_cast<std::byte*>(buffer_.data()) + panel * panel_bytes_;
       for (std::int64_t column = 0; column < kPanelColumns; ++column) {
         const std::int64_t row = panel * kPanelColumns + column - row_begin;
-        if (row >= 0 && row < n_rows) body(data, column, row);
+        if (row >= 0 && row < n_rows) body(data, column, row, thread);
       }
     }
   });
 }
 
-void PanelMatrix::pack_rows(std::int64_t row_begin, const TensorView& source, ThreadPool& pool) {
+void PanelMatrix::pack_rows(std::int64_t row_begin, const TensorView& source, ThreadPool& pool, const Encoders* encoders) {
   LATHE_CHECK(row_begin >= 0 && row_begin + source.dim(0) <= n_ && source.dim(1) == k_);
-  if (descriptor_of(format_).is_coded()) return pack_codes(row_begin, source, pool);
-  for_columns(row_begin, source.dim(0), pool, [&](std::byte* panel, std::int64_t column, std::int64_t row) {
+  if (descriptor_of(format_).is_coded()) return pack_codes(row_begin, source, pool, coded_format(format_, encoders));
+  for_columns(row_begin, source.dim(0), pool, [&](std::byte* panel, std::int64_t column, std::int64_t row, int) {
     pack_floats(stored_, source, row, panel, column);
   });
 }
 
-void PanelMatrix::pack_codes(std::int64_t row_begin, const TensorView& source, ThreadPool& pool) {
-  const CodedFormat& format = descriptor_of(format_).codes;
+void PanelMatrix::pack_codes(std::int64_t row_begin, const TensorView& source, ThreadPool& pool, const CodedFormat& format) {
   const TensorCodes codes(format, source, [&](std::int64_t n, const auto& body) {
     pool.run(n, kScalesOfThread, [&](std::int64_t begin, std::int64_t end, int) { body(begin, end); });
   });
-  for_columns(row_begin, source.dim(0), pool, [&](std::byte* panel, std::int64_t column, std::int64_t row) {
-    if (stored_ == format_) return CodedColumn(format, k_, panel, column).store(codes, row);
-    std::vector<float> weights(static_cast<std::size_t>(k_));
-    codes.decoded_row(row, weights);
-    pack_floats(stored_, {weights.data(), Dtype::f32, {1, k_}}, 0, panel, column);
+  std::vector<RowOfCodes> rooms(static_cast<std::size_t>(pool.n_threads()), RowOfCodes(codes, k_));
+  for_columns(row_begin, source.dim(0), pool, [&](std::byte* panel, std::int64_t column, std::int64_t row, int thread) {
+    RowOfCodes& room = rooms[static_cast<std::size_t>(thread)];
+    if (stored_ == format_) return CodedColumn(format, k_, panel, column).store(codes, row, room);
+    codes.decoded_row(row, room.weights);
+    pack_floats(stored_, {room.weights.data(), Dtype::f32, {1, k_}}, 0, panel, column);
   });
 }
 

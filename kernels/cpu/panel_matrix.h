@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/api/backend.h"
+#include "kernels/cpu/table/encoders.h"
 #include "kernels/cpu/thread_pool.h"
 #include "kernels/formats/tensor_codes.h"
 
@@ -25,17 +26,19 @@ class PanelMatrix final : public PackedMatrix {
   std::size_t n_bytes() const override { return buffer_.n_bytes(); }
 
   const std::byte* data() const { return static_cast<const std::byte*>(buffer_.data()); }
+  std::span<std::byte> bytes() { return {static_cast<std::byte*>(buffer_.data()), buffer_.n_bytes()}; }
   std::int64_t panel_bytes() const { return panel_bytes_; }
   std::int64_t n_panels() const;
 
-  void pack_rows(std::int64_t row_begin, const TensorView& source, ThreadPool& pool);
+  /// `encoders`: of the instruction set; null: the formats' own functions.
+  void pack_rows(std::int64_t row_begin, const TensorView& source, ThreadPool& pool, const Encoders* encoders = nullptr);
 
  private:
-  /// body(panel, column, row) for the rows of a source that begins at row_begin: whole panels a thread, so that no two write
-  /// the same cache line.
+  /// body(panel, column, row, thread) for the rows of a source that begins at row_begin: whole panels a thread, so that no
+  /// two write the same cache line.
   template <class Body>
   void for_columns(std::int64_t row_begin, std::int64_t n_rows, ThreadPool& pool, const Body& body);
-  void pack_codes(std::int64_t row_begin, const TensorView& source, ThreadPool& pool);
+  void pack_codes(std::int64_t row_begin, const TensorView& source, ThreadPool& pool, const CodedFormat& format);
 
   WeightFormat format_;
   WeightFormat stored_;

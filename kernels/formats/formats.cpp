@@ -3,6 +3,7 @@
 #include <array>
 
 #include "kernels/formats/bnb4/bnb4.h"
+#include "kernels/formats/e4m3/e4m3.h"
 #include "kernels/formats/format.h"
 #include "kernels/formats/grouped/grouped.h"
 #include "kernels/formats/int8_channel/int8_channel.h"
@@ -32,7 +33,10 @@ const auto& table() {
       coded(WeightFormat::fp4_nested, "fp4_nested", fp4_format(ScaleLayout::nested)),
       coded(WeightFormat::int8_channel, "int8_channel", int8_channel_format()),
       coded(WeightFormat::llm_int8, "llm_int8", llm_int8_format()),
+      coded(WeightFormat::fp8_channel, "fp8_channel", e4m3_format(ActivationScale::row)),
+      coded(WeightFormat::fp8_weight_only, "fp8_weight_only", e4m3_format(ActivationScale::none)),
   };
+  static_assert(std::tuple_size_v<decltype(formats)> == kWeightFormats);
   return formats;
 }
 

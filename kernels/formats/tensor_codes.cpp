@@ -2,11 +2,18 @@
 #include "kernels/formats/tensor_codes.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "kernels/formats/element.h"
 
 namespace lathe::kernels {
+namespace {
+
+// Weights whose codes are kept at a time when they are turned back at once.
+constexpr std::size_t kPart = 256;
+// Weights of a group of a format whose scales are found before all codes.
+constexpr std::int64_t kMaxGroup = 256;
+
+}  // namespace
 
 bool rows_begin_groups(const CodedFormat& format, std::int64_t k) { return !format.runs_on || k % format.group == 0; }
 
@@ -14,7 +21,7 @@ TensorCodes::TensorCodes(const CodedFormat& format, const TensorView& source, co
     : format_(format), source_(source), k_(source.dim(1)) {
   LATHE_CHECK(format.has_codes() && is_floating(source.dtype));
   if (needs_all_scales()) find_scales(parallel_for);
-  if (format.scales == ScaleLayout::nested) nested_ = nest(scales_);
+  if (format.scales == ScaleLayout::nested) nested_ = nest(scales_, parallel_for);
 }
 
 bool TensorCodes::needs_all_scales() const {
@@ -26,12 +33,12 @@ std::int64_t TensorCodes::scales_of_row() const { return format_.group == 0 ? 1 
 void TensorCodes::find_scales(const ParallelFor& parallel_for) {
   const std::int64_t n = source_.dim(0) * k_;
   const std::int64_t group = format_.group;
-  LATHE_CHECK(source_.strides[0] == k_);
+  LATHE_CHECK(source_.strides[0] == k_ && group <= kMaxGroup);
   scales_.resize(static_cast<std::size_t>((n + group - 1) / group));
   parallel_for(static_cast<std::int64_t>(scales_.size()), [&](std::int64_t begin, std::int64_t end) {
-    std::vector<float> weights(static_cast<std::size_t>(group));
+    float weights[kMaxGroup];
     for (std::int64_t i = begin; i < end; ++i) {
-      const std::span<float> some(weights.data(), static_cast<std::size_t>(std::min(group, n - i * group)));
+      const std::span<float> some(weights, static_cast<std::size_t>(std::min(group, n - i * group)));
       load_elements(source_.data, source_.dtype, i * group, some);
       scales_[static_cast<std::size_t>(i)] = format_.scale_of(format_, some);
     }
@@ -42,8 +49,8 @@ template <class Body>
 void TensorCodes::for_groups(std::int64_t row, const Body& body) const {
   const std::int64_t group = format_.group == 0 ? k_ : format_.group;
   const std::int64_t offset = format_.runs_on ? row * k_ : 0;
-  for (std::int64_t begin = 0; begin < k_;) {
-    const std::int64_t index = (offset + begin) / group;
+  std::int64_t index = offset / group;
+  for (std::int64_t begin = 0; begin < k_; ++index) {
     const std::int64_t end = std::min((index + 1) * group - offset, k_);
     body(begin, end, static_cast<std::size_t>(index));
     begin = end;
@@ -54,9 +61,9 @@ float TensorCodes::scale_of(std::size_t group, std::span<const float> weights) c
   return scales_.empty() ? format_.scale_of(format_, weights) : scales_[group];
 }
 
-void TensorCodes::row(std::int64_t row, std::span<std::uint8_t> codes, std::span<float> scales) const {
+void TensorCodes::row(std::int64_t row, std::span<float> weights, std::span<std::uint8_t> codes,
+                      std::span<float> scales) const {
   LATHE_CHECK(rows_begin_groups(format_, k_));
-  std::vector<float> weights(static_cast<std::size_t>(k_));
   load_elements(source_.data, source_.dtype, row * source_.strides[0], weights);
   std::size_t i = 0;
   for_groups(row, [&](std::int64_t begin, std::int64_t end, std::size_t group) {
@@ -69,14 +76,15 @@ void TensorCodes::row(std::int64_t row, std::span<std::uint8_t> codes, std::span
 
 void TensorCodes::decoded_row(std::int64_t row, std::span<float> weights) const {
   load_elements(source_.data, source_.dtype, row * source_.strides[0], weights);
-  std::vector<std::uint8_t> codes(static_cast<std::size_t>(k_));
   for_groups(row, [&](std::int64_t begin, std::int64_t end, std::size_t group) {
-    const std::span<const float> some(weights.data() + begin, weights.data() + end);
+    const std::span<float> some(weights.data() + begin, weights.data() + end);
     const float scale = scale_of(group, some);
-    format_.encode(format_, some, scale, codes.data());
     const float stored = format_.scales == ScaleLayout::nested ? nested_.at(group) : scale;
-    for (std::int64_t i = begin; i < end; ++i) {
-      weights[static_cast<std::size_t>(i)] = format_.decode(format_, codes[static_cast<std::size_t>(i - begin)], stored);
+    for (std::size_t first = 0; first < some.size(); first += kPart) {
+      std::uint8_t codes[kPart];
+      const std::span<float> part = some.subspan(first, std::min(kPart, some.size() - first));
+      format_.encode(format_, part, scale, codes);
+      for (std::size_t i = 0; i < part.size(); ++i) part[i] = format_.decode(format_, codes[i], stored);
     }
   });
 }

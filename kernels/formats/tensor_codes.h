@@ -16,9 +16,9 @@ class TensorCodes {
   /// Requires: `source` is a whole tensor where the format says so (groups that run on, nested scales), f32, f16 or bf16.
   TensorCodes(const CodedFormat& format, const TensorView& source, const ParallelFor& parallel_for);
 
-  /// Codes [k] of a row, and its scales [scales_of_row()]; nested scales before they become codes.
-  /// Requires: no group runs on into the next row.
-  void row(std::int64_t row, std::span<std::uint8_t> codes, std::span<float> scales) const;
+  /// Codes [k] of a row, and its scales [scales_of_row()]; nested scales before they become codes. `weights` [k] is room to
+  /// work in, and holds the row as f32 afterwards. Requires: no group runs on into the next row.
+  void row(std::int64_t row, std::span<float> weights, std::span<std::uint8_t> codes, std::span<float> scales) const;
   /// The weights [k] that the codes of a row stand for.
   void decoded_row(std::int64_t row, std::span<float> weights) const;
 

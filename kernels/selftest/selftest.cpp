@@ -7,6 +7,7 @@
 
 #include "kernels/formats/format.h"
 #include "kernels/selftest/random_tensor.h"
+#include "kernels/selftest/roof.h"
 #include "kernels/selftest/stopwatch.h"
 
 namespace lathe::kernels {
@@ -18,11 +19,16 @@ constexpr double kTolerance = 2e-5;
 constexpr double kBf16Tolerance = 1e-2;
 // Activations that meet codes are rounded to 8 bits.
 constexpr double kCodedTolerance = 2e-2;
+// Those of e4m3 have 4 bits before their exponent.
+constexpr double kE4m3Tolerance = 5e-2;
 constexpr double kBf16MlpTolerance = 4e-2;
 constexpr double kCodedMlpTolerance = 4e-2;
+constexpr double kE4m3MlpTolerance = 0.1;
 // Reads from memory bound an operation only if its weights do not fit into a cache.
 constexpr std::size_t kLargerThanCaches = std::size_t{50} << 20;
 constexpr double kTimingSeconds = 0.03;
+
+constexpr Dtype kKvTypes[] = {Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::i8, Dtype::f8_e4m3, Dtype::f8_e5m2};
 
 struct ModelShape {
   const char* name;
@@ -88,7 +94,7 @@ class SelfTest {
       for (const FormatDescriptor& format : weight_formats()) check_gated_mlp(format, shape);
       check_lookups(shape);
       check_rope(shape);
-      for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16}) check_attention(shape, dtype);
+      for (const Dtype dtype : kKvTypes) check_attention(shape, dtype);
     }
     return checks_;
   }
@@ -112,16 +118,21 @@ class SelfTest {
   }
 
   void check_linear(const FormatDescriptor& format, const LinearShape& shape);
-  void set_bound(OpCheck& check, std::size_t weight_bytes, double operations, bool is_bf16_dot) const;
+  void set_bound(OpCheck& check, WeightFormat format, std::size_t weight_bytes, double operations) const;
   bool uses_bf16_dot(const FormatDescriptor& format) const {
     return format.format == WeightFormat::bf16 && ceilings_.bf16_gflop_s > 0;
   }
+  static bool rounds_activations(const FormatDescriptor& format) {
+    return format.is_coded() && format.codes.activations != ActivationScale::none;
+  }
   double tolerance_of(const FormatDescriptor& format) const {
-    return format.is_coded() ? kCodedTolerance : uses_bf16_dot(format) ? kBf16Tolerance : kTolerance;
+    if (rounds_activations(format)) return format.codes.kind == CodeKind::e4m3 ? kE4m3Tolerance : kCodedTolerance;
+    return uses_bf16_dot(format) ? kBf16Tolerance : kTolerance;
   }
   /// Activations are rounded twice there.
   double mlp_tolerance_of(const FormatDescriptor& format) const {
-    return format.is_coded() ? kCodedMlpTolerance : uses_bf16_dot(format) ? kBf16MlpTolerance : kTolerance;
+    if (rounds_activations(format)) return format.codes.kind == CodeKind::e4m3 ? kE4m3MlpTolerance : kCodedMlpTolerance;
+    return uses_bf16_dot(format) ? kBf16MlpTolerance : kTolerance;
   }
   void check_norms(const ModelShape& shape);
   void check_add(const ModelShape& shape);
@@ -150,28 +161,22 @@ void SelfTest::check_linear(const FormatDescriptor& format, const LinearShape& s
   reference_->linear(want.view(), x.view(), *want_matrix, shape.has_bias ? bias.view() : no_bias);
   const double seconds = best_seconds(
       kTimingSeconds, [&] { backend_.linear(got.view(), x.view(), *matrix, shape.has_bias ? bias.view() : no_bias); });
-  const bool is_bf16_dot = uses_bf16_dot(format);
   OpCheck check{.op = "linear " + std::string(format.name) + " m=" + std::to_string(shape.m) +
                       " n=" + std::to_string(shape.n) + " k=" + std::to_string(shape.k),
                 .max_error = relative_error(got.view(), want.view()),
                 .tolerance = tolerance_of(format),
                 .seconds = seconds,
                 .bound = {}};
-  set_bound(check, matrix->n_bytes(), 2.0 * static_cast<double>(shape.m * shape.n * shape.k), is_bf16_dot);
+  set_bound(check, format.format, matrix->n_bytes(), 2.0 * static_cast<double>(shape.m * shape.n * shape.k));
   add(std::move(check));
 }
 
-/// The ceiling that takes longer is the one that bounds.
-void SelfTest::set_bound(OpCheck& check, std::size_t weight_bytes, double operations, bool is_bf16_dot) const {
-  const double peak = is_bf16_dot ? ceilings_.bf16_gflop_s : ceilings_.fma_gflop_s;
-  const double compute_seconds = peak > 0 ? operations / (peak * 1e9) : 0;
-  const double read_seconds = weight_bytes >= kLargerThanCaches && ceilings_.read_gb_s > 0
-                                  ? static_cast<double>(weight_bytes) / (ceilings_.read_gb_s * 1e9)
-                                  : 0;
-  const double seconds = std::max(compute_seconds, read_seconds);
-  if (seconds <= 0 || check.seconds <= 0) return;
-  check.share = seconds / check.seconds;
-  check.bound = read_seconds > compute_seconds ? "read" : is_bf16_dot ? "bf16" : "fma";
+void SelfTest::set_bound(OpCheck& check, WeightFormat format, std::size_t weight_bytes, double operations) const {
+  const std::size_t read_bytes = weight_bytes >= kLargerThanCaches ? weight_bytes : 0;
+  const Roof roof = roof_of(ceilings_, format, operations, static_cast<double>(read_bytes));
+  if (roof.seconds <= 0 || check.seconds <= 0) return;
+  check.share = roof.seconds / check.seconds;
+  check.bound = roof.bound;
 }
 
 void SelfTest::check_norms(const ModelShape& shape) {

@@ -15,6 +15,7 @@ CliRun run_cli(std::vector<std::string> arguments, const std::string& input) {
   qputenv("XDG_CONFIG_HOME", profile.path().toUtf8());
   qputenv("XDG_DATA_HOME", profile.path().toUtf8());
   qputenv("XDG_STATE_HOME", profile.path().toUtf8());
+  qputenv("XDG_CACHE_HOME", profile.path().toUtf8());
   std::FILE* file = std::tmpfile();
   LATHE_CHECK(file != nullptr);
   std::fwrite(input.data(), 1, input.size(), file);

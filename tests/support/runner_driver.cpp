@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "engine/model/decoder/load_weights.h"
+#include "engine/serve/load_runner.h"
 #include "engine/serve/opened_model.h"
 
 namespace lathe::tests {
@@ -19,6 +20,16 @@ std::unique_ptr<kernels::Backend> backend_of(const std::string& isa) {
   return backend;
 }
 
+engine::Smoothing smoothing_of(const engine::OpenedModel& model, const engine::EngineOptions& options) {
+  const engine::Quantization* const chosen = engine::find_quantization(options.quantization);
+  if (chosen == nullptr || !chosen->smooths) return {};  // no tokenizer has to be there
+  const auto tokenizer = engine::open_tokenizer(model.folder.path());
+  LATHE_CHECK(tokenizer.has_value());
+  auto smoothing = engine::find_smoothing(model, **tokenizer, options, {});
+  LATHE_CHECK(smoothing.has_value());
+  return std::move(*smoothing);
+}
+
 }  // namespace
 
 RunnerDriver::RunnerDriver(const std::string& path, const RunnerChoice& choice) {
@@ -28,8 +39,9 @@ RunnerDriver::RunnerDriver(const std::string& path, const RunnerChoice& choice) 
   const std::int64_t max_model_len = model->config.max_position_embeddings;
   const engine::WeightStorage storage = engine::storage_of(choice.quantization, choice.dtype);
   auto decoder = engine::Decoder::create(*backend, model->config, storage, max_model_len);
+  const engine::Smoothing smoothing = smoothing_of(*model, choice.quantization);
   LATHE_CHECK(decoder.has_value() &&
-              engine::load_weights(*decoder, *backend, model->checkpoint, model->plan, {}).has_value());
+              engine::load_weights(*decoder, *backend, model->checkpoint, model->plan, {}, smoothing).has_value());
   const engine::RunnerLimits limits{.vocab_size = model->config.vocab_size,
                                     .max_model_len = max_model_len,
                                     .block_size = choice.block_size,

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ui/models/durations.h"
+
 namespace lathe::ui {
 namespace {
 
@@ -49,7 +51,7 @@ QString dtype_words(const std::string& dtype) {
   if (dtype == "bfloat16" || dtype == "BF16") return QStringLiteral("BF16");
   if (dtype == "float16" || dtype == "F16") return QStringLiteral("FP16");
   if (dtype == "float32" || dtype == "F32") return QStringLiteral("FP32");
-  return QString::fromStdString(dtype).toUpper();
+  return QString::fromStdString(dtype).toUpper().replace(QLatin1Char('_'), QLatin1Char(' '));
 }
 
 QString quantization_words(const std::string& quantization) {
@@ -57,6 +59,9 @@ QString quantization_words(const std::string& quantization) {
   if (name == QLatin1String("bitsandbytes_4bit")) return translated("bitsandbytes 4-bit");
   if (name == QLatin1String("bitsandbytes_8bit")) return translated("bitsandbytes 8-bit");
   if (name == QLatin1String("dynamic_int8")) return translated("Dynamic INT8");
+  if (name == QLatin1String("smoothquant")) return QStringLiteral("SmoothQuant");
+  if (name == QLatin1String("fp8")) return QStringLiteral("FP8");
+  if (name == QLatin1String("fp8_weight_only")) return translated("FP8, weights only");
   if (!name.contains(QLatin1String("_g"))) return name;
   return translated("%1, groups of %2")
       .arg(name.section(QLatin1String("_g"), 0, 0).toUpper(), name.section(QLatin1String("_g"), 1));
@@ -68,7 +73,14 @@ QString weights_words(const engine::LoadedModel& model) {
   if (quantization == "bitsandbytes_4bit") return QString::fromStdString(model.options.bnb_4bit_quant_type).toUpper();
   if (quantization == "bitsandbytes_8bit") return QStringLiteral("LLM.int8");
   if (quantization == "dynamic_int8") return QStringLiteral("INT8");
+  if (quantization == "smoothquant") return QStringLiteral("SmoothQuant");
   return QString::fromStdString(quantization).section(QLatin1Char('_'), 0, 0).toUpper();
+}
+
+QString loaded_words(const engine::LoadedModel& model) {
+  const bool was_cached = model.packed_cache == engine::PackedCacheUse::hit;
+  return (was_cached ? translated("Loaded as %1 in %2 from the cache") : translated("Loaded as %1 in %2"))
+      .arg(weights_words(model), duration_words(model.load_ms));
 }
 
 QString family_words(const std::string& architecture) {

@@ -21,6 +21,8 @@ QString quantization_words(const std::string& quantization);
 QString model_line(const engine::ModelInfo& info);
 /// "INT8", or "BF16" where nothing is quantized.
 QString weights_words(const engine::LoadedModel& model);
+/// "Loaded as INT8 in 0.8 s from the cache"
+QString loaded_words(const engine::LoadedModel& model);
 /// "LlamaForCausalLM" -> "llama"
 QString family_words(const std::string& architecture);
 

@@ -20,7 +20,8 @@ QColor dot_color(const Tokens& tokens, engine::SchedulerEventKind kind) {
   switch (kind) {
     case SchedulerEventKind::admitted:
     case SchedulerEventKind::batched:
-    case SchedulerEventKind::chunked: return tokens.prefill;
+    case SchedulerEventKind::chunked:
+    case SchedulerEventKind::paced: return tokens.prefill;
     case SchedulerEventKind::prefilled:
     case SchedulerEventKind::resumed:
     case SchedulerEventKind::finished: return tokens.decode;

@@ -182,7 +182,9 @@ Result<void> TargetSession::find_abilities(const std::function<bool()>& go_on) {
       const auto answer = ask(call("POST", kCompletions, request(prompt, {}, 1, "probe")), go_on);
       if (answer) return {};
       refusal = answer.error();
-      if (refusal->code != ErrorCode::invalid_argument) return tl::unexpected(*refusal);
+      // 400 and 422 are about the fields of the request.
+      const bool is_of_fields = refusal->code == ErrorCode::invalid_argument || refusal->code == ErrorCode::model_refused;
+      if (!is_of_fields) return tl::unexpected(*refusal);
     }
   }
   return tl::unexpected(*refusal);

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "app/cli/machine_words.h"
 #include "app/cli/model_command.h"
 #include "engine/api/machine.h"
 
@@ -75,15 +76,6 @@ double deviation(const std::vector<double>& samples) {
   return std::sqrt(sum / static_cast<double>(samples.size() - 1));
 }
 
-OrderedJson machine_json(const engine::MachineReport& machine) {
-  return {{"isa", machine.backend.isa},
-          {"device", machine.backend.device},
-          {"threads", machine.backend.n_threads},
-          {"read_gb_s", machine.ceilings.read_gb_s},
-          {"fma_gflop_s", machine.ceilings.fma_gflop_s},
-          {"bf16_gflop_s", machine.ceilings.bf16_gflop_s}};
-}
-
 OrderedJson bench_json(const engine::LoadedModel& model, const engine::MachineReport& machine,
                        const std::vector<BenchRun>& runs) {
   OrderedJson list = OrderedJson::array();
@@ -96,6 +88,8 @@ OrderedJson bench_json(const engine::LoadedModel& model, const engine::MachineRe
   return {{"model", model.name},
           {"dtype", model.dtype},
           {"quantization", model.options.quantization},
+          {"load_ms", model.load_ms},
+          {"packed_cache", engine::name_of(model.packed_cache)},
           {"version", version()},
           {"machine", machine_json(machine)},
           {"runs", std::move(list)}};
@@ -103,11 +97,7 @@ OrderedJson bench_json(const engine::LoadedModel& model, const engine::MachineRe
 
 std::string table(const engine::LoadedModel& model, const engine::MachineReport& machine,
                   const std::vector<BenchRun>& runs) {
-  std::string text =
-      fmt::format("{} in {}; {} with {} thread{} on {}: reads {:.1f} GB/s, FMA {:.1f} GFLOP/s", model.name, model.dtype,
-                  machine.backend.isa, machine.backend.n_threads, machine.backend.n_threads == 1 ? "" : "s",
-                  machine.backend.device, machine.ceilings.read_gb_s, machine.ceilings.fma_gflop_s);
-  if (machine.ceilings.bf16_gflop_s > 0) text += fmt::format(", bf16 {:.1f} GFLOP/s", machine.ceilings.bf16_gflop_s);
+  std::string text = fmt::format("{} in {}; {}", model.name, model.dtype, machine_line(machine));
   text += "\n\ntest     streams         tok/s       +-  tok/s a stream\n";
   for (const BenchRun& run : runs) {
     const double average = mean(run.samples_tok_s);

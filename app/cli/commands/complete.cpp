@@ -150,16 +150,17 @@ OrderedJson prompt_logprobs_json(const TokenEvent& event, std::optional<std::int
 
 double rate(std::int64_t n_tokens, double ms) { return ms > 0 ? static_cast<double>(n_tokens) * 1000.0 / ms : 0.0; }
 
-OrderedJson timings_json(const TokenEvent& event, double load_ms) {
+OrderedJson timings_json(const TokenEvent& event, const engine::LoadedModel& model) {
   const engine::RequestTimings& timings = event.timings;
   const std::int64_t n_read = event.usage.n_prompt_tokens - event.usage.n_cached_tokens;
-  return {{"load_ms", load_ms},
+  return {{"load_ms", model.load_ms},
+          {"packed_cache", engine::name_of(model.packed_cache)},
           {"ttft_ms", timings.ttft_ms},
           {"prefill_tok_s", rate(n_read, timings.ttft_ms - timings.queue_ms)},
           {"decode_tok_s", rate(event.usage.n_completion_tokens - 1, timings.end_ms - timings.ttft_ms)}};
 }
 
-OrderedJson result_json(const engine::GenerateRequest& request, const TokenEvent& event, double load_ms) {
+OrderedJson result_json(const engine::GenerateRequest& request, const TokenEvent& event, const engine::LoadedModel& model) {
   const engine::Usage& usage = event.usage;
   return {{"prompt_token_ids", request.prompt_token_ids},
           {"token_ids", event.token_ids},
@@ -172,7 +173,7 @@ OrderedJson result_json(const engine::GenerateRequest& request, const TokenEvent
             {"completion_tokens", usage.n_completion_tokens},
             {"total_tokens", usage.n_prompt_tokens + usage.n_completion_tokens},
             {"cached_tokens", usage.n_cached_tokens}}},
-          {"timings", timings_json(event, load_ms)}};
+          {"timings", timings_json(event, model)}};
 }
 
 Result<engine::GenerateRequest> make_request(const CompleteFlags& flags, const GivenPrompt& prompt,
@@ -200,7 +201,7 @@ int generate(ModelCommand& command, const CompleteFlags& flags, const GivenPromp
   const TokenEvent event = collect(**handle, command.signals(), flags.json ? nullptr : &terminal.out);
   if (event.error) return command.fail(*event.error);
   if (flags.json) {
-    terminal.out << engine::dump_json(result_json(*request, event, engine->model().load_ms)) << '\n';
+    terminal.out << engine::dump_json(result_json(*request, event, engine->model())) << '\n';
   } else if (!event.text.ends_with('\n')) {
     terminal.out << '\n';
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "app/cli/machine_words.h"
 #include "app/cli/model_command.h"
 #include "engine/api/machine.h"
 
@@ -14,15 +15,6 @@ using engine::IsaSelftest;
 using engine::OrderedJson;
 using engine::Result;
 using kernels::OpCheck;
-
-std::string ceilings_line(const engine::MachineReport& machine) {
-  std::string line =
-      fmt::format("{} on {}, {} thread{}: reads {:.1f} GB/s, FMA {:.1f} GFLOP/s", machine.backend.isa,
-                  machine.backend.device, machine.backend.n_threads, machine.backend.n_threads == 1 ? "" : "s",
-                  machine.ceilings.read_gb_s, machine.ceilings.fma_gflop_s);
-  if (machine.ceilings.bf16_gflop_s > 0) line += fmt::format(", bf16 {:.1f} GFLOP/s", machine.ceilings.bf16_gflop_s);
-  return line;
-}
 
 std::string check_line(const OpCheck& check) {
   const std::string share = check.bound.empty() ? "" : fmt::format("  {:5.1f} % of {}", 100 * check.share, check.bound);
@@ -47,7 +39,9 @@ OrderedJson selftest_json(const IsaSelftest& selftest) {
           {"ceilings",
            {{"read_gb_s", selftest.machine.ceilings.read_gb_s},
             {"fma_gflop_s", selftest.machine.ceilings.fma_gflop_s},
-            {"bf16_gflop_s", selftest.machine.ceilings.bf16_gflop_s}}},
+            {"bf16_gflop_s", selftest.machine.ceilings.bf16_gflop_s},
+            {"int8_gop_s", selftest.machine.ceilings.int8_gop_s},
+            {"int4_gop_s", selftest.machine.ceilings.int4_gop_s}}},
           {"checks", std::move(checks)}};
 }
 
@@ -75,7 +69,7 @@ int selftest(const std::vector<std::string>& arguments, Terminal& terminal) {
     n_failed += static_cast<std::size_t>(
         std::count_if(done->checks.begin(), done->checks.end(), [](const OpCheck& check) { return !check.passed(); }));
     results.push_back(selftest_json(*done));
-    if (!json) terminal.out << ceilings_line(done->machine) << "\n\n";
+    if (!json) terminal.out << machine_line(done->machine) << "\n\n";
   }
   if (json) {
     terminal.out << engine::dump_json(OrderedJson{{"passed", n_failed == 0}, {"isas", std::move(results)}}, 2) << '\n';

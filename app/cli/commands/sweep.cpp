@@ -9,6 +9,7 @@
 #include "app/bench/sweep/sweep.h"
 #include "app/cli/model_command.h"
 #include "app/log/printable.h"
+#include "app/workbench/cached_loader.h"
 
 namespace lathe::app {
 namespace {
@@ -228,7 +229,7 @@ int sweep(const std::vector<std::string>& arguments, Terminal& terminal) {
                                  now.seconds_left > 0 ? fmt::format(", {:.0f} s left", now.seconds_left) : ""));
     return command.signals().requested() ? SweepOrder::stop : SweepOrder::go_on;
   };
-  const auto report = run_sweep(*plan, *journal, engine::load_engine, observer);
+  const auto report = run_sweep(*plan, *journal, cached_loader(command.workbench().paths()), observer);
   command.progress({});
   if (!report) return command.fail(report.error());
   if (const auto written = write_page(flags.html, *plan, *report); !written) return command.fail(written.error());

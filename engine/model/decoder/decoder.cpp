@@ -51,33 +51,18 @@ void Decoder::accept(kernels::Backend& backend, WeightRole role, std::int64_t la
       break;
     case WeightRole::head: head_.load_rows(backend, 0, source); break;
     case WeightRole::final_norm: copy_converted(backend, final_norm_.view(), source); break;
-    default: accept_in_layer(backend, role, layers_[static_cast<std::size_t>(layer)], source); break;
+    default: layers_[static_cast<std::size_t>(layer)].accept(backend, config_, role, source); break;
   }
 }
 
-void Decoder::accept_in_layer(kernels::Backend& backend, WeightRole role, DecoderLayer& layer, const TensorView& source) {
-  const std::int64_t row_begin = row_begin_of(role, config_);
-  switch (role) {
-    case WeightRole::attention_norm: copy_converted(backend, layer.attention_norm(), source); break;
-    case WeightRole::mlp_norm: copy_converted(backend, layer.mlp_norm(), source); break;
-    case WeightRole::q:
-    case WeightRole::k:
-    case WeightRole::v: layer.attention().qkv().load_rows(backend, row_begin, source); break;
-    case WeightRole::q_bias:
-    case WeightRole::k_bias:
-    case WeightRole::v_bias: layer.attention().qkv().load_bias(backend, row_begin, source); break;
-    case WeightRole::o: layer.attention().out().load_rows(backend, row_begin, source); break;
-    case WeightRole::o_bias: layer.attention().out().load_bias(backend, row_begin, source); break;
-    case WeightRole::gate: layer.mlp().gate().load_rows(backend, row_begin, source); break;
-    case WeightRole::gate_bias: layer.mlp().gate().load_bias(backend, row_begin, source); break;
-    case WeightRole::up: layer.mlp().up().load_rows(backend, row_begin, source); break;
-    case WeightRole::up_bias: layer.mlp().up().load_bias(backend, row_begin, source); break;
-    case WeightRole::down: layer.mlp().down().load_rows(backend, row_begin, source); break;
-    case WeightRole::down_bias: layer.mlp().down().load_bias(backend, row_begin, source); break;
-    case WeightRole::embedding:
-    case WeightRole::head:
-    case WeightRole::final_norm: LATHE_CHECK(false); break;
-  }
+WeightImage Decoder::image() {
+  WeightImage image{embedding_.bytes()};
+  for (DecoderLayer& layer : layers_) layer.add_image(image);
+  image.push_back(final_norm_.bytes());
+  head_.add_image(image);
+  std::size_t n_bytes = 0;
+  for (const std::span<std::byte> part : image) n_bytes += part.size();
+  return static_cast<std::int64_t>(n_bytes) == weight_bytes() ? image : WeightImage();
 }
 
 void Decoder::forward(kernels::Backend& backend, const ModelInput& input, const KvStorage& kv,

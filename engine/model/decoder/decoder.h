@@ -25,6 +25,9 @@ class Decoder {
   /// Puts one tensor of a checkpoint in its place. `source`: the shape of shape_of(role), any floating type, aligned.
   void accept(kernels::Backend& backend, WeightRole role, std::int64_t layer, const kernels::TensorView& source);
 
+  /// All that accept() fills. Empty where the backend keeps its matrices in a way of its own.
+  WeightImage image();
+
   /// Runs the rows of a step and leaves their logits in step.logits.
   void forward(kernels::Backend& backend, const ModelInput& input, const KvStorage& kv, const StepBuffers& step) const;
 
@@ -34,8 +37,6 @@ class Decoder {
   std::int64_t rope_bytes() const { return rope_.n_bytes(); }
 
  private:
-  void accept_in_layer(kernels::Backend& backend, WeightRole role, DecoderLayer& layer, const kernels::TensorView& source);
-
   ModelConfig config_;
   WeightStorage storage_ = kernels::Dtype::f32;
   RopeTable rope_;

@@ -7,14 +7,15 @@
 
 #include "engine/load/checkpoint.h"
 #include "engine/model/decoder/decoder.h"
+#include "engine/model/decoder/smoothing.h"
 
 namespace lathe::engine {
 
 /// Gets the bytes read so far after each tensor; false stops.
 using WeightObserver = std::function<bool(std::int64_t bytes_done)>;
 
-/// Peak memory: the decoder and about two tensors of the file. Errors: cancelled.
+/// Peak memory: the decoder and about two tensors of the file; with a smoothing one more, in f32. Errors: cancelled.
 Result<void> load_weights(Decoder& decoder, kernels::Backend& backend, const Checkpoint& checkpoint, const WeightPlan& plan,
-                          const WeightObserver& observer);
+                          const WeightObserver& observer, const Smoothing& smoothing = {});
 
 }  // namespace lathe::engine

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 
 #include "engine/api/result.h"
 #include "kernels/api/backend.h"
@@ -21,6 +22,7 @@ class DeviceTensor {
   /// data is null when nothing was allocated: what operations take for "no bias".
   const kernels::TensorView& view() const { return view_; }
   std::int64_t n_bytes() const { return static_cast<std::int64_t>(buffer_.n_bytes()); }
+  std::span<std::byte> bytes() { return {static_cast<std::byte*>(buffer_.data()), buffer_.n_bytes()}; }
 
  private:
   kernels::Buffer buffer_;

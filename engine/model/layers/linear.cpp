@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "kernels/api/packed_image.h"
+
 namespace lathe::engine {
 
 using kernels::Dtype;
@@ -31,6 +33,11 @@ void Linear::load_rows(kernels::Backend& backend, std::int64_t row_begin, const 
 
 void Linear::load_bias(kernels::Backend& backend, std::int64_t row_begin, const TensorView& bias) {
   copy_converted(backend, bias_.view().rows(row_begin, bias.dim(0)), bias);
+}
+
+void Linear::add_image(WeightImage& image) {
+  image.push_back(kernels::image_of(*matrix_));
+  if (bias_.n_bytes() > 0) image.push_back(bias_.bytes());
 }
 
 }  // namespace lathe::engine

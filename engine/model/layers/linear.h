@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "engine/model/layers/device_tensor.h"
+#include "engine/model/layers/weight_image.h"
 #include "kernels/api/backend.h"
 
 namespace lathe::engine {
@@ -36,6 +37,7 @@ class Linear {
   const kernels::PackedMatrix& matrix() const { return *matrix_; }
   /// Without data when there is none.
   const kernels::TensorView& bias() const { return bias_.view(); }
+  void add_image(WeightImage& image);
   std::int64_t n_bytes() const { return static_cast<std::int64_t>(matrix_->n_bytes()) + bias_.n_bytes(); }
 
  private:

@@ -35,8 +35,18 @@ struct VecAvx2 {
 
   static Float load(const F16* p) { return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
   static Float load(const Bf16* p) { return widen(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
+  static Float load(const RawE4m3* p) {
+    const __m128i wide = _mm_slli_epi16(_mm_cvtepi8_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))), 7);
+    return _mm256_cvtph_ps(_mm_and_si128(wide, _mm_set1_epi16(static_cast<short>(0xbf80))));
+  }
   static Float load_n(const F16* p, std::int64_t n) { return _mm256_cvtph_ps(load_halves(p, n)); }
   static Float load_n(const Bf16* p, std::int64_t n) { return widen(load_halves(p, n)); }
+  static Float load(const I8* p) { return widen(p, _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))); }
+  static Float load(const E4m3* p) { return widen(p, _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))); }
+  static Float load(const E5m2* p) { return widen(p, _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))); }
+  static Float load_n(const I8* p, std::int64_t n) { return widen(p, load_bytes(p, n)); }
+  static Float load_n(const E4m3* p, std::int64_t n) { return widen(p, load_bytes(p, n)); }
+  static Float load_n(const E5m2* p, std::int64_t n) { return widen(p, load_bytes(p, n)); }
   /// 8 pairs: the first of each into `even`, the second into `odd`.
   static void load_pairs(const Bf16* p, Float& even, Float& odd) {
     const __m256i both = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
@@ -121,12 +131,30 @@ struct VecAvx2 {
   static Int ones() { return _mm256_set1_epi16(1); }
 
  private:
+  static Float widen(const I8*, __m128i codes) { return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(codes)); }
+  /// As f16 with the same exponent bits, which stand for 2^8 times less there.
+  static Float widen(const E4m3*, __m128i bits) {
+    const __m128i wide = _mm_cvtepi8_epi16(bits);  // the sign everywhere above
+    const __m128i half = _mm_and_si128(_mm_slli_epi16(wide, 7), _mm_set1_epi16(static_cast<short>(0xbfff)));
+    const __m256i magnitude = _mm256_and_si256(_mm256_cvtepu8_epi32(bits), _mm256_set1_epi32(0x7f));
+    const __m256i is_nan = _mm256_cmpeq_epi32(magnitude, _mm256_set1_epi32(0x7f));
+    return _mm256_or_ps(_mm256_mul_ps(_mm256_cvtph_ps(half), _mm256_set1_ps(256)), _mm256_castsi256_ps(is_nan));
+  }
+  static Float widen(const E5m2*, __m128i bits) { return _mm256_cvtph_ps(_mm_slli_epi16(_mm_cvtepu8_epi16(bits), 8)); }
   static Float widen(__m128i bits) { return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16)); }
   static __m128i load_halves(const void* p, std::int64_t n) {
     if (n >= kLanes) return _mm_loadu_si128(static_cast<const __m128i*>(p));
     alignas(16) std::uint16_t halves[kLanes] = {};
     for (std::int64_t i = 0; i < n; ++i) halves[i] = static_cast<const std::uint16_t*>(p)[i];
     return _mm_load_si128(reinterpret_cast<const __m128i*>(halves));
+  }
+  static __m128i load_bytes(const void* p, std::int64_t n) {
+    if (n >= kLanes) return _mm_loadl_epi64(static_cast<const __m128i*>(p));
+    std::uint64_t bytes = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      bytes |= static_cast<std::uint64_t>(static_cast<const std::uint8_t*>(p)[i]) << (8 * i);
+    }
+    return _mm_cvtsi64_si128(static_cast<long long>(bytes));
   }
 };
 

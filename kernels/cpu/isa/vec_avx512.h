@@ -32,8 +32,18 @@ struct VecAvx512 {
 
   static Float load(const F16* p) { return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))); }
   static Float load(const Bf16* p) { return widen(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))); }
+  static Float load(const RawE4m3* p) {
+    const __m256i wide = _mm256_slli_epi16(_mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))), 7);
+    return _mm512_cvtph_ps(_mm256_and_si256(wide, _mm256_set1_epi16(static_cast<short>(0xbf80))));
+  }
   static Float load_n(const F16* p, std::int64_t n) { return _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(first(n), p)); }
   static Float load_n(const Bf16* p, std::int64_t n) { return widen(_mm256_maskz_loadu_epi16(first(n), p)); }
+  static Float load(const I8* p) { return widen(p, _mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
+  static Float load(const E4m3* p) { return widen(p, _mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
+  static Float load(const E5m2* p) { return widen(p, _mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
+  static Float load_n(const I8* p, std::int64_t n) { return widen(p, _mm_maskz_loadu_epi8(first(n), p)); }
+  static Float load_n(const E4m3* p, std::int64_t n) { return widen(p, _mm_maskz_loadu_epi8(first(n), p)); }
+  static Float load_n(const E5m2* p, std::int64_t n) { return widen(p, _mm_maskz_loadu_epi8(first(n), p)); }
   /// 16 pairs: the first of each into `even`, the second into `odd`.
   static void load_pairs(const Bf16* p, Float& even, Float& odd) {
     const __m512i both = _mm512_loadu_si512(p);
@@ -107,6 +117,19 @@ struct VecAvx512 {
   static Int ones() { return _mm512_set1_epi16(1); }
 
  private:
+  static Float widen(const I8*, __m128i codes) { return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(codes)); }
+  /// As f16 with the same exponent bits, which stand for 2^8 times less there.
+  static Float widen(const E4m3*, __m128i bits) {
+    const __m128i magnitude = _mm_and_si128(bits, _mm_set1_epi8(0x7f));
+    const __mmask16 is_nan = _mm_cmpeq_epi8_mask(magnitude, _mm_set1_epi8(0x7f));
+    const __m256i wide = _mm256_cvtepi8_epi16(bits);  // the sign everywhere above
+    const __m256i half = _mm256_and_si256(_mm256_slli_epi16(wide, 7), _mm256_set1_epi16(static_cast<short>(0xbfff)));
+    const Float value = _mm512_mul_ps(_mm512_cvtph_ps(half), _mm512_set1_ps(256));
+    return _mm512_mask_mov_ps(value, is_nan, _mm512_set1_ps(__builtin_nanf("")));
+  }
+  static Float widen(const E5m2*, __m128i bits) {
+    return _mm512_cvtph_ps(_mm256_slli_epi16(_mm256_cvtepu8_epi16(bits), 8));
+  }
   static Float widen(__m256i bits) { return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16)); }
 };
 

@@ -27,6 +27,12 @@ struct VecScalar {
 
   static Float load(const F16* p) { return f16_to_f32(p->bits); }
   static Float load(const Bf16* p) { return from_bits(static_cast<std::uint32_t>(p->bits) << 16); }
+  static Float load(const I8* p) { return p->code; }
+  static Float load(const E4m3* p) { return e4m3_to_f32(p->bits); }
+  static Float load(const E5m2* p) { return e5m2_to_f32(p->bits); }
+  static Float load(const RawE4m3* p) {
+    return f16_to_f32(static_cast<std::uint16_t>((p->bits & 0x80U) << 8 | (p->bits & 0x7fU) << 7));
+  }
   template <class T>
   static Float load_n(const T* p, std::int64_t n) {
     return n > 0 ? load(p) : 0;

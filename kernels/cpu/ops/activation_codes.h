@@ -8,7 +8,7 @@
 namespace lathe::kernels {
 namespace {
 
-// Numbers all below it become zeros: 127 divided by less would be infinite.
+// Numbers all below it become zeros: 127 or 448 divided by less would be infinite.
 constexpr float kSmallestActivation = 0x1p-100F;
 // LLM.int8(): from here on activations are multiplied as they are.
 constexpr float kOutlier = 6.0F;
@@ -30,8 +30,8 @@ typename V::Float inliers(typename V::Float x) {
   }
 }
 
-/// So that the largest of n numbers becomes 127. One that is no number makes the scale none, and all codes zeros.
-template <class V, bool kLeavesOut>
+/// So that the largest of n numbers becomes kMost. One that is no number makes the scale none, and all codes zeros.
+template <class V, bool kLeavesOut, int kMost = 127>
 Rounding rounding_of(const float* x, std::int64_t n) {
   auto largest = V::zero();
   auto poison = V::zero();
@@ -42,7 +42,7 @@ Rounding rounding_of(const float* x, std::int64_t n) {
   }
   if (V::sum(poison) != 0) return {.to_code = 0, .scale = V::sum(poison)};
   const float magnitude = V::largest(largest);
-  return {.to_code = magnitude > kSmallestActivation ? 127.0F / magnitude : 0, .scale = magnitude / 127};
+  return {.to_code = magnitude > kSmallestActivation ? kMost / magnitude : 0, .scale = magnitude / kMost};
 }
 
 /// Codes of up to a block; zeros follow.

@@ -62,37 +62,84 @@ inline AttentionScratch divide_scratch(const AttentionShape& s, float* scratch) 
   return parts;
 }
 
+/// What elements are multiplied with: nothing, all with one number, each with its own.
+struct Unscaled {
+  template <class V, class Lanes>
+  typename V::Float apply(typename V::Float x, std::int64_t, Lanes) const {
+    return x;
+  }
+};
+struct OneScale {
+  float scale;
+  template <class V, class Lanes>
+  typename V::Float apply(typename V::Float x, std::int64_t, Lanes) const {
+    return V::mul(x, V::set(scale));
+  }
+};
+struct OwnScales {
+  const float* scales;
+  template <class V, class Lanes>
+  typename V::Float apply(typename V::Float x, std::int64_t i, Lanes n) const {
+    return V::mul(x, V::load_n(scales + i, n));
+  }
+};
+
 /// n elements to f32, n at most a panel's columns. Whole panels, the usual case, go without a loop.
-template <class V, class T>
-void convert(float* out, const T* in, std::int64_t n) {
+template <class V, class T, class Scale>
+void convert(float* out, const T* in, std::int64_t n, const Scale& scale) {
   if (n == kPanelColumns) {
 #pragma GCC unroll 16
-    for (int i = 0; i < kPanelColumns; i += V::kLanes) V::store(out + i, V::load(in + i));
+    for (int i = 0; i < kPanelColumns; i += V::kLanes) {
+      V::store(out + i, scale.template apply<V>(V::load(in + i), i, AllLanes{}));
+    }
     return;
   }
-  for (std::int64_t i = 0; i < n; i += V::kLanes) V::store_n(out + i, V::load_n(in + i, n - i), n - i);
+  for (std::int64_t i = 0; i < n; i += V::kLanes) {
+    V::store_n(out + i, scale.template apply<V>(V::load_n(in + i, n - i), i, n - i), n - i);
+  }
 }
+
+/// What K and V of a block are multiplied with, from an offset on.
+template <class T>
+struct BlockScales {
+  BlockScales(const KvLayout<T>&, const std::byte*, std::int64_t, std::int32_t, std::int64_t) {}
+  Unscaled of_k() const { return {}; }
+  Unscaled of_v(std::int64_t) const { return {}; }
+};
+template <>
+struct BlockScales<I8> {
+  const float* k;
+  const float* v;
+  BlockScales(const KvLayout<I8>& layout, const std::byte* kv, std::int64_t block_id, std::int32_t kv_head,
+              std::int64_t offset)
+      : k(reinterpret_cast<const float*>(kv + layout.k_scales_begin(block_id, kv_head)) + offset),
+        v(reinterpret_cast<const float*>(kv + layout.v_scales_begin(block_id, kv_head)) + offset) {}
+  OwnScales of_k() const { return {k}; }
+  OneScale of_v(std::int64_t i) const { return {v[i]}; }
+};
 
 /// Copies tokens [first, first + n_tokens) of a sequence into the panels of the window, as f32.
 template <class V, class T>
 void load_window(const AttentionArgs& args, const AttentionItem& item, const AttentionShape& s, std::int64_t first,
                  std::int64_t n_tokens, const AttentionScratch& scratch) {
-  const KvLayout layout{args.n_kv_heads, args.head_dim, args.block_size};
-  const T* kv = reinterpret_cast<const T*>(args.kv);
+  const KvLayout<T> layout{args.n_kv_heads, args.head_dim, args.block_size};
   const std::int32_t* block_table = args.block_tables + item.seq * args.max_blocks;
   for (std::int64_t t = 0; t < n_tokens;) {
     const std::int64_t block_id = block_table[(first + t) / args.block_size];
     const std::int64_t offset = (first + t) % args.block_size;
     const std::int64_t in_panel = t % kPanelColumns;
     const std::int64_t n = min_of(min_of(args.block_size - offset, kPanelColumns - in_panel), n_tokens - t);
-    const T* k = kv + layout.k_begin(block_id, item.kv_head) + offset;
+    const BlockScales<T> scales(layout, args.kv, block_id, item.kv_head, offset);
+    const T* k = reinterpret_cast<const T*>(args.kv + layout.k_begin(block_id, item.kv_head)) + offset;
     float* k_out = scratch.k + (t - in_panel) * s.head_dim + in_panel;
-    for (std::int64_t d = 0; d < s.head_dim; ++d) convert<V>(k_out + d * kPanelColumns, k + d * args.block_size, n);
-    const T* v = kv + layout.v_begin(block_id, item.kv_head) + offset * s.head_dim;
+    for (std::int64_t d = 0; d < s.head_dim; ++d) {
+      convert<V>(k_out + d * kPanelColumns, k + d * args.block_size, n, scales.of_k());
+    }
+    const T* v = reinterpret_cast<const T*>(args.kv + layout.v_begin(block_id, item.kv_head)) + offset * s.head_dim;
     for (std::int64_t i = 0; i < n; ++i) {
       for (std::int64_t d = 0; d < s.head_dim; d += kPanelColumns) {
         convert<V>(scratch.v + d * kWindowTokens + (t + i) * kPanelColumns, v + i * s.head_dim + d,
-                   min_of(kPanelColumns, s.head_dim - d));
+                   min_of(kPanelColumns, s.head_dim - d), scales.of_v(i));
       }
     }
     t += n;
@@ -256,11 +303,7 @@ void attend(const AttentionArgs& args, const AttentionItem& item, float* memory)
   const std::int64_t n_visible = item.position + item.n_rows;
   for (std::int64_t first = 0; first < n_visible; first += kWindowTokens) {
     const std::int64_t n_tokens = min_of(kWindowTokens, n_visible - first);
-    switch (args.kv_type) {
-      case KvType::f32: load_window<V, float>(args, item, s, first, n_tokens, scratch); break;
-      case KvType::f16: load_window<V, F16>(args, item, s, first, n_tokens, scratch); break;
-      case KvType::bf16: load_window<V, Bf16>(args, item, s, first, n_tokens, scratch); break;
-    }
+    with_kv_type(args.kv_type, [&]<class T>(T) { load_window<V, T>(args, item, s, first, n_tokens, scratch); });
     clear_last_pair(s, n_tokens, scratch);
     for (std::int64_t tile = 0; tile < s.tiling.n_tiles; ++tile) {
       const std::int64_t last_pair = first_row(s.tiling, tile + 1) - 1;

@@ -2,6 +2,7 @@
 // What the machine can do at most: plain reads and independent multiply-adds, for measure_ceilings().
 #pragma once
 
+#include "kernels/cpu/ops/dot.h"
 #include "kernels/cpu/ops/math.h"
 #include "kernels/cpu/table/op_table.h"
 
@@ -45,6 +46,31 @@ double multiply_add(std::int64_t n_iterations) {
   volatile float sink = V::sum(acc[0]);
   static_cast<void>(sink);
   return static_cast<double>(n_iterations) * kChains * V::kLanes * 2;
+}
+
+/// Products of codes and bytes as D has them, without what they are fetched and scaled with.
+template <class V, class D>
+double dot_codes(std::int64_t n_iterations) {
+  constexpr int kChains = V::kRegisters >= 32 ? 12 : 8;
+  constexpr int kQuads = 8;  // read in turn: products of what never changes would be taken out of the loop
+  alignas(64) std::byte codes[64] = {};
+  alignas(64) std::byte x[kQuads * D::kQuadBytes] = {};
+  const auto w = D::prepare(V::load_int(codes));
+  typename V::Int acc[kChains];
+#pragma GCC unroll 12
+  for (int c = 0; c < kChains; ++c) acc[c] = V::set_int(c);
+  for (std::int64_t i = 0; i < n_iterations; ++i) {
+    const std::byte* quad = x + i % kQuads * D::kQuadBytes;
+    asm volatile("" ::"r"(quad) : "memory");
+    const auto broadcast = D::broadcast(quad);
+#pragma GCC unroll 12
+    for (int c = 0; c < kChains; ++c) D::add(acc[c], w, broadcast);
+  }
+#pragma GCC unroll 12
+  for (int c = 1; c < kChains; ++c) acc[0] = V::add_int(acc[0], acc[c]);
+  volatile float sink = V::sum(V::to_float(acc[0]));
+  static_cast<void>(sink);
+  return static_cast<double>(n_iterations) * kChains * V::kLanes * kQuad * 2;
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ inline std::int64_t packed_offset(const PackedRows& x, std::int64_t row, std::in
 struct PackPart {
   const float* x;
   std::int64_t x_stride;
+  std::int64_t row;  ///< of all packed ones, the first
   std::int64_t n_rows;
   std::int64_t n;  ///< numbers a row; if odd, a zero follows
 };
@@ -44,6 +45,7 @@ void for_parts(const PackedRows& packed, const PackArgs& args, std::int64_t pair
       auto* out = static_cast<std::byte*>(packed.data) + packed_offset(packed, row, block, pair_bytes);
       pack_part(PackPart{.x = x + 2 * (pair - args.pair_begin),
                          .x_stride = args.x_stride,
+                         .row = row,
                          .n_rows = n_rows,
                          .n = min_of(2 * end, packed.k) - 2 * pair},
                 out + (pair - block) * n_rows * pair_bytes);
@@ -80,11 +82,12 @@ struct FmaLinear {
   }
 
   static void pack(const PackedRows& packed, const PackArgs& args) {
-    for_parts(packed, args, kPackedPairBytes, [](const PackPart& part, std::byte* to) {
-      auto* out = reinterpret_cast<float*>(to);
-      pack_rows_as_columns(part.x, part.x_stride, part.n_rows, part.n, out);
-      for (std::int64_t r = 0; part.n % 2 != 0 && r < part.n_rows; ++r) out[part.n * part.n_rows + r] = 0;
-    });
+    for_parts(packed, args, kPackedPairBytes, pack_part);
+  }
+  static void pack_part(const PackPart& part, std::byte* to) {
+    auto* out = reinterpret_cast<float*>(to);
+    pack_rows_as_columns(part.x, part.x_stride, part.n_rows, part.n, out);
+    for (std::int64_t r = 0; part.n % 2 != 0 && r < part.n_rows; ++r) out[part.n * part.n_rows + r] = 0;
   }
 };
 

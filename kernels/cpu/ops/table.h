@@ -5,6 +5,7 @@
 #include "kernels/cpu/ops/attention.h"
 #include "kernels/cpu/ops/ceilings.h"
 #include "kernels/cpu/ops/coded_linear.h"
+#include "kernels/cpu/ops/e4m3_linear.h"
 #include "kernels/cpu/ops/rowwise.h"
 
 namespace lathe::kernels {
@@ -37,7 +38,9 @@ constexpr OpTable make_op_table() {
                      coded_ops<InBlocks<V, Fp4, ByteDot, 64, SingleScales>>(),
                      coded_ops<InBlocks<V, Fp4, ByteDot, 64, NestedScaleCodes>>(),
                      coded_ops<InRows<V, ByteDot, false>>(),
-                     coded_ops<InRows<V, ByteDot, true>>()},
+                     coded_ops<InRows<V, ByteDot, true>>(),
+                     e4m3_ops<E4m3Linear<V, true>>(),
+                     e4m3_ops<E4m3Linear<V, false>>()},
           .rms_norm = rms_norm<V>,
           .rope = rope<V>,
           .add = add<V>,
@@ -45,7 +48,9 @@ constexpr OpTable make_op_table() {
           .attend = attend<V>,
           .read_bytes = read_bytes<V>,
           .multiply_add = multiply_add<V>,
-          .bf16_dot = nullptr};
+          .bf16_dot = nullptr,
+          .int8_dot = dot_codes<V, ByteDot>,
+          .int4_dot = dot_codes<V, NibbleDot>};
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/reference/reference_ops.h"
 #include "kernels/formats/element.h"
+#include "kernels/formats/kv_int8.h"
 
 namespace lathe::kernels::reference {
 namespace {
@@ -14,28 +15,69 @@ std::int64_t n_elements_of_k(const KvShape& shape) {
   return static_cast<std::int64_t>(shape.n_blocks) * shape.n_kv_heads * shape.block_size * shape.head_dim;
 }
 
-std::int64_t element_of(const KvShape& shape, std::int64_t slot, std::int64_t kv_head) {
-  const std::int64_t block = slot / shape.block_size;
-  const std::int64_t offset = slot % shape.block_size;
-  return ((block * shape.n_kv_heads + kv_head) * shape.block_size + offset) * shape.head_dim;
+/// K or V of a layer: heads of tokens, [token of a block][head_dim], and behind all of them, in 8 bits, a scale for each.
+class KvHalf {
+ public:
+  KvHalf(const KvLayer& layer, bool is_v) : shape_(layer.shape) {
+    const auto n_elements = static_cast<std::size_t>(n_elements_of_k(shape_));
+    auto* const data = static_cast<std::byte*>(layer.data);
+    elements_ = data + (is_v ? n_elements * size_of(shape_.dtype) : 0);
+    scales_ = reinterpret_cast<float*>(data + 2 * n_elements * size_of(shape_.dtype));
+    if (is_v) scales_ += n_elements_of_k(shape_) / shape_.head_dim;
+  }
+
+  void write(std::int64_t slot, std::int64_t kv_head, std::span<const float> numbers) const {
+    const std::int64_t begin = head_of(slot, kv_head) * shape_.head_dim;
+    if (shape_.dtype == Dtype::i8) {
+      const float scale = kv_scale(numbers);
+      scales_[head_of(slot, kv_head)] = scale;
+      auto* const codes = reinterpret_cast<std::int8_t*>(elements_) + begin;
+      for (std::size_t d = 0; d < numbers.size(); ++d) codes[d] = kv_code(numbers[d], scale);
+      return;
+    }
+    for (std::size_t d = 0; d < numbers.size(); ++d) {
+      store_element(elements_, shape_.dtype, begin + static_cast<std::int64_t>(d), numbers[d]);
+    }
+  }
+
+  float read(std::int64_t slot, std::int64_t kv_head, std::int64_t d) const {
+    const std::int64_t element = head_of(slot, kv_head) * shape_.head_dim + d;
+    if (shape_.dtype != Dtype::i8) return load_element(elements_, shape_.dtype, element);
+    return static_cast<float>(reinterpret_cast<const std::int8_t*>(elements_)[element]) * scales_[head_of(slot, kv_head)];
+  }
+
+ private:
+  std::int64_t head_of(std::int64_t slot, std::int64_t kv_head) const {
+    const std::int64_t block = slot / shape_.block_size;
+    return (block * shape_.n_kv_heads + kv_head) * shape_.block_size + slot % shape_.block_size;
+  }
+
+  const KvShape& shape_;
+  std::byte* elements_;
+  float* scales_;
+};
+
+/// Units: bytes, of K and V.
+std::size_t scale_bytes(const KvShape& shape) {
+  if (shape.dtype != Dtype::i8) return 0;
+  return 2 * static_cast<std::size_t>(n_elements_of_k(shape) / shape.head_dim) * sizeof(float);
 }
 
 /// out [head_dim] = softmax(q K^T * scale) V over the first n_visible tokens of the sequence.
 void attend(float* out, const float* q, std::int64_t kv_head, const KvLayer& layer, const std::int32_t* block_table,
             std::int64_t n_visible, float scale) {
   const KvShape& shape = layer.shape;
-  const std::int64_t v_begin = n_elements_of_k(shape);
-  std::vector<std::int64_t> element(static_cast<std::size_t>(n_visible));
+  const KvHalf k(layer, false);
+  const KvHalf v(layer, true);
+  std::vector<std::int64_t> slot(static_cast<std::size_t>(n_visible));
   std::vector<double> score(static_cast<std::size_t>(n_visible));
   double largest = -std::numeric_limits<double>::infinity();
   for (std::size_t t = 0; t < score.size(); ++t) {
     const auto token = static_cast<std::int64_t>(t);
     const std::int64_t block = block_table[token / shape.block_size];
-    element[t] = element_of(shape, block * shape.block_size + token % shape.block_size, kv_head);
+    slot[t] = block * shape.block_size + token % shape.block_size;
     double dot = 0;
-    for (int d = 0; d < shape.head_dim; ++d) {
-      dot += static_cast<double>(q[d]) * load_element(layer.data, shape.dtype, element[t] + d);
-    }
+    for (int d = 0; d < shape.head_dim; ++d) dot += static_cast<double>(q[d]) * k.read(slot[t], kv_head, d);
     score[t] = dot * scale;
     largest = std::max(largest, score[t]);
   }
@@ -46,9 +88,7 @@ void attend(float* out, const float* q, std::int64_t kv_head, const KvLayer& lay
   }
   for (int d = 0; d < shape.head_dim; ++d) {
     double value = 0;
-    for (std::size_t t = 0; t < score.size(); ++t) {
-      value += score[t] * load_element(layer.data, shape.dtype, v_begin + element[t] + d);
-    }
+    for (std::size_t t = 0; t < score.size(); ++t) value += score[t] * v.read(slot[t], kv_head, d);
     out[d] = static_cast<float>(value / sum);
   }
 }
@@ -56,21 +96,20 @@ void attend(float* out, const float* q, std::int64_t kv_head, const KvLayer& lay
 }  // namespace
 
 std::size_t kv_layer_bytes(const KvShape& shape) {
-  return 2 * static_cast<std::size_t>(n_elements_of_k(shape)) * size_of(shape.dtype);
+  return 2 * static_cast<std::size_t>(n_elements_of_k(shape)) * size_of(shape.dtype) + scale_bytes(shape);
 }
 
 void kv_write(const KvLayer& layer, const TensorView& k, const TensorView& v, std::span<const std::int32_t> slots) {
   const KvShape& shape = layer.shape;
-  const std::int64_t v_begin = n_elements_of_k(shape);
+  const KvHalf k_half(layer, false);
+  const KvHalf v_half(layer, true);
+  const auto n = static_cast<std::size_t>(shape.head_dim);
   for (std::int64_t m = 0; m < k.dim(0); ++m) {
     const std::int64_t slot = slots[static_cast<std::size_t>(m)];
     LATHE_CHECK(slot >= 0 && slot < static_cast<std::int64_t>(shape.n_blocks) * shape.block_size);
     for (int head = 0; head < shape.n_kv_heads; ++head) {
-      const std::int64_t element = element_of(shape, slot, head);
-      for (int d = 0; d < shape.head_dim; ++d) {
-        store_element(layer.data, shape.dtype, element + d, k.row<float>(m)[head * shape.head_dim + d]);
-        store_element(layer.data, shape.dtype, v_begin + element + d, v.row<float>(m)[head * shape.head_dim + d]);
-      }
+      k_half.write(slot, head, {k.row<float>(m) + head * shape.head_dim, n});
+      v_half.write(slot, head, {v.row<float>(m) + head * shape.head_dim, n});
     }
   }
 }

@@ -12,6 +12,8 @@ namespace lathe::kernels {
 
 /// k that a dot product of bytes takes at a time.
 inline constexpr int kQuad = 4;
+/// k of what tiles of floats take at a time.
+inline constexpr int kPair = 2;
 /// k whose products are added before the next. Activations have a scale for each at most; all groups divide it.
 inline constexpr int kActivationBlock = 128;
 /// Scales of a nested layout that share one.
@@ -20,7 +22,8 @@ inline constexpr int kNestedScales = 256;
 namespace {
 
 /// A panel: codes of all groups, then scales.
-/// Codes: [pair of quads][...]: of 8 bits [2][16 columns][4], of 4 bits [16][4], the first quad in the low halves.
+/// Codes: [pair of quads][...]: of 8 bits [2][16 columns][4], of 4 bits [16][4], the first quad in the low halves; of e4m3
+/// [pair of k][2][16], as weights without codes.
 /// Scales: `half` and `single` [group][16] f16 or f32; `channel` [16] f32; `nested` [group][16] bytes, then [16] f32 means, [16]
 /// i32 places of the row's first scale in its block of 256, and [block][16] f32. The last group is filled up with codes that
 /// meet zeros.

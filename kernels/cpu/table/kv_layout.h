@@ -4,24 +4,57 @@
 
 #include <cstdint>
 
+#include "kernels/cpu/table/element_types.h"
+#include "kernels/cpu/table/op_table.h"
+
 // Included by per-ISA files: everything here has internal linkage.
 namespace lathe::kernels {
 namespace {
 
-/// A block holds, KV head after KV head, K [head_dim][block_size] and then V [block_size][head_dim]. K is transposed so that
-/// scores of consecutive tokens are lanes of one vector. Units: elements.
+/// body(T{}) with the type of an element.
+template <class Body>
+auto with_kv_type(KvType type, const Body& body) {
+  switch (type) {
+    case KvType::f16: return body(F16{});
+    case KvType::bf16: return body(Bf16{});
+    case KvType::i8: return body(I8{});
+    case KvType::e4m3: return body(E4m3{});
+    case KvType::e5m2: return body(E5m2{});
+    case KvType::f32: break;
+  }
+  return body(float{});
+}
+
+/// Units: bytes of the scale that the head of a token has in K, and another in V.
+template <class T>
+constexpr std::int64_t kScaleBytes = 0;
+template <>
+constexpr std::int64_t kScaleBytes<I8> = sizeof(float);
+
+/// A block holds, KV head after KV head, K [head_dim][block_size], V [block_size][head_dim], and the scales of K and V,
+/// [block_size] each, where there are some. K is transposed so that scores of consecutive tokens are lanes of one vector.
+/// Units: bytes, unless a name says otherwise.
+template <class T>
 struct KvLayout {
   std::int64_t n_kv_heads;
-  std::int64_t head_dim;
-  std::int64_t block_size;
+  std::int64_t head_dim;    ///< elements
+  std::int64_t block_size;  ///< tokens
 
-  constexpr std::int64_t half_head() const { return head_dim * block_size; }
-  constexpr std::int64_t block() const { return n_kv_heads * 2 * half_head(); }
+  constexpr std::int64_t half_head() const { return head_dim * block_size * static_cast<std::int64_t>(sizeof(T)); }
+  constexpr std::int64_t scales() const { return block_size * kScaleBytes<T>; }
+  constexpr std::int64_t head() const { return 2 * (half_head() + scales()); }
+  constexpr std::int64_t block() const { return n_kv_heads * head(); }
   constexpr std::int64_t k_begin(std::int64_t block_id, std::int64_t kv_head) const {
-    return block_id * block() + kv_head * 2 * half_head();
+    return block_id * block() + kv_head * head();
   }
   constexpr std::int64_t v_begin(std::int64_t block_id, std::int64_t kv_head) const {
     return k_begin(block_id, kv_head) + half_head();
+  }
+  constexpr std::int64_t k_scales_begin(std::int64_t block_id, std::int64_t kv_head) const {
+    return v_begin(block_id, kv_head) + half_head();
+  }
+  constexpr std::int64_t v_scales_begin(std::int64_t block_id, std::int64_t kv_head) const {
+    return k_scales_begin(block_id, kv_head) + scales();
   }
 };
 

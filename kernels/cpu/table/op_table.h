@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "kernels/cpu/table/row_tiling.h"
+#include "kernels/formats/codes/coded.h"
 
 // Only data here: a function defined in this header would be compiled for several instruction sets under one name.
 namespace lathe::kernels {
@@ -21,8 +22,6 @@ inline constexpr int kMaxPanels = 4;
 inline constexpr int kBlockPairs = 128;
 /// The most scratch that LinearOps::multiply needs: weights of a block, and scales of a stretch of codes.
 inline constexpr std::int64_t kLinearScratchFloats = std::int64_t{kMaxPanels} * kBlockPairs * kPairWeights + 2048;
-
-inline constexpr int kWeightFormats = 15;
 
 struct LinearTiling {
   RowTiling rows;
@@ -104,7 +103,7 @@ struct ElementwiseArgs {
   std::int64_t n;
 };
 
-enum class KvType : std::uint8_t { f32, f16, bf16 };
+enum class KvType : std::uint8_t { f32, f16, bf16, i8, e4m3, e5m2 };
 
 struct AttentionArgs {
   float* out;
@@ -162,6 +161,8 @@ struct OpTable {
   /// Returns how many operations (2 a multiply-add) were done.
   double (*multiply_add)(std::int64_t n_iterations);
   double (*bf16_dot)(std::int64_t n_iterations);  ///< null where there is no such instruction
+  double (*int8_dot)(std::int64_t n_iterations);  ///< codes of 8 bits times bytes
+  double (*int4_dot)(std::int64_t n_iterations);
 };
 
 }  // namespace lathe::kernels

@@ -17,6 +17,15 @@ std::uint8_t nearest_code(float x) {
   return static_cast<std::uint8_t>((is_nearer_above ? above : below) - map);
 }
 
+/// Codes of what scales have beyond their mean, and their own scale.
+float nest_block(std::span<const float> scales, float mean, std::uint8_t* codes) {
+  float beyond[kNestedBlock];
+  for (std::size_t i = 0; i < scales.size(); ++i) beyond[i] = scales[i] - mean;
+  const float largest = largest_magnitude(beyond, scales.size());
+  for (std::size_t i = 0; i < scales.size(); ++i) codes[i] = nearest_code(largest > 0 ? beyond[i] / largest : 0);
+  return largest;
+}
+
 }  // namespace
 
 float NestedScales::at(std::size_t i) const {
@@ -24,24 +33,20 @@ float NestedScales::at(std::size_t i) const {
   return inner + mean;
 }
 
-NestedScales nest(std::span<const float> scales) {
+NestedScales nest(std::span<const float> scales, const ParallelFor& parallel_for) {
   NestedScales nested;
   double sum = 0;
   for (const float scale : scales) sum += scale;
   nested.mean = scales.empty() ? 0 : static_cast<float>(sum / static_cast<double>(scales.size()));
   nested.codes.resize(scales.size());
-  std::vector<float> block;
-  for (std::size_t begin = 0; begin < scales.size(); begin += kNestedBlock) {
-    block.clear();
-    for (const float scale : scales.subspan(begin, std::min<std::size_t>(kNestedBlock, scales.size() - begin))) {
-      block.push_back(scale - nested.mean);
+  nested.outer.resize((scales.size() + kNestedBlock - 1) / kNestedBlock);
+  parallel_for(static_cast<std::int64_t>(nested.outer.size()), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const auto first = static_cast<std::size_t>(i * kNestedBlock);
+      const auto block = scales.subspan(first, std::min<std::size_t>(kNestedBlock, scales.size() - first));
+      nested.outer[static_cast<std::size_t>(i)] = nest_block(block, nested.mean, nested.codes.data() + first);
     }
-    const float largest = largest_magnitude(block);
-    nested.outer.push_back(largest);
-    for (std::size_t i = 0; i < block.size(); ++i) {
-      nested.codes[begin + i] = nearest_code(largest > 0 ? block[i] / largest : 0);
-    }
-  }
+  });
   return nested;
 }
 

@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "kernels/api/rounded_tensor.h"
+
 namespace lathe::kernels {
 
 /// Scales whose codes share a scale.
@@ -20,6 +22,6 @@ struct NestedScales {
 };
 
 /// Scales of a whole tensor, each with the nearest code.
-NestedScales nest(std::span<const float> scales);
+NestedScales nest(std::span<const float> scales, const ParallelFor& parallel_for);
 
 }  // namespace lathe::kernels

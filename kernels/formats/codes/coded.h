@@ -15,15 +15,26 @@ enum class ScaleLayout : std::uint8_t {
   channel,  ///< f32, one an output
 };
 
-/// What shares a scale when activations become bytes.
+/// Rows of the table of formats, which every table of kernels has as well.
+inline constexpr int kWeightFormats = 17;
+
+/// What codes are before they meet their scale.
+enum class CodeKind : std::uint8_t {
+  whole,  ///< whole numbers, or places in a book of them
+  e4m3    ///< numbers of 8 bits with an exponent of their own (dtype.h)
+};
+
+/// What shares a scale when activations are rounded to numbers of the codes' kind.
 enum class ActivationScale : std::uint8_t {
-  block,          ///< 128 numbers of a row
-  row,            ///< a row: "per token"
-  row_of_inliers  ///< a row without those of magnitude 6 and more, which are multiplied as they are: LLM.int8()
+  block,           ///< 128 numbers of a row
+  row,             ///< a row: "per token"
+  row_of_inliers,  ///< a row without those of magnitude 6 and more, which are multiplied as they are: LLM.int8()
+  none             ///< nothing: they stay f32
 };
 
 /// A weight is decode(code, scale). Codes are unsigned.
 struct CodedFormat {
+  CodeKind kind = CodeKind::whole;
   int bits = 0;   ///< 8 or 4; 0: the format has no codes
   int group = 0;  ///< consecutive weights that share a scale; 0: a whole row
   /// Groups are counted through the whole tensor, so that one may begin in a row and end in the next.
@@ -35,7 +46,8 @@ struct CodedFormat {
   /// Writes a code for each weight.
   void (*encode)(const CodedFormat& format, std::span<const float> weights, float scale, std::uint8_t* codes) = nullptr;
   float (*decode)(const CodedFormat& format, std::uint8_t code, float scale) = nullptr;
-  /// Kernels multiply whole numbers: step * scale is the weight that stands for 1 of them.
+  /// What kernels multiply are whole numbers, or those of e4m3 as a vector widens them: step * scale is the weight that
+  /// stands for 1 of them.
   float step = 1;
   constexpr bool has_codes() const { return bits != 0; }
 };

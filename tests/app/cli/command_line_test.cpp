@@ -83,6 +83,7 @@ class CommandLineTest : public QObject {
   void serve_checks_its_port();
   void bench_checks_its_numbers();
   void selftest_knows_the_instruction_sets();
+  void roofline_knows_formats_and_rows();
   void a_missing_model_is_refused();
   void a_folder_without_config_is_refused();
   void a_truncated_weight_file_is_refused();
@@ -303,6 +304,15 @@ void CommandLineTest::selftest_knows_the_instruction_sets() {
   const CliRun run = run_cli({"selftest", "--isa", "mmx"});
   QVERIFY(run.code == 2);
   QVERIFY2(run.err.find("mmx") != std::string::npos && run.err.find("scalar") != std::string::npos, run.err.c_str());
+}
+
+void CommandLineTest::roofline_knows_formats_and_rows() {
+  const CliRun format = run_cli({"roofline", "--format", "int3"});
+  QVERIFY(format.code == 2);
+  QVERIFY2(format.err.find("int3") != std::string::npos && format.err.find("int8_g32") != std::string::npos,
+           format.err.c_str());
+  QVERIFY(run_cli({"roofline", "--rows", "0"}).code == 2);
+  QVERIFY(run_cli({"roofline", "--model", "/not/there"}).code == 3);
 }
 
 void CommandLineTest::a_missing_model_is_refused() { check_refused("/not/there", {"/not/there"}); }

@@ -71,6 +71,7 @@ class ModelCommandsTest : public QObject {
   void a_prompt_beyond_the_context_is_wrong_usage_with_numbers();
   void U6_json_does_not_follow_the_locale();
   void bench_json_has_runs_and_machine();
+  void roofline_has_a_point_for_each_product();
   void bench_leaves_a_kind_out();
   void bench_prints_a_table();
   void inspect_json_describes_the_model();
@@ -303,6 +304,19 @@ void ModelCommandsTest::bench_json_has_runs_and_machine() {
   QVERIFY(json["machine"]["read_gb_s"].get<double>() > 0);
   QVERIFY(json["machine"]["fma_gflop_s"].get<double>() > 0);
   QVERIFY(!json["machine"]["isa"].get<std::string>().empty());
+}
+
+void ModelCommandsTest::roofline_has_a_point_for_each_product() {
+  const CliRun run = run_cli({"roofline", "--model", tiny_model_path(), "--format", "f32,int4_g32", "--rows", "128,256",
+                              "--threads", "1", "--json"});
+  QVERIFY2(run.code == 0, run.err.c_str());
+  const Json json = Json::parse(run.out);
+  QCOMPARE(json["points"].size(), std::size_t{2 * 5 * 2});
+  for (const Json& point : json["points"]) {
+    QVERIFY(point["share"].get<double>() > 0);
+    QVERIFY(!point["bound"].get<std::string>().empty());
+  }
+  QVERIFY(json["machine"]["int8_gop_s"].get<double>() > 0);
 }
 
 void ModelCommandsTest::bench_leaves_a_kind_out() {

@@ -34,7 +34,21 @@ class OptionsTest : public QObject {
       QVERIFY(option.help.ends_with('.') && option.help.size() > 10);
       QVERIFY(option.kind != OptionKind::choice || !option.choices.empty());
     }
-    QCOMPARE(names.size(), std::size_t{25});
+    QCOMPARE(names.size(), std::size_t{30});
+  }
+  void smoothquant_refuses_what_it_has_no_scales_for() {
+    EngineOptions options = valid();
+    options.smoothquant_per_token = false;
+    QVERIFY(validate(options).has_value());  // of no other quantization's concern
+    options.quantization = "smoothquant";
+    const auto refused = validate(options);
+    QVERIFY(!refused.has_value() && refused.error().where == "smoothquant_per_token");
+    options.smoothquant_per_token = true;
+    QVERIFY(validate(options).has_value());
+    options.smoothquant_per_channel = false;
+    QCOMPARE(validate(options).error().where, std::string("smoothquant_per_channel"));
+    options.smoothquant_alpha = 1.5;
+    QCOMPARE(validate(options).error().where, std::string("smoothquant_alpha"));
   }
   void every_value_is_taken_back_unchanged() {
     const EngineOptions options = valid();

@@ -28,6 +28,14 @@ class QuantizationAliasesTest : public QObject {
     QCOMPARE(get_option(options, "quantization"), std::string("bitsandbytes_8bit"));
   }
 
+  void numbers_of_8_bits_have_other_names() {
+    EngineOptions options;
+    for (const auto& [name, ours] : {std::pair("fp8", "fp8"), {"fbgemm_fp8", "fp8"}, {"ao-fp8w8a16", "fp8_weight_only"}}) {
+      QVERIFY(set_option(options, "quantization", name).has_value());
+      QCOMPARE(get_option(options, "quantization"), std::string(ours));
+    }
+  }
+
   void it_may_bring_the_codes_with_it() {
     EngineOptions options;
     QVERIFY(set_option(options, "quantization", "bitsandbytes-fp4").has_value());

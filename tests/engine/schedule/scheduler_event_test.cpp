@@ -55,6 +55,8 @@ void SchedulerEventTest::sentences_data() {
   row("admitted to a batch", Kind::admitted, {1211, 0, 0}, "0 of 1,211 prompt tokens cached.");
   row("admitted", Kind::admitted, {1211, 64, 385}, "64 of 1,211 prompt tokens cached; first chunk 385.");
   row("chunk", Kind::chunked, {505, 512, 7, 321}, "505 tokens of a budget of 512, beside 7 decodes; 321 left.");
+  row("paced chunk", Kind::paced, {51, 100, 3, 1478},
+      "51 tokens, so that 3 answers would not wait longer than 100 ms; 1,478 left.");
   row("chunk alone", Kind::chunked, {512, 512, 0, 1}, "512 tokens of a budget of 512; 1 left.");
   row("prefilled", Kind::prefilled, {1147}, "First token; 1,147 prompt tokens computed.");
   row("preempted", Kind::preempted, {1216, 1024, 12, 12}, "Pool 1,024 / 1,024, last admitted of 12: 1,216 tokens lost.");

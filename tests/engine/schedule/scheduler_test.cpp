@@ -28,8 +28,8 @@ struct Bench {
     return sequence;
   }
 
-  /// One step; the rows of each sequence in it, in order.
-  std::vector<std::pair<std::uint64_t, int>> step() {
+  /// One step that takes so long; the rows of each sequence in it, in order.
+  std::vector<std::pair<std::uint64_t, int>> step(std::int64_t took_ms = 1) {
     std::vector<std::pair<std::uint64_t, int>> rows;
     StepPlan& plan = scheduler.plan(0);
     last_batch = plan.batch;
@@ -38,6 +38,7 @@ struct Bench {
       scheduler.commit(entry);
       if (entry.samples) entry.sequence->tokens.push_back(entry.sequence->n_tokens());
     }
+    scheduler.note_step_time(took_ms * 1'000'000);
     LATHE_CHECK(scheduler.consistent());
     return rows;
   }
@@ -72,6 +73,9 @@ class SchedulerTest : public QObject {
   void a_long_prompt_is_read_in_chunks_of_the_budget();
   void decodes_come_before_prompts();
   void the_rest_of_the_budget_goes_to_the_next_prompt();
+  void beside_answers_a_prompt_comes_in_chunks_for_the_target();
+  void a_prompt_alone_is_not_held_back();
+  void prompts_share_what_the_target_leaves();
   void first_come_first_served();
   void max_num_seqs_holds();
   void nobody_is_admitted_without_blocks();
@@ -124,6 +128,46 @@ void SchedulerTest::the_rest_of_the_budget_goes_to_the_next_prompt() {
   bench.add(10, 200);
   QCOMPARE(bench.step(), (Rows{{1, 10}, {2, 6}}));
   QCOMPARE(bench.step(), (Rows{{1, 1}, {2, 4}, {3, 10}}));
+}
+
+void SchedulerTest::beside_answers_a_prompt_comes_in_chunks_for_the_target() {
+  SchedulerOptions options = options_of(4, 64);
+  options.target_itl_ns = 100'000'000;
+  Bench bench(options);
+  bench.add(32);
+  QCOMPARE(bench.step(200), (Rows{{1, 32}}));  // so 16 tokens take 100 ms
+  bench.add(60, 100);
+  QCOMPARE(bench.step(50), (Rows{{1, 1}, {2, 16}}));
+  QCOMPARE(bench.step(100), (Rows{{1, 1}, {2, 32}}));
+  QCOMPARE(bench.step(60), (Rows{{1, 1}, {2, 12}}));
+  QCOMPARE(bench.events_of(2), (Kinds{Kind::queued, Kind::admitted, Kind::paced, Kind::chunked}));
+  for (const SchedulerEvent& event : bench.scheduler.events()) {
+    if (event.kind != Kind::paced) continue;
+    QCOMPARE(sentence_of(event), std::string("32 tokens, so that 1 answer would not wait longer than 100 ms; 12 left."));
+  }
+}
+
+void SchedulerTest::a_prompt_alone_is_not_held_back() {
+  SchedulerOptions options = options_of(4, 64);
+  options.target_itl_ns = 1'000'000;
+  Bench bench(options);
+  bench.add(100);
+  QCOMPARE(bench.step(1'000), (Rows{{1, 64}}));
+  QCOMPARE(bench.step(1'000), (Rows{{1, 36}}));
+}
+
+void SchedulerTest::prompts_share_what_the_target_leaves() {
+  SchedulerOptions options = options_of(4, 64);
+  options.target_itl_ns = 100'000'000;
+  Bench bench(options);
+  bench.add(32);
+  bench.step(200);
+  bench.add(10, 100);
+  bench.add(10, 200);
+  bench.add(10, 300);
+  QCOMPARE(bench.step(100), (Rows{{1, 1}, {2, 10}, {3, 6}}));
+  QCOMPARE(bench.events_of(4), (Kinds{Kind::queued, Kind::waiting}));
+  QCOMPARE(bench.step(100), (Rows{{1, 1}, {2, 1}, {3, 4}, {4, 10}}));
 }
 
 void SchedulerTest::first_come_first_served() {

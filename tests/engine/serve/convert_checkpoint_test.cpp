@@ -3,6 +3,8 @@
 
 #include <QTemporaryDir>
 #include <QTest>
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "engine/serve/opened_model.h"
@@ -68,6 +70,42 @@ class ConvertCheckpointTest : public QObject {
     const std::vector<std::int32_t> prompt = {1, 5, 9, 20, 33, 7};
     tests::RunnerDriver coded(tests::tiny_model_path(), {.quantization = options}), written(path("int8"), {});
     QCOMPARE(coded.greedy(prompt, 20), written.greedy(prompt, 20));
+  }
+
+  /// What was scaled before it was rounded is scaled back: norms stay, and weights are near what they were.
+  void smoothed_weights_lie_in_the_scale_that_they_came_in() {
+    const EngineOptions options = options_of("smoothquant");
+    std::vector<std::int64_t> seen;
+    const auto observe = [&](const engine::LoadProgress& progress) {
+      seen.push_back(progress.bytes_done);
+      return progress.bytes_done <= progress.bytes_total;
+    };
+    const auto report = engine::convert_checkpoint(options, {.output = path("smooth")}, observe);
+    QVERIFY2(report.has_value(), report ? "" : report.error().message.c_str());
+    QVERIFY(std::is_sorted(seen.begin(), seen.end()));
+    const auto source = engine::open_model(tests::tiny_model_path()), made = engine::open_model(path("smooth"));
+    for (const char* same : {"lm_head.weight", "model.layers.1.input_layernorm.weight", "model.embed_tokens.weight"}) {
+      QCOMPARE(numbers_of(*made, same), numbers_of(*source, same));
+    }
+    const std::string name = "model.layers.1.self_attn.q_proj.weight";
+    const std::vector<float> want = numbers_of(*source, name), got = numbers_of(*made, name);
+    double wrong = 0, all = 0;
+    for (std::size_t i = 0; i < want.size(); ++i) {
+      wrong += std::pow(got[i] - want[i], 2);
+      all += std::pow(want[i], 2);
+    }
+    QVERIFY(wrong > 0 && wrong < 1e-3 * all);
+    const std::vector<std::int32_t> prompt = {1, 5, 9, 20, 33, 7};
+    tests::RunnerDriver coded(tests::tiny_model_path(), {.quantization = options}), written(path("smooth"), {});
+    QCOMPARE(coded.greedy(prompt, 20), written.greedy(prompt, 20));
+  }
+
+  void what_smoothing_cannot_do_is_refused_before_anything_is_read() {
+    EngineOptions options = options_of("smoothquant");
+    options.smoothquant_per_channel = false;
+    const auto refused = engine::convert_checkpoint(options, {.output = path("refused")}, {});
+    QCOMPARE(refused.error().code, ErrorCode::invalid_argument);
+    QCOMPARE(refused.error().where, std::string("smoothquant_per_channel"));
   }
 
   void a_quantized_head_beside_shared_embeddings_gets_its_own_tensor() {

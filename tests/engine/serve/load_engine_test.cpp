@@ -82,6 +82,7 @@ class LoadEngineTest : public QObject {
   void instruction_set_may_be_chosen();
   void progress_runs_through_the_phases();
   void cancel_works_in_every_phase();
+  void a_load_that_smooths_reads_its_layers_twice();
   void bad_options_are_refused_first();
   void an_unknown_instruction_set_is_refused();
   void what_does_not_fit_is_refused_with_numbers();
@@ -287,6 +288,25 @@ void LoadEngineTest::cancel_works_in_every_phase() {
     QVERIFY(error.code == ErrorCode::cancelled);
     QCOMPARE(n_calls_after, 0);
   }
+}
+
+void LoadEngineTest::a_load_that_smooths_reads_its_layers_twice() {
+  EngineOptions options = options_for(tiny_model_path());
+  options.quantization = "smoothquant";
+  std::vector<LoadProgress> seen;
+  const auto engine = load_engine(options, [&](const LoadProgress& progress) { return seen.push_back(progress), true; });
+  QVERIFY2(engine.has_value(), engine ? "" : engine.error().message.c_str());
+  QCOMPARE(seen.size(), std::size_t{35 + 2 + 2});  // one more a layer
+  for (std::size_t i = 1; i < seen.size(); ++i) {
+    QVERIFY(seen[i].phase >= seen[i - 1].phase && seen[i].bytes_done >= seen[i - 1].bytes_done);
+    QCOMPARE(seen[i].bytes_total, seen[0].bytes_total);
+  }
+  QCOMPARE(seen.back().bytes_done, seen.back().bytes_total);
+  QCOMPARE(generate(**engine, {1, 5, 9}, 8).size(), std::size_t{8});
+  const Error cancelled = refusal_of(options, [](const LoadProgress& progress) { return progress.bytes_done == 0; });
+  QVERIFY(cancelled.code == ErrorCode::cancelled);  // after the first layer of the calibration
+  options.smoothquant_per_token = false;
+  QCOMPARE(refusal_of(options).where, std::string("smoothquant_per_token"));
 }
 
 void LoadEngineTest::bad_options_are_refused_first() {

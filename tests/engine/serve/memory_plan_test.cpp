@@ -56,6 +56,7 @@ class MemoryPlanTest : public QObject {
   void quantized_matrices_take_less();
   void kv_dtype_auto_is_as_compute();
   void kv_dtype_may_be_chosen();
+  void kv_in_int8_counts_its_scales();
   void rows_follow_the_options();
   void logit_rows_are_at_least_one_a_sequence();
   void verdict_by_what_is_free();
@@ -209,6 +210,18 @@ void MemoryPlanTest::kv_dtype_may_be_chosen() {
   QVERIFY(test.plan()->weights.dtype == Dtype::f32);
   QVERIFY(test.plan()->kv_dtype == Dtype::bf16);
   QCOMPARE(test.plan()->block_bytes, 256 * 16);
+  test.options.kv_cache_dtype = "fp8_e5m2";
+  QVERIFY(test.plan()->kv_dtype == Dtype::f8_e5m2);
+  QCOMPARE(test.plan()->block_bytes, 128 * 16);
+}
+
+void MemoryPlanTest::kv_in_int8_counts_its_scales() {
+  Case test;
+  test.options.kv_cache_dtype = "float32";
+  const std::int64_t heads = test.plan()->block_bytes / 4 / 16;  // of tokens; each has 16 numbers
+  test.options.kv_cache_dtype = "int8";
+  QVERIFY(test.plan()->kv_dtype == Dtype::i8);
+  QCOMPARE(test.plan()->block_bytes, heads * (16 + 4));
 }
 
 void MemoryPlanTest::rows_follow_the_options() {

@@ -98,6 +98,7 @@ double error_of(Backend& backend, const HeadShape& heads, int n_tokens, int bloc
 }
 
 constexpr double kTolerance = 1e-5;
+constexpr Dtype kKvTypes[] = {Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::i8, Dtype::f8_e4m3, Dtype::f8_e5m2};
 
 }  // namespace
 
@@ -108,11 +109,25 @@ class AttentionTest : public QObject {
   void any_kv_type_equals_the_reference_data() { add_isa_rows(); }
   void any_kv_type_equals_the_reference() {
     const auto backend = backend_of_row();
-    for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
+    for (const Dtype dtype : kKvTypes) {
       QVERIFY(error_of(*backend, kTiny, 100, 16, dtype) <= kTolerance);
       QVERIFY(error_of(*backend, kGrouped, 100, 16, dtype) <= kTolerance);
     }
   }
+
+  void scales_lie_behind_blocks_of_any_size_data() { add_isa_rows(); }
+  void scales_lie_behind_blocks_of_any_size() {
+    const auto backend = backend_of_row();
+    for (const int block_size : {1, 3, 31, 64}) {
+      QVERIFY2(error_of(*backend, kTiny, 70, block_size, Dtype::i8) <= kTolerance, qPrintable(QString::number(block_size)));
+    }
+  }
+
+  void fewer_bits_stay_near_f32_data() { add_isa_rows(); }
+  void fewer_bits_stay_near_f32();
+
+  void what_is_no_number_shows_data() { add_isa_rows(); }
+  void what_is_no_number_shows();
 
   void any_block_size_equals_the_reference_data() { add_isa_rows(); }
   void any_block_size_equals_the_reference() {
@@ -153,10 +168,12 @@ class AttentionTest : public QObject {
   void chunks_of_a_prompt_give_bitwise_the_same_rows() {
     const auto backend = backend_of_row();
     for (const HeadShape& heads : {kTiny, kGrouped}) {
-      const Sequence sequence(*backend, heads, 150, 16, Dtype::bf16);
-      const RandomTensor whole = sequence.attend_all(150);
-      for (const int chunk : {1, 2, 7, 16, 61, 64, 100}) {
-        QVERIFY2(same_bits(sequence.attend_all(chunk).view(), whole.view()), qPrintable(QString::number(chunk)));
+      for (const Dtype dtype : {Dtype::bf16, Dtype::i8}) {
+        const Sequence sequence(*backend, heads, 150, 16, dtype);
+        const RandomTensor whole = sequence.attend_all(150);
+        for (const int chunk : {1, 2, 7, 16, 61, 64, 100}) {
+          QVERIFY2(same_bits(sequence.attend_all(chunk).view(), whole.view()), qPrintable(QString::number(chunk)));
+        }
       }
     }
   }
@@ -173,9 +190,11 @@ class AttentionTest : public QObject {
   void block_size_does_not_change_a_bit_data() { add_isa_rows(); }
   void block_size_does_not_change_a_bit() {
     const auto backend = backend_of_row();
-    const RandomTensor want = Sequence(*backend, kTiny, 140, 16, Dtype::bf16).attend_all(140);
-    for (const int block_size : {1, 7, 32, 256}) {
-      QVERIFY(same_bits(Sequence(*backend, kTiny, 140, block_size, Dtype::bf16).attend_all(140).view(), want.view()));
+    for (const Dtype dtype : {Dtype::bf16, Dtype::i8, Dtype::f8_e4m3}) {
+      const RandomTensor want = Sequence(*backend, kTiny, 140, 16, dtype).attend_all(140);
+      for (const int block_size : {1, 7, 32, 256}) {
+        QVERIFY(same_bits(Sequence(*backend, kTiny, 140, block_size, dtype).attend_all(140).view(), want.view()));
+      }
     }
   }
 
@@ -229,8 +248,42 @@ class AttentionTest : public QObject {
     const KvShape shape{
         .n_layers = 3, .n_kv_heads = 2, .head_dim = 64, .block_size = 16, .n_blocks = 10, .dtype = Dtype::bf16};
     QCOMPARE(backend->kv_layer_bytes(shape), std::size_t{2 * 2 * 64 * 16 * 10 * 2});
+    KvShape bytes = shape;
+    bytes.dtype = Dtype::f8_e4m3;
+    QCOMPARE(backend->kv_layer_bytes(bytes), std::size_t{2 * 2 * 64 * 16 * 10});
+    bytes.dtype = Dtype::i8;  // with a scale for each head
+    QCOMPARE(backend->kv_layer_bytes(bytes), std::size_t{2 * 2 * (64 + 4) * 16 * 10});
   }
 };
+
+void AttentionTest::fewer_bits_stay_near_f32() {
+  const auto backend = backend_of_row();
+  const RandomTensor want = Sequence(*backend, kGrouped, 100, 16, Dtype::f32).attend_all(100);
+  const auto error = [&](Dtype dtype) {
+    return relative_error(Sequence(*backend, kGrouped, 100, 16, dtype).attend_all(100).view(), want.view());
+  };
+  // K and V lose up to half a step each: 2^-9 of the largest of a head, 2^-4 or 2^-3 of each number.
+  QVERIFY2(error(Dtype::i8) < 1e-2, qPrintable(QString::number(error(Dtype::i8))));
+  QVERIFY2(error(Dtype::f8_e4m3) < 6e-2, qPrintable(QString::number(error(Dtype::f8_e4m3))));
+  QVERIFY2(error(Dtype::f8_e5m2) < 12e-2, qPrintable(QString::number(error(Dtype::f8_e5m2))));
+  QVERIFY(error(Dtype::i8) < error(Dtype::f8_e4m3) && error(Dtype::f8_e4m3) < error(Dtype::f8_e5m2));
+}
+
+void AttentionTest::what_is_no_number_shows() {
+  const auto backend = backend_of_row();
+  for (const Dtype dtype : kKvTypes) {
+    for (const bool is_k : {true, false}) {
+      const Sequence sequence(*backend, kTiny, 20, 16, dtype);
+      RandomNumbers numbers(9);
+      const RandomTensor k(Dtype::f32, {1, 32}, numbers);
+      const RandomTensor v(Dtype::f32, {1, 32}, numbers);
+      (is_k ? k : v).view().as<float>()[0] = std::numeric_limits<float>::quiet_NaN();
+      const std::int32_t slot[] = {sequence.table()[1] * 16 + 3};
+      backend->kv_write(sequence.layer(), k.view(), v.view(), slot);
+      QVERIFY(std::isnan(sequence.attend_all(1).view().row<float>(19)[0]));
+    }
+  }
+}
 
 void AttentionTest::company_in_the_batch_does_not_change_a_bit() {
   const auto backend = backend_of_row(3);

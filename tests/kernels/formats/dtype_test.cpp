@@ -27,6 +27,16 @@ class DtypeTest : public QObject {
     }
   }
 
+  void rows_of_f16_are_widened_as_single_numbers_are() {
+    std::vector<std::uint16_t> halves(0x10000);
+    for (std::size_t i = 0; i < halves.size(); ++i) halves[i] = static_cast<std::uint16_t>(i);
+    std::vector<float> wide(halves.size());
+    load_elements(halves.data(), Dtype::f16, 0, wide);
+    for (std::size_t i = 0; i < halves.size(); ++i) {
+      QCOMPARE(std::bit_cast<std::uint32_t>(wide[i]), std::bit_cast<std::uint32_t>(f16_to_f32(halves[i])));
+    }
+  }
+
   void f16_has_the_values_of_the_standard() {
     QCOMPARE(f16_to_f32(0x3c00), 1.0F);
     QCOMPARE(f16_to_f32(0xc000), -2.0F);

@@ -44,7 +44,8 @@ class RoundedTensorTest : public QObject {
   void rounding_twice_is_rounding_once() {
     RandomNumbers numbers(2);
     RandomTensor source(Dtype::f32, {1, 128}, numbers);
-    for (const WeightFormat format : {WeightFormat::bf16, WeightFormat::nf4, WeightFormat::fp4, WeightFormat::int8_channel}) {
+    for (const WeightFormat format : {WeightFormat::bf16, WeightFormat::nf4, WeightFormat::fp4, WeightFormat::int8_channel,
+                                      WeightFormat::fp8_channel}) {
       std::vector<float> once = row_of(format, source.view(), 0);
       const std::vector<float> twice = row_of(format, {once.data(), Dtype::f32, {1, 128}}, 0);
       for (std::size_t i = 0; i < once.size(); ++i) QVERIFY(std::fabs(once[i] - twice[i]) <= 1e-6F);

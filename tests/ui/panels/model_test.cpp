@@ -30,6 +30,9 @@ class ModelTest : public QObject {
   void a_model_with_a_broken_header_is_told_before_loading();
   void settings_reach_the_loader();
   void batching_offers_each_policy_and_what_it_needs();
+  void the_cache_may_have_each_type();
+  void a_target_for_steps_needs_chunks();
+  void a_quantization_shows_its_own_settings();
   void U1_a_hung_load_does_not_keep_the_window();
   void U1_closing_while_loading_ends_the_load();
   void load_anyway_skips_the_estimate_this_once();
@@ -217,6 +220,57 @@ void ModelTest::batching_offers_each_policy_and_what_it_needs() {
     QTRY_COMPARE(size->isVisibleTo(form), policy == "dynamic");
     QCOMPARE(delay->isVisibleTo(form), policy == "dynamic");
   }
+}
+
+void ModelTest::the_cache_may_have_each_type() {
+  WindowFixture fixture;
+  fixture.window->context().load.choose(tiny_model_path());
+  auto* types = fixture.find<QComboBox>("model.kv_cache_dtype");
+  QCOMPARE(types->currentText(), QString("As compute"));
+  for (const std::string_view type : engine::choices_of(engine::engine_option("kv_cache_dtype"))) {
+    const int index = types->findData(QString::fromStdString(std::string(type)));
+    QVERIFY(index >= 0);
+    Q_EMIT types->activated(index);
+    QCOMPARE(fixture.window->context().load.options().kv_cache_dtype, std::string(type));
+  }
+  QVERIFY(types->findText("FP8 E4M3") >= 0 && types->findText("INT8") >= 0);
+}
+
+void ModelTest::a_target_for_steps_needs_chunks() {
+  WindowFixture fixture;
+  fixture.window->context().load.choose(tiny_model_path());
+  const auto* form = fixture.find<QWidget>("model.form");
+  const auto* target = fixture.find<QWidget>("model.target_itl_ms");
+  QTRY_VERIFY(target->isVisibleTo(form));
+  fixture.window->context().load.set_option("enable_chunked_prefill", "false");
+  QTRY_VERIFY(!target->isVisibleTo(form));
+}
+
+void ModelTest::a_quantization_shows_its_own_settings() {
+  WindowFixture fixture;
+  const ui::LoadChoice& choice = fixture.window->context().load;
+  fixture.window->context().load.choose(tiny_model_path());
+  auto* quantize = fixture.find<QComboBox>("model.quantization");
+  const auto* form = fixture.find<QWidget>("model.form");
+  const auto* codes = fixture.find<QWidget>("model.bnb_4bit_quant_type");
+  const auto* alpha = fixture.find<QWidget>("model.smoothquant_alpha");
+  const auto* head = fixture.find<QWidget>("model.keep_head");
+  for (const std::string_view name : engine::choices_of(engine::engine_option("quantization"))) {
+    const int index = quantize->findData(QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size())));
+    QVERIFY(index >= 0);
+    Q_EMIT quantize->activated(index);
+    QCOMPARE(choice.options().quantization, std::string(name));
+    QTRY_COMPARE(alpha->isVisibleTo(form), name == "smoothquant");
+    QCOMPARE(codes->isVisibleTo(form), name == "bitsandbytes_4bit");
+    const bool leaves_head = name == "none" || name == "smoothquant" || name.starts_with("bitsandbytes");
+    QCOMPARE(head->isVisibleTo(form), !leaves_head);
+  }
+  auto* share = fixture.find<QDoubleSpinBox>("model.smoothquant_alpha.spin");
+  QCOMPARE(share->value(), 0.8);
+  QVERIFY(!share->accessibleName().isEmpty());
+  share->setValue(0.65);
+  QCOMPARE(choice.options().smoothquant_alpha, 0.65);
+  QCOMPARE(ui::quantization_words("fp8_weight_only"), QString("FP8, weights only"));
 }
 
 void ModelTest::U1_a_hung_load_does_not_keep_the_window() {

@@ -61,8 +61,7 @@ void ModelCard::refresh() {
   if (info && !info->warnings.empty()) what_->setToolTip(QString::fromStdString(info->warnings.front()));
   const bool mine = status.path == load.path();
   if (load.is_loaded()) {
-    const engine::LoadedModel& model = *context_.bridge.loaded();
-    how_->setText(tr("Loaded as %1 in %2").arg(weights_words(model), duration_words(model.load_ms)));
+    how_->setText(loaded_words(*context_.bridge.loaded()));
     state_->set(ChipState::success, ChipMark::dot, tr("Ready"));
   } else if (mine && status.state == app::ModelState::loading) {
     how_->setText(QString());

@@ -137,6 +137,16 @@ FormRow* OptionForm::add_combo(Section& section, const char* option, const QStri
   return row;
 }
 
+FormRow* OptionForm::add_share(Section& section, const char* option, const QString& label) {
+  constexpr double kStep = 0.05;
+  auto* control = new SliderSpin(context_.theme, QStringLiteral("model.") + QLatin1String(option), 0, 1, kStep, 2,
+                                 SliderScale::linear, &section);
+  FormRow* row = add_row(section, option, label, control);
+  connect(control, &SliderSpin::edited, this, [this, option](double share) { write(option, QString::number(share)); });
+  readers_.push_back([this, control, option] { control->set_value(value(option).toDouble()); });
+  return row;
+}
+
 void OptionForm::make_basic() {
   auto* section = new Section(context_.theme, QStringLiteral("model.section.basic"), tr("Basic"), this);
   remember_fold(*section, context_.state);
@@ -215,12 +225,15 @@ void OptionForm::make_quantization(Section& section) {
   FormRow* book = add_combo(section, "bnb_4bit_quant_type", tr("Codes"), {QStringLiteral("NF4"), QStringLiteral("FP4")},
                             {QStringLiteral("nf4"), QStringLiteral("fp4")});
   FormRow* twice = add_switch(section, "bnb_4bit_use_double_quant", tr("Double quant"));
+  FormRow* alpha = add_share(section, "smoothquant_alpha", tr("Alpha"));
   FormRow* head = add_switch(section, "keep_head", tr("Keep head"));
-  readers_.push_back([this, book, twice, head] {
+  readers_.push_back([this, book, twice, alpha, head] {
     const QString chosen = value("quantization");
+    const bool smooths = chosen == QLatin1String("smoothquant");
+    alpha->setVisible(smooths);
     book->setVisible(chosen == QLatin1String("bitsandbytes_4bit"));
     twice->setVisible(chosen == QLatin1String("bitsandbytes_4bit"));
-    head->setVisible(chosen != QLatin1String("none") && !chosen.startsWith(QLatin1String("bitsandbytes")));
+    head->setVisible(chosen != QLatin1String("none") && !chosen.startsWith(QLatin1String("bitsandbytes")) && !smooths);
   });
 }
 
@@ -256,6 +269,8 @@ void OptionForm::make_serving() {
   add_spin(*section, "max_num_seqs", tr("Max sequences"), {});
   add_spin(*section, "max_num_batched_tokens", tr("Batch tokens"), {});
   add_switch(*section, "enable_chunked_prefill", tr("Chunked prefill"));
+  FormRow* target = add_spin(*section, "target_itl_ms", tr("Target step, ms"), tr("None"));
+  readers_.push_back([this, target] { target->setVisible(value("enable_chunked_prefill") == QLatin1String("true")); });
   add_switch(*section, "enable_prefix_caching", tr("Prefix caching"));
 }
 
@@ -319,9 +334,13 @@ void OptionForm::make_kv_memory(Section& section) {
 void OptionForm::make_rest() {
   rest_ = new Section(context_.theme, QStringLiteral("model.section.rest"), tr("Cache type, queue, seed"), this);
   layout()->addWidget(rest_);
-  add_combo(*rest_, "kv_cache_dtype", tr("KV type"),
-            {tr("As compute"), QStringLiteral("FP32"), QStringLiteral("BF16"), QStringLiteral("FP16")},
-            {QStringLiteral("auto"), QStringLiteral("float32"), QStringLiteral("bfloat16"), QStringLiteral("float16")});
+  QStringList words{tr("As compute")}, values{QStringLiteral("auto")};
+  for (const std::string_view name : engine::choices_of(engine::engine_option("kv_cache_dtype"))) {
+    if (name == "auto") continue;
+    words.append(dtype_words(std::string(name)));
+    values.append(QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size())));
+  }
+  add_combo(*rest_, "kv_cache_dtype", tr("KV type"), words, values);
   add_spin(*rest_, "max_queue", tr("Queue limit"), {});
   add_spin(*rest_, "seed", tr("Seed"), {});
   rest_->set_open(false);

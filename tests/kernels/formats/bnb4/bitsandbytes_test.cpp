@@ -128,8 +128,9 @@ class BitsandbytesTest : public QObject {
     const TensorCodes plain = codes_of(WeightFormat::nf4, weights, k), nested = codes_of(WeightFormat::nf4_nested, weights, k);
     std::vector<std::uint8_t> a(static_cast<std::size_t>(k)), b(a.size());
     std::vector<float> scales(static_cast<std::size_t>(plain.scales_of_row()));
-    plain.row(3, a, scales);
-    nested.row(3, b, scales);
+    std::vector<float> room(a.size());
+    plain.row(3, room, a, scales);
+    nested.row(3, room, b, scales);
     QCOMPARE(a, b);
     const CodedFormat& format = descriptor_of(WeightFormat::nf4_nested).codes;
     std::vector<float> row(a.size());

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/packed/packed_key.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/api/packed_image.h"
+
+namespace lathe::engine {
+namespace {
+
+// Where a model lies, what it is called, and what it computes with: not what its weights become.
+constexpr std::array<std::string_view, 8> kLeaveWeightsAlone = {
+    "model", "tokenizer", "served_model_name", "cache", "max_model_len", "device", "isa", "threads"};
+
+bool matters(const OptionDescriptor& option) {
+  const auto* const end = kLeaveWeightsAlone.end();
+  return option.group == OptionGroup::load && std::find(kLeaveWeightsAlone.begin(), end, option.name) == end;
+}
+
+ContentHash hash_of_tensor(std::span<const std::byte> bytes, kernels::Backend& backend) {
+  PieceHashes hashes(bytes.size());
+  backend.parallel_for(static_cast<std::int64_t>(hashes.n_pieces()), [&](std::int64_t begin, std::int64_t end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      hashes.take(i, bytes.subspan(hashes.begin_of(i), hashes.size_of(i)));
+    }
+  });
+  return hashes.all();
+}
+
+}  // namespace
+
+Result<ContentHash> content_of(const Checkpoint& checkpoint, const WeightPlan& plan, kernels::Backend& backend,
+                               const std::function<bool()>& go_on) {
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < plan.weights.size(); ++i) {
+    const PlannedWeight& weight = plan.weights[i];
+    LATHE_TRY_VOID(checkpoint.check_whole(*weight.tensor));
+    if (i + 1 < plan.weights.size()) checkpoint.will_need(*plan.weights[i + 1].tensor);
+    const ContentHash hash = hash_of_tensor(weight.tensor->bytes, backend);
+    checkpoint.drop(*weight.tensor);
+    lines.push_back(fmt::format("{} {} {} {} {}\n", static_cast<int>(weight.role), weight.layer, weight.tensor->type->name,
+                                to_string(weight.tensor->shape), to_string(hash)));
+    if (!go_on()) return fail(ErrorCode::cancelled, "loading was cancelled");
+  }
+  std::sort(lines.begin(), lines.end());  // shards may bring them in any order
+  std::string all;
+  for (const std::string& line : lines) all += line;
+  return hash_of(all);
+}
+
+std::string recipe_of(const EngineOptions& options, const WeightStorage& storage, bool tied_embeddings) {
+  std::string recipe = fmt::format("layout {}\ndtype {}\nmatrices {}\nhead {}\ntied {}\n", kernels::image_layout(),
+                                   name_of(storage.dtype), static_cast<int>(storage.matrices),
+                                   static_cast<int>(storage.head), tied_embeddings);
+  for (const OptionDescriptor& option : engine_option_table()) {
+    if (matters(option)) recipe += fmt::format("{} {}\n", option.name, get_option(options, option.name));
+  }
+  return recipe;
+}
+
+ContentHash packed_key(const ContentHash& content, const std::string& recipe) {
+  return hash_of(to_string(content) + "\n" + recipe);
+}
+
+}  // namespace lathe::engine

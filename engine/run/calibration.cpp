@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/run/calibration.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "engine/cache/kv_storage.h"
+#include "engine/model/layers/decoder_layer.h"
+#include "engine/run/model_runner.h"
+#include "engine/schedule/batch_plan.h"
+
+namespace lathe::engine {
+
+using kernels::Dtype;
+using kernels::TensorView;
+
+namespace {
+
+constexpr int kBlockSize = 16;
+
+/// All texts in one step, each in blocks of its own.
+BatchPlan plan_of(std::span<const std::vector<std::int32_t>> texts) {
+  BatchPlan plan;
+  std::int32_t n_blocks = 0;
+  std::size_t longest = 0;
+  for (const std::vector<std::int32_t>& text : texts) longest = std::max(longest, text.size());
+  plan.max_blocks = (static_cast<std::int32_t>(longest) + kBlockSize - 1) / kBlockSize;
+  plan.query_start.push_back(0);
+  for (const std::vector<std::int32_t>& text : texts) {
+    const auto n = static_cast<std::int32_t>(text.size());
+    for (std::int32_t position = 0; position < n; ++position) {
+      plan.token_ids.push_back(text[static_cast<std::size_t>(position)]);
+      plan.positions.push_back(position);
+      plan.slots.push_back(n_blocks * kBlockSize + position);
+    }
+    plan.query_start.push_back(plan.n_rows());
+    plan.context_len.push_back(n);
+    for (std::int32_t block = 0; block < plan.max_blocks; ++block) {
+      plan.block_tables.push_back(block * kBlockSize < n ? n_blocks + block : -1);
+    }
+    n_blocks += (n + kBlockSize - 1) / kBlockSize;
+  }
+  return plan;
+}
+
+std::int32_t n_blocks_of(const BatchPlan& plan) {
+  return plan.block_tables.empty() ? 0 : *std::max_element(plan.block_tables.begin(), plan.block_tables.end()) + 1;
+}
+
+class Calibration {
+ public:
+  Calibration(kernels::Backend& backend, const CalibrationModel& model, BatchPlan plan, double alpha)
+      : backend_(backend),
+        model_(model),
+        config_(model.config),
+        storage_(model.dtype),
+        plan_(std::move(plan)),
+        alpha_(alpha) {
+    for (const PlannedWeight& weight : model.plan.weights) {
+      if (weight.layer >= 0) of_layers_[static_cast<std::size_t>(weight.layer)].push_back(&weight);
+    }
+  }
+
+  Result<Smoothing> run(const std::function<bool(std::int64_t)>& observe) {
+    LATHE_TRY_VOID(check_tokens());
+    LATHE_TRY_VOID(take_memory());
+    LATHE_TRY_VOID(embed());
+    Smoothing smoothing;
+    for (std::int64_t layer = 0; layer < config_.n_layers; ++layer) {
+      LATHE_TRY(LayerSmoothing factors, run_layer(layer));
+      smoothing.layers.push_back(std::move(factors));
+      if (observe && !observe(bytes_done_)) return fail(ErrorCode::cancelled, "loading was cancelled");
+    }
+    return smoothing;
+  }
+
+ private:
+  Result<void> check_tokens() const {
+    if (plan_.n_rows() == 0) return fail(ErrorCode::invalid_argument, "there is no text to calibrate with", "calibration");
+    for (const std::int32_t id : plan_.token_ids) {
+      if (id >= 0 && id < config_.vocab_size) continue;
+      return fail(ErrorCode::invalid_argument,
+                  fmt::format("token {} in a text to calibrate with, the embeddings have {} rows", id, config_.vocab_size),
+                  "calibration");
+    }
+    return {};
+  }
+
+  Result<void> take_memory() {
+    const std::int64_t longest = *std::max_element(plan_.context_len.begin(), plan_.context_len.end());
+    LATHE_TRY(layer_, DecoderLayer::create(backend_, storage_.matrices, config_));
+    LATHE_TRY(rope_, RopeTable::create(backend_, config_, longest));
+    LATHE_TRY(activations_, Activations::create(backend_, config_, plan_.n_rows(), 0));
+    kernels::KvShape kv = kv_shape(config_, Dtype::f32, kBlockSize, n_blocks_of(plan_));
+    kv.n_layers = 1;
+    LATHE_TRY(kv_, KvStorage::allocate(backend_, kv));
+    const kernels::StepShape step = step_shape(config_, storage_, plan_.n_rows());
+    if (backend_.reserve(step)) return {};
+    return fail(ErrorCode::resource_exhausted,
+                fmt::format("no memory for {} bytes of work memory", backend_.work_bytes(step)), "calibration");
+  }
+
+  Result<TensorView> read(const PlannedWeight& weight) {
+    LATHE_TRY_VOID(model_.checkpoint.check_whole(*weight.tensor));
+    return view_of(*weight.tensor, aligned_);
+  }
+
+  Result<void> embed() {
+    for (const PlannedWeight& weight : model_.plan.weights) {
+      if (weight.role != WeightRole::embedding) continue;
+      LATHE_TRY(const TensorView table, read(weight));
+      backend_.embed(step().residual, table, plan_.token_ids);
+      model_.checkpoint.drop(*weight.tensor);
+    }
+    return {};
+  }
+
+  /// Largest magnitudes [H] that the products behind the norms of a layer meet in each input.
+  struct Magnitudes {
+    std::vector<float> attention, mlp;
+  };
+
+  Result<LayerSmoothing> run_layer(std::int64_t index) {
+    const auto n = static_cast<std::size_t>(config_.hidden_size);
+    Magnitudes weights{std::vector<float>(n), std::vector<float>(n)}, inputs = weights;
+    for (const PlannedWeight* weight : of_layers_[static_cast<std::size_t>(index)]) {
+      LATHE_TRY(const TensorView source, read(*weight));
+      layer_.accept(backend_, config_, weight->role, source);
+      note_weights(weight->role, source, weights);
+      model_.checkpoint.drop(*weight->tensor);
+      bytes_done_ += static_cast<std::int64_t>(weight->tensor->bytes.size());
+    }
+    layer_.attend(backend_, config_, input(), rope_, kv_.layer(0), step(), index == 0);
+    raise_to_magnitudes(backend_, step().normed, inputs.attention);
+    layer_.feed_forward(backend_, config_, step());
+    raise_to_magnitudes(backend_, step().normed, inputs.mlp);
+    return LayerSmoothing{smoothing_factors(inputs.attention, weights.attention, alpha_),
+                          smoothing_factors(inputs.mlp, weights.mlp, alpha_)};
+  }
+
+  void note_weights(WeightRole role, const TensorView& source, Magnitudes& largest) {
+    switch (role) {
+      case WeightRole::q:
+      case WeightRole::k:
+      case WeightRole::v: raise_to_magnitudes(backend_, source, largest.attention); break;
+      case WeightRole::gate:
+      case WeightRole::up: raise_to_magnitudes(backend_, source, largest.mlp); break;
+      default: break;
+    }
+  }
+
+  StepBuffers step() const { return activations_.for_step(plan_.n_rows(), 0); }
+  ModelInput input() const {
+    return {.token_ids = plan_.token_ids,
+            .positions = plan_.positions,
+            .slots = plan_.slots,
+            .batch = {.n_seqs = plan_.n_seqs(),
+                      .query_start = plan_.query_start,
+                      .context_len = plan_.context_len,
+                      .block_tables = plan_.block_tables,
+                      .max_blocks = plan_.max_blocks},
+            .logit_rows = {}};
+  }
+
+  kernels::Backend& backend_;
+  const CalibrationModel& model_;
+  const ModelConfig& config_;
+  const WeightStorage storage_;
+  const BatchPlan plan_;
+  const double alpha_;
+  std::map<std::size_t, std::vector<const PlannedWeight*>> of_layers_;
+  DecoderLayer layer_;  ///< one after the other
+  RopeTable rope_;
+  Activations activations_;
+  KvStorage kv_;
+  std::vector<std::byte> aligned_;
+  std::int64_t bytes_done_ = 0;
+};
+
+}  // namespace
+
+std::int64_t calibration_bytes(const WeightPlan& plan) {
+  std::int64_t sum = 0;
+  for (const PlannedWeight& weight : plan.weights) {
+    if (weight.layer >= 0) sum += static_cast<std::int64_t>(weight.tensor->bytes.size());
+  }
+  return sum;
+}
+
+Result<Smoothing> calibrate(kernels::Backend& backend, const CalibrationModel& model,
+                            std::span<const std::vector<std::int32_t>> texts, double alpha,
+                            const std::function<bool(std::int64_t)>& observe) {
+  return Calibration(backend, model, plan_of(texts), alpha).run(observe);
+}
+
+}  // namespace lathe::engine

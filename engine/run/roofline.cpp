@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "engine/api/checkpoint.h"
+#include "engine/api/machine.h"
+#include "engine/run/open_backend.h"
+
+namespace lathe::engine {
+namespace {
+
+/// Shape of Qwen2.5-0.5B: small enough for any machine, large enough that weights come from memory.
+ModelInfo common_shape() {
+  ModelInfo info;
+  info.hidden_size = 896;
+  info.n_heads = 14;
+  info.n_kv_heads = 2;
+  info.head_dim = 64;
+  info.intermediate_size = 4864;
+  info.vocab_size = 32'000;
+  return info;
+}
+
+/// As a decoder multiplies them: Q, K and V in one, gate and up apart.
+std::vector<kernels::RooflineMatrix> matrices_of(const ModelInfo& info) {
+  const std::int64_t q = info.n_heads * info.head_dim;
+  return {{"qkv", q + 2 * info.n_kv_heads * info.head_dim, info.hidden_size},
+          {"o", info.hidden_size, q},
+          {"gate", info.intermediate_size, info.hidden_size},
+          {"down", info.hidden_size, info.intermediate_size},
+          {"head", info.vocab_size, info.hidden_size}};
+}
+
+Result<std::vector<kernels::WeightFormat>> formats_named(const std::vector<std::string>& names) {
+  std::vector<kernels::WeightFormat> formats;
+  for (const std::string& name : names) {
+    const auto format = kernels::weight_format_named(name);
+    if (!format) {
+      return fail(ErrorCode::invalid_argument,
+                  fmt::format("no weight format '{}'; there are {}", name, fmt::join(kernels::weight_format_names(), ", ")));
+    }
+    formats.push_back(*format);
+  }
+  return formats;
+}
+
+}  // namespace
+
+Result<Roofline> measure_roofline(const RooflineRequest& request,
+                                  const std::function<bool(const kernels::RooflinePoint&)>& report) {
+  kernels::RooflinePlan plan;
+  plan.rows = request.rows;
+  LATHE_TRY(plan.formats, formats_named(request.formats));
+  ModelInfo info = common_shape();
+  if (!request.model.empty()) {
+    LATHE_TRY(info, inspect_checkpoint(request.model));
+  }
+  plan.matrices = matrices_of(info);
+  LATHE_TRY(const auto backend, open_backend(request.isa, request.n_threads));
+  Roofline roofline{{backend->info(), kernels::measure_ceilings(*backend)}, {}};
+  roofline.points = kernels::measure_roofline(*backend, roofline.machine.ceilings, plan, report);
+  return roofline;
+}
+
+}  // namespace lathe::engine

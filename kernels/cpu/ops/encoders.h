@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loops of the formats, to be compiled for an instruction set.
+#pragma once
+
+#include "kernels/cpu/table/encoders.h"
+#include "kernels/formats/bnb4/bnb4_encoder.h"
+#include "kernels/formats/grouped/grouped_encoder.h"
+#include "kernels/formats/int8_channel/int8_channel_encoder.h"
+
+namespace lathe::kernels {
+namespace {
+
+constexpr Encoder kGrouped{grouped_scale, grouped_encode};
+constexpr Encoder kNf4{bnb4_scale, bnb4_encode<Nf4Book>};
+constexpr Encoder kFp4{bnb4_scale, bnb4_encode<Fp4Book>};
+constexpr Encoder kChannel{channel_scale, channel_encode};
+constexpr Encoder kLlm{llm_scale, llm_encode};
+
+/// In the order of WeightFormat.
+constexpr Encoders kEncoders = {{{}, {}, {}, kGrouped, kGrouped, kGrouped, kGrouped, kGrouped, kGrouped, kNf4, kNf4, kFp4,
+                                 kFp4, kChannel, kLlm}};
+
+}  // namespace
+}  // namespace lathe::kernels

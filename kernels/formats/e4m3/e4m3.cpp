@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/formats/e4m3/e4m3.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "kernels/api/dtype.h"
+#include "kernels/formats/codes/rounding.h"
+
+namespace lathe::kernels {
+namespace {
+
+constexpr float kLargest = 448;
+
+/// An infinite scale would turn every weight of the row into NaN.
+float row_scale(const CodedFormat&, std::span<const float> weights) {
+  return std::min(largest_magnitude(weights.data(), weights.size()), std::numeric_limits<float>::max()) / kLargest;
+}
+
+void encode(const CodedFormat&, std::span<const float> weights, float scale, std::uint8_t* codes) {
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    codes[i] = scale > 0 ? f32_to_e4m3(bounded(weights[i] / scale, -kLargest, kLargest)) : std::uint8_t{0};
+  }
+}
+
+float decode(const CodedFormat&, std::uint8_t code, float scale) { return e4m3_to_f32(code) * scale; }
+
+// A number of e4m3 is widened through f16, whose exponents are biased by 8 more.
+constexpr float kStep = 256;
+
+}  // namespace
+
+CodedFormat e4m3_format(ActivationScale activations) {
+  return {.kind = CodeKind::e4m3,
+          .bits = 8,
+          .scales = ScaleLayout::channel,
+          .activations = activations,
+          .scale_of = row_scale,
+          .encode = encode,
+          .decode = decode,
+          .step = kStep};
+}
+
+}  // namespace lathe::kernels

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Weights as floating point numbers of 8 bits with one scale for each output: "fp8".
+#pragma once
+
+#include "kernels/formats/codes/coded.h"
+
+namespace lathe::kernels {
+
+/// A weight is e4m3(code) * scale, the scale max |w| / 448 of its output in f32, and its code that of w / scale, to nearest,
+/// ties to even. Of what is no number there is no code: it becomes 0. Activations: `row` rounds them to e4m3 as well, with a
+/// scale max |x| / 448 of each token; `none` leaves them as they are.
+/// Source: OCP 8-bit Floating Point Specification 1.0; vLLM and FBGEMM, rowwise weights and per-token activations.
+CodedFormat e4m3_format(ActivationScale activations);
+
+}  // namespace lathe::kernels

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// How weights with a scale for each output are rounded, for any instruction set.
+#pragma once
+
+#include <span>
+
+#include "kernels/formats/codes/coded.h"
+#include "kernels/formats/codes/rounding.h"
+
+// Included by per-ISA files: everything here has internal linkage.
+namespace lathe::kernels {
+namespace {
+
+constexpr float kMiddle = 128;
+
+inline Ints code_of(Floats steps) {
+  return __builtin_convertvector(to_nearest(bounded(steps, -127.0F, 127.0F)) + kMiddle, Ints);
+}
+
+inline float channel_scale(const CodedFormat&, std::span<const float> weights) {
+  constexpr float kSmallest = 1e-5F;
+  const float largest = largest_magnitude(weights.data(), weights.size());
+  return (largest < kSmallest ? kSmallest : largest) / 127;
+}
+
+inline void channel_encode(const CodedFormat&, std::span<const float> weights, float scale, std::uint8_t* codes) {
+  encode_each(weights.data(), weights.size(), codes, [=](Floats weight) { return code_of(weight / scale); });
+}
+
+/// An infinite scale would turn every weight of the row into NaN.
+inline float llm_scale(const CodedFormat&, std::span<const float> weights) {
+  constexpr float kLargestF16 = 65504;
+  const float largest = largest_magnitude(weights.data(), weights.size());
+  return nearest_f16(largest > kLargestF16 ? kLargestF16 : largest);
+}
+
+inline void llm_encode(const CodedFormat&, std::span<const float> weights, float scale, std::uint8_t* codes) {
+  const float to_code = scale > 0 ? 1.0F / scale * 127.0F : 0;  // as PyTorch divides a number by a tensor
+  encode_each(weights.data(), weights.size(), codes, [=](Floats weight) { return code_of(nearest_f16(weight) * to_code); });
+}
+
+}  // namespace
+}  // namespace lathe::kernels

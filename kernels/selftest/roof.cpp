@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/selftest/roof.h"
+
+namespace lathe::kernels {
+
+Peak peak_of(const Ceilings& ceilings, WeightFormat format) {
+  switch (format) {
+    case WeightFormat::bf16:
+      if (ceilings.bf16_gflop_s > 0) return {ceilings.bf16_gflop_s, "bf16"};
+      break;
+    case WeightFormat::int4_g32:
+    case WeightFormat::int4_g64:
+    case WeightFormat::int4_g128: return {ceilings.int4_gop_s, "int4"};
+    default: {
+      const FormatDescriptor& stored = descriptor_of(format);
+      if (stored.is_coded() && stored.codes.kind == CodeKind::whole) return {ceilings.int8_gop_s, "int8"};
+    }
+  }
+  return {ceilings.fma_gflop_s, "fma"};
+}
+
+Roof roof_of(const Ceilings& ceilings, WeightFormat format, double operations, double read_bytes) {
+  const Peak peak = peak_of(ceilings, format);
+  const double compute = peak.gflop_s > 0 ? operations / (peak.gflop_s * 1e9) : 0;
+  const double read = ceilings.read_gb_s > 0 ? read_bytes / (ceilings.read_gb_s * 1e9) : 0;
+  return read > compute ? Roof{read, "read"} : Roof{compute, peak.name};
+}
+
+}  // namespace lathe::kernels

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an entry is found by: everything that changes what is packed, and nothing else.
+#include "engine/packed/packed_key.h"
+
+#include <QFile>
+#include <QTest>
+#include <cstring>
+#include <set>
+
+#include "engine/serve/opened_model.h"
+#include "tests/support/tiny_model.h"
+
+using namespace lathe;
+using namespace lathe::engine;
+
+namespace {
+
+EngineOptions quantized(std::string_view name = "int8_g32") {
+  EngineOptions options;
+  options.quantization = name;
+  return options;
+}
+
+std::string recipe(const EngineOptions& options, kernels::Dtype stored = kernels::Dtype::f32, bool tied = false) {
+  return recipe_of(options, storage_of(options, stored), tied);
+}
+
+}  // namespace
+
+class PackedKeyTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void init() { backend_ = kernels::make_cpu_backend({.n_threads = 2}); }
+
+  void every_option_that_matters_changes_the_key() {
+    std::set<std::string> recipes{recipe(quantized())};
+    std::size_t n = 1;
+    const auto add = [&](std::string_view name, std::string_view value) {
+      EngineOptions options = quantized();
+      QVERIFY(set_option(options, name, value).has_value());
+      recipes.insert(recipe(options));
+      QCOMPARE(recipes.size(), ++n);
+    };
+    add("quantization", "int8_g64");
+    add("quantization", "bitsandbytes_4bit");
+    add("quantization", "dynamic_int8");
+    add("dtype", "float16");
+    add("keep_head", "true");
+    add("bnb_4bit_quant_type", "fp4");
+    add("bnb_4bit_use_double_quant", "true");
+    add("smoothquant_alpha", "0.5");
+    add("smoothquant_per_token", "false");
+    add("smoothquant_per_channel", "false");
+    QVERIFY(recipe(quantized(), kernels::Dtype::bf16) != recipe(quantized()));  // dtype auto: as stored
+    QVERIFY(recipe(quantized(), kernels::Dtype::f32, true) != recipe(quantized()));
+  }
+
+  void options_of_serving_do_not() {
+    EngineOptions options = quantized();
+    options.model = "elsewhere";
+    options.tokenizer = "t";
+    options.served_model_name = "name";
+    options.max_model_len = 64;
+    options.threads = 1;
+    options.isa = "scalar";
+    options.cache = false;
+    options.block_size = 32;
+    options.max_num_seqs = 3;
+    options.policy = "static";
+    QCOMPARE(recipe(options), recipe(quantized()));
+  }
+
+  void every_tensor_changes_the_content() {
+    const tests::TinyModelCopy model;
+    const ContentHash before = content(model.path());
+    std::set<ContentHash> seen{before};
+    const std::string whole = tests::read_file(model.file("model.safetensors"));
+    std::uint64_t n_header = 0;
+    std::memcpy(&n_header, whole.data(), sizeof n_header);
+    std::vector<std::size_t> offsets;  // of each tensor in the data
+    {
+      const auto opened = open_model(model.path());
+      const std::byte* first = nullptr;
+      for (const StoredTensor& tensor : opened->checkpoint.tensors()) {
+        if (first == nullptr || tensor.bytes.data() < first) first = tensor.bytes.data();
+      }
+      for (const StoredTensor& tensor : opened->checkpoint.tensors()) {
+        offsets.push_back(static_cast<std::size_t>(tensor.bytes.data() - first));
+      }
+    }
+    for (const std::size_t offset : offsets) {
+      std::string bytes = whole;
+      char& byte = bytes[8 + n_header + offset];
+      byte = static_cast<char>(byte ^ 1);
+      tests::write_file(model.file("model.safetensors"), bytes);
+      seen.insert(content(model.path()));
+    }
+    QCOMPARE(seen.size(), offsets.size() + 1);
+    tests::write_file(model.file("model.safetensors"), whole);
+    QVERIFY(content(model.path()) == before);
+  }
+
+  void names_and_other_files_do_not() {
+    const tests::TinyModelCopy model, other;
+    other.set_config("eos_token_id", 9);
+    QVERIFY(content(model.path()) == content(other.path()));
+  }
+
+  void models_differ() {
+    std::set<ContentHash> seen;
+    for (const std::string_view name : tests::kTinyModels) seen.insert(content(tests::tiny_model_path(name)));
+    QCOMPARE(seen.size(), tests::kTinyModels.size());
+  }
+
+  void hashing_can_be_cancelled() {
+    const auto opened = open_model(tests::tiny_model_path());
+    int n_calls = 0;
+    const auto got = content_of(opened->checkpoint, opened->plan, *backend_, [&] { return ++n_calls < 3; });
+    QVERIFY(!got && got.error().code == ErrorCode::cancelled);
+    QCOMPARE(n_calls, 3);
+  }
+
+  void a_file_that_was_written_to_has_another_stamp() {
+    const tests::TinyModelCopy model;
+    const auto opened = open_model(model.path());
+    const std::string stamp = opened->checkpoint.stamp();
+    QCOMPARE(opened->checkpoint.stamp(), stamp);
+    QTest::qWait(20);  // the clock of file systems ticks every few milliseconds
+    QFile file(QString::fromStdString(model.file("model.safetensors")));
+    QVERIFY(file.open(QIODevice::ReadWrite) && file.seek(file.size() - 1) && file.putChar('x'));
+    file.close();
+    QVERIFY(opened->checkpoint.stamp() != stamp);
+  }
+
+ private:
+  ContentHash content(const std::string& path) const {
+    const auto opened = open_model(path);
+    return *content_of(opened->checkpoint, opened->plan, *backend_, [] { return true; });
+  }
+
+  std::unique_ptr<kernels::Backend> backend_;
+};
+
+QTEST_GUILESS_MAIN(PackedKeyTest)
+#include "packed_key_test.moc"

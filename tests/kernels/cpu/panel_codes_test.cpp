@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where each code and each scale lies after packing: cpu/table/coded_layout.h, read byte by byte.
+#include <QTest>
+#include <cstring>
+
+#include "kernels/api/packed_image.h"
+#include "kernels/cpu/host_memory.h"
+#include "kernels/cpu/isa/encoders.h"
+#include "kernels/cpu/isa/isa.h"
+#include "kernels/cpu/panel_matrix.h"
+#include "kernels/cpu/table/coded_layout.h"
+#include "kernels/formats/format.h"
+#include "kernels/selftest/random_tensor.h"
+
+using namespace lathe::kernels;
+
+namespace {
+
+constexpr std::int64_t kRows = 19;
+
+void in_one_go(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) { body(0, n); }
+
+PanelMatrix packed(WeightFormat format, const TensorView& source) {
+  ThreadPool pool(2);
+  const std::int64_t n = source.dim(0), k = source.dim(1);
+  PanelMatrix matrix(format, n, k, allocate_host(PanelMatrix::bytes_for(format, n, k)));
+  matrix.pack_rows(0, source, pool, encoders_of(find_isa({})->name));
+  return matrix;
+}
+
+/// Code (n, k) as the layout says.
+std::uint8_t code_at(const PanelMatrix& matrix, int bits, std::int64_t n, std::int64_t k) {
+  const std::byte* const panel = matrix.data() + n / kPanelColumns * matrix.panel_bytes();
+  const std::int64_t column = n % kPanelColumns, quad = k / kQuad;
+  if (bits == 8) return static_cast<std::uint8_t>(panel[quad * kPanelColumns * kQuad + column * kQuad + k % kQuad]);
+  const auto both = static_cast<unsigned>(panel[quad / 2 * kPanelColumns * kQuad + column * kQuad + k % kQuad]);
+  return static_cast<std::uint8_t>(quad % 2 == 0 ? both & 15U : both >> 4);
+}
+
+/// Scale (n, group) as the layout says; of nested ones what they stand for.
+float scale_at(const PanelMatrix& matrix, const CodedPanel& shape, std::int64_t n, std::int64_t group) {
+  const std::byte* const scales = matrix.data() + n / kPanelColumns * matrix.panel_bytes() + shape.codes_bytes();
+  const std::int64_t at = group * kPanelColumns + n % kPanelColumns;
+  if (shape.scales == ScaleLayout::half) {
+    std::uint16_t half = 0;
+    std::memcpy(&half, scales + 2 * at, sizeof half);
+    return f16_to_f32(half);
+  }
+  float single = 0;
+  std::memcpy(&single, scales + 4 * (shape.scales == ScaleLayout::channel ? n % kPanelColumns : at), sizeof single);
+  return single;
+}
+
+}  // namespace
+
+class PanelCodesTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void every_code_and_scale_lies_where_the_layout_says() {
+    RandomNumbers numbers(5);
+    for (const std::int64_t k : {64, 192, 256}) {
+      const RandomTensor source(Dtype::f32, {kRows, k}, numbers);
+      for (const FormatDescriptor& format : weight_formats()) {
+        if (!format.is_coded() || format.codes.scales == ScaleLayout::nested) continue;
+        const PanelMatrix matrix = packed(format.format, source.view());
+        const TensorCodes want(format.codes, source.view(), in_one_go);
+        const CodedPanel shape{.k = k,
+                               .bits = format.codes.bits,
+                               .group = format.codes.group == 0 ? kActivationBlock : format.codes.group,
+                               .scales = format.codes.scales};
+        std::vector<float> room(static_cast<std::size_t>(k)), scales(static_cast<std::size_t>(want.scales_of_row()));
+        std::vector<std::uint8_t> codes(static_cast<std::size_t>(k));
+        for (std::int64_t n = 0; n < kRows; ++n) {
+          want.row(n, room, codes, scales);
+          for (std::int64_t i = 0; i < k; ++i) QCOMPARE(code_at(matrix, shape.bits, n, i), codes[static_cast<std::size_t>(i)]);
+          for (std::size_t i = 0; i < scales.size(); ++i) {
+            const float stored = format.codes.scales == ScaleLayout::half ? scales[i] : scales[i] * format.codes.step;
+            QCOMPARE(scale_at(matrix, shape, n, static_cast<std::int64_t>(i)), stored);
+          }
+        }
+      }
+    }
+  }
+
+  /// A row of 100 weights ends inside a group, and inside a pair of quads.
+  void what_follows_the_last_weight_is_left_alone() {
+    RandomNumbers numbers(6);
+    const RandomTensor source(Dtype::f32, {16, 100}, numbers);
+    for (const WeightFormat format : {WeightFormat::int8_g32, WeightFormat::int4_g32}) {
+      const PanelMatrix matrix = packed(format, source.view());
+      const int bits = descriptor_of(format).codes.bits;
+      for (std::int64_t n = 0; n < 16; ++n) {
+        for (std::int64_t k = 100; k < 128; ++k) QCOMPARE(code_at(matrix, bits, n, k), std::uint8_t{0});
+      }
+    }
+  }
+
+  void an_image_is_the_whole_matrix() {
+    RandomNumbers numbers(7);
+    const RandomTensor source(Dtype::f32, {40, 128}, numbers);
+    const auto backend = make_cpu_backend({.n_threads = 1});
+    for (const FormatDescriptor& format : weight_formats()) {
+      const auto matrix = backend->make_packed(format.format, 40, 128), copy = backend->make_packed(format.format, 40, 128);
+      backend->pack_rows(*matrix, 0, source.view());
+      const auto from = image_of(*matrix), to = image_of(*copy);
+      QCOMPARE(from.size(), matrix->n_bytes());
+      std::memcpy(to.data(), from.data(), from.size());
+      const RandomTensor a({2, 40}), b({2, 40}), x(Dtype::f32, {2, 128}, numbers);
+      backend->linear(a.view(), x.view(), *matrix, {});
+      backend->linear(b.view(), x.view(), *copy, {});
+      QVERIFY2(std::memcmp(a.view().data, b.view().data, a.view().n_bytes()) == 0, format.name.data());
+    }
+    const auto reference = make_reference_backend();
+    QVERIFY(image_of(*reference->make_packed(WeightFormat::f32, 4, 4)).empty());
+    QVERIFY(!image_layout().empty());
+  }
+};
+
+QTEST_GUILESS_MAIN(PanelCodesTest)
+#include "panel_codes_test.moc"

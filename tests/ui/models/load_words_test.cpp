@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/models/load_words.h"
+
+#include <QTest>
+
+#include "ui/models/durations.h"
+
+using namespace lathe;
+using namespace lathe::ui;
+
+class LoadWordsTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void a_loaded_model_says_whether_it_came_from_the_cache() {
+    engine::LoadedModel model;
+    model.options.quantization = "int8_g32";
+    model.load_ms = 800;
+    const QString plain = QStringLiteral("Loaded as INT8 in ") + duration_words(800);
+    for (const auto use : {engine::PackedCacheUse::none, engine::PackedCacheUse::stored, engine::PackedCacheUse::missed}) {
+      model.packed_cache = use;
+      QCOMPARE(loaded_words(model), plain);
+    }
+    model.packed_cache = engine::PackedCacheUse::hit;
+    QCOMPARE(loaded_words(model), plain + QStringLiteral(" from the cache"));
+  }
+
+  void weights_are_named_by_what_they_are_kept_in() {
+    engine::LoadedModel model;
+    model.dtype = "bfloat16";
+    QCOMPARE(weights_words(model), QStringLiteral("BF16"));
+    model.options.quantization = "bitsandbytes_4bit";
+    QCOMPARE(weights_words(model), QStringLiteral("NF4"));
+    model.options.quantization = "dynamic_int8";
+    QCOMPARE(weights_words(model), QStringLiteral("INT8"));
+  }
+};
+
+QTEST_GUILESS_MAIN(LoadWordsTest)
+#include "load_words_test.moc"
