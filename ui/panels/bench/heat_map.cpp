@@ -144,7 +144,8 @@ void HeatMap::paint_cell(QPainter& painter, const QRectF& square, std::size_t ce
   }
   if (found->second.estimate_of(metric_).n == 0) {  // it could not be seen
     painter.setPen(t.text3);
-    return draw_digits(painter, square, Qt::AlignCenter, QStringLiteral("–"));
+    draw_digits(painter, square, Qt::AlignCenter, QStringLiteral("–"));
+    return;
   }
   const double value = found->second.estimate_of(metric_).mean;
   const bool by_ratio = low_ > 0 && high_ / low_ > kLogFrom;
