@@ -229,7 +229,9 @@ int sweep(const std::vector<std::string>& arguments, Terminal& terminal) {
                                  now.seconds_left > 0 ? fmt::format(", {:.0f} s left", now.seconds_left) : ""));
     return command.signals().requested() ? SweepOrder::stop : SweepOrder::go_on;
   };
-  const auto report = run_sweep(*plan, *journal, cached_loader(command.workbench().paths()), observer);
+  // A target has its engine already, and no workbench was opened for one.
+  const EngineLoader loader = plan->target.url.empty() ? cached_loader(command.workbench().paths()) : EngineLoader();
+  const auto report = run_sweep(*plan, *journal, loader, observer);
   command.progress({});
   if (!report) return command.fail(report.error());
   if (const auto written = write_page(flags.html, *plan, *report); !written) return command.fail(written.error());

@@ -4,6 +4,7 @@
 #include <QTest>
 
 #include "tests/support/cli_run.h"
+#include "tests/support/server_fixture.h"
 #include "tests/support/tiny_model.h"
 
 namespace {
@@ -39,6 +40,24 @@ class QualityCommandsTest : public QObject {
     const Json got = json_of(run_cli({"eval", "perplexity", "--model", tiny_model_path(), "--dataset", list(), "--json"}));
     QVERIFY(got["perplexity"] > 1 && got["n_tokens"] > 10 && got["n_texts"] == 3);
     QVERIFY(got["interval"][0] < got["perplexity"] && got["perplexity"] < got["interval"][1]);
+  }
+
+  void a_target_is_swept_without_a_model() {
+    const lathe::tests::ServerFixture server;
+    server.engine().answer_with(std::string(64, 'x'));
+    const std::string url = "http://127.0.0.1:" + std::to_string(server.port());
+    const Json got = json_of(run_cli({"sweep", "--target", url, "--var", "concurrency=1,2", "--prompt-tokens", "8", "--output-tokens",
+                                      "4", "--requests", "2", "--repeats", "1", "--no-warm-up", "--html", path("page.html"), "--json"}));
+    QVERIFY(got["cells"].size() == 2);
+    for (const Json& cell : got["cells"]) QVERIFY2(cell.contains("metrics"), cell.dump().c_str());
+    QVERIFY(lathe::tests::read_file(path("page.html")).find("<svg") != std::string::npos);
+  }
+
+  void what_a_target_has_settled_is_refused() {
+    const CliRun variable = run_cli({"sweep", "--target", "http://127.0.0.1:1", "--var", "max_num_seqs=1,2"});
+    QVERIFY2(variable.code == 2 && variable.err.find("max_num_seqs") != std::string::npos, variable.err.c_str());
+    const CliRun model = run_cli({"sweep", tiny_model_path(), "--target", "http://127.0.0.1:1"});
+    QVERIFY2(model.code == 2 && model.err.find("--target-model") != std::string::npos, model.err.c_str());
   }
 
   void limit_and_window_bound_what_is_read() {
