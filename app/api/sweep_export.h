@@ -11,7 +11,8 @@ namespace lathe::app {
 
 /// An SVG of its own: a metric over the last variable with its 95 % intervals, a line for each combination of the others; or
 /// with `over` one metric against another, a point a cell, and the line that nothing beats in both.
-std::string chart_svg(const SweepPlan& plan, const SweepReport& report, std::size_t metric, std::optional<std::size_t> over = {});
+std::string chart_svg(const SweepPlan& plan, const SweepReport& report, std::size_t metric,
+                      std::optional<std::size_t> over = {});
 
 /// One HTML file that needs no other: table, charts, plan, machine and the definitions of the metrics.
 std::string to_html(const SweepPlan& plan, const SweepReport& report);

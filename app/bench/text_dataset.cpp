@@ -42,7 +42,8 @@ Result<TextDataset> from_list(const std::string& text, const std::string& path) 
   TextDataset dataset{.texts = {}, .is_list = true};
   if (!list.is_array()) return refuse("must be a list of strings", path);
   for (const Json& item : list) {
-    if (!item.is_string()) return refuse(fmt::format("item {} must be a string, got {}", dataset.texts.size(), item.type_name()), path);
+    if (!item.is_string())
+      return refuse(fmt::format("item {} must be a string, got {}", dataset.texts.size(), item.type_name()), path);
     dataset.texts.push_back(item.get<std::string>());
   }
   return dataset;

@@ -9,9 +9,12 @@ namespace {
 
 // "bitsandbytes" alone is vLLM's, which loads NF4 in flight; TGI means LLM.int8() by it.
 constexpr std::array kAliases = {
-    QuantizationAlias{.name = "bitsandbytes", .quantization = "bitsandbytes_4bit", .bnb_4bit_quant_type = "nf4", .source = "vLLM"},
-    QuantizationAlias{.name = "bitsandbytes-nf4", .quantization = "bitsandbytes_4bit", .bnb_4bit_quant_type = "nf4", .source = "TGI"},
-    QuantizationAlias{.name = "bitsandbytes-fp4", .quantization = "bitsandbytes_4bit", .bnb_4bit_quant_type = "fp4", .source = "TGI"},
+    QuantizationAlias{
+        .name = "bitsandbytes", .quantization = "bitsandbytes_4bit", .bnb_4bit_quant_type = "nf4", .source = "vLLM"},
+    QuantizationAlias{
+        .name = "bitsandbytes-nf4", .quantization = "bitsandbytes_4bit", .bnb_4bit_quant_type = "nf4", .source = "TGI"},
+    QuantizationAlias{
+        .name = "bitsandbytes-fp4", .quantization = "bitsandbytes_4bit", .bnb_4bit_quant_type = "fp4", .source = "TGI"},
     QuantizationAlias{.name = "bitsandbytes4", .quantization = "bitsandbytes_4bit", .source = "DJL"},
     QuantizationAlias{.name = "bitsandbytes8", .quantization = "bitsandbytes_8bit", .source = "DJL"},
     QuantizationAlias{.name = "load_in_4bit", .quantization = "bitsandbytes_4bit", .source = "transformers"},

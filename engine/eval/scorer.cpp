@@ -21,7 +21,8 @@ Result<Scorer> Scorer::open(EngineOptions options, const EvalPlan& plan, const E
   const std::int64_t window = plan.window > 0 ? plan.window : std::min(longest, kLongestDefaultWindow);
   if (window < 2 || window > longest) {
     return fail(ErrorCode::invalid_argument,
-                fmt::format("must be between 2 and the model's longest context, {} tokens; got {}", longest, window), "window");
+                fmt::format("must be between 2 and the model's longest context, {} tokens; got {}", longest, window),
+                "window");
   }
   options.max_model_len = window;
   options.num_gpu_blocks_override = (window + options.block_size - 1) / options.block_size;

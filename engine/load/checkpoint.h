@@ -33,8 +33,8 @@ struct StoredTensor {
   std::uint32_t file = 0;            ///< index into Checkpoint's files
 };
 
-/// A view of a tensor of one or two dimensions and a type that kernels read. Headers may put tensors at odd addresses; such a
-/// one is copied to `aligned` first, which must outlive the view.
+/// A view of a tensor of one or two dimensions and a type that kernels read. Headers may put tensors at odd addresses; such
+/// a one is copied to `aligned` first, which must outlive the view.
 kernels::TensorView view_of(const StoredTensor& tensor, std::vector<std::byte>& aligned);
 
 /// "[512, 64]".

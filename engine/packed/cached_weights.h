@@ -25,8 +25,8 @@ struct WeightMaker {
 /// True where there is something to keep: a quantized load, a folder, and options.cache.
 bool wants_packed_cache(const EngineOptions& options, const PackedCacheFolder& folder);
 
-/// As load_weights, which `maker` calls: `observer` gets the bytes of the plan that are done, and may be called with none while files are hashed.
-/// Peak memory: as load_weights. Errors: cancelled, model_refused; never for want of a cache.
+/// As load_weights, which `maker` calls: `observer` gets the bytes of the plan that are done, and may be called with none
+/// while files are hashed. Peak memory: as load_weights. Errors: cancelled, model_refused; never for want of a cache.
 Result<CachedWeights> load_cached_weights(Decoder& decoder, kernels::Backend& backend, const Checkpoint& checkpoint,
                                           const WeightPlan& plan, const EngineOptions& options,
                                           const PackedCacheFolder& folder, const WeightMaker& maker,

@@ -33,7 +33,8 @@ constexpr std::array<std::string_view, 8> kTexts = {
     "bike?\nAssistant: Then a quarter to eight is early enough.",
     "Der alte Mann ging langsam zum Hafen hinunter. Es war kalt, und \u00fcber dem Wasser lag Nebel. Le lendemain matin, le "
     "soleil brillait de nouveau; nous avons pris le caf\u00e9 sur la terrasse. El tren sale a las nueve y media. "
-    "\u0412\u0447\u0435\u0440\u0430 \u0448\u0451\u043b \u0434\u043e\u0436\u0434\u044c. \u4eca\u5929\u5929\u6c14\u5f88\u597d\u3002",
+    "\u0412\u0447\u0435\u0440\u0430 \u0448\u0451\u043b \u0434\u043e\u0436\u0434\u044c. "
+    "\u4eca\u5929\u5929\u6c14\u5f88\u597d\u3002",
 };
 
 // What a step of the kernels takes at once.

@@ -217,7 +217,8 @@ class Conversion {
     }
     const std::int64_t n_rows = source.dim(0), k = source.dim(1);
     const auto element_bytes = static_cast<std::int64_t>(size_of(out.tensor.dtype));
-    const std::int64_t rows_at_a_time = std::max<std::int64_t>(1, kBytesAtATime / std::max<std::int64_t>(1, k * element_bytes));
+    const std::int64_t rows_at_a_time =
+        std::max<std::int64_t>(1, kBytesAtATime / std::max<std::int64_t>(1, k * element_bytes));
     const auto parallel_for = [this](std::int64_t n, const auto& body) { backend_->parallel_for(n, body); };
     const kernels::RoundedTensor rounded(out.format, source, parallel_for);
     std::vector<std::byte> bytes;
@@ -230,7 +231,8 @@ class Conversion {
           rounded.row(begin + r, row);
           for (std::size_t i = 0; i < factors.size(); ++i) row[i] /= factors[i];
           std::byte* const to = bytes.data() + r * k * element_bytes;
-          for (std::int64_t i = 0; i < k; ++i) store(row[static_cast<std::size_t>(i)], out.tensor.dtype, to + i * element_bytes);
+          for (std::int64_t i = 0; i < k; ++i)
+            store(row[static_cast<std::size_t>(i)], out.tensor.dtype, to + i * element_bytes);
         }
       });
       LATHE_TRY_VOID(writer.write(bytes));

@@ -14,8 +14,8 @@ namespace lathe::kernels {
 class PanelMatrix final : public PackedMatrix {
  public:
   static std::size_t bytes_for(WeightFormat format, std::int64_t n, std::int64_t k);
-  /// The format whose layout and kernels rows of k weights have. Where a group begins in one row and ends in the next, weights
-  /// are kept as the numbers that their codes stand for.
+  /// The format whose layout and kernels rows of k weights have. Where a group begins in one row and ends in the next,
+  /// weights are kept as the numbers that their codes stand for.
   static WeightFormat stored_format(WeightFormat format, std::int64_t k);
   PanelMatrix(WeightFormat format, std::int64_t n, std::int64_t k, Buffer buffer);
 

@@ -33,7 +33,8 @@ std::string read_request(int socket) {
 
 }  // namespace
 
-ScriptedServer::ScriptedServer(Script script) : script_(std::move(script)), listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+ScriptedServer::ScriptedServer(Script script)
+    : script_(std::move(script)), listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -84,7 +85,8 @@ void ScriptedServer::serve(std::stop_token stopping) {
 }
 
 std::string http_answer(int status, const std::string& body) {
-  return "HTTP/1.1 " + std::to_string(status) + " Said\r\nContent-Length: " + std::to_string(body.size()) + "\r\nConnection: close\r\n\r\n" + body;
+  return "HTTP/1.1 " + std::to_string(status) + " Said\r\nContent-Length: " + std::to_string(body.size()) +
+         "\r\nConnection: close\r\n\r\n" + body;
 }
 
 std::string http_stream(const std::vector<std::string>& events) {

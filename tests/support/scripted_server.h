@@ -17,7 +17,8 @@ struct ScriptedRequest {
   std::string method, path, body;
 };
 
-/// One connection at a time, one request each; it is closed behind the answer. An answer of nothing leaves it open and silent.
+/// One connection at a time, one request each; it is closed behind the answer. An answer of nothing leaves it open and
+/// silent.
 class ScriptedServer {
  public:
   using Script = std::function<std::optional<std::string>(const ScriptedRequest&)>;

@@ -64,7 +64,9 @@ std::optional<std::size_t> SweepTable::cell_at(int row) const {
 }
 
 int SweepTable::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(rows_.size()); }
-int SweepTable::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(columns_.size()); }
+int SweepTable::columnCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : static_cast<int>(columns_.size());
+}
 
 std::optional<std::size_t> SweepTable::base_cell_of(std::size_t cell) const {
   const auto& variables = status_.plan->variables;
@@ -94,7 +96,8 @@ std::optional<double> SweepTable::difference(const Row& row) const {
 
 app::Verdict SweepTable::verdict(const Row& row) const {
   const app::CellResult* base = baseline_of(row.cell);
-  return base == nullptr || !row.result->error.empty() ? app::Verdict::unknown : app::compare(*row.result, *base, judged_metric());
+  return base == nullptr || !row.result->error.empty() ? app::Verdict::unknown
+                                                       : app::compare(*row.result, *base, judged_metric());
 }
 
 QVariant SweepTable::text(const Row& row, const Column& column) const {
@@ -109,7 +112,8 @@ QVariant SweepTable::text(const Row& row, const Column& column) const {
     case Kind::difference: {
       const auto share = difference(row);
       if (!share) return QStringLiteral("–");
-      return QStringLiteral("%1%2 %").arg(*share >= 0 ? QStringLiteral("+") : QStringLiteral("−"), QLocale().toString(std::abs(100 * *share), 'f', 0));
+      return QStringLiteral("%1%2 %").arg(*share >= 0 ? QStringLiteral("+") : QStringLiteral("−"),
+                                          QLocale().toString(std::abs(100 * *share), 'f', 0));
     }
     case Kind::runs: return static_cast<int>(row.result->samples.size());
     case Kind::verdict: return base_cell_of(row.cell) == row.cell ? tr("Baseline") : verdict_word(verdict(row));
@@ -126,7 +130,8 @@ QVariant SweepTable::sort_key(const Row& row, const Column& column) const {
       for (std::size_t i = column.index + 1; i < variables.size(); ++i) stride *= variables[i].values.size();
       return static_cast<qulonglong>(row.cell / stride % variables[column.index].values.size());
     }
-    case Kind::metric: return has_result && row.result->estimate_of(column.index).n > 0 ? row.result->estimate_of(column.index).mean : -1.0;
+    case Kind::metric:
+      return has_result && row.result->estimate_of(column.index).n > 0 ? row.result->estimate_of(column.index).mean : -1.0;
     case Kind::difference: return difference(row).value_or(-2);
     case Kind::runs: return static_cast<int>(row.result->samples.size());
     case Kind::verdict: return static_cast<int>(verdict(row));
@@ -145,10 +150,13 @@ QVariant SweepTable::data(const QModelIndex& index, int role) const {
     case failed_role: return !row.result->error.empty();
     case verdict_role: return static_cast<int>(verdict(row));
     case half_width_role: {
-      const bool has_interval = column.kind == Kind::metric && row.result->error.empty() && row.result->estimate_of(column.index).n > 1;
-      return has_interval ? QVariant(metric_value(column.index, row.result->estimate_of(column.index).half_width)) : QVariant();
+      const bool has_interval =
+          column.kind == Kind::metric && row.result->error.empty() && row.result->estimate_of(column.index).n > 1;
+      return has_interval ? QVariant(metric_value(column.index, row.result->estimate_of(column.index).half_width))
+                          : QVariant();
     }
-    case Qt::ToolTipRole: return row.result->error.empty() ? QVariant() : QVariant(QString::fromStdString(row.result->error).toHtmlEscaped());
+    case Qt::ToolTipRole:
+      return row.result->error.empty() ? QVariant() : QVariant(QString::fromStdString(row.result->error).toHtmlEscaped());
     case Qt::TextAlignmentRole: {
       const bool is_text = column.kind == Kind::variable || column.kind == Kind::verdict;
       return static_cast<int>((is_text ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);

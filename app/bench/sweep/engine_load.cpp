@@ -37,8 +37,8 @@ struct Flight {
 
 class EngineSink final : public LoadSink {
  public:
-  EngineSink(engine::Engine& engine, const SweepWorkload& workload, const engine::SamplingParams& sampling, std::uint64_t seed,
-             RunClock::time_point start)
+  EngineSink(engine::Engine& engine, const SweepWorkload& workload, const engine::SamplingParams& sampling,
+             std::uint64_t seed, RunClock::time_point start)
       : engine_(engine), sampling_(sampling), seed_(seed), start_(start) {
     sampling_.ignore_eos = true;
     const auto n_shared = static_cast<std::int64_t>(workload.shared_prefix * static_cast<double>(workload.prompt_tokens));
@@ -121,17 +121,19 @@ class EngineSink final : public LoadSink {
     engine::TokenEvent event;
     if (!flight.handle->poll(event)) return false;
     note_times(flight, record, event.token_ids.size());
-    for (const std::int32_t id : event.token_ids) record.answer = (record.answer ^ static_cast<std::uint32_t>(id)) * kFnvPrime;
+    for (const std::int32_t id : event.token_ids)
+      record.answer = (record.answer ^ static_cast<std::uint32_t>(id)) * kFnvPrime;
     if (!event.finished) return false;
     if (event.error) return tl::unexpected(*event.error);
     record.end = record.token_times.empty() ? now() : record.token_times.back();
     record.usage = event.usage;
     record.timings = event.timings;
     if (record.usage.n_completion_tokens != flight.output_tokens) {
-      return engine::fail(ErrorCode::invalid_argument,
-                          fmt::format("an answer ended after {} of {} tokens ({}): its context holds no more, or something stops it",
-                                      record.usage.n_completion_tokens, flight.output_tokens, engine::name_of(event.finish_reason)),
-                          "output_tokens");
+      return engine::fail(
+          ErrorCode::invalid_argument,
+          fmt::format("an answer ended after {} of {} tokens ({}): its context holds no more, or something stops it",
+                      record.usage.n_completion_tokens, flight.output_tokens, engine::name_of(event.finish_reason)),
+          "output_tokens");
     }
     return true;
   }
@@ -181,7 +183,8 @@ void count_since(const engine::EngineCounters& before, const engine::EngineCount
   const std::uint64_t padding = now.n_padding_tokens - before.n_padding_tokens;
   // The last token of an answer is written and not computed.
   const std::uint64_t written = now.n_generation_tokens - before.n_generation_tokens;
-  const std::uint64_t wanted = now.n_prompt_tokens - before.n_prompt_tokens + written - std::min<std::uint64_t>(written, record.requests.size());
+  const std::uint64_t wanted =
+      now.n_prompt_tokens - before.n_prompt_tokens + written - std::min<std::uint64_t>(written, record.requests.size());
   const std::uint64_t held = now.n_kv_held - before.n_kv_held;
   record.n_preemptions = static_cast<double>(now.n_preemptions - before.n_preemptions);
   record.padding = share(padding, padding + wanted);
@@ -191,8 +194,9 @@ void count_since(const engine::EngineCounters& before, const engine::EngineCount
 
 }  // namespace
 
-Result<RunRecord> run_load(engine::Engine& engine, const SweepWorkload& workload, const std::vector<PlannedRequest>& requests,
-                           const engine::SamplingParams& sampling, std::uint64_t seed, const std::function<bool()>& go_on) {
+Result<RunRecord> run_load(engine::Engine& engine, const SweepWorkload& workload,
+                           const std::vector<PlannedRequest>& requests, const engine::SamplingParams& sampling,
+                           std::uint64_t seed, const std::function<bool()>& go_on) {
   const RunClock::time_point start = RunClock::now();
   EngineSink sink(engine, workload, sampling, seed, start);
   const engine::EngineCounters before = engine.snapshot()->counters;

@@ -13,8 +13,8 @@ constexpr std::chrono::duration<double> kPatience{0.05};
 
 class LoadRun {
  public:
-  LoadRun(LoadSink& sink, const SweepWorkload& workload, const std::vector<PlannedRequest>& planned, RunClock::time_point start,
-          const std::function<bool()>& go_on)
+  LoadRun(LoadSink& sink, const SweepWorkload& workload, const std::vector<PlannedRequest>& planned,
+          RunClock::time_point start, const std::function<bool()>& go_on)
       : sink_(sink), workload_(workload), planned_(planned), start_(start), go_on_(go_on) {}
 
   Result<RunRecord> run() {

@@ -27,13 +27,14 @@ class LoadSink {
 
 /// Runs all requests to their end, counted from `start`. `go_on` is asked at least ten times a second; false stops.
 /// Errors: those of the sink; cancelled.
-engine::Result<RunRecord> run_load(LoadSink& sink, const SweepWorkload& workload, const std::vector<PlannedRequest>& requests,
-                                   RunClock::time_point start, const std::function<bool()>& go_on);
+engine::Result<RunRecord> run_load(LoadSink& sink, const SweepWorkload& workload,
+                                   const std::vector<PlannedRequest>& requests, RunClock::time_point start,
+                                   const std::function<bool()>& go_on);
 
 /// The same on an engine. Prompts are drawn from `seed` and never found in the prefix cache, but for their shared part.
 /// Errors: those of Engine::submit and of a request; cancelled.
-engine::Result<RunRecord> run_load(engine::Engine& engine, const SweepWorkload& workload, const std::vector<PlannedRequest>& requests,
-                                   const engine::SamplingParams& sampling, std::uint64_t seed,
-                                   const std::function<bool()>& go_on);
+engine::Result<RunRecord> run_load(engine::Engine& engine, const SweepWorkload& workload,
+                                   const std::vector<PlannedRequest>& requests, const engine::SamplingParams& sampling,
+                                   std::uint64_t seed, const std::function<bool()>& go_on);
 
 }  // namespace lathe::app

@@ -24,7 +24,8 @@ engine::Result<std::vector<std::string>> SseReader::add(std::string_view bytes) 
       line_ += c;
     }
     if (line_.size() + data_.size() > kMostBytes) {
-      return engine::fail(engine::ErrorCode::invalid_argument, fmt::format("a server-sent event is longer than {} bytes", kMostBytes));
+      return engine::fail(engine::ErrorCode::invalid_argument,
+                          fmt::format("a server-sent event is longer than {} bytes", kMostBytes));
     }
   }
   return events;

@@ -74,7 +74,8 @@ class SweepRun {
     progress_.doing = doing;
     progress_.seconds = seconds();
     const std::size_t left = progress_.cells_total - progress_.cells_done;
-    progress_.seconds_left = n_measured_ > 0 ? measured_seconds_ / static_cast<double>(n_measured_) * static_cast<double>(left) : 0;
+    progress_.seconds_left =
+        n_measured_ > 0 ? measured_seconds_ / static_cast<double>(n_measured_) * static_cast<double>(left) : 0;
     const Clock::time_point asked = Clock::now();
     const SweepOrder order = observer_ ? observer_(progress_, between_runs) : SweepOrder::go_on;
     if (between_runs) rested_ += Clock::now() - asked;
@@ -93,7 +94,8 @@ class SweepRun {
     if (measured) return {};
     if (measured.error().where == kJournal) return measured;
     const engine::Error& error = measured.error();
-    return journal_.add_failure(index, error.where.empty() ? error.message : fmt::format("{}: {}", error.where, error.message));
+    return journal_.add_failure(index,
+                                error.where.empty() ? error.message : fmt::format("{}: {}", error.where, error.message));
   }
 
   Result<void> try_cell(std::size_t index) {

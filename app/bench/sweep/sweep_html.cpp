@@ -13,7 +13,8 @@
 namespace lathe::app {
 namespace {
 
-constexpr const char* kStyle = R"(body{font:14px/1.5 Inter,system-ui,sans-serif;color:#1c222b;margin:32px auto;max-width:1120px;padding:0 16px}
+constexpr const char* kStyle =
+    R"(body{font:14px/1.5 Inter,system-ui,sans-serif;color:#1c222b;margin:32px auto;max-width:1120px;padding:0 16px}
 h1{font-size:22px}h2{font-size:16px;margin-top:32px}table{border-collapse:collapse;font-variant-numeric:tabular-nums}
 th,td{padding:5px 12px;border-bottom:1px solid #dfe3e9;text-align:right}th{font-weight:600}.text{text-align:left}
 .ci{color:#5b6472}.failed{color:#b3261e;text-align:left}.charts{display:flex;flex-wrap:wrap;gap:16px}pre{background:#f4f6f9;padding:12px;overflow:auto}
@@ -24,23 +25,27 @@ std::string cell_row(const SweepPlan& plan, std::size_t index, const CellResult&
   for (const auto& [name, value] : values_of(plan, index)) row += fmt::format("<td class=\"text\">{}</td>", escaped(value));
   const auto metrics = main_metrics(plan);
   if (!result.error.empty()) {
-    return row + fmt::format("<td class=\"failed\" colspan=\"{}\">failed: {}</td></tr>\n", metrics.size() + 1, escaped(result.error));
+    return row + fmt::format("<td class=\"failed\" colspan=\"{}\">failed: {}</td></tr>\n", metrics.size() + 1,
+                             escaped(result.error));
   }
   for (const std::string_view name : metrics) {
     const Estimate value = result.estimate_of(metric_index(name));
-    row += value.n == 0             ? "<td></td>"
-           : value.half_width > 0 ? fmt::format("<td>{:.4g} <span class=\"ci\">± {:.2g}</span></td>", value.mean, value.half_width)
-                                  : fmt::format("<td>{:.4g}</td>", value.mean);
+    row += value.n == 0 ? "<td></td>"
+           : value.half_width > 0
+               ? fmt::format("<td>{:.4g} <span class=\"ci\">± {:.2g}</span></td>", value.mean, value.half_width)
+               : fmt::format("<td>{:.4g}</td>", value.mean);
   }
   return row + fmt::format("<td>{}</td></tr>\n", result.samples.size());
 }
 
 std::string table(const SweepPlan& plan, const SweepReport& report) {
   std::string html = "<table><thead><tr>";
-  for (const SweepVariable& variable : plan.variables) html += fmt::format("<th class=\"text\">{}</th>", escaped(variable.name));
+  for (const SweepVariable& variable : plan.variables)
+    html += fmt::format("<th class=\"text\">{}</th>", escaped(variable.name));
   for (const std::string_view name : main_metrics(plan)) {
     const SweepMetric& metric = sweep_metrics()[metric_index(name)];
-    html += fmt::format("<th title=\"{}\">{}<br><span class=\"ci\">{}</span></th>", escaped(metric.definition), name, metric.unit);
+    html += fmt::format("<th title=\"{}\">{}<br><span class=\"ci\">{}</span></th>", escaped(metric.definition), name,
+                        metric.unit);
   }
   html += "<th>n</th></tr></thead><tbody>\n";
   for (const auto& [index, result] : report.cells) html += cell_row(plan, index, result);
@@ -61,7 +66,8 @@ std::string machine() {
   const bool is_named = ::gethostname(name, sizeof name - 1) == 0;
   std::string isas;
   for (const std::string& isa : engine::machine_isas()) isas += (isas.empty() ? "" : ", ") + isa;
-  const double gib = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGE_SIZE)) / (1 << 30);
+  const double gib =
+      static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGE_SIZE)) / (1 << 30);
   return fmt::format("{}, {} processors, {:.1f} GiB of memory; {}; Lathe {}", is_named ? name : "a machine without a name",
                      std::thread::hardware_concurrency(), gib, isas, LATHE_VERSION);
 }
@@ -106,8 +112,9 @@ std::string to_html(const SweepPlan& plan, const SweepReport& report) {
       "<h1>{0}</h1>\n<p>{2}. {3} of {4} cells, {5} runs each at most; means with 95 % confidence intervals.</p>\n"
       "{6}<h2>Charts</h2>\n{7}<h2>Machine</h2>\n<p>{8}{9}</p>\n<h2>Definitions</h2>\n<dl>{10}</dl>\n"
       "<h2>Plan</h2>\n<pre>{11}</pre>\n</body></html>\n",
-      escaped(title), kStyle, escaped(subject), report.cells.size(), n_cells(plan), plan.repeats, table(plan, report), charts(plan, report),
-      plan.target.url.empty() ? "" : "That measured, not the server's: ", escaped(machine()), definitions, plan_text(plan));
+      escaped(title), kStyle, escaped(subject), report.cells.size(), n_cells(plan), plan.repeats, table(plan, report),
+      charts(plan, report), plan.target.url.empty() ? "" : "That measured, not the server's: ", escaped(machine()),
+      definitions, plan_text(plan));
 }
 
 }  // namespace lathe::app

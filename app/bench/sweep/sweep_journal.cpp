@@ -36,8 +36,11 @@ bool is_entry(const Json& entry) {
 }
 
 /// Of all whole lines. What came after a failure replaces it.
-Result<std::map<std::size_t, CellResult>> parse_cells(const std::string& text, const std::string& plan_line, const std::string& path) {
-  const auto refuse = [&](std::string message) { return engine::fail(ErrorCode::invalid_argument, std::move(message), path); };
+Result<std::map<std::size_t, CellResult>> parse_cells(const std::string& text, const std::string& plan_line,
+                                                      const std::string& path) {
+  const auto refuse = [&](std::string message) {
+    return engine::fail(ErrorCode::invalid_argument, std::move(message), path);
+  };
   std::istringstream lines(text.substr(0, text.rfind('\n') + 1));
   std::string line;
   std::getline(lines, line);
@@ -72,7 +75,9 @@ SweepJournal::~SweepJournal() {
 Result<SweepJournal> SweepJournal::open(const std::string& path, const SweepPlan& plan, bool resume) {
   SweepJournal journal;
   if (path.empty()) return journal;
-  const auto refuse = [&](std::string message) { return engine::fail(ErrorCode::invalid_argument, std::move(message), path); };
+  const auto refuse = [&](std::string message) {
+    return engine::fail(ErrorCode::invalid_argument, std::move(message), path);
+  };
   const bool exists = ::access(path.c_str(), F_OK) == 0;
   if (exists && !resume) return refuse("the journal exists; --resume goes on with it");
   journal.file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_APPEND, 0666);
@@ -96,7 +101,8 @@ Result<SweepPlan> SweepJournal::plan_in(const std::string& path) {
   std::string line;
   if (!file || !std::getline(file, line)) return engine::fail(ErrorCode::not_found, "there is no readable journal", path);
   LATHE_TRY(const Json json, engine::parse_json(line, path));
-  if (!json.is_object() || !json.contains("plan")) return engine::fail(ErrorCode::invalid_argument, "is no journal of a sweep", path);
+  if (!json.is_object() || !json.contains("plan"))
+    return engine::fail(ErrorCode::invalid_argument, "is no journal of a sweep", path);
   return sweep_plan_from(json["plan"]);
 }
 
@@ -122,7 +128,8 @@ Result<void> SweepJournal::append(const std::string& line) {
   const std::string text = line + "\n";
   // One write: a crash leaves whole lines, or one that is cut at the end.
   if (::write(file_, text.data(), text.size()) != static_cast<ssize_t>(text.size()) || ::fdatasync(file_) != 0) {
-    return engine::fail(ErrorCode::resource_exhausted, fmt::format("the journal cannot be written: {}", std::strerror(errno)), "journal");
+    return engine::fail(ErrorCode::resource_exhausted,
+                        fmt::format("the journal cannot be written: {}", std::strerror(errno)), "journal");
   }
   return {};
 }

@@ -32,7 +32,9 @@ double e2e_ms(const SentRequest& request) { return 1e3 * (request.end - request.
 /// Milliseconds a token after the first. The last piece of a text may hold more than one.
 double tpot_ms(const SentRequest& request) {
   const std::int64_t n = request.usage.n_completion_tokens;
-  return n < 2 || request.token_times.empty() ? 0 : 1e3 * (request.token_times.back() - request.token_times.front()) / static_cast<double>(n - 1);
+  return n < 2 || request.token_times.empty()
+             ? 0
+             : 1e3 * (request.token_times.back() - request.token_times.front()) / static_cast<double>(n - 1);
 }
 
 template <class Value>
@@ -71,7 +73,8 @@ double prefill_tok_s(const RunRecord& run) {
   std::vector<double> rates;
   for (const SentRequest& request : run.requests) {
     const double ms = request.timings.ttft_ms - request.timings.queue_ms;
-    if (ms > 0) rates.push_back(1e3 * static_cast<double>(request.usage.n_prompt_tokens - request.usage.n_cached_tokens) / ms);
+    if (ms > 0)
+      rates.push_back(1e3 * static_cast<double>(request.usage.n_prompt_tokens - request.usage.n_cached_tokens) / ms);
   }
   return rates.empty() ? kUnseen : mean_of(rates);
 }
@@ -94,10 +97,12 @@ constexpr bool kMore = true, kLess = false;
 constexpr std::array kMetrics = {
     SweepMetric{"output_tok_s", "tok/s", "Tokens of all answers over the time from the first send to the last token.", kMore,
                 [](const RunRecord& run, const ServiceGoal&) { return a_second(run, output_tokens(run)); }},
-    SweepMetric{"total_tok_s", "tok/s", "Tokens of all prompts and answers over the same time.", kMore,
-                [](const RunRecord& run, const ServiceGoal&) { return a_second(run, output_tokens(run) + prompt_tokens(run)); }},
-    SweepMetric{"request_s", "req/s", "Requests over the same time.", kMore,
-                [](const RunRecord& run, const ServiceGoal&) { return a_second(run, static_cast<double>(run.requests.size())); }},
+    SweepMetric{
+        "total_tok_s", "tok/s", "Tokens of all prompts and answers over the same time.", kMore,
+        [](const RunRecord& run, const ServiceGoal&) { return a_second(run, output_tokens(run) + prompt_tokens(run)); }},
+    SweepMetric{
+        "request_s", "req/s", "Requests over the same time.", kMore,
+        [](const RunRecord& run, const ServiceGoal&) { return a_second(run, static_cast<double>(run.requests.size())); }},
     SweepMetric{"goodput_req_s", "req/s", "Requests within the goal (TTFT, and TPOT for ITL) over the same time.", kMore,
                 [](const RunRecord& run, const ServiceGoal& goal) {
                   const auto n = std::count_if(run.requests.begin(), run.requests.end(),
@@ -110,8 +115,10 @@ constexpr std::array kMetrics = {
                 [](const RunRecord& run, const ServiceGoal&) { return quantile_of(all(run, ttft_ms), 0.5); }},
     SweepMetric{"ttft_ms_p99", "ms", "Its 99th percentile over requests.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return quantile_of(all(run, ttft_ms), 0.99); }},
-    SweepMetric{"itl_ms_mean", "ms", "Gap between neighbouring tokens of a request, over all gaps; of a server that does not name its tokens, between pieces of text.", kLess,
-                [](const RunRecord& run, const ServiceGoal&) { return mean_of(all_itl_ms(run)); }},
+    SweepMetric{"itl_ms_mean", "ms",
+                "Gap between neighbouring tokens of a request, over all gaps; of a server that does not name its tokens, "
+                "between pieces of text.",
+                kLess, [](const RunRecord& run, const ServiceGoal&) { return mean_of(all_itl_ms(run)); }},
     SweepMetric{"itl_ms_p50", "ms", "Its median over all gaps.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return quantile_of(all_itl_ms(run), 0.5); }},
     SweepMetric{"itl_ms_p99", "ms", "Its 99th percentile over all gaps.", kLess,
@@ -126,16 +133,17 @@ constexpr std::array kMetrics = {
                 [](const RunRecord& run, const ServiceGoal&) { return run.kv_usage_peak; }},
     SweepMetric{"preemptions", "count", "Requests thrown out of the cache and computed again.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return run.n_preemptions; }},
-    SweepMetric{"padding", "share", "Rows that were computed for nobody, so that a batch keeps its shape, of all rows.", kLess,
-                [](const RunRecord& run, const ServiceGoal&) { return run.padding; }},
+    SweepMetric{"padding", "share", "Rows that were computed for nobody, so that a batch keeps its shape, of all rows.",
+                kLess, [](const RunRecord& run, const ServiceGoal&) { return run.padding; }},
     SweepMetric{"kv_reserved", "share", "Room in blocks that requests held and that held nothing, over the steps.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return run.kv_reserved; }},
     SweepMetric{"kv_unfilled", "share", "Room behind the last token of blocks in use, of all that requests held.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return run.kv_unfilled; }},
     SweepMetric{"answers", "count", "A checksum of all answers: cells with the same number wrote the same tokens.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return checksum(run); }},
-    SweepMetric{"prefill_tok_s", "tok/s", "Tokens of a prompt over the time from its admission to its first token, mean over requests.",
-                kMore, [](const RunRecord& run, const ServiceGoal&) { return prefill_tok_s(run); }},
+    SweepMetric{"prefill_tok_s", "tok/s",
+                "Tokens of a prompt over the time from its admission to its first token, mean over requests.", kMore,
+                [](const RunRecord& run, const ServiceGoal&) { return prefill_tok_s(run); }},
     SweepMetric{"load_s", "s", "Time to load the model.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return run.load_seconds; }},
     SweepMetric{"weight_bytes", "bytes", "Memory of the weights.", kLess,
@@ -144,12 +152,12 @@ constexpr std::array kMetrics = {
                 [](const RunRecord& run, const ServiceGoal&) { return run.quality.perplexity; }},
     SweepMetric{"perplexity_ci95", "ratio", "Half of its 95 % interval over the tokens of that text.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return run.quality.perplexity_ci95; }},
-    SweepMetric{"kl_mean", "nats", "Divergence of its distributions from those of the unquantized model, mean over tokens.", kLess,
-                [](const RunRecord& run, const ServiceGoal&) { return run.quality.kl_mean; }},
+    SweepMetric{"kl_mean", "nats", "Divergence of its distributions from those of the unquantized model, mean over tokens.",
+                kLess, [](const RunRecord& run, const ServiceGoal&) { return run.quality.kl_mean; }},
     SweepMetric{"kl_99", "nats", "The same, not exceeded by 99 of 100 tokens.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return run.quality.kl_99; }},
-    SweepMetric{"same_best", "share", "Tokens for which it thinks the same one most probable as the unquantized model.", kMore,
-                [](const RunRecord& run, const ServiceGoal&) { return run.quality.same_best; }},
+    SweepMetric{"same_best", "share", "Tokens for which it thinks the same one most probable as the unquantized model.",
+                kMore, [](const RunRecord& run, const ServiceGoal&) { return run.quality.same_best; }},
 };
 
 /// 97.5 % quantile of Student's t for n - 1 degrees of freedom.

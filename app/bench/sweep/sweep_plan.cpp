@@ -53,14 +53,17 @@ constexpr std::array kWorkloadFields = {
                   &SweepWorkload::concurrency},
     WorkloadField{{"rate", scheduling, number, "Requests a second, with load constant or poisson.", 0.001, 100'000},
                   &SweepWorkload::rate},
-    WorkloadField{{"dataset", scheduling, text,
-                   "Prompts from a file instead of drawn tokens: lines of a text, a JSON list of strings, or JSONL with \"text\", "
-                   "\"prompt\" or ShareGPT's \"conversations\".", 0, 0},
-                  &SweepWorkload::dataset},
+    WorkloadField{
+        {"dataset", scheduling, text,
+         "Prompts from a file instead of drawn tokens: lines of a text, a JSON list of strings, or JSONL with \"text\", "
+         "\"prompt\" or ShareGPT's \"conversations\".",
+         0, 0},
+        &SweepWorkload::dataset},
     WorkloadField{{"trace", scheduling, text,
                    "Arrivals to replay: CSV or JSONL of arrival (seconds), prompt_tokens and output_tokens.", 0, 0},
                   &SweepWorkload::trace},
-    WorkloadField{{"time_scale", scheduling, number, "Times of the trace are multiplied by this: 0.5 is twice as fast.", 0.0001, 10'000},
+    WorkloadField{{"time_scale", scheduling, number, "Times of the trace are multiplied by this: 0.5 is twice as fast.",
+                   0.0001, 10'000},
                   &SweepWorkload::time_scale},
 };
 
@@ -129,7 +132,8 @@ Result<std::vector<std::string>> range_of(std::string_view text, std::string_vie
   std::vector<std::string> values;
   const double slack = 1e-9 * std::fabs(last);  // steps like 0.1 are not exact
   for (double value = first; value <= last + slack; value = multiplies ? value * step : value + step) {
-    if (values.size() >= kMaxCells) return refuse(fmt::format("'{}' has more than {} values", text, kMaxCells), std::string(variable));
+    if (values.size() >= kMaxCells)
+      return refuse(fmt::format("'{}' has more than {} values", text, kMaxCells), std::string(variable));
     values.push_back(fmt::format("{:.12g}", value));
   }
   return values;
@@ -143,7 +147,9 @@ LoadPattern SweepWorkload::pattern() const {
   return load == "poisson" ? LoadPattern::poisson : LoadPattern::concurrency;
 }
 
-std::int64_t SweepWorkload::n_requests() const { return requests > 0 ? requests : std::max<std::int64_t>(4, 2 * concurrency); }
+std::int64_t SweepWorkload::n_requests() const {
+  return requests > 0 ? requests : std::max<std::int64_t>(4, 2 * concurrency);
+}
 
 std::span<const OptionDescriptor> workload_option_table() { return kWorkloadOptions; }
 
@@ -193,10 +199,12 @@ namespace {
 /// A trace and the load that replays it need each other.
 Result<void> check_replay(const SweepPlan& plan) {
   const auto varies = [&](std::string_view name) {
-    return std::any_of(plan.variables.begin(), plan.variables.end(), [&](const SweepVariable& variable) { return variable.name == name; });
+    return std::any_of(plan.variables.begin(), plan.variables.end(),
+                       [&](const SweepVariable& variable) { return variable.name == name; });
   };
   const bool has_trace = !plan.workload.trace.empty() || varies("trace");
-  if (plan.workload.pattern() == LoadPattern::replay && !has_trace) return refuse("load replay needs a trace: name its file", "trace");
+  if (plan.workload.pattern() == LoadPattern::replay && !has_trace)
+    return refuse("load replay needs a trace: name its file", "trace");
   if (has_trace && plan.workload.pattern() != LoadPattern::replay && !varies("load")) {
     return refuse(fmt::format("a trace is for load replay, got load {}", plan.workload.load), "trace");
   }
@@ -213,7 +221,8 @@ Result<void> check(const SweepPlan& plan) {
   if (!plan.quality_dataset.empty() && !plan.target.url.empty()) {
     return refuse("quality is measured inside an engine: it cannot be seen of a target", "quality_dataset");
   }
-  if (plan.repeats < 1 || plan.repeats > 1000) return refuse(fmt::format("must be between 1 and 1000, got {}", plan.repeats), "repeats");
+  if (plan.repeats < 1 || plan.repeats > 1000)
+    return refuse(fmt::format("must be between 1 and 1000, got {}", plan.repeats), "repeats");
   std::vector<OptionDescriptor> known(kWorkloadOptions.begin(), kWorkloadOptions.end());
   for (const auto& table : {engine::engine_option_table(), engine::sampling_option_table()}) {
     known.insert(known.end(), table.begin(), table.end());
@@ -222,9 +231,11 @@ Result<void> check(const SweepPlan& plan) {
     const SweepVariable& variable = plan.variables[i];
     if (!has(known, variable.name)) return tl::unexpected(engine::unknown_option(variable.name, known));
     if (variable.values.empty()) return refuse("has no value", variable.name);
-    if (const auto fixed = kFixed.find(variable.name); fixed != kFixed.end()) return refuse(std::string(fixed->second), variable.name);
+    if (const auto fixed = kFixed.find(variable.name); fixed != kFixed.end())
+      return refuse(std::string(fixed->second), variable.name);
     if (!can_vary(variable.name, !plan.target.url.empty())) {
-      return refuse("is set where the target is started: what varies against a target are sampling and the work", variable.name);
+      return refuse("is set where the target is started: what varies against a target are sampling and the work",
+                    variable.name);
     }
     for (std::size_t j = 0; j < i; ++j) {
       if (plan.variables[j].name == variable.name) return refuse("is a variable twice", variable.name);
@@ -247,7 +258,8 @@ void make_room(SweepPlan& plan, bool raise_seqs, bool raise_batched_tokens) {
     for (const std::string& value : variable.values) most = std::max<std::int64_t>(most, std::atoll(value.c_str()));
   }
   if (raise_seqs) plan.options.max_num_seqs = std::max(plan.options.max_num_seqs, std::min(most, kMostSeqs));
-  if (raise_batched_tokens) plan.options.max_num_batched_tokens = std::max(plan.options.max_num_batched_tokens, plan.options.max_num_seqs);
+  if (raise_batched_tokens)
+    plan.options.max_num_batched_tokens = std::max(plan.options.max_num_batched_tokens, plan.options.max_num_seqs);
 }
 
 std::size_t n_cells(const SweepPlan& plan) {
@@ -281,7 +293,8 @@ OrderedJson to_json(const SweepPlan& plan) {
     return json;
   };
   OrderedJson variables = OrderedJson::array();
-  for (const SweepVariable& variable : plan.variables) variables.push_back({{"name", variable.name}, {"values", variable.values}});
+  for (const SweepVariable& variable : plan.variables)
+    variables.push_back({{"name", variable.name}, {"values", variable.values}});
   OrderedJson json = {{"name", plan.name},
                       {"options", table_json(engine::engine_option_table(), plan.options)},
                       {"sampling", table_json(engine::sampling_option_table(), plan.sampling)},
@@ -337,7 +350,8 @@ Result<SweepPlan> sweep_plan_from(const Json& json) {
                                 "stop_at_ci", "repeats", "quality_dataset", "shuffle",  "warm_up",  "seed"};
   if (!json.is_object()) return refuse("a plan is a JSON object", "plan");
   for (const auto& [key, value] : json.items()) {
-    if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end()) return refuse(fmt::format("a plan has no '{}'", key), key);
+    if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end())
+      return refuse(fmt::format("a plan has no '{}'", key), key);
   }
   SweepPlan plan;
   LATHE_TRY_VOID(read_table(json, "options", plan.options));
@@ -355,7 +369,8 @@ Result<SweepPlan> sweep_plan_from(const Json& json) {
   }
   if (json.contains("goal")) {
     for (const auto& [name, value] : json["goal"].items()) {
-      if ((name != "ttft_ms" && name != "itl_ms") || !value.is_number() || value < 0) return refuse("has ttft_ms and itl_ms, numbers", "goal");
+      if ((name != "ttft_ms" && name != "itl_ms") || !value.is_number() || value < 0)
+        return refuse("has ttft_ms and itl_ms, numbers", "goal");
       (name == "ttft_ms" ? plan.goal.ttft_ms : plan.goal.itl_ms) = value.get<double>();
     }
   }
@@ -365,7 +380,8 @@ Result<SweepPlan> sweep_plan_from(const Json& json) {
   for (const char* key : {"name", "quality_dataset"}) {
     if (json.contains(key) && !json[key].is_string()) return refuse("must be text", key);
   }
-  if (json.contains("stop_at_ci") && (!json["stop_at_ci"].is_number() || json["stop_at_ci"] < 0 || json["stop_at_ci"] >= 1)) {
+  if (json.contains("stop_at_ci") &&
+      (!json["stop_at_ci"].is_number() || json["stop_at_ci"] < 0 || json["stop_at_ci"] >= 1)) {
     return refuse("must be a share from 0 to 1", "stop_at_ci");
   }
   for (const char* key : {"shuffle", "warm_up"}) {

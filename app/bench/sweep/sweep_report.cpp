@@ -15,11 +15,12 @@ namespace {
 using engine::OrderedJson;
 
 /// Metrics of a table for people.
-constexpr std::string_view kMainMetrics[] = {"output_tok_s", "ttft_ms_p50", "ttft_ms_p99", "itl_ms_p50", "itl_ms_p99", "kv_usage_peak",
-                                               "padding",      "kv_reserved"};
-constexpr std::string_view kTargetMetrics[] = {"output_tok_s", "ttft_ms_p50", "ttft_ms_p99", "itl_ms_p50", "itl_ms_p99", "tpot_ms_mean", "e2e_ms_mean"};
-constexpr std::string_view kQualityMetrics[] = {"output_tok_s", "prefill_tok_s", "perplexity", "kl_mean", "kl_99", "same_best",
-                                                "weight_bytes", "load_s"};
+constexpr std::string_view kMainMetrics[] = {"output_tok_s", "ttft_ms_p50",   "ttft_ms_p99", "itl_ms_p50",
+                                             "itl_ms_p99",   "kv_usage_peak", "padding",     "kv_reserved"};
+constexpr std::string_view kTargetMetrics[] = {"output_tok_s", "ttft_ms_p50",  "ttft_ms_p99", "itl_ms_p50",
+                                               "itl_ms_p99",   "tpot_ms_mean", "e2e_ms_mean"};
+constexpr std::string_view kQualityMetrics[] = {"output_tok_s", "prefill_tok_s", "perplexity",   "kl_mean",
+                                                "kl_99",        "same_best",     "weight_bytes", "load_s"};
 
 constexpr std::size_t kMinRunsToEnd = 3;  // an interval of two runs says next to nothing
 
@@ -117,7 +118,8 @@ bool CellResult::is_done(const SweepPlan& plan) const {
 
 std::size_t metric_index(std::string_view name) {
   const auto metrics = sweep_metrics();
-  const auto found = std::find_if(metrics.begin(), metrics.end(), [&](const SweepMetric& metric) { return metric.name == name; });
+  const auto found =
+      std::find_if(metrics.begin(), metrics.end(), [&](const SweepMetric& metric) { return metric.name == name; });
   return static_cast<std::size_t>(found - metrics.begin());
 }
 
@@ -136,7 +138,8 @@ std::vector<std::size_t> pareto_front(const SweepReport& report, std::size_t met
   for (const auto& [index, cell] : report.cells) {
     const Estimate x = cell.estimate_of(over), y = cell.estimate_of(metric);
     if (!cell.error.empty() || x.n == 0 || y.n == 0) continue;
-    points.push_back({index, metrics[over].more_is_better ? x.mean : -x.mean, metrics[metric].more_is_better ? y.mean : -y.mean});
+    points.push_back(
+        {index, metrics[over].more_is_better ? x.mean : -x.mean, metrics[metric].more_is_better ? y.mean : -y.mean});
   }
   std::sort(points.begin(), points.end(), [](const Point& a, const Point& b) { return a.x != b.x ? a.x > b.x : a.y > b.y; });
   std::vector<std::size_t> front;
@@ -221,7 +224,8 @@ std::string to_markdown(const SweepPlan& plan, const SweepReport& report) {
     for (const std::string_view name : main_metrics(plan)) {
       const Estimate value = result.estimate_of(metric_index(name));
       const bool failed = !result.error.empty();
-      text += failed         ? (name == main_metrics(plan).front() ? fmt::format(" failed: {} |", markdown_field(result.error)) : " |")
+      text += failed
+                  ? (name == main_metrics(plan).front() ? fmt::format(" failed: {} |", markdown_field(result.error)) : " |")
               : value.n == 0 ? " |"
                              : fmt::format(" {:.4g} ± {:.2g} |", value.mean, value.half_width);
     }
@@ -243,7 +247,8 @@ std::string cell_command(const SweepPlan& plan, std::size_t cell) {
   if (has_target) command += " --target " + shell_word(plan.target.url);
   if (!plan.target.model.empty()) command += " --target-model " + shell_word(plan.target.model);
   if (!has_target && !plan.options.model.empty()) command += " --model " + shell_word(plan.options.model);
-  for (const auto& [name, value] : values_of(plan, cell)) command += " --var " + shell_word(fmt::format("{}={}", name, value));
+  for (const auto& [name, value] : values_of(plan, cell))
+    command += " --var " + shell_word(fmt::format("{}={}", name, value));
   SweepWorkload no_work;
   command += changed_flags(workload_option_table(), plan.workload, no_work);
   if (!has_target) command += changed_flags(engine::engine_option_table(), plan.options, engine::EngineOptions{});
@@ -266,7 +271,8 @@ std::string cell_curl(const SweepPlan& plan, std::size_t index, const std::strin
     sampling = cell->sampling;
     work = cell->workload;
   }
-  OrderedJson body = {{"model", plan.target.model.empty() ? std::filesystem::path(plan.options.model).filename().string() : plan.target.model},
+  OrderedJson body = {{"model", plan.target.model.empty() ? std::filesystem::path(plan.options.model).filename().string()
+                                                          : plan.target.model},
                       {"messages", OrderedJson::array({{{"role", "user"}, {"content", "Hello"}}})},
                       {"max_tokens", work.output_tokens}};
   body.update(sampling_json(sampling));

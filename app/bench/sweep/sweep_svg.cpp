@@ -45,11 +45,16 @@ double round_step(double end) {
   return 10 * power;
 }
 
-std::string metric_title(std::size_t metric) { return fmt::format("{} ({})", sweep_metrics()[metric].name, sweep_metrics()[metric].unit); }
+std::string metric_title(std::size_t metric) {
+  return fmt::format("{} ({})", sweep_metrics()[metric].name, sweep_metrics()[metric].unit);
+}
 
 Axis value_axis(std::size_t metric, double most) {
   const double step = round_step(most);
-  Axis axis{.title = metric_title(metric), .low = 0, .high = std::max(step, std::ceil(most / step - 1e-9) * step) * 1.03, .ticks = {}};
+  Axis axis{.title = metric_title(metric),
+            .low = 0,
+            .high = std::max(step, std::ceil(most / step - 1e-9) * step) * 1.03,
+            .ticks = {}};
   for (double tick = 0; tick <= axis.high; tick += step) axis.ticks.emplace_back(tick, fmt::format("{:.6g}", tick));
   return axis;
 }
@@ -105,9 +110,12 @@ std::vector<Series> lines_of(const SweepPlan& plan, const SweepReport& report, s
 std::vector<Series> front_of(const SweepReport& report, std::size_t metric, std::size_t over) {
   Series all{.name = "all cells", .look = 5, .has_line = false, .points = {}};
   Series front{.name = "no other cell is better in both", .look = 0, .points = {}};
-  const auto point_of = [&](const CellResult& cell) { return Point{cell.estimate_of(over).mean, cell.estimate_of(metric).mean, 0}; };
+  const auto point_of = [&](const CellResult& cell) {
+    return Point{cell.estimate_of(over).mean, cell.estimate_of(metric).mean, 0};
+  };
   for (const auto& [index, cell] : report.cells) {
-    if (cell.error.empty() && cell.estimate_of(over).n > 0 && cell.estimate_of(metric).n > 0) all.points.push_back(point_of(cell));
+    if (cell.error.empty() && cell.estimate_of(over).n > 0 && cell.estimate_of(metric).n > 0)
+      all.points.push_back(point_of(cell));
   }
   for (const std::size_t cell : pareto_front(report, metric, over)) front.points.push_back(point_of(report.cells.at(cell)));
   return {all, front};
@@ -115,7 +123,8 @@ std::vector<Series> front_of(const SweepReport& report, std::size_t metric, std:
 
 class Drawing {
  public:
-  Drawing(Axis across, Axis up, const std::vector<Series>& series) : across_(std::move(across)), up_(std::move(up)), series_(series) {
+  Drawing(Axis across, Axis up, const std::vector<Series>& series)
+      : across_(std::move(across)), up_(std::move(up)), series_(series) {
     n_named_ = std::count_if(series.begin(), series.end(), [](const Series& one) { return !one.name.empty(); });
   }
 
@@ -139,7 +148,8 @@ class Drawing {
     out_ += fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" {}/>\n", x1, y1, x2, y2, look);
   }
   void words(double at_x, double at_y, const char* anchor, const std::string& text) {
-    out_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" fill=\"#5b6472\">{}</text>\n", at_x, at_y, anchor, escaped(text));
+    out_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" fill=\"#5b6472\">{}</text>\n", at_x, at_y,
+                        anchor, escaped(text));
   }
 
   void add_axes() {
@@ -174,7 +184,8 @@ class Drawing {
     for (const Series& one : series_) {
       if (one.name.empty()) continue;
       if (one.has_line) line(kLeft, at - 4, kLeft + 22, at - 4, stroke_of(one));
-      out_ += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\"/>\n", kLeft + 11, at - 4, kColors[one.look % kColors.size()]);
+      out_ += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\"/>\n", kLeft + 11, at - 4,
+                          kColors[one.look % kColors.size()]);
       words(kLeft + 30, at, "start", one.name);
       at += kLegendRow;
     }
@@ -196,7 +207,8 @@ double most_of(const std::vector<Series>& series, double (*of)(const Point&)) {
 
 }  // namespace
 
-std::string chart_svg(const SweepPlan& plan, const SweepReport& report, std::size_t metric, std::optional<std::size_t> over) {
+std::string chart_svg(const SweepPlan& plan, const SweepReport& report, std::size_t metric,
+                      std::optional<std::size_t> over) {
   const auto height_of = [](const Point& point) { return point.y + std::min(point.half, point.y); };
   if (over) {
     const std::vector<Series> series = front_of(report, metric, *over);

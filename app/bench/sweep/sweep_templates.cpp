@@ -47,13 +47,16 @@ void shape_policies(SweepPlan& plan) {
 
 constexpr std::array kTemplates = {
     SweepTemplate{"policy-shoot-out", "Batch policy shoot-out",
-                  "The same requests of mixed lengths under static, dynamic, continuous and paged batching.", shape_policies},
-    SweepTemplate{"concurrency-curve", "Concurrency curve", "How throughput and latency change with 1 to 16 requests at a time.",
-                  shape_concurrency},
+                  "The same requests of mixed lengths under static, dynamic, continuous and paged batching.",
+                  shape_policies},
+    SweepTemplate{"concurrency-curve", "Concurrency curve",
+                  "How throughput and latency change with 1 to 16 requests at a time.", shape_concurrency},
     SweepTemplate{"quantization-cost", "Quantization cost",
-                  "Every quantization in flight: its speed with one request and with eight, its memory, and on a text what it costs in quality.",
+                  "Every quantization in flight: its speed with one request and with eight, its memory, and on a text what "
+                  "it costs in quality.",
                   shape_quantization, true},
-    SweepTemplate{"kv-block-size", "KV block size", "What the size of a KV block costs, from one request to sixteen.", shape_block_size},
+    SweepTemplate{"kv-block-size", "KV block size", "What the size of a KV block costs, from one request to sixteen.",
+                  shape_block_size},
 };
 
 }  // namespace
@@ -62,7 +65,8 @@ std::span<const SweepTemplate> sweep_templates() { return kTemplates; }
 
 const SweepTemplate* find_sweep_template(std::string_view name) {
   if (name == "quantization-speed") name = "quantization-cost";  // what it was called when it measured speed alone
-  const auto found = std::find_if(kTemplates.begin(), kTemplates.end(), [&](const SweepTemplate& t) { return t.name == name; });
+  const auto found =
+      std::find_if(kTemplates.begin(), kTemplates.end(), [&](const SweepTemplate& t) { return t.name == name; });
   return found == kTemplates.end() ? nullptr : &*found;
 }
 

@@ -192,8 +192,8 @@ class OwnThreadSweeper final : public Sweeper {
     const std::lock_guard lock(mutex_);
     status_.state = !report ? SweepState::failed : report->stopped ? SweepState::stopped : SweepState::done;
     if (!report) status_.error = report.error().message;
-    status_.report = std::make_shared<SweepReport>(SweepReport{.cells = journal.cells(), .stopped = status_.state != SweepState::done,
-                                                               .seconds = status_.progress.seconds});
+    status_.report = std::make_shared<SweepReport>(SweepReport{
+        .cells = journal.cells(), .stopped = status_.state != SweepState::done, .seconds = status_.progress.seconds});
     status_.progress.cells_done = n_done(plan, journal.cells());
     ++status_.revision;
   }
@@ -206,7 +206,8 @@ class OwnThreadSweeper final : public Sweeper {
     if (order_ == SweepOrder::skip_cell && now.cell != skip_cell_) order_ = SweepOrder::go_on;
     status_.progress = now;
     if (is_other || between_runs) {
-      status_.report = std::make_shared<SweepReport>(SweepReport{.cells = journal.cells(), .stopped = false, .seconds = now.seconds});
+      status_.report =
+          std::make_shared<SweepReport>(SweepReport{.cells = journal.cells(), .stopped = false, .seconds = now.seconds});
       ++status_.revision;
     }
     if (between_runs && status_.state == SweepState::pausing) {

@@ -21,7 +21,9 @@ using engine::Result;
 constexpr std::uint64_t kFnvPrime = 0x100000001b3;
 constexpr std::size_t kMostErrorBody = 64u << 10;
 
-tl::unexpected<engine::Error> broken(std::string message) { return engine::fail(ErrorCode::unavailable, std::move(message)); }
+tl::unexpected<engine::Error> broken(std::string message) {
+  return engine::fail(ErrorCode::unavailable, std::move(message));
+}
 
 /// A stream on its way, read as it comes.
 class Stream {
@@ -62,7 +64,8 @@ class Stream {
         continue;
       }
       const auto event = engine::parse_json(data, "event");
-      if (!event || !event->is_object()) return broken(fmt::format("an event of the stream is no JSON object: {}", printable(data, 80)));
+      if (!event || !event->is_object())
+        return broken(fmt::format("an event of the stream is no JSON object: {}", printable(data, 80)));
       if (event->contains("error")) return engine::fail(ErrorCode::internal, refusal_words(status_, data));
       take_tokens(*event, now);
     }
@@ -71,10 +74,13 @@ class Stream {
 
   void take_tokens(const Json& event, double now) {
     if (event.contains("usage") && event["usage"].is_object()) take_usage(event["usage"]);
-    if (!event.contains("choices") || !event["choices"].is_array() || event["choices"].empty() || !event["choices"][0].is_object()) return;
+    if (!event.contains("choices") || !event["choices"].is_array() || event["choices"].empty() ||
+        !event["choices"][0].is_object())
+      return;
     const Json& choice = event["choices"][0];
     const bool names_tokens = choice.contains("token_ids") && choice["token_ids"].is_array();
-    const std::string text = choice.contains("text") && choice["text"].is_string() ? choice["text"].get<std::string>() : std::string();
+    const std::string text =
+        choice.contains("text") && choice["text"].is_string() ? choice["text"].get<std::string>() : std::string();
     const std::size_t n = names_tokens ? choice["token_ids"].size() : text.empty() ? 0 : 1;
     record_.token_times.insert(record_.token_times.end(), n, now);
     for (const char c : text) record_.answer = (record_.answer ^ static_cast<unsigned char>(c)) * kFnvPrime;
@@ -94,8 +100,12 @@ class Stream {
 
   Result<void> check_whole() {
     if (!has_event_) return broken("no server-sent events came: the server does not stream");
-    if (!has_done_) return broken(fmt::format("the stream ended before its end{}", reader_.is_at_end() ? "" : ", in the middle of an event"));
-    if (!has_usage_) return engine::fail(ErrorCode::unsupported, "the stream has no usage: the server does not take stream_options.include_usage");
+    if (!has_done_)
+      return broken(
+          fmt::format("the stream ended before its end{}", reader_.is_at_end() ? "" : ", in the middle of an event"));
+    if (!has_usage_)
+      return engine::fail(ErrorCode::unsupported,
+                          "the stream has no usage: the server does not take stream_options.include_usage");
     if (record_.token_times.empty()) return broken("an answer came without a token");
     record_.end = record_.token_times.back();
     return {};
@@ -112,8 +122,8 @@ class Stream {
 
 class TargetSink final : public LoadSink {
  public:
-  TargetSink(TargetSession& session, const std::vector<Json>& prompts, const engine::SamplingParams& sampling, std::uint64_t seed,
-             RunClock::time_point start)
+  TargetSink(TargetSession& session, const std::vector<Json>& prompts, const engine::SamplingParams& sampling,
+             std::uint64_t seed, RunClock::time_point start)
       : session_(session), prompts_(prompts), sampling_(sampling), seed_(seed), start_(start) {}
   TargetSink(const TargetSink&) = delete;
   TargetSink& operator=(const TargetSink&) = delete;
@@ -126,10 +136,11 @@ class TargetSink final : public LoadSink {
     engine::SamplingParams sampling = sampling_;
     sampling.seed = (seed_ + index) & 0x7fff'ffff;
     const auto stream = std::make_shared<Stream>(record, start_);
-    session_.client().start(session_.completion(prompts_[index], sampling, planned.output_tokens, salt_),
-                            {.on_head = [stream](int status) { stream->take_head(status); },
-                             .on_piece = [stream](std::string_view bytes) { stream->take_piece(bytes); },
-                             .on_end = [stream](const std::optional<engine::Error>& problem) { stream->take_end(problem); }});
+    session_.client().start(
+        session_.completion(prompts_[index], sampling, planned.output_tokens, salt_),
+        {.on_head = [stream](int status) { stream->take_head(status); },
+         .on_piece = [stream](std::string_view bytes) { stream->take_piece(bytes); },
+         .on_end = [stream](const std::optional<engine::Error>& problem) { stream->take_end(problem); }});
     streams_.push_back(stream);
     return {};
   }
@@ -157,8 +168,9 @@ class TargetSink final : public LoadSink {
 
 }  // namespace
 
-Result<RunRecord> run_load(TargetSession& session, const SweepWorkload& workload, const std::vector<PlannedRequest>& requests,
-                           const engine::SamplingParams& sampling, std::uint64_t seed, const std::function<bool()>& go_on) {
+Result<RunRecord> run_load(TargetSession& session, const SweepWorkload& workload,
+                           const std::vector<PlannedRequest>& requests, const engine::SamplingParams& sampling,
+                           std::uint64_t seed, const std::function<bool()>& go_on) {
   LATHE_TRY(const std::vector<Json> prompts, session.prompts_of(workload, requests, seed, go_on));
   const RunClock::time_point start = RunClock::now();
   TargetSink sink(session, prompts, sampling, seed, start);

@@ -9,8 +9,8 @@ namespace lathe::app {
 
 /// Tokens are those of the server's own usage; times are those at which their pieces came. What only the server sees stays
 /// unseen. Errors: a request's refusal with its status and words, a stream that breaks off or cannot be read; cancelled.
-engine::Result<RunRecord> run_load(TargetSession& session, const SweepWorkload& workload, const std::vector<PlannedRequest>& requests,
-                                   const engine::SamplingParams& sampling, std::uint64_t seed,
-                                   const std::function<bool()>& go_on);
+engine::Result<RunRecord> run_load(TargetSession& session, const SweepWorkload& workload,
+                                   const std::vector<PlannedRequest>& requests, const engine::SamplingParams& sampling,
+                                   std::uint64_t seed, const std::function<bool()>& go_on);
 
 }  // namespace lathe::app

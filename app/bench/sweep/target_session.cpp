@@ -30,9 +30,10 @@ constexpr const char* kCompletions = "/v1/completions";
 
 /// One token each, with the blank before it, in about every vocabulary.
 constexpr std::array<std::string_view, 48> kWords = {
-    "the", "of",   "and",  "to",   "in",   "is",   "that", "for",  "on",    "with", "as",    "was",  "at",   "by",    "from",  "have",
-    "not", "this", "are",  "but",  "had",  "they", "you",  "one",  "all",   "we",   "can",   "her",  "has",  "there", "been",  "if",
-    "more", "when", "will", "would", "who", "so",  "no",   "said", "what", "up",   "its",   "about", "time", "than", "into", "out"};
+    "the", "of", "and",  "to",   "in",   "is",    "that", "for",   "on",   "with", "as",   "was",
+    "at",  "by", "from", "have", "not",  "this",  "are",  "but",   "had",  "they", "you",  "one",
+    "all", "we", "can",  "her",  "has",  "there", "been", "if",    "more", "when", "will", "would",
+    "who", "so", "no",   "said", "what", "up",    "its",  "about", "time", "than", "into", "out"};
 
 std::string joined(const std::vector<std::string_view>& words) {
   std::string text;
@@ -55,7 +56,8 @@ struct PromptDraw {
 
   template <class Value, class Values>
   std::vector<Value> draw(const Values& from, std::size_t n, std::size_t index) const {
-    std::mt19937_64 shared_random = random_for(seed, Purpose::shared), own_random = random_for(seed, Purpose::prompts, index);
+    std::mt19937_64 shared_random = random_for(seed, Purpose::shared),
+                    own_random = random_for(seed, Purpose::prompts, index);
     std::mt19937_64 run_random(run + (n_shared == 0 ? index : 0));
     std::vector<Value> values = drawn<Value>(from, std::min(n_shared, n), shared_random);
     const std::vector<Value> own = drawn<Value>(from, n - values.size(), own_random);
@@ -94,7 +96,8 @@ TargetSession::TargetSession(const SweepTarget& target, http::ServerUrl url, htt
 Result<std::unique_ptr<TargetSession>> TargetSession::open(const SweepTarget& target, http::ClientLimits limits,
                                                            const std::function<bool()>& go_on) {
   LATHE_TRY(http::ServerUrl url, http::parse_server_url(base_of(target.url)));
-  const bool is_plain = std::all_of(target.api_key.begin(), target.api_key.end(), [](char c) { return c > ' ' && c <= '~'; });
+  const bool is_plain =
+      std::all_of(target.api_key.begin(), target.api_key.end(), [](char c) { return c > ' ' && c <= '~'; });
   if (!is_plain) return engine::fail(ErrorCode::invalid_argument, "has characters that no key has", "api_key");
   std::unique_ptr<TargetSession> session(new TargetSession(target, std::move(url), limits));
   LATHE_TRY_VOID(session->find_model(go_on));
@@ -141,14 +144,17 @@ Result<Json> TargetSession::ask(http::Call call, const std::function<bool()>& go
 Result<void> TargetSession::find_model(const std::function<bool()>& go_on) {
   if (!target_.model.empty()) return {};
   LATHE_TRY(const Json models, ask(call("GET", "/v1/models"), go_on));
-  const bool has_one = models.is_object() && models.contains("data") && models["data"].is_array() && !models["data"].empty() &&
-                       models["data"][0].is_object() && models["data"][0].contains("id") && models["data"][0]["id"].is_string();
-  if (!has_one) return engine::fail(ErrorCode::not_found, "the server names no model: say which one is meant", "target model");
+  const bool has_one = models.is_object() && models.contains("data") && models["data"].is_array() &&
+                       !models["data"].empty() && models["data"][0].is_object() && models["data"][0].contains("id") &&
+                       models["data"][0]["id"].is_string();
+  if (!has_one)
+    return engine::fail(ErrorCode::not_found, "the server names no model: say which one is meant", "target model");
   target_.model = models["data"][0]["id"].get<std::string>();
   return {};
 }
 
-Result<std::vector<std::int32_t>> TargetSession::tokenize(const std::string& text, bool as_prompt, const std::function<bool()>& go_on) {
+Result<std::vector<std::int32_t>> TargetSession::tokenize(const std::string& text, bool as_prompt,
+                                                          const std::function<bool()>& go_on) {
   const OrderedJson body = {{"model", target_.model}, {"prompt", text}, {"add_special_tokens", as_prompt}};
   LATHE_TRY(const Json answer, ask(call("POST", "/tokenize", body), go_on));
   std::vector<std::int32_t> ids;
@@ -207,7 +213,8 @@ http::Call TargetSession::completion(const Json& prompt, const engine::SamplingP
   return call("POST", kCompletions, body);
 }
 
-Result<Json> TargetSession::trimmed(std::vector<std::string_view> words, std::int64_t n_tokens, const std::function<bool()>& go_on) {
+Result<Json> TargetSession::trimmed(std::vector<std::string_view> words, std::int64_t n_tokens,
+                                    const std::function<bool()>& go_on) {
   for (int trim = 0; counts_tokens_ && trim < kTrims; ++trim) {
     LATHE_TRY(const auto ids, tokenize(joined(words), true, go_on));
     const auto n = static_cast<std::int64_t>(ids.size());
@@ -223,11 +230,13 @@ Result<Json> TargetSession::trimmed(std::vector<std::string_view> words, std::in
   return Json(joined(words));
 }
 
-Result<std::vector<Json>> TargetSession::prompts_of(const SweepWorkload& workload, const std::vector<PlannedRequest>& requests,
-                                                    std::uint64_t seed, const std::function<bool()>& go_on) {
-  const PromptDraw prompt{.n_shared = static_cast<std::size_t>(workload.shared_prefix * static_cast<double>(workload.prompt_tokens)),
-                          .seed = seed,
-                          .run = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count())};
+Result<std::vector<Json>> TargetSession::prompts_of(const SweepWorkload& workload,
+                                                    const std::vector<PlannedRequest>& requests, std::uint64_t seed,
+                                                    const std::function<bool()>& go_on) {
+  const PromptDraw prompt{
+      .n_shared = static_cast<std::size_t>(workload.shared_prefix * static_cast<double>(workload.prompt_tokens)),
+      .seed = seed,
+      .run = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count())};
   std::vector<Json> prompts;
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const auto n = static_cast<std::size_t>(requests[i].prompt_tokens);

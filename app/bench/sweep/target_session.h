@@ -27,8 +27,9 @@ class TargetSession {
   http::Client& client() { return client_; }
   /// One prompt a request: its text, or so many tokens. Where the server has no way to count them, about so many: its usage
   /// then says how many. No prompt begins like one of an earlier run, so that no prefix cache has it.
-  engine::Result<std::vector<engine::Json>> prompts_of(const SweepWorkload& workload, const std::vector<PlannedRequest>& requests,
-                                                       std::uint64_t seed, const std::function<bool()>& go_on);
+  engine::Result<std::vector<engine::Json>> prompts_of(const SweepWorkload& workload,
+                                                       const std::vector<PlannedRequest>& requests, std::uint64_t seed,
+                                                       const std::function<bool()>& go_on);
   /// A streamed completion.
   http::Call completion(const engine::Json& prompt, const engine::SamplingParams& sampling, std::int64_t output_tokens,
                         const std::string& cache_salt) const;
@@ -38,8 +39,10 @@ class TargetSession {
   engine::Result<engine::Json> ask(http::Call call, const std::function<bool()>& go_on);
   engine::Result<void> find_model(const std::function<bool()>& go_on);
   engine::Result<void> find_abilities(const std::function<bool()>& go_on);
-  engine::Result<std::vector<std::int32_t>> tokenize(const std::string& text, bool as_prompt, const std::function<bool()>& go_on);
-  engine::Result<engine::Json> trimmed(std::vector<std::string_view> words, std::int64_t n_tokens, const std::function<bool()>& go_on);
+  engine::Result<std::vector<std::int32_t>> tokenize(const std::string& text, bool as_prompt,
+                                                     const std::function<bool()>& go_on);
+  engine::Result<engine::Json> trimmed(std::vector<std::string_view> words, std::int64_t n_tokens,
+                                       const std::function<bool()>& go_on);
   engine::OrderedJson request(const engine::Json& prompt, const engine::SamplingParams& sampling, std::int64_t output_tokens,
                               const std::string& cache_salt) const;
   http::Call call(const char* method, const char* path, const engine::OrderedJson& body = {}) const;

@@ -62,7 +62,9 @@ Result<std::optional<std::array<std::size_t, kNames.size()>>> columns_of(const L
   std::array<std::size_t, kNames.size()> columns{};
   for (std::size_t i = 0; i < kNames.size(); ++i) {
     const auto found = std::find(fields.begin(), fields.end(), kNames[i]);
-    if (found == fields.end()) return line.refuse(fmt::format("the head of a trace names {}, {} and {}; there is no {}", kNames[0], kNames[1], kNames[2], kNames[i]));
+    if (found == fields.end())
+      return line.refuse(fmt::format("the head of a trace names {}, {} and {}; there is no {}", kNames[0], kNames[1],
+                                     kNames[2], kNames[i]));
     columns[i] = static_cast<std::size_t>(found - fields.begin());
   }
   return columns;
@@ -72,9 +74,11 @@ Result<Numbers> from_csv(const Line& line, const std::array<std::size_t, kNames.
   const auto fields = fields_of(line.text);
   Numbers numbers{};
   for (std::size_t i = 0; i < kNames.size(); ++i) {
-    if (columns[i] >= fields.size()) return line.refuse(fmt::format("there are {} fields, {} is the {}.", fields.size(), kNames[i], columns[i] + 1));
+    if (columns[i] >= fields.size())
+      return line.refuse(fmt::format("there are {} fields, {} is the {}.", fields.size(), kNames[i], columns[i] + 1));
     const auto value = number_of(fields[columns[i]]);
-    if (!value) return line.refuse(fmt::format("{} must be a number, got '{}'", kNames[i], fields[columns[i]].substr(0, 40)));
+    if (!value)
+      return line.refuse(fmt::format("{} must be a number, got '{}'", kNames[i], fields[columns[i]].substr(0, 40)));
     numbers[i] = *value;
   }
   return numbers;
@@ -85,7 +89,8 @@ Result<Numbers> from_json(const Line& line) {
   Numbers numbers{};
   for (std::size_t i = 0; i < kNames.size(); ++i) {
     const std::string name(kNames[i]);
-    if (!json.is_object() || !json.contains(name) || !json[name].is_number()) return line.refuse(fmt::format("must be an object with a number \"{}\"", name));
+    if (!json.is_object() || !json.contains(name) || !json[name].is_number())
+      return line.refuse(fmt::format("must be an object with a number \"{}\"", name));
     numbers[i] = json[name].get<double>();
   }
   return numbers;
@@ -95,7 +100,8 @@ Result<TracedRequest> request_of(const Line& line, const Numbers& numbers) {
   if (!std::isfinite(numbers[0])) return line.refuse("arrival must be a finite number of seconds");
   for (std::size_t i = 1; i < kNames.size(); ++i) {
     if (numbers[i] >= 1 && numbers[i] <= kMostTokens && numbers[i] == std::floor(numbers[i])) continue;
-    return line.refuse(fmt::format("{} must be a whole number from 1 to {:.0f}, got {}", kNames[i], kMostTokens, numbers[i]));
+    return line.refuse(
+        fmt::format("{} must be a whole number from 1 to {:.0f}, got {}", kNames[i], kMostTokens, numbers[i]));
   }
   return TracedRequest{numbers[0], static_cast<std::int64_t>(numbers[1]), static_cast<std::int64_t>(numbers[2])};
 }

@@ -29,20 +29,28 @@ struct SweepFlags {
 };
 
 void add_target_flags(CLI::App& parser, SweepTarget& target) {
-  parser.add_option("--target", target.url,
-                    "Measure a server of the OpenAI protocol from outside instead of an engine of this process: http://HOST:PORT. "
-                    "What varies are then sampling and the work.")
+  parser
+      .add_option(
+          "--target", target.url,
+          "Measure a server of the OpenAI protocol from outside instead of an engine of this process: http://HOST:PORT. "
+          "What varies are then sampling and the work.")
       ->type_name("URL")
       ->group("Target");
-  parser.add_option("--api-key", target.api_key, "That the server asks for; kept nowhere.")->type_name("KEY")->group("Target");
-  parser.add_option("--target-model", target.model, "Its model; without it the first that it names.")->type_name("NAME")->group("Target");
+  parser.add_option("--api-key", target.api_key, "That the server asks for; kept nowhere.")
+      ->type_name("KEY")
+      ->group("Target");
+  parser.add_option("--target-model", target.model, "Its model; without it the first that it names.")
+      ->type_name("NAME")
+      ->group("Target");
 }
 
 void add_flags(CLI::App& parser, SweepFlags& flags) {
   parser.add_option("--plan", flags.plan_file, "Plan as JSON, as --json prints it; flags add to it.")->type_name("FILE");
-  parser.add_option("--var", flags.variables,
-                    "A setting and its values: name=a,b,c, numbers also first:last:step or first:last:*factor. At most three; any "
-                    "option of loading, serving, sampling or of the work.")
+  parser
+      .add_option(
+          "--var", flags.variables,
+          "A setting and its values: name=a,b,c, numbers also first:last:step or first:last:*factor. At most three; any "
+          "option of loading, serving, sampling or of the work.")
       ->type_name("NAME=VALUES")
       ->allow_extra_args(false);
   const auto is_template = [](const std::string& name) {
@@ -66,24 +74,33 @@ void add_flags(CLI::App& parser, SweepFlags& flags) {
   CLI::Validator positive = CLI::PositiveNumber;
   positive.description("");
   parser.add_option("--repeats", flags.repeats, "Runs of each cell; without it 3.")->check(positive)->type_name("N");
-  parser.add_option("--sweep-seed", flags.seed, "Draws prompts and the order of the cells; without it 1.")->check(positive)->type_name("N");
-  parser.add_option("--stop-at-ci", flags.stop_at_ci,
-                    "A cell ends early, after three runs at least, once the 95 % interval of its tok/s is under this share of the mean: 0.05.")
+  parser.add_option("--sweep-seed", flags.seed, "Draws prompts and the order of the cells; without it 1.")
+      ->check(positive)
+      ->type_name("N");
+  parser
+      .add_option("--stop-at-ci", flags.stop_at_ci,
+                  "A cell ends early, after three runs at least, once the 95 % interval of its tok/s is under this share of "
+                  "the mean: 0.05.")
       ->check(CLI::Range(0.001, 0.999))
       ->type_name("SHARE");
   parser.add_flag("--in-order", flags.in_order, "Measure cells in the order of their values instead of a random one.");
   parser.add_flag("--no-warm-up", flags.no_warm_up, "Leave out the uncounted run before each cell.");
-  parser.add_option("--goal-ttft-ms", flags.goal_ttft_ms, "Goodput counts requests whose first token came within N ms.")->type_name("N");
-  parser.add_option("--goal-itl-ms", flags.goal_itl_ms, "And whose tokens came N ms apart at most, on the average.")->type_name("N");
-  parser.add_option("--quality-dataset", flags.quality_dataset,
-                    "Also compare each model with the unquantized one on this text (as lathe eval does): perplexity, divergence, agreement.")
+  parser.add_option("--goal-ttft-ms", flags.goal_ttft_ms, "Goodput counts requests whose first token came within N ms.")
+      ->type_name("N");
+  parser.add_option("--goal-itl-ms", flags.goal_itl_ms, "And whose tokens came N ms apart at most, on the average.")
+      ->type_name("N");
+  parser
+      .add_option("--quality-dataset", flags.quality_dataset,
+                  "Also compare each model with the unquantized one on this text (as lathe eval does): perplexity, "
+                  "divergence, agreement.")
       ->type_name("FILE");
   parser.add_option("--journal", flags.journal, "File that keeps every run as it ends.")->type_name("FILE");
   parser.add_flag("--resume", flags.resume, "Go on with that journal where it ended.");
   parser.add_flag("--json", flags.json, "One JSON object on stdout.");
   parser.add_flag("--csv", flags.csv, "A line a cell on stdout.");
   parser.add_flag("--markdown", flags.markdown, "A table in Markdown on stdout.");
-  parser.add_option("--html", flags.html, "Also write a page with table, charts, plan and machine to this file.")->type_name("FILE");
+  parser.add_option("--html", flags.html, "Also write a page with table, charts, plan and machine to this file.")
+      ->type_name("FILE");
   add_target_flags(parser, flags.target);
   flags.sampling.add(parser, engine::sampling_option_table(), {"max_tokens", "ignore_eos", "seed"});
 }
@@ -110,10 +127,12 @@ Result<void> take_target(const ModelCommand& command, const SweepFlags& flags, S
     if (flags.target.model.empty() && flags.target.api_key.empty()) return {};
     return engine::fail(ErrorCode::invalid_argument, "--api-key and --target-model belong to a --target", "--target");
   }
-  if (command.names_model()) return engine::fail(ErrorCode::invalid_argument, "a target has its model: name it with --target-model", "--model");
+  if (command.names_model())
+    return engine::fail(ErrorCode::invalid_argument, "a target has its model: name it with --target-model", "--model");
   for (const engine::OptionDescriptor& option : engine::engine_option_table()) {
     if (!command.given(option.name)) continue;
-    return engine::fail(ErrorCode::invalid_argument, "is set where the target is started, and means nothing here", flag_of(option.name));
+    return engine::fail(ErrorCode::invalid_argument, "is set where the target is started, and means nothing here",
+                        flag_of(option.name));
   }
   return {};
 }
@@ -137,7 +156,8 @@ Result<void> take_work(const SweepFlags& flags, SweepPlan& plan) {
   if (!flags.quality_dataset.empty()) plan.quality_dataset = flags.quality_dataset;
   // What such a template asks for is the text to evaluate on; its work is drawn.
   const SweepTemplate* shape = find_sweep_template(flags.template_name);
-  if (shape != nullptr && shape->measures_quality && plan.quality_dataset.empty()) plan.quality_dataset = std::exchange(plan.workload.dataset, {});
+  if (shape != nullptr && shape->measures_quality && plan.quality_dataset.empty())
+    plan.quality_dataset = std::exchange(plan.workload.dataset, {});
   return {};
 }
 
@@ -168,7 +188,8 @@ Result<SweepPlan> plan_of(ModelCommand& command, const SweepFlags& flags) {
 
 std::string values_text(const SweepPlan& plan, std::size_t cell) {
   std::string text;
-  for (const auto& [name, value] : values_of(plan, cell)) text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
+  for (const auto& [name, value] : values_of(plan, cell))
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
   return text.empty() ? "the only cell" : text;
 }
 
@@ -217,7 +238,8 @@ int sweep(const std::vector<std::string>& arguments, Terminal& terminal) {
   }
   if (const auto code = command.parse(rest)) return *code;
   if (flags.resume && flags.journal.empty()) {
-    return command.fail({ErrorCode::invalid_argument, "there is no journal to go on with: name it with --journal", "--resume"});
+    return command.fail(
+        {ErrorCode::invalid_argument, "there is no journal to go on with: name it with --journal", "--resume"});
   }
   Result<SweepPlan> plan = plan_of(command, flags);
   if (!plan) return command.fail(plan.error());
@@ -225,7 +247,8 @@ int sweep(const std::vector<std::string>& arguments, Terminal& terminal) {
   Result<SweepJournal> journal = SweepJournal::open(flags.journal, *plan, flags.resume);
   if (!journal) return command.fail(journal.error());
   const SweepObserver observer = [&](const SweepProgress& now, bool) {
-    command.progress(fmt::format("cell {} of {}: {}: {}{}", now.cells_done + 1, now.cells_total, values_text(*plan, now.cell), now.doing,
+    command.progress(fmt::format("cell {} of {}: {}: {}{}", now.cells_done + 1, now.cells_total,
+                                 values_text(*plan, now.cell), now.doing,
                                  now.seconds_left > 0 ? fmt::format(", {:.0f} s left", now.seconds_left) : ""));
     return command.signals().requested() ? SweepOrder::stop : SweepOrder::go_on;
   };
@@ -238,7 +261,9 @@ int sweep(const std::vector<std::string>& arguments, Terminal& terminal) {
   if (flags.json) {
     terminal.out << engine::dump_json(to_json(*plan, *report), 2) << "\n";
   } else {
-    terminal.out << (flags.csv ? to_csv(*plan, *report) : flags.markdown ? to_markdown(*plan, *report) : table(*plan, *report));
+    terminal.out << (flags.csv        ? to_csv(*plan, *report)
+                     : flags.markdown ? to_markdown(*plan, *report)
+                                      : table(*plan, *report));
   }
   if (!report->stopped) return kExitDone;
   command.note(flags.journal.empty() ? "Stopped." : fmt::format("Stopped; --resume goes on with {}.", flags.journal));

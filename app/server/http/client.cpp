@@ -47,7 +47,8 @@ engine::Result<ServerUrl> parse_server_url(std::string_view url) {
   constexpr std::string_view kHttp = "http://";
   if (url.starts_with("https://")) return refuse(url, "is https, which is not spoken: reach it through a tunnel or proxy");
   if (!url.starts_with(kHttp)) return refuse(url, "does not begin with http://");
-  const bool has_odd = std::any_of(url.begin(), url.end(), [](char c) { return c <= ' ' || c > '~' || c == '@' || c == '?' || c == '#'; });
+  const bool has_odd =
+      std::any_of(url.begin(), url.end(), [](char c) { return c <= ' ' || c > '~' || c == '@' || c == '?' || c == '#'; });
   if (has_odd) return refuse(url, "has characters that are no part of an address");
   std::string_view rest = url.substr(kHttp.size());
   ServerUrl parsed{.host = {}, .port = "80", .path = std::string(rest.substr(std::min(rest.find('/'), rest.size())))};
@@ -62,7 +63,8 @@ engine::Result<ServerUrl> parse_server_url(std::string_view url) {
   unsigned port = 0;
   const std::string_view digits = rest.substr(colon + 1);
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-  if (error != std::errc() || end != digits.data() + digits.size() || port < 1 || port > 65'535) return refuse(url, "has no port from 1 to 65535");
+  if (error != std::errc() || end != digits.data() + digits.size() || port < 1 || port > 65'535)
+    return refuse(url, "has no port from 1 to 65535");
   parsed.port = std::to_string(port);
   return parsed;
 }
@@ -151,17 +153,20 @@ class Exchange {
   }
 
   std::string text() const {
-    std::string head = fmt::format("{} {}{} HTTP/1.1\r\nHost: {}\r\nUser-Agent: lathe\r\n", call_.method, state_.url.path, call_.path,
-                                   state_.url.authority());
+    std::string head = fmt::format("{} {}{} HTTP/1.1\r\nHost: {}\r\nUser-Agent: lathe\r\n", call_.method, state_.url.path,
+                                   call_.path, state_.url.authority());
     for (const Field& field : call_.fields) head += fmt::format("{}: {}\r\n", field.name, field.value);
-    if (!call_.body.empty()) head += fmt::format("Content-Type: application/json\r\nContent-Length: {}\r\n", call_.body.size());
+    if (!call_.body.empty())
+      head += fmt::format("Content-Type: application/json\r\nContent-Length: {}\r\n", call_.body.size());
     return head + "\r\n" + call_.body;
   }
 
   bool fail(const char* what, const error_code& error) {
     const bool is_late = error == beast::error::timeout;
-    problem_ = engine::Error{is_late ? ErrorCode::deadline_exceeded : ErrorCode::unavailable,
-                             fmt::format("{} {}: {}", state_.url.authority(), what, is_late ? "it took too long" : error.message()), {}};
+    problem_ =
+        engine::Error{is_late ? ErrorCode::deadline_exceeded : ErrorCode::unavailable,
+                      fmt::format("{} {}: {}", state_.url.authority(), what, is_late ? "it took too long" : error.message()),
+                      {}};
     return false;
   }
 

@@ -33,7 +33,9 @@ class QualityCommandsTest : public QObject {
     lathe::tests::write_file(path(name), content);
     return path(name);
   }
-  std::string list() const { return dataset("list.json", R"(["Once upon a time there was a dog.", "The cat sat.", "No."])"); }
+  std::string list() const {
+    return dataset("list.json", R"(["Once upon a time there was a dog.", "The cat sat.", "No."])");
+  }
 
  private Q_SLOTS:
   void perplexity_has_its_interval_and_counts() {
@@ -46,8 +48,9 @@ class QualityCommandsTest : public QObject {
     const lathe::tests::ServerFixture server;
     server.engine().answer_with(std::string(64, 'x'));
     const std::string url = "http://127.0.0.1:" + std::to_string(server.port());
-    const Json got = json_of(run_cli({"sweep", "--target", url, "--var", "concurrency=1,2", "--prompt-tokens", "8", "--output-tokens",
-                                      "4", "--requests", "2", "--repeats", "1", "--no-warm-up", "--html", path("page.html"), "--json"}));
+    const Json got =
+        json_of(run_cli({"sweep", "--target", url, "--var", "concurrency=1,2", "--prompt-tokens", "8", "--output-tokens",
+                         "4", "--requests", "2", "--repeats", "1", "--no-warm-up", "--html", path("page.html"), "--json"}));
     QVERIFY(got["cells"].size() == 2);
     for (const Json& cell : got["cells"]) QVERIFY2(cell.contains("metrics"), cell.dump().c_str());
     QVERIFY(lathe::tests::read_file(path("page.html")).find("<svg") != std::string::npos);
@@ -61,19 +64,23 @@ class QualityCommandsTest : public QObject {
   }
 
   void limit_and_window_bound_what_is_read() {
-    const Json got = json_of(run_cli({"eval", "perplexity", tiny_model_path(), "--dataset", list(), "--limit", "2", "--window", "4", "--json"}));
+    const Json got = json_of(
+        run_cli({"eval", "perplexity", tiny_model_path(), "--dataset", list(), "--limit", "2", "--window", "4", "--json"}));
     QVERIFY(got["n_texts"] == 2);
     QVERIFY(got["n_tokens"] == 6);
   }
 
   void lines_and_plain_texts_are_read_as_well() {
-    const std::string lines = dataset("lines.jsonl", "{\"text\": \"Once upon a time there was a dog.\"}\n\n{\"text\": \"The cat sat.\", \"id\": 7}\n");
+    const std::string lines = dataset(
+        "lines.jsonl", "{\"text\": \"Once upon a time there was a dog.\"}\n\n{\"text\": \"The cat sat.\", \"id\": 7}\n");
     const Json from_lines = json_of(run_cli({"eval", "perplexity", tiny_model_path(), "--dataset", lines, "--json"}));
-    const Json from_list = json_of(run_cli({"eval", "perplexity", tiny_model_path(), "--dataset", list(), "--limit", "2", "--json"}));
+    const Json from_list =
+        json_of(run_cli({"eval", "perplexity", tiny_model_path(), "--dataset", list(), "--limit", "2", "--json"}));
     QVERIFY(from_lines["nll"] == from_list["nll"]);
     const std::string text = dataset("text.txt", "Once upon a time there was a dog.");
     const Json from_text = json_of(run_cli({"eval", "perplexity", tiny_model_path(), "--dataset", text, "--json"}));
-    const Json first = json_of(run_cli({"eval", "perplexity", tiny_model_path(), "--dataset", list(), "--limit", "1", "--json"}));
+    const Json first =
+        json_of(run_cli({"eval", "perplexity", tiny_model_path(), "--dataset", list(), "--limit", "1", "--json"}));
     QVERIFY(from_text["nll"] == first["nll"]);
   }
 
@@ -81,20 +88,23 @@ class QualityCommandsTest : public QObject {
     const CliRun item = run_cli({"eval", "perplexity", tiny_model_path(), "--dataset", dataset("bad.json", "[\"a\", 7]")});
     QCOMPARE(item.code, 2);
     QVERIFY(item.err.find("item 1 must be a string") != std::string::npos);
-    const CliRun line = run_cli({"eval", "perplexity", tiny_model_path(), "--dataset", dataset("bad.jsonl", "{\"text\": \"a\"}\n{\"txt\": 1}\n")});
+    const CliRun line = run_cli(
+        {"eval", "perplexity", tiny_model_path(), "--dataset", dataset("bad.jsonl", "{\"text\": \"a\"}\n{\"txt\": 1}\n")});
     QVERIFY(line.code == 2 && line.err.find("line 2") != std::string::npos);
     const CliRun missing = run_cli({"eval", "perplexity", tiny_model_path(), "--dataset", path("none.json")});
     QVERIFY(missing.code != 0 && missing.err.find("none.json") != std::string::npos);
   }
 
   void divergence_is_from_the_unquantized_model() {
-    const Json got = json_of(run_cli({"eval", "kl", tiny_model_path(), "--dataset", list(), "--quantization", "int4_g32", "--json"}));
+    const Json got =
+        json_of(run_cli({"eval", "kl", tiny_model_path(), "--dataset", list(), "--quantization", "int4_g32", "--json"}));
     QVERIFY(got["kl"] > 0 && got["same_best"] <= 1 && !got["worst"].empty());
     QVERIFY(got["reference"]["perplexity"] != got["tested"]["perplexity"]);
   }
 
   void several_quantizations_are_compared() {
-    const Json got = json_of(run_cli({"eval", "compare", tiny_model_path(), "--dataset", list(), "--quantizations", "none,int8_g32", "--json"}));
+    const Json got = json_of(
+        run_cli({"eval", "compare", tiny_model_path(), "--dataset", list(), "--quantizations", "none,int8_g32", "--json"}));
     QCOMPARE(got["rows"].size(), std::size_t{2});
     QVERIFY(got["rows"][0]["kl"] == 0.0);
     QVERIFY(got["rows"][1]["quantization"] == "int8_g32");

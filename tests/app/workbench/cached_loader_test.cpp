@@ -84,9 +84,10 @@ class CachedLoaderTest : public QObject {
  private:
   /// Of `lathe complete` with a profile of this test.
   std::string use_of(const std::vector<std::string>& more) {
-    std::vector<std::string> arguments{"complete",  "--model",      tests::tiny_model_path(), "--quantization", "bitsandbytes_4bit",
-                                       "--prompt",  "Hello",        "--max-tokens",           "2",              "--json",
-                                       "--profile-dir", dir_->path().toStdString()};
+    std::vector<std::string> arguments{"complete",       "--model",           tests::tiny_model_path(),
+                                       "--quantization", "bitsandbytes_4bit", "--prompt",
+                                       "Hello",          "--max-tokens",      "2",
+                                       "--json",         "--profile-dir",     dir_->path().toStdString()};
     arguments.insert(arguments.end(), more.begin(), more.end());
     const tests::CliRun run = tests::run_cli(arguments);
     err_ = run.err;

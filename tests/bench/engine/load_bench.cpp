@@ -35,8 +35,8 @@ double processor_seconds() {
 }
 
 void print_memory(const char* when) {
-  fmt::print("{:<8} RSS {:8.1f} MiB, of it anonymous {:8.1f}, files {:8.1f}; peak {:8.1f}\n", when, memory("VmRSS"), memory("RssAnon"),
-             memory("RssFile"), memory("VmHWM"));
+  fmt::print("{:<8} RSS {:8.1f} MiB, of it anonymous {:8.1f}, files {:8.1f}; peak {:8.1f}\n", when, memory("VmRSS"),
+             memory("RssAnon"), memory("RssFile"), memory("VmHWM"));
 }
 
 }  // namespace
@@ -65,7 +65,8 @@ int main(int argc, char** argv) {
   const double begin_worked = processor_seconds();
   const auto observe = [&](const LoadProgress& progress) {
     double& first = begun[static_cast<int>(progress.phase)];
-    if (first == 0 && (progress.bytes_done > 0 || progress.phase != LoadPhase::converting)) first = processor_seconds() - begin_worked;
+    if (first == 0 && (progress.bytes_done > 0 || progress.phase != LoadPhase::converting))
+      first = processor_seconds() - begin_worked;
     peak_anonymous = std::max(peak_anonymous, memory("RssAnon"));
     total = progress.bytes_total;
     return static_cast<double>(progress.bytes_done) * 100 < cancel_at * static_cast<double>(progress.bytes_total);
@@ -76,15 +77,17 @@ int main(int argc, char** argv) {
   const double worked = processor_seconds() - begin_worked;
   print_memory(engine ? "loaded" : "failed");
   const double source = static_cast<double>(total) / 1e9;
-  fmt::print("{}, {:.2f} s, {:.2f} s of processors: {:.2f} GB of source, {:.2f} GB a second of a core; anonymous {:.1f} MiB at most\n",
-             engine ? name_of((*engine)->model().packed_cache) : engine.error().message, seconds, worked, source, source / worked,
-             peak_anonymous);
+  fmt::print(
+      "{}, {:.2f} s, {:.2f} s of processors: {:.2f} GB of source, {:.2f} GB a second of a core; anonymous {:.1f} MiB at "
+      "most\n",
+      engine ? name_of((*engine)->model().packed_cache) : engine.error().message, seconds, worked, source, source / worked,
+      peak_anonymous);
   fmt::print("of the processors: open {:.2f} s, first weights {:.2f}, warm-up from {:.2f}\n", begun[0], begun[1], begun[2]);
   if (engine) {
     const MemoryUse& use = (*engine)->model().memory;
     const auto mib = [](std::int64_t n) { return static_cast<double>(n) / (1 << 20); };
-    fmt::print("packed {:.1f} MiB, KV {:.1f}, activations {:.1f}, other {:.1f}\n", mib(use.weights), mib(use.kv), mib(use.activations),
-               mib(use.other));
+    fmt::print("packed {:.1f} MiB, KV {:.1f}, activations {:.1f}, other {:.1f}\n", mib(use.weights), mib(use.kv),
+               mib(use.activations), mib(use.other));
     for (const std::string& warning : (*engine)->model().info.warnings) fmt::print("warning: {}\n", warning);
   }
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packs matrices of 1.1b shape (made-up weights) in every format and prints how much of their source a second of one core takes
-// in, next to what it copies: the ceiling of a load that quantizes.
+// Packs matrices of 1.1b shape (made-up weights) in every format and prints how much of their source a second of one core
+// takes in, next to what it copies: the ceiling of a load that quantizes.
 //   pack_bench [--threads N] [--seconds S] [--source bf16|f16|f32] [--format NAME] [--isa NAME]
-// Seconds are those that the processor worked for this program, the best of those that fit into S: what a quiet machine would do.
+// Seconds are those that the processor worked for this program, the best of those that fit into S: what a quiet machine
+// would do.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -81,7 +82,8 @@ void measure(const FormatDescriptor& format, const Options& options, ThreadPool&
   std::printf("%-14s", std::string(format.name).c_str());
   for (const Shape& shape : kShapes) {
     const Buffer source = made_weights(options.source, shape.n * shape.k);
-    PanelMatrix matrix(format.format, shape.n, shape.k, allocate_host(PanelMatrix::bytes_for(format.format, shape.n, shape.k)));
+    PanelMatrix matrix(format.format, shape.n, shape.k,
+                       allocate_host(PanelMatrix::bytes_for(format.format, shape.n, shape.k)));
     const TensorView view(source.data(), options.source, {shape.n, shape.k});
     const double seconds = best_of(options.seconds, [&] { matrix.pack_rows(0, view, pool, encoders_of(options.isa)); });
     std::printf("  %8.0f", megabytes(shape, options.source) / seconds);
@@ -96,7 +98,8 @@ void measure_copy(const Options& options, ThreadPool& pool) {
     const Buffer target = allocate_host(source.n_bytes());
     const double seconds = best_of(options.seconds, [&] {
       pool.run(static_cast<std::int64_t>(source.n_bytes() >> 16), 1, [&](std::int64_t begin, std::int64_t end, int) {
-        std::memcpy(static_cast<std::byte*>(target.data()) + (begin << 16), static_cast<const std::byte*>(source.data()) + (begin << 16),
+        std::memcpy(static_cast<std::byte*>(target.data()) + (begin << 16),
+                    static_cast<const std::byte*>(source.data()) + (begin << 16),
                     static_cast<std::size_t>(end - begin) << 16);
       });
     });
@@ -127,8 +130,10 @@ int main(int argc, char** argv) {
     return 2;
   }
   ThreadPool pool(options.n_threads);
-  std::printf("MB of %s a second of a core, %s, %d threads\n%-14s", std::string(name_of(options.source)).c_str(), options.isa.c_str(), options.n_threads, "format");
-  for (const Shape& shape : kShapes) std::printf("  %4lldx%-4lld", static_cast<long long>(shape.n), static_cast<long long>(shape.k));
+  std::printf("MB of %s a second of a core, %s, %d threads\n%-14s", std::string(name_of(options.source)).c_str(),
+              options.isa.c_str(), options.n_threads, "format");
+  for (const Shape& shape : kShapes)
+    std::printf("  %4lldx%-4lld", static_cast<long long>(shape.n), static_cast<long long>(shape.k));
   std::printf("\n");
   measure_copy(options, pool);
   for (const FormatDescriptor& format : weight_formats()) {

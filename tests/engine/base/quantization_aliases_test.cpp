@@ -14,7 +14,9 @@ class QuantizationAliasesTest : public QObject {
  private Q_SLOTS:
   void every_name_stands_for_a_choice_and_is_none_itself() {
     const std::vector<std::string_view> choices = choices_of(engine_option("quantization"));
-    const auto is_choice = [&](std::string_view name) { return std::find(choices.begin(), choices.end(), name) != choices.end(); };
+    const auto is_choice = [&](std::string_view name) {
+      return std::find(choices.begin(), choices.end(), name) != choices.end();
+    };
     std::set<std::string_view> names;
     for (const QuantizationAlias& alias : quantization_aliases()) {
       QVERIFY(is_choice(alias.quantization) && !is_choice(alias.name));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads through the packed cache: the second gives bitwise the same logits, a doubtful entry is made again, nothing else fails.
+// Loads through the packed cache: the second gives bitwise the same logits, a doubtful entry is made again, nothing else
+// fails.
 #include "engine/packed/cached_weights.h"
 
 #include <QTemporaryDir>
@@ -136,7 +137,8 @@ class CachedWeightsTest : public QObject {
     LoadedRunner loaded = *load(options, folder());
     QVERIFY(loaded.cache.use == PackedCacheUse::stored);
     QCOMPARE(loaded.cache.warnings.size(), 1U);
-    QVERIFY2(loaded.cache.warnings[0].starts_with("the packed weights on disk were of no use"), loaded.cache.warnings[0].c_str());
+    QVERIFY2(loaded.cache.warnings[0].starts_with("the packed weights on disk were of no use"),
+             loaded.cache.warnings[0].c_str());
     QVERIFY(logits_of(*loaded.runner) == logits_of(*load(options, {})->runner));
     QVERIFY(load(options, folder())->cache.use == PackedCacheUse::hit);
   }
@@ -163,7 +165,8 @@ class CachedWeightsTest : public QObject {
     QVERIFY(names().empty());
     // Of an entry that is there as well, and it stays.
     QVERIFY(load(options_for(kWays[3]), folder())->cache.use == PackedCacheUse::stored);
-    QVERIFY(load_runner(*opened, *tokenizer_of(*opened), options_for(kWays[3]), stop, folder()).error().code == ErrorCode::cancelled);
+    QVERIFY(load_runner(*opened, *tokenizer_of(*opened), options_for(kWays[3]), stop, folder()).error().code ==
+            ErrorCode::cancelled);
     QCOMPARE(names().size(), 1U);
   }
 

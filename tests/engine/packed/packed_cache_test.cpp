@@ -238,7 +238,9 @@ class PackedCacheTest : public QObject {
  private:
   std::string folder() const { return (dir_->path() + "/packed").toStdString(); }
   std::string entry(int number) const { return folder() + "/" + to_string(key_of(number)) + ".packed"; }
-  PackedCache cache(std::int64_t max_bytes = kPlenty) const { return PackedCache({.path = folder(), .max_bytes = max_bytes}); }
+  PackedCache cache(std::int64_t max_bytes = kPlenty) const {
+    return PackedCache({.path = folder(), .max_bytes = max_bytes});
+  }
   std::vector<std::string> names() const {
     std::vector<std::string> names;
     if (!fs::exists(folder())) return names;

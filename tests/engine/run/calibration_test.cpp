@@ -74,7 +74,8 @@ constexpr float kFactor = 64;  // a power of two: nothing is rounded
 void add_outliers(const tests::TinyModelCopy& copy) {
   const std::int64_t n_layers = engine::open_model(copy.path())->config.n_layers;
   for (std::int64_t layer = 0; layer < n_layers; ++layer) {
-    for (const WeightRole norm : {WeightRole::attention_norm, WeightRole::mlp_norm}) scale_channel(copy, norm, layer, kFactor);
+    for (const WeightRole norm : {WeightRole::attention_norm, WeightRole::mlp_norm})
+      scale_channel(copy, norm, layer, kFactor);
     for (const WeightRole role : {WeightRole::q, WeightRole::k, WeightRole::v, WeightRole::gate, WeightRole::up}) {
       scale_channel(copy, role, layer, 1 / kFactor);
     }
@@ -184,8 +185,9 @@ class CalibrationTest : public QObject {
     QVERIFY(distance(logits_of(copy.path(), "none"), plain) < 1e-5);
     const double rounded = distance(logits_of(copy.path(), "dynamic_int8"), plain);
     const double smoothed = distance(logits_of(copy.path(), "smoothquant"), plain);
-    QVERIFY2(smoothed > 0 && smoothed < 1.5 * without && smoothed < rounded / 4,
-             qPrintable(QStringLiteral("%1 without outliers, %2 with, %3 not smoothed").arg(without).arg(smoothed).arg(rounded)));
+    QVERIFY2(
+        smoothed > 0 && smoothed < 1.5 * without && smoothed < rounded / 4,
+        qPrintable(QStringLiteral("%1 without outliers, %2 with, %3 not smoothed").arg(without).arg(smoothed).arg(rounded)));
   }
 
   void every_architecture_is_calibrated() {

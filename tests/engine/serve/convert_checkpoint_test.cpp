@@ -50,7 +50,8 @@ class ConvertCheckpointTest : public QObject {
     const std::string name = "model.layers.1.mlp.up_proj.weight";
     std::vector<std::byte> aligned;
     const kernels::TensorView view = view_of(*source->checkpoint.find(name), aligned);
-    const kernels::RoundedTensor rounded(kernels::WeightFormat::nf4, view, [](std::int64_t n, const auto& body) { body(0, n); });
+    const kernels::RoundedTensor rounded(kernels::WeightFormat::nf4, view,
+                                         [](std::int64_t n, const auto& body) { body(0, n); });
     const std::vector<float> got = numbers_of(*made, name);
     std::vector<float> row(static_cast<std::size_t>(view.dim(1)));
     for (std::int64_t r = 0; r < view.dim(0); ++r) {
@@ -138,7 +139,8 @@ class ConvertCheckpointTest : public QObject {
     QVERIFY(engine::convert_checkpoint(options, {.output = path("both/")}, {}).has_value());
     const auto made = engine::open_model(path("both"));
     QVERIFY2(made.has_value(), made ? "" : made.error().message.c_str());
-    QVERIFY(made->checkpoint.find("lm_head.weight") != nullptr && made->checkpoint.find("model.embed_tokens.weight") != nullptr);
+    QVERIFY(made->checkpoint.find("lm_head.weight") != nullptr &&
+            made->checkpoint.find("model.embed_tokens.weight") != nullptr);
   }
 
   void a_narrower_type_takes_half() {
@@ -176,8 +178,9 @@ class ConvertCheckpointTest : public QObject {
     const auto itself =
         engine::convert_checkpoint(options_of("none"), {.output = tests::tiny_model_path(), .overwrite = true}, {});
     QCOMPARE(itself.error().code, ErrorCode::invalid_argument);
-    QVERIFY(engine::convert_checkpoint(options_of("none"), {.output = path("no/such")}, {}).error().message.find("no folder") !=
-            std::string::npos);
+    QVERIFY(
+        engine::convert_checkpoint(options_of("none"), {.output = path("no/such")}, {}).error().message.find("no folder") !=
+        std::string::npos);
   }
 
   void cancelling_leaves_nothing() {

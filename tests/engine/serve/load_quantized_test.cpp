@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads that quantize a checkpoint of some 40 MB: what they hold at most, what a cancelled one leaves, and weights that are no
-// numbers.
+// Loads that quantize a checkpoint of some 40 MB: what they hold at most, what a cancelled one leaves, and weights that are
+// no numbers.
 #include <QTemporaryDir>
 #include <QTest>
 #include <cmath>
@@ -54,7 +54,8 @@ class WideModel {
     for (int layer = 0; layer < 3; ++layer) {
       const std::string at = "model.layers." + std::to_string(layer) + ".";
       for (const char* norm : {"input_layernorm", "post_attention_layernorm"}) add(at + norm + ".weight", {768});
-      for (const char* matrix : {"q_proj", "k_proj", "v_proj", "o_proj"}) add(at + "self_attn." + matrix + ".weight", {768, 768});
+      for (const char* matrix : {"q_proj", "k_proj", "v_proj", "o_proj"})
+        add(at + "self_attn." + matrix + ".weight", {768, 768});
       for (const char* matrix : {"gate_proj", "up_proj"}) add(at + "mlp." + matrix + ".weight", {2048, 768});
       add(at + "mlp.down_proj.weight", {768, 2048});
     }
@@ -159,8 +160,8 @@ class LoadQuantizedTest : public QObject {
       QTest::newRow(quantization.name.data()) << QString::fromStdString(std::string(quantization.name));
     }
   }
-  /// A group with an infinity has an infinite scale or the largest that there is: the model loads, and says so where its logits
-  /// are no numbers.
+  /// A group with an infinity has an infinite scale or the largest that there is: the model loads, and says so where its
+  /// logits are no numbers.
   void L9_weights_that_are_no_numbers_are_a_warning() {
     QFETCH(QString, quantization);
     for (const float number : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(), 1e-42F}) {

@@ -35,7 +35,8 @@ void round_to_e4m3(const float* x, std::int64_t n, double* out) {
   float largest = 0;
   for (std::int64_t i = 0; i < n; ++i) largest = std::max(largest, std::fabs(x[i]));
   const float to_code = largest > 0 ? 448.0F / largest : 0;
-  for (std::int64_t i = 0; i < n; ++i) out[i] = e4m3_to_f32(f32_to_e4m3(x[i] * to_code)) * static_cast<double>(largest / 448);
+  for (std::int64_t i = 0; i < n; ++i)
+    out[i] = e4m3_to_f32(f32_to_e4m3(x[i] * to_code)) * static_cast<double>(largest / 448);
 }
 
 /// Rounds numbers that share a scale: code times scale.
@@ -93,8 +94,9 @@ std::vector<double> rounded_weights(WeightFormat format, const TensorCodes& tens
   std::vector<double> rounded;
   for (std::size_t i = 0; i < codes.size(); ++i) {
     const std::size_t group = coded.group == 0 ? 0 : i / static_cast<std::size_t>(coded.group);
-    const float scale = coded.scales == ScaleLayout::nested ? tensor.nested().at(static_cast<std::size_t>(row) * scales.size() + group)
-                                                            : scales[group];
+    const float scale = coded.scales == ScaleLayout::nested
+                            ? tensor.nested().at(static_cast<std::size_t>(row) * scales.size() + group)
+                            : scales[group];
     rounded.push_back(number_of(format, codes[i]) * coded.step * scale);
   }
   return rounded;
@@ -154,8 +156,10 @@ void check_mlp(Backend& backend, WeightFormat format, std::int64_t hidden, std::
     backend.gated_mlp(got.view(), x.view(), {.gate = *gate_matrix, .up = *up_matrix, .down = *down_matrix});
     // silu's last bit may tip a code to its neighbour: one of 1,100 of them, by a 127th; of e4m3 by a 14th.
     const double error = relative_error(got.view(), want.view());
-    QVERIFY2(error <= (descriptor_of(format).codes.kind == CodeKind::e4m3 ? 1e-2 : 2e-3),
-             qPrintable(QStringLiteral("%1, %2 rows: %3").arg(QString::fromUtf8(descriptor_of(format).name.data())).arg(m).arg(error)));
+    QVERIFY2(
+        error <= (descriptor_of(format).codes.kind == CodeKind::e4m3 ? 1e-2 : 2e-3),
+        qPrintable(
+            QStringLiteral("%1, %2 rows: %3").arg(QString::fromUtf8(descriptor_of(format).name.data())).arg(m).arg(error)));
   }
 }
 
@@ -184,7 +188,8 @@ class CodedLinearTest : public QObject {
         for (const std::int64_t k : {4, 31, 32, 33, 64, 127, 129, 172, 192}) {
           for (const std::int64_t m : {1, 5, 14}) {
             const double error = error_of(*backend, format, m, n, k, false);
-            QVERIFY2(error <= tolerance_of(format), qPrintable(QStringLiteral("%1 x %2 x %3: %4").arg(m).arg(n).arg(k).arg(error)));
+            QVERIFY2(error <= tolerance_of(format),
+                     qPrintable(QStringLiteral("%1 x %2 x %3: %4").arg(m).arg(n).arg(k).arg(error)));
           }
         }
       }
@@ -211,7 +216,8 @@ class CodedLinearTest : public QObject {
       for (std::int64_t i = 0; i < 9 * 256; ++i) x.view().as<float>()[i] = i < 3 * 256 ? 127.0F : -127.0F;
       const RandomTensor got({9, 16});
       backend->linear(got.view(), x.view(), *packed(*backend, format, weights.view()), kNoBias);
-      QVERIFY(relative_error(got.view(), defined_product(format, x.view(), weights.view(), kNoBias).view()) <= tolerance_of(format));
+      QVERIFY(relative_error(got.view(), defined_product(format, x.view(), weights.view(), kNoBias).view()) <=
+              tolerance_of(format));
     }
   }
 
@@ -269,7 +275,8 @@ class CodedLinearTest : public QObject {
         backend->pack_rows(*parts, 7, weights.view().rows(7, 22));
         const RandomTensor got({3, 53});
         backend->linear(got.view(), x.view(), *parts, kNoBias);
-        QVERIFY(relative_error(got.view(), defined_product(format, x.view(), weights.view(), kNoBias).view()) <= tolerance_of(format));
+        QVERIFY(relative_error(got.view(), defined_product(format, x.view(), weights.view(), kNoBias).view()) <=
+                tolerance_of(format));
       }
     }
   }

@@ -73,7 +73,8 @@ class PanelCodesTest : public QObject {
         std::vector<std::uint8_t> codes(static_cast<std::size_t>(k));
         for (std::int64_t n = 0; n < kRows; ++n) {
           want.row(n, room, codes, scales);
-          for (std::int64_t i = 0; i < k; ++i) QCOMPARE(code_at(matrix, shape.bits, n, i), codes[static_cast<std::size_t>(i)]);
+          for (std::int64_t i = 0; i < k; ++i)
+            QCOMPARE(code_at(matrix, shape.bits, n, i), codes[static_cast<std::size_t>(i)]);
           for (std::size_t i = 0; i < scales.size(); ++i) {
             const float stored = format.codes.scales == ScaleLayout::half ? scales[i] : scales[i] * format.codes.step;
             QCOMPARE(scale_at(matrix, shape, n, static_cast<std::int64_t>(i)), stored);

@@ -73,7 +73,8 @@ class TensorCodesTest : public QObject {
         for (std::size_t i = 0; i < 192; ++i) {
           const std::size_t group = format->codes.group == 0 ? 0 : i / static_cast<std::size_t>(format->codes.group);
           const bool nested = format->codes.scales == ScaleLayout::nested;
-          const float scale = nested ? tensor.nested().at(static_cast<std::size_t>(row) * scales.size() + group) : scales[group];
+          const float scale =
+              nested ? tensor.nested().at(static_cast<std::size_t>(row) * scales.size() + group) : scales[group];
           QVERIFY(weights[i] == format->codes.decode(format->codes, codes[i], scale));
         }
       }

@@ -36,7 +36,9 @@ struct BenchFixture : WindowFixture {
     find<QAction>(("bench.variables.add." + std::string(name)).c_str())->trigger();
     values_of(name)->setText(values);
   }
-  QLineEdit* values_of(const char* name) { return find<QLineEdit>(("bench.variable." + std::string(name) + ".values").c_str()); }
+  QLineEdit* values_of(const char* name) {
+    return find<QLineEdit>(("bench.variable." + std::string(name) + ".values").c_str());
+  }
   app::SweepState state() { return workbench->sweeper().status().state; }
   bool wait_for(app::SweepState wanted) {
     const bool reached = QTest::qWaitFor([&] { return state() == wanted; }, kPatienceMs);

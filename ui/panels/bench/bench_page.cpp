@@ -168,11 +168,13 @@ QWidget* BenchPage::make_empty() {
   auto* column = new QVBoxLayout(box);
   column->setSpacing(theme.px(8));
   column->addStretch(2);
-  auto* title = make_label(theme, "bench.empty.title", tr("Measure the same work under several settings"), box, 15, QFont::DemiBold, TextTone::text);
-  auto* words = make_label(theme, "bench.empty.words",
-                           tr("Choose what varies at the left and press Start, or begin with one of these. Every run is kept as it "
-                              "ends, so that nothing is lost when a sweep is stopped."),
-                           box, 13);
+  auto* title = make_label(theme, "bench.empty.title", tr("Measure the same work under several settings"), box, 15,
+                           QFont::DemiBold, TextTone::text);
+  auto* words =
+      make_label(theme, "bench.empty.words",
+                 tr("Choose what varies at the left and press Start, or begin with one of these. Every run is kept as it "
+                    "ends, so that nothing is lost when a sweep is stopped."),
+                 box, 13);
   words->setWordWrap(true);
   words->setAlignment(Qt::AlignHCenter);
   words->setMaximumWidth(theme.px(470));
@@ -283,10 +285,11 @@ void BenchPage::fill_plans_menu() {
   for (std::size_t i = 0; i < std::min(kept_.size(), kShown); ++i) {
     const app::KeptSweep& sweep = kept_[i];
     const QString name = sweep.name.empty() ? tr("Sweep") : QString::fromStdString(sweep.name);
-    const QString words = tr("%1, %2, %3 of %4 cells")
-                              .arg(name, QLocale().toString(QDateTime::fromMSecsSinceEpoch(sweep.unix_ms), QLocale::ShortFormat))
-                              .arg(sweep.cells_done)
-                              .arg(sweep.cells_total);
+    const QString words =
+        tr("%1, %2, %3 of %4 cells")
+            .arg(name, QLocale().toString(QDateTime::fromMSecsSinceEpoch(sweep.unix_ms), QLocale::ShortFormat))
+            .arg(sweep.cells_done)
+            .arg(sweep.cells_total);
     connect(plans_->addAction(words), &QAction::triggered, this, [this, path = sweep.path] { open(path); });
   }
 }
@@ -378,7 +381,8 @@ void BenchPage::save(const QString& format) {
   QSaveFile file(path);
   const bool written = file.open(QIODevice::WriteOnly) && file.write(QByteArray::fromStdString(text)) >= 0 && file.commit();
   if (written) return context_.workbench.log().info("ui", "exported the sweep to " + path.toStdString());
-  message_->set(MessageTone::error, tr("The sweep was not exported"), QStringLiteral("%1: %2").arg(path, file.errorString()), {});
+  message_->set(MessageTone::error, tr("The sweep was not exported"), QStringLiteral("%1: %2").arg(path, file.errorString()),
+                {});
   message_->show();
 }
 

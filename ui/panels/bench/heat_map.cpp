@@ -67,7 +67,8 @@ HeatMap::Place HeatMap::place() const {
   for (const QString& row : grid_.rows) label = std::max(label, metrics.horizontalAdvance(row));
   const int left = label == 0 ? 0 : std::min(label, theme_.px(kMaxLabel)) + theme_.px(10);
   const int top = theme_.px(kScale);
-  const int n_rows = std::max(1, static_cast<int>(grid_.rows.size())), n_columns = std::max(1, static_cast<int>(grid_.columns.size()));
+  const int n_rows = std::max(1, static_cast<int>(grid_.rows.size())),
+            n_columns = std::max(1, static_cast<int>(grid_.columns.size()));
   return {left, top, qreal(width() - left) / n_columns,
           std::min<qreal>(theme_.px(64), qreal(height() - top - theme_.px(kAxis)) / n_rows)};
 }
@@ -95,8 +96,10 @@ void HeatMap::paintEvent(QPaintEvent*) {
     painter.setFont(theme_.font(12));
     painter.setPen(theme_.tokens().text2);
     const QString word = painter.fontMetrics().elidedText(grid_.rows[row], Qt::ElideRight, p.left - theme_.px(9));
-    painter.drawText(QRectF(0, p.top + row * p.height, p.left - theme_.px(10), p.height - kGap), Qt::AlignRight | Qt::AlignVCenter, word);
-    for (int column = 0; column < grid_.columns.size(); ++column) paint_cell(painter, square_of(row, column), grid_.cell(row, column));
+    painter.drawText(QRectF(0, p.top + row * p.height, p.left - theme_.px(10), p.height - kGap),
+                     Qt::AlignRight | Qt::AlignVCenter, word);
+    for (int column = 0; column < grid_.columns.size(); ++column)
+      paint_cell(painter, square_of(row, column), grid_.cell(row, column));
   }
   painter.setFont(theme_.font(11));
   painter.setPen(theme_.tokens().text3);
@@ -118,14 +121,17 @@ void HeatMap::paint_scale(QPainter& painter) const {
   const QString high = metric_value(metric_, high_), low = metric_value(metric_, low_);
   const int high_width = painter.fontMetrics().horizontalAdvance(high) + theme_.px(6);
   const QRectF box(width() - high_width - bar, (theme_.px(kScale) - height) / 2.0 - theme_.px(4), bar, height);
-  for (int i = 0; i < bar; ++i) painter.fillRect(QRectF(box.left() + i, box.top(), 1, height), heat_color(theme_.tokens(), double(i) / bar));
-  painter.drawText(QRectF(box.right() + theme_.px(6), box.top() - 4, high_width, height + 8), Qt::AlignVCenter | Qt::AlignLeft, high);
+  for (int i = 0; i < bar; ++i)
+    painter.fillRect(QRectF(box.left() + i, box.top(), 1, height), heat_color(theme_.tokens(), double(i) / bar));
+  painter.drawText(QRectF(box.right() + theme_.px(6), box.top() - 4, high_width, height + 8),
+                   Qt::AlignVCenter | Qt::AlignLeft, high);
   painter.drawText(QRectF(0, box.top() - 4, box.left() - theme_.px(6), height + 8), Qt::AlignVCenter | Qt::AlignRight, low);
 }
 
 void HeatMap::paint_cell(QPainter& painter, const QRectF& square, std::size_t cell) const {
   const Tokens& t = theme_.tokens();
-  const auto found = status_.report ? status_.report->cells.find(cell) : std::map<std::size_t, app::CellResult>::const_iterator{};
+  const auto found =
+      status_.report ? status_.report->cells.find(cell) : std::map<std::size_t, app::CellResult>::const_iterator{};
   const bool is_known = status_.report && found != status_.report->cells.end();
   const QRectF inner = square.adjusted(0.5, 0.5, -0.5, -0.5);
   painter.setFont(theme_.font(11));
@@ -139,7 +145,8 @@ void HeatMap::paint_cell(QPainter& painter, const QRectF& square, std::size_t ce
     painter.setPen(has_failed ? t.error.text : t.accent_text);
     if (has_failed) painter.setFont(theme_.font(11, QFont::DemiBold));
     const std::size_t n = is_known ? found->second.samples.size() : 0;
-    draw_digits(painter, square, Qt::AlignCenter, has_failed ? tr("failed") : tr("%1 / %2").arg(n).arg(status_.plan->repeats));
+    draw_digits(painter, square, Qt::AlignCenter,
+                has_failed ? tr("failed") : tr("%1 / %2").arg(n).arg(status_.plan->repeats));
     return;
   }
   if (found->second.estimate_of(metric_).n == 0) {  // it could not be seen
@@ -162,7 +169,8 @@ void HeatMap::paint_cell(QPainter& painter, const QRectF& square, std::size_t ce
     painter.setFont(theme_.font(11, QFont::DemiBold));
   }
   painter.setPen(text_on(ground));
-  if (painter.fontMetrics().height() < square.height()) draw_digits(painter, square, Qt::AlignCenter, metric_value(metric_, value));
+  if (painter.fontMetrics().height() < square.height())
+    draw_digits(painter, square, Qt::AlignCenter, metric_value(metric_, value));
 }
 
 void HeatMap::mousePressEvent(QMouseEvent* event) {
@@ -182,11 +190,11 @@ bool HeatMap::event(QEvent* event) {
   }
   const app::Estimate value = found->second.estimate_of(metric_);
   QToolTip::showText(help->globalPos(),
-                     found->second.error.empty()
-                         ? tr("%1: %2 ± %3 (%4 runs)")
-                               .arg(metric_words(metric_), metric_value(metric_, value.mean), metric_value(metric_, value.half_width))
-                               .arg(value.n)
-                         : QString::fromStdString(found->second.error).toHtmlEscaped(),
+                     found->second.error.empty() ? tr("%1: %2 ± %3 (%4 runs)")
+                                                       .arg(metric_words(metric_), metric_value(metric_, value.mean),
+                                                            metric_value(metric_, value.half_width))
+                                                       .arg(value.n)
+                                                 : QString::fromStdString(found->second.error).toHtmlEscaped(),
                      this);
   return true;
 }

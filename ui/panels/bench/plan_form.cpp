@@ -38,7 +38,8 @@ PlanForm::PlanForm(const Theme& theme, QWidget* parent) : QWidget(parent), theme
   set_plan({});
 }
 
-FormRow* PlanForm::add_row(QVBoxLayout& column, const char* name, const QString& label, const QString& tip, QWidget* control, bool stretches) {
+FormRow* PlanForm::add_row(QVBoxLayout& column, const char* name, const QString& label, const QString& tip, QWidget* control,
+                           bool stretches) {
   auto* row = new FormRow(theme_, QStringLiteral("bench.") + QLatin1String(name), label, tip, control, kLabelWidth, this);
   if (!stretches) static_cast<QHBoxLayout*>(row->layout())->addStretch(1);
   column.addWidget(row);
@@ -96,16 +97,19 @@ void PlanForm::add_work(QVBoxLayout& column) {
   column.addWidget(target_);
   model_ = make_label(theme_, "bench.model", {}, this, 13, QFont::Medium, TextTone::text);
   model_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-  model_row_ = add_row(column, "model", tr("Model"), tr("As the Model dock would load it; a sweep has an engine of its own"), model_, true);
+  model_row_ = add_row(column, "model", tr("Model"), tr("As the Model dock would load it; a sweep has an engine of its own"),
+                       model_, true);
   dataset_ = make_file("dataset", tr("drawn tokens, or a file"));
-  add_row(column, "dataset_row", tr("Prompts"), tr("A text with a prompt a line, a JSON list, JSONL or ShareGPT; empty: tokens are drawn"),
-          dataset_, true);
+  add_row(column, "dataset_row", tr("Prompts"),
+          tr("A text with a prompt a line, a JSON list, JSONL or ShareGPT; empty: tokens are drawn"), dataset_, true);
   tokens_row_ = add_row(column, "tokens", tr("Tokens"), tr("Of each prompt, and of each answer"), make_tokens());
   spread_ = make_count("length_spread", 0, 100, tr(" %"));
   spread_->setPrefix(tr("± "));
-  spread_row_ = add_row(column, "length_spread", tr("Spread"), tr("Lengths differ by this much from request to request, the same in every cell"), spread_);
+  spread_row_ = add_row(column, "length_spread", tr("Spread"),
+                        tr("Lengths differ by this much from request to request, the same in every cell"), spread_);
   shared_ = make_count("shared_prefix", 0, 100, tr(" %"));
-  shared_row_ = add_row(column, "shared_prefix", tr("Shared prefix"), tr("The part of every prompt that is the same: the prefix cache finds it"), shared_);
+  shared_row_ = add_row(column, "shared_prefix", tr("Shared prefix"),
+                        tr("The part of every prompt that is the same: the prefix cache finds it"), shared_);
   add_load(column);
 }
 
@@ -127,7 +131,8 @@ void PlanForm::add_load(QVBoxLayout& column) {
   connect(rate_, &QDoubleSpinBox::valueChanged, this, &PlanForm::take);
   rate_row_ = add_row(column, "rate", tr("Rate"), tr("Requests a second"), rate_);
   trace_ = make_file("trace", tr("CSV or JSONL file"));
-  trace_row_ = add_row(column, "trace_row", tr("Trace"), tr("Its lines have arrival in seconds, prompt_tokens and output_tokens"), trace_, true);
+  trace_row_ = add_row(column, "trace_row", tr("Trace"),
+                       tr("Its lines have arrival in seconds, prompt_tokens and output_tokens"), trace_, true);
   time_scale_ = new QDoubleSpinBox(this);
   time_scale_->setObjectName(QStringLiteral("bench.time_scale"));
   time_scale_->setRange(0.01, 1000);
@@ -163,7 +168,8 @@ void PlanForm::add_measurement(QVBoxLayout& column) {
   stop_->setObjectName(QStringLiteral("bench.stop_at_ci"));
   for (const StopRule& rule : kStopRules) stop_->addItem(tr(rule.words), rule.share);
   connect(stop_, &QComboBox::currentIndexChanged, this, &PlanForm::take);
-  add_row(rows, "stop_at_ci", tr("Stop early"), tr("A cell ends before its last repeat once its 95 % interval is this narrow"), stop_, true);
+  add_row(rows, "stop_at_ci", tr("Stop early"),
+          tr("A cell ends before its last repeat once its 95 % interval is this narrow"), stop_, true);
   column.addWidget(section);
 }
 
@@ -172,7 +178,8 @@ void PlanForm::add_goal(QVBoxLayout& column) {
   ttft_ = make_count("goal_ttft", 0, kMaxMs, tr(" ms"));
   itl_ = make_count("goal_itl", 0, kMaxMs, tr(" ms"));
   for (QSpinBox* one : {ttft_, itl_}) one->setSpecialValueText(tr("any"));
-  add_row(*section->rows(), "goal_ttft", tr("TTFT under"), tr("Goodput counts requests whose first token came in time"), ttft_);
+  add_row(*section->rows(), "goal_ttft", tr("TTFT under"), tr("Goodput counts requests whose first token came in time"),
+          ttft_);
   add_row(*section->rows(), "goal_itl", tr("ITL under"), tr("and whose tokens came this far apart, on the average"), itl_);
   column.addWidget(section);
 }
@@ -180,7 +187,8 @@ void PlanForm::add_goal(QVBoxLayout& column) {
 /// What a variable sets is not asked for a second time.
 void PlanForm::show_load() {
   const auto varies = [this](std::string_view name) {
-    return std::any_of(plan_.variables.begin(), plan_.variables.end(), [&](const auto& variable) { return variable.name == name; });
+    return std::any_of(plan_.variables.begin(), plan_.variables.end(),
+                       [&](const auto& variable) { return variable.name == name; });
   };
   const app::LoadPattern pattern = plan_.workload.pattern();
   const bool is_fixed = pattern == app::LoadPattern::concurrency, replays = pattern == app::LoadPattern::replay;
@@ -227,7 +235,8 @@ void PlanForm::set_plan(const app::SweepPlan& plan) {
   repeats_->setValue(static_cast<int>(plan.repeats));
   warm_up_->setChecked(plan.warm_up);
   shuffle_->setChecked(plan.shuffle);
-  if (stop_->findData(plan.stop_at_ci) < 0) stop_->addItem(tr("When CI is under %1 %").arg(100 * plan.stop_at_ci), plan.stop_at_ci);
+  if (stop_->findData(plan.stop_at_ci) < 0)
+    stop_->addItem(tr("When CI is under %1 %").arg(100 * plan.stop_at_ci), plan.stop_at_ci);
   stop_->setCurrentIndex(stop_->findData(plan.stop_at_ci));
   ttft_->setValue(static_cast<int>(plan.goal.ttft_ms));
   itl_->setValue(static_cast<int>(plan.goal.itl_ms));

@@ -44,7 +44,8 @@ class PlanForm : public QWidget {
   void add_load(QVBoxLayout& column);
   QSpinBox* make_count(const char* name, int low, int high, const QString& suffix = {});
   Switch* make_switch(const char* name, const QString& label);
-  FormRow* add_row(QVBoxLayout& column, const char* name, const QString& label, const QString& tip, QWidget* control, bool stretches = false);
+  FormRow* add_row(QVBoxLayout& column, const char* name, const QString& label, const QString& tip, QWidget* control,
+                   bool stretches = false);
   void take();
   void show_load();
 

@@ -60,7 +60,8 @@ class CellDelegate final : public TableDelegate {
                             : verdict == app::Verdict::worse ? ChipState::error
                                                              : ChipState::quiet;
     const ChipMark mark = state == ChipState::quiet ? ChipMark::none : ChipMark::icon;
-    const QRectF chip(area.left(), area.center().y() - theme().px(18) / 2.0, chip_width(theme(), mark, words), theme().px(18));
+    const QRectF chip(area.left(), area.center().y() - theme().px(18) / 2.0, chip_width(theme(), mark, words),
+                      theme().px(18));
     paint_chip(painter, theme(), chip, state, mark, words);
   }
 
@@ -125,8 +126,10 @@ QWidget* ResultsTable::make_head() {
   export_ = make_button(theme_, "bench.export", tr("Export"), head, ButtonLook::ghost, true);
   export_->setIcon(theme_.icon(QStringLiteral("export")));
   auto* formats = new QMenu(export_);
-  for (const QString& format : {QStringLiteral("CSV"), QStringLiteral("JSON"), QStringLiteral("Markdown"), QStringLiteral("HTML"), QStringLiteral("SVG")}) {
-    connect(formats->addAction(format + QStringLiteral("…")), &QAction::triggered, this, [this, format] { Q_EMIT export_wanted(format.toLower()); });
+  for (const QString& format : {QStringLiteral("CSV"), QStringLiteral("JSON"), QStringLiteral("Markdown"),
+                                QStringLiteral("HTML"), QStringLiteral("SVG")}) {
+    connect(formats->addAction(format + QStringLiteral("…")), &QAction::triggered, this,
+            [this, format] { Q_EMIT export_wanted(format.toLower()); });
   }
   export_->setMenu(formats);
   row->addWidget(reproduce_);

@@ -36,7 +36,8 @@ ServiceStrip::ServiceStrip(const Theme& theme, QWidget* parent) : QWidget(parent
   row->setSpacing(theme.px(20));
   auto* words = new QVBoxLayout;
   words->setSpacing(theme.px(2));
-  words->addWidget(make_label(theme, "bench.service.title", tr("Under your service level"), this, 13, QFont::DemiBold, TextTone::text));
+  words->addWidget(
+      make_label(theme, "bench.service.title", tr("Under your service level"), this, 13, QFont::DemiBold, TextTone::text));
   words->addWidget(goal_ = make_label(theme, "bench.service.goal", {}, this, 12));
   goal_->setToolTip(tr("A cell keeps it when 95 of 100 requests are within these limits"));
   row->addLayout(words, 2);
@@ -50,7 +51,8 @@ ServiceStrip::Figure ServiceStrip::make_figure(const char* name, QHBoxLayout& ro
   auto* head = new QHBoxLayout;
   head->setSpacing(theme_.px(8));
   Figure figure{};
-  head->addWidget(figure.number = make_label(theme_, id, {}, this, 17, QFont::DemiBold, TextTone::text), 0, Qt::AlignBaseline);
+  head->addWidget(figure.number = make_label(theme_, id, {}, this, 17, QFont::DemiBold, TextTone::text), 0,
+                  Qt::AlignBaseline);
   head->addWidget(figure.unit = make_label(theme_, id + QStringLiteral(".unit"), {}, this, 12), 1, Qt::AlignBaseline);
   column->addLayout(head);
   column->addWidget(figure.words = make_label(theme_, id + QStringLiteral(".words"), {}, this, 12));
@@ -67,14 +69,16 @@ void ServiceStrip::show_sweep(const app::SweepStatus& status) {
   goal_->setText(goal_words(status.plan->goal));
   const auto most = most_at_a_time(status);
   const auto best = best_under_goal(status);
-  figures_[0].set(most ? QLocale().toString(static_cast<qlonglong>(most->concurrency)) : QStringLiteral("–"), tr("at a time at most"),
-                  most ? cell_words(*status.plan, most->cell) : QString());
-  figures_[1].set(best ? metric_value(app::metric_index("output_tok_s"), best->output_tok_s) : QStringLiteral("–"), tr("tok/s at most"),
-                  best ? cell_words(*status.plan, best->cell) : tr("no cell keeps it yet"));
-  const std::size_t n_measured = static_cast<std::size_t>(std::count_if(
-      status.report->cells.begin(), status.report->cells.end(), [](const auto& cell) { return cell.second.error.empty() && !cell.second.samples.empty(); }));
-  figures_[2].set(QLocale().toString(static_cast<qulonglong>(best ? best->n_meeting : 0)), tr("of %1 cells keep it").arg(n_measured),
-                  tr("95 of 100 requests in time"));
+  figures_[0].set(most ? QLocale().toString(static_cast<qlonglong>(most->concurrency)) : QStringLiteral("–"),
+                  tr("at a time at most"), most ? cell_words(*status.plan, most->cell) : QString());
+  figures_[1].set(best ? metric_value(app::metric_index("output_tok_s"), best->output_tok_s) : QStringLiteral("–"),
+                  tr("tok/s at most"), best ? cell_words(*status.plan, best->cell) : tr("no cell keeps it yet"));
+  const std::size_t n_measured =
+      static_cast<std::size_t>(std::count_if(status.report->cells.begin(), status.report->cells.end(), [](const auto& cell) {
+        return cell.second.error.empty() && !cell.second.samples.empty();
+      }));
+  figures_[2].set(QLocale().toString(static_cast<qulonglong>(best ? best->n_meeting : 0)),
+                  tr("of %1 cells keep it").arg(n_measured), tr("95 of 100 requests in time"));
 }
 
 void ServiceStrip::paintEvent(QPaintEvent*) {

@@ -123,7 +123,8 @@ void SweepChart::add_lines() {
     std::vector<std::pair<double, app::Estimate>> points;
     for (int column = 0; column < grid_.columns.size(); ++column) {
       const auto found = status_.report->cells.find(grid_.cell(row, column));
-      if (found == status_.report->cells.end() || !found->second.error.empty() || found->second.estimate_of(metric_).n == 0) continue;
+      if (found == status_.report->cells.end() || !found->second.error.empty() || found->second.estimate_of(metric_).n == 0)
+        continue;
       points.emplace_back(places[static_cast<std::size_t>(column)], found->second.estimate_of(metric_));
     }
     std::sort(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -136,7 +137,8 @@ void SweepChart::add_lines() {
     n_points_ += static_cast<int>(x.size());
     QCPGraph* graph = plot_->addGraph();
     graph->setPen(pen_of(color_of(row), row));
-    graph->setScatterStyle(QCPScatterStyle(kMarks[static_cast<std::size_t>(row) % kMarks.size()], QPen(color_of(row), 1.2), QBrush(color_of(row)), 7));
+    graph->setScatterStyle(QCPScatterStyle(kMarks[static_cast<std::size_t>(row) % kMarks.size()], QPen(color_of(row), 1.2),
+                                           QBrush(color_of(row)), 7));
     graph->setData(x, y, true);
     auto* bars = new QCPErrorBars(plot_->xAxis, plot_->yAxis);
     bars->setDataPlottable(graph);
@@ -152,7 +154,8 @@ void SweepChart::add_lines() {
   const auto [low, high] = std::minmax_element(places.begin(), places.end());
   const double room = places.empty() || *high == *low ? 1 : 0.05 * (*high - *low);
   plot_->xAxis->setRange(places.empty() ? 0 : *low - room, places.empty() ? 1 : *high + room);
-  plot_->xAxis->setLabel(status_.plan->variables.empty() ? QString() : setting_words(status_.plan->variables.back().name).toLower());
+  plot_->xAxis->setLabel(status_.plan->variables.empty() ? QString()
+                                                         : setting_words(status_.plan->variables.back().name).toLower());
   scale(top);
 }
 
@@ -218,7 +221,8 @@ void SweepChart::paintEvent(QPaintEvent*) {
     painter.drawLine(QPointF(x, y), QPointF(x + theme_.px(18), y));
     painter.setPen(theme_.tokens().text2);
     const int wide = painter.fontMetrics().horizontalAdvance(names_[i]);
-    painter.drawText(QRectF(x + theme_.px(23), y - theme_.px(9), wide + 2, theme_.px(18)), Qt::AlignVCenter | Qt::AlignLeft, names_[i]);
+    painter.drawText(QRectF(x + theme_.px(23), y - theme_.px(9), wide + 2, theme_.px(18)), Qt::AlignVCenter | Qt::AlignLeft,
+                     names_[i]);
     x += theme_.px(23) + wide + theme_.px(16);
   }
 }

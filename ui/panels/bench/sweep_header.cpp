@@ -90,7 +90,9 @@ QWidget* SweepHeader::make_words() {
 
 QString SweepHeader::where_words(const app::SweepStatus& status) const {
   const app::SweepTarget& target = status.plan->target;
-  if (!status.runs()) return target.url.empty() ? QString::fromStdString(status.plan->options.model).section('/', -1) : QString::fromStdString(target.url);
+  if (!status.runs())
+    return target.url.empty() ? QString::fromStdString(status.plan->options.model).section('/', -1)
+                              : QString::fromStdString(target.url);
   const QString cell = cell_words(*status.plan, status.progress.cell);
   const QString doing = status.progress.doing == "loading"      ? tr("loading the model")
                         : status.progress.doing == "connecting" ? tr("asking the server")
@@ -105,7 +107,8 @@ QString SweepHeader::where_words(const app::SweepStatus& status) const {
 QString SweepHeader::facts_words(const app::SweepStatus& status) const {
   QStringList facts;
   if (status.progress.seconds > 0) facts << tr("<b>%1</b> elapsed").arg(time_words(status.progress.seconds));
-  if (status.runs() && status.progress.seconds_left > 0) facts << tr("<b>%1</b> left").arg(time_words(status.progress.seconds_left));
+  if (status.runs() && status.progress.seconds_left > 0)
+    facts << tr("<b>%1</b> left").arg(time_words(status.progress.seconds_left));
   return facts.join(QStringLiteral("&nbsp;&nbsp;&nbsp;"));
 }
 
@@ -116,24 +119,30 @@ void SweepHeader::show_sweep(const app::SweepStatus& status) {
   title_->setText(status.runs() ? tr("Cell %1 of %2").arg(now).arg(status.progress.cells_total)
                                 : tr("%1 of %2 cells").arg(now).arg(status.progress.cells_total));
   const StateLook look = look_of(status.state);
-  state_->set(look.chip, look.chip == ChipState::success || look.chip == ChipState::error ? ChipMark::icon : ChipMark::none, look.word);
+  state_->set(look.chip, look.chip == ChipState::success || look.chip == ChipState::error ? ChipMark::icon : ChipMark::none,
+              look.word);
   where_->setText(where_words(status));
   // Repeats are the small steps of the bar.
   const auto repeats = static_cast<int>(status.plan->repeats);
   bar_->setRange(0, std::max(1, static_cast<int>(status.progress.cells_total) * repeats));
   const bool measures = status.runs() && status.progress.repeat > 0;
-  bar_->setValue(static_cast<int>(status.progress.cells_done) * repeats + (measures ? static_cast<int>(status.progress.repeat) - 1 : 0));
+  bar_->setValue(static_cast<int>(status.progress.cells_done) * repeats +
+                 (measures ? static_cast<int>(status.progress.repeat) - 1 : 0));
   facts_->setText(facts_words(status));
   int n_failed = 0;
   QString first;
   for (const auto& [index, cell] : status.report->cells) {
     if (cell.error.empty()) continue;
-    if (n_failed++ == 0) first = QStringLiteral("%1: %2").arg(cell_words(*status.plan, index), QString::fromStdString(cell.error));
+    if (n_failed++ == 0)
+      first = QStringLiteral("%1: %2").arg(cell_words(*status.plan, index), QString::fromStdString(cell.error));
   }
-  failed_->setText(!status.error.empty() ? QString::fromStdString(status.error) : n_failed == 0 ? QString() : tr("%1 failed: %2").arg(n_failed).arg(first));
+  failed_->setText(!status.error.empty() ? QString::fromStdString(status.error)
+                   : n_failed == 0       ? QString()
+                                         : tr("%1 failed: %2").arg(n_failed).arg(first));
   failed_->setToolTip(failed_->text().toHtmlEscaped());
   skip_->setVisible(status.runs());
-  const bool can_resume = status.state == app::SweepState::stopped || status.state == app::SweepState::failed || (status.state == app::SweepState::done && n_failed > 0);
+  const bool can_resume = status.state == app::SweepState::stopped || status.state == app::SweepState::failed ||
+                          (status.state == app::SweepState::done && n_failed > 0);
   resume_->setVisible(can_resume);
   resume_->setText(status.state == app::SweepState::done ? tr("Try failed again") : tr("Resume"));
   grid_->show_sweep(status);

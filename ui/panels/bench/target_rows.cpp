@@ -17,11 +17,13 @@ TargetRows::TargetRows(const Theme& theme, int label_width, QWidget* parent) : Q
     Q_EMIT changed();
   });
   const auto add = [&](const char* name, const QString& label, const QString& tip, QWidget* control) {
-    auto* row = new FormRow(theme, QStringLiteral("bench.target.") + QLatin1String(name), label, tip, control, label_width, this);
+    auto* row =
+        new FormRow(theme, QStringLiteral("bench.target.") + QLatin1String(name), label, tip, control, label_width, this);
     column->addWidget(row);
     return row;
   };
-  add("row", tr("Target"), tr("An engine of this program, or a server of the OpenAI protocol that is measured from outside"), choice_);
+  add("row", tr("Target"), tr("An engine of this program, or a server of the OpenAI protocol that is measured from outside"),
+      choice_);
   url_ = make_edit("url", QStringLiteral("http://127.0.0.1:8000"));
   key_ = make_edit("key", tr("none"));
   key_->setEchoMode(QLineEdit::Password);

@@ -42,7 +42,9 @@ const engine::OptionDescriptor* descriptor_of(const char* option) {
 /// "avx512_vnni" -> "AVX-512 VNNI"
 QString isa_words_of(const QString& name) {
   if (name == QLatin1String("scalar")) return name;
-  return name.toUpper().replace(QLatin1String("AVX512"), QLatin1String("AVX-512")).replace(QLatin1Char('_'), QLatin1Char(' '));
+  return name.toUpper()
+      .replace(QLatin1String("AVX512"), QLatin1String("AVX-512"))
+      .replace(QLatin1Char('_'), QLatin1Char(' '));
 }
 
 QString tip_of(const char* option) {

@@ -32,10 +32,12 @@ class RequestPlanTest : public QObject {
     const std::vector<std::string> wanted = {"one", "two two", "three"};
     QVERIFY(*read_prompt_dataset(file("a.txt", "one\r\n\ntwo two\n   \nthree")) == wanted);
     QVERIFY(*read_prompt_dataset(file("a.json", R"(["one", "two two", "", "three"])")) == wanted);
-    const std::string lines = "{\"text\": \"one\"}\n{\"id\": 1, \"prompt\": \"two two\"}\n\n"
-                              "{\"conversations\": [{\"from\": \"human\", \"value\": \"three\"}, {\"from\": \"gpt\", \"value\": \"no\"}]}\n";
+    const std::string lines =
+        "{\"text\": \"one\"}\n{\"id\": 1, \"prompt\": \"two two\"}\n\n"
+        "{\"conversations\": [{\"from\": \"human\", \"value\": \"three\"}, {\"from\": \"gpt\", \"value\": \"no\"}]}\n";
     QVERIFY(*read_prompt_dataset(file("a.jsonl", lines)) == wanted);
-    QVERIFY(*read_prompt_dataset(file("b.json", R"([{"conversations": [{"value": "one"}]}, {"text": "two two"}, "three"])")) == wanted);
+    QVERIFY(*read_prompt_dataset(
+                file("b.json", R"([{"conversations": [{"value": "one"}]}, {"text": "two two"}, "three"])")) == wanted);
   }
 
   void what_is_no_prompt_is_named_with_file_and_line() {
@@ -77,7 +79,8 @@ class RequestPlanTest : public QObject {
     const auto named = read_trace(file("b.csv", "id,output_tokens,\"arrival\",prompt_tokens\n7,4,0.5,8\n"));
     QCOMPARE((*named)[0].output_tokens, std::int64_t{4});
     QCOMPARE((*named)[0].prompt_tokens, std::int64_t{8});
-    const auto json = read_trace(file("a.jsonl", "{\"arrival\": 3, \"prompt_tokens\": 8, \"output_tokens\": 4, \"x\": 1}\n"));
+    const auto json =
+        read_trace(file("a.jsonl", "{\"arrival\": 3, \"prompt_tokens\": 8, \"output_tokens\": 4, \"x\": 1}\n"));
     QCOMPARE((*json)[0].output_tokens, std::int64_t{4});
   }
 

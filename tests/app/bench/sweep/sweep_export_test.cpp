@@ -62,10 +62,12 @@ class SweepExportTest : public QObject {
   }
 
   void one_metric_over_another_has_its_front() {
-    const std::string svg = chart_svg(plan_of_six(), report_of_five(), metric_index("output_tok_s"), metric_index("ttft_ms_p99"));
+    const std::string svg =
+        chart_svg(plan_of_six(), report_of_five(), metric_index("output_tok_s"), metric_index("ttft_ms_p99"));
     QCOMPARE(n_elements(svg, "polyline"), 1);
     // More tok/s and less TTFT: the last cell beats all.
-    QVERIFY((pareto_front(report_of_five(), metric_index("output_tok_s"), metric_index("ttft_ms_p99")) == std::vector<std::size_t>{3}));
+    QVERIFY((pareto_front(report_of_five(), metric_index("output_tok_s"), metric_index("ttft_ms_p99")) ==
+             std::vector<std::size_t>{3}));
   }
 
   void what_could_not_be_seen_is_not_drawn() {
@@ -79,7 +81,8 @@ class SweepExportTest : public QObject {
     QVERIFY(html.find("A &lt;sweep&gt; &amp; more") != std::string::npos);
     QVERIFY(html.find("failed: no &lt;room&gt;") != std::string::npos);
     QVERIFY(html.find("\"nan\"") == std::string::npos && html.find(">nan") == std::string::npos);
-    for (const char* outside : {"src=", "href=", "url(", "@import", "<script"}) QVERIFY2(html.find(outside) == std::string::npos, outside);
+    for (const char* outside : {"src=", "href=", "url(", "@import", "<script"})
+      QVERIFY2(html.find(outside) == std::string::npos, outside);
     QVERIFY(html.find("max_num_seqs") != std::string::npos);  // of the plan
     QVERIFY(html.find("processors") != std::string::npos);
     std::size_t n_rows = 0;
@@ -91,13 +94,16 @@ class SweepExportTest : public QObject {
     const SweepPlan plan = plan_of_six();
     const SweepReport report = report_of_five();
     QVERIFY(!to_json(plan, report)["cells"][0]["metrics"].contains("kv_usage_peak"));
-    for (const std::string& text : {to_csv(plan, report), to_markdown(plan, report)}) QVERIFY(text.find("nan") == std::string::npos);
+    for (const std::string& text : {to_csv(plan, report), to_markdown(plan, report)})
+      QVERIFY(text.find("nan") == std::string::npos);
   }
 
   void a_cell_is_asked_of_a_server() {
     const std::string curl = cell_curl(plan_of_six(), 0, "http://127.0.0.1:8000");
-    QVERIFY2(curl.starts_with("curl 'http://127.0.0.1:8000/v1/chat/completions' -H 'Content-Type: application/json' -d '{"), curl.c_str());
-    for (const char* part : {"\"model\":\"tiny\"", "\"temperature\":0.5", "\"top_k\":7", "it'\\''s over", "\"max_tokens\":128"}) {
+    QVERIFY2(curl.starts_with("curl 'http://127.0.0.1:8000/v1/chat/completions' -H 'Content-Type: application/json' -d '{"),
+             curl.c_str());
+    for (const char* part :
+         {"\"model\":\"tiny\"", "\"temperature\":0.5", "\"top_k\":7", "it'\\''s over", "\"max_tokens\":128"}) {
       QVERIFY2(curl.find(part) != std::string::npos, part);
     }
     SweepPlan plan = plan_of_six();

@@ -55,7 +55,8 @@ class SweepTest : public QObject {
 
   void every_cell_is_sent_the_same() {
     SweepPlan plan = small_plan({{"load", {"concurrency", "poisson"}}, {"requests", {"5", "6"}}});
-    plan.workload = {.prompt_tokens = 12, .output_tokens = 6, .length_spread = 0.5, .shared_prefix = 0.25, .concurrency = 2, .rate = 500};
+    plan.workload = {
+        .prompt_tokens = 12, .output_tokens = 6, .length_spread = 0.5, .shared_prefix = 0.25, .concurrency = 2, .rate = 500};
     plan.repeats = 1;
     auto journal = SweepJournal::open("", plan, false);
     const SweepReport report = swept(plan, *journal);
@@ -68,12 +69,19 @@ class SweepTest : public QObject {
   /// The shoot-out: the same requests of mixed lengths, the same answers, at another price.
   void every_policy_writes_the_same_answers() {
     SweepPlan plan = small_plan({{"policy", {"static", "dynamic", "continuous", "paged"}}});
-    plan.workload = {.prompt_tokens = 12, .output_tokens = 12, .length_spread = 0.8, .requests = 8, .load = "concurrency", .concurrency = 4};
+    plan.workload = {.prompt_tokens = 12,
+                     .output_tokens = 12,
+                     .length_spread = 0.8,
+                     .requests = 8,
+                     .load = "concurrency",
+                     .concurrency = 4};
     plan.options.max_num_seqs = 4;
     plan.options.max_model_len = 64;
     auto journal = SweepJournal::open("", plan, false);
     const SweepReport report = swept(plan, *journal);
-    const auto value = [&](std::size_t cell, const char* metric) { return report.cells.at(cell).samples[0][metric_index(metric)]; };
+    const auto value = [&](std::size_t cell, const char* metric) {
+      return report.cells.at(cell).samples[0][metric_index(metric)];
+    };
     for (std::size_t cell = 0; cell < 4; ++cell) {
       QVERIFY2(report.cells.at(cell).error.empty(), report.cells.at(cell).error.c_str());
       QVERIFY(value(cell, "answers") == value(3, "answers"));
@@ -209,10 +217,13 @@ class SweepTest : public QObject {
       return SweepOrder::go_on;
     });
     QCOMPARE(n_evaluations, 2);  // not once a cell
-    const auto value = [&](std::size_t cell, const char* metric) { return report.cells.at(cell).estimate_of(metric_index(metric)); };
+    const auto value = [&](std::size_t cell, const char* metric) {
+      return report.cells.at(cell).estimate_of(metric_index(metric));
+    };
     for (std::size_t cell = 0; cell < 4; ++cell) {
       QVERIFY2(report.cells.at(cell).error.empty(), report.cells.at(cell).error.c_str());
-      for (const char* metric : {"perplexity", "load_s", "weight_bytes", "prefill_tok_s", "output_tok_s"}) QVERIFY2(value(cell, metric).mean > 0, metric);
+      for (const char* metric : {"perplexity", "load_s", "weight_bytes", "prefill_tok_s", "output_tok_s"})
+        QVERIFY2(value(cell, metric).mean > 0, metric);
       QVERIFY(value(cell, "perplexity").half_width > 0);
     }
     QVERIFY(value(0, "kl_mean").mean < 1e-9 && value(0, "same_best").mean == 1);

@@ -66,7 +66,8 @@ class TargetTest : public QObject {
   void our_own_server_is_measured_from_outside() {
     ServerFixture server;
     server.engine().answer_with(std::string(64, 'x'));
-    const SweepReport report = swept(plan_for(url_of(server), {{"concurrency", {"1", "3"}}, {"output_tokens", {"2", "4", "6"}}}));
+    const SweepReport report =
+        swept(plan_for(url_of(server), {{"concurrency", {"1", "3"}}, {"output_tokens", {"2", "4", "6"}}}));
     QCOMPARE(report.cells.size(), std::size_t{6});
     for (const auto& [index, cell] : report.cells) {
       QVERIFY2(cell.error.empty(), cell.error.c_str());
@@ -125,8 +126,10 @@ class TargetTest : public QObject {
     const auto stream = streams(http_stream({token("a"), kUsage, "[DONE]"}));
     const ScriptedServer server([stream](const ScriptedRequest& request) -> std::optional<std::string> {
       const bool is_completion = request.path == "/v1/completions";
-      if (is_completion && request.body.find("ignore_eos") != std::string::npos) return http_answer(400, R"({"error":{"message":"unknown field"}})");
-      if (is_completion && request.body.find("\"prompt\":[") != std::string::npos) return http_answer(422, R"({"detail":"prompt must be text"})");
+      if (is_completion && request.body.find("ignore_eos") != std::string::npos)
+        return http_answer(400, R"({"error":{"message":"unknown field"}})");
+      if (is_completion && request.body.find("\"prompt\":[") != std::string::npos)
+        return http_answer(422, R"({"detail":"prompt must be text"})");
       return stream(request);
     });
     const SweepReport report = swept(plan_for(server.url()));
@@ -143,7 +146,8 @@ class TargetTest : public QObject {
       if (request.path == "/tokenize") {
         const auto body = engine::parse_json(request.body, "body");
         const std::string text = (*body)["prompt"];
-        const auto n = static_cast<std::size_t>(std::count(text.begin(), text.end(), ' ')) + 1 + ((*body)["add_special_tokens"] == true ? 1 : 0);
+        const auto n = static_cast<std::size_t>(std::count(text.begin(), text.end(), ' ')) + 1 +
+                       ((*body)["add_special_tokens"] == true ? 1 : 0);
         return http_answer(200, engine::dump_json(engine::Json{{"tokens", std::vector<int>(n, 7)}}));
       }
       if (request.body.find("\"prompt\":[") != std::string::npos) return http_answer(400, "{}");
@@ -168,7 +172,8 @@ class TargetTest : public QObject {
     row("no end", http_stream({token("a")}), "ended before its end");
     row("cut event", http_stream({token("a")}) + "data: {\"choi", "ended before its end");
     row("no JSON", http_stream({"what?"}), "no JSON object: what?");
-    row("an error in the stream", http_stream({token("a"), R"({"error":{"message":"the engine died"}})"}), "the engine died");
+    row("an error in the stream", http_stream({token("a"), R"({"error":{"message":"the engine died"}})"}),
+        "the engine died");
     row("no usage", http_stream({token("a"), "[DONE]"}), "has no usage");
     row("no token", http_stream({kUsage, "[DONE]"}), "without a token");
     row("no HTTP", "SSH-2.0-OpenSSH_9.2\r\n\r\n", "sent no answer");
@@ -190,13 +195,15 @@ class TargetTest : public QObject {
     }
     const std::string error = failure_of(url);
     QVERIFY2(error.find("does not take a connection") != std::string::npos, error.c_str());
-    QCOMPARE(TargetSession::open({.url = "https://a.b", .model = {}, .api_key = {}}, {}, [] { return true; }).error().code, ErrorCode::invalid_argument);
+    QCOMPARE(TargetSession::open({.url = "https://a.b", .model = {}, .api_key = {}}, {}, [] { return true; }).error().code,
+             ErrorCode::invalid_argument);
   }
 
   void silence_ends_at_its_limit() {
     const ScriptedServer server([](const ScriptedRequest&) { return std::optional<std::string>(); });
     const http::ClientLimits impatient{.silence = std::chrono::milliseconds(100)};
-    const auto session = TargetSession::open({.url = server.url(), .model = {}, .api_key = {}}, impatient, [] { return true; });
+    const auto session =
+        TargetSession::open({.url = server.url(), .model = {}, .api_key = {}}, impatient, [] { return true; });
     QCOMPARE(session.error().code, ErrorCode::deadline_exceeded);
   }
 
@@ -225,7 +232,8 @@ class TargetTest : public QObject {
     plan.target.api_key = "secret-key";
     const SweepReport report = swept(plan);
     QVERIFY2(report.cells.at(0).error.empty(), report.cells.at(0).error.c_str());
-    for (const std::string& text : {engine::dump_json(to_json(plan, report)), cell_command(plan, 0), cell_curl(plan, 0, "")}) {
+    for (const std::string& text :
+         {engine::dump_json(to_json(plan, report)), cell_command(plan, 0), cell_curl(plan, 0, "")}) {
       QVERIFY(text.find("secret") == std::string::npos);
     }
   }

@@ -44,8 +44,8 @@ std::vector<float> decoded(WeightFormat format, std::vector<float> weights, std:
   return all;
 }
 
-/// The mean of the package is a sum in f32, whose order is that of its processor; ours is the mean. Its search for the nearest
-/// code takes a neighbour for two scales of a thousand: ours may be nearer to `scales`, never further.
+/// The mean of the package is a sum in f32, whose order is that of its processor; ours is the mean. Its search for the
+/// nearest code takes a neighbour for two scales of a thousand: ours may be nearer to `scales`, never further.
 void check_nested(const nlohmann::json& want, const NestedScales& got, std::span<const float> scales) {
   const float mean = floats(want["mean"])[0];
   const float near = 3e-7F * mean;
@@ -92,7 +92,10 @@ class BitsandbytesTest : public QObject {
       QCOMPARE(got.size(), want.size());
       for (std::size_t i = 0; i < want.size(); ++i) {
         QVERIFY2(got[i] == want[i], qPrintable(QStringLiteral("%1, weight %2: got %3, expected %4")
-                                                   .arg(QString::fromStdString(name)).arg(i).arg(got[i], 0, 'g', 9).arg(want[i], 0, 'g', 9)));
+                                                   .arg(QString::fromStdString(name))
+                                                   .arg(i)
+                                                   .arg(got[i], 0, 'g', 9)
+                                                   .arg(want[i], 0, 'g', 9)));
       }
     }
   }
@@ -125,7 +128,8 @@ class BitsandbytesTest : public QObject {
     const nlohmann::json& golden = goldens()["tensors"][0];
     const std::int64_t k = golden["k"];
     std::vector<float> weights = floats(golden["source"]);
-    const TensorCodes plain = codes_of(WeightFormat::nf4, weights, k), nested = codes_of(WeightFormat::nf4_nested, weights, k);
+    const TensorCodes plain = codes_of(WeightFormat::nf4, weights, k),
+                      nested = codes_of(WeightFormat::nf4_nested, weights, k);
     std::vector<std::uint8_t> a(static_cast<std::size_t>(k)), b(a.size());
     std::vector<float> scales(static_cast<std::size_t>(plain.scales_of_row()));
     std::vector<float> room(a.size());

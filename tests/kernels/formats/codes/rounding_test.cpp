@@ -44,7 +44,8 @@ class RoundingTest : public QObject {
 
  private Q_SLOTS:
   void halves_go_to_even() {
-    for (const auto& [x, want] : {std::pair{0.5F, 0.0F}, {1.5F, 2.0F}, {2.5F, 2.0F}, {-0.5F, 0.0F}, {-1.5F, -2.0F}, {126.5F, 126.0F}}) {
+    for (const auto& [x, want] :
+         {std::pair{0.5F, 0.0F}, {1.5F, 2.0F}, {2.5F, 2.0F}, {-0.5F, 0.0F}, {-1.5F, -2.0F}, {126.5F, 126.0F}}) {
       QCOMPARE(to_nearest(x), want);
       QCOMPARE(to_nearest(Floats{} + x)[kLanes - 1], want);
     }
@@ -82,7 +83,8 @@ class RoundingTest : public QObject {
     RandomNumbers numbers(3);
     const RandomTensor tensor(Dtype::f32, {1, 4000}, numbers);
     std::vector<float> weights(tensor.view().as<float>(), tensor.view().as<float>() + 4000);
-    const std::vector<std::uint8_t> nf4 = encoded(WeightFormat::nf4, weights, 1), fp4 = encoded(WeightFormat::fp4, weights, 1);
+    const std::vector<std::uint8_t> nf4 = encoded(WeightFormat::nf4, weights, 1),
+                                    fp4 = encoded(WeightFormat::fp4, weights, 1);
     for (std::size_t i = 0; i < weights.size(); ++i) {
       QCOMPARE(Nf4Book::kValues[nf4[i]], nearest<Nf4Book>(weights[i]));
       QCOMPARE(Fp4Book::kValues[fp4[i]], nearest<Fp4Book>(weights[i]));
@@ -90,8 +92,10 @@ class RoundingTest : public QObject {
   }
 
   void numbers_beyond_the_scale_get_its_ends() {
-    QCOMPARE(encoded(WeightFormat::nf4, {-9, 9, kInfinity, -kInfinity, kNan}, 1), (std::vector<std::uint8_t>{0, 15, 15, 0, 7}));
-    QCOMPARE(encoded(WeightFormat::int8_g32, {-900, 900, kInfinity, kNan}, 1), (std::vector<std::uint8_t>{1, 255, 255, 128}));
+    QCOMPARE(encoded(WeightFormat::nf4, {-9, 9, kInfinity, -kInfinity, kNan}, 1),
+             (std::vector<std::uint8_t>{0, 15, 15, 0, 7}));
+    QCOMPARE(encoded(WeightFormat::int8_g32, {-900, 900, kInfinity, kNan}, 1),
+             (std::vector<std::uint8_t>{1, 255, 255, 128}));
     QCOMPARE(encoded(WeightFormat::int4_g32, {-900, 900, 3, kNan}, 1), (std::vector<std::uint8_t>{0, 15, 11, 8}));
     QCOMPARE(encoded(WeightFormat::int8_channel, {-900, 900, 0.5F, kNan}, 1), (std::vector<std::uint8_t>{1, 255, 128, 128}));
   }
