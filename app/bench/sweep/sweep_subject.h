@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "app/api/model_slot.h"
+#include "app/api/sweep_plan.h"
 #include "app/bench/sweep/run_record.h"
 
 namespace lathe::app {
