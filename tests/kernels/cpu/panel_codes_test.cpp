@@ -29,10 +29,12 @@ PanelMatrix packed(WeightFormat format, const TensorView& source) {
 }
 
 /// Code (n, k) as the layout says.
-std::uint8_t code_at(const PanelMatrix& matrix, int bits, std::int64_t n, std::int64_t k) {
+std::uint8_t code_at(const PanelMatrix& matrix, std::int64_t n, std::int64_t k) {
+  const CodedFormat& format = descriptor_of(matrix.format()).codes;
   const std::byte* const panel = matrix.data() + n / kPanelColumns * matrix.panel_bytes();
   const std::int64_t column = n % kPanelColumns, quad = k / kQuad;
-  if (bits == 8) return static_cast<std::uint8_t>(panel[quad * kPanelColumns * kQuad + column * kQuad + k % kQuad]);
+  if (format.kind == CodeKind::e4m3) return static_cast<std::uint8_t>(panel[k * kPanelColumns + column]);
+  if (format.bits == 8) return static_cast<std::uint8_t>(panel[quad * kPanelColumns * kQuad + column * kQuad + k % kQuad]);
   const auto both = static_cast<unsigned>(panel[quad / 2 * kPanelColumns * kQuad + column * kQuad + k % kQuad]);
   return static_cast<std::uint8_t>(quad % 2 == 0 ? both & 15U : both >> 4);
 }
@@ -65,16 +67,17 @@ class PanelCodesTest : public QObject {
         if (!format.is_coded() || format.codes.scales == ScaleLayout::nested) continue;
         const PanelMatrix matrix = packed(format.format, source.view());
         const TensorCodes want(format.codes, source.view(), in_one_go);
+        const auto whole_row = static_cast<int>(format.codes.kind == CodeKind::e4m3 ? kPair : kActivationBlock);
         const CodedPanel shape{.k = k,
                                .bits = format.codes.bits,
-                               .group = format.codes.group == 0 ? kActivationBlock : format.codes.group,
+                               .group = format.codes.group == 0 ? whole_row : format.codes.group,
                                .scales = format.codes.scales};
         std::vector<float> room(static_cast<std::size_t>(k)), scales(static_cast<std::size_t>(want.scales_of_row()));
         std::vector<std::uint8_t> codes(static_cast<std::size_t>(k));
         for (std::int64_t n = 0; n < kRows; ++n) {
           want.row(n, room, codes, scales);
           for (std::int64_t i = 0; i < k; ++i)
-            QCOMPARE(code_at(matrix, shape.bits, n, i), codes[static_cast<std::size_t>(i)]);
+            QCOMPARE(code_at(matrix, n, i), codes[static_cast<std::size_t>(i)]);
           for (std::size_t i = 0; i < scales.size(); ++i) {
             const float stored = format.codes.scales == ScaleLayout::half ? scales[i] : scales[i] * format.codes.step;
             QCOMPARE(scale_at(matrix, shape, n, static_cast<std::int64_t>(i)), stored);
@@ -90,9 +93,8 @@ class PanelCodesTest : public QObject {
     const RandomTensor source(Dtype::f32, {16, 100}, numbers);
     for (const WeightFormat format : {WeightFormat::int8_g32, WeightFormat::int4_g32}) {
       const PanelMatrix matrix = packed(format, source.view());
-      const int bits = descriptor_of(format).codes.bits;
       for (std::int64_t n = 0; n < 16; ++n) {
-        for (std::int64_t k = 100; k < 128; ++k) QCOMPARE(code_at(matrix, bits, n, k), std::uint8_t{0});
+        for (std::int64_t k = 100; k < 128; ++k) QCOMPARE(code_at(matrix, n, k), std::uint8_t{0});
       }
     }
   }
