@@ -396,10 +396,11 @@ std::string BenchPage::exported(const app::SweepStatus& status, const QString& f
                         over < 0 ? std::nullopt : std::optional<std::size_t>(static_cast<std::size_t>(over)));
 }
 
-/// What is not known before the first cell says so.
+/// What is not known before the first cell says so. While one runs, its head says how long it still takes.
 QString BenchPage::time_words_of(app::SweepPlan plan) const {
   plan.options = context_.load.options();
   const app::SweepStatus status = context_.bridge.sweep_status();
+  if (status.runs()) return {};
   const auto seconds = estimated_seconds(plan, status.report.get());
   return seconds ? tr("≈ %1 at the last rate").arg(time_words(*seconds)) : tr("time unknown until the first cell");
 }
