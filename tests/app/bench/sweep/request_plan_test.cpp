@@ -59,7 +59,8 @@ class RequestPlanTest : public QObject {
     std::set<std::string> orders;
     for (std::uint64_t seed = 0; seed < 8; ++seed) {
       std::string order;
-      for (const PlannedRequest& request : *planner.plan(work, seed)) order += request.text;
+      const auto planned = planner.plan(work, seed);
+      for (const PlannedRequest& request : *planned) order += request.text;
       orders.insert(order);
     }
     QVERIFY(orders.size() > 1);
