@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "engine/api/json.h"
+#include "engine/api/utf8.h"
 
 namespace lathe::app {
 namespace {
@@ -16,6 +17,19 @@ using engine::Json;
 using engine::Result;
 
 constexpr std::streamoff kMaxBytes = 1LL << 30;
+
+/// What is no text, a compressed file for one, would give numbers that mean nothing.
+Result<void> check_text(const std::string& text, const std::string& path) {
+  for (std::size_t at = 0; at < text.size();) {
+    const engine::Utf8Step step = engine::read_utf8(text, at);
+    if (!step.valid) {
+      return engine::fail(ErrorCode::invalid_argument,
+                          fmt::format("is no text in UTF-8: byte {} of {}", at + 1, text.size()), path);
+    }
+    at += step.size;
+  }
+  return {};
+}
 
 Result<std::string> read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
@@ -30,6 +44,7 @@ Result<std::string> read_file(const std::string& path) {
   file.seekg(0);
   file.read(text.data(), n_bytes);
   if (!file) return engine::fail(ErrorCode::not_found, fmt::format("{} cannot be read", path), "dataset");
+  LATHE_TRY_VOID(check_text(text, path));
   return text;
 }
 

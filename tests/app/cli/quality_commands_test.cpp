@@ -44,6 +44,13 @@ class QualityCommandsTest : public QObject {
     QVERIFY(got["interval"][0] < got["perplexity"] && got["perplexity"] < got["interval"][1]);
   }
 
+  void what_is_no_text_is_refused() {
+    const std::string packed = dataset("texts.gz", std::string_view("ab\x1f\x8b\x08", 5));
+    const CliRun run = run_cli({"eval", "perplexity", tiny_model_path(), "--dataset", packed, "--json"});
+    QVERIFY2(run.code == 2 && run.err.find("byte 4 of 5") != std::string::npos, run.err.c_str());
+    QVERIFY(run.out.empty());
+  }
+
   void a_target_is_swept_without_a_model() {
     const lathe::tests::ServerFixture server;
     server.engine().answer_with(std::string(64, 'x'));
