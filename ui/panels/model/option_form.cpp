@@ -33,6 +33,16 @@ class Quiet final : public Base {
   }
 };
 
+/// As narrow as the dock wants it: the longest of its words must not set the width of the form.
+QComboBox* make_choice(QWidget* parent) {
+  constexpr int kFewestLetters = 8;
+  auto* choice = new Quiet<QComboBox>(parent);
+  choice->setFocusPolicy(Qt::StrongFocus);
+  choice->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  choice->setMinimumContentsLength(kFewestLetters);
+  return choice;
+}
+
 const engine::OptionDescriptor* descriptor_of(const char* option) {
   for (const engine::OptionDescriptor& one : engine::engine_option_table())
     if (one.name == option) return &one;
@@ -125,8 +135,7 @@ FormRow* OptionForm::add_switch(Section& section, const char* option, const QStr
 
 FormRow* OptionForm::add_combo(Section& section, const char* option, const QString& label, const QStringList& words,
                            const QStringList& values) {
-  auto* combo = new Quiet<QComboBox>(&section);
-  combo->setFocusPolicy(Qt::StrongFocus);
+  QComboBox* combo = make_choice(&section);
   for (qsizetype i = 0; i < words.size(); ++i) combo->addItem(words[i], values[i]);
   FormRow* row = add_row(section, option, label, combo);
   connect(combo, &QComboBox::activated, this,
@@ -202,8 +211,7 @@ void OptionForm::make_context(Section& section) {
 }
 
 void OptionForm::make_weights(Section& section) {
-  auto* combo = new Quiet<QComboBox>(&section);
-  combo->setFocusPolicy(Qt::StrongFocus);
+  QComboBox* combo = make_choice(&section);
   for (const char* dtype : {"auto", "float32", "bfloat16", "float16"})
     combo->addItem(dtype_words(dtype), QLatin1String(dtype));
   add_row(section, "dtype", tr("Weights"), combo);
