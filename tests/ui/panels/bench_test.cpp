@@ -2,6 +2,8 @@
 // The Bench page: a plan, a sweep over a fake engine, its results, and how it is stopped, gone on with and opened again.
 #include <QClipboard>
 #include <QComboBox>
+#include <QDirIterator>
+#include <QFile>
 #include <QGuiApplication>
 #include <QLabel>
 #include <QLineEdit>
@@ -65,6 +67,7 @@ class BenchTest : public QObject {
   void a_baseline_gives_differences_and_verdicts();
   void a_baseline_without_a_result_gives_no_verdict();
   void a_kept_sweep_is_opened_by_the_next_window();
+  void a_sweep_that_was_cut_off_is_offered_to_the_next_window();
   void a_cell_is_reproduced_from_the_clipboard();
   void templates_fill_the_plan();
   void nothing_beats_the_front();
@@ -230,6 +233,36 @@ void BenchTest::a_kept_sweep_is_opened_by_the_next_window() {
   QCOMPARE(second.values_of("concurrency")->text(), QString("1, 3"));
   second.click("bench.new");
   QVERIFY(second.find<QWidget>("bench.empty")->isVisible());
+}
+
+/// As after a power cut: of the journal's runs the last one never came.
+void BenchTest::a_sweep_that_was_cut_off_is_offered_to_the_next_window() {
+  QTemporaryDir profile;
+  {
+    BenchFixture first({}, profile.path());
+    first.values_of("concurrency")->setText("1, 3");
+    first.click("bench.start");
+    QVERIFY(first.wait_for(app::SweepState::done));
+  }
+  QDirIterator journals(profile.path(), {"*.jsonl"}, QDir::Files, QDirIterator::Subdirectories);
+  QVERIFY(journals.hasNext());
+  QFile journal(journals.next());
+  QVERIFY(journal.open(QIODevice::ReadWrite));
+  const QByteArray whole = journal.readAll();
+  QVERIFY(journal.resize(whole.lastIndexOf('\n', -2) + 1));
+  journal.close();
+  BenchFixture second({}, profile.path());
+  auto* offer = second.find<QPushButton>("bench.unfinished");
+  QTRY_VERIFY(offer->isVisible());
+  QVERIFY2(offer->text().contains("1 of 2 cells"), qPrintable(offer->text()));
+  second.click("bench.unfinished");
+  QCOMPARE(second.state(), app::SweepState::stopped);
+  second.click("bench.resume");
+  QVERIFY(second.wait_for(app::SweepState::done));
+  QCOMPARE(second.table()->model()->rowCount(), 2);
+  second.click("bench.new");
+  QTRY_VERIFY(second.find<QWidget>("bench.empty")->isVisible());
+  QTRY_VERIFY(!offer->isVisible());
 }
 
 void BenchTest::a_cell_is_reproduced_from_the_clipboard() {

@@ -192,6 +192,14 @@ QWidget* BenchPage::make_empty() {
     connect(button, &QPushButton::clicked, this, [this, &shape] { take_template(shape); });
     column->addWidget(button, 0, Qt::AlignHCenter);
   }
+  column->addSpacing(theme.px(8));
+  unfinished_ = make_button(theme, "bench.unfinished", QString(), box, ButtonLook::link);
+  unfinished_->setToolTip(tr("Opens it; Resume goes on with the cells that are missing"));
+  unfinished_->setVisible(false);
+  connect(unfinished_, &QPushButton::clicked, this, [this] {
+    if (!kept_.empty()) open(kept_.front().path);
+  });
+  column->addWidget(unfinished_, 0, Qt::AlignHCenter);
   column->addStretch(3);
   return box;
 }
@@ -297,7 +305,19 @@ void BenchPage::fill_plans_menu() {
 void BenchPage::read_kept() {
   context_.background.run(
       this, [&sweeper = context_.workbench.sweeper()] { return sweeper.kept(); },
-      [this](std::vector<app::KeptSweep> kept) { kept_ = std::move(kept); });
+      [this](std::vector<app::KeptSweep> kept) {
+        kept_ = std::move(kept);
+        show_unfinished();
+      });
+}
+
+/// Whoever was cut off in the middle need not search for where he was.
+void BenchPage::show_unfinished() {
+  const bool is_unfinished = !kept_.empty() && kept_.front().cells_done < kept_.front().cells_total;
+  unfinished_->setVisible(is_unfinished);
+  if (!is_unfinished) return;
+  const app::KeptSweep& last = kept_.front();
+  unfinished_->setText(tr("Go on with the last sweep: %1 of %2 cells are done").arg(last.cells_done).arg(last.cells_total));
 }
 
 void BenchPage::take_template(const app::SweepTemplate& shape) {

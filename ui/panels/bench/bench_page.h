@@ -41,6 +41,7 @@ class BenchPage : public Panel {
   void connect_actions();
   void fill_plans_menu();
   void read_kept();
+  void show_unfinished();
   void take_template(const app::SweepTemplate& shape);
   void new_sweep();
   void open(const std::string& journal);
@@ -61,7 +62,7 @@ class BenchPage : public Panel {
   std::vector<app::KeptSweep> kept_;
   std::shared_ptr<const app::SweepPlan> shown_plan_;
   bool was_running_ = false;
-  QPushButton *new_, *title_, *start_, *pause_, *stop_;
+  QPushButton *new_, *title_, *start_, *pause_, *stop_, *unfinished_;
   QMenu* plans_;
   PlanForm* form_;
   QLabel* cost_;

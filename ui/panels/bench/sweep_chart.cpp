@@ -56,10 +56,18 @@ SweepChart::SweepChart(const Theme& theme, QWidget* parent) : QWidget(parent), t
 
 QSize SweepChart::minimumSizeHint() const { return {theme_.px(260), theme_.px(kLegend + 120)}; }
 
+/// A label that would not fit whole is not drawn at all: half of the last one lies right of the lines.
+void SweepChart::leave_room_for(const QString& last_label) {
+  constexpr int kRight = 10, kClear = 4;
+  const int half = QFontMetrics(plot_->xAxis->tickLabelFont()).horizontalAdvance(last_label) / 2 + theme_.px(kClear);
+  plot_->axisRect()->setMargins(
+      QMargins(theme_.px(44), theme_.px(9), std::max(theme_.px(kRight), last_label.isEmpty() ? 0 : half), theme_.px(36)));
+}
+
 void SweepChart::style() {
   const Tokens& tokens = theme_.tokens();
   plot_->setBackground(QBrush(tokens.page));
-  plot_->axisRect()->setMargins(QMargins(theme_.px(44), theme_.px(9), theme_.px(10), theme_.px(36)));
+  leave_room_for({});
   for (QCPAxis* axis : {plot_->xAxis, plot_->yAxis}) {
     axis->setBasePen(Qt::NoPen);
     axis->setTickPen(Qt::NoPen);
@@ -151,6 +159,7 @@ void SweepChart::add_lines() {
   QSharedPointer<QCPAxisTickerText> ticker(new QCPAxisTickerText);
   for (std::size_t i = 0; i < places.size(); ++i) ticker->addTick(places[i], grid_.columns[static_cast<int>(i)]);
   plot_->xAxis->setTicker(ticker);
+  leave_room_for(places.empty() ? QString() : grid_.columns.back());
   const auto [low, high] = std::minmax_element(places.begin(), places.end());
   const double room = places.empty() || *high == *low ? 1 : 0.05 * (*high - *low);
   plot_->xAxis->setRange(places.empty() ? 0 : *low - room, places.empty() ? 1 : *high + room);
@@ -185,6 +194,7 @@ void SweepChart::add_pareto() {
   names_ << tr("all cells") << tr("no other cell is better in both");
   plot_->xAxis->setTicker(QSharedPointer<QCPAxisTicker>(new QCPAxisTicker));
   plot_->xAxis->ticker()->setTickCount(kValueTicks);
+  leave_room_for({});
   plot_->xAxis->setRange(0, right > 0 ? 1.06 * right : 1);
   plot_->xAxis->setLabel(metric_words(*over_));
   scale(top);

@@ -30,6 +30,7 @@ class SweepChart : public QWidget {
 
  private:
   void style();
+  void leave_room_for(const QString& last_label);
   void rebuild();
   void add_lines();
   void add_pareto();
