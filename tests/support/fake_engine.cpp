@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "tests/support/patience.h"
+
 namespace lathe::tests {
 
 using engine::ErrorCode;
@@ -162,7 +164,7 @@ std::uint64_t FakeEngine::n_cancelled() const {
 }
 bool FakeEngine::wait_for_active(int n) const {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, std::chrono::seconds(20), [&] { return static_cast<int>(active_.size()) == n; });
+  return changed_.wait_for(lock, std::chrono::seconds(kPatienceSeconds), [&] { return static_cast<int>(active_.size()) == n; });
 }
 
 // ---- engine::Engine

@@ -12,6 +12,8 @@
 #include <array>
 #include <charconv>
 
+#include "tests/support/patience.h"
+
 namespace lathe::tests {
 namespace {
 
@@ -41,7 +43,7 @@ HttpClient::HttpClient(std::uint16_t port, int receive_bytes)
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const timeval patience{20, 0};
+  const timeval patience{kPatienceSeconds, 0};
   const int on = 1;
   ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   ::setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "kernels/api/check.h"
+#include "tests/support/patience.h"
 
 namespace lathe::tests {
 
@@ -40,7 +41,7 @@ void ServerFixture::load(const FakeModel& model) {
 }
 
 bool ServerFixture::wait_for_row(app::RequestStatus status) const {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(kPatienceSeconds);
   while (std::chrono::steady_clock::now() < until) {
     const auto rows = requests_->records();
     if (!rows.empty() && rows.front().status == status) return true;
@@ -51,7 +52,7 @@ bool ServerFixture::wait_for_row(app::RequestStatus status) const {
 
 std::string ServerFixture::leftovers(const std::string& key_fields) const {
   const auto n_open = [this] {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(kPatienceSeconds);
     while (server_->status().n_connections > 0 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
     return server_->status().n_connections;
   };

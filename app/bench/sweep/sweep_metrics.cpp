@@ -185,8 +185,10 @@ Estimate estimate(std::span<const double> samples) {
   double squares = 0;
   for (const double sample : samples) squares += (sample - mean) * (sample - mean);
   const auto n = static_cast<double>(samples.size());
-  const double half = samples.size() < 2 ? 0 : student_t(samples.size()) * std::sqrt(squares / (n - 1) / n);
-  return {mean, half, samples.size()};
+  // The mean of equal numbers is rounded: what that leaves is no spread.
+  const auto [least, most] = std::minmax_element(samples.begin(), samples.end());
+  const double half = *least == *most ? 0 : student_t(samples.size()) * std::sqrt(squares / (n - 1) / n);
+  return {*least == *most ? *least : mean, half, samples.size()};
 }
 
 }  // namespace lathe::app

@@ -15,6 +15,7 @@
 #include "tests/ui/window_fixture.h"
 #include "ui/panels/bench/sweep_chart.h"
 #include "ui/panels/bench/variable_cards.h"
+#include "ui/widgets/segmented.h"
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -68,6 +69,8 @@ class BenchTest : public QObject {
   void a_baseline_without_a_result_gives_no_verdict();
   void a_kept_sweep_is_opened_by_the_next_window();
   void a_sweep_that_was_cut_off_is_offered_to_the_next_window();
+  void quality_is_measured_on_a_text();
+  void points_of_the_pareto_chart_are_named();
   void a_cell_is_reproduced_from_the_clipboard();
   void templates_fill_the_plan();
   void nothing_beats_the_front();
@@ -263,6 +266,40 @@ void BenchTest::a_sweep_that_was_cut_off_is_offered_to_the_next_window() {
   second.click("bench.new");
   QTRY_VERIFY(second.find<QWidget>("bench.empty")->isVisible());
   QTRY_VERIFY(!offer->isVisible());
+}
+
+void BenchTest::quality_is_measured_on_a_text() {
+  BenchFixture fixture;
+  auto* text = fixture.find<QLineEdit>("bench.quality");
+  text->setText(" /nowhere/stories.json ");
+  auto* target = fixture.find<ui::Segmented>("bench.target.choice");
+  QVERIFY(text->isVisibleTo(fixture.window.get()));
+  target->set_current(1);
+  Q_EMIT target->chosen(1);
+  QVERIFY(!text->isVisibleTo(fixture.window.get()));
+  target->set_current(0);
+  Q_EMIT target->chosen(0);
+  fixture.values_of("concurrency")->setText("1, 2");
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  const app::SweepStatus status = fixture.workbench->sweeper().status();
+  QCOMPARE(status.plan->quality_dataset, std::string("/nowhere/stories.json"));
+  for (const auto& [index, cell] : status.report->cells) QVERIFY(cell.error.find("stories.json") != cell.error.npos);
+  QCOMPARE(fixture.find<QComboBox>("bench.chart.over")->currentData().toInt(), int(app::metric_index("output_tok_s")));
+}
+
+void BenchTest::points_of_the_pareto_chart_are_named() {
+  BenchFixture fixture;
+  fixture.values_of("concurrency")->setText("1, 3");
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  auto* chart = fixture.find<ui::SweepChart>("bench.chart");
+  QVERIFY(chart->point_names().isEmpty());
+  auto* over = fixture.find<QComboBox>("bench.chart.over");
+  over->setCurrentIndex(over->findData(int(app::metric_index("ttft_ms_p99"))));
+  Q_EMIT over->activated(over->currentIndex());
+  // Where two points lie on each other one name is left out.
+  QTRY_VERIFY(chart->point_names().contains("1") || chart->point_names().contains("3"));
 }
 
 void BenchTest::a_cell_is_reproduced_from_the_clipboard() {

@@ -194,6 +194,7 @@ QWidget* BenchPage::make_empty() {
   }
   column->addSpacing(theme.px(8));
   unfinished_ = make_button(theme, "bench.unfinished", QString(), box, ButtonLook::link);
+  unfinished_->setAccessibleName(tr("Go on with the last sweep"));
   unfinished_->setToolTip(tr("Opens it; Resume goes on with the cells that are missing"));
   unfinished_->setVisible(false);
   connect(unfinished_, &QPushButton::clicked, this, [this] {
@@ -339,7 +340,18 @@ void BenchPage::open(const std::string& journal) {
   const auto opened = context_.workbench.sweeper().open(journal);
   if (!opened) return tell(opened.error());
   context_.bridge.refresh();
+  choose_charts(*context_.bridge.sweep_status().plan);
   form_->set_plan(*context_.bridge.sweep_status().plan);
+}
+
+/// Where quality is measured, what is asked is its price: the divergence that each speed costs.
+void BenchPage::choose_charts(const app::SweepPlan& plan) {
+  if (plan.quality_dataset.empty()) return;
+  const auto choose = [](QComboBox& choice, std::string_view metric) {
+    choice.setCurrentIndex(choice.findData(static_cast<int>(app::metric_index(metric))));
+  };
+  choose(*chart_metric_, "kl_mean");
+  choose(*chart_over_, "output_tok_s");
 }
 
 void BenchPage::start() {
@@ -349,6 +361,7 @@ void BenchPage::start() {
     plan.options = context_.load.options();
     app::make_room(plan);
   }
+  choose_charts(plan);
   const auto started = context_.workbench.sweeper().start(std::move(plan));
   if (!started) return tell(started.error());
   message_->hide();

@@ -56,6 +56,7 @@ class BenchPage : public Panel {
   void show_plan();
   void show_sweep();
   void show_charts(const app::SweepStatus& status);
+  void choose_charts(const app::SweepPlan& plan);
   void tell(const engine::Error& error);
 
   PanelContext context_;

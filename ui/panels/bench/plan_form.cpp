@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/panels/bench/plan_form.h"
 
+#include <QAction>
+#include <QFileDialog>
+#include <QFileInfo>
 #include <QHBoxLayout>
 #include <algorithm>
 #include <array>
@@ -88,6 +91,12 @@ QLineEdit* PlanForm::make_file(const char* name, const QString& hint) {
   edit->setObjectName(QStringLiteral("bench.") + QLatin1String(name));
   edit->setPlaceholderText(hint);
   connect(edit, &QLineEdit::textChanged, this, &PlanForm::take);
+  QAction* choose = edit->addAction(theme_.icon(QStringLiteral("folder")), QLineEdit::TrailingPosition);
+  choose->setToolTip(tr("Choose a file"));
+  connect(choose, &QAction::triggered, this, [this, edit] {
+    const QString file = QFileDialog::getOpenFileName(this, tr("Choose a file"), QFileInfo(edit->text()).path());
+    if (!file.isEmpty()) edit->setText(file);
+  });
   return edit;
 }
 
@@ -170,6 +179,11 @@ void PlanForm::add_measurement(QVBoxLayout& column) {
   connect(stop_, &QComboBox::currentIndexChanged, this, &PlanForm::take);
   add_row(rows, "stop_at_ci", tr("Stop early"),
           tr("A cell ends before its last repeat once its 95 % interval is this narrow"), stop_, true);
+  quality_ = make_file("quality", tr("off, or a text"));
+  quality_row_ = add_row(rows, "quality_row", tr("Quality on"),
+                         tr("A file of text on which each model is compared with the unquantized one: perplexity, "
+                            "divergence and agreement"),
+                         quality_, true);
   column.addWidget(section);
 }
 
@@ -197,6 +211,7 @@ void PlanForm::show_load() {
   trace_row_->setVisible(replays);
   scale_row_->setVisible(replays && !varies("time_scale"));
   model_row_->setVisible(!target_->is_server());
+  quality_row_->setVisible(!target_->is_server());  // it is measured inside an engine
   // What a file says is not asked for.
   const bool has_prompts = !plan_.workload.dataset.empty();
   tokens_row_->setVisible(!replays);
@@ -226,6 +241,7 @@ void PlanForm::set_plan(const app::SweepPlan& plan) {
   shared_->setValue(static_cast<int>(std::lround(100 * work.shared_prefix)));
   target_->set_target(plan.target);
   dataset_->setText(QString::fromStdString(work.dataset));
+  quality_->setText(QString::fromStdString(plan.quality_dataset));
   trace_->setText(QString::fromStdString(work.trace));
   time_scale_->setValue(work.time_scale);
   load_->setCurrentIndex(std::max(0, load_->findData(QString::fromStdString(work.load))));
@@ -261,6 +277,7 @@ void PlanForm::take() {
   work.rate = rate_->value();
   work.requests = requests_->value();
   plan_.repeats = repeats_->value();
+  plan_.quality_dataset = target_->is_server() ? std::string() : quality_->text().trimmed().toStdString();
   plan_.warm_up = warm_up_->isChecked();
   plan_.shuffle = shuffle_->isChecked();
   plan_.stop_at_ci = stop_->currentData().toDouble();

@@ -54,13 +54,13 @@ class PlanForm : public QWidget {
   bool fills_ = false;
   TargetRows* target_;
   QLabel* model_;
-  QLineEdit *dataset_, *trace_;
+  QLineEdit *dataset_, *trace_, *quality_;
   QDoubleSpinBox* time_scale_;
   QSpinBox *prompt_, *output_, *concurrency_, *requests_, *repeats_;
   QDoubleSpinBox* rate_;
   QSpinBox *spread_, *shared_, *ttft_, *itl_;
   QComboBox *load_, *stop_;
-  FormRow *model_row_, *tokens_row_, *spread_row_, *shared_row_, *concurrency_row_, *rate_row_, *trace_row_, *scale_row_;
+  FormRow *model_row_, *tokens_row_, *spread_row_, *shared_row_, *concurrency_row_, *rate_row_, *trace_row_, *scale_row_, *quality_row_;
   Switch *warm_up_, *shuffle_;
   VariableCards* variables_;
 };

@@ -48,6 +48,7 @@ SweepChart::SweepChart(const Theme& theme, QWidget* parent) : QWidget(parent), t
   plot_->setAttribute(Qt::WA_TransparentForMouseEvents);
   plot_->axisRect()->setAutoMargins(QCP::msNone);
   style();
+  connect(plot_, &QCustomPlot::afterLayout, this, &SweepChart::place_point_names);
   connect(&theme_, &Theme::changed, this, [this] {
     style();
     rebuild();
@@ -116,7 +117,9 @@ std::vector<double> SweepChart::positions() const {
 
 void SweepChart::rebuild() {
   plot_->clearPlottables();
+  plot_->clearItems();
   names_.clear();
+  point_names_.clear();
   n_points_ = 0;
   if (status_.report != nullptr) over_ ? add_pareto() : add_lines();
   update();
@@ -178,9 +181,16 @@ void SweepChart::add_pareto() {
     top = std::max(top, y.back());
     right = std::max(right, x.back());
   }
-  for (const std::size_t index : app::pareto_front(*status_.report, metric_, *over_)) {
+  const std::vector<std::size_t> best = app::pareto_front(*status_.report, metric_, *over_);
+  for (const std::size_t index : best) {
     front_x << status_.report->cells.at(index).estimate_of(*over_).mean;
     front_y << status_.report->cells.at(index).estimate_of(metric_).mean;
+    name_point(index, front_x.back(), front_y.back(), true);
+  }
+  for (const auto& [index, cell] : status_.report->cells) {
+    const app::Estimate at_x = cell.estimate_of(*over_), at_y = cell.estimate_of(metric_);
+    const bool is_shown = cell.error.empty() && at_x.n > 0 && at_y.n > 0;
+    if (is_shown && std::find(best.begin(), best.end(), index) == best.end()) name_point(index, at_x.mean, at_y.mean, false);
   }
   n_points_ = static_cast<int>(x.size());
   QCPGraph* all = plot_->addGraph();
@@ -198,6 +208,53 @@ void SweepChart::add_pareto() {
   plot_->xAxis->setRange(0, right > 0 ? 1.06 * right : 1);
   plot_->xAxis->setLabel(metric_words(*over_));
   scale(top);
+}
+
+/// By what it differs from the other cells.
+void SweepChart::name_point(std::size_t cell, double x, double y, bool is_of_front) {
+  QStringList values;
+  const auto all = app::values_of(*status_.plan, cell);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (status_.plan->variables[i].values.size() > 1) values << QString::fromStdString(all[i].second);
+  }
+  auto* name = new QCPItemText(plot_);
+  name->setText(values.join(QStringLiteral(", ")));
+  name->setFont(plot_->xAxis->tickLabelFont());
+  name->setColor(is_of_front ? theme_.tokens().text : theme_.tokens().text2);
+  name->setClipToAxisRect(false);
+  name->position->setCoords(x, y);
+  point_names_.push_back(name);
+}
+
+/// Right above its point, or left of it at the right edge; where another name stands already, it is left out.
+void SweepChart::place_point_names() {
+  const QFontMetricsF metrics(plot_->xAxis->tickLabelFont());
+  const double gap = theme_.px(5);
+  const QRectF area = plot_->axisRect()->rect();
+  std::vector<QRectF> taken;
+  for (QCPItemText* name : point_names_) {
+    const QPointF point = name->position->pixelPosition();
+    const QSizeF size(metrics.horizontalAdvance(name->text()) + gap, metrics.height() + gap);
+    const bool is_left = point.x() + size.width() > area.right();
+    const QRectF place(QPointF(is_left ? point.x() - size.width() : point.x(), point.y() - size.height()), size);
+    const bool is_free = place.top() >= 0 && std::none_of(taken.begin(), taken.end(), [&](const QRectF& other) {
+      return other.intersects(place);
+    });
+    name->setVisible(is_free);
+    if (!is_free) continue;
+    taken.push_back(place);
+    const int away = static_cast<int>(gap);
+    name->setPositionAlignment(Qt::AlignBottom | (is_left ? Qt::AlignRight : Qt::AlignLeft));
+    name->setPadding(is_left ? QMargins(0, 0, away, away) : QMargins(away, 0, 0, away));
+  }
+}
+
+QStringList SweepChart::point_names() const {
+  QStringList shown;
+  for (const QCPItemText* name : point_names_) {
+    if (name->visible()) shown << name->text();
+  }
+  return shown;
 }
 
 void SweepChart::scale(double top) {

@@ -10,6 +10,7 @@
 #include "ui/models/sweep_words.h"
 #include "ui/theme/theme.h"
 
+class QCPItemText;
 class QCustomPlot;
 
 namespace lathe::ui {
@@ -23,6 +24,8 @@ class SweepChart : public QWidget {
   QSize minimumSizeHint() const override;
   QCustomPlot* plot() const { return plot_; }
   int n_points() const { return n_points_; }
+  /// Names that stand beside points of the Pareto chart, of all that there are.
+  QStringList point_names() const;
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -34,6 +37,8 @@ class SweepChart : public QWidget {
   void rebuild();
   void add_lines();
   void add_pareto();
+  void name_point(std::size_t cell, double x, double y, bool is_of_front);
+  void place_point_names();
   void scale(double top);
   std::vector<double> positions() const;
   QColor color_of(int line) const;
@@ -45,6 +50,7 @@ class SweepChart : public QWidget {
   std::optional<std::size_t> over_;
   QCustomPlot* plot_;
   QStringList names_;
+  std::vector<QCPItemText*> point_names_;  ///< those that matter most first
   int n_points_ = 0;
 };
 

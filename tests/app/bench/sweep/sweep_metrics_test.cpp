@@ -96,6 +96,9 @@ class SweepMetricsTest : public QObject {
     QCOMPARE(got.mean, 2.0);
     QVERIFY(std::fabs(got.half_width - 4.303 / std::sqrt(3.0)) < 1e-3);
     QCOMPARE(estimate(std::span(samples, 1)).half_width, 0.0);
+    const std::vector<double> equal(3, 0.1);  // their sum is no multiple of it in binary
+    QCOMPARE(estimate(equal).half_width, 0.0);
+    QCOMPARE(estimate(equal).mean, 0.1);
     QCOMPARE(estimate({}).n, std::size_t{0});
   }
 };

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Lathe is to reach, as a share of the machine's ceiling and as a multiple of llama.cpp, by class of processor."""
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Goal:
+    share: float = 0  # of the ceiling; 0: none named
+    times: float = 0  # what llama.cpp does; 0: none named
+    at_most: float = 0  # milliseconds
+    at_most_times: float = 0  # of the figure `of` in the same sample
+    of: str = ""
+
+
+def decode(times):
+    return Goal(share=0.85, times=times)
+
+
+STREAM_GOALS = {
+    "vnni": {"int8": {8: 4, 16: 4, 32: 4}, "int4": {16: 2.2, 32: 2.2}},
+    "plain": {"int8": {8: 2.5, 16: 2.5, 32: 2.5}, "int4": {16: 2.5, 32: 2.5}},
+}
+
+# (work, format, figure) -> goal. `plain`: no dot product of codes or of bf16, AVX2 or AVX-512.
+GOALS = {
+    "vnni": {
+        ("single", "bf16", "pp512"): Goal(share=0.85, times=2),
+        ("single", "int8", "pp512"): Goal(share=0.65, times=4.5),
+        ("single", "int4", "pp512"): Goal(share=0.65, times=3),
+        ("single", "bf16", "tg128"): decode(1.15),
+        ("single", "int8", "tg128"): decode(1.4),
+        ("single", "int4", "tg128"): decode(1.3),
+        ("server", "int8", "server, 16 at a time, ITL p99, ms"): Goal(at_most=100),
+        ("stall", "int8", "longest stall, ms"): Goal(at_most=150),
+    },
+    "plain": {
+        ("single", "bf16", "pp512"): Goal(share=0.75, times=1.5),
+        ("single", "int8", "pp512"): Goal(share=0.65, times=2),
+        ("single", "int4", "pp512"): Goal(times=2.2),
+        ("single", "bf16", "tg128"): decode(1.08),
+        ("single", "int8", "tg128"): decode(1.3),
+        ("single", "int4", "tg128"): decode(1.3),
+        **{("server", "int8", f"server, {n} at a time, tok/s"): Goal(times=2) for n in (1, 4, 16)},
+        ("stall", "int8", "longest stall, ms"): Goal(at_most_times=3, of="quiet gap, ms"),
+    },
+}
+for _kind, _formats in STREAM_GOALS.items():
+    for _form, _times in _formats.items():
+        GOALS[_kind].update({("streams", _form, f"{n} streams"): Goal(times=t) for n, t in _times.items()})

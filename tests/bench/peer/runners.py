@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The two programs that are compared, each behind the same four questions: a prompt and an answer, many streams, a long
+context, a server."""
+import json
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+PROMPT, WRITTEN = 512, 128
+STREAMS = (8, 16, 32)
+STREAM_PROMPT, STREAM_WRITTEN = 128, 64
+DEPTH, DEPTH_WRITTEN = 2048, 64
+
+
+@dataclass(frozen=True)
+class Format:
+    """Weights of the same size on both sides."""
+    lathe: str
+    peer: str
+    bytes_each: float  # of a weight, scales and all
+
+    @property
+    def is_coded(self):
+        return self.lathe != "none"
+
+
+FORMATS = {
+    "bf16": Format("none", "bf16", 2),
+    "int8": Format("int8_g32", "q8_0", 34 / 32),
+    "int4": Format("int4_g32", "q4_0", 18 / 32),
+}
+
+
+def output_of(command):
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(map(str, command))}\n{done.stderr[-2000:]}")
+    return done.stdout
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+@contextmanager
+def server(command, port, seconds=300):
+    """The address of a server that answers /health."""
+    process = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        until = time.monotonic() + seconds
+        while True:
+            try:
+                with urllib.request.urlopen(f"{url}/health", timeout=2) as answer:
+                    if answer.status == 200:
+                        break
+            except (urllib.error.URLError, OSError):
+                pass
+            if process.poll() is not None or time.monotonic() > until:
+                raise RuntimeError(f"no server came of {' '.join(map(str, command))}")
+            time.sleep(0.3)
+        yield url
+    finally:
+        process.terminate()
+        process.wait()
+
+
+class Lathe:
+    name = "lathe"
+
+    def __init__(self, program, models, threads):
+        self.program, self.models, self.threads = program, models, threads
+        self.machine = {}  # what it says of the machine, ceilings of its own among it
+
+    def options(self, preset, form):
+        return ["--model", self.models / preset, "--quantization", FORMATS[form].lathe, "--threads", self.threads]
+
+    def bench(self, preset, form, *more):
+        result = json.loads(output_of([self.program, "bench", *self.options(preset, form), "--repeats", 1, "--json", "-q", *more]))
+        self.machine = result["machine"]
+        return {(run["kind"], run["concurrency"]): run["samples_tok_s"][0] for run in result["runs"]}
+
+    def single(self, preset, form):
+        rates = self.bench(preset, form, "--pp", PROMPT, "--tg", WRITTEN)
+        return {f"pp{PROMPT}": rates["pp", 1], f"tg{WRITTEN}": rates["tg", 1]}
+
+    def run_of(self, preset, form, n_streams, n_prompt, n_written, *more):
+        """Milliseconds to the first token and a token after it, of streams that begin together."""
+        cell, = json.loads(output_of([
+            self.program, "sweep", *self.options(preset, form), "--var", f"concurrency={n_streams}", "--requests", n_streams,
+            "--prompt-tokens", n_prompt, "--output-tokens", n_written, "--max-num-seqs", n_streams,
+            "--max-num-batched-tokens", max(512, n_streams * n_prompt if n_streams > 1 else 0), "--repeats", 1, "--no-warm-up",
+            "--temperature", 0, "--json", "-q", *more]))["cells"]
+        if "metrics" not in cell:
+            raise RuntimeError(f"lathe sweep: {cell}")
+        return cell["metrics"]["ttft_ms_mean"]["mean"], cell["metrics"]["tpot_ms_mean"]["mean"]
+
+    def streams(self, preset, form):
+        return {f"{n} streams": 1000 * n / self.run_of(preset, form, n, STREAM_PROMPT, STREAM_WRITTEN)[1] for n in STREAMS}
+
+    def depth(self, preset, form, kv):
+        first, each = self.run_of(preset, form, 1, DEPTH, DEPTH_WRITTEN, "--kv-cache-dtype", {"f16": "float16", "int8": "int8"}[kv])
+        return {f"pp{DEPTH}, {kv} KV": 1000 * DEPTH / first, f"tg{DEPTH_WRITTEN} at {DEPTH}, {kv} KV": 1000 / each}
+
+    @contextmanager
+    def serve(self, preset, form, streams):
+        port = free_port()
+        command = [self.program, "serve", *self.options(preset, form), "--port", port, "--max-num-seqs", streams, "-q"]
+        with server(command, port) as url:
+            yield url
+
+
+class LlamaCpp:
+    name = "llama.cpp"
+
+    def __init__(self, programs, models, threads):
+        self.programs, self.models, self.threads = programs, models, threads
+
+    def model(self, preset, form):
+        return self.models / f"{preset}-{FORMATS[form].peer}.gguf"
+
+    def bench(self, preset, form, *more):
+        return json.loads(output_of([self.programs / "llama-bench", "-m", self.model(preset, form), "-t", self.threads,
+                                     "-r", 1, "-o", "json", *more]))
+
+    def single(self, preset, form):
+        return {f"pp{r['n_prompt']}" if r["n_prompt"] else f"tg{r['n_gen']}": r["avg_ts"]
+                for r in self.bench(preset, form, "-p", PROMPT, "-n", WRITTEN)}
+
+    def streams(self, preset, form):
+        lines = output_of([self.programs / "llama-batched-bench", "-m", self.model(preset, form), "-t", self.threads,
+                           "-c", max(STREAMS) * (STREAM_PROMPT + STREAM_WRITTEN), "-b", 2048, "-ub", 512,
+                           "-npp", STREAM_PROMPT, "-ntg", STREAM_WRITTEN, "-npl", ",".join(map(str, STREAMS)),
+                           "--output-format", "jsonl"]).splitlines()
+        rows = [json.loads(line) for line in lines if line.startswith("{")]
+        return {f"{r['pl']} streams": r["speed_tg"] for r in rows}
+
+    def depth(self, preset, form, kv):
+        cache = {"f16": "f16", "int8": "q8_0"}[kv]
+        more = ("-ctk", cache, "-ctv", cache, "-fa", "1")
+        prompt, = self.bench(preset, form, "-p", DEPTH, "-n", 0, *more)
+        answer, = self.bench(preset, form, "-p", 0, "-n", DEPTH_WRITTEN, "-d", DEPTH, *more)
+        return {f"pp{DEPTH}, {kv} KV": prompt["avg_ts"], f"tg{DEPTH_WRITTEN} at {DEPTH}, {kv} KV": answer["avg_ts"]}
+
+    @contextmanager
+    def serve(self, preset, form, streams):
+        port = free_port()
+        command = [self.programs / "llama-server", "-m", self.model(preset, form), "-t", self.threads, "-np", streams,
+                   "-c", streams * 768 if streams > 4 else streams * 2560, "--port", port, "--no-ui"]
+        with server(command, port) as url:
+            yield url
