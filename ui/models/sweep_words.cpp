@@ -110,4 +110,6 @@ SweepGrid grid_of(const app::SweepPlan& plan) {
   return grid;
 }
 
+QString text_of(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
+
 }  // namespace lathe::ui

@@ -9,6 +9,8 @@
 
 namespace lathe::ui {
 
+/// Names and titles of the app are UTF-8.
+QString text_of(std::string_view text);
 /// "max_num_seqs" as "Max num seqs".
 QString setting_words(std::string_view name);
 /// "TTFT p99, ms", "Output, tok/s".

@@ -25,8 +25,6 @@ constexpr int kPlanWidth = 316;
 
 Panel* make_bench(const PanelContext& context, QWidget* parent) { return new BenchPage(context, parent); }
 
-QString text_of(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<int>(text.size())); }
-
 /// The ground of tools beside a page.
 class DockGround final : public QWidget {
  public:
@@ -59,7 +57,10 @@ BenchPage::BenchPage(const PanelContext& context, QWidget* parent) : Panel(paren
   body->addWidget(make_plan());
   body->addWidget(make_column(this));
   right_ = new QStackedWidget(this);
-  right_->addWidget(make_empty());
+  empty_ = new BenchEmpty(context.theme, this);
+  connect(empty_, &BenchEmpty::template_chosen, this, [this](const app::SweepTemplate* shape) { take_template(*shape); });
+  connect(empty_, &BenchEmpty::kept_chosen, this, [this](const QString& journal) { open(journal.toStdString()); });
+  right_->addWidget(empty_);
   right_->addWidget(make_results());
   body->addWidget(right_, 1);
   column->addLayout(body, 1);
@@ -158,50 +159,6 @@ QWidget* BenchPage::make_buttons(QWidget* parent) {
   connect(start_, &QPushButton::clicked, this, &BenchPage::start);
   connect(pause_, &QPushButton::clicked, this, &BenchPage::pause_or_go_on);
   connect(stop_, &QPushButton::clicked, this, &BenchPage::stop);
-  return box;
-}
-
-QWidget* BenchPage::make_empty() {
-  const Theme& theme = context_.theme;
-  auto* box = new QWidget(this);
-  box->setObjectName(QStringLiteral("bench.empty"));
-  auto* column = new QVBoxLayout(box);
-  column->setSpacing(theme.px(8));
-  column->addStretch(2);
-  auto* title = make_label(theme, "bench.empty.title", tr("Measure the same work under several settings"), box, 15,
-                           QFont::DemiBold, TextTone::text);
-  auto* words =
-      make_label(theme, "bench.empty.words",
-                 tr("Choose what varies at the left and press Start, or begin with one of these. Every run is kept as it "
-                    "ends, so that nothing is lost when a sweep is stopped."),
-                 box, 13);
-  words->setWordWrap(true);
-  words->setAlignment(Qt::AlignHCenter);
-  words->setMaximumWidth(theme.px(470));
-  column->addWidget(title, 0, Qt::AlignHCenter);
-  auto* centred = new QHBoxLayout;
-  centred->addStretch(1);
-  centred->addWidget(words, 100);
-  centred->addStretch(1);
-  column->addLayout(centred);
-  column->addSpacing(theme.px(8));
-  for (const app::SweepTemplate& shape : app::sweep_templates()) {
-    auto* button = make_button(theme, "bench.template." + text_of(shape.name), text_of(shape.title), box);
-    button->setToolTip(text_of(shape.help));
-    button->setFixedWidth(theme.px(240));
-    connect(button, &QPushButton::clicked, this, [this, &shape] { take_template(shape); });
-    column->addWidget(button, 0, Qt::AlignHCenter);
-  }
-  column->addSpacing(theme.px(8));
-  unfinished_ = make_button(theme, "bench.unfinished", QString(), box, ButtonLook::link);
-  unfinished_->setAccessibleName(tr("Go on with the last sweep"));
-  unfinished_->setToolTip(tr("Opens it; Resume goes on with the cells that are missing"));
-  unfinished_->setVisible(false);
-  connect(unfinished_, &QPushButton::clicked, this, [this] {
-    if (!kept_.empty()) open(kept_.front().path);
-  });
-  column->addWidget(unfinished_, 0, Qt::AlignHCenter);
-  column->addStretch(3);
   return box;
 }
 
@@ -308,17 +265,8 @@ void BenchPage::read_kept() {
       this, [&sweeper = context_.workbench.sweeper()] { return sweeper.kept(); },
       [this](std::vector<app::KeptSweep> kept) {
         kept_ = std::move(kept);
-        show_unfinished();
+        empty_->show_last(kept_.empty() ? nullptr : &kept_.front());
       });
-}
-
-/// Whoever was cut off in the middle need not search for where he was.
-void BenchPage::show_unfinished() {
-  const bool is_unfinished = !kept_.empty() && kept_.front().cells_done < kept_.front().cells_total;
-  unfinished_->setVisible(is_unfinished);
-  if (!is_unfinished) return;
-  const app::KeptSweep& last = kept_.front();
-  unfinished_->setText(tr("Go on with the last sweep: %1 of %2 cells are done").arg(last.cells_done).arg(last.cells_total));
 }
 
 void BenchPage::take_template(const app::SweepTemplate& shape) {

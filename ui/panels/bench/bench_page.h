@@ -8,6 +8,7 @@
 #include <QStackedWidget>
 
 #include "app/api/sweep_templates.h"
+#include "ui/panels/bench/bench_empty.h"
 #include "ui/panels/bench/heat_map.h"
 #include "ui/panels/bench/plan_form.h"
 #include "ui/panels/bench/results_table.h"
@@ -37,11 +38,9 @@ class BenchPage : public Panel {
   QWidget* make_results();
   QWidget* make_charts();
   QComboBox* make_metric_choice(const char* name, std::string_view metric, QWidget* parent);
-  QWidget* make_empty();
   void connect_actions();
   void fill_plans_menu();
   void read_kept();
-  void show_unfinished();
   void take_template(const app::SweepTemplate& shape);
   void new_sweep();
   void open(const std::string& journal);
@@ -63,9 +62,10 @@ class BenchPage : public Panel {
   std::vector<app::KeptSweep> kept_;
   std::shared_ptr<const app::SweepPlan> shown_plan_;
   bool was_running_ = false;
-  QPushButton *new_, *title_, *start_, *pause_, *stop_, *unfinished_;
+  QPushButton *new_, *title_, *start_, *pause_, *stop_;
   QMenu* plans_;
   PlanForm* form_;
+  BenchEmpty* empty_;
   QLabel* cost_;
   InlineMessage* message_;
   QStackedWidget* right_;
