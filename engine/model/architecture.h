@@ -17,29 +17,67 @@ struct ModelConfig;
 /// What a tensor is for. Shape and destination follow from the role; only its name is the family's.
 enum class WeightRole : std::uint8_t {
   embedding,
+  embedding_norm,
+  embedding_norm_bias,
+  positions,      ///< learned
+  embedding_in,   ///< projects a row of the embeddings to the hidden size
+  embedding_out,  ///< and back before the head
   head,
+  head_bias,
   final_norm,
-  attention_norm,
+  final_norm_bias,
+  attention_norm,  ///< before attention; where norms stand behind the parts, behind it
+  attention_norm_bias,
+  attention_out_norm,  ///< behind attention, where norms stand around the parts
   q,
   k,
   v,
   o,
+  qkv,  ///< Q, K and V in one tensor
   q_bias,
   k_bias,
   v_bias,
   o_bias,
-  mlp_norm,
+  qkv_bias,
+  q_norm,
+  k_norm,
+  q_norm_bias,
+  k_norm_bias,
+  sinks,
+  mlp_norm,  ///< as attention_norm
+  mlp_norm_bias,
+  mlp_out_norm,
   gate,
   up,
   down,
+  gate_up,  ///< gate and up in one tensor
   gate_bias,
   up_bias,
-  down_bias
+  down_bias,
+  gate_up_bias,
+  router,
+  router_bias,
+  choice_bias,  ///< of the scores that experts are chosen by
+  expert_gate,
+  expert_up,
+  expert_down,
+  shared_gate,
+  shared_up,
+  shared_down,
+  shared_switch  ///< the product whose sigmoid the shared expert is multiplied with
+};
+
+/// How the numbers of a tensor lie in files.
+enum class TensorLayout : std::uint8_t {
+  plain,       ///< rows of Q, then K, then V; gate, then up; [outputs, inputs]
+  transposed,  ///< [inputs, outputs]: GPT-2
+  kv_groups,   ///< for each KV head the rows of its query heads, then of K, then of V: InternLM2, Falcon-40B, GPT-NeoX
 };
 
 struct TensorName {
   WeightRole role;
-  std::string_view pattern;  ///< "model.layers.{}.mlp.up_proj.weight"; {} is the layer
+  std::string_view pattern;  ///< "model.layers.{}.mlp.up_proj.weight"; {} is the layer, a second {} the expert
+  TensorLayout layout = TensorLayout::plain;
 };
 
 struct Architecture {
@@ -49,8 +87,10 @@ struct Architecture {
   std::span<const TensorName> tensors;
   /// Ends of names that may lie in files and mean nothing: left out without a warning.
   std::span<const std::string_view> ignored_suffixes;
+  /// What may stand before every name, first the usual one. None: nothing.
+  std::span<const std::string_view> prefixes{};
   /// Fills everything but the token ids. Faults and unmet wishes go to the reader.
-  void (*read_config)(ConfigReader& reader, ModelConfig& config);
+  void (*read_config)(ConfigReader& reader, ModelConfig& config) = nullptr;
 };
 
 }  // namespace lathe::engine

@@ -95,6 +95,8 @@ void ConfigReader::fault(std::string_view key, std::string message) {
   if (!fault_) fault_ = Error{ErrorCode::model_refused, std::move(message), fmt::format("{}: {}", file_, key)};
 }
 
+void ConfigReader::unmet(std::string_view what) { unmet_.emplace_back(what); }
+
 std::int64_t ConfigReader::bounded(std::string_view key, const Json& value, std::int64_t min, std::int64_t max) {
   const bool is_integer = value.is_number_integer();
   // An unsigned number above 2^63 - 1 would turn negative on its way to int64.
@@ -150,6 +152,36 @@ std::string ConfigReader::text_or(std::string_view key, std::string_view fallbac
   if (value->is_string()) return value->get<std::string>();
   fault(key, fmt::format("got {}, expected a string", shown(*value)));
   return std::string(fallback);
+}
+
+const Json* ConfigReader::take_list(std::string_view key, std::size_t max_count) {
+  const Json* list = take(key);
+  if (list == nullptr || (list->is_array() && list->size() <= max_count)) return list;
+  fault(key, list->is_array() ? fmt::format("got a list of {}, expected at most {}", list->size(), max_count)
+                              : fmt::format("got {}, expected a list", shown(*list)));
+  return nullptr;
+}
+
+std::vector<double> ConfigReader::numbers(std::string_view key, std::size_t max_count, double min, double max) {
+  std::vector<double> numbers;
+  const Json* values = take_list(key, max_count);
+  if (values == nullptr) return numbers;
+  for (const Json& value : *values) numbers.push_back(bounded(key, value, min, max));
+  return numbers;
+}
+
+std::vector<std::string> ConfigReader::texts(std::string_view key, std::size_t max_count) {
+  std::vector<std::string> texts;
+  const Json* values = take_list(key, max_count);
+  if (values == nullptr) return texts;
+  for (const Json& value : *values) {
+    if (value.is_string()) {
+      texts.push_back(value.get<std::string>());
+    } else {
+      fault(key, fmt::format("got {}, expected a string", shown(value)));
+    }
+  }
+  return texts;
 }
 
 std::vector<std::int32_t> ConfigReader::ids(std::string_view key, std::size_t max_count, std::int32_t max) {

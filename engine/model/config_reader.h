@@ -22,19 +22,25 @@ class ConfigReader {
   ConfigReader(const Json& config, std::string file) : config_(config), file_(std::move(file)) {}
 
   bool has(std::string_view key) const { return find(key) != nullptr; }
+  /// The key is there and its value null: said to be nothing, where a family's class would take its own.
+  bool is_null(std::string_view key) const { return config_.contains(std::string(key)) && config_.at(std::string(key)).is_null(); }
   std::int64_t integer(std::string_view key, std::int64_t min, std::int64_t max);
   std::int64_t integer_or(std::string_view key, std::int64_t fallback, std::int64_t min, std::int64_t max);
   double number(std::string_view key, double min, double max);
   double number_or(std::string_view key, double fallback, double min, double max);
   bool boolean_or(std::string_view key, bool fallback);
   std::string text_or(std::string_view key, std::string_view fallback);
+  /// A list of at most `max_count`; each in [min, max]. Empty when it is absent.
+  std::vector<double> numbers(std::string_view key, std::size_t max_count, double min, double max);
+  /// A list of at most `max_count` strings. Empty when it is absent.
+  std::vector<std::string> texts(std::string_view key, std::size_t max_count);
   /// One id or a list of at most `max_count`; each in [0, max].
   std::vector<std::int32_t> ids(std::string_view key, std::size_t max_count, std::int32_t max);
 
   /// Records a value that makes no sense together with others.
   void fault(std::string_view key, std::string message);
   /// Records what the checkpoint asks for and this engine does not have.
-  void unmet(std::string what) { unmet_.push_back(std::move(what)); }
+  void unmet(std::string_view what);
   /// Records every setting that changes the arithmetic and that nobody has read.
   void note_unread_knobs();
 
@@ -45,6 +51,8 @@ class ConfigReader {
  private:
   const Json* find(std::string_view key) const;
   const Json* take(std::string_view key);
+  /// Null when it is absent, no list, or longer than that.
+  const Json* take_list(std::string_view key, std::size_t max_count);
   std::int64_t bounded(std::string_view key, const Json& value, std::int64_t min, std::int64_t max);
   double bounded(std::string_view key, const Json& value, double min, double max);
 

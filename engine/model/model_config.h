@@ -9,46 +9,92 @@
 
 #include "engine/api/json.h"
 #include "engine/api/result.h"
+#include "engine/model/moe_config.h"
+#include "engine/model/rope_config.h"
 
 namespace lathe::engine {
 
 struct Architecture;
 
-enum class RopeScaling : std::uint8_t { none, linear, llama3 };
-
-/// Rotary position embedding. Source: Su et al. 2021; scaling: Hugging Face transformers, modeling_rope_utils.
-struct RopeConfig {
-  double theta = 10000;
-  RopeScaling scaling = RopeScaling::none;
-  double factor = 1;
-  double low_freq_factor = 1, high_freq_factor = 4;   ///< llama3 only
-  std::int64_t original_max_position_embeddings = 0;  ///< llama3 only
+struct NormConfig {
+  kernels::NormKind kind = kernels::NormKind::rms;
+  double eps = 0;
+  bool has_bias = false;
+  bool plus_one = false;  ///< files hold the weight less 1: Gemma
 };
-/// "none", "linear x2", "llama3 x8".
-std::string describe_scaling(const RopeConfig& rope);
+
+/// Where the norms of a layer stand; x is the residual stream.
+enum class NormPlace : std::uint8_t {
+  before,    ///< x += part(norm(x))
+  around,    ///< x += norm(part(norm(x))): Gemma 2
+  behind,    ///< x += norm(part(x)): OLMo 2
+  on_stream  ///< x = norm(x + part(x)): OPT-350m
+};
+
+/// What the MLP of a layer reads.
+enum class Residual : std::uint8_t {
+  sequential,        ///< the norm of what attention has left
+  parallel,          ///< the same norm as attention: GPT-J, Falcon-7B
+  parallel_two_norms ///< another norm of what attention reads: GPT-NeoX, Falcon-40B
+};
+
+/// What Q and K are normalised over before RoPE.
+enum class QkNorm : std::uint8_t {
+  none,
+  head,       ///< each head, all with one weight [head_dim]: Qwen3
+  own_heads,  ///< each head with a weight of its own: StableLM-12B, Cohere
+  all_heads   ///< all heads together: OLMo 2
+};
+
+struct LayerConfig {
+  std::int64_t window = 0;  ///< tokens that a row sees, itself included; 0: all before it
+  int rope = 0;             ///< of ModelConfig::ropes; -1: none
+  bool has_experts = false; ///< in place of its MLP
+};
 
 struct ModelConfig {
   const Architecture* architecture = nullptr;
   std::int64_t vocab_size = 0, hidden_size = 0, n_layers = 0, n_heads = 0, n_kv_heads = 0, head_dim = 0,
                intermediate_size = 0, max_position_embeddings = 0;
-  double rms_norm_eps = 0;
-  RopeConfig rope;
+  NormConfig norm;
+  NormPlace norm_place = NormPlace::before;
+  Residual residual = Residual::sequential;
+  bool has_final_norm = true;
+
+  std::vector<RopeConfig> ropes;    ///< none: positions are learned, ALiBi, or left out
+  std::vector<LayerConfig> layers;  ///< n_layers of them
+  std::int64_t n_learned_positions = 0, position_offset = 0;  ///< row of position p: p + offset; 0 rows: none are learned
+  std::vector<float> alibi_slopes;  ///< [n_heads]; none: no ALiBi
+
+  QkNorm qk_norm = QkNorm::none;
+  NormConfig qk_norm_form;
+  double attention_scale = 0;  ///< of q k^T
+  double attention_soft_cap = 0, logit_soft_cap = 0, clip_qkv = 0;  ///< 0: none
+  bool has_sinks = false;
+
+  kernels::Activation activation = kernels::Activation::silu;
+  bool is_gated = true;  ///< the MLP
+
+  MoeConfig moe;  ///< of the layers that have experts
+
+  double embedding_multiplier = 1, residual_multiplier = 1, logit_multiplier = 1;
+  bool has_embedding_norm = false;
+  std::int64_t embedding_size = 0;  ///< of a row of the embeddings; other than hidden_size: projected to it and back
+
   bool tied_embeddings = false;
-  bool attention_bias = false;  ///< of q, k, v and o
-  bool mlp_bias = false;        ///< of gate, up and down
+  bool normalises_head = false;  ///< its rows have length 1: Baichuan 2
+  bool qkv_bias = false, attention_out_bias = false, mlp_bias = false, head_bias = false;
   std::optional<std::int32_t> bos_id;
   std::vector<std::int32_t> eos_ids;
 
   std::int64_t q_size() const { return n_heads * head_dim; }
   std::int64_t kv_size() const { return n_kv_heads * head_dim; }
+  bool is_parallel() const { return residual != Residual::sequential; }
+  bool projects_embeddings() const { return embedding_size != hidden_size; }
 };
 
 /// Errors: model_refused: an unknown architecture with what it would need, a faulty field with got and expected, or the list
 /// of what is missing or unmet. `where` = "config.json: field".
 Result<ModelConfig> read_model_config(const Json& config);
-
-class ConfigReader;
-/// RoPE of either spelling: `rope_parameters`, or `rope_theta` with `rope_scaling`.
-RopeConfig read_rope(ConfigReader& reader, std::int64_t max_position_embeddings);
 
 }  // namespace lathe::engine

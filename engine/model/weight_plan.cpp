@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/model/tensor_layout.h"
+
 namespace lathe::engine {
 
 namespace {
@@ -14,27 +16,11 @@ namespace {
 constexpr std::string_view kConfigFile = "config.json";
 constexpr std::size_t kMaxNamesInWarning = 8;
 
-bool is_of_layer(WeightRole role) {
-  return role != WeightRole::embedding && role != WeightRole::head && role != WeightRole::final_norm;
-}
-
-bool is_wanted(WeightRole role, const ModelConfig& config, bool tied) {
-  switch (role) {
-    case WeightRole::head: return !tied;
-    case WeightRole::q_bias:
-    case WeightRole::k_bias:
-    case WeightRole::v_bias:
-    case WeightRole::o_bias: return config.attention_bias;
-    case WeightRole::gate_bias:
-    case WeightRole::up_bias:
-    case WeightRole::down_bias: return config.mlp_bias;
-    default: return true;
-  }
-}
-
-std::string name_in_layer(std::string_view pattern, std::int64_t layer) {
+std::string name_of(std::string_view pattern, std::int64_t layer, std::int64_t expert) {
   std::string name(pattern);
-  if (const auto hole = name.find("{}"); hole != std::string::npos) name.replace(hole, 2, std::to_string(layer));
+  for (const std::int64_t number : {layer, expert}) {
+    if (const auto hole = name.find("{}"); hole != std::string::npos) name.replace(hole, 2, std::to_string(number));
+  }
   return name;
 }
 
@@ -49,11 +35,10 @@ class WeightPlanner {
       : checkpoint_(checkpoint), config_(config), architecture_(*config.architecture) {}
 
   Result<WeightPlan> plan() {
+    settle_prefix();
     settle_tie();
     for (const TensorName& name : architecture_.tensors) {
-      if (!is_wanted(name.role, config_, plan_.tied_embeddings)) continue;
-      const std::int64_t n = is_of_layer(name.role) ? config_.n_layers : 1;
-      for (std::int64_t layer = 0; layer < n; ++layer) LATHE_TRY_VOID(take(name, is_of_layer(name.role) ? layer : -1));
+      if (&spelling_of(name.role) == &name) LATHE_TRY_VOID(take_all(name));
     }
     note_dtypes();
     warn_of_extra_tensors();
@@ -64,16 +49,39 @@ class WeightPlanner {
   }
 
  private:
-  bool has(WeightRole role) const { return checkpoint_.find(pattern_of(role, architecture_)) != nullptr; }
+  std::string name_of_role(WeightRole role) const { return prefix_ + std::string(pattern_of(role, architecture_)); }
+  bool has(WeightRole role) const { return checkpoint_.find(name_of_role(role)) != nullptr; }
+
+  /// The first with which the embeddings are found, or a head that stands for them.
+  void settle_prefix() {
+    for (const std::string_view prefix : architecture_.prefixes) {
+      prefix_ = prefix;
+      if (has(WeightRole::embedding) || has(WeightRole::head)) return;
+    }
+    prefix_ = architecture_.prefixes.empty() ? std::string_view() : architecture_.prefixes.front();
+  }
+
+  /// Of several names for a role the one that the files have, else the first.
+  const TensorName& spelling_of(WeightRole role) const {
+    const TensorName* first = nullptr;
+    std::int64_t layer = 0;
+    while (layer + 1 < config_.n_layers && !is_wanted(role, config_, layer, plan_.tied_embeddings)) ++layer;
+    for (const TensorName& name : architecture_.tensors) {
+      if (name.role != role) continue;
+      if (checkpoint_.find(prefix_ + name_of(name.pattern, layer, 0)) != nullptr) return name;
+      if (first == nullptr) first = &name;
+    }
+    return *first;
+  }
 
   /// Files and config may disagree about a tied head: the config's word holds unless there is nothing to hold it with.
   void settle_tie() {
     plan_.tied_embeddings = config_.tied_embeddings;
     const bool has_head = has(WeightRole::head), has_embedding = has(WeightRole::embedding);
-    const std::string_view head = pattern_of(WeightRole::head, architecture_);
+    const std::string head = name_of_role(WeightRole::head);
     if (config_.tied_embeddings && has_head && has_embedding) {
       plan_.warnings.push_back(fmt::format("{}: left out, because {} says tie_word_embeddings", head, kConfigFile));
-      seen_.insert(std::string(head));
+      seen_.insert(head);
     }
     if (!config_.tied_embeddings && !has_head && has_embedding) {
       plan_.tied_embeddings = true;
@@ -87,14 +95,27 @@ class WeightPlanner {
   const StoredTensor* find(WeightRole role, const std::string& name) const {
     const StoredTensor* tensor = checkpoint_.find(name);
     if (tensor == nullptr && role == WeightRole::embedding && plan_.tied_embeddings) {
-      tensor = checkpoint_.find(pattern_of(WeightRole::head, architecture_));
+      tensor = checkpoint_.find(name_of_role(WeightRole::head));
     }
     return tensor;
   }
 
-  Result<void> take(const TensorName& rule, std::int64_t layer) {
-    const std::string name = name_in_layer(rule.pattern, layer);
-    const std::vector<std::int64_t> expected = shape_of(rule.role, config_);
+  /// In every layer that has the role, and of every expert.
+  Result<void> take_all(const TensorName& name) {
+    const bool is_layered = is_of_layer(name.role);
+    const std::int64_t n_experts = is_of_expert(name.role) ? config_.moe.n_experts : 0;
+    for (std::int64_t layer = is_layered ? 0 : -1; layer < (is_layered ? config_.n_layers : 0); ++layer) {
+      if (!is_wanted(name.role, config_, layer, plan_.tied_embeddings)) continue;
+      for (std::int64_t expert = n_experts > 0 ? 0 : -1; expert < n_experts; ++expert) {
+        LATHE_TRY_VOID(take(name, layer, expert));
+      }
+    }
+    return {};
+  }
+
+  Result<void> take(const TensorName& rule, std::int64_t layer, std::int64_t expert) {
+    const std::string name = prefix_ + name_of(rule.pattern, layer, expert);
+    const std::vector<std::int64_t> expected = stored_shape(rule.layout, shape_of(rule.role, config_));
     const StoredTensor* tensor = find(rule.role, name);
     if (tensor == nullptr) {
       return refuse(fmt::format("missing tensor, expected {} by {}", to_string(expected), kConfigFile),
@@ -112,7 +133,7 @@ class WeightPlanner {
                     tensor->name);
     }
     seen_.insert(tensor->name);
-    plan_.weights.push_back({tensor, rule.role, layer});
+    plan_.weights.push_back({tensor, rule.role, layer, expert, rule.layout});
     plan_.n_bytes += static_cast<std::int64_t>(tensor->bytes.size());
     return {};
   }
@@ -161,65 +182,12 @@ class WeightPlanner {
   const Checkpoint& checkpoint_;
   const ModelConfig& config_;
   const Architecture& architecture_;
+  std::string prefix_;
   WeightPlan plan_;
   std::set<std::string, std::less<>> seen_;
 };
 
 }  // namespace
-
-std::vector<std::int64_t> shape_of(WeightRole role, const ModelConfig& config) {
-  switch (role) {
-    case WeightRole::embedding:
-    case WeightRole::head: return {config.vocab_size, config.hidden_size};
-    case WeightRole::final_norm:
-    case WeightRole::attention_norm:
-    case WeightRole::mlp_norm:
-    case WeightRole::o_bias:
-    case WeightRole::down_bias: return {config.hidden_size};
-    case WeightRole::q: return {config.q_size(), config.hidden_size};
-    case WeightRole::k:
-    case WeightRole::v: return {config.kv_size(), config.hidden_size};
-    case WeightRole::o: return {config.hidden_size, config.q_size()};
-    case WeightRole::q_bias: return {config.q_size()};
-    case WeightRole::k_bias:
-    case WeightRole::v_bias: return {config.kv_size()};
-    case WeightRole::gate:
-    case WeightRole::up: return {config.intermediate_size, config.hidden_size};
-    case WeightRole::down: return {config.hidden_size, config.intermediate_size};
-    case WeightRole::gate_bias:
-    case WeightRole::up_bias: return {config.intermediate_size};
-  }
-  return {};
-}
-
-std::string_view pattern_of(WeightRole role, const Architecture& architecture) {
-  const auto found = std::find_if(architecture.tensors.begin(), architecture.tensors.end(),
-                                  [&](const TensorName& name) { return name.role == role; });
-  return found != architecture.tensors.end() ? found->pattern : std::string_view();
-}
-
-bool is_layer_matrix(WeightRole role) {
-  switch (role) {
-    case WeightRole::q:
-    case WeightRole::k:
-    case WeightRole::v:
-    case WeightRole::o:
-    case WeightRole::gate:
-    case WeightRole::up:
-    case WeightRole::down: return true;
-    default: return false;
-  }
-}
-
-std::int64_t row_begin_of(WeightRole role, const ModelConfig& config) {
-  switch (role) {
-    case WeightRole::k:
-    case WeightRole::k_bias: return config.q_size();
-    case WeightRole::v:
-    case WeightRole::v_bias: return config.q_size() + config.kv_size();
-    default: return 0;
-  }
-}
 
 Result<WeightPlan> plan_weights(const Checkpoint& checkpoint, const ModelConfig& config) {
   return WeightPlanner(checkpoint, config).plan();

@@ -12,6 +12,7 @@
 #include "engine/load/checkpoint.h"
 #include "engine/model/architecture.h"
 #include "engine/model/model_config.h"
+#include "engine/model/weight_roles.h"
 
 namespace lathe::engine {
 
@@ -20,6 +21,8 @@ struct PlannedWeight {
   const StoredTensor* tensor = nullptr;
   WeightRole role = WeightRole::embedding;
   std::int64_t layer = -1;  ///< -1: of no layer
+  std::int64_t expert = -1;  ///< -1: of none
+  TensorLayout layout = TensorLayout::plain;
 };
 
 struct WeightPlan {
@@ -31,15 +34,6 @@ struct WeightPlan {
   std::map<std::string, std::int64_t> tensors_by_dtype;  ///< counts, all tensors of the files
   std::vector<std::string> warnings;                     ///< tensors that nobody needs
 };
-
-/// Expected shape of a tensor with that role.
-std::vector<std::int64_t> shape_of(WeightRole role, const ModelConfig& config);
-/// What a family calls the tensor of a role, with {} for the layer. Empty: it has none.
-std::string_view pattern_of(WeightRole role, const Architecture& architecture);
-/// A weight of a product that layers compute: what a quantization is for, beside the head.
-bool is_layer_matrix(WeightRole role);
-/// First row that a role takes in the matrix or bias that it shares (q, k and v); 0 for all others.
-std::int64_t row_begin_of(WeightRole role, const ModelConfig& config);
 
 /// Errors: model_refused: a tensor is missing, or has a shape or type that the config does not allow; names it, got,
 /// expected.

@@ -34,7 +34,7 @@ Result<CachedWeights> load_cached_weights(Decoder& decoder, kernels::Backend& ba
   // Whoever writes to the files between the hash and the last look at their bytes gets what he asked for, but no entry.
   const std::string stamp = checkpoint.stamp();
   LATHE_TRY(const ContentHash content, content_of(checkpoint, plan, backend, [&] { return go_on(0); }));
-  const ContentHash key = packed_key(content, recipe_of(options, decoder.storage(), plan.tied_embeddings) + maker.recipe);
+  const ContentHash key = packed_key(content, recipe_of(options, decoder.storage(), decoder.config()) + maker.recipe);
   const PackedCache cache(folder);
   const auto on_read = [&](std::int64_t n_read) {
     const double share = static_cast<double>(n_read) / static_cast<double>(decoder.weight_bytes());

@@ -41,7 +41,8 @@ Result<ContentHash> content_of(const Checkpoint& checkpoint, const WeightPlan& p
     if (i + 1 < plan.weights.size()) checkpoint.will_need(*plan.weights[i + 1].tensor);
     const ContentHash hash = hash_of_tensor(weight.tensor->bytes, backend);
     checkpoint.drop(*weight.tensor);
-    lines.push_back(fmt::format("{} {} {} {} {}\n", static_cast<int>(weight.role), weight.layer, weight.tensor->type->name,
+    lines.push_back(fmt::format("{} {} {} {} {} {} {}\n", static_cast<int>(weight.role), weight.layer, weight.expert,
+                                static_cast<int>(weight.layout), weight.tensor->type->name,
                                 to_string(weight.tensor->shape), to_string(hash)));
     if (!go_on()) return fail(ErrorCode::cancelled, "loading was cancelled");
   }
@@ -51,10 +52,12 @@ Result<ContentHash> content_of(const Checkpoint& checkpoint, const WeightPlan& p
   return hash_of(all);
 }
 
-std::string recipe_of(const EngineOptions& options, const WeightStorage& storage, bool tied_embeddings) {
-  std::string recipe = fmt::format("layout {}\ndtype {}\nmatrices {}\nhead {}\ntied {}\n", kernels::image_layout(),
-                                   name_of(storage.dtype), static_cast<int>(storage.matrices),
-                                   static_cast<int>(storage.head), tied_embeddings);
+std::string recipe_of(const EngineOptions& options, const WeightStorage& storage, const ModelConfig& config) {
+  std::string recipe =
+      fmt::format("layout {}\ndtype {}\nmatrices {}\nhead {}\ntied {}\nfamily {}\nheads {} {} {}\nfirst position {}\n",
+                  kernels::image_layout(), name_of(storage.dtype), static_cast<int>(storage.matrices),
+                  static_cast<int>(storage.head), config.tied_embeddings, config.architecture->name, config.n_heads,
+                  config.n_kv_heads, config.head_dim, config.position_offset);
   for (const OptionDescriptor& option : engine_option_table()) {
     if (matters(option)) recipe += fmt::format("{} {}\n", option.name, get_option(options, option.name));
   }

@@ -8,6 +8,8 @@
 
 #include "engine/cache/kv_storage.h"
 #include "engine/model/layers/decoder_layer.h"
+#include "engine/model/layers/embedding.h"
+#include "engine/model/tensor_layout.h"
 #include "engine/run/model_runner.h"
 #include "engine/schedule/batch_plan.h"
 
@@ -65,11 +67,14 @@ class Calibration {
 
   Result<Smoothing> run(const std::function<bool(std::int64_t)>& observe) {
     LATHE_TRY_VOID(check_tokens());
+    LATHE_TRY_VOID(check_norms());
     LATHE_TRY_VOID(take_memory());
     LATHE_TRY_VOID(embed());
     Smoothing smoothing;
+    smoothing.plus_one = config_.norm.plus_one;
+    Delta delta = Delta::none;
     for (std::int64_t layer = 0; layer < config_.n_layers; ++layer) {
-      LATHE_TRY(LayerSmoothing factors, run_layer(layer));
+      LATHE_TRY(LayerSmoothing factors, run_layer(layer, delta));
       smoothing.layers.push_back(std::move(factors));
       if (observe && !observe(bytes_done_)) return fail(ErrorCode::cancelled, "loading was cancelled");
     }
@@ -88,10 +93,19 @@ class Calibration {
     return {};
   }
 
+  Result<void> check_norms() const {
+    if (can_smooth(config_)) return {};
+    return fail(ErrorCode::invalid_argument,
+                fmt::format("{} has no norm of its own before each of its products, so nothing can take the range of "
+                            "activations; take dynamic_int8 or int8_g32",
+                            config_.architecture->name),
+                "quantization smoothquant");
+  }
+
   Result<void> take_memory() {
     const std::int64_t longest = *std::max_element(plan_.context_len.begin(), plan_.context_len.end());
-    LATHE_TRY(layer_, DecoderLayer::create(backend_, storage_.matrices, config_));
-    LATHE_TRY(rope_, RopeTable::create(backend_, config_, longest));
+    LATHE_TRY(layer_, DecoderLayer::create(backend_, storage_.matrices, config_, config_.layers.front()));
+    LATHE_TRY(ropes_, RopeTables::create(backend_, config_, longest));
     LATHE_TRY(activations_, Activations::create(backend_, config_, plan_.n_rows(), 0));
     kernels::KvShape kv = kv_shape(config_, Dtype::f32, kBlockSize, n_blocks_of(plan_));
     kv.n_layers = 1;
@@ -104,16 +118,19 @@ class Calibration {
 
   Result<TensorView> read(const PlannedWeight& weight) {
     LATHE_TRY_VOID(model_.checkpoint.check_whole(*weight.tensor));
-    return view_of(*weight.tensor, aligned_);
+    return to_plain(backend_, weight.layout, config_, view_of(*weight.tensor, aligned_), ordered_);
   }
 
+  /// Its memory is given back before the first layer comes.
   Result<void> embed() {
+    LATHE_TRY(Embedding embedding, Embedding::create(backend_, config_, storage_.dtype, storage_.head));
     for (const PlannedWeight& weight : model_.plan.weights) {
-      if (weight.role != WeightRole::embedding) continue;
-      LATHE_TRY(const TensorView table, read(weight));
-      backend_.embed(step().residual, table, plan_.token_ids);
+      if (weight.layer >= 0) continue;
+      LATHE_TRY(const TensorView source, read(weight));
+      embedding.accept(backend_, config_, weight.role, source);
       model_.checkpoint.drop(*weight.tensor);
     }
+    embedding.forward(backend_, config_, input(), step());
     return {};
   }
 
@@ -122,7 +139,7 @@ class Calibration {
     std::vector<float> attention, mlp;
   };
 
-  Result<LayerSmoothing> run_layer(std::int64_t index) {
+  Result<LayerSmoothing> run_layer(std::int64_t index, Delta& delta) {
     const auto n = static_cast<std::size_t>(config_.hidden_size);
     Magnitudes weights{std::vector<float>(n), std::vector<float>(n)}, inputs = weights;
     for (const PlannedWeight* weight : of_layers_[static_cast<std::size_t>(index)]) {
@@ -132,9 +149,12 @@ class Calibration {
       model_.checkpoint.drop(*weight->tensor);
       bytes_done_ += static_cast<std::int64_t>(weight->tensor->bytes.size());
     }
-    layer_.attend(backend_, config_, input(), rope_, kv_.layer(0), step(), index == 0);
+    const LayerConfig& layer = config_.layers[static_cast<std::size_t>(index)];
+    const ModelInput rows = input();
+    const kernels::KvLayer cache = kv_.layer(0);
+    delta = layer_.attend(backend_, {config_, layer, rows, ropes_.of(layer), cache}, step(), delta);
     raise_to_magnitudes(backend_, step().normed, inputs.attention);
-    layer_.feed_forward(backend_, config_, step());
+    delta = layer_.feed_forward(backend_, config_, step(), delta);
     raise_to_magnitudes(backend_, step().normed, inputs.mlp);
     return LayerSmoothing{smoothing_factors(inputs.attention, weights.attention, alpha_),
                           smoothing_factors(inputs.mlp, weights.mlp, alpha_)};
@@ -144,9 +164,11 @@ class Calibration {
     switch (role) {
       case WeightRole::q:
       case WeightRole::k:
-      case WeightRole::v: raise_to_magnitudes(backend_, source, largest.attention); break;
+      case WeightRole::v:
+      case WeightRole::qkv: raise_to_magnitudes(backend_, source, largest.attention); break;
       case WeightRole::gate:
-      case WeightRole::up: raise_to_magnitudes(backend_, source, largest.mlp); break;
+      case WeightRole::up:
+      case WeightRole::gate_up: raise_to_magnitudes(backend_, source, largest.mlp); break;
       default: break;
     }
   }
@@ -172,10 +194,10 @@ class Calibration {
   const double alpha_;
   std::map<std::size_t, std::vector<const PlannedWeight*>> of_layers_;
   DecoderLayer layer_;  ///< one after the other
-  RopeTable rope_;
+  RopeTables ropes_;
   Activations activations_;
   KvStorage kv_;
-  std::vector<std::byte> aligned_;
+  std::vector<std::byte> aligned_, ordered_;
   std::int64_t bytes_done_ = 0;
 };
 

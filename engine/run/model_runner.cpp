@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace lathe::engine {
 
 kernels::KvShape kv_shape(const ModelConfig& config, kernels::Dtype dtype, int block_size, int n_blocks) {
@@ -19,7 +21,7 @@ kernels::StepShape step_shape(const ModelConfig& config, const WeightStorage& st
           .head_format = storage.head,
           .n_rows = max_rows,
           .hidden_size = config.hidden_size,
-          .intermediate_size = config.intermediate_size,
+          .intermediate_size = std::max({config.intermediate_size, config.moe.expert_size, config.moe.shared_size}),
           .q_size = config.q_size(),
           .head_dim = config.head_dim,
           .group = config.n_heads / config.n_kv_heads};

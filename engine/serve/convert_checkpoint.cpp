@@ -16,6 +16,7 @@
 
 #include "engine/api/convert.h"
 #include "engine/load/safetensors_writer.h"
+#include "engine/model/tensor_layout.h"
 #include "engine/model/weight_storage.h"
 #include "engine/run/open_backend.h"
 #include "engine/serve/load_runner.h"
@@ -207,7 +208,8 @@ class Conversion {
   }
 
   Result<void> write_tensor(const Output& out, SafetensorsWriter& writer) {
-    TensorView source = view_of(*out.source->tensor, aligned_);
+    TensorView source =
+        to_plain(*backend_, out.source->layout, model_->config, view_of(*out.source->tensor, aligned_), ordered_);
     std::span<const float> factors;
     if (source.rank == 1) {
       source = TensorView(source.data, source.dtype, {1, source.dim(0)});
@@ -221,7 +223,8 @@ class Conversion {
         std::max<std::int64_t>(1, kBytesAtATime / std::max<std::int64_t>(1, k * element_bytes));
     const auto parallel_for = [this](std::int64_t n, const auto& body) { backend_->parallel_for(n, body); };
     const kernels::RoundedTensor rounded(out.format, source, parallel_for);
-    std::vector<std::byte> bytes;
+    const bool is_plain = out.source->layout == TensorLayout::plain;
+    std::vector<std::byte> bytes, all;  // what lies otherwise in files is put in order once all of it is there
     for (std::int64_t begin = 0; begin < n_rows; begin += rows_at_a_time) {
       const std::int64_t count = std::min(rows_at_a_time, n_rows - begin);
       bytes.resize(static_cast<std::size_t>(count * k * element_bytes));
@@ -235,9 +238,17 @@ class Conversion {
             store(row[static_cast<std::size_t>(i)], out.tensor.dtype, to + i * element_bytes);
         }
       });
-      LATHE_TRY_VOID(writer.write(bytes));
+      if (is_plain) {
+        LATHE_TRY_VOID(writer.write(bytes));
+      } else {
+        all.insert(all.end(), bytes.begin(), bytes.end());
+      }
     }
-    return {};
+    if (is_plain) return {};
+    TensorView rounded_all(all.data(), out.tensor.dtype, {n_rows, k});
+    if (out.tensor.shape.size() == 1) rounded_all = TensorView(all.data(), out.tensor.dtype, {k});
+    const TensorView stored = to_stored(*backend_, out.source->layout, model_->config, rounded_all, bytes);
+    return writer.write({stored.as<std::byte>(), stored.n_bytes()});
   }
 
   Result<void> write_other_files(const fs::path& folder) const {
@@ -270,7 +281,7 @@ class Conversion {
   WeightStorage storage_ = Dtype::f32;
   std::vector<Output> outputs_;
   Smoothing smoothing_;
-  std::vector<std::byte> aligned_;
+  std::vector<std::byte> aligned_, ordered_;
   std::vector<float> smooth_;
 };
 

@@ -51,8 +51,10 @@ ModelInfo describe(const OpenedModel& model) {
   info.head_dim = config.head_dim;
   info.intermediate_size = config.intermediate_size;
   info.max_position_embeddings = config.max_position_embeddings;
-  info.rope_theta = config.rope.theta;
-  info.rope_scaling = describe_scaling(config.rope);
+  if (!config.ropes.empty()) {
+    info.rope_theta = config.ropes.front().theta;
+    info.rope_scaling = describe_scaling(config.ropes.front());
+  }
   info.tied_embeddings = config.tied_embeddings;
   info.has_chat_template = model.chat_template.has_value();
   info.tokenizer = tokenizer_kind(model.folder);

@@ -110,9 +110,41 @@ struct AttentionBatch {
   int max_blocks = 0;
 };
 
-/// A gated MLP: gate and up [I, H], down [H, I], all in one format; biases f32, [I], [I] and [H], or without data.
+/// What attention does with the scores q k^T of a head: s = scale * q k^T, soft-capped, plus the head's slope times the
+/// distance, where the token is visible; then softmax over them and the sink.
+struct AttentionForm {
+  float scale = 1;
+  int window = 0;      ///< tokens that a row sees, itself included; 0: all
+  float soft_cap = 0;  ///< s = cap * tanh(s / cap); 0: none
+  std::span<const float> slopes{};  ///< [n_heads] or none: slope * (j - i) is added for token j seen from row i. Press et al. 2022
+  std::span<const float> sinks{};   ///< [n_heads] or none: a score that takes weight and gives nothing
+};
+
+enum class NormKind : std::uint8_t {
+  rms,   ///< x / sqrt(mean(x^2) + eps) * weight. Source: Zhang and Sennrich 2019
+  layer  ///< (x - mean(x)) / sqrt(variance(x) + eps) * weight + bias. Source: Ba, Kiros and Hinton 2016
+};
+
+/// How rows of n numbers are normalised. weight, bias: [n] f32; bias may be without data.
+struct Norm {
+  NormKind kind = NormKind::rms;
+  TensorView weight{};
+  TensorView bias{};
+  float eps = 0;
+};
+
+enum class Activation : std::uint8_t {
+  silu,       ///< x / (1 + exp(-x))
+  gelu,       ///< x * Phi(x), Phi the distribution function of the normal distribution
+  gelu_tanh,  ///< the same with Phi by tanh: "gelu_new", "gelu_pytorch_tanh"
+  relu        ///< max(x, 0)
+};
+
+/// An MLP: up [I, H], down [H, I], and gate [I, H] where it is gated, all in one format; biases f32, [I], [I] and [H], or
+/// without data.
 struct MlpWeights {
-  const PackedMatrix& gate;
+  Activation activation = Activation::silu;
+  const PackedMatrix* gate = nullptr;  ///< null: none
   const PackedMatrix& up;
   const PackedMatrix& down;
   TensorView gate_bias{};
@@ -170,21 +202,35 @@ class Backend {
   // ---- operations. Shapes: M rows of the step, H hidden size.
   /// out [M, H] f32 = table[ids]; table [V, H] of any floating type.
   virtual void embed(const TensorView& out, const TensorView& table, std::span<const std::int32_t> ids) = 0;
-  /// out = x / sqrt(mean(x^2) + eps) * weight. x, out [M, H] f32; weight [H] f32. Source: Zhang and Sennrich 2019.
-  virtual void rms_norm(const TensorView& out, const TensorView& x, const TensorView& weight, float eps) = 0;
-  /// x += delta; out = rms_norm(x). The residual stream x [M, H] is updated in place.
-  virtual void add_rms_norm(const TensorView& out, const TensorView& x, const TensorView& delta, const TensorView& weight,
-                            float eps) = 0;
+  /// out = the normalised rows of x. x, out [M, H] f32; they may be the same.
+  virtual void norm(const TensorView& out, const TensorView& x, const Norm& norm) = 0;
+  /// x += delta; out = norm(x). The residual stream x [M, H] is updated in place.
+  virtual void add_norm(const TensorView& out, const TensorView& x, const TensorView& delta, const Norm& norm) = 0;
+  /// Normalises each head of x [M, n_heads * d] (rows may be strided) by itself, in place. weight and bias: [d] for all heads,
+  /// or [n_heads * d].
+  virtual void norm_heads(const TensorView& x, int n_heads, const Norm& norm) = 0;
   /// x += delta, elementwise.
   virtual void add(const TensorView& x, const TensorView& delta) = 0;
   /// out [M, n] = x [M, k] * matrix^T (+ bias [n] f32 unless bias.data is null).
   virtual void linear(const TensorView& out, const TensorView& x, const PackedMatrix& matrix, const TensorView& bias) = 0;
-  /// out [M, H] = (silu(x [M, H] * gate^T) * (x * up^T)) * down^T, each product as linear() would give it.
-  virtual void gated_mlp(const TensorView& out, const TensorView& x, const MlpWeights& weights) = 0;
+  /// x = x * factor, elementwise.
+  virtual void scale(const TensorView& x, float factor) = 0;
+  /// x within [-limit, limit], elementwise.
+  virtual void clamp(const TensorView& x, float limit) = 0;
+  /// x = cap * tanh(x / cap), elementwise.
+  virtual void soft_cap(const TensorView& x, float cap) = 0;
+  /// out [M, H] = (act(x [M, H] * gate^T) * (x * up^T)) * down^T, or without a gate act(x * up^T) * down^T; each product as
+  /// linear() would give it.
+  virtual void mlp(const TensorView& out, const TensorView& x, const MlpWeights& weights) = 0;
   /// Rotates the first rotary_dim of each head of x [M, n_heads * head_dim] (rows may be strided) in place.
   /// cos, sin: [n_positions, rotary_dim / 2] f32.
   virtual void rope(const TensorView& x, int n_heads, int head_dim, int rotary_dim, std::span<const std::int32_t> positions,
                     const TensorView& cos, const TensorView& sin, RopeStyle style) = 0;
+  /// All numbers of x [M, n].
+  virtual void fill(const TensorView& x, float value) = 0;
+  /// out[rows[i]] += factors[i] * x[i]. Requires: no row twice.
+  virtual void add_rows(const TensorView& out, std::span<const std::int32_t> rows, const TensorView& x,
+                        std::span<const float> factors) = 0;
   /// out[i] = x[rows[i]].
   virtual void gather_rows(const TensorView& out, const TensorView& x, std::span<const std::int32_t> rows) = 0;
 
@@ -194,9 +240,9 @@ class Backend {
   /// Writes k, v [M, n_kv_heads * head_dim] (rows may be strided); slot = block * block_size + offset.
   virtual void kv_write(const KvLayer& layer, const TensorView& k, const TensorView& v,
                         std::span<const std::int32_t> slots) = 0;
-  /// out [M, n_heads * head_dim] = softmax(q k^T * scale, causal) v over the paged cache. q rows may be strided.
+  /// out [M, n_heads * head_dim] = softmax(scores, causal) v over the paged cache. q rows may be strided.
   virtual void attention(const TensorView& out, const TensorView& q, int n_heads, const KvLayer& layer,
-                         const AttentionBatch& batch, float scale) = 0;
+                         const AttentionBatch& batch, const AttentionForm& form) = 0;
 
   /// Runs body(begin, end) over [0, n) on the backend's threads. For host work between operations (sampling rows).
   virtual void parallel_for(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) = 0;

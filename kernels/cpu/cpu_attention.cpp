@@ -125,7 +125,7 @@ void CpuBackend::plan_attention(const AttentionBatch& batch, int n_kv_heads, int
 }
 
 void CpuBackend::attention(const TensorView& out, const TensorView& q, int n_heads, const KvLayer& layer,
-                           const AttentionBatch& batch, float scale) {
+                           const AttentionBatch& batch, const AttentionForm& form) {
   const KvShape& shape = layer.shape;
   const std::int64_t n_columns = static_cast<std::int64_t>(n_heads) * shape.head_dim;
   LATHE_CHECK(n_heads % shape.n_kv_heads == 0 && shape.head_dim % 2 == 0);
@@ -144,7 +144,7 @@ void CpuBackend::attention(const TensorView& out, const TensorView& q, int n_hea
                            .kv = static_cast<const std::byte*>(layer.data),
                            .block_tables = batch.block_tables.data(),
                            .max_blocks = batch.max_blocks,
-                           .scale = scale};
+                           .scale = form.scale};
   const std::int64_t floats = attention_scratch_floats(group, shape.head_dim);
   float* const scratch = thread_scratch(floats);
   const auto n_items = static_cast<std::int64_t>(items_.size());

@@ -19,6 +19,10 @@ constexpr std::int64_t kMinElementsToShare = 16'384;
 
 constexpr std::int64_t div_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
+bool is_norm_of(const Norm& norm, std::int64_t n) {
+  return norm.weight.n_elements() == n && (norm.bias.data == nullptr || norm.bias.n_elements() == n);
+}
+
 }  // namespace
 
 CpuBackend::CpuBackend(const IsaDescriptor& isa, int n_threads)
@@ -92,28 +96,65 @@ void CpuBackend::embed(const TensorView& out, const TensorView& table, std::span
 }
 
 void CpuBackend::norm_rows(const TensorView& out, const TensorView& x, const float* delta, std::int64_t delta_stride,
-                           const TensorView& weight, float eps) {
-  LATHE_CHECK(is_rows_of_f32(out) && is_rows_of_f32(x) && out.dim(1) == x.dim(1) && weight.n_elements() == x.dim(1));
+                           const Norm& norm) {
+  LATHE_CHECK(is_rows_of_f32(out) && is_rows_of_f32(x) && out.dim(1) == x.dim(1) && is_norm_of(norm, x.dim(1)));
   const NormArgs args{.out = out.as<float>(),
                       .out_stride = out.strides[0],
                       .x = x.as<float>(),
                       .x_stride = x.strides[0],
                       .delta = delta,
                       .delta_stride = delta_stride,
-                      .weight = weight.as<float>(),
+                      .weight = norm.weight.as<float>(),
+                      .bias = norm.bias.as<float>(),
                       .n = x.dim(1),
-                      .eps = eps};
-  for_rows(x.dim(0), x.dim(1), [&](std::int64_t begin, std::int64_t end) { ops_.rms_norm(args, begin, end); });
+                      .eps = norm.eps};
+  auto* const op = ops_.norm[static_cast<std::size_t>(norm.kind)];
+  for_rows(x.dim(0), x.dim(1), [&](std::int64_t begin, std::int64_t end) { op(args, begin, end); });
 }
 
-void CpuBackend::rms_norm(const TensorView& out, const TensorView& x, const TensorView& weight, float eps) {
-  norm_rows(out, x, nullptr, 0, weight, eps);
-}
+void CpuBackend::norm(const TensorView& out, const TensorView& x, const Norm& norm) { norm_rows(out, x, nullptr, 0, norm); }
 
-void CpuBackend::add_rms_norm(const TensorView& out, const TensorView& x, const TensorView& delta, const TensorView& weight,
-                              float eps) {
+void CpuBackend::add_norm(const TensorView& out, const TensorView& x, const TensorView& delta, const Norm& norm) {
   LATHE_CHECK(is_rows_of_f32(delta) && delta.dim(0) == x.dim(0) && delta.dim(1) == x.dim(1));
-  norm_rows(out, x, delta.as<float>(), delta.strides[0], weight, eps);
+  norm_rows(out, x, delta.as<float>(), delta.strides[0], norm);
+}
+
+/// The heads of a row are rows themselves: all at once where they share their weights.
+void CpuBackend::norm_heads(const TensorView& x, int n_heads, const Norm& norm) {
+  LATHE_CHECK(is_rows_of_f32(x) && x.dim(1) % n_heads == 0);
+  const std::int64_t head_dim = x.dim(1) / n_heads;
+  const bool is_shared = is_norm_of(norm, head_dim);
+  LATHE_CHECK(is_shared || is_norm_of(norm, x.dim(1)));
+  auto* const op = ops_.norm[static_cast<std::size_t>(norm.kind)];
+  for_rows(x.dim(0), x.dim(1), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t m = begin; m < end; ++m) {
+      NormArgs args{.out = x.row<float>(m),
+                    .out_stride = head_dim,
+                    .x = x.row<float>(m),
+                    .x_stride = head_dim,
+                    .delta = nullptr,
+                    .delta_stride = 0,
+                    .weight = norm.weight.as<float>(),
+                    .bias = norm.bias.as<float>(),
+                    .n = head_dim,
+                    .eps = norm.eps};
+      if (is_shared) {
+        op(args, 0, n_heads);
+        continue;
+      }
+      for (int head = 0; head < n_heads; ++head) {
+        op(args, head, head + 1);
+        args.weight += head_dim;
+        if (args.bias != nullptr) args.bias += head_dim;
+      }
+    }
+  });
+}
+
+void CpuBackend::map_rows(const TensorView& x, float parameter, void (*map)(const MapArgs&, std::int64_t, std::int64_t)) {
+  LATHE_CHECK(is_rows_of_f32(x));
+  const MapArgs args{.x = x.as<float>(), .x_stride = x.strides[0], .n = x.dim(1), .parameter = parameter};
+  for_rows(x.dim(0), x.dim(1), [&](std::int64_t begin, std::int64_t end) { map(args, begin, end); });
 }
 
 void CpuBackend::add(const TensorView& x, const TensorView& delta) {
@@ -144,6 +185,27 @@ void CpuBackend::rope(const TensorView& x, int n_heads, int head_dim, int rotary
                       .table_stride = cos.strides[0],
                       .interleaved = style == RopeStyle::interleaved};
   for_rows(x.dim(0), x.dim(1), [&](std::int64_t begin, std::int64_t end) { ops_.rope(args, begin, end); });
+}
+
+void CpuBackend::fill(const TensorView& x, float value) {
+  LATHE_CHECK(is_rows_of_f32(x));
+  for (std::int64_t m = 0; m < x.dim(0); ++m) std::fill_n(x.row<float>(m), x.dim(1), value);
+}
+
+void CpuBackend::add_rows(const TensorView& out, std::span<const std::int32_t> rows, const TensorView& x,
+                          std::span<const float> factors) {
+  LATHE_CHECK(is_rows_of_f32(out) && is_rows_of_f32(x) && out.dim(1) == x.dim(1));
+  LATHE_CHECK(static_cast<std::int64_t>(rows.size()) == x.dim(0) && rows.size() == factors.size());
+  for_rows(x.dim(0), x.dim(1), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t row = rows[static_cast<std::size_t>(i)];
+      LATHE_CHECK(row >= 0 && row < out.dim(0));
+      const float factor = factors[static_cast<std::size_t>(i)];
+      float* const to = out.row<float>(row);
+      const float* const from = x.row<float>(i);
+      for (std::int64_t h = 0; h < x.dim(1); ++h) to[h] += factor * from[h];
+    }
+  });
 }
 
 void CpuBackend::gather_rows(const TensorView& out, const TensorView& x, std::span<const std::int32_t> rows) {

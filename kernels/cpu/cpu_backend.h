@@ -30,21 +30,27 @@ class CpuBackend final : public Backend {
   }
 
   void embed(const TensorView& out, const TensorView& table, std::span<const std::int32_t> ids) override;
-  void rms_norm(const TensorView& out, const TensorView& x, const TensorView& weight, float eps) override;
-  void add_rms_norm(const TensorView& out, const TensorView& x, const TensorView& delta, const TensorView& weight,
-                    float eps) override;
+  void norm(const TensorView& out, const TensorView& x, const Norm& norm) override;
+  void add_norm(const TensorView& out, const TensorView& x, const TensorView& delta, const Norm& norm) override;
+  void norm_heads(const TensorView& x, int n_heads, const Norm& norm) override;
   void add(const TensorView& x, const TensorView& delta) override;
+  void scale(const TensorView& x, float factor) override { map_rows(x, factor, ops_.scale); }
+  void clamp(const TensorView& x, float limit) override { map_rows(x, limit, ops_.clamp); }
+  void soft_cap(const TensorView& x, float cap) override { map_rows(x, cap, ops_.soft_cap); }
   void linear(const TensorView& out, const TensorView& x, const PackedMatrix& matrix, const TensorView& bias) override;
-  void gated_mlp(const TensorView& out, const TensorView& x, const MlpWeights& weights) override;
+  void mlp(const TensorView& out, const TensorView& x, const MlpWeights& weights) override;
   void rope(const TensorView& x, int n_heads, int head_dim, int rotary_dim, std::span<const std::int32_t> positions,
             const TensorView& cos, const TensorView& sin, RopeStyle style) override;
+  void fill(const TensorView& x, float value) override;
+  void add_rows(const TensorView& out, std::span<const std::int32_t> rows, const TensorView& x,
+                std::span<const float> factors) override;
   void gather_rows(const TensorView& out, const TensorView& x, std::span<const std::int32_t> rows) override;
 
   std::size_t kv_layer_bytes(const KvShape& shape) const override;
   void kv_write(const KvLayer& layer, const TensorView& k, const TensorView& v,
                 std::span<const std::int32_t> slots) override;
   void attention(const TensorView& out, const TensorView& q, int n_heads, const KvLayer& layer, const AttentionBatch& batch,
-                 float scale) override;
+                 const AttentionForm& form) override;
   void parallel_for(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) override;
 
  private:
@@ -68,7 +74,8 @@ class CpuBackend final : public Backend {
   static std::int64_t attention_scratch_floats(std::int64_t group, std::int64_t head_dim);
   static std::int64_t mlp_scratch_floats();
   void norm_rows(const TensorView& out, const TensorView& x, const float* delta, std::int64_t delta_stride,
-                 const TensorView& weight, float eps);
+                 const Norm& norm);
+  void map_rows(const TensorView& x, float parameter, void (*map)(const MapArgs&, std::int64_t, std::int64_t));
   const LinearOps& linear_ops(WeightFormat format, std::int64_t k) const;
   const LinearOps& linear_ops(const PackedMatrix& matrix) const;
   /// Units: bytes that packed rows [m, k] take at a time.
@@ -83,8 +90,8 @@ class CpuBackend final : public Backend {
   PackedRows pack(const TensorView& x, const LinearOps& ops, Buffer& memory);
   /// out = x * matrix^T, all rows.
   void multiply(const TensorView& out, const PackedRows& x, const PackedMatrix& matrix, const TensorView& bias);
-  /// silu(x * gate^T) * (x * up^T), in packed_inner_.
-  PackedRows multiply_gated(const PackedRows& x, const MlpWeights& weights);
+  /// act(x * gate^T) * (x * up^T), or act(x * up^T), in packed_inner_.
+  PackedRows multiply_inner(const PackedRows& x, const MlpWeights& weights);
   /// body(range, thread) over chunks of the product: whole groups of panels.
   template <class Body>
   void for_chunks(const RowTiling& tiling, std::int64_t n_panels, std::int64_t group, std::int64_t max_panels,

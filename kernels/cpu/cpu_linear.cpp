@@ -86,9 +86,10 @@ LinearArgs with_chunk_out(LinearArgs args, const LinearRange& range, float* out)
 }
 
 bool are_mlp(const MlpWeights& w) {
-  return w.gate.format() == w.up.format() && w.gate.format() == w.down.format() && w.gate.n() == w.up.n() &&
-         w.gate.k() == w.up.k() && w.down.k() == w.gate.n() && is_bias_of(w.gate_bias, w.gate) &&
-         is_bias_of(w.up_bias, w.up) && is_bias_of(w.down_bias, w.down);
+  const bool is_gate = w.gate == nullptr || (w.gate->format() == w.up.format() && w.gate->n() == w.up.n() &&
+                                             w.gate->k() == w.up.k() && is_bias_of(w.gate_bias, *w.gate));
+  return is_gate && w.up.format() == w.down.format() && w.down.k() == w.up.n() && is_bias_of(w.up_bias, w.up) &&
+         is_bias_of(w.down_bias, w.down);
 }
 
 }  // namespace
@@ -166,19 +167,21 @@ void CpuBackend::multiply(const TensorView& out, const PackedRows& x, const Pack
 }
 
 /// What a chunk of gate and of up gave is combined while it lies in the cache, and packed at once where that can be.
-PackedRows CpuBackend::multiply_gated(const PackedRows& x, const MlpWeights& weights) {
-  const LinearOps& ops = linear_ops(weights.gate);
+PackedRows CpuBackend::multiply_inner(const PackedRows& x, const MlpWeights& weights) {
+  const LinearOps& ops = linear_ops(weights.up);
   const LinearOps& next = linear_ops(weights.down);
-  const std::int64_t m = x.tiling.n_rows, inner = weights.gate.n();
+  const std::int64_t m = x.tiling.n_rows, inner = weights.up.n();
   const bool at_once = packs_at_once(ops, next);
   const PackedRows packed = at_once ? reserve_packed(packed_inner_, m, inner, next) : PackedRows{};
   LATHE_CHECK(reserve_host(loose_inner_, loose_rows_bytes(m, inner, ops, next)));
   const TensorView loose(loose_inner_.data(), Dtype::f32, {m, inner});
   const std::int64_t floats_each = mlp_scratch_floats();
   float* const scratch = thread_scratch(floats_each);
-  const LinearArgs gate = product(x, weights.gate, weights.gate_bias);
   const LinearArgs up = product(x, weights.up, weights.up_bias);
-  const std::int64_t n_panels = panels_of(weights.gate).n_panels();
+  const LinearArgs gate = weights.gate != nullptr ? product(x, *weights.gate, weights.gate_bias) : up;
+  const bool is_gated = weights.gate != nullptr;
+  auto* const activate = ops_.activate[static_cast<std::size_t>(weights.activation)];
+  const std::int64_t n_panels = panels_of(weights.up).n_panels();
   // Whole parts of what is packed, and whole tiles where there are more panels than that.
   const std::int64_t group = std::max(tile_panels(x.tiling, ops), at_once ? next.pack_columns / kPanelColumns : 0);
   for_chunks(x.tiling, n_panels, group, max_gated_panels(x.tiling), [&](const LinearRange& range, int thread) {
@@ -186,19 +189,19 @@ PackedRows CpuBackend::multiply_gated(const PackedRows& x, const MlpWeights& wei
     float* const gate_out = own + kLinearScratchFloats;
     float* const up_out = gate_out + kMaxGatedFloats;
     LinearArgs first = with_chunk_out(gate, range, gate_out);
-    first.next_weights = up.weights + range.panel_begin * up.panel_bytes;
+    if (is_gated) first.next_weights = up.weights + range.panel_begin * up.panel_bytes;
     ops.multiply(first, range, own);
-    ops.multiply(with_chunk_out(up, range, up_out), range, own);
+    if (is_gated) ops.multiply(with_chunk_out(up, range, up_out), range, own);
     const std::int64_t row = first_row(x.tiling, range.tile_begin);
     const std::int64_t column = range.panel_begin * kPanelColumns;
     const std::int64_t n_columns = (range.panel_end - range.panel_begin) * kPanelColumns;
-    ops_.silu_mul({.out = at_once ? gate_out : loose.row<float>(row) + column,
-                   .out_stride = at_once ? n_columns : inner,
-                   .gate = gate_out,
-                   .up = up_out,
-                   .in_stride = n_columns,
-                   .n = std::min(n_columns, inner - column)},
-                  0, first_row(x.tiling, range.tile_end) - row);
+    activate({.out = at_once ? gate_out : loose.row<float>(row) + column,
+              .out_stride = at_once ? n_columns : inner,
+              .gate = gate_out,
+              .up = is_gated ? up_out : nullptr,
+              .in_stride = n_columns,
+              .n = std::min(n_columns, inner - column)},
+             0, first_row(x.tiling, range.tile_end) - row);
     if (!at_once) return;
     next.pack(packed, {.x = gate_out,
                        .x_stride = n_columns,
@@ -218,11 +221,11 @@ void CpuBackend::linear(const TensorView& out, const TensorView& x, const Packed
   });
 }
 
-void CpuBackend::gated_mlp(const TensorView& out, const TensorView& x, const MlpWeights& weights) {
+void CpuBackend::mlp(const TensorView& out, const TensorView& x, const MlpWeights& weights) {
   LATHE_CHECK(is_rows_of_f32(out) && is_rows_of_f32(x) && out.dim(0) == x.dim(0) && are_mlp(weights));
-  LATHE_CHECK(x.dim(1) == weights.gate.k() && out.dim(1) == weights.down.n());
+  LATHE_CHECK(x.dim(1) == weights.up.k() && out.dim(1) == weights.down.n());
   for_row_blocks(x.dim(0), [&](std::int64_t begin, std::int64_t count) {
-    const PackedRows inner = multiply_gated(pack(x.rows(begin, count), linear_ops(weights.gate), packed_x_), weights);
+    const PackedRows inner = multiply_inner(pack(x.rows(begin, count), linear_ops(weights.up), packed_x_), weights);
     multiply(out.rows(begin, count), inner, weights.down, weights.down_bias);
   });
 }

@@ -185,14 +185,14 @@ void SelfTest::check_norms(const ModelShape& shape) {
   const RandomTensor weight(Dtype::f32, {shape.hidden}, numbers_);
   const RandomTensor out({7, shape.hidden});
   compare(std::string("rms_norm ") + shape.name, out,
-          [&](Backend& backend, const TensorView& to) { backend.rms_norm(to, x.view(), weight.view(), 1e-5F); });
+          [&](Backend& backend, const TensorView& to) { backend.norm(to, x.view(), {.weight = weight.view(), .eps = 1e-5F}); });
   compare(std::string("add_rms_norm ") + shape.name, out, [&](Backend& backend, const TensorView& to) {
     const RandomTensor residual = x.copy();
-    backend.add_rms_norm(to, residual.view(), delta.view(), weight.view(), 1e-5F);
+    backend.add_norm(to, residual.view(), delta.view(), {.weight = weight.view(), .eps = 1e-5F});
   });
   compare(std::string("add_rms_norm residual ") + shape.name, x, [&](Backend& backend, const TensorView& residual) {
     const RandomTensor normed({7, shape.hidden});
-    backend.add_rms_norm(normed.view(), residual, delta.view(), weight.view(), 1e-5F);
+    backend.add_norm(normed.view(), residual, delta.view(), {.weight = weight.view(), .eps = 1e-5F});
   });
 }
 
@@ -211,7 +211,7 @@ void SelfTest::check_gated_mlp(const FormatDescriptor& format, const ModelShape&
   compare(
       "gated_mlp " + std::string(format.name) + " " + shape.name, RandomTensor({7, shape.hidden}),
       [&](Backend& backend, const TensorView& to) {
-        backend.gated_mlp(to, x.view(), {.gate = gate.of(backend), .up = up.of(backend), .down = down.of(backend)});
+        backend.mlp(to, x.view(), {.gate = &gate.of(backend), .up = up.of(backend), .down = down.of(backend)});
       },
       mlp_tolerance_of(format));
 }
@@ -292,7 +292,7 @@ void SelfTest::check_attention(const ModelShape& shape, Dtype dtype) {
             LATHE_CHECK(memory);
             const KvLayer layer{.data = memory.data(), .shape = kv};
             backend.kv_write(layer, k.view(), v.view(), slots);
-            backend.attention(to, q.view(), shape.n_heads, layer, batch, scale);
+            backend.attention(to, q.view(), shape.n_heads, layer, batch, {.scale = scale});
           });
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include "engine/model/decoder/load_weights.h"
 #include "engine/serve/load_runner.h"
@@ -34,9 +35,11 @@ engine::Smoothing smoothing_of(const engine::OpenedModel& model, const engine::E
 
 RunnerDriver::RunnerDriver(const std::string& path, const RunnerChoice& choice) {
   auto model = engine::open_model(path);
+  if (!model) std::fprintf(stderr, "%s: %s\n", model.error().where.c_str(), model.error().message.c_str());
   LATHE_CHECK(model.has_value());
   auto backend = backend_of(choice.isa);
-  const std::int64_t max_model_len = model->config.max_position_embeddings;
+  const std::int64_t longest = model->config.max_position_embeddings;
+  const std::int64_t max_model_len = choice.max_model_len > 0 ? choice.max_model_len : longest;
   const engine::WeightStorage storage = engine::storage_of(choice.quantization, choice.dtype);
   auto decoder = engine::Decoder::create(*backend, model->config, storage, max_model_len);
   const engine::Smoothing smoothing = smoothing_of(*model, choice.quantization);

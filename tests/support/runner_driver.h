@@ -17,6 +17,7 @@ struct RunnerChoice {
   kernels::Dtype dtype = kernels::Dtype::f32;  ///< of weights and KV cache
   engine::EngineOptions quantization{};        ///< what it says of that
   int block_size = 16, n_blocks = 64, max_rows = 512;
+  std::int64_t max_model_len = 0;  ///< 0: as the checkpoint has it
 };
 
 /// One sequence's part of a step: `n_new` tokens behind `n_before`.

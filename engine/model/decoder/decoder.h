@@ -7,6 +7,7 @@
 
 #include "engine/cache/kv_storage.h"
 #include "engine/model/layers/decoder_layer.h"
+#include "engine/model/layers/embedding.h"
 #include "engine/model/model_config.h"
 #include "engine/model/weight_plan.h"
 #include "engine/model/weight_storage.h"
@@ -23,7 +24,8 @@ class Decoder {
   static std::int64_t weight_bytes(const kernels::Backend& backend, const ModelConfig& config, const WeightStorage& storage);
 
   /// Puts one tensor of a checkpoint in its place. `source`: the shape of shape_of(role), any floating type, aligned.
-  void accept(kernels::Backend& backend, WeightRole role, std::int64_t layer, const kernels::TensorView& source);
+  void accept(kernels::Backend& backend, WeightRole role, std::int64_t layer, const kernels::TensorView& source,
+              std::int64_t expert = -1);
 
   /// All that accept() fills. Empty where the backend keeps its matrices in a way of its own.
   WeightImage image();
@@ -34,15 +36,20 @@ class Decoder {
   const ModelConfig& config() const { return config_; }
   const WeightStorage& storage() const { return storage_; }
   std::int64_t weight_bytes() const;
-  std::int64_t rope_bytes() const { return rope_.n_bytes(); }
+  std::int64_t rope_bytes() const { return ropes_.n_bytes(); }
 
  private:
+  Result<void> allocate_ends(kernels::Backend& backend);
+  void load_head(kernels::Backend& backend, const kernels::TensorView& source);
+  void make_logits(kernels::Backend& backend, const ModelInput& input, const StepBuffers& step) const;
+
   ModelConfig config_;
   WeightStorage storage_ = kernels::Dtype::f32;
-  RopeTable rope_;
-  DeviceTensor embedding_;  ///< [V, H] in the dtype of the storage
+  RopeTables ropes_;
+  Embedding embedding_;
   std::vector<DecoderLayer> layers_;
-  DeviceTensor final_norm_;
+  NormLayer final_norm_;
+  std::optional<Linear> embedding_out_;  ///< [E, H], where E is not H
   Linear head_;  ///< a packed copy of the embeddings when they are tied
 };
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/model/decoder/load_weights.h"
 
+#include "engine/model/tensor_layout.h"
+
 namespace lathe::engine {
 
 Result<void> load_weights(Decoder& decoder, kernels::Backend& backend, const Checkpoint& checkpoint, const WeightPlan& plan,
                           const WeightObserver& observer, const Smoothing& smoothing) {
-  std::vector<std::byte> aligned;
+  std::vector<std::byte> aligned, ordered;
   std::vector<float> smooth;
   std::int64_t bytes_done = 0;
   for (std::size_t i = 0; i < plan.weights.size(); ++i) {
@@ -13,8 +15,10 @@ Result<void> load_weights(Decoder& decoder, kernels::Backend& backend, const Che
     LATHE_TRY_VOID(checkpoint.check_whole(*weight.tensor));
     // The disk fetches the next tensor while this one is packed.
     if (i + 1 < plan.weights.size()) checkpoint.will_need(*plan.weights[i + 1].tensor);
-    const kernels::TensorView source = view_of(*weight.tensor, aligned);
-    decoder.accept(backend, weight.role, weight.layer, smoothing.applied(backend, weight, source, smooth));
+    const kernels::TensorView source =
+        to_plain(backend, weight.layout, decoder.config(), view_of(*weight.tensor, aligned), ordered);
+    decoder.accept(backend, weight.role, weight.layer, smoothing.applied(backend, weight, source, smooth),
+                   weight.expert);
     checkpoint.drop(*weight.tensor);
     bytes_done += static_cast<std::int64_t>(weight.tensor->bytes.size());
     if (observer && !observer(bytes_done)) return fail(ErrorCode::cancelled, "loading was cancelled");

@@ -19,6 +19,10 @@ constexpr std::int64_t kFloatsAtATime = 1LL << 20;
 // Columns that a thread looks at in one go.
 constexpr std::int64_t kStripe = 256;
 
+bool is_norm_bias(WeightRole role) {
+  return role == WeightRole::attention_norm_bias || role == WeightRole::mlp_norm_bias;
+}
+
 /// body(begin, end) over stripes of columns, on the backend's threads.
 template <class Body>
 void for_stripes(kernels::Backend& backend, std::int64_t n_columns, const Body& body) {
@@ -29,17 +33,26 @@ void for_stripes(kernels::Backend& backend, std::int64_t n_columns, const Body& 
 
 }  // namespace
 
+bool can_smooth(const ModelConfig& config) {
+  const bool has_norms_before = config.norm_place == NormPlace::before || config.norm_place == NormPlace::around;
+  return has_norms_before && !config.is_parallel() && config.moe.n_experts == 0;
+}
+
 std::span<const float> Smoothing::factors_of(WeightRole role, std::int64_t layer) const {
   if (layers.empty() || layer < 0) return {};
   const LayerSmoothing& of_layer = layers[static_cast<std::size_t>(layer)];
   switch (role) {
     case WeightRole::attention_norm:
+    case WeightRole::attention_norm_bias:
     case WeightRole::q:
     case WeightRole::k:
-    case WeightRole::v: return of_layer.attention;
+    case WeightRole::v:
+    case WeightRole::qkv: return of_layer.attention;
     case WeightRole::mlp_norm:
+    case WeightRole::mlp_norm_bias:
     case WeightRole::gate:
-    case WeightRole::up: return of_layer.mlp;
+    case WeightRole::up:
+    case WeightRole::gate_up: return of_layer.mlp;
     default: return {};
   }
 }
@@ -54,6 +67,8 @@ TensorView Smoothing::applied(kernels::Backend& backend, const PlannedWeight& we
   smooth.dtype = Dtype::f32;
   copy_converted(backend, smooth, source);
   const bool is_norm = source.rank == 1;
+  // A norm of 1 + w is (1 + w) / s afterwards.
+  const float whole = is_norm && plus_one && !is_norm_bias(weight.role) ? 1.0F : 0.0F;
   const std::int64_t n_rows = is_norm ? 1 : source.dim(0);
   const auto n = static_cast<std::int64_t>(factors.size());
   backend.parallel_for(n_rows, [&](std::int64_t begin, std::int64_t end) {
@@ -61,7 +76,7 @@ TensorView Smoothing::applied(kernels::Backend& backend, const PlannedWeight& we
       float* const numbers = memory.data() + row * n;
       for (std::int64_t j = 0; j < n; ++j) {
         const float s = factors[static_cast<std::size_t>(j)];
-        numbers[j] = is_norm ? numbers[j] / s : numbers[j] * s;
+        numbers[j] = is_norm ? (numbers[j] + whole) / s - whole : numbers[j] * s;
       }
     }
   });

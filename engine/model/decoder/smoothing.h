@@ -22,6 +22,7 @@ struct LayerSmoothing {
 
 struct Smoothing {
   std::vector<LayerSmoothing> layers;  ///< none: nothing is smoothed
+  bool plus_one = false;               ///< of the model's norms (NormConfig)
 
   /// s [H] of a norm or a matrix; empty: it stays as it is.
   std::span<const float> factors_of(WeightRole role, std::int64_t layer) const;
@@ -29,6 +30,9 @@ struct Smoothing {
   kernels::TensorView applied(kernels::Backend& backend, const PlannedWeight& weight, const kernels::TensorView& source,
                               std::vector<float>& memory) const;
 };
+
+/// Whether each product behind Q, K and V, and behind gate and up, has a norm of its own before it.
+bool can_smooth(const ModelConfig& config);
 
 /// s [H] of what was seen of activations and weights, both [H].
 std::vector<float> smoothing_factors(std::span<const float> largest_x, std::span<const float> largest_weight, double alpha);

@@ -17,14 +17,26 @@ struct Part {
   std::int64_t n_rows, width;
 };
 
-std::array<Part, 8> parts_of(const ModelConfig& config, std::int64_t max_rows, std::int64_t max_logit_rows) {
+std::array<Part, 17> parts_of(const ModelConfig& config, std::int64_t max_rows, std::int64_t max_logit_rows) {
+  const bool has_experts = config.moe.n_experts > 0;
+  const std::int64_t expert_width = has_experts ? config.hidden_size : 0, one = has_experts ? 1 : 0;
+  const std::int64_t projected = config.projects_embeddings() ? config.embedding_size : 0;
   return {{{&StepBuffers::residual, max_rows, config.hidden_size},
            {&StepBuffers::normed, max_rows, config.hidden_size},
            {&StepBuffers::delta, max_rows, config.hidden_size},
            {&StepBuffers::qkv, max_rows, config.q_size() + 2 * config.kv_size()},
            {&StepBuffers::attention, max_rows, config.q_size()},
+           {&StepBuffers::router_logits, max_rows, config.moe.n_experts},
+           {&StepBuffers::chosen, max_rows, 2 * config.moe.n_chosen},
+           {&StepBuffers::expert_in, max_rows, expert_width},
+           {&StepBuffers::expert_out, max_rows, expert_width},
+           {&StepBuffers::expert_rows, max_rows, one},
+           {&StepBuffers::expert_weights, max_rows, one},
+           {&StepBuffers::shared_gate, max_rows, one},
+           {&StepBuffers::embedded, max_rows, projected},
            {&StepBuffers::last, max_logit_rows, config.hidden_size},
            {&StepBuffers::last_normed, max_logit_rows, config.hidden_size},
+           {&StepBuffers::projected, max_logit_rows, projected},
            {&StepBuffers::logits, max_logit_rows, config.vocab_size}}};
 }
 
@@ -62,10 +74,12 @@ std::int64_t Activations::n_bytes(const ModelConfig& config, std::int64_t max_ro
 StepBuffers Activations::for_step(std::int64_t n_rows, std::int64_t n_logit_rows) const {
   LATHE_DCHECK(n_rows <= whole_.residual.dim(0) && n_logit_rows <= whole_.logits.dim(0));
   StepBuffers step = whole_;
-  for (TensorView* view : {&step.residual, &step.normed, &step.delta, &step.qkv, &step.attention}) {
+  for (TensorView* view : {&step.residual, &step.normed, &step.delta, &step.qkv, &step.attention, &step.embedded,
+                           &step.router_logits, &step.chosen, &step.expert_in, &step.expert_out, &step.expert_rows,
+                           &step.expert_weights, &step.shared_gate}) {
     view->shape[0] = n_rows;
   }
-  for (TensorView* view : {&step.last, &step.last_normed, &step.logits}) view->shape[0] = n_logit_rows;
+  for (TensorView* view : {&step.last, &step.last_normed, &step.projected, &step.logits}) view->shape[0] = n_logit_rows;
   return step;
 }
 

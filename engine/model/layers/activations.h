@@ -16,8 +16,17 @@ struct StepBuffers {
   kernels::TensorView delta;        ///< [M, H], what the last part adds to the residual stream
   kernels::TensorView qkv;          ///< [M, q_size + 2 kv_size]
   kernels::TensorView attention;    ///< [M, q_size]
+  kernels::TensorView router_logits;   ///< [M, E]; this and what follows where layers have experts, else of width 0
+  kernels::TensorView chosen;          ///< [M, 2 n_chosen], as Chosen
+  kernels::TensorView expert_in;       ///< [M, H], rows of one expert
+  kernels::TensorView expert_out;      ///< [M, H]
+  kernels::TensorView expert_rows;     ///< [M, 1], their numbers, i32
+  kernels::TensorView expert_weights;  ///< [M, 1]
+  kernels::TensorView shared_gate;     ///< [M, 1]
+  kernels::TensorView embedded;     ///< [M, E], rows of embeddings that are projected to H; else E is 0
   kernels::TensorView last;         ///< [R, H], rows of the residual stream that get logits
   kernels::TensorView last_normed;  ///< [R, H]
+  kernels::TensorView projected;    ///< [R, E], what the head reads where it was projected back
   kernels::TensorView logits;       ///< [R, V]
 };
 

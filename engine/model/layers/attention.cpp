@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/model/layers/attention.h"
 
-#include <cmath>
-
 namespace lathe::engine {
 
 using kernels::TensorView;
@@ -10,10 +8,28 @@ using kernels::TensorView;
 namespace {
 
 LinearShape qkv_shape(const ModelConfig& config) {
-  return {config.q_size() + 2 * config.kv_size(), config.hidden_size, config.attention_bias};
+  return {config.q_size() + 2 * config.kv_size(), config.hidden_size, config.qkv_bias};
 }
 
-LinearShape out_shape(const ModelConfig& config) { return {config.hidden_size, config.q_size(), config.attention_bias}; }
+LinearShape out_shape(const ModelConfig& config) {
+  return {config.hidden_size, config.q_size(), config.attention_out_bias};
+}
+
+/// Numbers that the norm of n_heads heads has; 0: there is none.
+std::int64_t norm_width(const ModelConfig& config, std::int64_t n_heads) {
+  switch (config.qk_norm) {
+    case QkNorm::none: return 0;
+    case QkNorm::head: return config.head_dim;
+    case QkNorm::own_heads:
+    case QkNorm::all_heads: return n_heads * config.head_dim;
+  }
+  return 0;
+}
+
+std::span<const float> numbers_of(const TensorView& view) {
+  return view.data != nullptr ? std::span(view.as<const float>(), static_cast<std::size_t>(view.n_elements()))
+                              : std::span<const float>();
+}
 
 }  // namespace
 
@@ -21,27 +37,67 @@ Result<Attention> Attention::create(kernels::Backend& backend, kernels::WeightFo
   Attention attention;
   LATHE_TRY(attention.qkv_, Linear::create(backend, format, qkv_shape(config)));
   LATHE_TRY(attention.out_, Linear::create(backend, format, out_shape(config)));
+  if (config.qk_norm != QkNorm::none) {
+    LATHE_TRY(attention.q_norm_, NormLayer::create(backend, config.qk_norm_form, norm_width(config, config.n_heads)));
+    LATHE_TRY(attention.k_norm_, NormLayer::create(backend, config.qk_norm_form, norm_width(config, config.n_kv_heads)));
+  }
+  if (config.has_sinks) {
+    LATHE_TRY(attention.sinks_, DeviceTensor::allocate(backend, kernels::Dtype::f32, {config.n_heads}));
+  }
   return attention;
 }
 
 std::int64_t Attention::n_bytes(const kernels::Backend& backend, kernels::WeightFormat format, const ModelConfig& config) {
-  return Linear::n_bytes(backend, format, qkv_shape(config)) + Linear::n_bytes(backend, format, out_shape(config));
+  const std::int64_t norms = NormLayer::n_bytes(config.qk_norm_form, norm_width(config, config.n_heads)) +
+                             NormLayer::n_bytes(config.qk_norm_form, norm_width(config, config.n_kv_heads));
+  const std::int64_t sinks = config.has_sinks ? config.n_heads * static_cast<std::int64_t>(sizeof(float)) : 0;
+  return Linear::n_bytes(backend, format, qkv_shape(config)) + Linear::n_bytes(backend, format, out_shape(config)) + norms +
+         sinks;
 }
 
-void Attention::forward(kernels::Backend& backend, const ModelConfig& config, const ModelInput& input, const RopeTable& rope,
-                        const kernels::KvLayer& kv, const StepBuffers& step) const {
+void Attention::add_image(WeightImage& image) {
+  qkv_.add_image(image);
+  out_.add_image(image);
+  q_norm_.add_image(image);
+  k_norm_.add_image(image);
+  if (sinks_.n_bytes() > 0) image.push_back(sinks_.bytes());
+}
+
+void Attention::normalise(kernels::Backend& backend, const ModelConfig& config, const TensorView& q,
+                          const TensorView& k) const {
+  if (config.qk_norm == QkNorm::none) return;
+  if (config.qk_norm == QkNorm::all_heads) {
+    backend.norm(q, q, q_norm_.view());
+    backend.norm(k, k, k_norm_.view());
+  } else {
+    backend.norm_heads(q, static_cast<int>(config.n_heads), q_norm_.view());
+    backend.norm_heads(k, static_cast<int>(config.n_kv_heads), k_norm_.view());
+  }
+}
+
+void Attention::forward(kernels::Backend& backend, const AttentionContext& context, const TensorView& x,
+                        const StepBuffers& step) const {
+  const ModelConfig& config = context.config;
   const auto n_heads = static_cast<int>(config.n_heads), n_kv_heads = static_cast<int>(config.n_kv_heads);
   const auto head_dim = static_cast<int>(config.head_dim);
   const TensorView q = columns(step.qkv, 0, config.q_size());
   const TensorView k = columns(step.qkv, config.q_size(), config.kv_size());
   const TensorView v = columns(step.qkv, config.q_size() + config.kv_size(), config.kv_size());
 
-  qkv_.forward(backend, step.qkv, step.normed);
-  backend.rope(q, n_heads, head_dim, head_dim, input.positions, rope.cos(), rope.sin(), kernels::RopeStyle::half);
-  backend.rope(k, n_kv_heads, head_dim, head_dim, input.positions, rope.cos(), rope.sin(), kernels::RopeStyle::half);
-  backend.kv_write(kv, k, v, input.slots);
-  const float scale = 1.0F / std::sqrt(static_cast<float>(head_dim));
-  backend.attention(step.attention, q, n_heads, kv, input.batch, scale);
+  qkv_.forward(backend, step.qkv, x);
+  if (config.clip_qkv > 0) backend.clamp(step.qkv, static_cast<float>(config.clip_qkv));
+  normalise(backend, config, q, k);
+  if (context.rope != nullptr) {
+    context.rope->turn(backend, q, n_heads, head_dim, context.input.positions);
+    context.rope->turn(backend, k, n_kv_heads, head_dim, context.input.positions);
+  }
+  backend.kv_write(context.kv, k, v, context.input.slots);
+  backend.attention(step.attention, q, n_heads, context.kv, context.input.batch,
+                    {.scale = static_cast<float>(config.attention_scale),
+                     .window = static_cast<int>(context.layer.window),
+                     .soft_cap = static_cast<float>(config.attention_soft_cap),
+                     .slopes = config.alibi_slopes,
+                     .sinks = numbers_of(sinks_.view())});
   out_.forward(backend, step.delta, step.attention);
 }
 

@@ -5,12 +5,23 @@
 #include "engine/model/layers/activations.h"
 #include "engine/model/layers/linear.h"
 #include "engine/model/layers/model_input.h"
+#include "engine/model/layers/norm.h"
 #include "engine/model/layers/rope_table.h"
 #include "engine/model/model_config.h"
 
 namespace lathe::engine {
 
-/// Shapes: H hidden size, d head size. qkv [(n_heads + 2 n_kv_heads) d, H]: rows of Q, then K, then V; out [H, n_heads d].
+/// What one layer reads beside the rows of a step.
+struct AttentionContext {
+  const ModelConfig& config;
+  const LayerConfig& layer;
+  const ModelInput& input;
+  const RopeTable* rope;  ///< null: none
+  const kernels::KvLayer& kv;
+};
+
+/// Shapes: H hidden size, d head size. qkv [(n_heads + 2 n_kv_heads) d, H]: rows of Q, then K, then V; out [H, n_heads d];
+/// norms of Q and K by ModelConfig::qk_norm; sinks [n_heads].
 class Attention {
  public:
   static Result<Attention> create(kernels::Backend& backend, kernels::WeightFormat format, const ModelConfig& config);
@@ -18,14 +29,25 @@ class Attention {
 
   Linear& qkv() { return qkv_; }
   Linear& out() { return out_; }
-  std::int64_t n_bytes() const { return qkv_.n_bytes() + out_.n_bytes(); }
+  NormLayer& q_norm() { return q_norm_; }
+  NormLayer& k_norm() { return k_norm_; }
+  const kernels::TensorView& sinks() const { return sinks_.view(); }
+  void add_image(WeightImage& image);
+  std::int64_t n_bytes() const {
+    return qkv_.n_bytes() + out_.n_bytes() + q_norm_.n_bytes() + k_norm_.n_bytes() + sinks_.n_bytes();
+  }
 
-  /// delta [M, H] = attention of the rows `normed` [M, H], whose K and V go into `kv`.
-  void forward(kernels::Backend& backend, const ModelConfig& config, const ModelInput& input, const RopeTable& rope,
-               const kernels::KvLayer& kv, const StepBuffers& step) const;
+  /// delta [M, H] = attention of the rows x [M, H], whose K and V go into the cache.
+  void forward(kernels::Backend& backend, const AttentionContext& context, const kernels::TensorView& x,
+               const StepBuffers& step) const;
 
  private:
+  void normalise(kernels::Backend& backend, const ModelConfig& config, const kernels::TensorView& q,
+                 const kernels::TensorView& k) const;
+
   Linear qkv_, out_;
+  NormLayer q_norm_, k_norm_;
+  DeviceTensor sinks_;
 };
 
 }  // namespace lathe::engine

@@ -3,70 +3,182 @@
 
 namespace lathe::engine {
 
-Result<DecoderLayer> DecoderLayer::create(kernels::Backend& backend, kernels::WeightFormat format,
-                                          const ModelConfig& config) {
+using kernels::Backend;
+using kernels::TensorView;
+
+namespace {
+
+bool has_mlp_norm(const ModelConfig& config) { return config.residual != Residual::parallel; }
+bool has_out_norms(const ModelConfig& config) { return config.norm_place == NormPlace::around; }
+
+void add_pending(Backend& backend, const StepBuffers& step, Delta before) {
+  if (before == Delta::pending) backend.add(step.residual, step.delta);
+}
+
+/// What a part reads, after what is pending has been added.
+TensorView input_of(Backend& backend, const ModelConfig& config, const NormLayer& norm, const StepBuffers& step,
+                    Delta before) {
+  const bool is_first = config.norm_place == NormPlace::before || config.norm_place == NormPlace::around;
+  if (!is_first) {
+    add_pending(backend, step, before);
+    return step.residual;
+  }
+  if (before == Delta::pending) {
+    backend.add_norm(step.normed, step.residual, step.delta, norm.view());
+  } else {
+    backend.norm(step.normed, step.residual, norm.view());
+  }
+  return step.normed;
+}
+
+/// What follows a part: `norm` is the one of the part, `out_norm` the one behind it.
+Delta output_of(Backend& backend, const ModelConfig& config, const NormLayer& norm, const NormLayer& out_norm,
+                const StepBuffers& step) {
+  if (config.norm_place == NormPlace::around) backend.norm(step.delta, step.delta, out_norm.view());
+  if (config.norm_place == NormPlace::behind) backend.norm(step.delta, step.delta, norm.view());
+  if (config.residual_multiplier != 1) backend.scale(step.delta, static_cast<float>(config.residual_multiplier));
+  if (config.norm_place != NormPlace::on_stream) return Delta::pending;
+  backend.add_norm(step.residual, step.residual, step.delta, norm.view());
+  return Delta::none;
+}
+
+}  // namespace
+
+Result<DecoderLayer> DecoderLayer::create(Backend& backend, kernels::WeightFormat format, const ModelConfig& config,
+                                          const LayerConfig& layer_config) {
   DecoderLayer layer;
-  LATHE_TRY(layer.attention_norm_, DeviceTensor::allocate(backend, kernels::Dtype::f32, {config.hidden_size}));
-  LATHE_TRY(layer.mlp_norm_, DeviceTensor::allocate(backend, kernels::Dtype::f32, {config.hidden_size}));
+  const auto norm = [&] { return NormLayer::create(backend, config.norm, config.hidden_size); };
+  LATHE_TRY(layer.attention_norm_, norm());
+  if (has_mlp_norm(config)) {
+    LATHE_TRY(layer.mlp_norm_, norm());
+  }
+  if (has_out_norms(config)) {
+    LATHE_TRY(layer.attention_out_norm_, norm());
+    LATHE_TRY(layer.mlp_out_norm_, norm());
+  }
   LATHE_TRY(layer.attention_, Attention::create(backend, format, config));
-  LATHE_TRY(layer.mlp_, GatedMlp::create(backend, format, config));
+  if (layer_config.has_experts) {
+    LATHE_TRY(layer.experts_, Experts::create(backend, format, config));
+  } else {
+    LATHE_TRY(layer.mlp_, Mlp::create(backend, format, config, mlp_shape(config)));
+  }
   return layer;
 }
 
-std::int64_t DecoderLayer::n_bytes(const kernels::Backend& backend, kernels::WeightFormat format,
-                                   const ModelConfig& config) {
-  const std::int64_t norm_bytes = 2 * config.hidden_size * static_cast<std::int64_t>(sizeof(float));
-  return norm_bytes + Attention::n_bytes(backend, format, config) + GatedMlp::n_bytes(backend, format, config);
+std::int64_t DecoderLayer::n_bytes(const Backend& backend, kernels::WeightFormat format, const ModelConfig& config,
+                                   const LayerConfig& layer) {
+  const int n_norms = 1 + (has_mlp_norm(config) ? 1 : 0) + (has_out_norms(config) ? 2 : 0);
+  const std::int64_t mlp = layer.has_experts ? Experts::n_bytes(backend, format, config)
+                                             : Mlp::n_bytes(backend, format, config, mlp_shape(config));
+  return n_norms * NormLayer::n_bytes(config.norm, config.hidden_size) + Attention::n_bytes(backend, format, config) + mlp;
+}
+
+std::int64_t DecoderLayer::n_bytes() const {
+  return attention_norm_.n_bytes() + attention_out_norm_.n_bytes() + mlp_norm_.n_bytes() + mlp_out_norm_.n_bytes() +
+         attention_.n_bytes() + (mlp_ ? mlp_->n_bytes() : experts_->n_bytes());
 }
 
 void DecoderLayer::add_image(WeightImage& image) {
-  image.push_back(attention_norm_.bytes());
-  image.push_back(mlp_norm_.bytes());
-  attention_.qkv().add_image(image);
-  attention_.out().add_image(image);
-  for (Linear* linear : {&mlp_.gate(), &mlp_.up(), &mlp_.down()}) linear->add_image(image);
+  for (NormLayer* norm : {&attention_norm_, &attention_out_norm_, &mlp_norm_, &mlp_out_norm_}) norm->add_image(image);
+  attention_.add_image(image);
+  if (mlp_) mlp_->add_image(image);
+  if (experts_) experts_->add_image(image);
 }
 
-void DecoderLayer::accept(kernels::Backend& backend, const ModelConfig& config, WeightRole role,
-                          const kernels::TensorView& source) {
-  const std::int64_t row_begin = row_begin_of(role, config);
+bool DecoderLayer::accept_attention(Backend& backend, WeightRole role, std::int64_t row_begin, const TensorView& source) {
   switch (role) {
-    case WeightRole::attention_norm: copy_converted(backend, attention_norm_.view(), source); break;
-    case WeightRole::mlp_norm: copy_converted(backend, mlp_norm_.view(), source); break;
     case WeightRole::q:
     case WeightRole::k:
-    case WeightRole::v: attention_.qkv().load_rows(backend, row_begin, source); break;
+    case WeightRole::v:
+    case WeightRole::qkv: attention_.qkv().load_rows(backend, row_begin, source); return true;
     case WeightRole::q_bias:
     case WeightRole::k_bias:
-    case WeightRole::v_bias: attention_.qkv().load_bias(backend, row_begin, source); break;
-    case WeightRole::o: attention_.out().load_rows(backend, row_begin, source); break;
-    case WeightRole::o_bias: attention_.out().load_bias(backend, row_begin, source); break;
-    case WeightRole::gate: mlp_.gate().load_rows(backend, row_begin, source); break;
-    case WeightRole::gate_bias: mlp_.gate().load_bias(backend, row_begin, source); break;
-    case WeightRole::up: mlp_.up().load_rows(backend, row_begin, source); break;
-    case WeightRole::up_bias: mlp_.up().load_bias(backend, row_begin, source); break;
-    case WeightRole::down: mlp_.down().load_rows(backend, row_begin, source); break;
-    case WeightRole::down_bias: mlp_.down().load_bias(backend, row_begin, source); break;
-    case WeightRole::embedding:
-    case WeightRole::head:
-    case WeightRole::final_norm: LATHE_CHECK(false); break;
+    case WeightRole::v_bias:
+    case WeightRole::qkv_bias: attention_.qkv().load_bias(backend, row_begin, source); return true;
+    case WeightRole::o: attention_.out().load_rows(backend, 0, source); return true;
+    case WeightRole::o_bias: attention_.out().load_bias(backend, 0, source); return true;
+    case WeightRole::q_norm: attention_.q_norm().load_weight(backend, source); return true;
+    case WeightRole::k_norm: attention_.k_norm().load_weight(backend, source); return true;
+    case WeightRole::q_norm_bias: attention_.q_norm().load_bias(backend, source); return true;
+    case WeightRole::k_norm_bias: attention_.k_norm().load_bias(backend, source); return true;
+    case WeightRole::sinks: copy_converted(backend, attention_.sinks(), source); return true;
+    default: return false;
   }
 }
 
-void DecoderLayer::attend(kernels::Backend& backend, const ModelConfig& config, const ModelInput& input,
-                          const RopeTable& rope, const kernels::KvLayer& kv, const StepBuffers& step, bool is_first) const {
-  const auto eps = static_cast<float>(config.rms_norm_eps);
-  if (is_first) {
-    backend.rms_norm(step.normed, step.residual, attention_norm_.view(), eps);
+bool DecoderLayer::accept_mlp(Backend& backend, WeightRole role, std::int64_t inner, const TensorView& source) {
+  switch (role) {
+    case WeightRole::gate: mlp_->gate().load_rows(backend, 0, source); return true;
+    case WeightRole::gate_bias: mlp_->gate().load_bias(backend, 0, source); return true;
+    case WeightRole::up: mlp_->up().load_rows(backend, 0, source); return true;
+    case WeightRole::up_bias: mlp_->up().load_bias(backend, 0, source); return true;
+    case WeightRole::gate_up:
+      mlp_->gate().load_rows(backend, 0, source.rows(0, inner));
+      mlp_->up().load_rows(backend, 0, source.rows(inner, inner));
+      return true;
+    case WeightRole::gate_up_bias:
+      mlp_->gate().load_bias(backend, 0, source.rows(0, inner));
+      mlp_->up().load_bias(backend, 0, source.rows(inner, inner));
+      return true;
+    case WeightRole::down: mlp_->down().load_rows(backend, 0, source); return true;
+    case WeightRole::down_bias: mlp_->down().load_bias(backend, 0, source); return true;
+    default: return false;
+  }
+}
+
+bool DecoderLayer::accept_experts(Backend& backend, WeightRole role, std::int64_t expert, const TensorView& source) {
+  switch (role) {
+    case WeightRole::router: experts_->router().load_rows(backend, 0, source); return true;
+    case WeightRole::router_bias: experts_->router().load_bias(backend, 0, source); return true;
+    case WeightRole::choice_bias: copy_converted(backend, experts_->choice_bias(), source); return true;
+    case WeightRole::expert_gate: experts_->expert(expert).gate().load_rows(backend, 0, source); return true;
+    case WeightRole::expert_up: experts_->expert(expert).up().load_rows(backend, 0, source); return true;
+    case WeightRole::expert_down: experts_->expert(expert).down().load_rows(backend, 0, source); return true;
+    case WeightRole::shared_gate: experts_->shared().gate().load_rows(backend, 0, source); return true;
+    case WeightRole::shared_up: experts_->shared().up().load_rows(backend, 0, source); return true;
+    case WeightRole::shared_down: experts_->shared().down().load_rows(backend, 0, source); return true;
+    case WeightRole::shared_switch: experts_->shared_gate().load_rows(backend, 0, source); return true;
+    default: return false;
+  }
+}
+
+void DecoderLayer::accept(Backend& backend, const ModelConfig& config, WeightRole role, const TensorView& source,
+                          std::int64_t expert) {
+  switch (role) {
+    case WeightRole::attention_norm: return attention_norm_.load_weight(backend, source);
+    case WeightRole::attention_norm_bias: return attention_norm_.load_bias(backend, source);
+    case WeightRole::attention_out_norm: return attention_out_norm_.load_weight(backend, source);
+    case WeightRole::mlp_norm: return mlp_norm_.load_weight(backend, source);
+    case WeightRole::mlp_norm_bias: return mlp_norm_.load_bias(backend, source);
+    case WeightRole::mlp_out_norm: return mlp_out_norm_.load_weight(backend, source);
+    default: break;
+  }
+  if (accept_attention(backend, role, row_begin_of(role, config), source)) return;
+  const bool is_accepted = experts_ ? accept_experts(backend, role, expert, source)
+                                    : accept_mlp(backend, role, config.intermediate_size, source);
+  LATHE_CHECK(is_accepted);
+}
+
+/// Beside attention the MLP reads what attention reads: the sum comes after its input has been made.
+Delta DecoderLayer::attend(Backend& backend, const AttentionContext& context, const StepBuffers& step, Delta before) const {
+  const ModelConfig& config = context.config;
+  attention_.forward(backend, context, input_of(backend, config, attention_norm_, step, before), step);
+  const Delta after = output_of(backend, config, attention_norm_, attention_out_norm_, step);
+  if (config.residual == Residual::sequential) return after;
+  if (config.residual == Residual::parallel_two_norms) backend.norm(step.normed, step.residual, mlp_norm_.view());
+  add_pending(backend, step, after);
+  return Delta::none;
+}
+
+Delta DecoderLayer::feed_forward(Backend& backend, const ModelConfig& config, const StepBuffers& step, Delta before) const {
+  const bool has_input = config.is_parallel();  // attend() has left it
+  const TensorView x = has_input ? step.normed : input_of(backend, config, mlp_norm_, step, before);
+  if (experts_) {
+    experts_->forward(backend, config, x, step);
   } else {
-    backend.add_rms_norm(step.normed, step.residual, step.delta, attention_norm_.view(), eps);
+    mlp_->forward(backend, x, step);
   }
-  attention_.forward(backend, config, input, rope, kv, step);
-}
-
-void DecoderLayer::feed_forward(kernels::Backend& backend, const ModelConfig& config, const StepBuffers& step) const {
-  backend.add_rms_norm(step.normed, step.residual, step.delta, mlp_norm_.view(), static_cast<float>(config.rms_norm_eps));
-  mlp_.forward(backend, step);
+  return output_of(backend, config, mlp_norm_, mlp_out_norm_, step);
 }
 
 }  // namespace lathe::engine

@@ -1,40 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
-// DecoderLayer: norm, attention, norm, MLP, each part added to the residual stream (pre-norm).
+// DecoderLayer: attention and MLP, each added to the residual stream, with norms where NormPlace has them.
 #pragma once
 
+#include <optional>
+
 #include "engine/model/layers/attention.h"
-#include "engine/model/layers/gated_mlp.h"
+#include "engine/model/layers/experts.h"
+#include "engine/model/layers/mlp.h"
+#include "engine/model/layers/norm.h"
 #include "engine/model/weight_plan.h"
 
 namespace lathe::engine {
 
+/// What step.delta holds between the parts.
+enum class Delta : std::uint8_t {
+  none,    ///< nothing
+  pending  ///< what the last part adds to the residual stream, and has not added yet
+};
+
 class DecoderLayer {
  public:
-  static Result<DecoderLayer> create(kernels::Backend& backend, kernels::WeightFormat format, const ModelConfig& config);
-  static std::int64_t n_bytes(const kernels::Backend& backend, kernels::WeightFormat format, const ModelConfig& config);
+  static Result<DecoderLayer> create(kernels::Backend& backend, kernels::WeightFormat format, const ModelConfig& config,
+                                     const LayerConfig& layer);
+  static std::int64_t n_bytes(const kernels::Backend& backend, kernels::WeightFormat format, const ModelConfig& config,
+                              const LayerConfig& layer);
 
   /// Puts one tensor of the layer in its place, as Decoder::accept.
-  void accept(kernels::Backend& backend, const ModelConfig& config, WeightRole role, const kernels::TensorView& source);
+  void accept(kernels::Backend& backend, const ModelConfig& config, WeightRole role, const kernels::TensorView& source,
+              std::int64_t expert = -1);
   void add_image(WeightImage& image);
-  std::int64_t n_bytes() const {
-    return attention_norm_.n_bytes() + mlp_norm_.n_bytes() + attention_.n_bytes() + mlp_.n_bytes();
-  }
+  std::int64_t n_bytes() const;
 
-  /// Adds `delta` of the layer before to the residual stream and leaves its own in its place. The first layer has none. Each
-  /// half leaves the input of its first products, what its norm gave, in `normed`.
-  void forward(kernels::Backend& backend, const ModelConfig& config, const ModelInput& input, const RopeTable& rope,
-               const kernels::KvLayer& kv, const StepBuffers& step, bool is_first) const {
-    attend(backend, config, input, rope, kv, step, is_first);
-    feed_forward(backend, config, step);
+  /// Runs both halves. A half adds what is pending to the residual stream first, so that a norm and the sum before it are one
+  /// operation. Returns what it leaves.
+  Delta forward(kernels::Backend& backend, const AttentionContext& context, const StepBuffers& step, Delta before) const {
+    return feed_forward(backend, context.config, step, attend(backend, context, step, before));
   }
-  void attend(kernels::Backend& backend, const ModelConfig& config, const ModelInput& input, const RopeTable& rope,
-              const kernels::KvLayer& kv, const StepBuffers& step, bool is_first) const;
-  void feed_forward(kernels::Backend& backend, const ModelConfig& config, const StepBuffers& step) const;
+  /// Where norms stand before the parts, each half leaves the input of its first products in step.normed.
+  Delta attend(kernels::Backend& backend, const AttentionContext& context, const StepBuffers& step, Delta before) const;
+  Delta feed_forward(kernels::Backend& backend, const ModelConfig& config, const StepBuffers& step, Delta before) const;
 
  private:
-  DeviceTensor attention_norm_, mlp_norm_;
+  bool accept_attention(kernels::Backend& backend, WeightRole role, std::int64_t row_begin, const kernels::TensorView& source);
+  bool accept_mlp(kernels::Backend& backend, WeightRole role, std::int64_t inner, const kernels::TensorView& source);
+  bool accept_experts(kernels::Backend& backend, WeightRole role, std::int64_t expert, const kernels::TensorView& source);
+
+  NormLayer attention_norm_, attention_out_norm_, mlp_norm_, mlp_out_norm_;
   Attention attention_;
-  GatedMlp mlp_;
+  std::optional<Mlp> mlp_;
+  std::optional<Experts> experts_;  ///< in place of the MLP
 };
 
 }  // namespace lathe::engine

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RopeTable: cosines and sines of all positions. angle(p, i) = p * inv_freq_i, inv_freq_i = theta^(-2i / head_dim), scaled.
+// RopeTable: cosines and sines of all positions: cos(p * frequency_i), sin(p * frequency_i), times the attention factor.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +10,43 @@
 
 namespace lathe::engine {
 
-/// head_dim / 2 frequencies with the scaling applied. Source: Hugging Face transformers, modeling_rope_utils.
-std::vector<double> rope_frequencies(const RopeConfig& rope, std::int64_t head_dim);
-
-/// Owns: cos and sin, [n_positions, head_dim / 2] f32 each, rounded once from double.
+/// Owns: cos and sin, [n_positions, rotary_dim / 2] f32 each, rounded once from double.
 class RopeTable {
  public:
   /// Errors: resource_exhausted.
-  static Result<RopeTable> create(kernels::Backend& backend, const ModelConfig& config, std::int64_t n_positions);
+  static Result<RopeTable> create(kernels::Backend& backend, const RopeConfig& rope, std::int64_t n_positions);
   /// Units: bytes that create() takes.
-  static std::int64_t n_bytes(const ModelConfig& config, std::int64_t n_positions);
+  static std::int64_t n_bytes(const RopeConfig& rope, std::int64_t n_positions);
+
+  /// Turns each head of x [M, n_heads * head_dim] by its row's position.
+  void turn(kernels::Backend& backend, const kernels::TensorView& x, int n_heads, int head_dim,
+            std::span<const std::int32_t> positions) const;
 
   const kernels::TensorView& cos() const { return cos_.view(); }
   const kernels::TensorView& sin() const { return sin_.view(); }
   std::int64_t n_bytes() const { return cos_.n_bytes() + sin_.n_bytes(); }
 
  private:
+  kernels::RopeStyle style_ = kernels::RopeStyle::half;
   DeviceTensor cos_, sin_;
+};
+
+/// One for each of ModelConfig::ropes.
+class RopeTables {
+ public:
+  /// Errors: resource_exhausted.
+  static Result<RopeTables> create(kernels::Backend& backend, const ModelConfig& config, std::int64_t n_positions);
+  /// Units: bytes that create() takes.
+  static std::int64_t n_bytes(const ModelConfig& config, std::int64_t n_positions);
+
+  /// Null: the layer has none.
+  const RopeTable* of(const LayerConfig& layer) const {
+    return layer.rope >= 0 ? &tables_[static_cast<std::size_t>(layer.rope)] : nullptr;
+  }
+  std::int64_t n_bytes() const;
+
+ private:
+  std::vector<RopeTable> tables_;
 };
 
 }  // namespace lathe::engine

@@ -82,6 +82,10 @@ struct VecAvx2 {
   }
   /// a < b ? 0 : x
   static Float zero_where_less(Float a, Float b, Float x) { return _mm256_andnot_ps(_mm256_cmp_ps(a, b, _CMP_LT_OQ), x); }
+  /// a < b ? x : otherwise
+  static Float select_less(Float a, Float b, Float x, Float otherwise) {
+    return _mm256_blendv_ps(otherwise, x, _mm256_cmp_ps(a, b, _CMP_LT_OQ));
+  }
   static Float keep_first(std::int64_t n, Float x, Float otherwise) {
     return _mm256_blendv_ps(otherwise, x, _mm256_castsi256_ps(first(n)));
   }

@@ -78,6 +78,10 @@ struct VecAvx512 {
   static Float zero_where_less(Float a, Float b, Float x) {
     return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a, b, _CMP_NLT_UQ), x);
   }
+  /// a < b ? x : otherwise
+  static Float select_less(Float a, Float b, Float x, Float otherwise) {
+    return _mm512_mask_mov_ps(otherwise, _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), x);
+  }
   static Float keep_first(std::int64_t n, Float x, Float otherwise) { return _mm512_mask_mov_ps(otherwise, first(n), x); }
 
   static float sum(Float x) { return _mm512_reduce_add_ps(x); }

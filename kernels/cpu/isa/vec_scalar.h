@@ -68,6 +68,8 @@ struct VecScalar {
     return x * from_bits(static_cast<std::uint32_t>(exponent + 127) << 23);
   }
   static Float zero_where_less(Float a, Float b, Float x) { return a < b ? 0 : x; }
+  /// a < b ? x : otherwise
+  static Float select_less(Float a, Float b, Float x, Float otherwise) { return a < b ? x : otherwise; }
   static Float keep_first(std::int64_t n, Float x, Float otherwise) { return n > 0 ? x : otherwise; }
 
   static float sum(Float x) { return x; }

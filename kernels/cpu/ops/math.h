@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// exp and silu on vectors, and the few scalar functions that per-ISA files may use.
+// exp, tanh, erf and what activations are made of them on vectors, and the few scalar functions that per-ISA files may use.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +32,49 @@ struct Math {
     p = V::fma(p, r, V::set(1.0F));
     p = V::fma(p, r, V::set(1.0F));
     return V::zero_where_less(x, lowest, V::scale_by_power_of_2(p, n));
+  }
+
+  /// Within 4e-7 of tanh(x): below 0.55 its Taylor series to x^13, above by exp.
+  static Float tanh(Float x) {
+    const Float square = V::mul(x, x);
+    Float p = V::set(21844.0F / 6081075);
+    p = V::fma(p, square, V::set(-1382.0F / 155925));
+    p = V::fma(p, square, V::set(62.0F / 2835));
+    p = V::fma(p, square, V::set(-17.0F / 315));
+    p = V::fma(p, square, V::set(2.0F / 15));
+    p = V::fma(p, square, V::set(-1.0F / 3));
+    const Float small = V::fma(V::mul(p, square), x, x);
+    const Float one = V::set(1.0F), two = V::set(2.0F);
+    const Float large = V::sub(one, V::div(two, V::add(exp(V::mul(two, x)), one)));
+    return V::select_less(square, V::set(0.3025F), small, large);
+  }
+
+  /// Within 3e-7 of erf(x). Source: Abramowitz and Stegun 1964, 7.1.26; their bound is 1.5e-7 in exact arithmetic.
+  static Float erf(Float x) {
+    const Float one = V::set(1.0F), zero = V::zero();
+    const Float magnitude = V::max(V::sub(zero, x), x);
+    const Float t = V::div(one, V::fma(magnitude, V::set(0.3275911F), one));
+    Float p = V::set(1.061405429F);
+    p = V::fma(p, t, V::set(-1.453152027F));
+    p = V::fma(p, t, V::set(1.421413741F));
+    p = V::fma(p, t, V::set(-0.284496736F));
+    p = V::fma(p, t, V::set(0.254829592F));
+    const Float tail = V::mul(V::mul(p, t), exp(V::sub(zero, V::mul(x, x))));
+    const Float y = V::sub(one, tail);
+    return V::select_less(x, zero, V::sub(zero, y), y);
+  }
+
+  /// x * (1 + erf(x / sqrt 2)) / 2
+  static Float gelu(Float x) {
+    const Float half = V::mul(x, V::set(0.5F));
+    return V::fma(half, erf(V::mul(x, V::set(0.70710678F))), half);
+  }
+
+  /// x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))) / 2. Source: Hendrycks and Gimpel 2016.
+  static Float gelu_tanh(Float x) {
+    const Float half = V::mul(x, V::set(0.5F));
+    const Float cube = V::mul(V::mul(x, x), x);
+    return V::fma(half, tanh(V::mul(V::set(0.79788456F), V::fma(cube, V::set(0.044715F), x))), half);
   }
 
   static Float silu(Float x) {

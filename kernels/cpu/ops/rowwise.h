@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops that treat each row by itself: RMS norm, RoPE, elementwise sums and gates.
+// Ops that treat each row by itself: norms, RoPE, elementwise sums, gates and maps.
 #pragma once
 
 #include "kernels/cpu/ops/math.h"
@@ -58,6 +58,28 @@ void rms_norm(const NormArgs& args, std::int64_t row_begin, std::int64_t row_end
   }
 }
 
+/// The mean first, then the squares of what differs from it: one pass loses digits where the mean is large.
+template <class V>
+void layer_norm(const NormArgs& args, std::int64_t row_begin, std::int64_t row_end) {
+  const auto n_columns = static_cast<float>(args.n);
+  for (std::int64_t m = row_begin; m < row_end; ++m) {
+    float* x = args.x + m * args.x_stride;
+    float* out = args.out + m * args.out_stride;
+    if (args.delta != nullptr) add_row<V>(x, args.delta + m * args.delta_stride, args.n);
+    auto sum = V::zero();
+    for (std::int64_t i = 0; i < args.n; i += V::kLanes) sum = V::add(sum, V::load_n(x + i, args.n - i));
+    const auto mean = V::set(V::sum(sum) / n_columns);
+    for_each_vector<V>(args.n, [&](std::int64_t i, auto n) { V::store_n(out + i, V::sub(V::load_n(x + i, n), mean), n); });
+    const float variance = sum_of_squares<V>(out, args.n) / n_columns;
+    const auto scale = V::set(1.0F / __builtin_sqrtf(variance + args.eps));
+    for_each_vector<V>(args.n, [&](std::int64_t i, auto n) {
+      auto y = V::mul(V::mul(V::load_n(out + i, n), scale), V::load_n(args.weight + i, n));
+      if (args.bias != nullptr) y = V::add(y, V::load_n(args.bias + i, n));
+      V::store_n(out + i, y, n);
+    });
+  }
+}
+
 template <class V>
 void add(const ElementwiseArgs& args, std::int64_t row_begin, std::int64_t row_end) {
   for (std::int64_t m = row_begin; m < row_end; ++m) {
@@ -65,16 +87,70 @@ void add(const ElementwiseArgs& args, std::int64_t row_begin, std::int64_t row_e
   }
 }
 
-template <class V>
-void silu_mul(const ElementwiseArgs& args, std::int64_t row_begin, std::int64_t row_end) {
+struct Silu {
+  template <class V>
+  static typename V::Float of(typename V::Float x) {
+    return Math<V>::silu(x);
+  }
+};
+struct Gelu {
+  template <class V>
+  static typename V::Float of(typename V::Float x) {
+    return Math<V>::gelu(x);
+  }
+};
+struct GeluTanh {
+  template <class V>
+  static typename V::Float of(typename V::Float x) {
+    return Math<V>::gelu_tanh(x);
+  }
+};
+struct Relu {
+  template <class V>
+  static typename V::Float of(typename V::Float x) {
+    return V::max(V::zero(), x);
+  }
+};
+
+template <class V, class Act>
+void activate(const ElementwiseArgs& args, std::int64_t row_begin, std::int64_t row_end) {
   for (std::int64_t m = row_begin; m < row_end; ++m) {
     const float* gate = args.gate + m * args.in_stride;
-    const float* up = args.up + m * args.in_stride;
+    const float* up = args.up != nullptr ? args.up + m * args.in_stride : nullptr;
     float* out = args.out + m * args.out_stride;
     for_each_vector<V>(args.n, [&](std::int64_t i, auto n) {
-      V::store_n(out + i, V::mul(Math<V>::silu(V::load_n(gate + i, n)), V::load_n(up + i, n)), n);
+      auto y = Act::template of<V>(V::load_n(gate + i, n));
+      if (up != nullptr) y = V::mul(y, V::load_n(up + i, n));
+      V::store_n(out + i, y, n);
     });
   }
+}
+
+/// x = map(x) for all numbers of some rows.
+template <class V, class Map>
+void map_rows(const MapArgs& args, std::int64_t row_begin, std::int64_t row_end, const Map& map) {
+  for (std::int64_t m = row_begin; m < row_end; ++m) {
+    float* x = args.x + m * args.x_stride;
+    for_each_vector<V>(args.n, [&](std::int64_t i, auto n) { V::store_n(x + i, map(V::load_n(x + i, n)), n); });
+  }
+}
+
+template <class V>
+void scale(const MapArgs& args, std::int64_t row_begin, std::int64_t row_end) {
+  const auto factor = V::set(args.parameter);
+  map_rows<V>(args, row_begin, row_end, [&](auto x) { return V::mul(x, factor); });
+}
+
+template <class V>
+void clamp(const MapArgs& args, std::int64_t row_begin, std::int64_t row_end) {
+  const auto most = V::set(args.parameter), least = V::set(-args.parameter);
+  map_rows<V>(args, row_begin, row_end, [&](auto x) { return V::min(most, V::max(least, x)); });
+}
+
+template <class V>
+void soft_cap(const MapArgs& args, std::int64_t row_begin, std::int64_t row_end) {
+  const auto cap = V::set(args.parameter);
+  map_rows<V>(args, row_begin, row_end, [&](auto x) { return V::mul(cap, Math<V>::tanh(V::div(x, cap))); });
 }
 
 template <class V>

@@ -63,25 +63,43 @@ std::size_t scale_bytes(const KvShape& shape) {
   return 2 * static_cast<std::size_t>(n_elements_of_k(shape) / shape.head_dim) * sizeof(float);
 }
 
-/// out [head_dim] = softmax(q K^T * scale) V over the first n_visible tokens of the sequence.
-void attend(float* out, const float* q, std::int64_t kv_head, const KvLayer& layer, const std::int32_t* block_table,
-            std::int64_t n_visible, float scale) {
+/// A query head of one row.
+struct Query {
+  const float* q;  ///< [head_dim]
+  std::int32_t position;
+  std::size_t head;
+  std::int64_t kv_head;
+};
+
+double score_of(double dot, const Query& query, std::int64_t token, const AttentionForm& form) {
+  double score = dot * form.scale;
+  if (form.soft_cap > 0) score = form.soft_cap * std::tanh(score / form.soft_cap);
+  if (!form.slopes.empty()) score += form.slopes[query.head] * static_cast<double>(token - query.position);
+  return score;
+}
+
+/// out [head_dim] = softmax of the scores times V over the tokens that the row sees.
+void attend(float* out, const Query& query, const KvLayer& layer, const std::int32_t* block_table, const AttentionForm& form) {
   const KvShape& shape = layer.shape;
   const KvHalf k(layer, false);
   const KvHalf v(layer, true);
-  std::vector<std::int64_t> slot(static_cast<std::size_t>(n_visible));
-  std::vector<double> score(static_cast<std::size_t>(n_visible));
-  double largest = -std::numeric_limits<double>::infinity();
+  const std::int64_t kv_head = query.kv_head;
+  const std::int64_t first = form.window > 0 ? std::max(0, query.position + 1 - form.window) : 0;
+  const auto n_visible = static_cast<std::size_t>(query.position + 1 - first);
+  std::vector<std::int64_t> slot(n_visible);
+  std::vector<double> score(n_visible);
+  const bool has_sink = !form.sinks.empty();
+  double largest = has_sink ? form.sinks[query.head] : -std::numeric_limits<double>::infinity();
   for (std::size_t t = 0; t < score.size(); ++t) {
-    const auto token = static_cast<std::int64_t>(t);
+    const std::int64_t token = first + static_cast<std::int64_t>(t);
     const std::int64_t block = block_table[token / shape.block_size];
     slot[t] = block * shape.block_size + token % shape.block_size;
     double dot = 0;
-    for (int d = 0; d < shape.head_dim; ++d) dot += static_cast<double>(q[d]) * k.read(slot[t], kv_head, d);
-    score[t] = dot * scale;
+    for (int d = 0; d < shape.head_dim; ++d) dot += static_cast<double>(query.q[d]) * k.read(slot[t], kv_head, d);
+    score[t] = score_of(dot, query, token, form);
     largest = std::max(largest, score[t]);
   }
-  double sum = 0;
+  double sum = has_sink ? std::exp(form.sinks[query.head] - largest) : 0;
   for (double& s : score) {
     s = std::exp(s - largest);
     sum += s;
@@ -115,7 +133,7 @@ void kv_write(const KvLayer& layer, const TensorView& k, const TensorView& v, st
 }
 
 void attention(const TensorView& out, const TensorView& q, int n_heads, const KvLayer& layer, const AttentionBatch& batch,
-               float scale) {
+               const AttentionForm& form) {
   const KvShape& shape = layer.shape;
   const int group = n_heads / shape.n_kv_heads;
   for (int i = 0; i < batch.n_seqs; ++i) {
@@ -126,8 +144,8 @@ void attention(const TensorView& out, const TensorView& q, int n_heads, const Kv
       const std::int32_t position = batch.context_len[seq] - (end - row);
       for (int head = 0; head < n_heads; ++head) {
         const std::int64_t column = static_cast<std::int64_t>(head) * shape.head_dim;
-        attend(out.row<float>(row) + column, q.row<float>(row) + column, head / group, layer, block_table, position + 1,
-               scale);
+        const Query query{q.row<float>(row) + column, position, static_cast<std::size_t>(head), head / group};
+        attend(out.row<float>(row) + column, query, layer, block_table, form);
       }
     }
   }

@@ -69,32 +69,45 @@ class ReferenceBackend final : public Backend {
   void embed(const TensorView& out, const TensorView& table, std::span<const std::int32_t> ids) override {
     reference::embed(out, table, ids);
   }
-  void rms_norm(const TensorView& out, const TensorView& x, const TensorView& weight, float eps) override {
-    reference::rms_norm(out, x, weight, eps);
-  }
-  void add_rms_norm(const TensorView& out, const TensorView& x, const TensorView& delta, const TensorView& weight,
-                    float eps) override {
+  void norm(const TensorView& out, const TensorView& x, const Norm& norm) override { reference::norm(out, x, norm); }
+  void add_norm(const TensorView& out, const TensorView& x, const TensorView& delta, const Norm& norm) override {
     reference::add(x, delta);
-    reference::rms_norm(out, x, weight, eps);
+    reference::norm(out, x, norm);
   }
+  void norm_heads(const TensorView& x, int n_heads, const Norm& norm) override { reference::norm_heads(x, n_heads, norm); }
+  void scale(const TensorView& x, float factor) override { reference::scale(x, factor); }
+  void clamp(const TensorView& x, float limit) override { reference::clamp(x, limit); }
+  void soft_cap(const TensorView& x, float cap) override { reference::soft_cap(x, cap); }
   void add(const TensorView& x, const TensorView& delta) override { reference::add(x, delta); }
   void linear(const TensorView& out, const TensorView& x, const PackedMatrix& matrix, const TensorView& bias) override {
     reference::linear(out, x, static_cast<const PlainMatrix&>(matrix).view(), bias);
   }
-  void gated_mlp(const TensorView& out, const TensorView& x, const MlpWeights& weights) override {
-    const std::int64_t m = x.dim(0), inner = weights.gate.n();
+  void mlp(const TensorView& out, const TensorView& x, const MlpWeights& weights) override {
+    const std::int64_t m = x.dim(0), inner = weights.up.n();
     const Buffer memory = allocate_host(static_cast<std::size_t>(2 * m * inner) * sizeof(float));
     LATHE_CHECK(memory);
-    const TensorView gate(memory.data(), Dtype::f32, {m, inner});
-    const TensorView up(gate.as<float>() + m * inner, Dtype::f32, {m, inner});
-    linear(gate, x, weights.gate, weights.gate_bias);
+    const TensorView up(memory.data(), Dtype::f32, {m, inner});
+    const TensorView gate(up.as<float>() + m * inner, Dtype::f32, {m, inner});
     linear(up, x, weights.up, weights.up_bias);
-    reference::silu_mul(gate, gate, up);
-    linear(out, gate, weights.down, weights.down_bias);
+    if (weights.gate == nullptr) {
+      reference::activate(up, weights.activation);
+    } else {
+      linear(gate, x, *weights.gate, weights.gate_bias);
+      reference::activate(gate, weights.activation);
+      reference::multiply(up, gate);
+    }
+    linear(out, up, weights.down, weights.down_bias);
   }
   void rope(const TensorView& x, int n_heads, int head_dim, int rotary_dim, std::span<const std::int32_t> positions,
             const TensorView& cos, const TensorView& sin, RopeStyle style) override {
     reference::rope(x, n_heads, head_dim, rotary_dim, positions, cos, sin, style);
+  }
+  void fill(const TensorView& x, float value) override {
+    for (std::int64_t m = 0; m < x.dim(0); ++m) std::fill_n(x.row<float>(m), x.dim(1), value);
+  }
+  void add_rows(const TensorView& out, std::span<const std::int32_t> rows, const TensorView& x,
+                std::span<const float> factors) override {
+    reference::add_rows(out, rows, x, factors);
   }
   void gather_rows(const TensorView& out, const TensorView& x, std::span<const std::int32_t> rows) override {
     reference::gather_rows(out, x, rows);
@@ -106,8 +119,8 @@ class ReferenceBackend final : public Backend {
     reference::kv_write(layer, k, v, slots);
   }
   void attention(const TensorView& out, const TensorView& q, int n_heads, const KvLayer& layer, const AttentionBatch& batch,
-                 float scale) override {
-    reference::attention(out, q, n_heads, layer, batch, scale);
+                 const AttentionForm& form) override {
+    reference::attention(out, q, n_heads, layer, batch, form);
   }
   void parallel_for(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) override {
     if (n > 0) body(0, n);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cpu/reference/reference_ops.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <vector>
 
 #include "kernels/formats/element.h"
@@ -18,15 +20,80 @@ void embed(const TensorView& out, const TensorView& table, std::span<const std::
   }
 }
 
-void rms_norm(const TensorView& out, const TensorView& x, const TensorView& weight, float eps) {
-  const std::int64_t n = x.dim(1);
-  for (std::int64_t m = 0; m < x.dim(0); ++m) {
-    const float* in = x.row<float>(m);
-    double sum = 0;
-    for (std::int64_t h = 0; h < n; ++h) sum += static_cast<double>(in[h]) * in[h];
-    const double scale = 1.0 / std::sqrt(sum / static_cast<double>(n) + eps);
-    for (std::int64_t h = 0; h < n; ++h) out.row<float>(m)[h] = static_cast<float>(in[h] * scale * weight.as<float>()[h]);
+namespace {
+
+/// out [n] = the normalised x [n]. weight, bias: [n]; bias may be null.
+void norm_row(float* out, const float* x, std::int64_t n, const Norm& norm, const float* weight, const float* bias) {
+  const auto count = static_cast<double>(n);
+  double mean = 0;
+  if (norm.kind == NormKind::layer) {
+    for (std::int64_t i = 0; i < n; ++i) mean += x[i] / count;
   }
+  double square = 0;
+  for (std::int64_t i = 0; i < n; ++i) square += (x[i] - mean) * (x[i] - mean) / count;
+  const double scale = 1.0 / std::sqrt(square + norm.eps);
+  for (std::int64_t i = 0; i < n; ++i) {
+    out[i] = static_cast<float>((x[i] - mean) * scale * weight[i] + (bias != nullptr ? bias[i] : 0.0));
+  }
+}
+
+/// x = map(x) for every number.
+template <class Map>
+void map_all(const TensorView& x, const Map& map) {
+  for (std::int64_t m = 0; m < x.dim(0); ++m) {
+    float* const row = x.row<float>(m);
+    for (std::int64_t i = 0; i < x.dim(1); ++i) row[i] = static_cast<float>(map(static_cast<double>(row[i])));
+  }
+}
+
+double activated(double x, Activation activation) {
+  switch (activation) {
+    case Activation::silu: return x / (1 + std::exp(-x));
+    case Activation::gelu: return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2));
+    case Activation::gelu_tanh: {
+      const double inner = std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x);
+      return 0.5 * x * (1 + std::tanh(inner));
+    }
+    case Activation::relu: return std::max(x, 0.0);
+  }
+  return x;
+}
+
+}  // namespace
+
+void norm(const TensorView& out, const TensorView& x, const Norm& norm) {
+  for (std::int64_t m = 0; m < x.dim(0); ++m) {
+    norm_row(out.row<float>(m), x.row<float>(m), x.dim(1), norm, norm.weight.as<float>(), norm.bias.as<float>());
+  }
+}
+
+void norm_heads(const TensorView& x, int n_heads, const Norm& norm) {
+  const std::int64_t head_dim = x.dim(1) / n_heads;
+  const bool is_shared = norm.weight.n_elements() == head_dim;
+  for (std::int64_t m = 0; m < x.dim(0); ++m) {
+    for (int head = 0; head < n_heads; ++head) {
+      float* const numbers = x.row<float>(m) + head * head_dim;
+      const std::int64_t own = is_shared ? 0 : head * head_dim;
+      const float* const bias = norm.bias.as<float>();
+      norm_row(numbers, numbers, head_dim, norm, norm.weight.as<float>() + own, bias != nullptr ? bias + own : nullptr);
+    }
+  }
+}
+
+void scale(const TensorView& x, float factor) {
+  map_all(x, [&](double number) { return number * factor; });
+}
+
+void clamp(const TensorView& x, float limit) {
+  map_all(x, [&](double number) { return std::clamp<double>(number, -limit, limit); });
+}
+
+void soft_cap(const TensorView& x, float cap) {
+  map_all(x, [&](double number) { return cap * std::tanh(number / cap); });
+}
+
+void activate(const TensorView& x, Activation activation) {
+  map_all(x, [&](double number) { return activated(number, activation); });
 }
 
 void add(const TensorView& x, const TensorView& delta) {
@@ -71,12 +138,17 @@ void rope(const TensorView& x, int n_heads, int head_dim, int rotary_dim, std::s
   }
 }
 
-void silu_mul(const TensorView& out, const TensorView& gate, const TensorView& up) {
-  for (std::int64_t m = 0; m < out.dim(0); ++m) {
-    for (std::int64_t i = 0; i < out.dim(1); ++i) {
-      const double g = gate.row<float>(m)[i];
-      out.row<float>(m)[i] = static_cast<float>(g / (1.0 + std::exp(-g)) * up.row<float>(m)[i]);
-    }
+void multiply(const TensorView& x, const TensorView& y) {
+  for (std::int64_t m = 0; m < x.dim(0); ++m) {
+    for (std::int64_t i = 0; i < x.dim(1); ++i) x.row<float>(m)[i] *= y.row<float>(m)[i];
+  }
+}
+
+void add_rows(const TensorView& out, std::span<const std::int32_t> rows, const TensorView& x, std::span<const float> factors) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    LATHE_CHECK(rows[i] >= 0 && rows[i] < out.dim(0));
+    const float* const from = x.row<float>(static_cast<std::int64_t>(i));
+    for (std::int64_t h = 0; h < x.dim(1); ++h) out.row<float>(rows[i])[h] += factors[i] * from[h];
   }
 }
 

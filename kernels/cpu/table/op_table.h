@@ -68,6 +68,10 @@ struct LinearRange {
   std::int64_t panel_end;
 };
 
+// Rows of the tables by NormKind and Activation (kernels/api/backend.h, which is not compiled for an instruction set).
+inline constexpr int kNormKinds = 2;
+inline constexpr int kActivations = 4;
+
 struct NormArgs {
   float* out;
   std::int64_t out_stride;
@@ -76,6 +80,7 @@ struct NormArgs {
   const float* delta;  ///< added to x first, unless null
   std::int64_t delta_stride;
   const float* weight;
+  const float* bias;  ///< or null
   std::int64_t n;
   float eps;
 };
@@ -93,7 +98,7 @@ struct RopeArgs {
   bool interleaved;
 };
 
-/// out = silu(gate) * up, or with `up` alone x += up.
+/// out = act(gate) * up, without `up` act(gate), and with `up` alone out += up.
 struct ElementwiseArgs {
   float* out;
   std::int64_t out_stride;
@@ -101,6 +106,14 @@ struct ElementwiseArgs {
   const float* up;
   std::int64_t in_stride;
   std::int64_t n;
+};
+
+/// Each number of some rows, changed where it lies.
+struct MapArgs {
+  float* x;
+  std::int64_t x_stride;
+  std::int64_t n;
+  float parameter;
 };
 
 enum class KvType : std::uint8_t { f32, f16, bf16, i8, e4m3, e5m2 };
@@ -151,10 +164,13 @@ struct LinearOps {
 
 struct OpTable {
   LinearOps linear[kWeightFormats];  ///< by WeightFormat
-  void (*rms_norm)(const NormArgs& args, std::int64_t row_begin, std::int64_t row_end);
+  void (*norm[kNormKinds])(const NormArgs& args, std::int64_t row_begin, std::int64_t row_end);  ///< by NormKind
   void (*rope)(const RopeArgs& args, std::int64_t row_begin, std::int64_t row_end);
   void (*add)(const ElementwiseArgs& args, std::int64_t row_begin, std::int64_t row_end);
-  void (*silu_mul)(const ElementwiseArgs& args, std::int64_t row_begin, std::int64_t row_end);
+  void (*activate[kActivations])(const ElementwiseArgs& args, std::int64_t row_begin, std::int64_t row_end);  ///< by Activation
+  void (*scale)(const MapArgs& args, std::int64_t row_begin, std::int64_t row_end);
+  void (*clamp)(const MapArgs& args, std::int64_t row_begin, std::int64_t row_end);
+  void (*soft_cap)(const MapArgs& args, std::int64_t row_begin, std::int64_t row_end);
   void (*attend)(const AttentionArgs& args, const AttentionItem& item, float* scratch);
   /// Work of the ceilings: reads n bytes (a multiple of 4096) and returns something made of them.
   float (*read_bytes)(const std::byte* data, std::int64_t n);

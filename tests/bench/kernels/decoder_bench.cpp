@@ -190,20 +190,20 @@ void Step::run_layer(const Layer& layer, const KvLayer& cache, Times& times) {
   const TensorView k = columns_of_qkv(kQ, kKv);
   const TensorView v = columns_of_qkv(kQ + kKv, kKv);
   const double seen = is_prompt_ ? 0.5 * n_rows_ * (n_rows_ + 1) : static_cast<double>(n_rows_) * context_;
-  timed(times["norm"], 0, 0, [&] { backend_.add_rms_norm(normed_, x_, delta_, norm_weight_, 1e-5F); });
+  timed(times["norm"], 0, 0, [&] { backend_.add_norm(normed_, x_, delta_, {.weight = norm_weight_, .eps = 1e-5F}); });
   linear(times["1 qkv"], qkv_, normed_, *layer.qkv);
   timed(times["rope, kv"], 0, 0, [&] {
     backend_.rope(q, kHeads, kHeadDim, kHeadDim, positions_, angles_, angles_, RopeStyle::half);
     backend_.rope(k, kKvHeads, kHeadDim, kHeadDim, positions_, angles_, angles_, RopeStyle::half);
     backend_.kv_write(cache, k, v, slots_);
   });
-  timed(times["attention"], 4 * seen * kQ, 0, [&] { backend_.attention(attended_, q, kHeads, cache, batch_, 0.125F); });
+  timed(times["attention"], 4 * seen * kQ, 0, [&] { backend_.attention(attended_, q, kHeads, cache, batch_, {.scale = 0.125F}); });
   linear(times["2 o"], delta_, attended_, *layer.o);
-  timed(times["norm"], 0, 0, [&] { backend_.add_rms_norm(normed_, x_, delta_, norm_weight_, 1e-5F); });
+  timed(times["norm"], 0, 0, [&] { backend_.add_norm(normed_, x_, delta_, {.weight = norm_weight_, .eps = 1e-5F}); });
   const double n_weights = 3.0 * kFfn * kHidden;
   const std::size_t n_bytes = layer.gate->n_bytes() + layer.up->n_bytes() + layer.down->n_bytes();
   timed(times["3 mlp"], 2 * n_rows_ * n_weights, static_cast<double>(n_bytes),
-        [&] { backend_.gated_mlp(delta_, normed_, {.gate = *layer.gate, .up = *layer.up, .down = *layer.down}); });
+        [&] { backend_.mlp(delta_, normed_, {.gate = layer.gate.get(), .up = *layer.up, .down = *layer.down}); });
 }
 
 void Step::run(Times& times) {

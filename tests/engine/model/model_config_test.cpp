@@ -99,12 +99,12 @@ void ModelConfigTest::sizes_are_read() {
   QCOMPARE(config->q_size(), 64);
   QCOMPARE(config->kv_size(), 32);
   QCOMPARE(config->max_position_embeddings, 256);
-  QCOMPARE(config->rms_norm_eps, 1e-5);
+  QCOMPARE(config->norm.eps, 1e-5);
   QCOMPARE(*config->bos_id, 1);
 }
 
 void ModelConfigTest::biases_and_ties_are_read() {
-  QVERIFY(read_with("attention_bias", true)->attention_bias);
+  QVERIFY(read_with("attention_bias", true)->qkv_bias);
   QVERIFY(read_with("mlp_bias", true)->mlp_bias);
   QVERIFY(read_with("tie_word_embeddings", true)->tied_embeddings);
   QVERIFY(!read_with("tie_word_embeddings", nullptr)->tied_embeddings);
@@ -125,8 +125,8 @@ void ModelConfigTest::absent_keys_have_the_family_defaults() {
   const auto read = read_model_config(config);
   QVERIFY(read.has_value());
   QCOMPARE(read->n_kv_heads, read->n_heads);
-  QCOMPARE(read->rms_norm_eps, 1e-6);
-  QCOMPARE(read->rope.theta, 10000.0);
+  QCOMPARE(read->norm.eps, 1e-6);
+  QCOMPARE(read->ropes.front().theta, 10000.0);
   QCOMPARE(read->max_position_embeddings, 2048);
   QVERIFY(!read->bos_id && read->eos_ids.empty());
 }
@@ -144,10 +144,10 @@ void ModelConfigTest::eos_may_be_an_id_or_a_list() {
 
 void ModelConfigTest::rope_of_the_older_spelling() {
   const auto config = read_with("rope_scaling", {{"rope_type", "linear"}, {"factor", 2.5}});
-  QVERIFY(config->rope.scaling == RopeScaling::linear);
-  QCOMPARE(config->rope.factor, 2.5);
-  QCOMPARE(describe_scaling(config->rope), std::string("linear x2.5"));
-  QCOMPARE(read_with("rope_theta", 500000.0)->rope.theta, 500000.0);
+  QVERIFY(config->ropes.front().scaling == RopeScaling::linear);
+  QCOMPARE(config->ropes.front().factor, 2.5);
+  QCOMPARE(describe_scaling(config->ropes.front()), std::string("linear x2.5"));
+  QCOMPARE(read_with("rope_theta", 500000.0)->ropes.front().theta, 500000.0);
 }
 
 void ModelConfigTest::rope_of_the_newer_spelling() {
@@ -157,21 +157,21 @@ void ModelConfigTest::rope_of_the_newer_spelling() {
                                                     {"low_freq_factor", 1},
                                                     {"high_freq_factor", 4},
                                                     {"original_max_position_embeddings", 8192}});
-  QVERIFY(config->rope.scaling == RopeScaling::llama3);
-  QCOMPARE(config->rope.theta, 5e5);
-  QCOMPARE(config->rope.original_max_position_embeddings, 8192);
-  QCOMPARE(describe_scaling(config->rope), std::string("llama3 x8"));
+  QVERIFY(config->ropes.front().scaling == RopeScaling::llama3);
+  QCOMPARE(config->ropes.front().theta, 5e5);
+  QCOMPARE(config->ropes.front().original_max_position_embeddings, 8192);
+  QCOMPARE(describe_scaling(config->ropes.front()), std::string("llama3 x8"));
 }
 
 void ModelConfigTest::rope_theta_of_the_object_wins() {
   Json config = base_config();
   config["rope_theta"] = 1000.0;
   config["rope_parameters"] = {{"rope_type", "default"}, {"rope_theta", 2000.0}};
-  QCOMPARE(read_model_config(config)->rope.theta, 2000.0);
+  QCOMPARE(read_model_config(config)->ropes.front().theta, 2000.0);
 }
 
 void ModelConfigTest::rope_type_may_be_called_type() {
-  QVERIFY(read_with("rope_scaling", {{"type", "linear"}, {"factor", 4}})->rope.scaling == RopeScaling::linear);
+  QVERIFY(read_with("rope_scaling", {{"type", "linear"}, {"factor", 4}})->ropes.front().scaling == RopeScaling::linear);
 }
 
 void ModelConfigTest::llama3_scaling_needs_its_factors() {
@@ -184,18 +184,18 @@ void ModelConfigTest::llama3_scaling_needs_its_factors() {
 void ModelConfigTest::llama3_original_context_may_stand_outside() {
   Json config = base_config();
   config["rope_scaling"] = {{"rope_type", "llama3"}, {"factor", 8}, {"low_freq_factor", 1}, {"high_freq_factor", 4}};
-  QCOMPARE(read_model_config(config)->rope.original_max_position_embeddings, 256);
+  QCOMPARE(read_model_config(config)->ropes.front().original_max_position_embeddings, 256);
   config["original_max_position_embeddings"] = 64;
-  QCOMPARE(read_model_config(config)->rope.original_max_position_embeddings, 64);
+  QCOMPARE(read_model_config(config)->ropes.front().original_max_position_embeddings, 64);
 }
 
 void ModelConfigTest::default_rope_type_is_no_scaling() {
-  QCOMPARE(describe_scaling(read_with("rope_scaling", {{"rope_type", "default"}})->rope), std::string("none"));
+  QCOMPARE(describe_scaling(read_with("rope_scaling", {{"rope_type", "default"}})->ropes.front()), std::string("none"));
 }
 
 void ModelConfigTest::unknown_rope_types_are_unmet_data() {
   QTest::addColumn<QString>("type");
-  for (const char* type : {"yarn", "dynamic", "longrope", "su", "mrope", ""}) QTest::newRow(type) << type;
+  for (const char* type : {"proportional", "mrope", ""}) QTest::newRow(type) << type;
 }
 
 void ModelConfigTest::unknown_rope_types_are_unmet() {

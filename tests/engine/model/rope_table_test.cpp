@@ -13,6 +13,8 @@ namespace {
 
 bool near(double a, double b) { return std::abs(a - b) <= 1e-12 * std::abs(b); }
 
+std::vector<double> frequencies_of(const RopeConfig& rope) { return engine::rope_waves(rope, 64).frequencies; }
+
 }  // namespace
 
 class RopeTableTest : public QObject {
@@ -30,7 +32,7 @@ class RopeTableTest : public QObject {
 };
 
 void RopeTableTest::plain_frequencies_fall_geometrically() {
-  const auto frequencies = engine::rope_frequencies({.theta = 10000}, 8);
+  const auto frequencies = frequencies_of({.theta = 10000, .rotary_dim = 8});
   QCOMPARE(frequencies.size(), std::size_t{4});
   QVERIFY(near(frequencies[0], 1.0));
   QVERIFY(near(frequencies[1], 0.1));
@@ -38,7 +40,7 @@ void RopeTableTest::plain_frequencies_fall_geometrically() {
 }
 
 void RopeTableTest::linear_scaling_divides() {
-  const auto frequencies = engine::rope_frequencies({.theta = 10000, .scaling = RopeScaling::linear, .factor = 4}, 8);
+  const auto frequencies = frequencies_of({.theta = 10000, .rotary_dim = 8, .scaling = RopeScaling::linear, .factor = 4});
   QVERIFY(near(frequencies[0], 0.25));
   QVERIFY(near(frequencies[2], 0.0025));
 }
@@ -47,6 +49,7 @@ namespace {
 
 // Llama 3.1: factor 8, context 8192: waves shorter than 2048 stay, longer than 8192 turn 8 times slower.
 const RopeConfig kLlama31{.theta = 500000,
+                          .rotary_dim = 128,
                           .scaling = RopeScaling::llama3,
                           .factor = 8,
                           .low_freq_factor = 1,
@@ -58,7 +61,7 @@ double wavelength(double frequency) { return 2 * std::numbers::pi / frequency; }
 }  // namespace
 
 void RopeTableTest::llama3_keeps_short_waves() {
-  const auto scaled = engine::rope_frequencies(kLlama31, 128), plain = engine::rope_frequencies({.theta = 500000}, 128);
+  const auto scaled = frequencies_of(kLlama31), plain = frequencies_of({.theta = 500000, .rotary_dim = 128});
   int n = 0;
   for (std::size_t i = 0; i < plain.size(); ++i) {
     if (wavelength(plain[i]) >= 2048) continue;
@@ -69,7 +72,7 @@ void RopeTableTest::llama3_keeps_short_waves() {
 }
 
 void RopeTableTest::llama3_divides_long_waves() {
-  const auto scaled = engine::rope_frequencies(kLlama31, 128), plain = engine::rope_frequencies({.theta = 500000}, 128);
+  const auto scaled = frequencies_of(kLlama31), plain = frequencies_of({.theta = 500000, .rotary_dim = 128});
   int n = 0;
   for (std::size_t i = 0; i < plain.size(); ++i) {
     if (wavelength(plain[i]) <= 8192) continue;
@@ -80,7 +83,7 @@ void RopeTableTest::llama3_divides_long_waves() {
 }
 
 void RopeTableTest::llama3_blends_between() {
-  const auto scaled = engine::rope_frequencies(kLlama31, 128), plain = engine::rope_frequencies({.theta = 500000}, 128);
+  const auto scaled = frequencies_of(kLlama31), plain = frequencies_of({.theta = 500000, .rotary_dim = 128});
   int n = 0;
   for (std::size_t i = 0; i < plain.size(); ++i) {
     if (wavelength(plain[i]) < 2048 || wavelength(plain[i]) > 8192) continue;
@@ -94,8 +97,7 @@ void RopeTableTest::llama3_blends_between() {
 
 void RopeTableTest::table_holds_cosines_and_sines() {
   const auto backend = kernels::make_reference_backend();
-  engine::ModelConfig config;
-  config.head_dim = 8;
+  const RopeConfig config{.rotary_dim = 8};
   const auto table = engine::RopeTable::create(*backend, config, 100);
   QVERIFY(table.has_value());
   QCOMPARE(table->cos().dim(0), 100);
@@ -106,8 +108,7 @@ void RopeTableTest::table_holds_cosines_and_sines() {
 
 void RopeTableTest::position_zero_does_not_rotate() {
   const auto backend = kernels::make_reference_backend();
-  engine::ModelConfig config;
-  config.head_dim = 16;
+  const RopeConfig config{.rotary_dim = 16};
   const auto table = engine::RopeTable::create(*backend, config, 1);
   for (int i = 0; i < 8; ++i) {
     QCOMPARE(table->cos().row<float>(0)[i], 1.0F);
@@ -117,8 +118,7 @@ void RopeTableTest::position_zero_does_not_rotate() {
 
 void RopeTableTest::bytes_are_as_estimated() {
   const auto backend = kernels::make_reference_backend();
-  engine::ModelConfig config;
-  config.head_dim = 64;
+  const RopeConfig config{.rotary_dim = 64};
   QCOMPARE(engine::RopeTable::create(*backend, config, 333)->n_bytes(), engine::RopeTable::n_bytes(config, 333));
 }
 

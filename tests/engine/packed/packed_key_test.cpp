@@ -7,6 +7,7 @@
 #include <cstring>
 #include <set>
 
+#include "engine/model/architectures.h"
 #include "engine/serve/opened_model.h"
 #include "tests/support/tiny_model.h"
 
@@ -22,7 +23,10 @@ EngineOptions quantized(std::string_view name = "int8_g32") {
 }
 
 std::string recipe(const EngineOptions& options, kernels::Dtype stored = kernels::Dtype::f32, bool tied = false) {
-  return recipe_of(options, storage_of(options, stored), tied);
+  ModelConfig config;
+  config.architecture = architectures().front();
+  config.tied_embeddings = tied;
+  return recipe_of(options, storage_of(options, stored), config);
 }
 
 }  // namespace

@@ -119,7 +119,7 @@ class CalibrationTest : public QObject {
     for (const auto& text : kTexts) {
       for (const std::int32_t id : text) {
         const float* const row = table.data() + static_cast<std::size_t>(id) * norm.size();
-        double squares = model->config.rms_norm_eps;
+        double squares = model->config.norm.eps;
         for (std::size_t j = 0; j < norm.size(); ++j) squares += std::pow(row[j], 2) / static_cast<double>(norm.size());
         for (std::size_t j = 0; j < norm.size(); ++j) {
           largest[j] = std::max(largest[j], static_cast<float>(std::fabs(row[j] * norm[j] / std::sqrt(squares))));

@@ -60,7 +60,7 @@ class Sequence {
                                .block_tables = table_,
                                .max_blocks = static_cast<int>(table_.size())};
     backend_.attention(out, q_.view().rows(begin, end - begin), heads_.n_heads, layer_, batch,
-                       1.0F / std::sqrt(static_cast<float>(heads_.head_dim)));
+                       {.scale = 1.0F / std::sqrt(static_cast<float>(heads_.head_dim))});
   }
 
   RandomTensor attend_all(int chunk) const {
@@ -306,7 +306,7 @@ void AttentionTest::company_in_the_batch_does_not_change_a_bit() {
     std::memcpy(q.view().row<float>(m), sequence.q().view().row<float>(row_of(m)), static_cast<std::size_t>(columns) * 4);
   }
   const RandomTensor out({61, columns});
-  backend->attention(out.view(), q.view(), kGrouped.n_heads, sequence.layer(), batch, 0.125F);
+  backend->attention(out.view(), q.view(), kGrouped.n_heads, sequence.layer(), batch, {.scale = 0.125F});
   for (std::int64_t m = 0; m < 61; ++m) QVERIFY(same_bits(out.view().rows(m, 1), alone.view().rows(row_of(m), 1)));
 }
 

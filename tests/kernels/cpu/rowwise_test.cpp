@@ -50,7 +50,7 @@ class RowwiseTest : public QObject {
       const RandomTensor x(Dtype::f32, {5, n}, numbers, 4);
       const RandomTensor weight(Dtype::f32, {n}, numbers);
       QVERIFY(error_of(*backend, RandomTensor({5, n}), [&](Backend& b, const TensorView& out) {
-                b.rms_norm(out, x.view(), weight.view(), 1e-5F);
+                b.norm(out, x.view(), {.weight = weight.view(), .eps = 1e-5F});
               }) <= kTolerance);
     }
   }
@@ -62,7 +62,7 @@ class RowwiseTest : public QObject {
     RandomNumbers numbers(2);
     const RandomTensor weight(Dtype::f32, {40}, numbers);
     const RandomTensor out(Dtype::f32, {1, 40}, numbers);
-    backend->rms_norm(out.view(), x.view(), weight.view(), 1e-5F);
+    backend->norm(out.view(), x.view(), {.weight = weight.view(), .eps = 1e-5F});
     for (int i = 0; i < 40; ++i) QCOMPARE(out.view().as<float>()[i], 0.0F);
   }
 
@@ -75,12 +75,102 @@ class RowwiseTest : public QObject {
     const RandomTensor weight(Dtype::f32, {77}, numbers);
     const RandomTensor fused_x = x.copy();
     const RandomTensor fused({6, 77});
-    backend->add_rms_norm(fused.view(), fused_x.view(), delta.view(), weight.view(), 1e-6F);
+    backend->add_norm(fused.view(), fused_x.view(), delta.view(), {.weight = weight.view(), .eps = 1e-6F});
     const RandomTensor apart({6, 77});
     backend->add(x.view(), delta.view());
-    backend->rms_norm(apart.view(), x.view(), weight.view(), 1e-6F);
+    backend->norm(apart.view(), x.view(), {.weight = weight.view(), .eps = 1e-6F});
     QVERIFY(same_bits(fused_x.view(), x.view()));
     QVERIFY(same_bits(fused.view(), apart.view()));
+  }
+
+  void layer_norm_equals_the_reference_data() { add_isa_rows(); }
+  void layer_norm_equals_the_reference() {
+    const auto backend = backend_of_row();
+    RandomNumbers numbers(21);
+    for (const std::int64_t n : {2, 8, 63, 64, 65, 288, 900}) {
+      const RandomTensor x(Dtype::f32, {5, n}, numbers, 4);
+      for (std::int64_t i = 0; i < 5 * n; ++i) x.view().as<float>()[i] += 10;  // a mean that must not eat the digits
+      const RandomTensor weight(Dtype::f32, {n}, numbers);
+      const RandomTensor bias(Dtype::f32, {n}, numbers);
+      for (const TensorView& b : {bias.view(), TensorView()}) {
+        const Norm norm{.kind = NormKind::layer, .weight = weight.view(), .bias = b, .eps = 1e-5F};
+        QVERIFY(error_of(*backend, RandomTensor({5, n}), [&](Backend& to, const TensorView& out) {
+                  to.norm(out, x.view(), norm);
+                }) <= 20 * kTolerance);
+      }
+    }
+  }
+
+  void a_norm_may_write_where_it_reads_data() { add_isa_rows(); }
+  void a_norm_may_write_where_it_reads() {
+    const auto backend = backend_of_row();
+    RandomNumbers numbers(22);
+    const RandomTensor x(Dtype::f32, {3, 77}, numbers, 2);
+    const RandomTensor weight(Dtype::f32, {77}, numbers);
+    for (const NormKind kind : {NormKind::rms, NormKind::layer}) {
+      const Norm norm{.kind = kind, .weight = weight.view(), .eps = 1e-5F};
+      const RandomTensor apart({3, 77});
+      backend->norm(apart.view(), x.view(), norm);
+      const RandomTensor in_place = x.copy();
+      backend->norm(in_place.view(), in_place.view(), norm);
+      QVERIFY(same_bits(in_place.view(), apart.view()));
+    }
+  }
+
+  void heads_are_normalised_one_by_one_data() { add_isa_rows(); }
+  void heads_are_normalised_one_by_one() {
+    const auto backend = backend_of_row();
+    RandomNumbers numbers(23);
+    constexpr int kHeads = 3, kDim = 20;
+    const RandomTensor wide(Dtype::f32, {4, 100}, numbers, 2);
+    const RandomTensor shared(Dtype::f32, {kDim}, numbers);
+    const RandomTensor own(Dtype::f32, {kHeads * kDim}, numbers);
+    for (const NormKind kind : {NormKind::rms, NormKind::layer}) {
+      for (const RandomTensor* weight : {&shared, &own}) {
+        const Norm norm{.kind = kind, .weight = weight->view(), .eps = 1e-5F};
+        QVERIFY(error_of(*backend, wide, [&](Backend& b, const TensorView& x) {
+                  b.norm_heads(columns(x, 10, kHeads * kDim), kHeads, norm);
+                }) <= 10 * kTolerance);
+      }
+    }
+  }
+
+  void maps_equal_the_reference_data() { add_isa_rows(); }
+  void maps_equal_the_reference() {
+    const auto backend = backend_of_row();
+    RandomNumbers numbers(24);
+    const RandomTensor x(Dtype::f32, {3, 1001}, numbers, 40);
+    QVERIFY(error_of(*backend, x, [](Backend& b, const TensorView& to) { b.scale(to, 0.3F); }) <= kTolerance);
+    QVERIFY(error_of(*backend, x, [](Backend& b, const TensorView& to) { b.clamp(to, 7); }) == 0);
+    for (const float cap : {0.5F, 30.0F, 1000.0F}) {
+      QVERIFY(error_of(*backend, x, [&](Backend& b, const TensorView& to) { b.soft_cap(to, cap); }) <= kTolerance);
+    }
+  }
+
+  void fill_reaches_every_number_data() { add_isa_rows(); }
+  void fill_reaches_every_number() {
+    const auto backend = backend_of_row();
+    RandomNumbers numbers(25);
+    const RandomTensor wide(Dtype::f32, {2, 50}, numbers);
+    const RandomTensor before = wide.copy();
+    wide.view().row<float>(1)[12] = std::nanf("");
+    backend->fill(columns(wide.view(), 10, 30), 0);
+    for (std::int64_t m = 0; m < 2; ++m) {
+      for (std::int64_t i = 10; i < 40; ++i) QCOMPARE(wide.view().row<float>(m)[i], 0.0F);
+      for (const std::int64_t i : {9, 40}) QCOMPARE(wide.view().row<float>(m)[i], before.view().row<float>(m)[i]);
+    }
+  }
+
+  void rows_are_added_where_they_belong_data() { add_isa_rows(); }
+  void rows_are_added_where_they_belong() {
+    const auto backend = backend_of_row();
+    RandomNumbers numbers(26);
+    const RandomTensor out(Dtype::f32, {6, 33}, numbers);
+    const RandomTensor x(Dtype::f32, {3, 33}, numbers);
+    const std::int32_t rows[] = {5, 0, 2};
+    const float factors[] = {0.5F, 2, -1};
+    QVERIFY(error_of(*backend, out, [&](Backend& b, const TensorView& to) { b.add_rows(to, rows, x.view(), factors); }) <=
+            kTolerance);
   }
 
   void add_is_exact_data() { add_isa_rows(); }
@@ -171,10 +261,10 @@ class RowwiseTest : public QObject {
     const RandomTensor x(Dtype::f32, {300, 300}, numbers, 5);
     const RandomTensor weight(Dtype::f32, {300}, numbers);
     const RandomTensor normed({300, 300});
-    backend->rms_norm(normed.view(), x.view(), weight.view(), 1e-5F);
+    backend->norm(normed.view(), x.view(), {.weight = weight.view(), .eps = 1e-5F});
     for (const std::int64_t m : {0, 137, 299}) {
       const RandomTensor one({1, 300});
-      backend->rms_norm(one.view(), x.view().rows(m, 1), weight.view(), 1e-5F);
+      backend->norm(one.view(), x.view().rows(m, 1), {.weight = weight.view(), .eps = 1e-5F});
       QVERIFY(same_bits(one.view(), normed.view().rows(m, 1)));
     }
   }

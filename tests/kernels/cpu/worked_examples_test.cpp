@@ -91,7 +91,7 @@ class WorkedExamplesTest : public QObject {
   void rms_norm_of_3_and_4_data() { add_backend_rows(); }
   void rms_norm_of_3_and_4() {
     Rows x{{3, 4}}, weight{{1, 2}}, out(1, 2);  // mean of squares 12.5
-    backend_here()->rms_norm(out.view(), x.view(), weight.view().rows(0, 1), 0);
+    backend_here()->norm(out.view(), x.view(), {.weight = weight.view().rows(0, 1), .eps = 0});
     QVERIFY(near(out.at(0, 0), 3 / std::sqrt(12.5)));
     QVERIFY(near(out.at(0, 1), 8 / std::sqrt(12.5)));
   }
@@ -99,14 +99,14 @@ class WorkedExamplesTest : public QObject {
   void eps_keeps_a_row_of_zeros_finite_data() { add_backend_rows(); }
   void eps_keeps_a_row_of_zeros_finite() {
     Rows x{{0, 0, 0}}, weight{{1, 1, 1}}, out(1, 3);
-    backend_here()->rms_norm(out.view(), x.view(), weight.view(), 1e-5F);
+    backend_here()->norm(out.view(), x.view(), {.weight = weight.view(), .eps = 1e-5F});
     for (int i = 0; i < 3; ++i) QCOMPARE(out.at(0, i), 0.0F);
   }
 
   void add_rms_norm_changes_the_stream_data() { add_backend_rows(); }
   void add_rms_norm_changes_the_stream() {
     Rows x{{1, 1}}, delta{{2, 3}}, weight{{1, 1}}, out(1, 2);
-    backend_here()->add_rms_norm(out.view(), x.view(), delta.view(), weight.view(), 0);
+    backend_here()->add_norm(out.view(), x.view(), delta.view(), {.weight = weight.view(), .eps = 0});
     QCOMPARE(x.at(0, 0), 3.0F);
     QCOMPARE(x.at(0, 1), 4.0F);
     QVERIFY(near(out.at(0, 1), 4 / std::sqrt(12.5)));
@@ -157,7 +157,7 @@ class WorkedExamplesTest : public QObject {
     const auto thrice = packed(*backend, WeightFormat::f32, three.view());
     for (double gate = -120; gate <= 120; gate += 0.37) {
       Rows x{{static_cast<float>(gate)}};
-      backend->gated_mlp(out.view(), x.view(), {.gate = *identity, .up = *thrice, .down = *identity});
+      backend->mlp(out.view(), x.view(), {.gate = identity.get(), .up = *thrice, .down = *identity});
       const double exact = static_cast<float>(gate);
       QVERIFY2(near(out.at(0, 0), 3 * exact * exact / (1 + std::exp(-exact))), qPrintable(QString::number(gate)));
     }
@@ -188,7 +188,7 @@ class WorkedExamplesTest : public QObject {
     const auto backend = backend_here();
     Rows k{{5, -5}}, v{{7, 9}}, q{{100, 3}}, out(1, 2);
     Cache cache(*backend, 1, 2, k, v);
-    backend->attention(out.view(), q.view(), 1, cache.layer(), cache.batch(1, 1), 1);
+    backend->attention(out.view(), q.view(), 1, cache.layer(), cache.batch(1, 1), {.scale = 1});
     QVERIFY(near(out.at(0, 0), 7));
     QVERIFY(near(out.at(0, 1), 9));
   }
@@ -198,7 +198,7 @@ class WorkedExamplesTest : public QObject {
     const auto backend = backend_here();
     Rows k{{1, 0}, {1, 0}, {1, 0}}, v{{3, 0}, {6, 3}, {9, 6}}, q{{2, 5}}, out(1, 2);
     Cache cache(*backend, 1, 2, k, v);
-    backend->attention(out.view(), q.view(), 1, cache.layer(), cache.batch(1, 3), 1);
+    backend->attention(out.view(), q.view(), 1, cache.layer(), cache.batch(1, 3), {.scale = 1});
     QVERIFY(near(out.at(0, 0), 6));
     QVERIFY(near(out.at(0, 1), 3));
   }
@@ -208,7 +208,7 @@ class WorkedExamplesTest : public QObject {
     const auto backend = backend_here();
     Rows k{{0, 0}, {0, 0}, {0, 0}}, v{{2, 0}, {4, 0}, {1000, 0}}, q{{1, 1}, {1, 1}, {1, 1}}, out(3, 2);
     Cache cache(*backend, 1, 2, k, v);
-    backend->attention(out.view(), q.view(), 1, cache.layer(), cache.batch(3, 3), 1);
+    backend->attention(out.view(), q.view(), 1, cache.layer(), cache.batch(3, 3), {.scale = 1});
     QVERIFY(near(out.at(0, 0), 2));
     QVERIFY(near(out.at(1, 0), 3));
     QVERIFY(near(out.at(2, 0), 1006.0 / 3));
@@ -219,7 +219,7 @@ class WorkedExamplesTest : public QObject {
     const auto backend = backend_here();
     Rows k{{0, 0}, {1, 0}}, v{{0, 0}, {1, 0}}, q{{2, 0}}, out(1, 2);
     Cache cache(*backend, 1, 2, k, v);
-    backend->attention(out.view(), q.view(), 1, cache.layer(), cache.batch(1, 2), 0.5F);
+    backend->attention(out.view(), q.view(), 1, cache.layer(), cache.batch(1, 2), {.scale = 0.5F});
     QVERIFY(near(out.at(0, 0), 1 / (1 + std::exp(-1.0))));
   }
 
@@ -228,7 +228,7 @@ class WorkedExamplesTest : public QObject {
     const auto backend = backend_here();
     Rows k{{1000, 0}, {-1000, 0}}, v{{1, 2}, {3, 4}}, q{{1000, 0}}, out(1, 2);
     Cache cache(*backend, 1, 2, k, v);
-    backend->attention(out.view(), q.view(), 1, cache.layer(), cache.batch(1, 2), 1);
+    backend->attention(out.view(), q.view(), 1, cache.layer(), cache.batch(1, 2), {.scale = 1});
     QVERIFY(near(out.at(0, 0), 1));
     QVERIFY(near(out.at(0, 1), 2));
   }
@@ -238,7 +238,7 @@ class WorkedExamplesTest : public QObject {
     const auto backend = backend_here();
     Rows k{{0, 0, 0, 0}}, v{{1, 2, 3, 4}}, q(1, 8), out(1, 8);  // 4 heads over 2 KV heads
     Cache cache(*backend, 2, 2, k, v);
-    backend->attention(out.view(), q.view(), 4, cache.layer(), cache.batch(1, 1), 1);
+    backend->attention(out.view(), q.view(), 4, cache.layer(), cache.batch(1, 1), {.scale = 1});
     const float want[] = {1, 2, 1, 2, 3, 4, 3, 4};
     for (int i = 0; i < 8; ++i) QVERIFY(near(out.at(0, i), want[i]));
   }

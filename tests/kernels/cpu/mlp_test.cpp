@@ -37,13 +37,24 @@ struct Mlp {
     const auto packed_gate = packed(backend, format, gate.view());
     const auto packed_up = packed(backend, format, up.view());
     const auto packed_down = packed(backend, format, down.view());
-    backend.gated_mlp(out, x,
-                      {.gate = *packed_gate,
+    backend.mlp(out, x,
+                      {.gate = packed_gate.get(),
                        .up = *packed_up,
                        .down = *packed_down,
                        .gate_bias = has_bias ? gate_bias.view() : TensorView(),
                        .up_bias = has_bias ? up_bias.view() : TensorView(),
                        .down_bias = has_bias ? down_bias.view() : TensorView()});
+  }
+
+  void run_without_gate(Backend& backend, const TensorView& out, const TensorView& x) const {
+    const auto packed_up = packed(backend, format, up.view());
+    const auto packed_down = packed(backend, format, down.view());
+    backend.mlp(out, x,
+                {.activation = Activation::gelu,
+                 .up = *packed_up,
+                 .down = *packed_down,
+                 .up_bias = up_bias.view(),
+                 .down_bias = down_bias.view()});
   }
 
   static float scale_of(std::int64_t k) { return 1.0F / std::sqrt(static_cast<float>(k)); }
@@ -74,16 +85,71 @@ float silu_of(Backend& backend, float value) {
   const auto packed_gate = packed(backend, WeightFormat::f32, gate.view());
   const auto packed_up = packed(backend, WeightFormat::f32, up.view());
   const auto packed_down = packed(backend, WeightFormat::f32, down.view());
-  backend.gated_mlp(out.view(), x.view(), {.gate = *packed_gate, .up = *packed_up, .down = *packed_down});
+  backend.mlp(out.view(), x.view(), {.gate = packed_gate.get(), .up = *packed_up, .down = *packed_down});
   return out.view().as<float>()[0] / kInner;
+}
+
+/// The activation of many numbers at once: x is 1, the weights are the numbers, and down adds each to an output of its own.
+std::vector<float> activated(Backend& backend, Activation activation, const std::vector<float>& values) {
+  const auto n = static_cast<std::int64_t>(values.size());
+  const RandomTensor up({n, 1}), down({n, n}), x({1, 1}), out({1, n});
+  x.view().as<float>()[0] = 1;
+  std::copy(values.begin(), values.end(), up.view().as<float>());
+  for (std::int64_t i = 0; i < n; ++i) down.view().row<float>(i)[i] = 1;
+  const auto packed_up = packed(backend, WeightFormat::f32, up.view());
+  const auto packed_down = packed(backend, WeightFormat::f32, down.view());
+  backend.mlp(out.view(), x.view(), {.activation = activation, .up = *packed_up, .down = *packed_down});
+  return {out.view().as<float>(), out.view().as<float>() + n};
+}
+
+double exact(Activation activation, double x) {
+  switch (activation) {
+    case Activation::silu: return x / (1 + std::exp(-x));
+    case Activation::gelu: return x * std::erfc(-x / std::sqrt(2.0)) / 2;
+    case Activation::gelu_tanh: return x / (1 + std::exp(-2 * std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+    case Activation::relu: return x > 0 ? x : 0;
+  }
+  return NAN;
 }
 
 }  // namespace
 
-class GatedMlpTest : public QObject {
+class MlpTest : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
+  void activations_are_what_they_are_called_data() { add_isa_rows(); }
+  void activations_are_what_they_are_called() {
+    std::vector<float> values;
+    for (int i = -60; i <= 60; ++i) values.push_back(static_cast<float>(i) * 0.17F);
+    for (const float far : {-90.0F, -30.0F, 30.0F, 90.0F, 0.001F, -0.001F}) values.push_back(far);
+    const auto backend = backend_of_row();
+    for (const Activation activation : {Activation::silu, Activation::gelu, Activation::gelu_tanh, Activation::relu}) {
+      const std::vector<float> got = activated(*backend, activation, values);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const double want = exact(activation, values[i]);
+        QVERIFY2(std::fabs(got[i] - want) <= 4e-7 * std::max(1.0, std::fabs(static_cast<double>(values[i]))),
+                 qPrintable(QString("%1 of %2: %3, not %4").arg(static_cast<int>(activation)).arg(values[i]).arg(got[i]).arg(want)));
+      }
+    }
+  }
+
+  void without_a_gate_it_equals_the_reference_data() { add_isa_rows(); }
+  void without_a_gate_it_equals_the_reference() {
+    const auto backend = backend_of_row();
+    RandomNumbers numbers(31);
+    for (const WeightFormat format : kFormats) {
+      const Mlp layer(format, {.hidden = 70, .inner = 210}, numbers);
+      for (const std::int64_t m : {1, 5, 40}) {
+        const RandomTensor x(Dtype::f32, {m, 70}, numbers);
+        const RandomTensor want({m, 70}), got({m, 70});
+        layer.run_without_gate(*make_reference_backend(), want.view(), x.view());
+        layer.run_without_gate(*backend, got.view(), x.view());
+        QVERIFY(relative_error(got.view(), want.view()) <= tolerance(*backend, format));
+      }
+    }
+  }
+
   void every_form_equals_the_reference_data() { add_isa_rows(); }
   void every_form_equals_the_reference() {
     const auto backend = backend_of_row();
@@ -184,5 +250,5 @@ class GatedMlpTest : public QObject {
   void silu_keeps_nan() { QVERIFY(std::isnan(silu_of(*backend_of_row(), std::numeric_limits<float>::quiet_NaN()))); }
 };
 
-QTEST_GUILESS_MAIN(GatedMlpTest)
-#include "gated_mlp_test.moc"
+QTEST_GUILESS_MAIN(MlpTest)
+#include "mlp_test.moc"

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Falcon 7B, 40B, 180B and RW. Source: Almazrouei et al. 2023; Hugging Face transformers, FalconConfig. transformers builds the ALiBi of RW in
+// bfloat16; here its slopes alone are rounded so.
+#include <cmath>
+
+#include "engine/model/alibi.h"
+#include "engine/model/standard_config.h"
+
+namespace lathe::engine {
+
+extern const Architecture kFalcon;
+
+namespace {
+
+constexpr std::array kTensors = {
+    TensorName{WeightRole::embedding, "transformer.word_embeddings.weight"},
+    TensorName{WeightRole::attention_norm, "transformer.h.{}.input_layernorm.weight"},
+    TensorName{WeightRole::attention_norm, "transformer.h.{}.ln_attn.weight"},
+    TensorName{WeightRole::attention_norm_bias, "transformer.h.{}.input_layernorm.bias"},
+    TensorName{WeightRole::attention_norm_bias, "transformer.h.{}.ln_attn.bias"},
+    TensorName{WeightRole::mlp_norm, "transformer.h.{}.post_attention_layernorm.weight"},
+    TensorName{WeightRole::mlp_norm, "transformer.h.{}.ln_mlp.weight"},
+    TensorName{WeightRole::mlp_norm_bias, "transformer.h.{}.post_attention_layernorm.bias"},
+    TensorName{WeightRole::mlp_norm_bias, "transformer.h.{}.ln_mlp.bias"},
+    TensorName{WeightRole::qkv, "transformer.h.{}.self_attention.query_key_value.weight", TensorLayout::kv_groups},
+    TensorName{WeightRole::qkv_bias, "transformer.h.{}.self_attention.query_key_value.bias", TensorLayout::kv_groups},
+    TensorName{WeightRole::o, "transformer.h.{}.self_attention.dense.weight"},
+    TensorName{WeightRole::o_bias, "transformer.h.{}.self_attention.dense.bias"},
+    TensorName{WeightRole::up, "transformer.h.{}.mlp.dense_h_to_4h.weight"},
+    TensorName{WeightRole::up_bias, "transformer.h.{}.mlp.dense_h_to_4h.bias"},
+    TensorName{WeightRole::down, "transformer.h.{}.mlp.dense_4h_to_h.weight"},
+    TensorName{WeightRole::down_bias, "transformer.h.{}.mlp.dense_4h_to_h.bias"},
+    TensorName{WeightRole::final_norm, "transformer.ln_f.weight"},
+    TensorName{WeightRole::final_norm_bias, "transformer.ln_f.bias"},
+    TensorName{WeightRole::head, "lm_head.weight"},
+};
+
+void read_config(ConfigReader& reader, ModelConfig& config) {
+  const bool is_new = reader.boolean_or("new_decoder_architecture", false);
+  const bool has_one_kv_head = !is_new && reader.boolean_or("multi_query", true);
+  read_sizes(reader, config, {.n_kv_heads = has_one_kv_head ? 1 : 0, .tied_embeddings = true},
+             {.inner = "", .kv_heads = is_new ? "num_kv_heads" : ""});
+  config.intermediate_size = reader.integer_or("ffn_hidden_size", 4 * config.hidden_size, 1, kMaxWidth);
+  read_layer_norm(reader, config, "layer_norm_epsilon", 1e-5);
+  config.activation = read_activation(reader, "activation", "gelu");
+  config.is_gated = false;
+  config.qkv_bias = config.attention_out_bias = config.mlp_bias = reader.boolean_or("bias", false);
+  const bool is_parallel = reader.boolean_or("parallel_attn", true);
+  if (is_new || is_parallel) {
+    const std::int64_t n_norms = reader.integer_or("num_ln_in_parallel_attn", is_new ? 2 : 1, 1, 2);
+    config.residual = is_new && n_norms == 2 ? Residual::parallel_two_norms : Residual::parallel;
+  }
+  if (reader.boolean_or("alibi", false)) {
+    config.alibi_slopes = alibi_slopes(config.n_heads, 8);
+    for (float& slope : config.alibi_slopes) {
+      slope = kernels::bf16_to_f32(kernels::f32_to_bf16(slope)) / std::sqrt(static_cast<float>(config.head_dim));
+    }
+  } else {
+    read_whole_rope(reader, config);
+  }
+}
+
+}  // namespace
+
+constexpr Architecture kFalcon{
+    .name = "FalconForCausalLM",
+    .model_type = "falcon",
+    .weight_dtypes = kFloatingTypes,
+    .tensors = kTensors,
+    .ignored_suffixes = {},
+    .read_config = read_config,
+};
+
+}  // namespace lathe::engine

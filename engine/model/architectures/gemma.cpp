@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gemma 1. Source: Gemma Team 2024; Hugging Face transformers, GemmaConfig.
+#include "engine/model/standard_config.h"
+#include "engine/model/gemma_config.h"
+
+namespace lathe::engine {
+
+extern const Architecture kGemma;
+
+namespace {
+
+void read_config(ConfigReader& reader, ModelConfig& config) {
+  read_sizes(reader, config, {.head_dim = 256, .n_positions = 8192, .tied_embeddings = true});
+  read_gemma_parts(reader, config);
+  read_whole_rope(reader, config);
+}
+
+}  // namespace
+
+constexpr Architecture kGemma{
+    .name = "GemmaForCausalLM",
+    .model_type = "gemma",
+    .weight_dtypes = kFloatingTypes,
+    .tensors = kLlamaTensors,
+    .ignored_suffixes = kSavedAngles,
+    .read_config = read_config,
+};
+
+}  // namespace lathe::engine

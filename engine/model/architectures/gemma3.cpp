@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gemma 3, text: norms around the parts, normalised Q and K, one layer in six sees all, the others have a RoPE of their own.
+// Source: Gemma Team 2025; Hugging Face transformers, Gemma3TextConfig.
+#include "engine/model/standard_config.h"
+#include "engine/model/gemma_config.h"
+
+namespace lathe::engine {
+
+extern const Architecture kGemma3;
+
+namespace {
+
+/// In older files a key of its own, never scaled.
+RopeConfig read_local_rope(ConfigReader& reader, const ModelConfig& config) {
+  const RopeDefaults defaults{.theta = 1e4, .rotary_dim = config.head_dim};
+  if (reader.has("rope_parameters.sliding_attention")) {
+    return read_rope(reader, defaults, config.max_position_embeddings, "sliding_attention");
+  }
+  return {.theta = reader.number_or("rope_local_base_freq", 1e4, 1, 1e12), .rotary_dim = config.head_dim};
+}
+
+void read_config(ConfigReader& reader, ModelConfig& config) {
+  read_sizes(reader, config, {.n_kv_heads = 4, .head_dim = 256, .n_positions = 131072, .tied_embeddings = true});
+  read_gemma_parts(reader, config);
+  read_gemma_scores(reader, config, {});
+  config.norm_place = NormPlace::around;
+  config.qk_norm = QkNorm::head;
+  config.qk_norm_form = config.norm;
+  const std::int64_t period = reader.integer_or("sliding_window_pattern", 6, 1, kMaxLayers);
+  const std::int64_t window = reader.integer_or("sliding_window", 4096, 1, kMaxPositions);
+  read_windows(reader, config, window, [&](std::int64_t layer) { return (layer + 1) % period != 0; });
+  const RopeDefaults full{.theta = 1e6, .rotary_dim = config.head_dim};
+  config.ropes = {read_rope(reader, full, config.max_position_embeddings, "full_attention"), read_local_rope(reader, config)};
+  for (LayerConfig& layer : config.layers) layer.rope = layer.window > 0 ? 1 : 0;
+}
+
+}  // namespace
+
+constexpr Architecture kGemma3{
+    .name = "Gemma3ForCausalLM",
+    .model_type = "gemma3_text",
+    .weight_dtypes = kFloatingTypes,
+    .tensors = kGemma2Tensors,
+    .ignored_suffixes = kSavedAngles,
+    .read_config = read_config,
+};
+
+}  // namespace lathe::engine

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// GLM: half of each head turns, in neighbouring pairs. Source: Hugging Face transformers, GlmConfig.
+#include "engine/model/standard_config.h"
+
+namespace lathe::engine {
+
+extern const Architecture kGlm;
+
+namespace {
+
+constexpr auto kTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention,
+                                 std::array{TensorName{WeightRole::gate_up, "model.layers.{}.mlp.gate_up_proj.weight"},
+                                            TensorName{WeightRole::down, "model.layers.{}.mlp.down_proj.weight"}});
+
+void read_config(ConfigReader& reader, ModelConfig& config) {
+  read_sizes(reader, config, {.n_kv_heads = 2, .head_dim = 128, .n_positions = 131072});
+  read_rms_norm(reader, config, 1.5625e-7);
+  read_partial_rope(reader, config, 0.5, kernels::RopeStyle::interleaved);
+  config.activation = read_activation(reader, "hidden_act", "silu");
+  config.qkv_bias = reader.boolean_or("attention_bias", true);
+}
+
+}  // namespace
+
+constexpr Architecture kGlm{
+    .name = "GlmForCausalLM",
+    .model_type = "glm",
+    .weight_dtypes = kFloatingTypes,
+    .tensors = kTensors,
+    .ignored_suffixes = kSavedAngles,
+    .read_config = read_config,
+};
+
+}  // namespace lathe::engine

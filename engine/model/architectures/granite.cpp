@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Granite 3: multipliers of the embeddings, the parts, the scores and the logits. Source: Hugging Face transformers, GraniteConfig.
+#include "engine/model/standard_config.h"
+
+namespace lathe::engine {
+
+extern const Architecture kGranite;
+
+namespace {
+
+void read_config(ConfigReader& reader, ModelConfig& config) {
+  read_sizes(reader, config);
+  read_rms_norm(reader, config, 1e-6);
+  read_whole_rope(reader, config);
+  config.activation = read_activation(reader, "hidden_act", "silu");
+  config.qkv_bias = config.attention_out_bias = reader.boolean_or("attention_bias", false);
+  config.mlp_bias = reader.boolean_or("mlp_bias", false);
+  config.embedding_multiplier = reader.number_or("embedding_multiplier", 1, 1e-6, 1e6);
+  config.residual_multiplier = reader.number_or("residual_multiplier", 1, 1e-6, 1e6);
+  config.attention_scale = reader.number_or("attention_multiplier", 1, 1e-6, 1e6);
+  config.logit_multiplier = 1 / reader.number_or("logits_scaling", 1, 1e-6, 1e6);
+}
+
+}  // namespace
+
+constexpr Architecture kGranite{
+    .name = "GraniteForCausalLM",
+    .model_type = "granite",
+    .weight_dtypes = kFloatingTypes,
+    .tensors = kLlamaTensors,
+    .ignored_suffixes = kSavedAngles,
+    .read_config = read_config,
+};
+
+}  // namespace lathe::engine

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// InternLM 2 and 2.5: Llama with Q, K and V of each group in one tensor. Source: Cai et al. 2024.
+#include "engine/model/standard_config.h"
+
+namespace lathe::engine {
+
+extern const Architecture kInternLm2;
+
+namespace {
+
+constexpr std::array kTensors = {
+    TensorName{WeightRole::embedding, "model.tok_embeddings.weight"},
+    TensorName{WeightRole::attention_norm, "model.layers.{}.attention_norm.weight"},
+    TensorName{WeightRole::qkv, "model.layers.{}.attention.wqkv.weight", TensorLayout::kv_groups},
+    TensorName{WeightRole::qkv_bias, "model.layers.{}.attention.wqkv.bias", TensorLayout::kv_groups},
+    TensorName{WeightRole::o, "model.layers.{}.attention.wo.weight"},
+    TensorName{WeightRole::o_bias, "model.layers.{}.attention.wo.bias"},
+    TensorName{WeightRole::mlp_norm, "model.layers.{}.ffn_norm.weight"},
+    TensorName{WeightRole::gate, "model.layers.{}.feed_forward.w1.weight"},
+    TensorName{WeightRole::up, "model.layers.{}.feed_forward.w3.weight"},
+    TensorName{WeightRole::down, "model.layers.{}.feed_forward.w2.weight"},
+    TensorName{WeightRole::final_norm, "model.norm.weight"},
+    TensorName{WeightRole::head, "output.weight"},
+};
+
+void read_config(ConfigReader& reader, ModelConfig& config) {
+  read_sizes(reader, config);
+  read_rms_norm(reader, config, 1e-6);
+  read_whole_rope(reader, config);
+  config.activation = read_activation(reader, "hidden_act", "silu");
+  config.qkv_bias = config.attention_out_bias = reader.boolean_or("bias", true);
+}
+
+}  // namespace
+
+constexpr Architecture kInternLm2{
+    .name = "InternLM2ForCausalLM",
+    .model_type = "internlm2",
+    .weight_dtypes = kFloatingTypes,
+    .tensors = kTensors,
+    .ignored_suffixes = kSavedAngles,
+    .read_config = read_config,
+};
+
+}  // namespace lathe::engine

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mistral. Source: Jiang et al. 2023; Hugging Face transformers, MistralConfig.
+#include "engine/model/standard_config.h"
+
+namespace lathe::engine {
+
+extern const Architecture kMistral;
+
+namespace {
+
+void read_config(ConfigReader& reader, ModelConfig& config) {
+  read_sizes(reader, config, {.n_kv_heads = 8, .n_positions = 131072});
+  read_rms_norm(reader, config, 1e-6);
+  read_whole_rope(reader, config);
+  config.activation = read_activation(reader, "hidden_act", "silu");
+  // A missing window is the one of the first release; an explicit null is none.
+  const std::int64_t window = reader.is_null("sliding_window") ? 0 : reader.integer_or("sliding_window", 4096, 1, kMaxPositions);
+  read_windows(reader, config, window, [&](std::int64_t) { return window > 0; });
+}
+
+}  // namespace
+
+constexpr Architecture kMistral{
+    .name = "MistralForCausalLM",
+    .model_type = "mistral",
+    .weight_dtypes = kFloatingTypes,
+    .tensors = kLlamaTensors,
+    .ignored_suffixes = kSavedAngles,
+    .read_config = read_config,
+};
+
+}  // namespace lathe::engine

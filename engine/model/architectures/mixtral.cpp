@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mixtral: Mistral with experts. Source: Jiang et al. 2024; Hugging Face transformers, MixtralConfig.
+#include "engine/model/standard_config.h"
+
+namespace lathe::engine {
+
+extern const Architecture kMixtral;
+
+namespace {
+
+constexpr std::array kExperts = {
+    TensorName{WeightRole::router, "model.layers.{}.block_sparse_moe.gate.weight"},
+    TensorName{WeightRole::expert_gate, "model.layers.{}.block_sparse_moe.experts.{}.w1.weight"},
+    TensorName{WeightRole::expert_up, "model.layers.{}.block_sparse_moe.experts.{}.w3.weight"},
+    TensorName{WeightRole::expert_down, "model.layers.{}.block_sparse_moe.experts.{}.w2.weight"},
+};
+constexpr auto kTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention, kExperts);
+
+void read_config(ConfigReader& reader, ModelConfig& config) {
+  read_sizes(reader, config, {.n_kv_heads = 8, .n_positions = 131072});
+  read_rms_norm(reader, config, 1e-5);
+  read_whole_rope(reader, config, 1e6);
+  config.activation = read_activation(reader, "hidden_act", "silu");
+  const std::int64_t window = reader.integer_or("sliding_window", 0, 0, kMaxPositions);
+  read_windows(reader, config, window, [&](std::int64_t) { return window > 0; });
+  read_experts(reader, config, 8, 2, {.size = "intermediate_size"});
+  config.moe.normalises = true;
+}
+
+}  // namespace
+
+constexpr Architecture kMixtral{
+    .name = "MixtralForCausalLM",
+    .model_type = "mixtral",
+    .weight_dtypes = kFloatingTypes,
+    .tensors = kTensors,
+    .ignored_suffixes = kSavedAngles,
+    .read_config = read_config,
+};
+
+}  // namespace lathe::engine

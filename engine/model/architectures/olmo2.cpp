@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// OLMo 2: norms behind the parts, Q and K normalised over all heads. Source: OLMo et al. 2024; Hugging Face transformers, Olmo2Config.
+#include "engine/model/standard_config.h"
+
+namespace lathe::engine {
+
+extern const Architecture kOlmo2;
+
+namespace {
+
+void read_config(ConfigReader& reader, ModelConfig& config) {
+  read_sizes(reader, config);
+  read_rms_norm(reader, config, 1e-5);
+  read_whole_rope(reader, config);
+  config.activation = read_activation(reader, "hidden_act", "silu");
+  config.qkv_bias = config.attention_out_bias = reader.boolean_or("attention_bias", false);
+  config.norm_place = NormPlace::behind;
+  config.qk_norm = QkNorm::all_heads;
+  config.qk_norm_form = config.norm;
+}
+
+}  // namespace
+
+constexpr Architecture kOlmo2{
+    .name = "Olmo2ForCausalLM",
+    .model_type = "olmo2",
+    .weight_dtypes = kFloatingTypes,
+    .tensors = kNormsBehindTensors,
+    .ignored_suffixes = kSavedAngles,
+    .read_config = read_config,
+};
+
+}  // namespace lathe::engine

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Qwen 2 and 2.5: biases on Q, K and V. Source: Yang et al. 2024; Hugging Face transformers, Qwen2Config.
+#include "engine/model/standard_config.h"
+
+namespace lathe::engine {
+
+extern const Architecture kQwen2;
+
+namespace {
+
+void read_config(ConfigReader& reader, ModelConfig& config) {
+  read_sizes(reader, config, {.n_positions = 32768});
+  config.qkv_bias = true;
+  read_rms_norm(reader, config, 1e-6);
+  read_whole_rope(reader, config);
+  config.activation = read_activation(reader, "hidden_act", "silu");
+  read_upper_windows(reader, config);
+}
+
+}  // namespace
+
+constexpr Architecture kQwen2{
+    .name = "Qwen2ForCausalLM",
+    .model_type = "qwen2",
+    .weight_dtypes = kFloatingTypes,
+    .tensors = kLlamaTensors,
+    .ignored_suffixes = kSavedAngles,
+    .read_config = read_config,
+};
+
+}  // namespace lathe::engine

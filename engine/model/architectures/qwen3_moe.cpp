@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Qwen 3 MoE: Qwen 3 with experts. Source: Hugging Face transformers, Qwen3MoeConfig.
+#include "engine/model/standard_config.h"
+
+namespace lathe::engine {
+
+extern const Architecture kQwen3Moe;
+
+namespace {
+
+constexpr auto kTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention, kLlamaMlp, kQwenExperts);
+
+void read_config(ConfigReader& reader, ModelConfig& config) {
+  read_sizes(reader, config, {.n_kv_heads = 4, .n_positions = 32768});
+  read_rms_norm(reader, config, 1e-6);
+  read_whole_rope(reader, config);
+  config.activation = read_activation(reader, "hidden_act", "silu");
+  config.qkv_bias = config.attention_out_bias = reader.boolean_or("attention_bias", false);
+  config.qk_norm = QkNorm::head;
+  config.qk_norm_form = config.norm;
+  const bool slides = reader.boolean_or("use_sliding_window", false);
+  const std::int64_t window = reader.integer_or("sliding_window", 4096, 0, kMaxPositions);
+  read_windows(reader, config, slides ? window : 0, [&](std::int64_t) { return slides; });
+  read_experts(reader, config, 128, 8);
+  read_sparse_layers(reader, config);
+  config.moe.normalises = reader.boolean_or("norm_topk_prob", false);
+}
+
+}  // namespace
+
+constexpr Architecture kQwen3Moe{
+    .name = "Qwen3MoeForCausalLM",
+    .model_type = "qwen3_moe",
+    .weight_dtypes = kFloatingTypes,
+    .tensors = kTensors,
+    .ignored_suffixes = kSavedAngles,
+    .read_config = read_config,
+};
+
+}  // namespace lathe::engine

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// SmolLM3: every fourth layer has no positions. Source: Hugging Face transformers, SmolLM3Config.
+#include "engine/model/standard_config.h"
+
+namespace lathe::engine {
+
+extern const Architecture kSmolLm3;
+
+namespace {
+
+void read_config(ConfigReader& reader, ModelConfig& config) {
+  read_sizes(reader, config, {.n_kv_heads = 4, .n_positions = 32768, .tied_embeddings = true});
+  read_rms_norm(reader, config, 1e-6);
+  read_whole_rope(reader, config, 2e6);
+  config.activation = read_activation(reader, "hidden_act", "silu");
+  config.qkv_bias = config.attention_out_bias = reader.boolean_or("attention_bias", false);
+  config.mlp_bias = reader.boolean_or("mlp_bias", false);
+  const bool slides = reader.boolean_or("use_sliding_window", false);
+  const std::int64_t window = reader.integer_or("sliding_window", 0, 0, kMaxPositions);
+  read_windows(reader, config, slides ? window : 0, [](std::int64_t) { return false; });
+  const std::int64_t interval = reader.integer_or("no_rope_layer_interval", 4, 1, kMaxLayers);
+  const std::vector<double> listed = reader.numbers("no_rope_layers", static_cast<std::size_t>(kMaxLayers), 0, 1);
+  for (std::size_t i = 0; i < config.layers.size(); ++i) {
+    const bool turns = i < listed.size() ? listed[i] != 0 : (static_cast<std::int64_t>(i) + 1) % interval != 0;
+    config.layers[i].rope = turns ? 0 : -1;
+  }
+}
+
+}  // namespace
+
+constexpr Architecture kSmolLm3{
+    .name = "SmolLM3ForCausalLM",
+    .model_type = "smollm3",
+    .weight_dtypes = kFloatingTypes,
+    .tensors = kLlamaTensors,
+    .ignored_suffixes = kSavedAngles,
+    .read_config = read_config,
+};
+
+}  // namespace lathe::engine

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// StableLM 2 and 3B: layer norms, a quarter of each head turns. Source: Hugging Face transformers, StableLmConfig.
+#include "engine/model/standard_config.h"
+
+namespace lathe::engine {
+
+extern const Architecture kStableLm;
+
+namespace {
+
+void read_config(ConfigReader& reader, ModelConfig& config) {
+  read_sizes(reader, config, {.n_positions = 4096});
+  read_layer_norm(reader, config, "layer_norm_eps", 1e-5);
+  read_partial_rope(reader, config, 0.25);
+  config.activation = read_activation(reader, "hidden_act", "silu");
+  config.qkv_bias = reader.boolean_or("use_qkv_bias", false);
+  if (reader.boolean_or("use_parallel_residual", false)) config.residual = Residual::parallel;
+  if (reader.boolean_or("qk_layernorm", false)) reader.unmet("a norm for each head of Q and K in a tensor of its own (qk_layernorm)");
+}
+
+}  // namespace
+
+constexpr Architecture kStableLm{
+    .name = "StableLmForCausalLM",
+    .model_type = "stablelm",
+    .weight_dtypes = kFloatingTypes,
+    .tensors = kLlamaTensors,
+    .ignored_suffixes = kSavedAngles,
+    .read_config = read_config,
+};
+
+}  // namespace lathe::engine

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all Gemmas share. Source: Hugging Face transformers, GemmaConfig, Gemma2Config, Gemma3TextConfig.
+#pragma once
+
+#include <array>
+
+#include "engine/model/standard_config.h"
+
+namespace lathe::engine {
+
+/// Names of the norms around the parts.
+inline constexpr std::array kGemma2Norms = {
+    TensorName{WeightRole::attention_norm, "model.layers.{}.input_layernorm.weight"},
+    TensorName{WeightRole::attention_out_norm, "model.layers.{}.post_attention_layernorm.weight"},
+    TensorName{WeightRole::mlp_norm, "model.layers.{}.pre_feedforward_layernorm.weight"},
+    TensorName{WeightRole::mlp_out_norm, "model.layers.{}.post_feedforward_layernorm.weight"},
+};
+inline constexpr auto kGemma2Tensors = joined(kLlamaEnds, kGemma2Norms, kLlamaAttention, kLlamaMlp);
+
+/// Norms of 1 + w, embeddings times sqrt(H), the activation, biases of attention.
+void read_gemma_parts(ConfigReader& reader, ModelConfig& config);
+
+struct SoftCaps {
+  double attention = 0, logits = 0;
+};
+/// The scale of the scores, and the caps of scores and logits; `usual` where the file says nothing.
+void read_gemma_scores(ConfigReader& reader, ModelConfig& config, const SoftCaps& usual);
+
+}  // namespace lathe::engine

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/model/layers/embedding.h"
+
+namespace lathe::engine {
+
+using kernels::Dtype;
+using kernels::TensorView;
+
+namespace {
+
+LinearShape in_shape(const ModelConfig& config) { return {config.hidden_size, config.embedding_size, false}; }
+
+/// What embeddings are multiplied with is a number of their own type.
+float multiplier(const ModelConfig& config, Dtype dtype) {
+  const auto factor = static_cast<float>(config.embedding_multiplier);
+  switch (dtype) {
+    case Dtype::bf16: return kernels::bf16_to_f32(kernels::f32_to_bf16(factor));
+    case Dtype::f16: return kernels::f16_to_f32(kernels::f32_to_f16(factor));
+    default: return factor;
+  }
+}
+
+}  // namespace
+
+Result<Embedding> Embedding::create(kernels::Backend& backend, const ModelConfig& config, Dtype dtype,
+                                    kernels::WeightFormat format) {
+  Embedding embedding;
+  LATHE_TRY(embedding.table_, DeviceTensor::allocate(backend, dtype, {config.vocab_size, config.embedding_size}));
+  if (config.n_learned_positions > 0) {
+    LATHE_TRY(embedding.positions_,
+              DeviceTensor::allocate(backend, dtype, {config.n_learned_positions, config.hidden_size}));
+  }
+  if (config.projects_embeddings()) {
+    LATHE_TRY(embedding.in_, Linear::create(backend, format, in_shape(config)));
+  }
+  if (config.has_embedding_norm) {
+    LATHE_TRY(embedding.norm_, NormLayer::create(backend, config.norm, config.hidden_size));
+  }
+  return embedding;
+}
+
+std::int64_t Embedding::n_bytes(const kernels::Backend& backend, const ModelConfig& config, Dtype dtype,
+                                kernels::WeightFormat format) {
+  const std::int64_t numbers =
+      config.vocab_size * config.embedding_size + config.n_learned_positions * config.hidden_size;
+  return numbers * static_cast<std::int64_t>(size_of(dtype)) +
+         (config.projects_embeddings() ? Linear::n_bytes(backend, format, in_shape(config)) : 0) +
+         (config.has_embedding_norm ? NormLayer::n_bytes(config.norm, config.hidden_size) : 0);
+}
+
+bool Embedding::accept(kernels::Backend& backend, const ModelConfig& config, WeightRole role, const TensorView& source) {
+  switch (role) {
+    case WeightRole::embedding: copy_converted(backend, table_.view(), source); return true;
+    case WeightRole::positions:
+      copy_converted(backend, positions_.view(), source.rows(config.position_offset, config.n_learned_positions));
+      return true;
+    case WeightRole::embedding_in: in_->load_rows(backend, 0, source); return true;
+    case WeightRole::embedding_norm: norm_.load_weight(backend, source); return true;
+    case WeightRole::embedding_norm_bias: norm_.load_bias(backend, source); return true;
+    default: return false;
+  }
+}
+
+void Embedding::add_image(WeightImage& image) {
+  image.push_back(table_.bytes());
+  if (positions_.n_bytes() > 0) image.push_back(positions_.bytes());
+  if (in_) in_->add_image(image);
+  norm_.add_image(image);
+}
+
+std::int64_t Embedding::n_bytes() const {
+  return table_.n_bytes() + positions_.n_bytes() + (in_ ? in_->n_bytes() : 0) + norm_.n_bytes();
+}
+
+void Embedding::forward(kernels::Backend& backend, const ModelConfig& config, const ModelInput& input,
+                        const StepBuffers& step) const {
+  const TensorView& rows = in_ ? step.embedded : step.residual;
+  backend.embed(rows, table_.view(), input.token_ids);
+  if (config.embedding_multiplier != 1) backend.scale(rows, multiplier(config, table_.view().dtype));
+  if (in_) in_->forward(backend, step.residual, rows);
+  if (config.n_learned_positions > 0) {
+    backend.embed(step.delta, positions_.view(), input.positions);
+    backend.add(step.residual, step.delta);
+  }
+  if (norm_.exists()) backend.norm(step.residual, step.residual, norm_.view());
+}
+
+}  // namespace lathe::engine

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Embedding: token ids to the residual stream: a row of the table, scaled, projected, with learned positions and a norm, each
+// where the model has it.
+#pragma once
+
+#include "engine/model/architecture.h"
+#include "engine/model/layers/activations.h"
+#include "engine/model/layers/linear.h"
+#include "engine/model/layers/model_input.h"
+#include "engine/model/layers/norm.h"
+#include "engine/model/model_config.h"
+
+namespace lathe::engine {
+
+/// Shapes: V vocabulary, E embedding size, H hidden size, P learned positions. table [V, E], positions [P, H]; in [H, E].
+class Embedding {
+ public:
+  /// `dtype`: of the table and the positions; `format`: of the projection. Errors: resource_exhausted.
+  static Result<Embedding> create(kernels::Backend& backend, const ModelConfig& config, kernels::Dtype dtype,
+                                  kernels::WeightFormat format);
+  /// Units: bytes that create() takes.
+  static std::int64_t n_bytes(const kernels::Backend& backend, const ModelConfig& config, kernels::Dtype dtype,
+                              kernels::WeightFormat format);
+
+  /// Puts one tensor in its place, as Decoder::accept. False: it is not of the embedding.
+  bool accept(kernels::Backend& backend, const ModelConfig& config, WeightRole role, const kernels::TensorView& source);
+  void add_image(WeightImage& image);
+  std::int64_t n_bytes() const;
+
+  /// Fills step.residual; step.delta serves meanwhile.
+  void forward(kernels::Backend& backend, const ModelConfig& config, const ModelInput& input, const StepBuffers& step) const;
+
+ private:
+  DeviceTensor table_, positions_;
+  std::optional<Linear> in_;
+  NormLayer norm_;
+};
+
+}  // namespace lathe::engine

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/model/layers/experts.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lathe::engine {
+
+using kernels::Dtype;
+using kernels::TensorView;
+using kernels::WeightFormat;
+
+namespace {
+
+LinearShape router_shape(const ModelConfig& config) {
+  return {config.moe.n_experts, config.hidden_size, config.moe.has_router_bias};
+}
+LinearShape shared_gate_shape(const ModelConfig& config) { return {1, config.hidden_size, false}; }
+
+MlpShape expert_shape(const ModelConfig& config) { return {config.moe.expert_size, config.moe.has_expert_bias}; }
+MlpShape shared_shape(const ModelConfig& config) { return {config.moe.shared_size, false}; }
+
+std::span<Chosen> chosen_of(const ModelConfig& config, const StepBuffers& step, std::int64_t row) {
+  const auto n = static_cast<std::size_t>(config.moe.n_chosen);
+  return {reinterpret_cast<Chosen*>(step.chosen.row<float>(row)), n};
+}
+
+}  // namespace
+
+Result<Experts> Experts::create(kernels::Backend& backend, WeightFormat format, const ModelConfig& config) {
+  Experts experts;
+  LATHE_TRY(experts.router_, Linear::create(backend, WeightFormat::f32, router_shape(config)));
+  if (config.moe.has_choice_bias) {
+    LATHE_TRY(experts.choice_bias_, DeviceTensor::allocate(backend, Dtype::f32, {config.moe.n_experts}));
+  }
+  for (std::int64_t i = 0; i < config.moe.n_experts; ++i) {
+    LATHE_TRY(Mlp expert, Mlp::create(backend, format, config, expert_shape(config)));
+    experts.experts_.push_back(std::move(expert));
+  }
+  if (config.moe.shared_size > 0) {
+    LATHE_TRY(experts.shared_, Mlp::create(backend, format, config, shared_shape(config)));
+  }
+  if (config.moe.has_shared_gate) {
+    LATHE_TRY(experts.shared_gate_, Linear::create(backend, WeightFormat::f32, shared_gate_shape(config)));
+  }
+  return experts;
+}
+
+std::int64_t Experts::n_bytes(const kernels::Backend& backend, WeightFormat format, const ModelConfig& config) {
+  const MoeConfig& moe = config.moe;
+  std::int64_t sum = Linear::n_bytes(backend, WeightFormat::f32, router_shape(config));
+  if (moe.has_choice_bias) sum += moe.n_experts * static_cast<std::int64_t>(sizeof(float));
+  sum += moe.n_experts * Mlp::n_bytes(backend, format, config, expert_shape(config));
+  if (moe.shared_size > 0) sum += Mlp::n_bytes(backend, format, config, shared_shape(config));
+  if (moe.has_shared_gate) sum += Linear::n_bytes(backend, WeightFormat::f32, shared_gate_shape(config));
+  return sum;
+}
+
+std::int64_t Experts::n_bytes() const {
+  std::int64_t sum = router_.n_bytes() + choice_bias_.n_bytes();
+  for (const Mlp& expert : experts_) sum += expert.n_bytes();
+  return sum + (shared_ ? shared_->n_bytes() : 0) + (shared_gate_ ? shared_gate_->n_bytes() : 0);
+}
+
+void Experts::add_image(WeightImage& image) {
+  router_.add_image(image);
+  if (choice_bias_.n_bytes() > 0) image.push_back(choice_bias_.bytes());
+  for (Mlp& expert : experts_) expert.add_image(image);
+  if (shared_) shared_->add_image(image);
+  if (shared_gate_) shared_gate_->add_image(image);
+}
+
+void Experts::choose(kernels::Backend& backend, const ModelConfig& config, const StepBuffers& step) const {
+  const auto n = static_cast<std::size_t>(config.moe.n_experts);
+  const auto* const bias = choice_bias_.view().as<const float>();
+  const std::span<const float> choice_bias = bias != nullptr ? std::span(bias, n) : std::span<const float>();
+  backend.parallel_for(step.router_logits.dim(0), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      choose_experts(config.moe, {step.router_logits.row<float>(row), n}, choice_bias, chosen_of(config, step, row));
+    }
+  });
+}
+
+void Experts::add_shared(kernels::Backend& backend, const TensorView& x, const StepBuffers& step) const {
+  StepBuffers own = step;
+  own.delta = step.expert_out;
+  shared_->forward(backend, x, own);
+  if (shared_gate_) {
+    shared_gate_->forward(backend, step.shared_gate, x);
+    for (std::int64_t row = 0; row < x.dim(0); ++row) {
+      const float open = 1 / (1 + std::exp(-step.shared_gate.row<float>(row)[0]));
+      backend.scale(step.expert_out.rows(row, 1), open);
+    }
+  }
+  backend.add(step.delta, step.expert_out);
+}
+
+void Experts::forward(kernels::Backend& backend, const ModelConfig& config, const TensorView& x, const StepBuffers& step) const {
+  router_.forward(backend, step.router_logits, x);
+  choose(backend, config, step);
+  backend.fill(step.delta, 0);
+  auto* const rows = step.expert_rows.as<std::int32_t>();
+  auto* const weights = step.expert_weights.as<float>();
+  for (std::int64_t e = 0; e < config.moe.n_experts; ++e) {
+    std::int64_t n = 0;
+    for (std::int64_t row = 0; row < x.dim(0); ++row) {
+      for (const Chosen& one : chosen_of(config, step, row)) {
+        if (one.expert != e) continue;
+        rows[n] = static_cast<std::int32_t>(row);
+        weights[n++] = one.weight;
+      }
+    }
+    if (n == 0) continue;
+    StepBuffers own = step;
+    own.delta = step.expert_out.rows(0, n);
+    const TensorView in = step.expert_in.rows(0, n);
+    const std::span<const std::int32_t> own_rows(rows, static_cast<std::size_t>(n));
+    backend.gather_rows(in, x, own_rows);
+    experts_[static_cast<std::size_t>(e)].forward(backend, in, own);
+    backend.add_rows(step.delta, own_rows, own.delta, {weights, static_cast<std::size_t>(n)});
+  }
+  if (shared_) add_shared(backend, x, step);
+}
+
+}  // namespace lathe::engine

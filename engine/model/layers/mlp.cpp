@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/model/layers/mlp.h"
+
+namespace lathe::engine {
+
+namespace {
+
+LinearShape up_shape(const ModelConfig& config, const MlpShape& shape) {
+  return {shape.inner, config.hidden_size, shape.bias};
+}
+LinearShape down_shape(const ModelConfig& config, const MlpShape& shape) {
+  return {config.hidden_size, shape.inner, shape.bias};
+}
+
+}  // namespace
+
+Result<Mlp> Mlp::create(kernels::Backend& backend, kernels::WeightFormat format, const ModelConfig& config,
+                        const MlpShape& shape) {
+  Mlp mlp;
+  mlp.is_gated_ = config.is_gated;
+  mlp.activation_ = config.activation;
+  if (config.is_gated) {
+    LATHE_TRY(mlp.gate_, Linear::create(backend, format, up_shape(config, shape)));
+  }
+  LATHE_TRY(mlp.up_, Linear::create(backend, format, up_shape(config, shape)));
+  LATHE_TRY(mlp.down_, Linear::create(backend, format, down_shape(config, shape)));
+  return mlp;
+}
+
+std::int64_t Mlp::n_bytes(const kernels::Backend& backend, kernels::WeightFormat format, const ModelConfig& config,
+                          const MlpShape& shape) {
+  const std::int64_t up = Linear::n_bytes(backend, format, up_shape(config, shape));
+  return (config.is_gated ? 2 : 1) * up + Linear::n_bytes(backend, format, down_shape(config, shape));
+}
+
+void Mlp::add_image(WeightImage& image) {
+  if (is_gated_) gate_.add_image(image);
+  up_.add_image(image);
+  down_.add_image(image);
+}
+
+void Mlp::forward(kernels::Backend& backend, const kernels::TensorView& x, const StepBuffers& step) const {
+  backend.mlp(step.delta, x,
+              {.activation = activation_,
+               .gate = is_gated_ ? &gate_.matrix() : nullptr,
+               .up = up_.matrix(),
+               .down = down_.matrix(),
+               .gate_bias = is_gated_ ? gate_.bias() : kernels::TensorView(),
+               .up_bias = up_.bias(),
+               .down_bias = down_.bias()});
+}
+
+}  // namespace lathe::engine

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mlp: down(act(gate x) * up x), or without a gate down(act(up x)). Source: Shazeer 2020 (gated).
+#pragma once
+
+#include "engine/model/layers/activations.h"
+#include "engine/model/layers/linear.h"
+#include "engine/model/model_config.h"
+
+namespace lathe::engine {
+
+/// I, the intermediate size, and whether there are biases.
+struct MlpShape {
+  std::int64_t inner = 0;
+  bool bias = false;
+};
+/// Of the MLP of a layer without experts.
+inline MlpShape mlp_shape(const ModelConfig& config) { return {config.intermediate_size, config.mlp_bias}; }
+
+/// Shapes: H hidden size. gate, up [I, H]; down [H, I].
+class Mlp {
+ public:
+  static Result<Mlp> create(kernels::Backend& backend, kernels::WeightFormat format, const ModelConfig& config,
+                            const MlpShape& shape);
+  static std::int64_t n_bytes(const kernels::Backend& backend, kernels::WeightFormat format, const ModelConfig& config,
+                              const MlpShape& shape);
+
+  /// Requires: the MLP is gated.
+  Linear& gate() { return gate_; }
+  Linear& up() { return up_; }
+  Linear& down() { return down_; }
+  void add_image(WeightImage& image);
+  std::int64_t n_bytes() const { return (is_gated_ ? gate_.n_bytes() : 0) + up_.n_bytes() + down_.n_bytes(); }
+
+  /// delta [M, H] = MLP of the rows x [M, H].
+  void forward(kernels::Backend& backend, const kernels::TensorView& x, const StepBuffers& step) const;
+
+ private:
+  bool is_gated_ = true;
+  kernels::Activation activation_ = kernels::Activation::silu;
+  Linear gate_, up_, down_;
+};
+
+}  // namespace lathe::engine

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/model/layers/norm.h"
+
+namespace lathe::engine {
+
+using kernels::Dtype;
+
+Result<NormLayer> NormLayer::create(kernels::Backend& backend, const NormConfig& config, std::int64_t n) {
+  NormLayer norm;
+  norm.config_ = config;
+  LATHE_TRY(norm.weight_, DeviceTensor::allocate(backend, Dtype::f32, {n}));
+  if (config.has_bias) {
+    LATHE_TRY(norm.bias_, DeviceTensor::allocate(backend, Dtype::f32, {n}));
+  }
+  return norm;
+}
+
+std::int64_t NormLayer::n_bytes(const NormConfig& config, std::int64_t n) {
+  return (config.has_bias ? 2 : 1) * n * static_cast<std::int64_t>(sizeof(float));
+}
+
+void NormLayer::load_weight(kernels::Backend& backend, const kernels::TensorView& weight) {
+  copy_converted(backend, weight_.view(), weight);
+  if (!config_.plus_one) return;
+  float* const numbers = weight_.view().as<float>();
+  for (std::int64_t i = 0; i < weight_.view().n_elements(); ++i) numbers[i] += 1;
+}
+
+void NormLayer::load_bias(kernels::Backend& backend, const kernels::TensorView& bias) {
+  copy_converted(backend, bias_.view(), bias);
+}
+
+void NormLayer::add_image(WeightImage& image) {
+  if (weight_.n_bytes() > 0) image.push_back(weight_.bytes());
+  if (bias_.n_bytes() > 0) image.push_back(bias_.bytes());
+}
+
+}  // namespace lathe::engine

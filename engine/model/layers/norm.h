@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// NormLayer: the weight and the bias of a norm.
+#pragma once
+
+#include "engine/model/layers/device_tensor.h"
+#include "engine/model/layers/weight_image.h"
+#include "engine/model/model_config.h"
+
+namespace lathe::engine {
+
+/// Shapes: weight [n], bias [n] or none, f32. Without create() there is no norm, and it takes no memory.
+class NormLayer {
+ public:
+  /// Errors: resource_exhausted.
+  static Result<NormLayer> create(kernels::Backend& backend, const NormConfig& config, std::int64_t n);
+  /// Units: bytes that create() takes.
+  static std::int64_t n_bytes(const NormConfig& config, std::int64_t n);
+
+  /// weight, bias: [n] of any floating type, in any shape.
+  void load_weight(kernels::Backend& backend, const kernels::TensorView& weight);
+  void load_bias(kernels::Backend& backend, const kernels::TensorView& bias);
+  void add_image(WeightImage& image);
+  std::int64_t n_bytes() const { return weight_.n_bytes() + bias_.n_bytes(); }
+
+  bool exists() const { return weight_.view().data != nullptr; }
+  kernels::Norm view() const {
+    return {.kind = config_.kind, .weight = weight_.view(), .bias = bias_.view(), .eps = static_cast<float>(config_.eps)};
+  }
+
+ private:
+  NormConfig config_;
+  DeviceTensor weight_, bias_;
+};
+
+}  // namespace lathe::engine

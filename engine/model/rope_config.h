@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// RopeConfig: how a layer turns Q and K by their position. Source: Su et al. 2021; scaling: Hugging Face transformers,
+// modeling_rope_utils.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/api/backend.h"
+
+namespace lathe::engine {
+
+class ConfigReader;
+
+enum class RopeScaling : std::uint8_t {
+  none,
+  linear,   ///< all waves `factor` times longer. Chen et al. 2023
+  dynamic,  ///< a larger theta where contexts are longer than the model was made for ("dynamic NTK")
+  llama3,   ///< long waves `factor` times longer, short ones as they are
+  yarn,     ///< the same by the number of turns, and a larger scale of the scores. Peng et al. 2023
+  longrope  ///< a factor for each wave: one list for short contexts, one for long. Ding et al. 2024
+};
+
+struct RopeConfig {
+  double theta = 10000;
+  std::int64_t rotary_dim = 0;  ///< numbers of a head that turn, from the first on
+  kernels::RopeStyle style = kernels::RopeStyle::half;
+  RopeScaling scaling = RopeScaling::none;
+  double factor = 1;
+  double low_freq_factor = 1, high_freq_factor = 4;   ///< llama3
+  std::int64_t original_max_position_embeddings = 0;  ///< of all but linear
+  double beta_fast = 32, beta_slow = 1;               ///< yarn: turns that bound the blend
+  bool truncate = true;                               ///< yarn: the bounds are whole dimensions
+  std::optional<double> attention_factor{};           ///< yarn, longrope: what cosines and sines are multiplied with, if given
+  double mscale = 0, mscale_all_dim = 0;              ///< yarn of DeepSeek
+  std::vector<double> short_factor{}, long_factor{};  ///< longrope, [rotary_dim / 2]
+};
+
+/// "none", "linear x2", "llama3 x8".
+std::string describe_scaling(const RopeConfig& rope);
+
+/// What a family's class says where the file says nothing.
+struct RopeDefaults {
+  double theta = 10000;
+  std::int64_t rotary_dim = 0;  ///< before `partial_rotary_factor` or its like
+  kernels::RopeStyle style = kernels::RopeStyle::half;
+};
+
+/// RoPE of either spelling: `rope_parameters`, or `rope_theta` with `rope_scaling`. `layer_type`: where the file has one for
+/// each type of layer, the one to read ("full_attention").
+RopeConfig read_rope(ConfigReader& reader, const RopeDefaults& defaults, std::int64_t max_position_embeddings,
+                     std::string_view layer_type = {});
+/// `factor` of the head that turns, in whole pairs.
+std::int64_t partial_rotary_dim(ConfigReader& reader, std::int64_t head_dim, double factor);
+
+/// What each position turns by: frequencies [rotary_dim / 2], and the factor of cosines and sines.
+struct RopeWaves {
+  std::vector<double> frequencies;
+  double attention_factor = 1;
+};
+/// For contexts of at most n_positions: dynamic and longrope choose by it, once for all requests.
+RopeWaves rope_waves(const RopeConfig& rope, std::int64_t n_positions);
+
+}  // namespace lathe::engine

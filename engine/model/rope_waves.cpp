@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "engine/model/rope_config.h"
+
+namespace lathe::engine {
+namespace {
+
+/// Long waves turn slower by `factor`, short ones stay, those between are blended by how many waves fit the old context.
+double scale_llama3(double frequency, const RopeConfig& rope) {
+  const double wavelength = 2 * std::numbers::pi / frequency;
+  const double waves = static_cast<double>(rope.original_max_position_embeddings) / wavelength;
+  if (waves > rope.high_freq_factor) return frequency;
+  if (waves < rope.low_freq_factor) return frequency / rope.factor;
+  const double blend = (waves - rope.low_freq_factor) / (rope.high_freq_factor - rope.low_freq_factor);
+  return (1 - blend) * frequency / rope.factor + blend * frequency;
+}
+
+/// The dimension whose wave turns so many times in the old context.
+double dimension_of_turns(const RopeConfig& rope, double turns) {
+  const auto old = static_cast<double>(rope.original_max_position_embeddings);
+  const auto dim = static_cast<double>(rope.rotary_dim);
+  return dim * std::log(old / (turns * 2 * std::numbers::pi)) / (2 * std::log(rope.theta));
+}
+
+void scale_yarn(std::vector<double>& frequencies, const RopeConfig& rope) {
+  double low = dimension_of_turns(rope, rope.beta_fast), high = dimension_of_turns(rope, rope.beta_slow);
+  if (rope.truncate) {
+    low = std::floor(low);
+    high = std::ceil(high);
+  }
+  low = std::max(low, 0.0);
+  high = std::min(high, static_cast<double>(rope.rotary_dim - 1));
+  if (low == high) high += 0.001;
+  for (std::size_t i = 0; i < frequencies.size(); ++i) {
+    const double ramp = std::clamp((static_cast<double>(i) - low) / (high - low), 0.0, 1.0);
+    frequencies[i] = frequencies[i] / rope.factor * ramp + frequencies[i] * (1 - ramp);
+  }
+}
+
+double yarn_scale(double factor, double mscale) { return factor <= 1 ? 1 : 0.1 * mscale * std::log(factor) + 1; }
+
+double yarn_attention_factor(const RopeConfig& rope) {
+  if (rope.attention_factor) return *rope.attention_factor;
+  if (rope.mscale != 0 && rope.mscale_all_dim != 0) {
+    return yarn_scale(rope.factor, rope.mscale) / yarn_scale(rope.factor, rope.mscale_all_dim);
+  }
+  return yarn_scale(rope.factor, 1);
+}
+
+double longrope_attention_factor(const RopeConfig& rope) {
+  if (rope.attention_factor) return *rope.attention_factor;
+  if (rope.factor <= 1) return 1;
+  return std::sqrt(1 + std::log(rope.factor) / std::log(static_cast<double>(rope.original_max_position_embeddings)));
+}
+
+double dynamic_theta(const RopeConfig& rope, std::int64_t n_positions) {
+  const auto old = static_cast<double>(rope.original_max_position_embeddings);
+  const double longest = std::max(static_cast<double>(n_positions), old);
+  const auto dim = static_cast<double>(rope.rotary_dim);
+  return rope.theta * std::pow(rope.factor * longest / old - (rope.factor - 1), dim / (dim - 2));
+}
+
+}  // namespace
+
+RopeWaves rope_waves(const RopeConfig& rope, std::int64_t n_positions) {
+  RopeWaves waves;
+  const double theta = rope.scaling == RopeScaling::dynamic ? dynamic_theta(rope, n_positions) : rope.theta;
+  for (std::int64_t i = 0; i < rope.rotary_dim; i += 2) {
+    waves.frequencies.push_back(std::pow(theta, -static_cast<double>(i) / static_cast<double>(rope.rotary_dim)));
+  }
+  switch (rope.scaling) {
+    case RopeScaling::none:
+    case RopeScaling::dynamic: break;
+    case RopeScaling::linear:
+      for (double& frequency : waves.frequencies) frequency /= rope.factor;
+      break;
+    case RopeScaling::llama3:
+      for (double& frequency : waves.frequencies) frequency = scale_llama3(frequency, rope);
+      break;
+    case RopeScaling::yarn:
+      scale_yarn(waves.frequencies, rope);
+      waves.attention_factor = yarn_attention_factor(rope);
+      break;
+    case RopeScaling::longrope: {
+      const bool is_long = n_positions > rope.original_max_position_embeddings;
+      const std::vector<double>& factors = is_long ? rope.long_factor : rope.short_factor;
+      for (std::size_t i = 0; i < waves.frequencies.size(); ++i) waves.frequencies[i] /= factors[i];
+      waves.attention_factor = longrope_attention_factor(rope);
+      break;
+    }
+  }
+  return waves;
+}
+
+}  // namespace lathe::engine

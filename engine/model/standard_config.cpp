@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/model/standard_config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace lathe::engine {
+
+namespace {
+
+struct ActivationName {
+  std::string_view name;
+  kernels::Activation activation;
+};
+constexpr std::array kActivationNames = {ActivationName{"silu", kernels::Activation::silu},
+                                         ActivationName{"swish", kernels::Activation::silu},
+                                         ActivationName{"gelu", kernels::Activation::gelu},
+                                         ActivationName{"gelu_new", kernels::Activation::gelu_tanh},
+                                         ActivationName{"gelu_fast", kernels::Activation::gelu_tanh},
+                                         ActivationName{"gelu_pytorch_tanh", kernels::Activation::gelu_tanh},
+                                         ActivationName{"relu", kernels::Activation::relu}};
+
+}  // namespace
+
+void read_sizes(ConfigReader& reader, ModelConfig& config, const Defaults& defaults, const SizeKeys& keys) {
+  config.vocab_size = reader.integer("vocab_size", 1, kMaxVocab);
+  config.hidden_size = reader.integer(keys.hidden, 1, kMaxWidth);
+  if (!keys.inner.empty()) config.intermediate_size = reader.integer(keys.inner, 1, kMaxWidth);
+  config.n_layers = reader.integer(keys.layers, 1, kMaxLayers);
+  config.n_heads = reader.integer(keys.heads, 1, kMaxHeads);
+  const std::int64_t usual_kv_heads = defaults.n_kv_heads > 0 ? defaults.n_kv_heads : config.n_heads;
+  config.n_kv_heads = keys.kv_heads.empty()
+                          ? usual_kv_heads
+                          : reader.integer_or(keys.kv_heads, std::min(usual_kv_heads, config.n_heads), 1, config.n_heads);
+  config.max_position_embeddings = defaults.n_positions;
+  if (!keys.positions.empty()) {
+    config.max_position_embeddings = reader.integer_or(keys.positions, defaults.n_positions, 1, kMaxPositions);
+  }
+  config.tied_embeddings = reader.boolean_or("tie_word_embeddings", defaults.tied_embeddings);
+  const bool is_given = reader.has("head_dim") || defaults.head_dim > 0;
+  if (!is_given && config.hidden_size % config.n_heads != 0) {
+    reader.fault(keys.hidden, fmt::format("expected a multiple of {}, because head_dim is not given", keys.heads));
+  }
+  const std::int64_t by_width = std::max<std::int64_t>(config.hidden_size / config.n_heads, 1);
+  config.head_dim = reader.integer_or("head_dim", defaults.head_dim > 0 ? defaults.head_dim : by_width, 1, kMaxHeadDim);
+}
+
+void read_rms_norm(ConfigReader& reader, ModelConfig& config, double eps) {
+  config.norm = {.kind = kernels::NormKind::rms, .eps = reader.number_or("rms_norm_eps", eps, 0, 1)};
+}
+
+void read_layer_norm(ConfigReader& reader, ModelConfig& config, std::string_view key, double eps, bool has_bias) {
+  config.norm = {.kind = kernels::NormKind::layer, .eps = reader.number_or(key, eps, 0, 1), .has_bias = has_bias};
+}
+
+kernels::Activation read_activation(ConfigReader& reader, std::string_view key, std::string_view fallback) {
+  const std::string name = reader.text_or(key, fallback);
+  for (const ActivationName& row : kActivationNames) {
+    if (row.name == name) return row.activation;
+  }
+  reader.unmet(fmt::format("activation '{:.32}' ({}; known: silu, gelu, gelu_new, relu)", name, key));
+  return kernels::Activation::silu;
+}
+
+void read_whole_rope(ConfigReader& reader, ModelConfig& config, double theta) {
+  const RopeDefaults defaults{.theta = theta, .rotary_dim = config.head_dim};
+  config.ropes = {read_rope(reader, defaults, config.max_position_embeddings)};
+}
+
+void read_partial_rope(ConfigReader& reader, ModelConfig& config, double factor, kernels::RopeStyle style) {
+  const RopeDefaults defaults{.rotary_dim = partial_rotary_dim(reader, config.head_dim, factor), .style = style};
+  config.ropes = {read_rope(reader, defaults, config.max_position_embeddings)};
+}
+
+void read_upper_windows(ConfigReader& reader, ModelConfig& config) {
+  const bool slides = reader.boolean_or("use_sliding_window", false);
+  const std::int64_t window = reader.integer_or("sliding_window", 4096, 0, kMaxPositions);
+  const std::int64_t first = reader.integer_or("max_window_layers", 28, 0, kMaxLayers);
+  read_windows(reader, config, slides ? window : 0, [&](std::int64_t layer) { return slides && layer >= first; });
+}
+
+void read_experts(ConfigReader& reader, ModelConfig& config, std::int64_t n_experts, std::int64_t n_chosen,
+                  const ExpertKeys& keys) {
+  MoeConfig& moe = config.moe;
+  const std::int64_t listed = reader.integer_or(keys.n_experts_too, n_experts, 1, kMaxExperts);
+  moe.n_experts = reader.integer_or(keys.n_experts, listed, 1, kMaxExperts);
+  moe.n_chosen = reader.integer_or(keys.n_chosen, n_chosen, 1, kMaxExperts);
+  if (moe.n_chosen > moe.n_experts) {
+    reader.fault(keys.n_chosen, fmt::format("got {}, there are {} experts", moe.n_chosen, moe.n_experts));
+    moe.n_chosen = moe.n_experts;
+  }
+  moe.expert_size = reader.integer(keys.size, 1, kMaxWidth);
+  config.layers.resize(static_cast<std::size_t>(config.n_layers));
+  for (LayerConfig& layer : config.layers) layer.has_experts = true;
+}
+
+void read_sparse_layers(ConfigReader& reader, ModelConfig& config) {
+  const std::int64_t step = reader.integer_or("decoder_sparse_step", 1, 1, kMaxLayers);
+  const auto n_layers = static_cast<double>(config.n_layers);
+  const std::vector<double> dense = reader.numbers("mlp_only_layers", static_cast<std::size_t>(kMaxLayers), 0, n_layers);
+  for (std::size_t i = 0; i < config.layers.size(); ++i) {
+    const bool is_dense = std::find(dense.begin(), dense.end(), static_cast<double>(i)) != dense.end();
+    config.layers[i].has_experts = !is_dense && (static_cast<std::int64_t>(i) + 1) % step == 0;
+  }
+}
+
+std::vector<bool> read_layer_types(ConfigReader& reader, const ModelConfig& config) {
+  std::vector<bool> slides;
+  for (const std::string& type : reader.texts("layer_types", static_cast<std::size_t>(kMaxLayers))) {
+    if (type != "full_attention" && type != "sliding_attention") {
+      reader.unmet(fmt::format("layers of type '{:.32}' (layer_types; known: full_attention, sliding_attention)", type));
+      return {};
+    }
+    slides.push_back(type == "sliding_attention");
+  }
+  if (!slides.empty() && slides.size() < static_cast<std::size_t>(config.n_layers)) {
+    reader.fault("layer_types", fmt::format("got a list of {}, expected one for each of {} layers", slides.size(), config.n_layers));
+    return {};
+  }
+  return slides;
+}
+
+}  // namespace lathe::engine

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// What many families have in common: the usual keys of config.json and the usual names of tensors. An architecture takes
+// from here what it shares, and says the rest itself.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "engine/model/architecture.h"
+#include "engine/model/architectures.h"
+#include "engine/model/config_reader.h"
+#include "engine/model/model_config.h"
+
+namespace lathe::engine {
+
+inline constexpr std::array kFloatingTypes = {kernels::Dtype::f32, kernels::Dtype::f16, kernels::Dtype::bf16};
+
+/// One array of several.
+template <class T, std::size_t... kSizes>
+constexpr auto joined(const std::array<T, kSizes>&... parts) {
+  std::array<T, (kSizes + ...)> all{};
+  std::size_t n = 0;
+  const auto append = [&](const auto& part) {
+    for (const T& item : part) all[n++] = item;
+  };
+  (append(parts), ...);
+  return all;
+}
+
+inline constexpr std::array kLlamaEnds = {
+    TensorName{WeightRole::embedding, "model.embed_tokens.weight"},
+    TensorName{WeightRole::final_norm, "model.norm.weight"},
+    TensorName{WeightRole::final_norm_bias, "model.norm.bias"},
+    TensorName{WeightRole::head, "lm_head.weight"},
+};
+
+inline constexpr std::array kLlamaNorms = {
+    TensorName{WeightRole::attention_norm, "model.layers.{}.input_layernorm.weight"},
+    TensorName{WeightRole::attention_norm_bias, "model.layers.{}.input_layernorm.bias"},
+    TensorName{WeightRole::mlp_norm, "model.layers.{}.post_attention_layernorm.weight"},
+    TensorName{WeightRole::mlp_norm_bias, "model.layers.{}.post_attention_layernorm.bias"},
+};
+
+inline constexpr std::array kLlamaAttention = {
+    TensorName{WeightRole::q, "model.layers.{}.self_attn.q_proj.weight"},
+    TensorName{WeightRole::k, "model.layers.{}.self_attn.k_proj.weight"},
+    TensorName{WeightRole::v, "model.layers.{}.self_attn.v_proj.weight"},
+    TensorName{WeightRole::o, "model.layers.{}.self_attn.o_proj.weight"},
+    TensorName{WeightRole::q_bias, "model.layers.{}.self_attn.q_proj.bias"},
+    TensorName{WeightRole::k_bias, "model.layers.{}.self_attn.k_proj.bias"},
+    TensorName{WeightRole::v_bias, "model.layers.{}.self_attn.v_proj.bias"},
+    TensorName{WeightRole::o_bias, "model.layers.{}.self_attn.o_proj.bias"},
+    TensorName{WeightRole::q_norm, "model.layers.{}.self_attn.q_norm.weight"},
+    TensorName{WeightRole::k_norm, "model.layers.{}.self_attn.k_norm.weight"},
+};
+
+inline constexpr std::array kLlamaMlp = {
+    TensorName{WeightRole::gate, "model.layers.{}.mlp.gate_proj.weight"},
+    TensorName{WeightRole::up, "model.layers.{}.mlp.up_proj.weight"},
+    TensorName{WeightRole::down, "model.layers.{}.mlp.down_proj.weight"},
+    TensorName{WeightRole::gate_bias, "model.layers.{}.mlp.gate_proj.bias"},
+    TensorName{WeightRole::up_bias, "model.layers.{}.mlp.up_proj.bias"},
+    TensorName{WeightRole::down_bias, "model.layers.{}.mlp.down_proj.bias"},
+};
+
+/// Where norms stand behind the parts.
+inline constexpr std::array kNormsBehind = {
+    TensorName{WeightRole::attention_norm, "model.layers.{}.post_attention_layernorm.weight"},
+    TensorName{WeightRole::mlp_norm, "model.layers.{}.post_feedforward_layernorm.weight"},
+};
+inline constexpr auto kNormsBehindTensors = joined(kLlamaEnds, kNormsBehind, kLlamaAttention, kLlamaMlp);
+
+inline constexpr auto kLlamaTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention, kLlamaMlp);
+
+/// Angles that older versions of transformers saved; they follow from the config.
+inline constexpr std::array<std::string_view, 1> kSavedAngles = {".rotary_emb.inv_freq"};
+
+/// Keys of the sizes. An empty one is not read.
+struct SizeKeys {
+  std::string_view hidden = "hidden_size", inner = "intermediate_size", layers = "num_hidden_layers",
+                   heads = "num_attention_heads", kv_heads = "num_key_value_heads", positions = "max_position_embeddings";
+};
+
+/// What a family's class says where the file says nothing.
+struct Defaults {
+  std::int64_t n_kv_heads = 0;  ///< 0: as many as heads
+  std::int64_t head_dim = 0;    ///< 0: hidden_size / num_attention_heads
+  std::int64_t n_positions = 2048;
+  bool tied_embeddings = false;
+};
+
+/// Vocabulary, widths, layers, heads, positions, and whether the head is tied.
+void read_sizes(ConfigReader& reader, ModelConfig& config, const Defaults& defaults = {}, const SizeKeys& keys = {});
+
+/// An RMS norm without bias, its eps under "rms_norm_eps".
+void read_rms_norm(ConfigReader& reader, ModelConfig& config, double eps);
+/// A layer norm, its eps under `key`.
+void read_layer_norm(ConfigReader& reader, ModelConfig& config, std::string_view key, double eps, bool has_bias = true);
+
+/// By its name in files; unmet when it is none of ours.
+kernels::Activation read_activation(ConfigReader& reader, std::string_view key, std::string_view fallback);
+
+/// RoPE on the whole head, the same in all layers.
+void read_whole_rope(ConfigReader& reader, ModelConfig& config, double theta = 10000);
+/// RoPE on a part of the head: `factor` unless the file says another.
+void read_partial_rope(ConfigReader& reader, ModelConfig& config, double factor,
+                       kernels::RopeStyle style = kernels::RopeStyle::half);
+
+/// Sliding windows of `window` tokens by `layer_types` where the file has them, else in the layers that is_sliding(i) names.
+/// Requires: n_layers is known.
+template <class IsSliding>
+void read_windows(ConfigReader& reader, ModelConfig& config, std::int64_t window, const IsSliding& is_sliding);
+
+/// Qwen's windows: if they are used at all, from layer `max_window_layers` on.
+void read_upper_windows(ConfigReader& reader, ModelConfig& config);
+
+/// Keys of a mixture of experts. Newer versions of transformers write the first of n_experts beside or in place of the second.
+struct ExpertKeys {
+  std::string_view n_experts = "num_local_experts", n_experts_too = "num_experts", n_chosen = "num_experts_per_tok",
+                   size = "moe_intermediate_size";
+};
+/// Their number, how many a row has, and their size. Requires: n_layers is known.
+void read_experts(ConfigReader& reader, ModelConfig& config, std::int64_t n_experts, std::int64_t n_chosen,
+                  const ExpertKeys& keys = {});
+/// Qwen's layers with experts: every `decoder_sparse_step`th, but for those of `mlp_only_layers`.
+void read_sparse_layers(ConfigReader& reader, ModelConfig& config);
+
+/// Names of Qwen's experts, and of the MLPs of layers without.
+inline constexpr std::array kQwenExperts = {
+    TensorName{WeightRole::router, "model.layers.{}.mlp.gate.weight"},
+    TensorName{WeightRole::expert_gate, "model.layers.{}.mlp.experts.{}.gate_proj.weight"},
+    TensorName{WeightRole::expert_up, "model.layers.{}.mlp.experts.{}.up_proj.weight"},
+    TensorName{WeightRole::expert_down, "model.layers.{}.mlp.experts.{}.down_proj.weight"},
+    TensorName{WeightRole::shared_gate, "model.layers.{}.mlp.shared_expert.gate_proj.weight"},
+    TensorName{WeightRole::shared_up, "model.layers.{}.mlp.shared_expert.up_proj.weight"},
+    TensorName{WeightRole::shared_down, "model.layers.{}.mlp.shared_expert.down_proj.weight"},
+    TensorName{WeightRole::shared_switch, "model.layers.{}.mlp.shared_expert_gate.weight"},
+};
+
+/// The types of layers that the file lists: true where one slides. Empty: it lists none.
+std::vector<bool> read_layer_types(ConfigReader& reader, const ModelConfig& config);
+
+template <class IsSliding>
+void read_windows(ConfigReader& reader, ModelConfig& config, std::int64_t window, const IsSliding& is_sliding) {
+  const std::vector<bool> listed = read_layer_types(reader, config);
+  config.layers.resize(static_cast<std::size_t>(config.n_layers));
+  for (std::size_t i = 0; i < config.layers.size(); ++i) {
+    const bool slides = listed.empty() ? is_sliding(static_cast<std::int64_t>(i)) : listed[i];
+    config.layers[i].window = slides ? window : 0;
+  }
+}
+
+}  // namespace lathe::engine

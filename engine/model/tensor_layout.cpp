@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/model/tensor_layout.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace lathe::engine {
+
+using kernels::TensorView;
+
+namespace {
+
+// Numbers of a side of what is transposed at a time: both sides of a square stay in the first cache.
+constexpr std::int64_t kSquare = 32;
+
+TensorView view_in(std::vector<std::byte>& memory, const TensorView& like, std::vector<std::int64_t> shape) {
+  memory.resize(like.n_bytes());
+  return shape.size() == 1 ? TensorView(memory.data(), like.dtype, {shape[0]})
+                           : TensorView(memory.data(), like.dtype, {shape[0], shape[1]});
+}
+
+template <class T>
+void transpose(kernels::Backend& backend, T* to, const T* from, std::int64_t n_rows, std::int64_t n_columns) {
+  backend.parallel_for((n_rows + kSquare - 1) / kSquare, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t r0 = begin * kSquare; r0 < std::min(end * kSquare, n_rows); r0 += kSquare) {
+      for (std::int64_t c0 = 0; c0 < n_columns; c0 += kSquare) {
+        for (std::int64_t r = r0; r < std::min(r0 + kSquare, n_rows); ++r) {
+          for (std::int64_t c = c0; c < std::min(c0 + kSquare, n_columns); ++c) to[c * n_rows + r] = from[r * n_columns + c];
+        }
+      }
+    }
+  });
+}
+
+TensorView transposed(kernels::Backend& backend, const TensorView& source, std::vector<std::byte>& memory) {
+  const std::int64_t n_rows = source.dim(0), n_columns = source.dim(1);
+  const TensorView out = view_in(memory, source, {n_columns, n_rows});
+  if (size_of(source.dtype) == 2) {
+    transpose(backend, out.as<std::uint16_t>(), source.as<const std::uint16_t>(), n_rows, n_columns);
+  } else {
+    transpose(backend, out.as<std::uint32_t>(), source.as<const std::uint32_t>(), n_rows, n_columns);
+  }
+  return out;
+}
+
+/// Calls body(row of the groups, row in plain order, rows) for each run of rows that stay together.
+template <class Body>
+void for_runs_of_groups(const ModelConfig& config, const Body& body) {
+  const std::int64_t queries = config.n_heads / config.n_kv_heads * config.head_dim, d = config.head_dim;
+  for (std::int64_t head = 0; head < config.n_kv_heads; ++head) {
+    const std::int64_t group = head * (queries + 2 * d);
+    body(group, head * queries, queries);
+    body(group + queries, config.q_size() + head * d, d);
+    body(group + queries + d, config.q_size() + config.kv_size() + head * d, d);
+  }
+}
+
+TensorView regrouped(const ModelConfig& config, const TensorView& source, std::vector<std::byte>& memory, bool to_groups) {
+  std::vector<std::int64_t> shape{source.dim(0)};
+  if (source.rank == 2) shape.push_back(source.dim(1));
+  const TensorView out = view_in(memory, source, shape);
+  const std::size_t row = source.n_bytes() / static_cast<std::size_t>(source.dim(0));
+  for_runs_of_groups(config, [&](std::int64_t in_groups, std::int64_t in_plain, std::int64_t n) {
+    const auto to = static_cast<std::size_t>(to_groups ? in_groups : in_plain);
+    const auto from = static_cast<std::size_t>(to_groups ? in_plain : in_groups);
+    std::memcpy(out.as<std::byte>() + to * row, source.as<const std::byte>() + from * row, static_cast<std::size_t>(n) * row);
+  });
+  return out;
+}
+
+TensorView moved(kernels::Backend& backend, TensorLayout layout, const ModelConfig& config, const TensorView& source,
+                 std::vector<std::byte>& memory, bool to_files) {
+  switch (layout) {
+    case TensorLayout::plain: return source;
+    case TensorLayout::transposed: return source.rank == 2 ? transposed(backend, source, memory) : source;
+    case TensorLayout::kv_groups: return regrouped(config, source, memory, to_files);
+  }
+  return source;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> stored_shape(TensorLayout layout, std::vector<std::int64_t> shape) {
+  if (layout == TensorLayout::transposed) std::reverse(shape.begin(), shape.end());
+  return shape;
+}
+
+TensorView to_plain(kernels::Backend& backend, TensorLayout layout, const ModelConfig& config, const TensorView& source,
+                    std::vector<std::byte>& memory) {
+  return moved(backend, layout, config, source, memory, false);
+}
+
+TensorView to_stored(kernels::Backend& backend, TensorLayout layout, const ModelConfig& config, const TensorView& plain,
+                     std::vector<std::byte>& memory) {
+  return moved(backend, layout, config, plain, memory, true);
+}
+
+}  // namespace lathe::engine

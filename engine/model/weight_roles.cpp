@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/model/weight_roles.h"
+
+#include <algorithm>
+
+namespace lathe::engine {
+
+namespace {
+
+std::vector<std::int64_t> shape_of_head_norm(const ModelConfig& config, std::int64_t n_heads) {
+  switch (config.qk_norm) {
+    case QkNorm::none: return {};
+    case QkNorm::head: return {config.head_dim};
+    case QkNorm::own_heads: return {n_heads, config.head_dim};
+    case QkNorm::all_heads: return {n_heads * config.head_dim};
+  }
+  return {};
+}
+
+}  // namespace
+
+bool is_of_layer(WeightRole role) {
+  switch (role) {
+    case WeightRole::embedding:
+    case WeightRole::embedding_norm:
+    case WeightRole::embedding_norm_bias:
+    case WeightRole::positions:
+    case WeightRole::embedding_in:
+    case WeightRole::embedding_out:
+    case WeightRole::head:
+    case WeightRole::head_bias:
+    case WeightRole::final_norm:
+    case WeightRole::final_norm_bias: return false;
+    default: return true;
+  }
+}
+
+bool is_of_expert(WeightRole role) {
+  return role == WeightRole::expert_gate || role == WeightRole::expert_up || role == WeightRole::expert_down;
+}
+
+bool is_wanted(WeightRole role, const ModelConfig& config, std::int64_t layer, bool tied) {
+  const bool has_experts = layer >= 0 && config.layers[static_cast<std::size_t>(layer)].has_experts;
+  switch (role) {
+    case WeightRole::head: return !tied;
+    case WeightRole::head_bias: return config.head_bias;
+    case WeightRole::embedding_norm: return config.has_embedding_norm;
+    case WeightRole::embedding_norm_bias: return config.has_embedding_norm && config.norm.has_bias;
+    case WeightRole::positions: return config.n_learned_positions > 0;
+    case WeightRole::embedding_in:
+    case WeightRole::embedding_out: return config.projects_embeddings();
+    case WeightRole::final_norm: return config.has_final_norm;
+    case WeightRole::final_norm_bias: return config.has_final_norm && config.norm.has_bias;
+    case WeightRole::attention_norm_bias: return config.norm.has_bias;
+    case WeightRole::mlp_norm: return config.residual != Residual::parallel;
+    case WeightRole::mlp_norm_bias: return config.residual != Residual::parallel && config.norm.has_bias;
+    case WeightRole::attention_out_norm:
+    case WeightRole::mlp_out_norm: return config.norm_place == NormPlace::around;
+    case WeightRole::q_norm:
+    case WeightRole::k_norm: return config.qk_norm != QkNorm::none;
+    case WeightRole::q_norm_bias:
+    case WeightRole::k_norm_bias: return config.qk_norm != QkNorm::none && config.qk_norm_form.has_bias;
+    case WeightRole::sinks: return config.has_sinks;
+    case WeightRole::q_bias:
+    case WeightRole::k_bias:
+    case WeightRole::v_bias:
+    case WeightRole::qkv_bias: return config.qkv_bias;
+    case WeightRole::o_bias: return config.attention_out_bias;
+    case WeightRole::gate: return !has_experts && config.is_gated;
+    case WeightRole::up:
+    case WeightRole::down:
+    case WeightRole::gate_up: return !has_experts;
+    case WeightRole::gate_bias: return !has_experts && config.is_gated && config.mlp_bias;
+    case WeightRole::up_bias:
+    case WeightRole::down_bias:
+    case WeightRole::gate_up_bias: return !has_experts && config.mlp_bias;
+    case WeightRole::router:
+    case WeightRole::expert_gate:
+    case WeightRole::expert_up:
+    case WeightRole::expert_down: return has_experts;
+    case WeightRole::router_bias: return has_experts && config.moe.has_router_bias;
+    case WeightRole::choice_bias: return has_experts && config.moe.has_choice_bias;
+    case WeightRole::shared_gate:
+    case WeightRole::shared_up:
+    case WeightRole::shared_down: return has_experts && config.moe.shared_size > 0;
+    case WeightRole::shared_switch: return has_experts && config.moe.has_shared_gate;
+    default: return true;
+  }
+}
+
+std::vector<std::int64_t> shape_of(WeightRole role, const ModelConfig& config) {
+  const std::int64_t hidden = config.hidden_size, inner = config.intermediate_size;
+  const std::int64_t qkv = config.q_size() + 2 * config.kv_size();
+  switch (role) {
+    case WeightRole::embedding:
+    case WeightRole::head: return {config.vocab_size, config.embedding_size};
+    case WeightRole::head_bias: return {config.vocab_size};
+    case WeightRole::positions: return {config.n_learned_positions + config.position_offset, hidden};
+    case WeightRole::embedding_in: return {hidden, config.embedding_size};
+    case WeightRole::embedding_out: return {config.embedding_size, hidden};
+    case WeightRole::embedding_norm:
+    case WeightRole::embedding_norm_bias:
+    case WeightRole::final_norm:
+    case WeightRole::final_norm_bias:
+    case WeightRole::attention_norm:
+    case WeightRole::attention_norm_bias:
+    case WeightRole::attention_out_norm:
+    case WeightRole::mlp_norm:
+    case WeightRole::mlp_norm_bias:
+    case WeightRole::mlp_out_norm:
+    case WeightRole::o_bias:
+    case WeightRole::down_bias: return {hidden};
+    case WeightRole::q: return {config.q_size(), hidden};
+    case WeightRole::k:
+    case WeightRole::v: return {config.kv_size(), hidden};
+    case WeightRole::qkv: return {qkv, hidden};
+    case WeightRole::o: return {hidden, config.q_size()};
+    case WeightRole::q_bias: return {config.q_size()};
+    case WeightRole::k_bias:
+    case WeightRole::v_bias: return {config.kv_size()};
+    case WeightRole::qkv_bias: return {qkv};
+    case WeightRole::q_norm:
+    case WeightRole::q_norm_bias: return shape_of_head_norm(config, config.n_heads);
+    case WeightRole::k_norm:
+    case WeightRole::k_norm_bias: return shape_of_head_norm(config, config.n_kv_heads);
+    case WeightRole::sinks: return {config.n_heads};
+    case WeightRole::gate:
+    case WeightRole::up: return {inner, hidden};
+    case WeightRole::gate_up: return {2 * inner, hidden};
+    case WeightRole::down: return {hidden, inner};
+    case WeightRole::gate_bias:
+    case WeightRole::up_bias: return {inner};
+    case WeightRole::gate_up_bias: return {2 * inner};
+    case WeightRole::router: return {config.moe.n_experts, hidden};
+    case WeightRole::router_bias:
+    case WeightRole::choice_bias: return {config.moe.n_experts};
+    case WeightRole::expert_gate:
+    case WeightRole::expert_up: return {config.moe.expert_size, hidden};
+    case WeightRole::expert_down: return {hidden, config.moe.expert_size};
+    case WeightRole::shared_gate:
+    case WeightRole::shared_up: return {config.moe.shared_size, hidden};
+    case WeightRole::shared_down: return {hidden, config.moe.shared_size};
+    case WeightRole::shared_switch: return {1, hidden};
+  }
+  return {};
+}
+
+std::string_view pattern_of(WeightRole role, const Architecture& architecture) {
+  const auto found = std::find_if(architecture.tensors.begin(), architecture.tensors.end(),
+                                  [&](const TensorName& name) { return name.role == role; });
+  return found != architecture.tensors.end() ? found->pattern : std::string_view();
+}
+
+bool is_layer_matrix(WeightRole role) {
+  switch (role) {
+    case WeightRole::q:
+    case WeightRole::k:
+    case WeightRole::v:
+    case WeightRole::o:
+    case WeightRole::qkv:
+    case WeightRole::gate:
+    case WeightRole::up:
+    case WeightRole::gate_up:
+    case WeightRole::down:
+    case WeightRole::expert_gate:
+    case WeightRole::expert_up:
+    case WeightRole::expert_down:
+    case WeightRole::shared_gate:
+    case WeightRole::shared_up:
+    case WeightRole::shared_down: return true;
+    default: return false;
+  }
+}
+
+std::int64_t row_begin_of(WeightRole role, const ModelConfig& config) {
+  switch (role) {
+    case WeightRole::k:
+    case WeightRole::k_bias: return config.q_size();
+    case WeightRole::v:
+    case WeightRole::v_bias: return config.q_size() + config.kv_size();
+    default: return 0;
+  }
+}
+
+}  // namespace lathe::engine

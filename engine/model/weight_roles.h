@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What follows from the role of a tensor: whether a model has it, its shape, where it goes.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "engine/model/architecture.h"
+#include "engine/model/model_config.h"
+
+namespace lathe::engine {
+
+/// Every layer has one, as far as the model has it.
+bool is_of_layer(WeightRole role);
+/// Every expert of a layer has one.
+bool is_of_expert(WeightRole role);
+/// Whether the model has such a tensor, however its family spells it; of a layer's role, whether that layer has. `tied`: no
+/// head of its own.
+bool is_wanted(WeightRole role, const ModelConfig& config, std::int64_t layer, bool tied);
+/// Expected shape of a tensor with that role, in plain layout.
+std::vector<std::int64_t> shape_of(WeightRole role, const ModelConfig& config);
+/// What a family calls the tensor of a role, with {} for the layer. Empty: it has none.
+std::string_view pattern_of(WeightRole role, const Architecture& architecture);
+/// A weight of a product that layers compute: what a quantization is for, beside the head.
+bool is_layer_matrix(WeightRole role);
+/// First row that a role takes in the matrix or bias that it shares (q, k and v); 0 for all others.
+std::int64_t row_begin_of(WeightRole role, const ModelConfig& config);
+
+}  // namespace lathe::engine
