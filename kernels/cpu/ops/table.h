@@ -46,6 +46,7 @@ constexpr OpTable make_op_table() {
           .add = add<V>,
           .silu_mul = silu_mul<V>,
           .attend = attend<V>,
+          .merge_attention = merge_attention<V>,
           .read_bytes = read_bytes<V>,
           .multiply_add = multiply_add<V>,
           .bf16_dot = nullptr,
