@@ -38,6 +38,16 @@ struct TokenWindow {
   bool begins_part;
 };
 
+constexpr TokenWindow first_window(std::int64_t part, std::int64_t end) {
+  const std::int64_t first = part * kPartTokens;
+  return {.first = first, .n_tokens = min_of(kWindowTokens, end - first), .begins_part = true};
+}
+/// Without tokens where the part, or the context, ends at `end`.
+constexpr TokenWindow window_after(const TokenWindow& window, std::int64_t end) {
+  const std::int64_t first = window.first + kWindowTokens;
+  return {.first = first, .n_tokens = min_of(kWindowTokens, end - first), .begins_part = false};
+}
+
 /// Packs the queries, times the scale, tile after tile as [head_dim][pair].
 inline void pack_queries(const AttentionArgs& args, const AttentionItem& item, const AttentionShape& s, float* packed) {
   for (std::int64_t tile = 0; tile < s.tiling.n_tiles; ++tile) {
