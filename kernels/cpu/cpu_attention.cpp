@@ -14,17 +14,17 @@ namespace {
 
 // Pairs (row, query head) of an item. More of them share the work of widening a window of K and V; fewer give more items.
 constexpr int kMaxItemPairs = 96;
-// Unfinished results of one row that there is memory for, a thread. A context with more parts goes on as one long item and
-// so many short ones.
+// Partial results of one row, of a group of query heads, that there is memory for. Of a context with more parts one item
+// takes the first, and so many others one each.
 constexpr std::int64_t kPartialsPerThread = 64;
-// An item with more than this share of a thread's work is divided where its context is long.
+// An item that is a larger share of the work is divided, if its context is long.
 constexpr std::int64_t kItemsPerThread = 4;
 
-std::int64_t pairs_of_largest_item(std::int64_t group) { return std::max<std::int64_t>(kMaxItemPairs, group); }
-
-/// What an item takes, in pairs of a row and a token.
+/// What an item takes, in rows times tokens.
 std::int64_t cost_of(const AttentionItem& item) {
-  return std::int64_t{item.n_rows} * (item.position + item.n_rows);
+  const std::int64_t first = std::int64_t{item.part_begin} * kPartTokens;
+  const std::int64_t end = std::min<std::int64_t>(item.position + item.n_rows, std::int64_t{item.part_end} * kPartTokens);
+  return item.n_rows * (end - first);
 }
 
 template <class T>
@@ -86,7 +86,7 @@ void write_token(const KvLayer& layer, std::int64_t slot, const float* k, const 
 }  // namespace
 
 std::int64_t CpuBackend::attention_floats(std::int64_t group, std::int64_t head_dim) {
-  return attention_scratch_floats(pairs_of_largest_item(group), head_dim);
+  return attention_scratch_floats(std::max<std::int64_t>(kMaxItemPairs, group), head_dim);
 }
 
 std::size_t CpuBackend::partials_bytes(std::int64_t group, std::int64_t head_dim) const {
@@ -151,7 +151,7 @@ void CpuBackend::plan_attention(const AttentionBatch& batch, int n_kv_heads, int
   }
 }
 
-/// Divides what would keep one thread at work when the others have finished, as far as there is memory for partial results.
+/// Divides items that could keep one thread at work after the others, as far as there is memory for partial results.
 void CpuBackend::divide_attention(int group, std::int64_t head_dim) {
   divided_.clear();
   std::int64_t total = 0;
@@ -191,12 +191,8 @@ void CpuBackend::attention(const TensorView& out, const TensorView& q, int n_hea
   plan_attention(batch, shape.n_kv_heads, group);
   LATHE_CHECK(reserve_host(partials_, partials_bytes(group, shape.head_dim)));
   divide_attention(group, shape.head_dim);
-  // The longest first: those that finish last are then short.
-  const auto cost = [](const AttentionItem& item) {
-    const auto end = std::min<std::int64_t>(item.position + item.n_rows, std::int64_t{item.part_end} * kPartTokens);
-    return end - std::int64_t{item.part_begin} * kPartTokens;
-  };
-  std::sort(items_.begin(), items_.end(), [&](const auto& a, const auto& b) { return cost(a) > cost(b); });
+  // The largest first: the last to finish are then small.
+  std::sort(items_.begin(), items_.end(), [](const auto& a, const auto& b) { return cost_of(a) > cost_of(b); });
   const AttentionArgs args{.out = out.as<float>(),
                            .out_stride = out.strides[0],
                            .q = q.as<float>(),
