@@ -35,7 +35,7 @@ struct IsaSelftest {
 Result<IsaSelftest> selftest_isa(std::string_view isa, int n_threads,
                                  const std::function<void(const kernels::OpCheck&)>& report);
 
-/// Products of a model, or of a common shape of half a billion parameters when `model` is empty.
+/// Products and attention of a model, or of a common shape of half a billion parameters when `model` is empty.
 struct RooflineRequest {
   std::string model;                 ///< folder of a checkpoint; only its config is read
   std::vector<std::string> formats;  ///< names of weight formats
@@ -46,10 +46,14 @@ struct RooflineRequest {
 struct Roofline {
   MachineReport machine;
   std::vector<kernels::RooflinePoint> points;
+  std::vector<kernels::AttentionPoint> attention;  ///< for each type of the KV cache: a token at 2048, a prompt of 512
 };
-/// `report` hears of each point as it comes; false ends it. Errors as measure_machine and inspect_checkpoint;
-/// invalid_argument for a format that nobody knows.
-Result<Roofline> measure_roofline(const RooflineRequest& request,
-                                  const std::function<bool(const kernels::RooflinePoint&)>& report);
+/// Hears of each point as it comes; false ends it.
+struct RooflineReport {
+  std::function<bool(const kernels::RooflinePoint&)> product;
+  std::function<bool(const kernels::AttentionPoint&)> attention;
+};
+/// Errors as measure_machine and inspect_checkpoint; invalid_argument for a format that nobody knows.
+Result<Roofline> measure_roofline(const RooflineRequest& request, const RooflineReport& report);
 
 }  // namespace lathe::engine

@@ -44,10 +44,17 @@ Result<std::vector<kernels::WeightFormat>> formats_named(const std::vector<std::
   return formats;
 }
 
+kernels::AttentionPlan attention_of(const ModelInfo& info) {
+  return {.n_heads = static_cast<int>(info.n_heads),
+          .n_kv_heads = static_cast<int>(info.n_kv_heads),
+          .head_dim = static_cast<int>(info.head_dim),
+          .kv_types = kernels::kv_types(),
+          .steps = {{.n_rows = 1, .context = 2048}, {.n_rows = 512, .context = 512}}};
+}
+
 }  // namespace
 
-Result<Roofline> measure_roofline(const RooflineRequest& request,
-                                  const std::function<bool(const kernels::RooflinePoint&)>& report) {
+Result<Roofline> measure_roofline(const RooflineRequest& request, const RooflineReport& report) {
   kernels::RooflinePlan plan;
   plan.rows = request.rows;
   LATHE_TRY(plan.formats, formats_named(request.formats));
@@ -57,8 +64,14 @@ Result<Roofline> measure_roofline(const RooflineRequest& request,
   }
   plan.matrices = matrices_of(info);
   LATHE_TRY(const auto backend, open_backend(request.isa, request.n_threads));
-  Roofline roofline{{backend->info(), kernels::measure_ceilings(*backend)}, {}};
-  roofline.points = kernels::measure_roofline(*backend, roofline.machine.ceilings, plan, report);
+  Roofline roofline{{backend->info(), kernels::measure_ceilings(*backend)}, {}, {}};
+  const kernels::Ceilings& ceilings = roofline.machine.ceilings;
+  bool goes_on = true;
+  roofline.points = kernels::measure_roofline(*backend, ceilings, plan, [&](const kernels::RooflinePoint& point) {
+    goes_on = report.product(point);
+    return goes_on;
+  });
+  if (goes_on) roofline.attention = kernels::measure_attention(*backend, ceilings, attention_of(info), report.attention);
   return roofline;
 }
 

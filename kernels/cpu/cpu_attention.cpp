@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/host_memory.h"
+#include "kernels/cpu/table/attention_layout.h"
 #include "kernels/cpu/table/element_types.h"
 #include "kernels/cpu/table/kv_layout.h"
 #include "kernels/formats/kv_int8.h"
@@ -13,6 +14,18 @@ namespace {
 
 // Pairs (row, query head) of an item. More of them share the work of widening a window of K and V; fewer give more items.
 constexpr int kMaxItemPairs = 96;
+// Partial results of one row, of a group of query heads, that there is memory for. Of a context with more parts one item
+// takes the first, and so many others one each.
+constexpr std::int64_t kPartialsPerThread = 64;
+// An item that is a larger share of the work is divided, if its context is long.
+constexpr std::int64_t kItemsPerThread = 4;
+
+/// What an item takes, in rows times tokens.
+std::int64_t cost_of(const AttentionItem& item) {
+  const std::int64_t first = std::int64_t{item.part_begin} * kPartTokens;
+  const std::int64_t end = std::min<std::int64_t>(item.position + item.n_rows, std::int64_t{item.part_end} * kPartTokens);
+  return item.n_rows * (end - first);
+}
 
 template <class T>
 KvLayout<T> layout_of(const KvShape& shape) {
@@ -61,24 +74,25 @@ void write_token(const KvLayer& layer, std::int64_t slot, const float* k, const 
   auto* const kv = static_cast<std::byte*>(layer.data);
   const auto n = static_cast<std::size_t>(layout.head_dim);
   for (std::int64_t head = 0; head < layout.n_kv_heads; ++head) {
-    T* const k_out = reinterpret_cast<T*>(kv + layout.k_begin(block, head)) + offset;
+    T* const k_out = reinterpret_cast<T*>(kv + layout.k_begin(block, head)) + layout.k_of_token(offset);
     T* const v_out = reinterpret_cast<T*>(kv + layout.v_begin(block, head)) + offset * layout.head_dim;
     float* const k_scale = reinterpret_cast<float*>(kv + layout.k_scales_begin(block, head)) + offset;
     float* const v_scale = reinterpret_cast<float*>(kv + layout.v_scales_begin(block, head)) + offset;
-    write_head(k_out, layout.block_size, k_scale, {k + head * layout.head_dim, n});
+    write_head(k_out, layout.k_panel_tokens(offset), k_scale, {k + head * layout.head_dim, n});
     write_head(v_out, 1, v_scale, {v + head * layout.head_dim, n});
   }
 }
 
 }  // namespace
 
-/// As divide_scratch() in kernels/cpu/ops/attention.h lays it out.
-std::int64_t CpuBackend::attention_scratch_floats(std::int64_t group, std::int64_t head_dim) {
-  const std::int64_t n_pairs = std::max<std::int64_t>(kMaxItemPairs, group);
-  const std::int64_t v_columns = (head_dim + kPanelColumns - 1) / kPanelColumns * kPanelColumns;
-  const std::int64_t windows = kWindowTokens * (head_dim + v_columns + kMaxAttentionTileRows);
-  const std::int64_t line = 16;  // floats: threads do not share one
-  return (windows + n_pairs * (head_dim + v_columns + 2) + 2 * line) / line * line;
+std::int64_t CpuBackend::attention_floats(std::int64_t group, std::int64_t head_dim) {
+  return attention_scratch_floats(std::max<std::int64_t>(kMaxItemPairs, group), head_dim);
+}
+
+std::size_t CpuBackend::partials_bytes(std::int64_t group, std::int64_t head_dim) const {
+  if (pool_.n_threads() == 1) return 0;
+  const std::int64_t n_partials = kPartialsPerThread * pool_.n_threads();
+  return static_cast<std::size_t>(n_partials * pair_sums_floats(group, head_dim)) * sizeof(float);
 }
 
 std::size_t CpuBackend::kv_layer_bytes(const KvShape& shape) const {
@@ -102,8 +116,16 @@ void CpuBackend::kv_write(const KvLayer& layer, const TensorView& k, const Tenso
   });
 }
 
-/// Items of about equal rows, those with the longest context first: the last to finish are then short.
-void CpuBackend::plan_attention(const AttentionBatch& batch, int n_kv_heads, int group) {
+/// Room for the items of any step.
+void CpuBackend::reserve_items(const StepShape& shape) {
+  const std::int64_t n_kv_heads = shape.q_size / std::max<std::int64_t>(1, shape.group * shape.head_dim);
+  const std::int64_t n_partials = kPartialsPerThread * pool_.n_threads();
+  items_.reserve(static_cast<std::size_t>(shape.n_rows * n_kv_heads + n_partials));
+  divided_.reserve(static_cast<std::size_t>(n_partials / 2));
+}
+
+/// Items of about equal rows, with all parts of their contexts that the first row sees.
+void CpuBackend::plan_attention(const AttentionBatch& batch, int n_kv_heads, int group, int window) {
   const int max_rows = std::max(1, kMaxItemPairs / group);
   items_.clear();
   for (int i = 0; i < batch.n_seqs; ++i) {
@@ -114,14 +136,49 @@ void CpuBackend::plan_attention(const AttentionBatch& batch, int n_kv_heads, int
     for (std::int32_t chunk = 0; chunk < n_chunks; ++chunk) {
       const std::int32_t row = begin + (end - begin) * chunk / n_chunks;
       const std::int32_t next = begin + (end - begin) * (chunk + 1) / n_chunks;
+      const std::int32_t n_visible = batch.context_len[seq] - (end - next);
       for (int head = 0; head < n_kv_heads; ++head) {
-        items_.push_back(
-            {.seq = i, .kv_head = head, .row = row, .position = batch.context_len[seq] - (end - row), .n_rows = next - row});
+        items_.push_back({.seq = i,
+                          .kv_head = head,
+                          .row = row,
+                          .position = n_visible - (next - row),
+                          .n_rows = next - row,
+                          .part_begin = first_visible(n_visible - (next - row), window) / kPartTokens,
+                          .part_end = (n_visible + kPartTokens - 1) / kPartTokens,
+                          .partial = nullptr});
       }
     }
   }
-  const auto cost = [](const AttentionItem& item) { return item.position + item.n_rows; };
-  std::sort(items_.begin(), items_.end(), [&](const auto& a, const auto& b) { return cost(a) > cost(b); });
+}
+
+/// Divides items that could keep one thread at work after the others, as far as there is memory for partial results.
+void CpuBackend::divide_attention(int group, std::int64_t head_dim) {
+  divided_.clear();
+  std::int64_t total = 0;
+  for (const AttentionItem& item : items_) total += cost_of(item);
+  const std::int64_t large = total / (kItemsPerThread * pool_.n_threads());
+  auto* memory = static_cast<float*>(partials_.data());
+  auto floats_left = static_cast<std::int64_t>(partials_bytes(group, head_dim) / sizeof(float));
+  const std::size_t n_whole = items_.size();
+  for (std::size_t i = 0; i < n_whole; ++i) {
+    const AttentionItem whole = items_[i];
+    const std::int64_t floats = pair_sums_floats(std::int64_t{group} * whole.n_rows, head_dim);
+    const std::int64_t n_partials = std::min<std::int64_t>(whole.part_end - whole.part_begin, floats_left / floats);
+    if (n_partials < 2 || cost_of(whole) <= large) continue;
+    divided_.push_back({.item = whole, .n_partials = n_partials});
+    divided_.back().item.partial = memory;
+    AttentionItem piece = whole;
+    piece.part_end = static_cast<std::int32_t>(whole.part_end - n_partials + 1);
+    piece.partial = memory;
+    items_[i] = piece;
+    while (piece.part_end < whole.part_end) {
+      piece.part_begin = piece.part_end++;
+      piece.partial += floats;
+      items_.push_back(piece);
+    }
+    memory += n_partials * floats;
+    floats_left -= n_partials * floats;
+  }
 }
 
 void CpuBackend::attention(const TensorView& out, const TensorView& q, int n_heads, const KvLayer& layer,
@@ -130,8 +187,13 @@ void CpuBackend::attention(const TensorView& out, const TensorView& q, int n_hea
   const std::int64_t n_columns = static_cast<std::int64_t>(n_heads) * shape.head_dim;
   LATHE_CHECK(n_heads % shape.n_kv_heads == 0 && shape.head_dim % 2 == 0);
   LATHE_CHECK(out.dim(1) == n_columns && q.dim(1) == n_columns && out.dim(0) == q.dim(0));
+  for (const auto& of_heads : {form.slopes, form.sinks}) LATHE_CHECK(of_heads.empty() || std::ssize(of_heads) == n_heads);
   const int group = n_heads / shape.n_kv_heads;
-  plan_attention(batch, shape.n_kv_heads, group);
+  plan_attention(batch, shape.n_kv_heads, group, form.window);
+  LATHE_CHECK(reserve_host(partials_, partials_bytes(group, shape.head_dim)));
+  divide_attention(group, shape.head_dim);
+  // The largest first: the last to finish are then small.
+  std::sort(items_.begin(), items_.end(), [](const auto& a, const auto& b) { return cost_of(a) > cost_of(b); });
   const AttentionArgs args{.out = out.as<float>(),
                            .out_stride = out.strides[0],
                            .q = q.as<float>(),
@@ -144,13 +206,22 @@ void CpuBackend::attention(const TensorView& out, const TensorView& q, int n_hea
                            .kv = static_cast<const std::byte*>(layer.data),
                            .block_tables = batch.block_tables.data(),
                            .max_blocks = batch.max_blocks,
-                           .scale = form.scale};
-  const std::int64_t floats = attention_scratch_floats(group, shape.head_dim);
+                           .scale = form.scale,
+                           .window = form.window,
+                           .soft_cap = form.soft_cap,
+                           .slopes = form.slopes.empty() ? nullptr : form.slopes.data(),
+                           .sinks = form.sinks.empty() ? nullptr : form.sinks.data()};
+  const std::int64_t floats = attention_floats(group, shape.head_dim);
   float* const scratch = thread_scratch(floats);
-  const auto n_items = static_cast<std::int64_t>(items_.size());
-  pool_.run(n_items, 1, [&](std::int64_t begin, std::int64_t end, int thread) {
+  pool_.run(std::ssize(items_), 1, [&](std::int64_t begin, std::int64_t end, int thread) {
     for (std::int64_t i = begin; i < end; ++i) {
       ops_.attend(args, items_[static_cast<std::size_t>(i)], scratch + thread * floats);
+    }
+  });
+  pool_.run(std::ssize(divided_), 1, [&](std::int64_t begin, std::int64_t end, int) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const DividedItem& divided = divided_[static_cast<std::size_t>(i)];
+      ops_.merge_attention(args, divided.item, divided.n_partials);
     }
   });
 }

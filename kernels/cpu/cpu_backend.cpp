@@ -52,24 +52,27 @@ CpuBackend::WorkSizes CpuBackend::work_sizes(const StepShape& shape) const {
   };
   const LinearOps& outer = linear_ops(shape.format, shape.hidden_size);
   const LinearOps& inner = linear_ops(shape.format, shape.intermediate_size);
-  const std::int64_t scratch = std::max(mlp_scratch_floats(), attention_scratch_floats(shape.group, shape.head_dim));
+  const std::int64_t scratch = std::max(mlp_scratch_floats(), attention_floats(shape.group, shape.head_dim));
   return {.packed_x = std::max({x_bytes(shape.format, shape.hidden_size), x_bytes(shape.format, shape.q_size),
                                 x_bytes(shape.head_format, shape.hidden_size)}),
           .packed_inner = packed_rows_bytes(shape.n_rows, shape.intermediate_size, inner),
           .loose_inner = loose_rows_bytes(shape.n_rows, shape.intermediate_size, outer, inner),
-          .thread_scratch = thread_scratch_bytes(scratch)};
+          .thread_scratch = thread_scratch_bytes(scratch),
+          .partials = partials_bytes(shape.group, shape.head_dim)};
 }
 
 std::size_t CpuBackend::work_bytes(const StepShape& shape) const {
   const WorkSizes sizes = work_sizes(shape);
   return reserved_bytes(sizes.packed_x) + reserved_bytes(sizes.packed_inner) + reserved_bytes(sizes.loose_inner) +
-         reserved_bytes(sizes.thread_scratch);
+         reserved_bytes(sizes.thread_scratch) + reserved_bytes(sizes.partials);
 }
 
 bool CpuBackend::reserve(const StepShape& shape) {
   const WorkSizes sizes = work_sizes(shape);
+  reserve_items(shape);
   return reserve_host(packed_x_, sizes.packed_x) && reserve_host(packed_inner_, sizes.packed_inner) &&
-         reserve_host(loose_inner_, sizes.loose_inner) && reserve_host(thread_scratch_, sizes.thread_scratch);
+         reserve_host(loose_inner_, sizes.loose_inner) && reserve_host(thread_scratch_, sizes.thread_scratch) &&
+         reserve_host(partials_, sizes.partials);
 }
 
 float* CpuBackend::thread_scratch(std::int64_t floats_each) {

@@ -10,6 +10,12 @@
 
 namespace lathe::kernels {
 
+/// An item whose context is divided among several, and where their results lie, one behind the other.
+struct DividedItem {
+  AttentionItem item;
+  std::int64_t n_partials;
+};
+
 class CpuBackend final : public Backend {
  public:
   CpuBackend(const IsaDescriptor& isa, int n_threads);
@@ -26,7 +32,8 @@ class CpuBackend final : public Backend {
   std::size_t work_bytes(const StepShape& shape) const override;
   bool reserve(const StepShape& shape) override;
   std::size_t work_bytes_held() const override {
-    return packed_x_.n_bytes() + packed_inner_.n_bytes() + loose_inner_.n_bytes() + thread_scratch_.n_bytes();
+    return packed_x_.n_bytes() + packed_inner_.n_bytes() + loose_inner_.n_bytes() + thread_scratch_.n_bytes() +
+           partials_.n_bytes();
   }
 
   void embed(const TensorView& out, const TensorView& table, std::span<const std::int32_t> ids) override;
@@ -62,7 +69,7 @@ class CpuBackend final : public Backend {
   std::int64_t row_grain(std::int64_t n_rows, std::int64_t row_elements) const;
   /// Units: bytes, of the buffers of that name.
   struct WorkSizes {
-    std::size_t packed_x, packed_inner, loose_inner, thread_scratch;
+    std::size_t packed_x, packed_inner, loose_inner, thread_scratch, partials;
   };
   WorkSizes work_sizes(const StepShape& shape) const;
   std::size_t thread_scratch_bytes(std::int64_t floats_each) const {
@@ -71,7 +78,7 @@ class CpuBackend final : public Backend {
   /// Memory of thread t: from floats_each * t on.
   float* thread_scratch(std::int64_t floats_each);
   /// Units: floats a thread.
-  static std::int64_t attention_scratch_floats(std::int64_t group, std::int64_t head_dim);
+  static std::int64_t attention_floats(std::int64_t group, std::int64_t head_dim);
   static std::int64_t mlp_scratch_floats();
   void norm_rows(const TensorView& out, const TensorView& x, const float* delta, std::int64_t delta_stride,
                  const Norm& norm);
@@ -96,7 +103,11 @@ class CpuBackend final : public Backend {
   template <class Body>
   void for_chunks(const RowTiling& tiling, std::int64_t n_panels, std::int64_t group, std::int64_t max_panels,
                   const Body& body);
-  void plan_attention(const AttentionBatch& batch, int n_kv_heads, int group);
+  /// Units: bytes, of what parts of contexts give, until they are merged.
+  std::size_t partials_bytes(std::int64_t group, std::int64_t head_dim) const;
+  void reserve_items(const StepShape& shape);
+  void plan_attention(const AttentionBatch& batch, int n_kv_heads, int group, int window);
+  void divide_attention(int group, std::int64_t head_dim);
 
   const OpTable& ops_;
   ThreadPool pool_;
@@ -106,7 +117,9 @@ class CpuBackend final : public Backend {
   Buffer packed_inner_;
   Buffer loose_inner_;
   Buffer thread_scratch_;
+  Buffer partials_;
   std::vector<AttentionItem> items_;
+  std::vector<DividedItem> divided_;
 };
 
 }  // namespace lathe::kernels

@@ -26,4 +26,10 @@ Roof roof_of(const Ceilings& ceilings, WeightFormat format, double operations, d
   return read > compute ? Roof{read, "read"} : Roof{compute, peak.name};
 }
 
+void place_under_roof(RooflineFigures& figures, const Ceilings& ceilings, WeightFormat format) {
+  const Roof roof = roof_of(ceilings, format, figures.operations, figures.bytes);
+  figures.roof_gflop_s = roof.seconds > 0 ? figures.operations / roof.seconds * 1e-9 : 0;
+  figures.bound = roof.bound;
+}
+
 }  // namespace lathe::kernels

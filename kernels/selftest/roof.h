@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "kernels/api/selftest.h"
+#include "kernels/api/roofline.h"
 #include "kernels/formats/format.h"
 
 namespace lathe::kernels {
@@ -22,5 +22,7 @@ struct Roof {
   std::string_view bound;  ///< "read" or the name of the peak
 };
 Roof roof_of(const Ceilings& ceilings, WeightFormat format, double operations, double read_bytes);
+/// Sets what the figures say of the roof. Attention counts as f32: that is what it multiplies.
+void place_under_roof(RooflineFigures& figures, const Ceilings& ceilings, WeightFormat format);
 
 }  // namespace lathe::kernels

@@ -43,17 +43,12 @@ RooflinePoint measure_point(Backend& backend, const Ceilings& ceilings, const Ro
   const double seconds = best_seconds(kPointSeconds, [&] {
     for (std::size_t i = 0; i < n_copies; ++i) backend.linear(out.view(), x.view(), *copies[i], TensorView{});
   });
-  RooflinePoint point{.matrix = matrix,
-                      .format = format,
-                      .n_rows = n_rows,
-                      .weight_bytes = static_cast<double>(copies.front()->n_bytes()),
-                      .operations = 2.0 * static_cast<double>(n_rows * matrix.n * matrix.k),
-                      .seconds = seconds / static_cast<double>(n_copies),
-                      .bound = {}};
-  const Roof roof = roof_of(ceilings, format, point.operations, point.weight_bytes);
-  point.roof_gflop_s = roof.seconds > 0 ? point.operations / roof.seconds * 1e-9 : 0;
-  point.bound = roof.bound;
-  return point;
+  RooflineFigures figures{.bytes = static_cast<double>(copies.front()->n_bytes()),
+                          .operations = 2.0 * static_cast<double>(n_rows * matrix.n * matrix.k),
+                          .seconds = seconds / static_cast<double>(n_copies),
+                          .bound = {}};
+  place_under_roof(figures, ceilings, format);
+  return {.matrix = matrix, .format = format, .n_rows = n_rows, .figures = figures};
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lathe roofline: what binds each product of a model, and how near it comes to that.
+// lathe roofline: what binds each product of a model and its attention, and how near it comes to that.
 #include <fmt/format.h>
 
 #include <utility>
@@ -12,35 +12,81 @@ namespace lathe::app {
 namespace {
 
 using engine::OrderedJson;
+using kernels::AttentionPoint;
+using kernels::RooflineFigures;
 using kernels::RooflinePoint;
 
 constexpr std::string_view kHead =
     "format        matrix           n       k   rows  ops/byte   GFLOP/s      GB/s      roof   share  bound\n";
+constexpr std::string_view kAttentionHead =
+    "\nKV cache      attention         tokens   rows  ops/byte   GFLOP/s      GB/s      roof   share  bound\n";
 
-std::string line_of(const RooflinePoint& point) {
-  return fmt::format("{:<13} {:<6} {:>11} {:>7} {:>6} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f} {:>5.0f} %  {}\n",
-                     kernels::name_of(point.format), point.matrix.name, point.matrix.n, point.matrix.k, point.n_rows,
-                     point.intensity(), point.gflop_s(), point.gb_s(), point.roof_gflop_s, 100 * point.share(), point.bound);
+std::string words_of(const RooflineFigures& figures) {
+  return fmt::format("{:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f} {:>5.0f} %  {}\n", figures.intensity(), figures.gflop_s(),
+                     figures.gb_s(), figures.roof_gflop_s, 100 * figures.share(), figures.bound);
 }
 
-OrderedJson json_of(const engine::Roofline& roofline) {
-  OrderedJson points = OrderedJson::array();
-  for (const RooflinePoint& point : roofline.points) {
-    points.push_back({{"format", kernels::name_of(point.format)},
+std::string line_of(const RooflinePoint& point) {
+  return fmt::format("{:<13} {:<6} {:>11} {:>7} {:>6} {}", kernels::name_of(point.format), point.matrix.name,
+                     point.matrix.n, point.matrix.k, point.n_rows, words_of(point.figures));
+}
+
+std::string_view name_of(const kernels::AttentionStep& step) { return step.n_rows == 1 ? "decode" : "prompt"; }
+
+std::string line_of(const AttentionPoint& point) {
+  return fmt::format("{:<13} {:<9} {:>14} {:>6} {}", kernels::name_of(point.kv_type), name_of(point.step),
+                     point.step.context, point.step.n_rows, words_of(point.figures));
+}
+
+void add_figures(OrderedJson& point, const RooflineFigures& figures) {
+  point["seconds"] = figures.seconds;
+  point["intensity"] = figures.intensity();
+  point["gflop_s"] = figures.gflop_s();
+  point["gb_s"] = figures.gb_s();
+  point["roof_gflop_s"] = figures.roof_gflop_s;
+  point["share"] = figures.share();
+  point["bound"] = figures.bound;
+}
+
+OrderedJson json_of(const RooflinePoint& point) {
+  OrderedJson json = {{"format", kernels::name_of(point.format)},
                       {"matrix", point.matrix.name},
                       {"n", point.matrix.n},
                       {"k", point.matrix.k},
                       {"rows", point.n_rows},
-                      {"weight_bytes", point.weight_bytes},
-                      {"seconds", point.seconds},
-                      {"intensity", point.intensity()},
-                      {"gflop_s", point.gflop_s()},
-                      {"gb_s", point.gb_s()},
-                      {"roof_gflop_s", point.roof_gflop_s},
-                      {"share", point.share()},
-                      {"bound", point.bound}});
-  }
-  return {{"machine", machine_json(roofline.machine)}, {"points", std::move(points)}};
+                      {"weight_bytes", point.figures.bytes}};
+  add_figures(json, point.figures);
+  return json;
+}
+
+OrderedJson json_of(const AttentionPoint& point) {
+  OrderedJson json = {{"kv_cache_dtype", kernels::name_of(point.kv_type)},
+                      {"step", name_of(point.step)},
+                      {"tokens", point.step.context},
+                      {"rows", point.step.n_rows},
+                      {"kv_bytes", point.figures.bytes}};
+  add_figures(json, point.figures);
+  return json;
+}
+
+OrderedJson json_of(const engine::Roofline& roofline) {
+  OrderedJson points = OrderedJson::array();
+  for (const RooflinePoint& point : roofline.points) points.push_back(json_of(point));
+  OrderedJson attention = OrderedJson::array();
+  for (const AttentionPoint& point : roofline.attention) attention.push_back(json_of(point));
+  return {{"machine", machine_json(roofline.machine)}, {"points", std::move(points)}, {"attention", std::move(attention)}};
+}
+
+/// Prints points as they come, a head before the first of each kind, unless there is to be JSON.
+engine::RooflineReport report_to(Terminal& terminal, const StopSignals& signals, bool json) {
+  const auto reporter = [&terminal, &signals, json](std::string_view head) {
+    return [&terminal, &signals, json, head, is_first = true](const auto& point) mutable {
+      if (!json && std::exchange(is_first, false)) terminal.out << head;
+      if (!json) terminal.out << line_of(point) << std::flush;
+      return !signals.requested();
+    };
+  };
+  return {.product = reporter(kHead), .attention = reporter(kAttentionHead)};
 }
 
 template <class T>
@@ -65,13 +111,7 @@ int roofline(const std::vector<std::string>& arguments, Terminal& terminal) {
   parser.add_flag("--json", json, "One JSON object on stdout.");
   if (const auto code = parse(parser, arguments, terminal)) return *code;
 
-  bool is_first = true;
-  const auto report_point = [&](const RooflinePoint& point) {
-    if (!json && std::exchange(is_first, false)) terminal.out << kHead;
-    if (!json) terminal.out << line_of(point) << std::flush;
-    return !signals.requested();
-  };
-  const auto measured = engine::measure_roofline(request, report_point);
+  const auto measured = engine::measure_roofline(request, report_to(terminal, signals, json));
   if (!measured) return report(terminal, parser, measured.error());
   if (signals.requested()) return kExitFailed;
   if (json) {
@@ -85,6 +125,8 @@ int roofline(const std::vector<std::string>& arguments, Terminal& terminal) {
 }  // namespace
 
 constexpr Command kRooflineCommand = {
-    .name = "roofline", .help = "Measure what binds each matrix product of a model on this machine.", .run = roofline};
+    .name = "roofline",
+    .help = "Measure what binds each matrix product of a model, and its attention, on this machine.",
+    .run = roofline};
 
 }  // namespace lathe::app

@@ -49,6 +49,7 @@ constexpr OpTable make_op_table() {
           .clamp = clamp<V>,
           .soft_cap = soft_cap<V>,
           .attend = attend<V>,
+          .merge_attention = merge_attention<V>,
           .read_bytes = read_bytes<V>,
           .multiply_add = multiply_add<V>,
           .bf16_dot = nullptr,

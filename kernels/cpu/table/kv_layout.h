@@ -31,8 +31,9 @@ constexpr std::int64_t kScaleBytes = 0;
 template <>
 constexpr std::int64_t kScaleBytes<I8> = sizeof(float);
 
-/// A block holds, KV head after KV head, K [head_dim][block_size], V [block_size][head_dim], and the scales of K and V,
-/// [block_size] each, where there are some. K is transposed so that scores of consecutive tokens are lanes of one vector.
+/// A block holds, KV head after KV head, K in panels of 16 tokens [head_dim][16], V [block_size][head_dim], and the scales
+/// of K and V, [block_size] each, where there are some. K is transposed so that scores of consecutive tokens are lanes of
+/// one vector, and a panel is one stream whatever the block size; the last panel of a block has the tokens that are left.
 /// Units: bytes, unless a name says otherwise.
 template <class T>
 struct KvLayout {
@@ -44,6 +45,16 @@ struct KvLayout {
   constexpr std::int64_t scales() const { return block_size * kScaleBytes<T>; }
   constexpr std::int64_t head() const { return 2 * (half_head() + scales()); }
   constexpr std::int64_t block() const { return n_kv_heads * head(); }
+  /// Units: tokens of the panel in which the token at an offset lies.
+  constexpr std::int64_t k_panel_tokens(std::int64_t offset) const {
+    const std::int64_t left = block_size - offset / kPanelColumns * kPanelColumns;
+    return left < kPanelColumns ? left : kPanelColumns;
+  }
+  /// Units: elements from k_begin to the first of that token; the next lie k_panel_tokens apart.
+  constexpr std::int64_t k_of_token(std::int64_t offset) const {
+    const std::int64_t in_panel = offset % kPanelColumns;
+    return (offset - in_panel) * head_dim + in_panel;
+  }
   constexpr std::int64_t k_begin(std::int64_t block_id, std::int64_t kv_head) const {
     return block_id * block() + kv_head * head();
   }

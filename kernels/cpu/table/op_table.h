@@ -132,22 +132,23 @@ struct AttentionArgs {
   const std::int32_t* block_tables;
   std::int64_t max_blocks;
   float scale;
+  int window;           ///< tokens that a row sees, itself included; 0: all
+  float soft_cap;       ///< 0: none
+  const float* slopes;  ///< [n_heads], or null
+  const float* sinks;   ///< [n_heads], or null
 };
 
-/// A run of consecutive rows of one sequence, all query heads of one KV head.
+/// A run of consecutive rows of one sequence, all query heads of one KV head, over some parts of the context.
 struct AttentionItem {
   std::int32_t seq;
   std::int32_t kv_head;
   std::int32_t row;       ///< of q and out
   std::int32_t position;  ///< of that row
   std::int32_t n_rows;
+  std::int32_t part_begin;  ///< of kPartTokens tokens each (attention_layout.h)
+  std::int32_t part_end;
+  float* partial;  ///< where what these parts give waits for the others; null: they are all, and out is written
 };
-
-/// Tokens that attention looks at together. Every row of every batch sees the same windows [0, 64), [64, 128)... of its
-/// context: that is what makes its result independent of its company.
-inline constexpr int kWindowTokens = 64;
-/// No instruction set multiplies more rows at a time.
-inline constexpr int kMaxAttentionTileRows = 6;
 
 inline constexpr std::int64_t kWholeRows = 0;
 
@@ -172,6 +173,9 @@ struct OpTable {
   void (*clamp)(const MapArgs& args, std::int64_t row_begin, std::int64_t row_end);
   void (*soft_cap)(const MapArgs& args, std::int64_t row_begin, std::int64_t row_end);
   void (*attend)(const AttentionArgs& args, const AttentionItem& item, float* scratch);
+  /// Writes the rows of an item that was divided: item.partial begins n_partials results, the first of a run of parts, the
+  /// others of one each, up to item.part_end.
+  void (*merge_attention)(const AttentionArgs& args, const AttentionItem& item, std::int64_t n_partials);
   /// Work of the ceilings: reads n bytes (a multiple of 4096) and returns something made of them.
   float (*read_bytes)(const std::byte* data, std::int64_t n);
   /// Returns how many operations (2 a multiply-add) were done.

@@ -317,6 +317,13 @@ void ModelCommandsTest::roofline_has_a_point_for_each_product() {
     QVERIFY(!point["bound"].get<std::string>().empty());
   }
   QVERIFY(json["machine"]["int8_gop_s"].get<double>() > 0);
+  QCOMPARE(json["attention"].size(), std::size_t{6 * 2});
+  for (std::size_t i = 0; i < json["attention"].size(); ++i) {
+    const Json& point = json["attention"][i];
+    QCOMPARE(point["step"].get<std::string>(), std::string(i % 2 == 0 ? "decode" : "prompt"));
+    QCOMPARE(point["tokens"].get<int>(), i % 2 == 0 ? 2048 : 512);
+    QVERIFY(point["share"].get<double>() > 0 && point["kv_bytes"].get<double>() > 0);
+  }
 }
 
 void ModelCommandsTest::bench_leaves_a_kind_out() {

@@ -18,6 +18,7 @@ struct HeadShape {
 };
 constexpr HeadShape kTiny{.n_heads = 8, .n_kv_heads = 4, .head_dim = 8};
 constexpr HeadShape kGrouped{.n_heads = 14, .n_kv_heads = 2, .head_dim = 64};
+constexpr HeadShape kSingle{.n_heads = 2, .n_kv_heads = 1, .head_dim = 16};
 
 /// One sequence whose tokens lie in scattered blocks of a cache, ready to be attended from any of its rows.
 class Sequence {
@@ -178,6 +179,21 @@ class AttentionTest : public QObject {
     }
   }
 
+  void few_rows_give_the_bits_of_many_data() { add_isa_rows(); }
+  void few_rows_give_the_bits_of_many();
+
+  void long_contexts_equal_the_reference_data() { add_isa_rows(); }
+  void long_contexts_equal_the_reference();
+
+  void parts_of_a_context_may_be_shared_by_threads_data() { add_isa_rows(); }
+  void parts_of_a_context_may_be_shared_by_threads();
+
+  void more_parts_than_there_is_memory_for_give_the_same_bits_data() { add_isa_rows(); }
+  void more_parts_than_there_is_memory_for_give_the_same_bits();
+
+  void long_contexts_do_not_notice_their_company_data() { add_isa_rows(); }
+  void long_contexts_do_not_notice_their_company();
+
   void threads_do_not_change_a_bit_data() { add_isa_rows(); }
   void threads_do_not_change_a_bit() {
     const auto one = backend_of_row(1);
@@ -282,6 +298,99 @@ void AttentionTest::what_is_no_number_shows() {
       backend->kv_write(sequence.layer(), k.view(), v.view(), slot);
       QVERIFY(std::isnan(sequence.attend_all(1).view().row<float>(19)[0]));
     }
+  }
+}
+
+/// Few rows read K and V from the blocks, many from copies: with any number of query heads, and of numbers in a head.
+void AttentionTest::few_rows_give_the_bits_of_many() {
+  const auto backend = backend_of_row();
+  for (const Dtype dtype : kKvTypes) {
+    for (const int group : {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 17}) {
+      const HeadShape heads{.n_heads = 2 * group, .n_kv_heads = 2, .head_dim = group % 2 == 0 ? 80 : 32};
+      const int block_size = group % 3 == 0 ? 48 : 16;
+      const Sequence sequence(*backend, heads, 83, block_size, dtype);
+      const RandomTensor many = sequence.attend_all(83);
+      for (const int end : {1, 15, 16, 17, 64, 65, 81, 83}) {
+        const RandomTensor one({1, many.view().dim(1)});
+        sequence.attend(one.view(), end - 1, end);
+        QVERIFY2(same_bits(one.view(), many.view().rows(end - 1, 1)), qPrintable(QString("%1 of %2").arg(end).arg(group)));
+      }
+    }
+  }
+}
+
+void AttentionTest::long_contexts_equal_the_reference() {
+  const auto backend = backend_of_row(3);
+  const auto reference = make_reference_backend();
+  constexpr int kTokens = 1100;
+  for (const Dtype dtype : kKvTypes) {
+    const Sequence known(*reference, kTiny, kTokens, 16, dtype);
+    const Sequence sequence(*backend, kTiny, kTokens, 16, dtype);
+    for (const int end : {511, 512, 513, 1024, 1025, 1100}) {
+      for (const int n_rows : {1, 5}) {
+        const RandomTensor want({n_rows, 64}), got({n_rows, 64});
+        known.attend(want.view(), end - n_rows, end);
+        sequence.attend(got.view(), end - n_rows, end);
+        QVERIFY2(relative_error(got.view(), want.view()) <= kTolerance, qPrintable(QString::number(end)));
+      }
+    }
+  }
+}
+
+void AttentionTest::parts_of_a_context_may_be_shared_by_threads() {
+  for (const Dtype dtype : kKvTypes) {
+    const auto one = backend_of_row(1);
+    const Sequence alone(*one, kSingle, 1700, 32, dtype);
+    const RandomTensor want = alone.attend_all(100);
+    for (const int n_threads : {2, 3, 5}) {
+      const auto several = backend_of_row(n_threads);
+      const Sequence shared(*several, kSingle, 1700, 32, dtype);
+      QVERIFY2(same_bits(shared.attend_all(340).view(), want.view()), qPrintable(QString::number(n_threads)));
+      for (const int end : {512, 513, 1024, 1025, 1536, 1537, 1700}) {
+        const RandomTensor row({1, want.view().dim(1)});
+        shared.attend(row.view(), end - 1, end);
+        QVERIFY2(same_bits(row.view(), want.view().rows(end - 1, 1)), qPrintable(QString::number(end)));
+      }
+    }
+  }
+}
+
+/// 48 rows at a time leave partial results of them all, many times those of the one row that memory is for.
+void AttentionTest::more_parts_than_there_is_memory_for_give_the_same_bits() {
+  constexpr int kTokens = 6000, kRows = 48;
+  const auto one = backend_of_row(1);
+  const auto two = backend_of_row(2);
+  const Sequence alone(*one, kSingle, kTokens, 16, Dtype::bf16);
+  const Sequence shared(*two, kSingle, kTokens, 16, Dtype::bf16);
+  const RandomTensor want({kRows, 32}), got({kRows, 32});
+  alone.attend(want.view(), kTokens - kRows, kTokens);
+  shared.attend(got.view(), kTokens - kRows, kTokens);
+  QVERIFY(same_bits(got.view(), want.view()));
+}
+
+/// One long sequence that writes a token beside a prompt: it is divided among the threads, the prompt is not.
+void AttentionTest::long_contexts_do_not_notice_their_company() {
+  constexpr int kTokens = 1600, kPrompt = 70;
+  const auto one = backend_of_row(1);
+  const RandomTensor alone = Sequence(*one, kSingle, kTokens, 16, Dtype::i8).attend_all(kTokens);
+  for (const int n_threads : {1, 2, 3, 5}) {
+    const auto backend = backend_of_row(n_threads);
+    const Sequence sequence(*backend, kSingle, kTokens, 16, Dtype::i8);
+    const std::int32_t query_start[] = {0, kPrompt, kPrompt + 1};
+    const std::int32_t context_len[] = {kPrompt, kTokens};
+    std::vector<std::int32_t> tables = sequence.table();
+    tables.insert(tables.end(), sequence.table().begin(), sequence.table().end());
+    const AttentionBatch batch{.n_seqs = 2,
+                               .query_start = query_start,
+                               .context_len = context_len,
+                               .block_tables = tables,
+                               .max_blocks = static_cast<int>(sequence.table().size())};
+    const RandomTensor q({kPrompt + 1, 32}), out({kPrompt + 1, 32});
+    std::memcpy(q.view().data, sequence.q().view().data, static_cast<std::size_t>(kPrompt) * 32 * sizeof(float));
+    std::memcpy(q.view().row<float>(kPrompt), sequence.q().view().row<float>(kTokens - 1), 32 * sizeof(float));
+    backend->attention(out.view(), q.view(), kSingle.n_heads, sequence.layer(), batch, {.scale = 0.25F});
+    QVERIFY(same_bits(out.view().rows(0, kPrompt), alone.view().rows(0, kPrompt)));
+    QVERIFY(same_bits(out.view().rows(kPrompt, 1), alone.view().rows(kTokens - 1, 1)));
   }
 }
 

@@ -44,17 +44,11 @@ class RooflineTest : public QObject {
   void without_ceilings_nothing_bounds() { QCOMPARE(roof_of({}, WeightFormat::f32, 1e9, 1e9).seconds, 0.0); }
 
   void a_point_says_what_its_numbers_mean() {
-    const RooflinePoint point{.matrix = kSmall,
-                              .n_rows = 4,
-                              .weight_bytes = 1e9,
-                              .operations = 8e9,
-                              .seconds = 0.5,
-                              .roof_gflop_s = 80,
-                              .bound = "read"};
-    QCOMPARE(point.intensity(), 8.0);
-    QCOMPARE(point.gflop_s(), 16.0);
-    QCOMPARE(point.gb_s(), 2.0);
-    QCOMPARE(point.share(), 0.2);
+    const RooflineFigures figures{.bytes = 1e9, .operations = 8e9, .seconds = 0.5, .roof_gflop_s = 80, .bound = "read"};
+    QCOMPARE(figures.intensity(), 8.0);
+    QCOMPARE(figures.gflop_s(), 16.0);
+    QCOMPARE(figures.gb_s(), 2.0);
+    QCOMPARE(figures.share(), 0.2);
   }
 
   void every_product_is_measured_in_order() {
@@ -71,9 +65,10 @@ class RooflineTest : public QObject {
       QVERIFY(point.format == plan.formats[i / 4]);
       QCOMPARE(point.matrix.name, plan.matrices[i / 2 % 2].name);
       QCOMPARE(point.n_rows, plan.rows[i % 2]);
-      QCOMPARE(point.weight_bytes, static_cast<double>(backend->packed_bytes(point.format, point.matrix.n, point.matrix.k)));
-      QCOMPARE(point.operations, 2.0 * static_cast<double>(point.n_rows * point.matrix.n * point.matrix.k));
-      QVERIFY(point.seconds > 0 && std::isfinite(point.share()) && !point.bound.empty());
+      const std::size_t n_bytes = backend->packed_bytes(point.format, point.matrix.n, point.matrix.k);
+      QCOMPARE(point.figures.bytes, static_cast<double>(n_bytes));
+      QCOMPARE(point.figures.operations, 2.0 * static_cast<double>(point.n_rows * point.matrix.n * point.matrix.k));
+      QVERIFY(point.figures.seconds > 0 && std::isfinite(point.figures.share()) && !point.figures.bound.empty());
     }
   }
 
@@ -83,8 +78,43 @@ class RooflineTest : public QObject {
     const RooflinePlan plan{.matrices = {square}, .formats = {WeightFormat::f32}, .rows = {1}};
     const auto points = measure_roofline(*backend, kCeilings, plan, [](const RooflinePoint&) { return true; });
     QCOMPARE(points.size(), std::size_t{1});
-    QCOMPARE(points[0].weight_bytes, 4.0 * 1024 * 1024);  // of one of them
-    QCOMPARE(points[0].roof_gflop_s, 5.0);                // half an operation a byte, 10 GB/s
+    QCOMPARE(points[0].figures.bytes, 4.0 * 1024 * 1024);  // of one of them
+    QCOMPARE(points[0].figures.roof_gflop_s, 5.0);                // half an operation a byte, 10 GB/s
+  }
+
+  void attention_is_measured_for_each_type_and_step() {
+    const auto backend = make_cpu_backend({.n_threads = 2});
+    const AttentionPlan plan{.n_heads = 4,
+                             .n_kv_heads = 2,
+                             .head_dim = 16,
+                             .kv_types = {Dtype::f32, Dtype::i8},
+                             .steps = {{.n_seqs = 3, .n_rows = 70, .context = 70}, {.n_rows = 64, .context = 100}}};
+    const auto points = measure_attention(*backend, kCeilings, plan, [](const AttentionPoint&) { return true; });
+    QCOMPARE(points.size(), std::size_t{4});
+    // K and V of two heads; 8 bits have a scale behind 16 numbers.
+    QCOMPARE(points[0].figures.bytes, 3.0 * 70 * 2 * 2 * 16 * 4);
+    QCOMPARE(points[2].figures.bytes, 3.0 * 70 * 2 * 2 * (16 + 4));
+    // Rows of a prompt see 1 to 70 tokens; the last 64 of 100 see 37 to 100.
+    QCOMPARE(points[0].figures.operations, 3.0 * 4 * 4 * 16 * (70 * 71 / 2));
+    QCOMPARE(points[3].figures.operations, 4.0 * 4 * 16 * (64 * (37 + 100) / 2));
+    for (const AttentionPoint& point : points) {
+      QVERIFY(point.figures.seconds > 0 && std::isfinite(point.figures.share()));
+    }
+    const auto first = measure_attention(*backend, kCeilings, plan, [](const AttentionPoint&) { return false; });
+    QCOMPARE(first.size(), std::size_t{1});
+  }
+
+  void decoding_reads_caches_from_memory() {
+    const auto backend = make_cpu_backend({.n_threads = 1});
+    const AttentionPlan plan{.n_heads = 8,
+                             .n_kv_heads = 8,
+                             .head_dim = 128,
+                             .kv_types = {Dtype::bf16},
+                             .steps = {{.n_rows = 1, .context = 2048}}};
+    const auto points = measure_attention(*backend, kCeilings, plan, [](const AttentionPoint&) { return true; });
+    QCOMPARE(points.size(), std::size_t{1});
+    QCOMPARE(points[0].figures.bound, std::string_view("read"));
+    QCOMPARE(points[0].figures.roof_gflop_s, 10.0);  // an operation a byte, 10 GB/s
   }
 
   void it_ends_when_nobody_listens_any_more() {
