@@ -78,7 +78,7 @@ OrderedJson json_of(const engine::Roofline& roofline) {
 }
 
 /// Prints points as they come, a head before the first of each kind, unless there is to be JSON.
-engine::RooflineReport report_to(Terminal& terminal, const StopSignals& signals, bool json) {
+engine::RooflineReport report_to(Terminal& terminal, StopSignals& signals, bool json) {
   const auto reporter = [&terminal, &signals, json](std::string_view head) {
     return [&terminal, &signals, json, head, is_first = true](const auto& point) mutable {
       if (!json && std::exchange(is_first, false)) terminal.out << head;

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of families, row by row: each has fixtures of its own, and reads what others would call a knob.
+#include "engine/model/architectures.h"
+
+#include <QTest>
+#include <filesystem>
+#include <set>
+
+#include "engine/model/model_config.h"
+#include "engine/model/weight_roles.h"
+#include "tests/support/shared_data.h"
+#include "tests/support/tiny_model.h"
+
+using namespace lathe;
+using namespace lathe::engine;
+
+namespace {
+
+std::string folder() { return tests::source_path("tests/fixtures/families"); }
+
+Json config_of(const std::string& family) { return tests::read_json_file(folder() + "/" + family + "/config.json"); }
+
+}  // namespace
+
+class ArchitecturesTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void every_family_has_a_name_of_its_own() {
+    std::set<std::string_view> names;
+    for (const Architecture* row : architectures()) {
+      QVERIFY(names.insert(row->name).second && names.insert(row->model_type).second);
+      QCOMPARE(find_architecture(row->name), row);
+      QCOMPARE(find_architecture(row->model_type), row);
+    }
+    QVERIFY(find_architecture("NoSuchForCausalLM") == nullptr);
+  }
+
+  void every_family_has_a_fixture() {
+    std::set<std::string> there;
+    for (const auto& entry : std::filesystem::directory_iterator(folder())) {
+      if (!entry.is_directory()) continue;
+      there.insert(config_of(entry.path().filename().string()).at("model_type").get<std::string>());
+    }
+    for (const Architecture* row : architectures()) {
+      QVERIFY2(there.contains(std::string(row->model_type)), row->model_type.data());
+    }
+  }
+
+  void no_family_names_a_tensor_twice() {
+    for (const Architecture* row : architectures()) {
+      std::set<std::string_view> patterns;
+      for (const TensorName& name : row->tensors) {
+        QVERIFY2(patterns.insert(name.pattern).second, name.pattern.data());
+        QVERIFY2(is_of_layer(name.role) == (name.pattern.find("{}") != std::string_view::npos), name.pattern.data());
+      }
+    }
+  }
+
+  /// A missing sliding window of Mistral is the one of its first release; null is none.
+  void null_is_said_where_absence_is_not() {
+    Json config = config_of("mistral");
+    config["sliding_window"] = nullptr;
+    QCOMPARE(read_model_config(config)->layers.front().window, 0);
+    config.erase("sliding_window");
+    QCOMPARE(read_model_config(config)->layers.front().window, 4096);
+  }
+
+  void layer_types_decide_where_they_are_listed() {
+    Json config = config_of("gemma2");
+    config["layer_types"] = {"full_attention", "sliding_attention"};
+    QCOMPARE(read_model_config(config)->layers[0].window, 0);
+    QCOMPARE(read_model_config(config)->layers[1].window, 12);
+    config.erase("layer_types");
+    QCOMPARE(read_model_config(config)->layers[0].window, 12);
+    QCOMPARE(read_model_config(config)->layers[1].window, 0);
+    config["layer_types"] = {"full_attention"};
+    QVERIFY(!read_model_config(config));
+    config["layer_types"] = {"full_attention", "linear_attention"};
+    QVERIFY(read_model_config(config).error().message.find("linear_attention") != std::string::npos);
+  }
+
+  void qwen_slides_from_a_layer_on_if_at_all() {
+    Json config = config_of("qwen2");
+    config.erase("layer_types");
+    QCOMPARE(read_model_config(config)->layers[0].window, 0);
+    QCOMPARE(read_model_config(config)->layers[1].window, 12);
+    config["use_sliding_window"] = false;
+    QCOMPARE(read_model_config(config)->layers[1].window, 0);
+  }
+
+  void baichuan_13b_has_slopes_and_7b_turns() {
+    Json config = config_of("llama");
+    for (const char* key : {"rope_parameters", "num_key_value_heads", "head_dim"}) config.erase(key);
+    config["architectures"] = {"BaichuanForCausalLM"};
+    QVERIFY(read_model_config(config)->alibi_slopes.empty());
+    QVERIFY(!read_model_config(config)->normalises_head);
+    config["hidden_size"] = 5120;
+    config["num_attention_heads"] = 40;
+    config["model_max_length"] = 4096;
+    config["vocab_size"] = 125696;
+    QCOMPARE(read_model_config(config)->alibi_slopes.size(), std::size_t{40});
+    QVERIFY(read_model_config(config)->ropes.empty());
+    QVERIFY(read_model_config(config)->normalises_head);
+  }
+
+  void what_a_family_cannot_do_is_named_data() {
+    QTest::addColumn<QString>("family");
+    QTest::addColumn<QString>("key");
+    for (const auto& [family, key] : {std::pair("stablelm", "qk_layernorm"), {"gpt2", "scale_attn_by_inverse_layer_idx"},
+                                      {"bloom", "apply_residual_connection_post_layernorm"}}) {
+      QTest::newRow(key) << family << key;
+    }
+  }
+  void what_a_family_cannot_do_is_named() {
+    QFETCH(QString, family);
+    QFETCH(QString, key);
+    Json config = config_of(family.toStdString());
+    QVERIFY(read_model_config(config).has_value());
+    config[key.toStdString()] = true;
+    const auto read = read_model_config(config);
+    QVERIFY(!read.has_value());
+    QVERIFY2(read.error().message.find(key.toStdString()) != std::string::npos, read.error().message.c_str());
+  }
+
+  void more_experts_than_there_are_is_a_fault() {
+    Json config = config_of("mixtral");
+    config["num_experts_per_tok"] = 5;
+    const auto read = read_model_config(config);
+    QVERIFY(!read.has_value());
+    QVERIFY2(read.error().message.find("there are 4 experts") != std::string::npos, read.error().message.c_str());
+  }
+};
+
+QTEST_GUILESS_MAIN(ArchitecturesTest)
+#include "architectures_test.moc"

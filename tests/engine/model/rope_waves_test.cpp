@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scalings of RoPE beside linear and llama3 (rope_table_test.cpp), against figures of released models.
+#include <QTest>
+#include <cmath>
+
+#include "engine/model/rope_config.h"
+
+using namespace lathe::engine;
+
+namespace {
+
+bool near(double a, double b, double tolerance) { return std::fabs(a - b) <= tolerance * std::fabs(b); }
+
+RopeConfig yarn(double factor) {
+  RopeConfig rope{.theta = 10000, .rotary_dim = 64, .scaling = RopeScaling::yarn, .factor = factor};
+  rope.original_max_position_embeddings = 4096;
+  return rope;
+}
+
+}  // namespace
+
+class RopeWavesTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  /// gpt-oss says 1.34657 of factor 32; DeepSeek-V3 has both mscales, and they cancel.
+  void yarn_scales_the_scores() {
+    QVERIFY(near(rope_waves(yarn(32), 4096).attention_factor, 1.34657, 1e-5));
+    RopeConfig deepseek = yarn(40);
+    deepseek.mscale = deepseek.mscale_all_dim = 1;
+    QCOMPARE(rope_waves(deepseek, 4096).attention_factor, 1.0);
+    RopeConfig given = yarn(40);
+    given.attention_factor = 1.25;
+    QCOMPARE(rope_waves(given, 4096).attention_factor, 1.25);
+    QCOMPARE(rope_waves(yarn(1), 4096).attention_factor, 1.0);
+  }
+
+  void yarn_keeps_short_waves_and_stretches_long_ones() {
+    RopeConfig plain = yarn(1);
+    plain.scaling = RopeScaling::none;
+    const auto scaled = rope_waves(yarn(8), 4096).frequencies, before = rope_waves(plain, 4096).frequencies;
+    QCOMPARE(scaled.front(), before.front());
+    QVERIFY(near(scaled.back(), before.back() / 8, 1e-12));
+    for (std::size_t i = 1; i < scaled.size(); ++i) QVERIFY(scaled[i] / before[i] <= scaled[i - 1] / before[i - 1]);
+  }
+
+  /// A longer context than the model was made for makes theta grow: factor * L / old - (factor - 1), to the power d / (d - 2).
+  void dynamic_scaling_follows_the_longest_context() {
+    RopeConfig rope{.theta = 10000, .rotary_dim = 8, .scaling = RopeScaling::dynamic, .factor = 2};
+    rope.original_max_position_embeddings = 100;
+    QVERIFY(near(rope_waves(rope, 80).frequencies[1], std::pow(10000, -0.25), 1e-12));
+    QVERIFY(near(rope_waves(rope, 100).frequencies[1], std::pow(10000, -0.25), 1e-12));
+    const double theta = 10000 * std::pow(2 * 4.0 - 1, 8.0 / 6);
+    QVERIFY(near(rope_waves(rope, 400).frequencies[1], std::pow(theta, -0.25), 1e-12));
+  }
+
+  /// Phi-3.5-mini: 131072 positions from 4096 give sqrt(1 + ln 32 / ln 4096) = 1.190238.
+  void longrope_takes_the_list_of_the_context() {
+    RopeConfig rope{.theta = 10000, .rotary_dim = 4, .scaling = RopeScaling::longrope, .factor = 32};
+    rope.original_max_position_embeddings = 4096;
+    rope.short_factor = {1, 2};
+    rope.long_factor = {4, 8};
+    QCOMPARE(rope_waves(rope, 4096).frequencies, (std::vector<double>{1, 0.01 / 2}));
+    QCOMPARE(rope_waves(rope, 4097).frequencies, (std::vector<double>{0.25, 0.01 / 8}));
+    QVERIFY(near(rope_waves(rope, 4096).attention_factor, 1.190238, 1e-6));
+    rope.factor = 1;
+    QCOMPARE(rope_waves(rope, 4096).attention_factor, 1.0);
+  }
+};
+
+QTEST_GUILESS_MAIN(RopeWavesTest)
+#include "rope_waves_test.moc"

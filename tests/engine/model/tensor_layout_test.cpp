@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/model/tensor_layout.h"
+
+#include <QTest>
+#include <numeric>
+
+using namespace lathe;
+using namespace lathe::engine;
+using kernels::Dtype;
+using kernels::TensorView;
+
+namespace {
+
+/// 0, 1, 2... in a type of so many bytes.
+template <class T>
+std::vector<T> counted(std::size_t n) {
+  std::vector<T> numbers(n);
+  std::iota(numbers.begin(), numbers.end(), T{0});
+  return numbers;
+}
+
+ModelConfig heads(std::int64_t n_heads, std::int64_t n_kv_heads, std::int64_t head_dim) {
+  ModelConfig config;
+  config.n_heads = n_heads;
+  config.n_kv_heads = n_kv_heads;
+  config.head_dim = head_dim;
+  return config;
+}
+
+}  // namespace
+
+class TensorLayoutTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void init() { backend_ = kernels::make_cpu_backend({.n_threads = 2}); }
+
+  void plain_tensors_are_not_copied() {
+    auto numbers = counted<float>(6);
+    const TensorView source(numbers.data(), Dtype::f32, {2, 3});
+    QCOMPARE(to_plain(*backend_, TensorLayout::plain, {}, source, memory_).data, source.data);
+    QVERIFY(memory_.empty());
+  }
+
+  void transposed_ones_turn_in_any_type() {
+    auto wide = counted<std::uint32_t>(70 * 45);
+    const TensorView f32(wide.data(), Dtype::f32, {70, 45});
+    const TensorView turned = to_plain(*backend_, TensorLayout::transposed, {}, f32, memory_);
+    QCOMPARE(turned.dim(0), 45);
+    QCOMPARE(turned.dim(1), 70);
+    for (std::int64_t r = 0; r < 70; ++r) {
+      for (std::int64_t c = 0; c < 45; ++c) {
+        QCOMPARE(turned.as<std::uint32_t>()[c * 70 + r], static_cast<std::uint32_t>(r * 45 + c));
+      }
+    }
+    auto narrow = counted<std::uint16_t>(6);
+    const TensorView bf16(narrow.data(), Dtype::bf16, {2, 3});
+    const TensorView small = to_plain(*backend_, TensorLayout::transposed, {}, bf16, memory_);
+    QCOMPARE(std::vector<std::uint16_t>(small.as<std::uint16_t>(), small.as<std::uint16_t>() + 6),
+             (std::vector<std::uint16_t>{0, 3, 1, 4, 2, 5}));
+    QCOMPARE(stored_shape(TensorLayout::transposed, {3, 2}), (std::vector<std::int64_t>{2, 3}));
+  }
+
+  /// Two KV heads of one number each, two query heads a KV head: rows q q k v, q q k v.
+  void groups_become_q_k_v() {
+    auto rows = counted<float>(8);
+    const ModelConfig config = heads(4, 2, 1);
+    const TensorView plain = to_plain(*backend_, TensorLayout::kv_groups, config, {rows.data(), Dtype::f32, {8, 1}}, memory_);
+    QCOMPARE(std::vector<float>(plain.as<float>(), plain.as<float>() + 8), (std::vector<float>{0, 1, 4, 5, 2, 6, 3, 7}));
+    const TensorView bias = to_plain(*backend_, TensorLayout::kv_groups, config, {rows.data(), Dtype::f32, {8}}, memory_);
+    QCOMPARE(bias.rank, 1);
+    QCOMPARE(bias.as<float>()[2], 4.0F);
+  }
+
+  void there_and_back_changes_nothing() {
+    auto rows = counted<std::uint16_t>(static_cast<std::size_t>((6 + 2 * 3) * 4 * 5));
+    const ModelConfig config = heads(6, 3, 4);
+    const TensorView source(rows.data(), Dtype::f16, {(6 + 2 * 3) * 4, 5});
+    std::vector<std::byte> back;
+    for (const TensorLayout layout : {TensorLayout::transposed, TensorLayout::kv_groups}) {
+      const TensorView plain = to_plain(*backend_, layout, config, source, memory_);
+      const TensorView stored = to_stored(*backend_, layout, config, plain, back);
+      QCOMPARE(stored.dim(0), source.dim(0));
+      QCOMPARE(std::vector<std::uint16_t>(stored.as<std::uint16_t>(), stored.as<std::uint16_t>() + rows.size()), rows);
+    }
+  }
+
+ private:
+  std::unique_ptr<kernels::Backend> backend_;
+  std::vector<std::byte> memory_;
+};
+
+QTEST_GUILESS_MAIN(TensorLayoutTest)
+#include "tensor_layout_test.moc"

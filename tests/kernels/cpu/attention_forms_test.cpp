@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention as families have it beside the plain one: sliding windows, soft caps, slopes of ALiBi, sinks.
+#include <vector>
+
+#include "tests/kernels/attention_sequence.h"
+
+using namespace lathe::kernels;
+using namespace lathe::tests;
+
+namespace {
+
+constexpr double kTolerance = 1e-5;
+constexpr Dtype kKvTypes[] = {Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::i8, Dtype::f8_e4m3, Dtype::f8_e5m2};
+
+/// Numbers of each head: 0.5, 0.25, 0.125...
+std::vector<float> halves(int n_heads) {
+  std::vector<float> numbers;
+  for (int head = 0; head < n_heads; ++head) numbers.push_back(std::exp2(-1.0F - static_cast<float>(head)));
+  return numbers;
+}
+
+double error_of(Backend& backend, const HeadShape& heads, int n_tokens, Dtype dtype, const AttentionForm& form, int chunk = 0) {
+  const auto reference = make_reference_backend();
+  Sequence want(*reference, heads, n_tokens, 16, dtype);
+  Sequence got(backend, heads, n_tokens, 16, dtype);
+  want.set_form(form);
+  got.set_form(form);
+  const RandomTensor wanted = want.attend_all(n_tokens);
+  return relative_error(got.attend_all(chunk > 0 ? chunk : n_tokens).view(), wanted.view());
+}
+
+}  // namespace
+
+class AttentionFormsTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void windows_equal_the_reference_data() { add_isa_rows(); }
+  void windows_equal_the_reference() {
+    const auto backend = backend_of_row();
+    for (const int window : {1, 2, 15, 16, 17, 63, 64, 65, 100, 149, 150, 1000}) {
+      for (const HeadShape& heads : {kTiny, kSingle}) {
+        QVERIFY2(error_of(*backend, heads, 150, Dtype::bf16, {.window = window}) <= kTolerance, qPrintable(QString::number(window)));
+      }
+    }
+    for (const Dtype dtype : kKvTypes) QVERIFY(error_of(*backend, kGrouped, 100, dtype, {.window = 33}) <= kTolerance);
+  }
+
+  /// What lies before the window is not read: no part of a long context, and no window of a part.
+  void windows_leave_long_contexts_alone_data() { add_isa_rows(); }
+  void windows_leave_long_contexts_alone() {
+    const auto backend = backend_of_row(3);
+    for (const int window : {40, 600}) {
+      QVERIFY(error_of(*backend, kSingle, 1300, Dtype::f16, {.window = window}, 321) <= kTolerance);
+    }
+  }
+
+  void soft_caps_equal_the_reference_data() { add_isa_rows(); }
+  void soft_caps_equal_the_reference() {
+    const auto backend = backend_of_row();
+    for (const float cap : {0.5F, 5.0F, 50.0F}) {
+      QVERIFY(error_of(*backend, kTiny, 100, Dtype::f32, {.soft_cap = cap}) <= kTolerance);
+      QVERIFY(error_of(*backend, kGrouped, 70, Dtype::i8, {.soft_cap = cap}) <= kTolerance);
+    }
+  }
+
+  void slopes_equal_the_reference_data() { add_isa_rows(); }
+  void slopes_equal_the_reference() {
+    const auto backend = backend_of_row();
+    for (const HeadShape& heads : {kTiny, kGrouped, kSingle}) {
+      const std::vector<float> slopes = halves(heads.n_heads);
+      QVERIFY(error_of(*backend, heads, 130, Dtype::f32, {.slopes = slopes}) <= kTolerance);
+    }
+  }
+
+  void sinks_equal_the_reference_data() { add_isa_rows(); }
+  void sinks_equal_the_reference() {
+    const auto backend = backend_of_row();
+    for (const float more : {-5.0F, 0.0F, 20.0F}) {
+      std::vector<float> sinks = halves(kTiny.n_heads);
+      for (float& sink : sinks) sink += more;
+      QVERIFY(error_of(*backend, kTiny, 130, Dtype::f32, {.sinks = sinks}) <= kTolerance);
+      QVERIFY(error_of(*backend, kTiny, 130, Dtype::f32, {.window = 20, .sinks = sinks}) <= kTolerance);
+    }
+  }
+
+  void chunks_and_threads_change_no_bit_data() { add_isa_rows(); }
+  void chunks_and_threads_change_no_bit() {
+    const std::vector<float> slopes = halves(kGrouped.n_heads), sinks = halves(kGrouped.n_heads);
+    const auto one = backend_of_row(1);
+    const auto three = backend_of_row(3);
+    for (const AttentionForm& form : {AttentionForm{.window = 70}, AttentionForm{.window = 600, .soft_cap = 20},
+                                      AttentionForm{.slopes = slopes, .sinks = sinks}}) {
+      Sequence alone(*one, kGrouped, 1100, 16, Dtype::bf16);
+      Sequence shared(*three, kGrouped, 1100, 16, Dtype::bf16);
+      alone.set_form(form);
+      shared.set_form(form);
+      const RandomTensor whole = alone.attend_all(1100);
+      for (const int chunk : {1100, 64, 61, 7}) {
+        QVERIFY2(same_bits(shared.attend_all(chunk).view(), whole.view()), qPrintable(QString::number(chunk)));
+      }
+    }
+  }
+};
+
+QTEST_GUILESS_MAIN(AttentionFormsTest)
+#include "attention_forms_test.moc"
