@@ -36,7 +36,7 @@ Result<Scorer> Scorer::open(EngineOptions options, const EvalPlan& plan, const E
                                                       scorer.tokenizer_->vocab_size(), model.config.vocab_size),
                 "config.json: vocab_size");
   }
-  const auto observe = [&](std::int64_t bytes) { return !observer || observer({.bytes_loaded = bytes}); };
+  const auto observe = [&](LoadPhase, std::int64_t bytes) { return !observer || observer({.bytes_loaded = bytes}); };
   LATHE_TRY(LoadedRunner loaded, load_runner(model, *scorer.tokenizer_, options, observe));
   scorer.runner_ = std::move(loaded.runner);
   return scorer;
