@@ -45,6 +45,8 @@ std::size_t metric_index(std::string_view name);
 /// Metrics of a table for people, by what the plan measures; the first is that of verdicts.
 std::span<const std::string_view> main_metrics(const SweepPlan& plan);
 /// Cells that no other beats in both metrics, in the order of the first.
+/// Whether it sends conversations of more than one turn.
+bool has_turns(const SweepPlan& plan);
 std::vector<std::size_t> pareto_front(const SweepReport& report, std::size_t metric, std::size_t over);
 
 /// {"plan", "cells": [{"variables", "metrics": {name: {"mean", "ci95", "n", "samples"}} or "error"}], ...}.

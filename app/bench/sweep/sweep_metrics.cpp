@@ -90,6 +90,17 @@ double checksum(const RunRecord& run) {
 
 bool is_good(const SentRequest& request, const ServiceGoal& goal) {
   return (goal.ttft_ms == 0 || ttft_ms(request) <= goal.ttft_ms) && (goal.itl_ms == 0 || tpot_ms(request) <= goal.itl_ms);
+/// Of all prompts; kUnseen when an answer does not say.
+double cached_share(const RunRecord& run) {
+  double cached = 0;
+  for (const SentRequest& request : run.requests) {
+    if (!request.knows_cached) return kUnseen;
+    cached += static_cast<double>(request.usage.n_cached_tokens);
+  }
+  const double all = prompt_tokens(run);
+  return all > 0 ? cached / all : kUnseen;
+}
+
 }
 
 constexpr bool kMore = true, kLess = false;
@@ -146,6 +157,8 @@ constexpr std::array kMetrics = {
                 [](const RunRecord& run, const ServiceGoal&) { return prefill_tok_s(run); }},
     SweepMetric{"load_s", "s", "Time to load the model.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return run.load_seconds; }},
+    SweepMetric{"cached_share", "share", "Tokens of prompts that the prefix cache had, of all tokens of prompts.", kMore,
+                [](const RunRecord& run, const ServiceGoal&) { return cached_share(run); }},
     SweepMetric{"weight_bytes", "bytes", "Memory of the weights.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return run.weight_bytes; }},
     SweepMetric{"perplexity", "ratio", "Of the model on the text of the quality measurement.", kLess,

@@ -19,6 +19,8 @@ constexpr std::string_view kMainMetrics[] = {"output_tok_s", "ttft_ms_p50",   "t
                                              "itl_ms_p99",   "kv_usage_peak", "padding",     "kv_reserved"};
 constexpr std::string_view kTargetMetrics[] = {"output_tok_s", "ttft_ms_p50",  "ttft_ms_p99", "itl_ms_p50",
                                                "itl_ms_p99",   "tpot_ms_mean", "e2e_ms_mean"};
+constexpr std::string_view kTurnMetrics[] = {"output_tok_s", "ttft_ms_p50",  "ttft_ms_p99", "itl_ms_p50",
+                                             "itl_ms_p99",   "cached_share", "e2e_ms_mean"};
 constexpr std::string_view kQualityMetrics[] = {"output_tok_s", "prefill_tok_s", "perplexity",   "kl_mean",
                                                 "kl_99",        "same_best",     "weight_bytes", "load_s"};
 
@@ -136,8 +138,14 @@ std::vector<std::size_t> pareto_front(const SweepReport& report, std::size_t met
   const auto metrics = sweep_metrics();
   std::vector<Point> points;
   for (const auto& [index, cell] : report.cells) {
+bool has_turns(const SweepPlan& plan) {
+  return plan.workload.turns > 1 || std::any_of(plan.variables.begin(), plan.variables.end(),
+                                                [](const SweepVariable& variable) { return variable.name == "turns"; });
+}
+
     const Estimate x = cell.estimate_of(over), y = cell.estimate_of(metric);
     if (!cell.error.empty() || x.n == 0 || y.n == 0) continue;
+  if (has_turns(plan)) return kTurnMetrics;
     points.push_back(
         {index, metrics[over].more_is_better ? x.mean : -x.mean, metrics[metric].more_is_better ? y.mean : -y.mean});
   }

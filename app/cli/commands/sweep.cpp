@@ -200,7 +200,8 @@ std::string with_interval(const Estimate& value) {
 
 std::string table(const SweepPlan& plan, const SweepReport& report) {
   constexpr std::string_view kUsual[] = {"output_tok_s", "ttft_ms_p50", "itl_ms_p50", "itl_ms_p99", "e2e_ms_mean"};
-  const std::span<const std::string_view> shown = plan.quality_dataset.empty() ? kUsual : main_metrics(plan);
+  const bool is_usual = plan.quality_dataset.empty() && !has_turns(plan);
+  const std::span<const std::string_view> shown = is_usual ? kUsual : main_metrics(plan);
   std::string text;
   for (const SweepVariable& variable : plan.variables) text += fmt::format("{:<18}", variable.name);
   for (const std::string_view name : shown) text += fmt::format("{:>20}", name);

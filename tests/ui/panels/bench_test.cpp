@@ -71,6 +71,7 @@ class BenchTest : public QObject {
   void a_sweep_that_was_cut_off_is_offered_to_the_next_window();
   void quality_is_measured_on_a_text();
   void points_of_the_pareto_chart_are_named();
+  void conversations_have_turns();
   void a_cell_is_reproduced_from_the_clipboard();
   void templates_fill_the_plan();
   void nothing_beats_the_front();
@@ -300,6 +301,27 @@ void BenchTest::points_of_the_pareto_chart_are_named() {
   Q_EMIT over->activated(over->currentIndex());
   // Where two points lie on each other one name is left out.
   QTRY_VERIFY(chart->point_names().contains("1") || chart->point_names().contains("3"));
+}
+
+void BenchTest::conversations_have_turns() {
+  BenchFixture fixture;
+  auto* turns = fixture.find<QSpinBox>("bench.turns");
+  auto* tokens = fixture.find<QSpinBox>("bench.turn_tokens");
+  QVERIFY(turns->isVisibleTo(fixture.window.get()) && !tokens->isVisibleTo(fixture.window.get()));
+  turns->setValue(3);
+  QVERIFY(tokens->isVisibleTo(fixture.window.get()));
+  tokens->setValue(2);
+  fixture.find<QSpinBox>("bench.requests")->setValue(2);
+  fixture.values_of("concurrency")->setText("1, 2");
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  const app::SweepStatus status = fixture.workbench->sweeper().status();
+  QCOMPARE(status.plan->workload.turns, std::int64_t{3});
+  QCOMPARE(status.plan->workload.turn_tokens, std::int64_t{2});
+  for (const auto& [index, cell] : status.report->cells) QVERIFY2(cell.error.empty(), cell.error.c_str());
+  auto* load = fixture.find<QComboBox>("bench.load");
+  load->setCurrentIndex(load->findData("replay"));
+  QVERIFY(!turns->isVisibleTo(fixture.window.get()));  // a trace says which requests there are
 }
 
 void BenchTest::a_cell_is_reproduced_from_the_clipboard() {

@@ -76,6 +76,16 @@ class SweepMetricsTest : public QObject {
     QVERIFY(near(got["preemptions"], 1));
   }
 
+  /// 4 and 9 of 10 tokens each; a server that does not say leaves it unseen.
+  void cached_tokens_are_a_share_of_all_prompts() {
+    RunRecord run = run_by_hand();
+    run.requests[0].usage.n_cached_tokens = 4;
+    run.requests[1].usage.n_cached_tokens = 9;
+    QVERIFY(near(metrics_of(run)["cached_share"], 0.65));
+    run.requests[1].knows_cached = false;
+    QVERIFY(std::isnan(metrics_of(run)["cached_share"]));
+  }
+
   void goodput_counts_what_met_the_goal() {
     QVERIFY(near(metrics_of(run_by_hand(), {.ttft_ms = 600})["goodput_req_s"], 1 / 2.7));
     QVERIFY(near(metrics_of(run_by_hand(), {.ttft_ms = 600, .itl_ms = 120})["goodput_req_s"], 0));

@@ -231,6 +231,79 @@ class SweepTest : public QObject {
     QVERIFY(value(2, "weight_bytes").mean < value(0, "weight_bytes").mean);
   }
 
+  /// Each prompt is the one before, its answer and 10 new tokens; of all but the last block the cache has what was said.
+  void a_conversation_goes_on_where_it_was() {
+    SweepPlan plan = small_plan({});
+    plan.options.block_size = 8;
+    plan.workload = {.prompt_tokens = 30,
+                     .output_tokens = 6,
+                     .requests = 2,
+                     .load = "concurrency",
+                     .concurrency = 1,
+                     .turns = 3,
+                     .turn_tokens = 10,
+                     .think_time = 0.02};
+    const auto requests = RequestPlanner().plan(plan.workload, 1);
+    for (const bool caches : {true, false}) {
+      plan.options.enable_prefix_caching = caches;
+      auto engine = engine::load_engine(plan.options);
+      const auto run = run_load(**engine, plan.workload, *requests, plan.sampling, 1, [] { return true; });
+      QVERIFY2(run.has_value(), run ? "" : run.error().message.c_str());
+      QCOMPARE(run->requests.size(), std::size_t{6});
+      for (std::size_t i = 0; i < 6; ++i) {
+        const SentRequest& sent = run->requests[i];
+        const std::size_t turn = i % 3;
+        QCOMPARE(sent.usage.n_prompt_tokens, static_cast<std::int64_t>(30 + 16 * turn));
+        QCOMPARE(sent.usage.n_completion_tokens, std::int64_t{6});
+        // 36 and 52 tokens were said: four and six whole blocks, without the token that was not computed.
+        QCOMPARE(sent.usage.n_cached_tokens, caches ? std::vector<std::int64_t>({0, 32, 48})[turn] : std::int64_t{0});
+        if (turn > 0) {
+          QVERIFY(std::abs(sent.scheduled - run->requests[i - 1].end - 0.02) < 1e-9);
+          QVERIFY(sent.token_times.front() >= sent.scheduled);
+        }
+      }
+      // One at a time: the second conversation begins when the first is over.
+      QVERIFY(run->requests[3].scheduled >= run->requests[2].end);
+    }
+  }
+
+  void conversations_of_a_dataset_write_the_same_under_every_load() {
+    tests::write_file(path("talks.jsonl"),
+                      "{\"turns\": [\"Once upon a time\", \"And then?\"]}\n{\"turns\": [\"A dog.\"]}\n");
+    SweepPlan plan = small_plan({{"concurrency", {"1", "2"}}, {"enable_prefix_caching", {"true", "false"}}});
+    plan.workload.dataset = path("talks.jsonl");
+    plan.workload.turns = 2;
+    plan.workload.requests = 4;
+    auto journal = SweepJournal::open("", plan, false);
+    const SweepReport report = swept(plan, *journal);
+    for (const auto& [index, cell] : report.cells) {
+      QVERIFY2(cell.error.empty(), cell.error.c_str());
+      QVERIFY(cell.samples[0][metric_index("answers")] == report.cells.at(0).samples[0][metric_index("answers")]);
+      QCOMPARE(cell.samples[0][metric_index("request_s")] > 0, true);
+    }
+    plan.workload.dataset = path("prompts.txt");
+    tests::write_file(path("prompts.txt"), "Once upon a time\n");
+    plan.variables.clear();
+    auto flat = SweepJournal::open("", plan, false);
+    QVERIFY(swept(plan, *flat).cells.at(0).error.find("no item has a second") != std::string::npos);
+  }
+
+  /// The begin of two prompts is the same block of the trace.
+  void prompts_of_a_trace_share_their_blocks() {
+    SweepPlan plan = small_plan({});
+    plan.workload = {.load = "replay"};
+    const std::vector<PlannedRequest> requests = {
+        {.prompt_tokens = 60, .output_tokens = 2, .text = {}, .blocks = {4}},
+        {.scheduled = 0.05, .prompt_tokens = 70, .output_tokens = 2, .text = {}, .blocks = {4}},
+        {.scheduled = 0.05, .prompt_tokens = 60, .output_tokens = 2, .text = {}, .blocks = {5}}};
+    auto engine = engine::load_engine(plan.options);
+    const auto run = run_load(**engine, plan.workload, requests, plan.sampling, 1, [] { return true; });
+    QVERIFY2(run.has_value(), run ? "" : run.error().message.c_str());
+    QCOMPARE(run->requests[0].usage.n_cached_tokens, std::int64_t{0});
+    QCOMPARE(run->requests[1].usage.n_cached_tokens, std::int64_t{48});
+    QCOMPARE(run->requests[2].usage.n_cached_tokens, std::int64_t{0});
+  }
+
   void a_shared_prefix_is_found_in_the_cache() {
     SweepPlan plan = small_plan({});
     plan.workload.prompt_tokens = 64;
