@@ -44,15 +44,26 @@ std::vector<double> all(const RunRecord& run, const Value& value) {
   return samples;
 }
 
-/// Gaps between tokens of a request, of all of them.
+/// Gaps between tokens of a request, of all of them. Tokens that came together (in one read of a stream) share the gap
+/// before them evenly: gaps of nothing between them would make the median nothing. What came with the first has no gap.
 std::vector<double> all_itl_ms(const RunRecord& run) {
   std::vector<double> samples;
   for (const SentRequest& request : run.requests) {
-    for (std::size_t i = 1; i < request.token_times.size(); ++i) {
-      samples.push_back(1e3 * (request.token_times[i] - request.token_times[i - 1]));
+    const std::vector<double>& times = request.token_times;
+    for (std::size_t begin = 0, end = 0, before = 0; begin < times.size(); before = begin, begin = end) {
+      while (end < times.size() && times[end] == times[begin]) ++end;
+      const auto n = static_cast<double>(end - begin);
+      if (begin > 0) samples.insert(samples.end(), end - begin, 1e3 * (times[begin] - times[before]) / n);
     }
   }
   return samples;
+}
+
+/// Where there is no gap nothing was seen.
+template <class What>
+double of_gaps(const RunRecord& run, const What& what) {
+  const std::vector<double> gaps = all_itl_ms(run);
+  return gaps.empty() ? kUnseen : what(gaps);
 }
 
 double a_second(const RunRecord& run, double amount) { return run.seconds > 0 ? amount / run.seconds : 0; }
@@ -79,17 +90,6 @@ double prefill_tok_s(const RunRecord& run) {
   return rates.empty() ? kUnseen : mean_of(rates);
 }
 
-/// Of the answers in the order of their requests; exact in a double.
-double checksum(const RunRecord& run) {
-  if (!run.answers_compare) return kUnseen;
-  constexpr std::uint64_t kPrime = 0x100000001b3, kExact = (std::uint64_t{1} << 53) - 1;
-  std::uint64_t sum = 0;
-  for (const SentRequest& request : run.requests) sum = (sum ^ request.answer) * kPrime;
-  return static_cast<double>(sum & kExact);
-}
-
-bool is_good(const SentRequest& request, const ServiceGoal& goal) {
-  return (goal.ttft_ms == 0 || ttft_ms(request) <= goal.ttft_ms) && (goal.itl_ms == 0 || tpot_ms(request) <= goal.itl_ms);
 /// Of all prompts; kUnseen when an answer does not say.
 double cached_share(const RunRecord& run) {
   double cached = 0;
@@ -101,6 +101,17 @@ double cached_share(const RunRecord& run) {
   return all > 0 ? cached / all : kUnseen;
 }
 
+/// Of the answers in the order of their requests; exact in a double.
+double checksum(const RunRecord& run) {
+  if (!run.answers_compare) return kUnseen;
+  constexpr std::uint64_t kPrime = 0x100000001b3, kExact = (std::uint64_t{1} << 53) - 1;
+  std::uint64_t sum = 0;
+  for (const SentRequest& request : run.requests) sum = (sum ^ request.answer) * kPrime;
+  return static_cast<double>(sum & kExact);
+}
+
+bool is_good(const SentRequest& request, const ServiceGoal& goal) {
+  return (goal.ttft_ms == 0 || ttft_ms(request) <= goal.ttft_ms) && (goal.itl_ms == 0 || tpot_ms(request) <= goal.itl_ms);
 }
 
 constexpr bool kMore = true, kLess = false;
@@ -127,13 +138,17 @@ constexpr std::array kMetrics = {
     SweepMetric{"ttft_ms_p99", "ms", "Its 99th percentile over requests.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return quantile_of(all(run, ttft_ms), 0.99); }},
     SweepMetric{"itl_ms_mean", "ms",
-                "Gap between neighbouring tokens of a request, over all gaps; of a server that does not name its tokens, "
-                "between pieces of text.",
-                kLess, [](const RunRecord& run, const ServiceGoal&) { return mean_of(all_itl_ms(run)); }},
+                "Gap between neighbouring tokens of a request, over all gaps; tokens that came together share the gap "
+                "before them evenly. Of a server that does not name its tokens: between pieces of text.",
+                kLess, [](const RunRecord& run, const ServiceGoal&) { return of_gaps(run, mean_of); }},
     SweepMetric{"itl_ms_p50", "ms", "Its median over all gaps.", kLess,
-                [](const RunRecord& run, const ServiceGoal&) { return quantile_of(all_itl_ms(run), 0.5); }},
+                [](const RunRecord& run, const ServiceGoal&) {
+                  return of_gaps(run, [](const auto& gaps) { return quantile_of(gaps, 0.5); });
+                }},
     SweepMetric{"itl_ms_p99", "ms", "Its 99th percentile over all gaps.", kLess,
-                [](const RunRecord& run, const ServiceGoal&) { return quantile_of(all_itl_ms(run), 0.99); }},
+                [](const RunRecord& run, const ServiceGoal&) {
+                  return of_gaps(run, [](const auto& gaps) { return quantile_of(gaps, 0.99); });
+                }},
     SweepMetric{"tpot_ms_mean", "ms", "A request's time from first to last token over its tokens but the first.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return mean_of(all(run, tpot_ms)); }},
     SweepMetric{"e2e_ms_mean", "ms", "From the scheduled send time to the last token.", kLess,
@@ -142,6 +157,8 @@ constexpr std::array kMetrics = {
                 [](const RunRecord& run, const ServiceGoal&) { return quantile_of(all(run, e2e_ms), 0.99); }},
     SweepMetric{"kv_usage_peak", "share", "Most of the KV blocks that were in use at a time.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return run.kv_usage_peak; }},
+    SweepMetric{"cached_share", "share", "Tokens of prompts that the prefix cache had, of all tokens of prompts.", kMore,
+                [](const RunRecord& run, const ServiceGoal&) { return cached_share(run); }},
     SweepMetric{"preemptions", "count", "Requests thrown out of the cache and computed again.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return run.n_preemptions; }},
     SweepMetric{"padding", "share", "Rows that were computed for nobody, so that a batch keeps its shape, of all rows.",
@@ -157,8 +174,6 @@ constexpr std::array kMetrics = {
                 [](const RunRecord& run, const ServiceGoal&) { return prefill_tok_s(run); }},
     SweepMetric{"load_s", "s", "Time to load the model.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return run.load_seconds; }},
-    SweepMetric{"cached_share", "share", "Tokens of prompts that the prefix cache had, of all tokens of prompts.", kMore,
-                [](const RunRecord& run, const ServiceGoal&) { return cached_share(run); }},
     SweepMetric{"weight_bytes", "bytes", "Memory of the weights.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return run.weight_bytes; }},
     SweepMetric{"perplexity", "ratio", "Of the model on the text of the quality measurement.", kLess,

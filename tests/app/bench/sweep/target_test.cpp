@@ -167,6 +167,24 @@ class TargetTest : public QObject {
     QVERIFY(!run->answers_compare);
   }
 
+  /// Three tokens in one write, each a chunk of its own: none came before another.
+  void what_one_read_brings_came_at_one_time() {
+    std::string answer = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    for (const std::string& event : {token("a"), token("b"), token("c"), kUsage, std::string("[DONE]")}) {
+      const std::string data = "data: " + event + "\n\n";
+      answer += QByteArray::number(data.size(), 16).toStdString() + "\r\n" + data + "\r\n";
+    }
+    const ScriptedServer server(streams(answer + "0\r\n\r\n"));
+    const SweepPlan plan = plan_for(server.url());
+    const auto session = TargetSession::open(plan.target, {}, [] { return true; });
+    const std::vector<PlannedRequest> requests = {{.prompt_tokens = 12, .output_tokens = 3, .text = {}}};
+    const auto run = run_load(**session, plan.workload, requests, plan.sampling, 1, [] { return true; });
+    QVERIFY2(run.has_value(), run ? "" : run.error().message.c_str());
+    const std::vector<double>& times = run->requests[0].token_times;
+    QCOMPARE(times.size(), std::size_t{3});
+    QCOMPARE(times[0], times[2]);
+  }
+
   void a_server_that_refuses_more_than_openai_has_gets_no_more() {
     const auto stream = streams(http_stream({token("a"), kUsage, "[DONE]"}));
     const ScriptedServer server([stream](const ScriptedRequest& request) -> std::optional<std::string> {
