@@ -74,7 +74,12 @@ class Sweeper {
   virtual std::vector<KeptSweep> kept() const = 0;
 };
 
+/// Where a sweep finds what is not in its plan.
+struct SweepPlaces {
+  std::string root{};  ///< of /proc and /sys, which tell of the machine; tests bring their own
+};
+
 /// `folder` holds the journals and is made when the first one is.
-std::unique_ptr<Sweeper> make_sweeper(EngineLoader loader, std::string folder);
+std::unique_ptr<Sweeper> make_sweeper(EngineLoader loader, std::string folder, SweepPlaces places = {});
 
 }  // namespace lathe::app

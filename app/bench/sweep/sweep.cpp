@@ -9,6 +9,7 @@
 #include <random>
 #include <set>
 
+#include "app/bench/machine_watch.h"
 #include "app/bench/sweep/sweep_subject.h"
 
 namespace lathe::app {
@@ -35,11 +36,13 @@ std::string load_key(const SweepPlan& plan, std::size_t index) {
 
 class SweepRun {
  public:
-  SweepRun(const SweepPlan& plan, SweepJournal& journal, const EngineLoader& loader, const SweepObserver& observer)
+  SweepRun(const SweepPlan& plan, SweepJournal& journal, const EngineLoader& loader, const SweepObserver& observer,
+           const SweepPlaces& places)
       : plan_(plan),
         journal_(journal),
         observer_(observer),
-        subject_(plan.target.url.empty() ? make_engine_subject(plan, loader) : make_target_subject(plan)) {
+        subject_(plan.target.url.empty() ? make_engine_subject(plan, loader) : make_target_subject(plan)),
+        watch_(places.root, plan.target.url.empty()) {
     progress_.cells_total = n_cells(plan);
   }
 
@@ -111,7 +114,7 @@ class SweepRun {
       const std::size_t repeat = 1 + (found == journal_.cells().end() ? 0 : found->second.samples.size());
       progress_.repeat = static_cast<std::int64_t>(repeat);
       LATHE_TRY(const RunRecord record, run_once(cell, repeat, "measuring"));
-      const Result<void> kept = journal_.add_sample(index, measure(record, plan_.goal));
+      const Result<void> kept = journal_.add_sample(index, measure(record, plan_.goal), watch_.end());
       if (!kept) return engine::fail(kept.error().code, kept.error().message, kJournal);
     }
     return {};
@@ -121,6 +124,7 @@ class SweepRun {
     if (!tell(doing, true)) return engine::fail(ErrorCode::cancelled, "left before the run");
     // Every cell is sent the same: answers can be compared, and differences are those of the settings.
     const std::uint64_t seed = plan_.seed * 1'000'003 + repeat;
+    watch_.begin();
     return subject_->run(cell, seed, [&] { return tell(doing); });
   }
 
@@ -135,6 +139,7 @@ class SweepRun {
   Clock::duration rested_{};
   std::size_t n_measured_ = 0;
   double measured_seconds_ = 0;
+  MachineWatch watch_;
   bool stopped_ = false, skipped_ = false;
 };
 
@@ -159,9 +164,9 @@ std::vector<std::size_t> order_of(const SweepPlan& plan) {
 }
 
 Result<SweepReport> run_sweep(const SweepPlan& plan, SweepJournal& journal, const EngineLoader& loader,
-                              const SweepObserver& observer) {
+                              const SweepObserver& observer, const SweepPlaces& places) {
   LATHE_TRY_VOID(check(plan));
-  return SweepRun(plan, journal, loader, observer).run();
+  return SweepRun(plan, journal, loader, observer, places).run();
 }
 
 }  // namespace lathe::app

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <fstream>
+#include <set>
 
 #include "app/api/sweep_export.h"
 #include "app/api/sweep_templates.h"
@@ -228,6 +229,26 @@ Result<void> write_page(const std::string& path, const SweepPlan& plan, const Sw
   return engine::fail(ErrorCode::resource_exhausted, "the page cannot be written", path);
 }
 
+/// Says of each guard of the machine that it is broken, when that is seen first: its user may still do something about it.
+class MachineNotes {
+ public:
+  explicit MachineNotes(ModelCommand& command) : command_(command) {}
+
+  void tell(const SweepJournal& journal) {
+    for (const auto& [index, cell] : journal.cells()) {
+      for (const MachineWarning& warning : cell.warnings) {
+        if (!told_.insert(warning.guard).second) continue;
+        command_.progress({});
+        command_.note("Warning: " + words_of(warning));
+      }
+    }
+  }
+
+ private:
+  ModelCommand& command_;
+  std::set<std::string_view> told_;
+};
+
 int sweep(const std::vector<std::string>& arguments, Terminal& terminal) {
   ModelCommand command(kSweepCommand, terminal);
   SweepFlags flags;
@@ -247,7 +268,9 @@ int sweep(const std::vector<std::string>& arguments, Terminal& terminal) {
   if (flags.plan_file.empty()) make_room(*plan, !command.given("max_num_seqs"), !command.given("max_num_batched_tokens"));
   Result<SweepJournal> journal = SweepJournal::open(flags.journal, *plan, flags.resume);
   if (!journal) return command.fail(journal.error());
-  const SweepObserver observer = [&](const SweepProgress& now, bool) {
+  MachineNotes notes(command);
+  const SweepObserver observer = [&](const SweepProgress& now, bool between_runs) {
+    if (between_runs) notes.tell(*journal);
     command.progress(fmt::format("cell {} of {}: {}: {}{}", now.cells_done + 1, now.cells_total,
                                  values_text(*plan, now.cell), now.doing,
                                  now.seconds_left > 0 ? fmt::format(", {:.0f} s left", now.seconds_left) : ""));
@@ -262,6 +285,7 @@ int sweep(const std::vector<std::string>& arguments, Terminal& terminal) {
   if (flags.json) {
     terminal.out << engine::dump_json(to_json(*plan, *report), 2) << "\n";
   } else {
+  notes.tell(*journal);
     terminal.out << (flags.csv        ? to_csv(*plan, *report)
                      : flags.markdown ? to_markdown(*plan, *report)
                                       : table(*plan, *report));

@@ -4,7 +4,9 @@
 
 #include <QTemporaryDir>
 #include <QTest>
+#include <filesystem>
 
+#include "app/api/sweep_export.h"
 #include "app/bench/sweep/load_generator.h"
 #include "app/bench/sweep/request_plan.h"
 #include "tests/support/tiny_model.h"
@@ -229,6 +231,34 @@ class SweepTest : public QObject {
     QVERIFY(value(0, "kl_mean").mean < 1e-9 && value(0, "same_best").mean == 1);
     QVERIFY(value(2, "kl_mean").mean > 1e-6 && value(2, "kl_99").mean >= value(2, "kl_mean").mean);
     QVERIFY(value(2, "weight_bytes").mean < value(0, "weight_bytes").mean);
+  }
+
+  /// The guard of memory is broken on a machine of the test's own; all others are silent there.
+  void what_disturbs_a_run_is_kept_with_it() {
+    std::filesystem::create_directories(path("machine/proc"));
+    tests::write_file(path("machine/proc/meminfo"), "MemTotal: 1000 kB\nMemAvailable: 20 kB\n");
+    const SweepPlan plan = small_plan({{"concurrency", {"1", "2"}}});
+    const std::vector<std::string> wanted = {"98.0 % of the memory is in use: the machine is about to swap"};
+    const auto words = [](const SweepReport& report) {
+      std::vector<std::string> all;
+      for (const MachineWarning& warning : report.warnings()) all.push_back(words_of(warning));
+      return all;
+    };
+    {
+      auto journal = SweepJournal::open(path("warned"), plan, false);
+      const auto report = run_sweep(plan, *journal, engine::load_engine, {}, {.root = path("machine")});
+      QVERIFY(words(*report) == wanted);
+      const engine::OrderedJson json = to_json(plan, *report);
+      QVERIFY(json["warnings"][0]["words"] == wanted[0] && json["cells"][1]["warnings"]["memory"] == 0.98);
+      QVERIFY(to_markdown(plan, *report).find("> Warning: 98.0 %") != std::string::npos);
+      QVERIFY(to_html(plan, *report).find("Warning: 98.0 %") != std::string::npos);
+    }
+    const auto kept = SweepJournal::cells_in(path("warned"), plan);
+    QVERIFY(words({.cells = *kept}) == wanted);
+    std::string broken = tests::read_file(path("warned"));
+    broken.replace(broken.find("{\"memory\""), 1, "[");
+    tests::write_file(path("warned"), broken);
+    QVERIFY(!SweepJournal::cells_in(path("warned"), plan).has_value());
   }
 
   /// Each prompt is the one before, its answer and 10 new tokens; of all but the last block the cache has what was said.
