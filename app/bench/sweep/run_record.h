@@ -48,6 +48,7 @@ struct QualityRecord {
   double perplexity = kUnseen, perplexity_ci95 = kUnseen;
   double kl_mean = kUnseen, kl_99 = kUnseen;
   double same_best = kUnseen;
+  double seconds = kUnseen;  ///< that it took to measure
 };
 
 struct RunRecord {

@@ -41,7 +41,7 @@ class SweepRun {
       : plan_(plan),
         journal_(journal),
         observer_(observer),
-        subject_(plan.target.url.empty() ? make_engine_subject(plan, loader) : make_target_subject(plan)),
+        subject_(plan.target.url.empty() ? make_engine_subject(plan, loader, places.packed) : make_target_subject(plan)),
         watch_(places.root, plan.target.url.empty()) {
     progress_.cells_total = n_cells(plan);
   }

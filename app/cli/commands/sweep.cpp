@@ -277,15 +277,20 @@ int sweep(const std::vector<std::string>& arguments, Terminal& terminal) {
     return command.signals().requested() ? SweepOrder::stop : SweepOrder::go_on;
   };
   // A target has its engine already, and no workbench was opened for one.
-  const EngineLoader loader = plan->target.url.empty() ? cached_loader(command.workbench().paths()) : EngineLoader();
-  const auto report = run_sweep(*plan, *journal, loader, observer);
+  EngineLoader loader;
+  SweepPlaces places;
+  if (plan->target.url.empty()) {
+    loader = cached_loader(command.workbench().paths());
+    places.packed = packed_folder(command.workbench().paths());
+  }
+  const auto report = run_sweep(*plan, *journal, loader, observer, places);
   command.progress({});
+  notes.tell(*journal);
   if (!report) return command.fail(report.error());
   if (const auto written = write_page(flags.html, *plan, *report); !written) return command.fail(written.error());
   if (flags.json) {
     terminal.out << engine::dump_json(to_json(*plan, *report), 2) << "\n";
   } else {
-  notes.tell(*journal);
     terminal.out << (flags.csv        ? to_csv(*plan, *report)
                      : flags.markdown ? to_markdown(*plan, *report)
                                       : table(*plan, *report));

@@ -246,7 +246,7 @@ class SweepTest : public QObject {
     };
     {
       auto journal = SweepJournal::open(path("warned"), plan, false);
-      const auto report = run_sweep(plan, *journal, engine::load_engine, {}, {.root = path("machine")});
+      const auto report = run_sweep(plan, *journal, engine::load_engine, {}, {.packed = {}, .root = path("machine")});
       QVERIFY(words(*report) == wanted);
       const engine::OrderedJson json = to_json(plan, *report);
       QVERIFY(json["warnings"][0]["words"] == wanted[0] && json["cells"][1]["warnings"]["memory"] == 0.98);
