@@ -43,6 +43,7 @@ constexpr MetricWords kMetricWords[] = {
     {"kl_mean", QT_TRANSLATE_NOOP("Sweep", "KL mean")},
     {"kl_99", QT_TRANSLATE_NOOP("Sweep", "KL p99")},
     {"same_best", QT_TRANSLATE_NOOP("Sweep", "Same best")},
+    {"quality_s", QT_TRANSLATE_NOOP("Sweep", "Quality time")},
 };
 
 QString name_of_metric(std::size_t metric) {

@@ -186,6 +186,8 @@ constexpr std::array kMetrics = {
                 [](const RunRecord& run, const ServiceGoal&) { return run.quality.kl_99; }},
     SweepMetric{"same_best", "share", "Tokens for which it thinks the same one most probable as the unquantized model.",
                 kMore, [](const RunRecord& run, const ServiceGoal&) { return run.quality.same_best; }},
+    SweepMetric{"quality_s", "s", "Time of that measurement, with the loads that it needed.", kLess,
+                [](const RunRecord& run, const ServiceGoal&) { return run.quality.seconds; }},
 };
 
 /// 97.5 % quantile of Student's t for n - 1 degrees of freedom.

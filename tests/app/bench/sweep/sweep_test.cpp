@@ -233,6 +233,27 @@ class SweepTest : public QObject {
     QVERIFY(value(2, "weight_bytes").mean < value(0, "weight_bytes").mean);
   }
 
+  /// After the first cell the evaluation of the second engine is still in what is left; before the last cell it is not.
+  void what_is_left_includes_the_quality_of_the_next_engine() {
+    tests::write_file(path("long.json"), "[\"" + std::string(2000, 'a') + "\"]");
+    SweepPlan plan = small_plan({{"quantization", {"none", "int8_g32"}}, {"concurrency", {"1", "2"}}});
+    plan.quality_dataset = path("long.json");
+    plan.repeats = 1;
+    plan.warm_up = false;
+    auto journal = SweepJournal::open("", plan, false);
+    double begun = 0, evaluated = 0, left = 0, left_of_last = 0;
+    swept(plan, *journal, [&](const SweepProgress& now, bool between_runs) {
+      if (between_runs && now.cells_done == 0 && now.doing == "evaluating") begun = now.seconds;
+      if (between_runs && now.cells_done == 0 && now.doing == "loading") evaluated = now.seconds - begun;
+      if (between_runs && now.cells_done == 1) left = now.seconds_left;
+      if (between_runs && now.cells_done == 3) left_of_last = now.seconds_left;
+      return SweepOrder::go_on;
+    });
+    QVERIFY(evaluated > 0);
+    QVERIFY(left > evaluated);
+    QVERIFY(left_of_last > 0 && left_of_last < left - evaluated);
+  }
+
   /// The guard of memory is broken on a machine of the test's own; all others are silent there.
   void what_disturbs_a_run_is_kept_with_it() {
     std::filesystem::create_directories(path("machine/proc"));
