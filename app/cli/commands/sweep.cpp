@@ -204,11 +204,13 @@ std::string table(const SweepPlan& plan, const SweepReport& report) {
   const bool is_usual = plan.quality_dataset.empty() && !has_turns(plan);
   const std::span<const std::string_view> shown = is_usual ? kUsual : main_metrics(plan);
   std::string text;
-  for (const SweepVariable& variable : plan.variables) text += fmt::format("{:<18}", variable.name);
+  const auto width = [](std::string_view name) { return std::max<std::size_t>(18, name.size() + 2); };
+  for (const SweepVariable& variable : plan.variables) text += fmt::format("{:<{}}", variable.name, width(variable.name));
   for (const std::string_view name : shown) text += fmt::format("{:>20}", name);
   text += "\n";
   for (const auto& [index, result] : report.cells) {
-    for (const auto& [name, value] : values_of(plan, index)) text += fmt::format("{:<18}", printable(value, 17));
+    for (const auto& [name, value] : values_of(plan, index))
+      text += fmt::format("{:<{}}", printable(value, width(name) - 1), width(name));
     if (!result.error.empty()) {
       text += "failed: " + printable(result.error, 200) + "\n";
       continue;

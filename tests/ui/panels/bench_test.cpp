@@ -14,6 +14,7 @@
 
 #include "tests/ui/window_fixture.h"
 #include "ui/panels/bench/sweep_chart.h"
+#include "ui/panels/bench/sweep_header.h"
 #include "ui/panels/bench/variable_cards.h"
 #include "ui/widgets/segmented.h"
 
@@ -72,6 +73,7 @@ class BenchTest : public QObject {
   void quality_is_measured_on_a_text();
   void points_of_the_pareto_chart_are_named();
   void conversations_have_turns();
+  void a_machine_that_disturbs_is_told_in_the_head();
   void a_cell_is_reproduced_from_the_clipboard();
   void templates_fill_the_plan();
   void nothing_beats_the_front();
@@ -322,6 +324,26 @@ void BenchTest::conversations_have_turns() {
   auto* load = fixture.find<QComboBox>("bench.load");
   load->setCurrentIndex(load->findData("replay"));
   QVERIFY(!turns->isVisibleTo(fixture.window.get()));  // a trace says which requests there are
+}
+
+void BenchTest::a_machine_that_disturbs_is_told_in_the_head() {
+  BenchFixture fixture;
+  app::SweepReport report;
+  const app::SweepPlan plan;
+  const auto show = [&] {
+    app::SweepStatus status;
+    status.state = app::SweepState::done;
+    status.plan = std::make_shared<app::SweepPlan>(plan);
+    status.report = std::make_shared<app::SweepReport>(report);
+    fixture.find<ui::SweepHeader>("bench.header")->show_sweep(status);
+  };
+  show();
+  auto* line = fixture.find<QLabel>("bench.header.warnings");
+  QVERIFY(line->isHidden());
+  report.cells[0].warnings = {{"other_load", 0.25}};
+  show();
+  QVERIFY(!line->isHidden());
+  QVERIFY2(line->text().contains("others took 25 % of the processors"), qPrintable(line->text()));
 }
 
 void BenchTest::a_cell_is_reproduced_from_the_clipboard() {
