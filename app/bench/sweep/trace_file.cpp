@@ -110,7 +110,10 @@ Result<std::vector<std::int64_t>> blocks_of(const Line& line, const engine::Json
     blocks.push_back(block.get<std::int64_t>());
   }
   const auto n_wanted = static_cast<std::size_t>((prompt_tokens + kTraceBlock - 1) / kTraceBlock);
-  if (blocks.size() >= n_wanted) return blocks;
+  if (blocks.size() >= n_wanted) {
+    blocks.resize(n_wanted);
+    return blocks;
+  }
   return line.refuse(fmt::format("{} has {} blocks of {} tokens, a prompt of {} tokens needs {}", kBlocks, blocks.size(),
                                  kTraceBlock, prompt_tokens, n_wanted));
 }

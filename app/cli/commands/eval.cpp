@@ -224,6 +224,7 @@ int run_compare(ModelCommand& command, const EngineOptions& options, const EvalF
   }
   const auto comparison = engine::open_comparison(*reference, plan, observer_of(command, "reference: "),
                                                   packed_folder(command.workbench().paths()));
+  command.progress({});
   if (!comparison) return command.fail(comparison.error());
   OrderedJson rows = OrderedJson::array();
   std::string table = fmt::format("{:<20}{:>12}  {:<24}{:>12}{:>12}{:>12}\n", "quantization", "perplexity", "95 %", "KL", "99 % KL", "same best");
