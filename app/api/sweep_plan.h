@@ -34,8 +34,12 @@ struct SweepWorkload {
   std::string dataset{};  ///< file of prompts; empty: they are drawn
   std::string trace{};    ///< file of arrivals and lengths, of load replay
   double time_scale = 1;  ///< that its times are multiplied by
+  std::int64_t turns = 1;  ///< of a conversation; with more than one, requests, concurrency and rate count conversations
+  std::int64_t turn_tokens = 0;  ///< new ones of every turn but the first; 0: as many as prompt_tokens
+  double think_time = 0;         ///< seconds from the end of an answer to the next turn
   LoadPattern pattern() const;
   std::int64_t n_requests() const;
+  std::int64_t new_tokens(std::int64_t turn) const { return turn == 0 || turn_tokens == 0 ? prompt_tokens : turn_tokens; }
 };
 
 /// The settings of SweepWorkload.

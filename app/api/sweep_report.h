@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/api/machine_guard.h"
 #include "app/api/sweep_metrics.h"
 #include "app/api/sweep_plan.h"
 
@@ -18,6 +19,7 @@ namespace lathe::app {
 struct CellResult {
   std::vector<std::vector<double>> samples;
   std::string error;
+  std::vector<MachineWarning> warnings{};  ///< the worst of its runs
   std::vector<double> samples_of(std::size_t metric) const;  ///< that could be seen
   Estimate estimate_of(std::size_t metric) const;
   /// It failed, has all its repeats, or its interval is as narrow as the plan asks.
@@ -28,6 +30,7 @@ struct SweepReport {
   std::map<std::size_t, CellResult> cells;  ///< by index; those not reached are missing
   bool stopped = false;
   double seconds = 0;
+  std::vector<MachineWarning> warnings() const;  ///< the worst of all cells
 };
 
 /// What a metric says of a cell beside another one: a difference counts when its 95 % interval (Welch) leaves out zero.
@@ -42,12 +45,15 @@ Verdict compare(const CellResult& cell, const CellResult& baseline, std::size_t 
 /// Place of a metric in sweep_metrics(). Requires: there is one of that name.
 std::size_t metric_index(std::string_view name);
 
+/// Whether it sends conversations of more than one turn.
+bool has_turns(const SweepPlan& plan);
 /// Metrics of a table for people, by what the plan measures; the first is that of verdicts.
 std::span<const std::string_view> main_metrics(const SweepPlan& plan);
 /// Cells that no other beats in both metrics, in the order of the first.
 std::vector<std::size_t> pareto_front(const SweepReport& report, std::size_t metric, std::size_t over);
 
-/// {"plan", "cells": [{"variables", "metrics": {name: {"mean", "ci95", "n", "samples"}} or "error"}], ...}.
+/// {"plan", "cells": [{"variables", "metrics": {name: {"mean", "ci95", "n", "samples"}} or "error"}], ...},
+/// with "warnings" where the machine gave some: of a cell the values by guard, of all the words too.
 engine::OrderedJson to_json(const SweepPlan& plan, const SweepReport& report);
 /// A line a cell: variables, then mean and half width of each metric, then the error.
 std::string to_csv(const SweepPlan& plan, const SweepReport& report);

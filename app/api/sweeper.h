@@ -9,6 +9,7 @@
 
 #include "app/api/model_slot.h"
 #include "app/api/sweep_report.h"
+#include "engine/api/packed_cache.h"
 
 namespace lathe::app {
 
@@ -74,7 +75,13 @@ class Sweeper {
   virtual std::vector<KeptSweep> kept() const = 0;
 };
 
+/// Where a sweep finds what is not in its plan.
+struct SweepPlaces {
+  engine::PackedCacheFolder packed{};  ///< quantized weights of models whose quality is measured
+  std::string root{};                  ///< of /proc and /sys, which tell of the machine; tests bring their own
+};
+
 /// `folder` holds the journals and is made when the first one is.
-std::unique_ptr<Sweeper> make_sweeper(EngineLoader loader, std::string folder);
+std::unique_ptr<Sweeper> make_sweeper(EngineLoader loader, std::string folder, SweepPlaces places = {});
 
 }  // namespace lathe::app

@@ -31,23 +31,6 @@ Result<void> check_text(const std::string& text, const std::string& path) {
   return {};
 }
 
-Result<std::string> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) return engine::fail(ErrorCode::not_found, fmt::format("there is no readable file {}", path), "dataset");
-  const std::streamoff n_bytes = file.tellg();
-  if (n_bytes < 0) return engine::fail(ErrorCode::not_found, fmt::format("{} is no file", path), "dataset");
-  if (n_bytes > kMaxBytes) {
-    return engine::fail(ErrorCode::too_large, fmt::format("{} has {} bytes, at most {} are read", path, n_bytes, kMaxBytes),
-                        "dataset");
-  }
-  std::string text(static_cast<std::size_t>(n_bytes), '\0');
-  file.seekg(0);
-  file.read(text.data(), n_bytes);
-  if (!file) return engine::fail(ErrorCode::not_found, fmt::format("{} cannot be read", path), "dataset");
-  LATHE_TRY_VOID(check_text(text, path));
-  return text;
-}
-
 tl::unexpected<engine::Error> refuse(std::string message, const std::string& path) {
   return engine::fail(ErrorCode::invalid_argument, std::move(message), path);
 }
@@ -79,69 +62,27 @@ Result<TextDataset> from_lines(const std::string& text, const std::string& path)
   return dataset;
 }
 
-/// Null: it has none.
-const Json* prompt_in(const Json& item) {
-  if (!item.is_object()) return nullptr;
-  for (const char* key : {"text", "prompt"}) {
-    if (item.contains(key) && item[key].is_string()) return &item[key];
-  }
-  if (!item.contains("conversations") || !item["conversations"].is_array() || item["conversations"].empty()) return nullptr;
-  const Json& first = item["conversations"][0];
-  return first.is_object() && first.contains("value") && first["value"].is_string() ? &first["value"] : nullptr;
-}
-
-constexpr const char* kPromptForms = "must have a string \"text\", \"prompt\" or \"conversations\"[0].\"value\"";
-
-Result<std::vector<std::string>> prompts_of_list(const std::string& text, const std::string& path) {
-  constexpr engine::JsonLimits kLimits{.max_depth = 16, .max_nodes = 50'000'000};
-  LATHE_TRY(const Json list, engine::parse_json(text, path, kLimits));
-  if (!list.is_array()) return refuse("must be a list", path);
-  std::vector<std::string> prompts;
-  for (const Json& item : list) {
-    const Json* prompt = item.is_string() ? &item : prompt_in(item);
-    if (prompt == nullptr) return refuse(kPromptForms, fmt::format("{}, item {}", path, prompts.size()));
-    prompts.push_back(prompt->get<std::string>());
-  }
-  return prompts;
-}
-
-Result<std::vector<std::string>> prompts_of_lines(const std::string& text, const std::string& path, bool is_json) {
-  std::vector<std::string> prompts;
-  std::istringstream lines(text);
-  std::string line;
-  for (int number = 1; std::getline(lines, line); ++number) {
-    if (line.ends_with('\r')) line.pop_back();
-    if (line.find_first_not_of(" \t") == std::string::npos) continue;
-    if (!is_json) {
-      prompts.push_back(line);
-      continue;
-    }
-    const std::string where = fmt::format("{}, line {}", path, number);
-    LATHE_TRY(const Json item, engine::parse_json(line, where));
-    const Json* prompt = prompt_in(item);
-    if (prompt == nullptr) return refuse(kPromptForms, where);
-    prompts.push_back(prompt->get<std::string>());
-  }
-  return prompts;
-}
-
 }  // namespace
 
-Result<std::vector<std::string>> read_prompt_dataset(const std::string& path) {
-  LATHE_TRY(const std::string text, read_file(path));
-  std::vector<std::string> prompts;
-  if (path.ends_with(".json")) {
-    LATHE_TRY(prompts, prompts_of_list(text, path));
-  } else {
-    LATHE_TRY(prompts, prompts_of_lines(text, path, path.ends_with(".jsonl")));
+Result<std::string> read_text_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  if (!file) return engine::fail(ErrorCode::not_found, fmt::format("there is no readable file {}", path), "dataset");
+  const std::streamoff n_bytes = file.tellg();
+  if (n_bytes < 0) return engine::fail(ErrorCode::not_found, fmt::format("{} is no file", path), "dataset");
+  if (n_bytes > kMaxBytes) {
+    return engine::fail(ErrorCode::too_large, fmt::format("{} has {} bytes, at most {} are read", path, n_bytes, kMaxBytes),
+                        "dataset");
   }
-  std::erase_if(prompts, [](const std::string& prompt) { return prompt.empty(); });
-  if (prompts.empty()) return refuse("has no prompt", path);
-  return prompts;
+  std::string text(static_cast<std::size_t>(n_bytes), '\0');
+  file.seekg(0);
+  file.read(text.data(), n_bytes);
+  if (!file) return engine::fail(ErrorCode::not_found, fmt::format("{} cannot be read", path), "dataset");
+  LATHE_TRY_VOID(check_text(text, path));
+  return text;
 }
 
 Result<TextDataset> read_text_dataset(const std::string& path) {
-  LATHE_TRY(const std::string text, read_file(path));
+  LATHE_TRY(const std::string text, read_text_file(path));
   if (path.ends_with(".json")) return from_list(text, path);
   if (path.ends_with(".jsonl")) return from_lines(text, path);
   return TextDataset{.texts = {text}, .is_list = false};

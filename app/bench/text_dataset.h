@@ -18,9 +18,7 @@ struct TextDataset {
 /// too_large (1 GiB).
 engine::Result<TextDataset> read_text_dataset(const std::string& path);
 
-/// Prompts, one a request: the items of a list (.json) or of JSONL (.jsonl), each with "text", "prompt" or ShareGPT's
-/// "conversations"[0]."value", of a list also strings; or the lines of a text. Empty ones are left out.
-/// Errors: as above, and when there is none.
-engine::Result<std::vector<std::string>> read_prompt_dataset(const std::string& path);
+/// Errors: not_found; invalid_argument where it is no UTF-8, with the byte; too_large (1 GiB).
+engine::Result<std::string> read_text_file(const std::string& path);
 
 }  // namespace lathe::app

@@ -3,13 +3,14 @@
 
 #include <filesystem>
 
-#include "engine/api/packed_cache.h"
-
 namespace lathe::app {
 
+engine::PackedCacheFolder packed_folder(const Paths& paths) {
+  return {.path = (std::filesystem::path(paths.cache) / "packed").string()};
+}
+
 EngineLoader cached_loader(const Paths& paths) {
-  const engine::PackedCacheFolder folder{.path = (std::filesystem::path(paths.cache) / "packed").string()};
-  return [folder](const engine::EngineOptions& options, const engine::LoadObserver& observer) {
+  return [folder = packed_folder(paths)](const engine::EngineOptions& options, const engine::LoadObserver& observer) {
     return engine::load_engine_cached(options, observer, folder);
   };
 }

@@ -4,10 +4,13 @@
 
 #include "app/api/model_slot.h"
 #include "app/api/paths.h"
+#include "engine/api/packed_cache.h"
 
 namespace lathe::app {
 
-/// Entries lie in "packed" below paths.cache.
+/// "packed" below paths.cache.
+engine::PackedCacheFolder packed_folder(const Paths& paths);
+/// Entries lie there.
 EngineLoader cached_loader(const Paths& paths);
 
 }  // namespace lathe::app

@@ -40,7 +40,8 @@ class OwningWorkbench final : public Workbench {
         models_(make_model_slot(loader)),
         requests_(make_request_log(*models_)),
         server_(make_server(*models_, *requests_, *log_)),
-        sweeper_(make_sweeper(std::move(loader), (fs::path(paths_.data) / "sweeps").string())) {
+        sweeper_(make_sweeper(std::move(loader), (fs::path(paths_.data) / "sweeps").string(),
+                              {.packed = packed_folder(paths_)})) {
     for (const std::string& problem : {paths_.problem, settings_->problem(), history_->problem()}) {
       if (!problem.empty()) log_->warning("workbench", problem);
     }

@@ -72,8 +72,9 @@ class Engine {
   virtual void shut_down(std::chrono::milliseconds grace) = 0;
 };
 
-enum class LoadPhase : std::uint8_t { reading, converting, warming_up };
-std::string_view name_of(LoadPhase phase);  ///< "map", "convert", "warm-up"
+/// In their order; only what smooths calibrates.
+enum class LoadPhase : std::uint8_t { reading, calibrating, converting, warming_up };
+std::string_view name_of(LoadPhase phase);  ///< "map", "calibrate", "convert", "warm-up"
 
 struct LoadProgress {
   LoadPhase phase = LoadPhase::reading;

@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "engine/api/options.h"
+#include "engine/api/packed_cache.h"
 #include "engine/api/result.h"
 
 namespace lathe::engine {
@@ -64,12 +66,26 @@ struct DivergenceReport {
   std::vector<Divergence> worst;  ///< the largest first
 };
 
-/// Errors: invalid_argument when there is nothing to predict or the window does not fit the model; cancelled; those of
-/// load_engine.
-Result<PerplexityReport> measure_perplexity(const EngineOptions& options, const EvalPlan& plan, const EvalObserver& observer);
+/// `folder`: where quantized weights are kept, here and below. Errors: invalid_argument when there is nothing to predict or
+/// the window does not fit the model; cancelled; those of load_engine.
+Result<PerplexityReport> measure_perplexity(const EngineOptions& options, const EvalPlan& plan, const EvalObserver& observer,
+                                            const PackedCacheFolder& folder = {});
 /// Runs both models over the same windows side by side; nothing is stored but sums. Errors: the same, and when their
 /// vocabularies differ.
 Result<DivergenceReport> measure_divergence(const EngineOptions& reference, const EngineOptions& tested,
-                                            const EvalPlan& plan, const EvalObserver& observer);
+                                            const EvalPlan& plan, const EvalObserver& observer,
+                                            const PackedCacheFolder& folder = {});
+
+/// Several models, one after the other, beside a reference that is loaded once. Owns: the reference. Thread: one at a time.
+class Comparison {
+ public:
+  virtual ~Comparison() = default;
+  /// As measure_divergence; the tested model is gone again when this returns.
+  virtual Result<DivergenceReport> measure(const EngineOptions& tested, const EvalObserver& observer) = 0;
+  virtual std::int64_t reference_bytes() const = 0;  ///< of memory that the reference holds
+};
+/// Loads the reference. Errors: those of measure_perplexity.
+Result<std::unique_ptr<Comparison>> open_comparison(const EngineOptions& reference, EvalPlan plan,
+                                                    const EvalObserver& observer, const PackedCacheFolder& folder = {});
 
 }  // namespace lathe::engine

@@ -103,28 +103,61 @@ class Divergences {
   std::vector<Divergence> worst_;
 };
 
-}  // namespace
-
-Result<DivergenceReport> measure_divergence(const EngineOptions& reference, const EngineOptions& tested,
-                                            const EvalPlan& plan, const EvalObserver& observer) {
-  LATHE_TRY(Scorer reference_scorer, Scorer::open(reference, plan, observer));
-  LATHE_TRY(Scorer tested_scorer, Scorer::open(tested, plan, observer));
-  if (reference_scorer.vocab_size() != tested_scorer.vocab_size()) {
+Result<void> check_pair(const Scorer& reference, const Scorer& tested) {
+  if (reference.vocab_size() != tested.vocab_size()) {
     return fail(ErrorCode::invalid_argument,
                 fmt::format("the reference gives {} logits a token, the tested model {}: they cannot be compared",
-                            reference_scorer.vocab_size(), tested_scorer.vocab_size()),
+                            reference.vocab_size(), tested.vocab_size()),
                 "reference");
   }
-  if (reference_scorer.window() != tested_scorer.window()) {
+  if (reference.window() != tested.window()) {
     return fail(ErrorCode::invalid_argument,
-                fmt::format("contexts of {} and {} tokens: name a window that fits both", reference_scorer.window(), tested_scorer.window()),
+                fmt::format("contexts of {} and {} tokens: name a window that fits both", reference.window(),
+                            tested.window()),
                 "window");
   }
-  Evaluation evaluation(plan, {&reference_scorer, &tested_scorer});
-  Divergences divergences(reference_scorer);
-  LATHE_TRY_VOID(evaluation.run([&](const ReadPart& part) { return divergences.add(part); }, observer,
-                                [&] { return divergences.perplexity(); }));
-  return divergences.report(evaluation);
+  return {};
+}
+
+class LoadedComparison final : public Comparison {
+ public:
+  LoadedComparison(Scorer reference, EvalPlan plan, const PackedCacheFolder& folder)
+      : reference_(std::move(reference)), plan_(std::move(plan)), folder_(folder) {}
+
+  Result<DivergenceReport> measure(const EngineOptions& options, const EvalObserver& observer) override {
+    LATHE_TRY(Scorer tested, Scorer::open(options, plan_, observer, folder_));
+    LATHE_TRY_VOID(check_pair(reference_, tested));
+    Evaluation evaluation(plan_, {&reference_, &tested});
+    Divergences divergences(reference_);
+    LATHE_TRY_VOID(evaluation.run([&](const ReadPart& part) { return divergences.add(part); }, observer,
+                                  [&] { return divergences.perplexity(); }));
+    return divergences.report(evaluation);
+  }
+
+  std::int64_t reference_bytes() const override {
+    const RunnerMemory memory = reference_.memory();
+    return memory.weights + memory.kv + memory.activations + memory.rope + memory.work;
+  }
+
+ private:
+  Scorer reference_;
+  const EvalPlan plan_;
+  const PackedCacheFolder folder_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Comparison>> open_comparison(const EngineOptions& reference, EvalPlan plan,
+                                                    const EvalObserver& observer, const PackedCacheFolder& folder) {
+  LATHE_TRY(Scorer scorer, Scorer::open(reference, plan, observer, folder));
+  return std::make_unique<LoadedComparison>(std::move(scorer), std::move(plan), folder);
+}
+
+Result<DivergenceReport> measure_divergence(const EngineOptions& reference, const EngineOptions& tested,
+                                            const EvalPlan& plan, const EvalObserver& observer,
+                                            const PackedCacheFolder& folder) {
+  LATHE_TRY(const auto comparison, open_comparison(reference, plan, observer, folder));
+  return comparison->measure(tested, observer);
 }
 
 }  // namespace lathe::engine

@@ -4,8 +4,9 @@
 
 namespace lathe::engine {
 
-Result<PerplexityReport> measure_perplexity(const EngineOptions& options, const EvalPlan& plan, const EvalObserver& observer) {
-  LATHE_TRY(Scorer scorer, Scorer::open(options, plan, observer));
+Result<PerplexityReport> measure_perplexity(const EngineOptions& options, const EvalPlan& plan, const EvalObserver& observer,
+                                            const PackedCacheFolder& folder) {
+  LATHE_TRY(Scorer scorer, Scorer::open(options, plan, observer, folder));
   Evaluation evaluation(plan, {&scorer});
   TokenLosses losses;
   LATHE_TRY_VOID(evaluation.run([&](const ReadPart& part) { return losses.add(part, 0, scorer); }, observer,

@@ -14,7 +14,8 @@ constexpr std::int64_t kLongestDefaultWindow = 2048;
 
 }  // namespace
 
-Result<Scorer> Scorer::open(EngineOptions options, const EvalPlan& plan, const EvalObserver& observer) {
+Result<Scorer> Scorer::open(EngineOptions options, const EvalPlan& plan, const EvalObserver& observer,
+                            const PackedCacheFolder& folder) {
   LATHE_TRY_VOID(validate(options));
   LATHE_TRY(const OpenedModel model, open_model(options.model));
   const std::int64_t longest = model.config.max_position_embeddings;
@@ -36,8 +37,8 @@ Result<Scorer> Scorer::open(EngineOptions options, const EvalPlan& plan, const E
                                                       scorer.tokenizer_->vocab_size(), model.config.vocab_size),
                 "config.json: vocab_size");
   }
-  const auto observe = [&](std::int64_t bytes) { return !observer || observer({.bytes_loaded = bytes}); };
-  LATHE_TRY(LoadedRunner loaded, load_runner(model, *scorer.tokenizer_, options, observe));
+  const auto observe = [&](LoadPhase, std::int64_t bytes) { return !observer || observer({.bytes_loaded = bytes}); };
+  LATHE_TRY(LoadedRunner loaded, load_runner(model, *scorer.tokenizer_, options, observe, folder));
   scorer.runner_ = std::move(loaded.runner);
   return scorer;
 }

@@ -14,12 +14,15 @@ namespace lathe::engine {
 /// Owns: the loaded model. Thread: one at a time.
 class Scorer {
  public:
-  /// Errors: those of load_engine, cancelled among them; invalid_argument when windows are longer than the model's context.
-  static Result<Scorer> open(EngineOptions options, const EvalPlan& plan, const EvalObserver& observer);
+  /// `folder`: where quantized weights are kept. Errors: those of load_engine, cancelled among them; invalid_argument when
+  /// windows are longer than the model's context.
+  static Result<Scorer> open(EngineOptions options, const EvalPlan& plan, const EvalObserver& observer,
+                             const PackedCacheFolder& folder);
 
   const Tokenizer& tokenizer() const { return *tokenizer_; }
   std::int64_t vocab_size() const { return runner_->limits().vocab_size; }  ///< width of a row of logits
   std::int64_t window() const { return runner_->limits().max_model_len; }
+  RunnerMemory memory() const { return runner_->memory(); }
   /// Rows that read() takes at most.
   std::int64_t max_rows() const { return std::min(runner_->limits().max_rows, runner_->limits().max_logit_rows); }
   /// Logits [n, V] after tokens [begin, begin + n) of a window, valid until the next call. Windows are read from their start,

@@ -125,9 +125,9 @@ class Conversion {
   }
 
  private:
-  Result<void> report(std::int64_t bytes_done) const {
+  Result<void> report(std::int64_t bytes_done, LoadPhase phase = LoadPhase::converting) const {
     const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
-    if (observer_ && !observer_({LoadPhase::converting, bytes_done, bytes_to_read(*model_, options_), seconds})) {
+    if (observer_ && !observer_({phase, bytes_done, bytes_to_read(*model_, options_), seconds})) {
       return fail(ErrorCode::cancelled, "converting was cancelled");
     }
     return {};
@@ -137,7 +137,7 @@ class Conversion {
   Result<void> smooth() {
     if (!storage_.smoothing_alpha) return {};
     LATHE_TRY(const auto tokenizer, open_tokenizer(options_.tokenizer.empty() ? model_->folder.path() : options_.tokenizer));
-    const auto observe = [this](std::int64_t bytes_done) { return report(bytes_done).has_value(); };
+    const auto observe = [this](std::int64_t bytes_done) { return report(bytes_done, LoadPhase::calibrating).has_value(); };
     LATHE_TRY(smoothing_, find_smoothing(*model_, *tokenizer, options_, observe));
     return {};
   }

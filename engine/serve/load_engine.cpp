@@ -43,8 +43,8 @@ class EngineLoad {
     LATHE_TRY_VOID(report(LoadPhase::reading, 0, bytes_total));
     LATHE_TRY(parts_.tokenizer, open_model_tokenizer(model));
     LATHE_TRY(parts_.chat_template, open_chat_template(model));
-    const auto observe = [&](std::int64_t bytes_done) {
-      return report(LoadPhase::converting, bytes_done, bytes_total).has_value();
+    const auto observe = [&](LoadPhase phase, std::int64_t bytes_done) {
+      return report(phase, bytes_done, bytes_total).has_value();
     };
     LATHE_TRY(LoadedRunner loaded, load_runner(model, *parts_.tokenizer, options_, observe, folder_));
     LATHE_TRY_VOID(report(LoadPhase::warming_up, bytes_total, bytes_total));
@@ -158,6 +158,7 @@ class EngineLoad {
 std::string_view name_of(LoadPhase phase) {
   switch (phase) {
     case LoadPhase::reading: return "map";
+    case LoadPhase::calibrating: return "calibrate";
     case LoadPhase::converting: return "convert";
     case LoadPhase::warming_up: return "warm-up";
   }

@@ -53,6 +53,7 @@ Result<Smoothing> find_smoothing(const OpenedModel& model, const Tokenizer& toke
                                  const std::function<bool(std::int64_t)>& observe) {
   const WeightStorage storage = storage_of(options, model.plan.stored_dtype);
   if (!storage.smoothing_alpha) return Smoothing();
+  if (observe && !observe(0)) return fail(ErrorCode::cancelled, "loading was cancelled");
   LATHE_TRY(const auto texts, texts_for(model, tokenizer));
   // A backend of its own: the work memory that it takes for this goes back with it.
   LATHE_TRY(const auto backend, open_backend(options.isa, options.threads));
@@ -61,8 +62,10 @@ Result<Smoothing> find_smoothing(const OpenedModel& model, const Tokenizer& toke
 }
 
 Result<LoadedRunner> load_runner(const OpenedModel& model, const Tokenizer& tokenizer, const EngineOptions& options,
-                                 const std::function<bool(std::int64_t)>& observe, const PackedCacheFolder& folder) {
+                                 const RunnerObserver& observe, const PackedCacheFolder& folder) {
   LoadedRunner loaded;
+  LoadPhase phase = LoadPhase::reading;  // until weights are made: the packed cache hashes and reads
+  const WeightObserver on_bytes = [&](std::int64_t bytes_done) { return !observe || observe(phase, bytes_done); };
   LATHE_TRY(auto backend, open_backend(options.isa, options.threads));
   LATHE_TRY(loaded.plan, plan_memory(*backend, model.config, model.plan.stored_dtype, options, free_memory_bytes()));
   const MemoryPlan& plan = loaded.plan;
@@ -70,7 +73,9 @@ Result<LoadedRunner> load_runner(const OpenedModel& model, const Tokenizer& toke
   if (options.check_fit) LATHE_TRY_VOID(check_fit(plan));
   LATHE_TRY(Decoder decoder, Decoder::create(*backend, model.config, plan.weights, plan.limits.max_model_len));
   const auto make = [&](const WeightObserver& observer) -> Result<void> {
+    phase = smooths(model, options) ? LoadPhase::calibrating : LoadPhase::converting;
     LATHE_TRY(const Smoothing smoothing, find_smoothing(model, tokenizer, options, observer));
+    phase = LoadPhase::converting;
     const std::int64_t bytes_before = bytes_to_read(model, options) - model.plan.n_bytes;
     return load_weights(decoder, *backend, model.checkpoint, model.plan, after(bytes_before, observer), smoothing);
   };
@@ -80,9 +85,9 @@ Result<LoadedRunner> load_runner(const OpenedModel& model, const Tokenizer& toke
       LATHE_TRY(recipe, smoothing_recipe(model, tokenizer, *backend));
     }
     LATHE_TRY(loaded.cache, load_cached_weights(decoder, *backend, model.checkpoint, model.plan, options, folder,
-                                                {.recipe = recipe, .make = make}, observe));
+                                                {.recipe = recipe, .make = make}, on_bytes));
   } else {
-    LATHE_TRY_VOID(make(observe));
+    LATHE_TRY_VOID(make(on_bytes));
   }
   LATHE_TRY(loaded.runner, ModelRunner::create(std::move(backend), std::move(decoder), plan.kv_dtype, plan.limits));
   return loaded;

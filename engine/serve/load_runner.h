@@ -20,14 +20,17 @@ struct LoadedRunner {
   std::unique_ptr<ModelRunner> runner;
 };
 
+/// What is done, and the bytes of the load that have been read; false cancels.
+using RunnerObserver = std::function<bool(LoadPhase phase, std::int64_t bytes_done)>;
+
 /// Units: bytes that a load reads. What smooths reads its layers twice.
 std::int64_t bytes_to_read(const OpenedModel& model, const EngineOptions& options);
 
-/// `tokenizer`: of the model, for texts to calibrate with. `observe` gets the bytes read after each tensor; false cancels.
-/// `folder`: where quantized weights are kept, if it has a path. Errors: resource_exhausted when it does not fit, unless
-/// options.check_fit is off; invalid_argument; cancelled.
+/// `tokenizer`: of the model, for texts to calibrate with. `observe` is asked after each tensor. `folder`: where quantized
+/// weights are kept, if it has a path. Errors: resource_exhausted when it does not fit, unless options.check_fit is off;
+/// invalid_argument; cancelled.
 Result<LoadedRunner> load_runner(const OpenedModel& model, const Tokenizer& tokenizer, const EngineOptions& options,
-                                 const std::function<bool(std::int64_t)>& observe, const PackedCacheFolder& folder = {});
+                                 const RunnerObserver& observe, const PackedCacheFolder& folder = {});
 
 /// How to smooth the layers; nothing where options do not ask for it. Errors: those of calibrate().
 Result<Smoothing> find_smoothing(const OpenedModel& model, const Tokenizer& tokenizer, const EngineOptions& options,

@@ -45,27 +45,4 @@ std::optional<MostAtATime> most_at_a_time(const app::SweepStatus& status) {
   return most;
 }
 
-std::optional<double> estimated_seconds(const app::SweepPlan& plan, const app::SweepReport* report) {
-  double rates = 0;
-  int n_rates = 0;
-  for (const auto& [index, cell] : report != nullptr ? report->cells : std::map<std::size_t, app::CellResult>()) {
-    const app::Estimate rate = cell.estimate_of(app::metric_index("output_tok_s"));
-    if (!cell.error.empty() || rate.mean <= 0) continue;
-    rates += rate.mean;
-    ++n_rates;
-  }
-  if (n_rates == 0) return {};
-  double seconds = 0;
-  for (std::size_t index = 0; index < app::n_cells(plan); ++index) {
-    const auto cell = app::cell_of(plan, index);
-    if (!cell) continue;
-    const app::SweepWorkload& work = cell->workload;
-    const auto n = static_cast<double>(work.n_requests());
-    const bool has_rate = work.pattern() == app::LoadPattern::constant_rate || work.pattern() == app::LoadPattern::poisson;
-    const double busy = n * static_cast<double>(work.output_tokens) * n_rates / rates;
-    seconds += std::max(busy, has_rate ? n / work.rate : 0) * static_cast<double>(plan.repeats + (plan.warm_up ? 1 : 0));
-  }
-  return seconds;
-}
-
 }  // namespace lathe::ui

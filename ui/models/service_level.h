@@ -28,7 +28,4 @@ struct MostAtATime {
 /// The cell with most requests at a time among those that keep the level; none does, or no cell sends so many: empty.
 std::optional<MostAtATime> most_at_a_time(const app::SweepStatus& status);
 
-/// Seconds that a plan takes at the rate of the cells of a report; nothing was measured yet: empty.
-std::optional<double> estimated_seconds(const app::SweepPlan& plan, const app::SweepReport* report);
-
 }  // namespace lathe::ui

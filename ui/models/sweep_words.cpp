@@ -29,6 +29,7 @@ constexpr MetricWords kMetricWords[] = {
     {"e2e_ms_mean", QT_TRANSLATE_NOOP("Sweep", "E2E mean")},
     {"e2e_ms_p99", QT_TRANSLATE_NOOP("Sweep", "E2E p99")},
     {"kv_usage_peak", QT_TRANSLATE_NOOP("Sweep", "KV peak")},
+    {"cached_share", QT_TRANSLATE_NOOP("Sweep", "Cached prompts")},
     {"preemptions", QT_TRANSLATE_NOOP("Sweep", "Preemptions")},
     {"padding", QT_TRANSLATE_NOOP("Sweep", "Padding")},
     {"kv_reserved", QT_TRANSLATE_NOOP("Sweep", "KV reserved")},
@@ -42,6 +43,7 @@ constexpr MetricWords kMetricWords[] = {
     {"kl_mean", QT_TRANSLATE_NOOP("Sweep", "KL mean")},
     {"kl_99", QT_TRANSLATE_NOOP("Sweep", "KL p99")},
     {"same_best", QT_TRANSLATE_NOOP("Sweep", "Same best")},
+    {"quality_s", QT_TRANSLATE_NOOP("Sweep", "Quality time")},
 };
 
 QString name_of_metric(std::size_t metric) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <map>
 #include <memory>
 #include <mutex>
 
@@ -27,8 +28,11 @@ struct Arrivals {
 
 /// A request on its way. Wake-ups come on the engine's thread: they keep the time of each step's token.
 struct Flight {
+  std::size_t index = 0;
   SentRequest* record = nullptr;
   std::int64_t output_tokens = 0;  ///< asked for
+  bool has_next = false;
+  std::vector<std::int32_t> said{};  ///< prompt and answer so far, where another turn goes on with them
   engine::RequestHandlePtr handle;
   std::mutex mutex;
   std::vector<RunClock::time_point> wakes;
@@ -64,8 +68,11 @@ class EngineSink final : public LoadSink {
     request.sampling.max_tokens = planned.output_tokens;
     request.sampling.seed = static_cast<std::int64_t>((seed_ + index) & 0x7fff'ffff);
     auto flight = std::make_unique<Flight>();
+    flight->index = index;
     flight->record = &record;
     flight->output_tokens = planned.output_tokens;
+    flight->has_next = planned.has_next();
+    if (flight->has_next) flight->said = request.prompt_token_ids;
     LATHE_TRY(flight->handle, engine_.submit(std::move(request)));
     flight->handle->on_wake([this, flight = flight.get()] {
       {
@@ -80,39 +87,57 @@ class EngineSink final : public LoadSink {
     return {};
   }
 
-  std::size_t n_on_way() const override { return flights_.size(); }
   double kv_usage_peak() const { return kv_usage_peak_; }
 
-  Result<void> take_news(std::chrono::duration<double> at_most) override {
+  Result<std::vector<std::size_t>> take_news(std::chrono::duration<double> at_most) override {
     {
       std::unique_lock lock(arrivals_.mutex);
       arrivals_.changed.wait_for(lock, at_most, [this] { return arrivals_.any; });
       arrivals_.any = false;
     }
-    // Requests that have ended leave.
+    std::vector<std::size_t> ended_ones;  // which leave
     for (std::size_t i = 0; i < flights_.size();) {
       LATHE_TRY(const bool ended, read(*flights_[i]));
       if (ended) {
         flights_[i]->handle->on_wake({});
+        if (flights_[i]->has_next) said_[flights_[i]->index + 1] = std::move(flights_[i]->said);
+        ended_ones.push_back(flights_[i]->index);
         flights_.erase(flights_.begin() + static_cast<std::ptrdiff_t>(i));
       } else {
         ++i;
       }
     }
     kv_usage_peak_ = std::max(kv_usage_peak_, engine_.snapshot()->kv_usage());
-    return {};
+    return ended_ones;
   }
 
  private:
   double now() const { return std::chrono::duration<double>(RunClock::now() - start_).count(); }
 
-  Result<std::vector<std::int32_t>> prompt_of(std::size_t index, const PlannedRequest& planned) const {
-    if (!planned.text.empty()) return engine_.tokenizer().encode(planned.text, true, true);
-    std::vector<std::int32_t> ids = shared_;
+  Result<std::vector<std::int32_t>> prompt_of(std::size_t index, const PlannedRequest& planned) {
+    const bool begins = planned.turn == 0;
+    if (begins && !planned.text.empty()) return engine_.tokenizer().encode(planned.text, true, true);
+    std::vector<std::int32_t> ids = begins ? shared_ : std::move(said_.extract(index).mapped());
     const auto n = static_cast<std::size_t>(planned.prompt_tokens);
-    if (ids.size() > n) ids.resize(n);
-    const auto own = random_ids(Purpose::prompts, index, static_cast<std::int64_t>(n - ids.size()));
+    if (begins && ids.size() > n) ids.resize(n);
+    std::vector<std::int32_t> own;
+    if (!planned.text.empty()) {
+      LATHE_TRY(own, engine_.tokenizer().encode(kTurnBreak + planned.text, false, true));
+    } else {
+      own = drawn_ids(index, planned, static_cast<std::int64_t>(begins ? n - ids.size() : n));
+    }
     ids.insert(ids.end(), own.begin(), own.end());
+    return ids;
+  }
+
+  std::vector<std::int32_t> drawn_ids(std::size_t index, const PlannedRequest& planned, std::int64_t n) const {
+    std::vector<std::int32_t> ids;
+    for (const std::int64_t block : planned.blocks) {
+      const auto more = random_ids(Purpose::blocks, static_cast<std::size_t>(block), kTraceBlock);
+      ids.insert(ids.end(), more.begin(), more.end());
+    }
+    if (planned.blocks.empty()) return random_ids(Purpose::prompts, index, n);
+    ids.resize(static_cast<std::size_t>(n));
     return ids;
   }
 
@@ -121,6 +146,7 @@ class EngineSink final : public LoadSink {
     engine::TokenEvent event;
     if (!flight.handle->poll(event)) return false;
     note_times(flight, record, event.token_ids.size());
+    if (flight.has_next) flight.said.insert(flight.said.end(), event.token_ids.begin(), event.token_ids.end());
     for (const std::int32_t id : event.token_ids)
       record.answer = (record.answer ^ static_cast<std::uint32_t>(id)) * kFnvPrime;
     if (!event.finished) return false;
@@ -173,6 +199,7 @@ class EngineSink final : public LoadSink {
   std::vector<std::int32_t> shared_;
   Arrivals arrivals_;
   std::vector<std::unique_ptr<Flight>> flights_;
+  std::map<std::size_t, std::vector<std::int32_t>> said_;  ///< before the turn of that index
   double kv_usage_peak_ = 0;
 };
 

@@ -15,7 +15,8 @@ constexpr std::chrono::seconds kGrace{5};
 
 class EngineSubject final : public SweepSubject {
  public:
-  EngineSubject(const SweepPlan& plan, const EngineLoader& loader) : plan_(plan), loader_(loader) {}
+  EngineSubject(const SweepPlan& plan, const EngineLoader& loader, const engine::PackedCacheFolder& packed)
+      : plan_(plan), loader_(loader), meter_(plan.quality_dataset, packed) {}
 
   Result<void> prepare(const SweepCell& cell, const std::string& key, const SubjectObserver& tell) override {
     if (engine_ != nullptr && key == loaded_key_) return {};
@@ -25,7 +26,8 @@ class EngineSubject final : public SweepSubject {
     if (!plan_.quality_dataset.empty()) {
       if (!tell("evaluating", true)) return engine::fail(ErrorCode::cancelled, "left before the evaluation");
       // While no engine is there: its memory is free for the reference.
-      LATHE_TRY(quality_, measure_quality(plan_.quality_dataset, cell.options, [&] { return tell("evaluating", false); }));
+      LATHE_TRY(quality_, meter_.measure(cell.options, [&] { return tell("evaluating", false); }));
+      meter_.make_room_for(cell.options);
     }
     if (!tell("loading", true)) return engine::fail(ErrorCode::cancelled, "left before the load");
     LATHE_TRY(engine_, loader_(cell.options, [&](const engine::LoadProgress&) { return tell("loading", false); }));
@@ -47,14 +49,16 @@ class EngineSubject final : public SweepSubject {
   const EngineLoader& loader_;
   RequestPlanner planner_;
   std::string loaded_key_;
+  QualityMeter meter_;
   QualityRecord quality_;  ///< of what is loaded
   std::unique_ptr<engine::Engine> engine_;
 };
 
 }  // namespace
 
-std::unique_ptr<SweepSubject> make_engine_subject(const SweepPlan& plan, const EngineLoader& loader) {
-  return std::make_unique<EngineSubject>(plan, loader);
+std::unique_ptr<SweepSubject> make_engine_subject(const SweepPlan& plan, const EngineLoader& loader,
+                                                  const engine::PackedCacheFolder& packed) {
+  return std::make_unique<EngineSubject>(plan, loader, packed);
 }
 
 }  // namespace lathe::app

@@ -2,6 +2,8 @@
 #include "app/bench/sweep/load_generator.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 namespace lathe::app {
 namespace {
@@ -19,9 +21,11 @@ class LoadRun {
 
   Result<RunRecord> run() {
     record_.requests.resize(planned_.size());
-    while (n_sent_ < planned_.size() || sink_.n_on_way() > 0) {
+    for (std::size_t n_ended = 0; n_ended < planned_.size();) {
       LATHE_TRY_VOID(send_what_is_due());
-      LATHE_TRY_VOID(sink_.take_news(until_next()));
+      LATHE_TRY(const std::vector<std::size_t> ended, sink_.take_news(until_next()));
+      for (const std::size_t index : ended) note_end(index);
+      n_ended += ended.size();
       if (!go_on_()) return engine::fail(ErrorCode::cancelled, "the run was stopped", "sweep");
     }
     double first = record_.requests.front().scheduled, last = 0;
@@ -37,20 +41,40 @@ class LoadRun {
   double now() const { return std::chrono::duration<double>(RunClock::now() - start_).count(); }
   bool is_open() const { return workload_.pattern() != LoadPattern::concurrency; }
 
+  Result<void> send(std::size_t index, double scheduled) {
+    record_.requests[index].scheduled = scheduled;
+    return sink_.send(index, planned_[index], record_.requests[index]);
+  }
+
   Result<void> send_what_is_due() {
-    for (; n_sent_ < planned_.size(); ++n_sent_) {
-      const PlannedRequest& next = planned_[n_sent_];
-      if (is_open() ? next.scheduled > now() : static_cast<std::int64_t>(sink_.n_on_way()) >= workload_.concurrency) break;
-      SentRequest& record = record_.requests[n_sent_];
-      record.scheduled = is_open() ? next.scheduled : now();
-      LATHE_TRY_VOID(sink_.send(n_sent_, next, record));
+    while (!turns_.empty() && turns_.begin()->first <= now()) {
+      const auto [scheduled, index] = *turns_.begin();
+      turns_.erase(turns_.begin());
+      LATHE_TRY_VOID(send(index, scheduled));
+    }
+    while (next_ < planned_.size()) {
+      const PlannedRequest& first = planned_[next_];
+      if (is_open() ? first.scheduled > now() : n_talking_ >= workload_.concurrency) break;
+      LATHE_TRY_VOID(send(next_, is_open() ? first.scheduled : now()));
+      ++n_talking_;
+      next_ += static_cast<std::size_t>(first.n_turns);
     }
     return {};
   }
 
+  void note_end(std::size_t index) {
+    if (planned_[index].has_next()) {
+      turns_.emplace(record_.requests[index].end + planned_[index + 1].think_time, index + 1);
+    } else {
+      --n_talking_;
+    }
+  }
+
   std::chrono::duration<double> until_next() const {
-    if (!is_open() || n_sent_ >= planned_.size()) return kPatience;
-    return std::min(kPatience, std::chrono::duration<double>(std::max(0.0, planned_[n_sent_].scheduled - now())));
+    double wait = kPatience.count();
+    if (!turns_.empty()) wait = std::min(wait, turns_.begin()->first - now());
+    if (is_open() && next_ < planned_.size()) wait = std::min(wait, planned_[next_].scheduled - now());
+    return std::chrono::duration<double>(std::max(0.0, wait));
   }
 
   LoadSink& sink_;
@@ -59,7 +83,9 @@ class LoadRun {
   const RunClock::time_point start_;
   const std::function<bool()>& go_on_;
   RunRecord record_;
-  std::size_t n_sent_ = 0;
+  std::size_t next_ = 0;  ///< first turn of the conversation that begins next
+  std::int64_t n_talking_ = 0;  ///< conversations that have begun and not ended
+  std::set<std::pair<double, std::size_t>> turns_;  ///< that wait for their time
 };
 
 }  // namespace

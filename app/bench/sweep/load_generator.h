@@ -18,20 +18,22 @@ using RunClock = std::chrono::steady_clock;
 class LoadSink {
  public:
   virtual ~LoadSink() = default;  ///< ends what is on its way
-  /// `record` is filled until the request has ended. Errors: it is not taken.
+  /// `record` is filled until the request has ended. A turn that is not the first comes after the one before has ended, and
+  /// goes on with what was said. Errors: it is not taken.
   virtual engine::Result<void> send(std::size_t index, const PlannedRequest& request, SentRequest& record) = 0;
-  virtual std::size_t n_on_way() const = 0;
-  /// Waits for something to come back, and takes all that has. Errors: of a request.
-  virtual engine::Result<void> take_news(std::chrono::duration<double> at_most) = 0;
+  /// Waits for something to come back, and takes all that has. Gives those that have ended. Errors: of a request.
+  virtual engine::Result<std::vector<std::size_t>> take_news(std::chrono::duration<double> at_most) = 0;
 };
 
-/// Runs all requests to their end, counted from `start`. `go_on` is asked at least ten times a second; false stops.
-/// Errors: those of the sink; cancelled.
+/// Runs all requests to their end, counted from `start`. A turn is due when the answer before has ended and its think time
+/// has passed; a conversation counts as one of those at a time from its first to its last token. `go_on` is asked at least
+/// ten times a second; false stops. Errors: those of the sink; cancelled.
 engine::Result<RunRecord> run_load(LoadSink& sink, const SweepWorkload& workload,
                                    const std::vector<PlannedRequest>& requests, RunClock::time_point start,
                                    const std::function<bool()>& go_on);
 
-/// The same on an engine. Prompts are drawn from `seed` and never found in the prefix cache, but for their shared part.
+/// The same on an engine. Prompts are drawn from `seed` and never found in the prefix cache, but for their shared part and for
+/// what was said before.
 /// Errors: those of Engine::submit and of a request; cancelled.
 engine::Result<RunRecord> run_load(engine::Engine& engine, const SweepWorkload& workload,
                                    const std::vector<PlannedRequest>& requests, const engine::SamplingParams& sampling,

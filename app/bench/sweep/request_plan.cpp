@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/bench/sweep/request_plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
-
-#include "app/bench/text_dataset.h"
 
 namespace lathe::app {
 namespace {
@@ -12,12 +12,14 @@ namespace {
 using engine::ErrorCode;
 using engine::Result;
 
+/// Of the begin of each conversation.
 void draw_times(const SweepWorkload& workload, std::uint64_t seed, std::vector<PlannedRequest>& requests) {
   if (workload.pattern() != LoadPattern::constant_rate && workload.pattern() != LoadPattern::poisson) return;
   std::mt19937_64 random = random_for(seed, Purpose::times);
   std::exponential_distribution<double> gap(workload.rate);
   double at = 0;
   for (PlannedRequest& request : requests) {
+    if (request.turn > 0) continue;
     request.scheduled = at;
     at += workload.pattern() == LoadPattern::poisson ? gap(random) : 1 / workload.rate;
   }
@@ -30,20 +32,39 @@ void draw_lengths(const SweepWorkload& workload, std::uint64_t seed, std::vector
     return std::max<std::int64_t>(1, std::uniform_int_distribution<std::int64_t>(mean - far, mean + far)(random));
   };
   for (PlannedRequest& request : requests) {
-    request.prompt_tokens = draw(workload.prompt_tokens);
+    request.prompt_tokens = draw(workload.new_tokens(request.turn));
     request.output_tokens = draw(workload.output_tokens);
   }
 }
 
-/// Each text once, in an order drawn from the seed, before any comes again.
-void draw_texts(const std::vector<std::string>& texts, std::uint64_t seed, std::vector<PlannedRequest>& requests) {
+/// Each conversation of the dataset once, in an order drawn from the seed, before any comes again.
+std::vector<const UserTurns*> drawn_texts(const std::vector<UserTurns>& dataset, std::size_t n, std::uint64_t seed) {
   std::mt19937_64 random = random_for(seed, Purpose::texts);
-  std::vector<std::size_t> order(texts.size());
+  std::vector<std::size_t> order(dataset.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  for (std::size_t i = 0; i < requests.size(); ++i) {
+  std::vector<const UserTurns*> texts;
+  for (std::size_t i = 0; i < n; ++i) {
     if (i % order.size() == 0) std::shuffle(order.begin(), order.end(), random);
-    requests[i].text = texts[order[i % order.size()]];
+    texts.push_back(&dataset[order[i % order.size()]]);
   }
+  return texts;
+}
+
+/// Without texts all have the turns that are asked for.
+std::vector<PlannedRequest> conversations(const SweepWorkload& workload, const std::vector<const UserTurns*>& texts) {
+  std::vector<PlannedRequest> requests;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(workload.n_requests()); ++i) {
+    const UserTurns* const said = texts.empty() ? nullptr : texts[i];
+    const std::int64_t n_turns =
+        said == nullptr ? workload.turns : std::min(workload.turns, static_cast<std::int64_t>(said->size()));
+    for (std::int64_t turn = 0; turn < n_turns; ++turn) {
+      requests.push_back({.text = said == nullptr ? std::string() : (*said)[static_cast<std::size_t>(turn)],
+                          .turn = turn,
+                          .n_turns = n_turns,
+                          .think_time = turn == 0 ? 0 : workload.think_time});
+    }
+  }
+  return requests;
 }
 
 std::vector<PlannedRequest> replayed(const std::vector<TracedRequest>& trace, const SweepWorkload& workload) {
@@ -53,40 +74,64 @@ std::vector<PlannedRequest> replayed(const std::vector<TracedRequest>& trace, co
     requests.push_back({.scheduled = traced.arrival * workload.time_scale,
                         .prompt_tokens = traced.prompt_tokens,
                         .output_tokens = traced.output_tokens,
-                        .text = {}});
+                        .text = {},
+                        .blocks = traced.blocks});
   }
   return requests;
+}
+
+Result<void> check_turns(const SweepWorkload& workload, const std::vector<UserTurns>& dataset) {
+  if (workload.turns == 1) return {};
+  if (workload.pattern() == LoadPattern::replay) {
+    return engine::fail(ErrorCode::invalid_argument,
+                        "a trace says itself which requests there are: turns are for other loads", "turns");
+  }
+  const auto goes_on = [](const UserTurns& turns) { return turns.size() > 1; };
+  if (workload.dataset.empty() || std::any_of(dataset.begin(), dataset.end(), goes_on)) return {};
+  return engine::fail(ErrorCode::invalid_argument,
+                      fmt::format("{} turns are asked for, and no item has a second: take a file with \"turns\", "
+                                  "\"messages\" or \"conversations\", or ask for one turn",
+                                  workload.turns),
+                      workload.dataset);
 }
 
 }  // namespace
 
 std::mt19937_64 random_for(std::uint64_t seed, Purpose purpose, std::uint64_t index) {
   std::seed_seq seeds{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32),
-                      static_cast<std::uint32_t>(static_cast<std::uint64_t>(purpose) + index)};
+                      static_cast<std::uint32_t>(purpose), static_cast<std::uint32_t>(index)};
   return std::mt19937_64(seeds);
 }
 
+Result<void> RequestPlanner::read_files(const SweepWorkload& workload) {
+  if (workload.pattern() == LoadPattern::replay && trace_path_ != workload.trace) {
+    trace_path_.clear();
+    LATHE_TRY(trace_, read_trace(workload.trace));
+    trace_path_ = workload.trace;
+  }
+  if (!workload.dataset.empty() && dataset_path_ != workload.dataset) {
+    dataset_path_.clear();
+    LATHE_TRY(dataset_, read_conversations(workload.dataset));
+    dataset_path_ = workload.dataset;
+  }
+  return {};
+}
+
 Result<std::vector<PlannedRequest>> RequestPlanner::plan(const SweepWorkload& workload, std::uint64_t seed) {
-  std::vector<PlannedRequest> requests;
+  LATHE_TRY_VOID(read_files(workload));
+  LATHE_TRY_VOID(check_turns(workload, dataset_));
+  const auto texts_for = [&](std::size_t n) {
+    return workload.dataset.empty() ? std::vector<const UserTurns*>() : drawn_texts(dataset_, n, seed);
+  };
   if (workload.pattern() == LoadPattern::replay) {
-    if (trace_path_ != workload.trace) {
-      trace_path_.clear();
-      LATHE_TRY(trace_, read_trace(workload.trace));
-      trace_path_ = workload.trace;
-    }
-    requests = replayed(trace_, workload);
-  } else {
-    requests.resize(static_cast<std::size_t>(workload.n_requests()));
-    draw_times(workload, seed, requests);
-    draw_lengths(workload, seed, requests);
+    std::vector<PlannedRequest> requests = replayed(trace_, workload);
+    const auto texts = texts_for(requests.size());
+    for (std::size_t i = 0; i < texts.size(); ++i) requests[i].text = texts[i]->front();
+    return requests;
   }
-  if (workload.dataset.empty()) return requests;
-  if (prompts_path_ != workload.dataset) {
-    prompts_path_.clear();
-    LATHE_TRY(prompts_, read_prompt_dataset(workload.dataset));
-    prompts_path_ = workload.dataset;
-  }
-  draw_texts(prompts_, seed, requests);
+  std::vector<PlannedRequest> requests = conversations(workload, texts_for(static_cast<std::size_t>(workload.n_requests())));
+  draw_times(workload, seed, requests);
+  draw_lengths(workload, seed, requests);
   return requests;
 }
 

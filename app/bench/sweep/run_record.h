@@ -14,12 +14,23 @@ namespace lathe::app {
 /// What could not be seen.
 inline constexpr double kUnseen = std::numeric_limits<double>::quiet_NaN();
 
-/// A request before it is sent. Units: seconds from the begin of the run.
+/// A request before it is sent. Units: seconds, times from the begin of the run.
 struct PlannedRequest {
   double scheduled = 0;  ///< of open loads
   std::int64_t prompt_tokens = 0, output_tokens = 0;
   std::string text;  ///< of a dataset; empty: a prompt of prompt_tokens is drawn
+  /// Of its conversation, whose turns stand one behind the other in a plan. Text and prompt_tokens of all but the first are
+  /// what is new; what was said before, answers included, stands before it.
+  std::int64_t turn = 0, n_turns = 1;
+  double think_time = 0;  ///< between the answer before and this turn
+  /// Of a trace: the blocks of kTraceBlock tokens that its prompt begins with; the same number is the same tokens.
+  std::vector<std::int64_t> blocks{};
+
+  bool has_next() const { return turn + 1 < n_turns; }
 };
+inline constexpr std::int64_t kTraceBlock = 512;
+/// Stands between an answer and the text of the next turn.
+inline constexpr const char* kTurnBreak = "\n";
 
 /// One request. Units: seconds from the begin of the run.
 struct SentRequest {
@@ -28,6 +39,7 @@ struct SentRequest {
   std::vector<double> token_times;  ///< of a server that does not name its tokens: of the pieces of its text
   double end = 0;
   engine::Usage usage;
+  bool knows_cached = true;  ///< a server may not say how many tokens its prefix cache had
   engine::RequestTimings timings;
 };
 
@@ -36,6 +48,7 @@ struct QualityRecord {
   double perplexity = kUnseen, perplexity_ci95 = kUnseen;
   double kl_mean = kUnseen, kl_99 = kUnseen;
   double same_best = kUnseen;
+  double seconds = kUnseen;  ///< that it took to measure
 };
 
 struct RunRecord {

@@ -9,6 +9,9 @@
 #include <random>
 #include <set>
 
+#include "app/api/sweep_estimate.h"
+#include "app/bench/machine_watch.h"
+#include "app/bench/sweep/sweep_pace.h"
 #include "app/bench/sweep/sweep_subject.h"
 
 namespace lathe::app {
@@ -18,44 +21,32 @@ using engine::ErrorCode;
 using engine::Result;
 using Clock = std::chrono::steady_clock;
 
-/// Variables that make another engine; all others are of a request or of the load.
-bool needs_load(std::string_view name) {
-  const auto table = engine::engine_option_table();
-  return std::any_of(table.begin(), table.end(), [&](const auto& option) { return option.name == name; });
-}
-
-/// What the engine of a cell is loaded with, as text.
-std::string load_key(const SweepPlan& plan, std::size_t index) {
-  std::string key;
-  for (const auto& [name, value] : values_of(plan, index)) {
-    if (needs_load(name)) key += fmt::format("{}={};", name, value);
-  }
-  return key;
-}
-
 class SweepRun {
  public:
-  SweepRun(const SweepPlan& plan, SweepJournal& journal, const EngineLoader& loader, const SweepObserver& observer)
+  SweepRun(const SweepPlan& plan, SweepJournal& journal, const EngineLoader& loader, const SweepObserver& observer,
+           const SweepPlaces& places)
       : plan_(plan),
         journal_(journal),
         observer_(observer),
-        subject_(plan.target.url.empty() ? make_engine_subject(plan, loader) : make_target_subject(plan)) {
+        subject_(plan.target.url.empty() ? make_engine_subject(plan, loader, places.packed) : make_target_subject(plan)),
+        watch_(places.root, plan.target.url.empty()) {
     progress_.cells_total = n_cells(plan);
   }
 
   Result<SweepReport> run() {
-    for (const std::size_t index : order_of(plan_)) {
-      if (is_done(index)) ++progress_.cells_done;
+    const std::vector<std::size_t> order = order_of(plan_);
+    for (const std::size_t index : order) {
+      if (is_done(index)) {
+        ++progress_.cells_done;
+      } else {
+        engines_left_.insert(load_key(plan_, index));
+      }
     }
-    for (const std::size_t index : order_of(plan_)) {
+    for (const std::size_t index : order) {
       if (is_done(index)) continue;
-      const double begin = seconds();
       LATHE_TRY_VOID(measure_cell(index));
       if (stopped_) break;
       ++progress_.cells_done;
-      if (!journal_.cells().at(index).error.empty()) continue;  // what failed says nothing of what the others take
-      ++n_measured_;
-      measured_seconds_ += seconds() - begin;
     }
     return SweepReport{.cells = journal_.cells(), .stopped = stopped_, .seconds = seconds()};
   }
@@ -73,9 +64,7 @@ class SweepRun {
   bool tell(std::string_view doing, bool between_runs = false) {
     progress_.doing = doing;
     progress_.seconds = seconds();
-    const std::size_t left = progress_.cells_total - progress_.cells_done;
-    progress_.seconds_left =
-        n_measured_ > 0 ? measured_seconds_ / static_cast<double>(n_measured_) * static_cast<double>(left) : 0;
+    progress_.seconds_left = pace_.left(engines_left_.size(), progress_.cells_total - progress_.cells_done);
     const Clock::time_point asked = Clock::now();
     const SweepOrder order = observer_ ? observer_(progress_, between_runs) : SweepOrder::go_on;
     if (between_runs) rested_ += Clock::now() - asked;
@@ -98,10 +87,28 @@ class SweepRun {
                                 error.where.empty() ? error.message : fmt::format("{}: {}", error.where, error.message));
   }
 
+  /// What fails says nothing of what the others take.
+  Result<void> prepare(const SweepCell& cell) {
+    const std::string key = load_key(plan_, cell.index);
+    const double begin = seconds();
+    const auto observer = [this](std::string_view doing, bool may_wait) { return tell(doing, may_wait); };
+    const Result<void> prepared = subject_->prepare(cell, key, observer);
+    const bool is_new = engines_left_.erase(key) > 0;
+    if (prepared && is_new) pace_.add_engine(seconds() - begin);
+    return prepared;
+  }
+
   Result<void> try_cell(std::size_t index) {
     LATHE_TRY(const SweepCell cell, cell_of(plan_, index));
-    LATHE_TRY_VOID(subject_->prepare(cell, load_key(plan_, index),
-                                     [this](std::string_view doing, bool may_wait) { return tell(doing, may_wait); }));
+    LATHE_TRY_VOID(prepare(cell));
+    const double begin = seconds();
+    LATHE_TRY_VOID(run_cell(cell));
+    pace_.add_cell(seconds() - begin);
+    return {};
+  }
+
+  Result<void> run_cell(const SweepCell& cell) {
+    const std::size_t index = cell.index;
     if (plan_.warm_up) {
       progress_.repeat = 0;
       LATHE_TRY([[maybe_unused]] const RunRecord warm, run_once(cell, 0, "warming up"));
@@ -111,7 +118,7 @@ class SweepRun {
       const std::size_t repeat = 1 + (found == journal_.cells().end() ? 0 : found->second.samples.size());
       progress_.repeat = static_cast<std::int64_t>(repeat);
       LATHE_TRY(const RunRecord record, run_once(cell, repeat, "measuring"));
-      const Result<void> kept = journal_.add_sample(index, measure(record, plan_.goal));
+      const Result<void> kept = journal_.add_sample(index, measure(record, plan_.goal), watch_.end());
       if (!kept) return engine::fail(kept.error().code, kept.error().message, kJournal);
     }
     return {};
@@ -121,6 +128,7 @@ class SweepRun {
     if (!tell(doing, true)) return engine::fail(ErrorCode::cancelled, "left before the run");
     // Every cell is sent the same: answers can be compared, and differences are those of the settings.
     const std::uint64_t seed = plan_.seed * 1'000'003 + repeat;
+    watch_.begin();
     return subject_->run(cell, seed, [&] { return tell(doing); });
   }
 
@@ -133,8 +141,9 @@ class SweepRun {
   const Clock::time_point start_ = Clock::now();
   SweepProgress progress_;
   Clock::duration rested_{};
-  std::size_t n_measured_ = 0;
-  double measured_seconds_ = 0;
+  std::set<std::string> engines_left_;  ///< by their keys, without those that have been prepared
+  SweepPace pace_;
+  MachineWatch watch_;
   bool stopped_ = false, skipped_ = false;
 };
 
@@ -159,9 +168,9 @@ std::vector<std::size_t> order_of(const SweepPlan& plan) {
 }
 
 Result<SweepReport> run_sweep(const SweepPlan& plan, SweepJournal& journal, const EngineLoader& loader,
-                              const SweepObserver& observer) {
+                              const SweepObserver& observer, const SweepPlaces& places) {
   LATHE_TRY_VOID(check(plan));
-  return SweepRun(plan, journal, loader, observer).run();
+  return SweepRun(plan, journal, loader, observer, places).run();
 }
 
 }  // namespace lathe::app

@@ -18,7 +18,7 @@ using SweepObserver = std::function<SweepOrder(const SweepProgress& now, bool be
 /// Cells that fail are recorded with their reason, and the sweep goes on. After a stop what is measured is kept.
 /// Errors: those of the journal; invalid_argument of the plan.
 engine::Result<SweepReport> run_sweep(const SweepPlan& plan, SweepJournal& journal, const EngineLoader& loader,
-                                      const SweepObserver& observer);
+                                      const SweepObserver& observer, const SweepPlaces& places = {});
 
 /// Cells in the order in which they are measured: those that share an engine follow each other, drawn from the seed.
 std::vector<std::size_t> order_of(const SweepPlan& plan);

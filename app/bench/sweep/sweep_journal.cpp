@@ -58,6 +58,10 @@ Result<std::map<std::size_t, CellResult>> parse_cells(const std::string& text, c
     std::vector<double> sample;
     for (const Json& value : entry["sample"]) sample.push_back(value.is_number() ? value.get<double>() : kUnseen);
     if (sample.size() != sweep_metrics().size()) return refuse(fmt::format("line {} has {} metrics", number, sample.size()));
+    if (entry.contains("warnings")) {
+      LATHE_TRY(const auto warnings, machine_warnings_from(entry["warnings"]));
+      keep_worst(cell.warnings, warnings);
+    }
     cell.samples.push_back(std::move(sample));
   }
   return cells;
@@ -134,8 +138,12 @@ Result<void> SweepJournal::append(const std::string& line) {
   return {};
 }
 
-Result<void> SweepJournal::add_sample(std::size_t cell, std::vector<double> metrics) {
-  LATHE_TRY_VOID(append(engine::dump_json(OrderedJson{{"cell", cell}, {"sample", metrics}})));
+Result<void> SweepJournal::add_sample(std::size_t cell, std::vector<double> metrics,
+                                      std::span<const MachineWarning> warnings) {
+  OrderedJson line = {{"cell", cell}, {"sample", metrics}};
+  if (!warnings.empty()) line["warnings"] = to_json(warnings);
+  LATHE_TRY_VOID(append(engine::dump_json(line)));
+  keep_worst(cells_[cell].warnings, warnings);
   cells_[cell].samples.push_back(std::move(metrics));
   return {};
 }

@@ -44,15 +44,26 @@ std::vector<double> all(const RunRecord& run, const Value& value) {
   return samples;
 }
 
-/// Gaps between tokens of a request, of all of them.
+/// Gaps between tokens of a request, of all of them. Tokens that came together (in one read of a stream) share the gap
+/// before them evenly: gaps of nothing between them would make the median nothing. What came with the first has no gap.
 std::vector<double> all_itl_ms(const RunRecord& run) {
   std::vector<double> samples;
   for (const SentRequest& request : run.requests) {
-    for (std::size_t i = 1; i < request.token_times.size(); ++i) {
-      samples.push_back(1e3 * (request.token_times[i] - request.token_times[i - 1]));
+    const std::vector<double>& times = request.token_times;
+    for (std::size_t begin = 0, end = 0, before = 0; begin < times.size(); before = begin, begin = end) {
+      while (end < times.size() && times[end] == times[begin]) ++end;
+      const auto n = static_cast<double>(end - begin);
+      if (begin > 0) samples.insert(samples.end(), end - begin, 1e3 * (times[begin] - times[before]) / n);
     }
   }
   return samples;
+}
+
+/// Where there is no gap nothing was seen.
+template <class What>
+double of_gaps(const RunRecord& run, const What& what) {
+  const std::vector<double> gaps = all_itl_ms(run);
+  return gaps.empty() ? kUnseen : what(gaps);
 }
 
 double a_second(const RunRecord& run, double amount) { return run.seconds > 0 ? amount / run.seconds : 0; }
@@ -77,6 +88,17 @@ double prefill_tok_s(const RunRecord& run) {
       rates.push_back(1e3 * static_cast<double>(request.usage.n_prompt_tokens - request.usage.n_cached_tokens) / ms);
   }
   return rates.empty() ? kUnseen : mean_of(rates);
+}
+
+/// Of all prompts; kUnseen when an answer does not say.
+double cached_share(const RunRecord& run) {
+  double cached = 0;
+  for (const SentRequest& request : run.requests) {
+    if (!request.knows_cached) return kUnseen;
+    cached += static_cast<double>(request.usage.n_cached_tokens);
+  }
+  const double all = prompt_tokens(run);
+  return all > 0 ? cached / all : kUnseen;
 }
 
 /// Of the answers in the order of their requests; exact in a double.
@@ -116,13 +138,17 @@ constexpr std::array kMetrics = {
     SweepMetric{"ttft_ms_p99", "ms", "Its 99th percentile over requests.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return quantile_of(all(run, ttft_ms), 0.99); }},
     SweepMetric{"itl_ms_mean", "ms",
-                "Gap between neighbouring tokens of a request, over all gaps; of a server that does not name its tokens, "
-                "between pieces of text.",
-                kLess, [](const RunRecord& run, const ServiceGoal&) { return mean_of(all_itl_ms(run)); }},
+                "Gap between neighbouring tokens of a request, over all gaps; tokens that came together share the gap "
+                "before them evenly. Of a server that does not name its tokens: between pieces of text.",
+                kLess, [](const RunRecord& run, const ServiceGoal&) { return of_gaps(run, mean_of); }},
     SweepMetric{"itl_ms_p50", "ms", "Its median over all gaps.", kLess,
-                [](const RunRecord& run, const ServiceGoal&) { return quantile_of(all_itl_ms(run), 0.5); }},
+                [](const RunRecord& run, const ServiceGoal&) {
+                  return of_gaps(run, [](const auto& gaps) { return quantile_of(gaps, 0.5); });
+                }},
     SweepMetric{"itl_ms_p99", "ms", "Its 99th percentile over all gaps.", kLess,
-                [](const RunRecord& run, const ServiceGoal&) { return quantile_of(all_itl_ms(run), 0.99); }},
+                [](const RunRecord& run, const ServiceGoal&) {
+                  return of_gaps(run, [](const auto& gaps) { return quantile_of(gaps, 0.99); });
+                }},
     SweepMetric{"tpot_ms_mean", "ms", "A request's time from first to last token over its tokens but the first.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return mean_of(all(run, tpot_ms)); }},
     SweepMetric{"e2e_ms_mean", "ms", "From the scheduled send time to the last token.", kLess,
@@ -131,6 +157,8 @@ constexpr std::array kMetrics = {
                 [](const RunRecord& run, const ServiceGoal&) { return quantile_of(all(run, e2e_ms), 0.99); }},
     SweepMetric{"kv_usage_peak", "share", "Most of the KV blocks that were in use at a time.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return run.kv_usage_peak; }},
+    SweepMetric{"cached_share", "share", "Tokens of prompts that the prefix cache had, of all tokens of prompts.", kMore,
+                [](const RunRecord& run, const ServiceGoal&) { return cached_share(run); }},
     SweepMetric{"preemptions", "count", "Requests thrown out of the cache and computed again.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return run.n_preemptions; }},
     SweepMetric{"padding", "share", "Rows that were computed for nobody, so that a batch keeps its shape, of all rows.",
@@ -158,6 +186,8 @@ constexpr std::array kMetrics = {
                 [](const RunRecord& run, const ServiceGoal&) { return run.quality.kl_99; }},
     SweepMetric{"same_best", "share", "Tokens for which it thinks the same one most probable as the unquantized model.",
                 kMore, [](const RunRecord& run, const ServiceGoal&) { return run.quality.same_best; }},
+    SweepMetric{"quality_s", "s", "Time of that measurement, with the loads that it needed.", kLess,
+                [](const RunRecord& run, const ServiceGoal&) { return run.quality.seconds; }},
 };
 
 /// 97.5 % quantile of Student's t for n - 1 degrees of freedom.

@@ -56,15 +56,28 @@ constexpr std::array kWorkloadFields = {
     WorkloadField{
         {"dataset", scheduling, text,
          "Prompts from a file instead of drawn tokens: lines of a text, a JSON list of strings, or JSONL with \"text\", "
-         "\"prompt\" or ShareGPT's \"conversations\".",
+         "\"prompt\", \"turns\", \"messages\" or ShareGPT's \"conversations\".",
          0, 0},
         &SweepWorkload::dataset},
     WorkloadField{{"trace", scheduling, text,
-                   "Arrivals to replay: CSV or JSONL of arrival (seconds), prompt_tokens and output_tokens.", 0, 0},
+                   "Arrivals to replay: CSV or JSONL of arrival (seconds), prompt_tokens and output_tokens, or Mooncake's "
+                   "JSONL, whose hash_ids say which prompts begin alike.",
+                   0, 0},
                   &SweepWorkload::trace},
     WorkloadField{{"time_scale", scheduling, number, "Times of the trace are multiplied by this: 0.5 is twice as fast.",
                    0.0001, 10'000},
                   &SweepWorkload::time_scale},
+    WorkloadField{{"turns", scheduling, integer,
+                   "Turns of a conversation: the prompt of each is all that was said before and new tokens, so that the "
+                   "prefix cache is of use. Requests, concurrency and rate then count conversations; of a dataset those of "
+                   "its conversations that have fewer end earlier.",
+                   1, 1024},
+                  &SweepWorkload::turns},
+    WorkloadField{{"turn_tokens", scheduling, integer,
+                   "New tokens of every turn but the first; 0: as many as prompt_tokens.", 0, 1 << 20},
+                  &SweepWorkload::turn_tokens},
+    WorkloadField{{"think_time", scheduling, number, "Seconds from the end of an answer to the next turn.", 0, 3600},
+                  &SweepWorkload::think_time},
 };
 
 constexpr auto kWorkloadOptions = [] {
@@ -208,6 +221,8 @@ Result<void> check_replay(const SweepPlan& plan) {
   if (has_trace && plan.workload.pattern() != LoadPattern::replay && !varies("load")) {
     return refuse(fmt::format("a trace is for load replay, got load {}", plan.workload.load), "trace");
   }
+  if (has_trace && !varies("load") && (plan.workload.turns > 1 || varies("turns")))
+    return refuse("a trace says itself which requests there are: turns are for other loads", "turns");
   return {};
 }
 

@@ -19,6 +19,8 @@ constexpr std::string_view kMainMetrics[] = {"output_tok_s", "ttft_ms_p50",   "t
                                              "itl_ms_p99",   "kv_usage_peak", "padding",     "kv_reserved"};
 constexpr std::string_view kTargetMetrics[] = {"output_tok_s", "ttft_ms_p50",  "ttft_ms_p99", "itl_ms_p50",
                                                "itl_ms_p99",   "tpot_ms_mean", "e2e_ms_mean"};
+constexpr std::string_view kTurnMetrics[] = {"output_tok_s", "ttft_ms_p50",  "ttft_ms_p99", "itl_ms_p50",
+                                             "itl_ms_p99",   "cached_share", "e2e_ms_mean"};
 constexpr std::string_view kQualityMetrics[] = {"output_tok_s", "prefill_tok_s", "perplexity",   "kl_mean",
                                                 "kl_99",        "same_best",     "weight_bytes", "load_s"};
 
@@ -33,6 +35,13 @@ OrderedJson metrics_json(const CellResult& result) {
         {"mean", together.mean}, {"ci95", together.half_width}, {"n", together.n}, {"samples", result.samples_of(i)}};
   }
   return json;
+}
+
+OrderedJson warnings_json(std::span<const MachineWarning> warnings) {
+  OrderedJson list = OrderedJson::array();
+  for (const MachineWarning& warning : warnings)
+    list.push_back({{"guard", warning.guard}, {"value", warning.value}, {"words", words_of(warning)}});
+  return list;
 }
 
 /// As RFC 4180 has it.
@@ -109,6 +118,12 @@ Estimate CellResult::estimate_of(std::size_t metric) const {
   return value;
 }
 
+std::vector<MachineWarning> SweepReport::warnings() const {
+  std::vector<MachineWarning> all;
+  for (const auto& [index, cell] : cells) keep_worst(all, cell.warnings);
+  return all;
+}
+
 bool CellResult::is_done(const SweepPlan& plan) const {
   if (!error.empty() || samples.size() >= static_cast<std::size_t>(plan.repeats)) return true;
   if (plan.stop_at_ci == 0 || samples.size() < kMinRunsToEnd) return false;
@@ -123,8 +138,14 @@ std::size_t metric_index(std::string_view name) {
   return static_cast<std::size_t>(found - metrics.begin());
 }
 
+bool has_turns(const SweepPlan& plan) {
+  return plan.workload.turns > 1 || std::any_of(plan.variables.begin(), plan.variables.end(),
+                                                [](const SweepVariable& variable) { return variable.name == "turns"; });
+}
+
 std::span<const std::string_view> main_metrics(const SweepPlan& plan) {
   if (!plan.quality_dataset.empty()) return kQualityMetrics;
+  if (has_turns(plan)) return kTurnMetrics;
   return plan.target.url.empty() ? std::span<const std::string_view>(kMainMetrics) : kTargetMetrics;
 }
 
@@ -180,14 +201,17 @@ OrderedJson to_json(const SweepPlan& plan, const SweepReport& report) {
     } else {
       cell["error"] = result.error;
     }
+    if (!result.warnings.empty()) cell["warnings"] = to_json(result.warnings);
     cells.push_back(std::move(cell));
   }
   OrderedJson definitions = OrderedJson::object();
   for (const SweepMetric& metric : sweep_metrics()) {
     definitions[metric.name] = {{"unit", metric.unit}, {"definition", metric.definition}};
   }
-  return {{"plan", to_json(plan)},         {"cells", cells}, {"n_cells", n_cells(plan)}, {"stopped", report.stopped},
-          {"seconds", report.seconds}, {"metrics", definitions}};
+  return {{"plan", to_json(plan)},         {"cells", cells},
+          {"n_cells", n_cells(plan)},      {"stopped", report.stopped},
+          {"seconds", report.seconds},     {"warnings", warnings_json(report.warnings())},
+          {"metrics", definitions}};
 }
 
 std::string to_csv(const SweepPlan& plan, const SweepReport& report) {
@@ -231,6 +255,7 @@ std::string to_markdown(const SweepPlan& plan, const SweepReport& report) {
     }
     text += fmt::format(" {} |\n", result.samples.size());
   }
+  for (const MachineWarning& warning : report.warnings()) text += fmt::format("\n> Warning: {}\n", words_of(warning));
   return text;
 }
 

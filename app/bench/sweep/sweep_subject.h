@@ -10,6 +10,7 @@
 #include "app/api/model_slot.h"
 #include "app/api/sweep_plan.h"
 #include "app/bench/sweep/run_record.h"
+#include "engine/api/packed_cache.h"
 
 namespace lathe::app {
 
@@ -26,8 +27,9 @@ class SweepSubject {
   virtual engine::Result<RunRecord> run(const SweepCell& cell, std::uint64_t seed, const std::function<bool()>& go_on) = 0;
 };
 
-/// Both: `plan` and `loader` outlive it.
-std::unique_ptr<SweepSubject> make_engine_subject(const SweepPlan& plan, const EngineLoader& loader);
+/// Both: `plan` and `loader` outlive it. `packed`: where models whose quality is measured keep their quantized weights.
+std::unique_ptr<SweepSubject> make_engine_subject(const SweepPlan& plan, const EngineLoader& loader,
+                                                  const engine::PackedCacheFolder& packed);
 std::unique_ptr<SweepSubject> make_target_subject(const SweepPlan& plan);
 
 }  // namespace lathe::app

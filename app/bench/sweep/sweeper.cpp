@@ -31,7 +31,8 @@ std::size_t n_done(const SweepPlan& plan, const std::map<std::size_t, CellResult
 
 class OwnThreadSweeper final : public Sweeper {
  public:
-  OwnThreadSweeper(EngineLoader loader, std::string folder) : loader_(std::move(loader)), folder_(std::move(folder)) {}
+  OwnThreadSweeper(EngineLoader loader, std::string folder, SweepPlaces places)
+      : loader_(std::move(loader)), folder_(std::move(folder)), places_(std::move(places)) {}
   ~OwnThreadSweeper() override {
     stop();
     join();
@@ -186,9 +187,10 @@ class OwnThreadSweeper final : public Sweeper {
   }
 
   void work(const SweepPlan& plan, SweepJournal& journal) {
-    const Result<SweepReport> report = run_sweep(plan, journal, loader_, [&](const SweepProgress& now, bool between_runs) {
+    const SweepObserver observer = [&](const SweepProgress& now, bool between_runs) {
       return look(now, between_runs, journal);
-    });
+    };
+    const Result<SweepReport> report = run_sweep(plan, journal, loader_, observer, places_);
     const std::lock_guard lock(mutex_);
     status_.state = !report ? SweepState::failed : report->stopped ? SweepState::stopped : SweepState::done;
     if (!report) status_.error = report.error().message;
@@ -235,6 +237,7 @@ class OwnThreadSweeper final : public Sweeper {
 
   const EngineLoader loader_;
   const std::string folder_;
+  const SweepPlaces places_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   SweepStatus status_;
@@ -246,8 +249,8 @@ class OwnThreadSweeper final : public Sweeper {
 
 }  // namespace
 
-std::unique_ptr<Sweeper> make_sweeper(EngineLoader loader, std::string folder) {
-  return std::make_unique<OwnThreadSweeper>(std::move(loader), std::move(folder));
+std::unique_ptr<Sweeper> make_sweeper(EngineLoader loader, std::string folder, SweepPlaces places) {
+  return std::make_unique<OwnThreadSweeper>(std::move(loader), std::move(folder), std::move(places));
 }
 
 }  // namespace lathe::app

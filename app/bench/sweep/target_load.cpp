@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -51,6 +52,9 @@ class Stream {
   }
 
   bool is_over() const { return is_over_; }
+  /// What was answered, in the kind of its prompt.
+  const std::string& text() const { return text_; }
+  const std::vector<std::int32_t>& token_ids() const { return token_ids_; }
   const std::optional<engine::Error>& problem() const { return problem_; }
 
  private:
@@ -83,6 +87,10 @@ class Stream {
         choice.contains("text") && choice["text"].is_string() ? choice["text"].get<std::string>() : std::string();
     const std::size_t n = names_tokens ? choice["token_ids"].size() : text.empty() ? 0 : 1;
     record_.token_times.insert(record_.token_times.end(), n, now);
+    text_ += text;
+    for (std::size_t i = 0; names_tokens && i < n; ++i) {
+      if (choice["token_ids"][i].is_number_integer()) token_ids_.push_back(choice["token_ids"][i].get<std::int32_t>());
+    }
     for (const char c : text) record_.answer = (record_.answer ^ static_cast<unsigned char>(c)) * kFnvPrime;
   }
 
@@ -92,7 +100,8 @@ class Stream {
     };
     record_.usage.n_prompt_tokens = count(usage, "prompt_tokens");
     record_.usage.n_completion_tokens = count(usage, "completion_tokens");
-    if (usage.contains("prompt_tokens_details") && usage["prompt_tokens_details"].is_object()) {
+    record_.knows_cached = usage.contains("prompt_tokens_details") && usage["prompt_tokens_details"].is_object();
+    if (record_.knows_cached) {
       record_.usage.n_cached_tokens = count(usage["prompt_tokens_details"], "cached_tokens");
     }
     has_usage_ = true;
@@ -115,10 +124,27 @@ class Stream {
   const RunClock::time_point start_;
   SseReader reader_;
   int status_ = 0;
-  std::string refusal_;
+  std::string refusal_, text_;
+  std::vector<std::int32_t> token_ids_;
   bool has_event_ = false, has_done_ = false, has_usage_ = false, is_over_ = false;
   std::optional<engine::Error> problem_;
 };
+
+/// A prompt and its answer, in the kind of the prompt: text or tokens.
+Result<Json> answered(Json prompt, const Stream& stream) {
+  if (prompt.is_string()) return Json(prompt.get<std::string>() + stream.text());
+  if (stream.token_ids().empty())
+    return broken("the stream does not name its tokens, and the next turn would begin with them");
+  for (const std::int32_t id : stream.token_ids()) prompt.push_back(id);
+  return prompt;
+}
+
+/// What was said, and what is new.
+Json after(Json said, const Json& more) {
+  if (said.is_string()) return Json(said.get<std::string>() + kTurnBreak + more.get<std::string>());
+  said.insert(said.end(), more.begin(), more.end());
+  return said;
+}
 
 class TargetSink final : public LoadSink {
  public:
@@ -129,41 +155,53 @@ class TargetSink final : public LoadSink {
   TargetSink& operator=(const TargetSink&) = delete;
   /// Nothing may be written to a record after this.
   ~TargetSink() override {
-    if (!streams_.empty()) session_.client().abandon();
+    if (!flights_.empty()) session_.client().abandon();
   }
 
   Result<void> send(std::size_t index, const PlannedRequest& planned, SentRequest& record) override {
     engine::SamplingParams sampling = sampling_;
     sampling.seed = (seed_ + index) & 0x7fff'ffff;
     const auto stream = std::make_shared<Stream>(record, start_);
+    Json prompt = prompts_[index];
+    if (planned.turn > 0) prompt = after(std::move(said_.extract(index).mapped()), prompt);
     session_.client().start(
-        session_.completion(prompts_[index], sampling, planned.output_tokens, salt_),
+        session_.completion(prompt, sampling, planned.output_tokens, salt_),
         {.on_head = [stream](int status) { stream->take_head(status); },
          .on_piece = [stream](std::string_view bytes) { stream->take_piece(bytes); },
          .on_end = [stream](const std::optional<engine::Error>& problem) { stream->take_end(problem); }});
-    streams_.push_back(stream);
+    flights_.push_back({index, planned.has_next() ? std::move(prompt) : Json(), stream});
     return {};
   }
 
-  std::size_t n_on_way() const override { return streams_.size(); }
-
-  Result<void> take_news(std::chrono::duration<double> at_most) override {
+  Result<std::vector<std::size_t>> take_news(std::chrono::duration<double> at_most) override {
     session_.client().run_for(std::chrono::duration_cast<std::chrono::nanoseconds>(at_most));
-    for (const auto& stream : streams_) {
-      if (stream->problem()) return tl::unexpected(*stream->problem());
+    std::vector<std::size_t> ended;
+    for (Flight& flight : flights_) {
+      if (flight.stream->problem()) return tl::unexpected(*flight.stream->problem());
+      if (!flight.stream->is_over()) continue;
+      ended.push_back(flight.index);
+      if (flight.prompt.is_null()) continue;
+      LATHE_TRY(said_[flight.index + 1], answered(std::move(flight.prompt), *flight.stream));
     }
-    std::erase_if(streams_, [](const auto& stream) { return stream->is_over(); });
-    return {};
+    std::erase_if(flights_, [](const Flight& flight) { return flight.stream->is_over(); });
+    return ended;
   }
 
  private:
+  struct Flight {
+    std::size_t index;
+    Json prompt;  ///< where another turn goes on with it
+    std::shared_ptr<Stream> stream;
+  };
+
   TargetSession& session_;
   const std::vector<Json>& prompts_;
   const engine::SamplingParams sampling_;
   const std::uint64_t seed_;
   const RunClock::time_point start_;
   const std::string salt_ = fmt::format("sweep {}", start_.time_since_epoch().count());
-  std::vector<std::shared_ptr<Stream>> streams_;
+  std::vector<Flight> flights_;
+  std::map<std::size_t, Json> said_;  ///< before the turn of that index
 };
 
 }  // namespace

@@ -49,24 +49,49 @@ std::vector<Value> drawn(const Values& from, std::size_t n, std::mt19937_64& ran
   return values;
 }
 
-/// What a prompt of n items is made of: the shared part, and its own; the first of all are of this run alone.
+/// What a prompt is made of: the shared part, and its own; the first of all are of this run alone. Of a later turn only the
+/// latter is new.
 struct PromptDraw {
   std::size_t n_shared = 0;
   std::uint64_t seed = 0, run = 0;
 
   template <class Value, class Values>
-  std::vector<Value> draw(const Values& from, std::size_t n, std::size_t index) const {
-    std::mt19937_64 shared_random = random_for(seed, Purpose::shared),
-                    own_random = random_for(seed, Purpose::prompts, index);
-    std::mt19937_64 run_random(run + (n_shared == 0 ? index : 0));
+  std::vector<Value> draw(const Values& from, const PlannedRequest& request, std::size_t index) const {
+    const auto n = static_cast<std::size_t>(request.prompt_tokens);
+    if (request.turn > 0) return own<Value>(from, request, index, n);
+    std::mt19937_64 shared_random = random_for(seed, Purpose::shared);
+    // Prompts that begin alike go on doing so.
+    const std::uint64_t begin = request.blocks.empty() ? index : static_cast<std::uint64_t>(request.blocks.front());
+    std::mt19937_64 run_random(run + (n_shared == 0 ? begin : 0));
     std::vector<Value> values = drawn<Value>(from, std::min(n_shared, n), shared_random);
-    const std::vector<Value> own = drawn<Value>(from, n - values.size(), own_random);
-    values.insert(values.end(), own.begin(), own.end());
+    const std::vector<Value> more = own<Value>(from, request, index, n - values.size());
+    values.insert(values.end(), more.begin(), more.end());
     const std::vector<Value> first = drawn<Value>(from, std::min({n, kOwnTokens, n_shared > 0 ? n_shared : n}), run_random);
     std::copy(first.begin(), first.end(), values.begin());
     return values;
   }
+
+ private:
+  template <class Value, class Values>
+  std::vector<Value> own(const Values& from, const PlannedRequest& request, std::size_t index, std::size_t n) const {
+    std::mt19937_64 own_random = random_for(seed, Purpose::prompts, index);
+    if (request.blocks.empty()) return drawn<Value>(from, n, own_random);
+    std::vector<Value> values;
+    for (const std::int64_t block : request.blocks) {
+      std::mt19937_64 random = random_for(seed, Purpose::blocks, static_cast<std::uint64_t>(block));
+      const std::vector<Value> more = drawn<Value>(from, kTraceBlock, random);
+      values.insert(values.end(), more.begin(), more.end());
+    }
+    values.resize(n);
+    return values;
+  }
 };
+
+bool has_token_ids(const Json& answer) {
+  return answer.is_object() && answer.contains("choices") && answer["choices"].is_array() && !answer["choices"].empty() &&
+         answer["choices"][0].is_object() && answer["choices"][0].contains("token_ids") &&
+         answer["choices"][0]["token_ids"].is_array();
+}
 
 std::string base_of(std::string url) {
   while (url.ends_with('/')) url.pop_back();
@@ -186,7 +211,10 @@ Result<void> TargetSession::find_abilities(const std::function<bool()>& go_on) {
       takes_more_ = with_more;
       const Json prompt = with_ids ? Json({ids_.front(), ids_.back()}) : Json("the time");
       const auto answer = ask(call("POST", kCompletions, request(prompt, {}, 1, "probe")), go_on);
-      if (answer) return {};
+      if (answer) {
+        names_tokens_ = has_token_ids(*answer);
+        return {};
+      }
       refusal = answer.error();
       // 400 and 422 are about the fields of the request.
       const bool is_of_fields = refusal->code == ErrorCode::invalid_argument || refusal->code == ErrorCode::model_refused;
@@ -213,10 +241,11 @@ http::Call TargetSession::completion(const Json& prompt, const engine::SamplingP
   return call("POST", kCompletions, body);
 }
 
-Result<Json> TargetSession::trimmed(std::vector<std::string_view> words, std::int64_t n_tokens,
+Result<Json> TargetSession::trimmed(std::vector<std::string_view> words, const PlannedRequest& request,
                                     const std::function<bool()>& go_on) {
+  const std::int64_t n_tokens = request.prompt_tokens;
   for (int trim = 0; counts_tokens_ && trim < kTrims; ++trim) {
-    LATHE_TRY(const auto ids, tokenize(joined(words), true, go_on));
+    LATHE_TRY(const auto ids, tokenize(joined(words), request.turn == 0, go_on));
     const auto n = static_cast<std::int64_t>(ids.size());
     if (n == n_tokens || (n > n_tokens && words.size() == 1)) break;
     if (n < n_tokens) {
@@ -239,13 +268,13 @@ Result<std::vector<Json>> TargetSession::prompts_of(const SweepWorkload& workloa
       .run = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count())};
   std::vector<Json> prompts;
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    const auto n = static_cast<std::size_t>(requests[i].prompt_tokens);
-    if (!requests[i].text.empty()) {
-      prompts.emplace_back(requests[i].text);
-    } else if (takes_ids_) {
-      prompts.emplace_back(prompt.draw<std::int32_t>(ids_, n, i));
+    const PlannedRequest& request = requests[i];
+    if (!request.text.empty()) {
+      prompts.emplace_back(request.text);
+    } else if (takes_ids_ && (request.n_turns == 1 || names_tokens_)) {
+      prompts.emplace_back(prompt.draw<std::int32_t>(ids_, request, i));
     } else {
-      LATHE_TRY(Json text, trimmed(prompt.draw<std::string_view>(kWords, n, i), requests[i].prompt_tokens, go_on));
+      LATHE_TRY(Json text, trimmed(prompt.draw<std::string_view>(kWords, request, i), request, go_on));
       prompts.push_back(std::move(text));
     }
   }

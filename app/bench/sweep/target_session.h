@@ -25,8 +25,9 @@ class TargetSession {
                                                              const std::function<bool()>& go_on);
 
   http::Client& client() { return client_; }
-  /// One prompt a request: its text, or so many tokens. Where the server has no way to count them, about so many: its usage
-  /// then says how many. No prompt begins like one of an earlier run, so that no prefix cache has it.
+  /// One prompt a request: its text, or so many tokens; of a later turn what is new. Where the
+  /// server has no way to count them, about so many: its usage then says how many. No prompt begins like one of an earlier
+  /// run, so that no prefix cache has it.
   engine::Result<std::vector<engine::Json>> prompts_of(const SweepWorkload& workload,
                                                        const std::vector<PlannedRequest>& requests, std::uint64_t seed,
                                                        const std::function<bool()>& go_on);
@@ -41,7 +42,7 @@ class TargetSession {
   engine::Result<void> find_abilities(const std::function<bool()>& go_on);
   engine::Result<std::vector<std::int32_t>> tokenize(const std::string& text, bool as_prompt,
                                                      const std::function<bool()>& go_on);
-  engine::Result<engine::Json> trimmed(std::vector<std::string_view> words, std::int64_t n_tokens,
+  engine::Result<engine::Json> trimmed(std::vector<std::string_view> words, const PlannedRequest& request,
                                        const std::function<bool()>& go_on);
   engine::OrderedJson request(const engine::Json& prompt, const engine::SamplingParams& sampling, std::int64_t output_tokens,
                               const std::string& cache_salt) const;
@@ -49,7 +50,7 @@ class TargetSession {
 
   SweepTarget target_;
   http::Client client_;
-  bool takes_ids_ = true, takes_more_ = true, counts_tokens_ = false;
+  bool takes_ids_ = true, takes_more_ = true, counts_tokens_ = false, names_tokens_ = false;
   std::vector<std::int32_t> ids_;  ///< that prompts are drawn from
 };
 

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <optional>
 
+#include "app/bench/sweep/run_record.h"
 #include "engine/api/json.h"
 
 namespace lathe::app {
@@ -19,6 +20,9 @@ using engine::ErrorCode;
 using engine::Result;
 
 constexpr std::array<std::string_view, 3> kNames = {"arrival", "prompt_tokens", "output_tokens"};
+constexpr std::array<std::string_view, 3> kMooncakeNames = {"timestamp", "input_length", "output_length"};
+constexpr double kMillisecond = 1e-3;
+constexpr const char* kBlocks = "hash_ids";
 constexpr double kMostTokens = 1 << 20;
 using Numbers = std::array<double, kNames.size()>;
 
@@ -70,7 +74,7 @@ Result<std::optional<std::array<std::size_t, kNames.size()>>> columns_of(const L
   return columns;
 }
 
-Result<Numbers> from_csv(const Line& line, const std::array<std::size_t, kNames.size()>& columns) {
+Result<Numbers> numbers_of(const Line& line, const std::array<std::size_t, kNames.size()>& columns) {
   const auto fields = fields_of(line.text);
   Numbers numbers{};
   for (std::size_t i = 0; i < kNames.size(); ++i) {
@@ -84,18 +88,6 @@ Result<Numbers> from_csv(const Line& line, const std::array<std::size_t, kNames.
   return numbers;
 }
 
-Result<Numbers> from_json(const Line& line) {
-  LATHE_TRY(const engine::Json json, engine::parse_json(line.text, fmt::format("{}, line {}", line.path, line.number)));
-  Numbers numbers{};
-  for (std::size_t i = 0; i < kNames.size(); ++i) {
-    const std::string name(kNames[i]);
-    if (!json.is_object() || !json.contains(name) || !json[name].is_number())
-      return line.refuse(fmt::format("must be an object with a number \"{}\"", name));
-    numbers[i] = json[name].get<double>();
-  }
-  return numbers;
-}
-
 Result<TracedRequest> request_of(const Line& line, const Numbers& numbers) {
   if (!std::isfinite(numbers[0])) return line.refuse("arrival must be a finite number of seconds");
   for (std::size_t i = 1; i < kNames.size(); ++i) {
@@ -103,7 +95,50 @@ Result<TracedRequest> request_of(const Line& line, const Numbers& numbers) {
     return line.refuse(
         fmt::format("{} must be a whole number from 1 to {:.0f}, got {}", kNames[i], kMostTokens, numbers[i]));
   }
-  return TracedRequest{numbers[0], static_cast<std::int64_t>(numbers[1]), static_cast<std::int64_t>(numbers[2])};
+  return TracedRequest{.arrival = numbers[0],
+                       .prompt_tokens = static_cast<std::int64_t>(numbers[1]),
+                       .output_tokens = static_cast<std::int64_t>(numbers[2])};
+}
+
+/// Whole numbers that cover the prompt. Without them prompts have nothing in common.
+Result<std::vector<std::int64_t>> blocks_of(const Line& line, const engine::Json& json, std::int64_t prompt_tokens) {
+  std::vector<std::int64_t> blocks;
+  if (!json.contains(kBlocks)) return blocks;
+  if (!json[kBlocks].is_array()) return line.refuse(fmt::format("{} must be a list of whole numbers", kBlocks));
+  for (const engine::Json& block : json[kBlocks]) {
+    if (!block.is_number_unsigned()) return line.refuse(fmt::format("{} must be a list of whole numbers", kBlocks));
+    blocks.push_back(block.get<std::int64_t>());
+  }
+  const auto n_wanted = static_cast<std::size_t>((prompt_tokens + kTraceBlock - 1) / kTraceBlock);
+  if (blocks.size() >= n_wanted) {
+    blocks.resize(n_wanted);
+    return blocks;
+  }
+  return line.refuse(fmt::format("{} has {} blocks of {} tokens, a prompt of {} tokens needs {}", kBlocks, blocks.size(),
+                                 kTraceBlock, prompt_tokens, n_wanted));
+}
+
+Result<TracedRequest> from_json(const Line& line) {
+  LATHE_TRY(const engine::Json json, engine::parse_json(line.text, fmt::format("{}, line {}", line.path, line.number)));
+  const bool is_mooncake = json.is_object() && json.contains(kMooncakeNames[0]);
+  Numbers numbers{};
+  for (std::size_t i = 0; i < kNames.size(); ++i) {
+    const std::string name(is_mooncake ? kMooncakeNames[i] : kNames[i]);
+    if (!json.is_object() || !json.contains(name) || !json[name].is_number())
+      return line.refuse(fmt::format("must be an object with a number \"{}\"", name));
+    numbers[i] = json[name].get<double>();
+  }
+  if (is_mooncake) numbers[0] *= kMillisecond;
+  LATHE_TRY(TracedRequest request, request_of(line, numbers));
+  if (is_mooncake) {
+    LATHE_TRY(request.blocks, blocks_of(line, json, request.prompt_tokens));
+  }
+  return request;
+}
+
+Result<TracedRequest> from_csv(const Line& line, const std::array<std::size_t, kNames.size()>& columns) {
+  LATHE_TRY(const Numbers numbers, numbers_of(line, columns));
+  return request_of(line, numbers);
 }
 
 }  // namespace
@@ -124,9 +159,8 @@ Result<std::vector<TracedRequest>> read_trace(const std::string& path) {
         continue;
       }
     }
-    LATHE_TRY(const Numbers numbers, is_json ? from_json(line) : from_csv(line, columns));
-    LATHE_TRY(const TracedRequest request, request_of(line, numbers));
-    requests.push_back(request);
+    LATHE_TRY(TracedRequest request, is_json ? from_json(line) : from_csv(line, columns));
+    requests.push_back(std::move(request));
   }
   if (requests.empty()) return engine::fail(ErrorCode::invalid_argument, "has no request", path);
   std::stable_sort(requests.begin(), requests.end(), [](const auto& a, const auto& b) { return a.arrival < b.arrival; });

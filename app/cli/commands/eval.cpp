@@ -8,6 +8,7 @@
 #include "app/bench/text_dataset.h"
 #include "app/cli/model_command.h"
 #include "app/log/printable.h"
+#include "app/workbench/cached_loader.h"
 #include "engine/api/evaluate.h"
 
 namespace lathe::app {
@@ -185,7 +186,8 @@ std::string divergence_text(const DivergenceReport& report) {
 
 int run_perplexity(ModelCommand& command, const EngineOptions& options, const EvalFlags& flags, const EvalPlan& plan,
                    Terminal& terminal) {
-  const auto report = engine::measure_perplexity(options, plan, observer_of(command, ""));
+  const auto folder = packed_folder(command.workbench().paths());
+  const auto report = engine::measure_perplexity(options, plan, observer_of(command, ""), folder);
   command.progress({});
   if (!report) return command.fail(report.error());
   terminal.out << (flags.json ? engine::dump_json(perplexity_json(*report), 2) + "\n" : perplexity_text(*report));
@@ -196,7 +198,8 @@ int run_kl(ModelCommand& command, const EngineOptions& options, const EvalFlags&
            Terminal& terminal) {
   const auto reference = reference_of(options, flags);
   if (!reference) return command.fail(reference.error());
-  const auto report = engine::measure_divergence(*reference, options, plan, observer_of(command, ""));
+  const auto folder = packed_folder(command.workbench().paths());
+  const auto report = engine::measure_divergence(*reference, options, plan, observer_of(command, ""), folder);
   command.progress({});
   if (!report) return command.fail(report.error());
   terminal.out << (flags.json ? engine::dump_json(divergence_json(*report), 2) + "\n" : divergence_text(*report));
@@ -219,12 +222,16 @@ int run_compare(ModelCommand& command, const EngineOptions& options, const EvalF
     EngineOptions& tested = all.emplace_back(options);
     if (const auto set = engine::set_option(tested, "quantization", name); !set) return command.fail(set.error());
   }
+  const auto comparison = engine::open_comparison(*reference, plan, observer_of(command, "reference: "),
+                                                  packed_folder(command.workbench().paths()));
+  command.progress({});
+  if (!comparison) return command.fail(comparison.error());
   OrderedJson rows = OrderedJson::array();
   std::string table = fmt::format("{:<20}{:>12}  {:<24}{:>12}{:>12}{:>12}\n", "quantization", "perplexity", "95 %", "KL", "99 % KL", "same best");
   std::optional<engine::Error> problem;
   for (const EngineOptions& tested : all) {
     const std::string& name = tested.quantization;
-    const auto report = engine::measure_divergence(*reference, tested, plan, observer_of(command, name + ": "));
+    const auto report = (*comparison)->measure(tested, observer_of(command, name + ": "));
     command.progress({});
     if (!report) {
       problem = report.error();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <fstream>
+#include <set>
 
 #include "app/api/sweep_export.h"
 #include "app/api/sweep_templates.h"
@@ -200,13 +201,16 @@ std::string with_interval(const Estimate& value) {
 
 std::string table(const SweepPlan& plan, const SweepReport& report) {
   constexpr std::string_view kUsual[] = {"output_tok_s", "ttft_ms_p50", "itl_ms_p50", "itl_ms_p99", "e2e_ms_mean"};
-  const std::span<const std::string_view> shown = plan.quality_dataset.empty() ? kUsual : main_metrics(plan);
+  const bool is_usual = plan.quality_dataset.empty() && !has_turns(plan);
+  const std::span<const std::string_view> shown = is_usual ? kUsual : main_metrics(plan);
   std::string text;
-  for (const SweepVariable& variable : plan.variables) text += fmt::format("{:<18}", variable.name);
+  const auto width = [](std::string_view name) { return std::max<std::size_t>(18, name.size() + 2); };
+  for (const SweepVariable& variable : plan.variables) text += fmt::format("{:<{}}", variable.name, width(variable.name));
   for (const std::string_view name : shown) text += fmt::format("{:>20}", name);
   text += "\n";
   for (const auto& [index, result] : report.cells) {
-    for (const auto& [name, value] : values_of(plan, index)) text += fmt::format("{:<18}", printable(value, 17));
+    for (const auto& [name, value] : values_of(plan, index))
+      text += fmt::format("{:<{}}", printable(value, width(name) - 1), width(name));
     if (!result.error.empty()) {
       text += "failed: " + printable(result.error, 200) + "\n";
       continue;
@@ -227,6 +231,26 @@ Result<void> write_page(const std::string& path, const SweepPlan& plan, const Sw
   return engine::fail(ErrorCode::resource_exhausted, "the page cannot be written", path);
 }
 
+/// Says of each guard of the machine that it is broken, when that is seen first: its user may still do something about it.
+class MachineNotes {
+ public:
+  explicit MachineNotes(ModelCommand& command) : command_(command) {}
+
+  void tell(const SweepJournal& journal) {
+    for (const auto& [index, cell] : journal.cells()) {
+      for (const MachineWarning& warning : cell.warnings) {
+        if (!told_.insert(warning.guard).second) continue;
+        command_.progress({});
+        command_.note("Warning: " + words_of(warning));
+      }
+    }
+  }
+
+ private:
+  ModelCommand& command_;
+  std::set<std::string_view> told_;
+};
+
 int sweep(const std::vector<std::string>& arguments, Terminal& terminal) {
   ModelCommand command(kSweepCommand, terminal);
   SweepFlags flags;
@@ -246,16 +270,24 @@ int sweep(const std::vector<std::string>& arguments, Terminal& terminal) {
   if (flags.plan_file.empty()) make_room(*plan, !command.given("max_num_seqs"), !command.given("max_num_batched_tokens"));
   Result<SweepJournal> journal = SweepJournal::open(flags.journal, *plan, flags.resume);
   if (!journal) return command.fail(journal.error());
-  const SweepObserver observer = [&](const SweepProgress& now, bool) {
+  MachineNotes notes(command);
+  const SweepObserver observer = [&](const SweepProgress& now, bool between_runs) {
+    if (between_runs) notes.tell(*journal);
     command.progress(fmt::format("cell {} of {}: {}: {}{}", now.cells_done + 1, now.cells_total,
                                  values_text(*plan, now.cell), now.doing,
                                  now.seconds_left > 0 ? fmt::format(", {:.0f} s left", now.seconds_left) : ""));
     return command.signals().requested() ? SweepOrder::stop : SweepOrder::go_on;
   };
   // A target has its engine already, and no workbench was opened for one.
-  const EngineLoader loader = plan->target.url.empty() ? cached_loader(command.workbench().paths()) : EngineLoader();
-  const auto report = run_sweep(*plan, *journal, loader, observer);
+  EngineLoader loader;
+  SweepPlaces places;
+  if (plan->target.url.empty()) {
+    loader = cached_loader(command.workbench().paths());
+    places.packed = packed_folder(command.workbench().paths());
+  }
+  const auto report = run_sweep(*plan, *journal, loader, observer, places);
   command.progress({});
+  notes.tell(*journal);
   if (!report) return command.fail(report.error());
   if (const auto written = write_page(flags.html, *plan, *report); !written) return command.fail(written.error());
   if (flags.json) {

@@ -141,6 +141,7 @@ class Exchange {
   /// False: there is no more.
   asio::awaitable<bool> read_piece() {
     if (parser_->is_done()) co_return false;
+    parser_->eager(true);  // all chunks that one read brought are one piece: they came at one time
     parser_->get().body().data = piece_.data();
     parser_->get().body().size = piece_.size();
     stream_->expires_after(state_.limits.silence);

@@ -39,7 +39,7 @@ struct Call {
 /// What comes of a call, in this order. An error says what was the matter with the connection; a status is none.
 struct CallEvents {
   std::function<void(int status)> on_head;
-  std::function<void(std::string_view bytes)> on_piece;  ///< of the body, unframed
+  std::function<void(std::string_view bytes)> on_piece;  ///< of the body, unframed; what one read brought
   std::function<void(const std::optional<engine::Error>& problem)> on_end;  ///< once, and the last
 };
 

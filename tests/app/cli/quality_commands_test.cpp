@@ -117,6 +117,26 @@ class QualityCommandsTest : public QObject {
     QVERIFY(got["rows"][1]["quantization"] == "int8_g32");
   }
 
+  void quantized_weights_are_kept_for_other_commands() {
+    const std::string profile = path("profile");
+    const Json made = json_of(run_cli({"eval", "compare", tiny_model_path(), "--dataset", list(), "--quantizations",
+                                       "none,int8_g32", "--profile-dir", profile, "--json"}));
+    const Json load = json_of(run_cli({"complete", tiny_model_path(), "--quantization", "int8_g32", "--prompt", "a",
+                                       "--max-tokens", "2", "--profile-dir", profile, "--json"}));
+    QVERIFY2(load["timings"]["packed_cache"] == "hit", load.dump().c_str());
+    const Json again = json_of(run_cli({"eval", "kl", tiny_model_path(), "--dataset", list(), "--quantization", "int8_g32",
+                                        "--profile-dir", profile, "--json"}));
+    QVERIFY(again["kl"] == made["rows"][1]["kl"]);
+  }
+
+  void turns_are_options_of_a_sweep() {
+    const Json got =
+        json_of(run_cli({"sweep", tiny_model_path(), "--turns", "2", "--turn-tokens", "4", "--prompt-tokens", "40",
+                         "--output-tokens", "4", "--requests", "2", "--repeats", "1", "--no-warm-up", "--json"}));
+    QVERIFY(got["plan"]["workload"]["turns"] == "2");
+    QVERIFY2(got["cells"][0]["metrics"]["cached_share"]["mean"] > 0, got["cells"][0].dump().c_str());
+  }
+
   void a_mode_must_be_named() {
     QCOMPARE(run_cli({"eval"}).code, 2);
     QVERIFY(run_cli({"eval", "perplexty"}).err.find("perplexity") != std::string::npos);

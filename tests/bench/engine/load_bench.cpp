@@ -60,13 +60,12 @@ int main(int argc, char** argv) {
     return fmt::print(stderr, "load_bench MODEL [--quantization NAME] [--cache DIR] [--threads N] [--cancel PERCENT]\n"), 2;
   }
   print_memory("start");
-  double peak_anonymous = 0, begun[3] = {};  // seconds of the processors at which a phase reported first
+  double peak_anonymous = 0, begun[3] = {};  // seconds of the processors: opened, first weights, warm-up
   std::int64_t total = 0;
   const double begin_worked = processor_seconds();
   const auto observe = [&](const LoadProgress& progress) {
-    double& first = begun[static_cast<int>(progress.phase)];
-    if (first == 0 && (progress.bytes_done > 0 || progress.phase != LoadPhase::converting))
-      first = processor_seconds() - begin_worked;
+    double& first = begun[progress.phase == LoadPhase::warming_up ? 2 : progress.bytes_done > 0 ? 1 : 0];
+    if (first == 0) first = processor_seconds() - begin_worked;
     peak_anonymous = std::max(peak_anonymous, memory("RssAnon"));
     total = progress.bytes_total;
     return static_cast<double>(progress.bytes_done) * 100 < cancel_at * static_cast<double>(progress.bytes_total);

@@ -2,6 +2,8 @@
 // Perplexity and divergence of a small random checkpoint, against sums over the runner's logits.
 #include "engine/api/evaluate.h"
 
+#include <QDir>
+#include <QTemporaryDir>
 #include <QTest>
 #include <cmath>
 
@@ -87,6 +89,45 @@ class EvaluateTest : public QObject {
     QVERIFY(eight->kl.mean > 0 && four->kl.mean > 5 * eight->kl.mean);
     QVERIFY(four->kl_median <= four->kl_90 && four->kl_90 <= four->kl_99 && four->kl_99 <= four->kl_max);
     QVERIFY(four->worst.size() > 3 && four->worst[0].kl == four->kl_max && four->worst[0].kl >= four->worst[1].kl);
+  }
+
+  /// The reference is loaded once, and what comes of each is what it is alone.
+  void several_models_are_compared_with_one_reference() {
+    const EvalPlan plan{.texts = kTexts, .window = 64};
+    int n_loads = 0;
+    std::int64_t before = -1;
+    const engine::EvalObserver observer = [&](const engine::EvalProgress& progress) {
+      const std::int64_t bytes = progress.tokens_total == 0 ? progress.bytes_loaded : -1;
+      n_loads += bytes >= 0 && before < 0 ? 1 : 0;
+      before = bytes;
+      return true;
+    };
+    const auto comparison = engine::open_comparison(options_of(), plan, observer);
+    QVERIFY(comparison.has_value());
+    before = -1;
+    QVERIFY((*comparison)->reference_bytes() > 0);
+    for (const char* name : {"int8_g32", "int4_g128"}) {
+      const auto report = (*comparison)->measure(options_of(name), observer);
+      const auto alone = engine::measure_divergence(options_of(), options_of(name), plan, {});
+      QVERIFY2(report.has_value(), report ? "" : report.error().message.c_str());
+      QCOMPARE(report->kl.mean, alone->kl.mean);
+      QCOMPARE(report->tested.nll.mean, alone->tested.nll.mean);
+    }
+    QCOMPARE(n_loads, 3);
+    QVERIFY(!(*comparison)->measure(options_of("no such"), {}).has_value());
+    QVERIFY((*comparison)->measure(options_of(), {}).has_value());  // what failed leaves the reference in order
+  }
+
+  void quantized_weights_are_kept_for_the_next_evaluation() {
+    QTemporaryDir folder;
+    const engine::PackedCacheFolder packed{.path = folder.filePath("packed").toStdString()};
+    const EvalPlan plan{.texts = kTexts, .window = 64};
+    const auto made = engine::measure_perplexity(options_of("int8_g32"), plan, {}, packed);
+    QCOMPARE(QDir(folder.filePath("packed")).entryList(QDir::AllEntries | QDir::NoDotAndDotDot).isEmpty(), false);
+    const auto read = engine::measure_perplexity(options_of("int8_g32"), plan, {}, packed);
+    const auto without = engine::measure_perplexity(options_of("int8_g32"), plan, {});
+    QCOMPARE(read->nll.mean, made->nll.mean);
+    QCOMPARE(read->nll.mean, without->nll.mean);
   }
 
   void progress_comes_and_cancels() {

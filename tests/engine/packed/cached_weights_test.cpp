@@ -159,7 +159,7 @@ class CachedWeightsTest : public QObject {
   void cancel_leaves_no_file() {
     QFETCH(int, percent);
     const auto opened = open_model(tests::tiny_model_path());
-    const auto stop = [&](std::int64_t done) { return done * 100 < percent * opened->plan.n_bytes; };
+    const auto stop = [&](LoadPhase, std::int64_t done) { return done * 100 < percent * opened->plan.n_bytes; };
     const auto got = load_runner(*opened, *tokenizer_of(*opened), options_for(kWays[3]), stop, folder());
     QVERIFY(!got && got.error().code == ErrorCode::cancelled);
     QVERIFY(names().empty());
@@ -174,11 +174,14 @@ class CachedWeightsTest : public QObject {
     const auto opened = open_model(tests::tiny_model_path());
     for (const PackedCacheUse use : {PackedCacheUse::stored, PackedCacheUse::hit}) {
       std::vector<std::int64_t> seen;
-      const auto observe = [&](std::int64_t done) {
+      int n_converting = 0;
+      const auto observe = [&](LoadPhase phase, std::int64_t done) {
+        n_converting += phase == LoadPhase::converting ? 1 : 0;
         seen.push_back(done);
         return true;
       };
       QVERIFY(load_runner(*opened, *tokenizer_of(*opened), options_for(kWays[3]), observe, folder())->cache.use == use);
+      QCOMPARE(n_converting > 0, use == PackedCacheUse::stored);  // a hit only reads
       QVERIFY(std::is_sorted(seen.begin(), seen.end()) && seen.front() == 0);
       QVERIFY(seen.back() <= opened->plan.n_bytes && seen.back() >= opened->plan.n_bytes * 9 / 10);
     }

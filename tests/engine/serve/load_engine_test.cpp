@@ -296,7 +296,9 @@ void LoadEngineTest::a_load_that_smooths_reads_its_layers_twice() {
   std::vector<LoadProgress> seen;
   const auto engine = load_engine(options, [&](const LoadProgress& progress) { return seen.push_back(progress), true; });
   QVERIFY2(engine.has_value(), engine ? "" : engine.error().message.c_str());
-  QCOMPARE(seen.size(), std::size_t{35 + 2 + 2});  // one more a layer
+  QCOMPARE(seen.size(), std::size_t{35 + 2 + 3});  // one more a layer, and one before
+  const auto calibrates = [](const LoadProgress& progress) { return progress.phase == LoadPhase::calibrating; };
+  QCOMPARE(std::count_if(seen.begin(), seen.end(), calibrates), std::ptrdiff_t{3});
   for (std::size_t i = 1; i < seen.size(); ++i) {
     QVERIFY(seen[i].phase >= seen[i - 1].phase && seen[i].bytes_done >= seen[i - 1].bytes_done);
     QCOMPARE(seen[i].bytes_total, seen[0].bytes_total);
@@ -407,6 +409,7 @@ void LoadEngineTest::unchunked_prefill_needs_rows_for_a_context() {
 
 void LoadEngineTest::phases_have_names() {
   QCOMPARE(name_of(LoadPhase::reading), std::string_view("map"));
+  QCOMPARE(name_of(LoadPhase::calibrating), std::string_view("calibrate"));
   QCOMPARE(name_of(LoadPhase::converting), std::string_view("convert"));
   QCOMPARE(name_of(LoadPhase::warming_up), std::string_view("warm-up"));
 }

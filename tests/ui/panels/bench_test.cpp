@@ -14,6 +14,7 @@
 
 #include "tests/ui/window_fixture.h"
 #include "ui/panels/bench/sweep_chart.h"
+#include "ui/panels/bench/sweep_header.h"
 #include "ui/panels/bench/variable_cards.h"
 #include "ui/widgets/segmented.h"
 
@@ -71,6 +72,8 @@ class BenchTest : public QObject {
   void a_sweep_that_was_cut_off_is_offered_to_the_next_window();
   void quality_is_measured_on_a_text();
   void points_of_the_pareto_chart_are_named();
+  void conversations_have_turns();
+  void a_machine_that_disturbs_is_told_in_the_head();
   void a_cell_is_reproduced_from_the_clipboard();
   void templates_fill_the_plan();
   void nothing_beats_the_front();
@@ -300,6 +303,47 @@ void BenchTest::points_of_the_pareto_chart_are_named() {
   Q_EMIT over->activated(over->currentIndex());
   // Where two points lie on each other one name is left out.
   QTRY_VERIFY(chart->point_names().contains("1") || chart->point_names().contains("3"));
+}
+
+void BenchTest::conversations_have_turns() {
+  BenchFixture fixture;
+  auto* turns = fixture.find<QSpinBox>("bench.turns");
+  auto* tokens = fixture.find<QSpinBox>("bench.turn_tokens");
+  QVERIFY(turns->isVisibleTo(fixture.window.get()) && !tokens->isVisibleTo(fixture.window.get()));
+  turns->setValue(3);
+  QVERIFY(tokens->isVisibleTo(fixture.window.get()));
+  tokens->setValue(2);
+  fixture.find<QSpinBox>("bench.requests")->setValue(2);
+  fixture.values_of("concurrency")->setText("1, 2");
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  const app::SweepStatus status = fixture.workbench->sweeper().status();
+  QCOMPARE(status.plan->workload.turns, std::int64_t{3});
+  QCOMPARE(status.plan->workload.turn_tokens, std::int64_t{2});
+  for (const auto& [index, cell] : status.report->cells) QVERIFY2(cell.error.empty(), cell.error.c_str());
+  auto* load = fixture.find<QComboBox>("bench.load");
+  load->setCurrentIndex(load->findData("replay"));
+  QVERIFY(!turns->isVisibleTo(fixture.window.get()));  // a trace says which requests there are
+}
+
+void BenchTest::a_machine_that_disturbs_is_told_in_the_head() {
+  BenchFixture fixture;
+  app::SweepReport report;
+  const app::SweepPlan plan;
+  const auto show = [&] {
+    app::SweepStatus status;
+    status.state = app::SweepState::done;
+    status.plan = std::make_shared<app::SweepPlan>(plan);
+    status.report = std::make_shared<app::SweepReport>(report);
+    fixture.find<ui::SweepHeader>("bench.header")->show_sweep(status);
+  };
+  show();
+  auto* line = fixture.find<QLabel>("bench.header.warnings");
+  QVERIFY(line->isHidden());
+  report.cells[0].warnings = {{"other_load", 0.25}};
+  show();
+  QVERIFY(!line->isHidden());
+  QVERIFY2(line->text().contains("others took 25 % of the processors"), qPrintable(line->text()));
 }
 
 void BenchTest::a_cell_is_reproduced_from_the_clipboard() {

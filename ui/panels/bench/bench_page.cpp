@@ -12,6 +12,7 @@
 #include <QScrollArea>
 #include <QVBoxLayout>
 
+#include "app/api/sweep_estimate.h"
 #include "app/api/sweep_export.h"
 #include "app/api/sweep_templates.h"
 #include "ui/models/load_choice.h"
@@ -382,7 +383,7 @@ QString BenchPage::time_words_of(app::SweepPlan plan) const {
   plan.options = context_.load.options();
   const app::SweepStatus status = context_.bridge.sweep_status();
   if (status.runs()) return {};
-  const auto seconds = estimated_seconds(plan, status.report.get());
+  const auto seconds = status.report == nullptr ? std::nullopt : app::estimated_seconds(plan, *status.report);
   return seconds ? tr("≈ %1 at the last rate").arg(time_words(*seconds)) : tr("time unknown until the first cell");
 }
 

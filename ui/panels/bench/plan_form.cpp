@@ -119,6 +119,9 @@ void PlanForm::add_work(QVBoxLayout& column) {
   shared_ = make_count("shared_prefix", 0, 100, tr(" %"));
   shared_row_ = add_row(column, "shared_prefix", tr("Shared prefix"),
                         tr("The part of every prompt that is the same: the prefix cache finds it"), shared_);
+  turns_ = new TurnRows(theme_, kLabelWidth, this);
+  connect(turns_, &TurnRows::changed, this, &PlanForm::take);
+  column.addWidget(turns_);
   add_load(column);
 }
 
@@ -218,6 +221,7 @@ void PlanForm::show_load() {
   prompt_->setVisible(!has_prompts);
   spread_row_->setVisible(!replays);
   shared_row_->setVisible(!has_prompts);
+  turns_->show_rows(plan_.workload, varies);
   load_->setEnabled(!varies("load"));
   prompt_->setEnabled(!varies("prompt_tokens"));
   output_->setEnabled(!varies("output_tokens"));
@@ -244,6 +248,7 @@ void PlanForm::set_plan(const app::SweepPlan& plan) {
   quality_->setText(QString::fromStdString(plan.quality_dataset));
   trace_->setText(QString::fromStdString(work.trace));
   time_scale_->setValue(work.time_scale);
+  turns_->set_work(work);
   load_->setCurrentIndex(std::max(0, load_->findData(QString::fromStdString(work.load))));
   concurrency_->setValue(static_cast<int>(work.concurrency));
   rate_->setValue(work.rate);
@@ -276,6 +281,7 @@ void PlanForm::take() {
   work.concurrency = concurrency_->value();
   work.rate = rate_->value();
   work.requests = requests_->value();
+  turns_->read_into(work);
   plan_.repeats = repeats_->value();
   plan_.quality_dataset = target_->is_server() ? std::string() : quality_->text().trimmed().toStdString();
   plan_.warm_up = warm_up_->isChecked();

@@ -9,6 +9,7 @@
 #include <QWidget>
 
 #include "ui/panels/bench/target_rows.h"
+#include "ui/panels/bench/turn_rows.h"
 #include "ui/panels/bench/variable_cards.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/form_row.h"
@@ -62,6 +63,7 @@ class PlanForm : public QWidget {
   QComboBox *load_, *stop_;
   FormRow *model_row_, *tokens_row_, *spread_row_, *shared_row_, *concurrency_row_, *rate_row_, *trace_row_, *scale_row_, *quality_row_;
   Switch *warm_up_, *shuffle_;
+  TurnRows* turns_;
   VariableCards* variables_;
 };
 

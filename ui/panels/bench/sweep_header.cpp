@@ -28,6 +28,13 @@ StateLook look_of(app::SweepState state) {
   return {ChipState::quiet, {}};
 }
 
+/// What disturbed the runs, one line.
+QString warning_words(const app::SweepReport& report) {
+  QStringList words;
+  for (const app::MachineWarning& warning : report.warnings()) words << QString::fromStdString(app::words_of(warning));
+  return words.isEmpty() ? QString() : SweepHeader::tr("The machine: %1").arg(words.join(QStringLiteral("; ")));
+}
+
 }  // namespace
 
 QString cell_words(const app::SweepPlan& plan, std::size_t cell) {
@@ -62,6 +69,9 @@ QWidget* SweepHeader::make_words() {
   head->addStretch(1);
   column->addLayout(head);
   column->addWidget(where_ = make_label(theme_, "bench.header.where", {}, box, 12));
+  column->addWidget(warnings_ =
+                        make_label(theme_, "bench.header.warnings", {}, box, 12, QFont::Normal, TextTone::warning));
+  warnings_->setWordWrap(true);
   bar_ = new QProgressBar(box);
   bar_->setObjectName(QStringLiteral("bench.progress"));
   bar_->setAccessibleName(tr("Progress of the sweep"));
@@ -122,6 +132,8 @@ void SweepHeader::show_sweep(const app::SweepStatus& status) {
   state_->set(look.chip, look.chip == ChipState::success || look.chip == ChipState::error ? ChipMark::icon : ChipMark::none,
               look.word);
   where_->setText(where_words(status));
+  warnings_->setText(warning_words(*status.report));
+  warnings_->setVisible(!warnings_->text().isEmpty());
   // Repeats are the small steps of the bar.
   const auto repeats = static_cast<int>(status.plan->repeats);
   bar_->setRange(0, std::max(1, static_cast<int>(status.progress.cells_total) * repeats));

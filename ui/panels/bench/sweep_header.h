@@ -29,7 +29,7 @@ class SweepHeader : public QWidget {
   QString facts_words(const app::SweepStatus& status) const;
 
   const Theme& theme_;
-  QLabel *title_, *where_, *facts_, *failed_;
+  QLabel *title_, *where_, *warnings_, *facts_, *failed_;
   Chip* state_;
   QProgressBar* bar_;
   QPushButton *skip_, *resume_;

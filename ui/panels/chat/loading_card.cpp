@@ -15,6 +15,17 @@ namespace {
 
 constexpr int kHeight = 132, kPadding = 18;
 
+/// Calibrating is the begin of converting: most loads have none.
+int phase_place(engine::LoadPhase phase) {
+  switch (phase) {
+    case engine::LoadPhase::reading: return 0;
+    case engine::LoadPhase::calibrating:
+    case engine::LoadPhase::converting: return 1;
+    case engine::LoadPhase::warming_up: return 2;
+  }
+  return 0;
+}
+
 }  // namespace
 
 LoadingCard::LoadingCard(const PanelContext& context, QWidget* parent) : QWidget(parent), context_(context) {
@@ -39,7 +50,8 @@ void LoadingCard::refresh() {
   const QString name = QString::fromStdString(status.path).section(QLatin1Char('/'), -1);
   title_ = demo ? tr("Loading the demo model") : tr("Loading %1").arg(name);
   percent_ = load_percent(status.progress);
-  phase_ = static_cast<int>(status.progress.phase);
+  calibrates_ = status.progress.phase == engine::LoadPhase::calibrating;
+  phase_ = phase_place(status.progress.phase);
   speed_ = load_speed_words(status.progress);
   setAccessibleName(tr("%1, %2 %").arg(title_).arg(percent_));
   update();
@@ -48,7 +60,7 @@ void LoadingCard::refresh() {
 void LoadingCard::paint_phases(QPainter& painter, int y) const {
   const Theme& theme = context_.theme;
   const Tokens& t = theme.tokens();
-  const QString words[] = {tr("Map"), tr("Convert"), tr("Warm up")};
+  const QString words[] = {tr("Map"), calibrates_ ? tr("Calibrate") : tr("Convert"), tr("Warm up")};
   qreal x = theme.px(kPadding);
   const qreal side = theme.px(16);
   for (int i = 0; i < 3; ++i) {

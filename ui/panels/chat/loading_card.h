@@ -26,6 +26,7 @@ class LoadingCard : public QWidget {
   const PanelContext& context_;
   QString title_, speed_;
   int percent_ = 0, phase_ = 0;
+  bool calibrates_ = false;
   QPushButton* cancel_;
 };
 

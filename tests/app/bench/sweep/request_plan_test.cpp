@@ -6,11 +6,17 @@
 #include <QTest>
 #include <set>
 
-#include "app/bench/text_dataset.h"
+#include "tests/support/shared_data.h"
 #include "tests/support/tiny_model.h"
 
 using namespace lathe;
 using namespace lathe::app;
+
+namespace {
+
+constexpr const char* kTalks = "{\"turns\": [\"a1\", \"a2\"]}\n{\"turns\": [\"b1\", \"b2\", \"b3\", \"b4\"]}\n";
+
+}  // namespace
 
 class RequestPlanTest : public QObject {
   Q_OBJECT
@@ -28,26 +34,52 @@ class RequestPlanTest : public QObject {
   }
 
  private Q_SLOTS:
-  void every_form_of_a_dataset_is_read() {
-    const std::vector<std::string> wanted = {"one", "two two", "three"};
-    QVERIFY(*read_prompt_dataset(file("a.txt", "one\r\n\ntwo two\n   \nthree")) == wanted);
-    QVERIFY(*read_prompt_dataset(file("a.json", R"(["one", "two two", "", "three"])")) == wanted);
-    const std::string lines =
-        "{\"text\": \"one\"}\n{\"id\": 1, \"prompt\": \"two two\"}\n\n"
-        "{\"conversations\": [{\"from\": \"human\", \"value\": \"three\"}, {\"from\": \"gpt\", \"value\": \"no\"}]}\n";
-    QVERIFY(*read_prompt_dataset(file("a.jsonl", lines)) == wanted);
-    QVERIFY(*read_prompt_dataset(
-                file("b.json", R"([{"conversations": [{"value": "one"}]}, {"text": "two two"}, "three"])")) == wanted);
+  void texts_of_a_plan_are_the_first_turns() {
+    SweepWorkload work{.requests = 2, .dataset = file("c.jsonl", kTalks)};
+    const auto requests = RequestPlanner().plan(work, 1);
+    QCOMPARE(requests->size(), std::size_t{2});
+    QVERIFY((texts_of(*requests) == std::set<std::string>{"a1", "b1"}));
   }
 
-  void what_is_no_prompt_is_named_with_file_and_line() {
-    const auto bad = read_prompt_dataset(file("bad.jsonl", "{\"text\": \"one\"}\n{\"text\": 2}\n"));
-    QVERIFY2(bad.error().where.ends_with("bad.jsonl, line 2"), bad.error().where.c_str());
-    const auto broken = read_prompt_dataset(file("cut.jsonl", "{\"text\": \"one\"}\n\n{\"text\"\n"));
-    QVERIFY2(broken.error().where.find("cut.jsonl, line 3") != std::string::npos, broken.error().where.c_str());
-    QVERIFY(read_prompt_dataset(file("bad.json", "[\"a\", 7]")).error().where.ends_with("item 1"));
-    QCOMPARE(read_prompt_dataset("/nowhere/at.txt").error().code, engine::ErrorCode::not_found);
-    QVERIFY(!read_prompt_dataset(file("empty.txt", "\n\n")).has_value());
+  /// A conversation is as long as it is, and at most as long as is asked for.
+  void turns_stand_behind_the_first_of_their_conversation() {
+    SweepWorkload work{.prompt_tokens = 10,
+                       .output_tokens = 3,
+                       .requests = 2,
+                       .load = "constant",
+                       .rate = 4,
+                       .dataset = file("d.jsonl", kTalks),
+                       .turns = 3,
+                       .turn_tokens = 4,
+                       .think_time = 0.25};
+    RequestPlanner planner;
+    const auto from_file = planner.plan(work, 1);
+    QCOMPARE(from_file->size(), std::size_t{5});  // two and three turns
+    for (std::size_t i = 0; i < from_file->size(); ++i) {
+      const PlannedRequest& request = (*from_file)[i];
+      QCOMPARE(request.text.substr(1), std::to_string(request.turn + 1));
+      QCOMPARE(request.has_next(), i + 1 < from_file->size() && (*from_file)[i + 1].turn > 0);
+    }
+    work.dataset.clear();
+    const auto drawn = planner.plan(work, 1);
+    QCOMPARE(drawn->size(), std::size_t{6});
+    QCOMPARE((*drawn)[3].turn, std::int64_t{0});
+    QCOMPARE((*drawn)[3].scheduled, 0.25);  // conversations come at the rate
+    QCOMPARE((*drawn)[0].prompt_tokens, std::int64_t{10});
+    QCOMPARE((*drawn)[4].prompt_tokens, std::int64_t{4});
+    QCOMPARE((*drawn)[4].think_time, 0.25);
+    QCOMPARE((*drawn)[3].think_time, 0.0);
+    work.turn_tokens = 0;
+    QCOMPARE((*planner.plan(work, 1))[4].prompt_tokens, std::int64_t{10});
+  }
+
+  void turns_that_a_file_cannot_have_are_refused() {
+    RequestPlanner planner;
+    const auto flat = planner.plan({.dataset = file("flat.txt", "one\ntwo\n"), .turns = 2}, 1);
+    QVERIFY2(flat.error().message.find("no item has a second") != std::string::npos, flat.error().message.c_str());
+    QVERIFY(flat.error().where.ends_with("flat.txt"));
+    const auto trace = planner.plan({.load = "replay", .trace = file("t.csv", "1,8,4\n"), .turns = 2}, 1);
+    QCOMPARE(trace.error().where, std::string("turns"));
   }
 
   void texts_are_drawn_by_the_seed_and_each_once_before_any_twice() {
@@ -85,6 +117,32 @@ class RequestPlanTest : public QObject {
     QCOMPARE((*json)[0].output_tokens, std::int64_t{4});
   }
 
+  /// Blocks with the same number are the same tokens, in whatever prompt they stand.
+  void a_trace_of_mooncake_says_what_prompts_share() {
+    const auto line = [](int at, int n, const char* blocks) {
+      return "{\"timestamp\": " + std::to_string(at) + ", \"input_length\": " + std::to_string(n) +
+             ", \"output_length\": 5, \"hash_ids\": " + blocks + "}\n";
+    };
+    const auto trace = read_trace(file("m.jsonl", line(2000, 700, "[0, 7]") + line(3500, 512, "[0]")));
+    QVERIFY2(trace.has_value(), trace ? "" : trace.error().message.c_str());
+    QCOMPARE((*trace)[1].arrival, 1.5);
+    QCOMPARE((*trace)[0].prompt_tokens, std::int64_t{700});
+    QVERIFY((*trace)[0].blocks == (std::vector<std::int64_t>{0, 7}));
+    const auto few = read_trace(file("few.jsonl", line(0, 513, "[3]")));
+    QVERIFY2(few.error().message.find("513 tokens needs 2") != std::string::npos, few.error().message.c_str());
+    QVERIFY(read_trace(file("odd.jsonl", line(0, 5, "[-1]"))).error().where.ends_with("odd.jsonl, line 1"));
+    SweepWorkload work{.load = "replay", .trace = file("m.jsonl", line(0, 700, "[0, 7]"))};
+    QVERIFY(((*RequestPlanner().plan(work, 1))[0].blocks == std::vector<std::int64_t>{0, 7}));
+  }
+
+  void the_open_trace_of_mooncake_is_read_whole() {
+    SKIP_WITHOUT_SHARED("data/workloads/conversation_trace.jsonl");
+    const auto trace = read_trace(tests::shared_path("data/workloads/conversation_trace.jsonl"));
+    QVERIFY2(trace.has_value(), trace ? "" : trace.error().message.c_str());
+    QCOMPARE(trace->size(), std::size_t{12'031});
+    QCOMPARE(trace->front().blocks.front(), std::int64_t{0});
+  }
+
   void a_bad_trace_is_refused_with_file_and_line() {
     const auto where = [&](const char* name, const std::string& text) {
       const auto trace = read_trace(file(name, text));
@@ -120,6 +178,9 @@ class RequestPlanTest : public QObject {
     QCOMPARE(check(plan).error().where, std::string("trace"));
     plan.workload.trace = "a.csv";
     QVERIFY(check(plan).has_value());
+    plan.workload.turns = 2;
+    QCOMPARE(check(plan).error().where, std::string("turns"));
+    plan.workload.turns = 1;
     plan.workload.load = "poisson";
     QCOMPARE(check(plan).error().where, std::string("trace"));
   }

@@ -76,6 +76,35 @@ class SweepMetricsTest : public QObject {
     QVERIFY(near(got["preemptions"], 1));
   }
 
+  /// 4 and 9 of 10 tokens each; a server that does not say leaves it unseen.
+  void cached_tokens_are_a_share_of_all_prompts() {
+    RunRecord run = run_by_hand();
+    run.requests[0].usage.n_cached_tokens = 4;
+    run.requests[1].usage.n_cached_tokens = 9;
+    QVERIFY(near(metrics_of(run)["cached_share"], 0.65));
+    run.requests[1].knows_cached = false;
+    QVERIFY(std::isnan(metrics_of(run)["cached_share"]));
+  }
+
+  /// By hand: one token, then three at 0.9 and one at 1.0: gaps of 0.3, 0.3, 0.3 (not 0.9, 0, 0) and 0.1. What comes with
+  /// the first has none.
+  void tokens_that_come_together_share_their_gap() {
+    RunRecord run;
+    run.requests.resize(2);
+    run.requests[0].token_times = {0.0, 0.9, 0.9, 0.9, 1.0};
+    run.requests[1].token_times = {0.5, 0.5, 0.6};
+    auto got = metrics_of(run);
+    QVERIFY(near(got["itl_ms_mean"], (3 * 300 + 100 + 100) / 5.0));
+    QVERIFY(near(got["itl_ms_p50"], 300));
+    QVERIFY(near(got["itl_ms_p99"], 300));
+    run.requests.resize(1);
+    run.requests[0].token_times = {0.5, 0.5, 0.5};
+    QVERIFY(std::isnan(metrics_of(run)["itl_ms_p50"]));  // nothing was seen between them
+    for (const SweepMetric& metric : sweep_metrics()) {
+      if (metric.name == "itl_ms_mean") QVERIFY(metric.definition.find("came together share") != metric.definition.npos);
+    }
+  }
+
   void goodput_counts_what_met_the_goal() {
     QVERIFY(near(metrics_of(run_by_hand(), {.ttft_ms = 600})["goodput_req_s"], 1 / 2.7));
     QVERIFY(near(metrics_of(run_by_hand(), {.ttft_ms = 600, .itl_ms = 120})["goodput_req_s"], 0));

@@ -90,6 +90,9 @@ class SweepPlanTest : public QObject {
     plan.workload.output_tokens = 33;
     plan.workload.load = "poisson";
     plan.workload.rate = 2.5;
+    plan.workload.turns = 3;
+    plan.workload.turn_tokens = 9;
+    plan.workload.think_time = 0.5;
     plan.goal = {.ttft_ms = 200, .itl_ms = 50.5};
     const auto again = sweep_plan_from(Json::parse(lathe::engine::dump_json(to_json(plan))));
     QVERIFY2(again.has_value(), again ? "" : again.error().message.c_str());

@@ -4,7 +4,9 @@
 
 #include <QTemporaryDir>
 #include <QTest>
+#include <filesystem>
 
+#include "app/api/sweep_export.h"
 #include "app/bench/sweep/load_generator.h"
 #include "app/bench/sweep/request_plan.h"
 #include "tests/support/tiny_model.h"
@@ -229,6 +231,128 @@ class SweepTest : public QObject {
     QVERIFY(value(0, "kl_mean").mean < 1e-9 && value(0, "same_best").mean == 1);
     QVERIFY(value(2, "kl_mean").mean > 1e-6 && value(2, "kl_99").mean >= value(2, "kl_mean").mean);
     QVERIFY(value(2, "weight_bytes").mean < value(0, "weight_bytes").mean);
+  }
+
+  /// After the first cell the evaluation of the second engine is still in what is left; before the last cell it is not.
+  void what_is_left_includes_the_quality_of_the_next_engine() {
+    tests::write_file(path("long.json"), "[\"" + std::string(2000, 'a') + "\"]");
+    SweepPlan plan = small_plan({{"quantization", {"none", "int8_g32"}}, {"concurrency", {"1", "2"}}});
+    plan.quality_dataset = path("long.json");
+    plan.repeats = 1;
+    plan.warm_up = false;
+    auto journal = SweepJournal::open("", plan, false);
+    double begun = 0, evaluated = 0, left = 0, left_of_last = 0;
+    swept(plan, *journal, [&](const SweepProgress& now, bool between_runs) {
+      if (between_runs && now.cells_done == 0 && now.doing == "evaluating") begun = now.seconds;
+      if (between_runs && now.cells_done == 0 && now.doing == "loading") evaluated = now.seconds - begun;
+      if (between_runs && now.cells_done == 1) left = now.seconds_left;
+      if (between_runs && now.cells_done == 3) left_of_last = now.seconds_left;
+      return SweepOrder::go_on;
+    });
+    QVERIFY(evaluated > 0);
+    QVERIFY(left > evaluated);
+    QVERIFY(left_of_last > 0 && left_of_last < left - evaluated);
+  }
+
+  /// The guard of memory is broken on a machine of the test's own; all others are silent there.
+  void what_disturbs_a_run_is_kept_with_it() {
+    std::filesystem::create_directories(path("machine/proc"));
+    tests::write_file(path("machine/proc/meminfo"), "MemTotal: 1000 kB\nMemAvailable: 20 kB\n");
+    const SweepPlan plan = small_plan({{"concurrency", {"1", "2"}}});
+    const std::vector<std::string> wanted = {"98.0 % of the memory is in use: the machine is about to swap"};
+    const auto words = [](const SweepReport& report) {
+      std::vector<std::string> all;
+      for (const MachineWarning& warning : report.warnings()) all.push_back(words_of(warning));
+      return all;
+    };
+    {
+      auto journal = SweepJournal::open(path("warned"), plan, false);
+      const auto report = run_sweep(plan, *journal, engine::load_engine, {}, {.packed = {}, .root = path("machine")});
+      QVERIFY(words(*report) == wanted);
+      const engine::OrderedJson json = to_json(plan, *report);
+      QVERIFY(json["warnings"][0]["words"] == wanted[0] && json["cells"][1]["warnings"]["memory"] == 0.98);
+      QVERIFY(to_markdown(plan, *report).find("> Warning: 98.0 %") != std::string::npos);
+      QVERIFY(to_html(plan, *report).find("Warning: 98.0 %") != std::string::npos);
+    }
+    const auto kept = SweepJournal::cells_in(path("warned"), plan);
+    QVERIFY(words({.cells = *kept}) == wanted);
+    std::string broken = tests::read_file(path("warned"));
+    broken.replace(broken.find("{\"memory\""), 1, "[");
+    tests::write_file(path("warned"), broken);
+    QVERIFY(!SweepJournal::cells_in(path("warned"), plan).has_value());
+  }
+
+  /// Each prompt is the one before, its answer and 10 new tokens; of all but the last block the cache has what was said.
+  void a_conversation_goes_on_where_it_was() {
+    SweepPlan plan = small_plan({});
+    plan.options.block_size = 8;
+    plan.workload = {.prompt_tokens = 30,
+                     .output_tokens = 6,
+                     .requests = 2,
+                     .load = "concurrency",
+                     .concurrency = 1,
+                     .turns = 3,
+                     .turn_tokens = 10,
+                     .think_time = 0.02};
+    const auto requests = RequestPlanner().plan(plan.workload, 1);
+    for (const bool caches : {true, false}) {
+      plan.options.enable_prefix_caching = caches;
+      auto engine = engine::load_engine(plan.options);
+      const auto run = run_load(**engine, plan.workload, *requests, plan.sampling, 1, [] { return true; });
+      QVERIFY2(run.has_value(), run ? "" : run.error().message.c_str());
+      QCOMPARE(run->requests.size(), std::size_t{6});
+      for (std::size_t i = 0; i < 6; ++i) {
+        const SentRequest& sent = run->requests[i];
+        const std::size_t turn = i % 3;
+        QCOMPARE(sent.usage.n_prompt_tokens, static_cast<std::int64_t>(30 + 16 * turn));
+        QCOMPARE(sent.usage.n_completion_tokens, std::int64_t{6});
+        // 36 and 52 tokens were said: four and six whole blocks, without the token that was not computed.
+        QCOMPARE(sent.usage.n_cached_tokens, caches ? std::vector<std::int64_t>({0, 32, 48})[turn] : std::int64_t{0});
+        if (turn > 0) {
+          QVERIFY(std::abs(sent.scheduled - run->requests[i - 1].end - 0.02) < 1e-9);
+          QVERIFY(sent.token_times.front() >= sent.scheduled);
+        }
+      }
+      // One at a time: the second conversation begins when the first is over.
+      QVERIFY(run->requests[3].scheduled >= run->requests[2].end);
+    }
+  }
+
+  void conversations_of_a_dataset_write_the_same_under_every_load() {
+    tests::write_file(path("talks.jsonl"),
+                      "{\"turns\": [\"Once upon a time\", \"And then?\"]}\n{\"turns\": [\"A dog.\"]}\n");
+    SweepPlan plan = small_plan({{"concurrency", {"1", "2"}}, {"enable_prefix_caching", {"true", "false"}}});
+    plan.workload.dataset = path("talks.jsonl");
+    plan.workload.turns = 2;
+    plan.workload.requests = 4;
+    auto journal = SweepJournal::open("", plan, false);
+    const SweepReport report = swept(plan, *journal);
+    for (const auto& [index, cell] : report.cells) {
+      QVERIFY2(cell.error.empty(), cell.error.c_str());
+      QVERIFY(cell.samples[0][metric_index("answers")] == report.cells.at(0).samples[0][metric_index("answers")]);
+      QCOMPARE(cell.samples[0][metric_index("request_s")] > 0, true);
+    }
+    plan.workload.dataset = path("prompts.txt");
+    tests::write_file(path("prompts.txt"), "Once upon a time\n");
+    plan.variables.clear();
+    auto flat = SweepJournal::open("", plan, false);
+    QVERIFY(swept(plan, *flat).cells.at(0).error.find("no item has a second") != std::string::npos);
+  }
+
+  /// The begin of two prompts is the same block of the trace.
+  void prompts_of_a_trace_share_their_blocks() {
+    SweepPlan plan = small_plan({});
+    plan.workload = {.load = "replay"};
+    const std::vector<PlannedRequest> requests = {
+        {.prompt_tokens = 60, .output_tokens = 2, .text = {}, .blocks = {4}},
+        {.scheduled = 0.05, .prompt_tokens = 70, .output_tokens = 2, .text = {}, .blocks = {4}},
+        {.scheduled = 0.05, .prompt_tokens = 60, .output_tokens = 2, .text = {}, .blocks = {5}}};
+    auto engine = engine::load_engine(plan.options);
+    const auto run = run_load(**engine, plan.workload, requests, plan.sampling, 1, [] { return true; });
+    QVERIFY2(run.has_value(), run ? "" : run.error().message.c_str());
+    QCOMPARE(run->requests[0].usage.n_cached_tokens, std::int64_t{0});
+    QCOMPARE(run->requests[1].usage.n_cached_tokens, std::int64_t{48});
+    QCOMPARE(run->requests[2].usage.n_cached_tokens, std::int64_t{0});
   }
 
   void a_shared_prefix_is_found_in_the_cache() {

@@ -101,6 +101,51 @@ class TargetTest : public QObject {
     QCOMPARE(begins.size(), std::size_t{2});  // one shared part a run
   }
 
+  /// A server that takes and names tokens gets them back.
+  void a_conversation_goes_on_with_the_tokens_of_the_answer() {
+    ServerFixture server;
+    server.engine().answer_with(std::string(64, 'x'));
+    server.engine().set_cached_tokens(7);
+    SweepPlan plan = plan_for(url_of(server));
+    plan.warm_up = false;
+    plan.repeats = 1;
+    plan.workload = {.prompt_tokens = 12, .output_tokens = 5, .requests = 2, .turns = 3, .turn_tokens = 4};
+    const SweepReport report = swept(plan);
+    QVERIFY2(report.cells.at(0).error.empty(), report.cells.at(0).error.c_str());
+    QVERIFY(report.cells.at(0).samples[0][metric_index("cached_share")] > 0);
+    std::vector<std::vector<std::int32_t>> prompts;
+    for (const engine::GenerateRequest& request : server.engine().submitted()) {
+      if (request.sampling.max_tokens == 5) prompts.push_back(request.prompt_token_ids);
+    }
+    QCOMPARE(prompts.size(), std::size_t{6});
+    for (std::size_t i = 0; i < prompts.size(); ++i) {
+      const std::size_t turn = i % 3;
+      QCOMPARE(prompts[i].size(), 12 + turn * (5 + 4));
+      if (turn == 0) continue;
+      std::vector<std::int32_t> said = prompts[i - 1];
+      said.insert(said.end(), 5, 'x');
+      QVERIFY(std::equal(said.begin(), said.end(), prompts[i].begin()));
+    }
+  }
+
+  /// One that names none gets the text.
+  void a_conversation_goes_on_with_the_text_of_the_answer() {
+    const ScriptedServer server(streams(http_stream({token("a"), token(" b"), kUsage, "[DONE]"})));
+    SweepPlan plan = plan_for(server.url());
+    plan.warm_up = false;
+    plan.repeats = 1;
+    plan.workload = {.prompt_tokens = 12, .output_tokens = 5, .requests = 1, .turns = 2, .turn_tokens = 4};
+    const SweepReport report = swept(plan);
+    QVERIFY2(report.cells.at(0).error.empty(), report.cells.at(0).error.c_str());
+    QVERIFY(std::isnan(report.cells.at(0).samples[0][metric_index("cached_share")]));  // it does not say
+    const auto requests = server.requests();
+    const auto prompt = [&](std::size_t back) {
+      return (*engine::parse_json(requests[requests.size() - back].body, "body"))["prompt"].get<std::string>();
+    };
+    QVERIFY2(prompt(1).starts_with(prompt(2) + "a b\n"), prompt(1).c_str());
+    QVERIFY(prompt(1).size() > prompt(2).size() + 4);
+  }
+
   void tokens_are_those_of_the_usage_and_times_are_from_the_schedule() {
     const ScriptedServer server(streams(http_stream({token("a"), token("b"), kUsage, "[DONE]"})));
     SweepPlan plan = plan_for(server.url());
@@ -120,6 +165,24 @@ class TargetTest : public QObject {
     }
     QVERIFY(run->requests[1].token_times[0] >= 0.2);
     QVERIFY(!run->answers_compare);
+  }
+
+  /// Three tokens in one write, each a chunk of its own: none came before another.
+  void what_one_read_brings_came_at_one_time() {
+    std::string answer = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    for (const std::string& event : {token("a"), token("b"), token("c"), kUsage, std::string("[DONE]")}) {
+      const std::string data = "data: " + event + "\n\n";
+      answer += QByteArray::number(data.size(), 16).toStdString() + "\r\n" + data + "\r\n";
+    }
+    const ScriptedServer server(streams(answer + "0\r\n\r\n"));
+    const SweepPlan plan = plan_for(server.url());
+    const auto session = TargetSession::open(plan.target, {}, [] { return true; });
+    const std::vector<PlannedRequest> requests = {{.prompt_tokens = 12, .output_tokens = 3, .text = {}}};
+    const auto run = run_load(**session, plan.workload, requests, plan.sampling, 1, [] { return true; });
+    QVERIFY2(run.has_value(), run ? "" : run.error().message.c_str());
+    const std::vector<double>& times = run->requests[0].token_times;
+    QCOMPARE(times.size(), std::size_t{3});
+    QCOMPARE(times[0], times[2]);
   }
 
   void a_server_that_refuses_more_than_openai_has_gets_no_more() {
