@@ -16,6 +16,7 @@ namespace {
 
 constexpr int kTitleHeight = 22;
 constexpr int kLegendHeight = 18;
+constexpr int kSample = 18, kSampleGap = 5, kWordGap = 12;
 constexpr int kValueTicks = 3;
 
 /// Dashes by the place of a line in its chart, in pixels; a pen wants them divided by its width.
@@ -244,16 +245,28 @@ void LiveChart::paintEvent(QPaintEvent*) {
   draw_digits(painter, head.adjusted(0, 0, -unit_width - (unit_.isEmpty() ? 0 : theme_.px(4)), 0),
               Qt::AlignRight | Qt::AlignVCenter, value_);
 
+  paint_legend(painter);
+}
+
+/// Narrower where it would not fit: a line without its word says nothing.
+void LiveChart::paint_legend(QPainter& painter) const {
   painter.setFont(theme_.font(11));
+  const QFontMetrics metrics = painter.fontMetrics();
+  int words = 0;
+  for (const ChartLine& line : lines_) words += metrics.horizontalAdvance(line.name);
+  const auto n = static_cast<int>(lines_.size());
+  const bool tight = words + n * theme_.px(kSample + kSampleGap + kWordGap) - theme_.px(kWordGap) > width();
+  const int sample = theme_.px(tight ? kSample - 6 : kSample);
+  const int gap = theme_.px(tight ? kSampleGap - 1 : kSampleGap);
   qreal x = 0;
   const qreal middle = theme_.px(kTitleHeight) + theme_.px(kLegendHeight) / 2.0;
   for (std::size_t i = 0; i < lines_.size(); ++i) {
-    painter.setPen(pen_of(lines_[i], i, tokens));
-    painter.drawLine(QPointF(x, middle), QPointF(x + theme_.px(18), middle));
-    painter.setPen(tokens.text2);
-    const QRectF word(x + theme_.px(23), middle - 9, width(), 18);
+    painter.setPen(pen_of(lines_[i], i, theme_.tokens()));
+    painter.drawLine(QPointF(x, middle), QPointF(x + sample, middle));
+    painter.setPen(theme_.tokens().text2);
+    const QRectF word(x + sample + gap, middle - 9, width(), 18);
     painter.drawText(word, Qt::AlignLeft | Qt::AlignVCenter, lines_[i].name);
-    x += theme_.px(23) + painter.fontMetrics().horizontalAdvance(lines_[i].name) + theme_.px(12);
+    x += sample + gap + metrics.horizontalAdvance(lines_[i].name) + theme_.px(tight ? kWordGap - 5 : kWordGap);
   }
 }
 

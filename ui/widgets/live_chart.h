@@ -68,6 +68,7 @@ class LiveChart : public QWidget {
   void scale_value_axis(double highest);
   void label_time_axis();
   void describe();
+  void paint_legend(QPainter& painter) const;
 
   const Theme& theme_;
   QString title_, value_, unit_;
