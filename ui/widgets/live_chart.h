@@ -84,10 +84,4 @@ class LiveChart : public QWidget {
   int n_replots_ = 0;
 };
 
-/// A value of an axis with as many decimals as its step needs.
-QString axis_number(double value, double step);
-
-/// The smallest of 1, 2, 5 times a power of ten that divides `top` into at most `n` parts.
-double round_step(double top, int n);
-
 }  // namespace lathe::ui

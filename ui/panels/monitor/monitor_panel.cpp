@@ -17,6 +17,7 @@
 #include <limits>
 
 #include "ui/models/durations.h"
+#include "ui/widgets/chart_style.h"
 #include "ui/widgets/controls.h"
 
 namespace lathe::ui {
