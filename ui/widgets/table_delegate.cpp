@@ -6,6 +6,7 @@
 #include <QTableView>
 
 #include "ui/theme/digits.h"
+#include "ui/widgets/table_header.h"
 
 namespace lathe::ui {
 namespace {
@@ -59,10 +60,7 @@ void shape_table(QTableView& table, const Theme& theme) {
   table.verticalHeader()->hide();
   table.verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
   table.verticalHeader()->setDefaultSectionSize(theme.px(kRowHeight));
-  table.horizontalHeader()->setObjectName(QStringLiteral("rows"));  // for the style sheet: it begins where the rows do
-  table.horizontalHeader()->setHighlightSections(false);
-  table.horizontalHeader()->setFixedHeight(theme.px(kRowHeight));
-  table.horizontalHeader()->setFont(theme.font(11, QFont::Medium));
+  table.setHorizontalHeader(new TableHeader(theme, &table));
 }
 
 }  // namespace lathe::ui
