@@ -7,17 +7,22 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kHeight = 28, kPadding = 6, kFirstPadding = 14, kArrow = 12, kArrowGap = 3;
+constexpr int kHeight = 28, kPadding = 6, kArrow = 12, kArrowGap = 3;
 
 }  // namespace
 
-TableHeader::TableHeader(const Theme& theme, QWidget* parent) : QHeaderView(Qt::Horizontal, parent), theme_(theme) {
+TableHeader::TableHeader(const Theme& theme, int margin, QWidget* parent)
+    : QHeaderView(Qt::Horizontal, parent), theme_(theme), margin_(margin) {
   setSectionsClickable(true);
   setHighlightSections(false);
   setFixedHeight(theme.px(kHeight));
   setFont(theme.font(11, QFont::Medium));
   connect(&theme, &Theme::changed, viewport(), qOverload<>(&QWidget::update));
 }
+
+int TableHeader::left_of(int section) const { return theme_.px(visualIndex(section) == 0 ? margin_ : kPadding); }
+
+int TableHeader::right_of(int section) const { return theme_.px(visualIndex(section) + 1 == count() ? margin_ : kPadding); }
 
 bool TableHeader::is_sorted_by(int section) const { return isSortIndicatorShown() && sortIndicatorSection() == section; }
 
@@ -32,7 +37,7 @@ void TableHeader::paintSection(QPainter* painter, const QRect& rect, int section
                                                                      : Qt::AlignLeft | Qt::AlignVCenter;
   const bool at_right = align.testFlag(Qt::AlignRight);
   const bool sorted = is_sorted_by(section);
-  QRect area = rect.adjusted(theme_.px(visualIndex(section) == 0 ? kFirstPadding : kPadding), 0, -theme_.px(kPadding), -1);
+  QRect area = rect.adjusted(left_of(section), 0, -right_of(section), -1);
   const int arrow = sorted ? theme_.px(kArrow + kArrowGap) : 0;
   painter->setFont(theme_.font(11, sorted ? QFont::DemiBold : QFont::Medium));
   painter->setPen(sorted ? t.text : t.text2);
@@ -53,7 +58,7 @@ void TableHeader::paintSection(QPainter* painter, const QRect& rect, int section
 int TableHeader::width_for(int section) const {
   const QString words = model()->headerData(section, Qt::Horizontal, Qt::DisplayRole).toString();
   return QFontMetrics(theme_.font(11, QFont::DemiBold)).horizontalAdvance(words) + theme_.px(kArrow + kArrowGap) +
-         theme_.px(visualIndex(section) == 0 ? kFirstPadding : kPadding) + theme_.px(kPadding) + 1;
+         left_of(section) + right_of(section) + 1;
 }
 
 QSize TableHeader::sectionSizeFromContents(int section) const { return {width_for(section), theme_.px(kHeight)}; }

@@ -11,7 +11,8 @@ namespace lathe::ui {
 class TableHeader : public QHeaderView {
   Q_OBJECT
  public:
-  TableHeader(const Theme& theme, QWidget* parent);
+  /// `margin`: left of the first column and right of the last.
+  TableHeader(const Theme& theme, int margin, QWidget* parent);
   /// Width in which nothing of the heading is cut, sorted or not.
   int width_for(int section) const;
 
@@ -22,7 +23,11 @@ class TableHeader : public QHeaderView {
  private:
   bool is_sorted_by(int section) const;
 
+  int left_of(int section) const;
+  int right_of(int section) const;
+
   const Theme& theme_;
+  const int margin_;
 };
 
 }  // namespace lathe::ui

@@ -22,7 +22,8 @@ constexpr int kVariableWidth = 112, kMetricWidth = 97, kNarrowWidth = 66, kVerdi
 /// Means with their intervals in text3, differences in the colour of their verdict, verdicts as chips.
 class CellDelegate final : public TableDelegate {
  public:
-  CellDelegate(const Theme& theme, const SweepTable& model, QObject* parent) : TableDelegate(theme, parent), model_(model) {}
+  CellDelegate(const Theme& theme, const SweepTable& model, QObject* parent)
+      : TableDelegate(theme, parent, kPageMargin), model_(model) {}
 
  protected:
   void paint_content(QPainter& painter, const QRectF& area, const QModelIndex& index) const override {
@@ -62,12 +63,13 @@ ResultsTable::ResultsTable(const Theme& theme, QWidget* parent) : QWidget(parent
   table_ = new QTableView(this);
   table_->setObjectName(QStringLiteral("bench.table"));
   table_->setAccessibleName(tr("Cells"));
-  shape_table(*table_, theme);
+  shape_table(*table_, theme, kPageMargin);
   table_->verticalHeader()->setDefaultSectionSize(theme.px(27));
   sorted_.setSourceModel(&model_);
   sorted_.setSortRole(SweepTable::sort_role);
   table_->setModel(&sorted_);
   table_->setItemDelegate(new CellDelegate(theme, model_, table_));
+  table_->horizontalHeader()->setStretchLastSection(true);
   table_->setSortingEnabled(true);
   table_->sortByColumn(0, Qt::AscendingOrder);
   column->addWidget(table_, 1);
