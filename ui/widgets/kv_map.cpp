@@ -60,10 +60,12 @@ void KvMap::show_snapshot(std::shared_ptr<const engine::EngineSnapshot> snapshot
   snapshot_ = std::move(snapshot);
   reserves_ = snapshot_ != nullptr && reserves_room(*snapshot_);
   if (snapshot_ != nullptr) {
-    const auto n_reserved = std::count_if(snapshot_->blocks.begin(), snapshot_->blocks.end(), [this](const auto& block) {
-      return kind_of(block) == KvCell::reserved;
-    });
-    const QString reserved = reserves_ ? tr(", %1 of them reserved and empty").arg(n_reserved) : QString();
+    QString reserved;
+    if (reserves_) {
+      const auto n = std::count_if(snapshot_->blocks.begin(), snapshot_->blocks.end(),
+                                   [this](const auto& block) { return kind_of(block) == KvCell::reserved; });
+      reserved = tr(", %1 of them reserved and empty").arg(n);
+    }
     setAccessibleDescription(tr("%1 in use%2, %3 cached, %4 free")
                                  .arg(snapshot_->n_blocks_used)
                                  .arg(reserved)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// TableHeader: headings of every table: words over their column, a chevron where it is sorted, cut with dots when too narrow.
+// TableHeader: headings of every table: words over their column, a chevron where it is sorted, dots where it is too narrow.
 #pragma once
 
 #include <QHeaderView>

@@ -64,7 +64,8 @@ std::vector<SettingDifference> differences(Settings a, const Settings& b, const 
   for (const auto& [name, value] : a) {
     const auto other = b.find(name);
     const std::string& theirs = other == b.end() ? std::string() : other->second;
-    if (value != theirs && std::find(varied.begin(), varied.end(), name) == varied.end()) all.push_back({name, value, theirs});
+    const bool is_fixed = std::find(varied.begin(), varied.end(), name) == varied.end();
+    if (is_fixed && value != theirs) all.push_back({name, value, theirs});
   }
   return all;
 }

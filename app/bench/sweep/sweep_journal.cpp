@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <system_error>
 #include <utility>
 
 #include "app/api/sweep_metrics.h"
@@ -58,6 +59,14 @@ class HeldFile {
   explicit HeldFile(int file) : file_(file) {}
   int file_;
 };
+
+/// False leaves errno. On the disk when it returns.
+bool write_whole(const std::string& path, const std::string& text) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (file < 0) return false;
+  const bool whole = ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fdatasync(file) == 0;
+  return ::close(file) == 0 && whole;
+}
 
 /// Of all whole lines. What came after a failure replaces it.
 Result<std::map<std::size_t, CellResult>> parse_cells(const std::string& text, const std::string& plan_line,
@@ -144,16 +153,14 @@ Result<void> SweepJournal::rename(const std::string& path, const std::string& na
   const std::string beside = path + ".new";
   std::error_code error;
   const auto time = fs::last_write_time(path, error);
-  std::ofstream out(beside, std::ios::binary);
-  out << plan_line_of(plan) << (end == all.npos ? std::string() : all.substr(end));
-  out.close();
-  if (out) fs::last_write_time(beside, time, error);
-  if (out && !error) fs::rename(beside, path, error);
-  if (out && !error) return {};
+  if (!write_whole(beside, plan_line_of(plan) + (end == all.npos ? std::string() : all.substr(end))))
+    error.assign(errno, std::generic_category());
+  if (!error) fs::last_write_time(beside, time, error);
+  if (!error) fs::rename(beside, path, error);
+  if (!error) return {};
   std::error_code left;
   fs::remove(beside, left);
-  return engine::fail(ErrorCode::resource_exhausted,
-                      fmt::format("cannot be written: {}", error ? error.message() : "the disk takes no more"), path);
+  return engine::fail(ErrorCode::resource_exhausted, fmt::format("cannot be written: {}", error.message()), path);
 }
 
 Result<void> SweepJournal::remove(const std::string& path) {

@@ -11,8 +11,7 @@
 #include "app/bench/sweep/sweep_journal.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/panels/bench/compare_table.h"
-#include "ui/panels/bench/history_table.h"
-#include "ui/widgets/inline_message.h"
+#include "ui/panels/bench/history_view.h"
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -70,6 +69,7 @@ class BenchHistoryTest : public QObject {
   void without_sweeps_both_parts_say_what_to_do();
   void kept_sweeps_are_listed_the_newest_first();
   void a_sweep_is_opened_in_the_first_part();
+  void a_journal_that_lies_elsewhere_is_opened_too();
   void a_sweep_gets_another_name();
   void a_sweep_is_deleted_after_a_question();
   void two_sweeps_are_compared_cell_by_cell();
@@ -136,9 +136,23 @@ void BenchHistoryTest::a_sweep_is_opened_in_the_first_part() {
   QCOMPARE(fixture_->workbench->sweeper().status().state, app::SweepState::done);
   QVERIFY(fixture_->find<QTableView>("bench.table")->isVisible());
   QCOMPARE(fixture_->find<QPushButton>("bench.title")->text(), QString("Before"));
-  // What lies elsewhere is no worse.
   fixture_->click("bench.tabs.1");
   QVERIFY(!fixture_->find<QTableView>("bench.table")->isVisible());
+}
+
+void BenchHistoryTest::a_journal_that_lies_elsewhere_is_opened_too() {
+  open_history();
+  QTemporaryDir elsewhere;
+  const std::string path = write_journal(elsewhere.path(), "foreign.jsonl", plan_of("Foreign", {"1"}), 1, 1);
+  auto* view = fixture_->find<ui::HistoryView>("bench.history");
+  Q_EMIT view->open_wanted(QString::fromStdString(path));
+  QVERIFY(fixture_->find<QTableView>("bench.table")->isVisible());
+  QCOMPARE(fixture_->find<QPushButton>("bench.title")->text(), QString("Foreign"));
+  Q_EMIT view->open_wanted(elsewhere.filePath("nothing.jsonl"));
+  const auto* message = fixture_->find<ui::InlineMessage>("bench.message");
+  QVERIFY(message->isVisible());
+  QCOMPARE(message->what(), QString("The sweep was not opened"));
+  QVERIFY2(message->numbers().contains("nothing.jsonl"), qPrintable(message->numbers()));
 }
 
 void BenchHistoryTest::a_sweep_gets_another_name() {
@@ -160,7 +174,8 @@ void BenchHistoryTest::a_sweep_is_deleted_after_a_question() {
   auto* question = fixture_->find<ui::InlineMessage>("bench.history.message");
   fixture_->click("bench.history.remove");
   QVERIFY(question->isVisible());
-  QVERIFY2(question->what().contains("Before") && question->numbers().contains("3 of 3 cells"), qPrintable(question->numbers()));
+  QVERIFY2(question->what().contains("Before"), qPrintable(question->what()));
+  QVERIFY2(question->numbers().contains("3 of 3 cells"), qPrintable(question->numbers()));
   fixture_->click("bench.history.message.no");
   QVERIFY(!question->isVisible());
   QVERIFY(fs::exists(older_));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Bench: a plan at the left, the sweep that runs or ran at the right: progress, heat map, lines, table. Two further parts show
-// the sweeps that were kept and two of them side by side.
+// Bench: a plan at the left, the sweep that runs or ran at the right: progress, heat map, lines, table. Two further parts
+// show the sweeps that were kept and two of them side by side.
 #pragma once
 
 #include <QMenu>

@@ -6,8 +6,8 @@
 
 namespace lathe::ui {
 
-void paint_estimate(QPainter& painter, const Theme& theme, const QRectF& area, const QString& mean, const QString& half_width,
-                    const QColor& color, bool strong) {
+void paint_estimate(QPainter& painter, const Theme& theme, const QRectF& area, const QString& mean,
+                    const QString& half_width, const QColor& color, bool strong) {
   const QString interval = half_width.isEmpty() ? QString() : QStringLiteral(" ± ") + half_width;
   painter.setFont(theme.font(12));
   painter.setPen(theme.tokens().text3);

@@ -158,7 +158,8 @@ QWidget* CompareView::make_head() {
   row->addWidget(b_ = make_choice("bench.compare.b", tr("Sweep B, what is judged"), head), 1);
   swap_ = make_button(theme, "bench.compare.swap", tr("Swap"), head, ButtonLook::ghost);
   swap_->setToolTip(tr("A becomes B and B becomes A"));
-  connect(swap_, &QPushButton::clicked, this, [this] { choose(b_->currentData().toString(), a_->currentData().toString()); });
+  connect(swap_, &QPushButton::clicked, this,
+          [this] { choose(b_->currentData().toString(), a_->currentData().toString()); });
   row->addWidget(swap_);
   metrics_ = make_button(theme, "bench.compare.metrics", tr("Metrics"), head);
   metrics_->setIcon(theme.icon(QStringLiteral("chevron-down")));
@@ -239,7 +240,14 @@ void CompareView::choose(const QString& a, const QString& b) {
   read();
 }
 
+/// What nobody looks at is not read.
+void CompareView::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  read();
+}
+
 void CompareView::read() {
+  if (!isVisible()) return;
   const std::string a = a_->currentData().toString().toStdString(), b = b_->currentData().toString().toStdString();
   const int turn = ++reading_;
   if (a.empty() || a == b) {
@@ -257,7 +265,8 @@ void CompareView::read() {
           return result ? std::make_shared<app::SweepRecord>(std::move(*result)) : nullptr;
         };
         const auto* failed = !both.first ? &both.first : !both.second ? &both.second : nullptr;
-        error_ = failed == nullptr ? QString() : QString::fromStdString(failed->error().where + ": " + failed->error().message);
+        error_.clear();
+        if (failed != nullptr) error_ = QString::fromStdString(failed->error().where + ": " + failed->error().message);
         a_record_ = record_of(both.first);
         b_record_ = record_of(both.second);
         model_.show_sweeps(a_record_, b_record_);
@@ -294,8 +303,9 @@ void CompareView::show_figures() {
     n_seen += same.has_value();
     n_same += same.value_or(false);
   }
-  figures_->set_goal(n_seen == 0 ? tr("answers were not compared") : tr("same answers in %1 of %2 cells").arg(n_same).arg(n_seen),
-                     tr("Cells whose first runs wrote the same tokens"));
+  figures_->set_goal(
+      n_seen == 0 ? tr("answers were not compared") : tr("same answers in %1 of %2 cells").arg(n_same).arg(n_seen),
+      tr("Cells whose first runs wrote the same tokens"));
   figures_->set_figure(0, QLocale().toString(static_cast<qulonglong>(both.cells.size())), tr("cells in common"),
                        tr("of %1 in A and %2 in B").arg(app::n_cells(a_record_->plan)).arg(app::n_cells(b_record_->plan)));
   if (model_.metrics().empty()) {
@@ -305,18 +315,19 @@ void CompareView::show_figures() {
   }
   const std::size_t metric = model_.metrics().front();
   const CompareTable::Tally tally = model_.tally_of(metric);
-  figures_->set_figure(1, QString::number(tally.n_better), tr("better, %1 worse, %2 noise").arg(tally.n_worse).arg(tally.n_noise),
-                       metric_words(metric));
+  const QString others = tr("better, %1 worse, %2 noise").arg(tally.n_worse).arg(tally.n_noise);
+  figures_->set_figure(1, QString::number(tally.n_better), others, metric_words(metric));
   figures_->set_figure(2, tally.mean_ratio > 0 ? ratio_words(tally.mean_ratio) : QStringLiteral("–"), tr("B over A"),
                        tr("geometric mean of %1").arg(metric_words(metric)));
 }
 
 QString CompareView::problem() const {
   if (a_->count() < 2) {
-    return tr("Two kept sweeps are needed. Measure one under Run, change a setting of the Model dock or of the plan, and measure "
-              "the same cells again: what became better or worse is shown here, cell by cell.");
+    return tr("Two kept sweeps are needed. Measure one under Run, change a setting of the Model dock or of the plan, and "
+              "measure the same cells again: what became better or worse is shown here, cell by cell.");
   }
-  if (a_->currentData() == b_->currentData()) return tr("This is the same sweep twice: choose another one at the left or right.");
+  if (a_->currentData() == b_->currentData())
+    return tr("This is the same sweep twice: choose another one at the left or right.");
   if (!error_.isEmpty()) return tr("A journal cannot be read. %1").arg(error_);
   if (!a_record_ || !b_record_) return tr("Reading the journals…");
   if (!model_.comparison().cells.empty()) return {};

@@ -23,6 +23,9 @@ class CompareView : public QWidget {
   void show_sweeps(const std::vector<app::SweepFacts>& sweeps);
   void choose(const QString& a, const QString& b);
 
+ protected:
+  void showEvent(QShowEvent* event) override;
+
  private:
   QWidget* make_head();
   void make_table();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// HistoryTable: the sweeps that were kept, a row each: when, name, what was measured, what varied, how far it came, how large.
+// HistoryTable: the sweeps that were kept, a row each: when, name, what was measured and varied, how far it came, how large.
 #pragma once
 
 #include <QAbstractTableModel>

@@ -89,7 +89,8 @@ QWidget* HistoryView::make_head() {
     return button;
   };
   open_ = add("bench.history.open", tr("Open"), "chevron-right", tr("Show its plan and results (Enter)"));
-  compare_ = add("bench.history.compare", tr("Compare"), "table", tr("Select two sweeps: what the newer says beside the older"));
+  compare_ =
+      add("bench.history.compare", tr("Compare"), "table", tr("Select two sweeps: what the newer says beside the older"));
   rename_ = add("bench.history.rename", tr("Rename"), "edit", tr("Another name (F2)"));
   remove_ = add("bench.history.remove", tr("Delete"), "delete", tr("Delete its journal (Del)"));
   QPushButton* file = make_button(theme, "bench.history.file", tr("Open file…"), head, ButtonLook::plain, true);
@@ -97,7 +98,8 @@ QWidget* HistoryView::make_head() {
   file->setToolTip(tr("A journal that lies elsewhere, of lathe sweep --journal or another machine"));
   row->addWidget(file);
   connect(open_, &QPushButton::clicked, this, [this] { Q_EMIT open_wanted(selected().value(0)); });
-  connect(compare_, &QPushButton::clicked, this, [this] { Q_EMIT compare_wanted(selected().value(0), selected().value(1)); });
+  connect(compare_, &QPushButton::clicked, this,
+          [this] { Q_EMIT compare_wanted(selected().value(0), selected().value(1)); });
   connect(rename_, &QPushButton::clicked, this,
           [this] { table_->edit(sorted_.index(table_->currentIndex().row(), HistoryTable::name)); });
   connect(remove_, &QPushButton::clicked, this, &HistoryView::ask_to_remove);
@@ -191,7 +193,8 @@ void HistoryView::rename(const QString& path, const QString& name) {
   app::Sweeper& sweeper = context_.workbench.sweeper();
   const app::SweepStatus status = sweeper.status();
   if (!status.runs() && status.journal == path.toStdString()) {
-    if (const auto opened = sweeper.open(status.journal); !opened) tell(tr("The sweep was not opened again"), opened.error());
+    const auto opened = sweeper.open(status.journal);
+    if (!opened) tell(tr("The sweep was not opened again"), opened.error());
     context_.bridge.refresh();
   }
   Q_EMIT changed();

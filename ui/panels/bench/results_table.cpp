@@ -17,7 +17,7 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kVariableWidth = 112, kMetricWidth = 97, kNarrowWidth = 66, kVerdictWidth = 96;
+constexpr int kVariableWidth = 112, kMetricWidth = 94, kNarrowWidth = 66, kVerdictWidth = 96;
 
 /// Means with their intervals in text3, differences in the colour of their verdict, verdicts as chips.
 class CellDelegate final : public TableDelegate {
@@ -35,7 +35,8 @@ class CellDelegate final : public TableDelegate {
     if (column.kind == SweepTable::Kind::metric && !words.isEmpty()) {
       const QColor color = index.data(SweepTable::failed_role).toBool() ? t.error.text : t.text;
       const bool is_main = column.index == app::metric_index("output_tok_s");
-      return paint_estimate(painter, theme(), area, words, index.data(SweepTable::half_width_role).toString(), color, is_main);
+      const QString half_width = index.data(SweepTable::half_width_role).toString();
+      return paint_estimate(painter, theme(), area, words, half_width, color, is_main);
     }
     if (column.kind == SweepTable::Kind::difference) {
       painter.setFont(theme().font(12));

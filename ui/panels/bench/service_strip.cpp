@@ -20,7 +20,8 @@ QString goal_words(const app::ServiceGoal& goal) {
 }  // namespace
 
 ServiceStrip::ServiceStrip(const Theme& theme, QWidget* parent)
-    : FigureStrip(theme, QStringLiteral("bench.service"), tr("Under your service level"), {"most", "rate", "cells"}, parent) {}
+    : FigureStrip(theme, QStringLiteral("bench.service"), tr("Under your service level"), {"most", "rate", "cells"},
+                  parent) {}
 
 void ServiceStrip::show_sweep(const app::SweepStatus& status) {
   const bool has_one = status.plan != nullptr && has_goal(status.plan->goal);

@@ -173,10 +173,10 @@ void KvPanel::show_waste(const engine::EngineSnapshot& snapshot, const KvWaste& 
     return QStringLiteral("<b>%1 %</b>").arg(QLocale().toString(100 * share, 'f', share < 0.1 ? 1 : 0));
   };
   const bool reserves = reserves_room(snapshot);
-  waste_->setToolTip(reserves ? tr("Slots of used blocks without a token; of all slots, those in blocks that are reserved and "
-                                   "hold nothing")
-                              : tr("Slots of used blocks without a token; as one reservation of the whole context a request, "
-                                   "the waste would be the second figure"));
+  waste_->setToolTip(
+      reserves ? tr("Slots of used blocks without a token; of all slots, those in blocks that are reserved and hold nothing")
+               : tr("Slots of used blocks without a token; as one reservation of the whole context a request, the waste would "
+                    "be the second figure"));
   if (snapshot.n_blocks_used == 0) return waste_->clear();
   waste_->setText(reserves ? tr("waste %1, reserved %2").arg(percent(waste.paged), percent(waste.reserved))
                            : tr("waste %1, contiguous %2").arg(percent(waste.paged), percent(waste.contiguous)));
@@ -184,8 +184,7 @@ void KvPanel::show_waste(const engine::EngineSnapshot& snapshot, const KvWaste& 
 
 void KvPanel::show_parts(bool loaded) {
   empty_->setVisible(!loaded);
-  for (QWidget* part : {static_cast<QWidget*>(map_), static_cast<QWidget*>(legend_), static_cast<QWidget*>(counts_), static_cast<QWidget*>(waste_)})
-    part->setVisible(loaded);
+  for (QWidget* part : std::initializer_list<QWidget*>{map_, legend_, counts_, waste_}) part->setVisible(loaded);
 }
 
 void KvPanel::showEvent(QShowEvent* event) {

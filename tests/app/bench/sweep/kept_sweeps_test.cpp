@@ -36,7 +36,8 @@ std::vector<double> sample(double rate) {
 void write_journal(const std::string& path, const std::string& name) {
   auto journal = SweepJournal::open(path, plan_of(name), false);
   QVERIFY(journal.has_value());
-  for (const std::size_t cell : {0, 0, 1, 1, 2}) QVERIFY(journal->add_sample(cell, sample(100.0 + double(cell))).has_value());
+  for (const std::size_t cell : {0, 0, 1, 1, 2})
+    QVERIFY(journal->add_sample(cell, sample(100.0 + double(cell))).has_value());
   QVERIFY(journal->add_failure(3, "no room").has_value());
 }
 
