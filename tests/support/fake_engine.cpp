@@ -262,9 +262,16 @@ std::shared_ptr<const engine::EngineSnapshot> FakeEngine::snapshot() const {
       snapshot->blocks[static_cast<std::size_t>(snapshot->n_blocks_used++)] = {
           row.id, 1, static_cast<std::int16_t>(fake_.block_size), false};
     }
+    for (int i = 0; active->running && i < fake_.n_reserved_blocks && snapshot->n_blocks_used < fake_.n_blocks; ++i) {
+      snapshot->blocks[static_cast<std::size_t>(snapshot->n_blocks_used++)] = {row.id, 1, 0, false};
+      snapshot->n_kv_reserved += fake_.block_size;
+      ++row.n_blocks;
+    }
     snapshot->requests.push_back(std::move(row));
   }
   snapshot->n_blocks_free = fake_.n_blocks - snapshot->n_blocks_used;
+  snapshot->step_decode_tokens = snapshot->n_running;
+  snapshot->step_padding_tokens = step_ > 0 ? fake_.n_padding : 0;
   snapshot->counters = counters_;
   snapshot->ttft_s = ttft_;
   snapshot->itl_s = itl_;
@@ -331,7 +338,11 @@ void FakeEngine::admit() {
 void FakeEngine::step_all() {
   const bool moves = !paused_ || permits_ > 0;
   if (paused_ && permits_ > 0) --permits_;
-  if (moves) ++step_;
+  if (moves) {
+    ++step_;
+    counters_.n_padding_tokens += static_cast<std::uint64_t>(fake_.n_padding);
+    counters_.n_kv_reserved += static_cast<std::uint64_t>(fake_.n_reserved_blocks * fake_.block_size);
+  }
   const auto before = active_.size();
   std::erase_if(active_, [&](const std::unique_ptr<Active>& active) {
     if (active->handle->cancelled()) {

@@ -23,6 +23,8 @@ struct FakeModel {
   std::int64_t max_model_len = 4096;
   int n_blocks = 1024, block_size = 16;
   int max_num_seqs = 64, max_queue = 1024;
+  int n_reserved_blocks = 0;  ///< that each running request holds besides, empty
+  int n_padding = 0;          ///< rows that each step computes for nobody
   bool has_chat_template = true;
   std::optional<engine::EngineOptions> options;    ///< as asked; fake_loader sets it
   std::optional<std::int64_t> default_max_tokens;  ///< of generation_config.json

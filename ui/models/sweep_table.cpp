@@ -171,8 +171,7 @@ QVariant SweepTable::headerData(int section, Qt::Orientation orientation, int ro
   const bool is_text = column.kind == Kind::variable || column.kind == Kind::verdict;
   if (role == Qt::TextAlignmentRole) return static_cast<int>((is_text ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
   if (role == Qt::ToolTipRole && column.kind == Kind::metric) {
-    const std::string_view words = app::sweep_metrics()[column.index].definition;
-    return QString::fromUtf8(words.data(), static_cast<int>(words.size()));
+    return tr("%1: %2").arg(metric_words(column.index), text_of(app::sweep_metrics()[column.index].definition));
   }
   if (role != Qt::DisplayRole) return {};
   switch (column.kind) {

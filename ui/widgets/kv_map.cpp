@@ -20,10 +20,24 @@ int rows_for(int n, int columns) { return (n + columns - 1) / columns; }
 
 }  // namespace
 
-KvCell cell_of(const engine::KvBlockState& block) {
+KvCell cell_of(const engine::KvBlockState& block, bool reserves) {
   if (block.n_references > 1) return KvCell::shared;
-  if (block.n_references == 1) return KvCell::owned;
+  if (block.n_references == 1) return reserves && block.n_filled == 0 ? KvCell::reserved : KvCell::owned;
   return block.hashed ? KvCell::cached : KvCell::free;
+}
+
+bool reserves_room(const engine::EngineSnapshot& snapshot) { return snapshot.counters.n_kv_reserved > 0; }
+
+/// Whole pixels without a clip: there may be a thousand of them ten times a second.
+void paint_reserved_cell(QPainter& painter, const QRect& cell, const QColor& color, const Tokens& tokens) {
+  constexpr int kPitch = 4;
+  painter.fillRect(cell, mixed(color, tokens.page, 0.2));
+  painter.setPen(color);
+  const int last = cell.width() - 1;
+  for (int sum = kPitch - 1; sum <= 2 * last; sum += kPitch) {
+    const int x = std::max(0, sum - last);
+    painter.drawLine(cell.left() + x, cell.top() + sum - x, cell.left() + sum - x, cell.top() + x);
+  }
 }
 
 KvGrid kv_grid(int n, int width, int height) {
@@ -44,9 +58,17 @@ KvMap::KvMap(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(them
 
 void KvMap::show_snapshot(std::shared_ptr<const engine::EngineSnapshot> snapshot) {
   snapshot_ = std::move(snapshot);
+  reserves_ = snapshot_ != nullptr && reserves_room(*snapshot_);
   if (snapshot_ != nullptr) {
-    setAccessibleDescription(tr("%1 in use, %2 cached, %3 free")
+    QString reserved;
+    if (reserves_) {
+      const auto n = std::count_if(snapshot_->blocks.begin(), snapshot_->blocks.end(),
+                                   [this](const auto& block) { return kind_of(block) == KvCell::reserved; });
+      reserved = tr(", %1 of them reserved and empty").arg(n);
+    }
+    setAccessibleDescription(tr("%1 in use%2, %3 cached, %4 free")
                                  .arg(snapshot_->n_blocks_used)
+                                 .arg(reserved)
                                  .arg(snapshot_->n_blocks_cached)
                                  .arg(snapshot_->n_blocks_free));
   }
@@ -60,19 +82,21 @@ void KvMap::highlight(std::uint64_t request) {
 
 QColor KvMap::color_of(const engine::KvBlockState& block) const {
   const Tokens& tokens = theme_.tokens();
-  switch (cell_of(block)) {
+  switch (kind_of(block)) {
     case KvCell::free: return tokens.kv_free;
     case KvCell::cached: return tokens.kv_cached;
     case KvCell::shared: return tokens.accent;
+    case KvCell::reserved:
     case KvCell::owned: break;
   }
-  const QColor color = kv_color(tokens, block.owner);
+  // A batch keeps the room of those that have ended until the last one does.
+  const QColor color = block.owner == 0 ? tokens.queued : kv_color(tokens, block.owner);
   return highlighted_ == 0 || highlighted_ == block.owner ? color : mixed(color, tokens.page, 0.35);
 }
 
 void KvMap::paint_cell(QPainter& painter, const QRect& cell, const engine::KvBlockState& block) const {
   const QColor color = color_of(block);
-  switch (cell_of(block)) {
+  switch (kind_of(block)) {
     case KvCell::free:
       painter.setPen(color);
       painter.setBrush(Qt::NoBrush);
@@ -87,6 +111,7 @@ void KvMap::paint_cell(QPainter& painter, const QRect& cell, const engine::KvBlo
       painter.setClipping(false);
       return;
     case KvCell::cached: painter.fillRect(cell, color); return;
+    case KvCell::reserved: return paint_reserved_cell(painter, cell, color, theme_.tokens());
     case KvCell::owned: break;
   }
   const int block_size = std::max(1, snapshot_->block_size);
@@ -101,8 +126,13 @@ void KvMap::paint_pixels(QPainter& painter) const {
   const int columns = std::max(1, static_cast<int>(std::ceil(std::sqrt(double(n) * width() / std::max(1, height())))));
   QImage image(columns, rows_for(n, columns), QImage::Format_RGB32);
   image.fill(theme_.tokens().page);
-  for (int i = 0; i < n; ++i)
-    image.setPixelColor(i % columns, i / columns, color_of(snapshot_->blocks[static_cast<std::size_t>(i)]));
+  for (int i = 0; i < n; ++i) {
+    const engine::KvBlockState& block = snapshot_->blocks[static_cast<std::size_t>(i)];
+    const QColor color = color_of(block);
+    // A pixel has no room for a pattern: paler, as the cells are on the whole.
+    const bool is_pale = kind_of(block) == KvCell::reserved;
+    image.setPixelColor(i % columns, i / columns, is_pale ? mixed(color, theme_.tokens().page, 0.4) : color);
+  }
   painter.drawImage(rect(), image);
 }
 
@@ -141,11 +171,14 @@ int KvMap::block_at(const QPoint& point) const {
 QString KvMap::words_for(int index) const {
   const engine::KvBlockState& block = snapshot_->blocks[static_cast<std::size_t>(index)];
   const QString head = tr("Block %1").arg(QLocale().toString(index));
-  switch (cell_of(block)) {
+  switch (kind_of(block)) {
     case KvCell::free: return tr("%1: free").arg(head);
     case KvCell::cached: return tr("%1: cached, %2 tokens, nobody uses it now").arg(head).arg(block.n_filled);
     case KvCell::shared:
       return tr("%1: shared by %2 requests, %3 tokens").arg(head).arg(block.n_references).arg(block.n_filled);
+    case KvCell::reserved:
+      return block.owner == 0 ? tr("%1: kept until the batch ends; its request has ended").arg(head)
+                              : tr("%1: reserved by request %2, holds nothing").arg(head).arg(block.owner);
     case KvCell::owned: break;
   }
   return tr("%1: request %2, %3 of %4 tokens").arg(head).arg(block.owner).arg(block.n_filled).arg(snapshot_->block_size);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// KvMap: every block of the KV cache as one cell: whose it is, how full, shared, cached or free.
+// KvMap: every block of the KV cache as one cell: whose it is, how full, reserved, shared, cached or free.
 #pragma once
 
 #include <QImage>
@@ -11,8 +11,12 @@
 
 namespace lathe::ui {
 
-enum class KvCell { free, cached, owned, shared };
-KvCell cell_of(const engine::KvBlockState& block);
+enum class KvCell { free, cached, reserved, owned, shared };
+/// `reserves`: of an engine whose requests hold room before they need it. Else a held block that is still empty is filled by
+/// the step that runs.
+KvCell cell_of(const engine::KvBlockState& block, bool reserves = false);
+/// Whether requests of this engine hold room before they need it: over its steps so far, some held block had no content.
+bool reserves_room(const engine::EngineSnapshot& snapshot);
 
 /// Whole pixels: the largest cell with which `n` cells, a pixel apart, fit into the area; 0 when not even 1 px each does.
 struct KvGrid {
@@ -42,14 +46,19 @@ class KvMap : public QWidget {
  private:
   int block_at(const QPoint& point) const;
   QString words_for(int block) const;
+  KvCell kind_of(const engine::KvBlockState& block) const { return cell_of(block, reserves_); }
   QColor color_of(const engine::KvBlockState& block) const;
   void paint_cell(QPainter& painter, const QRect& cell, const engine::KvBlockState& block) const;
   void paint_pixels(QPainter& painter) const;
 
   const Theme& theme_;
   std::shared_ptr<const engine::EngineSnapshot> snapshot_;
+  bool reserves_ = false;
   std::uint64_t highlighted_ = 0;
 };
+
+/// A reserved cell: pale, with lines at 45 degrees.
+void paint_reserved_cell(QPainter& painter, const QRect& cell, const QColor& color, const Tokens& tokens);
 
 /// The colour of a request's blocks; it repeats after eight.
 QColor kv_color(const Tokens& tokens, std::uint64_t request);

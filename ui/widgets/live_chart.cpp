@@ -10,36 +10,15 @@
 #include <cmath>
 
 #include "ui/theme/digits.h"
+#include "ui/widgets/chart_style.h"
 
 namespace lathe::ui {
 namespace {
 
 constexpr int kTitleHeight = 22;
 constexpr int kLegendHeight = 18;
+constexpr int kSample = 18, kSampleGap = 5, kWordGap = 12;
 constexpr int kValueTicks = 3;
-
-/// Dashes by the place of a line in its chart, in pixels; a pen wants them divided by its width.
-QVector<qreal> dash_of(std::size_t place) {
-  switch (place) {
-    case 1: return {6, 3};
-    case 2: return {8, 3, 2, 3};
-    case 3: return {2, 2};
-    case 4: return {10, 4};
-    case 5: return {4, 2, 1, 2};
-    default: return {};
-  }
-}
-
-QPen pen_of(const ChartLine& line, std::size_t place, const Tokens& tokens) {
-  const qreal width = place == 0 ? 1.8 : 1.5;
-  QPen pen(line.color(tokens), width);
-  QVector<qreal> dash = dash_of(place);
-  if (!dash.isEmpty()) {
-    for (qreal& length : dash) length /= width;
-    pen.setDashPattern(dash);
-  }
-  return pen;
-}
 
 QString time_label(double seconds) {
   if (seconds == 0) return LiveChart::tr("now");
@@ -47,19 +26,6 @@ QString time_label(double seconds) {
 }
 
 }  // namespace
-
-double round_step(double top, int n) {
-  if (!(top > 0)) return 1;
-  const double power = std::pow(10.0, std::floor(std::log10(top / n)));
-  for (const double factor : {1.0, 2.0, 5.0, 10.0}) {
-    if (top / (factor * power) <= n + 1e-9) return factor * power;
-  }
-  return 10 * power;
-}
-
-QString axis_number(double value, double step) {
-  return QLocale().toString(value, 'f', step < 1 ? static_cast<int>(std::ceil(-std::log10(step))) : 0);
-}
 
 LiveChart::LiveChart(const Theme& theme, const QString& name, const QString& title, std::vector<ChartLine> lines,
                      QWidget* parent)
@@ -99,21 +65,11 @@ void LiveChart::set_empty_text(const QString& text) {
 
 void LiveChart::style() {
   const Tokens& tokens = theme_.tokens();
-  plot_->setBackground(QBrush(tokens.page));
+  style_plot(*plot_, theme_);
   plot_->axisRect()->setMargins(QMargins(theme_.px(38), theme_.px(9), theme_.px(14), theme_.px(20)));
-  for (QCPAxis* axis : {plot_->xAxis, plot_->yAxis}) {
-    axis->setBasePen(Qt::NoPen);
-    axis->setTickPen(Qt::NoPen);
-    axis->setSubTickPen(Qt::NoPen);
-    axis->setTickLabelFont(theme_.font(11));
-    axis->setTickLabelColor(tokens.text3);
-    axis->grid()->setPen(QPen(tokens.border, 1));
-    axis->grid()->setZeroLinePen(QPen(tokens.border, 1));
-  }
-  plot_->xAxis->grid()->setVisible(false);
   for (std::size_t i = 0; i < lines_.size(); ++i) {
     QCPGraph* graph = plot_->graph(static_cast<int>(i));
-    graph->setPen(pen_of(lines_[i], i, tokens));
+    graph->setPen(line_pen(lines_[i].color(tokens), i));
     QColor ground = lines_[i].color(tokens);
     ground.setAlpha(36);
     graph->setBrush(lines_[i].filled ? QBrush(ground) : QBrush(Qt::NoBrush));
@@ -244,16 +200,28 @@ void LiveChart::paintEvent(QPaintEvent*) {
   draw_digits(painter, head.adjusted(0, 0, -unit_width - (unit_.isEmpty() ? 0 : theme_.px(4)), 0),
               Qt::AlignRight | Qt::AlignVCenter, value_);
 
+  paint_legend(painter);
+}
+
+/// Narrower where it would not fit: a line without its word says nothing.
+void LiveChart::paint_legend(QPainter& painter) const {
   painter.setFont(theme_.font(11));
+  const QFontMetrics metrics = painter.fontMetrics();
+  int words = 0;
+  for (const ChartLine& line : lines_) words += metrics.horizontalAdvance(line.name);
+  const auto n = static_cast<int>(lines_.size());
+  const bool tight = words + n * theme_.px(kSample + kSampleGap + kWordGap) - theme_.px(kWordGap) > width();
+  const int sample = theme_.px(tight ? kSample - 6 : kSample);
+  const int gap = theme_.px(tight ? kSampleGap - 1 : kSampleGap);
   qreal x = 0;
   const qreal middle = theme_.px(kTitleHeight) + theme_.px(kLegendHeight) / 2.0;
   for (std::size_t i = 0; i < lines_.size(); ++i) {
-    painter.setPen(pen_of(lines_[i], i, tokens));
-    painter.drawLine(QPointF(x, middle), QPointF(x + theme_.px(18), middle));
-    painter.setPen(tokens.text2);
-    const QRectF word(x + theme_.px(23), middle - 9, width(), 18);
+    painter.setPen(line_pen(lines_[i].color(theme_.tokens()), i));
+    painter.drawLine(QPointF(x, middle), QPointF(x + sample, middle));
+    painter.setPen(theme_.tokens().text2);
+    const QRectF word(x + sample + gap, middle - 9, width(), 18);
     painter.drawText(word, Qt::AlignLeft | Qt::AlignVCenter, lines_[i].name);
-    x += theme_.px(23) + painter.fontMetrics().horizontalAdvance(lines_[i].name) + theme_.px(12);
+    x += sample + gap + metrics.horizontalAdvance(lines_[i].name) + theme_.px(tight ? kWordGap - 5 : kWordGap);
   }
 }
 

@@ -68,6 +68,7 @@ class LiveChart : public QWidget {
   void scale_value_axis(double highest);
   void label_time_axis();
   void describe();
+  void paint_legend(QPainter& painter) const;
 
   const Theme& theme_;
   QString title_, value_, unit_;
@@ -82,11 +83,5 @@ class LiveChart : public QWidget {
   QLabel* empty_ = nullptr;
   int n_replots_ = 0;
 };
-
-/// A value of an axis with as many decimals as its step needs.
-QString axis_number(double value, double step);
-
-/// The smallest of 1, 2, 5 times a power of ten that divides `top` into at most `n` parts.
-double round_step(double top, int n);
 
 }  // namespace lathe::ui

@@ -6,6 +6,7 @@
 #include <QTableView>
 
 #include "ui/theme/digits.h"
+#include "ui/widgets/table_header.h"
 
 namespace lathe::ui {
 namespace {
@@ -15,7 +16,8 @@ constexpr int kPadding = 6;
 
 }  // namespace
 
-TableDelegate::TableDelegate(const Theme& theme, QObject* parent) : QStyledItemDelegate(parent), theme_(theme) {}
+TableDelegate::TableDelegate(const Theme& theme, QObject* parent, int margin)
+    : QStyledItemDelegate(parent), theme_(theme), margin_(margin) {}
 
 QSize TableDelegate::sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const {
   return {QStyledItemDelegate::sizeHint(option, index).width() + 2 * kPadding, theme_.px(kRowHeight)};
@@ -33,8 +35,9 @@ void TableDelegate::paint_ground(QPainter& painter, const QStyleOptionViewItem& 
 void TableDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
   painter->save();
   paint_ground(*painter, option, index);
-  const QRectF area =
-      QRectF(option.rect).adjusted(index.column() == 0 ? theme_.px(14) : theme_.px(kPadding), 0, -theme_.px(kPadding), -1);
+  const bool is_first = index.column() == 0, is_last = index.column() + 1 == index.model()->columnCount();
+  const QRectF area = QRectF(option.rect).adjusted(theme_.px(is_first ? margin_ : kPadding), 0,
+                                                   -theme_.px(is_last ? margin_ : kPadding), -1);
   paint_content(*painter, area, index);
   painter->restore();
 }
@@ -47,7 +50,7 @@ void TableDelegate::paint_content(QPainter& painter, const QRectF& area, const Q
   draw_digits(painter, area, Qt::Alignment(index.data(Qt::TextAlignmentRole).toInt()), text);
 }
 
-void shape_table(QTableView& table, const Theme& theme) {
+void shape_table(QTableView& table, const Theme& theme, int margin) {
   table.setShowGrid(false);
   table.setFrameShape(QFrame::NoFrame);
   table.setSelectionBehavior(QAbstractItemView::SelectRows);
@@ -59,10 +62,7 @@ void shape_table(QTableView& table, const Theme& theme) {
   table.verticalHeader()->hide();
   table.verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
   table.verticalHeader()->setDefaultSectionSize(theme.px(kRowHeight));
-  table.horizontalHeader()->setObjectName(QStringLiteral("rows"));  // for the style sheet: it begins where the rows do
-  table.horizontalHeader()->setHighlightSections(false);
-  table.horizontalHeader()->setFixedHeight(theme.px(kRowHeight));
-  table.horizontalHeader()->setFont(theme.font(11, QFont::Medium));
+  table.setHorizontalHeader(new TableHeader(theme, margin, &table));
 }
 
 }  // namespace lathe::ui

@@ -10,10 +10,14 @@ class QTableView;
 
 namespace lathe::ui {
 
+/// Left of the first column and right of the last, by where the table lies.
+inline constexpr int kDockMargin = 14, kPageMargin = 20;
+
 class TableDelegate : public QStyledItemDelegate {
   Q_OBJECT
  public:
-  TableDelegate(const Theme& theme, QObject* parent);
+  /// `margin`: as the header has it.
+  TableDelegate(const Theme& theme, QObject* parent, int margin = kDockMargin);
   void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
   QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override;
 
@@ -26,9 +30,10 @@ class TableDelegate : public QStyledItemDelegate {
 
  private:
   const Theme& theme_;
+  const int margin_;
 };
 
 /// Heights, selection and headers that every table of the window has.
-void shape_table(QTableView& table, const Theme& theme);
+void shape_table(QTableView& table, const Theme& theme, int margin = kDockMargin);
 
 }  // namespace lathe::ui

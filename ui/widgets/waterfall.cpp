@@ -7,7 +7,7 @@
 
 #include "ui/theme/digits.h"
 #include "ui/widgets/hatch.h"
-#include "ui/widgets/live_chart.h"
+#include "ui/widgets/chart_style.h"
 
 namespace lathe::ui {
 namespace {

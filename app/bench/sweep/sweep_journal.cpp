@@ -8,8 +8,10 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <system_error>
 #include <utility>
 
 #include "app/api/sweep_metrics.h"
@@ -18,6 +20,7 @@
 namespace lathe::app {
 namespace {
 
+namespace fs = std::filesystem;
 using engine::ErrorCode;
 using engine::Json;
 using engine::OrderedJson;
@@ -33,6 +36,36 @@ std::string plan_line_of(const SweepPlan& plan) {
 bool is_entry(const Json& entry) {
   return entry.is_object() && entry.contains("cell") && entry["cell"].is_number_unsigned() &&
          (entry.contains("error") ? entry["error"].is_string() : entry.contains("sample") && entry["sample"].is_array());
+}
+
+/// A journal that nobody else writes as long as this lives.
+class HeldFile {
+ public:
+  static Result<HeldFile> open(const std::string& path) {
+    HeldFile held(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+    if (held.file_ < 0)
+      return engine::fail(ErrorCode::not_found, fmt::format("cannot be written: {}", std::strerror(errno)), path);
+    if (::flock(held.file_, LOCK_EX | LOCK_NB) != 0)
+      return engine::fail(ErrorCode::conflict, "a sweep is writing this journal: stop it first", path);
+    return held;
+  }
+  HeldFile(HeldFile&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
+  HeldFile& operator=(HeldFile&&) = delete;
+  ~HeldFile() {
+    if (file_ >= 0) ::close(file_);
+  }
+
+ private:
+  explicit HeldFile(int file) : file_(file) {}
+  int file_;
+};
+
+/// False leaves errno. On the disk when it returns.
+bool write_whole(const std::string& path, const std::string& text) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (file < 0) return false;
+  const bool whole = ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fdatasync(file) == 0;
+  return ::close(file) == 0 && whole;
 }
 
 /// Of all whole lines. What came after a failure replaces it.
@@ -108,6 +141,38 @@ Result<SweepPlan> SweepJournal::plan_in(const std::string& path) {
   if (!json.is_object() || !json.contains("plan"))
     return engine::fail(ErrorCode::invalid_argument, "is no journal of a sweep", path);
   return sweep_plan_from(json["plan"]);
+}
+
+Result<void> SweepJournal::rename(const std::string& path, const std::string& name) {
+  LATHE_TRY(SweepPlan plan, plan_in(path));
+  LATHE_TRY(const HeldFile held, HeldFile::open(path));
+  std::stringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  const std::string all = text.str();
+  const std::size_t end = all.find('\n');
+  if (all.substr(0, end) != plan_line_of(plan))
+    return engine::fail(ErrorCode::invalid_argument, "the journal is of another version of the program", path);
+  plan.name = name;
+  // Beside it first: a crash leaves the old journal or the new one.
+  const std::string beside = path + ".new";
+  std::error_code error;
+  const auto time = fs::last_write_time(path, error);
+  if (!write_whole(beside, plan_line_of(plan) + (end == all.npos ? std::string() : all.substr(end))))
+    error.assign(errno, std::generic_category());
+  if (!error) fs::last_write_time(beside, time, error);
+  if (!error) fs::rename(beside, path, error);
+  if (!error) return {};
+  std::error_code left;
+  fs::remove(beside, left);
+  return engine::fail(ErrorCode::resource_exhausted, fmt::format("cannot be written: {}", error.message()), path);
+}
+
+Result<void> SweepJournal::remove(const std::string& path) {
+  LATHE_TRY_VOID(plan_in(path));
+  LATHE_TRY(const HeldFile held, HeldFile::open(path));
+  std::error_code error;
+  if (fs::remove(path, error)) return {};
+  return engine::fail(ErrorCode::invalid_argument, fmt::format("cannot be removed: {}", error.message()), path);
 }
 
 Result<void> SweepJournal::read(const std::string& text, const std::string& plan_line, const std::string& path) {

@@ -21,6 +21,10 @@ class SweepJournal {
   static engine::Result<SweepPlan> plan_in(const std::string& path);
   /// What it holds, without changing it. Errors: as open().
   static engine::Result<std::map<std::size_t, CellResult>> cells_in(const std::string& path, const SweepPlan& plan);
+  /// Its plan gets that name; the file keeps its time. Errors: as open(); conflict while somebody writes it.
+  static engine::Result<void> rename(const std::string& path, const std::string& name);
+  /// Errors: not_found; invalid_argument when it is none; conflict while somebody writes it.
+  static engine::Result<void> remove(const std::string& path);
   SweepJournal(SweepJournal&& other) noexcept;
   SweepJournal& operator=(SweepJournal&&) = delete;
   ~SweepJournal();

@@ -39,6 +39,8 @@ class DocksTest : public QObject {
   void docks_that_nobody_sees_compute_nothing();
   void F9_freezes_the_kv_map();
   void without_a_model_the_kv_dock_says_so();
+  void what_is_reserved_and_empty_is_said_and_shown();
+  void padding_has_a_chart_where_there_is_any();
   void the_inspector_says_why();
   void why_brings_the_dock();
   void the_why_list_follows_at_its_limit();
@@ -59,6 +61,15 @@ class DocksTest : public QObject {
     fixture->say("Tell me");
     QVERIFY(fixture->engine()->wait_for_active(1));
     QTRY_VERIFY(fixture->writer().stream() != nullptr);
+  }
+  /// The window anew, with another engine.
+  void reload(int FakeModel::*setting, int value) {
+    FakeLoad load;
+    load.model.*setting = value;
+    fixture.reset();
+    fixture = std::make_unique<WindowFixture>(std::move(load));
+    QVERIFY(fixture->load_model());
+    fixture->engine()->answer_with("Paged attention keeps blocks.");
   }
   void end_it() {
     fixture->engine()->resume();
@@ -231,6 +242,51 @@ void DocksTest::without_a_model_the_kv_dock_says_so() {
   fixture->trigger("model.unload");
   QTRY_VERIFY(fixture->find<QLabel>("kv.empty")->isVisible());
   QVERIFY(!fixture->find<ui::KvMap>("kv.map")->isVisible());
+}
+
+void DocksTest::what_is_reserved_and_empty_is_said_and_shown() {
+  fixture->show_panel("kv");
+  auto* counts = fixture->find<QLabel>("kv.counts");
+  hold_a_request();
+  QTRY_VERIFY(counts->text().contains("in use") && !counts->text().startsWith("<b>0</b>"));
+  QVERIFY2(!counts->text().contains("reserved"), qPrintable(counts->text()));
+  end_it();
+  // The same under a policy that gives each request its room at once.
+  reload(&FakeModel::n_reserved_blocks, 31);
+  fixture->show_panel("kv");
+  counts = fixture->find<QLabel>("kv.counts");
+  hold_a_request();
+  fixture->engine()->step(1);
+  const QString reserved = QStringLiteral("(<b>31</b> reserved)");
+  QTRY_VERIFY2(counts->text().contains(reserved), qPrintable(counts->text()));
+  const auto* waste = fixture->find<QLabel>("kv.waste");
+  const int used = fixture->window->bridge().snapshot()->n_blocks_used;
+  const QString share = QString::number(3100.0 / used, 'f', 0);
+  QTRY_VERIFY2(waste->text().contains("reserved <b>" + share + " %"), qPrintable(waste->text()));
+  end_it();
+  QTRY_VERIFY2(counts->text().startsWith("<b>0</b> in use (<b>0</b> reserved)"), qPrintable(counts->text()));
+}
+
+void DocksTest::padding_has_a_chart_where_there_is_any() {
+  fixture->show_panel("monitor");
+  hold_a_request();
+  fixture->engine()->step(2);
+  QTRY_VERIFY(n_samples(chart("monitor.requests")) > 2);
+  QVERIFY(!chart("monitor.rows")->isVisible());
+  end_it();
+  reload(&FakeModel::n_padding, 3);
+  fixture->show_panel("monitor");
+  hold_a_request();
+  fixture->engine()->step(1);
+  QTRY_VERIFY(chart("monitor.rows")->isVisible());
+  const auto last = [this] { return chart("monitor.rows")->history().samples(ui::Span::half_minute).back().values; };
+  QTRY_COMPARE(last(), (std::vector<double>{1, 3}));  // rows that were wanted, and padding
+  QVERIFY(chart("monitor.rows")->accessibleDescription().contains("padding 3"));
+  fixture->click("monitor.as_table");
+  QTRY_COMPARE(now_in_table("Rows a step, padding"), QString("3.00"));
+  QCOMPARE(n_rows("monitor.table"), 11);
+  end_it();
+  QTRY_COMPARE(last(), (std::vector<double>{0, 0}));
 }
 
 void DocksTest::the_inspector_says_why() {

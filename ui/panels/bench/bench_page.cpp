@@ -2,11 +2,9 @@
 #include "ui/panels/bench/bench_page.h"
 
 #include <QClipboard>
-#include <QDateTime>
 #include <QFileDialog>
 #include <QGuiApplication>
 #include <QHBoxLayout>
-#include <QLocale>
 #include <QPainter>
 #include <QSaveFile>
 #include <QScrollArea>
@@ -53,18 +51,17 @@ BenchPage::BenchPage(const PanelContext& context, QWidget* parent) : Panel(paren
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
   column->addWidget(make_header());
-  auto* body = new QHBoxLayout;
-  body->setSpacing(0);
-  body->addWidget(make_plan());
-  body->addWidget(make_column(this));
-  right_ = new QStackedWidget(this);
-  empty_ = new BenchEmpty(context.theme, this);
-  connect(empty_, &BenchEmpty::template_chosen, this, [this](const app::SweepTemplate* shape) { take_template(*shape); });
-  connect(empty_, &BenchEmpty::kept_chosen, this, [this](const QString& journal) { open(journal.toStdString()); });
-  right_->addWidget(empty_);
-  right_->addWidget(make_results());
-  body->addWidget(right_, 1);
-  column->addLayout(body, 1);
+  views_ = new QStackedWidget(this);
+  views_->addWidget(make_run());
+  views_->addWidget(history_ = new HistoryView(context, views_));
+  views_->addWidget(compare_ = new CompareView(context, views_));
+  column->addWidget(views_, 1);
+  connect(history_, &HistoryView::open_wanted, this, [this](const QString& journal) { open(journal.toStdString()); });
+  connect(history_, &HistoryView::changed, this, &BenchPage::read_kept);
+  connect(history_, &HistoryView::compare_wanted, this, [this](const QString& older, const QString& newer) {
+    compare_->choose(older, newer);
+    show_view(View::compare);
+  });
   connect_actions();
   connect(&context.bridge, &Bridge::sweep_changed, this, &BenchPage::show_sweep);
   connect(&context.load, &LoadChoice::changed, this, &BenchPage::show_plan);
@@ -83,15 +80,44 @@ void BenchPage::paintEvent(QPaintEvent*) { QPainter(this).fillRect(rect(), conte
 
 QWidget* BenchPage::make_header() {
   auto* header = new PageHeader(context_.theme, tr("Bench"), this);
+  tabs_ = new Segmented(context_.theme, {tr("Run"), tr("History"), tr("Compare runs")}, this);
+  tabs_->setObjectName(QStringLiteral("bench.tabs"));
+  tabs_->setAccessibleName(tr("Part of the page"));
+  connect(tabs_, &Segmented::chosen, this, [this](int chosen) { show_view(static_cast<View>(chosen)); });
+  header->add_left(tabs_);
   new_ = make_button(context_.theme, "bench.new", tr("New sweep"), this);
   new_->setIcon(context_.theme.icon(QStringLiteral("plus")));
   connect(new_, &QPushButton::clicked, this, [this] {
     context_.workbench.sweeper().clear();
     new_sweep();
+    show_view(View::run);
     context_.bridge.refresh();
   });
   header->add_right(new_);
   return header;
+}
+
+void BenchPage::show_view(View view) {
+  tabs_->set_current(static_cast<int>(view));
+  views_->setCurrentIndex(static_cast<int>(view));
+  if (view != View::run) read_kept();
+}
+
+QWidget* BenchPage::make_run() {
+  auto* run = new QWidget(views_);
+  auto* row = new QHBoxLayout(run);
+  row->setContentsMargins(0, 0, 0, 0);
+  row->setSpacing(0);
+  row->addWidget(make_plan());
+  row->addWidget(make_column(run));
+  right_ = new QStackedWidget(run);
+  empty_ = new BenchEmpty(context_.theme, right_);
+  connect(empty_, &BenchEmpty::template_chosen, this, [this](const app::SweepTemplate* shape) { take_template(*shape); });
+  connect(empty_, &BenchEmpty::kept_chosen, this, [this](const QString& journal) { open(journal.toStdString()); });
+  right_->addWidget(empty_);
+  right_->addWidget(make_results());
+  row->addWidget(right_, 1);
+  return run;
 }
 
 QWidget* BenchPage::make_plan() {
@@ -176,57 +202,15 @@ QWidget* BenchPage::make_results() {
   margins->setContentsMargins(theme.px(20), theme.px(10), theme.px(20), 0);
   margins->addWidget(service_);
   column->addLayout(margins);
-  column->addWidget(charts_ = make_charts(), 3);
+  column->addWidget(charts_ = new SweepCharts(theme, results_), 3);
   column->addWidget(table_ = new ResultsTable(theme, results_), 2);
   connect(header_, &SweepHeader::skip_wanted, this, [this] { context_.workbench.sweeper().skip_cell(); });
   connect(header_, &SweepHeader::resume_wanted, this, &BenchPage::resume);
   connect(table_, &ResultsTable::reproduce_wanted, this, &BenchPage::reproduce);
   connect(table_, &ResultsTable::export_wanted, this, &BenchPage::save);
-  connect(heat_, &HeatMap::cell_chosen, this, [this](quint64 cell) { table_->select_cell(static_cast<std::size_t>(cell)); });
+  connect(charts_, &SweepCharts::cell_chosen, this,
+          [this](quint64 cell) { table_->select_cell(static_cast<std::size_t>(cell)); });
   return results_;
-}
-
-QComboBox* BenchPage::make_metric_choice(const char* name, std::string_view metric, QWidget* parent) {
-  auto* choice = new QComboBox(parent);
-  choice->setObjectName(QLatin1String(name));
-  for (std::size_t i = 0; i < app::sweep_metrics().size(); ++i) choice->addItem(metric_words(i), static_cast<int>(i));
-  choice->setCurrentIndex(static_cast<int>(app::metric_index(metric)));
-  choice->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-  choice->setMinimumContentsLength(12);
-  connect(choice, &QComboBox::activated, this, [this] { show_charts(context_.bridge.sweep_status()); });
-  return choice;
-}
-
-QWidget* BenchPage::make_charts() {
-  const Theme& theme = context_.theme;
-  auto* box = new QWidget(results_);
-  auto* row = new QHBoxLayout(box);
-  row->setContentsMargins(theme.px(20), theme.px(10), theme.px(20), theme.px(8));
-  row->setSpacing(theme.px(24));
-  heat_box_ = new QWidget(box);
-  auto* left = new QVBoxLayout(heat_box_);
-  left->setContentsMargins(0, 0, 0, 0);
-  left->addWidget(heat_metric_ = make_metric_choice("bench.heat.metric", "ttft_ms_p99", heat_box_), 0, Qt::AlignLeft);
-  heat_metric_->setAccessibleName(tr("Metric of the heat map"));
-  left->addWidget(heat_ = new HeatMap(theme, heat_box_), 1);
-  row->addWidget(heat_box_, 1);
-  auto* lines = new QWidget(box);
-  auto* right = new QVBoxLayout(lines);
-  right->setContentsMargins(0, 0, 0, 0);
-  auto* head = new QHBoxLayout;
-  head->addWidget(chart_metric_ = make_metric_choice("bench.chart.metric", "output_tok_s", lines));
-  chart_metric_->setAccessibleName(tr("Metric of the chart"));
-  head->addWidget(make_label(theme, "bench.chart.over.label", tr("over"), lines, 12));
-  head->addWidget(chart_over_ = make_metric_choice("bench.chart.over", "ttft_ms_p99", lines));
-  chart_over_->insertItem(0, tr("the last variable"), -1);
-  chart_over_->setCurrentIndex(0);
-  chart_over_->setAccessibleName(tr("What the chart runs over"));
-  chart_over_->setToolTip(tr("Another metric shows every cell as a point, and the line that nothing beats in both"));
-  head->addWidget(make_label(theme, "bench.chart.note", tr("mean, 95 % CI"), lines, 11, QFont::Normal, TextTone::text3), 1);
-  right->addLayout(head);
-  right->addWidget(chart_ = new SweepChart(theme, lines), 1);
-  row->addWidget(lines, 1);
-  return box;
 }
 
 void BenchPage::connect_actions() {
@@ -250,23 +234,21 @@ void BenchPage::fill_plans_menu() {
   plans_->addSection(tr("Kept sweeps"));
   constexpr std::size_t kShown = 12;
   for (std::size_t i = 0; i < std::min(kept_.size(), kShown); ++i) {
-    const app::KeptSweep& sweep = kept_[i];
-    const QString name = sweep.name.empty() ? tr("Sweep") : QString::fromStdString(sweep.name);
+    const app::KeptSweep& sweep = kept_[i].kept;
     const QString words =
-        tr("%1, %2, %3 of %4 cells")
-            .arg(name, QLocale().toString(QDateTime::fromMSecsSinceEpoch(sweep.unix_ms), QLocale::ShortFormat))
-            .arg(sweep.cells_done)
-            .arg(sweep.cells_total);
+        tr("%1, %2, %3 of %4 cells").arg(name_of(sweep), time_of(sweep)).arg(sweep.cells_done).arg(sweep.cells_total);
     connect(plans_->addAction(words), &QAction::triggered, this, [this, path = sweep.path] { open(path); });
   }
 }
 
 void BenchPage::read_kept() {
   context_.background.run(
-      this, [&sweeper = context_.workbench.sweeper()] { return sweeper.kept(); },
-      [this](std::vector<app::KeptSweep> kept) {
+      this, [&sweeper = context_.workbench.sweeper()] { return app::facts_of_sweeps(sweeper.kept()); },
+      [this](std::vector<app::SweepFacts> kept) {
         kept_ = std::move(kept);
-        empty_->show_last(kept_.empty() ? nullptr : &kept_.front());
+        empty_->show_last(kept_.empty() ? nullptr : &kept_.front().kept);
+        history_->show_sweeps(kept_);
+        compare_->show_sweeps(kept_);
       });
 }
 
@@ -286,33 +268,26 @@ void BenchPage::new_sweep() {
 }
 
 void BenchPage::open(const std::string& journal) {
+  show_view(View::run);
+  message_->hide();
   const auto opened = context_.workbench.sweeper().open(journal);
-  if (!opened) return tell(opened.error());
+  if (!opened) return tell(tr("The sweep was not opened"), opened.error());
   context_.bridge.refresh();
-  choose_charts(*context_.bridge.sweep_status().plan);
+  charts_->choose_for(*context_.bridge.sweep_status().plan);
   form_->set_plan(*context_.bridge.sweep_status().plan);
-}
-
-/// Where quality is measured, what is asked is its price: the divergence that each speed costs.
-void BenchPage::choose_charts(const app::SweepPlan& plan) {
-  if (plan.quality_dataset.empty()) return;
-  const auto choose = [](QComboBox& choice, std::string_view metric) {
-    choice.setCurrentIndex(choice.findData(static_cast<int>(app::metric_index(metric))));
-  };
-  choose(*chart_metric_, "kl_mean");
-  choose(*chart_over_, "output_tok_s");
 }
 
 void BenchPage::start() {
   if (!start_->isEnabled()) return;
+  show_view(View::run);
   app::SweepPlan plan = form_->plan();
   if (!form_->is_of_server()) {
     plan.options = context_.load.options();
     app::make_room(plan);
   }
-  choose_charts(plan);
+  charts_->choose_for(plan);
   const auto started = context_.workbench.sweeper().start(std::move(plan));
-  if (!started) return tell(started.error());
+  if (!started) return tell(tr("The sweep was not started"), started.error());
   message_->hide();
   context_.bridge.refresh();
 }
@@ -325,7 +300,7 @@ void BenchPage::pause_or_go_on() {
 
 void BenchPage::resume() {
   const auto resumed = context_.workbench.sweeper().resume(form_->plan().target.api_key);
-  if (!resumed) return tell(resumed.error());
+  if (!resumed) return tell(tr("The sweep was not gone on with"), resumed.error());
   context_.bridge.refresh();
 }
 
@@ -334,8 +309,8 @@ void BenchPage::stop() {
   context_.bridge.refresh();
 }
 
-void BenchPage::tell(const engine::Error& error) {
-  message_->set(MessageTone::error, tr("The sweep was not started"),
+void BenchPage::tell(const QString& what, const engine::Error& error) {
+  message_->set(MessageTone::error, what,
                 QString::fromStdString(error.where.empty() ? error.message : error.where + ": " + error.message), {});
   message_->show();
 }
@@ -373,9 +348,7 @@ std::string BenchPage::exported(const app::SweepStatus& status, const QString& f
   if (format == QStringLiteral("csv")) return app::to_csv(*status.plan, *status.report);
   if (format == QStringLiteral("html")) return app::to_html(*status.plan, *status.report);
   if (format == QStringLiteral("markdown")) return app::to_markdown(*status.plan, *status.report);
-  const int over = chart_over_->currentData().toInt();
-  return app::chart_svg(*status.plan, *status.report, static_cast<std::size_t>(chart_metric_->currentData().toInt()),
-                        over < 0 ? std::nullopt : std::optional<std::size_t>(static_cast<std::size_t>(over)));
+  return app::chart_svg(*status.plan, *status.report, charts_->metric(), charts_->over());
 }
 
 /// What is not known before the first cell says so. While one runs, its head says how long it still takes.
@@ -431,20 +404,9 @@ void BenchPage::show_sweep() {
   }
   if (status.plan == nullptr) return;
   header_->show_sweep(status);
-  show_charts(status);
-  table_->show_sweep(status);
-}
-
-void BenchPage::show_charts(const app::SweepStatus& status) {
-  if (status.plan == nullptr) return;
-  const SweepGrid grid = grid_of(*status.plan);
-  heat_box_->setVisible(grid.rows.size() > 1 && grid.columns.size() > 1);
-  charts_->setVisible(grid.rows.size() * grid.columns.size() > 1);
-  heat_->show_sweep(status, static_cast<std::size_t>(heat_metric_->currentData().toInt()));
-  const int over = chart_over_->currentData().toInt();
-  chart_->show_sweep(status, static_cast<std::size_t>(chart_metric_->currentData().toInt()),
-                     over < 0 ? std::nullopt : std::optional<std::size_t>(static_cast<std::size_t>(over)));
+  charts_->show_sweep(status);
   service_->show_sweep(status);
+  table_->show_sweep(status);
 }
 
 }  // namespace lathe::ui

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Bench: a plan at the left, the sweep that runs or ran at the right: progress, heat map, lines, table.
+// Bench: a plan at the left, the sweep that runs or ran at the right: progress, heat map, lines, table. Two further parts
+// show the sweeps that were kept and two of them side by side.
 #pragma once
 
-#include <QComboBox>
 #include <QMenu>
 #include <QPushButton>
 #include <QStackedWidget>
 
 #include "app/api/sweep_templates.h"
 #include "ui/panels/bench/bench_empty.h"
-#include "ui/panels/bench/heat_map.h"
+#include "ui/panels/bench/compare_view.h"
+#include "ui/panels/bench/history_view.h"
 #include "ui/panels/bench/plan_form.h"
 #include "ui/panels/bench/results_table.h"
 #include "ui/panels/bench/service_strip.h"
-#include "ui/panels/bench/sweep_chart.h"
+#include "ui/panels/bench/sweep_charts.h"
 #include "ui/panels/bench/sweep_header.h"
 #include "ui/panels/panel.h"
 #include "ui/widgets/inline_message.h"
+#include "ui/widgets/segmented.h"
 
 namespace lathe::ui {
 
@@ -32,13 +34,15 @@ class BenchPage : public Panel {
   void paintEvent(QPaintEvent* event) override;
 
  private:
+  enum class View { run, history, compare };
+
   QWidget* make_header();
+  QWidget* make_run();
   QWidget* make_plan();
   QWidget* make_buttons(QWidget* box);
   QWidget* make_results();
-  QWidget* make_charts();
-  QComboBox* make_metric_choice(const char* name, std::string_view metric, QWidget* parent);
   void connect_actions();
+  void show_view(View view);
   void fill_plans_menu();
   void read_kept();
   void take_template(const app::SweepTemplate& shape);
@@ -54,14 +58,16 @@ class BenchPage : public Panel {
   std::string exported(const app::SweepStatus& status, const QString& format) const;
   void show_plan();
   void show_sweep();
-  void show_charts(const app::SweepStatus& status);
-  void choose_charts(const app::SweepPlan& plan);
-  void tell(const engine::Error& error);
+  void tell(const QString& what, const engine::Error& error);
 
   PanelContext context_;
-  std::vector<app::KeptSweep> kept_;
+  std::vector<app::SweepFacts> kept_;
   std::shared_ptr<const app::SweepPlan> shown_plan_;
   bool was_running_ = false;
+  Segmented* tabs_;
+  QStackedWidget* views_;
+  HistoryView* history_;
+  CompareView* compare_;
   QPushButton *new_, *title_, *start_, *pause_, *stop_;
   QMenu* plans_;
   PlanForm* form_;
@@ -69,12 +75,10 @@ class BenchPage : public Panel {
   QLabel* cost_;
   InlineMessage* message_;
   QStackedWidget* right_;
-  QWidget *results_, *charts_, *heat_box_;
+  QWidget* results_;
+  SweepCharts* charts_;
   ServiceStrip* service_;
   SweepHeader* header_;
-  QComboBox *heat_metric_, *chart_metric_, *chart_over_;
-  HeatMap* heat_;
-  SweepChart* chart_;
   ResultsTable* table_;
 };
 

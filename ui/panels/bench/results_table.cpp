@@ -6,21 +6,24 @@
 #include <QMenu>
 #include <QPainter>
 #include <QVBoxLayout>
+#include <algorithm>
 
+#include "ui/panels/bench/cell_paint.h"
 #include "ui/theme/digits.h"
-#include "ui/widgets/chip.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/table_delegate.h"
+#include "ui/widgets/table_header.h"
 
 namespace lathe::ui {
 namespace {
 
-constexpr int kVariableWidth = 112, kMetricWidth = 97, kNarrowWidth = 66, kVerdictWidth = 96;
+constexpr int kVariableWidth = 112, kMetricWidth = 94, kNarrowWidth = 66, kVerdictWidth = 96;
 
 /// Means with their intervals in text3, differences in the colour of their verdict, verdicts as chips.
 class CellDelegate final : public TableDelegate {
  public:
-  CellDelegate(const Theme& theme, const SweepTable& model, QObject* parent) : TableDelegate(theme, parent), model_(model) {}
+  CellDelegate(const Theme& theme, const SweepTable& model, QObject* parent)
+      : TableDelegate(theme, parent, kPageMargin), model_(model) {}
 
  protected:
   void paint_content(QPainter& painter, const QRectF& area, const QModelIndex& index) const override {
@@ -28,25 +31,16 @@ class CellDelegate final : public TableDelegate {
     const SweepTable::Column& column = model_.columns()[static_cast<std::size_t>(index.column())];
     const auto verdict = static_cast<app::Verdict>(index.data(SweepTable::verdict_role).toInt());
     const QString words = index.data().toString();
-    if (column.kind == SweepTable::Kind::verdict) return paint_verdict(painter, area, verdict, words);
+    if (column.kind == SweepTable::Kind::verdict) return paint_verdict(painter, theme(), area, verdict, words);
     if (column.kind == SweepTable::Kind::metric && !words.isEmpty()) {
-      const QString half = index.data(SweepTable::half_width_role).toString();
-      const bool failed = index.data(SweepTable::failed_role).toBool();
-      const QString interval = half.isEmpty() ? QString() : QStringLiteral(" ± ") + half;
-      painter.setFont(theme().font(12));
-      painter.setPen(t.text3);
-      const qreal wide = digits_width(QFontMetricsF(painter.font()), interval);
-      draw_digits(painter, area, Qt::AlignRight | Qt::AlignVCenter, interval);
-      painter.setFont(theme().font(12, column.index == app::metric_index("output_tok_s") ? QFont::DemiBold : QFont::Normal));
-      painter.setPen(failed ? t.error.text : t.text);
-      draw_digits(painter, area.adjusted(0, 0, -wide, 0), Qt::AlignRight | Qt::AlignVCenter, words);
-      return;
+      const QColor color = index.data(SweepTable::failed_role).toBool() ? t.error.text : t.text;
+      const bool is_main = column.index == app::metric_index("output_tok_s");
+      const QString half_width = index.data(SweepTable::half_width_role).toString();
+      return paint_estimate(painter, theme(), area, words, half_width, color, is_main);
     }
     if (column.kind == SweepTable::Kind::difference) {
       painter.setFont(theme().font(12));
-      painter.setPen(verdict == app::Verdict::better  ? t.success.text
-                     : verdict == app::Verdict::worse ? t.error.text
-                                                      : t.text2);
+      painter.setPen(verdict_color(t, verdict));
       draw_digits(painter, area, Qt::AlignRight | Qt::AlignVCenter, words);
       return;
     }
@@ -54,17 +48,6 @@ class CellDelegate final : public TableDelegate {
   }
 
  private:
-  void paint_verdict(QPainter& painter, const QRectF& area, app::Verdict verdict, const QString& words) const {
-    if (words.isEmpty()) return;
-    const ChipState state = verdict == app::Verdict::better  ? ChipState::success
-                            : verdict == app::Verdict::worse ? ChipState::error
-                                                             : ChipState::quiet;
-    const ChipMark mark = state == ChipState::quiet ? ChipMark::none : ChipMark::icon;
-    const QRectF chip(area.left(), area.center().y() - theme().px(18) / 2.0, chip_width(theme(), mark, words),
-                      theme().px(18));
-    paint_chip(painter, theme(), chip, state, mark, words);
-  }
-
   const SweepTable& model_;
 };
 
@@ -81,12 +64,13 @@ ResultsTable::ResultsTable(const Theme& theme, QWidget* parent) : QWidget(parent
   table_ = new QTableView(this);
   table_->setObjectName(QStringLiteral("bench.table"));
   table_->setAccessibleName(tr("Cells"));
-  shape_table(*table_, theme);
+  shape_table(*table_, theme, kPageMargin);
   table_->verticalHeader()->setDefaultSectionSize(theme.px(27));
   sorted_.setSourceModel(&model_);
   sorted_.setSortRole(SweepTable::sort_role);
   table_->setModel(&sorted_);
   table_->setItemDelegate(new CellDelegate(theme, model_, table_));
+  table_->horizontalHeader()->setStretchLastSection(true);
   table_->setSortingEnabled(true);
   table_->sortByColumn(0, Qt::AscendingOrder);
   column->addWidget(table_, 1);
@@ -165,7 +149,9 @@ void ResultsTable::fill_baselines(const app::SweepStatus& status) {
   }
 }
 
+/// At least as wide as its heading.
 void ResultsTable::fit_columns() {
+  const auto* header = static_cast<TableHeader*>(table_->horizontalHeader());
   for (int i = 0; i < model_.columnCount(); ++i) {
     const SweepTable::Kind kind = model_.columns()[static_cast<std::size_t>(i)].kind;
     const int width = kind == SweepTable::Kind::variable  ? kVariableWidth
@@ -173,7 +159,7 @@ void ResultsTable::fit_columns() {
                       : kind == SweepTable::Kind::verdict ? kVerdictWidth
                       : kind == SweepTable::Kind::runs    ? kNarrowWidth / 2
                                                           : kNarrowWidth + 24;
-    table_->setColumnWidth(i, theme_.px(width));
+    table_->setColumnWidth(i, std::max(theme_.px(width), header->width_for(i)));
   }
 }
 

@@ -8,7 +8,7 @@
 #include <array>
 #include <cmath>
 
-#include "ui/widgets/live_chart.h"
+#include "ui/widgets/chart_style.h"
 
 namespace lathe::ui {
 namespace {
@@ -17,26 +17,6 @@ constexpr int kLegend = 22, kMaxLines = 12, kValueTicks = 5;
 constexpr double kLogFrom = 8;  // an axis of numbers further apart than this shows their ratios
 constexpr std::array kMarks = {QCPScatterStyle::ssDisc,         QCPScatterStyle::ssTriangle, QCPScatterStyle::ssDiamond,
                                QCPScatterStyle::ssSquare,       QCPScatterStyle::ssCircle,   QCPScatterStyle::ssPlusSquare};
-
-QVector<qreal> dash_of(int line) {
-  switch (line % 6) {
-    case 1: return {6, 3};
-    case 2: return {8, 3, 2, 3};
-    case 3: return {2, 2};
-    case 4: return {10, 4};
-    case 5: return {4, 2, 1, 2};
-    default: return {};
-  }
-}
-
-QPen pen_of(const QColor& color, int line) {
-  const qreal width = line == 0 ? 1.8 : 1.5;
-  QPen pen(color, width);
-  QVector<qreal> dash = dash_of(line);
-  for (qreal& length : dash) length /= width;
-  if (!dash.isEmpty()) pen.setDashPattern(dash);
-  return pen;
-}
 
 }  // namespace
 
@@ -66,21 +46,8 @@ void SweepChart::leave_room_for(const QString& last_label) {
 }
 
 void SweepChart::style() {
-  const Tokens& tokens = theme_.tokens();
-  plot_->setBackground(QBrush(tokens.page));
+  style_plot(*plot_, theme_);
   leave_room_for({});
-  for (QCPAxis* axis : {plot_->xAxis, plot_->yAxis}) {
-    axis->setBasePen(Qt::NoPen);
-    axis->setTickPen(Qt::NoPen);
-    axis->setSubTickPen(Qt::NoPen);
-    axis->setTickLabelFont(theme_.font(11));
-    axis->setTickLabelColor(tokens.text3);
-    axis->setLabelFont(theme_.font(11));
-    axis->setLabelColor(tokens.text3);
-    axis->grid()->setPen(QPen(tokens.border, 1));
-    axis->grid()->setZeroLinePen(QPen(tokens.border, 1));
-  }
-  plot_->xAxis->grid()->setVisible(false);
 }
 
 void SweepChart::show_sweep(const app::SweepStatus& status, std::size_t metric, std::optional<std::size_t> over) {
@@ -147,7 +114,7 @@ void SweepChart::add_lines() {
     }
     n_points_ += static_cast<int>(x.size());
     QCPGraph* graph = plot_->addGraph();
-    graph->setPen(pen_of(color_of(row), row));
+    graph->setPen(line_pen(color_of(row), static_cast<std::size_t>(row)));
     graph->setScatterStyle(QCPScatterStyle(kMarks[static_cast<std::size_t>(row) % kMarks.size()], QPen(color_of(row), 1.2),
                                            QBrush(color_of(row)), 7));
     graph->setData(x, y, true);
@@ -198,7 +165,7 @@ void SweepChart::add_pareto() {
   all->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssDisc, QPen(color_of(5), 1), QBrush(color_of(5)), 6));
   all->setData(x, y);
   QCPGraph* front = plot_->addGraph();
-  front->setPen(pen_of(color_of(0), 0));
+  front->setPen(line_pen(color_of(0), 0));
   front->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssDisc, QPen(color_of(0), 1.2), QBrush(color_of(0)), 8));
   front->setData(front_x, front_y);
   names_ << tr("all cells") << tr("no other cell is better in both");
@@ -284,7 +251,7 @@ void SweepChart::paintEvent(QPaintEvent*) {
       continue;
     }
     const int line = over_ ? (i == 0 ? 5 : 0) : i;
-    painter.setPen(pen_of(color_of(line), line == 5 ? 0 : line));
+    painter.setPen(line_pen(color_of(line), line == 5 ? 0 : static_cast<std::size_t>(line)));
     painter.drawLine(QPointF(x, y), QPointF(x + theme_.px(18), y));
     painter.setPen(theme_.tokens().text2);
     const int wide = painter.fontMetrics().horizontalAdvance(names_[i]);

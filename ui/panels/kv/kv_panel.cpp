@@ -6,11 +6,18 @@
 #include <QPainter>
 #include <QShowEvent>
 #include <QVBoxLayout>
+#include <utility>
 
 namespace lathe::ui {
 namespace {
 
-constexpr int kWholeLegend = 420;
+constexpr int kWholeLegend = 420, kReservedWord = 76;
+
+Panel* make_kv(const PanelContext& context, QWidget* parent) { return new KvPanel(context, parent); }
+
+QString bold(int n) { return QStringLiteral("<b>%1</b>").arg(QLocale().toString(n)); }
+
+}  // namespace
 
 /// The meaning of each kind of cell, painted as the map paints it.
 class KvLegend : public QWidget {
@@ -18,6 +25,10 @@ class KvLegend : public QWidget {
   KvLegend(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) {
     setObjectName(QStringLiteral("kv.legend"));
     setFixedHeight(theme.px(20));
+  }
+  /// Only an engine that reserves room has such cells.
+  void show_reserved(bool reserves) {
+    if (std::exchange(reserves_, reserves) != reserves) update();
   }
 
  protected:
@@ -27,7 +38,7 @@ class KvLegend : public QWidget {
     const Tokens& tokens = theme_.tokens();
     qreal x = 0;
     for (int i = 0; i < 4; ++i, x += 8) painter.fillRect(QRectF(x, 6, 7, 7), tokens.kv[static_cast<std::size_t>(i)]);
-    const bool narrow = width() < theme_.px(kWholeLegend);
+    const bool narrow = width() < theme_.px(reserves_ ? kWholeLegend + kReservedWord : kWholeLegend);
     x = word(painter, x + 4, narrow ? tr("requests") : tr("one colour per request"));
     const QRectF shared(x, 6, 8, 8);
     painter.fillRect(shared, tokens.accent);
@@ -37,6 +48,10 @@ class KvLegend : public QWidget {
     painter.fillRect(QRectF(x, 6, 8, 8), mixed(tokens.kv[0], tokens.page, 0.25));
     painter.fillRect(QRectF(x, 10, 8, 4), tokens.kv[0]);
     x = word(painter, x + 12, tr("filling"));
+    if (reserves_) {
+      paint_reserved_cell(painter, QRect(static_cast<int>(x), 6, 8, 8), tokens.kv[0], tokens);
+      x = word(painter, x + 12, tr("reserved"));
+    }
     painter.fillRect(QRectF(x, 6, 8, 8), tokens.kv_cached);
     x = word(painter, x + 12, tr("cached"));
     painter.setPen(tokens.kv_free);
@@ -52,13 +67,8 @@ class KvLegend : public QWidget {
     return x + painter.fontMetrics().horizontalAdvance(text) + 12;
   }
   const Theme& theme_;
+  bool reserves_ = false;
 };
-
-Panel* make_kv(const PanelContext& context, QWidget* parent) { return new KvPanel(context, parent); }
-
-QString bold(int n) { return QStringLiteral("<b>%1</b>").arg(QLocale().toString(n)); }
-
-}  // namespace
 
 const PanelDescriptor kKvPanel{.id = "kv",
                                .title = QT_TRANSLATE_NOOP("Panels", "KV cache"),
@@ -68,19 +78,24 @@ const PanelDescriptor kKvPanel{.id = "kv",
                                .make = make_kv};
 
 KvWaste waste_of(const engine::EngineSnapshot& snapshot, std::int64_t max_model_len) {
+  KvWaste waste;
   std::int64_t used_slots = 0, filled = 0, reserved = 0, computed = 0;
+  const bool reserves = reserves_room(snapshot);
   for (const engine::KvBlockState& block : snapshot.blocks) {
     if (block.n_references == 0) continue;
     used_slots += snapshot.block_size;
     filled += block.n_filled;
+    if (cell_of(block, reserves) == KvCell::reserved) ++waste.n_reserved;
   }
   for (const engine::ActiveRequest& request : snapshot.requests) {
     if (request.n_blocks == 0) continue;
     reserved += max_model_len;
     computed += request.n_computed;
   }
-  KvWaste waste;
-  if (used_slots > 0) waste.paged = 1.0 - static_cast<double>(filled) / static_cast<double>(used_slots);
+  if (used_slots > 0) {
+    waste.paged = 1.0 - static_cast<double>(filled) / static_cast<double>(used_slots);
+    waste.reserved = static_cast<double>(waste.n_reserved) * snapshot.block_size / static_cast<double>(used_slots);
+  }
   if (reserved > 0) waste.contiguous = 1.0 - static_cast<double>(computed) / static_cast<double>(reserved);
   return waste;
 }
@@ -96,9 +111,6 @@ KvPanel::KvPanel(const PanelContext& context, QWidget* parent) : Panel(parent), 
   waste_ = make_label(theme, "kv.waste", {}, this, 12);
   counts_->setTextFormat(Qt::RichText);
   waste_->setTextFormat(Qt::RichText);
-  waste_->setToolTip(
-      tr("Slots of used blocks without a token; as one reservation of the whole context a request, the waste would be the "
-         "second figure"));
   head->addWidget(counts_);
   head->addStretch();
   head->addWidget(waste_);
@@ -141,23 +153,38 @@ void KvPanel::show_state() {
   const bool loaded = snapshot != nullptr && snapshot->n_blocks > 0;
   show_parts(loaded);
   if (!loaded || frozen_) return;
-  counts_->setText(tr("%1 in use &nbsp; %2 cached &nbsp; %3 free")
-                       .arg(bold(snapshot->n_blocks_used), bold(snapshot->n_blocks_cached), bold(snapshot->n_blocks_free)));
-  const std::int64_t max_model_len = context_.bridge.loaded() ? context_.bridge.loaded()->max_model_len : 0;
-  const KvWaste waste = waste_of(*snapshot, max_model_len);
+  const KvWaste waste = waste_of(*snapshot, context_.bridge.loaded() ? context_.bridge.loaded()->max_model_len : 0);
+  show_counts(*snapshot, waste);
+  show_waste(*snapshot, waste);
+  legend_->show_reserved(reserves_room(*snapshot));
+  map_->show_snapshot(snapshot);
+}
+
+void KvPanel::show_counts(const engine::EngineSnapshot& snapshot, const KvWaste& waste) {
+  QString words = tr("%1 in use").arg(bold(snapshot.n_blocks_used));
+  if (reserves_room(snapshot)) words += tr(" (%1 reserved)").arg(bold(waste.n_reserved));
+  words += tr(" &nbsp; %1 cached &nbsp; %2 free").arg(bold(snapshot.n_blocks_cached), bold(snapshot.n_blocks_free));
+  counts_->setText(words);
+}
+
+/// Where room is reserved it is what a contiguous cache would have; of that, how much holds nothing at all.
+void KvPanel::show_waste(const engine::EngineSnapshot& snapshot, const KvWaste& waste) {
   const auto percent = [](double share) {
     return QStringLiteral("<b>%1 %</b>").arg(QLocale().toString(100 * share, 'f', share < 0.1 ? 1 : 0));
   };
-  waste_->setText(snapshot->n_blocks_used == 0
-                      ? QString()
-                      : tr("waste %1, contiguous %2").arg(percent(waste.paged), percent(waste.contiguous)));
-  map_->show_snapshot(snapshot);
+  const bool reserves = reserves_room(snapshot);
+  waste_->setToolTip(
+      reserves ? tr("Slots of used blocks without a token; of all slots, those in blocks that are reserved and hold nothing")
+               : tr("Slots of used blocks without a token; as one reservation of the whole context a request, the waste would "
+                    "be the second figure"));
+  if (snapshot.n_blocks_used == 0) return waste_->clear();
+  waste_->setText(reserves ? tr("waste %1, reserved %2").arg(percent(waste.paged), percent(waste.reserved))
+                           : tr("waste %1, contiguous %2").arg(percent(waste.paged), percent(waste.contiguous)));
 }
 
 void KvPanel::show_parts(bool loaded) {
   empty_->setVisible(!loaded);
-  for (QWidget* part : {static_cast<QWidget*>(map_), legend_, static_cast<QWidget*>(counts_), static_cast<QWidget*>(waste_)})
-    part->setVisible(loaded);
+  for (QWidget* part : std::initializer_list<QWidget*>{map_, legend_, counts_, waste_}) part->setVisible(loaded);
 }
 
 void KvPanel::showEvent(QShowEvent* event) {

@@ -11,11 +11,14 @@ namespace lathe::ui {
 extern const PanelDescriptor kKvPanel;
 
 /// Share of the slots in used blocks that hold no token, paged and as one contiguous region of max_model_len a request would
-/// have it.
+/// have it. `reserved` of the first: in blocks that hold nothing at all, because their request may need them later.
 struct KvWaste {
-  double paged = 0, contiguous = 0;
+  double paged = 0, contiguous = 0, reserved = 0;
+  int n_reserved = 0;  ///< blocks
 };
 KvWaste waste_of(const engine::EngineSnapshot& snapshot, std::int64_t max_model_len);
+
+class KvLegend;
 
 class KvPanel : public Panel {
   Q_OBJECT
@@ -31,6 +34,8 @@ class KvPanel : public Panel {
  private:
   void follow_state();
   void show_state();
+  void show_counts(const engine::EngineSnapshot& snapshot, const KvWaste& waste);
+  void show_waste(const engine::EngineSnapshot& snapshot, const KvWaste& waste);
   void show_parts(bool loaded);
 
   PanelContext context_;
@@ -38,7 +43,7 @@ class KvPanel : public Panel {
   QLabel* waste_;
   QLabel* empty_;
   KvMap* map_;
-  QWidget* legend_;
+  KvLegend* legend_;
   bool frozen_ = false;
 };
 

@@ -17,6 +17,7 @@
 #include <limits>
 
 #include "ui/models/durations.h"
+#include "ui/widgets/chart_style.h"
 #include "ui/widgets/controls.h"
 
 namespace lathe::ui {
@@ -104,7 +105,12 @@ void MonitorPanel::build_charts() {
                        {tr("cached"), [](const Tokens& t) { return t.queued; }, true},
                        {tr("free"), [](const Tokens& t) { return t.series[2]; }, true}},
                       charts);
-  charts_ = {throughput_, ttft_, requests_, kv_};
+  rows_ = new LiveChart(theme, "monitor.rows", tr("Rows a step"),
+                        {{tr("wanted"), [](const Tokens& t) { return t.series[0]; }, true},
+                         {tr("padding"), [](const Tokens& t) { return t.series[4]; }, true, true}},
+                        charts);
+  rows_->hide();
+  charts_ = {throughput_, ttft_, requests_, kv_, rows_};
   for (LiveChart* chart : charts_) {
     chart->set_empty_text(tr("No data yet: send a message or start the server"));
     row->addWidget(chart, 1);
@@ -169,6 +175,19 @@ void MonitorPanel::sample() {
   kv_->set_limit(snapshot->n_blocks);
   kv_->set_value(figure(snapshot->n_blocks_used), tr("of %1").arg(figure(snapshot->n_blocks)));
   sample_ttft(now);
+  sample_rows(now, *snapshot);
+}
+
+/// A policy that pads no batch has nothing to show here, and the other charts have its room.
+void MonitorPanel::sample_rows(double now_s, const engine::EngineSnapshot& snapshot) {
+  rows_->setVisible(snapshot.counters.n_padding_tokens > 0);
+  if (rows_->isHidden()) return;
+  const bool idle = snapshot.n_running == 0;  // else it is what the last step left
+  const double wanted = idle ? 0 : snapshot.step_prefill_tokens + snapshot.step_decode_tokens;
+  const double padding = idle ? 0 : snapshot.step_padding_tokens;
+  rows_->append(now_s, {wanted, padding});
+  rows_->set_value(padding > 0 ? figure(100 * padding / (wanted + padding)) + QStringLiteral(" %") : QStringLiteral("0 %"),
+                   tr("padding"));
 }
 
 void MonitorPanel::sample_ttft(double now_s) {
@@ -196,6 +215,7 @@ void MonitorPanel::redraw() {
 void MonitorPanel::fill_table() {
   int row = 0;
   for (const LiveChart* chart : charts_) {
+    if (chart->isHidden()) continue;
     const std::vector<Sample>& samples = chart->history().samples(Span::half_minute);
     for (std::size_t i = 0; i < chart->lines().size(); ++i, ++row) {
       if (table_->rowCount() <= row) table_->insertRow(row);
@@ -218,6 +238,7 @@ void MonitorPanel::fill_table() {
       }
     }
   }
+  table_->setRowCount(row);
 }
 
 void MonitorPanel::set_span(int index) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Monitor: throughput, time to first token, requests and KV blocks over the last seconds, minutes or the hour.
+// Monitor: throughput, time to first token, requests, KV blocks and padding over the last seconds, minutes or the hour.
 #pragma once
 
 #include <QStackedWidget>
@@ -32,6 +32,7 @@ class MonitorPanel : public Panel {
   void build_charts();
   void sample();
   void sample_ttft(double now_s);
+  void sample_rows(double now_s, const engine::EngineSnapshot& snapshot);
   void redraw();
   void fill_table();
   void set_span(int index);
@@ -46,6 +47,7 @@ class MonitorPanel : public Panel {
   LiveChart* ttft_ = nullptr;
   LiveChart* requests_ = nullptr;
   LiveChart* kv_ = nullptr;
+  LiveChart* rows_ = nullptr;  ///< hidden until the engine has padded
   std::vector<LiveChart*> charts_;
   bool frozen_ = false;
 };

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/panels/bench/sweep_charts.h"
+
+#include <QHBoxLayout>
+#include <QVBoxLayout>
+
+#include "ui/widgets/controls.h"
+
+namespace lathe::ui {
+
+SweepCharts::SweepCharts(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) {
+  setObjectName(QStringLiteral("bench.charts"));
+  auto* row = new QHBoxLayout(this);
+  row->setContentsMargins(theme.px(20), theme.px(10), theme.px(20), theme.px(8));
+  row->setSpacing(theme.px(24));
+  row->addWidget(heat_box_ = make_heat(), 1);
+  row->addWidget(make_lines(), 1);
+}
+
+QComboBox* SweepCharts::make_choice(const char* name, std::string_view metric, QWidget* parent) {
+  auto* choice = new QComboBox(parent);
+  choice->setObjectName(QLatin1String(name));
+  for (std::size_t i = 0; i < app::sweep_metrics().size(); ++i) choice->addItem(metric_words(i), static_cast<int>(i));
+  choice->setCurrentIndex(static_cast<int>(app::metric_index(metric)));
+  choice->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  choice->setMinimumContentsLength(12);
+  connect(choice, &QComboBox::activated, this, [this] { show_sweep(status_); });
+  return choice;
+}
+
+QWidget* SweepCharts::make_heat() {
+  auto* box = new QWidget(this);
+  auto* column = new QVBoxLayout(box);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->addWidget(heat_metric_ = make_choice("bench.heat.metric", "ttft_ms_p99", box), 0, Qt::AlignLeft);
+  heat_metric_->setAccessibleName(tr("Metric of the heat map"));
+  column->addWidget(heat_ = new HeatMap(theme_, box), 1);
+  connect(heat_, &HeatMap::cell_chosen, this, &SweepCharts::cell_chosen);
+  return box;
+}
+
+QWidget* SweepCharts::make_lines() {
+  auto* box = new QWidget(this);
+  auto* column = new QVBoxLayout(box);
+  column->setContentsMargins(0, 0, 0, 0);
+  auto* head = new QHBoxLayout;
+  head->addWidget(chart_metric_ = make_choice("bench.chart.metric", "output_tok_s", box));
+  chart_metric_->setAccessibleName(tr("Metric of the chart"));
+  head->addWidget(make_label(theme_, "bench.chart.over.label", tr("over"), box, 12));
+  head->addWidget(chart_over_ = make_choice("bench.chart.over", "ttft_ms_p99", box));
+  chart_over_->insertItem(0, tr("the last variable"), -1);
+  chart_over_->setCurrentIndex(0);
+  chart_over_->setAccessibleName(tr("What the chart runs over"));
+  chart_over_->setToolTip(tr("Another metric shows every cell as a point, and the line that nothing beats in both"));
+  head->addWidget(make_label(theme_, "bench.chart.note", tr("mean, 95 % CI"), box, 11, QFont::Normal, TextTone::text3), 1);
+  column->addLayout(head);
+  column->addWidget(chart_ = new SweepChart(theme_, box), 1);
+  return box;
+}
+
+std::size_t SweepCharts::metric() const { return static_cast<std::size_t>(chart_metric_->currentData().toInt()); }
+
+std::optional<std::size_t> SweepCharts::over() const {
+  const int over = chart_over_->currentData().toInt();
+  return over < 0 ? std::nullopt : std::optional<std::size_t>(static_cast<std::size_t>(over));
+}
+
+void SweepCharts::choose_for(const app::SweepPlan& plan) {
+  if (plan.quality_dataset.empty()) return;
+  const auto choose = [](QComboBox& choice, std::string_view metric) {
+    choice.setCurrentIndex(choice.findData(static_cast<int>(app::metric_index(metric))));
+  };
+  choose(*chart_metric_, "kl_mean");
+  choose(*chart_over_, "output_tok_s");
+}
+
+void SweepCharts::show_sweep(const app::SweepStatus& status) {
+  status_ = status;
+  if (status.plan == nullptr) return;
+  const SweepGrid grid = grid_of(*status.plan);
+  heat_box_->setVisible(grid.rows.size() > 1 && grid.columns.size() > 1);
+  setVisible(grid.rows.size() * grid.columns.size() > 1);
+  heat_->show_sweep(status, static_cast<std::size_t>(heat_metric_->currentData().toInt()));
+  chart_->show_sweep(status, metric(), over());
+}
+
+}  // namespace lathe::ui

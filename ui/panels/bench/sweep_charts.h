@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// SweepCharts: heat map and lines of a sweep side by side, each with the metric that it shows.
+#pragma once
+
+#include <QComboBox>
+#include <QWidget>
+#include <optional>
+
+#include "ui/panels/bench/heat_map.h"
+#include "ui/panels/bench/sweep_chart.h"
+
+namespace lathe::ui {
+
+class SweepCharts : public QWidget {
+  Q_OBJECT
+ public:
+  SweepCharts(const Theme& theme, QWidget* parent);
+  /// Hidden for a single cell.
+  void show_sweep(const app::SweepStatus& status);
+  /// Where quality is measured, what is asked is its price: the divergence that each speed costs.
+  void choose_for(const app::SweepPlan& plan);
+  /// Of the lines. `over`: none for the last variable.
+  std::size_t metric() const;
+  std::optional<std::size_t> over() const;
+
+ Q_SIGNALS:
+  void cell_chosen(quint64 cell);
+
+ private:
+  QWidget* make_heat();
+  QWidget* make_lines();
+  QComboBox* make_choice(const char* name, std::string_view metric, QWidget* parent);
+
+  const Theme& theme_;
+  app::SweepStatus status_;
+  QWidget* heat_box_;
+  QComboBox *heat_metric_, *chart_metric_, *chart_over_;
+  HeatMap* heat_;
+  SweepChart* chart_;
+};
+
+}  // namespace lathe::ui
