@@ -20,7 +20,7 @@ struct Command {
 };
 
 extern const Command kServeCommand, kCompleteCommand, kChatCommand, kInspectCommand, kSelftestCommand, kBenchCommand,
-    kConvertCommand, kEvalCommand, kSweepCommand, kRooflineCommand;
+    kConvertCommand, kEvalCommand, kSweepCommand, kRooflineCommand, kTokenizeCommand, kDetokenizeCommand, kTemplateCommand;
 std::span<const Command* const> command_table();
 
 /// run_command_line on a given terminal.

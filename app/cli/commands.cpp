@@ -18,16 +18,17 @@ namespace lathe::app {
 namespace {
 
 // THE TABLE of commands.
-constexpr std::array<const Command*, 10> kCommands = {
+constexpr std::array<const Command*, 13> kCommands = {
     &kServeCommand, &kCompleteCommand, &kChatCommand,     &kInspectCommand, &kConvertCommand,
     &kEvalCommand,  &kSweepCommand,    &kSelftestCommand, &kBenchCommand,   &kRooflineCommand,
+    &kTokenizeCommand, &kDetokenizeCommand, &kTemplateCommand,
 };
 
 std::string overview() {
   std::string text =
       "Usage: lathe [MODEL] [--profile-dir DIR]   open the window\n"
       "       lathe COMMAND [OPTIONS]\n\nCommands:\n";
-  for (const Command* command : kCommands) text += fmt::format("  {:<10}{}\n", command->name, command->help);
+  for (const Command* command : kCommands) text += fmt::format("  {:<12}{}\n", command->name, command->help);
   return text +
          "\n'lathe COMMAND --help' lists its options. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 model refused.\n";
 }

@@ -22,6 +22,7 @@ class LineReader {
 
   const int fd_, interrupt_fd_;
   std::string buffer_;
+  std::size_t n_searched_ = 0;  ///< bytes at its front without a line's end
   bool at_end_ = false;
 };
 

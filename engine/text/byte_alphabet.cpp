@@ -37,4 +37,17 @@ std::optional<std::string> bytes_of_alphabet(std::string_view entry) {
   return bytes;
 }
 
+std::string alphabet_of_bytes(std::string_view bytes) {
+  static constexpr auto kCodes = [] {
+    std::array<char32_t, 256> codes{};
+    for (std::size_t code = 0; code < kBytes.size(); ++code) {
+      if (kBytes[code] >= 0) codes[static_cast<std::size_t>(kBytes[code])] = static_cast<char32_t>(code);
+    }
+    return codes;
+  }();
+  std::string entry;
+  for (const char c : bytes) append_utf8(entry, kCodes[static_cast<unsigned char>(c)]);
+  return entry;
+}
+
 }  // namespace lathe::engine

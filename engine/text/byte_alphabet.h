@@ -12,4 +12,7 @@ namespace lathe::engine {
 /// The bytes that a vocabulary entry stands for; nothing when it holds a character outside the alphabet.
 std::optional<std::string> bytes_of_alphabet(std::string_view entry);
 
+/// The vocabulary entry that stands for bytes.
+std::string alphabet_of_bytes(std::string_view bytes);
+
 }  // namespace lathe::engine

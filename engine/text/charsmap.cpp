@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <cstring>
-#include <vector>
 
 namespace lathe::engine {
 namespace {
@@ -22,6 +20,10 @@ tl::unexpected<Error> refuse(std::string message) {
   return fail(ErrorCode::model_refused, std::move(message), "tokenizer.model: precompiled_charsmap");
 }
 
+std::size_t base_of(std::uint32_t unit, std::size_t at) {
+  return at ^ (static_cast<std::size_t>(unit >> 10) << ((unit & kFar) >> 6));
+}
+
 /// A unit with the top bit holds a value. Any other is the end of an edge: its label is the byte of the key, and the units
 /// behind it lie at base ^ byte, the value of the key that ends there at base itself.
 class Trie {
@@ -32,9 +34,7 @@ class Trie {
 
   std::size_t size() const { return units_.size(); }
   std::uint32_t unit(std::size_t i) const { return units_[i]; }
-  std::size_t base(std::size_t i) const {
-    return i ^ (static_cast<std::size_t>(units_[i] >> 10) << ((units_[i] & kFar) >> 6));
-  }
+  std::size_t base(std::size_t i) const { return base_of(units_[i], i); }
   bool is_value(std::size_t i) const { return (units_[i] & ~kValueMask) != 0; }
   bool has_leaf(std::size_t i) const { return (units_[i] & kHasLeaf) != 0; }
 
@@ -164,6 +164,30 @@ Result<void> check_charsmap(std::string_view map) {
   const Trie trie(map.substr(0, trie_bytes));
   LATHE_TRY_VOID(check_links(trie, texts.size()));
   return KeyWalk(trie).check();
+}
+
+Result<Charsmap> Charsmap::open(std::string_view map) {
+  if (map.empty()) return refuse("it is empty");
+  LATHE_TRY_VOID(check_charsmap(map));
+  std::uint32_t trie_bytes = 0;
+  std::memcpy(&trie_bytes, map.data(), sizeof trie_bytes);
+  Charsmap made;
+  made.units_.resize(trie_bytes / sizeof(std::uint32_t));
+  std::memcpy(made.units_.data(), map.data() + sizeof trie_bytes, trie_bytes);
+  made.texts_ = map.substr(sizeof trie_bytes + trie_bytes);
+  return made;
+}
+
+std::optional<std::string_view> Charsmap::replacement(std::string_view text) const {
+  std::size_t base = base_of(units_[0], 0);
+  for (const char c : text) {
+    const std::size_t at = base ^ static_cast<unsigned char>(c);
+    const std::uint32_t unit = units_[at];
+    if ((unit & kLabelMask) != static_cast<unsigned char>(c)) return std::nullopt;
+    base = base_of(unit, at);
+    if ((unit & kHasLeaf) != 0) return std::string_view(texts_.data() + (units_[base] & kValueMask));
+  }
+  return std::nullopt;
 }
 
 }  // namespace lathe::engine

@@ -2,16 +2,16 @@
 #include "engine/text/normalizer.h"
 
 #include <unicode/bytestream.h>
-#include <unicode/locid.h>
 #include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
-#include <unicode/unistr.h>
 
 #include <algorithm>
 #include <array>
 #include <vector>
 
+#include "engine/base/base64.h"
 #include "engine/base/utf8.h"
+#include "engine/text/charsmap.h"
 #include "engine/text/json_field.h"
 #include "engine/text/regex.h"
 
@@ -20,6 +20,12 @@ namespace {
 
 using NormalizerPtr = std::unique_ptr<Normalizer>;
 
+// A character has at most 4 bytes and becomes at least one when it is taken apart; one that is put together has at most
+// 3 of them in 2 bytes. So no form is shorter than a sixth of its text.
+constexpr std::size_t kFormShrink = 6;
+// U+212A, the Kelvin sign, has 3 bytes, and its small letter is "k".
+constexpr std::size_t kLowercaseShrink = 3;
+
 class UnicodeForm final : public Normalizer {
  public:
   UnicodeForm(const char* data, UNormalization2Mode mode) {
@@ -27,6 +33,7 @@ class UnicodeForm final : public Normalizer {
     form_ = icu::Normalizer2::getInstance(nullptr, data, mode, error);
   }
   bool available() const { return form_ != nullptr; }
+  std::size_t max_shrink() const override { return kFormShrink; }
   Result<void> apply(std::string& text, EncodeBudget& budget) const override {
     UErrorCode error = U_ZERO_ERROR;
     if (form_->isNormalizedUTF8(text, error)) return {};
@@ -45,13 +52,48 @@ class UnicodeForm final : public Normalizer {
   const icu::Normalizer2* form_ = nullptr;  // owned by ICU for the life of the process
 };
 
+/// Puts what `change` makes of each character in its place. It gets the character and appends to the result.
+template <class Change>
+Result<void> change_characters(std::string& text, EncodeBudget& budget, const Change& change) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const Utf8Step step = read_utf8(text, at);
+    change(step.code, std::string_view(text).substr(at, step.size), out);
+    at += step.size;
+  }
+  text = std::move(out);
+  return budget.check_bytes(text.size());
+}
+
+/// Each character by itself: the end of a word is not looked at, so a capital sigma is always the usual small one.
+void append_lowercase(char32_t code, std::string& out) {
+  if (code < 0x80) {
+    out += static_cast<char>(code >= 'A' && code <= 'Z' ? code + 0x20 : code);
+  } else if (code == 0x130) {
+    out += "i\xCC\x87";  // the one letter whose small form is two characters
+  } else {
+    append_utf8(out, static_cast<char32_t>(u_tolower(static_cast<UChar32>(code))));
+  }
+}
+
 class Lowercase final : public Normalizer {
  public:
+  std::size_t max_shrink() const override { return kLowercaseShrink; }
   Result<void> apply(std::string& text, EncodeBudget& budget) const override {
-    std::string out;
-    icu::UnicodeString::fromUTF8(text).toLower(icu::Locale::getRoot()).toUTF8String(out);
-    text = std::move(out);
-    return budget.check_bytes(text.size());
+    return change_characters(text, budget,
+                             [](char32_t code, std::string_view, std::string& out) { append_lowercase(code, out); });
+  }
+};
+
+bool is_nonspacing_mark(char32_t code) { return u_charType(static_cast<UChar32>(code)) == U_NON_SPACING_MARK; }
+
+class StripAccents final : public Normalizer {
+ public:
+  Result<void> apply(std::string& text, EncodeBudget& budget) const override {
+    return change_characters(text, budget, [](char32_t code, std::string_view character, std::string& out) {
+      if (!is_nonspacing_mark(code)) out += character;
+    });
   }
 };
 
@@ -62,7 +104,7 @@ class Prepend final : public Normalizer {
     if (!text.empty()) text.insert(0, prefix_);
     return budget.check_bytes(text.size());
   }
-  bool keeps_size() const override { return true; }
+  std::size_t max_shrink() const override { return 1; }
 
  private:
   std::string prefix_;
@@ -82,7 +124,7 @@ class Replace final : public Normalizer {
     text = out.append(text, from);
     return budget.check_bytes(text.size());
   }
-  bool keeps_size() const override { return to_.size() >= from_.size(); }
+  std::size_t max_shrink() const override { return to_.empty() ? 0 : (from_.size() + to_.size() - 1) / to_.size(); }
 
  private:
   std::string from_, to_;
@@ -133,6 +175,91 @@ class Strip final : public Normalizer {
   bool left_, right_;
 };
 
+/// Control characters and what is no character go, all white space becomes a space.
+class CleanText final : public Normalizer {
+ public:
+  Result<void> apply(std::string& text, EncodeBudget& budget) const override {
+    return change_characters(text, budget, [](char32_t code, std::string_view character, std::string& out) {
+      if (u_isUWhiteSpace(static_cast<UChar32>(code)) != 0) {
+        if (is_kept(code)) out += ' ';
+      } else if (is_kept(code)) {
+        out += character;
+      }
+    });
+  }
+
+ private:
+  static bool is_kept(char32_t code) {
+    if (code == '\t' || code == '\n' || code == '\r') return true;
+    constexpr std::uint32_t kDropped = U_GC_CC_MASK | U_GC_CF_MASK | U_GC_CN_MASK | U_GC_CO_MASK;
+    return code != 0 && code != 0xFFFD && (U_GET_GC_MASK(static_cast<UChar32>(code)) & kDropped) == 0;
+  }
+};
+
+/// Ideographs are words of one character each.
+class SpaceIdeographs final : public Normalizer {
+ public:
+  std::size_t max_shrink() const override { return 1; }
+  Result<void> apply(std::string& text, EncodeBudget& budget) const override {
+    return change_characters(text, budget, [](char32_t code, std::string_view character, std::string& out) {
+      if (!is_ideograph(code)) {
+        out += character;
+      } else {
+        out.append(" ").append(character).append(" ");
+      }
+    });
+  }
+
+ private:
+  static bool is_ideograph(char32_t code) {
+    struct Block {
+      char32_t first, last;
+    };
+    constexpr std::array kBlocks = {Block{0x4E00, 0x9FFF},   Block{0x3400, 0x4DBF},   Block{0x20000, 0x2A6DF},
+                                    Block{0x2A700, 0x2B73F}, Block{0x2B740, 0x2B81F}, Block{0x2B920, 0x2CEAF},
+                                    Block{0xF900, 0xFAFF},   Block{0x2F800, 0x2FA1F}};
+    return std::any_of(kBlocks.begin(), kBlocks.end(),
+                       [&](const Block& block) { return code >= block.first && code <= block.last; });
+  }
+};
+
+/// The table of a sentencepiece model, as the tokenizers library reads it: a short cluster of characters is replaced by
+/// what its shortest key stands for, in a longer one each character. Source: its crate spm_precompiled.
+class Precompiled final : public Normalizer {
+ public:
+  Precompiled(Charsmap map, Regex clusters) : map_(std::move(map)), clusters_(std::move(clusters)) {}
+  Result<void> apply(std::string& text, EncodeBudget& budget) const override {
+    constexpr std::size_t kShortCluster = 6;  // bytes
+    std::vector<TextRange> clusters;
+    LATHE_TRY_VOID(RegexSearch(clusters_, budget).find_all(text, clusters));
+    std::string out;
+    for (const TextRange range : clusters) {
+      const auto cluster = std::string_view(text).substr(range.begin, range.end - range.begin);
+      const auto whole = cluster.size() < kShortCluster ? map_.replacement(cluster) : std::nullopt;
+      if (whole) {
+        out += *whole;
+      } else {
+        append_characters(cluster, out);
+      }
+      LATHE_TRY_VOID(budget.check_bytes(out.size()));
+    }
+    text = std::move(out);
+    return {};
+  }
+
+ private:
+  void append_characters(std::string_view cluster, std::string& out) const {
+    for (std::size_t at = 0; at < cluster.size();) {
+      const std::string_view character = cluster.substr(at, read_utf8(cluster, at).size);
+      out += map_.replacement(character).value_or(character);
+      at += character.size();
+    }
+  }
+
+  Charsmap map_;
+  Regex clusters_;
+};
+
 class Sequence final : public Normalizer {
  public:
   explicit Sequence(std::vector<NormalizerPtr> parts) : parts_(std::move(parts)) {}
@@ -143,8 +270,11 @@ class Sequence final : public Normalizer {
     }
     return {};
   }
-  bool keeps_size() const override {
-    return std::all_of(parts_.begin(), parts_.end(), [](const auto& part) { return part->keeps_size(); });
+  std::size_t max_shrink() const override {
+    constexpr std::size_t kMost = 4096;  // a bound beyond this one says nothing
+    std::size_t shrink = 1;
+    for (const NormalizerPtr& part : parts_) shrink = std::min(shrink, kMost) * std::min(part->max_shrink(), kMost);
+    return shrink <= kMost ? shrink : 0;
   }
 
  private:
@@ -161,6 +291,35 @@ Result<NormalizerPtr> make_nfd(const Json&) { return make_form("nfc", UNORM2_DEC
 Result<NormalizerPtr> make_nfkc(const Json&) { return make_form("nfkc", UNORM2_COMPOSE); }
 Result<NormalizerPtr> make_nfkd(const Json&) { return make_form("nfkc", UNORM2_DECOMPOSE); }
 Result<NormalizerPtr> make_lowercase(const Json&) { return std::make_unique<Lowercase>(); }
+Result<NormalizerPtr> make_strip_accents(const Json&) { return std::make_unique<StripAccents>(); }
+
+/// Source: BERT's tokenization.py, class BasicTokenizer; the order of its steps is that of the tokenizers library.
+Result<NormalizerPtr> make_bert(const Json& description) {
+  std::vector<NormalizerPtr> parts;
+  const bool lowercase = flag_field(description, "lowercase", true);
+  if (flag_field(description, "clean_text", true)) parts.push_back(std::make_unique<CleanText>());
+  if (flag_field(description, "handle_chinese_chars", true)) parts.push_back(std::make_unique<SpaceIdeographs>());
+  if (flag_field(description, "strip_accents", lowercase)) {
+    LATHE_TRY(parts.emplace_back(), make_form("nfc", UNORM2_DECOMPOSE));
+    parts.push_back(std::make_unique<StripAccents>());
+  }
+  if (lowercase) parts.push_back(std::make_unique<Lowercase>());
+  return std::make_unique<Sequence>(std::move(parts));
+}
+
+Result<NormalizerPtr> make_precompiled(const Json& description) {
+  constexpr std::string_view kWhere = "normalizer.Precompiled";
+  LATHE_TRY(const std::string text, text_field(description, "precompiled_charsmap", kWhere));
+  const auto bytes = decode_base64(text);
+  if (!bytes) {
+    return fail(ErrorCode::model_refused, "\"precompiled_charsmap\" is not base64",
+                fmt::format("tokenizer.json: {}", kWhere));
+  }
+  auto map = Charsmap::open(*bytes);
+  if (!map) return fail(ErrorCode::model_refused, map.error().message, fmt::format("tokenizer.json: {}", kWhere));
+  LATHE_TRY(Regex clusters, Regex::compile("\\X"));
+  return std::make_unique<Precompiled>(std::move(*map), std::move(clusters));
+}
 
 Result<NormalizerPtr> make_prepend(const Json& description) {
   LATHE_TRY(std::string prefix, rule_field(description, "prepend", "normalizer.Prepend"));
@@ -206,6 +365,9 @@ constexpr std::array kKinds = {
     NormalizerKind{"NFKC", make_nfkc},
     NormalizerKind{"NFKD", make_nfkd},
     NormalizerKind{"Lowercase", make_lowercase},
+    NormalizerKind{"StripAccents", make_strip_accents},
+    NormalizerKind{"BertNormalizer", make_bert},
+    NormalizerKind{"Precompiled", make_precompiled},
     NormalizerKind{"Prepend", make_prepend},
     NormalizerKind{"Replace", make_replace},
     NormalizerKind{"Strip", make_strip},

@@ -17,8 +17,8 @@ class Normalizer {
   virtual ~Normalizer() = default;
   /// Requires: valid UTF-8, which it keeps. Errors: too_large when the text grows beyond the budget or takes too long.
   virtual Result<void> apply(std::string& text, EncodeBudget& budget) const = 0;
-  /// Whether no text becomes shorter.
-  virtual bool keeps_size() const { return false; }
+  /// The most bytes of a text that one byte of the result may stand for; 0: there is no bound.
+  virtual std::size_t max_shrink() const { return 0; }
 };
 
 /// Null for a null description. Errors: model_refused naming a type that is not known, or a rule that is too long.

@@ -16,6 +16,9 @@ using PretokenizerPtr = std::unique_ptr<Pretokenizer>;
 // The pattern of GPT-2, which ByteLevel with use_regex means.
 constexpr const char* kGpt2Pattern = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 
+// Unicode's and the rest of ASCII's that is neither letter, digit nor space.
+constexpr const char* kPunctuation = "[\\p{P}$+<=>^`|~]";
+
 /// What becomes of the matches of a pattern.
 enum class SplitBehavior : std::uint8_t { removed, isolated, merged_with_previous, merged_with_next, contiguous };
 
@@ -230,8 +233,11 @@ Result<PretokenizerPtr> make_digits(const Json& description) {
   return make_split_of(flag_field(description, "individual_digits", false) ? "\\p{N}" : "\\p{N}+", SplitBehavior::isolated);
 }
 
+/// What the tokenizers library takes for a part of a word: the \w of Unicode's technical standard 18.
 Result<PretokenizerPtr> make_whitespace(const Json&) {
-  return make_split_of("\\w+|[^\\w\\s]+", SplitBehavior::removed, true);
+  constexpr const char* kPattern =
+      "[\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\p{Join_Control}]+|[^\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\p{Join_Control}\\s]+";
+  return make_split_of(kPattern, SplitBehavior::removed, true);
 }
 Result<PretokenizerPtr> make_whitespace_split(const Json&) { return make_split_of("\\s+", SplitBehavior::removed); }
 
@@ -240,7 +246,22 @@ Result<PretokenizerPtr> make_punctuation(const Json& description) {
   if (description.contains("behavior")) {
     LATHE_TRY(behavior, behavior_field(description, "pre_tokenizer.Punctuation"));
   }
-  return make_split_of("[\\p{P}$+<=>^`|~]", behavior);
+  return make_split_of(kPunctuation, behavior);
+}
+
+Result<PretokenizerPtr> make_bert(const Json&) {
+  std::vector<PretokenizerPtr> parts;
+  LATHE_TRY(parts.emplace_back(), make_split_of("\\s+", SplitBehavior::removed));
+  LATHE_TRY(parts.emplace_back(), make_split_of(kPunctuation, SplitBehavior::isolated));
+  return std::make_unique<Sequence>(std::move(parts));
+}
+
+Result<PretokenizerPtr> make_delimiter(const Json& description) {
+  LATHE_TRY(const std::string delimiter, rule_field(description, "delimiter", "pre_tokenizer.CharDelimiterSplit"));
+  if (delimiter.empty()) {
+    return fail(ErrorCode::model_refused, "\"delimiter\" is empty", "tokenizer.json: pre_tokenizer.CharDelimiterSplit");
+  }
+  return make_split_of(literal_pattern(delimiter), SplitBehavior::removed);
 }
 
 Result<PretokenizerPtr> make_metaspace(const Json& description) {
@@ -288,6 +309,8 @@ constexpr std::array kKinds = {
     PretokenizerKind{"Whitespace", make_whitespace},
     PretokenizerKind{"WhitespaceSplit", make_whitespace_split},
     PretokenizerKind{"Punctuation", make_punctuation},
+    PretokenizerKind{"BertPreTokenizer", make_bert},
+    PretokenizerKind{"CharDelimiterSplit", make_delimiter},
     PretokenizerKind{"Metaspace", make_metaspace},
     PretokenizerKind{"Sequence", make_sequence},
 };

@@ -23,14 +23,14 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
 }
 
 Result<void> add_byte_level(const Json&, TokenDecoder& decoder) {
-  decoder.steps.emplace_back([](std::string& piece) {
+  decoder.steps.emplace_back([](std::string& piece, bool) {
     if (auto bytes = bytes_of_alphabet(piece)) piece = std::move(*bytes);
   });
   return {};
 }
 
 Result<void> add_byte_fallback(const Json&, TokenDecoder& decoder) {
-  decoder.steps.emplace_back([](std::string& piece) {
+  decoder.steps.emplace_back([](std::string& piece, bool) {
     unsigned value = 0;
     if (piece.size() != 6 || !piece.starts_with("<0x") || !piece.ends_with('>')) return;
     const auto [end, error] = std::from_chars(piece.data() + 3, piece.data() + 5, value, 16);
@@ -46,7 +46,7 @@ Result<void> add_replace(const Json& description, TokenDecoder& decoder) {
     return fail(ErrorCode::model_refused, "\"pattern\" must be a String", "tokenizer.json: decoder.Replace");
   }
   decoder.steps.emplace_back(
-      [from = std::move(pattern.text), to = std::move(content)](std::string& piece) { replace_all(piece, from, to); });
+      [from = std::move(pattern.text), to = std::move(content)](std::string& piece, bool) { replace_all(piece, from, to); });
   return {};
 }
 
@@ -75,8 +75,32 @@ Result<void> add_metaspace(const Json& description, TokenDecoder& decoder) {
   const auto scheme = description.find("prepend_scheme");
   const bool never = scheme != description.end() && *scheme == "never";
   const bool prefixed = flag_field(description, "add_prefix_space", true) && !never;
-  decoder.steps.emplace_back([from = std::move(mark)](std::string& piece) { replace_all(piece, from, " "); });
+  decoder.steps.emplace_back([from = std::move(mark)](std::string& piece, bool) { replace_all(piece, from, " "); });
   if (prefixed) decoder.strip_front = " ";
+  return {};
+}
+
+/// Takes the blanks that words got away where English writes none. Source: the tokenizers library, decoders/wordpiece.rs.
+void clean_up(std::string& piece) {
+  constexpr std::array kPlain = {std::pair{" .", "."},      std::pair{" ?", "?"},    std::pair{" !", "!"},
+                                 std::pair{" ,", ","},      std::pair{" ' ", "'"},   std::pair{" n't", "n't"},
+                                 std::pair{" 'm", "'m"},    std::pair{" do not", " don't"}, std::pair{" 's", "'s"},
+                                 std::pair{" 've", "'ve"},  std::pair{" 're", "'re"}};
+  for (const auto& [from, to] : kPlain) replace_all(piece, from, to);
+}
+
+Result<void> add_wordpiece(const Json& description, TokenDecoder& decoder) {
+  LATHE_TRY(std::string prefix, rule_field(description, "prefix", "decoder.WordPiece"));
+  const bool cleans = flag_field(description, "cleanup", true);
+  decoder.has_place = true;
+  decoder.steps.emplace_back([prefix = std::move(prefix), cleans](std::string& piece, bool first) {
+    if (!first && piece.starts_with(prefix)) {
+      piece.erase(0, prefix.size());
+    } else if (!first) {
+      piece.insert(0, 1, ' ');
+    }
+    if (cleans) clean_up(piece);
+  });
   return {};
 }
 
@@ -106,7 +130,7 @@ constexpr std::array kKinds = {
     DecoderKind{"ByteLevel", add_byte_level}, DecoderKind{"ByteFallback", add_byte_fallback},
     DecoderKind{"Replace", add_replace},      DecoderKind{"Fuse", add_fuse},
     DecoderKind{"Strip", add_strip},          DecoderKind{"Metaspace", add_metaspace},
-    DecoderKind{"Sequence", add_sequence},
+    DecoderKind{"WordPiece", add_wordpiece},  DecoderKind{"Sequence", add_sequence},
 };
 
 Result<void> add_decoder(const Json& description, TokenDecoder& decoder) {

@@ -62,10 +62,29 @@ Result<std::int32_t> checked_id(simdjson::simdjson_result<dom::element> value, s
   return refuse(fmt::format("the id of \"{}\" must be a whole number below {}", printable_excerpt(piece), kMaxId), field);
 }
 
-Result<void> read_vocabulary(const dom::element& model, TokenizerJsonFile& file) {
+/// Of Unigram: a list of pieces and scores, whose places are the ids.
+Result<void> read_scored_vocabulary(const dom::element& model, TokenizerDescription& file) {
+  dom::array vocabulary;
+  if (model["vocab"].get(vocabulary) != simdjson::SUCCESS) return refuse("must be a list of pieces and scores", "model.vocab");
+  std::int32_t id = 0;
+  for (const dom::element entry : vocabulary) {
+    std::string_view piece;
+    double score = 0;
+    dom::array pair;
+    const bool is_pair = entry.get(pair) == simdjson::SUCCESS && pair.size() == 2 &&
+                         pair.at(0).get(piece) == simdjson::SUCCESS && pair.at(1).get(score) == simdjson::SUCCESS;
+    if (!is_pair) return refuse("must be a piece and its score", fmt::format("model.vocab[{}]", id));
+    if (id == kMaxId) return refuse(fmt::format("more than {} pieces", kMaxId), "model.vocab");
+    LATHE_TRY(std::string text, checked_piece(piece, "model.vocab"));
+    file.vocabulary.emplace_back(std::move(text), id++);
+    file.scores.push_back(score);
+  }
+  return {};
+}
+
+Result<void> read_vocabulary(const simdjson::simdjson_result<dom::element>& field, TokenizerDescription& file) {
   dom::object vocabulary;
-  if (model["vocab"].get(vocabulary) != simdjson::SUCCESS)
-    return refuse("must be an object of pieces and ids", "model.vocab");
+  if (field.get(vocabulary) != simdjson::SUCCESS) return refuse("must be an object of pieces and ids", "model.vocab");
   file.vocabulary.reserve(vocabulary.size());
   for (const auto [piece, value] : vocabulary) {
     LATHE_TRY(const std::int32_t id, checked_id(dom::element(value), piece, "model.vocab"));
@@ -92,7 +111,7 @@ Result<std::pair<std::string, std::string>> read_merge(const dom::element& merge
   return refuse("must be two pieces", fmt::format("model.merges[{}]", index));
 }
 
-Result<void> read_merges(const dom::element& model, TokenizerJsonFile& file) {
+Result<void> read_merges(const dom::element& model, TokenizerDescription& file) {
   dom::array merges;
   if (model["merges"].get(merges) != simdjson::SUCCESS) return refuse("must be a list", "model.merges");
   for (const dom::element merge : merges) {
@@ -102,7 +121,7 @@ Result<void> read_merges(const dom::element& model, TokenizerJsonFile& file) {
   return {};
 }
 
-Result<void> read_model(const dom::element& root, TokenizerJsonFile& file) {
+Result<void> read_model(const dom::element& root, TokenizerDescription& file) {
   dom::element model;
   dom::object fields;
   if (root["model"].get(model) != simdjson::SUCCESS || model.get(fields) != simdjson::SUCCESS) {
@@ -115,14 +134,14 @@ Result<void> read_model(const dom::element& root, TokenizerJsonFile& file) {
     const auto scalar = parse_json(simdjson::minify(value), key);
     if (scalar) file.model[std::string(key)] = *scalar;
   }
-  std::string_view type;
-  // Files from before the field existed are BPE when they have merges.
-  const bool is_bpe =
-      model["type"].get(type) == simdjson::SUCCESS ? type == "BPE" : model["merges"].error() == simdjson::SUCCESS;
-  if (!is_bpe)
-    return refuse(fmt::format("the type \"{}\" is not supported (BPE is)", printable_excerpt(type)), "model.type");
-  LATHE_TRY_VOID(read_vocabulary(model, file));
-  return read_merges(model, file);
+  // Files from before the field existed say by their fields what they are.
+  if (!file.model.contains("type")) {
+    const bool has_merges = model["merges"].error() == simdjson::SUCCESS;
+    file.model["type"] = has_merges ? "BPE" : model["vocab"].is_array() ? "Unigram" : "WordPiece";
+  }
+  if (file.model["type"] == "Unigram") return read_scored_vocabulary(model, file);
+  LATHE_TRY_VOID(read_vocabulary(model["vocab"], file));
+  return file.model["type"] == "BPE" ? read_merges(model, file) : Result<void>();
 }
 
 bool flag(const dom::element& token, const char* key) {
@@ -130,7 +149,7 @@ bool flag(const dom::element& token, const char* key) {
   return token[key].get(value) == simdjson::SUCCESS && value;
 }
 
-Result<void> read_added(const dom::element& root, TokenizerJsonFile& file) {
+Result<void> read_added(const dom::element& root, TokenizerDescription& file) {
   dom::element list;
   dom::array added;
   if (root["added_tokens"].get(list) != simdjson::SUCCESS || list.is_null()) return {};
@@ -155,7 +174,7 @@ Result<void> read_added(const dom::element& root, TokenizerJsonFile& file) {
 
 }  // namespace
 
-Result<TokenizerJsonFile> read_tokenizer_json(const ModelFolder& folder, const std::string& name) {
+Result<TokenizerDescription> read_tokenizer_json(const ModelFolder& folder, const std::string& name) {
   LATHE_TRY(const std::string text, folder.read_text(name, kMaxFileBytes));
   dom::parser parser;
   dom::element root;
@@ -167,7 +186,7 @@ Result<TokenizerJsonFile> read_tokenizer_json(const ModelFolder& folder, const s
   if (root.get(fields) != simdjson::SUCCESS)
     return fail(ErrorCode::model_refused, "the file must hold a JSON object", "tokenizer.json");
   LATHE_TRY_VOID(check_keys(fields, "the file"));
-  TokenizerJsonFile file;
+  TokenizerDescription file;
   LATHE_TRY_VOID(read_model(root, file));
   LATHE_TRY_VOID(read_added(root, file));
   LATHE_TRY(file.normalizer, component(root, "normalizer"));
@@ -175,6 +194,15 @@ Result<TokenizerJsonFile> read_tokenizer_json(const ModelFolder& folder, const s
   LATHE_TRY(file.post_processor, component(root, "post_processor"));
   LATHE_TRY(file.decoder, component(root, "decoder"));
   return file;
+}
+
+Result<void> read_vocabulary_json(const ModelFolder& folder, const std::string& name, TokenizerDescription& description) {
+  LATHE_TRY(const std::string text, folder.read_text(name, kMaxFileBytes));
+  dom::parser parser;
+  if (auto read = read_vocabulary(parser.parse(text), description); !read) {
+    return fail(ErrorCode::model_refused, std::move(read.error().message), name);
+  }
+  return {};
 }
 
 }  // namespace lathe::engine

@@ -6,8 +6,10 @@
 
 #include "engine/api/tokenizer.h"
 #include "engine/load/model_folder.h"
+#include "engine/text/rank_file.h"
 #include "engine/text/sentencepiece_tokenizer.h"
 #include "engine/text/tokenizer_json.h"
+#include "engine/text/vocabulary_files.h"
 
 namespace lathe::engine {
 namespace {
@@ -17,11 +19,22 @@ struct TokenizerFormat {
   Result<std::unique_ptr<Tokenizer>> (*open)(const ModelFolder& folder, const std::string& file);
 };
 
+/// Two formats share this name.
+Result<std::unique_ptr<Tokenizer>> open_tokenizer_model(const ModelFolder& folder, const std::string& file) {
+  constexpr std::int64_t kMaxFileBytes = 256LL << 20;
+  LATHE_TRY(const std::string bytes, folder.read_text(file, kMaxFileBytes));
+  return is_rank_file(bytes) ? open_rank_file(folder, file) : open_sentencepiece_tokenizer(folder, file);
+}
+
 constexpr TokenizerFormat kTokenizerJson = {.file = "tokenizer.json", .open = open_tokenizer_json};
-constexpr TokenizerFormat kSentencePiece = {.file = "tokenizer.model", .open = open_sentencepiece_tokenizer};
+constexpr TokenizerFormat kTokenizerModel = {.file = "tokenizer.model", .open = open_tokenizer_model};
+constexpr TokenizerFormat kVocabularyAndMerges = {.file = "vocab.json", .open = open_vocabulary_and_merges};
+constexpr TokenizerFormat kRankFile = {.file = "qwen.tiktoken", .open = open_rank_file};
+constexpr TokenizerFormat kWordPieceVocabulary = {.file = "vocab.txt", .open = open_wordpiece_vocabulary};
 
 // THE TABLE of tokenizer files; of those that a folder holds the first is used.
-constexpr std::array<const TokenizerFormat*, 2> kFormats = {&kTokenizerJson, &kSentencePiece};
+constexpr std::array<const TokenizerFormat*, 5> kFormats = {&kTokenizerJson, &kTokenizerModel, &kVocabularyAndMerges, &kRankFile,
+                                                            &kWordPieceVocabulary};
 
 std::string known_files() {
   std::string names;

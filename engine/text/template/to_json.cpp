@@ -132,34 +132,38 @@ class JsonWriter {
   MarkedText out_;
 };
 
+template <class AnyJson>
+Value value_of(const AnyJson& json, Source source) {
+  switch (json.type()) {
+    case Json::value_t::boolean: return Value(json.template get<bool>());
+    case Json::value_t::number_integer: return Value(json.template get<std::int64_t>());
+    case Json::value_t::number_unsigned: {
+      const auto number = json.template get<std::uint64_t>();
+      return number <= INT64_MAX ? Value(static_cast<std::int64_t>(number)) : Value(static_cast<double>(number));
+    }
+    case Json::value_t::number_float: return Value(json.template get<double>());
+    case Json::value_t::string: return Value::text(json.template get_ref<const std::string&>(), source);
+    case Json::value_t::array: {
+      Items items;
+      for (const AnyJson& item : json) items.push_back(value_of(item, source));
+      return Value::list(std::move(items));
+    }
+    case Json::value_t::object: {
+      auto dict = std::make_shared<DictObject>();
+      for (const auto& [key, value] : json.items()) dict->append(Value::text(key, source), value_of(value, source));
+      return Value(std::move(dict));
+    }
+    default: return Value::none();
+  }
+}
+
 }  // namespace
 
 MarkedText to_json(Runtime& runtime, const Value& value, const JsonStyle& style) {
   return JsonWriter(runtime, style).write(value);
 }
 
-Value from_json(const Json& json, Source source) {
-  switch (json.type()) {
-    case Json::value_t::boolean: return Value(json.get<bool>());
-    case Json::value_t::number_integer: return Value(json.get<std::int64_t>());
-    case Json::value_t::number_unsigned: {
-      const auto number = json.get<std::uint64_t>();
-      return number <= INT64_MAX ? Value(static_cast<std::int64_t>(number)) : Value(static_cast<double>(number));
-    }
-    case Json::value_t::number_float: return Value(json.get<double>());
-    case Json::value_t::string: return Value::text(json.get_ref<const std::string&>(), source);
-    case Json::value_t::array: {
-      Items items;
-      for (const Json& item : json) items.push_back(from_json(item, source));
-      return Value::list(std::move(items));
-    }
-    case Json::value_t::object: {
-      auto dict = std::make_shared<DictObject>();
-      for (const auto& [key, value] : json.items()) dict->append(Value::text(key, source), from_json(value, source));
-      return Value(std::move(dict));
-    }
-    default: return Value::none();
-  }
-}
+Value from_json(const Json& json, Source source) { return value_of(json, source); }
+Value from_json(const OrderedJson& json, Source source) { return value_of(json, source); }
 
 }  // namespace lathe::engine::jinja

@@ -19,5 +19,6 @@ struct JsonStyle {
 MarkedText to_json(Runtime& runtime, const Value& value, const JsonStyle& style);
 /// Texts get `source`.
 Value from_json(const Json& json, Source source);
+Value from_json(const OrderedJson& json, Source source);
 
 }  // namespace lathe::engine::jinja

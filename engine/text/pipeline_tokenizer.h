@@ -1,33 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tokenizer by byte-pair encoding: normalizer, pre-tokenizer, merges, decoder.
+// The tokenizer that a description makes: normalizer, pre-tokenizer, model of words, decoder.
 #pragma once
 
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
-#include "engine/text/bpe.h"
 #include "engine/text/normalizer.h"
 #include "engine/text/pretokenizer.h"
 #include "engine/text/tokenizer_base.h"
+#include "engine/text/word_model.h"
 
 namespace lathe::engine {
 
-struct BpeTokenizerParts {
-  BpeModel model;
+struct PipelineParts {
   std::unique_ptr<Normalizer> normalizer;               ///< may be null
   std::unique_ptr<Pretokenizer> pretokenizer;           ///< may be null: the whole text is one word
+  std::unique_ptr<WordModel> words;
   std::vector<std::string> bytes;                       ///< by id: what the token adds to a text
+  std::vector<std::string> first_bytes;                 ///< the same at the front of a text; empty: no difference
   std::string strip_front;                              ///< taken off the front of a decoded text
   std::string joiner;                                   ///< between decoded tokens
   std::unordered_map<std::string, std::int32_t> names;  ///< every id by its text in the file
 };
 
-class BpeTokenizer final : public TokenizerBase {
+class PipelineTokenizer final : public TokenizerBase {
  public:
-  BpeTokenizer(TokenizerParts base, BpeTokenizerParts parts) : TokenizerBase(std::move(base)), parts_(std::move(parts)) {}
+  PipelineTokenizer(TokenizerParts base, PipelineParts parts) : TokenizerBase(std::move(base)), parts_(std::move(parts)) {}
 
-  std::string_view kind() const override { return "bpe"; }
+  std::string_view kind() const override { return parts_.words->kind(); }
   std::optional<std::int32_t> id_of(std::string_view piece) const override;
   std::string decode_bytes(std::int32_t id, bool first) const override;
 
@@ -36,7 +38,7 @@ class BpeTokenizer final : public TokenizerBase {
                             std::vector<std::int32_t>& ids) const override;
 
  private:
-  BpeTokenizerParts parts_;
+  PipelineParts parts_;
 };
 
 }  // namespace lathe::engine

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// A chat template as the text that it is: any variables in, one text out. Engines use ChatTemplate, which keeps apart what
+// users wrote.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "engine/api/json.h"
+#include "engine/api/result.h"
+
+namespace lathe::engine {
+
+/// Why a template gave no text, and where in its source. Units: from 1; 0 is not known.
+struct TemplateProblem {
+  std::string message;
+  int line = 0, column = 0;
+};
+
+/// Immutable. Thread: any.
+class TextTemplate {
+ public:
+  virtual ~TextTemplate() = default;
+  /// Variables keep the order of their keys. Requires: an object.
+  virtual tl::expected<std::string, TemplateProblem> render(const OrderedJson& variables) const = 0;
+};
+
+tl::expected<std::unique_ptr<TextTemplate>, TemplateProblem> compile_text_template(std::string source);
+
+/// The template of a checkpoint, and the texts of its named tokens, which templates use: "bos_token", "eos_token"...
+struct TemplateSource {
+  std::string text;
+  OrderedJson token_names = OrderedJson::object();
+};
+/// Of a file, whatever its name. Errors: not_found, model_refused.
+Result<TemplateSource> read_template_file(const std::string& path);
+/// Of a checkpoint's folder. Errors: model_refused, also when it has none.
+Result<TemplateSource> read_template_of_model(const std::string& folder);
+
+}  // namespace lathe::engine

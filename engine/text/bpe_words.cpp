@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/text/bpe_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/base/utf8.h"
+#include "engine/text/bpe.h"
+#include "engine/text/byte_alphabet.h"
+#include "engine/text/json_field.h"
+
+namespace lathe::engine {
+namespace {
+
+class BpeWords final : public WordModel {
+ public:
+  explicit BpeWords(BpeModel model) : model_(std::move(model)) {}
+
+  std::string_view kind() const override { return "bpe"; }
+  bool keeps_bytes() const override {
+    const std::vector<std::int32_t>& bytes = model_.byte_ids;
+    return !bytes.empty() && std::all_of(bytes.begin(), bytes.end(), [](std::int32_t id) { return id >= 0; });
+  }
+  Result<void> encode(const Words& words, EncodeBudget& budget, std::vector<std::int32_t>& ids) const override {
+    BpeScratch scratch;
+    for (const TextRange word : words.ranges) {
+      LATHE_TRY_VOID(budget.check_time());
+      encode_word(model_, std::string_view(words.text).substr(word.begin, word.end - word.begin), scratch, ids);
+    }
+    return {};
+  }
+
+ private:
+  BpeModel model_;
+};
+
+/// How a piece of the vocabulary reads inside a word: its bytes when words are bytes, else itself.
+std::optional<std::string> word_form(const std::string& piece, bool byte_level) {
+  return byte_level ? bytes_of_alphabet(piece) : std::optional(piece);
+}
+
+/// A byte without a piece stays -1.
+void add_byte_ids(BpeModel& model, bool byte_fallback) {
+  if (!model.byte_level && !byte_fallback) return;
+  model.byte_ids.assign(256, -1);
+  for (int byte = 0; byte < 256; ++byte) {
+    const auto found =
+        model.ids.find(model.byte_level ? std::string(1, static_cast<char>(byte)) : fmt::format("<0x{:02X}>", byte));
+    if (found != model.ids.end()) model.byte_ids[static_cast<std::size_t>(byte)] = found->second;
+  }
+}
+
+Result<void> add_listed_merges(const WordModelParts& parts, BpeModel& model) {
+  model.merges = MergeTable(parts.description.merges.size());
+  std::uint32_t rank = 0;
+  for (const auto& [left_text, right_text] : parts.description.merges) {
+    const std::string field = fmt::format("model.merges[{}]", rank);
+    const auto left = word_form(left_text, model.byte_level), right = word_form(right_text, model.byte_level);
+    if (!left || !right) return parts.refuse("holds a character outside the byte alphabet", field);
+    std::int32_t ids[3] = {};
+    const std::string* texts[3] = {&*left, &*right, nullptr};
+    const std::string joined_text = *left + *right;
+    texts[2] = &joined_text;
+    for (int i = 0; i < 3; ++i) {
+      const auto found = model.ids.find(*texts[i]);
+      if (found == model.ids.end()) {
+        return parts.refuse(fmt::format("names \"{}\", which is not in the vocabulary", printable_excerpt(*texts[i])), field);
+      }
+      ids[i] = found->second;
+    }
+    ++rank;
+    if (parts.control.contains(left_text + right_text)) continue;
+    if (!model.merges.insert(ids[0], ids[1], {rank - 1, ids[2]})) {
+      return parts.refuse(
+          fmt::format("\"{}\" and \"{}\" are merged twice", printable_excerpt(left_text), printable_excerpt(right_text)),
+          field);
+    }
+  }
+  return {};
+}
+
+/// Every pair of pieces whose join is a piece, ranked by the id of that. Source: tiktoken, byte_pair_merge.
+Result<void> add_merges_by_id(const WordModelParts& parts, BpeModel& model) {
+  // Each cut of a piece is looked up: real vocabularies come to some ten millions of bytes.
+  constexpr std::size_t kMaxBytesRead = 512u << 20;
+  struct Pair {
+    std::int32_t left, right, joined;
+  };
+  std::vector<Pair> pairs;
+  std::size_t n_bytes_read = 0;
+  for (const auto& [piece, id] : model.ids) {
+    n_bytes_read += piece.size() * piece.size();
+    if (n_bytes_read > kMaxBytesRead) return parts.refuse("its pieces are too long", "model.vocab");
+    if (parts.control.contains(piece)) continue;
+    for (std::size_t cut = 1; cut < piece.size(); ++cut) {
+      const auto left = model.ids.find(piece.substr(0, cut)), right = model.ids.find(piece.substr(cut));
+      if (left != model.ids.end() && right != model.ids.end()) pairs.push_back({left->second, right->second, id});
+    }
+  }
+  model.merges = MergeTable(pairs.size());
+  for (const Pair& pair : pairs) {
+    model.merges.insert(pair.left, pair.right, {static_cast<std::uint32_t>(pair.joined), pair.joined});
+  }
+  return {};
+}
+
+/// Options that change the meaning and are not built are refused, not passed over.
+Result<void> check_options(const WordModelParts& parts) {
+  const Json& model = parts.description.model;
+  for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
+    const auto found = model.find(key);
+    if (found != model.end() && found->is_string() && !found->get_ref<const std::string&>().empty()) {
+      return parts.refuse(fmt::format("{} \"{}\" is not supported", key, printable_excerpt(found->get<std::string>())), "model");
+    }
+  }
+  const auto dropout = model.find("dropout");
+  if (dropout != model.end() && dropout->is_number() && dropout->get<double>() != 0)
+    return parts.refuse("dropout is not supported", "model");
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<WordModel>> make_bpe_words(const WordModelParts& parts) {
+  LATHE_TRY_VOID(check_options(parts));
+  const TokenizerDescription& description = parts.description;
+  BpeModel model;
+  model.byte_level = parts.byte_level;
+  model.ignore_merges = flag_field(description.model, "ignore_merges", false);
+  model.fuse_unk = flag_field(description.model, "fuse_unk", false);
+  model.ids.reserve(description.vocabulary.size());
+  for (const auto& [piece, id] : description.vocabulary) {
+    if (auto form = word_form(piece, model.byte_level)) model.ids.emplace(std::move(*form), id);
+  }
+  add_byte_ids(model, flag_field(description.model, "byte_fallback", false));
+  LATHE_TRY_VOID(description.merges_by_id ? add_merges_by_id(parts, model) : add_listed_merges(parts, model));
+  // Control tokens that lie in the vocabulary take part in no word: text must not spell them.
+  for (const std::string& content : parts.control) model.ids.erase(content);
+  LATHE_TRY(model.unk_id, parts.id_of_named("unk_token"));
+  return std::make_unique<BpeWords>(std::move(model));
+}
+
+}  // namespace lathe::engine

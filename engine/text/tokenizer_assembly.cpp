@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/text/tokenizer_assembly.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "engine/base/utf8.h"
+#include "engine/text/pipeline_tokenizer.h"
+#include "engine/text/post_processor.h"
+#include "engine/text/token_decoder.h"
+
+namespace lathe::engine {
+namespace {
+
+tl::unexpected<Error> refuse(const TokenizerDescription& file, std::string message, std::string_view field) {
+  return fail(ErrorCode::model_refused, std::move(message), fmt::format("{}: {}", file.file, field));
+}
+
+/// The standing of all ids and names, while the tokenizer is put together.
+struct Assembly {
+  std::vector<std::string> pieces;  // by id, as written in the file
+  std::vector<bool> used;
+  std::unordered_map<std::string, std::int32_t> names;
+  std::vector<AddedToken> added;
+
+  std::optional<std::int32_t> find(std::string_view name) const {
+    const auto found = names.find(std::string(name));
+    return found == names.end() ? std::nullopt : std::optional(found->second);
+  }
+  /// Null when nothing has the id.
+  const std::string* piece_of(std::int32_t id) const {
+    const auto index = static_cast<std::size_t>(id);
+    return index < used.size() && used[index] ? &pieces[index] : nullptr;
+  }
+  void place(std::int32_t id, const std::string& piece) {
+    const auto index = static_cast<std::size_t>(id);
+    if (index >= pieces.size()) {
+      pieces.resize(index + 1);
+      used.resize(index + 1, false);
+    }
+    pieces[index] = piece;
+    used[index] = true;
+  }
+};
+
+/// An id far behind the last piece would take memory for all the ids between them.
+Result<void> check_ids(const TokenizerDescription& file, const TokenizerConfig& config) {
+  const std::size_t n = file.vocabulary.size() + file.added_tokens.size() + config.added_tokens.size();
+  for (const auto& [piece, id] : file.vocabulary) LATHE_TRY_VOID(check_id_range(id, n, file.file + ": model.vocab"));
+  for (const AddedToken& token : file.added_tokens) {
+    LATHE_TRY_VOID(check_id_range(token.id, n, file.file + ": added_tokens"));
+  }
+  for (const AddedToken& token : config.added_tokens) {
+    LATHE_TRY_VOID(check_id_range(token.id, n, "tokenizer_config.json: added_tokens_decoder"));
+  }
+  return {};
+}
+
+Result<void> add_vocabulary(const TokenizerDescription& file, Assembly& all) {
+  for (const auto& [piece, id] : file.vocabulary) {
+    if (const std::string* other = all.piece_of(id)) {
+      return refuse(
+          file, fmt::format("the id {} is given to \"{}\" and to \"{}\"", id, printable_excerpt(*other), printable_excerpt(piece)),
+          "model.vocab");
+    }
+    if (!all.names.emplace(piece, id).second) {
+      return refuse(file, fmt::format("the piece \"{}\" appears twice", printable_excerpt(piece)), "model.vocab");
+    }
+    all.place(id, piece);
+  }
+  return {};
+}
+
+/// An added token may repeat a piece, under the same id; nothing else may share one.
+Result<void> add_token(const TokenizerDescription& file, const AddedToken& token, std::unordered_set<std::int32_t>& ids,
+                       Assembly& all) {
+  const std::string* other = all.piece_of(token.id);
+  const bool added_before = !ids.insert(token.id).second;
+  if (other != nullptr && (added_before || *other != token.content)) {
+    return refuse(file,
+                  fmt::format("the id {} is given to \"{}\" and to \"{}\"", token.id, printable_excerpt(*other),
+                              printable_excerpt(token.content)),
+                  "added_tokens");
+  }
+  all.added.push_back(token);
+  all.place(token.id, token.content);
+  return {};
+}
+
+/// Added tokens of the file, then those that only the configuration knows, then who of them is a control token.
+Result<void> add_added(const TokenizerDescription& file, const TokenizerConfig& config, Assembly& all) {
+  std::unordered_set<std::int32_t> ids;
+  for (const AddedToken& token : file.added_tokens) LATHE_TRY_VOID(add_token(file, token, ids, all));
+  for (const AddedToken& token : config.added_tokens) {
+    if (!ids.insert(token.id).second) continue;
+    all.added.push_back(token);  // the configuration may rename a piece
+    all.place(token.id, token.content);
+  }
+  for (AddedToken& token : all.added) {
+    const auto known = all.find(token.content);
+    if (known && *known != token.id) {
+      return refuse(file, fmt::format("\"{}\" has the ids {} and {}", printable_excerpt(token.content), *known, token.id),
+                    "added_tokens");
+    }
+    all.names.insert_or_assign(token.content, token.id);
+    if (config.special_tokens.contains(token.content)) token.special = true;
+  }
+  return {};
+}
+
+/// A hole among the pieces of the vocabulary means that the file is damaged. Added tokens may lie further behind, also those
+/// that the vocabulary repeats.
+Result<void> check_no_gap(const TokenizerDescription& file, const Assembly& all) {
+  std::vector<bool> is_added(all.pieces.size(), false);
+  for (const AddedToken& token : all.added) is_added[static_cast<std::size_t>(token.id)] = true;
+  std::int32_t last = -1;
+  for (const auto& [piece, id] : file.vocabulary) {
+    if (!is_added[static_cast<std::size_t>(id)]) last = std::max(last, id);
+  }
+  for (std::int32_t id = 0; id < last; ++id) {
+    if (all.piece_of(id) == nullptr)
+      return refuse(file, fmt::format("no piece has the id {}, the last one is {}", id, last), "model.vocab");
+  }
+  return {};
+}
+
+/// See Tokenizer::max_bytes_per_token. Every byte must come to be part of some id's text, and of one alone.
+std::size_t max_bytes_per_token(const Assembly& all, const AddedTokenSet& added, const PipelineParts& parts) {
+  if (!parts.words->keeps_bytes() || (parts.pretokenizer && !parts.pretokenizer->keeps_size())) return 0;
+  return longest_bytes(all.pieces, added) * (parts.normalizer ? parts.normalizer->max_shrink() : 1);
+}
+
+/// For Llama's classes the flags of the configuration go before the post-processor of the file.
+void apply_flags(const TokenizerConfig& config, TokenizerParts& parts) {
+  const bool obeys = config.tokenizer_class.starts_with("Llama") || config.tokenizer_class.starts_with("CodeLlama") ||
+                     config.tokenizer_class.starts_with("Gemma");
+  if (!obeys) return;
+  if (config.add_bos && parts.bos) parts.before = *config.add_bos ? std::vector{*parts.bos} : std::vector<std::int32_t>();
+  if (config.add_eos && !parts.eos.empty()) parts.after = *config.add_eos ? parts.eos : std::vector<std::int32_t>();
+}
+
+Result<TokenizerParts> make_base(const TokenizerDescription& file, const TokenizerConfig& config, Assembly& all) {
+  const auto named = [&](const std::optional<std::string>& name) { return name ? all.find(*name) : std::nullopt; };
+  TokenizerParts parts;
+  LATHE_TRY(parts.bos, id_of_named(config.bos_token, named(config.bos_token), "bos_token"));
+  LATHE_TRY(const auto eos, id_of_named(config.eos_token, named(config.eos_token), "eos_token"));
+  if (eos) parts.eos.push_back(*eos);
+  LATHE_TRY(Surroundings around,
+            read_post_processor(file.post_processor, [&](std::string_view name) { return all.find(name); }));
+  parts.before = std::move(around.before);
+  parts.after = std::move(around.after);
+  apply_flags(config, parts);
+  parts.special.assign(all.pieces.size(), false);
+  for (const AddedToken& token : all.added) parts.special[static_cast<std::size_t>(token.id)] = token.special;
+  parts.added = AddedTokenSet(all.added);
+  return parts;
+}
+
+/// What each id adds to a text, at its front or behind others: added tokens their content, the others what the decoder
+/// makes of them.
+Result<std::vector<std::string>> decoded_pieces(const TokenizerDescription& file, const Assembly& all,
+                                                const TokenDecoder& decoder, bool first) {
+  constexpr std::size_t kMaxDecodedBytes = 64u << 10;
+  std::vector<std::string> bytes = all.pieces;
+  std::vector<bool> is_added(bytes.size(), false);
+  for (const AddedToken& token : all.added) is_added[static_cast<std::size_t>(token.id)] = !decoder.has_place;
+  for (std::size_t id = 0; id < bytes.size(); ++id) {
+    if (is_added[id]) continue;
+    for (const TokenDecoder::Step& step : decoder.steps) {
+      step(bytes[id], first);
+      if (bytes[id].size() > kMaxDecodedBytes) {
+        return refuse(file, fmt::format("the piece {} becomes {} bytes, at most {}", id, bytes[id].size(), kMaxDecodedBytes),
+                      "decoder");
+      }
+    }
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Tokenizer>> assemble_tokenizer(const TokenizerDescription& file, const TokenizerConfig& config) {
+  Assembly all;
+  LATHE_TRY_VOID(check_ids(file, config));
+  LATHE_TRY_VOID(add_vocabulary(file, all));
+  LATHE_TRY_VOID(add_added(file, config, all));
+  LATHE_TRY_VOID(check_no_gap(file, all));
+
+  PipelineParts parts;
+  LATHE_TRY(parts.normalizer, make_normalizer(file.normalizer));
+  LATHE_TRY(parts.pretokenizer, make_pretokenizer(file.pre_tokenizer));
+  std::unordered_set<std::string> control;
+  for (const AddedToken& token : all.added) {
+    if (token.special) control.insert(token.content);
+  }
+  LATHE_TRY(parts.words, make_word_model({.description = file,
+                                          .control = control,
+                                          .byte_level = parts.pretokenizer && parts.pretokenizer->is_byte_level()}));
+  LATHE_TRY(TokenDecoder decoder, make_token_decoder(file.decoder));
+  LATHE_TRY(TokenizerParts base, make_base(file, config, all));
+  base.max_bytes_per_token = max_bytes_per_token(all, base.added, parts);
+  LATHE_TRY(parts.bytes, decoded_pieces(file, all, decoder, false));
+  if (decoder.has_place) {
+    LATHE_TRY(parts.first_bytes, decoded_pieces(file, all, decoder, true));
+  }
+  parts.strip_front = std::move(decoder.strip_front);
+  parts.joiner = std::move(decoder.joiner);
+  parts.names = std::move(all.names);
+  return std::make_unique<PipelineTokenizer>(std::move(base), std::move(parts));
+}
+
+}  // namespace lathe::engine
