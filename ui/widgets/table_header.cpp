@@ -7,7 +7,7 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kHeight = 28, kPadding = 6, kArrow = 12, kArrowGap = 3;
+constexpr int kHeight = 28, kMinWidth = 28, kPadding = 6, kArrow = 12, kArrowGap = 3;
 
 }  // namespace
 
@@ -17,6 +17,7 @@ TableHeader::TableHeader(const Theme& theme, int margin, QWidget* parent)
   setHighlightSections(false);
   setFixedHeight(theme.px(kHeight));
   setFont(theme.font(11, QFont::Medium));
+  setMinimumSectionSize(theme.px(kMinWidth));  // else that of the font's widest letter, and a last column overflows
   connect(&theme, &Theme::changed, viewport(), qOverload<>(&QWidget::update));
 }
 

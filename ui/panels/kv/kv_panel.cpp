@@ -175,8 +175,8 @@ void KvPanel::show_waste(const engine::EngineSnapshot& snapshot, const KvWaste& 
   const bool reserves = reserves_room(snapshot);
   waste_->setToolTip(
       reserves ? tr("Slots of used blocks without a token; of all slots, those in blocks that are reserved and hold nothing")
-               : tr("Slots of used blocks without a token; as one reservation of the whole context a request, the waste would "
-                    "be the second figure"));
+               : tr("Slots of used blocks without a token; as one reservation of the whole context a request, the waste "
+                    "would be the second figure"));
   if (snapshot.n_blocks_used == 0) return waste_->clear();
   waste_->setText(reserves ? tr("waste %1, reserved %2").arg(percent(waste.paged), percent(waste.reserved))
                            : tr("waste %1, contiguous %2").arg(percent(waste.paged), percent(waste.contiguous)));
