@@ -12,13 +12,13 @@ namespace lathe::app {
 TokenizerCommand::TokenizerCommand(const Command& command, Terminal& terminal)
     : terminal_(terminal), parser_(std::string(command.help), program_name(command)) {
   parser_.add_option("--tokenizer", path_, "Folder of a checkpoint, or one file: tokenizer.json, tokenizer.model...")
-      ->required()
       ->type_name("PATH");
   parser_.add_flag("--batch", batch_, "JSONL on stdin, JSONL on stdout; a line that is wrong ends it.");
 }
 
 std::optional<int> TokenizerCommand::open(const std::vector<std::string>& arguments) {
   if (const auto code = parse(parser_, arguments, terminal_)) return code;
+  if (path_.empty()) return fail({engine::ErrorCode::invalid_argument, "no tokenizer given", "--tokenizer"});
   auto opened = engine::open_tokenizer(path_);
   if (!opened) return fail(opened.error());
   tokenizer_ = std::move(*opened);

@@ -50,29 +50,31 @@ bool inside_one(TextRange range, std::span<const TextRange> ranges) {
 
 AddedTokenSet::AddedTokenSet(std::vector<AddedToken> tokens) : tokens_(std::move(tokens)) {
   std::erase_if(tokens_, [](const AddedToken& token) { return token.content.empty(); });
+  std::size_t n_bytes = 0;
+  for (const AddedToken& token : tokens_) n_bytes += token.content.size();
+  trie_ = PieceTrie(n_bytes);
   for (std::size_t i = 0; i < tokens_.size(); ++i) {
-    by_content_.insert_or_assign(tokens_[i].content, i);
-    lengths_[static_cast<unsigned char>(tokens_[i].content[0])].push_back(tokens_[i].content.size());
-  }
-  for (auto& lengths : lengths_) {
-    std::sort(lengths.begin(), lengths.end(), std::greater<>());
-    lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());
+    trie_.insert(tokens_[i].content, static_cast<std::int32_t>(i));
+    starts_[static_cast<unsigned char>(tokens_[i].content[0])] = true;
   }
 }
 
 const AddedToken* AddedTokenSet::match_at(std::string_view text, std::size_t at,
                                           std::span<const TextRange> special_allowed) const {
-  for (const std::size_t length : lengths_[static_cast<unsigned char>(text[at])]) {
-    if (length > text.size() - at) continue;
-    const auto found = by_content_.find(text.substr(at, length));
-    if (found == by_content_.end()) continue;
-    const AddedToken& token = tokens_[found->second];
-    const TextRange range{at, at + length};
+  const AddedToken* longest = nullptr;
+  std::int32_t node = PieceTrie::kRoot;
+  for (std::size_t end = at; end < text.size();) {
+    node = trie_.next(node, text[end++]);
+    if (node == PieceTrie::kNone) break;
+    const std::int32_t index = trie_.id(node);
+    if (index == PieceTrie::kNone) continue;
+    const AddedToken& token = tokens_[static_cast<std::size_t>(index)];
+    const TextRange range{at, end};
     if (token.special && !inside_one(range, special_allowed)) continue;
     if (token.single_word && !stands_alone(text, range)) continue;
-    return &token;
+    longest = &token;
   }
-  return nullptr;
+  return longest;
 }
 
 std::vector<AddedTokenSet::Match> AddedTokenSet::find(std::string_view text,
@@ -80,7 +82,8 @@ std::vector<AddedTokenSet::Match> AddedTokenSet::find(std::string_view text,
   std::vector<Match> matches;
   std::size_t from = 0;  // end of the last match
   for (std::size_t at = 0; at < text.size();) {
-    const AddedToken* token = match_at(text, at, special_allowed);
+    const bool may_start = starts_[static_cast<unsigned char>(text[at])];
+    const AddedToken* token = may_start ? match_at(text, at, special_allowed) : nullptr;
     if (token == nullptr) {
       ++at;
       continue;

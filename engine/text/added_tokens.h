@@ -2,12 +2,14 @@
 // Added tokens: texts that become one id before any other rule sees them, and who may write them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
+
+#include "engine/text/piece_trie.h"
 
 namespace lathe::engine {
 
@@ -25,7 +27,7 @@ struct TextRange {
   std::size_t begin = 0, end = 0;
 };
 
-/// The leftmost longest matches of a set of added tokens. Immutable; not copied, because the index points into the tokens.
+/// The leftmost longest matches of a set of added tokens. Immutable.
 class AddedTokenSet {
  public:
   struct Match {
@@ -34,10 +36,6 @@ class AddedTokenSet {
   };
 
   AddedTokenSet() = default;
-  AddedTokenSet(AddedTokenSet&&) = default;
-  AddedTokenSet& operator=(AddedTokenSet&&) = default;
-  AddedTokenSet(const AddedTokenSet&) = delete;
-  AddedTokenSet& operator=(const AddedTokenSet&) = delete;
   /// Of tokens with the same content the last wins; empty contents are dropped.
   explicit AddedTokenSet(std::vector<AddedToken> tokens);
 
@@ -50,8 +48,8 @@ class AddedTokenSet {
   const AddedToken* match_at(std::string_view text, std::size_t at, std::span<const TextRange> special_allowed) const;
 
   std::vector<AddedToken> tokens_;
-  std::unordered_map<std::string_view, std::size_t> by_content_;  // views into tokens_, whose memory moves along
-  std::vector<std::size_t> lengths_[256];                         // by first byte: the lengths there are, longest first
+  PieceTrie trie_;                   // contents to indices of tokens_
+  std::array<bool, 256> starts_{};  // by byte: whether a token begins with it
 };
 
 }  // namespace lathe::engine

@@ -33,14 +33,12 @@ bool append_bytes(const BpeModel& model, std::string_view character, std::vector
 
 void start_as_characters(const BpeModel& model, std::string_view word, std::vector<Symbol>& symbols) {
   bool last_unknown = false;
-  std::string character;
   for (std::size_t at = 0; at < word.size();) {
-    const std::size_t size = read_utf8(word, at).size;
-    character.assign(word, at, size);
-    at += size;
+    const std::string_view character = word.substr(at, read_utf8(word, at).size);
+    at += character.size();
     bool unknown = false;
-    if (const auto found = model.ids.find(character); found != model.ids.end()) {
-      symbols.push_back({found->second});
+    if (const std::int32_t id = model.pieces.find(character); id != PieceTable::kNone) {
+      symbols.push_back({id});
     } else if (!append_bytes(model, character, symbols)) {
       unknown = true;
       if (model.unk_id >= 0 && !(last_unknown && model.fuse_unk)) symbols.push_back({model.unk_id});
@@ -116,14 +114,7 @@ void merge_by_heap(const BpeModel& model, BpeScratch& scratch, std::vector<std::
 
 }  // namespace
 
-void encode_word(const BpeModel& model, std::string_view word, BpeScratch& scratch, std::vector<std::int32_t>& ids) {
-  if (model.ignore_merges) {
-    const auto whole = model.ids.find(std::string(word));
-    if (whole != model.ids.end()) {
-      ids.push_back(whole->second);
-      return;
-    }
-  }
+void merge_word(const BpeModel& model, std::string_view word, BpeScratch& scratch, std::vector<std::int32_t>& ids) {
   scratch.symbols.clear();
   if (model.byte_level) {
     start_as_bytes(model, word, scratch.symbols);
@@ -135,6 +126,12 @@ void encode_word(const BpeModel& model, std::string_view word, BpeScratch& scrat
   } else {
     merge_by_heap(model, scratch, ids);
   }
+}
+
+void encode_word(const BpeModel& model, std::string_view word, BpeScratch& scratch, std::vector<std::int32_t>& ids) {
+  const std::int32_t whole = model.ignore_merges ? model.pieces.find(word) : PieceTable::kNone;
+  if (whole == PieceTable::kNone) return merge_word(model, word, scratch, ids);
+  ids.push_back(whole);
 }
 
 }  // namespace lathe::engine

@@ -4,17 +4,16 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "engine/text/merge_table.h"
+#include "engine/text/piece_table.h"
 
 namespace lathe::engine {
 
 struct BpeModel {
-  std::unordered_map<std::string, std::int32_t> ids;  ///< by piece; raw bytes when byte_level
+  PieceTable pieces;  ///< raw bytes when byte_level
   MergeTable merges;
   bool byte_level = false;             ///< words start as single bytes, else as characters
   bool ignore_merges = false;          ///< a word that is a piece is taken whole
@@ -41,5 +40,7 @@ struct BpeScratch {
 
 /// Appends the ids of a word. Cost: n log n for n characters.
 void encode_word(const BpeModel& model, std::string_view word, BpeScratch& scratch, std::vector<std::int32_t>& ids);
+/// The same by merges alone, whatever ignore_merges says.
+void merge_word(const BpeModel& model, std::string_view word, BpeScratch& scratch, std::vector<std::int32_t>& ids);
 
 }  // namespace lathe::engine

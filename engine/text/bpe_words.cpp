@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "engine/base/utf8.h"
 #include "engine/text/bpe.h"
@@ -15,7 +16,7 @@ namespace {
 
 class BpeWords final : public WordModel {
  public:
-  explicit BpeWords(BpeModel model) : model_(std::move(model)) {}
+  BpeWords(BpeModel model, std::size_t n_ids) : model_(std::move(model)), stays_whole_(n_ids) {}
 
   std::string_view kind() const override { return "bpe"; }
   bool keeps_bytes() const override {
@@ -26,13 +27,28 @@ class BpeWords final : public WordModel {
     BpeScratch scratch;
     for (const TextRange word : words.ranges) {
       LATHE_TRY_VOID(budget.check_time());
-      encode_word(model_, std::string_view(words.text).substr(word.begin, word.end - word.begin), scratch, ids);
+      append(std::string_view(words.text).substr(word.begin, word.end - word.begin), scratch, ids);
     }
     return {};
   }
 
  private:
+  enum class Whole : std::uint8_t { not_known, yes, no };
+
+  /// Most words are pieces, and most of those come out of the merges as they are. Which, is found out once.
+  void append(std::string_view word, BpeScratch& scratch, std::vector<std::int32_t>& ids) const {
+    const std::int32_t piece = model_.pieces.find(word);
+    if (piece == PieceTable::kNone) return merge_word(model_, word, scratch, ids);
+    std::atomic<Whole>& whole = stays_whole_[static_cast<std::size_t>(piece)];
+    if (model_.ignore_merges || whole.load(std::memory_order_relaxed) == Whole::yes) return ids.push_back(piece);
+    const std::size_t n_before = ids.size();
+    merge_word(model_, word, scratch, ids);
+    const bool is_whole = ids.size() == n_before + 1 && ids.back() == piece;
+    whole.store(is_whole ? Whole::yes : Whole::no, std::memory_order_relaxed);
+  }
+
   BpeModel model_;
+  mutable std::vector<std::atomic<Whole>> stays_whole_;  // by id; what any thread finds out is the same
 };
 
 /// How a piece of the vocabulary reads inside a word: its bytes when words are bytes, else itself.
@@ -45,9 +61,8 @@ void add_byte_ids(BpeModel& model, bool byte_fallback) {
   if (!model.byte_level && !byte_fallback) return;
   model.byte_ids.assign(256, -1);
   for (int byte = 0; byte < 256; ++byte) {
-    const auto found =
-        model.ids.find(model.byte_level ? std::string(1, static_cast<char>(byte)) : fmt::format("<0x{:02X}>", byte));
-    if (found != model.ids.end()) model.byte_ids[static_cast<std::size_t>(byte)] = found->second;
+    model.byte_ids[static_cast<std::size_t>(byte)] =
+        model.pieces.find(model.byte_level ? std::string(1, static_cast<char>(byte)) : fmt::format("<0x{:02X}>", byte));
   }
 }
 
@@ -63,11 +78,10 @@ Result<void> add_listed_merges(const WordModelParts& parts, BpeModel& model) {
     const std::string joined_text = *left + *right;
     texts[2] = &joined_text;
     for (int i = 0; i < 3; ++i) {
-      const auto found = model.ids.find(*texts[i]);
-      if (found == model.ids.end()) {
+      ids[i] = model.pieces.find(*texts[i]);
+      if (ids[i] == PieceTable::kNone) {
         return parts.refuse(fmt::format("names \"{}\", which is not in the vocabulary", printable_excerpt(*texts[i])), field);
       }
-      ids[i] = found->second;
     }
     ++rank;
     if (parts.control.contains(left_text + right_text)) continue;
@@ -89,15 +103,15 @@ Result<void> add_merges_by_id(const WordModelParts& parts, BpeModel& model) {
   };
   std::vector<Pair> pairs;
   std::size_t n_bytes_read = 0;
-  for (const auto& [piece, id] : model.ids) {
+  model.pieces.for_each([&](std::string_view piece, std::int32_t id) {
     n_bytes_read += piece.size() * piece.size();
-    if (n_bytes_read > kMaxBytesRead) return parts.refuse("its pieces are too long", "model.vocab");
-    if (parts.control.contains(piece)) continue;
+    if (n_bytes_read > kMaxBytesRead || parts.control.contains(std::string(piece))) return;
     for (std::size_t cut = 1; cut < piece.size(); ++cut) {
-      const auto left = model.ids.find(piece.substr(0, cut)), right = model.ids.find(piece.substr(cut));
-      if (left != model.ids.end() && right != model.ids.end()) pairs.push_back({left->second, right->second, id});
+      const std::int32_t left = model.pieces.find(piece.substr(0, cut)), right = model.pieces.find(piece.substr(cut));
+      if (left != PieceTable::kNone && right != PieceTable::kNone) pairs.push_back({left, right, id});
     }
-  }
+  });
+  if (n_bytes_read > kMaxBytesRead) return parts.refuse("its pieces are too long", "model.vocab");
   model.merges = MergeTable(pairs.size());
   for (const Pair& pair : pairs) {
     model.merges.insert(pair.left, pair.right, {static_cast<std::uint32_t>(pair.joined), pair.joined});
@@ -129,16 +143,18 @@ Result<std::unique_ptr<WordModel>> make_bpe_words(const WordModelParts& parts) {
   model.byte_level = parts.byte_level;
   model.ignore_merges = flag_field(description.model, "ignore_merges", false);
   model.fuse_unk = flag_field(description.model, "fuse_unk", false);
-  model.ids.reserve(description.vocabulary.size());
+  model.pieces = PieceTable(description.vocabulary.size());
+  std::int32_t last = 0;
   for (const auto& [piece, id] : description.vocabulary) {
-    if (auto form = word_form(piece, model.byte_level)) model.ids.emplace(std::move(*form), id);
+    last = std::max(last, id);
+    if (const auto form = word_form(piece, model.byte_level)) model.pieces.insert(*form, id);
   }
   add_byte_ids(model, flag_field(description.model, "byte_fallback", false));
   LATHE_TRY_VOID(description.merges_by_id ? add_merges_by_id(parts, model) : add_listed_merges(parts, model));
-  // Control tokens that lie in the vocabulary take part in no word: text must not spell them.
-  for (const std::string& content : parts.control) model.ids.erase(content);
   LATHE_TRY(model.unk_id, parts.id_of_named("unk_token"));
-  return std::make_unique<BpeWords>(std::move(model));
+  // Control tokens that lie in the vocabulary take part in no word: text must not spell them.
+  for (const std::string& content : parts.control) model.pieces.erase(content);
+  return std::make_unique<BpeWords>(std::move(model), static_cast<std::size_t>(last) + 1);
 }
 
 }  // namespace lathe::engine

@@ -14,7 +14,7 @@ constexpr double kSeconds = 1, kSecondsPerByte = 10e-6;
 constexpr std::size_t kGrowth = 64, kSpareBytes = 64u << 10;
 // ICU and PCRE2 count in 32 bits.
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;
-constexpr unsigned kCallsPerLook = 32;
+constexpr unsigned kCallsPerLook = 128;
 
 double thread_seconds() {
   timespec time{};

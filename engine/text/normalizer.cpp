@@ -86,15 +86,18 @@ class Lowercase final : public Normalizer {
   }
 };
 
-bool is_nonspacing_mark(char32_t code) { return u_charType(static_cast<UChar32>(code)) == U_NON_SPACING_MARK; }
-
 class StripAccents final : public Normalizer {
  public:
+  /// `marks`: the categories that go, as ICU's masks.
+  explicit StripAccents(std::uint32_t marks) : marks_(marks) {}
   Result<void> apply(std::string& text, EncodeBudget& budget) const override {
-    return change_characters(text, budget, [](char32_t code, std::string_view character, std::string& out) {
-      if (!is_nonspacing_mark(code)) out += character;
+    return change_characters(text, budget, [this](char32_t code, std::string_view character, std::string& out) {
+      if ((U_GET_GC_MASK(static_cast<UChar32>(code)) & marks_) == 0) out += character;
     });
   }
+
+ private:
+  std::uint32_t marks_;
 };
 
 class Prepend final : public Normalizer {
@@ -175,7 +178,7 @@ class Strip final : public Normalizer {
   bool left_, right_;
 };
 
-/// Control characters and what is no character go, all white space becomes a space.
+/// Control and private characters go, all white space becomes a space.
 class CleanText final : public Normalizer {
  public:
   Result<void> apply(std::string& text, EncodeBudget& budget) const override {
@@ -191,7 +194,7 @@ class CleanText final : public Normalizer {
  private:
   static bool is_kept(char32_t code) {
     if (code == '\t' || code == '\n' || code == '\r') return true;
-    constexpr std::uint32_t kDropped = U_GC_CC_MASK | U_GC_CF_MASK | U_GC_CN_MASK | U_GC_CO_MASK;
+    constexpr std::uint32_t kDropped = U_GC_CC_MASK | U_GC_CF_MASK | U_GC_CO_MASK;
     return code != 0 && code != 0xFFFD && (U_GET_GC_MASK(static_cast<UChar32>(code)) & kDropped) == 0;
   }
 };
@@ -291,7 +294,7 @@ Result<NormalizerPtr> make_nfd(const Json&) { return make_form("nfc", UNORM2_DEC
 Result<NormalizerPtr> make_nfkc(const Json&) { return make_form("nfkc", UNORM2_COMPOSE); }
 Result<NormalizerPtr> make_nfkd(const Json&) { return make_form("nfkc", UNORM2_DECOMPOSE); }
 Result<NormalizerPtr> make_lowercase(const Json&) { return std::make_unique<Lowercase>(); }
-Result<NormalizerPtr> make_strip_accents(const Json&) { return std::make_unique<StripAccents>(); }
+Result<NormalizerPtr> make_strip_accents(const Json&) { return std::make_unique<StripAccents>(U_GC_M_MASK); }
 
 /// Source: BERT's tokenization.py, class BasicTokenizer; the order of its steps is that of the tokenizers library.
 Result<NormalizerPtr> make_bert(const Json& description) {
@@ -301,7 +304,7 @@ Result<NormalizerPtr> make_bert(const Json& description) {
   if (flag_field(description, "handle_chinese_chars", true)) parts.push_back(std::make_unique<SpaceIdeographs>());
   if (flag_field(description, "strip_accents", lowercase)) {
     LATHE_TRY(parts.emplace_back(), make_form("nfc", UNORM2_DECOMPOSE));
-    parts.push_back(std::make_unique<StripAccents>());
+    parts.push_back(std::make_unique<StripAccents>(U_GC_MN_MASK));
   }
   if (lowercase) parts.push_back(std::make_unique<Lowercase>());
   return std::make_unique<Sequence>(std::move(parts));

@@ -20,6 +20,49 @@ constexpr std::size_t kMaxPatternBytes = 64u << 10;
 constexpr std::size_t kJitStackStart = 32u << 10, kJitStackMax = 8u << 20;
 constexpr std::uint32_t kHeapKib = 64u << 10;
 
+// White space as Unicode has it. PCRE2's own \s holds U+180E too, which has not been white space since Unicode 6.3. A range
+// stands last, so that a hyphen behind it in a class stays one.
+constexpr std::string_view kSpaces =
+    "\\x{20}\\x{85}\\x{a0}\\x{1680}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}\\x{2000}-\\x{200a}\\t-\\r";
+
+/// Where the bracket at `at` opens a class such as [:alpha:], the end of that; else `at`.
+std::size_t end_of_named_class(std::string_view pattern, std::size_t at) {
+  if (!pattern.substr(at).starts_with("[:")) return at;
+  const std::size_t end = pattern.find(":]", at + 2);
+  return end == pattern.npos ? at : end + 2;
+}
+
+/// The pattern with \s and \S spelled out. Inside a class \S stays what it is.
+std::string with_unicode_spaces(std::string_view pattern) {
+  std::string out;
+  bool in_class = false;
+  std::size_t class_at = 0;  // behind the bracket and the ^ that open it: a bracket there is a character
+  for (std::size_t at = 0; at < pattern.size();) {
+    const std::string_view rest = pattern.substr(at);
+    std::size_t size = 1;
+    if (rest.starts_with("\\Q")) {
+      size = std::min(rest.find("\\E"), rest.size());
+    } else if (rest.starts_with("\\s") || (rest.starts_with("\\S") && !in_class)) {
+      out.append(in_class ? "" : rest[1] == 's' ? "[" : "[^").append(kSpaces).append(in_class ? "" : "]");
+      at += 2;
+      continue;
+    } else if (rest[0] == '\\') {
+      size = std::min<std::size_t>(2, rest.size());
+    } else if (rest[0] == '[' && in_class) {
+      size = std::max<std::size_t>(end_of_named_class(pattern, at) - at, 1);
+    } else if (rest[0] == '[') {
+      in_class = true;
+      size = rest.starts_with("[^") ? 2 : 1;
+      class_at = at + size;
+    } else if (rest[0] == ']' && at != class_at) {
+      in_class = false;
+    }
+    out += rest.substr(0, size);
+    at += size;
+  }
+  return out;
+}
+
 template <class T, void (*Release)(T*)>
 struct Releaser {
   void operator()(T* object) const { Release(object); }
@@ -47,7 +90,8 @@ Result<Regex> Regex::compile(const std::string& pattern) {
   }
   int error = 0;
   std::size_t offset = 0;
-  pcre2_code* code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
+  const std::string spelled = with_unicode_spaces(pattern);
+  pcre2_code* code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(spelled.data()), spelled.size(),
                                    PCRE2_UTF | PCRE2_UCP | PCRE2_USE_OFFSET_LIMIT, &error, &offset, nullptr);
   if (code == nullptr) {
     PCRE2_UCHAR text[160];

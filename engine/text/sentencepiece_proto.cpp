@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -151,6 +152,34 @@ Result<void> check_user_defined(const std::vector<SentencePieceEntry>& pieces) {
   return {};
 }
 
+/// Appends the fields of one message.
+class FieldWriter {
+ public:
+  void varint(std::uint32_t number, std::uint64_t value) {
+    raw(number << 3 | static_cast<std::uint32_t>(Wire::varint));
+    raw(value);
+  }
+  void fixed32(std::uint32_t number, float value) {
+    raw(number << 3 | static_cast<std::uint32_t>(Wire::fixed32));
+    const auto bits = std::bit_cast<std::array<char, sizeof value>>(value);
+    out_.append(bits.data(), bits.size());
+  }
+  void bytes(std::uint32_t number, std::string_view value) {
+    raw(number << 3 | static_cast<std::uint32_t>(Wire::bytes));
+    raw(value.size());
+    out_ += value;
+  }
+  std::string take() { return std::move(out_); }
+
+ private:
+  void raw(std::uint64_t value) {
+    for (; value >= 0x80; value >>= 7) out_ += static_cast<char>(value | 0x80);
+    out_ += static_cast<char>(value);
+  }
+
+  std::string out_;
+};
+
 }  // namespace
 
 Result<SentencePieceProto> read_sentencepiece_proto(std::string_view bytes) {
@@ -173,6 +202,25 @@ Result<SentencePieceProto> read_sentencepiece_proto(std::string_view bytes) {
   if (proto.pieces.empty()) return refuse("it holds no pieces");
   LATHE_TRY_VOID(check_user_defined(proto.pieces));
   return proto;
+}
+
+std::string write_sentencepiece_proto(const SentencePieceProto& proto, SentencePieceKind kind) {
+  FieldWriter model, trainer, normalizer;
+  for (const SentencePieceEntry& entry : proto.pieces) {
+    FieldWriter piece;
+    piece.bytes(1, entry.text);
+    piece.fixed32(2, entry.score);
+    piece.varint(3, static_cast<std::uint64_t>(entry.type));
+    model.bytes(1, piece.take());
+  }
+  trainer.varint(3, static_cast<std::uint64_t>(kind));
+  trainer.varint(35, proto.byte_fallback ? 1 : 0);
+  normalizer.bytes(2, proto.charsmap);
+  normalizer.varint(3, proto.add_dummy_prefix ? 1 : 0);
+  normalizer.varint(4, proto.remove_extra_whitespaces ? 1 : 0);
+  model.bytes(2, trainer.take());
+  model.bytes(3, normalizer.take());
+  return model.take();
 }
 
 }  // namespace lathe::engine

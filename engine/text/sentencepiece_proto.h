@@ -35,4 +35,10 @@ struct SentencePieceProto {
 /// that begin one another than it has room for.
 Result<SentencePieceProto> read_sentencepiece_proto(std::string_view bytes);
 
+/// The numbers of TrainerSpec.model_type.
+enum class SentencePieceKind : std::uint8_t { unigram = 1, bpe = 2 };
+
+/// The serialized form of a model with these pieces and rules; places of types are not looked at.
+std::string write_sentencepiece_proto(const SentencePieceProto& proto, SentencePieceKind kind);
+
 }  // namespace lathe::engine

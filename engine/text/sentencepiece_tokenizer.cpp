@@ -12,7 +12,6 @@
 #include "engine/base/utf8.h"
 #include "engine/text/sentencepiece_proto.h"
 #include "engine/text/tokenizer_base.h"
-#include "engine/text/tokenizer_config.h"
 
 namespace lathe::engine {
 namespace {
@@ -241,9 +240,13 @@ Result<TokenizerParts> assemble_parts(const TokenizerConfig& config, Vocabulary&
 }  // namespace
 
 Result<std::unique_ptr<Tokenizer>> open_sentencepiece_tokenizer(const ModelFolder& folder, const std::string& file) {
-  LATHE_TRY(std::string bytes, folder.read_text(file, kMaxModelBytes));
-  LATHE_TRY(const SentencePieceProto proto, read_sentencepiece_proto(bytes));
+  LATHE_TRY(const std::string bytes, folder.read_text(file, kMaxModelBytes));
   LATHE_TRY(const TokenizerConfig config, read_tokenizer_config(folder));
+  return make_sentencepiece_tokenizer(bytes, config);
+}
+
+Result<std::unique_ptr<Tokenizer>> make_sentencepiece_tokenizer(const std::string& bytes, const TokenizerConfig& config) {
+  LATHE_TRY(const SentencePieceProto proto, read_sentencepiece_proto(bytes));
   Vocabulary vocabulary;
   LATHE_TRY_VOID(add_pieces(proto, vocabulary));
   LATHE_TRY_VOID(add_configured(config, vocabulary));

@@ -47,6 +47,13 @@ struct Assembly {
 
 /// An id far behind the last piece would take memory for all the ids between them.
 Result<void> check_ids(const TokenizerDescription& file, const TokenizerConfig& config) {
+  std::size_t n_bytes = 0;
+  for (const auto* tokens : {&file.added_tokens, &config.added_tokens}) {
+    for (const AddedToken& token : *tokens) n_bytes += token.content.size();
+  }
+  if (n_bytes > PieceTrie::kMaxBytes) {
+    return refuse(file, fmt::format("{} bytes together, at most {}", n_bytes, PieceTrie::kMaxBytes), "added_tokens");
+  }
   const std::size_t n = file.vocabulary.size() + file.added_tokens.size() + config.added_tokens.size();
   for (const auto& [piece, id] : file.vocabulary) LATHE_TRY_VOID(check_id_range(id, n, file.file + ": model.vocab"));
   for (const AddedToken& token : file.added_tokens) {

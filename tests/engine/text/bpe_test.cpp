@@ -15,14 +15,14 @@ namespace {
 BpeModel model_of(const std::string& alphabet, const std::vector<std::pair<std::string, std::string>>& merges) {
   BpeModel model;
   std::int32_t next = 0;
-  for (const char c : alphabet) model.ids.emplace(std::string(1, c), next++);
+  for (const char c : alphabet) model.pieces.insert(std::string(1, c), next++);
   for (const auto& [left, right] : merges) {
-    if (model.ids.emplace(left + right, next).second) ++next;
+    if (model.pieces.insert(left + right, next)) ++next;
   }
   model.merges = MergeTable(merges.size());
   std::uint32_t rank = 0;
   for (const auto& [left, right] : merges)
-    model.merges.insert(model.ids[left], model.ids[right], {rank++, model.ids[left + right]});
+    model.merges.insert(model.pieces.find(left), model.pieces.find(right), {rank++, model.pieces.find(left + right)});
   return model;
 }
 
@@ -36,7 +36,7 @@ std::vector<std::int32_t> encode(const BpeModel& model, std::string_view word) {
 /// The definition: merge the leftmost pair of lowest rank until none merges.
 std::vector<std::int32_t> encode_by_definition(const BpeModel& model, std::string_view word) {
   std::vector<std::int32_t> ids;
-  for (const char c : word) ids.push_back(model.ids.at(std::string(1, c)));
+  for (const char c : word) ids.push_back(model.pieces.find({&c, 1}));
   while (true) {
     std::size_t best = ids.size();
     MergeTable::Merge merge;
@@ -114,7 +114,7 @@ class BpeTest : public QObject {
   }
   void whole_pieces_win_when_merges_are_ignored() {
     BpeModel model = model_of("abc", {{"b", "c"}, {"a", "b"}});
-    model.ids.emplace("abc", 9);
+    model.pieces.insert("abc", 9);
     QVERIFY((encode(model, "abc") == std::vector<std::int32_t>{0, 3}));
     model.ignore_merges = true;
     QVERIFY((encode(model, "abc") == std::vector<std::int32_t>{9}));

@@ -3,6 +3,8 @@
 
 #include <QTest>
 
+#include "engine/base/utf8.h"
+
 using namespace lathe::engine;
 
 namespace {
@@ -56,10 +58,48 @@ class NormalizerTest : public QObject {
         std::string("_a_b"));
   }
   void unknown_types_are_refused_by_name() {
-    QVERIFY(normalized(R"({"type":"Precompiled"})", "").find("Precompiled") != std::string::npos);
+    QVERIFY(normalized(R"({"type":"Marvellous"})", "").find("Marvellous") != std::string::npos);
     QVERIFY(normalized(R"({"type":"Sequence","normalizers":[{"type":"Odd"}]})", "").find("Odd") != std::string::npos);
     QVERIFY(normalized(R"({"type":"Replace","pattern":{"String":""},"content":"x"})", "").starts_with("refused"));
     QVERIFY(normalized(R"({"type":"Prepend"})", "").starts_with("refused"));
+  }
+  void lowercase_looks_at_no_neighbour() {
+    QCOMPARE(normalized(R"({"type":"Lowercase"})", "\xCE\xA3\xCE\xA3"), std::string("\xCF\x83\xCF\x83"));
+    QCOMPARE(normalized(R"({"type":"Lowercase"})", "\xC4\xB0"), std::string("i\xCC\x87"));
+  }
+  void accents_are_all_marks() {
+    QCOMPARE(normalized(R"({"type":"StripAccents"})", "e\xCC\x81\xE0\xA4\x83x"), std::string("ex"));
+  }
+  void bert_cleans_spaces_out_and_lowers() {
+    QCOMPARE(normalized(R"({"type":"BertNormalizer"})", "\xC3\x89" "a\t\x01\xE2\x80\x8B" "b\xC2\xA0\xE4\xB8\x96"),
+             std::string("ea b  \xE4\xB8\x96 "));
+    QCOMPARE(normalized(R"({"type":"BertNormalizer","lowercase":false,"handle_chinese_chars":false,"clean_text":false})",
+                        "\xC3\x89\x01\xE4\xB8\x96"),
+             std::string("\xC3\x89\x01\xE4\xB8\x96"));
+    QCOMPARE(normalized(R"({"type":"BertNormalizer","strip_accents":false})", "\xC3\x89"), std::string("\xC3\xA9"));
+  }
+  void no_text_shrinks_by_more_than_is_said_data() {
+    QTest::addColumn<QString>("type");
+    for (const char* type : {"NFC", "NFD", "NFKC", "NFKD", "Lowercase"}) QTest::newRow(type) << type;
+  }
+  void no_text_shrinks_by_more_than_is_said() {
+    QFETCH(QString, type);
+    const auto form = make_normalizer(Json{{"type", type.toStdString()}});
+    const auto parts = make_normalizer(Json{{"type", "NFD"}});
+    QVERIFY(form.has_value() && parts.has_value() && (*form)->max_shrink() > 0);
+    for (char32_t code = 1; code < 0x110000; ++code) {
+      if (code >= 0xD800 && code < 0xE000) continue;
+      std::string text;
+      append_utf8(text, code);
+      EncodeBudget budget(text.size());
+      std::string taken_apart = text;
+      QVERIFY((*parts)->apply(taken_apart, budget).has_value());
+      for (const std::string& before : {text, taken_apart}) {
+        std::string after = before;
+        QVERIFY((*form)->apply(after, budget).has_value());
+        if (after.size() * (*form)->max_shrink() < before.size()) QFAIL(qPrintable(QString::number(code, 16)));
+      }
+    }
   }
   void null_means_none() { QVERIFY(make_normalizer(Json())->get() == nullptr); }
 };

@@ -99,7 +99,7 @@ class PretokenizerTest : public QObject {
   void unknown_types_are_refused_by_name_data() {
     QTest::addColumn<QByteArray>("description");
     const char* rows[] = {
-        R"({"type":"BertPreTokenizer"})",
+        R"({"type":"UnicodeScripts"})",
         R"({"type":"Nonsense"})",
         R"({"no":"type"})",
         "[]",

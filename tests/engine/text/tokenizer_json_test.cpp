@@ -64,13 +64,13 @@ class TokenizerJsonTest : public QObject {
   void there_is_no_bound_where_text_may_vanish_data() {
     QTest::addColumn<QString>("path");
     QTest::addColumn<QString>("value");
-    QTest::newRow("a normal form") << "/normalizer"
-                                   << R"({"type": "NFC"})";
-    QTest::newRow("a rule that shortens") << "/normalizer"
-                                          << R"({"type":"Replace","pattern":{"String":"ab"},"content":"a"})";
+    QTest::newRow("a rule that takes away") << "/normalizer"
+                                            << R"({"type":"Replace","pattern":{"String":"ab"},"content":""})";
+    QTest::newRow("accents that go") << "/normalizer"
+                                     << R"({"type": "StripAccents"})";
     QTest::newRow("one of several")
         << "/normalizer"
-        << R"({"type":"Sequence","normalizers":[{"type":"Prepend","prepend":"_"},{"type":"NFC"}]})";
+        << R"({"type":"Sequence","normalizers":[{"type":"Prepend","prepend":"_"},{"type":"StripAccents"}]})";
     QTest::newRow("what words lie between")
         << "/pre_tokenizer"
         << R"({"type":"Sequence","pretokenizers":[{"type":"Split","pattern":{"String":" "},"behavior":"Removed","invert":false},{"type":"ByteLevel","add_prefix_space":false,"use_regex":false}]})";
@@ -85,6 +85,21 @@ class TokenizerJsonTest : public QObject {
     const auto t = opened(file);
     QVERIFY(t != nullptr);
     QCOMPARE(t->max_bytes_per_token(), std::size_t{0});
+  }
+  void what_shortens_a_text_widens_the_bound_data() {
+    QTest::addColumn<QString>("normalizer");
+    QTest::addColumn<int>("times");
+    QTest::newRow("none") << "null" << 1;
+    QTest::newRow("a normal form") << R"({"type":"NFC"})" << 6;
+    QTest::newRow("a rule") << R"({"type":"Replace","pattern":{"String":"abcde"},"content":"ab"})" << 3;
+    QTest::newRow("both") << R"({"type":"Sequence","normalizers":[{"type":"NFKC"},{"type":"Lowercase"}]})" << 18;
+  }
+  void what_shortens_a_text_widens_the_bound() {
+    QFETCH(QString, normalizer);
+    QFETCH(int, times);
+    Json file = byte_level_file();
+    file["normalizer"] = Json::parse(normalizer.toStdString());
+    QCOMPARE(opened(file)->max_bytes_per_token(), std::string("<|end|>").size() * static_cast<std::size_t>(times));
   }
   void there_is_no_bound_where_bytes_have_no_piece() {
     Json file = byte_level_file();
@@ -181,8 +196,8 @@ class TokenizerJsonTest : public QObject {
   }
   void other_models_are_refused_by_name() {
     Json file = byte_level_file();
-    file["model"]["type"] = "Unigram";
-    QVERIFY(refusal(file).find("Unigram") != std::string::npos);
+    file["model"]["type"] = "WordLevel";
+    QVERIFY(refusal(file).find("\"WordLevel\" is not supported (BPE, Unigram, WordPiece are)") != std::string::npos);
   }
   void options_that_are_not_built_are_refused() {
     Json file = byte_level_file();

@@ -165,10 +165,43 @@ class TokenizerLimitsTest : public QObject {
     file["decoder"] = {{"type", "Metaspace"}, {"replacement", "_"}, {"prepend_scheme", 5}};
     QVERIFY(open(file.dump()).has_value());
   }
-  void L17_precompiled_tables_are_refused_by_name() {
+  void L17_damaged_precompiled_tables_are_refused() {
     Json file = byte_level_file();
     file["normalizer"] = {{"type", "Precompiled"}, {"precompiled_charsmap", "AAAA"}};
-    VERIFY_HAS(refusal(file), "normalizer: the type \"Precompiled\" is not supported");
+    VERIFY_HAS(refusal(file), "normalizer.Precompiled: truncated");
+    file["normalizer"]["precompiled_charsmap"] = "////////";
+    VERIFY_HAS(refusal(file), "normalizer.Precompiled: a trie of 4294967295 bytes in 2");
+    file["normalizer"]["precompiled_charsmap"] = "no base64!";
+    VERIFY_HAS(refusal(file), "is not base64");
+    file["normalizer"]["precompiled_charsmap"] = "";
+    VERIFY_HAS(refusal(file), "it is empty");
+  }
+  void L17_damaged_unigram_models_are_refused() {
+    const auto unigram = [](const char* vocabulary, const char* more = "") {
+      return std::string(R"({"model":{"type":"Unigram","vocab":)") + vocabulary + more + "}}";
+    };
+    QVERIFY(open(unigram(R"([["a",-1],["b",-2.5]])")).has_value());
+    VERIFY_HAS(refusal(unigram("{}")), "model.vocab: must be a list of pieces and scores");
+    VERIFY_HAS(refusal(unigram(R"([["a",-1],["b"]])")), "model.vocab[1]: must be a piece and its score");
+    VERIFY_HAS(refusal(unigram(R"([["a","x"]])")), "model.vocab[0]: must be a piece and its score");
+    VERIFY_HAS(refusal(unigram(R"([["a",-1],["a",-2]])")), "the piece \"a\" appears twice");
+    VERIFY_HAS(refusal(unigram(R"([["a",-1]])", R"(,"unk_id":1)")), "model.unk_id: 1 is behind the 1 pieces");
+    VERIFY_HAS(refusal(unigram(R"([["a",-1]])", R"(,"unk_id":-1)")), "model.unk_id: must be a whole number");
+  }
+  void L17_damaged_wordpiece_models_are_refused() {
+    const auto wordpiece = [](const char* more) {
+      return std::string(R"({"model":{"type":"WordPiece","vocab":{"[UNK]":0,"a":1})") + more + "}}";
+    };
+    QVERIFY(open(wordpiece(R"(,"unk_token":"[UNK]")")).has_value());
+    VERIFY_HAS(refusal(wordpiece("")), "model.unk_token: is missing");
+    VERIFY_HAS(refusal(wordpiece(R"(,"unk_token":"[X]")")), "model.unk_token: is not in the vocabulary");
+    VERIFY_HAS(refusal(wordpiece(R"(,"unk_token":"[UNK]","max_input_chars_per_word":1e300)")), "max_input_chars_per_word");
+    VERIFY_HAS(refusal(wordpiece(R"(,"unk_token":"[UNK]","continuing_subword_prefix":7)")), "must be a text");
+  }
+  void L17_long_words_without_end_take_linear_time() {
+    const auto t = open(R"({"model":{"type":"Unigram","unk_id":0,"vocab":[["?",0],["a",-1],["aa",-1.5],["aaaaaaaa",-2]]}})");
+    QVERIFY(t.has_value());
+    QCOMPARE(encoded(**t, std::string(1 << 20, 'a'), false, false).size(), std::size_t{1 << 17});
   }
   void L17_expensive_patterns_are_an_error_not_other_ids() {
     Json file = byte_level_file();

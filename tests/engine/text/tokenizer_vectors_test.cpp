@@ -5,7 +5,9 @@
 #include "engine/api/json.h"
 #include "engine/api/tokenizer.h"
 #include "engine/base/text_file.h"
+#include "engine/text/gguf_vocabulary.h"
 #include "tests/support/encoded.h"
+#include "tests/support/gguf_file.h"
 #include "tests/support/shared_data.h"
 
 using namespace lathe::engine;
@@ -55,6 +57,18 @@ int n_wrong(const Tokenizer& tokenizer, const std::string& name) {
   return wrong;
 }
 
+/// The ids of a long text, with what goes around it or without.
+void compare_long_text(const Tokenizer& tokenizer, const std::string& file, bool gives_text_back = true) {
+  const auto json = parse_json(contents(shared_path("data/tokenizers/vectors/" + file)), "vectors");
+  QVERIFY(json.has_value());
+  const auto expected = json->at("token_ids").get<std::vector<std::int32_t>>();
+  const auto bare = encoded(tokenizer, json->at("text").get<std::string>(), false, false);
+  const auto whole = encoded(tokenizer, json->at("text").get<std::string>(), true, false);
+  QVERIFY(expected == whole || expected == bare);
+  if (!gives_text_back) return;
+  QCOMPARE(tokenizer.decode(expected, false), json->at("decoded_text").get<std::string>());
+}
+
 }  // namespace
 
 class TokenizerVectorsTest : public QObject {
@@ -96,6 +110,61 @@ class TokenizerVectorsTest : public QObject {
     QVERIFY(json.has_value());
     const auto expected = json->at("token_ids").get<std::vector<std::int32_t>>();
     QVERIFY(encoded(*t, json->at("text").get<std::string>(), expected.front() == 1, false) == expected);
+  }
+  void long_texts_of_every_kind_data() {
+    QTest::addColumn<QString>("tokenizer");
+    QTest::addColumn<QString>("vectors");
+    QTest::newRow("gpt-2") << "gpt2" << "gpt2_encoded_tokens.json";
+    QTest::newRow("llama 3, a rank file") << "llama-3/tokenizer.model" << "llama_3.2_encoded.json";
+    QTest::newRow("t5, unigram") << "t5-small" << "t5_base_encoded.json";
+  }
+  void long_texts_of_every_kind() {
+    QFETCH(QString, tokenizer);
+    QFETCH(QString, vectors);
+    SKIP_WITHOUT_SHARED("data/tokenizers/vectors/" + vectors.toStdString());
+    const auto t = open("data/tokenizers/" + tokenizer.toStdString());
+    QVERIFY(t);
+    compare_long_text(*t, vectors.toStdString());
+  }
+  void bert_from_lines() {
+    SKIP_WITHOUT_SHARED("data/tokenizers/vectors/bert-vocab.txt");
+    const auto t = open("data/tokenizers/vectors/bert-vocab.txt");
+    QVERIFY(t);
+    // Its text was cleaned up once more as a whole, which no decoding piece by piece can do.
+    compare_long_text(*t, "bert_uncased_encoded.json", false);
+  }
+  void byte_level_without_tokenizer_json_data() {
+    QTest::addColumn<QString>("tokenizer");
+    QTest::addColumn<QString>("vectors");
+    QTest::newRow("llama 3, a rank file") << "llama-3/tokenizer.model" << "llama-bpe";
+    QTest::newRow("qwen, a rank file") << "qwen2/qwen.tiktoken" << "qwen2";
+    QTest::newRow("qwen 2, vocabulary and merges") << "qwen2" << "qwen2";
+  }
+  void byte_level_without_tokenizer_json() {
+    QFETCH(QString, tokenizer);
+    QFETCH(QString, vectors);
+    SKIP_WITHOUT_SHARED("data/tokenizers/" + tokenizer.toStdString());
+    const auto t = open("data/tokenizers/" + tokenizer.toStdString());
+    QVERIFY(t);
+    QVERIFY(read_vectors(vectors.toStdString()).size() >= 46);
+    QCOMPARE(n_wrong(*t, vectors.toStdString()), 0);
+  }
+  void vocabularies_of_gguf_files_data() {
+    QTest::addColumn<QString>("name");
+    for (const char* name : {"llama-spm", "phi-3", "gpt-2", "deepseek-llm", "bert-bge"}) QTest::newRow(name) << name;
+  }
+  void vocabularies_of_gguf_files() {
+    QFETCH(QString, name);
+    const std::string path = "data/tokenizers/vocab-gguf/ggml-vocab-" + name.toStdString() + ".gguf";
+    SKIP_WITHOUT_SHARED(path);
+    const auto t = make_gguf_tokenizer(lathe::tests::read_gguf_vocabulary(shared_path(path)));
+    QVERIFY2(t.has_value(), t ? "" : t.error().message.c_str());
+    const auto vectors = read_vectors(name.toStdString());
+    QVERIFY(vectors.size() >= 46);
+    for (const Vector& vector : vectors) {
+      QCOMPARE(encoded(**t, vector.text, false, false), vector.ids);
+      if (name != "bert-bge") QCOMPARE((*t)->decode(vector.ids, false), vector.text);
+    }
   }
   void L17_a_damaged_file_is_refused_with_the_merge() {
     SKIP_WITHOUT_SHARED("data/tokenizers/llama-2/tokenizer.json");

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/text/gguf_vocabulary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "engine/base/utf8.h"
+#include "engine/text/sentencepiece_proto.h"
+#include "engine/text/sentencepiece_tokenizer.h"
+#include "engine/text/tokenizer_assembly.h"
+#include "engine/text/tokenizer_base.h"
+#include "engine/text/word_patterns.h"
+
+namespace lathe::engine {
+namespace {
+
+constexpr std::string_view kPrefix = "tokenizer.ggml.";
+constexpr std::size_t kMaxTokens = 4'000'000;
+
+tl::unexpected<Error> refuse(std::string message, std::string_view key) {
+  return fail(ErrorCode::model_refused, std::move(message), fmt::format("{}{}", kPrefix, key));
+}
+
+/// The type of a token; where the file has no types all are ordinary.
+PieceType type_of(const GgufVocabulary& vocabulary, std::size_t id) {
+  return vocabulary.token_type.empty() ? PieceType::normal : static_cast<PieceType>(vocabulary.token_type[id]);
+}
+
+bool is_control(PieceType type) { return type == PieceType::control || type == PieceType::unknown; }
+
+Result<void> check_arrays(const GgufVocabulary& vocabulary) {
+  const std::size_t n = vocabulary.tokens.size();
+  if (n == 0 || n > kMaxTokens) return refuse(fmt::format("{} tokens, must be 1 to {}", n, kMaxTokens), "tokens");
+  for (std::size_t id = 0; id < n; ++id) {
+    const std::string& token = vocabulary.tokens[id];
+    if (token.size() > kMaxPieceBytes) {
+      return refuse(fmt::format("token {} has {} bytes, at most {}", id, token.size(), kMaxPieceBytes), "tokens");
+    }
+    if (!is_valid_utf8(token)) return refuse(fmt::format("token {} is not UTF-8", id), "tokens");
+  }
+  if (!vocabulary.token_type.empty() && vocabulary.token_type.size() != n) {
+    return refuse(fmt::format("{} types for {} tokens", vocabulary.token_type.size(), n), "token_type");
+  }
+  for (const std::int32_t type : vocabulary.token_type) {
+    if (type < 1 || type > 6) return refuse(fmt::format("the type {} is not known", type), "token_type");
+  }
+  if (!vocabulary.scores.empty() && vocabulary.scores.size() != n) {
+    return refuse(fmt::format("{} scores for {} tokens", vocabulary.scores.size(), n), "scores");
+  }
+  return {};
+}
+
+/// The text of a token that another key names.
+Result<std::optional<std::string>> named(const GgufVocabulary& vocabulary, std::optional<std::int32_t> id, std::string_view key) {
+  if (!id) return std::optional<std::string>();
+  if (*id >= 0 && static_cast<std::size_t>(*id) < vocabulary.tokens.size()) {
+    return std::optional(vocabulary.tokens[static_cast<std::size_t>(*id)]);
+  }
+  return refuse(fmt::format("{} is no id of the {} tokens", *id, vocabulary.tokens.size()), key);
+}
+
+Result<TokenizerConfig> config_of(const GgufVocabulary& vocabulary) {
+  TokenizerConfig config;
+  LATHE_TRY(config.bos_token, named(vocabulary, vocabulary.bos_token_id, "bos_token_id"));
+  LATHE_TRY(config.eos_token, named(vocabulary, vocabulary.eos_token_id, "eos_token_id"));
+  LATHE_TRY(config.unk_token, named(vocabulary, vocabulary.unknown_token_id, "unknown_token_id"));
+  for (const auto& token : {config.bos_token, config.eos_token}) {
+    if (token) config.special_tokens.insert(*token);
+  }
+  config.add_bos = vocabulary.add_bos_token;
+  config.add_eos = vocabulary.add_eos_token;
+  return config;
+}
+
+/// Pieces in the order of their ids, and the added tokens among them.
+TokenizerDescription describe(const GgufVocabulary& vocabulary) {
+  TokenizerDescription description;
+  description.file = "GGUF";
+  description.model = Json::object();
+  for (std::size_t i = 0; i < vocabulary.tokens.size(); ++i) {
+    const auto id = static_cast<std::int32_t>(i);
+    const PieceType type = type_of(vocabulary, i);
+    description.vocabulary.emplace_back(vocabulary.tokens[i], id);
+    if (is_control(type) || type == PieceType::user_defined) {
+      description.added_tokens.push_back({.id = id, .content = vocabulary.tokens[i], .special = is_control(type)});
+    }
+  }
+  return description;
+}
+
+/// Those of `before` and `after` that are there go around a text.
+Json surroundings(const std::optional<std::string>& before, const std::optional<std::string>& after) {
+  Json single = Json::array();
+  if (before) single.push_back({{"SpecialToken", {{"id", *before}}}});
+  single.push_back({{"Sequence", {{"id", "A"}}}});
+  if (after) single.push_back({{"SpecialToken", {{"id", *after}}}});
+  return {{"type", "TemplateProcessing"}, {"single", std::move(single)}};
+}
+
+Result<std::unique_ptr<Tokenizer>> make_byte_level(const GgufVocabulary& vocabulary) {
+  const WordPattern* pattern = find_word_pattern(vocabulary.pre);
+  if (pattern == nullptr) {
+    return refuse(fmt::format("\"{}\" is not known ({} are)", printable_excerpt(vocabulary.pre), known_word_patterns()), "pre");
+  }
+  LATHE_TRY(const TokenizerConfig config, config_of(vocabulary));
+  TokenizerDescription description = describe(vocabulary);
+  for (std::size_t i = 0; i < vocabulary.merges.size(); ++i) {
+    const std::string& merge = vocabulary.merges[i];
+    const std::size_t blank = merge.find(' ', 1);
+    if (blank == merge.npos || blank + 1 == merge.size()) return refuse("must be two pieces", fmt::format("merges[{}]", i));
+    description.merges.emplace_back(merge.substr(0, blank), merge.substr(blank + 1));
+  }
+  describe_byte_level(*pattern, description);
+  description.post_processor = surroundings(vocabulary.add_bos_token.value_or(false) ? config.bos_token : std::nullopt,
+                                            vocabulary.add_eos_token.value_or(false) ? config.eos_token : std::nullopt);
+  return assemble_tokenizer(description, config);
+}
+
+/// The converter marks pieces that begin a word instead of those that go on.
+Result<std::unique_ptr<Tokenizer>> make_bert(const GgufVocabulary& vocabulary) {
+  constexpr std::string_view kMark = "\xE2\x96\x81", kInside = "##";
+  LATHE_TRY(const auto cls, named(vocabulary, vocabulary.cls_token_id ? vocabulary.cls_token_id : vocabulary.bos_token_id,
+                                  "cls_token_id"));
+  LATHE_TRY(const auto separator,
+            named(vocabulary, vocabulary.separator_token_id ? vocabulary.separator_token_id : vocabulary.eos_token_id,
+                  "seperator_token_id"));
+  LATHE_TRY(const auto unknown, named(vocabulary, vocabulary.unknown_token_id, "unknown_token_id"));
+  TokenizerDescription description = describe(vocabulary);
+  for (auto& [piece, id] : description.vocabulary) {
+    if (type_of(vocabulary, static_cast<std::size_t>(id)) != PieceType::normal) continue;
+    piece = piece.starts_with(kMark) ? piece.substr(kMark.size()) : std::string(kInside) + piece;
+  }
+  description.model = {{"type", "WordPiece"}, {"unk_token", unknown.value_or("[UNK]")}};
+  description.normalizer = {{"type", "BertNormalizer"}};
+  description.pre_tokenizer = {{"type", "BertPreTokenizer"}};
+  description.decoder = {{"type", "WordPiece"}, {"prefix", kInside}};
+  description.post_processor = surroundings(cls, separator);
+  return assemble_tokenizer(description, {});
+}
+
+Result<std::unique_ptr<Tokenizer>> make_sentencepiece(const GgufVocabulary& vocabulary, SentencePieceKind kind) {
+  if (vocabulary.scores.empty()) return refuse("is missing", "scores");
+  LATHE_TRY(TokenizerConfig config, config_of(vocabulary));
+  SentencePieceProto proto;
+  proto.add_dummy_prefix = vocabulary.add_space_prefix.value_or(true);
+  proto.remove_extra_whitespaces = vocabulary.remove_extra_whitespaces.value_or(kind == SentencePieceKind::unigram);
+  proto.charsmap = vocabulary.precompiled_charsmap;
+  const std::int32_t unknown = vocabulary.unknown_token_id.value_or(0);
+  for (std::size_t i = 0; i < vocabulary.tokens.size(); ++i) {
+    PieceType type = type_of(vocabulary, i);
+    // A model has one unknown piece. Converters call places that nothing fills by the same name.
+    if (type == PieceType::unknown) type = PieceType::unused;
+    if (i == static_cast<std::size_t>(unknown)) type = PieceType::unknown;
+    proto.byte_fallback = proto.byte_fallback || type == PieceType::byte;
+    proto.pieces.push_back({.text = vocabulary.tokens[i], .score = vocabulary.scores[i], .type = type});
+  }
+  return make_sentencepiece_tokenizer(write_sentencepiece_proto(proto, kind), config);
+}
+
+Result<std::unique_ptr<Tokenizer>> make_llama(const GgufVocabulary& vocabulary) {
+  return make_sentencepiece(vocabulary, SentencePieceKind::bpe);
+}
+Result<std::unique_ptr<Tokenizer>> make_t5(const GgufVocabulary& vocabulary) {
+  return make_sentencepiece(vocabulary, SentencePieceKind::unigram);
+}
+
+struct GgufKind {
+  std::string_view model;
+  Result<std::unique_ptr<Tokenizer>> (*make)(const GgufVocabulary& vocabulary);
+};
+
+// THE TABLE of tokenizers in GGUF files, under the names of tokenizer.ggml.model.
+constexpr std::array kKinds = {
+    GgufKind{"llama", make_llama},
+    GgufKind{"gpt2", make_byte_level},
+    GgufKind{"bert", make_bert},
+    GgufKind{"t5", make_t5},
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Tokenizer>> make_gguf_tokenizer(const GgufVocabulary& vocabulary) {
+  LATHE_TRY_VOID(check_arrays(vocabulary));
+  for (const GgufKind& kind : kKinds) {
+    if (kind.model == vocabulary.model) return kind.make(vocabulary);
+  }
+  return refuse(fmt::format("\"{}\" is not known (llama, gpt2, bert and t5 are)", printable_excerpt(vocabulary.model)), "model");
+}
+
+}  // namespace lathe::engine

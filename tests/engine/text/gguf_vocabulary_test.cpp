@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/text/gguf_vocabulary.h"
+
+#include <QTest>
+
+#include "engine/text/byte_alphabet.h"
+#include "tests/support/encoded.h"
+
+using namespace lathe::engine;
+using lathe::tests::encoded;
+
+namespace {
+
+using Ids = std::vector<std::int32_t>;
+
+GgufVocabulary byte_level() {
+  GgufVocabulary vocabulary;
+  vocabulary.model = "gpt2";
+  vocabulary.pre = "gpt-2";
+  for (int byte = 0; byte < 256; ++byte) {
+    vocabulary.tokens.push_back(alphabet_of_bytes(std::string(1, static_cast<char>(byte))));
+  }
+  for (const char* token : {"he", "<end>", "<tool>"}) vocabulary.tokens.emplace_back(token);
+  vocabulary.token_type.assign(259, 1);
+  vocabulary.token_type[257] = 3;
+  vocabulary.token_type[258] = 4;
+  vocabulary.merges = {"h e"};
+  vocabulary.bos_token_id = vocabulary.eos_token_id = 257;
+  return vocabulary;
+}
+
+GgufVocabulary sentencepiece() {
+  GgufVocabulary vocabulary;
+  vocabulary.model = "llama";
+  vocabulary.tokens = {"<unk>", "<s>", "</s>", "\xE2\x96\x81", "a", "b", "ab", "\xE2\x96\x81" "ab", "[gap1]", "[gap2]"};
+  vocabulary.scores = {0, 0, 0, -5, -6, -7, -1, -2, 0, 0};
+  vocabulary.token_type = {2, 3, 3, 1, 1, 1, 1, 1, 2, 2};
+  vocabulary.bos_token_id = 1;
+  vocabulary.eos_token_id = 2;
+  vocabulary.unknown_token_id = 0;
+  return vocabulary;
+}
+
+GgufVocabulary wordpiece() {
+  GgufVocabulary vocabulary;
+  vocabulary.model = "bert";
+  vocabulary.tokens = {"[UNK]", "[CLS]", "[SEP]", "\xE2\x96\x81un", "able", "\xE2\x96\x81" "a"};
+  vocabulary.token_type = {3, 3, 3, 1, 1, 1};
+  vocabulary.cls_token_id = 1;
+  vocabulary.separator_token_id = 2;
+  vocabulary.unknown_token_id = 0;
+  return vocabulary;
+}
+
+std::string refusal(const GgufVocabulary& vocabulary) {
+  const auto made = make_gguf_tokenizer(vocabulary);
+  if (made) return "was accepted";
+  return made.error().code == ErrorCode::model_refused ? made.error().where + ": " + made.error().message : "another code";
+}
+
+}  // namespace
+
+#define VERIFY_HAS(text, part)                                      \
+  do {                                                              \
+    const std::string text_ = text;                                 \
+    QVERIFY2(text_.find(part) != std::string::npos, text_.c_str()); \
+  } while (false)
+
+class GgufVocabularyTest : public QObject {
+  Q_OBJECT
+ private Q_SLOTS:
+  void bytes_merge() {
+    const auto t = make_gguf_tokenizer(byte_level());
+    QVERIFY(t.has_value());
+    QCOMPARE(encoded(**t, "he e", true, false), (Ids{256, ' ', 'e'}));
+    QCOMPARE(encoded(**t, "<tool>", false, false), (Ids{258}));
+    QCOMPARE((*t)->eos_ids(), Ids{257});
+  }
+  void T6_control_tokens_are_no_text() {
+    const auto t = make_gguf_tokenizer(byte_level());
+    QCOMPARE(encoded(**t, "<end>", false, false).size(), std::size_t{5});
+    QCOMPARE(encoded(**t, "<end>", false, true), (Ids{257}));
+  }
+  void bos_goes_before_where_the_file_says_so() {
+    GgufVocabulary vocabulary = byte_level();
+    vocabulary.add_bos_token = true;
+    QCOMPARE(encoded(**make_gguf_tokenizer(vocabulary), "he", true, false), (Ids{257, 256}));
+  }
+  void sentencepieces_merge_by_score() {
+    const auto t = make_gguf_tokenizer(sentencepiece());
+    QVERIFY2(t.has_value(), t ? "" : t.error().message.c_str());
+    QCOMPARE((*t)->kind(), std::string_view("sentencepiece"));
+    QCOMPARE(encoded(**t, "abb", true, false), (Ids{1, 7, 5}));
+    QCOMPARE((*t)->decode(Ids{7, 5}, true), std::string("abb"));
+  }
+  void a_space_goes_before_unless_the_file_says_no() {
+    GgufVocabulary vocabulary = sentencepiece();
+    vocabulary.add_space_prefix = false;
+    QCOMPARE(encoded(**make_gguf_tokenizer(vocabulary), "ab", false, false), (Ids{6}));
+  }
+  void words_of_bert_are_marked_at_their_front() {
+    const auto t = make_gguf_tokenizer(wordpiece());
+    QVERIFY2(t.has_value(), t ? "" : t.error().message.c_str());
+    QCOMPARE(encoded(**t, "Unable a x", true, false), (Ids{1, 3, 4, 5, 0, 2}));
+    QCOMPARE((*t)->decode(Ids{3, 4, 5}, true), std::string("unable a"));
+  }
+  void L17_arrays_that_do_not_fit_are_refused() {
+    GgufVocabulary vocabulary = byte_level();
+    vocabulary.token_type.pop_back();
+    VERIFY_HAS(refusal(vocabulary), "tokenizer.ggml.token_type: 258 types for 259 tokens");
+    vocabulary = byte_level();
+    vocabulary.token_type[3] = 7;
+    VERIFY_HAS(refusal(vocabulary), "the type 7 is not known");
+    vocabulary = sentencepiece();
+    vocabulary.scores.pop_back();
+    VERIFY_HAS(refusal(vocabulary), "9 scores for 10 tokens");
+    vocabulary.scores.clear();
+    VERIFY_HAS(refusal(vocabulary), "tokenizer.ggml.scores: is missing");
+    vocabulary = byte_level();
+    vocabulary.merges.emplace_back("h");
+    VERIFY_HAS(refusal(vocabulary), "tokenizer.ggml.merges[1]: must be two pieces");
+    vocabulary = byte_level();
+    vocabulary.tokens.clear();
+    VERIFY_HAS(refusal(vocabulary), "0 tokens");
+    vocabulary = byte_level();
+    vocabulary.tokens[0] = "\xFF";
+    VERIFY_HAS(refusal(vocabulary), "token 0 is not UTF-8");
+    vocabulary.tokens[0] = std::string(5000, 'x');
+    VERIFY_HAS(refusal(vocabulary), "token 0 has 5000 bytes");
+  }
+  void L17_ids_behind_the_tokens_are_refused() {
+    GgufVocabulary vocabulary = byte_level();
+    for (const std::int32_t id : {-1, 259, 1 << 30}) {
+      vocabulary.bos_token_id = id;
+      VERIFY_HAS(refusal(vocabulary), "tokenizer.ggml.bos_token_id");
+    }
+  }
+  void names_that_are_not_known_are_refused() {
+    GgufVocabulary vocabulary = byte_level();
+    vocabulary.pre = "marvellous";
+    VERIFY_HAS(refusal(vocabulary), "tokenizer.ggml.pre: \"marvellous\" is not known (gpt-2, ");
+    vocabulary.model = "rwkv";
+    VERIFY_HAS(refusal(vocabulary), "tokenizer.ggml.model: \"rwkv\" is not known");
+  }
+};
+
+QTEST_GUILESS_MAIN(GgufVocabularyTest)
+#include "gguf_vocabulary_test.moc"
