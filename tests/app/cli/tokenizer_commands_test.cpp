@@ -122,24 +122,25 @@ class TokenizerCommandsTest : public QObject {
     VERIFY_HAS(run_cli({"detokenize", "--tokenizer", empty.path()}).err, "\"Marvel\" is not supported");
   }
   void a_template_renders_each_line() {
-    const CliRun run = render("{{ a }}|{{ b | tojson }}", R"({"a":"x","b":{"z":1,"a":[true,null]}})"
-                                                          "\n"
-                                                          R"({"b":2})"
-                                                          "\n");
+    const CliRun run =
+        render("{{ a }}|{{ b | tojson }}", "{\"a\":\"x\",\"b\":{\"z\":1,\"a\":[true,null]}}\n{\"b\":2}\n");
     QCOMPARE(run.code, 0);
-    QCOMPARE(run.out, std::string(R"({"text":"x|{\"z\": 1, \"a\": [true, null]}"})"
-                                  "\n"
-                                  R"({"text":"|2"})"
-                                  "\n"));
+    // keys keep their order
+    QCOMPARE(run.out,
+             std::string("{\"text\":\"x|{\\\"z\\\": 1, \\\"a\\\": [true, null]}\"}\n{\"text\":\"|2\"}\n"));
   }
   void errors_of_a_template_have_a_place_and_do_not_end_it() {
-    const CliRun run = render("a\n{{ raise_exception('no') if bad else 'fine' }}", "{\"bad\":true}\n{\"bad\":false}\n");
+    const CliRun run = render("a\n{{ none.x.y if bad else 'fine' }}", "{\"bad\":true}\n{\"bad\":false}\n");
     QCOMPARE(run.code, 0);
     const Json first = Json::parse(run.out.substr(0, run.out.find('\n')));
-    QCOMPARE(first["error"].get<std::string>(), std::string("no"));
-    QCOMPARE(first["line"].get<int>(), 2);
-    QVERIFY(first["column"].get<int>() > 0);
+    QVERIFY(!first.at("error").get<std::string>().empty());
+    QVERIFY(first.at("line") == 2);
+    QVERIFY(first.at("column").is_number());
     VERIFY_HAS(run.out, "{\"text\":\"a\\nfine\"}\n");
+  }
+  void T5_what_a_template_raises_has_its_own_words_and_no_place() {
+    QCOMPARE(render("{{ raise_exception('no') }}", "{}\n").out,
+             std::string("{\"error\":\"no\",\"line\":null,\"column\":null}\n"));
   }
   void a_template_that_does_not_compile_is_refused() {
     const CliRun run = render("a\n{% if %}", "{}\n");
