@@ -4,7 +4,7 @@
 
 usage: against_peer.py --lathe PROGRAM --peer FOLDER --limits PROGRAM --models FOLDER --results FILE.json
                        [--issue PROGRAM] [--load-tool openai_load.mjs] [--presets 0.5b,1.1b]
-                       [--work single,streams,depth,server,stall] [--formats bf16,int8,int4] [--rounds 5] [--threads 2]
+                       [--work single,streams,depth,server,stall,neighbours] [--formats bf16,int8,int4] [--rounds 5] [--threads 2]
 
 --peer holds llama-bench, llama-batched-bench and llama-server. --models holds for each preset a Hugging Face folder PRESET and
 its GGUF files PRESET-bf16.gguf, PRESET-q8_0.gguf and PRESET-q4_0.gguf. The two programs take turns, and who begins changes
@@ -18,8 +18,8 @@ import sys
 from pathlib import Path
 
 from cpu_share import Issue, Stolen, Work, limits
-from peer import stall, table
-from peer.runners import FORMATS, PROMPT, Lathe, LlamaCpp
+from peer import neighbours, stall, table
+from peer.runners import FORMATS, PROMPT, WRITTEN, Lathe, LlamaCpp
 
 SERVER_REQUESTS = {1: 4, 4: 8, 16: 32}  # by streams at a time
 FLOAT_PEAKS = ("bf16_dot_avx512", "f32_fma_avx512", "f32_fma_avx2")
@@ -33,7 +33,7 @@ def arguments():
     for name in ("--peer", "--models", "--results"):
         p.add_argument(name, type=Path, required=True)
     p.add_argument("--presets", default="0.5b,1.1b")
-    p.add_argument("--work", default="single,streams,depth,server,stall")
+    p.add_argument("--work", default=",".join(WORKS))
     p.add_argument("--formats", default=",".join(FORMATS))
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--threads", type=int, default=2)
@@ -54,7 +54,7 @@ class Ceilings:
 
 
 def single(args, who, preset, form, seed):
-    return who.single(preset, form)
+    return who.rates(preset, form, PROMPT, WRITTEN)
 
 
 def streams(args, who, preset, form, seed):
@@ -83,6 +83,10 @@ def stalled(args, who, preset, form, seed):
         return stall.measure(url, preset, seed)
 
 
+def neighbourhood(args, who, preset, form, seed):
+    return neighbours.measure(who, preset, form)
+
+
 # work: how it is measured, with which formats, whether with each preset or with the first only
 WORKS = {
     "single": (single, ("bf16", "int8", "int4"), True),
@@ -90,6 +94,7 @@ WORKS = {
     "depth": (depth, ("int8",), False),
     "server": (server, ("int8",), False),
     "stall": (stalled, ("int8",), False),
+    "neighbours": (neighbourhood, ("int8",), False),
 }
 
 

@@ -2,6 +2,8 @@
 """What Lathe is to reach, as a share of the machine's ceiling and as a multiple of llama.cpp, by class of processor."""
 from dataclasses import dataclass
 
+from .neighbours import COUNTS, beside, fair_part
+
 
 @dataclass(frozen=True)
 class Goal:
@@ -9,6 +11,7 @@ class Goal:
     times: float = 0  # what llama.cpp does; 0: none named
     at_most: float = 0  # milliseconds
     at_most_times: float = 0  # of the figure `of` in the same sample
+    at_least_times: float = 0  # of the figure `of` in the same sample
     of: str = ""
 
 
@@ -47,3 +50,10 @@ GOALS = {
 for _kind, _formats in STREAM_GOALS.items():
     for _form, _times in _formats.items():
         GOALS[_kind].update({("streams", _form, f"{n} streams"): Goal(times=t) for n, t in _times.items()})
+
+# A neighbour takes its fair part and no more: a tenth of what is left may be lost to waiting for each other.
+for _of_kind in GOALS.values():
+    for _work in ("pp512", "tg64"):
+        for _n in COUNTS[1:]:
+            _of_kind["neighbours", "int8", f"{_work}, {beside(_n)}"] = Goal(at_least_times=round(0.9 * fair_part(2, _n), 2),
+                                                                            of=f"{_work}, alone")

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-PROMPT, WRITTEN = 512, 128
+PROMPT, WRITTEN = 512, 128  # of one request
 STREAMS = (8, 16, 32)
 STREAM_PROMPT, STREAM_WRITTEN = 128, 64
 DEPTH, DEPTH_WRITTEN = 2048, 64
@@ -87,9 +87,9 @@ class Lathe:
         self.machine = result["machine"]
         return {(run["kind"], run["concurrency"]): run["samples_tok_s"][0] for run in result["runs"]}
 
-    def single(self, preset, form):
-        rates = self.bench(preset, form, "--pp", PROMPT, "--tg", WRITTEN)
-        return {f"pp{PROMPT}": rates["pp", 1], f"tg{WRITTEN}": rates["tg", 1]}
+    def rates(self, preset, form, n_prompt, n_written):
+        rates = self.bench(preset, form, "--pp", n_prompt, "--tg", n_written)
+        return {f"pp{n_prompt}": rates["pp", 1], f"tg{n_written}": rates["tg", 1]}
 
     def run_of(self, preset, form, n_streams, n_prompt, n_written, *more):
         """Milliseconds to the first token and a token after it, of streams that begin together."""
@@ -130,9 +130,9 @@ class LlamaCpp:
         return json.loads(output_of([self.programs / "llama-bench", "-m", self.model(preset, form), "-t", self.threads,
                                      "-r", 1, "-o", "json", *more]))
 
-    def single(self, preset, form):
+    def rates(self, preset, form, n_prompt, n_written):
         return {f"pp{r['n_prompt']}" if r["n_prompt"] else f"tg{r['n_gen']}": r["avg_ts"]
-                for r in self.bench(preset, form, "-p", PROMPT, "-n", WRITTEN)}
+                for r in self.bench(preset, form, "-p", n_prompt, "-n", n_written)}
 
     def streams(self, preset, form):
         lines = output_of([self.programs / "llama-batched-bench", "-m", self.model(preset, form), "-t", self.threads,

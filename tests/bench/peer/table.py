@@ -84,7 +84,16 @@ class Machine:
         if goal.at_most_times:
             quiet = median(s["figures"][goal.of] for s in self.figures[key]["lathe"])
             parts.append(told(f"at most {goal.at_most_times:g} times the quiet gap", middle <= goal.at_most_times * quiet))
+        if goal.at_least_times:
+            parts.append(self.part_kept(goal, key))
         return ", ".join(parts)
+
+    def part_kept(self, goal, key):
+        """Of its own figure in the same sample, for both programs."""
+        own, peer = (median([s["figures"][key[3]] / s["figures"][goal.of] for s in self.figures[key][who]] or [0])
+                     for who in ("lathe", "llama.cpp"))
+        beside = f", llama.cpp {peer:.0%}" if peer else ""
+        return told(f"{goal.at_least_times:.0%} of alone: {own:.0%}{beside}", own >= goal.at_least_times)
 
     def section(self):
         f = self.facts
