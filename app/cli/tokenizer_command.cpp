@@ -31,7 +31,8 @@ engine::Result<std::string> TokenizerCommand::read_input() {
   auto text = LineReader(terminal_.in_fd, signals.fd()).rest(kMaxBytes);
   if (!text) return engine::fail(engine::ErrorCode::cancelled, "interrupted", "standard input");
   if (text->size() > kMaxBytes) {
-    return engine::fail(engine::ErrorCode::too_large, fmt::format("more than {} bytes; use --batch", kMaxBytes), "standard input");
+    return engine::fail(engine::ErrorCode::too_large, fmt::format("more than {} bytes; use --batch", kMaxBytes),
+                        "standard input");
   }
   return *std::move(text);
 }

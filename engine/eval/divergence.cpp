@@ -40,8 +40,8 @@ class Divergences {
     all_.resize(first + static_cast<std::size_t>(part.n_rows));
     reference_.parallel_for(part.n_rows, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
-        all_[first + static_cast<std::size_t>(i)] =
-            divergence(part.row(kReference, i), losses_[kReference].log_sum(i), part.row(kTested, i), losses_[kTested].log_sum(i));
+        all_[first + static_cast<std::size_t>(i)] = divergence(part.row(kReference, i), losses_[kReference].log_sum(i),
+                                                               part.row(kTested, i), losses_[kTested].log_sum(i));
       }
     });
     for (std::int64_t i = 0; i < part.n_rows; ++i) note(part, i, all_[first + static_cast<std::size_t>(i)]);
@@ -87,7 +87,8 @@ class Divergences {
       return std::exp(part.row(scorer, i)[next] - losses_[scorer].log_sum(i));
     };
     return {.kl = kl,
-            .before = tokenizer.decode(part.window.subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(at - from)), true),
+            .before = tokenizer.decode(
+                part.window.subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(at - from)), true),
             .token = tokenizer.piece(part.next(i)),
             .reference_best = tokenizer.piece(reference_best),
             .tested_best = tokenizer.piece(tested_best),
@@ -111,10 +112,10 @@ Result<void> check_pair(const Scorer& reference, const Scorer& tested) {
                 "reference");
   }
   if (reference.window() != tested.window()) {
-    return fail(ErrorCode::invalid_argument,
-                fmt::format("contexts of {} and {} tokens: name a window that fits both", reference.window(),
-                            tested.window()),
-                "window");
+    return fail(
+        ErrorCode::invalid_argument,
+        fmt::format("contexts of {} and {} tokens: name a window that fits both", reference.window(), tested.window()),
+        "window");
   }
   return {};
 }

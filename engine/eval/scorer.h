@@ -25,8 +25,8 @@ class Scorer {
   RunnerMemory memory() const { return runner_->memory(); }
   /// Rows that read() takes at most.
   std::int64_t max_rows() const { return std::min(runner_->limits().max_rows, runner_->limits().max_logit_rows); }
-  /// Logits [n, V] after tokens [begin, begin + n) of a window, valid until the next call. Windows are read from their start,
-  /// part after part.
+  /// Logits [n, V] after tokens [begin, begin + n) of a window, valid until the next call. Windows are read from their
+  /// start, part after part.
   Result<kernels::TensorView> read(std::span<const std::int32_t> window, std::int64_t begin, std::int64_t n);
   void parallel_for(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) {
     runner_->parallel_for(n, body);

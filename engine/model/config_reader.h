@@ -23,7 +23,9 @@ class ConfigReader {
 
   bool has(std::string_view key) const { return find(key) != nullptr; }
   /// The key is there and its value null: said to be nothing, where a family's class would take its own.
-  bool is_null(std::string_view key) const { return config_.contains(std::string(key)) && config_.at(std::string(key)).is_null(); }
+  bool is_null(std::string_view key) const {
+    return config_.contains(std::string(key)) && config_.at(std::string(key)).is_null();
+  }
   std::int64_t integer(std::string_view key, std::int64_t min, std::int64_t max);
   std::int64_t integer_or(std::string_view key, std::int64_t fallback, std::int64_t min, std::int64_t max);
   double number(std::string_view key, double min, double max);

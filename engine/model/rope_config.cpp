@@ -19,9 +19,9 @@ struct Spelling {
   std::string_view name;
   RopeScaling scaling;
 };
-constexpr std::array kSpellings = {Spelling{"default", RopeScaling::none},      Spelling{"linear", RopeScaling::linear},
-                                   Spelling{"dynamic", RopeScaling::dynamic},   Spelling{"llama3", RopeScaling::llama3},
-                                   Spelling{"yarn", RopeScaling::yarn},         Spelling{"longrope", RopeScaling::longrope},
+constexpr std::array kSpellings = {Spelling{"default", RopeScaling::none},    Spelling{"linear", RopeScaling::linear},
+                                   Spelling{"dynamic", RopeScaling::dynamic}, Spelling{"llama3", RopeScaling::llama3},
+                                   Spelling{"yarn", RopeScaling::yarn},       Spelling{"longrope", RopeScaling::longrope},
                                    Spelling{"su", RopeScaling::longrope}};
 
 /// Reads the fields of one RoPE, wherever they stand.
@@ -35,8 +35,8 @@ class RopeFields {
     const auto* const known =
         std::find_if(kSpellings.begin(), kSpellings.end(), [&](const Spelling& row) { return row.name == type; });
     if (known == kSpellings.end()) {
-      reader_.unmet(fmt::format("RoPE scaling '{:.32}' ({}; known: default, linear, dynamic, llama3, yarn, longrope)", type,
-                                object_));
+      reader_.unmet(
+          fmt::format("RoPE scaling '{:.32}' ({}; known: default, linear, dynamic, llama3, yarn, longrope)", type, object_));
       return;
     }
     rope_.scaling = known->scaling;
@@ -57,15 +57,15 @@ class RopeFields {
 
   /// At top level it wins over the one of the object (Phi-3).
   std::int64_t old_context() {
-    const std::int64_t in_object =
-        reader_.integer_or(key("original_max_position_embeddings"), longest_, 1, kMaxPositions);
+    const std::int64_t in_object = reader_.integer_or(key("original_max_position_embeddings"), longest_, 1, kMaxPositions);
     return reader_.integer_or("original_max_position_embeddings", in_object, 1, kMaxPositions);
   }
 
   void read_dynamic() {
     rope_.factor = reader_.number(key("factor"), 1, kMaxFactor);
     rope_.original_max_position_embeddings = old_context();
-    if (rope_.rotary_dim <= 2) reader_.fault(key("rope_type"), "dynamic scaling needs more than 2 numbers of a head that turn");
+    if (rope_.rotary_dim <= 2)
+      reader_.fault(key("rope_type"), "dynamic scaling needs more than 2 numbers of a head that turn");
   }
 
   void read_llama3() {
@@ -112,7 +112,8 @@ class RopeFields {
     const auto n = static_cast<std::size_t>(rope_.rotary_dim / 2);
     std::vector<double> numbers = reader_.numbers(key(field), n, 1e-6, kMaxFactor);
     if (numbers.size() != n) {
-      reader_.fault(key(field), fmt::format("got a list of {}, expected {}: one for each pair that turns", numbers.size(), n));
+      reader_.fault(key(field),
+                    fmt::format("got a list of {}, expected {}: one for each pair that turns", numbers.size(), n));
       numbers.assign(n, 1);
     }
     return numbers;

@@ -34,8 +34,8 @@ struct RopeConfig {
   std::int64_t original_max_position_embeddings = 0;  ///< of all but linear
   double beta_fast = 32, beta_slow = 1;               ///< yarn: turns that bound the blend
   bool truncate = true;                               ///< yarn: the bounds are whole dimensions
-  std::optional<double> attention_factor{};           ///< yarn, longrope: what cosines and sines are multiplied with, if given
-  double mscale = 0, mscale_all_dim = 0;              ///< yarn of DeepSeek
+  std::optional<double> attention_factor{};  ///< yarn, longrope: what cosines and sines are multiplied with, if given
+  double mscale = 0, mscale_all_dim = 0;     ///< yarn of DeepSeek
   std::vector<double> short_factor{}, long_factor{};  ///< longrope, [rotary_dim / 2]
 };
 

@@ -115,7 +115,8 @@ std::vector<bool> read_layer_types(ConfigReader& reader, const ModelConfig& conf
     slides.push_back(type == "sliding_attention");
   }
   if (!slides.empty() && slides.size() < static_cast<std::size_t>(config.n_layers)) {
-    reader.fault("layer_types", fmt::format("got a list of {}, expected one for each of {} layers", slides.size(), config.n_layers));
+    reader.fault("layer_types",
+                 fmt::format("got a list of {}, expected one for each of {} layers", slides.size(), config.n_layers));
     return {};
   }
   return slides;

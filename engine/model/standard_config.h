@@ -116,7 +116,8 @@ void read_windows(ConfigReader& reader, ModelConfig& config, std::int64_t window
 /// Qwen's windows: if they are used at all, from layer `max_window_layers` on.
 void read_upper_windows(ConfigReader& reader, ModelConfig& config);
 
-/// Keys of a mixture of experts. Newer versions of transformers write the first of n_experts beside or in place of the second.
+/// Keys of a mixture of experts. Newer versions of transformers write the first of n_experts beside or in place of the
+/// second.
 struct ExpertKeys {
   std::string_view n_experts = "num_local_experts", n_experts_too = "num_experts", n_chosen = "num_experts_per_tok",
                    size = "moe_intermediate_size";

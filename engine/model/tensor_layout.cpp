@@ -63,7 +63,8 @@ TensorView regrouped(const ModelConfig& config, const TensorView& source, std::v
   for_runs_of_groups(config, [&](std::int64_t in_groups, std::int64_t in_plain, std::int64_t n) {
     const auto to = static_cast<std::size_t>(to_groups ? in_groups : in_plain);
     const auto from = static_cast<std::size_t>(to_groups ? in_plain : in_groups);
-    std::memcpy(out.as<std::byte>() + to * row, source.as<const std::byte>() + from * row, static_cast<std::size_t>(n) * row);
+    std::memcpy(out.as<std::byte>() + to * row, source.as<const std::byte>() + from * row,
+                static_cast<std::size_t>(n) * row);
   });
   return out;
 }

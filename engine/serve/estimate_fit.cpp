@@ -33,8 +33,8 @@ Result<FitEstimate> estimate_fit(const ModelInfo& info, const EngineOptions& opt
   LATHE_TRY(const Json config_json, folder.read_json("config.json"));
   LATHE_TRY(ModelConfig config, read_model_config(config_json));
   config.tied_embeddings = info.tied_embeddings;
-  // Sizes depend on the layout of the instruction set, not on threads.
-  LATHE_TRY(const auto backend, open_backend(options.isa, 1));
+  // Sizes depend on the layout of the instruction set, and work memory on threads.
+  LATHE_TRY(const auto backend, open_backend(options.isa, options.threads));
   std::optional<std::int64_t> free = free_memory_bytes();
   if (free) *free += returned_bytes;
   LATHE_TRY(MemoryPlan plan, plan_memory(*backend, config, stored_dtype_of(info), options, free));

@@ -80,7 +80,8 @@ Result<void> add_listed_merges(const WordModelParts& parts, BpeModel& model) {
     for (int i = 0; i < 3; ++i) {
       ids[i] = model.pieces.find(*texts[i]);
       if (ids[i] == PieceTable::kNone) {
-        return parts.refuse(fmt::format("names \"{}\", which is not in the vocabulary", printable_excerpt(*texts[i])), field);
+        return parts.refuse(fmt::format("names \"{}\", which is not in the vocabulary", printable_excerpt(*texts[i])),
+                            field);
       }
     }
     ++rank;
@@ -125,7 +126,8 @@ Result<void> check_options(const WordModelParts& parts) {
   for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
     const auto found = model.find(key);
     if (found != model.end() && found->is_string() && !found->get_ref<const std::string&>().empty()) {
-      return parts.refuse(fmt::format("{} \"{}\" is not supported", key, printable_excerpt(found->get<std::string>())), "model");
+      return parts.refuse(fmt::format("{} \"{}\" is not supported", key, printable_excerpt(found->get<std::string>())),
+                          "model");
     }
   }
   const auto dropout = model.find("dropout");

@@ -53,7 +53,8 @@ Result<void> check_arrays(const GgufVocabulary& vocabulary) {
 }
 
 /// The text of a token that another key names.
-Result<std::optional<std::string>> named(const GgufVocabulary& vocabulary, std::optional<std::int32_t> id, std::string_view key) {
+Result<std::optional<std::string>> named(const GgufVocabulary& vocabulary, std::optional<std::int32_t> id,
+                                         std::string_view key) {
   if (!id) return std::optional<std::string>();
   if (*id >= 0 && static_cast<std::size_t>(*id) < vocabulary.tokens.size()) {
     return std::optional(vocabulary.tokens[static_cast<std::size_t>(*id)]);
@@ -102,7 +103,8 @@ Json surroundings(const std::optional<std::string>& before, const std::optional<
 Result<std::unique_ptr<Tokenizer>> make_byte_level(const GgufVocabulary& vocabulary) {
   const WordPattern* pattern = find_word_pattern(vocabulary.pre);
   if (pattern == nullptr) {
-    return refuse(fmt::format("\"{}\" is not known ({} are)", printable_excerpt(vocabulary.pre), known_word_patterns()), "pre");
+    return refuse(fmt::format("\"{}\" is not known ({} are)", printable_excerpt(vocabulary.pre), known_word_patterns()),
+                  "pre");
   }
   LATHE_TRY(const TokenizerConfig config, config_of(vocabulary));
   TokenizerDescription description = describe(vocabulary);
@@ -121,8 +123,8 @@ Result<std::unique_ptr<Tokenizer>> make_byte_level(const GgufVocabulary& vocabul
 /// The converter marks pieces that begin a word instead of those that go on.
 Result<std::unique_ptr<Tokenizer>> make_bert(const GgufVocabulary& vocabulary) {
   constexpr std::string_view kMark = "\xE2\x96\x81", kInside = "##";
-  LATHE_TRY(const auto cls, named(vocabulary, vocabulary.cls_token_id ? vocabulary.cls_token_id : vocabulary.bos_token_id,
-                                  "cls_token_id"));
+  LATHE_TRY(const auto cls,
+            named(vocabulary, vocabulary.cls_token_id ? vocabulary.cls_token_id : vocabulary.bos_token_id, "cls_token_id"));
   LATHE_TRY(const auto separator,
             named(vocabulary, vocabulary.separator_token_id ? vocabulary.separator_token_id : vocabulary.eos_token_id,
                   "seperator_token_id"));
@@ -186,7 +188,8 @@ Result<std::unique_ptr<Tokenizer>> make_gguf_tokenizer(const GgufVocabulary& voc
   for (const GgufKind& kind : kKinds) {
     if (kind.model == vocabulary.model) return kind.make(vocabulary);
   }
-  return refuse(fmt::format("\"{}\" is not known (llama, gpt2, bert and t5 are)", printable_excerpt(vocabulary.model)), "model");
+  return refuse(fmt::format("\"{}\" is not known (llama, gpt2, bert and t5 are)", printable_excerpt(vocabulary.model)),
+                "model");
 }
 
 }  // namespace lathe::engine

@@ -97,9 +97,8 @@ constexpr std::array kFamilies = {
 void add_control(const RankFamily& family, const TokenizerConfig& config, TokenizerDescription& description) {
   auto id = static_cast<std::int32_t>(family.n_ranks);
   for (std::string& name : family.control()) {
-    const bool configured = std::any_of(config.added_tokens.begin(), config.added_tokens.end(), [&](const AddedToken& token) {
-      return token.id == id || token.content == name;
-    });
+    const bool configured = std::any_of(config.added_tokens.begin(), config.added_tokens.end(),
+                                        [&](const AddedToken& token) { return token.id == id || token.content == name; });
     if (!configured) description.added_tokens.push_back({.id = id, .content = std::move(name), .special = true});
     ++id;
   }
@@ -109,8 +108,9 @@ void add_bos(const RankFamily& family, TokenizerConfig& config, TokenizerDescrip
   if (!config.eos_token) config.eos_token = family.eos;
   if (family.bos == nullptr) return;
   if (!config.bos_token) config.bos_token = family.bos;
-  description.post_processor = {{"type", "TemplateProcessing"},
-                                {"single", {{{"SpecialToken", {{"id", *config.bos_token}}}}, {{"Sequence", {{"id", "A"}}}}}}};
+  description.post_processor = {
+      {"type", "TemplateProcessing"},
+      {"single", {{{"SpecialToken", {{"id", *config.bos_token}}}}, {{"Sequence", {{"id", "A"}}}}}}};
 }
 
 }  // namespace
@@ -128,15 +128,15 @@ Result<std::unique_ptr<Tokenizer>> open_rank_file(const ModelFolder& folder, con
   description.model = Json::object();
   description.merges_by_id = true;
   LATHE_TRY_VOID(read_ranks(text, description));
-  const auto* family = std::find_if(kFamilies.begin(), kFamilies.end(), [&](const RankFamily& known) {
-    return known.n_ranks == description.vocabulary.size();
-  });
+  const auto* family = std::find_if(kFamilies.begin(), kFamilies.end(),
+                                    [&](const RankFamily& known) { return known.n_ranks == description.vocabulary.size(); });
   if (family == kFamilies.end()) {
-    return fail(ErrorCode::model_refused,
-                fmt::format("{} ranks: only those of Llama 3 (128000) and Qwen (151643) are known; a tokenizer.json beside it "
-                            "would say what this one is",
-                            description.vocabulary.size()),
-                file);
+    return fail(
+        ErrorCode::model_refused,
+        fmt::format("{} ranks: only those of Llama 3 (128000) and Qwen (151643) are known; a tokenizer.json beside it "
+                    "would say what this one is",
+                    description.vocabulary.size()),
+        file);
   }
   describe_byte_level(*find_word_pattern(family->pattern), description);
   description.model["ignore_merges"] = true;

@@ -43,7 +43,8 @@ class CompiledTextTemplate final : public TextTemplate {
 
 tl::expected<std::unique_ptr<TextTemplate>, TemplateProblem> compile_text_template(std::string source) {
   if (source.size() > kMaxSourceBytes) {
-    return tl::unexpected(TemplateProblem{fmt::format("{} bytes, more than the {} allowed", source.size(), kMaxSourceBytes)});
+    return tl::unexpected(
+        TemplateProblem{fmt::format("{} bytes, more than the {} allowed", source.size(), kMaxSourceBytes)});
   }
   if (!is_valid_utf8(source)) return tl::unexpected(TemplateProblem{"the template is not UTF-8"});
   try {

@@ -69,7 +69,8 @@ Result<void> add_vocabulary(const TokenizerDescription& file, Assembly& all) {
   for (const auto& [piece, id] : file.vocabulary) {
     if (const std::string* other = all.piece_of(id)) {
       return refuse(
-          file, fmt::format("the id {} is given to \"{}\" and to \"{}\"", id, printable_excerpt(*other), printable_excerpt(piece)),
+          file,
+          fmt::format("the id {} is given to \"{}\" and to \"{}\"", id, printable_excerpt(*other), printable_excerpt(piece)),
           "model.vocab");
     }
     if (!all.names.emplace(piece, id).second) {

@@ -11,6 +11,7 @@
 namespace lathe::engine {
 
 /// Errors: model_refused with file and field, and every component type that is not supported.
-Result<std::unique_ptr<Tokenizer>> assemble_tokenizer(const TokenizerDescription& description, const TokenizerConfig& config);
+Result<std::unique_ptr<Tokenizer>> assemble_tokenizer(const TokenizerDescription& description,
+                                                      const TokenizerConfig& config);
 
 }  // namespace lathe::engine

@@ -65,7 +65,8 @@ Result<std::int32_t> checked_id(simdjson::simdjson_result<dom::element> value, s
 /// Of Unigram: a list of pieces and scores, whose places are the ids.
 Result<void> read_scored_vocabulary(const dom::element& model, TokenizerDescription& file) {
   dom::array vocabulary;
-  if (model["vocab"].get(vocabulary) != simdjson::SUCCESS) return refuse("must be a list of pieces and scores", "model.vocab");
+  if (model["vocab"].get(vocabulary) != simdjson::SUCCESS)
+    return refuse("must be a list of pieces and scores", "model.vocab");
   std::int32_t id = 0;
   for (const dom::element entry : vocabulary) {
     std::string_view piece;

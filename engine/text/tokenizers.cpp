@@ -33,8 +33,8 @@ constexpr TokenizerFormat kRankFile = {.file = "qwen.tiktoken", .open = open_ran
 constexpr TokenizerFormat kWordPieceVocabulary = {.file = "vocab.txt", .open = open_wordpiece_vocabulary};
 
 // THE TABLE of tokenizer files; of those that a folder holds the first is used.
-constexpr std::array<const TokenizerFormat*, 5> kFormats = {&kTokenizerJson, &kTokenizerModel, &kVocabularyAndMerges, &kRankFile,
-                                                            &kWordPieceVocabulary};
+constexpr std::array<const TokenizerFormat*, 5> kFormats = {&kTokenizerJson, &kTokenizerModel, &kVocabularyAndMerges,
+                                                            &kRankFile, &kWordPieceVocabulary};
 
 std::string known_files() {
   std::string names;

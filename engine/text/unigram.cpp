@@ -39,7 +39,8 @@ class Unigram final : public WordModel {
     for (const TextRange word : words.ranges) {
       const auto text = std::string_view(words.text).substr(word.begin, word.end - word.begin);
       if (text.size() > kMaxWordBytes) {
-        return fail(ErrorCode::too_large, fmt::format("a word of {} bytes, at most {}", text.size(), kMaxWordBytes), "tokenizer");
+        return fail(ErrorCode::too_large, fmt::format("a word of {} bytes, at most {}", text.size(), kMaxWordBytes),
+                    "tokenizer");
       }
       LATHE_TRY_VOID(find_best(text, budget, cuts));
       collect(text, cuts, pieces);
@@ -124,7 +125,8 @@ class Unigram final : public WordModel {
 Result<double> read_scores(const WordModelParts& parts, std::vector<double>& scores) {
   double lowest = std::numeric_limits<double>::max();
   const auto& vocabulary = parts.description.vocabulary;
-  if (parts.description.scores.size() != vocabulary.size()) return parts.refuse("must have a score for each piece", "model.vocab");
+  if (parts.description.scores.size() != vocabulary.size())
+    return parts.refuse("must have a score for each piece", "model.vocab");
   for (std::size_t i = 0; i < vocabulary.size(); ++i) {
     const double score = parts.description.scores[i];
     if (!std::isfinite(score)) return parts.refuse(fmt::format("the score of piece {} is no number", i), "model.vocab");
@@ -152,7 +154,8 @@ Result<std::unique_ptr<WordModel>> make_unigram(const WordModelParts& parts) {
   std::size_t n_bytes = 0;
   for (const auto& [piece, id] : parts.description.vocabulary) n_bytes += piece.size();
   if (n_bytes > PieceTrie::kMaxBytes) {
-    return parts.refuse(fmt::format("pieces of {} bytes together, at most {}", n_bytes, PieceTrie::kMaxBytes), "model.vocab");
+    return parts.refuse(fmt::format("pieces of {} bytes together, at most {}", n_bytes, PieceTrie::kMaxBytes),
+                        "model.vocab");
   }
   made.trie = PieceTrie(n_bytes);
   for (const auto& [piece, id] : parts.description.vocabulary) {

@@ -79,7 +79,8 @@ Result<std::unique_ptr<WordModel>> make_wordpiece(const WordModelParts& parts) {
   std::size_t n_bytes = 0;
   for (const auto& [piece, id] : parts.description.vocabulary) n_bytes += piece.size();
   if (n_bytes > PieceTrie::kMaxBytes) {
-    return parts.refuse(fmt::format("pieces of {} bytes together, at most {}", n_bytes, PieceTrie::kMaxBytes), "model.vocab");
+    return parts.refuse(fmt::format("pieces of {} bytes together, at most {}", n_bytes, PieceTrie::kMaxBytes),
+                        "model.vocab");
   }
   made.trie = PieceTrie(n_bytes);
   for (const auto& [piece, id] : parts.description.vocabulary) {

@@ -143,7 +143,8 @@ void CpuBackend::for_chunks(const RowTiling& tiling, std::int64_t n_panels, std:
   const std::int64_t n_row_chunks = div_up(tiling.n_rows, kMaxChunkRows);
   const std::int64_t n_groups = div_up(n_panels, group);
   const std::int64_t n_chunks =
-      panel_chunks(n_groups, div_up(kMaxPanels, group), std::max(max_panels / group, div_up(kMaxPanels, group)), n_row_chunks, pool_.n_threads());
+      panel_chunks(n_groups, div_up(kMaxPanels, group), std::max(max_panels / group, div_up(kMaxPanels, group)),
+                   n_row_chunks, pool_.n_threads());
   pool_.run(n_row_chunks * n_chunks, 1, [&](std::int64_t i, std::int64_t, int thread) {
     const std::int64_t row_chunk = i / n_chunks;
     const std::int64_t chunk = i % n_chunks;
@@ -161,9 +162,9 @@ void CpuBackend::multiply(const TensorView& out, const PackedRows& x, const Pack
   LinearArgs args = product(x, matrix, bias);
   args.out = out.as<float>();
   args.out_stride = out.strides[0];
-  for_chunks(x.tiling, panels_of(matrix).n_panels(), tile_panels(x.tiling, ops), kMaxChunkPanels, [&](const LinearRange& range, int thread) {
-    ops.multiply(args, range, scratch + thread * kLinearScratchFloats);
-  });
+  for_chunks(
+      x.tiling, panels_of(matrix).n_panels(), tile_panels(x.tiling, ops), kMaxChunkPanels,
+      [&](const LinearRange& range, int thread) { ops.multiply(args, range, scratch + thread * kLinearScratchFloats); });
 }
 
 /// What a chunk of gate and of up gave is combined while it lies in the cache, and packed at once where that can be.

@@ -184,8 +184,9 @@ void SelfTest::check_norms(const ModelShape& shape) {
   const RandomTensor delta(Dtype::f32, {7, shape.hidden}, numbers_);
   const RandomTensor weight(Dtype::f32, {shape.hidden}, numbers_);
   const RandomTensor out({7, shape.hidden});
-  compare(std::string("rms_norm ") + shape.name, out,
-          [&](Backend& backend, const TensorView& to) { backend.norm(to, x.view(), {.weight = weight.view(), .eps = 1e-5F}); });
+  compare(std::string("rms_norm ") + shape.name, out, [&](Backend& backend, const TensorView& to) {
+    backend.norm(to, x.view(), {.weight = weight.view(), .eps = 1e-5F});
+  });
   compare(std::string("add_rms_norm ") + shape.name, out, [&](Backend& backend, const TensorView& to) {
     const RandomTensor residual = x.copy();
     backend.add_norm(to, residual.view(), delta.view(), {.weight = weight.view(), .eps = 1e-5F});

@@ -164,7 +164,8 @@ std::uint64_t FakeEngine::n_cancelled() const {
 }
 bool FakeEngine::wait_for_active(int n) const {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, std::chrono::seconds(kPatienceSeconds), [&] { return static_cast<int>(active_.size()) == n; });
+  return changed_.wait_for(lock, std::chrono::seconds(kPatienceSeconds),
+                           [&] { return static_cast<int>(active_.size()) == n; });
 }
 
 // ---- engine::Engine

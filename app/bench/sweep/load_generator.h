@@ -32,9 +32,8 @@ engine::Result<RunRecord> run_load(LoadSink& sink, const SweepWorkload& workload
                                    const std::vector<PlannedRequest>& requests, RunClock::time_point start,
                                    const std::function<bool()>& go_on);
 
-/// The same on an engine. Prompts are drawn from `seed` and never found in the prefix cache, but for their shared part and for
-/// what was said before.
-/// Errors: those of Engine::submit and of a request; cancelled.
+/// The same on an engine. Prompts are drawn from `seed` and never found in the prefix cache, but for their shared part and
+/// for what was said before. Errors: those of Engine::submit and of a request; cancelled.
 engine::Result<RunRecord> run_load(engine::Engine& engine, const SweepWorkload& workload,
                                    const std::vector<PlannedRequest>& requests, const engine::SamplingParams& sampling,
                                    std::uint64_t seed, const std::function<bool()>& go_on);

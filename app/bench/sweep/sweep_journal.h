@@ -10,8 +10,8 @@
 
 namespace lathe::app {
 
-/// Owns: the open file. First line: the plan; then one JSON object a run or failure. A line that a crash has cut is dropped, and
-/// cells that had failed are tried again: what they lacked may be there now.
+/// Owns: the open file. First line: the plan; then one JSON object a run or failure. A line that a crash has cut is dropped,
+/// and cells that had failed are tried again: what they lacked may be there now.
 class SweepJournal {
  public:
   /// Starts a journal, or with `resume` goes on with one of the same plan. Path empty: nothing is kept.

@@ -65,7 +65,8 @@ int detokenize(const std::vector<std::string>& arguments, Terminal& terminal) {
   command.parser().add_option("IDS", words, "The ids; without them stdin holds them.");
   command.parser().add_flag("--skip-special", skip_special, "Leave control tokens out of the text.");
   command.parser().footer(
-      "With --batch each line of stdin is a JSON list of ids, each line of stdout a JSON string. Bytes that are no character "
+      "With --batch each line of stdin is a JSON list of ids, each line of stdout a JSON string. Bytes that are no "
+      "character "
       "become U+FFFD.");
   if (const auto code = command.open(arguments)) return *code;
   if (command.is_batch() && !words.empty()) {

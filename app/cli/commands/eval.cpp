@@ -63,15 +63,17 @@ void add_flags(CLI::App& parser, const EvalMode& mode, EvalFlags& flags) {
   add_count(parser, "--limit", flags.limit, "The first N texts of a list, or about the first N tokens of a plain text.");
   add_count(parser, "--window", flags.window, "Tokens that are read together; 0: the model's context, at most 2048.");
   add_count(parser, "--stride", flags.stride, "Tokens that a sliding window moves; 0: half of it.");
-  parser.add_option("--protocol", flags.protocol,
-                    "sliding: every token, from half a window at least; cut: the first window of each text; llama.cpp: the "
-                    "second half of each window; auto: cut for a list, sliding for a plain text.")
+  parser
+      .add_option("--protocol", flags.protocol,
+                  "sliding: every token, from half a window at least; cut: the first window of each text; llama.cpp: the "
+                  "second half of each window; auto: cut for a list, sliding for a plain text.")
       ->check(CLI::IsMember({"auto", "sliding", "cut", "llama.cpp"}).description(""))
       ->type_name("NAME");
   if (mode.has_reference) {
     parser.add_option("--reference-model", flags.reference_model, "Without it: the same model.")->type_name("DIR");
     parser.add_option("--reference-dtype", flags.reference_dtype, "Number format of the reference.")->type_name("NAME");
-    parser.add_option("--reference-quantization", flags.reference_quantization, "Quantization of the reference.")->type_name("NAME");
+    parser.add_option("--reference-quantization", flags.reference_quantization, "Quantization of the reference.")
+        ->type_name("NAME");
   }
   if (mode.has_list) {
     parser.add_option("--quantizations", flags.quantizations, "Names with commas between; without it: all.")
@@ -177,9 +179,9 @@ std::string divergence_text(const DivergenceReport& report) {
       perplexity_text(report.reference), perplexity_text(report.tested), report.kl.mean, report.kl.low, report.kl.high,
       report.kl_median, report.kl_90, report.kl_99, report.kl_max, 100 * report.same_best);
   for (const engine::Divergence& worst : report.worst) {
-    text += fmt::format("  {:8.4f}  ...{} [{}]: {:.3f} and {:.3f}; best {} and {}\n", worst.kl, printable(tail_of(worst.before), 80),
-                        printable(worst.token, 20), worst.reference_probability, worst.tested_probability,
-                        printable(worst.reference_best, 20), printable(worst.tested_best, 20));
+    text += fmt::format("  {:8.4f}  ...{} [{}]: {:.3f} and {:.3f}; best {} and {}\n", worst.kl,
+                        printable(tail_of(worst.before), 80), printable(worst.token, 20), worst.reference_probability,
+                        worst.tested_probability, printable(worst.reference_best, 20), printable(worst.tested_best, 20));
   }
   return text;
 }
@@ -227,7 +229,8 @@ int run_compare(ModelCommand& command, const EngineOptions& options, const EvalF
   command.progress({});
   if (!comparison) return command.fail(comparison.error());
   OrderedJson rows = OrderedJson::array();
-  std::string table = fmt::format("{:<20}{:>12}  {:<24}{:>12}{:>12}{:>12}\n", "quantization", "perplexity", "95 %", "KL", "99 % KL", "same best");
+  std::string table = fmt::format("{:<20}{:>12}  {:<24}{:>12}{:>12}{:>12}\n", "quantization", "perplexity", "95 %", "KL",
+                                  "99 % KL", "same best");
   std::optional<engine::Error> problem;
   for (const EngineOptions& tested : all) {
     const std::string& name = tested.quantization;
@@ -246,12 +249,14 @@ int run_compare(ModelCommand& command, const EngineOptions& options, const EvalF
     rows.push_back(std::move(row));
   }
   // What was measured before something failed is not lost.
-  if (!problem || !rows.empty()) terminal.out << (flags.json ? engine::dump_json(OrderedJson{{"rows", rows}}, 2) + "\n" : table);
+  if (!problem || !rows.empty())
+    terminal.out << (flags.json ? engine::dump_json(OrderedJson{{"rows", rows}}, 2) + "\n" : table);
   return problem ? command.fail(*problem) : static_cast<int>(kExitDone);
 }
 
 const EvalMode* find_mode(std::string_view name) {
-  const auto* const found = std::find_if(kModes.begin(), kModes.end(), [&](const EvalMode& mode) { return mode.name == name; });
+  const auto* const found =
+      std::find_if(kModes.begin(), kModes.end(), [&](const EvalMode& mode) { return mode.name == name; });
   return found != kModes.end() ? found : nullptr;
 }
 

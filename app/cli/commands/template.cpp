@@ -17,14 +17,16 @@ using engine::TemplateSource;
 
 std::string problem_line(const TemplateProblem& problem) {
   const auto number = [](int n) { return n > 0 ? OrderedJson(n) : OrderedJson(nullptr); };
-  return engine::dump_json(OrderedJson{{"error", problem.message}, {"line", number(problem.line)}, {"column", number(problem.column)}});
+  return engine::dump_json(
+      OrderedJson{{"error", problem.message}, {"line", number(problem.line)}, {"column", number(problem.column)}});
 }
 
 /// The variables of a line, over the names of the model's tokens.
 Result<OrderedJson> variables_of(std::string_view line, const TemplateSource& source) {
   LATHE_TRY(const engine::Json checked, engine::parse_json(line, ""));
   if (!checked.is_object()) {
-    return engine::fail(ErrorCode::invalid_argument, fmt::format("must be a JSON object of variables, not a {}", checked.type_name()));
+    return engine::fail(ErrorCode::invalid_argument,
+                        fmt::format("must be a JSON object of variables, not a {}", checked.type_name()));
   }
   OrderedJson variables = OrderedJson::parse(line);  // once more, because this one keeps the order of keys
   for (const auto& [name, text] : source.token_names.items()) {
@@ -46,7 +48,8 @@ int render_template(const std::vector<std::string>& arguments, Terminal& termina
       ->type_name("DIR");
   parser.footer(
       "Each line of stdin is a JSON object, the variables of one rendering: messages, tools, add_generation_prompt...\n"
-      "Each line of stdout is {\"text\": ...}, or {\"error\": ..., \"line\": ..., \"column\": ...}, the place in the template.");
+      "Each line of stdout is {\"text\": ...}, or {\"error\": ..., \"line\": ..., \"column\": ...}, the place in the "
+      "template.");
   if (const auto code = parse(parser, arguments, terminal)) return *code;
   const auto source = read_source(file, model);
   if (!source) return report(terminal, parser, source.error());
@@ -59,8 +62,9 @@ int render_template(const std::vector<std::string>& arguments, Terminal& termina
   });
   if (compiled || code != kExitDone) return code;
   const TemplateProblem& problem = compiled.error();
-  return report(terminal, parser,
-                {ErrorCode::model_refused, problem.message, fmt::format("line {}, column {}", problem.line, problem.column)});
+  return report(
+      terminal, parser,
+      {ErrorCode::model_refused, problem.message, fmt::format("line {}, column {}", problem.line, problem.column)});
 }
 
 }  // namespace

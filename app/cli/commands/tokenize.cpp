@@ -21,18 +21,21 @@ struct TokenizeFlags {
 void add_flags(CLI::App& parser, TokenizeFlags& flags) {
   parser.add_option("TEXT", flags.text, "The text; without it stdin is one.");
   parser.add_flag("--add-special", flags.add_special, "Add what the tokenizer puts around a text, such as BOS.");
-  parser.add_flag("--parse-special", flags.parse_special, "Read control tokens out of the text. Never for text of strangers.");
+  parser.add_flag("--parse-special", flags.parse_special,
+                  "Read control tokens out of the text. Never for text of strangers.");
   parser.add_flag("--json", flags.json, "The ids as one JSON list instead of a table with the pieces.");
   parser.footer("With --batch each line of stdin is a JSON string, each line of stdout the list of its ids.");
 }
 
-Result<std::vector<std::int32_t>> ids_of(const TokenizerCommand& command, const TokenizeFlags& flags, std::string_view text) {
+Result<std::vector<std::int32_t>> ids_of(const TokenizerCommand& command, const TokenizeFlags& flags,
+                                         std::string_view text) {
   return command.tokenizer().encode(text, flags.add_special, flags.parse_special);
 }
 
 Result<std::string> answer(const TokenizerCommand& command, const TokenizeFlags& flags, std::string_view line) {
   LATHE_TRY(const Json text, engine::parse_json(line, ""));
-  if (!text.is_string()) return engine::fail(ErrorCode::invalid_argument, fmt::format("must be a JSON string, not a {}", text.type_name()));
+  if (!text.is_string())
+    return engine::fail(ErrorCode::invalid_argument, fmt::format("must be a JSON string, not a {}", text.type_name()));
   LATHE_TRY(const auto ids, ids_of(command, flags, text.get_ref<const std::string&>()));
   return fmt::format("[{}]", fmt::join(ids, ","));
 }
@@ -40,7 +43,8 @@ Result<std::string> answer(const TokenizerCommand& command, const TokenizeFlags&
 std::string table(const engine::Tokenizer& tokenizer, const std::vector<std::int32_t>& ids) {
   std::string text;
   for (const std::int32_t id : ids) {
-    text += fmt::format("{:>8}  \"{}\"{}\n", id, printable(tokenizer.piece(id)), tokenizer.is_special(id) ? "  control" : "");
+    text +=
+        fmt::format("{:>8}  \"{}\"{}\n", id, printable(tokenizer.piece(id)), tokenizer.is_special(id) ? "  control" : "");
   }
   return text + fmt::format("{} token{}\n", ids.size(), ids.size() == 1 ? "" : "s");
 }

@@ -18,7 +18,8 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
   // The 13B has no word for its positions but its width, and calls its context otherwise.
   const bool is_13b = reader.integer_or("hidden_size", 0, 0, kMaxWidth) == 5120;
   read_sizes(reader, config, {.n_positions = 4096},
-             {.kv_heads = "", .positions = reader.has("model_max_length") && is_13b ? "model_max_length" : "max_position_embeddings"});
+             {.kv_heads = "",
+              .positions = reader.has("model_max_length") && is_13b ? "model_max_length" : "max_position_embeddings"});
   read_rms_norm(reader, config, 1e-6);
   if (is_13b) {
     config.alibi_slopes = alibi_slopes(config.n_heads, 8);

@@ -33,8 +33,12 @@ constexpr std::array<std::string_view, 2> kPrefixes = {"transformer.", ""};
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.tied_embeddings = true},
-             {.hidden = reader.has("n_embed") ? "n_embed" : "hidden_size", .inner = "", .layers = "n_layer", .heads = "n_head",
-              .kv_heads = "", .positions = "seq_length"});
+             {.hidden = reader.has("n_embed") ? "n_embed" : "hidden_size",
+              .inner = "",
+              .layers = "n_layer",
+              .heads = "n_head",
+              .kv_heads = "",
+              .positions = "seq_length"});
   config.intermediate_size = 4 * config.hidden_size;
   read_layer_norm(reader, config, "layer_norm_epsilon", 1e-5);
   config.activation = kernels::Activation::gelu_tanh;

@@ -11,7 +11,8 @@ namespace {
 void read_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.n_positions = 8192, .tied_embeddings = true});
   read_layer_norm(reader, config, "layer_norm_eps", 1e-5, false);
-  config.ropes = {read_rope(reader, {.theta = 500000, .rotary_dim = config.head_dim, .style = kernels::RopeStyle::interleaved},
+  config.ropes = {read_rope(reader,
+                            {.theta = 500000, .rotary_dim = config.head_dim, .style = kernels::RopeStyle::interleaved},
                             config.max_position_embeddings)};
   config.activation = read_activation(reader, "hidden_act", "silu");
   config.qkv_bias = config.attention_out_bias = reader.boolean_or("attention_bias", false);

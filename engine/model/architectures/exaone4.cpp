@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// EXAONE 4: norms behind the parts; where some layers slide, those that see all have no positions. Source: Hugging Face transformers, 
-// Exaone4Config.
+// EXAONE 4: norms behind the parts; where some layers slide, those that see all have no positions. Source: Hugging Face
+// transformers, Exaone4Config.
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
@@ -17,7 +17,8 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
   config.norm_place = NormPlace::behind;
   config.qk_norm = QkNorm::head;
   config.qk_norm_form = config.norm;
-  const std::int64_t window = reader.is_null("sliding_window") ? 0 : reader.integer_or("sliding_window", 4096, 1, kMaxPositions);
+  const std::int64_t window =
+      reader.is_null("sliding_window") ? 0 : reader.integer_or("sliding_window", 4096, 1, kMaxPositions);
   read_windows(reader, config, window, [&](std::int64_t layer) { return layer % 4 != 3 && layer + 1 < config.n_layers; });
   for (LayerConfig& layer : config.layers) layer.rope = window > 0 && layer.window == 0 ? -1 : 0;
 }

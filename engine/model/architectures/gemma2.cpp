@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gemma 2: norms around the parts, soft caps, every second layer slides. Source: Gemma Team 2024; Hugging Face transformers, Gemma2Config.
-#include "engine/model/standard_config.h"
+// Gemma 2: norms around the parts, soft caps, every second layer slides. Source: Gemma Team 2024; Hugging Face transformers,
+// Gemma2Config.
 #include "engine/model/gemma_config.h"
+#include "engine/model/standard_config.h"
 
 namespace lathe::engine {
 
@@ -15,7 +16,8 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
   read_gemma_scores(reader, config, {.attention = 50, .logits = 30});
   read_whole_rope(reader, config);
   config.norm_place = NormPlace::around;
-  const std::int64_t window = reader.is_null("sliding_window") ? 0 : reader.integer_or("sliding_window", 4096, 1, kMaxPositions);
+  const std::int64_t window =
+      reader.is_null("sliding_window") ? 0 : reader.integer_or("sliding_window", 4096, 1, kMaxPositions);
   read_windows(reader, config, window, [](std::int64_t layer) { return layer % 2 == 0; });
 }
 

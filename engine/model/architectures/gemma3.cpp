@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gemma 3, text: norms around the parts, normalised Q and K, one layer in six sees all, the others have a RoPE of their own.
 // Source: Gemma Team 2025; Hugging Face transformers, Gemma3TextConfig.
-#include "engine/model/standard_config.h"
 #include "engine/model/gemma_config.h"
+#include "engine/model/standard_config.h"
 
 namespace lathe::engine {
 
@@ -30,7 +30,8 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
   const std::int64_t window = reader.integer_or("sliding_window", 4096, 1, kMaxPositions);
   read_windows(reader, config, window, [&](std::int64_t layer) { return (layer + 1) % period != 0; });
   const RopeDefaults full{.theta = 1e6, .rotary_dim = config.head_dim};
-  config.ropes = {read_rope(reader, full, config.max_position_embeddings, "full_attention"), read_local_rope(reader, config)};
+  config.ropes = {read_rope(reader, full, config.max_position_embeddings, "full_attention"),
+                  read_local_rope(reader, config)};
   for (LayerConfig& layer : config.layers) layer.rope = layer.window > 0 ? 1 : 0;
 }
 

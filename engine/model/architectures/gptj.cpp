@@ -30,8 +30,9 @@ constexpr std::array kTensors = {
 constexpr std::array<std::string_view, 2> kIgnored = {".attn.bias", ".attn.masked_bias"};
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
-  read_sizes(reader, config, {},
-             {.hidden = "n_embd", .inner = "", .layers = "n_layer", .heads = "n_head", .kv_heads = "", .positions = "n_positions"});
+  read_sizes(
+      reader, config, {},
+      {.hidden = "n_embd", .inner = "", .layers = "n_layer", .heads = "n_head", .kv_heads = "", .positions = "n_positions"});
   config.intermediate_size = reader.integer_or("n_inner", 4 * config.hidden_size, 1, kMaxWidth);
   read_layer_norm(reader, config, "layer_norm_epsilon", 1e-5);
   config.activation = read_activation(reader, "activation_function", "gelu_new");

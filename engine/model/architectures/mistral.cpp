@@ -14,7 +14,8 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
   read_whole_rope(reader, config);
   config.activation = read_activation(reader, "hidden_act", "silu");
   // A missing window is the one of the first release; an explicit null is none.
-  const std::int64_t window = reader.is_null("sliding_window") ? 0 : reader.integer_or("sliding_window", 4096, 1, kMaxPositions);
+  const std::int64_t window =
+      reader.is_null("sliding_window") ? 0 : reader.integer_or("sliding_window", 4096, 1, kMaxPositions);
   read_windows(reader, config, window, [&](std::int64_t) { return window > 0; });
 }
 

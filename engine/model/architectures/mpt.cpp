@@ -23,7 +23,12 @@ constexpr std::array kTensors = {
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.tied_embeddings = true},
-             {.hidden = "d_model", .inner = "", .layers = "n_layers", .heads = "n_heads", .kv_heads = "", .positions = "max_seq_len"});
+             {.hidden = "d_model",
+              .inner = "",
+              .layers = "n_layers",
+              .heads = "n_heads",
+              .kv_heads = "",
+              .positions = "max_seq_len"});
   config.intermediate_size = 4 * config.hidden_size;  // whatever expansion_ratio says: so does transformers
   read_layer_norm(reader, config, "layer_norm_epsilon", 1e-5, false);
   config.activation = kernels::Activation::gelu;

@@ -47,7 +47,8 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
   const bool norms_before = reader.boolean_or("do_layer_norm_before", true);
   if (!norms_before) config.norm_place = NormPlace::on_stream;
   config.has_final_norm = norms_before && !reader.boolean_or("_remove_final_layer_norm", false);
-  if (!reader.boolean_or("layer_norm_elementwise_affine", true)) reader.unmet("norms without weights (layer_norm_elementwise_affine)");
+  if (!reader.boolean_or("layer_norm_elementwise_affine", true))
+    reader.unmet("norms without weights (layer_norm_elementwise_affine)");
 }
 
 }  // namespace

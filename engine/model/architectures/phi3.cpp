@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Phi-3, 3.5 and 4-mini: Q, K and V in one tensor, gate and up in one. Source: Abdin et al. 2024; Hugging Face transformers, Phi3Config.
+// Phi-3, 3.5 and 4-mini: Q, K and V in one tensor, gate and up in one. Source: Abdin et al. 2024; Hugging Face transformers,
+// Phi3Config.
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {

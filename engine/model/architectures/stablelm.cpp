@@ -15,7 +15,8 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
   config.activation = read_activation(reader, "hidden_act", "silu");
   config.qkv_bias = reader.boolean_or("use_qkv_bias", false);
   if (reader.boolean_or("use_parallel_residual", false)) config.residual = Residual::parallel;
-  if (reader.boolean_or("qk_layernorm", false)) reader.unmet("a norm for each head of Q and K in a tensor of its own (qk_layernorm)");
+  if (reader.boolean_or("qk_layernorm", false))
+    reader.unmet("a norm for each head of Q and K in a tensor of its own (qk_layernorm)");
 }
 
 }  // namespace

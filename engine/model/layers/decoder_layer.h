@@ -31,8 +31,8 @@ class DecoderLayer {
   void add_image(WeightImage& image);
   std::int64_t n_bytes() const;
 
-  /// Runs both halves. A half adds what is pending to the residual stream first, so that a norm and the sum before it are one
-  /// operation. Returns what it leaves.
+  /// Runs both halves. A half adds what is pending to the residual stream first, so that a norm and the sum before it are
+  /// one operation. Returns what it leaves.
   Delta forward(kernels::Backend& backend, const AttentionContext& context, const StepBuffers& step, Delta before) const {
     return feed_forward(backend, context.config, step, attend(backend, context, step, before));
   }
@@ -41,7 +41,8 @@ class DecoderLayer {
   Delta feed_forward(kernels::Backend& backend, const ModelConfig& config, const StepBuffers& step, Delta before) const;
 
  private:
-  bool accept_attention(kernels::Backend& backend, WeightRole role, std::int64_t row_begin, const kernels::TensorView& source);
+  bool accept_attention(kernels::Backend& backend, WeightRole role, std::int64_t row_begin,
+                        const kernels::TensorView& source);
   bool accept_mlp(kernels::Backend& backend, WeightRole role, std::int64_t inner, const kernels::TensorView& source);
   bool accept_experts(kernels::Backend& backend, WeightRole role, std::int64_t expert, const kernels::TensorView& source);
 

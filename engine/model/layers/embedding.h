@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Embedding: token ids to the residual stream: a row of the table, scaled, projected, with learned positions and a norm, each
-// where the model has it.
+// Embedding: token ids to the residual stream: a row of the table, scaled, projected, with learned positions and a norm,
+// each where the model has it.
 #pragma once
 
 #include "engine/model/architecture.h"

@@ -95,7 +95,8 @@ void Experts::add_shared(kernels::Backend& backend, const TensorView& x, const S
   backend.add(step.delta, step.expert_out);
 }
 
-void Experts::forward(kernels::Backend& backend, const ModelConfig& config, const TensorView& x, const StepBuffers& step) const {
+void Experts::forward(kernels::Backend& backend, const ModelConfig& config, const TensorView& x,
+                      const StepBuffers& step) const {
   router_.forward(backend, step.router_logits, x);
   choose(backend, config, step);
   backend.fill(step.delta, 0);

@@ -27,7 +27,8 @@ class Experts {
 
   /// delta [M, H] = what the experts make of the rows x [M, H]. A row's sum has the order of its experts' numbers, whatever
   /// other rows there are.
-  void forward(kernels::Backend& backend, const ModelConfig& config, const kernels::TensorView& x, const StepBuffers& step) const;
+  void forward(kernels::Backend& backend, const ModelConfig& config, const kernels::TensorView& x,
+               const StepBuffers& step) const;
 
  private:
   void choose(kernels::Backend& backend, const ModelConfig& config, const StepBuffers& step) const;

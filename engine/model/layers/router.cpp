@@ -46,7 +46,8 @@ bool is_chosen_group(const MoeConfig& config, std::span<const float> choices, st
 
 }  // namespace
 
-void choose_experts(const MoeConfig& config, std::span<float> logits, std::span<const float> bias, std::span<Chosen> chosen) {
+void choose_experts(const MoeConfig& config, std::span<float> logits, std::span<const float> bias,
+                    std::span<Chosen> chosen) {
   if (config.score == RouterScore::softmax) softmax(logits);
   if (config.score == RouterScore::sigmoid) {
     for (float& x : logits) x = 1 / (1 + std::exp(-x));

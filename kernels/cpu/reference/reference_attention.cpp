@@ -79,7 +79,8 @@ double score_of(double dot, const Query& query, std::int64_t token, const Attent
 }
 
 /// out [head_dim] = softmax of the scores times V over the tokens that the row sees.
-void attend(float* out, const Query& query, const KvLayer& layer, const std::int32_t* block_table, const AttentionForm& form) {
+void attend(float* out, const Query& query, const KvLayer& layer, const std::int32_t* block_table,
+            const AttentionForm& form) {
   const KvShape& shape = layer.shape;
   const KvHalf k(layer, false);
   const KvHalf v(layer, true);

@@ -144,7 +144,8 @@ void multiply(const TensorView& x, const TensorView& y) {
   }
 }
 
-void add_rows(const TensorView& out, std::span<const std::int32_t> rows, const TensorView& x, std::span<const float> factors) {
+void add_rows(const TensorView& out, std::span<const std::int32_t> rows, const TensorView& x,
+              std::span<const float> factors) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     LATHE_CHECK(rows[i] >= 0 && rows[i] < out.dim(0));
     const float* const from = x.row<float>(static_cast<std::int64_t>(i));

@@ -24,7 +24,8 @@ void soft_cap(const TensorView& x, float cap);
 void activate(const TensorView& x, Activation activation);
 /// x = x * y.
 void multiply(const TensorView& x, const TensorView& y);
-void add_rows(const TensorView& out, std::span<const std::int32_t> rows, const TensorView& x, std::span<const float> factors);
+void add_rows(const TensorView& out, std::span<const std::int32_t> rows, const TensorView& x,
+              std::span<const float> factors);
 void gather_rows(const TensorView& out, const TensorView& x, std::span<const std::int32_t> rows);
 
 /// Layout of a layer: K [block, kv_head, offset, head_dim], then V in the same order.

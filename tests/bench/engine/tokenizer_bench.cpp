@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encodes a text again and again on one core and prints megabytes a second of the thread's own time: the best of some rounds.
+// Encodes a text again and again on one core and prints megabytes a second of the thread's own time: the best of some
+// rounds.
 //   tokenizer_bench TOKENIZER FILE [--rounds N] [--chunk BYTES]
 #include <fmt/format.h>
 

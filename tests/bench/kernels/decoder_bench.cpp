@@ -197,7 +197,8 @@ void Step::run_layer(const Layer& layer, const KvLayer& cache, Times& times) {
     backend_.rope(k, kKvHeads, kHeadDim, kHeadDim, positions_, angles_, angles_, RopeStyle::half);
     backend_.kv_write(cache, k, v, slots_);
   });
-  timed(times["attention"], 4 * seen * kQ, 0, [&] { backend_.attention(attended_, q, kHeads, cache, batch_, {.scale = 0.125F}); });
+  timed(times["attention"], 4 * seen * kQ, 0,
+        [&] { backend_.attention(attended_, q, kHeads, cache, batch_, {.scale = 0.125F}); });
   linear(times["2 o"], delta_, attended_, *layer.o);
   timed(times["norm"], 0, 0, [&] { backend_.add_norm(normed_, x_, delta_, {.weight = norm_weight_, .eps = 1e-5F}); });
   const double n_weights = 3.0 * kFfn * kHidden;

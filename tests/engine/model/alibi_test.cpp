@@ -10,7 +10,8 @@ class AlibiTest : public QObject {
 
  private Q_SLOTS:
   void eight_heads_halve_from_one_to_the_next() {
-    QCOMPARE(alibi_slopes(8, 8), (std::vector<float>{0.5F, 0.25F, 0.125F, 1.F / 16, 1.F / 32, 1.F / 64, 1.F / 128, 1.F / 256}));
+    QCOMPARE(alibi_slopes(8, 8),
+             (std::vector<float>{0.5F, 0.25F, 0.125F, 1.F / 16, 1.F / 32, 1.F / 64, 1.F / 128, 1.F / 256}));
   }
 
   /// Of 3 heads two are those of 2, the third is the first of 4.

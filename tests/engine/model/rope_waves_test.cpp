@@ -44,7 +44,8 @@ class RopeWavesTest : public QObject {
     for (std::size_t i = 1; i < scaled.size(); ++i) QVERIFY(scaled[i] / before[i] <= scaled[i - 1] / before[i - 1]);
   }
 
-  /// A longer context than the model was made for makes theta grow: factor * L / old - (factor - 1), to the power d / (d - 2).
+  /// A longer context than the model was made for makes theta grow: factor * L / old - (factor - 1), to the power d / (d -
+  /// 2).
   void dynamic_scaling_follows_the_longest_context() {
     RopeConfig rope{.theta = 10000, .rotary_dim = 8, .scaling = RopeScaling::dynamic, .factor = 2};
     rope.original_max_position_embeddings = 100;

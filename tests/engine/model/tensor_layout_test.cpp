@@ -65,7 +65,8 @@ class TensorLayoutTest : public QObject {
   void groups_become_q_k_v() {
     auto rows = counted<float>(8);
     const ModelConfig config = heads(4, 2, 1);
-    const TensorView plain = to_plain(*backend_, TensorLayout::kv_groups, config, {rows.data(), Dtype::f32, {8, 1}}, memory_);
+    const TensorView plain =
+        to_plain(*backend_, TensorLayout::kv_groups, config, {rows.data(), Dtype::f32, {8, 1}}, memory_);
     QCOMPARE(std::vector<float>(plain.as<float>(), plain.as<float>() + 8), (std::vector<float>{0, 1, 4, 5, 2, 6, 3, 7}));
     const TensorView bias = to_plain(*backend_, TensorLayout::kv_groups, config, {rows.data(), Dtype::f32, {8}}, memory_);
     QCOMPARE(bias.rank, 1);

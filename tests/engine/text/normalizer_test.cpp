@@ -71,7 +71,10 @@ class NormalizerTest : public QObject {
     QCOMPARE(normalized(R"({"type":"StripAccents"})", "e\xCC\x81\xE0\xA4\x83x"), std::string("ex"));
   }
   void bert_cleans_spaces_out_and_lowers() {
-    QCOMPARE(normalized(R"({"type":"BertNormalizer"})", "\xC3\x89" "a\t\x01\xE2\x80\x8B" "b\xC2\xA0\xE4\xB8\x96"),
+    QCOMPARE(normalized(R"({"type":"BertNormalizer"})",
+                        "\xC3\x89"
+                        "a\t\x01\xE2\x80\x8B"
+                        "b\xC2\xA0\xE4\xB8\x96"),
              std::string("ea b  \xE4\xB8\x96 "));
     QCOMPARE(normalized(R"({"type":"BertNormalizer","lowercase":false,"handle_chinese_chars":false,"clean_text":false})",
                         "\xC3\x89\x01\xE4\xB8\x96"),

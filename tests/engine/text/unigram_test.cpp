@@ -58,12 +58,16 @@ class UnigramTest : public QObject {
       std::string word;
       for (unsigned n = random() % 10; n > 0; --n) word += static_cast<char>('a' + random() % 3);
       double sum = 0;
-      for (const std::int32_t id : encode(description_of(kPieces), word)) sum += kPieces[static_cast<std::size_t>(id)].second;
+      for (const std::int32_t id : encode(description_of(kPieces), word))
+        sum += kPieces[static_cast<std::size_t>(id)].second;
       QCOMPARE(sum, best_by_definition(word));
     }
   }
   void unknown_characters_side_by_side_are_one() {
-    QCOMPARE(encode(description_of(kPieces), "a\xE4\xB8\x96\xE7\x95\x8C" "b!"), (Ids{1, 0, 2, 0}));
+    QCOMPARE(encode(description_of(kPieces),
+                    "a\xE4\xB8\x96\xE7\x95\x8C"
+                    "b!"),
+             (Ids{1, 0, 2, 0}));
     QCOMPARE(encode(description_of(kPieces), "\xC3\xA9"), (Ids{7}));
   }
   void without_an_unknown_piece_they_vanish() {

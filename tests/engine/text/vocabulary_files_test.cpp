@@ -16,7 +16,8 @@ using Ids = std::vector<std::int32_t>;
 
 /// The vocabulary of byte_level_file() in the files of the years before.
 struct OldFolder : TextFolder {
-  explicit OldFolder(const std::string& merges = "#version: 0.2\nh e\nl l\nhe ll\nhell o\n", const std::string& config = "{}") {
+  explicit OldFolder(const std::string& merges = "#version: 0.2\nh e\nl l\nhe ll\nhell o\n",
+                     const std::string& config = "{}") {
     Json vocabulary = byte_level_file()["model"]["vocab"];
     vocabulary["<|endoftext|>"] = vocabulary.size();
     write("vocab.json", vocabulary.dump());

@@ -18,7 +18,8 @@ TokenizerDescription description_of(const std::vector<std::string>& pieces) {
   return description;
 }
 
-Ids encode(const TokenizerDescription& description, const std::string& word, const std::unordered_set<std::string>& control = {}) {
+Ids encode(const TokenizerDescription& description, const std::string& word,
+           const std::unordered_set<std::string>& control = {}) {
   const auto model = make_word_model({.description = description, .control = control});
   if (!model) return {-1};
   Ids ids;
@@ -27,7 +28,8 @@ Ids encode(const TokenizerDescription& description, const std::string& word, con
   return (*model)->encode(words, budget, ids) ? ids : Ids{-2};
 }
 
-const std::vector<std::string> kPieces = {"[UNK]", "un", "##aff", "##able", "##ab", "##le", "a", "##", "\xC3\xA9", "##\xC3\xA9"};
+const std::vector<std::string> kPieces = {"[UNK]", "un", "##aff", "##able",   "##ab",
+                                          "##le",  "a",  "##",    "\xC3\xA9", "##\xC3\xA9"};
 
 }  // namespace
 

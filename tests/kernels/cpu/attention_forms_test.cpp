@@ -19,7 +19,8 @@ std::vector<float> halves(int n_heads) {
   return numbers;
 }
 
-double error_of(Backend& backend, const HeadShape& heads, int n_tokens, Dtype dtype, const AttentionForm& form, int chunk = 0) {
+double error_of(Backend& backend, const HeadShape& heads, int n_tokens, Dtype dtype, const AttentionForm& form,
+                int chunk = 0) {
   const auto reference = make_reference_backend();
   Sequence want(*reference, heads, n_tokens, 16, dtype);
   Sequence got(backend, heads, n_tokens, 16, dtype);
@@ -40,7 +41,8 @@ class AttentionFormsTest : public QObject {
     const auto backend = backend_of_row();
     for (const int window : {1, 2, 15, 16, 17, 63, 64, 65, 100, 149, 150, 1000}) {
       for (const HeadShape& heads : {kTiny, kSingle}) {
-        QVERIFY2(error_of(*backend, heads, 150, Dtype::bf16, {.window = window}) <= kTolerance, qPrintable(QString::number(window)));
+        QVERIFY2(error_of(*backend, heads, 150, Dtype::bf16, {.window = window}) <= kTolerance,
+                 qPrintable(QString::number(window)));
       }
     }
     for (const Dtype dtype : kKvTypes) QVERIFY(error_of(*backend, kGrouped, 100, dtype, {.window = 33}) <= kTolerance);

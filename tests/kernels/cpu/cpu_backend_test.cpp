@@ -81,7 +81,8 @@ class CpuBackendTest : public QObject {
     const std::vector<std::int32_t> query_start{0, kRows}, context_len{kRows}, tables{0};
     backend->attention(
         out.view(), x.view(), 3, {.data = cache.data(), .shape = kv},
-        {.n_seqs = 1, .query_start = query_start, .context_len = context_len, .block_tables = tables, .max_blocks = 1}, {.scale = 1});
+        {.n_seqs = 1, .query_start = query_start, .context_len = context_len, .block_tables = tables, .max_blocks = 1},
+        {.scale = 1});
     QCOMPARE(backend->work_bytes_held(), held);
   }
 

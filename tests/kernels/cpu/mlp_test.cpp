@@ -38,12 +38,12 @@ struct Mlp {
     const auto packed_up = packed(backend, format, up.view());
     const auto packed_down = packed(backend, format, down.view());
     backend.mlp(out, x,
-                      {.gate = packed_gate.get(),
-                       .up = *packed_up,
-                       .down = *packed_down,
-                       .gate_bias = has_bias ? gate_bias.view() : TensorView(),
-                       .up_bias = has_bias ? up_bias.view() : TensorView(),
-                       .down_bias = has_bias ? down_bias.view() : TensorView()});
+                {.gate = packed_gate.get(),
+                 .up = *packed_up,
+                 .down = *packed_down,
+                 .gate_bias = has_bias ? gate_bias.view() : TensorView(),
+                 .up_bias = has_bias ? up_bias.view() : TensorView(),
+                 .down_bias = has_bias ? down_bias.view() : TensorView()});
   }
 
   void run_without_gate(Backend& backend, const TensorView& out, const TensorView& x) const {
@@ -128,8 +128,10 @@ class MlpTest : public QObject {
       const std::vector<float> got = activated(*backend, activation, values);
       for (std::size_t i = 0; i < values.size(); ++i) {
         const double want = exact(activation, values[i]);
-        QVERIFY2(std::fabs(got[i] - want) <= 4e-7 * std::max(1.0, std::fabs(static_cast<double>(values[i]))),
-                 qPrintable(QString("%1 of %2: %3, not %4").arg(static_cast<int>(activation)).arg(values[i]).arg(got[i]).arg(want)));
+        QVERIFY2(
+            std::fabs(got[i] - want) <= 4e-7 * std::max(1.0, std::fabs(static_cast<double>(values[i]))),
+            qPrintable(
+                QString("%1 of %2: %3, not %4").arg(static_cast<int>(activation)).arg(values[i]).arg(got[i]).arg(want)));
       }
     }
   }

@@ -61,7 +61,8 @@ class PlanForm : public QWidget {
   QDoubleSpinBox* rate_;
   QSpinBox *spread_, *shared_, *ttft_, *itl_;
   QComboBox *load_, *stop_;
-  FormRow *model_row_, *tokens_row_, *spread_row_, *shared_row_, *concurrency_row_, *rate_row_, *trace_row_, *scale_row_, *quality_row_;
+  FormRow *model_row_, *tokens_row_, *spread_row_, *shared_row_, *concurrency_row_, *rate_row_, *trace_row_, *scale_row_,
+      *quality_row_;
   Switch *warm_up_, *shuffle_;
   TurnRows* turns_;
   VariableCards* variables_;

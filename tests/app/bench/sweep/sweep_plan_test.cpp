@@ -44,13 +44,15 @@ class SweepPlanTest : public QObject {
   }
 
   void what_is_no_variable_is_refused() {
-    for (const char* text : {"", "=1", "name", "a=", "a=1,,2", "a=1:2", "a=1:2:0", "a=1:2:*1", "a=0:2:*2", "a=x:2:1", "a=0:1e9:1"}) {
+    for (const char* text :
+         {"", "=1", "name", "a=", "a=1,,2", "a=1:2", "a=1:2:0", "a=1:2:*1", "a=0:2:*2", "a=x:2:1", "a=0:1e9:1"}) {
       QVERIFY2(!parse_variable(text).has_value(), text);
     }
   }
 
   void cells_are_all_combinations() {
-    const SweepPlan plan = plan_of({{"concurrency", {"1", "2"}}, {"dtype", {"float32", "bfloat16", "float16"}}, {"temperature", {"0", "1"}}});
+    const SweepPlan plan =
+        plan_of({{"concurrency", {"1", "2"}}, {"dtype", {"float32", "bfloat16", "float16"}}, {"temperature", {"0", "1"}}});
     QCOMPARE(n_cells(plan), std::size_t{12});
     std::set<std::vector<std::pair<std::string, std::string>>> seen;
     for (std::size_t i = 0; i < 12; ++i) seen.insert(values_of(plan, i));
