@@ -49,16 +49,16 @@ class WeightPlanner {
   }
 
  private:
-  std::string name_of_role(WeightRole role) const { return prefix_ + std::string(pattern_of(role, architecture_)); }
+  std::string name_of_role(WeightRole role) const { return with_prefix(role, pattern_of(role, architecture_), plan_.prefix); }
   bool has(WeightRole role) const { return checkpoint_.find(name_of_role(role)) != nullptr; }
 
-  /// The first with which the embeddings are found, or a head that stands for them.
+  /// The first with which the embeddings are found.
   void settle_prefix() {
     for (const std::string_view prefix : architecture_.prefixes) {
-      prefix_ = prefix;
-      if (has(WeightRole::embedding) || has(WeightRole::head)) return;
+      plan_.prefix = prefix;
+      if (has(WeightRole::embedding)) return;
     }
-    prefix_ = architecture_.prefixes.empty() ? std::string_view() : architecture_.prefixes.front();
+    plan_.prefix = architecture_.prefixes.empty() ? std::string_view() : architecture_.prefixes.front();
   }
 
   /// Of several names for a role the one that the files have, else the first.
@@ -68,7 +68,7 @@ class WeightPlanner {
     while (layer + 1 < config_.n_layers && !is_wanted(role, config_, layer, plan_.tied_embeddings)) ++layer;
     for (const TensorName& name : architecture_.tensors) {
       if (name.role != role) continue;
-      if (checkpoint_.find(prefix_ + name_of(name.pattern, layer, 0)) != nullptr) return name;
+      if (checkpoint_.find(with_prefix(role, name_of(name.pattern, layer, 0), plan_.prefix)) != nullptr) return name;
       if (first == nullptr) first = &name;
     }
     return *first;
@@ -114,7 +114,7 @@ class WeightPlanner {
   }
 
   Result<void> take(const TensorName& rule, std::int64_t layer, std::int64_t expert) {
-    const std::string name = prefix_ + name_of(rule.pattern, layer, expert);
+    const std::string name = with_prefix(rule.role, name_of(rule.pattern, layer, expert), plan_.prefix);
     const std::vector<std::int64_t> expected = stored_shape(rule.layout, shape_of(rule.role, config_));
     const StoredTensor* tensor = find(rule.role, name);
     if (tensor == nullptr) {
@@ -182,7 +182,6 @@ class WeightPlanner {
   const Checkpoint& checkpoint_;
   const ModelConfig& config_;
   const Architecture& architecture_;
-  std::string prefix_;
   WeightPlan plan_;
   std::set<std::string, std::less<>> seen_;
 };

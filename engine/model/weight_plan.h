@@ -32,6 +32,7 @@ struct WeightPlan {
   std::int64_t n_bytes = 0;                              ///< of the tensors that will be read
   kernels::Dtype stored_dtype = kernels::Dtype::f32;     ///< of most parameters
   std::map<std::string, std::int64_t> tensors_by_dtype;  ///< counts, all tensors of the files
+  std::string prefix;                                    ///< of Architecture::prefixes, the one that the files have
   std::vector<std::string> warnings;                     ///< tensors that nobody needs
 };
 

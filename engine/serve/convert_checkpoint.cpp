@@ -183,7 +183,9 @@ class Conversion {
     }
   }
 
-  std::string name_of_role(WeightRole role) const { return std::string(pattern_of(role, *model_->config.architecture)); }
+  std::string name_of_role(WeightRole role) const {
+    return with_prefix(role, pattern_of(role, *model_->config.architecture), model_->plan.prefix);
+  }
 
   /// The head computes with other numbers than the embeddings that it shares.
   bool has_head_of_its_own() const {

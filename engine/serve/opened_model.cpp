@@ -51,6 +51,7 @@ ModelInfo describe(const OpenedModel& model) {
   info.head_dim = config.head_dim;
   info.intermediate_size = config.intermediate_size;
   info.max_position_embeddings = config.max_position_embeddings;
+  info.rope_scaling = "none";
   if (!config.ropes.empty()) {
     info.rope_theta = config.ropes.front().theta;
     info.rope_scaling = describe_scaling(config.ropes.front());

@@ -105,19 +105,21 @@ std::string info_text(const ModelInfo& info, const std::vector<FitAt>& all_fits)
   std::string tensors;
   for (const auto& [dtype, n] : info.tensors_by_dtype)
     tensors += fmt::format("{}{} {}", tensors.empty() ? "" : ", ", n, dtype);
+  const std::string positions = info.rope_theta > 0 ? fmt::format("RoPE theta {:g}, scaling {}", info.rope_theta, info.rope_scaling)
+                                                    : "no RoPE";
   std::string text = fmt::format(
       "{}\n"
       "  path         {}\n"
       "  architecture {}, {:.2f} M parameters, {:.1f} MiB in {}\n"
       "  tensors      {}\n"
       "  shape        {} layers, hidden {}, intermediate {}, heads {} ({} KV) of {}\n"
-      "  context      {} tokens, RoPE theta {:g}, scaling {}\n"
+      "  context      {} tokens, {}\n"
       "  vocabulary   {} tokens, {}, {} embeddings\n"
       "  chat         {}\n",
       printable(info.name), printable(info.path), printable(info.architecture), static_cast<double>(info.n_parameters) / 1e6,
       static_cast<double>(info.file_bytes) / kMiB, info.file_format, tensors, info.n_layers, info.hidden_size,
-      info.intermediate_size, info.n_heads, info.n_kv_heads, info.head_dim, info.max_position_embeddings, info.rope_theta,
-      info.rope_scaling, info.vocab_size, info.tokenizer, info.tied_embeddings ? "tied" : "separate",
+      info.intermediate_size, info.n_heads, info.n_kv_heads, info.head_dim, info.max_position_embeddings, positions,
+      info.vocab_size, info.tokenizer.empty() ? "no tokenizer" : info.tokenizer, info.tied_embeddings ? "tied" : "separate",
       info.has_chat_template ? "has a chat template" : "no chat template");
   text += "Memory\n";
   for (const FitAt& at : all_fits) text += fit_line(at);

@@ -27,6 +27,7 @@ constexpr std::array kTensors = {
     TensorName{WeightRole::down_bias, "h.{}.mlp.dense_4h_to_h.bias"},
     TensorName{WeightRole::final_norm, "ln_f.weight"},
     TensorName{WeightRole::final_norm_bias, "ln_f.bias"},
+    TensorName{WeightRole::head, "lm_head.weight"},
 };
 
 constexpr std::array<std::string_view, 2> kPrefixes = {"transformer.", ""};

@@ -26,6 +26,7 @@ constexpr std::array kTensors = {
     TensorName{WeightRole::down_bias, "h.{}.mlp.c_proj.bias"},
     TensorName{WeightRole::final_norm, "ln_f.weight"},
     TensorName{WeightRole::final_norm_bias, "ln_f.bias"},
+    TensorName{WeightRole::head, "lm_head.weight"},
 };
 
 // Masks that older versions of transformers saved.

@@ -31,6 +31,7 @@ constexpr std::array kTensors = {
     TensorName{WeightRole::mlp_norm_bias, "layers.{}.final_layer_norm.bias"},
     TensorName{WeightRole::final_norm, "final_layer_norm.weight"},
     TensorName{WeightRole::final_norm_bias, "final_layer_norm.bias"},
+    TensorName{WeightRole::head, "lm_head.weight"},
 };
 
 constexpr std::array<std::string_view, 2> kPrefixes = {"model.decoder.", "decoder."};

@@ -10,6 +10,7 @@
 #include "engine/serve/opened_model.h"
 #include "kernels/api/rounded_tensor.h"
 #include "tests/support/runner_driver.h"
+#include "tests/support/shared_data.h"
 #include "tests/support/tiny_model.h"
 
 using namespace lathe;
@@ -62,6 +63,44 @@ class ConvertCheckpointTest : public QObject {
     for (const char* same : {"lm_head.weight", "model.norm.weight", "model.embed_tokens.weight"}) {
       QCOMPARE(numbers_of(*made, same), numbers_of(*source, same));
     }
+  }
+
+  /// Matrices that lie transposed or by groups are rounded as the engine packs them, and written as they lay.
+  void other_layouts_come_back_as_they_were_data() {
+    QTest::addColumn<QString>("family");
+    for (const char* family : {"gpt2", "gpt-neox", "falcon-40b", "internlm2", "phi3", "mixtral", "gemma2"}) {
+      QTest::newRow(family) << family;
+    }
+  }
+  void other_layouts_come_back_as_they_were() {
+    QFETCH(QString, family);
+    EngineOptions options = options_of("int8_g32");
+    options.model = tests::source_path("tests/fixtures/families/" + family.toStdString());
+    options.keep_head = true;
+    const std::string output = path(qPrintable("layout-" + family));
+    const auto report = engine::convert_checkpoint(options, {.output = output}, {});
+    QVERIFY2(report.has_value(), report ? "" : report.error().message.c_str());
+    const auto source = engine::open_model(options.model), made = engine::open_model(output);
+    QVERIFY2(made.has_value(), made ? "" : made.error().message.c_str());
+    QCOMPARE(made->checkpoint.tensors().size(), source->checkpoint.tensors().size());
+    for (const engine::StoredTensor& tensor : source->checkpoint.tensors()) {
+      const engine::StoredTensor* const written = made->checkpoint.find(tensor.name);
+      QVERIFY2(written != nullptr && written->shape == tensor.shape, tensor.name.c_str());
+    }
+    const std::vector<std::int32_t> prompt = {1, 5, 9, 20, 33, 7};
+    tests::RunnerDriver coded(options.model, {.quantization = options}), rewritten(output, {});
+    QCOMPARE(coded.greedy(prompt, 20), rewritten.greedy(prompt, 20));
+  }
+
+  /// Weights that share a matrix, where the head alone is rounded, come apart under names of their own.
+  void a_head_without_a_tensor_gets_its_usual_name() {
+    EngineOptions options = options_of("int8_g32");
+    options.model = tests::source_path("tests/fixtures/families/gpt2");
+    QVERIFY(engine::convert_checkpoint(options, {.output = path("gpt2-head")}, {}).has_value());
+    const auto made = engine::open_model(path("gpt2-head"));
+    QVERIFY2(made.has_value(), made ? "" : made.error().message.c_str());
+    QVERIFY(made->checkpoint.find("lm_head.weight") != nullptr && made->checkpoint.find("transformer.wte.weight") != nullptr);
+    QVERIFY(!made->config.tied_embeddings);
   }
 
   /// What is left between the two is the rounding of activations, and the scalar reference has none.
