@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Architecture: what sets one model family apart: its keys in config.json, the names of its tensors, the types they may
-// have.
+// Architecture: what sets one model family apart: its keys in config.json and the names of its tensors.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string_view>
-
-#include "kernels/api/dtype.h"
 
 namespace lathe::engine {
 
@@ -83,7 +80,6 @@ struct TensorName {
 struct Architecture {
   std::string_view name;        ///< as in `architectures`: "LlamaForCausalLM"
   std::string_view model_type;  ///< "llama"
-  std::span<const kernels::Dtype> weight_dtypes;
   std::span<const TensorName> tensors;
   /// Ends of names that may lie in files and mean nothing: left out without a warning.
   std::span<const std::string_view> ignored_suffixes;

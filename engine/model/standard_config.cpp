@@ -46,6 +46,23 @@ void read_sizes(ConfigReader& reader, ModelConfig& config, const Defaults& defau
   config.head_dim = reader.integer_or("head_dim", defaults.head_dim > 0 ? defaults.head_dim : by_width, 1, kMaxHeadDim);
 }
 
+void read_llama_parts(ConfigReader& reader, ModelConfig& config, const Defaults& defaults) {
+  read_sizes(reader, config, defaults);
+  read_rms_norm(reader, config, defaults.rms_norm_eps);
+  read_whole_rope(reader, config, defaults.rope_theta);
+  config.activation = read_activation(reader, "hidden_act", "silu");
+}
+
+void read_llama_biases(ConfigReader& reader, ModelConfig& config) {
+  config.qkv_bias = config.attention_out_bias = reader.boolean_or("attention_bias", false);
+  config.mlp_bias = reader.boolean_or("mlp_bias", false);
+}
+
+void norm_queries(ModelConfig& config, QkNorm place) {
+  config.qk_norm = place;
+  config.qk_norm_form = config.norm;
+}
+
 void read_rms_norm(ConfigReader& reader, ModelConfig& config, double eps) {
   config.norm = {.kind = kernels::NormKind::rms, .eps = reader.number_or("rms_norm_eps", eps, 0, 1)};
 }

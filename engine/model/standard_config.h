@@ -15,8 +15,6 @@
 
 namespace lathe::engine {
 
-inline constexpr std::array kFloatingTypes = {kernels::Dtype::f32, kernels::Dtype::f16, kernels::Dtype::bf16};
-
 /// One array of several.
 template <class T, std::size_t... kSizes>
 constexpr auto joined(const std::array<T, kSizes>&... parts) {
@@ -89,10 +87,19 @@ struct Defaults {
   std::int64_t head_dim = 0;    ///< 0: hidden_size / num_attention_heads
   std::int64_t n_positions = 2048;
   bool tied_embeddings = false;
+  double rms_norm_eps = 1e-6;
+  double rope_theta = 10000;
 };
 
 /// Vocabulary, widths, layers, heads, positions, and whether the head is tied.
 void read_sizes(ConfigReader& reader, ModelConfig& config, const Defaults& defaults = {}, const SizeKeys& keys = {});
+
+/// What most families since Llama share: sizes, RMS norms, RoPE on the whole head, SiLU.
+void read_llama_parts(ConfigReader& reader, ModelConfig& config, const Defaults& defaults = {});
+/// Biases of attention and of the MLP, each under a key of its own; none where the file says nothing.
+void read_llama_biases(ConfigReader& reader, ModelConfig& config);
+/// The norms of layers on Q and K as well. Requires: the norm is known.
+void norm_queries(ModelConfig& config, QkNorm place);
 
 /// An RMS norm without bias, its eps under "rms_norm_eps".
 void read_rms_norm(ConfigReader& reader, ModelConfig& config, double eps);

@@ -5,6 +5,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <set>
 
 #include "engine/model/tensor_layout.h"
@@ -15,6 +17,8 @@ namespace {
 
 constexpr std::string_view kConfigFile = "config.json";
 constexpr std::size_t kMaxNamesInWarning = 8;
+/// What weights may be stored as.
+constexpr std::array kFloatingTypes = {kernels::Dtype::f32, kernels::Dtype::f16, kernels::Dtype::bf16};
 
 std::string name_of(std::string_view pattern, std::int64_t layer, std::int64_t expert) {
   std::string name(pattern);
@@ -49,7 +53,9 @@ class WeightPlanner {
   }
 
  private:
-  std::string name_of_role(WeightRole role) const { return with_prefix(role, pattern_of(role, architecture_), plan_.prefix); }
+  std::string name_of_role(WeightRole role) const {
+    return with_prefix(role, pattern_of(role, architecture_), plan_.prefix);
+  }
   bool has(WeightRole role) const { return checkpoint_.find(name_of_role(role)) != nullptr; }
 
   /// The first with which the embeddings are found.
@@ -127,8 +133,8 @@ class WeightPlanner {
           fmt::format("shape: got {}, expected {} by {}", to_string(tensor->shape), to_string(expected), kConfigFile), file,
           tensor->name);
     }
-    const auto& allowed = architecture_.weight_dtypes;
-    if (!tensor->type->dtype || std::find(allowed.begin(), allowed.end(), *tensor->type->dtype) == allowed.end()) {
+    const std::optional<kernels::Dtype> dtype = tensor->type->dtype;
+    if (!dtype || std::find(kFloatingTypes.begin(), kFloatingTypes.end(), *dtype) == kFloatingTypes.end()) {
       return refuse(fmt::format("dtype: got {}, expected one of {}", tensor->type->name, allowed_names()), file,
                     tensor->name);
     }
@@ -140,7 +146,7 @@ class WeightPlanner {
 
   std::string allowed_names() const {
     std::vector<std::string_view> names;
-    for (const kernels::Dtype dtype : architecture_.weight_dtypes) names.push_back(name_of(dtype));
+    for (const kernels::Dtype dtype : kFloatingTypes) names.push_back(name_of(dtype));
     return fmt::format("{}", fmt::join(names, ", "));
   }
 

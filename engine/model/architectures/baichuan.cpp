@@ -36,7 +36,6 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 constexpr Architecture kBaichuan{
     .name = "BaichuanForCausalLM",
     .model_type = "baichuan",
-    .weight_dtypes = kFloatingTypes,
     .tensors = kTensors,
     .ignored_suffixes = kSavedAngles,
     .read_config = read_config,

@@ -57,7 +57,6 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 constexpr Architecture kBloom{
     .name = "BloomForCausalLM",
     .model_type = "bloom",
-    .weight_dtypes = kFloatingTypes,
     .tensors = kTensors,
     .ignored_suffixes = {},
     .prefixes = kPrefixes,

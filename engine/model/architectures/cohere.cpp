@@ -19,8 +19,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
   config.residual = Residual::parallel;
   config.logit_multiplier = reader.number_or("logit_scale", 0.0625, 1e-6, 1e6);
   if (reader.boolean_or("use_qk_norm", false)) {
-    config.qk_norm = QkNorm::own_heads;
-    config.qk_norm_form = config.norm;
+    norm_queries(config, QkNorm::own_heads);
   }
 }
 
@@ -29,7 +28,6 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 constexpr Architecture kCohere{
     .name = "CohereForCausalLM",
     .model_type = "cohere",
-    .weight_dtypes = kFloatingTypes,
     .tensors = kLlamaTensors,
     .ignored_suffixes = kSavedAngles,
     .read_config = read_config,

@@ -29,7 +29,6 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 constexpr Architecture kCohere2{
     .name = "Cohere2ForCausalLM",
     .model_type = "cohere2",
-    .weight_dtypes = kFloatingTypes,
     .tensors = kLlamaTensors,
     .ignored_suffixes = kSavedAngles,
     .read_config = read_config,

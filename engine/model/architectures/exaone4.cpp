@@ -10,13 +10,9 @@ extern const Architecture kExaone4;
 namespace {
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
-  read_sizes(reader, config);
-  read_rms_norm(reader, config, 1e-5);
-  read_whole_rope(reader, config);
-  config.activation = read_activation(reader, "hidden_act", "silu");
+  read_llama_parts(reader, config, {.rms_norm_eps = 1e-5});
   config.norm_place = NormPlace::behind;
-  config.qk_norm = QkNorm::head;
-  config.qk_norm_form = config.norm;
+  norm_queries(config, QkNorm::head);
   const std::int64_t window =
       reader.is_null("sliding_window") ? 0 : reader.integer_or("sliding_window", 4096, 1, kMaxPositions);
   read_windows(reader, config, window, [&](std::int64_t layer) { return layer % 4 != 3 && layer + 1 < config.n_layers; });
@@ -28,7 +24,6 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 constexpr Architecture kExaone4{
     .name = "Exaone4ForCausalLM",
     .model_type = "exaone4",
-    .weight_dtypes = kFloatingTypes,
     .tensors = kNormsBehindTensors,
     .ignored_suffixes = kSavedAngles,
     .read_config = read_config,

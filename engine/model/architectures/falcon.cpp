@@ -65,7 +65,6 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 constexpr Architecture kFalcon{
     .name = "FalconForCausalLM",
     .model_type = "falcon",
-    .weight_dtypes = kFloatingTypes,
     .tensors = kTensors,
     .ignored_suffixes = {},
     .read_config = read_config,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gemma 1. Source: Gemma Team 2024; Hugging Face transformers, GemmaConfig.
-#include "engine/model/standard_config.h"
 #include "engine/model/gemma_config.h"
+#include "engine/model/standard_config.h"
 
 namespace lathe::engine {
 
@@ -20,7 +20,6 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 constexpr Architecture kGemma{
     .name = "GemmaForCausalLM",
     .model_type = "gemma",
-    .weight_dtypes = kFloatingTypes,
     .tensors = kLlamaTensors,
     .ignored_suffixes = kSavedAngles,
     .read_config = read_config,

@@ -26,7 +26,6 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 constexpr Architecture kGemma2{
     .name = "Gemma2ForCausalLM",
     .model_type = "gemma2",
-    .weight_dtypes = kFloatingTypes,
     .tensors = kGemma2Tensors,
     .ignored_suffixes = kSavedAngles,
     .read_config = read_config,

@@ -24,8 +24,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
   read_gemma_parts(reader, config);
   read_gemma_scores(reader, config, {});
   config.norm_place = NormPlace::around;
-  config.qk_norm = QkNorm::head;
-  config.qk_norm_form = config.norm;
+  norm_queries(config, QkNorm::head);
   const std::int64_t period = reader.integer_or("sliding_window_pattern", 6, 1, kMaxLayers);
   const std::int64_t window = reader.integer_or("sliding_window", 4096, 1, kMaxPositions);
   read_windows(reader, config, window, [&](std::int64_t layer) { return (layer + 1) % period != 0; });
@@ -40,7 +39,6 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 constexpr Architecture kGemma3{
     .name = "Gemma3ForCausalLM",
     .model_type = "gemma3_text",
-    .weight_dtypes = kFloatingTypes,
     .tensors = kGemma2Tensors,
     .ignored_suffixes = kSavedAngles,
     .read_config = read_config,

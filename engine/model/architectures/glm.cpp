@@ -25,7 +25,6 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 constexpr Architecture kGlm{
     .name = "GlmForCausalLM",
     .model_type = "glm",
-    .weight_dtypes = kFloatingTypes,
     .tensors = kTensors,
     .ignored_suffixes = kSavedAngles,
     .read_config = read_config,

@@ -29,7 +29,6 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 constexpr Architecture kGlm4{
     .name = "Glm4ForCausalLM",
     .model_type = "glm4",
-    .weight_dtypes = kFloatingTypes,
     .tensors = kTensors,
     .ignored_suffixes = kSavedAngles,
     .read_config = read_config,

@@ -54,7 +54,6 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 constexpr Architecture kGpt2{
     .name = "GPT2LMHeadModel",
     .model_type = "gpt2",
-    .weight_dtypes = kFloatingTypes,
     .tensors = kTensors,
     .ignored_suffixes = kIgnored,
     .prefixes = kPrefixes,

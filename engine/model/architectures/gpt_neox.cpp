@@ -49,7 +49,6 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 constexpr Architecture kGptNeoX{
     .name = "GPTNeoXForCausalLM",
     .model_type = "gpt_neox",
-    .weight_dtypes = kFloatingTypes,
     .tensors = kTensors,
     .ignored_suffixes = kIgnored,
     .read_config = read_config,

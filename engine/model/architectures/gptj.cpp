@@ -49,7 +49,6 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 constexpr Architecture kGptJ{
     .name = "GPTJForCausalLM",
     .model_type = "gptj",
-    .weight_dtypes = kFloatingTypes,
     .tensors = kTensors,
     .ignored_suffixes = kIgnored,
     .read_config = read_config,

@@ -10,12 +10,8 @@ extern const Architecture kGranite;
 namespace {
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
-  read_sizes(reader, config);
-  read_rms_norm(reader, config, 1e-6);
-  read_whole_rope(reader, config);
-  config.activation = read_activation(reader, "hidden_act", "silu");
-  config.qkv_bias = config.attention_out_bias = reader.boolean_or("attention_bias", false);
-  config.mlp_bias = reader.boolean_or("mlp_bias", false);
+  read_llama_parts(reader, config);
+  read_llama_biases(reader, config);
   config.embedding_multiplier = reader.number_or("embedding_multiplier", 1, 1e-6, 1e6);
   config.residual_multiplier = reader.number_or("residual_multiplier", 1, 1e-6, 1e6);
   config.attention_scale = reader.number_or("attention_multiplier", 1, 1e-6, 1e6);
@@ -27,7 +23,6 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 constexpr Architecture kGranite{
     .name = "GraniteForCausalLM",
     .model_type = "granite",
-    .weight_dtypes = kFloatingTypes,
     .tensors = kLlamaTensors,
     .ignored_suffixes = kSavedAngles,
     .read_config = read_config,

@@ -24,10 +24,7 @@ constexpr std::array kTensors = {
 };
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
-  read_sizes(reader, config);
-  read_rms_norm(reader, config, 1e-6);
-  read_whole_rope(reader, config);
-  config.activation = read_activation(reader, "hidden_act", "silu");
+  read_llama_parts(reader, config);
   config.qkv_bias = config.attention_out_bias = reader.boolean_or("bias", true);
 }
 
@@ -36,7 +33,6 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 constexpr Architecture kInternLm2{
     .name = "InternLM2ForCausalLM",
     .model_type = "internlm2",
-    .weight_dtypes = kFloatingTypes,
     .tensors = kTensors,
     .ignored_suffixes = kSavedAngles,
     .read_config = read_config,

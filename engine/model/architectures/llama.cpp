@@ -9,12 +9,8 @@ extern const Architecture kLlama;
 namespace {
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
-  read_sizes(reader, config);
-  read_rms_norm(reader, config, 1e-6);
-  read_whole_rope(reader, config);
-  config.activation = read_activation(reader, "hidden_act", "silu");
-  config.qkv_bias = config.attention_out_bias = reader.boolean_or("attention_bias", false);
-  config.mlp_bias = reader.boolean_or("mlp_bias", false);
+  read_llama_parts(reader, config);
+  read_llama_biases(reader, config);
 }
 
 }  // namespace
@@ -22,7 +18,6 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 constexpr Architecture kLlama{
     .name = "LlamaForCausalLM",
     .model_type = "llama",
-    .weight_dtypes = kFloatingTypes,
     .tensors = kLlamaTensors,
     .ignored_suffixes = kSavedAngles,
     .read_config = read_config,

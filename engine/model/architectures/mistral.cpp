@@ -9,10 +9,7 @@ extern const Architecture kMistral;
 namespace {
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
-  read_sizes(reader, config, {.n_kv_heads = 8, .n_positions = 131072});
-  read_rms_norm(reader, config, 1e-6);
-  read_whole_rope(reader, config);
-  config.activation = read_activation(reader, "hidden_act", "silu");
+  read_llama_parts(reader, config, {.n_kv_heads = 8, .n_positions = 131072});
   // A missing window is the one of the first release; an explicit null is none.
   const std::int64_t window =
       reader.is_null("sliding_window") ? 0 : reader.integer_or("sliding_window", 4096, 1, kMaxPositions);
@@ -24,7 +21,6 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 constexpr Architecture kMistral{
     .name = "MistralForCausalLM",
     .model_type = "mistral",
-    .weight_dtypes = kFloatingTypes,
     .tensors = kLlamaTensors,
     .ignored_suffixes = kSavedAngles,
     .read_config = read_config,

@@ -17,10 +17,7 @@ constexpr std::array kExperts = {
 constexpr auto kTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention, kExperts);
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
-  read_sizes(reader, config, {.n_kv_heads = 8, .n_positions = 131072});
-  read_rms_norm(reader, config, 1e-5);
-  read_whole_rope(reader, config, 1e6);
-  config.activation = read_activation(reader, "hidden_act", "silu");
+  read_llama_parts(reader, config, {.n_kv_heads = 8, .n_positions = 131072, .rms_norm_eps = 1e-5, .rope_theta = 1e6});
   const std::int64_t window = reader.integer_or("sliding_window", 0, 0, kMaxPositions);
   read_windows(reader, config, window, [&](std::int64_t) { return window > 0; });
   read_experts(reader, config, 8, 2, {.size = "intermediate_size"});
@@ -32,7 +29,6 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 constexpr Architecture kMixtral{
     .name = "MixtralForCausalLM",
     .model_type = "mixtral",
-    .weight_dtypes = kFloatingTypes,
     .tensors = kTensors,
     .ignored_suffixes = kSavedAngles,
     .read_config = read_config,

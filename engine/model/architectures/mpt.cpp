@@ -46,7 +46,6 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 constexpr Architecture kMpt{
     .name = "MptForCausalLM",
     .model_type = "mpt",
-    .weight_dtypes = kFloatingTypes,
     .tensors = kTensors,
     .ignored_suffixes = {},
     .read_config = read_config,

@@ -10,14 +10,10 @@ extern const Architecture kOlmo2;
 namespace {
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
-  read_sizes(reader, config);
-  read_rms_norm(reader, config, 1e-5);
-  read_whole_rope(reader, config);
-  config.activation = read_activation(reader, "hidden_act", "silu");
+  read_llama_parts(reader, config, {.rms_norm_eps = 1e-5});
   config.qkv_bias = config.attention_out_bias = reader.boolean_or("attention_bias", false);
   config.norm_place = NormPlace::behind;
-  config.qk_norm = QkNorm::all_heads;
-  config.qk_norm_form = config.norm;
+  norm_queries(config, QkNorm::all_heads);
 }
 
 }  // namespace
@@ -25,7 +21,6 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 constexpr Architecture kOlmo2{
     .name = "Olmo2ForCausalLM",
     .model_type = "olmo2",
-    .weight_dtypes = kFloatingTypes,
     .tensors = kNormsBehindTensors,
     .ignored_suffixes = kSavedAngles,
     .read_config = read_config,

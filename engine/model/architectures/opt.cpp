@@ -57,7 +57,6 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 constexpr Architecture kOpt{
     .name = "OPTForCausalLM",
     .model_type = "opt",
-    .weight_dtypes = kFloatingTypes,
     .tensors = kTensors,
     .ignored_suffixes = {},
     .prefixes = kPrefixes,

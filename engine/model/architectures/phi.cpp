@@ -43,8 +43,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
   config.qkv_bias = config.attention_out_bias = config.mlp_bias = config.head_bias = true;
   config.residual = Residual::parallel;
   if (reader.boolean_or("qk_layernorm", false)) {
-    config.qk_norm = QkNorm::head;
-    config.qk_norm_form = config.norm;
+    norm_queries(config, QkNorm::head);
   }
 }
 
@@ -53,7 +52,6 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 constexpr Architecture kPhi{
     .name = "PhiForCausalLM",
     .model_type = "phi",
-    .weight_dtypes = kFloatingTypes,
     .tensors = kTensors,
     .ignored_suffixes = kSavedAngles,
     .read_config = read_config,

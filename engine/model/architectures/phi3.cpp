@@ -29,7 +29,6 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 constexpr Architecture kPhi3{
     .name = "Phi3ForCausalLM",
     .model_type = "phi3",
-    .weight_dtypes = kFloatingTypes,
     .tensors = kTensors,
     .ignored_suffixes = kSavedAngles,
     .read_config = read_config,

@@ -9,11 +9,8 @@ extern const Architecture kQwen2;
 namespace {
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
-  read_sizes(reader, config, {.n_positions = 32768});
+  read_llama_parts(reader, config, {.n_positions = 32768});
   config.qkv_bias = true;
-  read_rms_norm(reader, config, 1e-6);
-  read_whole_rope(reader, config);
-  config.activation = read_activation(reader, "hidden_act", "silu");
   read_upper_windows(reader, config);
 }
 
@@ -22,7 +19,6 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 constexpr Architecture kQwen2{
     .name = "Qwen2ForCausalLM",
     .model_type = "qwen2",
-    .weight_dtypes = kFloatingTypes,
     .tensors = kLlamaTensors,
     .ignored_suffixes = kSavedAngles,
     .read_config = read_config,

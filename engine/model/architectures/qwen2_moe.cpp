@@ -11,10 +11,7 @@ namespace {
 constexpr auto kTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention, kLlamaMlp, kQwenExperts);
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
-  read_sizes(reader, config, {.n_positions = 32768});
-  read_rms_norm(reader, config, 1e-6);
-  read_whole_rope(reader, config);
-  config.activation = read_activation(reader, "hidden_act", "silu");
+  read_llama_parts(reader, config, {.n_positions = 32768});
   config.qkv_bias = reader.boolean_or("qkv_bias", true);
   read_upper_windows(reader, config);
   read_experts(reader, config, 60, 4);
@@ -29,7 +26,6 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 constexpr Architecture kQwen2Moe{
     .name = "Qwen2MoeForCausalLM",
     .model_type = "qwen2_moe",
-    .weight_dtypes = kFloatingTypes,
     .tensors = kTensors,
     .ignored_suffixes = kSavedAngles,
     .read_config = read_config,

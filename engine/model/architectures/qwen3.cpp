@@ -9,14 +9,10 @@ extern const Architecture kQwen3;
 namespace {
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
-  read_sizes(reader, config, {.head_dim = 128, .n_positions = 32768});
+  read_llama_parts(reader, config, {.head_dim = 128, .n_positions = 32768});
   config.qkv_bias = config.attention_out_bias = reader.boolean_or("attention_bias", false);
-  read_rms_norm(reader, config, 1e-6);
-  read_whole_rope(reader, config);
-  config.activation = read_activation(reader, "hidden_act", "silu");
   read_upper_windows(reader, config);
-  config.qk_norm = QkNorm::head;
-  config.qk_norm_form = config.norm;
+  norm_queries(config, QkNorm::head);
 }
 
 }  // namespace
@@ -24,7 +20,6 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 constexpr Architecture kQwen3{
     .name = "Qwen3ForCausalLM",
     .model_type = "qwen3",
-    .weight_dtypes = kFloatingTypes,
     .tensors = kLlamaTensors,
     .ignored_suffixes = kSavedAngles,
     .read_config = read_config,

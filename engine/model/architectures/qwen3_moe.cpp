@@ -11,13 +11,9 @@ namespace {
 constexpr auto kTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention, kLlamaMlp, kQwenExperts);
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
-  read_sizes(reader, config, {.n_kv_heads = 4, .n_positions = 32768});
-  read_rms_norm(reader, config, 1e-6);
-  read_whole_rope(reader, config);
-  config.activation = read_activation(reader, "hidden_act", "silu");
+  read_llama_parts(reader, config, {.n_kv_heads = 4, .n_positions = 32768});
   config.qkv_bias = config.attention_out_bias = reader.boolean_or("attention_bias", false);
-  config.qk_norm = QkNorm::head;
-  config.qk_norm_form = config.norm;
+  norm_queries(config, QkNorm::head);
   const bool slides = reader.boolean_or("use_sliding_window", false);
   const std::int64_t window = reader.integer_or("sliding_window", 4096, 0, kMaxPositions);
   read_windows(reader, config, slides ? window : 0, [&](std::int64_t) { return slides; });
@@ -31,7 +27,6 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 constexpr Architecture kQwen3Moe{
     .name = "Qwen3MoeForCausalLM",
     .model_type = "qwen3_moe",
-    .weight_dtypes = kFloatingTypes,
     .tensors = kTensors,
     .ignored_suffixes = kSavedAngles,
     .read_config = read_config,

@@ -9,12 +9,8 @@ extern const Architecture kSmolLm3;
 namespace {
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
-  read_sizes(reader, config, {.n_kv_heads = 4, .n_positions = 32768, .tied_embeddings = true});
-  read_rms_norm(reader, config, 1e-6);
-  read_whole_rope(reader, config, 2e6);
-  config.activation = read_activation(reader, "hidden_act", "silu");
-  config.qkv_bias = config.attention_out_bias = reader.boolean_or("attention_bias", false);
-  config.mlp_bias = reader.boolean_or("mlp_bias", false);
+  read_llama_parts(reader, config, {.n_kv_heads = 4, .n_positions = 32768, .tied_embeddings = true, .rope_theta = 2e6});
+  read_llama_biases(reader, config);
   const bool slides = reader.boolean_or("use_sliding_window", false);
   const std::int64_t window = reader.integer_or("sliding_window", 0, 0, kMaxPositions);
   read_windows(reader, config, slides ? window : 0, [](std::int64_t) { return false; });
@@ -31,7 +27,6 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 constexpr Architecture kSmolLm3{
     .name = "SmolLM3ForCausalLM",
     .model_type = "smollm3",
-    .weight_dtypes = kFloatingTypes,
     .tensors = kLlamaTensors,
     .ignored_suffixes = kSavedAngles,
     .read_config = read_config,

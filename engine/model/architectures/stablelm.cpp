@@ -24,7 +24,6 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 constexpr Architecture kStableLm{
     .name = "StableLmForCausalLM",
     .model_type = "stablelm",
-    .weight_dtypes = kFloatingTypes,
     .tensors = kLlamaTensors,
     .ignored_suffixes = kSavedAngles,
     .read_config = read_config,

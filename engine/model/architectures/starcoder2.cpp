@@ -30,7 +30,6 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 constexpr Architecture kStarCoder2{
     .name = "Starcoder2ForCausalLM",
     .model_type = "starcoder2",
-    .weight_dtypes = kFloatingTypes,
     .tensors = kTensors,
     .ignored_suffixes = kSavedAngles,
     .read_config = read_config,

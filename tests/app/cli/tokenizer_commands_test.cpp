@@ -5,6 +5,7 @@
 #include "tests/support/bpe_files.h"
 #include "tests/support/cli_run.h"
 #include "tests/support/text_files.h"
+#include "tests/support/verify_has.h"
 
 using lathe::engine::Json;
 using lathe::tests::byte_level_file;
@@ -29,12 +30,6 @@ int hello() { return byte_level_file()["model"]["vocab"]["hello"].get<int>(); }
 std::string list(std::vector<int> ids) { return Json(ids).dump() + "\n"; }
 
 }  // namespace
-
-#define VERIFY_HAS(text, part)                                      \
-  do {                                                              \
-    const std::string text_ = text;                                 \
-    QVERIFY2(text_.find(part) != std::string::npos, text_.c_str()); \
-  } while (false)
 
 class TokenizerCommandsTest : public QObject {
   Q_OBJECT

@@ -5,6 +5,7 @@
 
 #include "engine/text/byte_alphabet.h"
 #include "tests/support/encoded.h"
+#include "tests/support/verify_has.h"
 
 using namespace lathe::engine;
 using lathe::tests::encoded;
@@ -59,12 +60,6 @@ std::string refusal(const GgufVocabulary& vocabulary) {
 }
 
 }  // namespace
-
-#define VERIFY_HAS(text, part)                                      \
-  do {                                                              \
-    const std::string text_ = text;                                 \
-    QVERIFY2(text_.find(part) != std::string::npos, text_.c_str()); \
-  } while (false)
 
 class GgufVocabularyTest : public QObject {
   Q_OBJECT

@@ -6,6 +6,7 @@
 #include "tests/support/bpe_files.h"
 #include "tests/support/encoded.h"
 #include "tests/support/text_files.h"
+#include "tests/support/verify_has.h"
 
 using namespace lathe::engine;
 using namespace lathe::tests;
@@ -38,12 +39,6 @@ std::string with_key_twice(const Json& file, const std::string& key, const std::
 }
 
 }  // namespace
-
-#define VERIFY_HAS(text, part)                                      \
-  do {                                                              \
-    const std::string text_ = text;                                 \
-    QVERIFY2(text_.find(part) != std::string::npos, text_.c_str()); \
-  } while (false)
 
 class TokenizerLimitsTest : public QObject {
   Q_OBJECT
