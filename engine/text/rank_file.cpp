@@ -8,6 +8,7 @@
 #include <charconv>
 
 #include "engine/base/base64.h"
+#include "engine/base/text_lines.h"
 #include "engine/text/byte_alphabet.h"
 #include "engine/text/tokenizer_assembly.h"
 #include "engine/text/tokenizer_base.h"
@@ -41,17 +42,13 @@ Result<Rank> read_rank(std::string_view line) {
 }
 
 Result<void> read_ranks(std::string_view text, TokenizerDescription& description) {
-  for (std::size_t n = 1; !text.empty(); ++n) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line.empty()) continue;
+  return for_each_line(text, [&](std::string_view line, std::size_t n) -> Result<void> {
+    if (line.empty()) return {};
     auto rank = read_rank(line);
     if (!rank) return fail(ErrorCode::model_refused, rank.error().message, fmt::format("{}: line {}", description.file, n));
     description.vocabulary.emplace_back(alphabet_of_bytes(rank->piece), rank->id);
-  }
-  return {};
+    return {};
+  });
 }
 
 /// What a family puts behind its ranks.

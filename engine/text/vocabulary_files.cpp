@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/base/text_lines.h"
 #include "engine/base/utf8.h"
 #include "engine/text/json_field.h"
 #include "engine/text/tokenizer_assembly.h"
@@ -22,7 +23,7 @@ constexpr std::string_view kMergesFile = "merges.txt";
 
 struct TokenizerClass {
   std::string_view name, pattern;
-  const char* end_of_text;  ///< what the class takes for bos and eos where the configuration names none; null: nothing
+  std::string_view end_of_text;  ///< what the class takes for eos where the configuration names none
 };
 
 // THE TABLE of classes over vocab.json and merges.txt. A folder that names none is one of GPT-2's.
@@ -48,19 +49,6 @@ Result<const TokenizerClass*> class_of(const TokenizerConfig& config) {
               "tokenizer_config.json: tokenizer_class");
 }
 
-/// The lines of a text, each with its number from 1.
-template <class Take>
-Result<void> for_each_line(std::string_view text, const Take& take) {
-  for (std::size_t n = 1; !text.empty(); ++n) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    LATHE_TRY_VOID(take(line, n));
-  }
-  return {};
-}
-
 /// "left right", best first; the first line may be a comment with the version.
 Result<void> read_merges(std::string_view text, TokenizerDescription& description) {
   return for_each_line(text, [&](std::string_view line, std::size_t n) -> Result<void> {
@@ -77,11 +65,10 @@ Result<void> read_merges(std::string_view text, TokenizerDescription& descriptio
 /// Control tokens that the configuration names and the vocabulary holds, but no list of added tokens.
 void add_named(const TokenizerConfig& config, TokenizerDescription& description) {
   for (const auto& [piece, id] : description.vocabulary) {
+    if (!config.special_tokens.contains(piece)) continue;
     const bool listed = std::any_of(config.added_tokens.begin(), config.added_tokens.end(),
                                     [&, &own = id](const AddedToken& token) { return token.id == own; });
-    if (!listed && config.special_tokens.contains(piece)) {
-      description.added_tokens.push_back({.id = id, .content = piece, .special = true});
-    }
+    if (!listed) description.added_tokens.push_back({.id = id, .content = piece, .special = true});
   }
 }
 
@@ -117,8 +104,8 @@ Result<std::unique_ptr<Tokenizer>> open_vocabulary_and_merges(const ModelFolder&
   LATHE_TRY_VOID(read_merges(merges, description));
   describe_byte_level(*find_word_pattern(known->pattern), description);
   if (!config.eos_token && holds(description, config, known->end_of_text)) {
-    config.eos_token = known->end_of_text;
-    config.special_tokens.insert(known->end_of_text);
+    config.eos_token = std::string(known->end_of_text);
+    config.special_tokens.insert(*config.eos_token);
   }
   add_named(config, description);
   return assemble_tokenizer(description, config);

@@ -30,8 +30,8 @@ std::array<Part, 17> parts_of(const ModelConfig& config, std::int64_t max_rows, 
            {&StepBuffers::chosen, max_rows, 2 * config.moe.n_chosen},
            {&StepBuffers::expert_in, max_rows, expert_width},
            {&StepBuffers::expert_out, max_rows, expert_width},
-           {&StepBuffers::expert_rows, max_rows, one},
-           {&StepBuffers::expert_weights, max_rows, one},
+           {&StepBuffers::expert_rows, max_rows, config.moe.n_chosen},
+           {&StepBuffers::expert_weights, max_rows, config.moe.n_chosen},
            {&StepBuffers::shared_gate, max_rows, one},
            {&StepBuffers::embedded, max_rows, projected},
            {&StepBuffers::last, max_logit_rows, config.hidden_size},
@@ -74,9 +74,9 @@ std::int64_t Activations::n_bytes(const ModelConfig& config, std::int64_t max_ro
 StepBuffers Activations::for_step(std::int64_t n_rows, std::int64_t n_logit_rows) const {
   LATHE_DCHECK(n_rows <= whole_.residual.dim(0) && n_logit_rows <= whole_.logits.dim(0));
   StepBuffers step = whole_;
-  for (TensorView* view : {&step.residual, &step.normed, &step.delta, &step.qkv, &step.attention, &step.embedded,
-                           &step.router_logits, &step.chosen, &step.expert_in, &step.expert_out, &step.expert_rows,
-                           &step.expert_weights, &step.shared_gate}) {
+  for (TensorView* view :
+       {&step.residual, &step.normed, &step.delta, &step.qkv, &step.attention, &step.embedded, &step.router_logits,
+        &step.chosen, &step.expert_in, &step.expert_out, &step.expert_rows, &step.expert_weights, &step.shared_gate}) {
     view->shape[0] = n_rows;
   }
   for (TensorView* view : {&step.last, &step.last_normed, &step.projected, &step.logits}) view->shape[0] = n_logit_rows;

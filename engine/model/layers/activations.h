@@ -11,23 +11,23 @@ namespace lathe::engine {
 
 /// Views of the buffers for one step. Shapes: M rows, R rows with logits, H hidden, V vocabulary; all f32.
 struct StepBuffers {
-  kernels::TensorView residual;     ///< [M, H]
-  kernels::TensorView normed;       ///< [M, H]
-  kernels::TensorView delta;        ///< [M, H], what the last part adds to the residual stream
-  kernels::TensorView qkv;          ///< [M, q_size + 2 kv_size]
-  kernels::TensorView attention;    ///< [M, q_size]
+  kernels::TensorView residual;        ///< [M, H]
+  kernels::TensorView normed;          ///< [M, H]
+  kernels::TensorView delta;           ///< [M, H], what the last part adds to the residual stream
+  kernels::TensorView qkv;             ///< [M, q_size + 2 kv_size]
+  kernels::TensorView attention;       ///< [M, q_size]
   kernels::TensorView router_logits;   ///< [M, E]; this and what follows where layers have experts, else of width 0
   kernels::TensorView chosen;          ///< [M, 2 n_chosen], as Chosen
   kernels::TensorView expert_in;       ///< [M, H], rows of one expert
   kernels::TensorView expert_out;      ///< [M, H]
-  kernels::TensorView expert_rows;     ///< [M, 1], their numbers, i32
-  kernels::TensorView expert_weights;  ///< [M, 1]
+  kernels::TensorView expert_rows;     ///< [M, chosen], numbers of rows by expert, i32
+  kernels::TensorView expert_weights;  ///< [M, chosen], beside them
   kernels::TensorView shared_gate;     ///< [M, 1]
-  kernels::TensorView embedded;     ///< [M, E], rows of embeddings that are projected to H; else E is 0
-  kernels::TensorView last;         ///< [R, H], rows of the residual stream that get logits
-  kernels::TensorView last_normed;  ///< [R, H]
-  kernels::TensorView projected;    ///< [R, E], what the head reads where it was projected back
-  kernels::TensorView logits;       ///< [R, V]
+  kernels::TensorView embedded;        ///< [M, E], rows of embeddings that are projected to H; else E is 0
+  kernels::TensorView last;            ///< [R, H], rows of the residual stream that get logits
+  kernels::TensorView last_normed;     ///< [R, H]
+  kernels::TensorView projected;       ///< [R, E], what the head reads where it was projected back
+  kernels::TensorView logits;          ///< [R, V]
 };
 
 /// Owns: one buffer, cut into the parts of StepBuffers.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/model/layers/experts.h"
 
-#include <algorithm>
+#include <array>
 #include <cmath>
+#include <numeric>
 
 namespace lathe::engine {
 
@@ -23,6 +24,24 @@ MlpShape shared_shape(const ModelConfig& config) { return {config.moe.shared_siz
 std::span<Chosen> chosen_of(const ModelConfig& config, const StepBuffers& step, std::int64_t row) {
   const auto n = static_cast<std::size_t>(config.moe.n_chosen);
   return {reinterpret_cast<Chosen*>(step.chosen.row<float>(row)), n};
+}
+
+/// Sorts the rows of a step by their experts, those of an expert by number. Returns where those of each expert end.
+std::array<std::int32_t, kMaxExperts> sort_rows(const ModelConfig& config, std::int64_t n_rows, const StepBuffers& step) {
+  std::array<std::int32_t, kMaxExperts> ends{};
+  const auto end_of = [&](const Chosen& one) -> std::int32_t& { return ends[static_cast<std::size_t>(one.expert)]; };
+  for (std::int64_t row = 0; row < n_rows; ++row) {
+    for (const Chosen& one : chosen_of(config, step, row)) ++end_of(one);
+  }
+  std::exclusive_scan(ends.begin(), ends.end(), ends.begin(), 0);
+  for (std::int64_t row = 0; row < n_rows; ++row) {
+    for (const Chosen& one : chosen_of(config, step, row)) {
+      const std::int32_t at = end_of(one)++;
+      step.expert_rows.as<std::int32_t>()[at] = static_cast<std::int32_t>(row);
+      step.expert_weights.as<float>()[at] = one.weight;
+    }
+  }
+  return ends;
 }
 
 }  // namespace
@@ -100,25 +119,18 @@ void Experts::forward(kernels::Backend& backend, const ModelConfig& config, cons
   router_.forward(backend, step.router_logits, x);
   choose(backend, config, step);
   backend.fill(step.delta, 0);
-  auto* const rows = step.expert_rows.as<std::int32_t>();
-  auto* const weights = step.expert_weights.as<float>();
-  for (std::int64_t e = 0; e < config.moe.n_experts; ++e) {
-    std::int64_t n = 0;
-    for (std::int64_t row = 0; row < x.dim(0); ++row) {
-      for (const Chosen& one : chosen_of(config, step, row)) {
-        if (one.expert != e) continue;
-        rows[n] = static_cast<std::int32_t>(row);
-        weights[n++] = one.weight;
-      }
-    }
+  const auto ends = sort_rows(config, x.dim(0), step);
+  std::int32_t begin = 0;
+  for (std::size_t e = 0; e < experts_.size(); begin = ends[e++]) {
+    const auto n = static_cast<std::size_t>(ends[e] - begin);
     if (n == 0) continue;
+    const std::span<const std::int32_t> rows(step.expert_rows.as<const std::int32_t>() + begin, n);
     StepBuffers own = step;
-    own.delta = step.expert_out.rows(0, n);
-    const TensorView in = step.expert_in.rows(0, n);
-    const std::span<const std::int32_t> own_rows(rows, static_cast<std::size_t>(n));
-    backend.gather_rows(in, x, own_rows);
-    experts_[static_cast<std::size_t>(e)].forward(backend, in, own);
-    backend.add_rows(step.delta, own_rows, own.delta, {weights, static_cast<std::size_t>(n)});
+    own.delta = step.expert_out.rows(0, static_cast<std::int64_t>(n));
+    const TensorView in = step.expert_in.rows(0, static_cast<std::int64_t>(n));
+    backend.gather_rows(in, x, rows);
+    experts_[e].forward(backend, in, own);
+    backend.add_rows(step.delta, rows, own.delta, {step.expert_weights.as<const float>() + begin, n});
   }
   if (shared_) add_shared(backend, x, step);
 }

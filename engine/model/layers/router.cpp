@@ -31,17 +31,18 @@ float rank_of_group(std::span<const float> choices, GroupScore kind) {
   return kind == GroupScore::best_two ? best + second : best;
 }
 
-/// Whether fewer than n_chosen_groups groups come before this one.
-bool is_chosen_group(const MoeConfig& config, std::span<const float> choices, std::size_t group) {
-  const std::size_t size = choices.size() / static_cast<std::size_t>(config.n_groups);
-  const auto rank = [&](std::size_t g) { return rank_of_group(choices.subspan(g * size, size), config.group_score); };
-  const float own = rank(group);
-  std::int64_t n_before = 0;
-  for (std::size_t g = 0; g < static_cast<std::size_t>(config.n_groups); ++g) {
-    const float other = rank(g);
-    if (other > own || (other == own && g < group)) ++n_before;
+/// Leaves the choices of the n_chosen_groups best groups alone, of equal ones the first, and takes all others out.
+void close_groups(const MoeConfig& config, std::span<float> choices) {
+  const auto n_groups = static_cast<std::size_t>(config.n_groups), size = choices.size() / n_groups;
+  float ranks[kMaxExperts];
+  for (std::size_t g = 0; g < n_groups; ++g) ranks[g] = rank_of_group(choices.subspan(g * size, size), config.group_score);
+  for (std::size_t g = 0; g < n_groups; ++g) {
+    std::int64_t n_before = 0;
+    for (std::size_t other = 0; other < n_groups; ++other) {
+      if (ranks[other] > ranks[g] || (ranks[other] == ranks[g] && other < g)) ++n_before;
+    }
+    if (n_before >= config.n_chosen_groups) std::ranges::fill(choices.subspan(g * size, size), kNever);
   }
-  return n_before < config.n_chosen_groups;
 }
 
 }  // namespace
@@ -52,20 +53,16 @@ void choose_experts(const MoeConfig& config, std::span<float> logits, std::span<
   if (config.score == RouterScore::sigmoid) {
     for (float& x : logits) x = 1 / (1 + std::exp(-x));
   }
-  const auto choice = [&](std::size_t expert) { return logits[expert] + (bias.empty() ? 0.0F : bias[expert]); };
-  const std::size_t n = logits.size(), group_size = n / static_cast<std::size_t>(config.n_groups);
-  float choices[kMaxExperts];
-  for (std::size_t i = 0; i < n; ++i) choices[i] = choice(i);
-  float open[kMaxExperts];
-  for (std::size_t i = 0; i < n; ++i) {
-    const bool in_group = config.n_groups == 1 || is_chosen_group(config, {choices, n}, i / group_size);
-    open[i] = in_group ? choices[i] : kNever;
-  }
+  const std::size_t n = logits.size();
+  float memory[kMaxExperts];
+  const std::span<float> choices(memory, n);
+  for (std::size_t i = 0; i < n; ++i) choices[i] = logits[i] + (bias.empty() ? 0.0F : bias[i]);
+  if (config.n_groups > 1) close_groups(config, choices);
   float sum = 0;
   for (Chosen& one : chosen) {
-    const auto best = static_cast<std::size_t>(std::max_element(open, open + n) - open);
+    const auto best = static_cast<std::size_t>(std::ranges::max_element(choices) - choices.begin());
     one = {static_cast<std::int32_t>(best), logits[best]};
-    open[best] = kNever;
+    choices[best] = kNever;
     sum += one.weight;
   }
   if (config.score == RouterScore::softmax_chosen) {
