@@ -20,7 +20,8 @@ struct Command {
 };
 
 extern const Command kServeCommand, kCompleteCommand, kChatCommand, kInspectCommand, kSelftestCommand, kBenchCommand,
-    kConvertCommand, kEvalCommand, kSweepCommand, kRooflineCommand, kTokenizeCommand, kDetokenizeCommand, kTemplateCommand;
+    kConvertCommand, kEvalCommand, kSweepCommand, kRooflineCommand, kTokenizeCommand, kDetokenizeCommand, kTemplateCommand,
+    kEmbedCommand;
 std::span<const Command* const> command_table();
 
 /// run_command_line on a given terminal.

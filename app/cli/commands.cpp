@@ -18,10 +18,10 @@ namespace lathe::app {
 namespace {
 
 // THE TABLE of commands.
-constexpr std::array<const Command*, 13> kCommands = {
-    &kServeCommand, &kCompleteCommand, &kChatCommand,     &kInspectCommand, &kConvertCommand,
-    &kEvalCommand,  &kSweepCommand,    &kSelftestCommand, &kBenchCommand,   &kRooflineCommand,
-    &kTokenizeCommand, &kDetokenizeCommand, &kTemplateCommand,
+constexpr std::array<const Command*, 14> kCommands = {
+    &kServeCommand,    &kCompleteCommand,   &kChatCommand,     &kInspectCommand, &kConvertCommand,
+    &kEvalCommand,     &kSweepCommand,      &kSelftestCommand, &kBenchCommand,   &kRooflineCommand,
+    &kTokenizeCommand, &kDetokenizeCommand, &kTemplateCommand, &kEmbedCommand,
 };
 
 std::string overview() {

@@ -38,7 +38,7 @@ Result<Scorer> Scorer::open(EngineOptions options, const EvalPlan& plan, const E
                 "config.json: vocab_size");
   }
   const auto observe = [&](LoadPhase, std::int64_t bytes) { return !observer || observer({.bytes_loaded = bytes}); };
-  LATHE_TRY(LoadedRunner loaded, load_runner(model, *scorer.tokenizer_, options, observe, folder));
+  LATHE_TRY(LoadedRunner loaded, load_runner(model, scorer.tokenizer_.get(), options, observe, folder));
   scorer.runner_ = std::move(loaded.runner);
   return scorer;
 }

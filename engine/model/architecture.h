@@ -17,6 +17,7 @@ enum class WeightRole : std::uint8_t {
   embedding_norm,
   embedding_norm_bias,
   positions,      ///< learned
+  token_types,    ///< learned, one row for each sentence of a pair
   embedding_in,   ///< projects a row of the embeddings to the hidden size
   embedding_out,  ///< and back before the head
   head,

@@ -38,6 +38,9 @@ extern const Architecture kGlm;
 extern const Architecture kGlm4;
 extern const Architecture kStarCoder2;
 extern const Architecture kExaone4;
+extern const Architecture kBert;
+extern const Architecture kRoberta;
+extern const Architecture kXlmRoberta;
 
 namespace {
 
@@ -73,6 +76,9 @@ constexpr std::array kArchitectures = {
     &kGlm4,
     &kStarCoder2,
     &kExaone4,
+    &kBert,
+    &kRoberta,
+    &kXlmRoberta,
 };
 
 }  // namespace

@@ -17,6 +17,7 @@ inline constexpr std::int64_t kMaxLayers = 1 << 12;
 inline constexpr std::int64_t kMaxHeads = 1 << 12;
 inline constexpr std::int64_t kMaxHeadDim = 1 << 12;
 inline constexpr std::int64_t kMaxPositions = 1 << 27;
+inline constexpr std::int64_t kMaxTokenTypes = 1 << 10;
 inline constexpr std::size_t kMaxEosIds = 256;
 
 std::span<const Architecture* const> architectures();

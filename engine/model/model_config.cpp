@@ -14,6 +14,8 @@ namespace lathe::engine {
 namespace {
 
 constexpr std::string_view kFile = "config.json";
+/// How transformers calls what a family has without a head: "Qwen3Model".
+constexpr std::string_view kBaseModel = "Model";
 
 /// What a family leaves as it usually is.
 void complete(ModelConfig& config) {
@@ -58,11 +60,14 @@ Result<ModelConfig> read_model_config(const Json& json) {
   LATHE_TRY(const std::string name, declared_architecture(json));
   ConfigReader reader(json, std::string(kFile));
   const Architecture* architecture = find_architecture(name);
+  const bool is_base = architecture == nullptr && name.ends_with(kBaseModel);
+  if (is_base) architecture = find_architecture(reader.text_or("model_type", ""));
   if (architecture == nullptr) return unknown_architecture(name, reader);
 
   ModelConfig config;
   config.architecture = architecture;
   architecture->read_config(reader, config);
+  if (is_base) config.has_head = false;
   complete(config);
   const auto last_id = static_cast<std::int32_t>(config.vocab_size - 1);
   const auto bos = reader.ids("bos_token_id", kMaxEosIds, last_id);

@@ -61,9 +61,13 @@ struct ModelConfig {
   Residual residual = Residual::sequential;
   bool has_final_norm = true;
 
+  bool is_causal = true;  ///< a row sees what is before it; else the whole text, which then comes in one step: BERT
+  bool has_head = true;   ///< logits are made; else the model gives hidden states and no more
+
   std::vector<RopeConfig> ropes;    ///< none: positions are learned, ALiBi, or left out
   std::vector<LayerConfig> layers;  ///< n_layers of them
   std::int64_t n_learned_positions = 0, position_offset = 0;  ///< row of position p: p + offset; 0 rows: none are learned
+  std::int64_t n_token_types = 0;   ///< learned rows for the sentences of a pair: BERT
   std::vector<float> alibi_slopes;  ///< [n_heads]; none: no ALiBi
 
   QkNorm qk_norm = QkNorm::none;

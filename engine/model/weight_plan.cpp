@@ -82,9 +82,13 @@ class WeightPlanner {
 
   /// Files and config may disagree about a tied head: the config's word holds unless there is nothing to hold it with.
   void settle_tie() {
-    plan_.tied_embeddings = config_.tied_embeddings;
     const bool has_head = has(WeightRole::head), has_embedding = has(WeightRole::embedding);
     const std::string head = name_of_role(WeightRole::head);
+    if (!config_.has_head) {
+      seen_.insert(head);
+      return;
+    }
+    plan_.tied_embeddings = config_.tied_embeddings;
     if (config_.tied_embeddings && has_head && has_embedding) {
       plan_.warnings.push_back(fmt::format("{}: left out, because {} says tie_word_embeddings", head, kConfigFile));
       seen_.insert(head);

@@ -25,6 +25,7 @@ bool is_of_layer(WeightRole role) {
     case WeightRole::embedding_norm:
     case WeightRole::embedding_norm_bias:
     case WeightRole::positions:
+    case WeightRole::token_types:
     case WeightRole::embedding_in:
     case WeightRole::embedding_out:
     case WeightRole::head:
@@ -42,13 +43,14 @@ bool is_of_expert(WeightRole role) {
 bool is_wanted(WeightRole role, const ModelConfig& config, std::int64_t layer, bool tied) {
   const bool has_experts = layer >= 0 && config.layers[static_cast<std::size_t>(layer)].has_experts;
   switch (role) {
-    case WeightRole::head: return !tied;
-    case WeightRole::head_bias: return config.head_bias;
+    case WeightRole::head: return config.has_head && !tied;
+    case WeightRole::head_bias: return config.has_head && config.head_bias;
     case WeightRole::embedding_norm: return config.has_embedding_norm;
     case WeightRole::embedding_norm_bias: return config.has_embedding_norm && config.norm.has_bias;
     case WeightRole::positions: return config.n_learned_positions > 0;
-    case WeightRole::embedding_in:
-    case WeightRole::embedding_out: return config.projects_embeddings();
+    case WeightRole::token_types: return config.n_token_types > 0;
+    case WeightRole::embedding_in: return config.projects_embeddings();
+    case WeightRole::embedding_out: return config.has_head && config.projects_embeddings();
     case WeightRole::final_norm: return config.has_final_norm;
     case WeightRole::final_norm_bias: return config.has_final_norm && config.norm.has_bias;
     case WeightRole::attention_norm_bias: return config.norm.has_bias;
@@ -96,6 +98,7 @@ std::vector<std::int64_t> shape_of(WeightRole role, const ModelConfig& config) {
     case WeightRole::head: return {config.vocab_size, config.embedding_size};
     case WeightRole::head_bias: return {config.vocab_size};
     case WeightRole::positions: return {config.n_learned_positions + config.position_offset, hidden};
+    case WeightRole::token_types: return {config.n_token_types, hidden};
     case WeightRole::embedding_in: return {hidden, config.embedding_size};
     case WeightRole::embedding_out: return {config.embedding_size, hidden};
     case WeightRole::embedding_norm:

@@ -43,26 +43,38 @@ Result<std::unique_ptr<ModelRunner>> ModelRunner::create(std::unique_ptr<kernels
       new ModelRunner(std::move(backend), std::move(decoder), std::move(kv), std::move(activations), limits));
 }
 
-Result<kernels::TensorView> ModelRunner::run(const BatchPlan& plan) {
+Result<void> ModelRunner::check_fits(const BatchPlan& plan) const {
   const auto n_logit_rows = static_cast<int>(plan.logit_rows.size());
-  if (plan.n_rows() > limits_.max_rows || n_logit_rows > limits_.max_logit_rows) {
-    return fail(ErrorCode::internal,
-                fmt::format("step of {} rows, {} with logits; the work memory holds {} and {}", plan.n_rows(), n_logit_rows,
-                            limits_.max_rows, limits_.max_logit_rows),
-                "runner");
-  }
-  const ModelInput input{.token_ids = plan.token_ids,
-                         .positions = plan.positions,
-                         .slots = plan.slots,
-                         .batch = {.n_seqs = plan.n_seqs(),
-                                   .query_start = plan.query_start,
-                                   .context_len = plan.context_len,
-                                   .block_tables = plan.block_tables,
-                                   .max_blocks = plan.max_blocks},
-                         .logit_rows = plan.logit_rows};
-  const StepBuffers step = activations_.for_step(plan.n_rows(), n_logit_rows);
-  decoder_.forward(*backend_, input, kv_, step);
+  if (plan.n_rows() <= limits_.max_rows && n_logit_rows <= limits_.max_logit_rows) return {};
+  return fail(ErrorCode::internal,
+              fmt::format("step of {} rows, {} with logits; the work memory holds {} and {}", plan.n_rows(), n_logit_rows,
+                          limits_.max_rows, limits_.max_logit_rows),
+              "runner");
+}
+
+ModelInput ModelRunner::input_of(const BatchPlan& plan) const {
+  return {.token_ids = plan.token_ids,
+          .positions = plan.positions,
+          .token_types = std::span(types_).first(types_.empty() ? 0 : plan.token_ids.size()),
+          .slots = plan.slots,
+          .batch = {.n_seqs = plan.n_seqs(),
+                    .query_start = plan.query_start,
+                    .context_len = plan.context_len,
+                    .block_tables = plan.block_tables,
+                    .max_blocks = plan.max_blocks},
+          .logit_rows = plan.logit_rows};
+}
+
+Result<kernels::TensorView> ModelRunner::run(const BatchPlan& plan) {
+  LATHE_TRY_VOID(check_fits(plan));
+  const StepBuffers step = activations_.for_step(plan.n_rows(), static_cast<std::int64_t>(plan.logit_rows.size()));
+  decoder_.forward(*backend_, input_of(plan), kv_, step);
   return step.logits;
+}
+
+Result<kernels::TensorView> ModelRunner::hidden(const BatchPlan& plan) {
+  LATHE_TRY_VOID(check_fits(plan));
+  return decoder_.hidden(*backend_, input_of(plan), kv_, activations_.for_step(plan.n_rows(), 0));
 }
 
 RunnerMemory ModelRunner::memory() const {

@@ -25,27 +25,35 @@ class ModelRunner final : public Runner {
 
   const RunnerLimits& limits() const override { return limits_; }
   Result<kernels::TensorView> run(const BatchPlan& plan) override;
+  /// States [M, hidden size] f32 of the rows behind the final norm, valid until the next run. Errors: as run().
+  Result<kernels::TensorView> hidden(const BatchPlan& plan);
   void parallel_for(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) override {
     backend_->parallel_for(n, body);
   }
 
   RunnerMemory memory() const;
+  const ModelConfig& config() const { return decoder_.config(); }
   const kernels::BackendInfo& backend_info() const { return backend_->info(); }
 
  private:
+  Result<void> check_fits(const BatchPlan& plan) const;
+  ModelInput input_of(const BatchPlan& plan) const;
+
   ModelRunner(std::unique_ptr<kernels::Backend> backend, Decoder decoder, KvStorage kv, Activations activations,
               const RunnerLimits& limits)
       : backend_(std::move(backend)),
         decoder_(std::move(decoder)),
         kv_(std::move(kv)),
         activations_(std::move(activations)),
-        limits_(limits) {}
+        limits_(limits),
+        types_(decoder_.config().n_token_types > 0 ? static_cast<std::size_t>(limits.max_rows) : 0) {}
 
   std::unique_ptr<kernels::Backend> backend_;  ///< first in, last out: the rest lies in its memory
   Decoder decoder_;
   KvStorage kv_;
   Activations activations_;
   RunnerLimits limits_;
+  std::vector<std::int32_t> types_;  ///< where the model has some: each text is one sentence, the first
 };
 
 /// The geometry of the KV cache that a model needs.

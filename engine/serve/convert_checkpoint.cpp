@@ -138,7 +138,7 @@ class Conversion {
     if (!storage_.smoothing_alpha) return {};
     LATHE_TRY(const auto tokenizer, open_tokenizer(options_.tokenizer.empty() ? model_->folder.path() : options_.tokenizer));
     const auto observe = [this](std::int64_t bytes_done) { return report(bytes_done, LoadPhase::calibrating).has_value(); };
-    LATHE_TRY(smoothing_, find_smoothing(*model_, *tokenizer, options_, observe));
+    LATHE_TRY(smoothing_, find_smoothing(*model_, tokenizer.get(), options_, observe));
     return {};
   }
 

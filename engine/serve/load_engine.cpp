@@ -46,7 +46,7 @@ class EngineLoad {
     const auto observe = [&](LoadPhase phase, std::int64_t bytes_done) {
       return report(phase, bytes_done, bytes_total).has_value();
     };
-    LATHE_TRY(LoadedRunner loaded, load_runner(model, *parts_.tokenizer, options_, observe, folder_));
+    LATHE_TRY(LoadedRunner loaded, load_runner(model, parts_.tokenizer.get(), options_, observe, folder_));
     LATHE_TRY_VOID(report(LoadPhase::warming_up, bytes_total, bytes_total));
     LATHE_TRY_VOID(warm_up(*loaded.runner));
     describe(std::move(model), loaded);

@@ -31,12 +31,16 @@ bool smooths(const OpenedModel& model, const EngineOptions& options) {
   return storage_of(options, model.plan.stored_dtype).smoothing_alpha.has_value();
 }
 
-Result<std::vector<std::vector<std::int32_t>>> texts_for(const OpenedModel& model, const Tokenizer& tokenizer) {
-  return calibration_tokens(tokenizer, model.config.max_position_embeddings);
+Result<std::vector<std::vector<std::int32_t>>> texts_for(const OpenedModel& model, const Tokenizer* tokenizer) {
+  if (tokenizer == nullptr) {
+    return fail(ErrorCode::model_refused, "this quantization is calibrated with texts, and there is no tokenizer",
+                model.folder.name());
+  }
+  return calibration_tokens(*tokenizer, model.config.max_position_embeddings);
 }
 
 /// What smoothed weights come from beside the checkpoint and the options.
-Result<std::string> smoothing_recipe(const OpenedModel& model, const Tokenizer& tokenizer, const kernels::Backend& backend) {
+Result<std::string> smoothing_recipe(const OpenedModel& model, const Tokenizer* tokenizer, const kernels::Backend& backend) {
   LATHE_TRY(const auto texts, texts_for(model, tokenizer));
   std::string recipe = fmt::format("calibrated on {}\n", backend.info().isa);
   for (const std::vector<std::int32_t>& text : texts) recipe += fmt::format("{}\n", fmt::join(text, " "));
@@ -49,7 +53,7 @@ std::int64_t bytes_to_read(const OpenedModel& model, const EngineOptions& option
   return model.plan.n_bytes + (smooths(model, options) ? calibration_bytes(model.plan) : 0);
 }
 
-Result<Smoothing> find_smoothing(const OpenedModel& model, const Tokenizer& tokenizer, const EngineOptions& options,
+Result<Smoothing> find_smoothing(const OpenedModel& model, const Tokenizer* tokenizer, const EngineOptions& options,
                                  const std::function<bool(std::int64_t)>& observe) {
   const WeightStorage storage = storage_of(options, model.plan.stored_dtype);
   if (!storage.smoothing_alpha) return Smoothing();
@@ -61,7 +65,7 @@ Result<Smoothing> find_smoothing(const OpenedModel& model, const Tokenizer& toke
                    observe);
 }
 
-Result<LoadedRunner> load_runner(const OpenedModel& model, const Tokenizer& tokenizer, const EngineOptions& options,
+Result<LoadedRunner> load_runner(const OpenedModel& model, const Tokenizer* tokenizer, const EngineOptions& options,
                                  const RunnerObserver& observe, const PackedCacheFolder& folder) {
   LoadedRunner loaded;
   LoadPhase phase = LoadPhase::reading;  // until weights are made: the packed cache hashes and reads

@@ -26,14 +26,14 @@ using RunnerObserver = std::function<bool(LoadPhase phase, std::int64_t bytes_do
 /// Units: bytes that a load reads. What smooths reads its layers twice.
 std::int64_t bytes_to_read(const OpenedModel& model, const EngineOptions& options);
 
-/// `tokenizer`: of the model, for texts to calibrate with. `observe` is asked after each tensor. `folder`: where quantized
+/// `tokenizer`: of the model, for texts to calibrate with; null: what calibrates is refused. `observe` is asked after each tensor. `folder`: where quantized
 /// weights are kept, if it has a path. Errors: resource_exhausted when it does not fit, unless options.check_fit is off;
 /// invalid_argument; cancelled.
-Result<LoadedRunner> load_runner(const OpenedModel& model, const Tokenizer& tokenizer, const EngineOptions& options,
+Result<LoadedRunner> load_runner(const OpenedModel& model, const Tokenizer* tokenizer, const EngineOptions& options,
                                  const RunnerObserver& observe, const PackedCacheFolder& folder = {});
 
 /// How to smooth the layers; nothing where options do not ask for it. Errors: those of calibrate().
-Result<Smoothing> find_smoothing(const OpenedModel& model, const Tokenizer& tokenizer, const EngineOptions& options,
+Result<Smoothing> find_smoothing(const OpenedModel& model, const Tokenizer* tokenizer, const EngineOptions& options,
                                  const std::function<bool(std::int64_t)>& observe);
 
 }  // namespace lathe::engine

@@ -67,7 +67,8 @@ class MemoryPlanner {
     limits().vocab_size = config_.vocab_size;
     limits().block_size = static_cast<int>(options_.block_size);
     limits().max_rows = static_cast<int>(rows);
-    limits().max_logit_rows = static_cast<int>(std::min(rows, std::max(options_.max_num_seqs, kLogitBytes / row_bytes)));
+    const std::int64_t logit_rows = std::min(rows, std::max(options_.max_num_seqs, kLogitBytes / row_bytes));
+    limits().max_logit_rows = config_.has_head ? static_cast<int>(logit_rows) : 0;
   }
 
   void size_fixed_parts() {
@@ -126,11 +127,10 @@ class MemoryPlanner {
     const std::int64_t n_blocks = divide_up(limits().max_model_len, options_.block_size);
     const std::int64_t n_reservations = limits().n_blocks / n_blocks;
     if (policy == nullptr || !policy->reserves_context || n_reservations >= options_.max_num_seqs) return;
-    plan_.warnings.push_back(
-        fmt::format("policy {} reserves {} KV blocks (max_model_len {}) for each request, and the pool has {}: {} run at "
-                    "once instead of max_num_seqs {}. Lower max_model_len, give the pool more, or take policy paged",
-                    policy->name, n_blocks, limits().max_model_len, limits().n_blocks, n_reservations,
-                    options_.max_num_seqs));
+    plan_.warnings.push_back(fmt::format(
+        "policy {} reserves {} KV blocks (max_model_len {}) for each request, and the pool has {}: {} run at "
+        "once instead of max_num_seqs {}. Lower max_model_len, give the pool more, or take policy paged",
+        policy->name, n_blocks, limits().max_model_len, limits().n_blocks, n_reservations, options_.max_num_seqs));
   }
 
   /// A pool that was asked for and is smaller than a context limits the context, unless that was asked for as well.

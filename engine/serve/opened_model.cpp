@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/serve/opened_model.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "engine/load/loaders.h"
@@ -74,10 +76,17 @@ ModelInfo describe(const OpenedModel& model) {
 
 }  // namespace
 
-Result<OpenedModel> open_model(const std::string& path) {
+Result<OpenedModel> open_model(const std::string& path, ModelUse use) {
   LATHE_TRY(ModelFolder folder, ModelFolder::open(path));
   LATHE_TRY(const Json config_json, folder.read_json("config.json"));
   LATHE_TRY(ModelConfig config, read_model_config(config_json));
+  if (use == ModelUse::generate && !config.has_head) {
+    return fail(ErrorCode::model_refused,
+                fmt::format("{} has no head: it turns texts into vectors and writes none; see lathe embed",
+                            config.architecture->name),
+                "config.json: architectures");
+  }
+  if (use == ModelUse::embed) config.has_head = false;
   LATHE_TRY(const Json generation_json, folder.read_json_if_present("generation_config.json"));
   LATHE_TRY(GenerationConfig generation, read_generation_config(generation_json, config.vocab_size));
   LATHE_TRY(Checkpoint checkpoint, open_checkpoint(folder));
@@ -96,7 +105,7 @@ Result<OpenedModel> open_model(const std::string& path) {
 }
 
 Result<ModelInfo> inspect_checkpoint(const std::string& path) {
-  LATHE_TRY(OpenedModel model, open_model(path));
+  LATHE_TRY(OpenedModel model, open_model(path, ModelUse::inspect));
   return std::move(model.info);
 }
 

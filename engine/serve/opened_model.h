@@ -26,7 +26,14 @@ struct OpenedModel {
   ModelInfo info;
 };
 
-/// Errors: not_found, model_refused with file, field, got and expected.
-Result<OpenedModel> open_model(const std::string& path);
+/// What a model is opened for.
+enum class ModelUse : std::uint8_t {
+  inspect,
+  generate,  ///< needs a head
+  embed      ///< leaves the head in the files
+};
+
+/// Errors: not_found, model_refused with file, field, got and expected, also when it cannot do what it is opened for.
+Result<OpenedModel> open_model(const std::string& path, ModelUse use = ModelUse::generate);
 
 }  // namespace lathe::engine

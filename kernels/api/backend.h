@@ -118,6 +118,7 @@ struct AttentionForm {
   float soft_cap = 0;  ///< s = cap * tanh(s / cap); 0: none
   std::span<const float> slopes{};  ///< [n_heads] or none: slope * (j - i) is added for token j seen from row i. Press et al. 2022
   std::span<const float> sinks{};   ///< [n_heads] or none: a score that takes weight and gives nothing
+  bool is_causal = true;            ///< a row sees itself and what is before it; else all of its context, as encoders do
 };
 
 enum class NormKind : std::uint8_t {
@@ -240,7 +241,7 @@ class Backend {
   /// Writes k, v [M, n_kv_heads * head_dim] (rows may be strided); slot = block * block_size + offset.
   virtual void kv_write(const KvLayer& layer, const TensorView& k, const TensorView& v,
                         std::span<const std::int32_t> slots) = 0;
-  /// out [M, n_heads * head_dim] = softmax(scores, causal) v over the paged cache. q rows may be strided.
+  /// out [M, n_heads * head_dim] = softmax(scores) v over the paged cache. q rows may be strided.
   virtual void attention(const TensorView& out, const TensorView& q, int n_heads, const KvLayer& layer,
                          const AttentionBatch& batch, const AttentionForm& form) = 0;
 

@@ -23,7 +23,7 @@ constexpr std::int64_t kItemsPerThread = 4;
 /// What an item takes, in rows times tokens.
 std::int64_t cost_of(const AttentionItem& item) {
   const std::int64_t first = std::int64_t{item.part_begin} * kPartTokens;
-  const std::int64_t end = std::min<std::int64_t>(item.position + item.n_rows, std::int64_t{item.part_end} * kPartTokens);
+  const std::int64_t end = std::min(n_visible_to(item), std::int64_t{item.part_end} * kPartTokens);
   return item.n_rows * (end - first);
 }
 
@@ -125,7 +125,7 @@ void CpuBackend::reserve_items(const StepShape& shape) {
 }
 
 /// Items of about equal rows, with all parts of their contexts that the first row sees.
-void CpuBackend::plan_attention(const AttentionBatch& batch, int n_kv_heads, int group, int window) {
+void CpuBackend::plan_attention(const AttentionBatch& batch, int n_kv_heads, int group, const AttentionForm& form) {
   const int max_rows = std::max(1, kMaxItemPairs / group);
   items_.clear();
   for (int i = 0; i < batch.n_seqs; ++i) {
@@ -136,14 +136,16 @@ void CpuBackend::plan_attention(const AttentionBatch& batch, int n_kv_heads, int
     for (std::int32_t chunk = 0; chunk < n_chunks; ++chunk) {
       const std::int32_t row = begin + (end - begin) * chunk / n_chunks;
       const std::int32_t next = begin + (end - begin) * (chunk + 1) / n_chunks;
-      const std::int32_t n_visible = batch.context_len[seq] - (end - next);
+      const std::int32_t n_visible = batch.context_len[seq] - (form.is_causal ? end - next : 0);
+      const std::int32_t position = n_visible - (form.is_causal ? next - row : 1);
       for (int head = 0; head < n_kv_heads; ++head) {
         items_.push_back({.seq = i,
                           .kv_head = head,
                           .row = row,
-                          .position = n_visible - (next - row),
+                          .position = position,
+                          .step = form.is_causal ? 1 : 0,
                           .n_rows = next - row,
-                          .part_begin = first_visible(n_visible - (next - row), window) / kPartTokens,
+                          .part_begin = first_visible(position, form.window) / kPartTokens,
                           .part_end = (n_visible + kPartTokens - 1) / kPartTokens,
                           .partial = nullptr});
       }
@@ -189,7 +191,7 @@ void CpuBackend::attention(const TensorView& out, const TensorView& q, int n_hea
   LATHE_CHECK(out.dim(1) == n_columns && q.dim(1) == n_columns && out.dim(0) == q.dim(0));
   for (const auto& of_heads : {form.slopes, form.sinks}) LATHE_CHECK(of_heads.empty() || std::ssize(of_heads) == n_heads);
   const int group = n_heads / shape.n_kv_heads;
-  plan_attention(batch, shape.n_kv_heads, group, form.window);
+  plan_attention(batch, shape.n_kv_heads, group, form);
   LATHE_CHECK(reserve_host(partials_, partials_bytes(group, shape.head_dim)));
   divide_attention(group, shape.head_dim);
   // The largest first: the last to finish are then small.

@@ -106,7 +106,7 @@ class CpuBackend final : public Backend {
   /// Units: bytes, of what parts of contexts give, until they are merged.
   std::size_t partials_bytes(std::int64_t group, std::int64_t head_dim) const;
   void reserve_items(const StepShape& shape);
-  void plan_attention(const AttentionBatch& batch, int n_kv_heads, int group, int window);
+  void plan_attention(const AttentionBatch& batch, int n_kv_heads, int group, const AttentionForm& form);
   void divide_attention(int group, std::int64_t head_dim);
 
   const OpTable& ops_;

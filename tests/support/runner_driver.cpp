@@ -26,7 +26,7 @@ engine::Smoothing smoothing_of(const engine::OpenedModel& model, const engine::E
   if (chosen == nullptr || !chosen->smooths) return {};  // no tokenizer has to be there
   const auto tokenizer = engine::open_tokenizer(model.folder.path());
   LATHE_CHECK(tokenizer.has_value());
-  auto smoothing = engine::find_smoothing(model, **tokenizer, options, {});
+  auto smoothing = engine::find_smoothing(model, tokenizer->get(), options, {});
   LATHE_CHECK(smoothing.has_value());
   return std::move(*smoothing);
 }

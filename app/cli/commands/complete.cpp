@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <filesystem>
 #include <variant>
 
 #include "app/cli/line_reader.h"
 #include "app/cli/model_command.h"
+#include "app/cli/token_ids.h"
 
 namespace lathe::app {
 namespace {
@@ -64,23 +64,6 @@ Result<void> check(const CompleteFlags& flags) {
   return flags.sampling.apply(sampling);
 }
 
-Result<std::vector<std::int32_t>> parse_ids(std::string_view text) {
-  std::vector<std::int32_t> ids;
-  for (bool more = true; more;) {
-    const std::size_t comma = text.find(',');
-    const std::string_view piece = text.substr(0, comma);
-    std::int32_t id = 0;
-    const auto [end, error] = std::from_chars(piece.data(), piece.data() + piece.size(), id);
-    if (error != std::errc() || end != piece.data() + piece.size()) {
-      return engine::fail(ErrorCode::invalid_argument, fmt::format("'{}' is not a token id", piece), "--prompt-ids");
-    }
-    ids.push_back(id);
-    more = comma != std::string_view::npos;
-    if (more) text.remove_prefix(comma + 1);
-  }
-  return ids;
-}
-
 Result<std::string> read_text(int descriptor, const std::string& name, int interrupt_fd) {
   std::optional<std::string> text = LineReader(descriptor, interrupt_fd).rest(kMaxPromptBytes);
   if (!text) return engine::fail(ErrorCode::cancelled, "reading the prompt was stopped", name);
@@ -101,7 +84,7 @@ Result<std::string> read_file(const std::string& path, int interrupt_fd) {
 
 /// Before the model is loaded: what is wrong with a prompt should be known at once.
 Result<GivenPrompt> read_prompt(const CompleteFlags& flags, ModelCommand& command, const Terminal& terminal) {
-  if (flags.prompt_ids) return parse_ids(*flags.prompt_ids);
+  if (flags.prompt_ids) return parse_token_ids(*flags.prompt_ids, "--prompt-ids");
   if (!flags.prompt_file) return flags.prompt.value_or("");
   if (*flags.prompt_file != "-") return read_file(*flags.prompt_file, command.signals().fd());
   if (terminal.in_is_terminal) command.note("Type the prompt; Ctrl+D on an empty line ends it.");

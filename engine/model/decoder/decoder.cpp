@@ -12,6 +12,7 @@ namespace {
 
 LinearShape head_shape(const ModelConfig& config) { return {config.vocab_size, config.embedding_size, config.head_bias}; }
 LinearShape out_shape(const ModelConfig& config) { return {config.embedding_size, config.hidden_size, false}; }
+bool projects_back(const ModelConfig& config) { return config.has_head && config.projects_embeddings(); }
 
 /// Every row divided by its length.
 void normalise_rows(const TensorView& rows) {
@@ -43,13 +44,15 @@ Result<Decoder> Decoder::create(kernels::Backend& backend, const ModelConfig& co
 /// What lies before and behind the layers.
 Result<void> Decoder::allocate_ends(kernels::Backend& backend) {
   LATHE_TRY(embedding_, Embedding::create(backend, config_, storage_.dtype, storage_.head));
-  if (config_.projects_embeddings()) {
+  if (projects_back(config_)) {
     LATHE_TRY(embedding_out_, Linear::create(backend, storage_.head, out_shape(config_)));
   }
   if (config_.has_final_norm) {
     LATHE_TRY(final_norm_, NormLayer::create(backend, config_.norm, config_.hidden_size));
   }
-  LATHE_TRY(head_, Linear::create(backend, storage_.head, head_shape(config_)));
+  if (config_.has_head) {
+    LATHE_TRY(head_, Linear::create(backend, storage_.head, head_shape(config_)));
+  }
   return {};
 }
 
@@ -59,34 +62,34 @@ std::int64_t Decoder::weight_bytes(const kernels::Backend& backend, const ModelC
   for (const LayerConfig& layer : config.layers) layers += DecoderLayer::n_bytes(backend, storage.matrices, config, layer);
   return Embedding::n_bytes(backend, config, storage.dtype, storage.head) + layers +
          (config.has_final_norm ? NormLayer::n_bytes(config.norm, config.hidden_size) : 0) +
-         (config.projects_embeddings() ? Linear::n_bytes(backend, storage.head, out_shape(config)) : 0) +
-         Linear::n_bytes(backend, storage.head, head_shape(config));
+         (projects_back(config) ? Linear::n_bytes(backend, storage.head, out_shape(config)) : 0) +
+         (config.has_head ? Linear::n_bytes(backend, storage.head, head_shape(config)) : 0);
 }
 
 std::int64_t Decoder::weight_bytes() const {
-  std::int64_t sum = embedding_.n_bytes() + final_norm_.n_bytes() + head_.n_bytes();
-  if (embedding_out_) sum += embedding_out_->n_bytes();
+  std::int64_t sum = embedding_.n_bytes() + final_norm_.n_bytes();
+  for (const std::optional<Linear>* part : {&embedding_out_, &head_}) sum += *part ? (*part)->n_bytes() : 0;
   for (const DecoderLayer& layer : layers_) sum += layer.n_bytes();
   return sum;
 }
 
 void Decoder::load_head(kernels::Backend& backend, const TensorView& source) {
-  if (!config_.normalises_head) return head_.load_rows(backend, 0, source);
+  if (!config_.normalises_head) return head_->load_rows(backend, 0, source);
   std::vector<float> memory(static_cast<std::size_t>(source.n_elements()));
   const TensorView rows(memory.data(), Dtype::f32, {source.dim(0), source.dim(1)});
   copy_converted(backend, rows, source);
   normalise_rows(rows);
-  head_.load_rows(backend, 0, rows);
+  head_->load_rows(backend, 0, rows);
 }
 
 void Decoder::accept(kernels::Backend& backend, WeightRole role, std::int64_t layer, const TensorView& source,
                      std::int64_t expert) {
-  if (role == WeightRole::embedding && config_.tied_embeddings) load_head(backend, source);
+  if (role == WeightRole::embedding && config_.has_head && config_.tied_embeddings) load_head(backend, source);
   if (embedding_.accept(backend, config_, role, source)) return;
   switch (role) {
     case WeightRole::embedding_out: embedding_out_->load_rows(backend, 0, source); break;
     case WeightRole::head: load_head(backend, source); break;
-    case WeightRole::head_bias: head_.load_bias(backend, 0, source); break;
+    case WeightRole::head_bias: head_->load_bias(backend, 0, source); break;
     case WeightRole::final_norm: final_norm_.load_weight(backend, source); break;
     case WeightRole::final_norm_bias: final_norm_.load_bias(backend, source); break;
     default: layers_[static_cast<std::size_t>(layer)].accept(backend, config_, role, source, expert); break;
@@ -98,8 +101,9 @@ WeightImage Decoder::image() {
   embedding_.add_image(image);
   for (DecoderLayer& layer : layers_) layer.add_image(image);
   final_norm_.add_image(image);
-  if (embedding_out_) embedding_out_->add_image(image);
-  head_.add_image(image);
+  for (std::optional<Linear>* part : {&embedding_out_, &head_}) {
+    if (*part) (*part)->add_image(image);
+  }
   std::size_t n_bytes = 0;
   for (const std::span<std::byte> part : image) n_bytes += part.size();
   return static_cast<std::int64_t>(n_bytes) == weight_bytes() ? image : WeightImage();
@@ -110,13 +114,13 @@ void Decoder::make_logits(kernels::Backend& backend, const ModelInput& input, co
   if (config_.has_final_norm) backend.norm(step.last_normed, step.last, final_norm_.view());
   const TensorView& hidden = config_.has_final_norm ? step.last_normed : step.last;
   if (embedding_out_) embedding_out_->forward(backend, step.projected, hidden);
-  head_.forward(backend, step.logits, embedding_out_ ? step.projected : hidden);
+  head_->forward(backend, step.logits, embedding_out_ ? step.projected : hidden);
   if (config_.logit_multiplier != 1) backend.scale(step.logits, static_cast<float>(config_.logit_multiplier));
   if (config_.logit_soft_cap > 0) backend.soft_cap(step.logits, static_cast<float>(config_.logit_soft_cap));
 }
 
-void Decoder::forward(kernels::Backend& backend, const ModelInput& input, const KvStorage& kv,
-                      const StepBuffers& step) const {
+void Decoder::run_layers(kernels::Backend& backend, const ModelInput& input, const KvStorage& kv,
+                         const StepBuffers& step) const {
   embedding_.forward(backend, config_, input, step);
   Delta delta = Delta::none;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
@@ -124,9 +128,21 @@ void Decoder::forward(kernels::Backend& backend, const ModelInput& input, const 
     const kernels::KvLayer cache = kv.layer(static_cast<std::int64_t>(i));
     delta = layers_[i].forward(backend, {config_, layer, input, ropes_.of(layer), cache}, step, delta);
   }
-  if (input.logit_rows.empty()) return;
   if (delta == Delta::pending) backend.add(step.residual, step.delta);
-  make_logits(backend, input, step);
+}
+
+void Decoder::forward(kernels::Backend& backend, const ModelInput& input, const KvStorage& kv,
+                      const StepBuffers& step) const {
+  run_layers(backend, input, kv, step);
+  if (!input.logit_rows.empty()) make_logits(backend, input, step);
+}
+
+TensorView Decoder::hidden(kernels::Backend& backend, const ModelInput& input, const KvStorage& kv,
+                           const StepBuffers& step) const {
+  run_layers(backend, input, kv, step);
+  if (!config_.has_final_norm) return step.residual;
+  backend.norm(step.normed, step.residual, final_norm_.view());
+  return step.normed;
 }
 
 }  // namespace lathe::engine

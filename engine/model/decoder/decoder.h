@@ -30,8 +30,11 @@ class Decoder {
   /// All that accept() fills. Empty where the backend keeps its matrices in a way of its own.
   WeightImage image();
 
-  /// Runs the rows of a step and leaves their logits in step.logits.
+  /// Runs the rows of a step and leaves their logits in step.logits. Requires: the model has a head.
   void forward(kernels::Backend& backend, const ModelInput& input, const KvStorage& kv, const StepBuffers& step) const;
+  /// Runs the rows of a step. Returns their states [M, H] behind the final norm, in the buffers of the step.
+  kernels::TensorView hidden(kernels::Backend& backend, const ModelInput& input, const KvStorage& kv,
+                             const StepBuffers& step) const;
 
   const ModelConfig& config() const { return config_; }
   const WeightStorage& storage() const { return storage_; }
@@ -41,6 +44,8 @@ class Decoder {
  private:
   Result<void> allocate_ends(kernels::Backend& backend);
   void load_head(kernels::Backend& backend, const kernels::TensorView& source);
+  /// Leaves the residual stream behind the last layer in step.residual.
+  void run_layers(kernels::Backend& backend, const ModelInput& input, const KvStorage& kv, const StepBuffers& step) const;
   void make_logits(kernels::Backend& backend, const ModelInput& input, const StepBuffers& step) const;
 
   ModelConfig config_;
@@ -50,7 +55,7 @@ class Decoder {
   std::vector<DecoderLayer> layers_;
   NormLayer final_norm_;
   std::optional<Linear> embedding_out_;  ///< [E, H], where E is not H
-  Linear head_;  ///< a packed copy of the embeddings when they are tied
+  std::optional<Linear> head_;           ///< a packed copy of the embeddings when they are tied
 };
 
 }  // namespace lathe::engine

@@ -97,7 +97,8 @@ void Attention::forward(kernels::Backend& backend, const AttentionContext& conte
                      .window = static_cast<int>(context.layer.window),
                      .soft_cap = static_cast<float>(config.attention_soft_cap),
                      .slopes = config.alibi_slopes,
-                     .sinks = numbers_of(sinks_.view())});
+                     .sinks = numbers_of(sinks_.view()),
+                     .is_causal = config.is_causal});
   out_.forward(backend, step.delta, step.attention);
 }
 

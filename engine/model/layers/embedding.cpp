@@ -30,6 +30,9 @@ Result<Embedding> Embedding::create(kernels::Backend& backend, const ModelConfig
     LATHE_TRY(embedding.positions_,
               DeviceTensor::allocate(backend, dtype, {config.n_learned_positions, config.hidden_size}));
   }
+  if (config.n_token_types > 0) {
+    LATHE_TRY(embedding.types_, DeviceTensor::allocate(backend, dtype, {config.n_token_types, config.hidden_size}));
+  }
   if (config.projects_embeddings()) {
     LATHE_TRY(embedding.in_, Linear::create(backend, format, in_shape(config)));
   }
@@ -42,7 +45,7 @@ Result<Embedding> Embedding::create(kernels::Backend& backend, const ModelConfig
 std::int64_t Embedding::n_bytes(const kernels::Backend& backend, const ModelConfig& config, Dtype dtype,
                                 kernels::WeightFormat format) {
   const std::int64_t numbers =
-      config.vocab_size * config.embedding_size + config.n_learned_positions * config.hidden_size;
+      config.vocab_size * config.embedding_size + (config.n_learned_positions + config.n_token_types) * config.hidden_size;
   return numbers * static_cast<std::int64_t>(size_of(dtype)) +
          (config.projects_embeddings() ? Linear::n_bytes(backend, format, in_shape(config)) : 0) +
          (config.has_embedding_norm ? NormLayer::n_bytes(config.norm, config.hidden_size) : 0);
@@ -54,6 +57,7 @@ bool Embedding::accept(kernels::Backend& backend, const ModelConfig& config, Wei
     case WeightRole::positions:
       copy_converted(backend, positions_.view(), source.rows(config.position_offset, config.n_learned_positions));
       return true;
+    case WeightRole::token_types: copy_converted(backend, types_.view(), source); return true;
     case WeightRole::embedding_in: in_->load_rows(backend, 0, source); return true;
     case WeightRole::embedding_norm: norm_.load_weight(backend, source); return true;
     case WeightRole::embedding_norm_bias: norm_.load_bias(backend, source); return true;
@@ -64,12 +68,13 @@ bool Embedding::accept(kernels::Backend& backend, const ModelConfig& config, Wei
 void Embedding::add_image(WeightImage& image) {
   image.push_back(table_.bytes());
   if (positions_.n_bytes() > 0) image.push_back(positions_.bytes());
+  if (types_.n_bytes() > 0) image.push_back(types_.bytes());
   if (in_) in_->add_image(image);
   norm_.add_image(image);
 }
 
 std::int64_t Embedding::n_bytes() const {
-  return table_.n_bytes() + positions_.n_bytes() + (in_ ? in_->n_bytes() : 0) + norm_.n_bytes();
+  return table_.n_bytes() + positions_.n_bytes() + types_.n_bytes() + (in_ ? in_->n_bytes() : 0) + norm_.n_bytes();
 }
 
 void Embedding::forward(kernels::Backend& backend, const ModelConfig& config, const ModelInput& input,
@@ -80,6 +85,10 @@ void Embedding::forward(kernels::Backend& backend, const ModelConfig& config, co
   if (in_) in_->forward(backend, step.residual, rows);
   if (config.n_learned_positions > 0) {
     backend.embed(step.delta, positions_.view(), input.positions);
+    backend.add(step.residual, step.delta);
+  }
+  if (!input.token_types.empty()) {
+    backend.embed(step.delta, types_.view(), input.token_types);
     backend.add(step.residual, step.delta);
   }
   if (norm_.exists()) backend.norm(step.residual, step.residual, norm_.view());

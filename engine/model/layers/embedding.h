@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Embedding: token ids to the residual stream: a row of the table, scaled, projected, with learned positions and a norm,
-// each where the model has it.
+// Embedding: token ids to the residual stream: a row of the table, scaled, projected, with learned positions, a type and a
+// norm, each where the model has it.
 #pragma once
 
 #include "engine/model/architecture.h"
@@ -12,7 +12,8 @@
 
 namespace lathe::engine {
 
-/// Shapes: V vocabulary, E embedding size, H hidden size, P learned positions. table [V, E], positions [P, H]; in [H, E].
+/// Shapes: V vocabulary, E embedding size, H hidden size, P learned positions, T types. table [V, E], positions [P, H], types [T, H];
+/// in [H, E].
 class Embedding {
  public:
   /// `dtype`: of the table and the positions; `format`: of the projection. Errors: resource_exhausted.
@@ -31,7 +32,7 @@ class Embedding {
   void forward(kernels::Backend& backend, const ModelConfig& config, const ModelInput& input, const StepBuffers& step) const;
 
  private:
-  DeviceTensor table_, positions_;
+  DeviceTensor table_, positions_, types_;
   std::optional<Linear> in_;
   NormLayer norm_;
 };

@@ -23,7 +23,7 @@ template <class V, class T>
 void attend_part(const AttentionArgs& args, const AttentionItem& item, const AttentionShape& s, std::int64_t part,
                  const AttentionScratch& scratch, const PairSums& sums) {
   begin_part(s, sums);
-  const std::int64_t end = min_of((part + 1) * kPartTokens, item.position + item.n_rows);
+  const std::int64_t end = min_of((part + 1) * kPartTokens, n_visible_to(item));
   if constexpr (V::kLanes > 1) {
     if (reads_blocks<V, T>(args, s.n_pairs)) return attend_blocks<V, T>(args, item, s, part, end, scratch, sums);
   }

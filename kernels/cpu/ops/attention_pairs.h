@@ -154,7 +154,7 @@ void update_softmax(const AttentionArgs& args, const AttentionItem& item, const 
   bool has_grown = false;
   for (std::int64_t i = 0; i < n; ++i) {
     const std::int64_t row = row_of(s, begin + i);
-    const std::int64_t position = item.position + row;
+    const std::int64_t position = position_of(item, row);
     float* const of_pair = scores + i * kWindowTokens;
     shape_scores<V>(args, item.kv_head * s.group + begin + i - row * s.group, window.first - position, of_pair);
     const std::int64_t n_visible = min_of(window.n_tokens, position + 1 - window.first);
@@ -189,7 +189,7 @@ template <class V>
 void add_part(const AttentionItem& item, const AttentionShape& s, std::int64_t part, const PairSums& total,
               const PairSums& added) {
   std::int64_t first = 0;
-  while (first < s.n_pairs && item.position + row_of(s, first) < part * kPartTokens) first += s.group;
+  while (first < s.n_pairs && position_of(item, row_of(s, first)) < part * kPartTokens) first += s.group;
   for (; first < s.n_pairs; first += V::kLanes) {
     const std::int64_t n = min_of(V::kLanes, s.n_pairs - first);
     const auto before = V::load_n(total.reference + first, n);

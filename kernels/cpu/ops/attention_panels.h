@@ -145,7 +145,7 @@ void attend_panels(const AttentionArgs& args, const AttentionItem& item, const A
   load_window<V, T>(args, item, s, window, scratch);
   for (std::int64_t tile = 0; tile < s.tiling.n_tiles; ++tile) {
     const std::int64_t last_pair = first_row(s.tiling, tile + 1) - 1;
-    if (item.position + row_of(s, last_pair) < window.first) continue;  // the window lies after all rows of the tile
+    if (position_of(item, row_of(s, last_pair)) < window.first) continue;  // the window lies after all rows of the tile
     attend_panel_tile<V, T>(args, item, s, tile, window, scratch, sums);
   }
 }

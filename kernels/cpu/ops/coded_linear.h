@@ -30,7 +30,7 @@ constexpr int coded_panels_for(int n_rows) {
 
 template <class V>
 constexpr int max_coded_rows() {
-  return V::kRegisters == 32 ? 6 : 4;
+  return V::kRegisters == 32 ? 6 : V::kLanes == 8 ? 4 : max_tile_rows<V>();
 }
 
 template <class V, class C, class D, class Scale>

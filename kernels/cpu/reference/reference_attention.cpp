@@ -142,7 +142,7 @@ void attention(const TensorView& out, const TensorView& q, int n_heads, const Kv
     const std::int32_t* block_table = batch.block_tables.data() + static_cast<std::int64_t>(i) * batch.max_blocks;
     const std::int32_t end = batch.query_start[seq + 1];
     for (std::int32_t row = batch.query_start[seq]; row < end; ++row) {
-      const std::int32_t position = batch.context_len[seq] - (end - row);
+      const std::int32_t position = batch.context_len[seq] - (form.is_causal ? end - row : 1);
       for (int head = 0; head < n_heads; ++head) {
         const std::int64_t column = static_cast<std::int64_t>(head) * shape.head_dim;
         const Query query{q.row<float>(row) + column, position, static_cast<std::size_t>(head), head / group};

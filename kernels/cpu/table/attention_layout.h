@@ -26,6 +26,11 @@ constexpr std::int32_t first_visible(std::int32_t position, std::int32_t window)
   return window > 0 && position >= window ? position + 1 - window : 0;
 }
 
+/// Position of a row of an item, counted from its first.
+constexpr std::int64_t position_of(const AttentionItem& item, std::int64_t row) { return item.position + row * item.step; }
+/// Tokens that the last row of an item sees, and all that no window hides.
+constexpr std::int64_t n_visible_to(const AttentionItem& item) { return position_of(item, item.n_rows - 1) + 1; }
+
 /// What pairs have summed up over some tokens.
 struct PairSums {
   float* reference;  ///< [pair]: near the largest of the scores

@@ -144,6 +144,7 @@ struct AttentionItem {
   std::int32_t kv_head;
   std::int32_t row;       ///< of q and out
   std::int32_t position;  ///< of that row
+  std::int32_t step;      ///< to the position of the next: 1; 0 where all rows see as much as the last of the context
   std::int32_t n_rows;
   std::int32_t part_begin;  ///< of kPartTokens tokens each (attention_layout.h)
   std::int32_t part_end;

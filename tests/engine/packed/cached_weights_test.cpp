@@ -160,12 +160,12 @@ class CachedWeightsTest : public QObject {
     QFETCH(int, percent);
     const auto opened = open_model(tests::tiny_model_path());
     const auto stop = [&](LoadPhase, std::int64_t done) { return done * 100 < percent * opened->plan.n_bytes; };
-    const auto got = load_runner(*opened, *tokenizer_of(*opened), options_for(kWays[3]), stop, folder());
+    const auto got = load_runner(*opened, tokenizer_of(*opened).get(), options_for(kWays[3]), stop, folder());
     QVERIFY(!got && got.error().code == ErrorCode::cancelled);
     QVERIFY(names().empty());
     // Of an entry that is there as well, and it stays.
     QVERIFY(load(options_for(kWays[3]), folder())->cache.use == PackedCacheUse::stored);
-    QVERIFY(load_runner(*opened, *tokenizer_of(*opened), options_for(kWays[3]), stop, folder()).error().code ==
+    QVERIFY(load_runner(*opened, tokenizer_of(*opened).get(), options_for(kWays[3]), stop, folder()).error().code ==
             ErrorCode::cancelled);
     QCOMPARE(names().size(), 1U);
   }
@@ -180,7 +180,7 @@ class CachedWeightsTest : public QObject {
         seen.push_back(done);
         return true;
       };
-      QVERIFY(load_runner(*opened, *tokenizer_of(*opened), options_for(kWays[3]), observe, folder())->cache.use == use);
+      QVERIFY(load_runner(*opened, tokenizer_of(*opened).get(), options_for(kWays[3]), observe, folder())->cache.use == use);
       QCOMPARE(n_converting > 0, use == PackedCacheUse::stored);  // a hit only reads
       QVERIFY(std::is_sorted(seen.begin(), seen.end()) && seen.front() == 0);
       QVERIFY(seen.back() <= opened->plan.n_bytes && seen.back() >= opened->plan.n_bytes * 9 / 10);
@@ -205,7 +205,7 @@ class CachedWeightsTest : public QObject {
   PackedCacheFolder folder() const { return {.path = (dir_->path() + "/packed").toStdString()}; }
   Result<LoadedRunner> load(const EngineOptions& options, const PackedCacheFolder& folder) const {
     const auto opened = open_model(options.model);
-    return load_runner(*opened, *tokenizer_of(*opened), options, {}, folder);
+    return load_runner(*opened, tokenizer_of(*opened).get(), options, {}, folder);
   }
   std::vector<std::string> names() const {
     std::vector<std::string> names;

@@ -86,6 +86,31 @@ class AttentionFormsTest : public QObject {
     }
   }
 
+  /// Of an encoder every row sees the whole text.
+  void rows_without_order_equal_the_reference_data() { add_isa_rows(); }
+  void rows_without_order_equal_the_reference() {
+    const auto backend = backend_of_row(3);
+    for (const Dtype dtype : {Dtype::f32, Dtype::bf16}) {
+      for (const int n_tokens : {1, 5, 64, 130}) {
+        QVERIFY2(error_of(*backend, kTiny, n_tokens, dtype, {.is_causal = false}) <= kTolerance,
+                 qPrintable(QString::number(n_tokens)));
+      }
+    }
+    QVERIFY(error_of(*backend, kSingle, 1100, Dtype::f32, {.is_causal = false}) <= kTolerance);
+    QVERIFY(error_of(*backend, kGrouped, 70, Dtype::f32, {.is_causal = false}) <= kTolerance);
+  }
+
+  /// The first row of a causal text sees one token: were the form not read, it would be the same here.
+  void rows_without_order_see_what_follows_data() { add_isa_rows(); }
+  void rows_without_order_see_what_follows() {
+    const auto backend = backend_of_row();
+    Sequence causal(*backend, kTiny, 40, 16, Dtype::f32), both_ways(*backend, kTiny, 40, 16, Dtype::f32);
+    both_ways.set_form({.is_causal = false});
+    const RandomTensor before = causal.attend_all(40), whole = both_ways.attend_all(40);
+    QVERIFY(!same_bits(whole.view().rows(0, 39), before.view().rows(0, 39)));
+    QVERIFY(same_bits(whole.view().rows(39, 1), before.view().rows(39, 1)));
+  }
+
   void chunks_and_threads_change_no_bit_data() { add_isa_rows(); }
   void chunks_and_threads_change_no_bit() {
     const std::vector<float> slopes = halves(kGrouped.n_heads), sinks = halves(kGrouped.n_heads);

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "engine/api/embed.h"
+#include "engine/embed/pooling_config.h"
+#include "engine/serve/load_runner.h"
+
+namespace lathe::engine {
+namespace {
+
+// Rows of a step where a text may be read in parts: the kernels reach their speed.
+constexpr std::int64_t kRowsOfStep = 512;
+
+/// One text at a time, read from its start: block b of its cache lies at slots b * block_size.
+void plan_rows(BatchPlan& plan, std::span<const std::int32_t> ids, std::int64_t begin, std::int64_t n, int block_size) {
+  plan.clear();
+  for (std::int64_t i = begin; i < begin + n; ++i) {
+    plan.token_ids.push_back(ids[static_cast<std::size_t>(i)]);
+    plan.positions.push_back(static_cast<std::int32_t>(i));
+    plan.slots.push_back(static_cast<std::int32_t>(i));
+  }
+  plan.query_start = {0, static_cast<std::int32_t>(n)};
+  plan.context_len = {static_cast<std::int32_t>(begin + n)};
+  plan.max_blocks = static_cast<std::int32_t>((begin + n + block_size - 1) / block_size);
+  for (std::int32_t block = 0; block < plan.max_blocks; ++block) plan.block_tables.push_back(block);
+}
+
+void normalise(std::vector<float>& vector) {
+  double squares = 0;
+  for (const float x : vector) squares += static_cast<double>(x) * x;
+  const auto length = static_cast<float>(std::max(std::sqrt(squares), 1e-12));
+  for (float& x : vector) x /= length;
+}
+
+class ModelEmbedder final : public Embedder {
+ public:
+  ModelEmbedder(EmbedderInfo info, std::unique_ptr<ModelRunner> runner, Result<std::unique_ptr<Tokenizer>> tokenizer)
+      : info_(std::move(info)), runner_(std::move(runner)), tokenizer_(std::move(tokenizer)) {}
+
+  const EmbedderInfo& info() const override { return info_; }
+  Result<const Tokenizer*> tokenizer() const override {
+    if (!tokenizer_) return tl::unexpected<Error>(tokenizer_.error());
+    return tokenizer_->get();
+  }
+
+  Result<std::vector<float>> embed(std::span<const std::int32_t> token_ids) override {
+    LATHE_TRY_VOID(check(token_ids));
+    const std::int64_t n_tokens = std::ssize(token_ids), step = runner_->limits().max_rows;
+    std::vector<double> sums(static_cast<std::size_t>(info_.n_dimensions));
+    for (std::int64_t begin = 0; begin < n_tokens; begin += step) {
+      const std::int64_t n = std::min(step, n_tokens - begin);
+      plan_rows(plan_, token_ids, begin, n, runner_->limits().block_size);
+      LATHE_TRY(const kernels::TensorView states, runner_->hidden(plan_));
+      add_states(sums, states, begin, n_tokens);
+    }
+    std::vector<float> vector(sums.size());
+    const double count = info_.pooling == Pooling::mean ? static_cast<double>(n_tokens) : 1;
+    std::transform(sums.begin(), sums.end(), vector.begin(), [&](double sum) { return static_cast<float>(sum / count); });
+    if (info_.normalises) normalise(vector);
+    return vector;
+  }
+
+ private:
+  Result<void> check(std::span<const std::int32_t> ids) const {
+    if (ids.empty()) return fail(ErrorCode::invalid_argument, "a text without tokens has no vector");
+    if (std::ssize(ids) > info_.max_tokens) {
+      return fail(ErrorCode::invalid_argument,
+                  fmt::format("the text has {} tokens, the model reads at most {}; cut it", ids.size(), info_.max_tokens));
+    }
+    for (const std::int32_t id : ids) {
+      if (id < 0 || id >= runner_->limits().vocab_size) {
+        return fail(ErrorCode::invalid_argument,
+                    fmt::format("token id {} is not in the vocabulary of {}", id, runner_->limits().vocab_size));
+      }
+    }
+    return {};
+  }
+
+  /// Adds what pooling takes of the states of the tokens from `begin` on.
+  void add_states(std::vector<double>& sums, const kernels::TensorView& states, std::int64_t begin,
+                  std::int64_t n_tokens) const {
+    for (std::int64_t row = 0; row < states.dim(0); ++row) {
+      const bool is_taken = info_.pooling == Pooling::mean || (info_.pooling == Pooling::cls && begin + row == 0) ||
+                            (info_.pooling == Pooling::last && begin + row == n_tokens - 1);
+      if (!is_taken) continue;
+      const float* const state = states.row<float>(row);
+      for (std::size_t d = 0; d < sums.size(); ++d) sums[d] += state[d];
+    }
+  }
+
+  EmbedderInfo info_;
+  std::unique_ptr<ModelRunner> runner_;
+  Result<std::unique_ptr<Tokenizer>> tokenizer_;
+  BatchPlan plan_;
+};
+
+/// One text in the cache; what does not read in order sees it in one step.
+Result<EngineOptions> fit_to_texts(EngineOptions options, const ModelConfig& config, std::int64_t usual_tokens) {
+  const std::int64_t longest = config.max_position_embeddings;
+  if (options.max_model_len == 0) options.max_model_len = usual_tokens > 0 ? std::min(usual_tokens, longest) : longest;
+  options.num_gpu_blocks_override = (options.max_model_len + options.block_size - 1) / options.block_size;
+  options.max_num_seqs = 1;
+  options.max_num_batched_tokens = config.is_causal ? std::min(options.max_model_len, kRowsOfStep) : options.max_model_len;
+  options.enable_chunked_prefill = true;
+  LATHE_TRY_VOID(validate(options));
+  return options;
+}
+
+}  // namespace
+
+std::string_view name_of(Pooling pooling) {
+  switch (pooling) {
+    case Pooling::mean: return "mean";
+    case Pooling::cls: return "cls";
+    case Pooling::last: return "last";
+  }
+  return "?";
+}
+
+Result<std::unique_ptr<Embedder>> open_embedder(const EngineOptions& asked, const EmbedObserver& observer) {
+  LATHE_TRY_VOID(validate(asked));
+  LATHE_TRY(const OpenedModel model, open_model(asked.model, ModelUse::embed));
+  LATHE_TRY(const PoolingConfig pooling,
+            read_pooling_config(model.folder, model.config.is_causal ? Pooling::last : Pooling::mean));
+  LATHE_TRY(const EngineOptions options, fit_to_texts(asked, model.config, pooling.max_tokens));
+  auto tokenizer = open_tokenizer(options.tokenizer.empty() ? model.folder.path() : options.tokenizer);
+  const auto observe = [&](LoadPhase, std::int64_t bytes) { return !observer || observer(bytes); };
+  LATHE_TRY(LoadedRunner loaded, load_runner(model, tokenizer ? tokenizer->get() : nullptr, options, observe));
+  EmbedderInfo info{.model = model.info,
+                    .n_dimensions = model.config.hidden_size,
+                    .max_tokens = loaded.runner->limits().max_model_len,
+                    .pooling = pooling.pooling,
+                    .normalises = pooling.normalises};
+  return std::make_unique<ModelEmbedder>(std::move(info), std::move(loaded.runner), std::move(tokenizer));
+}
+
+}  // namespace lathe::engine

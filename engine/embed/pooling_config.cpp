@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/embed/pooling_config.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <optional>
+#include <string>
+
+namespace lathe::engine {
+namespace {
+
+constexpr std::string_view kModulesFile = "modules.json";
+constexpr std::string_view kLimitsFile = "sentence_bert_config.json";
+constexpr std::string_view kUsualPoolingFolder = "1_Pooling";
+constexpr std::int64_t kMaxModulesBytes = 1 << 20;
+
+struct PoolingKey {
+  std::string_view key;
+  std::optional<Pooling> pooling;  ///< none: known, and not there
+};
+
+// THE TABLE of kinds, under the keys of Pooling's config.json.
+constexpr std::array kPoolingKeys = {
+    PoolingKey{"pooling_mode_cls_token", Pooling::cls},
+    PoolingKey{"pooling_mode_mean_tokens", Pooling::mean},
+    PoolingKey{"pooling_mode_lasttoken", Pooling::last},
+    PoolingKey{"pooling_mode_max_tokens", std::nullopt},
+    PoolingKey{"pooling_mode_mean_sqrt_len_tokens", std::nullopt},
+    PoolingKey{"pooling_mode_weightedmean_tokens", std::nullopt},
+};
+
+bool is_true(const Json& json, std::string_view key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_boolean() && found->get<bool>();
+}
+
+/// A kind named twice, or several at once (their vectors side by side), is none of ours.
+Result<Pooling> read_pooling(const Json& json, const std::string& file) {
+  std::optional<Pooling> chosen;
+  for (const PoolingKey& known : kPoolingKeys) {
+    if (!is_true(json, known.key)) continue;
+    if (!known.pooling || chosen) {
+      return fail(ErrorCode::model_refused, "one of mean, cls and last token can be pooled, and no two together",
+                  fmt::format("{}: {}", file, known.key));
+    }
+    chosen = known.pooling;
+  }
+  if (!chosen) return fail(ErrorCode::model_refused, "no kind of pooling is switched on", file);
+  return *chosen;
+}
+
+std::string text_in(const Json& json, const char* key) {
+  const auto found = json.is_object() ? json.find(key) : json.end();
+  return json.is_object() && found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+/// What stands in line behind the model.
+struct Modules {
+  std::string pooling_folder{kUsualPoolingFolder};
+  bool normalises = false;
+};
+
+Result<Modules> read_modules(const ModelFolder& folder) {
+  LATHE_TRY(const std::string text, folder.read_text(kModulesFile, kMaxModulesBytes));
+  auto list = parse_json(text, kModulesFile);
+  if (!list) return fail(ErrorCode::model_refused, list.error().message, std::string(kModulesFile));
+  if (!list->is_array()) return fail(ErrorCode::model_refused, "must hold a list of modules", std::string(kModulesFile));
+  Modules modules;
+  for (const Json& module : *list) {
+    const std::string type = text_in(module, "type");
+    if (type.ends_with(".Pooling")) {
+      modules.pooling_folder = text_in(module, "path");
+    } else if (type.ends_with(".Normalize")) {
+      modules.normalises = true;
+    } else if (!type.ends_with(".Transformer")) {
+      return fail(ErrorCode::model_refused,
+                  fmt::format("the module '{:.64}' is not there (Transformer, Pooling and Normalize are)", type),
+                  std::string(kModulesFile));
+    }
+  }
+  return modules;
+}
+
+}  // namespace
+
+Result<PoolingConfig> read_pooling_config(const ModelFolder& folder, Pooling usual) {
+  PoolingConfig config{.pooling = usual};
+  std::string pooling_folder(kUsualPoolingFolder);
+  if (folder.has(kModulesFile)) {
+    LATHE_TRY(Modules modules, read_modules(folder));
+    config.normalises = modules.normalises;
+    pooling_folder = std::move(modules.pooling_folder);
+  }
+  const std::string file = pooling_folder + "/config.json";
+  if (folder.has(file)) {
+    LATHE_TRY(const Json json, folder.read_json(file));
+    LATHE_TRY(config.pooling, read_pooling(json, file));
+  }
+  LATHE_TRY(const Json limits, folder.read_json_if_present(kLimitsFile));
+  if (const auto found = limits.find("max_seq_length"); found != limits.end() && found->is_number_integer()) {
+    config.max_tokens = std::max<std::int64_t>(found->get<std::int64_t>(), 0);
+  }
+  return config;
+}
+
+}  // namespace lathe::engine

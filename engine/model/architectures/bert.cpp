@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// BERT, MiniLM, BGE, E5, GTE: encoders whose hidden states are pooled. Source: Devlin et al. 2018; Hugging Face
+// transformers, BertConfig.
+#include "engine/model/bert_config.h"
+
+namespace lathe::engine {
+
+extern const Architecture kBert;
+
+namespace {
+
+constexpr std::array<std::string_view, 2> kPrefixes = {"", "bert."};
+
+void read_config(ConfigReader& reader, ModelConfig& config) { read_bert_parts(reader, config, 0); }
+
+}  // namespace
+
+constexpr Architecture kBert{
+    .name = "BertModel",
+    .model_type = "bert",
+    .tensors = kBertTensors,
+    .ignored_suffixes = kBertIgnored,
+    .prefixes = kPrefixes,
+    .read_config = read_config,
+};
+
+}  // namespace lathe::engine

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// RoBERTa and XLM-RoBERTa (multilingual E5, BGE-M3): BERT whose positions begin behind the row of padding.
+// Source: Liu et al. 2019; Conneau et al. 2019; Hugging Face transformers, RobertaConfig.
+#include "engine/model/bert_config.h"
+
+namespace lathe::engine {
+
+extern const Architecture kRoberta;
+extern const Architecture kXlmRoberta;
+
+namespace {
+
+void read_config(ConfigReader& reader, ModelConfig& config) {
+  read_bert_parts(reader, config, reader.integer_or("pad_token_id", 1, 0, kMaxVocab) + 1);
+}
+
+constexpr std::array<std::string_view, 2> kPrefixes = {"", "roberta."};
+
+}  // namespace
+
+constexpr Architecture kRoberta{
+    .name = "RobertaModel",
+    .model_type = "roberta",
+    .tensors = kBertTensors,
+    .ignored_suffixes = kBertIgnored,
+    .prefixes = kPrefixes,
+    .read_config = read_config,
+};
+
+constexpr Architecture kXlmRoberta{
+    .name = "XLMRobertaModel",
+    .model_type = "xlm-roberta",
+    .tensors = kBertTensors,
+    .ignored_suffixes = kBertIgnored,
+    .prefixes = kPrefixes,
+    .read_config = read_config,
+};
+
+}  // namespace lathe::engine
