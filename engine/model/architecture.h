@@ -2,6 +2,7 @@
 // Architecture: what sets one model family apart: its keys in config.json and the names of its tensors.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -74,9 +75,19 @@ enum class TensorLayout : std::uint8_t {
 
 struct TensorName {
   WeightRole role;
-  std::string_view pattern;  ///< "model.layers.{}.mlp.up_proj.weight"; {} is the layer, a second {} the expert
+  std::string_view pattern;  ///< "layers.{}.mlp.up_proj.weight", behind a prefix; {} is the layer, a second {} the expert
   TensorLayout layout = TensorLayout::plain;
 };
+
+/// What files put before the names of tensors.
+struct NamePrefix {
+  std::string_view body{};  ///< of all but the head
+  std::string_view head{};
+};
+/// With a head, as a base model that was saved alone, and inside of one that also sees, in two spellings.
+inline constexpr std::array kUsualPrefixes = {NamePrefix{"model."}, NamePrefix{},
+                                              NamePrefix{"language_model.model.", "language_model."},
+                                              NamePrefix{"model.language_model."}};
 
 struct Architecture {
   std::string_view name;        ///< as in `architectures`: "LlamaForCausalLM"
@@ -84,8 +95,8 @@ struct Architecture {
   std::span<const TensorName> tensors;
   /// Ends of names that may lie in files and mean nothing: left out without a warning.
   std::span<const std::string_view> ignored_suffixes;
-  /// What may stand before every name, first the usual one. None: nothing.
-  std::span<const std::string_view> prefixes{};
+  /// First the usual one.
+  std::span<const NamePrefix> prefixes = kUsualPrefixes;
   /// Fills everything but the token ids. Faults and unmet wishes go to the reader.
   void (*read_config)(ConfigReader& reader, ModelConfig& config) = nullptr;
 };

@@ -10,10 +10,10 @@ namespace lathe::engine {
 
 /// Names of the norms around the parts.
 inline constexpr std::array kGemma2Norms = {
-    TensorName{WeightRole::attention_norm, "model.layers.{}.input_layernorm.weight"},
-    TensorName{WeightRole::attention_out_norm, "model.layers.{}.post_attention_layernorm.weight"},
-    TensorName{WeightRole::mlp_norm, "model.layers.{}.pre_feedforward_layernorm.weight"},
-    TensorName{WeightRole::mlp_out_norm, "model.layers.{}.post_feedforward_layernorm.weight"},
+    TensorName{WeightRole::attention_norm, "layers.{}.input_layernorm.weight"},
+    TensorName{WeightRole::attention_out_norm, "layers.{}.post_attention_layernorm.weight"},
+    TensorName{WeightRole::mlp_norm, "layers.{}.pre_feedforward_layernorm.weight"},
+    TensorName{WeightRole::mlp_out_norm, "layers.{}.post_feedforward_layernorm.weight"},
 };
 inline constexpr auto kGemma2Tensors = joined(kLlamaEnds, kGemma2Norms, kLlamaAttention, kLlamaMlp);
 

@@ -35,6 +35,17 @@ Result<std::string> declared_architecture(const Json& config) {
   return fail(ErrorCode::model_refused, "missing: architectures", std::string(kFile));
 }
 
+/// The part about text of a model that also sees or hears, with what only the whole says. Any other config as it is.
+Json text_part(const Json& config) {
+  const auto part = config.find("text_config");
+  if (part == config.end() || !part->is_object()) return config;
+  Json text = *part;
+  for (const char* key : {"tie_word_embeddings", "bos_token_id", "eos_token_id", "quantization_config"}) {
+    if (config.contains(key) && !text.contains(key)) text[key] = config[key];
+  }
+  return text;
+}
+
 tl::unexpected<Error> unknown_architecture(const std::string& name, ConfigReader& reader) {
   std::vector<std::string_view> known;
   for (const Architecture* architecture : architectures()) known.push_back(architecture->name);
@@ -56,7 +67,8 @@ void check_heads(const ModelConfig& config, ConfigReader& reader) {
 
 }  // namespace
 
-Result<ModelConfig> read_model_config(const Json& json) {
+Result<ModelConfig> read_model_config(const Json& whole) {
+  const Json json = text_part(whole);
   LATHE_TRY(const std::string name, declared_architecture(json));
   ConfigReader reader(json, std::string(kFile));
   const Architecture* architecture = find_architecture(name);

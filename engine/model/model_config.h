@@ -33,9 +33,9 @@ enum class NormPlace : std::uint8_t {
 
 /// What the MLP of a layer reads.
 enum class Residual : std::uint8_t {
-  sequential,        ///< the norm of what attention has left
-  parallel,          ///< the same norm as attention: GPT-J, Falcon-7B
-  parallel_two_norms ///< another norm of what attention reads: GPT-NeoX, Falcon-40B
+  sequential,         ///< the norm of what attention has left
+  parallel,           ///< the same norm as attention: GPT-J, Falcon-7B
+  parallel_two_norms  ///< another norm of what attention reads: GPT-NeoX, Falcon-40B
 };
 
 /// What Q and K are normalised over before RoPE.
@@ -47,9 +47,9 @@ enum class QkNorm : std::uint8_t {
 };
 
 struct LayerConfig {
-  std::int64_t window = 0;  ///< tokens that a row sees, itself included; 0: all before it
-  int rope = 0;             ///< of ModelConfig::ropes; -1: none
-  bool has_experts = false; ///< in place of its MLP
+  std::int64_t window = 0;   ///< tokens that a row sees, itself included; 0: all before it
+  int rope = 0;              ///< of ModelConfig::ropes; -1: none
+  bool has_experts = false;  ///< in place of its MLP
 };
 
 struct ModelConfig {
@@ -64,15 +64,15 @@ struct ModelConfig {
   bool is_causal = true;  ///< a row sees what is before it; else the whole text, which then comes in one step: BERT
   bool has_head = true;   ///< logits are made; else the model gives hidden states and no more
 
-  std::vector<RopeConfig> ropes;    ///< none: positions are learned, ALiBi, or left out
-  std::vector<LayerConfig> layers;  ///< n_layers of them
+  std::vector<RopeConfig> ropes;                              ///< none: positions are learned, ALiBi, or left out
+  std::vector<LayerConfig> layers;                            ///< n_layers of them
   std::int64_t n_learned_positions = 0, position_offset = 0;  ///< row of position p: p + offset; 0 rows: none are learned
-  std::int64_t n_token_types = 0;   ///< learned rows for the sentences of a pair: BERT
-  std::vector<float> alibi_slopes;  ///< [n_heads]; none: no ALiBi
+  std::int64_t n_token_types = 0;                             ///< learned rows for the sentences of a pair: BERT
+  std::vector<float> alibi_slopes;                            ///< [n_heads]; none: no ALiBi
 
   QkNorm qk_norm = QkNorm::none;
   NormConfig qk_norm_form;
-  double attention_scale = 0;  ///< of q k^T
+  double attention_scale = 0;                                       ///< of q k^T
   double attention_soft_cap = 0, logit_soft_cap = 0, clip_qkv = 0;  ///< 0: none
   bool has_sinks = false;
 
@@ -97,6 +97,7 @@ struct ModelConfig {
   bool projects_embeddings() const { return embedding_size != hidden_size; }
 };
 
+/// Of a model that also sees or hears ("text_config") the part that reads and writes text.
 /// Errors: model_refused: an unknown architecture with what it would need, a faulty field with got and expected, or the list
 /// of what is missing or unmet. `where` = "config.json: field".
 Result<ModelConfig> read_model_config(const Json& config);

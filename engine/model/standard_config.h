@@ -28,49 +28,52 @@ constexpr auto joined(const std::array<T, kSizes>&... parts) {
 }
 
 inline constexpr std::array kLlamaEnds = {
-    TensorName{WeightRole::embedding, "model.embed_tokens.weight"},
-    TensorName{WeightRole::final_norm, "model.norm.weight"},
-    TensorName{WeightRole::final_norm_bias, "model.norm.bias"},
+    TensorName{WeightRole::embedding, "embed_tokens.weight"},
+    TensorName{WeightRole::final_norm, "norm.weight"},
+    TensorName{WeightRole::final_norm_bias, "norm.bias"},
     TensorName{WeightRole::head, "lm_head.weight"},
 };
 
 inline constexpr std::array kLlamaNorms = {
-    TensorName{WeightRole::attention_norm, "model.layers.{}.input_layernorm.weight"},
-    TensorName{WeightRole::attention_norm_bias, "model.layers.{}.input_layernorm.bias"},
-    TensorName{WeightRole::mlp_norm, "model.layers.{}.post_attention_layernorm.weight"},
-    TensorName{WeightRole::mlp_norm_bias, "model.layers.{}.post_attention_layernorm.bias"},
+    TensorName{WeightRole::attention_norm, "layers.{}.input_layernorm.weight"},
+    TensorName{WeightRole::attention_norm_bias, "layers.{}.input_layernorm.bias"},
+    TensorName{WeightRole::mlp_norm, "layers.{}.post_attention_layernorm.weight"},
+    TensorName{WeightRole::mlp_norm_bias, "layers.{}.post_attention_layernorm.bias"},
 };
 
 inline constexpr std::array kLlamaAttention = {
-    TensorName{WeightRole::q, "model.layers.{}.self_attn.q_proj.weight"},
-    TensorName{WeightRole::k, "model.layers.{}.self_attn.k_proj.weight"},
-    TensorName{WeightRole::v, "model.layers.{}.self_attn.v_proj.weight"},
-    TensorName{WeightRole::o, "model.layers.{}.self_attn.o_proj.weight"},
-    TensorName{WeightRole::q_bias, "model.layers.{}.self_attn.q_proj.bias"},
-    TensorName{WeightRole::k_bias, "model.layers.{}.self_attn.k_proj.bias"},
-    TensorName{WeightRole::v_bias, "model.layers.{}.self_attn.v_proj.bias"},
-    TensorName{WeightRole::o_bias, "model.layers.{}.self_attn.o_proj.bias"},
-    TensorName{WeightRole::q_norm, "model.layers.{}.self_attn.q_norm.weight"},
-    TensorName{WeightRole::k_norm, "model.layers.{}.self_attn.k_norm.weight"},
+    TensorName{WeightRole::q, "layers.{}.self_attn.q_proj.weight"},
+    TensorName{WeightRole::k, "layers.{}.self_attn.k_proj.weight"},
+    TensorName{WeightRole::v, "layers.{}.self_attn.v_proj.weight"},
+    TensorName{WeightRole::o, "layers.{}.self_attn.o_proj.weight"},
+    TensorName{WeightRole::q_bias, "layers.{}.self_attn.q_proj.bias"},
+    TensorName{WeightRole::k_bias, "layers.{}.self_attn.k_proj.bias"},
+    TensorName{WeightRole::v_bias, "layers.{}.self_attn.v_proj.bias"},
+    TensorName{WeightRole::o_bias, "layers.{}.self_attn.o_proj.bias"},
+    TensorName{WeightRole::q_norm, "layers.{}.self_attn.q_norm.weight"},
+    TensorName{WeightRole::k_norm, "layers.{}.self_attn.k_norm.weight"},
 };
 
 inline constexpr std::array kLlamaMlp = {
-    TensorName{WeightRole::gate, "model.layers.{}.mlp.gate_proj.weight"},
-    TensorName{WeightRole::up, "model.layers.{}.mlp.up_proj.weight"},
-    TensorName{WeightRole::down, "model.layers.{}.mlp.down_proj.weight"},
-    TensorName{WeightRole::gate_bias, "model.layers.{}.mlp.gate_proj.bias"},
-    TensorName{WeightRole::up_bias, "model.layers.{}.mlp.up_proj.bias"},
-    TensorName{WeightRole::down_bias, "model.layers.{}.mlp.down_proj.bias"},
+    TensorName{WeightRole::gate, "layers.{}.mlp.gate_proj.weight"},
+    TensorName{WeightRole::up, "layers.{}.mlp.up_proj.weight"},
+    TensorName{WeightRole::down, "layers.{}.mlp.down_proj.weight"},
+    TensorName{WeightRole::gate_bias, "layers.{}.mlp.gate_proj.bias"},
+    TensorName{WeightRole::up_bias, "layers.{}.mlp.up_proj.bias"},
+    TensorName{WeightRole::down_bias, "layers.{}.mlp.down_proj.bias"},
 };
 
 /// Where norms stand behind the parts.
 inline constexpr std::array kNormsBehind = {
-    TensorName{WeightRole::attention_norm, "model.layers.{}.post_attention_layernorm.weight"},
-    TensorName{WeightRole::mlp_norm, "model.layers.{}.post_feedforward_layernorm.weight"},
+    TensorName{WeightRole::attention_norm, "layers.{}.post_attention_layernorm.weight"},
+    TensorName{WeightRole::mlp_norm, "layers.{}.post_feedforward_layernorm.weight"},
 };
 inline constexpr auto kNormsBehindTensors = joined(kLlamaEnds, kNormsBehind, kLlamaAttention, kLlamaMlp);
 
 inline constexpr auto kLlamaTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention, kLlamaMlp);
+
+/// Of families that are as old as GPT-2.
+inline constexpr std::array kTransformerPrefixes = {NamePrefix{"transformer."}, NamePrefix{}};
 
 /// Angles that older versions of transformers saved; they follow from the config.
 inline constexpr std::array<std::string_view, 1> kSavedAngles = {".rotary_emb.inv_freq"};
@@ -137,14 +140,14 @@ void read_sparse_layers(ConfigReader& reader, ModelConfig& config);
 
 /// Names of Qwen's experts, and of the MLPs of layers without.
 inline constexpr std::array kQwenExperts = {
-    TensorName{WeightRole::router, "model.layers.{}.mlp.gate.weight"},
-    TensorName{WeightRole::expert_gate, "model.layers.{}.mlp.experts.{}.gate_proj.weight"},
-    TensorName{WeightRole::expert_up, "model.layers.{}.mlp.experts.{}.up_proj.weight"},
-    TensorName{WeightRole::expert_down, "model.layers.{}.mlp.experts.{}.down_proj.weight"},
-    TensorName{WeightRole::shared_gate, "model.layers.{}.mlp.shared_expert.gate_proj.weight"},
-    TensorName{WeightRole::shared_up, "model.layers.{}.mlp.shared_expert.up_proj.weight"},
-    TensorName{WeightRole::shared_down, "model.layers.{}.mlp.shared_expert.down_proj.weight"},
-    TensorName{WeightRole::shared_switch, "model.layers.{}.mlp.shared_expert_gate.weight"},
+    TensorName{WeightRole::router, "layers.{}.mlp.gate.weight"},
+    TensorName{WeightRole::expert_gate, "layers.{}.mlp.experts.{}.gate_proj.weight"},
+    TensorName{WeightRole::expert_up, "layers.{}.mlp.experts.{}.up_proj.weight"},
+    TensorName{WeightRole::expert_down, "layers.{}.mlp.experts.{}.down_proj.weight"},
+    TensorName{WeightRole::shared_gate, "layers.{}.mlp.shared_expert.gate_proj.weight"},
+    TensorName{WeightRole::shared_up, "layers.{}.mlp.shared_expert.up_proj.weight"},
+    TensorName{WeightRole::shared_down, "layers.{}.mlp.shared_expert.down_proj.weight"},
+    TensorName{WeightRole::shared_switch, "layers.{}.mlp.shared_expert_gate.weight"},
 };
 
 /// The types of layers that the file lists: true where one slides. Empty: it lists none.

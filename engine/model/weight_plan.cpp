@@ -60,11 +60,11 @@ class WeightPlanner {
 
   /// The first with which the embeddings are found.
   void settle_prefix() {
-    for (const std::string_view prefix : architecture_.prefixes) {
+    for (const NamePrefix& prefix : architecture_.prefixes) {
       plan_.prefix = prefix;
       if (has(WeightRole::embedding)) return;
     }
-    plan_.prefix = architecture_.prefixes.empty() ? std::string_view() : architecture_.prefixes.front();
+    plan_.prefix = architecture_.prefixes.front();
   }
 
   /// Of several names for a role the one that the files have, else the first.

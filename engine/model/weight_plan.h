@@ -20,7 +20,7 @@ namespace lathe::engine {
 struct PlannedWeight {
   const StoredTensor* tensor = nullptr;
   WeightRole role = WeightRole::embedding;
-  std::int64_t layer = -1;  ///< -1: of no layer
+  std::int64_t layer = -1;   ///< -1: of no layer
   std::int64_t expert = -1;  ///< -1: of none
   TensorLayout layout = TensorLayout::plain;
 };
@@ -32,7 +32,7 @@ struct WeightPlan {
   std::int64_t n_bytes = 0;                              ///< of the tensors that will be read
   kernels::Dtype stored_dtype = kernels::Dtype::f32;     ///< of most parameters
   std::map<std::string, std::int64_t> tensors_by_dtype;  ///< counts, all tensors of the files
-  std::string prefix;                                    ///< of Architecture::prefixes, the one that the files have
+  NamePrefix prefix;                                     ///< of Architecture::prefixes, the one that the files have
   std::vector<std::string> warnings;                     ///< tensors that nobody needs
 };
 

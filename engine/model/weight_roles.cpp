@@ -154,9 +154,9 @@ std::string_view pattern_of(WeightRole role, const Architecture& architecture) {
   return found != architecture.tensors.end() ? found->pattern : std::string_view();
 }
 
-std::string with_prefix(WeightRole role, std::string_view name, std::string_view prefix) {
+std::string with_prefix(WeightRole role, std::string_view name, const NamePrefix& prefix) {
   const bool is_head = role == WeightRole::head || role == WeightRole::head_bias;
-  return is_head ? std::string(name) : std::string(prefix) + std::string(name);
+  return std::string(is_head ? prefix.head : prefix.body) + std::string(name);
 }
 
 bool is_layer_matrix(WeightRole role) {

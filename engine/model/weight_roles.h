@@ -23,8 +23,8 @@ bool is_wanted(WeightRole role, const ModelConfig& config, std::int64_t layer, b
 std::vector<std::int64_t> shape_of(WeightRole role, const ModelConfig& config);
 /// What a family calls the tensor of a role, with {} for the layer. Empty: it has none.
 std::string_view pattern_of(WeightRole role, const Architecture& architecture);
-/// A name with what the files put before it; the head stands by itself.
-std::string with_prefix(WeightRole role, std::string_view name, std::string_view prefix);
+/// A name with what the files put before it.
+std::string with_prefix(WeightRole role, std::string_view name, const NamePrefix& prefix);
 /// A weight of a product that layers compute: what a quantization is for, beside the head.
 bool is_layer_matrix(WeightRole role);
 /// First row that a role takes in the matrix or bias that it shares (q, k and v); 0 for all others.

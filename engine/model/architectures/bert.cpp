@@ -9,7 +9,7 @@ extern const Architecture kBert;
 
 namespace {
 
-constexpr std::array<std::string_view, 2> kPrefixes = {"", "bert."};
+constexpr std::array kPrefixes = {NamePrefix{}, NamePrefix{"bert."}};
 
 void read_config(ConfigReader& reader, ModelConfig& config) { read_bert_parts(reader, config, 0); }
 

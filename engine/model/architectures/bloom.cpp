@@ -30,8 +30,6 @@ constexpr std::array kTensors = {
     TensorName{WeightRole::head, "lm_head.weight"},
 };
 
-constexpr std::array<std::string_view, 2> kPrefixes = {"transformer.", ""};
-
 void read_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.tied_embeddings = true},
              {.hidden = reader.has("n_embed") ? "n_embed" : "hidden_size",
@@ -59,7 +57,7 @@ constexpr Architecture kBloom{
     .model_type = "bloom",
     .tensors = kTensors,
     .ignored_suffixes = {},
-    .prefixes = kPrefixes,
+    .prefixes = kTransformerPrefixes,
     .read_config = read_config,
 };
 

@@ -9,8 +9,8 @@ extern const Architecture kGlm;
 namespace {
 
 constexpr auto kTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention,
-                                 std::array{TensorName{WeightRole::gate_up, "model.layers.{}.mlp.gate_up_proj.weight"},
-                                            TensorName{WeightRole::down, "model.layers.{}.mlp.down_proj.weight"}});
+                                 std::array{TensorName{WeightRole::gate_up, "layers.{}.mlp.gate_up_proj.weight"},
+                                            TensorName{WeightRole::down, "layers.{}.mlp.down_proj.weight"}});
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.n_kv_heads = 2, .head_dim = 128, .n_positions = 131072});

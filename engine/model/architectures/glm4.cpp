@@ -10,10 +10,10 @@ namespace {
 
 constexpr auto kTensors =
     joined(kLlamaEnds, kLlamaNorms, kLlamaAttention,
-           std::array{TensorName{WeightRole::gate_up, "model.layers.{}.mlp.gate_up_proj.weight"},
-                      TensorName{WeightRole::down, "model.layers.{}.mlp.down_proj.weight"},
-                      TensorName{WeightRole::attention_out_norm, "model.layers.{}.post_self_attn_layernorm.weight"},
-                      TensorName{WeightRole::mlp_out_norm, "model.layers.{}.post_mlp_layernorm.weight"}});
+           std::array{TensorName{WeightRole::gate_up, "layers.{}.mlp.gate_up_proj.weight"},
+                      TensorName{WeightRole::down, "layers.{}.mlp.down_proj.weight"},
+                      TensorName{WeightRole::attention_out_norm, "layers.{}.post_self_attn_layernorm.weight"},
+                      TensorName{WeightRole::mlp_out_norm, "layers.{}.post_mlp_layernorm.weight"}});
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.n_kv_heads = 2, .head_dim = 128, .n_positions = 131072});

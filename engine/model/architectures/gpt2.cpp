@@ -31,7 +31,6 @@ constexpr std::array kTensors = {
 
 // Masks that older versions of transformers saved.
 constexpr std::array<std::string_view, 2> kIgnored = {".attn.bias", ".attn.masked_bias"};
-constexpr std::array<std::string_view, 2> kPrefixes = {"transformer.", ""};
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(
@@ -56,7 +55,7 @@ constexpr Architecture kGpt2{
     .model_type = "gpt2",
     .tensors = kTensors,
     .ignored_suffixes = kIgnored,
-    .prefixes = kPrefixes,
+    .prefixes = kTransformerPrefixes,
     .read_config = read_config,
 };
 

@@ -9,26 +9,28 @@ extern const Architecture kGptNeoX;
 namespace {
 
 constexpr std::array kTensors = {
-    TensorName{WeightRole::embedding, "gpt_neox.embed_in.weight"},
-    TensorName{WeightRole::attention_norm, "gpt_neox.layers.{}.input_layernorm.weight"},
-    TensorName{WeightRole::attention_norm_bias, "gpt_neox.layers.{}.input_layernorm.bias"},
-    TensorName{WeightRole::mlp_norm, "gpt_neox.layers.{}.post_attention_layernorm.weight"},
-    TensorName{WeightRole::mlp_norm_bias, "gpt_neox.layers.{}.post_attention_layernorm.bias"},
-    TensorName{WeightRole::qkv, "gpt_neox.layers.{}.attention.query_key_value.weight", TensorLayout::kv_groups},
-    TensorName{WeightRole::qkv_bias, "gpt_neox.layers.{}.attention.query_key_value.bias", TensorLayout::kv_groups},
-    TensorName{WeightRole::o, "gpt_neox.layers.{}.attention.dense.weight"},
-    TensorName{WeightRole::o_bias, "gpt_neox.layers.{}.attention.dense.bias"},
-    TensorName{WeightRole::up, "gpt_neox.layers.{}.mlp.dense_h_to_4h.weight"},
-    TensorName{WeightRole::up_bias, "gpt_neox.layers.{}.mlp.dense_h_to_4h.bias"},
-    TensorName{WeightRole::down, "gpt_neox.layers.{}.mlp.dense_4h_to_h.weight"},
-    TensorName{WeightRole::down_bias, "gpt_neox.layers.{}.mlp.dense_4h_to_h.bias"},
-    TensorName{WeightRole::final_norm, "gpt_neox.final_layer_norm.weight"},
-    TensorName{WeightRole::final_norm_bias, "gpt_neox.final_layer_norm.bias"},
+    TensorName{WeightRole::embedding, "embed_in.weight"},
+    TensorName{WeightRole::attention_norm, "layers.{}.input_layernorm.weight"},
+    TensorName{WeightRole::attention_norm_bias, "layers.{}.input_layernorm.bias"},
+    TensorName{WeightRole::mlp_norm, "layers.{}.post_attention_layernorm.weight"},
+    TensorName{WeightRole::mlp_norm_bias, "layers.{}.post_attention_layernorm.bias"},
+    TensorName{WeightRole::qkv, "layers.{}.attention.query_key_value.weight", TensorLayout::kv_groups},
+    TensorName{WeightRole::qkv_bias, "layers.{}.attention.query_key_value.bias", TensorLayout::kv_groups},
+    TensorName{WeightRole::o, "layers.{}.attention.dense.weight"},
+    TensorName{WeightRole::o_bias, "layers.{}.attention.dense.bias"},
+    TensorName{WeightRole::up, "layers.{}.mlp.dense_h_to_4h.weight"},
+    TensorName{WeightRole::up_bias, "layers.{}.mlp.dense_h_to_4h.bias"},
+    TensorName{WeightRole::down, "layers.{}.mlp.dense_4h_to_h.weight"},
+    TensorName{WeightRole::down_bias, "layers.{}.mlp.dense_4h_to_h.bias"},
+    TensorName{WeightRole::final_norm, "final_layer_norm.weight"},
+    TensorName{WeightRole::final_norm_bias, "final_layer_norm.bias"},
     TensorName{WeightRole::head, "embed_out.weight"},
 };
 
 // Masks and angles that older versions of transformers saved.
 constexpr std::array<std::string_view, 3> kIgnored = {".attention.bias", ".attention.masked_bias", ".rotary_emb.inv_freq"};
+
+constexpr std::array kPrefixes = {NamePrefix{"gpt_neox."}, NamePrefix{}};
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {}, {.kv_heads = ""});
@@ -51,6 +53,7 @@ constexpr Architecture kGptNeoX{
     .model_type = "gpt_neox",
     .tensors = kTensors,
     .ignored_suffixes = kIgnored,
+    .prefixes = kPrefixes,
     .read_config = read_config,
 };
 

@@ -9,19 +9,19 @@ extern const Architecture kGptJ;
 namespace {
 
 constexpr std::array kTensors = {
-    TensorName{WeightRole::embedding, "transformer.wte.weight"},
-    TensorName{WeightRole::q, "transformer.h.{}.attn.q_proj.weight"},
-    TensorName{WeightRole::k, "transformer.h.{}.attn.k_proj.weight"},
-    TensorName{WeightRole::v, "transformer.h.{}.attn.v_proj.weight"},
-    TensorName{WeightRole::o, "transformer.h.{}.attn.out_proj.weight"},
-    TensorName{WeightRole::attention_norm, "transformer.h.{}.ln_1.weight"},
-    TensorName{WeightRole::attention_norm_bias, "transformer.h.{}.ln_1.bias"},
-    TensorName{WeightRole::up, "transformer.h.{}.mlp.fc_in.weight"},
-    TensorName{WeightRole::up_bias, "transformer.h.{}.mlp.fc_in.bias"},
-    TensorName{WeightRole::down, "transformer.h.{}.mlp.fc_out.weight"},
-    TensorName{WeightRole::down_bias, "transformer.h.{}.mlp.fc_out.bias"},
-    TensorName{WeightRole::final_norm, "transformer.ln_f.weight"},
-    TensorName{WeightRole::final_norm_bias, "transformer.ln_f.bias"},
+    TensorName{WeightRole::embedding, "wte.weight"},
+    TensorName{WeightRole::q, "h.{}.attn.q_proj.weight"},
+    TensorName{WeightRole::k, "h.{}.attn.k_proj.weight"},
+    TensorName{WeightRole::v, "h.{}.attn.v_proj.weight"},
+    TensorName{WeightRole::o, "h.{}.attn.out_proj.weight"},
+    TensorName{WeightRole::attention_norm, "h.{}.ln_1.weight"},
+    TensorName{WeightRole::attention_norm_bias, "h.{}.ln_1.bias"},
+    TensorName{WeightRole::up, "h.{}.mlp.fc_in.weight"},
+    TensorName{WeightRole::up_bias, "h.{}.mlp.fc_in.bias"},
+    TensorName{WeightRole::down, "h.{}.mlp.fc_out.weight"},
+    TensorName{WeightRole::down_bias, "h.{}.mlp.fc_out.bias"},
+    TensorName{WeightRole::final_norm, "ln_f.weight"},
+    TensorName{WeightRole::final_norm_bias, "ln_f.bias"},
     TensorName{WeightRole::head, "lm_head.weight"},
     TensorName{WeightRole::head_bias, "lm_head.bias"},
 };
@@ -51,6 +51,7 @@ constexpr Architecture kGptJ{
     .model_type = "gptj",
     .tensors = kTensors,
     .ignored_suffixes = kIgnored,
+    .prefixes = kTransformerPrefixes,
     .read_config = read_config,
 };
 

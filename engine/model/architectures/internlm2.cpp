@@ -9,17 +9,17 @@ extern const Architecture kInternLm2;
 namespace {
 
 constexpr std::array kTensors = {
-    TensorName{WeightRole::embedding, "model.tok_embeddings.weight"},
-    TensorName{WeightRole::attention_norm, "model.layers.{}.attention_norm.weight"},
-    TensorName{WeightRole::qkv, "model.layers.{}.attention.wqkv.weight", TensorLayout::kv_groups},
-    TensorName{WeightRole::qkv_bias, "model.layers.{}.attention.wqkv.bias", TensorLayout::kv_groups},
-    TensorName{WeightRole::o, "model.layers.{}.attention.wo.weight"},
-    TensorName{WeightRole::o_bias, "model.layers.{}.attention.wo.bias"},
-    TensorName{WeightRole::mlp_norm, "model.layers.{}.ffn_norm.weight"},
-    TensorName{WeightRole::gate, "model.layers.{}.feed_forward.w1.weight"},
-    TensorName{WeightRole::up, "model.layers.{}.feed_forward.w3.weight"},
-    TensorName{WeightRole::down, "model.layers.{}.feed_forward.w2.weight"},
-    TensorName{WeightRole::final_norm, "model.norm.weight"},
+    TensorName{WeightRole::embedding, "tok_embeddings.weight"},
+    TensorName{WeightRole::attention_norm, "layers.{}.attention_norm.weight"},
+    TensorName{WeightRole::qkv, "layers.{}.attention.wqkv.weight", TensorLayout::kv_groups},
+    TensorName{WeightRole::qkv_bias, "layers.{}.attention.wqkv.bias", TensorLayout::kv_groups},
+    TensorName{WeightRole::o, "layers.{}.attention.wo.weight"},
+    TensorName{WeightRole::o_bias, "layers.{}.attention.wo.bias"},
+    TensorName{WeightRole::mlp_norm, "layers.{}.ffn_norm.weight"},
+    TensorName{WeightRole::gate, "layers.{}.feed_forward.w1.weight"},
+    TensorName{WeightRole::up, "layers.{}.feed_forward.w3.weight"},
+    TensorName{WeightRole::down, "layers.{}.feed_forward.w2.weight"},
+    TensorName{WeightRole::final_norm, "norm.weight"},
     TensorName{WeightRole::head, "output.weight"},
 };
 

@@ -9,10 +9,10 @@ extern const Architecture kMixtral;
 namespace {
 
 constexpr std::array kExperts = {
-    TensorName{WeightRole::router, "model.layers.{}.block_sparse_moe.gate.weight"},
-    TensorName{WeightRole::expert_gate, "model.layers.{}.block_sparse_moe.experts.{}.w1.weight"},
-    TensorName{WeightRole::expert_up, "model.layers.{}.block_sparse_moe.experts.{}.w3.weight"},
-    TensorName{WeightRole::expert_down, "model.layers.{}.block_sparse_moe.experts.{}.w2.weight"},
+    TensorName{WeightRole::router, "layers.{}.block_sparse_moe.gate.weight"},
+    TensorName{WeightRole::expert_gate, "layers.{}.block_sparse_moe.experts.{}.w1.weight"},
+    TensorName{WeightRole::expert_up, "layers.{}.block_sparse_moe.experts.{}.w3.weight"},
+    TensorName{WeightRole::expert_down, "layers.{}.block_sparse_moe.experts.{}.w2.weight"},
 };
 constexpr auto kTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention, kExperts);
 

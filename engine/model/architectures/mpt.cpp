@@ -10,14 +10,14 @@ extern const Architecture kMpt;
 namespace {
 
 constexpr std::array kTensors = {
-    TensorName{WeightRole::embedding, "transformer.wte.weight"},
-    TensorName{WeightRole::attention_norm, "transformer.blocks.{}.norm_1.weight"},
-    TensorName{WeightRole::qkv, "transformer.blocks.{}.attn.Wqkv.weight"},
-    TensorName{WeightRole::o, "transformer.blocks.{}.attn.out_proj.weight"},
-    TensorName{WeightRole::mlp_norm, "transformer.blocks.{}.norm_2.weight"},
-    TensorName{WeightRole::up, "transformer.blocks.{}.ffn.up_proj.weight"},
-    TensorName{WeightRole::down, "transformer.blocks.{}.ffn.down_proj.weight"},
-    TensorName{WeightRole::final_norm, "transformer.norm_f.weight"},
+    TensorName{WeightRole::embedding, "wte.weight"},
+    TensorName{WeightRole::attention_norm, "blocks.{}.norm_1.weight"},
+    TensorName{WeightRole::qkv, "blocks.{}.attn.Wqkv.weight"},
+    TensorName{WeightRole::o, "blocks.{}.attn.out_proj.weight"},
+    TensorName{WeightRole::mlp_norm, "blocks.{}.norm_2.weight"},
+    TensorName{WeightRole::up, "blocks.{}.ffn.up_proj.weight"},
+    TensorName{WeightRole::down, "blocks.{}.ffn.down_proj.weight"},
+    TensorName{WeightRole::final_norm, "norm_f.weight"},
     TensorName{WeightRole::head, "lm_head.weight"},
 };
 
@@ -48,6 +48,7 @@ constexpr Architecture kMpt{
     .model_type = "mpt",
     .tensors = kTensors,
     .ignored_suffixes = {},
+    .prefixes = kTransformerPrefixes,
     .read_config = read_config,
 };
 

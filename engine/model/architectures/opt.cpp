@@ -34,7 +34,7 @@ constexpr std::array kTensors = {
     TensorName{WeightRole::head, "lm_head.weight"},
 };
 
-constexpr std::array<std::string_view, 2> kPrefixes = {"model.decoder.", "decoder."};
+constexpr std::array kPrefixes = {NamePrefix{"model.decoder."}, NamePrefix{"decoder."}};
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.tied_embeddings = true}, {.inner = "ffn_dim", .kv_heads = ""});

@@ -10,10 +10,10 @@ extern const Architecture kPhi3;
 namespace {
 
 constexpr auto kTensors = joined(kLlamaEnds, kLlamaNorms,
-                                 std::array{TensorName{WeightRole::qkv, "model.layers.{}.self_attn.qkv_proj.weight"},
-                                            TensorName{WeightRole::o, "model.layers.{}.self_attn.o_proj.weight"},
-                                            TensorName{WeightRole::gate_up, "model.layers.{}.mlp.gate_up_proj.weight"},
-                                            TensorName{WeightRole::down, "model.layers.{}.mlp.down_proj.weight"}});
+                                 std::array{TensorName{WeightRole::qkv, "layers.{}.self_attn.qkv_proj.weight"},
+                                            TensorName{WeightRole::o, "layers.{}.self_attn.o_proj.weight"},
+                                            TensorName{WeightRole::gate_up, "layers.{}.mlp.gate_up_proj.weight"},
+                                            TensorName{WeightRole::down, "layers.{}.mlp.down_proj.weight"}});
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.n_positions = 4096});

@@ -14,7 +14,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
   read_bert_parts(reader, config, reader.integer_or("pad_token_id", 1, 0, kMaxVocab) + 1);
 }
 
-constexpr std::array<std::string_view, 2> kPrefixes = {"", "roberta."};
+constexpr std::array kPrefixes = {NamePrefix{}, NamePrefix{"roberta."}};
 
 }  // namespace
 

@@ -9,10 +9,10 @@ extern const Architecture kStarCoder2;
 namespace {
 
 constexpr auto kTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention,
-                                 std::array{TensorName{WeightRole::up, "model.layers.{}.mlp.c_fc.weight"},
-                                            TensorName{WeightRole::up_bias, "model.layers.{}.mlp.c_fc.bias"},
-                                            TensorName{WeightRole::down, "model.layers.{}.mlp.c_proj.weight"},
-                                            TensorName{WeightRole::down_bias, "model.layers.{}.mlp.c_proj.bias"}});
+                                 std::array{TensorName{WeightRole::up, "layers.{}.mlp.c_fc.weight"},
+                                            TensorName{WeightRole::up_bias, "layers.{}.mlp.c_fc.bias"},
+                                            TensorName{WeightRole::down, "layers.{}.mlp.c_proj.weight"},
+                                            TensorName{WeightRole::down_bias, "layers.{}.mlp.c_proj.bias"}});
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.n_kv_heads = 2, .n_positions = 4096, .tied_embeddings = true});

@@ -43,6 +43,8 @@ class ModelConfigTest : public QObject {
  private Q_SLOTS:
   void every_architecture_of_the_table_is_complete();
   void sizes_are_read();
+  void of_a_model_that_sees_the_text_is_read();
+  void a_base_model_has_no_head();
   void biases_and_ties_are_read();
   void model_type_stands_in_for_architectures();
   void absent_keys_have_the_family_defaults();
@@ -99,6 +101,33 @@ void ModelConfigTest::sizes_are_read() {
   QCOMPARE(config->max_position_embeddings, 256);
   QCOMPARE(config->norm.eps, 1e-5);
   QCOMPARE(*config->bos_id, 1);
+}
+
+void ModelConfigTest::of_a_model_that_sees_the_text_is_read() {
+  Json text = base_config();
+  text.erase("architectures");
+  text.erase("tie_word_embeddings");
+  text["model_type"] = "llama";
+  const Json whole = {{"architectures", {"LlavaForConditionalGeneration"}},
+                      {"model_type", "llava"},
+                      {"text_config", text},
+                      {"tie_word_embeddings", true},
+                      {"vision_config", {{"hidden_size", 1024}}}};
+  const auto config = read_model_config(whole);
+  QVERIFY(config.has_value());
+  QCOMPARE(config->architecture->name, std::string_view("LlamaForCausalLM"));
+  QCOMPARE(config->hidden_size, 64);
+  QVERIFY(config->tied_embeddings);
+}
+
+void ModelConfigTest::a_base_model_has_no_head() {
+  Json config = base_config();
+  config["architectures"] = {"LlamaModel"};
+  config["model_type"] = "llama";
+  QVERIFY(!read_model_config(config)->has_head);
+  QVERIFY(read_model_config(base_config())->has_head);
+  config["model_type"] = "marsian";
+  QVERIFY(!read_model_config(config).has_value());
 }
 
 void ModelConfigTest::biases_and_ties_are_read() {

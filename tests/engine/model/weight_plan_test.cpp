@@ -85,6 +85,8 @@ class WeightPlanTest : public QObject {
   void parameters_and_types_are_counted();
   void a_fused_matrix_has_no_hole();
   void saved_angles_are_left_out_silently();
+  void names_may_stand_behind_other_prefixes_data();
+  void names_may_stand_behind_other_prefixes();
   void L7_flipped_dtype_is_refused();
   void L7_types_that_no_kernel_reads_are_refused();
   void L8_rank_must_match_the_config();
@@ -150,6 +152,34 @@ void WeightPlanTest::saved_angles_are_left_out_silently() {
   const auto planned = plan_of(model.path());
   QVERIFY(planned.plan.has_value());
   QVERIFY(!contains(planned.plan->warnings.front(), "inv_freq"));
+}
+
+void WeightPlanTest::names_may_stand_behind_other_prefixes_data() {
+  QTest::addColumn<QString>("body");
+  QTest::addColumn<QString>("head");
+  QTest::newRow("a base model alone") << ""
+                                      << "";
+  QTest::newRow("inside of one that sees") << "model.language_model."
+                                           << "";
+  QTest::newRow("the same before") << "language_model.model."
+                                   << "language_model.";
+}
+void WeightPlanTest::names_may_stand_behind_other_prefixes() {
+  QFETCH(QString, body);
+  QFETCH(QString, head);
+  const TinyModelCopy model;
+  edit_weights(model, "model.safetensors", [&](Json& header, std::string&) {
+    Json renamed;
+    for (const auto& [name, entry] : header.items()) {
+      const bool is_body = name.starts_with("model.");
+      const std::string prefix = name == "__metadata__" ? "" : (is_body ? body : head).toStdString();
+      renamed[prefix + (is_body ? name.substr(6) : name)] = entry;
+    }
+    header = renamed;
+  });
+  const auto planned = plan_of(model.path());
+  QVERIFY2(planned.plan.has_value(), planned.plan ? "" : planned.plan.error().message.c_str());
+  QCOMPARE(planned.plan->n_parameters, plan_of(lathe::tests::tiny_model_path()).plan->n_parameters);
 }
 
 void WeightPlanTest::L7_flipped_dtype_is_refused() {
