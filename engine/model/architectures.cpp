@@ -38,6 +38,7 @@ extern const Architecture kGlm;
 extern const Architecture kGlm4;
 extern const Architecture kStarCoder2;
 extern const Architecture kExaone4;
+extern const Architecture kMinistral3;
 extern const Architecture kBert;
 extern const Architecture kRoberta;
 extern const Architecture kXlmRoberta;
@@ -76,6 +77,7 @@ constexpr std::array kArchitectures = {
     &kGlm4,
     &kStarCoder2,
     &kExaone4,
+    &kMinistral3,
     &kBert,
     &kRoberta,
     &kXlmRoberta,

@@ -37,6 +37,7 @@ constexpr std::array kKnobs = {
     Knob{"no_rope_layers", "layers without RoPE"},
     Knob{"no_rope_layer_interval", "layers without RoPE"},
     Knob{"rope_local_base_freq", "a second RoPE"},
+    Knob{"rope_parameters.llama_4_scaling_beta", "queries that grow with the position"},
     Knob{"q_lora_rank", "latent attention"},
     Knob{"kv_lora_rank", "latent attention"},
     Knob{"num_local_experts", "a mixture of experts", 1},

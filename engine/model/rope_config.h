@@ -37,6 +37,7 @@ struct RopeConfig {
   std::optional<double> attention_factor{};  ///< yarn, longrope: what cosines and sines are multiplied with, if given
   double mscale = 0, mscale_all_dim = 0;     ///< yarn of DeepSeek
   std::vector<double> short_factor{}, long_factor{};  ///< longrope, [rotary_dim / 2]
+  double query_growth = 0;  ///< what turns of Q is multiplied with 1 + query_growth * ln(1 + position / original, whole)
 };
 
 /// "none", "linear x2", "llama3 x8".
@@ -55,6 +56,9 @@ RopeConfig read_rope(ConfigReader& reader, const RopeDefaults& defaults, std::in
                      std::string_view layer_type = {});
 /// `factor` of the head that turns, in whole pairs.
 std::int64_t partial_rotary_dim(ConfigReader& reader, std::int64_t head_dim, double factor);
+
+/// What Q is multiplied with at a position beside the factor of cosines and sines: Ministral 3.
+double query_factor(const RopeConfig& rope, std::int64_t position);
 
 /// What each position turns by: frequencies [rotary_dim / 2], and the factor of cosines and sines.
 struct RopeWaves {

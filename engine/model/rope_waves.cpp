@@ -95,4 +95,9 @@ RopeWaves rope_waves(const RopeConfig& rope, std::int64_t n_positions) {
   return waves;
 }
 
+double query_factor(const RopeConfig& rope, std::int64_t position) {
+  if (rope.query_growth == 0) return 1;
+  return 1 + rope.query_growth * std::log1p(static_cast<double>(position / rope.original_max_position_embeddings));
+}
+
 }  // namespace lathe::engine

@@ -88,8 +88,8 @@ void Attention::forward(kernels::Backend& backend, const AttentionContext& conte
   if (config.clip_qkv > 0) backend.clamp(step.qkv, static_cast<float>(config.clip_qkv));
   normalise(backend, config, q, k);
   if (context.rope != nullptr) {
-    context.rope->turn(backend, q, n_heads, head_dim, context.input.positions);
-    context.rope->turn(backend, k, n_kv_heads, head_dim, context.input.positions);
+    context.rope->turn_queries(backend, q, n_heads, head_dim, context.input.positions);
+    context.rope->turn_keys(backend, k, n_kv_heads, head_dim, context.input.positions);
   }
   backend.kv_write(context.kv, k, v, context.input.slots);
   backend.attention(step.attention, q, n_heads, context.kv, context.input.batch,

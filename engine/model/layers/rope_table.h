@@ -10,7 +10,8 @@
 
 namespace lathe::engine {
 
-/// Owns: cos and sin, [n_positions, rotary_dim / 2] f32 each, rounded once from double.
+/// Owns: cos and sin, [n_positions, rotary_dim / 2] f32 each, rounded once from double; where queries grow with the position
+/// both once more for them.
 class RopeTable {
  public:
   /// Errors: resource_exhausted.
@@ -18,17 +19,21 @@ class RopeTable {
   /// Units: bytes that create() takes.
   static std::int64_t n_bytes(const RopeConfig& rope, std::int64_t n_positions);
 
-  /// Turns each head of x [M, n_heads * head_dim] by its row's position.
-  void turn(kernels::Backend& backend, const kernels::TensorView& x, int n_heads, int head_dim,
-            std::span<const std::int32_t> positions) const;
+  /// Turns each head of K, x [M, n_heads * head_dim], by its row's position.
+  void turn_keys(kernels::Backend& backend, const kernels::TensorView& x, int n_heads, int head_dim,
+                 std::span<const std::int32_t> positions) const;
+  /// The same of Q.
+  void turn_queries(kernels::Backend& backend, const kernels::TensorView& x, int n_heads, int head_dim,
+                    std::span<const std::int32_t> positions) const;
 
   const kernels::TensorView& cos() const { return cos_.view(); }
   const kernels::TensorView& sin() const { return sin_.view(); }
-  std::int64_t n_bytes() const { return cos_.n_bytes() + sin_.n_bytes(); }
+  std::int64_t n_bytes() const { return cos_.n_bytes() + sin_.n_bytes() + query_cos_.n_bytes() + query_sin_.n_bytes(); }
 
  private:
   kernels::RopeStyle style_ = kernels::RopeStyle::half;
   DeviceTensor cos_, sin_;
+  DeviceTensor query_cos_, query_sin_;  ///< empty: as for K
 };
 
 /// One for each of ModelConfig::ropes.

@@ -29,6 +29,7 @@ class RopeTableTest : public QObject {
   void table_holds_cosines_and_sines();
   void position_zero_does_not_rotate();
   void bytes_are_as_estimated();
+  void queries_may_grow_with_the_position();
 };
 
 void RopeTableTest::plain_frequencies_fall_geometrically() {
@@ -120,6 +121,26 @@ void RopeTableTest::bytes_are_as_estimated() {
   const auto backend = kernels::make_reference_backend();
   const RopeConfig config{.rotary_dim = 64};
   QCOMPARE(engine::RopeTable::create(*backend, config, 333)->n_bytes(), engine::RopeTable::n_bytes(config, 333));
+}
+
+/// Whole contexts count: up to the first nothing is changed.
+void RopeTableTest::queries_may_grow_with_the_position() {
+  const RopeConfig rope{.rotary_dim = 8, .original_max_position_embeddings = 10, .query_growth = 0.5};
+  QCOMPARE(engine::query_factor(rope, 0), 1.0);
+  QCOMPARE(engine::query_factor(rope, 9), 1.0);
+  QVERIFY(near(engine::query_factor(rope, 10), 1 + 0.5 * std::log(2)));
+  QVERIFY(near(engine::query_factor(rope, 39), 1 + 0.5 * std::log(4)));
+  const auto backend = kernels::make_reference_backend();
+  const auto table = engine::RopeTable::create(*backend, rope, 16);
+  QCOMPARE(table->n_bytes(), engine::RopeTable::n_bytes(rope, 16));
+  std::vector<float> q(8), k(8);
+  for (std::size_t i = 0; i < q.size(); ++i) q[i] = k[i] = static_cast<float>(i + 1);
+  const std::vector<std::int32_t> positions = {12};
+  table->turn_queries(*backend, {q.data(), kernels::Dtype::f32, {1, 8}}, 1, 8, positions);
+  table->turn_keys(*backend, {k.data(), kernels::Dtype::f32, {1, 8}}, 1, 8, positions);
+  for (std::size_t i = 0; i < q.size(); ++i) {
+    QVERIFY(std::abs(q[i] - k[i] * engine::query_factor(rope, 12)) < 1e-5);
+  }
 }
 
 QTEST_GUILESS_MAIN(RopeTableTest)

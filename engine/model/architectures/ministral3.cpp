@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ministral 3: Mistral whose queries grow with the position. Source: Hugging Face transformers, Ministral3Config.
+#include "engine/model/standard_config.h"
+
+namespace lathe::engine {
+
+extern const Architecture kMinistral3;
+
+namespace {
+
+void read_config(ConfigReader& reader, ModelConfig& config) {
+  read_llama_parts(reader, config,
+                   {.n_kv_heads = 8, .head_dim = 128, .n_positions = 262144, .rms_norm_eps = 1e-5, .rope_theta = 1e6});
+  RopeConfig& rope = config.ropes.front();
+  rope.query_growth = reader.number_or("rope_parameters.llama_4_scaling_beta", 0, 0, 1e6);
+  if (rope.query_growth > 0 && rope.original_max_position_embeddings == 0) {
+    rope.original_max_position_embeddings =
+        reader.integer("rope_parameters.original_max_position_embeddings", 1, kMaxPositions);
+  }
+  const std::int64_t window = reader.integer_or("sliding_window", 0, 0, kMaxPositions);
+  read_windows(reader, config, window, [&](std::int64_t) { return window > 0; });
+}
+
+}  // namespace
+
+constexpr Architecture kMinistral3{
+    .name = "Ministral3ForCausalLM",
+    .model_type = "ministral3",
+    .tensors = kLlamaTensors,
+    .ignored_suffixes = kSavedAngles,
+    .read_config = read_config,
+};
+
+}  // namespace lathe::engine
