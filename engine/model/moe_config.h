@@ -10,7 +10,8 @@ namespace lathe::engine {
 enum class RouterScore : std::uint8_t {
   softmax,         ///< over all experts
   softmax_chosen,  ///< over those that were chosen, by their logits: gpt-oss
-  sigmoid          ///< each by itself: DeepSeek-V3
+  sigmoid,         ///< each by itself: DeepSeek-V3
+  sparse_mixer     ///< for each that is chosen, over those within `jitter` of it and not chosen before: Phi-3.5-MoE
 };
 
 /// By what a group of experts is ranked.
@@ -29,6 +30,7 @@ struct MoeConfig {
   RouterScore score = RouterScore::softmax;
   bool normalises = false;  ///< weights of a row add up to 1
   double scale = 1;         ///< of the weights, afterwards
+  double jitter = 0;        ///< sparse_mixer: half of the distance, as a share of the larger logit
   std::int64_t n_groups = 1, n_chosen_groups = 1;
   GroupScore group_score = GroupScore::largest;
   bool has_router_bias = false;

@@ -106,6 +106,10 @@ class RopeFields {
     rope_.short_factor = factors("short_factor");
     rope_.long_factor = factors("long_factor");
     read_attention_factor();
+    if (reader_.has(key("short_mscale"))) {
+      rope_.short_attention_factor = reader_.number(key("short_mscale"), 1e-3, kMaxFactor);
+      rope_.long_attention_factor = reader_.number(key("long_mscale"), 1e-3, kMaxFactor);
+    }
   }
 
   std::vector<double> factors(std::string_view field) {

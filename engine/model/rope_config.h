@@ -37,6 +37,7 @@ struct RopeConfig {
   std::optional<double> attention_factor{};  ///< yarn, longrope: what cosines and sines are multiplied with, if given
   double mscale = 0, mscale_all_dim = 0;     ///< yarn of DeepSeek
   std::vector<double> short_factor{}, long_factor{};  ///< longrope, [rotary_dim / 2]
+  std::optional<double> short_attention_factor{}, long_attention_factor{};  ///< longrope of Phi-3.5-MoE
   double query_growth = 0;  ///< what turns of Q is multiplied with 1 + query_growth * ln(1 + position / original, whole)
 };
 

@@ -88,7 +88,8 @@ RopeWaves rope_waves(const RopeConfig& rope, std::int64_t n_positions) {
       const bool is_long = n_positions > rope.original_max_position_embeddings;
       const std::vector<double>& factors = is_long ? rope.long_factor : rope.short_factor;
       for (std::size_t i = 0; i < waves.frequencies.size(); ++i) waves.frequencies[i] /= factors[i];
-      waves.attention_factor = longrope_attention_factor(rope);
+      waves.attention_factor =
+          (is_long ? rope.long_attention_factor : rope.short_attention_factor).value_or(longrope_attention_factor(rope));
       break;
     }
   }

@@ -138,6 +138,14 @@ void read_experts(ConfigReader& reader, ModelConfig& config, std::int64_t n_expe
 /// Qwen's layers with experts: every `decoder_sparse_step`th, but for those of `mlp_only_layers`.
 void read_sparse_layers(ConfigReader& reader, ModelConfig& config);
 
+/// Names of Mixtral's experts.
+inline constexpr std::array kMixtralExperts = {
+    TensorName{WeightRole::router, "layers.{}.block_sparse_moe.gate.weight"},
+    TensorName{WeightRole::expert_gate, "layers.{}.block_sparse_moe.experts.{}.w1.weight"},
+    TensorName{WeightRole::expert_up, "layers.{}.block_sparse_moe.experts.{}.w3.weight"},
+    TensorName{WeightRole::expert_down, "layers.{}.block_sparse_moe.experts.{}.w2.weight"},
+};
+
 /// Names of Qwen's experts, and of the MLPs of layers without.
 inline constexpr std::array kQwenExperts = {
     TensorName{WeightRole::router, "layers.{}.mlp.gate.weight"},

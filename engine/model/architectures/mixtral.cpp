@@ -8,13 +8,7 @@ extern const Architecture kMixtral;
 
 namespace {
 
-constexpr std::array kExperts = {
-    TensorName{WeightRole::router, "layers.{}.block_sparse_moe.gate.weight"},
-    TensorName{WeightRole::expert_gate, "layers.{}.block_sparse_moe.experts.{}.w1.weight"},
-    TensorName{WeightRole::expert_up, "layers.{}.block_sparse_moe.experts.{}.w3.weight"},
-    TensorName{WeightRole::expert_down, "layers.{}.block_sparse_moe.experts.{}.w2.weight"},
-};
-constexpr auto kTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention, kExperts);
+constexpr auto kTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention, kMixtralExperts);
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
   read_llama_parts(reader, config, {.n_kv_heads = 8, .n_positions = 131072, .rms_norm_eps = 1e-5, .rope_theta = 1e6});

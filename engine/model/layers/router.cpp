@@ -45,6 +45,16 @@ void close_groups(const MoeConfig& config, std::span<float> choices) {
   }
 }
 
+/// Softmax of the best of the choices among those near to it. Source: Liu et al. 2023, SparseMixer, without its noise.
+float mixed_weight(std::span<const float> choices, float best, double jitter) {
+  float sum = 0;
+  for (const float x : choices) {
+    const bool is_far = (best - x) / std::max(std::fabs(x), best) > static_cast<float>(2 * jitter);
+    if (x != kNever && !is_far) sum += std::exp(x - best);
+  }
+  return 1 / sum;
+}
+
 }  // namespace
 
 void choose_experts(const MoeConfig& config, std::span<float> logits, std::span<const float> bias,
@@ -61,7 +71,8 @@ void choose_experts(const MoeConfig& config, std::span<float> logits, std::span<
   float sum = 0;
   for (Chosen& one : chosen) {
     const auto best = static_cast<std::size_t>(std::ranges::max_element(choices) - choices.begin());
-    one = {static_cast<std::int32_t>(best), logits[best]};
+    const bool mixes = config.score == RouterScore::sparse_mixer;
+    one = {static_cast<std::int32_t>(best), mixes ? mixed_weight(choices, choices[best], config.jitter) : logits[best]};
     choices[best] = kNever;
     sum += one.weight;
   }

@@ -56,6 +56,19 @@ class RopeWavesTest : public QObject {
   }
 
   /// Phi-3.5-mini: 131072 positions from 4096 give sqrt(1 + ln 32 / ln 4096) = 1.190238.
+  void longrope_may_have_a_factor_for_each_list() {
+    const RopeConfig rope{.rotary_dim = 4,
+                          .scaling = RopeScaling::longrope,
+                          .factor = 32,
+                          .original_max_position_embeddings = 4096,
+                          .short_factor = {1, 1},
+                          .long_factor = {2, 2},
+                          .short_attention_factor = 1.25,
+                          .long_attention_factor = 1.5};
+    QCOMPARE(rope_waves(rope, 4096).attention_factor, 1.25);
+    QCOMPARE(rope_waves(rope, 4097).attention_factor, 1.5);
+  }
+
   void longrope_takes_the_list_of_the_context() {
     RopeConfig rope{.theta = 10000, .rotary_dim = 4, .scaling = RopeScaling::longrope, .factor = 32};
     rope.original_max_position_embeddings = 4096;

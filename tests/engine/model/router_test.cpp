@@ -46,6 +46,16 @@ class RouterTest : public QObject {
     QVERIFY(near(chosen[1].weight, 1 / (1 + std::exp(1.0))));
   }
 
+  /// Near to 10 within 2 %: 10 and 9.9. Near to 9.9, once 10 is taken: itself alone, for 9 is too far.
+  void a_sparse_mixer_weighs_each_among_its_near_ones() {
+    const MoeConfig config{.n_experts = 4, .n_chosen = 2, .score = RouterScore::sparse_mixer, .jitter = 0.01};
+    const auto chosen = choose(config, {9, 10, 9.9F, -3});
+    QCOMPARE(chosen[0].expert, 1);
+    QCOMPARE(chosen[1].expert, 2);
+    QVERIFY(near(chosen[0].weight, 1 / (1 + std::exp(-0.1))));
+    QVERIFY(near(chosen[1].weight, 1));
+  }
+
   void of_equal_scores_the_first_is_taken() {
     const auto chosen = choose({.n_experts = 4, .n_chosen = 3}, {1, 2, 2, 2});
     QCOMPARE(chosen[0].expert, 1);
