@@ -108,9 +108,10 @@ struct LinearPart {
 template <class First, class Others>
 void multiply_tiles(const LinearArgs& args, const LinearPart& part, TileArgs t, std::int64_t packed_pair_bytes) {
   float* const out = t.out;
+  const RowTiling tiling = args.x.tiling;  // of its own: otherwise each tile divides again, 1.4 % of a prompt (Skylake)
   for (std::int64_t tile = part.tile_begin; tile < part.tile_end; ++tile) {
-    const std::int64_t row = first_row(args.x.tiling, tile);
-    const std::int64_t n_rows = rows_of(args.x.tiling, tile);
+    const std::int64_t row = first_row(tiling, tile);
+    const std::int64_t n_rows = rows_of(tiling, tile);
     t.x = static_cast<const std::byte*>(args.x.data) + packed_offset(args.x, row, part.pair, packed_pair_bytes);
     t.out = out + (row - args.out_row) * args.out_stride;
     t.next_out = tile + 1 < part.tile_end ? t.out + n_rows * t.out_stride : out;
