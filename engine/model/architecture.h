@@ -43,6 +43,14 @@ enum class WeightRole : std::uint8_t {
   q_norm_bias,
   k_norm_bias,
   sinks,
+  latent_q_short,  ///< to the short vector of Q
+  latent_q_short_bias,
+  latent_q_norm,
+  latent_q,         ///< Q, from there or from the hidden state
+  latent_kv_short,  ///< to the short vector of K and V, then the numbers of K that turn
+  latent_kv_short_bias,
+  latent_kv_norm,
+  latent_kv,  ///< K and V of each head
   mlp_norm,  ///< as attention_norm
   mlp_norm_bias,
   mlp_out_norm,

@@ -9,6 +9,7 @@
 
 #include "engine/api/json.h"
 #include "engine/api/result.h"
+#include "engine/model/latent_config.h"
 #include "engine/model/moe_config.h"
 #include "engine/model/rope_config.h"
 
@@ -76,6 +77,8 @@ struct ModelConfig {
   double attention_soft_cap = 0, logit_soft_cap = 0, clip_qkv = 0;  ///< 0: none
   bool has_sinks = false;
 
+  LatentConfig latent;  ///< in place of Q, K and V of their own; then there is one KV head, as wide as what is cached
+
   kernels::Activation activation = kernels::Activation::silu;
   bool is_gated = true;  ///< the MLP
 
@@ -93,6 +96,8 @@ struct ModelConfig {
 
   std::int64_t q_size() const { return n_heads * head_dim; }
   std::int64_t kv_size() const { return n_kv_heads * head_dim; }
+  /// What the output product of attention reads.
+  std::int64_t o_size() const { return n_heads * (latent.exists() ? latent.v_dim : head_dim); }
   bool is_parallel() const { return residual != Residual::sequential; }
   bool projects_embeddings() const { return embedding_size != hidden_size; }
 };

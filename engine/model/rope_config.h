@@ -61,6 +61,9 @@ std::int64_t partial_rotary_dim(ConfigReader& reader, std::int64_t head_dim, dou
 /// What Q is multiplied with at a position beside the factor of cosines and sines: Ministral 3.
 double query_factor(const RopeConfig& rope, std::int64_t position);
 
+/// What the scale of scores is multiplied with beside the factor of cosines and sines: YaRN of DeepSeek.
+double yarn_score_factor(const RopeConfig& rope);
+
 /// What each position turns by: frequencies [rotary_dim / 2], and the factor of cosines and sines.
 struct RopeWaves {
   std::vector<double> frequencies;

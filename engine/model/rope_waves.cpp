@@ -96,6 +96,12 @@ RopeWaves rope_waves(const RopeConfig& rope, std::int64_t n_positions) {
   return waves;
 }
 
+double yarn_score_factor(const RopeConfig& rope) {
+  if (rope.scaling != RopeScaling::yarn || rope.mscale_all_dim == 0) return 1;
+  const double factor = yarn_scale(rope.factor, rope.mscale_all_dim);
+  return factor * factor;
+}
+
 double query_factor(const RopeConfig& rope, std::int64_t position) {
   if (rope.query_growth == 0) return 1;
   return 1 + rope.query_growth * std::log1p(static_cast<double>(position / rope.original_max_position_embeddings));

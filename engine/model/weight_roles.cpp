@@ -63,6 +63,10 @@ bool is_wanted(WeightRole role, const ModelConfig& config, std::int64_t layer, b
     case WeightRole::q_norm_bias:
     case WeightRole::k_norm_bias: return config.qk_norm != QkNorm::none && config.qk_norm_form.has_bias;
     case WeightRole::sinks: return config.has_sinks;
+    case WeightRole::latent_q_short:
+    case WeightRole::latent_q_norm: return config.latent.q_rank > 0;
+    case WeightRole::latent_q_short_bias: return config.latent.q_rank > 0 && config.latent.has_bias;
+    case WeightRole::latent_kv_short_bias: return config.latent.has_bias;
     case WeightRole::q_bias:
     case WeightRole::k_bias:
     case WeightRole::v_bias:
@@ -93,6 +97,7 @@ bool is_wanted(WeightRole role, const ModelConfig& config, std::int64_t layer, b
 std::vector<std::int64_t> shape_of(WeightRole role, const ModelConfig& config) {
   const std::int64_t hidden = config.hidden_size, inner = config.intermediate_size;
   const std::int64_t qkv = config.q_size() + 2 * config.kv_size();
+  const LatentConfig& latent = config.latent;
   switch (role) {
     case WeightRole::embedding:
     case WeightRole::head: return {config.vocab_size, config.embedding_size};
@@ -117,7 +122,7 @@ std::vector<std::int64_t> shape_of(WeightRole role, const ModelConfig& config) {
     case WeightRole::k:
     case WeightRole::v: return {config.kv_size(), hidden};
     case WeightRole::qkv: return {qkv, hidden};
-    case WeightRole::o: return {hidden, config.q_size()};
+    case WeightRole::o: return {hidden, config.o_size()};
     case WeightRole::q_bias: return {config.q_size()};
     case WeightRole::k_bias:
     case WeightRole::v_bias: return {config.kv_size()};
@@ -127,6 +132,14 @@ std::vector<std::int64_t> shape_of(WeightRole role, const ModelConfig& config) {
     case WeightRole::k_norm:
     case WeightRole::k_norm_bias: return shape_of_head_norm(config, config.n_kv_heads);
     case WeightRole::sinks: return {config.n_heads};
+    case WeightRole::latent_q_short: return {latent.q_rank, hidden};
+    case WeightRole::latent_q_short_bias:
+    case WeightRole::latent_q_norm: return {latent.q_rank};
+    case WeightRole::latent_q: return {config.n_heads * latent.query_dim(), latent.q_rank > 0 ? latent.q_rank : hidden};
+    case WeightRole::latent_kv_short: return {latent.cached_dim(), hidden};
+    case WeightRole::latent_kv_short_bias: return {latent.cached_dim()};
+    case WeightRole::latent_kv_norm: return {latent.kv_rank};
+    case WeightRole::latent_kv: return {config.n_heads * (latent.plain_dim + latent.v_dim), latent.kv_rank};
     case WeightRole::gate:
     case WeightRole::up: return {inner, hidden};
     case WeightRole::gate_up: return {2 * inner, hidden};
@@ -166,6 +179,10 @@ bool is_layer_matrix(WeightRole role) {
     case WeightRole::v:
     case WeightRole::o:
     case WeightRole::qkv:
+    case WeightRole::latent_q_short:
+    case WeightRole::latent_q:
+    case WeightRole::latent_kv_short:
+    case WeightRole::latent_kv:
     case WeightRole::gate:
     case WeightRole::up:
     case WeightRole::gate_up:

@@ -110,6 +110,11 @@ class Conversion {
     LATHE_TRY(model_, open_model(options_.model));
     LATHE_TRY(backend_, open_backend(options_.isa, options_.threads));
     storage_ = storage_of(options_, model_->plan.stored_dtype);
+    // A load cuts and turns the matrix of K and V: rounded as it lies in files, it would be another one.
+    if (model_->config.latent.exists() && options_.quantization != "none") {
+      return fail(ErrorCode::unsupported, "a model with latent attention is quantized at load only, not converted",
+                  model_->folder.name());
+    }
     fs::path output = fs::absolute(convert.output).lexically_normal();
     if (output.filename().empty()) output = output.parent_path();  // a slash at the end
     LATHE_TRY_VOID(check_output(output, convert.overwrite));

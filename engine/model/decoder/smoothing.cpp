@@ -35,7 +35,7 @@ void for_stripes(kernels::Backend& backend, std::int64_t n_columns, const Body& 
 
 bool can_smooth(const ModelConfig& config) {
   const bool has_norms_before = config.norm_place == NormPlace::before || config.norm_place == NormPlace::around;
-  return has_norms_before && !config.is_parallel() && config.moe.n_experts == 0;
+  return has_norms_before && !config.is_parallel() && config.moe.n_experts == 0 && !config.latent.exists();
 }
 
 std::span<const float> Smoothing::factors_of(WeightRole role, std::int64_t layer) const {

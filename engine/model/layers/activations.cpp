@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 namespace lathe::engine {
@@ -17,7 +18,7 @@ struct Part {
   std::int64_t n_rows, width;
 };
 
-std::array<Part, 17> parts_of(const ModelConfig& config, std::int64_t max_rows, std::int64_t max_logit_rows) {
+std::array<Part, 19> parts_of(const ModelConfig& config, std::int64_t max_rows, std::int64_t max_logit_rows) {
   const bool has_experts = config.moe.n_experts > 0;
   const std::int64_t expert_width = has_experts ? config.hidden_size : 0, one = has_experts ? 1 : 0;
   const std::int64_t projected = config.projects_embeddings() ? config.embedding_size : 0;
@@ -26,6 +27,8 @@ std::array<Part, 17> parts_of(const ModelConfig& config, std::int64_t max_rows, 
            {&StepBuffers::delta, max_rows, config.hidden_size},
            {&StepBuffers::qkv, max_rows, config.q_size() + 2 * config.kv_size()},
            {&StepBuffers::attention, max_rows, config.q_size()},
+           {&StepBuffers::q_short, max_rows, config.latent.q_rank},
+           {&StepBuffers::heads, max_rows, config.n_heads * std::max(config.latent.query_dim(), config.latent.v_dim)},
            {&StepBuffers::router_logits, max_rows, config.moe.n_experts},
            {&StepBuffers::chosen, max_rows, 2 * config.moe.n_chosen},
            {&StepBuffers::expert_in, max_rows, expert_width},
@@ -74,9 +77,9 @@ std::int64_t Activations::n_bytes(const ModelConfig& config, std::int64_t max_ro
 StepBuffers Activations::for_step(std::int64_t n_rows, std::int64_t n_logit_rows) const {
   LATHE_DCHECK(n_rows <= whole_.residual.dim(0) && n_logit_rows <= whole_.logits.dim(0));
   StepBuffers step = whole_;
-  for (TensorView* view :
-       {&step.residual, &step.normed, &step.delta, &step.qkv, &step.attention, &step.embedded, &step.router_logits,
-        &step.chosen, &step.expert_in, &step.expert_out, &step.expert_rows, &step.expert_weights, &step.shared_gate}) {
+  for (TensorView* view : {&step.residual, &step.normed, &step.delta, &step.qkv, &step.attention, &step.q_short, &step.heads,
+                           &step.embedded, &step.router_logits, &step.chosen, &step.expert_in, &step.expert_out,
+                           &step.expert_rows, &step.expert_weights, &step.shared_gate}) {
     view->shape[0] = n_rows;
   }
   for (TensorView* view : {&step.last, &step.last_normed, &step.projected, &step.logits}) view->shape[0] = n_logit_rows;

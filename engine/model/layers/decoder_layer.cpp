@@ -56,7 +56,11 @@ Result<DecoderLayer> DecoderLayer::create(Backend& backend, kernels::WeightForma
     LATHE_TRY(layer.attention_out_norm_, norm());
     LATHE_TRY(layer.mlp_out_norm_, norm());
   }
-  LATHE_TRY(layer.attention_, Attention::create(backend, format, config));
+  if (config.latent.exists()) {
+    LATHE_TRY(layer.latent_attention_, LatentAttention::create(backend, format, config));
+  } else {
+    LATHE_TRY(layer.attention_, Attention::create(backend, format, config));
+  }
   if (layer_config.has_experts) {
     LATHE_TRY(layer.experts_, Experts::create(backend, format, config));
   } else {
@@ -70,38 +74,44 @@ std::int64_t DecoderLayer::n_bytes(const Backend& backend, kernels::WeightFormat
   const int n_norms = 1 + (has_mlp_norm(config) ? 1 : 0) + (has_out_norms(config) ? 2 : 0);
   const std::int64_t mlp = layer.has_experts ? Experts::n_bytes(backend, format, config)
                                              : Mlp::n_bytes(backend, format, config, mlp_shape(config));
-  return n_norms * NormLayer::n_bytes(config.norm, config.hidden_size) + Attention::n_bytes(backend, format, config) + mlp;
+  const std::int64_t attention = config.latent.exists() ? LatentAttention::n_bytes(backend, format, config)
+                                                        : Attention::n_bytes(backend, format, config);
+  return n_norms * NormLayer::n_bytes(config.norm, config.hidden_size) + attention + mlp;
 }
 
 std::int64_t DecoderLayer::n_bytes() const {
   return attention_norm_.n_bytes() + attention_out_norm_.n_bytes() + mlp_norm_.n_bytes() + mlp_out_norm_.n_bytes() +
-         attention_.n_bytes() + (mlp_ ? mlp_->n_bytes() : experts_->n_bytes());
+         (attention_ ? attention_->n_bytes() : latent_attention_->n_bytes()) +
+         (mlp_ ? mlp_->n_bytes() : experts_->n_bytes());
 }
 
 void DecoderLayer::add_image(WeightImage& image) {
   for (NormLayer* norm : {&attention_norm_, &attention_out_norm_, &mlp_norm_, &mlp_out_norm_}) norm->add_image(image);
-  attention_.add_image(image);
+  if (attention_) attention_->add_image(image);
+  if (latent_attention_) latent_attention_->add_image(image);
   if (mlp_) mlp_->add_image(image);
   if (experts_) experts_->add_image(image);
 }
 
-bool DecoderLayer::accept_attention(Backend& backend, WeightRole role, std::int64_t row_begin, const TensorView& source) {
+bool DecoderLayer::accept_attention(Backend& backend, const ModelConfig& config, WeightRole role, const TensorView& source) {
+  if (latent_attention_) return latent_attention_->accept(backend, config, role, source);
+  const std::int64_t row_begin = row_begin_of(role, config);
   switch (role) {
     case WeightRole::q:
     case WeightRole::k:
     case WeightRole::v:
-    case WeightRole::qkv: attention_.qkv().load_rows(backend, row_begin, source); return true;
+    case WeightRole::qkv: attention_->qkv().load_rows(backend, row_begin, source); return true;
     case WeightRole::q_bias:
     case WeightRole::k_bias:
     case WeightRole::v_bias:
-    case WeightRole::qkv_bias: attention_.qkv().load_bias(backend, row_begin, source); return true;
-    case WeightRole::o: attention_.out().load_rows(backend, 0, source); return true;
-    case WeightRole::o_bias: attention_.out().load_bias(backend, 0, source); return true;
-    case WeightRole::q_norm: attention_.q_norm().load_weight(backend, source); return true;
-    case WeightRole::k_norm: attention_.k_norm().load_weight(backend, source); return true;
-    case WeightRole::q_norm_bias: attention_.q_norm().load_bias(backend, source); return true;
-    case WeightRole::k_norm_bias: attention_.k_norm().load_bias(backend, source); return true;
-    case WeightRole::sinks: copy_converted(backend, attention_.sinks(), source); return true;
+    case WeightRole::qkv_bias: attention_->qkv().load_bias(backend, row_begin, source); return true;
+    case WeightRole::o: attention_->out().load_rows(backend, 0, source); return true;
+    case WeightRole::o_bias: attention_->out().load_bias(backend, 0, source); return true;
+    case WeightRole::q_norm: attention_->q_norm().load_weight(backend, source); return true;
+    case WeightRole::k_norm: attention_->k_norm().load_weight(backend, source); return true;
+    case WeightRole::q_norm_bias: attention_->q_norm().load_bias(backend, source); return true;
+    case WeightRole::k_norm_bias: attention_->k_norm().load_bias(backend, source); return true;
+    case WeightRole::sinks: copy_converted(backend, attention_->sinks(), source); return true;
     default: return false;
   }
 }
@@ -153,16 +163,21 @@ void DecoderLayer::accept(Backend& backend, const ModelConfig& config, WeightRol
     case WeightRole::mlp_out_norm: return mlp_out_norm_.load_weight(backend, source);
     default: break;
   }
-  if (accept_attention(backend, role, row_begin_of(role, config), source)) return;
-  const bool is_accepted = experts_ ? accept_experts(backend, role, expert, source)
-                                    : accept_mlp(backend, role, config.intermediate_size, source);
+  if (accept_attention(backend, config, role, source)) return;
+  const bool is_accepted =
+      experts_ ? accept_experts(backend, role, expert, source) : accept_mlp(backend, role, config.intermediate_size, source);
   LATHE_CHECK(is_accepted);
 }
 
 /// Beside attention the MLP reads what attention reads: the sum comes after its input has been made.
 Delta DecoderLayer::attend(Backend& backend, const AttentionContext& context, const StepBuffers& step, Delta before) const {
   const ModelConfig& config = context.config;
-  attention_.forward(backend, context, input_of(backend, config, attention_norm_, step, before), step);
+  const TensorView x = input_of(backend, config, attention_norm_, step, before);
+  if (attention_) {
+    attention_->forward(backend, context, x, step);
+  } else {
+    latent_attention_->forward(backend, context, x, step);
+  }
   const Delta after = output_of(backend, config, attention_norm_, attention_out_norm_, step);
   if (config.residual == Residual::sequential) return after;
   if (config.residual == Residual::parallel_two_norms) backend.norm(step.normed, step.residual, mlp_norm_.view());

@@ -6,6 +6,7 @@
 
 #include "engine/model/layers/attention.h"
 #include "engine/model/layers/experts.h"
+#include "engine/model/layers/latent_attention.h"
 #include "engine/model/layers/mlp.h"
 #include "engine/model/layers/norm.h"
 #include "engine/model/weight_plan.h"
@@ -41,13 +42,14 @@ class DecoderLayer {
   Delta feed_forward(kernels::Backend& backend, const ModelConfig& config, const StepBuffers& step, Delta before) const;
 
  private:
-  bool accept_attention(kernels::Backend& backend, WeightRole role, std::int64_t row_begin,
+  bool accept_attention(kernels::Backend& backend, const ModelConfig& config, WeightRole role,
                         const kernels::TensorView& source);
   bool accept_mlp(kernels::Backend& backend, WeightRole role, std::int64_t inner, const kernels::TensorView& source);
   bool accept_experts(kernels::Backend& backend, WeightRole role, std::int64_t expert, const kernels::TensorView& source);
 
   NormLayer attention_norm_, attention_out_norm_, mlp_norm_, mlp_out_norm_;
-  Attention attention_;
+  std::optional<Attention> attention_;
+  std::optional<LatentAttention> latent_attention_;  ///< in place of it
   std::optional<Mlp> mlp_;
   std::optional<Experts> experts_;  ///< in place of the MLP
 };

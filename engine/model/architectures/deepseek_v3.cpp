@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// DeepSeek-V3, R1, Kimi K2. Source: DeepSeek-AI 2024; Hugging Face transformers, DeepseekV3Config. The layer that predicts
+// a second token is left out.
+#include "engine/model/deepseek_config.h"
+
+namespace lathe::engine {
+
+extern const Architecture kDeepseekV3;
+
+namespace {
+
+void read_config(ConfigReader& reader, ModelConfig& config) {
+  read_deepseek_parts(
+      reader, config,
+      {.n_positions = 4096, .n_experts = 256, .n_chosen = 8, .n_shared = 1, .n_dense = 3, .expert_scale = 2.5});
+  read_expert_groups(reader, config, 8, 4);
+  config.moe.score = RouterScore::sigmoid;
+  config.moe.group_score = GroupScore::best_two;
+  config.moe.has_choice_bias = true;
+  config.moe.normalises = reader.boolean_or("norm_topk_prob", true);
+}
+
+}  // namespace
+
+constexpr Architecture kDeepseekV3{
+    .name = "DeepseekV3ForCausalLM",
+    .model_type = "deepseek_v3",
+    .tensors = kDeepseekTensors,
+    .ignored_suffixes = kSavedAngles,
+    .read_config = read_config,
+};
+
+}  // namespace lathe::engine

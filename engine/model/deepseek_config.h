@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What DeepSeek-V2 and V3 share. Source: DeepSeek-AI 2024; Hugging Face transformers, DeepseekV2Config and DeepseekV3Config.
+#pragma once
+
+#include "engine/model/standard_config.h"
+
+namespace lathe::engine {
+
+inline constexpr std::array kLatentAttention = {
+    TensorName{WeightRole::latent_q_short, "layers.{}.self_attn.q_a_proj.weight"},
+    TensorName{WeightRole::latent_q_short_bias, "layers.{}.self_attn.q_a_proj.bias"},
+    TensorName{WeightRole::latent_q_norm, "layers.{}.self_attn.q_a_layernorm.weight"},
+    TensorName{WeightRole::latent_q, "layers.{}.self_attn.q_b_proj.weight"},
+    TensorName{WeightRole::latent_q, "layers.{}.self_attn.q_proj.weight"},
+    TensorName{WeightRole::latent_kv_short, "layers.{}.self_attn.kv_a_proj_with_mqa.weight"},
+    TensorName{WeightRole::latent_kv_short_bias, "layers.{}.self_attn.kv_a_proj_with_mqa.bias"},
+    TensorName{WeightRole::latent_kv_norm, "layers.{}.self_attn.kv_a_layernorm.weight"},
+    TensorName{WeightRole::latent_kv, "layers.{}.self_attn.kv_b_proj.weight"},
+    TensorName{WeightRole::o, "layers.{}.self_attn.o_proj.weight"},
+    TensorName{WeightRole::o_bias, "layers.{}.self_attn.o_proj.bias"},
+};
+
+inline constexpr std::array kDeepseekExperts = {
+    TensorName{WeightRole::router, "layers.{}.mlp.gate.weight"},
+    TensorName{WeightRole::choice_bias, "layers.{}.mlp.gate.e_score_correction_bias"},
+    TensorName{WeightRole::expert_gate, "layers.{}.mlp.experts.{}.gate_proj.weight"},
+    TensorName{WeightRole::expert_up, "layers.{}.mlp.experts.{}.up_proj.weight"},
+    TensorName{WeightRole::expert_down, "layers.{}.mlp.experts.{}.down_proj.weight"},
+    TensorName{WeightRole::shared_gate, "layers.{}.mlp.shared_experts.gate_proj.weight"},
+    TensorName{WeightRole::shared_up, "layers.{}.mlp.shared_experts.up_proj.weight"},
+    TensorName{WeightRole::shared_down, "layers.{}.mlp.shared_experts.down_proj.weight"},
+};
+
+inline constexpr auto kDeepseekTensors = joined(kLlamaEnds, kLlamaNorms, kLatentAttention, kLlamaMlp, kDeepseekExperts);
+
+/// What a generation's class says where the file says nothing.
+struct DeepseekDefaults {
+  std::int64_t n_positions = 0, n_experts = 0, n_chosen = 0, n_shared = 0, n_dense = 0;
+  double expert_scale = 1;
+};
+/// Sizes, latent attention, RoPE, and which layers have experts.
+void read_deepseek_parts(ConfigReader& reader, ModelConfig& config, const DeepseekDefaults& defaults);
+/// Groups of experts of which the best are asked.
+void read_expert_groups(ConfigReader& reader, ModelConfig& config, std::int64_t n_groups, std::int64_t n_chosen);
+
+}  // namespace lathe::engine

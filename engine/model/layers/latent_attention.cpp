@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/model/layers/latent_attention.h"
+
+namespace lathe::engine {
+
+using kernels::Backend;
+using kernels::Dtype;
+using kernels::TensorView;
+using kernels::WeightFormat;
+
+namespace {
+
+// Of both norms, whatever the config says of the others. Source: Hugging Face transformers, DeepseekV2RMSNorm.
+constexpr NormConfig kShortNorm{.kind = kernels::NormKind::rms, .eps = 1e-6};
+
+LinearShape q_short_shape(const ModelConfig& config) {
+  return {config.latent.q_rank, config.hidden_size, config.latent.has_bias};
+}
+LinearShape q_shape(const ModelConfig& config) {
+  const LatentConfig& latent = config.latent;
+  return {config.n_heads * latent.query_dim(), latent.q_rank > 0 ? latent.q_rank : config.hidden_size, false};
+}
+LinearShape kv_short_shape(const ModelConfig& config) {
+  return {config.latent.cached_dim(), config.hidden_size, config.latent.has_bias};
+}
+LinearShape k_of_head_shape(const ModelConfig& config) { return {config.latent.kv_rank, config.latent.plain_dim, false}; }
+LinearShape v_of_head_shape(const ModelConfig& config) { return {config.latent.v_dim, config.latent.kv_rank, false}; }
+LinearShape out_shape(const ModelConfig& config) { return {config.hidden_size, config.o_size(), config.attention_out_bias}; }
+
+/// [k, n] of [n, k] in f32, laid into `memory`.
+TensorView transposed(Backend& backend, const TensorView& source, std::vector<float>& memory) {
+  const std::int64_t n_rows = source.dim(0), n_columns = source.dim(1);
+  std::vector<float> wide(static_cast<std::size_t>(n_rows * n_columns));
+  copy_converted(backend, {wide.data(), Dtype::f32, {n_rows, n_columns}}, source);
+  memory.resize(wide.size());
+  for (std::int64_t r = 0; r < n_rows; ++r) {
+    for (std::int64_t c = 0; c < n_columns; ++c) {
+      memory[static_cast<std::size_t>(c * n_rows + r)] = wide[static_cast<std::size_t>(r * n_columns + c)];
+    }
+  }
+  return {memory.data(), Dtype::f32, {n_columns, n_rows}};
+}
+
+}  // namespace
+
+Result<LatentAttention> LatentAttention::create(Backend& backend, WeightFormat format, const ModelConfig& config) {
+  LatentAttention attention;
+  if (config.latent.q_rank > 0) {
+    LATHE_TRY(attention.q_short_, Linear::create(backend, format, q_short_shape(config)));
+    LATHE_TRY(attention.q_norm_, NormLayer::create(backend, kShortNorm, config.latent.q_rank));
+  }
+  LATHE_TRY(attention.q_, Linear::create(backend, format, q_shape(config)));
+  LATHE_TRY(attention.kv_short_, Linear::create(backend, format, kv_short_shape(config)));
+  LATHE_TRY(attention.kv_norm_, NormLayer::create(backend, kShortNorm, config.latent.kv_rank));
+  for (std::int64_t head = 0; head < config.n_heads; ++head) {
+    LATHE_TRY(Linear k, Linear::create(backend, format, k_of_head_shape(config)));
+    LATHE_TRY(Linear v, Linear::create(backend, format, v_of_head_shape(config)));
+    attention.k_of_head_.push_back(std::move(k));
+    attention.v_of_head_.push_back(std::move(v));
+  }
+  LATHE_TRY(attention.out_, Linear::create(backend, format, out_shape(config)));
+  return attention;
+}
+
+std::int64_t LatentAttention::n_bytes(const Backend& backend, WeightFormat format, const ModelConfig& config) {
+  const auto bytes = [&](const LinearShape& shape) { return Linear::n_bytes(backend, format, shape); };
+  std::int64_t sum = bytes(q_shape(config)) + bytes(kv_short_shape(config)) + bytes(out_shape(config));
+  sum += config.n_heads * (bytes(k_of_head_shape(config)) + bytes(v_of_head_shape(config)));
+  sum += NormLayer::n_bytes(kShortNorm, config.latent.kv_rank);
+  if (config.latent.q_rank > 0) {
+    sum += bytes(q_short_shape(config)) + NormLayer::n_bytes(kShortNorm, config.latent.q_rank);
+  }
+  return sum;
+}
+
+std::int64_t LatentAttention::n_bytes() const {
+  std::int64_t sum = q_.n_bytes() + kv_short_.n_bytes() + out_.n_bytes() + q_norm_.n_bytes() + kv_norm_.n_bytes();
+  if (q_short_) sum += q_short_->n_bytes();
+  for (const std::vector<Linear>* heads : {&k_of_head_, &v_of_head_}) {
+    for (const Linear& head : *heads) sum += head.n_bytes();
+  }
+  return sum;
+}
+
+void LatentAttention::add_image(WeightImage& image) {
+  if (q_short_) q_short_->add_image(image);
+  for (Linear* matrix : {&q_, &kv_short_, &out_}) matrix->add_image(image);
+  for (std::vector<Linear>* heads : {&k_of_head_, &v_of_head_}) {
+    for (Linear& head : *heads) head.add_image(image);
+  }
+  q_norm_.add_image(image);
+  kv_norm_.add_image(image);
+}
+
+/// Of each head the turned rows first: RoPE turns the first numbers of a head.
+void LatentAttention::load_queries(Backend& backend, const ModelConfig& config, const TensorView& source) {
+  const std::int64_t plain = config.latent.plain_dim, turned = config.latent.turned_dim;
+  for (std::int64_t head = 0; head < config.n_heads; ++head) {
+    const std::int64_t begin = head * config.latent.query_dim();
+    q_.load_rows(backend, begin, source.rows(begin + plain, turned));
+    q_.load_rows(backend, begin + turned, source.rows(begin, plain));
+  }
+}
+
+/// Of each head the rows of K, then those of V.
+void LatentAttention::load_heads(Backend& backend, const ModelConfig& config, const TensorView& source) {
+  std::vector<float> memory;
+  const std::int64_t plain = config.latent.plain_dim, v_dim = config.latent.v_dim;
+  for (std::int64_t head = 0; head < config.n_heads; ++head) {
+    const std::int64_t begin = head * (plain + v_dim);
+    const auto i = static_cast<std::size_t>(head);
+    k_of_head_[i].load_rows(backend, 0, transposed(backend, source.rows(begin, plain), memory));
+    v_of_head_[i].load_rows(backend, 0, source.rows(begin + plain, v_dim));
+  }
+}
+
+bool LatentAttention::accept(Backend& backend, const ModelConfig& config, WeightRole role, const TensorView& source) {
+  const std::int64_t rank = config.latent.kv_rank, turned = config.latent.turned_dim;
+  switch (role) {
+    case WeightRole::latent_q_short: q_short_->load_rows(backend, 0, source); return true;
+    case WeightRole::latent_q_short_bias: q_short_->load_bias(backend, 0, source); return true;
+    case WeightRole::latent_q_norm: q_norm_.load_weight(backend, source); return true;
+    case WeightRole::latent_q: load_queries(backend, config, source); return true;
+    case WeightRole::latent_kv_short:
+      kv_short_.load_rows(backend, 0, source.rows(rank, turned));
+      kv_short_.load_rows(backend, turned, source.rows(0, rank));
+      return true;
+    case WeightRole::latent_kv_short_bias:
+      kv_short_.load_bias(backend, 0, source.rows(rank, turned));
+      kv_short_.load_bias(backend, turned, source.rows(0, rank));
+      return true;
+    case WeightRole::latent_kv_norm: kv_norm_.load_weight(backend, source); return true;
+    case WeightRole::latent_kv: load_heads(backend, config, source); return true;
+    case WeightRole::o: out_.load_rows(backend, 0, source); return true;
+    case WeightRole::o_bias: out_.load_bias(backend, 0, source); return true;
+    default: return false;
+  }
+}
+
+void LatentAttention::make_queries(Backend& backend, const AttentionContext& context, const TensorView& x,
+                                   const StepBuffers& step) const {
+  const ModelConfig& config = context.config;
+  const TensorView q = columns(step.heads, 0, config.n_heads * config.latent.query_dim());
+  if (q_short_) {
+    q_short_->forward(backend, step.q_short, x);
+    backend.norm(step.q_short, step.q_short, q_norm_.view());
+  }
+  q_.forward(backend, q, q_short_ ? step.q_short : x);
+  context.rope->turn_queries(backend, q, static_cast<int>(config.n_heads), static_cast<int>(config.latent.query_dim()),
+                             context.input.positions);
+}
+
+void LatentAttention::forward(Backend& backend, const AttentionContext& context, const TensorView& x,
+                              const StepBuffers& step) const {
+  const ModelConfig& config = context.config;
+  const LatentConfig& latent = config.latent;
+  const std::int64_t cached = latent.cached_dim(), turned = latent.turned_dim;
+  const TensorView q = columns(step.qkv, 0, config.q_size()), kv = columns(step.qkv, config.q_size(), cached);
+  const TensorView c = columns(kv, turned, latent.kv_rank);
+
+  make_queries(backend, context, x, step);
+  kv_short_.forward(backend, kv, x);
+  backend.norm(c, c, kv_norm_.view());
+  context.rope->turn_keys(backend, kv, 1, static_cast<int>(cached), context.input.positions);
+  for (std::int64_t head = 0; head < config.n_heads; ++head) {
+    const std::int64_t from = head * latent.query_dim(), to = head * cached;
+    const TensorView turned_part = columns(q, to, turned);
+    backend.fill(turned_part, 0);
+    backend.add(turned_part, columns(step.heads, from, turned));
+    k_of_head_[static_cast<std::size_t>(head)].forward(backend, columns(q, to + turned, latent.kv_rank),
+                                                       columns(step.heads, from + turned, latent.plain_dim));
+  }
+  backend.kv_write(context.kv, kv, kv, context.input.slots);
+  backend.attention(step.attention, q, static_cast<int>(config.n_heads), context.kv, context.input.batch,
+                    {.scale = static_cast<float>(config.attention_scale)});
+  const TensorView values = columns(step.heads, 0, config.o_size());
+  for (std::int64_t head = 0; head < config.n_heads; ++head) {
+    v_of_head_[static_cast<std::size_t>(head)].forward(backend, columns(values, head * latent.v_dim, latent.v_dim),
+                                                       columns(step.attention, head * cached + turned, latent.kv_rank));
+  }
+  out_.forward(backend, step.delta, values);
+}
+
+}  // namespace lathe::engine
