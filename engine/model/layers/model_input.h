@@ -13,7 +13,7 @@ namespace lathe::engine {
 struct ModelInput {
   std::span<const std::int32_t> token_ids;  ///< [M]
   std::span<const std::int32_t> positions;  ///< [M]
-  std::span<const std::int32_t> token_types;  ///< [M], the sentence of each, where the model has types
+  std::span<const std::int32_t> token_types{};  ///< [M], the sentence of each, where the model has types
   std::span<const std::int32_t> slots;      ///< [M], where each row's K and V go
   kernels::AttentionBatch batch;
   std::span<const std::int32_t> logit_rows;  ///< rows whose logits are wanted

@@ -99,6 +99,7 @@ struct LinearPart {
   std::int64_t n_panels;
   std::int64_t pair;
   std::int64_t n_pairs;
+  std::int64_t n_lines;           ///< cache lines of a panel's weights over those pairs
   const std::byte* next_weights;  ///< where the part after this one begins
 };
 
@@ -108,6 +109,7 @@ struct LinearPart {
 template <class First, class Others>
 void multiply_tiles(const LinearArgs& args, const LinearPart& part, TileArgs t, std::int64_t packed_pair_bytes) {
   float* const out = t.out;
+  std::int64_t left = part.n_lines;
   const RowTiling tiling = args.x.tiling;  // of its own: otherwise each tile divides again, 1.4 % of a prompt (Skylake)
   for (std::int64_t tile = part.tile_begin; tile < part.tile_end; ++tile) {
     const std::int64_t row = first_row(tiling, tile);
@@ -115,6 +117,8 @@ void multiply_tiles(const LinearArgs& args, const LinearPart& part, TileArgs t, 
     t.x = static_cast<const std::byte*>(args.x.data) + packed_offset(args.x, row, part.pair, packed_pair_bytes);
     t.out = out + (row - args.out_row) * args.out_stride;
     t.next_out = tile + 1 < part.tile_end ? t.out + n_rows * t.out_stride : out;
+    t.n_ahead = min_of(t.n_ahead, left);
+    left -= t.n_ahead;
     if (tile == part.tile_begin) {
       multiply_tile<First>(n_rows, part.n_panels, t);
       if constexpr (First::kExpands) t.weights = reinterpret_cast<const std::byte*>(t.expanded);
@@ -142,7 +146,7 @@ void multiply_part(const LinearArgs& args, const LinearPart& part, float* scratc
              .ahead = part.next_weights,
              .ahead_panel_bytes = args.panel_bytes,
              .next_out = nullptr,  // each tile has its own
-             .n_ahead = min_of(part.n_pairs, part.n_pairs * L::Direct::kPairBytes / kCacheLine / n_tiles),
+             .n_ahead = min_of(part.n_pairs, div_up(part.n_lines, n_tiles)),
              .expanded = scratch};
   if constexpr (L::kMinTilesToExpand != kNeverExpand) {
     if (n_tiles >= L::kMinTilesToExpand) {
@@ -181,6 +185,7 @@ void multiply(const LinearArgs& args, const LinearRange& range, float* scratch) 
                           .n_panels = min_of(group, end - panel),
                           .pair = pair,
                           .n_pairs = min_of(block, n_pairs - pair),
+                          .n_lines = min_of(block, n_pairs - pair) * L::Direct::kPairBytes / kCacheLine,
                           .next_weights = next},
                          scratch);
       }

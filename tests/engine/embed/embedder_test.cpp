@@ -55,7 +55,7 @@ class EmbedderTest : public QObject {
     QTest::addColumn<QString>("reference");
     QTest::addColumn<QString>("isa");
     for (const std::string& isa : kernels::cpu_isas()) {
-      for (const char* name : {"bert", "bert-plain", "roberta"}) {
+      for (const char* name : {"bert", "bert-plain", "roberta", "xlm-roberta"}) {
         QTest::addRow("%s, %s", name, isa.c_str()) << QString("embeddings/%1").arg(name)
                                                    << QString("embeddings/%1/reference.json").arg(name) << isa.c_str();
       }
@@ -81,7 +81,7 @@ class EmbedderTest : public QObject {
   void the_folder_says_how_to_pool() {
     const auto bert = open(options_for("embeddings/bert"));
     QVERIFY(bert && bert->info().pooling == Pooling::mean && !bert->info().normalises);
-    const auto roberta = open(options_for("embeddings/roberta"));
+    const auto roberta = open(options_for("embeddings/xlm-roberta"));
     QVERIFY(roberta && roberta->info().pooling == Pooling::cls && roberta->info().normalises);
     const auto plain = open(options_for("embeddings/bert-plain"));
     QVERIFY(plain && plain->info().pooling == Pooling::mean && plain->info().normalises);
@@ -102,8 +102,8 @@ class EmbedderTest : public QObject {
   }
 
   void quantized_weights_give_a_near_vector() {
-    const Json answer = read_json_file(fixture("embeddings/roberta/reference.json"))[1];
-    EngineOptions options = options_for("embeddings/roberta");
+    const Json answer = read_json_file(fixture("embeddings/xlm-roberta/reference.json"))[1];
+    EngineOptions options = options_for("embeddings/xlm-roberta");
     options.quantization = "int8";
     const auto embedder = open(options);
     QVERIFY(embedder != nullptr);
@@ -117,7 +117,7 @@ class EmbedderTest : public QObject {
   }
 
   void bad_ids_are_refused_with_numbers() {
-    const auto embedder = open(options_for("embeddings/roberta"));
+    const auto embedder = open(options_for("embeddings/xlm-roberta"));
     QVERIFY(embedder != nullptr);
     const auto message = [&](const std::vector<std::int32_t>& ids) {
       const auto vector = embedder->embed(ids);
