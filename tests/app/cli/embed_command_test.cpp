@@ -53,7 +53,7 @@ class EmbedCommandTest : public QObject {
     const Json of_text = Json::parse(run({"--prompt", "t7 t8", "--json"}).out);
     QCOMPARE(of_text.at("prompt_token_ids").dump(), std::string("[2,7,8,3]"));
     const Json of_ids = Json::parse(run({"--prompt-ids", "2,7,8,3", "--json"}).out);
-    QCOMPARE(of_text.at("embedding"), of_ids.at("embedding"));
+    QVERIFY(of_text.at("embedding") == of_ids.at("embedding"));
   }
 
   void lines_are_answered_with_lines() {

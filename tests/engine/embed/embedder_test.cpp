@@ -104,7 +104,7 @@ class EmbedderTest : public QObject {
   void quantized_weights_give_a_near_vector() {
     const Json answer = read_json_file(fixture("embeddings/xlm-roberta/reference.json"))[1];
     EngineOptions options = options_for("embeddings/xlm-roberta");
-    options.quantization = "int8";
+    options.quantization = "int8_g32";
     const auto embedder = open(options);
     QVERIFY(embedder != nullptr);
     const auto vector = embedder->embed(answer.at("ids").get<std::vector<std::int32_t>>());
