@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "engine/load/loaders.h"
 #include "engine/model/architecture.h"
@@ -16,11 +17,20 @@ namespace {
 // The folder in which the bundled model lies, in the source tree and where it is installed.
 constexpr std::string_view kDemoFolder = "demo_model";
 
-/// By file names alone, in the order in which open_tokenizer looks: opening a large vocabulary takes longer than all
-/// headers.
+struct TokenizerKind {
+  std::string_view file, kind;
+};
+// In the order in which open_tokenizer looks.
+constexpr std::array kTokenizerKinds = {
+    TokenizerKind{"tokenizer.json", "bpe"}, TokenizerKind{"tokenizer.model", "sentencepiece"},
+    TokenizerKind{"vocab.json", "bpe"}, TokenizerKind{"qwen.tiktoken", "bpe"}, TokenizerKind{"vocab.txt", "wordpiece"}};
+
+/// By file names alone: opening a large vocabulary takes longer than all headers.
 std::string tokenizer_kind(const ModelFolder& folder) {
-  if (folder.has("tokenizer.json")) return "bpe";
-  return folder.has("tokenizer.model") ? "sentencepiece" : "";
+  for (const TokenizerKind& known : kTokenizerKinds) {
+    if (folder.has(known.file)) return std::string(known.kind);
+  }
+  return {};
 }
 
 /// Both files may name ends of text; either is meant.
@@ -69,7 +79,7 @@ ModelInfo describe(const OpenedModel& model) {
   append(info.warnings, model.plan.warnings);
   append(info.warnings, model.generation.warnings);
   if (info.tokenizer.empty())
-    info.warnings.emplace_back("no tokenizer: neither tokenizer.model nor tokenizer.json is there");
+    info.warnings.emplace_back("no tokenizer: neither tokenizer.json nor tokenizer.model nor a vocabulary is there");
   info.is_demo = model.folder.name() == kDemoFolder;
   return info;
 }
