@@ -27,8 +27,8 @@ struct AnswerDelta {
 };
 
 /// Reads one answer. What the deltas say does not depend on how the text was cut into pieces. What is no call after all is
-/// content; only markers, and white space beside calls and before reasoning, are left out. Costs time linear in the text;
-/// holds back at most 16 MiB.
+/// content; only markers, what separates calls, and white space beside calls and before reasoning are left out. Costs time
+/// linear in the text; holds back at most 16 MiB.
 class ToolCallParser {
  public:
   virtual ~ToolCallParser() = default;
@@ -37,7 +37,8 @@ class ToolCallParser {
   virtual std::vector<AnswerDelta> finish() = 0;
 };
 
-/// Names of formats as vLLM has them (--tool-call-parser, --reasoning-parser). Empty: answers have none.
+/// Names of formats as vLLM has them (--tool-call-parser, --reasoning-parser). Empty: answers have none; but "openai" and
+/// "openai_gptoss" are one format, and either reads both.
 struct AnswerFormats {
   std::string tool_calls;
   std::string reasoning;
