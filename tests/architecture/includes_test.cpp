@@ -84,6 +84,7 @@ const std::vector<DropIn> kDropIns{
     {"engine/model/architectures", "engine/model/architectures.cpp"},
     {"engine/schedule/policies", "engine/schedule/policies.cpp"},
     {"engine/sample/stages", "engine/sample/stages.cpp"},
+    {"engine/text/tool_calls/formats", "engine/text/tool_calls/call_formats.cpp"},
     {"app/server/dialects", "app/server/dialects.cpp"},
     {"app/cli/commands", "app/cli/commands.cpp"},
     {"ui/panels", "ui/panels/panels.cpp"},

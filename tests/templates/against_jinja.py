@@ -139,7 +139,7 @@ def templates(shared):
 
 
 def by_jinja(compiled, variables):
-    """What transformers calls: tools and documents are always there, None where nobody gave them. The text or the exception."""
+    """The text or the exception. As in transformers, tools and documents are always there, None where nobody gave them."""
     try:
         return compiled.render(**{"tools": None, "documents": None, **variables}), None
     except Exception as error:  # whatever a template makes Python raise is what its user would see

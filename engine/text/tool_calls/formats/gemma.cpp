@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// call:name{key:value,...} with unquoted keys and strings between markers: FunctionGemma (<escape>) and Gemma 4 (<|"|>).
+#include <algorithm>
+
+#include "engine/text/tool_calls/call_format.h"
+#include "engine/text/tool_calls/markup.h"
+
+namespace lathe::engine {
+namespace {
+
+constexpr int kMaxDepth = 64;
+
+/// Reads its values and writes JSON. Every reader returns false where the text is something else.
+class GemmaReader {
+ public:
+  GemmaReader(std::string_view text, std::string_view quote) : rest_(text), quote_(quote) {}
+
+  std::optional<std::vector<ToolCall>> calls() {
+    ToolCall call;
+    rest_.skip_blanks();
+    if (!rest_.skip("call:")) return std::nullopt;
+    call.name = trimmed(rest_.take(std::min(rest_.rest().find('{'), rest_.rest().size())));
+    if (call.name.empty() || rest_.at_end() || !object(call.arguments, 0)) return std::nullopt;
+    rest_.skip_blanks();
+    if (!rest_.at_end()) return std::nullopt;
+    return std::vector<ToolCall>{std::move(call)};
+  }
+
+ private:
+  bool value(std::string& out, int depth) {
+    if (depth > kMaxDepth) return false;
+    rest_.skip_blanks();
+    if (rest_.skip(quote_)) return text(out);
+    if (rest_.rest().starts_with("{")) return object(out, depth);
+    if (rest_.rest().starts_with("[")) return list(out, depth);
+    const std::string_view word = trimmed(rest_.take(std::min(rest_.rest().find_first_of(",]}"), rest_.rest().size())));
+    if (word.empty()) return false;
+    out += parse_json(word, "") ? std::string(word) : json_string(word);
+    return true;
+  }
+
+  bool text(std::string& out) {
+    const auto content = rest_.until(quote_);
+    if (content) out += json_string(*content);
+    return content.has_value();
+  }
+
+  bool object(std::string& out, int depth) {
+    rest_.take(1);
+    out += '{';
+    for (bool first = true;; first = false) {
+      rest_.skip_blanks();
+      if (rest_.skip("}")) break;
+      if (!first) {
+        if (!rest_.skip(",")) return false;
+        out += ", ";
+        rest_.skip_blanks();
+      }
+      const auto key = rest_.skip(quote_) ? rest_.until(quote_) : std::nullopt;
+      if (key) rest_.skip_blanks();
+      const auto bare = rest_.until(":");
+      if (!bare || (!key && trimmed(*bare).empty())) return false;
+      out += json_string(key ? *key : trimmed(*bare)) + ": ";
+      if (!value(out, depth + 1)) return false;
+    }
+    out += '}';
+    return true;
+  }
+
+  bool list(std::string& out, int depth) {
+    rest_.take(1);
+    out += '[';
+    for (bool first = true;; first = false) {
+      rest_.skip_blanks();
+      if (rest_.skip("]")) break;
+      if (!first) {
+        if (!rest_.skip(",")) return false;
+        out += ", ";
+      }
+      if (!value(out, depth + 1)) return false;
+    }
+    out += ']';
+    return true;
+  }
+
+  Markup rest_;
+  std::string_view quote_;
+};
+
+std::optional<std::vector<ToolCall>> parse_gemma4(std::string_view body, const ArgumentTypes&) {
+  return GemmaReader(body, "<|\"|>").calls();
+}
+std::optional<std::vector<ToolCall>> parse_function_gemma(std::string_view body, const ArgumentTypes&) {
+  return GemmaReader(body, "<escape>").calls();
+}
+
+}  // namespace
+
+constexpr CallFormat kGemma4Calls = {.name = "gemma4",
+                                     .telltales = {"<|tool_call>"},
+                                     .begins = {"<|tool_call>"},
+                                     .wraps = {},
+                                     .bare = {},
+                                     .end_rule = BlockEnd::marker,
+                                     .end = "<tool_call|>",
+                                     .parse = parse_gemma4};
+
+constexpr CallFormat kFunctionGemmaCalls = {.name = "functiongemma",
+                                            .telltales = {"<start_function_call>"},
+                                            .begins = {"<start_function_call>"},
+                                            .wraps = {},
+                                            .bare = {},
+                                            .end_rule = BlockEnd::marker,
+                                            .end = "<end_function_call>",
+                                            .parse = parse_function_gemma};
+
+}  // namespace lathe::engine

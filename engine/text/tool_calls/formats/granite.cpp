@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// <|tool_call|>[{"name": ..., "arguments": {...}}]: Granite 3; 3.0 wrote <tool_call>.
+#include "engine/text/tool_calls/call_format.h"
+#include "engine/text/tool_calls/json_calls.h"
+
+namespace lathe::engine {
+
+constexpr CallFormat kGraniteCalls = {.name = "granite",
+                                      .telltales = {"<|tool_call|>"},
+                                      .begins = {"<|tool_call|>", "<tool_call>"},
+                                      .wraps = {},
+                                      .bare = {},
+                                      .end_rule = BlockEnd::json_value,
+                                      .end = {},
+                                      .parse = calls_of_json};
+
+}  // namespace lathe::engine

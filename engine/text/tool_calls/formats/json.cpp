@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The answer is JSON: an object with a name and arguments, or a list of such objects. For models that have been told so in
+// words.
+#include "engine/text/tool_calls/call_format.h"
+#include "engine/text/tool_calls/json_calls.h"
+
+namespace lathe::engine {
+
+constexpr CallFormat kJsonCalls = {.name = "json",
+                                   .telltales = {},
+                                   .begins = {},
+                                   .wraps = {},
+                                   .bare = "{[",
+                                   .separator = ';',
+                                   .end_rule = BlockEnd::json_value,
+                                   .end = {},
+                                   .parse = bare_calls_of_json};
+
+}  // namespace lathe::engine

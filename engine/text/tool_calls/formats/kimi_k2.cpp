@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// <|tool_call_begin|>functions.name:0<|tool_call_argument_begin|>{...}<|tool_call_end|>: Kimi K2, which makes its own ids.
+#include "engine/text/tool_calls/call_format.h"
+#include "engine/text/tool_calls/json_calls.h"
+#include "engine/text/tool_calls/markup.h"
+
+namespace lathe::engine {
+namespace {
+
+std::optional<std::vector<ToolCall>> parse(std::string_view body, const ArgumentTypes&) {
+  Markup rest(body);
+  const auto head = rest.until("<|tool_call_argument_begin|>");
+  if (!head) return std::nullopt;
+  const std::string_view id = trimmed(*head);
+  std::string_view name = id.substr(0, id.rfind(':'));
+  if (name.starts_with("functions.")) name.remove_prefix(10);
+  auto arguments = arguments_of_json(rest.rest());
+  if (name.empty() || !arguments) return std::nullopt;
+  return std::vector<ToolCall>{{std::string(name), std::move(*arguments), std::string(id)}};
+}
+
+}  // namespace
+
+constexpr CallFormat kKimiK2Calls = {.name = "kimi_k2",
+                                     .telltales = {"<|tool_calls_section_begin|>"},
+                                     .begins = {"<|tool_call_begin|>"},
+                                     .wraps = {"<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"},
+                                     .bare = {},
+                                     .end_rule = BlockEnd::marker_outside_strings,
+                                     .end = "<|tool_call_end|>",
+                                     .parse = parse};
+
+}  // namespace lathe::engine

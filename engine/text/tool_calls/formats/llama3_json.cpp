@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The answer is {"name": ..., "parameters": {...}}, several with ";" between them, perhaps behind <|python_tag|>: Llama 3.1
+// to 3.3.
+#include "engine/text/tool_calls/call_format.h"
+#include "engine/text/tool_calls/json_calls.h"
+
+namespace lathe::engine {
+
+constexpr CallFormat kLlama3JsonCalls = {.name = "llama3_json",
+                                         .other_names = {"llama4_json"},
+                                         .telltales = {"\"parameters\": dictionary of argument name"},
+                                         .begins = {"<|python_tag|>"},
+                                         .wraps = {},
+                                         .bare = "{",
+                                         .separator = ';',
+                                         .end_rule = BlockEnd::json_value,
+                                         .end = {},
+                                         .parse = bare_calls_of_json};
+
+}  // namespace lathe::engine

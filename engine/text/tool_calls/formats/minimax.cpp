@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// MiniMax-M1: <tool_calls>, a line of {"name": ..., "arguments": {...}} a call, </tool_calls>.
+#include "engine/text/tool_calls/call_format.h"
+#include "engine/text/tool_calls/json_calls.h"
+
+namespace lathe::engine {
+
+constexpr CallFormat kMinimaxCalls = {.name = "minimax",
+                                      .telltales = {"<tool_calls>"},
+                                      .begins = {"<tool_calls>"},
+                                      .wraps = {},
+                                      .bare = {},
+                                      .end_rule = BlockEnd::marker_outside_strings,
+                                      .end = "</tool_calls>",
+                                      .parse = calls_of_json};
+
+}  // namespace lathe::engine

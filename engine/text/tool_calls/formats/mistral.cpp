@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// [TOOL_CALLS][{"name": ..., "arguments": {...}}], and since the tokenizer v11 [TOOL_CALLS]name[CALL_ID]id[ARGS]{...} for
+// each call: Mistral and Mixtral.
+#include "engine/text/tool_calls/call_format.h"
+#include "engine/text/tool_calls/json_calls.h"
+#include "engine/text/tool_calls/markup.h"
+
+namespace lathe::engine {
+namespace {
+
+std::optional<std::vector<ToolCall>> parse(std::string_view body, const ArgumentTypes& types) {
+  body = trimmed(body);
+  if (body.starts_with("[") || body.starts_with("{")) return calls_of_json(body, types);
+  const std::size_t begin = body.find('{');
+  if (begin == body.npos) return std::nullopt;
+  auto arguments = arguments_of_json(body.substr(begin));
+  if (!arguments) return std::nullopt;
+  std::string_view name = trimmed(body.substr(0, begin));
+  if (name.ends_with("[ARGS]")) name.remove_suffix(6);
+  std::string_view id;
+  if (const std::size_t at = name.find("[CALL_ID]"); at != name.npos) {
+    id = trimmed(name.substr(at + 9));
+    name = name.substr(0, at);
+  }
+  name = trimmed(name);
+  if (name.empty()) return std::nullopt;
+  return std::vector<ToolCall>{{std::string(name), std::move(*arguments), std::string(id)}};
+}
+
+}  // namespace
+
+constexpr CallFormat kMistralCalls = {.name = "mistral",
+                                      .telltales = {"[TOOL_CALLS]"},
+                                      .begins = {"[TOOL_CALLS]"},
+                                      .wraps = {},
+                                      .bare = {},
+                                      .end_rule = BlockEnd::json_value,
+                                      .end = {},
+                                      .parse = parse};
+
+}  // namespace lathe::engine

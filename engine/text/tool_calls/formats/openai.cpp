@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+// gpt-oss writes messages with channels and recipients (harmony): harmony_parser reads whole answers of this row.
+#include "engine/text/tool_calls/call_format.h"
+
+namespace lathe::engine {
+
+constexpr CallFormat kOpenaiCalls = {
+    .name = "openai", .telltales = {"<|channel|>", "<|message|>"}, .begins = {}, .wraps = {}, .bare = {}, .end = {}};
+
+}  // namespace lathe::engine

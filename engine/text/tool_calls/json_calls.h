@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tool calls that are JSON: {"name": ..., "arguments": {...}}. Most formats are this between markers.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "engine/api/answer_parser.h"
+#include "engine/text/tool_calls/argument_types.h"
+
+namespace lathe::engine {
+
+/// Bytes of the JSON value at the beginning of `text`: up to its last bracket or quote, or what ends a number. The text may
+/// be anything; of a value that is not closed it is all.
+std::size_t json_value_size(std::string_view text);
+
+/// The arguments that are a JSON object on their own. None: it is not.
+std::optional<std::string> arguments_of_json(std::string_view text);
+
+/// Objects and lists of objects, with white space or ";" between them; all must be calls, and there must be one. A call has
+/// a "name", and "arguments" (or "parameters"): an object, or a string that holds one. {"function": {...}} around it is
+/// taken off.
+std::optional<std::vector<ToolCall>> calls_of_json(std::string_view text, const ArgumentTypes& types);
+
+/// The same without a marker that says so: only with arguments is it more than JSON that was asked for.
+std::optional<std::vector<ToolCall>> bare_calls_of_json(std::string_view text, const ArgumentTypes& types);
+
+}  // namespace lathe::engine

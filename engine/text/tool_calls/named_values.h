@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arguments that a model wrote one by one, as keys with bare texts, becoming the JSON of a call.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "engine/api/answer_parser.h"
+#include "engine/text/tool_calls/argument_types.h"
+
+namespace lathe::engine {
+
+class NamedValues {
+ public:
+  /// `types` must outlive this.
+  NamedValues(std::string_view tool, const ArgumentTypes& types) : tool_(tool), types_(types) {}
+
+  void add(std::string_view key, std::string_view value) {
+    json_ += (json_.empty() ? "" : ", ") + json_string(key) + ": " + types_.json_of(tool_, key, value);
+  }
+  ToolCall call() const { return {tool_, "{" + json_ + "}", {}}; }
+
+ private:
+  std::string tool_, json_;
+  const ArgumentTypes& types_;
+};
+
+}  // namespace lathe::engine

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// robustness row T11: broken and endless tool calls.
+#include <QTest>
+
+#include "tests/support/answer_parts.h"
+
+using namespace lathe::engine;
+using lathe::tests::told_apart;
+
+namespace {
+
+/// What opens a call in each format, up to where its arguments stand.
+const std::vector<std::pair<std::string, std::string>> kOpenings = {
+    {"hermes", "<tool_call>{\"name\": \"f\", \"arguments\": "},
+    {"llama3_json", "{\"name\": \"f\", \"parameters\": "},
+    {"json", "[{\"name\": \"f\", \"arguments\": "},
+    {"pythonic", "[f(x="},
+    {"mistral", "[TOOL_CALLS]f[ARGS]"},
+    {"qwen3_coder", "<tool_call><function=f><parameter=x>"},
+    {"deepseek_v3", "<｜tool▁call▁begin｜>f<｜tool▁sep｜>"},
+    {"granite", "<|tool_call|>[{\"name\": \"f\", \"arguments\": "},
+    {"gemma4", "<|tool_call>call:f{x:"},
+    {"functiongemma", "<start_function_call>call:f{x:"},
+    {"glm45", "<tool_call>f<arg_key>x</arg_key><arg_value>"},
+    {"kimi_k2", "<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>"},
+    {"minimax", "<tool_calls>{\"name\": \"f\", \"arguments\": "},
+    {"minimax_m2", "<minimax:tool_call><invoke name=\"f\"><parameter name=\"x\">"},
+    {"openai", "<|channel|>commentary to=functions.f<|message|>"},
+};
+
+std::string repeated(std::string_view text, std::size_t n) {
+  std::string out;
+  for (std::size_t i = 0; i < n; ++i) out += text;
+  return out;
+}
+
+}  // namespace
+
+class HostileTest : public QObject {
+  Q_OBJECT
+ private Q_SLOTS:
+  void every_format_is_attacked() { QCOMPARE(kOpenings.size(), tool_call_format_names().size()); }
+
+  void T11_deep_nesting_that_never_closes_is_content_data() { formats(); }
+  void T11_deep_nesting_that_never_closes_is_content() {
+    QFETCH(int, index);
+    const auto& [format, opening] = kOpenings[static_cast<std::size_t>(index)];
+    for (const char* nest : {"[", "{\"a\":", "(", "{a:[", "<tool_call>", "<parameter=x>", "\""}) {
+      const std::string text = opening + repeated(nest, 30'000);
+      QCOMPARE(told_apart({{format, ""}, Json::array(), ""}, text, 1000, 4096), "C:" + text);
+    }
+  }
+  void T11_deep_nesting_that_closes_is_no_call_of_json() {
+    const std::string text = "<tool_call>{\"name\":\"f\",\"arguments\":" + repeated("{\"a\":", 100'000) + "1" +
+                             repeated("}", 100'000) + "}</tool_call>";
+    QCOMPARE(told_apart({{"hermes", ""}, Json::array(), ""}, text), "C:" + text);
+    const std::string python = "[f(x=" + repeated("[", 100'000) + repeated("]", 100'000) + ")]";
+    QCOMPARE(told_apart({{"pythonic", ""}, Json::array(), ""}, python), "C:" + python);
+    const std::string gemma = "<|tool_call>call:f{x:" + repeated("[", 100'000) + repeated("]", 100'000) + "}<tool_call|>";
+    QCOMPARE(told_apart({{"gemma4", ""}, Json::array(), ""}, gemma), "C:" + gemma);
+  }
+  void T11_ten_megabytes_of_arguments_are_a_call() {
+    const std::string big = repeated("0123456789", 1'000'000);
+    QCOMPARE(told_apart({{"hermes", ""}, Json::array(), ""},
+                        "<tool_call>{\"name\": \"f\", \"arguments\": {\"s\": \"" + big + "\"}}</tool_call>"),
+             "T:f {\"s\": \"" + big + "\"}");
+  }
+  void T11_more_than_is_kept_is_content_and_the_answer_goes_on() {
+    const std::string text = "<tool_call>" + repeated("0123456789abcdef", 1u << 20);
+    const std::string call = "<tool_call>{\"name\": \"f\"}</tool_call>";
+    QCOMPARE(told_apart({{"hermes", ""}, Json::array(), ""}, text + "x" + call, 1u << 16, 1u << 16),
+             "C:" + text + "x|T:f {}");
+  }
+  void T11_blanks_without_end_go_out() {
+    const std::string text = repeated(" \n", 100'000);
+    for (const auto& [format, opening] : kOpenings)
+      QCOMPARE(told_apart({{format, "qwen3"}, Json::array(), ""}, text, 1000, 4096), "C:" + text);
+  }
+  void T11_broken_utf8_in_the_middle_of_a_call_is_content() {
+    const std::string text = "<tool_call>{\"name\": \"f\", \"arguments\": {\"s\": \"\xC3\xFF\"}}</tool_call>\xE4\xB8";
+    QCOMPARE(told_apart({{"hermes", ""}, Json::array(), ""}, text), "C:" + text);
+    QCOMPARE(lathe::tests::cut_that_differs({{"hermes", ""}, Json::array(), ""}, text), std::string());
+  }
+  void T11_many_calls_and_many_beginnings_are_all_told_apart() {
+    const std::string call = "<tool_call>{\"name\": \"f\"}</tool_call>";
+    QCOMPARE(told_apart({{"hermes", ""}, Json::array(), ""}, repeated(call, 10'000)), repeated("T:f {}|", 9'999) + "T:f {}");
+    const std::string beginnings = repeated("<tool_cal<", 100'000);
+    QCOMPARE(told_apart({{"hermes", ""}, Json::array(), ""}, beginnings), "C:" + beginnings);
+  }
+
+ private:
+  static void formats() {
+    QTest::addColumn<int>("index");
+    for (std::size_t i = 0; i < kOpenings.size(); ++i) QTest::newRow(kOpenings[i].first.c_str()) << static_cast<int>(i);
+  }
+};
+
+QTEST_GUILESS_MAIN(HostileTest)
+#include "hostile_test.moc"

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reasoning at the beginning of an answer, and the formats that a chat template chooses.
+#include <QTest>
+
+#include "engine/base/text_file.h"
+#include "tests/support/answer_parts.h"
+#include "tests/support/shared_data.h"
+
+using namespace lathe::engine;
+using lathe::tests::AnswerCase;
+using lathe::tests::cut_that_differs;
+using lathe::tests::shared_path;
+using lathe::tests::told_apart;
+
+class ReasoningTest : public QObject {
+  Q_OBJECT
+ private Q_SLOTS:
+  void vectors_data() {
+    QTest::addColumn<QString>("format");
+    QTest::addColumn<QString>("prompt");
+    QTest::addColumn<QString>("text");
+    QTest::addColumn<QString>("expected");
+    int n = 0;
+    const auto row = [&](const char* format, const char* prompt, const char* text, const char* expected) {
+      QTest::addRow("%d %s", ++n, format) << QString(format) << QString(prompt) << QString(text) << QString(expected);
+    };
+    row("qwen3", "", "<think>Hm… <b></think>\n\n4.", "R:Hm… <b>|C:\n\n4.");
+    row("qwen3", "", "\n <think></think>4.", "C:4.");
+    row("qwen3", "", "4 <think>no</think>.", "C:4 <think>no</think>.");
+    row("qwen3", "", "<<think>no", "C:<<think>no");
+    row("qwen3", "", "<think>cut o", "R:cut o");
+    row("qwen3", "", "<think>cut o</thi", "R:cut o</thi");
+    row("qwen3", "", " <thi", "C: <thi");
+    row("qwen3", "assistant\n<think>\n", "Hm</think>4", "R:Hm|C:4");
+    row("qwen3", "<think>\n\n</think>\n\n", "4</think>", "C:4</think>");
+    row("deepseek_r1", "", "Hm</think>4", "R:Hm|C:4");
+    row("deepseek_r1", "", "<think>Hm</think>4", "R:Hm|C:4");
+    row("deepseek_r1", "", "<<think></think>4", "R:<<think>|C:4");
+    row("deepseek_r1", "", "</think>4", "C:4");
+    row("deepseek_r1", "", "only this", "R:only this");
+    row("deepseek_r1", "<｜Assistant｜></think>", "4", "C:4");
+    row("minimax_m2", "", "Hm\n</think>\n4", "R:Hm\n|C:\n4");
+    row("kimi_k2", "", "<think>Hm</think>4", "R:Hm|C:4");
+    row("glm45", "", "\n<think>Hm</think>\n4", "R:Hm|C:\n4");
+    row("mistral", "", "[THINK]Hm [x][/THINK]4", "R:Hm [x]|C:4");
+    row("granite", "", "<think>Hm</think>\n<response>4</response>", "R:Hm|C:\n4");
+    row("granite", "", "Here is my thought process: Hm\nHere is my response: 4", "R: Hm\n|C: 4");
+    row("gemma4", "", "<|channel>thought\nHm\n<channel|>4", "R:Hm\n|C:4");
+    row("cohere_command3", "", "<|START_THINKING|>Hm<|END_THINKING|><|START_RESPONSE|>4<|END_RESPONSE|>", "R:Hm|C:4");
+    row("seed_oss", "", "<seed:think>Hm</seed:think>4", "R:Hm|C:4");
+    row("openai_gptoss", "",
+        "<|channel|>analysis<|message|>Hm<|end|><|start|>assistant<|channel|>final<|message|>4<|return|>", "R:Hm|C:4");
+  }
+  void vectors() {
+    QFETCH(QString, format);
+    QFETCH(QString, prompt);
+    QFETCH(QString, text);
+    QFETCH(QString, expected);
+    const AnswerCase given{{"hermes", format.toStdString()}, Json::array(), prompt.toStdString()};
+    QCOMPARE(QString::fromStdString(told_apart(given, text.toStdString())), expected);
+    QCOMPARE(QString::fromStdString(cut_that_differs(given, text.toStdString())), QString());
+  }
+  void calls_come_behind_the_reasoning_and_not_in_it() {
+    const std::string call = "<tool_call>{\"name\": \"f\"}</tool_call>";
+    QCOMPARE(told_apart({{"hermes", "qwen3"}, Json::array(), ""}, "<think>I could " + call + "</think>\n" + call),
+             "R:I could " + call + "|T:f {}");
+  }
+  void every_reasoning_name_makes_a_parser() {
+    for (const std::string_view name : reasoning_format_names()) {
+      const AnswerCase given{{"", std::string(name)}, Json::array(), ""};
+      QVERIFY2(told_apart(given, "x").ends_with(":x"), std::string(name).c_str());
+    }
+  }
+  void harmony_messages_data() {
+    QTest::addColumn<QString>("text");
+    QTest::addColumn<QString>("expected");
+    const auto row = [](const char* name, const char* text, const char* expected) {
+      QTest::newRow(name) << QString(text) << QString(expected);
+    };
+    row("all",
+        "<|channel|>analysis<|message|>Hm…<|end|><|start|>assistant<|channel|>commentary<|message|>I look.<|end|>"
+        "<|start|>assistant<|channel|>commentary to=functions.f <|constrain|>json<|message|>{\"n\": 1}<|call|>",
+        "R:Hm…|C:I look.|T:f {\"n\": 1}");
+    row("recipient before the channel", " to=functions.f<|channel|>commentary json<|message|>{}<|call|>", "T:f {}");
+    row("recipient in the role", "<|start|>assistant to=functions.f<|channel|>commentary<|message|>{}<|call|>", "T:f {}");
+    row("no header", "Just text.", "C:Just text.");
+    row("begins like a recipient", " too", "C: too");
+    row("ends like a recipient", " t", "C: t");
+    row("a built-in tool", "<|channel|>analysis to=browser.search<|message|>{\"q\": 1}<|call|>", "R:{\"q\": 1}");
+    row("broken call", "<|channel|>commentary to=functions.f<|message|>{\"n\"<|call|>",
+        "C:<|channel|>commentary to=functions.f<|message|>{\"n\"<|call|>");
+    row("cut off in a call", "<|channel|>commentary to=functions.f<|message|>{\"n\": \"<|chan",
+        "C:<|channel|>commentary to=functions.f<|message|>{\"n\": \"<|chan");
+    row("whole, without its end", "<|channel|>commentary to=functions.f<|message|>{}", "T:f {}");
+    row("cut off in a header", "<|channel|>final<|message|>4<|end|><|start|>assist", "C:4<|start|>assist");
+    row("markers in arguments", "<|channel|>commentary to=functions.f<|message|>{\"s\": \"<|message|>\"}<|call|>",
+        "T:f {\"s\": \"<|message|>\"}");
+  }
+  void harmony_messages() {
+    QFETCH(QString, text);
+    QFETCH(QString, expected);
+    const AnswerCase given{{"openai", "openai_gptoss"}, Json::array(), ""};
+    QCOMPARE(QString::fromStdString(told_apart(given, text.toStdString())), expected);
+    QCOMPARE(QString::fromStdString(cut_that_differs(given, text.toStdString())), QString());
+  }
+  void a_template_without_telltales_chooses_nothing() {
+    const AnswerFormats formats = answer_formats_of("{% for m in messages %}{{ m.content }}{% endfor %}");
+    QCOMPARE(formats.tool_calls, std::string());
+    QCOMPARE(formats.reasoning, std::string());
+  }
+  void templates_choose_their_formats_data() {
+    QTest::addColumn<QString>("file");
+    QTest::addColumn<QString>("tool_calls");
+    QTest::addColumn<QString>("reasoning");
+    const auto row = [](const char* file, const char* tool_calls, const char* reasoning) {
+      QTest::newRow(file) << QString(file) << QString(tool_calls) << QString(reasoning);
+    };
+    row("GLM-4.6", "glm45", "glm45");
+    row("HuggingFaceTB-SmolLM3-3B", "", "qwen3");
+    row("Kimi-K2-Instruct", "kimi_k2", "");
+    row("MiniMax-M2", "minimax_m2", "minimax_m2");
+    row("Mistral-Small-3.2-24B-Instruct-2506", "mistral", "");
+    row("NousResearch-Hermes-2-Pro-Llama-3-8B-tool_use", "hermes", "");
+    row("Qwen-Qwen2.5-7B-Instruct", "hermes", "");
+    row("Qwen-Qwen3-0.6B", "hermes", "qwen3");
+    row("Qwen3-Coder", "qwen3_coder", "");
+    row("Qwen3.5-4B", "qwen3_coder", "qwen3");
+    row("deepseek-ai-DeepSeek-R1-Distill-Qwen-32B", "deepseek_v3", "deepseek_r1");
+    row("deepseek-ai-DeepSeek-V3.1", "deepseek_v3", "deepseek_r1");
+    row("google-gemma-2-2b-it", "", "");
+    row("google-gemma-4-31B-it", "gemma4", "gemma4");
+    row("ibm-granite-granite-3.3-2B-Instruct", "granite", "granite");
+    row("meta-llama-Llama-3.1-8B-Instruct", "llama3_json", "");
+    row("meta-llama-Llama-3.2-3B-Instruct", "llama3_json", "");
+    row("meta-llama-Llama-3.3-70B-Instruct", "llama3_json", "");
+    row("microsoft-Phi-3.5-mini-instruct", "", "");
+    row("mistralai-Mistral-Nemo-Instruct-2407", "mistral", "");
+    row("openai-gpt-oss-120b", "openai", "openai_gptoss");
+  }
+  void templates_choose_their_formats() {
+    QFETCH(QString, file);
+    QFETCH(QString, tool_calls);
+    QFETCH(QString, reasoning);
+    const std::string path = "data/templates/" + file.toStdString() + ".jinja";
+    SKIP_WITHOUT_SHARED(path);
+    const AnswerFormats formats = answer_formats_of(*read_text_file(shared_path(path), 1 << 20));
+    QCOMPARE(QString::fromStdString(formats.tool_calls), tool_calls);
+    QCOMPARE(QString::fromStdString(formats.reasoning), reasoning);
+  }
+};
+
+QTEST_GUILESS_MAIN(ReasoningTest)
+#include "reasoning_test.moc"
