@@ -35,7 +35,15 @@ int find_beneath(int border, const std::string& file) {
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
-  return static_cast<int>(::syscall(SYS_openat2, border, file.c_str(), &how, sizeof how));
+  // A name that goes up (links in the Hugging Face cache do) is to be tried again when something else on the system was
+  // renamed meanwhile.
+  constexpr int kMaxTries = 1000;
+  int found = -1;
+  for (int tries = 0; tries < kMaxTries; ++tries) {
+    found = static_cast<int>(::syscall(SYS_openat2, border, file.c_str(), &how, sizeof how));
+    if (found >= 0 || errno != EAGAIN) break;
+  }
+  return found;
 }
 
 /// The same promise on systems without openat2, checked on the resolved path.
