@@ -8,6 +8,7 @@
 #include "engine/load/loaders.h"
 #include "engine/model/architecture.h"
 #include "engine/serve/chat_template_source.h"
+#include "engine/serve/config_source.h"
 
 namespace lathe::engine {
 
@@ -19,6 +20,7 @@ constexpr std::string_view kDemoFolder = "demo_model";
 /// By file names alone, in the order in which open_tokenizer looks: opening a large vocabulary takes longer than all
 /// headers.
 std::string tokenizer_kind(const ModelFolder& folder) {
+  if (!folder.gguf().empty()) return "gguf";
   if (folder.has("tokenizer.json")) return "bpe";
   return folder.has("tokenizer.model") ? "sentencepiece" : "";
 }
@@ -78,7 +80,7 @@ ModelInfo describe(const OpenedModel& model) {
 
 Result<OpenedModel> open_model(const std::string& path, ModelUse use) {
   LATHE_TRY(ModelFolder folder, ModelFolder::open(path));
-  LATHE_TRY(const Json config_json, folder.read_json("config.json"));
+  LATHE_TRY(const Json config_json, read_config_json(folder));
   LATHE_TRY(ModelConfig config, read_model_config(config_json));
   if (use == ModelUse::generate && !config.has_head) {
     return fail(ErrorCode::model_refused,
@@ -87,7 +89,7 @@ Result<OpenedModel> open_model(const std::string& path, ModelUse use) {
                 "config.json: architectures");
   }
   if (use == ModelUse::embed) config.has_head = false;
-  LATHE_TRY(const Json generation_json, folder.read_json_if_present("generation_config.json"));
+  LATHE_TRY(const Json generation_json, read_generation_json(folder));
   LATHE_TRY(GenerationConfig generation, read_generation_config(generation_json, config.vocab_size));
   LATHE_TRY(Checkpoint checkpoint, open_checkpoint(folder));
   LATHE_TRY(WeightPlan plan, plan_weights(checkpoint, config));
