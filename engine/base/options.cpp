@@ -35,7 +35,7 @@ using enum OptionKind;
 
 // THE TABLE of load, cache and scheduling options, in the order of the struct.
 constexpr std::array kFields = {
-    EngineField{{"model", load, text, "Folder of a Hugging Face checkpoint."}, &EngineOptions::model},
+    EngineField{{"model", load, text, "Folder of a Hugging Face checkpoint, or a GGUF file."}, &EngineOptions::model},
     EngineField{{"tokenizer", load, text, "Folder or file of the tokenizer; empty: the model's own."},
                 &EngineOptions::tokenizer},
     EngineField{{"served_model_name", load, text, "Name under which it is served; empty: the folder's name."},
@@ -216,7 +216,7 @@ Result<void> validate(const EngineOptions& options) {
   const auto refuse = [](std::string message, std::string where) {
     return fail(ErrorCode::invalid_argument, std::move(message), std::move(where));
   };
-  if (options.model.empty()) return refuse("model must name a checkpoint's folder, got nothing", "model");
+  if (options.model.empty()) return refuse("model must name a checkpoint's folder or a GGUF file, got nothing", "model");
   if (options.max_num_batched_tokens < options.max_num_seqs) {
     return refuse(
         fmt::format("max_num_batched_tokens ({}) must be at least max_num_seqs ({}): each running request needs one "

@@ -17,9 +17,15 @@ bool by_name(const StoredTensor& a, const StoredTensor& b) { return a.name < b.n
 std::string to_string(std::span<const std::int64_t> shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
 kernels::TensorView view_of(const StoredTensor& tensor, std::vector<std::byte>& aligned) {
-  const kernels::Dtype dtype = *tensor.type->dtype;
+  const StoredType& type = *tensor.type;
+  const kernels::Dtype dtype = type.dtype.value_or(kernels::Dtype::f32);
   const std::byte* data = tensor.bytes.data();
-  if (reinterpret_cast<std::uintptr_t>(data) % size_of(dtype) != 0) {
+  if (!type.dtype) {
+    const std::size_t n_blocks = tensor.bytes.size() / static_cast<std::size_t>(type.bits / 8);
+    aligned.resize(n_blocks * static_cast<std::size_t>(type.block) * sizeof(float));
+    type.decode(data, static_cast<std::int64_t>(n_blocks), reinterpret_cast<float*>(aligned.data()));
+    data = aligned.data();
+  } else if (reinterpret_cast<std::uintptr_t>(data) % size_of(dtype) != 0) {
     aligned.assign(tensor.bytes.begin(), tensor.bytes.end());
     data = aligned.data();
   }

@@ -17,11 +17,16 @@
 
 namespace lathe::engine {
 
-/// An element type as files name it. Units: bits of one element.
+/// Writes the numbers of n_blocks blocks that begin at `from`.
+using BlockDecoder = void (*)(const std::byte* from, std::int64_t n_blocks, float* to);
+
+/// An element type as files name it. Units: bits of one block, which is one number where numbers lie by themselves.
 struct StoredType {
   std::string_view name;  ///< "BF16"
   int bits;
   std::optional<kernels::Dtype> dtype{};  ///< none: no kernel reads it as it is
+  std::int64_t block = 1;                 ///< numbers that lie together; a row holds whole blocks
+  BlockDecoder decode = nullptr;          ///< of types without a dtype: makes f32 of them
 };
 
 /// Owns: nothing; the bytes belong to the checkpoint's mapping.
@@ -31,10 +36,11 @@ struct StoredTensor {
   std::vector<std::int64_t> shape;
   std::span<const std::byte> bytes;  ///< exactly as many as shape and type need; not aligned
   std::uint32_t file = 0;            ///< index into Checkpoint's files
+  bool rotary_pairs = false;         ///< of Q and K: numbers of a head that turn together lie side by side
 };
 
-/// A view of a tensor of one or two dimensions and a type that kernels read. Headers may put tensors at odd addresses; such
-/// a one is copied to `aligned` first, which must outlive the view.
+/// A view of a tensor of one or two dimensions and a type that kernels read, or that is made f32. Headers may put tensors at
+/// odd addresses; such a one is copied to `aligned` first, as is what has been decoded. `aligned` must outlive the view.
 kernels::TensorView view_of(const StoredTensor& tensor, std::vector<std::byte>& aligned);
 
 /// "[512, 64]".

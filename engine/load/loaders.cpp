@@ -10,9 +10,12 @@
 
 namespace lathe::engine {
 
+extern const Loader kGgufLoader;
+
 namespace {
 
-constexpr std::array<const Loader*, 1> kLoaders = {
+constexpr std::array<const Loader*, 2> kLoaders = {
+    &kGgufLoader,
     &kSafetensorsLoader,
 };
 

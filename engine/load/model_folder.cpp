@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -10,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <set>
 
 #include "engine/api/checkpoint.h"
 #include "engine/base/text_file.h"
@@ -23,6 +25,7 @@ namespace {
 // config.json, index and tokenizer_config.json of released models stay below 4 MiB.
 constexpr std::int64_t kMaxJsonBytes = 64LL << 20;
 constexpr std::size_t kMaxNameBytes = 255;
+constexpr std::string_view kGgufEnding = ".gguf";
 
 bool is_cache_snapshot(const fs::path& folder) {
   std::error_code ignored;
@@ -72,6 +75,29 @@ std::string why_not_found(int error) {
   }
 }
 
+bool is_later_of_set(const std::string& name) {
+  constexpr std::string_view kFirst = "-00001-of-00001.gguf";
+  if (name.size() < kFirst.size()) return false;
+  const std::string_view end = std::string_view(name).substr(name.size() - kFirst.size());
+  return end[0] == '-' && end.substr(6, 4) == "-of-" && end.substr(1, 5) != "00001";
+}
+
+/// The one GGUF model of a folder that has no config.json; empty when it has none. Of a set the first file.
+Result<std::string> only_gguf_in(const fs::path& folder) {
+  std::error_code problem;
+  std::set<std::string> names;
+  if (fs::exists(folder / "config.json", problem)) return std::string();
+  for (const auto& entry : fs::directory_iterator(folder, problem)) {
+    const std::string name = entry.path().filename().string();
+    if (name.ends_with(kGgufEnding) && !is_later_of_set(name)) names.insert(name);
+  }
+  if (names.empty()) return std::string();
+  if (names.size() == 1) return *names.begin();
+  return fail(ErrorCode::model_refused,
+              fmt::format("{} GGUF models are here: {}; give the path of one of them", names.size(), fmt::join(names, ", ")),
+              folder.filename().string());
+}
+
 }  // namespace
 
 std::string checkpoint_name(const std::string& path) {
@@ -99,11 +125,30 @@ std::optional<std::string> unsafe_file_name(std::string_view name) {
 
 Result<ModelFolder> ModelFolder::open(const std::string& path) {
   std::error_code problem;
+  if (fs::is_directory(path, problem)) {
+    LATHE_TRY(ModelFolder folder, open_files(path));
+    LATHE_TRY(folder.gguf_, only_gguf_in(folder.path_));
+    return folder;
+  }
+  // The cache links to a blob of another name, so what lies beside the file lies beside the link.
+  const fs::path given = fs::absolute(path, problem);
+  if (!path.ends_with(kGgufEnding) || !fs::exists(given, problem)) return open_files(path);
+  LATHE_TRY(ModelFolder folder, open_files(given.parent_path().string()));
+  folder.gguf_ = given.filename().string();
+  folder.name_ = given.stem().string();
+  folder.path_ = (fs::path(folder.path_) / folder.gguf_).string();
+  return folder;
+}
+
+Result<ModelFolder> ModelFolder::open_files(const std::string& path) {
+  std::error_code problem;
   const fs::path real = fs::canonical(path, problem);
   if (problem) return fail(ErrorCode::not_found, fmt::format("no such model folder: {}", path), path);
   if (!fs::is_directory(real, problem)) {
-    return fail(ErrorCode::model_refused,
-                fmt::format("{} is a file; give the folder that holds config.json and model.safetensors", path), path);
+    return fail(
+        ErrorCode::model_refused,
+        fmt::format("{} is a file; give the folder that holds config.json and model.safetensors, or a .gguf file", path),
+        path);
   }
   ModelFolder folder;
   folder.path_ = real.string();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ModelFolder: opens the files of a checkpoint folder and nothing outside of it.
+// ModelFolder: opens the files of a checkpoint folder, or of one GGUF model in a folder, and nothing outside of it.
 #pragma once
 
 #include <memory>
@@ -19,12 +19,18 @@ namespace lathe::engine {
 /// the border.
 class ModelFolder {
  public:
-  /// Errors: not_found, model_refused when it is no folder.
+  /// `path`: a folder, or a GGUF file. Errors: not_found, model_refused when it is neither, or when the folder has no
+  /// config.json and several GGUF models.
   static Result<ModelFolder> open(const std::string& path);
+  /// A folder, whichever GGUF models lie in it. Errors: not_found, model_refused when it is none.
+  static Result<ModelFolder> open_files(const std::string& path);
 
+  /// What open() was given, in full: of a GGUF file its own path.
   const std::string& path() const { return path_; }
-  /// The folder's name; "organisation/model" in the Hugging Face cache.
+  /// The folder's name; "organisation/model" in the Hugging Face cache; of a GGUF file its name without the ending.
   const std::string& name() const { return name_; }
+  /// The GGUF file that holds config, tokenizer and the first weights; empty: each has files of its own.
+  const std::string& gguf() const { return gguf_; }
 
   bool has(std::string_view file) const;
   /// Errors: model_refused when it is missing, lies outside or is no regular file.
@@ -39,7 +45,7 @@ class ModelFolder {
  private:
   Result<FileDescriptor> open_file(std::string_view file) const;
 
-  std::string path_, name_;
+  std::string path_, name_, gguf_;
   std::string border_;         ///< the folder that nothing may leave
   std::string inside_border_;  ///< from there to path_, "" or ending in '/'
   FileDescriptor border_descriptor_;

@@ -51,7 +51,7 @@ enum class WeightRole : std::uint8_t {
   latent_kv_short_bias,
   latent_kv_norm,
   latent_kv,  ///< K and V of each head
-  mlp_norm,  ///< as attention_norm
+  mlp_norm,   ///< as attention_norm
   mlp_norm_bias,
   mlp_out_norm,
   gate,
@@ -76,9 +76,10 @@ enum class WeightRole : std::uint8_t {
 
 /// How the numbers of a tensor lie in files.
 enum class TensorLayout : std::uint8_t {
-  plain,       ///< rows of Q, then K, then V; gate, then up; [outputs, inputs]
-  transposed,  ///< [inputs, outputs]: GPT-2
-  kv_groups,   ///< for each KV head the rows of its query heads, then of K, then of V: InternLM2, Falcon-40B, GPT-NeoX
+  plain,         ///< rows of Q, then K, then V; gate, then up; [outputs, inputs]
+  transposed,    ///< [inputs, outputs]: GPT-2
+  kv_groups,     ///< for each KV head the rows of its query heads, then of K, then of V: InternLM2, Falcon-40B, GPT-NeoX
+  rotary_pairs,  ///< rows of Q or of K in which the numbers that turn together lie side by side: GGUF files of Llama
 };
 
 struct TensorName {

@@ -55,18 +55,31 @@ void for_runs_of_groups(const ModelConfig& config, const Body& body) {
   }
 }
 
-TensorView regrouped(const ModelConfig& config, const TensorView& source, std::vector<std::byte>& memory, bool to_groups) {
+/// for_runs: one of the two above and below, which say where rows lie in files and where in plain order.
+template <class ForRuns>
+TensorView with_rows_moved(const TensorView& source, std::vector<std::byte>& memory, bool to_files,
+                           const ForRuns& for_runs) {
   std::vector<std::int64_t> shape{source.dim(0)};
   if (source.rank == 2) shape.push_back(source.dim(1));
   const TensorView out = view_in(memory, source, shape);
   const std::size_t row = source.n_bytes() / static_cast<std::size_t>(source.dim(0));
-  for_runs_of_groups(config, [&](std::int64_t in_groups, std::int64_t in_plain, std::int64_t n) {
-    const auto to = static_cast<std::size_t>(to_groups ? in_groups : in_plain);
-    const auto from = static_cast<std::size_t>(to_groups ? in_plain : in_groups);
+  for_runs([&](std::int64_t in_files, std::int64_t in_plain, std::int64_t n) {
+    const auto to = static_cast<std::size_t>(to_files ? in_files : in_plain);
+    const auto from = static_cast<std::size_t>(to_files ? in_plain : in_files);
     std::memcpy(out.as<std::byte>() + to * row, source.as<const std::byte>() + from * row,
                 static_cast<std::size_t>(n) * row);
   });
   return out;
+}
+
+/// Calls body(row of the pairs, row in plain order, rows): pair i of a head is its numbers i and i + head_dim / 2.
+template <class Body>
+void for_rows_of_pairs(const ModelConfig& config, std::int64_t n_rows, const Body& body) {
+  const std::int64_t half = config.head_dim / 2;
+  for (std::int64_t row = 0; row < n_rows; ++row) {
+    const std::int64_t head = row / config.head_dim * config.head_dim, i = row - head;
+    body(row, head + i / 2 + i % 2 * half, 1);
+  }
 }
 
 TensorView moved(kernels::Backend& backend, TensorLayout layout, const ModelConfig& config, const TensorView& source,
@@ -74,7 +87,11 @@ TensorView moved(kernels::Backend& backend, TensorLayout layout, const ModelConf
   switch (layout) {
     case TensorLayout::plain: return source;
     case TensorLayout::transposed: return source.rank == 2 ? transposed(backend, source, memory) : source;
-    case TensorLayout::kv_groups: return regrouped(config, source, memory, to_files);
+    case TensorLayout::kv_groups:
+      return with_rows_moved(source, memory, to_files, [&](const auto& body) { for_runs_of_groups(config, body); });
+    case TensorLayout::rotary_pairs:
+      return with_rows_moved(source, memory, to_files,
+                             [&](const auto& body) { for_rows_of_pairs(config, source.dim(0), body); });
   }
   return source;
 }

@@ -20,6 +20,14 @@ constexpr std::size_t kMaxNamesInWarning = 8;
 /// What weights may be stored as.
 constexpr std::array kFloatingTypes = {kernels::Dtype::f32, kernels::Dtype::f16, kernels::Dtype::bf16};
 
+/// What numbers out of quantized blocks are kept as, unless an option says otherwise.
+constexpr kernels::Dtype kDecodedType = kernels::Dtype::bf16;
+
+bool is_readable(const StoredType& type) {
+  if (!type.dtype) return type.decode != nullptr;
+  return std::find(kFloatingTypes.begin(), kFloatingTypes.end(), *type.dtype) != kFloatingTypes.end();
+}
+
 std::string name_of(std::string_view pattern, std::int64_t layer, std::int64_t expert) {
   std::string name(pattern);
   for (const std::int64_t number : {layer, expert}) {
@@ -137,13 +145,13 @@ class WeightPlanner {
           fmt::format("shape: got {}, expected {} by {}", to_string(tensor->shape), to_string(expected), kConfigFile), file,
           tensor->name);
     }
-    const std::optional<kernels::Dtype> dtype = tensor->type->dtype;
-    if (!dtype || std::find(kFloatingTypes.begin(), kFloatingTypes.end(), *dtype) == kFloatingTypes.end()) {
+    if (!is_readable(*tensor->type)) {
       return refuse(fmt::format("dtype: got {}, expected one of {}", tensor->type->name, allowed_names()), file,
                     tensor->name);
     }
     seen_.insert(tensor->name);
-    plan_.weights.push_back({tensor, rule.role, layer, expert, rule.layout});
+    const TensorLayout layout = tensor->rotary_pairs ? TensorLayout::rotary_pairs : rule.layout;
+    plan_.weights.push_back({tensor, rule.role, layer, expert, layout});
     plan_.n_bytes += static_cast<std::int64_t>(tensor->bytes.size());
     return {};
   }
@@ -156,15 +164,24 @@ class WeightPlanner {
 
   void note_dtypes() {
     std::map<kernels::Dtype, std::int64_t> parameters;
+    std::int64_t n_decoded = 0, bytes_decoded = 0;
     for (const PlannedWeight& weight : plan_.weights) {
-      const kernels::Dtype dtype = *weight.tensor->type->dtype;
-      const auto n = static_cast<std::int64_t>(weight.tensor->bytes.size() / size_of(dtype));
-      parameters[dtype] += n;
+      const StoredType& type = *weight.tensor->type;
+      const auto n = static_cast<std::int64_t>(weight.tensor->bytes.size()) / (type.bits / 8) * type.block;
+      parameters[type.dtype.value_or(kDecodedType)] += n;
+      if (!type.dtype) n_decoded += n, bytes_decoded += static_cast<std::int64_t>(weight.tensor->bytes.size());
       plan_.n_parameters += n;
     }
     const auto most = std::max_element(parameters.begin(), parameters.end(),
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
     if (most != parameters.end()) plan_.stored_dtype = most->first;
+    if (n_decoded > 0) {
+      const std::int64_t bytes = n_decoded * static_cast<std::int64_t>(size_of(kDecodedType));
+      plan_.warnings.push_back(
+          fmt::format("quantized weights of {} bytes become {} of {} bytes while they are loaded; "
+                      "--quantization keeps them smaller",
+                      bytes_decoded, name_of(kDecodedType), bytes));
+    }
     for (const StoredTensor& tensor : checkpoint_.tensors()) {
       const StoredType& type = *tensor.type;
       ++plan_.tensors_by_dtype[std::string(type.dtype ? name_of(*type.dtype) : type.name)];

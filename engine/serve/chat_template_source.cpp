@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/serve/chat_template_source.h"
 
+#include "engine/load/gguf/gguf_files.h"
+
 namespace lathe::engine {
 
 namespace {
@@ -23,6 +25,10 @@ std::optional<std::string> default_of(const Json& list) {
 }  // namespace
 
 Result<std::optional<std::string>> read_chat_template_source(const ModelFolder& folder) {
+  if (!folder.gguf().empty()) {
+    LATHE_TRY(const GgufFile file, open_gguf(folder));
+    return file.header.text("tokenizer.chat_template");
+  }
   if (folder.has(kTemplateFile)) {
     LATHE_TRY(std::string text, folder.read_text(kTemplateFile, kMaxTemplateBytes));
     return std::optional<std::string>(std::move(text));

@@ -110,6 +110,10 @@ class Conversion {
     LATHE_TRY(model_, open_model(options_.model));
     LATHE_TRY(backend_, open_backend(options_.isa, options_.threads));
     storage_ = storage_of(options_, model_->plan.stored_dtype);
+    if (!model_->folder.gguf().empty()) {
+      return fail(ErrorCode::unsupported, "a GGUF file is loaded, not converted; convert the folder that it was made of",
+                  model_->folder.name());
+    }
     // A load cuts and turns the matrix of K and V: rounded as it lies in files, it would be another one.
     if (model_->config.latent.exists() && options_.quantization != "none") {
       return fail(ErrorCode::unsupported, "a model with latent attention is quantized at load only, not converted",

@@ -3,6 +3,7 @@
 #include "engine/base/free_memory.h"
 #include "engine/load/model_folder.h"
 #include "engine/run/open_backend.h"
+#include "engine/serve/config_source.h"
 #include "engine/serve/memory_plan.h"
 
 namespace lathe::engine {
@@ -30,7 +31,7 @@ std::string_view name_of(FitVerdict verdict) {
 
 Result<FitEstimate> estimate_fit(const ModelInfo& info, const EngineOptions& options, std::int64_t returned_bytes) {
   LATHE_TRY(const ModelFolder folder, ModelFolder::open(info.path));
-  LATHE_TRY(const Json config_json, folder.read_json("config.json"));
+  LATHE_TRY(const Json config_json, read_config_json(folder));
   LATHE_TRY(ModelConfig config, read_model_config(config_json));
   config.tied_embeddings = info.tied_embeddings;
   // Sizes depend on the layout of the instruction set, and work memory on threads.

@@ -9,6 +9,7 @@
 #include "engine/load/loaders.h"
 #include "engine/model/architecture.h"
 #include "engine/serve/chat_template_source.h"
+#include "engine/serve/config_source.h"
 
 namespace lathe::engine {
 
@@ -27,6 +28,7 @@ constexpr std::array kTokenizerKinds = {
 
 /// By file names alone: opening a large vocabulary takes longer than all headers.
 std::string tokenizer_kind(const ModelFolder& folder) {
+  if (!folder.gguf().empty()) return "gguf";
   for (const TokenizerKind& known : kTokenizerKinds) {
     if (folder.has(known.file)) return std::string(known.kind);
   }
@@ -88,7 +90,7 @@ ModelInfo describe(const OpenedModel& model) {
 
 Result<OpenedModel> open_model(const std::string& path, ModelUse use) {
   LATHE_TRY(ModelFolder folder, ModelFolder::open(path));
-  LATHE_TRY(const Json config_json, folder.read_json("config.json"));
+  LATHE_TRY(const Json config_json, read_config_json(folder));
   LATHE_TRY(ModelConfig config, read_model_config(config_json));
   if (use == ModelUse::generate && !config.has_head) {
     return fail(ErrorCode::model_refused,
@@ -97,7 +99,7 @@ Result<OpenedModel> open_model(const std::string& path, ModelUse use) {
                 "config.json: architectures");
   }
   if (use == ModelUse::embed) config.has_head = false;
-  LATHE_TRY(const Json generation_json, folder.read_json_if_present("generation_config.json"));
+  LATHE_TRY(const Json generation_json, read_generation_json(folder));
   LATHE_TRY(GenerationConfig generation, read_generation_config(generation_json, config.vocab_size));
   LATHE_TRY(Checkpoint checkpoint, open_checkpoint(folder));
   LATHE_TRY(WeightPlan plan, plan_weights(checkpoint, config));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include "engine/base/utf8.h"
 #include "engine/text/sentencepiece_proto.h"
@@ -150,13 +151,18 @@ Result<std::unique_ptr<Tokenizer>> make_sentencepiece(const GgufVocabulary& voca
   proto.remove_extra_whitespaces = vocabulary.remove_extra_whitespaces.value_or(kind == SentencePieceKind::unigram);
   proto.charsmap = vocabulary.precompiled_charsmap;
   const std::int32_t unknown = vocabulary.unknown_token_id.value_or(0);
+  // A converter that found merges instead of scores gives all pieces the same one: what was merged first stands first then.
+  const bool is_in_order = kind == SentencePieceKind::bpe &&
+                           std::adjacent_find(vocabulary.scores.begin(), vocabulary.scores.end(), std::not_equal_to<>()) ==
+                               vocabulary.scores.end();
   for (std::size_t i = 0; i < vocabulary.tokens.size(); ++i) {
     PieceType type = type_of(vocabulary, i);
     // A model has one unknown piece. Converters call places that nothing fills by the same name.
     if (type == PieceType::unknown) type = PieceType::unused;
     if (i == static_cast<std::size_t>(unknown)) type = PieceType::unknown;
     proto.byte_fallback = proto.byte_fallback || type == PieceType::byte;
-    proto.pieces.push_back({.text = vocabulary.tokens[i], .score = vocabulary.scores[i], .type = type});
+    proto.pieces.push_back(
+        {.text = vocabulary.tokens[i], .score = is_in_order ? -static_cast<float>(i) : vocabulary.scores[i], .type = type});
   }
   return make_sentencepiece_tokenizer(write_sentencepiece_proto(proto, kind), config);
 }

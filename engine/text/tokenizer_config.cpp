@@ -9,6 +9,7 @@
 
 #include "engine/api/json.h"
 #include "engine/base/utf8.h"
+#include "engine/text/gguf_tokenizer.h"
 
 namespace lathe::engine {
 namespace {
@@ -100,6 +101,7 @@ Result<void> take_added(const Json& object, TokenizerConfig& config) {
 }  // namespace
 
 Result<TokenizerConfig> read_tokenizer_config(const ModelFolder& folder) {
+  if (!folder.gguf().empty()) return read_gguf_tokenizer_config(folder);
   LATHE_TRY(const Json main, folder.read_json_if_present(kConfig));
   LATHE_TRY(const Json map, folder.read_json_if_present(kMap));
   LATHE_TRY(const Json added, folder.read_json_if_present(kAdded));

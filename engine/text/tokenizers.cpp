@@ -6,6 +6,7 @@
 
 #include "engine/api/tokenizer.h"
 #include "engine/load/model_folder.h"
+#include "engine/text/gguf_tokenizer.h"
 #include "engine/text/rank_file.h"
 #include "engine/text/sentencepiece_tokenizer.h"
 #include "engine/text/tokenizer_json.h"
@@ -53,7 +54,11 @@ Result<std::unique_ptr<Tokenizer>> open_tokenizer(const std::string& path) {
     return fail(ErrorCode::model_refused, "there is no such file or folder", name);
   }
   const fs::path parent = fs::path(path).parent_path();
-  LATHE_TRY(const ModelFolder folder, ModelFolder::open(is_folder ? path : parent.empty() ? "." : parent.string()));
+  if (is_folder || name.ends_with(".gguf")) {
+    LATHE_TRY(const ModelFolder model, ModelFolder::open(path));
+    if (!model.gguf().empty()) return open_gguf_tokenizer(model);
+  }
+  LATHE_TRY(const ModelFolder folder, ModelFolder::open_files(is_folder ? path : parent.empty() ? "." : parent.string()));
   for (const TokenizerFormat* format : kFormats) {
     if (is_folder && folder.has(format->file)) return format->open(folder, std::string(format->file));
     // A single file may carry a prefix: "v3.tokenizer.model".

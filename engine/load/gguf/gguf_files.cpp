@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/load/gguf/gguf_files.h"
+
+#include <fmt/format.h>
+
+#include "engine/base/checked_math.h"
+#include "engine/load/gguf/gguf_families.h"
+#include "engine/load/gguf/gguf_types.h"
+#include "engine/load/loaders.h"
+
+namespace lathe::engine {
+
+extern const Loader kGgufLoader;
+
+namespace {
+
+constexpr std::int64_t kMaxFiles = 99'999;  // of a set: five digits count them
+
+tl::unexpected<Error> refuse(std::string message, const std::string& file, std::string_view field) {
+  return fail(ErrorCode::model_refused, std::move(message), fmt::format("{}: {:.200}", file, field));
+}
+
+/// Its bytes, after shape, type and place have been checked.
+Result<std::span<const std::byte>> bytes_of(const GgufHeader& header, const GgufTensor& tensor, const StoredType& type) {
+  std::int64_t n = 1;
+  for (const std::int64_t size : tensor.shape) {
+    const auto product = checked_product({n, size});
+    if (!product) return refuse("size overflow", header.file(), tensor.name);
+    n = *product;
+  }
+  const std::int64_t row = tensor.shape.empty() ? 1 : tensor.shape.back();
+  if (row % type.block != 0) {
+    return refuse(fmt::format("rows of {} numbers, {} has blocks of {}", row, type.name, type.block), header.file(),
+                  tensor.name);
+  }
+  const auto n_bytes = checked_product({n / type.block, type.bits / 8});
+  if (!n_bytes) return refuse("size overflow", header.file(), tensor.name);
+  if (tensor.offset % header.alignment() != 0) {
+    return refuse(fmt::format("offset {} is no multiple of {}", tensor.offset, header.alignment()), header.file(),
+                  tensor.name);
+  }
+  const std::uint64_t there = header.data().size(), needed = static_cast<std::uint64_t>(*n_bytes);
+  if (tensor.offset > there || needed > there - tensor.offset) {
+    return refuse(fmt::format("truncated: needs {} bytes at {}, the file has {} for all tensors; fetch it again", needed,
+                              tensor.offset, there),
+                  header.file(), tensor.name);
+  }
+  return header.data().subspan(tensor.offset, needed);
+}
+
+Result<std::vector<StoredTensor>> tensors_of(const GgufHeader& header, const GgufFamily& family) {
+  std::vector<StoredTensor> tensors;
+  for (const GgufTensor& tensor : header.tensors()) {
+    const StoredType* type = find_gguf_type(tensor.type);
+    if (type == nullptr) return refuse(fmt::format("the type {} is not known", tensor.type), header.file(), tensor.name);
+    LATHE_TRY(const auto bytes, bytes_of(header, tensor, *type));
+    const bool turns =
+        tensor.name.find(".attn_q.") != std::string::npos || tensor.name.find(".attn_k.") != std::string::npos;
+    tensors.push_back({.name = family_name_of(tensor.name),
+                       .type = type,
+                       .shape = tensor.shape,
+                       .bytes = bytes,
+                       .rotary_pairs = family.rotary_pairs && turns});
+  }
+  return tensors;
+}
+
+Result<GgufFile> open_file(const ModelFolder& folder, const std::string& name) {
+  LATHE_TRY(auto mapped, folder.map(name));
+  LATHE_TRY(GgufHeader header, GgufHeader::parse(mapped->bytes(), name));
+  return GgufFile{std::move(mapped), std::move(header)};
+}
+
+/// "model-00002-of-00003.gguf" for the second of a set that begins with "model-00001-of-00003.gguf".
+Result<std::string> name_in_set(const std::string& first, std::int64_t number, std::int64_t n_files) {
+  const std::string end = fmt::format("-00001-of-{:05}.gguf", n_files);
+  if (first.ends_with(end)) {
+    return fmt::format("{}-{:05}-of-{:05}.gguf", first.substr(0, first.size() - end.size()), number, n_files);
+  }
+  return refuse(fmt::format("is one of {} files; open the one whose name ends in \"{}\", beside the others", n_files, end),
+                first, "split.count");
+}
+
+Result<Checkpoint> open_gguf_checkpoint(const ModelFolder& folder) {
+  LATHE_TRY(std::vector<GgufFile> files, open_gguf_set(folder));
+  LATHE_TRY(const GgufFamily* family, family_of(files.front().header));
+  Checkpoint checkpoint("gguf");
+  for (GgufFile& file : files) {
+    LATHE_TRY(auto tensors, tensors_of(file.header, *family));
+    LATHE_TRY_VOID(checkpoint.add(std::move(file.mapped), std::move(tensors)));
+  }
+  return checkpoint;
+}
+
+}  // namespace
+
+constexpr Loader kGgufLoader{
+    .name = "gguf",
+    .recognises = [](const ModelFolder& folder) { return !folder.gguf().empty(); },
+    .open = open_gguf_checkpoint,
+};
+
+Result<GgufFile> open_gguf(const ModelFolder& folder) { return open_file(folder, folder.gguf()); }
+
+Result<std::vector<GgufFile>> open_gguf_set(const ModelFolder& folder) {
+  std::vector<GgufFile> files;
+  LATHE_TRY(GgufFile first, open_gguf(folder));
+  LATHE_TRY(const auto count, first.header.integer("split.count"));
+  const std::int64_t n_files = count.value_or(1);
+  if (n_files > kMaxFiles) return refuse(fmt::format("{} files", n_files), folder.gguf(), "split.count");
+  files.push_back(std::move(first));
+  for (std::int64_t number = 2; number <= n_files; ++number) {
+    LATHE_TRY(const std::string name, name_in_set(folder.gguf(), number, n_files));
+    LATHE_TRY(GgufFile file, open_file(folder, name));
+    files.push_back(std::move(file));
+  }
+  return files;
+}
+
+}  // namespace lathe::engine

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files of one GGUF model: a single one, or a set "name-00001-of-00003.gguf" of which the first has the metadata.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/base/mapped_file.h"
+#include "engine/load/gguf/gguf_header.h"
+#include "engine/load/model_folder.h"
+
+namespace lathe::engine {
+
+/// Owns: the mapping that the header reads from.
+struct GgufFile {
+  std::shared_ptr<const MappedFile> mapped;
+  GgufHeader header;
+};
+
+/// The file with the metadata. Requires: folder.gguf() names one. Errors: model_refused.
+Result<GgufFile> open_gguf(const ModelFolder& folder);
+/// That file and the others of its set. Requires and errors: the same, also where one is missing.
+Result<std::vector<GgufFile>> open_gguf_set(const ModelFolder& folder);
+
+}  // namespace lathe::engine

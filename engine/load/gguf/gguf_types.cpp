@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// THE TABLE of element types in GGUF files. Those without a decoder are refused by the planner, by name.
+#include "engine/load/gguf/gguf_types.h"
+
+#include <algorithm>
+#include <array>
+
+#include "engine/load/gguf/legacy_blocks.h"
+
+namespace lathe::engine {
+namespace {
+
+using kernels::Dtype;
+
+struct NumberedType {
+  std::uint32_t number;
+  StoredType type;
+};
+
+constexpr NumberedType block(std::uint32_t number, std::string_view name, std::int64_t n, int n_bytes,
+                             BlockDecoder decode = nullptr) {
+  return {number, {.name = name, .bits = 8 * n_bytes, .block = n, .decode = decode}};
+}
+
+constexpr std::array kTypes = {
+    NumberedType{0, {.name = "F32", .bits = 32, .dtype = Dtype::f32}},
+    NumberedType{1, {.name = "F16", .bits = 16, .dtype = Dtype::f16}},
+    block(2, "Q4_0", 32, 18, decode_q4_0),
+    block(3, "Q4_1", 32, 20, decode_q4_1),
+    block(6, "Q5_0", 32, 22, decode_q5_0),
+    block(7, "Q5_1", 32, 24, decode_q5_1),
+    block(8, "Q8_0", 32, 34, decode_q8_0),
+    block(10, "Q2_K", 256, 84),
+    block(11, "Q3_K", 256, 110),
+    block(12, "Q4_K", 256, 144),
+    block(13, "Q5_K", 256, 176),
+    block(14, "Q6_K", 256, 210),
+    block(20, "IQ4_NL", 32, 18, decode_iq4_nl),
+    block(23, "IQ4_XS", 256, 136),
+    NumberedType{24, {.name = "I8", .bits = 8, .dtype = Dtype::i8}},
+    NumberedType{25, {.name = "I16", .bits = 16}},
+    NumberedType{26, {.name = "I32", .bits = 32, .dtype = Dtype::i32}},
+    NumberedType{27, {.name = "I64", .bits = 64, .dtype = Dtype::i64}},
+    NumberedType{28, {.name = "F64", .bits = 64}},
+    NumberedType{30, {.name = "BF16", .bits = 16, .dtype = Dtype::bf16}},
+    block(39, "MXFP4", 32, 17),
+};
+
+}  // namespace
+
+const StoredType* find_gguf_type(std::uint32_t number) {
+  const auto* const found =
+      std::find_if(kTypes.begin(), kTypes.end(), [&](const NumberedType& row) { return row.number == number; });
+  return found == kTypes.end() ? nullptr : &found->type;
+}
+
+}  // namespace lathe::engine

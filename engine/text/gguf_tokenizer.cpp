@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/text/gguf_tokenizer.h"
+
+#include <fmt/format.h>
+
+#include "engine/load/gguf/gguf_files.h"
+#include "engine/text/gguf_vocabulary.h"
+
+namespace lathe::engine {
+namespace {
+
+constexpr std::string_view kPrefix = "tokenizer.ggml.";
+
+std::string path(std::string_view key) { return fmt::format("{}{}", kPrefix, key); }
+
+Result<std::optional<std::int32_t>> id_of(const GgufHeader& header, std::string_view key) {
+  LATHE_TRY(const auto id, header.integer(path(key)));
+  if (!id) return std::optional<std::int32_t>();
+  if (*id < 0 || *id > INT32_MAX) {
+    return fail(ErrorCode::model_refused, fmt::format("{} is no id", *id), fmt::format("{}: {}", header.file(), path(key)));
+  }
+  return std::optional(static_cast<std::int32_t>(*id));
+}
+
+/// A list of small numbers, and bytes of a text that is stored as one.
+template <class T, class List>
+Result<List> narrow(const GgufHeader& header, std::string_view key) {
+  LATHE_TRY(const auto wide, header.integers(path(key)));
+  List all;
+  for (const std::int64_t value : wide) all.push_back(static_cast<T>(value));
+  return all;
+}
+
+Result<GgufVocabulary> read_vocabulary(const GgufHeader& header) {
+  GgufVocabulary vocabulary;
+  LATHE_TRY(const auto model, header.text(path("model")));
+  LATHE_TRY(const auto pre, header.text(path("pre")));
+  vocabulary.model = model.value_or("");
+  vocabulary.pre = pre.value_or("default");
+  LATHE_TRY(vocabulary.tokens, header.texts(path("tokens")));
+  LATHE_TRY(vocabulary.merges, header.texts(path("merges")));
+  LATHE_TRY(vocabulary.scores, header.numbers(path("scores")));
+  LATHE_TRY(vocabulary.token_type, (narrow<std::int32_t, std::vector<std::int32_t>>(header, "token_type")));
+  LATHE_TRY(vocabulary.precompiled_charsmap, (narrow<char, std::string>(header, "precompiled_charsmap")));
+  LATHE_TRY(vocabulary.bos_token_id, id_of(header, "bos_token_id"));
+  LATHE_TRY(vocabulary.eos_token_id, id_of(header, "eos_token_id"));
+  LATHE_TRY(vocabulary.unknown_token_id, id_of(header, "unknown_token_id"));
+  LATHE_TRY(vocabulary.cls_token_id, id_of(header, "cls_token_id"));
+  LATHE_TRY(vocabulary.separator_token_id, id_of(header, "seperator_token_id"));  // as the format spells it
+  LATHE_TRY(vocabulary.add_bos_token, header.flag(path("add_bos_token")));
+  LATHE_TRY(vocabulary.add_eos_token, header.flag(path("add_eos_token")));
+  LATHE_TRY(vocabulary.add_space_prefix, header.flag(path("add_space_prefix")));
+  LATHE_TRY(vocabulary.remove_extra_whitespaces, header.flag(path("remove_extra_whitespaces")));
+  return vocabulary;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Tokenizer>> open_gguf_tokenizer(const ModelFolder& folder) {
+  LATHE_TRY(const GgufFile file, open_gguf(folder));
+  LATHE_TRY(const GgufVocabulary vocabulary, read_vocabulary(file.header));
+  return make_gguf_tokenizer(vocabulary);
+}
+
+Result<TokenizerConfig> read_gguf_tokenizer_config(const ModelFolder& folder) {
+  LATHE_TRY(const GgufFile file, open_gguf(folder));
+  LATHE_TRY(const auto tokens, file.header.texts(path("tokens")));
+  TokenizerConfig config;
+  const auto name = [&](std::string_view key, std::optional<std::string>& token) -> Result<void> {
+    LATHE_TRY(const auto id, id_of(file.header, key));
+    if (id && static_cast<std::size_t>(*id) < tokens.size()) token = tokens[static_cast<std::size_t>(*id)];
+    return {};
+  };
+  LATHE_TRY_VOID(name("bos_token_id", config.bos_token));
+  LATHE_TRY_VOID(name("eos_token_id", config.eos_token));
+  LATHE_TRY_VOID(name("unknown_token_id", config.unk_token));
+  LATHE_TRY_VOID(name("padding_token_id", config.pad_token));
+  return config;
+}
+
+}  // namespace lathe::engine

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Quantized blocks of GGUF files: bit by bit the numbers that gguf-py makes of them.
+#include <QTest>
+#include <cstring>
+
+#include "engine/load/gguf/gguf_types.h"
+#include "tests/support/shared_data.h"
+#include "tests/support/tiny_model.h"
+
+using namespace lathe;
+
+class LegacyBlocksTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void numbers_are_those_of_gguf_py_data();
+  void numbers_are_those_of_gguf_py();
+  void types_without_decoder_are_known_by_name();
+};
+
+void LegacyBlocksTest::numbers_are_those_of_gguf_py_data() {
+  QTest::addColumn<unsigned>("number");
+  QTest::newRow("Q4_0") << 2U;
+  QTest::newRow("Q4_1") << 3U;
+  QTest::newRow("Q5_0") << 6U;
+  QTest::newRow("Q5_1") << 7U;
+  QTest::newRow("Q8_0") << 8U;
+  QTest::newRow("IQ4_NL") << 20U;
+}
+
+void LegacyBlocksTest::numbers_are_those_of_gguf_py() {
+  constexpr std::size_t kBlocks = 8;
+  QFETCH(unsigned, number);
+  const engine::StoredType* type = engine::find_gguf_type(number);
+  QVERIFY(type != nullptr);
+  QCOMPARE(std::string(type->name), std::string(QTest::currentDataTag()));
+  const std::string all =
+      tests::read_file(tests::source_path(std::string("tests/fixtures/dequantization/") + std::string(type->name) + ".bin"));
+  const std::size_t n_bytes = kBlocks * static_cast<std::size_t>(type->bits / 8);
+  std::vector<float> got(kBlocks * static_cast<std::size_t>(type->block));
+  QCOMPARE(all.size(), n_bytes + got.size() * sizeof(float));
+  type->decode(reinterpret_cast<const std::byte*>(all.data()), kBlocks, got.data());
+  QVERIFY(std::memcmp(got.data(), all.data() + n_bytes, got.size() * sizeof(float)) == 0);
+}
+
+void LegacyBlocksTest::types_without_decoder_are_known_by_name() {
+  QCOMPARE(std::string(engine::find_gguf_type(12)->name), std::string("Q4_K"));
+  QVERIFY(engine::find_gguf_type(12)->decode == nullptr);
+  QVERIFY(engine::find_gguf_type(4) == nullptr);  // removed from the format
+}
+
+QTEST_APPLESS_MAIN(LegacyBlocksTest)
+#include "legacy_blocks_test.moc"
