@@ -91,10 +91,25 @@ struct FmaLinear {
   }
 };
 
+/// The rows of tiles one after the other, without the division that each rows_of() makes: two a tile were 3 % of a prompt
+/// (Skylake).
+struct TileRows {
+  std::int64_t first;
+  std::int64_t fewest;
+  std::int64_t n_longer;  ///< tiles, of all, with a row more
+  std::int64_t of(std::int64_t tile) const { return fewest + (tile < n_longer ? 1 : 0); }
+};
+
+constexpr TileRows tile_rows(const RowTiling& tiling, std::int64_t tile) {
+  const std::int64_t fewest = tiling.n_rows / tiling.n_tiles;
+  return {.first = first_row(tiling, tile), .fewest = fewest, .n_longer = tiling.n_rows - fewest * tiling.n_tiles};
+}
+
 /// What multiply() covers: tiles of rows, panels of columns, pairs of k.
 struct LinearPart {
   std::int64_t tile_begin;
   std::int64_t tile_end;
+  TileRows rows;
   std::int64_t panel;
   std::int64_t n_panels;
   std::int64_t pair;
@@ -110,10 +125,9 @@ template <class First, class Others>
 void multiply_tiles(const LinearArgs& args, const LinearPart& part, TileArgs t, std::int64_t packed_pair_bytes) {
   float* const out = t.out;
   std::int64_t left = part.n_lines;
-  const RowTiling tiling = args.x.tiling;  // of its own: otherwise each tile divides again, 1.4 % of a prompt (Skylake)
+  std::int64_t row = part.rows.first;
   for (std::int64_t tile = part.tile_begin; tile < part.tile_end; ++tile) {
-    const std::int64_t row = first_row(tiling, tile);
-    const std::int64_t n_rows = rows_of(tiling, tile);
+    const std::int64_t n_rows = part.rows.of(tile);
     t.x = static_cast<const std::byte*>(args.x.data) + packed_offset(args.x, row, part.pair, packed_pair_bytes);
     t.out = out + (row - args.out_row) * args.out_stride;
     t.next_out = tile + 1 < part.tile_end ? t.out + n_rows * t.out_stride : out;
@@ -126,6 +140,7 @@ void multiply_tiles(const LinearArgs& args, const LinearPart& part, TileArgs t, 
       multiply_tile<Others>(n_rows, part.n_panels, t);
     }
     t.ahead += t.n_ahead * kCacheLine;
+    row += n_rows;
   }
 }
 
@@ -161,10 +176,11 @@ void multiply(const LinearArgs& args, const LinearRange& range, float* scratch) 
   const std::int64_t n_pairs = div_up(args.x.k, 2);
   const std::int64_t n_tiles = range.tile_end - range.tile_begin;
   const std::int64_t block = n_tiles == 1 ? n_pairs : args.x.block_pairs;
-  const std::int64_t group = panels_for<typename L::V>(static_cast<int>(rows_of(args.x.tiling, range.tile_begin)));
+  const TileRows rows = tile_rows(args.x.tiling, range.tile_begin);
+  const std::int64_t group = panels_for<typename L::V>(static_cast<int>(rows.of(range.tile_begin)));
   // A little x stays in L2 whole, and then weights are read as they lie. Of much x only a block of k does: it meets all
   // panels before the next comes.
-  const std::int64_t n_rows = first_row(args.x.tiling, range.tile_end) - first_row(args.x.tiling, range.tile_begin);
+  const std::int64_t n_rows = first_row(args.x.tiling, range.tile_end) - rows.first;
   const std::int64_t stretch = n_rows * args.x.k > kMaxWholeX ? range.panel_end - range.panel_begin : group;
   const auto weights_at = [&args](std::int64_t panel, std::int64_t pair) {
     return args.weights + panel * args.panel_bytes + pair * L::Direct::kPairBytes;
@@ -181,6 +197,7 @@ void multiply(const LinearArgs& args, const LinearRange& range, float* scratch) 
         multiply_part<L>(args,
                          {.tile_begin = range.tile_begin,
                           .tile_end = range.tile_end,
+                          .rows = rows,
                           .panel = panel,
                           .n_panels = min_of(group, end - panel),
                           .pair = pair,
