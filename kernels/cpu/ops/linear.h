@@ -62,10 +62,10 @@ constexpr RowTiling tiling_of(std::int64_t n_rows, std::int64_t rows_of_many) {
 }
 
 /// Weights as they lie in memory go through Direct; where Expanded differs, kMinTilesToExpand tiles or more share an f32
-/// copy of a block: then no shift takes the place of a multiply-add. The first of them leaves the copy as it works. Ice Lake, AVX-512, a prompt of 512 and one thread:
-/// tiles of 6 x 64 over 64 pairs take 4 to 8 % less than 8 x 48 over 128, whose copy fills all of L1; 7 x 64, the fourth
-/// panel as an operand in memory, take 8 % more. Of 16 rows 8 x 48 take 17 % less, because they pass twice and not three
-/// times.
+/// copy of a block: then no shift takes the place of a multiply-add. The first of them leaves the copy as it works. Ice
+/// Lake, AVX-512, a prompt of 512 and one thread: tiles of 6 x 64 over 64 pairs take 4 to 8 % less than 8 x 48 over 128,
+/// whose copy fills all of L1; 7 x 64, the fourth panel as an operand in memory, take 8 % more. Of 16 rows 8 x 48 take 17 %
+/// less, because they pass twice and not three times.
 template <class Vec, class Weights, std::int64_t kMinTiles>
 struct FmaLinear {
   using V = Vec;
@@ -81,9 +81,7 @@ struct FmaLinear {
     return {.rows = rows, .block_pairs = V::kLanes == 16 && rows.n_tiles > 2 ? kBlockPairs / 2 : kBlockPairs};
   }
 
-  static void pack(const PackedRows& packed, const PackArgs& args) {
-    for_parts(packed, args, kPackedPairBytes, pack_part);
-  }
+  static void pack(const PackedRows& packed, const PackArgs& args) { for_parts(packed, args, kPackedPairBytes, pack_part); }
   static void pack_part(const PackPart& part, std::byte* to) {
     auto* out = reinterpret_cast<float*>(to);
     pack_rows_as_columns(part.x, part.x_stride, part.n_rows, part.n, out);
