@@ -6,6 +6,7 @@
 #include <array>
 
 #include "engine/load/gguf/legacy_blocks.h"
+#include "engine/load/gguf/super_blocks.h"
 
 namespace lathe::engine {
 namespace {
@@ -30,20 +31,29 @@ constexpr std::array kTypes = {
     block(6, "Q5_0", 32, 22, decode_q5_0),
     block(7, "Q5_1", 32, 24, decode_q5_1),
     block(8, "Q8_0", 32, 34, decode_q8_0),
-    block(10, "Q2_K", 256, 84),
-    block(11, "Q3_K", 256, 110),
-    block(12, "Q4_K", 256, 144),
-    block(13, "Q5_K", 256, 176),
-    block(14, "Q6_K", 256, 210),
+    block(10, "Q2_K", 256, 84, decode_q2_k),
+    block(11, "Q3_K", 256, 110, decode_q3_k),
+    block(12, "Q4_K", 256, 144, decode_q4_k),
+    block(13, "Q5_K", 256, 176, decode_q5_k),
+    block(14, "Q6_K", 256, 210, decode_q6_k),
+    block(16, "IQ2_XXS", 256, 66),
+    block(17, "IQ2_XS", 256, 74),
+    block(18, "IQ3_XXS", 256, 98),
+    block(19, "IQ1_S", 256, 50),
     block(20, "IQ4_NL", 32, 18, decode_iq4_nl),
-    block(23, "IQ4_XS", 256, 136),
+    block(21, "IQ3_S", 256, 110),
+    block(22, "IQ2_S", 256, 82),
+    block(23, "IQ4_XS", 256, 136, decode_iq4_xs),
     NumberedType{24, {.name = "I8", .bits = 8, .dtype = Dtype::i8}},
     NumberedType{25, {.name = "I16", .bits = 16}},
     NumberedType{26, {.name = "I32", .bits = 32, .dtype = Dtype::i32}},
     NumberedType{27, {.name = "I64", .bits = 64, .dtype = Dtype::i64}},
     NumberedType{28, {.name = "F64", .bits = 64}},
+    block(29, "IQ1_M", 256, 56),
     NumberedType{30, {.name = "BF16", .bits = 16, .dtype = Dtype::bf16}},
-    block(39, "MXFP4", 32, 17),
+    block(34, "TQ1_0", 256, 54),
+    block(35, "TQ2_0", 256, 66),
+    block(39, "MXFP4", 32, 17, decode_mxfp4),
 };
 
 }  // namespace

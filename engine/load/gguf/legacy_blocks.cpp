@@ -2,41 +2,29 @@
 #include "engine/load/gguf/legacy_blocks.h"
 
 #include <array>
-#include <cstring>
+#include <bit>
 
-#include "kernels/api/dtype.h"
+#include "engine/load/gguf/block_reading.h"
 
 namespace lathe::engine {
 namespace {
 
-constexpr int kBlock = 32, kHalf = kBlock / 2;
+constexpr int kBlock = 32, kBytes = kBlock / 2;
 
-/// The 16 values of IQ4_NL, closer together where weights are dense.
-constexpr std::array<float, 16> kDense = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+/// The 8 values of FP4 (E2M1), doubled, and the same below zero.
+constexpr std::array<float, 16> kDoubledFp4 = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
-template <class T>
-T read_as(const std::byte* from) {
-  T value;
-  std::memcpy(&value, from, sizeof value);
-  return value;
+/// Half of the power of two that an E8M0 byte stands for.
+float half_power(std::byte e8m0) {
+  const auto exponent = std::to_integer<std::uint32_t>(e8m0);
+  return std::bit_cast<float>(exponent < 2 ? 0x0020'0000U << exponent : (exponent - 1) << 23);
 }
 
-float half_at(const std::byte* from) { return kernels::f16_to_f32(read_as<std::uint16_t>(from)); }
-
-/// Calls each(i, code) for the 32 codes of 16 bytes: first the low halves of all bytes, then the high ones.
-template <class Each>
-void for_codes(const std::byte* from, const Each& each) {
-  for (int i = 0; i < kHalf; ++i) {
-    each(i, std::to_integer<int>(from[i] & std::byte{15}));
-    each(i + kHalf, std::to_integer<int>(from[i] >> 4));
-  }
-}
-
-/// The same with the fifth bits of all codes before them.
+/// Codes of 5 bits: the fifth of all lie before the others.
 template <class Each>
 void for_long_codes(const std::byte* from, const Each& each) {
   const auto high = read_as<std::uint32_t>(from);
-  for_codes(from + sizeof high, [&](int i, int code) { each(i, code | static_cast<int>(high >> i & 1) << 4); });
+  for_codes(from + sizeof high, kBytes, [&](int i, int code) { each(i, code | static_cast<int>(high >> i & 1) << 4); });
 }
 
 }  // namespace
@@ -44,14 +32,14 @@ void for_long_codes(const std::byte* from, const Each& each) {
 void decode_q4_0(const std::byte* from, std::int64_t n_blocks, float* to) {
   for (; n_blocks > 0; --n_blocks, from += 18, to += kBlock) {
     const float scale = half_at(from);
-    for_codes(from + 2, [&](int i, int code) { to[i] = scale * static_cast<float>(code - 8); });
+    for_codes(from + 2, kBytes, [&](int i, int code) { to[i] = scale * static_cast<float>(code - 8); });
   }
 }
 
 void decode_q4_1(const std::byte* from, std::int64_t n_blocks, float* to) {
   for (; n_blocks > 0; --n_blocks, from += 20, to += kBlock) {
     const float scale = half_at(from), least = half_at(from + 2);
-    for_codes(from + 4, [&](int i, int code) { to[i] = scale * static_cast<float>(code) + least; });
+    for_codes(from + 4, kBytes, [&](int i, int code) { to[i] = scale * static_cast<float>(code) + least; });
   }
 }
 
@@ -79,7 +67,14 @@ void decode_q8_0(const std::byte* from, std::int64_t n_blocks, float* to) {
 void decode_iq4_nl(const std::byte* from, std::int64_t n_blocks, float* to) {
   for (; n_blocks > 0; --n_blocks, from += 18, to += kBlock) {
     const float scale = half_at(from);
-    for_codes(from + 2, [&](int i, int code) { to[i] = scale * kDense[static_cast<std::size_t>(code)]; });
+    for_codes(from + 2, kBytes, [&](int i, int code) { to[i] = scale * kDenseValues[static_cast<std::size_t>(code)]; });
+  }
+}
+
+void decode_mxfp4(const std::byte* from, std::int64_t n_blocks, float* to) {
+  for (; n_blocks > 0; --n_blocks, from += 17, to += kBlock) {
+    const float scale = half_power(*from);
+    for_codes(from + 1, kBytes, [&](int i, int code) { to[i] = scale * kDoubledFp4[static_cast<std::size_t>(code)]; });
   }
 }
 

@@ -9,7 +9,7 @@
 
 using namespace lathe;
 
-class LegacyBlocksTest : public QObject {
+class BlocksTest : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
@@ -18,17 +18,24 @@ class LegacyBlocksTest : public QObject {
   void types_without_decoder_are_known_by_name();
 };
 
-void LegacyBlocksTest::numbers_are_those_of_gguf_py_data() {
+void BlocksTest::numbers_are_those_of_gguf_py_data() {
   QTest::addColumn<unsigned>("number");
   QTest::newRow("Q4_0") << 2U;
   QTest::newRow("Q4_1") << 3U;
   QTest::newRow("Q5_0") << 6U;
   QTest::newRow("Q5_1") << 7U;
   QTest::newRow("Q8_0") << 8U;
+  QTest::newRow("Q2_K") << 10U;
+  QTest::newRow("Q3_K") << 11U;
+  QTest::newRow("Q4_K") << 12U;
+  QTest::newRow("Q5_K") << 13U;
+  QTest::newRow("Q6_K") << 14U;
   QTest::newRow("IQ4_NL") << 20U;
+  QTest::newRow("IQ4_XS") << 23U;
+  QTest::newRow("MXFP4") << 39U;
 }
 
-void LegacyBlocksTest::numbers_are_those_of_gguf_py() {
+void BlocksTest::numbers_are_those_of_gguf_py() {
   constexpr std::size_t kBlocks = 8;
   QFETCH(unsigned, number);
   const engine::StoredType* type = engine::find_gguf_type(number);
@@ -43,11 +50,11 @@ void LegacyBlocksTest::numbers_are_those_of_gguf_py() {
   QVERIFY(std::memcmp(got.data(), all.data() + n_bytes, got.size() * sizeof(float)) == 0);
 }
 
-void LegacyBlocksTest::types_without_decoder_are_known_by_name() {
-  QCOMPARE(std::string(engine::find_gguf_type(12)->name), std::string("Q4_K"));
-  QVERIFY(engine::find_gguf_type(12)->decode == nullptr);
+void BlocksTest::types_without_decoder_are_known_by_name() {
+  QCOMPARE(std::string(engine::find_gguf_type(16)->name), std::string("IQ2_XXS"));
+  QVERIFY(engine::find_gguf_type(16)->decode == nullptr);
   QVERIFY(engine::find_gguf_type(4) == nullptr);  // removed from the format
 }
 
-QTEST_APPLESS_MAIN(LegacyBlocksTest)
-#include "legacy_blocks_test.moc"
+QTEST_APPLESS_MAIN(BlocksTest)
+#include "blocks_test.moc"
