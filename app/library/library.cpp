@@ -31,6 +31,13 @@ bool is_checkpoint(const fs::path& folder) {
   return false;
 }
 
+/// What can be opened by that path: a checkpoint's folder, a GGUF file, or a folder with one of them.
+bool is_model(const fs::path& path) {
+  std::error_code error;
+  if (fs::is_regular_file(path, error)) return path.extension() == ".gguf";
+  return is_checkpoint(path) || engine::gguf_models_in(path.string()).size() == 1;
+}
+
 /// Walks a watched folder. Links are followed, each real folder is read once, so a loop of links ends.
 class Scan {
  public:
@@ -40,10 +47,8 @@ class Scan {
     std::error_code error;
     const fs::path real = fs::canonical(folder, error);
     if (error || depth > kMaxDepth || seen_.size() >= kMaxFolders || !seen_.insert(real.string()).second) return;
-    if (is_checkpoint(folder)) {
-      found_.push_back({.path = folder.string(), .name = engine::checkpoint_name(folder)});
-      return;
-    }
+    for (const std::string& name : engine::gguf_models_in(folder.string())) add(folder / name);
+    if (is_checkpoint(folder)) return add(folder);
     std::vector<fs::path> inner;
     for (fs::directory_iterator entry(folder, fs::directory_options::skip_permission_denied, error), end;
          !error && entry != end; entry.increment(error)) {
@@ -55,6 +60,10 @@ class Scan {
   }
 
  private:
+  void add(const fs::path& path) {
+    found_.push_back({.path = path.string(), .name = engine::checkpoint_name(path.string())});
+  }
+
   std::vector<LibraryEntry>& found_;
   std::set<std::string> seen_;
 };
@@ -77,7 +86,7 @@ class SettingsLibrary final : public Library {
       list.push_back({.path = demo, .name = engine::checkpoint_name(demo), .is_demo = true});
     }
     for (const std::string& path : texts(settings_.get("library/recent"))) {
-      if (is_checkpoint(path)) list.push_back({.path = path, .name = engine::checkpoint_name(path), .recent = true});
+      if (is_model(path)) list.push_back({.path = path, .name = engine::checkpoint_name(path), .recent = true});
     }
     Scan scan(list);
     for (const std::string& folder : texts(settings_.get("library/folders"))) scan.walk(folder);

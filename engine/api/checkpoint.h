@@ -38,8 +38,13 @@ struct ModelInfo {
 };
 
 /// What the model in a folder is called, by its path alone: the folder's name; in the Hugging Face cache
-/// (models--org--name/snapshots/<revision>) "org/name".
+/// (models--org--name/snapshots/<revision>) "org/name"; of a GGUF file its name without the ending, and without the number
+/// in a set.
 std::string checkpoint_name(const std::string& path);
+
+/// File names of the GGUF models that lie in a folder, in order; of a set the first file. Without projectors ("mmproj"),
+/// which are no models by themselves. Empty for a folder that cannot be read.
+std::vector<std::string> gguf_models_in(const std::string& folder);
 
 /// Errors: model_refused with what is missing or wrong, and where in which file; not_found.
 Result<ModelInfo> inspect_checkpoint(const std::string& path);

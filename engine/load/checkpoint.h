@@ -29,6 +29,13 @@ struct StoredType {
   BlockDecoder decode = nullptr;          ///< of types without a dtype: makes f32 of them
 };
 
+/// What a file format does to the numbers of a tensor, beside what the family's own files do.
+enum class StoredForm : std::uint8_t {
+  usual,
+  rotary_pairs,  ///< of Q and K: numbers of a head that turn together lie side by side
+  plus_one       ///< of norms: 1 is added already; f32
+};
+
 /// Owns: nothing; the bytes belong to the checkpoint's mapping.
 struct StoredTensor {
   std::string name;
@@ -36,7 +43,7 @@ struct StoredTensor {
   std::vector<std::int64_t> shape;
   std::span<const std::byte> bytes;  ///< exactly as many as shape and type need; not aligned
   std::uint32_t file = 0;            ///< index into Checkpoint's files
-  bool rotary_pairs = false;         ///< of Q and K: numbers of a head that turn together lie side by side
+  StoredForm form = StoredForm::usual;
 };
 
 /// A view of a tensor of one or two dimensions and a type that kernels read, or that is made f32. Headers may put tensors at

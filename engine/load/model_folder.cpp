@@ -26,6 +26,8 @@ namespace {
 constexpr std::int64_t kMaxJsonBytes = 64LL << 20;
 constexpr std::size_t kMaxNameBytes = 255;
 constexpr std::string_view kGgufEnding = ".gguf";
+/// Begins the names of files that hold the part of a model that sees, beside its text part.
+constexpr std::string_view kProjector = "mmproj";
 
 bool is_cache_snapshot(const fs::path& folder) {
   std::error_code ignored;
@@ -75,24 +77,22 @@ std::string why_not_found(int error) {
   }
 }
 
-bool is_later_of_set(const std::string& name) {
-  constexpr std::string_view kFirst = "-00001-of-00001.gguf";
-  if (name.size() < kFirst.size()) return false;
-  const std::string_view end = std::string_view(name).substr(name.size() - kFirst.size());
-  return end[0] == '-' && end.substr(6, 4) == "-of-" && end.substr(1, 5) != "00001";
+/// Of "-00002-of-00003.gguf" at the end of a name the part before ".gguf"; empty where a name ends otherwise.
+std::string_view number_in_set(std::string_view name) {
+  constexpr std::size_t kSize = std::string_view("-00001-of-00001").size();
+  const std::size_t ending = kSize + kGgufEnding.size();
+  if (name.size() < ending || !name.ends_with(kGgufEnding)) return {};
+  const std::string_view number = name.substr(name.size() - ending, kSize);
+  return number[0] == '-' && number.substr(6, 4) == "-of-" ? number : std::string_view();
 }
 
-/// The one GGUF model of a folder that has no config.json; empty when it has none. Of a set the first file.
+/// The one GGUF model of a folder that has no config.json; empty when it has none.
 Result<std::string> only_gguf_in(const fs::path& folder) {
   std::error_code problem;
-  std::set<std::string> names;
   if (fs::exists(folder / "config.json", problem)) return std::string();
-  for (const auto& entry : fs::directory_iterator(folder, problem)) {
-    const std::string name = entry.path().filename().string();
-    if (name.ends_with(kGgufEnding) && !is_later_of_set(name)) names.insert(name);
-  }
+  const std::vector<std::string> names = gguf_models_in(folder.string());
   if (names.empty()) return std::string();
-  if (names.size() == 1) return *names.begin();
+  if (names.size() == 1) return names.front();
   return fail(ErrorCode::model_refused,
               fmt::format("{} GGUF models are here: {}; give the path of one of them", names.size(), fmt::join(names, ", ")),
               folder.filename().string());
@@ -100,8 +100,25 @@ Result<std::string> only_gguf_in(const fs::path& folder) {
 
 }  // namespace
 
+std::vector<std::string> gguf_models_in(const std::string& folder) {
+  std::error_code problem;
+  std::set<std::string> names;
+  for (fs::directory_iterator entry(folder, problem), end; !problem && entry != end; entry.increment(problem)) {
+    const std::string name = entry->path().filename().string();
+    const std::string_view number = number_in_set(name);
+    const bool is_later = !number.empty() && !number.starts_with("-00001-");
+    if (name.ends_with(kGgufEnding) && !name.starts_with(kProjector) && !is_later) names.insert(name);
+  }
+  return {names.begin(), names.end()};
+}
+
 std::string checkpoint_name(const std::string& path) {
   constexpr std::string_view kPrefix = "models--";
+  if (path.ends_with(kGgufEnding)) {
+    std::string name = fs::path(path).filename().string();
+    name.resize(name.size() - kGgufEnding.size() - number_in_set(name).size());
+    return name;
+  }
   fs::path folder = fs::path(path).lexically_normal();
   if (!folder.has_filename()) folder = folder.parent_path();
   std::string repository = folder.parent_path().parent_path().filename().string();
@@ -135,7 +152,7 @@ Result<ModelFolder> ModelFolder::open(const std::string& path) {
   if (!path.ends_with(kGgufEnding) || !fs::exists(given, problem)) return open_files(path);
   LATHE_TRY(ModelFolder folder, open_files(given.parent_path().string()));
   folder.gguf_ = given.filename().string();
-  folder.name_ = given.stem().string();
+  folder.name_ = checkpoint_name(folder.gguf_);
   folder.path_ = (fs::path(folder.path_) / folder.gguf_).string();
   return folder;
 }

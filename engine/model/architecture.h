@@ -80,6 +80,7 @@ enum class TensorLayout : std::uint8_t {
   transposed,    ///< [inputs, outputs]: GPT-2
   kv_groups,     ///< for each KV head the rows of its query heads, then of K, then of V: InternLM2, Falcon-40B, GPT-NeoX
   rotary_pairs,  ///< rows of Q or of K in which the numbers that turn together lie side by side: GGUF files of Llama
+  plus_one,      ///< norms that hold the 1 that the family adds to them, in f32: GGUF files of Gemma
 };
 
 struct TensorName {

@@ -82,6 +82,13 @@ void for_rows_of_pairs(const ModelConfig& config, std::int64_t n_rows, const Bod
   }
 }
 
+/// Requires: f32. Exact for 0.5 to 2: what is added to the result later gives the number again.
+TensorView with_one_added(const TensorView& source, std::vector<std::byte>& memory, float one) {
+  const TensorView out = view_in(memory, source, {source.dim(0)});
+  for (std::int64_t i = 0; i < source.dim(0); ++i) out.as<float>()[i] = source.as<const float>()[i] + one;
+  return out;
+}
+
 TensorView moved(kernels::Backend& backend, TensorLayout layout, const ModelConfig& config, const TensorView& source,
                  std::vector<std::byte>& memory, bool to_files) {
   switch (layout) {
@@ -92,6 +99,7 @@ TensorView moved(kernels::Backend& backend, TensorLayout layout, const ModelConf
     case TensorLayout::rotary_pairs:
       return with_rows_moved(source, memory, to_files,
                              [&](const auto& body) { for_rows_of_pairs(config, source.dim(0), body); });
+    case TensorLayout::plus_one: return with_one_added(source, memory, to_files ? 1.0F : -1.0F);
   }
   return source;
 }

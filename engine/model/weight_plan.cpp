@@ -15,7 +15,6 @@ namespace lathe::engine {
 
 namespace {
 
-constexpr std::string_view kConfigFile = "config.json";
 constexpr std::size_t kMaxNamesInWarning = 8;
 /// What weights may be stored as.
 constexpr std::array kFloatingTypes = {kernels::Dtype::f32, kernels::Dtype::f16, kernels::Dtype::bf16};
@@ -40,6 +39,16 @@ tl::unexpected<Error> refuse(std::string message, const std::string& file, std::
   return fail(ErrorCode::model_refused, std::move(message), fmt::format("{}: {}", file, tensor));
 }
 
+/// What the file's format does goes before what the family's own files do.
+TensorLayout layout_of(const StoredTensor& tensor, const TensorName& rule) {
+  switch (tensor.form) {
+    case StoredForm::usual: return rule.layout;
+    case StoredForm::rotary_pairs: return TensorLayout::rotary_pairs;
+    case StoredForm::plus_one: return TensorLayout::plus_one;
+  }
+  return rule.layout;
+}
+
 /// Collects the plan of one checkpoint.
 class WeightPlanner {
  public:
@@ -61,6 +70,9 @@ class WeightPlanner {
   }
 
  private:
+  /// What messages call the place that sizes come from.
+  std::string_view config_file() const { return checkpoint_.file_format() == "gguf" ? "its metadata" : "config.json"; }
+
   std::string name_of_role(WeightRole role) const {
     return with_prefix(role, pattern_of(role, architecture_), plan_.prefix);
   }
@@ -98,14 +110,14 @@ class WeightPlanner {
     }
     plan_.tied_embeddings = config_.tied_embeddings;
     if (config_.tied_embeddings && has_head && has_embedding) {
-      plan_.warnings.push_back(fmt::format("{}: left out, because {} says tie_word_embeddings", head, kConfigFile));
+      plan_.warnings.push_back(fmt::format("{}: left out, because {} says tie_word_embeddings", head, config_file()));
       seen_.insert(head);
     }
     if (!config_.tied_embeddings && !has_head && has_embedding) {
       plan_.tied_embeddings = true;
       plan_.warnings.push_back(
           fmt::format("{} is missing although {} does not say tie_word_embeddings: the embeddings are used in its place",
-                      head, kConfigFile));
+                      head, config_file()));
     }
   }
 
@@ -136,22 +148,21 @@ class WeightPlanner {
     const std::vector<std::int64_t> expected = stored_shape(rule.layout, shape_of(rule.role, config_));
     const StoredTensor* tensor = find(rule.role, name);
     if (tensor == nullptr) {
-      return refuse(fmt::format("missing tensor, expected {} by {}", to_string(expected), kConfigFile),
+      return refuse(fmt::format("missing tensor, expected {} by {}", to_string(expected), config_file()),
                     std::string(checkpoint_.file_format()), name);
     }
     const std::string& file = checkpoint_.file_of(*tensor);
     if (tensor->shape != expected) {
       return refuse(
-          fmt::format("shape: got {}, expected {} by {}", to_string(tensor->shape), to_string(expected), kConfigFile), file,
-          tensor->name);
+          fmt::format("shape: got {}, expected {} by {}", to_string(tensor->shape), to_string(expected), config_file()),
+          file, tensor->name);
     }
     if (!is_readable(*tensor->type)) {
       return refuse(fmt::format("dtype: got {}, expected one of {}", tensor->type->name, allowed_names()), file,
                     tensor->name);
     }
     seen_.insert(tensor->name);
-    const TensorLayout layout = tensor->rotary_pairs ? TensorLayout::rotary_pairs : rule.layout;
-    plan_.weights.push_back({tensor, rule.role, layer, expert, layout});
+    plan_.weights.push_back({tensor, rule.role, layer, expert, layout_of(*tensor, rule)});
     plan_.n_bytes += static_cast<std::int64_t>(tensor->bytes.size());
     return {};
   }

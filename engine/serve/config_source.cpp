@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/serve/config_source.h"
 
-#include "engine/load/gguf/gguf_families.h"
+#include "engine/load/gguf/gguf_config.h"
 #include "engine/load/gguf/gguf_files.h"
 
 namespace lathe::engine {

@@ -31,7 +31,9 @@ Result<List> narrow(const GgufHeader& header, std::string_view key) {
   return all;
 }
 
-Result<GgufVocabulary> read_vocabulary(const GgufHeader& header) {
+}  // namespace
+
+Result<GgufVocabulary> read_gguf_vocabulary(const GgufHeader& header) {
   GgufVocabulary vocabulary;
   LATHE_TRY(const auto model, header.text(path("model")));
   LATHE_TRY(const auto pre, header.text(path("pre")));
@@ -54,11 +56,9 @@ Result<GgufVocabulary> read_vocabulary(const GgufHeader& header) {
   return vocabulary;
 }
 
-}  // namespace
-
 Result<std::unique_ptr<Tokenizer>> open_gguf_tokenizer(const ModelFolder& folder) {
   LATHE_TRY(const GgufFile file, open_gguf(folder));
-  LATHE_TRY(const GgufVocabulary vocabulary, read_vocabulary(file.header));
+  LATHE_TRY(const GgufVocabulary vocabulary, read_gguf_vocabulary(file.header));
   return make_gguf_tokenizer(vocabulary);
 }
 

@@ -5,6 +5,7 @@
 #include <QCloseEvent>
 #include <QDragEnterEvent>
 #include <QFileDialog>
+#include <QFileInfo>
 #include <QHBoxLayout>
 #include <QMenuBar>
 #include <QMessageBox>
@@ -26,6 +27,13 @@ namespace {
 
 constexpr int kNarrowBelow = 1180;
 constexpr int kKeepAfterMs = 400;  // a kill loses at most this much of the geometry
+
+/// The model that a file belongs to: a GGUF file is one, others lie in its folder.
+std::string model_of(const QString& path) {
+  const QFileInfo file(path);
+  const bool is_part = file.fileName() == QStringLiteral("config.json") || file.suffix() == QStringLiteral("safetensors");
+  return (is_part ? file.absolutePath() : path).toStdString();
+}
 
 }  // namespace
 
@@ -132,9 +140,8 @@ void MainWindow::connect_actions() {
 }
 
 void MainWindow::connect_layout_actions() {
-  for (const QString& name :
-       {QStringLiteral("chat"), QStringLiteral("serving"), QStringLiteral("benchmark"), QStringLiteral("everything"),
-        QStringLiteral("reset")})
+  for (const QString& name : {QStringLiteral("chat"), QStringLiteral("serving"), QStringLiteral("benchmark"),
+                              QStringLiteral("everything"), QStringLiteral("reset")})
     actions_.on(QStringLiteral("layout.") + name, this, [this, name] { apply_layout(name); });
   const struct {
     const char* id;
@@ -254,10 +261,11 @@ void MainWindow::choose_theme(const QString& name) {
 }
 
 void MainWindow::open_model_dialog() {
-  const QString folder =
-      QFileDialog::getExistingDirectory(this, tr("Open a model: the folder of a Hugging Face checkpoint"));
-  if (folder.isEmpty()) return;
-  load_.choose(folder.toStdString());
+  const QString file =
+      QFileDialog::getOpenFileName(this, tr("Open a model: a GGUF file, or the config.json of a Hugging Face checkpoint"),
+                                   {}, tr("Models (*.gguf config.json *.safetensors)"));
+  if (file.isEmpty()) return;
+  load_.choose(model_of(file));
   navigator_.show_panel(QStringLiteral("model"));
 }
 
@@ -351,7 +359,7 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
 }
 
 void MainWindow::dropEvent(QDropEvent* event) {
-  load_.choose(event->mimeData()->urls().front().toLocalFile().toStdString());
+  load_.choose(model_of(event->mimeData()->urls().front().toLocalFile()));
   show_panel(QStringLiteral("model"));
 }
 

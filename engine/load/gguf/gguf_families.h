@@ -1,31 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
-// What GGUF files call a model family, its keys and its tensors, told in the words of the family's config.json.
+// What GGUF files call a model family, its keys and its tensors, and what the converter changed in them.
+// Source: llama.cpp, convert_hf_to_gguf.py and gguf-py.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "engine/api/json.h"
+#include "engine/load/checkpoint.h"
 #include "engine/load/gguf/gguf_header.h"
 
 namespace lathe::engine {
+
+/// A key of the metadata and the key of config.json that says the same.
+struct GgufKey {
+  enum class Kind : std::uint8_t {
+    whole,        ///< a whole number
+    number,       ///< any number
+    flag,         ///< true or false
+    layer_types,  ///< a list with true for each layer that slides
+    has_tensor    ///< true if the tensor of that name is there
+  };
+  std::string_view gguf;  ///< behind the family and a dot, but for has_tensor
+  std::string_view config;
+  Kind kind = Kind::whole;
+  bool is_required = false;
+};
+
+/// The beginning of a tensor's name, up to a dot, and what the family's own files have in its place.
+struct GgufName {
+  std::string_view gguf;   ///< "blk.{}." before it is left out
+  std::string_view other;  ///< a "{}" is the expert: the tensor holds all of them, one after the other
+};
 
 struct GgufFamily {
   std::string_view gguf;  ///< general.architecture
   std::string_view name;  ///< as in config.json's `architectures`
   std::string_view model_type;
-  bool rotary_pairs;  ///< the converter brought numbers of Q and K that turn together side by side
+  bool has_experts = false;
+  bool rotary_pairs = false;                 ///< the converter brought numbers of Q and K that turn together side by side
+  bool norms_hold_one = false;               ///< the converter added the 1 that the family adds to its norms
+  bool turns_in_part = false;                ///< RoPE may turn fewer numbers than a head has
+  std::span<const GgufKey> keys{};           ///< beside those of all families
+  std::span<const GgufName> names{};         ///< of layers' tensors, where they are not the usual ones
+  std::span<const GgufName> ends{};          ///< of other tensors
+  void (*complete)(Json& config) = nullptr;  ///< says what follows from the other values
 };
 
 /// Errors: model_refused with the list of those that are read.
 Result<const GgufFamily*> family_of(const GgufHeader& header);
 
-/// The config.json of the same model; `tensors`: those of all its files. Errors: model_refused for a missing key, or one
-/// that asks for what is not read.
-Result<Json> gguf_config(const GgufHeader& header, std::span<const GgufTensor> tensors);
+/// What a tensor of a GGUF file is in the family's own files. The name itself where no other is known.
+struct FamilyName {
+  std::string name;
+  bool is_of_experts = false;  ///< "{}" in the name is the expert
+};
+FamilyName family_name_of(const GgufFamily& family, std::string_view tensor);
 
-/// "layers.0.mlp.up_proj.weight" behind its prefix for "blk.0.ffn_up.weight"; the name itself where no other is known.
-std::string family_name_of(std::string_view tensor);
+/// One of the lists of factors for RoPE that lie among the tensors.
+bool is_rope_factor(std::string_view tensor);
+
+/// How the numbers of the tensor with that name lie, beside what its type says.
+StoredForm stored_form_of(const GgufFamily& family, std::string_view tensor);
 
 }  // namespace lathe::engine

@@ -48,22 +48,53 @@ Result<std::span<const std::byte>> bytes_of(const GgufHeader& header, const Gguf
   return header.data().subspan(tensor.offset, needed);
 }
 
-Result<std::vector<StoredTensor>> tensors_of(const GgufHeader& header, const GgufFamily& family) {
+/// One tensor for each expert of a tensor that holds them all, the first dimension.
+Result<void> add_experts(std::vector<StoredTensor>& tensors, const StoredTensor& all, const GgufHeader& header) {
+  constexpr std::string_view kHole = "{}";
+  if (all.shape.size() != 3 || all.shape[0] < 1) {
+    return refuse(fmt::format("shape: got {}, expected experts, rows, columns", to_string(all.shape)), header.file(),
+                  all.name);
+  }
+  const std::size_t n_bytes = all.bytes.size() / static_cast<std::size_t>(all.shape[0]), hole = all.name.find(kHole);
+  for (std::int64_t expert = 0; expert < all.shape[0]; ++expert) {
+    StoredTensor one = all;
+    one.name.replace(hole, kHole.size(), std::to_string(expert));
+    one.shape.erase(one.shape.begin());
+    one.bytes = all.bytes.subspan(static_cast<std::size_t>(expert) * n_bytes, n_bytes);
+    tensors.push_back(std::move(one));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<StoredTensor>> gguf_tensors(const GgufHeader& header, const GgufFamily& family) {
   std::vector<StoredTensor> tensors;
   for (const GgufTensor& tensor : header.tensors()) {
+    if (is_rope_factor(tensor.name)) continue;  // a part of the config
     const StoredType* type = find_gguf_type(tensor.type);
     if (type == nullptr) return refuse(fmt::format("the type {} is not known", tensor.type), header.file(), tensor.name);
     LATHE_TRY(const auto bytes, bytes_of(header, tensor, *type));
-    const bool turns =
-        tensor.name.find(".attn_q.") != std::string::npos || tensor.name.find(".attn_k.") != std::string::npos;
-    tensors.push_back({.name = family_name_of(tensor.name),
-                       .type = type,
-                       .shape = tensor.shape,
-                       .bytes = bytes,
-                       .rotary_pairs = family.rotary_pairs && turns});
+    FamilyName name = family_name_of(family, tensor.name);
+    StoredTensor stored{.name = std::move(name.name),
+                        .type = type,
+                        .shape = tensor.shape,
+                        .bytes = bytes,
+                        .form = stored_form_of(family, tensor.name)};
+    if (stored.form == StoredForm::plus_one && (type->dtype != kernels::Dtype::f32 || tensor.shape.size() != 1)) {
+      return refuse(fmt::format("got {} {}, expected a list of F32", type->name, to_string(tensor.shape)), header.file(),
+                    tensor.name);
+    }
+    if (name.is_of_experts) {
+      LATHE_TRY_VOID(add_experts(tensors, stored, header));
+    } else {
+      tensors.push_back(std::move(stored));
+    }
   }
   return tensors;
 }
+
+namespace {
 
 Result<GgufFile> open_file(const ModelFolder& folder, const std::string& name) {
   LATHE_TRY(auto mapped, folder.map(name));
@@ -86,7 +117,7 @@ Result<Checkpoint> open_gguf_checkpoint(const ModelFolder& folder) {
   LATHE_TRY(const GgufFamily* family, family_of(files.front().header));
   Checkpoint checkpoint("gguf");
   for (GgufFile& file : files) {
-    LATHE_TRY(auto tensors, tensors_of(file.header, *family));
+    LATHE_TRY(auto tensors, gguf_tensors(file.header, *family));
     LATHE_TRY_VOID(checkpoint.add(std::move(file.mapped), std::move(tensors)));
   }
   return checkpoint;

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "engine/base/mapped_file.h"
+#include "engine/load/checkpoint.h"
+#include "engine/load/gguf/gguf_families.h"
 #include "engine/load/gguf/gguf_header.h"
 #include "engine/load/model_folder.h"
 
@@ -21,5 +23,9 @@ struct GgufFile {
 Result<GgufFile> open_gguf(const ModelFolder& folder);
 /// That file and the others of its set. Requires and errors: the same, also where one is missing.
 Result<std::vector<GgufFile>> open_gguf_set(const ModelFolder& folder);
+
+/// The tensors of one file under the names of the family's own files, shape, type and place checked; experts apart.
+/// Errors: model_refused with the file and its own name of the tensor.
+Result<std::vector<StoredTensor>> gguf_tensors(const GgufHeader& header, const GgufFamily& family);
 
 }  // namespace lathe::engine

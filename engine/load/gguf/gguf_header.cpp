@@ -11,6 +11,7 @@
 #include <set>
 
 #include "engine/base/checked_math.h"
+#include "engine/load/gguf/block_reading.h"
 
 namespace lathe::engine {
 
@@ -29,13 +30,6 @@ constexpr std::uint64_t kMaxNameBytes = 64;
 constexpr std::uint32_t kMaxDimensions = 4;
 constexpr std::int64_t kMaxAlignment = 1 << 20;
 constexpr std::string_view kMagic = "GGUF";
-
-template <class T>
-T read_as(const std::byte* at) {
-  T value;
-  std::memcpy(&value, at, sizeof value);
-  return value;
-}
 
 /// A number of any type; texts and lists have none.
 template <class T>
@@ -278,6 +272,15 @@ Result<std::vector<float>> GgufHeader::numbers(std::string_view key) const {
   for (std::uint64_t i = 0; i < value->n; ++i) {
     all.push_back(*number_at<float>(value->type, value->bytes.data() + i * kSizes[value->type]));
   }
+  return all;
+}
+
+Result<std::vector<bool>> GgufHeader::flags(std::string_view key) const {
+  std::vector<bool> all;
+  const GgufValue* value = find(key);
+  if (value == nullptr) return all;
+  if (!value->is_list || value->type != kBool) return wrong_type(key, "a list of true and false");
+  for (const std::byte flag : value->bytes) all.push_back(flag == std::byte{1});
   return all;
 }
 

@@ -52,6 +52,7 @@ class GgufHeader {
   Result<std::vector<std::string>> texts(std::string_view key) const;
   Result<std::vector<std::int64_t>> integers(std::string_view key) const;
   Result<std::vector<float>> numbers(std::string_view key) const;
+  Result<std::vector<bool>> flags(std::string_view key) const;
   bool has(std::string_view key) const { return values_.contains(key); }
 
  private:

@@ -48,6 +48,8 @@ class LibraryTest : public QObject {
   void sharded_checkpoints_are_found();
   void folders_without_weights_are_not_models();
   void the_hugging_face_cache_shows_repository_names();
+  void gguf_files_are_models_a_set_is_one();
+  void a_recent_gguf_file_is_listed();
   void a_loop_of_links_ends();
   void a_missing_folder_is_no_error();
   void opened_models_are_recent_newest_first();
@@ -108,6 +110,29 @@ void LibraryTest::the_hugging_face_cache_shows_repository_names() {
   shelf.add_model("hub/models--meta-llama--Llama-3.2-1B/snapshots/0123abcd");
   shelf.watch("hub");
   QCOMPARE(shelf.names(), (Names{"meta-llama/Llama-3.2-1B"}));
+}
+
+void LibraryTest::gguf_files_are_models_a_set_is_one() {
+  const Shelf shelf;
+  shelf.add_model("watched/both");
+  for (const char* file :
+       {"both/b-Q8_0.gguf", "publisher/repository/a-Q4_K_M.gguf", "publisher/repository/mmproj-a-F16.gguf",
+        "publisher/repository/c-00001-of-00002.gguf", "publisher/repository/c-00002-of-00002.gguf"}) {
+    fs::create_directories((shelf.root / "watched" / file).parent_path());
+    std::ofstream(shelf.root / "watched" / file) << "GGUF";
+  }
+  shelf.watch("watched");
+  QCOMPARE(shelf.names(), (Names{"b-Q8_0", "both", "a-Q4_K_M", "c"}));
+  QCOMPARE(*shelf.library->resolve("c"), (shelf.root / "watched/publisher/repository/c-00001-of-00002.gguf").string());
+}
+
+void LibraryTest::a_recent_gguf_file_is_listed() {
+  const Shelf shelf;
+  const std::string path = (shelf.root / "a.gguf").string();
+  std::ofstream(path) << "GGUF";
+  shelf.library->opened(path);
+  shelf.library->opened((shelf.root / "gone.gguf").string());
+  QCOMPARE(shelf.names(), (Names{"a"}));
 }
 
 void LibraryTest::a_loop_of_links_ends() {

@@ -174,7 +174,7 @@ void GgufModelTest::an_unknown_family_is_refused_with_those_that_are_read() {
   const std::string path = made.path().toStdString() + "/x.gguf";
   write_file(path, GgufBuilder().value("general.architecture", std::string_view("mamba")).bytes());
   const std::string got = refusal_of(path);
-  QVERIFY2(got.find("\"mamba\" is not read from GGUF files (llama, qwen2, qwen3 are)") != std::string::npos, got.c_str());
+  QVERIFY2(got.find("\"mamba\" is not read from GGUF files (llama, qwen2, qwen3, ") != std::string::npos, got.c_str());
 }
 
 void GgufModelTest::L5_sizes_that_wrap_are_refused() {

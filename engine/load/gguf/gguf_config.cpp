@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/load/gguf/gguf_config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "engine/load/gguf/block_reading.h"
+#include "engine/load/gguf/gguf_families.h"
+
+namespace lathe::engine {
+namespace {
+
+using Kind = GgufKey::Kind;
+
+/// Keys of all families.
+constexpr std::array kCommonKeys = {
+    GgufKey{"context_length", "max_position_embeddings", Kind::whole, true},
+    GgufKey{"embedding_length", "hidden_size", Kind::whole, true},
+    GgufKey{"block_count", "num_hidden_layers", Kind::whole, true},
+    GgufKey{"feed_forward_length", "intermediate_size", Kind::whole, true},
+    GgufKey{"attention.head_count", "num_attention_heads", Kind::whole, true},
+    GgufKey{"attention.head_count_kv", "num_key_value_heads"},
+    GgufKey{"attention.key_length", "head_dim"},
+    GgufKey{"rope.freq_base", "rope_theta", Kind::number},
+};
+
+/// Keys that change what a model computes, and that only some families have in their rows; 0 means that it is not used.
+constexpr std::array<std::string_view, 9> kUnmet = {
+    "attention.max_alibi_bias", "attention.clamp_kqv", "attention.sliding_window", "attention.scale",       "logit_scale",
+    "embedding_scale",          "residual_scale",      "expert_shared_count",      "attn_logit_softcapping"};
+
+constexpr std::uint32_t kF32 = 0;
+constexpr std::int64_t kMaxFactors = 4096;  // of RoPE, one a pair of numbers
+
+class ConfigMaker {
+ public:
+  ConfigMaker(const GgufHeader& header, std::span<const GgufTensor> tensors, const GgufFamily& family)
+      : header_(header), tensors_(tensors), family_(family) {}
+
+  Result<Json> make() {
+    config_ = {{"architectures", {family_.name}}, {"model_type", family_.model_type}};
+    for (const std::span<const GgufKey> keys : {std::span<const GgufKey>(kCommonKeys), family_.keys}) {
+      for (const GgufKey& key : keys) LATHE_TRY_VOID(read(key));
+    }
+    LATHE_TRY_VOID(refuse_unmet());
+    LATHE_TRY_VOID(read_turning_part());
+    LATHE_TRY_VOID(read_rope_scaling());
+    LATHE_TRY_VOID(read_tokens());
+    config_["tie_word_embeddings"] = !has_tensor("output.weight");
+    if (has_tensor("blk.0.attn_output.bias")) config_["attention_bias"] = true;
+    if (has_tensor("blk.0.ffn_down.bias")) config_["mlp_bias"] = true;
+    if (family_.complete != nullptr) family_.complete(config_);
+    return std::move(config_);
+  }
+
+ private:
+  std::string path(std::string_view key) const { return fmt::format("{}.{}", family_.gguf, key); }
+
+  tl::unexpected<Error> refuse(std::string message, std::string_view key) const {
+    return fail(ErrorCode::model_refused, std::move(message), fmt::format("{}: {}", header_.file(), key));
+  }
+
+  bool has_tensor(std::string_view name) const {
+    return std::any_of(tensors_.begin(), tensors_.end(), [&](const GgufTensor& tensor) { return tensor.name == name; });
+  }
+
+  template <class T>
+  Result<void> set(const GgufKey& key, const std::optional<T>& value) {
+    if (value) {
+      config_[std::string(key.config)] = *value;
+    } else if (key.is_required) {
+      return refuse("is missing", path(key.gguf));
+    }
+    return {};
+  }
+
+  Result<void> read(const GgufKey& key) {
+    switch (key.kind) {
+      case Kind::whole: {
+        LATHE_TRY(const auto value, header_.integer(path(key.gguf)));
+        return set(key, value);
+      }
+      case Kind::number: {
+        LATHE_TRY(const auto value, header_.number(path(key.gguf)));
+        return set(key, value);
+      }
+      case Kind::flag: {
+        LATHE_TRY(const auto value, header_.flag(path(key.gguf)));
+        return set(key, value);
+      }
+      case Kind::layer_types: return read_layer_types(key);
+      case Kind::has_tensor: config_[std::string(key.config)] = has_tensor(key.gguf); return {};
+    }
+    return {};
+  }
+
+  Result<void> read_layer_types(const GgufKey& key) {
+    LATHE_TRY(const std::vector<bool> slides, header_.flags(path(key.gguf)));
+    if (slides.empty()) return {};
+    Json types = Json::array();
+    for (const bool is_sliding : slides) types.push_back(is_sliding ? "sliding_attention" : "full_attention");
+    config_[std::string(key.config)] = std::move(types);
+    return {};
+  }
+
+  Result<void> refuse_unmet() const {
+    for (const std::string_view name : kUnmet) {
+      const bool is_read =
+          std::any_of(family_.keys.begin(), family_.keys.end(), [&](const GgufKey& key) { return key.gguf == name; });
+      if (is_read) continue;
+      LATHE_TRY(const auto value, header_.number(path(name)));
+      if (value.value_or(0) != 0) {
+        return refuse(fmt::format("got {}, which is not read from GGUF files of this family", *value), path(name));
+      }
+    }
+    return {};
+  }
+
+  std::int64_t head_dim() const {
+    if (config_.contains("head_dim")) return config_["head_dim"].get<std::int64_t>();
+    return config_["hidden_size"].get<std::int64_t>() /
+           std::max<std::int64_t>(1, config_["num_attention_heads"].get<std::int64_t>());
+  }
+
+  Result<void> read_turning_part() {
+    constexpr std::string_view kKey = "rope.dimension_count";
+    LATHE_TRY(const auto turning, header_.integer(path(kKey)));
+    const std::int64_t whole = head_dim();
+    if (turning && family_.turns_in_part && whole > 0) {
+      config_["partial_rotary_factor"] = static_cast<double>(*turning) / static_cast<double>(whole);
+    } else if (turning && *turning != whole) {
+      return refuse(fmt::format("got {}, expected the size of a head, {}", *turning, whole), path(kKey));
+    }
+    return {};
+  }
+
+  /// Factors that waves are divided by lie beside the weights, other ways to stretch them among the values.
+  Result<void> read_rope_scaling() {
+    LATHE_TRY(const Json frequencies, factors("rope_freqs.weight"));
+    if (!frequencies.is_null()) {
+      config_["rope_scaling"] = {
+          {"rope_type", "longrope"}, {"short_factor", frequencies}, {"long_factor", frequencies}, {"attention_factor", 1.0}};
+      return {};
+    }
+    LATHE_TRY(const Json of_long, factors("rope_factors_long.weight"));
+    LATHE_TRY(const Json of_short, factors("rope_factors_short.weight"));
+    LATHE_TRY(const auto attention, header_.number(path("rope.scaling.attn_factor")));
+    if (!of_long.is_null() && !of_short.is_null()) {
+      config_["rope_scaling"] = {{"rope_type", "longrope"}, {"short_factor", of_short}, {"long_factor", of_long}};
+      if (attention) config_["rope_scaling"]["attention_factor"] = *attention;
+      return {};
+    }
+    if (attention.value_or(1) != 1) {
+      return refuse(fmt::format("got {}, which is not read without factors of RoPE", *attention),
+                    path("rope.scaling.attn_factor"));
+    }
+    return read_stretch();
+  }
+
+  Result<void> read_stretch() {
+    const std::string key = path("rope.scaling.type");
+    LATHE_TRY(const auto type, header_.text(key));
+    if (!type || *type == "none") return {};
+    LATHE_TRY(const auto factor, header_.number(path("rope.scaling.factor")));
+    if (!factor || (*type != "linear" && *type != "yarn")) {
+      return refuse(fmt::format("\"{:.40}\"{} is not read from GGUF files", *type, factor ? "" : " without a factor"), key);
+    }
+    Json& scaling = config_["rope_scaling"] = {{"rope_type", *type}, {"factor", *factor}};
+    if (*type == "linear") return {};
+    LATHE_TRY(const auto context, header_.integer(path("rope.scaling.original_context_length")));
+    LATHE_TRY(const auto fast, header_.number(path("rope.scaling.yarn_beta_fast")));
+    LATHE_TRY(const auto slow, header_.number(path("rope.scaling.yarn_beta_slow")));
+    if (context) scaling["original_max_position_embeddings"] = *context;
+    if (fast) scaling["beta_fast"] = *fast;
+    if (slow) scaling["beta_slow"] = *slow;
+    return {};
+  }
+
+  /// The numbers of a small tensor of the first file; null if it is not there.
+  Result<Json> factors(std::string_view name) const {
+    for (const GgufTensor& tensor : header_.tensors()) {
+      if (tensor.name != name) continue;
+      if (tensor.type != kF32 || tensor.shape.size() != 1 || tensor.shape[0] > kMaxFactors) {
+        return refuse(fmt::format("expected a list of at most {} numbers in F32", kMaxFactors), name);
+      }
+      const std::uint64_t there = header_.data().size(), n = static_cast<std::uint64_t>(tensor.shape[0]);
+      if (tensor.offset > there || n * sizeof(float) > there - tensor.offset)
+        return refuse("lies outside of the file", name);
+      Json numbers = Json::array();
+      for (std::uint64_t i = 0; i < n; ++i) {
+        numbers.push_back(read_as<float>(header_.data().data() + tensor.offset + i * sizeof(float)));
+      }
+      return numbers;
+    }
+    return Json();
+  }
+
+  Result<void> read_tokens() {
+    LATHE_TRY(const auto bos, header_.integer("tokenizer.ggml.bos_token_id"));
+    LATHE_TRY(const auto eos, header_.integer("tokenizer.ggml.eos_token_id"));
+    if (bos) config_["bos_token_id"] = *bos;
+    if (eos) config_["eos_token_id"] = *eos;
+    // Rows of the embeddings, of which there may be more than tokens.
+    for (const GgufTensor& tensor : tensors_) {
+      if (tensor.name == "token_embd.weight" && tensor.shape.size() == 2) config_["vocab_size"] = tensor.shape[0];
+    }
+    if (!config_.contains("vocab_size")) return refuse("is missing", "token_embd.weight");
+    return {};
+  }
+
+  const GgufHeader& header_;
+  const std::span<const GgufTensor> tensors_;
+  const GgufFamily& family_;
+  Json config_;
+};
+
+}  // namespace
+
+Result<Json> gguf_config(const GgufHeader& header, std::span<const GgufTensor> tensors) {
+  LATHE_TRY(const GgufFamily* family, family_of(header));
+  return ConfigMaker(header, tensors, *family).make();
+}
+
+}  // namespace lathe::engine

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// config.json: any text, or the fields of a family with values out of the input.
+#include "engine/api/json.h"
+#include "engine/model/architectures.h"
+#include "engine/model/model_config.h"
+#include "tests/fuzz/targets.h"
+
+namespace lathe::fuzz {
+namespace {
+
+constexpr std::string_view kFields[] = {"vocab_size",
+                                        "hidden_size",
+                                        "intermediate_size",
+                                        "num_hidden_layers",
+                                        "num_attention_heads",
+                                        "num_key_value_heads",
+                                        "head_dim",
+                                        "max_position_embeddings",
+                                        "rms_norm_eps",
+                                        "layer_norm_eps",
+                                        "rope_theta",
+                                        "rope_scaling",
+                                        "rope_parameters",
+                                        "sliding_window",
+                                        "layer_types",
+                                        "num_experts",
+                                        "num_experts_per_tok",
+                                        "num_local_experts",
+                                        "n_routed_experts",
+                                        "moe_intermediate_size",
+                                        "n_group",
+                                        "topk_group",
+                                        "q_lora_rank",
+                                        "kv_lora_rank",
+                                        "qk_rope_head_dim",
+                                        "qk_nope_head_dim",
+                                        "v_head_dim",
+                                        "partial_rotary_factor",
+                                        "tie_word_embeddings",
+                                        "hidden_act",
+                                        "eos_token_id",
+                                        "n_head",
+                                        "n_embd",
+                                        "n_layer",
+                                        "n_positions",
+                                        "text_config"};
+
+engine::Json value_of(ByteSource& source) {
+  switch (source.number<std::uint8_t>() % 8) {
+    case 0: return nullptr;
+    case 1: return source.number<std::uint8_t>() % 2 == 0;
+    case 2: return source.number<float>();
+    case 3: return source.text();
+    case 4: return engine::Json::array({source.size(), source.size()});
+    case 5:
+      return {{"rope_type", source.one_of(std::array{"yarn", "llama3", "longrope", "dynamic", "linear"})},
+              {"factor", source.number<float>()},
+              {"rope_theta", source.size()},
+              {"short_factor", engine::Json::array({1, source.size()})},
+              {"original_max_position_embeddings", source.size()}};
+    default: return source.size();
+  }
+}
+
+}  // namespace
+
+void feed_config(std::span<const std::byte> bytes) {
+  ByteSource source(bytes);
+  if (source.number<std::uint8_t>() % 4 == 0) {
+    if (const auto json = engine::parse_json(text_of(source.rest()), "config.json"); json && json->is_object()) {
+      (void)engine::read_model_config(*json);
+    }
+    return;
+  }
+  engine::Json config = {{"vocab_size", 64}, {"hidden_size", 16}, {"num_hidden_layers", 2}, {"num_attention_heads", 2}};
+  config["intermediate_size"] = 32;
+  config["architectures"] = {source.one_of(engine::architectures())->name};
+  while (!source.is_empty()) {
+    const std::string field(source.one_of(kFields));
+    config[field] = value_of(source);
+  }
+  (void)engine::read_model_config(config);
+}
+
+}  // namespace lathe::fuzz

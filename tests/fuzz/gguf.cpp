@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// A GGUF file: any bytes, or values and tensors of known names with types, sizes and places out of the input.
+#include "engine/load/gguf/gguf_config.h"
+#include "engine/load/gguf/gguf_families.h"
+#include "engine/load/gguf/gguf_files.h"
+#include "engine/model/model_config.h"
+#include "engine/text/gguf_tokenizer.h"
+#include "tests/fuzz/targets.h"
+#include "tests/fuzz/use_tokenizer.h"
+#include "tests/support/gguf_builder.h"
+
+namespace lathe::fuzz {
+namespace {
+
+using tests::GgufBuilder;
+
+constexpr std::string_view kFamilies[] = {"llama", "qwen2", "qwen3moe", "gemma2", "gemma3", "phi3", "command-r", "exaone4"};
+constexpr std::string_view kKeys[] = {"context_length",
+                                      "embedding_length",
+                                      "block_count",
+                                      "feed_forward_length",
+                                      "attention.head_count",
+                                      "attention.head_count_kv",
+                                      "attention.key_length",
+                                      "attention.layer_norm_rms_epsilon",
+                                      "attention.sliding_window",
+                                      "attention.sliding_window_pattern",
+                                      "rope.dimension_count",
+                                      "rope.freq_base",
+                                      "rope.scaling.type",
+                                      "rope.scaling.factor",
+                                      "expert_count",
+                                      "expert_used_count",
+                                      "expert_feed_forward_length"};
+constexpr std::string_view kGlobalKeys[] = {
+    "general.alignment",         "split.count",           "tokenizer.ggml.model",
+    "tokenizer.ggml.pre",        "tokenizer.ggml.tokens", "tokenizer.ggml.scores",
+    "tokenizer.ggml.token_type", "tokenizer.ggml.merges", "tokenizer.ggml.bos_token_id"};
+constexpr std::string_view kTensors[] = {"token_embd.weight",         "output.weight",
+                                         "output_norm.weight",        "blk.0.attn_norm.weight",
+                                         "blk.0.attn_q.weight",       "blk.0.ffn_gate_exps.weight",
+                                         "rope_freqs.weight",         "rope_factors_long.weight",
+                                         "rope_factors_short.weight", "blk.0.attn_q_norm.weight",
+                                         "blk.0.attn_output.bias"};
+
+/// A value of a type out of the input, as the file has it.
+std::string value_of(ByteSource& source, std::uint32_t type) {
+  constexpr std::uint32_t kText = 8, kList = 9;
+  if (type == kText) return GgufBuilder::text(source.text());
+  if (type == kList) {
+    const std::uint32_t of = source.number<std::uint8_t>() % 13;
+    const auto n = static_cast<std::uint64_t>(source.size());
+    std::string all = GgufBuilder::bytes_of(of) + GgufBuilder::bytes_of(n);
+    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(n, 16) && of != kList; ++i) all += value_of(source, of);
+    return all;
+  }
+  constexpr std::size_t kSizes[] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
+  const auto number = source.size();
+  return std::string(reinterpret_cast<const char*>(&number), type < std::size(kSizes) ? kSizes[type] : 8);
+}
+
+std::string built(ByteSource& source) {
+  const std::string family(source.one_of(kFamilies));
+  GgufBuilder builder;
+  builder.value("general.architecture", std::string_view(family));
+  for (const std::string_view key : {"context_length", "embedding_length", "block_count", "feed_forward_length"}) {
+    if (source.number<std::uint8_t>() != 0) builder.value(family + "." + std::string(key), 32U);
+  }
+  for (std::size_t n = source.below(12); n > 0; --n) {
+    const bool is_global = source.number<std::uint8_t>() % 2 == 0;
+    const std::string key(is_global ? source.one_of(kGlobalKeys) : source.one_of(kKeys));
+    const std::uint32_t type = source.number<std::uint8_t>() % 14;
+    builder.value(is_global ? key : family + "." + key, type, value_of(source, type));
+  }
+  for (std::size_t n = source.below(6); n > 0; --n) {
+    const std::string_view name = source.one_of(kTensors);
+    std::vector<std::int64_t> shape(source.below(5));
+    for (std::int64_t& size : shape) size = source.size();
+    const std::uint32_t type = source.number<std::uint8_t>() % 42;
+    const std::string bytes = source.text();
+    const bool is_elsewhere = source.number<std::uint8_t>() % 4 == 0;
+    builder.tensor(name, shape, type, bytes, is_elsewhere ? source.size() : -1);
+  }
+  return builder.bytes(source.number<std::uint8_t>() % 16 == 0 ? source.number<std::uint32_t>() : 3);
+}
+
+/// The numbers of the first block: no decoder may read beside the bytes that were checked.
+void decode(const engine::StoredTensor& tensor) {
+  const auto n_bytes = static_cast<std::size_t>(tensor.type->bits / 8);
+  if (tensor.type->decode == nullptr || tensor.bytes.size() < n_bytes) return;
+  std::vector<float> numbers(static_cast<std::size_t>(tensor.type->block));
+  tensor.type->decode(tensor.bytes.last(n_bytes).data(), 1, numbers.data());
+}
+
+void read(std::span<const std::byte> file) {
+  const auto header = engine::GgufHeader::parse(file, "fuzz.gguf");
+  if (!header) return;
+  if (const auto vocabulary = engine::read_gguf_vocabulary(*header)) {
+    if (const auto tokenizer = engine::make_gguf_tokenizer(*vocabulary)) use_tokenizer(**tokenizer);
+  }
+  if (const auto config = engine::gguf_config(*header, header->tensors())) (void)engine::read_model_config(*config);
+  const auto family = engine::family_of(*header);
+  if (!family) return;
+  const auto tensors = engine::gguf_tensors(*header, **family);
+  if (!tensors) return;
+  for (const engine::StoredTensor& tensor : *tensors) decode(tensor);
+}
+
+}  // namespace
+
+void feed_gguf(std::span<const std::byte> bytes) {
+  if (text_of(bytes).starts_with("GGUF")) return read(bytes);
+  ByteSource source(bytes);
+  const std::string file = built(source);
+  read(std::as_bytes(std::span(file)));
+}
+
+}  // namespace lathe::fuzz

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// tokenizer.model: reading it, and what was accepted has to encode and decode.
+#include "engine/text/sentencepiece_tokenizer.h"
+#include "tests/fuzz/targets.h"
+#include "tests/fuzz/use_tokenizer.h"
+
+namespace lathe::fuzz {
+
+void feed_sentencepiece(std::span<const std::byte> bytes) {
+  const auto tokenizer = engine::make_sentencepiece_tokenizer(std::string(text_of(bytes)), {});
+  if (tokenizer) use_tokenizer(**tokenizer);
+}
+
+}  // namespace lathe::fuzz

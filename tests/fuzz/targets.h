@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What strangers' bytes are fed to: every reader of a file that a user may have got from anywhere, and of what a model
+// wrote.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "tests/fuzz/byte_source.h"
+
+namespace lathe::fuzz {
+
+struct Target {
+  std::string_view name;  ///< of its program "fuzz.NAME" and of its folder in corpus/
+  /// Reads the bytes as the program would. Whatever they are, it returns: errors are values.
+  void (*feed)(std::span<const std::byte> bytes);
+};
+
+std::span<const Target> targets();
+const Target* find_target(std::string_view name);
+
+}  // namespace lathe::fuzz
