@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "kernels/cpu/isa/isa.h"
 #include "kernels/formats/format.h"
 #include "kernels/selftest/random_tensor.h"
 #include "kernels/selftest/roof.h"
@@ -82,7 +83,10 @@ class PackedTwice {
 class SelfTest {
  public:
   SelfTest(Backend& backend, const Ceilings& ceilings, const std::function<void(const OpCheck&)>& report)
-      : backend_(backend), reference_(make_reference_backend()), ceilings_(ceilings), report_(report) {}
+      : backend_(backend), reference_(make_reference_backend()), ceilings_(ceilings), report_(report) {
+    const IsaDescriptor* isa = find_isa(backend.info().isa);
+    has_bf16_dot_ = isa != nullptr && isa->ops->bf16_dot != nullptr;
+  }
 
   std::vector<OpCheck> run() {
     for (const FormatDescriptor& format : weight_formats()) {
@@ -119,9 +123,7 @@ class SelfTest {
 
   void check_linear(const FormatDescriptor& format, const LinearShape& shape);
   void set_bound(OpCheck& check, WeightFormat format, std::size_t weight_bytes, double operations) const;
-  bool uses_bf16_dot(const FormatDescriptor& format) const {
-    return format.format == WeightFormat::bf16 && ceilings_.bf16_gflop_s > 0;
-  }
+  bool uses_bf16_dot(const FormatDescriptor& format) const { return format.format == WeightFormat::bf16 && has_bf16_dot_; }
   static bool rounds_activations(const FormatDescriptor& format) {
     return format.is_coded() && format.codes.activations != ActivationScale::none;
   }
@@ -144,6 +146,7 @@ class SelfTest {
   Backend& backend_;
   std::unique_ptr<Backend> reference_;
   const Ceilings& ceilings_;
+  bool has_bf16_dot_ = false;
   const std::function<void(const OpCheck&)>& report_;
   RandomNumbers numbers_{1};
   std::vector<OpCheck> checks_;
