@@ -12,8 +12,8 @@
 namespace lathe::engine {
 
 struct ConvertOptions {
-  std::string output;      ///< folder
-  bool overwrite = false;  ///< replace the weights of a checkpoint that lies there
+  std::string output;      ///< folder, or a file whose name ends in ".gguf"
+  bool overwrite = false;  ///< replace the weights of a checkpoint, or the file, that lies there
 };
 
 struct ConvertReport {
@@ -25,6 +25,8 @@ struct ConvertReport {
 /// options.dtype, under the names that they had; vectors keep their type unless that is f32. What smoothquant scaled before
 /// it rounded is scaled back, so that norms stay as they were. A head that shares the embeddings and is quantized while they
 /// are not gets a tensor of its own. What lies at `output` stays as it is until all has been written.
+/// A GGUF file has config, tokenizer and chat template inside; it is read again before it takes its place, and refused as
+/// unsupported if a reader would find another model in it: what the format cannot say.
 /// Errors: invalid_argument when output exists and may not be replaced; resource_exhausted when the disk is full; cancelled;
 /// those of inspect_checkpoint.
 Result<ConvertReport> convert_checkpoint(const EngineOptions& options, const ConvertOptions& convert,

@@ -106,6 +106,15 @@ TensorView moved(kernels::Backend& backend, TensorLayout layout, const ModelConf
 
 }  // namespace
 
+TensorLayout layout_of(StoredForm form, TensorLayout usual) {
+  switch (form) {
+    case StoredForm::usual: return usual;
+    case StoredForm::rotary_pairs: return TensorLayout::rotary_pairs;
+    case StoredForm::plus_one: return TensorLayout::plus_one;
+  }
+  return usual;
+}
+
 std::vector<std::int64_t> stored_shape(TensorLayout layout, std::vector<std::int64_t> shape) {
   if (layout == TensorLayout::transposed) std::reverse(shape.begin(), shape.end());
   return shape;

@@ -4,11 +4,15 @@
 
 #include <vector>
 
+#include "engine/load/checkpoint.h"
 #include "engine/model/architecture.h"
 #include "engine/model/model_config.h"
 #include "kernels/api/backend.h"
 
 namespace lathe::engine {
+
+/// What the file's format does goes before `usual`, what the family's own files do.
+TensorLayout layout_of(StoredForm form, TensorLayout usual);
 
 /// The shape that a tensor of `shape` has in files.
 std::vector<std::int64_t> stored_shape(TensorLayout layout, std::vector<std::int64_t> shape);

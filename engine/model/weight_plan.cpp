@@ -39,16 +39,6 @@ tl::unexpected<Error> refuse(std::string message, const std::string& file, std::
   return fail(ErrorCode::model_refused, std::move(message), fmt::format("{}: {}", file, tensor));
 }
 
-/// What the file's format does goes before what the family's own files do.
-TensorLayout layout_of(const StoredTensor& tensor, const TensorName& rule) {
-  switch (tensor.form) {
-    case StoredForm::usual: return rule.layout;
-    case StoredForm::rotary_pairs: return TensorLayout::rotary_pairs;
-    case StoredForm::plus_one: return TensorLayout::plus_one;
-  }
-  return rule.layout;
-}
-
 /// Collects the plan of one checkpoint.
 class WeightPlanner {
  public:
@@ -162,7 +152,7 @@ class WeightPlanner {
                     tensor->name);
     }
     seen_.insert(tensor->name);
-    plan_.weights.push_back({tensor, rule.role, layer, expert, layout_of(*tensor, rule)});
+    plan_.weights.push_back({tensor, rule.role, layer, expert, layout_of(tensor->form, rule.layout)});
     plan_.n_bytes += static_cast<std::int64_t>(tensor->bytes.size());
     return {};
   }

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes a checkpoint in the numbers that an engine would compute with.
 #include <fmt/format.h>
-#include <unistd.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <set>
+#include <tuple>
 #include <utility>
 
 #include "engine/api/convert.h"
@@ -19,8 +17,10 @@
 #include "engine/model/tensor_layout.h"
 #include "engine/model/weight_storage.h"
 #include "engine/run/open_backend.h"
+#include "engine/serve/gguf_description.h"
 #include "engine/serve/load_runner.h"
 #include "engine/serve/opened_model.h"
+#include "engine/serve/partial_folder.h"
 #include "kernels/api/rounded_tensor.h"
 
 namespace lathe::engine {
@@ -37,17 +37,25 @@ constexpr std::int64_t kBytesAtATime = 16LL << 20;
 constexpr std::string_view kWeightsFile = "model.safetensors";
 constexpr std::string_view kIndexFile = "model.safetensors.index.json";
 constexpr std::string_view kConfigFile = "config.json";
+constexpr std::string_view kGgufEnding = ".gguf";
 // What a checkpoint has beside its weights and is of use to whoever reads the new one.
-constexpr std::array<std::string_view, 9> kOtherFiles = {
-    "generation_config.json", "tokenizer.json",      "tokenizer.model", "tokenizer_config.json", "special_tokens_map.json",
-    "added_tokens.json",      "chat_template.jinja", "vocab.json",      "merges.txt"};
+constexpr std::array<std::string_view, 9> kOtherFiles = {"generation_config.json",
+                                                         "tokenizer.json",
+                                                         "tokenizer.model",
+                                                         "tokenizer_config.json",
+                                                         "special_tokens_map.json",
+                                                         "added_tokens.json",
+                                                         "chat_template.jinja",
+                                                         "vocab.json",
+                                                         "merges.txt"};
 constexpr std::int64_t kMaxOtherFile = 256LL << 20;
 
-/// A tensor that is to be written.
+/// A tensor that is to be written, or an expert's part of one.
 struct Output {
-  SafetensorsTensor tensor;
+  WrittenTensor tensor;
   const PlannedWeight* source = nullptr;
   WeightFormat format = WeightFormat::f32;  ///< that its numbers are rounded to
+  TensorLayout layout = TensorLayout::plain;
 };
 
 /// Writes a number in a floating type.
@@ -55,51 +63,6 @@ void store(float number, Dtype dtype, std::byte* out) {
   const std::uint16_t half = dtype == Dtype::f16 ? kernels::f32_to_f16(number) : kernels::f32_to_bf16(number);
   dtype == Dtype::f32 ? std::memcpy(out, &number, sizeof number) : std::memcpy(out, &half, sizeof half);
 }
-
-/// A folder on the output's disk, whose files take their places at the end. Removed unless that fails half way.
-class PartialFolder {
- public:
-  /// Inside the output if that exists, else beside it.
-  static Result<PartialFolder> make(const fs::path& output) {
-    const std::string ending = ".partial-" + std::string(6, 'X');  // mkdtemp puts its own letters there
-    std::string name = (fs::exists(output) ? output / ending : fs::path(output).concat(ending)).string();
-    if (::mkdtemp(name.data()) == nullptr) {
-      return fail(ErrorCode::resource_exhausted, fmt::format("cannot be made: {}", std::strerror(errno)), name);
-    }
-    return PartialFolder(name);
-  }
-  PartialFolder(PartialFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  PartialFolder& operator=(PartialFolder&&) = delete;
-  ~PartialFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  const fs::path& path() const { return path_; }
-
-  /// What belongs to the checkpoint that lay there goes once all that is new is in its place; other files stay.
-  void take_place_of(const fs::path& output) {
-    const fs::path made = std::exchange(path_, {});  // from here on nothing of it is removed, whatever happens
-    if (!fs::exists(output)) {
-      fs::permissions(made, fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec | fs::perms::others_read |
-                                fs::perms::others_exec);
-      return fs::rename(made, output);
-    }
-    std::set<std::string> is_new;
-    for (const fs::directory_entry& entry : fs::directory_iterator(made)) is_new.insert(entry.path().filename().string());
-    for (const std::string& name : is_new) fs::rename(made / name, output / name);
-    fs::remove(made);
-    for (const fs::directory_entry& entry : fs::directory_iterator(output)) {
-      const std::string name = entry.path().filename().string();
-      const bool is_weights = entry.path().extension() == ".safetensors" || name == kIndexFile;
-      const bool is_other = std::find(kOtherFiles.begin(), kOtherFiles.end(), name) != kOtherFiles.end();
-      if ((is_weights || is_other) && !is_new.contains(name)) fs::remove(entry.path());
-    }
-  }
-
- private:
-  explicit PartialFolder(fs::path path) : path_(std::move(path)) {}
-  fs::path path_;
-};
 
 class Conversion {
  public:
@@ -121,13 +84,13 @@ class Conversion {
     }
     fs::path output = fs::absolute(convert.output).lexically_normal();
     if (output.filename().empty()) output = output.parent_path();  // a slash at the end
-    LATHE_TRY_VOID(check_output(output, convert.overwrite));
+    const bool to_gguf = output.extension() == kGgufEnding;
+    LATHE_TRY_VOID(to_gguf ? check_file(output, convert.overwrite) : check_folder(output, convert.overwrite));
+    LATHE_TRY_VOID(to_gguf ? plan_gguf() : plan_folder());
     LATHE_TRY_VOID(smooth());
     LATHE_TRY(PartialFolder partial, PartialFolder::make(output));
-    plan_outputs();
-    LATHE_TRY_VOID(write_weights(partial.path() / kWeightsFile));
-    LATHE_TRY_VOID(write_other_files(partial.path()));
-    partial.take_place_of(output);
+    LATHE_TRY_VOID(to_gguf ? write_gguf(partial.path() / output.filename()) : write_folder(partial.path()));
+    to_gguf ? partial.become_file(output) : partial.take_place_of(output, {kOtherFiles.begin(), kOtherFiles.end()});
     ConvertReport report{.output = output.string(), .n_tensors = static_cast<std::int64_t>(outputs_.size())};
     for (const Output& out : outputs_) report.n_bytes += static_cast<std::int64_t>(out.tensor.n_bytes());
     return report;
@@ -155,11 +118,20 @@ class Conversion {
     return fail(ErrorCode::invalid_argument, std::move(message), "--output");
   }
 
-  Result<void> check_output(const fs::path& output, bool overwrite) const {
-    if (!fs::exists(output)) {
-      if (fs::is_directory(output.parent_path())) return {};
-      return refuse(fmt::format("{} is no folder", output.parent_path().string()));
-    }
+  static Result<void> check_parent(const fs::path& output) {
+    if (fs::is_directory(output.parent_path())) return {};
+    return refuse(fmt::format("{} is no folder", output.parent_path().string()));
+  }
+
+  static Result<void> check_file(const fs::path& output, bool overwrite) {
+    if (!fs::exists(output)) return check_parent(output);
+    if (!fs::is_regular_file(output)) return refuse(fmt::format("{} is no file: nothing is replaced", output.string()));
+    if (!overwrite) return refuse(fmt::format("{} exists; --overwrite replaces it", output.string()));
+    return {};
+  }
+
+  Result<void> check_folder(const fs::path& output, bool overwrite) const {
+    if (!fs::exists(output)) return check_parent(output);
     if (fs::equivalent(output, model_->folder.path())) return refuse("is the folder of the model that is read");
     if (!overwrite) return refuse(fmt::format("{} exists; --overwrite replaces its weights", output.string()));
     const bool is_replaceable = fs::is_directory(output) && (fs::is_empty(output) || fs::exists(output / kConfigFile));
@@ -180,16 +152,63 @@ class Conversion {
   }
 
   void add_output(const PlannedWeight& weight, std::string name, WeightFormat format) {
-    outputs_.push_back({{std::move(name), dtype_of_output(weight), weight.tensor->shape}, &weight, format});
+    outputs_.push_back({{std::move(name), dtype_of_output(weight), weight.tensor->shape}, &weight, format, weight.layout});
   }
 
-  void plan_outputs() {
+  Result<void> plan_folder() {
     for (const PlannedWeight& weight : model_->plan.weights) {
       const bool is_shared = weight.role == WeightRole::embedding && has_head_of_its_own();
       // What two share may lie under the name of either.
       add_output(weight, is_shared ? name_of_role(WeightRole::embedding) : weight.tensor->name, format_of(weight.role));
       if (is_shared) add_output(weight, name_of_role(WeightRole::head), storage_.head);
     }
+    for (const Output& out : outputs_) tensors_.push_back(out.tensor);
+    return {};
+  }
+
+  Result<void> plan_gguf() {
+    LATHE_TRY(described_, describe_for_gguf(*model_, storage_.dtype));
+    for (const PlannedWeight& weight : model_->plan.weights) {
+      LATHE_TRY_VOID(add_gguf_output(weight, weight.role, format_of(weight.role)));
+      const bool is_shared = weight.role == WeightRole::embedding && has_head_of_its_own();
+      if (is_shared) LATHE_TRY_VOID(add_gguf_output(weight, WeightRole::head, storage_.head));
+    }
+    // Experts of one tensor follow each other.
+    const auto place = [](const Output& out) { return std::tie(out.source->layer, out.tensor.name, out.source->expert); };
+    std::sort(outputs_.begin(), outputs_.end(), [&](const Output& a, const Output& b) { return place(a) < place(b); });
+    for (const Output& out : outputs_) {
+      if (out.source->expert < 0) {
+        tensors_.push_back(out.tensor);
+      } else if (tensors_.empty() || tensors_.back().name != out.tensor.name) {
+        tensors_.push_back(out.tensor);
+        tensors_.back().shape.insert(tensors_.back().shape.begin(), model_->config.moe.n_experts);
+      }
+    }
+    for (const RopeFactors& rope : described_.rope_factors) {
+      tensors_.push_back({rope.name, Dtype::f32, {static_cast<std::int64_t>(rope.factors.size())}});
+    }
+    return {};
+  }
+
+  /// Vectors and routers are f32 in GGUF files, whatever the matrices are.
+  Result<void> add_gguf_output(const PlannedWeight& weight, WeightRole role, WeightFormat format) {
+    const std::string usual = usual_name(weight, role);
+    const auto name = gguf_name_of(*described_.family, usual);
+    if (!name) return fail(ErrorCode::unsupported, "has no name in GGUF files", usual);
+    const bool is_f32 = weight.tensor->shape.size() == 1 || role == WeightRole::router;
+    const TensorLayout layout = layout_of(stored_form_of(*described_.family, *name), TensorLayout::plain);
+    const WrittenTensor tensor{*name, is_f32 ? Dtype::f32 : storage_.dtype, weight.tensor->shape};
+    outputs_.push_back({tensor, &weight, format, layout});
+    return {};
+  }
+
+  /// Behind the prefix that checkpoints with a head have.
+  std::string usual_name(const PlannedWeight& weight, WeightRole role) const {
+    const Architecture& architecture = *model_->config.architecture;
+    const bool is_end = role == WeightRole::embedding || role == WeightRole::head;
+    if (is_end) return with_prefix(role, pattern_of(role, architecture), kUsualPrefixes.front());
+    const std::size_t n_prefix = with_prefix(role, "", model_->plan.prefix).size();
+    return with_prefix(role, weight.tensor->name.substr(n_prefix), kUsualPrefixes.front());
   }
 
   std::string name_of_role(WeightRole role) const {
@@ -201,10 +220,36 @@ class Conversion {
     return model_->plan.tied_embeddings && storage_.head != WeightStorage(storage_.dtype).head;
   }
 
-  Result<void> write_weights(const fs::path& path) {
-    std::vector<SafetensorsTensor> tensors;
-    for (const Output& out : outputs_) tensors.push_back(out.tensor);
-    LATHE_TRY(SafetensorsWriter writer, SafetensorsWriter::create(path.string(), tensors));
+  Result<void> write_folder(const fs::path& folder) {
+    LATHE_TRY(WeightsWriter writer, create_safetensors((folder / kWeightsFile).string(), tensors_));
+    LATHE_TRY_VOID(write_weights(writer));
+    LATHE_TRY_VOID(writer.finish());
+    return write_other_files(folder);
+  }
+
+  Result<void> write_gguf(const fs::path& file) {
+    LATHE_TRY(WeightsWriter writer, create_gguf(file.string(), described_.metadata, tensors_));
+    LATHE_TRY_VOID(write_weights(writer));
+    for (const RopeFactors& rope : described_.rope_factors) {
+      LATHE_TRY_VOID(writer.write(std::as_bytes(std::span(rope.factors))));
+    }
+    LATHE_TRY_VOID(writer.finish());
+    return check_read_again(file);
+  }
+
+  /// A reader must find the model that was meant.
+  Result<void> check_read_again(const fs::path& file) const {
+    LATHE_TRY(const OpenedModel written, open_model(file.string()));
+    ModelConfig meant = model_->config;
+    meant.tied_embeddings = model_->plan.tied_embeddings && !has_head_of_its_own();
+    const std::vector<std::string> other = differences(written.config, meant);
+    if (other.empty()) return {};
+    return fail(ErrorCode::unsupported,
+                fmt::format("a GGUF file of this family has no place for what it says of {}", fmt::join(other, ", ")),
+                fmt::format("{}: config.json", model_->folder.name()));
+  }
+
+  Result<void> write_weights(WeightsWriter& writer) {
     const std::int64_t bytes_total = bytes_to_read(*model_, options_);
     std::int64_t bytes_done = bytes_total - model_->plan.n_bytes;
     for (const Output& out : outputs_) {
@@ -215,10 +260,10 @@ class Conversion {
       bytes_done = std::min(bytes_done + static_cast<std::int64_t>(stored.bytes.size()), bytes_total);
       LATHE_TRY_VOID(report(bytes_done));
     }
-    return writer.finish();
+    return {};
   }
 
-  Result<void> write_tensor(const Output& out, SafetensorsWriter& writer) {
+  Result<void> write_tensor(const Output& out, WeightsWriter& writer) {
     TensorView source =
         to_plain(*backend_, out.source->layout, model_->config, view_of(*out.source->tensor, aligned_), ordered_);
     std::span<const float> factors;
@@ -234,7 +279,7 @@ class Conversion {
         std::max<std::int64_t>(1, kBytesAtATime / std::max<std::int64_t>(1, k * element_bytes));
     const auto parallel_for = [this](std::int64_t n, const auto& body) { backend_->parallel_for(n, body); };
     const kernels::RoundedTensor rounded(out.format, source, parallel_for);
-    const bool is_plain = out.source->layout == TensorLayout::plain;
+    const bool is_plain = out.layout == TensorLayout::plain;
     std::vector<std::byte> bytes, all;  // what lies otherwise in files is put in order once all of it is there
     for (std::int64_t begin = 0; begin < n_rows; begin += rows_at_a_time) {
       const std::int64_t count = std::min(rows_at_a_time, n_rows - begin);
@@ -258,7 +303,7 @@ class Conversion {
     if (is_plain) return {};
     TensorView rounded_all(all.data(), out.tensor.dtype, {n_rows, k});
     if (out.tensor.shape.size() == 1) rounded_all = TensorView(all.data(), out.tensor.dtype, {k});
-    const TensorView stored = to_stored(*backend_, out.source->layout, model_->config, rounded_all, bytes);
+    const TensorView stored = to_stored(*backend_, out.layout, model_->config, rounded_all, bytes);
     return writer.write({stored.as<std::byte>(), stored.n_bytes()});
   }
 
@@ -291,6 +336,8 @@ class Conversion {
   std::unique_ptr<kernels::Backend> backend_;
   WeightStorage storage_ = Dtype::f32;
   std::vector<Output> outputs_;
+  std::vector<WrittenTensor> tensors_;
+  GgufDescription described_;
   Smoothing smoothing_;
   std::vector<std::byte> aligned_, ordered_;
   std::vector<float> smooth_;

@@ -56,6 +56,31 @@ Result<GgufVocabulary> read_gguf_vocabulary(const GgufHeader& header) {
   return vocabulary;
 }
 
+void write_gguf_vocabulary(const GgufVocabulary& vocabulary, GgufMetadata& metadata) {
+  const auto id = [&](std::string_view key, std::optional<std::int32_t> value) {
+    if (value) metadata.set_whole(path(key), static_cast<std::uint32_t>(*value));
+  };
+  const auto flag = [&](std::string_view key, std::optional<bool> value) {
+    if (value) metadata.set_flag(path(key), *value);
+  };
+  metadata.set_text(path("model"), vocabulary.model);
+  if (!vocabulary.pre.empty()) metadata.set_text(path("pre"), vocabulary.pre);
+  metadata.set_texts(path("tokens"), vocabulary.tokens);
+  if (!vocabulary.scores.empty()) metadata.set_numbers(path("scores"), vocabulary.scores);
+  metadata.set_integers(path("token_type"), vocabulary.token_type);
+  if (!vocabulary.merges.empty()) metadata.set_texts(path("merges"), vocabulary.merges);
+  if (!vocabulary.precompiled_charsmap.empty()) {
+    metadata.set_bytes(path("precompiled_charsmap"), vocabulary.precompiled_charsmap);
+  }
+  id("bos_token_id", vocabulary.bos_token_id);
+  id("eos_token_id", vocabulary.eos_token_id);
+  id("unknown_token_id", vocabulary.unknown_token_id);
+  flag("add_bos_token", vocabulary.add_bos_token);
+  flag("add_eos_token", vocabulary.add_eos_token);
+  flag("add_space_prefix", vocabulary.add_space_prefix);
+  flag("remove_extra_whitespaces", vocabulary.remove_extra_whitespaces);
+}
+
 Result<std::unique_ptr<Tokenizer>> open_gguf_tokenizer(const ModelFolder& folder) {
   LATHE_TRY(const GgufFile file, open_gguf(folder));
   LATHE_TRY(const GgufVocabulary vocabulary, read_gguf_vocabulary(file.header));

@@ -147,6 +147,7 @@ Result<std::unique_ptr<Tokenizer>> make_sentencepiece(const GgufVocabulary& voca
   if (vocabulary.scores.empty()) return refuse("is missing", "scores");
   LATHE_TRY(TokenizerConfig config, config_of(vocabulary));
   SentencePieceProto proto;
+  proto.kind = kind;
   proto.add_dummy_prefix = vocabulary.add_space_prefix.value_or(true);
   proto.remove_extra_whitespaces = vocabulary.remove_extra_whitespaces.value_or(kind == SentencePieceKind::unigram);
   proto.charsmap = vocabulary.precompiled_charsmap;
@@ -164,7 +165,7 @@ Result<std::unique_ptr<Tokenizer>> make_sentencepiece(const GgufVocabulary& voca
     proto.pieces.push_back(
         {.text = vocabulary.tokens[i], .score = is_in_order ? -static_cast<float>(i) : vocabulary.scores[i], .type = type});
   }
-  return make_sentencepiece_tokenizer(write_sentencepiece_proto(proto, kind), config);
+  return make_sentencepiece_tokenizer(write_sentencepiece_proto(proto), config);
 }
 
 Result<std::unique_ptr<Tokenizer>> make_llama(const GgufVocabulary& vocabulary) {

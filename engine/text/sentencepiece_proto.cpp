@@ -128,6 +128,7 @@ Result<void> read_normalizer(std::string_view file, std::string_view message, Se
 Result<void> read_trainer(std::string_view file, std::string_view message, SentencePieceProto& proto) {
   for (FieldReader reader(file, message); !reader.done();) {
     LATHE_TRY(const Field field, reader.next());
+    if (field.number == 3 && field.wire == Wire::varint && field.value == 2) proto.kind = SentencePieceKind::bpe;
     if (field.number == 35 && field.wire == Wire::varint) proto.byte_fallback = field.value != 0;
   }
   return {};
@@ -204,7 +205,7 @@ Result<SentencePieceProto> read_sentencepiece_proto(std::string_view bytes) {
   return proto;
 }
 
-std::string write_sentencepiece_proto(const SentencePieceProto& proto, SentencePieceKind kind) {
+std::string write_sentencepiece_proto(const SentencePieceProto& proto) {
   FieldWriter model, trainer, normalizer;
   for (const SentencePieceEntry& entry : proto.pieces) {
     FieldWriter piece;
@@ -213,7 +214,7 @@ std::string write_sentencepiece_proto(const SentencePieceProto& proto, SentenceP
     piece.varint(3, static_cast<std::uint64_t>(entry.type));
     model.bytes(1, piece.take());
   }
-  trainer.varint(3, static_cast<std::uint64_t>(kind));
+  trainer.varint(3, static_cast<std::uint64_t>(proto.kind));
   trainer.varint(35, proto.byte_fallback ? 1 : 0);
   normalizer.bytes(2, proto.charsmap);
   normalizer.varint(3, proto.add_dummy_prefix ? 1 : 0);

@@ -21,12 +21,16 @@ struct SentencePieceEntry {
   std::size_t type_at = 0;  ///< offset of the byte that holds the type; 0: the field is absent
 };
 
+/// The numbers of TrainerSpec.model_type.
+enum class SentencePieceKind : std::uint8_t { unigram = 1, bpe = 2 };
+
 /// Views into the file's bytes.
 struct SentencePieceProto {
   std::vector<SentencePieceEntry> pieces;
   std::string_view charsmap;     ///< precompiled normalizer; empty: identity
   bool add_dummy_prefix = true;  ///< a space goes before the text
   bool remove_extra_whitespaces = true;
+  SentencePieceKind kind = SentencePieceKind::unigram;  ///< what is not one of these is read as unigram
   bool byte_fallback = false;  ///< unknown characters become their bytes; without it, all in a row become one id
 };
 
@@ -35,10 +39,7 @@ struct SentencePieceProto {
 /// that begin one another than it has room for.
 Result<SentencePieceProto> read_sentencepiece_proto(std::string_view bytes);
 
-/// The numbers of TrainerSpec.model_type.
-enum class SentencePieceKind : std::uint8_t { unigram = 1, bpe = 2 };
-
 /// The serialized form of a model with these pieces and rules; places of types are not looked at.
-std::string write_sentencepiece_proto(const SentencePieceProto& proto, SentencePieceKind kind);
+std::string write_sentencepiece_proto(const SentencePieceProto& proto);
 
 }  // namespace lathe::engine

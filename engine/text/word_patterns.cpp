@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace lathe::engine {
 namespace {
@@ -62,7 +65,50 @@ Json split_by(std::string_view expression) {
   return {{"type", "Split"}, {"pattern", {{"Regex", expression}}}, {"behavior", "Isolated"}, {"invert", false}};
 }
 
+/// The expressions of a pre-tokenizer that cuts by them alone, in their order; nothing if it does anything else.
+std::optional<std::vector<std::string>> expressions_of(const Json& pre_tokenizer) {
+  if (!pre_tokenizer.is_object()) return std::nullopt;
+  const std::string type = pre_tokenizer.value("type", "");
+  if (type == "Sequence") {
+    std::vector<std::string> all;
+    for (const Json& part : pre_tokenizer.value("pretokenizers", Json::array())) {
+      const auto expressions = expressions_of(part);
+      if (!expressions) return std::nullopt;
+      all.insert(all.end(), expressions->begin(), expressions->end());
+    }
+    return all;
+  }
+  if (type == "Split") {
+    const Json pattern = pre_tokenizer.value("pattern", Json::object());
+    const bool is_usual = pre_tokenizer.value("behavior", "") == "Isolated" && !pre_tokenizer.value("invert", false);
+    if (!is_usual || !pattern.contains("Regex")) return std::nullopt;
+    return std::vector{pattern["Regex"].get<std::string>()};
+  }
+  if (type == "Digits" && pre_tokenizer.value("individual_digits", false)) {
+    return std::vector{std::string(kDigitsThenGpt2[0])};
+  }
+  if (type == "ByteLevel" && !pre_tokenizer.value("add_prefix_space", true)) {
+    if (!pre_tokenizer.value("use_regex", true)) return std::vector<std::string>();
+    return std::vector{std::string(kGpt2[0])};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+const WordPattern* find_word_pattern(const TokenizerDescription& description) {
+  const auto expressions = expressions_of(description.pre_tokenizer);
+  const Json& normalizer = description.normalizer;
+  const bool nfc = normalizer.is_object() && normalizer.value("type", "") == "NFC";
+  if (!expressions || (!normalizer.is_null() && !nfc)) return nullptr;
+  for (const WordPattern& pattern : kPatterns) {
+    const bool is_same =
+        std::equal(pattern.expressions.begin(), pattern.expressions.end(), expressions->begin(), expressions->end()) &&
+        pattern.nfc == nfc && pattern.ignore_merges == description.model.value("ignore_merges", false);
+    if (is_same) return &pattern;
+  }
+  return nullptr;
+}
 
 const WordPattern* find_word_pattern(std::string_view name) {
   const auto* found =

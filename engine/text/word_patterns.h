@@ -18,6 +18,8 @@ struct WordPattern {
 
 /// Null for a name that is not known.
 const WordPattern* find_word_pattern(std::string_view name);
+/// The first that cuts as `description` says, in the words of tokenizer.json; null if none does.
+const WordPattern* find_word_pattern(const TokenizerDescription& description);
 /// The names that are known, for messages.
 std::string known_word_patterns();
 

@@ -19,16 +19,22 @@ struct ConvertFlags {
 };
 
 void add_flags(CLI::App& parser, ConvertFlags& flags) {
-  parser.add_option("--output", flags.options.output, "Folder that is made for the new checkpoint.")->type_name("DIR");
-  parser.add_flag("--overwrite", flags.options.overwrite, "Replace the weights of a checkpoint that lies there.");
+  parser
+      .add_option("--output", flags.options.output,
+                  "Folder that is made for the new checkpoint, or a file that ends in .gguf.")
+      ->type_name("PATH");
+  parser.add_flag("--overwrite", flags.options.overwrite,
+                  "Replace the weights of a checkpoint, or the file, that lies there.");
   parser.add_flag("--dequantize", flags.dequantize, "Write the numbers that codes stand for, in --dtype.");
   parser.add_flag("--json", flags.json, "One JSON object on stdout.");
-  parser.footer("Tensors keep their names. With --quantization their numbers are rounded as they are when a model is loaded with it.");
+  parser.footer(
+      "Tensors keep their names. With --quantization their numbers are rounded as they are when a model is loaded with it.");
 }
 
 /// Checkpoints with codes cannot be written yet.
 Result<void> check(const ConvertFlags& flags, const engine::EngineOptions& options) {
-  if (flags.options.output.empty()) return engine::fail(ErrorCode::invalid_argument, "there is no folder to write", "--output");
+  if (flags.options.output.empty())
+    return engine::fail(ErrorCode::invalid_argument, "there is nothing to write to", "--output");
   if (options.quantization == "none" || flags.dequantize) return {};
   return engine::fail(ErrorCode::unsupported,
                       fmt::format("codes of {} cannot be written, only the numbers that they stand for: add --dequantize",
@@ -53,7 +59,10 @@ int convert(const std::vector<std::string>& arguments, Terminal& terminal) {
   command.progress("");
   if (!report) return command.fail(report.error());
   if (flags.json) {
-    terminal.out << engine::dump_json(engine::OrderedJson{{"output", report->output}, {"n_tensors", report->n_tensors}, {"n_bytes", report->n_bytes}}, 2)
+    terminal.out << engine::dump_json(
+                        engine::OrderedJson{
+                            {"output", report->output}, {"n_tensors", report->n_tensors}, {"n_bytes", report->n_bytes}},
+                        2)
                  << "\n";
   } else {
     terminal.out << fmt::format("{}: {} tensors, {:.1f} MiB\n", report->output, report->n_tensors,

@@ -14,18 +14,6 @@ namespace {
 
 using Kind = GgufKey::Kind;
 
-/// Keys of all families.
-constexpr std::array kCommonKeys = {
-    GgufKey{"context_length", "max_position_embeddings", Kind::whole, true},
-    GgufKey{"embedding_length", "hidden_size", Kind::whole, true},
-    GgufKey{"block_count", "num_hidden_layers", Kind::whole, true},
-    GgufKey{"feed_forward_length", "intermediate_size", Kind::whole, true},
-    GgufKey{"attention.head_count", "num_attention_heads", Kind::whole, true},
-    GgufKey{"attention.head_count_kv", "num_key_value_heads"},
-    GgufKey{"attention.key_length", "head_dim"},
-    GgufKey{"rope.freq_base", "rope_theta", Kind::number},
-};
-
 /// Keys that change what a model computes, and that only some families have in their rows; 0 means that it is not used.
 constexpr std::array<std::string_view, 9> kUnmet = {
     "attention.max_alibi_bias", "attention.clamp_kqv", "attention.sliding_window", "attention.scale",       "logit_scale",
@@ -41,7 +29,7 @@ class ConfigMaker {
 
   Result<Json> make() {
     config_ = {{"architectures", {family_.name}}, {"model_type", family_.model_type}};
-    for (const std::span<const GgufKey> keys : {std::span<const GgufKey>(kCommonKeys), family_.keys}) {
+    for (const std::span<const GgufKey> keys : {common_gguf_keys(), family_.keys}) {
       for (const GgufKey& key : keys) LATHE_TRY_VOID(read(key));
     }
     LATHE_TRY_VOID(refuse_unmet());

@@ -2,6 +2,7 @@
 #include "engine/load/gguf/gguf_families.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -73,6 +74,17 @@ constexpr std::array kQwenExpertNames = {
 };
 
 // ---- keys
+constexpr std::array kCommonKeys = {
+    GgufKey{"context_length", "max_position_embeddings", Kind::whole, true},
+    GgufKey{"embedding_length", "hidden_size", Kind::whole, true},
+    GgufKey{"block_count", "num_hidden_layers", Kind::whole, true},
+    GgufKey{"feed_forward_length", "intermediate_size", Kind::whole, true},
+    GgufKey{"attention.head_count", "num_attention_heads", Kind::whole, true},
+    GgufKey{"attention.head_count_kv", "num_key_value_heads"},
+    GgufKey{"attention.key_length", "head_dim"},
+    GgufKey{"rope.freq_base", "rope_theta", Kind::number},
+};
+
 constexpr GgufKey kRmsEps{"attention.layer_norm_rms_epsilon", "rms_norm_eps", Kind::number, true};
 constexpr GgufKey kWindow{"attention.sliding_window", "sliding_window"};
 
@@ -120,7 +132,12 @@ void complete_qwen3_moe(Json& config) { config["norm_topk_prob"] = true; }
 
 // THE TABLE of families in GGUF files.
 constexpr std::array kFamilies = {
-    GgufFamily{.gguf = "llama", .name = "LlamaForCausalLM", .model_type = "llama", .rotary_pairs = true, .keys = kRmsKeys},
+    GgufFamily{.gguf = "llama",
+               .name = "LlamaForCausalLM",
+               .model_type = "llama",
+               .rotary_pairs = true,
+               .keys = kRmsKeys,
+               .also = "MistralForCausalLM"},
     GgufFamily{.gguf = "llama",
                .name = "MixtralForCausalLM",
                .model_type = "mixtral",
@@ -197,12 +214,34 @@ constexpr std::array kFamilies = {
                .names = kGlm4Names},
 };
 
-std::string known_families() {
-  std::string names;
+std::string listed(std::string_view GgufFamily::*name) {
+  std::vector<std::string_view> names;
   for (const GgufFamily& family : kFamilies) {
-    if (names.find(family.gguf) == names.npos) names += fmt::format("{}{}", names.empty() ? "" : ", ", family.gguf);
+    if (std::find(names.begin(), names.end(), family.*name) == names.end()) names.push_back(family.*name);
   }
-  return names;
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// Of experts: the number in place of the row's "{}" is passed over.
+std::optional<std::string_view> behind(std::string_view row, std::string_view tensor) {
+  const std::size_t hole = row.find("{}");
+  if (hole == row.npos) return tensor.starts_with(row) ? std::optional(tensor.substr(row.size())) : std::nullopt;
+  if (!tensor.starts_with(row.substr(0, hole))) return std::nullopt;
+  const std::string_view number = tensor.substr(hole), rest = row.substr(hole + 2);
+  const std::size_t end = number.find_first_not_of("0123456789");
+  if (end == 0 || end == number.npos || !number.substr(end).starts_with(rest)) return std::nullopt;
+  return number.substr(end + rest.size());
+}
+
+/// The name in GGUF files by the first row that knows the tensor, of the family's own or else of the usual ones.
+std::optional<std::string> gguf_name(std::span<const GgufName> own, std::span<const GgufName> usual,
+                                     std::string_view tensor) {
+  for (const std::span<const GgufName> names : {own, usual}) {
+    for (const GgufName& name : names) {
+      if (const auto rest = behind(name.other, tensor)) return fmt::format("{}{}", name.gguf, *rest);
+    }
+  }
+  return std::nullopt;
 }
 
 /// The row that begins the name, of the family's own or else of the usual ones.
@@ -237,9 +276,19 @@ Result<const GgufFamily*> family_of(const GgufHeader& header) {
   }
   return fail(ErrorCode::model_refused,
               fmt::format("\"{:.60}\" is not read from GGUF files ({} are); use the folder of its Hugging Face checkpoint",
-                          *name, known_families()),
+                          *name, listed(&GgufFamily::gguf)),
               where);
 }
+
+Result<const GgufFamily*> family_of_architecture(std::string_view name) {
+  for (const GgufFamily& family : kFamilies) {
+    if (family.name == name || family.also == name) return &family;
+  }
+  return fail(ErrorCode::unsupported,
+              fmt::format("{} is not written to GGUF files ({} are)", name, listed(&GgufFamily::name)), "architectures");
+}
+
+std::span<const GgufKey> common_gguf_keys() { return kCommonKeys; }
 
 FamilyName family_name_of(const GgufFamily& family, std::string_view tensor) {
   constexpr std::string_view kBlock = "blk.";
@@ -253,6 +302,16 @@ FamilyName family_name_of(const GgufFamily& family, std::string_view tensor) {
   if (name == nullptr) return {.name = std::string(tensor)};
   return {.name = fmt::format("model.layers.{}.{}{}", layer, name->other, rest.substr(name->gguf.size())),
           .is_of_experts = name->other.find("{}") != name->other.npos};
+}
+
+std::optional<std::string> gguf_name_of(const GgufFamily& family, std::string_view tensor) {
+  constexpr std::string_view kLayers = "model.layers.";
+  if (!tensor.starts_with(kLayers)) return gguf_name(family.ends, kUsualEnds, tensor);
+  const std::size_t dot = tensor.find('.', kLayers.size());
+  if (dot == tensor.npos) return std::nullopt;
+  const auto name = gguf_name(family.names, kUsualNames, tensor.substr(dot + 1));
+  if (!name) return std::nullopt;
+  return fmt::format("blk.{}.{}", tensor.substr(kLayers.size(), dot - kLayers.size()), *name);
 }
 
 bool is_rope_factor(std::string_view tensor) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,11 +47,17 @@ struct GgufFamily {
   std::span<const GgufKey> keys{};           ///< beside those of all families
   std::span<const GgufName> names{};         ///< of layers' tensors, where they are not the usual ones
   std::span<const GgufName> ends{};          ///< of other tensors
+  std::string_view also{};                   ///< another family of config.json that is written as this one
   void (*complete)(Json& config) = nullptr;  ///< says what follows from the other values
 };
 
 /// Errors: model_refused with the list of those that are read.
 Result<const GgufFamily*> family_of(const GgufHeader& header);
+/// By a name out of config.json's `architectures`. Errors: unsupported with the list of those that are written.
+Result<const GgufFamily*> family_of_architecture(std::string_view name);
+
+/// Keys of all families.
+std::span<const GgufKey> common_gguf_keys();
 
 /// What a tensor of a GGUF file is in the family's own files. The name itself where no other is known.
 struct FamilyName {
@@ -58,6 +65,8 @@ struct FamilyName {
   bool is_of_experts = false;  ///< "{}" in the name is the expert
 };
 FamilyName family_name_of(const GgufFamily& family, std::string_view tensor);
+/// The other way. A tensor of one expert has the name of the tensor that holds them all. Nothing for a name of no row.
+std::optional<std::string> gguf_name_of(const GgufFamily& family, std::string_view tensor);
 
 /// One of the lists of factors for RoPE that lie among the tensors.
 bool is_rope_factor(std::string_view tensor);

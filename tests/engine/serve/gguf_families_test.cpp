@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// GGUF files that llama.cpp's converter made of tiny checkpoints: logits are those of the checkpoint's folder.
+// GGUF files of tiny checkpoints, made by llama.cpp's converter and by our own: logits are those of the checkpoint's folder.
+#include <QDir>
 #include <QTemporaryDir>
 #include <QTest>
 #include <algorithm>
 #include <cmath>
 
 #include "engine/api/checkpoint.h"
+#include "engine/api/convert.h"
 #include "tests/support/runner_driver.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/tiny_model.h"
@@ -69,6 +71,10 @@ class GgufFamiliesTest : public QObject {
  private Q_SLOTS:
   void logits_are_those_of_the_folder_data();
   void logits_are_those_of_the_folder();
+  void so_are_those_of_files_that_we_write_data() { logits_are_those_of_the_folder_data(); }
+  void so_are_those_of_files_that_we_write();
+  void what_the_format_cannot_say_is_refused_data();
+  void what_the_format_cannot_say_is_refused();
   void nothing_in_the_file_is_left_over();
 };
 
@@ -78,22 +84,76 @@ void GgufFamiliesTest::logits_are_those_of_the_folder_data() {
   for (const Row& row : kRows) QTest::newRow(row.name) << QString::fromUtf8(row.unsaid) << row.allowed;
 }
 
-void GgufFamiliesTest::logits_are_those_of_the_folder() {
-  QFETCH(QString, unsaid);
-  QFETCH(double, allowed);
-  const std::string name = QTest::currentDataTag(), family = source_path("tests/fixtures/families/" + name);
-  const QTemporaryDir made;
-  const std::string folder = made.path().toStdString();
+namespace {
+
+/// The family's checkpoint, its config merged with what the row says.
+void make_folder(const std::string& folder, const std::string& family, const QString& unsaid) {
   engine::Json config = read_json_file(family + "/config.json");
   config.merge_patch(engine::Json::parse(unsaid.toStdString()));
   write_file(folder + "/config.json", config.dump());
   write_file(folder + "/model.safetensors", read_file(family + "/model.safetensors"));
+}
+
+double difference_of_logits(const std::string& file, const std::string& folder) {
   std::vector<std::int32_t> ids(20);
   for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int32_t>(i * 7 % 90 + 3);
   const RunnerChoice choice{.max_model_len = 40};
-  RunnerDriver of_folder(folder, choice), of_file(gguf_path(name), choice);
-  const double largest = largest_difference(of_file.step({{0, ids, 20}}), of_folder.step({{0, ids, 20}}));
+  RunnerDriver of_folder(folder, choice), of_file(file, choice);
+  return largest_difference(of_file.step({{0, ids, 20}}), of_folder.step({{0, ids, 20}}));
+}
+
+engine::Result<engine::ConvertReport> convert(const std::string& folder, const std::string& output) {
+  engine::EngineOptions options;
+  options.model = folder;
+  return engine::convert_checkpoint(options, {.output = output}, {});
+}
+
+}  // namespace
+
+void GgufFamiliesTest::logits_are_those_of_the_folder() {
+  QFETCH(QString, unsaid);
+  QFETCH(double, allowed);
+  const std::string name = QTest::currentDataTag();
+  const QTemporaryDir made;
+  const std::string folder = made.path().toStdString();
+  make_folder(folder, source_path("tests/fixtures/families/" + name), unsaid);
+  const double largest = difference_of_logits(gguf_path(name), folder);
   QVERIFY2(largest <= allowed, std::to_string(largest).c_str());
+}
+
+void GgufFamiliesTest::so_are_those_of_files_that_we_write() {
+  QFETCH(QString, unsaid);
+  QFETCH(double, allowed);
+  const QTemporaryDir made;
+  const std::string folder = made.path().toStdString(), file = folder + "/written.gguf";
+  make_folder(folder, source_path("tests/fixtures/families/" + std::string(QTest::currentDataTag())), unsaid);
+  const auto report = convert(folder, file);
+  QVERIFY2(report.has_value(), report ? "" : (report.error().where + ": " + report.error().message).c_str());
+  const double largest = difference_of_logits(file, folder);
+  QVERIFY2(largest <= allowed, std::to_string(largest).c_str());
+  const auto info = engine::inspect_checkpoint(file);
+  QVERIFY(info.has_value());
+  QVERIFY2(info->warnings.empty(), info->warnings.empty() ? "" : info->warnings.front().c_str());
+}
+
+void GgufFamiliesTest::what_the_format_cannot_say_is_refused_data() {
+  QTest::addColumn<QString>("expected");
+  QTest::newRow("mistral") << "sliding windows";
+  QTest::newRow("gemma2") << "scale of attention";
+  QTest::newRow("gpt2") << "GPT2LMHeadModel is not written to GGUF files";
+  QTest::newRow("llama-dynamic") << "dynamic";
+}
+
+void GgufFamiliesTest::what_the_format_cannot_say_is_refused() {
+  QFETCH(QString, expected);
+  const QTemporaryDir made;
+  const std::string file = made.filePath("refused.gguf").toStdString();
+  const auto report = convert(source_path("tests/fixtures/families/" + std::string(QTest::currentDataTag())), file);
+  QVERIFY(!report.has_value());
+  QCOMPARE(report.error().code, engine::ErrorCode::unsupported);
+  const QString message = QString::fromStdString(report.error().message);
+  QVERIFY2(message.contains(expected), qPrintable(message));
+  QVERIFY(QDir(made.path()).isEmpty());
 }
 
 void GgufFamiliesTest::nothing_in_the_file_is_left_over() {

@@ -46,7 +46,7 @@ class WideModel {
       config["num_hidden_layers"] = 3;
       config["attention_bias"] = config["mlp_bias"] = false;
     });
-    std::vector<SafetensorsTensor> tensors;
+    std::vector<WrittenTensor> tensors;
     const auto add = [&](std::string name, std::vector<std::int64_t> shape) {
       tensors.push_back({std::move(name), kernels::Dtype::bf16, std::move(shape)});
     };
@@ -61,9 +61,9 @@ class WideModel {
     }
     add("model.norm.weight", {768});
     add("lm_head.weight", {384, 768});
-    auto writer = *SafetensorsWriter::create(model_.file("wide.safetensors"), tensors);
+    auto writer = *create_safetensors(model_.file("wide.safetensors"), tensors);
     std::uint32_t state = 1;
-    for (const SafetensorsTensor& tensor : tensors) {
+    for (const WrittenTensor& tensor : tensors) {
       std::vector<std::uint16_t> numbers(tensor.n_bytes() / 2);
       for (std::uint16_t& number : numbers) {
         state = state * 1664525U + 1013904223U;

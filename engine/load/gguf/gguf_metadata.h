@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// GgufMetadata: the values of a GGUF file that is to be written, and how such a file begins. GgufHeader reads it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "engine/load/weights_writer.h"
+
+namespace lathe::engine {
+
+/// Values in the order in which they come; each key once.
+class GgufMetadata {
+ public:
+  void set_text(std::string_view key, std::string_view value);
+  void set_whole(std::string_view key, std::uint32_t value);
+  void set_number(std::string_view key, float value);
+  void set_flag(std::string_view key, bool value);
+  void set_texts(std::string_view key, std::span<const std::string> values);
+  void set_integers(std::string_view key, std::span<const std::int32_t> values);
+  void set_numbers(std::string_view key, std::span<const float> values);
+  /// Not std::vector<bool>: one byte a flag, and any text.
+  void set_flags(std::string_view key, std::span<const std::uint8_t> values);
+  void set_bytes(std::string_view key, std::string_view values);
+
+  std::uint64_t n_values() const { return n_values_; }
+  /// As they lie in the file.
+  std::string_view bytes() const { return bytes_; }
+
+ private:
+  void begin(std::string_view key, std::uint32_t type);
+  void begin_list(std::string_view key, std::uint32_t type, std::size_t n);
+
+  std::uint64_t n_values_ = 0;
+  std::string bytes_;
+};
+
+/// Version 3, tensors in this order under these names. Errors: those of WeightsWriter::create.
+Result<WeightsWriter> create_gguf(const std::string& path, const GgufMetadata& metadata,
+                                  std::span<const WrittenTensor> tensors);
+
+}  // namespace lathe::engine

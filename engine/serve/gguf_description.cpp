@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/serve/gguf_description.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/text/gguf_tokenizer.h"
+
+namespace lathe::engine {
+namespace {
+
+using Kind = GgufKey::Kind;
+
+// Numbers of the metadata have 24 bits.
+constexpr double kRounding = 1e-6;
+
+/// general.file_type, by llama.cpp's list.
+std::uint32_t file_type(kernels::Dtype dtype) {
+  switch (dtype) {
+    case kernels::Dtype::f16: return 1;
+    case kernels::Dtype::bf16: return 32;
+    default: return 0;
+  }
+}
+
+/// The first layer that turns, of those with a window or of those without; null if there is none.
+const RopeConfig* rope_of_layers(const ModelConfig& config, bool with_window) {
+  for (const LayerConfig& layer : config.layers) {
+    if (layer.rope >= 0 && (layer.window > 0) == with_window) return &config.ropes[static_cast<std::size_t>(layer.rope)];
+  }
+  return nullptr;
+}
+
+const RopeConfig* main_rope(const ModelConfig& config) {
+  const RopeConfig* whole = rope_of_layers(config, false);
+  return whole != nullptr ? whole : rope_of_layers(config, true);
+}
+
+class Describer {
+ public:
+  Describer(const OpenedModel& model, kernels::Dtype dtype) : model_(model), config_(model.config), dtype_(dtype) {}
+
+  Result<GgufDescription> describe() {
+    LATHE_TRY(made_.family, family_of_architecture(config_.architecture->name));
+    LATHE_TRY(json_, model_.folder.read_json("config.json"));
+    if (json_.contains("text_config")) json_ = Json(json_["text_config"]);
+    complete_json();
+    to_.set_text("general.architecture", made_.family->gguf);
+    to_.set_text("general.name", model_.info.name);
+    to_.set_whole("general.file_type", file_type(dtype_));
+    to_.set_whole(path("vocab_size"), static_cast<std::uint32_t>(config_.vocab_size));
+    to_.set_whole(path("attention.value_length"), static_cast<std::uint32_t>(config_.head_dim));
+    for (const std::span<const GgufKey> keys : {common_gguf_keys(), made_.family->keys}) {
+      for (const GgufKey& key : keys) LATHE_TRY_VOID(write(key));
+    }
+    LATHE_TRY_VOID(write_rope());
+    LATHE_TRY_VOID(write_text());
+    return std::move(made_);
+  }
+
+ private:
+  std::string path(std::string_view key) const { return fmt::format("{}.{}", made_.family->gguf, key); }
+
+  /// What the file leaves to its family, or says under another name.
+  template <class T>
+  void fill(std::string_view key, const T& value) {
+    Json& there = json_[std::string(key)];
+    if (there.is_null()) there = value;
+  }
+
+  void complete_json() {
+    fill("max_position_embeddings", config_.max_position_embeddings);
+    fill("hidden_size", config_.hidden_size);
+    fill("num_hidden_layers", config_.n_layers);
+    fill("intermediate_size", config_.intermediate_size);
+    fill("num_attention_heads", config_.n_heads);
+    fill("num_key_value_heads", config_.n_kv_heads);
+    fill("head_dim", config_.head_dim);
+    for (const GgufKey& key : made_.family->keys) {
+      if (key.gguf.starts_with("attention.layer_norm")) fill(key.config, config_.norm.eps);
+      if (key.gguf == "expert_count") fill(key.config, config_.moe.n_experts);
+      if (key.gguf == "expert_used_count") fill(key.config, config_.moe.n_chosen);
+      if (key.gguf == "expert_feed_forward_length") fill(key.config, config_.moe.expert_size);
+    }
+    const RopeConfig *whole = main_rope(config_), *in_window = rope_of_layers(config_, true);
+    if (whole != nullptr) fill("rope_theta", whole->theta);
+    if (in_window != nullptr && in_window != whole) fill("rope_local_base_freq", in_window->theta);
+    if (whole != nullptr && whole->original_max_position_embeddings > 0) {
+      fill("original_max_position_embeddings", whole->original_max_position_embeddings);
+    }
+  }
+
+  tl::unexpected<Error> refuse(std::string_view key, std::string_view expected) const {
+    return fail(ErrorCode::model_refused, fmt::format("expected {}, which GGUF files need", expected),
+                fmt::format("config.json: {}", key));
+  }
+
+  Result<void> write(const GgufKey& key) {
+    const Json value = json_.value(std::string(key.config), Json());
+    const std::string to = path(key.gguf);
+    if (key.kind == Kind::has_tensor) return {};
+    if (key.kind == Kind::layer_types) {
+      std::vector<std::uint8_t> slides;
+      for (const LayerConfig& layer : config_.layers) slides.push_back(layer.window > 0 ? 1 : 0);
+      to_.set_flags(to, slides);
+      return {};
+    }
+    if (value.is_null()) return key.is_required ? refuse(key.config, "a value") : Result<void>();
+    switch (key.kind) {
+      case Kind::whole:
+        if (!value.is_number_integer() || value < 0 || value > UINT32_MAX) return refuse(key.config, "a count");
+        to_.set_whole(to, value.get<std::uint32_t>());
+        return {};
+      case Kind::number:
+        if (!value.is_number()) return refuse(key.config, "a number");
+        to_.set_number(to, value.get<float>());
+        return {};
+      default:
+        if (!value.is_boolean()) return refuse(key.config, "true or false");
+        to_.set_flag(to, value.get<bool>());
+        return {};
+    }
+  }
+
+  Result<void> write_rope() {
+    const RopeConfig* rope = main_rope(config_);
+    if (rope == nullptr) return {};
+    to_.set_whole(path("rope.dimension_count"), static_cast<std::uint32_t>(rope->rotary_dim));
+    switch (rope->scaling) {
+      case RopeScaling::none: return {};
+      case RopeScaling::linear: write_stretch("linear", *rope); return {};
+      case RopeScaling::yarn:
+        write_stretch("yarn", *rope);
+        to_.set_number(path("rope.scaling.yarn_beta_fast"), static_cast<float>(rope->beta_fast));
+        to_.set_number(path("rope.scaling.yarn_beta_slow"), static_cast<float>(rope->beta_slow));
+        write_original(*rope);
+        return {};
+      case RopeScaling::llama3: add_factors("rope_freqs.weight", stretch_of_waves(*rope)); return {};
+      case RopeScaling::longrope:
+        add_factors("rope_factors_long.weight", rope->long_factor);
+        add_factors("rope_factors_short.weight", rope->short_factor);
+        if (rope->attention_factor) {
+          to_.set_number(path("rope.scaling.attn_factor"), static_cast<float>(*rope->attention_factor));
+        }
+        return {};
+      case RopeScaling::dynamic: break;
+    }
+    return fail(ErrorCode::unsupported, fmt::format("RoPE \"{}\" has no place in GGUF files", describe_scaling(*rope)),
+                "config.json: rope_scaling");
+  }
+
+  void write_stretch(std::string_view type, const RopeConfig& rope) {
+    to_.set_text(path("rope.scaling.type"), type);
+    to_.set_number(path("rope.scaling.factor"), static_cast<float>(rope.factor));
+  }
+
+  void write_original(const RopeConfig& rope) {
+    if (rope.original_max_position_embeddings <= 0) return;
+    to_.set_whole(path("rope.scaling.original_context_length"),
+                  static_cast<std::uint32_t>(rope.original_max_position_embeddings));
+  }
+
+  /// How much longer each wave is than without scaling.
+  std::vector<double> stretch_of_waves(const RopeConfig& rope) const {
+    RopeConfig plain = rope;
+    plain.scaling = RopeScaling::none;
+    const RopeWaves scaled = rope_waves(rope, config_.max_position_embeddings),
+                    unscaled = rope_waves(plain, config_.max_position_embeddings);
+    std::vector<double> stretch;
+    for (std::size_t i = 0; i < scaled.frequencies.size(); ++i) {
+      stretch.push_back(unscaled.frequencies[i] / scaled.frequencies[i]);
+    }
+    return stretch;
+  }
+
+  void add_factors(std::string name, const std::vector<double>& factors) {
+    made_.rope_factors.push_back({std::move(name), {factors.begin(), factors.end()}});
+  }
+
+  /// The tokenizer and the chat template. A checkpoint without a tokenizer of its own becomes a file without one.
+  Result<void> write_text() {
+    LATHE_TRY(const auto vocabulary, find_gguf_vocabulary(model_.folder, config_.vocab_size));
+    if (vocabulary) {
+      write_gguf_vocabulary(*vocabulary, to_);
+    } else {
+      if (config_.bos_id) to_.set_whole("tokenizer.ggml.bos_token_id", static_cast<std::uint32_t>(*config_.bos_id));
+      if (!config_.eos_ids.empty()) {
+        to_.set_whole("tokenizer.ggml.eos_token_id", static_cast<std::uint32_t>(config_.eos_ids.front()));
+      }
+    }
+    if (model_.chat_template) to_.set_text("tokenizer.chat_template", *model_.chat_template);
+    return {};
+  }
+
+  const OpenedModel& model_;
+  const ModelConfig& config_;
+  const kernels::Dtype dtype_;
+  Json json_;
+  GgufDescription made_;
+  GgufMetadata& to_ = made_.metadata;
+};
+
+bool is_close(double a, double b) { return std::abs(a - b) <= kRounding * std::max(std::abs(a), std::abs(b)); }
+
+/// A window over the whole context is none.
+std::int64_t window_of(const ModelConfig& config, std::size_t layer) {
+  const std::int64_t window = config.layers[layer].window;
+  return window < config.max_position_embeddings ? window : 0;
+}
+
+bool same_rope(const ModelConfig& a, const ModelConfig& b, std::size_t layer) {
+  const int at_a = a.layers[layer].rope, at_b = b.layers[layer].rope;
+  if (at_a < 0 || at_b < 0) return (at_a < 0) == (at_b < 0);
+  const RopeConfig &rope_a = a.ropes[static_cast<std::size_t>(at_a)], &rope_b = b.ropes[static_cast<std::size_t>(at_b)];
+  if (rope_a.rotary_dim != rope_b.rotary_dim || rope_a.style != rope_b.style) return false;
+  for (const std::int64_t n : {std::int64_t{1}, a.max_position_embeddings}) {
+    const RopeWaves waves_a = rope_waves(rope_a, n), waves_b = rope_waves(rope_b, n);
+    if (!std::equal(waves_a.frequencies.begin(), waves_a.frequencies.end(), waves_b.frequencies.begin(),
+                    waves_b.frequencies.end(), is_close) ||
+        !is_close(waves_a.attention_factor, waves_b.attention_factor)) {
+      return false;
+    }
+  }
+  return is_close(rope_a.query_growth, rope_b.query_growth);
+}
+
+}  // namespace
+
+Result<GgufDescription> describe_for_gguf(const OpenedModel& model, kernels::Dtype dtype) {
+  return Describer(model, dtype).describe();
+}
+
+std::vector<std::string> differences(const ModelConfig& written, const ModelConfig& meant) {
+  std::vector<std::string> names;
+  const auto expect = [&names](bool is_same, std::string_view name) {
+    if (!is_same) names.emplace_back(name);
+  };
+  const ModelConfig &a = written, &b = meant;
+  expect(a.vocab_size == b.vocab_size && a.hidden_size == b.hidden_size && a.n_layers == b.n_layers &&
+             a.n_heads == b.n_heads && a.n_kv_heads == b.n_kv_heads && a.head_dim == b.head_dim &&
+             a.intermediate_size == b.intermediate_size,
+         "sizes");
+  expect(a.norm.kind == b.norm.kind && is_close(a.norm.eps, b.norm.eps) && a.norm.has_bias == b.norm.has_bias &&
+             a.norm.plus_one == b.norm.plus_one && a.norm_place == b.norm_place,
+         "norms");
+  expect(a.residual == b.residual, "use_parallel_residual");
+  expect(a.qk_norm == b.qk_norm, "norms of Q and K");
+  expect(is_close(a.attention_scale, b.attention_scale), "scale of attention");
+  expect(is_close(a.attention_soft_cap, b.attention_soft_cap) && is_close(a.logit_soft_cap, b.logit_soft_cap), "soft caps");
+  expect(is_close(a.clip_qkv, b.clip_qkv), "clip_qkv");
+  expect(a.activation == b.activation && a.is_gated == b.is_gated, "hidden_act");
+  expect(is_close(a.embedding_multiplier, b.embedding_multiplier) &&
+             is_close(a.residual_multiplier, b.residual_multiplier) && is_close(a.logit_multiplier, b.logit_multiplier),
+         "multipliers");
+  expect(a.tied_embeddings == b.tied_embeddings, "tie_word_embeddings");
+  expect(a.qkv_bias == b.qkv_bias && a.attention_out_bias == b.attention_out_bias && a.mlp_bias == b.mlp_bias &&
+             a.head_bias == b.head_bias,
+         "biases");
+  expect(a.moe.n_experts == b.moe.n_experts && a.moe.n_chosen == b.moe.n_chosen && a.moe.expert_size == b.moe.expert_size &&
+             a.moe.score == b.moe.score && a.moe.normalises == b.moe.normalises && is_close(a.moe.scale, b.moe.scale) &&
+             a.moe.shared_size == b.moe.shared_size,
+         "experts");
+  bool same_windows = a.layers.size() == b.layers.size(), same_ropes = same_windows, same_experts = same_windows;
+  for (std::size_t i = 0; i < std::min(a.layers.size(), b.layers.size()); ++i) {
+    same_windows = same_windows && window_of(a, i) == window_of(b, i);
+    same_ropes = same_ropes && same_rope(a, b, i);
+    same_experts = same_experts && a.layers[i].has_experts == b.layers[i].has_experts;
+  }
+  expect(same_windows, "sliding windows");
+  expect(same_ropes, "RoPE");
+  expect(same_experts, "layers with experts");
+  return names;
+}
+
+}  // namespace lathe::engine

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tokenizer of a checkpoint's folder in the arrays of a GGUF file.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <unordered_map>
+
+#include "engine/text/gguf_tokenizer.h"
+#include "engine/text/rank_file.h"
+#include "engine/text/sentencepiece_proto.h"
+#include "engine/text/tokenizer_json_file.h"
+#include "engine/text/word_patterns.h"
+
+namespace lathe::engine {
+namespace {
+
+constexpr std::string_view kModelFile = "tokenizer.model", kJsonFile = "tokenizer.json";
+constexpr std::int64_t kMaxModelBytes = 256LL << 20;
+
+/// What both tokenizers are asked for before a file is written: words, cases, digits, scripts, blanks, line ends, signs.
+constexpr std::array<std::string_view, 7> kSamples = {
+    "Hello, World! It's 3.14159 and 1,000,000 more; don't you THINK so?",
+    "  two blanks, \ttab\n\nlines\r\n  indented {\"json\": [1, 22, 333]}",
+    "Stra\u00dfe caf\u00e9 na\u00efve e\u0301 \u00c5ngstr\u00f6m",
+    "\u041f\u0440\u0438\u0432\u0435\u0442 \u4f60\u597d\u4e16\u754c \u3053\u3093\u306b\u3061\u306f \uc548\ub155 "
+    "\u0645\u0631\u062d\u0628\u0627 \u0928\u092e\u0938\u094d\u0924\u0947",
+    "\U0001F600\U0001F468\u200D\U0001F469\u200D\U0001F467 \u2192 \u2026 \u00bd",
+    "def f(x):\n    return x ** 2  # ====\n",
+    "",
+};
+
+class VocabularyMaker {
+ public:
+  VocabularyMaker(const ModelFolder& folder, const Tokenizer& tokenizer, std::int64_t n_rows)
+      : folder_(folder), tokenizer_(tokenizer), n_rows_(n_rows) {}
+
+  Result<GgufVocabulary> make() {
+    LATHE_TRY(config_, read_tokenizer_config(folder_));
+    LATHE_TRY_VOID(folder_.has(kModelFile) ? take_model() : take_json());
+    for (const AddedToken& token : config_.added_tokens) add_token(token);
+    while (static_cast<std::int64_t>(made_.tokens.size()) < n_rows_) {
+      put(made_.tokens.size(), fmt::format("[PAD{}]", made_.tokens.size()), PieceType::unused);
+    }
+    made_.bos_token_id = tokenizer_.bos_id();
+    if (!tokenizer_.eos_ids().empty()) made_.eos_token_id = tokenizer_.eos_ids().front();
+    made_.add_bos_token = tokenizer_.adds_bos();
+    LATHE_TRY_VOID(compare());
+    return std::move(made_);
+  }
+
+ private:
+  tl::unexpected<Error> refuse(std::string_view file, std::string_view what) const {
+    return fail(ErrorCode::unsupported, fmt::format("{}: no GGUF file can say that", what), std::string(file));
+  }
+
+  void put(std::size_t id, std::string text, PieceType type) {
+    while (made_.tokens.size() <= id) {
+      made_.tokens.push_back(fmt::format("[PAD{}]", made_.tokens.size()));
+      made_.token_type.push_back(static_cast<std::int32_t>(PieceType::unused));
+      if (has_scores_) made_.scores.push_back(0);
+    }
+    made_.tokens[id] = std::move(text);
+    made_.token_type[id] = static_cast<std::int32_t>(type);
+  }
+
+  /// A piece that a model knows as unknown stays so.
+  void add_token(const AddedToken& token) {
+    if (made_.unknown_token_id == token.id) return;
+    put(static_cast<std::size_t>(token.id), token.content, token.special ? PieceType::control : PieceType::user_defined);
+  }
+
+  Result<void> take_model() {
+    LATHE_TRY(const std::string bytes, folder_.read_text(kModelFile, kMaxModelBytes));
+    if (is_rank_file(bytes)) return refuse(kModelFile, "a list of ranks");
+    LATHE_TRY(const SentencePieceProto proto, read_sentencepiece_proto(bytes));
+    made_.model = proto.kind == SentencePieceKind::bpe ? "llama" : "t5";
+    has_scores_ = true;
+    for (const SentencePieceEntry& piece : proto.pieces) {
+      const std::size_t id = made_.tokens.size();
+      put(id, std::string(piece.text), piece.type);
+      made_.scores[id] = piece.score;
+      if (piece.type == PieceType::unknown) made_.unknown_token_id = static_cast<std::int32_t>(id);
+    }
+    made_.add_space_prefix = proto.add_dummy_prefix;
+    made_.remove_extra_whitespaces = proto.remove_extra_whitespaces;
+    made_.precompiled_charsmap = proto.charsmap;
+    return {};
+  }
+
+  Result<void> take_json() {
+    if (!folder_.has(kJsonFile)) return refuse(folder_.name(), "a vocabulary without tokenizer.json or tokenizer.model");
+    LATHE_TRY(const TokenizerDescription description, read_tokenizer_json(folder_, std::string(kJsonFile)));
+    const std::string type = description.model.value("type", "");
+    const WordPattern* pattern = find_word_pattern(description);
+    if (type == "BPE" && description.model.value("byte_fallback", false)) {
+      take_sentencepiece(description);
+    } else if (type == "BPE" && pattern != nullptr) {
+      take_byte_level(description, *pattern);
+    } else {
+      return refuse(kJsonFile, fmt::format("{} whose words are cut in a way without a name", type));
+    }
+    for (const AddedToken& token : description.added_tokens) add_token(token);
+    return {};
+  }
+
+  void take_byte_level(const TokenizerDescription& description, const WordPattern& pattern) {
+    made_.model = "gpt2";
+    made_.pre = pattern.name;
+    for (const auto& [piece, id] : description.vocabulary) put(static_cast<std::size_t>(id), piece, PieceType::normal);
+    for (const auto& [left, right] : description.merges) made_.merges.push_back(left + " " + right);
+  }
+
+  /// What was a sentencepiece model before it became tokenizer.json: a piece's score is the place of its merge.
+  void take_sentencepiece(const TokenizerDescription& description) {
+    made_.model = "llama";
+    has_scores_ = true;
+    std::unordered_map<std::string, std::size_t> places;
+    for (std::size_t i = 0; i < description.merges.size(); ++i) {
+      places.emplace(description.merges[i].first + description.merges[i].second, i);
+    }
+    const Json unknown = description.model.value("unk_token", Json());
+    for (const auto& [piece, id] : description.vocabulary) {
+      const auto place = places.find(piece);
+      const bool is_byte = piece.size() == 6 && piece.starts_with("<0x") && piece.ends_with(">");
+      const bool is_unknown = unknown.is_string() && unknown == piece;
+      put(static_cast<std::size_t>(id), piece,
+          is_byte      ? PieceType::byte
+          : is_unknown ? PieceType::unknown
+                       : PieceType::normal);
+      if (is_unknown) made_.unknown_token_id = id;
+      made_.scores[static_cast<std::size_t>(id)] =
+          -static_cast<float>(place == places.end() ? places.size() : place->second);
+    }
+    made_.add_space_prefix = dump_json(description.normalizer).find("\"Prepend\"") != std::string::npos;
+    made_.remove_extra_whitespaces = false;
+  }
+
+  /// What the arrays cannot say shows in the ids.
+  Result<void> compare() const {
+    LATHE_TRY(const auto read_again, make_gguf_tokenizer(made_));
+    for (const std::string_view sample : kSamples) {
+      LATHE_TRY(const auto meant, tokenizer_.encode(sample, true, true));
+      LATHE_TRY(const auto got, read_again->encode(sample, true, true));
+      if (got == meant) continue;
+      return fail(ErrorCode::unsupported,
+                  fmt::format("a GGUF file of this tokenizer would read other tokens out of \"{:.24}\"", sample),
+                  folder_.name());
+    }
+    return {};
+  }
+
+  const ModelFolder& folder_;
+  const Tokenizer& tokenizer_;
+  const std::int64_t n_rows_;
+  bool has_scores_ = false;
+  TokenizerConfig config_;
+  GgufVocabulary made_;
+};
+
+}  // namespace
+
+Result<std::optional<GgufVocabulary>> find_gguf_vocabulary(const ModelFolder& folder, std::int64_t n_rows) {
+  constexpr std::array<std::string_view, 5> kFiles = {kJsonFile, kModelFile, "vocab.json", "qwen.tiktoken", "vocab.txt"};
+  if (std::none_of(kFiles.begin(), kFiles.end(), [&](std::string_view file) { return folder.has(file); })) {
+    return std::optional<GgufVocabulary>();
+  }
+  LATHE_TRY(const auto tokenizer, open_tokenizer(folder.path()));
+  LATHE_TRY(GgufVocabulary vocabulary, VocabularyMaker(folder, *tokenizer, n_rows).make());
+  return std::optional(std::move(vocabulary));
+}
+
+}  // namespace lathe::engine
