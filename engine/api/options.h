@@ -15,19 +15,21 @@ namespace lathe::engine {
 
 struct EngineOptions {
   // ---- load
-  std::string model;               ///< folder of a Hugging Face checkpoint
-  std::string tokenizer;           ///< folder or file; empty: the model's own
-  std::string served_model_name;   ///< empty: the folder's name
-  std::string dtype = "auto";      ///< auto, float32, bfloat16, float16; auto: as stored
-  std::string quantization = "none";  ///< of the matrices, while they are loaded
+  std::string model;                        ///< folder of a Hugging Face checkpoint
+  std::string tokenizer;                    ///< folder or file; empty: the model's own
+  std::string served_model_name;            ///< empty: the folder's name
+  std::string dtype = "auto";               ///< auto, float32, bfloat16, float16; auto: as stored
+  std::string quantization = "none";        ///< of the matrices, while they are loaded
   std::string bnb_4bit_quant_type = "nf4";  ///< of bitsandbytes_4bit: nf4 or fp4
   bool bnb_4bit_use_double_quant = false;   ///< of bitsandbytes_4bit: its scales are quantized too
+  std::string bnb_4bit_compute_dtype = "auto";  ///< of bitsandbytes_4bit: auto (activations in 8 bits), or as they are: a float type
+  bool quantization_zero_point = false;     ///< of formats in groups: each group has a zero point beside its scale
   double smoothquant_alpha = 0.8;           ///< of smoothquant: how much of the activations' range moves into the weights
   bool smoothquant_per_token = true;        ///< of smoothquant: a scale a token; else one for all, found at load
   bool smoothquant_per_channel = true;      ///< of smoothquant: a scale an output; else one a matrix
-  bool keep_head = false;          ///< the head stays in dtype when the other matrices are quantized
-  bool cache = true;               ///< quantized matrices are kept on disk for the next load
-  std::int64_t max_model_len = 0;  ///< tokens; 0: from the checkpoint
+  bool keep_head = false;                   ///< the head stays in dtype when the other matrices are quantized
+  bool cache = true;                        ///< quantized matrices are kept on disk for the next load
+  std::int64_t max_model_len = 0;           ///< tokens; 0: from the checkpoint
   std::string device = "cpu";
   std::string isa;           ///< empty: the best
   std::int64_t threads = 0;  ///< 0: one a physical core
@@ -45,7 +47,7 @@ struct EngineOptions {
   std::int64_t max_num_batched_tokens = 512;
   bool enable_chunked_prefill = true;
   std::int64_t target_itl_ms = 100;  ///< of a step beside running requests: prompts come in chunks that fit; 0: any chunk
-  std::int64_t max_queue = 1024;  ///< requests kept beyond max_num_seqs; one more is answered 429
+  std::int64_t max_queue = 1024;     ///< requests kept beyond max_num_seqs; one more is answered 429
   std::int64_t seed = 0;
   // ---- of one load: in no table, kept nowhere
   bool check_fit = true;  ///< false: begin even though the estimate is larger than what is free

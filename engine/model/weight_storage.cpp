@@ -23,14 +23,18 @@ WeightFormat format_of(Dtype dtype) {
 
 constexpr bool kKeepsHead = true, kSmooths = true;
 
+constexpr Quantization in_groups(std::string_view name, WeightFormat symmetric, WeightFormat asymmetric) {
+  return {.name = name, .matrices = symmetric, .with_zero_points = asymmetric};
+}
+
 constexpr std::array kQuantizations = {Quantization{"bitsandbytes_4bit", WeightFormat::nf4, kKeepsHead},
                                        Quantization{"bitsandbytes_8bit", WeightFormat::llm_int8, kKeepsHead},
-                                       Quantization{"int8_g32", WeightFormat::int8_g32},
-                                       Quantization{"int8_g64", WeightFormat::int8_g64},
-                                       Quantization{"int8_g128", WeightFormat::int8_g128},
-                                       Quantization{"int4_g32", WeightFormat::int4_g32},
-                                       Quantization{"int4_g64", WeightFormat::int4_g64},
-                                       Quantization{"int4_g128", WeightFormat::int4_g128},
+                                       in_groups("int8_g32", WeightFormat::int8_g32, WeightFormat::int8_g32_asym),
+                                       in_groups("int8_g64", WeightFormat::int8_g64, WeightFormat::int8_g64_asym),
+                                       in_groups("int8_g128", WeightFormat::int8_g128, WeightFormat::int8_g128_asym),
+                                       in_groups("int4_g32", WeightFormat::int4_g32, WeightFormat::int4_g32_asym),
+                                       in_groups("int4_g64", WeightFormat::int4_g64, WeightFormat::int4_g64_asym),
+                                       in_groups("int4_g128", WeightFormat::int4_g128, WeightFormat::int4_g128_asym),
                                        Quantization{"dynamic_int8", WeightFormat::int8_channel},
                                        Quantization{"fp8", WeightFormat::fp8_channel},
                                        Quantization{"fp8_weight_only", WeightFormat::fp8_weight_only},
@@ -38,21 +42,24 @@ constexpr std::array kQuantizations = {Quantization{"bitsandbytes_4bit", WeightF
 
 /// bitsandbytes_4bit has options of its own.
 WeightFormat bnb_4bit_format(const EngineOptions& options) {
-  const bool is_fp4 = options.bnb_4bit_quant_type == "fp4";
-  if (options.bnb_4bit_use_double_quant) return is_fp4 ? WeightFormat::fp4_nested : WeightFormat::nf4_nested;
-  return is_fp4 ? WeightFormat::fp4 : WeightFormat::nf4;
+  constexpr WeightFormat kFormats[2][2][2] = {
+      // [is_fp4][double_quant][weight_only]
+      {{WeightFormat::nf4, WeightFormat::nf4_weight_only}, {WeightFormat::nf4_nested, WeightFormat::nf4_nested_weight_only}},
+      {{WeightFormat::fp4, WeightFormat::fp4_weight_only},
+       {WeightFormat::fp4_nested, WeightFormat::fp4_nested_weight_only}}};
+  const bool is_fp4 = options.bnb_4bit_quant_type == "fp4", weight_only = options.bnb_4bit_compute_dtype != "auto";
+  return kFormats[is_fp4 ? 1 : 0][options.bnb_4bit_use_double_quant ? 1 : 0][weight_only ? 1 : 0];
 }
 
 }  // namespace
 
-WeightStorage::WeightStorage(Dtype floating)
-    : dtype(floating), matrices(format_of(floating)), head(format_of(floating)) {}
+WeightStorage::WeightStorage(Dtype floating) : dtype(floating), matrices(format_of(floating)), head(format_of(floating)) {}
 
 std::span<const Quantization> quantizations() { return kQuantizations; }
 
 const Quantization* find_quantization(std::string_view name) {
-  const auto* const found = std::find_if(kQuantizations.begin(), kQuantizations.end(),
-                                         [&](const Quantization& row) { return row.name == name; });
+  const auto* const found =
+      std::find_if(kQuantizations.begin(), kQuantizations.end(), [&](const Quantization& row) { return row.name == name; });
   return found != kQuantizations.end() ? found : nullptr;
 }
 
@@ -66,7 +73,9 @@ Dtype dtype_of(const std::string& value, Dtype when_auto) {
 WeightStorage storage_of(const EngineOptions& options, Dtype stored) {
   WeightStorage storage = dtype_of(options.dtype, stored);
   if (const Quantization* chosen = find_quantization(options.quantization)) {
-    storage.matrices = chosen->matrices == WeightFormat::nf4 ? bnb_4bit_format(options) : chosen->matrices;
+    storage.matrices = chosen->matrices;
+    if (chosen->matrices == WeightFormat::nf4) storage.matrices = bnb_4bit_format(options);
+    if (options.quantization_zero_point) storage.matrices = chosen->with_zero_points.value_or(storage.matrices);
     if (!chosen->keeps_head && !options.keep_head) storage.head = storage.matrices;
     if (chosen->smooths) storage.smoothing_alpha = options.smoothquant_alpha;
   }

@@ -29,6 +29,8 @@ struct Quantization {
   kernels::WeightFormat matrices;
   bool keeps_head = false;  ///< leaves the head as it is, whatever `keep_head` says
   bool smooths = false;     ///< moves the range of activations into the weights first
+  /// Of formats in groups: what `quantization_zero_point` makes of them.
+  std::optional<kernels::WeightFormat> with_zero_points{};
 };
 
 /// THE TABLE of quantizations, without "none".

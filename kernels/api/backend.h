@@ -56,14 +56,24 @@ enum class WeightFormat : std::uint8_t {
   int4_g32,
   int4_g64,
   int4_g128,
-  nf4,           ///< bitsandbytes' codes of 4 bits in blocks of 64
-  nf4_nested,    ///< the same with scales in 8 bits: double quantization
+  nf4,         ///< bitsandbytes' codes of 4 bits in blocks of 64
+  nf4_nested,  ///< the same with scales in 8 bits: double quantization
   fp4,
   fp4_nested,
-  int8_channel,  ///< 8-bit codes, a scale for each output; activations in 8 bits, a scale for each token
-  llm_int8,      ///< the same as bitsandbytes has it, with large activations multiplied as they are
-  fp8_channel,     ///< e4m3 with a scale for each output; activations in e4m3, a scale for each token
-  fp8_weight_only  ///< the same weights; activations as they are
+  int8_channel,     ///< 8-bit codes, a scale for each output; activations in 8 bits, a scale for each token
+  llm_int8,         ///< the same as bitsandbytes has it, with large activations multiplied as they are
+  fp8_channel,      ///< e4m3 with a scale for each output; activations in e4m3, a scale for each token
+  fp8_weight_only,  ///< the same weights; activations as they are
+  int8_g32_asym,    ///< 8-bit codes, a scale and a zero point for each 32 weights along k
+  int8_g64_asym,
+  int8_g128_asym,
+  int4_g32_asym,
+  int4_g64_asym,
+  int4_g128_asym,
+  nf4_weight_only,  ///< the same as nf4; activations as they are
+  nf4_nested_weight_only,
+  fp4_weight_only,
+  fp4_nested_weight_only
 };
 
 /// A weight matrix [n, k] (n outputs, k inputs) in the layout of its backend. Made by Backend::make_packed.
@@ -157,7 +167,7 @@ struct MlpWeights {
 struct StepShape {
   WeightFormat format = WeightFormat::f32;       ///< of the layers
   WeightFormat head_format = WeightFormat::f32;  ///< of the product that gives logits
-  std::int64_t n_rows = 0;  ///< at most
+  std::int64_t n_rows = 0;                       ///< at most
   std::int64_t hidden_size = 0;
   std::int64_t intermediate_size = 0;  ///< of the MLP
   std::int64_t q_size = 0;             ///< all query heads
@@ -207,8 +217,8 @@ class Backend {
   virtual void norm(const TensorView& out, const TensorView& x, const Norm& norm) = 0;
   /// x += delta; out = norm(x). The residual stream x [M, H] is updated in place.
   virtual void add_norm(const TensorView& out, const TensorView& x, const TensorView& delta, const Norm& norm) = 0;
-  /// Normalises each head of x [M, n_heads * d] (rows may be strided) by itself, in place. weight and bias: [d] for all heads,
-  /// or [n_heads * d].
+  /// Normalises each head of x [M, n_heads * d] (rows may be strided) by itself, in place. weight and bias: [d] for all
+  /// heads, or [n_heads * d].
   virtual void norm_heads(const TensorView& x, int n_heads, const Norm& norm) = 0;
   /// x += delta, elementwise.
   virtual void add(const TensorView& x, const TensorView& delta) = 0;

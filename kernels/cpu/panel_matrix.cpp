@@ -117,7 +117,7 @@ struct RowOfCodes {
         scales(static_cast<std::size_t>(tensor.scales_of_row())) {}
   std::vector<float> weights;
   std::vector<std::uint8_t> codes;
-  std::vector<float> scales;
+  std::vector<CodeScale> scales;
 };
 
 void store_e4m3(std::span<const std::uint8_t> codes, std::byte* panel, std::int64_t column) {
@@ -151,15 +151,21 @@ class CodedColumn {
 
   std::byte* scales_at(std::int64_t offset) { return panel_ + shape_.codes_bytes() + offset; }
 
-  void store_scales(std::span<const float> scales) {
+  void store_scales(std::span<const CodeScale> scales) {
     auto* const halves = reinterpret_cast<std::uint16_t*>(scales_at(0));
     auto* const floats = reinterpret_cast<float*>(scales_at(0));
+    const auto middle = static_cast<float>(1 << (format_.bits - 1));
     for (std::size_t i = 0; i < scales.size(); ++i) {
+      const auto [scale, zero] = scales[i];
       const std::int64_t at = static_cast<std::int64_t>(i) * kPanelColumns + column_;
-      if (format_.scales == ScaleLayout::half) {
-        halves[at] = f32_to_f16(scales[i]);
-      } else {
-        floats[at] = scales[i] * format_.step;
+      const std::int64_t paired_at = 2 * static_cast<std::int64_t>(i) * kPanelColumns + column_;
+      switch (format_.scales) {
+        case ScaleLayout::half: halves[at] = f32_to_f16(scale); break;
+        case ScaleLayout::paired:
+          halves[paired_at] = f32_to_f16(scale);
+          halves[paired_at + kPanelColumns] = f32_to_f16(zero / middle - 1);
+          break;
+        default: floats[at] = scale * format_.step;
       }
     }
   }

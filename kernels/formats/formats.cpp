@@ -35,6 +35,18 @@ const auto& table() {
       coded(WeightFormat::llm_int8, "llm_int8", llm_int8_format()),
       coded(WeightFormat::fp8_channel, "fp8_channel", e4m3_format(ActivationScale::row)),
       coded(WeightFormat::fp8_weight_only, "fp8_weight_only", e4m3_format(ActivationScale::none)),
+      coded(WeightFormat::int8_g32_asym, "int8_g32_asym", asymmetric_format(8, 32)),
+      coded(WeightFormat::int8_g64_asym, "int8_g64_asym", asymmetric_format(8, 64)),
+      coded(WeightFormat::int8_g128_asym, "int8_g128_asym", asymmetric_format(8, 128)),
+      coded(WeightFormat::int4_g32_asym, "int4_g32_asym", asymmetric_format(4, 32)),
+      coded(WeightFormat::int4_g64_asym, "int4_g64_asym", asymmetric_format(4, 64)),
+      coded(WeightFormat::int4_g128_asym, "int4_g128_asym", asymmetric_format(4, 128)),
+      coded(WeightFormat::nf4_weight_only, "nf4_weight_only", nf4_format(ScaleLayout::single, ActivationScale::none)),
+      coded(WeightFormat::nf4_nested_weight_only, "nf4_nested_weight_only",
+            nf4_format(ScaleLayout::nested, ActivationScale::none)),
+      coded(WeightFormat::fp4_weight_only, "fp4_weight_only", fp4_format(ScaleLayout::single, ActivationScale::none)),
+      coded(WeightFormat::fp4_nested_weight_only, "fp4_nested_weight_only",
+            fp4_format(ScaleLayout::nested, ActivationScale::none)),
   };
   static_assert(std::tuple_size_v<decltype(formats)> == kWeightFormats);
   return formats;

@@ -20,7 +20,10 @@ bool rows_begin_groups(const CodedFormat& format, std::int64_t k) { return !form
 TensorCodes::TensorCodes(const CodedFormat& format, const TensorView& source, const ParallelFor& parallel_for)
     : format_(format), source_(source), k_(source.dim(1)) {
   LATHE_CHECK(format.has_codes() && is_floating(source.dtype));
-  if (needs_all_scales()) find_scales(parallel_for);
+  if (needs_all_scales()) {
+    LATHE_CHECK(!format.has_zeros());
+    find_scales(parallel_for);
+  }
   if (format.scales == ScaleLayout::nested) nested_ = nest(scales_, parallel_for);
 }
 
@@ -40,7 +43,7 @@ void TensorCodes::find_scales(const ParallelFor& parallel_for) {
     for (std::int64_t i = begin; i < end; ++i) {
       const std::span<float> some(weights, static_cast<std::size_t>(std::min(group, n - i * group)));
       load_elements(source_.data, source_.dtype, i * group, some);
-      scales_[static_cast<std::size_t>(i)] = format_.scale_of(format_, some);
+      scales_[static_cast<std::size_t>(i)] = format_.scale_of(format_, some).scale;
     }
   });
 }
@@ -57,12 +60,12 @@ void TensorCodes::for_groups(std::int64_t row, const Body& body) const {
   }
 }
 
-float TensorCodes::scale_of(std::size_t group, std::span<const float> weights) const {
-  return scales_.empty() ? format_.scale_of(format_, weights) : scales_[group];
+CodeScale TensorCodes::scale_of(std::size_t group, std::span<const float> weights) const {
+  return scales_.empty() ? format_.scale_of(format_, weights) : CodeScale{.scale = scales_[group]};
 }
 
 void TensorCodes::row(std::int64_t row, std::span<float> weights, std::span<std::uint8_t> codes,
-                      std::span<float> scales) const {
+                      std::span<CodeScale> scales) const {
   LATHE_CHECK(rows_begin_groups(format_, k_));
   load_elements(source_.data, source_.dtype, row * source_.strides[0], weights);
   std::size_t i = 0;
@@ -78,8 +81,8 @@ void TensorCodes::decoded_row(std::int64_t row, std::span<float> weights) const 
   load_elements(source_.data, source_.dtype, row * source_.strides[0], weights);
   for_groups(row, [&](std::int64_t begin, std::int64_t end, std::size_t group) {
     const std::span<float> some(weights.data() + begin, weights.data() + end);
-    const float scale = scale_of(group, some);
-    const float stored = format_.scales == ScaleLayout::nested ? nested_.at(group) : scale;
+    const CodeScale scale = scale_of(group, some);
+    const CodeScale stored = format_.scales == ScaleLayout::nested ? CodeScale{.scale = nested_.at(group)} : scale;
     for (std::size_t first = 0; first < some.size(); first += kPart) {
       std::uint8_t codes[kPart];
       const std::span<float> part = some.subspan(first, std::min(kPart, some.size() - first));

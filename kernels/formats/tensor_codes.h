@@ -18,7 +18,7 @@ class TensorCodes {
 
   /// Codes [k] of a row, and its scales [scales_of_row()]; nested scales before they become codes. `weights` [k] is room to
   /// work in, and holds the row as f32 afterwards. Requires: no group runs on into the next row.
-  void row(std::int64_t row, std::span<float> weights, std::span<std::uint8_t> codes, std::span<float> scales) const;
+  void row(std::int64_t row, std::span<float> weights, std::span<std::uint8_t> codes, std::span<CodeScale> scales) const;
   /// The weights [k] that the codes of a row stand for.
   void decoded_row(std::int64_t row, std::span<float> weights) const;
 
@@ -32,7 +32,7 @@ class TensorCodes {
   void for_groups(std::int64_t row, const Body& body) const;
   bool needs_all_scales() const;
   void find_scales(const ParallelFor& parallel_for);
-  float scale_of(std::size_t group, std::span<const float> weights) const;
+  CodeScale scale_of(std::size_t group, std::span<const float> weights) const;
 
   const CodedFormat& format_;
   TensorView source_;

@@ -10,10 +10,13 @@ Peak peak_of(const Ceilings& ceilings, WeightFormat format) {
       break;
     case WeightFormat::int4_g32:
     case WeightFormat::int4_g64:
-    case WeightFormat::int4_g128: return {ceilings.int4_gop_s, "int4"};
+    case WeightFormat::int4_g128:
+    case WeightFormat::int4_g32_asym:
+    case WeightFormat::int4_g64_asym:
+    case WeightFormat::int4_g128_asym: return {ceilings.int4_gop_s, "int4"};
     default: {
       const FormatDescriptor& stored = descriptor_of(format);
-      if (stored.is_coded() && stored.codes.kind == CodeKind::whole) return {ceilings.int8_gop_s, "int8"};
+      if (stored.is_coded() && stored.codes.multiplies_bytes()) return {ceilings.int8_gop_s, "int8"};
     }
   }
   return {ceilings.fma_gflop_s, "fma"};

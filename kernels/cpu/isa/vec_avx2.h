@@ -121,6 +121,13 @@ struct VecAvx2 {
     const __m256i places = _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(bytes)));
     return _mm256_i32gather_ps(table, places, sizeof(float));
   }
+  static Int shift_right(Int x, int n) { return reinterpret_cast<Int>(reinterpret_cast<__v8su>(x) >> n); }
+  /// table[i], i the low 4 bits of each number.
+  static Float pick(const float (&table)[16], Int x) {
+    const Float low = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table), x);
+    const Float high = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table + 8), x);
+    return _mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32(x, 28)));
+  }
   /// Byte i of each, as a number.
   static Float byte_to_float(Int x, std::int64_t i) {
     const __m256i shifted = _mm256_srl_epi32(x, _mm_cvtsi64_si128(8 * i));

@@ -107,6 +107,9 @@ struct VecAvx512 {
     const __m512i places = _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes)));
     return _mm512_i32gather_ps(places, table, sizeof(float));
   }
+  static Int shift_right(Int x, int n) { return reinterpret_cast<Int>(reinterpret_cast<__v16su>(x) >> n); }
+  /// table[i], i the low 4 bits of each number.
+  static Float pick(const float (&table)[16], Int x) { return _mm512_permutexvar_ps(x, _mm512_loadu_ps(table)); }
   /// Byte i of each, as a number.
   static Float byte_to_float(Int x, std::int64_t i) {
     const __m512i shifted = _mm512_srl_epi32(x, _mm_cvtsi64_si128(8 * i));
@@ -131,9 +134,7 @@ struct VecAvx512 {
     const Float value = _mm512_mul_ps(_mm512_cvtph_ps(half), _mm512_set1_ps(256));
     return _mm512_mask_mov_ps(value, is_nan, _mm512_set1_ps(__builtin_nanf("")));
   }
-  static Float widen(const E5m2*, __m128i bits) {
-    return _mm512_cvtph_ps(_mm256_slli_epi16(_mm256_cvtepu8_epi16(bits), 8));
-  }
+  static Float widen(const E5m2*, __m128i bits) { return _mm512_cvtph_ps(_mm256_slli_epi16(_mm256_cvtepu8_epi16(bits), 8)); }
   static Float widen(__m256i bits) { return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16)); }
 };
 

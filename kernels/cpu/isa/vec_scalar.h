@@ -95,6 +95,8 @@ struct VecScalar {
     return static_cast<Int>(found);
   }
   static Float look_up(const float* table, const std::byte* bytes) { return table[static_cast<int>(bytes[0])]; }
+  static Int shift_right(Int x, int n) { return static_cast<Int>(static_cast<std::uint32_t>(x) >> n); }
+  static Float pick(const float (&table)[16], Int x) { return table[x & 15]; }
   static Float byte_to_float(Int x, std::int64_t i) { return static_cast<float>((x >> (8 * i)) & 0xff); }
 
  private:

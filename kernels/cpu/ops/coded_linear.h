@@ -72,6 +72,8 @@ struct CodedLinear {
   using V = Vec;
   static constexpr std::int64_t kRowBytes = coded_row_bytes(kGroup, D::kQuadBytes);
   static constexpr bool kPacksWholeRows = A::kWholeRows;
+  /// Of the codes of a panel.
+  static constexpr std::int64_t kBlockBytes = kActivationBlock * kPanelColumns * C::kBits / 8;
 
   static std::int64_t row_bytes(std::int64_t k) {
     return div_up(k, kActivationBlock) * kRowBytes + (A::kHasOutliers ? outliers_bytes(k) : 0);
@@ -113,10 +115,16 @@ struct CodedLinear {
     const std::int64_t stretch = n_tiles == 1 && !S::kExpands ? n_blocks : kStretchBlocks;
     const auto widest = static_cast<int>(rows_of(args.x.tiling, range.tile_begin));
     const std::int64_t together = coded_panels_for<V>(widest);
+    const auto codes_at = [&](std::int64_t panel, std::int64_t block) {
+      return args.weights + panel * args.panel_bytes + block * kBlockBytes;
+    };
     for (std::int64_t block = 0; block < n_blocks; block += stretch) {
       for (std::int64_t panel = range.panel_begin; panel < range.panel_end; panel += together) {
+        const std::byte* const next = panel + together < range.panel_end ? codes_at(panel + together, block)
+                                      : block + stretch < n_blocks       ? codes_at(range.panel_begin, block + stretch)
+                                                                         : args.next_weights;
         multiply_panels(args, range, {panel, min_of(together, range.panel_end - panel)}, block,
-                        min_of(stretch, n_blocks - block), scratch);
+                        min_of(stretch, n_blocks - block), next, scratch);
       }
     }
     if constexpr (A::kHasOutliers) add_outliers(args, range);
@@ -161,7 +169,7 @@ struct CodedLinear {
   }
 
   static void multiply_panels(const LinearArgs& args, const LinearRange& range, const Panels& panels, std::int64_t block,
-                              std::int64_t n_blocks, float* scratch) {
+                              std::int64_t n_blocks, const std::byte* next, float* scratch) {
     static_assert(kStretchBlocks * kActivationBlock * kPanelColumns * kMaxPanels <= kWidenedBytes);
     static_assert(kStretchBlocks * kActivationBlock / kGroup * kPanelColumns * kMaxPanels <= kScratchScales);
     const CodedPanel shape = shape_of(args.x.k);
@@ -183,7 +191,8 @@ struct CodedLinear {
         .out_stride = args.out_stride,
         .n_columns = args.n - column,
         .continues = block > 0,
-        .bias = args.bias != nullptr && end_group == shape.n_groups() ? args.bias + column : nullptr};
+        .bias = args.bias != nullptr && end_group == shape.n_groups() ? args.bias + column : nullptr,
+        .ahead = {.from = next, .stride = args.panel_bytes, .n_lines = 0, .per_group = 0}};
     if constexpr (S::kExpands) {
       t.scales = scratch + kWidenedBytes / static_cast<std::int64_t>(sizeof(float));
       t.scales_stride = t.n_groups * kPanelColumns;
@@ -224,21 +233,31 @@ struct CodedLinear {
   static void multiply_tiles(const LinearArgs& args, const LinearRange& range, std::int64_t n_panels, std::int64_t block,
                              CodedTileArgs<typename S::Scale> t) {
     float* const out = t.out;
+    // Each tile fetches its share of the codes that come next: memory would rest while all but the first find theirs in L1.
+    std::int64_t lines_left =
+        t.ahead.from == nullptr ? 0 : t.n_groups * kGroup * kBlockBytes / kActivationBlock / kCacheLine;
+    const std::int64_t share = div_up(lines_left, range.tile_end - range.tile_begin);
+    t.ahead.per_group = div_up(share, t.n_groups);
     for (std::int64_t tile = range.tile_begin; tile < range.tile_end; ++tile) {
+      t.ahead.n_lines = min_of(share, lines_left);
+      lines_left -= t.ahead.n_lines;
       t.x = tile_at(args.x, block, tile);
       t.out = out + (first_row(args.x.tiling, tile) - args.out_row) * args.out_stride;
       kCodedTiles<V, Codes, D, typename S::Scale>.functions[rows_of(args.x.tiling, tile) - 1][n_panels - 1](t);
+      t.ahead.from += t.ahead.n_lines * kCacheLine;
     }
   }
 
   /// What activations add that were left out of the products of codes: each row its own, k ascending.
   static void add_outliers(const LinearArgs& args, const LinearRange& range) {
-    for (std::int64_t row = first_row(args.x.tiling, range.tile_begin); row < first_row(args.x.tiling, range.tile_end); ++row) {
+    for (std::int64_t row = first_row(args.x.tiling, range.tile_begin); row < first_row(args.x.tiling, range.tile_end);
+         ++row) {
       const Outliers& outliers = *outliers_of(args.x, row);
       if (outliers.n == 0) continue;
       for (std::int64_t panel = range.panel_begin; panel < range.panel_end; ++panel) {
         float* const out = args.out + (row - args.out_row) * args.out_stride + (panel - args.out_panel) * kPanelColumns;
-        add_outliers(args.weights + panel * args.panel_bytes, shape_of(args.x.k), outliers, out, args.n - panel * kPanelColumns);
+        add_outliers(args.weights + panel * args.panel_bytes, shape_of(args.x.k), outliers, out,
+                     args.n - panel * kPanelColumns);
       }
     }
   }

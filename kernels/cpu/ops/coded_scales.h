@@ -15,12 +15,15 @@ struct StoredScales {
   using Scale = ScaleType;
   static constexpr ScaleLayout kLayout = kWhich;
   static constexpr bool kExpands = false;
-  static constexpr std::int64_t kStep = kWhich == ScaleLayout::channel ? 0 : kPanelColumns;
+  static constexpr std::int64_t kStep = kWhich == ScaleLayout::channel  ? 0
+                                        : kWhich == ScaleLayout::paired ? 2 * kPanelColumns
+                                                                        : kPanelColumns;
   static const Scale* at(const std::byte* scales, std::int64_t group) {
     return reinterpret_cast<const Scale*>(scales) + group * kStep;
   }
 };
 using HalfScales = StoredScales<F16, ScaleLayout::half>;
+using PairedScales = StoredScales<PairedF16, ScaleLayout::paired>;
 using SingleScales = StoredScales<float, ScaleLayout::single>;
 using ChannelScales = StoredScales<float, ScaleLayout::channel>;
 
@@ -34,7 +37,8 @@ struct NestedScaleCodes {
 
   /// Groups that lie in one block of nested scales for every column share what scales them.
   template <class V>
-  static void expand(const std::byte* scales, const CodedPanel& shape, std::int64_t first_group, std::int64_t n_groups, float* out) {
+  static void expand(const std::byte* scales, const CodedPanel& shape, std::int64_t first_group, std::int64_t n_groups,
+                     float* out) {
     const NestedOffsets offsets = nested_offsets(shape);
     const float* const map = dynamic_map();
     const auto* const means = reinterpret_cast<const float*>(scales + offsets.means);

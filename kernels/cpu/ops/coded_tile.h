@@ -9,23 +9,33 @@
 namespace lathe::kernels {
 namespace {
 
-/// out [rows, columns] (+)= x * weights over blocks of activations. Scale: F16 or float.
+/// Codes to fetch into L2 while a tile computes.
+struct CodesAhead {
+  const std::byte* from;   ///< of the first panel
+  std::int64_t stride;     ///< from panel to panel
+  std::int64_t n_lines;    ///< cache lines of a panel
+  std::int64_t per_group;  ///< of them with each group
+};
+
+/// out [rows, columns] (+)= x * weights over blocks of activations. Scale: F16, PairedF16 (weights with zero points) or
+/// float.
 template <class Scale>
 struct CodedTileArgs {
-  const std::byte* x;           ///< the tile in the first block
-  std::int64_t x_block_bytes;   ///< from block to block
-  const std::byte* codes;       ///< of the first panel
-  std::int64_t codes_stride;    ///< from panel to panel
-  const Scale* scales;          ///< of the first panel
-  std::int64_t scales_stride;   ///< from panel to panel
-  std::int64_t scales_step;     ///< from group to group
+  const std::byte* x;          ///< the tile in the first block
+  std::int64_t x_block_bytes;  ///< from block to block
+  const std::byte* codes;      ///< of the first panel
+  std::int64_t codes_stride;   ///< from panel to panel
+  const Scale* scales;         ///< of the first panel
+  std::int64_t scales_stride;  ///< from panel to panel
+  std::int64_t scales_step;    ///< from group to group
   std::int64_t n_groups;
-  int group;                    ///< k of a group: a divisor of kActivationBlock
+  int group;  ///< k of a group: a divisor of kActivationBlock
   float* out;
   std::int64_t out_stride;
   std::int64_t n_columns;  ///< that out has from here on
   bool continues;          ///< starts from what out holds
   const float* bias;       ///< added at the end, unless null
+  CodesAhead ahead;
 };
 
 /// sums [row][vector] += products of one quad.
@@ -83,12 +93,14 @@ template <class V, class C, class D, class Scale, int kRows, int kPanels>
 [[gnu::noinline]] void multiply_coded_tile(const CodedTileArgs<Scale>& args) {
   constexpr int kPerPanel = kPanelColumns / V::kLanes;
   constexpr int kVectors = kPanels * kPerPanel;
+  constexpr bool kHasZeros = __is_same(Scale, PairedF16);
   const CodedTileArgs<Scale> t = args;
   const int groups_of_block = kActivationBlock / t.group;
   const int n_pairs = t.group / (2 * kQuad);
   const std::byte* codes = t.codes;
   const Scale* scales = t.scales;
   const std::byte* x = t.x;
+  std::int64_t line = 0;
   for (std::int64_t group = 0; group < t.n_groups;) {
     const auto* x_scale = reinterpret_cast<const float*>(x);
     const auto* start = reinterpret_cast<const std::int32_t*>(x_scale + kRows);
@@ -107,17 +119,31 @@ template <class V, class C, class D, class Scale, int kRows, int kPanels>
 #pragma GCC unroll 64
         for (int j = 0; j < kVectors; ++j) acc[i][j] = V::set_int(start[i]);
       }
-      start += kRows;
+      for (const std::int64_t last = min_of(line + t.ahead.per_group, t.ahead.n_lines); line < last; ++line) {
+        for (int p = 0; p < kPanels; ++p) __builtin_prefetch(t.ahead.from + p * t.ahead.stride + line * kCacheLine, 0, 2);
+      }
       multiply_group<V, C, D>(acc, codes, t.codes_stride, x_codes, n_pairs);
       codes += n_pairs * C::kPairBytes;
       x_codes += 2 * n_pairs * kRows * D::kQuadBytes;
 #pragma GCC unroll 64
       for (int j = 0; j < kVectors; ++j) {
-        const auto scale = V::load(scales + j / kPerPanel * t.scales_stride + j % kPerPanel * V::kLanes);
+        const Scale* const scales_of_vector = scales + j / kPerPanel * t.scales_stride + j % kPerPanel * V::kLanes;
+        const auto scale = V::load(scales_of_vector);
+        if constexpr (kHasZeros) {
+          // (code - zero) x = (code - middle) x + start * (zero - middle) / middle: whole numbers below 2^24, so exact.
+          const auto offset = V::load(scales_of_vector + kPanelColumns);
 #pragma GCC unroll 64
-        for (int i = 0; i < kRows; ++i) V::accumulate(part[i][j], V::to_float(acc[i][j]), scale);
+          for (int i = 0; i < kRows; ++i) {
+            const auto sum = V::fma(V::set(static_cast<float>(start[i])), offset, V::to_float(acc[i][j]));
+            V::accumulate(part[i][j], sum, scale);
+          }
+        } else {
+#pragma GCC unroll 64
+          for (int i = 0; i < kRows; ++i) V::accumulate(part[i][j], V::to_float(acc[i][j]), scale);
+        }
       }
       scales += t.scales_step;
+      start += kRows;
     }
     const bool is_first = end <= groups_of_block && !t.continues;
     const bool is_last = end == t.n_groups && t.bias != nullptr;

@@ -11,14 +11,17 @@ namespace lathe::kernels {
 namespace {
 
 constexpr Encoder kGrouped{grouped_scale, grouped_encode};
+constexpr Encoder kAsymmetric{asymmetric_scale, asymmetric_encode};
 constexpr Encoder kNf4{bnb4_scale, bnb4_encode<Nf4Book>};
 constexpr Encoder kFp4{bnb4_scale, bnb4_encode<Fp4Book>};
 constexpr Encoder kChannel{channel_scale, channel_encode};
 constexpr Encoder kLlm{llm_scale, llm_encode};
 
 /// In the order of WeightFormat.
-constexpr Encoders kEncoders = {{{}, {}, {}, kGrouped, kGrouped, kGrouped, kGrouped, kGrouped, kGrouped, kNf4, kNf4, kFp4,
-                                 kFp4, kChannel, kLlm}};
+constexpr Encoders kEncoders = {{{},          {},          {},   kGrouped,    kGrouped,    kGrouped,    kGrouped,
+                                 kGrouped,    kGrouped,    kNf4, kNf4,        kFp4,        kFp4,        kChannel,
+                                 kLlm,        {},          {},   kAsymmetric, kAsymmetric, kAsymmetric, kAsymmetric,
+                                 kAsymmetric, kAsymmetric, kNf4, kNf4,        kFp4,        kFp4}};
 
 }  // namespace
 }  // namespace lathe::kernels

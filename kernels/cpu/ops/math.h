@@ -5,6 +5,9 @@
 #include <cstdint>
 
 namespace lathe::kernels {
+
+inline constexpr std::int64_t kCacheLine = 64;  // bytes
+
 namespace {
 
 [[maybe_unused]] constexpr std::int64_t min_of(std::int64_t a, std::int64_t b) { return a < b ? a : b; }

@@ -6,6 +6,7 @@
 #include "kernels/cpu/ops/ceilings.h"
 #include "kernels/cpu/ops/coded_linear.h"
 #include "kernels/cpu/ops/e4m3_linear.h"
+#include "kernels/cpu/ops/expanded_linear.h"
 #include "kernels/cpu/ops/rowwise.h"
 
 namespace lathe::kernels {
@@ -26,7 +27,8 @@ constexpr OpTable make_op_table() {
   using Nf4 = BookCodes<V, Nf4Book>;
   using Fp4 = BookCodes<V, Fp4Book>;
   return {.linear = {linear_ops<FmaLinear<V, SplitWeights<V, float>, kNeverExpand>>(),
-                     linear_ops<FmaLinear<V, SplitWeights<V, F16>, 3>>(), linear_ops<FmaLinear<V, InterleavedBf16<V>, 3>>(),
+                     linear_ops<FmaLinear<V, SplitWeights<V, F16>, 3>>(),
+                     linear_ops<FmaLinear<V, InterleavedBf16<V>, 3>>(),
                      coded_ops<InBlocks<V, Bytes, ByteDot, 32, HalfScales>>(),
                      coded_ops<InBlocks<V, Bytes, ByteDot, 64, HalfScales>>(),
                      coded_ops<InBlocks<V, Bytes, ByteDot, 128, HalfScales>>(),
@@ -40,7 +42,17 @@ constexpr OpTable make_op_table() {
                      coded_ops<InRows<V, ByteDot, false>>(),
                      coded_ops<InRows<V, ByteDot, true>>(),
                      e4m3_ops<E4m3Linear<V, true>>(),
-                     e4m3_ops<E4m3Linear<V, false>>()},
+                     e4m3_ops<E4m3Linear<V, false>>(),
+                     coded_ops<InBlocks<V, Bytes, ByteDot, 32, PairedScales>>(),
+                     coded_ops<InBlocks<V, Bytes, ByteDot, 64, PairedScales>>(),
+                     coded_ops<InBlocks<V, Bytes, ByteDot, 128, PairedScales>>(),
+                     coded_ops<InBlocks<V, Nibbles, NibbleDot, 32, PairedScales>>(),
+                     coded_ops<InBlocks<V, Nibbles, NibbleDot, 64, PairedScales>>(),
+                     coded_ops<InBlocks<V, Nibbles, NibbleDot, 128, PairedScales>>(),
+                     expanded_ops<BookExpander<V, Nf4Book, 64, SingleScales>>(),
+                     expanded_ops<BookExpander<V, Nf4Book, 64, NestedScaleCodes>>(),
+                     expanded_ops<BookExpander<V, Fp4Book, 64, SingleScales>>(),
+                     expanded_ops<BookExpander<V, Fp4Book, 64, NestedScaleCodes>>()},
           .norm = {rms_norm<V>, layer_norm<V>},
           .rope = rope<V>,
           .add = add<V>,

@@ -27,8 +27,6 @@ struct TileArgs {
   float* expanded;        ///< where a step that expands leaves the weights, as ExpandedWeights reads them
 };
 
-inline constexpr std::int64_t kCacheLine = 64;
-
 // ---- weights of one pair of k: where a panel has them, and vector j of them, of even or odd k
 template <int kBytes>
 struct PanelAfterPanel {
@@ -195,7 +193,8 @@ constexpr int panels_for(int n_rows) {
   return fitting < 1 ? 1 : fitting > kMaxPanels ? kMaxPanels : fitting;
 }
 
-/// No tile has more rows. Scalar ones are two: each is hundreds of unrolled lines, and more rows only take longer to compile.
+/// No tile has more rows. Scalar ones are two: each is hundreds of unrolled lines, and more rows only take longer to
+/// compile.
 template <class V>
 constexpr int max_tile_rows() {
   return V::kLanes == 16 ? 8 : V::kLanes == 8 ? 6 : 2;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "kernels/cpu/table/element_types.h"
 #include "kernels/cpu/table/op_table.h"
 #include "kernels/formats/codes/coded.h"
 
@@ -24,7 +25,8 @@ namespace {
 /// A panel: codes of all groups, then scales.
 /// Codes: [pair of quads][...]: of 8 bits [2][16 columns][4], of 4 bits [16][4], the first quad in the low halves; of e4m3
 /// [pair of k][2][16], as weights without codes.
-/// Scales: `half` and `single` [group][16] f16 or f32; `channel` [16] f32; `nested` [group][16] bytes, then [16] f32 means, [16]
+/// Scales: `half` and `single` [group][16] f16 or f32; `paired` [group][2][16] f16, of which the second are (zero point -
+/// middle) / middle, exact in f16; `channel` [16] f32; `nested` [group][16] bytes, then [16] f32 means, [16]
 /// i32 places of the row's first scale in its block of 256, and [block][16] f32. The last group is filled up with codes that
 /// meet zeros.
 struct CodedPanel {
@@ -39,6 +41,7 @@ struct CodedPanel {
   constexpr std::int64_t scales_bytes() const {
     switch (scales) {
       case ScaleLayout::half: return n_groups() * kPanelColumns * 2;
+      case ScaleLayout::paired: return n_groups() * kPanelColumns * 4;
       case ScaleLayout::single: return n_groups() * kPanelColumns * 4;
       case ScaleLayout::channel: return kPanelColumns * 4;
       case ScaleLayout::nested: return kPanelColumns * (n_groups() + 4 * (2 + n_nested_blocks()));
@@ -47,6 +50,9 @@ struct CodedPanel {
   }
   constexpr std::int64_t bytes() const { return (codes_bytes() + scales_bytes() + 63) / 64 * 64; }
 };
+
+/// A scale that lies before an offset: 16 scales of a group, then what their zero points make of it.
+struct PairedF16 : F16 {};
 
 /// Where the parts of nested scales begin. Units: bytes from the scales of a panel.
 struct NestedOffsets {
@@ -57,9 +63,9 @@ constexpr NestedOffsets nested_offsets(const CodedPanel& panel) {
   return {means, means + 4 * kPanelColumns, means + 8 * kPanelColumns};
 }
 
-/// Packed rows of activations: [block of kActivationBlock][tile][...], a tile: scale [row] f32, start [group][row] i32, codes
-/// [quad][row][quad_bytes]. A start is what makes up for the middle of the weights' codes: -middle * sum of the group's codes.
-/// Units: bytes that a row has of a block.
+/// Packed rows of activations: [block of kActivationBlock][tile][...], a tile: scale [row] f32, start [group][row] i32,
+/// codes [quad][row][quad_bytes]. A start is what makes up for the middle of the weights' codes: -middle * sum of the
+/// group's codes. Units: bytes that a row has of a block.
 constexpr std::int64_t coded_row_bytes(int group, int quad_bytes) {
   return 4 + kActivationBlock / group * 4 + kActivationBlock / kQuad * quad_bytes;
 }

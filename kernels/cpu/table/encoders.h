@@ -11,8 +11,9 @@ namespace lathe::kernels {
 
 /// The functions of those names of a CodedFormat.
 struct Encoder {
-  float (*scale_of)(const CodedFormat& format, std::span<const float> weights) = nullptr;
-  void (*encode)(const CodedFormat& format, std::span<const float> weights, float scale, std::uint8_t* codes) = nullptr;
+  CodeScale (*scale_of)(const CodedFormat& format, std::span<const float> weights) = nullptr;
+  void (*encode)(const CodedFormat& format, std::span<const float> weights, const CodeScale& scale,
+                 std::uint8_t* codes) = nullptr;
 };
 
 struct Encoders {

@@ -7,25 +7,26 @@ namespace lathe::kernels {
 namespace {
 
 template <class Book>
-float decode(const CodedFormat&, std::uint8_t code, float scale) {
-  return Book::kValues[code] * scale;
+float decode(const CodedFormat&, std::uint8_t code, const CodeScale& of_block) {
+  return Book::kValues[code] * of_block.scale;
 }
 
 template <class Book>
-CodedFormat format_of(ScaleLayout scales) {
+CodedFormat format_of(ScaleLayout scales, ActivationScale activations) {
   return {.bits = 4,
           .group = kBnbBlock,
           .runs_on = true,
           .scales = scales,
+          .activations = activations,
           .scale_of = bnb4_scale,
           .encode = bnb4_encode<Book>,
           .decode = decode<Book>,
-          .step = 1.0F / Book::kSteps};
+          .step = activations == ActivationScale::none ? 1 : 1.0F / Book::kSteps};
 }
 
 }  // namespace
 
-CodedFormat nf4_format(ScaleLayout scales) { return format_of<Nf4Book>(scales); }
-CodedFormat fp4_format(ScaleLayout scales) { return format_of<Fp4Book>(scales); }
+CodedFormat nf4_format(ScaleLayout scales, ActivationScale activations) { return format_of<Nf4Book>(scales, activations); }
+CodedFormat fp4_format(ScaleLayout scales, ActivationScale activations) { return format_of<Fp4Book>(scales, activations); }
 
 }  // namespace lathe::kernels

@@ -10,8 +10,9 @@ inline constexpr int kBnbBlock = 64;
 
 /// A weight is book[code] * scale, the scale is max |w| of 64 weights that follow each other through the whole tensor. The
 /// code is the nearest in the book; halfway between two it is the lower one, as in the package on a CPU (0.50).
-/// scales: `single`, or `nested` for double quantization. Source: Dettmers et al. 2023 (QLoRA).
-CodedFormat nf4_format(ScaleLayout scales);
-CodedFormat fp4_format(ScaleLayout scales);
+/// scales: `single`, or `nested` for double quantization. activations: `block` or `none`. Source: Dettmers et al. 2023
+/// (QLoRA).
+CodedFormat nf4_format(ScaleLayout scales, ActivationScale activations = ActivationScale::block);
+CodedFormat fp4_format(ScaleLayout scales, ActivationScale activations = ActivationScale::block);
 
 }  // namespace lathe::kernels

@@ -34,8 +34,8 @@ struct Sorted {
   }
 };
 
-inline float bnb4_scale(const CodedFormat&, std::span<const float> weights) {
-  return largest_magnitude(weights.data(), weights.size());
+inline CodeScale bnb4_scale(const CodedFormat&, std::span<const float> weights) {
+  return {.scale = largest_magnitude(weights.data(), weights.size())};
 }
 
 /// AVX-512 adds under a mask; elsewhere a comparison gives -1.
@@ -45,10 +45,10 @@ inline Ints plus_where(Ints code, Ints condition, std::int32_t step) {
 
 /// All numbers halfway are compared with: a search would branch, which no vector does.
 template <class Book>
-inline void bnb4_encode(const CodedFormat&, std::span<const float> weights, float scale, std::uint8_t* codes) {
+inline void bnb4_encode(const CodedFormat&, std::span<const float> weights, const CodeScale& of_block, std::uint8_t* codes) {
   constexpr Sorted<Book> kSorted;
   constexpr float kSmallestScale = 1e-38F;
-  const float to_book = 1.0F / (scale < kSmallestScale ? kSmallestScale : scale);
+  const float to_book = 1.0F / (of_block.scale < kSmallestScale ? kSmallestScale : of_block.scale);
   encode_each(weights.data(), weights.size(), codes, [=](Floats weight) {
     const Floats scaled = weight * to_book;
     const Floats value = scaled == scaled ? scaled : Floats{};

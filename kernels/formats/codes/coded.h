@@ -10,13 +10,14 @@ namespace lathe::kernels {
 /// How scales lie beside the codes.
 enum class ScaleLayout : std::uint8_t {
   half,     ///< f16, one a group
+  paired,   ///< f16, one a group, and a zero point beside it
   single,   ///< f32, one a group
   nested,   ///< 8 bits, one a group, with a scale of their own for every 256 (double quantization)
   channel,  ///< f32, one an output
 };
 
 /// Rows of the table of formats, which every table of kernels has as well.
-inline constexpr int kWeightFormats = 17;
+inline constexpr int kWeightFormats = 27;
 
 /// What codes are before they meet their scale.
 enum class CodeKind : std::uint8_t {
@@ -32,6 +33,12 @@ enum class ActivationScale : std::uint8_t {
   none             ///< nothing: they stay f32
 };
 
+/// What codes of a group meet.
+struct CodeScale {
+  float scale = 0;
+  float zero = 0;  ///< zero point: the code that stands for 0. Of formats that have zero points.
+};
+
 /// A weight is decode(code, scale). Codes are unsigned.
 struct CodedFormat {
   CodeKind kind = CodeKind::whole;
@@ -42,14 +49,17 @@ struct CodedFormat {
   ScaleLayout scales = ScaleLayout::half;
   ActivationScale activations = ActivationScale::block;
   /// The scale of some weights, rounded as it is stored; of `nested` ones what they are before they become codes.
-  float (*scale_of)(const CodedFormat& format, std::span<const float> weights) = nullptr;
+  CodeScale (*scale_of)(const CodedFormat& format, std::span<const float> weights) = nullptr;
   /// Writes a code for each weight.
-  void (*encode)(const CodedFormat& format, std::span<const float> weights, float scale, std::uint8_t* codes) = nullptr;
-  float (*decode)(const CodedFormat& format, std::uint8_t code, float scale) = nullptr;
+  void (*encode)(const CodedFormat& format, std::span<const float> weights, const CodeScale& scale,
+                 std::uint8_t* codes) = nullptr;
+  float (*decode)(const CodedFormat& format, std::uint8_t code, const CodeScale& scale) = nullptr;
   /// What kernels multiply are whole numbers, or those of e4m3 as a vector widens them: step * scale is the weight that
   /// stands for 1 of them.
   float step = 1;
   constexpr bool has_codes() const { return bits != 0; }
+  constexpr bool multiplies_bytes() const { return kind == CodeKind::whole && activations != ActivationScale::none; }
+  constexpr bool has_zeros() const { return scales == ScaleLayout::paired; }
 };
 
 }  // namespace lathe::kernels

@@ -13,17 +13,19 @@ namespace {
 constexpr float kLargest = 448;
 
 /// An infinite scale would turn every weight of the row into NaN.
-float row_scale(const CodedFormat&, std::span<const float> weights) {
-  return std::min(largest_magnitude(weights.data(), weights.size()), std::numeric_limits<float>::max()) / kLargest;
+CodeScale row_scale(const CodedFormat&, std::span<const float> weights) {
+  return {.scale =
+              std::min(largest_magnitude(weights.data(), weights.size()), std::numeric_limits<float>::max()) / kLargest};
 }
 
-void encode(const CodedFormat&, std::span<const float> weights, float scale, std::uint8_t* codes) {
+void encode(const CodedFormat&, std::span<const float> weights, const CodeScale& of_row, std::uint8_t* codes) {
+  const float scale = of_row.scale;
   for (std::size_t i = 0; i < weights.size(); ++i) {
     codes[i] = scale > 0 ? f32_to_e4m3(bounded(weights[i] / scale, -kLargest, kLargest)) : std::uint8_t{0};
   }
 }
 
-float decode(const CodedFormat&, std::uint8_t code, float scale) { return e4m3_to_f32(code) * scale; }
+float decode(const CodedFormat&, std::uint8_t code, const CodeScale& of_row) { return e4m3_to_f32(code) * of_row.scale; }
 
 // A number of e4m3 is widened through f16, whose exponents are biased by 8 more.
 constexpr float kStep = 256;

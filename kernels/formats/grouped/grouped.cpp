@@ -6,8 +6,12 @@
 namespace lathe::kernels {
 namespace {
 
-float decode(const CodedFormat& format, std::uint8_t code, float scale) {
-  return static_cast<float>(code - middle_of(format)) * scale;
+float decode(const CodedFormat& format, std::uint8_t code, const CodeScale& group) {
+  return static_cast<float>(code - middle_of(format)) * group.scale;
+}
+
+float asymmetric_decode(const CodedFormat&, std::uint8_t code, const CodeScale& group) {
+  return (static_cast<float>(code) - group.zero) * group.scale;
 }
 
 }  // namespace
@@ -19,6 +23,15 @@ CodedFormat grouped_format(int bits, int group) {
           .scale_of = grouped_scale,
           .encode = grouped_encode,
           .decode = decode};
+}
+
+CodedFormat asymmetric_format(int bits, int group) {
+  return {.bits = bits,
+          .group = group,
+          .scales = ScaleLayout::paired,
+          .scale_of = asymmetric_scale,
+          .encode = asymmetric_encode,
+          .decode = asymmetric_decode};
 }
 
 }  // namespace lathe::kernels

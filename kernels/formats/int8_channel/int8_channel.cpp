@@ -6,13 +6,15 @@
 namespace lathe::kernels {
 namespace {
 
-float channel_decode(const CodedFormat&, std::uint8_t code, float scale) { return (static_cast<float>(code) - kMiddle) * scale; }
+float channel_decode(const CodedFormat&, std::uint8_t code, const CodeScale& of_row) {
+  return (static_cast<float>(code) - kMiddle) * of_row.scale;
+}
 
 /// The package multiplies by the reciprocal of 127.
 constexpr float kStep = 7.874015718698502e-3F;
 
-float llm_decode(const CodedFormat&, std::uint8_t code, float scale) {
-  return (static_cast<float>(code) - kMiddle) * scale * kStep;
+float llm_decode(const CodedFormat&, std::uint8_t code, const CodeScale& of_row) {
+  return (static_cast<float>(code) - kMiddle) * of_row.scale * kStep;
 }
 
 }  // namespace

@@ -17,25 +17,27 @@ inline Ints code_of(Floats steps) {
   return __builtin_convertvector(to_nearest(bounded(steps, -127.0F, 127.0F)) + kMiddle, Ints);
 }
 
-inline float channel_scale(const CodedFormat&, std::span<const float> weights) {
+inline CodeScale channel_scale(const CodedFormat&, std::span<const float> weights) {
   constexpr float kSmallest = 1e-5F;
   const float largest = largest_magnitude(weights.data(), weights.size());
-  return (largest < kSmallest ? kSmallest : largest) / 127;
+  return {.scale = (largest < kSmallest ? kSmallest : largest) / 127};
 }
 
-inline void channel_encode(const CodedFormat&, std::span<const float> weights, float scale, std::uint8_t* codes) {
+inline void channel_encode(const CodedFormat&, std::span<const float> weights, const CodeScale& of_row,
+                           std::uint8_t* codes) {
+  const float scale = of_row.scale;
   encode_each(weights.data(), weights.size(), codes, [=](Floats weight) { return code_of(weight / scale); });
 }
 
 /// An infinite scale would turn every weight of the row into NaN.
-inline float llm_scale(const CodedFormat&, std::span<const float> weights) {
+inline CodeScale llm_scale(const CodedFormat&, std::span<const float> weights) {
   constexpr float kLargestF16 = 65504;
   const float largest = largest_magnitude(weights.data(), weights.size());
-  return nearest_f16(largest > kLargestF16 ? kLargestF16 : largest);
+  return {.scale = nearest_f16(largest > kLargestF16 ? kLargestF16 : largest)};
 }
 
-inline void llm_encode(const CodedFormat&, std::span<const float> weights, float scale, std::uint8_t* codes) {
-  const float to_code = scale > 0 ? 1.0F / scale * 127.0F : 0;  // as PyTorch divides a number by a tensor
+inline void llm_encode(const CodedFormat&, std::span<const float> weights, const CodeScale& of_row, std::uint8_t* codes) {
+  const float to_code = of_row.scale > 0 ? 1.0F / of_row.scale * 127.0F : 0;  // as PyTorch divides a number by a tensor
   encode_each(weights.data(), weights.size(), codes, [=](Floats weight) { return code_of(nearest_f16(weight) * to_code); });
 }
 

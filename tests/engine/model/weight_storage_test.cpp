@@ -82,6 +82,25 @@ class WeightStorageTest : public QObject {
     QVERIFY(engine::storage_of(options, Dtype::f32).matrices == WeightFormat::fp4_nested);
     options.bnb_4bit_use_double_quant = false;
     QVERIFY(engine::storage_of(options, Dtype::f32).matrices == WeightFormat::fp4);
+    options.bnb_4bit_compute_dtype = "bfloat16";
+    QVERIFY(engine::storage_of(options, Dtype::f32).matrices == WeightFormat::fp4_weight_only);
+    options.bnb_4bit_quant_type = "nf4";
+    options.bnb_4bit_use_double_quant = true;
+    QVERIFY(engine::storage_of(options, Dtype::f32).matrices == WeightFormat::nf4_nested_weight_only);
+  }
+
+  void groups_may_have_zero_points() {
+    for (const engine::Quantization& row : engine::quantizations()) {
+      const bool in_groups = row.name.find("_g") != row.name.npos;
+      QCOMPARE(row.with_zero_points.has_value(), in_groups);
+      engine::EngineOptions options = options_of(row.name);
+      const engine::WeightStorage without = engine::storage_of(options, Dtype::bf16);
+      options.quantization_zero_point = true;
+      const engine::WeightStorage with = engine::storage_of(options, Dtype::bf16);
+      QCOMPARE(with.matrices != without.matrices, in_groups);
+      QCOMPARE(with.head != without.head, in_groups);
+      if (in_groups) QCOMPARE(kernels::descriptor_of(with.matrices).name, std::string(row.name) + "_asym");
+    }
   }
 
   void none_is_no_quantization() {
@@ -113,15 +132,23 @@ class WeightStorageTest : public QObject {
     QTest::addColumn<QString>("quantization");
     QTest::addColumn<QString>("quant_type");
     QTest::addColumn<bool>("double_quant");
+    QTest::addColumn<bool>("zero_point");
     for (const std::string& isa : kernels::cpu_isas()) {
       const QString set = QString::fromStdString(isa);
       for (const engine::Quantization& row : engine::quantizations()) {
         const std::string name(row.name);
-        QTest::addRow("%s on %s", name.c_str(), isa.c_str()) << set << QString::fromStdString(name) << "nf4" << false;
+        QTest::addRow("%s on %s", name.c_str(), isa.c_str())
+            << set << QString::fromStdString(name) << "nf4" << false << false;
+        if (!row.with_zero_points) continue;
+        QTest::addRow("%s with zero points on %s", name.c_str(), isa.c_str())
+            << set << QString::fromStdString(name) << "nf4" << false << true;
       }
-      QTest::addRow("nf4, double, on %s", isa.c_str()) << set << "bitsandbytes_4bit" << "nf4" << true;
-      QTest::addRow("fp4 on %s", isa.c_str()) << set << "bitsandbytes_4bit" << "fp4" << false;
-      QTest::addRow("fp4, double, on %s", isa.c_str()) << set << "bitsandbytes_4bit" << "fp4" << true;
+      QTest::addRow("nf4, double, on %s", isa.c_str()) << set << "bitsandbytes_4bit"
+                                                       << "nf4" << true << false;
+      QTest::addRow("fp4 on %s", isa.c_str()) << set << "bitsandbytes_4bit"
+                                              << "fp4" << false << false;
+      QTest::addRow("fp4, double, on %s", isa.c_str()) << set << "bitsandbytes_4bit"
+                                                       << "fp4" << true << false;
     }
   }
   void answers_stay_near_those_of_the_checkpoint() {
@@ -129,15 +156,16 @@ class WeightStorageTest : public QObject {
     QFETCH(QString, quantization);
     QFETCH(QString, quant_type);
     QFETCH(bool, double_quant);
+    QFETCH(bool, zero_point);
     engine::EngineOptions options = options_of(quantization.toStdString());
     options.bnb_4bit_quant_type = quant_type.toStdString();
     options.bnb_4bit_use_double_quant = double_quant;
+    options.quantization_zero_point = zero_point;
     const double error = distance(logits_of(isa.toStdString(), options), logits_of("", {}));
     const bool is_8_bits = quantization.contains(QLatin1String("int8")) || quantization.contains(QLatin1String("8bit")) ||
                            quantization == QLatin1String("smoothquant");
     const bool is_fp8 = quantization.startsWith(QLatin1String("fp8"));
-    QVERIFY2(error > 0 && error < (is_8_bits ? 0.05 : is_fp8 ? 0.15 : 0.5),
-             qPrintable(QString::number(error)));
+    QVERIFY2(error > 0 && error < (is_8_bits ? 0.05 : is_fp8 ? 0.15 : 0.5), qPrintable(QString::number(error)));
   }
 };
 

@@ -26,10 +26,12 @@ struct Way {
 };
 constexpr Way kWays[] = {{"bitsandbytes_4bit", "bnb_4bit_use_double_quant", "true"},
                          {"bitsandbytes_4bit", "bnb_4bit_quant_type", "fp4"},
+                         {"bitsandbytes_4bit", "bnb_4bit_compute_dtype", "float32"},
                          {"bitsandbytes_8bit", "cache", "true"},
                          {"int8_g32", "keep_head", "true"},
                          {"int4_g64", "dtype", "bfloat16"},
                          {"dynamic_int8", "cache", "true"},
+                         {"int4_g32", "quantization_zero_point", "true"},
                          {"fp8", "keep_head", "true"},
                          {"smoothquant", "smoothquant_alpha", "0.5"}};
 

@@ -53,6 +53,8 @@ class PackedKeyTest : public QObject {
     add("keep_head", "true");
     add("bnb_4bit_quant_type", "fp4");
     add("bnb_4bit_use_double_quant", "true");
+    add("bnb_4bit_compute_dtype", "float32");
+    add("quantization_zero_point", "true");
     add("smoothquant_alpha", "0.5");
     add("smoothquant_per_token", "false");
     add("smoothquant_per_channel", "false");

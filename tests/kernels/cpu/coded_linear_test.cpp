@@ -75,6 +75,10 @@ double number_of(WeightFormat format, std::uint8_t code) {
     case WeightFormat::nf4_nested: return WholeBook<Nf4Book>().codes[code] - 128;
     case WeightFormat::fp4:
     case WeightFormat::fp4_nested: return WholeBook<Fp4Book>().codes[code] - 128;
+    case WeightFormat::nf4_weight_only:
+    case WeightFormat::nf4_nested_weight_only: return Nf4Book::kValues[code];
+    case WeightFormat::fp4_weight_only:
+    case WeightFormat::fp4_nested_weight_only: return Fp4Book::kValues[code];
     case WeightFormat::fp8_channel:
     case WeightFormat::fp8_weight_only: return static_cast<double>(e4m3_to_f32(code)) / 256;
     default: return code - (1 << (descriptor_of(format).codes.bits - 1));
@@ -89,15 +93,16 @@ std::vector<double> rounded_weights(WeightFormat format, const TensorCodes& tens
     return {weights.begin(), weights.end()};
   }
   std::vector<std::uint8_t> codes(static_cast<std::size_t>(k));
-  std::vector<float> scales(static_cast<std::size_t>(tensor.scales_of_row()));
+  std::vector<CodeScale> scales(static_cast<std::size_t>(tensor.scales_of_row()));
   tensor.row(row, weights, codes, scales);
   std::vector<double> rounded;
   for (std::size_t i = 0; i < codes.size(); ++i) {
     const std::size_t group = coded.group == 0 ? 0 : i / static_cast<std::size_t>(coded.group);
     const float scale = coded.scales == ScaleLayout::nested
                             ? tensor.nested().at(static_cast<std::size_t>(row) * scales.size() + group)
-                            : scales[group];
-    rounded.push_back(number_of(format, codes[i]) * coded.step * scale);
+                            : scales[group].scale;
+    const double number = coded.has_zeros() ? codes[i] - scales[group].zero : number_of(format, codes[i]);
+    rounded.push_back(number * coded.step * scale);
   }
   return rounded;
 }
@@ -132,9 +137,9 @@ double error_of(Backend& backend, WeightFormat format, std::int64_t m, std::int6
 }
 
 constexpr double kTolerance = 5e-6;
-/// Sums of a group of whole numbers are exact, those of e4m3 are not: one result may be small beside its terms.
+/// Sums of a group of whole numbers are exact, those of floats are not: one result may be small beside its terms.
 double tolerance_of(WeightFormat format) {
-  return descriptor_of(format).codes.kind == CodeKind::e4m3 ? 4 * kTolerance : kTolerance;
+  return descriptor_of(format).codes.multiplies_bytes() ? kTolerance : 4 * kTolerance;
 }
 
 void check_mlp(Backend& backend, WeightFormat format, std::int64_t hidden, std::int64_t inner) {

@@ -39,18 +39,28 @@ std::uint8_t code_at(const PanelMatrix& matrix, std::int64_t n, std::int64_t k) 
   return static_cast<std::uint8_t>(quad % 2 == 0 ? both & 15U : both >> 4);
 }
 
-/// Scale (n, group) as the layout says; of nested ones what they stand for.
+float half_at(const std::byte* from) {
+  std::uint16_t half = 0;
+  std::memcpy(&half, from, sizeof half);
+  return f16_to_f32(half);
+}
+
+/// Scale (n, group) as the layout says.
 float scale_at(const PanelMatrix& matrix, const CodedPanel& shape, std::int64_t n, std::int64_t group) {
   const std::byte* const scales = matrix.data() + n / kPanelColumns * matrix.panel_bytes() + shape.codes_bytes();
   const std::int64_t at = group * kPanelColumns + n % kPanelColumns;
-  if (shape.scales == ScaleLayout::half) {
-    std::uint16_t half = 0;
-    std::memcpy(&half, scales + 2 * at, sizeof half);
-    return f16_to_f32(half);
-  }
+  if (shape.scales == ScaleLayout::half) return half_at(scales + 2 * at);
+  if (shape.scales == ScaleLayout::paired) return half_at(scales + 2 * (2 * group * kPanelColumns + n % kPanelColumns));
   float single = 0;
   std::memcpy(&single, scales + 4 * (shape.scales == ScaleLayout::channel ? n % kPanelColumns : at), sizeof single);
   return single;
+}
+
+/// Zero point (n, group) of a layout that has some.
+float zero_at(const PanelMatrix& matrix, const CodedPanel& shape, std::int64_t n, std::int64_t group) {
+  const std::byte* const scales = matrix.data() + n / kPanelColumns * matrix.panel_bytes() + shape.codes_bytes();
+  const auto middle = static_cast<float>(1 << (shape.bits - 1));
+  return half_at(scales + 2 * ((2 * group + 1) * kPanelColumns + n % kPanelColumns)) * middle + middle;
 }
 
 }  // namespace
@@ -72,15 +82,16 @@ class PanelCodesTest : public QObject {
                                .bits = format.codes.bits,
                                .group = format.codes.group == 0 ? whole_row : format.codes.group,
                                .scales = format.codes.scales};
-        std::vector<float> room(static_cast<std::size_t>(k)), scales(static_cast<std::size_t>(want.scales_of_row()));
+        std::vector<float> room(static_cast<std::size_t>(k));
+        std::vector<CodeScale> scales(static_cast<std::size_t>(want.scales_of_row()));
         std::vector<std::uint8_t> codes(static_cast<std::size_t>(k));
         for (std::int64_t n = 0; n < kRows; ++n) {
           want.row(n, room, codes, scales);
-          for (std::int64_t i = 0; i < k; ++i)
-            QCOMPARE(code_at(matrix, n, i), codes[static_cast<std::size_t>(i)]);
+          for (std::int64_t i = 0; i < k; ++i) QCOMPARE(code_at(matrix, n, i), codes[static_cast<std::size_t>(i)]);
           for (std::size_t i = 0; i < scales.size(); ++i) {
-            const float stored = format.codes.scales == ScaleLayout::half ? scales[i] : scales[i] * format.codes.step;
-            QCOMPARE(scale_at(matrix, shape, n, static_cast<std::int64_t>(i)), stored);
+            const auto group = static_cast<std::int64_t>(i);
+            QCOMPARE(scale_at(matrix, shape, n, group), scales[i].scale * format.codes.step);  // the step of an f16 is 1
+            if (format.codes.has_zeros()) QCOMPARE(zero_at(matrix, shape, n, group), scales[i].zero);
           }
         }
       }

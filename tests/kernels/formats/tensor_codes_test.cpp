@@ -66,15 +66,16 @@ class TensorCodesTest : public QObject {
     for (const FormatDescriptor* format : coded_formats()) {
       const TensorCodes tensor(format->codes, source.view(), in_one_go);
       std::vector<std::uint8_t> codes(192);
-      std::vector<float> scales(static_cast<std::size_t>(tensor.scales_of_row())), weights(192);
+      std::vector<CodeScale> scales(static_cast<std::size_t>(tensor.scales_of_row()));
+      std::vector<float> weights(192);
       for (std::int64_t row = 0; row < 5; ++row) {
         tensor.row(row, weights, codes, scales);
         tensor.decoded_row(row, weights);
         for (std::size_t i = 0; i < 192; ++i) {
           const std::size_t group = format->codes.group == 0 ? 0 : i / static_cast<std::size_t>(format->codes.group);
           const bool nested = format->codes.scales == ScaleLayout::nested;
-          const float scale =
-              nested ? tensor.nested().at(static_cast<std::size_t>(row) * scales.size() + group) : scales[group];
+          const CodeScale scale =
+              nested ? CodeScale{tensor.nested().at(static_cast<std::size_t>(row) * scales.size() + group)} : scales[group];
           QVERIFY(weights[i] == format->codes.decode(format->codes, codes[i], scale));
         }
       }
@@ -127,7 +128,7 @@ class TensorCodesTest : public QObject {
     weights[40] = 127;
     const std::vector<float> got = decoded(TensorCodes(format, {weights.data(), Dtype::f32, {2, 40}}, in_one_go), 2, 40);
     QVERIFY(std::fabs(got[39] - 1.0F) < 1e-3F);  // a scale of 1 / 127 in f16
-    QCOMPARE(got[41], 1.0F);  // of 127: exactly one step
+    QCOMPARE(got[41], 1.0F);                     // of 127: exactly one step
     QCOMPARE(got[40], 127.0F);
   }
 };

@@ -134,7 +134,7 @@ FormRow* OptionForm::add_switch(Section& section, const char* option, const QStr
 }
 
 FormRow* OptionForm::add_combo(Section& section, const char* option, const QString& label, const QStringList& words,
-                           const QStringList& values) {
+                               const QStringList& values) {
   QComboBox* combo = make_choice(&section);
   for (qsizetype i = 0; i < words.size(); ++i) combo->addItem(words[i], values[i]);
   FormRow* row = add_row(section, option, label, combo);
@@ -235,13 +235,22 @@ void OptionForm::make_quantization(Section& section) {
   FormRow* book = add_combo(section, "bnb_4bit_quant_type", tr("Codes"), {QStringLiteral("NF4"), QStringLiteral("FP4")},
                             {QStringLiteral("nf4"), QStringLiteral("fp4")});
   FormRow* twice = add_switch(section, "bnb_4bit_use_double_quant", tr("Double quant"));
+  QStringList compute_words, compute_values;
+  for (const std::string_view name : engine::choices_of(engine::engine_option("bnb_4bit_compute_dtype"))) {
+    compute_values.append(QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size())));
+    compute_words.append(name == "auto" ? tr("8-bit activations") : compute_values.back());
+  }
+  FormRow* compute = add_combo(section, "bnb_4bit_compute_dtype", tr("Compute in"), compute_words, compute_values);
+  FormRow* zeros = add_switch(section, "quantization_zero_point", tr("Zero points"));
   FormRow* alpha = add_share(section, "smoothquant_alpha", tr("Alpha"));
   FormRow* head = add_switch(section, "keep_head", tr("Keep head"));
-  readers_.push_back([this, book, twice, alpha, head] {
+  readers_.push_back([this, book, twice, compute, zeros, alpha, head] {
     const QString chosen = value("quantization");
     const bool smooths = chosen == QLatin1String("smoothquant");
     alpha->setVisible(smooths);
+    zeros->setVisible(chosen.contains(QLatin1String("_g")));  // int8_g32 to int4_g128
     book->setVisible(chosen == QLatin1String("bitsandbytes_4bit"));
+    compute->setVisible(chosen == QLatin1String("bitsandbytes_4bit"));
     twice->setVisible(chosen == QLatin1String("bitsandbytes_4bit"));
     head->setVisible(chosen != QLatin1String("none") && !chosen.startsWith(QLatin1String("bitsandbytes")) && !smooths);
   });

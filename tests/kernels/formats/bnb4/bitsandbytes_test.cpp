@@ -131,7 +131,7 @@ class BitsandbytesTest : public QObject {
     const TensorCodes plain = codes_of(WeightFormat::nf4, weights, k),
                       nested = codes_of(WeightFormat::nf4_nested, weights, k);
     std::vector<std::uint8_t> a(static_cast<std::size_t>(k)), b(a.size());
-    std::vector<float> scales(static_cast<std::size_t>(plain.scales_of_row()));
+    std::vector<CodeScale> scales(static_cast<std::size_t>(plain.scales_of_row()));
     std::vector<float> room(a.size());
     plain.row(3, room, a, scales);
     nested.row(3, room, b, scales);
@@ -140,7 +140,7 @@ class BitsandbytesTest : public QObject {
     std::vector<float> row(a.size());
     nested.decoded_row(3, row);
     for (std::size_t i = 0; i < row.size(); ++i) {
-      QVERIFY(row[i] == format.decode(format, a[i], nested.nested().at(3 * scales.size() + i / 64)));
+      QVERIFY(row[i] == format.decode(format, a[i], {nested.nested().at(3 * scales.size() + i / 64)}));
     }
   }
 };

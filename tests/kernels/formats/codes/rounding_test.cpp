@@ -19,7 +19,7 @@ namespace {
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-std::vector<std::uint8_t> encoded(WeightFormat format, const std::vector<float>& weights, float scale) {
+std::vector<std::uint8_t> encoded(WeightFormat format, const std::vector<float>& weights, const CodeScale& scale) {
   const CodedFormat& codes = descriptor_of(format).codes;
   std::vector<std::uint8_t> out(weights.size());
   codes.encode(codes, weights, scale, out.data());
@@ -83,8 +83,8 @@ class RoundingTest : public QObject {
     RandomNumbers numbers(3);
     const RandomTensor tensor(Dtype::f32, {1, 4000}, numbers);
     std::vector<float> weights(tensor.view().as<float>(), tensor.view().as<float>() + 4000);
-    const std::vector<std::uint8_t> nf4 = encoded(WeightFormat::nf4, weights, 1),
-                                    fp4 = encoded(WeightFormat::fp4, weights, 1);
+    const std::vector<std::uint8_t> nf4 = encoded(WeightFormat::nf4, weights, {1}),
+                                    fp4 = encoded(WeightFormat::fp4, weights, {1});
     for (std::size_t i = 0; i < weights.size(); ++i) {
       QCOMPARE(Nf4Book::kValues[nf4[i]], nearest<Nf4Book>(weights[i]));
       QCOMPARE(Fp4Book::kValues[fp4[i]], nearest<Fp4Book>(weights[i]));
@@ -92,19 +92,20 @@ class RoundingTest : public QObject {
   }
 
   void numbers_beyond_the_scale_get_its_ends() {
-    QCOMPARE(encoded(WeightFormat::nf4, {-9, 9, kInfinity, -kInfinity, kNan}, 1),
+    QCOMPARE(encoded(WeightFormat::nf4, {-9, 9, kInfinity, -kInfinity, kNan}, {1}),
              (std::vector<std::uint8_t>{0, 15, 15, 0, 7}));
-    QCOMPARE(encoded(WeightFormat::int8_g32, {-900, 900, kInfinity, kNan}, 1),
+    QCOMPARE(encoded(WeightFormat::int8_g32, {-900, 900, kInfinity, kNan}, {1}),
              (std::vector<std::uint8_t>{1, 255, 255, 128}));
-    QCOMPARE(encoded(WeightFormat::int4_g32, {-900, 900, 3, kNan}, 1), (std::vector<std::uint8_t>{0, 15, 11, 8}));
-    QCOMPARE(encoded(WeightFormat::int8_channel, {-900, 900, 0.5F, kNan}, 1), (std::vector<std::uint8_t>{1, 255, 128, 128}));
+    QCOMPARE(encoded(WeightFormat::int4_g32, {-900, 900, 3, kNan}, {1}), (std::vector<std::uint8_t>{0, 15, 11, 8}));
+    QCOMPARE(encoded(WeightFormat::int8_channel, {-900, 900, 0.5F, kNan}, {1}),
+             (std::vector<std::uint8_t>{1, 255, 128, 128}));
   }
 
   void groups_of_zeros_have_the_middle() {
     for (const FormatDescriptor& format : weight_formats()) {
       if (!format.is_coded() || format.codes.encode == nullptr) continue;
       const std::vector<float> zeros(64, 0.0F);
-      const float scale = format.codes.scale_of(format.codes, zeros);
+      const CodeScale scale = format.codes.scale_of(format.codes, zeros);
       for (const std::uint8_t code : encoded(format.format, zeros, scale)) {
         QCOMPARE(format.codes.decode(format.codes, code, scale), 0.0F);
       }
@@ -114,13 +115,31 @@ class RoundingTest : public QObject {
   /// Four bits take the weight of the largest magnitude for -8 steps; of two the first.
   void the_largest_weight_decides_the_sign_of_the_scale() {
     const CodedFormat& format = descriptor_of(WeightFormat::int4_g32).codes;
-    const auto scale = [&](std::vector<float> weights) { return format.scale_of(format, weights); };
+    const auto scale = [&](std::vector<float> weights) { return format.scale_of(format, weights).scale; };
     QCOMPARE(scale({1, -8, 3}), 1.0F);
     QCOMPARE(scale({1, 8, -3}), -1.0F);
     QCOMPARE(scale({1, 8, -8}), -1.0F);
     QCOMPARE(scale({1, -8, 8}), 1.0F);
     QCOMPARE(scale({1, kNan, -8}), 1.0F);
     QCOMPARE(scale({1, 1e30F}), -65504.0F);  // the largest f16
+  }
+
+  void zero_points_let_all_codes_be_used() {
+    const CodedFormat& format = descriptor_of(WeightFormat::int4_g32_asym).codes;
+    const auto scale = [&](std::vector<float> weights) { return format.scale_of(format, weights); };
+    const auto check = [&](std::vector<float> weights, float step, float zero, const std::vector<std::uint8_t>& codes) {
+      const CodeScale got = scale(weights);
+      QCOMPARE(got.scale, step);
+      QCOMPARE(got.zero, zero);
+      QCOMPARE(encoded(WeightFormat::int4_g32_asym, weights, got), codes);
+    };
+    check({-2.5F, 0, 5}, 0.5F, 5, {0, 5, 15});
+    check({3, 7.5F, 6}, 0.5F, 0, {6, 15, 12});           // 0 is counted among them
+    check({-30, -14, -1}, 2, 15, {0, 8, 15});            // half a step goes to the even number of steps
+    check({kNan, -2.5F, 5}, 0.5F, 5, {5, 0, 15});        // what is no number becomes 0
+    check({kInfinity, -kInfinity}, 65504, 15, {15, 0});  // the largest f16; nothing is left above the zero point
+    check({0, 0}, 0, 8, {8, 8});
+    QCOMPARE(descriptor_of(WeightFormat::int8_g128_asym).codes.scale_of(format, std::vector<float>{-1, 1}).zero, 8.0F);
   }
 };
 

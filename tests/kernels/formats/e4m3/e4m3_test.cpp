@@ -19,8 +19,8 @@ struct Quantized {
 const CodedFormat kFormat = e4m3_format(ActivationScale::row);
 
 Quantized quantized(const std::vector<float>& weights) {
-  Quantized result{.codes = std::vector<std::uint8_t>(weights.size()), .scale = kFormat.scale_of(kFormat, weights)};
-  kFormat.encode(kFormat, weights, result.scale, result.codes.data());
+  Quantized result{.codes = std::vector<std::uint8_t>(weights.size()), .scale = kFormat.scale_of(kFormat, weights).scale};
+  kFormat.encode(kFormat, weights, {result.scale}, result.codes.data());
   return result;
 }
 
@@ -35,8 +35,8 @@ class E4m3Test : public QObject {
     const Quantized got = quantized({896, -896, 0, 2, 34, 38, -3.2F, 0x1p-9F, 0x1p-8F});
     QCOMPARE(got.scale, 2.0F);
     QCOMPARE(got.codes, (std::vector<std::uint8_t>{0x7e, 0xfe, 0x00, 0x38, 0x58, 0x5a, 0xbd, 0x00, 0x01}));
-    QCOMPARE(kFormat.decode(kFormat, got.codes[4], got.scale), 32.0F);
-    QCOMPARE(kFormat.decode(kFormat, got.codes[6], got.scale), -3.25F);
+    QCOMPARE(kFormat.decode(kFormat, got.codes[4], {got.scale}), 32.0F);
+    QCOMPARE(kFormat.decode(kFormat, got.codes[6], {got.scale}), -3.25F);
   }
 
   /// As f32 gives them: nothing is rounded but the code, the scale and their product.
@@ -48,22 +48,22 @@ class E4m3Test : public QObject {
     QVERIFY(got.scale == scale);
     for (std::size_t i = 0; i < weights.size(); ++i) {
       QCOMPARE(got.codes[i], f32_to_e4m3(weights[i] / scale));
-      QVERIFY(kFormat.decode(kFormat, got.codes[i], scale) == e4m3_to_f32(got.codes[i]) * scale);
+      QVERIFY(kFormat.decode(kFormat, got.codes[i], {scale}) == e4m3_to_f32(got.codes[i]) * scale);
     }
   }
 
   void zeros_stay_zeros() {
     const Quantized got = quantized({0, 0, 0});
-    for (const std::uint8_t code : got.codes) QVERIFY(kFormat.decode(kFormat, code, got.scale) == 0);
+    for (const std::uint8_t code : got.codes) QVERIFY(kFormat.decode(kFormat, code, {got.scale}) == 0);
   }
 
   void what_is_no_number_harms_no_other_weight() {
     const Quantized nan = quantized({std::numeric_limits<float>::quiet_NaN(), 4, -2});
-    QVERIFY(kFormat.decode(kFormat, nan.codes[0], nan.scale) == 0);
-    QCOMPARE(kFormat.decode(kFormat, nan.codes[1], nan.scale), 4.0F);
+    QVERIFY(kFormat.decode(kFormat, nan.codes[0], {nan.scale}) == 0);
+    QCOMPARE(kFormat.decode(kFormat, nan.codes[1], {nan.scale}), 4.0F);
     const Quantized infinite = quantized({std::numeric_limits<float>::infinity(), 4});
-    QVERIFY(kFormat.decode(kFormat, infinite.codes[0], infinite.scale) > 1e38F);
-    QVERIFY(kFormat.decode(kFormat, infinite.codes[1], infinite.scale) == 0);
+    QVERIFY(kFormat.decode(kFormat, infinite.codes[0], {infinite.scale}) > 1e38F);
+    QVERIFY(kFormat.decode(kFormat, infinite.codes[1], {infinite.scale}) == 0);
   }
 
   /// 0x7f and 0xff stand for NaN, which kernels do not look for.

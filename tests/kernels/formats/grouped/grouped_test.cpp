@@ -19,12 +19,12 @@ const CodedFormat kInt4 = grouped_format(4, 32);
 struct Quantized {
   std::vector<std::uint8_t> codes;
   float scale = 0;
-  float weight(const CodedFormat& format, std::size_t i) const { return format.decode(format, codes[i], scale); }
+  float weight(const CodedFormat& format, std::size_t i) const { return format.decode(format, codes[i], {scale}); }
 };
 
 Quantized quantized(const CodedFormat& format, const std::vector<float>& weights) {
-  Quantized result{.codes = std::vector<std::uint8_t>(weights.size()), .scale = format.scale_of(format, weights)};
-  format.encode(format, weights, result.scale, result.codes.data());
+  Quantized result{.codes = std::vector<std::uint8_t>(weights.size()), .scale = format.scale_of(format, weights).scale};
+  format.encode(format, weights, {result.scale}, result.codes.data());
   return result;
 }
 
@@ -80,7 +80,7 @@ class GroupedTest : public QObject {
       for (std::size_t i = 0; i < weights.size(); ++i) {
         const float error = std::fabs(got.weight(format, i) - weights[i]);
         for (int code = bits == 8 ? 1 : 0; code < 1 << bits; ++code) {
-          const float other = std::fabs(format.decode(format, static_cast<std::uint8_t>(code), got.scale) - weights[i]);
+          const float other = std::fabs(format.decode(format, static_cast<std::uint8_t>(code), {got.scale}) - weights[i]);
           QVERIFY2(error <= other * 1.00001F, qPrintable(QStringLiteral("seed %1, weight %2").arg(seed).arg(i)));
         }
       }
