@@ -93,7 +93,7 @@ class WeightStorageTest : public QObject {
     for (const engine::Quantization& row : engine::quantizations()) {
       const bool in_groups = row.name.find("_g") != row.name.npos;
       QCOMPARE(row.with_zero_points.has_value(), in_groups);
-      engine::EngineOptions options = options_of(row.name);
+      engine::EngineOptions options = options_of(std::string(row.name));
       const engine::WeightStorage without = engine::storage_of(options, Dtype::bf16);
       options.quantization_zero_point = true;
       const engine::WeightStorage with = engine::storage_of(options, Dtype::bf16);
