@@ -25,6 +25,7 @@ struct Stream {
   Clock::time_point submitted;
   engine::RequestHandlePtr handle;
   engine::RequestTimings timings;
+  std::int64_t n_cached = 0;
 
   Clock::time_point at(double ms) const {
     return submitted + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double, std::milli>(ms));
@@ -37,11 +38,16 @@ class Bench {
       : engine_(engine), random_(seed), go_on_(std::move(go_on)) {}
 
   /// Tokens per second of one sample.
-  Result<double> sample(BenchKind kind, int n_tokens, int concurrency) {
+  Result<double> sample(BenchKind kind, int n_tokens, int depth, int concurrency) {
     const int n_prompt = kind == BenchKind::pp ? n_tokens : 1;
     // The first token of an answer belongs to its prompt, hence one more.
     const int n_output = kind == BenchKind::pp ? 1 : n_tokens + 1;
-    LATHE_TRY(const std::vector<Stream> streams, run_streams(n_prompt, n_output, concurrency));
+    std::vector<Prompt> prompts;
+    for (int i = 0; i < concurrency; ++i) prompts.push_back(random_prompt(depth));
+    if (depth > 0) LATHE_TRY_VOID(run_streams(prompts, 1));
+    for (Prompt& prompt : prompts) extend(prompt, n_prompt);
+    LATHE_TRY(const std::vector<Stream> streams, run_streams(prompts, n_output));
+    if (depth > 0) LATHE_TRY_VOID(check_depth(streams, depth));
     auto begin = Clock::time_point::max();
     auto end = Clock::time_point::min();
     for (const Stream& stream : streams) {
@@ -54,10 +60,15 @@ class Bench {
   }
 
  private:
-  Result<std::vector<Stream>> run_streams(int n_prompt, int n_output, int concurrency) {
+  struct Prompt {
+    std::string salt;
+    std::vector<std::int32_t> ids;
+  };
+
+  Result<std::vector<Stream>> run_streams(const std::vector<Prompt>& prompts, int n_output) {
     std::vector<Stream> streams;
     Result<void> all_well;
-    for (int i = 0; i < concurrency && all_well; ++i) all_well = submit(streams, n_prompt, n_output);
+    for (std::size_t i = 0; i < prompts.size() && all_well; ++i) all_well = submit(streams, prompts[i], n_output);
     for (Stream& stream : streams) {
       if (all_well) all_well = finish(stream, n_output);
       if (!all_well) stream.handle->cancel();
@@ -66,17 +77,17 @@ class Bench {
     return streams;
   }
 
-  Result<void> submit(std::vector<Stream>& streams, int n_prompt, int n_output) {
+  Result<void> submit(std::vector<Stream>& streams, const Prompt& prompt, int n_output) {
     engine::GenerateRequest request;
     request.source = "bench";
-    request.cache_salt = fmt::format("bench {} {}", salt_, n_prompts_++);
-    request.prompt_token_ids = random_prompt(n_prompt);
+    request.cache_salt = prompt.salt;
+    request.prompt_token_ids = prompt.ids;
     request.sampling.temperature = 0;
     request.sampling.ignore_eos = true;
     request.sampling.max_tokens = n_output;
     const Clock::time_point now = Clock::now();
     LATHE_TRY(engine::RequestHandlePtr handle, engine_.submit(std::move(request)));
-    streams.push_back({now, std::move(handle), {}});
+    streams.push_back({now, std::move(handle), {}, 0});
     return {};
   }
 
@@ -88,6 +99,7 @@ class Bench {
       if (!go_on_()) return engine::fail(ErrorCode::cancelled, "the benchmark was stopped", "bench");
     }
     stream.timings = event.timings;
+    stream.n_cached = event.usage.n_cached_tokens;
     if (event.error) return tl::unexpected(*event.error);
     if (event.usage.n_completion_tokens != n_output) {
       return engine::fail(ErrorCode::internal,
@@ -98,12 +110,29 @@ class Bench {
     return {};
   }
 
-  std::vector<std::int32_t> random_prompt(int n) {
-    const engine::Tokenizer& tokenizer = engine_.tokenizer();
-    std::uniform_int_distribution<std::int32_t> any(0, tokenizer.vocab_size() - 1);
-    std::vector<std::int32_t> ids(static_cast<std::size_t>(n));
-    for (std::int32_t& id : ids) id = any(random_);
-    return ids;
+  /// The cache keeps whole blocks.
+  Result<void> check_depth(const std::vector<Stream>& streams, int depth) const {
+    const std::int64_t whole = depth - depth % engine_.model().options.block_size;
+    for (const Stream& stream : streams) {
+      if (stream.n_cached < whole) {
+        return engine::fail(ErrorCode::invalid_argument,
+                            fmt::format("{} of {} tokens of depth were found in the prefix cache: it must be on, with room "
+                                        "for all streams",
+                                        stream.n_cached, depth),
+                            "depth");
+      }
+    }
+    return {};
+  }
+
+  Prompt random_prompt(int n) {
+    Prompt prompt{.salt = fmt::format("bench {} {}", salt_, n_prompts_++), .ids = {}};
+    extend(prompt, n);
+    return prompt;
+  }
+  void extend(Prompt& prompt, int n) {
+    std::uniform_int_distribution<std::int32_t> any(0, engine_.tokenizer().vocab_size() - 1);
+    for (int i = 0; i < n; ++i) prompt.ids.push_back(any(random_));
   }
 
   Engine& engine_;
@@ -118,7 +147,7 @@ std::vector<BenchRun> planned_runs(const BenchPlan& plan) {
   std::vector<BenchRun> runs;
   for (const auto& [kind, n_tokens] : {std::pair{BenchKind::pp, plan.n_prompt}, std::pair{BenchKind::tg, plan.n_generate}}) {
     if (n_tokens == 0) continue;
-    for (const int concurrency : plan.concurrency) runs.push_back({kind, n_tokens, concurrency, {}});
+    for (const int concurrency : plan.concurrency) runs.push_back({kind, n_tokens, plan.depth, concurrency, {}});
   }
   return runs;
 }
@@ -137,9 +166,9 @@ Result<std::vector<BenchRun>> run_bench(Engine& engine, const BenchPlan& plan,
   for (BenchRun& run : runs) {
     current = &run;
     const int n_warm_up = run.kind == BenchKind::pp ? run.n_tokens : std::min(run.n_tokens, kWarmUpTokens);
-    LATHE_TRY([[maybe_unused]] const double warm_up, bench.sample(run.kind, n_warm_up, run.concurrency));
+    LATHE_TRY([[maybe_unused]] const double warm_up, bench.sample(run.kind, n_warm_up, run.depth, run.concurrency));
     for (int i = 0; i < plan.n_repeats; ++i) {
-      LATHE_TRY(const double tok_s, bench.sample(run.kind, run.n_tokens, run.concurrency));
+      LATHE_TRY(const double tok_s, bench.sample(run.kind, run.n_tokens, run.depth, run.concurrency));
       run.samples_tok_s.push_back(tok_s);
       if (!tell()) return engine::fail(ErrorCode::cancelled, "the benchmark was stopped", "bench");
     }

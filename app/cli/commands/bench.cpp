@@ -22,6 +22,7 @@ void add_flags(CLI::App& parser, BenchPlan& plan, bool& json) {
   constexpr int kMaxTokens = 1 << 20;
   add_number(parser, "--pp", plan.n_prompt, 0, kMaxTokens, "Prompt length in tokens; 0 leaves prompt processing out.");
   add_number(parser, "--tg", plan.n_generate, 0, kMaxTokens, "Tokens to generate; 0 leaves generation out.");
+  add_number(parser, "--depth", plan.depth, 0, kMaxTokens, "Tokens that each stream has behind it before what is measured.");
   CLI::Validator streams = CLI::Range(1, 4096);
   streams.description("");
   parser.add_option("--concurrency", plan.concurrency, "Streams at once, with commas between; without it 1.")
@@ -33,8 +34,8 @@ void add_flags(CLI::App& parser, BenchPlan& plan, bool& json) {
   parser.add_flag("--json", json, "One JSON object on stdout.");
 }
 
-/// Tokens of the longest stream: a prompt and one token, or one token and what is generated after it.
-std::int64_t context_of(const BenchPlan& plan) { return std::max(plan.n_prompt + 1, plan.n_generate + 2); }
+/// Tokens of the longest stream: a prompt and one token, or one token and what is generated after it, behind the depth.
+std::int64_t context_of(const BenchPlan& plan) { return plan.depth + std::max(plan.n_prompt + 1, plan.n_generate + 2); }
 
 /// What can be seen to be wrong before anything is measured.
 Result<void> check(const BenchPlan& plan, const std::string& model) {
@@ -43,9 +44,10 @@ Result<void> check(const BenchPlan& plan, const std::string& model) {
   }
   LATHE_TRY(const engine::ModelInfo info, engine::inspect_checkpoint(model));
   if (const std::int64_t needed = context_of(plan); needed > info.max_position_embeddings) {
-    return engine::fail(engine::ErrorCode::invalid_argument,
-                        fmt::format("--pp {} and --tg {} need a context of {} tokens, and {} was made for {}", plan.n_prompt,
-                                    plan.n_generate, needed, info.name, info.max_position_embeddings));
+    return engine::fail(
+        engine::ErrorCode::invalid_argument,
+        fmt::format("--pp {} and --tg {} at --depth {} need a context of {} tokens, and {} was made for {}", plan.n_prompt,
+                    plan.n_generate, plan.depth, needed, info.name, info.max_position_embeddings));
   }
   return {};
 }
@@ -76,12 +78,18 @@ double deviation(const std::vector<double>& samples) {
   return std::sqrt(sum / static_cast<double>(samples.size() - 1));
 }
 
+std::string title_of(const BenchRun& run) {
+  const std::string title = fmt::format("{}{}", name_of(run.kind), run.n_tokens);
+  return run.depth > 0 ? fmt::format("{} @ {}", title, run.depth) : title;
+}
+
 OrderedJson bench_json(const engine::LoadedModel& model, const engine::MachineReport& machine,
                        const std::vector<BenchRun>& runs) {
   OrderedJson list = OrderedJson::array();
   for (const BenchRun& run : runs) {
     list.push_back({{"kind", name_of(run.kind)},
                     {"n_tokens", run.n_tokens},
+                    {"depth", run.depth},
                     {"concurrency", run.concurrency},
                     {"samples_tok_s", run.samples_tok_s}});
   }
@@ -98,11 +106,10 @@ OrderedJson bench_json(const engine::LoadedModel& model, const engine::MachineRe
 std::string table(const engine::LoadedModel& model, const engine::MachineReport& machine,
                   const std::vector<BenchRun>& runs) {
   std::string text = fmt::format("{} in {}; {}", model.name, model.dtype, machine_line(machine));
-  text += "\n\ntest     streams         tok/s       +-  tok/s a stream\n";
+  text += "\n\ntest             streams         tok/s       +-  tok/s a stream\n";
   for (const BenchRun& run : runs) {
     const double average = mean(run.samples_tok_s);
-    text += fmt::format("{:<9}{:>7}  {:>12.2f} {:>8} {:>15.2f}\n", fmt::format("{}{}", name_of(run.kind), run.n_tokens),
-                        run.concurrency, average,
+    text += fmt::format("{:<17}{:>7}  {:>12.2f} {:>8} {:>15.2f}\n", title_of(run), run.concurrency, average,
                         run.samples_tok_s.size() > 1 ? fmt::format("{:.2f}", deviation(run.samples_tok_s)) : "-",
                         average / run.concurrency);
   }
@@ -126,9 +133,8 @@ int bench(const std::vector<std::string>& arguments, Terminal& terminal) {
 
   const EngineLease engine = command.workbench().models().lease();
   const auto progress = [&](const BenchProgress& now) {
-    command.progress(fmt::format("{}{} x {}: sample {} of {}, run {} of {}", name_of(now.run.kind), now.run.n_tokens,
-                                 now.run.concurrency, now.run.samples_tok_s.size() + 1, plan.n_repeats, now.n_done + 1,
-                                 now.n_total));
+    command.progress(fmt::format("{} x {}: sample {} of {}, run {} of {}", title_of(now.run), now.run.concurrency,
+                                 now.run.samples_tok_s.size() + 1, plan.n_repeats, now.n_done + 1, now.n_total));
     return !command.signals().requested();
   };
   const Result<std::vector<BenchRun>> runs = run_bench(*engine, plan, progress);

@@ -107,6 +107,14 @@ struct VecAvx2 {
   static Int set_int(std::int32_t value) { return _mm256_set1_epi32(value); }
   static Int load_int(const std::byte* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
   static void store_int(std::byte* p, Int x) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), x); }
+  /// x stays in its register: gcc 12 would load codes again for each row.
+  static void hold(Int& x) { asm("" : "+x"(x)); }
+  /// The nearest whole numbers, as signed bytes. Requires: they fit.
+  static void store_codes(std::byte* p, Float x) {
+    const Int whole = _mm256_cvtps_epi32(x);
+    const __m128i halves = _mm_packs_epi32(_mm256_castsi256_si128(whole), _mm256_extracti128_si256(whole, 1));
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packs_epi16(halves, halves));
+  }
   static Int add_int(Int a, Int b) { return _mm256_add_epi32(a, b); }
   static Int add_halves(Int a, Int b) { return _mm256_add_epi16(a, b); }
   static Float to_float(Int x) { return _mm256_cvtepi32_ps(x); }

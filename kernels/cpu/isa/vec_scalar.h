@@ -85,6 +85,8 @@ struct VecScalar {
     return value;
   }
   static void store_int(std::byte* p, Int x) { std::memcpy(p, &x, sizeof x); }
+  static void hold(Int&) {}
+  static void store_codes(std::byte* p, Float x) { *p = static_cast<std::byte>(static_cast<int>(round(x))); }
   static Int add_int(Int a, Int b) { return a + b; }
   static Float to_float(Int x) { return static_cast<float>(x); }
   static Int low_nibbles(Int x) { return x & 0x0f0f0f0f; }

@@ -47,16 +47,14 @@ Rounding rounding_of(const float* x, std::int64_t n) {
 
 /// Codes of up to a block; zeros follow.
 template <class V, bool kLeavesOut>
-void round_block(const float* x, std::int64_t n, float to_code, std::int8_t (&codes)[kActivationBlock]) {
+void round_block(const float* x, std::int64_t n, float to_code, std::byte* codes) {
   if (to_code == 0) {
-    for (std::int8_t& code : codes) code = 0;
+    __builtin_memset(codes, 0, kActivationBlock);
     return;
   }
-  float rounded[kActivationBlock];
   for (std::int64_t i = 0; i < kActivationBlock; i += V::kLanes) {
-    V::store(rounded + i, V::round(V::mul(inliers<V, kLeavesOut>(V::load_n(x + i, n - i)), V::set(to_code))));
+    V::store_codes(codes + i, V::mul(inliers<V, kLeavesOut>(V::load_n(x + i, n - i)), V::set(to_code)));
   }
-  for (int i = 0; i < kActivationBlock; ++i) codes[i] = static_cast<std::int8_t>(static_cast<std::int32_t>(rounded[i]));
 }
 
 /// A scale for each row and block.

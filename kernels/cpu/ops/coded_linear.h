@@ -96,10 +96,7 @@ struct CodedLinear {
       for (std::int64_t k = k_begin; k < k_end; k += kActivationBlock) {
         std::byte* const out = tile_at(packed, k / kActivationBlock, tile);
         const std::int64_t n = min_of(k_end - k, kActivationBlock);
-        for (std::int64_t r = 0; r < n_rows; ++r) {
-          const float* const from = x + r * args.x_stride + k - k_begin;
-          pack_block(from, n, A::of_block(of_row[r], from, n), out, n_rows, r);
-        }
+        pack_block(x + k - k_begin, args.x_stride, n, n_rows, of_row, out);
       }
       if constexpr (A::kHasOutliers) {
         for (std::int64_t r = 0; r < n_rows; ++r) {
@@ -115,14 +112,12 @@ struct CodedLinear {
     const std::int64_t stretch = n_tiles == 1 && !S::kExpands ? n_blocks : kStretchBlocks;
     const auto widest = static_cast<int>(rows_of(args.x.tiling, range.tile_begin));
     const std::int64_t together = coded_panels_for<V>(widest);
-    const auto codes_at = [&](std::int64_t panel, std::int64_t block) {
-      return args.weights + panel * args.panel_bytes + block * kBlockBytes;
-    };
+    const auto panel_at = [&](std::int64_t panel) { return args.weights + panel * args.panel_bytes; };
     for (std::int64_t block = 0; block < n_blocks; block += stretch) {
       for (std::int64_t panel = range.panel_begin; panel < range.panel_end; panel += together) {
-        const std::byte* const next = panel + together < range.panel_end ? codes_at(panel + together, block)
-                                      : block + stretch < n_blocks       ? codes_at(range.panel_begin, block + stretch)
-                                                                         : args.next_weights;
+        const Place next = panel + together < range.panel_end ? Place{panel_at(panel + together), block}
+                           : block + stretch < n_blocks       ? Place{panel_at(range.panel_begin), block + stretch}
+                                                              : Place{args.next_weights, 0};
         multiply_panels(args, range, {panel, min_of(together, range.panel_end - panel)}, block,
                         min_of(stretch, n_blocks - block), next, scratch);
       }
@@ -133,6 +128,10 @@ struct CodedLinear {
  private:
   struct Panels {
     std::int64_t first, n;
+  };
+  struct Place {
+    const std::byte* panel;  ///< or null
+    std::int64_t block;
   };
 
   static std::byte* tile_at(const PackedRows& packed, std::int64_t block, std::int64_t tile) {
@@ -148,28 +147,29 @@ struct CodedLinear {
 
   static CodedPanel shape_of(std::int64_t k) { return {.k = k, .bits = C::kBits, .group = kGroup, .scales = S::kLayout}; }
 
-  static void pack_block(const float* x, std::int64_t n, const Rounding& rounding, std::byte* tile, std::int64_t n_rows,
-                         std::int64_t row) {
+  /// One block of the rows of a tile, `stride` floats from row to row.
+  static void pack_block(const float* x, std::int64_t stride, std::int64_t n, std::int64_t n_rows,
+                         const typename A::OfRow* of_row, std::byte* tile) {
     constexpr int kGroups = kActivationBlock / kGroup;
-    std::int8_t codes[kActivationBlock];
-    round_block<V, A::kHasOutliers>(x, n, rounding.to_code, codes);
     auto* const scales = reinterpret_cast<float*>(tile);
-    scales[row] = rounding.scale;
     auto* const starts = reinterpret_cast<std::int32_t*>(scales + n_rows);
-    for (int g = 0; g < kGroups; ++g) {
-      std::int32_t sum = 0;
-      for (int i = 0; i < kGroup; ++i) sum += codes[g * kGroup + i];
-      starts[g * n_rows + row] = -C::kMiddle * sum;
+    float quads[max_coded_rows<V>()][kBlockQuads];
+    for (std::int64_t row = 0; row < n_rows; ++row) {
+      const Rounding rounding = A::of_block(of_row[row], x + row * stride, n);
+      auto* const codes = reinterpret_cast<std::byte*>(quads[row]);
+      round_block<V, A::kHasOutliers>(x + row * stride, n, rounding.to_code, codes);
+      scales[row] = rounding.scale;
+      for (int g = 0; g < kGroups; ++g) {
+        std::int32_t sum = 0;
+        for (int i = 0; i < kGroup; ++i) sum += static_cast<std::int8_t>(codes[g * kGroup + i]);
+        starts[g * n_rows + row] = -C::kMiddle * sum;
+      }
     }
-    auto* out = reinterpret_cast<std::byte*>(starts + kGroups * n_rows) + row * D::kQuadBytes;
-    for (int i = 0; i < kActivationBlock; i += kQuad) {
-      D::keep(codes + i, out);
-      out += n_rows * D::kQuadBytes;
-    }
+    D::keep(quads[0], n_rows, reinterpret_cast<std::byte*>(starts + kGroups * n_rows));
   }
 
   static void multiply_panels(const LinearArgs& args, const LinearRange& range, const Panels& panels, std::int64_t block,
-                              std::int64_t n_blocks, const std::byte* next, float* scratch) {
+                              std::int64_t n_blocks, const Place& next, float* scratch) {
     static_assert(kStretchBlocks * kActivationBlock * kPanelColumns * kMaxPanels <= kWidenedBytes);
     static_assert(kStretchBlocks * kActivationBlock / kGroup * kPanelColumns * kMaxPanels <= kScratchScales);
     const CodedPanel shape = shape_of(args.x.k);
@@ -192,7 +192,8 @@ struct CodedLinear {
         .n_columns = args.n - column,
         .continues = block > 0,
         .bias = args.bias != nullptr && end_group == shape.n_groups() ? args.bias + column : nullptr,
-        .ahead = {.from = next, .stride = args.panel_bytes, .n_lines = 0, .per_group = 0}};
+        .ahead = {.from = next.panel, .stride = args.panel_bytes, .n_lines = 0, .per_group = 0, .scales = nullptr}};
+    if (next.panel != nullptr) t.ahead.from += next.block * kBlockBytes;
     if constexpr (S::kExpands) {
       t.scales = scratch + kWidenedBytes / static_cast<std::int64_t>(sizeof(float));
       t.scales_stride = t.n_groups * kPanelColumns;
@@ -206,10 +207,10 @@ struct CodedLinear {
         const std::int64_t n_pairs = t.n_groups * kGroup / (2 * kQuad);
         t.codes = widen(t.codes, args.panel_bytes, panels.n, n_pairs, reinterpret_cast<std::byte*>(scratch));
         t.codes_stride = n_pairs * ByteCodes<V>::kPairBytes;
-        return multiply_tiles<ByteCodes<V>>(args, range, panels.n, block, t);
+        return multiply_tiles<ByteCodes<V>>(args, range, panels.n, block, next, t);
       }
     }
-    multiply_tiles<C>(args, range, panels.n, block, t);
+    multiply_tiles<C>(args, range, panels.n, block, next, t);
   }
 
   static const std::byte* widen(const std::byte* codes, std::int64_t codes_stride, std::int64_t n_panels,
@@ -231,7 +232,7 @@ struct CodedLinear {
 
   template <class Codes>
   static void multiply_tiles(const LinearArgs& args, const LinearRange& range, std::int64_t n_panels, std::int64_t block,
-                             CodedTileArgs<typename S::Scale> t) {
+                             const Place& next, CodedTileArgs<typename S::Scale> t) {
     float* const out = t.out;
     // Each tile fetches its share of the codes that come next: memory would rest while all but the first find theirs in L1.
     std::int64_t lines_left =
@@ -241,6 +242,10 @@ struct CodedLinear {
     for (std::int64_t tile = range.tile_begin; tile < range.tile_end; ++tile) {
       t.ahead.n_lines = min_of(share, lines_left);
       lines_left -= t.ahead.n_lines;
+      if (!S::kExpands && next.panel != nullptr && tile + 1 == range.tile_end) {
+        const std::byte* const scales = next.panel + shape_of(args.x.k).codes_bytes();
+        t.ahead.scales = reinterpret_cast<const std::byte*>(S::at(scales, next.block * (kActivationBlock / kGroup)));
+      }
       t.x = tile_at(args.x, block, tile);
       t.out = out + (first_row(args.x.tiling, tile) - args.out_row) * args.out_stride;
       kCodedTiles<V, Codes, D, typename S::Scale>.functions[rows_of(args.x.tiling, tile) - 1][n_panels - 1](t);

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of four unsigned codes and four signed activations for each column: the ways in which instruction sets get them.
-// Each gives the exact integer, so that all give the same.
+// Each gives the exact integer, so that all give the same. keep() turns quads [row][kBlockQuads] into [quad][row], as
+// broadcast() reads them.
 #pragma once
 
+#include "kernels/cpu/ops/transpose.h"
 #include "kernels/cpu/table/coded_layout.h"
 #include "kernels/formats/bnb4/code_book.h"
 
 namespace lathe::kernels {
 namespace {
+
+/// Quads of a block of activations. Four codes travel as the bits of a float: nothing computes with those.
+constexpr std::int64_t kBlockQuads = kActivationBlock / kQuad;
 
 /// Activations stay bytes, four of a row in one number; codes go as they are.
 template <class V>
@@ -15,13 +20,18 @@ struct ByteQuads {
   using Int = typename V::Int;
   using Codes = Int;
   static constexpr int kQuadBytes = kQuad;
-  static Codes prepare(Int codes) { return codes; }
+  static Codes prepare(Int codes) {
+    V::hold(codes);
+    return codes;
+  }
   static Int broadcast(const std::byte* x) {
     std::int32_t value = 0;
     __builtin_memcpy(&value, x, sizeof value);
     return V::set_int(value);
   }
-  static void keep(const std::int8_t* codes, std::byte* out) { __builtin_memcpy(out, codes, kQuad); }
+  static void keep(const float* quads, std::int64_t n_rows, std::byte* out) {
+    pack_rows_as_columns(quads, kBlockQuads, n_rows, kBlockQuads, reinterpret_cast<float*>(out));
+  }
 };
 
 /// Codes and activations widened to 16 bits, even ones and odd ones apart. For any codes.
@@ -39,9 +49,15 @@ struct WideDot {
     acc = V::add_int(acc, V::multiply_halves(w.even, x.even));
     acc = V::add_int(acc, V::multiply_halves(w.odd, x.odd));
   }
-  static void keep(const std::int8_t* codes, std::byte* out) {
-    const std::int16_t wide[kQuad] = {codes[0], codes[2], codes[1], codes[3]};
-    __builtin_memcpy(out, wide, sizeof wide);
+  static void keep(const float* quads, std::int64_t n_rows, std::byte* out) {
+    for (std::int64_t quad = 0; quad < kBlockQuads; ++quad) {
+      for (std::int64_t row = 0; row < n_rows; ++row, out += kQuadBytes) {
+        std::int8_t codes[kQuad];
+        __builtin_memcpy(codes, quads + row * kBlockQuads + quad, kQuad);
+        const std::int16_t wide[kQuad] = {codes[0], codes[2], codes[1], codes[3]};
+        __builtin_memcpy(out, wide, sizeof wide);
+      }
+    }
   }
 
  private:

@@ -35,6 +35,8 @@ class BenchTest : public QObject {
   void zero_leaves_a_kind_out();
   void nothing_to_do_is_no_error();
   void the_prefix_cache_does_not_help();
+  void a_depth_lies_in_the_cache_before();
+  void a_depth_that_is_not_kept_is_an_error();
   void the_engine_does_the_work_that_is_counted();
   void progress_counts_runs();
   void the_observer_can_stop_it();
@@ -80,6 +82,30 @@ void BenchTest::nothing_to_do_is_no_error() {
   BenchPlan plan;
   plan.n_prompt = plan.n_generate = 0;
   QVERIFY(run_bench(*harness.engine, plan, kGoOn)->empty());
+}
+
+void BenchTest::a_depth_lies_in_the_cache_before() {
+  const Harness harness;
+  BenchPlan plan = small_plan();
+  plan.depth = 32;
+  plan.concurrency = {3};
+  plan.n_repeats = 1;
+  const auto runs = run_bench(*harness.engine, plan, kGoOn);
+  QVERIFY2(runs.has_value(), runs ? "" : runs.error().message.c_str());
+  QCOMPARE(runs->back().depth, 32);
+  // Two kinds, each with a warm-up: three streams that find 32 tokens.
+  QCOMPARE(harness.engine->snapshot()->counters.n_prefix_hits, std::uint64_t{2 * 2 * 3 * 32});
+}
+
+void BenchTest::a_depth_that_is_not_kept_is_an_error() {
+  lathe::engine::EngineOptions options;
+  options.enable_prefix_caching = false;
+  const Harness harness({.engine = options});
+  BenchPlan plan = small_plan();
+  plan.depth = 32;
+  const auto runs = run_bench(*harness.engine, plan, kGoOn);
+  QVERIFY(!runs.has_value());
+  QVERIFY(runs.error().code == ErrorCode::invalid_argument && runs.error().where == "depth");
 }
 
 void BenchTest::the_prefix_cache_does_not_help() {

@@ -83,6 +83,7 @@ class Lathe:
         return ["--model", self.models / preset, "--quantization", FORMATS[form].lathe, "--threads", self.threads]
 
     def bench(self, preset, form, *more):
+        """Tokens a second of each run, all streams together, by kind and number of streams."""
         result = json.loads(output_of([self.program, "bench", *self.options(preset, form), "--repeats", 1, "--json", "-q", *more]))
         self.machine = result["machine"]
         return {(run["kind"], run["concurrency"]): run["samples_tok_s"][0] for run in result["runs"]}
@@ -91,23 +92,16 @@ class Lathe:
         rates = self.bench(preset, form, "--pp", n_prompt, "--tg", n_written)
         return {f"pp{n_prompt}": rates["pp", 1], f"tg{n_written}": rates["tg", 1]}
 
-    def run_of(self, preset, form, n_streams, n_prompt, n_written, *more):
-        """Milliseconds to the first token and a token after it, of streams that begin together."""
-        cell, = json.loads(output_of([
-            self.program, "sweep", *self.options(preset, form), "--var", f"concurrency={n_streams}", "--requests", n_streams,
-            "--prompt-tokens", n_prompt, "--output-tokens", n_written, "--max-num-seqs", n_streams,
-            "--max-num-batched-tokens", max(512, n_streams * n_prompt if n_streams > 1 else 0), "--repeats", 1, "--no-warm-up",
-            "--temperature", 0, "--json", "-q", *more]))["cells"]
-        if "metrics" not in cell:
-            raise RuntimeError(f"lathe sweep: {cell}")
-        return cell["metrics"]["ttft_ms_mean"]["mean"], cell["metrics"]["tpot_ms_mean"]["mean"]
-
     def streams(self, preset, form):
-        return {f"{n} streams": 1000 * n / self.run_of(preset, form, n, STREAM_PROMPT, STREAM_WRITTEN)[1] for n in STREAMS}
+        rates = self.bench(preset, form, "--pp", 0, "--tg", STREAM_WRITTEN, "--depth", STREAM_PROMPT, "--concurrency",
+                           ",".join(map(str, STREAMS)))
+        return {f"{n} streams": rates["tg", n] for n in STREAMS}
 
     def depth(self, preset, form, kv):
-        first, each = self.run_of(preset, form, 1, DEPTH, DEPTH_WRITTEN, "--kv-cache-dtype", {"f16": "float16", "int8": "int8"}[kv])
-        return {f"pp{DEPTH}, {kv} KV": 1000 * DEPTH / first, f"tg{DEPTH_WRITTEN} at {DEPTH}, {kv} KV": 1000 / each}
+        cache = ("--kv-cache-dtype", {"f16": "float16", "int8": "int8"}[kv])
+        prompt = self.bench(preset, form, "--pp", DEPTH, "--tg", 0, *cache)
+        answer = self.bench(preset, form, "--pp", 0, "--tg", DEPTH_WRITTEN, "--depth", DEPTH, *cache)
+        return {f"pp{DEPTH}, {kv} KV": prompt["pp", 1], f"tg{DEPTH_WRITTEN} at {DEPTH}, {kv} KV": answer["tg", 1]}
 
     @contextmanager
     def serve(self, preset, form, streams):
