@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace lathe::app {
@@ -14,8 +15,10 @@ enum ExitCode : int { kExitDone = 0, kExitFailed = 1, kExitUsage = 2, kExitModel
 std::optional<int> run_command_line(const std::vector<std::string>& arguments);
 
 struct WindowArguments {
-  std::string model;            ///< empty: as the settings say
-  std::string profile_dir;      ///< empty: XDG folders
+  std::string model;        ///< empty: as the settings say
+  std::string profile_dir;  ///< empty: XDG folders
+  /// Options of the engine, name and value, that go over those saved for the model. They are valid each by itself.
+  std::vector<std::pair<std::string, std::string>> options;
   bool why_no_display = false;  ///< open nothing; say on stdout why there would be no window: exit code 1, or 0 for none
 };
 /// None: open the window. Else the exit code: the help was asked for, or the arguments are wrong, and that has been said.

@@ -26,7 +26,7 @@ constexpr std::array<const Command*, 14> kCommands = {
 
 std::string overview() {
   std::string text =
-      "Usage: lathe [MODEL] [--profile-dir DIR]   open the window\n"
+      "Usage: lathe [MODEL] [OPTIONS]             open the window; the options are those of serve's engine\n"
       "       lathe COMMAND [OPTIONS]\n\nCommands:\n";
   for (const Command* command : kCommands) text += fmt::format("  {:<12}{}\n", command->name, command->help);
   return text +

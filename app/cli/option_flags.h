@@ -25,6 +25,8 @@ class OptionFlags {
   void add(CLI::App& parser, std::span<const engine::OptionDescriptor> table, std::vector<std::string_view> except = {});
 
   bool given(std::string_view name) const;
+  /// Name and value, in the order given.
+  const std::vector<std::pair<std::string, std::string>>& values() const { return values_; }
   /// Writes the given values over `target`. Errors: invalid_argument, `where` = the flag.
   engine::Result<void> apply(engine::EngineOptions& target) const;
   engine::Result<void> apply(engine::SamplingParams& target) const;

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "app/cli/model_command.h"
+#include "app/cli/option_flags.h"
 
 namespace lathe::app {
 
@@ -16,9 +17,14 @@ std::optional<int> parse_window_arguments(const std::vector<std::string>& argume
   CLI::App parser("Open the window.", "lathe");
   parser.add_option("MODEL", parsed.model, "Folder of a checkpoint to open; without it, what was open last.");
   parser.add_option("--profile-dir", parsed.profile_dir, "Folder for settings and other files instead of the user's own.");
+  OptionFlags flags;
+  flags.add(parser, engine::engine_option_table(), {"model"});
   // For ./run: says why there would be no window and opens none.
   parser.add_flag("--why-no-display", parsed.why_no_display)->group("");
   if (const auto code = parse(parser, arguments, terminal)) return code;
+  engine::EngineOptions options;
+  if (const auto valid = flags.apply(options); !valid) return report(terminal, parser, valid.error());
+  parsed.options = flags.values();
   const auto commands = command_table();
   const bool is_command =
       std::any_of(commands.begin(), commands.end(), [&](const Command* command) { return command->name == parsed.model; });

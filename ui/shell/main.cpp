@@ -35,8 +35,8 @@ std::vector<std::string> without_qt_options(const std::vector<std::string>& argu
   return ours;
 }
 
-int run_window(QApplication& application, app::Workbench& workbench, ui::QuitSignals& quit_signals, const std::string& model,
-               app::EndWatch& end_watch) {
+int run_window(QApplication& application, app::Workbench& workbench, ui::QuitSignals& quit_signals,
+               const app::WindowArguments& given, app::EndWatch& end_watch) {
   ui::Theme theme;
   const engine::Json name = workbench.settings().get("appearance/theme");
   const engine::Json strong = workbench.settings().get("appearance/strong_outlines");
@@ -46,7 +46,7 @@ int run_window(QApplication& application, app::Workbench& workbench, ui::QuitSig
   QObject::connect(&quit_signals, &ui::QuitSignals::asked, &window, &ui::MainWindow::close_without_asking);
   quit_signals.watch();
   window.show();
-  window.start(model);
+  window.start(given.model, given.options);
   const int code = application.exec();
   end_watch.begin(app::kLongestEnd, code);
   return code;
@@ -84,5 +84,5 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "lathe: %s\n", workbench.error().message.c_str());
     return app::kExitFailed;
   }
-  return run_window(application, **workbench, quit_signals, given.model, end_watch);
+  return run_window(application, **workbench, quit_signals, given, end_watch);
 }

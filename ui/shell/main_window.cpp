@@ -168,7 +168,7 @@ void MainWindow::connect_layout_actions() {
   });
 }
 
-void MainWindow::start(const std::string& path) {
+void MainWindow::start(const std::string& path, const std::vector<std::pair<std::string, std::string>>& options) {
   bridge_.refresh();
   app::Library& library = workbench_.library();
   std::string wanted = path;
@@ -181,8 +181,9 @@ void MainWindow::start(const std::string& path) {
   }
   if (wanted.empty()) return;
   load_.choose(wanted);
+  for (const auto& [name, value] : options) load_.set_option(QString::fromStdString(name), QString::fromStdString(value));
   const engine::Json at_start = workbench_.settings().get("general/load_at_start");
-  if (!path.empty() || !at_start.is_boolean() || at_start.get<bool>()) static_cast<void>(load_.load());
+  if (!path.empty() || !options.empty() || !at_start.is_boolean() || at_start.get<bool>()) static_cast<void>(load_.load());
 }
 
 void MainWindow::show_page(const QString& id) {

@@ -6,6 +6,9 @@
 #include <QStackedWidget>
 #include <QTimer>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "app/api/workbench.h"
 #include "ui/bridge/background.h"
@@ -31,8 +34,9 @@ class MainWindow : public QMainWindow {
   MainWindow(app::Workbench& workbench, Theme& theme);
   ~MainWindow() override;
 
-  /// Loads `path`, or when it is empty what was loaded last (at first: the bundled model).
-  void start(const std::string& path);
+  /// Loads `path`, or when it is empty what was loaded last (at first: the bundled model). `options` of the engine, name and
+  /// value, go over those saved for it.
+  void start(const std::string& path, const std::vector<std::pair<std::string, std::string>>& options = {});
   void show_page(const QString& id);
   QString page() const;
 

@@ -62,6 +62,7 @@ class CommandLineTest : public QObject {
   void options_of_the_window_are_not_ours();
   void arguments_of_the_window_are_read_data();
   void arguments_of_the_window_are_read();
+  void options_of_the_engine_are_the_windows_too();
   void wrong_arguments_of_the_window_are_wrong_usage_data();
   void wrong_arguments_of_the_window_are_wrong_usage();
   void help_lists_every_command();
@@ -128,6 +129,15 @@ void CommandLineTest::arguments_of_the_window_are_read() {
   QTEST(QString::fromStdString(run.parsed.model), "model");
   QTEST(QString::fromStdString(run.parsed.profile_dir), "profile_dir");
   QVERIFY(!run.parsed.why_no_display);
+}
+
+void CommandLineTest::options_of_the_engine_are_the_windows_too() {
+  const WindowRun run = parse_window({"--quantization", "int4_g32", "/m", "--no-enable-prefix-caching"});
+  QVERIFY2(!run.code.has_value(), run.err.c_str());
+  using Options = std::vector<std::pair<std::string, std::string>>;
+  QVERIFY((run.parsed.options == Options{{"quantization", "int4_g32"}, {"enable_prefix_caching", "false"}}));
+  const WindowRun wrong = parse_window({"--quantization", "int3", "/m"});
+  QVERIFY(wrong.code == 2 && wrong.err.find("int4_g32") != std::string::npos);
 }
 
 void CommandLineTest::wrong_arguments_of_the_window_are_wrong_usage_data() {

@@ -406,6 +406,23 @@ class CodedLinearTest : public QObject {
     }
   }
 
+  /// Halves go to the even neighbour. A weight of 127 has the scale 1, and so has a block whose largest number is 127.
+  void activations_are_rounded_to_the_nearest_code_data() { add_isa_rows(); }
+  void activations_are_rounded_to_the_nearest_code() {
+    const auto backend = backend_of_row();
+    const RandomTensor weights({128, 128}), x({7, 128}), got({7, 128});
+    for (std::int64_t i = 0; i < 128; ++i) weights.view().row<float>(i)[i] = 127;
+    for (std::int64_t i = 0; i < 7 * 128; ++i) {
+      x.view().as<float>()[i] = i % 128 == 0 ? -127.0F : static_cast<float>(i % 128) * 0.25F - 16.0F;
+    }
+    for (const WeightFormat format : {WeightFormat::int8_g32, WeightFormat::int8_g128, WeightFormat::int8_channel}) {
+      backend->linear(got.view(), x.view(), *packed(*backend, format, weights.view()), kNoBias);
+      for (std::int64_t i = 0; i < 7 * 128; ++i) {
+        QCOMPARE(got.view().as<float>()[i], 127 * std::nearbyint(x.view().as<float>()[i]));
+      }
+    }
+  }
+
   /// Where activations stay as they are, one of them alone gives its column of weights, bit by bit.
   void numbers_of_a_book_come_out_as_they_are_data() { add_isa_rows(); }
   void numbers_of_a_book_come_out_as_they_are() {
@@ -441,7 +458,8 @@ class CodedLinearTest : public QObject {
     const auto error = [&](WeightFormat format) {
       backend->linear(got.view(), x.view(), *packed(*backend, format, weights.view()), kNoBias);
       double squares = 0;
-      for (std::int64_t i = 0; i < 7 * 48; ++i) squares += std::pow(got.view().as<float>()[i] - want.view().as<float>()[i], 2);
+      for (std::int64_t i = 0; i < 7 * 48; ++i)
+        squares += std::pow(got.view().as<float>()[i] - want.view().as<float>()[i], 2);
       return std::sqrt(squares);
     };
     QVERIFY(error(WeightFormat::int4_g32_asym) < 0.6 * error(WeightFormat::int4_g32));

@@ -25,6 +25,7 @@ class MainWindowTest : public QObject {
   void out_of_memory_is_told_inline();
   void unloading_goes_back_to_no_model();
   void a_changed_setting_asks_for_a_reload();
+  void options_of_the_start_go_over_those_saved();
   void revert_takes_the_change_back();
   void settings_of_a_model_survive_the_window();
   void sampling_survives_the_window();
@@ -115,6 +116,20 @@ void MainWindowTest::a_changed_setting_asks_for_a_reload() {
   QVERIFY(fixture.find<QWidget>("model.saved")->isVisible());
   choice.set_option("max_num_seqs", "3");
   QTRY_VERIFY(fixture.find<QWidget>("model.reload")->isVisible());
+}
+
+void MainWindowTest::options_of_the_start_go_over_those_saved() {
+  WindowFixture fixture;
+  ui::LoadChoice& choice = fixture.window->context().load;
+  choice.choose("/nowhere/fake-model");
+  choice.set_option("max_num_seqs", "3");
+  choice.set_option("block_size", "32");
+  fixture.window->start("/nowhere/fake-model", {{"quantization", "int4_g32"}, {"max_num_seqs", "5"}});
+  QVERIFY(fixture.wait_ready());
+  QTRY_VERIFY(choice.is_loaded() && choice.changed_options().isEmpty());
+  QCOMPARE(QString::fromStdString(choice.options().quantization), QString("int4_g32"));
+  QCOMPARE(choice.options().max_num_seqs, 5);
+  QCOMPARE(choice.options().block_size, 32);
 }
 
 void MainWindowTest::revert_takes_the_change_back() {
