@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <latch>
 
 #include "tests/support/engine_harness.h"
 
@@ -166,9 +167,14 @@ void EngineViewTest::same_seed_same_tokens_whatever_the_batch() {
   HarnessOptions crowded;
   crowded.engine.max_num_batched_tokens = 16;
   crowded.n_blocks = 24;
-  Harness harness(crowded);
+  // No step before all twelve are there: one by one they might be answered as fast as they come, and never be a batch.
+  std::latch submitted(1);
+  const auto script = std::make_shared<FakeScript>();
+  script->before_run = [&submitted](const BatchPlan&) { submitted.wait(); };
+  Harness harness(crowded, script);
   std::vector<RequestHandlePtr> handles;
   for (std::uint64_t i = 0; i < 12; ++i) handles.push_back(*harness.engine->submit(random_request(i, i == 1 ? 42 : i)));
+  submitted.count_down();
   std::int64_t n_preemptions = 0;
   for (std::size_t i = 0; i < handles.size(); ++i) {
     const Answer answer = collect(*handles[i]);
