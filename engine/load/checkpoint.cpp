@@ -34,6 +34,12 @@ kernels::TensorView view_of(const StoredTensor& tensor, std::vector<std::byte>& 
                                   : kernels::TensorView(bytes, dtype, {tensor.shape[0], tensor.shape[1]});
 }
 
+kernels::TensorView blocks_of(const StoredTensor& tensor) {
+  const std::int64_t n_rows = tensor.shape[0];
+  void* bytes = const_cast<std::byte*>(tensor.bytes.data());  // as above
+  return {bytes, kernels::Dtype::u8, {n_rows, std::ssize(tensor.bytes) / n_rows}};
+}
+
 Result<void> Checkpoint::add(std::shared_ptr<const MappedFile> file, std::vector<StoredTensor> tensors) {
   const auto index = static_cast<std::uint32_t>(files_.size());
   files_.push_back(std::move(file));

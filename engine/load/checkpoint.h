@@ -13,6 +13,7 @@
 
 #include "engine/api/result.h"
 #include "engine/base/mapped_file.h"
+#include "kernels/api/backend.h"
 #include "kernels/api/tensor.h"
 
 namespace lathe::engine {
@@ -24,9 +25,10 @@ using BlockDecoder = void (*)(const std::byte* from, std::int64_t n_blocks, floa
 struct StoredType {
   std::string_view name;  ///< "BF16"
   int bits;
-  std::optional<kernels::Dtype> dtype{};  ///< none: no kernel reads it as it is
-  std::int64_t block = 1;                 ///< numbers that lie together; a row holds whole blocks
-  BlockDecoder decode = nullptr;          ///< of types without a dtype: makes f32 of them
+  std::optional<kernels::Dtype> dtype{};          ///< none: no kernel reads it as it is
+  std::int64_t block = 1;                         ///< numbers that lie together; a row holds whole blocks
+  BlockDecoder decode = nullptr;                  ///< of types without a dtype: makes f32 of them
+  std::optional<kernels::WeightFormat> packed{};  ///< that has these very codes and scales
 };
 
 /// What a file format does to the numbers of a tensor, beside what the family's own files do.
@@ -49,6 +51,9 @@ struct StoredTensor {
 /// A view of a tensor of one or two dimensions and a type that kernels read, or that is made f32. Headers may put tensors at
 /// odd addresses; such a one is copied to `aligned` first, as is what has been decoded. `aligned` must outlive the view.
 kernels::TensorView view_of(const StoredTensor& tensor, std::vector<std::byte>& aligned);
+
+/// Its blocks as they are: u8 [rows, bytes of a row], which Backend::pack_rows takes. Requires: two dimensions.
+kernels::TensorView blocks_of(const StoredTensor& tensor);
 
 /// "[512, 64]".
 std::string to_string(std::span<const std::int64_t> shape);

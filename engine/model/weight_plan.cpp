@@ -165,28 +165,53 @@ class WeightPlanner {
 
   void note_dtypes() {
     std::map<kernels::Dtype, std::int64_t> parameters;
-    std::int64_t n_decoded = 0, bytes_decoded = 0;
     for (const PlannedWeight& weight : plan_.weights) {
       const StoredType& type = *weight.tensor->type;
-      const auto n = static_cast<std::int64_t>(weight.tensor->bytes.size()) / (type.bits / 8) * type.block;
+      const std::int64_t n = n_numbers(weight);
       parameters[type.dtype.value_or(kDecodedType)] += n;
-      if (!type.dtype) n_decoded += n, bytes_decoded += static_cast<std::int64_t>(weight.tensor->bytes.size());
       plan_.n_parameters += n;
     }
     const auto most = std::max_element(parameters.begin(), parameters.end(),
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
-    if (most != parameters.end()) plan_.stored_dtype = most->first;
-    if (n_decoded > 0) {
-      const std::int64_t bytes = n_decoded * static_cast<std::int64_t>(size_of(kDecodedType));
-      plan_.warnings.push_back(
-          fmt::format("quantized weights of {} bytes become {} of {} bytes while they are loaded; "
-                      "--quantization keeps them smaller",
-                      bytes_decoded, name_of(kDecodedType), bytes));
-    }
+    if (most != parameters.end()) plan_.stored.dtype = most->first;
+    note_blocks();
+    warn_of_decoding();
     for (const StoredTensor& tensor : checkpoint_.tensors()) {
       const StoredType& type = *tensor.type;
       ++plan_.tensors_by_dtype[std::string(type.dtype ? name_of(*type.dtype) : type.name)];
     }
+  }
+
+  static std::int64_t n_numbers(const PlannedWeight& weight) {
+    const StoredType& type = *weight.tensor->type;
+    return static_cast<std::int64_t>(weight.tensor->bytes.size()) / (type.bits / 8) * type.block;
+  }
+
+  /// All matrices have one format, so that one that has none, or another, leaves them all without.
+  void note_blocks() {
+    std::set<std::optional<kernels::WeightFormat>> formats;
+    for (const PlannedWeight& weight : plan_.weights) {
+      const auto& packed = weight.tensor->type->packed;
+      if (is_layer_matrix(weight.role)) formats.insert(packed);
+      if (weight.role == (plan_.tied_embeddings ? WeightRole::embedding : WeightRole::head)) plan_.stored.head = packed;
+    }
+    if (formats.size() == 1) plan_.stored.matrices = *formats.begin();
+  }
+
+  void warn_of_decoding() {
+    const WeightStorage as_it_is = storage_of({}, plan_.stored);
+    std::int64_t n = 0, bytes = 0;
+    bool are_matrices = false;
+    for (const PlannedWeight& weight : plan_.weights) {
+      if (weight.tensor->type->dtype || keeps_blocks(weight, as_it_is, config_)) continue;
+      n += n_numbers(weight);
+      bytes += static_cast<std::int64_t>(weight.tensor->bytes.size());
+      are_matrices = are_matrices || is_layer_matrix(weight.role);
+    }
+    if (n == 0) return;
+    plan_.warnings.push_back(fmt::format("quantized weights of {} bytes become {} of {} bytes while they are loaded{}",
+                                         bytes, name_of(kDecodedType), n * static_cast<std::int64_t>(size_of(kDecodedType)),
+                                         are_matrices ? "; --quantization keeps them smaller" : ""));
   }
 
   bool is_ignored(const std::string& name) const {
@@ -215,6 +240,14 @@ class WeightPlanner {
 };
 
 }  // namespace
+
+bool keeps_blocks(const PlannedWeight& weight, const WeightStorage& storage, const ModelConfig& config) {
+  const auto& packed = weight.tensor->type->packed;
+  const bool moves_rows_at_most = weight.layout == TensorLayout::plain || weight.layout == TensorLayout::rotary_pairs;
+  if (!packed || !moves_rows_at_most || weight.tensor->shape.size() != 2) return false;
+  if (weight.role == WeightRole::head) return *packed == storage.head && !config.normalises_head;
+  return is_layer_matrix(weight.role) && !config.latent.exists() && *packed == storage.matrices;
+}
 
 Result<WeightPlan> plan_weights(const Checkpoint& checkpoint, const ModelConfig& config) {
   return WeightPlanner(checkpoint, config).plan();

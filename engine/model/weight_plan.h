@@ -13,6 +13,7 @@
 #include "engine/model/architecture.h"
 #include "engine/model/model_config.h"
 #include "engine/model/weight_roles.h"
+#include "engine/model/weight_storage.h"
 
 namespace lathe::engine {
 
@@ -29,12 +30,15 @@ struct WeightPlan {
   std::vector<PlannedWeight> weights;  ///< in the order of the files, so that disks are read forward
   bool tied_embeddings = false;        ///< as the files have it: the config's word, unless there is no head
   std::int64_t n_parameters = 0;
-  std::int64_t n_bytes = 0;                              ///< of the tensors that will be read
-  kernels::Dtype stored_dtype = kernels::Dtype::f32;     ///< of most parameters
+  std::int64_t n_bytes = 0;  ///< of the tensors that will be read
+  StoredWeights stored = kernels::Dtype::f32;
   std::map<std::string, std::int64_t> tensors_by_dtype;  ///< counts, all tensors of the files
   NamePrefix prefix;                                     ///< of Architecture::prefixes, the one that the files have
   std::vector<std::string> warnings;                     ///< tensors that nobody needs
 };
+
+/// True if a tensor's blocks can be packed as they are where `storage` says so: nothing is rounded again.
+bool keeps_blocks(const PlannedWeight& weight, const WeightStorage& storage, const ModelConfig& config);
 
 /// Errors: model_refused: a tensor is missing, or has a shape or type that the config does not allow; names it, got,
 /// expected.

@@ -70,14 +70,17 @@ Dtype dtype_of(const std::string& value, Dtype when_auto) {
   return when_auto;
 }
 
-WeightStorage storage_of(const EngineOptions& options, Dtype stored) {
-  WeightStorage storage = dtype_of(options.dtype, stored);
+WeightStorage storage_of(const EngineOptions& options, const StoredWeights& stored) {
+  WeightStorage storage = dtype_of(options.dtype, stored.dtype);
   if (const Quantization* chosen = find_quantization(options.quantization)) {
     storage.matrices = chosen->matrices;
     if (chosen->matrices == WeightFormat::nf4) storage.matrices = bnb_4bit_format(options);
     if (options.quantization_zero_point) storage.matrices = chosen->with_zero_points.value_or(storage.matrices);
     if (!chosen->keeps_head && !options.keep_head) storage.head = storage.matrices;
     if (chosen->smooths) storage.smoothing_alpha = options.smoothquant_alpha;
+  } else if (options.dtype == "auto") {
+    storage.matrices = stored.matrices.value_or(storage.matrices);
+    storage.head = stored.head.value_or(storage.head);
   }
   return storage;
 }

@@ -12,6 +12,14 @@
 
 namespace lathe::engine {
 
+/// What a checkpoint has.
+struct StoredWeights {
+  StoredWeights(kernels::Dtype floating) : dtype(floating) {}  // NOLINT(google-explicit-constructor): as below
+  kernels::Dtype dtype;  ///< of most parameters; what quantized blocks become where they are not kept
+  /// What its blocks are without rounding: of all matrices of the layers, of the head. Nothing: there are others among them.
+  std::optional<kernels::WeightFormat> matrices{}, head{};
+};
+
 struct WeightStorage {
   /// Nothing quantized. Requires: a floating type.
   WeightStorage(kernels::Dtype floating);  // NOLINT(google-explicit-constructor): a type is a way to store weights
@@ -41,7 +49,7 @@ const Quantization* find_quantization(std::string_view name);
 /// A value of the options `dtype` and `kv_cache_dtype`. Requires: one that the option table admits.
 kernels::Dtype dtype_of(const std::string& value, kernels::Dtype when_auto);
 
-/// What `options` ask for a checkpoint in that type.
-WeightStorage storage_of(const EngineOptions& options, kernels::Dtype stored);
+/// What `options` ask for that checkpoint. Blocks stay what they are unless a quantization or a type is asked for.
+WeightStorage storage_of(const EngineOptions& options, const StoredWeights& stored);
 
 }  // namespace lathe::engine

@@ -72,7 +72,7 @@ class Conversion {
     LATHE_TRY_VOID(validate(options_));
     LATHE_TRY(model_, open_model(options_.model));
     LATHE_TRY(backend_, open_backend(options_.isa, options_.threads));
-    storage_ = storage_of(options_, model_->plan.stored_dtype);
+    storage_ = storage_of(options_, model_->plan.stored);
     if (!model_->folder.gguf().empty()) {
       return fail(ErrorCode::unsupported, "a GGUF file is loaded, not converted; convert the folder that it was made of",
                   model_->folder.name());

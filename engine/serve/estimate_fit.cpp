@@ -10,11 +10,19 @@ namespace lathe::engine {
 
 namespace {
 
-kernels::Dtype stored_dtype_of(const ModelInfo& info) {
+std::optional<kernels::WeightFormat> format_of(std::string_view quantization) {
+  const Quantization* const row = find_quantization(quantization);
+  return row != nullptr ? std::optional(row->matrices) : std::nullopt;
+}
+
+StoredWeights stored_weights_of(const ModelInfo& info) {
+  StoredWeights stored = kernels::Dtype::f32;
   for (const kernels::Dtype dtype : {kernels::Dtype::f16, kernels::Dtype::bf16}) {
-    if (info.stored_dtype == name_of(dtype)) return dtype;
+    if (info.stored_dtype == name_of(dtype)) stored.dtype = dtype;
   }
-  return kernels::Dtype::f32;
+  stored.matrices = format_of(info.stored_quantization);
+  stored.head = format_of(info.stored_head_quantization);
+  return stored;
 }
 
 }  // namespace
@@ -38,7 +46,7 @@ Result<FitEstimate> estimate_fit(const ModelInfo& info, const EngineOptions& opt
   LATHE_TRY(const auto backend, open_backend(options.isa, options.threads));
   std::optional<std::int64_t> free = free_memory_bytes();
   if (free) *free += returned_bytes;
-  LATHE_TRY(MemoryPlan plan, plan_memory(*backend, config, stored_dtype_of(info), options, free));
+  LATHE_TRY(MemoryPlan plan, plan_memory(*backend, config, stored_weights_of(info), options, free));
   plan.estimate.returned = returned_bytes;
   return plan.estimate;
 }

@@ -28,7 +28,7 @@ std::function<bool(std::int64_t)> after(std::int64_t bytes, const std::function<
 }
 
 bool smooths(const OpenedModel& model, const EngineOptions& options) {
-  return storage_of(options, model.plan.stored_dtype).smoothing_alpha.has_value();
+  return storage_of(options, model.plan.stored).smoothing_alpha.has_value();
 }
 
 Result<std::vector<std::vector<std::int32_t>>> texts_for(const OpenedModel& model, const Tokenizer* tokenizer) {
@@ -55,7 +55,7 @@ std::int64_t bytes_to_read(const OpenedModel& model, const EngineOptions& option
 
 Result<Smoothing> find_smoothing(const OpenedModel& model, const Tokenizer* tokenizer, const EngineOptions& options,
                                  const std::function<bool(std::int64_t)>& observe) {
-  const WeightStorage storage = storage_of(options, model.plan.stored_dtype);
+  const WeightStorage storage = storage_of(options, model.plan.stored);
   if (!storage.smoothing_alpha) return Smoothing();
   if (observe && !observe(0)) return fail(ErrorCode::cancelled, "loading was cancelled");
   LATHE_TRY(const auto texts, texts_for(model, tokenizer));
@@ -71,7 +71,7 @@ Result<LoadedRunner> load_runner(const OpenedModel& model, const Tokenizer* toke
   LoadPhase phase = LoadPhase::reading;  // until weights are made: the packed cache hashes and reads
   const WeightObserver on_bytes = [&](std::int64_t bytes_done) { return !observe || observe(phase, bytes_done); };
   LATHE_TRY(auto backend, open_backend(options.isa, options.threads));
-  LATHE_TRY(loaded.plan, plan_memory(*backend, model.config, model.plan.stored_dtype, options, free_memory_bytes()));
+  LATHE_TRY(loaded.plan, plan_memory(*backend, model.config, model.plan.stored, options, free_memory_bytes()));
   const MemoryPlan& plan = loaded.plan;
   LATHE_TRY_VOID(check_prompt_fits_step(options, plan));
   if (options.check_fit) LATHE_TRY_VOID(check_fit(plan));

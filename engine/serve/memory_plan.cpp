@@ -36,8 +36,8 @@ class MemoryPlanner {
                 std::optional<std::int64_t> free)
       : backend_(backend), config_(config), options_(options), free_(free) {}
 
-  Result<MemoryPlan> plan(Dtype stored_dtype) {
-    plan_.weights = storage_of(options_, stored_dtype);
+  Result<MemoryPlan> plan(const StoredWeights& stored) {
+    plan_.weights = storage_of(options_, stored);
     plan_.kv_dtype = dtype_of(options_.kv_cache_dtype, plan_.weights.dtype);
     LATHE_TRY_VOID(choose_context());
     choose_rows();
@@ -188,9 +188,9 @@ std::string what_would_fit(const MemoryPlan& plan) {
 
 }  // namespace
 
-Result<MemoryPlan> plan_memory(const kernels::Backend& backend, const ModelConfig& config, Dtype stored_dtype,
+Result<MemoryPlan> plan_memory(const kernels::Backend& backend, const ModelConfig& config, const StoredWeights& stored,
                                const EngineOptions& options, std::optional<std::int64_t> free) {
-  return MemoryPlanner(backend, config, options, free).plan(stored_dtype);
+  return MemoryPlanner(backend, config, options, free).plan(stored);
 }
 
 Result<void> check_fit(const MemoryPlan& plan) {

@@ -27,7 +27,7 @@ struct MemoryPlan {
 
 /// `free`: bytes that may be taken; nothing: not known, and then the verdict is not known either.
 /// Errors: invalid_argument when options contradict each other or the model, with the numbers.
-Result<MemoryPlan> plan_memory(const kernels::Backend& backend, const ModelConfig& config, kernels::Dtype stored_dtype,
+Result<MemoryPlan> plan_memory(const kernels::Backend& backend, const ModelConfig& config, const StoredWeights& stored,
                                const EngineOptions& options, std::optional<std::int64_t> free);
 
 /// Errors: resource_exhausted when the plan does not fit: the parts, what is free, and what would fit.

@@ -48,6 +48,13 @@ void append(std::vector<std::string>& to, const std::vector<std::string>& from) 
   to.insert(to.end(), from.begin(), from.end());
 }
 
+std::string quantization_name(const std::optional<kernels::WeightFormat>& format) {
+  for (const Quantization& row : quantizations()) {
+    if (row.matrices == format) return std::string(row.name);
+  }
+  return {};
+}
+
 ModelInfo describe(const OpenedModel& model) {
   const ModelConfig& config = model.config;
   ModelInfo info;
@@ -75,7 +82,9 @@ ModelInfo describe(const OpenedModel& model) {
   info.tokenizer = tokenizer_kind(model.folder);
   info.bos_id = config.bos_id;
   info.eos_ids = all_eos_ids(config, model.generation);
-  info.stored_dtype = name_of(model.plan.stored_dtype);
+  info.stored_dtype = name_of(model.plan.stored.dtype);
+  info.stored_quantization = quantization_name(model.plan.stored.matrices);
+  info.stored_head_quantization = quantization_name(model.plan.stored.head);
   info.tensors_by_dtype = model.plan.tensors_by_dtype;
   append(info.warnings, model.checkpoint.warnings());
   append(info.warnings, model.plan.warnings);

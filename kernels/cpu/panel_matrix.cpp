@@ -229,7 +229,8 @@ void PanelMatrix::for_columns(std::int64_t row_begin, std::int64_t n_rows, Threa
 }
 
 void PanelMatrix::pack_rows(std::int64_t row_begin, const TensorView& source, ThreadPool& pool, const Encoders* encoders) {
-  LATHE_CHECK(row_begin >= 0 && row_begin + source.dim(0) <= n_ && source.dim(1) == k_);
+  LATHE_CHECK(row_begin >= 0 && row_begin + source.dim(0) <= n_);
+  LATHE_CHECK(weights_of_row(descriptor_of(format_).codes, source) == k_);
   if (descriptor_of(format_).is_coded()) return pack_codes(row_begin, source, pool, coded_format(format_, encoders));
   for_columns(row_begin, source.dim(0), pool, [&](std::byte* panel, std::int64_t column, std::int64_t row, int) {
     pack_floats(stored_, source, row, panel, column);

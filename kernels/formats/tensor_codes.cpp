@@ -17,9 +17,15 @@ constexpr std::int64_t kMaxGroup = 256;
 
 bool rows_begin_groups(const CodedFormat& format, std::int64_t k) { return !format.runs_on || k % format.group == 0; }
 
+std::int64_t weights_of_row(const CodedFormat& format, const TensorView& source) {
+  if (source.dtype != Dtype::u8) return source.dim(1);
+  LATHE_CHECK(format.blocks != nullptr && source.dim(1) % format.blocks->n_bytes == 0);
+  return source.dim(1) / format.blocks->n_bytes * format.group;
+}
+
 TensorCodes::TensorCodes(const CodedFormat& format, const TensorView& source, const ParallelFor& parallel_for)
-    : format_(format), source_(source), k_(source.dim(1)) {
-  LATHE_CHECK(format.has_codes() && is_floating(source.dtype));
+    : format_(format), source_(source), k_(weights_of_row(format, source)) {
+  LATHE_CHECK(format.has_codes() && (is_stored() || is_floating(source.dtype)));
   if (needs_all_scales()) {
     LATHE_CHECK(!format.has_zeros());
     find_scales(parallel_for);
@@ -67,6 +73,16 @@ CodeScale TensorCodes::scale_of(std::size_t group, std::span<const float> weight
 void TensorCodes::row(std::int64_t row, std::span<float> weights, std::span<std::uint8_t> codes,
                       std::span<CodeScale> scales) const {
   LATHE_CHECK(rows_begin_groups(format_, k_));
+  if (is_stored()) {
+    read_blocks(row, codes, scales);
+    for_groups(row, [&](std::int64_t begin, std::int64_t end, std::size_t group) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        weights[at] = format_.decode(format_, codes[at], scales[group]);
+      }
+    });
+    return;
+  }
   load_elements(source_.data, source_.dtype, row * source_.strides[0], weights);
   std::size_t i = 0;
   for_groups(row, [&](std::int64_t begin, std::int64_t end, std::size_t group) {
@@ -77,7 +93,22 @@ void TensorCodes::row(std::int64_t row, std::span<float> weights, std::span<std:
   });
 }
 
+void TensorCodes::read_blocks(std::int64_t row, std::span<std::uint8_t> codes, std::span<CodeScale> scales) const {
+  const std::byte* block = source_.row<const std::byte>(row);
+  std::uint8_t* to = codes.data();
+  for (CodeScale& scale : scales) {
+    scale = format_.blocks->read(block, to);
+    block += format_.blocks->n_bytes;
+    to += format_.group;
+  }
+}
+
 void TensorCodes::decoded_row(std::int64_t row, std::span<float> weights) const {
+  if (is_stored()) {
+    std::vector<std::uint8_t> codes(static_cast<std::size_t>(k_));
+    std::vector<CodeScale> scales(static_cast<std::size_t>(scales_of_row()));
+    return this->row(row, weights, codes, scales);
+  }
   load_elements(source_.data, source_.dtype, row * source_.strides[0], weights);
   for_groups(row, [&](std::int64_t begin, std::int64_t end, std::size_t group) {
     const std::span<float> some(weights.data() + begin, weights.data() + end);

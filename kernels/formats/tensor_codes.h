@@ -13,7 +13,8 @@ namespace lathe::kernels {
 /// Owns: nothing of the tensor [rows, k]; scales where they depend on more than a row. Thread: rows from any.
 class TensorCodes {
  public:
-  /// Requires: `source` is a whole tensor where the format says so (groups that run on, nested scales), f32, f16 or bf16.
+  /// Requires: `source` is a whole tensor where the format says so (groups that run on, nested scales), f32, f16 or bf16; or
+  /// bytes [rows, bytes of a row], the format's StoredBlocks: then nothing is rounded.
   TensorCodes(const CodedFormat& format, const TensorView& source, const ParallelFor& parallel_for);
 
   /// Codes [k] of a row, and its scales [scales_of_row()]; nested scales before they become codes. `weights` [k] is room to
@@ -31,6 +32,8 @@ class TensorCodes {
   template <class Body>
   void for_groups(std::int64_t row, const Body& body) const;
   bool needs_all_scales() const;
+  bool is_stored() const { return source_.dtype == Dtype::u8; }
+  void read_blocks(std::int64_t row, std::span<std::uint8_t> codes, std::span<CodeScale> scales) const;
   void find_scales(const ParallelFor& parallel_for);
   CodeScale scale_of(std::size_t group, std::span<const float> weights) const;
 
@@ -40,6 +43,9 @@ class TensorCodes {
   std::vector<float> scales_;  ///< of all groups of the tensor, where a row alone does not tell
   NestedScales nested_;
 };
+
+/// Weights of a row of `source`, which may hold StoredBlocks.
+std::int64_t weights_of_row(const CodedFormat& format, const TensorView& source);
 
 /// True if rows of k weights begin with a group of their own.
 bool rows_begin_groups(const CodedFormat& format, std::int64_t k);

@@ -31,6 +31,11 @@ QString in_unit(double bytes, const Unit& unit) {
   return QLocale().toString(value, 'f', unit.size == 1 || value >= 99.95 ? 0 : 1);
 }
 
+/// "int8_g32" -> "INT8"
+QString format_words(const std::string& quantization) {
+  return QString::fromStdString(quantization).section(QLatin1Char('_'), 0, 0).toUpper();
+}
+
 }  // namespace
 
 QString bytes_words(std::int64_t bytes) {
@@ -67,14 +72,21 @@ QString quantization_words(const std::string& quantization) {
       .arg(name.section(QLatin1String("_g"), 0, 0).toUpper(), name.section(QLatin1String("_g"), 1));
 }
 
+QString stored_words(const engine::ModelInfo& info) {
+  return info.stored_quantization.empty() ? dtype_words(info.stored_dtype) : format_words(info.stored_quantization);
+}
+
 QString weights_words(const engine::LoadedModel& model) {
   const std::string& quantization = model.options.quantization;
-  if (quantization == "none") return dtype_words(model.dtype);
+  if (quantization == "none") {
+    const bool are_kept = model.options.dtype == "auto" && !model.info.stored_quantization.empty();
+    return are_kept ? stored_words(model.info) : dtype_words(model.dtype);
+  }
   if (quantization == "bitsandbytes_4bit") return QString::fromStdString(model.options.bnb_4bit_quant_type).toUpper();
   if (quantization == "bitsandbytes_8bit") return QStringLiteral("LLM.int8");
   if (quantization == "dynamic_int8") return QStringLiteral("INT8");
   if (quantization == "smoothquant") return QStringLiteral("SmoothQuant");
-  return QString::fromStdString(quantization).section(QLatin1Char('_'), 0, 0).toUpper();
+  return format_words(quantization);
 }
 
 QString loaded_words(const engine::LoadedModel& model) {
@@ -92,7 +104,7 @@ QString family_words(const std::string& architecture) {
 
 QString model_line(const engine::ModelInfo& info) {
   const QStringList parts{family_words(info.architecture), count_words(info.n_parameters),
-                          translated("%1 folder, %2").arg(dtype_words(info.stored_dtype), bytes_words(info.file_bytes))};
+                          translated("%1 folder, %2").arg(stored_words(info), bytes_words(info.file_bytes))};
   return parts.join(QStringLiteral(" · "));
 }
 

@@ -30,6 +30,7 @@ std::vector<FitAt> fits(const ModelInfo& info, engine::EngineOptions options) {
     all.push_back({dtype, options.quantization, engine::estimate_fit(info, options)});
   }
   options.dtype = "auto";
+  if (!info.stored_quantization.empty()) all.push_back({"as stored", options.quantization, engine::estimate_fit(info, options)});
   for (const std::string_view quantization : engine::choices_of(engine::engine_option("quantization"))) {
     if (quantization == options.quantization) continue;  // none: the rows above
     engine::EngineOptions quantized = options;
@@ -83,6 +84,7 @@ OrderedJson info_json(const ModelInfo& info, const std::vector<FitAt>& all_fits)
                       {"bos_id", info.bos_id ? OrderedJson(*info.bos_id) : OrderedJson(nullptr)},
                       {"eos_ids", info.eos_ids},
                       {"stored_dtype", info.stored_dtype},
+                      {"stored_quantization", info.stored_quantization},
                       {"tensors_by_dtype", info.tensors_by_dtype},
                       {"warnings", info.warnings},
                       {"fit", OrderedJson::array()}};

@@ -12,6 +12,7 @@ namespace lathe::engine {
 namespace {
 
 using kernels::Dtype;
+using kernels::WeightFormat;
 
 struct NumberedType {
   std::uint32_t number;
@@ -19,18 +20,18 @@ struct NumberedType {
 };
 
 constexpr NumberedType block(std::uint32_t number, std::string_view name, std::int64_t n, int n_bytes,
-                             BlockDecoder decode = nullptr) {
-  return {number, {.name = name, .bits = 8 * n_bytes, .block = n, .decode = decode}};
+                             BlockDecoder decode = nullptr, std::optional<WeightFormat> packed = {}) {
+  return {number, {.name = name, .bits = 8 * n_bytes, .block = n, .decode = decode, .packed = packed}};
 }
 
 constexpr std::array kTypes = {
     NumberedType{0, {.name = "F32", .bits = 32, .dtype = Dtype::f32}},
     NumberedType{1, {.name = "F16", .bits = 16, .dtype = Dtype::f16}},
-    block(2, "Q4_0", 32, 18, decode_q4_0),
+    block(2, "Q4_0", 32, 18, decode_q4_0, WeightFormat::int4_g32),
     block(3, "Q4_1", 32, 20, decode_q4_1),
     block(6, "Q5_0", 32, 22, decode_q5_0),
     block(7, "Q5_1", 32, 24, decode_q5_1),
-    block(8, "Q8_0", 32, 34, decode_q8_0),
+    block(8, "Q8_0", 32, 34, decode_q8_0, WeightFormat::int8_g32),
     block(10, "Q2_K", 256, 84, decode_q2_k),
     block(11, "Q3_K", 256, 110, decode_q3_k),
     block(12, "Q4_K", 256, 144, decode_q4_k),

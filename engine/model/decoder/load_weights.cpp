@@ -15,8 +15,9 @@ Result<void> load_weights(Decoder& decoder, kernels::Backend& backend, const Che
     LATHE_TRY_VOID(checkpoint.check_whole(*weight.tensor));
     // The disk fetches the next tensor while this one is packed.
     if (i + 1 < plan.weights.size()) checkpoint.will_need(*plan.weights[i + 1].tensor);
-    const kernels::TensorView source =
-        to_plain(backend, weight.layout, decoder.config(), view_of(*weight.tensor, aligned), ordered);
+    const bool as_it_is = keeps_blocks(weight, decoder.storage(), decoder.config());
+    const kernels::TensorView stored = as_it_is ? blocks_of(*weight.tensor) : view_of(*weight.tensor, aligned);
+    const kernels::TensorView source = to_plain(backend, weight.layout, decoder.config(), stored, ordered);
     decoder.accept(backend, weight.role, weight.layer, smoothing.applied(backend, weight, source, smooth),
                    weight.expert);
     checkpoint.drop(*weight.tensor);

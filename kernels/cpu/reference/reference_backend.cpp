@@ -45,8 +45,9 @@ class ReferenceBackend final : public Backend {
   }
   void pack_rows(PackedMatrix& matrix, std::int64_t row_begin, const TensorView& source) override {
     const TensorView target = static_cast<PlainMatrix&>(matrix).view();
-    LATHE_CHECK(row_begin >= 0 && row_begin + source.dim(0) <= matrix.n() && source.dim(1) == matrix.k());
     const FormatDescriptor& format = descriptor_of(matrix.format());
+    LATHE_CHECK(row_begin >= 0 && row_begin + source.dim(0) <= matrix.n());
+    LATHE_CHECK(weights_of_row(format.codes, source) == matrix.k());
     if (format.is_coded()) {
       const TensorCodes codes(format.codes, source, [](std::int64_t n, const auto& body) { body(0, n); });
       for (std::int64_t r = 0; r < source.dim(0); ++r) {

@@ -2,6 +2,7 @@
 // CodedFormat: weights kept as codes of a few bits, and scales that groups of them share.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -39,6 +40,13 @@ struct CodeScale {
   float zero = 0;  ///< zero point: the code that stands for 0. Of formats that have zero points.
 };
 
+/// How files keep a group: its codes and its scale together.
+struct StoredBlocks {
+  int n_bytes = 0;  ///< of a group
+  /// Writes the codes of one group. Returns their scale.
+  CodeScale (*read)(const std::byte* block, std::uint8_t* codes) = nullptr;
+};
+
 /// A weight is decode(code, scale). Codes are unsigned.
 struct CodedFormat {
   CodeKind kind = CodeKind::whole;
@@ -57,6 +65,8 @@ struct CodedFormat {
   /// What kernels multiply are whole numbers, or those of e4m3 as a vector widens them: step * scale is the weight that
   /// stands for 1 of them.
   float step = 1;
+  /// Files with the very same codes and scales have them so. Null: no such files are known.
+  const StoredBlocks* blocks = nullptr;
   constexpr bool has_codes() const { return bits != 0; }
   constexpr bool multiplies_bytes() const { return kind == CodeKind::whole && activations != ActivationScale::none; }
   constexpr bool has_zeros() const { return scales == ScaleLayout::paired; }

@@ -2,6 +2,7 @@
 #include "kernels/formats/grouped/grouped.h"
 
 #include "kernels/formats/grouped/grouped_encoder.h"
+#include "kernels/formats/grouped/stored_blocks.h"
 
 namespace lathe::kernels {
 namespace {
@@ -17,12 +18,14 @@ float asymmetric_decode(const CodedFormat&, std::uint8_t code, const CodeScale& 
 }  // namespace
 
 CodedFormat grouped_format(int bits, int group) {
+  const StoredBlocks* const of_files = bits == 8 ? &q8_0_blocks() : &q4_0_blocks();
   return {.bits = bits,
           .group = group,
           .scales = ScaleLayout::half,
           .scale_of = grouped_scale,
           .encode = grouped_encode,
-          .decode = decode};
+          .decode = decode,
+          .blocks = group == 32 ? of_files : nullptr};
 }
 
 CodedFormat asymmetric_format(int bits, int group) {

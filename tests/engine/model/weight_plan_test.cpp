@@ -131,7 +131,7 @@ void WeightPlanTest::weights_come_in_the_order_of_the_files() {
 void WeightPlanTest::parameters_and_types_are_counted() {
   const auto planned = plan_of(lathe::tests::tiny_model_path("tiny-sharded"));
   QCOMPARE(planned.plan->n_parameters, planned.plan->n_bytes / 2);
-  QVERIFY(planned.plan->stored_dtype == lathe::kernels::Dtype::bf16);
+  QVERIFY(planned.plan->stored.dtype == lathe::kernels::Dtype::bf16);
   QCOMPARE(planned.plan->tensors_by_dtype, (std::map<std::string, std::int64_t>{{"bfloat16", 21}}));
 }
 

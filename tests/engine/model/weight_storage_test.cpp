@@ -109,6 +109,21 @@ class WeightStorageTest : public QObject {
     QCOMPARE(engine::WeightStorage(Dtype::bf16).matrices, kernels::WeightFormat::bf16);
   }
 
+  void stored_blocks_stay_unless_something_else_is_asked_for() {
+    using kernels::WeightFormat;
+    engine::StoredWeights stored = Dtype::bf16;
+    stored.matrices = WeightFormat::int4_g32;
+    engine::EngineOptions options;
+    QVERIFY(engine::storage_of(options, stored).matrices == WeightFormat::int4_g32);
+    QVERIFY(engine::storage_of(options, stored).head == WeightFormat::bf16);  // something else in the files
+    stored.head = WeightFormat::int8_g32;
+    QVERIFY(engine::storage_of(options, stored).head == WeightFormat::int8_g32);
+    QVERIFY(engine::storage_of(options_of("int8_g64"), stored).matrices == WeightFormat::int8_g64);
+    options.dtype = "float32";
+    QVERIFY(engine::storage_of(options, stored).matrices == WeightFormat::f32);
+    QVERIFY(engine::storage_of(options, stored).head == WeightFormat::f32);
+  }
+
   void numbers_of_8_bits_are_in_the_table() {
     using kernels::WeightFormat;
     const engine::WeightStorage both = engine::storage_of(options_of("fp8"), Dtype::bf16);

@@ -187,7 +187,7 @@ class ConvertCheckpointTest : public QObject {
     const auto narrow = engine::convert_checkpoint(options_of("none", "bfloat16"), {.output = path("bf16")}, {});
     QVERIFY(narrow->n_bytes < wide->n_bytes * 6 / 10);
     QVERIFY(tests::read_json_file(path("bf16") + "/config.json")["torch_dtype"] == "bfloat16");
-    QVERIFY(engine::open_model(path("bf16"))->plan.stored_dtype == kernels::Dtype::bf16);
+    QVERIFY(engine::open_model(path("bf16"))->plan.stored.dtype == kernels::Dtype::bf16);
   }
 
   void what_lies_there_is_replaced_when_asked_for_alone() {

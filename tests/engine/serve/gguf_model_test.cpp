@@ -213,6 +213,10 @@ void GgufModelTest::quantized_weights_are_told_of_before_they_are_loaded() {
   QVERIFY(std::any_of(warnings.begin(), warnings.end(), [](const std::string& warning) {
     return warning.starts_with("quantized weights of ") && warning.find("become bfloat16 of ") != std::string::npos;
   }));
+  QCOMPARE(info->stored_quantization, std::string("int8_g32"));
+  engine::EngineOptions kept, widened;
+  widened.dtype = "bfloat16";
+  QVERIFY(engine::estimate_fit(*info, kept)->weights < engine::estimate_fit(*info, widened)->weights);
 }
 
 void GgufModelTest::shared_model_answers_as_its_folder() {
@@ -226,7 +230,9 @@ void GgufModelTest::shared_model_answers_as_its_folder() {
   const std::vector<std::int32_t> ids = of_folder.value()->encode(kText, true, false).value();
   QCOMPARE(of_file.value()->encode(kText, true, false).value(), ids);
   // The file's numbers have been rounded to 8 bits: the best tokens may differ where two are close.
-  RunnerDriver a(file, {}), b(folder, {});
+  engine::EngineOptions int8;
+  int8.quantization = "int8_g32";
+  RunnerDriver a(file, {.quantization = int8}), b(folder, {});
   const auto rows = static_cast<int>(ids.size());
   const auto got = a.step({{0, ids, rows}}), want = b.step({{0, ids, rows}});
   double largest = 0;

@@ -20,12 +20,32 @@ constexpr std::int64_t kRows = 19;
 
 void in_one_go(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) { body(0, n); }
 
-PanelMatrix packed(WeightFormat format, const TensorView& source) {
+PanelMatrix packed(WeightFormat format, const TensorView& source, std::int64_t k) {
   ThreadPool pool(2);
-  const std::int64_t n = source.dim(0), k = source.dim(1);
+  const std::int64_t n = source.dim(0);
   PanelMatrix matrix(format, n, k, allocate_host(PanelMatrix::bytes_for(format, n, k)));
   matrix.pack_rows(0, source, pool, encoders_of(find_isa({})->name));
   return matrix;
+}
+
+PanelMatrix packed(WeightFormat format, const TensorView& source) { return packed(format, source, source.dim(1)); }
+
+/// kRows rows of blocks with any codes at all, and scales of either sign.
+std::vector<std::uint8_t> random_blocks(const CodedFormat& format, std::int64_t k, RandomNumbers& numbers) {
+  const std::int64_t n_blocks = kRows * k / format.group;
+  std::vector<std::uint8_t> bytes;
+  for (std::int64_t block = 0; block < n_blocks; ++block) {
+    const std::uint16_t scale = f32_to_f16(numbers.next());
+    bytes.push_back(static_cast<std::uint8_t>(scale & 255));
+    bytes.push_back(static_cast<std::uint8_t>(scale >> 8));
+    for (int i = 2; i < format.blocks->n_bytes; ++i) bytes.push_back(static_cast<std::uint8_t>((block * 37 + i * 29) % 256));
+    bytes.back() = 128;  // the lowest code of 8 bits
+  }
+  return bytes;
+}
+
+TensorView view_of_rows(const std::vector<std::uint8_t>& bytes) {
+  return {const_cast<std::uint8_t*>(bytes.data()), Dtype::u8, {kRows, std::ssize(bytes) / kRows}};
 }
 
 /// Code (n, k) as the layout says.
@@ -94,6 +114,52 @@ class PanelCodesTest : public QObject {
             if (format.codes.has_zeros()) QCOMPARE(zero_at(matrix, shape, n, group), scales[i].zero);
           }
         }
+      }
+    }
+  }
+
+  void stored_blocks_are_packed_as_they_are() {
+    RandomNumbers numbers(8);
+    constexpr std::int64_t k = 96;
+    for (const WeightFormat name : {WeightFormat::int8_g32, WeightFormat::int4_g32}) {
+      const CodedFormat& format = descriptor_of(name).codes;
+      const std::vector<std::uint8_t> blocks = random_blocks(format, k, numbers);
+      const TensorView source = view_of_rows(blocks);
+      const PanelMatrix matrix = packed(name, source, k);
+      const CodedPanel shape{.k = k, .bits = format.bits, .group = format.group, .scales = format.scales};
+      std::vector<std::uint8_t> codes(32);
+      for (std::int64_t n = 0; n < kRows; ++n) {
+        for (std::int64_t group = 0; group < k / 32; ++group) {
+          const auto* const row = source.row<const std::byte>(n);
+          const CodeScale scale = format.blocks->read(row + group * format.blocks->n_bytes, codes.data());
+          QCOMPARE(scale_at(matrix, shape, n, group), scale.scale);
+          for (std::int64_t i = 0; i < 32; ++i) {
+            QCOMPARE(code_at(matrix, n, group * 32 + i), codes[static_cast<std::size_t>(i)]);
+          }
+        }
+      }
+    }
+  }
+
+  /// Also with the lowest code of 8 bits, which int8_g32 never chooses itself, and with scales below zero.
+  void products_of_stored_blocks_are_those_of_their_numbers() {
+    RandomNumbers numbers(9);
+    constexpr std::int64_t k = 160;
+    const RandomTensor x(Dtype::f32, {7, k}, numbers);
+    const auto reference = make_reference_backend();
+    for (const WeightFormat name : {WeightFormat::int8_g32, WeightFormat::int4_g32}) {
+      const std::vector<std::uint8_t> blocks = random_blocks(descriptor_of(name).codes, k, numbers);
+      const RandomTensor want({7, kRows});
+      const auto plain = reference->make_packed(name, kRows, k);
+      reference->pack_rows(*plain, 0, view_of_rows(blocks));
+      reference->linear(want.view(), x.view(), *plain, {});
+      for (const std::string& isa : cpu_isas()) {
+        const auto backend = make_cpu_backend({.isa = isa, .n_threads = 2});
+        const RandomTensor got({7, kRows});
+        const auto matrix = backend->make_packed(name, kRows, k);
+        backend->pack_rows(*matrix, 0, view_of_rows(blocks));
+        backend->linear(got.view(), x.view(), *matrix, {});
+        QVERIFY2(relative_error(got.view(), want.view()) <= 0.01, isa.c_str());
       }
     }
   }

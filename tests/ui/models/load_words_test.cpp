@@ -29,6 +29,10 @@ class LoadWordsTest : public QObject {
     engine::LoadedModel model;
     model.dtype = "bfloat16";
     QCOMPARE(weights_words(model), QStringLiteral("BF16"));
+    model.info.stored_quantization = "int4_g32";
+    QCOMPARE(weights_words(model), QStringLiteral("INT4"));
+    model.options.dtype = "bfloat16";
+    QCOMPARE(weights_words(model), QStringLiteral("BF16"));
     model.options.quantization = "bitsandbytes_4bit";
     QCOMPARE(weights_words(model), QStringLiteral("NF4"));
     model.options.quantization = "dynamic_int8";

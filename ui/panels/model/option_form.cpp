@@ -219,7 +219,7 @@ void OptionForm::make_weights(Section& section) {
           [this, combo](int index) { write("dtype", combo->itemData(index).toString()); });
   readers_.push_back([this, combo] {
     const std::optional<engine::ModelInfo>& info = context_.load.info();
-    combo->setItemText(0, info ? tr("As stored (%1)").arg(dtype_words(info->stored_dtype)) : tr("As stored"));
+    combo->setItemText(0, info ? tr("As stored (%1)").arg(stored_words(*info)) : tr("As stored"));
     combo->setCurrentIndex(std::max(0, combo->findData(value("dtype"))));
   });
 }

@@ -126,7 +126,7 @@ SourceList::Facts SourceList::look_at(const std::string& path) {
   Facts facts;
   const engine::Result<engine::ModelInfo> info = engine::inspect_checkpoint(path);
   if (!info) return {QString::fromStdString(info.error().message), tr("Error"), ChipState::error};
-  const QStringList parts{family_words(info->architecture), count_words(info->n_parameters), dtype_words(info->stored_dtype),
+  const QStringList parts{family_words(info->architecture), count_words(info->n_parameters), stored_words(*info),
                           bytes_words(info->file_bytes)};
   facts.line = parts.join(QStringLiteral(" · "));
   engine::EngineOptions options;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "engine/load/gguf/gguf_types.h"
+#include "kernels/api/rounded_tensor.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/tiny_model.h"
 
@@ -15,6 +16,7 @@ class BlocksTest : public QObject {
  private Q_SLOTS:
   void numbers_are_those_of_gguf_py_data();
   void numbers_are_those_of_gguf_py();
+  void kept_blocks_are_the_same_numbers();
   void types_without_decoder_are_known_by_name();
 };
 
@@ -48,6 +50,20 @@ void BlocksTest::numbers_are_those_of_gguf_py() {
   QCOMPARE(all.size(), n_bytes + got.size() * sizeof(float));
   type->decode(reinterpret_cast<const std::byte*>(all.data()), kBlocks, got.data());
   QVERIFY(std::memcmp(got.data(), all.data() + n_bytes, got.size() * sizeof(float)) == 0);
+}
+
+void BlocksTest::kept_blocks_are_the_same_numbers() {
+  constexpr std::int64_t kBlocks = 8;
+  for (const unsigned number : {2U, 8U}) {
+    const engine::StoredType& type = *engine::find_gguf_type(number);
+    std::string all = tests::read_file(
+        tests::source_path(std::string("tests/fixtures/dequantization/") + std::string(type.name) + ".bin"));
+    const std::int64_t row_bytes = kBlocks * type.bits / 8;
+    const kernels::RoundedTensor kept(type.packed.value(), {all.data(), kernels::Dtype::u8, {1, row_bytes}}, {});
+    std::vector<float> got(static_cast<std::size_t>(kBlocks * type.block));
+    kept.row(0, got);
+    QVERIFY(std::memcmp(got.data(), all.data() + row_bytes, got.size() * sizeof(float)) == 0);
+  }
 }
 
 void BlocksTest::types_without_decoder_are_known_by_name() {
