@@ -27,11 +27,6 @@ std::string loading_line(const ModelStatus& status) {
                      static_cast<double>(done.bytes_total) / kMiB, done.seconds);
 }
 
-std::string weights_words(const engine::LoadedModel& model) {
-  const std::string& quantization = model.options.quantization;
-  return quantization == "none" ? model.dtype : fmt::format("{} and {}", quantization, model.dtype);
-}
-
 std::string loaded_line(const engine::LoadedModel& model) {
   return fmt::format("Loaded {}: {}, {}, {} with {} thread{}, context {}, {} KV blocks, in {:.2f} s{}", model.name,
                      model.info.architecture, weights_words(model), model.isa, model.n_threads,
@@ -40,6 +35,11 @@ std::string loaded_line(const engine::LoadedModel& model) {
 }
 
 }  // namespace
+
+std::string weights_words(const engine::LoadedModel& model) {
+  const std::string& quantization = model.running_quantization();
+  return quantization == "none" ? model.dtype : fmt::format("{} and {}", quantization, model.dtype);
+}
 
 int exit_code_of(ErrorCode code) {
   switch (code) {

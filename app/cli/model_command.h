@@ -17,6 +17,8 @@
 
 namespace lathe::app {
 
+/// "bfloat16", "int8_g32 and bfloat16".
+std::string weights_words(const engine::LoadedModel& model);
 /// 3 for what is wrong with a model, 2 for what is wrong with the arguments, else 1.
 int exit_code_of(engine::ErrorCode code);
 /// Writes the error as one line and returns its exit code.

@@ -50,6 +50,12 @@ struct LoadedModel {
   SamplingParams default_sampling;  ///< generation_config.json over the defaults
   /// generation_config.json: the longest answer, in tokens, of a chat that asks for no length; none: what the context leaves
   std::optional<std::int64_t> default_max_tokens{};
+
+  /// What the matrices run in: as asked, or as the file keeps them. "none": numbers of `dtype`.
+  const std::string& running_quantization() const {
+    const bool are_kept = options.quantization == "none" && options.dtype == "auto" && !info.stored_quantization.empty();
+    return are_kept ? info.stored_quantization : options.quantization;
+  }
 };
 
 /// Thread: every function may be called from any thread.

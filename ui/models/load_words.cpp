@@ -77,11 +77,8 @@ QString stored_words(const engine::ModelInfo& info) {
 }
 
 QString weights_words(const engine::LoadedModel& model) {
-  const std::string& quantization = model.options.quantization;
-  if (quantization == "none") {
-    const bool are_kept = model.options.dtype == "auto" && !model.info.stored_quantization.empty();
-    return are_kept ? stored_words(model.info) : dtype_words(model.dtype);
-  }
+  const std::string& quantization = model.running_quantization();
+  if (quantization == "none") return dtype_words(model.dtype);
   if (quantization == "bitsandbytes_4bit") return QString::fromStdString(model.options.bnb_4bit_quant_type).toUpper();
   if (quantization == "bitsandbytes_8bit") return QStringLiteral("LLM.int8");
   if (quantization == "dynamic_int8") return QStringLiteral("INT8");

@@ -95,7 +95,7 @@ OrderedJson bench_json(const engine::LoadedModel& model, const engine::MachineRe
   }
   return {{"model", model.name},
           {"dtype", model.dtype},
-          {"quantization", model.options.quantization},
+          {"quantization", model.running_quantization()},
           {"load_ms", model.load_ms},
           {"packed_cache", engine::name_of(model.packed_cache)},
           {"version", version()},
@@ -105,7 +105,7 @@ OrderedJson bench_json(const engine::LoadedModel& model, const engine::MachineRe
 
 std::string table(const engine::LoadedModel& model, const engine::MachineReport& machine,
                   const std::vector<BenchRun>& runs) {
-  std::string text = fmt::format("{} in {}; {}", model.name, model.dtype, machine_line(machine));
+  std::string text = fmt::format("{} in {}; {}", model.name, weights_words(model), machine_line(machine));
   text += "\n\ntest             streams         tok/s       +-  tok/s a stream\n";
   for (const BenchRun& run : runs) {
     const double average = mean(run.samples_tok_s);

@@ -154,7 +154,7 @@ class PanelCodesTest : public QObject {
       reference->pack_rows(*plain, 0, view_of_rows(blocks));
       reference->linear(want.view(), x.view(), *plain, {});
       for (const std::string& isa : cpu_isas()) {
-        const auto backend = make_cpu_backend({.isa = isa, .n_threads = 2});
+        const auto backend = make_cpu_backend({.n_threads = 2, .isa = isa});
         const RandomTensor got({7, kRows});
         const auto matrix = backend->make_packed(name, kRows, k);
         backend->pack_rows(*matrix, 0, view_of_rows(blocks));
