@@ -104,7 +104,7 @@ const LinearOps& CpuBackend::linear_ops(const PackedMatrix& matrix) const {
 std::int64_t CpuBackend::mlp_scratch_floats() { return kLinearScratchFloats + 2 * kMaxGatedFloats; }
 
 std::size_t CpuBackend::packed_rows_bytes(std::int64_t m, std::int64_t k, const LinearOps& ops) {
-  return static_cast<std::size_t>(std::min(m, kMaxPackedRows) * ops.packed_row_bytes(k));
+  return static_cast<std::size_t>(std::min(m, kMaxPackedRows) * ops.packed_row_bytes(k) + kPackedSlackBytes);
 }
 
 PackedRows CpuBackend::reserve_packed(Buffer& memory, std::int64_t m, std::int64_t k, const LinearOps& ops) {

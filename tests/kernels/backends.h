@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "kernels/api/backend.h"
 #include "kernels/selftest/random_tensor.h"
@@ -17,6 +18,9 @@ inline void add_isa_rows() {
   QTest::addColumn<QString>("isa");
   for (const std::string& isa : kernels::cpu_isas()) QTest::newRow(isa.c_str()) << QString::fromStdString(isa);
 }
+
+/// Whether products of bf16 weights round the activations to bf16.
+inline bool rounds_to_bf16(std::string_view isa) { return isa == "avx512_bf16" || isa == "avx512_amx"; }
 
 /// The backend of the running data row.
 inline std::unique_ptr<kernels::Backend> backend_of_row(int n_threads = 2) {

@@ -25,5 +25,6 @@ extern const OpTable kAvx2Ops;
 extern const OpTable kAvx512Ops;
 extern const OpTable kAvx512VnniOps;
 extern const OpTable kAvx512Bf16Ops;
+extern const OpTable kAvx512AmxOps;
 
 }  // namespace lathe::kernels

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of instruction sets.
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <array>
 
 #include "kernels/cpu/isa/isa.h"
@@ -16,14 +19,25 @@ bool has_avx512() {
 }
 bool has_avx512_vnni() { return has_avx512() && __builtin_cpu_supports("avx512vnni"); }
 bool has_avx512_bf16() { return has_avx512_vnni() && __builtin_cpu_supports("avx512bf16"); }
+/// Tiles are 8 KB of registers, which the system keeps for those processes that have asked for them.
+bool may_use_tiles() {
+  constexpr int kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA (Linux 5.16)
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
+bool has_avx512_amx() {
+  return has_avx512_bf16() && __builtin_cpu_supports("amx-tile") && __builtin_cpu_supports("amx-int8") &&
+         __builtin_cpu_supports("amx-bf16") && may_use_tiles();
+}
 
 constexpr IsaDescriptor kScalar{.name = "scalar", .is_available = has_scalar, .ops = &kScalarOps};
 constexpr IsaDescriptor kAvx2{.name = "avx2", .is_available = has_avx2, .ops = &kAvx2Ops};
 constexpr IsaDescriptor kAvx512{.name = "avx512", .is_available = has_avx512, .ops = &kAvx512Ops};
 constexpr IsaDescriptor kAvx512Vnni{.name = "avx512_vnni", .is_available = has_avx512_vnni, .ops = &kAvx512VnniOps};
 constexpr IsaDescriptor kAvx512Bf16{.name = "avx512_bf16", .is_available = has_avx512_bf16, .ops = &kAvx512Bf16Ops};
+constexpr IsaDescriptor kAvx512Amx{.name = "avx512_amx", .is_available = has_avx512_amx, .ops = &kAvx512AmxOps};
 
-constexpr std::array<const IsaDescriptor*, 5> kIsas{&kScalar, &kAvx2, &kAvx512, &kAvx512Vnni, &kAvx512Bf16};
+constexpr std::array<const IsaDescriptor*, 6> kIsas{&kScalar,     &kAvx2,       &kAvx512,
+                                                     &kAvx512Vnni, &kAvx512Bf16, &kAvx512Amx};
 
 }  // namespace
 

@@ -106,6 +106,8 @@ struct CodedLinear {
     }
   }
 
+  static int tile_panels(int n_rows) { return coded_panels_for<V>(n_rows); }
+
   static void multiply(const LinearArgs& args, const LinearRange& range, float* scratch) {
     const std::int64_t n_tiles = range.tile_end - range.tile_begin;
     const std::int64_t n_blocks = div_up(args.x.k, kActivationBlock);
@@ -125,6 +127,29 @@ struct CodedLinear {
     if constexpr (A::kHasOutliers) add_outliers(args, range);
   }
 
+  /// Where a row has them behind the packed rows.
+  static Outliers* outliers_of(const PackedRows& packed, std::int64_t row) {
+    std::byte* const first =
+        static_cast<std::byte*>(packed.data) + div_up(packed.k, kActivationBlock) * packed.tiling.n_rows * kRowBytes;
+    return reinterpret_cast<Outliers*>(first + row * outliers_bytes(packed.k));
+  }
+
+  static CodedPanel shape_of(std::int64_t k) { return {.k = k, .bits = C::kBits, .group = kGroup, .scales = S::kLayout}; }
+
+  /// What activations add that were left out of the products of codes: each row its own, k ascending.
+  static void add_outliers(const LinearArgs& args, const LinearRange& range) {
+    for (std::int64_t row = first_row(args.x.tiling, range.tile_begin); row < first_row(args.x.tiling, range.tile_end);
+         ++row) {
+      const Outliers& outliers = *outliers_of(args.x, row);
+      if (outliers.n == 0) continue;
+      for (std::int64_t panel = range.panel_begin; panel < range.panel_end; ++panel) {
+        float* const out = args.out + (row - args.out_row) * args.out_stride + (panel - args.out_panel) * kPanelColumns;
+        add_outliers(args.weights + panel * args.panel_bytes, shape_of(args.x.k), outliers, out,
+                     args.n - panel * kPanelColumns);
+      }
+    }
+  }
+
  private:
   struct Panels {
     std::int64_t first, n;
@@ -138,14 +163,6 @@ struct CodedLinear {
     return static_cast<std::byte*>(packed.data) +
            (block * packed.tiling.n_rows + first_row(packed.tiling, tile)) * kRowBytes;
   }
-
-  static Outliers* outliers_of(const PackedRows& packed, std::int64_t row) {
-    std::byte* const first =
-        static_cast<std::byte*>(packed.data) + div_up(packed.k, kActivationBlock) * packed.tiling.n_rows * kRowBytes;
-    return reinterpret_cast<Outliers*>(first + row * outliers_bytes(packed.k));
-  }
-
-  static CodedPanel shape_of(std::int64_t k) { return {.k = k, .bits = C::kBits, .group = kGroup, .scales = S::kLayout}; }
 
   /// One block of the rows of a tile, `stride` floats from row to row.
   static void pack_block(const float* x, std::int64_t stride, std::int64_t n, std::int64_t n_rows,
@@ -253,20 +270,6 @@ struct CodedLinear {
     }
   }
 
-  /// What activations add that were left out of the products of codes: each row its own, k ascending.
-  static void add_outliers(const LinearArgs& args, const LinearRange& range) {
-    for (std::int64_t row = first_row(args.x.tiling, range.tile_begin); row < first_row(args.x.tiling, range.tile_end);
-         ++row) {
-      const Outliers& outliers = *outliers_of(args.x, row);
-      if (outliers.n == 0) continue;
-      for (std::int64_t panel = range.panel_begin; panel < range.panel_end; ++panel) {
-        float* const out = args.out + (row - args.out_row) * args.out_stride + (panel - args.out_panel) * kPanelColumns;
-        add_outliers(args.weights + panel * args.panel_bytes, shape_of(args.x.k), outliers, out,
-                     args.n - panel * kPanelColumns);
-      }
-    }
-  }
-
   static void add_outliers(const std::byte* panel, const CodedPanel& shape, const Outliers& outliers, float* out,
                            std::int64_t n_columns) {
     const auto middle = V::set(C::kMiddle);
@@ -288,7 +291,7 @@ template <class L>
 constexpr LinearOps coded_ops() {
   return {.packed_row_bytes = L::row_bytes,
           .pack_columns = L::kPacksWholeRows ? kWholeRows : kActivationBlock,
-          .tile_panels = coded_panels_for<typename L::V>,
+          .tile_panels = L::tile_panels,
           .tiling = L::tiling,
           .pack = L::pack,
           .multiply = L::multiply};

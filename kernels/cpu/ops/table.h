@@ -12,16 +12,22 @@
 namespace lathe::kernels {
 namespace {
 
-/// Codes in groups, activations in blocks.
-template <class V, class C, class D, int kGroup, class S>
-using InBlocks = CodedLinear<V, C, D, kGroup, S, BlockActivations<V>>;
-/// A scale for each output and each row.
-template <class V, class D, bool kLeavesOutliersOut>
-using InRows = CodedLinear<V, ByteCodes<V>, D, kActivationBlock, ChannelScales, RowActivations<V, kLeavesOutliersOut>>;
+/// How the parts of a format are put together: CodedLinear, or what takes its place on an instruction set.
+template <template <class, class, class, int, class, class> class Linear>
+struct CodedForms {
+  /// Codes in groups, activations in blocks.
+  template <class V, class C, class D, int kGroup, class S>
+  using InBlocks = Linear<V, C, D, kGroup, S, BlockActivations<V>>;
+  /// A scale for each output and each row.
+  template <class V, class D, bool kLeavesOutliersOut>
+  using InRows = Linear<V, ByteCodes<V>, D, kActivationBlock, ChannelScales, RowActivations<V, kLeavesOutliersOut>>;
+};
 
 /// ByteDot and NibbleDot: how codes of 8 and of 4 bits are multiplied. linear: in the order of WeightFormat.
-template <class V, class ByteDot, class NibbleDot>
+template <class V, class ByteDot, class NibbleDot,
+          template <class, class, class, int, class, class> class Linear = CodedLinear>
 constexpr OpTable make_op_table() {
+  using Forms = CodedForms<Linear>;
   using Bytes = ByteCodes<V>;
   using Nibbles = NibbleCodes<V>;
   using Nf4 = BookCodes<V, Nf4Book>;
@@ -29,26 +35,26 @@ constexpr OpTable make_op_table() {
   return {.linear = {linear_ops<FmaLinear<V, SplitWeights<V, float>, kNeverExpand>>(),
                      linear_ops<FmaLinear<V, SplitWeights<V, F16>, 3>>(),
                      linear_ops<FmaLinear<V, InterleavedBf16<V>, 3>>(),
-                     coded_ops<InBlocks<V, Bytes, ByteDot, 32, HalfScales>>(),
-                     coded_ops<InBlocks<V, Bytes, ByteDot, 64, HalfScales>>(),
-                     coded_ops<InBlocks<V, Bytes, ByteDot, 128, HalfScales>>(),
-                     coded_ops<InBlocks<V, Nibbles, NibbleDot, 32, HalfScales>>(),
-                     coded_ops<InBlocks<V, Nibbles, NibbleDot, 64, HalfScales>>(),
-                     coded_ops<InBlocks<V, Nibbles, NibbleDot, 128, HalfScales>>(),
-                     coded_ops<InBlocks<V, Nf4, ByteDot, 64, SingleScales>>(),
-                     coded_ops<InBlocks<V, Nf4, ByteDot, 64, NestedScaleCodes>>(),
-                     coded_ops<InBlocks<V, Fp4, ByteDot, 64, SingleScales>>(),
-                     coded_ops<InBlocks<V, Fp4, ByteDot, 64, NestedScaleCodes>>(),
-                     coded_ops<InRows<V, ByteDot, false>>(),
-                     coded_ops<InRows<V, ByteDot, true>>(),
+                     coded_ops<typename Forms::template InBlocks<V, Bytes, ByteDot, 32, HalfScales>>(),
+                     coded_ops<typename Forms::template InBlocks<V, Bytes, ByteDot, 64, HalfScales>>(),
+                     coded_ops<typename Forms::template InBlocks<V, Bytes, ByteDot, 128, HalfScales>>(),
+                     coded_ops<typename Forms::template InBlocks<V, Nibbles, NibbleDot, 32, HalfScales>>(),
+                     coded_ops<typename Forms::template InBlocks<V, Nibbles, NibbleDot, 64, HalfScales>>(),
+                     coded_ops<typename Forms::template InBlocks<V, Nibbles, NibbleDot, 128, HalfScales>>(),
+                     coded_ops<typename Forms::template InBlocks<V, Nf4, ByteDot, 64, SingleScales>>(),
+                     coded_ops<typename Forms::template InBlocks<V, Nf4, ByteDot, 64, NestedScaleCodes>>(),
+                     coded_ops<typename Forms::template InBlocks<V, Fp4, ByteDot, 64, SingleScales>>(),
+                     coded_ops<typename Forms::template InBlocks<V, Fp4, ByteDot, 64, NestedScaleCodes>>(),
+                     coded_ops<typename Forms::template InRows<V, ByteDot, false>>(),
+                     coded_ops<typename Forms::template InRows<V, ByteDot, true>>(),
                      e4m3_ops<E4m3Linear<V, true>>(),
                      e4m3_ops<E4m3Linear<V, false>>(),
-                     coded_ops<InBlocks<V, Bytes, ByteDot, 32, PairedScales>>(),
-                     coded_ops<InBlocks<V, Bytes, ByteDot, 64, PairedScales>>(),
-                     coded_ops<InBlocks<V, Bytes, ByteDot, 128, PairedScales>>(),
-                     coded_ops<InBlocks<V, Nibbles, NibbleDot, 32, PairedScales>>(),
-                     coded_ops<InBlocks<V, Nibbles, NibbleDot, 64, PairedScales>>(),
-                     coded_ops<InBlocks<V, Nibbles, NibbleDot, 128, PairedScales>>(),
+                     coded_ops<typename Forms::template InBlocks<V, Bytes, ByteDot, 32, PairedScales>>(),
+                     coded_ops<typename Forms::template InBlocks<V, Bytes, ByteDot, 64, PairedScales>>(),
+                     coded_ops<typename Forms::template InBlocks<V, Bytes, ByteDot, 128, PairedScales>>(),
+                     coded_ops<typename Forms::template InBlocks<V, Nibbles, NibbleDot, 32, PairedScales>>(),
+                     coded_ops<typename Forms::template InBlocks<V, Nibbles, NibbleDot, 64, PairedScales>>(),
+                     coded_ops<typename Forms::template InBlocks<V, Nibbles, NibbleDot, 128, PairedScales>>(),
                      expanded_ops<BookExpander<V, Nf4Book, 64, SingleScales>>(),
                      expanded_ops<BookExpander<V, Nf4Book, 64, NestedScaleCodes>>(),
                      expanded_ops<BookExpander<V, Fp4Book, 64, SingleScales>>(),

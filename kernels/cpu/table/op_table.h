@@ -23,6 +23,9 @@ inline constexpr int kBlockPairs = 128;
 /// The most scratch that LinearOps::multiply needs: weights of a block, and scales of a stretch of codes.
 inline constexpr std::int64_t kLinearScratchFloats = std::int64_t{kMaxPanels} * kBlockPairs * kPairWeights + 2048;
 
+/// What a tile may read behind the packed rows: a row that is not there.
+inline constexpr std::int64_t kPackedSlackBytes = 512;
+
 struct LinearTiling {
   RowTiling rows;
   std::int64_t block_pairs;  ///< of k that all tiles take before the next

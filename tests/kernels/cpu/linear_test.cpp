@@ -16,7 +16,7 @@ const TensorView kNoBias;
 
 /// bf16 dot products round the activations to bf16; everything else differs only in the order of additions.
 double tolerance(const Backend& backend, WeightFormat format) {
-  return backend.info().isa == "avx512_bf16" && format == WeightFormat::bf16 ? 1e-2 : 1e-5;
+  return rounds_to_bf16(backend.info().isa) && format == WeightFormat::bf16 ? 1e-2 : 1e-5;
 }
 
 /// Error of x [m, k] times random weights [n, k] against the reference. `x_is_short`: x has no more bits than bf16, and no

@@ -15,7 +15,7 @@ constexpr WeightFormat kFormats[] = {WeightFormat::f32, WeightFormat::f16, Weigh
 
 /// bf16 dot products round the activations to bf16, twice; everything else differs only in the order of additions.
 double tolerance(const Backend& backend, WeightFormat format) {
-  return backend.info().isa == "avx512_bf16" && format == WeightFormat::bf16 ? 4e-2 : 2e-5;
+  return rounds_to_bf16(backend.info().isa) && format == WeightFormat::bf16 ? 4e-2 : 2e-5;
 }
 
 struct MlpShape {
