@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <iterator>
+#include <new>
 #include <vector>
 
 #include "engine/base/utf8.h"
@@ -148,6 +149,8 @@ Result<Json> parse_json(std::string_view text, std::string_view name, const Json
     const bool parsed = Json::sax_parse(CountingCursor(text.data(), &reached),
                                         CountingCursor(text.data() + text.size(), &reached), &builder);
     if (parsed) return builder.take();
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::resource_exhausted, "no memory left to read it", std::string(name));
   } catch (const std::exception& error) {
     return refuse(static_cast<std::size_t>(reached - text.data()), error.what());
   }

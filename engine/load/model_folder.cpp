@@ -219,6 +219,7 @@ Result<std::string> ModelFolder::read_text(std::string_view file, std::int64_t m
 Result<Json> ModelFolder::read_json(std::string_view file) const {
   LATHE_TRY(const std::string text, read_text(file, kMaxJsonBytes));
   auto json = parse_json(text, file);
+  if (!json && json.error().code == ErrorCode::resource_exhausted) return json;
   if (!json) return fail(ErrorCode::model_refused, json.error().message, std::string(file));
   if (!json->is_object()) return fail(ErrorCode::model_refused, "must hold a JSON object", std::string(file));
   return std::move(*json);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <new>
 #include <unordered_map>
 
 #include "engine/base/utf8.h"
@@ -256,6 +257,8 @@ Result<std::unique_ptr<Tokenizer>> make_sentencepiece_tokenizer(const std::strin
   try {
     const auto status = processor->LoadFromSerializedProto(adjusted_model(bytes, proto, vocabulary.special));
     if (!status.ok()) return fail(ErrorCode::model_refused, printable_excerpt(status.ToString(), 400), "tokenizer.model");
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::resource_exhausted, "no memory left for the tokenizer", "tokenizer.model");
   } catch (const std::exception& error) {
     return fail(ErrorCode::model_refused, error.what(), "tokenizer.model");
   }

@@ -5,6 +5,10 @@
 #include "kernels/cpu/isa/vec_avx512.h"
 #include "kernels/cpu/ops/math.h"
 
+// Where the header is compiled alone, without the instruction set, nobody calls these functions.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpsabi"
+
 namespace lathe::kernels {
 namespace {
 
@@ -17,3 +21,5 @@ inline __m512i rounded_pairs(const float* x, std::int64_t n) {
 
 }  // namespace
 }  // namespace lathe::kernels
+
+#pragma GCC diagnostic pop

@@ -54,6 +54,13 @@ class Machine:
             return rate / PROMPT * shape["prompt_operations"] / self.peak(sample)
         return rate * shape["weights_read"] * FORMATS[sample["format"]].bytes_each / sample["ceilings"]["read"]
 
+    def tiles(self):
+        """What AMX could do by Lathe's own loops: the ceilings above, and the goals, are those of vectors."""
+        if "amx" not in self.facts["isa"]:
+            return ""
+        return (f"Tiles of AMX: {self.facts['bf16_gflop_s']:,.0f} GFLOP/s in bf16, {self.facts['int8_gop_s']:,.0f} GOP/s in codes "
+                "(Lathe's own loops; shares and goals are of vectors). ")
+
     def row(self, key):
         work, preset, form, figure = key
         best = min if is_milliseconds(figure) else max
@@ -106,6 +113,7 @@ class Machine:
             f"Reads {median(c['read'] for c in ceilings) * 1e-9:.1f} GB/s"
             + (f"; floats {median(floats) * 1e-9:.0f} GFLOP/s ({f['floats']})" if floats else "")
             + (f"; codes {median(codes) * 1e-9:.0f} GOP/s" if codes else "") + f". {min(n)} to {max(n)} samples a figure. "
+            f"{self.tiles()}"
             f"The host took {median(s['stolen'] for s in self.samples):.1%} of the time (median), and let "
             f"{median(s['issued'] for s in self.samples):.0%} of the instructions through.", "",
             COLUMNS, *(self.row(key) for key in self.figures), ""]

@@ -85,7 +85,7 @@ class LoadEngineTest : public QObject {
   void a_load_that_smooths_reads_its_layers_twice();
   void bad_options_are_refused_first();
   void an_unknown_instruction_set_is_refused();
-  void what_does_not_fit_is_refused_with_numbers();
+  void E3_what_does_not_fit_is_refused_with_numbers();
   void without_the_check_the_allocator_has_the_last_word();
   void a_missing_tokenizer_is_refused();
   void L17_more_pieces_than_rows_are_refused();
@@ -325,7 +325,7 @@ void LoadEngineTest::an_unknown_instruction_set_is_refused() {
   QCOMPARE(refusal_of(options).where, std::string("isa"));
 }
 
-void LoadEngineTest::what_does_not_fit_is_refused_with_numbers() {
+void LoadEngineTest::E3_what_does_not_fit_is_refused_with_numbers() {
   EngineOptions options = options_for(tiny_model_path());
   options.kv_cache_memory_bytes = 1LL << 43;
   options.block_size = 256;
