@@ -9,12 +9,13 @@
 
 namespace lathe::engine {
 
+extern const QuantizationScheme kAwqScheme;
 extern const QuantizationScheme kGptqScheme;
 
 namespace {
 
 constexpr std::array kSchemes = {
-    &kGptqScheme,
+    &kGptqScheme, &kAwqScheme,
 };
 
 constexpr std::string_view kConfigFile = "config.json";

@@ -26,6 +26,7 @@ inline const std::vector<QuantizedFolder> kQuantizedFolders = {
     {"gptq-4bit-v2", "int4_g64_asym"},
     {"gptq-8bit", "int8_g128"},
     {"gptq-8bit-column", "int8_g128_asym"},
+    {"awq", "int4_g32_asym"},
 };
 
 inline std::string quantized_path(std::string_view name) {

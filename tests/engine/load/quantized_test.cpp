@@ -128,6 +128,11 @@ void QuantizedTest::settings_that_are_not_there_are_refused_data() {
   row("gptq-4bit", "pack_dtype", R"("int16")", "words of another size (pack_dtype)");
   row("gptq-4bit", "dynamic", R"({"+:.*down.*": {"bits": 8}})", "other settings for some modules (dynamic: +:.*down.*)");
   row("gptq-4bit", "rotation", R"("hadamard")", "an unknown setting (rotation)");
+  row("awq", "bits", "8", "codes of 8 bits (bits)");
+  row("awq", "group_size", "null", "missing: group_size");
+  row("awq", "zero_point", "false", "codes without zero points (zero_point)");
+  row("awq", "version", R"("gemv")", "the packing \"gemv\" (version)");
+  row("awq", "scale_bits", "8", "an unknown setting (scale_bits)");
 }
 
 void QuantizedTest::settings_that_are_not_there_are_refused() {
@@ -161,6 +166,9 @@ void QuantizedTest::tensors_that_do_not_fit_are_refused_data() {
   row("gptq-4bit", "g_idx", "[32, 2]", "I32", "g_idx: shape: got [32, 2], expected [64]");
   row("gptq-4bit", "qzeros", "", "", "qzeros: missing tensor");
   row("gptq-4bit-ordered", "g_idx", "", "", "g_idx: missing tensor");
+  row("awq", "qweight", "[32, 32]", "I32", "scales: shape: got [2, 128], expected [1, 256]");
+  row("awq", "qzeros", "[16, 2]", "I32", "qzeros: shape: got [16, 2], expected [2, 16]");
+  row("awq", "scales", "", "", "scales: missing tensor");
 }
 
 void QuantizedTest::tensors_that_do_not_fit_are_refused() {
