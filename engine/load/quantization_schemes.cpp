@@ -10,12 +10,13 @@
 namespace lathe::engine {
 
 extern const QuantizationScheme kAwqScheme;
+extern const QuantizationScheme kCompressedTensorsScheme;
 extern const QuantizationScheme kGptqScheme;
 
 namespace {
 
 constexpr std::array kSchemes = {
-    &kGptqScheme, &kAwqScheme,
+    &kGptqScheme, &kAwqScheme, &kCompressedTensorsScheme,
 };
 
 constexpr std::string_view kConfigFile = "config.json";

@@ -27,6 +27,12 @@ inline const std::vector<QuantizedFolder> kQuantizedFolders = {
     {"gptq-8bit", "int8_g128"},
     {"gptq-8bit-column", "int8_g128_asym"},
     {"awq", "int4_g32_asym"},
+    {"compressed-w8a8", "int8_channel"},
+    {"compressed-w8a16", "int8_g128_asym"},
+    {"compressed-w4a16", "int4_g32"},
+    {"compressed-w4a16-asym", "int4_g64_asym"},
+    {"compressed-fp8", "fp8_weight_only"},
+    {"compressed-fp8-dynamic", "fp8_weight_only"},
 };
 
 inline std::string quantized_path(std::string_view name) {

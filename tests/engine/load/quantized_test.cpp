@@ -133,6 +133,20 @@ void QuantizedTest::settings_that_are_not_there_are_refused_data() {
   row("awq", "zero_point", "false", "codes without zero points (zero_point)");
   row("awq", "version", R"("gemv")", "the packing \"gemv\" (version)");
   row("awq", "scale_bits", "8", "an unknown setting (scale_bits)");
+  row("compressed-w8a8", "format", R"("nvfp4-pack-quantized")", "the format \"nvfp4-pack-quantized\" (format)");
+  row("compressed-w8a8", "config_groups", "{}", "missing: what is quantized");
+  row("compressed-w8a8", "config_groups/group_0", "[]", "config_groups.group_0: must be an object");
+  row("compressed-w8a8", "config_groups/group_0/weights", "null", "group_0: weights: missing");
+  row("compressed-w8a8", "config_groups/group_0/weights/num_bits", "4", "int weights of 4 bits in the format int-quantized");
+  row("compressed-w8a8", "config_groups/group_0/weights/type", R"("posit")", "posit weights of 8 bits");
+  row("compressed-w8a8", "config_groups/group_0/weights/strategy", R"("attn_head")", "(strategy attn_head, group_size 0)");
+  row("compressed-w8a8", "config_groups/group_0/weights/dynamic", "true", "found while the model runs (dynamic)");
+  row("compressed-w8a8", "config_groups/group_0/weights/wing", "1", "an unknown setting (wing)");
+  row("compressed-w8a8", "config_groups/group_0/output_activations", R"({"num_bits": 8})", "rounded outputs");
+  row("compressed-w8a8", "config_groups/group_1", R"({"weights": {"num_bits": 4}})", "group_1: asks for what is not there");
+  row("compressed-w8a8", "sparsity_config", R"({"format": "sparse-24-bitmask"})", "left out (sparsity_config)");
+  row("compressed-w8a8", "transform_config", R"({"config_groups": {"R1": {}}})", "transforms of activations");
+  row("compressed-fp8", "config_groups/group_0/weights/num_bits", "4", "float weights of 4 bits");
 }
 
 void QuantizedTest::settings_that_are_not_there_are_refused() {
@@ -169,6 +183,16 @@ void QuantizedTest::tensors_that_do_not_fit_are_refused_data() {
   row("awq", "qweight", "[32, 32]", "I32", "scales: shape: got [2, 128], expected [1, 256]");
   row("awq", "qzeros", "[16, 2]", "I32", "qzeros: shape: got [16, 2], expected [2, 16]");
   row("awq", "scales", "", "", "scales: missing tensor");
+  row("compressed-w8a8", "weight", "[128, 64]", "U8", "weight: dtype: got U8, expected I8");
+  row("compressed-w8a8", "weight", "[8192]", "I8", "weight: shape: got [8192], expected outputs, inputs");
+  row("compressed-w8a8", "weight", "[64, 128]", "I8", "weight_scale: shape: got [128, 1], expected [64, 1]");
+  row("compressed-w8a8", "weight_scale", "[1, 128]", "BF16", "weight_scale: shape: got [1, 128], expected [128, 1]");
+  row("compressed-w8a16", "weight_zero_point", "", "", "weight_zero_point: missing tensor");
+  row("compressed-w4a16", "weight_packed", "[64, 16]", "I32",
+      "weight_packed: shape: got [64, 16], expected that of [128, 64]");
+  row("compressed-w4a16", "weight_shape", "[2, 1]", "I64", "weight_shape: shape: got [2, 1], expected [2]");
+  row("compressed-w4a16", "weight_scale", "[64, 4]", "BF16", "weight_scale: shape: got [64, 4], expected [128, 2]");
+  row("compressed-w4a16-asym", "weight_zero_point", "[1, 16]", "I32", "shape: got [1, 16], expected [16, 1]");
 }
 
 void QuantizedTest::tensors_that_do_not_fit_are_refused() {
