@@ -11,12 +11,14 @@ namespace lathe::engine {
 
 extern const QuantizationScheme kAwqScheme;
 extern const QuantizationScheme kCompressedTensorsScheme;
+extern const QuantizationScheme kFbgemmFp8Scheme;
+extern const QuantizationScheme kFp8Scheme;
 extern const QuantizationScheme kGptqScheme;
 
 namespace {
 
 constexpr std::array kSchemes = {
-    &kGptqScheme, &kAwqScheme, &kCompressedTensorsScheme,
+    &kGptqScheme, &kAwqScheme, &kCompressedTensorsScheme, &kFp8Scheme, &kFbgemmFp8Scheme,
 };
 
 constexpr std::string_view kConfigFile = "config.json";

@@ -33,6 +33,9 @@ inline const std::vector<QuantizedFolder> kQuantizedFolders = {
     {"compressed-w4a16-asym", "int4_g64_asym"},
     {"compressed-fp8", "fp8_weight_only"},
     {"compressed-fp8-dynamic", "fp8_weight_only"},
+    {"fp8", "fp8_weight_only"},
+    {"fp8-block", ""},
+    {"fbgemm-fp8", "fp8_weight_only"},
 };
 
 inline std::string quantized_path(std::string_view name) {

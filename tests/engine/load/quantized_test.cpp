@@ -147,6 +147,10 @@ void QuantizedTest::settings_that_are_not_there_are_refused_data() {
   row("compressed-w8a8", "sparsity_config", R"({"format": "sparse-24-bitmask"})", "left out (sparsity_config)");
   row("compressed-w8a8", "transform_config", R"({"config_groups": {"R1": {}}})", "transforms of activations");
   row("compressed-fp8", "config_groups/group_0/weights/num_bits", "4", "float weights of 4 bits");
+  row("fp8", "activation_scheme", R"("sometimes")", "activations scaled otherwise (activation_scheme sometimes)");
+  row("fp8", "fmt", R"("e5m2")", "other numbers than e4m3 (fmt)");
+  row("fp8-block", "weight_block_size", "[48]", "got 1 numbers, expected rows and columns");
+  row("fp8-block", "weight_block_size", "[0, 32]", "weight_block_size: got 0");
 }
 
 void QuantizedTest::settings_that_are_not_there_are_refused() {
@@ -193,6 +197,8 @@ void QuantizedTest::tensors_that_do_not_fit_are_refused_data() {
   row("compressed-w4a16", "weight_shape", "[2, 1]", "I64", "weight_shape: shape: got [2, 1], expected [2]");
   row("compressed-w4a16", "weight_scale", "[64, 4]", "BF16", "weight_scale: shape: got [64, 4], expected [128, 2]");
   row("compressed-w4a16-asym", "weight_zero_point", "[1, 16]", "I32", "shape: got [1, 16], expected [16, 1]");
+  row("fp8", "weight", "[128, 64]", "F8_E5M2", "weight: dtype: got F8_E5M2, expected F8_E4M3");
+  row("fp8-block", "weight_scale_inv", "[2, 3]", "F32", "weight_scale_inv: shape: got [2, 3], expected [3, 2]");
 }
 
 void QuantizedTest::tensors_that_do_not_fit_are_refused() {
