@@ -10,6 +10,7 @@
 namespace lathe::engine {
 
 extern const QuantizationScheme kAwqScheme;
+extern const QuantizationScheme kBitsandbytesScheme;
 extern const QuantizationScheme kCompressedTensorsScheme;
 extern const QuantizationScheme kFbgemmFp8Scheme;
 extern const QuantizationScheme kFp8Scheme;
@@ -18,7 +19,7 @@ extern const QuantizationScheme kGptqScheme;
 namespace {
 
 constexpr std::array kSchemes = {
-    &kGptqScheme, &kAwqScheme, &kCompressedTensorsScheme, &kFp8Scheme, &kFbgemmFp8Scheme,
+    &kGptqScheme, &kAwqScheme, &kCompressedTensorsScheme, &kFp8Scheme, &kFbgemmFp8Scheme, &kBitsandbytesScheme,
 };
 
 constexpr std::string_view kConfigFile = "config.json";

@@ -36,6 +36,10 @@ inline const std::vector<QuantizedFolder> kQuantizedFolders = {
     {"fp8", "fp8_weight_only"},
     {"fp8-block", ""},
     {"fbgemm-fp8", "fp8_weight_only"},
+    {"bnb-8bit", "llm_int8"},
+    {"bnb-nf4", "nf4"},
+    {"bnb-nf4-over-rows", ""},
+    {"bnb-fp4", "fp4"},
 };
 
 inline std::string quantized_path(std::string_view name) {

@@ -48,6 +48,8 @@ class QuantizedTest : public QObject {
   void tensors_that_do_not_fit_are_refused_data();
   void tensors_that_do_not_fit_are_refused();
   void groups_that_are_not_there_are_refused();
+  void sizes_that_files_tell_are_not_believed();
+  void codes_with_other_scales_become_numbers();
   void a_config_of_its_own_is_found();
 
  private:
@@ -151,6 +153,8 @@ void QuantizedTest::settings_that_are_not_there_are_refused_data() {
   row("fp8", "fmt", R"("e5m2")", "other numbers than e4m3 (fmt)");
   row("fp8-block", "weight_block_size", "[48]", "got 1 numbers, expected rows and columns");
   row("fp8-block", "weight_block_size", "[0, 32]", "weight_block_size: got 0");
+  row("bnb-8bit", "llm_int8_has_fp16_weight", "true", "weights in 16 bits beside the codes");
+  row("bnb-nf4", "llm_int8_threshold", R"("six")", "llm_int8_threshold: got \"six\"");
 }
 
 void QuantizedTest::settings_that_are_not_there_are_refused() {
@@ -199,6 +203,12 @@ void QuantizedTest::tensors_that_do_not_fit_are_refused_data() {
   row("compressed-w4a16-asym", "weight_zero_point", "[1, 16]", "I32", "shape: got [1, 16], expected [16, 1]");
   row("fp8", "weight", "[128, 64]", "F8_E5M2", "weight: dtype: got F8_E5M2, expected F8_E4M3");
   row("fp8-block", "weight_scale_inv", "[2, 3]", "F32", "weight_scale_inv: shape: got [2, 3], expected [3, 2]");
+  row("bnb-8bit", "SCB", "[64, 2]", "F32", "SCB: shape: got [64, 2], expected [128, 1]");
+  row("bnb-8bit", "weight", "", "", "weight: missing tensor");
+  row("bnb-nf4", "weight.quant_map", "[16]", "I32", "quant_map: dtype: got I32, expected F32");
+  row("bnb-nf4", "weight.absmax", "[64, 2]", "U8", "absmax: shape: got [64, 2], expected [128, 1]");
+  row("bnb-nf4", "weight.nested_absmax", "", "", "nested_absmax: missing tensor");
+  row("bnb-nf4", "weight", "", "", "missing: the codes that it describes");
 }
 
 void QuantizedTest::tensors_that_do_not_fit_are_refused() {
@@ -230,6 +240,45 @@ void QuantizedTest::groups_that_are_not_there_are_refused() {
     const std::string got = refusal_of(folder);
     QVERIFY2(got.find("g_idx: group " + std::to_string(group) + " of 2 at 3") != std::string::npos, got.c_str());
   }
+}
+
+/// Sizes of packed matrices lie in the data: those of the JSON of bitsandbytes, and of compressed-tensors.
+void QuantizedTest::sizes_that_files_tell_are_not_believed() {
+  const QuantizedCopy packed("compressed-w4a16"), blocks("bnb-nf4");
+  for (const std::int64_t size : {std::int64_t{0}, std::int64_t{-64}, std::int64_t{72}, INT64_MAX, INT64_MIN}) {
+    packed.edit_data(std::string(kGate) + ".weight_shape", 8,
+                     std::string(reinterpret_cast<const char*>(&size), sizeof size));
+    const std::string got = refusal_of(packed);
+    QVERIFY2(got.find("weight_packed: shape: got [128, 8], expected that of [128, ") != std::string::npos, got.c_str());
+  }
+  const std::string state = std::string(kGate) + ".weight.quant_state.bitsandbytes__nf4";
+  const std::string whole = blocks.data_of(state);
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string text = whole;
+    text.replace(text.find(from), from.size(), to);
+    text.resize(whole.size(), ' ');
+    blocks.edit_data(state, 0, text);
+    return refusal_of(blocks);
+  };
+  const std::pair<std::string, std::string> cases[] = {
+      {with("[128, 64]", "[128, 65]"), "weight: got 4096 bytes, expected codes of 128 times 65 weights"},
+      {with("[128, 64]", "[1e9,1e9]"), "expected codes of 1000000000 times 1000000000 weights"},
+      {with("[128, 64]", "[8192]   "), "got 1 sizes, expected rows and columns"},
+      {with("\"blocksize\": 64", "\"blocksize\": 0 "), "blocksize: got 0"},
+      {with("\"blocksize\": 64", "\"blocksize\": 32"), "absmax: shape: got [128], expected [256, 1]"},
+      {with("{", "["), "is no JSON object"},
+  };
+  for (const auto& [got, want] : cases) QVERIFY2(got.find(want) != std::string::npos, got.c_str());
+}
+
+/// Formats in groups have scales in f16.
+void QuantizedTest::codes_with_other_scales_become_numbers() {
+  const QuantizedCopy folder("compressed-w4a16");
+  const auto formats = [&] { return formats_of(*open(folder.path()).find(std::string(kGate) + ".weight")).size(); };
+  QVERIFY(formats() > 0);
+  const std::uint16_t tiny = kernels::f32_to_bf16(1.5e-30F);
+  folder.edit_data(std::string(kGate) + ".weight_scale", 0, std::string(reinterpret_cast<const char*>(&tiny), sizeof tiny));
+  QCOMPARE(formats(), std::size_t{0});
 }
 
 void QuantizedTest::a_config_of_its_own_is_found() {
