@@ -31,9 +31,9 @@ struct ModelInfo {
   std::string tokenizer;  ///< "sentencepiece", "bpe"
   std::optional<std::int32_t> bos_id;
   std::vector<std::int32_t> eos_ids;  ///< each ends an answer; those of the tokenizer belong to them once it is loaded
-  std::string stored_dtype;           ///< of most weights; what quantized ones become where they are not kept as they are
-  /// "int8_g32": what the matrices of the layers, and that of the head, are in the files and stay unless options say
-  /// otherwise. Empty: not quantized, or in a way that is not kept.
+  std::string stored_dtype;           ///< of most weights that do not stay codes; what quantized ones become otherwise
+  /// "int8_g32": the weight format that the matrices of the layers, and that of the head, have in the files and stay in
+  /// unless options say otherwise. Empty: not quantized, or in a way that is not kept.
   std::string stored_quantization, stored_head_quantization;
   std::map<std::string, std::int64_t> tensors_by_dtype;  ///< counts
   std::vector<std::string> warnings;

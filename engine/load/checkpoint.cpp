@@ -16,7 +16,26 @@ bool by_name(const StoredTensor& a, const StoredTensor& b) { return a.name < b.n
 
 std::string to_string(std::span<const std::int64_t> shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
-kernels::TensorView view_of(const StoredTensor& tensor, std::vector<std::byte>& aligned) {
+std::int64_t n_bytes_of(const StoredTensor& tensor) {
+  std::int64_t sum = std::ssize(tensor.bytes);
+  for (const StoredTensor& part : tensor.parts) sum += std::ssize(part.bytes);
+  return sum;
+}
+
+std::span<const kernels::WeightFormat> formats_of(const StoredTensor& tensor) {
+  if (tensor.coded != nullptr) return tensor.coded->formats;
+  const auto& packed = tensor.type->packed;
+  return packed ? std::span(&*packed, 1) : std::span<const kernels::WeightFormat>();
+}
+
+kernels::TensorView view_of(const StoredTensor& tensor, std::vector<std::byte>& aligned,
+                            const kernels::ParallelFor& parallel_for) {
+  if (tensor.coded != nullptr) {
+    const CodedTensor& coded = *tensor.coded;
+    aligned.resize(static_cast<std::size_t>(coded.n_rows * coded.k) * sizeof(float));
+    decode(coded, parallel_for, reinterpret_cast<float*>(aligned.data()));
+    return {aligned.data(), kernels::Dtype::f32, {coded.n_rows, coded.k}};
+  }
   const StoredType& type = *tensor.type;
   const kernels::Dtype dtype = type.dtype.value_or(kernels::Dtype::f32);
   const std::byte* data = tensor.bytes.data();
@@ -34,7 +53,14 @@ kernels::TensorView view_of(const StoredTensor& tensor, std::vector<std::byte>& 
                                   : kernels::TensorView(bytes, dtype, {tensor.shape[0], tensor.shape[1]});
 }
 
-kernels::TensorView blocks_of(const StoredTensor& tensor) {
+kernels::TensorView blocks_of(const StoredTensor& tensor, kernels::WeightFormat format, std::vector<std::byte>& memory,
+                              const kernels::ParallelFor& parallel_for) {
+  if (tensor.coded != nullptr) {
+    const std::int64_t n = tensor.coded->n_rows, row_bytes = kernels::coded_row_bytes(format, tensor.coded->k);
+    memory.resize(static_cast<std::size_t>(n * row_bytes));
+    write_rows(*tensor.coded, format, parallel_for, memory.data());
+    return {memory.data(), kernels::Dtype::u8, {n, row_bytes}};
+  }
   const std::int64_t n_rows = tensor.shape[0];
   void* bytes = const_cast<std::byte*>(tensor.bytes.data());  // as above
   return {bytes, kernels::Dtype::u8, {n_rows, std::ssize(tensor.bytes) / n_rows}};
@@ -47,6 +73,15 @@ Result<void> Checkpoint::add(std::shared_ptr<const MappedFile> file, std::vector
     tensor.file = index;
     tensors_.push_back(std::move(tensor));
   }
+  return settle_names();
+}
+
+Result<void> Checkpoint::replace(std::vector<StoredTensor> tensors) {
+  tensors_ = std::move(tensors);
+  return settle_names();
+}
+
+Result<void> Checkpoint::settle_names() {
   std::stable_sort(tensors_.begin(), tensors_.end(), by_name);
   const auto twice = std::adjacent_find(tensors_.begin(), tensors_.end(),
                                         [](const StoredTensor& a, const StoredTensor& b) { return a.name == b.name; });
@@ -63,7 +98,18 @@ const StoredTensor* Checkpoint::find(std::string_view name) const {
   return found != tensors_.end() && found->name == name ? &*found : nullptr;
 }
 
+void Checkpoint::will_need(const StoredTensor& tensor) const {
+  files_[tensor.file]->will_need(tensor.bytes);
+  for (const StoredTensor& part : tensor.parts) will_need(part);
+}
+
+void Checkpoint::drop(const StoredTensor& tensor) const {
+  files_[tensor.file]->drop(tensor.bytes);
+  for (const StoredTensor& part : tensor.parts) drop(part);
+}
+
 Result<void> Checkpoint::check_whole(const StoredTensor& tensor) const {
+  for (const StoredTensor& part : tensor.parts) LATHE_TRY_VOID(check_whole(part));
   const MappedFile& file = *files_[tensor.file];
   if (file.is_whole()) return {};
   return fail(

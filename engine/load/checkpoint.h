@@ -13,6 +13,7 @@
 
 #include "engine/api/result.h"
 #include "engine/base/mapped_file.h"
+#include "engine/load/coded_tensor.h"
 #include "kernels/api/backend.h"
 #include "kernels/api/tensor.h"
 
@@ -35,7 +36,8 @@ struct StoredType {
 enum class StoredForm : std::uint8_t {
   usual,
   rotary_pairs,  ///< of Q and K: numbers of a head that turn together lie side by side
-  plus_one       ///< of norms: 1 is added already; f32
+  plus_one,      ///< of norms: 1 is added already; f32
+  outputs_first  ///< of matrices that the family's own files turn: [outputs, inputs]
 };
 
 /// Owns: nothing; the bytes belong to the checkpoint's mapping.
@@ -46,14 +48,26 @@ struct StoredTensor {
   std::span<const std::byte> bytes;  ///< exactly as many as shape and type need; not aligned
   std::uint32_t file = 0;            ///< index into Checkpoint's files
   StoredForm form = StoredForm::usual;
+  /// Of a matrix whose codes and scales are tensors of their own in the files. `bytes` are its codes, `parts` the others.
+  std::shared_ptr<const CodedTensor> coded{};
+  std::vector<StoredTensor> parts{};
 };
+
+/// Units: bytes in the files, parts included.
+std::int64_t n_bytes_of(const StoredTensor& tensor);
+
+/// Weight formats that keep the tensor's codes and scales without loss, the best first.
+std::span<const kernels::WeightFormat> formats_of(const StoredTensor& tensor);
 
 /// A view of a tensor of one or two dimensions and a type that kernels read, or that is made f32. Headers may put tensors at
 /// odd addresses; such a one is copied to `aligned` first, as is what has been decoded. `aligned` must outlive the view.
-kernels::TensorView view_of(const StoredTensor& tensor, std::vector<std::byte>& aligned);
+kernels::TensorView view_of(const StoredTensor& tensor, std::vector<std::byte>& aligned,
+                            const kernels::ParallelFor& parallel_for = {});
 
-/// Its blocks as they are: u8 [rows, bytes of a row], which Backend::pack_rows takes. Requires: two dimensions.
-kernels::TensorView blocks_of(const StoredTensor& tensor);
+/// Its codes and scales as they are: u8 [rows, bytes of a row], which Backend::pack_rows takes. `memory` must outlive the
+/// view. Requires: two dimensions, one of formats_of().
+kernels::TensorView blocks_of(const StoredTensor& tensor, kernels::WeightFormat format, std::vector<std::byte>& memory,
+                              const kernels::ParallelFor& parallel_for = {});
 
 /// "[512, 64]".
 std::string to_string(std::span<const std::int64_t> shape);
@@ -65,6 +79,8 @@ class Checkpoint {
 
   /// Adds a file and its tensors. Errors: model_refused when a name is there already.
   Result<void> add(std::shared_ptr<const MappedFile> file, std::vector<StoredTensor> tensors);
+  /// Puts others of the same files in the place of all tensors. Errors: model_refused when two have one name.
+  Result<void> replace(std::vector<StoredTensor> tensors);
   void warn(std::string warning) { warnings_.push_back(std::move(warning)); }
 
   std::string_view file_format() const { return file_format_; }
@@ -83,10 +99,12 @@ class Checkpoint {
   /// Differs from an earlier one if a file was written to since.
   std::string stamp() const;
 
-  void will_need(const StoredTensor& tensor) const { files_[tensor.file]->will_need(tensor.bytes); }
-  void drop(const StoredTensor& tensor) const { files_[tensor.file]->drop(tensor.bytes); }
+  void will_need(const StoredTensor& tensor) const;
+  void drop(const StoredTensor& tensor) const;
 
  private:
+  Result<void> settle_names();
+
   std::string_view file_format_;
   std::vector<std::shared_ptr<const MappedFile>> files_;
   std::vector<StoredTensor> tensors_;

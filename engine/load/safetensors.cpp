@@ -13,6 +13,7 @@
 #include <set>
 
 #include "engine/base/checked_math.h"
+#include "engine/load/quantization_scheme.h"
 #include "engine/load/safetensors_header.h"
 
 namespace lathe::engine {
@@ -219,10 +220,15 @@ Result<Checkpoint> open_sharded(const ModelFolder& folder) {
 
 bool recognises(const ModelFolder& folder) { return folder.has(kSingleFile) || folder.has(kIndexFile); }
 
-Result<Checkpoint> open_safetensors(const ModelFolder& folder) {
-  if (!folder.has(kSingleFile)) return open_sharded(folder);
+Result<Checkpoint> open_single(const ModelFolder& folder) {
   Checkpoint checkpoint(kSafetensorsLoader.name);
   LATHE_TRY_VOID(add_file(checkpoint, folder, std::string(kSingleFile)));
+  return checkpoint;
+}
+
+Result<Checkpoint> open_safetensors(const ModelFolder& folder) {
+  LATHE_TRY(Checkpoint checkpoint, folder.has(kSingleFile) ? open_single(folder) : open_sharded(folder));
+  LATHE_TRY_VOID(join_quantized(folder, checkpoint));
   return checkpoint;
 }
 

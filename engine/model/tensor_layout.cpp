@@ -111,6 +111,7 @@ TensorLayout layout_of(StoredForm form, TensorLayout usual) {
     case StoredForm::usual: return usual;
     case StoredForm::rotary_pairs: return TensorLayout::rotary_pairs;
     case StoredForm::plus_one: return TensorLayout::plus_one;
+    case StoredForm::outputs_first: return usual == TensorLayout::transposed ? TensorLayout::plain : usual;
   }
   return usual;
 }

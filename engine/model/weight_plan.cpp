@@ -22,7 +22,9 @@ constexpr std::array kFloatingTypes = {kernels::Dtype::f32, kernels::Dtype::f16,
 /// What numbers out of quantized blocks are kept as, unless an option says otherwise.
 constexpr kernels::Dtype kDecodedType = kernels::Dtype::bf16;
 
-bool is_readable(const StoredType& type) {
+bool is_readable(const StoredTensor& tensor) {
+  const StoredType& type = *tensor.type;
+  if (tensor.coded != nullptr) return true;
   if (!type.dtype) return type.decode != nullptr;
   return std::find(kFloatingTypes.begin(), kFloatingTypes.end(), *type.dtype) != kFloatingTypes.end();
 }
@@ -135,8 +137,9 @@ class WeightPlanner {
 
   Result<void> take(const TensorName& rule, std::int64_t layer, std::int64_t expert) {
     const std::string name = with_prefix(rule.role, name_of(rule.pattern, layer, expert), plan_.prefix);
-    const std::vector<std::int64_t> expected = stored_shape(rule.layout, shape_of(rule.role, config_));
     const StoredTensor* tensor = find(rule.role, name);
+    const TensorLayout layout = tensor != nullptr ? layout_of(tensor->form, rule.layout) : rule.layout;
+    const std::vector<std::int64_t> expected = stored_shape(layout, shape_of(rule.role, config_));
     if (tensor == nullptr) {
       return refuse(fmt::format("missing tensor, expected {} by {}", to_string(expected), config_file()),
                     std::string(checkpoint_.file_format()), name);
@@ -147,13 +150,13 @@ class WeightPlanner {
           fmt::format("shape: got {}, expected {} by {}", to_string(tensor->shape), to_string(expected), config_file()),
           file, tensor->name);
     }
-    if (!is_readable(*tensor->type)) {
+    if (!is_readable(*tensor)) {
       return refuse(fmt::format("dtype: got {}, expected one of {}", tensor->type->name, allowed_names()), file,
                     tensor->name);
     }
     seen_.insert(tensor->name);
-    plan_.weights.push_back({tensor, rule.role, layer, expert, layout_of(tensor->form, rule.layout)});
-    plan_.n_bytes += static_cast<std::int64_t>(tensor->bytes.size());
+    plan_.weights.push_back({tensor, rule.role, layer, expert, layout});
+    plan_.n_bytes += n_bytes_of(*tensor);
     return {};
   }
 
@@ -164,17 +167,19 @@ class WeightPlanner {
   }
 
   void note_dtypes() {
+    note_blocks();
     std::map<kernels::Dtype, std::int64_t> parameters;
     for (const PlannedWeight& weight : plan_.weights) {
-      const StoredType& type = *weight.tensor->type;
       const std::int64_t n = n_numbers(weight);
-      parameters[type.dtype.value_or(kDecodedType)] += n;
       plan_.n_parameters += n;
+      // What stays in codes says nothing about the others.
+      if (!kept_format(weight, storage_of({}, plan_.stored), config_)) {
+        parameters[weight.tensor->type->dtype.value_or(kDecodedType)] += n;
+      }
     }
     const auto most = std::max_element(parameters.begin(), parameters.end(),
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
     if (most != parameters.end()) plan_.stored.dtype = most->first;
-    note_blocks();
     warn_of_decoding();
     for (const StoredTensor& tensor : checkpoint_.tensors()) {
       const StoredType& type = *tensor.type;
@@ -183,19 +188,26 @@ class WeightPlanner {
   }
 
   static std::int64_t n_numbers(const PlannedWeight& weight) {
-    const StoredType& type = *weight.tensor->type;
-    return static_cast<std::int64_t>(weight.tensor->bytes.size()) / (type.bits / 8) * type.block;
+    std::int64_t n = 1;
+    for (const std::int64_t size : weight.tensor->shape) n *= size;
+    return n;
   }
 
-  /// All matrices have one format, so that one that has none, or another, leaves them all without.
+  /// All matrices have one format: the first that all can have. One that has none leaves them all without.
   void note_blocks() {
-    std::set<std::optional<kernels::WeightFormat>> formats;
+    std::optional<std::vector<kernels::WeightFormat>> common;
     for (const PlannedWeight& weight : plan_.weights) {
-      const auto& packed = weight.tensor->type->packed;
-      if (is_layer_matrix(weight.role)) formats.insert(packed);
-      if (weight.role == (plan_.tied_embeddings ? WeightRole::embedding : WeightRole::head)) plan_.stored.head = packed;
+      const auto formats = formats_of(*weight.tensor);
+      if (weight.role == (plan_.tied_embeddings ? WeightRole::embedding : WeightRole::head) && !formats.empty()) {
+        plan_.stored.head = formats.front();
+      }
+      if (!is_layer_matrix(weight.role)) continue;
+      if (!common) common.emplace(formats.begin(), formats.end());
+      std::erase_if(*common, [&](kernels::WeightFormat format) {
+        return std::find(formats.begin(), formats.end(), format) == formats.end();
+      });
     }
-    if (formats.size() == 1) plan_.stored.matrices = *formats.begin();
+    if (common && !common->empty()) plan_.stored.matrices = common->front();
   }
 
   void warn_of_decoding() {
@@ -203,9 +215,9 @@ class WeightPlanner {
     std::int64_t n = 0, bytes = 0;
     bool are_matrices = false;
     for (const PlannedWeight& weight : plan_.weights) {
-      if (weight.tensor->type->dtype || keeps_blocks(weight, as_it_is, config_)) continue;
+      if (weight.tensor->type->dtype || kept_format(weight, as_it_is, config_)) continue;
       n += n_numbers(weight);
-      bytes += static_cast<std::int64_t>(weight.tensor->bytes.size());
+      bytes += n_bytes_of(*weight.tensor);
       are_matrices = are_matrices || is_layer_matrix(weight.role);
     }
     if (n == 0) return;
@@ -241,12 +253,15 @@ class WeightPlanner {
 
 }  // namespace
 
-bool keeps_blocks(const PlannedWeight& weight, const WeightStorage& storage, const ModelConfig& config) {
-  const auto& packed = weight.tensor->type->packed;
-  const bool moves_rows_at_most = weight.layout == TensorLayout::plain || weight.layout == TensorLayout::rotary_pairs;
-  if (!packed || !moves_rows_at_most || weight.tensor->shape.size() != 2) return false;
-  if (weight.role == WeightRole::head) return *packed == storage.head && !config.normalises_head;
-  return is_layer_matrix(weight.role) && !config.latent.exists() && *packed == storage.matrices;
+std::optional<kernels::WeightFormat> kept_format(const PlannedWeight& weight, const WeightStorage& storage,
+                                                 const ModelConfig& config) {
+  const bool moves_rows_at_most = weight.layout != TensorLayout::transposed && weight.layout != TensorLayout::plus_one;
+  if (!moves_rows_at_most || weight.tensor->shape.size() != 2 || storage.smoothing_alpha) return std::nullopt;
+  const bool is_head = weight.role == WeightRole::head;
+  if (is_head ? config.normalises_head : !is_layer_matrix(weight.role) || config.latent.exists()) return std::nullopt;
+  const kernels::WeightFormat wanted = is_head ? storage.head : storage.matrices;
+  const auto formats = formats_of(*weight.tensor);
+  return std::find(formats.begin(), formats.end(), wanted) != formats.end() ? std::optional(wanted) : std::nullopt;
 }
 
 Result<WeightPlan> plan_weights(const Checkpoint& checkpoint, const ModelConfig& config) {

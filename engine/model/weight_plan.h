@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,8 +38,10 @@ struct WeightPlan {
   std::vector<std::string> warnings;                     ///< tensors that nobody needs
 };
 
-/// True if a tensor's blocks can be packed as they are where `storage` says so: nothing is rounded again.
-bool keeps_blocks(const PlannedWeight& weight, const WeightStorage& storage, const ModelConfig& config);
+/// The format in which a tensor's codes are packed as they are where `storage` says so: nothing is rounded again. Nothing:
+/// its numbers are taken.
+std::optional<kernels::WeightFormat> kept_format(const PlannedWeight& weight, const WeightStorage& storage,
+                                                 const ModelConfig& config);
 
 /// Errors: model_refused: a tensor is missing, or has a shape or type that the config does not allow; names it, got,
 /// expected.

@@ -15,8 +15,8 @@ namespace lathe::engine {
 /// What a checkpoint has.
 struct StoredWeights {
   StoredWeights(kernels::Dtype floating) : dtype(floating) {}  // NOLINT(google-explicit-constructor): as below
-  kernels::Dtype dtype;  ///< of most parameters; what quantized blocks become where they are not kept
-  /// What its blocks are without rounding: of all matrices of the layers, of the head. Nothing: there are others among them.
+  kernels::Dtype dtype;  ///< of most parameters that do not stay codes; what quantized ones become otherwise
+  /// What its codes are without rounding: of all matrices of the layers, of the head. Nothing: there are others among them.
   std::optional<kernels::WeightFormat> matrices{}, head{};
 };
 

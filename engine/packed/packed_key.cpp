@@ -40,10 +40,15 @@ Result<ContentHash> content_of(const Checkpoint& checkpoint, const WeightPlan& p
     LATHE_TRY_VOID(checkpoint.check_whole(*weight.tensor));
     if (i + 1 < plan.weights.size()) checkpoint.will_need(*plan.weights[i + 1].tensor);
     const ContentHash hash = hash_of_tensor(weight.tensor->bytes, backend);
+    std::vector<std::string> parts;
+    for (const StoredTensor& part : weight.tensor->parts) parts.push_back(to_string(hash_of_tensor(part.bytes, backend)));
     checkpoint.drop(*weight.tensor);
-    lines.push_back(fmt::format("{} {} {} {} {} {} {}\n", static_cast<int>(weight.role), weight.layer, weight.expert,
-                                static_cast<int>(weight.layout), weight.tensor->type->name,
-                                to_string(weight.tensor->shape), to_string(hash)));
+    std::string line = fmt::format("{} {} {} {} {} {} {}", static_cast<int>(weight.role), weight.layer, weight.expert,
+                                   static_cast<int>(weight.layout), weight.tensor->type->name,
+                                   to_string(weight.tensor->shape), to_string(hash));
+    if (weight.tensor->coded != nullptr) line += " " + weight.tensor->coded->form;
+    for (const std::string& part : parts) line += " " + part;
+    lines.push_back(line + "\n");
     if (!go_on()) return fail(ErrorCode::cancelled, "loading was cancelled");
   }
   std::sort(lines.begin(), lines.end());  // shards may bring them in any order

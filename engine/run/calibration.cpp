@@ -147,7 +147,7 @@ class Calibration {
       layer_.accept(backend_, config_, weight->role, source);
       note_weights(weight->role, source, weights);
       model_.checkpoint.drop(*weight->tensor);
-      bytes_done_ += static_cast<std::int64_t>(weight->tensor->bytes.size());
+      bytes_done_ += n_bytes_of(*weight->tensor);
     }
     const LayerConfig& layer = config_.layers[static_cast<std::size_t>(index)];
     const ModelInput rows = input();
@@ -206,7 +206,7 @@ class Calibration {
 std::int64_t calibration_bytes(const WeightPlan& plan) {
   std::int64_t sum = 0;
   for (const PlannedWeight& weight : plan.weights) {
-    if (weight.layer >= 0) sum += static_cast<std::int64_t>(weight.tensor->bytes.size());
+    if (weight.layer >= 0) sum += n_bytes_of(*weight.tensor);
   }
   return sum;
 }

@@ -72,7 +72,7 @@ class Conversion {
     LATHE_TRY_VOID(validate(options_));
     LATHE_TRY(model_, open_model(options_.model));
     LATHE_TRY(backend_, open_backend(options_.isa, options_.threads));
-    storage_ = storage_of(options_, model_->plan.stored);
+    storage_ = storage_of(options_, model_->plan.stored.dtype);  // numbers, also of what is codes in the files
     if (!model_->folder.gguf().empty()) {
       return fail(ErrorCode::unsupported, "a GGUF file is loaded, not converted; convert the folder that it was made of",
                   model_->folder.name());
@@ -310,6 +310,10 @@ class Conversion {
   Result<void> write_other_files(const fs::path& folder) const {
     LATHE_TRY(Json config, model_->folder.read_json(kConfigFile));
     config.erase("dtype");
+    for (const char* key : {"quantization_config", "compression_config"}) {
+      config.erase(key);
+      if (config.contains("text_config")) config["text_config"].erase(key);
+    }
     config["torch_dtype"] = name_of(storage_.dtype);
     if (has_head_of_its_own()) config["tie_word_embeddings"] = false;
     LATHE_TRY_VOID(write_file(folder / kConfigFile, dump_json(config, 2) + "\n"));

@@ -5,23 +5,19 @@
 #include "engine/run/open_backend.h"
 #include "engine/serve/config_source.h"
 #include "engine/serve/memory_plan.h"
+#include "kernels/api/roofline.h"
 
 namespace lathe::engine {
 
 namespace {
-
-std::optional<kernels::WeightFormat> format_of(std::string_view quantization) {
-  const Quantization* const row = find_quantization(quantization);
-  return row != nullptr ? std::optional(row->matrices) : std::nullopt;
-}
 
 StoredWeights stored_weights_of(const ModelInfo& info) {
   StoredWeights stored = kernels::Dtype::f32;
   for (const kernels::Dtype dtype : {kernels::Dtype::f16, kernels::Dtype::bf16}) {
     if (info.stored_dtype == name_of(dtype)) stored.dtype = dtype;
   }
-  stored.matrices = format_of(info.stored_quantization);
-  stored.head = format_of(info.stored_head_quantization);
+  stored.matrices = kernels::weight_format_named(info.stored_quantization);
+  stored.head = kernels::weight_format_named(info.stored_head_quantization);
   return stored;
 }
 

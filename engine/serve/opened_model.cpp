@@ -10,6 +10,7 @@
 #include "engine/model/architecture.h"
 #include "engine/serve/chat_template_source.h"
 #include "engine/serve/config_source.h"
+#include "kernels/api/roofline.h"
 
 namespace lathe::engine {
 
@@ -48,11 +49,8 @@ void append(std::vector<std::string>& to, const std::vector<std::string>& from) 
   to.insert(to.end(), from.begin(), from.end());
 }
 
-std::string quantization_name(const std::optional<kernels::WeightFormat>& format) {
-  for (const Quantization& row : quantizations()) {
-    if (row.matrices == format) return std::string(row.name);
-  }
-  return {};
+std::string format_name(const std::optional<kernels::WeightFormat>& format) {
+  return format ? std::string(kernels::name_of(*format)) : std::string();
 }
 
 ModelInfo describe(const OpenedModel& model) {
@@ -83,8 +81,8 @@ ModelInfo describe(const OpenedModel& model) {
   info.bos_id = config.bos_id;
   info.eos_ids = all_eos_ids(config, model.generation);
   info.stored_dtype = name_of(model.plan.stored.dtype);
-  info.stored_quantization = quantization_name(model.plan.stored.matrices);
-  info.stored_head_quantization = quantization_name(model.plan.stored.head);
+  info.stored_quantization = format_name(model.plan.stored.matrices);
+  info.stored_head_quantization = format_name(model.plan.stored.head);
   info.tensors_by_dtype = model.plan.tensors_by_dtype;
   append(info.warnings, model.checkpoint.warnings());
   append(info.warnings, model.plan.warnings);

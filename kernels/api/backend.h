@@ -200,7 +200,8 @@ class Backend {
   /// Packs source [rows, k] (f32, f16 or bf16) into rows [row_begin, row_begin + rows) of the matrix. Rows may come in any
   /// order and from several sources: that is how Q, K and V become one matrix. Formats of bitsandbytes have blocks and means
   /// that go through a whole tensor: a source is one there. A source of u8 [rows, bytes of a row] has codes and scales
-  /// already, and both are kept: GGUF's blocks Q8_0 for int8_g32, Q4_0 for int4_g32; no other format takes any.
+  /// already, and both are kept: rows as write_coded_row (coded_rows.h) makes them; for int8_g32 and int4_g32 those are
+  /// GGUF's blocks Q8_0 and Q4_0.
   virtual void pack_rows(PackedMatrix& matrix, std::int64_t row_begin, const TensorView& source) = 0;
 
   // ---- work memory of operations, beside their arguments

@@ -19,8 +19,12 @@ bool rows_begin_groups(const CodedFormat& format, std::int64_t k) { return !form
 
 std::int64_t weights_of_row(const CodedFormat& format, const TensorView& source) {
   if (source.dtype != Dtype::u8) return source.dim(1);
-  LATHE_CHECK(format.blocks != nullptr && source.dim(1) % format.blocks->n_bytes == 0);
-  return source.dim(1) / format.blocks->n_bytes * format.group;
+  LATHE_CHECK(format.blocks != nullptr);
+  const StoredBlocks& blocks = *format.blocks;
+  const std::int64_t n_bytes = source.dim(1);
+  const std::int64_t whole = format.group == 0 ? n_bytes : blocks.bytes_of(format.group);
+  const std::int64_t n_groups = (n_bytes + whole - 1) / whole;
+  return (n_bytes - n_groups * blocks.scale_bytes) * 8 / blocks.code_bits;
 }
 
 TensorCodes::TensorCodes(const CodedFormat& format, const TensorView& source, const ParallelFor& parallel_for)
@@ -75,12 +79,8 @@ void TensorCodes::row(std::int64_t row, std::span<float> weights, std::span<std:
   LATHE_CHECK(rows_begin_groups(format_, k_));
   if (is_stored()) {
     read_blocks(row, codes, scales);
-    for_groups(row, [&](std::int64_t begin, std::int64_t end, std::size_t group) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        const auto at = static_cast<std::size_t>(i);
-        weights[at] = format_.decode(format_, codes[at], scales[group]);
-      }
-    });
+    const auto group = static_cast<std::size_t>(format_.group == 0 ? k_ : format_.group);
+    for (std::size_t i = 0; i < codes.size(); ++i) weights[i] = format_.decode(format_, codes[i], scales[i / group]);
     return;
   }
   load_elements(source_.data, source_.dtype, row * source_.strides[0], weights);
@@ -95,11 +95,12 @@ void TensorCodes::row(std::int64_t row, std::span<float> weights, std::span<std:
 
 void TensorCodes::read_blocks(std::int64_t row, std::span<std::uint8_t> codes, std::span<CodeScale> scales) const {
   const std::byte* block = source_.row<const std::byte>(row);
-  std::uint8_t* to = codes.data();
+  const std::size_t group = format_.group == 0 ? codes.size() : static_cast<std::size_t>(format_.group);
   for (CodeScale& scale : scales) {
-    scale = format_.blocks->read(block, to);
-    block += format_.blocks->n_bytes;
-    to += format_.group;
+    const auto some = codes.first(std::min(group, codes.size()));
+    scale = format_.blocks->read(block, some);
+    block += format_.blocks->bytes_of(static_cast<std::int64_t>(some.size()));
+    codes = codes.subspan(some.size());
   }
 }
 

@@ -82,6 +82,7 @@ struct DropIn {
 };
 const std::vector<DropIn> kDropIns{
     {"engine/model/architectures", "engine/model/architectures.cpp"},
+    {"engine/load/quantized", "engine/load/quantization_schemes.cpp"},
     {"engine/schedule/policies", "engine/schedule/policies.cpp"},
     {"engine/sample/stages", "engine/sample/stages.cpp"},
     {"engine/text/tool_calls/formats", "engine/text/tool_calls/call_formats.cpp"},

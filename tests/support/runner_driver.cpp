@@ -40,7 +40,12 @@ RunnerDriver::RunnerDriver(const std::string& path, const RunnerChoice& choice) 
   auto backend = backend_of(choice.isa);
   const std::int64_t longest = model->config.max_position_embeddings;
   const std::int64_t max_model_len = choice.max_model_len > 0 ? choice.max_model_len : longest;
-  const engine::WeightStorage storage = engine::storage_of(choice.quantization, choice.dtype);
+  engine::StoredWeights stored = choice.dtype;
+  if (choice.as_stored) {
+    stored.matrices = model->plan.stored.matrices;
+    stored.head = model->plan.stored.head;
+  }
+  const engine::WeightStorage storage = engine::storage_of(choice.quantization, stored);
   auto decoder = engine::Decoder::create(*backend, model->config, storage, max_model_len);
   const engine::Smoothing smoothing = smoothing_of(*model, choice.quantization);
   LATHE_CHECK(decoder.has_value() &&

@@ -16,6 +16,7 @@ struct RunnerChoice {
   std::string isa{};                           ///< empty: the scalar reference backend
   kernels::Dtype dtype = kernels::Dtype::f32;  ///< of weights and KV cache
   engine::EngineOptions quantization{};        ///< what it says of that
+  bool as_stored = false;                      ///< matrices that are codes in the files stay so
   int block_size = 16, n_blocks = 64, max_rows = 512;
   std::int64_t max_model_len = 0;  ///< 0: as the checkpoint has it
 };

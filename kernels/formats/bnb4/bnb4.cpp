@@ -2,6 +2,7 @@
 #include "kernels/formats/bnb4/bnb4.h"
 
 #include "kernels/formats/bnb4/bnb4_encoder.h"
+#include "kernels/formats/codes/plain_blocks.h"
 
 namespace lathe::kernels {
 namespace {
@@ -21,7 +22,8 @@ CodedFormat format_of(ScaleLayout scales, ActivationScale activations) {
           .scale_of = bnb4_scale,
           .encode = bnb4_encode<Book>,
           .decode = decode<Book>,
-          .step = activations == ActivationScale::none ? 1 : 1.0F / Book::kSteps};
+          .step = activations == ActivationScale::none ? 1 : 1.0F / Book::kSteps,
+          .blocks = scales == ScaleLayout::single ? &plain_blocks() : nullptr};
 }
 
 }  // namespace

@@ -40,11 +40,16 @@ struct CodeScale {
   float zero = 0;  ///< zero point: the code that stands for 0. Of formats that have zero points.
 };
 
-/// How files keep a group: its codes and its scale together.
+/// How a row of codes is handed over: group after group, each with its scale before its codes.
 struct StoredBlocks {
-  int n_bytes = 0;  ///< of a group
+  int scale_bytes = 0;
+  int code_bits = 0;
+  bool whole_groups = false;  ///< rows end with a whole one
   /// Writes the codes of one group. Returns their scale.
-  CodeScale (*read)(const std::byte* block, std::uint8_t* codes) = nullptr;
+  CodeScale (*read)(const std::byte* block, std::span<std::uint8_t> codes) = nullptr;
+  /// What read() undoes.
+  void (*write)(const CodeScale& scale, std::span<const std::uint8_t> codes, std::byte* block) = nullptr;
+  constexpr std::int64_t bytes_of(std::int64_t n_codes) const { return scale_bytes + n_codes * code_bits / 8; }
 };
 
 /// A weight is decode(code, scale). Codes are unsigned.
@@ -65,7 +70,7 @@ struct CodedFormat {
   /// What kernels multiply are whole numbers, or those of e4m3 as a vector widens them: step * scale is the weight that
   /// stands for 1 of them.
   float step = 1;
-  /// Files with the very same codes and scales have them so. Null: no such files are known.
+  /// Codes and scales that are there already come so. Null: the format makes its own alone.
   const StoredBlocks* blocks = nullptr;
   constexpr bool has_codes() const { return bits != 0; }
   constexpr bool multiplies_bytes() const { return kind == CodeKind::whole && activations != ActivationScale::none; }

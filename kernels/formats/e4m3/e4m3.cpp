@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "kernels/api/dtype.h"
+#include "kernels/formats/codes/plain_blocks.h"
 #include "kernels/formats/codes/rounding.h"
 
 namespace lathe::kernels {
@@ -40,7 +41,8 @@ CodedFormat e4m3_format(ActivationScale activations) {
           .scale_of = row_scale,
           .encode = encode,
           .decode = decode,
-          .step = kStep};
+          .step = kStep,
+          .blocks = &plain_blocks()};
 }
 
 }  // namespace lathe::kernels

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/formats/grouped/grouped.h"
 
+#include "kernels/formats/codes/plain_blocks.h"
 #include "kernels/formats/grouped/grouped_encoder.h"
 #include "kernels/formats/grouped/stored_blocks.h"
 
@@ -25,7 +26,7 @@ CodedFormat grouped_format(int bits, int group) {
           .scale_of = grouped_scale,
           .encode = grouped_encode,
           .decode = decode,
-          .blocks = group == 32 ? of_files : nullptr};
+          .blocks = group == 32 ? of_files : &plain_blocks()};
 }
 
 CodedFormat asymmetric_format(int bits, int group) {
@@ -34,7 +35,8 @@ CodedFormat asymmetric_format(int bits, int group) {
           .scales = ScaleLayout::paired,
           .scale_of = asymmetric_scale,
           .encode = asymmetric_encode,
-          .decode = asymmetric_decode};
+          .decode = asymmetric_decode,
+          .blocks = &plain_blocks_with_zeros()};
 }
 
 }  // namespace lathe::kernels

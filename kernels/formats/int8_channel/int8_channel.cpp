@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/formats/int8_channel/int8_channel.h"
 
+#include "kernels/formats/codes/plain_blocks.h"
 #include "kernels/formats/int8_channel/int8_channel_encoder.h"
 
 namespace lathe::kernels {
@@ -25,7 +26,8 @@ CodedFormat int8_channel_format() {
           .activations = ActivationScale::row,
           .scale_of = channel_scale,
           .encode = channel_encode,
-          .decode = channel_decode};
+          .decode = channel_decode,
+          .blocks = &plain_blocks()};
 }
 
 CodedFormat llm_int8_format() {
@@ -35,7 +37,8 @@ CodedFormat llm_int8_format() {
           .scale_of = llm_scale,
           .encode = llm_encode,
           .decode = llm_decode,
-          .step = kStep};
+          .step = kStep,
+          .blocks = &plain_blocks()};
 }
 
 }  // namespace lathe::kernels

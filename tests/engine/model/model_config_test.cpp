@@ -266,8 +266,6 @@ void ModelConfigTest::neutral_knobs_are_fine() {
 void ModelConfigTest::active_knobs_are_unmet_data() {
   QTest::addColumn<QString>("key");
   QTest::addColumn<QString>("value");
-  QTest::newRow("quantization") << "quantization_config"
-                                << R"({"quant_method": "gptq"})";
   QTest::newRow("window") << "sliding_window"
                           << "4096";
   QTest::newRow("softcap") << "final_logit_softcapping"

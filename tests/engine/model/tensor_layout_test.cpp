@@ -35,6 +35,12 @@ class TensorLayoutTest : public QObject {
  private Q_SLOTS:
   void init() { backend_ = kernels::make_cpu_backend({.n_threads = 2}); }
 
+  void matrices_out_of_codes_are_not_turned() {
+    QVERIFY(layout_of(StoredForm::outputs_first, TensorLayout::transposed) == TensorLayout::plain);
+    QVERIFY(layout_of(StoredForm::outputs_first, TensorLayout::kv_groups) == TensorLayout::kv_groups);
+    QVERIFY(layout_of(StoredForm::usual, TensorLayout::transposed) == TensorLayout::transposed);
+  }
+
   void plain_tensors_are_not_copied() {
     auto numbers = counted<float>(6);
     const TensorView source(numbers.data(), Dtype::f32, {2, 3});

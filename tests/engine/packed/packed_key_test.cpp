@@ -9,6 +9,7 @@
 
 #include "engine/model/architectures.h"
 #include "engine/serve/opened_model.h"
+#include "tests/support/quantized_folders.h"
 #include "tests/support/tiny_model.h"
 
 using namespace lathe;
@@ -105,6 +106,20 @@ class PackedKeyTest : public QObject {
     QCOMPARE(seen.size(), offsets.size() + 1);
     tests::write_file(model.file("model.safetensors"), whole);
     QVERIFY(content(model.path()) == before);
+  }
+
+  /// Scales and zero points are content as codes are, and so is how they are read.
+  void every_part_of_a_quantized_matrix_changes_the_content() {
+    const tests::QuantizedCopy model("gptq-4bit");
+    std::set<ContentHash> seen{content(model.path())};
+    const std::string gate = "model.layers.0.mlp.gate_proj.";
+    for (const std::string part : {"qweight", "qzeros", "scales"}) {
+      model.edit_data(gate + part, 0, "x");
+      seen.insert(content(model.path()));
+    }
+    model.edit([](Json& config) { config["checkpoint_format"] = "gptq_v2"; });
+    seen.insert(content(model.path()));
+    QCOMPARE(seen.size(), std::size_t{5});
   }
 
   void names_and_other_files_do_not() {

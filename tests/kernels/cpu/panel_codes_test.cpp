@@ -3,6 +3,7 @@
 #include <QTest>
 #include <cstring>
 
+#include "kernels/api/coded_rows.h"
 #include "kernels/api/packed_image.h"
 #include "kernels/cpu/host_memory.h"
 #include "kernels/cpu/isa/encoders.h"
@@ -30,23 +31,41 @@ PanelMatrix packed(WeightFormat format, const TensorView& source, std::int64_t k
 
 PanelMatrix packed(WeightFormat format, const TensorView& source) { return packed(format, source, source.dim(1)); }
 
-/// kRows rows of blocks with any codes at all, and scales of either sign.
-std::vector<std::uint8_t> random_blocks(const CodedFormat& format, std::int64_t k, RandomNumbers& numbers) {
-  const std::int64_t n_blocks = kRows * k / format.group;
-  std::vector<std::uint8_t> bytes;
-  for (std::int64_t block = 0; block < n_blocks; ++block) {
-    const std::uint16_t scale = f32_to_f16(numbers.next());
-    bytes.push_back(static_cast<std::uint8_t>(scale & 255));
-    bytes.push_back(static_cast<std::uint8_t>(scale >> 8));
-    for (int i = 2; i < format.blocks->n_bytes; ++i) bytes.push_back(static_cast<std::uint8_t>((block * 37 + i * 29) % 256));
-    bytes.back() = 128;  // the lowest code of 8 bits
+/// Rows with any codes at all, and scales of either sign.
+struct CodedRows {
+  CodedRows(WeightFormat format, std::int64_t k, RandomNumbers& numbers)
+      : n_groups((k + group_of(format, k) - 1) / group_of(format, k)), bytes(kRows * bytes_of_row(format, k)) {
+    const CodedFormat& codes_format = descriptor_of(format).codes;
+    const unsigned n_codes = codes_format.kind == CodeKind::e4m3 ? 127 : 1U << codes_format.bits;
+    for (unsigned i = 0; i < kRows * k; ++i) codes.push_back(static_cast<std::uint8_t>(i * 37 % n_codes));
+    codes.back() = 0;  // the lowest code
+    for (std::int64_t i = 0; i < kRows * n_groups; ++i) {
+      scales.push_back(f16_to_f32(f32_to_f16(numbers.next())));
+      if (codes_format.has_zeros()) zeros.push_back(static_cast<float>(i * 11 % n_codes));
+    }
+    for (std::int64_t n = 0; n < kRows; ++n) {
+      write_coded_row(format, row(n, k), bytes.data() + static_cast<std::size_t>(n) * bytes_of_row(format, k));
+    }
   }
-  return bytes;
-}
-
-TensorView view_of_rows(const std::vector<std::uint8_t>& bytes) {
-  return {const_cast<std::uint8_t*>(bytes.data()), Dtype::u8, {kRows, std::ssize(bytes) / kRows}};
-}
+  static std::size_t bytes_of_row(WeightFormat format, std::int64_t k) {
+    return static_cast<std::size_t>(coded_row_bytes(format, k));
+  }
+  CodedRow row(std::int64_t n, std::int64_t k) const {
+    const auto of_row = [&](const std::vector<float>& all) {
+      return all.empty()
+                 ? std::span<const float>()
+                 : std::span(all).subspan(static_cast<std::size_t>(n * n_groups), static_cast<std::size_t>(n_groups));
+    };
+    return {.codes = std::span(codes).subspan(static_cast<std::size_t>(n * k), static_cast<std::size_t>(k)),
+            .scales = of_row(scales),
+            .zeros = of_row(zeros)};
+  }
+  TensorView view() const { return {const_cast<std::byte*>(bytes.data()), Dtype::u8, {kRows, std::ssize(bytes) / kRows}}; }
+  std::int64_t n_groups;
+  std::vector<std::byte> bytes;
+  std::vector<std::uint8_t> codes;
+  std::vector<float> scales, zeros;
+};
 
 /// Code (n, k) as the layout says.
 std::uint8_t code_at(const PanelMatrix& matrix, std::int64_t n, std::int64_t k) {
@@ -118,23 +137,23 @@ class PanelCodesTest : public QObject {
     }
   }
 
-  void stored_blocks_are_packed_as_they_are() {
+  void codes_that_are_there_are_packed_as_they_are() {
     RandomNumbers numbers(8);
-    constexpr std::int64_t k = 96;
-    for (const WeightFormat name : {WeightFormat::int8_g32, WeightFormat::int4_g32}) {
-      const CodedFormat& format = descriptor_of(name).codes;
-      const std::vector<std::uint8_t> blocks = random_blocks(format, k, numbers);
-      const TensorView source = view_of_rows(blocks);
-      const PanelMatrix matrix = packed(name, source, k);
-      const CodedPanel shape{.k = k, .bits = format.bits, .group = format.group, .scales = format.scales};
-      std::vector<std::uint8_t> codes(32);
-      for (std::int64_t n = 0; n < kRows; ++n) {
-        for (std::int64_t group = 0; group < k / 32; ++group) {
-          const auto* const row = source.row<const std::byte>(n);
-          const CodeScale scale = format.blocks->read(row + group * format.blocks->n_bytes, codes.data());
-          QCOMPARE(scale_at(matrix, shape, n, group), scale.scale);
-          for (std::int64_t i = 0; i < 32; ++i) {
-            QCOMPARE(code_at(matrix, n, group * 32 + i), codes[static_cast<std::size_t>(i)]);
+    for (const std::int64_t k : {64, 192, 160}) {
+      for (const FormatDescriptor& format : weight_formats()) {
+        if (coded_row_bytes(format.format, k) == 0) continue;
+        const CodedRows rows(format.format, k, numbers);
+        const PanelMatrix matrix = packed(format.format, rows.view(), k);
+        const auto whole_row = static_cast<int>(format.codes.kind == CodeKind::e4m3 ? kPair : kActivationBlock);
+        const int group = format.codes.group == 0 ? whole_row : format.codes.group;
+        const CodedPanel shape{.k = k, .bits = format.codes.bits, .group = group, .scales = format.codes.scales};
+        for (std::int64_t n = 0; n < kRows; ++n) {
+          const CodedRow row = rows.row(n, k);
+          for (std::int64_t i = 0; i < k; ++i) QCOMPARE(code_at(matrix, n, i), row.codes[static_cast<std::size_t>(i)]);
+          for (std::size_t i = 0; i < row.scales.size(); ++i) {
+            const auto at = static_cast<std::int64_t>(i);
+            QCOMPARE(scale_at(matrix, shape, n, at), row.scales[i] * format.codes.step);
+            if (!row.zeros.empty()) QCOMPARE(zero_at(matrix, shape, n, at), row.zeros[i]);
           }
         }
       }
@@ -142,26 +161,39 @@ class PanelCodesTest : public QObject {
   }
 
   /// Also with the lowest code of 8 bits, which int8_g32 never chooses itself, and with scales below zero.
-  void products_of_stored_blocks_are_those_of_their_numbers() {
+  void products_of_codes_that_are_there_are_those_of_their_numbers() {
     RandomNumbers numbers(9);
-    constexpr std::int64_t k = 160;
-    const RandomTensor x(Dtype::f32, {7, k}, numbers);
     const auto reference = make_reference_backend();
-    for (const WeightFormat name : {WeightFormat::int8_g32, WeightFormat::int4_g32}) {
-      const std::vector<std::uint8_t> blocks = random_blocks(descriptor_of(name).codes, k, numbers);
-      const RandomTensor want({7, kRows});
-      const auto plain = reference->make_packed(name, kRows, k);
-      reference->pack_rows(*plain, 0, view_of_rows(blocks));
-      reference->linear(want.view(), x.view(), *plain, {});
-      for (const std::string& isa : cpu_isas()) {
-        const auto backend = make_cpu_backend({.n_threads = 2, .isa = isa});
-        const RandomTensor got({7, kRows});
-        const auto matrix = backend->make_packed(name, kRows, k);
-        backend->pack_rows(*matrix, 0, view_of_rows(blocks));
-        backend->linear(got.view(), x.view(), *matrix, {});
-        QVERIFY2(relative_error(got.view(), want.view()) <= 0.01, isa.c_str());
+    for (const std::int64_t k : {160, 192}) {
+      const RandomTensor x(Dtype::f32, {7, k}, numbers);
+      for (const FormatDescriptor& format : weight_formats()) {
+        if (coded_row_bytes(format.format, k) == 0) continue;
+        const CodedRows rows(format.format, k, numbers);
+        const RandomTensor want({7, kRows});
+        const auto plain = reference->make_packed(format.format, kRows, k);
+        reference->pack_rows(*plain, 0, rows.view());
+        reference->linear(want.view(), x.view(), *plain, {});
+        for (const std::string& isa : cpu_isas()) {
+          const auto backend = make_cpu_backend({.n_threads = 2, .isa = isa});
+          const RandomTensor got({7, kRows});
+          const auto matrix = backend->make_packed(format.format, kRows, k);
+          backend->pack_rows(*matrix, 0, rows.view());
+          backend->linear(got.view(), x.view(), *matrix, {});
+          const double most = format.codes.kind == CodeKind::e4m3 ? 0.05 : 0.02;
+          QVERIFY2(relative_error(got.view(), want.view()) <= most, (isa + " " + std::string(format.name)).c_str());
+        }
       }
     }
+  }
+
+  void rows_that_a_format_has_no_place_for_are_told() {
+    QCOMPARE(coded_row_bytes(WeightFormat::f32, 64), 0);
+    QCOMPARE(coded_row_bytes(WeightFormat::nf4_nested, 64), 0);  // its scales are codes themselves
+    QCOMPARE(coded_row_bytes(WeightFormat::nf4, 96), 0);         // a block would end in the next row
+    QCOMPARE(coded_row_bytes(WeightFormat::int4_g32, 80), 0);    // GGUF's blocks are whole
+    QCOMPARE(coded_row_bytes(WeightFormat::int4_g32, 64), 2 * 18);
+    QCOMPARE(coded_row_bytes(WeightFormat::int4_g64_asym, 80), 2 * 8 + 80);
+    QCOMPARE(coded_row_bytes(WeightFormat::int8_channel, 80), 4 + 80);
   }
 
   /// A row of 100 weights ends inside a group, and inside a pair of quads.

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/load/coded_tensor.h"
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/api/check.h"
+#include "kernels/api/dtype.h"
+
+namespace lathe::engine {
+namespace {
+
+using kernels::WeightFormat;
+
+// Rows that a thread reads at a time: where files hold words of neighbouring rows side by side, a line of the cache.
+constexpr std::int64_t kRowsAtATime = 16;
+constexpr int kMiddleOf4 = 8, kMiddleOf8 = 128;
+
+constexpr WeightFormat kWhole4[] = {WeightFormat::int4_g128,      WeightFormat::int4_g64,      WeightFormat::int4_g32,
+                                    WeightFormat::int4_g128_asym, WeightFormat::int4_g64_asym, WeightFormat::int4_g32_asym};
+constexpr WeightFormat kWhole8[] = {WeightFormat::int8_g128,    WeightFormat::int8_g64,       WeightFormat::int8_g32,
+                                    WeightFormat::int8_channel, WeightFormat::int8_g128_asym, WeightFormat::int8_g64_asym,
+                                    WeightFormat::int8_g32_asym};
+constexpr WeightFormat kOfBytes[] = {WeightFormat::int8_channel, WeightFormat::int8_g128,      WeightFormat::int8_g64,
+                                     WeightFormat::int8_g32,     WeightFormat::int8_g128_asym, WeightFormat::int8_g64_asym,
+                                     WeightFormat::int8_g32_asym};
+constexpr WeightFormat kLlmInt8[] = {WeightFormat::llm_int8};
+constexpr WeightFormat kE4m3[] = {WeightFormat::fp8_weight_only, WeightFormat::fp8_channel};
+constexpr WeightFormat kNf4[] = {WeightFormat::nf4, WeightFormat::nf4_weight_only};
+constexpr WeightFormat kFp4[] = {WeightFormat::fp4, WeightFormat::fp4_weight_only};
+
+std::span<const WeightFormat> candidates_of(CodeKind kind) {
+  switch (kind) {
+    case CodeKind::whole4: return kWhole4;
+    case CodeKind::whole8: return kWhole8;
+    case CodeKind::whole8_of_bytes: return kOfBytes;
+    case CodeKind::llm_int8: return kLlmInt8;
+    case CodeKind::e4m3: return kE4m3;
+    case CodeKind::nf4: return kNf4;
+    case CodeKind::fp4: return kFp4;
+    case CodeKind::other4: return {};
+  }
+  return {};
+}
+
+int middle_of(CodeKind kind) { return kind == CodeKind::whole4 ? kMiddleOf4 : kMiddleOf8; }
+
+// Source: bitsandbytes, whose files carry them too.
+constexpr std::array<float, 16> kNf4Numbers = {-1.0F,
+                                               -0.6961928009986877F,
+                                               -0.5250730514526367F,
+                                               -0.39491748809814453F,
+                                               -0.28444138169288635F,
+                                               -0.18477343022823334F,
+                                               -0.09105003625154495F,
+                                               0.0F,
+                                               0.07958029955625534F,
+                                               0.16093020141124725F,
+                                               0.24611230194568634F,
+                                               0.33791524171829224F,
+                                               0.44070982933044434F,
+                                               0.5626170039176941F,
+                                               0.7229568362236023F,
+                                               1.0F};
+constexpr std::array<float, 16> kFp4Numbers = {0.0F,       0.0625F / 12, 8.0F / 12,  1.0F,          4.0F / 12,  0.5F,
+                                               2.0F / 12,  0.25F,        0.0F,       -0.0625F / 12, -8.0F / 12, -1.0F,
+                                               -4.0F / 12, -0.5F,        -2.0F / 12, -0.25F};
+
+/// body(rows) for rows as they come, each thread with room of its own.
+template <class Body>
+void for_rows(const CodedTensor& tensor, const kernels::ParallelFor& parallel_for, const Body& body) {
+  const auto some = [&](std::int64_t begin, std::int64_t end) {
+    CodedRows rows;
+    for (std::int64_t part = begin; part < end; ++part) {
+      rows.first = part * kRowsAtATime;
+      rows.n = std::min(kRowsAtATime, tensor.n_rows - rows.first);
+      rows.codes.resize(static_cast<std::size_t>(rows.n * tensor.k));
+      rows.scales.resize(static_cast<std::size_t>(rows.n * tensor.n_groups));
+      if (tensor.has_zeros) rows.zeros.resize(rows.scales.size());
+      tensor.read(rows);
+      body(rows);
+    }
+  };
+  const std::int64_t n_parts = (tensor.n_rows + kRowsAtATime - 1) / kRowsAtATime;
+  parallel_for ? parallel_for(n_parts, some) : some(0, n_parts);
+}
+
+/// One row of `rows`, its scales spread over the groups of a format that are parts of the tensor's own.
+class SpreadRow {
+ public:
+  SpreadRow(const CodedTensor& tensor, WeightFormat format)
+      : tensor_(tensor), group_(kernels::group_of(format, tensor.k)), has_zeros_(kernels::has_zero_points(format)) {
+    const std::int64_t n = (tensor.k + group_ - 1) / group_;
+    scales_.resize(static_cast<std::size_t>(n));
+    if (has_zeros_) zeros_.assign(scales_.size(), static_cast<float>(middle_of(tensor.kind)));
+  }
+
+  kernels::CodedRow of(const CodedRows& rows, std::int64_t row) {
+    const float* const scales = rows.scales.data() + row * tensor_.n_groups;
+    for (std::size_t i = 0; i < scales_.size(); ++i) {
+      const std::int64_t from = static_cast<std::int64_t>(i) * group_ / tensor_.group;
+      scales_[i] = scales[from];
+      if (has_zeros_ && tensor_.has_zeros) zeros_[i] = rows.zeros[static_cast<std::size_t>(row * tensor_.n_groups + from)];
+    }
+    return {.codes = {rows.codes.data() + row * tensor_.k, static_cast<std::size_t>(tensor_.k)},
+            .scales = scales_,
+            .zeros = zeros_};
+  }
+
+ private:
+  const CodedTensor& tensor_;
+  std::int64_t group_;
+  bool has_zeros_;
+  std::vector<float> scales_, zeros_;
+};
+
+/// Makes numbers of the rows that were read.
+class RowDecoder {
+ public:
+  RowDecoder(const CodedTensor& tensor, const CodedRows& rows) : tensor_(tensor), rows_(rows) {}
+
+  void decode(std::int64_t row, float* to) const {
+    const std::uint8_t* const codes = rows_.codes.data() + row * tensor_.k;
+    if (!tensor_.group_of.empty()) {
+      for (std::int64_t i = 0; i < tensor_.k; ++i) {
+        to[i] = number(codes[i], scale_of(row, tensor_.group_of[static_cast<std::size_t>(i)]));
+      }
+      return;
+    }
+    for (std::int64_t group = 0; group < tensor_.n_groups; ++group) {
+      const Scale scale = scale_of(row, group);
+      const std::int64_t end = std::min((group + 1) * tensor_.group, tensor_.k);
+      for (std::int64_t i = group * tensor_.group; i < end; ++i) to[i] = number(codes[i], scale);
+    }
+  }
+
+ private:
+  struct Scale {
+    float scale, zero;  ///< the zero point counted from the middle, which the numbers have off already
+  };
+
+  Scale scale_of(std::int64_t row, std::int64_t group) const {
+    const auto at = static_cast<std::size_t>(row * tensor_.n_groups + group);
+    return {rows_.scales[at], tensor_.has_zeros ? rows_.zeros[at] - static_cast<float>(middle_of(tensor_.kind)) : 0};
+  }
+
+  float number(std::uint8_t code, const Scale& scale) const {
+    const float number = ((*tensor_.numbers)[code] - scale.zero) * scale.scale;
+    return tensor_.step == 1 ? number : number * tensor_.step;
+  }
+
+  const CodedTensor& tensor_;
+  const CodedRows& rows_;
+};
+
+}  // namespace
+
+std::shared_ptr<const std::vector<float>> numbers_of(CodeKind kind) {
+  LATHE_CHECK(kind != CodeKind::other4);
+  if (kind == CodeKind::nf4) return std::make_shared<std::vector<float>>(kNf4Numbers.begin(), kNf4Numbers.end());
+  if (kind == CodeKind::fp4) return std::make_shared<std::vector<float>>(kFp4Numbers.begin(), kFp4Numbers.end());
+  std::vector<float> numbers;
+  const int n = kind == CodeKind::whole4 ? 16 : 256;
+  for (int code = 0; code < n; ++code) {
+    const auto whole = static_cast<float>(code - middle_of(kind));
+    numbers.push_back(kind == CodeKind::e4m3 ? kernels::e4m3_to_f32(static_cast<std::uint8_t>(code)) : whole);
+  }
+  return std::make_shared<std::vector<float>>(std::move(numbers));
+}
+
+std::vector<WeightFormat> formats_that_keep(const CodedTensor& tensor, const CodedValues& values) {
+  std::vector<WeightFormat> formats;
+  for (const WeightFormat format : candidates_of(tensor.kind)) {
+    const std::int64_t group = kernels::group_of(format, tensor.k);
+    const bool has_scales = tensor.group_of.empty() && (tensor.n_groups == 1 || tensor.group % group == 0) &&
+                            (values.are_halves || !kernels::has_half_scales(format));
+    const bool has_zeros = values.are_middle || kernels::has_zero_points(format);
+    if (has_scales && has_zeros && kernels::coded_row_bytes(format, tensor.k) > 0) formats.push_back(format);
+  }
+  return formats;
+}
+
+void decode(const CodedTensor& tensor, const kernels::ParallelFor& parallel_for, float* to) {
+  for_rows(tensor, parallel_for, [&](const CodedRows& rows) {
+    const RowDecoder decoder(tensor, rows);
+    for (std::int64_t r = 0; r < rows.n; ++r) decoder.decode(r, to + (rows.first + r) * tensor.k);
+  });
+}
+
+void write_rows(const CodedTensor& tensor, WeightFormat format, const kernels::ParallelFor& parallel_for, std::byte* to) {
+  LATHE_CHECK(std::find(tensor.formats.begin(), tensor.formats.end(), format) != tensor.formats.end());
+  const std::int64_t row_bytes = kernels::coded_row_bytes(format, tensor.k);
+  for_rows(tensor, parallel_for, [&](const CodedRows& rows) {
+    SpreadRow spread(tensor, format);
+    for (std::int64_t r = 0; r < rows.n; ++r) {
+      kernels::write_coded_row(format, spread.of(rows, r), to + (rows.first + r) * row_bytes);
+    }
+  });
+}
+
+}  // namespace lathe::engine

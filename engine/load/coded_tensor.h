@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// CodedTensor: a matrix that a checkpoint holds as codes of a few bits, with scales in tensors of their own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/api/backend.h"
+#include "kernels/api/coded_rows.h"
+#include "kernels/api/rounded_tensor.h"
+
+namespace lathe::engine {
+
+/// Some rows of a coded tensor: who asks sets which, and gives the room.
+struct CodedRows {
+  std::int64_t first = 0, n = 0;
+  std::vector<std::uint8_t> codes;  ///< [n, k]
+  std::vector<float> scales;        ///< [n, n_groups]
+  std::vector<float> zeros;         ///< the same, of tensors with zero points; else empty
+};
+
+/// What the codes of a tensor are, and so which weight formats may have the same.
+enum class CodeKind : std::uint8_t {
+  whole4,           ///< whole numbers of 4 bits, the middle is 8 unless zero points say otherwise
+  whole8,           ///< of 8 bits, the middle is 128
+  whole8_of_bytes,  ///< the same, made for activations in 8 bits
+  llm_int8,         ///< the same, scales are those of 127 (bitsandbytes)
+  e4m3,
+  nf4,
+  fp4,
+  other4  ///< places in a book of 16 numbers that no format has
+};
+
+/// Number (row, k) is (numbers[code] - zero) * scale, in f32, each operation rounded; times `step` where that is not 1.
+/// Owns: tables; the bytes that `read` takes belong to the checkpoint's mappings.
+struct CodedTensor {
+  std::string form;  ///< all that says how bytes are read beside their values: a part of what identifies the content
+  CodeKind kind = CodeKind::whole4;
+  std::int64_t n_rows = 0, k = 0;
+  std::int64_t n_groups = 1;             ///< of a row
+  std::int64_t group = 0;                ///< consecutive weights of a row that share a scale; the last group may be shorter
+  std::vector<std::int32_t> group_of{};  ///< [k] where they are not consecutive; else empty
+  std::shared_ptr<const std::vector<float>> numbers{};
+  float step = 1;
+  bool has_zeros = false;
+  /// Fills codes, scales and zeros, which have their sizes.
+  std::function<void(CodedRows& rows)> read{};
+  /// Weight formats that have these very codes and scales, the best first. None: only its numbers can be had.
+  std::vector<kernels::WeightFormat> formats{};
+};
+
+/// What the values in the files allow.
+struct CodedValues {
+  bool are_halves = true;  ///< every scale is a number of f16
+  bool are_middle = true;  ///< every zero point is the middle
+};
+
+/// The numbers that codes of a kind stand for. Requires: not other4.
+std::shared_ptr<const std::vector<float>> numbers_of(CodeKind kind);
+
+/// Of all formats those that keep the tensor without loss.
+std::vector<kernels::WeightFormat> formats_that_keep(const CodedTensor& tensor, const CodedValues& values);
+
+/// Writes its numbers [n_rows, k].
+void decode(const CodedTensor& tensor, const kernels::ParallelFor& parallel_for, float* to);
+
+/// Writes its rows as Backend::pack_rows takes them: n_rows * coded_row_bytes(format, k) bytes. Requires: one of
+/// `formats`.
+void write_rows(const CodedTensor& tensor, kernels::WeightFormat format, const kernels::ParallelFor& parallel_for,
+                std::byte* to);
+
+}  // namespace lathe::engine

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// THE TABLE of quantized checkpoints: a new scheme is a file in engine/load/quantized and a line here.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+
+#include "engine/load/quantization_scheme.h"
+
+namespace lathe::engine {
+
+extern const QuantizationScheme kAwqScheme;
+extern const QuantizationScheme kBitsandbytesScheme;
+extern const QuantizationScheme kCompressedTensorsScheme;
+extern const QuantizationScheme kFbgemmFp8Scheme;
+extern const QuantizationScheme kFp8Scheme;
+extern const QuantizationScheme kGptqScheme;
+
+namespace {
+
+constexpr std::array kSchemes = {
+    &kGptqScheme, &kAwqScheme, &kCompressedTensorsScheme, &kFp8Scheme, &kFbgemmFp8Scheme, &kBitsandbytesScheme,
+};
+
+constexpr std::string_view kConfigFile = "config.json";
+constexpr std::string_view kMethod = "quant_method";
+
+struct QuantizationConfig {
+  Json json;
+  std::string where;
+  const QuantizationScheme* scheme = nullptr;
+};
+
+std::string known_methods() {
+  std::vector<std::string_view> names;
+  for (const QuantizationScheme* scheme : kSchemes) names.push_back(scheme->method);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// By the method that the config names. Errors: model_refused.
+Result<QuantizationConfig> with_scheme(Json json, std::string where) {
+  const auto method = json.find(kMethod);
+  if (method == json.end() || !method->is_string()) {
+    return fail(ErrorCode::model_refused, fmt::format("missing: quant_method (known: {})", known_methods()), where);
+  }
+  const auto& name = method->get_ref<const std::string&>();
+  for (const QuantizationScheme* scheme : kSchemes) {
+    if (scheme->method == name) return QuantizationConfig{std::move(json), std::move(where), scheme};
+  }
+  return fail(
+      ErrorCode::model_refused,
+      fmt::format("asks for what is not there yet: weights quantized by \"{:.64}\" (known: {})", name, known_methods()),
+      where);
+}
+
+/// Where config.json has it: of a model that also sees, sometimes in the part about text.
+Result<QuantizationConfig> find_config(const ModelFolder& folder) {
+  LATHE_TRY(const Json config, folder.read_json_if_present(kConfigFile));
+  const Json* places[] = {&config, nullptr};
+  if (const auto text = config.find("text_config"); text != config.end() && text->is_object()) places[1] = &*text;
+  for (const Json* place : places) {
+    for (const char* key : {"quantization_config", "compression_config"}) {
+      if (place == nullptr || !place->contains(key) || (*place)[key].empty()) continue;
+      const std::string where = fmt::format("{}: {}", kConfigFile, key);
+      if (!(*place)[key].is_object()) return fail(ErrorCode::model_refused, "must be an object", where);
+      return with_scheme((*place)[key], where);
+    }
+  }
+  for (const QuantizationScheme* scheme : kSchemes) {
+    if (scheme->file.empty() || !folder.has(scheme->file)) continue;
+    LATHE_TRY(Json json, folder.read_json(scheme->file));
+    return QuantizationConfig{std::move(json), std::string(scheme->file), scheme};
+  }
+  return QuantizationConfig{};
+}
+
+}  // namespace
+
+std::span<const QuantizationScheme* const> quantization_schemes() { return kSchemes; }
+
+Result<void> join_quantized(const ModelFolder& folder, Checkpoint& checkpoint) {
+  LATHE_TRY(const QuantizationConfig config, find_config(folder));
+  if (config.scheme == nullptr) return {};
+  FieldReader reader(config.json, config.where);
+  reader.text_or(kMethod, "");
+  TensorParts parts(checkpoint);
+  LATHE_TRY_VOID(config.scheme->join(reader, parts));
+  if (parts.n_joined() == 0) {
+    return fail(ErrorCode::model_refused, fmt::format("says {}, but no tensor is quantized so", config.scheme->method),
+                config.where);
+  }
+  return parts.put_back(checkpoint);
+}
+
+}  // namespace lathe::engine

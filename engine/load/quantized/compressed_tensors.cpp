@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checkpoints of compressed-tensors: weights in INT8 or FP8 as they are ("int-quantized", "float-quantized",
+// "naive-quantized"), and in INT4 or INT8 packed into words along K ("pack-quantized"), with scales for all of a matrix, for
+// each row, group or block. A weight is (code - zero) * scale, codes and zero points counted from the lowest code in words.
+// Scales of activations are not needed: activations get their own, or stay as they are.
+// Source: vllm-project/compressed-tensors, compressors and quantization/quant_args.py.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <optional>
+
+#include "engine/load/byte_matrix.h"
+#include "engine/load/quantization_scheme.h"
+
+namespace lathe::engine {
+
+extern const QuantizationScheme kCompressedTensorsScheme;
+
+namespace {
+
+constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
+constexpr int kWordBits = 32;
+
+constexpr std::array<std::string_view, 8> kMeaningless = {"quantization_status",
+                                                          "ignore",
+                                                          "global_compression_ratio",
+                                                          "version",
+                                                          "kv_cache_scheme",
+                                                          "run_compressed",
+                                                          "model",
+                                                          "recipe"};
+constexpr std::array<std::string_view, 2> kMeaninglessOfGroups = {"targets", "input_activations"};
+constexpr std::array<std::string_view, 5> kMeaninglessOfWeights = {"observer", "observer_kwargs", "scale_dtype", "zp_dtype",
+                                                                   "actorder"};
+
+/// What all matrices have in common.
+struct Scheme {
+  bool is_float = false, is_packed = false, is_symmetric = true, is_ordered = false;
+  bool meets_bytes = false;  ///< activations are rounded to 8 bits
+  int bits = 8;
+  ScaleBlock block{};
+  int per_word() const { return kWordBits / bits; }
+  std::uint32_t mask() const { return (1U << bits) - 1; }
+};
+
+void read_block(FieldReader& weights, Scheme& scheme) {
+  const std::int64_t group = weights.integer_or("group_size", 0, -1, std::int64_t{1} << 31);
+  const std::string strategy = weights.text_or("strategy", group > 0 ? "group" : "tensor");
+  const std::vector<double> sizes = weights.numbers("block_structure", 2, 1, 1 << 20);
+  if (strategy == "tensor") {
+    scheme.block = {kAll, kAll};
+  } else if (strategy == "channel" || (strategy == "group" && group == -1)) {
+    scheme.block = {1, kAll};
+  } else if (strategy == "group" && group > 0) {
+    scheme.block = {1, group};
+  } else if (strategy == "block" && sizes.size() == 2) {
+    scheme.block = {static_cast<std::int64_t>(sizes[0]), static_cast<std::int64_t>(sizes[1])};
+  } else {
+    weights.unmet(fmt::format("scales shared otherwise (strategy {:.32}, group_size {})", strategy, group));
+  }
+}
+
+Result<Scheme> read_weights(const Json& json, const std::string& where, const std::string& format) {
+  FieldReader weights(json, where);
+  Scheme scheme;
+  scheme.bits = static_cast<int>(weights.integer_or("num_bits", 8, 1, 16));
+  const std::string type = weights.text_or("type", "int");
+  scheme.is_float = type == "float";
+  scheme.is_packed = format == "pack-quantized";
+  scheme.is_symmetric = weights.boolean_or("symmetric", true);
+  scheme.is_ordered = weights.text_or("actorder", "") == "group";
+  read_block(weights, scheme);
+  const bool has_codes = scheme.is_float ? scheme.bits == 8 && !scheme.is_packed && scheme.is_symmetric
+                                         : scheme.bits == 8 || (scheme.bits == 4 && scheme.is_packed);
+  if (!has_codes || (type != "int" && type != "float")) {
+    weights.unmet(fmt::format("{} weights of {} bits in the format {:.32}", type, scheme.bits, format));
+  }
+  if (weights.boolean_or("dynamic", false)) weights.unmet("scales that are found while the model runs (dynamic)");
+  if (scheme.is_packed && scheme.block.rows > 1 && scheme.block.rows != kAll)
+    weights.unmet("packed codes with scales of blocks");
+  weights.note_unknown_keys(kMeaninglessOfWeights);
+  LATHE_TRY_VOID(weights.finish());
+  return scheme;
+}
+
+bool are_bytes(const Json& group) {
+  const auto activations = group.find("input_activations");
+  return activations != group.end() && activations->is_object() && activations->value("num_bits", Json(8)) == 8;
+}
+
+/// One group of layers, as `config_groups` has it.
+Result<Scheme> read_group(const Json& json, const std::string& where, const std::string& format) {
+  FieldReader group(json, where);
+  if (group.has("output_activations")) group.unmet("rounded outputs (output_activations)");
+  const Json* weights = group.object("weights");
+  if (weights == nullptr) group.fault("weights", "missing");
+  group.text_or("format", "");
+  group.object("output_activations");
+  group.note_unknown_keys(kMeaninglessOfGroups);
+  LATHE_TRY_VOID(group.finish());
+  LATHE_TRY(Scheme scheme, read_weights(*weights, where + ".weights", group.text_or("format", format)));
+  scheme.meets_bytes = !scheme.is_float && are_bytes(json);
+  return scheme;
+}
+
+bool is_known_format(const std::string& format) {
+  constexpr std::array<std::string_view, 4> kFormats = {"int-quantized", "float-quantized", "naive-quantized",
+                                                        "pack-quantized"};
+  return std::find(kFormats.begin(), kFormats.end(), format) != kFormats.end();
+}
+
+/// Groups whose weights lie otherwise would have to be told apart by names.
+Result<Scheme> read_config(FieldReader& config, const std::string& where) {
+  const std::string format = config.text_or("format", "dense");
+  const Json* groups = config.object("config_groups");
+  if (!is_known_format(format)) config.unmet(fmt::format("the format \"{:.32}\" (format)", format));
+  const Json* sparsity = config.object("sparsity_config");
+  if (sparsity != nullptr && !sparsity->empty() && sparsity->value("format", Json()) != "dense") {
+    config.unmet("weights that are left out (sparsity_config)");
+  }
+  const Json* transforms = config.object("transform_config");
+  if (transforms != nullptr && transforms->value("config_groups", Json::object()) != Json::object()) {
+    config.unmet("transforms of activations (transform_config)");
+  }
+  if (groups == nullptr || groups->empty()) config.fault("config_groups", "missing: what is quantized, and how");
+  config.note_unknown_keys(kMeaningless);
+  LATHE_TRY_VOID(config.finish());
+  std::optional<Scheme> scheme;
+  const Json& first = *groups->begin();
+  for (const auto& [name, group] : groups->items()) {
+    const std::string place = fmt::format("{}.config_groups.{:.64}", where, name);
+    if (!group.is_object()) return fail(ErrorCode::model_refused, "must be an object", place);
+    const bool is_same = group.value("weights", Json()) == first.value("weights", Json()) &&
+                         group.value("format", Json()) == first.value("format", Json());
+    if (!is_same) {
+      return fail(ErrorCode::model_refused,
+                  "asks for what is not there yet: groups of layers that are quantized differently", place);
+    }
+    if (!scheme) {
+      LATHE_TRY(scheme, read_group(group, place, format));
+    }
+  }
+  return *scheme;
+}
+
+/// Where the parts of a packed matrix lie.
+struct PackedMatrix {
+  std::int64_t n, k, n_groups, rows_of_block;
+  Scheme scheme;
+  std::span<const std::byte> codes, zeros;
+  NumberList scales;
+
+  float zero_of(std::int64_t row, std::int64_t group) const {
+    const int per_word = scheme.per_word();
+    const std::uint32_t word = word_at(zeros, row / per_word * n_groups + group);
+    return static_cast<float>(word >> row % per_word * scheme.bits & scheme.mask());
+  }
+
+  void read(CodedRows& rows) const {
+    const int per_word = scheme.per_word();
+    for (std::int64_t r = 0; r < rows.n; ++r) {
+      const std::int64_t row = rows.first + r, first_word = row * groups_in(k, per_word);
+      for (std::int64_t i = 0, at = first_word; i < k; ++at) {
+        std::uint32_t word = word_at(codes, at);
+        for (const std::int64_t end = std::min(i + per_word, k); i < end; ++i, word >>= scheme.bits) {
+          rows.codes[static_cast<std::size_t>(r * k + i)] = static_cast<std::uint8_t>(word & scheme.mask());
+        }
+      }
+      for (std::int64_t group = 0; group < n_groups; ++group) {
+        const auto at = static_cast<std::size_t>(r * n_groups + group);
+        rows.scales[at] = scales.at(row / rows_of_block * n_groups + group);
+        if (!zeros.empty()) rows.zeros[at] = zero_of(row, group);
+      }
+    }
+  }
+};
+
+/// Rows and columns, as they were before they were packed. Errors: words are not as many.
+Result<std::pair<std::int64_t, std::int64_t>> shape_of(const StoredTensor& packed, const std::string& module,
+                                                       const Scheme& scheme, const TensorParts& parts) {
+  LATHE_TRY(const StoredTensor* shape, parts.of_type(module + ".weight_shape", "I64"));
+  LATHE_TRY_VOID(parts.check_shape(*shape, {2}));
+  std::int64_t sizes[2];
+  std::memcpy(sizes, shape->bytes.data(), sizeof sizes);
+  const auto [n, k] = std::pair(sizes[0], sizes[1]);
+  if (n < 1 || k < 1 || packed.shape != std::vector<std::int64_t>{n, groups_in(k, scheme.per_word())}) {
+    return parts.refuse(packed,
+                        fmt::format("shape: got {}, expected that of {} numbers packed by {}", to_string(packed.shape),
+                                    to_string(std::vector<std::int64_t>{n, k}), scheme.per_word()));
+  }
+  return std::pair(n, k);
+}
+
+Result<void> join_packed(const Scheme& scheme, const std::string& module, TensorParts& parts) {
+  LATHE_TRY(const StoredTensor* codes, parts.of_type(module + ".weight_packed", "I32"));
+  LATHE_TRY(const StoredTensor* scales, parts.floating(module + ".weight_scale"));
+  LATHE_TRY(const auto shape, shape_of(*codes, module, scheme, parts));
+  const auto [n, k] = shape;
+  const std::int64_t rows = std::min(scheme.block.rows, n), group = std::min(scheme.block.columns, k);
+  const std::int64_t n_groups = groups_in(k, group);
+  LATHE_TRY_VOID(parts.check_grid(*scales, groups_in(n, rows), n_groups));
+  const StoredTensor* zeros = nullptr;
+  if (!scheme.is_symmetric) {
+    LATHE_TRY(zeros, parts.of_type(module + ".weight_zero_point", "I32"));
+    if (rows != 1) return parts.refuse(*zeros, "zero points of more than a row are not there yet");
+    LATHE_TRY_VOID(parts.check_shape(*zeros, {groups_in(n, scheme.per_word()), n_groups}));
+  }
+  CodedTensor coded{.form = fmt::format("compressed {} bits blocks of {} {}", scheme.bits, rows, group),
+                    .kind = scheme.bits == 4     ? CodeKind::whole4
+                            : scheme.meets_bytes ? CodeKind::whole8_of_bytes
+                                                 : CodeKind::whole8,
+                    .n_rows = n,
+                    .k = k,
+                    .n_groups = n_groups,
+                    .group = group,
+                    .has_zeros = zeros != nullptr};
+  const StoredTensor* order = parts.find(module + ".weight_g_idx");
+  if (scheme.is_ordered) {
+    LATHE_TRY(order, parts.of_type(module + ".weight_g_idx", "I32"));
+  }
+  if (order != nullptr) {
+    LATHE_TRY(coded.group_of, parts.read_order(*order, k, group));
+  }
+  const std::span<const std::byte> of_zeros = zeros != nullptr ? zeros->bytes : std::span<const std::byte>();
+  const PackedMatrix matrix{n, k, n_groups, rows, scheme, codes->bytes, of_zeros, numbers_in(*scales)};
+  coded.numbers = numbers_of(coded.kind);
+  coded.read = [matrix](CodedRows& some) { matrix.read(some); };
+  coded.formats = formats_that_keep(coded, {.are_halves = matrix.scales.are_halves(), .are_middle = zeros == nullptr});
+  parts.join(module + ".weight", std::move(coded), {codes, scales, zeros, order, parts.find(module + ".weight_shape")});
+  return {};
+}
+
+Result<void> join_bytes(const Scheme& scheme, const std::string& module, TensorParts& parts) {
+  LATHE_TRY(const StoredTensor* codes, parts.of_type(module + ".weight", scheme.is_float ? "F8_E4M3" : "I8"));
+  LATHE_TRY(const StoredTensor* scales, parts.floating(module + ".weight_scale"));
+  const StoredTensor* zeros = nullptr;
+  if (!scheme.is_symmetric) {
+    LATHE_TRY(zeros, parts.of_type(module + ".weight_zero_point", "I8"));
+  }
+  const CodeKind whole = scheme.meets_bytes ? CodeKind::whole8_of_bytes : CodeKind::whole8;
+  LATHE_TRY(CodedTensor coded, coded_of({.kind = scheme.is_float ? CodeKind::e4m3 : whole,
+                                         .codes = codes,
+                                         .scales = scales,
+                                         .zeros = zeros,
+                                         .block = scheme.block},
+                                        parts));
+  parts.join(module + ".weight", std::move(coded),
+             {codes, scales, zeros, parts.find(module + ".input_scale"), parts.find(module + ".input_zero_point")});
+  return {};
+}
+
+Result<void> join(FieldReader& config, TensorParts& parts) {
+  LATHE_TRY(const Scheme scheme, read_config(config, config.file()));
+  for (const std::string& module : parts.modules_with(scheme.is_packed ? ".weight_packed" : ".weight_scale")) {
+    LATHE_TRY_VOID(scheme.is_packed ? join_packed(scheme, module, parts) : join_bytes(scheme, module, parts));
+  }
+  return {};
+}
+
+}  // namespace
+
+constexpr QuantizationScheme kCompressedTensorsScheme{.method = "compressed-tensors", .file = "", .join = join};
+
+}  // namespace lathe::engine

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// CodedRow: weights that are codes already, because a file has them so, on their way into a weight format that has the same.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "kernels/api/backend.h"
+
+namespace lathe::kernels {
+
+struct CodedRow {
+  /// [k] as the format counts them: of whole numbers from 0 up, places in the book of NF4 or FP4, the bits of e4m3.
+  std::span<const std::uint8_t> codes;
+  std::span<const float> scales;  ///< one for each group of the row; exact in f16 where the format keeps f16
+  std::span<const float> zeros;   ///< the same, of formats with zero points; else empty
+};
+
+/// Weights of a row of k that share a scale.
+std::int64_t group_of(WeightFormat format, std::int64_t k);
+
+bool has_zero_points(WeightFormat format);
+/// Its scales are f16.
+bool has_half_scales(WeightFormat format);
+
+/// Units: bytes of a row of k codes as Backend::pack_rows takes it. 0: the format takes no such row.
+std::int64_t coded_row_bytes(WeightFormat format, std::int64_t k);
+
+/// Requires: coded_row_bytes() > 0, and as much room.
+void write_coded_row(WeightFormat format, const CodedRow& row, std::byte* to);
+
+}  // namespace lathe::kernels

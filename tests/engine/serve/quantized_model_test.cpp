@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Quantized checkpoints from the folder to logits: those of the folder that has their numbers in float32.
+#include <QTemporaryDir>
+#include <QTest>
+#include <algorithm>
+
+#include "engine/api/checkpoint.h"
+#include "engine/api/convert.h"
+#include "kernels/api/backend.h"
+#include "tests/support/quantized_folders.h"
+#include "tests/support/runner_driver.h"
+
+using namespace lathe;
+using namespace lathe::tests;
+
+namespace {
+
+constexpr int kRows = 24;
+
+using Logits = std::vector<std::vector<float>>;
+
+Logits logits_of(const std::string& path, const RunnerChoice& choice) {
+  std::vector<std::int32_t> ids(kRows);
+  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int32_t>(i * 7 % 90 + 3);
+  return RunnerDriver(path, choice).step({{0, ids, kRows}});
+}
+
+/// The same model with float32 numbers in the place of codes.
+std::string dequantized(const std::string& path, const QTemporaryDir& folder) {
+  engine::EngineOptions options;
+  options.model = path;
+  options.dtype = "float32";
+  const std::string output = folder.filePath(QStringLiteral("numbers")).toStdString();
+  const auto report = engine::convert_checkpoint(options, {.output = output}, {});
+  if (!report) qFatal("%s", report.error().message.c_str());
+  return output;
+}
+
+double largest_difference(const Logits& a, const Logits& b) {
+  double largest = 0;
+  for (std::size_t row = 0; row < a.size(); ++row) {
+    for (std::size_t i = 0; i < a[row].size(); ++i)
+      largest = std::max(largest, static_cast<double>(std::abs(a[row][i] - b[row][i])));
+  }
+  return largest;
+}
+
+double largest_magnitude(const Logits& logits) {
+  return largest_difference(logits, Logits(logits.size(), std::vector<float>(logits.front().size())));
+}
+
+}  // namespace
+
+class QuantizedModelTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void logits_are_those_of_the_numbers_data() { add_folders(); }
+  void logits_are_those_of_the_numbers();
+  void inspect_says_what_becomes_of_the_weights_data() { add_folders(); }
+  void inspect_says_what_becomes_of_the_weights();
+
+ private:
+  static void add_folders() {
+    QTest::addColumn<QString>("name");
+    QTest::addColumn<QString>("kept");
+    for (const QuantizedFolder& folder : kQuantizedFolders) {
+      const QString name = QString::fromStdString(std::string(folder.name));
+      QTest::newRow(qPrintable(name)) << name << QString::fromStdString(std::string(folder.kept));
+    }
+  }
+};
+
+void QuantizedModelTest::logits_are_those_of_the_numbers() {
+  QFETCH(QString, name);
+  const std::string path = quantized_path(name.toStdString());
+  const QTemporaryDir made;
+  const std::string numbers = dequantized(path, made);
+  const Logits want = logits_of(numbers, {});
+  QVERIFY(largest_magnitude(want) > 0.1);
+  QVERIFY(logits_of(path, {}) == want);
+  QVERIFY(logits_of(path, {.as_stored = true}) == want);
+  // Kernels for codes round activations to 8 bits.
+  for (const std::string& isa : kernels::cpu_isas()) {
+    const double error = largest_difference(logits_of(path, {.isa = isa, .as_stored = true}), want);
+    QVERIFY2(error <= 0.05 * largest_magnitude(want), (isa + " " + std::to_string(error)).c_str());
+  }
+}
+
+void QuantizedModelTest::inspect_says_what_becomes_of_the_weights() {
+  QFETCH(QString, name);
+  QFETCH(QString, kept);
+  const auto info = engine::inspect_checkpoint(quantized_path(name.toStdString()));
+  QVERIFY2(info.has_value(), info ? "" : info.error().message.c_str());
+  QCOMPARE(QString::fromStdString(info->stored_quantization), kept);
+  QVERIFY(info->stored_head_quantization.empty());
+  const std::int64_t hidden = info->hidden_size, q = 64, kv = 32, vocab = 96;
+  QCOMPARE(info->n_parameters, hidden * (2 * vocab + 3 + 2 * q + 2 * kv + 3 * info->intermediate_size));
+  const bool is_told = std::any_of(info->warnings.begin(), info->warnings.end(), [](const std::string& warning) {
+    return warning.starts_with("quantized weights of ") && warning.find("become bfloat16 of ") != std::string::npos;
+  });
+  QCOMPARE(is_told, kept.isEmpty());
+  engine::EngineOptions as_stored, widened;
+  widened.dtype = "bfloat16";
+  const auto small = engine::estimate_fit(*info, as_stored), large = engine::estimate_fit(*info, widened);
+  QVERIFY(kept.isEmpty() ? small->weights == large->weights : small->weights < large->weights);
+}
+
+QTEST_APPLESS_MAIN(QuantizedModelTest)
+#include "quantized_model_test.moc"
