@@ -1,12 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <atomic>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "kernels/cpu/isa/isa.h"
 #include "tests/kernels/backends.h"
 
 using namespace lathe::kernels;
 using namespace lathe::tests;
+
+namespace {
+
+/// Flags of the first processor as the system lists them, each between blanks.
+std::string processor_flags() {
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("flags")) return line.substr(line.find(':') + 1) + " ";
+  }
+  return {};
+}
+
+/// An instruction set and the flags that it needs.
+struct NeededFlags {
+  std::string_view isa;
+  std::vector<std::string_view> flags;
+};
+
+}  // namespace
 
 class CpuBackendTest : public QObject {
   Q_OBJECT
@@ -48,6 +71,25 @@ class CpuBackendTest : public QObject {
   void LATHE_ISA_naming_a_missing_isa_gives_null() {
     qputenv("LATHE_ISA", "avx1024");
     QVERIFY(make_cpu_backend({.n_threads = 1}) == nullptr);
+  }
+
+  /// The system lists what it lets programs use, Lathe asks the processor: both must come to the same.
+  void an_isa_is_there_if_the_system_lists_its_flags() {
+    const std::string flags = processor_flags();
+    if (flags.empty()) QSKIP("skipped: this system lists no flags");
+    const std::vector<std::string> have = cpu_isas();
+    const NeededFlags all[] = {{"avx2", {"avx2", "fma", "f16c"}},
+                               {"avx512", {"avx512f", "avx512bw", "avx512vl", "avx512dq"}},
+                               {"avx512_vnni", {"avx512_vnni", "avx512f", "avx512vl"}},
+                               {"avx512_bf16", {"avx512_bf16", "avx512_vnni"}},
+                               {"avx512_amx", {"amx_tile", "amx_int8", "amx_bf16", "avx512_bf16"}}};
+    for (const NeededFlags& needed : all) {
+      const bool listed = std::all_of(needed.flags.begin(), needed.flags.end(), [&](std::string_view flag) {
+        return flags.find(" " + std::string(flag) + " ") != std::string::npos;
+      });
+      const bool is_there = std::find(have.begin(), have.end(), needed.isa) != have.end();
+      QVERIFY2(is_there == listed, std::string(needed.isa).c_str());
+    }
   }
 
   void an_isa_in_the_options_wins_over_LATHE_ISA() {
