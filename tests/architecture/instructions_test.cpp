@@ -67,7 +67,8 @@ class InstructionsTest : public QObject {
     int n_checked = 0;
     for (const std::string& object : objects_below("kernels")) {
       if (!object.ends_with("ops_avx512_vnni.cpp.o")) continue;
-      const std::string command = "objdump -d --no-show-raw-insn '" + object + "' | grep -m1 -E '" + std::string(kVnni) + "' > /dev/null";
+      const std::string command =
+          "objdump -d --no-show-raw-insn '" + object + "' | grep -m1 -E '" + std::string(kVnni) + "' > /dev/null";
       QCOMPARE(std::system(command.c_str()), 0);
       ++n_checked;
     }
@@ -79,7 +80,8 @@ class InstructionsTest : public QObject {
     for (const char* folder : {"kernels", "engine"}) QTest::newRow(folder) << folder;
   }
   void instructions_of_a_set_lie_in_its_objects() {
-    if (!std::string(LATHE_SANITIZERS).empty()) QSKIP("skipped: the same code as without sanitizers, and ten times as much of it");
+    if (!std::string(LATHE_SANITIZERS).empty())
+      QSKIP("skipped: the same code as without sanitizers, and ten times as much of it");
     QFETCH(QString, folder);
     std::string offenders;
     for (const std::string& object : objects_below(folder.toStdString())) {

@@ -63,7 +63,7 @@ template <int kRowTiles, int kPanels>
     });
   };
   const auto multiply = [&](std::int64_t product, const std::byte* weights, std::int64_t stride)
-                            __attribute__((always_inline)) {
+      __attribute__((always_inline)) {
     for_constants<kRowTiles>([&](auto i) __attribute__((always_inline)) {
       tile_load<kSumTiles + i.value>(t.x[i.value] + product * t.x_bytes[i.value], kTileRowBytes);
     });
@@ -152,10 +152,10 @@ struct AmxBf16Linear {
       const std::int64_t end = min_of(begin + stretch, range.panel_end);
       for (std::int64_t pair = 0; pair < n_pairs; pair += block_pairs) {
         for (std::int64_t panel = begin; panel < end; panel += together) {
-          const std::byte* const next = panel + together < end           ? weights_at(args, panel + together, pair)
-                                        : pair + block_pairs < n_pairs    ? weights_at(args, begin, pair + block_pairs)
-                                        : end < range.panel_end           ? weights_at(args, end, 0)
-                                                                          : args.next_weights;
+          const std::byte* const next = panel + together < end         ? weights_at(args, panel + together, pair)
+                                        : pair + block_pairs < n_pairs ? weights_at(args, begin, pair + block_pairs)
+                                        : end < range.panel_end        ? weights_at(args, end, 0)
+                                                                       : args.next_weights;
           multiply_part(args, range,
                         {.panel = panel,
                          .n_panels = min_of(together, end - panel),
@@ -257,15 +257,14 @@ struct AmxBf16Linear {
     for (std::int64_t i = 0; i < n_tiles; ++i) t.sums[i] = is_whole ? out.rows[i] : out.room + i * kTileRows * width;
     if (!is_whole) {
       t.sums_stride = width;
-      if (t.continues) copy_rows(t, out, n_tiles, out_stride, [](float* room, float* row, std::int64_t n) {
-        V::store(room, V::load_n(row, n));
-      });
+      if (t.continues)
+        copy_rows(t, out, n_tiles, out_stride,
+                  [](float* room, float* row, std::int64_t n) { V::store(room, V::load_n(row, n)); });
     }
     kFunctions[n_tiles - 1][n_panels - 1](t);
     if (!is_whole) {
-      copy_rows(t, out, n_tiles, out_stride, [](float* room, float* row, std::int64_t n) {
-        V::store_n(row, V::load(room), n);
-      });
+      copy_rows(t, out, n_tiles, out_stride,
+                [](float* room, float* row, std::int64_t n) { V::store_n(row, V::load(room), n); });
     }
     t.sums_stride = out_stride;
     if (out.bias != nullptr) add_bias(out, n_tiles, out_stride);

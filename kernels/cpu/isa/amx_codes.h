@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tile of x in signed bytes times some panels of signed codes, with the tile registers of AMX. Only for files compiled for it.
-// Each group is added up exactly and then scaled as multiply_coded_tile() does it, in the same order: the bits are the same.
+// A tile of x in signed bytes times some panels of signed codes, with the tile registers of AMX. Only for files compiled for
+// it. Each group is added up exactly and then scaled as multiply_coded_tile() does it, in the same order: the bits are the
+// same.
 #pragma once
 
 #include "kernels/cpu/isa/tile_registers.h"
@@ -18,24 +19,24 @@ namespace {
 /// out [rows, panels * 16] (+)= x * weights over blocks of activations. Panels that out has no columns for are computed and
 /// left out.
 struct AmxCodesArgs {
-  const std::byte* x;  ///< [row][kActivationBlock] in the first block
+  const std::byte* x;     ///< [row][kActivationBlock] in the first block
   std::int64_t x_stride;  ///< from block to block
   const float* x_scales;  ///< of the rows in the first block
   std::int64_t x_scales_stride;
   const std::int32_t* starts;  ///< [group][x_scales_stride]: what makes up for the middle of unsigned codes
   std::int64_t n_rows;
-  const std::byte* weights;  ///< [panel][quad][16][4], signed or as they lie in the matrix
+  const std::byte* weights;     ///< [panel][quad][16][4], signed or as they lie in the matrix
   std::int64_t weights_stride;  ///< from panel to panel
-  const float* scales;   ///< [panel][group][16]
-  const float* offsets;  ///< likewise
-  std::int64_t scales_stride;  ///< from panel to panel
+  const float* scales;          ///< [panel][group][16]
+  const float* offsets;         ///< likewise
+  std::int64_t scales_stride;   ///< from panel to panel
   std::int64_t n_blocks;
   float* out;
   std::int64_t out_stride;
-  std::int64_t n_columns;  ///< that out has from here on
-  bool continues;          ///< starts from what out holds
-  const float* bias;       ///< added at the end, unless null
-  const std::byte* ahead;  ///< of the first panel, to fetch into L2 meanwhile
+  std::int64_t n_columns;     ///< that out has from here on
+  bool continues;             ///< starts from what out holds
+  const float* bias;          ///< added at the end, unless null
+  const std::byte* ahead;     ///< of the first panel, to fetch into L2 meanwhile
   std::int64_t ahead_stride;  ///< from panel to panel
   std::int64_t n_ahead;       ///< cache lines of each panel with a step
 };
@@ -85,12 +86,12 @@ template <int kGroup, int kUnit, AmxCodes kCodes>
 
 /// What scales the sums of a step.
 struct AmxScales {
-  const float* scales;   ///< of the step's first panel and group
-  const float* offsets;  ///< likewise, or null
-  std::int64_t stride;   ///< from panel to panel
+  const float* scales;         ///< of the step's first panel and group
+  const float* offsets;        ///< likewise, or null
+  std::int64_t stride;         ///< from panel to panel
   const float* x_scales;       ///< [row]
   const std::int32_t* starts;  ///< [group][row]
-  float* sums;  ///< [row][columns], of the first panel
+  float* sums;                 ///< [row][columns], of the first panel
 };
 
 /// part [row] += the sums of group kUnit, which lie in memory, times their scales; after the last group of a panel its sums
@@ -150,7 +151,7 @@ template <int kGroup, int kRows, bool kHasZeros, AmxCodes kCodes>
   constexpr int kColumns = Step::kPanelsOfCall * kPanelColumns;
   constexpr int kStepsOfBlock = Step::kPanelsOfCall / Step::kPanels;
   const AmxCodesArgs t = args;
-  alignas(4096) std::int32_t products[kSumTiles][kTileRows * kPanelColumns];
+  alignas(kTileRowBytes) std::int32_t products[kSumTiles][kTileRows * kPanelColumns];
   alignas(kTileRowBytes) float sums[kRows][kColumns];
   AmxRows<Step::kGroups, kHasZeros || kCodes == AmxCodes::as_stored> rows{};
   for (int i = 0; i < kRows; ++i) {

@@ -32,15 +32,17 @@ double multiply_tiles(std::int64_t n_iterations, int products_of_element, const 
 }
 
 double bf16_dot(std::int64_t n_iterations) {
-  return multiply_tiles(n_iterations, 2, [](auto sums, auto x, auto weights) __attribute__((always_inline)) {
-    tile_dot_bf16<sums.value, x.value, weights.value>();
-  });
+  return multiply_tiles(
+      n_iterations, 2, [](auto sums, auto x, auto weights) __attribute__((always_inline)) {
+        tile_dot_bf16<sums.value, x.value, weights.value>();
+      });
 }
 
 double int8_dot(std::int64_t n_iterations) {
-  return multiply_tiles(n_iterations, 4, [](auto sums, auto x, auto weights) __attribute__((always_inline)) {
-    tile_dot_bytes<sums.value, x.value, weights.value>();
-  });
+  return multiply_tiles(
+      n_iterations, 4, [](auto sums, auto x, auto weights) __attribute__((always_inline)) {
+        tile_dot_bytes<sums.value, x.value, weights.value>();
+      });
 }
 
 constexpr OpTable make_amx_table() {

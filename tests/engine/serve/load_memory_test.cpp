@@ -63,8 +63,8 @@ void LoadMemoryTest::E3_any_large_allocation_of_a_load_may_fail_data() {
   for (const char* name : {"none", "int8_g32", "bitsandbytes_4bit", "smoothquant"}) QTest::newRow(name) << name;
 }
 
-/// After a load that succeeds: what libraries take once, when they are first used, they take where nothing may fail (simdjson's
-/// choice of an instruction set).
+/// After a load that succeeds: what libraries take once, when they are first used, they take where nothing may fail
+/// (simdjson's choice of an instruction set).
 void LoadMemoryTest::E3_any_large_allocation_of_a_load_may_fail() {
   QFETCH(QString, quantization);
   EngineOptions options = options_for(tiny_model_path());
