@@ -18,14 +18,18 @@ thread_local int n_until_failure = 0;  // 0: never
 constexpr std::size_t kLarge = 1024;
 }  // namespace
 
-void* operator new(std::size_t n) {
+void* operator new(std::size_t n, const std::nothrow_t&) noexcept {
   const bool fails = n >= kLarge && n_until_failure > 0 && --n_until_failure == 0;
-  void* memory = fails ? nullptr : std::malloc(n);
+  return fails ? nullptr : std::malloc(n);
+}
+void* operator new(std::size_t n) {
+  void* memory = operator new(n, std::nothrow);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 
 using namespace lathe::engine;
 using namespace lathe::tests;
