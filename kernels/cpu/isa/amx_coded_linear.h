@@ -79,7 +79,9 @@ struct AmxCodedLinear {
   static void multiply(const LinearArgs& args, const LinearRange& range, float* scratch) {
     if (args.x.tiling.n_rows < kMinRows) return Few::multiply(args, range, scratch);
     const std::int64_t n_blocks = div_up(args.x.k, kActivationBlock);
-    const TileSession session(kTileRows, Step::kBytes, kSumTiles + 2);
+    // Some tiles have a row less than the widest: one row behind them is read, and what comes of it left out.
+    const auto widest = static_cast<int>(div_up(args.x.tiling.n_rows, args.x.tiling.n_tiles));
+    const TileSession session(widest, Step::kBytes, kSumTiles + 2);
     for (std::int64_t block = 0; block < n_blocks; block += kStretch) {
       for (std::int64_t panel = range.panel_begin; panel < range.panel_end; panel += Step::kPanelsOfCall) {
         const bool is_last = panel + Step::kPanelsOfCall >= range.panel_end;

@@ -109,11 +109,14 @@ template <int kGroup, int kUnit, AmxCodes kCodes, bool kHasZeros, int kColumns, 
 #pragma GCC unroll 16
   for (int i = 0; i < kRows; ++i) {
     __m512i product = _mm512_load_si512(products + i * kPanelColumns);
-    const __m512i start = V::set_int(s.starts[kGroupOfPanel * kTileRows + i]);
-    if constexpr (kCodes == AmxCodes::as_stored) product = V::add_int(product, start);
+    if constexpr (kCodes == AmxCodes::as_stored) {
+      product = V::add_int(product, V::set_int(s.starts[kGroupOfPanel * kTileRows + i]));
+    }
     __m512 sum = V::to_float(product);
     // As in multiply_coded_tile(): whole numbers below 2^24, so exact.
-    if constexpr (kHasZeros) sum = V::fma(V::to_float(start), V::load(s.offsets + at), sum);
+    if constexpr (kHasZeros) {
+      sum = V::fma(V::to_float(V::set_int(s.starts[kGroupOfPanel * kTileRows + i])), V::load(s.offsets + at), sum);
+    }
     V::accumulate(part[i], sum, scale);
   }
   if constexpr (kGroupOfPanel + 1 == kGroups) {
@@ -151,7 +154,7 @@ template <int kGroup, int kRows, bool kHasZeros, AmxCodes kCodes>
   constexpr int kColumns = Step::kPanelsOfCall * kPanelColumns;
   constexpr int kStepsOfBlock = Step::kPanelsOfCall / Step::kPanels;
   const AmxCodesArgs t = args;
-  alignas(kTileRowBytes) std::int32_t products[kSumTiles][kTileRows * kPanelColumns];
+  alignas(kTileRowBytes) std::int32_t products[kSumTiles][kTileRows * kPanelColumns] = {};
   alignas(kTileRowBytes) float sums[kRows][kColumns];
   AmxRows<Step::kGroups, kHasZeros || kCodes == AmxCodes::as_stored> rows{};
   for (int i = 0; i < kRows; ++i) {
