@@ -2,6 +2,7 @@
 // The quantized checkpoints of tests/fixtures/quantized, and copies of them that a test may spoil.
 #pragma once
 
+#include <QTest>
 #include <QTemporaryDir>
 #include <functional>
 #include <string>
@@ -70,5 +71,15 @@ class QuantizedCopy {
 
   QTemporaryDir folder_;
 };
+
+/// One data row for each folder, with the format in which its codes are kept.
+inline void add_quantized_folders() {
+  QTest::addColumn<QString>("name");
+  QTest::addColumn<QString>("kept");
+  for (const QuantizedFolder& folder : kQuantizedFolders) {
+    const QString name = QString::fromStdString(std::string(folder.name));
+    QTest::newRow(qPrintable(name)) << name << QString::fromStdString(std::string(folder.kept));
+  }
+}
 
 }  // namespace lathe::tests

@@ -38,9 +38,9 @@ class QuantizedTest : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
-  void numbers_are_those_of_the_formulas_data() { add_folders(); }
+  void numbers_are_those_of_the_formulas_data() { add_quantized_folders(); }
   void numbers_are_those_of_the_formulas();
-  void codes_are_kept_where_a_format_has_them_data() { add_folders(); }
+  void codes_are_kept_where_a_format_has_them_data() { add_quantized_folders(); }
   void codes_are_kept_where_a_format_has_them();
   void every_scheme_has_a_folder();
   void settings_that_are_not_there_are_refused_data();
@@ -51,16 +51,6 @@ class QuantizedTest : public QObject {
   void sizes_that_files_tell_are_not_believed();
   void codes_with_other_scales_become_numbers();
   void a_config_of_its_own_is_found();
-
- private:
-  static void add_folders() {
-    QTest::addColumn<QString>("name");
-    QTest::addColumn<QString>("kept");
-    for (const QuantizedFolder& folder : kQuantizedFolders) {
-      const QString name = QString::fromStdString(std::string(folder.name));
-      QTest::newRow(qPrintable(name)) << name << QString::fromStdString(std::string(folder.kept));
-    }
-  }
 };
 
 void QuantizedTest::numbers_are_those_of_the_formulas() {

@@ -55,20 +55,10 @@ class QuantizedModelTest : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
-  void logits_are_those_of_the_numbers_data() { add_folders(); }
+  void logits_are_those_of_the_numbers_data() { add_quantized_folders(); }
   void logits_are_those_of_the_numbers();
-  void inspect_says_what_becomes_of_the_weights_data() { add_folders(); }
+  void inspect_says_what_becomes_of_the_weights_data() { add_quantized_folders(); }
   void inspect_says_what_becomes_of_the_weights();
-
- private:
-  static void add_folders() {
-    QTest::addColumn<QString>("name");
-    QTest::addColumn<QString>("kept");
-    for (const QuantizedFolder& folder : kQuantizedFolders) {
-      const QString name = QString::fromStdString(std::string(folder.name));
-      QTest::newRow(qPrintable(name)) << name << QString::fromStdString(std::string(folder.kept));
-    }
-  }
 };
 
 void QuantizedModelTest::logits_are_those_of_the_numbers() {
