@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -37,7 +38,7 @@ tl::unexpected<engine::Error> refuse(std::string message, const std::string& pat
 
 Result<TextDataset> from_list(const std::string& text, const std::string& path) {
   LATHE_TRY(const Json list, engine::parse_json(text, path));
-  TextDataset dataset{.texts = {}, .is_list = true};
+  TextDataset dataset{.texts = {}, .given = {}, .is_list = true};
   if (!list.is_array()) return refuse("must be a list of strings", path);
   for (const Json& item : list) {
     if (!item.is_string())
@@ -48,7 +49,7 @@ Result<TextDataset> from_list(const std::string& text, const std::string& path) 
 }
 
 Result<TextDataset> from_lines(const std::string& text, const std::string& path) {
-  TextDataset dataset{.texts = {}, .is_list = true};
+  TextDataset dataset{.texts = {}, .given = {}, .is_list = true};
   std::istringstream lines(text);
   std::string line;
   for (int number = 1; std::getline(lines, line); ++number) {
@@ -58,7 +59,14 @@ Result<TextDataset> from_lines(const std::string& text, const std::string& path)
       return refuse(fmt::format("line {} must be an object with a string \"text\"", number), path);
     }
     dataset.texts.push_back(item["text"].get<std::string>());
+    const auto given = item.find("given");
+    if (given != item.end() && !given->is_string()) {
+      return refuse(fmt::format("line {}: \"given\" must be a string, got {}", number, given->type_name()), path);
+    }
+    dataset.given.push_back(given != item.end() ? given->get<std::string>() : std::string());
   }
+  const auto is_empty = [](const std::string& given) { return given.empty(); };
+  if (std::all_of(dataset.given.begin(), dataset.given.end(), is_empty)) dataset.given.clear();
   return dataset;
 }
 
@@ -85,7 +93,7 @@ Result<TextDataset> read_text_dataset(const std::string& path) {
   LATHE_TRY(const std::string text, read_text_file(path));
   if (path.ends_with(".json")) return from_list(text, path);
   if (path.ends_with(".jsonl")) return from_lines(text, path);
-  return TextDataset{.texts = {text}, .is_list = false};
+  return TextDataset{.texts = {text}, .given = {}, .is_list = false};
 }
 
 }  // namespace lathe::app

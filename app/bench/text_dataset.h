@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts of a file: a plain text, a JSON list of strings, or JSONL with "text" in each line.
+// Texts of a file: a plain text, a JSON list of strings, or JSONL with "text" in each line, and "given" where something
+// stands before it.
 #pragma once
 
 #include <string>
@@ -11,7 +12,8 @@ namespace lathe::app {
 
 struct TextDataset {
   std::vector<std::string> texts;
-  bool is_list = false;  ///< false: one plain text
+  std::vector<std::string> given;  ///< as many, or none
+  bool is_list = false;            ///< false: one plain text
 };
 
 /// The form follows the name: .json, .jsonl, all else plain. Errors: not_found, invalid_argument naming line or item,

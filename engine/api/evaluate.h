@@ -23,9 +23,11 @@ enum class EvalProtocol : std::uint8_t {
 
 struct EvalPlan {
   std::vector<std::string> texts;
+  std::vector<std::string> given{};  ///< read before each text and not predicted; as many, or empty: nothing
+  bool parse_special = false;        ///< special tokens may stand in given and texts, BOS among them
   EvalProtocol protocol = EvalProtocol::sliding;
-  std::int64_t window = 0;  ///< tokens; 0: the model's longest context, at most 2,048
-  std::int64_t stride = 0;  ///< tokens that a sliding window moves; 0: half of it
+  std::int64_t window = 0;      ///< tokens; 0: the model's longest context, at most 2,048
+  std::int64_t stride = 0;      ///< tokens that a sliding window moves; 0: half of it
   std::int64_t max_tokens = 0;  ///< predicted at most; 0: all
 };
 
@@ -51,9 +53,9 @@ struct PerplexityReport {
 
 /// A token before which two models disagree.
 struct Divergence {
-  double kl = 0;           ///< nats
-  std::string before;      ///< text before it
-  std::string token;       ///< that follows in the text
+  double kl = 0;       ///< nats
+  std::string before;  ///< text before it
+  std::string token;   ///< that follows in the text
   std::string reference_best, tested_best;
   double reference_probability = 0, tested_probability = 0;  ///< of the token that follows
 };
@@ -62,7 +64,7 @@ struct DivergenceReport {
   PerplexityReport reference, tested;
   Interval kl;  ///< of the tested from the reference distribution, nats a token
   double kl_median = 0, kl_90 = 0, kl_99 = 0, kl_max = 0;
-  double same_best = 0;  ///< share of tokens for which both think the same one most probable
+  double same_best = 0;           ///< share of tokens for which both think the same one most probable
   std::vector<Divergence> worst;  ///< the largest first
 };
 

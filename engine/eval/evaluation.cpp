@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace lathe::engine {
 namespace {
 
@@ -16,23 +18,45 @@ double Evaluation::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
 
-Result<void> Evaluation::tokenize(const std::function<bool()>& go_on) {
+/// Both parts are read as one text: what is given ends where its own tokens and those of the whole part ways.
+Result<Evaluation::Tokens> Evaluation::tokens_of(std::size_t text) const {
   const Tokenizer& tokenizer = scorers_.front()->tokenizer();
+  const auto encode = [&](const std::string& of) -> Result<std::vector<std::int32_t>> {
+    LATHE_TRY(auto ids, tokenizer.encode(of, true, plan_.parse_special));
+    // A text whose special tokens begin with BOS has its own.
+    const auto bos = tokenizer.bos_id();
+    if (bos && ids.size() >= 2 && ids[0] == *bos && ids[1] == *bos) ids.erase(ids.begin());
+    return ids;
+  };
+  if (plan_.given.empty()) {
+    LATHE_TRY(auto ids, encode(plan_.texts[text]));
+    return Tokens{std::move(ids), 0};
+  }
+  LATHE_TRY(const auto given, encode(plan_.given[text]));
+  LATHE_TRY(auto ids, encode(plan_.given[text] + plan_.texts[text]));
+  const auto parted = std::mismatch(given.begin(), given.end(), ids.begin(), ids.end());
+  return Tokens{std::move(ids), parted.first - given.begin()};
+}
+
+Result<void> Evaluation::tokenize(const std::function<bool()>& go_on) {
   const std::int64_t stride = plan_.stride > 0 ? plan_.stride : window() / 2;
   if (stride >= window()) {
     return fail(ErrorCode::invalid_argument,
                 fmt::format("must be less than the window of {} tokens, got {}", window(), stride), "stride");
   }
-  for (const std::string& text : plan_.texts) {
+  for (std::size_t text = 0; text < plan_.texts.size(); ++text) {
     if (!go_on()) return cancelled();
-    LATHE_TRY(auto ids, tokenizer.encode(text, true, false));
-    for (const TextWindow& window : windows_of(plan_.protocol, static_cast<std::int64_t>(ids.size()), this->window(), stride)) {
+    LATHE_TRY(auto tokens, tokens_of(text));
+    const auto n_tokens = static_cast<std::int64_t>(tokens.ids.size());
+    for (TextWindow window : windows_of(plan_.protocol, n_tokens, this->window(), stride)) {
+      window.predicted = std::max(window.predicted, tokens.n_given);
+      if (window.n_predicted() <= 0) continue;
       if (plan_.max_tokens > 0 && tokens_total_ >= plan_.max_tokens) break;
       jobs_.push_back({texts_.size(), window});
       tokens_total_ += window.n_predicted();
     }
     n_texts_ += jobs_.empty() || jobs_.back().text != texts_.size() ? 0 : 1;
-    texts_.push_back(std::move(ids));
+    texts_.push_back(std::move(tokens.ids));
   }
   if (tokens_total_ == 0) {
     return fail(ErrorCode::invalid_argument,
@@ -46,7 +70,9 @@ Result<void> Evaluation::tokenize(const std::function<bool()>& go_on) {
 Result<void> Evaluation::run(const PartReader& body, const EvalObserver& observer,
                              const std::function<double()>& perplexity) {
   std::int64_t tokens_done = 0;
-  const auto go_on = [&] { return !observer || observer({.tokens_done = tokens_done, .tokens_total = tokens_total_, .perplexity = perplexity()}); };
+  const auto go_on = [&] {
+    return !observer || observer({.tokens_done = tokens_done, .tokens_total = tokens_total_, .perplexity = perplexity()});
+  };
   LATHE_TRY_VOID(tokenize(go_on));
   for (const Job& job : jobs_) {
     LATHE_TRY_VOID(read_window(job, body, go_on));
@@ -55,8 +81,7 @@ Result<void> Evaluation::run(const PartReader& body, const EvalObserver& observe
   return {};
 }
 
-Result<void> Evaluation::read_window(const Job& job, const PartReader& body,
-                                     const std::function<bool()>& go_on) {
+Result<void> Evaluation::read_window(const Job& job, const PartReader& body, const std::function<bool()>& go_on) {
   const TextWindow& window = job.window;
   std::vector<std::int32_t> tokens(texts_[job.text].begin() + window.begin, texts_[job.text].begin() + window.end);
   const std::optional<std::int32_t> bos = scorers_.front()->tokenizer().bos_id();
@@ -77,8 +102,8 @@ Result<void> Evaluation::read_window(const Job& job, const PartReader& body,
     part.first_row = std::max<std::int64_t>(0, first_predicting - begin);
     part.n_rows = n - part.first_row;
     if (part.n_rows > 0 && !body(part)) {
-      return fail(ErrorCode::internal, "logits are not finite: the weights hold NaN or infinity, or their format has no room for them",
-                  "model");
+      return fail(ErrorCode::internal,
+                  "logits are not finite: the weights hold NaN or infinity, or their format has no room for them", "model");
     }
   }
   return {};

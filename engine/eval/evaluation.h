@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "engine/eval/running_mean.h"
@@ -39,20 +40,23 @@ class Evaluation {
 
   /// body(part) for all parts with something to predict. `perplexity`: what progress is to show.
   /// Errors: invalid_argument when nothing is to predict, cancelled, internal when body gives false, those of the runner.
-  Result<void> run(const PartReader& body, const EvalObserver& observer,
-                   const std::function<double()>& perplexity);
+  Result<void> run(const PartReader& body, const EvalObserver& observer, const std::function<double()>& perplexity);
   std::int64_t n_texts() const { return n_texts_; }
   std::int64_t window() const { return scorers_.front()->window(); }
   double seconds() const;
 
  private:
+  struct Tokens {
+    std::vector<std::int32_t> ids;
+    std::int64_t n_given;  ///< of them
+  };
   struct Job {
     std::size_t text;
     TextWindow window;
   };
+  Result<Tokens> tokens_of(std::size_t text) const;
   Result<void> tokenize(const std::function<bool()>& go_on);
-  Result<void> read_window(const Job& job, const PartReader& body,
-                           const std::function<bool()>& go_on);
+  Result<void> read_window(const Job& job, const PartReader& body, const std::function<bool()>& go_on);
 
   const EvalPlan& plan_;
   std::vector<Scorer*> scorers_;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -92,6 +93,13 @@ enum class RopeStyle : std::uint8_t {
   interleaved  ///< rotates (x[2i], x[2i + 1]): GPT-J
 };
 
+/// How heads are turned: pairs of the first 2 r numbers of a head by the angles of their row's position.
+struct RopeForm {
+  TensorView cos{};  ///< [n_positions, r] f32; without data nothing is turned
+  TensorView sin{};  ///< the same
+  RopeStyle style = RopeStyle::half;
+};
+
 /// The geometry of a paged KV cache. One block holds `block_size` tokens of one layer, all its KV heads, K and V.
 struct KvShape {
   int n_layers = 0;
@@ -126,9 +134,10 @@ struct AttentionForm {
   float scale = 1;
   int window = 0;      ///< tokens that a row sees, itself included; 0: all
   float soft_cap = 0;  ///< s = cap * tanh(s / cap); 0: none
-  std::span<const float> slopes{};  ///< [n_heads] or none: slope * (j - i) is added for token j seen from row i. Press et al. 2022
-  std::span<const float> sinks{};   ///< [n_heads] or none: a score that takes weight and gives nothing
-  bool is_causal = true;            ///< a row sees itself and what is before it; else all of its context, as encoders do
+  std::span<const float>
+      slopes{};  ///< [n_heads] or none: slope * (j - i) is added for token j seen from row i. Press et al. 2022
+  std::span<const float> sinks{};  ///< [n_heads] or none: a score that takes weight and gives nothing
+  bool is_causal = true;           ///< a row sees itself and what is before it; else all of its context, as encoders do
 };
 
 enum class NormKind : std::uint8_t {
@@ -149,6 +158,32 @@ enum class Activation : std::uint8_t {
   gelu,       ///< x * Phi(x), Phi the distribution function of the normal distribution
   gelu_tanh,  ///< the same with Phi by tanh: "gelu_new", "gelu_pytorch_tanh"
   relu        ///< max(x, 0)
+};
+
+/// What a half of a layer reads: the rows of x, or the normalised rows of x, to which delta has been added before.
+struct HalfInput {
+  TensorView x;                ///< [M, H] f32
+  TensorView delta{};          ///< [M, H] f32: x += delta, in place. Without data: nothing is added
+  std::optional<Norm> norm{};  ///< none: x is read as it is
+  TensorView normed{};         ///< [M, H] f32: gets the normalised rows. Requires: data where there is a norm
+};
+
+/// Norms of the heads of Q and K, after the product and before they are turned.
+struct HeadNorms {
+  Norm q{};                 ///< weights [d] for all heads, or [n_heads d]
+  Norm k{};                 ///< the same of the KV heads
+  bool is_of_rows = false;  ///< all heads of a row are normalised as one; weights [n_heads d]
+};
+
+/// How Q, K and V are made: x W^T + b, clamped, normalised, turned.
+struct QkvForm {
+  const PackedMatrix& matrix;  ///< [(n_heads + 2 n_kv_heads) d, H]: rows of Q, then K, then V
+  TensorView bias{};           ///< as linear()
+  int n_heads = 0;
+  float clamp = 0;                   ///< as clamp(); 0: none
+  std::optional<HeadNorms> norms{};  ///< none: they stay as they are
+  RopeForm q_rope{};
+  RopeForm k_rope{};
 };
 
 /// An MLP: up [I, H], down [H, I], and gate [I, H] where it is gated, all in one format; biases f32, [I], [I] and [H], or
@@ -232,13 +267,12 @@ class Backend {
   virtual void clamp(const TensorView& x, float limit) = 0;
   /// x = cap * tanh(x / cap), elementwise.
   virtual void soft_cap(const TensorView& x, float cap) = 0;
-  /// out [M, H] = (act(x [M, H] * gate^T) * (x * up^T)) * down^T, or without a gate act(x * up^T) * down^T; each product as
-  /// linear() would give it.
-  virtual void mlp(const TensorView& out, const TensorView& x, const MlpWeights& weights) = 0;
-  /// Rotates the first rotary_dim of each head of x [M, n_heads * head_dim] (rows may be strided) in place.
-  /// cos, sin: [n_positions, rotary_dim / 2] f32.
-  virtual void rope(const TensorView& x, int n_heads, int head_dim, int rotary_dim, std::span<const std::int32_t> positions,
-                    const TensorView& cos, const TensorView& sin, RopeStyle style) = 0;
+  /// out [M, H] = (act(x [M, H] * gate^T) * (x * up^T)) * down^T, or without a gate act(x * up^T) * down^T, of the rows x
+  /// that `in` gives; each product as linear() would give it.
+  virtual void mlp(const TensorView& out, const HalfInput& in, const MlpWeights& weights) = 0;
+  /// Turns each head of x [M, n_heads * head_dim] (rows may be strided) in place.
+  virtual void rope(const TensorView& x, int n_heads, int head_dim, std::span<const std::int32_t> positions,
+                    const RopeForm& form) = 0;
   /// All numbers of x [M, n].
   virtual void fill(const TensorView& x, float value) = 0;
   /// out[rows[i]] += factors[i] * x[i]. Requires: no row twice.
@@ -256,6 +290,16 @@ class Backend {
   /// out [M, n_heads * head_dim] = softmax(scores) v over the paged cache. q rows may be strided.
   virtual void attention(const TensorView& out, const TensorView& q, int n_heads, const KvLayer& layer,
                          const AttentionBatch& batch, const AttentionForm& form) = 0;
+
+  // ---- halves of a layer in one operation each, so that threads meet less often. With mlp() a layer is three
+  /// qkv [M, (n_heads + 2 n_kv_heads) d] = Q, K and V of the rows that `in` gives; K and V are written as kv_write() does.
+  virtual void project_qkv(const TensorView& qkv, const HalfInput& in, const QkvForm& form,
+                           std::span<const std::int32_t> positions, const KvLayer& layer,
+                           std::span<const std::int32_t> slots) = 0;
+  /// heads = attention(q), out [M, n] = heads * matrix^T (+ bias).
+  virtual void attend(const TensorView& out, const TensorView& heads, const TensorView& q, int n_heads, const KvLayer& layer,
+                      const AttentionBatch& batch, const AttentionForm& form, const PackedMatrix& matrix,
+                      const TensorView& bias) = 0;
 
   /// Runs body(begin, end) over [0, n) on the backend's threads. For host work between operations (sampling rows).
   virtual void parallel_for(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) = 0;

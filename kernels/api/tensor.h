@@ -50,6 +50,15 @@ struct TensorView {
     return view;
   }
 
+  /// Columns [begin, begin + count) of a matrix, whose rows stay as far apart as they are.
+  TensorView columns(std::int64_t begin, std::int64_t count) const {
+    LATHE_CHECK(rank == 2 && begin >= 0 && count >= 0 && begin + count <= dim(1));
+    TensorView view = *this;
+    view.data = static_cast<std::byte*>(data) + static_cast<std::size_t>(begin) * size_of(dtype);
+    view.shape[1] = count;
+    return view;
+  }
+
   template <class T>
   T* as() const {
     return static_cast<T*>(data);

@@ -14,14 +14,7 @@
 namespace lathe::kernels {
 namespace {
 
-// Starting the pool costs about 1 us (tests/bench/kernels); this many elements take a thread as long.
-constexpr std::int64_t kMinElementsToShare = 16'384;
-
 constexpr std::int64_t div_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-bool is_norm_of(const Norm& norm, std::int64_t n) {
-  return norm.weight.n_elements() == n && (norm.bias.data == nullptr || norm.bias.n_elements() == n);
-}
 
 }  // namespace
 
@@ -75,9 +68,9 @@ bool CpuBackend::reserve(const StepShape& shape) {
          reserve_host(partials_, sizes.partials);
 }
 
-float* CpuBackend::thread_scratch(std::int64_t floats_each) {
+ThreadScratch CpuBackend::thread_scratch(std::int64_t floats_each) {
   LATHE_CHECK(reserve_host(thread_scratch_, thread_scratch_bytes(floats_each)));
-  return static_cast<float*>(thread_scratch_.data());
+  return {static_cast<float*>(thread_scratch_.data()), floats_each};
 }
 
 std::int64_t CpuBackend::row_grain(std::int64_t n_rows, std::int64_t row_elements) const {
@@ -98,95 +91,35 @@ void CpuBackend::embed(const TensorView& out, const TensorView& table, std::span
   });
 }
 
-void CpuBackend::norm_rows(const TensorView& out, const TensorView& x, const float* delta, std::int64_t delta_stride,
-                           const Norm& norm) {
-  LATHE_CHECK(is_rows_of_f32(out) && is_rows_of_f32(x) && out.dim(1) == x.dim(1) && is_norm_of(norm, x.dim(1)));
-  const NormArgs args{.out = out.as<float>(),
-                      .out_stride = out.strides[0],
-                      .x = x.as<float>(),
-                      .x_stride = x.strides[0],
-                      .delta = delta,
-                      .delta_stride = delta_stride,
-                      .weight = norm.weight.as<float>(),
-                      .bias = norm.bias.as<float>(),
-                      .n = x.dim(1),
-                      .eps = norm.eps};
-  auto* const op = ops_.norm[static_cast<std::size_t>(norm.kind)];
+void CpuBackend::norm(const TensorView& out, const TensorView& x, const Norm& norm) { add_norm(out, x, {}, norm); }
+
+void CpuBackend::add_norm(const TensorView& out, const TensorView& x, const TensorView& delta, const Norm& norm) {
+  const NormArgs args = norm_args(out, x, delta, norm);
+  auto* const op = norm_of(ops_, norm);
   for_rows(x.dim(0), x.dim(1), [&](std::int64_t begin, std::int64_t end) { op(args, begin, end); });
 }
 
-void CpuBackend::norm(const TensorView& out, const TensorView& x, const Norm& norm) { norm_rows(out, x, nullptr, 0, norm); }
-
-void CpuBackend::add_norm(const TensorView& out, const TensorView& x, const TensorView& delta, const Norm& norm) {
-  LATHE_CHECK(is_rows_of_f32(delta) && delta.dim(0) == x.dim(0) && delta.dim(1) == x.dim(1));
-  norm_rows(out, x, delta.as<float>(), delta.strides[0], norm);
-}
-
-/// The heads of a row are rows themselves: all at once where they share their weights.
 void CpuBackend::norm_heads(const TensorView& x, int n_heads, const Norm& norm) {
   LATHE_CHECK(is_rows_of_f32(x) && x.dim(1) % n_heads == 0);
-  const std::int64_t head_dim = x.dim(1) / n_heads;
-  const bool is_shared = is_norm_of(norm, head_dim);
-  LATHE_CHECK(is_shared || is_norm_of(norm, x.dim(1)));
-  auto* const op = ops_.norm[static_cast<std::size_t>(norm.kind)];
-  for_rows(x.dim(0), x.dim(1), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t m = begin; m < end; ++m) {
-      NormArgs args{.out = x.row<float>(m),
-                    .out_stride = head_dim,
-                    .x = x.row<float>(m),
-                    .x_stride = head_dim,
-                    .delta = nullptr,
-                    .delta_stride = 0,
-                    .weight = norm.weight.as<float>(),
-                    .bias = norm.bias.as<float>(),
-                    .n = head_dim,
-                    .eps = norm.eps};
-      if (is_shared) {
-        op(args, 0, n_heads);
-        continue;
-      }
-      for (int head = 0; head < n_heads; ++head) {
-        op(args, head, head + 1);
-        args.weight += head_dim;
-        if (args.bias != nullptr) args.bias += head_dim;
-      }
-    }
-  });
+  LATHE_CHECK(is_norm_of(norm, x.dim(1) / n_heads) || is_norm_of(norm, x.dim(1)));
+  for_rows(x.dim(0), x.dim(1),
+           [&](std::int64_t begin, std::int64_t end) { norm_heads_of_rows(ops_, x, n_heads, norm, begin, end); });
 }
 
 void CpuBackend::map_rows(const TensorView& x, float parameter, void (*map)(const MapArgs&, std::int64_t, std::int64_t)) {
-  LATHE_CHECK(is_rows_of_f32(x));
-  const MapArgs args{.x = x.as<float>(), .x_stride = x.strides[0], .n = x.dim(1), .parameter = parameter};
+  const MapArgs args = map_args(x, parameter);
   for_rows(x.dim(0), x.dim(1), [&](std::int64_t begin, std::int64_t end) { map(args, begin, end); });
 }
 
 void CpuBackend::add(const TensorView& x, const TensorView& delta) {
-  LATHE_CHECK(is_rows_of_f32(x) && is_rows_of_f32(delta) && delta.dim(0) == x.dim(0) && delta.dim(1) == x.dim(1));
-  const ElementwiseArgs args{.out = x.as<float>(),
-                             .out_stride = x.strides[0],
-                             .gate = nullptr,
-                             .up = delta.as<float>(),
-                             .in_stride = delta.strides[0],
-                             .n = x.dim(1)};
+  const ElementwiseArgs args = add_args(x, delta);
   for_rows(x.dim(0), x.dim(1), [&](std::int64_t begin, std::int64_t end) { ops_.add(args, begin, end); });
 }
 
-void CpuBackend::rope(const TensorView& x, int n_heads, int head_dim, int rotary_dim,
-                      std::span<const std::int32_t> positions, const TensorView& cos, const TensorView& sin,
-                      RopeStyle style) {
-  LATHE_CHECK(is_rows_of_f32(x) && x.dim(1) == static_cast<std::int64_t>(n_heads) * head_dim && rotary_dim <= head_dim);
-  LATHE_CHECK(static_cast<std::int64_t>(positions.size()) >= x.dim(0) && cos.strides[0] == sin.strides[0]);
-  for (const std::int32_t position : positions) LATHE_CHECK(position >= 0 && position < cos.dim(0));
-  const RopeArgs args{.x = x.as<float>(),
-                      .x_stride = x.strides[0],
-                      .n_heads = n_heads,
-                      .head_dim = head_dim,
-                      .rotary_dim = rotary_dim,
-                      .positions = positions.data(),
-                      .cos = cos.as<float>(),
-                      .sin = sin.as<float>(),
-                      .table_stride = cos.strides[0],
-                      .interleaved = style == RopeStyle::interleaved};
+void CpuBackend::rope(const TensorView& x, int n_heads, int head_dim, std::span<const std::int32_t> positions,
+                      const RopeForm& form) {
+  LATHE_CHECK(x.dim(1) == static_cast<std::int64_t>(n_heads) * head_dim);
+  const RopeArgs args = rope_args(x, n_heads, positions, form);
   for_rows(x.dim(0), x.dim(1), [&](std::int64_t begin, std::int64_t end) { ops_.rope(args, begin, end); });
 }
 

@@ -6,15 +6,13 @@
 
 #include "kernels/api/backend.h"
 #include "kernels/cpu/isa/isa.h"
-#include "kernels/cpu/thread_pool.h"
+#include "kernels/cpu/stages/attend_stage.h"
+#include "kernels/cpu/stages/multiply_stage.h"
+#include "kernels/cpu/stages/prepare_stage.h"
+#include "kernels/cpu/stages/row_ops.h"
+#include "kernels/cpu/threads/thread_pool.h"
 
 namespace lathe::kernels {
-
-/// An item whose context is divided among several, and where their results lie, one behind the other.
-struct DividedItem {
-  AttentionItem item;
-  std::int64_t n_partials;
-};
 
 class CpuBackend final : public Backend {
  public:
@@ -45,9 +43,9 @@ class CpuBackend final : public Backend {
   void clamp(const TensorView& x, float limit) override { map_rows(x, limit, ops_.clamp); }
   void soft_cap(const TensorView& x, float cap) override { map_rows(x, cap, ops_.soft_cap); }
   void linear(const TensorView& out, const TensorView& x, const PackedMatrix& matrix, const TensorView& bias) override;
-  void mlp(const TensorView& out, const TensorView& x, const MlpWeights& weights) override;
-  void rope(const TensorView& x, int n_heads, int head_dim, int rotary_dim, std::span<const std::int32_t> positions,
-            const TensorView& cos, const TensorView& sin, RopeStyle style) override;
+  void mlp(const TensorView& out, const HalfInput& in, const MlpWeights& weights) override;
+  void rope(const TensorView& x, int n_heads, int head_dim, std::span<const std::int32_t> positions,
+            const RopeForm& form) override;
   void fill(const TensorView& x, float value) override;
   void add_rows(const TensorView& out, std::span<const std::int32_t> rows, const TensorView& x,
                 std::span<const float> factors) override;
@@ -58,6 +56,11 @@ class CpuBackend final : public Backend {
                 std::span<const std::int32_t> slots) override;
   void attention(const TensorView& out, const TensorView& q, int n_heads, const KvLayer& layer, const AttentionBatch& batch,
                  const AttentionForm& form) override;
+  void project_qkv(const TensorView& qkv, const HalfInput& in, const QkvForm& form, std::span<const std::int32_t> positions,
+                   const KvLayer& layer, std::span<const std::int32_t> slots) override;
+  void attend(const TensorView& out, const TensorView& heads, const TensorView& q, int n_heads, const KvLayer& layer,
+              const AttentionBatch& batch, const AttentionForm& form, const PackedMatrix& matrix,
+              const TensorView& bias) override;
   void parallel_for(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) override;
 
  private:
@@ -75,13 +78,10 @@ class CpuBackend final : public Backend {
   std::size_t thread_scratch_bytes(std::int64_t floats_each) const {
     return static_cast<std::size_t>(floats_each * pool_.n_threads()) * sizeof(float);
   }
-  /// Memory of thread t: from floats_each * t on.
-  float* thread_scratch(std::int64_t floats_each);
+  ThreadScratch thread_scratch(std::int64_t floats_each);
   /// Units: floats a thread.
   static std::int64_t attention_floats(std::int64_t group, std::int64_t head_dim);
   static std::int64_t mlp_scratch_floats();
-  void norm_rows(const TensorView& out, const TensorView& x, const float* delta, std::int64_t delta_stride,
-                 const Norm& norm);
   void map_rows(const TensorView& x, float parameter, void (*map)(const MapArgs&, std::int64_t, std::int64_t));
   const LinearOps& linear_ops(WeightFormat format, std::int64_t k) const;
   const LinearOps& linear_ops(const PackedMatrix& matrix) const;
@@ -93,21 +93,21 @@ class CpuBackend final : public Backend {
   static bool packs_at_once(const LinearOps& ops, const LinearOps& next);
   /// Units: bytes that rows [m, k] between two products take if they cannot.
   static std::size_t loose_rows_bytes(std::int64_t m, std::int64_t k, const LinearOps& ops, const LinearOps& next);
-  /// All rows of x, in `memory`.
-  PackedRows pack(const TensorView& x, const LinearOps& ops, Buffer& memory);
-  /// out = x * matrix^T, all rows.
-  void multiply(const TensorView& out, const PackedRows& x, const PackedMatrix& matrix, const TensorView& bias);
-  /// act(x * gate^T) * (x * up^T), or act(x * up^T), in packed_inner_.
-  PackedRows multiply_inner(const PackedRows& x, const MlpWeights& weights);
-  /// body(range, thread) over chunks of the product: whole groups of panels.
-  template <class Body>
-  void for_chunks(const RowTiling& tiling, std::int64_t n_panels, std::int64_t group, std::int64_t max_panels,
-                  const Body& body);
+  /// What makes `packed` of the rows of `in`, once `before` has them, and tells `done`.
+  PrepareStage prepare(const HalfInput& in, const PackedRows& packed, const LinearOps& ops, RowProgress* before,
+                       RowProgress& done);
+  /// What makes out = x * matrix^T of the rows that are ready, and tells `done` unless it is null.
+  MultiplyStage multiply(const TensorView& out, const PackedRows& x, const PackedMatrix& matrix, const TensorView& bias,
+                         const ThreadScratch& scratch, RowProgress& ready, RowProgress* done);
+  void mlp_block(const TensorView& out, const HalfInput& in, const MlpWeights& weights);
   /// Units: bytes, of what parts of contexts give, until they are merged.
   std::size_t partials_bytes(std::int64_t group, std::int64_t head_dim) const;
   void reserve_items(const StepShape& shape);
-  void plan_attention(const AttentionBatch& batch, int n_kv_heads, int group, const AttentionForm& form);
-  void divide_attention(int group, std::int64_t head_dim);
+  void list_items(const AttentionBatch& batch, int n_kv_heads, int group, const AttentionForm& form);
+  void divide_items(int group, std::int64_t head_dim);
+  AttentionArgs plan_attention(const TensorView& out, const TensorView& q, int n_heads, const KvLayer& layer,
+                               const AttentionBatch& batch, const AttentionForm& form);
+  AttendStage attend_stage(const AttentionArgs& args, const ThreadScratch& scratch, RowProgress* done);
 
   const OpTable& ops_;
   ThreadPool pool_;
@@ -118,7 +118,7 @@ class CpuBackend final : public Backend {
   Buffer loose_inner_;
   Buffer thread_scratch_;
   Buffer partials_;
-  std::vector<AttentionItem> items_;
+  std::vector<PlannedItem> items_;
   std::vector<DividedItem> divided_;
 };
 

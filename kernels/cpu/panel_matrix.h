@@ -4,7 +4,7 @@
 
 #include "kernels/api/backend.h"
 #include "kernels/cpu/table/encoders.h"
-#include "kernels/cpu/thread_pool.h"
+#include "kernels/cpu/threads/thread_pool.h"
 #include "kernels/formats/tensor_codes.h"
 
 namespace lathe::kernels {

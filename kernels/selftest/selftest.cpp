@@ -215,7 +215,7 @@ void SelfTest::check_gated_mlp(const FormatDescriptor& format, const ModelShape&
   compare(
       "gated_mlp " + std::string(format.name) + " " + shape.name, RandomTensor({7, shape.hidden}),
       [&](Backend& backend, const TensorView& to) {
-        backend.mlp(to, x.view(), {.gate = &gate.of(backend), .up = up.of(backend), .down = down.of(backend)});
+        backend.mlp(to, {.x = x.view()}, {.gate = &gate.of(backend), .up = up.of(backend), .down = down.of(backend)});
       },
       mlp_tolerance_of(format));
 }
@@ -250,7 +250,7 @@ void SelfTest::check_rope(const ModelShape& shape) {
   for (const RopeStyle style : {RopeStyle::half, RopeStyle::interleaved}) {
     const std::string name = style == RopeStyle::half ? "rope half " : "rope interleaved ";
     compare(name + shape.name, x, [&](Backend& backend, const TensorView& to) {
-      backend.rope(to, shape.n_heads, shape.head_dim, shape.head_dim, positions, cos.view(), sin.view(), style);
+      backend.rope(to, shape.n_heads, shape.head_dim, positions, {.cos = cos.view(), .sin = sin.view(), .style = style});
     });
   }
 }

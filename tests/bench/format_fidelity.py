@@ -4,12 +4,14 @@
 
 usage: format_fidelity.py --lathe PROGRAM --out FILE.md MODEL=DATASET[:LIMIT] ...
 
-A dataset is what `lathe eval` reads. Greedy answers go on from the first 24 tokens of its first texts. int8 is to stay within
+A dataset is a JSON list, or resources/demo_model/corpus: the answers that stand there, behind their
+questions. Greedy answers go on from the first 24 tokens of its first texts. int8 is to stay within
 0.2 % of the perplexity of float32.
 """
 import argparse
 import json
 import subprocess
+import tempfile
 from pathlib import Path
 
 TEXTS, PROMPT, WRITTEN = 8, 24, 48
@@ -19,7 +21,9 @@ HEAD = """<!-- SPDX-License-Identifier: Apache-2.0 -->
 # What the weight formats leave of a model
 
 Activations, sums and cache in f32. KL divergence in nats a token and the share of tokens with the same best one are against float32;
-"greedy" is how many of {written} tokens after {prompt} of a text are float32's before the first that is not, the mean of {texts} texts.
+"greedy" is how many of {written} tokens after {prompt} of a text, or after a question, are float32's before the first that is not, the mean of {texts} texts.
+Answers in `.jsonl` stand behind their questions, as the demo model has learned them; alone, in `.json`, they begin where it has learned
+nothing, and their first tokens are told apart by chance.
 """
 COLUMNS = "| quantization | perplexity | of float32 | KL | same best | greedy |\n|---|---|---|---|---|---|"
 
@@ -31,17 +35,35 @@ def lathe(args, *more):
     return json.loads(done.stdout)
 
 
-def texts_of(dataset):
-    if dataset.suffix == ".json":
-        return json.loads(dataset.read_text())[:TEXTS]
-    return [json.loads(line)["text"] for line in dataset.read_text().splitlines()[:TEXTS]]
+def answers_of(args, model, corpus, folder):
+    """The answers of the demo model's corpus, each behind its question in the model's own chat format."""
+    pairs, question = [], None
+    for line in (line for file in sorted(corpus.glob("*.txt")) for line in file.read_text().splitlines()):
+        if line.startswith("Q:"):
+            question = line[2:].split("|")[0].strip()
+        elif line.startswith("A:") and question:
+            pairs.append((question, line[2:].strip()))
+            question = None
+    asked = "".join(json.dumps({"messages": [{"role": "user", "content": question}], "add_generation_prompt": True}) + "\n"
+                    for question, _ in pairs)
+    done = subprocess.run([args.lathe, "template", "--model", model], input=asked, capture_output=True, text=True, check=True)
+    file = Path(folder) / "answers.jsonl"
+    file.write_text("".join(json.dumps({"given": json.loads(line)["text"], "text": answer + "<|end|>"}) + "\n"
+                            for line, (_, answer) in zip(done.stdout.splitlines(), pairs)))
+    return file, len(pairs)
 
 
 def prompts_of(args, model, dataset):
-    lines = "".join(json.dumps(text) + "\n" for text in texts_of(dataset))
-    done = subprocess.run([args.lathe, "tokenize", "--tokenizer", model, "--batch", "--add-special"], input=lines,
+    """Questions whole, of other texts the beginning."""
+    are_questions = dataset.suffix == ".jsonl"
+    texts = ([json.loads(line)["given"] for line in dataset.read_text().splitlines()] if are_questions
+             else json.loads(dataset.read_text()))
+    done = subprocess.run([args.lathe, "tokenize", "--tokenizer", model, "--batch",
+                           "--parse-special" if are_questions else "--add-special"],
+                          input="".join(json.dumps(text) + "\n" for text in texts[:TEXTS]),
                           capture_output=True, text=True, check=True)
-    return [json.loads(line)[:PROMPT] for line in done.stdout.splitlines()]
+    ids = [json.loads(line) for line in done.stdout.splitlines()]
+    return ids if are_questions else [of_text[:PROMPT] for of_text in ids]
 
 
 def greedy(args, model, prompts, quantization):
@@ -55,8 +77,8 @@ def equal_tokens(one, other):
 
 
 def section(args, model, dataset, limit):
-    compared = lathe(args, "eval", "compare", "--model", model, "--dtype", "float32", "--dataset", dataset, "--limit", limit,
-                     "--json")["rows"]
+    compared = lathe(args, "eval", "compare", "--model", model, "--dtype", "float32", "--reference-dtype", "float32", "--dataset",
+                     dataset, "--limit", limit, "--parse-special", "--json")["rows"]
     prompts = prompts_of(args, model, dataset)
     exact = greedy(args, model, prompts, "none")
     base = next(row for row in compared if row["quantization"] == "none")["tested"]["perplexity"]
@@ -83,7 +105,9 @@ def main():
     for one in args.models:
         model, dataset = one.split("=", 1)
         dataset, _, limit = dataset.partition(":")
-        lines += section(args, model, Path(dataset), int(limit or 100))
+        with tempfile.TemporaryDirectory() as folder:
+            file, count = answers_of(args, model, Path(dataset), folder) if Path(dataset).is_dir() else (Path(dataset), 100)
+            lines += section(args, model, file, int(limit or count))
     args.out.write_text("\n".join(lines))
 
 

@@ -55,8 +55,9 @@ class Sequence {
   /// Of all that follows; the scale is the usual one.
   void set_form(const AttentionForm& form) { form_ = form; }
 
-  /// Rows [begin, end) as the last tokens of a context that ends there.
-  void attend(const TensorView& out, int begin, int end) const {
+  /// body(q, batch, form) of rows [begin, end) as the last tokens of a context that ends there.
+  template <class Body>
+  void with_batch(int begin, int end, const Body& body) const {
     const std::int32_t query_start[] = {0, end - begin};
     const std::int32_t context_len[] = {end};
     const AttentionBatch batch{.n_seqs = 1,
@@ -66,7 +67,13 @@ class Sequence {
                                .max_blocks = static_cast<int>(table_.size())};
     AttentionForm form = form_;
     form.scale = 1.0F / std::sqrt(static_cast<float>(heads_.head_dim));
-    backend_.attention(out, q_.view().rows(begin, end - begin), heads_.n_heads, layer_, batch, form);
+    body(q_.view().rows(begin, end - begin), batch, form);
+  }
+
+  void attend(const TensorView& out, int begin, int end) const {
+    with_batch(begin, end, [&](const TensorView& q, const AttentionBatch& batch, const AttentionForm& form) {
+      backend_.attention(out, q, heads_.n_heads, layer_, batch, form);
+    });
   }
 
   RandomTensor attend_all(int chunk) const {

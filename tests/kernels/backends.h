@@ -35,14 +35,6 @@ inline std::unique_ptr<kernels::PackedMatrix> packed(kernels::Backend& backend, 
   return matrix;
 }
 
-/// Columns [begin, begin + count) of f32 rows, which stay as far apart as they were.
-inline kernels::TensorView columns(const kernels::TensorView& rows, std::int64_t begin, std::int64_t count) {
-  kernels::TensorView view = rows;
-  view.data = view.as<float>() + begin;
-  view.shape[1] = count;
-  return view;
-}
-
 /// True when all columns of f32 rows but [begin, begin + count) are 0.
 inline bool are_others_zero(const kernels::TensorView& rows, std::int64_t begin, std::int64_t count) {
   for (std::int64_t m = 0; m < rows.dim(0); ++m) {

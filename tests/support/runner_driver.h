@@ -39,8 +39,10 @@ class RunnerDriver {
                                    std::vector<double>* log_probabilities = nullptr);
 
   engine::ModelRunner& runner() { return *runner_; }
+  kernels::Backend& backend() { return *backend_; }
 
  private:
+  kernels::Backend* backend_ = nullptr;  ///< of the runner
   std::unique_ptr<engine::ModelRunner> runner_;
 };
 

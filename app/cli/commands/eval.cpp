@@ -29,7 +29,7 @@ struct EvalFlags {
   std::int64_t limit = 0, window = 0, stride = 0;
   std::string reference_model, reference_dtype = "auto", reference_quantization = "none";
   std::vector<std::string> quantizations;
-  bool json = false;
+  bool parse_special = false, json = false;
 };
 
 /// What `lathe eval` can do.
@@ -58,7 +58,11 @@ void add_count(CLI::App& parser, const std::string& flag, std::int64_t& value, c
 }
 
 void add_flags(CLI::App& parser, const EvalMode& mode, EvalFlags& flags) {
-  parser.add_option("--dataset", flags.dataset, "A text, a JSON list of strings (.json), or JSONL with \"text\" (.jsonl).")
+  parser
+      .add_option("--dataset", flags.dataset,
+                  "A text, a JSON list of strings (.json), or JSONL (.jsonl) with \"text\" and, if something stands before "
+                  "it that is read "
+                  "and not predicted, \"given\".")
       ->type_name("FILE");
   add_count(parser, "--limit", flags.limit, "The first N texts of a list, or about the first N tokens of a plain text.");
   add_count(parser, "--window", flags.window, "Tokens that are read together; 0: the model's context, at most 2048.");
@@ -75,6 +79,8 @@ void add_flags(CLI::App& parser, const EvalMode& mode, EvalFlags& flags) {
     parser.add_option("--reference-quantization", flags.reference_quantization, "Quantization of the reference.")
         ->type_name("NAME");
   }
+  parser.add_flag("--parse-special", flags.parse_special,
+                  "Marks of special tokens in the dataset are these tokens, as in the output of 'lathe template'.");
   if (mode.has_list) {
     parser.add_option("--quantizations", flags.quantizations, "Names with commas between; without it: all.")
         ->delimiter(',')
@@ -97,9 +103,12 @@ Result<EvalPlan> plan_of(const EvalFlags& flags) {
   plan.stride = flags.stride;
   if (dataset.is_list && flags.limit > 0 && static_cast<std::size_t>(flags.limit) < dataset.texts.size()) {
     dataset.texts.resize(static_cast<std::size_t>(flags.limit));
+    if (!dataset.given.empty()) dataset.given.resize(dataset.texts.size());
   }
   if (!dataset.is_list) plan.max_tokens = flags.limit;
+  plan.parse_special = flags.parse_special;
   plan.texts = std::move(dataset.texts);
+  plan.given = std::move(dataset.given);
   return plan;
 }
 

@@ -11,9 +11,7 @@ LinearShape qkv_shape(const ModelConfig& config) {
   return {config.q_size() + 2 * config.kv_size(), config.hidden_size, config.qkv_bias};
 }
 
-LinearShape out_shape(const ModelConfig& config) {
-  return {config.hidden_size, config.q_size(), config.attention_out_bias};
-}
+LinearShape out_shape(const ModelConfig& config) { return {config.hidden_size, config.q_size(), config.attention_out_bias}; }
 
 /// Numbers that the norm of n_heads heads has; 0: there is none.
 std::int64_t norm_width(const ModelConfig& config, std::int64_t n_heads) {
@@ -63,43 +61,35 @@ void Attention::add_image(WeightImage& image) {
   if (sinks_.n_bytes() > 0) image.push_back(sinks_.bytes());
 }
 
-void Attention::normalise(kernels::Backend& backend, const ModelConfig& config, const TensorView& q,
-                          const TensorView& k) const {
-  if (config.qk_norm == QkNorm::none) return;
-  if (config.qk_norm == QkNorm::all_heads) {
-    backend.norm(q, q, q_norm_.view());
-    backend.norm(k, k, k_norm_.view());
-  } else {
-    backend.norm_heads(q, static_cast<int>(config.n_heads), q_norm_.view());
-    backend.norm_heads(k, static_cast<int>(config.n_kv_heads), k_norm_.view());
+kernels::QkvForm Attention::qkv_form(const AttentionContext& context) const {
+  const ModelConfig& config = context.config;
+  kernels::QkvForm form{.matrix = qkv_.matrix(),
+                        .bias = qkv_.bias(),
+                        .n_heads = static_cast<int>(config.n_heads),
+                        .clamp = static_cast<float>(config.clip_qkv)};
+  if (config.qk_norm != QkNorm::none) {
+    form.norms = {.q = q_norm_.view(), .k = k_norm_.view(), .is_of_rows = config.qk_norm == QkNorm::all_heads};
   }
+  if (context.rope != nullptr) {
+    form.q_rope = context.rope->queries();
+    form.k_rope = context.rope->keys();
+  }
+  return form;
 }
 
-void Attention::forward(kernels::Backend& backend, const AttentionContext& context, const TensorView& x,
+void Attention::forward(kernels::Backend& backend, const AttentionContext& context, const kernels::HalfInput& in,
                         const StepBuffers& step) const {
   const ModelConfig& config = context.config;
-  const auto n_heads = static_cast<int>(config.n_heads), n_kv_heads = static_cast<int>(config.n_kv_heads);
-  const auto head_dim = static_cast<int>(config.head_dim);
-  const TensorView q = columns(step.qkv, 0, config.q_size());
-  const TensorView k = columns(step.qkv, config.q_size(), config.kv_size());
-  const TensorView v = columns(step.qkv, config.q_size() + config.kv_size(), config.kv_size());
-
-  qkv_.forward(backend, step.qkv, x);
-  if (config.clip_qkv > 0) backend.clamp(step.qkv, static_cast<float>(config.clip_qkv));
-  normalise(backend, config, q, k);
-  if (context.rope != nullptr) {
-    context.rope->turn_queries(backend, q, n_heads, head_dim, context.input.positions);
-    context.rope->turn_keys(backend, k, n_kv_heads, head_dim, context.input.positions);
-  }
-  backend.kv_write(context.kv, k, v, context.input.slots);
-  backend.attention(step.attention, q, n_heads, context.kv, context.input.batch,
-                    {.scale = static_cast<float>(config.attention_scale),
-                     .window = static_cast<int>(context.layer.window),
-                     .soft_cap = static_cast<float>(config.attention_soft_cap),
-                     .slopes = config.alibi_slopes,
-                     .sinks = numbers_of(sinks_.view()),
-                     .is_causal = config.is_causal});
-  out_.forward(backend, step.delta, step.attention);
+  const TensorView q = step.qkv.columns(0, config.q_size());
+  backend.project_qkv(step.qkv, in, qkv_form(context), context.input.positions, context.kv, context.input.slots);
+  backend.attend(step.delta, step.attention, q, static_cast<int>(config.n_heads), context.kv, context.input.batch,
+                 {.scale = static_cast<float>(config.attention_scale),
+                  .window = static_cast<int>(context.layer.window),
+                  .soft_cap = static_cast<float>(config.attention_soft_cap),
+                  .slopes = config.alibi_slopes,
+                  .sinks = numbers_of(sinks_.view()),
+                  .is_causal = config.is_causal},
+                 out_.matrix(), out_.bias());
 }
 
 }  // namespace lathe::engine

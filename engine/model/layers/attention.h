@@ -37,13 +37,12 @@ class Attention {
     return qkv_.n_bytes() + out_.n_bytes() + q_norm_.n_bytes() + k_norm_.n_bytes() + sinks_.n_bytes();
   }
 
-  /// delta [M, H] = attention of the rows x [M, H], whose K and V go into the cache.
-  void forward(kernels::Backend& backend, const AttentionContext& context, const kernels::TensorView& x,
+  /// delta [M, H] = attention of the rows that `in` gives, whose K and V go into the cache.
+  void forward(kernels::Backend& backend, const AttentionContext& context, const kernels::HalfInput& in,
                const StepBuffers& step) const;
 
  private:
-  void normalise(kernels::Backend& backend, const ModelConfig& config, const kernels::TensorView& q,
-                 const kernels::TensorView& k) const;
+  kernels::QkvForm qkv_form(const AttentionContext& context) const;
 
   Linear qkv_, out_;
   NormLayer q_norm_, k_norm_;

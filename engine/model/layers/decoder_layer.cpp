@@ -4,6 +4,7 @@
 namespace lathe::engine {
 
 using kernels::Backend;
+using kernels::HalfInput;
 using kernels::TensorView;
 
 namespace {
@@ -15,20 +16,29 @@ void add_pending(Backend& backend, const StepBuffers& step, Delta before) {
   if (before == Delta::pending) backend.add(step.residual, step.delta);
 }
 
-/// What a part reads, after what is pending has been added.
-TensorView input_of(Backend& backend, const ModelConfig& config, const NormLayer& norm, const StepBuffers& step,
-                    Delta before) {
+/// What a half reads, what is pending added.
+HalfInput input_of(const ModelConfig& config, const NormLayer& norm, const StepBuffers& step, Delta before) {
   const bool is_first = config.norm_place == NormPlace::before || config.norm_place == NormPlace::around;
-  if (!is_first) {
-    add_pending(backend, step, before);
-    return step.residual;
+  HalfInput in{.x = step.residual, .delta = before == Delta::pending ? step.delta : TensorView()};
+  if (is_first) {
+    in.norm = norm.view();
+    in.normed = step.normed;
   }
-  if (before == Delta::pending) {
-    backend.add_norm(step.normed, step.residual, step.delta, norm.view());
+  return in;
+}
+
+/// The rows themselves, for halves whose first operation is not one that takes a HalfInput.
+TensorView rows_of(Backend& backend, const HalfInput& in) {
+  if (!in.norm) {
+    if (in.delta.data != nullptr) backend.add(in.x, in.delta);
+    return in.x;
+  }
+  if (in.delta.data != nullptr) {
+    backend.add_norm(in.normed, in.x, in.delta, *in.norm);
   } else {
-    backend.norm(step.normed, step.residual, norm.view());
+    backend.norm(in.normed, in.x, *in.norm);
   }
-  return step.normed;
+  return in.normed;
 }
 
 /// What follows a part: `norm` is the one of the part, `out_norm` the one behind it.
@@ -172,11 +182,11 @@ void DecoderLayer::accept(Backend& backend, const ModelConfig& config, WeightRol
 /// Beside attention the MLP reads what attention reads: the sum comes after its input has been made.
 Delta DecoderLayer::attend(Backend& backend, const AttentionContext& context, const StepBuffers& step, Delta before) const {
   const ModelConfig& config = context.config;
-  const TensorView x = input_of(backend, config, attention_norm_, step, before);
+  const HalfInput in = input_of(config, attention_norm_, step, before);
   if (attention_) {
-    attention_->forward(backend, context, x, step);
+    attention_->forward(backend, context, in, step);
   } else {
-    latent_attention_->forward(backend, context, x, step);
+    latent_attention_->forward(backend, context, rows_of(backend, in), step);
   }
   const Delta after = output_of(backend, config, attention_norm_, attention_out_norm_, step);
   if (config.residual == Residual::sequential) return after;
@@ -187,11 +197,11 @@ Delta DecoderLayer::attend(Backend& backend, const AttentionContext& context, co
 
 Delta DecoderLayer::feed_forward(Backend& backend, const ModelConfig& config, const StepBuffers& step, Delta before) const {
   const bool has_input = config.is_parallel();  // attend() has left it
-  const TensorView x = has_input ? step.normed : input_of(backend, config, mlp_norm_, step, before);
+  const HalfInput in = has_input ? HalfInput{.x = step.normed} : input_of(config, mlp_norm_, step, before);
   if (experts_) {
-    experts_->forward(backend, config, x, step);
+    experts_->forward(backend, config, rows_of(backend, in), step);
   } else {
-    mlp_->forward(backend, x, step);
+    mlp_->forward(backend, in, step);
   }
   return output_of(backend, config, mlp_norm_, mlp_out_norm_, step);
 }

@@ -45,13 +45,6 @@ Result<DeviceTensor> DeviceTensor::allocate(kernels::Backend& backend, Dtype dty
   return tensor;
 }
 
-TensorView columns(const TensorView& matrix, std::int64_t begin, std::int64_t count) {
-  TensorView view = matrix;
-  view.data = static_cast<std::byte*>(matrix.data) + static_cast<std::size_t>(begin) * size_of(matrix.dtype);
-  view.shape[1] = count;
-  return view;
-}
-
 void copy_converted(kernels::Backend& backend, const TensorView& to, const TensorView& from) {
   LATHE_CHECK(to.n_elements() == from.n_elements() && is_floating(to.dtype) && is_floating(from.dtype));
   const std::int64_t n = to.n_elements();

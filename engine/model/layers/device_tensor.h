@@ -29,9 +29,6 @@ class DeviceTensor {
   kernels::TensorView view_;
 };
 
-/// Columns [begin, begin + count) of a matrix: rows stay as far apart as they were.
-kernels::TensorView columns(const kernels::TensorView& matrix, std::int64_t begin, std::int64_t count);
-
 /// Copies element by element between floating types, on the backend's threads. Requires: equal shapes, both contiguous.
 void copy_converted(kernels::Backend& backend, const kernels::TensorView& to, const kernels::TensorView& from);
 

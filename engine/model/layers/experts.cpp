@@ -103,7 +103,7 @@ void Experts::choose(kernels::Backend& backend, const ModelConfig& config, const
 void Experts::add_shared(kernels::Backend& backend, const TensorView& x, const StepBuffers& step) const {
   StepBuffers own = step;
   own.delta = step.expert_out;
-  shared_->forward(backend, x, own);
+  shared_->forward(backend, {.x = x}, own);
   if (shared_gate_) {
     shared_gate_->forward(backend, step.shared_gate, x);
     for (std::int64_t row = 0; row < x.dim(0); ++row) {
@@ -129,7 +129,7 @@ void Experts::forward(kernels::Backend& backend, const ModelConfig& config, cons
     own.delta = step.expert_out.rows(0, static_cast<std::int64_t>(n));
     const TensorView in = step.expert_in.rows(0, static_cast<std::int64_t>(n));
     backend.gather_rows(in, x, rows);
-    experts_[e].forward(backend, in, own);
+    experts_[e].forward(backend, {.x = in}, own);
     backend.add_rows(step.delta, rows, own.delta, {step.expert_weights.as<const float>() + begin, n});
   }
   if (shared_) add_shared(backend, x, step);

@@ -140,14 +140,14 @@ bool LatentAttention::accept(Backend& backend, const ModelConfig& config, Weight
 void LatentAttention::make_queries(Backend& backend, const AttentionContext& context, const TensorView& x,
                                    const StepBuffers& step) const {
   const ModelConfig& config = context.config;
-  const TensorView q = columns(step.heads, 0, config.n_heads * config.latent.query_dim());
+  const TensorView q = step.heads.columns(0, config.n_heads * config.latent.query_dim());
   if (q_short_) {
     q_short_->forward(backend, step.q_short, x);
     backend.norm(step.q_short, step.q_short, q_norm_.view());
   }
   q_.forward(backend, q, q_short_ ? step.q_short : x);
-  context.rope->turn_queries(backend, q, static_cast<int>(config.n_heads), static_cast<int>(config.latent.query_dim()),
-                             context.input.positions);
+  backend.rope(q, static_cast<int>(config.n_heads), static_cast<int>(config.latent.query_dim()), context.input.positions,
+               context.rope->queries());
 }
 
 void LatentAttention::forward(Backend& backend, const AttentionContext& context, const TensorView& x,
@@ -155,28 +155,28 @@ void LatentAttention::forward(Backend& backend, const AttentionContext& context,
   const ModelConfig& config = context.config;
   const LatentConfig& latent = config.latent;
   const std::int64_t cached = latent.cached_dim(), turned = latent.turned_dim;
-  const TensorView q = columns(step.qkv, 0, config.q_size()), kv = columns(step.qkv, config.q_size(), cached);
-  const TensorView c = columns(kv, turned, latent.kv_rank);
+  const TensorView q = step.qkv.columns(0, config.q_size()), kv = step.qkv.columns(config.q_size(), cached);
+  const TensorView c = kv.columns(turned, latent.kv_rank);
 
   make_queries(backend, context, x, step);
   kv_short_.forward(backend, kv, x);
   backend.norm(c, c, kv_norm_.view());
-  context.rope->turn_keys(backend, kv, 1, static_cast<int>(cached), context.input.positions);
+  backend.rope(kv, 1, static_cast<int>(cached), context.input.positions, context.rope->keys());
   for (std::int64_t head = 0; head < config.n_heads; ++head) {
     const std::int64_t from = head * latent.query_dim(), to = head * cached;
-    const TensorView turned_part = columns(q, to, turned);
+    const TensorView turned_part = q.columns(to, turned);
     backend.fill(turned_part, 0);
-    backend.add(turned_part, columns(step.heads, from, turned));
-    k_of_head_[static_cast<std::size_t>(head)].forward(backend, columns(q, to + turned, latent.kv_rank),
-                                                       columns(step.heads, from + turned, latent.plain_dim));
+    backend.add(turned_part, step.heads.columns(from, turned));
+    k_of_head_[static_cast<std::size_t>(head)].forward(backend, q.columns(to + turned, latent.kv_rank),
+                                                       step.heads.columns(from + turned, latent.plain_dim));
   }
   backend.kv_write(context.kv, kv, kv, context.input.slots);
   backend.attention(step.attention, q, static_cast<int>(config.n_heads), context.kv, context.input.batch,
                     {.scale = static_cast<float>(config.attention_scale)});
-  const TensorView values = columns(step.heads, 0, config.o_size());
+  const TensorView values = step.heads.columns(0, config.o_size());
   for (std::int64_t head = 0; head < config.n_heads; ++head) {
-    v_of_head_[static_cast<std::size_t>(head)].forward(backend, columns(values, head * latent.v_dim, latent.v_dim),
-                                                       columns(step.attention, head * cached + turned, latent.kv_rank));
+    v_of_head_[static_cast<std::size_t>(head)].forward(backend, values.columns(head * latent.v_dim, latent.v_dim),
+                                                       step.attention.columns(head * cached + turned, latent.kv_rank));
   }
   out_.forward(backend, step.delta, values);
 }

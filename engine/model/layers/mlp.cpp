@@ -39,8 +39,8 @@ void Mlp::add_image(WeightImage& image) {
   down_.add_image(image);
 }
 
-void Mlp::forward(kernels::Backend& backend, const kernels::TensorView& x, const StepBuffers& step) const {
-  backend.mlp(step.delta, x,
+void Mlp::forward(kernels::Backend& backend, const kernels::HalfInput& in, const StepBuffers& step) const {
+  backend.mlp(step.delta, in,
               {.activation = activation_,
                .gate = is_gated_ ? &gate_.matrix() : nullptr,
                .up = up_.matrix(),

@@ -31,8 +31,8 @@ class Mlp {
   void add_image(WeightImage& image);
   std::int64_t n_bytes() const { return (is_gated_ ? gate_.n_bytes() : 0) + up_.n_bytes() + down_.n_bytes(); }
 
-  /// delta [M, H] = MLP of the rows x [M, H].
-  void forward(kernels::Backend& backend, const kernels::TensorView& x, const StepBuffers& step) const;
+  /// delta [M, H] = MLP of the rows that `in` gives.
+  void forward(kernels::Backend& backend, const kernels::HalfInput& in, const StepBuffers& step) const;
 
  private:
   bool is_gated_ = true;

@@ -47,17 +47,9 @@ std::int64_t RopeTable::n_bytes(const RopeConfig& rope, std::int64_t n_positions
   return n_tables * n_positions * (rope.rotary_dim / 2) * static_cast<std::int64_t>(sizeof(float));
 }
 
-void RopeTable::turn_keys(kernels::Backend& backend, const kernels::TensorView& x, int n_heads, int head_dim,
-                          std::span<const std::int32_t> positions) const {
-  const auto rotary_dim = static_cast<int>(2 * cos().dim(1));
-  backend.rope(x, n_heads, head_dim, rotary_dim, positions, cos(), sin(), style_);
-}
-
-void RopeTable::turn_queries(kernels::Backend& backend, const kernels::TensorView& x, int n_heads, int head_dim,
-                             std::span<const std::int32_t> positions) const {
-  if (query_cos_.n_bytes() == 0) return turn_keys(backend, x, n_heads, head_dim, positions);
-  const auto rotary_dim = static_cast<int>(2 * query_cos_.view().dim(1));
-  backend.rope(x, n_heads, head_dim, rotary_dim, positions, query_cos_.view(), query_sin_.view(), style_);
+kernels::RopeForm RopeTable::queries() const {
+  if (query_cos_.n_bytes() == 0) return keys();
+  return {.cos = query_cos_.view(), .sin = query_sin_.view(), .style = style_};
 }
 
 Result<RopeTables> RopeTables::create(kernels::Backend& backend, const ModelConfig& config, std::int64_t n_positions) {

@@ -19,12 +19,9 @@ class RopeTable {
   /// Units: bytes that create() takes.
   static std::int64_t n_bytes(const RopeConfig& rope, std::int64_t n_positions);
 
-  /// Turns each head of K, x [M, n_heads * head_dim], by its row's position.
-  void turn_keys(kernels::Backend& backend, const kernels::TensorView& x, int n_heads, int head_dim,
-                 std::span<const std::int32_t> positions) const;
-  /// The same of Q.
-  void turn_queries(kernels::Backend& backend, const kernels::TensorView& x, int n_heads, int head_dim,
-                    std::span<const std::int32_t> positions) const;
+  /// How K and Q are turned.
+  kernels::RopeForm keys() const { return {.cos = cos_.view(), .sin = sin_.view(), .style = style_}; }
+  kernels::RopeForm queries() const;
 
   const kernels::TensorView& cos() const { return cos_.view(); }
   const kernels::TensorView& sin() const { return sin_.view(); }

@@ -83,7 +83,8 @@ class ReferenceBackend final : public Backend {
   void linear(const TensorView& out, const TensorView& x, const PackedMatrix& matrix, const TensorView& bias) override {
     reference::linear(out, x, static_cast<const PlainMatrix&>(matrix).view(), bias);
   }
-  void mlp(const TensorView& out, const TensorView& x, const MlpWeights& weights) override {
+  void mlp(const TensorView& out, const HalfInput& in, const MlpWeights& weights) override {
+    const TensorView x = rows_of(in);
     const std::int64_t m = x.dim(0), inner = weights.up.n();
     const Buffer memory = allocate_host(static_cast<std::size_t>(2 * m * inner) * sizeof(float));
     LATHE_CHECK(memory);
@@ -99,9 +100,10 @@ class ReferenceBackend final : public Backend {
     }
     linear(out, up, weights.down, weights.down_bias);
   }
-  void rope(const TensorView& x, int n_heads, int head_dim, int rotary_dim, std::span<const std::int32_t> positions,
-            const TensorView& cos, const TensorView& sin, RopeStyle style) override {
-    reference::rope(x, n_heads, head_dim, rotary_dim, positions, cos, sin, style);
+  void rope(const TensorView& x, int n_heads, int head_dim, std::span<const std::int32_t> positions,
+            const RopeForm& form) override {
+    const auto rotary_dim = static_cast<int>(2 * form.cos.dim(1));
+    reference::rope(x, n_heads, head_dim, rotary_dim, positions, form.cos, form.sin, form.style);
   }
   void fill(const TensorView& x, float value) override {
     for (std::int64_t m = 0; m < x.dim(0); ++m) std::fill_n(x.row<float>(m), x.dim(1), value);
@@ -123,11 +125,44 @@ class ReferenceBackend final : public Backend {
                  const AttentionForm& form) override {
     reference::attention(out, q, n_heads, layer, batch, form);
   }
+  void project_qkv(const TensorView& qkv, const HalfInput& in, const QkvForm& form, std::span<const std::int32_t> positions,
+                   const KvLayer& layer, std::span<const std::int32_t> slots) override {
+    const std::int64_t head_dim = layer.shape.head_dim, q_size = form.n_heads * head_dim;
+    const std::int64_t kv_size = layer.shape.n_kv_heads * head_dim;
+    const TensorView q = qkv.columns(0, q_size), k = qkv.columns(q_size, kv_size),
+                     v = qkv.columns(q_size + kv_size, kv_size);
+    linear(qkv, rows_of(in), form.matrix, form.bias);
+    if (form.clamp > 0) clamp(qkv, form.clamp);
+    for (const bool is_query : {true, false}) {
+      const TensorView& x = is_query ? q : k;
+      const int n_heads = is_query ? form.n_heads : layer.shape.n_kv_heads;
+      const RopeForm& turn = is_query ? form.q_rope : form.k_rope;
+      if (form.norms) {
+        const Norm& of_heads = is_query ? form.norms->q : form.norms->k;
+        form.norms->is_of_rows ? norm(x, x, of_heads) : norm_heads(x, n_heads, of_heads);
+      }
+      if (turn.cos.data != nullptr) rope(x, n_heads, static_cast<int>(head_dim), positions, turn);
+    }
+    kv_write(layer, k, v, slots);
+  }
+  void attend(const TensorView& out, const TensorView& heads, const TensorView& q, int n_heads, const KvLayer& layer,
+              const AttentionBatch& batch, const AttentionForm& form, const PackedMatrix& matrix,
+              const TensorView& bias) override {
+    attention(heads, q, n_heads, layer, batch, form);
+    linear(out, heads, matrix, bias);
+  }
   void parallel_for(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) override {
     if (n > 0) body(0, n);
   }
 
  private:
+  TensorView rows_of(const HalfInput& in) {
+    if (in.delta.data != nullptr) add(in.x, in.delta);
+    if (!in.norm) return in.x;
+    norm(in.normed, in.x, *in.norm);
+    return in.normed;
+  }
+
   BackendInfo info_{.name = "reference", .isa = "scalar", .device = "one thread", .n_threads = 1};
 };
 

@@ -193,8 +193,8 @@ void Step::run_layer(const Layer& layer, const KvLayer& cache, Times& times) {
   timed(times["norm"], 0, 0, [&] { backend_.add_norm(normed_, x_, delta_, {.weight = norm_weight_, .eps = 1e-5F}); });
   linear(times["1 qkv"], qkv_, normed_, *layer.qkv);
   timed(times["rope, kv"], 0, 0, [&] {
-    backend_.rope(q, kHeads, kHeadDim, kHeadDim, positions_, angles_, angles_, RopeStyle::half);
-    backend_.rope(k, kKvHeads, kHeadDim, kHeadDim, positions_, angles_, angles_, RopeStyle::half);
+    backend_.rope(q, kHeads, kHeadDim, positions_, {angles_, angles_, RopeStyle::half});
+    backend_.rope(k, kKvHeads, kHeadDim, positions_, {angles_, angles_, RopeStyle::half});
     backend_.kv_write(cache, k, v, slots_);
   });
   timed(times["attention"], 4 * seen * kQ, 0,
@@ -204,7 +204,7 @@ void Step::run_layer(const Layer& layer, const KvLayer& cache, Times& times) {
   const double n_weights = 3.0 * kFfn * kHidden;
   const std::size_t n_bytes = layer.gate->n_bytes() + layer.up->n_bytes() + layer.down->n_bytes();
   timed(times["3 mlp"], 2 * n_rows_ * n_weights, static_cast<double>(n_bytes),
-        [&] { backend_.mlp(delta_, normed_, {.gate = layer.gate.get(), .up = *layer.up, .down = *layer.down}); });
+        [&] { backend_.mlp(delta_, {.x = normed_}, {.gate = layer.gate.get(), .up = *layer.up, .down = *layer.down}); });
 }
 
 void Step::run(Times& times) {

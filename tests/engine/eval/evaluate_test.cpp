@@ -64,6 +64,30 @@ class EvaluateTest : public QObject {
     }
   }
 
+  /// What is given is read and not predicted: both parts of a text together lose what the whole text loses.
+  void what_is_given_is_not_predicted() {
+    const EvalPlan whole{.texts = {"the little dog ran home"}, .protocol = EvalProtocol::cut};
+    const EvalPlan front{.texts = {"the little dog"}, .protocol = EvalProtocol::cut};
+    const EvalPlan rest{.texts = {" ran home"}, .given = {"the little dog"}, .protocol = EvalProtocol::cut};
+    const auto of_whole = engine::measure_perplexity(options_of(), whole, {});
+    const auto of_front = engine::measure_perplexity(options_of(), front, {});
+    const auto of_rest = engine::measure_perplexity(options_of(), rest, {});
+    const auto sum = [](const auto& report) { return report->nll.mean * static_cast<double>(report->n_tokens); };
+    QCOMPARE(of_rest->n_tokens, of_whole->n_tokens - of_front->n_tokens);
+    QVERIFY(of_rest->n_tokens > 0 && std::fabs(sum(of_rest) - (sum(of_whole) - sum(of_front))) < 1e-4);
+  }
+
+  /// "<s>" is BOS only where special tokens are parsed, and then it does not stand twice.
+  void special_tokens_are_parsed_on_demand() {
+    EvalPlan plan{.texts = {"<s>the dog"}, .protocol = EvalProtocol::cut};
+    const auto as_text = engine::measure_perplexity(options_of(), plan, {});
+    plan.parse_special = true;
+    const auto parsed = engine::measure_perplexity(options_of(), plan, {});
+    const auto without = engine::measure_perplexity(options_of(), {.texts = {"the dog"}, .protocol = EvalProtocol::cut}, {});
+    QVERIFY(as_text->n_tokens > parsed->n_tokens);
+    QVERIFY(parsed->n_tokens <= without->n_tokens + 1);  // a space may stand in front of the first word
+  }
+
   /// A text that fits the window is the same in both protocols.
   void a_sliding_window_over_a_short_text_is_that_text() {
     EvalPlan plan{.texts = kTexts, .protocol = EvalProtocol::cut, .window = 200};

@@ -136,8 +136,8 @@ void RopeTableTest::queries_may_grow_with_the_position() {
   std::vector<float> q(8), k(8);
   for (std::size_t i = 0; i < q.size(); ++i) q[i] = k[i] = static_cast<float>(i + 1);
   const std::vector<std::int32_t> positions = {12};
-  table->turn_queries(*backend, {q.data(), kernels::Dtype::f32, {1, 8}}, 1, 8, positions);
-  table->turn_keys(*backend, {k.data(), kernels::Dtype::f32, {1, 8}}, 1, 8, positions);
+  backend->rope({q.data(), kernels::Dtype::f32, {1, 8}}, 1, 8, positions, table->queries());
+  backend->rope({k.data(), kernels::Dtype::f32, {1, 8}}, 1, 8, positions, table->keys());
   for (std::size_t i = 0; i < q.size(); ++i) {
     QVERIFY(std::abs(q[i] - k[i] * engine::query_factor(rope, 12)) < 1e-5);
   }

@@ -129,7 +129,7 @@ class AmxBf16Test : public QObject {
     RandomNumbers numbers(5);
     for (const std::int64_t m : {1, 15, 20, 33}) {
       const RandomTensor x(Dtype::f32, {m, 96}, numbers), weights(Dtype::bf16, {37, 96}, numbers), out({m, 64});
-      backend->linear(columns(out.view(), 9, 37), x.view(), *packed(*backend, WeightFormat::bf16, weights.view()), kNoBias);
+      backend->linear(out.view().columns(9, 37), x.view(), *packed(*backend, WeightFormat::bf16, weights.view()), kNoBias);
       QVERIFY(are_others_zero(out.view(), 9, 37));
     }
   }
@@ -184,7 +184,7 @@ class AmxBf16Test : public QObject {
       backend->linear(inner.view(), x.view(), *up_matrix, kNoBias);
       for (std::int64_t i = 0; i < m * 208; ++i) inner.view().as<float>()[i] = std::max(inner.view().as<float>()[i], 0.0F);
       backend->linear(want.view(), inner.view(), *down_matrix, kNoBias);
-      backend->mlp(got.view(), x.view(), {.activation = Activation::relu, .up = *up_matrix, .down = *down_matrix});
+      backend->mlp(got.view(), {.x = x.view()}, {.activation = Activation::relu, .up = *up_matrix, .down = *down_matrix});
       QVERIFY2(same_bits(got.view(), want.view()), qPrintable(QString::number(m)));
     }
   }

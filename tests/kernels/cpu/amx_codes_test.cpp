@@ -155,7 +155,7 @@ class AmxCodesTest : public QObject {
     const auto matrix = packed(ways.tiles(), static_cast<WeightFormat>(format), weights.view());
     for (const std::int64_t m : {13, 16, 35}) {
       const RandomTensor x(Dtype::f32, {m, 256}, numbers), out({m, 64});
-      ways.tiles().linear(columns(out.view(), 9, 37), x.view(), *matrix, kNoBias);
+      ways.tiles().linear(out.view().columns(9, 37), x.view(), *matrix, kNoBias);
       QVERIFY(are_others_zero(out.view(), 9, 37));
     }
   }

@@ -158,7 +158,7 @@ void check_mlp(Backend& backend, WeightFormat format, std::int64_t hidden, std::
       gated.view().as<float>()[i] = static_cast<float>(g / (1 + std::exp(-g)) * upped.view().as<float>()[i]);
     }
     backend.linear(want.view(), gated.view(), *down_matrix, kNoBias);
-    backend.mlp(got.view(), x.view(), {.gate = gate_matrix.get(), .up = *up_matrix, .down = *down_matrix});
+    backend.mlp(got.view(), {.x = x.view()}, {.gate = gate_matrix.get(), .up = *up_matrix, .down = *down_matrix});
     // silu's last bit may tip a code to its neighbour: one of 1,100 of them, by a 127th; of e4m3 by a 14th.
     const double error = relative_error(got.view(), want.view());
     QVERIFY2(

@@ -117,7 +117,7 @@ class CpuBackendTest : public QObject {
     const RandomTensor wide(Dtype::f32, {kInner, kHidden}, numbers), tall(Dtype::f32, {kHidden, kInner}, numbers);
     const auto up = packed(*backend, WeightFormat::bf16, wide.view());
     const auto down = packed(*backend, WeightFormat::bf16, tall.view());
-    backend->mlp(out.view(), x.view(), {.gate = up.get(), .up = *up, .down = *down});
+    backend->mlp(out.view(), {.x = x.view()}, {.gate = up.get(), .up = *up, .down = *down});
     const KvShape kv{.n_layers = 1, .n_kv_heads = 1, .head_dim = 32, .block_size = 600, .n_blocks = 1, .dtype = Dtype::f32};
     const Buffer cache = backend->allocate(backend->kv_layer_bytes(kv));
     const std::vector<std::int32_t> query_start{0, kRows}, context_len{kRows}, tables{0};

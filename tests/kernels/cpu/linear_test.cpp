@@ -197,8 +197,8 @@ class LinearTest : public QObject {
     const RandomTensor wide_x(Dtype::f32, {9, 100}, numbers);
     const RandomTensor wide_out({9, 90});
     const RandomTensor weights(Dtype::f32, {30, 60}, numbers);
-    const TensorView x = columns(wide_x.view(), 40, 60);
-    const TensorView out = columns(wide_out.view(), 50, 30);
+    const TensorView x = wide_x.view().columns(40, 60);
+    const TensorView out = wide_out.view().columns(50, 30);
     const auto matrix = packed(*backend, WeightFormat::f32, weights.view());
     backend->linear(out, x, *matrix, kNoBias);
     const RandomTensor x_alone({9, 60});

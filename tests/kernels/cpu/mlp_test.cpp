@@ -37,7 +37,7 @@ struct Mlp {
     const auto packed_gate = packed(backend, format, gate.view());
     const auto packed_up = packed(backend, format, up.view());
     const auto packed_down = packed(backend, format, down.view());
-    backend.mlp(out, x,
+    backend.mlp(out, {.x = x},
                 {.gate = packed_gate.get(),
                  .up = *packed_up,
                  .down = *packed_down,
@@ -49,7 +49,7 @@ struct Mlp {
   void run_without_gate(Backend& backend, const TensorView& out, const TensorView& x) const {
     const auto packed_up = packed(backend, format, up.view());
     const auto packed_down = packed(backend, format, down.view());
-    backend.mlp(out, x,
+    backend.mlp(out, {.x = x},
                 {.activation = Activation::gelu,
                  .up = *packed_up,
                  .down = *packed_down,
@@ -85,7 +85,7 @@ float silu_of(Backend& backend, float value) {
   const auto packed_gate = packed(backend, WeightFormat::f32, gate.view());
   const auto packed_up = packed(backend, WeightFormat::f32, up.view());
   const auto packed_down = packed(backend, WeightFormat::f32, down.view());
-  backend.mlp(out.view(), x.view(), {.gate = packed_gate.get(), .up = *packed_up, .down = *packed_down});
+  backend.mlp(out.view(), {.x = x.view()}, {.gate = packed_gate.get(), .up = *packed_up, .down = *packed_down});
   return out.view().as<float>()[0] / kInner;
 }
 
@@ -98,7 +98,7 @@ std::vector<float> activated(Backend& backend, Activation activation, const std:
   for (std::int64_t i = 0; i < n; ++i) down.view().row<float>(i)[i] = 1;
   const auto packed_up = packed(backend, WeightFormat::f32, up.view());
   const auto packed_down = packed(backend, WeightFormat::f32, down.view());
-  backend.mlp(out.view(), x.view(), {.activation = activation, .up = *packed_up, .down = *packed_down});
+  backend.mlp(out.view(), {.x = x.view()}, {.activation = activation, .up = *packed_up, .down = *packed_down});
   return {out.view().as<float>(), out.view().as<float>() + n};
 }
 
@@ -226,7 +226,7 @@ class MlpTest : public QObject {
     const Mlp mlp(WeightFormat::f32, {.hidden = 30, .inner = 60}, numbers);
     const RandomTensor x(Dtype::f32, {9, 30}, numbers);
     const RandomTensor wide({9, 90});
-    const TensorView out = columns(wide.view(), 50, 30);
+    const TensorView out = wide.view().columns(50, 30);
     const RandomTensor want({9, 30});
     mlp.run(*backend, out, x.view());
     mlp.run(*backend, want.view(), x.view());

@@ -94,9 +94,8 @@ class RowwiseTest : public QObject {
       const RandomTensor bias(Dtype::f32, {n}, numbers);
       for (const TensorView& b : {bias.view(), TensorView()}) {
         const Norm norm{.kind = NormKind::layer, .weight = weight.view(), .bias = b, .eps = 1e-5F};
-        QVERIFY(error_of(*backend, RandomTensor({5, n}), [&](Backend& to, const TensorView& out) {
-                  to.norm(out, x.view(), norm);
-                }) <= 20 * kTolerance);
+        QVERIFY(error_of(*backend, RandomTensor({5, n}),
+                         [&](Backend& to, const TensorView& out) { to.norm(out, x.view(), norm); }) <= 20 * kTolerance);
       }
     }
   }
@@ -129,7 +128,7 @@ class RowwiseTest : public QObject {
       for (const RandomTensor* weight : {&shared, &own}) {
         const Norm norm{.kind = kind, .weight = weight->view(), .eps = 1e-5F};
         QVERIFY(error_of(*backend, wide, [&](Backend& b, const TensorView& x) {
-                  b.norm_heads(columns(x, 10, kHeads * kDim), kHeads, norm);
+                  b.norm_heads(x.columns(10, kHeads * kDim), kHeads, norm);
                 }) <= 10 * kTolerance);
       }
     }
@@ -154,7 +153,7 @@ class RowwiseTest : public QObject {
     const RandomTensor wide(Dtype::f32, {2, 50}, numbers);
     const RandomTensor before = wide.copy();
     wide.view().row<float>(1)[12] = std::nanf("");
-    backend->fill(columns(wide.view(), 10, 30), 0);
+    backend->fill(wide.view().columns(10, 30), 0);
     for (std::int64_t m = 0; m < 2; ++m) {
       for (std::int64_t i = 10; i < 40; ++i) QCOMPARE(wide.view().row<float>(m)[i], 0.0F);
       for (const std::int64_t i : {9, 40}) QCOMPARE(wide.view().row<float>(m)[i], before.view().row<float>(m)[i]);
@@ -193,7 +192,7 @@ class RowwiseTest : public QObject {
         const RandomTensor x(Dtype::f32, {4, std::int64_t{3} * head_dim}, numbers);
         for (const RopeStyle style : {RopeStyle::half, RopeStyle::interleaved}) {
           QVERIFY(error_of(*backend, x, [&](Backend& b, const TensorView& to) {
-                    b.rope(to, 3, head_dim, rotary_dim, positions, tables.cos.view(), tables.sin.view(), style);
+                    b.rope(to, 3, head_dim, positions, {tables.cos.view(), tables.sin.view(), style});
                   }) <= kTolerance);
         }
       }
@@ -208,7 +207,7 @@ class RowwiseTest : public QObject {
     const std::int32_t positions[] = {0};
     const RandomTensor x(Dtype::f32, {1, 64}, numbers);
     const RandomTensor turned = x.copy();
-    backend->rope(turned.view(), 2, 32, 32, positions, tables.cos.view(), tables.sin.view(), RopeStyle::half);
+    backend->rope(turned.view(), 2, 32, positions, {tables.cos.view(), tables.sin.view(), RopeStyle::half});
     QVERIFY(same_bits(turned.view(), x.view()));
   }
 
@@ -220,8 +219,8 @@ class RowwiseTest : public QObject {
     const std::int32_t positions[] = {5, 6};
     const RandomTensor wide(Dtype::f32, {2, 50}, numbers);
     const RandomTensor before = wide.copy();
-    const TensorView q = columns(wide.view(), 10, 32);
-    backend->rope(q, 2, 16, 16, positions, tables.cos.view(), tables.sin.view(), RopeStyle::half);
+    const TensorView q = wide.view().columns(10, 32);
+    backend->rope(q, 2, 16, positions, {tables.cos.view(), tables.sin.view(), RopeStyle::half});
     for (std::int64_t m = 0; m < 2; ++m) {
       for (const int i : {0, 9, 42, 49}) QCOMPARE(wide.view().row<float>(m)[i], before.view().row<float>(m)[i]);
       QVERIFY(wide.view().row<float>(m)[10] != before.view().row<float>(m)[10]);

@@ -130,8 +130,8 @@ class WorkedExamplesTest : public QObject {
     Rows halves{{1, 2, 3, 4}, {1, 2, 3, 4}}, pairs{{1, 2, 3, 4}, {1, 2, 3, 4}};
     const std::vector<std::int32_t> positions{0, 1};
     const auto backend = backend_here();
-    backend->rope(halves.view(), 1, 4, 4, positions, cos.view(), sin.view(), RopeStyle::half);
-    backend->rope(pairs.view(), 1, 4, 4, positions, cos.view(), sin.view(), RopeStyle::interleaved);
+    backend->rope(halves.view(), 1, 4, positions, {cos.view(), sin.view(), RopeStyle::half});
+    backend->rope(pairs.view(), 1, 4, positions, {cos.view(), sin.view(), RopeStyle::interleaved});
     const float turned_halves[] = {-3, -4, 1, 2}, turned_pairs[] = {-2, 1, -4, 3};
     for (int i = 0; i < 4; ++i) {
       QCOMPARE(halves.at(0, i), static_cast<float>(i + 1));
@@ -144,7 +144,7 @@ class WorkedExamplesTest : public QObject {
   void rope_leaves_what_is_beyond_rotary_dim() {
     Rows cos{{0}}, sin{{1}}, x{{1, 2, 3, 4, 5, 6, 7, 8}};  // two heads of 4, of which 2 turn
     const std::vector<std::int32_t> positions{0};
-    backend_here()->rope(x.view(), 2, 4, 2, positions, cos.view(), sin.view(), RopeStyle::half);
+    backend_here()->rope(x.view(), 2, 4, positions, {cos.view(), sin.view(), RopeStyle::half});
     const float want[] = {-2, 1, 3, 4, -6, 5, 7, 8};
     for (int i = 0; i < 8; ++i) QCOMPARE(x.at(0, i), want[i]);
   }
@@ -157,7 +157,7 @@ class WorkedExamplesTest : public QObject {
     const auto thrice = packed(*backend, WeightFormat::f32, three.view());
     for (double gate = -120; gate <= 120; gate += 0.37) {
       Rows x{{static_cast<float>(gate)}};
-      backend->mlp(out.view(), x.view(), {.gate = identity.get(), .up = *thrice, .down = *identity});
+      backend->mlp(out.view(), {.x = x.view()}, {.gate = identity.get(), .up = *thrice, .down = *identity});
       const double exact = static_cast<float>(gate);
       QVERIFY2(near(out.at(0, 0), 3 * exact * exact / (1 + std::exp(-exact))), qPrintable(QString::number(gate)));
     }

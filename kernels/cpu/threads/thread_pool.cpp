@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/cpu/thread_pool.h"
+#include "kernels/cpu/threads/thread_pool.h"
 
 #include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <set>
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include "kernels/api/check.h"
+#include "kernels/cpu/threads/spin.h"
 
 namespace lathe::kernels {
 namespace {
@@ -20,21 +20,12 @@ namespace {
 constexpr std::uint32_t kOpenBit = 1U << 31;
 constexpr std::uint32_t kInsideMask = kOpenBit - 1;
 
-// Between two operations of a step the engine thread works alone for 1-20 us; waking a sleeper costs 5-50 us.
-constexpr std::int64_t kSpinNs = 50'000;
 // A gap this long between two polls means that the system ran something else on this core. Then spinning takes time from
 // somebody, perhaps from the very thread that is waited for, and the budget is halved down to kMinSpinNs.
 constexpr std::int64_t kStolenNs = 25'000;
 constexpr std::int64_t kMinSpinNs = 2'000;
-constexpr int kPollsPerClock = 32;
 // On a smaller machine a pinned worker could not step aside for a neighbour.
 constexpr int kMinCoresToPin = 4;
-
-std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-void pause_cpu() { __builtin_ia32_pause(); }
 
 std::vector<int> allowed_cpus() {
   cpu_set_t set;
@@ -122,6 +113,7 @@ void ThreadPool::run_job(const Job& job) {
       job.call(job.context, begin, std::min(begin + job.grain, job.n), 0);
     }
   } else {
+    ++n_shared_;
     job_ = job;
     next_.store(0, std::memory_order_relaxed);
     gate_.fetch_or(kOpenBit);
@@ -148,12 +140,8 @@ void ThreadPool::leave_job() {
 }
 
 void ThreadPool::wait_until_left() {
-  const std::int64_t begin = now_ns();
-  for (int polls = 1;; ++polls) {
-    if ((gate_.load(std::memory_order_acquire) & kInsideMask) == 0) return;
-    pause_cpu();
-    if (!may_spin_ || (polls % kPollsPerClock == 0 && now_ns() - begin > kSpinNs)) break;
-  }
+  const auto is_left = [this] { return (gate_.load(std::memory_order_acquire) & kInsideMask) == 0; };
+  if (is_left() || (may_spin_ && spin_until(is_left))) return;
   caller_asleep_.store(1);
   for (std::uint32_t gate = gate_.load(); (gate & kInsideMask) != 0; gate = gate_.load()) gate_.wait(gate);
   caller_asleep_.store(0);

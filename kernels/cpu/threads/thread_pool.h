@@ -21,6 +21,10 @@ class ThreadPool {
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   int n_threads() const { return n_threads_; }
+  /// Whether each thread can have a processor, so that one may wait for another by polling.
+  bool may_spin() const { return may_spin_; }
+  /// Calls of run() so far that all threads were called to: each is a point where they meet.
+  std::int64_t n_shared() const { return n_shared_; }
 
   /// Calls body(begin, end, thread) for chunks of at most `grain` that cover [0, n). thread counts from 0 (the caller) to
   /// n_threads() - 1: it names the scratch memory that a body may use. The body must not throw.
@@ -52,6 +56,7 @@ class ThreadPool {
   const int n_threads_;
   const bool may_spin_;
   Job job_;
+  std::int64_t n_shared_ = 0;
   // Each on its own cache line: the chunk counter is hammered while the gate is polled.
   alignas(64) std::atomic<std::int64_t> next_{0};
   /// Low bits: workers inside the job; kOpenBit: a job may be entered.
