@@ -73,7 +73,9 @@ enum class WeightFormat : std::uint8_t {
   nf4_weight_only,  ///< the same as nf4; activations as they are
   nf4_nested_weight_only,
   fp4_weight_only,
-  fp4_nested_weight_only
+  fp4_nested_weight_only,
+  mxfp4,             ///< numbers of 4 bits with an exponent (e2m1), a scale for each 32 weights along k
+  mxfp4_weight_only  ///< the same weights; activations as they are
 };
 
 /// A weight matrix [n, k] (n outputs, k inputs) in the layout of its backend. Made by Backend::make_packed.
@@ -126,9 +128,10 @@ struct AttentionForm {
   float scale = 1;
   int window = 0;      ///< tokens that a row sees, itself included; 0: all
   float soft_cap = 0;  ///< s = cap * tanh(s / cap); 0: none
-  std::span<const float> slopes{};  ///< [n_heads] or none: slope * (j - i) is added for token j seen from row i. Press et al. 2022
-  std::span<const float> sinks{};   ///< [n_heads] or none: a score that takes weight and gives nothing
-  bool is_causal = true;            ///< a row sees itself and what is before it; else all of its context, as encoders do
+  std::span<const float>
+      slopes{};  ///< [n_heads] or none: slope * (j - i) is added for token j seen from row i. Press et al. 2022
+  std::span<const float> sinks{};  ///< [n_heads] or none: a score that takes weight and gives nothing
+  bool is_causal = true;           ///< a row sees itself and what is before it; else all of its context, as encoders do
 };
 
 enum class NormKind : std::uint8_t {
@@ -145,10 +148,11 @@ struct Norm {
 };
 
 enum class Activation : std::uint8_t {
-  silu,       ///< x / (1 + exp(-x))
-  gelu,       ///< x * Phi(x), Phi the distribution function of the normal distribution
-  gelu_tanh,  ///< the same with Phi by tanh: "gelu_new", "gelu_pytorch_tanh"
-  relu        ///< max(x, 0)
+  silu,         ///< x / (1 + exp(-x))
+  gelu,         ///< x * Phi(x), Phi the distribution function of the normal distribution
+  gelu_tanh,    ///< the same with Phi by tanh: "gelu_new", "gelu_pytorch_tanh"
+  relu,         ///< max(x, 0)
+  clamped_silu  ///< y / (1 + exp(-1.702 y)), y = min(x, 7); what it gates is clamp(up, -7, 7) + 1: gpt-oss
 };
 
 /// An MLP: up [I, H], down [H, I], and gate [I, H] where it is gated, all in one format; biases f32, [I], [I] and [H], or
