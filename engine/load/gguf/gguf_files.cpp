@@ -6,7 +6,9 @@
 #include "engine/base/checked_math.h"
 #include "engine/load/gguf/gguf_families.h"
 #include "engine/load/gguf/gguf_types.h"
+#include "engine/load/gguf/legacy_blocks.h"
 #include "engine/load/loaders.h"
+#include "engine/load/mx_matrix.h"
 
 namespace lathe::engine {
 
@@ -48,6 +50,19 @@ Result<std::span<const std::byte>> bytes_of(const GgufHeader& header, const Gguf
   return header.data().subspan(tensor.offset, needed);
 }
 
+/// What a matrix in MXFP4 is beside a name for its bytes: codes that a weight format has.
+void add_codes(StoredTensor& tensor) {
+  constexpr std::int64_t kBytes = 1 + kMxBlockBytes;  // of a block, the scale first
+  if (tensor.type->decode != decode_mxfp4 || tensor.shape.size() != 2 || tensor.bytes.empty()) return;
+  tensor.coded = std::make_shared<const CodedTensor>(coded_of({.n = tensor.shape[0],
+                                                               .k = tensor.shape[1],
+                                                               .codes = tensor.bytes.subspan(1),
+                                                               .scales = tensor.bytes,
+                                                               .code_stride = kBytes,
+                                                               .scale_stride = kBytes,
+                                                               .halves_apart = true}));
+}
+
 /// One tensor for each expert of a tensor that holds them all, the first dimension.
 Result<void> add_experts(std::vector<StoredTensor>& tensors, const StoredTensor& all, const GgufHeader& header) {
   constexpr std::string_view kHole = "{}";
@@ -61,6 +76,7 @@ Result<void> add_experts(std::vector<StoredTensor>& tensors, const StoredTensor&
     one.name.replace(hole, kHole.size(), std::to_string(expert));
     one.shape.erase(one.shape.begin());
     one.bytes = all.bytes.subspan(static_cast<std::size_t>(expert) * n_bytes, n_bytes);
+    add_codes(one);
     tensors.push_back(std::move(one));
   }
   return {};
@@ -88,6 +104,7 @@ Result<std::vector<StoredTensor>> gguf_tensors(const GgufHeader& header, const G
     if (name.is_of_experts) {
       LATHE_TRY_VOID(add_experts(tensors, stored, header));
     } else {
+      add_codes(stored);
       tensors.push_back(std::move(stored));
     }
   }
