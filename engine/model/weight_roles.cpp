@@ -26,6 +26,28 @@ std::vector<std::int64_t> shape_of_head_norm(const ModelConfig& config, std::int
   return {};
 }
 
+/// Of experts, of what chooses them, and of the expert that every row has.
+std::vector<std::int64_t> shape_of_experts(WeightRole role, const ModelConfig& config) {
+  const std::int64_t hidden = config.hidden_size;
+  switch (role) {
+    case WeightRole::router: return {config.moe.n_experts, hidden};
+    case WeightRole::router_bias:
+    case WeightRole::choice_bias: return {config.moe.n_experts};
+    case WeightRole::expert_gate:
+    case WeightRole::expert_up: return {config.moe.expert_size, hidden};
+    case WeightRole::expert_gate_up: return {2 * config.moe.expert_size, hidden};
+    case WeightRole::expert_gate_bias:
+    case WeightRole::expert_up_bias: return {config.moe.expert_size};
+    case WeightRole::expert_gate_up_bias: return {2 * config.moe.expert_size};
+    case WeightRole::expert_down: return {hidden, config.moe.expert_size};
+    case WeightRole::shared_gate:
+    case WeightRole::shared_up: return {config.moe.shared_size, hidden};
+    case WeightRole::shared_down: return {hidden, config.moe.shared_size};
+    case WeightRole::shared_switch: return {1, hidden};
+    default: return {};
+  }
+}
+
 }  // namespace
 
 bool is_of_layer(WeightRole role) {
@@ -197,22 +219,8 @@ std::vector<std::int64_t> shape_of(WeightRole role, const ModelConfig& config) {
     case WeightRole::gate_bias:
     case WeightRole::up_bias: return {inner};
     case WeightRole::gate_up_bias: return {2 * inner};
-    case WeightRole::router: return {config.moe.n_experts, hidden};
-    case WeightRole::router_bias:
-    case WeightRole::choice_bias: return {config.moe.n_experts};
-    case WeightRole::expert_gate:
-    case WeightRole::expert_up: return {config.moe.expert_size, hidden};
-    case WeightRole::expert_gate_up: return {2 * config.moe.expert_size, hidden};
-    case WeightRole::expert_gate_bias:
-    case WeightRole::expert_up_bias: return {config.moe.expert_size};
-    case WeightRole::expert_gate_up_bias: return {2 * config.moe.expert_size};
-    case WeightRole::expert_down: return {hidden, config.moe.expert_size};
-    case WeightRole::shared_gate:
-    case WeightRole::shared_up: return {config.moe.shared_size, hidden};
-    case WeightRole::shared_down: return {hidden, config.moe.shared_size};
-    case WeightRole::shared_switch: return {1, hidden};
+    default: return shape_of_experts(role, config);
   }
-  return {};
 }
 
 std::string_view pattern_of(WeightRole role, const Architecture& architecture) {

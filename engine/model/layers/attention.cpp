@@ -11,9 +11,7 @@ LinearShape qkv_shape(const ModelConfig& config) {
   return {config.q_size() + 2 * config.kv_size(), config.hidden_size, config.qkv_bias};
 }
 
-LinearShape out_shape(const ModelConfig& config) {
-  return {config.hidden_size, config.q_size(), config.attention_out_bias};
-}
+LinearShape out_shape(const ModelConfig& config) { return {config.hidden_size, config.q_size(), config.attention_out_bias}; }
 
 /// Numbers that the norm of n_heads heads has; 0: there is none.
 std::int64_t norm_width(const ModelConfig& config, std::int64_t n_heads) {
@@ -93,7 +91,7 @@ void Attention::forward(kernels::Backend& backend, const AttentionContext& conte
   }
   backend.kv_write(context.kv, k, v, context.input.slots);
   backend.attention(step.attention, q, n_heads, context.kv, context.input.batch,
-                    {.scale = static_cast<float>(config.attention_scale),
+                    {.scale = static_cast<float>(config.attention_scale * context.layer.score_factor),
                      .window = static_cast<int>(context.layer.window),
                      .soft_cap = static_cast<float>(config.attention_soft_cap),
                      .slopes = config.alibi_slopes,

@@ -109,8 +109,7 @@ class ArchitecturesTest : public QObject {
   void what_a_family_cannot_do_is_named_data() {
     QTest::addColumn<QString>("family");
     QTest::addColumn<QString>("key");
-    for (const auto& [family, key] :
-         {std::pair("gpt2", "scale_attn_by_inverse_layer_idx"), {"bloom", "apply_residual_connection_post_layernorm"}}) {
+    for (const auto& [family, key] : {std::pair("llama", "alibi"), {"bloom", "apply_residual_connection_post_layernorm"}}) {
       QTest::newRow(key) << family << key;
     }
   }
