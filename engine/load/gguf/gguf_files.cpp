@@ -66,9 +66,10 @@ void add_codes(StoredTensor& tensor) {
 /// One tensor for each expert of a tensor that holds them all, the first dimension.
 Result<void> add_experts(std::vector<StoredTensor>& tensors, const StoredTensor& all, const GgufHeader& header) {
   constexpr std::string_view kHole = "{}";
-  if (all.shape.size() != 3 || all.shape[0] < 1) {
-    return refuse(fmt::format("shape: got {}, expected experts, rows, columns", to_string(all.shape)), header.file(),
-                  all.name);
+  const std::size_t rank = all.name.ends_with(".bias") ? 2 : 3;
+  if (all.shape.size() != rank || all.shape[0] < 1) {
+    return refuse(fmt::format("shape: got {}, expected experts, rows{}", to_string(all.shape), rank == 3 ? ", columns" : ""),
+                  header.file(), all.name);
   }
   const std::size_t n_bytes = all.bytes.size() / static_cast<std::size_t>(all.shape[0]), hole = all.name.find(kHole);
   for (std::int64_t expert = 0; expert < all.shape[0]; ++expert) {
