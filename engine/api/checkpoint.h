@@ -35,9 +35,15 @@ struct ModelInfo {
   /// "int8_g32": the weight format that the matrices of the layers, and that of the head, have in the files and stay in
   /// unless options say otherwise. Empty: not quantized, or in a way that is not kept.
   std::string stored_quantization, stored_head_quantization;
+  std::string stored_expert_quantization;                ///< the same of experts, which are not among those matrices
   std::map<std::string, std::int64_t> tensors_by_dtype;  ///< counts
   std::vector<std::string> warnings;
   bool is_demo = false;  ///< the bundled model
+
+  /// What most of its matrices stay in. Empty: nothing stays in codes.
+  const std::string& kept_quantization() const {
+    return stored_expert_quantization.empty() ? stored_quantization : stored_expert_quantization;
+  }
 };
 
 /// What the model in a folder is called, by its path alone: the folder's name; in the Hugging Face cache

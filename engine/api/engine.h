@@ -53,8 +53,8 @@ struct LoadedModel {
 
   /// What the matrices run in: as asked, or as the file keeps them. "none": numbers of `dtype`.
   const std::string& running_quantization() const {
-    const bool are_kept = options.quantization == "none" && options.dtype == "auto" && !info.stored_quantization.empty();
-    return are_kept ? info.stored_quantization : options.quantization;
+    const bool are_kept = options.quantization == "none" && options.dtype == "auto" && !info.kept_quantization().empty();
+    return are_kept ? info.kept_quantization() : options.quantization;
   }
 };
 

@@ -51,6 +51,7 @@ struct StoredTensor {
   /// Of a matrix whose codes and scales are tensors of their own in the files. `bytes` are its codes, `parts` the others.
   std::shared_ptr<const CodedTensor> coded{};
   std::vector<StoredTensor> parts{};
+  bool is_of_stack = false;  ///< of an expert: files hold all of them in one tensor, under the name without its number
 };
 
 /// Units: bytes in the files, parts included.

@@ -27,6 +27,7 @@ constexpr WeightFormat kOfBytes[] = {WeightFormat::int8_channel, WeightFormat::i
 constexpr WeightFormat kLlmInt8[] = {WeightFormat::llm_int8};
 constexpr WeightFormat kE4m3[] = {WeightFormat::fp8_weight_only, WeightFormat::fp8_channel};
 constexpr WeightFormat kNf4[] = {WeightFormat::nf4, WeightFormat::nf4_weight_only};
+constexpr WeightFormat kMxfp4[] = {WeightFormat::mxfp4, WeightFormat::mxfp4_weight_only};
 constexpr WeightFormat kFp4[] = {WeightFormat::fp4, WeightFormat::fp4_weight_only};
 
 std::span<const WeightFormat> candidates_of(CodeKind kind) {
@@ -38,6 +39,7 @@ std::span<const WeightFormat> candidates_of(CodeKind kind) {
     case CodeKind::e4m3: return kE4m3;
     case CodeKind::nf4: return kNf4;
     case CodeKind::fp4: return kFp4;
+    case CodeKind::mxfp4: return kMxfp4;
     case CodeKind::other4: return {};
   }
   return {};
@@ -65,6 +67,7 @@ constexpr std::array<float, 16> kNf4Numbers = {-1.0F,
 constexpr std::array<float, 16> kFp4Numbers = {0.0F,       0.0625F / 12, 8.0F / 12,  1.0F,          4.0F / 12,  0.5F,
                                                2.0F / 12,  0.25F,        0.0F,       -0.0625F / 12, -8.0F / 12, -1.0F,
                                                -4.0F / 12, -0.5F,        -2.0F / 12, -0.25F};
+constexpr std::array<float, 16> kMxfp4Numbers = {0, 0.5F, 1, 1.5F, 2, 3, 4, 6, -0.0F, -0.5F, -1, -1.5F, -2, -3, -4, -6};
 
 /// body(rows) for rows as they come, each thread with room of its own.
 template <class Body>
@@ -159,6 +162,7 @@ std::shared_ptr<const std::vector<float>> numbers_of(CodeKind kind) {
   LATHE_CHECK(kind != CodeKind::other4);
   if (kind == CodeKind::nf4) return std::make_shared<std::vector<float>>(kNf4Numbers.begin(), kNf4Numbers.end());
   if (kind == CodeKind::fp4) return std::make_shared<std::vector<float>>(kFp4Numbers.begin(), kFp4Numbers.end());
+  if (kind == CodeKind::mxfp4) return std::make_shared<std::vector<float>>(kMxfp4Numbers.begin(), kMxfp4Numbers.end());
   std::vector<float> numbers;
   const int n = kind == CodeKind::whole4 ? 16 : 256;
   for (int code = 0; code < n; ++code) {

@@ -33,6 +33,7 @@ enum class CodeKind : std::uint8_t {
   e4m3,
   nf4,
   fp4,
+  mxfp4,  ///< numbers of 4 bits with an exponent (e2m1)
   other4  ///< places in a book of 16 numbers that no format has
 };
 

@@ -15,11 +15,13 @@ extern const QuantizationScheme kCompressedTensorsScheme;
 extern const QuantizationScheme kFbgemmFp8Scheme;
 extern const QuantizationScheme kFp8Scheme;
 extern const QuantizationScheme kGptqScheme;
+extern const QuantizationScheme kMxfp4Scheme;
 
 namespace {
 
 constexpr std::array kSchemes = {
-    &kGptqScheme, &kAwqScheme, &kCompressedTensorsScheme, &kFp8Scheme, &kFbgemmFp8Scheme, &kBitsandbytesScheme,
+    &kGptqScheme,         &kAwqScheme,   &kCompressedTensorsScheme, &kFp8Scheme, &kFbgemmFp8Scheme,
+    &kBitsandbytesScheme, &kMxfp4Scheme,
 };
 
 constexpr std::string_view kConfigFile = "config.json";

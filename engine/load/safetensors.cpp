@@ -13,6 +13,7 @@
 #include <set>
 
 #include "engine/base/checked_math.h"
+#include "engine/load/expert_stacks.h"
 #include "engine/load/quantization_scheme.h"
 #include "engine/load/safetensors_header.h"
 
@@ -228,6 +229,7 @@ Result<Checkpoint> open_single(const ModelFolder& folder) {
 
 Result<Checkpoint> open_safetensors(const ModelFolder& folder) {
   LATHE_TRY(Checkpoint checkpoint, folder.has(kSingleFile) ? open_single(folder) : open_sharded(folder));
+  LATHE_TRY_VOID(cut_expert_stacks(checkpoint));
   LATHE_TRY_VOID(join_quantized(folder, checkpoint));
   return checkpoint;
 }

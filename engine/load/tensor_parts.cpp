@@ -20,7 +20,8 @@ T value_at(const std::byte* data, std::int64_t i) {
 
 constexpr StoredType kInt4 = {.name = "int4", .bits = 4}, kInt8 = {.name = "int8", .bits = 8},
                      kE4m3 = {.name = "fp8_e4m3", .bits = 8}, kNf4 = {.name = "nf4", .bits = 4},
-                     kFp4 = {.name = "fp4", .bits = 4}, kOther4 = {.name = "4-bit codes", .bits = 4};
+                     kFp4 = {.name = "fp4", .bits = 4}, kMxfp4 = {.name = "mxfp4", .bits = 4},
+                     kOther4 = {.name = "4-bit codes", .bits = 4};
 
 const StoredType& type_of(CodeKind kind) {
   switch (kind) {
@@ -31,6 +32,7 @@ const StoredType& type_of(CodeKind kind) {
     case CodeKind::e4m3: return kE4m3;
     case CodeKind::nf4: return kNf4;
     case CodeKind::fp4: return kFp4;
+    case CodeKind::mxfp4: return kMxfp4;
     case CodeKind::other4: return kOther4;
   }
   return kInt8;

@@ -40,6 +40,8 @@ enum class WeightRole : std::uint8_t {
   qkv_bias,
   q_norm,
   k_norm,
+  q_head_norm,  ///< of one head, where each has a tensor; in their place all may lie in one as q_norm
+  k_head_norm,
   q_norm_bias,
   k_norm_bias,
   sinks,
@@ -68,6 +70,11 @@ enum class WeightRole : std::uint8_t {
   expert_gate,
   expert_up,
   expert_down,
+  expert_gate_up,  ///< both in one tensor; of a family that lists them apart as well, one spelling or the other
+  expert_gate_bias,
+  expert_up_bias,
+  expert_down_bias,
+  expert_gate_up_bias,
   shared_gate,
   shared_up,
   shared_down,
@@ -76,16 +83,19 @@ enum class WeightRole : std::uint8_t {
 
 /// How the numbers of a tensor lie in files.
 enum class TensorLayout : std::uint8_t {
-  plain,         ///< rows of Q, then K, then V; gate, then up; [outputs, inputs]
-  transposed,    ///< [inputs, outputs]: GPT-2
-  kv_groups,     ///< for each KV head the rows of its query heads, then of K, then of V: InternLM2, Falcon-40B, GPT-NeoX
-  rotary_pairs,  ///< rows of Q or of K in which the numbers that turn together lie side by side: GGUF files of Llama
-  plus_one,      ///< norms that hold the 1 that the family adds to them, in f32: GGUF files of Gemma
+  plain,             ///< rows of Q, then K, then V; gate, then up; [outputs, inputs]
+  transposed,        ///< [inputs, outputs]: GPT-2
+  kv_groups,         ///< for each KV head the rows of its query heads, then of K, then of V: InternLM2, Falcon-40B, GPT-NeoX
+  row_pairs,         ///< a row of gate, then one of up, and so on: gpt-oss in codes
+  transposed_pairs,  ///< [inputs, outputs], columns as those rows: gpt-oss
+  rotary_pairs,      ///< rows of Q or of K in which the numbers that turn together lie side by side: GGUF files of Llama
+  plus_one,          ///< norms that hold the 1 that the family adds to them, in f32: GGUF files of Gemma
 };
 
 struct TensorName {
   WeightRole role;
-  std::string_view pattern;  ///< "layers.{}.mlp.up_proj.weight", behind a prefix; {} is the layer, a second {} the expert
+  std::string_view
+      pattern;  ///< "layers.{}.mlp.up_proj.weight", behind a prefix; {} is the layer, a second {} the expert or the head
   TensorLayout layout = TensorLayout::plain;
 };
 

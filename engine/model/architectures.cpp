@@ -42,6 +42,7 @@ extern const Architecture kMinistral3;
 extern const Architecture kPhiMoe;
 extern const Architecture kDeepseekV2;
 extern const Architecture kDeepseekV3;
+extern const Architecture kGptOss;
 extern const Architecture kBert;
 extern const Architecture kRoberta;
 extern const Architecture kXlmRoberta;
@@ -49,11 +50,11 @@ extern const Architecture kXlmRoberta;
 namespace {
 
 constexpr std::array kArchitectures = {
-    &kLlama,    &kMistral,    &kQwen2,      &kQwen3,  &kMixtral, &kQwen2Moe,   &kQwen3Moe, &kGemma,
-    &kGemma2,   &kGemma3,     &kPhi3,       &kFalcon, &kGpt2,    &kOpt,        &kStableLm, &kMpt,
-    &kBaichuan, &kInternLm2,  &kSmolLm3,    &kPhi,    &kGptNeoX, &kGptJ,       &kBloom,    &kOlmo2,
-    &kCohere,   &kCohere2,    &kGranite,    &kGlm,    &kGlm4,    &kStarCoder2, &kExaone4,  &kMinistral3,
-    &kPhiMoe,   &kDeepseekV2, &kDeepseekV3, &kBert,   &kRoberta, &kXlmRoberta,
+    &kLlama,    &kMistral,    &kQwen2,      &kQwen3,  &kMixtral, &kQwen2Moe,   &kQwen3Moe,   &kGemma,
+    &kGemma2,   &kGemma3,     &kPhi3,       &kFalcon, &kGpt2,    &kOpt,        &kStableLm,   &kMpt,
+    &kBaichuan, &kInternLm2,  &kSmolLm3,    &kPhi,    &kGptNeoX, &kGptJ,       &kBloom,      &kOlmo2,
+    &kCohere,   &kCohere2,    &kGranite,    &kGlm,    &kGlm4,    &kStarCoder2, &kExaone4,    &kMinistral3,
+    &kPhiMoe,   &kDeepseekV2, &kDeepseekV3, &kGptOss, &kBert,    &kRoberta,    &kXlmRoberta,
 };
 
 }  // namespace

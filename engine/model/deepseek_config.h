@@ -31,7 +31,8 @@ inline constexpr std::array kDeepseekExperts = {
     TensorName{WeightRole::shared_down, "layers.{}.mlp.shared_experts.down_proj.weight"},
 };
 
-inline constexpr auto kDeepseekTensors = joined(kLlamaEnds, kLlamaNorms, kLatentAttention, kLlamaMlp, kDeepseekExperts);
+inline constexpr auto kDeepseekTensors =
+    joined(kLlamaEnds, kLlamaNorms, kLatentAttention, kLlamaMlp, kDeepseekExperts, kFusedExperts);
 
 /// What a generation's class says where the file says nothing.
 struct DeepseekDefaults {

@@ -51,6 +51,7 @@ struct LayerConfig {
   std::int64_t window = 0;   ///< tokens that a row sees, itself included; 0: all before it
   int rope = 0;              ///< of ModelConfig::ropes; -1: none
   bool has_experts = false;  ///< in place of its MLP
+  double score_factor = 1;   ///< of ModelConfig::attention_scale
 };
 
 struct ModelConfig {

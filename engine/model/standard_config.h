@@ -138,6 +138,13 @@ void read_experts(ConfigReader& reader, ModelConfig& config, std::int64_t n_expe
 /// Qwen's layers with experts: every `decoder_sparse_step`th, but for those of `mlp_only_layers`.
 void read_sparse_layers(ConfigReader& reader, ModelConfig& config);
 
+/// Experts as newer versions of transformers have them in memory and may save them: all of a layer in one tensor, cut by
+/// engine/load/expert_stacks.h.
+inline constexpr std::array kFusedExperts = {
+    TensorName{WeightRole::expert_gate_up, "layers.{}.mlp.experts.{}.gate_up_proj"},
+    TensorName{WeightRole::expert_down, "layers.{}.mlp.experts.{}.down_proj"},
+};
+
 /// Names of Mixtral's experts.
 inline constexpr std::array kMixtralExperts = {
     TensorName{WeightRole::router, "layers.{}.block_sparse_moe.gate.weight"},

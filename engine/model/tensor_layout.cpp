@@ -82,6 +82,12 @@ void for_rows_of_pairs(const ModelConfig& config, std::int64_t n_rows, const Bod
   }
 }
 
+/// Calls body(row of the pairs, row in plain order, rows) for gate and up that take turns.
+template <class Body>
+void for_rows_in_turns(std::int64_t n_rows, const Body& body) {
+  for (std::int64_t row = 0; row < n_rows; ++row) body(row, row % 2 * (n_rows / 2) + row / 2, 1);
+}
+
 /// Requires: f32. Exact for 0.5 to 2: what is added to the result later gives the number again.
 TensorView with_one_added(const TensorView& source, std::vector<std::byte>& memory, float one) {
   const TensorView out = view_in(memory, source, {source.dim(0)});
@@ -94,6 +100,14 @@ TensorView moved(kernels::Backend& backend, TensorLayout layout, const ModelConf
   switch (layout) {
     case TensorLayout::plain: return source;
     case TensorLayout::transposed: return source.rank == 2 ? transposed(backend, source, memory) : source;
+    case TensorLayout::row_pairs:
+      return with_rows_moved(source, memory, to_files, [&](const auto& body) { for_rows_in_turns(source.dim(0), body); });
+    case TensorLayout::transposed_pairs: {
+      std::vector<std::byte> between;
+      const TensorLayout first = to_files ? TensorLayout::row_pairs : TensorLayout::transposed;
+      const TensorLayout second = to_files ? TensorLayout::transposed : TensorLayout::row_pairs;
+      return moved(backend, second, config, moved(backend, first, config, source, between, to_files), memory, to_files);
+    }
     case TensorLayout::kv_groups:
       return with_rows_moved(source, memory, to_files, [&](const auto& body) { for_runs_of_groups(config, body); });
     case TensorLayout::rotary_pairs:
@@ -111,13 +125,16 @@ TensorLayout layout_of(StoredForm form, TensorLayout usual) {
     case StoredForm::usual: return usual;
     case StoredForm::rotary_pairs: return TensorLayout::rotary_pairs;
     case StoredForm::plus_one: return TensorLayout::plus_one;
-    case StoredForm::outputs_first: return usual == TensorLayout::transposed ? TensorLayout::plain : usual;
+    case StoredForm::outputs_first:
+      if (usual == TensorLayout::transposed_pairs) return TensorLayout::row_pairs;
+      return usual == TensorLayout::transposed ? TensorLayout::plain : usual;
   }
   return usual;
 }
 
 std::vector<std::int64_t> stored_shape(TensorLayout layout, std::vector<std::int64_t> shape) {
-  if (layout == TensorLayout::transposed) std::reverse(shape.begin(), shape.end());
+  const bool is_turned = layout == TensorLayout::transposed || layout == TensorLayout::transposed_pairs;
+  if (is_turned) std::reverse(shape.begin(), shape.end());
   return shape;
 }
 

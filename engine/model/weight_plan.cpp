@@ -29,14 +29,6 @@ bool is_readable(const StoredTensor& tensor) {
   return std::find(kFloatingTypes.begin(), kFloatingTypes.end(), *type.dtype) != kFloatingTypes.end();
 }
 
-std::string name_of(std::string_view pattern, std::int64_t layer, std::int64_t expert) {
-  std::string name(pattern);
-  for (const std::int64_t number : {layer, expert}) {
-    if (const auto hole = name.find("{}"); hole != std::string::npos) name.replace(hole, 2, std::to_string(number));
-  }
-  return name;
-}
-
 tl::unexpected<Error> refuse(std::string message, const std::string& file, std::string_view tensor) {
   return fail(ErrorCode::model_refused, std::move(message), fmt::format("{}: {}", file, tensor));
 }
@@ -51,7 +43,7 @@ class WeightPlanner {
     settle_prefix();
     settle_tie();
     for (const TensorName& name : architecture_.tensors) {
-      if (&spelling_of(name.role) == &name) LATHE_TRY_VOID(take_all(name));
+      if (&spelling_of(name.role) == &name && !is_spelt_otherwise(name.role)) LATHE_TRY_VOID(take_all(name));
     }
     note_dtypes();
     warn_of_extra_tensors();
@@ -79,14 +71,42 @@ class WeightPlanner {
     plan_.prefix = architecture_.prefixes.front();
   }
 
+  /// The same numbers lie in the files as other roles.
+  bool is_spelt_otherwise(WeightRole role) const {
+    const auto has = [](std::span<const WeightRole> roles, WeightRole one) {
+      return std::find(roles.begin(), roles.end(), one) != roles.end();
+    };
+    for (const Spellings& both : spellings()) {
+      const bool is_first = has(both.first, role);
+      if (!is_first && !has(both.second, role)) continue;
+      if (!has_spelling(both.first.front()) || !has_spelling(both.second.front())) return false;
+      return is_first != is_there(both.first.front());
+    }
+    return false;
+  }
+
+  bool has_spelling(WeightRole role) const { return !pattern_of(role, architecture_).empty(); }
+
+  /// In the first layer that wants it.
+  bool is_there(WeightRole role) const {
+    const TensorName& name = spelling_of(role);
+    const std::string first = tensor_name(name.pattern, first_layer_of(role), 0);
+    return checkpoint_.find(with_prefix(role, first, plan_.prefix)) != nullptr;
+  }
+
+  std::int64_t first_layer_of(WeightRole role) const {
+    std::int64_t layer = 0;
+    while (layer + 1 < config_.n_layers && !is_wanted(role, config_, layer, plan_.tied_embeddings)) ++layer;
+    return layer;
+  }
+
   /// Of several names for a role the one that the files have, else the first.
   const TensorName& spelling_of(WeightRole role) const {
     const TensorName* first = nullptr;
-    std::int64_t layer = 0;
-    while (layer + 1 < config_.n_layers && !is_wanted(role, config_, layer, plan_.tied_embeddings)) ++layer;
+    const std::int64_t layer = first_layer_of(role);
     for (const TensorName& name : architecture_.tensors) {
       if (name.role != role) continue;
-      if (checkpoint_.find(with_prefix(role, name_of(name.pattern, layer, 0), plan_.prefix)) != nullptr) return name;
+      if (checkpoint_.find(with_prefix(role, tensor_name(name.pattern, layer, 0), plan_.prefix)) != nullptr) return name;
       if (first == nullptr) first = &name;
     }
     return *first;
@@ -122,21 +142,21 @@ class WeightPlanner {
     return tensor;
   }
 
-  /// In every layer that has the role, and of every expert.
+  /// In every layer that has the role, and of every expert or head.
   Result<void> take_all(const TensorName& name) {
     const bool is_layered = is_of_layer(name.role);
-    const std::int64_t n_experts = is_of_expert(name.role) ? config_.moe.n_experts : 0;
+    const std::int64_t n_parts = n_parts_of(name.role, config_);
     for (std::int64_t layer = is_layered ? 0 : -1; layer < (is_layered ? config_.n_layers : 0); ++layer) {
       if (!is_wanted(name.role, config_, layer, plan_.tied_embeddings)) continue;
-      for (std::int64_t expert = n_experts > 0 ? 0 : -1; expert < n_experts; ++expert) {
-        LATHE_TRY_VOID(take(name, layer, expert));
+      for (std::int64_t part = n_parts > 0 ? 0 : -1; part < n_parts; ++part) {
+        LATHE_TRY_VOID(take(name, layer, part));
       }
     }
     return {};
   }
 
   Result<void> take(const TensorName& rule, std::int64_t layer, std::int64_t expert) {
-    const std::string name = with_prefix(rule.role, name_of(rule.pattern, layer, expert), plan_.prefix);
+    const std::string name = with_prefix(rule.role, tensor_name(rule.pattern, layer, expert), plan_.prefix);
     const StoredTensor* tensor = find(rule.role, name);
     const TensorLayout layout = tensor != nullptr ? layout_of(tensor->form, rule.layout) : rule.layout;
     const std::vector<std::int64_t> expected = stored_shape(layout, shape_of(rule.role, config_));
@@ -155,7 +175,7 @@ class WeightPlanner {
                     tensor->name);
     }
     seen_.insert(tensor->name);
-    plan_.weights.push_back({tensor, rule.role, layer, expert, layout});
+    plan_.weights.push_back({tensor, rule.role, layer, expert, layout, rule.layout});
     plan_.n_bytes += n_bytes_of(*tensor);
     return {};
   }
@@ -193,21 +213,23 @@ class WeightPlanner {
     return n;
   }
 
-  /// All matrices have one format: the first that all can have. One that has none leaves them all without.
+  /// All matrices of a kind have one format: the first that all can have. One that has none leaves them all without.
   void note_blocks() {
-    std::optional<std::vector<kernels::WeightFormat>> common;
+    std::optional<std::vector<kernels::WeightFormat>> of_matrices, of_experts;
     for (const PlannedWeight& weight : plan_.weights) {
       const auto formats = formats_of(*weight.tensor);
       if (weight.role == (plan_.tied_embeddings ? WeightRole::embedding : WeightRole::head) && !formats.empty()) {
         plan_.stored.head = formats.front();
       }
       if (!is_layer_matrix(weight.role)) continue;
+      auto& common = is_expert_matrix(weight.role) ? of_experts : of_matrices;
       if (!common) common.emplace(formats.begin(), formats.end());
       std::erase_if(*common, [&](kernels::WeightFormat format) {
         return std::find(formats.begin(), formats.end(), format) == formats.end();
       });
     }
-    if (common && !common->empty()) plan_.stored.matrices = common->front();
+    if (of_matrices && !of_matrices->empty()) plan_.stored.matrices = of_matrices->front();
+    if (of_experts && !of_experts->empty()) plan_.stored.experts = of_experts->front();
   }
 
   void warn_of_decoding() {
@@ -255,11 +277,13 @@ class WeightPlanner {
 
 std::optional<kernels::WeightFormat> kept_format(const PlannedWeight& weight, const WeightStorage& storage,
                                                  const ModelConfig& config) {
-  const bool moves_rows_at_most = weight.layout != TensorLayout::transposed && weight.layout != TensorLayout::plus_one;
+  const bool moves_rows_at_most = weight.layout != TensorLayout::transposed && weight.layout != TensorLayout::plus_one &&
+                                  weight.layout != TensorLayout::transposed_pairs;
   if (!moves_rows_at_most || weight.tensor->shape.size() != 2 || storage.smoothing_alpha) return std::nullopt;
   const bool is_head = weight.role == WeightRole::head;
   if (is_head ? config.normalises_head : !is_layer_matrix(weight.role) || config.latent.exists()) return std::nullopt;
-  const kernels::WeightFormat wanted = is_head ? storage.head : storage.matrices;
+  const kernels::WeightFormat of_layers = is_expert_matrix(weight.role) ? storage.experts : storage.matrices;
+  const kernels::WeightFormat wanted = is_head ? storage.head : of_layers;
   const auto formats = formats_of(*weight.tensor);
   return std::find(formats.begin(), formats.end(), wanted) != formats.end() ? std::optional(wanted) : std::nullopt;
 }

@@ -22,9 +22,10 @@ namespace lathe::engine {
 struct PlannedWeight {
   const StoredTensor* tensor = nullptr;
   WeightRole role = WeightRole::embedding;
-  std::int64_t layer = -1;   ///< -1: of no layer
-  std::int64_t expert = -1;  ///< -1: of none
-  TensorLayout layout = TensorLayout::plain;
+  std::int64_t layer = -1;                    ///< -1: of no layer
+  std::int64_t expert = -1;                   ///< or head, of roles that each has by itself; -1: of none
+  TensorLayout layout = TensorLayout::plain;  ///< in these files
+  TensorLayout usual = TensorLayout::plain;   ///< in the family's own
 };
 
 struct WeightPlan {

@@ -2,10 +2,19 @@
 #include "engine/model/weight_roles.h"
 
 #include <algorithm>
+#include <array>
 
 namespace lathe::engine {
 
 namespace {
+
+// The first of each decides whether it is there.
+constexpr WeightRole kFusedExperts[] = {WeightRole::expert_gate_up, WeightRole::expert_gate_up_bias};
+constexpr WeightRole kSplitExperts[] = {WeightRole::expert_gate, WeightRole::expert_up, WeightRole::expert_gate_bias,
+                                        WeightRole::expert_up_bias};
+constexpr WeightRole kNormsOfHeads[] = {WeightRole::q_head_norm, WeightRole::k_head_norm};
+constexpr WeightRole kNormsInOne[] = {WeightRole::q_norm, WeightRole::k_norm};
+constexpr std::array kSpellings = {Spellings{kFusedExperts, kSplitExperts}, Spellings{kNormsInOne, kNormsOfHeads}};
 
 std::vector<std::int64_t> shape_of_head_norm(const ModelConfig& config, std::int64_t n_heads) {
   switch (config.qk_norm) {
@@ -15,6 +24,28 @@ std::vector<std::int64_t> shape_of_head_norm(const ModelConfig& config, std::int
     case QkNorm::all_heads: return {n_heads * config.head_dim};
   }
   return {};
+}
+
+/// Of experts, of what chooses them, and of the expert that every row has.
+std::vector<std::int64_t> shape_of_experts(WeightRole role, const ModelConfig& config) {
+  const std::int64_t hidden = config.hidden_size;
+  switch (role) {
+    case WeightRole::router: return {config.moe.n_experts, hidden};
+    case WeightRole::router_bias:
+    case WeightRole::choice_bias: return {config.moe.n_experts};
+    case WeightRole::expert_gate:
+    case WeightRole::expert_up: return {config.moe.expert_size, hidden};
+    case WeightRole::expert_gate_up: return {2 * config.moe.expert_size, hidden};
+    case WeightRole::expert_gate_bias:
+    case WeightRole::expert_up_bias: return {config.moe.expert_size};
+    case WeightRole::expert_gate_up_bias: return {2 * config.moe.expert_size};
+    case WeightRole::expert_down: return {hidden, config.moe.expert_size};
+    case WeightRole::shared_gate:
+    case WeightRole::shared_up: return {config.moe.shared_size, hidden};
+    case WeightRole::shared_down: return {hidden, config.moe.shared_size};
+    case WeightRole::shared_switch: return {1, hidden};
+    default: return {};
+  }
 }
 
 }  // namespace
@@ -37,7 +68,38 @@ bool is_of_layer(WeightRole role) {
 }
 
 bool is_of_expert(WeightRole role) {
-  return role == WeightRole::expert_gate || role == WeightRole::expert_up || role == WeightRole::expert_down;
+  switch (role) {
+    case WeightRole::expert_gate:
+    case WeightRole::expert_up:
+    case WeightRole::expert_gate_up:
+    case WeightRole::expert_down:
+    case WeightRole::expert_gate_bias:
+    case WeightRole::expert_up_bias:
+    case WeightRole::expert_gate_up_bias:
+    case WeightRole::expert_down_bias: return true;
+    default: return false;
+  }
+}
+
+std::int64_t n_parts_of(WeightRole role, const ModelConfig& config) {
+  if (role == WeightRole::q_head_norm) return config.n_heads;
+  if (role == WeightRole::k_head_norm) return config.n_kv_heads;
+  return is_of_expert(role) ? config.moe.n_experts : 0;
+}
+
+std::span<const Spellings> spellings() { return kSpellings; }
+
+bool is_expert_matrix(WeightRole role) {
+  switch (role) {
+    case WeightRole::expert_gate:
+    case WeightRole::expert_up:
+    case WeightRole::expert_gate_up:
+    case WeightRole::expert_down:
+    case WeightRole::shared_gate:
+    case WeightRole::shared_up:
+    case WeightRole::shared_down: return true;
+    default: return false;
+  }
 }
 
 bool is_wanted(WeightRole role, const ModelConfig& config, std::int64_t layer, bool tied) {
@@ -60,6 +122,8 @@ bool is_wanted(WeightRole role, const ModelConfig& config, std::int64_t layer, b
     case WeightRole::mlp_out_norm: return config.norm_place == NormPlace::around;
     case WeightRole::q_norm:
     case WeightRole::k_norm: return config.qk_norm != QkNorm::none;
+    case WeightRole::q_head_norm:
+    case WeightRole::k_head_norm: return config.qk_norm == QkNorm::own_heads;
     case WeightRole::q_norm_bias:
     case WeightRole::k_norm_bias: return config.qk_norm != QkNorm::none && config.qk_norm_form.has_bias;
     case WeightRole::sinks: return config.has_sinks;
@@ -83,7 +147,12 @@ bool is_wanted(WeightRole role, const ModelConfig& config, std::int64_t layer, b
     case WeightRole::router:
     case WeightRole::expert_gate:
     case WeightRole::expert_up:
+    case WeightRole::expert_gate_up:
     case WeightRole::expert_down: return has_experts;
+    case WeightRole::expert_gate_bias:
+    case WeightRole::expert_up_bias:
+    case WeightRole::expert_gate_up_bias:
+    case WeightRole::expert_down_bias: return has_experts && config.moe.has_expert_bias;
     case WeightRole::router_bias: return has_experts && config.moe.has_router_bias;
     case WeightRole::choice_bias: return has_experts && config.moe.has_choice_bias;
     case WeightRole::shared_gate:
@@ -117,6 +186,7 @@ std::vector<std::int64_t> shape_of(WeightRole role, const ModelConfig& config) {
     case WeightRole::mlp_norm_bias:
     case WeightRole::mlp_out_norm:
     case WeightRole::o_bias:
+    case WeightRole::expert_down_bias:
     case WeightRole::down_bias: return {hidden};
     case WeightRole::q: return {config.q_size(), hidden};
     case WeightRole::k:
@@ -131,6 +201,8 @@ std::vector<std::int64_t> shape_of(WeightRole role, const ModelConfig& config) {
     case WeightRole::q_norm_bias: return shape_of_head_norm(config, config.n_heads);
     case WeightRole::k_norm:
     case WeightRole::k_norm_bias: return shape_of_head_norm(config, config.n_kv_heads);
+    case WeightRole::q_head_norm:
+    case WeightRole::k_head_norm: return {config.head_dim};
     case WeightRole::sinks: return {config.n_heads};
     case WeightRole::latent_q_short: return {latent.q_rank, hidden};
     case WeightRole::latent_q_short_bias:
@@ -147,24 +219,22 @@ std::vector<std::int64_t> shape_of(WeightRole role, const ModelConfig& config) {
     case WeightRole::gate_bias:
     case WeightRole::up_bias: return {inner};
     case WeightRole::gate_up_bias: return {2 * inner};
-    case WeightRole::router: return {config.moe.n_experts, hidden};
-    case WeightRole::router_bias:
-    case WeightRole::choice_bias: return {config.moe.n_experts};
-    case WeightRole::expert_gate:
-    case WeightRole::expert_up: return {config.moe.expert_size, hidden};
-    case WeightRole::expert_down: return {hidden, config.moe.expert_size};
-    case WeightRole::shared_gate:
-    case WeightRole::shared_up: return {config.moe.shared_size, hidden};
-    case WeightRole::shared_down: return {hidden, config.moe.shared_size};
-    case WeightRole::shared_switch: return {1, hidden};
+    default: return shape_of_experts(role, config);
   }
-  return {};
 }
 
 std::string_view pattern_of(WeightRole role, const Architecture& architecture) {
   const auto found = std::find_if(architecture.tensors.begin(), architecture.tensors.end(),
                                   [&](const TensorName& name) { return name.role == role; });
   return found != architecture.tensors.end() ? found->pattern : std::string_view();
+}
+
+std::string tensor_name(std::string_view pattern, std::int64_t layer, std::int64_t part) {
+  std::string name(pattern);
+  for (const std::int64_t number : {layer, part}) {
+    if (const auto hole = name.find("{}"); hole != std::string::npos) name.replace(hole, 2, std::to_string(number));
+  }
+  return name;
 }
 
 std::string with_prefix(WeightRole role, std::string_view name, const NamePrefix& prefix) {
@@ -186,14 +256,8 @@ bool is_layer_matrix(WeightRole role) {
     case WeightRole::gate:
     case WeightRole::up:
     case WeightRole::gate_up:
-    case WeightRole::down:
-    case WeightRole::expert_gate:
-    case WeightRole::expert_up:
-    case WeightRole::expert_down:
-    case WeightRole::shared_gate:
-    case WeightRole::shared_up:
-    case WeightRole::shared_down: return true;
-    default: return false;
+    case WeightRole::down: return true;
+    default: return is_expert_matrix(role);
   }
 }
 

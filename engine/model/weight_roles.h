@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,15 @@ namespace lathe::engine {
 bool is_of_layer(WeightRole role);
 /// Every expert of a layer has one.
 bool is_of_expert(WeightRole role);
+/// How many tensors of that role a layer has, one for each expert or head; 0: it has one that belongs to none of those.
+std::int64_t n_parts_of(WeightRole role, const ModelConfig& config);
+/// Two ways in which files may hold the same numbers. A family that knows both has the second unless the first is there.
+struct Spellings {
+  std::span<const WeightRole> first, second;
+};
+std::span<const Spellings> spellings();
+/// A matrix of experts, or of the one that every row has.
+bool is_expert_matrix(WeightRole role);
 /// Whether the model has such a tensor, however its family spells it; of a layer's role, whether that layer has. `tied`: no
 /// head of its own.
 bool is_wanted(WeightRole role, const ModelConfig& config, std::int64_t layer, bool tied);
@@ -23,6 +33,8 @@ bool is_wanted(WeightRole role, const ModelConfig& config, std::int64_t layer, b
 std::vector<std::int64_t> shape_of(WeightRole role, const ModelConfig& config);
 /// What a family calls the tensor of a role, with {} for the layer. Empty: it has none.
 std::string_view pattern_of(WeightRole role, const Architecture& architecture);
+/// A pattern with numbers for its {}: the layer, then the expert or the head. -1: there is none.
+std::string tensor_name(std::string_view pattern, std::int64_t layer, std::int64_t part);
 /// A name with what the files put before it.
 std::string with_prefix(WeightRole role, std::string_view name, const NamePrefix& prefix);
 /// A weight of a product that layers compute: what a quantization is for, beside the head.

@@ -53,7 +53,8 @@ WeightFormat bnb_4bit_format(const EngineOptions& options) {
 
 }  // namespace
 
-WeightStorage::WeightStorage(Dtype floating) : dtype(floating), matrices(format_of(floating)), head(format_of(floating)) {}
+WeightStorage::WeightStorage(Dtype floating)
+    : dtype(floating), matrices(format_of(floating)), experts(matrices), head(matrices) {}
 
 std::span<const Quantization> quantizations() { return kQuantizations; }
 
@@ -76,10 +77,12 @@ WeightStorage storage_of(const EngineOptions& options, const StoredWeights& stor
     storage.matrices = chosen->matrices;
     if (chosen->matrices == WeightFormat::nf4) storage.matrices = bnb_4bit_format(options);
     if (options.quantization_zero_point) storage.matrices = chosen->with_zero_points.value_or(storage.matrices);
+    storage.experts = storage.matrices;
     if (!chosen->keeps_head && !options.keep_head) storage.head = storage.matrices;
     if (chosen->smooths) storage.smoothing_alpha = options.smoothquant_alpha;
   } else if (options.dtype == "auto") {
     storage.matrices = stored.matrices.value_or(storage.matrices);
+    storage.experts = stored.experts.value_or(storage.experts);
     storage.head = stored.head.value_or(storage.head);
   }
   return storage;

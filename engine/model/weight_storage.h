@@ -16,8 +16,9 @@ namespace lathe::engine {
 struct StoredWeights {
   StoredWeights(kernels::Dtype floating) : dtype(floating) {}  // NOLINT(google-explicit-constructor): as below
   kernels::Dtype dtype;  ///< of most parameters that do not stay codes; what quantized ones become otherwise
-  /// What its codes are without rounding: of all matrices of the layers, of the head. Nothing: there are others among them.
-  std::optional<kernels::WeightFormat> matrices{}, head{};
+  /// What its codes are without rounding: of all matrices of the layers but those of experts, of all those, of the head.
+  /// Nothing: there are others among them.
+  std::optional<kernels::WeightFormat> matrices{}, experts{}, head{};
 };
 
 struct WeightStorage {
@@ -25,8 +26,9 @@ struct WeightStorage {
   WeightStorage(kernels::Dtype floating);  // NOLINT(google-explicit-constructor): a type is a way to store weights
 
   kernels::Dtype dtype;            ///< of the embeddings; norms and biases are f32
-  kernels::WeightFormat matrices;  ///< of the layers
-  kernels::WeightFormat head;      ///< of the product that gives logits
+  kernels::WeightFormat matrices;  ///< of the layers, but for those of experts
+  kernels::WeightFormat experts;
+  kernels::WeightFormat head;  ///< of the product that gives logits
   /// Of SmoothQuant; nothing: matrices are rounded as they are.
   std::optional<double> smoothing_alpha{};
 };

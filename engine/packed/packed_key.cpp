@@ -58,11 +58,11 @@ Result<ContentHash> content_of(const Checkpoint& checkpoint, const WeightPlan& p
 }
 
 std::string recipe_of(const EngineOptions& options, const WeightStorage& storage, const ModelConfig& config) {
-  std::string recipe =
-      fmt::format("layout {}\ndtype {}\nmatrices {}\nhead {}\ntied {}\nfamily {}\nheads {} {} {}\nfirst position {}\n",
-                  kernels::image_layout(), name_of(storage.dtype), static_cast<int>(storage.matrices),
-                  static_cast<int>(storage.head), config.tied_embeddings, config.architecture->name, config.n_heads,
-                  config.n_kv_heads, config.head_dim, config.position_offset);
+  std::string recipe = fmt::format(
+      "layout {}\ndtype {}\nmatrices {}\nexperts {}\nhead {}\ntied {}\nfamily {}\nheads {} {} {}\nfirst position {}\n",
+      kernels::image_layout(), name_of(storage.dtype), static_cast<int>(storage.matrices), static_cast<int>(storage.experts),
+      static_cast<int>(storage.head), config.tied_embeddings, config.architecture->name, config.n_heads, config.n_kv_heads,
+      config.head_dim, config.position_offset);
   for (const OptionDescriptor& option : engine_option_table()) {
     if (matters(option)) recipe += fmt::format("{} {}\n", option.name, get_option(options, option.name));
   }

@@ -104,13 +104,13 @@ class Calibration {
 
   Result<void> take_memory() {
     const std::int64_t longest = *std::max_element(plan_.context_len.begin(), plan_.context_len.end());
-    LATHE_TRY(layer_, DecoderLayer::create(backend_, storage_.matrices, config_, config_.layers.front()));
+    LATHE_TRY(layer_, DecoderLayer::create(backend_, storage_, config_, config_.layers.front()));
     LATHE_TRY(ropes_, RopeTables::create(backend_, config_, longest));
     LATHE_TRY(activations_, Activations::create(backend_, config_, plan_.n_rows(), 0));
     kernels::KvShape kv = kv_shape(config_, Dtype::f32, kBlockSize, n_blocks_of(plan_));
     kv.n_layers = 1;
     LATHE_TRY(kv_, KvStorage::allocate(backend_, kv));
-    const kernels::StepShape step = step_shape(config_, storage_, plan_.n_rows());
+    const kernels::StepShape step = step_shape(backend_, config_, storage_, plan_.n_rows());
     if (backend_.reserve(step)) return {};
     return fail(ErrorCode::resource_exhausted,
                 fmt::format("no memory for {} bytes of work memory", backend_.work_bytes(step)), "calibration");

@@ -56,6 +56,8 @@ struct Output {
   const PlannedWeight* source = nullptr;
   WeightFormat format = WeightFormat::f32;  ///< that its numbers are rounded to
   TensorLayout layout = TensorLayout::plain;
+  std::int64_t n_parts = 0;                 ///< that the tensor is made of, this is one of them; 0: it is all
+  std::int64_t first_row = 0, n_rows = -1;  ///< of the source in plain order; -1: all
 };
 
 /// Writes a number in a floating type.
@@ -141,6 +143,7 @@ class Conversion {
 
   WeightFormat format_of(WeightRole role) const {
     if (role == WeightRole::head) return storage_.head;
+    if (is_expert_matrix(role)) return storage_.experts;
     if (is_layer_matrix(role)) return storage_.matrices;
     return role == WeightRole::embedding ? WeightStorage(storage_.dtype).matrices : WeightFormat::f32;
   }
@@ -152,61 +155,118 @@ class Conversion {
   }
 
   void add_output(const PlannedWeight& weight, std::string name, WeightFormat format) {
-    outputs_.push_back({{std::move(name), dtype_of_output(weight), weight.tensor->shape}, &weight, format, weight.layout});
+    const std::vector<std::int64_t> shape = stored_shape(weight.usual, shape_of(weight.role, model_->config));
+    outputs_.push_back({{std::move(name), dtype_of_output(weight), shape},
+                        &weight,
+                        format,
+                        weight.usual,
+                        weight.tensor->is_of_stack ? n_parts_of(weight.role, model_->config) : 0});
   }
 
   Result<void> plan_folder() {
     for (const PlannedWeight& weight : model_->plan.weights) {
       const bool is_shared = weight.role == WeightRole::embedding && has_head_of_its_own();
       // What two share may lie under the name of either.
-      add_output(weight, is_shared ? name_of_role(WeightRole::embedding) : weight.tensor->name, format_of(weight.role));
+      add_output(weight, is_shared ? name_of_role(WeightRole::embedding) : name_in_folder(weight), format_of(weight.role));
       if (is_shared) add_output(weight, name_of_role(WeightRole::head), storage_.head);
     }
-    for (const Output& out : outputs_) tensors_.push_back(out.tensor);
+    collect_tensors();
     return {};
+  }
+
+  /// Of an expert out of a stack the name that all of them have.
+  static std::string name_in_folder(const PlannedWeight& weight) {
+    std::string name = weight.tensor->name;
+    const std::string number = fmt::format(".{}.", weight.expert);
+    if (weight.tensor->is_of_stack) name.replace(name.rfind(number), number.size(), ".");
+    return name;
+  }
+
+  /// Parts of one tensor follow each other.
+  void collect_tensors() {
+    const auto place = [](const Output& out) { return std::tie(out.source->layer, out.tensor.name, out.source->expert); };
+    std::sort(outputs_.begin(), outputs_.end(), [&](const Output& a, const Output& b) { return place(a) < place(b); });
+    for (const Output& out : outputs_) {
+      if (out.n_parts > 0 && !tensors_.empty() && tensors_.back().name == out.tensor.name) continue;
+      tensors_.push_back(out.tensor);
+      std::vector<std::int64_t>& shape = tensors_.back().shape;
+      if (out.n_parts > 0) shape.insert(shape.begin(), out.n_parts);
+    }
   }
 
   Result<void> plan_gguf() {
     LATHE_TRY(described_, describe_for_gguf(*model_, storage_.dtype));
     for (const PlannedWeight& weight : model_->plan.weights) {
-      LATHE_TRY_VOID(add_gguf_output(weight, weight.role, format_of(weight.role)));
+      for (const GgufPart& part : gguf_parts_of(weight))
+        LATHE_TRY_VOID(add_gguf_output(weight, part, format_of(weight.role)));
       const bool is_shared = weight.role == WeightRole::embedding && has_head_of_its_own();
-      if (is_shared) LATHE_TRY_VOID(add_gguf_output(weight, WeightRole::head, storage_.head));
+      if (is_shared) LATHE_TRY_VOID(add_gguf_output(weight, {WeightRole::head, weight.role}, storage_.head));
     }
-    // Experts of one tensor follow each other.
-    const auto place = [](const Output& out) { return std::tie(out.source->layer, out.tensor.name, out.source->expert); };
-    std::sort(outputs_.begin(), outputs_.end(), [&](const Output& a, const Output& b) { return place(a) < place(b); });
-    for (const Output& out : outputs_) {
-      if (out.source->expert < 0) {
-        tensors_.push_back(out.tensor);
-      } else if (tensors_.empty() || tensors_.back().name != out.tensor.name) {
-        tensors_.push_back(out.tensor);
-        tensors_.back().shape.insert(tensors_.back().shape.begin(), model_->config.moe.n_experts);
-      }
-    }
+    collect_tensors();
     for (const RopeFactors& rope : described_.rope_factors) {
       tensors_.push_back({rope.name, Dtype::f32, {static_cast<std::int64_t>(rope.factors.size())}});
     }
     return {};
   }
 
+  /// Some rows of a tensor under the name of another role.
+  struct GgufPart {
+    WeightRole role, like;  ///< what it is called after, what has its shape
+    std::int64_t first_row = 0, n_rows = -1;
+  };
+
+  /// Gate and up of experts lie apart there, and the norms of all heads in one.
+  std::vector<GgufPart> gguf_parts_of(const PlannedWeight& weight) const {
+    const std::int64_t inner = model_->config.moe.expert_size;
+    const auto halves = [&](WeightRole gate, WeightRole up) {
+      return std::vector<GgufPart>{{gate, gate, 0, inner}, {up, up, inner, inner}};
+    };
+    switch (weight.role) {
+      case WeightRole::expert_gate_up: return halves(WeightRole::expert_gate, WeightRole::expert_up);
+      case WeightRole::expert_gate_up_bias: return halves(WeightRole::expert_gate_bias, WeightRole::expert_up_bias);
+      case WeightRole::q_head_norm: return {{WeightRole::q_norm, weight.role}};
+      case WeightRole::k_head_norm: return {{WeightRole::k_norm, weight.role}};
+      default: return {{weight.role, weight.role}};
+    }
+  }
+
   /// Vectors and routers are f32 in GGUF files, whatever the matrices are.
-  Result<void> add_gguf_output(const PlannedWeight& weight, WeightRole role, WeightFormat format) {
-    const std::string usual = usual_name(weight, role);
-    const auto name = gguf_name_of(*described_.family, usual);
-    if (!name) return fail(ErrorCode::unsupported, "has no name in GGUF files", usual);
-    const bool is_f32 = weight.tensor->shape.size() == 1 || role == WeightRole::router;
-    const TensorLayout layout = layout_of(stored_form_of(*described_.family, *name), TensorLayout::plain);
-    const WrittenTensor tensor{*name, is_f32 ? Dtype::f32 : storage_.dtype, weight.tensor->shape};
-    outputs_.push_back({tensor, &weight, format, layout});
+  Result<void> add_gguf_output(const PlannedWeight& weight, const GgufPart& part, WeightFormat format) {
+    LATHE_TRY(std::string name, gguf_name(weight, part.role));
+    const std::vector<std::int64_t> shape = shape_of(part.like, model_->config);
+    const bool is_f32 = shape.size() == 1 || part.role == WeightRole::router;
+    const TensorLayout layout = layout_of(stored_form_of(*described_.family, name), TensorLayout::plain);
+    outputs_.push_back({{std::move(name), is_f32 ? Dtype::f32 : storage_.dtype, shape},
+                        &weight,
+                        format,
+                        layout,
+                        n_parts_of(weight.role, model_->config),
+                        part.first_row,
+                        part.n_rows});
     return {};
   }
+
+  /// By the name that the tensor has, else by another that the family has for it. Errors: unsupported.
+  Result<std::string> gguf_name(const PlannedWeight& weight, WeightRole role) const {
+    const std::string usual = usual_name(weight, role);
+    if (const auto name = role == weight.role || is_end(role) ? gguf_name_of(*described_.family, usual) : std::nullopt) {
+      return *name;
+    }
+    for (const TensorName& spelling : model_->config.architecture->tensors) {
+      if (spelling.role != role) continue;
+      const std::string tensor = tensor_name(spelling.pattern, weight.layer, weight.expert);
+      const auto name = gguf_name_of(*described_.family, with_prefix(role, tensor, kUsualPrefixes.front()));
+      if (name) return *name;
+    }
+    return fail(ErrorCode::unsupported, "has no name in GGUF files", usual);
+  }
+
+  static bool is_end(WeightRole role) { return role == WeightRole::embedding || role == WeightRole::head; }
 
   /// Behind the prefix that checkpoints with a head have.
   std::string usual_name(const PlannedWeight& weight, WeightRole role) const {
     const Architecture& architecture = *model_->config.architecture;
-    const bool is_end = role == WeightRole::embedding || role == WeightRole::head;
-    if (is_end) return with_prefix(role, pattern_of(role, architecture), kUsualPrefixes.front());
+    if (is_end(role)) return with_prefix(role, pattern_of(role, architecture), kUsualPrefixes.front());
     const std::size_t n_prefix = with_prefix(role, "", model_->plan.prefix).size();
     return with_prefix(role, weight.tensor->name.substr(n_prefix), kUsualPrefixes.front());
   }
@@ -266,6 +326,7 @@ class Conversion {
   Result<void> write_tensor(const Output& out, WeightsWriter& writer) {
     TensorView source =
         to_plain(*backend_, out.source->layout, model_->config, view_of(*out.source->tensor, aligned_), ordered_);
+    if (out.n_rows >= 0) source = source.rows(out.first_row, out.n_rows);
     std::span<const float> factors;
     if (source.rank == 1) {
       source = TensorView(source.data, source.dtype, {1, source.dim(0)});

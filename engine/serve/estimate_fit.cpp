@@ -17,6 +17,7 @@ StoredWeights stored_weights_of(const ModelInfo& info) {
     if (info.stored_dtype == name_of(dtype)) stored.dtype = dtype;
   }
   stored.matrices = kernels::weight_format_named(info.stored_quantization);
+  stored.experts = kernels::weight_format_named(info.stored_expert_quantization);
   stored.head = kernels::weight_format_named(info.stored_head_quantization);
   return stored;
 }

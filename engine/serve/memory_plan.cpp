@@ -81,7 +81,7 @@ class MemoryPlanner {
 
   /// The angles of RoPE, and the work memory of the backend.
   std::int64_t other_bytes() const {
-    const kernels::StepShape step = step_shape(config_, plan_.weights, plan_.limits.max_rows);
+    const kernels::StepShape step = step_shape(backend_, config_, plan_.weights, plan_.limits.max_rows);
     return RopeTables::n_bytes(config_, plan_.limits.max_model_len) + static_cast<std::int64_t>(backend_.work_bytes(step));
   }
 
@@ -177,10 +177,13 @@ std::string what_would_fit(const MemoryPlan& plan) {
   const std::int64_t left = estimate.free - fixed.total();
   const std::int64_t tokens = left > 0 ? left / plan.block_bytes * plan.limits.block_size : 0;
   if (tokens > 0) return fmt::format("max_model_len {} would fit, with as large a KV cache", tokens);
-  if (plan.weights.matrices == kernels::WeightFormat::f32) {
+  const WeightStorage& weights = plan.weights;
+  const kernels::WeightFormat floating = WeightStorage(weights.dtype).matrices;
+  const bool is_floating = weights.matrices == floating && weights.experts == floating;
+  if (is_floating && floating == kernels::WeightFormat::f32) {
     return "the weights alone are too large; dtype bfloat16 takes half";
   }
-  if (plan.weights.matrices == WeightStorage(plan.weights.dtype).matrices) {
+  if (is_floating) {
     return "the weights alone are too large; quantization int8_g32 takes about half, int4_g32 a quarter";
   }
   return "the weights alone are too large; free memory, or take a smaller model";

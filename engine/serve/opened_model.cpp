@@ -82,6 +82,7 @@ ModelInfo describe(const OpenedModel& model) {
   info.eos_ids = all_eos_ids(config, model.generation);
   info.stored_dtype = name_of(model.plan.stored.dtype);
   info.stored_quantization = format_name(model.plan.stored.matrices);
+  info.stored_expert_quantization = format_name(model.plan.stored.experts);
   info.stored_head_quantization = format_name(model.plan.stored.head);
   info.tensors_by_dtype = model.plan.tensors_by_dtype;
   append(info.warnings, model.checkpoint.warnings());

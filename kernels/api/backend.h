@@ -74,7 +74,9 @@ enum class WeightFormat : std::uint8_t {
   nf4_weight_only,  ///< the same as nf4; activations as they are
   nf4_nested_weight_only,
   fp4_weight_only,
-  fp4_nested_weight_only
+  fp4_nested_weight_only,
+  mxfp4,             ///< numbers of 4 bits with an exponent (e2m1), a scale for each 32 weights along k
+  mxfp4_weight_only  ///< the same weights; activations as they are
 };
 
 /// A weight matrix [n, k] (n outputs, k inputs) in the layout of its backend. Made by Backend::make_packed.
@@ -154,10 +156,11 @@ struct Norm {
 };
 
 enum class Activation : std::uint8_t {
-  silu,       ///< x / (1 + exp(-x))
-  gelu,       ///< x * Phi(x), Phi the distribution function of the normal distribution
-  gelu_tanh,  ///< the same with Phi by tanh: "gelu_new", "gelu_pytorch_tanh"
-  relu        ///< max(x, 0)
+  silu,         ///< x / (1 + exp(-x))
+  gelu,         ///< x * Phi(x), Phi the distribution function of the normal distribution
+  gelu_tanh,    ///< the same with Phi by tanh: "gelu_new", "gelu_pytorch_tanh"
+  relu,         ///< max(x, 0)
+  clamped_silu  ///< y / (1 + exp(-1.702 y)), y = min(x, 7); what it gates is clamp(up, -7, 7) + 1: gpt-oss
 };
 
 /// What a half of a layer reads: the rows of x, or the normalised rows of x, to which delta has been added before.

@@ -11,7 +11,7 @@
 namespace lathe::kernels {
 
 struct CodedRow {
-  /// [k] as the format counts them: of whole numbers from 0 up, places in the book of NF4 or FP4, the bits of e4m3.
+  /// [k] as the format counts them: of whole numbers from 0 up, places in the book of NF4, FP4 or MXFP4, the bits of e4m3.
   std::span<const std::uint8_t> codes;
   std::span<const float> scales;  ///< one for each group of the row; exact in f16 where the format keeps f16
   std::span<const float> zeros;   ///< the same, of formats with zero points; else empty

@@ -7,6 +7,7 @@
 #include "kernels/formats/format.h"
 #include "kernels/formats/grouped/grouped.h"
 #include "kernels/formats/int8_channel/int8_channel.h"
+#include "kernels/formats/mxfp4/mxfp4.h"
 
 namespace lathe::kernels {
 namespace {
@@ -47,6 +48,8 @@ const auto& table() {
       coded(WeightFormat::fp4_weight_only, "fp4_weight_only", fp4_format(ScaleLayout::single, ActivationScale::none)),
       coded(WeightFormat::fp4_nested_weight_only, "fp4_nested_weight_only",
             fp4_format(ScaleLayout::nested, ActivationScale::none)),
+      coded(WeightFormat::mxfp4, "mxfp4", mxfp4_format(ActivationScale::block)),
+      coded(WeightFormat::mxfp4_weight_only, "mxfp4_weight_only", mxfp4_format(ActivationScale::none)),
   };
   static_assert(std::tuple_size_v<decltype(formats)> == kWeightFormats);
   return formats;

@@ -2,8 +2,8 @@
 // The quantized checkpoints of tests/fixtures/quantized, and copies of them that a test may spoil.
 #pragma once
 
-#include <QTest>
 #include <QTemporaryDir>
+#include <QTest>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -41,6 +41,7 @@ inline const std::vector<QuantizedFolder> kQuantizedFolders = {
     {"bnb-nf4", "nf4"},
     {"bnb-nf4-over-rows", ""},
     {"bnb-fp4", "fp4"},
+    {"mxfp4", "mxfp4"},
 };
 
 inline std::string quantized_path(std::string_view name) {

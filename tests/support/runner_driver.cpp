@@ -44,6 +44,7 @@ RunnerDriver::RunnerDriver(const std::string& path, const RunnerChoice& choice) 
   engine::StoredWeights stored = choice.dtype;
   if (choice.as_stored) {
     stored.matrices = model->plan.stored.matrices;
+    stored.experts = model->plan.stored.experts;
     stored.head = model->plan.stored.head;
   }
   const engine::WeightStorage storage = engine::storage_of(choice.quantization, stored);

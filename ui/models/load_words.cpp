@@ -74,7 +74,7 @@ QString quantization_words(const std::string& quantization) {
 }
 
 QString stored_words(const engine::ModelInfo& info) {
-  return info.stored_quantization.empty() ? dtype_words(info.stored_dtype) : format_words(info.stored_quantization);
+  return info.kept_quantization().empty() ? dtype_words(info.stored_dtype) : format_words(info.kept_quantization());
 }
 
 QString weights_words(const engine::LoadedModel& model) {

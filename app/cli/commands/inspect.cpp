@@ -30,7 +30,8 @@ std::vector<FitAt> fits(const ModelInfo& info, engine::EngineOptions options) {
     all.push_back({dtype, options.quantization, engine::estimate_fit(info, options)});
   }
   options.dtype = "auto";
-  if (!info.stored_quantization.empty()) all.push_back({"as stored", options.quantization, engine::estimate_fit(info, options)});
+  if (!info.kept_quantization().empty())
+    all.push_back({"as stored", options.quantization, engine::estimate_fit(info, options)});
   for (const std::string_view quantization : engine::choices_of(engine::engine_option("quantization"))) {
     if (quantization == options.quantization) continue;  // none: the rows above
     engine::EngineOptions quantized = options;
@@ -42,10 +43,8 @@ std::vector<FitAt> fits(const ModelInfo& info, engine::EngineOptions options) {
 
 OrderedJson fit_json(const FitAt& at) {
   if (!at.fit) {
-    return {{"dtype", at.dtype},
-            {"quantization", at.quantization},
-            {"verdict", "Unknown"},
-            {"error", at.fit.error().message}};
+    return {
+        {"dtype", at.dtype}, {"quantization", at.quantization}, {"verdict", "Unknown"}, {"error", at.fit.error().message}};
   }
   const FitEstimate& fit = *at.fit;
   return {{"dtype", at.dtype},
@@ -85,6 +84,7 @@ OrderedJson info_json(const ModelInfo& info, const std::vector<FitAt>& all_fits)
                       {"eos_ids", info.eos_ids},
                       {"stored_dtype", info.stored_dtype},
                       {"stored_quantization", info.stored_quantization},
+                      {"stored_expert_quantization", info.stored_expert_quantization},
                       {"tensors_by_dtype", info.tensors_by_dtype},
                       {"warnings", info.warnings},
                       {"fit", OrderedJson::array()}};
@@ -107,8 +107,8 @@ std::string info_text(const ModelInfo& info, const std::vector<FitAt>& all_fits)
   std::string tensors;
   for (const auto& [dtype, n] : info.tensors_by_dtype)
     tensors += fmt::format("{}{} {}", tensors.empty() ? "" : ", ", n, dtype);
-  const std::string positions = info.rope_theta > 0 ? fmt::format("RoPE theta {:g}, scaling {}", info.rope_theta, info.rope_scaling)
-                                                    : "no RoPE";
+  const std::string positions =
+      info.rope_theta > 0 ? fmt::format("RoPE theta {:g}, scaling {}", info.rope_theta, info.rope_scaling) : "no RoPE";
   std::string text = fmt::format(
       "{}\n"
       "  path         {}\n"

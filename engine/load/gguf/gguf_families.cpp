@@ -73,6 +73,15 @@ constexpr std::array kQwenExpertNames = {
     GgufName{"ffn_down_exps.", "mlp.experts.{}.down_proj."},
 };
 
+constexpr std::array kGptOssNames = {
+    GgufName{"attn_sinks.weight", "self_attn.sinks"},
+    GgufName{"post_attention_norm.", "post_attention_layernorm."},
+    GgufName{"ffn_gate_inp.", "mlp.router."},
+    GgufName{"ffn_gate_exps.", "mlp.experts.{}.gate_proj."},
+    GgufName{"ffn_up_exps.", "mlp.experts.{}.up_proj."},
+    GgufName{"ffn_down_exps.", "mlp.experts.{}.down_proj."},
+};
+
 // ---- keys
 constexpr std::array kCommonKeys = {
     GgufKey{"context_length", "max_position_embeddings", Kind::whole, true},
@@ -95,7 +104,8 @@ constexpr std::array kLayerNormKeys = {layer_eps("layer_norm_eps")};
 constexpr std::array kStarCoder2Keys = {layer_eps("norm_epsilon")};
 constexpr std::array kStableLmKeys = {layer_eps("layer_norm_eps"),
                                       GgufKey{"use_parallel_residual", "use_parallel_residual", Kind::flag},
-                                      GgufKey{"blk.0.attn_q.bias", "use_qkv_bias", Kind::has_tensor}};
+                                      GgufKey{"blk.0.attn_q.bias", "use_qkv_bias", Kind::has_tensor},
+                                      GgufKey{"blk.0.attn_q_norm.weight", "qk_layernorm", Kind::has_tensor}};
 constexpr std::array kCohereKeys = {layer_eps("layer_norm_eps"), GgufKey{"logit_scale", "logit_scale", Kind::number},
                                     GgufKey{"blk.0.attn_q_norm.weight", "use_qk_norm", Kind::has_tensor}};
 constexpr std::array kGemma2Keys = {kRmsEps, kWindow,
@@ -115,6 +125,9 @@ constexpr std::array kMixtralKeys = {kRmsEps, GgufKey{"expert_count", "num_local
 constexpr std::array kQwen3MoeKeys = {kRmsEps, GgufKey{"expert_count", "num_experts", Kind::whole, true},
                                       GgufKey{"expert_used_count", "num_experts_per_tok", Kind::whole, true},
                                       GgufKey{"expert_feed_forward_length", "moe_intermediate_size", Kind::whole, true}};
+constexpr std::array kGptOssKeys = {kRmsEps, kWindow, GgufKey{"expert_count", "num_local_experts", Kind::whole, true},
+                                    GgufKey{"expert_used_count", "num_experts_per_tok", Kind::whole, true},
+                                    GgufKey{"expert_feed_forward_length", "intermediate_size", Kind::whole, true}};
 
 // ---- what files do not say
 std::int64_t whole(const Json& config, const char* key) { return config.value(key, std::int64_t{0}); }
@@ -129,6 +142,13 @@ void scale_scores(Json& config, std::int64_t layers_of_largest) {
 void complete_gemma2(Json& config) { scale_scores(config, 46); }
 void complete_gemma3(Json& config) { scale_scores(config, 62); }
 void complete_qwen3_moe(Json& config) { config["norm_topk_prob"] = true; }
+/// The stretch of RoPE begins and ends between dimensions, as in the family's own files.
+void complete_gpt_oss(Json& config) {
+  if (!config.contains("attention_bias")) config["attention_bias"] = false;
+  Json& scaling = config["rope_scaling"];
+  if (scaling.is_null()) scaling = {{"rope_type", "default"}};
+  if (scaling["rope_type"] == "yarn") scaling["truncate"] = false;
+}
 
 // THE TABLE of families in GGUF files.
 constexpr std::array kFamilies = {
@@ -154,6 +174,13 @@ constexpr std::array kFamilies = {
                .keys = kQwen3MoeKeys,
                .names = kQwenExpertNames,
                .complete = complete_qwen3_moe},
+    GgufFamily{.gguf = "gpt-oss",
+               .name = "GptOssForCausalLM",
+               .model_type = "gpt_oss",
+               .has_experts = true,
+               .keys = kGptOssKeys,
+               .names = kGptOssNames,
+               .complete = complete_gpt_oss},
     GgufFamily{.gguf = "gemma", .name = "GemmaForCausalLM", .model_type = "gemma", .norms_hold_one = true, .keys = kRmsKeys},
     GgufFamily{.gguf = "gemma2",
                .name = "Gemma2ForCausalLM",

@@ -6,7 +6,9 @@
 #include "engine/base/checked_math.h"
 #include "engine/load/gguf/gguf_families.h"
 #include "engine/load/gguf/gguf_types.h"
+#include "engine/load/gguf/legacy_blocks.h"
 #include "engine/load/loaders.h"
+#include "engine/load/mx_matrix.h"
 
 namespace lathe::engine {
 
@@ -48,12 +50,26 @@ Result<std::span<const std::byte>> bytes_of(const GgufHeader& header, const Gguf
   return header.data().subspan(tensor.offset, needed);
 }
 
+/// What a matrix in MXFP4 is beside a name for its bytes: codes that a weight format has.
+void add_codes(StoredTensor& tensor) {
+  constexpr std::int64_t kBytes = 1 + kMxBlockBytes;  // of a block, the scale first
+  if (tensor.type->decode != decode_mxfp4 || tensor.shape.size() != 2 || tensor.bytes.empty()) return;
+  tensor.coded = std::make_shared<const CodedTensor>(coded_of({.n = tensor.shape[0],
+                                                               .k = tensor.shape[1],
+                                                               .codes = tensor.bytes.subspan(1),
+                                                               .scales = tensor.bytes,
+                                                               .code_stride = kBytes,
+                                                               .scale_stride = kBytes,
+                                                               .halves_apart = true}));
+}
+
 /// One tensor for each expert of a tensor that holds them all, the first dimension.
 Result<void> add_experts(std::vector<StoredTensor>& tensors, const StoredTensor& all, const GgufHeader& header) {
   constexpr std::string_view kHole = "{}";
-  if (all.shape.size() != 3 || all.shape[0] < 1) {
-    return refuse(fmt::format("shape: got {}, expected experts, rows, columns", to_string(all.shape)), header.file(),
-                  all.name);
+  const std::size_t rank = all.name.ends_with(".bias") ? 2 : 3;
+  if (all.shape.size() != rank || all.shape[0] < 1) {
+    return refuse(fmt::format("shape: got {}, expected experts, rows{}", to_string(all.shape), rank == 3 ? ", columns" : ""),
+                  header.file(), all.name);
   }
   const std::size_t n_bytes = all.bytes.size() / static_cast<std::size_t>(all.shape[0]), hole = all.name.find(kHole);
   for (std::int64_t expert = 0; expert < all.shape[0]; ++expert) {
@@ -61,6 +77,7 @@ Result<void> add_experts(std::vector<StoredTensor>& tensors, const StoredTensor&
     one.name.replace(hole, kHole.size(), std::to_string(expert));
     one.shape.erase(one.shape.begin());
     one.bytes = all.bytes.subspan(static_cast<std::size_t>(expert) * n_bytes, n_bytes);
+    add_codes(one);
     tensors.push_back(std::move(one));
   }
   return {};
@@ -88,6 +105,7 @@ Result<std::vector<StoredTensor>> gguf_tensors(const GgufHeader& header, const G
     if (name.is_of_experts) {
       LATHE_TRY_VOID(add_experts(tensors, stored, header));
     } else {
+      add_codes(stored);
       tensors.push_back(std::move(stored));
     }
   }

@@ -44,7 +44,8 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
   config.n_learned_positions = config.max_position_embeddings;
   if (!reader.boolean_or("scale_attn_weights", true)) config.attention_scale = 1;
   if (reader.boolean_or("scale_attn_by_inverse_layer_idx", false)) {
-    reader.unmet("an attention scale of each layer (scale_attn_by_inverse_layer_idx)");
+    config.layers.assign(static_cast<std::size_t>(config.n_layers), {.rope = -1});
+    for (std::size_t i = 0; i < config.layers.size(); ++i) config.layers[i].score_factor = 1 / static_cast<double>(i + 1);
   }
 }
 

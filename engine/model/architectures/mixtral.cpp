@@ -8,7 +8,8 @@ extern const Architecture kMixtral;
 
 namespace {
 
-constexpr auto kTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention, kMixtralExperts);
+constexpr auto kTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention, kMixtralExperts,
+                                 std::array{TensorName{WeightRole::router, "layers.{}.mlp.gate.weight"}}, kFusedExperts);
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
   read_llama_parts(reader, config, {.n_kv_heads = 8, .n_positions = 131072, .rms_norm_eps = 1e-5, .rope_theta = 1e6});

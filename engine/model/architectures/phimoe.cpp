@@ -9,8 +9,9 @@ extern const Architecture kPhiMoe;
 
 namespace {
 
-constexpr auto kTensors = joined(kLlamaEnds, std::array{TensorName{WeightRole::head_bias, "lm_head.bias"}}, kLlamaNorms,
-                                 kLlamaAttention, kMixtralExperts);
+constexpr auto kTensors =
+    joined(kLlamaEnds, std::array{TensorName{WeightRole::head_bias, "lm_head.bias"}}, kLlamaNorms, kLlamaAttention,
+           kMixtralExperts, std::array{TensorName{WeightRole::router, "layers.{}.mlp.router.weight"}}, kFusedExperts);
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.n_kv_heads = 8, .n_positions = 131072});

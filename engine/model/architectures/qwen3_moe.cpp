@@ -8,7 +8,7 @@ extern const Architecture kQwen3Moe;
 
 namespace {
 
-constexpr auto kTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention, kLlamaMlp, kQwenExperts);
+constexpr auto kTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention, kLlamaMlp, kQwenExperts, kFusedExperts);
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
   read_llama_parts(reader, config, {.n_kv_heads = 4, .n_positions = 32768});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// StableLM 2 and 3B: layer norms, a quarter of each head turns. Source: Hugging Face transformers, StableLmConfig.
+// StableLM 2, 3B and 12B: layer norms, a quarter of each head turns; 12B normalises each head of Q and K by itself. Source:
+// Hugging Face transformers, StableLmConfig.
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
@@ -8,6 +9,10 @@ extern const Architecture kStableLm;
 
 namespace {
 
+constexpr auto kTensors = joined(
+    kLlamaTensors, std::array{TensorName{WeightRole::q_head_norm, "layers.{}.self_attn.q_layernorm.norms.{}.weight"},
+                              TensorName{WeightRole::k_head_norm, "layers.{}.self_attn.k_layernorm.norms.{}.weight"}});
+
 void read_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.n_positions = 4096});
   read_layer_norm(reader, config, "layer_norm_eps", 1e-5);
@@ -15,8 +20,10 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
   config.activation = read_activation(reader, "hidden_act", "silu");
   config.qkv_bias = reader.boolean_or("use_qkv_bias", false);
   if (reader.boolean_or("use_parallel_residual", false)) config.residual = Residual::parallel;
-  if (reader.boolean_or("qk_layernorm", false))
-    reader.unmet("a norm for each head of Q and K in a tensor of its own (qk_layernorm)");
+  if (reader.boolean_or("qk_layernorm", false)) {
+    norm_queries(config, QkNorm::own_heads);
+    config.qk_norm_form.has_bias = false;
+  }
 }
 
 }  // namespace
@@ -24,7 +31,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 constexpr Architecture kStableLm{
     .name = "StableLmForCausalLM",
     .model_type = "stablelm",
-    .tensors = kLlamaTensors,
+    .tensors = kTensors,
     .ignored_suffixes = kSavedAngles,
     .read_config = read_config,
 };

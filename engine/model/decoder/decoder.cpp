@@ -35,7 +35,7 @@ Result<Decoder> Decoder::create(kernels::Backend& backend, const ModelConfig& co
   LATHE_TRY(decoder.ropes_, RopeTables::create(backend, config, max_model_len));
   LATHE_TRY_VOID(decoder.allocate_ends(backend));
   for (const LayerConfig& layer_config : config.layers) {
-    LATHE_TRY(DecoderLayer layer, DecoderLayer::create(backend, storage.matrices, config, layer_config));
+    LATHE_TRY(DecoderLayer layer, DecoderLayer::create(backend, storage, config, layer_config));
     decoder.layers_.push_back(std::move(layer));
   }
   return decoder;
@@ -59,7 +59,7 @@ Result<void> Decoder::allocate_ends(kernels::Backend& backend) {
 std::int64_t Decoder::weight_bytes(const kernels::Backend& backend, const ModelConfig& config,
                                    const WeightStorage& storage) {
   std::int64_t layers = 0;
-  for (const LayerConfig& layer : config.layers) layers += DecoderLayer::n_bytes(backend, storage.matrices, config, layer);
+  for (const LayerConfig& layer : config.layers) layers += DecoderLayer::n_bytes(backend, storage, config, layer);
   return Embedding::n_bytes(backend, config, storage.dtype, storage.head) + layers +
          (config.has_final_norm ? NormLayer::n_bytes(config.norm, config.hidden_size) : 0) +
          (projects_back(config) ? Linear::n_bytes(backend, storage.head, out_shape(config)) : 0) +

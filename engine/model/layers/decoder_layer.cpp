@@ -54,7 +54,7 @@ Delta output_of(Backend& backend, const ModelConfig& config, const NormLayer& no
 
 }  // namespace
 
-Result<DecoderLayer> DecoderLayer::create(Backend& backend, kernels::WeightFormat format, const ModelConfig& config,
+Result<DecoderLayer> DecoderLayer::create(Backend& backend, const LayerFormats& formats, const ModelConfig& config,
                                           const LayerConfig& layer_config) {
   DecoderLayer layer;
   const auto norm = [&] { return NormLayer::create(backend, config.norm, config.hidden_size); };
@@ -67,25 +67,25 @@ Result<DecoderLayer> DecoderLayer::create(Backend& backend, kernels::WeightForma
     LATHE_TRY(layer.mlp_out_norm_, norm());
   }
   if (config.latent.exists()) {
-    LATHE_TRY(layer.latent_attention_, LatentAttention::create(backend, format, config));
+    LATHE_TRY(layer.latent_attention_, LatentAttention::create(backend, formats.matrices, config));
   } else {
-    LATHE_TRY(layer.attention_, Attention::create(backend, format, config));
+    LATHE_TRY(layer.attention_, Attention::create(backend, formats.matrices, config));
   }
   if (layer_config.has_experts) {
-    LATHE_TRY(layer.experts_, Experts::create(backend, format, config));
+    LATHE_TRY(layer.experts_, Experts::create(backend, formats.experts, config));
   } else {
-    LATHE_TRY(layer.mlp_, Mlp::create(backend, format, config, mlp_shape(config)));
+    LATHE_TRY(layer.mlp_, Mlp::create(backend, formats.matrices, config, mlp_shape(config)));
   }
   return layer;
 }
 
-std::int64_t DecoderLayer::n_bytes(const Backend& backend, kernels::WeightFormat format, const ModelConfig& config,
+std::int64_t DecoderLayer::n_bytes(const Backend& backend, const LayerFormats& formats, const ModelConfig& config,
                                    const LayerConfig& layer) {
   const int n_norms = 1 + (has_mlp_norm(config) ? 1 : 0) + (has_out_norms(config) ? 2 : 0);
-  const std::int64_t mlp = layer.has_experts ? Experts::n_bytes(backend, format, config)
-                                             : Mlp::n_bytes(backend, format, config, mlp_shape(config));
-  const std::int64_t attention = config.latent.exists() ? LatentAttention::n_bytes(backend, format, config)
-                                                        : Attention::n_bytes(backend, format, config);
+  const std::int64_t mlp = layer.has_experts ? Experts::n_bytes(backend, formats.experts, config)
+                                             : Mlp::n_bytes(backend, formats.matrices, config, mlp_shape(config));
+  const std::int64_t attention = config.latent.exists() ? LatentAttention::n_bytes(backend, formats.matrices, config)
+                                                        : Attention::n_bytes(backend, formats.matrices, config);
   return n_norms * NormLayer::n_bytes(config.norm, config.hidden_size) + attention + mlp;
 }
 
@@ -146,36 +146,22 @@ bool DecoderLayer::accept_mlp(Backend& backend, WeightRole role, std::int64_t in
   }
 }
 
-bool DecoderLayer::accept_experts(Backend& backend, WeightRole role, std::int64_t expert, const TensorView& source) {
-  switch (role) {
-    case WeightRole::router: experts_->router().load_rows(backend, 0, source); return true;
-    case WeightRole::router_bias: experts_->router().load_bias(backend, 0, source); return true;
-    case WeightRole::choice_bias: copy_converted(backend, experts_->choice_bias(), source); return true;
-    case WeightRole::expert_gate: experts_->expert(expert).gate().load_rows(backend, 0, source); return true;
-    case WeightRole::expert_up: experts_->expert(expert).up().load_rows(backend, 0, source); return true;
-    case WeightRole::expert_down: experts_->expert(expert).down().load_rows(backend, 0, source); return true;
-    case WeightRole::shared_gate: experts_->shared().gate().load_rows(backend, 0, source); return true;
-    case WeightRole::shared_up: experts_->shared().up().load_rows(backend, 0, source); return true;
-    case WeightRole::shared_down: experts_->shared().down().load_rows(backend, 0, source); return true;
-    case WeightRole::shared_switch: experts_->shared_gate().load_rows(backend, 0, source); return true;
-    default: return false;
-  }
-}
-
 void DecoderLayer::accept(Backend& backend, const ModelConfig& config, WeightRole role, const TensorView& source,
                           std::int64_t expert) {
   switch (role) {
     case WeightRole::attention_norm: return attention_norm_.load_weight(backend, source);
     case WeightRole::attention_norm_bias: return attention_norm_.load_bias(backend, source);
     case WeightRole::attention_out_norm: return attention_out_norm_.load_weight(backend, source);
+    case WeightRole::q_head_norm: return attention_->q_norm().load_weight_part(backend, expert * config.head_dim, source);
+    case WeightRole::k_head_norm: return attention_->k_norm().load_weight_part(backend, expert * config.head_dim, source);
     case WeightRole::mlp_norm: return mlp_norm_.load_weight(backend, source);
     case WeightRole::mlp_norm_bias: return mlp_norm_.load_bias(backend, source);
     case WeightRole::mlp_out_norm: return mlp_out_norm_.load_weight(backend, source);
     default: break;
   }
   if (accept_attention(backend, config, role, source)) return;
-  const bool is_accepted =
-      experts_ ? accept_experts(backend, role, expert, source) : accept_mlp(backend, role, config.intermediate_size, source);
+  const bool is_accepted = experts_ ? experts_->accept(backend, role, expert, source)
+                                    : accept_mlp(backend, role, config.intermediate_size, source);
   LATHE_CHECK(is_accepted);
 }
 

@@ -19,11 +19,18 @@ enum class Delta : std::uint8_t {
   pending  ///< what the last part adds to the residual stream, and has not added yet
 };
 
+/// What its matrices are stored as.
+struct LayerFormats {
+  LayerFormats(const WeightStorage& storage)  // NOLINT(google-explicit-constructor): a part of it
+      : matrices(storage.matrices), experts(storage.experts) {}
+  kernels::WeightFormat matrices, experts;
+};
+
 class DecoderLayer {
  public:
-  static Result<DecoderLayer> create(kernels::Backend& backend, kernels::WeightFormat format, const ModelConfig& config,
+  static Result<DecoderLayer> create(kernels::Backend& backend, const LayerFormats& formats, const ModelConfig& config,
                                      const LayerConfig& layer);
-  static std::int64_t n_bytes(const kernels::Backend& backend, kernels::WeightFormat format, const ModelConfig& config,
+  static std::int64_t n_bytes(const kernels::Backend& backend, const LayerFormats& formats, const ModelConfig& config,
                               const LayerConfig& layer);
 
   /// Puts one tensor of the layer in its place, as Decoder::accept.
@@ -45,7 +52,6 @@ class DecoderLayer {
   bool accept_attention(kernels::Backend& backend, const ModelConfig& config, WeightRole role,
                         const kernels::TensorView& source);
   bool accept_mlp(kernels::Backend& backend, WeightRole role, std::int64_t inner, const kernels::TensorView& source);
-  bool accept_experts(kernels::Backend& backend, WeightRole role, std::int64_t expert, const kernels::TensorView& source);
 
   NormLayer attention_norm_, attention_out_norm_, mlp_norm_, mlp_out_norm_;
   std::optional<Attention> attention_;

@@ -89,6 +89,40 @@ void Experts::add_image(WeightImage& image) {
   if (shared_gate_) shared_gate_->add_image(image);
 }
 
+bool Experts::accept(kernels::Backend& backend, WeightRole role, std::int64_t expert, const TensorView& source) {
+  switch (role) {
+    case WeightRole::router: router_.load_rows(backend, 0, source); return true;
+    case WeightRole::router_bias: router_.load_bias(backend, 0, source); return true;
+    case WeightRole::choice_bias: copy_converted(backend, choice_bias_.view(), source); return true;
+    case WeightRole::shared_gate: shared_->gate().load_rows(backend, 0, source); return true;
+    case WeightRole::shared_up: shared_->up().load_rows(backend, 0, source); return true;
+    case WeightRole::shared_down: shared_->down().load_rows(backend, 0, source); return true;
+    case WeightRole::shared_switch: shared_gate_->load_rows(backend, 0, source); return true;
+    default: return is_of_expert(role) && accept_expert(backend, role, experts_[static_cast<std::size_t>(expert)], source);
+  }
+}
+
+bool Experts::accept_expert(kernels::Backend& backend, WeightRole role, Mlp& expert, const TensorView& source) {
+  const std::int64_t inner = source.dim(0) / 2;  // of gate and up in one
+  switch (role) {
+    case WeightRole::expert_gate: expert.gate().load_rows(backend, 0, source); return true;
+    case WeightRole::expert_up: expert.up().load_rows(backend, 0, source); return true;
+    case WeightRole::expert_down: expert.down().load_rows(backend, 0, source); return true;
+    case WeightRole::expert_gate_bias: expert.gate().load_bias(backend, 0, source); return true;
+    case WeightRole::expert_up_bias: expert.up().load_bias(backend, 0, source); return true;
+    case WeightRole::expert_down_bias: expert.down().load_bias(backend, 0, source); return true;
+    case WeightRole::expert_gate_up:
+      expert.gate().load_rows(backend, 0, source.rows(0, inner));
+      expert.up().load_rows(backend, 0, source.rows(inner, inner));
+      return true;
+    case WeightRole::expert_gate_up_bias:
+      expert.gate().load_bias(backend, 0, source.rows(0, inner));
+      expert.up().load_bias(backend, 0, source.rows(inner, inner));
+      return true;
+    default: return false;
+  }
+}
+
 void Experts::choose(kernels::Backend& backend, const ModelConfig& config, const StepBuffers& step) const {
   const auto n = static_cast<std::size_t>(config.moe.n_experts);
   const auto* const bias = choice_bias_.view().as<const float>();

@@ -7,6 +7,7 @@
 
 #include "engine/model/layers/mlp.h"
 #include "engine/model/layers/router.h"
+#include "engine/model/weight_roles.h"
 
 namespace lathe::engine {
 
@@ -16,12 +17,8 @@ class Experts {
   static Result<Experts> create(kernels::Backend& backend, kernels::WeightFormat format, const ModelConfig& config);
   static std::int64_t n_bytes(const kernels::Backend& backend, kernels::WeightFormat format, const ModelConfig& config);
 
-  Linear& router() { return router_; }
-  const kernels::TensorView& choice_bias() const { return choice_bias_.view(); }
-  Mlp& expert(std::int64_t i) { return experts_[static_cast<std::size_t>(i)]; }
-  /// Requires: the model has them.
-  Mlp& shared() { return *shared_; }
-  Linear& shared_gate() { return *shared_gate_; }
+  /// Puts one tensor in its place, as Decoder::accept. False: it is none of these.
+  bool accept(kernels::Backend& backend, WeightRole role, std::int64_t expert, const kernels::TensorView& source);
   void add_image(WeightImage& image);
   std::int64_t n_bytes() const;
 
@@ -31,6 +28,7 @@ class Experts {
                const StepBuffers& step) const;
 
  private:
+  bool accept_expert(kernels::Backend& backend, WeightRole role, Mlp& expert, const kernels::TensorView& source);
   void choose(kernels::Backend& backend, const ModelConfig& config, const StepBuffers& step) const;
   void add_shared(kernels::Backend& backend, const kernels::TensorView& x, const StepBuffers& step) const;
 

@@ -21,9 +21,18 @@ std::int64_t NormLayer::n_bytes(const NormConfig& config, std::int64_t n) {
 
 void NormLayer::load_weight(kernels::Backend& backend, const kernels::TensorView& weight) {
   copy_converted(backend, weight_.view(), weight);
+  add_one(0, weight_.view().n_elements());
+}
+
+void NormLayer::load_weight_part(kernels::Backend& backend, std::int64_t first, const kernels::TensorView& part) {
+  copy_converted(backend, weight_.view().rows(first, part.n_elements()), part);
+  add_one(first, part.n_elements());
+}
+
+void NormLayer::add_one(std::int64_t first, std::int64_t n) {
   if (!config_.plus_one) return;
-  float* const numbers = weight_.view().as<float>();
-  for (std::int64_t i = 0; i < weight_.view().n_elements(); ++i) numbers[i] += 1;
+  float* const numbers = weight_.view().as<float>() + first;
+  for (std::int64_t i = 0; i < n; ++i) numbers[i] += 1;
 }
 
 void NormLayer::load_bias(kernels::Backend& backend, const kernels::TensorView& bias) {

@@ -18,6 +18,8 @@ class NormLayer {
 
   /// weight, bias: [n] of any floating type, in any shape.
   void load_weight(kernels::Backend& backend, const kernels::TensorView& weight);
+  /// The numbers from `first` on.
+  void load_weight_part(kernels::Backend& backend, std::int64_t first, const kernels::TensorView& part);
   void load_bias(kernels::Backend& backend, const kernels::TensorView& bias);
   void add_image(WeightImage& image);
   std::int64_t n_bytes() const { return weight_.n_bytes() + bias_.n_bytes(); }
@@ -28,6 +30,8 @@ class NormLayer {
   }
 
  private:
+  void add_one(std::int64_t first, std::int64_t n);
+
   NormConfig config_;
   DeviceTensor weight_, bias_;
 };

@@ -87,28 +87,47 @@ void add(const ElementwiseArgs& args, std::int64_t row_begin, std::int64_t row_e
   }
 }
 
-struct Silu {
+/// What an activation makes of a gate, and of what is gated: nothing, unless it says so.
+struct PlainUp {
+  template <class V>
+  static typename V::Float up_of(typename V::Float up) {
+    return up;
+  }
+};
+struct Silu : PlainUp {
   template <class V>
   static typename V::Float of(typename V::Float x) {
     return Math<V>::silu(x);
   }
 };
-struct Gelu {
+struct Gelu : PlainUp {
   template <class V>
   static typename V::Float of(typename V::Float x) {
     return Math<V>::gelu(x);
   }
 };
-struct GeluTanh {
+struct GeluTanh : PlainUp {
   template <class V>
   static typename V::Float of(typename V::Float x) {
     return Math<V>::gelu_tanh(x);
   }
 };
-struct Relu {
+struct Relu : PlainUp {
   template <class V>
   static typename V::Float of(typename V::Float x) {
     return V::max(V::zero(), x);
+  }
+};
+struct ClampedSilu {
+  template <class V>
+  static typename V::Float of(typename V::Float x) {
+    const auto y = V::min(V::set(kSwigluLimit), x);
+    const auto one = V::set(1.0F);
+    return V::div(y, V::add(one, Math<V>::exp(V::mul(y, V::set(-kSwigluAlpha)))));
+  }
+  template <class V>
+  static typename V::Float up_of(typename V::Float up) {
+    return V::add(V::min(V::set(kSwigluLimit), V::max(V::set(-kSwigluLimit), up)), V::set(1.0F));
   }
 };
 
@@ -120,7 +139,7 @@ void activate(const ElementwiseArgs& args, std::int64_t row_begin, std::int64_t 
     float* out = args.out + m * args.out_stride;
     for_each_vector<V>(args.n, [&](std::int64_t i, auto n) {
       auto y = Act::template of<V>(V::load_n(gate + i, n));
-      if (up != nullptr) y = V::mul(y, V::load_n(up + i, n));
+      if (up != nullptr) y = V::mul(y, Act::template up_of<V>(V::load_n(up + i, n)));
       V::store_n(out + i, y, n);
     });
   }

@@ -96,6 +96,7 @@ class ReferenceBackend final : public Backend {
     } else {
       linear(gate, x, *weights.gate, weights.gate_bias);
       reference::activate(gate, weights.activation);
+      reference::prepare_gated(up, weights.activation);
       reference::multiply(up, gate);
     }
     linear(out, up, weights.down, weights.down_bias);

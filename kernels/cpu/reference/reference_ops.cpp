@@ -6,6 +6,7 @@
 #include <numbers>
 #include <vector>
 
+#include "kernels/cpu/table/op_table.h"
 #include "kernels/formats/element.h"
 
 namespace lathe::kernels::reference {
@@ -55,6 +56,10 @@ double activated(double x, Activation activation) {
       return 0.5 * x * (1 + std::tanh(inner));
     }
     case Activation::relu: return std::max(x, 0.0);
+    case Activation::clamped_silu: {
+      const double y = std::min<double>(x, kSwigluLimit);
+      return y / (1 + std::exp(-kSwigluAlpha * y));
+    }
   }
   return x;
 }
@@ -94,6 +99,11 @@ void soft_cap(const TensorView& x, float cap) {
 
 void activate(const TensorView& x, Activation activation) {
   map_all(x, [&](double number) { return activated(number, activation); });
+}
+
+void prepare_gated(const TensorView& up, Activation activation) {
+  if (activation != Activation::clamped_silu) return;
+  map_all(up, [](double number) { return std::clamp<double>(number, -kSwigluLimit, kSwigluLimit) + 1; });
 }
 
 void add(const TensorView& x, const TensorView& delta) {

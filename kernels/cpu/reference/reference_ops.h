@@ -22,6 +22,8 @@ void clamp(const TensorView& x, float limit);
 void soft_cap(const TensorView& x, float cap);
 /// x = activation(x).
 void activate(const TensorView& x, Activation activation);
+/// What the activation makes of the numbers that a gate is multiplied with.
+void prepare_gated(const TensorView& up, Activation activation);
 /// x = x * y.
 void multiply(const TensorView& x, const TensorView& y);
 void add_rows(const TensorView& out, std::span<const std::int32_t> rows, const TensorView& x,

@@ -73,7 +73,10 @@ struct LinearRange {
 
 // Rows of the tables by NormKind and Activation (kernels/api/backend.h, which is not compiled for an instruction set).
 inline constexpr int kNormKinds = 2;
-inline constexpr int kActivations = 4;
+inline constexpr int kActivations = 5;
+
+// Of Activation::clamped_silu. Source: gpt-oss, torch/model.py.
+inline constexpr float kSwigluAlpha = 1.702F, kSwigluLimit = 7;
 
 struct NormArgs {
   float* out;
@@ -168,11 +171,12 @@ struct LinearOps {
 };
 
 struct OpTable {
-  LinearOps linear[kWeightFormats];  ///< by WeightFormat
+  LinearOps linear[kWeightFormats];                                                              ///< by WeightFormat
   void (*norm[kNormKinds])(const NormArgs& args, std::int64_t row_begin, std::int64_t row_end);  ///< by NormKind
   void (*rope)(const RopeArgs& args, std::int64_t row_begin, std::int64_t row_end);
   void (*add)(const ElementwiseArgs& args, std::int64_t row_begin, std::int64_t row_end);
-  void (*activate[kActivations])(const ElementwiseArgs& args, std::int64_t row_begin, std::int64_t row_end);  ///< by Activation
+  void (*activate[kActivations])(const ElementwiseArgs& args, std::int64_t row_begin,
+                                 std::int64_t row_end);  ///< by Activation
   void (*scale)(const MapArgs& args, std::int64_t row_begin, std::int64_t row_end);
   void (*clamp)(const MapArgs& args, std::int64_t row_begin, std::int64_t row_end);
   void (*soft_cap)(const MapArgs& args, std::int64_t row_begin, std::int64_t row_end);

@@ -48,6 +48,7 @@ class QuantizedTest : public QObject {
   void tensors_that_do_not_fit_are_refused_data();
   void tensors_that_do_not_fit_are_refused();
   void groups_that_are_not_there_are_refused();
+  void blocks_that_do_not_fit_are_refused();
   void sizes_that_files_tell_are_not_believed();
   void codes_with_other_scales_become_numbers();
   void a_config_of_its_own_is_found();
@@ -144,6 +145,7 @@ void QuantizedTest::settings_that_are_not_there_are_refused_data() {
   row("fp8-block", "weight_block_size", "[48]", "got 1 numbers, expected rows and columns");
   row("fp8-block", "weight_block_size", "[0, 32]", "weight_block_size: got 0");
   row("bnb-8bit", "llm_int8_has_fp16_weight", "true", "weights in 16 bits beside the codes");
+  row("mxfp4", "rotation", R"("hadamard")", "an unknown setting (rotation)");
   row("bnb-nf4", "llm_int8_threshold", R"("six")", "llm_int8_threshold: got \"six\"");
 }
 
@@ -221,6 +223,29 @@ void QuantizedTest::tensors_that_do_not_fit_are_refused() {
   });
   const std::string got = refusal_of(folder);
   QVERIFY2(got.find(refusal.toStdString()) != std::string::npos, got.c_str());
+}
+
+/// Experts lie in one tensor: all of them are changed at once.
+void QuantizedTest::blocks_that_do_not_fit_are_refused() {
+  const std::string module = "model.layers.0.mlp.experts.gate_up_proj";
+  const auto refused = [&](const std::string& part, const Json& shape, const char* type) {
+    const QuantizedCopy folder("mxfp4");
+    folder.edit_header([&](Json& header) {
+      header[module + part]["shape"] = shape;
+      header[module + part]["dtype"] = type;
+    });
+    return refusal_of(folder);
+  };
+  const std::pair<std::string, std::string> cases[] = {
+      {refused("_blocks", {4, 64, 2, 16}, "I8"), "0.gate_up_proj_blocks: dtype: got I8, expected U8"},
+      {refused("_blocks", {4, 64, 32}, "U8"), "_blocks: shape: got [64, 32], expected outputs, blocks, 16"},
+      {refused("_blocks", {4, 64, 1, 32}, "U8"), "_blocks: shape: got [64, 1, 32], expected outputs, blocks, 16"},
+      {refused("_blocks", {4, 32, 4, 16}, "U8"), "_scales: shape: got [64, 2], expected [32, 4]"},
+      {refused("_scales", {4, 128}, "U8"), "_scales: shape: got [128], expected [64, 2]"},
+      {refused("_scales", {8, 64, 1}, "U8"), "_scales: shape: got [64, 1], expected [64, 2]"},
+      {refused("_scales", {512}, "U8"), "0.gate_up_proj_scales: missing tensor"},
+  };
+  for (const auto& [got, want] : cases) QVERIFY2(got.find(want) != std::string::npos, got.c_str());
 }
 
 void QuantizedTest::groups_that_are_not_there_are_refused() {

@@ -109,8 +109,7 @@ class ArchitecturesTest : public QObject {
   void what_a_family_cannot_do_is_named_data() {
     QTest::addColumn<QString>("family");
     QTest::addColumn<QString>("key");
-    for (const auto& [family, key] : {std::pair("stablelm", "qk_layernorm"), {"gpt2", "scale_attn_by_inverse_layer_idx"},
-                                      {"bloom", "apply_residual_connection_post_layernorm"}}) {
+    for (const auto& [family, key] : {std::pair("llama", "alibi"), {"bloom", "apply_residual_connection_post_layernorm"}}) {
       QTest::newRow(key) << family << key;
     }
   }
@@ -123,6 +122,46 @@ class ArchitecturesTest : public QObject {
     const auto read = read_model_config(config);
     QVERIFY(!read.has_value());
     QVERIFY2(read.error().message.find(key.toStdString()) != std::string::npos, read.error().message.c_str());
+  }
+
+  /// RoPE is stretched where the file says nothing of it, and every second layer slides.
+  void gpt_oss_has_defaults_of_its_own() {
+    Json config = config_of("gpt-oss");
+    for (const char* key : {"rope_parameters", "layer_types", "sliding_window", "attention_bias", "num_experts_per_tok"}) {
+      config.erase(key);
+    }
+    const auto read = read_model_config(config);
+    QVERIFY2(read.has_value(), read ? "" : read.error().message.c_str());
+    const RopeConfig& rope = read->ropes.front();
+    QVERIFY(rope.scaling == RopeScaling::yarn && !rope.truncate);
+    QCOMPARE(rope.factor, 32.0);
+    QCOMPARE(rope.theta, 150000.0);
+    QCOMPARE(rope.original_max_position_embeddings, 4096);
+    QCOMPARE(read->layers[0].window, 128);
+    QCOMPARE(read->layers[1].window, 0);
+    QVERIFY(read->qkv_bias && read->attention_out_bias && read->has_sinks && read->moe.has_expert_bias);
+    QCOMPARE(read->moe.n_chosen, 4);
+  }
+
+  void gates_that_the_kernels_lack_are_unmet() {
+    for (const auto& [key, value] :
+         {std::pair<const char*, Json>("swiglu_alpha", 1.0), {"swiglu_limit", 10.0}, {"hidden_act", "gelu"}}) {
+      Json config = config_of("gpt-oss");
+      config[key] = value;
+      const auto read = read_model_config(config);
+      QVERIFY(!read.has_value());
+      QVERIFY2(read.error().message.find(key) != std::string::npos, read.error().message.c_str());
+    }
+  }
+
+  void norms_of_single_heads_have_no_bias() {
+    const auto read = read_model_config(config_of("stablelm-12b"));
+    QVERIFY(read.has_value());
+    QVERIFY(read->qk_norm == QkNorm::own_heads && !read->qk_norm_form.has_bias && read->norm.has_bias);
+    QCOMPARE(n_parts_of(WeightRole::q_head_norm, *read), read->n_heads);
+    QCOMPARE(n_parts_of(WeightRole::k_head_norm, *read), read->n_kv_heads);
+    QCOMPARE(shape_of(WeightRole::q_head_norm, *read), (std::vector<std::int64_t>{read->head_dim}));
+    QCOMPARE(n_parts_of(WeightRole::q_norm, *read), 0);
   }
 
   void more_experts_than_there_are_is_a_fault() {

@@ -39,6 +39,7 @@ class TensorLayoutTest : public QObject {
     QVERIFY(layout_of(StoredForm::outputs_first, TensorLayout::transposed) == TensorLayout::plain);
     QVERIFY(layout_of(StoredForm::outputs_first, TensorLayout::kv_groups) == TensorLayout::kv_groups);
     QVERIFY(layout_of(StoredForm::usual, TensorLayout::transposed) == TensorLayout::transposed);
+    QVERIFY(layout_of(StoredForm::outputs_first, TensorLayout::transposed_pairs) == TensorLayout::row_pairs);
   }
 
   void plain_tensors_are_not_copied() {
@@ -79,12 +80,34 @@ class TensorLayoutTest : public QObject {
     QCOMPARE(bias.as<float>()[2], 4.0F);
   }
 
+  /// Rows gate, up, gate, up: of gpt-oss as codes, and as biases.
+  void rows_in_turns_become_gate_then_up() {
+    auto rows = counted<float>(12);
+    const TensorView plain = to_plain(*backend_, TensorLayout::row_pairs, {}, {rows.data(), Dtype::f32, {6, 2}}, memory_);
+    QCOMPARE(std::vector<float>(plain.as<float>(), plain.as<float>() + 12),
+             (std::vector<float>{0, 1, 4, 5, 8, 9, 2, 3, 6, 7, 10, 11}));
+    const TensorView bias = to_plain(*backend_, TensorLayout::row_pairs, {}, {rows.data(), Dtype::f32, {4}}, memory_);
+    QCOMPARE(std::vector<float>(bias.as<float>(), bias.as<float>() + 4), (std::vector<float>{0, 2, 1, 3}));
+  }
+
+  void columns_in_turns_become_rows_of_gate_then_up() {
+    auto numbers = counted<float>(12);  // 3 inputs; gate 0, up 0, gate 1, up 1
+    const TensorView plain =
+        to_plain(*backend_, TensorLayout::transposed_pairs, {}, {numbers.data(), Dtype::f32, {3, 4}}, memory_);
+    QCOMPARE(plain.dim(0), 4);
+    QCOMPARE(std::vector<float>(plain.as<float>(), plain.as<float>() + 12),
+             (std::vector<float>{0, 4, 8, 2, 6, 10, 1, 5, 9, 3, 7, 11}));
+    QCOMPARE(stored_shape(TensorLayout::transposed_pairs, {4, 3}), (std::vector<std::int64_t>{3, 4}));
+    QCOMPARE(stored_shape(TensorLayout::row_pairs, {4, 3}), (std::vector<std::int64_t>{4, 3}));
+  }
+
   void there_and_back_changes_nothing() {
-    auto rows = counted<std::uint16_t>(static_cast<std::size_t>((6 + 2 * 3) * 4 * 5));
+    auto rows = counted<std::uint16_t>(static_cast<std::size_t>((6 + 2 * 3) * 4 * 6));
     const ModelConfig config = heads(6, 3, 4);
-    const TensorView source(rows.data(), Dtype::f16, {(6 + 2 * 3) * 4, 5});
+    const TensorView source(rows.data(), Dtype::f16, {(6 + 2 * 3) * 4, 6});
     std::vector<std::byte> back;
-    for (const TensorLayout layout : {TensorLayout::transposed, TensorLayout::kv_groups}) {
+    for (const TensorLayout layout :
+         {TensorLayout::transposed, TensorLayout::kv_groups, TensorLayout::row_pairs, TensorLayout::transposed_pairs}) {
       const TensorView plain = to_plain(*backend_, layout, config, source, memory_);
       const TensorView stored = to_stored(*backend_, layout, config, plain, back);
       QCOMPARE(stored.dim(0), source.dim(0));

@@ -2,12 +2,15 @@
 // Rows L7 and L8: tensors against the config, before a weight is read.
 #include "engine/model/weight_plan.h"
 
+#include <QTemporaryDir>
 #include <QTest>
+#include <algorithm>
 #include <cstring>
 #include <functional>
 
 #include "engine/load/loaders.h"
 #include "tests/support/safetensors_bytes.h"
+#include "tests/support/shared_data.h"
 #include "tests/support/tiny_model.h"
 
 using namespace lathe::engine;
@@ -85,6 +88,9 @@ class WeightPlanTest : public QObject {
   void parameters_and_types_are_counted();
   void a_fused_matrix_has_no_hole();
   void saved_angles_are_left_out_silently();
+  void the_same_numbers_may_lie_under_other_roles_data();
+  void the_same_numbers_may_lie_under_other_roles();
+  void a_stack_with_too_few_experts_names_the_missing_one();
   void names_may_stand_behind_other_prefixes_data();
   void names_may_stand_behind_other_prefixes();
   void L7_flipped_dtype_is_refused();
@@ -117,6 +123,49 @@ void WeightPlanTest::every_tensor_of_a_checkpoint_gets_a_place() {
   QVERIFY(planned.plan->warnings.empty());
   for (const PlannedWeight& weight : planned.plan->weights)
     QCOMPARE(weight.tensor->shape, shape_of(weight.role, planned.config));
+}
+
+/// Gate and up of experts in one tensor or in two, norms of heads likewise: one spelling is planned, the other not missed.
+void WeightPlanTest::the_same_numbers_may_lie_under_other_roles_data() {
+  QTest::addColumn<QString>("present");
+  QTest::addColumn<QString>("absent");
+  const auto row = [](const char* family, WeightRole present, WeightRole absent) {
+    QTest::newRow(family) << QString::number(static_cast<int>(present)) << QString::number(static_cast<int>(absent));
+  };
+  row("mixtral", WeightRole::expert_gate, WeightRole::expert_gate_up);
+  row("mixtral-fused", WeightRole::expert_gate_up, WeightRole::expert_up);
+  row("gpt-oss", WeightRole::expert_gate_up_bias, WeightRole::expert_up_bias);
+  row("stablelm-12b", WeightRole::k_head_norm, WeightRole::k_norm);
+  row("qwen3", WeightRole::k_norm, WeightRole::k_head_norm);
+}
+
+void WeightPlanTest::the_same_numbers_may_lie_under_other_roles() {
+  QFETCH(QString, present);
+  QFETCH(QString, absent);
+  const auto planned = plan_of(lathe::tests::source_path("tests/fixtures/families/" + std::string(QTest::currentDataTag())));
+  QVERIFY2(planned.plan.has_value(), planned.plan ? "" : planned.plan.error().message.c_str());
+  QVERIFY(planned.plan->warnings.empty());
+  QCOMPARE(planned.plan->weights.size(), planned.checkpoint.tensors().size());
+  const auto n_with = [&](const QString& role) {
+    return std::count_if(planned.plan->weights.begin(), planned.plan->weights.end(),
+                         [&](const PlannedWeight& weight) { return static_cast<int>(weight.role) == role.toInt(); });
+  };
+  QVERIFY(n_with(present) > 0);
+  QCOMPARE(n_with(absent), 0);
+}
+
+void WeightPlanTest::a_stack_with_too_few_experts_names_the_missing_one() {
+  const std::string family = lathe::tests::source_path("tests/fixtures/families/mixtral-fused");
+  const QTemporaryDir made;
+  const std::string folder = made.path().toStdString();
+  Json config = lathe::tests::read_json_file(family + "/config.json");
+  config["num_local_experts"] = 5;
+  lathe::tests::write_file(folder + "/config.json", config.dump());
+  lathe::tests::write_file(folder + "/model.safetensors", lathe::tests::read_file(family + "/model.safetensors"));
+  const auto planned = plan_of(folder);
+  QVERIFY(!planned.plan.has_value());
+  const std::string text = planned.plan.error().where + ": " + planned.plan.error().message;
+  QVERIFY2(contains(text, "mlp.gate.weight") || contains(text, "experts.4."), text.c_str());
 }
 
 void WeightPlanTest::weights_come_in_the_order_of_the_files() {

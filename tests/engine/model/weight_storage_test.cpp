@@ -119,7 +119,12 @@ class WeightStorageTest : public QObject {
     stored.head = WeightFormat::int8_g32;
     QVERIFY(engine::storage_of(options, stored).head == WeightFormat::int8_g32);
     QVERIFY(engine::storage_of(options_of("int8_g64"), stored).matrices == WeightFormat::int8_g64);
+    QVERIFY(engine::storage_of(options, stored).experts == WeightFormat::bf16);
+    stored.experts = WeightFormat::mxfp4;
+    QVERIFY(engine::storage_of(options, stored).experts == WeightFormat::mxfp4);
+    QVERIFY(engine::storage_of(options_of("int8_g64"), stored).experts == WeightFormat::int8_g64);
     options.dtype = "float32";
+    QVERIFY(engine::storage_of(options, stored).experts == WeightFormat::f32);
     QVERIFY(engine::storage_of(options, stored).matrices == WeightFormat::f32);
     QVERIFY(engine::storage_of(options, stored).head == WeightFormat::f32);
   }

@@ -68,7 +68,8 @@ class ConvertCheckpointTest : public QObject {
   /// Matrices that lie transposed or by groups are rounded as the engine packs them, and written as they lay.
   void other_layouts_come_back_as_they_were_data() {
     QTest::addColumn<QString>("family");
-    for (const char* family : {"gpt2", "gpt-neox", "falcon-40b", "internlm2", "phi3", "mixtral", "gemma2"}) {
+    for (const char* family : {"gpt2", "gpt-neox", "falcon-40b", "internlm2", "phi3", "mixtral", "gemma2", "gpt-oss",
+                               "mixtral-fused", "stablelm-12b"}) {
       QTest::newRow(family) << family;
     }
   }
@@ -92,6 +93,22 @@ class ConvertCheckpointTest : public QObject {
     QCOMPARE(coded.greedy(prompt, 20), rewritten.greedy(prompt, 20));
   }
 
+  /// Codes of experts become numbers that lie as the family's own files have them, all of a layer in one tensor.
+  void experts_in_codes_become_a_stack_of_numbers() {
+    EngineOptions options = options_of("none", "bfloat16");
+    options.model = tests::source_path("tests/fixtures/quantized/mxfp4");
+    const std::string output = path("mxfp4");
+    const auto report = engine::convert_checkpoint(options, {.output = output}, {});
+    QVERIFY2(report.has_value(), report ? "" : report.error().message.c_str());
+    const std::string header = tests::read_file(output + "/model.safetensors").substr(8, 4000);
+    QVERIFY(header.find(R"("model.layers.0.mlp.experts.gate_up_proj")") != std::string::npos);
+    QVERIFY(header.find("[4,64,64]") != std::string::npos);  // experts, inputs, gate and up
+    QVERIFY(header.find("[4,32,64]") != std::string::npos);  // of down_proj
+    const std::vector<std::int32_t> prompt = {1, 5, 9, 20, 33, 7};
+    tests::RunnerDriver coded(options.model, {}), rewritten(output, {});
+    QCOMPARE(coded.greedy(prompt, 20), rewritten.greedy(prompt, 20));
+  }
+
   /// Weights that share a matrix, where the head alone is rounded, come apart under names of their own.
   void a_head_without_a_tensor_gets_its_usual_name() {
     EngineOptions options = options_of("int8_g32");
@@ -99,7 +116,8 @@ class ConvertCheckpointTest : public QObject {
     QVERIFY(engine::convert_checkpoint(options, {.output = path("gpt2-head")}, {}).has_value());
     const auto made = engine::open_model(path("gpt2-head"));
     QVERIFY2(made.has_value(), made ? "" : made.error().message.c_str());
-    QVERIFY(made->checkpoint.find("lm_head.weight") != nullptr && made->checkpoint.find("transformer.wte.weight") != nullptr);
+    QVERIFY(made->checkpoint.find("lm_head.weight") != nullptr &&
+            made->checkpoint.find("transformer.wte.weight") != nullptr);
     QVERIFY(!made->config.tied_embeddings);
   }
 

@@ -48,6 +48,7 @@ constexpr Row kRows[] = {
     {"smollm3", R"({"no_rope_layers": null})"},
     {"cohere"},
     {"glm4"},
+    {"gpt-oss"},
 };
 
 std::string gguf_path(const std::string& name) { return source_path("tests/fixtures/gguf/" + name + ".gguf"); }
@@ -76,6 +77,9 @@ class GgufFamiliesTest : public QObject {
   void what_the_format_cannot_say_is_refused_data();
   void what_the_format_cannot_say_is_refused();
   void nothing_in_the_file_is_left_over();
+  void norms_of_single_heads_are_written_in_one();
+  void experts_in_mxfp4_keep_their_codes();
+  void a_stack_of_experts_is_written_as_other_experts_are();
 };
 
 void GgufFamiliesTest::logits_are_those_of_the_folder_data() {
@@ -161,6 +165,46 @@ void GgufFamiliesTest::nothing_in_the_file_is_left_over() {
     const auto info = engine::inspect_checkpoint(gguf_path(row.name));
     QVERIFY2(info.has_value(), info ? "" : (info.error().where + ": " + info.error().message).c_str());
     QVERIFY2(info->warnings.empty(), info->warnings.empty() ? "" : (row.name + (": " + info->warnings.front())).c_str());
+  }
+}
+
+/// llama.cpp's own converter does not write this one any more.
+void GgufFamiliesTest::norms_of_single_heads_are_written_in_one() {
+  const QTemporaryDir made;
+  const std::string folder = source_path("tests/fixtures/families/stablelm-12b");
+  const std::string file = made.filePath("stablelm-12b.gguf").toStdString();
+  const auto report = convert(folder, file);
+  QVERIFY2(report.has_value(), report ? "" : (report.error().where + ": " + report.error().message).c_str());
+  QCOMPARE(difference_of_logits(file, folder), 0.0);
+  QVERIFY(read_file(file).find("blk.1.attn_q_norm.weight") != std::string::npos);
+}
+
+/// The same codes in other places: halves of a block of a GGUF file lie 16 apart, and gate and up by themselves.
+void GgufFamiliesTest::experts_in_mxfp4_keep_their_codes() {
+  const std::string folder = source_path("tests/fixtures/quantized/mxfp4"), file = gguf_path("mxfp4");
+  const auto info = engine::inspect_checkpoint(file);
+  QVERIFY2(info.has_value(), info ? "" : (info.error().where + ": " + info.error().message).c_str());
+  QCOMPARE(info->stored_expert_quantization, std::string("mxfp4"));
+  QVERIFY(info->stored_quantization.empty() && info->warnings.empty());
+  std::vector<std::int32_t> ids(20);
+  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int32_t>(i * 7 % 90 + 3);
+  for (const bool as_stored : {false, true}) {
+    const RunnerChoice choice{.as_stored = as_stored, .max_model_len = 40};
+    RunnerDriver of_folder(folder, choice), of_file(file, choice);
+    QVERIFY(of_file.step({{0, ids, 20}}) == of_folder.step({{0, ids, 20}}));
+  }
+}
+
+void GgufFamiliesTest::a_stack_of_experts_is_written_as_other_experts_are() {
+  const QTemporaryDir made;
+  const std::string folder = source_path("tests/fixtures/families/mixtral-fused");
+  const std::string file = made.filePath("fused.gguf").toStdString();
+  const auto report = convert(folder, file);
+  QVERIFY2(report.has_value(), report ? "" : (report.error().where + ": " + report.error().message).c_str());
+  QCOMPARE(difference_of_logits(file, folder), 0.0);
+  const std::string bytes = read_file(file);
+  for (const char* name : {"blk.0.ffn_gate_exps.weight", "blk.1.ffn_up_exps.weight", "blk.1.ffn_down_exps.weight"}) {
+    QVERIFY2(bytes.find(name) != std::string::npos, name);
   }
 }
 

@@ -82,10 +82,16 @@ void QuantizedModelTest::inspect_says_what_becomes_of_the_weights() {
   QFETCH(QString, kept);
   const auto info = engine::inspect_checkpoint(quantized_path(name.toStdString()));
   QVERIFY2(info.has_value(), info ? "" : info.error().message.c_str());
-  QCOMPARE(QString::fromStdString(info->stored_quantization), kept);
+  QCOMPARE(QString::fromStdString(info->kept_quantization()), kept);
+  const bool has_experts = info->architecture == "GptOssForCausalLM";  // nothing but them in codes
+  QVERIFY(info->stored_expert_quantization.empty() != has_experts &&
+          info->stored_quantization.empty() == (has_experts || kept.isEmpty()));
   QVERIFY(info->stored_head_quantization.empty());
   const std::int64_t hidden = info->hidden_size, q = 64, kv = 32, vocab = 96;
-  QCOMPARE(info->n_parameters, hidden * (2 * vocab + 3 + 2 * q + 2 * kv + 3 * info->intermediate_size));
+  const std::int64_t inner = info->intermediate_size, n_experts = has_experts ? 4 : 0, heads = 4;
+  const std::int64_t experts = n_experts * (3 * hidden * inner + 2 * inner + hidden + hidden + 1);  // router too
+  const std::int64_t attention = hidden * (2 * q + 2 * kv) + (has_experts ? q + 2 * kv + hidden + heads : 0);
+  QCOMPARE(info->n_parameters, hidden * (2 * vocab + 3) + attention + (has_experts ? experts : 3 * hidden * inner));
   const bool is_told = std::any_of(info->warnings.begin(), info->warnings.end(), [](const std::string& warning) {
     return warning.starts_with("quantized weights of ") && warning.find("become bfloat16 of ") != std::string::npos;
   });

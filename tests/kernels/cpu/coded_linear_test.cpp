@@ -9,6 +9,7 @@
 #include "kernels/formats/bnb4/code_book.h"
 #include "kernels/formats/element.h"
 #include "kernels/formats/format.h"
+#include "kernels/formats/mxfp4/mxfp4_book.h"
 #include "kernels/formats/tensor_codes.h"
 #include "tests/kernels/backends.h"
 
@@ -79,6 +80,8 @@ double number_of(WeightFormat format, std::uint8_t code) {
     case WeightFormat::nf4_nested_weight_only: return Nf4Book::kValues[code];
     case WeightFormat::fp4_weight_only:
     case WeightFormat::fp4_nested_weight_only: return Fp4Book::kValues[code];
+    case WeightFormat::mxfp4: return WholeBook<Mxfp4Book>().codes[code] - 128;
+    case WeightFormat::mxfp4_weight_only: return Mxfp4Book::kValues[code];
     case WeightFormat::fp8_channel:
     case WeightFormat::fp8_weight_only: return static_cast<double>(e4m3_to_f32(code)) / 256;
     default: return code - (1 << (descriptor_of(format).codes.bits - 1));
@@ -431,7 +434,8 @@ class CodedLinearTest : public QObject {
     RandomNumbers numbers(11);
     const RandomTensor weights(Dtype::f32, {19, kColumns}, numbers), x({kColumns, kColumns}), got({kColumns, 19});
     for (std::int64_t k = 0; k < kColumns; ++k) x.view().row<float>(k)[k] = 1;
-    for (const WeightFormat format : {WeightFormat::nf4_weight_only, WeightFormat::fp4_weight_only}) {
+    for (const WeightFormat format :
+         {WeightFormat::nf4_weight_only, WeightFormat::fp4_weight_only, WeightFormat::mxfp4_weight_only}) {
       const CodedFormat& coded = descriptor_of(format).codes;
       const TensorCodes codes(coded, weights.view(), [](std::int64_t n, const auto& body) { body(0, n); });
       const auto matrix = packed(*backend, format, weights.view());

@@ -108,6 +108,7 @@ double exact(Activation activation, double x) {
     case Activation::gelu: return x * std::erfc(-x / std::sqrt(2.0)) / 2;
     case Activation::gelu_tanh: return x / (1 + std::exp(-2 * std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
     case Activation::relu: return x > 0 ? x : 0;
+    case Activation::clamped_silu: return std::min(x, 7.0) / (1 + std::exp(-1.702 * std::min(x, 7.0)));
   }
   return NAN;
 }
@@ -124,7 +125,8 @@ class MlpTest : public QObject {
     for (int i = -60; i <= 60; ++i) values.push_back(static_cast<float>(i) * 0.17F);
     for (const float far : {-90.0F, -30.0F, 30.0F, 90.0F, 0.001F, -0.001F}) values.push_back(far);
     const auto backend = backend_of_row();
-    for (const Activation activation : {Activation::silu, Activation::gelu, Activation::gelu_tanh, Activation::relu}) {
+    for (const Activation activation :
+         {Activation::silu, Activation::gelu, Activation::gelu_tanh, Activation::relu, Activation::clamped_silu}) {
       const std::vector<float> got = activated(*backend, activation, values);
       for (std::size_t i = 0; i < values.size(); ++i) {
         const double want = exact(activation, values[i]);
@@ -132,6 +134,28 @@ class MlpTest : public QObject {
             std::fabs(got[i] - want) <= 4e-7 * std::max(1.0, std::fabs(static_cast<double>(values[i]))),
             qPrintable(
                 QString("%1 of %2: %3, not %4").arg(static_cast<int>(activation)).arg(values[i]).arg(got[i]).arg(want)));
+      }
+    }
+  }
+
+  /// (clamp(up, -7, 7) + 1) times what the gate gives: gpt-oss.
+  void a_clamped_gate_bounds_both_sides_data() { add_isa_rows(); }
+  void a_clamped_gate_bounds_both_sides() {
+    const auto backend = backend_of_row();
+    const RandomTensor one({1, 1}), gate({1, 1}), up({1, 1}), out({1, 1});
+    one.view().as<float>()[0] = 1;
+    const auto down = packed(*backend, WeightFormat::f32, one.view());
+    for (const float of_gate : {-50.0F, -2.0F, 0.5F, 6.9F, 7.1F, 40.0F}) {
+      for (const float of_up : {-40.0F, -6.9F, -1.0F, 0.0F, 3.0F, 8.0F}) {
+        gate.view().as<float>()[0] = of_gate;
+        up.view().as<float>()[0] = of_up;
+        const auto packed_gate = packed(*backend, WeightFormat::f32, gate.view());
+        const auto packed_up = packed(*backend, WeightFormat::f32, up.view());
+        const MlpWeights weights{
+            .activation = Activation::clamped_silu, .gate = packed_gate.get(), .up = *packed_up, .down = *down};
+        backend->mlp(out.view(), one.view(), weights);
+        const double want = exact(Activation::clamped_silu, of_gate) * (std::clamp<double>(of_up, -7, 7) + 1);
+        QVERIFY(std::fabs(out.view().as<float>()[0] - want) <= 4e-7 * std::max(1.0, std::fabs(want)));
       }
     }
   }

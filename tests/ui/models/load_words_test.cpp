@@ -31,6 +31,9 @@ class LoadWordsTest : public QObject {
     QCOMPARE(weights_words(model), QStringLiteral("BF16"));
     model.info.stored_quantization = "int4_g32";
     QCOMPARE(weights_words(model), QStringLiteral("INT4"));
+    model.info.stored_quantization.clear();
+    model.info.stored_expert_quantization = "mxfp4";  // most of such a model
+    QCOMPARE(weights_words(model), QStringLiteral("MXFP4"));
     model.options.dtype = "bfloat16";
     QCOMPARE(weights_words(model), QStringLiteral("BF16"));
     model.options.quantization = "bitsandbytes_4bit";
