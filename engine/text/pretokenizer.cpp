@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "engine/base/utf8.h"
+#include "engine/text/ascii_words.h"
 #include "engine/text/json_field.h"
 #include "engine/text/regex.h"
 
@@ -12,9 +13,6 @@ namespace lathe::engine {
 namespace {
 
 using PretokenizerPtr = std::unique_ptr<Pretokenizer>;
-
-// The pattern of GPT-2, which ByteLevel with use_regex means.
-constexpr const char* kGpt2Pattern = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 
 // Unicode's and the rest of ASCII's that is neither letter, digit nor space.
 constexpr const char* kPunctuation = "[\\p{P}$+<=>^`|~]";
@@ -224,7 +222,7 @@ Result<PretokenizerPtr> make_split(const Json& description) {
 Result<PretokenizerPtr> make_byte_level(const Json& description) {
   PretokenizerPtr split;
   if (flag_field(description, "use_regex", true)) {
-    LATHE_TRY(split, make_split_of(kGpt2Pattern, SplitBehavior::isolated));
+    LATHE_TRY(split, make_split_of(std::string(kGpt2Words), SplitBehavior::isolated));
   }
   return std::make_unique<ByteLevel>(flag_field(description, "add_prefix_space", true), std::move(split));
 }

@@ -47,12 +47,13 @@ class RegexSearch {
   enum class Outcome : std::uint8_t { match, none, limit, memory };
   struct Memory;
 
+  void make_memory();
   Outcome match_at(std::string_view text, std::size_t at, std::size_t n_starts, std::uint32_t limit);
   Result<Outcome> match_one(std::string_view text, std::size_t at);
 
   const Regex::Code& code_;
   EncodeBudget& budget_;
-  std::unique_ptr<Memory> memory_;
+  std::unique_ptr<Memory> memory_;  ///< null until the first match by PCRE2
 };
 
 }  // namespace lathe::engine

@@ -7,17 +7,17 @@
 #include <string>
 #include <vector>
 
+#include "engine/text/ascii_words.h"
+
 namespace lathe::engine {
 namespace {
 
 using Expressions = std::span<const std::string_view>;
 
 // Source: the pre-tokenizers in tokenizer.json of the checkpoints that the names stand for.
-constexpr std::string_view kGpt2[] = {R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)"};
-constexpr std::string_view kLlama3[] = {
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
-constexpr std::string_view kQwen2[] = {
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
+constexpr std::string_view kGpt2[] = {kGpt2Words};
+constexpr std::string_view kLlama3[] = {kLlama3Words};
+constexpr std::string_view kQwen2[] = {kQwen2Words};
 // Letters that are large or small, as the checkpoint lists them.
 constexpr std::string_view kDeepSeekLetters =
     R"(\s?[\x{41}-\x{5a}\x{61}-\x{7a}\x{b5}\x{c0}-\x{d6}\x{d8}-\x{f6}\x{f8}-\x{1ba}\x{1bc}-\x{1bf}\x{1c4}-\x{293})"

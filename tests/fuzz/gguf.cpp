@@ -5,6 +5,7 @@
 #include "engine/load/gguf/gguf_files.h"
 #include "engine/model/model_config.h"
 #include "engine/text/gguf_tokenizer.h"
+#include "tests/fuzz/gguf_names.h"
 #include "tests/fuzz/targets.h"
 #include "tests/fuzz/use_tokenizer.h"
 #include "tests/support/gguf_builder.h"
@@ -13,35 +14,6 @@ namespace lathe::fuzz {
 namespace {
 
 using tests::GgufBuilder;
-
-constexpr std::string_view kFamilies[] = {"llama", "qwen2", "qwen3moe", "gemma2", "gemma3", "phi3", "command-r", "exaone4"};
-constexpr std::string_view kKeys[] = {"context_length",
-                                      "embedding_length",
-                                      "block_count",
-                                      "feed_forward_length",
-                                      "attention.head_count",
-                                      "attention.head_count_kv",
-                                      "attention.key_length",
-                                      "attention.layer_norm_rms_epsilon",
-                                      "attention.sliding_window",
-                                      "attention.sliding_window_pattern",
-                                      "rope.dimension_count",
-                                      "rope.freq_base",
-                                      "rope.scaling.type",
-                                      "rope.scaling.factor",
-                                      "expert_count",
-                                      "expert_used_count",
-                                      "expert_feed_forward_length"};
-constexpr std::string_view kGlobalKeys[] = {
-    "general.alignment",         "split.count",           "tokenizer.ggml.model",
-    "tokenizer.ggml.pre",        "tokenizer.ggml.tokens", "tokenizer.ggml.scores",
-    "tokenizer.ggml.token_type", "tokenizer.ggml.merges", "tokenizer.ggml.bos_token_id"};
-constexpr std::string_view kTensors[] = {"token_embd.weight",         "output.weight",
-                                         "output_norm.weight",        "blk.0.attn_norm.weight",
-                                         "blk.0.attn_q.weight",       "blk.0.ffn_gate_exps.weight",
-                                         "rope_freqs.weight",         "rope_factors_long.weight",
-                                         "rope_factors_short.weight", "blk.0.attn_q_norm.weight",
-                                         "blk.0.attn_output.bias"};
 
 /// A value of a type out of the input, as the file has it.
 std::string value_of(ByteSource& source, std::uint32_t type) {
@@ -60,7 +32,7 @@ std::string value_of(ByteSource& source, std::uint32_t type) {
 }
 
 std::string built(ByteSource& source) {
-  const std::string family(source.one_of(kFamilies));
+  const std::string family(source.one_of(kGgufFamilies));
   GgufBuilder builder;
   builder.value("general.architecture", std::string_view(family));
   for (const std::string_view key : {"context_length", "embedding_length", "block_count", "feed_forward_length"}) {
@@ -68,12 +40,12 @@ std::string built(ByteSource& source) {
   }
   for (std::size_t n = source.below(12); n > 0; --n) {
     const bool is_global = source.number<std::uint8_t>() % 2 == 0;
-    const std::string key(is_global ? source.one_of(kGlobalKeys) : source.one_of(kKeys));
+    const std::string key(is_global ? source.one_of(kGgufKeys) : source.one_of(kGgufFamilyKeys));
     const std::uint32_t type = source.number<std::uint8_t>() % 14;
     builder.value(is_global ? key : family + "." + key, type, value_of(source, type));
   }
   for (std::size_t n = source.below(6); n > 0; --n) {
-    const std::string_view name = source.one_of(kTensors);
+    const std::string_view name = source.one_of(kGgufTensors);
     std::vector<std::int64_t> shape(source.below(5));
     for (std::int64_t& size : shape) size = source.size();
     const std::uint32_t type = source.number<std::uint8_t>() % 42;

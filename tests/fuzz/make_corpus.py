@@ -30,7 +30,7 @@ def safetensors() -> None:
 
 
 def text_of_gguf(value: str) -> bytes:
-    return struct.pack("<Q", len(value)) + value.encode()
+    return struct.pack("<Q", len(value.encode())) + value.encode()
 
 
 def gguf() -> None:
@@ -49,6 +49,53 @@ def gguf() -> None:
     head = b"GGUF" + struct.pack("<IQQ", 3, 2, 10) + values + tensors
     keep("gguf", "llama", head + bytes(-len(head) % 32) + bytes(160))
     keep("gguf", "built", bytes(range(256)) * 2)
+    gguf_types()
+    gguf_byte_level()
+
+
+def gguf_file(values: list, tensors: list, data: bytes) -> bytes:
+    """Values as (key, type and bytes), tensors as (name, dims, type, offset)."""
+    head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(values))
+    for key, value in values:
+        head += text_of_gguf(key) + value
+    for name, dims, kind, offset in tensors:
+        head += text_of_gguf(name) + struct.pack(f"<I{len(dims)}QIQ", len(dims), *dims, kind, offset)
+    return head + bytes(-len(head) % 32) + data
+
+
+def llama_values() -> list:
+    sizes = {"context_length": 32, "embedding_length": 256, "block_count": 1, "feed_forward_length": 256,
+             "attention.head_count": 2}
+    values = [("general.architecture", struct.pack("<I", 8) + text_of_gguf("llama"))]
+    values += [(f"llama.{key}", struct.pack("<II", 4, value)) for key, value in sizes.items()]
+    return values + [("llama.attention.layer_norm_rms_epsilon", struct.pack("<If", 6, 1e-5))]
+
+
+def gguf_types() -> None:
+    """A row of 256 of every type that is read."""
+    block_bytes = {0: 1024, 1: 512, 2: 144, 3: 160, 6: 176, 7: 192, 8: 272, 10: 84, 11: 110, 12: 144, 13: 176, 14: 210,
+                   20: 144, 23: 136, 30: 512, 39: 136}
+    tensors, offset = [], 0
+    for kind, n_bytes in block_bytes.items():
+        tensors.append((f"blk.0.attn_{kind}.weight", (256, 1), kind, offset))
+        offset += (n_bytes + 31) // 32 * 32
+    keep("gguf", "types", gguf_file(llama_values(), tensors, bytes(i * 7 % 256 for i in range(offset))))
+
+
+def gguf_byte_level() -> None:
+    def texts(items: list) -> bytes:
+        return struct.pack("<IIQ", 9, 8, len(items)) + b"".join(text_of_gguf(item) for item in items)
+
+    # Bytes as GPT-2's alphabet writes them.
+    tokens = [chr(c) for c in range(0x21, 0x7F)] + ["\u0120", "he", "ll", "hell", "<|end|>"]
+    values = llama_values() + [
+        ("tokenizer.ggml.model", struct.pack("<I", 8) + text_of_gguf("gpt2")),
+        ("tokenizer.ggml.pre", struct.pack("<I", 8) + text_of_gguf("llama-bpe")),
+        ("tokenizer.ggml.tokens", texts(tokens)),
+        ("tokenizer.ggml.merges", texts(["h e", "l l", "he ll"])),
+        ("tokenizer.ggml.token_type", struct.pack(f"<IIQ{len(tokens)}i", 9, 5, len(tokens), *[1] * (len(tokens) - 1), 3)),
+        ("tokenizer.ggml.eos_token_id", struct.pack("<II", 4, len(tokens) - 1))]
+    keep("gguf", "byte_level", gguf_file(values, [("token_embd.weight", (32, len(tokens)), 2, 0)], bytes(18 * len(tokens))))
 
 
 def configs() -> None:
@@ -88,9 +135,14 @@ def tokenizers() -> None:
 
 
 def templates() -> None:
-    folder = TESTS / "golden" / "templates"
-    for path in sorted(folder.glob("*.jinja"))[:4] if folder.is_dir() else []:
-        keep("chat_template", path.stem, path.read_bytes())
+    golden = TESTS / "golden"
+    statements = [case[1] for case in json.loads((golden / "template_statements.json").read_text())]
+    expressions = [case[0] for case in json.loads((golden / "template_expressions.json").read_text())["cases"]]
+    for first in range(0, len(statements), 6):
+        keep("chat_template", f"statements_{first:03}", "\n".join(statements[first:first + 6]).encode())
+    for first in range(0, len(expressions), 12):
+        keep("chat_template", f"expressions_{first:03}", "\n".join(
+            "{{ " + expression + " }}" for expression in expressions[first:first + 12]).encode())
     keep("chat_template", "usual", b"""{{ bos_token }}{% for message in messages %}{% if loop.first and message.role == 'system' %}
 {%- set ns = namespace(found=true) %}{% endif %}<|{{ message['role'] }}|>{{ message.content | trim }}{{ eos_token }}
 {% endfor %}{% if tools %}{{ tools | tojson(indent=2) }}{% endif %}{% if add_generation_prompt %}<|assistant|>{% endif %}""")

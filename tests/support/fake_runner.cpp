@@ -40,6 +40,9 @@ void fake_logits(const std::vector<std::int32_t>& context, const FakeScript& scr
   const bool ends = script.eos_period > 0 && hash % static_cast<std::uint64_t>(script.eos_period) == 0;
   if (script.eos_id >= 0) logits[at(script.eos_id)] = ends ? 20.0F : -20.0F;
   const bool poisoned = std::find(context.begin(), context.end(), script.poison) != context.end();
+  if (script.barred >= 0 && std::find(context.begin(), context.end(), script.barred) != context.end()) {
+    std::fill(logits.begin(), logits.end(), -std::numeric_limits<float>::infinity());
+  }
   if (poisoned || (script.end_poison >= 0 && context.back() == script.end_poison)) {
     std::fill(logits.begin(), logits.end(), std::numeric_limits<float>::quiet_NaN());
   }

@@ -114,7 +114,7 @@ class CachedWeightsTest : public QObject {
     QVERIFY(names().empty());
   }
 
-  void another_model_at_the_same_path_is_quantized_again() {
+  void L21_another_model_at_the_same_path_is_quantized_again() {
     const tests::TinyModelCopy model;
     const EngineOptions options = options_for(kWays[3], model.path());
     QVERIFY(load(options, folder())->cache.use == PackedCacheUse::stored);

@@ -142,7 +142,7 @@ class PackedKeyTest : public QObject {
     QCOMPARE(n_calls, 3);
   }
 
-  void a_file_that_was_written_to_has_another_stamp() {
+  void L21_a_file_that_was_written_to_has_another_stamp() {
     const tests::TinyModelCopy model;
     const auto opened = open_model(model.path());
     const std::string stamp = opened->checkpoint.stamp();

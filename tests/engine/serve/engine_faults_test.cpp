@@ -19,6 +19,7 @@ class EngineFaultsTest : public QObject {
   void E8_nan_ends_its_request_and_no_other();
   void E8_nan_in_a_row_of_the_prompt_ends_its_request();
   void E8_what_a_nan_request_computed_is_not_cached();
+  void T12_no_token_that_may_follow_ends_its_request_and_no_other();
   void what_was_held_back_comes_before_the_error();
   void a_failed_step_ends_its_requests_and_the_engine_goes_on();
   void an_exception_of_the_runner_ends_its_requests_and_the_engine_goes_on();
@@ -54,6 +55,27 @@ void EngineFaultsTest::E8_nan_ends_its_request_and_no_other() {
   QVERIFY(answer.ids().empty());
   QCOMPARE(collect(*good).ids().size(), 30U);
   QCOMPARE(harness.engine->snapshot()->counters.n_finished_error, 1U);
+  QCOMPARE(harness.engine->snapshot()->n_blocks_used, 0);
+}
+
+void EngineFaultsTest::T12_no_token_that_may_follow_ends_its_request_and_no_other() {
+  auto script = std::make_shared<FakeScript>();
+  script->barred = 63;
+  Harness harness({}, script);
+  auto barred = random_prompt(1, 10, 60);
+  barred.back() = 63;
+  GenerateRequest healthy = greedy_request(random_prompt(2, 10, 60), 30);
+  healthy.sampling.logit_bias = {{63, -100.0F}};
+  auto good = *harness.engine->submit(healthy);
+  for (const float temperature : {0.0F, 1.0F}) {
+    GenerateRequest request = greedy_request(barred, 30);
+    request.sampling.temperature = temperature;
+    const Answer answer = collect(**harness.engine->submit(request));
+    QCOMPARE(answer.all.finish_reason, FinishReason::error);
+    QCOMPARE(answer.all.error->code, ErrorCode::internal);
+    QVERIFY(answer.ids().empty());
+  }
+  QCOMPARE(collect(*good).ids().size(), 30U);
   QCOMPARE(harness.engine->snapshot()->n_blocks_used, 0);
 }
 

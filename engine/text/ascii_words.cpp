@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/text/ascii_words.h"
+
+#include <array>
+#include <cstdint>
+
+namespace lathe::engine {
+namespace {
+
+/// `other` is what the patterns write [^\s\p{L}\p{N}]; `beyond` is no ASCII; `end` that of the text.
+enum class Kind : std::uint8_t { other, letter, digit, space, newline, beyond, end };
+
+constexpr std::array<Kind, 256> kKinds = [] {
+  std::array<Kind, 256> kinds{};
+  for (int c = 0; c < 256; ++c) {
+    Kind& kind = kinds[static_cast<std::size_t>(c)];
+    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) kind = Kind::letter;
+    if (c >= '0' && c <= '9') kind = Kind::digit;
+    if (c == ' ' || (c >= '\t' && c <= '\r')) kind = Kind::space;
+    if (c == '\r' || c == '\n') kind = Kind::newline;
+    if (c >= 0x80) kind = Kind::beyond;
+  }
+  return kinds;
+}();
+
+Kind kind_at(std::string_view text, std::size_t at) {
+  return at < text.size() ? kKinds[static_cast<unsigned char>(text[at])] : Kind::end;
+}
+
+std::size_t end_of_run(std::string_view text, std::size_t at, Kind kind) {
+  while (kind_at(text, at) == kind) ++at;
+  return at;
+}
+
+/// The run, unless what follows may belong to it.
+std::size_t whole_run(std::string_view text, std::size_t at, Kind kind) {
+  const std::size_t end = end_of_run(text, at, kind);
+  return kind_at(text, end) == Kind::beyond ? 0 : end;
+}
+
+/// The end of 's, 't, 're, 've, 'm, 'll, 'd; `at` where none begins.
+std::size_t end_of_contraction(std::string_view text, std::size_t at, bool any_case) {
+  const auto letter_at = [&](std::size_t i) {
+    const char c = i < text.size() ? text[i] : '\0';
+    return any_case && c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  };
+  const char first = letter_at(at + 1), second = letter_at(at + 2);
+  if (first == 's' || first == 't' || first == 'm' || first == 'd') return at + 2;
+  if ((first == 'r' || first == 'v') && second == 'e') return at + 3;
+  return first == 'l' && second == 'l' ? at + 3 : at;
+}
+
+/// \s+(?!\S)|\s+: before a word one space is left to it. `to_newline` puts \s*[\r\n]+ in front of these.
+std::size_t end_of_spaces(std::string_view text, std::size_t at, bool to_newline) {
+  std::size_t end = at, behind_newline = 0;
+  for (Kind kind = kind_at(text, end); kind == Kind::space || kind == Kind::newline; kind = kind_at(text, end)) {
+    ++end;
+    if (kind == Kind::newline) behind_newline = end;
+  }
+  if (kind_at(text, end) == Kind::beyond) return 0;
+  if (to_newline && behind_newline > 0) return behind_newline;
+  return end < text.size() && end - at > 1 ? end - 1 : end;
+}
+
+std::size_t end_of_gpt2_word(std::string_view text, std::size_t at) {
+  if (text[at] == '\'') {
+    if (const std::size_t end = end_of_contraction(text, at, false); end > at) return end;
+  }
+  const std::size_t from = text[at] == ' ' ? at + 1 : at;
+  switch (const Kind kind = kind_at(text, from)) {
+    case Kind::letter:
+    case Kind::digit:
+    case Kind::other: return whole_run(text, from, kind);
+    case Kind::beyond: return 0;
+    default: return end_of_spaces(text, at, false);
+  }
+}
+
+/// Of Llama 3 and Qwen 2, which differ in how many digits a word may have.
+template <std::size_t kMostDigits>
+std::size_t end_of_llama3_word(std::string_view text, std::size_t at) {
+  if (text[at] == '\'') {
+    if (const std::size_t end = end_of_contraction(text, at, true); end > at) return end;
+  }
+  const Kind kind = kind_at(text, at), next = kind_at(text, at + 1);
+  if (kind == Kind::letter) return whole_run(text, at, Kind::letter);
+  if (kind == Kind::digit) {
+    std::size_t end = at + 1;
+    while (end < at + kMostDigits && kind_at(text, end) == Kind::digit) ++end;
+    return end < at + kMostDigits && kind_at(text, end) == Kind::beyond ? 0 : end;
+  }
+  if (kind == Kind::beyond || next == Kind::beyond) return 0;
+  if (kind != Kind::newline && next == Kind::letter) return whole_run(text, at + 1, Kind::letter);
+  if (kind == Kind::other || (text[at] == ' ' && next == Kind::other)) {
+    const std::size_t end = whole_run(text, at + 1, Kind::other);
+    return end == 0 ? 0 : end_of_run(text, end, Kind::newline);
+  }
+  return end_of_spaces(text, at, true);
+}
+
+struct Pattern {
+  std::string_view text;
+  AsciiWordEnd end;
+};
+
+// THE TABLE of patterns that are known by heart.
+constexpr std::array kPatterns = {Pattern{kGpt2Words, end_of_gpt2_word}, Pattern{kLlama3Words, end_of_llama3_word<3>},
+                                  Pattern{kQwen2Words, end_of_llama3_word<1>}};
+
+}  // namespace
+
+AsciiWordEnd ascii_words_of(std::string_view pattern) {
+  for (const Pattern& known : kPatterns) {
+    if (known.text == pattern) return known.end;
+  }
+  return nullptr;
+}
+
+}  // namespace lathe::engine
