@@ -167,8 +167,10 @@ constexpr std::array kMetrics = {
                 [](const RunRecord& run, const ServiceGoal&) { return run.kv_reserved; }},
     SweepMetric{"kv_unfilled", "share", "Room behind the last token of blocks in use, of all that requests held.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return run.kv_unfilled; }},
-    SweepMetric{"answers", "count", "A checksum of all answers: cells with the same number wrote the same tokens.", kLess,
-                [](const RunRecord& run, const ServiceGoal&) { return checksum(run); }},
+    SweepMetric{"answers", kChecksumUnit,
+                "A checksum of all answers of a run: cells with the same number wrote the same tokens. Where the runs of a "
+                "cell differ (each draws prompts of its own) it is the number of every run, in their order.",
+                kLess, [](const RunRecord& run, const ServiceGoal&) { return checksum(run); }},
     SweepMetric{"prefill_tok_s", "tok/s",
                 "Tokens of a prompt over the time from its admission to its first token, mean over requests.", kMore,
                 [](const RunRecord& run, const ServiceGoal&) { return prefill_tok_s(run); }},
