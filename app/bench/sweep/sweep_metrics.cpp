@@ -155,7 +155,7 @@ constexpr std::array kMetrics = {
                 [](const RunRecord& run, const ServiceGoal&) { return mean_of(all(run, e2e_ms)); }},
     SweepMetric{"e2e_ms_p99", "ms", "Its 99th percentile over requests.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return quantile_of(all(run, e2e_ms), 0.99); }},
-    SweepMetric{"kv_usage_peak", "share", "Most of the KV blocks that were in use at a time.", kLess,
+    SweepMetric{"kv_usage_peak", "share", "Most of the KV blocks that requests held in a step.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return run.kv_usage_peak; }},
     SweepMetric{"cached_share", "share", "Tokens of prompts that the prefix cache had, of all tokens of prompts.", kMore,
                 [](const RunRecord& run, const ServiceGoal&) { return cached_share(run); }},
