@@ -21,6 +21,9 @@ struct SweepMetric {
   double (*of)(const RunRecord& run, const ServiceGoal& goal);
 };
 
+/// Unit of numbers that are equal or not and have no mean.
+inline constexpr std::string_view kChecksumUnit = "checksum";
+
 /// THE TABLE of metrics.
 std::span<const SweepMetric> sweep_metrics();
 

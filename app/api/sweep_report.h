@@ -22,6 +22,9 @@ struct CellResult {
   std::vector<MachineWarning> warnings{};  ///< the worst of its runs
   std::vector<double> samples_of(std::size_t metric) const;  ///< that could be seen
   Estimate estimate_of(std::size_t metric) const;
+  /// Of a metric that is a checksum: the number that all runs have, else those of all runs with blanks between; empty: none
+  /// was seen.
+  std::string checksums_of(std::size_t metric) const;
   /// It failed, has all its repeats, or its interval is as narrow as the plan asks.
   bool is_done(const SweepPlan& plan) const;
 };
@@ -52,10 +55,11 @@ std::span<const std::string_view> main_metrics(const SweepPlan& plan);
 /// Cells that no other beats in both metrics, in the order of the first.
 std::vector<std::size_t> pareto_front(const SweepReport& report, std::size_t metric, std::size_t over);
 
-/// {"plan", "cells": [{"variables", "metrics": {name: {"mean", "ci95", "n", "samples"}} or "error"}], ...},
+/// {"plan", "cells": [{"variables", "metrics": {name: {"mean", "ci95", "n", "samples"}} or "error"}], ...}, with "checksum"
+/// instead of "mean" and "ci95" where a metric is one,
 /// with "warnings" where the machine gave some: of a cell the values by guard, of all the words too.
 engine::OrderedJson to_json(const SweepPlan& plan, const SweepReport& report);
-/// A line a cell: variables, then mean and half width of each metric, then the error.
+/// A line a cell: variables, then mean and half width of each metric (a checksum alone), then the error.
 std::string to_csv(const SweepPlan& plan, const SweepReport& report);
 /// A table of the main metrics, a row a cell.
 std::string to_markdown(const SweepPlan& plan, const SweepReport& report);

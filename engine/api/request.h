@@ -54,6 +54,7 @@ struct RequestTimings {
   double itl_p50_ms = 0, itl_p99_ms = 0;
   std::int64_t n_preemptions = 0;
   std::int64_t n_recomputed_tokens = 0;  ///< computed work that preemption threw away
+  std::int64_t peak_blocks = 0;          ///< most KV blocks that all requests together held in a step while it ran
 };
 
 /// What happened since the last poll, merged: nothing is lost when a reader is slow, deltas are joined.

@@ -2,6 +2,7 @@
 #include "engine/api/option_value.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -99,11 +100,16 @@ std::vector<std::string_view> choices_of(const OptionDescriptor& option) {
   return choices;
 }
 
-Result<std::string> parse_choice(const OptionDescriptor& option, std::string_view text) {
+Result<std::string> parse_choice(const OptionDescriptor& option, std::string_view text,
+                                 std::span<const std::string_view> also) {
   const bool nothing = text.empty() && option.choices.starts_with('|');
-  const std::vector<std::string_view> choices = choices_of(option);
-  if (nothing || std::find(choices.begin(), choices.end(), text) != choices.end()) return std::string(text);
-  return refuse(option, fmt::format("one of {}", named_choices(option)), quoted(text));
+  std::vector<std::string_view> names = choices_of(option);
+  if (nothing || std::find(names.begin(), names.end(), text) != names.end()) return std::string(text);
+  names.insert(names.end(), also.begin(), also.end());
+  const std::string_view nearest = nearest_name(text, names);
+  return refuse(option, fmt::format("one of {}", named_choices(option)),
+                quoted(text) + (nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest)) +
+                    (also.empty() ? "" : fmt::format(" (names of other systems: {})", fmt::join(also, ", "))));
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -121,17 +127,26 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-Error unknown_option(std::string_view name, std::span<const OptionDescriptor> table) {
-  const std::string_view head = name.substr(0, 64);  // a longer name is near to nothing
+std::string_view nearest_name(std::string_view text, std::span<const std::string_view> names) {
+  const std::string_view head = text.substr(0, 64);  // a longer name is near to nothing
   std::string_view nearest;
-  std::size_t best = std::max<std::size_t>(2, head.size() / 3) + 1;
-  for (const OptionDescriptor& option : table) {
-    const std::size_t distance = edit_distance(head, option.name);
+  std::size_t best = std::min(std::max<std::size_t>(2, head.size() / 3) + 1, head.size());  // not every letter another
+  for (const std::string_view name : names) {
+    const std::string_view begin = name.substr(0, head.size());
+    std::size_t distance = std::min(edit_distance(head, name), edit_distance(head, begin) + 1);  // "int7": int8_g32
+    if (head.size() > 1 && name.find(head) != name.npos) distance = name.starts_with(head) ? 0 : 1;
     if (distance < best) {
       best = distance;
-      nearest = option.name;
+      nearest = name;
     }
   }
+  return nearest;
+}
+
+Error unknown_option(std::string_view name, std::span<const OptionDescriptor> table) {
+  std::vector<std::string_view> names;
+  for (const OptionDescriptor& option : table) names.push_back(option.name);
+  const std::string_view nearest = nearest_name(name, names);
   std::string message = fmt::format("there is no option {}", quoted(name));
   if (!nearest.empty()) message += fmt::format("; did you mean {}?", nearest);
   return {ErrorCode::invalid_argument, std::move(message), printable_excerpt(name)};

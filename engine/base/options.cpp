@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <type_traits>
 #include <variant>
@@ -130,8 +131,16 @@ constexpr std::string_view kQuantization = "quantization";
 
 /// Other systems' names may bring an option of their own with them.
 Result<void> set_quantization(EngineOptions& options, const OptionDescriptor& option, std::string_view value) {
+  const auto stored = stored_schemes();
+  if (std::find(stored.begin(), stored.end(), value) != stored.end()) {
+    return fail(ErrorCode::invalid_argument,
+                fmt::format("{} is how a checkpoint is stored: that is read from its files, leave the option out", value),
+                std::string(option.name));
+  }
+  std::vector<std::string_view> others;
+  for (const QuantizationAlias& alias : quantization_aliases()) others.push_back(alias.name);
   const QuantizationAlias* const alias = find_quantization_alias(value);
-  LATHE_TRY(options.quantization, parse_choice(option, alias != nullptr ? alias->quantization : value));
+  LATHE_TRY(options.quantization, parse_choice(option, alias != nullptr ? alias->quantization : value, others));
   if (alias != nullptr && !alias->bnb_4bit_quant_type.empty()) options.bnb_4bit_quant_type = alias->bnb_4bit_quant_type;
   return {};
 }
@@ -161,7 +170,11 @@ Result<void> set_option(EngineOptions& options, std::string_view name, std::stri
     case text: options.*std::get<TextMember>(field->member) = std::string(value); break;
     case choice: {
       if (name == kQuantization) return set_quantization(options, option, value);
-      LATHE_TRY(options.*std::get<TextMember>(field->member), parse_choice(option, our_name_of(name, value)));
+      std::vector<std::string_view> others;
+      for (const OptionAlias& alias : option_aliases()) {
+        if (alias.option == name) others.push_back(alias.name);
+      }
+      LATHE_TRY(options.*std::get<TextMember>(field->member), parse_choice(option, our_name_of(name, value), others));
       break;
     }
     case boolean: {

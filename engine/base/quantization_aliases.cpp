@@ -26,9 +26,15 @@ constexpr std::array kAliases = {
     QuantizationAlias{.name = "ao-int4wo-128", .quantization = "int4_g128", .source = "LightLLM"},
 };
 
+// With vLLM's names for kernels that read them.
+constexpr std::array<std::string_view, 6> kStoredSchemes = {"gptq",       "gptq_marlin",        "awq",
+                                                            "awq_marlin", "compressed-tensors", "gguf"};
+
 }  // namespace
 
 std::span<const QuantizationAlias> quantization_aliases() { return kAliases; }
+
+std::span<const std::string_view> stored_schemes() { return kStoredSchemes; }
 
 const QuantizationAlias* find_quantization_alias(std::string_view name) {
   const auto* const found = std::find_if(kAliases.begin(), kAliases.end(),

@@ -18,5 +18,8 @@ struct QuantizationAlias {
 std::span<const QuantizationAlias> quantization_aliases();
 /// Null: no other name of anything.
 const QuantizationAlias* find_quantization_alias(std::string_view name);
+/// Names of ways in which a checkpoint is stored, which no load can be asked for: "gptq". Without those that are also a
+/// quantization in flight.
+std::span<const std::string_view> stored_schemes();
 
 }  // namespace lathe::engine

@@ -2,7 +2,6 @@
 #include "engine/load/coded_tensor.h"
 
 #include <algorithm>
-#include <array>
 
 #include "kernels/api/check.h"
 #include "kernels/api/dtype.h"
@@ -46,28 +45,6 @@ std::span<const WeightFormat> candidates_of(CodeKind kind) {
 }
 
 int middle_of(CodeKind kind) { return kind == CodeKind::whole4 ? kMiddleOf4 : kMiddleOf8; }
-
-// Source: bitsandbytes, whose files carry them too.
-constexpr std::array<float, 16> kNf4Numbers = {-1.0F,
-                                               -0.6961928009986877F,
-                                               -0.5250730514526367F,
-                                               -0.39491748809814453F,
-                                               -0.28444138169288635F,
-                                               -0.18477343022823334F,
-                                               -0.09105003625154495F,
-                                               0.0F,
-                                               0.07958029955625534F,
-                                               0.16093020141124725F,
-                                               0.24611230194568634F,
-                                               0.33791524171829224F,
-                                               0.44070982933044434F,
-                                               0.5626170039176941F,
-                                               0.7229568362236023F,
-                                               1.0F};
-constexpr std::array<float, 16> kFp4Numbers = {0.0F,       0.0625F / 12, 8.0F / 12,  1.0F,          4.0F / 12,  0.5F,
-                                               2.0F / 12,  0.25F,        0.0F,       -0.0625F / 12, -8.0F / 12, -1.0F,
-                                               -4.0F / 12, -0.5F,        -2.0F / 12, -0.25F};
-constexpr std::array<float, 16> kMxfp4Numbers = {0, 0.5F, 1, 1.5F, 2, 3, 4, 6, -0.0F, -0.5F, -1, -1.5F, -2, -3, -4, -6};
 
 /// body(rows) for rows as they come, each thread with room of its own.
 template <class Body>
@@ -160,10 +137,11 @@ class RowDecoder {
 
 std::shared_ptr<const std::vector<float>> numbers_of(CodeKind kind) {
   LATHE_CHECK(kind != CodeKind::other4);
-  if (kind == CodeKind::nf4) return std::make_shared<std::vector<float>>(kNf4Numbers.begin(), kNf4Numbers.end());
-  if (kind == CodeKind::fp4) return std::make_shared<std::vector<float>>(kFp4Numbers.begin(), kFp4Numbers.end());
-  if (kind == CodeKind::mxfp4) return std::make_shared<std::vector<float>>(kMxfp4Numbers.begin(), kMxfp4Numbers.end());
   std::vector<float> numbers;
+  if (kind == CodeKind::nf4) numbers = kernels::numbers_of_codes(WeightFormat::nf4);
+  if (kind == CodeKind::fp4) numbers = kernels::numbers_of_codes(WeightFormat::fp4);
+  if (kind == CodeKind::mxfp4) numbers = kernels::numbers_of_codes(WeightFormat::mxfp4);
+  if (!numbers.empty()) return std::make_shared<std::vector<float>>(std::move(numbers));
   const int n = kind == CodeKind::whole4 ? 16 : 256;
   for (int code = 0; code < n; ++code) {
     const auto whole = static_cast<float>(code - middle_of(kind));

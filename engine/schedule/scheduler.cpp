@@ -340,6 +340,8 @@ void Scheduler::account_room() {
     room.subtract(sequence.table, sequence.n_computed, cache_.block_size());
     room.add(sequence.table, sequence.n_computed + entry.n_tokens, cache_.block_size());
   }
+  const int n_used = cache_.pool().n_used();
+  for (Sequence* sequence : running_) sequence->peak_blocks = std::max(sequence->peak_blocks, n_used);
   counters_.room.n_held += room.n_held;
   counters_.room.n_reserved += room.n_reserved;
   counters_.room.n_unfilled += room.n_unfilled;

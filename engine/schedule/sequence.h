@@ -46,6 +46,7 @@ struct Sequence {
   int n_preemptions = 0;
   int n_lost = 0;                 ///< tokens that the last preemption threw away
   std::int64_t n_recomputed = 0;  ///< of all that was thrown away, what was not found in the cache again
+  int peak_blocks = 0;            ///< most blocks that all requests held in a step while it ran
   std::int64_t admitted_ns = 0;   ///< first admission
 
   int n_tokens() const { return static_cast<int>(tokens.size()); }

@@ -128,6 +128,7 @@ void Generation::complete_delta(std::int64_t now_ns) {
   times.itl_p99_ms = itl_p99_ms;
   times.n_preemptions = n_preemptions;
   times.n_recomputed_tokens = n_recomputed;
+  times.peak_blocks = peak_blocks;
 }
 
 }  // namespace lathe::engine

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "kernels/api/backend.h"
 
@@ -23,6 +24,10 @@ std::int64_t group_of(WeightFormat format, std::int64_t k);
 bool has_zero_points(WeightFormat format);
 /// Its scales are f16.
 bool has_half_scales(WeightFormat format);
+
+/// What the codes of a format stand for where the scale is 1 and the zero point 0, by code.
+/// Requires: a format with codes of at most 8 bits.
+std::vector<float> numbers_of_codes(WeightFormat format);
 
 /// Units: bytes of a row of k codes as Backend::pack_rows takes it. 0: the format takes no such row.
 std::int64_t coded_row_bytes(WeightFormat format, std::int64_t k);

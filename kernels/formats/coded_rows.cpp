@@ -20,6 +20,14 @@ bool has_half_scales(WeightFormat format) {
   return scales == ScaleLayout::half || scales == ScaleLayout::paired;
 }
 
+std::vector<float> numbers_of_codes(WeightFormat format) {
+  const CodedFormat& codes = descriptor_of(format).codes;
+  std::vector<float> numbers;
+  for (int code = 0; code < 1 << codes.bits; ++code)
+    numbers.push_back(codes.decode(codes, static_cast<std::uint8_t>(code), {.scale = 1, .zero = 0}));
+  return numbers;
+}
+
 std::int64_t coded_row_bytes(WeightFormat format, std::int64_t k) {
   const CodedFormat& codes = descriptor_of(format).codes;
   if (codes.blocks == nullptr || k < 1 || !rows_begin_groups(codes, k)) return 0;

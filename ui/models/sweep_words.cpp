@@ -57,7 +57,7 @@ QString name_of_metric(std::size_t metric) {
 QString unit_of(std::size_t metric) {
   const std::string_view unit = app::sweep_metrics()[metric].unit;
   if (unit == "share") return QStringLiteral("%");
-  if (unit == "count" || unit == "ratio") return {};
+  if (unit == "count" || unit == "ratio" || unit == app::kChecksumUnit) return {};
   if (unit == "bytes") return QStringLiteral("MiB");
   return QString::fromUtf8(unit.data(), static_cast<int>(unit.size()));
 }

@@ -2,10 +2,12 @@
 #include "app/api/sweep_report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 
 #include "app/bench/sweep/sampling_json.h"
 
@@ -26,11 +28,21 @@ constexpr std::string_view kQualityMetrics[] = {"output_tok_s", "prefill_tok_s",
 
 constexpr std::size_t kMinRunsToEnd = 3;  // an interval of two runs says next to nothing
 
+bool is_checksum(std::size_t metric) { return sweep_metrics()[metric].unit == kChecksumUnit; }
+
+/// Whole numbers below 2^53, which a double holds exactly.
+std::vector<std::uint64_t> whole(const std::vector<double>& samples) { return {samples.begin(), samples.end()}; }
+
 OrderedJson metrics_json(const CellResult& result) {
   OrderedJson json = OrderedJson::object();
   for (std::size_t i = 0; i < sweep_metrics().size(); ++i) {
     const Estimate together = result.estimate_of(i);
     if (together.n == 0) continue;  // it could not be seen
+    if (is_checksum(i)) {
+      json[sweep_metrics()[i].name] = {
+          {"checksum", result.checksums_of(i)}, {"n", together.n}, {"samples", whole(result.samples_of(i))}};
+      continue;
+    }
     json[sweep_metrics()[i].name] = {
         {"mean", together.mean}, {"ci95", together.half_width}, {"n", together.n}, {"samples", result.samples_of(i)}};
   }
@@ -116,6 +128,12 @@ Estimate CellResult::estimate_of(std::size_t metric) const {
   // Every run has the same perplexity: it is uncertain over the tokens of its text.
   if (metric == metric_index("perplexity")) value.half_width = estimate(samples_of(metric_index("perplexity_ci95"))).mean;
   return value;
+}
+
+std::string CellResult::checksums_of(std::size_t metric) const {
+  std::vector<std::uint64_t> sums = whole(samples_of(metric));
+  if (std::adjacent_find(sums.begin(), sums.end(), std::not_equal_to<>()) == sums.end() && !sums.empty()) sums.resize(1);
+  return fmt::format("{}", fmt::join(sums, " "));
 }
 
 std::vector<MachineWarning> SweepReport::warnings() const {
@@ -217,13 +235,18 @@ OrderedJson to_json(const SweepPlan& plan, const SweepReport& report) {
 std::string to_csv(const SweepPlan& plan, const SweepReport& report) {
   std::string csv;
   for (const SweepVariable& variable : plan.variables) csv += csv_field(variable.name) + ",";
-  for (const SweepMetric& metric : sweep_metrics()) csv += fmt::format("{0},{0}_ci95,", metric.name);
+  for (std::size_t i = 0; i < sweep_metrics().size(); ++i) {
+    const std::string_view name = sweep_metrics()[i].name;
+    csv += is_checksum(i) ? fmt::format("{},", name) : fmt::format("{0},{0}_ci95,", name);
+  }
   csv += "n,error\r\n";
   for (const auto& [index, result] : report.cells) {
     for (const auto& [name, value] : values_of(plan, index)) csv += csv_field(value) + ",";
     for (std::size_t i = 0; i < sweep_metrics().size(); ++i) {
       const Estimate together = result.estimate_of(i);
-      csv += together.n == 0 ? ",," : fmt::format("{:.6g},{:.6g},", together.mean, together.half_width);
+      csv += is_checksum(i)    ? result.checksums_of(i) + ","
+             : together.n == 0 ? ",,"
+                               : fmt::format("{:.6g},{:.6g},", together.mean, together.half_width);
     }
     csv += fmt::format("{},{}\r\n", result.samples.size(), csv_field(result.error));
   }

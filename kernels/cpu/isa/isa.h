@@ -12,12 +12,14 @@ namespace lathe::kernels {
 struct IsaDescriptor {
   std::string_view name;
   bool (*is_available)();
+  bool (*claim)();  ///< asks the system for what it keeps back until it is wanted; null: nothing. False: not granted
   const OpTable* ops;
 };
 
 /// The table: "scalar" first, best last.
 std::span<const IsaDescriptor* const> isas();
-/// Null when there is none of that name or this machine lacks it. Empty: the best that it has.
+/// Null when there is none of that name, this machine lacks it, or it is not granted. Empty: the best that there is. Claims
+/// what it finds, and nothing for the others.
 const IsaDescriptor* find_isa(std::string_view name);
 
 extern const OpTable kScalarOps;

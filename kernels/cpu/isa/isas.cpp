@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdint>
 
 #include "kernels/cpu/isa/isa.h"
 
@@ -19,22 +20,32 @@ bool has_avx512() {
 }
 bool has_avx512_vnni() { return has_avx512() && __builtin_cpu_supports("avx512vnni"); }
 bool has_avx512_bf16() { return has_avx512_vnni() && __builtin_cpu_supports("avx512bf16"); }
-/// Tiles are 8 KB of registers, which the system keeps for those processes that have asked for them.
-bool may_use_tiles() {
-  constexpr int kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA (Linux 5.16)
+// XFEATURE_XTILEDATA of Linux 5.16. Tiles are 8 KB of registers, which the system keeps for those processes that have asked
+// for them: whether it would is one question, and being asked another, which every later signal and switch of threads pays.
+constexpr int kTileData = 18;
+bool may_ask_for_tiles() {
+  constexpr int kSupported = 0x1021;  // ARCH_GET_XCOMP_SUPP
+  std::uint64_t features = 0;
+  return syscall(SYS_arch_prctl, kSupported, &features) == 0 && (features >> kTileData & 1U) != 0;
+}
+bool ask_for_tiles() {
+  constexpr int kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 }
 bool has_avx512_amx() {
   return has_avx512_bf16() && __builtin_cpu_supports("amx-tile") && __builtin_cpu_supports("amx-int8") &&
-         __builtin_cpu_supports("amx-bf16") && may_use_tiles();
+         __builtin_cpu_supports("amx-bf16") && may_ask_for_tiles();
 }
 
-constexpr IsaDescriptor kScalar{.name = "scalar", .is_available = has_scalar, .ops = &kScalarOps};
-constexpr IsaDescriptor kAvx2{.name = "avx2", .is_available = has_avx2, .ops = &kAvx2Ops};
-constexpr IsaDescriptor kAvx512{.name = "avx512", .is_available = has_avx512, .ops = &kAvx512Ops};
-constexpr IsaDescriptor kAvx512Vnni{.name = "avx512_vnni", .is_available = has_avx512_vnni, .ops = &kAvx512VnniOps};
-constexpr IsaDescriptor kAvx512Bf16{.name = "avx512_bf16", .is_available = has_avx512_bf16, .ops = &kAvx512Bf16Ops};
-constexpr IsaDescriptor kAvx512Amx{.name = "avx512_amx", .is_available = has_avx512_amx, .ops = &kAvx512AmxOps};
+constexpr IsaDescriptor kScalar{.name = "scalar", .is_available = has_scalar, .claim = nullptr, .ops = &kScalarOps};
+constexpr IsaDescriptor kAvx2{.name = "avx2", .is_available = has_avx2, .claim = nullptr, .ops = &kAvx2Ops};
+constexpr IsaDescriptor kAvx512{.name = "avx512", .is_available = has_avx512, .claim = nullptr, .ops = &kAvx512Ops};
+constexpr IsaDescriptor kAvx512Vnni{
+    .name = "avx512_vnni", .is_available = has_avx512_vnni, .claim = nullptr, .ops = &kAvx512VnniOps};
+constexpr IsaDescriptor kAvx512Bf16{
+    .name = "avx512_bf16", .is_available = has_avx512_bf16, .claim = nullptr, .ops = &kAvx512Bf16Ops};
+constexpr IsaDescriptor kAvx512Amx{
+    .name = "avx512_amx", .is_available = has_avx512_amx, .claim = ask_for_tiles, .ops = &kAvx512AmxOps};
 
 constexpr std::array<const IsaDescriptor*, 6> kIsas{&kScalar,     &kAvx2,       &kAvx512,
                                                      &kAvx512Vnni, &kAvx512Bf16, &kAvx512Amx};
@@ -44,11 +55,11 @@ constexpr std::array<const IsaDescriptor*, 6> kIsas{&kScalar,     &kAvx2,       
 std::span<const IsaDescriptor* const> isas() { return kIsas; }
 
 const IsaDescriptor* find_isa(std::string_view name) {
-  const IsaDescriptor* found = nullptr;
-  for (const IsaDescriptor* isa : kIsas) {
-    if (isa->is_available() && (name.empty() || isa->name == name)) found = isa;
+  for (auto isa = kIsas.rbegin(); isa != kIsas.rend(); ++isa) {
+    if (!name.empty() && (*isa)->name != name) continue;
+    if ((*isa)->is_available() && ((*isa)->claim == nullptr || (*isa)->claim())) return *isa;
   }
-  return found;
+  return nullptr;
 }
 
 }  // namespace lathe::kernels

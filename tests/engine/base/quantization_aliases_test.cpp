@@ -5,6 +5,7 @@
 #include <set>
 
 #include "engine/api/options.h"
+#include "engine/load/quantization_scheme.h"
 
 using namespace lathe::engine;
 
@@ -45,6 +46,55 @@ class QuantizationAliasesTest : public QObject {
     QCOMPARE(get_option(options, "bnb_4bit_quant_type"), std::string("fp4"));
     QVERIFY(set_option(options, "quantization", "load_in_4bit").has_value());
     QCOMPARE(get_option(options, "bnb_4bit_quant_type"), std::string("fp4"));  // says nothing of codes
+  }
+
+  void what_a_checkpoint_brings_itself_is_not_asked_for() {
+    for (const std::string_view name : stored_schemes()) {
+      EngineOptions options;
+      const auto refused = set_option(options, "quantization", name);
+      QVERIFY(!refused && refused.error().message.starts_with(name));
+      QVERIFY(refused.error().message.find("leave the option out") != std::string::npos);
+      QCOMPARE(options, EngineOptions());
+    }
+    for (const QuantizationScheme* scheme : quantization_schemes()) {  // each is asked for, or said to be stored
+      EngineOptions options;
+      const auto set = set_option(options, "quantization", scheme->method);
+      QVERIFY2(set || set.error().message.find("leave the option out") != std::string::npos, scheme->method.data());
+    }
+  }
+
+  void what_was_probably_meant_is_said_data() {
+    QTest::addColumn<QString>("value");
+    QTest::addColumn<QString>("nearest");
+    for (const auto& [value, nearest] : {std::pair("int7", "int8_g32"),
+                                         {"int4", "int4_g32"},
+                                         {"int8g32", "int8_g32"},
+                                         {"fp9", "fp8"},
+                                         {"nf4", "bitsandbytes-nf4"},
+                                         {"8bit", "bitsandbytes_8bit"},
+                                         {"smooth-quant", "smoothquant"},
+                                         {"bitsandbites", "bitsandbytes"}}) {
+      QTest::newRow(value) << value << nearest;
+    }
+  }
+  void what_was_probably_meant_is_said() {
+    QFETCH(QString, value);
+    QFETCH(QString, nearest);
+    EngineOptions options;
+    const QString said = QString::fromStdString(set_option(options, "quantization", value.toStdString()).error().message);
+    QVERIFY2(said.contains("; did you mean " + nearest + "?"), qPrintable(said));
+    QVERIFY2(said.contains("names of other systems: bitsandbytes, bitsandbytes-nf4"), qPrintable(said));
+  }
+
+  void what_is_far_from_all_gets_no_suggestion() {
+    EngineOptions options;
+    for (const char* value : {"", "x", "turbo-9000"}) {
+      const std::string said = set_option(options, "quantization", value).error().message;
+      QVERIFY2(said.find("did you mean") == std::string::npos, said.c_str());
+    }
+    QVERIFY(set_option(options, "kv_cache_dtype", "fp8_e4m4").error().message.find("did you mean fp8_e4m3?") !=
+            std::string::npos);
+    QVERIFY(set_option(options, "kv_cache_dtype", "q").error().message.find("triton_int8kv") != std::string::npos);
   }
 
   void what_nobody_calls_so_is_refused() {

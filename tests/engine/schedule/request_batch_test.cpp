@@ -90,6 +90,7 @@ class RequestBatchTest : public QObject {
   void an_ended_slot_computes_a_row_a_step();
   void padding_and_waste_have_the_counted_numbers();
   void paged_wastes_only_the_ends_of_blocks();
+  void a_request_sees_what_all_held_while_it_ran();
   void a_batch_that_is_longer_than_a_step_is_read_in_pieces();
   void padding_that_is_left_over_goes_into_the_next_step();
   void without_chunks_a_padded_prompt_stays_whole();
@@ -168,6 +169,22 @@ void RequestBatchTest::paged_wastes_only_the_ends_of_blocks() {
   QCOMPARE(counters.room.n_held, 12 + 12 + 12 + 12);
   QCOMPARE(counters.room.n_reserved, 0);
   QCOMPARE(counters.room.n_unfilled, 2 + 0 + 3 + 2);
+}
+
+/// Blocks of 4: the first holds 1 beside 2 of the second; when it has ended, the third holds 1 beside 3 of the second.
+void RequestBatchTest::a_request_sees_what_all_held_while_it_ran() {
+  Bench bench("paged", options_of(2));
+  const Sequence& first = bench.add(2, 2);
+  const Sequence& second = bench.add(7, 4);
+  const Sequence& third = bench.add(1, 1);
+  bench.step();
+  QCOMPARE(first.peak_blocks, 3);
+  QCOMPARE(third.peak_blocks, 0);
+  for (int i = 0; i < 4; ++i) bench.step();
+  QCOMPARE(first.peak_blocks, 3);
+  QCOMPARE(second.peak_blocks, 4);
+  QCOMPARE(third.peak_blocks, 4);
+  QCOMPARE(bench.n_used(), 0);
 }
 
 void RequestBatchTest::a_batch_that_is_longer_than_a_step_is_read_in_pieces() {

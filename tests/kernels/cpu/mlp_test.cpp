@@ -153,7 +153,7 @@ class MlpTest : public QObject {
         const auto packed_up = packed(*backend, WeightFormat::f32, up.view());
         const MlpWeights weights{
             .activation = Activation::clamped_silu, .gate = packed_gate.get(), .up = *packed_up, .down = *down};
-        backend->mlp(out.view(), one.view(), weights);
+        backend->mlp(out.view(), {.x = one.view()}, weights);
         const double want = exact(Activation::clamped_silu, of_gate) * (std::clamp<double>(of_up, -7, 7) + 1);
         QVERIFY(std::fabs(out.view().as<float>()[0] - want) <= 4e-7 * std::max(1.0, std::fabs(want)));
       }

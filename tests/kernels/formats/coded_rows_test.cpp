@@ -30,6 +30,34 @@ class CodedRowsTest : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
+  /// Bit by bit what files of bitsandbytes say of themselves (quant_map); whole numbers about their middle.
+  void codes_stand_for_the_numbers_of_their_book() {
+    const std::vector<float> nf4 = {-1.0F,
+                                    -0.6961928009986877F,
+                                    -0.5250730514526367F,
+                                    -0.39491748809814453F,
+                                    -0.28444138169288635F,
+                                    -0.18477343022823334F,
+                                    -0.09105003625154495F,
+                                    0.0F,
+                                    0.07958029955625534F,
+                                    0.16093020141124725F,
+                                    0.24611230194568634F,
+                                    0.33791524171829224F,
+                                    0.44070982933044434F,
+                                    0.5626170039176941F,
+                                    0.7229568362236023F,
+                                    1.0F};
+    QVERIFY(numbers_of_codes(WeightFormat::nf4) == nf4);
+    QVERIFY(numbers_of_codes(WeightFormat::nf4_weight_only) == nf4);
+    const std::vector<float> fp4 = numbers_of_codes(WeightFormat::fp4);
+    QCOMPARE(fp4.size(), std::size_t{16});
+    QVERIFY(fp4[1] == 0.0625F / 12 && fp4[3] == 1 && fp4[5] == 0.5F && fp4[12] == -4.0F / 12);
+    const std::vector<float> four = numbers_of_codes(WeightFormat::int4_g32);
+    for (int i = 0; i < 16; ++i) QCOMPARE(four[static_cast<std::size_t>(i)], static_cast<float>(i - 8));
+    QCOMPARE(numbers_of_codes(WeightFormat::fp8_weight_only)[0x38], 1.0F);
+  }
+
   /// What a tensor becomes in a format, taken out as codes and scales and put in again, is the same numbers.
   void codes_of_a_format_come_back_as_its_numbers() {
     RandomNumbers numbers(3);

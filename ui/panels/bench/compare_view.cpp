@@ -191,7 +191,7 @@ void CompareView::make_table() {
 void CompareView::fill_metrics() {
   for (std::size_t i = 0; i < app::sweep_metrics().size(); ++i) {
     const std::string_view name = app::sweep_metrics()[i].name;
-    if (name == "answers" || name == "perplexity_ci95") continue;
+    if (app::sweep_metrics()[i].unit == app::kChecksumUnit || name == "perplexity_ci95") continue;
     QAction* action = metric_menu_->addAction(metric_words(i));
     action->setObjectName(QStringLiteral("bench.compare.metric.") + text_of(name));
     action->setCheckable(true);

@@ -20,8 +20,10 @@ SweepCharts::SweepCharts(const Theme& theme, QWidget* parent) : QWidget(parent),
 QComboBox* SweepCharts::make_choice(const char* name, std::string_view metric, QWidget* parent) {
   auto* choice = new QComboBox(parent);
   choice->setObjectName(QLatin1String(name));
-  for (std::size_t i = 0; i < app::sweep_metrics().size(); ++i) choice->addItem(metric_words(i), static_cast<int>(i));
-  choice->setCurrentIndex(static_cast<int>(app::metric_index(metric)));
+  for (std::size_t i = 0; i < app::sweep_metrics().size(); ++i) {
+    if (app::sweep_metrics()[i].unit != app::kChecksumUnit) choice->addItem(metric_words(i), static_cast<int>(i));
+  }
+  choice->setCurrentIndex(choice->findData(static_cast<int>(app::metric_index(metric))));
   choice->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   choice->setMinimumContentsLength(12);
   connect(choice, &QComboBox::activated, this, [this] { show_sweep(status_); });

@@ -81,6 +81,30 @@ class SweepReportTest : public QObject {
     QVERIFY(QString::fromStdString(to_csv(plan, report)).contains("\"no | room,\nat all\""));
   }
 
+  /// 2^53 - 1 and its neighbour are one number with fewer than 16 digits.
+  void checksums_are_exact_and_tell_runs_apart() {
+    const std::size_t answers = metric_index("answers");
+    SweepReport report;
+    report.cells[0] = cell_of({1, 1, 1});
+    report.cells[1] = cell_of({1, 1, 1});
+    for (std::vector<double>& sample : report.cells[0].samples) sample[answers] = 9007199254740991;
+    report.cells[1].samples[0][answers] = 9007199254740990;
+    report.cells[1].samples[1][answers] = 7;
+    QCOMPARE(report.cells[0].checksums_of(answers), std::string("9007199254740991"));
+    QCOMPARE(report.cells[1].checksums_of(answers), std::string("9007199254740990 7 1"));
+    QCOMPARE(CellResult().checksums_of(answers), std::string());
+    const SweepPlan plan = plan_of_two();
+    const QStringList lines = QString::fromStdString(to_csv(plan, report)).split("\r\n");
+    const auto column = static_cast<int>(lines[0].split(',').indexOf("answers"));
+    QCOMPARE(lines[1].split(',').at(column), QString("9007199254740991"));
+    QCOMPARE(lines[2].split(',').at(column), QString("9007199254740990 7 1"));
+    QVERIFY(!lines[0].contains("answers_ci95"));
+    for (const QString& line : lines) QVERIFY(line.isEmpty() || line.count(',') == lines[0].count(','));
+    const engine::OrderedJson json = to_json(plan, report)["cells"];
+    QCOMPARE(json[1]["metrics"]["answers"].dump(),
+             std::string(R"({"checksum":"9007199254740990 7 1","n":3,"samples":[9007199254740990,7,1]})"));
+  }
+
   void a_cell_is_measured_again_by_its_plan_or_its_command() {
     SweepPlan plan = plan_of_two();
     plan.workload.prompt_tokens = 40;

@@ -95,6 +95,23 @@ class SweepTest : public QObject {
     QVERIFY(value(3, "kv_reserved") < value(2, "kv_reserved"));
   }
 
+  /// A request that is over after one step held its blocks all the same: 8 tokens, and 8 + 3 with the answer of 4.
+  void the_peak_of_the_cache_is_seen_in_the_shortest_run() {
+    SweepPlan plan = small_plan({{"output_tokens", {"1", "4"}}});
+    plan.workload.concurrency = 1;
+    plan.workload.requests = 1;
+    plan.options.block_size = 8;
+    plan.options.num_gpu_blocks_override = 32;
+    plan.repeats = 4;
+    auto journal = SweepJournal::open("", plan, false);
+    const SweepReport report = swept(plan, *journal);
+    for (std::size_t cell = 0; cell < 2; ++cell) {
+      QVERIFY2(report.cells.at(cell).error.empty(), report.cells.at(cell).error.c_str());
+      for (const double peak : report.cells.at(cell).samples_of(metric_index("kv_usage_peak")))
+        QCOMPARE(peak, static_cast<double>(cell + 1) / 32);
+    }
+  }
+
   void every_load_pattern_sends_all_requests() {
     const SweepPlan plan = small_plan({{"load", {"concurrency", "constant", "poisson"}}, {"rate", {"200"}}});
     auto journal = SweepJournal::open("", plan, false);
