@@ -39,6 +39,11 @@ Result<Evaluation::Tokens> Evaluation::tokens_of(std::size_t text) const {
 }
 
 Result<void> Evaluation::tokenize(const std::function<bool()>& go_on) {
+  if (!plan_.given.empty() && plan_.given.size() != plan_.texts.size()) {
+    return fail(ErrorCode::invalid_argument,
+                fmt::format("{} texts, but {} of what stands before them", plan_.texts.size(), plan_.given.size()),
+                "dataset");
+  }
   const std::int64_t stride = plan_.stride > 0 ? plan_.stride : window() / 2;
   if (stride >= window()) {
     return fail(ErrorCode::invalid_argument,

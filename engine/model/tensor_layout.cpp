@@ -55,7 +55,7 @@ void for_runs_of_groups(const ModelConfig& config, const Body& body) {
   }
 }
 
-/// for_runs: one of the two above and below, which say where rows lie in files and where in plain order.
+/// for_runs: one of those above and below, which say where rows lie in files and where in plain order.
 template <class ForRuns>
 TensorView with_rows_moved(const TensorView& source, std::vector<std::byte>& memory, bool to_files,
                            const ForRuns& for_runs) {

@@ -110,7 +110,7 @@ class Calibration {
     kernels::KvShape kv = kv_shape(config_, Dtype::f32, kBlockSize, n_blocks_of(plan_));
     kv.n_layers = 1;
     LATHE_TRY(kv_, KvStorage::allocate(backend_, kv));
-    const kernels::StepShape step = step_shape(backend_, config_, storage_, plan_.n_rows());
+    const kernels::StepShape step = step_shape(config_, storage_, plan_.n_rows());
     if (backend_.reserve(step)) return {};
     return fail(ErrorCode::resource_exhausted,
                 fmt::format("no memory for {} bytes of work memory", backend_.work_bytes(step)), "calibration");

@@ -16,21 +16,16 @@ kernels::KvShape kv_shape(const ModelConfig& config, kernels::Dtype dtype, int b
           .dtype = dtype};
 }
 
-kernels::StepShape step_shape(const kernels::Backend& backend, const ModelConfig& config, const WeightStorage& storage,
-                              std::int64_t max_rows) {
-  kernels::StepShape step{
-      .format = storage.matrices,
-      .head_format = storage.head,
-      .n_rows = max_rows,
-      .hidden_size = config.hidden_size,
-      .intermediate_size = std::max({config.intermediate_size, config.moe.expert_size, config.moe.shared_size}),
-      .q_size = config.q_size(),
-      .head_dim = config.head_dim,
-      .group = config.n_heads / config.n_kv_heads};
-  if (config.moe.n_experts == 0) return step;
-  kernels::StepShape of_experts = step;
-  of_experts.format = storage.experts;
-  return backend.work_bytes(of_experts) > backend.work_bytes(step) ? of_experts : step;
+kernels::StepShape step_shape(const ModelConfig& config, const WeightStorage& storage, std::int64_t max_rows) {
+  return {.format = storage.matrices,
+          .expert_format = config.moe.n_experts > 0 ? storage.experts : storage.matrices,
+          .head_format = storage.head,
+          .n_rows = max_rows,
+          .hidden_size = config.hidden_size,
+          .intermediate_size = std::max({config.intermediate_size, config.moe.expert_size, config.moe.shared_size}),
+          .q_size = config.q_size(),
+          .head_dim = config.head_dim,
+          .group = config.n_heads / config.n_kv_heads};
 }
 
 Result<std::unique_ptr<ModelRunner>> ModelRunner::create(std::unique_ptr<kernels::Backend> backend, Decoder decoder,
@@ -38,7 +33,7 @@ Result<std::unique_ptr<ModelRunner>> ModelRunner::create(std::unique_ptr<kernels
   const ModelConfig& config = decoder.config();
   LATHE_TRY(KvStorage kv, KvStorage::allocate(*backend, kv_shape(config, kv_dtype, limits.block_size, limits.n_blocks)));
   LATHE_TRY(Activations activations, Activations::create(*backend, config, limits.max_rows, limits.max_logit_rows));
-  const kernels::StepShape step = step_shape(*backend, config, decoder.storage(), limits.max_rows);
+  const kernels::StepShape step = step_shape(config, decoder.storage(), limits.max_rows);
   if (!backend->reserve(step)) {
     return fail(
         ErrorCode::resource_exhausted,

@@ -59,7 +59,6 @@ class ModelRunner final : public Runner {
 /// The geometry of the KV cache that a model needs.
 kernels::KvShape kv_shape(const ModelConfig& config, kernels::Dtype dtype, int block_size, int n_blocks);
 /// What a step of the model asks of its backend.
-kernels::StepShape step_shape(const kernels::Backend& backend, const ModelConfig& config, const WeightStorage& storage,
-                              std::int64_t max_rows);
+kernels::StepShape step_shape(const ModelConfig& config, const WeightStorage& storage, std::int64_t max_rows);
 
 }  // namespace lathe::engine

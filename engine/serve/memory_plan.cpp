@@ -81,7 +81,7 @@ class MemoryPlanner {
 
   /// The angles of RoPE, and the work memory of the backend.
   std::int64_t other_bytes() const {
-    const kernels::StepShape step = step_shape(backend_, config_, plan_.weights, plan_.limits.max_rows);
+    const kernels::StepShape step = step_shape(config_, plan_.weights, plan_.limits.max_rows);
     return RopeTables::n_bytes(config_, plan_.limits.max_model_len) + static_cast<std::int64_t>(backend_.work_bytes(step));
   }
 

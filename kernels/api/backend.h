@@ -203,9 +203,10 @@ struct MlpWeights {
 
 /// What the operations of a model's steps need to know to find their work memory.
 struct StepShape {
-  WeightFormat format = WeightFormat::f32;       ///< of the layers
-  WeightFormat head_format = WeightFormat::f32;  ///< of the product that gives logits
-  std::int64_t n_rows = 0;                       ///< at most
+  WeightFormat format = WeightFormat::f32;         ///< of the layers
+  WeightFormat expert_format = WeightFormat::f32;  ///< of their experts; without them the same
+  WeightFormat head_format = WeightFormat::f32;    ///< of the product that gives logits
+  std::int64_t n_rows = 0;                         ///< at most
   std::int64_t hidden_size = 0;
   std::int64_t intermediate_size = 0;  ///< of the MLP
   std::int64_t q_size = 0;             ///< all query heads
@@ -294,7 +295,8 @@ class Backend {
   virtual void attention(const TensorView& out, const TensorView& q, int n_heads, const KvLayer& layer,
                          const AttentionBatch& batch, const AttentionForm& form) = 0;
 
-  // ---- halves of a layer in one operation each, so that threads meet less often. With mlp() a layer is three
+  // ---- halves of a layer in one operation each, so that threads meet less often: with mlp() a layer whose norms stand
+  // before its halves is three operations
   /// qkv [M, (n_heads + 2 n_kv_heads) d] = Q, K and V of the rows that `in` gives; K and V are written as kv_write() does.
   virtual void project_qkv(const TensorView& qkv, const HalfInput& in, const QkvForm& form,
                            std::span<const std::int32_t> positions, const KvLayer& layer,

@@ -167,12 +167,14 @@ void CpuBackend::attend(const TensorView& out, const TensorView& heads, const Te
                         const KvLayer& layer, const AttentionBatch& batch, const AttentionForm& form,
                         const PackedMatrix& matrix, const TensorView& bias) {
   const std::int64_t m = out.dim(0);
+  if (m == 0) return;
   if (m > kMaxPackedRows) {
     attention(heads, q, n_heads, layer, batch, form);
     return linear(out, heads, matrix, bias);
   }
   LATHE_CHECK(is_rows_of_f32(out) && is_rows_of_f32(heads) && heads.dim(0) == m && out.dim(1) == matrix.n());
-  LATHE_CHECK(heads.dim(1) == matrix.k() && (bias.data == nullptr || bias.n_elements() == matrix.n()));
+  LATHE_CHECK(heads.dim(1) == matrix.k() &&
+              (bias.data == nullptr || (bias.dtype == Dtype::f32 && bias.n_elements() == matrix.n())));
   const AttentionArgs args = plan_attention(heads, q, n_heads, layer, batch, form);
   const LinearOps& ops = linear_ops(matrix);
   const PackedRows packed = reserve_packed(packed_x_, m, matrix.k(), ops);

@@ -43,15 +43,20 @@ CpuBackend::WorkSizes CpuBackend::work_sizes(const StepShape& shape) const {
   const auto x_bytes = [&](WeightFormat format, std::int64_t k) {
     return packed_rows_bytes(shape.n_rows, k, linear_ops(format, k));
   };
-  const LinearOps& outer = linear_ops(shape.format, shape.hidden_size);
-  const LinearOps& inner = linear_ops(shape.format, shape.intermediate_size);
   const std::int64_t scratch = std::max(mlp_scratch_floats(), attention_floats(shape.group, shape.head_dim));
-  return {.packed_x = std::max({x_bytes(shape.format, shape.hidden_size), x_bytes(shape.format, shape.q_size),
-                                x_bytes(shape.head_format, shape.hidden_size)}),
-          .packed_inner = packed_rows_bytes(shape.n_rows, shape.intermediate_size, inner),
-          .loose_inner = loose_rows_bytes(shape.n_rows, shape.intermediate_size, outer, inner),
-          .thread_scratch = thread_scratch_bytes(scratch),
-          .partials = partials_bytes(shape.group, shape.head_dim)};
+  WorkSizes sizes{.packed_x = x_bytes(shape.head_format, shape.hidden_size),
+                  .packed_inner = 0,
+                  .loose_inner = 0,
+                  .thread_scratch = thread_scratch_bytes(scratch),
+                  .partials = partials_bytes(shape.group, shape.head_dim)};
+  for (const WeightFormat format : {shape.format, shape.expert_format}) {
+    const LinearOps& outer = linear_ops(format, shape.hidden_size);
+    const LinearOps& inner = linear_ops(format, shape.intermediate_size);
+    sizes.packed_x = std::max({sizes.packed_x, x_bytes(format, shape.hidden_size), x_bytes(format, shape.q_size)});
+    sizes.packed_inner = std::max(sizes.packed_inner, x_bytes(format, shape.intermediate_size));
+    sizes.loose_inner = std::max(sizes.loose_inner, loose_rows_bytes(shape.n_rows, shape.intermediate_size, outer, inner));
+  }
+  return sizes;
 }
 
 std::size_t CpuBackend::work_bytes(const StepShape& shape) const {
@@ -101,7 +106,6 @@ void CpuBackend::add_norm(const TensorView& out, const TensorView& x, const Tens
 
 void CpuBackend::norm_heads(const TensorView& x, int n_heads, const Norm& norm) {
   LATHE_CHECK(is_rows_of_f32(x) && x.dim(1) % n_heads == 0);
-  LATHE_CHECK(is_norm_of(norm, x.dim(1) / n_heads) || is_norm_of(norm, x.dim(1)));
   for_rows(x.dim(0), x.dim(1),
            [&](std::int64_t begin, std::int64_t end) { norm_heads_of_rows(ops_, x, n_heads, norm, begin, end); });
 }

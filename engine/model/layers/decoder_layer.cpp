@@ -28,7 +28,7 @@ HalfInput input_of(const ModelConfig& config, const NormLayer& norm, const StepB
 }
 
 /// The rows themselves, for halves whose first operation is not one that takes a HalfInput.
-TensorView rows_of(Backend& backend, const HalfInput& in) {
+TensorView prepared_rows(Backend& backend, const HalfInput& in) {
   if (!in.norm) {
     if (in.delta.data != nullptr) backend.add(in.x, in.delta);
     return in.x;
@@ -172,7 +172,7 @@ Delta DecoderLayer::attend(Backend& backend, const AttentionContext& context, co
   if (attention_) {
     attention_->forward(backend, context, in, step);
   } else {
-    latent_attention_->forward(backend, context, rows_of(backend, in), step);
+    latent_attention_->forward(backend, context, prepared_rows(backend, in), step);
   }
   const Delta after = output_of(backend, config, attention_norm_, attention_out_norm_, step);
   if (config.residual == Residual::sequential) return after;
@@ -185,7 +185,7 @@ Delta DecoderLayer::feed_forward(Backend& backend, const ModelConfig& config, co
   const bool has_input = config.is_parallel();  // attend() has left it
   const HalfInput in = has_input ? HalfInput{.x = step.normed} : input_of(config, mlp_norm_, step, before);
   if (experts_) {
-    experts_->forward(backend, config, rows_of(backend, in), step);
+    experts_->forward(backend, config, prepared_rows(backend, in), step);
   } else {
     mlp_->forward(backend, in, step);
   }

@@ -84,7 +84,7 @@ class ReferenceBackend final : public Backend {
     reference::linear(out, x, static_cast<const PlainMatrix&>(matrix).view(), bias);
   }
   void mlp(const TensorView& out, const HalfInput& in, const MlpWeights& weights) override {
-    const TensorView x = rows_of(in);
+    const TensorView x = prepared_rows(in);
     const std::int64_t m = x.dim(0), inner = weights.up.n();
     const Buffer memory = allocate_host(static_cast<std::size_t>(2 * m * inner) * sizeof(float));
     LATHE_CHECK(memory);
@@ -132,7 +132,7 @@ class ReferenceBackend final : public Backend {
     const std::int64_t kv_size = layer.shape.n_kv_heads * head_dim;
     const TensorView q = qkv.columns(0, q_size), k = qkv.columns(q_size, kv_size),
                      v = qkv.columns(q_size + kv_size, kv_size);
-    linear(qkv, rows_of(in), form.matrix, form.bias);
+    linear(qkv, prepared_rows(in), form.matrix, form.bias);
     if (form.clamp > 0) clamp(qkv, form.clamp);
     for (const bool is_query : {true, false}) {
       const TensorView& x = is_query ? q : k;
@@ -157,7 +157,7 @@ class ReferenceBackend final : public Backend {
   }
 
  private:
-  TensorView rows_of(const HalfInput& in) {
+  TensorView prepared_rows(const HalfInput& in) {
     if (in.delta.data != nullptr) add(in.x, in.delta);
     if (!in.norm) return in.x;
     norm(in.normed, in.x, *in.norm);

@@ -29,8 +29,13 @@ void HeadsStage::run(std::int64_t item, int /*thread*/) const {
   if (form.clamp > 0) ops.clamp(map_args(qkv, form.clamp), rows.begin, rows.end);
   if (form.norms) normalise(q, k, rows);
   if (form.q_rope.cos.data != nullptr) {
-    ops.rope(rope_args(q, form.n_heads, positions, form.q_rope), rows.begin, rows.end);
-    ops.rope(rope_args(k, layer.shape.n_kv_heads, positions, form.k_rope), rows.begin, rows.end);
+    const auto first = static_cast<std::size_t>(rows.begin), n = static_cast<std::size_t>(rows.end - rows.begin);
+    const auto turn = [&](const TensorView& x, int n_heads, const RopeForm& rope) {
+      const TensorView own = x.rows(rows.begin, rows.end - rows.begin);
+      ops.rope(rope_args(own, n_heads, positions.subspan(first, n), rope), 0, rows.end - rows.begin);
+    };
+    turn(q, form.n_heads, form.q_rope);
+    turn(k, layer.shape.n_kv_heads, form.k_rope);
   }
   write_kv(layer, k, v, slots, rows.begin, rows.end);
 }

@@ -62,6 +62,7 @@ void norm_heads_of_rows(const OpTable& ops, const TensorView& x, int n_heads, co
                         std::int64_t end) {
   const std::int64_t head_dim = x.dim(1) / n_heads;
   const bool is_shared = is_norm_of(norm, head_dim);
+  LATHE_CHECK(is_shared || is_norm_of(norm, x.dim(1)));
   auto* const op = norm_of(ops, norm);
   for (std::int64_t m = begin; m < end; ++m) {
     NormArgs args{.out = x.row<float>(m),

@@ -7,7 +7,8 @@
 
 namespace lathe::kernels {
 
-// Starting the pool costs about 1 us (tests/bench/kernels); this many elements take a thread as long.
+// Starting the pool costs about 1 us (tests/bench/kernels), a wait for what another thread has begun no less; this many
+// elements take a thread as long.
 inline constexpr std::int64_t kMinElementsToShare = 16'384;
 
 inline auto* norm_of(const OpTable& ops, const Norm& norm) { return ops.norm[static_cast<std::size_t>(norm.kind)]; }

@@ -23,7 +23,8 @@ inline constexpr int kBlockPairs = 128;
 /// The most scratch that LinearOps::multiply needs: weights of a block, and scales of a stretch of codes.
 inline constexpr std::int64_t kLinearScratchFloats = std::int64_t{kMaxPanels} * kBlockPairs * kPairWeights + 2048;
 
-/// What a tile may read behind the packed rows: a row that is not there.
+/// What a tile may read behind the packed rows: a row that is not there. Behind a tile that is not the last lies the next,
+/// which another thread may be writing; what comes of that row is left out.
 inline constexpr std::int64_t kPackedSlackBytes = 512;
 
 struct LinearTiling {
