@@ -2,7 +2,9 @@
 #include "app/cli/model_command.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "app/log/printable.h"
@@ -130,11 +132,24 @@ Result<EngineOptions> ModelCommand::engine_options() {
   return options;
 }
 
+void ModelCommand::warn_of_idle(std::span<const EngineOptions> all) {
+  std::vector<std::string> idle;
+  for (const auto& [name, value] : flags_.values()) {
+    const bool is_off = value == "false" && get_option(EngineOptions(), name) == "false";  // asks for nothing
+    const auto changes = [&](const EngineOptions& options) { return engine::why_idle(options, name).empty(); };
+    if (is_off || all.empty() || std::any_of(all.begin(), all.end(), changes)) continue;
+    std::string words = fmt::format("{} ({})", flag_of(name), engine::why_idle(all.front(), name));
+    if (std::find(idle.begin(), idle.end(), words) == idle.end()) idle.push_back(std::move(words));
+  }
+  if (!idle.empty()) note(fmt::format("Warning: without effect: {}", fmt::join(idle, ", ")));
+}
+
 void ModelCommand::progress(const std::string& line) {
   if (!quiet_ && terminal_.err_is_terminal) terminal_.err << "\r\x1b[K" << printable(line, 120) << std::flush;
 }
 
 Result<void> ModelCommand::load(const EngineOptions& options) {
+  warn_of_idle({&options, 1});
   ModelSlot& models = workbench_->models();
   LATHE_TRY_VOID(models.load(options));
   while (models.status().state == ModelState::loading) {

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,7 +47,9 @@ class ModelCommand {
   /// The options as given, the model resolved: a folder, a name of the library, or the bundled model (which stderr then
   /// says).
   engine::Result<engine::EngineOptions> engine_options();
-  /// Loads with progress on stderr. Errors: cancelled when a signal came.
+  /// A warning of options that were given and change nothing under any of `all`: one line.
+  void warn_of_idle(std::span<const engine::EngineOptions> all);
+  /// Loads with progress on stderr, after that warning. Errors: cancelled when a signal came.
   engine::Result<void> load(const engine::EngineOptions& options);
   /// Requires: engine_options() succeeded.
   Workbench& workbench() { return *workbench_; }

@@ -86,6 +86,9 @@ std::string get_option(const EngineOptions& options, std::string_view name);
 /// Cross-field checks. Errors: invalid_argument.
 Result<void> validate(const EngineOptions& options);
 
+/// Why a value of that option changes nothing beside the others: "it is of policy dynamic"; empty: it may change something.
+std::string_view why_idle(const EngineOptions& options, std::string_view name);
+
 /// Levenshtein distance in bytes: which known name was meant.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 

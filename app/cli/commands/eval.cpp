@@ -188,6 +188,7 @@ std::string divergence_text(const DivergenceReport& report) {
 
 int run_perplexity(ModelCommand& command, const EngineOptions& options, const EvalFlags& flags, const EvalPlan& plan,
                    Terminal& terminal) {
+  command.warn_of_idle({&options, 1});
   const auto folder = packed_folder(command.workbench().paths());
   const auto report = engine::measure_perplexity(options, plan, observer_of(command, ""), folder);
   command.progress({});
@@ -200,6 +201,14 @@ int run_kl(ModelCommand& command, const EngineOptions& options, const EvalFlags&
            Terminal& terminal) {
   const auto reference = reference_of(options, flags);
   if (!reference) return command.fail(reference.error());
+  if (*reference == options) {
+    return command.fail(
+        {ErrorCode::invalid_argument,
+         "the model would be compared with itself, which gives 0: name what is tested with --quantization or "
+         "--dtype, or another reference with --reference-model",
+         "--quantization"});
+  }
+  command.warn_of_idle({&options, 1});
   const auto folder = packed_folder(command.workbench().paths());
   const auto report = engine::measure_divergence(*reference, options, plan, observer_of(command, ""), folder);
   command.progress({});
@@ -224,6 +233,7 @@ int run_compare(ModelCommand& command, const EngineOptions& options, const EvalF
     EngineOptions& tested = all.emplace_back(options);
     if (const auto set = engine::set_option(tested, "quantization", name); !set) return command.fail(set.error());
   }
+  command.warn_of_idle(all);
   const auto comparison = engine::open_comparison(*reference, plan, observer_of(command, "reference: "),
                                                   packed_folder(command.workbench().paths()));
   command.progress({});
