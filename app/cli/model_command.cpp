@@ -29,6 +29,22 @@ std::string loading_line(const ModelStatus& status) {
                      static_cast<double>(done.bytes_total) / kMiB, done.seconds);
 }
 
+/// What was asked for beside the name of the quantization.
+std::vector<std::string> quantization_details(const engine::LoadedModel& model) {
+  const EngineOptions& options = model.options;
+  std::vector<std::string> details;
+  const auto add = [&](std::string_view option, bool is_set, std::string words) {
+    if (is_set && options.quantization != "none" && why_idle(options, option).empty()) details.push_back(std::move(words));
+  };
+  add("bnb_4bit_quant_type", true, options.bnb_4bit_quant_type);
+  add("bnb_4bit_use_double_quant", options.bnb_4bit_use_double_quant, "double quantization");
+  add("bnb_4bit_compute_dtype", options.bnb_4bit_compute_dtype != "auto", "activations as they are");
+  add("quantization_zero_point", options.quantization_zero_point, "zero points");
+  add("smoothquant_alpha", true, fmt::format("alpha {:g}", options.smoothquant_alpha));
+  add("keep_head", options.keep_head, "head in " + model.dtype);
+  return details;
+}
+
 std::string loaded_line(const engine::LoadedModel& model) {
   return fmt::format("Loaded {}: {}, {}, {} with {} thread{}, context {}, {} KV blocks, in {:.2f} s{}", model.name,
                      model.info.architecture, weights_words(model), model.isa, model.n_threads,
@@ -40,7 +56,9 @@ std::string loaded_line(const engine::LoadedModel& model) {
 
 std::string weights_words(const engine::LoadedModel& model) {
   const std::string& quantization = model.running_quantization();
-  return quantization == "none" ? model.dtype : fmt::format("{} and {}", quantization, model.dtype);
+  if (quantization == "none") return model.dtype;
+  const std::string details = fmt::format("{}", fmt::join(quantization_details(model), ", "));
+  return fmt::format("{}{} and {}", quantization, details.empty() ? "" : fmt::format(" ({})", details), model.dtype);
 }
 
 int exit_code_of(ErrorCode code) {

@@ -18,7 +18,7 @@
 
 namespace lathe::app {
 
-/// "bfloat16", "int8_g32 and bfloat16".
+/// "bfloat16", "int8_g32 (zero points, head in bfloat16) and bfloat16".
 std::string weights_words(const engine::LoadedModel& model);
 /// 3 for what is wrong with a model, 2 for what is wrong with the arguments, else 1.
 int exit_code_of(engine::ErrorCode code);

@@ -88,7 +88,8 @@ ModelInfo describe(const OpenedModel& model) {
   append(info.warnings, model.plan.warnings);
   append(info.warnings, model.generation.warnings);
   if (info.tokenizer.empty())
-    info.warnings.emplace_back("no tokenizer: neither tokenizer.json nor tokenizer.model nor a vocabulary is there");
+    info.warnings.emplace_back(
+        "no tokenizer: neither tokenizer.json nor tokenizer.model nor a vocabulary is there; one is named with --tokenizer");
   info.is_demo = model.folder.name() == kDemoFolder;
   return info;
 }

@@ -74,6 +74,8 @@ class ModelCommandsTest : public QObject {
   void roofline_has_a_point_for_each_product();
   void bench_leaves_a_kind_out();
   void bench_prints_a_table();
+  void bench_without_a_tokenizer_says_what_to_name();
+  void what_is_loaded_is_named_with_its_details();
   void inspect_json_describes_the_model();
   void inspect_prints_text();
   void chat_answers_line_by_line();
@@ -338,6 +340,36 @@ void ModelCommandsTest::bench_prints_a_table() {
   const CliRun run = run_cli({"bench", "--model", tiny_model_path(), "--pp", "16", "--tg", "4", "--repeats", "2"});
   QVERIFY2(run.code == 0, run.err.c_str());
   QVERIFY(run.out.find("pp16") != std::string::npos && run.out.find("tg4") != std::string::npos);
+}
+
+void ModelCommandsTest::bench_without_a_tokenizer_says_what_to_name() {
+  const QTemporaryDir folder;
+  const std::string bare = folder.filePath("bare").toStdString();
+  std::filesystem::copy(tiny_model_path(), bare);
+  for (const char* file : {"tokenizer.json", "tokenizer.model", "tokenizer_config.json"})
+    std::filesystem::remove(std::filesystem::path(bare) / file);
+  const CliRun refused = run_cli({"bench", bare, "--pp", "8", "--tg", "2", "--repeats", "1"});
+  QVERIFY2(refused.code == 3 && refused.err.find("--tokenizer") != std::string::npos, refused.err.c_str());
+  const CliRun named =
+      run_cli({"bench", bare, "--tokenizer", tiny_model_path(), "--pp", "8", "--tg", "2", "--repeats", "1"});
+  QVERIFY2(named.code == 0, named.err.c_str());
+  QVERIFY(run_cli({"inspect", bare}).out.find("--tokenizer") != std::string::npos);
+}
+
+void ModelCommandsTest::what_is_loaded_is_named_with_its_details() {
+  const auto loaded = [](Arguments more) {
+    more.insert(more.end(), {"--prompt", "a", "--max-tokens", "1", "--dtype", "bfloat16"});
+    return complete(more).err;
+  };
+  const auto has = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
+  const std::string four = loaded({"--quantization", "bitsandbytes-fp4", "--bnb-4bit-use-double-quant"});
+  QVERIFY2(has(four, "bitsandbytes_4bit (fp4, double quantization) and bfloat16"), four.c_str());
+  const std::string zero = loaded({"--quantization", "int4_g32", "--quantization-zero-point", "--keep-head"});
+  QVERIFY2(has(zero, "int4_g32 (zero points, head in bfloat16) and bfloat16"), zero.c_str());
+  const std::string plain = loaded({"--quantization", "int8_g64"});
+  QVERIFY2(has(plain, "int8_g64 and bfloat16"), plain.c_str());
+  const std::string none = loaded({"--keep-head"});
+  QVERIFY2(!has(none, "head in"), none.c_str());
 }
 
 void ModelCommandsTest::inspect_json_describes_the_model() {
