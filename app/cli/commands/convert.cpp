@@ -36,7 +36,7 @@ Result<void> check(const ConvertFlags& flags, const engine::EngineOptions& optio
   if (flags.options.output.empty())
     return engine::fail(ErrorCode::invalid_argument, "there is nothing to write to", "--output");
   if (options.quantization == "none" || flags.dequantize) return {};
-  return engine::fail(ErrorCode::unsupported,
+  return engine::fail(ErrorCode::invalid_argument,
                       fmt::format("codes of {} cannot be written, only the numbers that they stand for: add --dequantize",
                                   options.quantization),
                       "--quantization");

@@ -90,7 +90,10 @@ EvalProtocol protocol_of(const EvalFlags& flags, bool is_list) {
 
 Result<EvalPlan> plan_of(const EvalFlags& flags) {
   if (flags.dataset.empty()) return engine::fail(ErrorCode::invalid_argument, "there is no dataset", "--dataset");
-  LATHE_TRY(TextDataset dataset, read_text_dataset(flags.dataset));
+  Result<TextDataset> read = read_text_dataset(flags.dataset);
+  // Exit code 3 is for models.
+  if (!read && read.error().code == ErrorCode::not_found) read.error().code = ErrorCode::invalid_argument;
+  LATHE_TRY(TextDataset dataset, std::move(read));
   EvalPlan plan;
   plan.protocol = protocol_of(flags, dataset.is_list);
   plan.window = flags.window;
