@@ -101,6 +101,10 @@ engine::Result<SweepVariable> parse_variable(std::string_view text);
 /// Checks that variables exist, have an effect, are few enough and differ; values are left to the cells.
 /// Errors: invalid_argument, with the nearest name.
 engine::Result<void> check(const SweepPlan& plan);
+/// Refuses what is a slip of the pen: a name that is none of a setting's choices, a word where a number belongs. A number
+/// that a setting refuses, and values that do not go together, are left to the cells, whose failure says so.
+/// Requires: check(plan). Errors: invalid_argument, with the nearest name.
+engine::Result<void> check_values(const SweepPlan& plan);
 /// Lets as many requests run as a cell sends at a time, unless the number is a variable itself.
 void make_room(SweepPlan& plan, bool raise_seqs = true, bool raise_batched_tokens = true);
 /// Every combination of values, the last variable fastest.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include "app/log/printable.h"
 
@@ -19,6 +20,8 @@ using engine::Result;
 
 constexpr std::chrono::milliseconds kProgressEvery{100};
 constexpr double kMiB = 1024.0 * 1024.0;
+/// They choose what stdout gets; who knows --html FILE gives one to them as well.
+constexpr std::string_view kPrintingFlags[] = {"--json", "--csv", "--markdown"};
 
 std::string loading_line(const ModelStatus& status) {
   const engine::LoadProgress& done = status.progress;
@@ -112,7 +115,19 @@ ModelCommand::ModelCommand(const Command& command, Terminal& terminal, std::vect
 std::optional<int> ModelCommand::parse(const std::vector<std::string>& arguments) {
   // Last, so that the help shows what is the command's own first.
   flags_.add(parser_, engine::engine_option_table(), except_);
-  return app::parse(parser_, arguments, terminal_);
+  const auto code = app::parse(parser_, arguments, terminal_);
+  const auto model = std::find(arguments.begin(), arguments.end(), positional_model_);
+  if (code || positional_model_.empty() || model == arguments.end() || model == arguments.begin()) return code;
+  const std::string& before = *std::prev(model);
+  const bool prints = std::find(std::begin(kPrintingFlags), std::end(kPrintingFlags), before) != std::end(kPrintingFlags);
+  if (prints) flag_before_model_ = before;
+  return code;
+}
+
+std::string ModelCommand::hint_at_flag() const {
+  if (flag_before_model_.empty()) return {};
+  return fmt::format("; {} takes no value, so {} stands for a model: what is printed is kept with > {}", flag_before_model_,
+                     positional_model_, positional_model_);
 }
 
 void ModelCommand::note(const std::string& line) {
@@ -134,12 +149,14 @@ Result<EngineOptions> ModelCommand::engine_options() {
   options.model = positional_model_;
   LATHE_TRY_VOID(flags_.apply(options));
   if (!positional_model_.empty() && options.model != positional_model_) {
-    return engine::fail(ErrorCode::invalid_argument,
-                        fmt::format("there are two models: {} and --model {}", positional_model_, options.model));
+    return engine::fail(ErrorCode::invalid_argument, fmt::format("there are two models: {} and --model {}{}",
+                                                                 positional_model_, options.model, hint_at_flag()));
   }
   LATHE_TRY_VOID(open_workbench());
   if (!options.model.empty()) {
-    LATHE_TRY(options.model, workbench_->library().resolve(options.model));
+    auto folder = workbench_->library().resolve(options.model);
+    if (!folder) return engine::fail(folder.error().code, folder.error().message + hint_at_flag(), folder.error().where);
+    options.model = std::move(*folder);
     return options;
   }
   options.model = workbench_->library().demo_model();

@@ -69,6 +69,8 @@ class ModelCommand {
 
  private:
   engine::Result<void> open_workbench();
+  /// What to do where the word after a flag that takes none was taken for a model; else nothing.
+  std::string hint_at_flag() const;
 
   StopSignals signals_;  ///< first: threads made later must inherit what it blocks
   Terminal& terminal_;
@@ -76,6 +78,7 @@ class ModelCommand {
   const std::vector<std::string_view> except_;
   OptionFlags flags_;
   std::string positional_model_, profile_dir_;
+  std::string flag_before_model_;  ///< "--csv" of "--csv FILE"; empty: nothing that prints stands there
   bool quiet_ = false;
   LogLevel log_level_ = LogLevel::warning;
   std::string log_name_;

@@ -264,6 +264,18 @@ Result<void> check(const SweepPlan& plan) {
   return check_replay(plan);
 }
 
+Result<void> check_values(const SweepPlan& plan) {
+  const SweepCell any{.values = {}, .options = plan.options, .sampling = plan.sampling, .workload = plan.workload};
+  for (const SweepVariable& variable : plan.variables) {
+    for (const std::string& value : variable.values) {
+      SweepCell cell = any;
+      const Result<void> fits = set(cell, variable.name, value);
+      if (!fits && !number_of(value, variable.name)) return fits;
+    }
+  }
+  return {};
+}
+
 void make_room(SweepPlan& plan, bool raise_seqs, bool raise_batched_tokens) {
   constexpr std::int64_t kMostSeqs = 4096;
   std::int64_t most = plan.workload.concurrency;

@@ -2,6 +2,7 @@
 // lathe eval and lathe convert on a tiny model: what other programs rely on.
 #include <QTemporaryDir>
 #include <QTest>
+#include <filesystem>
 
 #include "tests/support/cli_run.h"
 #include "tests/support/server_fixture.h"
@@ -109,6 +110,39 @@ class QualityCommandsTest : public QObject {
     QVERIFY(got["reference"]["perplexity"] != got["tested"]["perplexity"]);
   }
 
+  void a_model_is_not_compared_with_itself() {
+    const CliRun same = run_cli({"eval", "kl", tiny_model_path(), "--dataset", list()});
+    QVERIFY2(same.code == 2 && same.err.find("--reference-model") != std::string::npos, same.err.c_str());
+    QVERIFY(same.out.empty());
+    const CliRun other = run_cli({"eval", "kl", tiny_model_path(), "--dataset", list(), "--dtype", "bfloat16",
+                                  "--reference-dtype", "float32", "--json"});
+    QVERIFY(json_of(other)["kl"] > 0);
+  }
+
+  void what_has_no_effect_is_named_in_one_line() {
+    const auto warning = [](const CliRun& run) {
+      if (run.code != 0) qFatal("%s", run.err.c_str());
+      const std::size_t at = run.err.find("Warning: without effect: ");
+      return at == std::string::npos ? std::string() : run.err.substr(at, run.err.find('\n', at) - at);
+    };
+    const std::vector<std::string> eval = {"eval", "perplexity", tiny_model_path(), "--dataset", list()};
+    const auto with = [](std::vector<std::string> all, const std::vector<std::string>& more) {
+      all.insert(all.end(), more.begin(), more.end());
+      return run_cli(all);
+    };
+    QCOMPARE(warning(with(eval, {"--keep-head", "--bnb-4bit-quant-type", "nf4", "--no-quantization-zero-point"})),
+             std::string("Warning: without effect: --bnb-4bit-quant-type (it is of quantization bitsandbytes_4bit), --keep-head "
+                         "(the head is not quantized anyway)"));
+    QCOMPARE(warning(with(eval, {"--keep-head", "--quantization", "int8_g32"})), std::string());
+    QCOMPARE(warning(with(eval, {"--keep-head", "--quiet"})), std::string());
+    // What one of several is changed by has an effect.
+    const std::vector<std::string> compare = {"eval", "compare", tiny_model_path(), "--dataset", list(), "--quantizations"};
+    QCOMPARE(warning(with(compare, {"none,int8_g32", "--keep-head"})), std::string());
+    QVERIFY(!warning(with(compare, {"none", "--keep-head"})).empty());
+    QCOMPARE(warning(small_sweep({"--var", "policy=paged,dynamic", "--max-batch-delay-ms", "5"})), std::string());
+    QVERIFY(!warning(small_sweep({"--max-batch-delay-ms", "5"})).empty());
+  }
+
   void several_quantizations_are_compared() {
     const Json got = json_of(
         run_cli({"eval", "compare", tiny_model_path(), "--dataset", list(), "--quantizations", "none,int8_g32", "--json"}));
@@ -135,6 +169,50 @@ class QualityCommandsTest : public QObject {
                          "--output-tokens", "4", "--requests", "2", "--repeats", "1", "--no-warm-up", "--json"}));
     QVERIFY(got["plan"]["workload"]["turns"] == "2");
     QVERIFY2(got["cells"][0]["metrics"]["cached_share"]["mean"] > 0, got["cells"][0].dump().c_str());
+  }
+
+  /// The model has 64 tokens of context at most in each of the cells.
+  CliRun small_sweep(std::vector<std::string> more) {
+    std::vector<std::string> all = {
+        "sweep", tiny_model_path(), "--prompt-tokens", "8", "--output-tokens", "2", "--requests", "1", "--repeats",
+        "1",     "--no-warm-up"};
+    all.insert(all.end(), more.begin(), more.end());
+    return run_cli(all);
+  }
+
+  void a_sweep_fails_when_every_cell_did() {
+    const CliRun one = small_sweep({"--var", "prompt_tokens=8,900000", "--in-order"});
+    QVERIFY2(one.code == 0 && one.out.find("failed: ") != std::string::npos, (one.out + one.err).c_str());
+    const CliRun all = small_sweep({"--var", "max_num_seqs=-3,-4", "--json"});
+    QVERIFY2(all.code == 1 && all.err.find("all 2 cells failed") != std::string::npos, all.err.c_str());
+    const auto json = lathe::engine::parse_json(all.out, "stdout");  // which is printed all the same
+    QVERIFY(json && (*json)["cells"].size() == 2);
+    const std::string reason = (*json)["cells"][0]["error"];
+    QVERIFY2(reason.starts_with("max_num_seqs must be between"), reason.c_str());
+    const CliRun only = small_sweep({"--max-model-len", "4"});
+    QVERIFY2(only.code == 1 && only.err.find("the only cell failed") != std::string::npos, only.err.c_str());
+  }
+
+  void a_slip_of_the_pen_is_told_before_any_work() {
+    const CliRun typo = small_sweep({"--var", "quantization=none,int7", "--journal", path("typo.jsonl")});
+    QVERIFY2(typo.code == 2 && typo.err.find("did you mean int8_g32?") != std::string::npos, typo.err.c_str());
+    QVERIFY(typo.out.empty() && !std::filesystem::exists(path("typo.jsonl")));
+    lathe::tests::write_file(path("plan.json"), R"({"variables": [{"name": "policy", "values": ["pagged"]}]})");
+    const CliRun plan = run_cli({"sweep", path("plan.json"), "--model", tiny_model_path()});
+    QVERIFY2(plan.code == 2 && plan.err.find("did you mean paged?") != std::string::npos, plan.err.c_str());
+    QCOMPARE(run_cli({"sweep", path("no_plan.json")}).code, 2);
+  }
+
+  void a_word_after_a_flag_without_value_is_no_model() {
+    for (const char* flag : {"--csv", "--json", "--markdown"}) {
+      const CliRun two = run_cli({"sweep", "--model", tiny_model_path(), flag, "out.csv"});
+      QVERIFY2(two.code == 2 && two.err.find(std::string(flag) + " takes no value") != std::string::npos, two.err.c_str());
+      const CliRun one = run_cli({"sweep", flag, "out.csv"});
+      QVERIFY2(one.code == 3 && one.err.find("> out.csv") != std::string::npos, one.err.c_str());
+    }
+    QVERIFY(run_cli({"sweep", "--quiet", "out.csv"}).err.find("takes no value") == std::string::npos);
+    const CliRun plain = run_cli({"sweep", "out.csv", "--model", tiny_model_path()});
+    QVERIFY2(plain.code == 2 && plain.err.find("takes no value") == std::string::npos, plain.err.c_str());
   }
 
   void a_mode_must_be_named() {
