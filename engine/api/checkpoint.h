@@ -35,6 +35,7 @@ struct ModelInfo {
   /// "int8_g32": the weight format that the matrices of the layers, and that of the head, have in the files and stay in
   /// unless options say otherwise. Empty: not quantized, or in a way that is not kept.
   std::string stored_quantization, stored_head_quantization;
+  std::string quantization_scheme;                       ///< of the files: "gptq: 7 int4, groups of 128"; empty: none
   std::map<std::string, std::int64_t> tensors_by_dtype;  ///< counts
   std::vector<std::string> warnings;
   bool is_demo = false;  ///< the bundled model

@@ -83,6 +83,7 @@ ModelInfo describe(const OpenedModel& model) {
   info.stored_dtype = name_of(model.plan.stored.dtype);
   info.stored_quantization = format_name(model.plan.stored.matrices);
   info.stored_head_quantization = format_name(model.plan.stored.head);
+  info.quantization_scheme = model.checkpoint.scheme();
   info.tensors_by_dtype = model.plan.tensors_by_dtype;
   append(info.warnings, model.checkpoint.warnings());
   append(info.warnings, model.plan.warnings);

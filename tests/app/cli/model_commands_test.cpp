@@ -9,6 +9,7 @@
 #include "engine/api/options.h"
 #include "tests/support/cli_run.h"
 #include "tests/support/german_locale.h"
+#include "tests/support/quantized_folders.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/tiny_model.h"
 
@@ -78,6 +79,8 @@ class ModelCommandsTest : public QObject {
   void what_is_loaded_is_named_with_its_details();
   void inspect_json_describes_the_model();
   void inspect_prints_text();
+  void inspect_tells_of_quantized_folders();
+  void inspect_shows_one_quantization();
   void chat_answers_line_by_line();
   void chat_obeys_its_commands();
   void chat_ends_with_an_error_on_a_bad_command();
@@ -401,6 +404,28 @@ void ModelCommandsTest::inspect_prints_text() {
   for (const char* part : {"LlamaForCausalLM", "has a chat template", "bfloat16", "Fits"}) {
     QVERIFY2(run.out.find(part) != std::string::npos, part);
   }
+}
+
+void ModelCommandsTest::inspect_tells_of_quantized_folders() {
+  const auto told = [](const char* name) { return run_cli({"inspect", lathe::tests::quantized_path(name)}).out; };
+  const auto has = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
+  const std::string kept = told("gptq-4bit");
+  QVERIFY2(has(kept, "quantized    gptq: 7 int4, groups of 32, zero points; its matrices stay so, as int4_g32\n"), kept.c_str());
+  const std::string cut = told("bnb-nf4-over-rows");
+  QVERIFY2(has(cut, "quantized    bitsandbytes: 7 nf4, blocks of 64; becomes bfloat16\n"), cut.c_str());
+  QVERIFY2(has(cut, "tensors: their blocks run on over the ends of rows"), cut.c_str());
+}
+
+void ModelCommandsTest::inspect_shows_one_quantization() {
+  const CliRun run = run_cli({"inspect", tiny_model_path(), "--quantization", "int8_g64", "--json"});
+  QVERIFY2(run.code == 0, run.err.c_str());
+  const auto json = lathe::engine::parse_json(run.out, "stdout");
+  std::vector<std::string> shown;
+  for (const Json& fit : (*json)["fit"]) shown.push_back(fit["quantization"]);
+  QVERIFY((shown == std::vector<std::string>{"none", "none", "none", "int8_g64"}));
+  const CliRun idle = run_cli({"inspect", tiny_model_path(), "--quantization", "fp8", "--quantization-zero-point"});
+  QVERIFY2(idle.err.find("without effect: --quantization-zero-point") != std::string::npos, idle.err.c_str());
+  QCOMPARE(run_cli({"inspect", tiny_model_path(), "--quantization", "int7"}).code, 2);
 }
 
 void ModelCommandsTest::chat_answers_line_by_line() {
