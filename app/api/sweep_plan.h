@@ -25,15 +25,15 @@ enum class LoadPattern : std::uint8_t {
 struct SweepWorkload {
   std::int64_t prompt_tokens = 128;
   std::int64_t output_tokens = 128;
-  double length_spread = 0;  ///< lengths are drawn evenly from (1 - this) to (1 + this) times those
-  double shared_prefix = 0;  ///< share of every prompt that is the same
-  std::int64_t requests = 0;  ///< 0: twice the concurrency, at least 4
+  double length_spread = 0;          ///< lengths are drawn evenly from (1 - this) to (1 + this) times those
+  double shared_prefix = 0;          ///< share of every prompt that is the same
+  std::int64_t requests = 0;         ///< 0: twice the concurrency, at least 4
   std::string load = "concurrency";  ///< concurrency, constant, poisson, replay
   std::int64_t concurrency = 1;
-  double rate = 1;  ///< requests a second
-  std::string dataset{};  ///< file of prompts; empty: they are drawn
-  std::string trace{};    ///< file of arrivals and lengths, of load replay
-  double time_scale = 1;  ///< that its times are multiplied by
+  double rate = 1;         ///< requests a second
+  std::string dataset{};   ///< file of prompts; empty: they are drawn
+  std::string trace{};     ///< file of arrivals and lengths, of load replay
+  double time_scale = 1;   ///< that its times are multiplied by
   std::int64_t turns = 1;  ///< of a conversation; with more than one, requests, concurrency and rate count conversations
   std::int64_t turn_tokens = 0;  ///< new ones of every turn but the first; 0: as many as prompt_tokens
   double think_time = 0;         ///< seconds from the end of an answer to the next turn
@@ -69,7 +69,7 @@ inline constexpr std::size_t kMaxVariables = 3;
 inline constexpr std::size_t kMaxCells = 4096;
 
 struct SweepPlan {
-  std::string name;  ///< for people
+  std::string name;               ///< for people
   engine::EngineOptions options;  ///< mean nothing to a target
   SweepTarget target;
   engine::SamplingParams sampling;
@@ -79,8 +79,8 @@ struct SweepPlan {
   std::string quality_dataset;  ///< text on which each model is compared with the unquantized one; empty: speed alone
   std::int64_t repeats = 3;
   double stop_at_ci = 0;  ///< a cell ends early once the interval of its tok/s is under this share of the mean; 0: never
-  bool shuffle = true;  ///< cells come in an order drawn from the seed
-  bool warm_up = true;  ///< a run that is not counted before the first of a cell
+  bool shuffle = true;    ///< cells come in an order drawn from the seed
+  bool warm_up = true;    ///< a run that is not counted before the first of a cell
   std::uint64_t seed = 1;
 };
 
@@ -101,6 +101,10 @@ engine::Result<SweepVariable> parse_variable(std::string_view text);
 /// Checks that variables exist, have an effect, are few enough and differ; values are left to the cells.
 /// Errors: invalid_argument, with the nearest name.
 engine::Result<void> check(const SweepPlan& plan);
+/// Refuses what is a slip of the pen: a name that is none of a setting's choices, a word where a number belongs. A number
+/// that a setting refuses, and values that do not go together, are left to the cells, whose failure says so.
+/// Requires: check(plan). Errors: invalid_argument, with the nearest name.
+engine::Result<void> check_values(const SweepPlan& plan);
 /// Lets as many requests run as a cell sends at a time, unless the number is a variable itself.
 void make_room(SweepPlan& plan, bool raise_seqs = true, bool raise_batched_tokens = true);
 /// Every combination of values, the last variable fastest.

@@ -2,8 +2,11 @@
 #include "app/cli/model_command.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include "app/log/printable.h"
 
@@ -17,6 +20,8 @@ using engine::Result;
 
 constexpr std::chrono::milliseconds kProgressEvery{100};
 constexpr double kMiB = 1024.0 * 1024.0;
+/// They choose what stdout gets; who knows --html FILE gives one to them as well.
+constexpr std::string_view kPrintingFlags[] = {"--json", "--csv", "--markdown"};
 
 std::string loading_line(const ModelStatus& status) {
   const engine::LoadProgress& done = status.progress;
@@ -25,6 +30,22 @@ std::string loading_line(const ModelStatus& status) {
   return fmt::format("Loading {}: {} {:.0f} % of {:.1f} MiB, {:.1f} s",
                      std::filesystem::path(status.path).filename().string(), engine::name_of(done.phase), 100 * share,
                      static_cast<double>(done.bytes_total) / kMiB, done.seconds);
+}
+
+/// What was asked for beside the name of the quantization.
+std::vector<std::string> quantization_details(const engine::LoadedModel& model) {
+  const EngineOptions& options = model.options;
+  std::vector<std::string> details;
+  const auto add = [&](std::string_view option, bool is_set, std::string words) {
+    if (is_set && options.quantization != "none" && why_idle(options, option).empty()) details.push_back(std::move(words));
+  };
+  add("bnb_4bit_quant_type", true, options.bnb_4bit_quant_type);
+  add("bnb_4bit_use_double_quant", options.bnb_4bit_use_double_quant, "double quantization");
+  add("bnb_4bit_compute_dtype", options.bnb_4bit_compute_dtype != "auto", "activations as they are");
+  add("quantization_zero_point", options.quantization_zero_point, "zero points");
+  add("smoothquant_alpha", true, fmt::format("alpha {:g}", options.smoothquant_alpha));
+  add("keep_head", options.keep_head, "head in " + model.dtype);
+  return details;
 }
 
 std::string loaded_line(const engine::LoadedModel& model) {
@@ -38,7 +59,9 @@ std::string loaded_line(const engine::LoadedModel& model) {
 
 std::string weights_words(const engine::LoadedModel& model) {
   const std::string& quantization = model.running_quantization();
-  return quantization == "none" ? model.dtype : fmt::format("{} and {}", quantization, model.dtype);
+  if (quantization == "none") return model.dtype;
+  const std::string details = fmt::format("{}", fmt::join(quantization_details(model), ", "));
+  return fmt::format("{}{} and {}", quantization, details.empty() ? "" : fmt::format(" ({})", details), model.dtype);
 }
 
 int exit_code_of(ErrorCode code) {
@@ -92,7 +115,19 @@ ModelCommand::ModelCommand(const Command& command, Terminal& terminal, std::vect
 std::optional<int> ModelCommand::parse(const std::vector<std::string>& arguments) {
   // Last, so that the help shows what is the command's own first.
   flags_.add(parser_, engine::engine_option_table(), except_);
-  return app::parse(parser_, arguments, terminal_);
+  const auto code = app::parse(parser_, arguments, terminal_);
+  const auto model = std::find(arguments.begin(), arguments.end(), positional_model_);
+  if (code || positional_model_.empty() || model == arguments.end() || model == arguments.begin()) return code;
+  const std::string& before = *std::prev(model);
+  const bool prints = std::find(std::begin(kPrintingFlags), std::end(kPrintingFlags), before) != std::end(kPrintingFlags);
+  if (prints) flag_before_model_ = before;
+  return code;
+}
+
+std::string ModelCommand::hint_at_flag() const {
+  if (flag_before_model_.empty()) return {};
+  return fmt::format("; {} takes no value, so {} stands for a model: what is printed is kept with > {}", flag_before_model_,
+                     positional_model_, positional_model_);
 }
 
 void ModelCommand::note(const std::string& line) {
@@ -114,12 +149,14 @@ Result<EngineOptions> ModelCommand::engine_options() {
   options.model = positional_model_;
   LATHE_TRY_VOID(flags_.apply(options));
   if (!positional_model_.empty() && options.model != positional_model_) {
-    return engine::fail(ErrorCode::invalid_argument,
-                        fmt::format("there are two models: {} and --model {}", positional_model_, options.model));
+    return engine::fail(ErrorCode::invalid_argument, fmt::format("there are two models: {} and --model {}{}",
+                                                                 positional_model_, options.model, hint_at_flag()));
   }
   LATHE_TRY_VOID(open_workbench());
   if (!options.model.empty()) {
-    LATHE_TRY(options.model, workbench_->library().resolve(options.model));
+    auto folder = workbench_->library().resolve(options.model);
+    if (!folder) return engine::fail(folder.error().code, folder.error().message + hint_at_flag(), folder.error().where);
+    options.model = std::move(*folder);
     return options;
   }
   options.model = workbench_->library().demo_model();
@@ -130,11 +167,24 @@ Result<EngineOptions> ModelCommand::engine_options() {
   return options;
 }
 
+void ModelCommand::warn_of_idle(std::span<const EngineOptions> all) {
+  std::vector<std::string> idle;
+  for (const auto& [name, value] : flags_.values()) {
+    const bool is_off = value == "false" && get_option(EngineOptions(), name) == "false";  // asks for nothing
+    const auto changes = [&](const EngineOptions& options) { return engine::why_idle(options, name).empty(); };
+    if (is_off || all.empty() || std::any_of(all.begin(), all.end(), changes)) continue;
+    std::string words = fmt::format("{} ({})", flag_of(name), engine::why_idle(all.front(), name));
+    if (std::find(idle.begin(), idle.end(), words) == idle.end()) idle.push_back(std::move(words));
+  }
+  if (!idle.empty()) note(fmt::format("Warning: without effect: {}", fmt::join(idle, ", ")));
+}
+
 void ModelCommand::progress(const std::string& line) {
   if (!quiet_ && terminal_.err_is_terminal) terminal_.err << "\r\x1b[K" << printable(line, 120) << std::flush;
 }
 
 Result<void> ModelCommand::load(const EngineOptions& options) {
+  warn_of_idle({&options, 1});
   ModelSlot& models = workbench_->models();
   LATHE_TRY_VOID(models.load(options));
   while (models.status().state == ModelState::loading) {

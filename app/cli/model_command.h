@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,7 +18,7 @@
 
 namespace lathe::app {
 
-/// "bfloat16", "int8_g32 and bfloat16".
+/// "bfloat16", "int8_g32 (zero points, head in bfloat16) and bfloat16".
 std::string weights_words(const engine::LoadedModel& model);
 /// 3 for what is wrong with a model, 2 for what is wrong with the arguments, else 1.
 int exit_code_of(engine::ErrorCode code);
@@ -46,7 +47,9 @@ class ModelCommand {
   /// The options as given, the model resolved: a folder, a name of the library, or the bundled model (which stderr then
   /// says).
   engine::Result<engine::EngineOptions> engine_options();
-  /// Loads with progress on stderr. Errors: cancelled when a signal came.
+  /// A warning of options that were given and change nothing under any of `all`: one line.
+  void warn_of_idle(std::span<const engine::EngineOptions> all);
+  /// Loads with progress on stderr, after that warning. Errors: cancelled when a signal came.
   engine::Result<void> load(const engine::EngineOptions& options);
   /// Requires: engine_options() succeeded.
   Workbench& workbench() { return *workbench_; }
@@ -66,6 +69,8 @@ class ModelCommand {
 
  private:
   engine::Result<void> open_workbench();
+  /// What to do where the word after a flag that takes none was taken for a model; else nothing.
+  std::string hint_at_flag() const;
 
   StopSignals signals_;  ///< first: threads made later must inherit what it blocks
   Terminal& terminal_;
@@ -73,6 +78,7 @@ class ModelCommand {
   const std::vector<std::string_view> except_;
   OptionFlags flags_;
   std::string positional_model_, profile_dir_;
+  std::string flag_before_model_;  ///< "--csv" of "--csv FILE"; empty: nothing that prints stands there
   bool quiet_ = false;
   LogLevel log_level_ = LogLevel::warning;
   std::string log_name_;

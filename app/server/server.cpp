@@ -115,7 +115,8 @@ engine::Result<void> HttpServer::open(const ServerOptions& options) {
   status_.since_unix_ms =
       std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
   // Not the words "listening on", by which other programs know that a model is served: here it may yet be loading.
-  log_.info("server", "open at " + base_url(options.host, status_.port));
+  const std::string until = models_.lease() ? "" : "; until a model is loaded, /health says 503";
+  log_.info("server", "port " + std::to_string(status_.port) + " is open" + until);
   return {};
 }
 

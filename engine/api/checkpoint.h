@@ -36,6 +36,7 @@ struct ModelInfo {
   /// unless options say otherwise. Empty: not quantized, or in a way that is not kept.
   std::string stored_quantization, stored_head_quantization;
   std::string stored_expert_quantization;                ///< the same of experts, which are not among those matrices
+  std::string quantization_scheme;                       ///< of the files: "gptq: 7 int4, groups of 128"; empty: none
   std::map<std::string, std::int64_t> tensors_by_dtype;  ///< counts
   std::vector<std::string> warnings;
   bool is_demo = false;  ///< the bundled model

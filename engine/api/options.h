@@ -22,14 +22,15 @@ struct EngineOptions {
   std::string quantization = "none";        ///< of the matrices, while they are loaded
   std::string bnb_4bit_quant_type = "nf4";  ///< of bitsandbytes_4bit: nf4 or fp4
   bool bnb_4bit_use_double_quant = false;   ///< of bitsandbytes_4bit: its scales are quantized too
-  std::string bnb_4bit_compute_dtype = "auto";  ///< of bitsandbytes_4bit: auto (activations in 8 bits), or as they are: a float type
-  bool quantization_zero_point = false;     ///< of formats in groups: each group has a zero point beside its scale
-  double smoothquant_alpha = 0.8;           ///< of smoothquant: how much of the activations' range moves into the weights
-  bool smoothquant_per_token = true;        ///< of smoothquant: a scale a token; else one for all, found at load
-  bool smoothquant_per_channel = true;      ///< of smoothquant: a scale an output; else one a matrix
-  bool keep_head = false;                   ///< the head stays in dtype when the other matrices are quantized
-  bool cache = true;                        ///< quantized matrices are kept on disk for the next load
-  std::int64_t max_model_len = 0;           ///< tokens; 0: from the checkpoint
+  std::string bnb_4bit_compute_dtype =
+      "auto";  ///< of bitsandbytes_4bit: auto (activations in 8 bits), or as they are: a float type
+  bool quantization_zero_point = false;  ///< of formats in groups: each group has a zero point beside its scale
+  double smoothquant_alpha = 0.8;        ///< of smoothquant: how much of the activations' range moves into the weights
+  bool smoothquant_per_token = true;     ///< of smoothquant: a scale a token; else one for all, found at load
+  bool smoothquant_per_channel = true;   ///< of smoothquant: a scale an output; else one a matrix
+  bool keep_head = false;                ///< the head stays in dtype when the other matrices are quantized
+  bool cache = true;                     ///< quantized matrices are kept on disk for the next load
+  std::int64_t max_model_len = 0;        ///< tokens; 0: from the checkpoint
   std::string device = "cpu";
   std::string isa;           ///< empty: the best
   std::int64_t threads = 0;  ///< 0: one a physical core
@@ -85,6 +86,9 @@ Result<void> set_option(EngineOptions& options, std::string_view name, std::stri
 std::string get_option(const EngineOptions& options, std::string_view name);
 /// Cross-field checks. Errors: invalid_argument.
 Result<void> validate(const EngineOptions& options);
+
+/// Why a value of that option changes nothing beside the others: "it is of policy dynamic"; empty: it may change something.
+std::string_view why_idle(const EngineOptions& options, std::string_view name);
 
 /// Levenshtein distance in bytes: which known name was meant.
 std::size_t edit_distance(std::string_view a, std::string_view b);

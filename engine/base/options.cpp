@@ -64,10 +64,13 @@ constexpr std::array kFields = {
                  "Of smoothquant: share of the activations' range that moves into the weights, 0 none, 1 all.", 0, 1},
                 &EngineOptions::smoothquant_alpha},
     EngineField{
-        {"smoothquant_per_token", load, boolean, "Of smoothquant: a scale for each token; one for all is not supported."},
+        {"smoothquant_per_token", load, boolean,
+         "Of smoothquant: activations have one scale a token, found while it is computed. The only form: without it the "
+         "load is refused."},
         &EngineOptions::smoothquant_per_token},
     EngineField{{"smoothquant_per_channel", load, boolean,
-                 "Of smoothquant: a scale for each output of a matrix; one for the matrix is not supported."},
+                 "Of smoothquant: weights have one scale an output of their matrix. The only form: without it the load is "
+                 "refused."},
                 &EngineOptions::smoothquant_per_channel},
     EngineField{{"keep_head", load, boolean, "Leave the output matrix in dtype when the others are quantized."},
                 &EngineOptions::keep_head},

@@ -82,6 +82,8 @@ class Checkpoint {
   Result<void> add(std::shared_ptr<const MappedFile> file, std::vector<StoredTensor> tensors);
   /// Puts others of the same files in the place of all tensors. Errors: model_refused when two have one name.
   Result<void> replace(std::vector<StoredTensor> tensors);
+  /// How the files are quantized, for people: set_scheme("gptq: 7 int4, groups of 128").
+  void set_scheme(std::string scheme) { scheme_ = std::move(scheme); }
   void warn(std::string warning) { warnings_.push_back(std::move(warning)); }
 
   std::string_view file_format() const { return file_format_; }
@@ -93,6 +95,7 @@ class Checkpoint {
   /// Units: bytes of all files.
   std::int64_t n_bytes() const;
   const std::vector<std::string>& warnings() const { return warnings_; }
+  const std::string& scheme() const { return scheme_; }  ///< empty: by none of the table
 
   /// Errors: model_refused when the tensor's file has been truncated since it was opened. Call it before touching the bytes.
   Result<void> check_whole(const StoredTensor& tensor) const;
@@ -110,6 +113,7 @@ class Checkpoint {
   std::vector<std::shared_ptr<const MappedFile>> files_;
   std::vector<StoredTensor> tensors_;
   std::vector<std::string> warnings_;
+  std::string scheme_;
 };
 
 }  // namespace lathe::engine

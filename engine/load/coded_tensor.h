@@ -45,6 +45,7 @@ struct CodedTensor {
   std::int64_t n_rows = 0, k = 0;
   std::int64_t n_groups = 1;             ///< of a row
   std::int64_t group = 0;                ///< consecutive weights of a row that share a scale; the last group may be shorter
+  std::int64_t block = 0;                ///< weights that share a scale in the files, where rows cut those; 0: a group
   std::vector<std::int32_t> group_of{};  ///< [k] where they are not consecutive; else empty
   std::shared_ptr<const std::vector<float>> numbers{};
   float step = 1;

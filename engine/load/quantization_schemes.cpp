@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <array>
+#include <map>
+#include <utility>
 
 #include "engine/load/quantization_scheme.h"
 
@@ -76,6 +78,31 @@ Result<QuantizationConfig> find_config(const ModelFolder& folder) {
   return QuantizationConfig{};
 }
 
+/// "int4, groups of 128, zero points".
+std::string words_of(const StoredTensor& tensor) {
+  const CodedTensor& coded = *tensor.coded;
+  std::string words(tensor.type->name);
+  if (coded.block > 0) {
+    words += fmt::format(", blocks of {}", coded.block);
+  } else if (!coded.group_of.empty()) {
+    words += ", groups in an order of their own (desc_act)";
+  } else {
+    words += coded.n_groups > 1 ? fmt::format(", groups of {}", coded.group) : std::string(", no groups");
+  }
+  return words + (coded.has_zeros ? ", zero points" : "");
+}
+
+std::string describe(const QuantizationScheme& scheme, const Checkpoint& checkpoint) {
+  std::map<std::string, std::int64_t> n_by_words;
+  for (const StoredTensor& tensor : checkpoint.tensors()) {
+    if (tensor.coded != nullptr) ++n_by_words[words_of(tensor)];
+  }
+  std::string text(scheme.method);
+  const char* before = ": ";
+  for (const auto& [words, n] : n_by_words) text += fmt::format("{}{} {}", std::exchange(before, "; "), n, words);
+  return text;
+}
+
 }  // namespace
 
 std::span<const QuantizationScheme* const> quantization_schemes() { return kSchemes; }
@@ -91,7 +118,9 @@ Result<void> join_quantized(const ModelFolder& folder, Checkpoint& checkpoint) {
     return fail(ErrorCode::model_refused, fmt::format("says {}, but no tensor is quantized so", config.scheme->method),
                 config.where);
   }
-  return parts.put_back(checkpoint);
+  LATHE_TRY_VOID(parts.put_back(checkpoint));
+  checkpoint.set_scheme(describe(*config.scheme, checkpoint));
+  return {};
 }
 
 }  // namespace lathe::engine

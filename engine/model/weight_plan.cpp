@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 
+#include "engine/model/decoding_cause.h"
 #include "engine/model/tensor_layout.h"
 
 namespace lathe::engine {
@@ -235,17 +236,21 @@ class WeightPlanner {
   void warn_of_decoding() {
     const WeightStorage as_it_is = storage_of({}, plan_.stored);
     std::int64_t n = 0, bytes = 0;
-    bool are_matrices = false;
+    std::map<std::string, std::int64_t> n_by_cause;
     for (const PlannedWeight& weight : plan_.weights) {
       if (weight.tensor->type->dtype || kept_format(weight, as_it_is, config_)) continue;
       n += n_numbers(weight);
       bytes += n_bytes_of(*weight.tensor);
-      are_matrices = are_matrices || is_layer_matrix(weight.role);
+      ++n_by_cause[decoding_cause(weight, config_)];
     }
     if (n == 0) return;
-    plan_.warnings.push_back(fmt::format("quantized weights of {} bytes become {} of {} bytes while they are loaded{}",
+    std::string causes;
+    for (const auto& [cause, count] : n_by_cause)
+      causes += fmt::format("{}{} tensor{}: {}", causes.empty() ? "" : "; ", count, count == 1 ? "" : "s", cause);
+    // Not in any other format alike: what each would take is a question of shapes, which lathe inspect answers.
+    plan_.warnings.push_back(fmt::format("quantized weights of {} bytes become {} of {} bytes while they are loaded ({})",
                                          bytes, name_of(kDecodedType), n * static_cast<std::int64_t>(size_of(kDecodedType)),
-                                         are_matrices ? "; --quantization keeps them smaller" : ""));
+                                         causes));
   }
 
   bool is_ignored(const std::string& name) const {

@@ -84,12 +84,14 @@ ModelInfo describe(const OpenedModel& model) {
   info.stored_quantization = format_name(model.plan.stored.matrices);
   info.stored_expert_quantization = format_name(model.plan.stored.experts);
   info.stored_head_quantization = format_name(model.plan.stored.head);
+  info.quantization_scheme = model.checkpoint.scheme();
   info.tensors_by_dtype = model.plan.tensors_by_dtype;
   append(info.warnings, model.checkpoint.warnings());
   append(info.warnings, model.plan.warnings);
   append(info.warnings, model.generation.warnings);
   if (info.tokenizer.empty())
-    info.warnings.emplace_back("no tokenizer: neither tokenizer.json nor tokenizer.model nor a vocabulary is there");
+    info.warnings.emplace_back(
+        "no tokenizer: neither tokenizer.json nor tokenizer.model nor a vocabulary is there; one is named with --tokenizer");
   info.is_demo = model.folder.name() == kDemoFolder;
   return info;
 }

@@ -64,7 +64,9 @@ Result<std::unique_ptr<Tokenizer>> open_tokenizer(const std::string& path) {
     // A single file may carry a prefix: "v3.tokenizer.model".
     if (!is_folder && name.ends_with(format->file)) return format->open(folder, name);
   }
-  return fail(ErrorCode::model_refused, fmt::format("no tokenizer: {} is missing", known_files()), folder.name());
+  return fail(ErrorCode::model_refused,
+              fmt::format("no tokenizer: {} is missing; name another folder or a file with --tokenizer", known_files()),
+              folder.name());
 }
 
 }  // namespace lathe::engine

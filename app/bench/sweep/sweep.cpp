@@ -83,8 +83,8 @@ class SweepRun {
     if (measured) return {};
     if (measured.error().where == kJournal) return measured;
     const engine::Error& error = measured.error();
-    return journal_.add_failure(index,
-                                error.where.empty() ? error.message : fmt::format("{}: {}", error.where, error.message));
+    const bool says_where = error.message.starts_with(error.where);  // "quantization must be one of..."
+    return journal_.add_failure(index, says_where ? error.message : fmt::format("{}: {}", error.where, error.message));
   }
 
   /// What fails says nothing of what the others take.

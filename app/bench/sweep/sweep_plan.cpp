@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 #include <variant>
 
@@ -264,6 +264,18 @@ Result<void> check(const SweepPlan& plan) {
   return check_replay(plan);
 }
 
+Result<void> check_values(const SweepPlan& plan) {
+  const SweepCell any{.values = {}, .options = plan.options, .sampling = plan.sampling, .workload = plan.workload};
+  for (const SweepVariable& variable : plan.variables) {
+    for (const std::string& value : variable.values) {
+      SweepCell cell = any;
+      const Result<void> fits = set(cell, variable.name, value);
+      if (!fits && !number_of(value, variable.name)) return fits;
+    }
+  }
+  return {};
+}
+
 void make_room(SweepPlan& plan, bool raise_seqs, bool raise_batched_tokens) {
   constexpr std::int64_t kMostSeqs = 4096;
   std::int64_t most = plan.workload.concurrency;
@@ -294,7 +306,10 @@ std::vector<std::pair<std::string, std::string>> values_of(const SweepPlan& plan
 }
 
 Result<SweepCell> cell_of(const SweepPlan& plan, std::size_t index) {
-  SweepCell cell{.index = index, .values = values_of(plan, index), .options = plan.options, .sampling = plan.sampling,
+  SweepCell cell{.index = index,
+                 .values = values_of(plan, index),
+                 .options = plan.options,
+                 .sampling = plan.sampling,
                  .workload = plan.workload};
   for (const auto& [name, value] : cell.values) LATHE_TRY_VOID(set(cell, name, value));
   if (plan.target.url.empty()) LATHE_TRY_VOID(engine::validate(cell.options));

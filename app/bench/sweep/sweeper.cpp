@@ -46,6 +46,7 @@ class OwnThreadSweeper final : public Sweeper {
   Result<void> start(SweepPlan plan) override {
     const std::lock_guard control(control_);
     LATHE_TRY_VOID(check(plan));
+    LATHE_TRY_VOID(check_values(plan));
     LATHE_TRY_VOID(refuse_while_running());
     std::error_code error;
     fs::create_directories(folder_, error);

@@ -36,7 +36,7 @@ Result<void> check(const ConvertFlags& flags, const engine::EngineOptions& optio
   if (flags.options.output.empty())
     return engine::fail(ErrorCode::invalid_argument, "there is nothing to write to", "--output");
   if (options.quantization == "none" || flags.dequantize) return {};
-  return engine::fail(ErrorCode::unsupported,
+  return engine::fail(ErrorCode::invalid_argument,
                       fmt::format("codes of {} cannot be written, only the numbers that they stand for: add --dequantize",
                                   options.quantization),
                       "--quantization");
@@ -50,6 +50,7 @@ int convert(const std::vector<std::string>& arguments, Terminal& terminal) {
   const Result<engine::EngineOptions> options = command.engine_options();
   if (!options) return command.fail(options.error());
   if (const auto fine = check(flags, *options); !fine) return command.fail(fine.error());
+  command.warn_of_idle({&*options, 1});
   const auto observer = [&](const engine::LoadProgress& progress) {
     command.progress(fmt::format("{:.0f} of {:.0f} MiB", static_cast<double>(progress.bytes_done) / kMiB,
                                  static_cast<double>(progress.bytes_total) / kMiB));

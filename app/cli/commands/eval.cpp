@@ -96,7 +96,10 @@ EvalProtocol protocol_of(const EvalFlags& flags, bool is_list) {
 
 Result<EvalPlan> plan_of(const EvalFlags& flags) {
   if (flags.dataset.empty()) return engine::fail(ErrorCode::invalid_argument, "there is no dataset", "--dataset");
-  LATHE_TRY(TextDataset dataset, read_text_dataset(flags.dataset));
+  Result<TextDataset> read = read_text_dataset(flags.dataset);
+  // Exit code 3 is for models.
+  if (!read && read.error().code == ErrorCode::not_found) read.error().code = ErrorCode::invalid_argument;
+  LATHE_TRY(TextDataset dataset, std::move(read));
   EvalPlan plan;
   plan.protocol = protocol_of(flags, dataset.is_list);
   plan.window = flags.window;
@@ -197,6 +200,7 @@ std::string divergence_text(const DivergenceReport& report) {
 
 int run_perplexity(ModelCommand& command, const EngineOptions& options, const EvalFlags& flags, const EvalPlan& plan,
                    Terminal& terminal) {
+  command.warn_of_idle({&options, 1});
   const auto folder = packed_folder(command.workbench().paths());
   const auto report = engine::measure_perplexity(options, plan, observer_of(command, ""), folder);
   command.progress({});
@@ -209,6 +213,14 @@ int run_kl(ModelCommand& command, const EngineOptions& options, const EvalFlags&
            Terminal& terminal) {
   const auto reference = reference_of(options, flags);
   if (!reference) return command.fail(reference.error());
+  if (*reference == options) {
+    return command.fail(
+        {ErrorCode::invalid_argument,
+         "the model would be compared with itself, which gives 0: name what is tested with --quantization or "
+         "--dtype, or another reference with --reference-model",
+         "--quantization"});
+  }
+  command.warn_of_idle({&options, 1});
   const auto folder = packed_folder(command.workbench().paths());
   const auto report = engine::measure_divergence(*reference, options, plan, observer_of(command, ""), folder);
   command.progress({});
@@ -233,6 +245,7 @@ int run_compare(ModelCommand& command, const EngineOptions& options, const EvalF
     EngineOptions& tested = all.emplace_back(options);
     if (const auto set = engine::set_option(tested, "quantization", name); !set) return command.fail(set.error());
   }
+  command.warn_of_idle(all);
   const auto comparison = engine::open_comparison(*reference, plan, observer_of(command, "reference: "),
                                                   packed_folder(command.workbench().paths()));
   command.progress({});

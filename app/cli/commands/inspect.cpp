@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <limits>
+#include <utility>
 
 #include "app/cli/model_command.h"
 #include "app/log/printable.h"
@@ -23,8 +25,10 @@ struct FitAt {
   Result<FitEstimate> fit;
 };
 
-std::vector<FitAt> fits(const ModelInfo& info, engine::EngineOptions options) {
+/// Unquantized under each type, then each quantization, or the one that was asked for.
+std::vector<FitAt> fits(const ModelInfo& info, engine::EngineOptions options, bool one_quantization) {
   std::vector<FitAt> all;
+  const std::string asked = std::exchange(options.quantization, engine::EngineOptions().quantization);
   for (const char* dtype : kDtypes) {
     options.dtype = dtype;
     all.push_back({dtype, options.quantization, engine::estimate_fit(info, options)});
@@ -34,6 +38,7 @@ std::vector<FitAt> fits(const ModelInfo& info, engine::EngineOptions options) {
     all.push_back({"as stored", options.quantization, engine::estimate_fit(info, options)});
   for (const std::string_view quantization : engine::choices_of(engine::engine_option("quantization"))) {
     if (quantization == options.quantization) continue;  // none: the rows above
+    if (one_quantization && quantization != asked) continue;
     engine::EngineOptions quantized = options;
     quantized.quantization = quantization;
     all.push_back({info.stored_dtype, quantized.quantization, engine::estimate_fit(info, quantized)});
@@ -85,6 +90,7 @@ OrderedJson info_json(const ModelInfo& info, const std::vector<FitAt>& all_fits)
                       {"stored_dtype", info.stored_dtype},
                       {"stored_quantization", info.stored_quantization},
                       {"stored_expert_quantization", info.stored_expert_quantization},
+                      {"quantization_scheme", info.quantization_scheme},
                       {"tensors_by_dtype", info.tensors_by_dtype},
                       {"warnings", info.warnings},
                       {"fit", OrderedJson::array()}};
@@ -92,15 +98,26 @@ OrderedJson info_json(const ModelInfo& info, const std::vector<FitAt>& all_fits)
   return json;
 }
 
-std::string fit_line(const FitAt& at) {
+/// Weights of the files' own type, without a quantization.
+std::int64_t plain_weights(const ModelInfo& info, const std::vector<FitAt>& all_fits) {
+  for (const FitAt& at : all_fits) {
+    if (at.quantization == "none" && at.dtype == info.stored_dtype && at.fit) return at.fit->weights;
+  }
+  return std::numeric_limits<std::int64_t>::max();
+}
+
+/// A row whose length no block divides stays numbers in a quantization, and those are f32.
+std::string fit_line(const FitAt& at, std::int64_t plain) {
   const std::string& storage = at.quantization == "none" ? at.dtype : at.quantization;
   if (!at.fit) return fmt::format("  {:<18}unknown: {}\n", storage, at.fit.error().message);
   const FitEstimate& fit = *at.fit;
   const auto mib = [](std::int64_t n_bytes) { return static_cast<double>(n_bytes) / kMiB; };
   return fmt::format(
-      "  {:<18}{:<10} {:.1f} of {:.1f} MiB free: weights {:.1f}, KV {:.1f} ({} blocks), activations {:.1f}, other {:.1f}\n",
+      "  {:<18}{:<10} {:.1f} of {:.1f} MiB free: weights {:.1f}, KV {:.1f} ({} blocks), activations {:.1f}, other "
+      "{:.1f}{}\n",
       storage, engine::name_of(fit.verdict), mib(fit.total()), mib(fit.free), mib(fit.weights), mib(fit.kv), fit.n_blocks,
-      mib(fit.activations), mib(fit.other));
+      mib(fit.activations), mib(fit.other),
+      at.quantization != "none" && fit.weights >= plain ? "; saves nothing: its groups do not fit these matrices" : "");
 }
 
 std::string info_text(const ModelInfo& info, const std::vector<FitAt>& all_fits) {
@@ -123,14 +140,19 @@ std::string info_text(const ModelInfo& info, const std::vector<FitAt>& all_fits)
       info.intermediate_size, info.n_heads, info.n_kv_heads, info.head_dim, info.max_position_embeddings, positions,
       info.vocab_size, info.tokenizer.empty() ? "no tokenizer" : info.tokenizer, info.tied_embeddings ? "tied" : "separate",
       info.has_chat_template ? "has a chat template" : "no chat template");
+  if (!info.quantization_scheme.empty()) {
+    text += fmt::format("  quantized    {}; {}\n", printable(info.quantization_scheme),
+                        info.stored_quantization.empty() ? "becomes " + info.stored_dtype
+                                                         : "its matrices stay so, as " + info.stored_quantization);
+  }
   text += "Memory\n";
-  for (const FitAt& at : all_fits) text += fit_line(at);
+  for (const FitAt& at : all_fits) text += fit_line(at, plain_weights(info, all_fits));
   for (const std::string& warning : info.warnings) text += "Warning: " + printable(warning) + "\n";
   return text;
 }
 
 int inspect(const std::vector<std::string>& arguments, Terminal& terminal) {
-  ModelCommand command(kInspectCommand, terminal, {"dtype", "quantization"});
+  ModelCommand command(kInspectCommand, terminal, {"dtype"});
   bool json = false;
   command.parser().add_flag("--json", json, "One JSON object on stdout.");
   if (const auto code = command.parse(arguments)) return *code;
@@ -138,7 +160,8 @@ int inspect(const std::vector<std::string>& arguments, Terminal& terminal) {
   if (!options) return command.fail(options.error());
   const Result<ModelInfo> info = engine::inspect_checkpoint(options->model);
   if (!info) return command.fail(info.error());
-  const std::vector<FitAt> all_fits = fits(*info, *options);
+  if (command.given("quantization")) command.warn_of_idle({&*options, 1});
+  const std::vector<FitAt> all_fits = fits(*info, *options, command.given("quantization"));
   terminal.out << (json ? engine::dump_json(info_json(*info, all_fits), 2) + "\n" : info_text(*info, all_fits));
   return kExitDone;
 }

@@ -66,10 +66,13 @@ void add_flags(CLI::App& parser, SweepFlags& flags) {
       ->excludes("--plan");
   for (const engine::OptionDescriptor& option : workload_option_table()) {
     const std::string name(option.name);
-    parser.add_option_function<std::string>(
-              flag_of(name), [&flags, name](const std::string& value) { flags.workload.emplace_back(name, value); },
-              std::string(option.help))
-        ->type_name(option.kind == engine::OptionKind::text ? "FILE" : option.choices.empty() ? "N" : "NAME")
+    parser
+        .add_option_function<std::string>(
+            flag_of(name), [&flags, name](const std::string& value) { flags.workload.emplace_back(name, value); },
+            std::string(option.help))
+        ->type_name(option.kind == engine::OptionKind::text ? "FILE"
+                    : option.choices.empty()                ? "N"
+                                                            : "NAME")
         ->group("Work");
   }
   CLI::Validator positive = CLI::PositiveNumber;
@@ -113,7 +116,7 @@ Result<SweepPlan> read_plan(const std::string& path) {
     return plan;
   }
   std::ifstream file(path, std::ios::binary);
-  if (!file) return engine::fail(ErrorCode::not_found, "there is no readable plan", path);
+  if (!file) return engine::fail(ErrorCode::invalid_argument, "there is no readable plan", path);
   const std::string text((std::istreambuf_iterator<char>(file)), {});
   LATHE_TRY(engine::Json json, engine::parse_json(text, path));
   return sweep_plan_from(json.is_object() && json.contains("plan") ? json["plan"] : json);
@@ -184,6 +187,7 @@ Result<SweepPlan> plan_of(ModelCommand& command, const SweepFlags& flags) {
   plan.shuffle = plan.shuffle && !flags.in_order;
   plan.warm_up = plan.warm_up && !flags.no_warm_up;
   LATHE_TRY_VOID(check(plan));
+  LATHE_TRY_VOID(check_values(plan));
   return plan;
 }
 
@@ -251,15 +255,36 @@ class MachineNotes {
   std::set<std::string_view> told_;
 };
 
+/// Of no cell.
+void warn_of_idle(ModelCommand& command, const SweepPlan& plan) {
+  if (!plan.target.url.empty()) return;
+  std::vector<engine::EngineOptions> all;
+  for (std::size_t index = 0; index < n_cells(plan); ++index) {
+    if (auto cell = cell_of(plan, index)) all.push_back(std::move(cell->options));
+  }
+  command.warn_of_idle(all);
+}
+
+/// What was measured is worth something as long as one cell was.
+int verdict(ModelCommand& command, const SweepReport& report) {
+  const auto failed = [](const auto& cell) { return !cell.second.error.empty(); };
+  if (!std::all_of(report.cells.begin(), report.cells.end(), failed)) return kExitDone;
+  const std::size_t n = report.cells.size();
+  const std::string cells = n == 1 ? std::string("the only cell") : fmt::format("all {} cells", n);
+  return command.fail(
+      {ErrorCode::internal,
+       fmt::format("nothing was measured: {} failed, the first with: {}", cells, report.cells.begin()->second.error),
+       {}});
+}
+
 int sweep(const std::vector<std::string>& arguments, Terminal& terminal) {
   ModelCommand command(kSweepCommand, terminal);
   SweepFlags flags;
   add_flags(command.parser(), flags);
   // A file in the place of the model is a plan.
   std::vector<std::string> rest = arguments;
-  if (!rest.empty() && !rest.front().starts_with('-') && rest.front().ends_with(".json")) {
+  if (!rest.empty() && !rest.front().starts_with('-') && rest.front().ends_with(".json"))
     rest.front() = "--plan=" + rest.front();
-  }
   if (const auto code = command.parse(rest)) return *code;
   if (flags.resume && flags.journal.empty()) {
     return command.fail(
@@ -270,6 +295,7 @@ int sweep(const std::vector<std::string>& arguments, Terminal& terminal) {
   if (flags.plan_file.empty()) make_room(*plan, !command.given("max_num_seqs"), !command.given("max_num_batched_tokens"));
   Result<SweepJournal> journal = SweepJournal::open(flags.journal, *plan, flags.resume);
   if (!journal) return command.fail(journal.error());
+  warn_of_idle(command, *plan);
   MachineNotes notes(command);
   const SweepObserver observer = [&](const SweepProgress& now, bool between_runs) {
     if (between_runs) notes.tell(*journal);
@@ -290,14 +316,11 @@ int sweep(const std::vector<std::string>& arguments, Terminal& terminal) {
   notes.tell(*journal);
   if (!report) return command.fail(report.error());
   if (const auto written = write_page(flags.html, *plan, *report); !written) return command.fail(written.error());
-  if (flags.json) {
-    terminal.out << engine::dump_json(to_json(*plan, *report), 2) << "\n";
-  } else {
-    terminal.out << (flags.csv        ? to_csv(*plan, *report)
-                     : flags.markdown ? to_markdown(*plan, *report)
-                                      : table(*plan, *report));
-  }
-  if (!report->stopped) return kExitDone;
+  terminal.out << (flags.json       ? engine::dump_json(to_json(*plan, *report), 2) + "\n"
+                   : flags.csv      ? to_csv(*plan, *report)
+                   : flags.markdown ? to_markdown(*plan, *report)
+                                    : table(*plan, *report));
+  if (!report->stopped) return verdict(command, *report);
   command.note(flags.journal.empty() ? "Stopped." : fmt::format("Stopped; --resume goes on with {}.", flags.journal));
   return kExitFailed;
 }

@@ -130,6 +130,7 @@ Result<void> join_4bit(const std::string& module, const StoredTensor& state_tens
       .k = state.k,
       .n_groups = state.k / group,
       .group = group,
+      .block = state.block,
       .numbers = numbers};
   const Bnb4Matrix matrix{state,
                           group,

@@ -253,7 +253,7 @@ void CommandLineTest::a_value_out_of_range_is_wrong_usage_and_names_the_flag() {
   QVERIFY(run_cli({"serve", "--model", tiny_model_path(), "--dtype", "int3"}).code == 2);
   const CliRun contradiction = run_cli({"serve", "--model", tiny_model_path(), "--max-num-batched-tokens", "4"});
   QVERIFY(contradiction.code == 2);
-  QVERIFY2(contradiction.err.find("open at") == std::string::npos, contradiction.err.c_str());  // before any port
+  QVERIFY2(contradiction.err.find("is open") == std::string::npos, contradiction.err.c_str());  // before any port
 }
 
 void CommandLineTest::complete_needs_one_prompt() {

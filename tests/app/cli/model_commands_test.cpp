@@ -9,6 +9,7 @@
 #include "engine/api/options.h"
 #include "tests/support/cli_run.h"
 #include "tests/support/german_locale.h"
+#include "tests/support/quantized_folders.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/tiny_model.h"
 
@@ -74,8 +75,12 @@ class ModelCommandsTest : public QObject {
   void roofline_has_a_point_for_each_product();
   void bench_leaves_a_kind_out();
   void bench_prints_a_table();
+  void bench_without_a_tokenizer_says_what_to_name();
+  void what_is_loaded_is_named_with_its_details();
   void inspect_json_describes_the_model();
   void inspect_prints_text();
+  void inspect_tells_of_quantized_folders();
+  void inspect_shows_one_quantization();
   void chat_answers_line_by_line();
   void chat_obeys_its_commands();
   void chat_ends_with_an_error_on_a_bad_command();
@@ -215,8 +220,8 @@ void ModelCommandsTest::complete_answers_alike_under_each_policy() {
 }
 
 void ModelCommandsTest::complete_warns_of_a_pool_with_few_reservations() {
-  const CliRun run = complete(
-      {"--prompt", "One day", "--max-tokens", "1", "--policy", "continuous", "--num-gpu-blocks-override", "40"});
+  const CliRun run =
+      complete({"--prompt", "One day", "--max-tokens", "1", "--policy", "continuous", "--num-gpu-blocks-override", "40"});
   QCOMPARE(run.code, 0);
   QVERIFY2(run.err.find("Warning: policy continuous reserves 16 KV blocks") != std::string::npos, run.err.c_str());
 }
@@ -340,6 +345,36 @@ void ModelCommandsTest::bench_prints_a_table() {
   QVERIFY(run.out.find("pp16") != std::string::npos && run.out.find("tg4") != std::string::npos);
 }
 
+void ModelCommandsTest::bench_without_a_tokenizer_says_what_to_name() {
+  const QTemporaryDir folder;
+  const std::string bare = folder.filePath("bare").toStdString();
+  std::filesystem::copy(tiny_model_path(), bare);
+  for (const char* file : {"tokenizer.json", "tokenizer.model", "tokenizer_config.json"})
+    std::filesystem::remove(std::filesystem::path(bare) / file);
+  const CliRun refused = run_cli({"bench", bare, "--pp", "8", "--tg", "2", "--repeats", "1"});
+  QVERIFY2(refused.code == 3 && refused.err.find("--tokenizer") != std::string::npos, refused.err.c_str());
+  const CliRun named =
+      run_cli({"bench", bare, "--tokenizer", tiny_model_path(), "--pp", "8", "--tg", "2", "--repeats", "1"});
+  QVERIFY2(named.code == 0, named.err.c_str());
+  QVERIFY(run_cli({"inspect", bare}).out.find("--tokenizer") != std::string::npos);
+}
+
+void ModelCommandsTest::what_is_loaded_is_named_with_its_details() {
+  const auto loaded = [](Arguments more) {
+    more.insert(more.end(), {"--prompt", "a", "--max-tokens", "1", "--dtype", "bfloat16"});
+    return complete(more).err;
+  };
+  const auto has = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
+  const std::string four = loaded({"--quantization", "bitsandbytes-fp4", "--bnb-4bit-use-double-quant"});
+  QVERIFY2(has(four, "bitsandbytes_4bit (fp4, double quantization) and bfloat16"), four.c_str());
+  const std::string zero = loaded({"--quantization", "int4_g32", "--quantization-zero-point", "--keep-head"});
+  QVERIFY2(has(zero, "int4_g32 (zero points, head in bfloat16) and bfloat16"), zero.c_str());
+  const std::string plain = loaded({"--quantization", "int8_g64"});
+  QVERIFY2(has(plain, "int8_g64 and bfloat16"), plain.c_str());
+  const std::string none = loaded({"--keep-head"});
+  QVERIFY2(!has(none, "head in"), none.c_str());
+}
+
 void ModelCommandsTest::inspect_json_describes_the_model() {
   const CliRun run = run_cli({"inspect", tiny_model_path(), "--json"});
   QVERIFY2(run.code == 0, run.err.c_str());
@@ -369,6 +404,29 @@ void ModelCommandsTest::inspect_prints_text() {
   for (const char* part : {"LlamaForCausalLM", "has a chat template", "bfloat16", "Fits"}) {
     QVERIFY2(run.out.find(part) != std::string::npos, part);
   }
+}
+
+void ModelCommandsTest::inspect_tells_of_quantized_folders() {
+  const auto told = [](const char* name) { return run_cli({"inspect", lathe::tests::quantized_path(name)}).out; };
+  const auto has = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
+  const std::string kept = told("gptq-4bit");
+  QVERIFY2(has(kept, "quantized    gptq: 7 int4, groups of 32, zero points; its matrices stay so, as int4_g32\n"),
+           kept.c_str());
+  const std::string cut = told("bnb-nf4-over-rows");
+  QVERIFY2(has(cut, "quantized    bitsandbytes: 7 nf4, blocks of 64; becomes bfloat16\n"), cut.c_str());
+  QVERIFY2(has(cut, "tensors: their blocks run on over the ends of rows"), cut.c_str());
+}
+
+void ModelCommandsTest::inspect_shows_one_quantization() {
+  const CliRun run = run_cli({"inspect", tiny_model_path(), "--quantization", "int8_g64", "--json"});
+  QVERIFY2(run.code == 0, run.err.c_str());
+  const auto json = lathe::engine::parse_json(run.out, "stdout");
+  std::vector<std::string> shown;
+  for (const Json& fit : (*json)["fit"]) shown.push_back(fit["quantization"]);
+  QVERIFY((shown == std::vector<std::string>{"none", "none", "none", "int8_g64"}));
+  const CliRun idle = run_cli({"inspect", tiny_model_path(), "--quantization", "fp8", "--quantization-zero-point"});
+  QVERIFY2(idle.err.find("without effect: --quantization-zero-point") != std::string::npos, idle.err.c_str());
+  QCOMPARE(run_cli({"inspect", tiny_model_path(), "--quantization", "int7"}).code, 2);
 }
 
 void ModelCommandsTest::chat_answers_line_by_line() {

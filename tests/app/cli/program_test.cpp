@@ -174,7 +174,9 @@ void ProgramTest::initTestCase() {
 void ProgramTest::serve_says_where_it_listens_and_answers() {
   Program program(serve());
   const QString line = program.line();
-  QVERIFY2(line.startsWith("listening on http://127.0.0.1:"), qPrintable(line + program.err()));
+  const QByteArray err = program.err();
+  QVERIFY2(line.startsWith("listening on http://127.0.0.1:"), qPrintable(line + err));
+  QVERIFY2(err.contains("/health says 503") && !err.contains("http://"), err);  // the address stands there once
   HttpClient client(port_of(line));
   QCOMPARE(client.get("/health").status, 200);
   QCOMPARE(client.get("/v1/models").json()["data"][0]["id"].get<std::string>(), std::string("tiny-llama"));

@@ -2,6 +2,7 @@
 // lathe eval and lathe convert on a tiny model: what other programs rely on.
 #include <QTemporaryDir>
 #include <QTest>
+#include <filesystem>
 
 #include "tests/support/cli_run.h"
 #include "tests/support/server_fixture.h"
@@ -99,7 +100,7 @@ class QualityCommandsTest : public QObject {
         {"eval", "perplexity", tiny_model_path(), "--dataset", dataset("bad.jsonl", "{\"text\": \"a\"}\n{\"txt\": 1}\n")});
     QVERIFY(line.code == 2 && line.err.find("line 2") != std::string::npos);
     const CliRun missing = run_cli({"eval", "perplexity", tiny_model_path(), "--dataset", path("none.json")});
-    QVERIFY(missing.code != 0 && missing.err.find("none.json") != std::string::npos);
+    QVERIFY(missing.code == 2 && missing.err.find("none.json") != std::string::npos);
   }
 
   void divergence_is_from_the_unquantized_model() {
@@ -107,6 +108,40 @@ class QualityCommandsTest : public QObject {
         json_of(run_cli({"eval", "kl", tiny_model_path(), "--dataset", list(), "--quantization", "int4_g32", "--json"}));
     QVERIFY(got["kl"] > 0 && got["same_best"] <= 1 && !got["worst"].empty());
     QVERIFY(got["reference"]["perplexity"] != got["tested"]["perplexity"]);
+  }
+
+  void a_model_is_not_compared_with_itself() {
+    const CliRun same = run_cli({"eval", "kl", tiny_model_path(), "--dataset", list()});
+    QVERIFY2(same.code == 2 && same.err.find("--reference-model") != std::string::npos, same.err.c_str());
+    QVERIFY(same.out.empty());
+    const CliRun other = run_cli({"eval", "kl", tiny_model_path(), "--dataset", list(), "--dtype", "bfloat16",
+                                  "--reference-dtype", "float32", "--json"});
+    QVERIFY(json_of(other)["kl"] > 0);
+  }
+
+  void what_has_no_effect_is_named_in_one_line() {
+    const auto warning = [](const CliRun& run) {
+      if (run.code != 0) qFatal("%s", run.err.c_str());
+      const std::size_t at = run.err.find("Warning: without effect: ");
+      return at == std::string::npos ? std::string() : run.err.substr(at, run.err.find('\n', at) - at);
+    };
+    const std::vector<std::string> eval = {"eval", "perplexity", tiny_model_path(), "--dataset", list()};
+    const auto with = [](std::vector<std::string> all, const std::vector<std::string>& more) {
+      all.insert(all.end(), more.begin(), more.end());
+      return run_cli(all);
+    };
+    QCOMPARE(
+        warning(with(eval, {"--keep-head", "--bnb-4bit-quant-type", "nf4", "--no-quantization-zero-point"})),
+        std::string("Warning: without effect: --bnb-4bit-quant-type (it is of quantization bitsandbytes_4bit), --keep-head "
+                    "(the head is not quantized anyway)"));
+    QCOMPARE(warning(with(eval, {"--keep-head", "--quantization", "int8_g32"})), std::string());
+    QCOMPARE(warning(with(eval, {"--keep-head", "--quiet"})), std::string());
+    // What one of several is changed by has an effect.
+    const std::vector<std::string> compare = {"eval", "compare", tiny_model_path(), "--dataset", list(), "--quantizations"};
+    QCOMPARE(warning(with(compare, {"none,int8_g32", "--keep-head"})), std::string());
+    QVERIFY(!warning(with(compare, {"none", "--keep-head"})).empty());
+    QCOMPARE(warning(small_sweep({"--var", "policy=paged,dynamic", "--max-batch-delay-ms", "5"})), std::string());
+    QVERIFY(!warning(small_sweep({"--max-batch-delay-ms", "5"})).empty());
   }
 
   void several_quantizations_are_compared() {
@@ -137,6 +172,50 @@ class QualityCommandsTest : public QObject {
     QVERIFY2(got["cells"][0]["metrics"]["cached_share"]["mean"] > 0, got["cells"][0].dump().c_str());
   }
 
+  /// The model has 64 tokens of context at most in each of the cells.
+  CliRun small_sweep(std::vector<std::string> more) {
+    std::vector<std::string> all = {
+        "sweep", tiny_model_path(), "--prompt-tokens", "8", "--output-tokens", "2", "--requests", "1", "--repeats",
+        "1",     "--no-warm-up"};
+    all.insert(all.end(), more.begin(), more.end());
+    return run_cli(all);
+  }
+
+  void a_sweep_fails_when_every_cell_did() {
+    const CliRun one = small_sweep({"--var", "prompt_tokens=8,900000", "--in-order"});
+    QVERIFY2(one.code == 0 && one.out.find("failed: ") != std::string::npos, (one.out + one.err).c_str());
+    const CliRun all = small_sweep({"--var", "max_num_seqs=-3,-4", "--json"});
+    QVERIFY2(all.code == 1 && all.err.find("all 2 cells failed") != std::string::npos, all.err.c_str());
+    const auto json = lathe::engine::parse_json(all.out, "stdout");  // which is printed all the same
+    QVERIFY(json && (*json)["cells"].size() == 2);
+    const std::string reason = (*json)["cells"][0]["error"];
+    QVERIFY2(reason.starts_with("max_num_seqs must be between"), reason.c_str());
+    const CliRun only = small_sweep({"--max-model-len", "4"});
+    QVERIFY2(only.code == 1 && only.err.find("the only cell failed") != std::string::npos, only.err.c_str());
+  }
+
+  void a_slip_of_the_pen_is_told_before_any_work() {
+    const CliRun typo = small_sweep({"--var", "quantization=none,int7", "--journal", path("typo.jsonl")});
+    QVERIFY2(typo.code == 2 && typo.err.find("did you mean int8_g32?") != std::string::npos, typo.err.c_str());
+    QVERIFY(typo.out.empty() && !std::filesystem::exists(path("typo.jsonl")));
+    lathe::tests::write_file(path("plan.json"), R"({"variables": [{"name": "policy", "values": ["pagged"]}]})");
+    const CliRun plan = run_cli({"sweep", path("plan.json"), "--model", tiny_model_path()});
+    QVERIFY2(plan.code == 2 && plan.err.find("did you mean paged?") != std::string::npos, plan.err.c_str());
+    QCOMPARE(run_cli({"sweep", path("no_plan.json")}).code, 2);
+  }
+
+  void a_word_after_a_flag_without_value_is_no_model() {
+    for (const char* flag : {"--csv", "--json", "--markdown"}) {
+      const CliRun two = run_cli({"sweep", "--model", tiny_model_path(), flag, "out.csv"});
+      QVERIFY2(two.code == 2 && two.err.find(std::string(flag) + " takes no value") != std::string::npos, two.err.c_str());
+      const CliRun one = run_cli({"sweep", flag, "out.csv"});
+      QVERIFY2(one.code == 3 && one.err.find("> out.csv") != std::string::npos, one.err.c_str());
+    }
+    QVERIFY(run_cli({"sweep", "--quiet", "out.csv"}).err.find("takes no value") == std::string::npos);
+    const CliRun plain = run_cli({"sweep", "out.csv", "--model", tiny_model_path()});
+    QVERIFY2(plain.code == 2 && plain.err.find("takes no value") == std::string::npos, plain.err.c_str());
+  }
+
   void a_mode_must_be_named() {
     QCOMPARE(run_cli({"eval"}).code, 2);
     QVERIFY(run_cli({"eval", "perplexty"}).err.find("perplexity") != std::string::npos);
@@ -154,7 +233,7 @@ class QualityCommandsTest : public QObject {
 
   void convert_says_what_it_cannot_write() {
     const CliRun codes = run_cli({"convert", tiny_model_path(), "--quantization", "int8_g32", "--output", path("codes")});
-    QVERIFY(codes.code != 0 && codes.err.find("--dequantize") != std::string::npos);
+    QVERIFY(codes.code == 2 && codes.err.find("--dequantize") != std::string::npos);
     QCOMPARE(run_cli({"convert", tiny_model_path()}).code, 2);  // no --output
   }
 };

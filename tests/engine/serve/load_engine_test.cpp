@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 
 #include "engine/api/engine.h"
@@ -30,6 +31,17 @@ EngineOptions options_for(const std::string& path) {
 }
 
 Result<std::unique_ptr<Engine>> load(const std::string& path) { return load_engine(options_for(path)); }
+
+/// Units: MiB of pages that belong to no file.
+double anonymous_mib() {
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  double kib = 0;
+  while (status >> word) {
+    if (word == "RssAnon:" && status >> kib) return kib / 1024;
+  }
+  return 0;
+}
 
 /// The error of a load that must fail; an internal one when it did not.
 Error refusal_of(const EngineOptions& options, const LoadObserver& observer = {}) {
@@ -82,6 +94,7 @@ class LoadEngineTest : public QObject {
   void instruction_set_may_be_chosen();
   void progress_runs_through_the_phases();
   void cancel_works_in_every_phase();
+  void a_load_that_fails_gives_memory_back_to_the_system();
   void a_load_that_smooths_reads_its_layers_twice();
   void bad_options_are_refused_first();
   void an_unknown_instruction_set_is_refused();
@@ -274,6 +287,29 @@ void LoadEngineTest::progress_runs_through_the_phases() {
     QCOMPARE(seen[i].bytes_total, seen[0].bytes_total);
   }
   QCOMPARE(seen.back().bytes_done, seen.back().bytes_total);
+}
+
+/// 64 MiB in small pieces that are free again when the load ends, under one that is not.
+void LoadEngineTest::a_load_that_fails_gives_memory_back_to_the_system() {
+  if (!std::string(LATHE_SANITIZERS).empty()) QSKIP("skipped: sanitizers have an allocator of their own");
+  constexpr std::size_t kPiece = 16 << 10, kPieces = 4096;
+  std::vector<std::unique_ptr<char[]>> kept;
+  const double before = anonymous_mib();
+  double most = 0;
+  const Error error = refusal_of(options_for(tiny_model_path()), [&](const LoadProgress&) {
+    std::vector<std::unique_ptr<char[]>> pieces;
+    for (std::size_t i = 0; i < kPieces; ++i) {
+      pieces.push_back(std::make_unique_for_overwrite<char[]>(kPiece));
+      std::memset(pieces.back().get(), 1, kPiece);
+    }
+    kept.push_back(std::make_unique<char[]>(kPiece));
+    most = anonymous_mib();
+    return false;
+  });
+  QCOMPARE(error.code, ErrorCode::cancelled);
+  QVERIFY2(most > before + 60, std::to_string(most - before).c_str());
+  const double left = anonymous_mib() - before;
+  QVERIFY2(left < 8, (std::to_string(left) + " MiB stay").c_str());
 }
 
 void LoadEngineTest::cancel_works_in_every_phase() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Quantized checkpoints from the folder to logits: those of the folder that has their numbers in float32.
+#include <QRegularExpression>
 #include <QTemporaryDir>
 #include <QTest>
 #include <algorithm>
@@ -59,6 +60,9 @@ class QuantizedModelTest : public QObject {
   void logits_are_those_of_the_numbers();
   void inspect_says_what_becomes_of_the_weights_data() { add_quantized_folders(); }
   void inspect_says_what_becomes_of_the_weights();
+  void inspect_names_the_scheme_and_the_cause_data();
+  void inspect_names_the_scheme_and_the_cause();
+  void what_saves_nothing_is_estimated_so();
 };
 
 void QuantizedModelTest::logits_are_those_of_the_numbers() {
@@ -100,6 +104,48 @@ void QuantizedModelTest::inspect_says_what_becomes_of_the_weights() {
   widened.dtype = "bfloat16";
   const auto small = engine::estimate_fit(*info, as_stored), large = engine::estimate_fit(*info, widened);
   QVERIFY(kept.isEmpty() ? small->weights == large->weights : small->weights < large->weights);
+}
+
+void QuantizedModelTest::inspect_names_the_scheme_and_the_cause_data() {
+  QTest::addColumn<QString>("scheme");
+  QTest::addColumn<QString>("cause");  // empty: they stay codes
+  const auto row = [](const char* name, const char* scheme, const char* cause) { QTest::newRow(name) << scheme << cause; };
+  row("gptq-4bit", "gptq: 7 int4, groups of 32", "");
+  row("gptq-4bit-ordered", "gptq: ", "groups are in an order of their own (desc_act)");
+  row("awq", "awq: 7 int4, groups of 32, zero points", "");
+  row("compressed-w8a8", "compressed-tensors: 7 int8, no groups", "");
+  row("fp8-block", "fp8: 7 fp8_e4m3, groups of ", "a scale for each block, not for each row");
+  row("bnb-8bit", "bitsandbytes: 7 int8, no groups", "");
+  row("bnb-nf4", "bitsandbytes: 7 nf4, blocks of 64", "");
+  row("bnb-nf4-over-rows", "bitsandbytes: 7 nf4, blocks of 64", "blocks run on over the ends of rows");
+}
+
+void QuantizedModelTest::inspect_names_the_scheme_and_the_cause() {
+  QFETCH(QString, scheme);
+  QFETCH(QString, cause);
+  const auto info = engine::inspect_checkpoint(quantized_path(QTest::currentDataTag()));
+  QVERIFY(info.has_value());
+  QVERIFY2(info->quantization_scheme.starts_with(scheme.toStdString()), info->quantization_scheme.c_str());
+  QString told;
+  for (const std::string& warning : info->warnings) {
+    if (warning.starts_with("quantized weights of ")) told = QString::fromStdString(warning);
+  }
+  QCOMPARE(told.isEmpty(), cause.isEmpty());
+  QVERIFY2(told.contains(cause), qPrintable(told));
+  QVERIFY(cause.isEmpty() || told.contains(QRegularExpression("\\([1-7] tensors?: ")));
+  QVERIFY(!told.contains("smaller"));
+}
+
+/// Rows of 96 are no whole blocks of 64: such matrices stay numbers, in f32.
+void QuantizedModelTest::what_saves_nothing_is_estimated_so() {
+  const auto info = engine::inspect_checkpoint(quantized_path("bnb-nf4-over-rows"));
+  const auto weights_with = [&](const char* quantization) {
+    engine::EngineOptions options;
+    options.quantization = quantization;
+    return engine::estimate_fit(*info, options)->weights;
+  };
+  QVERIFY(weights_with("bitsandbytes_4bit") > weights_with("int8_g32"));
+  QVERIFY(weights_with("int8_g32") < weights_with("none"));
 }
 
 QTEST_APPLESS_MAIN(QuantizedModelTest)

@@ -71,6 +71,22 @@ class SweepPlanTest : public QObject {
     QVERIFY(cell_of(plan, 1).error().message.find("block_size") != std::string::npos);
   }
 
+  /// 1.5 and -3 are numbers, if no numbers for that setting: their cells say so.
+  void a_word_that_can_be_no_value_is_told_before_any_cell() {
+    const auto told = [](const char* name, std::vector<std::string> values) {
+      const auto checked = check_values(plan_of({{name, std::move(values)}}));
+      return checked ? std::string() : checked.error().message;
+    };
+    QVERIFY(told("quantization", {"none", "int7"}).find("did you mean int8_g32?") != std::string::npos);
+    QVERIFY(told("load", {"poison"}).find("poisson") != std::string::npos);
+    QVERIFY(told("concurrency", {"1", "many"}).find("whole number") != std::string::npos);
+    QVERIFY(told("temperature", {"hot"}).find("temperature") != std::string::npos);
+    QVERIFY(told("enable_prefix_caching", {"true", "maybe"}).find("true or false") != std::string::npos);
+    QCOMPARE(told("quantization", {"none", "bitsandbytes"}), std::string());
+    QCOMPARE(told("max_num_seqs", {"4", "-3"}), std::string());
+    QCOMPARE(told("concurrency", {"1.5"}), std::string());
+  }
+
   void a_plan_is_checked() {
     QVERIFY(refusal(plan_of({{"concurency", {"1"}}})).find("did you mean concurrency?") != std::string::npos);
     QVERIFY(!refusal(plan_of({{"dtype", {"auto"}}, {"dtype", {"float32"}}})).empty());

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/model/decoding_cause.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kernels/api/coded_rows.h"
+
+namespace lathe::engine {
+namespace {
+
+using kernels::WeightFormat;
+
+/// The least group that any format has.
+constexpr std::int64_t kLeastGroup = 32;
+
+/// Of codes that no format has as they are.
+std::string cause_in(const CodedTensor& tensor) {
+  const bool is_book = tensor.kind == CodeKind::nf4 || tensor.kind == CodeKind::fp4;
+  const WeightFormat book = tensor.kind == CodeKind::fp4 ? WeightFormat::fp4 : WeightFormat::nf4;
+  if (tensor.kind == CodeKind::other4) return "their codes stand for other numbers than those of NF4 or FP4";
+  if (!tensor.group_of.empty()) return "their groups are in an order of their own (desc_act)";
+  if (is_book && kernels::coded_row_bytes(book, tensor.k) == 0) return "their blocks run on over the ends of rows";
+  if (tensor.kind == CodeKind::e4m3 && tensor.n_groups > 1) return "they have a scale for each block, not for each row";
+  const std::int64_t least = is_book ? kernels::group_of(book, tensor.k) : kLeastGroup;
+  if (tensor.n_groups > 1 && tensor.group % least != 0)
+    return fmt::format("their groups of {} are no multiple of {}", tensor.group, least);
+  return "no weight format has their scales or settings";
+}
+
+}  // namespace
+
+std::string decoding_cause(const PlannedWeight& weight, const ModelConfig& config) {
+  const StoredTensor& tensor = *weight.tensor;
+  if (weight.role != WeightRole::head && !is_layer_matrix(weight.role)) return "they are no matrices of layers";
+  if (config.latent.exists() && weight.role != WeightRole::head) return "latent attention takes numbers";
+  if (!formats_of(tensor).empty()) return "not all matrices have codes of one weight format";
+  if (tensor.coded != nullptr) return cause_in(*tensor.coded);
+  return fmt::format("no weight format has blocks of {}", tensor.type->name);
+}
+
+}  // namespace lathe::engine

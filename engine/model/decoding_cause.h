@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why quantized weights of a checkpoint do not stay codes.
+#pragma once
+
+#include <string>
+
+#include "engine/model/weight_plan.h"
+
+namespace lathe::engine {
+
+/// What stands after "3 matrices: ": "their blocks run on over the ends of rows". Requires: a tensor of codes or of blocks
+/// that `kept_format` does not keep, and no option that asks for another format.
+std::string decoding_cause(const PlannedWeight& weight, const ModelConfig& config);
+
+}  // namespace lathe::engine
