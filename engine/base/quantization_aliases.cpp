@@ -27,8 +27,8 @@ constexpr std::array kAliases = {
 };
 
 // With vLLM's names for kernels that read them.
-constexpr std::array<std::string_view, 6> kStoredSchemes = {"gptq",       "gptq_marlin",        "awq",
-                                                            "awq_marlin", "compressed-tensors", "gguf"};
+constexpr std::array<std::string_view, 7> kStoredSchemes = {"gptq", "gptq_marlin", "awq", "awq_marlin", "compressed-tensors",
+                                                            "gguf", "mxfp4"};
 
 }  // namespace
 
@@ -37,8 +37,8 @@ std::span<const QuantizationAlias> quantization_aliases() { return kAliases; }
 std::span<const std::string_view> stored_schemes() { return kStoredSchemes; }
 
 const QuantizationAlias* find_quantization_alias(std::string_view name) {
-  const auto* const found = std::find_if(kAliases.begin(), kAliases.end(),
-                                         [&](const QuantizationAlias& alias) { return alias.name == name; });
+  const auto* const found =
+      std::find_if(kAliases.begin(), kAliases.end(), [&](const QuantizationAlias& alias) { return alias.name == name; });
   return found != kAliases.end() ? found : nullptr;
 }
 
