@@ -43,9 +43,11 @@ class IsasTest : public QObject {
 
   void what_has_tiles_asks_for_them() {
     const std::vector<std::string> have = cpu_isas();
-    if (std::find(have.begin(), have.end(), "avx512_amx") == have.end()) QSKIP("skipped: this machine has no tiles");
-    QCOMPARE(std::string(find_isa("avx512_amx")->name), std::string("avx512_amx"));
-    QVERIFY(has_tiles());
+    const bool can = std::find(have.begin(), have.end(), "avx512_amx") != have.end();
+    const IsaDescriptor* const tiles = find_isa("avx512_amx");
+    QCOMPARE(tiles != nullptr, can);
+    QCOMPARE(has_tiles(), can);
+    if (can) QCOMPARE(std::string(tiles->name), std::string("avx512_amx"));
   }
 
   void the_best_is_found_without_a_name() { QCOMPARE(std::string(find_isa({})->name), cpu_isas().back()); }
