@@ -8,13 +8,13 @@ namespace {
 
 constexpr std::string_view kExperts = ".experts.";
 // Many times what models have: a shape out of a faulty file does not become millions of tensors.
-constexpr std::int64_t kMaxExperts = 4096;
+constexpr std::int64_t kMaxParts = 4096;
 
 /// Where the expert's number belongs; npos: the tensor holds no stack.
 std::size_t place_of_number(const StoredTensor& tensor) {
   const std::size_t found = tensor.name.find(kExperts);
   if (found == std::string::npos || tensor.shape.size() < 2) return std::string::npos;
-  if (tensor.shape[0] < 1 || tensor.shape[0] > kMaxExperts) return std::string::npos;
+  if (tensor.shape[0] < 1 || tensor.shape[0] > kMaxParts) return std::string::npos;
   const std::size_t place = found + kExperts.size();
   const bool has_number = place < tensor.name.size() && tensor.name[place] >= '0' && tensor.name[place] <= '9';
   const bool is_cut_in_bytes = tensor.bytes.size() % static_cast<std::size_t>(tensor.shape[0]) == 0;

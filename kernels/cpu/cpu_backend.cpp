@@ -9,14 +9,10 @@
 #include "kernels/cpu/host_memory.h"
 #include "kernels/cpu/isa/encoders.h"
 #include "kernels/cpu/panel_matrix.h"
+#include "kernels/cpu/stages/div_up.h"
 #include "kernels/formats/element.h"
 
 namespace lathe::kernels {
-namespace {
-
-constexpr std::int64_t div_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-}  // namespace
 
 CpuBackend::CpuBackend(const IsaDescriptor& isa, int n_threads)
     : ops_(*isa.ops),

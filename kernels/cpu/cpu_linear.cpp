@@ -5,14 +5,13 @@
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/host_memory.h"
 #include "kernels/cpu/panel_matrix.h"
+#include "kernels/cpu/stages/div_up.h"
 #include "kernels/cpu/stages/heads_stage.h"
 #include "kernels/cpu/stages/inner_stage.h"
 #include "kernels/cpu/stages/run_stages.h"
 
 namespace lathe::kernels {
 namespace {
-
-constexpr std::int64_t div_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 const PanelMatrix& panels_of(const PackedMatrix& matrix) { return static_cast<const PanelMatrix&>(matrix); }
 

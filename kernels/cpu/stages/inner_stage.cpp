@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cpu/stages/inner_stage.h"
 
+#include "kernels/cpu/stages/div_up.h"
+
 namespace lathe::kernels {
 namespace {
-
-constexpr std::int64_t div_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// That range of the product goes to `out`, whose rows are as wide as the range.
 LinearArgs with_chunk_out(LinearArgs args, const LinearRange& range, float* out) {

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cpu/stages/panel_cut.h"
 
+#include "kernels/cpu/stages/div_up.h"
 #include "kernels/cpu/table/op_table.h"
 
 namespace lathe::kernels {
 namespace {
 
 constexpr std::int64_t kChunksOfThread = 8;
-
-constexpr std::int64_t div_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 
