@@ -4,7 +4,7 @@
 
 usage: against_peer.py --lathe PROGRAM --peer FOLDER --limits PROGRAM --models FOLDER --results FILE.json
                        [--issue PROGRAM] [--load-tool openai_load.mjs] [--presets 0.5b,1.1b]
-                       [--work single,streams,depth,server,stall,neighbours] [--formats bf16,int8,int4] [--rounds 5] [--threads 2]
+                       [--work single,streams,depth,server,stall,lookup,neighbours] [--formats bf16,int8,int4,nf4] [--rounds 5] [--threads 2]
 
 --peer holds llama-bench, llama-batched-bench and llama-server. --models holds for each preset a Hugging Face folder PRESET and
 its GGUF files PRESET-bf16.gguf, PRESET-q8_0.gguf and PRESET-q4_0.gguf. The two programs take turns, and who begins changes
@@ -83,6 +83,10 @@ def stalled(args, who, preset, form, seed):
         return stall.measure(url, preset, seed)
 
 
+def lookup(args, who, preset, form, seed):
+    return who.lookup(preset, form)
+
+
 def neighbourhood(args, who, preset, form, seed):
     return neighbours.measure(who, preset, form)
 
@@ -94,6 +98,7 @@ WORKS = {
     "depth": (depth, ("int8",), False),
     "server": (server, ("int8",), False),
     "stall": (stalled, ("int8",), False),
+    "lookup": (lookup, ("nf4",), False),
     "neighbours": (neighbourhood, ("int8",), False),
 }
 

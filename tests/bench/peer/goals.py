@@ -3,12 +3,14 @@
 from dataclasses import dataclass
 
 from .neighbours import COUNTS, beside, fair_part
+from .runners import DEPTH, DEPTH_WRITTEN, PROMPT, WRITTEN
 
 
 @dataclass(frozen=True)
 class Goal:
     share: float = 0  # of the ceiling; 0: none named
     times: float = 0  # what llama.cpp does; 0: none named
+    at_least: float = 0  # tokens a second
     at_most: float = 0  # milliseconds
     at_most_times: float = 0  # of the figure `of` in the same sample
     at_least_times: float = 0  # of the figure `of` in the same sample
@@ -33,6 +35,7 @@ GOALS = {
         ("single", "bf16", "tg128"): decode(1.15),
         ("single", "int8", "tg128"): decode(1.4),
         ("single", "int4", "tg128"): decode(1.3),
+        **{("server", "int8", f"server, {n} at a time, tok/s"): Goal(at_least=rate) for n, rate in ((1, 100), (4, 250), (16, 500))},
         ("server", "int8", "server, 16 at a time, ITL p99, ms"): Goal(at_most=100),
         ("stall", "int8", "longest stall, ms"): Goal(at_most=150),
     },
@@ -47,9 +50,21 @@ GOALS = {
         ("stall", "int8", "longest stall, ms"): Goal(at_most_times=3, of="quiet gap, ms"),
     },
 }
+STREAM_RATES = {  # tokens a second on the machine that the goals were set on, a Zen 5
+    "vnni": {"int8": {8: 700, 16: 1000, 32: 1300}, "int4": {16: 1000, 32: 1400}},
+    "plain": {},
+}
 for _kind, _formats in STREAM_GOALS.items():
     for _form, _times in _formats.items():
-        GOALS[_kind].update({("streams", _form, f"{n} streams"): Goal(times=t) for n, t in _times.items()})
+        _rates = STREAM_RATES[_kind].get(_form, {})
+        GOALS[_kind].update({("streams", _form, f"{n} streams"): Goal(times=t, at_least=_rates.get(n, 0)) for n, t in _times.items()})
+
+# Codes in the cache read half of what f16 does, and codes that are looked up take no more memory than codes that count.
+for _of_kind in GOALS.values():
+    for _figure in (f"pp{DEPTH}", f"tg{DEPTH_WRITTEN} at {DEPTH}"):
+        _of_kind["depth", "int8", f"{_figure}, int8 KV"] = Goal(at_least_times=1, of=f"{_figure}, f16 KV")
+    for _figure in (f"pp{PROMPT}", f"tg{WRITTEN}"):
+        _of_kind["lookup", "nf4", _figure] = Goal(at_least_times=0.9, of=f"{_figure}, int4")
 
 # A neighbour takes its fair part and no more: a tenth of what is left may be lost to waiting for each other.
 for _of_kind in GOALS.values():

@@ -33,6 +33,7 @@ FORMATS = {
     "bf16": Format("none", "bf16", 2),
     "int8": Format("int8_g32", "q8_0", 34 / 32),
     "int4": Format("int4_g32", "q4_0", 18 / 32),
+    "nf4": Format("bitsandbytes_4bit", "", 18 / 32),  # which llama.cpp does not have
 }
 
 
@@ -88,8 +89,8 @@ class Lathe:
         self.machine = result["machine"]
         return {(run["kind"], run["concurrency"]): run["samples_tok_s"][0] for run in result["runs"]}
 
-    def rates(self, preset, form, n_prompt, n_written):
-        rates = self.bench(preset, form, "--pp", n_prompt, "--tg", n_written)
+    def rates(self, preset, form, n_prompt, n_written, *more):
+        rates = self.bench(preset, form, "--pp", n_prompt, "--tg", n_written, *more)
         return {f"pp{n_prompt}": rates["pp", 1], f"tg{n_written}": rates["tg", 1]}
 
     def streams(self, preset, form):
@@ -102,6 +103,12 @@ class Lathe:
         prompt = self.bench(preset, form, "--pp", DEPTH, "--tg", 0, *cache)
         answer = self.bench(preset, form, "--pp", 0, "--tg", DEPTH_WRITTEN, "--depth", DEPTH, *cache)
         return {f"pp{DEPTH}, {kv} KV": prompt["pp", 1], f"tg{DEPTH_WRITTEN} at {DEPTH}, {kv} KV": answer["tg", 1]}
+
+    def lookup(self, preset, form):
+        """Beside int4 in the same minute, the head in 16 bits with both: NF4 leaves it so."""
+        rates = self.rates(preset, form, PROMPT, WRITTEN)
+        counted = self.rates(preset, "int4", PROMPT, WRITTEN, "--keep-head")
+        return {**rates, **{f"{figure}, int4": rate for figure, rate in counted.items()}}
 
     @contextmanager
     def serve(self, preset, form, streams):
@@ -142,6 +149,9 @@ class LlamaCpp:
         prompt, = self.bench(preset, form, "-p", DEPTH, "-n", 0, *more)
         answer, = self.bench(preset, form, "-p", 0, "-n", DEPTH_WRITTEN, "-d", DEPTH, *more)
         return {f"pp{DEPTH}, {kv} KV": prompt["avg_ts"], f"tg{DEPTH_WRITTEN} at {DEPTH}, {kv} KV": answer["avg_ts"]}
+
+    def lookup(self, preset, form):
+        return {}
 
     @contextmanager
     def serve(self, preset, form, streams):

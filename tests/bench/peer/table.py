@@ -29,7 +29,8 @@ def is_milliseconds(figure):
 
 
 class Machine:
-    def __init__(self, results):
+    def __init__(self, name, results):
+        self.name = name  # of the class of processor, for many call themselves the same
         self.facts, self.shapes = results["machine"], results["shapes"]
         self.kind = "vnni" if "vnni" in self.facts["codes"] else "plain"
         self.samples = results["samples"]
@@ -86,6 +87,8 @@ class Machine:
             parts.append(told(f"{goal.share:.0%}", share is not None and share >= goal.share))
         if goal.times:
             parts.append(told(f"{goal.times:g}x", times is not None and times >= goal.times))
+        if goal.at_least:
+            parts.append(told(f"{goal.at_least:g} tok/s", middle >= goal.at_least))
         if goal.at_most:
             parts.append(told(f"at most {goal.at_most:g} ms", middle <= goal.at_most))
         if goal.at_most_times:
@@ -100,7 +103,7 @@ class Machine:
         own, peer = (median([s["figures"][key[3]] / s["figures"][goal.of] for s in self.figures[key][who]] or [0])
                      for who in ("lathe", "llama.cpp"))
         beside = f", llama.cpp {peer:.0%}" if peer else ""
-        return told(f"{goal.at_least_times:.0%} of alone: {own:.0%}{beside}", own >= goal.at_least_times)
+        return told(f"{goal.at_least_times:.0%} of {goal.of.split(', ')[-1]}: {own:.0%}{beside}", own >= goal.at_least_times)
 
     def section(self):
         f = self.facts
@@ -109,7 +112,7 @@ class Machine:
         codes = [self.peak(s) for s in self.samples if FORMATS[s["format"]].is_coded]
         n = [len(samples) for of_key in self.figures.values() for samples in of_key.values()]
         return [
-            f"## {f['device']}, {f['isa']}, {f['threads']} threads", "",
+            f"## {f['device']} ({self.name}), {f['isa']}, {f['threads']} threads", "",
             f"Reads {median(c['read'] for c in ceilings) * 1e-9:.1f} GB/s"
             + (f"; floats {median(floats) * 1e-9:.0f} GFLOP/s ({f['floats']})" if floats else "")
             + (f"; codes {median(codes) * 1e-9:.0f} GOP/s" if codes else "") + f". {min(n)} to {max(n)} samples a figure. "
@@ -134,7 +137,7 @@ def told(words, is_met):
 def write(to, folder):
     lines = [HEAD]
     for path in sorted(folder.glob("peer_*.json")):
-        lines += Machine(json.loads(path.read_text())).section()
+        lines += Machine(path.stem.removeprefix("peer_"), json.loads(path.read_text())).section()
         notes = path.with_suffix(".md")
         if notes.exists():
             lines += ["### What binds", "", notes.read_text().strip(), ""]
