@@ -13,7 +13,7 @@
 namespace lathe::engine {
 
 struct ConvertOptions {
-  std::string output;      ///< folder, or a file whose name ends in ".gguf"
+  std::string output;        ///< folder, or a file whose name ends in ".gguf"
   bool overwrite = false;    ///< replace the weights of a checkpoint, or the file, that lies there
   bool write_codes = false;  ///< to a GGUF file: matrices stay or become codes; else the numbers that these stand for
 };
@@ -33,8 +33,8 @@ struct ConvertReport {
 /// the very codes that a load with options.quantization makes, in the file's own blocks; with no quantization and no type
 /// asked for, what is codes stays as it is, and out of a GGUF file each tensor, whatever its type, and all that it says.
 /// What is read may be a GGUF file: config.json and the tokenizer's files are made of its metadata.
-/// Errors: invalid_argument when output exists and may not be replaced, or a GGUF file has no blocks for such codes; resource_exhausted when the disk is full; cancelled;
-/// those of inspect_checkpoint.
+/// Errors: invalid_argument when output exists and may not be replaced, or a GGUF file has no blocks for such codes;
+/// resource_exhausted when the disk is full; cancelled; those of inspect_checkpoint.
 Result<ConvertReport> convert_checkpoint(const EngineOptions& options, const ConvertOptions& convert,
                                          const LoadObserver& observer);
 

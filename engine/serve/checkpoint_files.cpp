@@ -117,6 +117,16 @@ class TextFiles {
   const fs::path& folder_;
 };
 
+/// What the words of a GGUF file leave out of a folder, for people.
+Result<std::vector<std::string>> write_files_of_gguf(const OpenedModel& model, const fs::path& folder) {
+  LATHE_TRY(std::vector<std::string> notes, TextFiles(model, folder).write());
+  LATHE_TRY(const GgufFamily* family, family_of_architecture(model.config.architecture->name));
+  if (family->parts_experts) {
+    notes.push_back("experts got a tensor each, which Lathe reads; transformers expects all of a layer in one");
+  }
+  return notes;
+}
+
 }  // namespace
 
 std::span<const std::string_view> files_beside_config() { return kFiles; }
@@ -130,9 +140,10 @@ Result<std::vector<std::string>> write_checkpoint_files(const OpenedModel& model
     if (config.contains("text_config")) config["text_config"].erase(key);
   }
   config["torch_dtype"] = name_of(dtype);
+  if (!config.contains("pad_token_id")) config["pad_token_id"] = nullptr;  // some families would take one of their own
   if (is_untied) config["tie_word_embeddings"] = false;
   LATHE_TRY_VOID(write_file(folder / kConfigFile, dump_json(config, 2) + "\n"));
-  if (!model.folder.gguf().empty()) return TextFiles(model, folder).write();
+  if (!model.folder.gguf().empty()) return write_files_of_gguf(model, folder);
   LATHE_TRY_VOID(copy_files(model.folder, folder));
   return std::vector<std::string>();
 }

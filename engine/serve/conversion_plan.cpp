@@ -186,7 +186,8 @@ class GgufPlanner : public Planner {
       part.form = Form::kept_codes;
       return take_blocks(part);
     }
-    return refuse(part, formats.empty() ? std::string("these codes have") : fmt::format("codes of {} have", name(formats.front())));
+    return refuse(
+        part, formats.empty() ? std::string("these codes have") : fmt::format("codes of {} have", name(formats.front())));
   }
 
   Result<void> round_to_codes(WrittenPart& part) const {

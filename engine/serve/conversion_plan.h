@@ -47,7 +47,8 @@ struct ConversionChoice {
 
 /// Under the names of the family's own files, as numbers.
 ConversionPlan plan_folder(const OpenedModel& model, const ConversionChoice& choice);
-/// Under the names of GGUF files. Errors: unsupported: a tensor has no name there; invalid_argument: codes have no blocks there.
+/// Under the names of GGUF files. Errors: unsupported: a tensor has no name there; invalid_argument: codes have no blocks
+/// there.
 Result<ConversionPlan> plan_gguf(const OpenedModel& model, const ConversionChoice& choice, const GgufFamily& family);
 
 }  // namespace lathe::engine

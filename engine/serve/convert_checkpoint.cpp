@@ -103,8 +103,8 @@ class Conversion {
     };
     const auto n = std::count_if(plan_.parts.begin(), plan_.parts.end(), is_rounded);
     if (n == 0 || options_.quantization != "none") return;
-    report_.notes.push_back(fmt::format("{} quantized tensors were rounded to {}; --dtype float32 writes what they stand for",
-                                        n, name_of(storage_.dtype)));
+    report_.notes.push_back(fmt::format(
+        "{} quantized tensors were rounded to {}; --dtype float32 writes what they stand for", n, name_of(storage_.dtype)));
   }
 
   /// Finds factors as a load would. What is written has them taken out again: weights lie in the scale that they came in.

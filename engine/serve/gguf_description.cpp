@@ -261,8 +261,8 @@ Result<GgufDescription> describe_as_read(const OpenedModel& model, bool keeps_ty
 
 void set_file_type(GgufMetadata& metadata, kernels::Dtype dtype, const StoredType* blocks) {
   if (blocks == nullptr) return metadata.set_whole(kFileType, file_type(dtype));
-  const auto* const known = std::find_if(kFileTypes.begin(), kFileTypes.end(),
-                                         [&](const FileType& type) { return type.blocks == blocks->name; });
+  const auto* const known =
+      std::find_if(kFileTypes.begin(), kFileTypes.end(), [&](const FileType& type) { return type.blocks == blocks->name; });
   LATHE_CHECK(known != kFileTypes.end());
   metadata.set_whole(kFileType, known->number);
   metadata.set_whole(kQuantizationVersion, 2);  // of the blocks' layout, since 2023

@@ -26,7 +26,8 @@ struct GgufDescription {
 /// Of a model in a folder, without what its matrices are. Errors: unsupported when the format has no name for the family or
 /// no place for its RoPE; model_refused when config.json lacks what the format must have.
 Result<GgufDescription> describe_for_gguf(const OpenedModel& model);
-/// Of a model in a GGUF file: all that says, but for its parts; what its matrices are if they stay so. Errors: model_refused.
+/// Of a model in a GGUF file: all that says, but for its parts; what its matrices are if they stay so. Errors:
+/// model_refused.
 Result<GgufDescription> describe_as_read(const OpenedModel& model, bool keeps_types);
 
 /// Says what the matrices are: blocks of that type, which a weight format has, or numbers of `dtype` where it is

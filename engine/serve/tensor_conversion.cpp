@@ -32,9 +32,10 @@ TensorView as_matrix(const TensorView& source) {
 }  // namespace
 
 TensorConversion::TensorConversion(const OpenedModel& model, kernels::Backend& backend, const Smoothing& smoothing)
-    : model_(model), backend_(backend), smoothing_(smoothing), parallel_for_([this](std::int64_t n, const auto& body) {
-        backend_.parallel_for(n, body);
-      }) {}
+    : model_(model),
+      backend_(backend),
+      smoothing_(smoothing),
+      parallel_for_([this](std::int64_t n, const auto& body) { backend_.parallel_for(n, body); }) {}
 
 Result<void> TensorConversion::write(const WrittenPart& part, WeightsWriter& writer) {
   switch (part.form) {
@@ -58,9 +59,8 @@ TensorView TensorConversion::source_of(const WrittenPart& part) {
 
 Result<void> TensorConversion::write_numbers(const WrittenPart& part, WeightsWriter& writer) {
   const TensorView source = as_matrix(source_of(part));
-  const auto factors = part.tensor.shape.size() == 1
-                           ? std::span<const float>()
-                           : smoothing_.factors_of(part.source->role, part.source->layer);
+  const auto factors = part.tensor.shape.size() == 1 ? std::span<const float>()
+                                                     : smoothing_.factors_of(part.source->role, part.source->layer);
   const std::int64_t n_rows = source.dim(0), k = source.dim(1);
   const auto element_bytes = static_cast<std::int64_t>(size_of(part.tensor.dtype));
   const std::int64_t rows_at_a_time =
@@ -108,7 +108,8 @@ TensorView TensorConversion::rounded_codes(const WrittenPart& part) {
   const kernels::RoundedTensor rounded(part.format, source, parallel_for_);
   parallel_for_(n_rows, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t r = begin; r < end; ++r) {
-      rounded.coded_row(r, std::span(coded_).subspan(static_cast<std::size_t>(r * row_bytes), static_cast<std::size_t>(row_bytes)));
+      rounded.coded_row(
+          r, std::span(coded_).subspan(static_cast<std::size_t>(r * row_bytes), static_cast<std::size_t>(row_bytes)));
     }
   });
   return {coded_.data(), Dtype::u8, {n_rows, row_bytes}};
@@ -117,8 +118,9 @@ TensorView TensorConversion::rounded_codes(const WrittenPart& part) {
 /// A row of codes moves as any row does.
 Result<void> TensorConversion::write_codes(const WrittenPart& part, WeightsWriter& writer) {
   const bool is_kept = part.form == Form::kept_codes;
-  const TensorView plain =
-      is_kept ? in_plain_order(part, blocks_of(*part.source->tensor, part.format, coded_, parallel_for_)) : rounded_codes(part);
+  const TensorView plain = is_kept
+                               ? in_plain_order(part, blocks_of(*part.source->tensor, part.format, coded_, parallel_for_))
+                               : rounded_codes(part);
   std::vector<std::byte> memory;
   const TensorView rows = to_stored(backend_, part.layout, model_.config, plain, memory);
   std::vector<std::byte> blocks(part.tensor.n_bytes());
