@@ -65,10 +65,11 @@ int convert(const std::vector<std::string>& arguments, Terminal& terminal) {
   if (!report) return command.fail(report.error());
   for (const std::string& note : report->notes) command.note(note);
   if (flags.json) {
-    terminal.out << engine::dump_json(
-                        engine::OrderedJson{
-                            {"output", report->output}, {"n_tensors", report->n_tensors}, {"n_bytes", report->n_bytes}},
-                        2)
+    terminal.out << engine::dump_json(engine::OrderedJson{{"output", report->output},
+                                                          {"n_tensors", report->n_tensors},
+                                                          {"n_bytes", report->n_bytes},
+                                                          {"notes", report->notes}},
+                                      2)
                  << "\n";
   } else {
     terminal.out << fmt::format("{}: {} tensors, {:.1f} MiB\n", report->output, report->n_tensors,
