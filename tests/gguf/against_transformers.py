@@ -4,7 +4,7 @@
 
     against_transformers.py --lathe build/release/bin/lathe --fixtures tests/fixtures
 
-Needs: pip install torch transformers. Families whose GGUF files leave out a part of the config (windows) are not among them.
+Needs: pip install torch transformers sentencepiece protobuf. Families whose GGUF files leave out a part of the config (windows) are not among them.
 Exit code: 0 when all logits are equal, and the tokenizer and chat template of a file come back as transformers reads them.
 """
 import argparse
