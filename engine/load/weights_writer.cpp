@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "engine/load/checkpoint.h"
 #include "kernels/api/check.h"
 
 namespace lathe::engine {
@@ -19,6 +20,11 @@ tl::unexpected<Error> system_error(std::string_view what, const std::string& pat
 }  // namespace
 
 std::size_t WrittenTensor::n_bytes() const {
+  if (blocks != nullptr) {
+    std::int64_t numbers = 1;
+    for (const std::int64_t dim : shape) numbers *= dim;
+    return static_cast<std::size_t>(numbers / blocks->block * (blocks->bits / 8));
+  }
   std::size_t n = size_of(dtype);
   for (const std::int64_t dim : shape) n *= static_cast<std::size_t>(dim);
   return n;

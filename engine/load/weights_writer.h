@@ -15,10 +15,13 @@
 
 namespace lathe::engine {
 
+struct StoredType;
+
 struct WrittenTensor {
   std::string name;
   kernels::Dtype dtype = kernels::Dtype::f32;
   std::vector<std::int64_t> shape;
+  const StoredType* blocks = nullptr;  ///< of a GGUF file: the type in place of `dtype`, whose blocks rows are made of
   std::size_t n_bytes() const;
 };
 

@@ -132,6 +132,10 @@ TensorLayout layout_of(StoredForm form, TensorLayout usual) {
   return usual;
 }
 
+bool moves_rows_at_most(TensorLayout layout) {
+  return layout != TensorLayout::transposed && layout != TensorLayout::plus_one && layout != TensorLayout::transposed_pairs;
+}
+
 std::vector<std::int64_t> stored_shape(TensorLayout layout, std::vector<std::int64_t> shape) {
   const bool is_turned = layout == TensorLayout::transposed || layout == TensorLayout::transposed_pairs;
   if (is_turned) std::reverse(shape.begin(), shape.end());

@@ -14,6 +14,9 @@ namespace lathe::engine {
 /// What the file's format does goes before `usual`, what the family's own files do.
 TensorLayout layout_of(StoredForm form, TensorLayout usual);
 
+/// Whether rows stay whole, so that rows of codes can be moved as well.
+bool moves_rows_at_most(TensorLayout layout);
+
 /// The shape that a tensor of `shape` has in files.
 std::vector<std::int64_t> stored_shape(TensorLayout layout, std::vector<std::int64_t> shape);
 

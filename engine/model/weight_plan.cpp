@@ -282,9 +282,7 @@ class WeightPlanner {
 
 std::optional<kernels::WeightFormat> kept_format(const PlannedWeight& weight, const WeightStorage& storage,
                                                  const ModelConfig& config) {
-  const bool moves_rows_at_most = weight.layout != TensorLayout::transposed && weight.layout != TensorLayout::plus_one &&
-                                  weight.layout != TensorLayout::transposed_pairs;
-  if (!moves_rows_at_most || weight.tensor->shape.size() != 2 || storage.smoothing_alpha) return std::nullopt;
+  if (!moves_rows_at_most(weight.layout) || weight.tensor->shape.size() != 2 || storage.smoothing_alpha) return std::nullopt;
   const bool is_head = weight.role == WeightRole::head;
   if (is_head ? config.normalises_head : !is_layer_matrix(weight.role) || config.latent.exists()) return std::nullopt;
   const kernels::WeightFormat of_layers = is_expert_matrix(weight.role) ? storage.experts : storage.matrices;

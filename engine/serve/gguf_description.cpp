@@ -4,9 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
+#include "engine/load/gguf/gguf_config.h"
+#include "engine/load/gguf/gguf_files.h"
 #include "engine/text/gguf_tokenizer.h"
+#include "kernels/api/check.h"
 
 namespace lathe::engine {
 namespace {
@@ -16,7 +20,15 @@ using Kind = GgufKey::Kind;
 // Numbers of the metadata have 24 bits.
 constexpr double kRounding = 1e-6;
 
-/// general.file_type, by llama.cpp's list.
+constexpr std::string_view kFileType = "general.file_type", kQuantizationVersion = "general.quantization_version";
+
+/// Values of general.file_type, by llama.cpp's list.
+struct FileType {
+  std::string_view blocks;
+  std::uint32_t number;
+};
+constexpr std::array kFileTypes = {FileType{"Q4_0", 2}, FileType{"Q8_0", 7}, FileType{"MXFP4", 38}};
+
 std::uint32_t file_type(kernels::Dtype dtype) {
   switch (dtype) {
     case kernels::Dtype::f16: return 1;
@@ -40,7 +52,7 @@ const RopeConfig* main_rope(const ModelConfig& config) {
 
 class Describer {
  public:
-  Describer(const OpenedModel& model, kernels::Dtype dtype) : model_(model), config_(model.config), dtype_(dtype) {}
+  explicit Describer(const OpenedModel& model) : model_(model), config_(model.config) {}
 
   Result<GgufDescription> describe() {
     LATHE_TRY(made_.family, family_of_architecture(config_.architecture->name));
@@ -49,7 +61,6 @@ class Describer {
     complete_json();
     to_.set_text("general.architecture", made_.family->gguf);
     to_.set_text("general.name", model_.info.name);
-    to_.set_whole("general.file_type", file_type(dtype_));
     to_.set_whole(path("vocab_size"), static_cast<std::uint32_t>(config_.vocab_size));
     to_.set_whole(path("attention.value_length"), static_cast<std::uint32_t>(config_.head_dim));
     for (const std::span<const GgufKey> keys : {common_gguf_keys(), made_.family->keys}) {
@@ -196,7 +207,6 @@ class Describer {
 
   const OpenedModel& model_;
   const ModelConfig& config_;
-  const kernels::Dtype dtype_;
   Json json_;
   GgufDescription made_;
   GgufMetadata& to_ = made_.metadata;
@@ -228,8 +238,34 @@ bool same_rope(const ModelConfig& a, const ModelConfig& b, std::size_t layer) {
 
 }  // namespace
 
-Result<GgufDescription> describe_for_gguf(const OpenedModel& model, kernels::Dtype dtype) {
-  return Describer(model, dtype).describe();
+Result<GgufDescription> describe_for_gguf(const OpenedModel& model) { return Describer(model).describe(); }
+
+Result<GgufDescription> describe_as_read(const OpenedModel& model, bool keeps_types) {
+  LATHE_TRY(const std::vector<GgufFile> files, open_gguf_set(model.folder));
+  GgufDescription made;
+  LATHE_TRY(made.family, family_of(files.front().header));
+  for (const auto& [key, value] : files.front().header.values()) {
+    const bool is_of_the_file = key.starts_with("split.") || key == "general.alignment";
+    const bool is_of_types = key == kFileType || key == kQuantizationVersion;
+    if (!is_of_the_file && (keeps_types || !is_of_types)) made.metadata.copy(key, value);
+  }
+  for (const GgufFile& file : files) {
+    for (const GgufTensor& tensor : file.header.tensors()) {
+      if (!is_rope_factor(tensor.name)) continue;
+      LATHE_TRY(std::vector<float> factors, read_rope_factors(file.header, tensor));
+      made.rope_factors.push_back({tensor.name, std::move(factors)});
+    }
+  }
+  return made;
+}
+
+void set_file_type(GgufMetadata& metadata, kernels::Dtype dtype, const StoredType* blocks) {
+  if (blocks == nullptr) return metadata.set_whole(kFileType, file_type(dtype));
+  const auto* const known =
+      std::find_if(kFileTypes.begin(), kFileTypes.end(), [&](const FileType& type) { return type.blocks == blocks->name; });
+  LATHE_CHECK(known != kFileTypes.end());
+  metadata.set_whole(kFileType, known->number);
+  metadata.set_whole(kQuantizationVersion, 2);  // of the blocks' layout, since 2023
 }
 
 std::vector<std::string> differences(const ModelConfig& written, const ModelConfig& meant) {

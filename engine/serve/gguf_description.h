@@ -23,9 +23,16 @@ struct GgufDescription {
   std::vector<RopeFactors> rope_factors;
 };
 
-/// Of a model in a folder whose matrices are written in `dtype`. Errors: unsupported when the format has no name for the
-/// family or no place for its RoPE; model_refused when config.json lacks what the format must have.
-Result<GgufDescription> describe_for_gguf(const OpenedModel& model, kernels::Dtype dtype);
+/// Of a model in a folder, without what its matrices are. Errors: unsupported when the format has no name for the family or
+/// no place for its RoPE; model_refused when config.json lacks what the format must have.
+Result<GgufDescription> describe_for_gguf(const OpenedModel& model);
+/// Of a model in a GGUF file: all that says, but for its parts; what its matrices are if they stay so. Errors:
+/// model_refused.
+Result<GgufDescription> describe_as_read(const OpenedModel& model, bool keeps_types);
+
+/// Says what the matrices are: blocks of that type, which a weight format has, or numbers of `dtype` where it is
+/// null.
+void set_file_type(GgufMetadata& metadata, kernels::Dtype dtype, const StoredType* blocks);
 
 /// What a reader of the written file would compute otherwise, one name a difference: whatever the format cannot say.
 std::vector<std::string> differences(const ModelConfig& written, const ModelConfig& meant);

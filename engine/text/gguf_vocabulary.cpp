@@ -12,6 +12,7 @@
 #include "engine/text/sentencepiece_tokenizer.h"
 #include "engine/text/tokenizer_assembly.h"
 #include "engine/text/tokenizer_base.h"
+#include "engine/text/tokenizer_json_writer.h"
 #include "engine/text/word_patterns.h"
 
 namespace lathe::engine {
@@ -92,16 +93,43 @@ TokenizerDescription describe(const GgufVocabulary& vocabulary) {
   return description;
 }
 
-/// Those of `before` and `after` that are there go around a text.
-Json surroundings(const std::optional<std::string>& before, const std::optional<std::string>& after) {
-  Json single = Json::array();
-  if (before) single.push_back({{"SpecialToken", {{"id", *before}}}});
-  single.push_back({{"Sequence", {{"id", "A"}}}});
-  if (after) single.push_back({{"SpecialToken", {{"id", *after}}}});
-  return {{"type", "TemplateProcessing"}, {"single", std::move(single)}};
+/// A token by its text and its id.
+struct NamedToken {
+  std::string text;
+  std::int32_t id = 0;
+};
+
+Json sequence_between(const std::optional<NamedToken>& before, const std::optional<NamedToken>& after,
+                      std::string_view texts) {
+  Json parts = Json::array();
+  const auto add = [&parts](const char* kind, std::string_view id) {
+    parts.push_back({{kind, {{"id", id}, {"type_id", 0}}}});
+  };
+  for (const char& text : texts) {
+    if (before) add("SpecialToken", before->text);
+    add("Sequence", {&text, 1});
+    if (after) add("SpecialToken", after->text);
+  }
+  return parts;
 }
 
-Result<std::unique_ptr<Tokenizer>> make_byte_level(const GgufVocabulary& vocabulary) {
+/// Those of `before` and `after` that are there go around a text.
+Json surroundings(const std::optional<NamedToken>& before, const std::optional<NamedToken>& after) {
+  Json tokens = Json::object();
+  for (const auto& token : {before, after}) {
+    if (token) tokens[token->text] = {{"id", token->text}, {"ids", {token->id}}, {"tokens", {token->text}}};
+  }
+  return {{"type", "TemplateProcessing"},
+          {"single", sequence_between(before, after, "A")},
+          {"pair", sequence_between(before, after, "AB")},
+          {"special_tokens", std::move(tokens)}};
+}
+
+std::optional<NamedToken> token_of(const std::optional<std::string>& text, std::optional<std::int32_t> id) {
+  return text && id ? std::optional(NamedToken{*text, *id}) : std::nullopt;
+}
+
+Result<TokenizerDescription> byte_level_description(const GgufVocabulary& vocabulary) {
   const WordPattern* pattern = find_word_pattern(vocabulary.pre);
   if (pattern == nullptr) {
     return refuse(fmt::format("\"{}\" is not known ({} are)", printable_excerpt(vocabulary.pre), known_word_patterns()),
@@ -116,19 +144,26 @@ Result<std::unique_ptr<Tokenizer>> make_byte_level(const GgufVocabulary& vocabul
     description.merges.emplace_back(merge.substr(0, blank), merge.substr(blank + 1));
   }
   describe_byte_level(*pattern, description);
-  description.post_processor = surroundings(vocabulary.add_bos_token.value_or(false) ? config.bos_token : std::nullopt,
-                                            vocabulary.add_eos_token.value_or(false) ? config.eos_token : std::nullopt);
+  const auto bos = token_of(config.bos_token, vocabulary.bos_token_id);
+  const auto eos = token_of(config.eos_token, vocabulary.eos_token_id);
+  description.post_processor = surroundings(vocabulary.add_bos_token.value_or(false) ? bos : std::nullopt,
+                                            vocabulary.add_eos_token.value_or(false) ? eos : std::nullopt);
+  return description;
+}
+
+Result<std::unique_ptr<Tokenizer>> make_byte_level(const GgufVocabulary& vocabulary) {
+  LATHE_TRY(const TokenizerDescription description, byte_level_description(vocabulary));
+  LATHE_TRY(const TokenizerConfig config, config_of(vocabulary));
   return assemble_tokenizer(description, config);
 }
 
 /// The converter marks pieces that begin a word instead of those that go on.
 Result<std::unique_ptr<Tokenizer>> make_bert(const GgufVocabulary& vocabulary) {
   constexpr std::string_view kMark = "\xE2\x96\x81", kInside = "##";
-  LATHE_TRY(const auto cls,
-            named(vocabulary, vocabulary.cls_token_id ? vocabulary.cls_token_id : vocabulary.bos_token_id, "cls_token_id"));
-  LATHE_TRY(const auto separator,
-            named(vocabulary, vocabulary.separator_token_id ? vocabulary.separator_token_id : vocabulary.eos_token_id,
-                  "seperator_token_id"));
+  const auto cls_id = vocabulary.cls_token_id ? vocabulary.cls_token_id : vocabulary.bos_token_id;
+  const auto separator_id = vocabulary.separator_token_id ? vocabulary.separator_token_id : vocabulary.eos_token_id;
+  LATHE_TRY(const auto cls, named(vocabulary, cls_id, "cls_token_id"));
+  LATHE_TRY(const auto separator, named(vocabulary, separator_id, "seperator_token_id"));
   LATHE_TRY(const auto unknown, named(vocabulary, vocabulary.unknown_token_id, "unknown_token_id"));
   TokenizerDescription description = describe(vocabulary);
   for (auto& [piece, id] : description.vocabulary) {
@@ -139,13 +174,12 @@ Result<std::unique_ptr<Tokenizer>> make_bert(const GgufVocabulary& vocabulary) {
   description.normalizer = {{"type", "BertNormalizer"}};
   description.pre_tokenizer = {{"type", "BertPreTokenizer"}};
   description.decoder = {{"type", "WordPiece"}, {"prefix", kInside}};
-  description.post_processor = surroundings(cls, separator);
+  description.post_processor = surroundings(token_of(cls, cls_id), token_of(separator, separator_id));
   return assemble_tokenizer(description, {});
 }
 
-Result<std::unique_ptr<Tokenizer>> make_sentencepiece(const GgufVocabulary& vocabulary, SentencePieceKind kind) {
-  if (vocabulary.scores.empty()) return refuse("is missing", "scores");
-  LATHE_TRY(TokenizerConfig config, config_of(vocabulary));
+/// The serialized model. Requires: a score for each token.
+std::string sentencepiece_model(const GgufVocabulary& vocabulary, SentencePieceKind kind) {
   SentencePieceProto proto;
   proto.kind = kind;
   proto.add_dummy_prefix = vocabulary.add_space_prefix.value_or(true);
@@ -165,7 +199,13 @@ Result<std::unique_ptr<Tokenizer>> make_sentencepiece(const GgufVocabulary& voca
     proto.pieces.push_back(
         {.text = vocabulary.tokens[i], .score = is_in_order ? -static_cast<float>(i) : vocabulary.scores[i], .type = type});
   }
-  return make_sentencepiece_tokenizer(write_sentencepiece_proto(proto), config);
+  return write_sentencepiece_proto(proto);
+}
+
+Result<std::unique_ptr<Tokenizer>> make_sentencepiece(const GgufVocabulary& vocabulary, SentencePieceKind kind) {
+  if (vocabulary.scores.empty()) return refuse("is missing", "scores");
+  LATHE_TRY(const TokenizerConfig config, config_of(vocabulary));
+  return make_sentencepiece_tokenizer(sentencepiece_model(vocabulary, kind), config);
 }
 
 Result<std::unique_ptr<Tokenizer>> make_llama(const GgufVocabulary& vocabulary) {
@@ -175,28 +215,56 @@ Result<std::unique_ptr<Tokenizer>> make_t5(const GgufVocabulary& vocabulary) {
   return make_sentencepiece(vocabulary, SentencePieceKind::unigram);
 }
 
+Result<std::string> write_llama(const GgufVocabulary& vocabulary) {
+  return sentencepiece_model(vocabulary, SentencePieceKind::bpe);
+}
+Result<std::string> write_t5(const GgufVocabulary& vocabulary) {
+  return sentencepiece_model(vocabulary, SentencePieceKind::unigram);
+}
+Result<std::string> write_byte_level(const GgufVocabulary& vocabulary) {
+  LATHE_TRY(const TokenizerDescription description, byte_level_description(vocabulary));
+  return write_tokenizer_json(description);
+}
+
 struct GgufKind {
   std::string_view model;
   Result<std::unique_ptr<Tokenizer>> (*make)(const GgufVocabulary& vocabulary);
+  std::string_view file{};  ///< of a folder with the same tokenizer; none: it is not written
+  Result<std::string> (*write)(const GgufVocabulary& vocabulary) = nullptr;
 };
 
 // THE TABLE of tokenizers in GGUF files, under the names of tokenizer.ggml.model.
 constexpr std::array kKinds = {
-    GgufKind{"llama", make_llama},
-    GgufKind{"gpt2", make_byte_level},
+    GgufKind{"llama", make_llama, "tokenizer.model", write_llama},
+    GgufKind{"gpt2", make_byte_level, "tokenizer.json", write_byte_level},
     GgufKind{"bert", make_bert},
-    GgufKind{"t5", make_t5},
+    GgufKind{"t5", make_t5, "tokenizer.model", write_t5},
 };
+
+const GgufKind* kind_of(const GgufVocabulary& vocabulary) {
+  const auto* const found =
+      std::find_if(kKinds.begin(), kKinds.end(), [&](const GgufKind& kind) { return kind.model == vocabulary.model; });
+  return found == kKinds.end() ? nullptr : found;
+}
 
 }  // namespace
 
 Result<std::unique_ptr<Tokenizer>> make_gguf_tokenizer(const GgufVocabulary& vocabulary) {
   LATHE_TRY_VOID(check_arrays(vocabulary));
-  for (const GgufKind& kind : kKinds) {
-    if (kind.model == vocabulary.model) return kind.make(vocabulary);
-  }
+  if (const GgufKind* kind = kind_of(vocabulary)) return kind->make(vocabulary);
   return refuse(fmt::format("\"{}\" is not known (llama, gpt2, bert and t5 are)", printable_excerpt(vocabulary.model)),
                 "model");
+}
+
+Result<TextFile> write_vocabulary_file(const GgufVocabulary& vocabulary) {
+  const GgufKind* kind = kind_of(vocabulary);
+  if (kind == nullptr || kind->write == nullptr) {
+    return fail(ErrorCode::unsupported,
+                fmt::format("a tokenizer of the kind \"{}\" is not written", printable_excerpt(vocabulary.model)),
+                fmt::format("{}model", kPrefix));
+  }
+  LATHE_TRY(std::string text, kind->write(vocabulary));
+  return TextFile{std::string(kind->file), std::move(text)};
 }
 
 }  // namespace lathe::engine

@@ -29,4 +29,12 @@ struct GgufVocabulary {
 /// Errors: model_refused with the key, also for a model or pre-tokenizer that is not known.
 Result<std::unique_ptr<Tokenizer>> make_gguf_tokenizer(const GgufVocabulary& vocabulary);
 
+struct TextFile {
+  std::string name, text;
+};
+
+/// The file of a folder that has the same tokenizer, but for what tokenizer_config.json says.
+/// Requires: one that make_gguf_tokenizer() takes. Errors: unsupported when its kind is not written.
+Result<TextFile> write_vocabulary_file(const GgufVocabulary& vocabulary);
+
 }  // namespace lathe::engine

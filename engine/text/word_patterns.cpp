@@ -125,10 +125,10 @@ std::string known_word_patterns() {
 void describe_byte_level(const WordPattern& pattern, TokenizerDescription& description) {
   Json parts = Json::array();
   for (const std::string_view expression : pattern.expressions) parts.push_back(split_by(expression));
-  parts.push_back({{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", false}});
+  parts.push_back({{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", false}});
   description.pre_tokenizer = {{"type", "Sequence"}, {"pretokenizers", std::move(parts)}};
   description.normalizer = pattern.nfc ? Json{{"type", "NFC"}} : Json();
-  description.decoder = {{"type", "ByteLevel"}};
+  description.decoder = {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", false}};
   description.model["type"] = "BPE";
   description.model["ignore_merges"] = pattern.ignore_merges;
 }

@@ -2,6 +2,7 @@
 // RoundedTensor: the numbers that stand in a tensor's place once it is kept in a weight format.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <span>
@@ -27,9 +28,13 @@ class RoundedTensor {
 
   /// Numbers [k] of a row, bit by bit those of the format's definition.
   void row(std::int64_t row, std::span<float> numbers) const;
+  /// The codes and scales that these numbers are made of, as Backend::pack_rows takes them.
+  /// Requires: coded_row_bytes(format, k) > 0, and as much room.
+  void coded_row(std::int64_t row, std::span<std::byte> bytes) const;
 
  private:
   TensorView source_;
+  WeightFormat format_;
   Dtype element_;
   std::unique_ptr<TensorCodes> codes_;  ///< of a format that has some
 };

@@ -28,16 +28,19 @@ void add_flags(CLI::App& parser, ConvertFlags& flags) {
   parser.add_flag("--dequantize", flags.dequantize, "Write the numbers that codes stand for, in --dtype.");
   parser.add_flag("--json", flags.json, "One JSON object on stdout.");
   parser.footer(
-      "Tensors keep their names. With --quantization their numbers are rounded as they are when a model is loaded with it.");
+      "Tensors keep their names. With --quantization their numbers are rounded as they are when a model is loaded with it. "
+      "A .gguf file holds the codes of int8_g32 (Q8_0) and int4_g32 (Q4_0), and what is codes already stays so if neither "
+      "--quantization nor --dtype is given.");
 }
 
-/// Checkpoints with codes cannot be written yet.
+/// Folders with codes are not written.
 Result<void> check(const ConvertFlags& flags, const engine::EngineOptions& options) {
   if (flags.options.output.empty())
     return engine::fail(ErrorCode::invalid_argument, "there is nothing to write to", "--output");
-  if (options.quantization == "none" || flags.dequantize) return {};
+  if (options.quantization == "none" || flags.dequantize || flags.options.output.ends_with(".gguf")) return {};
   return engine::fail(ErrorCode::invalid_argument,
-                      fmt::format("codes of {} cannot be written, only the numbers that they stand for: add --dequantize",
+                      fmt::format("codes of {} are not written to a folder, only the numbers that they stand for: add "
+                                  "--dequantize; or name a file that ends in .gguf, which holds int8_g32 and int4_g32",
                                   options.quantization),
                       "--quantization");
 }
@@ -50,6 +53,7 @@ int convert(const std::vector<std::string>& arguments, Terminal& terminal) {
   const Result<engine::EngineOptions> options = command.engine_options();
   if (!options) return command.fail(options.error());
   if (const auto fine = check(flags, *options); !fine) return command.fail(fine.error());
+  flags.options.write_codes = !flags.dequantize;
   command.warn_of_idle({&*options, 1});
   const auto observer = [&](const engine::LoadProgress& progress) {
     command.progress(fmt::format("{:.0f} of {:.0f} MiB", static_cast<double>(progress.bytes_done) / kMiB,
@@ -59,11 +63,13 @@ int convert(const std::vector<std::string>& arguments, Terminal& terminal) {
   const auto report = engine::convert_checkpoint(*options, flags.options, observer);
   command.progress("");
   if (!report) return command.fail(report.error());
+  for (const std::string& note : report->notes) command.note(note);
   if (flags.json) {
-    terminal.out << engine::dump_json(
-                        engine::OrderedJson{
-                            {"output", report->output}, {"n_tensors", report->n_tensors}, {"n_bytes", report->n_bytes}},
-                        2)
+    terminal.out << engine::dump_json(engine::OrderedJson{{"output", report->output},
+                                                          {"n_tensors", report->n_tensors},
+                                                          {"n_bytes", report->n_bytes},
+                                                          {"notes", report->notes}},
+                                      2)
                  << "\n";
   } else {
     terminal.out << fmt::format("{}: {} tensors, {:.1f} MiB\n", report->output, report->n_tensors,

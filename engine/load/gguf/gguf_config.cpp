@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
-#include "engine/load/gguf/block_reading.h"
 #include "engine/load/gguf/gguf_families.h"
 
 namespace lathe::engine {
@@ -170,17 +170,8 @@ class ConfigMaker {
   Result<Json> factors(std::string_view name) const {
     for (const GgufTensor& tensor : header_.tensors()) {
       if (tensor.name != name) continue;
-      if (tensor.type != kF32 || tensor.shape.size() != 1 || tensor.shape[0] > kMaxFactors) {
-        return refuse(fmt::format("expected a list of at most {} numbers in F32", kMaxFactors), name);
-      }
-      const std::uint64_t there = header_.data().size(), n = static_cast<std::uint64_t>(tensor.shape[0]);
-      if (tensor.offset > there || n * sizeof(float) > there - tensor.offset)
-        return refuse("lies outside of the file", name);
-      Json numbers = Json::array();
-      for (std::uint64_t i = 0; i < n; ++i) {
-        numbers.push_back(read_as<float>(header_.data().data() + tensor.offset + i * sizeof(float)));
-      }
-      return numbers;
+      LATHE_TRY(const std::vector<float> numbers, read_rope_factors(header_, tensor));
+      return Json(numbers);
     }
     return Json();
   }
@@ -205,6 +196,20 @@ class ConfigMaker {
 };
 
 }  // namespace
+
+Result<std::vector<float>> read_rope_factors(const GgufHeader& header, const GgufTensor& tensor) {
+  const auto refuse = [&](std::string message) {
+    return fail(ErrorCode::model_refused, std::move(message), fmt::format("{}: {}", header.file(), tensor.name));
+  };
+  if (tensor.type != kF32 || tensor.shape.size() != 1 || tensor.shape[0] > kMaxFactors) {
+    return refuse(fmt::format("expected a list of at most {} numbers in F32", kMaxFactors));
+  }
+  const std::uint64_t there = header.data().size(), n = static_cast<std::uint64_t>(tensor.shape[0]);
+  if (tensor.offset > there || n * sizeof(float) > there - tensor.offset) return refuse("lies outside of the file");
+  std::vector<float> numbers(n);
+  std::memcpy(numbers.data(), header.data().data() + tensor.offset, n * sizeof(float));
+  return numbers;
+}
 
 Result<Json> gguf_config(const GgufHeader& header, std::span<const GgufTensor> tensors) {
   LATHE_TRY(const GgufFamily* family, family_of(header));

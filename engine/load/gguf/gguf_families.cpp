@@ -178,6 +178,7 @@ constexpr std::array kFamilies = {
                .name = "GptOssForCausalLM",
                .model_type = "gpt_oss",
                .has_experts = true,
+               .parts_experts = true,
                .keys = kGptOssKeys,
                .names = kGptOssNames,
                .complete = complete_gpt_oss},

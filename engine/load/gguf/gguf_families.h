@@ -41,13 +41,14 @@ struct GgufFamily {
   std::string_view name;  ///< as in config.json's `architectures`
   std::string_view model_type;
   bool has_experts = false;
-  bool rotary_pairs = false;                 ///< the converter brought numbers of Q and K that turn together side by side
-  bool norms_hold_one = false;               ///< the converter added the 1 that the family adds to its norms
-  bool turns_in_part = false;                ///< RoPE may turn fewer numbers than a head has
-  std::span<const GgufKey> keys{};           ///< beside those of all families
-  std::span<const GgufName> names{};         ///< of layers' tensors, where they are not the usual ones
-  std::span<const GgufName> ends{};          ///< of other tensors
-  std::string_view also{};                   ///< another family of config.json that is written as this one
+  bool rotary_pairs = false;          ///< the converter brought numbers of Q and K that turn together side by side
+  bool norms_hold_one = false;        ///< the converter added the 1 that the family adds to its norms
+  bool turns_in_part = false;         ///< RoPE may turn fewer numbers than a head has
+  bool parts_experts = false;         ///< the names of experts' tensors are of Lathe, the family's own files have stacks
+  std::span<const GgufKey> keys{};    ///< beside those of all families
+  std::span<const GgufName> names{};  ///< of layers' tensors, where they are not the usual ones
+  std::span<const GgufName> ends{};   ///< of other tensors
+  std::string_view also{};            ///< another family of config.json that is written as this one
   void (*complete)(Json& config) = nullptr;  ///< says what follows from the other values
 };
 

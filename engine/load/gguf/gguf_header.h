@@ -54,6 +54,7 @@ class GgufHeader {
   Result<std::vector<float>> numbers(std::string_view key) const;
   Result<std::vector<bool>> flags(std::string_view key) const;
   bool has(std::string_view key) const { return values_.contains(key); }
+  const std::map<std::string, GgufValue, std::less<>>& values() const { return values_; }
 
  private:
   friend class GgufParser;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/load/gguf/gguf_metadata.h"
 
+#include "engine/load/gguf/gguf_types.h"
+
 namespace lathe::engine {
 namespace {
 
@@ -24,8 +26,9 @@ void append_all(std::string& to, std::span<const T> values) {
   to.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
 }
 
-std::uint32_t type_number(kernels::Dtype dtype) {
-  switch (dtype) {
+std::uint32_t type_number(const WrittenTensor& tensor) {
+  if (tensor.blocks != nullptr) return number_of(*tensor.blocks);
+  switch (tensor.dtype) {
     case kernels::Dtype::f16: return 1;
     case kernels::Dtype::bf16: return 30;
     default: return 0;
@@ -93,6 +96,15 @@ void GgufMetadata::set_bytes(std::string_view key, std::string_view values) {
   bytes_.append(values);
 }
 
+void GgufMetadata::copy(std::string_view key, const GgufValue& value) {
+  if (value.is_list) {
+    begin_list(key, value.type, value.n);
+  } else {
+    begin(key, value.type);
+  }
+  append_all(bytes_, value.bytes);
+}
+
 Result<WeightsWriter> create_gguf(const std::string& path, const GgufMetadata& metadata,
                                   std::span<const WrittenTensor> tensors) {
   std::string header = "GGUF";
@@ -105,7 +117,7 @@ Result<WeightsWriter> create_gguf(const std::string& path, const GgufMetadata& m
     append_text(header, tensor.name);
     append(header, static_cast<std::uint32_t>(tensor.shape.size()));
     for (std::size_t i = tensor.shape.size(); i-- > 0;) append(header, static_cast<std::uint64_t>(tensor.shape[i]));
-    append(header, type_number(tensor.dtype));
+    append(header, type_number(tensor));
     append(header, offset);
     offset += padded(tensor.n_bytes());
   }

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/load/gguf/gguf_header.h"
 #include "engine/load/weights_writer.h"
 
 namespace lathe::engine {
@@ -24,6 +25,9 @@ class GgufMetadata {
   /// Not std::vector<bool>: one byte a flag, and any text.
   void set_flags(std::string_view key, std::span<const std::uint8_t> values);
   void set_bytes(std::string_view key, std::string_view values);
+
+  /// What another file has, as it is.
+  void copy(std::string_view key, const GgufValue& value);
 
   std::uint64_t n_values() const { return n_values_; }
   /// As they lie in the file.

@@ -7,6 +7,7 @@
 
 #include "engine/load/gguf/legacy_blocks.h"
 #include "engine/load/gguf/super_blocks.h"
+#include "kernels/api/check.h"
 
 namespace lathe::engine {
 namespace {
@@ -63,6 +64,26 @@ const StoredType* find_gguf_type(std::uint32_t number) {
   const auto* const found =
       std::find_if(kTypes.begin(), kTypes.end(), [&](const NumberedType& row) { return row.number == number; });
   return found == kTypes.end() ? nullptr : &found->type;
+}
+
+std::uint32_t number_of(const StoredType& type) {
+  const auto* const found =
+      std::find_if(kTypes.begin(), kTypes.end(), [&](const NumberedType& row) { return row.type.name == type.name; });
+  LATHE_CHECK(found != kTypes.end());
+  return found->number;
+}
+
+const StoredType* find_gguf_type(WeightFormat format) {
+  const auto has_its_codes = [&](const NumberedType& row) {
+    return row.type.packed == format || (format == WeightFormat::mxfp4 && row.type.decode == decode_mxfp4);
+  };
+  const auto* const found = std::find_if(kTypes.begin(), kTypes.end(), has_its_codes);
+  return found == kTypes.end() ? nullptr : &found->type;
+}
+
+std::span<const WeightFormat> formats_of_gguf() {
+  static constexpr std::array kFormats = {WeightFormat::int8_g32, WeightFormat::int4_g32, WeightFormat::mxfp4};
+  return kFormats;
 }
 
 }  // namespace lathe::engine

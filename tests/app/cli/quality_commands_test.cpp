@@ -235,6 +235,20 @@ class QualityCommandsTest : public QObject {
     const CliRun codes = run_cli({"convert", tiny_model_path(), "--quantization", "int8_g32", "--output", path("codes")});
     QVERIFY(codes.code == 2 && codes.err.find("--dequantize") != std::string::npos);
     QCOMPARE(run_cli({"convert", tiny_model_path()}).code, 2);  // no --output
+    const CliRun groups =
+        run_cli({"convert", tiny_model_path(), "--quantization", "int8_g64", "--output", path("groups.gguf")});
+    QVERIFY(groups.code != 0 && groups.err.find("int8_g64 have no place") != std::string::npos);
+    QVERIFY(!std::filesystem::exists(path("groups.gguf")));
+  }
+
+  void convert_writes_codes_into_a_gguf_file_and_reads_them_again() {
+    const Json report = json_of(
+        run_cli({"convert", tiny_model_path(), "--quantization", "int8_g32", "--output", path("q8.gguf"), "--json"}));
+    QVERIFY(report["n_tensors"] > 10 && report["notes"].empty());
+    QVERIFY(json_of(run_cli({"inspect", path("q8.gguf"), "--json"}))["stored_quantization"] == "int8_g32");
+    const CliRun back = run_cli({"convert", path("q8.gguf"), "--dtype", "bfloat16", "--output", path("back"), "--json"});
+    QVERIFY(json_of(back)["notes"].size() == 1);
+    QVERIFY(back.err.find("--dtype float32") != std::string::npos);
   }
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tokenizers of folders in the arrays of GGUF files: the same ids as before.
+#include <QTemporaryDir>
 #include <QTest>
 
 #include "engine/text/gguf_tokenizer.h"
@@ -48,6 +49,15 @@ class GgufVocabularySourceTest : public QObject {
     const auto got = engine::make_gguf_tokenizer(**vocabulary);
     QVERIFY(meant.has_value() && got.has_value());
     for (const char* text : kTexts) QCOMPARE(*(*got)->encode(text, true, true), *(*meant)->encode(text, true, true));
+    // And back into a file of a folder.
+    const auto file = engine::write_vocabulary_file(**vocabulary);
+    QVERIFY(file.has_value());
+    const QTemporaryDir written;
+    const std::string path = written.filePath(QString::fromStdString(file->name)).toStdString();
+    tests::write_file(path, file->text);
+    const auto back = engine::open_tokenizer(path);
+    QVERIFY2(back.has_value(), back ? "" : back.error().message.c_str());
+    for (const char* text : kTexts) QCOMPARE(*(*back)->encode(text, false, true), *(*meant)->encode(text, false, true));
   }
 
   void missing_rows_are_filled_up() {

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/text/gguf_vocabulary.h"
 
+#include <QTemporaryDir>
 #include <QTest>
+#include <utility>
 
 #include "engine/text/byte_alphabet.h"
 #include "tests/support/encoded.h"
+#include "tests/support/tiny_model.h"
 #include "tests/support/verify_has.h"
 
 using namespace lathe::engine;
@@ -33,7 +36,17 @@ GgufVocabulary byte_level() {
 GgufVocabulary sentencepiece() {
   GgufVocabulary vocabulary;
   vocabulary.model = "llama";
-  vocabulary.tokens = {"<unk>", "<s>", "</s>", "\xE2\x96\x81", "a", "b", "ab", "\xE2\x96\x81" "ab", "[gap1]", "[gap2]"};
+  vocabulary.tokens = {"<unk>",
+                       "<s>",
+                       "</s>",
+                       "\xE2\x96\x81",
+                       "a",
+                       "b",
+                       "ab",
+                       "\xE2\x96\x81"
+                       "ab",
+                       "[gap1]",
+                       "[gap2]"};
   vocabulary.scores = {0, 0, 0, -5, -6, -7, -1, -2, 0, 0};
   vocabulary.token_type = {2, 3, 3, 1, 1, 1, 1, 1, 2, 2};
   vocabulary.bos_token_id = 1;
@@ -45,7 +58,13 @@ GgufVocabulary sentencepiece() {
 GgufVocabulary wordpiece() {
   GgufVocabulary vocabulary;
   vocabulary.model = "bert";
-  vocabulary.tokens = {"[UNK]", "[CLS]", "[SEP]", "\xE2\x96\x81un", "able", "\xE2\x96\x81" "a"};
+  vocabulary.tokens = {"[UNK]",
+                       "[CLS]",
+                       "[SEP]",
+                       "\xE2\x96\x81un",
+                       "able",
+                       "\xE2\x96\x81"
+                       "a"};
   vocabulary.token_type = {3, 3, 3, 1, 1, 1};
   vocabulary.cls_token_id = 1;
   vocabulary.separator_token_id = 2;
@@ -136,6 +155,31 @@ class GgufVocabularyTest : public QObject {
     VERIFY_HAS(refusal(vocabulary), "tokenizer.ggml.pre: \"marvellous\" is not known (gpt-2, ");
     vocabulary.model = "rwkv";
     VERIFY_HAS(refusal(vocabulary), "tokenizer.ggml.model: \"rwkv\" is not known");
+  }
+  void the_file_of_a_folder_reads_the_same() {
+    GgufVocabulary with_ends = byte_level();
+    with_ends.add_bos_token = with_ends.add_eos_token = true;
+    for (const auto& [vocabulary, name] : {std::pair(byte_level(), "tokenizer.json"), std::pair(with_ends, "tokenizer.json"),
+                                           std::pair(sentencepiece(), "tokenizer.model")}) {
+      const auto file = write_vocabulary_file(vocabulary);
+      QVERIFY(file.has_value());
+      QCOMPARE(file->name, std::string(name));
+      const QTemporaryDir folder;
+      const std::string path = folder.filePath(QString::fromLatin1(name)).toStdString();
+      lathe::tests::write_file(path, file->text);
+      const auto meant = make_gguf_tokenizer(vocabulary), got = open_tokenizer(path);
+      QVERIFY2(got.has_value(), got ? "" : (got.error().where + ": " + got.error().message).c_str());
+      for (const char* text : {"he hehe\n", "<tool>he<end> x", "ab a\xC3\xA9 ab", ""}) {
+        for (const bool parse_special : {false, true}) {
+          QCOMPARE(encoded(**got, text, true, parse_special), encoded(**meant, text, true, parse_special));
+        }
+      }
+    }
+  }
+  void a_kind_that_no_file_is_made_of_is_refused() {
+    const auto refused = write_vocabulary_file(wordpiece());
+    QVERIFY(!refused.has_value() && refused.error().code == ErrorCode::unsupported);
+    VERIFY_HAS(refused.error().message, "\"bert\" is not written");
   }
 };
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "kernels/api/coded_rows.h"
 #include "kernels/selftest/random_tensor.h"
 
 using namespace lathe::kernels;
@@ -44,11 +45,33 @@ class RoundedTensorTest : public QObject {
   void rounding_twice_is_rounding_once() {
     RandomNumbers numbers(2);
     RandomTensor source(Dtype::f32, {1, 128}, numbers);
-    for (const WeightFormat format : {WeightFormat::bf16, WeightFormat::nf4, WeightFormat::fp4, WeightFormat::int8_channel,
-                                      WeightFormat::fp8_channel}) {
+    for (const WeightFormat format :
+         {WeightFormat::bf16, WeightFormat::nf4, WeightFormat::fp4, WeightFormat::int8_channel, WeightFormat::fp8_channel}) {
       std::vector<float> once = row_of(format, source.view(), 0);
       const std::vector<float> twice = row_of(format, {once.data(), Dtype::f32, {1, 128}}, 0);
       for (std::size_t i = 0; i < once.size(); ++i) QVERIFY(std::fabs(once[i] - twice[i]) <= 1e-6F);
+    }
+  }
+
+  /// Its codes, read as those of a file, stand for the same numbers.
+  void coded_rows_stand_for_the_numbers() {
+    RandomNumbers numbers(3);
+    const RandomTensor source(Dtype::f32, {2, 128}, numbers);
+    for (const WeightFormat format : {WeightFormat::int8_g32, WeightFormat::int4_g32, WeightFormat::int4_g64_asym,
+                                      WeightFormat::mxfp4, WeightFormat::int8_channel}) {
+      const std::int64_t row_bytes = coded_row_bytes(format, 128);
+      std::vector<std::byte> rows(static_cast<std::size_t>(2 * row_bytes));
+      const RoundedTensor rounded(format, source.view(), in_one_go);
+      const std::span<std::byte> all(rows);
+      for (std::size_t r = 0; r < 2; ++r) {
+        rounded.coded_row(static_cast<std::int64_t>(r), all.subspan(r * rows.size() / 2, rows.size() / 2));
+      }
+      const RoundedTensor stored(format, {rows.data(), Dtype::u8, {2, row_bytes}}, in_one_go);
+      std::vector<float> got(128);
+      for (std::int64_t r = 0; r < 2; ++r) {
+        stored.row(r, got);
+        QVERIFY(got == row_of(format, source.view(), r));
+      }
     }
   }
 };

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/load/gguf/written_blocks.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "engine/load/gguf/block_reading.h"
+#include "engine/load/mx_matrix.h"
+
+namespace lathe::engine {
+namespace {
+
+/// What power_of_e8m0() undoes: a power of two has nothing but its exponent.
+std::byte e8m0_of(float scale) { return static_cast<std::byte>(std::bit_cast<std::uint32_t>(scale) >> 23); }
+
+/// A scale in f32 and a byte a code become a scale of a byte and two codes a byte, whose low halves are the first 16.
+void write_mxfp4(const std::byte* from, std::int64_t n_blocks, std::byte* to) {
+  for (; n_blocks > 0; --n_blocks, from += sizeof(float) + kMxBlock, to += 1 + kMxBlockBytes) {
+    const std::byte* const codes = from + sizeof(float);
+    to[0] = e8m0_of(read_as<float>(from));
+    for (std::int64_t i = 0; i < kMxBlockBytes; ++i) to[1 + i] = codes[i] | codes[i + kMxBlockBytes] << 4;
+  }
+}
+
+}  // namespace
+
+void write_gguf_blocks(kernels::WeightFormat format, std::span<const std::byte> rows, std::int64_t n_numbers,
+                       std::byte* to) {
+  if (format == kernels::WeightFormat::mxfp4) return write_mxfp4(rows.data(), n_numbers / kMxBlock, to);
+  std::copy(rows.begin(), rows.end(), to);  // those of the other formats are the files' own
+}
+
+}  // namespace lathe::engine

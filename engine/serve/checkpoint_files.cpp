@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/serve/checkpoint_files.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <fstream>
+
+#include "engine/api/tokenizer.h"
+#include "engine/load/gguf/gguf_files.h"
+#include "engine/serve/config_source.h"
+#include "engine/text/gguf_tokenizer.h"
+#include "engine/text/tokenizer_comparison.h"
+
+namespace lathe::engine {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 9> kFiles = {"generation_config.json",
+                                                    "tokenizer.json",
+                                                    "tokenizer.model",
+                                                    "tokenizer_config.json",
+                                                    "special_tokens_map.json",
+                                                    "added_tokens.json",
+                                                    "chat_template.jinja",
+                                                    "vocab.json",
+                                                    "merges.txt"};
+constexpr std::string_view kTokenizerConfig = "tokenizer_config.json";
+constexpr std::int64_t kMaxFile = 256LL << 20;
+
+Result<void> write_file(const fs::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(text.data(), static_cast<std::streamsize>(text.size()));
+  file.close();
+  if (!file) return fail(ErrorCode::resource_exhausted, "cannot be written", path.string());
+  return {};
+}
+
+Result<void> copy_files(const ModelFolder& from, const fs::path& to) {
+  for (const std::string_view name : kFiles) {
+    if (!from.has(name)) continue;
+    LATHE_TRY(const std::string text, from.read_text(name, kMaxFile));
+    LATHE_TRY_VOID(write_file(to / name, text));
+  }
+  return {};
+}
+
+/// Tokenizer and chat template of a GGUF file, as files of a folder.
+class TextFiles {
+ public:
+  TextFiles(const OpenedModel& model, const fs::path& folder) : model_(model), folder_(folder) {}
+
+  /// What could not be written, and why.
+  Result<std::vector<std::string>> write() {
+    std::vector<std::string> notes;
+    Json config = Json::object();
+    if (auto written = write_tokenizer(config); !written) {
+      if (written.error().code == ErrorCode::resource_exhausted) return tl::unexpected(std::move(written.error()));
+      notes.push_back(fmt::format("no tokenizer was written: {}: {}", written.error().where, written.error().message));
+    }
+    if (model_.chat_template) config["chat_template"] = *model_.chat_template;
+    if (!config.empty()) LATHE_TRY_VOID(write_config(config));
+    return notes;
+  }
+
+ private:
+  Result<void> write_config(const Json& config) const {
+    return write_file(folder_ / kTokenizerConfig, dump_json(config, 2) + "\n");
+  }
+
+  Result<void> write_tokenizer(Json& config) const {
+    LATHE_TRY(const GgufFile file, open_gguf(model_.folder));
+    LATHE_TRY(const GgufVocabulary vocabulary, read_gguf_vocabulary(file.header));
+    LATHE_TRY(const auto meant, make_gguf_tokenizer(vocabulary));
+    LATHE_TRY(const TextFile text, write_vocabulary_file(vocabulary));
+    LATHE_TRY(const TokenizerConfig names, read_gguf_tokenizer_config(model_.folder));
+    const Json settings = settings_of(vocabulary, names, *meant);
+    LATHE_TRY_VOID(write_file(folder_ / text.name, text.text));
+    LATHE_TRY_VOID(write_config(settings));
+    if (auto same = compare(*meant); !same) {
+      fs::remove(folder_ / text.name);
+      fs::remove(folder_ / kTokenizerConfig);
+      return same;
+    }
+    config = settings;
+    return {};
+  }
+
+  static Json settings_of(const GgufVocabulary& vocabulary, const TokenizerConfig& names, const Tokenizer& tokenizer) {
+    const bool is_byte_level = vocabulary.model == "gpt2";
+    Json settings = {{"tokenizer_class", is_byte_level ? "PreTrainedTokenizerFast" : "LlamaTokenizer"},
+                     {"add_bos_token", tokenizer.adds_bos()},
+                     {"add_eos_token", vocabulary.add_eos_token.value_or(false)},
+                     {"clean_up_tokenization_spaces", false}};
+    if (!is_byte_level) settings["legacy"] = true;
+    const auto name = [&](const char* key, const std::optional<std::string>& token) {
+      if (token) settings[key] = *token;
+    };
+    name("bos_token", names.bos_token);
+    name("eos_token", names.eos_token);
+    name("unk_token", names.unk_token);
+    name("pad_token", names.pad_token);
+    return settings;
+  }
+
+  /// What the files cannot say shows in the ids.
+  Result<void> compare(const Tokenizer& meant) const {
+    LATHE_TRY(const auto written, open_tokenizer(folder_.string()));
+    LATHE_TRY(const auto sample, differing_sample(*written, meant));
+    if (!sample) return {};
+    return fail(ErrorCode::unsupported, fmt::format("its files would read other tokens out of \"{:.24}\"", *sample),
+                model_.folder.name());
+  }
+
+  const OpenedModel& model_;
+  const fs::path& folder_;
+};
+
+/// What the words of a GGUF file leave out of a folder, for people.
+Result<std::vector<std::string>> write_files_of_gguf(const OpenedModel& model, const fs::path& folder) {
+  LATHE_TRY(std::vector<std::string> notes, TextFiles(model, folder).write());
+  LATHE_TRY(const GgufFamily* family, family_of_architecture(model.config.architecture->name));
+  if (family->parts_experts) {
+    notes.push_back("experts got a tensor each, which Lathe reads; transformers expects all of a layer in one");
+  }
+  return notes;
+}
+
+}  // namespace
+
+std::span<const std::string_view> files_beside_config() { return kFiles; }
+
+Result<std::vector<std::string>> write_checkpoint_files(const OpenedModel& model, kernels::Dtype dtype, bool is_untied,
+                                                        const fs::path& folder) {
+  LATHE_TRY(Json config, read_config_json(model.folder));
+  config.erase("dtype");
+  for (const char* key : {"quantization_config", "compression_config"}) {
+    config.erase(key);
+    if (config.contains("text_config")) config["text_config"].erase(key);
+  }
+  config["torch_dtype"] = name_of(dtype);
+  if (!config.contains("pad_token_id")) config["pad_token_id"] = nullptr;  // some families would take one of their own
+  if (is_untied) config["tie_word_embeddings"] = false;
+  LATHE_TRY_VOID(write_file(folder / kConfigFile, dump_json(config, 2) + "\n"));
+  if (!model.folder.gguf().empty()) return write_files_of_gguf(model, folder);
+  LATHE_TRY_VOID(copy_files(model.folder, folder));
+  return std::vector<std::string>();
+}
+
+}  // namespace lathe::engine

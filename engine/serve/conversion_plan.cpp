@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/serve/conversion_plan.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "engine/load/gguf/gguf_types.h"
+#include "engine/model/tensor_layout.h"
+#include "kernels/api/roofline.h"
+
+namespace lathe::engine {
+namespace {
+
+using kernels::Dtype;
+using kernels::WeightFormat;
+using Form = WrittenPart::Form;
+
+/// What both kinds of files ask.
+class Planner {
+ public:
+  Planner(const OpenedModel& model, const ConversionChoice& choice) : model_(model), choice_(choice) {
+    const bool is_other = choice.storage.head != WeightStorage(choice.storage.dtype).head;
+    plan_.has_head_of_its_own = model.plan.tied_embeddings && is_other;
+  }
+
+ protected:
+  WeightFormat format_of(WeightRole role) const {
+    const WeightStorage& storage = choice_.storage;
+    if (role == WeightRole::head) return storage.head;
+    if (is_expert_matrix(role)) return storage.experts;
+    if (is_layer_matrix(role)) return storage.matrices;
+    return role == WeightRole::embedding ? WeightStorage(storage.dtype).matrices : WeightFormat::f32;
+  }
+
+  /// Parts of one tensor follow each other.
+  ConversionPlan collected() {
+    const auto place = [](const WrittenPart& part) {
+      return std::tie(part.source->layer, part.tensor.name, part.source->expert);
+    };
+    std::sort(plan_.parts.begin(), plan_.parts.end(), [&](const auto& a, const auto& b) { return place(a) < place(b); });
+    for (const WrittenPart& part : plan_.parts) {
+      std::vector<WrittenTensor>& tensors = plan_.tensors;
+      if (part.n_parts > 0 && !tensors.empty() && tensors.back().name == part.tensor.name) continue;
+      tensors.push_back(part.tensor);
+      std::vector<std::int64_t>& shape = tensors.back().shape;
+      if (part.n_parts > 0) shape.insert(shape.begin(), part.n_parts);
+    }
+    return std::move(plan_);
+  }
+
+  /// The embeddings stand for the head as well.
+  bool is_shared(const PlannedWeight& weight) const {
+    return weight.role == WeightRole::embedding && plan_.has_head_of_its_own;
+  }
+
+  const OpenedModel& model_;
+  const ConversionChoice& choice_;
+  ConversionPlan plan_;
+};
+
+class FolderPlanner : public Planner {
+ public:
+  using Planner::Planner;
+
+  ConversionPlan plan() {
+    for (const PlannedWeight& weight : model_.plan.weights) {
+      // What two share may lie under the name of either.
+      add(weight, is_shared(weight) ? name_of_role(WeightRole::embedding) : name_of(weight), format_of(weight.role));
+      if (is_shared(weight)) add(weight, name_of_role(WeightRole::head), choice_.storage.head);
+    }
+    return collected();
+  }
+
+ private:
+  /// Vectors are computed with in f32: they keep their numbers.
+  Dtype dtype_of(const PlannedWeight& weight) const {
+    if (weight.tensor->shape.size() > 1 || choice_.storage.dtype == Dtype::f32) return choice_.storage.dtype;
+    return weight.tensor->type->dtype.value_or(Dtype::f32);
+  }
+
+  void add(const PlannedWeight& weight, std::string name, WeightFormat format) {
+    plan_.parts.push_back(
+        {.tensor = {std::move(name), dtype_of(weight), stored_shape(weight.usual, shape_of(weight.role, model_.config))},
+         .source = &weight,
+         .format = format,
+         .layout = weight.usual,
+         .n_parts = weight.tensor->is_of_stack ? n_parts_of(weight.role, model_.config) : 0});
+  }
+
+  /// Of an expert out of a stack the name that all of them have.
+  static std::string name_of(const PlannedWeight& weight) {
+    std::string name = weight.tensor->name;
+    const std::string number = fmt::format(".{}.", weight.expert);
+    if (weight.tensor->is_of_stack) name.replace(name.rfind(number), number.size(), ".");
+    return name;
+  }
+
+  std::string name_of_role(WeightRole role) const {
+    return with_prefix(role, pattern_of(role, *model_.config.architecture), model_.plan.prefix);
+  }
+};
+
+class GgufPlanner : public Planner {
+ public:
+  GgufPlanner(const OpenedModel& model, const ConversionChoice& choice, const GgufFamily& family)
+      : Planner(model, choice), family_(family) {}
+
+  Result<ConversionPlan> plan() {
+    for (const PlannedWeight& weight : model_.plan.weights) {
+      for (const RowsOfRole& rows : rows_of(weight)) LATHE_TRY_VOID(add(weight, rows, format_of(weight.role)));
+      if (is_shared(weight)) LATHE_TRY_VOID(add(weight, {WeightRole::head, weight.role}, choice_.storage.head));
+    }
+    return collected();
+  }
+
+ private:
+  /// Some rows of a tensor under the name of another role.
+  struct RowsOfRole {
+    WeightRole role, like;  ///< what it is called after, what has its shape
+    std::int64_t first_row = 0, n_rows = -1;
+  };
+
+  /// Gate and up of experts lie apart there, and the norms of all heads in one.
+  std::vector<RowsOfRole> rows_of(const PlannedWeight& weight) const {
+    const std::int64_t inner = model_.config.moe.expert_size;
+    const auto halves = [&](WeightRole gate, WeightRole up) {
+      return std::vector<RowsOfRole>{{gate, gate, 0, inner}, {up, up, inner, inner}};
+    };
+    switch (weight.role) {
+      case WeightRole::expert_gate_up: return halves(WeightRole::expert_gate, WeightRole::expert_up);
+      case WeightRole::expert_gate_up_bias: return halves(WeightRole::expert_gate_bias, WeightRole::expert_up_bias);
+      case WeightRole::q_head_norm: return {{WeightRole::q_norm, weight.role}};
+      case WeightRole::k_head_norm: return {{WeightRole::k_norm, weight.role}};
+      default: return {{weight.role, weight.role}};
+    }
+  }
+
+  Result<void> add(const PlannedWeight& weight, const RowsOfRole& rows, WeightFormat format) {
+    LATHE_TRY(std::string name, name_of(weight, rows.role));
+    const TensorLayout layout = layout_of(stored_form_of(family_, name), TensorLayout::plain);
+    WrittenPart part{.tensor = {std::move(name), choice_.storage.dtype, shape_of(rows.like, model_.config)},
+                     .source = &weight,
+                     .format = format,
+                     .layout = layout,
+                     .n_parts = n_parts_of(weight.role, model_.config),
+                     .first_row = rows.first_row,
+                     .n_rows = rows.n_rows};
+    LATHE_TRY_VOID(choose_form(part, rows.role));
+    plan_.parts.push_back(std::move(part));
+    return {};
+  }
+
+  /// Vectors and routers are f32 in GGUF files, whatever the matrices are.
+  Result<void> choose_form(WrittenPart& part, WeightRole role) const {
+    const StoredTensor& stored = *part.source->tensor;
+    if (choice_.keeps_codes && !model_.folder.gguf().empty()) return take_as_it_is(part);
+    if (part.tensor.shape.size() == 1 || role == WeightRole::router) {
+      part.tensor.dtype = Dtype::f32;
+      return {};
+    }
+    if (choice_.keeps_codes && stored.coded != nullptr) return take_codes(part);
+    return choice_.writes_codes && is_coded(part.format) ? round_to_codes(part) : Result<void>();
+  }
+
+  static Result<void> take_as_it_is(WrittenPart& part) {
+    const StoredType& type = *part.source->tensor->type;
+    part.form = Form::as_it_is;
+    if (type.dtype) {
+      part.tensor.dtype = *type.dtype;
+    } else {
+      part.tensor.blocks = &type;
+    }
+    return {};
+  }
+
+  Result<void> take_codes(WrittenPart& part) const {
+    const auto formats = formats_of(*part.source->tensor);
+    for (const WeightFormat format : formats_of_gguf()) {
+      if (std::find(formats.begin(), formats.end(), format) == formats.end()) continue;
+      if (!moves_rows_at_most(part.source->layout) || !moves_rows_at_most(part.layout)) break;
+      part.format = format;
+      part.form = Form::kept_codes;
+      return take_blocks(part);
+    }
+    return refuse(
+        part, formats.empty() ? std::string("these codes have") : fmt::format("codes of {} have", name(formats.front())));
+  }
+
+  Result<void> round_to_codes(WrittenPart& part) const {
+    const auto formats = formats_of_gguf();
+    if (std::find(formats.begin(), formats.end(), part.format) == formats.end()) {
+      return refuse(part, fmt::format("codes of {} have", name(part.format)));
+    }
+    part.form = Form::rounded_codes;
+    return take_blocks(part);
+  }
+
+  static Result<void> take_blocks(WrittenPart& part) {
+    part.tensor.blocks = find_gguf_type(part.format);
+    const std::int64_t k = part.tensor.shape.back(), block = part.tensor.blocks->block;
+    if (k % block == 0) return {};
+    return refuse(part, fmt::format("{} has blocks of {}, and rows of {} numbers have", part.tensor.blocks->name, block, k));
+  }
+
+  static bool is_coded(WeightFormat format) {
+    return format != WeightFormat::f32 && format != WeightFormat::f16 && format != WeightFormat::bf16;
+  }
+  static std::string_view name(WeightFormat format) { return kernels::name_of(format); }
+
+  static tl::unexpected<Error> refuse(const WrittenPart& part, std::string_view what_has) {
+    std::vector<std::string> held;
+    for (const WeightFormat format : formats_of_gguf())
+      held.push_back(fmt::format("{} as {}", name(format), find_gguf_type(format)->name));
+    return fail(ErrorCode::invalid_argument,
+                fmt::format("{} no place in a GGUF file, which holds {}; --quantization int8_g32 or int4_g32 rounds to such "
+                            "codes, --dequantize writes the numbers",
+                            what_has, fmt::join(held, ", ")),
+                part.source->tensor->name);
+  }
+
+  /// By the name that the tensor has, else by another that the family has for it. Errors: unsupported.
+  Result<std::string> name_of(const PlannedWeight& weight, WeightRole role) const {
+    const std::string usual = usual_name(weight, role);
+    if (const auto name = role == weight.role || is_end(role) ? gguf_name_of(family_, usual) : std::nullopt) return *name;
+    for (const TensorName& spelling : model_.config.architecture->tensors) {
+      if (spelling.role != role) continue;
+      const std::string tensor = tensor_name(spelling.pattern, weight.layer, weight.expert);
+      const auto name = gguf_name_of(family_, with_prefix(role, tensor, kUsualPrefixes.front()));
+      if (name) return *name;
+    }
+    return fail(ErrorCode::unsupported, "has no name in GGUF files", usual);
+  }
+
+  static bool is_end(WeightRole role) { return role == WeightRole::embedding || role == WeightRole::head; }
+
+  /// Behind the prefix that checkpoints with a head have.
+  std::string usual_name(const PlannedWeight& weight, WeightRole role) const {
+    const Architecture& architecture = *model_.config.architecture;
+    if (is_end(role)) return with_prefix(role, pattern_of(role, architecture), kUsualPrefixes.front());
+    const std::size_t n_prefix = with_prefix(role, "", model_.plan.prefix).size();
+    return with_prefix(role, weight.tensor->name.substr(n_prefix), kUsualPrefixes.front());
+  }
+
+  const GgufFamily& family_;
+};
+
+}  // namespace
+
+ConversionPlan plan_folder(const OpenedModel& model, const ConversionChoice& choice) {
+  return FolderPlanner(model, choice).plan();
+}
+
+Result<ConversionPlan> plan_gguf(const OpenedModel& model, const ConversionChoice& choice, const GgufFamily& family) {
+  return GgufPlanner(model, choice, family).plan();
+}
+
+}  // namespace lathe::engine

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// TensorConversion: writes the parts of a plan, one after the other.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "engine/load/weights_writer.h"
+#include "engine/model/decoder/smoothing.h"
+#include "engine/serve/conversion_plan.h"
+#include "kernels/api/rounded_tensor.h"
+
+namespace lathe::engine {
+
+/// Owns: room for a tensor. What smoothing scaled before it was rounded is scaled back.
+class TensorConversion {
+ public:
+  /// All outlive it.
+  TensorConversion(const OpenedModel& model, kernels::Backend& backend, const Smoothing& smoothing);
+
+  /// Writes all bytes of a part. Errors: those of the writer.
+  Result<void> write(const WrittenPart& part, WeightsWriter& writer);
+
+ private:
+  Result<void> write_numbers(const WrittenPart& part, WeightsWriter& writer);
+  Result<void> write_in_order(const WrittenPart& part, std::vector<std::byte>& all, WeightsWriter& writer);
+  Result<void> write_codes(const WrittenPart& part, WeightsWriter& writer);
+  kernels::TensorView rounded_codes(const WrittenPart& part);
+  kernels::TensorView source_of(const WrittenPart& part);
+  kernels::TensorView in_plain_order(const WrittenPart& part, const kernels::TensorView& stored);
+
+  const OpenedModel& model_;
+  kernels::Backend& backend_;
+  const Smoothing& smoothing_;
+  kernels::ParallelFor parallel_for_;
+  std::vector<std::byte> aligned_, ordered_, coded_;
+  std::vector<float> smooth_;
+};
+
+}  // namespace lathe::engine

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes a tokenizer.json that read_tokenizer_json() and the tokenizers library of Hugging Face read.
+#pragma once
+
+#include <string>
+
+#include "engine/text/tokenizer_description.h"
+
+namespace lathe::engine {
+
+/// Of pieces with the same text the first is written. Requires: a BPE model with merges.
+std::string write_tokenizer_json(const TokenizerDescription& description);
+
+}  // namespace lathe::engine

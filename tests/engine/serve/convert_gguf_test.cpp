@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+// GGUF files that become folders or other GGUF files, and codes in files that we write.
+#include <QDir>
+#include <QTemporaryDir>
+#include <QTest>
+#include <algorithm>
+#include <set>
+
+#include "engine/api/convert.h"
+#include "engine/api/tokenizer.h"
+#include "engine/load/gguf/gguf_files.h"
+#include "engine/load/gguf/gguf_types.h"
+#include "engine/serve/gguf_description.h"
+#include "engine/serve/opened_model.h"
+#include "tests/support/gguf_builder.h"
+#include "tests/support/runner_driver.h"
+#include "tests/support/shared_data.h"
+#include "tests/support/tiny_model.h"
+
+using namespace lathe;
+using namespace lathe::tests;
+using engine::EngineOptions;
+using engine::ErrorCode;
+
+namespace {
+
+std::string gguf_path(const std::string& name) { return source_path("tests/fixtures/gguf/" + name + ".gguf"); }
+std::string family_path(const std::string& name) { return source_path("tests/fixtures/families/" + name); }
+
+engine::Result<engine::ConvertReport> convert(const std::string& from, const std::string& to,
+                                              const std::string& quantization = "none", const std::string& dtype = "auto",
+                                              bool write_codes = true) {
+  EngineOptions options;
+  options.model = from;
+  options.quantization = quantization;
+  options.dtype = dtype;
+  return engine::convert_checkpoint(options, {.output = to, .write_codes = write_codes}, {});
+}
+
+template <class T>
+std::string refusal_in(const engine::Result<T>& result) {
+  return result ? "" : result.error().where + ": " + result.error().message;
+}
+
+std::vector<float> numbers_of(const engine::StoredTensor& tensor) {
+  std::vector<std::byte> aligned;
+  const kernels::TensorView view = view_of(tensor, aligned);
+  std::vector<float> numbers(static_cast<std::size_t>(view.n_elements()));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const auto* halves = view.as<const std::uint16_t>();
+    numbers[i] = view.dtype == kernels::Dtype::f32    ? view.as<const float>()[i]
+                 : view.dtype == kernels::Dtype::bf16 ? kernels::bf16_to_f32(halves[i])
+                                                      : kernels::f16_to_f32(halves[i]);
+  }
+  return numbers;
+}
+
+std::vector<std::vector<float>> logits_of(const std::string& path, const RunnerChoice& choice) {
+  std::vector<std::int32_t> ids(20);
+  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int32_t>(i * 7 % 90 + 3);
+  return RunnerDriver(path, choice).step({{0, ids, 20}});
+}
+
+engine::GgufFile opened(const std::string& file) {
+  return engine::open_gguf(engine::ModelFolder::open(file).value()).value();
+}
+
+std::string bytes_of(const engine::GgufFile& file, const engine::GgufTensor& tensor) {
+  const engine::StoredType& type = *engine::find_gguf_type(tensor.type);
+  std::int64_t n = 1;
+  for (const std::int64_t size : tensor.shape) n *= size;
+  const auto bytes = file.header.data().subspan(tensor.offset, static_cast<std::size_t>(n / type.block * type.bits / 8));
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// Tensors by their names, with type and bytes; "general." and other values by their keys.
+std::map<std::string, std::string> content_of(const std::string& path) {
+  const engine::GgufFile file = opened(path);
+  std::map<std::string, std::string> content;
+  for (const engine::GgufTensor& tensor : file.header.tensors()) {
+    content["tensor " + tensor.name] =
+        std::to_string(tensor.type) + engine::to_string(tensor.shape) + bytes_of(file, tensor);
+  }
+  for (const auto& [key, value] : file.header.values()) {
+    content["value " + key] =
+        std::to_string(value.type) + std::string(reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size());
+  }
+  return content;
+}
+
+constexpr std::uint32_t kListType = 9;
+
+/// The tiny model with blocks of a type in place of the matrices of its layers. Halves at the beginning of a block are
+/// small.
+void write_with_blocks(const std::string& to, std::uint32_t number, std::size_t n_halves) {
+  const std::string from = to + ".numbers.gguf";
+  QVERIFY(convert(tiny_model_path(), from).has_value());
+  const engine::GgufFile file = opened(from);
+  const engine::StoredType& type = *engine::find_gguf_type(number);
+  GgufBuilder builder;
+  for (const auto& [key, value] : file.header.values()) {
+    std::string bytes(reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size());
+    if (value.is_list) bytes = GgufBuilder::bytes_of(value.type) + GgufBuilder::bytes_of(value.n) + bytes;
+    builder.value(key, value.is_list ? kListType : value.type, bytes);
+  }
+  std::uint32_t random = 1;
+  for (const engine::GgufTensor& tensor : file.header.tensors()) {
+    if (tensor.shape.size() != 2 || !tensor.name.starts_with("blk.")) {
+      builder.tensor(tensor.name, tensor.shape, tensor.type, bytes_of(file, tensor));
+      continue;
+    }
+    std::string bytes(static_cast<std::size_t>(tensor.shape[0] * tensor.shape[1] / type.block * type.bits / 8), '\0');
+    for (char& byte : bytes) byte = static_cast<char>((random = random * 1664525 + 1013904223) >> 24);
+    const auto block = static_cast<std::size_t>(type.bits / 8);
+    for (std::size_t at = 0; at < bytes.size(); at += block) {
+      for (std::size_t half = 0; half < n_halves; ++half) bytes[at + 2 * half + 1] = 0x1c;  // 0.0039 to 0.0078
+    }
+    builder.tensor(tensor.name, tensor.shape, number, bytes);
+  }
+  write_file(to, builder.bytes());
+}
+
+}  // namespace
+
+class ConvertGgufTest : public QObject {
+  Q_OBJECT
+
+  QTemporaryDir made_;
+  std::string path(const std::string& name) const { return made_.filePath(QString::fromStdString(name)).toStdString(); }
+
+ private Q_SLOTS:
+  void a_file_becomes_the_folder_that_it_was_made_of_data();
+  void a_file_becomes_the_folder_that_it_was_made_of();
+  void experts_by_themselves_are_told_of();
+  void a_file_becomes_itself_data() { a_file_becomes_the_folder_that_it_was_made_of_data(); }
+  void a_file_becomes_itself();
+  void blocks_of_any_type_stay_data();
+  void blocks_of_any_type_stay();
+  void blocks_become_numbers_in_a_folder();
+  void rounded_codes_are_those_of_a_load_data();
+  void rounded_codes_are_those_of_a_load();
+  void codes_of_folders_stay_data();
+  void codes_of_folders_stay();
+  void experts_in_mxfp4_are_the_blocks_of_the_usual_converter();
+  void what_has_no_blocks_is_refused_data();
+  void what_has_no_blocks_is_refused();
+  void tokenizer_and_template_come_back_data();
+  void tokenizer_and_template_come_back();
+  void a_file_without_a_tokenizer_says_so();
+  void the_file_that_is_read_is_not_replaced();
+};
+
+void ConvertGgufTest::a_file_becomes_the_folder_that_it_was_made_of_data() {
+  QTest::addColumn<bool>("is_all_said");  // of the config
+  for (const char* name : {"llama-yarn", "mixtral", "qwen3", "qwen3-moe", "gemma", "phi", "phi3", "stablelm", "olmo2",
+                           "exaone4", "granite", "cohere", "glm4"}) {
+    QTest::newRow(name) << true;
+  }
+  for (const char* name : {"llama", "mistral", "qwen2", "gemma2", "gemma3", "phi3-longrope", "starcoder2", "smollm3"}) {
+    QTest::newRow(name) << false;
+  }
+}
+
+void ConvertGgufTest::a_file_becomes_the_folder_that_it_was_made_of() {
+  QFETCH(bool, is_all_said);
+  const std::string name = QTest::currentDataTag(), folder = path(name);
+  const auto report = convert(gguf_path(name), folder);
+  QVERIFY2(report.has_value(), refusal_in(report).c_str());
+  const auto got = engine::open_model(folder), want = engine::open_model(family_path(name));
+  QVERIFY2(got.has_value(), refusal_in(got).c_str());
+  QVERIFY2(got->info.warnings.size() == want->info.warnings.size(), "other warnings");
+  QCOMPARE(got->checkpoint.tensors().size(), want->checkpoint.tensors().size());
+  for (const engine::StoredTensor& tensor : want->checkpoint.tensors()) {
+    const engine::StoredTensor* const written = got->checkpoint.find(tensor.name);
+    QVERIFY2(written != nullptr && written->shape == tensor.shape, tensor.name.c_str());
+    QVERIFY2(numbers_of(*written) == numbers_of(tensor), tensor.name.c_str());
+  }
+  const auto other = differences(got->config, want->config);
+  if (is_all_said) QVERIFY2(other.empty(), other.empty() ? "" : other.front().c_str());
+  const RunnerChoice choice{.max_model_len = 40};
+  QVERIFY(logits_of(folder, choice) == logits_of(gguf_path(name), choice));
+}
+
+/// The family's own files have them in stacks; ours are read by Lathe.
+void ConvertGgufTest::experts_by_themselves_are_told_of() {
+  const auto report = convert(gguf_path("gpt-oss"), path("gpt-oss"));
+  QVERIFY2(report.has_value(), refusal_in(report).c_str());
+  const auto& notes = report->notes;
+  QVERIFY(std::any_of(notes.begin(), notes.end(), [](const std::string& note) { return note.find("expert") != note.npos; }));
+  const RunnerChoice choice{.max_model_len = 40};
+  QVERIFY(logits_of(path("gpt-oss"), choice) == logits_of(gguf_path("gpt-oss"), choice));
+}
+
+void ConvertGgufTest::a_file_becomes_itself() {
+  const std::string name = QTest::currentDataTag(), file = path(name + ".gguf");
+  const auto report = convert(gguf_path(name), file);
+  QVERIFY2(report.has_value(), refusal_in(report).c_str());
+  QVERIFY(content_of(file) == content_of(gguf_path(name)));
+}
+
+void ConvertGgufTest::blocks_of_any_type_stay_data() {
+  QTest::addColumn<int>("number");
+  QTest::addColumn<int>("n_halves");
+  QTest::newRow("Q4_0") << 2 << 1;
+  QTest::newRow("Q4_1") << 3 << 2;
+  QTest::newRow("Q5_0") << 6 << 1;
+  QTest::newRow("Q5_1") << 7 << 2;
+  QTest::newRow("Q8_0") << 8 << 1;
+  QTest::newRow("IQ4_NL") << 20 << 1;
+}
+
+void ConvertGgufTest::blocks_of_any_type_stay() {
+  QFETCH(int, number);
+  QFETCH(int, n_halves);
+  const std::string name = QTest::currentDataTag(), from = path(name + "-from.gguf"), to = path(name + "-to.gguf");
+  write_with_blocks(from, static_cast<std::uint32_t>(number), static_cast<std::size_t>(n_halves));
+  const auto report = convert(from, to);
+  QVERIFY2(report.has_value(), refusal_in(report).c_str());
+  QVERIFY(report->notes.empty());
+  QVERIFY(content_of(to) == content_of(from));
+}
+
+void ConvertGgufTest::blocks_become_numbers_in_a_folder() {
+  const std::string from = path("q4_1.gguf");
+  write_with_blocks(from, 3, 2);
+  const auto exact = convert(from, path("exact"), "none", "float32"), rounded = convert(from, path("rounded"));
+  QVERIFY2(exact.has_value(), refusal_in(exact).c_str());
+  QVERIFY(rounded.has_value());
+  const RunnerChoice choice{.max_model_len = 40};
+  QVERIFY(logits_of(path("exact"), choice) == logits_of(from, choice));
+  const auto tells = [](const engine::ConvertReport& report) {
+    return std::any_of(report.notes.begin(), report.notes.end(),
+                       [](const std::string& note) { return note.find("--dtype float32") != note.npos; });
+  };
+  QVERIFY(!tells(*exact) && tells(*rounded));
+}
+
+void ConvertGgufTest::rounded_codes_are_those_of_a_load_data() {
+  QTest::addColumn<QString>("quantization");
+  QTest::addColumn<QString>("type");
+  for (const char* model :
+       {"models/tiny-llama", "models/tiny-llama3-rope", "models/tiny-linear-rope", "quantized/mxfp4", "gguf/mxfp4.gguf"}) {
+    QTest::addRow("%s in int8_g32", model) << "int8_g32"
+                                           << "Q8_0";
+    QTest::addRow("%s in int4_g32", model) << "int4_g32"
+                                           << "Q4_0";
+  }
+}
+
+void ConvertGgufTest::rounded_codes_are_those_of_a_load() {
+  QFETCH(QString, quantization);
+  QFETCH(QString, type);
+  const QString tag = QString::fromUtf8(QTest::currentDataTag());
+  const std::string source = source_path("tests/fixtures/" + tag.section(QLatin1Char(' '), 0, 0).toStdString());
+  const std::string made = path(QString(tag).replace(QLatin1Char('/'), QLatin1Char('-')).toStdString());
+  const std::string file = made + ".gguf", method = quantization.toStdString();
+  const auto report = convert(source, file, method);
+  QVERIFY2(report.has_value(), refusal_in(report).c_str());
+  const auto got = engine::open_model(file);
+  QVERIFY2(got.has_value(), refusal_in(got).c_str());
+  QCOMPARE(got->info.stored_quantization, method);
+  QCOMPARE(got->info.stored_head_quantization, method);
+  QVERIFY(got->info.tensors_by_dtype.contains(type.toStdString()));
+  EngineOptions options;
+  options.quantization = method;
+  const RunnerChoice loaded{.quantization = options, .max_model_len = 40}, as_stored{.as_stored = true, .max_model_len = 40};
+  QVERIFY(logits_of(file, as_stored) == logits_of(source, loaded));
+  const auto numbers = convert(source, made, method, "float32", false);
+  QVERIFY2(numbers.has_value(), refusal_in(numbers).c_str());
+  const auto dequantized = engine::open_model(made);
+  const engine::StoredTensor* const down = got->checkpoint.find("model.layers.0.mlp.down_proj.weight");
+  if (down != nullptr) QVERIFY(numbers_of(*down) == numbers_of(*dequantized->checkpoint.find(down->name)));
+}
+
+void ConvertGgufTest::codes_of_folders_stay_data() {
+  QTest::addColumn<QString>("type");
+  QTest::newRow("gptq-4bit") << "Q4_0";
+  QTest::newRow("compressed-w4a16") << "Q4_0";
+  QTest::newRow("gptq-8bit") << "Q8_0";
+}
+
+void ConvertGgufTest::codes_of_folders_stay() {
+  QFETCH(QString, type);
+  const std::string name = QTest::currentDataTag(), file = path(name + ".gguf");
+  const std::string folder = source_path("tests/fixtures/quantized/" + name);
+  const auto report = convert(folder, file);
+  QVERIFY2(report.has_value(), refusal_in(report).c_str());
+  const auto got = engine::open_model(file), want = engine::open_model(folder);
+  QVERIFY2(got.has_value(), refusal_in(got).c_str());
+  int n_coded = 0;
+  for (const engine::StoredTensor& tensor : want->checkpoint.tensors()) {
+    if (tensor.coded == nullptr || tensor.name.find("q_proj") != std::string::npos ||
+        tensor.name.find("k_proj") != std::string::npos) {
+      continue;  // those two lie in pairs in the file; logits show that they are right
+    }
+    const engine::StoredTensor* const written = got->checkpoint.find(tensor.name);
+    QVERIFY2(written != nullptr, tensor.name.c_str());
+    QCOMPARE(QString::fromStdString(std::string(written->type->name)), type);
+    QVERIFY2(numbers_of(*written) == numbers_of(tensor), tensor.name.c_str());
+    ++n_coded;
+  }
+  QVERIFY(n_coded > 0);
+  const RunnerChoice numbers{.max_model_len = 40};
+  QVERIFY(logits_of(file, numbers) == logits_of(folder, numbers));
+}
+
+void ConvertGgufTest::experts_in_mxfp4_are_the_blocks_of_the_usual_converter() {
+  const std::string file = path("mxfp4.gguf");
+  const auto report = convert(source_path("tests/fixtures/quantized/mxfp4"), file);
+  QVERIFY2(report.has_value(), refusal_in(report).c_str());
+  const auto got = content_of(file), want = content_of(gguf_path("mxfp4"));
+  int n = 0;
+  for (const auto& [name, bytes] : want) {
+    if (name.find("_exps.weight") == std::string::npos) continue;
+    QVERIFY2(got.contains(name) && got.at(name) == bytes, name.c_str());
+    ++n;
+  }
+  QVERIFY(n >= 3);
+}
+
+void ConvertGgufTest::what_has_no_blocks_is_refused_data() {
+  QTest::addColumn<QString>("source");
+  QTest::addColumn<QString>("quantization");
+  QTest::addColumn<QString>("expected");
+  const QString tiny = QString::fromStdString(tiny_model_path());
+  const auto folder = [](const char* name) {
+    return QString::fromStdString(source_path(std::string("tests/fixtures/quantized/") + name));
+  };
+  QTest::newRow("groups of 64") << tiny << "int8_g64"
+                                << "codes of int8_g64 have no place in a GGUF file";
+  QTest::newRow("nf4") << tiny << "bitsandbytes_4bit"
+                       << "codes of nf4 have no place";
+  QTest::newRow("zero points") << folder("awq") << "none"
+                               << "codes of int4_g32_asym have no place";
+  QTest::newRow("narrow rows") << QString::fromStdString(family_path("qwen3")) << "int8_g32"
+                               << "Q8_0 has blocks of 32, and rows of 48 numbers have no place";
+  QTest::newRow("an order") << folder("gptq-4bit-ordered") << "none"
+                            << "have no place";
+}
+
+void ConvertGgufTest::what_has_no_blocks_is_refused() {
+  QFETCH(QString, source);
+  QFETCH(QString, quantization);
+  QFETCH(QString, expected);
+  const QTemporaryDir empty;
+  const std::string file = empty.filePath(QStringLiteral("refused.gguf")).toStdString();
+  const auto report = convert(source.toStdString(), file, quantization.toStdString());
+  QVERIFY(!report.has_value());
+  QCOMPARE(report.error().code, ErrorCode::invalid_argument);
+  const QString message = QString::fromStdString(report.error().message);
+  QVERIFY2(message.contains(expected) && message.contains(QStringLiteral("--dequantize")), qPrintable(message));
+  QVERIFY(QDir(empty.path()).isEmpty());
+  const auto numbers = convert(source.toStdString(), file, quantization.toStdString(), "auto", false);
+  QVERIFY2(numbers.has_value(), refusal_in(numbers).c_str());
+}
+
+void ConvertGgufTest::tokenizer_and_template_come_back_data() {
+  QTest::addColumn<QString>("folder");
+  QTest::addColumn<QString>("file");
+  QTest::newRow("sentencepiece") << QString::fromStdString(tiny_model_path()) << "tokenizer.model";
+  QTest::newRow("demo model") << QString::fromStdString(source_path("resources/demo_model")) << "tokenizer.model";
+}
+
+void ConvertGgufTest::tokenizer_and_template_come_back() {
+  QFETCH(QString, folder);
+  QFETCH(QString, file);
+  const std::string tag = QTest::currentDataTag(), gguf = path(tag + ".gguf"), back = path(tag);
+  QVERIFY(convert(folder.toStdString(), gguf).has_value());
+  const auto report = convert(gguf, back);
+  QVERIFY2(report.has_value(), refusal_in(report).c_str());
+  QVERIFY2(report->notes.empty(), report->notes.empty() ? "" : report->notes.front().c_str());
+  QVERIFY(QFile::exists(QString::fromStdString(back) + QLatin1Char('/') + file));
+  const auto first = engine::open_model(folder.toStdString()), last = engine::open_model(back);
+  QVERIFY2(last.has_value(), refusal_in(last).c_str());
+  QVERIFY(last->chat_template == first->chat_template);
+  QVERIFY(last->config.bos_id == first->config.bos_id);
+  const auto meant = engine::open_tokenizer(folder.toStdString()), got = engine::open_tokenizer(back);
+  QVERIFY2(got.has_value(), refusal_in(got).c_str());
+  for (const char* text : {"Once upon a time.", "  two  blanks\n<s>a</s>", "na\xC3\xAFve \xF0\x9F\x99\x82", ""}) {
+    QCOMPARE(*(*got)->encode(text, true, true), *(*meant)->encode(text, true, true));
+  }
+}
+
+void ConvertGgufTest::a_file_without_a_tokenizer_says_so() {
+  const auto report = convert(gguf_path("qwen3"), path("silent"));
+  QVERIFY2(report.has_value(), refusal_in(report).c_str());
+  QVERIFY(!report->notes.empty() && report->notes.front().starts_with("no tokenizer was written"));
+}
+
+void ConvertGgufTest::the_file_that_is_read_is_not_replaced() {
+  const std::string file = path("itself.gguf");
+  write_file(file, read_file(gguf_path("qwen3")));
+  EngineOptions options;
+  options.model = file;
+  const auto refused = engine::convert_checkpoint(options, {.output = file, .overwrite = true}, {});
+  QCOMPARE(refused.error().code, ErrorCode::invalid_argument);
+  QVERIFY(refused.error().message.find("is read") != std::string::npos);
+}
+
+QTEST_APPLESS_MAIN(ConvertGgufTest)
+#include "convert_gguf_test.moc"
