@@ -34,6 +34,7 @@ Scheduler::Scheduler(const SchedulerOptions& options, const PolicyDescriptor& po
   plan_.batch.slots.reserve(n_rows);
   plan_.batch.query_start.reserve(n_seqs + 1);
   plan_.batch.context_len.reserve(n_seqs);
+  plan_.batch.rope_choices.reserve(n_seqs);
   plan_.batch.block_tables.reserve(n_seqs * static_cast<std::size_t>(cache_.blocks_for(options_.max_seq_tokens)));
   plan_.batch.logit_rows.reserve(static_cast<std::size_t>(options_.max_logit_rows));
   events_.reserve(8 * n_seqs);
@@ -415,6 +416,7 @@ void Scheduler::append_rows(PlannedSequence& entry) {
   }
   batch.query_start.push_back(batch.n_rows());
   batch.context_len.push_back(end + entry.n_padding);
+  batch.rope_choices.push_back(sequence.rope_choice);
 }
 
 void Scheduler::append_row(std::int32_t token_id, int position, const BlockTable& table) {
@@ -432,6 +434,7 @@ void Scheduler::append_padding(const PlannedPadding& padding) {
   if (padding.has_logits) batch.logit_rows.push_back(batch.n_rows() - 1);
   batch.query_start.push_back(batch.n_rows());
   batch.context_len.push_back(end);
+  batch.rope_choices.push_back(0);
 }
 
 void Scheduler::append_block_table(const BlockTable& table, int n_tokens) {

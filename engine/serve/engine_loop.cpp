@@ -185,6 +185,7 @@ Result<RequestHandlePtr> EngineLoop::submit(GenerateRequest request) {
   auto generation = std::make_unique<Generation>(std::move(request), handle, *parts_.tokenizer,
                                                  mixed_seed(static_cast<std::uint64_t>(options.seed), id), limits_.context(),
                                                  static_cast<int>(limits_.block_size), now_ns());
+  generation->choose_rope(parts_.runner->limits().rope_contexts);
   if (policy_of(options).reserves_context) generation->reserve_blocks(limits_.context(), limits_.block_size);
   if (!mailbox_.put(generation)) {
     return fail(ErrorCode::unavailable, "The model is being unloaded and takes no new requests.");

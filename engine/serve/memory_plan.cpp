@@ -53,10 +53,10 @@ class MemoryPlanner {
   Result<void> choose_context() {
     const std::int64_t longest = config_.max_position_embeddings;
     limits().max_model_len = options_.max_model_len > 0 ? options_.max_model_len : longest;
-    if (limits().max_model_len > longest) {
-      return refuse(
-          fmt::format("max_model_len {}, the checkpoint was made for at most {} positions", options_.max_model_len, longest),
-          "max_model_len");
+    if (limits().max_model_len > config_.longest_context()) {
+      return refuse(fmt::format("max_model_len {}, the checkpoint was made for at most {} positions", options_.max_model_len,
+                                config_.longest_context()),
+                    "max_model_len");
     }
     return {};
   }

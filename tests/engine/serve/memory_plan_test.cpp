@@ -23,11 +23,11 @@ class Case {
   EngineOptions options;
   std::optional<std::int64_t> free = kGibibyte;
   Dtype stored = Dtype::f32;
+  ModelConfig config = open_model(tests::tiny_model_path())->config;
 
   Result<MemoryPlan> plan() const {
-    const auto model = open_model(tests::tiny_model_path());
     const auto backend = kernels::make_reference_backend();
-    return plan_memory(*backend, model->config, stored, options, free);
+    return plan_memory(*backend, config, stored, options, free);
   }
 };
 
@@ -42,6 +42,7 @@ class MemoryPlanTest : public QObject {
   void context_comes_from_the_checkpoint();
   void context_may_be_shorter();
   void context_beyond_the_checkpoint_is_refused();
+  void dynamic_rope_may_be_asked_for_more();
   void pool_holds_all_sequences_when_there_is_room();
   void pool_takes_at_most_half_of_what_is_free();
   void pool_never_holds_less_than_one_context();
@@ -89,6 +90,26 @@ void MemoryPlanTest::context_beyond_the_checkpoint_is_refused() {
   QVERIFY(!plan.has_value());
   QVERIFY(plan.error().code == ErrorCode::invalid_argument);
   QCOMPARE(plan.error().message, std::string("max_model_len 257, the checkpoint was made for at most 256 positions"));
+}
+
+/// As far as its factor goes; without being asked the context is that of the checkpoint.
+void MemoryPlanTest::dynamic_rope_may_be_asked_for_more() {
+  Case test;
+  RopeConfig& rope = test.config.ropes.front();
+  rope.scaling = RopeScaling::dynamic;
+  rope.factor = 2;
+  rope.original_max_position_embeddings = 256;
+  QCOMPARE(test.plan()->limits.max_model_len, 256);
+  const std::int64_t other = test.plan()->estimate.other;
+  test.options.max_model_len = 512;
+  QCOMPARE(test.plan()->limits.max_model_len, 512);
+  // Two parts: contexts of 256 and of 512, cosines and sines.
+  QCOMPARE(test.plan()->estimate.other - other, 512 * (rope.rotary_dim / 2) * 2 * 4);
+  test.options.max_model_len = 513;
+  QVERIFY(!test.plan().has_value());
+  rope.original_max_position_embeddings = 128;  // 256 positions are stretched already
+  test.options.max_model_len = 257;
+  QVERIFY(!test.plan().has_value());
 }
 
 void MemoryPlanTest::pool_holds_all_sequences_when_there_is_room() {
