@@ -80,6 +80,15 @@ std::int64_t ModelConfig::longest_context() const {
       std::min(static_cast<double>(kMaxPositions), factor * static_cast<double>(max_position_embeddings)));
 }
 
+std::int64_t ModelConfig::window_of_all() const {
+  std::int64_t longest = 0;
+  for (const LayerConfig& layer : layers) {
+    if (layer.window == 0 || !is_causal) return 0;
+    longest = std::max(longest, layer.window);
+  }
+  return longest;
+}
+
 Result<ModelConfig> read_model_config(const Json& whole) {
   const Json json = text_part(whole);
   LATHE_TRY(const std::string name, declared_architecture(json));

@@ -43,6 +43,7 @@ class MemoryPlanTest : public QObject {
   void context_may_be_shorter();
   void context_beyond_the_checkpoint_is_refused();
   void dynamic_rope_may_be_asked_for_more();
+  void a_window_of_all_layers_takes_no_more_than_it();
   void pool_holds_all_sequences_when_there_is_room();
   void pool_takes_at_most_half_of_what_is_free();
   void pool_never_holds_less_than_one_context();
@@ -110,6 +111,27 @@ void MemoryPlanTest::dynamic_rope_may_be_asked_for_more() {
   rope.original_max_position_embeddings = 128;  // 256 positions are stretched already
   test.options.max_model_len = 257;
   QVERIFY(!test.plan().has_value());
+}
+
+/// Window and step, rounded to blocks, in place of the context; unless a policy reserves the context, or a layer sees all.
+void MemoryPlanTest::a_window_of_all_layers_takes_no_more_than_it() {
+  Case test;
+  test.options.max_num_batched_tokens = 64;
+  test.options.max_num_seqs = 4;
+  QCOMPARE(test.plan()->limits.n_blocks, 4 * 16);
+  for (LayerConfig& layer : test.config.layers) layer.window = 50;
+  QCOMPARE(test.plan()->limits.n_blocks, 4 * (8 + 1));
+  QCOMPARE(test.plan()->estimate.kv, 4 * (8 + 1) * test.plan()->block_bytes);
+  test.options.num_gpu_blocks_override = 9;
+  QCOMPARE(test.plan()->limits.max_model_len, 256);
+  test.options.num_gpu_blocks_override = 8;
+  QCOMPARE(test.plan()->limits.max_model_len, 128);
+  test.options.num_gpu_blocks_override = 0;
+  test.options.policy = "continuous";
+  QCOMPARE(test.plan()->limits.n_blocks, 4 * 16);
+  test.options.policy = "paged";
+  test.config.layers.back().window = 0;
+  QCOMPARE(test.plan()->limits.n_blocks, 4 * 16);
 }
 
 void MemoryPlanTest::pool_holds_all_sequences_when_there_is_room() {
