@@ -2,6 +2,7 @@
 // CacheRoom: what held blocks hold, and what of them is waste.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "engine/cache/paged_cache.h"
@@ -22,7 +23,8 @@ struct CacheRoom {
 
  private:
   void count(const BlockTable& table, std::int64_t n_tokens, int block_size, int sign) {
-    const auto n_room = static_cast<std::int64_t>(table.blocks.size()) * block_size;
+    const std::int64_t n_room = std::int64_t{table.n_held()} * block_size;
+    n_tokens = std::max<std::int64_t>(0, n_tokens - std::int64_t{table.n_dropped} * block_size);
     const std::int64_t n_in_use = (n_tokens + block_size - 1) / block_size * block_size;
     n_held += sign * n_room;
     n_reserved += sign * (n_room - n_in_use);

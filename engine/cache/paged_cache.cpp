@@ -8,8 +8,19 @@
 
 namespace lathe::engine {
 
-PagedCache::PagedCache(int n_blocks, int block_size, bool share_prefixes)
-    : pool_(n_blocks), index_(n_blocks, block_size), block_size_(block_size), share_prefixes_(share_prefixes) {
+std::int64_t peak_blocks(std::int64_t n_tokens, std::int64_t window, std::int64_t n_chunk, std::int64_t block_size) {
+  const auto blocks_for = [&](std::int64_t n) { return (n + block_size - 1) / block_size; };
+  if (window == 0) return blocks_for(n_tokens);
+  // The window may begin and the chunk may end within a block; of a window shorter than a block a full one stays.
+  return std::min(blocks_for(n_tokens), blocks_for(std::max(window, block_size) + n_chunk) + 1);
+}
+
+PagedCache::PagedCache(int n_blocks, int block_size, bool share_prefixes, std::int64_t window)
+    : pool_(n_blocks),
+      index_(n_blocks, block_size),
+      block_size_(block_size),
+      share_prefixes_(share_prefixes),
+      window_(window) {
   matched_.reserve(static_cast<std::size_t>(n_blocks));
 }
 
@@ -24,15 +35,21 @@ PrefixMatch PagedCache::match(std::span<const std::int32_t> tokens, std::string_
     if (block < 0) break;
     matched_.push_back(block);
     prefix = index_.node_of(block);
-    if (pool_.n_references(block) == 0) ++found.n_idle;
   }
   found.n_blocks = static_cast<int>(matched_.size());
+  const int n_behind = n_behind_window(found.n_blocks * block_size_);
+  found.n_wanted = found.n_blocks - n_behind;
+  for (int i = n_behind; i < found.n_blocks; ++i) {
+    if (pool_.n_references(matched_[static_cast<std::size_t>(i)]) == 0) ++found.n_idle;
+  }
   return found;
 }
 
 int PagedCache::adopt_match(BlockTable& table) {
   LATHE_CHECK(table.blocks.empty());
-  for (const std::int32_t block : matched_) {
+  table.n_dropped = n_behind_window(static_cast<int>(matched_.size()) * block_size_);
+  table.blocks.assign(static_cast<std::size_t>(table.n_dropped), -1);
+  for (const std::int32_t block : std::span(matched_).subspan(table.blocks.size())) {
     pool_.add_reference(block);
     table.blocks.push_back(block);
   }
@@ -79,19 +96,46 @@ void PagedCache::publish(BlockTable& table, std::span<const std::int32_t> tokens
   }
 }
 
-void PagedCache::retract(BlockTable& table) {
-  for (int i = table.n_published - 1; i >= table.n_adopted; --i) {
-    const std::int32_t block = table.blocks[static_cast<std::size_t>(i)];
-    if (pool_.n_references(block) > 1) continue;
-    index_.erase(block);
-    pool_.set_cached(block, false);
+int PagedCache::n_behind_window(int n_computed) const {
+  if (window_ == 0) return 0;
+  const std::int64_t first_seen = n_computed + 1 - window_;
+  const std::int64_t last_full = n_computed / block_size_ - std::int64_t{1};
+  return static_cast<int>(std::max<std::int64_t>(0, std::min(first_seen / block_size_, last_full)));
+}
+
+void PagedCache::drop_behind_window(BlockTable& table, int n_computed) {
+  for (const int n = n_behind_window(n_computed); table.n_dropped < n; ++table.n_dropped) {
+    pool_.release(std::exchange(table.blocks[static_cast<std::size_t>(table.n_dropped)], -1));
   }
 }
 
+void PagedCache::retract(BlockTable& table, std::span<const std::int32_t> tokens, std::string_view salt) {
+  // What was given back may still be found. Behind one that was taken meanwhile nothing is.
+  PrefixNode prefix = kEmptyPrefix;
+  for (int i = 0; i < std::min(table.n_dropped, table.n_published); ++i) {
+    const std::int32_t block = index_.find(prefix, tokens_of_block(tokens, i), salt);
+    if (block < 0) break;
+    prefix = index_.node_of(block);
+    if (i >= table.n_adopted) forget(block, 0);
+  }
+  for (int i = table.n_published - 1; i >= std::max(table.n_adopted, table.n_dropped); --i) {
+    forget(table.blocks[static_cast<std::size_t>(i)], 1);
+  }
+}
+
+/// Unless more refer to it.
+void PagedCache::forget(std::int32_t block, int n_references) {
+  if (pool_.n_references(block) > n_references) return;
+  index_.erase(block);
+  pool_.set_cached(block, false);
+}
+
 void PagedCache::release(BlockTable& table) {
-  for (auto block = table.blocks.rbegin(); block != table.blocks.rend(); ++block) pool_.release(*block);
+  for (auto i = static_cast<int>(table.blocks.size()); i-- > table.n_dropped;) {
+    pool_.release(table.blocks[static_cast<std::size_t>(i)]);
+  }
   table.blocks.clear();
-  table.n_adopted = table.n_published = 0;
+  table.n_dropped = table.n_adopted = table.n_published = 0;
   table.published = kEmptyPrefix;
 }
 

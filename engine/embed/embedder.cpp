@@ -16,7 +16,8 @@ namespace {
 constexpr std::int64_t kRowsOfStep = 512;
 
 /// One text at a time, read from its start: block b of its cache lies at slots b * block_size.
-void plan_rows(BatchPlan& plan, std::span<const std::int32_t> ids, std::int64_t begin, std::int64_t n, int block_size) {
+void plan_rows(BatchPlan& plan, std::span<const std::int32_t> ids, std::int64_t begin, std::int64_t n,
+               const RunnerLimits& limits) {
   plan.clear();
   for (std::int64_t i = begin; i < begin + n; ++i) {
     plan.token_ids.push_back(ids[static_cast<std::size_t>(i)]);
@@ -25,7 +26,8 @@ void plan_rows(BatchPlan& plan, std::span<const std::int32_t> ids, std::int64_t 
   }
   plan.query_start = {0, static_cast<std::int32_t>(n)};
   plan.context_len = {static_cast<std::int32_t>(begin + n)};
-  plan.max_blocks = static_cast<std::int32_t>((begin + n + block_size - 1) / block_size);
+  plan.rope_choices = {rope_choice(limits.rope_contexts, std::ssize(ids))};
+  plan.max_blocks = static_cast<std::int32_t>((begin + n + limits.block_size - 1) / limits.block_size);
   for (std::int32_t block = 0; block < plan.max_blocks; ++block) plan.block_tables.push_back(block);
 }
 
@@ -53,7 +55,7 @@ class ModelEmbedder final : public Embedder {
     std::vector<double> sums(static_cast<std::size_t>(info_.n_dimensions));
     for (std::int64_t begin = 0; begin < n_tokens; begin += step) {
       const std::int64_t n = std::min(step, n_tokens - begin);
-      plan_rows(plan_, token_ids, begin, n, runner_->limits().block_size);
+      plan_rows(plan_, token_ids, begin, n, runner_->limits());
       LATHE_TRY(const kernels::TensorView states, runner_->hidden(plan_));
       add_states(sums, states, begin, n_tokens);
     }

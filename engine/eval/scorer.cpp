@@ -20,9 +20,10 @@ Result<Scorer> Scorer::open(EngineOptions options, const EvalPlan& plan, const E
   LATHE_TRY(const OpenedModel model, open_model(options.model));
   const std::int64_t longest = model.config.max_position_embeddings;
   const std::int64_t window = plan.window > 0 ? plan.window : std::min(longest, kLongestDefaultWindow);
-  if (window < 2 || window > longest) {
+  if (window < 2 || window > model.config.longest_context()) {
     return fail(ErrorCode::invalid_argument,
-                fmt::format("must be between 2 and the model's longest context, {} tokens; got {}", longest, window),
+                fmt::format("must be between 2 and the model's longest context, {} tokens; got {}",
+                            model.config.longest_context(), window),
                 "window");
   }
   options.max_model_len = window;
@@ -54,6 +55,7 @@ Result<kernels::TensorView> Scorer::read(std::span<const std::int32_t> window, s
   }
   plan.query_start = {0, static_cast<std::int32_t>(n)};
   plan.context_len = {static_cast<std::int32_t>(begin + n)};
+  plan.rope_choices = {rope_choice(runner_->limits().rope_contexts, std::ssize(window))};
   plan.max_blocks = static_cast<std::int32_t>((begin + n + block_size - 1) / block_size);
   for (std::int32_t block = 0; block < plan.max_blocks; ++block) plan.block_tables.push_back(block);
   return runner_->run(plan);

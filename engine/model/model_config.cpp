@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "engine/model/architectures.h"
@@ -66,6 +67,27 @@ void check_heads(const ModelConfig& config, ConfigReader& reader) {
 }
 
 }  // namespace
+
+std::int64_t ModelConfig::longest_context() const {
+  double factor = ropes.empty() || n_learned_positions > 0 ? 1 : ropes.front().factor;
+  for (const RopeConfig& rope : ropes) {
+    const bool stretches =
+        rope.scaling == RopeScaling::dynamic && rope.original_max_position_embeddings == max_position_embeddings;
+    factor = stretches ? std::min(factor, rope.factor) : 1;
+    if (!stretches) break;
+  }
+  return static_cast<std::int64_t>(
+      std::min(static_cast<double>(kMaxPositions), factor * static_cast<double>(max_position_embeddings)));
+}
+
+std::int64_t ModelConfig::window_of_all() const {
+  std::int64_t longest = 0;
+  for (const LayerConfig& layer : layers) {
+    if (layer.window == 0 || !is_causal) return 0;
+    longest = std::max(longest, layer.window);
+  }
+  return longest;
+}
 
 Result<ModelConfig> read_model_config(const Json& whole) {
   const Json json = text_part(whole);

@@ -99,6 +99,11 @@ struct ModelConfig {
   std::int64_t kv_size() const { return n_kv_heads * head_dim; }
   /// What the output product of attention reads.
   std::int64_t o_size() const { return n_heads * (latent.exists() ? latent.v_dim : head_dim); }
+  /// The longest context that may be asked for: more than max_position_embeddings only where RoPE stretches with the context
+  /// (dynamic), as far as its factor goes.
+  std::int64_t longest_context() const;
+  /// The longest window, if all layers have one; 0: some layer sees all.
+  std::int64_t window_of_all() const;
   bool is_parallel() const { return residual != Residual::sequential; }
   bool projects_embeddings() const { return embedding_size != hidden_size; }
 };

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,7 +37,7 @@ struct RopeConfig {
   bool truncate = true;                               ///< yarn: the bounds are whole dimensions
   std::optional<double> attention_factor{};  ///< yarn, longrope: what cosines and sines are multiplied with, if given
   double mscale = 0, mscale_all_dim = 0;     ///< yarn of DeepSeek
-  std::vector<double> short_factor{}, long_factor{};  ///< longrope, [rotary_dim / 2]
+  std::vector<double> short_factor{}, long_factor{};                        ///< longrope, [rotary_dim / 2]
   std::optional<double> short_attention_factor{}, long_attention_factor{};  ///< longrope of Phi-3.5-MoE
   double query_growth = 0;  ///< what turns of Q is multiplied with 1 + query_growth * ln(1 + position / original, whole)
 };
@@ -69,7 +70,19 @@ struct RopeWaves {
   std::vector<double> frequencies;
   double attention_factor = 1;
 };
-/// For contexts of at most n_positions: dynamic and longrope choose by it, once for all requests.
+/// For contexts of at most n_positions: dynamic and longrope choose by it.
 RopeWaves rope_waves(const RopeConfig& rope, std::int64_t n_positions);
+
+/// The contexts that dynamic and longrope choose among, in tokens, rising; the last is the longest, n_positions. A sequence
+/// takes the first that holds all that it may come to have, prompt and max_tokens, and keeps it to its end: so it never
+/// crosses a boundary with half its keys turned another way, and its answer does not depend on what the model was loaded for
+/// or who else is there. longrope has two, with the boundary at the original context; dynamic doubles from there, and the
+/// theta of each is that of its end; all others have one.
+/// transformers chooses by the current length instead: of longrope it throws the cache away and reads all again when an
+/// answer crosses the boundary, of dynamic it keeps keys that were turned by another theta. vLLM chooses once for all
+/// requests, by max_model_len.
+std::vector<std::int64_t> rope_contexts(std::span<const RopeConfig> ropes, std::int64_t n_positions);
+/// Number of the context that a sequence takes which may come to have n_tokens; 0 where there are none.
+int rope_choice(std::span<const std::int64_t> contexts, std::int64_t n_tokens);
 
 }  // namespace lathe::engine

@@ -96,6 +96,25 @@ RopeWaves rope_waves(const RopeConfig& rope, std::int64_t n_positions) {
   return waves;
 }
 
+std::vector<std::int64_t> rope_contexts(std::span<const RopeConfig> ropes, std::int64_t n_positions) {
+  std::vector<std::int64_t> contexts = {n_positions};
+  for (const RopeConfig& rope : ropes) {
+    const std::int64_t old = rope.original_max_position_embeddings;
+    if (rope.scaling == RopeScaling::longrope && old < n_positions) contexts.push_back(old);
+    if (rope.scaling != RopeScaling::dynamic) continue;
+    for (std::int64_t end = old; end < n_positions; end *= 2) contexts.push_back(end);
+  }
+  std::sort(contexts.begin(), contexts.end());
+  contexts.erase(std::unique(contexts.begin(), contexts.end()), contexts.end());
+  return contexts;
+}
+
+int rope_choice(std::span<const std::int64_t> contexts, std::int64_t n_tokens) {
+  const auto first = std::lower_bound(contexts.begin(), contexts.end(), n_tokens);
+  return static_cast<int>(
+      std::min<std::ptrdiff_t>(first - contexts.begin(), std::max<std::ptrdiff_t>(1, std::ssize(contexts)) - 1));
+}
+
 double yarn_score_factor(const RopeConfig& rope) {
   if (rope.scaling != RopeScaling::yarn || rope.mscale_all_dim == 0) return 1;
   const double factor = yarn_scale(rope.factor, rope.mscale_all_dim);

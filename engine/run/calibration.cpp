@@ -11,6 +11,7 @@
 #include "engine/model/layers/embedding.h"
 #include "engine/model/tensor_layout.h"
 #include "engine/run/model_runner.h"
+#include "engine/run/rope_rows.h"
 #include "engine/schedule/batch_plan.h"
 
 namespace lathe::engine {
@@ -106,6 +107,8 @@ class Calibration {
     const std::int64_t longest = *std::max_element(plan_.context_len.begin(), plan_.context_len.end());
     LATHE_TRY(layer_, DecoderLayer::create(backend_, storage_, config_, config_.layers.front()));
     LATHE_TRY(ropes_, RopeTables::create(backend_, config_, longest));
+    for (const std::int32_t n : plan_.context_len) plan_.rope_choices.push_back(rope_choice(ropes_.contexts(), n));
+    find_rope_rows(plan_, ropes_.contexts(), rope_rows_);
     LATHE_TRY(activations_, Activations::create(backend_, config_, plan_.n_rows(), 0));
     kernels::KvShape kv = kv_shape(config_, Dtype::f32, kBlockSize, n_blocks_of(plan_));
     kv.n_layers = 1;
@@ -177,6 +180,7 @@ class Calibration {
   ModelInput input() const {
     return {.token_ids = plan_.token_ids,
             .positions = plan_.positions,
+            .rope_rows = rope_rows_,
             .slots = plan_.slots,
             .batch = {.n_seqs = plan_.n_seqs(),
                       .query_start = plan_.query_start,
@@ -190,11 +194,12 @@ class Calibration {
   const CalibrationModel& model_;
   const ModelConfig& config_;
   const WeightStorage storage_;
-  const BatchPlan plan_;
+  BatchPlan plan_;
   const double alpha_;
   std::map<std::size_t, std::vector<const PlannedWeight*>> of_layers_;
   DecoderLayer layer_;  ///< one after the other
   RopeTables ropes_;
+  std::vector<std::int32_t> rope_rows_;
   Activations activations_;
   KvStorage kv_;
   std::vector<std::byte> aligned_, ordered_;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "engine/run/rope_rows.h"
+
 namespace lathe::engine {
 
 kernels::KvShape kv_shape(const ModelConfig& config, kernels::Dtype dtype, int block_size, int n_blocks) {
@@ -53,9 +55,11 @@ Result<void> ModelRunner::check_fits(const BatchPlan& plan) const {
               "runner");
 }
 
-ModelInput ModelRunner::input_of(const BatchPlan& plan) const {
+ModelInput ModelRunner::input_of(const BatchPlan& plan) {
+  find_rope_rows(plan, limits_.rope_contexts, rope_rows_);
   return {.token_ids = plan.token_ids,
           .positions = plan.positions,
+          .rope_rows = rope_rows_,
           .token_types = std::span(types_).first(types_.empty() ? 0 : plan.token_ids.size()),
           .slots = plan.slots,
           .batch = {.n_seqs = plan.n_seqs(),

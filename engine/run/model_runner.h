@@ -19,7 +19,7 @@ struct RunnerMemory {
 /// Owns: all of it. Steps take no further buffers.
 class ModelRunner final : public Runner {
  public:
-  /// Takes the KV cache and the work memory for `limits`. Errors: resource_exhausted.
+  /// Takes the KV cache and the work memory for `limits`, whose window and rope_contexts are the decoder's. Errors: resource_exhausted.
   static Result<std::unique_ptr<ModelRunner>> create(std::unique_ptr<kernels::Backend> backend, Decoder decoder,
                                                      kernels::Dtype kv_dtype, const RunnerLimits& limits);
 
@@ -37,7 +37,7 @@ class ModelRunner final : public Runner {
 
  private:
   Result<void> check_fits(const BatchPlan& plan) const;
-  ModelInput input_of(const BatchPlan& plan) const;
+  ModelInput input_of(const BatchPlan& plan);
 
   ModelRunner(std::unique_ptr<kernels::Backend> backend, Decoder decoder, KvStorage kv, Activations activations,
               const RunnerLimits& limits)
@@ -46,14 +46,19 @@ class ModelRunner final : public Runner {
         kv_(std::move(kv)),
         activations_(std::move(activations)),
         limits_(limits),
-        types_(decoder_.config().n_token_types > 0 ? static_cast<std::size_t>(limits.max_rows) : 0) {}
+        types_(decoder_.config().n_token_types > 0 ? static_cast<std::size_t>(limits.max_rows) : 0) {
+    limits_.window = decoder_.config().window_of_all();
+    limits_.rope_contexts = decoder_.rope_contexts();
+    rope_rows_.reserve(static_cast<std::size_t>(limits.max_rows));
+  }
 
   std::unique_ptr<kernels::Backend> backend_;  ///< first in, last out: the rest lies in its memory
   Decoder decoder_;
   KvStorage kv_;
   Activations activations_;
   RunnerLimits limits_;
-  std::vector<std::int32_t> types_;  ///< where the model has some: each text is one sentence, the first
+  std::vector<std::int32_t> rope_rows_;  ///< of the step
+  std::vector<std::int32_t> types_;      ///< where the model has some: each text is one sentence, the first
 };
 
 /// The geometry of the KV cache that a model needs.

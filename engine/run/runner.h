@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "engine/api/result.h"
 #include "engine/schedule/batch_plan.h"
@@ -17,8 +18,10 @@ struct RunnerLimits {
   std::int64_t max_model_len = 0;
   int block_size = 16;
   int n_blocks = 0;
-  int max_rows = 0;        ///< rows of one step
-  int max_logit_rows = 0;  ///< of them with logits
+  int max_rows = 0;                           ///< rows of one step
+  int max_logit_rows = 0;                     ///< of them with logits
+  std::int64_t window = 0;                    ///< tokens that a row sees in every layer; 0: some layer sees all
+  std::vector<std::int64_t> rope_contexts{};  ///< what sequences choose among: rope_config.h; none: there is one way
 };
 
 /// Thread: the engine's.

@@ -14,6 +14,7 @@ struct BatchPlan {
   std::vector<std::int32_t> slots;         ///< [M], block * block_size + offset where the row's K and V go
   std::vector<std::int32_t> query_start;   ///< [n_seqs + 1]
   std::vector<std::int32_t> context_len;   ///< [n_seqs], tokens after this step
+  std::vector<std::int32_t> rope_choices;  ///< [n_seqs], of RunnerLimits::rope_contexts
   std::vector<std::int32_t> block_tables;  ///< [n_seqs, max_blocks], padded with -1
   std::int32_t max_blocks = 0;
   std::vector<std::int32_t> logit_rows;  ///< rows whose logits are wanted, rising
@@ -26,6 +27,7 @@ struct BatchPlan {
     slots.clear();
     query_start.clear();
     context_len.clear();
+    rope_choices.clear();
     block_tables.clear();
     logit_rows.clear();
     max_blocks = 0;

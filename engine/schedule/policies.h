@@ -2,6 +2,7 @@
 // Scheduling policies: the choices of a step, apart from the mechanism that carries them out.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -16,6 +17,10 @@ struct PolicyDescriptor {
   /// At its admission a request gets blocks for the longest context, with consecutive numbers, and nobody shares them: the
   /// cache that models had before blocks were paged. Otherwise blocks come one by one and are shared.
   bool reserves_context = false;
+
+  /// Tokens behind which blocks are given back, of a model whose every layer sees that many; 0: they are kept. What reserves
+  /// the context keeps it.
+  std::int64_t window_kept(std::int64_t window_of_model) const { return reserves_context ? 0 : window_of_model; }
 };
 
 /// All policies, the default first.

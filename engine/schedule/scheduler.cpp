@@ -34,6 +34,7 @@ Scheduler::Scheduler(const SchedulerOptions& options, const PolicyDescriptor& po
   plan_.batch.slots.reserve(n_rows);
   plan_.batch.query_start.reserve(n_seqs + 1);
   plan_.batch.context_len.reserve(n_seqs);
+  plan_.batch.rope_choices.reserve(n_seqs);
   plan_.batch.block_tables.reserve(n_seqs * static_cast<std::size_t>(cache_.blocks_for(options_.max_seq_tokens)));
   plan_.batch.logit_rows.reserve(static_cast<std::size_t>(options_.max_logit_rows));
   events_.reserve(8 * n_seqs);
@@ -42,7 +43,7 @@ Scheduler::Scheduler(const SchedulerOptions& options, const PolicyDescriptor& po
 // ---- the engine loop's calls
 
 void Scheduler::add(Sequence& sequence, std::int64_t now_ns) {
-  LATHE_CHECK(!sequence.tokens.empty() && cache_.blocks_for(sequence.n_tokens()) <= cache_.pool().n_blocks());
+  LATHE_CHECK(!sequence.tokens.empty() && peak_blocks(sequence.n_tokens()) <= cache_.pool().n_blocks());
   sequence.state = SequenceState::waiting;
   note(sequence, SchedulerEventKind::queued, {waiting_.size()}, now_ns);
   waiting_.push_back(sequence);
@@ -77,12 +78,13 @@ void Scheduler::commit(const PlannedSequence& entry) {
   sequence.n_prompt_logits += entry.n_logits - (entry.samples ? 1 : 0);
   if (policy_->reserves_context) return;
   cache_.publish(sequence.table, sequence.tokens, sequence.n_computed, sequence.cache_salt);
+  cache_.drop_behind_window(sequence.table, sequence.n_computed);
 }
 
 void Scheduler::remove(Sequence& sequence, bool retract) {
   if (sequence.state == SequenceState::waiting) waiting_.remove(sequence);
   if (sequence.state == SequenceState::running) std::erase(running_, &sequence);
-  if (retract) cache_.retract(sequence.table);
+  if (retract) cache_.retract(sequence.table, sequence.tokens, sequence.cache_salt);
   if (!batch_.vacate(sequence)) cache_.release(sequence.table);
   if (!batch_.is_empty() && batch_.n_living() == 0) end_batch();
   sequence.state = SequenceState::done;
@@ -126,7 +128,7 @@ bool Scheduler::admit_first() {
   }
   account_admission(sequence, sequence.n_computed);
   LATHE_CHECK(policy_->reserves_context ? cache_.take_contiguous(sequence.table, options_.max_seq_tokens)
-                                        : reserve(sequence, sequence.n_tokens()));
+                                        : reserve(sequence, n_to_reserve(sequence)));
   return true;
 }
 
@@ -265,6 +267,15 @@ int Scheduler::prompt_logits_in(const Sequence& sequence, int begin, int end) co
   return std::max(0, std::min(end, sequence.n_prompt - 1) - std::max(begin, sequence.n_prompt_logits));
 }
 
+int Scheduler::peak_blocks(std::int64_t n_tokens) const {
+  return static_cast<int>(
+      engine::peak_blocks(n_tokens, cache_.window(), options_.max_num_batched_tokens, cache_.block_size()));
+}
+
+std::int64_t Scheduler::n_to_reserve(const Sequence& sequence) const {
+  return cache_.window() > 0 ? sequence.n_computed + chunk_of(sequence) : sequence.n_tokens();
+}
+
 int Scheduler::block_slack() const { return cache_.pool().n_available() - static_cast<int>(running_.size()); }
 
 bool Scheduler::still_must_wait(const Sequence& sequence) const {
@@ -284,7 +295,7 @@ bool Scheduler::must_wait(Sequence& sequence, const PrefixMatch& match) {
   const auto n_running = static_cast<int>(running_.size());
   const bool whole = policy_->reserves_context;
   const int n_needed = whole ? cache_.blocks_for(options_.max_seq_tokens)
-                             : cache_.blocks_for(sequence.n_tokens()) - match.n_blocks;
+                             : peak_blocks(sequence.n_tokens()) - match.n_wanted;
   const int n_available = cache_.pool().n_available() - match.n_idle;
   WaitReason reason = WaitReason::none;
   if (n_running >= options_.max_num_seqs) {
@@ -362,7 +373,7 @@ bool Scheduler::consistent() const {
   for (const Sequence* sequence : running_) {
     if (sequence->state != SequenceState::running) return false;
     if (cache_.n_missing(sequence->table, sequence->n_computed) > 0) return false;
-    for (const std::int32_t block : sequence->table.blocks) ++n_references[static_cast<std::size_t>(block)];
+    for (const std::int32_t block : sequence->table.held()) ++n_references[static_cast<std::size_t>(block)];
   }
   for (const BatchSlot& slot : batch_.slots()) {
     for (const std::int32_t block : slot.table.blocks) ++n_references[static_cast<std::size_t>(block)];
@@ -415,6 +426,7 @@ void Scheduler::append_rows(PlannedSequence& entry) {
   }
   batch.query_start.push_back(batch.n_rows());
   batch.context_len.push_back(end + entry.n_padding);
+  batch.rope_choices.push_back(sequence.rope_choice);
 }
 
 void Scheduler::append_row(std::int32_t token_id, int position, const BlockTable& table) {
@@ -432,13 +444,13 @@ void Scheduler::append_padding(const PlannedPadding& padding) {
   if (padding.has_logits) batch.logit_rows.push_back(batch.n_rows() - 1);
   batch.query_start.push_back(batch.n_rows());
   batch.context_len.push_back(end);
+  batch.rope_choices.push_back(0);
 }
 
 void Scheduler::append_block_table(const BlockTable& table, int n_tokens) {
   BatchPlan& batch = plan_.batch;
   const auto n_blocks = cache_.blocks_for(n_tokens);
-  const auto first = table.blocks.begin();
-  batch.block_tables.insert(batch.block_tables.end(), first, first + n_blocks);
+  for (int i = 0; i < n_blocks; ++i) batch.block_tables.push_back(PagedCache::readable_block(table, i));
   batch.block_tables.insert(batch.block_tables.end(), static_cast<std::size_t>(batch.max_blocks - n_blocks), -1);
 }
 

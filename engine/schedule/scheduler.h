@@ -146,6 +146,10 @@ class Scheduler {
   int paced_prompt_tokens() const;
   int chunk_from(const Sequence& sequence, int begin) const;
   int prompt_logits_in(const Sequence& sequence, int begin, int end) const;
+  int peak_blocks(std::int64_t n_tokens) const;
+  /// Tokens that an admitted sequence gets blocks for: all that it has, or where blocks are given back behind a window those
+  /// of the first step.
+  std::int64_t n_to_reserve(const Sequence& sequence) const;
   /// Blocks that are available beyond the one kept for each running sequence.
   int block_slack() const;
   /// Nothing has changed for the better since it was told to wait: a long prompt need not be looked up in every step.

@@ -23,6 +23,7 @@ struct Sequence {
   std::string cache_salt;
   int n_prompt = 0;
   bool wants_prompt_logits = false;
+  int rope_choice = 0;  ///< of RunnerLimits::rope_contexts; part of cache_salt, so that no block is shared between two
   std::int64_t arrived_ns = 0;
 
   // ---- progress

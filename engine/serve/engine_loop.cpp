@@ -36,21 +36,6 @@ std::uint64_t mixed_seed(std::uint64_t seed, std::uint64_t request_id) {
   return z ^ (z >> 31);
 }
 
-/// What options ask for, within what the runner can do.
-SchedulerOptions scheduler_options(const EngineOptions& options, const RunnerLimits& limits) {
-  SchedulerOptions chosen;
-  chosen.max_num_batched_tokens = static_cast<int>(std::min<std::int64_t>(options.max_num_batched_tokens, limits.max_rows));
-  chosen.max_logit_rows = limits.max_logit_rows;
-  chosen.max_num_seqs =
-      static_cast<int>(std::min<std::int64_t>({options.max_num_seqs, chosen.max_num_batched_tokens, chosen.max_logit_rows}));
-  chosen.preferred_batch_size = static_cast<int>(options.preferred_batch_size);
-  chosen.max_batch_delay_ns = options.max_batch_delay_ms * 1'000'000;
-  chosen.chunked_prefill = options.enable_chunked_prefill;
-  chosen.target_itl_ns = options.target_itl_ms * 1'000'000;
-  chosen.max_seq_tokens = std::min<std::int64_t>(limits.max_model_len, std::int64_t{limits.n_blocks} * limits.block_size);
-  return chosen;
-}
-
 /// Requires: checked options.
 const PolicyDescriptor& policy_of(const EngineOptions& options) {
   const PolicyDescriptor* policy = find_policy(options.policy);
@@ -63,8 +48,25 @@ RequestLimits request_limits(const EngineOptions& options, const RunnerLimits& l
           .max_model_len = limits.max_model_len,
           .n_blocks = limits.n_blocks,
           .block_size = limits.block_size,
-          .max_num_batched_tokens = scheduler_options(options, limits).max_num_batched_tokens,
+          .window = policy_of(options).window_kept(limits.window),
+          .max_num_batched_tokens = std::min<std::int64_t>(options.max_num_batched_tokens, limits.max_rows),
           .chunked_prefill = options.enable_chunked_prefill};
+}
+
+/// What options ask for, within what the runner can do.
+SchedulerOptions scheduler_options(const EngineOptions& options, const RunnerLimits& limits) {
+  const RequestLimits of_requests = request_limits(options, limits);
+  SchedulerOptions chosen;
+  chosen.max_num_batched_tokens = static_cast<int>(of_requests.max_num_batched_tokens);
+  chosen.max_logit_rows = limits.max_logit_rows;
+  chosen.max_num_seqs =
+      static_cast<int>(std::min<std::int64_t>({options.max_num_seqs, chosen.max_num_batched_tokens, chosen.max_logit_rows}));
+  chosen.preferred_batch_size = static_cast<int>(options.preferred_batch_size);
+  chosen.max_batch_delay_ns = options.max_batch_delay_ms * 1'000'000;
+  chosen.chunked_prefill = options.enable_chunked_prefill;
+  chosen.target_itl_ns = options.target_itl_ms * 1'000'000;
+  chosen.max_seq_tokens = of_requests.context();
+  return chosen;
 }
 
 /// A place among the unfinished requests: free again, whatever goes wrong, unless the request was handed over.
@@ -155,7 +157,7 @@ EngineLoop::EngineLoop(EngineParts parts)
       snapshot_(std::make_shared<const EngineSnapshot>()),
       scheduler_(scheduler_options(parts_.model.options, parts_.runner->limits()), policy_of(parts_.model.options),
                  PagedCache(parts_.runner->limits().n_blocks, parts_.runner->limits().block_size,
-                            parts_.model.options.enable_prefix_caching)),
+                            parts_.model.options.enable_prefix_caching, limits_.window)),
       sampler_(*parts_.runner, parts_.model.n_threads, parts_.model.info.eos_ids) {
   snapshot_.publish(make_snapshot(now_ns()));
   thread_ = std::jthread([this] { loop(); });
@@ -185,6 +187,7 @@ Result<RequestHandlePtr> EngineLoop::submit(GenerateRequest request) {
   auto generation = std::make_unique<Generation>(std::move(request), handle, *parts_.tokenizer,
                                                  mixed_seed(static_cast<std::uint64_t>(options.seed), id), limits_.context(),
                                                  static_cast<int>(limits_.block_size), now_ns());
+  generation->choose_rope(parts_.runner->limits().rope_contexts);
   if (policy_of(options).reserves_context) generation->reserve_blocks(limits_.context(), limits_.block_size);
   if (!mailbox_.put(generation)) {
     return fail(ErrorCode::unavailable, "The model is being unloaded and takes no new requests.");

@@ -25,7 +25,7 @@ ActiveRequest describe(const Sequence& sequence, std::int64_t n_ahead) {
           .n_cached = generation.n_cached,
           .n_computed = generation.n_computed,
           .n_output = generation.n_output(),
-          .n_blocks = static_cast<std::int64_t>(generation.table.blocks.size()),
+          .n_blocks = generation.table.n_held(),
           .n_preemptions = generation.n_preemptions,
           .n_ahead = n_ahead,
           .submitted_ns = generation.submitted_ns};
@@ -42,8 +42,9 @@ void write_blocks(const Scheduler& scheduler, EngineSnapshot& snapshot) {
     if (block.hashed) block.n_filled = static_cast<std::int16_t>(size);
   }
   for (const Sequence* sequence : scheduler.running()) {
-    int n_left = sequence->n_computed;
-    for (const std::int32_t i : sequence->table.blocks) {
+    const BlockTable& table = sequence->table;
+    int n_left = sequence->n_computed - table.n_dropped * size;
+    for (const std::int32_t i : table.held()) {
       KvBlockState& block = snapshot.blocks[static_cast<std::size_t>(i)];
       if (block.owner == 0) block.owner = sequence->id;
       block.n_filled = std::max(block.n_filled, static_cast<std::int16_t>(std::clamp(n_left, 0, size)));

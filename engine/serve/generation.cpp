@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/base/clock.h"
+#include "engine/model/rope_config.h"
 
 namespace lathe::engine {
 namespace {
@@ -55,6 +56,12 @@ Generation::Generation(GenerateRequest&& request, RequestHandlePtr caller, const
   arrived_ns = now_ns;
   wants_prompt_logits = params.prompt_logprobs.has_value();
   if (wants_prompt_logits) prompt_logprobs.resize(static_cast<std::size_t>(n_prompt));
+}
+
+void Generation::choose_rope(std::span<const std::int64_t> contexts) {
+  rope_choice = lathe::engine::rope_choice(contexts, max_total_tokens);
+  // The first byte of all salts of such a model, so that none that a caller gives can stand for another choice.
+  if (contexts.size() > 1) cache_salt.insert(cache_salt.begin(), static_cast<char>(rope_choice));
 }
 
 void Generation::accept_sample(std::span<const std::int32_t> eos_ids, std::int64_t now_ns) {

@@ -59,6 +59,8 @@ struct Generation final : Sequence {
   void reserve_blocks(std::int64_t n_tokens, std::int64_t block_size) {
     table.blocks.reserve(static_cast<std::size_t>(n_tokens / block_size + 1));
   }
+  /// Chooses how RoPE turns by the tokens that the request may come to have. Thread: as above.
+  void choose_rope(std::span<const std::int64_t> contexts);
   /// Takes the sampled token: into the sequence, the event and the times; ends the answer where an id or a length does.
   void accept_sample(std::span<const std::int32_t> eos_ids, std::int64_t now_ns);
   /// Adds the text of the last token; ends the answer where a stop string does.

@@ -103,6 +103,7 @@ class EngineLoad {
     }
     plan.query_start = {0, n_rows};
     plan.context_len = {n_rows};
+    plan.rope_choices = {rope_choice(limits.rope_contexts, n_rows)};
     plan.block_tables = {0};
     plan.max_blocks = 1;
     plan.logit_rows = {n_rows - 1};

@@ -7,6 +7,7 @@
 #include <array>
 #include <limits>
 
+#include "engine/cache/paged_cache.h"
 #include "engine/run/model_runner.h"
 #include "engine/schedule/policies.h"
 
@@ -53,10 +54,10 @@ class MemoryPlanner {
   Result<void> choose_context() {
     const std::int64_t longest = config_.max_position_embeddings;
     limits().max_model_len = options_.max_model_len > 0 ? options_.max_model_len : longest;
-    if (limits().max_model_len > longest) {
-      return refuse(
-          fmt::format("max_model_len {}, the checkpoint was made for at most {} positions", options_.max_model_len, longest),
-          "max_model_len");
+    if (limits().max_model_len > config_.longest_context()) {
+      return refuse(fmt::format("max_model_len {}, the checkpoint was made for at most {} positions", options_.max_model_len,
+                                config_.longest_context()),
+                    "max_model_len");
     }
     return {};
   }
@@ -89,7 +90,7 @@ class MemoryPlanner {
     return kv_shape(config_, plan_.kv_dtype, plan_.limits.block_size, static_cast<int>(n_blocks));
   }
 
-  /// Enough for max_num_seqs full contexts, but no more than half of what the weights leave, and never less than one
+  /// Enough for max_num_seqs full contexts, or what of them is kept behind a window, but no more than half of what the weights leave, and never less than one
   /// context.
   std::int64_t automatic_blocks(std::int64_t one_context) const {
     const std::int64_t wanted = one_context * options_.max_num_seqs;
@@ -100,7 +101,9 @@ class MemoryPlanner {
 
   Result<void> choose_blocks() {
     const std::int64_t block_size = options_.block_size;
-    const std::int64_t one_context = divide_up(limits().max_model_len, block_size);
+    const PolicyDescriptor* const policy = find_policy(options_.policy);
+    const std::int64_t window = policy != nullptr ? policy->window_kept(config_.window_of_all()) : 0;
+    const std::int64_t one_context = peak_blocks(limits().max_model_len, window, limits().max_rows, block_size);
     const char* option = "";
     std::int64_t n_blocks = 0;
     if (options_.num_gpu_blocks_override > 0) {

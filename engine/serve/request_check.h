@@ -6,6 +6,7 @@
 
 #include "engine/api/request.h"
 #include "engine/api/result.h"
+#include "engine/cache/paged_cache.h"
 
 namespace lathe::engine {
 
@@ -15,10 +16,15 @@ struct RequestLimits {
   std::int64_t max_model_len = 0;
   std::int64_t n_blocks = 0;
   std::int64_t block_size = 0;
+  std::int64_t window = 0;  ///< behind which blocks are given back; 0: all are kept
   std::int64_t max_num_batched_tokens = 0;
   bool chunked_prefill = true;
 
-  std::int64_t pool_tokens() const { return n_blocks * block_size; }
+  /// The longest sequence that the pool can hold: with a window any.
+  std::int64_t pool_tokens() const {
+    const bool any = window > 0 && peak_blocks(max_model_len, window, max_num_batched_tokens, block_size) <= n_blocks;
+    return any ? max_model_len : n_blocks * block_size;
+  }
   /// The longest sequence, prompt and answer together: the answer ends there with "length".
   std::int64_t context() const { return max_model_len < pool_tokens() ? max_model_len : pool_tokens(); }
 };

@@ -23,14 +23,16 @@ Harness::Harness(const HarnessOptions& options, std::shared_ptr<FakeScript> with
                                     .block_size = options.block_size,
                                     .n_blocks = options.n_blocks,
                                     .max_rows = static_cast<int>(options.engine.max_num_batched_tokens),
-                                    .max_logit_rows = options.max_logit_rows};
+                                    .max_logit_rows = options.max_logit_rows,
+                                    .window = options.window};
+  window = options.window;
   parts.runner = std::make_unique<FakeRunner>(limits, script);
   if (options.time_ns != nullptr) parts.clock = std::make_unique<HandClock>(options.time_ns);
   engine = engine::make_engine_loop(std::move(parts));
 }
 
 std::vector<std::int32_t> Harness::expected(const std::vector<std::int32_t>& prompt, int n_tokens) const {
-  return greedy_answer(prompt, n_tokens, engine->tokenizer().vocab_size(), *script);
+  return greedy_answer(prompt, n_tokens, engine->tokenizer().vocab_size(), *script, window);
 }
 
 Answer collect(engine::RequestHandle& handle) {

@@ -29,6 +29,7 @@ struct HarnessOptions {
   int block_size = 4;
   int n_blocks = 64;
   int max_logit_rows = 64;
+  std::int64_t window = 0;  ///< tokens that the model sees; 0: all
   std::shared_ptr<std::atomic<std::int64_t>> time_ns{};  ///< the engine's clock, set by the test; null: the real one
 };
 
@@ -36,6 +37,7 @@ struct Harness {
   explicit Harness(const HarnessOptions& options = {}, std::shared_ptr<FakeScript> with = std::make_shared<FakeScript>());
   std::shared_ptr<FakeScript> script;
   std::unique_ptr<engine::Engine> engine;
+  std::int64_t window = 0;
 
   /// The solo answer that this engine must give.
   std::vector<std::int32_t> expected(const std::vector<std::int32_t>& prompt, int n_tokens) const;

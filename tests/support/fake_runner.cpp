@@ -31,7 +31,7 @@ std::string FakeScript::faults() const {
   return faults_;
 }
 
-void fake_logits(const std::vector<std::int32_t>& context, const FakeScript& script, std::span<float> logits) {
+void fake_logits(std::span<const std::int32_t> context, const FakeScript& script, std::span<float> logits) {
   std::uint64_t hash = 1;
   for (const std::int32_t token : context) hash = mix(hash, static_cast<std::uint64_t>(token));
   for (std::size_t id = 0; id < logits.size(); ++id) {
@@ -49,11 +49,12 @@ void fake_logits(const std::vector<std::int32_t>& context, const FakeScript& scr
 }
 
 std::vector<std::int32_t> greedy_answer(std::vector<std::int32_t> prompt, int n_tokens, int vocab_size,
-                                        const FakeScript& script) {
+                                        const FakeScript& script, std::int64_t window) {
   const std::size_t n_prompt = prompt.size();
   std::vector<float> logits(at(vocab_size));
   while (prompt.size() < n_prompt + at(n_tokens)) {
-    fake_logits(prompt, script, logits);
+    const std::size_t n_seen = window > 0 ? std::min(prompt.size(), static_cast<std::size_t>(window)) : prompt.size();
+    fake_logits(std::span(prompt).last(n_seen), script, logits);
     const auto best = std::max_element(logits.begin(), logits.end()) - logits.begin();
     prompt.push_back(static_cast<std::int32_t>(best));
     if (best == script.eos_id) break;
@@ -132,12 +133,13 @@ void FakeRunner::write(const engine::BatchPlan& plan) {
 }
 
 std::vector<std::int32_t> FakeRunner::read_context(const engine::BatchPlan& plan, int sequence, int n_tokens) {
-  std::vector<std::int32_t> context(at(n_tokens));
-  for (int position = 0; position < n_tokens; ++position) {
+  const int first = limits_.window > 0 ? std::max(0, n_tokens - static_cast<int>(limits_.window)) : 0;
+  std::vector<std::int32_t> context(at(n_tokens - first));
+  for (int position = first; position < n_tokens; ++position) {
     const std::int32_t block = plan.block_tables[at(sequence * plan.max_blocks + position / limits_.block_size)];
     const Kv& kv = kv_[at(block * limits_.block_size + position % limits_.block_size)];
     if (kv.position != position) script_->add_fault("a slot holds another position");
-    context[at(position)] = kv.token;
+    context[at(position - first)] = kv.token;
   }
   return context;
 }

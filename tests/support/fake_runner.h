@@ -61,9 +61,9 @@ class FakeRunner final : public engine::Runner {
 };
 
 /// Logits after a context, as the runner computes them.
-void fake_logits(const std::vector<std::int32_t>& context, const FakeScript& script, std::span<float> logits);
+void fake_logits(std::span<const std::int32_t> context, const FakeScript& script, std::span<float> logits);
 /// The greedy answer, computed without any engine: n tokens, or fewer when eos comes.
 std::vector<std::int32_t> greedy_answer(std::vector<std::int32_t> prompt, int n_tokens, int vocab_size,
-                                        const FakeScript& script);
+                                        const FakeScript& script, std::int64_t window = 0);
 
 }  // namespace lathe::tests

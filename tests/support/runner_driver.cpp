@@ -81,6 +81,7 @@ std::vector<std::vector<float>> RunnerDriver::step(const std::vector<DriverRows>
     }
     plan.query_start.push_back(plan.n_rows());
     plan.context_len.push_back(n_context);
+    plan.rope_choices.push_back(engine::rope_choice(runner_->limits().rope_contexts, std::max(n_context, part.n_reach)));
     for (int block = 0; block < plan.max_blocks; ++block) {
       plan.block_tables.push_back(block * block_size < n_context ? block_of(part.sequence, block * block_size) : -1);
     }
@@ -98,8 +99,9 @@ std::vector<std::int32_t> RunnerDriver::greedy(std::vector<std::int32_t> prompt,
                                                std::vector<double>* log_probabilities) {
   std::vector<std::int32_t> context = std::move(prompt), generated;
   int n_new = static_cast<int>(context.size());
+  const int n_reach = n_new + n_tokens;
   while (static_cast<int>(generated.size()) < n_tokens) {
-    const std::vector<float> logits = step({{.sequence = 0, .tokens = context, .n_new = n_new}}).back();
+    const std::vector<float> logits = step({{.sequence = 0, .tokens = context, .n_new = n_new, .n_reach = n_reach}}).back();
     const std::int32_t token = best_token(logits);
     if (log_probabilities != nullptr) log_probabilities->push_back(log_probability(logits, token));
     generated.push_back(token);

@@ -26,6 +26,7 @@ struct DriverRows {
   int sequence = 0;
   std::span<const std::int32_t> tokens;  ///< the whole context so far
   int n_new = 0;
+  int n_reach = 0;  ///< tokens that it may come to have, by which RoPE chooses; fewer than there are: those
 };
 
 class RunnerDriver {
@@ -39,6 +40,8 @@ class RunnerDriver {
                                    std::vector<double>* log_probabilities = nullptr);
 
   engine::ModelRunner& runner() { return *runner_; }
+  /// For an engine; nothing can be driven after that.
+  std::unique_ptr<engine::ModelRunner> take_runner() { return std::move(runner_); }
   kernels::Backend& backend() { return *backend_; }
 
  private:

@@ -41,6 +41,7 @@ class Decoder {
   const WeightStorage& storage() const { return storage_; }
   std::int64_t weight_bytes() const;
   std::int64_t rope_bytes() const { return ropes_.n_bytes(); }
+  const std::vector<std::int64_t>& rope_contexts() const { return ropes_.contexts(); }
 
  private:
   Result<void> allocate_ends(kernels::Backend& backend);

@@ -146,7 +146,7 @@ void LatentAttention::make_queries(Backend& backend, const AttentionContext& con
     backend.norm(step.q_short, step.q_short, q_norm_.view());
   }
   q_.forward(backend, q, q_short_ ? step.q_short : x);
-  backend.rope(q, static_cast<int>(config.n_heads), static_cast<int>(config.latent.query_dim()), context.input.positions,
+  backend.rope(q, static_cast<int>(config.n_heads), static_cast<int>(config.latent.query_dim()), context.input.rope_rows,
                context.rope->queries());
 }
 
@@ -161,7 +161,7 @@ void LatentAttention::forward(Backend& backend, const AttentionContext& context,
   make_queries(backend, context, x, step);
   kv_short_.forward(backend, kv, x);
   backend.norm(c, c, kv_norm_.view());
-  backend.rope(kv, 1, static_cast<int>(cached), context.input.positions, context.rope->keys());
+  backend.rope(kv, 1, static_cast<int>(cached), context.input.rope_rows, context.rope->keys());
   for (std::int64_t head = 0; head < config.n_heads; ++head) {
     const std::int64_t from = head * latent.query_dim(), to = head * cached;
     const TensorView turned_part = q.columns(to, turned);

@@ -11,10 +11,11 @@ namespace lathe::engine {
 
 /// Shapes: M rows.
 struct ModelInput {
-  std::span<const std::int32_t> token_ids;  ///< [M]
-  std::span<const std::int32_t> positions;  ///< [M]
+  std::span<const std::int32_t> token_ids;      ///< [M]
+  std::span<const std::int32_t> positions;      ///< [M]
+  std::span<const std::int32_t> rope_rows;      ///< [M], rows of RopeTable: of the part that each row's sequence chose
   std::span<const std::int32_t> token_types{};  ///< [M], the sentence of each, where the model has types
-  std::span<const std::int32_t> slots;      ///< [M], where each row's K and V go
+  std::span<const std::int32_t> slots;          ///< [M], where each row's K and V go
   kernels::AttentionBatch batch;
   std::span<const std::int32_t> logit_rows;  ///< rows whose logits are wanted
 };

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // RopeTable: cosines and sines of all positions: cos(p * frequency_i), sin(p * frequency_i), times the attention factor.
+// Where sequences choose how they turn (rope_contexts()), it holds one part for each choice, one behind the other: position
+// p of a sequence with choice c stands in row p + contexts[0] + ... + contexts[c - 1].
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "engine/model/layers/device_tensor.h"
@@ -10,14 +13,14 @@
 
 namespace lathe::engine {
 
-/// Owns: cos and sin, [n_positions, rotary_dim / 2] f32 each, rounded once from double; where queries grow with the position
-/// both once more for them.
+/// Owns: cos and sin, [sum of contexts, rotary_dim / 2] f32 each, rounded once from double; where queries grow with the
+/// position both once more for them.
 class RopeTable {
  public:
   /// Errors: resource_exhausted.
-  static Result<RopeTable> create(kernels::Backend& backend, const RopeConfig& rope, std::int64_t n_positions);
+  static Result<RopeTable> create(kernels::Backend& backend, const RopeConfig& rope, std::span<const std::int64_t> contexts);
   /// Units: bytes that create() takes.
-  static std::int64_t n_bytes(const RopeConfig& rope, std::int64_t n_positions);
+  static std::int64_t n_bytes(const RopeConfig& rope, std::span<const std::int64_t> contexts);
 
   /// How K and Q are turned.
   kernels::RopeForm keys() const { return {.cos = cos_.view(), .sin = sin_.view(), .style = style_}; }
@@ -33,10 +36,10 @@ class RopeTable {
   DeviceTensor query_cos_, query_sin_;  ///< empty: as for K
 };
 
-/// One for each of ModelConfig::ropes.
+/// One for each of ModelConfig::ropes, all with the same choices.
 class RopeTables {
  public:
-  /// Errors: resource_exhausted.
+  /// n_positions: the longest context. Errors: resource_exhausted.
   static Result<RopeTables> create(kernels::Backend& backend, const ModelConfig& config, std::int64_t n_positions);
   /// Units: bytes that create() takes.
   static std::int64_t n_bytes(const ModelConfig& config, std::int64_t n_positions);
@@ -45,9 +48,12 @@ class RopeTables {
   const RopeTable* of(const LayerConfig& layer) const {
     return layer.rope >= 0 ? &tables_[static_cast<std::size_t>(layer.rope)] : nullptr;
   }
+  /// What sequences choose among.
+  const std::vector<std::int64_t>& contexts() const { return contexts_; }
   std::int64_t n_bytes() const;
 
  private:
+  std::vector<std::int64_t> contexts_;
   std::vector<RopeTable> tables_;
 };
 

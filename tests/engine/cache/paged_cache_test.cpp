@@ -125,7 +125,7 @@ void PagedCacheTest::equal_prefixes_computed_side_by_side_are_kept_once() {
 void PagedCacheTest::retracted_blocks_are_not_found() {
   PagedCache cache(8, 4, true);
   BlockTable table = filled(cache, count_from(0, 8));
-  cache.retract(table);
+  cache.retract(table, count_from(0, 8), "");
   cache.release(table);
   QCOMPARE(cache.match(count_from(0, 9), "").n_blocks, 0);
   QCOMPARE(cache.pool().n_free(), 8);
@@ -137,7 +137,7 @@ void PagedCacheTest::retracting_leaves_what_others_share() {
   BlockTable second;
   cache.match(count_from(0, 5), "");
   cache.adopt_match(second);
-  cache.retract(first);
+  cache.retract(first, count_from(0, 8), "");
   cache.release(first);
   QCOMPARE(cache.match(count_from(0, 9), "").n_blocks, 1);
   QCOMPARE(cache.pool().n_used(), 1);

@@ -18,13 +18,14 @@ using namespace lathe::tests;
 namespace {
 
 constexpr double kTolerance = 1e-4;
-// Prompts and answers up to here are computed as a context that RoPE need not be stretched for: make_families.py.
-constexpr std::size_t kOldContext = 40;
 
 struct Prompt {
   std::string what;
   std::vector<std::int32_t> ids, greedy;
   std::vector<std::vector<float>> logits;  ///< of each token of the prompt
+
+  /// Prompt and answer: what RoPE chooses by.
+  int n_reach() const { return static_cast<int>(ids.size() + greedy.size()); }
 };
 
 std::string families_folder() { return source_path("tests/fixtures/families"); }
@@ -37,8 +38,10 @@ std::vector<Prompt> prompts_of(const std::string& family) {
   std::vector<Prompt> prompts;
   const engine::Json reference = read_json_file(folder + "/reference.json");
   for (const engine::Json& json : reference.at("prompts")) {
-    Prompt prompt{json.at("what").get<std::string>(), json.at("ids").get<std::vector<std::int32_t>>(),
-                  json.at("greedy").get<std::vector<std::int32_t>>(), {}};
+    Prompt prompt{json.at("what").get<std::string>(),
+                  json.at("ids").get<std::vector<std::int32_t>>(),
+                  json.at("greedy").get<std::vector<std::int32_t>>(),
+                  {}};
     for (std::size_t i = 0; i < prompt.ids.size(); ++i) {
       std::vector<float>& row = prompt.logits.emplace_back(vocab);
       std::memcpy(row.data(), next, vocab * sizeof(float));
@@ -66,24 +69,27 @@ class Family {
   Family(const std::string& name, const std::string& isa) : name_(name), isa_(isa), prompts_(prompts_of(name)) {}
   const std::vector<Prompt>& prompts() const { return prompts_; }
 
-  /// A driver for contexts as long as a prompt and its answer take.
-  RunnerDriver driver_for(const Prompt& prompt) const {
-    const std::size_t n = prompt.ids.size() + prompt.greedy.size();
-    return RunnerDriver(families_folder() + "/" + name_,
-                        {.isa = isa_, .max_model_len = n <= kOldContext ? static_cast<std::int64_t>(kOldContext) : 0});
+  /// For all prompts the same: those that fit the context that RoPE was made for, and those that do not.
+  RunnerDriver driver() const {
+    int longest = 0;
+    for (const Prompt& prompt : prompts_) longest = std::max(longest, prompt.n_reach());
+    return RunnerDriver(families_folder() + "/" + name_, {.isa = isa_, .max_model_len = longest});
   }
   std::vector<std::vector<float>> whole(const Prompt& prompt) const {
-    return driver_for(prompt).step({{0, prompt.ids, static_cast<int>(prompt.ids.size())}});
+    return driver().step({{0, prompt.ids, static_cast<int>(prompt.ids.size()), prompt.n_reach()}});
   }
   /// The prompt in steps of n_chunk tokens, beside `neighbour` where there is one.
   std::vector<std::vector<float>> in_chunks(const Prompt& prompt, int n_chunk, const Prompt* neighbour = nullptr) const {
-    RunnerDriver driver = driver_for(prompt);
+    RunnerDriver driver = this->driver();
     std::vector<std::vector<float>> logits;
     const auto n = static_cast<int>(prompt.ids.size());
     for (int begin = 0; begin < n; begin += n_chunk) {
       const int end = std::min(begin + n_chunk, n);
-      std::vector<DriverRows> rows{{0, std::span(prompt.ids).first(static_cast<std::size_t>(end)), end - begin}};
-      if (neighbour != nullptr) rows.insert(rows.begin(), {1, neighbour->ids, static_cast<int>(neighbour->ids.size())});
+      std::vector<DriverRows> rows{
+          {0, std::span(prompt.ids).first(static_cast<std::size_t>(end)), end - begin, prompt.n_reach()}};
+      if (neighbour != nullptr) {
+        rows.insert(rows.begin(), {1, neighbour->ids, static_cast<int>(neighbour->ids.size()), neighbour->n_reach()});
+      }
       auto all = driver.step(rows);
       logits.insert(logits.end(), all.end() - (end - begin), all.end());
     }
@@ -139,7 +145,7 @@ class FamiliesTest : public QObject {
   void greedy_answers_are_those_of_transformers() {
     const Family family = family_of_row();
     for (const Prompt& prompt : family.prompts()) {
-      QCOMPARE(family.driver_for(prompt).greedy(prompt.ids, static_cast<int>(prompt.greedy.size())), prompt.greedy);
+      QCOMPARE(family.driver().greedy(prompt.ids, static_cast<int>(prompt.greedy.size())), prompt.greedy);
     }
   }
 

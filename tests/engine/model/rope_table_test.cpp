@@ -13,6 +13,8 @@ namespace {
 
 bool near(double a, double b) { return std::abs(a - b) <= 1e-12 * std::abs(b); }
 
+std::vector<std::int64_t> contexts(std::vector<std::int64_t> ends) { return ends; }
+
 std::vector<double> frequencies_of(const RopeConfig& rope) { return engine::rope_waves(rope, 64).frequencies; }
 
 }  // namespace
@@ -28,6 +30,7 @@ class RopeTableTest : public QObject {
   void llama3_blends_between();
   void table_holds_cosines_and_sines();
   void position_zero_does_not_rotate();
+  void each_context_has_a_part_of_its_own();
   void bytes_are_as_estimated();
   void queries_may_grow_with_the_position();
 };
@@ -99,7 +102,7 @@ void RopeTableTest::llama3_blends_between() {
 void RopeTableTest::table_holds_cosines_and_sines() {
   const auto backend = kernels::make_reference_backend();
   const RopeConfig config{.rotary_dim = 8};
-  const auto table = engine::RopeTable::create(*backend, config, 100);
+  const auto table = engine::RopeTable::create(*backend, config, contexts({100}));
   QVERIFY(table.has_value());
   QCOMPARE(table->cos().dim(0), 100);
   QCOMPARE(table->cos().dim(1), 4);
@@ -110,17 +113,41 @@ void RopeTableTest::table_holds_cosines_and_sines() {
 void RopeTableTest::position_zero_does_not_rotate() {
   const auto backend = kernels::make_reference_backend();
   const RopeConfig config{.rotary_dim = 16};
-  const auto table = engine::RopeTable::create(*backend, config, 1);
+  const auto table = engine::RopeTable::create(*backend, config, contexts({1}));
   for (int i = 0; i < 8; ++i) {
     QCOMPARE(table->cos().row<float>(0)[i], 1.0F);
     QCOMPARE(table->sin().row<float>(0)[i], 0.0F);
   }
 }
 
+/// A long part behind a short one: each as a table of that context alone would be.
+void RopeTableTest::each_context_has_a_part_of_its_own() {
+  const auto backend = kernels::make_reference_backend();
+  RopeConfig rope{.rotary_dim = 8, .scaling = RopeScaling::longrope, .factor = 4, .original_max_position_embeddings = 10};
+  rope.short_factor = {1, 1, 1, 1};
+  rope.long_factor = {2, 3, 4, 5};
+  const auto both = engine::RopeTable::create(*backend, rope, contexts({10, 40}));
+  QCOMPARE(both->cos().dim(0), 50);
+  std::int64_t first = 0;
+  for (const std::int64_t n : {10, 40}) {
+    const auto one = engine::RopeTable::create(*backend, rope, contexts({n}));
+    for (std::int64_t position = 0; position < n; ++position) {
+      for (int i = 0; i < 4; ++i) {
+        QCOMPARE(both->cos().row<float>(first + position)[i], one->cos().row<float>(position)[i]);
+        QCOMPARE(both->sin().row<float>(first + position)[i], one->sin().row<float>(position)[i]);
+      }
+    }
+    first += n;
+  }
+  QVERIFY(both->sin().row<float>(5)[0] != both->sin().row<float>(15)[0]);
+}
+
 void RopeTableTest::bytes_are_as_estimated() {
   const auto backend = kernels::make_reference_backend();
   const RopeConfig config{.rotary_dim = 64};
-  QCOMPARE(engine::RopeTable::create(*backend, config, 333)->n_bytes(), engine::RopeTable::n_bytes(config, 333));
+  for (const auto& of_model : {contexts({333}), contexts({40, 333})}) {
+    QCOMPARE(engine::RopeTable::create(*backend, config, of_model)->n_bytes(), engine::RopeTable::n_bytes(config, of_model));
+  }
 }
 
 /// Whole contexts count: up to the first nothing is changed.
@@ -131,8 +158,8 @@ void RopeTableTest::queries_may_grow_with_the_position() {
   QVERIFY(near(engine::query_factor(rope, 10), 1 + 0.5 * std::log(2)));
   QVERIFY(near(engine::query_factor(rope, 39), 1 + 0.5 * std::log(4)));
   const auto backend = kernels::make_reference_backend();
-  const auto table = engine::RopeTable::create(*backend, rope, 16);
-  QCOMPARE(table->n_bytes(), engine::RopeTable::n_bytes(rope, 16));
+  const auto table = engine::RopeTable::create(*backend, rope, contexts({16}));
+  QCOMPARE(table->n_bytes(), engine::RopeTable::n_bytes(rope, contexts({16})));
   std::vector<float> q(8), k(8);
   for (std::size_t i = 0; i < q.size(); ++i) q[i] = k[i] = static_cast<float>(i + 1);
   const std::vector<std::int32_t> positions = {12};

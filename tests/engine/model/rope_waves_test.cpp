@@ -69,6 +69,27 @@ class RopeWavesTest : public QObject {
     QCOMPARE(rope_waves(rope, 4097).attention_factor, 1.5);
   }
 
+  void sequences_choose_by_what_they_may_reach() {
+    using Contexts = std::vector<std::int64_t>;
+    const RopeConfig plain{.rotary_dim = 8};
+    RopeConfig longrope{.rotary_dim = 8, .scaling = RopeScaling::longrope, .original_max_position_embeddings = 4096};
+    RopeConfig dynamic{.rotary_dim = 8, .scaling = RopeScaling::dynamic, .original_max_position_embeddings = 1000};
+    QCOMPARE(rope_contexts({}, 5000), Contexts({5000}));
+    QCOMPARE(rope_contexts(std::vector{plain}, 5000), Contexts({5000}));
+    QCOMPARE(rope_contexts(std::vector{longrope}, 4096), Contexts({4096}));
+    QCOMPARE(rope_contexts(std::vector{longrope}, 131072), Contexts({4096, 131072}));
+    QCOMPARE(rope_contexts(std::vector{dynamic}, 900), Contexts({900}));
+    QCOMPARE(rope_contexts(std::vector{dynamic}, 5000), Contexts({1000, 2000, 4000, 5000}));
+    QCOMPARE(rope_contexts(std::vector{longrope, longrope, plain}, 5000), Contexts({4096, 5000}));
+    const Contexts contexts = {1000, 2000, 5000};
+    QCOMPARE(rope_choice(contexts, 1), 0);
+    QCOMPARE(rope_choice(contexts, 1000), 0);
+    QCOMPARE(rope_choice(contexts, 1001), 1);
+    QCOMPARE(rope_choice(contexts, 5000), 2);
+    QCOMPARE(rope_choice(contexts, 9999), 2);
+    QCOMPARE(rope_choice({}, 1), 0);
+  }
+
   void longrope_takes_the_list_of_the_context() {
     RopeConfig rope{.theta = 10000, .rotary_dim = 4, .scaling = RopeScaling::longrope, .factor = 32};
     rope.original_max_position_embeddings = 4096;

@@ -24,6 +24,7 @@ struct Traffic {
   int n_alphabet = 3;  ///< few tokens: many equal prefixes
   int n_longest = 0;   ///< tokens of the longest request; 0: all blocks
   std::string_view policy = "paged";
+  int window = 0;  ///< behind which blocks are given back
 
   int n_max() const { return n_longest > 0 ? n_longest : n_blocks * block_size; }
 };
@@ -50,7 +51,7 @@ class Storm {
                     .max_logit_rows = traffic.max_num_seqs,
                     .max_seq_tokens = traffic.n_max(),
                     .max_batch_delay_ns = 5},
-                   *find_policy(traffic.policy), PagedCache(traffic.n_blocks, traffic.block_size, traffic.share)) {}
+                   *find_policy(traffic.policy), PagedCache(traffic.n_blocks, traffic.block_size, traffic.share, traffic.window)) {}
 
   Totals run() {
     while (n_submitted_ < traffic_.n_requests || scheduler_.has_work()) {
@@ -136,6 +137,8 @@ class SchedulerStormTest : public QObject {
   void E2_cancel_and_preempt_storm_with_shared_prefixes();
   void every_policy_weathers_a_cancel_storm_data();
   void every_policy_weathers_a_cancel_storm();
+  void sequences_longer_than_the_pool_pass_through_a_window_data();
+  void sequences_longer_than_the_pool_pass_through_a_window();
   void blocks_of_one_token_hold_together();
   void a_budget_of_one_token_for_each_sequence_is_enough();
 };
@@ -196,6 +199,32 @@ void SchedulerStormTest::every_policy_weathers_a_cancel_storm() {
   const Totals totals = Storm(traffic, 7).run();
   verify(totals, traffic);
   QVERIFY(totals.n_cancelled > 0 && totals.n_finished > 0);
+}
+
+void SchedulerStormTest::sequences_longer_than_the_pool_pass_through_a_window_data() {
+  QTest::addColumn<int>("window");
+  QTest::addColumn<bool>("share");
+  for (const int window : {1, 10, 37}) {
+    QTest::addRow("window %d", window) << window << false;
+    QTest::addRow("window %d, shared", window) << window << true;
+  }
+}
+
+void SchedulerStormTest::sequences_longer_than_the_pool_pass_through_a_window() {
+  QFETCH(int, window);
+  QFETCH(bool, share);
+  const Traffic traffic{.budget = 16,
+                        .n_blocks = 20,
+                        .share = share,
+                        .cancels_of_100 = 5,
+                        .n_requests = 200,
+                        .n_alphabet = 1,
+                        .n_longest = 160,
+                        .window = window};
+  const Totals totals = Storm(traffic, 11).run();
+  verify(totals, traffic);
+  QVERIFY(totals.n_finished > 100);
+  QCOMPARE(totals.n_hits > 0, share);
 }
 
 void SchedulerStormTest::blocks_of_one_token_hold_together() {

@@ -23,11 +23,11 @@ class Case {
   EngineOptions options;
   std::optional<std::int64_t> free = kGibibyte;
   Dtype stored = Dtype::f32;
+  ModelConfig config = open_model(tests::tiny_model_path())->config;
 
   Result<MemoryPlan> plan() const {
-    const auto model = open_model(tests::tiny_model_path());
     const auto backend = kernels::make_reference_backend();
-    return plan_memory(*backend, model->config, stored, options, free);
+    return plan_memory(*backend, config, stored, options, free);
   }
 };
 
@@ -42,6 +42,8 @@ class MemoryPlanTest : public QObject {
   void context_comes_from_the_checkpoint();
   void context_may_be_shorter();
   void context_beyond_the_checkpoint_is_refused();
+  void dynamic_rope_may_be_asked_for_more();
+  void a_window_of_all_layers_takes_no_more_than_it();
   void pool_holds_all_sequences_when_there_is_room();
   void pool_takes_at_most_half_of_what_is_free();
   void pool_never_holds_less_than_one_context();
@@ -89,6 +91,47 @@ void MemoryPlanTest::context_beyond_the_checkpoint_is_refused() {
   QVERIFY(!plan.has_value());
   QVERIFY(plan.error().code == ErrorCode::invalid_argument);
   QCOMPARE(plan.error().message, std::string("max_model_len 257, the checkpoint was made for at most 256 positions"));
+}
+
+/// As far as its factor goes; without being asked the context is that of the checkpoint.
+void MemoryPlanTest::dynamic_rope_may_be_asked_for_more() {
+  Case test;
+  RopeConfig& rope = test.config.ropes.front();
+  rope.scaling = RopeScaling::dynamic;
+  rope.factor = 2;
+  rope.original_max_position_embeddings = 256;
+  QCOMPARE(test.plan()->limits.max_model_len, 256);
+  const std::int64_t other = test.plan()->estimate.other;
+  test.options.max_model_len = 512;
+  QCOMPARE(test.plan()->limits.max_model_len, 512);
+  // Two parts: contexts of 256 and of 512, cosines and sines.
+  QCOMPARE(test.plan()->estimate.other - other, 512 * (rope.rotary_dim / 2) * 2 * 4);
+  test.options.max_model_len = 513;
+  QVERIFY(!test.plan().has_value());
+  rope.original_max_position_embeddings = 128;  // 256 positions are stretched already
+  test.options.max_model_len = 257;
+  QVERIFY(!test.plan().has_value());
+}
+
+/// Window and step, rounded to blocks, in place of the context; unless a policy reserves the context, or a layer sees all.
+void MemoryPlanTest::a_window_of_all_layers_takes_no_more_than_it() {
+  Case test;
+  test.options.max_num_batched_tokens = 64;
+  test.options.max_num_seqs = 4;
+  QCOMPARE(test.plan()->limits.n_blocks, 4 * 16);
+  for (LayerConfig& layer : test.config.layers) layer.window = 50;
+  QCOMPARE(test.plan()->limits.n_blocks, 4 * (8 + 1));
+  QCOMPARE(test.plan()->estimate.kv, 4 * (8 + 1) * test.plan()->block_bytes);
+  test.options.num_gpu_blocks_override = 9;
+  QCOMPARE(test.plan()->limits.max_model_len, 256);
+  test.options.num_gpu_blocks_override = 8;
+  QCOMPARE(test.plan()->limits.max_model_len, 128);
+  test.options.num_gpu_blocks_override = 0;
+  test.options.policy = "continuous";
+  QCOMPARE(test.plan()->limits.n_blocks, 4 * 16);
+  test.options.policy = "paged";
+  test.config.layers.back().window = 0;
+  QCOMPARE(test.plan()->limits.n_blocks, 4 * 16);
 }
 
 void MemoryPlanTest::pool_holds_all_sequences_when_there_is_room() {
