@@ -18,10 +18,11 @@ namespace lathe::app {
 namespace {
 
 // THE TABLE of commands.
-constexpr std::array<const Command*, 14> kCommands = {
+constexpr std::array<const Command*, 15> kCommands = {
     &kServeCommand,    &kCompleteCommand,   &kChatCommand,     &kInspectCommand, &kConvertCommand,
     &kEvalCommand,     &kSweepCommand,      &kSelftestCommand, &kBenchCommand,   &kRooflineCommand,
     &kTokenizeCommand, &kDetokenizeCommand, &kTemplateCommand, &kEmbedCommand,
+    &kModelsCommand,
 };
 
 std::string overview() {
