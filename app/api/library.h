@@ -42,8 +42,8 @@ struct ModelFacts {
   std::optional<engine::Error> error;  ///< why it cannot be opened
   engine::FitVerdict verdict = engine::FitVerdict::unknown;
 };
-/// Reads headers, no weights. Thread: any.
-ModelFacts look_at_model(const std::string& path);
+/// Reads headers, no weights. `returned_bytes`: what unloading the present model gives back. Thread: any.
+ModelFacts look_at_model(const std::string& path, std::int64_t returned_bytes = 0);
 
 struct ScanProgress {
   std::string folder;  ///< being read

@@ -133,7 +133,7 @@ class SettingsLibrary final : public Library {
 
 }  // namespace
 
-ModelFacts look_at_model(const std::string& path) {
+ModelFacts look_at_model(const std::string& path, std::int64_t returned_bytes) {
   ModelFacts facts;
   auto info = engine::inspect_checkpoint(path);
   if (!info) {
@@ -143,7 +143,7 @@ ModelFacts look_at_model(const std::string& path) {
   facts.info = std::move(*info);
   engine::EngineOptions options;
   options.model = path;
-  if (const auto fit = engine::estimate_fit(*facts.info, options)) facts.verdict = fit->verdict;
+  if (const auto fit = engine::estimate_fit(*facts.info, options, returned_bytes)) facts.verdict = fit->verdict;
   return facts;
 }
 
