@@ -18,10 +18,11 @@ namespace lathe::app {
 namespace {
 
 // THE TABLE of commands.
-constexpr std::array<const Command*, 14> kCommands = {
+constexpr std::array<const Command*, 15> kCommands = {
     &kServeCommand,    &kCompleteCommand,   &kChatCommand,     &kInspectCommand, &kConvertCommand,
     &kEvalCommand,     &kSweepCommand,      &kSelftestCommand, &kBenchCommand,   &kRooflineCommand,
     &kTokenizeCommand, &kDetokenizeCommand, &kTemplateCommand, &kEmbedCommand,
+    &kModelsCommand,
 };
 
 std::string overview() {
@@ -41,7 +42,7 @@ int unknown_command(const std::string& name, Terminal& terminal) {
   terminal.err << fmt::format("lathe: error: no command or model folder '{}'", printable(name, 64));
   if (engine::edit_distance(head, nearest->name) <= 1 + nearest->name.size() / 2)
     terminal.err << "; did you mean '" << nearest->name << "'?";
-  terminal.err << " ('lathe --help' lists the commands)\n";
+  terminal.err << " ('lathe --help' lists the commands, 'lathe -- NAME' opens a model of the library)\n";
   return kExitUsage;
 }
 

@@ -5,68 +5,22 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <set>
+#include <map>
 #include <system_error>
+
+#include "app/library/model_names.h"
+#include "app/library/model_scan.h"
 
 namespace lathe::app {
 namespace {
 
 namespace fs = std::filesystem;
+using engine::ErrorCode;
 using engine::Json;
 using engine::Result;
 
 constexpr std::size_t kRecentKept = 20;
-/// Bounds of a scan: a watched folder may be a home directory by mistake.
-constexpr int kMaxDepth = 6;
-constexpr std::size_t kMaxFolders = 20'000;
 constexpr std::string_view kDemoName = "demo";
-
-bool is_checkpoint(const fs::path& folder) {
-  std::error_code error;
-  if (!fs::is_regular_file(folder / "config.json", error)) return false;
-  if (fs::is_regular_file(folder / "model.safetensors.index.json", error)) return true;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    if (entry->path().extension() == ".safetensors") return true;
-  }
-  return false;
-}
-
-/// What can be opened by that path: a checkpoint's folder, a GGUF file, or a folder with one of them.
-bool is_model(const fs::path& path) {
-  std::error_code error;
-  if (fs::is_regular_file(path, error)) return path.extension() == ".gguf";
-  return is_checkpoint(path) || engine::gguf_models_in(path.string()).size() == 1;
-}
-
-/// Walks a watched folder. Links are followed, each real folder is read once, so a loop of links ends.
-class Scan {
- public:
-  explicit Scan(std::vector<LibraryEntry>& found) : found_(found) {}
-
-  void walk(const fs::path& folder, int depth = 0) {
-    std::error_code error;
-    const fs::path real = fs::canonical(folder, error);
-    if (error || depth > kMaxDepth || seen_.size() >= kMaxFolders || !seen_.insert(real.string()).second) return;
-    for (const std::string& name : engine::gguf_models_in(folder.string())) add(folder / name);
-    if (is_checkpoint(folder)) return add(folder);
-    std::vector<fs::path> inner;
-    for (fs::directory_iterator entry(folder, fs::directory_options::skip_permission_denied, error), end;
-         !error && entry != end; entry.increment(error)) {
-      std::error_code unreadable;
-      if (entry->is_directory(unreadable)) inner.push_back(entry->path());
-    }
-    std::sort(inner.begin(), inner.end());
-    for (const fs::path& next : inner) walk(next, depth + 1);
-  }
-
- private:
-  void add(const fs::path& path) {
-    found_.push_back({.path = path.string(), .name = engine::checkpoint_name(path.string())});
-  }
-
-  std::vector<LibraryEntry>& found_;
-  std::set<std::string> seen_;
-};
 
 std::vector<std::string> texts(const Json& list) {
   std::vector<std::string> values;
@@ -76,22 +30,59 @@ std::vector<std::string> texts(const Json& list) {
   return values;
 }
 
+/// What nobody would take for a name.
+bool is_written_as_path(const std::string& text) {
+  return text.starts_with('/') || text.starts_with("./") || text.starts_with("../") || text.starts_with('~');
+}
+
 class SettingsLibrary final : public Library {
  public:
-  SettingsLibrary(Settings& settings, std::string resources) : settings_(settings), resources_(std::move(resources)) {}
+  SettingsLibrary(Settings& settings, std::string resources, std::vector<WatchedFolder> standard)
+      : settings_(settings), resources_(std::move(resources)), standard_(std::move(standard)) {}
 
-  std::vector<LibraryEntry> entries() const override {
+  std::vector<LibraryEntry> entries(const ScanObserver& observer) const override {
     std::vector<LibraryEntry> list;
     if (const std::string demo = demo_model(); !demo.empty()) {
-      list.push_back({.path = demo, .name = engine::checkpoint_name(demo), .is_demo = true});
+      list.push_back({.path = demo, .name = engine::checkpoint_name(demo), .is_demo = true, .stamp = stamp_of(demo)});
     }
     for (const std::string& path : texts(settings_.get("library/recent"))) {
-      if (is_model(path)) list.push_back({.path = path, .name = engine::checkpoint_name(path), .recent = true});
+      if (is_model(path)) {
+        list.push_back({.path = path, .name = engine::checkpoint_name(path), .recent = true, .stamp = stamp_of(path)});
+      }
     }
-    Scan scan(list);
-    for (const std::string& folder : texts(settings_.get("library/folders"))) scan.walk(folder);
+    ModelScan scan(list, observer);
+    for (const WatchedFolder& folder : folders()) scan.walk(folder.path);
     drop_repeated(list);
     return list;
+  }
+
+  std::vector<WatchedFolder> folders() const override {
+    std::vector<WatchedFolder> all;
+    if (settings_.get("library/standard_folders") == Json(true)) all = standard_;
+    for (const std::string& path : texts(settings_.get("library/folders"))) all.push_back({.path = path, .kind = {}});
+    for (WatchedFolder& folder : all) {
+      std::error_code problem;
+      folder.is_there = fs::is_directory(folder.path, problem);
+    }
+    return all;
+  }
+
+  Result<void> check_unchanged(const LibraryEntry& entry) const override {
+    std::error_code problem;
+    if (!fs::exists(entry.path, problem)) {
+      return engine::fail(ErrorCode::not_found,
+                          fmt::format("{} is gone since the folders were searched; scan again", entry.name), entry.path);
+    }
+    const FileStamp now = stamp_of(entry.path);
+    if (now == entry.stamp) return {};
+    const std::string what = now.n_files != entry.stamp.n_files
+                                 ? fmt::format("{} files, now {}", entry.stamp.n_files, now.n_files)
+                             : now.n_bytes != entry.stamp.n_bytes
+                                 ? fmt::format("{} bytes, now {}", entry.stamp.n_bytes, now.n_bytes)
+                                 : std::string("as many bytes, written since");
+    return engine::fail(ErrorCode::conflict,
+                        fmt::format("{} changed since the folders were searched ({}); scan again", entry.name, what),
+                        entry.path);
   }
 
   void opened(const std::string& path) override {
@@ -106,46 +97,58 @@ class SettingsLibrary final : public Library {
   std::string demo_model() const override {
     if (resources_.empty()) return {};
     const fs::path folder = fs::path(resources_) / "demo_model";
-    return is_checkpoint(folder) ? folder.string() : std::string();
+    return is_checkpoint_folder(folder) ? folder.string() : std::string();
   }
 
   Result<std::string> resolve(const std::string& path_or_name) const override {
-    std::error_code error;
-    if (fs::exists(path_or_name, error)) {
-      const fs::path absolute = fs::absolute(path_or_name, error).lexically_normal();
+    std::error_code problem;
+    if (fs::exists(path_or_name, problem)) {
+      const fs::path absolute = fs::absolute(path_or_name, problem).lexically_normal();
       return (absolute.has_filename() ? absolute : absolute.parent_path()).string();
     }
+    if (is_written_as_path(path_or_name)) return engine::fail(ErrorCode::not_found, "no such file or folder", path_or_name);
     if (path_or_name == kDemoName && !demo_model().empty()) return demo_model();
-    const std::vector<LibraryEntry> known = entries();
-    const auto found =
-        std::find_if(known.begin(), known.end(), [&](const LibraryEntry& e) { return e.name == path_or_name; });
-    if (found != known.end()) return found->path;
-    std::string names;
-    for (const LibraryEntry& entry : known) names += (names.empty() ? "" : ", ") + entry.name;
-    return engine::fail(engine::ErrorCode::not_found,
-                        fmt::format("no such folder, and no model of that name in the library ({})",
-                                    names.empty() ? "which is empty" : names),
-                        path_or_name);
+    return find_by_name(entries({}), folders(), path_or_name);
   }
 
  private:
-  /// The same folder may be recent, watched and the demo at once: the first place keeps it.
+  /// The same model may be recent, watched and the demo at once: the first place keeps it, under the name that the store of
+  /// another program has for it.
   static void drop_repeated(std::vector<LibraryEntry>& list) {
-    std::set<std::string> seen;
-    std::erase_if(list, [&](const LibraryEntry& entry) {
-      std::error_code error;
-      return !seen.insert(fs::weakly_canonical(entry.path, error).string()).second;
-    });
+    std::map<std::string, std::size_t> first;
+    std::vector<LibraryEntry> kept;
+    for (LibraryEntry& entry : list) {
+      std::error_code problem;
+      const auto [place, is_new] = first.emplace(fs::weakly_canonical(entry.path, problem).string(), kept.size());
+      if (is_new) kept.push_back(std::move(entry));
+      else if (kept[place->second].recent) kept[place->second].name = entry.name;
+    }
+    list = std::move(kept);
   }
 
   Settings& settings_;
   const std::string resources_;
+  const std::vector<WatchedFolder> standard_;
 };
 
 }  // namespace
 
-std::unique_ptr<Library> make_library(Settings& settings, std::string resources) {
-  return std::make_unique<SettingsLibrary>(settings, std::move(resources));
+ModelFacts look_at_model(const std::string& path, std::int64_t returned_bytes) {
+  ModelFacts facts;
+  auto info = engine::inspect_checkpoint(path);
+  if (!info) {
+    facts.error = std::move(info.error());
+    return facts;
+  }
+  facts.info = std::move(*info);
+  engine::EngineOptions options;
+  options.model = path;
+  if (const auto fit = engine::estimate_fit(*facts.info, options, returned_bytes)) facts.verdict = fit->verdict;
+  return facts;
+}
+
+std::unique_ptr<Library> make_library(Settings& settings, std::string resources, std::vector<WatchedFolder> standard) {
+  return std::make_unique<SettingsLibrary>(settings, std::move(resources), std::move(standard));
 }
 
 }  // namespace lathe::app

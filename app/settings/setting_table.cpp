@@ -55,6 +55,7 @@ std::vector<SettingDescriptor> make_table() {
       {"log/to_file", true, "Write the log to a file as well."},
       // ---- library
       {"library/folders", Json::array(), "Folders that are searched for models."},
+      {"library/standard_folders", true, "Search the Hugging Face cache and the folders of LM Studio and ollama, too."},
       {"library/recent", Json::array(), "Models opened before, newest first."},
       {"library/last_model", "", "The model that was loaded last."},
       // ---- bench

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/api/workbench.h"
 
+#include <cstdlib>
 #include <filesystem>
 
+#include "app/library/standard_folders.h"
 #include "app/server/server.h"
 #include "app/workbench/cached_loader.h"
 #include "app/workbench/request_log.h"
@@ -17,6 +19,11 @@ using engine::Result;
 /// model slot's grace is 0.5 s: less than 3 s, unless a worker or the engine is inside a computation that cannot be broken
 /// off.
 constexpr int kServerGraceMs = 1200;
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : value;
+}
 
 /// What a load warned about is in the log, too; commands say it by themselves.
 EngineLoader with_log(EngineLoader loader, Log& log) {
@@ -36,7 +43,7 @@ class OwningWorkbench final : public Workbench {
         log_(std::move(log)),
         settings_(std::move(settings)),
         history_(std::move(history)),
-        library_(make_library(*settings_, paths_.resources)),
+        library_(make_library(*settings_, paths_.resources, standard_model_folders(environment, environment("HOME")))),
         models_(make_model_slot(loader)),
         requests_(make_request_log(*models_)),
         server_(make_server(*models_, *requests_, *log_)),

@@ -56,6 +56,17 @@ std::string checkpoint_name(const std::string& path);
 /// which are no models by themselves. Empty for a folder that cannot be read.
 std::vector<std::string> gguf_models_in(const std::string& folder);
 
+/// A model in the store of ollama.
+struct OllamaModel {
+  std::string name;  ///< as ollama says it: "llama3.2:1b", "hf.co/org/model:Q4_K_M"
+  std::string path;  ///< of the GGUF blob, which may be missing; of the manifest when that names none
+};
+/// What the manifests of a store name, in order. Empty for a folder that is no store.
+std::vector<OllamaModel> ollama_models_in(const std::string& store);
+
+/// Whether a path is that of a GGUF file: by the ending, or by its first bytes (blobs of ollama have no ending).
+bool is_gguf_file(const std::string& path);
+
 /// Errors: model_refused with what is missing or wrong, and where in which file; not_found.
 Result<ModelInfo> inspect_checkpoint(const std::string& path);
 

@@ -11,10 +11,12 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <set>
 
 #include "engine/api/checkpoint.h"
 #include "engine/base/text_file.h"
+#include "engine/load/ollama_store.h"
 
 namespace lathe::engine {
 
@@ -128,6 +130,17 @@ std::string checkpoint_name(const std::string& path) {
   return repository;
 }
 
+bool is_gguf_file(const std::string& path) {
+  constexpr std::string_view kMagic = "GGUF";
+  if (path.ends_with(kGgufEnding)) return true;
+  std::error_code problem;
+  // A FIFO or a device would block, and its bytes would be gone.
+  if (!fs::is_regular_file(path, problem)) return false;
+  std::string magic(kMagic.size(), '\0');
+  std::ifstream file(path, std::ios::binary);
+  return file.read(magic.data(), static_cast<std::streamsize>(magic.size())) && magic == kMagic;
+}
+
 std::optional<std::string> unsafe_file_name(std::string_view name) {
   if (name.empty()) return "empty file name";
   if (name.size() > kMaxNameBytes) return fmt::format("file name of {} bytes, at most {}", name.size(), kMaxNameBytes);
@@ -149,10 +162,11 @@ Result<ModelFolder> ModelFolder::open(const std::string& path) {
   }
   // The cache links to a blob of another name, so what lies beside the file lies beside the link.
   const fs::path given = fs::absolute(path, problem);
-  if (!path.ends_with(kGgufEnding) || !fs::exists(given, problem)) return open_files(path);
+  if (!is_gguf_file(path) || !fs::exists(given, problem)) return open_files(path);
   LATHE_TRY(ModelFolder folder, open_files(given.parent_path().string()));
   folder.gguf_ = given.filename().string();
-  folder.name_ = checkpoint_name(folder.gguf_);
+  folder.name_ = ollama_name_of(given.string());
+  if (folder.name_.empty()) folder.name_ = checkpoint_name(folder.gguf_);
   folder.path_ = (fs::path(folder.path_) / folder.gguf_).string();
   return folder;
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <filesystem>
 
+#include "engine/api/checkpoint.h"
 #include "engine/api/tokenizer.h"
 #include "engine/load/model_folder.h"
 #include "engine/text/gguf_tokenizer.h"
@@ -54,7 +55,7 @@ Result<std::unique_ptr<Tokenizer>> open_tokenizer(const std::string& path) {
     return fail(ErrorCode::model_refused, "there is no such file or folder", name);
   }
   const fs::path parent = fs::path(path).parent_path();
-  if (is_folder || name.ends_with(".gguf")) {
+  if (is_folder || is_gguf_file(path)) {
     LATHE_TRY(const ModelFolder model, ModelFolder::open(path));
     if (!model.gguf().empty()) return open_gguf_tokenizer(model);
   }

@@ -85,7 +85,7 @@ void SettingsDialog::add_switches(QVBoxLayout& column) {
   add_switch(column, "general/confirm_close", tr("Ask before closing while requests run"));
 }
 
-void SettingsDialog::add_switch(QVBoxLayout& column, const char* key, const QString& words) {
+Switch* SettingsDialog::add_switch(QVBoxLayout& column, const char* key, const QString& words) {
   const Theme& theme = context_.theme;
   auto* row = new QHBoxLayout;
   auto* toggle = new Switch(theme, SwitchSize::normal, this);
@@ -102,6 +102,7 @@ void SettingsDialog::add_switch(QVBoxLayout& column, const char* key, const QStr
   row->addWidget(label);
   row->addStretch(1);
   column.addLayout(row);
+  return toggle;
 }
 
 void SettingsDialog::apply_theme() {
@@ -114,6 +115,9 @@ void SettingsDialog::add_folders(QVBoxLayout& column) {
   column.addSpacing(theme.px(10));
   column.addWidget(make_label(theme, QStringLiteral("settings.folders.title"), tr("Model folders"), this, 14,
                               QFont::DemiBold, TextTone::text));
+  Switch* standard =
+      add_switch(column, "library/standard_folders", tr("Search the folders of the Hugging Face hub, LM Studio and ollama"));
+  connect(standard, &Switch::toggled, this, [this] { Q_EMIT context_.navigator.folders_changed(); });
   list_ = new QListWidget(this);
   list_->setObjectName(QStringLiteral("settings.folders"));
   list_->setAccessibleName(tr("Folders that are searched for models"));

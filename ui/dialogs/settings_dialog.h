@@ -10,6 +10,8 @@
 
 namespace lathe::ui {
 
+class Switch;
+
 class SettingsDialog : public QDialog {
   Q_OBJECT
  public:
@@ -21,7 +23,7 @@ class SettingsDialog : public QDialog {
   void add_appearance(QVBoxLayout& column);
   void add_switches(QVBoxLayout& column);
   void add_folders(QVBoxLayout& column);
-  void add_switch(QVBoxLayout& column, const char* key, const QString& words);
+  Switch* add_switch(QVBoxLayout& column, const char* key, const QString& words);
   void apply_theme();
   void fill_folders();
   void keep_folders(const QStringList& folders);

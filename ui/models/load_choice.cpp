@@ -94,7 +94,7 @@ void LoadChoice::clear() {
 void LoadChoice::choose(const std::string& path) {
   const QFileInfo file(QString::fromStdString(path));
   clear();
-  options_.model = file.isFile() ? file.absolutePath().toStdString() : path;
+  options_.model = file.isFile() && !engine::is_gguf_file(path) ? file.absolutePath().toStdString() : path;
   restore_saved();
   inspect();
   Q_EMIT changed();
@@ -103,6 +103,14 @@ void LoadChoice::choose(const std::string& path) {
 
 void LoadChoice::forget() {
   clear();
+  Q_EMIT changed();
+  Q_EMIT fit_changed();
+}
+
+void LoadChoice::refuse(const std::string& name, engine::Error why) {
+  clear();
+  options_.model = name;
+  info_error_ = std::move(why);
   Q_EMIT changed();
   Q_EMIT fit_changed();
 }

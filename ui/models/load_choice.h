@@ -31,9 +31,11 @@ class LoadChoice : public QObject {
 
   /// Empty while nothing is chosen.
   const std::string& path() const { return options_.model; }
-  /// Takes a folder (or a file in it) as the model to load next, with the options saved for it.
+  /// Takes a folder (or a file in it) or a GGUF file as the model to load next, with the options saved for it.
   void choose(const std::string& path);
   void forget();  ///< back to the list of sources
+  /// Shows why there is nothing to choose by that name.
+  void refuse(const std::string& name, engine::Error why);
 
   const engine::EngineOptions& options() const { return options_; }
   void set_option(const QString& name, const QString& value);
@@ -49,6 +51,8 @@ class LoadChoice : public QObject {
   /// Why there is no estimate: the options contradict each other.
   const std::optional<engine::Error>& fit_error() const { return fit_error_; }
 
+  /// What unloading the present model gives back, in bytes.
+  std::int64_t returned_bytes() const;
   /// The chosen model is the loaded one.
   bool is_loaded() const;
   /// Names of the options that differ from those of the loaded model; empty when another model is chosen.
@@ -68,7 +72,6 @@ class LoadChoice : public QObject {
   void keep();
   void inspect();
   void estimate();
-  std::int64_t returned_bytes() const;
 
   app::Workbench& workbench_;
   Bridge& bridge_;

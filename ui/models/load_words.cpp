@@ -102,7 +102,8 @@ QString family_words(const std::string& architecture) {
 
 QString model_line(const engine::ModelInfo& info) {
   const QStringList parts{family_words(info.architecture), count_words(info.n_parameters),
-                          translated("%1 folder, %2").arg(stored_words(info), bytes_words(info.file_bytes))};
+                          (info.file_format == "gguf" ? translated("%1 GGUF, %2") : translated("%1 folder, %2"))
+                              .arg(stored_words(info), bytes_words(info.file_bytes))};
   return parts.join(QStringLiteral(" · "));
 }
 

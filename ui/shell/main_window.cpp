@@ -3,16 +3,13 @@
 
 #include <QApplication>
 #include <QCloseEvent>
-#include <QDragEnterEvent>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QHBoxLayout>
 #include <QMenuBar>
 #include <QMessageBox>
-#include <QMimeData>
 #include <QPainter>
 #include <QPushButton>
-#include <QUrl>
 
 #include "ui/dialogs/about.h"
 #include "ui/dialogs/settings_dialog.h"
@@ -20,6 +17,7 @@
 #include "ui/models/counted.h"
 #include "ui/shell/corner.h"
 #include "ui/shell/menus.h"
+#include "ui/shell/model_drop.h"
 #include "ui/widgets/page_stack.h"
 
 namespace lathe::ui {
@@ -50,7 +48,7 @@ MainWindow::MainWindow(app::Workbench& workbench, Theme& theme)
       context_{workbench, bridge_,   background_, theme,         actions_, navigator_,
                state_,    sampling_, load_,       conversation_, writer_} {
   setObjectName(QStringLiteral("main_window"));
-  setAcceptDrops(true);
+  connect(new ModelDrop(*this), &ModelDrop::dropped, this, &MainWindow::choose_file);
   setMinimumSize(theme.px(760), theme.px(520));
   resize(theme.px(1440), theme.px(900));
   connect_actions();
@@ -178,6 +176,8 @@ void MainWindow::start(const std::string& path, const std::vector<std::pair<std:
     if (wanted.empty() || !library.resolve(wanted)) wanted = library.demo_model();
   } else if (const engine::Result<std::string> resolved = library.resolve(path)) {
     wanted = *resolved;
+  } else {
+    return load_.refuse(path, resolved.error());
   }
   if (wanted.empty()) return;
   load_.choose(wanted);
@@ -266,8 +266,12 @@ void MainWindow::open_model_dialog() {
       QFileDialog::getOpenFileName(this, tr("Open a model: a GGUF file, or the config.json of a Hugging Face checkpoint"),
                                    {}, tr("Models (*.gguf config.json *.safetensors)"));
   if (file.isEmpty()) return;
+  choose_file(file);
+}
+
+void MainWindow::choose_file(const QString& file) {
   load_.choose(model_of(file));
-  navigator_.show_panel(QStringLiteral("model"));
+  show_panel(QStringLiteral("model"));
 }
 
 void MainWindow::restore_state() {
@@ -352,16 +356,6 @@ void MainWindow::moveEvent(QMoveEvent* event) {
 void MainWindow::changeEvent(QEvent* event) {
   QMainWindow::changeEvent(event);
   if (event->type() == QEvent::WindowStateChange) actions_[QStringLiteral("view.full_screen")]->setChecked(isFullScreen());
-}
-
-void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
-  const QList<QUrl> urls = event->mimeData()->urls();
-  if (urls.size() == 1 && urls.front().isLocalFile()) event->acceptProposedAction();
-}
-
-void MainWindow::dropEvent(QDropEvent* event) {
-  load_.choose(model_of(event->mimeData()->urls().front().toLocalFile()));
-  show_panel(QStringLiteral("model"));
 }
 
 }  // namespace lathe::ui

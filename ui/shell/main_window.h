@@ -53,8 +53,6 @@ class MainWindow : public QMainWindow {
   void resizeEvent(QResizeEvent* event) override;
   void moveEvent(QMoveEvent* event) override;
   void changeEvent(QEvent* event) override;
-  void dragEnterEvent(QDragEnterEvent* event) override;
-  void dropEvent(QDropEvent* event) override;
 
  private:
   void make_rail_and_pages();
@@ -73,6 +71,8 @@ class MainWindow : public QMainWindow {
   void tell_problem();
   void choose_theme(const QString& name);
   void open_model_dialog();
+  /// A file or folder that was opened or dropped.
+  void choose_file(const QString& file);
   bool may_close();
 
   app::Workbench& workbench_;

@@ -9,6 +9,7 @@
 #include "ui/models/load_words.h"
 #include "ui/panels/model/action_slot.h"
 #include "ui/panels/model/model_card.h"
+#include "ui/panels/model/model_info.h"
 #include "ui/panels/model/option_form.h"
 #include "ui/panels/model/source_list.h"
 #include "ui/panels/panel.h"
@@ -79,9 +80,11 @@ class ModelPanel final : public Panel {
     column->setSpacing(theme.px(12));
     sources_ = new SourceList(context_, contents);
     card_ = new ModelCard(context_, contents);
+    info_ = new ModelInfoSection(context_, contents);
     form_ = new OptionForm(context_, contents);
     column->addWidget(sources_);
     column->addWidget(card_);
+    column->addWidget(info_);
     column->addWidget(form_);
     column->addStretch(1);
     scroll->setWidget(contents);
@@ -125,8 +128,8 @@ class ModelPanel final : public Panel {
     sources_->setVisible(!chosen);
     card_->setVisible(chosen);
     form_->setVisible(chosen);
-    if (chosen) card_->refresh(), form_->refresh();
-    else sources_->refresh();
+    if (chosen) card_->refresh(), info_->refresh(), form_->refresh();
+    else info_->hide(), sources_->refresh();
     refresh_bottom();
   }
 
@@ -190,6 +193,7 @@ class ModelPanel final : public Panel {
   const PanelContext& context_;
   SourceList* sources_ = nullptr;
   ModelCard* card_ = nullptr;
+  ModelInfoSection* info_ = nullptr;
   OptionForm* form_ = nullptr;
   FitBar* fit_ = nullptr;
   InlineMessage* message_ = nullptr;

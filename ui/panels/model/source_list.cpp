@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/panels/model/source_list.h"
 
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QHBoxLayout>
 #include <QPainter>
+#include <algorithm>
 
 #include "ui/models/load_choice.h"
 #include "ui/models/load_words.h"
 #include "ui/panels/fold_memory.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/fit_bar.h"
-#include "ui/widgets/section.h"
 
 namespace lathe::ui {
 namespace {
 
-constexpr int kRow = 44, kDrop = 136;
+constexpr int kDrop = 136;
+/// With fewer models a filter is in the way.
+constexpr std::size_t kFilterFrom = 8;
+constexpr int kLookMs = 200;
+constexpr std::int64_t kThousand = 1024;  // of tokens, as people count contexts
 
 /// The dashed place; dropping itself is the window's.
 class DropPlace final : public QWidget {
@@ -50,71 +57,83 @@ class DropPlace final : public QWidget {
   const Theme& theme_;
 };
 
+/// "128k", "2,000"
+QString context_words(std::int64_t n_tokens) {
+  const QLocale locale;
+  return n_tokens % kThousand == 0 ? SourceList::tr("%1k").arg(locale.toString(qlonglong(n_tokens / kThousand)))
+                                   : locale.toString(qlonglong(n_tokens));
+}
+
 }  // namespace
 
-SourceRow::SourceRow(const Theme& theme, const app::LibraryEntry& entry, QWidget* parent)
-    : QAbstractButton(parent), theme_(theme), path_(entry.path), chip_(new Chip(theme, this)) {
-  const QString name = entry.is_demo ? tr("Lathe demo") : QString::fromStdString(entry.name);
-  setObjectName(QStringLiteral("model.source.") + QString::fromStdString(entry.name));
-  setText(name);
-  setAccessibleName(name);
-  setToolTip(QString::fromStdString(entry.path));
-  setFocusPolicy(Qt::TabFocus);
-  setFixedHeight(theme.px(kRow));
-  chip_->setObjectName(QStringLiteral("model.source.chip"));
-  chip_->hide();
-}
-
-QSize SourceRow::sizeHint() const { return {theme_.px(200), theme_.px(kRow)}; }
-
-void SourceRow::set_facts(const QString& line, ChipState state, const QString& word) {
-  line_ = line;
-  chip_->set(state, ChipMark::none, word);
-  chip_->setVisible(!word.isEmpty());
-  setAccessibleDescription(line + QStringLiteral(", ") + word);
-  update();
-}
-
-void SourceRow::paintEvent(QPaintEvent*) {
-  const Tokens& t = theme_.tokens();
-  QPainter painter(this);
-  painter.setRenderHint(QPainter::Antialiasing);
-  if (underMouse() || hasFocus()) {
-    painter.setPen(hasFocus() ? QPen(t.focus, 1) : QPen(Qt::NoPen));
-    painter.setBrush(underMouse() ? t.hover : Qt::transparent);
-    painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), theme_.px(6), theme_.px(6));
-  }
-  const int side = theme_.px(16);
-  theme_.icon(QStringLiteral("model")).paint(&painter, QRect(theme_.px(8), (height() - side) / 2, side, side));
-  const QSize chip = chip_->sizeHint();
-  chip_->setGeometry(width() - chip.width() - theme_.px(8), (height() - chip.height()) / 2, chip.width(), chip.height());
-  const QRect words(theme_.px(32), theme_.px(5),
-                    width() - theme_.px(40) - (chip_->isHidden() ? 0 : chip.width() + theme_.px(10)),
-                    height() - theme_.px(10));
-  painter.setFont(theme_.font(13, QFont::Medium));
-  painter.setPen(t.text);
-  painter.drawText(words, Qt::AlignTop | Qt::AlignLeft,
-                   painter.fontMetrics().elidedText(text(), Qt::ElideRight, words.width()));
-  painter.setFont(theme_.font(11));
-  painter.setPen(t.text3);
-  painter.drawText(words, Qt::AlignBottom | Qt::AlignLeft,
-                   painter.fontMetrics().elidedText(line_, Qt::ElideRight, words.width()));
-}
-
-SourceList::SourceList(const PanelContext& context, QWidget* parent) : QWidget(parent), context_(context) {
+SourceList::SourceList(const PanelContext& context, QWidget* parent)
+    : QWidget(parent), context_(context), watch_(new FolderWatch(this)) {
   setObjectName(QStringLiteral("model.sources"));
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(context.theme.px(10));
   column->addWidget(new DropPlace(context, this));
-  auto* section =
-      new Section(context.theme, QStringLiteral("model.section.sources"), tr("Recent and watched folders"), this);
-  remember_fold(*section, context.state);
-  rows_layout_ = section->rows();
+  message_ = new InlineMessage(context.theme, QStringLiteral("model.sources.message"), this);
+  message_->hide();
+  column->addWidget(message_);
+  section_ = new Section(context.theme, QStringLiteral("model.section.sources"), tr("Recent and watched folders"), this);
+  remember_fold(*section_, context.state);
+  make_filter();
+  rows_layout_ = new QVBoxLayout;
   rows_layout_->setSpacing(0);
-  column->addWidget(section);
+  section_->rows()->addLayout(rows_layout_);
+  make_foot();
+  column->addWidget(section_);
   column->addStretch(1);
+  look_timer_.setInterval(kLookMs);
+  connect(&look_timer_, &QTimer::timeout, this, &SourceList::show_progress);
   connect(&context.navigator, &Navigator::folders_changed, this, [this] { reload(); });
+  connect(watch_, &FolderWatch::changed, this, [this] { reload(); });
+}
+
+SourceList::~SourceList() { stop_scan(); }
+
+void SourceList::make_filter() {
+  filter_ = new QLineEdit(this);
+  filter_->setObjectName(QStringLiteral("model.sources.filter"));
+  filter_->setAccessibleName(tr("Filter models"));
+  filter_->setPlaceholderText(tr("Filter by name, family or quantization"));
+  filter_->setClearButtonEnabled(true);
+  filter_->hide();
+  connect(filter_, &QLineEdit::textChanged, this, [this] { apply_filter(); });
+  section_->rows()->addWidget(filter_);
+}
+
+void SourceList::make_foot() {
+  const Theme& theme = context_.theme;
+  empty_ = make_label(theme, QStringLiteral("model.sources.empty"), QString(), this, 12, QFont::Normal, TextTone::text3);
+  empty_->setWordWrap(true);
+  empty_->hide();
+  section_->rows()->addWidget(empty_);
+  auto* foot = new QHBoxLayout;
+  foot->setSpacing(theme.px(6));
+  QPushButton* add =
+      make_button(theme, QStringLiteral("model.sources.add"), tr("Add folder…"), this, ButtonLook::plain, true);
+  connect(add, &QPushButton::clicked, this, &SourceList::add_folder);
+  scan_ = make_button(theme, QStringLiteral("model.sources.scan"), tr("Scan again"), this, ButtonLook::ghost, true);
+  connect(scan_, &QPushButton::clicked, this, [this] { scan_state_ ? stop_scan() : reload(); });
+  foot->addWidget(add);
+  foot->addWidget(scan_);
+  foot->addStretch(1);
+  section_->rows()->addSpacing(theme.px(4));
+  section_->rows()->addLayout(foot);
+}
+
+void SourceList::add_folder() {
+  const QString folder = QFileDialog::getExistingDirectory(this, tr("A folder with models"));
+  if (folder.isEmpty()) return;
+  app::Settings& settings = context_.workbench.settings();
+  engine::Json folders = settings.get("library/folders");
+  if (std::find(folders.begin(), folders.end(), folder.toStdString()) == folders.end()) {
+    folders.push_back(folder.toStdString());
+  }
+  settings.set("library/folders", std::move(folders));
+  Q_EMIT context_.navigator.folders_changed();
 }
 
 void SourceList::showEvent(QShowEvent* event) {
@@ -122,30 +141,70 @@ void SourceList::showEvent(QShowEvent* event) {
   reload();
 }
 
-SourceList::Facts SourceList::look_at(const std::string& path) {
-  Facts facts;
-  const engine::Result<engine::ModelInfo> info = engine::inspect_checkpoint(path);
-  if (!info) return {QString::fromStdString(info.error().message), tr("Error"), ChipState::error};
-  const QStringList parts{family_words(info->architecture), count_words(info->n_parameters), stored_words(*info),
-                          bytes_words(info->file_bytes)};
-  facts.line = parts.join(QStringLiteral(" · "));
-  engine::EngineOptions options;
-  options.model = path;
-  if (const engine::Result<engine::FitEstimate> fit = engine::estimate_fit(*info, options)) {
-    facts.word = verdict_word(fit->verdict);
-    facts.state = chip_state(fit->verdict);
+void SourceList::hideEvent(QHideEvent* event) {
+  QWidget::hideEvent(event);
+  stop_scan();
+  watch_->watch({});
+}
+
+SourceList::Facts SourceList::facts_of(const app::ModelFacts& model) {
+  if (model.error) {
+    QString why = QString::fromStdString(model.error->message);
+    if (!model.error->where.empty()) why += QStringLiteral(" (%1)").arg(QString::fromStdString(model.error->where));
+    return {why, tr("Error"), ChipState::error};
   }
-  return facts;
+  const engine::ModelInfo& info = *model.info;
+  QStringList parts{family_words(info.architecture), count_words(info.n_parameters), stored_words(info),
+                    bytes_words(info.file_bytes)};
+  if (info.max_position_embeddings > 0) parts.append(context_words(info.max_position_embeddings));
+  return {parts.join(QStringLiteral(" · ")), verdict_word(model.verdict), chip_state(model.verdict)};
+}
+
+void SourceList::stop_scan() {
+  if (scan_state_) scan_state_->stopped = true;
 }
 
 void SourceList::reload() {
   if (!isVisible()) return;
-  const std::uint64_t number = ++reading_;
+  stop_scan();
+  auto scan = std::make_shared<ScanState>();
+  scan_state_ = scan;
+  scan_->setText(tr("Stop"));
+  look_timer_.start();
   context_.background.run(
-      this, [&library = context_.workbench.library()] { return library.entries(); },
-      [this, number](std::vector<app::LibraryEntry> entries) {
-        if (number == reading_) show_entries(entries);
+      this,
+      [&library = context_.workbench.library(), scan] {
+        return library.entries([scan](const app::ScanProgress& at) {
+          scan->n_folders = at.n_folders;
+          return !scan->stopped;
+        });
+      },
+      [this, scan](std::vector<app::LibraryEntry> entries) {
+        if (scan != scan_state_) return;  // a later one runs
+        scan_state_.reset();
+        look_timer_.stop();
+        scan_->setText(tr("Scan again"));
+        section_->set_fact(scan->stopped ? tr("stopped") : QString());
+        message_->hide();
+        show_entries(entries);
+        follow_changes(entries);
       });
+}
+
+void SourceList::show_progress() {
+  if (scan_state_) section_->set_fact(tr("%n folder(s) searched", nullptr, static_cast<int>(scan_state_->n_folders)));
+}
+
+void SourceList::follow_changes(const std::vector<app::LibraryEntry>& entries) {
+  if (!isVisible()) return;
+  QStringList folders;
+  for (const app::WatchedFolder& folder : context_.workbench.library().folders())
+    if (folder.is_there) folders.append(QString::fromStdString(folder.path));
+  for (const app::LibraryEntry& entry : entries) {
+    const QFileInfo file(QString::fromStdString(entry.path));
+    folders.append(file.isDir() ? file.filePath() : file.path());
+  }
+  watch_->watch(std::move(folders));
 }
 
 void SourceList::show_entries(const std::vector<app::LibraryEntry>& entries) {
@@ -158,28 +217,76 @@ void SourceList::show_entries(const std::vector<app::LibraryEntry>& entries) {
     auto* row = new SourceRow(context_.theme, entry, this);
     rows_.push_back(row);
     rows_layout_->addWidget(row);
-    connect(row, &QAbstractButton::clicked, this, [this, path = entry.path] { context_.load.choose(path); });
-    if (facts_.count(entry.path) != 0) continue;
-    context_.background.run(
-        this, [path = entry.path] { return look_at(path); },
-        [this, path = entry.path](Facts facts) {
-          facts_[path] = std::move(facts);
-          refresh();
-        });
+    connect(row, &QAbstractButton::clicked, this, [this, entry] { choose(entry, false); });
+    connect(row, &SourceRow::load_asked, this, [this, entry] { choose(entry, true); });
+    look_at(entry);
   }
+  filter_->setVisible(rows_.size() > kFilterFrom);
+  if (filter_->isHidden()) filter_->clear();
   refresh();
+}
+
+/// Headers are read again only when the files, or what else takes memory, are others.
+void SourceList::look_at(const app::LibraryEntry& entry) {
+  const std::int64_t returned = context_.load.returned_bytes();
+  const auto known = facts_.find(entry.path);
+  if (known != facts_.end() && known->second.stamp == entry.stamp && known->second.returned == returned) return;
+  context_.background.run(
+      this, [path = entry.path, returned] { return app::look_at_model(path, returned); },
+      [this, entry, returned](const app::ModelFacts& model) {
+        Facts facts = facts_of(model);
+        facts.stamp = entry.stamp;
+        facts.returned = returned;
+        facts_[entry.path] = std::move(facts);
+        refresh();
+      });
+}
+
+void SourceList::choose(const app::LibraryEntry& entry, bool load) {
+  context_.background.run(
+      this, [&library = context_.workbench.library(), entry] { return library.check_unchanged(entry); },
+      [this, entry, load](const engine::Result<void>& unchanged) {
+        if (!unchanged) return show_changed(unchanged.error());
+        context_.load.choose(entry.path);
+        if (load) context_.actions[QStringLiteral("model.load")]->trigger();
+      });
+}
+
+void SourceList::show_changed(const engine::Error& error) {
+  const bool gone = error.code == engine::ErrorCode::not_found;
+  message_->set(MessageTone::warning, gone ? tr("The model is gone") : tr("The model changed"),
+                QStringLiteral("%1\n%2").arg(QString::fromStdString(error.message), QString::fromStdString(error.where)),
+                {{QStringLiteral("scan"), tr("Scan again"), [this] { reload(); }}});
+  message_->show();
+}
+
+void SourceList::apply_filter() {
+  const QStringList words = filter_->text().split(QLatin1Char(' '), Qt::SkipEmptyParts);
+  bool any = false;
+  for (SourceRow* row : rows_) {
+    const QString text = row->text() + QLatin1Char(' ') + row->accessibleDescription();
+    const bool fits = std::all_of(words.begin(), words.end(), [&](const QString& word) {
+      return text.contains(word, Qt::CaseInsensitive);
+    });
+    row->setVisible(fits);
+    any = any || fits;
+  }
+  empty_->setText(rows_.empty() ? tr("No models found. Drop one on the window, or add a folder to search.")
+                                : tr("No model fits this filter."));
+  empty_->setVisible(!any);
 }
 
 void SourceList::refresh() {
   const app::ModelStatus& status = context_.bridge.model_status();
   for (SourceRow* row : rows_) {
-    const auto found = facts_.find(row->path());
+    const auto found = facts_.find(row->entry().path);
     const Facts facts = found != facts_.end() ? found->second : Facts{};
-    const bool mine = row->path() == status.path;
+    const bool mine = row->entry().path == status.path;
     if (mine && status.state == app::ModelState::loading) row->set_facts(facts.line, ChipState::accent, tr("Loading"));
     else if (mine && status.state == app::ModelState::ready) row->set_facts(facts.line, ChipState::success, tr("Loaded"));
     else row->set_facts(facts.line, facts.state, facts.word);
   }
+  apply_filter();
 }
 
 }  // namespace lathe::ui

@@ -1,63 +1,78 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// SourceList: where models come from: a place to drop a folder, and the recent and watched ones with whether they fit.
+// SourceList: where models come from: a place to drop one, and the recent and watched ones with whether they fit.
 #pragma once
 
-#include <QAbstractButton>
+#include <QLineEdit>
+#include <QTimer>
 #include <QVBoxLayout>
 #include <QWidget>
+#include <atomic>
 #include <map>
-#include <optional>
+#include <memory>
 #include <vector>
 
+#include "ui/bridge/folder_watch.h"
+#include "ui/panels/model/source_row.h"
 #include "ui/panels/panel.h"
-#include "ui/widgets/chip.h"
+#include "ui/widgets/inline_message.h"
+#include "ui/widgets/section.h"
 
 namespace lathe::ui {
 
-/// One model of the list. Its headers are read when it is first shown.
-class SourceRow : public QAbstractButton {
-  Q_OBJECT
- public:
-  SourceRow(const Theme& theme, const app::LibraryEntry& entry, QWidget* parent);
-  const std::string& path() const { return path_; }
-  void set_facts(const QString& line, ChipState state, const QString& word);
-  QSize sizeHint() const override;
-
- protected:
-  void paintEvent(QPaintEvent* event) override;
-
- private:
-  const Theme& theme_;
-  std::string path_;
-  QString line_;
-  Chip* chip_;
-};
-
+/// Searches the folders on a worker when it is shown, when they change, and when asked; stops and watches nothing while
+/// hidden.
 class SourceList : public QWidget {
   Q_OBJECT
  public:
   SourceList(const PanelContext& context, QWidget* parent);
-  /// Reads the library again.
+  ~SourceList() override;
+  /// Searches the folders again.
   void reload();
   /// The chips of what is loading.
   void refresh();
 
  protected:
   void showEvent(QShowEvent* event) override;
+  void hideEvent(QHideEvent* event) override;
 
  private:
   struct Facts {
     QString line, word;
     ChipState state = ChipState::quiet;
+    app::FileStamp stamp = {};
+    std::int64_t returned = 0;  ///< bytes that the loaded model would give back
   };
-  static Facts look_at(const std::string& path);
+  /// Of one search, shared with the worker.
+  struct ScanState {
+    std::atomic<bool> stopped{false};
+    std::atomic<std::size_t> n_folders{0};
+  };
+  static Facts facts_of(const app::ModelFacts& model);
+
+  void make_filter();
+  void make_foot();
+  void add_folder();
+  void stop_scan();
+  void show_progress();
+  void follow_changes(const std::vector<app::LibraryEntry>& entries);
   void show_entries(const std::vector<app::LibraryEntry>& entries);
+  void look_at(const app::LibraryEntry& entry);
+  void choose(const app::LibraryEntry& entry, bool load);
+  void show_changed(const engine::Error& error);
+  void apply_filter();
 
   const PanelContext& context_;
-  QVBoxLayout* rows_layout_;
+  FolderWatch* watch_;
+  Section* section_ = nullptr;
+  InlineMessage* message_ = nullptr;
+  QLineEdit* filter_ = nullptr;
+  QLabel* empty_ = nullptr;
+  QPushButton* scan_ = nullptr;
+  QVBoxLayout* rows_layout_ = nullptr;
   std::vector<SourceRow*> rows_;
   std::map<std::string, Facts> facts_;
-  std::uint64_t reading_ = 0;
+  std::shared_ptr<ScanState> scan_state_;  ///< null: none runs
+  QTimer look_timer_;
 };
 
 }  // namespace lathe::ui

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/library/model_scan.h"
+
+#include <algorithm>
+#include <fstream>
+#include <system_error>
+
+namespace lathe::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Bounds of a scan: a watched folder may be a home directory by mistake.
+constexpr int kMaxDepth = 32;
+constexpr std::size_t kMaxFolders = 50'000;
+
+std::vector<fs::path> folders_in(const fs::path& folder) {
+  std::vector<fs::path> inner;
+  std::error_code problem;
+  for (fs::directory_iterator entry(folder, fs::directory_options::skip_permission_denied, problem), end;
+       !problem && entry != end; entry.increment(problem)) {
+    std::error_code unreadable;
+    if (entry->is_directory(unreadable)) inner.push_back(entry->path());
+  }
+  std::sort(inner.begin(), inner.end());
+  return inner;
+}
+
+/// In the Hugging Face cache a repository keeps every revision that was ever fetched under snapshots/; that of refs/main is
+/// the one that its name stands for. None: all of them are shown.
+fs::path main_snapshot(const fs::path& folder) {
+  if (folder.filename() != "snapshots") return {};
+  std::string revision;
+  std::ifstream(folder.parent_path() / "refs/main") >> revision;
+  if (revision.empty() || revision.find('/') != std::string::npos || revision.front() == '.') return {};
+  const fs::path snapshot = folder / revision;
+  std::error_code problem;
+  return fs::is_directory(snapshot, problem) ? snapshot : fs::path();
+}
+
+void add_to(FileStamp& stamp, const fs::path& file) {
+  std::error_code problem;
+  const auto n_bytes = fs::file_size(file, problem);  // of what a link leads to
+  if (problem) return;
+  const auto time = fs::last_write_time(file, problem);
+  if (problem) return;
+  ++stamp.n_files;
+  stamp.n_bytes += static_cast<std::int64_t>(n_bytes);
+  stamp.newest = std::max<std::int64_t>(stamp.newest, time.time_since_epoch().count());
+}
+
+}  // namespace
+
+bool is_checkpoint_folder(const fs::path& folder) {
+  std::error_code problem;
+  if (!fs::is_regular_file(folder / "config.json", problem)) return false;
+  if (fs::is_regular_file(folder / "model.safetensors.index.json", problem)) return true;
+  for (fs::directory_iterator entry(folder, problem), end; !problem && entry != end; entry.increment(problem)) {
+    if (entry->path().extension() == ".safetensors") return true;
+  }
+  return false;
+}
+
+bool is_model(const fs::path& path) {
+  std::error_code problem;
+  if (fs::is_regular_file(path, problem)) return engine::is_gguf_file(path.string());
+  return is_checkpoint_folder(path) || engine::gguf_models_in(path.string()).size() == 1;
+}
+
+FileStamp stamp_of(const std::string& path) {
+  FileStamp stamp;
+  std::error_code problem;
+  const bool is_folder = fs::is_directory(path, problem);
+  const bool in_set = !is_folder && fs::path(path).stem().string() != engine::checkpoint_name(path);
+  if (!is_folder && !in_set) {
+    add_to(stamp, path);
+    return stamp;
+  }
+  const std::string name = engine::checkpoint_name(path);
+  for (fs::directory_iterator entry(is_folder ? fs::path(path) : fs::path(path).parent_path(), problem), end;
+       !problem && entry != end; entry.increment(problem)) {
+    std::error_code unreadable;
+    if (!entry->is_regular_file(unreadable)) continue;
+    if (is_folder || engine::checkpoint_name(entry->path().string()) == name) add_to(stamp, entry->path());
+  }
+  return stamp;
+}
+
+void ModelScan::walk(const std::string& root) {
+  std::vector<Place> waiting{{root, 0}};
+  while (!waiting.empty() && !ended_) {
+    const Place place = std::move(waiting.back());
+    waiting.pop_back();
+    std::vector<Place> next;
+    read(place, next);
+    waiting.insert(waiting.end(), next.rbegin(), next.rend());  // the first one on top
+  }
+}
+
+bool ModelScan::may_go_on(const fs::path& folder) {
+  if (observer_ && !observer_({folder.string(), seen_.size(), found_.size()})) ended_ = true;
+  return !ended_;
+}
+
+void ModelScan::read(const Place& place, std::vector<Place>& next) {
+  std::error_code problem;
+  const fs::path real = fs::canonical(place.folder, problem);
+  if (problem || place.depth > kMaxDepth || seen_.size() >= kMaxFolders || !seen_.insert(real.string()).second) return;
+  if (!may_go_on(place.folder)) return;
+  for (const std::string& name : engine::gguf_models_in(place.folder.string())) {
+    const std::string path = (place.folder / name).string();
+    add(path, engine::checkpoint_name(path));
+  }
+  if (is_checkpoint_folder(place.folder)) return add(place.folder.string(), engine::checkpoint_name(place.folder.string()));
+  const auto of_ollama = engine::ollama_models_in(place.folder.string());
+  for (const engine::OllamaModel& model : of_ollama) add(model.path, model.name);
+  if (!of_ollama.empty()) return;
+  if (const fs::path snapshot = main_snapshot(place.folder); !snapshot.empty()) {
+    next.push_back({snapshot, place.depth + 1});
+    return;
+  }
+  for (fs::path& inner : folders_in(place.folder)) next.push_back({std::move(inner), place.depth + 1});
+}
+
+void ModelScan::add(const std::string& path, const std::string& name) {
+  found_.push_back({.path = path, .name = name, .stamp = stamp_of(path)});
+}
+
+}  // namespace lathe::app

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/library/standard_folders.h"
+
+#include <filesystem>
+
+namespace lathe::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kHub = "Hugging Face cache";
+constexpr const char* kLmStudio = "LM Studio";
+constexpr const char* kOllama = "ollama";
+/// Where the service that ollama's installer sets up on Linux keeps its models.
+constexpr const char* kOllamaService = "/usr/share/ollama/.ollama/models";
+
+std::string hub_cache(const Environment& environment, const std::string& home) {
+  for (const char* name : {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"}) {
+    if (std::string folder = environment(name); !folder.empty()) return folder;
+  }
+  if (const std::string folder = environment("HF_HOME"); !folder.empty()) return (fs::path(folder) / "hub").string();
+  if (const std::string cache = environment("XDG_CACHE_HOME"); !cache.empty()) {
+    return (fs::path(cache) / "huggingface/hub").string();
+  }
+  return home.empty() ? std::string() : (fs::path(home) / ".cache/huggingface/hub").string();
+}
+
+}  // namespace
+
+std::vector<WatchedFolder> standard_model_folders(const Environment& environment, const std::string& home) {
+  std::vector<WatchedFolder> folders;
+  const auto add = [&](std::string path, const char* kind) {
+    std::error_code problem;
+    const bool is_there = fs::is_directory(path, problem);
+    folders.push_back({.path = std::move(path), .kind = kind, .is_there = is_there});
+  };
+  if (std::string hub = hub_cache(environment, home); !hub.empty()) add(std::move(hub), kHub);
+  if (!home.empty()) {
+    add((fs::path(home) / ".lmstudio/models").string(), kLmStudio);
+    add((fs::path(home) / ".cache/lm-studio/models").string(), kLmStudio);
+  }
+  if (std::string models = environment("OLLAMA_MODELS"); !models.empty()) {
+    add(std::move(models), kOllama);
+  } else {
+    if (!home.empty()) add((fs::path(home) / ".ollama/models").string(), kOllama);
+    add(kOllamaService, kOllama);
+  }
+  return folders;
+}
+
+}  // namespace lathe::app

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// ModelInfoSection: what the headers of the chosen model say, before anything is loaded; folded at first.
+#pragma once
+
+#include <QGridLayout>
+#include <QPushButton>
+
+#include "ui/models/info_words.h"
+#include "ui/panels/panel.h"
+#include "ui/widgets/section.h"
+
+namespace lathe::ui {
+
+class ModelInfoSection : public QWidget {
+  Q_OBJECT
+ public:
+  ModelInfoSection(const PanelContext& context, QWidget* parent);
+  void refresh();
+
+ private:
+  void show_rows(const InfoRows& rows);
+
+  const PanelContext& context_;
+  Section* section_;
+  QWidget* table_ = nullptr;
+  QPushButton* copy_;
+  InfoRows rows_;
+};
+
+}  // namespace lathe::ui
