@@ -13,8 +13,8 @@ namespace {
 
 using engine::ErrorCode;
 
-constexpr std::size_t kNamed = 8;  // names in a message, and bytes of one that is compared
-constexpr std::size_t kMaxCompared = 128;
+constexpr std::size_t kNamed = 8;  // names in a message
+constexpr std::size_t kMaxCompared = 128;  // bytes; a longer name is near to nothing
 constexpr std::string_view kBorders = "/-_:.";
 
 std::string lower(std::string_view text) {

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// lathe models, and names where commands take a model.
+#include <QTest>
+
+#include "engine/api/json.h"
+#include "tests/support/cli_run.h"
+#include "tests/support/model_stores.h"
+
+namespace {
+
+using namespace lathe;
+using tests::CliRun;
+using tests::ModelStores;
+using tests::run_cli;
+
+/// The stores as this process's environment names them.
+struct NamedStores : ModelStores {
+  NamedStores() {
+    qputenv("HF_HUB_CACHE", QByteArray::fromStdString(hub().string()));
+    qputenv("OLLAMA_MODELS", QByteArray::fromStdString(ollama().string()));
+    qputenv("HOME", QByteArray::fromStdString(root().string()));
+    add_to_hub("acme", "tiny-llama", "0a1b");
+    add_to_ollama("registry.ollama.ai/library/small/latest", "llama", 1);
+  }
+};
+
+engine::Json json_of(const CliRun& run) {
+  auto json = engine::parse_json(run.out, "stdout");
+  return json ? *json : engine::Json();
+}
+
+}  // namespace
+
+class ModelsCommandTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void lists_what_is_found() {
+    const NamedStores stores;
+    const CliRun run = run_cli({"models"});
+    QCOMPARE(run.code, std::optional<int>(0));
+    for (const char* words : {"acme/tiny-llama", "small:latest", "LlamaForCausalLM", "demo"})
+      QVERIFY2(run.out.find(words) != std::string::npos, run.out.c_str());
+  }
+
+  void json_has_a_row_a_model() {
+    const NamedStores stores;
+    const engine::Json models = json_of(run_cli({"models", "--json", "ACME"}));
+    QCOMPARE(models.size(), std::size_t{1});
+    QCOMPARE(models[0]["name"].get<std::string>(), std::string("acme/tiny-llama"));
+    QVERIFY(models[0]["n_parameters"].get<std::int64_t>() > 0);
+    QVERIFY(models[0]["file_bytes"].get<std::int64_t>() > 0);
+    QCOMPARE(models[0]["max_position_embeddings"].get<int>(), 256);
+    QVERIFY(models[0].contains("fit") && !models[0].contains("error"));
+  }
+
+  void what_is_broken_is_a_row_with_its_error() {
+    const NamedStores stores;
+    std::filesystem::resize_file(stores.ollama() / "blobs" / ModelStores::blob_name(1), 100);
+    const engine::Json models = json_of(run_cli({"models", "--json", "small"}));
+    QCOMPARE(models.size(), std::size_t{1});
+    QVERIFY(!models[0]["error"].get<std::string>().empty());
+    QVERIFY(run_cli({"models", "small"}).out.find("cannot be opened: ") != std::string::npos);
+  }
+
+  void nothing_found_says_where_was_looked() {
+    const NamedStores stores;
+    const CliRun run = run_cli({"models", "no such name"});
+    QCOMPARE(run.code, std::optional<int>(0));
+    QVERIFY(run.out.empty());
+    QVERIFY2(run.err.find(stores.hub().string()) != std::string::npos, run.err.c_str());
+    QCOMPARE(json_of(run_cli({"models", "no such name", "--json"})), engine::Json::array());
+  }
+
+  void commands_take_names() {
+    const NamedStores stores;
+    for (const char* name : {"acme/tiny-llama", "Tiny-Llama", "small", "small:latest"}) {
+      const CliRun run = run_cli({"inspect", name, "--json"});
+      QVERIFY2(run.code == 0, run.err.c_str());
+      QVERIFY(json_of(run)["architecture"] == "LlamaForCausalLM");
+      QCOMPARE(run_cli({"inspect", "--model", name}).code, std::optional<int>(0));
+    }
+  }
+
+  void an_unknown_name_is_refused_with_what_is_near() {
+    const NamedStores stores;
+    const CliRun run = run_cli({"inspect", "tiny-lama"});
+    QCOMPARE(run.code, std::optional<int>(3));
+    QVERIFY2(run.err.find("did you mean acme/tiny-llama?") != std::string::npos, run.err.c_str());
+  }
+
+  void an_ambiguous_name_lists_what_fits() {
+    const NamedStores stores;
+    stores.add_to_hub("other", "tiny-llama", "0a1b");
+    const CliRun run = run_cli({"inspect", "tiny-llama"});
+    QCOMPARE(run.code, std::optional<int>(2));
+    for (const char* name : {"acme/tiny-llama", "other/tiny-llama"})
+      QVERIFY2(run.err.find(name) != std::string::npos, run.err.c_str());
+  }
+};
+
+QTEST_GUILESS_MAIN(ModelsCommandTest)
+#include "models_command_test.moc"
