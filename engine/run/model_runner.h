@@ -19,7 +19,8 @@ struct RunnerMemory {
 /// Owns: all of it. Steps take no further buffers.
 class ModelRunner final : public Runner {
  public:
-  /// Takes the KV cache and the work memory for `limits`, whose window and rope_contexts are the decoder's. Errors: resource_exhausted.
+  /// Takes the KV cache and the work memory for `limits`, whose window and rope_contexts are the decoder's.
+  /// Errors: resource_exhausted.
   static Result<std::unique_ptr<ModelRunner>> create(std::unique_ptr<kernels::Backend> backend, Decoder decoder,
                                                      kernels::Dtype kv_dtype, const RunnerLimits& limits);
 
@@ -47,7 +48,8 @@ class ModelRunner final : public Runner {
         activations_(std::move(activations)),
         limits_(limits),
         types_(decoder_.config().n_token_types > 0 ? static_cast<std::size_t>(limits.max_rows) : 0) {
-    limits_.window = decoder_.config().window_of_all();
+    const std::int64_t window = decoder_.config().window_of_all();
+    limits_.window = window < limits.max_model_len ? window : 0;
     limits_.rope_contexts = decoder_.rope_contexts();
     rope_rows_.reserve(static_cast<std::size_t>(limits.max_rows));
   }

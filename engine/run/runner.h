@@ -20,7 +20,7 @@ struct RunnerLimits {
   int n_blocks = 0;
   int max_rows = 0;                           ///< rows of one step
   int max_logit_rows = 0;                     ///< of them with logits
-  std::int64_t window = 0;                    ///< tokens that a row sees in every layer; 0: some layer sees all
+  std::int64_t window = 0;                    ///< tokens that a row sees in every layer; 0: some sees all that there can be
   std::vector<std::int64_t> rope_contexts{};  ///< what sequences choose among: rope_config.h; none: there is one way
 };
 

@@ -152,6 +152,8 @@ void WindowCacheTest::a_layer_that_sees_all_keeps_all() {
   }
   RunnerDriver driver(path_of("mistral"), {.isa = "scalar"});
   QCOMPARE(driver.runner().limits().window, kWindow);
+  RunnerDriver narrow(path_of("mistral"), {.isa = "scalar", .max_model_len = kWindow});
+  QCOMPARE(narrow.runner().limits().window, 0);
 }
 
 void WindowCacheTest::traffic_in_a_tight_pool_data() {
