@@ -90,8 +90,8 @@ class MemoryPlanner {
     return kv_shape(config_, plan_.kv_dtype, plan_.limits.block_size, static_cast<int>(n_blocks));
   }
 
-  /// Enough for max_num_seqs full contexts, or what of them is kept behind a window, but no more than half of what the weights leave, and never less than one
-  /// context.
+  /// Enough for max_num_seqs full contexts, or what of them is kept behind a window, but no more than half of what the
+  /// weights leave, and never less than one context.
   std::int64_t automatic_blocks(std::int64_t one_context) const {
     const std::int64_t wanted = one_context * options_.max_num_seqs;
     if (!free_) return wanted;

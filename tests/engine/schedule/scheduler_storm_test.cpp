@@ -51,7 +51,8 @@ class Storm {
                     .max_logit_rows = traffic.max_num_seqs,
                     .max_seq_tokens = traffic.n_max(),
                     .max_batch_delay_ns = 5},
-                   *find_policy(traffic.policy), PagedCache(traffic.n_blocks, traffic.block_size, traffic.share, traffic.window)) {}
+                   *find_policy(traffic.policy),
+                   PagedCache(traffic.n_blocks, traffic.block_size, traffic.share, traffic.window)) {}
 
   Totals run() {
     while (n_submitted_ < traffic_.n_requests || scheduler_.has_work()) {
