@@ -34,8 +34,9 @@ Result<Scorer> Scorer::open(EngineOptions options, const EvalPlan& plan, const E
   Scorer scorer;
   LATHE_TRY(scorer.tokenizer_, open_tokenizer(options.tokenizer.empty() ? model.folder.path() : options.tokenizer));
   if (scorer.tokenizer_->vocab_size() > model.config.vocab_size) {
-    return fail(ErrorCode::model_refused, fmt::format("the tokenizer has {} pieces, the embeddings {} rows",
-                                                      scorer.tokenizer_->vocab_size(), model.config.vocab_size),
+    return fail(ErrorCode::model_refused,
+                fmt::format("the tokenizer has {} pieces, the embeddings {} rows", scorer.tokenizer_->vocab_size(),
+                            model.config.vocab_size),
                 "config.json: vocab_size");
   }
   const auto observe = [&](LoadPhase, std::int64_t bytes) { return !observer || observer({.bytes_loaded = bytes}); };

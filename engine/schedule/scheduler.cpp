@@ -237,8 +237,8 @@ void Scheduler::tell_waiting(WaitReason reason, SchedulerEventKind kind, std::ar
 // ---- how much, and whether at all
 
 int Scheduler::paced_prompt_tokens() const {
-  const bool anybody_waits = std::any_of(running_.begin(), running_.end(),
-                                         [](const Sequence* sequence) { return !sequence->in_prefill(); });
+  const bool anybody_waits =
+      std::any_of(running_.begin(), running_.end(), [](const Sequence* sequence) { return !sequence->in_prefill(); });
   // Prompts that must not be split cannot be paced.
   return anybody_waits && options_.chunked_prefill ? pace_.max_tokens() : std::numeric_limits<int>::max();
 }
@@ -294,8 +294,8 @@ bool Scheduler::still_must_wait(const Sequence& sequence) const {
 bool Scheduler::must_wait(Sequence& sequence, const PrefixMatch& match) {
   const auto n_running = static_cast<int>(running_.size());
   const bool whole = policy_->reserves_context;
-  const int n_needed = whole ? cache_.blocks_for(options_.max_seq_tokens)
-                             : peak_blocks(sequence.n_tokens()) - match.n_wanted;
+  const int n_needed =
+      whole ? cache_.blocks_for(options_.max_seq_tokens) : peak_blocks(sequence.n_tokens()) - match.n_wanted;
   const int n_available = cache_.pool().n_available() - match.n_idle;
   WaitReason reason = WaitReason::none;
   if (n_running >= options_.max_num_seqs) {

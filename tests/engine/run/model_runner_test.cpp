@@ -233,6 +233,7 @@ void ModelRunnerTest::only_the_wanted_rows_get_logits() {
                          .slots = {0, 1, 2, 3},
                          .query_start = {0, 4},
                          .context_len = {4},
+                         .rope_choices = {0},
                          .block_tables = {0},
                          .max_blocks = 1,
                          .logit_rows = {1, 3}};
@@ -250,6 +251,7 @@ void ModelRunnerTest::a_step_without_logits_runs() {
                                .slots = {0},
                                .query_start = {0, 1},
                                .context_len = {1},
+                               .rope_choices = {0},
                                .block_tables = {0},
                                .max_blocks = 1,
                                .logit_rows = {}};
@@ -267,6 +269,7 @@ void ModelRunnerTest::a_step_allocates_nothing() {
                            .slots = {},
                            .query_start = {0, n_rows},
                            .context_len = {n_rows},
+                           .rope_choices = {0},
                            .block_tables = {0, 1, 2},
                            .max_blocks = 3,
                            .logit_rows = {n_rows - 1}};

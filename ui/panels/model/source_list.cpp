@@ -33,7 +33,8 @@ class DropPlace final : public QWidget {
     column->setSpacing(theme_.px(2));
     QLabel* what = make_label(theme_, QStringLiteral("model.drop.what"), SourceList::tr("Drop a model here"), this, 13,
                               QFont::DemiBold, TextTone::text);
-    QLabel* kinds = make_label(theme_, QStringLiteral("model.drop.kinds"), SourceList::tr("a GGUF file or a safetensors folder"), this, 12);
+    QLabel* kinds = make_label(theme_, QStringLiteral("model.drop.kinds"),
+                               SourceList::tr("a GGUF file or a safetensors folder"), this, 12);
     QPushButton* open = make_button(theme_, QStringLiteral("model.drop.open"), SourceList::tr("Open a model"), this);
     open->setIcon(theme_.icon(QStringLiteral("folder")));
     QObject::connect(open, &QPushButton::clicked, context.actions[QStringLiteral("model.open")], &QAction::trigger);
@@ -265,9 +266,8 @@ void SourceList::apply_filter() {
   bool any = false;
   for (SourceRow* row : rows_) {
     const QString text = row->text() + QLatin1Char(' ') + row->accessibleDescription();
-    const bool fits = std::all_of(words.begin(), words.end(), [&](const QString& word) {
-      return text.contains(word, Qt::CaseInsensitive);
-    });
+    const bool fits = std::all_of(words.begin(), words.end(),
+                                  [&](const QString& word) { return text.contains(word, Qt::CaseInsensitive); });
     row->setVisible(fits);
     any = any || fits;
   }
