@@ -26,7 +26,7 @@ struct LibraryEntry {
   std::string name;  ///< "org/name" in the Hugging Face cache, "name:tag" in ollama's store
   bool is_demo = false;
   bool recent = false;
-  FileStamp stamp;
+  FileStamp stamp = {};
 };
 
 /// Where models are looked for.

@@ -44,9 +44,11 @@ void add_to(FileStamp& stamp, const fs::path& file) {
   if (problem) return;
   const auto time = fs::last_write_time(file, problem);
   if (problem) return;
+  // Times before the clock's epoch, which is of the year 2174 here, are negative.
+  const std::int64_t changed = time.time_since_epoch().count();
+  stamp.newest = stamp.n_files == 0 ? changed : std::max(stamp.newest, changed);
   ++stamp.n_files;
   stamp.n_bytes += static_cast<std::int64_t>(n_bytes);
-  stamp.newest = std::max<std::int64_t>(stamp.newest, time.time_since_epoch().count());
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ class ModelsCommandTest : public QObject {
     QCOMPARE(run.code, std::optional<int>(0));
     QVERIFY(run.out.empty());
     QVERIFY2(run.err.find(stores.hub().string()) != std::string::npos, run.err.c_str());
-    QCOMPARE(json_of(run_cli({"models", "no such name", "--json"})), engine::Json::array());
+    QVERIFY(json_of(run_cli({"models", "no such name", "--json"})) == engine::Json::array());
   }
 
   void commands_take_names() {
