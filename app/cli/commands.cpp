@@ -21,8 +21,7 @@ namespace {
 constexpr std::array<const Command*, 15> kCommands = {
     &kServeCommand,    &kCompleteCommand,   &kChatCommand,     &kInspectCommand, &kConvertCommand,
     &kEvalCommand,     &kSweepCommand,      &kSelftestCommand, &kBenchCommand,   &kRooflineCommand,
-    &kTokenizeCommand, &kDetokenizeCommand, &kTemplateCommand, &kEmbedCommand,
-    &kModelsCommand,
+    &kTokenizeCommand, &kDetokenizeCommand, &kTemplateCommand, &kEmbedCommand,   &kModelsCommand,
 };
 
 std::string overview() {

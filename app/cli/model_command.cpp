@@ -106,8 +106,9 @@ std::optional<int> parse(CLI::App& parser, const std::vector<std::string>& argum
 
 ModelCommand::ModelCommand(const Command& command, Terminal& terminal, std::vector<std::string_view> except)
     : terminal_(terminal), parser_(std::string(command.help), program_name(command)), except_(std::move(except)) {
-  parser_.add_option("MODEL", positional_model_,
-                     "The same as --model: a folder, a GGUF file, or a name that `lathe models` lists. Without it: the bundled model.");
+  parser_.add_option(
+      "MODEL", positional_model_,
+      "The same as --model: a folder, a GGUF file, or a name that `lathe models` lists. Without it: the bundled model.");
   parser_.add_option("--profile-dir", profile_dir_, "Folder for settings and other files instead of the user's own.");
   parser_.add_flag("-q,--quiet", quiet_, "No progress and no notes on stderr.");
 }

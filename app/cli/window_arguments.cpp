@@ -15,7 +15,8 @@ namespace lathe::app {
 std::optional<int> parse_window_arguments(const std::vector<std::string>& arguments, WindowArguments& parsed,
                                           Terminal& terminal) {
   CLI::App parser("Open the window.", "lathe");
-  parser.add_option("MODEL", parsed.model, "Folder of a checkpoint, GGUF file or name of the library to open; without it, what was open last.");
+  parser.add_option("MODEL", parsed.model,
+                    "Folder of a checkpoint, GGUF file or name of the library to open; without it, what was open last.");
   parser.add_option("--profile-dir", parsed.profile_dir, "Folder for settings and other files instead of the user's own.");
   OptionFlags flags;
   flags.add(parser, engine::engine_option_table(), {"model"});

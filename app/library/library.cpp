@@ -75,11 +75,10 @@ class SettingsLibrary final : public Library {
     }
     const FileStamp now = stamp_of(entry.path);
     if (now == entry.stamp) return {};
-    const std::string what = now.n_files != entry.stamp.n_files
-                                 ? fmt::format("{} files, now {}", entry.stamp.n_files, now.n_files)
-                             : now.n_bytes != entry.stamp.n_bytes
-                                 ? fmt::format("{} bytes, now {}", entry.stamp.n_bytes, now.n_bytes)
-                                 : std::string("as many bytes, written since");
+    const std::string what =
+        now.n_files != entry.stamp.n_files   ? fmt::format("{} files, now {}", entry.stamp.n_files, now.n_files)
+        : now.n_bytes != entry.stamp.n_bytes ? fmt::format("{} bytes, now {}", entry.stamp.n_bytes, now.n_bytes)
+                                             : std::string("as many bytes, written since");
     return engine::fail(ErrorCode::conflict,
                         fmt::format("{} changed since the folders were searched ({}); scan again", entry.name, what),
                         entry.path);

@@ -13,7 +13,7 @@ namespace {
 
 using engine::ErrorCode;
 
-constexpr std::size_t kNamed = 8;  // names in a message
+constexpr std::size_t kNamed = 8;          // names in a message
 constexpr std::size_t kMaxCompared = 128;  // bytes; a longer name is near to nothing
 constexpr std::string_view kBorders = "/-_:.";
 
@@ -91,11 +91,11 @@ engine::Result<std::string> find_by_name(std::span<const LibraryEntry> entries, 
     if (!fitting.empty()) return one_of(fitting, name);
   }
   const std::string near = nearest(entries, name);
-  return engine::fail(ErrorCode::not_found,
-                      fmt::format("no such file or folder, and no model of that name in the library{} ({}){}",
-                                  near.empty() ? "" : fmt::format("; did you mean {}?", near), names_of(entries),
-                                  places_of(searched)),
-                      name);
+  return engine::fail(
+      ErrorCode::not_found,
+      fmt::format("no such file or folder, and no model of that name in the library{} ({}){}",
+                  near.empty() ? "" : fmt::format("; did you mean {}?", near), names_of(entries), places_of(searched)),
+      name);
 }
 
 }  // namespace lathe::app

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The store of ollama: manifests/<registry>/<namespace>/<model>/<tag> names blobs/sha256-<digest>, GGUF files without an ending.
+// The store of ollama: manifests/<registry>/<namespace>/<model>/<tag> names blobs/sha256-<digest>, GGUF files without an
+// ending.
 #pragma once
 
 #include <string>

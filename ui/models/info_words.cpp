@@ -37,14 +37,15 @@ QString rope_of(const engine::ModelInfo& info) {
 
 InfoRows info_rows(const engine::ModelInfo& info) {
   InfoRows rows{{translated("Architecture"), QString::fromStdString(info.architecture)},
-                {translated("Files"), QStringLiteral("%1, %2").arg(QString::fromStdString(info.file_format),
-                                                                    bytes_words(info.file_bytes))},
+                {translated("Files"),
+                 QStringLiteral("%1, %2").arg(QString::fromStdString(info.file_format), bytes_words(info.file_bytes))},
                 {translated("Parameters"), number(info.n_parameters)},
                 {translated("Tensors"), tensors_of(info)}};
   if (!info.quantization_scheme.empty())
     rows.emplace_back(translated("Quantized"), QString::fromStdString(info.quantization_scheme));
   rows.emplace_back(translated("Layers"), number(info.n_layers));
-  rows.emplace_back(translated("Hidden"), translated("%1, MLP %2").arg(number(info.hidden_size), number(info.intermediate_size)));
+  rows.emplace_back(translated("Hidden"),
+                    translated("%1, MLP %2").arg(number(info.hidden_size), number(info.intermediate_size)));
   rows.emplace_back(translated("Heads"), translated("%1 of %2, %3 for keys and values")
                                              .arg(number(info.n_heads), number(info.head_dim), number(info.n_kv_heads)));
   rows.emplace_back(translated("Context"), translated("%1 tokens").arg(number(info.max_position_embeddings)));

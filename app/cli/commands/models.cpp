@@ -125,7 +125,8 @@ class ModelsCommand {
 
   void print_table(const std::vector<ListedModel>& models, const Library& library) {
     if (models.empty()) {
-      terminal_.err << (text_.empty() ? "No models found. " : fmt::format("No model's name has '{}'. ", printable(text_, 64)))
+      terminal_.err << (text_.empty() ? "No models found. "
+                                      : fmt::format("No model's name has '{}'. ", printable(text_, 64)))
                     << searched_words(library);
       return;
     }

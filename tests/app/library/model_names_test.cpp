@@ -12,8 +12,12 @@ using lathe::engine::ErrorCode;
 LibraryEntry entry(const std::string& path, const std::string& name) { return {.path = path, .name = name}; }
 
 const std::vector<LibraryEntry> kEntries = {
-    entry("/1", "meta-llama/Llama-3.2-1B"), entry("/2", "meta-llama/Llama-3.2-3B"), entry("/3", "qwen3:latest"),
-    entry("/4", "qwen3:8b"),                entry("/5", "Phi-4-mini-Q8_0"),         entry("/6", "phi-4-MINI-q8_0"),
+    entry("/1", "meta-llama/Llama-3.2-1B"),
+    entry("/2", "meta-llama/Llama-3.2-3B"),
+    entry("/3", "qwen3:latest"),
+    entry("/4", "qwen3:8b"),
+    entry("/5", "Phi-4-mini-Q8_0"),
+    entry("/6", "phi-4-MINI-q8_0"),
     entry("/7", "other/Llama-3.2-1B"),
 };
 const std::vector<WatchedFolder> kFolders = {{.path = "/hub", .kind = "Hugging Face cache", .is_there = true},
@@ -32,14 +36,22 @@ class ModelNamesTest : public QObject {
   void the_best_fit_decides_data() {
     QTest::addColumn<QString>("name");
     QTest::addColumn<QString>("path");
-    QTest::newRow("itself") << "meta-llama/Llama-3.2-1B" << "/1";
-    QTest::newRow("in another case") << "META-LLAMA/llama-3.2-1b" << "/1";
-    QTest::newRow("its end") << "Llama-3.2-3B" << "/2";
-    QTest::newRow("its end in another case") << "llama-3.2-3b" << "/2";
-    QTest::newRow("behind a hyphen") << "3b" << "/2";
-    QTest::newRow("behind a colon") << "8b" << "/4";
-    QTest::newRow("latest is left out") << "qwen3" << "/3";
-    QTest::newRow("itself before another case") << "phi-4-MINI-q8_0" << "/6";
+    QTest::newRow("itself") << "meta-llama/Llama-3.2-1B"
+                            << "/1";
+    QTest::newRow("in another case") << "META-LLAMA/llama-3.2-1b"
+                                     << "/1";
+    QTest::newRow("its end") << "Llama-3.2-3B"
+                             << "/2";
+    QTest::newRow("its end in another case") << "llama-3.2-3b"
+                                             << "/2";
+    QTest::newRow("behind a hyphen") << "3b"
+                                     << "/2";
+    QTest::newRow("behind a colon") << "8b"
+                                    << "/4";
+    QTest::newRow("latest is left out") << "qwen3"
+                                        << "/3";
+    QTest::newRow("itself before another case") << "phi-4-MINI-q8_0"
+                                                << "/6";
   }
   void the_best_fit_decides() {
     QFETCH(QString, name);

@@ -81,7 +81,8 @@ class OllamaStoreTest : public QObject {
     for (const char* digest : {"sha256:../../../../etc/passwd", "../../x", "sha256:00", "sha256:", ""}) {
       const ModelStores stores;
       const std::string path = path_under_manifest(
-          stores, std::string(R"({"layers":[{"mediaType":"application/vnd.ollama.image.model","digest":")") + digest + "\"}]}");
+          stores,
+          std::string(R"({"layers":[{"mediaType":"application/vnd.ollama.image.model","digest":")") + digest + "\"}]}");
       QCOMPARE(path, (stores.ollama() / "manifests/registry.ollama.ai/library/m/latest").string());
     }
   }

@@ -97,7 +97,8 @@ class ModelSourcesTest : public QObject {
 
   void many_models_can_be_filtered() {
     const ModelStores stores;
-    for (int i = 0; i < 9; ++i) stores.add_to_lm_studio("p/r/model-" + std::to_string(i) + ".gguf", i < 4 ? "llama" : "qwen2");
+    for (int i = 0; i < 9; ++i)
+      stores.add_to_lm_studio("p/r/model-" + std::to_string(i) + ".gguf", i < 4 ? "llama" : "qwen2");
     WindowFixture fixture;
     watch(fixture, stores.root());
     QTRY_COMPARE(shown(fixture).size(), qsizetype{9});
@@ -148,7 +149,8 @@ class ModelSourcesTest : public QObject {
     QTRY_VERIFY(fixture.find<QWidget>("model.info.copy")->isVisible());
     fixture.click("model.info.copy");
     const QString text = QGuiApplication::clipboard()->text();
-    for (const char* words : {"Architecture: LlamaForCausalLM", "Chat template: yes", "BOS: 1", "RoPE: theta", "Context: 256"})
+    for (const char* words :
+         {"Architecture: LlamaForCausalLM", "Chat template: yes", "BOS: 1", "RoPE: theta", "Context: 256"})
       QVERIFY2(text.contains(words), qPrintable(text));
   }
 

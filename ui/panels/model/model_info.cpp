@@ -58,7 +58,8 @@ void ModelInfoSection::show_rows(const InfoRows& rows) {
     // A path or a scheme has no blanks where it could be broken.
     QString breakable = value;
     breakable.replace(QLatin1Char('/'), QStringLiteral("/\u200b"));
-    auto* what = make_label(theme, QStringLiteral("model.info.%1").arg(line), breakable, table_, 12, QFont::Normal, TextTone::text);
+    auto* what =
+        make_label(theme, QStringLiteral("model.info.%1").arg(line), breakable, table_, 12, QFont::Normal, TextTone::text);
     what->setAccessibleName(name);
     what->setWordWrap(true);
     what->setTextFormat(Qt::PlainText);

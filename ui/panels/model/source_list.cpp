@@ -265,9 +265,8 @@ void SourceList::apply_filter() {
   bool any = false;
   for (SourceRow* row : rows_) {
     const QString text = row->text() + QLatin1Char(' ') + row->accessibleDescription();
-    const bool fits = std::all_of(words.begin(), words.end(), [&](const QString& word) {
-      return text.contains(word, Qt::CaseInsensitive);
-    });
+    const bool fits = std::all_of(words.begin(), words.end(),
+                                  [&](const QString& word) { return text.contains(word, Qt::CaseInsensitive); });
     row->setVisible(fits);
     any = any || fits;
   }
