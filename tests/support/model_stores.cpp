@@ -59,10 +59,11 @@ std::string ModelStores::add_to_ollama(const std::string& manifest, const std::s
   const fs::path blob = ollama() / "blobs" / digest;
   copy_to(gguf_fixture(fixture), blob);
   digest.replace(6, 1, ":");
-  write_new(ollama() / "manifests" / manifest,
-        R"({"schemaVersion":2,"layers":[{"mediaType":"application/vnd.ollama.image.template","digest":"sha256:00","size":1},)"
-        R"({"mediaType":"application/vnd.ollama.image.model","digest":")" +
-            digest + R"(","size":1}]})");
+  write_new(
+      ollama() / "manifests" / manifest,
+      R"({"schemaVersion":2,"layers":[{"mediaType":"application/vnd.ollama.image.template","digest":"sha256:00","size":1},)"
+      R"({"mediaType":"application/vnd.ollama.image.model","digest":")" +
+          digest + R"(","size":1}]})");
   return blob.string();
 }
 

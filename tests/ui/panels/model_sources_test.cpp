@@ -147,6 +147,8 @@ class ModelSourcesTest : public QObject {
     QTRY_VERIFY(fixture.find<QWidget>("model.info")->isVisible());
     fixture.click("model.section.info.heading");
     QTRY_VERIFY(fixture.find<QWidget>("model.info.copy")->isVisible());
+    const QWidget* contents = fixture.find<QWidget>("model.info")->parentWidget();
+    QTRY_VERIFY(contents->minimumSizeHint().width() <= contents->parentWidget()->width());
     fixture.click("model.info.copy");
     const QString text = QGuiApplication::clipboard()->text();
     for (const char* words :

@@ -158,7 +158,7 @@ void ModelTest::a_model_is_chosen_from_the_list() {
   auto* row = fixture.find<QAbstractButton>("model.source.tiny-llama");
   QTRY_VERIFY2(row->accessibleDescription().startsWith("llama"), qPrintable(row->accessibleDescription()));
   QTest::mouseClick(row, Qt::LeftButton);
-  QCOMPARE(QFileInfo(QString::fromStdString(fixture.window->context().load.path())),
+  QTRY_COMPARE(QFileInfo(QString::fromStdString(fixture.window->context().load.path())),
            QFileInfo(QString::fromStdString(tiny_model_path())));
   QTRY_COMPARE(fixture.find<QLabel>("model.card.name")->text(), QString("tiny-llama"));
   fixture.click("model.load");

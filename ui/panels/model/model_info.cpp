@@ -3,6 +3,7 @@
 
 #include <QClipboard>
 #include <QGuiApplication>
+#include <QRegularExpression>
 
 #include "ui/models/load_choice.h"
 #include "ui/panels/fold_memory.h"
@@ -12,6 +13,7 @@ namespace lathe::ui {
 namespace {
 
 constexpr int kNames = 104;  // the label column of the dock
+const QRegularExpression kLongWord(QStringLiteral("(\\S{16})"));
 
 }  // namespace
 
@@ -55,16 +57,16 @@ void ModelInfoSection::show_rows(const InfoRows& rows) {
   int line = 0;
   for (const auto& [name, value] : rows) {
     QLabel* words = make_label(theme, QStringLiteral("model.info.%1.name").arg(line), name, table_, 12);
-    // A path or a scheme has no blanks where it could be broken.
+    // A path or a digest has no blanks where it could be broken, and nothing may be wider than the dock.
     QString breakable = value;
-    breakable.replace(QLatin1Char('/'), QStringLiteral("/\u200b"));
+    breakable.replace(kLongWord, QStringLiteral("\\1\u200b"));
     auto* what =
         make_label(theme, QStringLiteral("model.info.%1").arg(line), breakable, table_, 12, QFont::Normal, TextTone::text);
     what->setAccessibleName(name);
     what->setWordWrap(true);
     what->setTextFormat(Qt::PlainText);
     what->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    what->setMinimumWidth(0);
+    what->setMinimumWidth(1);  // else it is that of the longest word
     grid->addWidget(words, line, 0, Qt::AlignTop);
     grid->addWidget(what, line++, 1);
   }
