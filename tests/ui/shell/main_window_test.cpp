@@ -120,11 +120,13 @@ void MainWindowTest::a_changed_setting_asks_for_a_reload() {
 
 void MainWindowTest::options_of_the_start_go_over_those_saved() {
   WindowFixture fixture;
+  const QTemporaryDir folder;  // what is not there is refused before the engine is asked
+  const std::string path = folder.path().toStdString();
   ui::LoadChoice& choice = fixture.window->context().load;
-  choice.choose("/nowhere/fake-model");
+  choice.choose(path);
   choice.set_option("max_num_seqs", "3");
   choice.set_option("block_size", "32");
-  fixture.window->start("/nowhere/fake-model", {{"quantization", "int4_g32"}, {"max_num_seqs", "5"}});
+  fixture.window->start(path, {{"quantization", "int4_g32"}, {"max_num_seqs", "5"}});
   QVERIFY(fixture.wait_ready());
   QTRY_VERIFY(choice.is_loaded() && choice.changed_options().isEmpty());
   QCOMPARE(QString::fromStdString(choice.options().quantization), QString("int4_g32"));
