@@ -88,7 +88,10 @@ class SweeperTest : public QObject {
   }
 
   void what_is_stopped_is_gone_on_with() {
-    QVERIFY(sweeper_->start(small_plan()).has_value());
+    SweepPlan plan = small_plan();  // whose cells take milliseconds: all could be done before one is seen to be
+    plan.workload.output_tokens = 200;
+    plan.workload.requests = 10;
+    QVERIFY(sweeper_->start(plan).has_value());
     QVERIFY(QTest::qWaitFor([&] { return sweeper_->status().progress.cells_done >= 1; }, kPatienceMs));
     sweeper_->pause();
     QVERIFY(QTest::qWaitFor([&] { return !(sweeper_->status().state == SweepState::pausing); }, kPatienceMs));
