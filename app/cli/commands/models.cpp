@@ -2,7 +2,7 @@
 // lathe models: what can be opened by its name, from headers alone.
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cstring>
 
 #include "app/cli/model_command.h"
 #include "app/log/printable.h"
@@ -19,11 +19,6 @@ struct ListedModel {
   LibraryEntry entry;
   ModelFacts facts;
 };
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
-  return text;
-}
 
 OrderedJson json_of(const ListedModel& model) {
   OrderedJson json = {{"name", model.entry.name},
@@ -109,7 +104,7 @@ class ModelsCommand {
       return !stopped();
     });
     for (const LibraryEntry& entry : entries) {
-      if (lower(entry.name).find(lower(text_)) == std::string::npos) continue;
+      if (strcasestr(entry.name.c_str(), text_.c_str()) == nullptr) continue;
       if (stopped()) break;
       progress("Reading headers: " + entry.name);
       models.push_back({entry, look_at_model(entry.path)});

@@ -2,21 +2,15 @@
 #include <QObject>
 #include <QtTest>
 
-#include <numeric>
-
 #include "engine/cache/paged_cache.h"
+#include "tests/support/token_ids.h"
 
 using namespace lathe::engine;
+using lathe::tests::count_from;
 
 namespace {
 
 using Ids = std::vector<std::int32_t>;
-
-Ids count_from(std::int32_t first, int n) {
-  Ids ids(static_cast<std::size_t>(n));
-  std::iota(ids.begin(), ids.end(), first);
-  return ids;
-}
 
 /// A table with all of `tokens` computed and published.
 BlockTable filled(PagedCache& cache, const Ids& tokens) {

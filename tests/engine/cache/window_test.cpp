@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocks that lie behind the window of all layers: given back, still found, never waited for.
 #include <QTest>
-#include <numeric>
 
 #include "engine/cache/cache_room.h"
 #include "engine/cache/paged_cache.h"
+#include "tests/support/token_ids.h"
 
 using namespace lathe::engine;
+using lathe::tests::count_from;
 
 namespace {
 
 using Ids = std::vector<std::int32_t>;
-
-Ids count_from(std::int32_t first, int n) {
-  Ids ids(static_cast<std::size_t>(n));
-  std::iota(ids.begin(), ids.end(), first);
-  return ids;
-}
 
 /// Computes tokens up to n as an engine does: grow, publish, give back.
 void compute(PagedCache& cache, BlockTable& table, const Ids& tokens, int n) {
