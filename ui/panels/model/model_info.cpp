@@ -13,7 +13,12 @@ namespace lathe::ui {
 namespace {
 
 constexpr int kNames = 104;  // the label column of the dock
-const QRegularExpression kLongWord(QStringLiteral("(\\S{16})"));
+
+/// A path or a digest has no blanks where it could be broken, and nothing may be wider than the dock.
+QString breakable(QString text) {
+  static const QRegularExpression kLongWord(QStringLiteral("(\\S{16})"));
+  return text.replace(kLongWord, QStringLiteral("\\1\u200b"));
+}
 
 }  // namespace
 
@@ -57,15 +62,14 @@ void ModelInfoSection::show_rows(const InfoRows& rows) {
   int line = 0;
   for (const auto& [name, value] : rows) {
     QLabel* words = make_label(theme, QStringLiteral("model.info.%1.name").arg(line), name, table_, 12);
-    // A path or a digest has no blanks where it could be broken, and nothing may be wider than the dock.
-    QString breakable = value;
-    breakable.replace(kLongWord, QStringLiteral("\\1\u200b"));
+    const QString shown = breakable(value);
     auto* what =
-        make_label(theme, QStringLiteral("model.info.%1").arg(line), breakable, table_, 12, QFont::Normal, TextTone::text);
+        make_label(theme, QStringLiteral("model.info.%1").arg(line), shown, table_, 12, QFont::Normal, TextTone::text);
     what->setAccessibleName(name);
     what->setWordWrap(true);
     what->setTextFormat(Qt::PlainText);
-    what->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    // With the places where it may break, a path that is copied would be another one: Copy gives it without.
+    if (shown == value) what->setTextInteractionFlags(Qt::TextSelectableByMouse);
     what->setMinimumWidth(1);  // else it is that of the longest word
     grid->addWidget(words, line, 0, Qt::AlignTop);
     grid->addWidget(what, line++, 1);
