@@ -14,10 +14,16 @@ HEAD = """<!-- SPDX-License-Identifier: Apache-2.0 -->
 Both programs in turn, with the machine's ceilings measured before and after each of them; weights are random
 (`make_random_llama.py`), the same on both sides. int8 is `int8_g32` beside Q8_0, int4 `int4_g32` beside Q4_0. A figure is the
 median, the best of the samples in brackets; shares are of the read bandwidth (decode) or of the arithmetic peak (prompts) that
-was measured around the sample itself. Rates are tokens a second.
+was measured around the sample itself. Rates are tokens a second. A goal that is a part of another of our figures ("of alone",
+"of int4") is judged by the median of what each sample has of its own, which is not the ratio of the two medians.
 
 Classes of processor that are not below were never run.
 """
+
+ENOUGH = 5  # samples of a figure
+# What the table has of a class that was measured in full, and the checkpoints of each.
+WORKS = {"single": ("0.5b", "1.1b"), "streams": ("0.5b",), "server": ("0.5b",), "stall": ("0.5b",), "depth": ("0.5b",),
+         "lookup": ("0.5b",), "neighbours": ("0.5b",)}
 
 ROW = "| {work} | {model} | {lathe} | {peer} | {times} | {share} | {peer_share} | {goal} |"
 COLUMNS = ("| work | model | Lathe | llama.cpp | times | Lathe's share | llama.cpp's share | goal |\n"
@@ -61,6 +67,17 @@ class Machine:
             return ""
         return (f"Tiles of AMX: {self.facts['bf16_gflop_s']:,.0f} GFLOP/s in bf16, {self.facts['int8_gop_s']:,.0f} GOP/s in codes "
                 "(Lathe's own loops; shares and goals are of vectors). ")
+
+    def gaps(self):
+        """What was not run, and what was run too seldom."""
+        n = {}  # (work, preset) -> samples of the figure that has the fewest
+        for (work, preset, _, _), of_key in self.figures.items():
+            fewest = min(len(samples) for samples in of_key.values())
+            n[work, preset] = min(n.get((work, preset), fewest), fewest)
+        missing = [f"{work} ({preset})" for work, presets in WORKS.items() for preset in presets if (work, preset) not in n]
+        few = [f"{work} ({preset}): {n_samples}" for (work, preset), n_samples in n.items() if n_samples < ENOUGH]
+        return ((f"Not run: {', '.join(missing)}. " if missing else "")
+                + (f"Fewer than {ENOUGH} samples: {', '.join(few)}. " if few else ""))
 
     def row(self, key):
         work, preset, form, figure = key
@@ -110,13 +127,11 @@ class Machine:
         ceilings = [s["ceilings"] for s in self.samples]
         floats = [s["ceilings"]["peak"] for s in self.samples if not FORMATS[s["format"]].is_coded]
         codes = [self.peak(s) for s in self.samples if FORMATS[s["format"]].is_coded]
-        n = [len(samples) for of_key in self.figures.values() for samples in of_key.values()]
         return [
             f"## {f['device']} ({self.name}), {f['isa']}, {f['threads']} threads", "",
             f"Reads {median(c['read'] for c in ceilings) * 1e-9:.1f} GB/s"
             + (f"; floats {median(floats) * 1e-9:.0f} GFLOP/s ({f['floats']})" if floats else "")
-            + (f"; codes {median(codes) * 1e-9:.0f} GOP/s" if codes else "") + f". {min(n)} to {max(n)} samples a figure. "
-            f"{self.tiles()}"
+            + (f"; codes {median(codes) * 1e-9:.0f} GOP/s" if codes else "") + f". {self.tiles()}{self.gaps()}"
             f"The host took {median(s['stolen'] for s in self.samples):.1%} of the time (median), and let "
             f"{median(s['issued'] for s in self.samples):.0%} of the instructions through.", "",
             COLUMNS, *(self.row(key) for key in self.figures), ""]
