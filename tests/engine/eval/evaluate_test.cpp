@@ -3,9 +3,11 @@
 #include "engine/api/evaluate.h"
 
 #include <QDir>
+#include <QFile>
 #include <QTemporaryDir>
 #include <QTest>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "engine/api/tokenizer.h"
 #include "tests/support/runner_driver.h"
@@ -44,6 +46,20 @@ double defined_nll(const EvalPlan& plan, std::int64_t* n_tokens) {
   return sum / static_cast<double>(*n_tokens);
 }
 
+/// Of the first 100 stories, of which a window holds 512 tokens. Sums and cache in f32.
+double perplexity_of_stories(const std::string& model) {
+  QFile file(QString::fromStdString(tests::shared_path("data/eval/tinystories_1000.json")));
+  if (!file.open(QIODevice::ReadOnly)) return 0;
+  auto texts = nlohmann::json::parse(file.readAll().toStdString()).get<std::vector<std::string>>();
+  texts.resize(100);
+  EngineOptions options;
+  options.model = tests::shared_path("data/models/" + model);
+  options.dtype = options.kv_cache_dtype = "float32";
+  const auto report =
+      engine::measure_perplexity(options, {.texts = std::move(texts), .protocol = EvalProtocol::cut, .window = 512}, {});
+  return report.has_value() ? report->perplexity.mean : 0;
+}
+
 }  // namespace
 
 class EvaluateTest : public QObject {
@@ -62,6 +78,16 @@ class EvaluateTest : public QObject {
       QVERIFY(std::fabs(report->perplexity.mean - std::exp(nll)) < 1e-4 * std::exp(nll));
       QVERIFY(report->perplexity.low < report->perplexity.mean && report->perplexity.mean < report->perplexity.high);
     }
+  }
+
+  /// The figures of a float64 forward pass (the shared folder's llama_reference.py), and a GGUF file beside its folder.
+  void trained_models_lose_what_the_reference_loses() {
+    SKIP_WITHOUT_SHARED("data/models/stories260K-hf");
+    QVERIFY(std::fabs(perplexity_of_stories("stories260K-hf") - 5.2746) < 1e-3);
+    const double of_folder = perplexity_of_stories("TinyStories-656K-hf");
+    QVERIFY(std::fabs(of_folder - 25.608) < 1e-3);
+    const double of_codes = perplexity_of_stories("TinyStories-656K-gguf/TinyStories-656K-Q8_0.gguf");
+    QVERIFY(of_codes != of_folder && std::fabs(of_codes / of_folder - 1) < 0.005);
   }
 
   /// What is given is read and not predicted: both parts of a text together lose what the whole text loses.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <map>
 
 #include "kernels/api/backend.h"
 #include "tests/support/runner_driver.h"
@@ -132,11 +133,14 @@ class FamiliesTest : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
+  void cleanupTestCase() { print_table(); }
+
   void logits_are_those_of_transformers_data() { add_rows(true); }
   void logits_are_those_of_transformers() {
     const Family family = family_of_row();
     for (const Prompt& prompt : family.prompts()) {
       const double error = largest_error(family.whole(prompt), prompt.logits);
+      verdicts().error = std::max(verdicts().error, error);
       QVERIFY2(error <= kTolerance, qPrintable(QString("%1: off by %2").arg(prompt.what.c_str()).arg(error)));
     }
   }
@@ -145,7 +149,9 @@ class FamiliesTest : public QObject {
   void greedy_answers_are_those_of_transformers() {
     const Family family = family_of_row();
     for (const Prompt& prompt : family.prompts()) {
-      QCOMPARE(family.driver().greedy(prompt.ids, static_cast<int>(prompt.greedy.size())), prompt.greedy);
+      const auto answer = family.driver().greedy(prompt.ids, static_cast<int>(prompt.greedy.size()));
+      note(Verdicts::greedy, answer == prompt.greedy);
+      QCOMPARE(answer, prompt.greedy);
     }
   }
 
@@ -155,11 +161,49 @@ class FamiliesTest : public QObject {
     const Prompt& neighbour = family.prompts().front();
     for (const Prompt& prompt : family.prompts()) {
       const auto whole = family.whole(prompt);
-      QCOMPARE(family.in_chunks(prompt, 1), whole);
-      QCOMPARE(family.in_chunks(prompt, 8), whole);
-      QCOMPARE(family.in_chunks(prompt, 17, &neighbour), whole);
+      const auto one_by_one = family.in_chunks(prompt, 1), chunked = family.in_chunks(prompt, 8);
+      const auto in_company = family.in_chunks(prompt, 17, &neighbour);
+      note(Verdicts::one_by_one, one_by_one == whole);
+      note(Verdicts::chunked, chunked == whole);
+      note(Verdicts::in_company, in_company == whole);
+      QCOMPARE(one_by_one, whole);
+      QCOMPARE(chunked, whole);
+      QCOMPARE(in_company, whole);
     }
   }
+
+ private:
+  /// Of a family on all instruction sets.
+  struct Verdicts {
+    enum Column { greedy, one_by_one, chunked, in_company, n_columns };
+    double error = 0;
+    int n_checks[n_columns]{}, n_passed[n_columns]{};
+  };
+
+  Verdicts& verdicts() {
+    QFETCH(QString, family);
+    return table_[family];
+  }
+  void note(Verdicts::Column column, bool passed) {
+    Verdicts& row = verdicts();
+    ++row.n_checks[column];
+    row.n_passed[column] += passed ? 1 : 0;
+  }
+
+  void print_table() const {
+    constexpr int kNameWidth = 24, kWidth = 14;
+    QString text = QString("family").leftJustified(kNameWidth) + QString("largest error").leftJustified(kWidth);
+    for (const char* head : {"greedy", "one by one", "chunks", "in company"}) text += QString(head).leftJustified(kWidth);
+    for (const auto& [family, row] : table_) {
+      text += '\n' + family.leftJustified(kNameWidth) + QString::number(row.error, 'e', 1).leftJustified(kWidth);
+      for (int column = 0; column < Verdicts::n_columns; ++column) {
+        text += QString("%1 of %2").arg(row.n_passed[column]).arg(row.n_checks[column]).leftJustified(kWidth);
+      }
+    }
+    qInfo().noquote() << "\n" + text;
+  }
+
+  std::map<QString, Verdicts> table_;
 };
 
 QTEST_GUILESS_MAIN(FamiliesTest)
