@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Seed-OSS: Llama with biases of its queries, keys and values. Source: Hugging Face transformers, SeedOssConfig.
+#include "engine/model/standard_config.h"
+
+namespace lathe::engine {
+
+extern const Architecture kSeedOss;
+
+namespace {
+
+void read_config(ConfigReader& reader, ModelConfig& config) {
+  read_llama_parts(reader, config);
+  config.qkv_bias = reader.boolean_or("attention_bias", true);
+  config.attention_out_bias = reader.boolean_or("attention_out_bias", false);
+  config.mlp_bias = reader.boolean_or("mlp_bias", false);
+}
+
+}  // namespace
+
+constexpr Architecture kSeedOss{
+    .name = "SeedOssForCausalLM",
+    .model_type = "seed_oss",
+    .tensors = kLlamaTensors,
+    .ignored_suffixes = kSavedAngles,
+    .read_config = read_config,
+};
+
+}  // namespace lathe::engine
