@@ -2,13 +2,17 @@
 // The decoder's memory, and reading weights into it: progress, cancel, odd addresses.
 #include "engine/model/decoder/decoder.h"
 
+#include <QTemporaryDir>
 #include <QTest>
+#include <cmath>
 #include <cstring>
 
 #include "engine/model/decoder/load_weights.h"
 #include "engine/model/layers/activations.h"
 #include "engine/serve/opened_model.h"
 #include "tests/support/runner_driver.h"
+#include "tests/support/safetensors_bytes.h"
+#include "tests/support/shared_data.h"
 #include "tests/support/tiny_model.h"
 
 using namespace lathe;
@@ -27,6 +31,7 @@ class DecoderTest : public QObject {
   void cancel_stops_between_tensors();
   void odd_addresses_are_read_right();
   void conversion_between_types_keeps_values();
+  void heads_of_baichuan_2_have_rows_of_length_one();
 };
 
 void DecoderTest::it_takes_the_bytes_that_were_estimated_data() {
@@ -140,6 +145,68 @@ void DecoderTest::conversion_between_types_keeps_values() {
     engine::copy_converted(*backend, back->view(), narrow->view());
     for (int i = 0; i < 5; ++i) QCOMPARE(back->view().as<float>()[i], values[static_cast<std::size_t>(i)]);
   }
+}
+
+namespace {
+
+/// The fixture of Baichuan with another vocabulary: rows [n, width] of the embedding, and of the head.
+void make_baichuan(const std::string& folder, const std::vector<float>& embedding, const std::vector<float>& head,
+                   std::size_t n) {
+  const std::string source = tests::source_path("tests/fixtures/families/baichuan");
+  engine::Json config = tests::read_json_file(source + "/config.json");
+  config["vocab_size"] = n;
+  tests::write_file(folder + "/config.json", config.dump());
+  const std::string bytes = tests::read_file(source + "/model.safetensors");
+  std::uint64_t n_header = 0;
+  std::memcpy(&n_header, bytes.data(), sizeof n_header);
+  engine::Json header = engine::Json::object();
+  std::string data;
+  for (const auto& [name, tensor] : engine::Json::parse(bytes.substr(sizeof n_header, n_header)).items()) {
+    if (name == "__metadata__" || name == "model.embed_tokens.weight" || name == "lm_head.weight") continue;
+    const auto begin = tensor["data_offsets"][0].get<std::size_t>(), end = tensor["data_offsets"][1].get<std::size_t>();
+    header[name] = tensor;
+    header[name]["data_offsets"] = {data.size(), data.size() + end - begin};
+    data += bytes.substr(sizeof n_header + n_header + begin, end - begin);
+  }
+  const auto add = [&](const char* name, const std::vector<float>& rows) {
+    const std::size_t begin = data.size(), size = rows.size() * sizeof(float);
+    header[name] = {{"dtype", "F32"}, {"shape", {n, rows.size() / n}}, {"data_offsets", {begin, begin + size}}};
+    data.append(reinterpret_cast<const char*>(rows.data()), size);
+  };
+  add("model.embed_tokens.weight", embedding);
+  add("lm_head.weight", head);
+  tests::write_file(folder + "/model.safetensors", tests::length_prefix(header.dump().size()) + header.dump() + data);
+}
+
+}  // namespace
+
+void DecoderTest::heads_of_baichuan_2_have_rows_of_length_one() {
+  constexpr std::size_t kVocab = 125'696, kWidth = 48;  // what tells Baichuan 2 from 1 is its vocabulary
+  std::vector<float> embedding(kVocab * kWidth), head(kVocab * kWidth);
+  for (std::size_t i = 0; i < head.size(); ++i) {
+    embedding[i] = static_cast<float>(i * 2654435761U % 997) / 997 - 0.5F;
+    head[i] = static_cast<float>(i * 2246822519U % 991) / 500 - 1;
+  }
+  const QTemporaryDir as_saved, as_meant;
+  make_baichuan(as_saved.path().toStdString(), embedding, head, kVocab);
+  for (std::size_t row = 0; row < kVocab; ++row) {
+    double length = 0;
+    for (std::size_t i = 0; i < kWidth; ++i) length += std::pow(head[row * kWidth + i], 2);
+    for (std::size_t i = 0; i < kWidth; ++i) head[row * kWidth + i] /= static_cast<float>(std::sqrt(length));
+  }
+  embedding.resize((kVocab + 1) * kWidth);  // a word more: Baichuan 1, whose head is multiplied as it is
+  head.resize((kVocab + 1) * kWidth);
+  make_baichuan(as_meant.path().toStdString(), embedding, head, kVocab + 1);
+  const std::vector<std::int32_t> ids = {5, 70'001, 9};
+  const auto got = tests::RunnerDriver(as_saved.path().toStdString(), {}).step({{0, ids, 3}});
+  const auto want = tests::RunnerDriver(as_meant.path().toStdString(), {}).step({{0, ids, 3}});
+  double largest = 0, spread = 0;
+  for (std::size_t i = 0; i < kVocab; ++i) {
+    largest = std::max(largest, std::fabs(static_cast<double>(got[2][i]) - want[2][i]));
+    spread = std::max(spread, std::fabs(static_cast<double>(want[2][i])));
+  }
+  QVERIFY(spread > 0.1);
+  QVERIFY2(largest < 1e-5 * spread, qPrintable(QString::number(largest)));
 }
 
 QTEST_GUILESS_MAIN(DecoderTest)
