@@ -119,6 +119,36 @@ true is integer
 "abc".index("b")
 ",".join(["a", "b"])
 "a\nb\r\nc".splitlines()
+"a-b-c".partition("-")
+"a-b-c".rpartition("-")
+"abc".partition("-")
+"abc".rpartition("-")
+"abcabc".rindex("b")
+"Hé WoRLD 1".swapcase()
+"ab".ljust(5) ~ "|"
+"ab".rjust(5, "*")
+"ab".center(5, "*")
+"abc".center(6, "é")
+"abcdef".center(3)
+"42".zfill(5)
+"-42".zfill(5)
+"+é".zfill(4)
+"{} and {}".format(1, "b")
+"{1}{0}{1} {{x}}".format("a", "b")
+"{name}: {value}".format(name="n", value=[1])
+[3, 1].copy()
+"ab"|center(7) ~ "|"
+"foo bar baz qux"|truncate(9)
+"foo bar baz qux"|truncate(9, true)
+"foo bar baz qux"|truncate(11)
+"foo bar baz qux"|truncate(11, false, "…", 0)
+"héllo wörld and more of it"|truncate(8, leeway=0)
+"a b/c?d=é&x~"|urlencode
+{"a b": "c/d", "e": 1}|urlencode
+[["k", "v w"], ["x", none]]|urlencode
+[1, 2, 3, 4, 5, 6, 7]|slice(3)|list
+[1, 2, 3, 4, 5, 6, 7]|slice(3, 0)|list
+[1, 2]|slice(3, fill_with="-")|list
 "12".isdigit()
 "abc".isalpha()
 "prefix-x".removeprefix("prefix-")

@@ -11,6 +11,7 @@
 #include "engine/base/utf8.h"
 #include "engine/text/template/methods.h"
 #include "engine/text/template/operators.h"
+#include "engine/text/template/padded_text.h"
 #include "engine/text/template/to_json.h"
 #include "engine/text/template/to_text.h"
 
@@ -87,6 +88,49 @@ Value filter_indent(Runtime& r, const Value& v, const Arguments& a) {
     begin = end + 1;
   }
   return out;
+}
+
+Value filter_center(Runtime& r, const Value& v, const Arguments& a) {
+  return padded(r, to_text(r, v), integer_argument(a, 0, "width", 80), MarkedText(" ", Source::model), Align::center);
+}
+
+Value filter_truncate(Runtime& r, const Value& v, const Arguments& a) {
+  const bool has_end = a.find(2, "end") != nullptr;
+  return truncated(r, to_text(r, v), integer_argument(a, 0, "length", 255), flag_argument(a, 1, "killwords", false),
+                   has_end ? text_argument(a, 2, "end") : MarkedText("...", Source::model),
+                   integer_argument(a, 3, "leeway", 5));
+}
+
+/// What may not stand in an address as percent signs and hexadecimal digits.
+MarkedText url_quoted(Runtime& r, const MarkedText& text, std::string_view safe) {
+  constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-~";
+  MarkedText out;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text.text()[at];
+    const bool stays = kPlain.find(c) != kPlain.npos || safe.find(c) != safe.npos;
+    const std::string quoted = stays ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    r.charge_growth(out.size(), quoted.size());
+    out.append(quoted, text.source_at(at));
+  }
+  return out;
+}
+
+/// A text keeps its slashes; a dict, or a list of pairs, becomes a query.
+Value filter_urlencode(Runtime& r, const Value& v, const Arguments&) {
+  if (v.as_dict() == nullptr && v.as_list() == nullptr) return url_quoted(r, to_text(r, v), "/");
+  Items parts;
+  for (const Value& pair : v.as_dict() != nullptr ? items_of(r, find_method(v, "items")(r, v, {})) : items_of(r, v)) {
+    const Items sides = items_of(r, pair);
+    if (sides.size() != 2) throw Failure("urlencode needs pairs of a name and a value");
+    MarkedText part;
+    for (const Value& side : sides) {
+      if (&side != &sides.front()) part.append("=", Source::model);
+      part.append(replaced(r, url_quoted(r, to_text(r, side), ""), MarkedText("%20", Source::model),
+                           MarkedText("+", Source::model), std::numeric_limits<std::int64_t>::max()));
+    }
+    parts.emplace_back(std::move(part));
+  }
+  return joined_items(r, MarkedText("&", Source::model), parts);
 }
 
 Value filter_wordcount(Runtime& r, const Value& v, const Arguments&) {
@@ -178,6 +222,9 @@ constexpr std::array kFilters = {
     NamedFilter{"e", filter_escape},
     NamedFilter{"format", filter_format},
     NamedFilter{"indent", filter_indent},
+    NamedFilter{"center", filter_center},
+    NamedFilter{"truncate", filter_truncate},
+    NamedFilter{"urlencode", filter_urlencode},
     NamedFilter{"wordcount", filter_wordcount},
     NamedFilter{"int", filter_int},
     NamedFilter{"float", filter_float},

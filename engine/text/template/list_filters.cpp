@@ -211,6 +211,26 @@ Value filter_batch(Runtime& r, const Value& v, const Arguments& a) {
   return Value::list(std::move(out));
 }
 
+/// Columns: so many lists of equal length, the first ones one longer where it does not come out even.
+Value filter_slice(Runtime& r, const Value& v, const Arguments& a) {
+  const std::int64_t n_columns = integer_argument(a, 0, "slices", 0);
+  if (n_columns < 1) throw Failure("slice needs at least one");
+  const Value* fill = a.find(1, "fill_with");
+  const Items items = items_of(r, v);
+  const auto n_items = static_cast<std::int64_t>(items.size()), n_longer = n_items % n_columns;
+  Items out;
+  auto begin = items.begin();
+  for (std::int64_t i = 0; i < n_columns; ++i) {
+    r.charge();
+    const auto end = begin + n_items / n_columns + (i < n_longer ? 1 : 0);
+    Items column(begin, end);
+    if (fill != nullptr && !fill->is_none() && i >= n_longer) column.push_back(*fill);
+    out.push_back(Value::list(std::move(column)));
+    begin = end;
+  }
+  return Value::list(std::move(out));
+}
+
 // THE TABLE of filters on lists.
 constexpr std::array kFilters = {
     NamedFilter{"length", filter_length},
@@ -233,6 +253,7 @@ constexpr std::array kFilters = {
     NamedFilter{"selectattr", filter_selectattr},
     NamedFilter{"rejectattr", filter_rejectattr},
     NamedFilter{"batch", filter_batch},
+    NamedFilter{"slice", filter_slice},
 };
 
 }  // namespace

@@ -53,6 +53,9 @@ Value list_count(Runtime& runtime, const Value& self, const Arguments& arguments
   return Value(n);
 }
 
+/// No template can change a list, so the list itself will do.
+Value list_copy(Runtime&, const Value& self, const Arguments&) { return self; }
+
 Value refuse_change(Runtime&, const Value& self, const Arguments&) {
   throw Failure(fmt::format("a template cannot change a {}; make a new one with + or a namespace", type_name(self)));
 }
@@ -70,10 +73,10 @@ constexpr std::array kDictMethods = {
 };
 // THE TABLE of list methods.
 constexpr std::array kListMethods = {
-    NamedMethod{"index", list_index},     NamedMethod{"count", list_count},      NamedMethod{"append", refuse_change},
-    NamedMethod{"extend", refuse_change}, NamedMethod{"insert", refuse_change},  NamedMethod{"pop", refuse_change},
-    NamedMethod{"remove", refuse_change}, NamedMethod{"reverse", refuse_change}, NamedMethod{"sort", refuse_change},
-    NamedMethod{"clear", refuse_change},
+    NamedMethod{"index", list_index},     NamedMethod{"count", list_count},     NamedMethod{"copy", list_copy},
+    NamedMethod{"append", refuse_change}, NamedMethod{"extend", refuse_change}, NamedMethod{"insert", refuse_change},
+    NamedMethod{"pop", refuse_change},    NamedMethod{"remove", refuse_change}, NamedMethod{"reverse", refuse_change},
+    NamedMethod{"sort", refuse_change},   NamedMethod{"clear", refuse_change},
 };
 
 Method find_in(std::span<const NamedMethod> methods, std::string_view name) {

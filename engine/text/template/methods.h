@@ -29,7 +29,8 @@ enum class LetterCase : std::uint8_t {
   lower,
   title,  ///< str.title(): a word ends at whatever is no letter
   words,  ///< the filter title: a word ends at white space and - ( { [ <
-  capitalized
+  capitalized,
+  swapped  ///< upper for lower and lower for upper
 };
 MarkedText with_case(Runtime& runtime, const MarkedText& text, LetterCase letters);
 MarkedText joined_items(Runtime& runtime, const MarkedText& separator, const Items& items);

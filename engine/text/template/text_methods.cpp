@@ -11,7 +11,9 @@
 #include <limits>
 
 #include "engine/base/utf8.h"
+#include "engine/text/template/format_fields.h"
 #include "engine/text/template/operators.h"
+#include "engine/text/template/padded_text.h"
 #include "engine/text/template/text_search.h"
 #include "engine/text/template/to_text.h"
 
@@ -111,7 +113,9 @@ MarkedText with_case(Runtime& runtime, const MarkedText& text, LetterCase letter
       for (std::size_t at = 0; at < part.size();) {
         const Utf8Step step = read_utf8(part, at);
         const auto code = static_cast<UChar32>(step.code);
-        const bool starts = letters == LetterCase::capitalized ? first : !in_word;
+        const bool starts = letters == LetterCase::swapped       ? u_islower(code) != 0
+                            : letters == LetterCase::capitalized ? first
+                                                                 : !in_word;
         append_utf8(mapped, static_cast<char32_t>(starts ? u_totitle(code) : u_tolower(code)));
         in_word = letters == LetterCase::title ? u_isalpha(code) != 0 : !ends_word(step.code);
         first = false;
@@ -183,6 +187,9 @@ Value text_lower(Runtime& r, const Value& self, const Arguments&) {
 Value text_title(Runtime& r, const Value& self, const Arguments&) {
   return with_case(r, self_text(self), LetterCase::title);
 }
+Value text_swapcase(Runtime& r, const Value& self, const Arguments&) {
+  return with_case(r, self_text(self), LetterCase::swapped);
+}
 Value text_capitalize(Runtime& r, const Value& self, const Arguments&) {
   return with_case(r, self_text(self), LetterCase::capitalized);
 }
@@ -233,6 +240,11 @@ Value text_rfind(Runtime& runtime, const Value& self, const Arguments& a) {
 Value text_index(Runtime& runtime, const Value& self, const Arguments& a) {
   Value found = text_find(runtime, self, a);
   if (found.as_integer() == -1) throw Failure("index(): the text is not found");
+  return found;
+}
+Value text_rindex(Runtime& runtime, const Value& self, const Arguments& a) {
+  Value found = text_rfind(runtime, self, a);
+  if (found.as_integer() == -1) throw Failure("rindex(): the text is not found");
   return found;
 }
 Value text_count(Runtime& runtime, const Value& self, const Arguments& a) {
@@ -309,6 +321,35 @@ Value split_text(Runtime& runtime, const Value& self, const Arguments& a, bool f
 Value text_split(Runtime& runtime, const Value& self, const Arguments& a) { return split_text(runtime, self, a, false); }
 Value text_rsplit(Runtime& runtime, const Value& self, const Arguments& a) { return split_text(runtime, self, a, true); }
 
+/// Before, the separator, behind; where there is none the whole text stands at the end that is searched last.
+Value partitioned(Runtime& runtime, const Value& self, const Arguments& a, bool from_end) {
+  const MarkedText& text = whole_text(runtime, self);
+  const MarkedText& separator = text_argument(a, 0, "sep");
+  if (separator.empty()) throw Failure("partition() needs a separator that is not empty");
+  runtime.charge_text(text.size());
+  const std::size_t at = from_end ? find_last_part(text.text(), separator.text()) : find_part(text.text(), separator.text());
+  if (at != std::string::npos) {
+    return Value::tuple({text.part(0, at), separator, text.part(at + separator.size(), text.size())});
+  }
+  const Value none = Value::text("");
+  return from_end ? Value::tuple({none, none, text}) : Value::tuple({text, none, none});
+}
+Value text_partition(Runtime& r, const Value& self, const Arguments& a) { return partitioned(r, self, a, false); }
+Value text_rpartition(Runtime& r, const Value& self, const Arguments& a) { return partitioned(r, self, a, true); }
+
+Value text_padded(Runtime& r, const Value& self, const Arguments& a, Align align) {
+  const bool has_fill = a.find(1, "fillchar") != nullptr;
+  return padded(r, self_text(self), integer_argument(a, 0, "width", 0),
+                has_fill ? text_argument(a, 1, "fillchar") : MarkedText(" ", Source::model), align);
+}
+Value text_ljust(Runtime& r, const Value& self, const Arguments& a) { return text_padded(r, self, a, Align::left); }
+Value text_rjust(Runtime& r, const Value& self, const Arguments& a) { return text_padded(r, self, a, Align::right); }
+Value text_center(Runtime& r, const Value& self, const Arguments& a) { return text_padded(r, self, a, Align::center); }
+Value text_zfill(Runtime& r, const Value& self, const Arguments& a) {
+  return zero_filled(r, self_text(self), integer_argument(a, 0, "width", 0));
+}
+Value text_format(Runtime& r, const Value& self, const Arguments& a) { return fill_fields(r, self_text(self), a); }
+
 Value text_splitlines(Runtime& runtime, const Value& self, const Arguments&) {
   const MarkedText& text = self_text(self);
   runtime.charge(1 + text.size() / 4);
@@ -374,6 +415,7 @@ constexpr std::array kMethods = {
     NamedMethod{"lower", text_lower},
     NamedMethod{"title", text_title},
     NamedMethod{"capitalize", text_capitalize},
+    NamedMethod{"swapcase", text_swapcase},
     NamedMethod{"startswith", text_startswith},
     NamedMethod{"endswith", text_endswith},
     NamedMethod{"replace", text_replace},
@@ -381,10 +423,18 @@ constexpr std::array kMethods = {
     NamedMethod{"find", text_find},
     NamedMethod{"rfind", text_rfind},
     NamedMethod{"index", text_index},
+    NamedMethod{"rindex", text_rindex},
     NamedMethod{"count", text_count},
     NamedMethod{"split", text_split},
     NamedMethod{"rsplit", text_rsplit},
+    NamedMethod{"partition", text_partition},
+    NamedMethod{"rpartition", text_rpartition},
     NamedMethod{"splitlines", text_splitlines},
+    NamedMethod{"ljust", text_ljust},
+    NamedMethod{"rjust", text_rjust},
+    NamedMethod{"center", text_center},
+    NamedMethod{"zfill", text_zfill},
+    NamedMethod{"format", text_format},
     NamedMethod{"removeprefix", text_removeprefix},
     NamedMethod{"removesuffix", text_removesuffix},
     NamedMethod{"isdigit", text_isdigit},

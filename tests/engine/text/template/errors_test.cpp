@@ -48,6 +48,16 @@ class ErrorsTest : public QObject {
     row("JSON of a function", "{{ range|tojson }}", "JSON", "1:10");
     row("split by nothing", "{{ 'a'.split('') }}", "separator", "1:13");
     row("index of nothing", "{{ 'a'.index('b') }}", "not found", "1:13");
+    row("last index of nothing", "{{ 'a'.rindex('b') }}", "not found", "1:14");
+    row("partition by nothing", "{{ 'a'.partition('') }}", "separator", "1:17");
+    row("fill of two", "{{ 'a'.ljust(3, '--') }}", "one character", "1:13");
+    row("format without an argument", "{{ '{} {}'.format(1) }}", "argument 1 is missing, there are 1", "1:18");
+    row("format without a name", "{{ '{a}'.format(1) }}", "no argument \"a\"", "1:16");
+    row("format with a single brace", "{{ 'x}'.format(1) }}", "single brace", "1:15");
+    row("format of a part", "{{ '{0.a}'.format(1) }}", "\"0.a\"", "1:18");
+    row("truncate to less than its end", "{{ 'abc'|truncate(2) }}", "length", "1:10");
+    row("slice into nothing", "{{ [1]|slice(0) }}", "at least one", "1:8");
+    row("urlencode of singles", "{{ [[1]]|urlencode }}", "pairs", "1:10");
     row("raise_exception", "{{ raise_exception('roles must alternate') }}", "roles must alternate", "");
   }
   void mistakes_are_placed() {
