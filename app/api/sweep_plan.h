@@ -59,6 +59,13 @@ struct SweepTarget {
   std::string api_key;  ///< kept in memory alone: no journal, plan or report has it
 };
 
+/// What is measured says nothing of how tokens are chosen, and answers can be compared: each is the most probable one.
+inline engine::SamplingParams greedy_sampling() {
+  engine::SamplingParams sampling;
+  sampling.temperature = 0;
+  return sampling;
+}
+
 /// A setting and the values that it takes, as text.
 struct SweepVariable {
   std::string name;
@@ -72,11 +79,12 @@ struct SweepPlan {
   std::string name;               ///< for people
   engine::EngineOptions options;  ///< mean nothing to a target
   SweepTarget target;
-  engine::SamplingParams sampling;
+  engine::SamplingParams sampling = greedy_sampling();
   SweepWorkload workload;
   std::vector<SweepVariable> variables;
   ServiceGoal goal;
   std::string quality_dataset;  ///< text on which each model is compared with the unquantized one; empty: speed alone
+  bool parse_special = false;   ///< marks of special tokens in that text are these tokens
   std::int64_t repeats = 3;
   double stop_at_ci = 0;  ///< a cell ends early once the interval of its tok/s is under this share of the mean; 0: never
   bool shuffle = true;    ///< cells come in an order drawn from the seed
@@ -95,14 +103,17 @@ struct SweepCell {
 
 /// Whether a setting may be a variable: some have no effect in a sweep, and of a target only those of a request.
 bool can_vary(std::string_view name, bool of_target = false);
-/// "name=a,b,c"; numbers also as first:last:step or first:last:*factor. Errors: invalid_argument.
+/// "name=a,b,c"; numbers also as first:last:step or first:last:*factor; lists of several items (stop, stop_token_ids,
+/// logit_bias) in brackets: "[1,2],[3]" or "{5:1,6:-1}".
+/// Errors: invalid_argument.
 engine::Result<SweepVariable> parse_variable(std::string_view text);
 
 /// Checks that variables exist, have an effect, are few enough and differ; values are left to the cells.
 /// Errors: invalid_argument, with the nearest name.
 engine::Result<void> check(const SweepPlan& plan);
 /// Refuses what is a slip of the pen: a name that is none of a setting's choices, a word where a number belongs. A number
-/// that a setting refuses, and values that do not go together, are left to the cells, whose failure says so.
+/// that a setting refuses, and values that do not go together, are left to the cells, whose failure says so. Files are not
+/// looked for.
 /// Requires: check(plan). Errors: invalid_argument, with the nearest name.
 engine::Result<void> check_values(const SweepPlan& plan);
 /// Lets as many requests run as a cell sends at a time, unless the number is a variable itself.

@@ -145,7 +145,7 @@ Result<void> ModelCommand::open_workbench() {
   return {};
 }
 
-Result<EngineOptions> ModelCommand::engine_options() {
+Result<EngineOptions> ModelCommand::engine_options(const std::string& otherwise) {
   EngineOptions options;
   options.model = positional_model_;
   LATHE_TRY_VOID(flags_.apply(options));
@@ -154,6 +154,7 @@ Result<EngineOptions> ModelCommand::engine_options() {
                                                                  positional_model_, options.model, hint_at_flag()));
   }
   LATHE_TRY_VOID(open_workbench());
+  if (options.model.empty()) options.model = otherwise;
   if (!options.model.empty()) {
     auto folder = workbench_->library().resolve(options.model);
     if (!folder) return engine::fail(folder.error().code, folder.error().message + hint_at_flag(), folder.error().where);

@@ -44,9 +44,9 @@ class ModelCommand {
   /// Writes the options that were given over `target`. Errors: invalid_argument, `where` = the flag.
   engine::Result<void> apply_given(engine::EngineOptions& target) const { return flags_.apply(target); }
 
-  /// The options as given, the model resolved: a folder, a name of the library, or the bundled model (which stderr then
-  /// says).
-  engine::Result<engine::EngineOptions> engine_options();
+  /// The options as given, the model resolved: a folder, a name of the library, `otherwise` where none is given, or the
+  /// bundled model (which stderr then says).
+  engine::Result<engine::EngineOptions> engine_options(const std::string& otherwise = {});
   /// A warning of options that were given and change nothing under any of `all`: one line.
   void warn_of_idle(std::span<const engine::EngineOptions> all);
   /// Loads with progress on stderr, after that warning. Errors: cancelled when a signal came.

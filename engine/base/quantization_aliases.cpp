@@ -7,10 +7,10 @@
 namespace lathe::engine {
 namespace {
 
-// "bitsandbytes" alone is vLLM's, which loads NF4 in flight; TGI means LLM.int8() by it.
+// "bitsandbytes" alone is vLLM's, which loads NF4 in flight; TGI means LLM.int8() by it. It names no codes, so that it
+// leaves those that were asked for: unasked they are NF4 anyway.
 constexpr std::array kAliases = {
-    QuantizationAlias{
-        .name = "bitsandbytes", .quantization = "bitsandbytes_4bit", .bnb_4bit_quant_type = "nf4", .source = "vLLM"},
+    QuantizationAlias{.name = "bitsandbytes", .quantization = "bitsandbytes_4bit", .source = "vLLM"},
     QuantizationAlias{
         .name = "bitsandbytes-nf4", .quantization = "bitsandbytes_4bit", .bnb_4bit_quant_type = "nf4", .source = "TGI"},
     QuantizationAlias{

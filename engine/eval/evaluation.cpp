@@ -56,7 +56,11 @@ Result<void> Evaluation::tokenize(const std::function<bool()>& go_on) {
     for (TextWindow window : windows_of(plan_.protocol, n_tokens, this->window(), stride)) {
       window.predicted = std::max(window.predicted, tokens.n_given);
       if (window.n_predicted() <= 0) continue;
-      if (plan_.max_tokens > 0 && tokens_total_ >= plan_.max_tokens) break;
+      if (plan_.max_tokens > 0) {
+        const std::int64_t left = plan_.max_tokens - tokens_total_;
+        if (left <= 0) break;
+        window.end = std::min(window.end, window.predicted + left);  // those before lose what they would anyway
+      }
       jobs_.push_back({texts_.size(), window});
       tokens_total_ += window.n_predicted();
     }

@@ -206,9 +206,6 @@ class GgufPlanner : public Planner {
     return refuse(part, fmt::format("{} has blocks of {}, and rows of {} numbers have", part.tensor.blocks->name, block, k));
   }
 
-  static bool is_coded(WeightFormat format) {
-    return format != WeightFormat::f32 && format != WeightFormat::f16 && format != WeightFormat::bf16;
-  }
   static std::string_view name(WeightFormat format) { return kernels::name_of(format); }
 
   static tl::unexpected<Error> refuse(const WrittenPart& part, std::string_view what_has) {
@@ -249,6 +246,10 @@ class GgufPlanner : public Planner {
 };
 
 }  // namespace
+
+bool is_coded(WeightFormat format) {
+  return format != WeightFormat::f32 && format != WeightFormat::f16 && format != WeightFormat::bf16;
+}
 
 ConversionPlan plan_folder(const OpenedModel& model, const ConversionChoice& choice) {
   return FolderPlanner(model, choice).plan();

@@ -32,6 +32,9 @@ struct WrittenPart {
   std::int64_t first_row = 0, n_rows = -1;  ///< of the source in plain order; -1: all
 };
 
+/// Whether it has codes, and not numbers alone.
+bool is_coded(kernels::WeightFormat format);
+
 struct ConversionPlan {
   std::vector<WrittenPart> parts;
   std::vector<WrittenTensor> tensors;  ///< one for all parts that it is made of

@@ -96,13 +96,14 @@ class Conversion {
     return found == plan_.tensors.end() ? nullptr : found->blocks;
   }
 
-  /// What codes stand for needs f32.
+  /// What codes stand for needs f32, be they those of the files or of the quantization that was asked for.
   void note_rounding() {
     const auto is_rounded = [](const WrittenPart& part) {
-      return part.form == WrittenPart::Form::numbers && part.tensor.dtype != Dtype::f32 && !part.source->tensor->type->dtype;
+      const bool is_of_codes = !part.source->tensor->type->dtype || is_coded(part.format);
+      return part.form == WrittenPart::Form::numbers && part.tensor.dtype != Dtype::f32 && is_of_codes;
     };
     const auto n = std::count_if(plan_.parts.begin(), plan_.parts.end(), is_rounded);
-    if (n == 0 || options_.quantization != "none") return;
+    if (n == 0) return;
     report_.notes.push_back(fmt::format(
         "{} quantized tensors were rounded to {}; --dtype float32 writes what they stand for", n, name_of(storage_.dtype)));
   }

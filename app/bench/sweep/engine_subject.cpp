@@ -16,7 +16,7 @@ constexpr std::chrono::seconds kGrace{5};
 class EngineSubject final : public SweepSubject {
  public:
   EngineSubject(const SweepPlan& plan, const EngineLoader& loader, const engine::PackedCacheFolder& packed)
-      : plan_(plan), loader_(loader), meter_(plan.quality_dataset, packed) {}
+      : plan_(plan), loader_(loader), meter_(plan.quality_dataset, packed, plan.parse_special) {}
 
   Result<void> prepare(const SweepCell& cell, const std::string& key, const SubjectObserver& tell) override {
     if (engine_ != nullptr && key == loaded_key_) return {};

@@ -43,6 +43,7 @@ Result<void> QualityMeter::open(const EngineOptions& reference, const std::funct
   LATHE_TRY(TextDataset texts, read_text_dataset(dataset_));
   engine::EvalPlan plan{.texts = std::move(texts.texts),
                         .given = std::move(texts.given),
+                        .parse_special = parse_special_,
                         .protocol = texts.is_list ? engine::EvalProtocol::cut : engine::EvalProtocol::sliding};
   LATHE_TRY(comparison_, engine::open_comparison(
                              reference, std::move(plan), [&](const engine::EvalProgress&) { return go_on(); }, folder_));

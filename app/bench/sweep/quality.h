@@ -15,9 +15,9 @@ namespace lathe::app {
 /// (as read_text_dataset reads it). Owns: that reference, which stays from one measurement to the next. Thread: one.
 class QualityMeter {
  public:
-  /// `folder`: where quantized weights are kept.
-  QualityMeter(std::string dataset, engine::PackedCacheFolder folder)
-      : dataset_(std::move(dataset)), folder_(std::move(folder)) {}
+  /// `folder`: where quantized weights are kept. `parse_special`: marks of special tokens in the text are these tokens.
+  QualityMeter(std::string dataset, engine::PackedCacheFolder folder, bool parse_special = false)
+      : dataset_(std::move(dataset)), folder_(std::move(folder)), parse_special_(parse_special) {}
 
   /// Errors: those of the file, of either load and of the evaluation; cancelled.
   engine::Result<QualityRecord> measure(const engine::EngineOptions& options, const std::function<bool()>& go_on);
@@ -30,6 +30,7 @@ class QualityMeter {
 
   const std::string dataset_;
   const engine::PackedCacheFolder folder_;
+  const bool parse_special_;
   std::string reference_key_;  ///< of what is held
   std::unique_ptr<engine::Comparison> comparison_;
 };

@@ -30,6 +30,7 @@ Settings frame_of(const SweepPlan& plan) {
   return {{"target", plan.target.url},
           {"target_model", plan.target.model},
           {"quality_dataset", plan.quality_dataset},
+          {"parse_special", plan.parse_special ? "true" : "false"},
           {"plan_seed", fmt::format("{}", plan.seed)}};
 }
 

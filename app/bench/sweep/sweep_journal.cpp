@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "app/api/sweep_metrics.h"
+#include "app/bench/sweep/plan_difference.h"
 #include "app/bench/sweep/run_record.h"
 
 namespace lathe::app {
@@ -77,7 +78,7 @@ Result<std::map<std::size_t, CellResult>> parse_cells(const std::string& text, c
   std::istringstream lines(text.substr(0, text.rfind('\n') + 1));
   std::string line;
   std::getline(lines, line);
-  if (line != plan_line) return refuse("the journal belongs to another plan: name another file, or take its plan");
+  if (line != plan_line) return refuse(words_of_difference(line, plan_line));
   std::map<std::size_t, CellResult> cells;
   for (int number = 2; std::getline(lines, line); ++number) {
     LATHE_TRY(const Json entry, engine::parse_json(line, fmt::format("{}, line {}", path, number)));

@@ -15,7 +15,8 @@ namespace lathe::app {
 class SweepJournal {
  public:
   /// Starts a journal, or with `resume` goes on with one of the same plan. Path empty: nothing is kept.
-  /// Errors: invalid_argument when the file exists and is not to be resumed, or belongs to another plan.
+  /// Errors: invalid_argument when the file exists and is not to be resumed, or belongs to another plan, which then says in
+  /// what it differs.
   static engine::Result<SweepJournal> open(const std::string& path, const SweepPlan& plan, bool resume);
   /// The plan of a journal on the disk. Errors: not_found; invalid_argument when it is none.
   static engine::Result<SweepPlan> plan_in(const std::string& path);

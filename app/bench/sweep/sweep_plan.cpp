@@ -60,8 +60,8 @@ constexpr std::array kWorkloadFields = {
          0, 0},
         &SweepWorkload::dataset},
     WorkloadField{{"trace", scheduling, text,
-                   "Arrivals to replay: CSV or JSONL of arrival (seconds), prompt_tokens and output_tokens, or Mooncake's "
-                   "JSONL, whose hash_ids say which prompts begin alike.",
+                   "Arrivals to replay: CSV or JSONL of arrival (seconds), prompt_tokens and output_tokens, Azure's CSV, or "
+                   "Mooncake's JSONL, whose hash_ids say which prompts begin alike.",
                    0, 0},
                   &SweepWorkload::trace},
     WorkloadField{{"time_scale", scheduling, number, "Times of the trace are multiplied by this: 0.5 is twice as fast.",
@@ -105,6 +105,47 @@ Result<void> read(const OptionDescriptor& option, std::string_view text, std::st
 
 bool has(std::span<const OptionDescriptor> table, std::string_view name) {
   return std::any_of(table.begin(), table.end(), [&](const OptionDescriptor& option) { return option.name == name; });
+}
+
+const OptionDescriptor* find_setting(std::string_view name) {
+  for (const std::span<const OptionDescriptor> table :
+       {engine::engine_option_table(), engine::sampling_option_table(), workload_option_table()}) {
+    const auto found =
+        std::find_if(table.begin(), table.end(), [&](const OptionDescriptor& option) { return option.name == name; });
+    if (found != table.end()) return &*found;
+  }
+  return nullptr;
+}
+
+/// Of others a colon parts no range: logit_bias is id:bias, and files have any name.
+bool may_be_number(std::string_view name) {
+  const OptionDescriptor* const option = find_setting(name);
+  return option == nullptr || option->kind == integer || option->kind == number;
+}
+
+/// Whose values have commas themselves: stop, stop_token_ids, logit_bias.
+bool may_be_list(std::string_view name) {
+  return has(engine::sampling_option_table(), name) && find_setting(name)->kind == engine::OptionKind::text;
+}
+
+/// Where the first value ends: at its comma, of "[1,2],[3]" at the one behind the bracket that closes. Brackets in strings
+/// of JSON close nothing.
+std::size_t end_of_list(std::string_view text) {
+  if (!text.starts_with('[') && !text.starts_with('{')) return text.find(',');
+  int depth = 0;
+  bool is_quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (is_quoted && c == '\\') {
+      ++i;
+    } else if (c == '"') {
+      is_quoted = !is_quoted;
+    } else if (!is_quoted) {
+      depth += c == '[' || c == '{' ? 1 : c == ']' || c == '}' ? -1 : 0;
+      if (depth == 0) return i + 1 < text.size() ? i + 1 : text.npos;
+    }
+  }
+  return text.npos;
 }
 
 /// Settings that the work itself decides.
@@ -192,11 +233,14 @@ Result<SweepVariable> parse_variable(std::string_view text) {
   if (equals == text.npos || equals == 0) return refuse(fmt::format("'{}' is not name=value,value", text), "--var");
   SweepVariable variable{.name = std::string(text.substr(0, equals)), .values = {}};
   std::replace(variable.name.begin(), variable.name.end(), '-', '_');
+  const bool is_number = may_be_number(variable.name), is_list = may_be_list(variable.name);
   for (std::string_view rest = text.substr(equals + 1);;) {
-    const std::size_t comma = rest.find(',');
+    const std::size_t comma = is_list ? end_of_list(rest) : rest.find(',');
+    if (comma != rest.npos && rest[comma] != ',')
+      return refuse(fmt::format("'{}': {} is followed by no comma", text, rest.substr(0, comma)), variable.name);
     const std::string_view value = rest.substr(0, comma);
     if (value.empty()) return refuse(fmt::format("'{}' has an empty value", text), "--var");
-    if (value.find(':') != value.npos) {
+    if (is_number && value.find(':') != value.npos) {
       LATHE_TRY(const auto values, range_of(value, variable.name));
       variable.values.insert(variable.values.end(), values.begin(), values.end());
     } else {
@@ -338,6 +382,7 @@ OrderedJson to_json(const SweepPlan& plan) {
                       {"warm_up", plan.warm_up},
                       {"seed", plan.seed}};
   if (!plan.target.url.empty()) json["target"] = {{"url", plan.target.url}, {"model", plan.target.model}};
+  if (plan.parse_special) json["parse_special"] = true;  // else as journals of before have it
   return json;
 }
 
@@ -376,8 +421,8 @@ Result<SweepVariable> read_variable(const Json& json) {
 }  // namespace
 
 Result<SweepPlan> sweep_plan_from(const Json& json) {
-  constexpr std::array kKeys = {"name",       "options", "target",          "sampling", "workload", "variables", "goal",
-                                "stop_at_ci", "repeats", "quality_dataset", "shuffle",  "warm_up",  "seed"};
+  constexpr std::array kKeys = {"name",    "options",    "target",  "sampling",        "workload",      "variables", "goal",
+                                "repeats", "stop_at_ci", "shuffle", "quality_dataset", "parse_special", "warm_up",   "seed"};
   if (!json.is_object()) return refuse("a plan is a JSON object", "plan");
   for (const auto& [key, value] : json.items()) {
     if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end())
@@ -414,7 +459,7 @@ Result<SweepPlan> sweep_plan_from(const Json& json) {
       (!json["stop_at_ci"].is_number() || json["stop_at_ci"] < 0 || json["stop_at_ci"] >= 1)) {
     return refuse("must be a share from 0 to 1", "stop_at_ci");
   }
-  for (const char* key : {"shuffle", "warm_up"}) {
+  for (const char* key : {"shuffle", "warm_up", "parse_special"}) {
     if (json.contains(key) && !json[key].is_boolean()) return refuse("must be true or false", key);
   }
   plan.name = json.value("name", plan.name);
@@ -424,6 +469,7 @@ Result<SweepPlan> sweep_plan_from(const Json& json) {
   plan.seed = json.value("seed", plan.seed);
   plan.shuffle = json.value("shuffle", plan.shuffle);
   plan.warm_up = json.value("warm_up", plan.warm_up);
+  plan.parse_special = json.value("parse_special", plan.parse_special);
   return plan;
 }
 

@@ -80,14 +80,24 @@ std::string shell_word(std::string_view text) {
   return word + "'";
 }
 
+/// As --var takes it: a list of several items in brackets.
+std::string as_one_value(std::string_view name, const std::string& value) {
+  if (value.find(',') == value.npos || value.starts_with('[') || value.starts_with('{')) return value;
+  if (name == "stop_token_ids") return "[" + value + "]";
+  if (name == "logit_bias") return "{" + value + "}";
+  return name == "stop" ? engine::dump_json(engine::Json::array({value})) : value;
+}
 
-/// " --name value" for every setting that differs from its default.
+/// " --name value" for every setting that differs from its default, without those that vary: they have their --var.
 template <class Target>
-std::string changed_flags(std::span<const engine::OptionDescriptor> table, const Target& target, const Target& defaults) {
+std::string changed_flags(const SweepPlan& plan, std::span<const engine::OptionDescriptor> table, const Target& target,
+                          const Target& defaults) {
   std::string flags;
   for (const engine::OptionDescriptor& option : table) {
     const std::string value = get_option(target, option.name);
-    if (option.name == "model" || value == get_option(defaults, option.name)) continue;
+    const bool varies = std::any_of(plan.variables.begin(), plan.variables.end(),
+                                    [&](const SweepVariable& variable) { return variable.name == option.name; });
+    if (varies || option.name == "model" || value == get_option(defaults, option.name)) continue;
     std::string flag(option.name);
     std::replace(flag.begin(), flag.end(), '_', '-');
     flags += fmt::format(" --{}={}", flag, shell_word(value));
@@ -296,15 +306,14 @@ std::string cell_command(const SweepPlan& plan, std::size_t cell) {
   if (!plan.target.model.empty()) command += " --target-model " + shell_word(plan.target.model);
   if (!has_target && !plan.options.model.empty()) command += " --model " + shell_word(plan.options.model);
   for (const auto& [name, value] : values_of(plan, cell))
-    command += " --var " + shell_word(fmt::format("{}={}", name, value));
+    command += " --var " + shell_word(fmt::format("{}={}", name, as_one_value(name, value)));
   SweepWorkload no_work;
-  command += changed_flags(workload_option_table(), plan.workload, no_work);
-  if (!has_target) command += changed_flags(engine::engine_option_table(), plan.options, engine::EngineOptions{});
-  engine::SamplingParams greedy;
-  greedy.temperature = 0;  // as `lathe sweep` has it
-  command += changed_flags(engine::sampling_option_table(), plan.sampling, greedy);
+  command += changed_flags(plan, workload_option_table(), plan.workload, no_work);
+  if (!has_target) command += changed_flags(plan, engine::engine_option_table(), plan.options, engine::EngineOptions{});
+  command += changed_flags(plan, engine::sampling_option_table(), plan.sampling, greedy_sampling());
   command += fmt::format(" --repeats {} --sweep-seed {}", plan.repeats, plan.seed);
   if (!plan.quality_dataset.empty()) command += " --quality-dataset " + shell_word(plan.quality_dataset);
+  if (plan.parse_special) command += " --parse-special";
   if (plan.goal.ttft_ms > 0) command += fmt::format(" --goal-ttft-ms {:g}", plan.goal.ttft_ms);
   if (plan.goal.itl_ms > 0) command += fmt::format(" --goal-itl-ms {:g}", plan.goal.itl_ms);
   if (plan.stop_at_ci > 0) command += fmt::format(" --stop-at-ci {:g}", plan.stop_at_ci);

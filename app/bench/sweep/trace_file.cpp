@@ -2,10 +2,12 @@
 #include "app/bench/sweep/trace_file.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 #include <fstream>
 #include <optional>
@@ -21,6 +23,7 @@ using engine::Result;
 
 constexpr std::array<std::string_view, 3> kNames = {"arrival", "prompt_tokens", "output_tokens"};
 constexpr std::array<std::string_view, 3> kMooncakeNames = {"timestamp", "input_length", "output_length"};
+constexpr std::array<std::string_view, 3> kAzureNames = {"TIMESTAMP", "ContextTokens", "GeneratedTokens"};
 constexpr double kMillisecond = 1e-3;
 constexpr const char* kBlocks = "hash_ids";
 constexpr double kMostTokens = 1 << 20;
@@ -59,30 +62,85 @@ std::optional<double> number_of(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
-/// Where each name is in a head line; none: the line is no head.
-Result<std::optional<std::array<std::size_t, kNames.size()>>> columns_of(const Line& line) {
+/// Takes `n` digits off the front of a text; none: there are fewer.
+std::optional<int> take_digits(std::string_view& text, std::size_t n) {
+  int value = 0;
+  const std::string_view digits = text.substr(0, n);
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (digits.size() < n || error != std::errc() || end != digits.data() + n || value < 0) return std::nullopt;
+  text.remove_prefix(n);
+  return value;
+}
+
+bool take(std::string_view& text, std::string_view any_of) {
+  if (text.empty() || any_of.find(text.front()) == any_of.npos) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+/// Seconds of "2023-11-16 18:15:46.6805900", which is in UTC: what counts are differences. None: it is no such time.
+std::optional<double> time_of(std::string_view text) {
+  constexpr std::array<std::string_view, 5> kBetween = {"-", "-", " T", ":", ":"};
+  std::array<int, 6> parts{};  // year to second
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto part = take_digits(text, i == 0 ? 4 : 2);
+    if (!part || (i < kBetween.size() && !take(text, kBetween[i]))) return std::nullopt;
+    parts[i] = *part;
+  }
+  const std::chrono::year_month_day day(std::chrono::year(parts[0]), std::chrono::month(static_cast<unsigned>(parts[1])),
+                                        std::chrono::day(static_cast<unsigned>(parts[2])));
+  if (!day.ok() || parts[3] > 23 || parts[4] > 59 || parts[5] > 60) return std::nullopt;
+  double fraction = 0;
+  if (!text.empty()) {
+    const bool has_digits = text.starts_with('.') && text.size() > 1 && text.find_first_not_of("0123456789", 1) == text.npos;
+    const auto rest = has_digits ? number_of("0" + std::string(text)) : std::nullopt;
+    if (!rest) return std::nullopt;
+    fraction = *rest;
+  }
+  const std::chrono::seconds of_day = std::chrono::sys_days(day).time_since_epoch();
+  return static_cast<double>(of_day.count() + 3600 * parts[3] + 60 * parts[4] + parts[5]) + fraction;
+}
+
+/// Where the three of a request are in a line of CSV, and how they are called.
+struct Columns {
+  std::array<std::string_view, kNames.size()> names = kNames;
+  std::array<std::size_t, kNames.size()> places = {0, 1, 2};
+  bool has_dates = false;  ///< arrivals are "2023-11-16 18:15:46.68", else seconds
+};
+
+/// As a head line says; none: the line is no head.
+Result<std::optional<Columns>> columns_of(const Line& line) {
   const auto fields = fields_of(line.text);
   if (number_of(fields.front())) return std::nullopt;
-  std::array<std::size_t, kNames.size()> columns{};
+  const auto has = [&](std::string_view name) { return std::find(fields.begin(), fields.end(), name) != fields.end(); };
+  Columns columns;
+  columns.has_dates = std::any_of(kAzureNames.begin(), kAzureNames.end(), has);
+  if (columns.has_dates) columns.names = kAzureNames;
   for (std::size_t i = 0; i < kNames.size(); ++i) {
-    const auto found = std::find(fields.begin(), fields.end(), kNames[i]);
-    if (found == fields.end())
-      return line.refuse(fmt::format("the head of a trace names {}, {} and {}; there is no {}", kNames[0], kNames[1],
-                                     kNames[2], kNames[i]));
-    columns[i] = static_cast<std::size_t>(found - fields.begin());
+    const auto found = std::find(fields.begin(), fields.end(), columns.names[i]);
+    if (found == fields.end()) {
+      return line.refuse(fmt::format("the head of a trace names {}, or as Azure's {}; there is no {}",
+                                     fmt::join(kNames, ", "), fmt::join(kAzureNames, ", "), columns.names[i]));
+    }
+    columns.places[i] = static_cast<std::size_t>(found - fields.begin());
   }
   return columns;
 }
 
-Result<Numbers> numbers_of(const Line& line, const std::array<std::size_t, kNames.size()>& columns) {
+Result<Numbers> numbers_of(const Line& line, const Columns& columns) {
   const auto fields = fields_of(line.text);
   Numbers numbers{};
   for (std::size_t i = 0; i < kNames.size(); ++i) {
-    if (columns[i] >= fields.size())
-      return line.refuse(fmt::format("there are {} fields, {} is the {}.", fields.size(), kNames[i], columns[i] + 1));
-    const auto value = number_of(fields[columns[i]]);
-    if (!value)
-      return line.refuse(fmt::format("{} must be a number, got '{}'", kNames[i], fields[columns[i]].substr(0, 40)));
+    const std::size_t place = columns.places[i];
+    if (place >= fields.size())
+      return line.refuse(fmt::format("there are {} fields, {} is the {}.", fields.size(), columns.names[i], place + 1));
+    const bool is_date = columns.has_dates && i == 0;
+    const auto value = is_date ? time_of(fields[place]) : number_of(fields[place]);
+    if (!value) {
+      return line.refuse(fmt::format("{} must be {}, got '{}'", columns.names[i],
+                                     is_date ? "a time like 2023-11-16 18:15:46.68" : "a number",
+                                     fields[place].substr(0, 40)));
+    }
     numbers[i] = *value;
   }
   return numbers;
@@ -136,7 +194,7 @@ Result<TracedRequest> from_json(const Line& line) {
   return request;
 }
 
-Result<TracedRequest> from_csv(const Line& line, const std::array<std::size_t, kNames.size()>& columns) {
+Result<TracedRequest> from_csv(const Line& line, const Columns& columns) {
   LATHE_TRY(const Numbers numbers, numbers_of(line, columns));
   return request_of(line, numbers);
 }
@@ -147,7 +205,7 @@ Result<std::vector<TracedRequest>> read_trace(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return engine::fail(ErrorCode::not_found, "there is no readable trace", path);
   const bool is_json = path.ends_with(".jsonl");
-  std::array<std::size_t, kNames.size()> columns = {0, 1, 2};
+  Columns columns;
   std::vector<TracedRequest> requests;
   for (Line line{path}; std::getline(file, line.text);) {
     ++line.number;

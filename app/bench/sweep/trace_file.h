@@ -20,8 +20,9 @@ struct TracedRequest {
 
 /// JSONL (.jsonl) with numbers "arrival", "prompt_tokens" and "output_tokens", or Mooncake's "timestamp" (milliseconds),
 /// "input_length", "output_length" and "hash_ids"; else CSV of the former in that order, or in that of a first line that
-/// names them. In the order of arrival. Errors: not_found; invalid_argument with file and line.
-/// Source: the open trace of Mooncake (Qin et al. 2024), whose blocks have 512 tokens.
+/// names them, or with Azure's head "TIMESTAMP,ContextTokens,GeneratedTokens", whose times are dates. In the order of
+/// arrival. Errors: not_found; invalid_argument with file and line.
+/// Source: the open trace of Mooncake (Qin et al. 2024), whose blocks have 512 tokens; the Azure LLM inference trace 2023.
 engine::Result<std::vector<TracedRequest>> read_trace(const std::string& path);
 
 }  // namespace lathe::app

@@ -64,7 +64,7 @@ void add_flags(CLI::App& parser, const EvalMode& mode, EvalFlags& flags) {
                   "it that is read "
                   "and not predicted, \"given\".")
       ->type_name("FILE");
-  add_count(parser, "--limit", flags.limit, "The first N texts of a list, or about the first N tokens of a plain text.");
+  add_count(parser, "--limit", flags.limit, "The first N texts of a list, or the first N predicted tokens of a plain text.");
   add_count(parser, "--window", flags.window, "Tokens that are read together; 0: the model's context, at most 2048.");
   add_count(parser, "--stride", flags.stride, "Tokens that a sliding window moves; 0: half of it.");
   parser
@@ -240,8 +240,9 @@ int run_compare(ModelCommand& command, const EngineOptions& options, const EvalF
                 Terminal& terminal) {
   const auto reference = reference_of(options, flags);
   if (!reference) return command.fail(reference.error());
+  const std::vector<std::string> names = quantizations_of(flags);  // as given: bitsandbytes-nf4 and -fp4 are one of ours
   std::vector<EngineOptions> all;
-  for (const std::string& name : quantizations_of(flags)) {
+  for (const std::string& name : names) {
     EngineOptions& tested = all.emplace_back(options);
     if (const auto set = engine::set_option(tested, "quantization", name); !set) return command.fail(set.error());
   }
@@ -254,9 +255,9 @@ int run_compare(ModelCommand& command, const EngineOptions& options, const EvalF
   std::string table = fmt::format("{:<20}{:>12}  {:<24}{:>12}{:>12}{:>12}\n", "quantization", "perplexity", "95 %", "KL",
                                   "99 % KL", "same best");
   std::optional<engine::Error> problem;
-  for (const EngineOptions& tested : all) {
-    const std::string& name = tested.quantization;
-    const auto report = (*comparison)->measure(tested, observer_of(command, name + ": "));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::string& name = names[i];
+    const auto report = (*comparison)->measure(all[i], observer_of(command, name + ": "));
     command.progress({});
     if (!report) {
       problem = report.error();

@@ -2,6 +2,8 @@
 // lathe roofline: what binds each product of a model and its attention, and how near it comes to that.
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <memory>
 #include <utility>
 
 #include "app/cli/machine_words.h"
@@ -27,8 +29,8 @@ std::string words_of(const RooflineFigures& figures) {
 }
 
 std::string line_of(const RooflinePoint& point) {
-  return fmt::format("{:<13} {:<6} {:>11} {:>7} {:>6} {}", kernels::name_of(point.format), point.matrix.name,
-                     point.matrix.n, point.matrix.k, point.n_rows, words_of(point.figures));
+  return fmt::format("{:<13} {:<6} {:>11} {:>7} {:>6} {}", kernels::name_of(point.format), point.matrix.name, point.matrix.n,
+                     point.matrix.k, point.n_rows, words_of(point.figures));
 }
 
 std::string_view name_of(const kernels::AttentionStep& step) { return step.n_rows == 1 ? "decode" : "prompt"; }
@@ -95,14 +97,44 @@ void add_list(CLI::App& parser, const std::string& flag, std::vector<T>& values,
   parser.add_option(flag, values, help)->delimiter(',')->allow_extra_args(false)->type_name(example);
 }
 
+/// A word in the place of the model is one, as in other commands.
+struct NamedModel {
+  std::string positional, flag, profile_dir;
+};
+
+void add_model(CLI::App& parser, NamedModel& model) {
+  parser.add_option("MODEL", model.positional, "The same as --model.");
+  parser.add_option(
+      "--model", model.flag,
+      "Whose shapes are measured: a folder, a GGUF file, or a name that `lathe models` lists; without it those "
+      "of half a billion parameters.");
+  parser.add_option("--profile-dir", model.profile_dir, "Folder for settings and other files instead of the user's own.");
+}
+
+/// Empty: none is named. A path that is there needs no library.
+engine::Result<std::string> path_of(const NamedModel& model) {
+  if (!model.positional.empty() && !model.flag.empty() && model.positional != model.flag) {
+    return engine::fail(engine::ErrorCode::invalid_argument,
+                        fmt::format("there are two models: {} and --model {}", model.positional, model.flag));
+  }
+  const std::string& name = model.flag.empty() ? model.positional : model.flag;
+  std::error_code error;
+  if (name.empty() || std::filesystem::exists(name, error)) return name;
+  WorkbenchOptions options;
+  options.profile_dir = model.profile_dir;
+  options.keep_history = false;
+  LATHE_TRY(const std::unique_ptr<Workbench> workbench, Workbench::create(std::move(options)));
+  return workbench->library().resolve(name);
+}
+
 int roofline(const std::vector<std::string>& arguments, Terminal& terminal) {
   StopSignals signals;
   CLI::App parser(std::string(kRooflineCommand.help), program_name(kRooflineCommand));
   engine::RooflineRequest request{
       .model = {}, .formats = {"bf16", "int8_g32", "int4_g32"}, .rows = {1, 4, 16, 64, 512}, .isa = {}};
   bool json = false;
-  parser.add_option("--model", request.model,
-                    "Folder of a checkpoint whose shapes are measured; without it those of half a billion parameters.");
+  NamedModel named;
+  add_model(parser, named);
   add_list(parser, "--format", request.formats, "Weight formats, with commas between.", "bf16,int8_g32");
   add_list(parser, "--rows", request.rows, "Rows of a step: streams that decode, or tokens of a prompt.", "1,16,512");
   parser.get_option("--rows")->check(CLI::Range(1, 8192).description(""));
@@ -110,6 +142,9 @@ int roofline(const std::vector<std::string>& arguments, Terminal& terminal) {
   add_number(parser, "--threads", request.n_threads, 0, 1024, "Threads; 0: one a physical core.");
   parser.add_flag("--json", json, "One JSON object on stdout.");
   if (const auto code = parse(parser, arguments, terminal)) return *code;
+  auto model = path_of(named);
+  if (!model) return report(terminal, parser, model.error());
+  request.model = std::move(*model);
 
   const auto measured = engine::measure_roofline(request, report_to(terminal, signals, json));
   if (!measured) return report(terminal, parser, measured.error());

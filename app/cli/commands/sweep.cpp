@@ -2,13 +2,16 @@
 // lathe sweep: the same work under every combination of some settings.
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <set>
 
 #include "app/api/sweep_export.h"
-#include "app/api/sweep_templates.h"
 #include "app/bench/sweep/sweep.h"
 #include "app/cli/model_command.h"
+#include "app/cli/sweep_flags.h"
 #include "app/log/printable.h"
 #include "app/workbench/cached_loader.h"
 
@@ -17,179 +20,6 @@ namespace {
 
 using engine::ErrorCode;
 using engine::Result;
-
-struct SweepFlags {
-  std::string plan_file, template_name, journal, quality_dataset, html;
-  SweepTarget target;
-  std::vector<std::string> variables;
-  std::vector<std::pair<std::string, std::string>> workload;  ///< given, by name
-  std::int64_t repeats = 0, seed = 0;
-  bool resume = false, json = false, csv = false, markdown = false, in_order = false, no_warm_up = false;
-  double goal_ttft_ms = 0, goal_itl_ms = 0, stop_at_ci = 0;
-  OptionFlags sampling;
-};
-
-void add_target_flags(CLI::App& parser, SweepTarget& target) {
-  parser
-      .add_option(
-          "--target", target.url,
-          "Measure a server of the OpenAI protocol from outside instead of an engine of this process: http://HOST:PORT. "
-          "What varies are then sampling and the work.")
-      ->type_name("URL")
-      ->group("Target");
-  parser.add_option("--api-key", target.api_key, "That the server asks for; kept nowhere.")
-      ->type_name("KEY")
-      ->group("Target");
-  parser.add_option("--target-model", target.model, "Its model; without it the first that it names.")
-      ->type_name("NAME")
-      ->group("Target");
-}
-
-void add_flags(CLI::App& parser, SweepFlags& flags) {
-  parser.add_option("--plan", flags.plan_file, "Plan as JSON, as --json prints it; flags add to it.")->type_name("FILE");
-  parser
-      .add_option(
-          "--var", flags.variables,
-          "A setting and its values: name=a,b,c, numbers also first:last:step or first:last:*factor. At most three; any "
-          "option of loading, serving, sampling or of the work.")
-      ->type_name("NAME=VALUES")
-      ->allow_extra_args(false);
-  const auto is_template = [](const std::string& name) {
-    if (find_sweep_template(name) != nullptr) return std::string();
-    std::string names;
-    for (const SweepTemplate& shape : sweep_templates()) names += (names.empty() ? "" : ", ") + std::string(shape.name);
-    return fmt::format("there is no template '{}'; there are {}", name, names);
-  };
-  parser.add_option("--template", flags.template_name, "A sweep that is asked for often; flags add to it.")
-      ->check(is_template)
-      ->type_name("NAME")
-      ->excludes("--plan");
-  for (const engine::OptionDescriptor& option : workload_option_table()) {
-    const std::string name(option.name);
-    parser
-        .add_option_function<std::string>(
-            flag_of(name), [&flags, name](const std::string& value) { flags.workload.emplace_back(name, value); },
-            std::string(option.help))
-        ->type_name(option.kind == engine::OptionKind::text ? "FILE"
-                    : option.choices.empty()                ? "N"
-                                                            : "NAME")
-        ->group("Work");
-  }
-  CLI::Validator positive = CLI::PositiveNumber;
-  positive.description("");
-  parser.add_option("--repeats", flags.repeats, "Runs of each cell; without it 3.")->check(positive)->type_name("N");
-  parser.add_option("--sweep-seed", flags.seed, "Draws prompts and the order of the cells; without it 1.")
-      ->check(positive)
-      ->type_name("N");
-  parser
-      .add_option("--stop-at-ci", flags.stop_at_ci,
-                  "A cell ends early, after three runs at least, once the 95 % interval of its tok/s is under this share of "
-                  "the mean: 0.05.")
-      ->check(CLI::Range(0.001, 0.999))
-      ->type_name("SHARE");
-  parser.add_flag("--in-order", flags.in_order, "Measure cells in the order of their values instead of a random one.");
-  parser.add_flag("--no-warm-up", flags.no_warm_up, "Leave out the uncounted run before each cell.");
-  parser.add_option("--goal-ttft-ms", flags.goal_ttft_ms, "Goodput counts requests whose first token came within N ms.")
-      ->type_name("N");
-  parser.add_option("--goal-itl-ms", flags.goal_itl_ms, "And whose tokens came N ms apart at most, on the average.")
-      ->type_name("N");
-  parser
-      .add_option("--quality-dataset", flags.quality_dataset,
-                  "Also compare each model with the unquantized one on this text (as lathe eval does): perplexity, "
-                  "divergence, agreement.")
-      ->type_name("FILE");
-  parser.add_option("--journal", flags.journal, "File that keeps every run as it ends.")->type_name("FILE");
-  parser.add_flag("--resume", flags.resume, "Go on with that journal where it ended.");
-  parser.add_flag("--json", flags.json, "One JSON object on stdout.");
-  parser.add_flag("--csv", flags.csv, "A line a cell on stdout.");
-  parser.add_flag("--markdown", flags.markdown, "A table in Markdown on stdout.");
-  parser.add_option("--html", flags.html, "Also write a page with table, charts, plan and machine to this file.")
-      ->type_name("FILE");
-  add_target_flags(parser, flags.target);
-  flags.sampling.add(parser, engine::sampling_option_table(), {"max_tokens", "ignore_eos", "seed"});
-}
-
-Result<SweepPlan> read_plan(const std::string& path) {
-  if (path.empty()) {
-    SweepPlan plan;
-    plan.sampling.temperature = 0;
-    return plan;
-  }
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return engine::fail(ErrorCode::invalid_argument, "there is no readable plan", path);
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
-  LATHE_TRY(engine::Json json, engine::parse_json(text, path));
-  return sweep_plan_from(json.is_object() && json.contains("plan") ? json["plan"] : json);
-}
-
-/// Options of an engine would mean nothing.
-Result<void> take_target(const ModelCommand& command, const SweepFlags& flags, SweepPlan& plan) {
-  if (!flags.target.url.empty()) plan.target.url = flags.target.url;
-  if (!flags.target.model.empty()) plan.target.model = flags.target.model;
-  plan.target.api_key = flags.target.api_key;
-  if (plan.target.url.empty()) {
-    if (flags.target.model.empty() && flags.target.api_key.empty()) return {};
-    return engine::fail(ErrorCode::invalid_argument, "--api-key and --target-model belong to a --target", "--target");
-  }
-  if (command.names_model())
-    return engine::fail(ErrorCode::invalid_argument, "a target has its model: name it with --target-model", "--model");
-  for (const engine::OptionDescriptor& option : engine::engine_option_table()) {
-    if (!command.given(option.name)) continue;
-    return engine::fail(ErrorCode::invalid_argument, "is set where the target is started, and means nothing here",
-                        flag_of(option.name));
-  }
-  return {};
-}
-
-Result<void> take_options(ModelCommand& command, const SweepFlags& flags, SweepPlan& plan) {
-  if (!plan.target.url.empty()) return {};
-  LATHE_TRY(const engine::EngineOptions given, command.engine_options());
-  const std::string planned_model = plan.options.model;
-  if (flags.plan_file.empty()) plan.options = given;
-  LATHE_TRY_VOID(command.apply_given(plan.options));
-  plan.options.model = planned_model.empty() || command.names_model() ? given.model : planned_model;
-  return {};
-}
-
-Result<void> take_work(const SweepFlags& flags, SweepPlan& plan) {
-  const auto gives = [&](std::string_view name) {
-    return std::any_of(flags.workload.begin(), flags.workload.end(), [&](const auto& given) { return given.first == name; });
-  };
-  for (const auto& [name, value] : flags.workload) LATHE_TRY_VOID(set_option(plan.workload, name, value));
-  if (gives("trace") && !gives("load")) plan.workload.load = "replay";
-  if (!flags.quality_dataset.empty()) plan.quality_dataset = flags.quality_dataset;
-  // What such a template asks for is the text to evaluate on; its work is drawn.
-  const SweepTemplate* shape = find_sweep_template(flags.template_name);
-  if (shape != nullptr && shape->measures_quality && plan.quality_dataset.empty())
-    plan.quality_dataset = std::exchange(plan.workload.dataset, {});
-  return {};
-}
-
-Result<SweepPlan> plan_of(ModelCommand& command, const SweepFlags& flags) {
-  LATHE_TRY(SweepPlan plan, read_plan(flags.plan_file));
-  LATHE_TRY_VOID(take_target(command, flags, plan));
-  LATHE_TRY_VOID(take_options(command, flags, plan));
-  if (const SweepTemplate* shape = find_sweep_template(flags.template_name)) {
-    plan.name = shape->title;
-    shape->shape(plan);
-  }
-  LATHE_TRY_VOID(flags.sampling.apply(plan.sampling));
-  LATHE_TRY_VOID(take_work(flags, plan));
-  for (const std::string& text : flags.variables) {
-    LATHE_TRY(SweepVariable variable, parse_variable(text));
-    plan.variables.push_back(std::move(variable));
-  }
-  if (flags.repeats > 0) plan.repeats = flags.repeats;
-  if (flags.stop_at_ci > 0) plan.stop_at_ci = flags.stop_at_ci;
-  if (flags.goal_ttft_ms > 0) plan.goal.ttft_ms = flags.goal_ttft_ms;
-  if (flags.goal_itl_ms > 0) plan.goal.itl_ms = flags.goal_itl_ms;
-  if (flags.seed > 0) plan.seed = static_cast<std::uint64_t>(flags.seed);
-  plan.shuffle = plan.shuffle && !flags.in_order;
-  plan.warm_up = plan.warm_up && !flags.no_warm_up;
-  LATHE_TRY_VOID(check(plan));
-  LATHE_TRY_VOID(check_values(plan));
-  return plan;
-}
 
 std::string values_text(const SweepPlan& plan, std::size_t cell) {
   std::string text;
@@ -227,12 +57,30 @@ std::string table(const SweepPlan& plan, const SweepReport& report) {
   return text;
 }
 
+tl::unexpected<engine::Error> unwritten(ErrorCode code, const std::string& path) {
+  const char* const reason = errno == 0 ? "the disk takes no more" : std::strerror(errno);
+  return engine::fail(code, fmt::format("the page {} cannot be written: {}", path, reason), "--html");
+}
+
+/// Before the work, which would be for nothing. Leaves no file where none was.
+Result<void> check_page(const std::string& path) {
+  if (path.empty()) return {};
+  std::error_code error;
+  const bool was_there = std::filesystem::exists(path, error);
+  errno = 0;
+  const bool is_open = std::ofstream(path, std::ios::binary | std::ios::app).is_open();
+  if (!is_open) return unwritten(ErrorCode::invalid_argument, path);
+  if (!was_there) std::filesystem::remove(path, error);
+  return {};
+}
+
 Result<void> write_page(const std::string& path, const SweepPlan& plan, const SweepReport& report) {
   if (path.empty()) return {};
+  errno = 0;
   std::ofstream file(path, std::ios::binary);
   file << to_html(plan, report);
   if (file.flush()) return {};
-  return engine::fail(ErrorCode::resource_exhausted, "the page cannot be written", path);
+  return unwritten(ErrorCode::resource_exhausted, path);
 }
 
 /// Says of each guard of the machine that it is broken, when that is seen first: its user may still do something about it.
@@ -290,9 +138,9 @@ int sweep(const std::vector<std::string>& arguments, Terminal& terminal) {
     return command.fail(
         {ErrorCode::invalid_argument, "there is no journal to go on with: name it with --journal", "--resume"});
   }
-  Result<SweepPlan> plan = plan_of(command, flags);
+  const Result<SweepPlan> plan = plan_of(command, flags);
   if (!plan) return command.fail(plan.error());
-  if (flags.plan_file.empty()) make_room(*plan, !command.given("max_num_seqs"), !command.given("max_num_batched_tokens"));
+  if (const auto writable = check_page(flags.html); !writable) return command.fail(writable.error());
   Result<SweepJournal> journal = SweepJournal::open(flags.journal, *plan, flags.resume);
   if (!journal) return command.fail(journal.error());
   warn_of_idle(command, *plan);
@@ -315,11 +163,12 @@ int sweep(const std::vector<std::string>& arguments, Terminal& terminal) {
   command.progress({});
   notes.tell(*journal);
   if (!report) return command.fail(report.error());
-  if (const auto written = write_page(flags.html, *plan, *report); !written) return command.fail(written.error());
   terminal.out << (flags.json       ? engine::dump_json(to_json(*plan, *report), 2) + "\n"
                    : flags.csv      ? to_csv(*plan, *report)
                    : flags.markdown ? to_markdown(*plan, *report)
-                                    : table(*plan, *report));
+                                    : table(*plan, *report))
+               << std::flush;
+  if (const auto written = write_page(flags.html, *plan, *report); !written) return command.fail(written.error());
   if (!report->stopped) return verdict(command, *report);
   command.note(flags.journal.empty() ? "Stopped." : fmt::format("Stopped; --resume goes on with {}.", flags.journal));
   return kExitFailed;

@@ -10,7 +10,7 @@ namespace {
 
 // Numbers all below it become zeros: 127 or 448 divided by less would be infinite.
 constexpr float kSmallestActivation = 0x1p-100F;
-// LLM.int8(): from here on activations are multiplied as they are.
+// LLM.int8(): from here on activations are multiplied as they are; those of a row, for columns are of all (kernels/README).
 constexpr float kOutlier = 6.0F;
 constexpr float kLargestInlier = 0x1.7ffffep+2F;  // the number before it
 

@@ -82,6 +82,23 @@ class ModelsCommandTest : public QObject {
     }
   }
 
+  /// The model is looked at before the instruction set, which there is not.
+  void roofline_takes_names_too() {
+    const NamedStores stores;
+    for (const std::vector<std::string>& named :
+         {std::vector<std::string>{"acme/tiny-llama"}, {"--model", "Tiny-Llama"}, {"small", "--model", "small"}}) {
+      std::vector<std::string> all = {"roofline", "--isa", "mmx"};
+      all.insert(all.end(), named.begin(), named.end());
+      const CliRun run = run_cli(all);
+      QVERIFY2(run.code == 2 && run.err.find("mmx") != std::string::npos, run.err.c_str());
+    }
+    const CliRun unknown = run_cli({"roofline", "tiny-lama"});
+    QVERIFY2(unknown.code == 3 && unknown.err.find("did you mean acme/tiny-llama?") != std::string::npos,
+             unknown.err.c_str());
+    const CliRun two = run_cli({"roofline", "small", "--model", "acme/tiny-llama"});
+    QVERIFY2(two.code == 2 && two.err.find("two models") != std::string::npos, two.err.c_str());
+  }
+
   void an_unknown_name_is_refused_with_what_is_near() {
     const NamedStores stores;
     const CliRun run = run_cli({"inspect", "tiny-lama"});

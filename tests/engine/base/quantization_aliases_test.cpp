@@ -48,6 +48,20 @@ class QuantizationAliasesTest : public QObject {
     QCOMPARE(get_option(options, "bnb_4bit_quant_type"), std::string("fp4"));  // says nothing of codes
   }
 
+  /// In whatever order the two are set: keys of a plan come sorted, and a name may be the value of a variable.
+  void codes_that_were_asked_for_stay_under_a_name_that_says_nothing_of_them() {
+    for (const char* name : {"bitsandbytes", "bitsandbytes4", "load_in_4bit", "bitsandbytes_4bit"}) {
+      EngineOptions options;
+      QVERIFY(set_option(options, "bnb_4bit_quant_type", "fp4").has_value());
+      QVERIFY(set_option(options, "quantization", name).has_value());
+      QCOMPARE(options.quantization, std::string("bitsandbytes_4bit"));
+      QCOMPARE(options.bnb_4bit_quant_type, std::string("fp4"));
+      EngineOptions unasked;
+      QVERIFY(set_option(unasked, "quantization", name).has_value());
+      QCOMPARE(unasked.bnb_4bit_quant_type, std::string("nf4"));
+    }
+  }
+
   void what_a_checkpoint_brings_itself_is_not_asked_for() {
     for (const std::string_view name : stored_schemes()) {
       EngineOptions options;

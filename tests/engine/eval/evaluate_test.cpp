@@ -123,6 +123,26 @@ class EvaluateTest : public QObject {
     QCOMPARE(cut->nll.mean, sliding->nll.mean);
   }
 
+  /// The last window ends where the limit does, and what is before it loses what it loses without one.
+  void a_limit_is_kept_to_the_token() {
+    EvalPlan plan{.texts = {kTexts[0]}, .window = 8, .stride = 3};
+    const auto all = engine::measure_perplexity(options_of(), plan, {});
+    QVERIFY(all->n_tokens > 12);
+    for (const std::int64_t limit : {1, 5, 7, 8, 12}) {
+      plan.max_tokens = limit;
+      const auto some = engine::measure_perplexity(options_of(), plan, {});
+      QCOMPARE(some->n_tokens, limit);
+      if (limit >= plan.window) continue;
+      const EvalPlan begin{.texts = plan.texts, .protocol = EvalProtocol::cut, .window = limit + 1};
+      QCOMPARE(some->nll.mean, engine::measure_perplexity(options_of(), begin, {})->nll.mean);
+    }
+    plan.max_tokens = all->n_tokens + 100;
+    QCOMPARE(engine::measure_perplexity(options_of(), plan, {})->nll.mean, all->nll.mean);
+    // Lists are limited as a whole.
+    plan = {.texts = kTexts, .protocol = EvalProtocol::cut, .window = 8, .max_tokens = 10};
+    QCOMPARE(engine::measure_perplexity(options_of(), plan, {})->n_tokens, std::int64_t{10});
+  }
+
   void a_model_does_not_stray_from_itself() {
     const EvalPlan plan{.texts = kTexts, .window = 16};
     const auto report = engine::measure_divergence(options_of(), options_of(), plan, {});

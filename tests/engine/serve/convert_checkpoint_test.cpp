@@ -227,6 +227,25 @@ class ConvertCheckpointTest : public QObject {
     QVERIFY(engine::open_model(path("twice")).has_value());
   }
 
+  /// What codes stand for has more digits than bf16: who gets fewer is told so, whoever chose the codes and the type.
+  void numbers_of_codes_that_are_rounded_again_are_counted() {
+    const auto noted = [&](const char* output, const EngineOptions& options) {
+      const auto report = engine::convert_checkpoint(options, {.output = path(output)}, {});
+      if (!report) qFatal("%s", report.error().message.c_str());
+      const auto is_it = [](const std::string& note) { return note.find("--dtype float32") != note.npos; };
+      const auto found = std::find_if(report->notes.begin(), report->notes.end(), is_it);
+      return found == report->notes.end() ? std::string() : *found;
+    };
+    EngineOptions stored = options_of("bitsandbytes_4bit", "auto");
+    QCOMPARE(noted("rounded-as-stored", stored), std::string());  // in float32
+    stored.model = tests::tiny_model_path("tiny-sharded");        // in bfloat16
+    QVERIFY(noted("rounded-as-stored-16", stored).find("tensors were rounded to bfloat16") != std::string::npos);
+    const std::string said = noted("rounded-bf16", options_of("bitsandbytes_4bit", "bfloat16"));
+    QVERIFY2(said.find("14 quantized tensors were rounded to bfloat16") != said.npos, said.c_str());
+    QCOMPARE(noted("rounded-f32", options_of("bitsandbytes_4bit", "float32")), std::string());
+    QCOMPARE(noted("rounded-none", options_of("none", "bfloat16")), std::string());
+  }
+
   void other_folders_are_never_replaced() {
     std::filesystem::create_directory(path("home"));
     tests::write_file(path("home") + "/letter.txt", "dear");

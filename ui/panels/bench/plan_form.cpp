@@ -144,7 +144,7 @@ void PlanForm::add_load(QVBoxLayout& column) {
   rate_row_ = add_row(column, "rate", tr("Rate"), tr("Requests a second"), rate_);
   trace_ = make_file("trace", tr("CSV or JSONL file"));
   trace_row_ = add_row(column, "trace_row", tr("Trace"),
-                       tr("Its lines have arrival in seconds, prompt_tokens and output_tokens"), trace_, true);
+                       tr("Of arrival in seconds, prompt_tokens and output_tokens, or Azure's or Mooncake's"), trace_, true);
   time_scale_ = new QDoubleSpinBox(this);
   time_scale_->setObjectName(QStringLiteral("bench.time_scale"));
   time_scale_->setRange(0.01, 1000);
@@ -175,7 +175,10 @@ void PlanForm::add_measurement(QVBoxLayout& column) {
   warm_up_ = make_switch("warm_up", tr("Warm-up"));
   add_row(rows, "warm_up", tr("Warm-up"), tr("A run of each cell that is not counted"), warm_up_);
   shuffle_ = make_switch("shuffle", tr("Random order"));
-  add_row(rows, "shuffle", tr("Random order"), tr("So that what drifts with time falls on all cells alike"), shuffle_);
+  add_row(rows, "shuffle", tr("Random order"),
+          tr("Cells that share an engine stay together: what drifts with time falls on these alike, not on those of another "
+             "load"),
+          shuffle_);
   stop_ = new QComboBox(this);
   stop_->setObjectName(QStringLiteral("bench.stop_at_ci"));
   for (const StopRule& rule : kStopRules) stop_->addItem(tr(rule.words), rule.share);

@@ -143,6 +143,32 @@ class RequestPlanTest : public QObject {
     QCOMPARE(trace->front().blocks.front(), std::int64_t{0});
   }
 
+  void a_trace_of_azure_has_dates() {
+    const std::string head = "TIMESTAMP,ContextTokens,GeneratedTokens\r\n";
+    const auto trace = read_trace(file("az.csv", head + "2023-12-31 23:59:59.7500000,374,44\r\n"
+                                                        "2024-01-01 00:00:01.0000000,396,109\r\n"));
+    QVERIFY2(trace.has_value(), trace ? "" : trace.error().message.c_str());
+    QCOMPARE(trace->size(), std::size_t{2});
+    QCOMPARE((*trace)[1].arrival, 1.25);
+    QCOMPARE((*trace)[0].prompt_tokens, std::int64_t{374});
+    QCOMPARE((*trace)[1].output_tokens, std::int64_t{109});
+    for (const char* at : {"12.5", "2023-13-01 00:00:00", "2023-02-29 00:00:00", "2023-11-16 24:00:00", "2023-11-16",
+                           "2023-11-16 18:15:46.", "2023-11-16 18:15:46.5e3", "2023-11-16 18:15:46x", "-023-11-16 18:15:46"}) {
+      const auto refused = read_trace(file("bad.csv", head + at + ",1,1\n"));
+      QVERIFY2(!refused && refused.error().where.ends_with("bad.csv, line 2"), at);
+    }
+    const auto few = read_trace(file("few.csv", "TIMESTAMP,ContextTokens\n"));
+    QVERIFY2(few.error().message.find("no GeneratedTokens") != std::string::npos, few.error().message.c_str());
+  }
+
+  void the_open_trace_of_azure_is_read_whole() {
+    SKIP_WITHOUT_SHARED("data/workloads/AzureLLMInferenceTrace_conv.csv");
+    const auto trace = read_trace(tests::shared_path("data/workloads/AzureLLMInferenceTrace_conv.csv"));
+    QVERIFY2(trace.has_value(), trace ? "" : trace.error().message.c_str());
+    QCOMPARE(trace->size(), std::size_t{19'366});
+    QVERIFY(trace->back().arrival > 3000 && trace->back().arrival < 4000);
+  }
+
   void a_bad_trace_is_refused_with_file_and_line() {
     const auto where = [&](const char* name, const std::string& text) {
       const auto trace = read_trace(file(name, text));

@@ -43,6 +43,18 @@ class SweepPlanTest : public QObject {
     QCOMPARE(parse_variable("max-num-seqs=1")->name, std::string("max_num_seqs"));
   }
 
+  void lists_stand_in_brackets_and_colons_of_texts_part_nothing() {
+    QCOMPARE(values("logit_bias=5:1"), (std::vector<std::string>{"5:1"}));
+    QCOMPARE(values("logit_bias={5:1,6:-2},7:3"), (std::vector<std::string>{"{5:1,6:-2}", "7:3"}));
+    QCOMPARE(values("stop_token_ids=[1,2],[],3"), (std::vector<std::string>{"[1,2]", "[]", "3"}));
+    QCOMPARE(values("stop=[\"a,]\",\"b\\\"]\"],c"), (std::vector<std::string>{"[\"a,]\",\"b\\\"]\"]", "c"}));
+    QCOMPARE(values("stop=[INST]"), (std::vector<std::string>{"[INST]"}));
+    QCOMPARE(values("dataset=a:b.txt,[c,d"), (std::vector<std::string>{"a:b.txt", "[c", "d"}));
+    QVERIFY(!parse_variable("stop_token_ids=[1,2]3").has_value());
+    QVERIFY(!parse_variable("stop_token_ids=[1,2],").has_value());
+    QVERIFY(check_values(plan_of({{"logit_bias", {"5:1", "{5:1,6:-2}"}}, {"stop_token_ids", {"[1,2]", "[]"}}})).has_value());
+  }
+
   void what_is_no_variable_is_refused() {
     for (const char* text :
          {"", "=1", "name", "a=", "a=1,,2", "a=1:2", "a=1:2:0", "a=1:2:*1", "a=0:2:*2", "a=x:2:1", "a=0:1e9:1"}) {
@@ -112,6 +124,7 @@ class SweepPlanTest : public QObject {
     plan.workload.turn_tokens = 9;
     plan.workload.think_time = 0.5;
     plan.goal = {.ttft_ms = 200, .itl_ms = 50.5};
+    plan.parse_special = true;
     const auto again = sweep_plan_from(Json::parse(lathe::engine::dump_json(to_json(plan))));
     QVERIFY2(again.has_value(), again ? "" : again.error().message.c_str());
     QCOMPARE(lathe::engine::dump_json(to_json(*again)), lathe::engine::dump_json(to_json(plan)));

@@ -183,6 +183,7 @@ class SweepTest : public QObject {
     QVERIFY(SweepJournal::open(path("other"), small_plan({{"concurrency", {"1"}}}), false).has_value());
     const auto refused = SweepJournal::open(path("other"), small_plan({{"concurrency", {"2"}}}), true);
     QVERIFY(refused.error().message.find("another plan") != std::string::npos);
+    QVERIFY(refused.error().message.find("concurrency=1 in it and concurrency=2 here") != std::string::npos);
   }
 
   void what_is_no_journal_is_left_as_it_is() {

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/sweep_flags.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <set>
+
+#include "app/api/sweep_templates.h"
+#include "app/bench/sweep/plan_files.h"
+#include "app/bench/sweep/sweep_journal.h"
+
+namespace lathe::app {
+namespace {
+
+using engine::ErrorCode;
+using engine::Result;
+
+void add_target_flags(CLI::App& parser, SweepTarget& target) {
+  parser
+      .add_option(
+          "--target", target.url,
+          "Measure a server of the OpenAI protocol from outside instead of an engine of this process: http://HOST:PORT. "
+          "What varies are then sampling and the work.")
+      ->type_name("URL")
+      ->group("Target");
+  parser.add_option("--api-key", target.api_key, "That the server asks for; kept nowhere.")
+      ->type_name("KEY")
+      ->group("Target");
+  parser.add_option("--target-model", target.model, "Its model; without it the first that it names.")
+      ->type_name("NAME")
+      ->group("Target");
+}
+
+/// Also refuses what is no number: it is neither below nor above any.
+CLI::Validator number_between(double least, double most, std::string words) {
+  return CLI::Validator(
+      [least, most, words = std::move(words)](const std::string& text) {
+        double value = 0;
+        const bool fits = CLI::detail::lexical_cast(text, value) && value >= least && value <= most;
+        return fits ? std::string() : fmt::format("must be {}, got {}", words, text);
+      },
+      "");
+}
+
+void add_plan_flags(CLI::App& parser, SweepFlags& flags) {
+  parser.add_option("--plan", flags.plan_file, "Plan as JSON, as --json prints it; flags add to it.")->type_name("FILE");
+  parser
+      .add_option(
+          "--var", flags.variables,
+          "A setting and its values: name=a,b,c, numbers also first:last:step or first:last:*factor, lists in brackets: "
+          "stop_token_ids=[1,2],[3]. At most three; any option of loading, serving, sampling or of the work. It takes the "
+          "place of what the plan or template has under that name.")
+      ->type_name("NAME=VALUES")
+      ->allow_extra_args(false);
+  const auto is_template = [](const std::string& name) {
+    if (find_sweep_template(name) != nullptr) return std::string();
+    std::string names;
+    for (const SweepTemplate& shape : sweep_templates()) names += (names.empty() ? "" : ", ") + std::string(shape.name);
+    return fmt::format("there is no template '{}'; there are {}", name, names);
+  };
+  parser.add_option("--template", flags.template_name, "A sweep that is asked for often; flags add to it.")
+      ->check(is_template)
+      ->type_name("NAME")
+      ->excludes("--plan");
+  for (const engine::OptionDescriptor& option : workload_option_table()) {
+    const std::string name(option.name);
+    parser
+        .add_option_function<std::string>(
+            flag_of(name), [&flags, name](const std::string& value) { flags.workload.emplace_back(name, value); },
+            std::string(option.help))
+        ->type_name(option.kind == engine::OptionKind::text ? "FILE"
+                    : option.choices.empty()                ? "N"
+                                                            : "NAME")
+        ->group("Work");
+  }
+}
+
+void add_measurement_flags(CLI::App& parser, SweepFlags& flags) {
+  CLI::Validator positive = CLI::PositiveNumber;
+  positive.description("");
+  parser.add_option("--repeats", flags.repeats, "Runs of each cell; without it 3.")->check(positive)->type_name("N");
+  parser.add_option("--sweep-seed", flags.seed, "Draws prompts and the order of the cells; without it 1.")
+      ->check(positive)
+      ->type_name("N");
+  parser
+      .add_option("--stop-at-ci", flags.stop_at_ci,
+                  "A cell ends early, after three runs at least, once the 95 % interval of its tok/s is under this share of "
+                  "the mean: 0.05.")
+      ->check(number_between(0.001, 0.999, "between 0.001 and 0.999"))
+      ->type_name("SHARE");
+  parser.add_flag(
+      "--in-order", flags.in_order,
+      "Measure cells in the order of their values instead of a random one. In either, cells that share an engine "
+      "follow each other: what drifts with time falls on options that need another load.");
+  parser.add_flag("--no-warm-up", flags.no_warm_up, "Leave out the uncounted run before each cell.");
+  const CLI::Validator goal = number_between(0, std::numeric_limits<double>::max(), "0 (no matter) or more");
+  parser
+      .add_option("--goal-ttft-ms", flags.goal_ttft_ms,
+                  "Goodput counts requests whose first token came within N ms; 0: no matter.")
+      ->check(goal)
+      ->type_name("N");
+  parser.add_option("--goal-itl-ms", flags.goal_itl_ms, "And whose tokens came N ms apart at most, on the average.")
+      ->check(goal)
+      ->type_name("N");
+  parser
+      .add_option("--quality-dataset", flags.quality_dataset,
+                  "Also compare each model with the unquantized one on this text (as lathe eval does): perplexity, "
+                  "divergence, agreement.")
+      ->type_name("FILE");
+  parser.add_flag("--parse-special", flags.parse_special,
+                  "Marks of special tokens in that text are these tokens, as in the output of 'lathe template'.");
+}
+
+void add_output_flags(CLI::App& parser, SweepFlags& flags) {
+  parser.add_option("--journal", flags.journal, "File that keeps every run as it ends.")->type_name("FILE");
+  parser.add_flag("--resume", flags.resume, "Go on with that journal where it ended; its plan need not be said again.");
+  parser.add_flag("--json", flags.json, "One JSON object on stdout.");
+  parser.add_flag("--csv", flags.csv, "A line a cell on stdout.");
+  parser.add_flag("--markdown", flags.markdown, "A table in Markdown on stdout.");
+  parser.add_option("--html", flags.html, "Also write a page with table, charts, plan and machine to this file.")
+      ->type_name("FILE");
+}
+
+/// What says how a sweep is told or kept, and not what is measured.
+constexpr std::string_view kOfNoPlan[] = {"--journal", "--resume",  "--json",  "--csv",        "--markdown",
+                                          "--html",    "--api-key", "--quiet", "--profile-dir"};
+
+bool asks_for_a_plan(const CLI::App& parser) {
+  const auto is_of_plan = [](const CLI::Option* option) {
+    return std::none_of(std::begin(kOfNoPlan), std::end(kOfNoPlan),
+                        [&](std::string_view name) { return option->check_name(std::string(name)); });
+  };
+  return std::any_of(parser.parse_order().begin(), parser.parse_order().end(), is_of_plan);
+}
+
+/// A plan, and which options of the engine it names: others may follow from its work.
+struct PlanFile {
+  SweepPlan plan;
+  std::set<std::string, std::less<>> named;
+};
+
+Result<PlanFile> read_plan(const std::string& path) {
+  PlanFile read;
+  if (path.empty()) return read;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return engine::fail(ErrorCode::invalid_argument, "there is no readable plan", path);
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  LATHE_TRY(engine::Json json, engine::parse_json(text, path));
+  if (json.is_object() && json.contains("plan")) json = engine::Json(json["plan"]);
+  LATHE_TRY(read.plan, sweep_plan_from(json));
+  if (json.contains("options")) {
+    for (const auto& [name, value] : json["options"].items()) read.named.insert(name);
+  }
+  return read;
+}
+
+Result<void> check_key(const SweepPlan& plan, const SweepFlags& flags) {
+  if (!plan.target.url.empty() || (flags.target.model.empty() && flags.target.api_key.empty())) return {};
+  return engine::fail(ErrorCode::invalid_argument, "--api-key and --target-model belong to a --target", "--target");
+}
+
+/// What goes on needs no second word about what is measured. Its model must be there all the same.
+Result<SweepPlan> plan_of_journal(ModelCommand& command, const SweepFlags& flags) {
+  Result<SweepPlan> kept = SweepJournal::plan_in(flags.journal);
+  // Exit code 3 is for models.
+  if (!kept) return engine::fail(ErrorCode::invalid_argument, kept.error().message, kept.error().where);
+  SweepPlan plan = std::move(*kept);
+  LATHE_TRY_VOID(check_key(plan, flags));
+  plan.target.api_key = flags.target.api_key;
+  LATHE_TRY_VOID(check(plan));
+  LATHE_TRY_VOID(check_values(plan));
+  LATHE_TRY_VOID(check_files(plan));
+  if (plan.target.url.empty()) {
+    LATHE_TRY([[maybe_unused]] const engine::EngineOptions found, command.engine_options(plan.options.model));
+  }
+  return plan;
+}
+
+/// Options of an engine would mean nothing.
+Result<void> take_target(const ModelCommand& command, const SweepFlags& flags, SweepPlan& plan) {
+  if (!flags.target.url.empty()) plan.target.url = flags.target.url;
+  if (!flags.target.model.empty()) plan.target.model = flags.target.model;
+  plan.target.api_key = flags.target.api_key;
+  if (plan.target.url.empty()) return check_key(plan, flags);
+  if (command.names_model())
+    return engine::fail(ErrorCode::invalid_argument, "a target has its model: name it with --target-model", "--model");
+  for (const engine::OptionDescriptor& option : engine::engine_option_table()) {
+    if (!command.given(option.name)) continue;
+    return engine::fail(ErrorCode::invalid_argument, "is set where the target is started, and means nothing here",
+                        flag_of(option.name));
+  }
+  return {};
+}
+
+Result<void> take_options(ModelCommand& command, SweepPlan& plan) {
+  if (!plan.target.url.empty()) return {};
+  LATHE_TRY(const engine::EngineOptions given, command.engine_options(plan.options.model));
+  LATHE_TRY_VOID(command.apply_given(plan.options));
+  plan.options.model = given.model;
+  return {};
+}
+
+Result<void> take_work(const SweepFlags& flags, SweepPlan& plan) {
+  const auto gives = [&](std::string_view name) {
+    return std::any_of(flags.workload.begin(), flags.workload.end(), [&](const auto& given) { return given.first == name; });
+  };
+  for (const auto& [name, value] : flags.workload) LATHE_TRY_VOID(set_option(plan.workload, name, value));
+  if (gives("trace") && !gives("load")) plan.workload.load = "replay";
+  if (!flags.quality_dataset.empty()) plan.quality_dataset = flags.quality_dataset;
+  // What such a template asks for is the text to evaluate on; its work is drawn.
+  const SweepTemplate* shape = find_sweep_template(flags.template_name);
+  if (shape != nullptr && shape->measures_quality && plan.quality_dataset.empty())
+    plan.quality_dataset = std::exchange(plan.workload.dataset, {});
+  return {};
+}
+
+/// Each takes the place of the plan's or template's of that name. Names of models become their paths; one that is nowhere is
+/// left to its cells.
+Result<void> take_variables(ModelCommand& command, const SweepFlags& flags, SweepPlan& plan) {
+  std::set<std::string> given;
+  for (const std::string& text : flags.variables) {
+    LATHE_TRY(SweepVariable variable, parse_variable(text));
+    if (!given.insert(variable.name).second)
+      return engine::fail(ErrorCode::invalid_argument, "is a variable twice", variable.name);
+    if (variable.name == "model" && plan.target.url.empty()) {
+      for (std::string& model : variable.values) {
+        if (auto path = command.workbench().library().resolve(model)) model = std::move(*path);
+      }
+    }
+    const auto same = std::find_if(plan.variables.begin(), plan.variables.end(),
+                                   [&](const SweepVariable& other) { return other.name == variable.name; });
+    if (same != plan.variables.end()) {
+      *same = std::move(variable);
+    } else {
+      plan.variables.push_back(std::move(variable));
+    }
+  }
+  return {};
+}
+
+void take_measurement(const SweepFlags& flags, SweepPlan& plan) {
+  if (flags.repeats > 0) plan.repeats = flags.repeats;
+  if (flags.seed > 0) plan.seed = static_cast<std::uint64_t>(flags.seed);
+  plan.stop_at_ci = flags.stop_at_ci.value_or(plan.stop_at_ci);
+  plan.goal.ttft_ms = flags.goal_ttft_ms.value_or(plan.goal.ttft_ms);
+  plan.goal.itl_ms = flags.goal_itl_ms.value_or(plan.goal.itl_ms);
+  plan.shuffle = plan.shuffle && !flags.in_order;
+  plan.warm_up = plan.warm_up && !flags.no_warm_up;
+  plan.parse_special = plan.parse_special || flags.parse_special;
+}
+
+/// What was asked for and is not what is measured.
+void note_surprises(ModelCommand& command, const SweepFlags& flags, const SweepPlan& plan) {
+  const auto gives_work = [&](std::string_view name) {
+    return std::any_of(flags.workload.begin(), flags.workload.end(), [&](const auto& given) { return given.first == name; });
+  };
+  for (const SweepVariable& variable : plan.variables) {
+    if (!gives_work(variable.name) && !command.given(variable.name) && !flags.sampling.given(variable.name)) continue;
+    command.note(fmt::format("Warning: without effect: {} (it is a variable: its values come with --var {}=)",
+                             flag_of(variable.name), variable.name));
+  }
+  const SweepTemplate* const shape = find_sweep_template(flags.template_name);
+  if (shape != nullptr && shape->measures_quality && plan.quality_dataset.empty()) {
+    command.note(
+        "Warning: speed and memory alone are measured: --dataset FILE names the text on which perplexity, divergence "
+        "(KL) and agreement are");
+  }
+  if (plan.parse_special && plan.quality_dataset.empty())
+    command.note("Warning: without effect: --parse-special (it is of --quality-dataset)");
+}
+
+}  // namespace
+
+void add_flags(CLI::App& parser, SweepFlags& flags) {
+  add_plan_flags(parser, flags);
+  add_measurement_flags(parser, flags);
+  add_output_flags(parser, flags);
+  add_target_flags(parser, flags.target);
+  flags.sampling.add(parser, engine::sampling_option_table(), {"max_tokens", "ignore_eos", "seed"});
+}
+
+Result<SweepPlan> plan_of(ModelCommand& command, const SweepFlags& flags) {
+  if (flags.resume && !asks_for_a_plan(command.parser())) return plan_of_journal(command, flags);
+  LATHE_TRY(PlanFile file, read_plan(flags.plan_file));
+  SweepPlan& plan = file.plan;
+  LATHE_TRY_VOID(take_target(command, flags, plan));
+  LATHE_TRY_VOID(take_options(command, plan));
+  if (const SweepTemplate* shape = find_sweep_template(flags.template_name)) {
+    plan.name = shape->title;
+    shape->shape(plan);
+  }
+  LATHE_TRY_VOID(flags.sampling.apply(plan.sampling));
+  LATHE_TRY_VOID(take_work(flags, plan));
+  LATHE_TRY_VOID(take_variables(command, flags, plan));
+  take_measurement(flags, plan);
+  LATHE_TRY_VOID(check(plan));
+  LATHE_TRY_VOID(check_values(plan));
+  LATHE_TRY_VOID(check_files(plan));
+  const auto is_open = [&](std::string_view name) { return !command.given(name) && !file.named.contains(name); };
+  make_room(plan, is_open("max_num_seqs"), is_open("max_num_batched_tokens"));
+  note_surprises(command, flags, plan);
+  return plan;
+}
+
+}  // namespace lathe::app

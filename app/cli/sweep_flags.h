@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// SweepFlags: the arguments of lathe sweep, and the plan that they ask for.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/api/sweep_plan.h"
+#include "app/cli/model_command.h"
+#include "app/cli/option_flags.h"
+
+namespace lathe::app {
+
+struct SweepFlags {
+  std::string plan_file, template_name, journal, quality_dataset, html;
+  SweepTarget target;
+  std::vector<std::string> variables;
+  std::vector<std::pair<std::string, std::string>> workload;  ///< given, by name
+  std::int64_t repeats = 0, seed = 0;
+  bool resume = false, json = false, csv = false, markdown = false, in_order = false, no_warm_up = false;
+  bool parse_special = false;
+  std::optional<double> goal_ttft_ms, goal_itl_ms, stop_at_ci;
+  OptionFlags sampling;
+};
+
+/// Requires: `flags` lives as long as `parser`.
+void add_flags(CLI::App& parser, SweepFlags& flags);
+
+/// Checked: variables, values and files. Opens the workbench of `command` unless a target is measured. With --resume and
+/// nothing that says what is measured it is the journal's. Notes what was given and changes nothing.
+/// Errors: invalid_argument; those of the model's name.
+engine::Result<SweepPlan> plan_of(ModelCommand& command, const SweepFlags& flags);
+
+}  // namespace lathe::app
