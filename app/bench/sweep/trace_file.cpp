@@ -206,14 +206,16 @@ Result<std::vector<TracedRequest>> read_trace(const std::string& path) {
   if (!file) return engine::fail(ErrorCode::not_found, "there is no readable trace", path);
   const bool is_json = path.ends_with(".jsonl");
   Columns columns;
+  bool has_head = false;
   std::vector<TracedRequest> requests;
   for (Line line{path}; std::getline(file, line.text);) {
     ++line.number;
     if (trimmed(line.text).empty()) continue;
-    if (!is_json && requests.empty()) {
+    if (!is_json && requests.empty() && !has_head) {
       LATHE_TRY(const auto named, columns_of(line));
       if (named) {
         columns = *named;
+        has_head = true;
         continue;
       }
     }
