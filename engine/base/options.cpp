@@ -213,8 +213,8 @@ std::string get_option(const EngineOptions& options, std::string_view name) {
 
 namespace {
 
-/// No format has a scale for a whole matrix, and no product one for all tokens: found over a batch it would make an answer depend
-/// on its company, found at load it would cut off what is larger later.
+/// No format has a scale for a whole matrix, and no product one for all tokens: found over a batch it would make an answer
+/// depend on its company, found at load it would cut off what is larger later.
 Result<void> check_smoothquant(const EngineOptions& options) {
   if (options.quantization != "smoothquant" || (options.smoothquant_per_token && options.smoothquant_per_channel)) return {};
   const bool of_tokens = !options.smoothquant_per_token;

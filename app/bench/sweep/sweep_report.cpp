@@ -211,8 +211,9 @@ Verdict compare(const CellResult& cell, const CellResult& baseline, std::size_t 
   if (difference == 0) return Verdict::noise;
   if (variance > 0) {
     // Welch and Satterthwaite's degrees of freedom.
-    const double degrees = variance * variance / (our_variance * our_variance / static_cast<double>(ours.size() - 1) +
-                                                  their_variance * their_variance / static_cast<double>(theirs.size() - 1));
+    const double degrees = variance * variance /
+                           (our_variance * our_variance / static_cast<double>(ours.size() - 1) +
+                            their_variance * their_variance / static_cast<double>(theirs.size() - 1));
     if (std::abs(difference) <= student_t(degrees) * std::sqrt(variance)) return Verdict::noise;
   }
   return (difference > 0) == sweep_metrics()[metric].more_is_better ? Verdict::better : Verdict::worse;
@@ -236,9 +237,9 @@ OrderedJson to_json(const SweepPlan& plan, const SweepReport& report) {
   for (const SweepMetric& metric : sweep_metrics()) {
     definitions[metric.name] = {{"unit", metric.unit}, {"definition", metric.definition}};
   }
-  return {{"plan", to_json(plan)},         {"cells", cells},
-          {"n_cells", n_cells(plan)},      {"stopped", report.stopped},
-          {"seconds", report.seconds},     {"warnings", warnings_json(report.warnings())},
+  return {{"plan", to_json(plan)},     {"cells", cells},
+          {"n_cells", n_cells(plan)},  {"stopped", report.stopped},
+          {"seconds", report.seconds}, {"warnings", warnings_json(report.warnings())},
           {"metrics", definitions}};
 }
 

@@ -152,8 +152,9 @@ class RequestPlanTest : public QObject {
     QCOMPARE((*trace)[1].arrival, 1.25);
     QCOMPARE((*trace)[0].prompt_tokens, std::int64_t{374});
     QCOMPARE((*trace)[1].output_tokens, std::int64_t{109});
-    for (const char* at : {"12.5", "2023-13-01 00:00:00", "2023-02-29 00:00:00", "2023-11-16 24:00:00", "2023-11-16",
-                           "2023-11-16 18:15:46.", "2023-11-16 18:15:46.5e3", "2023-11-16 18:15:46x", "-023-11-16 18:15:46"}) {
+    for (const char* at :
+         {"12.5", "2023-13-01 00:00:00", "2023-02-29 00:00:00", "2023-11-16 24:00:00", "2023-11-16", "2023-11-16 18:15:46.",
+          "2023-11-16 18:15:46.5e3", "2023-11-16 18:15:46x", "-023-11-16 18:15:46"}) {
       const auto refused = read_trace(file("bad.csv", head + at + ",1,1\n"));
       QVERIFY2(!refused && refused.error().where.ends_with("bad.csv, line 2"), at);
     }
