@@ -14,6 +14,7 @@ int answer_lines(Terminal& terminal, const CLI::App& parser, const LineAnswer& a
   StopSignals signals;
   LineReader reader(terminal.in_fd, signals.fd());
   for (std::size_t n = 1; const auto line = reader.next(); ++n) {
+    if (line->find_first_not_of(" \t\r") == line->npos) continue;
     const auto answered = answer(*line);
     if (!answered) {
       engine::Error error = answered.error();

@@ -18,7 +18,7 @@ namespace lathe::app {
 /// The answer to a line, without its end. Errors: what is wrong with the line.
 using LineAnswer = std::function<engine::Result<std::string>(std::string_view line)>;
 
-/// Answers the lines of stdin in order, until its end or a signal. The first line with an error ends it: stderr says which
+/// Answers the lines of stdin in order, until its end or a signal; a blank one has no answer. The first line with an error ends it: stderr says which
 /// one and why, and the exit code is 1. Otherwise 0.
 int answer_lines(Terminal& terminal, const CLI::App& parser, const LineAnswer& answer);
 

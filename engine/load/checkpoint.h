@@ -35,9 +35,10 @@ struct StoredType {
 /// What a file format does to the numbers of a tensor, beside what the family's own files do.
 enum class StoredForm : std::uint8_t {
   usual,
-  rotary_pairs,  ///< of Q and K: numbers of a head that turn together lie side by side
-  plus_one,      ///< of norms: 1 is added already; f32
-  outputs_first  ///< of matrices that the family's own files turn: [outputs, inputs]
+  rotary_pairs,   ///< of Q and K: numbers of a head that turn together lie side by side
+  plus_one,       ///< of norms: 1 is added already; f32
+  outputs_first,  ///< of matrices that the family's own files turn: [outputs, inputs]
+  plain           ///< the same, and rows of Q go before those of K and of V wherever the family's own files mix them
 };
 
 /// Owns: nothing; the bytes belong to the checkpoint's mapping.

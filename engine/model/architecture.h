@@ -119,6 +119,8 @@ struct Architecture {
   std::span<const NamePrefix> prefixes = kUsualPrefixes;
   /// Fills everything but the token ids. Faults and unmet wishes go to the reader.
   void (*read_config)(ConfigReader& reader, ModelConfig& config) = nullptr;
+  /// Older values of `architectures` and `model_type`.
+  std::span<const std::string_view> other_names{};
 };
 
 }  // namespace lathe::engine

@@ -19,15 +19,24 @@ constexpr std::array kArchitectures = {
 #undef LATHE_FAMILY
 };
 
+/// Publishers do not agree on capitals: MPTForCausalLM, BaiChuanForCausalLM, PhiMoEForCausalLM.
+bool is_same_name(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
+}
+
 }  // namespace
 
 std::span<const Architecture* const> architectures() { return kArchitectures; }
 
 const Architecture* find_architecture(std::string_view name) {
-  const auto found = std::find_if(kArchitectures.begin(), kArchitectures.end(), [&](const Architecture* architecture) {
-    return architecture->name == name || architecture->model_type == name;
-  });
-  return found != kArchitectures.end() ? *found : nullptr;
+  for (const Architecture* architecture : kArchitectures) {
+    const auto& also = architecture->other_names;
+    const bool is_it = is_same_name(architecture->name, name) || architecture->model_type == name ||
+                       std::find(also.begin(), also.end(), name) != also.end();
+    if (is_it) return architecture;
+  }
+  return nullptr;
 }
 
 }  // namespace lathe::engine

@@ -9,6 +9,7 @@
 
 #include "engine/model/architectures.h"
 #include "engine/model/config_reader.h"
+#include "engine/model/text_config.h"
 
 namespace lathe::engine {
 
@@ -36,15 +37,12 @@ Result<std::string> declared_architecture(const Json& config) {
   return fail(ErrorCode::model_refused, "missing: architectures", std::string(kFile));
 }
 
-/// The part about text of a model that also sees or hears, with what only the whole says. Any other config as it is.
-Json text_part(const Json& config) {
-  const auto part = config.find("text_config");
-  if (part == config.end() || !part->is_object()) return config;
-  Json text = *part;
-  for (const char* key : {"tie_word_embeddings", "bos_token_id", "eos_token_id", "quantization_config"}) {
-    if (config.contains(key) && !text.contains(key)) text[key] = config[key];
-  }
-  return text;
+/// What transformers makes of a name that no family has: it goes by model_type alone, unless the folder brings code of its
+/// own.
+const Architecture* architecture_by_type(const std::string& name, const Json& config, ConfigReader& reader) {
+  const bool writes_texts = name.ends_with("ForCausalLM") || name.ends_with("LMHeadModel");
+  if (!writes_texts || config.contains("auto_map")) return nullptr;
+  return find_architecture(reader.text_or("model_type", ""));
 }
 
 tl::unexpected<Error> unknown_architecture(const std::string& name, ConfigReader& reader) {
@@ -96,6 +94,7 @@ Result<ModelConfig> read_model_config(const Json& whole) {
   const Architecture* architecture = find_architecture(name);
   const bool is_base = architecture == nullptr && name.ends_with(kBaseModel);
   if (is_base) architecture = find_architecture(reader.text_or("model_type", ""));
+  if (architecture == nullptr) architecture = architecture_by_type(name, json, reader);
   if (architecture == nullptr) return unknown_architecture(name, reader);
 
   ModelConfig config;

@@ -21,9 +21,23 @@ constexpr std::array kActivationNames = {ActivationName{"silu", kernels::Activat
                                          ActivationName{"gelu_pytorch_tanh", kernels::Activation::gelu_tanh},
                                          ActivationName{"relu", kernels::Activation::relu}};
 
+/// A family's own keys, and the usual ones where a file has those instead, as transformers reads them.
+SizeKeys keys_in(const ConfigReader& reader, SizeKeys keys) {
+  constexpr SizeKeys kUsual;
+  const auto choose = [&](std::string_view& own, std::string_view usual) {
+    if (!own.empty() && !reader.has(own) && reader.has(usual)) own = usual;
+  };
+  choose(keys.hidden, kUsual.hidden);
+  choose(keys.layers, kUsual.layers);
+  choose(keys.heads, kUsual.heads);
+  choose(keys.positions, kUsual.positions);
+  return keys;
+}
+
 }  // namespace
 
-void read_sizes(ConfigReader& reader, ModelConfig& config, const Defaults& defaults, const SizeKeys& keys) {
+void read_sizes(ConfigReader& reader, ModelConfig& config, const Defaults& defaults, const SizeKeys& own_keys) {
+  const SizeKeys keys = keys_in(reader, own_keys);
   config.vocab_size = reader.integer("vocab_size", 1, kMaxVocab);
   config.hidden_size = reader.integer(keys.hidden, 1, kMaxWidth);
   if (!keys.inner.empty()) config.intermediate_size = reader.integer(keys.inner, 1, kMaxWidth);

@@ -78,7 +78,7 @@ inline constexpr std::array kTransformerPrefixes = {NamePrefix{"transformer."}, 
 /// Angles that older versions of transformers saved; they follow from the config.
 inline constexpr std::array<std::string_view, 1> kSavedAngles = {".rotary_emb.inv_freq"};
 
-/// Keys of the sizes. An empty one is not read.
+/// Keys of the sizes. An empty one is not read. Where a file lacks a family's own but has the usual one, that is read.
 struct SizeKeys {
   std::string_view hidden = "hidden_size", inner = "intermediate_size", layers = "num_hidden_layers",
                    heads = "num_attention_heads", kv_heads = "num_key_value_heads", positions = "max_position_embeddings";

@@ -125,6 +125,7 @@ TensorLayout layout_of(StoredForm form, TensorLayout usual) {
     case StoredForm::usual: return usual;
     case StoredForm::rotary_pairs: return TensorLayout::rotary_pairs;
     case StoredForm::plus_one: return TensorLayout::plus_one;
+    case StoredForm::plain: return TensorLayout::plain;
     case StoredForm::outputs_first:
       if (usual == TensorLayout::transposed_pairs) return TensorLayout::row_pairs;
       return usual == TensorLayout::transposed ? TensorLayout::plain : usual;

@@ -14,7 +14,11 @@ constexpr WeightRole kSplitExperts[] = {WeightRole::expert_gate, WeightRole::exp
                                         WeightRole::expert_up_bias};
 constexpr WeightRole kNormsOfHeads[] = {WeightRole::q_head_norm, WeightRole::k_head_norm};
 constexpr WeightRole kNormsInOne[] = {WeightRole::q_norm, WeightRole::k_norm};
-constexpr std::array kSpellings = {Spellings{kFusedExperts, kSplitExperts}, Spellings{kNormsInOne, kNormsOfHeads}};
+constexpr WeightRole kQkvInOne[] = {WeightRole::qkv, WeightRole::qkv_bias};
+constexpr WeightRole kQkvApart[] = {WeightRole::q,      WeightRole::k,      WeightRole::v,
+                                    WeightRole::q_bias, WeightRole::k_bias, WeightRole::v_bias};
+constexpr std::array kSpellings = {Spellings{kFusedExperts, kSplitExperts}, Spellings{kNormsInOne, kNormsOfHeads},
+                                   Spellings{kQkvInOne, kQkvApart}};
 
 std::vector<std::int64_t> shape_of_head_norm(const ModelConfig& config, std::int64_t n_heads) {
   switch (config.qk_norm) {

@@ -124,6 +124,13 @@ class GgufPlanner : public Planner {
     std::int64_t first_row = 0, n_rows = -1;
   };
 
+  /// Of some families Q, K and V lie apart there.
+  std::vector<RowsOfRole> thirds(const PlannedWeight& weight, WeightRole q, WeightRole k, WeightRole v) const {
+    if (!family_.parts_qkv) return {{weight.role, weight.role}};
+    const std::int64_t n_q = model_.config.q_size(), n_kv = model_.config.kv_size();
+    return {{q, q, 0, n_q}, {k, k, n_q, n_kv}, {v, v, n_q + n_kv, n_kv}};
+  }
+
   /// Gate and up of experts lie apart there, and the norms of all heads in one.
   std::vector<RowsOfRole> rows_of(const PlannedWeight& weight) const {
     const std::int64_t inner = model_.config.moe.expert_size;
@@ -133,6 +140,8 @@ class GgufPlanner : public Planner {
     switch (weight.role) {
       case WeightRole::expert_gate_up: return halves(WeightRole::expert_gate, WeightRole::expert_up);
       case WeightRole::expert_gate_up_bias: return halves(WeightRole::expert_gate_bias, WeightRole::expert_up_bias);
+      case WeightRole::qkv: return thirds(weight, WeightRole::q, WeightRole::k, WeightRole::v);
+      case WeightRole::qkv_bias: return thirds(weight, WeightRole::q_bias, WeightRole::k_bias, WeightRole::v_bias);
       case WeightRole::q_head_norm: return {{WeightRole::q_norm, weight.role}};
       case WeightRole::k_head_norm: return {{WeightRole::k_norm, weight.role}};
       default: return {{weight.role, weight.role}};
@@ -154,11 +163,15 @@ class GgufPlanner : public Planner {
     return {};
   }
 
-  /// Vectors and routers are f32 in GGUF files, whatever the matrices are.
+  static bool is_always_f32(WeightRole role) {
+    return role == WeightRole::router || role == WeightRole::shared_switch || role == WeightRole::positions;
+  }
+
+  /// Vectors, routers and positions are f32 in GGUF files, whatever the matrices are.
   Result<void> choose_form(WrittenPart& part, WeightRole role) const {
     const StoredTensor& stored = *part.source->tensor;
     if (choice_.keeps_codes && !model_.folder.gguf().empty()) return take_as_it_is(part);
-    if (part.tensor.shape.size() == 1 || role == WeightRole::router) {
+    if (part.tensor.shape.size() == 1 || is_always_f32(role)) {
       part.tensor.dtype = Dtype::f32;
       return {};
     }
@@ -226,20 +239,22 @@ class GgufPlanner : public Planner {
     for (const TensorName& spelling : model_.config.architecture->tensors) {
       if (spelling.role != role) continue;
       const std::string tensor = tensor_name(spelling.pattern, weight.layer, weight.expert);
-      const auto name = gguf_name_of(family_, with_prefix(role, tensor, kUsualPrefixes.front()));
+      const auto name = gguf_name_of(family_, with_prefix(role, tensor, first_prefix()));
       if (name) return *name;
     }
     return fail(ErrorCode::unsupported, "has no name in GGUF files", usual);
   }
+
+  const NamePrefix& first_prefix() const { return model_.config.architecture->prefixes.front(); }
 
   static bool is_end(WeightRole role) { return role == WeightRole::embedding || role == WeightRole::head; }
 
   /// Behind the prefix that checkpoints with a head have.
   std::string usual_name(const PlannedWeight& weight, WeightRole role) const {
     const Architecture& architecture = *model_.config.architecture;
-    if (is_end(role)) return with_prefix(role, pattern_of(role, architecture), kUsualPrefixes.front());
+    if (is_end(role)) return with_prefix(role, pattern_of(role, architecture), first_prefix());
     const std::size_t n_prefix = with_prefix(role, "", model_.plan.prefix).size();
-    return with_prefix(role, weight.tensor->name.substr(n_prefix), kUsualPrefixes.front());
+    return with_prefix(role, weight.tensor->name.substr(n_prefix), first_prefix());
   }
 
   const GgufFamily& family_;

@@ -13,6 +13,7 @@
 #include "engine/model/weight_storage.h"
 #include "engine/run/open_backend.h"
 #include "engine/serve/checkpoint_files.h"
+#include "engine/serve/config_source.h"
 #include "engine/serve/conversion_plan.h"
 #include "engine/serve/gguf_description.h"
 #include "engine/serve/load_runner.h"
@@ -163,11 +164,17 @@ class Conversion {
 
   /// A reader must find the model that was meant.
   Result<void> check_read_again(const fs::path& file) const {
-    LATHE_TRY(const OpenedModel written, open_model(file.string()));
+    LATHE_TRY(const ModelFolder written, ModelFolder::open(file.string()));
+    LATHE_TRY(const Json json, read_config_json(written));
+    LATHE_TRY(const ModelConfig config, read_model_config(json));
     ModelConfig meant = model_->config;
     meant.tied_embeddings = model_->plan.tied_embeddings && !plan_.has_head_of_its_own;
-    const std::vector<std::string> other = differences(written.config, meant);
-    if (other.empty()) return {};
+    const std::vector<std::string> other = differences(config, meant);
+    // Tensors last: those of another model would be said to be missing.
+    if (other.empty()) {
+      LATHE_TRY(const OpenedModel whole, open_model(file.string()));
+      return {};
+    }
     return fail(ErrorCode::unsupported,
                 fmt::format("a GGUF file of this family has no place for what it says of {}", fmt::join(other, ", ")),
                 fmt::format("{}: config.json", model_->folder.name()));

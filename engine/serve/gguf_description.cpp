@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "engine/load/gguf/gguf_config.h"
+#include "engine/load/gguf/gguf_ends.h"
 #include "engine/load/gguf/gguf_files.h"
 #include "engine/text/gguf_tokenizer.h"
 #include "kernels/api/check.h"
@@ -77,7 +78,7 @@ class Describer {
   /// What the file leaves to its family, or says under another name.
   template <class T>
   void fill(std::string_view key, const T& value) {
-    Json& there = json_[std::string(key)];
+    Json& there = place_of(json_, key);
     if (there.is_null()) there = value;
   }
 
@@ -94,6 +95,9 @@ class Describer {
       if (key.gguf == "expert_count") fill(key.config, config_.moe.n_experts);
       if (key.gguf == "expert_used_count") fill(key.config, config_.moe.n_chosen);
       if (key.gguf == "expert_feed_forward_length") fill(key.config, config_.moe.expert_size);
+      if (key.gguf == "expert_shared_feed_forward_length") fill(key.config, config_.moe.shared_size);
+      if (key.gguf == "attention.max_alibi_bias" && !config_.alibi_slopes.empty()) fill(key.config, 8.0);
+      if (key.gguf == "logit_scale" && key.config == "logit_scale") fill(key.config, config_.logit_multiplier);
     }
     const RopeConfig *whole = main_rope(config_), *in_window = rope_of_layers(config_, true);
     if (whole != nullptr) fill("rope_theta", whole->theta);
@@ -109,9 +113,9 @@ class Describer {
   }
 
   Result<void> write(const GgufKey& key) {
-    const Json value = json_.value(std::string(key.config), Json());
+    if (key.kind == Kind::has_tensor || key.kind == Kind::layers_without) return {};
+    const Json value = place_of(json_, key.config);
     const std::string to = path(key.gguf);
-    if (key.kind == Kind::has_tensor) return {};
     if (key.kind == Kind::layer_types) {
       std::vector<std::uint8_t> slides;
       for (const LayerConfig& layer : config_.layers) slides.push_back(layer.window > 0 ? 1 : 0);
@@ -193,14 +197,15 @@ class Describer {
   /// The tokenizer and the chat template. A checkpoint without a tokenizer of its own becomes a file without one.
   Result<void> write_text() {
     LATHE_TRY(const auto vocabulary, find_gguf_vocabulary(model_.folder, config_.vocab_size));
+    std::optional<std::int32_t> eos;
     if (vocabulary) {
       write_gguf_vocabulary(*vocabulary, to_);
+      eos = vocabulary->eos_token_id;
     } else {
       if (config_.bos_id) to_.set_whole("tokenizer.ggml.bos_token_id", static_cast<std::uint32_t>(*config_.bos_id));
-      if (!config_.eos_ids.empty()) {
-        to_.set_whole("tokenizer.ggml.eos_token_id", static_cast<std::uint32_t>(config_.eos_ids.front()));
-      }
+      if (!config_.eos_ids.empty()) eos = config_.eos_ids.front();
     }
+    write_gguf_ends(eos, model_.info.eos_ids, to_);
     if (model_.chat_template) to_.set_text("tokenizer.chat_template", *model_.chat_template);
     return {};
   }
@@ -281,6 +286,11 @@ std::vector<std::string> differences(const ModelConfig& written, const ModelConf
   expect(a.norm.kind == b.norm.kind && is_close(a.norm.eps, b.norm.eps) && a.norm.has_bias == b.norm.has_bias &&
              a.norm.plus_one == b.norm.plus_one && a.norm_place == b.norm_place,
          "norms");
+  expect(a.has_embedding_norm == b.has_embedding_norm && a.embedding_size == b.embedding_size, "embeddings");
+  expect(a.n_learned_positions == b.n_learned_positions && a.position_offset == b.position_offset, "learned positions");
+  expect(std::equal(a.alibi_slopes.begin(), a.alibi_slopes.end(), b.alibi_slopes.begin(), b.alibi_slopes.end(), is_close),
+         "ALiBi");
+  expect(a.normalises_head == b.normalises_head, "rows of the head");
   expect(a.residual == b.residual, "use_parallel_residual");
   expect(a.qk_norm == b.qk_norm, "norms of Q and K");
   expect(is_close(a.attention_scale, b.attention_scale), "scale of attention");
@@ -296,17 +306,20 @@ std::vector<std::string> differences(const ModelConfig& written, const ModelConf
          "biases");
   expect(a.moe.n_experts == b.moe.n_experts && a.moe.n_chosen == b.moe.n_chosen && a.moe.expert_size == b.moe.expert_size &&
              a.moe.score == b.moe.score && a.moe.normalises == b.moe.normalises && is_close(a.moe.scale, b.moe.scale) &&
-             a.moe.shared_size == b.moe.shared_size,
+             a.moe.shared_size == b.moe.shared_size && is_close(a.moe.jitter, b.moe.jitter),
          "experts");
-  bool same_windows = a.layers.size() == b.layers.size(), same_ropes = same_windows, same_experts = same_windows;
+  bool same_windows = a.layers.size() == b.layers.size(), same_ropes = same_windows, same_experts = same_windows,
+       same_scores = same_windows;
   for (std::size_t i = 0; i < std::min(a.layers.size(), b.layers.size()); ++i) {
     same_windows = same_windows && window_of(a, i) == window_of(b, i);
     same_ropes = same_ropes && same_rope(a, b, i);
     same_experts = same_experts && a.layers[i].has_experts == b.layers[i].has_experts;
+    same_scores = same_scores && is_close(a.layers[i].score_factor, b.layers[i].score_factor);
   }
   expect(same_windows, "sliding windows");
   expect(same_ropes, "RoPE");
   expect(same_experts, "layers with experts");
+  expect(same_scores, "scales of layers");
   return names;
 }
 

@@ -73,7 +73,6 @@ void write_gguf_vocabulary(const GgufVocabulary& vocabulary, GgufMetadata& metad
     metadata.set_bytes(path("precompiled_charsmap"), vocabulary.precompiled_charsmap);
   }
   id("bos_token_id", vocabulary.bos_token_id);
-  id("eos_token_id", vocabulary.eos_token_id);
   id("unknown_token_id", vocabulary.unknown_token_id);
   flag("add_bos_token", vocabulary.add_bos_token);
   flag("add_eos_token", vocabulary.add_eos_token);

@@ -21,7 +21,7 @@ Result<TokenizerConfig> read_gguf_tokenizer_config(const ModelFolder& folder);
 
 /// What the metadata says of the tokenizer, believed only as far as types go. Errors: model_refused with file and key.
 Result<GgufVocabulary> read_gguf_vocabulary(const GgufHeader& header);
-/// What that reads.
+/// What that reads, but for eos_token_id, which gguf_ends writes with what else ends an answer.
 void write_gguf_vocabulary(const GgufVocabulary& vocabulary, GgufMetadata& metadata);
 
 /// The tokenizer of a checkpoint's folder as a GGUF file has it, with as many tokens as the embeddings have rows; nothing if

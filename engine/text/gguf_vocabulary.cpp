@@ -146,7 +146,7 @@ Result<TokenizerDescription> byte_level_description(const GgufVocabulary& vocabu
   describe_byte_level(*pattern, description);
   const auto bos = token_of(config.bos_token, vocabulary.bos_token_id);
   const auto eos = token_of(config.eos_token, vocabulary.eos_token_id);
-  description.post_processor = surroundings(vocabulary.add_bos_token.value_or(false) ? bos : std::nullopt,
+  description.post_processor = surroundings(vocabulary.add_bos_token.value_or(pattern->adds_bos) ? bos : std::nullopt,
                                             vocabulary.add_eos_token.value_or(false) ? eos : std::nullopt);
   return description;
 }

@@ -52,7 +52,10 @@ Result<std::unique_ptr<Tokenizer>> open_tokenizer(const std::string& path) {
   const bool is_folder = fs::is_directory(path, error);
   const std::string name = fs::path(path).filename().string();
   if (!is_folder && !fs::exists(path, error)) {
-    return fail(ErrorCode::model_refused, "there is no such file or folder", name);
+    return fail(
+        ErrorCode::model_refused,
+        fmt::format("there is no such file or folder; name the folder of a checkpoint, a .gguf file, or {}", known_files()),
+        path);
   }
   const fs::path parent = fs::path(path).parent_path();
   if (is_folder || is_gguf_file(path)) {
@@ -64,6 +67,13 @@ Result<std::unique_ptr<Tokenizer>> open_tokenizer(const std::string& path) {
     if (is_folder && folder.has(format->file)) return format->open(folder, std::string(format->file));
     // A single file may carry a prefix: "v3.tokenizer.model".
     if (!is_folder && name.ends_with(format->file)) return format->open(folder, name);
+  }
+  if (!is_folder) {
+    return fail(ErrorCode::model_refused,
+                fmt::format("this is no name of a tokenizer's file, which ends in {}; rename it, or name the folder of a "
+                            "checkpoint or a .gguf file",
+                            known_files()),
+                path);
   }
   return fail(ErrorCode::model_refused,
               fmt::format("no tokenizer: {} is missing; name another folder or a file with --tokenizer", known_files()),

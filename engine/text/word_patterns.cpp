@@ -39,26 +39,76 @@ constexpr std::string_view kDeepSeek[] = {
     R"(\s+$)",
     R"([\x{4e00}-\x{9fa5}\x{800}-\x{4e00}\x{ac00}-\x{d7ff}]+)",
     R"(\p{N}+)"};
+constexpr std::string_view kDeepSeekCoder[] = {R"([\r\n])", R"(\s?\p{L}+)", R"(\s?\p{P}+)",
+                                               R"([\x{4e00}-\x{9fa5}\x{800}-\x{4e00}\x{ac00}-\x{d7ff}]+)", R"(\p{N})"};
+constexpr std::string_view kDeepSeekV3[] = {R"(\p{N}{1,3})", "[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+",
+                                            "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+"
+                                            "|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+"
+                                            "| ?[\\p{P}\\p{S}]+[\r\n]*"
+                                            "|\\s*[\r\n]+|\\s+(?!\\S)|\\s+"};
 constexpr std::string_view kDigitsThenGpt2[] = {R"(\p{N})", kGpt2[0]};
+// Words that begin with capitals end where small letters do, and take an English ending along.
+constexpr std::string_view kGpt4o[] = {
+    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
+    R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
+    R"(|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
+constexpr std::string_view kTekken[] = {R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)"
+                                        R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)"
+                                        R"(|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
+constexpr std::string_view kSeedCoder[] = {
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+)"};
+// Parts of tokenizer.json other than expressions in their place, as llama.cpp (llama-vocab.cpp) has them too.
+constexpr std::string_view kThreeDigits = "[0-9][0-9][0-9]";
+constexpr std::string_view kPunctuation = R"([\p{P}\$\+<=>\^~\|`]+)", kDigits = R"(\p{N}+)";
+constexpr std::string_view kFalcon[] = {kPunctuation, kGpt2[0], kDigits, kThreeDigits};
+constexpr std::string_view kDefault[] = {R"([\p{P}\$\+<=>\^~\|]+)", kGpt2[0], kDigits, kThreeDigits};
+constexpr std::string_view kBloomWords = " ?[^(\\s|.,!?\u2026\u3002\uff0c\u3001\u0964\u06d4\u060c)]+";
+constexpr std::string_view kBloom[] = {kBloomWords};
+constexpr std::string_view kViking[] = {kBloomWords, R"(\p{N})"};
 
-// THE TABLE of ways to cut words.
+// THE TABLE of ways to cut words. What converters call "default" they did not know; llama.cpp reads it like that.
 constexpr std::array kPatterns = {
     WordPattern{.name = "gpt-2", .expressions = kGpt2},
+    WordPattern{.name = "phi-2", .expressions = kGpt2},
     WordPattern{.name = "mpt", .expressions = kGpt2},
     WordPattern{.name = "olmo", .expressions = kGpt2},
-    WordPattern{.name = "llama-bpe", .expressions = kLlama3, .ignore_merges = true},
-    WordPattern{.name = "llama3", .expressions = kLlama3, .ignore_merges = true},
-    WordPattern{.name = "llama-v3", .expressions = kLlama3, .ignore_merges = true},
+    WordPattern{.name = "exaone4", .expressions = kGpt2},
+    WordPattern{.name = "jais", .expressions = kGpt2},
+    WordPattern{.name = "gigachat", .expressions = kGpt2},
+    WordPattern{.name = "mellum", .expressions = kGpt2},
+    WordPattern{.name = "trillion", .expressions = kGpt2},
+    WordPattern{.name = "llama-bpe", .expressions = kLlama3, .ignore_merges = true, .adds_bos = true},
+    WordPattern{.name = "llama3", .expressions = kLlama3, .ignore_merges = true, .adds_bos = true},
+    WordPattern{.name = "llama-v3", .expressions = kLlama3, .ignore_merges = true, .adds_bos = true},
+    WordPattern{.name = "falcon3", .expressions = kLlama3, .ignore_merges = true, .adds_bos = true},
+    WordPattern{.name = "pixtral", .expressions = kLlama3, .ignore_merges = true, .adds_bos = true},
     WordPattern{.name = "dbrx", .expressions = kLlama3},
     WordPattern{.name = "smaug-bpe", .expressions = kLlama3},
+    WordPattern{.name = "glm4", .expressions = kLlama3},
+    WordPattern{.name = "chatglm-bpe", .expressions = kLlama3},
     WordPattern{.name = "qwen2", .expressions = kQwen2, .nfc = true},
     WordPattern{.name = "deepseek-r1-qwen", .expressions = kQwen2, .nfc = true},
     WordPattern{.name = "stablelm2", .expressions = kQwen2, .nfc = true},
+    WordPattern{.name = "gpt-4o", .expressions = kGpt4o},
+    WordPattern{.name = "llama4", .expressions = kGpt4o},
+    WordPattern{.name = "tekken", .expressions = kTekken, .ignore_merges = true, .adds_bos = true},
     WordPattern{.name = "deepseek-llm", .expressions = kDeepSeek},
+    WordPattern{.name = "deepseek-coder", .expressions = kDeepSeekCoder},
+    WordPattern{.name = "deepseek-v3", .expressions = kDeepSeekV3},
     WordPattern{.name = "starcoder", .expressions = kDigitsThenGpt2},
     WordPattern{.name = "refact", .expressions = kDigitsThenGpt2},
     WordPattern{.name = "smollm", .expressions = kDigitsThenGpt2},
+    WordPattern{.name = "codeshell", .expressions = kDigitsThenGpt2},
+    WordPattern{.name = "exaone", .expressions = kDigitsThenGpt2},
+    WordPattern{.name = "minerva-7b", .expressions = kDigitsThenGpt2},
     WordPattern{.name = "command-r", .expressions = kDigitsThenGpt2, .nfc = true},
+    WordPattern{.name = "seed-coder", .expressions = kSeedCoder},
+    WordPattern{.name = "falcon", .expressions = kFalcon},
+    WordPattern{.name = "bloom", .expressions = kBloom},
+    WordPattern{.name = "gpt3-finnish", .expressions = kBloom},
+    WordPattern{.name = "poro-chat", .expressions = kBloom},
+    WordPattern{.name = "viking", .expressions = kViking},
+    WordPattern{.name = "default", .expressions = kDefault},
 };
 
 Json split_by(std::string_view expression) {
@@ -84,8 +134,11 @@ std::optional<std::vector<std::string>> expressions_of(const Json& pre_tokenizer
     if (!is_usual || !pattern.contains("Regex")) return std::nullopt;
     return std::vector{pattern["Regex"].get<std::string>()};
   }
-  if (type == "Digits" && pre_tokenizer.value("individual_digits", false)) {
-    return std::vector{std::string(kDigitsThenGpt2[0])};
+  if (type == "Digits") {
+    return std::vector{std::string(pre_tokenizer.value("individual_digits", false) ? kDigitsThenGpt2[0] : kDigits)};
+  }
+  if (type == "Punctuation" && pre_tokenizer.value("behavior", "") == "Contiguous") {
+    return std::vector{std::string(kPunctuation)};
   }
   if (type == "ByteLevel" && !pre_tokenizer.value("add_prefix_space", true)) {
     if (!pre_tokenizer.value("use_regex", true)) return std::vector<std::string>();

@@ -14,6 +14,7 @@ struct WordPattern {
   std::span<const std::string_view> expressions;  ///< each cuts what those before it left whole
   bool nfc = false;                               ///< texts are brought into that normal form first
   bool ignore_merges = false;                     ///< a word that is a piece is that piece, whatever the merges say
+  bool adds_bos = false;                          ///< BOS goes before a text where the file does not say
 };
 
 /// Null for a name that is not known.

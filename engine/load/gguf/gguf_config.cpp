@@ -7,6 +7,7 @@
 #include <array>
 #include <cstring>
 
+#include "engine/load/gguf/gguf_ends.h"
 #include "engine/load/gguf/gguf_families.h"
 
 namespace lathe::engine {
@@ -54,10 +55,22 @@ class ConfigMaker {
     return std::any_of(tensors_.begin(), tensors_.end(), [&](const GgufTensor& tensor) { return tensor.name == name; });
   }
 
+  Json& place(const GgufKey& key) { return place_of(config_, key.config); }
+
+  /// Requires: the number of layers has been read.
+  Json layers_without(std::string_view tensor) const {
+    Json layers = Json::array();
+    const auto n = std::min(config_.value("num_hidden_layers", std::int64_t{0}), static_cast<std::int64_t>(tensors_.size()));
+    for (std::int64_t layer = 0; layer < n; ++layer) {
+      if (!has_tensor(fmt::format("blk.{}.{}", layer, tensor))) layers.push_back(layer);
+    }
+    return layers;
+  }
+
   template <class T>
   Result<void> set(const GgufKey& key, const std::optional<T>& value) {
     if (value) {
-      config_[std::string(key.config)] = *value;
+      place(key) = *value;
     } else if (key.is_required) {
       return refuse("is missing", path(key.gguf));
     }
@@ -79,7 +92,8 @@ class ConfigMaker {
         return set(key, value);
       }
       case Kind::layer_types: return read_layer_types(key);
-      case Kind::has_tensor: config_[std::string(key.config)] = has_tensor(key.gguf); return {};
+      case Kind::has_tensor: place(key) = has_tensor(key.gguf); return {};
+      case Kind::layers_without: place(key) = layers_without(key.gguf); return {};
     }
     return {};
   }
@@ -89,7 +103,7 @@ class ConfigMaker {
     if (slides.empty()) return {};
     Json types = Json::array();
     for (const bool is_sliding : slides) types.push_back(is_sliding ? "sliding_attention" : "full_attention");
-    config_[std::string(key.config)] = std::move(types);
+    place(key) = std::move(types);
     return {};
   }
 
@@ -178,9 +192,10 @@ class ConfigMaker {
 
   Result<void> read_tokens() {
     LATHE_TRY(const auto bos, header_.integer("tokenizer.ggml.bos_token_id"));
-    LATHE_TRY(const auto eos, header_.integer("tokenizer.ggml.eos_token_id"));
+    LATHE_TRY(const auto ends, read_gguf_ends(header_));
     if (bos) config_["bos_token_id"] = *bos;
-    if (eos) config_["eos_token_id"] = *eos;
+    if (ends.size() == 1) config_["eos_token_id"] = ends.front();
+    if (ends.size() > 1) config_["eos_token_id"] = ends;
     // Rows of the embeddings, of which there may be more than tokens.
     for (const GgufTensor& tensor : tensors_) {
       if (tensor.name == "token_embd.weight" && tensor.shape.size() == 2) config_["vocab_size"] = tensor.shape[0];

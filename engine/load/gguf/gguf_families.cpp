@@ -7,80 +7,12 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/load/gguf/gguf_family_names.h"
+
 namespace lathe::engine {
 namespace {
 
 using Kind = GgufKey::Kind;
-
-// ---- names of tensors
-constexpr std::array kUsualEnds = {
-    GgufName{"token_embd.", "model.embed_tokens."},
-    GgufName{"output_norm.", "model.norm."},
-    GgufName{"output.", "lm_head."},
-};
-
-constexpr std::array kUsualNames = {
-    GgufName{"attn_norm.", "input_layernorm."},    GgufName{"ffn_norm.", "post_attention_layernorm."},
-    GgufName{"attn_q.", "self_attn.q_proj."},      GgufName{"attn_k.", "self_attn.k_proj."},
-    GgufName{"attn_v.", "self_attn.v_proj."},      GgufName{"attn_output.", "self_attn.o_proj."},
-    GgufName{"attn_qkv.", "self_attn.qkv_proj."},  GgufName{"attn_q_norm.", "self_attn.q_norm."},
-    GgufName{"attn_k_norm.", "self_attn.k_norm."}, GgufName{"ffn_gate.", "mlp.gate_proj."},
-    GgufName{"ffn_up.", "mlp.up_proj."},           GgufName{"ffn_down.", "mlp.down_proj."},
-};
-
-constexpr std::array kNormsBehind = {
-    GgufName{"post_attention_norm.", "post_attention_layernorm."},
-    GgufName{"post_ffw_norm.", "post_feedforward_layernorm."},
-};
-
-constexpr std::array kNormsAround = {
-    GgufName{"post_attention_norm.", "post_attention_layernorm."},
-    GgufName{"ffn_norm.", "pre_feedforward_layernorm."},
-    GgufName{"post_ffw_norm.", "post_feedforward_layernorm."},
-};
-
-constexpr std::array kGlm4Names = {
-    GgufName{"post_attention_norm.", "post_self_attn_layernorm."},
-    GgufName{"post_ffw_norm.", "post_mlp_layernorm."},
-    GgufName{"ffn_up.", "mlp.gate_up_proj."},
-};
-
-constexpr std::array kGateWithUp = {GgufName{"ffn_up.", "mlp.gate_up_proj."}};
-
-constexpr std::array kPhi2Names = {
-    GgufName{"attn_output.", "self_attn.dense."},
-    GgufName{"ffn_up.", "mlp.fc1."},
-    GgufName{"ffn_down.", "mlp.fc2."},
-};
-constexpr std::array kPhi2Ends = {GgufName{"output_norm.", "model.final_layernorm."}};
-
-constexpr std::array kStarCoder2Names = {
-    GgufName{"ffn_up.", "mlp.c_fc."},
-    GgufName{"ffn_down.", "mlp.c_proj."},
-};
-
-constexpr std::array kMixtralNames = {
-    GgufName{"ffn_gate_inp.", "block_sparse_moe.gate."},
-    GgufName{"ffn_gate_exps.", "block_sparse_moe.experts.{}.w1."},
-    GgufName{"ffn_up_exps.", "block_sparse_moe.experts.{}.w3."},
-    GgufName{"ffn_down_exps.", "block_sparse_moe.experts.{}.w2."},
-};
-
-constexpr std::array kQwenExpertNames = {
-    GgufName{"ffn_gate_inp.", "mlp.gate."},
-    GgufName{"ffn_gate_exps.", "mlp.experts.{}.gate_proj."},
-    GgufName{"ffn_up_exps.", "mlp.experts.{}.up_proj."},
-    GgufName{"ffn_down_exps.", "mlp.experts.{}.down_proj."},
-};
-
-constexpr std::array kGptOssNames = {
-    GgufName{"attn_sinks.weight", "self_attn.sinks"},
-    GgufName{"post_attention_norm.", "post_attention_layernorm."},
-    GgufName{"ffn_gate_inp.", "mlp.router."},
-    GgufName{"ffn_gate_exps.", "mlp.experts.{}.gate_proj."},
-    GgufName{"ffn_up_exps.", "mlp.experts.{}.up_proj."},
-    GgufName{"ffn_down_exps.", "mlp.experts.{}.down_proj."},
-};
 
 // ---- keys
 constexpr std::array kCommonKeys = {
@@ -129,6 +61,34 @@ constexpr std::array kGptOssKeys = {kRmsEps, kWindow, GgufKey{"expert_count", "n
                                     GgufKey{"expert_used_count", "num_experts_per_tok", Kind::whole, true},
                                     GgufKey{"expert_feed_forward_length", "intermediate_size", Kind::whole, true}};
 
+constexpr std::array kGpt2Keys = {layer_eps("layer_norm_epsilon")};  // Bloom's and Falcon's too
+constexpr std::array kFalcon40Keys = {layer_eps("layer_norm_epsilon"),
+                                      GgufKey{"blk.0.attn_norm_2.weight", "new_decoder_architecture", Kind::has_tensor}};
+constexpr std::array kGptNeoXKeys = {layer_eps("layer_norm_eps"),
+                                     GgufKey{"use_parallel_residual", "use_parallel_residual", Kind::flag}};
+constexpr std::array kInternLm2Keys = {kRmsEps, GgufKey{"blk.0.attn_q.bias", "bias", Kind::has_tensor}};
+constexpr std::array kMptKeys = {layer_eps("layer_norm_epsilon"),
+                                 GgufKey{"attention.max_alibi_bias", "attn_config.alibi_bias_max", Kind::number, true},
+                                 GgufKey{"attention.clamp_kqv", "attn_config.clip_qkv", Kind::number}};
+constexpr std::array kCohere2Keys = {layer_eps("layer_norm_eps"), GgufKey{"logit_scale", "logit_scale", Kind::number},
+                                     kWindow};
+constexpr std::array kMistral3Keys = {
+    kRmsEps, GgufKey{"attention.temperature_scale", "rope_parameters.llama_4_scaling_beta", Kind::number},
+    GgufKey{"rope.scaling.yarn_log_multiplier", "rope_parameters.mscale_all_dim", Kind::number}};
+constexpr std::array kQwen2MoeKeys = {
+    kRmsEps,
+    GgufKey{"expert_count", "num_experts", Kind::whole, true},
+    GgufKey{"expert_used_count", "num_experts_per_tok", Kind::whole, true},
+    GgufKey{"expert_feed_forward_length", "moe_intermediate_size", Kind::whole, true},
+    GgufKey{"expert_shared_feed_forward_length", "shared_expert_intermediate_size", Kind::whole, true},
+    GgufKey{"ffn_gate_inp.weight", "mlp_only_layers", Kind::layers_without}};
+constexpr std::array kPhiMoeKeys = {kRmsEps,
+                                    kWindow,
+                                    GgufKey{"expert_count", "num_local_experts", Kind::whole, true},
+                                    GgufKey{"expert_used_count", "num_experts_per_tok", Kind::whole, true},
+                                    GgufKey{"rope.scaling.original_context_length", "original_max_position_embeddings"},
+                                    GgufKey{"output.bias", "lm_head_bias", Kind::has_tensor}};
+
 // ---- what files do not say
 std::int64_t whole(const Json& config, const char* key) { return config.value(key, std::int64_t{0}); }
 
@@ -142,6 +102,25 @@ void scale_scores(Json& config, std::int64_t layers_of_largest) {
 void complete_gemma2(Json& config) { scale_scores(config, 46); }
 void complete_gemma3(Json& config) { scale_scores(config, 62); }
 void complete_qwen3_moe(Json& config) { config["norm_topk_prob"] = true; }
+/// RoPE of Ministral 3 stands in one object; its two factors of the scores are one in all of its files.
+void complete_mistral3(Json& config) {
+  Json rope = config.contains("rope_scaling") ? Json(config["rope_scaling"]) : Json::object();
+  rope["rope_theta"] = config.value("rope_theta", 1e6);
+  if (!rope.contains("rope_type")) rope["rope_type"] = "default";
+  if (config.contains("rope_parameters")) rope.update(config["rope_parameters"]);
+  if (rope.contains("mscale_all_dim")) rope["mscale"] = rope["mscale_all_dim"];
+  config.erase("rope_scaling");
+  config["rope_parameters"] = std::move(rope);
+}
+void complete_gpt2(Json& config) { config["n_inner"] = config["intermediate_size"]; }
+void complete_gptneox(Json& config) {
+  if (!config.contains("attention_bias")) config["attention_bias"] = false;
+}
+void complete_falcon(Json& config) {
+  config["ffn_hidden_size"] = config["intermediate_size"];
+  if (config.contains("num_key_value_heads")) config["num_kv_heads"] = config["num_key_value_heads"];
+}
+void complete_qwen2_moe(Json& config) { config["norm_topk_prob"] = false; }
 /// The stretch of RoPE begins and ends between dimensions, as in the family's own files.
 void complete_gpt_oss(Json& config) {
   if (!config.contains("attention_bias")) config["attention_bias"] = false;
@@ -240,6 +219,93 @@ constexpr std::array kFamilies = {
                .turns_in_part = true,
                .keys = kRmsKeys,
                .names = kGlm4Names},
+    GgufFamily{.gguf = "qwen2moe",
+               .name = "Qwen2MoeForCausalLM",
+               .model_type = "qwen2_moe",
+               .has_experts = true,
+               .keys = kQwen2MoeKeys,
+               .names = kQwen2MoeNames,
+               .complete = complete_qwen2_moe},
+    GgufFamily{.gguf = "phimoe",
+               .name = "PhimoeForCausalLM",
+               .model_type = "phimoe",
+               .has_experts = true,
+               .keys = kPhiMoeKeys,
+               .names = kMixtralNames},
+    GgufFamily{.gguf = "mistral3",
+               .name = "Ministral3ForCausalLM",
+               .model_type = "ministral3",
+               .rotary_pairs = true,
+               .keys = kMistral3Keys,
+               .complete = complete_mistral3},
+    GgufFamily{.gguf = "cohere2", .name = "Cohere2ForCausalLM", .model_type = "cohere2", .keys = kCohere2Keys},
+    GgufFamily{.gguf = "gpt2",
+               .name = "GPT2LMHeadModel",
+               .model_type = "gpt2",
+               .is_plain = true,
+               .keys = kGpt2Keys,
+               .names = kGpt2Names,
+               .ends = kGpt2Ends,
+               .complete = complete_gpt2,
+               .layers = "transformer.h."},
+    GgufFamily{.gguf = "gptneox",
+               .name = "GPTNeoXForCausalLM",
+               .model_type = "gpt_neox",
+               .turns_in_part = true,
+               .is_plain = true,
+               .keys = kGptNeoXKeys,
+               .names = kGptNeoXNames,
+               .ends = kGptNeoXEnds,
+               .complete = complete_gptneox,
+               .layers = "gpt_neox.layers."},
+    GgufFamily{.gguf = "bloom",
+               .name = "BloomForCausalLM",
+               .model_type = "bloom",
+               .is_plain = true,
+               .keys = kGpt2Keys,
+               .names = kBloomNames,
+               .ends = kBloomEnds,
+               .layers = "transformer.h."},
+    GgufFamily{.gguf = "falcon",
+               .name = "FalconForCausalLM",
+               .model_type = "falcon",
+               .is_plain = true,
+               .keys = kGpt2Keys,
+               .names = kFalconNames,
+               .ends = kBloomEnds,
+               .complete = complete_falcon,
+               .layers = "transformer.h."},
+    GgufFamily{.gguf = "falcon",
+               .name = "FalconForCausalLM",
+               .model_type = "falcon",
+               .is_plain = true,
+               .keys = kFalcon40Keys,
+               .names = kFalcon40Names,
+               .ends = kBloomEnds,
+               .complete = complete_falcon,
+               .layers = "transformer.h.",
+               .marker = "blk.0.attn_norm_2.weight"},
+    GgufFamily{.gguf = "internlm2",
+               .name = "InternLM2ForCausalLM",
+               .model_type = "internlm2",
+               .rotary_pairs = true,
+               .parts_qkv = true,
+               .keys = kInternLm2Keys,
+               .names = kInternLm2Names,
+               .ends = kInternLm2Ends},
+    GgufFamily{.gguf = "baichuan",
+               .name = "BaichuanForCausalLM",
+               .model_type = "baichuan",
+               .rotary_pairs = true,
+               .parts_qkv = true,
+               .keys = kRmsKeys},
+    GgufFamily{.gguf = "mpt",
+               .name = "MptForCausalLM",
+               .model_type = "mpt",
+               .keys = kMptKeys,
+               .names = kMptNames,
+               .ends = kMptEnds,
+               .layers = "transformer.blocks."},
 };
 
 std::string listed(std::string_view GgufFamily::*name) {
@@ -282,6 +348,11 @@ const GgufName* find_name(std::span<const GgufName> own, std::span<const GgufNam
   return nullptr;
 }
 
+bool has_tensor(const GgufHeader& header, std::string_view name) {
+  const auto tensors = header.tensors();
+  return std::any_of(tensors.begin(), tensors.end(), [&](const GgufTensor& tensor) { return tensor.name == name; });
+}
+
 }  // namespace
 
 Result<const GgufFamily*> family_of(const GgufHeader& header) {
@@ -291,12 +362,18 @@ Result<const GgufFamily*> family_of(const GgufHeader& header) {
   if (!name) return fail(ErrorCode::model_refused, "is missing", where);
   LATHE_TRY(const auto n_experts, header.integer(fmt::format("{}.expert_count", *name)));
   const bool has_experts = n_experts.value_or(0) > 0;
+  const GgufFamily* found = nullptr;
   bool is_known = false;
   for (const GgufFamily& family : kFamilies) {
     if (family.gguf != *name) continue;
-    if (family.has_experts == has_experts) return &family;
     is_known = true;
+    // A row with a marker is of the files that have it, before the row of all others.
+    if (family.has_experts == has_experts &&
+        (family.marker.empty() ? found == nullptr : has_tensor(header, family.marker))) {
+      found = &family;
+    }
   }
+  if (found != nullptr) return found;
   if (is_known) {
     return fail(ErrorCode::model_refused,
                 fmt::format("\"{:.60}\" {} experts is not read from GGUF files", *name, has_experts ? "with" : "without"),
@@ -316,6 +393,14 @@ Result<const GgufFamily*> family_of_architecture(std::string_view name) {
               fmt::format("{} is not written to GGUF files ({} are)", name, listed(&GgufFamily::name)), "architectures");
 }
 
+Json& place_of(Json& config, std::string_view key) {
+  const std::size_t dot = key.find('.');
+  if (dot == key.npos) return config[std::string(key)];
+  Json& object = config[std::string(key.substr(0, dot))];
+  if (!object.is_object()) object = Json::object();
+  return object[std::string(key.substr(dot + 1))];
+}
+
 std::span<const GgufKey> common_gguf_keys() { return kCommonKeys; }
 
 FamilyName family_name_of(const GgufFamily& family, std::string_view tensor) {
@@ -328,18 +413,18 @@ FamilyName family_name_of(const GgufFamily& family, std::string_view tensor) {
   const std::string_view layer = tensor.substr(kBlock.size(), dot - kBlock.size()), rest = tensor.substr(dot + 1);
   const GgufName* name = find_name(family.names, kUsualNames, rest);
   if (name == nullptr) return {.name = std::string(tensor)};
-  return {.name = fmt::format("model.layers.{}.{}{}", layer, name->other, rest.substr(name->gguf.size())),
+  return {.name = fmt::format("{}{}.{}{}", family.layers, layer, name->other, rest.substr(name->gguf.size())),
           .is_of_experts = name->other.find("{}") != name->other.npos};
 }
 
 std::optional<std::string> gguf_name_of(const GgufFamily& family, std::string_view tensor) {
-  constexpr std::string_view kLayers = "model.layers.";
-  if (!tensor.starts_with(kLayers)) return gguf_name(family.ends, kUsualEnds, tensor);
-  const std::size_t dot = tensor.find('.', kLayers.size());
+  const std::string_view layers = family.layers;
+  if (!tensor.starts_with(layers)) return gguf_name(family.ends, kUsualEnds, tensor);
+  const std::size_t dot = tensor.find('.', layers.size());
   if (dot == tensor.npos) return std::nullopt;
   const auto name = gguf_name(family.names, kUsualNames, tensor.substr(dot + 1));
   if (!name) return std::nullopt;
-  return fmt::format("blk.{}.{}", tensor.substr(kLayers.size(), dot - kLayers.size()), *name);
+  return fmt::format("blk.{}.{}", tensor.substr(layers.size(), dot - layers.size()), *name);
 }
 
 bool is_rope_factor(std::string_view tensor) {
@@ -350,7 +435,7 @@ StoredForm stored_form_of(const GgufFamily& family, std::string_view tensor) {
   const bool turns = tensor.find(".attn_q.") != tensor.npos || tensor.find(".attn_k.") != tensor.npos;
   if (family.rotary_pairs && turns) return StoredForm::rotary_pairs;
   if (family.norms_hold_one && tensor.ends_with("_norm.weight")) return StoredForm::plus_one;
-  return StoredForm::usual;
+  return family.is_plain ? StoredForm::plain : StoredForm::usual;
 }
 
 }  // namespace lathe::engine

@@ -18,14 +18,15 @@ namespace lathe::engine {
 /// A key of the metadata and the key of config.json that says the same.
 struct GgufKey {
   enum class Kind : std::uint8_t {
-    whole,        ///< a whole number
-    number,       ///< any number
-    flag,         ///< true or false
-    layer_types,  ///< a list with true for each layer that slides
-    has_tensor    ///< true if the tensor of that name is there
+    whole,          ///< a whole number
+    number,         ///< any number
+    flag,           ///< true or false
+    layer_types,    ///< a list with true for each layer that slides
+    has_tensor,     ///< true if the tensor of that name is there
+    layers_without  ///< a list of the layers that lack the tensor of that name
   };
-  std::string_view gguf;  ///< behind the family and a dot, but for has_tensor
-  std::string_view config;
+  std::string_view gguf;    ///< behind the family and a dot, but for names of tensors
+  std::string_view config;  ///< a dot leads into an object
   Kind kind = Kind::whole;
   bool is_required = false;
 };
@@ -44,18 +45,25 @@ struct GgufFamily {
   bool rotary_pairs = false;          ///< the converter brought numbers of Q and K that turn together side by side
   bool norms_hold_one = false;        ///< the converter added the 1 that the family adds to its norms
   bool turns_in_part = false;         ///< RoPE may turn fewer numbers than a head has
+  bool is_plain = false;              ///< matrices lie as [outputs, inputs], rows of Q before those of K and of V
+  bool parts_qkv = false;             ///< Q, K and V lie apart; the family's own files have them in one
   bool parts_experts = false;         ///< the names of experts' tensors are of Lathe, the family's own files have stacks
   std::span<const GgufKey> keys{};    ///< beside those of all families
   std::span<const GgufName> names{};  ///< of layers' tensors, where they are not the usual ones
   std::span<const GgufName> ends{};   ///< of other tensors
   std::string_view also{};            ///< another family of config.json that is written as this one
-  void (*complete)(Json& config) = nullptr;  ///< says what follows from the other values
+  void (*complete)(Json& config) = nullptr;   ///< says what follows from the other values
+  std::string_view layers = "model.layers.";  ///< begins names of layers' tensors in the family's own files
+  std::string_view marker{};                  ///< a tensor of the first file: only files that have it are meant by the row
 };
 
 /// Errors: model_refused with the list of those that are read.
 Result<const GgufFamily*> family_of(const GgufHeader& header);
 /// By a name out of config.json's `architectures`. Errors: unsupported with the list of those that are written.
 Result<const GgufFamily*> family_of_architecture(std::string_view name);
+
+/// Where the value of a key of config.json stands, in an object where a dot leads into one; made if it is not there.
+Json& place_of(Json& config, std::string_view key);
 
 /// Keys of all families.
 std::span<const GgufKey> common_gguf_keys();

@@ -237,7 +237,12 @@ Result<std::optional<bool>> GgufHeader::flag(std::string_view key) const {
 }
 
 Result<std::vector<std::string>> GgufHeader::texts(std::string_view key) const {
-  std::vector<std::string> all;
+  LATHE_TRY(const auto views, text_views(key));
+  return std::vector<std::string>(views.begin(), views.end());
+}
+
+Result<std::vector<std::string_view>> GgufHeader::text_views(std::string_view key) const {
+  std::vector<std::string_view> all;
   const GgufValue* value = find(key);
   if (value == nullptr) return all;
   if (!value->is_list || value->type != kText) return wrong_type(key, "a list of texts");

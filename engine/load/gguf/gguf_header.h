@@ -50,6 +50,8 @@ class GgufHeader {
   Result<std::optional<double>> number(std::string_view key) const;
   Result<std::optional<bool>> flag(std::string_view key) const;
   Result<std::vector<std::string>> texts(std::string_view key) const;
+  /// The same, without a copy: the bytes are the file's.
+  Result<std::vector<std::string_view>> text_views(std::string_view key) const;
   Result<std::vector<std::int64_t>> integers(std::string_view key) const;
   Result<std::vector<float>> numbers(std::string_view key) const;
   Result<std::vector<bool>> flags(std::string_view key) const;

@@ -10,9 +10,10 @@ extern const Architecture kBaichuan;
 
 namespace {
 
-constexpr auto kTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaMlp,
-                                 std::array{TensorName{WeightRole::qkv, "layers.{}.self_attn.W_pack.weight"},
-                                            TensorName{WeightRole::o, "layers.{}.self_attn.o_proj.weight"}});
+// Q, K and V lie apart in GGUF files.
+constexpr auto kTensors =
+    joined(kLlamaEnds, kLlamaNorms, kLlamaMlp, std::array{TensorName{WeightRole::qkv, "layers.{}.self_attn.W_pack.weight"}},
+           kLlamaAttention);
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
   // The 13B has no word for its positions but its width, and calls its context otherwise.

@@ -35,11 +35,21 @@ constexpr std::array kTensors = {
     TensorName{WeightRole::head, "lm_head.weight"},
 };
 
+constexpr std::array<std::string_view, 3> kOtherNames = {"RWForCausalLM", "RefinedWeb", "RefinedWebModel"};
+
 void read_config(ConfigReader& reader, ModelConfig& config) {
-  const bool is_new = reader.boolean_or("new_decoder_architecture", false);
+  // The first files call the model RefinedWeb, and name their KV heads only where they are of the new kind.
+  const bool has_old_kv_heads = reader.has("n_head_kv") && !reader.has("num_kv_heads");
+  const bool is_new = reader.boolean_or("new_decoder_architecture", has_old_kv_heads);
   const bool has_one_kv_head = !is_new && reader.boolean_or("multi_query", true);
   read_sizes(reader, config, {.n_kv_heads = has_one_kv_head ? 1 : 0, .tied_embeddings = true},
-             {.inner = "", .kv_heads = is_new ? "num_kv_heads" : ""});
+             {.hidden = reader.has("n_embed") ? "n_embed" : "hidden_size",
+              .inner = "",
+              .layers = reader.has("n_layer") ? "n_layer" : "num_hidden_layers",
+              .heads = reader.has("n_head") ? "n_head" : "num_attention_heads",
+              .kv_heads = !is_new            ? ""
+                          : has_old_kv_heads ? "n_head_kv"
+                                             : "num_kv_heads"});
   config.intermediate_size = reader.integer_or("ffn_hidden_size", 4 * config.hidden_size, 1, kMaxWidth);
   read_layer_norm(reader, config, "layer_norm_epsilon", 1e-5);
   config.activation = read_activation(reader, "activation", "gelu");
@@ -69,6 +79,7 @@ constexpr Architecture kFalcon{
     .ignored_suffixes = {},
     .prefixes = kTransformerPrefixes,
     .read_config = read_config,
+    .other_names = kOtherNames,
 };
 
 }  // namespace lathe::engine

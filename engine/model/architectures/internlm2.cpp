@@ -13,6 +13,13 @@ constexpr std::array kTensors = {
     TensorName{WeightRole::attention_norm, "layers.{}.attention_norm.weight"},
     TensorName{WeightRole::qkv, "layers.{}.attention.wqkv.weight", TensorLayout::kv_groups},
     TensorName{WeightRole::qkv_bias, "layers.{}.attention.wqkv.bias", TensorLayout::kv_groups},
+    // As GGUF files have them.
+    TensorName{WeightRole::q, "layers.{}.attention.wq.weight"},
+    TensorName{WeightRole::k, "layers.{}.attention.wk.weight"},
+    TensorName{WeightRole::v, "layers.{}.attention.wv.weight"},
+    TensorName{WeightRole::q_bias, "layers.{}.attention.wq.bias"},
+    TensorName{WeightRole::k_bias, "layers.{}.attention.wk.bias"},
+    TensorName{WeightRole::v_bias, "layers.{}.attention.wv.bias"},
     TensorName{WeightRole::o, "layers.{}.attention.wo.weight"},
     TensorName{WeightRole::o_bias, "layers.{}.attention.wo.bias"},
     TensorName{WeightRole::mlp_norm, "layers.{}.ffn_norm.weight"},

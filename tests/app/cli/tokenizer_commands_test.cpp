@@ -18,8 +18,8 @@ namespace {
 struct TokenizerFolder : TextFolder {
   TokenizerFolder() {
     Json file = byte_level_file();
-    file["post_processor"] = Json::parse(
-        R"({"type":"TemplateProcessing","single":[{"SpecialToken":{"id":"<|end|>"}},{"Sequence":{"id":"A"}}]})");
+    file["post_processor"] =
+        Json::parse(R"({"type":"TemplateProcessing","single":[{"SpecialToken":{"id":"<|end|>"}},{"Sequence":{"id":"A"}}]})");
     write("tokenizer.json", file.dump());
   }
 };
@@ -66,13 +66,20 @@ class TokenizerCommandsTest : public QObject {
     QCOMPARE(tokenize("\"hello\"\n", {"--batch", "--add-special"}).out, list({400, hello()}));
   }
   void a_bad_line_is_named_and_ends_it() {
-    for (const char* bad : {"hello", "5", "{\"a\":1}", "", "\"\\ud800\"", "\"\xFF\""}) {
+    for (const char* bad : {"hello", "5", "{\"a\":1}", "\"\\ud800\"", "\"\xFF\""}) {
       const CliRun run = tokenize("\"hello\"\n" + std::string(bad) + "\n\"hello\"\n");
       QCOMPARE(run.code, 1);
       QCOMPARE(run.out, list({hello()}));
       VERIFY_HAS(run.err, "lathe tokenize: error: ");
       VERIFY_HAS(run.err, "(line 2");
     }
+  }
+  void a_blank_line_has_no_answer() {
+    const CliRun run = tokenize("\n\"hello\"\n  \t\r\n\"hello\"\n\n");
+    QCOMPARE(run.code, 0);
+    QCOMPARE(run.out, list({hello()}) + list({hello()}));
+    VERIFY_HAS(tokenize("\n\n5\n").err, "(line 3");  // it counts, though
+    QCOMPARE(detokenize("\n[]\n").out, std::string("\"\"\n"));
   }
   void one_text_is_shown_with_its_pieces() {
     const CliRun run = tokenize("", {"hello<tool>"});
@@ -92,7 +99,7 @@ class TokenizerCommandsTest : public QObject {
     QCOMPARE(detokenize("[" + std::to_string(hello()) + ", 401]\n", {}).out, std::string("hello<tool>\n"));
   }
   void bad_ids_are_named() {
-    for (const char* bad : {"5", "[\"a\"]", "[1.5]", "[-1]", "[402]", "[99999999999999]", "[", ""}) {
+    for (const char* bad : {"5", "[\"a\"]", "[1.5]", "[-1]", "[402]", "[99999999999999]", "["}) {
       const CliRun run = detokenize("[1]\n" + std::string(bad) + "\n");
       QCOMPARE(run.code, 1);
       VERIFY_HAS(run.err, "(line 2");
@@ -112,17 +119,23 @@ class TokenizerCommandsTest : public QObject {
     const CliRun run = run_cli({"tokenize", "--tokenizer", empty.path(), "--batch"}, "\"a\"\n");
     QCOMPARE(run.code, 3);
     VERIFY_HAS(run.err, "no tokenizer: tokenizer.json or ");
-    QCOMPARE(run_cli({"tokenize", "--tokenizer", empty.path() + "/none"}).code, 3);
+    const std::string absent = empty.path() + "/none/tokenizer.json", other = empty.write("my.json", "{}");
+    for (const auto& [path, advice] :
+         {std::pair(absent, "there is no such file or folder; name the folder of a checkpoint"),
+          std::pair(other, "is no name of a tokenizer's file, which ends in tokenizer.json or ")}) {
+      const CliRun refused = run_cli({"tokenize", "--tokenizer", path});
+      QCOMPARE(refused.code, 3);
+      VERIFY_HAS(refused.err, path.c_str());
+      VERIFY_HAS(refused.err, advice);
+    }
     empty.write("tokenizer.json", R"({"model":{"type":"Marvel","vocab":{},"merges":[]}})");
     VERIFY_HAS(run_cli({"detokenize", "--tokenizer", empty.path()}).err, "\"Marvel\" is not supported");
   }
   void a_template_renders_each_line() {
-    const CliRun run =
-        render("{{ a }}|{{ b | tojson }}", "{\"a\":\"x\",\"b\":{\"z\":1,\"a\":[true,null]}}\n{\"b\":2}\n");
+    const CliRun run = render("{{ a }}|{{ b | tojson }}", "{\"a\":\"x\",\"b\":{\"z\":1,\"a\":[true,null]}}\n{\"b\":2}\n");
     QCOMPARE(run.code, 0);
     // keys keep their order
-    QCOMPARE(run.out,
-             std::string("{\"text\":\"x|{\\\"z\\\": 1, \\\"a\\\": [true, null]}\"}\n{\"text\":\"|2\"}\n"));
+    QCOMPARE(run.out, std::string("{\"text\":\"x|{\\\"z\\\": 1, \\\"a\\\": [true, null]}\"}\n{\"text\":\"|2\"}\n"));
   }
   void errors_of_a_template_have_a_place_and_do_not_end_it() {
     const CliRun run = render("a\n{{ none.x.y if bad else 'fine' }}", "{\"bad\":true}\n{\"bad\":false}\n");

@@ -159,6 +159,7 @@ class ConvertGgufTest : public QObject {
   void what_has_no_blocks_is_refused();
   void tokenizer_and_template_come_back_data();
   void tokenizer_and_template_come_back();
+  void every_end_of_an_answer_comes_back();
   void a_file_without_a_tokenizer_says_so();
   void the_file_that_is_read_is_not_replaced();
 };
@@ -395,6 +396,21 @@ void ConvertGgufTest::tokenizer_and_template_come_back() {
   for (const char* text : {"Once upon a time.", "  two  blanks\n<s>a</s>", "na\xC3\xAFve \xF0\x9F\x99\x82", ""}) {
     QCOMPARE(*(*got)->encode(text, true, true), *(*meant)->encode(text, true, true));
   }
+}
+
+/// Those of config.json, of generation_config.json and of the tokenizer.
+void ConvertGgufTest::every_end_of_an_answer_comes_back() {
+  const TinyModelCopy folder;
+  folder.set_config("eos_token_id", {2, 5});
+  write_file(folder.file("generation_config.json"), R"({"eos_token_id": [7, 2, 11]})");  // <|end|>, 6, is known by its text
+  const std::string file = path("ends.gguf"), back = path("ends");
+  const auto report = convert(folder.path(), file);
+  QVERIFY2(report.has_value(), refusal_in(report).c_str());
+  const std::vector<std::int32_t> ends = {2, 5, 6, 7, 11};
+  QCOMPARE(engine::open_model(file)->info.eos_ids, ends);
+  QCOMPARE(engine::open_tokenizer(file).value()->eos_ids(), std::vector<std::int32_t>{2});
+  QVERIFY(convert(file, back).has_value());
+  QCOMPARE(engine::open_model(back)->info.eos_ids, ends);
 }
 
 void ConvertGgufTest::a_file_without_a_tokenizer_says_so() {

@@ -100,6 +100,17 @@ class GgufVocabularyTest : public QObject {
     vocabulary.add_bos_token = true;
     QCOMPARE(encoded(**make_gguf_tokenizer(vocabulary), "he", true, false), (Ids{257, 256}));
   }
+  /// As llama.cpp does: some vocabularies have it unless the file says no.
+  void bos_goes_before_where_the_name_says_so() {
+    GgufVocabulary vocabulary = byte_level();
+    QCOMPARE(encoded(**make_gguf_tokenizer(vocabulary), "he", true, false), Ids{256});
+    vocabulary.pre = "llama-bpe";
+    QCOMPARE(encoded(**make_gguf_tokenizer(vocabulary), "he", true, false), (Ids{257, 256}));
+    QVERIFY((*make_gguf_tokenizer(vocabulary))->adds_bos());
+    QCOMPARE(encoded(**make_gguf_tokenizer(vocabulary), "he", false, false), Ids{256});
+    vocabulary.add_bos_token = false;
+    QCOMPARE(encoded(**make_gguf_tokenizer(vocabulary), "he", true, false), Ids{256});
+  }
   void sentencepieces_merge_by_score() {
     const auto t = make_gguf_tokenizer(sentencepiece());
     QVERIFY2(t.has_value(), t ? "" : t.error().message.c_str());

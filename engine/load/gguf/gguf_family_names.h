@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// What GGUF files call the tensors of each family, and what the family's own files have in their place.
+// Source: llama.cpp, gguf-py/gguf/tensor_mapping.py.
+#pragma once
+
+#include <array>
+
+#include "engine/load/gguf/gguf_families.h"
+
+namespace lathe::engine {
+
+/// Of tensors that belong to no layer.
+inline constexpr std::array kUsualEnds = {
+    GgufName{"token_embd.", "model.embed_tokens."},
+    GgufName{"output_norm.", "model.norm."},
+    GgufName{"output.", "lm_head."},
+};
+
+inline constexpr std::array kUsualNames = {
+    GgufName{"attn_norm.", "input_layernorm."},    GgufName{"ffn_norm.", "post_attention_layernorm."},
+    GgufName{"attn_q.", "self_attn.q_proj."},      GgufName{"attn_k.", "self_attn.k_proj."},
+    GgufName{"attn_v.", "self_attn.v_proj."},      GgufName{"attn_output.", "self_attn.o_proj."},
+    GgufName{"attn_qkv.", "self_attn.qkv_proj."},  GgufName{"attn_q_norm.", "self_attn.q_norm."},
+    GgufName{"attn_k_norm.", "self_attn.k_norm."}, GgufName{"ffn_gate.", "mlp.gate_proj."},
+    GgufName{"ffn_up.", "mlp.up_proj."},           GgufName{"ffn_down.", "mlp.down_proj."},
+};
+
+inline constexpr std::array kNormsBehind = {
+    GgufName{"post_attention_norm.", "post_attention_layernorm."},
+    GgufName{"post_ffw_norm.", "post_feedforward_layernorm."},
+};
+
+inline constexpr std::array kNormsAround = {
+    GgufName{"post_attention_norm.", "post_attention_layernorm."},
+    GgufName{"ffn_norm.", "pre_feedforward_layernorm."},
+    GgufName{"post_ffw_norm.", "post_feedforward_layernorm."},
+};
+
+inline constexpr std::array kGlm4Names = {
+    GgufName{"post_attention_norm.", "post_self_attn_layernorm."},
+    GgufName{"post_ffw_norm.", "post_mlp_layernorm."},
+    GgufName{"ffn_up.", "mlp.gate_up_proj."},
+};
+
+inline constexpr std::array kGateWithUp = {GgufName{"ffn_up.", "mlp.gate_up_proj."}};
+
+inline constexpr std::array kPhi2Names = {
+    GgufName{"attn_output.", "self_attn.dense."},
+    GgufName{"ffn_up.", "mlp.fc1."},
+    GgufName{"ffn_down.", "mlp.fc2."},
+};
+inline constexpr std::array kPhi2Ends = {GgufName{"output_norm.", "model.final_layernorm."}};
+
+inline constexpr std::array kStarCoder2Names = {
+    GgufName{"ffn_up.", "mlp.c_fc."},
+    GgufName{"ffn_down.", "mlp.c_proj."},
+};
+
+inline constexpr std::array kMixtralNames = {
+    GgufName{"ffn_gate_inp.", "block_sparse_moe.gate."},
+    GgufName{"ffn_gate_exps.", "block_sparse_moe.experts.{}.w1."},
+    GgufName{"ffn_up_exps.", "block_sparse_moe.experts.{}.w3."},
+    GgufName{"ffn_down_exps.", "block_sparse_moe.experts.{}.w2."},
+};
+
+inline constexpr std::array kQwenExpertNames = {
+    GgufName{"ffn_gate_inp.", "mlp.gate."},
+    GgufName{"ffn_gate_exps.", "mlp.experts.{}.gate_proj."},
+    GgufName{"ffn_up_exps.", "mlp.experts.{}.up_proj."},
+    GgufName{"ffn_down_exps.", "mlp.experts.{}.down_proj."},
+};
+
+inline constexpr std::array kGptOssNames = {
+    GgufName{"attn_sinks.weight", "self_attn.sinks"},
+    GgufName{"post_attention_norm.", "post_attention_layernorm."},
+    GgufName{"ffn_gate_inp.", "mlp.router."},
+    GgufName{"ffn_gate_exps.", "mlp.experts.{}.gate_proj."},
+    GgufName{"ffn_up_exps.", "mlp.experts.{}.up_proj."},
+    GgufName{"ffn_down_exps.", "mlp.experts.{}.down_proj."},
+};
+
+// ---- families whose layers are not called model.layers
+inline constexpr std::array kGpt2Ends = {
+    GgufName{"token_embd.", "transformer.wte."},
+    GgufName{"position_embd.", "transformer.wpe."},
+    GgufName{"output_norm.", "transformer.ln_f."},
+};
+inline constexpr std::array kGpt2Names = {
+    GgufName{"attn_norm.", "ln_1."},          GgufName{"ffn_norm.", "ln_2."},   GgufName{"attn_qkv.", "attn.c_attn."},
+    GgufName{"attn_output.", "attn.c_proj."}, GgufName{"ffn_up.", "mlp.c_fc."}, GgufName{"ffn_down.", "mlp.c_proj."},
+};
+
+inline constexpr std::array kGptNeoXEnds = {
+    GgufName{"token_embd.", "gpt_neox.embed_in."},
+    GgufName{"output_norm.", "gpt_neox.final_layer_norm."},
+    GgufName{"output.", "embed_out."},
+};
+inline constexpr std::array kGptNeoXNames = {
+    GgufName{"attn_qkv.", "attention.query_key_value."},
+    GgufName{"attn_output.", "attention.dense."},
+    GgufName{"ffn_up.", "mlp.dense_h_to_4h."},
+    GgufName{"ffn_down.", "mlp.dense_4h_to_h."},
+};
+
+/// Falcon's and Bloom's.
+inline constexpr std::array kBloomEnds = {
+    GgufName{"token_embd.", "transformer.word_embeddings."},
+    GgufName{"token_embd_norm.", "transformer.word_embeddings_layernorm."},
+    GgufName{"output_norm.", "transformer.ln_f."},
+};
+inline constexpr std::array kBloomNames = {
+    GgufName{"attn_qkv.", "self_attention.query_key_value."},
+    GgufName{"attn_output.", "self_attention.dense."},
+    GgufName{"ffn_up.", "mlp.dense_h_to_4h."},
+    GgufName{"ffn_down.", "mlp.dense_4h_to_h."},
+};
+/// With one norm a layer for both parts, and with one for each: what attention reads is the second there.
+inline constexpr std::array kFalconNames = {
+    GgufName{"attn_norm.", "input_layernorm."},
+    GgufName{"attn_norm_2.", "ln_attn."},
+    GgufName{"attn_norm.", "ln_mlp."},
+    GgufName{"attn_qkv.", "self_attention.query_key_value."},
+    GgufName{"attn_output.", "self_attention.dense."},
+    GgufName{"ffn_up.", "mlp.dense_h_to_4h."},
+    GgufName{"ffn_down.", "mlp.dense_4h_to_h."},
+};
+inline constexpr std::array kFalcon40Names = {
+    GgufName{"attn_norm_2.", "ln_attn."},
+    GgufName{"attn_norm.", "ln_mlp."},
+    GgufName{"attn_qkv.", "self_attention.query_key_value."},
+    GgufName{"attn_output.", "self_attention.dense."},
+    GgufName{"ffn_up.", "mlp.dense_h_to_4h."},
+    GgufName{"ffn_down.", "mlp.dense_4h_to_h."},
+};
+
+inline constexpr std::array kInternLm2Ends = {
+    GgufName{"token_embd.", "model.tok_embeddings."},
+    GgufName{"output.", "output."},
+};
+inline constexpr std::array kInternLm2Names = {
+    GgufName{"attn_norm.", "attention_norm."}, GgufName{"ffn_norm.", "ffn_norm."},
+    GgufName{"attn_q.", "attention.wq."},      GgufName{"attn_k.", "attention.wk."},
+    GgufName{"attn_v.", "attention.wv."},      GgufName{"attn_output.", "attention.wo."},
+    GgufName{"ffn_gate.", "feed_forward.w1."}, GgufName{"ffn_up.", "feed_forward.w3."},
+    GgufName{"ffn_down.", "feed_forward.w2."},
+};
+
+inline constexpr std::array kMptEnds = {
+    GgufName{"token_embd.", "transformer.wte."},
+    GgufName{"output_norm.", "transformer.norm_f."},
+};
+inline constexpr std::array kMptNames = {
+    GgufName{"attn_norm.", "norm_1."},          GgufName{"ffn_norm.", "norm_2."},    GgufName{"attn_qkv.", "attn.Wqkv."},
+    GgufName{"attn_output.", "attn.out_proj."}, GgufName{"ffn_up.", "ffn.up_proj."}, GgufName{"ffn_down.", "ffn.down_proj."},
+};
+
+inline constexpr std::array kQwen2MoeNames = {
+    GgufName{"ffn_gate_inp.", "mlp.gate."},
+    GgufName{"ffn_gate_exps.", "mlp.experts.{}.gate_proj."},
+    GgufName{"ffn_up_exps.", "mlp.experts.{}.up_proj."},
+    GgufName{"ffn_down_exps.", "mlp.experts.{}.down_proj."},
+    GgufName{"ffn_gate_inp_shexp.", "mlp.shared_expert_gate."},
+    GgufName{"ffn_gate_shexp.", "mlp.shared_expert.gate_proj."},
+    GgufName{"ffn_up_shexp.", "mlp.shared_expert.up_proj."},
+    GgufName{"ffn_down_shexp.", "mlp.shared_expert.down_proj."},
+};
+
+}  // namespace lathe::engine
