@@ -8,14 +8,14 @@
 namespace lathe::engine {
 
 #define LATHE_FAMILY(name) extern const Architecture name;
-#include "engine/model/architectures/families.inc"
+#include "engine/model/families.inc"
 #undef LATHE_FAMILY
 
 namespace {
 
 constexpr std::array kArchitectures = {
 #define LATHE_FAMILY(name) &name,
-#include "engine/model/architectures/families.inc"
+#include "engine/model/families.inc"
 #undef LATHE_FAMILY
 };
 

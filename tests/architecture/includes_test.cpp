@@ -81,7 +81,7 @@ struct DropIn {
   std::string table;
 };
 const std::vector<DropIn> kDropIns{
-    {"engine/model/architectures", "engine/model/architectures.cpp"},
+    {"engine/model/architectures", "engine/model/families.inc"},
     {"engine/load/quantized", "engine/load/quantization_schemes.cpp"},
     {"engine/schedule/policies", "engine/schedule/policies.cpp"},
     {"engine/sample/stages", "engine/sample/stages.cpp"},

@@ -111,7 +111,7 @@ std::vector<SourceFile> read_sources(const std::vector<std::string>& folders) {
     if (!std::filesystem::exists(root / folder)) continue;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(root / folder)) {
       const std::string extension = entry.path().extension().string();
-      if (!entry.is_regular_file() || (extension != ".h" && extension != ".cpp")) continue;
+      if (!entry.is_regular_file() || (extension != ".h" && extension != ".cpp" && extension != ".inc")) continue;
       std::ifstream stream(entry.path());
       std::stringstream text;
       text << stream.rdbuf();

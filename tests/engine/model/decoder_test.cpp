@@ -161,7 +161,8 @@ void make_baichuan(const std::string& folder, const std::vector<float>& embeddin
   std::memcpy(&n_header, bytes.data(), sizeof n_header);
   engine::Json header = engine::Json::object();
   std::string data;
-  for (const auto& [name, tensor] : engine::Json::parse(bytes.substr(sizeof n_header, n_header)).items()) {
+  const engine::Json tensors = engine::Json::parse(bytes.substr(sizeof n_header, n_header));
+  for (const auto& [name, tensor] : tensors.items()) {
     if (name == "__metadata__" || name == "model.embed_tokens.weight" || name == "lm_head.weight") continue;
     const auto begin = tensor["data_offsets"][0].get<std::size_t>(), end = tensor["data_offsets"][1].get<std::size_t>();
     header[name] = tensor;
