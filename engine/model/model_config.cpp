@@ -37,14 +37,6 @@ Result<std::string> declared_architecture(const Json& config) {
   return fail(ErrorCode::model_refused, "missing: architectures", std::string(kFile));
 }
 
-/// What transformers makes of a name that no family has: it goes by model_type alone, unless the folder brings code of its
-/// own.
-const Architecture* architecture_by_type(const std::string& name, const Json& config, ConfigReader& reader) {
-  const bool writes_texts = name.ends_with("ForCausalLM") || name.ends_with("LMHeadModel");
-  if (!writes_texts || config.contains("auto_map")) return nullptr;
-  return find_architecture(reader.text_or("model_type", ""));
-}
-
 tl::unexpected<Error> unknown_architecture(const std::string& name, ConfigReader& reader) {
   std::vector<std::string_view> known;
   for (const Architecture* architecture : architectures()) known.push_back(architecture->name);
@@ -94,7 +86,6 @@ Result<ModelConfig> read_model_config(const Json& whole) {
   const Architecture* architecture = find_architecture(name);
   const bool is_base = architecture == nullptr && name.ends_with(kBaseModel);
   if (is_base) architecture = find_architecture(reader.text_or("model_type", ""));
-  if (architecture == nullptr) architecture = architecture_by_type(name, json, reader);
   if (architecture == nullptr) return unknown_architecture(name, reader);
 
   ModelConfig config;

@@ -301,7 +301,6 @@ void ModelConfigTest::all_missing_keys_are_listed() {
 void ModelConfigTest::L20_unknown_architecture_names_what_it_asks_for() {
   Json config = base_config();
   config["architectures"] = {"NoSuchForCausalLM"};
-  config["model_type"] = "no_such";
   config["final_logit_softcapping"] = 30;
   const Error error = refusal_of(read_model_config(config));
   QCOMPARE(error.where, std::string("config.json: architectures"));
