@@ -73,12 +73,19 @@ Result<ModelInfo> inspect_checkpoint(const std::string& path);
 enum class FitVerdict : std::uint8_t { fits, tight, wont_fit, unknown };
 std::string_view name_of(FitVerdict verdict);  ///< "Fits", "Tight", "Won't fit", "Unknown"
 
+/// KV blocks of the layers that see no more than a window, where others see farther.
+struct FitWindow {
+  std::int64_t window = 0;  ///< tokens
+  std::int64_t n_layers = 0, n_blocks = 0;
+};
+
 /// Units: bytes. Computed by the functions that allocate.
 struct FitEstimate {
   std::int64_t weights = 0, kv = 0, activations = 0, other = 0;
   std::int64_t free = 0;      ///< now, plus `returned`
   std::int64_t returned = 0;  ///< what unloading the present model gives back
   std::int64_t n_blocks = 0, max_model_len = 0;
+  std::vector<FitWindow> windows{};  ///< beside n_blocks, which are those of all other layers
   FitVerdict verdict = FitVerdict::unknown;
   /// The largest number there is when the sum would be larger still.
   std::int64_t total() const {

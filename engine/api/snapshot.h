@@ -30,6 +30,12 @@ struct KvBlockState {
   bool hashed = false;        ///< found by prefix lookups
 };
 
+/// The blocks of the layers that see no more than a window, where others see farther.
+struct KvWindowState {
+  std::int64_t window = 0;                                                      ///< tokens
+  int n_blocks = 0, n_blocks_used = 0, n_blocks_cached = 0, n_blocks_free = 0;  ///< used + cached + free = blocks
+};
+
 /// Buckets of a cumulative histogram as Prometheus has them. Units: seconds.
 struct HistogramSnapshot {
   std::vector<double> bounds;         ///< upper bounds, rising; +Inf not listed
@@ -68,6 +74,8 @@ struct EngineSnapshot {
   HistogramSnapshot ttft_s, itl_s, e2e_s, queue_s, prefill_s, decode_s;
   std::vector<ActiveRequest> requests;  ///< running, then waiting
   std::vector<KvBlockState> blocks;
+  /// Beside n_blocks and `blocks`, which are those of the layers that see farthest: they alone decide who waits.
+  std::vector<KvWindowState> windows;
   std::uint64_t next_event = 0;  ///< SchedulerEvent::sequence of the next event to come
   double kv_usage() const { return n_blocks == 0 ? 0.0 : static_cast<double>(n_blocks_used) / n_blocks; }
 };

@@ -65,6 +65,8 @@ void BlockPool::set_cached(std::int32_t block, bool cached) {
   if (entry.n_references > 0) return;
   n_cached_ += cached ? 1 : -1;
   n_free_ += cached ? -1 : 1;
+  unlink(block);
+  cached ? link_tail(block) : link_head(block);
 }
 
 BlockPool::Entry& BlockPool::at(std::int32_t block) {

@@ -5,20 +5,25 @@
 
 #include <limits>
 
-#include "engine/base/checked_math.h"
-
 namespace lathe::engine {
 
-Result<KvStorage> KvStorage::allocate(kernels::Backend& backend, const kernels::KvShape& shape) {
+kernels::KvShape KvLayout::shape_of(std::int64_t layer) const {
+  kernels::KvShape of_layer = shape;
+  const int group = group_of(layer);
+  if (group > 0) of_layer.n_blocks = window_blocks[static_cast<std::size_t>(group - 1)];
+  return of_layer;
+}
+
+Result<KvStorage> KvStorage::allocate(kernels::Backend& backend, const KvLayout& layout) {
   KvStorage storage;
-  storage.shape_ = shape;
-  const std::size_t layer_bytes = backend.kv_layer_bytes(shape);
-  for (int i = 0; i < shape.n_layers; ++i) {
+  storage.layout_ = layout;
+  for (int i = 0; i < layout.shape.n_layers; ++i) {
+    const std::size_t layer_bytes = backend.kv_layer_bytes(layout.shape_of(i));
     kernels::Buffer layer = backend.allocate(layer_bytes);
     if (!layer) {
       return fail(ErrorCode::resource_exhausted,
-                  fmt::format("no memory for the KV cache: {} bytes a layer, {} layers; lower max_model_len or max_num_seqs",
-                              layer_bytes, shape.n_layers),
+                  fmt::format("no memory for the KV cache: {} bytes for layer {} of {}; lower max_model_len or max_num_seqs",
+                              layer_bytes, i + 1, layout.shape.n_layers),
                   "kv cache");
     }
     storage.layers_.push_back(std::move(layer));
@@ -26,9 +31,15 @@ Result<KvStorage> KvStorage::allocate(kernels::Backend& backend, const kernels::
   return storage;
 }
 
-std::int64_t KvStorage::n_bytes(const kernels::Backend& backend, const kernels::KvShape& shape) {
-  const auto bytes = checked_product({static_cast<std::int64_t>(backend.kv_layer_bytes(shape)), shape.n_layers});
-  return bytes.value_or(std::numeric_limits<std::int64_t>::max());
+std::int64_t KvStorage::n_bytes(const kernels::Backend& backend, const KvLayout& layout) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  std::int64_t sum = 0;
+  for (int i = 0; i < layout.shape.n_layers; ++i) {
+    const std::size_t bytes = backend.kv_layer_bytes(layout.shape_of(i));
+    if (bytes > static_cast<std::size_t>(kMost - sum)) return kMost;
+    sum += static_cast<std::int64_t>(bytes);
+  }
+  return sum;
 }
 
 std::int64_t KvStorage::n_bytes() const {

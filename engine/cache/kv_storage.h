@@ -10,21 +10,32 @@
 
 namespace lathe::engine {
 
+/// Which layers there are, and how many blocks each has.
+struct KvLayout {
+  kernels::KvShape shape;            ///< of every layer; its n_blocks are those of the first group
+  std::vector<int> window_blocks{};  ///< of a layer of each window group (WindowGroup)
+  std::vector<int> groups{};         ///< [n_layers]: 0, or 1 + the window group; none: all 0
+
+  int group_of(std::int64_t layer) const { return groups.empty() ? 0 : groups[static_cast<std::size_t>(layer)]; }
+  kernels::KvShape shape_of(std::int64_t layer) const;
+};
+
 /// Owns: one buffer a layer. Thread: the engine's.
 class KvStorage {
  public:
   /// Errors: resource_exhausted when a layer does not fit.
-  static Result<KvStorage> allocate(kernels::Backend& backend, const kernels::KvShape& shape);
-  /// Units: bytes that allocate() takes for that shape.
-  static std::int64_t n_bytes(const kernels::Backend& backend, const kernels::KvShape& shape);
+  static Result<KvStorage> allocate(kernels::Backend& backend, const KvLayout& layout);
+  /// Units: bytes that allocate() takes for that layout.
+  static std::int64_t n_bytes(const kernels::Backend& backend, const KvLayout& layout);
 
-  const kernels::KvShape& shape() const { return shape_; }
   /// Units: bytes.
   std::int64_t n_bytes() const;
-  kernels::KvLayer layer(std::int64_t i) const { return {layers_[static_cast<std::size_t>(i)].data(), shape_}; }
+  kernels::KvLayer layer(std::int64_t i) const { return {layers_[static_cast<std::size_t>(i)].data(), layout_.shape_of(i)}; }
+  /// Of the layer's slots and block tables: 0 is the first group's, 1 that of the first window group.
+  int group_of(std::int64_t layer) const { return layout_.group_of(layer); }
 
  private:
-  kernels::KvShape shape_;
+  KvLayout layout_;
   std::vector<kernels::Buffer> layers_;
 };
 

@@ -15,13 +15,15 @@ std::int64_t peak_blocks(std::int64_t n_tokens, std::int64_t window, std::int64_
   return std::min(blocks_for(n_tokens), blocks_for(std::max(window, block_size) + n_chunk) + 1);
 }
 
-PagedCache::PagedCache(int n_blocks, int block_size, bool share_prefixes, std::int64_t window)
+PagedCache::PagedCache(int n_blocks, int block_size, bool share_prefixes, std::int64_t window,
+                       std::span<const WindowPool> windows)
     : pool_(n_blocks),
       index_(n_blocks, block_size),
       block_size_(block_size),
       share_prefixes_(share_prefixes),
       window_(window) {
   matched_.reserve(static_cast<std::size_t>(n_blocks));
+  for (const WindowPool& shape : windows) windows_.emplace_back(shape, n_blocks, block_size);
 }
 
 PrefixMatch PagedCache::match(std::span<const std::int32_t> tokens, std::string_view salt) {
@@ -36,18 +38,33 @@ PrefixMatch PagedCache::match(std::span<const std::int32_t> tokens, std::string_
     matched_.push_back(block);
     prefix = index_.node_of(block);
   }
+  shorten_match();
   found.n_blocks = static_cast<int>(matched_.size());
-  const int n_behind = n_behind_window(found.n_blocks * block_size_);
-  found.n_wanted = found.n_blocks - n_behind;
-  for (int i = n_behind; i < found.n_blocks; ++i) {
+  const int n_passed = n_behind(found.n_blocks * block_size_);
+  found.n_wanted = found.n_blocks - n_passed;
+  for (int i = n_passed; i < found.n_blocks; ++i) {
     if (pool_.n_references(matched_[static_cast<std::size_t>(i)]) == 0) ++found.n_idle;
   }
   return found;
 }
 
+/// To what every group can continue: shorter for one may be too long for another again.
+void PagedCache::shorten_match() {
+  for (std::size_t n_agreed = 0; n_agreed < windows_.size();) {
+    n_agreed = 0;
+    for (const WindowGroup& group : windows_) {
+      const auto n = static_cast<std::size_t>(group.n_usable(matched_));
+      if (n == matched_.size()) ++n_agreed;
+      matched_.resize(n);
+    }
+  }
+}
+
 int PagedCache::adopt_match(BlockTable& table) {
   LATHE_CHECK(table.blocks.empty());
-  table.n_dropped = n_behind_window(static_cast<int>(matched_.size()) * block_size_);
+  table.windows.resize(windows_.size());
+  for (std::size_t i = 0; i < windows_.size(); ++i) windows_[i].adopt(table.windows[i], matched_);
+  table.n_dropped = n_behind(static_cast<int>(matched_.size()) * block_size_);
   table.blocks.assign(static_cast<std::size_t>(table.n_dropped), -1);
   for (const std::int32_t block : std::span(matched_).subspan(table.blocks.size())) {
     pool_.add_reference(block);
@@ -93,18 +110,13 @@ void PagedCache::publish(BlockTable& table, std::span<const std::int32_t> tokens
       pool_.set_cached(block, true);
     }
     table.published = index_.node_of(block);
+    for (std::size_t i = 0; i < windows_.size(); ++i) windows_[i].publish(table.windows[i], table.n_published, block);
   }
 }
 
-int PagedCache::n_behind_window(int n_computed) const {
-  if (window_ == 0) return 0;
-  const std::int64_t first_seen = n_computed + 1 - window_;
-  const std::int64_t last_full = n_computed / block_size_ - std::int64_t{1};
-  return static_cast<int>(std::max<std::int64_t>(0, std::min(first_seen / block_size_, last_full)));
-}
-
 void PagedCache::drop_behind_window(BlockTable& table, int n_computed) {
-  for (const int n = n_behind_window(n_computed); table.n_dropped < n; ++table.n_dropped) {
+  for (std::size_t i = 0; i < windows_.size(); ++i) windows_[i].drop_behind_window(table.windows[i], n_computed);
+  for (const int n = n_behind(n_computed); table.n_dropped < n; ++table.n_dropped) {
     pool_.release(std::exchange(table.blocks[static_cast<std::size_t>(table.n_dropped)], -1));
   }
 }
@@ -116,16 +128,18 @@ void PagedCache::retract(BlockTable& table, std::span<const std::int32_t> tokens
     const std::int32_t block = index_.find(prefix, tokens_of_block(tokens, i), salt);
     if (block < 0) break;
     prefix = index_.node_of(block);
-    if (i >= table.n_adopted) forget(block, 0);
+    if (i >= table.n_adopted) forget(table, i, block);
   }
   for (int i = table.n_published - 1; i >= std::max(table.n_adopted, table.n_dropped); --i) {
-    forget(table.blocks[static_cast<std::size_t>(i)], 1);
+    forget(table, i, table.blocks[static_cast<std::size_t>(i)]);
   }
 }
 
-/// Unless more refer to it.
-void PagedCache::forget(std::int32_t block, int n_references) {
-  if (pool_.n_references(block) > n_references) return;
+/// The content of the table's block of that number, in each group, unless more than the table refer to it.
+void PagedCache::forget(const BlockTable& table, int number, std::int32_t block) {
+  const auto n_own = [number](const BlockRow& row) { return number < row.n_dropped ? 0 : 1; };
+  for (std::size_t i = 0; i < windows_.size(); ++i) windows_[i].forget(block, n_own(table.windows[i]));
+  if (pool_.n_references(block) > n_own(table)) return;
   index_.erase(block);
   pool_.set_cached(block, false);
 }
@@ -134,6 +148,7 @@ void PagedCache::release(BlockTable& table) {
   for (auto i = static_cast<int>(table.blocks.size()); i-- > table.n_dropped;) {
     pool_.release(table.blocks[static_cast<std::size_t>(i)]);
   }
+  for (std::size_t i = 0; i < table.windows.size(); ++i) windows_[i].release(table.windows[i]);
   table.blocks.clear();
   table.n_dropped = table.n_adopted = table.n_published = 0;
   table.published = kEmptyPrefix;
@@ -144,6 +159,7 @@ int PagedCache::take_n_evicted() { return std::exchange(n_evicted_, 0); }
 void PagedCache::append(BlockTable& table, const BlockPool::Taken& taken) {
   if (taken.was_cached) {
     index_.erase(taken.block);
+    for (WindowGroup& group : windows_) group.forget(taken.block, 0);
     ++n_evicted_;
   }
   table.blocks.push_back(taken.block);

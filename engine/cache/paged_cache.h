@@ -8,21 +8,11 @@
 #include <vector>
 
 #include "engine/cache/block_pool.h"
+#include "engine/cache/block_table.h"
 #include "engine/cache/prefix_index.h"
+#include "engine/cache/window_group.h"
 
 namespace lathe::engine {
-
-/// The blocks that one sequence refers to, in the order of its tokens.
-struct BlockTable {
-  std::vector<std::int32_t> blocks;     ///< -1: given back, behind the window
-  int n_dropped = 0;                    ///< leading blocks that were given back
-  int n_adopted = 0;                    ///< leading blocks that came from the prefix index
-  int n_published = 0;                  ///< leading blocks that the prefix index knows
-  PrefixNode published = kEmptyPrefix;  ///< the prefix that they hold
-
-  std::span<const std::int32_t> held() const { return std::span(blocks).subspan(static_cast<std::size_t>(n_dropped)); }
-  int n_held() const { return static_cast<int>(blocks.size()) - n_dropped; }
-};
 
 /// What the cache has of a token sequence.
 struct PrefixMatch {
@@ -31,26 +21,33 @@ struct PrefixMatch {
   int n_idle = 0;    ///< of those in the list of available blocks: using them makes fewer blocks available
 };
 
-/// Most blocks that a sequence of n_tokens holds at once. `window`: tokens that every layer sees, 0: all; `n_chunk`: most of
-/// them that one step computes.
+/// Most blocks of a group that a sequence of n_tokens holds at once. `window`: tokens that its layers see, 0: all;
+/// `n_chunk`: most of them that one step computes.
 std::int64_t peak_blocks(std::int64_t n_tokens, std::int64_t window, std::int64_t n_chunk, std::int64_t block_size);
 
 /// Invariant: the references of a block equal the tables that it is in; a published block lies behind its whole prefix in
 /// every table, and tables are released from the end, so a prefix is never evicted before what follows it; where there is a
 /// window its beginning may go first, and then no lookup finds what follows.
+/// Layers that see less than others have groups of their own (WindowGroup). The pool, the prefixes and all figures here are
+/// those of the first group, which sees farthest; the others never lack a block, and shorten a hit where they lost what its
+/// continuation would see.
 /// Thread: the engine's.
 class PagedCache {
  public:
-  /// `window`: tokens that a row sees in every layer, itself included; 0: some layer sees all.
-  PagedCache(int n_blocks, int block_size, bool share_prefixes, std::int64_t window = 0);
+  /// `window`: tokens that a row sees in the first group, itself included; 0: all. `windows`: the other groups, each with
+  /// blocks for all that can run at once (WindowGroup).
+  PagedCache(int n_blocks, int block_size, bool share_prefixes, std::int64_t window = 0,
+             std::span<const WindowPool> windows = {});
 
   const BlockPool& pool() const { return pool_; }
   int block_size() const { return block_size_; }
   std::int64_t window() const { return window_; }
+  std::span<const WindowGroup> windows() const { return windows_; }
   bool shares_prefixes() const { return share_prefixes_; }
   int blocks_for(std::int64_t n_tokens) const { return static_cast<int>((n_tokens + block_size_ - 1) / block_size_); }
 
-  /// The longest known prefix in whole blocks. At least one token is left out, because its logits are wanted.
+  /// The longest known prefix in whole blocks that every group can continue. At least one token is left out, because its
+  /// logits are wanted.
   PrefixMatch match(std::span<const std::int32_t> tokens, std::string_view salt);
   /// Puts the blocks of the last match() into an empty table. Returns the number of tokens that they hold.
   int adopt_match(BlockTable& table);
@@ -59,6 +56,12 @@ class PagedCache {
   int n_missing(const BlockTable& table, std::int64_t n_tokens) const;
   /// Grows the table to hold n_tokens. Changes nothing and returns false when too few blocks are available.
   bool grow(BlockTable& table, std::int64_t n_tokens);
+  /// Grows the rows of the window groups to hold n_tokens. Apart from grow(): a whole prompt may be waited for in the first
+  /// group, while here only the rows of the next step have a place. Requires: grow() of as many before.
+  void grow_windows(BlockTable& table, std::int64_t n_tokens) {
+    table.windows.resize(windows_.size());
+    for (std::size_t i = 0; i < windows_.size(); ++i) windows_[i].grow(table.windows[i], blocks_for(n_tokens));
+  }
   /// Fills an empty table with blocks for n_tokens whose numbers follow each other. Changes nothing and returns false when
   /// there is no such run.
   bool take_contiguous(BlockTable& table, std::int64_t n_tokens);
@@ -70,8 +73,8 @@ class PagedCache {
   void drop_behind_window(BlockTable& table, int n_computed);
   /// The block of such a number, or one that can be read in its place where it was given back: a kernel may look at it, and
   /// hides what it sees.
-  static std::int32_t readable_block(const BlockTable& table, int number) {
-    return table.blocks[static_cast<std::size_t>(number < table.n_dropped ? table.n_dropped : number)];
+  static std::int32_t readable_block(const BlockRow& row, int number) {
+    return row.blocks[static_cast<std::size_t>(number < row.n_dropped ? row.n_dropped : number)];
   }
   /// Forgets what this table published and no other one shares: its content is not to be trusted. `tokens`, `salt`: as
   /// published.
@@ -83,9 +86,9 @@ class PagedCache {
   int take_n_evicted();
 
  private:
-  /// Leading blocks that are not needed when n_computed tokens are computed.
-  int n_behind_window(int n_computed) const;
-  void forget(std::int32_t block, int n_references);
+  int n_behind(int n_computed) const { return n_behind_window(n_computed, window_, block_size_); }
+  void shorten_match();
+  void forget(const BlockTable& table, int number, std::int32_t block);
   void append(BlockTable& table, const BlockPool::Taken& taken);
   std::span<const std::int32_t> tokens_of_block(std::span<const std::int32_t> tokens, int number) const;
 
@@ -94,6 +97,7 @@ class PagedCache {
   int block_size_;
   bool share_prefixes_;
   std::int64_t window_;
+  std::vector<WindowGroup> windows_;
   int n_evicted_ = 0;
   std::vector<std::int32_t> matched_;  ///< by the last match()
 };

@@ -106,6 +106,7 @@ Result<EngineOptions> fit_to_texts(EngineOptions options, const ModelConfig& con
   if (options.max_model_len == 0) options.max_model_len = usual_tokens > 0 ? std::min(usual_tokens, longest) : longest;
   options.num_gpu_blocks_override = (options.max_model_len + options.block_size - 1) / options.block_size;
   options.max_num_seqs = 1;
+  options.policy = "continuous";  // the text has the cache to itself, in one piece
   options.max_num_batched_tokens = config.is_causal ? std::min(options.max_model_len, kRowsOfStep) : options.max_model_len;
   options.enable_chunked_prefill = true;
   LATHE_TRY_VOID(validate(options));

@@ -29,6 +29,8 @@ Result<Scorer> Scorer::open(EngineOptions options, const EvalPlan& plan, const E
   options.max_model_len = window;
   options.num_gpu_blocks_override = (window + options.block_size - 1) / options.block_size;
   options.max_num_seqs = 1;
+  // The text has the cache to itself, in one piece and whole: any part of it may be read again.
+  options.policy = "continuous";
   options.max_num_batched_tokens = std::min(window, kRowsOfStep);
   options.enable_chunked_prefill = true;
   Scorer scorer;

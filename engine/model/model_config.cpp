@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "engine/model/architectures.h"
 #include "engine/model/config_reader.h"
@@ -77,6 +78,15 @@ std::int64_t ModelConfig::window_of_all() const {
     longest = std::max(longest, layer.window);
   }
   return longest;
+}
+
+std::vector<std::int64_t> ModelConfig::shorter_windows(std::int64_t context) const {
+  std::set<std::int64_t> windows;
+  const std::int64_t longest = window_of_all();
+  for (const LayerConfig& layer : layers) {
+    if (layer.window > 0 && layer.window < context && layer.window != longest && is_causal) windows.insert(layer.window);
+  }
+  return {windows.begin(), windows.end()};
 }
 
 Result<ModelConfig> read_model_config(const Json& whole) {

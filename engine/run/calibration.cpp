@@ -112,7 +112,7 @@ class Calibration {
     LATHE_TRY(activations_, Activations::create(backend_, config_, plan_.n_rows(), 0));
     kernels::KvShape kv = kv_shape(config_, Dtype::f32, kBlockSize, n_blocks_of(plan_));
     kv.n_layers = 1;
-    LATHE_TRY(kv_, KvStorage::allocate(backend_, kv));
+    LATHE_TRY(kv_, KvStorage::allocate(backend_, {.shape = kv}));
     const kernels::StepShape step = step_shape(config_, storage_, plan_.n_rows());
     if (backend_.reserve(step)) return {};
     return fail(ErrorCode::resource_exhausted,
@@ -155,7 +155,7 @@ class Calibration {
     const LayerConfig& layer = config_.layers[static_cast<std::size_t>(index)];
     const ModelInput rows = input();
     const kernels::KvLayer cache = kv_.layer(0);
-    delta = layer_.attend(backend_, {config_, layer, rows, ropes_.of(layer), cache}, step(), delta);
+    delta = layer_.attend(backend_, {config_, layer, rows, ropes_.of(layer), cache, rows.kv_rows.front()}, step(), delta);
     raise_to_magnitudes(backend_, step().normed, inputs.attention);
     delta = layer_.feed_forward(backend_, config_, step(), delta);
     raise_to_magnitudes(backend_, step().normed, inputs.mlp);
@@ -177,16 +177,17 @@ class Calibration {
   }
 
   StepBuffers step() const { return activations_.for_step(plan_.n_rows(), 0); }
-  ModelInput input() const {
+  ModelInput input() {
+    kv_rows_ = {.slots = plan_.slots,
+                .batch = {.n_seqs = plan_.n_seqs(),
+                          .query_start = plan_.query_start,
+                          .context_len = plan_.context_len,
+                          .block_tables = plan_.block_tables,
+                          .max_blocks = plan_.max_blocks}};
     return {.token_ids = plan_.token_ids,
             .positions = plan_.positions,
             .rope_rows = rope_rows_,
-            .slots = plan_.slots,
-            .batch = {.n_seqs = plan_.n_seqs(),
-                      .query_start = plan_.query_start,
-                      .context_len = plan_.context_len,
-                      .block_tables = plan_.block_tables,
-                      .max_blocks = plan_.max_blocks},
+            .kv_rows = std::span(&kv_rows_, 1),
             .logit_rows = {}};
   }
 
@@ -202,6 +203,7 @@ class Calibration {
   std::vector<std::int32_t> rope_rows_;
   Activations activations_;
   KvStorage kv_;
+  KvRows kv_rows_;
   std::vector<std::byte> aligned_, ordered_;
   std::int64_t bytes_done_ = 0;
 };

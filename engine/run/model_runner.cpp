@@ -18,6 +18,18 @@ kernels::KvShape kv_shape(const ModelConfig& config, kernels::Dtype dtype, int b
           .dtype = dtype};
 }
 
+KvLayout kv_layout(const ModelConfig& config, kernels::Dtype dtype, const RunnerLimits& limits) {
+  KvLayout layout{.shape = kv_shape(config, dtype, limits.block_size, limits.n_blocks)};
+  if (limits.windows.empty()) return layout;
+  for (const WindowPool& pool : limits.windows) layout.window_blocks.push_back(pool.n_blocks);
+  for (const LayerConfig& layer : config.layers) {
+    const auto pool = std::find_if(limits.windows.begin(), limits.windows.end(),
+                                   [&](const WindowPool& candidate) { return candidate.window == layer.window; });
+    layout.groups.push_back(pool == limits.windows.end() ? 0 : static_cast<int>(pool - limits.windows.begin()) + 1);
+  }
+  return layout;
+}
+
 kernels::StepShape step_shape(const ModelConfig& config, const WeightStorage& storage, std::int64_t max_rows) {
   return {.format = storage.matrices,
           .expert_format = config.moe.n_experts > 0 ? storage.experts : storage.matrices,
@@ -33,7 +45,7 @@ kernels::StepShape step_shape(const ModelConfig& config, const WeightStorage& st
 Result<std::unique_ptr<ModelRunner>> ModelRunner::create(std::unique_ptr<kernels::Backend> backend, Decoder decoder,
                                                          kernels::Dtype kv_dtype, const RunnerLimits& limits) {
   const ModelConfig& config = decoder.config();
-  LATHE_TRY(KvStorage kv, KvStorage::allocate(*backend, kv_shape(config, kv_dtype, limits.block_size, limits.n_blocks)));
+  LATHE_TRY(KvStorage kv, KvStorage::allocate(*backend, kv_layout(config, kv_dtype, limits)));
   LATHE_TRY(Activations activations, Activations::create(*backend, config, limits.max_rows, limits.max_logit_rows));
   const kernels::StepShape step = step_shape(config, decoder.storage(), limits.max_rows);
   if (!backend->reserve(step)) {
@@ -48,6 +60,12 @@ Result<std::unique_ptr<ModelRunner>> ModelRunner::create(std::unique_ptr<kernels
 
 Result<void> ModelRunner::check_fits(const BatchPlan& plan) const {
   const auto n_logit_rows = static_cast<int>(plan.logit_rows.size());
+  if (plan.windows.size() != limits_.windows.size()) {
+    return fail(
+        ErrorCode::internal,
+        fmt::format("step with rows of {} window groups; the KV cache has {}", plan.windows.size(), limits_.windows.size()),
+        "runner");
+  }
   if (plan.n_rows() <= limits_.max_rows && n_logit_rows <= limits_.max_logit_rows) return {};
   return fail(ErrorCode::internal,
               fmt::format("step of {} rows, {} with logits; the work memory holds {} and {}", plan.n_rows(), n_logit_rows,
@@ -57,16 +75,21 @@ Result<void> ModelRunner::check_fits(const BatchPlan& plan) const {
 
 ModelInput ModelRunner::input_of(const BatchPlan& plan) {
   find_rope_rows(plan, limits_.rope_contexts, rope_rows_);
+  kernels::AttentionBatch batch{.n_seqs = plan.n_seqs(),
+                                .query_start = plan.query_start,
+                                .context_len = plan.context_len,
+                                .block_tables = plan.block_tables,
+                                .max_blocks = plan.max_blocks};
+  kv_rows_.front() = {.slots = plan.slots, .batch = batch};
+  for (std::size_t i = 0; i < plan.windows.size(); ++i) {
+    batch.block_tables = plan.windows[i].block_tables;
+    kv_rows_[i + 1] = {.slots = plan.windows[i].slots, .batch = batch};
+  }
   return {.token_ids = plan.token_ids,
           .positions = plan.positions,
           .rope_rows = rope_rows_,
           .token_types = std::span(types_).first(types_.empty() ? 0 : plan.token_ids.size()),
-          .slots = plan.slots,
-          .batch = {.n_seqs = plan.n_seqs(),
-                    .query_start = plan.query_start,
-                    .context_len = plan.context_len,
-                    .block_tables = plan.block_tables,
-                    .max_blocks = plan.max_blocks},
+          .kv_rows = kv_rows_,
           .logit_rows = plan.logit_rows};
 }
 

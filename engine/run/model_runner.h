@@ -19,7 +19,8 @@ struct RunnerMemory {
 /// Owns: all of it. Steps take no further buffers.
 class ModelRunner final : public Runner {
  public:
-  /// Takes the KV cache and the work memory for `limits`, whose window and rope_contexts are the decoder's.
+  /// Takes the KV cache and the work memory for `limits`, whose window and rope_contexts are the decoder's. Each of its
+  /// windows must be that of some layers, and shorter than what the others see.
   /// Errors: resource_exhausted.
   static Result<std::unique_ptr<ModelRunner>> create(std::unique_ptr<kernels::Backend> backend, Decoder decoder,
                                                      kernels::Dtype kv_dtype, const RunnerLimits& limits);
@@ -47,6 +48,7 @@ class ModelRunner final : public Runner {
         kv_(std::move(kv)),
         activations_(std::move(activations)),
         limits_(limits),
+        kv_rows_(limits.windows.size() + 1),
         types_(decoder_.config().n_token_types > 0 ? static_cast<std::size_t>(limits.max_rows) : 0) {
     const std::int64_t window = decoder_.config().window_of_all();
     limits_.window = window < limits.max_model_len ? window : 0;
@@ -60,11 +62,14 @@ class ModelRunner final : public Runner {
   Activations activations_;
   RunnerLimits limits_;
   std::vector<std::int32_t> rope_rows_;  ///< of the step
+  std::vector<KvRows> kv_rows_;          ///< of the step, by group
   std::vector<std::int32_t> types_;      ///< where the model has some: each text is one sentence, the first
 };
 
 /// The geometry of the KV cache that a model needs.
 kernels::KvShape kv_shape(const ModelConfig& config, kernels::Dtype dtype, int block_size, int n_blocks);
+/// The same with the layers in groups: those whose window is one of limits.windows, and all others in the first.
+KvLayout kv_layout(const ModelConfig& config, kernels::Dtype dtype, const RunnerLimits& limits);
 /// What a step of the model asks of its backend.
 kernels::StepShape step_shape(const ModelConfig& config, const WeightStorage& storage, std::int64_t max_rows);
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/api/result.h"
+#include "engine/cache/window_group.h"
 #include "engine/schedule/batch_plan.h"
 #include "kernels/api/tensor.h"
 
@@ -21,6 +22,7 @@ struct RunnerLimits {
   int max_rows = 0;                           ///< rows of one step
   int max_logit_rows = 0;                     ///< of them with logits
   std::int64_t window = 0;                    ///< tokens that a row sees in every layer; 0: some sees all that there can be
+  std::vector<WindowPool> windows{};          ///< blocks of the layers that see less than others; n_blocks are the others'
   std::vector<std::int64_t> rope_contexts{};  ///< what sequences choose among: rope_config.h; none: there is one way
 };
 

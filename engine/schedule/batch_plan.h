@@ -7,6 +7,12 @@
 
 namespace lathe::engine {
 
+/// Where the layers of a window group find and leave the same rows.
+struct WindowRows {
+  std::vector<std::int32_t> slots;         ///< [M]
+  std::vector<std::int32_t> block_tables;  ///< [n_seqs, max_blocks], padded with -1
+};
+
 /// Shapes: M rows in n_seqs sequences. The vectors are reused from step to step: a step allocates nothing.
 struct BatchPlan {
   std::vector<std::int32_t> token_ids;     ///< [M]
@@ -17,6 +23,7 @@ struct BatchPlan {
   std::vector<std::int32_t> rope_choices;  ///< [n_seqs], of RunnerLimits::rope_contexts
   std::vector<std::int32_t> block_tables;  ///< [n_seqs, max_blocks], padded with -1
   std::int32_t max_blocks = 0;
+  std::vector<WindowRows> windows{};     ///< one a window group
   std::vector<std::int32_t> logit_rows;  ///< rows whose logits are wanted, rising
 
   int n_rows() const { return static_cast<int>(token_ids.size()); }
@@ -29,6 +36,10 @@ struct BatchPlan {
     context_len.clear();
     rope_choices.clear();
     block_tables.clear();
+    for (WindowRows& rows : windows) {
+      rows.slots.clear();
+      rows.block_tables.clear();
+    }
     logit_rows.clear();
     max_blocks = 0;
   }

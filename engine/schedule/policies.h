@@ -18,9 +18,9 @@ struct PolicyDescriptor {
   /// cache that models had before blocks were paged. Otherwise blocks come one by one and are shared.
   bool reserves_context = false;
 
-  /// Tokens behind which blocks are given back, of a model whose every layer sees that many; 0: they are kept. What reserves
-  /// the context keeps it.
-  std::int64_t window_kept(std::int64_t window_of_model) const { return reserves_context ? 0 : window_of_model; }
+  /// Tokens behind which the blocks of a group of layers are given back that sees so many; 0: they are kept. What reserves
+  /// the context keeps it, for all layers.
+  std::int64_t window_kept(std::int64_t window) const { return reserves_context ? 0 : window; }
 };
 
 /// All policies, the default first.

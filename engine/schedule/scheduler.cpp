@@ -23,7 +23,7 @@ Scheduler::Scheduler(const SchedulerOptions& options, const PolicyDescriptor& po
       pace_(options.target_itl_ns) {
   LATHE_CHECK(options_.max_num_seqs > 0 && options_.max_num_batched_tokens >= options_.max_num_seqs &&
               options_.max_logit_rows >= options_.max_num_seqs);
-  LATHE_CHECK(!policy_->reserves_context || (options_.max_seq_tokens > 0 && full_batch() > 0));
+  LATHE_CHECK(!policy_->reserves_context || (options_.max_seq_tokens > 0 && full_batch() > 0 && cache_.windows().empty()));
   const auto n_seqs = static_cast<std::size_t>(options_.max_num_seqs);
   const auto n_rows = static_cast<std::size_t>(options_.max_num_batched_tokens);
   running_.reserve(n_seqs);
@@ -37,6 +37,11 @@ Scheduler::Scheduler(const SchedulerOptions& options, const PolicyDescriptor& po
   plan_.batch.rope_choices.reserve(n_seqs);
   plan_.batch.block_tables.reserve(n_seqs * static_cast<std::size_t>(cache_.blocks_for(options_.max_seq_tokens)));
   plan_.batch.logit_rows.reserve(static_cast<std::size_t>(options_.max_logit_rows));
+  plan_.batch.windows.resize(cache_.windows().size());
+  for (WindowRows& rows : plan_.batch.windows) {
+    rows.slots.reserve(n_rows);
+    rows.block_tables.reserve(plan_.batch.block_tables.capacity());
+  }
   events_.reserve(8 * n_seqs);
 }
 
@@ -156,6 +161,7 @@ void Scheduler::schedule(Sequence& sequence, int n_tokens, int n_padding) {
   const int n_logits = prompt_logits_in(sequence, begin, end) + (samples ? 1 : 0);
   LATHE_CHECK(n_logits <= logit_budget_);
   const bool is_paced = n_tokens == prompt_budget_ && n_tokens < std::min(sequence.n_remaining(), budget_);
+  cache_.grow_windows(sequence.table, end);
   budget_ -= n_tokens + n_padding;
   plan_.n_padding_tokens += n_padding;
   logit_budget_ -= n_logits;
@@ -367,30 +373,6 @@ void Scheduler::note(const Sequence& sequence, SchedulerEventKind kind, std::arr
   events_.push_back({.time_ns = time_ns, .step = step_, .request_id = sequence.id, .kind = kind, .n = n});
 }
 
-bool Scheduler::consistent() const {
-  const BlockPool& pool = cache_.pool();
-  std::vector<int> n_references(static_cast<std::size_t>(pool.n_blocks()), 0);
-  for (const Sequence* sequence : running_) {
-    if (sequence->state != SequenceState::running) return false;
-    if (cache_.n_missing(sequence->table, sequence->n_computed) > 0) return false;
-    for (const std::int32_t block : sequence->table.held()) ++n_references[static_cast<std::size_t>(block)];
-  }
-  for (const BatchSlot& slot : batch_.slots()) {
-    for (const std::int32_t block : slot.table.blocks) ++n_references[static_cast<std::size_t>(block)];
-  }
-  for (const Sequence* sequence = waiting_.front(); sequence != nullptr; sequence = sequence->next) {
-    if (sequence->state != SequenceState::waiting || !sequence->table.blocks.empty()) return false;
-  }
-  int n_used = 0;
-  for (std::int32_t block = 0; block < pool.n_blocks(); ++block) {
-    const int n = n_references[static_cast<std::size_t>(block)];
-    if (pool.n_references(block) != n) return false;
-    if (n > 1 && !pool.is_cached(block)) return false;  // only findable blocks are ever shared
-    if (n > 0) ++n_used;
-  }
-  return pool.n_used() == n_used;
-}
-
 // ---- the rows
 
 void Scheduler::build_batch() {
@@ -403,9 +385,9 @@ void Scheduler::build_batch() {
     batch.max_blocks = std::max(batch.max_blocks, cache_.blocks_for(n_tokens));
   }
   for (const PlannedSequence& entry : plan_.entries) {
-    append_block_table(entry.sequence->table, entry.sequence->n_computed + entry.n_tokens + entry.n_padding);
+    append_block_tables(entry.sequence->table, entry.sequence->n_computed + entry.n_tokens + entry.n_padding);
   }
-  for (const PlannedPadding& padding : plan_.padding) append_block_table(*padding.table, padding.begin + padding.n_rows);
+  for (const PlannedPadding& padding : plan_.padding) append_block_tables(*padding.table, padding.begin + padding.n_rows);
 }
 
 void Scheduler::append_rows(PlannedSequence& entry) {
@@ -431,10 +413,17 @@ void Scheduler::append_rows(PlannedSequence& entry) {
 
 void Scheduler::append_row(std::int32_t token_id, int position, const BlockTable& table) {
   BatchPlan& batch = plan_.batch;
-  const int size = cache_.block_size();
   batch.token_ids.push_back(token_id);
   batch.positions.push_back(position);
-  batch.slots.push_back(table.blocks[static_cast<std::size_t>(position / size)] * size + position % size);
+  batch.slots.push_back(slot_of(table, position));
+  for (std::size_t i = 0; i < batch.windows.size(); ++i) {
+    batch.windows[i].slots.push_back(slot_of(table.windows[i], position));
+  }
+}
+
+std::int32_t Scheduler::slot_of(const BlockRow& row, int position) const {
+  const int size = cache_.block_size();
+  return row.blocks[static_cast<std::size_t>(position / size)] * size + position % size;
 }
 
 void Scheduler::append_padding(const PlannedPadding& padding) {
@@ -447,11 +436,18 @@ void Scheduler::append_padding(const PlannedPadding& padding) {
   batch.rope_choices.push_back(0);
 }
 
-void Scheduler::append_block_table(const BlockTable& table, int n_tokens) {
+void Scheduler::append_block_tables(const BlockTable& table, int n_tokens) {
   BatchPlan& batch = plan_.batch;
-  const auto n_blocks = cache_.blocks_for(n_tokens);
-  for (int i = 0; i < n_blocks; ++i) batch.block_tables.push_back(PagedCache::readable_block(table, i));
-  batch.block_tables.insert(batch.block_tables.end(), static_cast<std::size_t>(batch.max_blocks - n_blocks), -1);
+  const int n_blocks = cache_.blocks_for(n_tokens);
+  append_block_row(table, n_blocks, batch.block_tables);
+  for (std::size_t i = 0; i < batch.windows.size(); ++i) {
+    append_block_row(table.windows[i], n_blocks, batch.windows[i].block_tables);
+  }
+}
+
+void Scheduler::append_block_row(const BlockRow& row, int n_blocks, std::vector<std::int32_t>& block_tables) const {
+  for (int i = 0; i < n_blocks; ++i) block_tables.push_back(PagedCache::readable_block(row, i));
+  block_tables.insert(block_tables.end(), static_cast<std::size_t>(plan_.batch.max_blocks - n_blocks), -1);
 }
 
 }  // namespace lathe::engine

@@ -161,11 +161,14 @@ class Scheduler {
   void account_admission(Sequence& sequence, int n_found);
   void account_room();
   void note_evictions(const Sequence& sequence);
+  bool consistent_window(std::size_t i) const;
   void build_batch();
   void append_rows(PlannedSequence& entry);
   void append_row(std::int32_t token_id, int position, const BlockTable& table);
+  std::int32_t slot_of(const BlockRow& row, int position) const;
   void append_padding(const PlannedPadding& padding);
-  void append_block_table(const BlockTable& table, int n_tokens);
+  void append_block_tables(const BlockTable& table, int n_tokens);
+  void append_block_row(const BlockRow& row, int n_blocks, std::vector<std::int32_t>& block_tables) const;
 
   SchedulerOptions options_;
   const PolicyDescriptor* policy_;

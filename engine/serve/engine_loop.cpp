@@ -157,7 +157,7 @@ EngineLoop::EngineLoop(EngineParts parts)
       snapshot_(std::make_shared<const EngineSnapshot>()),
       scheduler_(scheduler_options(parts_.model.options, parts_.runner->limits()), policy_of(parts_.model.options),
                  PagedCache(parts_.runner->limits().n_blocks, parts_.runner->limits().block_size,
-                            parts_.model.options.enable_prefix_caching, limits_.window)),
+                            parts_.model.options.enable_prefix_caching, limits_.window, parts_.runner->limits().windows)),
       sampler_(*parts_.runner, parts_.model.n_threads, parts_.model.info.eos_ids) {
   snapshot_.publish(make_snapshot(now_ns()));
   thread_ = std::jthread([this] { loop(); });
@@ -187,6 +187,7 @@ Result<RequestHandlePtr> EngineLoop::submit(GenerateRequest request) {
   auto generation = std::make_unique<Generation>(std::move(request), handle, *parts_.tokenizer,
                                                  mixed_seed(static_cast<std::uint64_t>(options.seed), id), limits_.context(),
                                                  static_cast<int>(limits_.block_size), now_ns());
+  generation->reserve_windows(parts_.runner->limits().windows.size(), limits_.block_size);
   generation->choose_rope(parts_.runner->limits().rope_contexts);
   if (policy_of(options).reserves_context) generation->reserve_blocks(limits_.context(), limits_.block_size);
   if (!mailbox_.put(generation)) {

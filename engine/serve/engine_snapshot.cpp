@@ -75,6 +75,14 @@ void write_scheduler_state(const Scheduler& scheduler, EngineSnapshot& snapshot)
     snapshot.requests.push_back(describe(*sequence, n_ahead++));
   }
   write_blocks(scheduler, snapshot);
+  for (const WindowGroup& group : scheduler.cache().windows()) {
+    const BlockPool& blocks = group.pool();
+    snapshot.windows.push_back({.window = group.window(),
+                                .n_blocks = blocks.n_blocks(),
+                                .n_blocks_used = blocks.n_used(),
+                                .n_blocks_cached = blocks.n_cached(),
+                                .n_blocks_free = blocks.n_free()});
+  }
 }
 
 }  // namespace lathe::engine

@@ -59,6 +59,11 @@ struct Generation final : Sequence {
   void reserve_blocks(std::int64_t n_tokens, std::int64_t block_size) {
     table.blocks.reserve(static_cast<std::size_t>(n_tokens / block_size + 1));
   }
+  /// The same for the rows of the groups of layers that see a window. Thread: as above.
+  void reserve_windows(std::size_t n_groups, std::int64_t block_size) {
+    table.windows.resize(n_groups);
+    for (BlockRow& row : table.windows) row.blocks.reserve(static_cast<std::size_t>(max_total_tokens / block_size + 1));
+  }
   /// Chooses how RoPE turns by the tokens that the request may come to have. Thread: as above.
   void choose_rope(std::span<const std::int64_t> contexts);
   /// Takes the sampled token: into the sequence, the event and the times; ends the answer where an id or a length does.

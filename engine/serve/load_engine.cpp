@@ -106,6 +106,7 @@ class EngineLoad {
     plan.rope_choices = {rope_choice(limits.rope_contexts, n_rows)};
     plan.block_tables = {0};
     plan.max_blocks = 1;
+    plan.windows.assign(limits.windows.size(), {.slots = plan.slots, .block_tables = plan.block_tables});
     plan.logit_rows = {n_rows - 1};
     LATHE_TRY(const kernels::TensorView logits, runner.run(plan));
     const auto* first = logits.as<const float>();

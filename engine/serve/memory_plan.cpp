@@ -21,6 +21,7 @@ namespace {
 constexpr std::int64_t kLogitBytes = 64LL << 20;
 // The estimate leaves out what libraries and threads take; above this share of the free memory they may not fit any more.
 constexpr double kTightShare = 0.9;
+constexpr std::int64_t kMostBlocks = std::numeric_limits<int>::max();
 
 tl::unexpected<Error> refuse(std::string message, std::string where) {
   return fail(ErrorCode::invalid_argument, std::move(message), std::move(where));
@@ -77,7 +78,7 @@ class MemoryPlanner {
     estimate.weights = Decoder::weight_bytes(backend_, config_, plan_.weights);
     estimate.activations = Activations::n_bytes(config_, limits().max_rows, limits().max_logit_rows);
     estimate.other = other_bytes();
-    plan_.block_bytes = KvStorage::n_bytes(backend_, shape_of_blocks(1));
+    plan_.block_bytes = kv_bytes(1);
   }
 
   /// The angles of RoPE, and the work memory of the backend.
@@ -86,8 +87,56 @@ class MemoryPlanner {
     return RopeTables::n_bytes(config_, plan_.limits.max_model_len) + static_cast<std::int64_t>(backend_.work_bytes(step));
   }
 
-  kernels::KvShape shape_of_blocks(std::int64_t n_blocks) const {
-    return kv_shape(config_, plan_.kv_dtype, plan_.limits.block_size, static_cast<int>(n_blocks));
+  /// Of n_blocks in the first group of layers, and what then is best for the others.
+  RunnerLimits limits_with(std::int64_t n_blocks) const {
+    RunnerLimits limits = plan_.limits;
+    limits.n_blocks = static_cast<int>(n_blocks);
+    limits.windows.clear();
+    for (const WindowPool& pool : full_windows()) {
+      if (pool.n_blocks < n_blocks) limits.windows.push_back(pool);
+    }
+    return limits;
+  }
+
+  std::int64_t kv_bytes(std::int64_t n_blocks) const {
+    return KvStorage::n_bytes(backend_, kv_layout(config_, plan_.kv_dtype, limits_with(n_blocks)));
+  }
+
+  /// Blocks for all that layers with a shorter window hold at once, while max_num_seqs requests run. With as many they never
+  /// lack one; where the others have no more, all layers are one group. The shortest first.
+  std::vector<WindowPool> full_windows() const {
+    const PolicyDescriptor* const policy = find_policy(options_.policy);
+    std::vector<WindowPool> windows;
+    for (const std::int64_t window : config_.shorter_windows(plan_.limits.max_model_len)) {
+      if (policy == nullptr || policy->window_kept(window) == 0) continue;
+      const std::int64_t n_blocks = options_.max_num_seqs * peak_blocks(plan_.limits.max_model_len, window,
+                                                                        plan_.limits.max_rows, options_.block_size);
+      windows.push_back({.window = window, .n_blocks = static_cast<int>(std::min(n_blocks, kMostBlocks))});
+    }
+    return windows;
+  }
+
+  /// The most blocks of the first group for which all groups take no more than that.
+  std::int64_t blocks_in(std::int64_t bytes) const {
+    std::int64_t n_blocks = bytes / plan_.block_bytes;
+    std::int64_t growing_bytes = plan_.block_bytes;
+    const auto layer_bytes =
+        static_cast<std::int64_t>(backend_.kv_layer_bytes(kv_shape(config_, plan_.kv_dtype, plan_.limits.block_size, 1)));
+    for (const WindowPool& pool : full_windows()) {
+      if (n_blocks < pool.n_blocks) break;
+      const std::int64_t window_bytes = layer_bytes * n_layers_with(pool.window);
+      const std::int64_t n_beside = (bytes - pool.n_blocks * window_bytes) / (growing_bytes - window_bytes);
+      if (n_beside <= pool.n_blocks) break;
+      bytes -= pool.n_blocks * window_bytes;
+      growing_bytes -= window_bytes;
+      n_blocks = n_beside;
+    }
+    return n_blocks;
+  }
+
+  std::int64_t n_layers_with(std::int64_t window) const {
+    return std::count_if(config_.layers.begin(), config_.layers.end(),
+                         [window](const LayerConfig& layer) { return layer.window == window; });
   }
 
   /// Enough for max_num_seqs full contexts, or what of them is kept behind a window, but no more than half of what the
@@ -96,7 +145,7 @@ class MemoryPlanner {
     const std::int64_t wanted = one_context * options_.max_num_seqs;
     if (!free_) return wanted;
     const std::int64_t left = *free_ - plan_.estimate.total();
-    return std::max(one_context, std::min(wanted, left / 2 / plan_.block_bytes));
+    return std::max(one_context, std::min(wanted, blocks_in(left / 2)));
   }
 
   Result<void> choose_blocks() {
@@ -110,7 +159,7 @@ class MemoryPlanner {
       n_blocks = options_.num_gpu_blocks_override;
       option = "num_gpu_blocks_override";
     } else if (options_.kv_cache_memory_bytes > 0) {
-      n_blocks = options_.kv_cache_memory_bytes / plan_.block_bytes;
+      n_blocks = blocks_in(options_.kv_cache_memory_bytes);
       option = "kv_cache_memory_bytes";
     } else {
       n_blocks = automatic_blocks(one_context);
@@ -118,9 +167,9 @@ class MemoryPlanner {
     if (n_blocks < one_context) LATHE_TRY_VOID(shorten_context(n_blocks * block_size, option));
     // Slots are numbered in 32 bits.
     n_blocks = std::min(n_blocks, std::numeric_limits<std::int32_t>::max() / block_size);
-    limits().n_blocks = static_cast<int>(n_blocks);
+    limits() = limits_with(n_blocks);
     warn_of_few_reservations();
-    plan_.estimate.kv = KvStorage::n_bytes(backend_, shape_of_blocks(n_blocks));
+    plan_.estimate.kv = kv_bytes(n_blocks);
     return {};
   }
 
@@ -155,10 +204,16 @@ class MemoryPlanner {
     FitEstimate& estimate = plan_.estimate;
     estimate.n_blocks = limits().n_blocks;
     estimate.max_model_len = limits().max_model_len;
+    for (const WindowPool& pool : limits().windows) {
+      estimate.windows.push_back({.window = pool.window, .n_layers = n_layers_with(pool.window), .n_blocks = pool.n_blocks});
+    }
     if (!free_) return;
     estimate.free = *free_;
     if (estimate.total() > *free_) {
       estimate.verdict = FitVerdict::wont_fit;
+      FitEstimate fixed = estimate;
+      fixed.kv = 0;
+      plan_.fitting_tokens = blocks_in(std::max<std::int64_t>(0, *free_ - fixed.total())) * options_.block_size;
     } else {
       const bool tight = static_cast<double>(estimate.total()) > kTightShare * static_cast<double>(*free_);
       estimate.verdict = tight ? FitVerdict::tight : FitVerdict::fits;
@@ -174,12 +229,9 @@ class MemoryPlanner {
 
 /// What to change so that it fits.
 std::string what_would_fit(const MemoryPlan& plan) {
-  const FitEstimate& estimate = plan.estimate;
-  FitEstimate fixed = estimate;
-  fixed.kv = 0;
-  const std::int64_t left = estimate.free - fixed.total();
-  const std::int64_t tokens = left > 0 ? left / plan.block_bytes * plan.limits.block_size : 0;
-  if (tokens > 0) return fmt::format("max_model_len {} would fit, with as large a KV cache", tokens);
+  if (const std::int64_t tokens = plan.fitting_tokens; tokens > 0) {
+    return fmt::format("max_model_len {} would fit, with as large a KV cache", tokens);
+  }
   const WeightStorage& weights = plan.weights;
   const kernels::WeightFormat floating = WeightStorage(weights.dtype).matrices;
   const bool is_floating = weights.matrices == floating && weights.experts == floating;

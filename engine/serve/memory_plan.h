@@ -21,7 +21,8 @@ struct MemoryPlan {
   kernels::Dtype kv_dtype = kernels::Dtype::f32;
   RunnerLimits limits;
   FitEstimate estimate;
-  std::int64_t block_bytes = 0;  ///< one KV block in all layers
+  std::int64_t block_bytes = 0;     ///< one KV block in all layers
+  std::int64_t fitting_tokens = 0;  ///< that a pool would hold in what the rest leaves, where the plan does not fit
   std::vector<std::string> warnings;
 };
 

@@ -24,7 +24,8 @@ Harness::Harness(const HarnessOptions& options, std::shared_ptr<FakeScript> with
                                     .n_blocks = options.n_blocks,
                                     .max_rows = static_cast<int>(options.engine.max_num_batched_tokens),
                                     .max_logit_rows = options.max_logit_rows,
-                                    .window = options.window};
+                                    .window = options.window,
+                                    .windows = options.windows};
   window = options.window;
   parts.runner = std::make_unique<FakeRunner>(limits, script);
   if (options.time_ns != nullptr) parts.clock = std::make_unique<HandClock>(options.time_ns);

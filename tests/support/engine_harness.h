@@ -29,6 +29,7 @@ struct HarnessOptions {
   int block_size = 4;
   int n_blocks = 64;
   int max_logit_rows = 64;
+  std::vector<engine::WindowPool> windows{};             ///< of layers that see less
   std::int64_t window = 0;                               ///< tokens that the model sees; 0: all
   std::shared_ptr<std::atomic<std::int64_t>> time_ns{};  ///< the engine's clock, set by the test; null: the real one
 };

@@ -271,6 +271,10 @@ std::shared_ptr<const engine::EngineSnapshot> FakeEngine::snapshot() const {
     snapshot->requests.push_back(std::move(row));
   }
   snapshot->n_blocks_free = fake_.n_blocks - snapshot->n_blocks_used;
+  if (const int n = fake_.n_window_blocks; n > 0) {
+    const int n_used = std::min(n, snapshot->n_running);
+    snapshot->windows = {{.window = 512, .n_blocks = n, .n_blocks_used = n_used, .n_blocks_free = n - n_used}};
+  }
   snapshot->step_decode_tokens = snapshot->n_running;
   snapshot->step_padding_tokens = step_ > 0 ? fake_.n_padding : 0;
   snapshot->counters = counters_;

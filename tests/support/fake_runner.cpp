@@ -63,7 +63,10 @@ std::vector<std::int32_t> greedy_answer(std::vector<std::int32_t> prompt, int n_
 }
 
 FakeRunner::FakeRunner(const engine::RunnerLimits& limits, std::shared_ptr<FakeScript> script)
-    : limits_(limits), script_(std::move(script)), kv_(at(limits.n_blocks) * at(limits.block_size)) {}
+    : limits_(limits), script_(std::move(script)) {
+  kv_.emplace_back(at(limits.n_blocks) * at(limits.block_size));
+  for (const engine::WindowPool& pool : limits.windows) kv_.emplace_back(at(pool.n_blocks) * at(limits.block_size));
+}
 
 engine::Result<kernels::TensorView> FakeRunner::run(const engine::BatchPlan& plan) {
   if (script_->before_run) script_->before_run(plan);
@@ -84,29 +87,44 @@ engine::Result<kernels::TensorView> FakeRunner::run(const engine::BatchPlan& pla
     const std::int32_t row = plan.logit_rows[i];
     const auto next = std::upper_bound(plan.query_start.begin(), plan.query_start.end(), row);
     const auto sequence = static_cast<int>(next - plan.query_start.begin()) - 1;
-    const auto context = read_context(plan, sequence, plan.positions[at(row)] + 1);
+    const int n_tokens = plan.positions[at(row)] + 1;
+    const auto context = read_context(plan, 0, sequence, n_tokens, limits_.window);
+    check_windows(plan, sequence, context, n_tokens);
     fake_logits(context, *script_, std::span(logits_).subspan(i * at(limits_.vocab_size), at(limits_.vocab_size)));
   }
   return kernels::TensorView(logits_.data(), kernels::Dtype::f32,
                              {static_cast<std::int64_t>(plan.logit_rows.size()), limits_.vocab_size});
 }
 
+FakeRunner::GroupRows FakeRunner::rows_of(const engine::BatchPlan& plan, std::size_t group) const {
+  if (group == 0) return {plan.slots, plan.block_tables, limits_.n_blocks};
+  const engine::WindowRows& rows = plan.windows[group - 1];
+  return {rows.slots, rows.block_tables, limits_.windows[group - 1].n_blocks};
+}
+
 void FakeRunner::check(const engine::BatchPlan& plan) {
   const auto fault = [&](const char* what) { script_->add_fault(what); };
   const auto n_rows = at(plan.n_rows());
   if (n_rows == 0 || plan.n_rows() > limits_.max_rows) fault("number of rows");
-  if (plan.positions.size() != n_rows || plan.slots.size() != n_rows) fault("sizes of rows");
+  if (plan.positions.size() != n_rows) fault("sizes of rows");
   if (plan.query_start.size() != at(plan.n_seqs()) + 1 || plan.query_start.back() != plan.n_rows()) fault("query_start");
-  if (plan.block_tables.size() != at(plan.n_seqs()) * at(plan.max_blocks)) fault("size of block_tables");
   if (static_cast<int>(plan.logit_rows.size()) > limits_.max_logit_rows) fault("number of rows with logits");
   if (!std::is_sorted(plan.logit_rows.begin(), plan.logit_rows.end(), std::less_equal<>())) fault("order of logit_rows");
-  if (std::set(plan.slots.begin(), plan.slots.end()).size() != n_rows) fault("two rows write one slot");
-  for (int sequence = 0; sequence < plan.n_seqs(); ++sequence) check_sequence(plan, sequence);
+  if (plan.windows.size() != limits_.windows.size()) fault("number of window groups");
+  for (std::size_t group = 0; group <= plan.windows.size(); ++group) check_group(plan, rows_of(plan, group));
 }
 
-void FakeRunner::check_sequence(const engine::BatchPlan& plan, int sequence) {
+void FakeRunner::check_group(const engine::BatchPlan& plan, const GroupRows& rows) {
   const auto fault = [&](const char* what) { script_->add_fault(what); };
-  const auto table = std::span(plan.block_tables).subspan(at(sequence) * at(plan.max_blocks), at(plan.max_blocks));
+  if (rows.slots.size() != at(plan.n_rows())) fault("number of slots");
+  if (rows.block_tables.size() != at(plan.n_seqs()) * at(plan.max_blocks)) fault("size of block_tables");
+  if (std::set(rows.slots.begin(), rows.slots.end()).size() != rows.slots.size()) fault("two rows write one slot");
+  for (int sequence = 0; sequence < plan.n_seqs(); ++sequence) check_sequence(plan, rows, sequence);
+}
+
+void FakeRunner::check_sequence(const engine::BatchPlan& plan, const GroupRows& rows, int sequence) {
+  const auto fault = [&](const char* what) { script_->add_fault(what); };
+  const auto table = rows.block_tables.subspan(at(sequence) * at(plan.max_blocks), at(plan.max_blocks));
   const int begin = plan.query_start[at(sequence)], end = plan.query_start[at(sequence + 1)];
   const int n_context = plan.context_len[at(sequence)];
   if (begin >= end) fault("a sequence without rows");
@@ -114,34 +132,49 @@ void FakeRunner::check_sequence(const engine::BatchPlan& plan, int sequence) {
   for (int i = 0; i < plan.max_blocks; ++i) {
     const bool used = i * limits_.block_size < n_context;
     const std::int32_t block = table[at(i)];
-    if (used ? block < 0 || block >= limits_.n_blocks : block != -1) fault("entry of a block table");
+    if (used ? block < 0 || block >= rows.n_blocks : block != -1) fault("entry of a block table");
   }
   for (int row = begin; row < end; ++row) {
     const std::int32_t position = plan.positions[at(row)];
     if (position != n_context - (end - row)) fault("position");
     const std::int32_t block = table[at(position / limits_.block_size)];
-    if (plan.slots[at(row)] != block * limits_.block_size + position % limits_.block_size) fault("slot");
+    if (rows.slots[at(row)] != block * limits_.block_size + position % limits_.block_size) fault("slot");
     // Nobody may write where somebody else reads.
-    if (std::count(plan.block_tables.begin(), plan.block_tables.end(), block) != 1) fault("a row writes a shared block");
+    if (std::count(rows.block_tables.begin(), rows.block_tables.end(), block) != 1) fault("a row writes a shared block");
   }
 }
 
 void FakeRunner::write(const engine::BatchPlan& plan) {
-  for (std::size_t row = 0; row < plan.slots.size(); ++row) {
-    kv_[at(plan.slots[row])] = {.token = plan.token_ids[row], .position = plan.positions[row]};
+  for (std::size_t group = 0; group < kv_.size(); ++group) {
+    const GroupRows rows = rows_of(plan, group);
+    for (std::size_t row = 0; row < rows.slots.size(); ++row) {
+      kv_[group][at(rows.slots[row])] = {.token = plan.token_ids[row], .position = plan.positions[row]};
+    }
   }
 }
 
-std::vector<std::int32_t> FakeRunner::read_context(const engine::BatchPlan& plan, int sequence, int n_tokens) {
-  const int first = limits_.window > 0 ? std::max(0, n_tokens - static_cast<int>(limits_.window)) : 0;
+std::vector<std::int32_t> FakeRunner::read_context(const engine::BatchPlan& plan, std::size_t group, int sequence,
+                                                   int n_tokens, std::int64_t window) {
+  const int first = window > 0 ? std::max(0, n_tokens - static_cast<int>(window)) : 0;
+  const GroupRows rows = rows_of(plan, group);
   std::vector<std::int32_t> context(at(n_tokens - first));
   for (int position = first; position < n_tokens; ++position) {
-    const std::int32_t block = plan.block_tables[at(sequence * plan.max_blocks + position / limits_.block_size)];
-    const Kv& kv = kv_[at(block * limits_.block_size + position % limits_.block_size)];
+    const std::int32_t block = rows.block_tables[at(sequence * plan.max_blocks + position / limits_.block_size)];
+    const Kv& kv = kv_[group][at(block * limits_.block_size + position % limits_.block_size)];
     if (kv.position != position) script_->add_fault("a slot holds another position");
     context[at(position - first)] = kv.token;
   }
   return context;
+}
+
+void FakeRunner::check_windows(const engine::BatchPlan& plan, int sequence, std::span<const std::int32_t> context,
+                               int n_tokens) {
+  for (std::size_t i = 0; i < limits_.windows.size(); ++i) {
+    const auto seen = read_context(plan, i + 1, sequence, n_tokens, limits_.windows[i].window);
+    if (seen.size() > context.size() || !std::equal(seen.begin(), seen.end(), context.end() - std::ssize(seen))) {
+      script_->add_fault("a window group holds other tokens");
+    }
+  }
 }
 
 }  // namespace lathe::tests

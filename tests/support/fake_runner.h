@@ -36,7 +36,8 @@ struct FakeScript {
 };
 
 /// The K and V of a row are its token and its position, kept by slot: a wrong block table, a block given to two sequences or
-/// a stale one changes the hash of the context, and with it every token that follows.
+/// a stale one changes the hash of the context, and with it every token that follows. Window groups have a cache of their
+/// own each, in which every row must find what it finds in the first.
 class FakeRunner final : public engine::Runner {
  public:
   FakeRunner(const engine::RunnerLimits& limits, std::shared_ptr<FakeScript> script);
@@ -50,13 +51,24 @@ class FakeRunner final : public engine::Runner {
   };
 
   void check(const engine::BatchPlan& plan);
-  void check_sequence(const engine::BatchPlan& plan, int sequence);
+  /// The rows as one group of layers has them.
+  struct GroupRows {
+    std::span<const std::int32_t> slots, block_tables;
+    int n_blocks = 0;
+  };
+
+  void check_group(const engine::BatchPlan& plan, const GroupRows& rows);
+  void check_sequence(const engine::BatchPlan& plan, const GroupRows& rows, int sequence);
   void write(const engine::BatchPlan& plan);
-  std::vector<std::int32_t> read_context(const engine::BatchPlan& plan, int sequence, int n_tokens);
+  /// The last `window` of n_tokens tokens, all for 0, as group `group` has them.
+  std::vector<std::int32_t> read_context(const engine::BatchPlan& plan, std::size_t group, int sequence, int n_tokens,
+                                         std::int64_t window);
+  void check_windows(const engine::BatchPlan& plan, int sequence, std::span<const std::int32_t> context, int n_tokens);
+  GroupRows rows_of(const engine::BatchPlan& plan, std::size_t group) const;
 
   engine::RunnerLimits limits_;
   std::shared_ptr<FakeScript> script_;
-  std::vector<Kv> kv_;
+  std::vector<std::vector<Kv>> kv_;  ///< by group
   std::vector<float> logits_;
 };
 

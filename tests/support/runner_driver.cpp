@@ -57,7 +57,8 @@ RunnerDriver::RunnerDriver(const std::string& path, const RunnerChoice& choice) 
                                     .block_size = choice.block_size,
                                     .n_blocks = choice.n_blocks * kMaxSequences,
                                     .max_rows = choice.max_rows,
-                                    .max_logit_rows = choice.max_rows};
+                                    .max_logit_rows = choice.max_rows,
+                                    .windows = choice.windows};
   auto runner = engine::ModelRunner::create(std::move(backend), std::move(*decoder), choice.dtype, limits);
   LATHE_CHECK(runner.has_value());
   runner_ = std::move(*runner);

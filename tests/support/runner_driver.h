@@ -18,7 +18,8 @@ struct RunnerChoice {
   engine::EngineOptions quantization{};        ///< what it says of that
   bool as_stored = false;                      ///< matrices that are codes in the files stay so
   int block_size = 16, n_blocks = 64, max_rows = 512;
-  std::int64_t max_model_len = 0;  ///< 0: as the checkpoint has it
+  std::vector<engine::WindowPool> windows{};  ///< for an engine: the driver itself has one group
+  std::int64_t max_model_len = 0;             ///< 0: as the checkpoint has it
 };
 
 /// One sequence's part of a step: `n_new` tokens behind `n_before`.

@@ -46,6 +46,14 @@ std::vector<FitAt> fits(const ModelInfo& info, engine::EngineOptions options, bo
   return all;
 }
 
+OrderedJson windows_json(const FitEstimate& fit) {
+  OrderedJson windows = OrderedJson::array();
+  for (const engine::FitWindow& of : fit.windows) {
+    windows.push_back({{"window", of.window}, {"n_layers", of.n_layers}, {"n_blocks", of.n_blocks}});
+  }
+  return windows;
+}
+
 OrderedJson fit_json(const FitAt& at) {
   if (!at.fit) {
     return {
@@ -62,6 +70,7 @@ OrderedJson fit_json(const FitAt& at) {
           {"other_bytes", fit.other},
           {"free_bytes", fit.free},
           {"n_blocks", fit.n_blocks},
+          {"windows", windows_json(fit)},
           {"max_model_len", fit.max_model_len}};
 }
 
@@ -112,11 +121,15 @@ std::string fit_line(const FitAt& at, std::int64_t plain) {
   if (!at.fit) return fmt::format("  {:<18}unknown: {}\n", storage, at.fit.error().message);
   const FitEstimate& fit = *at.fit;
   const auto mib = [](std::int64_t n_bytes) { return static_cast<double>(n_bytes) / kMiB; };
+  std::string windows;
+  for (const engine::FitWindow& of : fit.windows) {
+    windows += fmt::format(", {} of the {} layers with a window of {}", of.n_blocks, of.n_layers, of.window);
+  }
   return fmt::format(
-      "  {:<18}{:<10} {:.1f} of {:.1f} MiB free: weights {:.1f}, KV {:.1f} ({} blocks), activations {:.1f}, other "
+      "  {:<18}{:<10} {:.1f} of {:.1f} MiB free: weights {:.1f}, KV {:.1f} ({} blocks{}), activations {:.1f}, other "
       "{:.1f}{}\n",
       storage, engine::name_of(fit.verdict), mib(fit.total()), mib(fit.free), mib(fit.weights), mib(fit.kv), fit.n_blocks,
-      mib(fit.activations), mib(fit.other),
+      windows, mib(fit.activations), mib(fit.other),
       at.quantization != "none" && fit.weights >= plain ? "; saves nothing: its groups do not fit these matrices" : "");
 }
 

@@ -126,7 +126,8 @@ void Decoder::run_layers(kernels::Backend& backend, const ModelInput& input, con
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const LayerConfig& layer = config_.layers[i];
     const kernels::KvLayer cache = kv.layer(static_cast<std::int64_t>(i));
-    delta = layers_[i].forward(backend, {config_, layer, input, ropes_.of(layer), cache}, step, delta);
+    const KvRows& rows = input.kv_rows[static_cast<std::size_t>(kv.group_of(static_cast<std::int64_t>(i)))];
+    delta = layers_[i].forward(backend, {config_, layer, input, ropes_.of(layer), cache, rows}, step, delta);
   }
   if (delta == Delta::pending) backend.add(step.residual, step.delta);
 }

@@ -81,8 +81,8 @@ void Attention::forward(kernels::Backend& backend, const AttentionContext& conte
                         const StepBuffers& step) const {
   const ModelConfig& config = context.config;
   const TensorView q = step.qkv.columns(0, config.q_size());
-  backend.project_qkv(step.qkv, in, qkv_form(context), context.input.rope_rows, context.kv, context.input.slots);
-  backend.attend(step.delta, step.attention, q, static_cast<int>(config.n_heads), context.kv, context.input.batch,
+  backend.project_qkv(step.qkv, in, qkv_form(context), context.input.rope_rows, context.kv, context.rows.slots);
+  backend.attend(step.delta, step.attention, q, static_cast<int>(config.n_heads), context.kv, context.rows.batch,
                  {.scale = static_cast<float>(config.attention_scale * context.layer.score_factor),
                   .window = static_cast<int>(context.layer.window),
                   .soft_cap = static_cast<float>(config.attention_soft_cap),

@@ -18,6 +18,7 @@ struct AttentionContext {
   const ModelInput& input;
   const RopeTable* rope;  ///< null: none
   const kernels::KvLayer& kv;
+  const KvRows& rows;
 };
 
 /// Shapes: H hidden size, d head size. qkv [(n_heads + 2 n_kv_heads) d, H]: rows of Q, then K, then V; out [H, n_heads d];

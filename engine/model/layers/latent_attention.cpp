@@ -170,8 +170,8 @@ void LatentAttention::forward(Backend& backend, const AttentionContext& context,
     k_of_head_[static_cast<std::size_t>(head)].forward(backend, q.columns(to + turned, latent.kv_rank),
                                                        step.heads.columns(from + turned, latent.plain_dim));
   }
-  backend.kv_write(context.kv, kv, kv, context.input.slots);
-  backend.attention(step.attention, q, static_cast<int>(config.n_heads), context.kv, context.input.batch,
+  backend.kv_write(context.kv, kv, kv, context.rows.slots);
+  backend.attention(step.attention, q, static_cast<int>(config.n_heads), context.kv, context.rows.batch,
                     {.scale = static_cast<float>(config.attention_scale)});
   const TensorView values = step.heads.columns(0, config.o_size());
   for (std::int64_t head = 0; head < config.n_heads; ++head) {

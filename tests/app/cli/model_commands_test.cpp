@@ -79,6 +79,7 @@ class ModelCommandsTest : public QObject {
   void what_is_loaded_is_named_with_its_details();
   void inspect_json_describes_the_model();
   void inspect_prints_text();
+  void inspect_counts_the_blocks_of_layers_with_a_window();
   void inspect_tells_of_quantized_folders();
   void inspect_shows_one_quantization();
   void chat_answers_line_by_line();
@@ -404,6 +405,23 @@ void ModelCommandsTest::inspect_prints_text() {
   for (const char* part : {"LlamaForCausalLM", "has a chat template", "bfloat16", "Fits"}) {
     QVERIFY2(run.out.find(part) != std::string::npos, part);
   }
+}
+
+void ModelCommandsTest::inspect_counts_the_blocks_of_layers_with_a_window() {
+  Arguments arguments = {"inspect",
+                         lathe::tests::source_path("tests/fixtures/families/gemma2"),
+                         "--block-size",
+                         "4",
+                         "--max-num-seqs",
+                         "2",
+                         "--max-num-batched-tokens",
+                         "16"};
+  const CliRun text = run_cli(arguments);
+  QVERIFY2(text.out.find("(64 blocks, 16 of the 1 layers with a window of 12)") != std::string::npos, text.out.c_str());
+  arguments.emplace_back("--json");
+  const Json fit = Json::parse(run_cli(arguments).out)["fit"][0];
+  QCOMPARE(fit["n_blocks"].get<int>(), 64);
+  QCOMPARE(fit["windows"].dump(), std::string(R"([{"n_blocks":16,"n_layers":1,"window":12}])"));
 }
 
 void ModelCommandsTest::inspect_tells_of_quantized_folders() {

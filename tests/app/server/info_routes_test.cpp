@@ -29,6 +29,7 @@ class InfoRoutesTest : public QObject {
   void detokenize_is_the_inverse();
   void S8_detokenize_checks_ids();
   void metrics_have_vllms_names();
+  void metrics_tell_of_layers_with_a_window();
   void metrics_are_prometheus_text();
   void kv_usage_is_zero_when_idle();
   void finished_requests_are_counted_by_reason();
@@ -139,6 +140,15 @@ void InfoRoutesTest::metrics_have_vllms_names() {
         "lathe:kv_cache_unfilled_token_steps_total"}) {
     QVERIFY2(text.find("\n" + std::string(name) + "{model_name=\"fake\",engine=\"0\"") != std::string::npos, name);
   }
+}
+
+void InfoRoutesTest::metrics_tell_of_layers_with_a_window() {
+  QVERIFY(get("/metrics").body.find("lathe:kv_window_blocks") == std::string::npos);
+  ServerFixture::Options options;
+  options.model.n_window_blocks = 24;
+  fixture_ = std::make_unique<ServerFixture>(std::move(options));
+  QCOMPARE(metric("lathe:kv_window_blocks", R"(window="512",state="used")"), 0.0);
+  QCOMPARE(metric("lathe:kv_window_blocks", R"(window="512",state="free")"), 24.0);
 }
 
 void InfoRoutesTest::metrics_are_prometheus_text() {

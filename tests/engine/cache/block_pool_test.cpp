@@ -19,6 +19,7 @@ class BlockPoolTest : public QObject {
   void a_reference_takes_a_cached_block_out_of_the_list();
   void a_shared_block_comes_back_with_its_last_reference();
   void forgetting_the_content_makes_a_cached_block_free();
+  void what_lost_its_content_is_given_before_content_is_lost();
   void a_run_is_the_lowest_that_is_free();
   void the_counts_add_up_under_random_traffic();
 };
@@ -103,6 +104,18 @@ void BlockPoolTest::forgetting_the_content_makes_a_cached_block_free() {
   pool.set_cached(block, false);
   QCOMPARE(pool.n_cached(), 0);
   QCOMPARE(pool.n_free(), 2);
+}
+
+void BlockPoolTest::what_lost_its_content_is_given_before_content_is_lost() {
+  BlockPool pool(3);
+  for (int i = 0; i < 3; ++i) pool.set_cached(pool.take().block, true);
+  for (std::int32_t block = 0; block < 3; ++block) pool.release(block);
+  pool.set_cached(1, false);
+  const BlockPool::Taken first = pool.take();
+  QCOMPARE(first.block, 1);
+  QVERIFY(!first.was_cached);
+  QCOMPARE(pool.take().block, 0);
+  QCOMPARE(pool.take().block, 2);
 }
 
 void BlockPoolTest::a_run_is_the_lowest_that_is_free() {

@@ -9,7 +9,7 @@ using engine::KvStorage;
 
 namespace {
 
-const kernels::KvShape kShape{.n_layers = 3, .n_kv_heads = 2, .head_dim = 16, .block_size = 8, .n_blocks = 10};
+const engine::KvLayout kLayout{.shape = {.n_layers = 3, .n_kv_heads = 2, .head_dim = 16, .block_size = 8, .n_blocks = 10}};
 
 }  // namespace
 
@@ -20,12 +20,13 @@ class KvStorageTest : public QObject {
   void each_layer_has_memory_of_its_own();
   void it_takes_the_bytes_that_were_estimated();
   void narrow_types_take_half();
+  void layers_of_a_window_group_have_blocks_of_their_own();
   void more_than_there_is_is_an_error();
 };
 
 void KvStorageTest::each_layer_has_memory_of_its_own() {
   const auto backend = kernels::make_reference_backend();
-  const auto storage = KvStorage::allocate(*backend, kShape);
+  const auto storage = KvStorage::allocate(*backend, kLayout);
   QVERIFY(storage.has_value());
   std::set<void*> pointers;
   for (int i = 0; i < 3; ++i) {
@@ -36,23 +37,40 @@ void KvStorageTest::each_layer_has_memory_of_its_own() {
 
 void KvStorageTest::it_takes_the_bytes_that_were_estimated() {
   const auto backend = kernels::make_reference_backend();
-  QCOMPARE(KvStorage::allocate(*backend, kShape)->n_bytes(), KvStorage::n_bytes(*backend, kShape));
-  QVERIFY(KvStorage::n_bytes(*backend, kShape) >= 3LL * 10 * 8 * 2 * 2 * 16 * 4);
+  QCOMPARE(KvStorage::allocate(*backend, kLayout)->n_bytes(), KvStorage::n_bytes(*backend, kLayout));
+  QVERIFY(KvStorage::n_bytes(*backend, kLayout) >= 3LL * 10 * 8 * 2 * 2 * 16 * 4);
 }
 
 void KvStorageTest::narrow_types_take_half() {
   const auto backend = kernels::make_reference_backend();
-  kernels::KvShape narrow = kShape;
-  narrow.dtype = kernels::Dtype::bf16;
-  QCOMPARE(2 * KvStorage::n_bytes(*backend, narrow), KvStorage::n_bytes(*backend, kShape));
+  engine::KvLayout narrow = kLayout;
+  narrow.shape.dtype = kernels::Dtype::bf16;
+  QCOMPARE(2 * KvStorage::n_bytes(*backend, narrow), KvStorage::n_bytes(*backend, kLayout));
+}
+
+void KvStorageTest::layers_of_a_window_group_have_blocks_of_their_own() {
+  const auto backend = kernels::make_reference_backend();
+  engine::KvLayout mixed = kLayout;
+  mixed.window_blocks = {4, 2};
+  mixed.groups = {1, 0, 2};
+  const auto storage = KvStorage::allocate(*backend, mixed);
+  QVERIFY(storage.has_value());
+  QCOMPARE(storage->layer(0).shape.n_blocks, 4);
+  QCOMPARE(storage->layer(1).shape.n_blocks, 10);
+  QCOMPARE(storage->layer(2).shape.n_blocks, 2);
+  QCOMPARE(storage->group_of(2), 2);
+  // 16 blocks of a layer instead of 30.
+  QCOMPARE(30 * storage->n_bytes(), 16 * KvStorage::n_bytes(*backend, kLayout));
+  QCOMPARE(storage->n_bytes(), KvStorage::n_bytes(*backend, mixed));
+  QCOMPARE(KvStorage::allocate(*backend, kLayout)->group_of(2), 0);
 }
 
 void KvStorageTest::more_than_there_is_is_an_error() {
   const auto backend = kernels::make_reference_backend();
-  kernels::KvShape huge = kShape;
-  huge.n_kv_heads = 4096;
-  huge.head_dim = 4096;
-  huge.n_blocks = 1 << 20;
+  engine::KvLayout huge = kLayout;
+  huge.shape.n_kv_heads = 4096;
+  huge.shape.head_dim = 4096;
+  huge.shape.n_blocks = 1 << 20;
   const auto storage = KvStorage::allocate(*backend, huge);
   QVERIFY(!storage.has_value());
   QVERIFY(storage.error().code == engine::ErrorCode::resource_exhausted);

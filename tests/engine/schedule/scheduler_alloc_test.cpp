@@ -33,24 +33,32 @@ class SchedulerAllocTest : public QObject {
 void SchedulerAllocTest::steps_allocate_nothing_data() {
   QTest::addColumn<int>("n_blocks");
   QTest::addColumn<QString>("policy");
-  QTest::newRow("preemption") << 24 << "paged";
+  QTest::addColumn<int>("window");
+  QTest::newRow("preemption") << 24 << "paged" << 0;
+  QTest::newRow("preemption, some layers with a window") << 24 << "paged" << 9;
+  QTest::newRow("room for all, some layers with a window") << 256 << "paged" << 9;
   for (const PolicyDescriptor* policy : policy_table()) {
     const QString name = QString::fromUtf8(policy->name.data(), static_cast<qsizetype>(policy->name.size()));
-    QTest::newRow(qPrintable("room for all, " + name)) << 256 << name;
+    QTest::newRow(qPrintable("room for all, " + name)) << 256 << name << 0;
   }
 }
 
 void SchedulerAllocTest::steps_allocate_nothing() {
   QFETCH(int, n_blocks);
   QFETCH(QString, policy);
+  QFETCH(int, window);
+  std::vector<WindowPool> windows;
+  if (window > 0) windows = {{.window = window, .n_blocks = static_cast<int>(8 * peak_blocks(100, window, 32, 4))}};
   Scheduler scheduler({.max_num_seqs = 8, .max_num_batched_tokens = 32, .max_logit_rows = 8, .max_seq_tokens = 100},
-                      *find_policy(policy.toStdString()), PagedCache(n_blocks, 4, true));
+                      *find_policy(policy.toStdString()), PagedCache(n_blocks, 4, true, 0, windows));
   std::deque<Sequence> sequences(8);
   for (Sequence& sequence : sequences) {
     sequence.id = static_cast<std::uint64_t>(&sequence - &sequences.front()) + 1;
     sequence.tokens.assign(12, static_cast<std::int32_t>(sequence.id % 4));
     sequence.tokens.reserve(100);
     sequence.table.blocks.reserve(30);
+    sequence.table.windows.resize(windows.size());
+    for (BlockRow& row : sequence.table.windows) row.blocks.reserve(30);
     sequence.n_prompt = 12;
     scheduler.add(sequence, 0);
   }

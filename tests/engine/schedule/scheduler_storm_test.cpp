@@ -24,8 +24,15 @@ struct Traffic {
   int n_alphabet = 3;  ///< few tokens: many equal prefixes
   int n_longest = 0;   ///< tokens of the longest request; 0: all blocks
   std::string_view policy = "paged";
-  int window = 0;  ///< behind which blocks are given back
+  int window = 0;       ///< behind which blocks are given back
+  int narrow = 0;       ///< the same of some layers, which see less than the others; 0: there are none
+  int narrow_room = 0;  ///< their blocks; 0: what all that run may hold
 
+  std::vector<WindowPool> windows() const {
+    if (narrow == 0) return {};
+    const std::int64_t n_most = max_num_seqs * peak_blocks(n_max(), narrow, budget, block_size);
+    return {{.window = narrow, .n_blocks = narrow_room > 0 ? narrow_room : static_cast<int>(n_most)}};
+  }
   int n_max() const { return n_longest > 0 ? n_longest : n_blocks * block_size; }
 };
 
@@ -52,7 +59,7 @@ class Storm {
                     .max_seq_tokens = traffic.n_max(),
                     .max_batch_delay_ns = 5},
                    *find_policy(traffic.policy),
-                   PagedCache(traffic.n_blocks, traffic.block_size, traffic.share, traffic.window)) {}
+                   PagedCache(traffic.n_blocks, traffic.block_size, traffic.share, traffic.window, traffic.windows())) {}
 
   Totals run() {
     while (n_submitted_ < traffic_.n_requests || scheduler_.has_work()) {
@@ -64,6 +71,9 @@ class Storm {
     totals_.n_hits = scheduler_.counters().n_prefix_hits;
     totals_.n_available_at_end = scheduler_.cache().pool().n_available();
     totals_.n_blocks = scheduler_.cache().pool().n_blocks();
+    for (const WindowGroup& group : scheduler_.cache().windows()) {
+      totals_.consistent = totals_.consistent && group.pool().n_used() == 0;
+    }
     return totals_;
   }
 
@@ -140,6 +150,8 @@ class SchedulerStormTest : public QObject {
   void every_policy_weathers_a_cancel_storm();
   void sequences_longer_than_the_pool_pass_through_a_window_data();
   void sequences_longer_than_the_pool_pass_through_a_window();
+  void layers_with_a_window_go_along_with_those_that_see_all_data();
+  void layers_with_a_window_go_along_with_those_that_see_all();
   void blocks_of_one_token_hold_together();
   void a_budget_of_one_token_for_each_sequence_is_enough();
 };
@@ -226,6 +238,42 @@ void SchedulerStormTest::sequences_longer_than_the_pool_pass_through_a_window() 
   verify(totals, traffic);
   QVERIFY2(totals.n_finished > 50, qPrintable(QString::number(totals.n_finished)));
   QCOMPARE(totals.n_hits > 0, share);
+}
+
+void SchedulerStormTest::layers_with_a_window_go_along_with_those_that_see_all_data() {
+  QTest::addColumn<int>("window");
+  QTest::addColumn<int>("narrow");
+  QTest::addColumn<int>("narrow_room");
+  QTest::addColumn<bool>("share");
+  for (const bool share : {false, true}) {
+    const char* const how = share ? ", shared" : "";
+    for (const int narrow : {1, 4, 10, 37}) {
+      QTest::addRow("window %d beside all%s", narrow, how) << 0 << narrow << 0 << share;
+      QTest::addRow("window %d beside all, as many blocks%s", narrow, how) << 0 << narrow << 40 << share;
+    }
+    QTest::addRow("window 6 beside 30%s", how) << 30 << 6 << 0 << share;
+  }
+}
+
+/// The tightest that is allowed: never a block too few, whatever is preempted, cancelled and shared.
+void SchedulerStormTest::layers_with_a_window_go_along_with_those_that_see_all() {
+  QFETCH(int, window);
+  QFETCH(int, narrow);
+  QFETCH(int, narrow_room);
+  QFETCH(bool, share);
+  const Traffic traffic{.budget = 16,
+                        .n_blocks = 40,
+                        .share = share,
+                        .cancels_of_100 = 5,
+                        .n_alphabet = 1,
+                        .window = window,
+                        .narrow = narrow,
+                        .narrow_room = narrow_room};
+  const Totals totals = Storm(traffic, static_cast<std::uint64_t>(narrow)).run();
+  verify(totals, traffic);
+  QVERIFY2(totals.n_finished > 50, qPrintable(QString::number(totals.n_finished)));
+  QCOMPARE(totals.n_hits > 0, share);
+  if (window == 0) QVERIFY(totals.n_preemptions > 0);
 }
 
 void SchedulerStormTest::blocks_of_one_token_hold_together() {

@@ -44,6 +44,11 @@ class MemoryPlanTest : public QObject {
   void context_beyond_the_checkpoint_is_refused();
   void dynamic_rope_may_be_asked_for_more();
   void a_window_of_all_layers_takes_no_more_than_it();
+  void layers_with_a_window_have_what_max_num_seqs_hold_of_it();
+  void a_window_group_that_saves_nothing_is_none();
+  void bytes_are_shared_among_groups_data();
+  void bytes_are_shared_among_groups();
+  void what_would_fit_counts_the_groups();
   void pool_holds_all_sequences_when_there_is_room();
   void pool_takes_at_most_half_of_what_is_free();
   void pool_never_holds_less_than_one_context();
@@ -132,6 +137,90 @@ void MemoryPlanTest::a_window_of_all_layers_takes_no_more_than_it() {
   test.options.policy = "paged";
   test.config.layers.back().window = 0;
   QCOMPARE(test.plan()->limits.n_blocks, 4 * 16);
+}
+
+namespace {
+
+constexpr std::int64_t kLayerBlock = 256 * 16;  // bytes of a block in one layer
+
+/// One of two layers sees 50 tokens: 9 blocks beside steps of 64 rows.
+Case mixed_case() {
+  Case test;
+  test.options.max_num_batched_tokens = 64;
+  test.options.max_num_seqs = 4;
+  test.config.layers.front().window = 50;
+  return test;
+}
+
+}  // namespace
+
+void MemoryPlanTest::layers_with_a_window_have_what_max_num_seqs_hold_of_it() {
+  Case test = mixed_case();
+  const MemoryPlan plan = *test.plan();
+  QCOMPARE(plan.limits.n_blocks, 4 * 16);
+  QCOMPARE(plan.limits.windows, (std::vector<WindowPool>{{.window = 50, .n_blocks = 4 * 9}}));
+  QCOMPARE(plan.estimate.kv, (4 * 16 + 4 * 9) * kLayerBlock);
+  QCOMPARE(plan.estimate.windows.size(), std::size_t{1});
+  QCOMPARE(plan.estimate.windows.front().n_layers, 1);
+  QCOMPARE(plan.estimate.windows.front().n_blocks, 4 * 9);
+  test.options.num_gpu_blocks_override = 1000;
+  QCOMPARE(test.plan()->estimate.kv, (1000 + 4 * 9) * kLayerBlock);
+  // Beside a longer window of all others.
+  test.options.num_gpu_blocks_override = 0;
+  test.config.layers = {{.window = 20}, {.window = 50}};
+  QCOMPARE(test.plan()->limits.n_blocks, 4 * 9);
+  QCOMPARE(test.plan()->limits.windows, (std::vector<WindowPool>{{.window = 20, .n_blocks = 4 * 7}}));
+}
+
+void MemoryPlanTest::a_window_group_that_saves_nothing_is_none() {
+  Case test = mixed_case();
+  test.options.num_gpu_blocks_override = 36;
+  QVERIFY(test.plan()->limits.windows.empty());
+  QCOMPARE(test.plan()->estimate.kv, 36 * test.plan()->block_bytes);
+  test.options.num_gpu_blocks_override = 37;
+  QCOMPARE(test.plan()->limits.windows.size(), std::size_t{1});
+  test.options.num_gpu_blocks_override = 0;
+  test.options.max_model_len = 50;
+  QVERIFY(test.plan()->limits.windows.empty());
+  test.options.max_model_len = 0;
+  for (const char* policy : {"static", "dynamic", "continuous"}) {
+    test.options.policy = policy;
+    QVERIFY(test.plan()->limits.windows.empty());
+    QCOMPARE(test.plan()->estimate.kv, 4 * 16 * test.plan()->block_bytes);
+  }
+}
+
+void MemoryPlanTest::bytes_are_shared_among_groups_data() {
+  QTest::addColumn<int>("n_layer_blocks");
+  QTest::addColumn<int>("n_blocks");
+  QTest::addColumn<int>("n_windows");
+  QTest::newRow("too few for groups") << 2 * 30 << 30 << 0;
+  QTest::newRow("the last without") << 2 * 36 << 36 << 0;
+  QTest::newRow("the first with") << 2 * 36 + 1 << 37 << 1;
+  QTest::newRow("many") << 100 + 36 << 100 << 1;
+}
+
+/// The most that those bytes hold: one byte less, and it is a block less.
+void MemoryPlanTest::bytes_are_shared_among_groups() {
+  QFETCH(int, n_layer_blocks);
+  QFETCH(int, n_blocks);
+  Case test = mixed_case();
+  test.options.kv_cache_memory_bytes = n_layer_blocks * kLayerBlock;
+  QCOMPARE(test.plan()->limits.n_blocks, n_blocks);
+  QTEST(static_cast<int>(test.plan()->limits.windows.size()), "n_windows");
+  QCOMPARE(test.plan()->estimate.kv, n_layer_blocks * kLayerBlock);
+  --test.options.kv_cache_memory_bytes;
+  QCOMPARE(test.plan()->limits.n_blocks, n_blocks - 1);
+}
+
+void MemoryPlanTest::what_would_fit_counts_the_groups() {
+  Case test = mixed_case();
+  test.options.num_gpu_blocks_override = 1000;
+  const FitEstimate roomy = test.plan()->estimate;
+  test.free = roomy.total() - roomy.kv + (70 + 36) * kLayerBlock;
+  const auto fits = check_fit(*test.plan());
+  QVERIFY(!fits.has_value());
+  QVERIFY2(contains(fits.error().message, "max_model_len 1120 would fit"), fits.error().message.c_str());
 }
 
 void MemoryPlanTest::pool_holds_all_sequences_when_there_is_room() {

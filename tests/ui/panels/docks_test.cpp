@@ -37,6 +37,7 @@ class DocksTest : public QObject {
   void a_dock_behind_a_tab_draws_nothing();
   void the_kv_map_counts_the_blocks_of_a_request();
   void docks_that_nobody_sees_compute_nothing();
+  void layers_with_a_window_have_blocks_of_their_own();
   void F9_freezes_the_kv_map();
   void without_a_model_the_kv_dock_says_so();
   void what_is_reserved_and_empty_is_said_and_shown();
@@ -220,6 +221,16 @@ void DocksTest::the_kv_map_counts_the_blocks_of_a_request() {
   QTRY_VERIFY(fixture->find<QLabel>("kv.waste")->text().contains("contiguous"));
   end_it();
   QTRY_VERIFY(counts->text().startsWith("<b>0</b> in use"));
+}
+
+void DocksTest::layers_with_a_window_have_blocks_of_their_own() {
+  reload(&FakeModel::n_window_blocks, 24);
+  fixture->show_panel("kv");
+  auto* counts = fixture->find<QLabel>("kv.counts");
+  QTRY_VERIFY2(counts->text().endsWith("window 512: <b>0</b> of <b>24</b>"), qPrintable(counts->text()));
+  hold_a_request();
+  QTRY_VERIFY2(counts->text().endsWith("window 512: <b>1</b> of <b>24</b>"), qPrintable(counts->text()));
+  end_it();
 }
 
 void DocksTest::F9_freezes_the_kv_map() {

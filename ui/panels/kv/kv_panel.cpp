@@ -164,6 +164,10 @@ void KvPanel::show_counts(const engine::EngineSnapshot& snapshot, const KvWaste&
   QString words = tr("%1 in use").arg(bold(snapshot.n_blocks_used));
   if (reserves_room(snapshot)) words += tr(" (%1 reserved)").arg(bold(waste.n_reserved));
   words += tr(" &nbsp; %1 cached &nbsp; %2 free").arg(bold(snapshot.n_blocks_cached), bold(snapshot.n_blocks_free));
+  for (const engine::KvWindowState& of : snapshot.windows) {
+    words += tr(" &nbsp; window %1: %2 of %3")
+                 .arg(QLocale().toString(static_cast<qlonglong>(of.window)), bold(of.n_blocks_used), bold(of.n_blocks));
+  }
   counts_->setText(words);
 }
 

@@ -121,6 +121,16 @@ std::string engine_metrics(const engine::Engine& engine, const std::string& serv
     text.head(gauge.name, gauge.help, "gauge");
     text.sample(gauge.name, "", gauge.value(*snapshot));
   }
+  if (!snapshot->windows.empty()) {
+    text.head("lathe:kv_window_blocks", "KV blocks of layers that see no more than a window, where others see farther.",
+              "gauge");
+  }
+  for (const engine::KvWindowState& of : snapshot->windows) {
+    for (const auto& [state, n] : {std::pair("used", of.n_blocks_used), std::pair("cached", of.n_blocks_cached),
+                                   std::pair("free", of.n_blocks_free)}) {
+      text.sample("lathe:kv_window_blocks", fmt::format("window=\"{}\",state=\"{}\"", of.window, state), n);
+    }
+  }
   for (const Metric& counter : kCounters) {
     text.head(counter.name, counter.help, "counter");
     text.sample(counter.name, "", counter.value(*snapshot));

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/cache/window_group.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/api/check.h"
+
+namespace lathe::engine {
+
+int n_behind_window(std::int64_t n_computed, std::int64_t window, int block_size) {
+  if (window == 0) return 0;
+  const std::int64_t first_seen = n_computed + 1 - window;
+  const std::int64_t last_full = n_computed / block_size - 1;
+  return static_cast<int>(std::max<std::int64_t>(0, std::min(first_seen / block_size, last_full)));
+}
+
+WindowGroup::WindowGroup(const WindowPool& shape, int n_first_blocks, int block_size)
+    : pool_(shape.n_blocks),
+      window_(shape.window),
+      block_size_(block_size),
+      beside_(static_cast<std::size_t>(n_first_blocks), -1),
+      first_of_(static_cast<std::size_t>(shape.n_blocks), -1) {
+  LATHE_CHECK(window_ > 0);
+}
+
+int WindowGroup::n_usable(std::span<const std::int32_t> firsts) const {
+  auto n = static_cast<int>(firsts.size());
+  // What is missing lies in the window of every longer part too, so each block is looked at once.
+  for (int i = n - 1; i >= n_behind(n); --i) {
+    if (beside(firsts[static_cast<std::size_t>(i)]) < 0) n = i;
+  }
+  return n;
+}
+
+void WindowGroup::adopt(BlockRow& row, std::span<const std::int32_t> firsts) {
+  LATHE_CHECK(row.blocks.empty());
+  row.n_dropped = n_behind(std::ssize(firsts));
+  row.blocks.assign(static_cast<std::size_t>(row.n_dropped), -1);
+  for (const std::int32_t first : firsts.subspan(row.blocks.size())) {
+    pool_.add_reference(beside(first));
+    row.blocks.push_back(beside(first));
+  }
+}
+
+void WindowGroup::grow(BlockRow& row, int n_blocks) {
+  while (static_cast<int>(row.blocks.size()) < n_blocks) {
+    const BlockPool::Taken taken = pool_.take();
+    if (taken.was_cached)
+      beside_[static_cast<std::size_t>(std::exchange(first_of_[static_cast<std::size_t>(taken.block)], -1))] = -1;
+    row.blocks.push_back(taken.block);
+  }
+}
+
+void WindowGroup::publish(BlockRow& row, int number, std::int32_t first) {
+  std::int32_t& block = row.blocks[static_cast<std::size_t>(number)];
+  if (const std::int32_t known = beside(first); known >= 0) {
+    pool_.add_reference(known);
+    pool_.release(std::exchange(block, known));
+    return;
+  }
+  beside_[static_cast<std::size_t>(first)] = block;
+  first_of_[static_cast<std::size_t>(block)] = first;
+  pool_.set_cached(block, true);
+}
+
+void WindowGroup::drop_behind_window(BlockRow& row, std::int64_t n_computed) {
+  for (const int n = n_behind_window(n_computed, window_, block_size_); row.n_dropped < n; ++row.n_dropped) {
+    pool_.release(std::exchange(row.blocks[static_cast<std::size_t>(row.n_dropped)], -1));
+  }
+}
+
+void WindowGroup::release(BlockRow& row) {
+  for (auto i = static_cast<int>(row.blocks.size()); i-- > row.n_dropped;) {
+    pool_.release(row.blocks[static_cast<std::size_t>(i)]);
+  }
+  row.blocks.clear();
+  row.n_dropped = 0;
+}
+
+void WindowGroup::forget(std::int32_t first, int n_references) {
+  std::int32_t& block = beside_[static_cast<std::size_t>(first)];
+  if (block < 0 || pool_.n_references(block) > n_references) return;
+  first_of_[static_cast<std::size_t>(block)] = -1;
+  pool_.set_cached(std::exchange(block, -1), false);
+}
+
+bool WindowGroup::consistent(const BlockPool& firsts) const {
+  int n_beside = 0, n_cached = 0;
+  for (std::int32_t first = 0; first < firsts.n_blocks(); ++first) {
+    const std::int32_t block = beside(first);
+    if (block < 0) continue;
+    ++n_beside;
+    if (!firsts.is_cached(first) || !pool_.is_cached(block) || first_of_[static_cast<std::size_t>(block)] != first)
+      return false;
+  }
+  for (std::int32_t block = 0; block < pool_.n_blocks(); ++block) n_cached += pool_.is_cached(block) ? 1 : 0;
+  return n_beside == n_cached;
+}
+
+}  // namespace lathe::engine
