@@ -33,9 +33,10 @@ struct ModelInfo {
   std::vector<std::int32_t> eos_ids;  ///< each ends an answer; those of the tokenizer belong to them once it is loaded
   std::string stored_dtype;           ///< of most weights that do not stay codes; what quantized ones become otherwise
   /// "int8_g32": the weight format that the matrices of the layers, and that of the head, have in the files and stay in
-  /// unless options say otherwise. Empty: not quantized, or in a way that is not kept.
+  /// unless options say otherwise; of several "int4_g32_min + int8_g16". Empty: not quantized, or in a way that is not kept.
   std::string stored_quantization, stored_head_quantization;
-  std::string stored_expert_quantization;                ///< the same of experts, which are not among those matrices
+  std::string stored_expert_quantization;  ///< the same of experts, which are not among those matrices
+  std::vector<std::vector<std::string>> stored_layer_quantizations;  ///< layer by layer, where they differ (MatrixPart)
   std::string quantization_scheme;                       ///< of the files: "gptq: 7 int4, groups of 128"; empty: none
   std::map<std::string, std::int64_t> tensors_by_dtype;  ///< counts
   std::vector<std::string> warnings;

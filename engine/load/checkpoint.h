@@ -22,6 +22,8 @@ namespace lathe::engine {
 /// Writes the numbers of n_blocks blocks that begin at `from`.
 using BlockDecoder = void (*)(const std::byte* from, std::int64_t n_blocks, float* to);
 
+struct BlockCodes;
+
 /// An element type as files name it. Units: bits of one block, which is one number where numbers lie by themselves.
 struct StoredType {
   std::string_view name;  ///< "BF16"
@@ -30,6 +32,7 @@ struct StoredType {
   std::int64_t block = 1;                         ///< numbers that lie together; a row holds whole blocks
   BlockDecoder decode = nullptr;                  ///< of types without a dtype: makes f32 of them
   std::optional<kernels::WeightFormat> packed{};  ///< that has these very codes and scales
+  const BlockCodes* codes = nullptr;              ///< how codes and scales lie, where matrices of the type are coded tensors
 };
 
 /// What a file format does to the numbers of a tensor, beside what the family's own files do.

@@ -27,6 +27,12 @@ constexpr WeightFormat kLlmInt8[] = {WeightFormat::llm_int8};
 constexpr WeightFormat kE4m3[] = {WeightFormat::fp8_weight_only, WeightFormat::fp8_channel};
 constexpr WeightFormat kNf4[] = {WeightFormat::nf4, WeightFormat::nf4_weight_only};
 constexpr WeightFormat kMxfp4[] = {WeightFormat::mxfp4, WeightFormat::mxfp4_weight_only};
+constexpr WeightFormat kMinned4[] = {WeightFormat::int4_g32_min, WeightFormat::int4_g16_min, WeightFormat::int8_g32_min,
+                                     WeightFormat::int8_g16_min};
+constexpr WeightFormat kMinned8[] = {WeightFormat::int8_g32_min, WeightFormat::int8_g16_min};
+constexpr WeightFormat kParts4[] = {WeightFormat::int4_g16_min, WeightFormat::int8_g16_min};
+constexpr WeightFormat kParts8[] = {WeightFormat::int8_g16, WeightFormat::int8_g16_min};
+constexpr WeightFormat kIq4[] = {WeightFormat::iq4};
 constexpr WeightFormat kFp4[] = {WeightFormat::fp4, WeightFormat::fp4_weight_only};
 
 std::span<const WeightFormat> candidates_of(CodeKind kind) {
@@ -39,12 +45,20 @@ std::span<const WeightFormat> candidates_of(CodeKind kind) {
     case CodeKind::nf4: return kNf4;
     case CodeKind::fp4: return kFp4;
     case CodeKind::mxfp4: return kMxfp4;
+    case CodeKind::minned4: return kMinned4;
+    case CodeKind::minned8: return kMinned8;
+    case CodeKind::parts4: return kParts4;
+    case CodeKind::parts8: return kParts8;
+    case CodeKind::iq4: return kIq4;
     case CodeKind::other4: return {};
   }
   return {};
 }
 
-int middle_of(CodeKind kind) { return kind == CodeKind::whole4 ? kMiddleOf4 : kMiddleOf8; }
+bool has_4_bits(CodeKind kind) { return kind == CodeKind::whole4 || kind == CodeKind::minned4 || kind == CodeKind::parts4; }
+
+/// The code that stands for 0 where nothing else says which.
+int middle_of(CodeKind kind) { return has_minimums(kind) ? 0 : has_4_bits(kind) ? kMiddleOf4 : kMiddleOf8; }
 
 /// body(rows) for rows as they come, each thread with room of its own.
 template <class Body>
@@ -69,7 +83,10 @@ void for_rows(const CodedTensor& tensor, const kernels::ParallelFor& parallel_fo
 class SpreadRow {
  public:
   SpreadRow(const CodedTensor& tensor, WeightFormat format)
-      : tensor_(tensor), group_(kernels::group_of(format, tensor.k)), has_zeros_(kernels::has_zero_points(format)) {
+      : tensor_(tensor),
+        group_(kernels::group_of(format, tensor.k)),
+        has_zeros_(kernels::has_zero_points(format)),
+        has_minimums_(kernels::has_minimums(format)) {
     const std::int64_t n = (tensor.k + group_ - 1) / group_;
     scales_.resize(static_cast<std::size_t>(n));
     if (has_zeros_) zeros_.assign(scales_.size(), static_cast<float>(middle_of(tensor.kind)));
@@ -80,6 +97,7 @@ class SpreadRow {
     for (std::size_t i = 0; i < scales_.size(); ++i) {
       const std::int64_t from = static_cast<std::int64_t>(i) * group_ / tensor_.group;
       scales_[i] = scales[from];
+      if (has_minimums_) zeros_[i] = -static_cast<float>(middle_of(tensor_.kind)) * scales_[i];
       if (has_zeros_ && tensor_.has_zeros) zeros_[i] = rows.zeros[static_cast<std::size_t>(row * tensor_.n_groups + from)];
     }
     return {.codes = {rows.codes.data() + row * tensor_.k, static_cast<std::size_t>(tensor_.k)},
@@ -90,14 +108,15 @@ class SpreadRow {
  private:
   const CodedTensor& tensor_;
   std::int64_t group_;
-  bool has_zeros_;
+  bool has_zeros_, has_minimums_;
   std::vector<float> scales_, zeros_;
 };
 
 /// Makes numbers of the rows that were read.
 class RowDecoder {
  public:
-  RowDecoder(const CodedTensor& tensor, const CodedRows& rows) : tensor_(tensor), rows_(rows) {}
+  RowDecoder(const CodedTensor& tensor, const CodedRows& rows)
+      : tensor_(tensor), rows_(rows), has_minimums_(has_minimums(tensor.kind)) {}
 
   void decode(std::int64_t row, float* to) const {
     const std::uint8_t* const codes = rows_.codes.data() + row * tensor_.k;
@@ -116,7 +135,7 @@ class RowDecoder {
 
  private:
   struct Scale {
-    float scale, zero;  ///< the zero point counted from the middle, which the numbers have off already
+    float scale, zero;  ///< the zero point counted from the middle, which the numbers have off already; or the minimum
   };
 
   Scale scale_of(std::int64_t row, std::int64_t group) const {
@@ -125,24 +144,30 @@ class RowDecoder {
   }
 
   float number(std::uint8_t code, const Scale& scale) const {
-    const float number = ((*tensor_.numbers)[code] - scale.zero) * scale.scale;
+    const float whole = (*tensor_.numbers)[code];
+    if (has_minimums_) return whole * scale.scale + scale.zero;
+    const float number = (whole - scale.zero) * scale.scale;
     return tensor_.step == 1 ? number : number * tensor_.step;
   }
 
   const CodedTensor& tensor_;
   const CodedRows& rows_;
+  bool has_minimums_;
 };
 
 }  // namespace
+
+bool has_minimums(CodeKind kind) { return kind == CodeKind::minned4 || kind == CodeKind::minned8; }
 
 std::shared_ptr<const std::vector<float>> numbers_of(CodeKind kind) {
   LATHE_CHECK(kind != CodeKind::other4);
   std::vector<float> numbers;
   if (kind == CodeKind::nf4) numbers = kernels::numbers_of_codes(WeightFormat::nf4);
   if (kind == CodeKind::fp4) numbers = kernels::numbers_of_codes(WeightFormat::fp4);
+  if (kind == CodeKind::iq4) numbers = kernels::numbers_of_codes(WeightFormat::iq4);
   if (kind == CodeKind::mxfp4) numbers = kernels::numbers_of_codes(WeightFormat::mxfp4);
   if (!numbers.empty()) return std::make_shared<std::vector<float>>(std::move(numbers));
-  const int n = kind == CodeKind::whole4 ? 16 : 256;
+  const int n = has_4_bits(kind) ? 16 : 256;
   for (int code = 0; code < n; ++code) {
     const auto whole = static_cast<float>(code - middle_of(kind));
     numbers.push_back(kind == CodeKind::e4m3 ? kernels::e4m3_to_f32(static_cast<std::uint8_t>(code)) : whole);

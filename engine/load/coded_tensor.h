@@ -21,7 +21,7 @@ struct CodedRows {
   std::int64_t first = 0, n = 0;
   std::vector<std::uint8_t> codes;  ///< [n, k]
   std::vector<float> scales;        ///< [n, n_groups]
-  std::vector<float> zeros;         ///< the same, of tensors with zero points; else empty
+  std::vector<float> zeros;         ///< the same, of tensors with zero points or minimums; else empty
 };
 
 /// What the codes of a tensor are, and so which weight formats may have the same.
@@ -33,11 +33,17 @@ enum class CodeKind : std::uint8_t {
   e4m3,
   nf4,
   fp4,
-  mxfp4,  ///< numbers of 4 bits with an exponent (e2m1)
-  other4  ///< places in a book of 16 numbers that no format has
+  mxfp4,    ///< numbers of 4 bits with an exponent (e2m1)
+  other4,   ///< places in a book of 16 numbers that no format has
+  minned4,  ///< whole numbers of 4 bits from 0 up, with minimums in the place of zero points
+  minned8,  ///< of 8 bits
+  parts4,   ///< of 4 bits, the middle is 8; made of fewer, with scales that are products (GGUF's Q3_K)
+  parts8,   ///< of 8 bits, the middle is 128 (Q6_K)
+  iq4       ///< places in the book of IQ4_NL
 };
 
-/// Number (row, k) is (numbers[code] - zero) * scale, in f32, each operation rounded; times `step` where that is not 1.
+/// Number (row, k) is (numbers[code] - zero) * scale, in f32, each operation rounded; times `step` where that is not 1. Of
+/// kinds with minimums it is numbers[code] * scale + minimum.
 /// Owns: tables; the bytes that `read` takes belong to the checkpoint's mappings.
 struct CodedTensor {
   std::string form;  ///< all that says how bytes are read beside their values: a part of what identifies the content
@@ -61,6 +67,9 @@ struct CodedValues {
   bool are_halves = true;  ///< every scale is a number of f16
   bool are_middle = true;  ///< every zero point is the middle
 };
+
+/// It has minimums in the place of zero points.
+bool has_minimums(CodeKind kind);
 
 /// The numbers that codes of a kind stand for. Requires: not other4.
 std::shared_ptr<const std::vector<float>> numbers_of(CodeKind kind);

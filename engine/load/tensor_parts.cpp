@@ -33,7 +33,12 @@ const StoredType& type_of(CodeKind kind) {
     case CodeKind::nf4: return kNf4;
     case CodeKind::fp4: return kFp4;
     case CodeKind::mxfp4: return kMxfp4;
+    case CodeKind::minned4:
+    case CodeKind::parts4:
+    case CodeKind::iq4:
     case CodeKind::other4: return kOther4;
+    case CodeKind::minned8:
+    case CodeKind::parts8: return kInt8;
   }
   return kInt8;
 }

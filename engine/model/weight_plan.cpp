@@ -8,9 +8,11 @@
 #include <array>
 #include <optional>
 #include <set>
+#include <span>
 
 #include "engine/model/decoding_cause.h"
 #include "engine/model/tensor_layout.h"
+#include "kernels/api/coded_rows.h"
 
 namespace lathe::engine {
 
@@ -33,6 +35,24 @@ bool is_readable(const StoredTensor& tensor) {
 tl::unexpected<Error> refuse(std::string message, const std::string& file, std::string_view tensor) {
   return fail(ErrorCode::model_refused, std::move(message), fmt::format("{}: {}", file, tensor));
 }
+
+/// Formats that each of some tensors can have, in the order of the first.
+class CommonFormats {
+ public:
+  void meet(std::span<const kernels::WeightFormat> formats) {
+    if (!formats_) formats_.emplace(formats.begin(), formats.end());
+    std::erase_if(*formats_, [&](kernels::WeightFormat format) {
+      return std::find(formats.begin(), formats.end(), format) == formats.end();
+    });
+  }
+  bool is_met() const { return formats_.has_value(); }
+  std::optional<kernels::WeightFormat> first() const {
+    return formats_ && !formats_->empty() ? std::optional(formats_->front()) : std::nullopt;
+  }
+
+ private:
+  std::optional<std::vector<kernels::WeightFormat>> formats_;
+};
 
 /// Collects the plan of one checkpoint.
 class WeightPlanner {
@@ -214,23 +234,58 @@ class WeightPlanner {
     return n;
   }
 
-  /// All matrices of a kind have one format: the first that all can have. One that has none leaves them all without.
   void note_blocks() {
-    std::optional<std::vector<kernels::WeightFormat>> of_matrices, of_experts;
+    CommonFormats of_matrices, of_experts;
+    std::vector<std::array<CommonFormats, kMatrixParts>> of_layers(static_cast<std::size_t>(config_.n_layers));
     for (const PlannedWeight& weight : plan_.weights) {
       const auto formats = formats_of(*weight.tensor);
       if (weight.role == (plan_.tied_embeddings ? WeightRole::embedding : WeightRole::head) && !formats.empty()) {
         plan_.stored.head = formats.front();
+        if (config_.normalises_head) leave_what_cannot_be_rounded_to(plan_.stored.head);
       }
-      if (!is_layer_matrix(weight.role)) continue;
-      auto& common = is_expert_matrix(weight.role) ? of_experts : of_matrices;
-      if (!common) common.emplace(formats.begin(), formats.end());
-      std::erase_if(*common, [&](kernels::WeightFormat format) {
-        return std::find(formats.begin(), formats.end(), format) == formats.end();
-      });
+      const auto part = part_of(weight.role);
+      if (!part) continue;
+      (is_of_experts(*part) ? of_experts : of_matrices).meet(formats);
+      of_layers[static_cast<std::size_t>(weight.layer)][static_cast<std::size_t>(*part)].meet(formats);
     }
-    if (of_matrices && !of_matrices->empty()) plan_.stored.matrices = of_matrices->front();
-    if (of_experts && !of_experts->empty()) plan_.stored.experts = of_experts->front();
+    plan_.stored.matrices = of_matrices.first();
+    plan_.stored.experts = of_experts.first();
+    if (config_.latent.exists()) {
+      leave_what_cannot_be_rounded_to(plan_.stored.matrices);
+      return leave_what_cannot_be_rounded_to(plan_.stored.experts);
+    }
+    const bool matrices_differ = settle_kind(of_layers, false, plan_.stored.matrices);
+    const bool experts_differ = settle_kind(of_layers, true, plan_.stored.experts);
+    if (!matrices_differ && !experts_differ) return;
+    for (const auto& of_layer : of_layers) {
+      StoredLayer& layer = plan_.stored.layers.emplace_back();
+      for (std::size_t i = 0; i < kMatrixParts; ++i) {
+        const bool is_expert = is_of_experts(static_cast<MatrixPart>(i));
+        const bool differ = is_expert ? experts_differ : matrices_differ;
+        layer[i] = differ ? of_layer[i].first() : is_expert ? plan_.stored.experts : plan_.stored.matrices;
+      }
+    }
+  }
+
+  /// Where numbers are taken (latent attention) they are rounded again: formats of files alone have nothing for it.
+  static void leave_what_cannot_be_rounded_to(std::optional<kernels::WeightFormat>& format) {
+    if (format && is_of_files_alone(*format)) format.reset();
+  }
+
+  /// All matrices of a kind have one format where that is the best that each part can have, or where all can have one
+  /// without minimums, which would be wider codes for some. Returns whether parts keep different ones.
+  static bool settle_kind(std::span<const std::array<CommonFormats, kMatrixParts>> of_layers, bool of_experts,
+                          std::optional<kernels::WeightFormat>& format) {
+    std::set<std::optional<kernels::WeightFormat>> kept;
+    for (const auto& layer : of_layers) {
+      for (std::size_t i = 0; i < kMatrixParts; ++i) {
+        if (is_of_experts(static_cast<MatrixPart>(i)) == of_experts && layer[i].is_met()) kept.insert(layer[i].first());
+      }
+    }
+    const bool differ = kept.size() > 1 && (!format || kernels::has_minimums(*format));
+    if (differ) format.reset();
+    if (kept.size() == 1) format = *kept.begin();
+    return differ;
   }
 
   void warn_of_decoding() {
@@ -280,15 +335,28 @@ class WeightPlanner {
 
 }  // namespace
 
-std::optional<kernels::WeightFormat> kept_format(const PlannedWeight& weight, const WeightStorage& storage,
-                                                 const ModelConfig& config) {
-  if (!moves_rows_at_most(weight.layout) || weight.tensor->shape.size() != 2 || storage.smoothing_alpha) return std::nullopt;
-  const bool is_head = weight.role == WeightRole::head;
-  if (is_head ? config.normalises_head : !is_layer_matrix(weight.role) || config.latent.exists()) return std::nullopt;
-  const kernels::WeightFormat of_layers = is_expert_matrix(weight.role) ? storage.experts : storage.matrices;
-  const kernels::WeightFormat wanted = is_head ? storage.head : of_layers;
+namespace {
+
+std::optional<kernels::WeightFormat> if_kept(const PlannedWeight& weight, kernels::WeightFormat wanted) {
+  if (!moves_rows_at_most(weight.layout) || weight.tensor->shape.size() != 2) return std::nullopt;
   const auto formats = formats_of(*weight.tensor);
   return std::find(formats.begin(), formats.end(), wanted) != formats.end() ? std::optional(wanted) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<kernels::WeightFormat> kept_format(const PlannedWeight& weight, const WeightStorage& storage,
+                                                 const ModelConfig& config) {
+  if (weight.role == WeightRole::head) return kept_head_format(weight, storage, config);
+  const auto part = part_of(weight.role);
+  if (!part || config.latent.exists() || storage.smoothing_alpha) return std::nullopt;
+  return if_kept(weight, storage.of_layer(weight.layer).of(*part));
+}
+
+std::optional<kernels::WeightFormat> kept_head_format(const PlannedWeight& weight, const WeightStorage& storage,
+                                                      const ModelConfig& config) {
+  if (config.normalises_head || storage.smoothing_alpha) return std::nullopt;
+  return if_kept(weight, storage.head);
 }
 
 Result<WeightPlan> plan_weights(const Checkpoint& checkpoint, const ModelConfig& config) {

@@ -44,6 +44,10 @@ struct WeightPlan {
 std::optional<kernels::WeightFormat> kept_format(const PlannedWeight& weight, const WeightStorage& storage,
                                                  const ModelConfig& config);
 
+/// The same for the head that is the embeddings' tensor. Requires: an embedding.
+std::optional<kernels::WeightFormat> kept_head_format(const PlannedWeight& weight, const WeightStorage& storage,
+                                                      const ModelConfig& config);
+
 /// Errors: model_refused: a tensor is missing, or has a shape or type that the config does not allow; names it, got,
 /// expected.
 Result<WeightPlan> plan_weights(const Checkpoint& checkpoint, const ModelConfig& config);

@@ -94,16 +94,8 @@ std::int64_t n_parts_of(WeightRole role, const ModelConfig& config) {
 std::span<const Spellings> spellings() { return kSpellings; }
 
 bool is_expert_matrix(WeightRole role) {
-  switch (role) {
-    case WeightRole::expert_gate:
-    case WeightRole::expert_up:
-    case WeightRole::expert_gate_up:
-    case WeightRole::expert_down:
-    case WeightRole::shared_gate:
-    case WeightRole::shared_up:
-    case WeightRole::shared_down: return true;
-    default: return false;
-  }
+  const auto part = part_of(role);
+  return part && is_of_experts(*part);
 }
 
 bool is_wanted(WeightRole role, const ModelConfig& config, std::int64_t layer, bool tied) {
@@ -246,22 +238,31 @@ std::string with_prefix(WeightRole role, std::string_view name, const NamePrefix
   return std::string(is_head ? prefix.head : prefix.body) + std::string(name);
 }
 
-bool is_layer_matrix(WeightRole role) {
+bool is_layer_matrix(WeightRole role) { return part_of(role).has_value(); }
+
+std::optional<MatrixPart> part_of(WeightRole role) {
   switch (role) {
     case WeightRole::q:
     case WeightRole::k:
     case WeightRole::v:
-    case WeightRole::o:
     case WeightRole::qkv:
     case WeightRole::latent_q_short:
     case WeightRole::latent_q:
     case WeightRole::latent_kv_short:
-    case WeightRole::latent_kv:
+    case WeightRole::latent_kv: return MatrixPart::attention_in;
+    case WeightRole::o: return MatrixPart::attention_out;
     case WeightRole::gate:
     case WeightRole::up:
-    case WeightRole::gate_up:
-    case WeightRole::down: return true;
-    default: return is_expert_matrix(role);
+    case WeightRole::gate_up: return MatrixPart::mlp_in;
+    case WeightRole::down: return MatrixPart::mlp_out;
+    case WeightRole::expert_gate:
+    case WeightRole::expert_up:
+    case WeightRole::expert_gate_up:
+    case WeightRole::shared_gate:
+    case WeightRole::shared_up: return MatrixPart::expert_in;
+    case WeightRole::expert_down:
+    case WeightRole::shared_down: return MatrixPart::expert_out;
+    default: return std::nullopt;
   }
 }
 

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/model/architecture.h"
+#include "engine/model/layer_formats.h"
 #include "engine/model/model_config.h"
 
 namespace lathe::engine {
@@ -39,6 +41,8 @@ std::string tensor_name(std::string_view pattern, std::int64_t layer, std::int64
 std::string with_prefix(WeightRole role, std::string_view name, const NamePrefix& prefix);
 /// A weight of a product that layers compute: what a quantization is for, beside the head.
 bool is_layer_matrix(WeightRole role);
+/// With which others it has one format. Nothing: it is no layer matrix.
+std::optional<MatrixPart> part_of(WeightRole role);
 /// First row that a role takes in the matrix or bias that it shares (q, k and v); 0 for all others.
 std::int64_t row_begin_of(WeightRole role, const ModelConfig& config);
 

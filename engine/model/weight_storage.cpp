@@ -5,6 +5,7 @@
 #include <array>
 
 #include "kernels/api/check.h"
+#include "kernels/api/roofline.h"
 
 namespace lathe::engine {
 
@@ -71,6 +72,34 @@ Dtype dtype_of(const std::string& value, Dtype when_auto) {
   return when_auto;
 }
 
+bool is_of_files_alone(WeightFormat format) {
+  switch (format) {
+    case WeightFormat::int8_g16:
+    case WeightFormat::int4_g32_min:
+    case WeightFormat::int8_g32_min:
+    case WeightFormat::int4_g16_min:
+    case WeightFormat::int8_g16_min:
+    case WeightFormat::iq4: return true;
+    default: return false;
+  }
+}
+
+std::string kept_formats(const StoredWeights& stored, bool of_experts) {
+  std::vector<WeightFormat> formats;
+  const auto add = [&](const std::optional<WeightFormat>& format) {
+    if (format && std::find(formats.begin(), formats.end(), *format) == formats.end()) formats.push_back(*format);
+  };
+  add(of_experts ? stored.experts : stored.matrices);
+  for (const StoredLayer& layer : stored.layers) {
+    for (std::size_t i = 0; i < kMatrixParts; ++i) {
+      if (is_of_experts(static_cast<MatrixPart>(i)) == of_experts) add(layer[i]);
+    }
+  }
+  std::string words;
+  for (const WeightFormat format : formats) words += (words.empty() ? "" : " + ") + std::string(name_of(format));
+  return words;
+}
+
 WeightStorage storage_of(const EngineOptions& options, const StoredWeights& stored) {
   WeightStorage storage = dtype_of(options.dtype, stored.dtype);
   if (const Quantization* chosen = find_quantization(options.quantization)) {
@@ -84,6 +113,10 @@ WeightStorage storage_of(const EngineOptions& options, const StoredWeights& stor
     storage.matrices = stored.matrices.value_or(storage.matrices);
     storage.experts = stored.experts.value_or(storage.experts);
     storage.head = stored.head.value_or(storage.head);
+    for (const StoredLayer& layer : stored.layers) {
+      LayerFormats& formats = storage.layers.emplace_back(format_of(storage.dtype), format_of(storage.dtype));
+      for (std::size_t i = 0; i < kMatrixParts; ++i) formats.formats[i] = layer[i].value_or(formats.formats[i]);
+    }
   }
   return storage;
 }

@@ -6,8 +6,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/api/options.h"
+#include "engine/model/layer_formats.h"
 #include "kernels/api/backend.h"
 
 namespace lathe::engine {
@@ -19,6 +21,8 @@ struct StoredWeights {
   /// What its codes are without rounding: of all matrices of the layers but those of experts, of all those, of the head.
   /// Nothing: there are others among them.
   std::optional<kernels::WeightFormat> matrices{}, experts{}, head{};
+  /// Of each layer, where its matrices or experts are not all alike; else empty.
+  std::vector<StoredLayer> layers{};
 };
 
 struct WeightStorage {
@@ -31,6 +35,11 @@ struct WeightStorage {
   kernels::WeightFormat head;  ///< of the product that gives logits
   /// Of SmoothQuant; nothing: matrices are rounded as they are.
   std::optional<double> smoothing_alpha{};
+  std::vector<LayerFormats> layers{};  ///< in the place of matrices and experts, where layers differ; else empty
+
+  LayerFormats of_layer(std::int64_t layer) const {
+    return layers.empty() ? LayerFormats(matrices, experts) : layers[static_cast<std::size_t>(layer)];
+  }
 };
 
 /// A value of the option `quantization`.
@@ -50,6 +59,12 @@ const Quantization* find_quantization(std::string_view name);
 
 /// A value of the options `dtype` and `kv_cache_dtype`. Requires: one that the option table admits.
 kernels::Dtype dtype_of(const std::string& value, kernels::Dtype when_auto);
+
+/// Nothing is rounded to it: only codes that are there already, in GGUF files, stay in it.
+bool is_of_files_alone(kernels::WeightFormat format);
+
+/// The formats that matrices, or experts, stay in, for people: "int4_g32_min + int8_g16". Empty: none.
+std::string kept_formats(const StoredWeights& stored, bool of_experts);
 
 /// What `options` ask for that checkpoint. Blocks stay what they are unless a quantization or a type is asked for.
 WeightStorage storage_of(const EngineOptions& options, const StoredWeights& stored);

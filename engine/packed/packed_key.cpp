@@ -63,6 +63,11 @@ std::string recipe_of(const EngineOptions& options, const WeightStorage& storage
       kernels::image_layout(), name_of(storage.dtype), static_cast<int>(storage.matrices), static_cast<int>(storage.experts),
       static_cast<int>(storage.head), config.tied_embeddings, config.architecture->name, config.n_heads, config.n_kv_heads,
       config.head_dim, config.position_offset);
+  for (const LayerFormats& layer : storage.layers) {
+    recipe += "layer";
+    for (const kernels::WeightFormat format : layer.formats) recipe += fmt::format(" {}", static_cast<int>(format));
+    recipe += "\n";
+  }
   for (const OptionDescriptor& option : engine_option_table()) {
     if (matters(option)) recipe += fmt::format("{} {}\n", option.name, get_option(options, option.name));
   }

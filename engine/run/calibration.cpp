@@ -105,7 +105,7 @@ class Calibration {
 
   Result<void> take_memory() {
     const std::int64_t longest = *std::max_element(plan_.context_len.begin(), plan_.context_len.end());
-    LATHE_TRY(layer_, DecoderLayer::create(backend_, storage_, config_, config_.layers.front()));
+    LATHE_TRY(layer_, DecoderLayer::create(backend_, storage_.of_layer(0), config_, config_.layers.front()));
     LATHE_TRY(ropes_, RopeTables::create(backend_, config_, longest));
     for (const std::int32_t n : plan_.context_len) plan_.rope_choices.push_back(rope_choice(ropes_.contexts(), n));
     find_rope_rows(plan_, ropes_.contexts(), rope_rows_);

@@ -30,10 +30,31 @@ KvLayout kv_layout(const ModelConfig& config, kernels::Dtype dtype, const Runner
   return layout;
 }
 
+namespace {
+
+/// All that layers have, where they differ.
+std::vector<kernels::WeightFormat> other_formats(const WeightStorage& storage, bool has_experts) {
+  std::vector<kernels::WeightFormat> others;
+  for (const LayerFormats& layer : storage.layers) {
+    for (std::size_t i = 0; i < kMatrixParts; ++i) {
+      const bool is_there = has_experts || !is_of_experts(static_cast<MatrixPart>(i));
+      const kernels::WeightFormat format = layer.formats[i];
+      if (is_there && std::find(others.begin(), others.end(), format) == others.end()) others.push_back(format);
+    }
+  }
+  return others;
+}
+
+}  // namespace
+
 kernels::StepShape step_shape(const ModelConfig& config, const WeightStorage& storage, std::int64_t max_rows) {
-  return {.format = storage.matrices,
-          .expert_format = config.moe.n_experts > 0 ? storage.experts : storage.matrices,
+  const bool has_experts = config.moe.n_experts > 0;
+  const LayerFormats first = storage.of_layer(0);
+  const kernels::WeightFormat matrices = first.of(MatrixPart::attention_in);
+  return {.format = matrices,
+          .expert_format = has_experts ? first.of(MatrixPart::expert_in) : matrices,
           .head_format = storage.head,
+          .other_formats = other_formats(storage, has_experts),
           .n_rows = max_rows,
           .hidden_size = config.hidden_size,
           .intermediate_size = std::max({config.intermediate_size, config.moe.expert_size, config.moe.shared_size}),

@@ -234,7 +234,7 @@ std::string what_would_fit(const MemoryPlan& plan) {
   }
   const WeightStorage& weights = plan.weights;
   const kernels::WeightFormat floating = WeightStorage(weights.dtype).matrices;
-  const bool is_floating = weights.matrices == floating && weights.experts == floating;
+  const bool is_floating = weights.matrices == floating && weights.experts == floating && weights.layers.empty();
   if (is_floating && floating == kernels::WeightFormat::f32) {
     return "the weights alone are too large; dtype bfloat16 takes half";
   }

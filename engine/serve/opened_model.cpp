@@ -81,9 +81,13 @@ ModelInfo describe(const OpenedModel& model) {
   info.bos_id = config.bos_id;
   info.eos_ids = all_eos_ids(config, model.generation);
   info.stored_dtype = name_of(model.plan.stored.dtype);
-  info.stored_quantization = format_name(model.plan.stored.matrices);
-  info.stored_expert_quantization = format_name(model.plan.stored.experts);
+  info.stored_quantization = kept_formats(model.plan.stored, false);
+  info.stored_expert_quantization = kept_formats(model.plan.stored, true);
   info.stored_head_quantization = format_name(model.plan.stored.head);
+  for (const StoredLayer& layer : model.plan.stored.layers) {
+    auto& names = info.stored_layer_quantizations.emplace_back();
+    for (const auto& format : layer) names.push_back(format_name(format));
+  }
   info.quantization_scheme = model.checkpoint.scheme();
   info.tensors_by_dtype = model.plan.tensors_by_dtype;
   append(info.warnings, model.checkpoint.warnings());

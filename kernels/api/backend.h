@@ -75,8 +75,14 @@ enum class WeightFormat : std::uint8_t {
   nf4_nested_weight_only,
   fp4_weight_only,
   fp4_nested_weight_only,
-  mxfp4,             ///< numbers of 4 bits with an exponent (e2m1), a scale for each 32 weights along k
-  mxfp4_weight_only  ///< the same weights; activations as they are
+  mxfp4,              ///< numbers of 4 bits with an exponent (e2m1), a scale for each 32 weights along k
+  mxfp4_weight_only,  ///< the same weights; activations as they are
+  int8_g16,           ///< 8-bit codes, a scale in f32 for each 16 weights along k: GGUF's Q6_K
+  int4_g32_min,       ///< 4-bit codes, a scale and a minimum in f32 for each 32 weights: Q4_K, Q4_1
+  int8_g32_min,       ///< Q5_K, Q5_1
+  int4_g16_min,       ///< Q2_K, Q3_K
+  int8_g16_min,       ///< what several of those have in common
+  iq4                 ///< 4-bit codes for 16 whole numbers, a scale in f32 for each 32 weights: IQ4_NL, IQ4_XS
 };
 
 /// A weight matrix [n, k] (n outputs, k inputs) in the layout of its backend. Made by Backend::make_packed.
@@ -189,7 +195,7 @@ struct QkvForm {
   RopeForm k_rope{};
 };
 
-/// An MLP: up [I, H], down [H, I], and gate [I, H] where it is gated, all in one format; biases f32, [I], [I] and [H], or
+/// An MLP: up [I, H], down [H, I], and gate [I, H] where it is gated, in the format of up; biases f32, [I], [I] and [H], or
 /// without data.
 struct MlpWeights {
   Activation activation = Activation::silu;
@@ -206,6 +212,7 @@ struct StepShape {
   WeightFormat format = WeightFormat::f32;         ///< of the layers
   WeightFormat expert_format = WeightFormat::f32;  ///< of their experts; without them the same
   WeightFormat head_format = WeightFormat::f32;    ///< of the product that gives logits
+  std::vector<WeightFormat> other_formats{};       ///< that single matrices of the layers have
   std::int64_t n_rows = 0;                         ///< at most
   std::int64_t hidden_size = 0;
   std::int64_t intermediate_size = 0;  ///< of the MLP

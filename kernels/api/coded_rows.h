@@ -15,13 +15,16 @@ struct CodedRow {
   /// [k] as the format counts them: of whole numbers from 0 up, places in the book of NF4, FP4 or MXFP4, the bits of e4m3.
   std::span<const std::uint8_t> codes;
   std::span<const float> scales;  ///< one for each group of the row; exact in f16 where the format keeps f16
-  std::span<const float> zeros;   ///< the same, of formats with zero points; else empty
+  std::span<const float> zeros;   ///< the same, of formats with zero points or minimums; else empty
 };
 
 /// Weights of a row of k that share a scale.
 std::int64_t group_of(WeightFormat format, std::int64_t k);
 
+/// A number beside each scale: the zero point, or the minimum.
 bool has_zero_points(WeightFormat format);
+/// That number is a minimum: what code 0 stands for.
+bool has_minimums(WeightFormat format);
 /// Its scales are f16.
 bool has_half_scales(WeightFormat format);
 

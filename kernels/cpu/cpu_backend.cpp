@@ -45,12 +45,16 @@ CpuBackend::WorkSizes CpuBackend::work_sizes(const StepShape& shape) const {
                   .loose_inner = 0,
                   .thread_scratch = thread_scratch_bytes(scratch),
                   .partials = partials_bytes(shape.group, shape.head_dim)};
-  for (const WeightFormat format : {shape.format, shape.expert_format}) {
-    const LinearOps& outer = linear_ops(format, shape.hidden_size);
-    const LinearOps& inner = linear_ops(format, shape.intermediate_size);
+  std::vector<WeightFormat> formats{shape.format, shape.expert_format};
+  formats.insert(formats.end(), shape.other_formats.begin(), shape.other_formats.end());
+  for (const WeightFormat format : formats) {
     sizes.packed_x = std::max({sizes.packed_x, x_bytes(format, shape.hidden_size), x_bytes(format, shape.q_size)});
     sizes.packed_inner = std::max(sizes.packed_inner, x_bytes(format, shape.intermediate_size));
-    sizes.loose_inner = std::max(sizes.loose_inner, loose_rows_bytes(shape.n_rows, shape.intermediate_size, outer, inner));
+    const LinearOps& outer = linear_ops(format, shape.hidden_size);
+    for (const WeightFormat of_down : shape.other_formats.empty() ? std::vector{format} : formats) {
+      const LinearOps& inner = linear_ops(of_down, shape.intermediate_size);
+      sizes.loose_inner = std::max(sizes.loose_inner, loose_rows_bytes(shape.n_rows, shape.intermediate_size, outer, inner));
+    }
   }
   return sizes;
 }

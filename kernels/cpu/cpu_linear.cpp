@@ -48,8 +48,7 @@ LinearArgs product(const PackedRows& x, const PackedMatrix& matrix, const Tensor
 bool are_mlp(const MlpWeights& w) {
   const bool is_gate = w.gate == nullptr || (w.gate->format() == w.up.format() && w.gate->n() == w.up.n() &&
                                              w.gate->k() == w.up.k() && is_bias_of(w.gate_bias, *w.gate));
-  return is_gate && w.up.format() == w.down.format() && w.down.k() == w.up.n() && is_bias_of(w.up_bias, w.up) &&
-         is_bias_of(w.down_bias, w.down);
+  return is_gate && w.down.k() == w.up.n() && is_bias_of(w.up_bias, w.up) && is_bias_of(w.down_bias, w.down);
 }
 
 bool are_heads(const QkvForm& form, const KvShape& shape) {

@@ -2,6 +2,7 @@
 #include "kernels/cpu/panel_matrix.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -164,6 +165,10 @@ class CodedColumn {
         case ScaleLayout::paired:
           halves[paired_at] = f32_to_f16(scale);
           halves[paired_at + kPanelColumns] = f32_to_f16(zero / middle - 1);
+          break;
+        case ScaleLayout::minned:
+          floats[paired_at] = scale;
+          floats[paired_at + kPanelColumns] = std::fma(scale, middle, zero) / -middle;
           break;
         default: floats[at] = scale * format_.step;
       }

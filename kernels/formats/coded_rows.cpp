@@ -15,6 +15,8 @@ std::int64_t group_of(WeightFormat format, std::int64_t k) {
 
 bool has_zero_points(WeightFormat format) { return descriptor_of(format).codes.has_zeros(); }
 
+bool has_minimums(WeightFormat format) { return descriptor_of(format).codes.has_minimums(); }
+
 bool has_half_scales(WeightFormat format) {
   const ScaleLayout scales = descriptor_of(format).codes.scales;
   return scales == ScaleLayout::half || scales == ScaleLayout::paired;

@@ -7,6 +7,8 @@
 #include "kernels/formats/format.h"
 #include "kernels/formats/grouped/grouped.h"
 #include "kernels/formats/int8_channel/int8_channel.h"
+#include "kernels/formats/iq4/iq4.h"
+#include "kernels/formats/minned/minned.h"
 #include "kernels/formats/mxfp4/mxfp4.h"
 
 namespace lathe::kernels {
@@ -50,6 +52,12 @@ const auto& table() {
             fp4_format(ScaleLayout::nested, ActivationScale::none)),
       coded(WeightFormat::mxfp4, "mxfp4", mxfp4_format(ActivationScale::block)),
       coded(WeightFormat::mxfp4_weight_only, "mxfp4_weight_only", mxfp4_format(ActivationScale::none)),
+      coded(WeightFormat::int8_g16, "int8_g16", single_format(8, 16)),
+      coded(WeightFormat::int4_g32_min, "int4_g32_min", minned_format(4, 32)),
+      coded(WeightFormat::int8_g32_min, "int8_g32_min", minned_format(8, 32)),
+      coded(WeightFormat::int4_g16_min, "int4_g16_min", minned_format(4, 16)),
+      coded(WeightFormat::int8_g16_min, "int8_g16_min", minned_format(8, 16)),
+      coded(WeightFormat::iq4, "iq4", iq4_format()),
   };
   static_assert(std::tuple_size_v<decltype(formats)> == kWeightFormats);
   return formats;

@@ -11,6 +11,7 @@ Peak peak_of(const Ceilings& ceilings, WeightFormat format) {
     case WeightFormat::int4_g32:
     case WeightFormat::int4_g64:
     case WeightFormat::int4_g128:
+    case WeightFormat::int4_g32_min:
     case WeightFormat::int4_g32_asym:
     case WeightFormat::int4_g64_asym:
     case WeightFormat::int4_g128_asym: return {ceilings.int4_gop_s, "int4"};

@@ -46,6 +46,7 @@ RunnerDriver::RunnerDriver(const std::string& path, const RunnerChoice& choice) 
     stored.matrices = model->plan.stored.matrices;
     stored.experts = model->plan.stored.experts;
     stored.head = model->plan.stored.head;
+    stored.layers = model->plan.stored.layers;
   }
   const engine::WeightStorage storage = engine::storage_of(choice.quantization, stored);
   auto decoder = engine::Decoder::create(*backend, model->config, storage, max_model_len);

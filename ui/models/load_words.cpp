@@ -34,7 +34,12 @@ QString in_unit(double bytes, const Unit& unit) {
 /// "int8_g32" -> "INT8"
 QString format_words(const std::string& quantization) {
   if (quantization == "llm_int8") return QStringLiteral("LLM.int8");
-  return QString::fromStdString(quantization).section(QLatin1Char('_'), 0, 0).toUpper();
+  QStringList words;
+  for (const QString& format : QString::fromStdString(quantization).split(QStringLiteral(" + "))) {
+    words << format.section(QLatin1Char('_'), 0, 0).toUpper();
+  }
+  words.removeDuplicates();
+  return words.join(QStringLiteral(" + "));
 }
 
 }  // namespace

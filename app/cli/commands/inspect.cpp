@@ -154,9 +154,10 @@ std::string info_text(const ModelInfo& info, const std::vector<FitAt>& all_fits)
       info.vocab_size, info.tokenizer.empty() ? "no tokenizer" : info.tokenizer, info.tied_embeddings ? "tied" : "separate",
       info.has_chat_template ? "has a chat template" : "no chat template");
   if (!info.quantization_scheme.empty()) {
+    const char* const stay =
+        info.stored_layer_quantizations.empty() ? "its matrices stay so, as " : "what can stays so, as ";
     text += fmt::format("  quantized    {}; {}\n", printable(info.quantization_scheme),
-                        info.stored_quantization.empty() ? "becomes " + info.stored_dtype
-                                                         : "its matrices stay so, as " + info.stored_quantization);
+                        info.stored_quantization.empty() ? "becomes " + info.stored_dtype : stay + info.stored_quantization);
   }
   text += "Memory\n";
   for (const FitAt& at : all_fits) text += fit_line(at, plain_weights(info, all_fits));

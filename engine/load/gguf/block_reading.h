@@ -14,6 +14,8 @@ namespace lathe::engine {
 /// The 16 values of IQ4_NL and IQ4_XS, closer together where weights are dense.
 inline constexpr std::array<float, 16> kDenseValues = {-127, -104, -83, -65, -49, -35, -22, -10,
                                                        1,    13,   25,  38,  53,  69,  89,  113};
+/// Numbers of a block of the k-quants.
+inline constexpr int kSuperBlock = 256;
 
 template <class T>
 T read_as(const std::byte* from) {
@@ -37,5 +39,39 @@ void for_codes(const std::byte* from, int n, const Each& each) {
     each(i + n, bits_of(from[i], 4, 4));
   }
 }
+
+/// The same for 32 codes of 5 bits: the fifth of all lie before the others.
+template <class Each>
+void for_long_codes(const std::byte* from, const Each& each) {
+  const auto high = read_as<std::uint32_t>(from);
+  for_codes(from + sizeof high, 16, [&](int i, int code) { each(i, code | static_cast<int>(high >> i & 1) << 4); });
+}
+
+/// Calls each(i, code) for the 128 codes of 2 bits in 32 bytes: the lowest bits of all bytes come first.
+template <class Each>
+void for_short_codes(const std::byte* from, const Each& each) {
+  constexpr int kBytes = 32;
+  for (int i = 0; i < kSuperBlock / 2; ++i) each(i, bits_of(from[i % kBytes], i / kBytes * 2, 2));
+}
+
+/// The scale and the offset of part `j` of 8, six bits each, in 12 bytes: those of the first four parts have a byte of their
+/// own, whose two highest bits are the highest of a later part.
+struct ScaleAndOffset {
+  int scale, offset;
+};
+
+inline ScaleAndOffset scale_and_offset(const std::byte* from, int j) {
+  if (j < 4) return {.scale = bits_of(from[j], 0, 6), .offset = bits_of(from[j + 4], 0, 6)};
+  return {.scale = bits_of(from[j + 4], 0, 4) | bits_of(from[j - 4], 6, 2) << 4,
+          .offset = bits_of(from[j + 4], 4, 4) | bits_of(from[j], 6, 2) << 4};
+}
+
+/// Scale `j` of 16, six bits in 12 bytes: four lower bits in the first 8, two upper bits in the last 4.
+inline int short_scale(const std::byte* from, int j) {
+  return bits_of(from[j % 8], j / 8 * 4, 4) | bits_of(from[8 + j % 4], j / 4 * 2, 2) << 4;
+}
+
+/// The code of 4 bits of number `i`: each 64 numbers have 32 bytes, low halves first.
+inline int nibble(const std::byte* from, int i) { return bits_of(from[i / 64 * 32 + i % 32], i / 32 % 2 * 4, 4); }
 
 }  // namespace lathe::engine

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/checked_math.h"
+#include "engine/load/gguf/block_codes.h"
 #include "engine/load/gguf/gguf_families.h"
 #include "engine/load/gguf/gguf_types.h"
 #include "engine/load/gguf/legacy_blocks.h"
@@ -50,10 +51,15 @@ Result<std::span<const std::byte>> bytes_of(const GgufHeader& header, const Gguf
   return header.data().subspan(tensor.offset, needed);
 }
 
-/// What a matrix in MXFP4 is beside a name for its bytes: codes that a weight format has.
+/// What a matrix in blocks is beside a name for its bytes: codes that a weight format has.
 void add_codes(StoredTensor& tensor) {
   constexpr std::int64_t kBytes = 1 + kMxBlockBytes;  // of a block, the scale first
-  if (tensor.type->decode != decode_mxfp4 || tensor.shape.size() != 2 || tensor.bytes.empty()) return;
+  if (tensor.shape.size() != 2 || tensor.bytes.empty()) return;
+  if (tensor.type->codes != nullptr) {
+    tensor.coded =
+        std::make_shared<const CodedTensor>(coded_of_blocks(*tensor.type, tensor.bytes, tensor.shape[0], tensor.shape[1]));
+  }
+  if (tensor.type->decode != decode_mxfp4) return;
   tensor.coded = std::make_shared<const CodedTensor>(coded_of({.n = tensor.shape[0],
                                                                .k = tensor.shape[1],
                                                                .codes = tensor.bytes.subspan(1),

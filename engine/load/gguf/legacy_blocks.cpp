@@ -20,13 +20,6 @@ float half_power(std::byte e8m0) {
   return std::bit_cast<float>(exponent < 2 ? 0x0020'0000U << exponent : (exponent - 1) << 23);
 }
 
-/// Codes of 5 bits: the fifth of all lie before the others.
-template <class Each>
-void for_long_codes(const std::byte* from, const Each& each) {
-  const auto high = read_as<std::uint32_t>(from);
-  for_codes(from + sizeof high, kBytes, [&](int i, int code) { each(i, code | static_cast<int>(high >> i & 1) << 4); });
-}
-
 }  // namespace
 
 void decode_q4_0(const std::byte* from, std::int64_t n_blocks, float* to) {

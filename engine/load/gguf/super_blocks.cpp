@@ -6,31 +6,7 @@
 namespace lathe::engine {
 namespace {
 
-constexpr int kBlock = 256, kHalf = kBlock / 2;
-
-/// Calls each(i, code) for the 128 codes of 2 bits in 32 bytes: the lowest bits of all bytes come first.
-template <class Each>
-void for_short_codes(const std::byte* from, const Each& each) {
-  constexpr int kBytes = 32;
-  for (int i = 0; i < kHalf; ++i) each(i, bits_of(from[i % kBytes], i / kBytes * 2, 2));
-}
-
-/// The scale and the offset of part `j` of 8, six bits each, in 12 bytes: those of the first four parts have a byte of their
-/// own, whose two highest bits are the highest of a later part.
-struct ScaleAndOffset {
-  int scale, offset;
-};
-
-ScaleAndOffset scale_and_offset(const std::byte* from, int j) {
-  if (j < 4) return {.scale = bits_of(from[j], 0, 6), .offset = bits_of(from[j + 4], 0, 6)};
-  return {.scale = bits_of(from[j + 4], 0, 4) | bits_of(from[j - 4], 6, 2) << 4,
-          .offset = bits_of(from[j + 4], 4, 4) | bits_of(from[j], 6, 2) << 4};
-}
-
-/// Scale `j` of 16, six bits in 12 bytes: four lower bits in the first 8, two upper bits in the last 4.
-int short_scale(const std::byte* from, int j) {
-  return bits_of(from[j % 8], j / 8 * 4, 4) | bits_of(from[8 + j % 4], j / 4 * 2, 2) << 4;
-}
+constexpr int kBlock = kSuperBlock, kHalf = kBlock / 2;
 
 /// Q4_K and Q5_K: 8 parts of 32, code(i) for each number. Behind the two halves `from` begins with.
 template <class Code>
@@ -43,9 +19,6 @@ void decode_eight_parts(const std::byte* from, float* to, const Code& code) {
     for (int i = j * kPart; i < (j + 1) * kPart; ++i) to[i] = scale * static_cast<float>(code(i)) - offset;
   }
 }
-
-/// The code of 4 bits of number `i`: each 64 numbers have 32 bytes, low halves first.
-int nibble(const std::byte* from, int i) { return bits_of(from[i / 64 * 32 + i % 32], i / 32 % 2 * 4, 4); }
 
 }  // namespace
 

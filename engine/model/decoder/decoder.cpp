@@ -35,7 +35,8 @@ Result<Decoder> Decoder::create(kernels::Backend& backend, const ModelConfig& co
   LATHE_TRY(decoder.ropes_, RopeTables::create(backend, config, max_model_len));
   LATHE_TRY_VOID(decoder.allocate_ends(backend));
   for (const LayerConfig& layer_config : config.layers) {
-    LATHE_TRY(DecoderLayer layer, DecoderLayer::create(backend, storage, config, layer_config));
+    const LayerFormats formats = storage.of_layer(std::ssize(decoder.layers_));
+    LATHE_TRY(DecoderLayer layer, DecoderLayer::create(backend, formats, config, layer_config));
     decoder.layers_.push_back(std::move(layer));
   }
   return decoder;
@@ -59,7 +60,9 @@ Result<void> Decoder::allocate_ends(kernels::Backend& backend) {
 std::int64_t Decoder::weight_bytes(const kernels::Backend& backend, const ModelConfig& config,
                                    const WeightStorage& storage) {
   std::int64_t layers = 0;
-  for (const LayerConfig& layer : config.layers) layers += DecoderLayer::n_bytes(backend, storage, config, layer);
+  for (std::int64_t i = 0; i < std::ssize(config.layers); ++i) {
+    layers += DecoderLayer::n_bytes(backend, storage.of_layer(i), config, config.layers[static_cast<std::size_t>(i)]);
+  }
   return Embedding::n_bytes(backend, config, storage.dtype, storage.head) + layers +
          (config.has_final_norm ? NormLayer::n_bytes(config.norm, config.hidden_size) : 0) +
          (projects_back(config) ? Linear::n_bytes(backend, storage.head, out_shape(config)) : 0) +
@@ -84,7 +87,6 @@ void Decoder::load_head(kernels::Backend& backend, const TensorView& source) {
 
 void Decoder::accept(kernels::Backend& backend, WeightRole role, std::int64_t layer, const TensorView& source,
                      std::int64_t expert) {
-  if (role == WeightRole::embedding && config_.has_head && config_.tied_embeddings) load_head(backend, source);
   if (embedding_.accept(backend, config_, role, source)) return;
   switch (role) {
     case WeightRole::embedding_out: embedding_out_->load_rows(backend, 0, source); break;

@@ -24,7 +24,8 @@ class Decoder {
   static std::int64_t weight_bytes(const kernels::Backend& backend, const ModelConfig& config, const WeightStorage& storage);
 
   /// Puts one tensor of a checkpoint in its place. `source`: the shape of shape_of(role), any floating type, aligned; of
-  /// a matrix also the blocks of its format, as Backend::pack_rows takes them.
+  /// a matrix also the blocks of its format, as Backend::pack_rows takes them. Embeddings that are the head too come once
+  /// more, as that.
   void accept(kernels::Backend& backend, WeightRole role, std::int64_t layer, const kernels::TensorView& source,
               std::int64_t expert = -1);
 

@@ -4,11 +4,18 @@
 #include "engine/model/tensor_layout.h"
 
 namespace lathe::engine {
+namespace {
+
+bool is_head_too(const PlannedWeight& weight, const ModelConfig& config) {
+  return weight.role == WeightRole::embedding && config.has_head && config.tied_embeddings;
+}
+
+}  // namespace
 
 Result<void> load_weights(Decoder& decoder, kernels::Backend& backend, const Checkpoint& checkpoint, const WeightPlan& plan,
                           const WeightObserver& observer, const Smoothing& smoothing) {
   const kernels::ParallelFor parallel_for = [&](std::int64_t n, const auto& body) { backend.parallel_for(n, body); };
-  std::vector<std::byte> aligned, ordered;
+  std::vector<std::byte> aligned, ordered, blocks;
   std::vector<float> smooth;
   std::int64_t bytes_done = 0;
   for (std::size_t i = 0; i < plan.weights.size(); ++i) {
@@ -20,7 +27,14 @@ Result<void> load_weights(Decoder& decoder, kernels::Backend& backend, const Che
     const kernels::TensorView stored =
         kept ? blocks_of(*weight.tensor, *kept, aligned, parallel_for) : view_of(*weight.tensor, aligned, parallel_for);
     const kernels::TensorView source = to_plain(backend, weight.layout, decoder.config(), stored, ordered);
-    decoder.accept(backend, weight.role, weight.layer, smoothing.applied(backend, weight, source, smooth), weight.expert);
+    const kernels::TensorView applied = smoothing.applied(backend, weight, source, smooth);
+    decoder.accept(backend, weight.role, weight.layer, applied, weight.expert);
+    if (is_head_too(weight, decoder.config())) {
+      const auto as_head = kept_head_format(weight, decoder.storage(), decoder.config());
+      const kernels::TensorView rows = as_head ? blocks_of(*weight.tensor, *as_head, blocks, parallel_for) : applied;
+      decoder.accept(backend, WeightRole::head, weight.layer,
+                     as_head ? to_plain(backend, weight.layout, decoder.config(), rows, ordered) : rows);
+    }
     checkpoint.drop(*weight.tensor);
     bytes_done += n_bytes_of(*weight.tensor);
     if (observer && !observer(bytes_done)) return fail(ErrorCode::cancelled, "loading was cancelled");

@@ -31,10 +31,10 @@ std::span<const float> numbers_of(const TensorView& view) {
 
 }  // namespace
 
-Result<Attention> Attention::create(kernels::Backend& backend, kernels::WeightFormat format, const ModelConfig& config) {
+Result<Attention> Attention::create(kernels::Backend& backend, const LayerFormats& formats, const ModelConfig& config) {
   Attention attention;
-  LATHE_TRY(attention.qkv_, Linear::create(backend, format, qkv_shape(config)));
-  LATHE_TRY(attention.out_, Linear::create(backend, format, out_shape(config)));
+  LATHE_TRY(attention.qkv_, Linear::create(backend, formats.of(MatrixPart::attention_in), qkv_shape(config)));
+  LATHE_TRY(attention.out_, Linear::create(backend, formats.of(MatrixPart::attention_out), out_shape(config)));
   if (config.qk_norm != QkNorm::none) {
     LATHE_TRY(attention.q_norm_, NormLayer::create(backend, config.qk_norm_form, norm_width(config, config.n_heads)));
     LATHE_TRY(attention.k_norm_, NormLayer::create(backend, config.qk_norm_form, norm_width(config, config.n_kv_heads)));
@@ -45,12 +45,12 @@ Result<Attention> Attention::create(kernels::Backend& backend, kernels::WeightFo
   return attention;
 }
 
-std::int64_t Attention::n_bytes(const kernels::Backend& backend, kernels::WeightFormat format, const ModelConfig& config) {
+std::int64_t Attention::n_bytes(const kernels::Backend& backend, const LayerFormats& formats, const ModelConfig& config) {
   const std::int64_t norms = NormLayer::n_bytes(config.qk_norm_form, norm_width(config, config.n_heads)) +
                              NormLayer::n_bytes(config.qk_norm_form, norm_width(config, config.n_kv_heads));
   const std::int64_t sinks = config.has_sinks ? config.n_heads * static_cast<std::int64_t>(sizeof(float)) : 0;
-  return Linear::n_bytes(backend, format, qkv_shape(config)) + Linear::n_bytes(backend, format, out_shape(config)) + norms +
-         sinks;
+  return Linear::n_bytes(backend, formats.of(MatrixPart::attention_in), qkv_shape(config)) +
+         Linear::n_bytes(backend, formats.of(MatrixPart::attention_out), out_shape(config)) + norms + sinks;
 }
 
 void Attention::add_image(WeightImage& image) {

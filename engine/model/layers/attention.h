@@ -2,6 +2,7 @@
 // Attention: grouped heads over a paged KV cache. Q, K and V lie in one matrix, so that a row of activations is read once.
 #pragma once
 
+#include "engine/model/layer_formats.h"
 #include "engine/model/layers/activations.h"
 #include "engine/model/layers/linear.h"
 #include "engine/model/layers/model_input.h"
@@ -25,8 +26,8 @@ struct AttentionContext {
 /// norms of Q and K by ModelConfig::qk_norm; sinks [n_heads].
 class Attention {
  public:
-  static Result<Attention> create(kernels::Backend& backend, kernels::WeightFormat format, const ModelConfig& config);
-  static std::int64_t n_bytes(const kernels::Backend& backend, kernels::WeightFormat format, const ModelConfig& config);
+  static Result<Attention> create(kernels::Backend& backend, const LayerFormats& formats, const ModelConfig& config);
+  static std::int64_t n_bytes(const kernels::Backend& backend, const LayerFormats& formats, const ModelConfig& config);
 
   Linear& qkv() { return qkv_; }
   Linear& out() { return out_; }

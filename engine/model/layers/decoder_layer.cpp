@@ -67,14 +67,14 @@ Result<DecoderLayer> DecoderLayer::create(Backend& backend, const LayerFormats& 
     LATHE_TRY(layer.mlp_out_norm_, norm());
   }
   if (config.latent.exists()) {
-    LATHE_TRY(layer.latent_attention_, LatentAttention::create(backend, formats.matrices, config));
+    LATHE_TRY(layer.latent_attention_, LatentAttention::create(backend, formats.of(MatrixPart::attention_in), config));
   } else {
-    LATHE_TRY(layer.attention_, Attention::create(backend, formats.matrices, config));
+    LATHE_TRY(layer.attention_, Attention::create(backend, formats, config));
   }
   if (layer_config.has_experts) {
-    LATHE_TRY(layer.experts_, Experts::create(backend, formats.experts, config));
+    LATHE_TRY(layer.experts_, Experts::create(backend, formats, config));
   } else {
-    LATHE_TRY(layer.mlp_, Mlp::create(backend, formats.matrices, config, mlp_shape(config)));
+    LATHE_TRY(layer.mlp_, Mlp::create(backend, mlp_formats(formats), config, mlp_shape(config)));
   }
   return layer;
 }
@@ -82,10 +82,11 @@ Result<DecoderLayer> DecoderLayer::create(Backend& backend, const LayerFormats& 
 std::int64_t DecoderLayer::n_bytes(const Backend& backend, const LayerFormats& formats, const ModelConfig& config,
                                    const LayerConfig& layer) {
   const int n_norms = 1 + (has_mlp_norm(config) ? 1 : 0) + (has_out_norms(config) ? 2 : 0);
-  const std::int64_t mlp = layer.has_experts ? Experts::n_bytes(backend, formats.experts, config)
-                                             : Mlp::n_bytes(backend, formats.matrices, config, mlp_shape(config));
-  const std::int64_t attention = config.latent.exists() ? LatentAttention::n_bytes(backend, formats.matrices, config)
-                                                        : Attention::n_bytes(backend, formats.matrices, config);
+  const std::int64_t mlp = layer.has_experts ? Experts::n_bytes(backend, formats, config)
+                                             : Mlp::n_bytes(backend, mlp_formats(formats), config, mlp_shape(config));
+  const std::int64_t attention = config.latent.exists()
+                                     ? LatentAttention::n_bytes(backend, formats.of(MatrixPart::attention_in), config)
+                                     : Attention::n_bytes(backend, formats, config);
   return n_norms * NormLayer::n_bytes(config.norm, config.hidden_size) + attention + mlp;
 }
 

@@ -19,13 +19,6 @@ enum class Delta : std::uint8_t {
   pending  ///< what the last part adds to the residual stream, and has not added yet
 };
 
-/// What its matrices are stored as.
-struct LayerFormats {
-  LayerFormats(const WeightStorage& storage)  // NOLINT(google-explicit-constructor): a part of it
-      : matrices(storage.matrices), experts(storage.experts) {}
-  kernels::WeightFormat matrices, experts;
-};
-
 class DecoderLayer {
  public:
   static Result<DecoderLayer> create(kernels::Backend& backend, const LayerFormats& formats, const ModelConfig& config,

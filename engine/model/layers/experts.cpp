@@ -46,18 +46,18 @@ std::array<std::int32_t, kMaxExperts> sort_rows(const ModelConfig& config, std::
 
 }  // namespace
 
-Result<Experts> Experts::create(kernels::Backend& backend, WeightFormat format, const ModelConfig& config) {
+Result<Experts> Experts::create(kernels::Backend& backend, const LayerFormats& formats, const ModelConfig& config) {
   Experts experts;
   LATHE_TRY(experts.router_, Linear::create(backend, WeightFormat::f32, router_shape(config)));
   if (config.moe.has_choice_bias) {
     LATHE_TRY(experts.choice_bias_, DeviceTensor::allocate(backend, Dtype::f32, {config.moe.n_experts}));
   }
   for (std::int64_t i = 0; i < config.moe.n_experts; ++i) {
-    LATHE_TRY(Mlp expert, Mlp::create(backend, format, config, expert_shape(config)));
+    LATHE_TRY(Mlp expert, Mlp::create(backend, expert_formats(formats), config, expert_shape(config)));
     experts.experts_.push_back(std::move(expert));
   }
   if (config.moe.shared_size > 0) {
-    LATHE_TRY(experts.shared_, Mlp::create(backend, format, config, shared_shape(config)));
+    LATHE_TRY(experts.shared_, Mlp::create(backend, expert_formats(formats), config, shared_shape(config)));
   }
   if (config.moe.has_shared_gate) {
     LATHE_TRY(experts.shared_gate_, Linear::create(backend, WeightFormat::f32, shared_gate_shape(config)));
@@ -65,12 +65,12 @@ Result<Experts> Experts::create(kernels::Backend& backend, WeightFormat format, 
   return experts;
 }
 
-std::int64_t Experts::n_bytes(const kernels::Backend& backend, WeightFormat format, const ModelConfig& config) {
+std::int64_t Experts::n_bytes(const kernels::Backend& backend, const LayerFormats& formats, const ModelConfig& config) {
   const MoeConfig& moe = config.moe;
   std::int64_t sum = Linear::n_bytes(backend, WeightFormat::f32, router_shape(config));
   if (moe.has_choice_bias) sum += moe.n_experts * static_cast<std::int64_t>(sizeof(float));
-  sum += moe.n_experts * Mlp::n_bytes(backend, format, config, expert_shape(config));
-  if (moe.shared_size > 0) sum += Mlp::n_bytes(backend, format, config, shared_shape(config));
+  sum += moe.n_experts * Mlp::n_bytes(backend, expert_formats(formats), config, expert_shape(config));
+  if (moe.shared_size > 0) sum += Mlp::n_bytes(backend, expert_formats(formats), config, shared_shape(config));
   if (moe.has_shared_gate) sum += Linear::n_bytes(backend, WeightFormat::f32, shared_gate_shape(config));
   return sum;
 }

@@ -14,8 +14,8 @@ namespace lathe::engine {
 /// Shapes: E experts, H hidden size. The router [E, H] stays f32: a rounded one would choose others.
 class Experts {
  public:
-  static Result<Experts> create(kernels::Backend& backend, kernels::WeightFormat format, const ModelConfig& config);
-  static std::int64_t n_bytes(const kernels::Backend& backend, kernels::WeightFormat format, const ModelConfig& config);
+  static Result<Experts> create(kernels::Backend& backend, const LayerFormats& formats, const ModelConfig& config);
+  static std::int64_t n_bytes(const kernels::Backend& backend, const LayerFormats& formats, const ModelConfig& config);
 
   /// Puts one tensor in its place, as Decoder::accept. False: it is none of these.
   bool accept(kernels::Backend& backend, WeightRole role, std::int64_t expert, const kernels::TensorView& source);

@@ -14,23 +14,23 @@ LinearShape down_shape(const ModelConfig& config, const MlpShape& shape) {
 
 }  // namespace
 
-Result<Mlp> Mlp::create(kernels::Backend& backend, kernels::WeightFormat format, const ModelConfig& config,
+Result<Mlp> Mlp::create(kernels::Backend& backend, const MlpFormats& formats, const ModelConfig& config,
                         const MlpShape& shape) {
   Mlp mlp;
   mlp.is_gated_ = config.is_gated;
   mlp.activation_ = config.activation;
   if (config.is_gated) {
-    LATHE_TRY(mlp.gate_, Linear::create(backend, format, up_shape(config, shape)));
+    LATHE_TRY(mlp.gate_, Linear::create(backend, formats.in, up_shape(config, shape)));
   }
-  LATHE_TRY(mlp.up_, Linear::create(backend, format, up_shape(config, shape)));
-  LATHE_TRY(mlp.down_, Linear::create(backend, format, down_shape(config, shape)));
+  LATHE_TRY(mlp.up_, Linear::create(backend, formats.in, up_shape(config, shape)));
+  LATHE_TRY(mlp.down_, Linear::create(backend, formats.out, down_shape(config, shape)));
   return mlp;
 }
 
-std::int64_t Mlp::n_bytes(const kernels::Backend& backend, kernels::WeightFormat format, const ModelConfig& config,
+std::int64_t Mlp::n_bytes(const kernels::Backend& backend, const MlpFormats& formats, const ModelConfig& config,
                           const MlpShape& shape) {
-  const std::int64_t up = Linear::n_bytes(backend, format, up_shape(config, shape));
-  return (config.is_gated ? 2 : 1) * up + Linear::n_bytes(backend, format, down_shape(config, shape));
+  const std::int64_t up = Linear::n_bytes(backend, formats.in, up_shape(config, shape));
+  return (config.is_gated ? 2 : 1) * up + Linear::n_bytes(backend, formats.out, down_shape(config, shape));
 }
 
 void Mlp::add_image(WeightImage& image) {

@@ -2,6 +2,7 @@
 // Mlp: down(act(gate x) * up x), or without a gate down(act(up x)). Source: Shazeer 2020 (gated).
 #pragma once
 
+#include "engine/model/layer_formats.h"
 #include "engine/model/layers/activations.h"
 #include "engine/model/layers/linear.h"
 #include "engine/model/model_config.h"
@@ -16,12 +17,23 @@ struct MlpShape {
 /// Of the MLP of a layer without experts.
 inline MlpShape mlp_shape(const ModelConfig& config) { return {config.intermediate_size, config.mlp_bias}; }
 
+/// Of gate and up, and of down.
+struct MlpFormats {
+  kernels::WeightFormat in, out;
+};
+inline MlpFormats mlp_formats(const LayerFormats& layer) {
+  return {layer.of(MatrixPart::mlp_in), layer.of(MatrixPart::mlp_out)};
+}
+inline MlpFormats expert_formats(const LayerFormats& layer) {
+  return {layer.of(MatrixPart::expert_in), layer.of(MatrixPart::expert_out)};
+}
+
 /// Shapes: H hidden size. gate, up [I, H]; down [H, I].
 class Mlp {
  public:
-  static Result<Mlp> create(kernels::Backend& backend, kernels::WeightFormat format, const ModelConfig& config,
+  static Result<Mlp> create(kernels::Backend& backend, const MlpFormats& formats, const ModelConfig& config,
                             const MlpShape& shape);
-  static std::int64_t n_bytes(const kernels::Backend& backend, kernels::WeightFormat format, const ModelConfig& config,
+  static std::int64_t n_bytes(const kernels::Backend& backend, const MlpFormats& formats, const ModelConfig& config,
                               const MlpShape& shape);
 
   /// Requires: the MLP is gated.

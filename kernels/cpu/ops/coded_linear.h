@@ -197,7 +197,7 @@ struct CodedLinear {
   static void multiply_panels(const LinearArgs& args, const LinearRange& range, const Panels& panels, std::int64_t block,
                               std::int64_t n_blocks, const Place& next, float* scratch) {
     static_assert(kStretchBlocks * kActivationBlock * kPanelColumns * kMaxPanels <= kWidenedBytes);
-    static_assert(kStretchBlocks * kActivationBlock / kGroup * kPanelColumns * kMaxPanels <= kScratchScales);
+    static_assert(!S::kExpands || kStretchBlocks * kActivationBlock / kGroup * kPanelColumns * kMaxPanels <= kScratchScales);
     const CodedPanel shape = shape_of(args.x.k);
     const std::int64_t column = panels.first * kPanelColumns;
     const std::int64_t first_group = block * (kActivationBlock / kGroup);

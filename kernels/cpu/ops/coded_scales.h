@@ -15,15 +15,15 @@ struct StoredScales {
   using Scale = ScaleType;
   static constexpr ScaleLayout kLayout = kWhich;
   static constexpr bool kExpands = false;
-  static constexpr std::int64_t kStep = kWhich == ScaleLayout::channel  ? 0
-                                        : kWhich == ScaleLayout::paired ? 2 * kPanelColumns
-                                                                        : kPanelColumns;
+  static constexpr bool kIsPaired = kWhich == ScaleLayout::paired || kWhich == ScaleLayout::minned;
+  static constexpr std::int64_t kStep = kWhich == ScaleLayout::channel ? 0 : kIsPaired ? 2 * kPanelColumns : kPanelColumns;
   static const Scale* at(const std::byte* scales, std::int64_t group) {
     return reinterpret_cast<const Scale*>(scales) + group * kStep;
   }
 };
 using HalfScales = StoredScales<F16, ScaleLayout::half>;
 using PairedScales = StoredScales<PairedF16, ScaleLayout::paired>;
+using MinnedScales = StoredScales<MinnedF32, ScaleLayout::minned>;
 using SingleScales = StoredScales<float, ScaleLayout::single>;
 using ChannelScales = StoredScales<float, ScaleLayout::channel>;
 

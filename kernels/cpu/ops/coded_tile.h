@@ -19,8 +19,8 @@ struct CodesAhead {
   const std::byte* scales;  ///< of the first panel, as many as the tile reads; or null
 };
 
-/// out [rows, columns] (+)= x * weights over blocks of activations. Scale: F16, PairedF16 (weights with zero points) or
-/// float.
+/// out [rows, columns] (+)= x * weights over blocks of activations. Scale: F16, PairedF16 (weights with zero points),
+/// MinnedF32 (with minimums) or float.
 template <class Scale>
 struct CodedTileArgs {
   const std::byte* x;          ///< the tile in the first block
@@ -90,12 +90,21 @@ template <class V, class C, class D, int kRows, int kVectors>
   }
 }
 
+template <class V, class Scale>
+[[gnu::always_inline]] inline typename V::Float load_scales(const Scale* scales) {
+  if constexpr (__is_same(Scale, MinnedF32)) {
+    return V::load(&scales->value);
+  } else {
+    return V::load(scales);
+  }
+}
+
 /// Adds block after block of activations, and within a block group after group: one order for every tile.
 template <class V, class C, class D, class Scale, int kRows, int kPanels>
 [[gnu::noinline]] void multiply_coded_tile(const CodedTileArgs<Scale>& args) {
   constexpr int kPerPanel = kPanelColumns / V::kLanes;
   constexpr int kVectors = kPanels * kPerPanel;
-  constexpr bool kHasZeros = __is_same(Scale, PairedF16);
+  constexpr bool kHasZeros = __is_same(Scale, PairedF16), kHasMinimums = __is_same(Scale, MinnedF32);
   const CodedTileArgs<Scale> t = args;
   const int groups_of_block = kActivationBlock / t.group;
   const int n_pairs = t.group / (2 * kQuad);
@@ -144,7 +153,7 @@ template <class V, class C, class D, class Scale, int kRows, int kPanels>
 #pragma GCC unroll 64
       for (int j = 0; j < kVectors; ++j) {
         const Scale* const scales_of_vector = scales + j / kPerPanel * t.scales_stride + j % kPerPanel * V::kLanes;
-        const auto scale = V::load(scales_of_vector);
+        const auto scale = load_scales<V>(scales_of_vector);
         if constexpr (kHasZeros) {
           // (code - zero) x = (code - middle) x + start * (zero - middle) / middle: whole numbers below 2^24, so exact.
           const auto offset = V::load(scales_of_vector + kPanelColumns);
@@ -152,6 +161,15 @@ template <class V, class C, class D, class Scale, int kRows, int kPanels>
           for (int i = 0; i < kRows; ++i) {
             const auto sum = V::fma(V::set(static_cast<float>(start[i])), offset, V::to_float(acc[i][j]));
             V::accumulate(part[i][j], sum, scale);
+          }
+        } else if constexpr (kHasMinimums) {
+          // code * scale + minimum = (code - middle) * scale + the weight of the middle code, of which start * offset are
+          // as many as x adds up to.
+          const auto offset = load_scales<V>(scales_of_vector + kPanelColumns);
+#pragma GCC unroll 64
+          for (int i = 0; i < kRows; ++i) {
+            V::accumulate(part[i][j], V::to_float(acc[i][j]), scale);
+            V::accumulate(part[i][j], V::set(static_cast<float>(start[i])), offset);
           }
         } else {
 #pragma GCC unroll 64

@@ -7,6 +7,7 @@
 #include "kernels/cpu/ops/transpose.h"
 #include "kernels/cpu/table/coded_layout.h"
 #include "kernels/formats/bnb4/code_book.h"
+#include "kernels/formats/iq4/iq4_book.h"
 #include "kernels/formats/mxfp4/mxfp4_book.h"
 
 namespace lathe::kernels {

@@ -23,7 +23,7 @@ constexpr Encoder kLlm{llm_scale, llm_encode};
 constexpr Encoders kEncoders = {
     {{},          {},          {},          kGrouped, kGrouped, kGrouped, kGrouped, kGrouped,    kGrouped,    kNf4,
      kNf4,        kFp4,        kFp4,        kChannel, kLlm,     {},       {},       kAsymmetric, kAsymmetric, kAsymmetric,
-     kAsymmetric, kAsymmetric, kAsymmetric, kNf4,     kNf4,     kFp4,     kFp4,     kMxfp4,      kMxfp4}};
+     kAsymmetric, kAsymmetric, kAsymmetric, kNf4,     kNf4,     kFp4,     kFp4,     kMxfp4,      kMxfp4,      kGrouped}};
 
 }  // namespace
 }  // namespace lathe::kernels

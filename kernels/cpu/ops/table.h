@@ -33,6 +33,9 @@ constexpr OpTable make_op_table() {
   using Nf4 = BookCodes<V, Nf4Book>;
   using Fp4 = BookCodes<V, Fp4Book>;
   using Mxfp4 = BookCodes<V, Mxfp4Book>;
+  using Iq4 = BookCodes<V, Iq4Book>;
+  // Of formats that have tiles of vectors alone. NarrowDot adds up 32 of k before it widens them: it has no groups of 16.
+  using Plain = CodedForms<CodedLinear>;
   return {
       .linear = {linear_ops<FmaLinear<V, SplitWeights<V, float>, kNeverExpand>>(),
                  linear_ops<FmaLinear<V, SplitWeights<V, F16>, 3>>(),
@@ -62,7 +65,13 @@ constexpr OpTable make_op_table() {
                  expanded_ops<BookExpander<V, Fp4Book, 64, SingleScales>>(),
                  expanded_ops<BookExpander<V, Fp4Book, 64, NestedScaleCodes>>(),
                  coded_ops<typename Forms::template InBlocks<V, Mxfp4, ByteDot, kMxBlock, SingleScales>>(),
-                 expanded_ops<BookExpander<V, Mxfp4Book, kMxBlock, SingleScales>>()},
+                 expanded_ops<BookExpander<V, Mxfp4Book, kMxBlock, SingleScales>>(),
+                 coded_ops<typename Plain::template InBlocks<V, Bytes, ByteDot, 16, SingleScales>>(),
+                 coded_ops<typename Plain::template InBlocks<V, Nibbles, NibbleDot, 32, MinnedScales>>(),
+                 coded_ops<typename Plain::template InBlocks<V, Bytes, ByteDot, 32, MinnedScales>>(),
+                 coded_ops<typename Plain::template InBlocks<V, Nibbles, ByteDot, 16, MinnedScales>>(),
+                 coded_ops<typename Plain::template InBlocks<V, Bytes, ByteDot, 16, MinnedScales>>(),
+                 coded_ops<typename Forms::template InBlocks<V, Iq4, ByteDot, 32, SingleScales>>()},
       .norm = {rms_norm<V>, layer_norm<V>},
       .rope = rope<V>,
       .add = add<V>,

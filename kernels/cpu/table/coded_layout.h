@@ -26,7 +26,8 @@ namespace {
 /// Codes: [pair of quads][...]: of 8 bits [2][16 columns][4], of 4 bits [16][4], the first quad in the low halves; of e4m3
 /// [pair of k][2][16], as weights without codes.
 /// Scales: `half` and `single` [group][16] f16 or f32; `paired` [group][2][16] f16, of which the second are (zero point -
-/// middle) / middle, exact in f16; `channel` [16] f32; `nested` [group][16] bytes, then [16] f32 means, [16]
+/// middle) / middle, exact in f16; `minned` [group][2][16] f32, of which the second are the weights of the middle codes /
+/// -middle; `channel` [16] f32; `nested` [group][16] bytes, then [16] f32 means, [16]
 /// i32 places of the row's first scale in its block of 256, and [block][16] f32. The last group is filled up with codes that
 /// meet zeros.
 struct CodedPanel {
@@ -43,6 +44,7 @@ struct CodedPanel {
       case ScaleLayout::half: return n_groups() * kPanelColumns * 2;
       case ScaleLayout::paired: return n_groups() * kPanelColumns * 4;
       case ScaleLayout::single: return n_groups() * kPanelColumns * 4;
+      case ScaleLayout::minned: return n_groups() * kPanelColumns * 8;
       case ScaleLayout::channel: return kPanelColumns * 4;
       case ScaleLayout::nested: return kPanelColumns * (n_groups() + 4 * (2 + n_nested_blocks()));
     }
@@ -53,6 +55,10 @@ struct CodedPanel {
 
 /// A scale that lies before an offset: 16 scales of a group, then what their zero points make of it.
 struct PairedF16 : F16 {};
+/// The same for minimums.
+struct MinnedF32 {
+  float value;
+};
 
 /// Where the parts of nested scales begin. Units: bytes from the scales of a panel.
 struct NestedOffsets {

@@ -13,12 +13,13 @@ enum class ScaleLayout : std::uint8_t {
   half,     ///< f16, one a group
   paired,   ///< f16, one a group, and a zero point beside it
   single,   ///< f32, one a group
+  minned,   ///< f32, one a group, and beside it the number that the lowest code stands for
   nested,   ///< 8 bits, one a group, with a scale of their own for every 256 (double quantization)
   channel,  ///< f32, one an output
 };
 
 /// Rows of the table of formats, which every table of kernels has as well.
-inline constexpr int kWeightFormats = 29;
+inline constexpr int kWeightFormats = 35;
 
 /// What codes are before they meet their scale.
 enum class CodeKind : std::uint8_t {
@@ -37,7 +38,9 @@ enum class ActivationScale : std::uint8_t {
 /// What codes of a group meet.
 struct CodeScale {
   float scale = 0;
-  float zero = 0;  ///< zero point: the code that stands for 0. Of formats that have zero points.
+  /// Of `paired` scales the zero point: the code that stands for 0. Of `minned` ones the minimum: the number that code 0
+  /// stands for.
+  float zero = 0;
 };
 
 /// How a row of codes is handed over: group after group, each with its scale before its codes.
@@ -74,7 +77,9 @@ struct CodedFormat {
   const StoredBlocks* blocks = nullptr;
   constexpr bool has_codes() const { return bits != 0; }
   constexpr bool multiplies_bytes() const { return kind == CodeKind::whole && activations != ActivationScale::none; }
-  constexpr bool has_zeros() const { return scales == ScaleLayout::paired; }
+  constexpr bool has_minimums() const { return scales == ScaleLayout::minned; }
+  /// CodeScale::zero means something.
+  constexpr bool has_zeros() const { return scales == ScaleLayout::paired || has_minimums(); }
 };
 
 }  // namespace lathe::kernels

@@ -8,7 +8,7 @@ namespace lathe::kernels {
 
 /// A scale in f32, then a byte a code.
 const StoredBlocks& plain_blocks();
-/// A scale and a zero point in f32, then a byte a code.
+/// A scale and a zero point, or a minimum, in f32, then a byte a code.
 const StoredBlocks& plain_blocks_with_zeros();
 
 }  // namespace lathe::kernels

@@ -29,6 +29,13 @@ CodedFormat grouped_format(int bits, int group) {
           .blocks = group == 32 ? of_files : &plain_blocks()};
 }
 
+CodedFormat single_format(int bits, int group) {
+  CodedFormat format = grouped_format(bits, group);
+  format.scales = ScaleLayout::single;
+  format.blocks = &plain_blocks();
+  return format;
+}
+
 CodedFormat asymmetric_format(int bits, int group) {
   return {.bits = bits,
           .group = group,

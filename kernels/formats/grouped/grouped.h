@@ -13,6 +13,10 @@ namespace lathe::kernels {
 /// bits: 8 or 4. group: weights that share a scale.
 CodedFormat grouped_format(int bits, int group);
 
+/// The same with scales in f32. Those that are made here could be f16; those of files need not be: of GGUF's Q6_K a scale is
+/// a product of an f16 and a whole number.
+CodedFormat single_format(int bits, int group);
+
 /// A weight is (code - zero) * scale with a zero point for each group, a whole number among the codes. All codes are used:
 /// scale = (greatest - least) / (2^bits - 1), both counted with 0, which always has a code of its own.
 /// bits: 8 or 4. group: weights that share a scale and a zero point.

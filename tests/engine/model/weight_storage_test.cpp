@@ -129,6 +129,43 @@ class WeightStorageTest : public QObject {
     QVERIFY(engine::storage_of(options, stored).head == WeightFormat::f32);
   }
 
+  void layers_that_differ_have_formats_of_their_own() {
+    using engine::MatrixPart;
+    using kernels::WeightFormat;
+    engine::StoredWeights stored = Dtype::bf16;
+    stored.layers.resize(2);
+    stored.layers[0][0] = WeightFormat::int8_g16;
+    stored.layers[1][0] = WeightFormat::int4_g32_min;
+    stored.layers[1][5] = WeightFormat::iq4;
+    QCOMPARE(engine::kept_formats(stored, false), std::string("int8_g16 + int4_g32_min"));
+    QCOMPARE(engine::kept_formats(stored, true), std::string("iq4"));
+    QCOMPARE(engine::kept_formats(Dtype::bf16, false), std::string());
+    engine::EngineOptions options;
+    const engine::WeightStorage storage = engine::storage_of(options, stored);
+    QVERIFY(storage.of_layer(0).of(MatrixPart::attention_in) == WeightFormat::int8_g16);
+    QVERIFY(storage.of_layer(1).of(MatrixPart::attention_in) == WeightFormat::int4_g32_min);
+    QVERIFY(storage.of_layer(1).of(MatrixPart::mlp_out) == WeightFormat::bf16);
+    QVERIFY(storage.of_layer(1).of(MatrixPart::expert_out) == WeightFormat::iq4);
+    QVERIFY(engine::storage_of(options_of("int8_g64"), stored).of_layer(1).of(MatrixPart::attention_in) ==
+            WeightFormat::int8_g64);
+    options.dtype = "float32";
+    QVERIFY(engine::storage_of(options, stored).of_layer(0).of(MatrixPart::attention_in) == WeightFormat::f32);
+  }
+
+  void formats_of_files_alone_are_no_quantizations() {
+    using kernels::WeightFormat;
+    QVERIFY(engine::is_of_files_alone(WeightFormat::iq4) && !engine::is_of_files_alone(WeightFormat::int8_g32));
+    for (const engine::Quantization& row : engine::quantizations()) {
+      QVERIFY(!engine::is_of_files_alone(row.matrices));
+      QVERIFY(!row.with_zero_points || !engine::is_of_files_alone(*row.with_zero_points));
+    }
+    for (const kernels::FormatDescriptor& format : kernels::weight_formats()) {
+      if (!engine::is_of_files_alone(format.format)) continue;
+      engine::EngineOptions options;
+      QVERIFY2(!engine::set_option(options, "quantization", format.name).has_value(), format.name.data());
+    }
+  }
+
   void numbers_of_8_bits_are_in_the_table() {
     using kernels::WeightFormat;
     const engine::WeightStorage both = engine::storage_of(options_of("fp8"), Dtype::bf16);

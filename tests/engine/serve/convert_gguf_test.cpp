@@ -237,7 +237,8 @@ void ConvertGgufTest::blocks_of_any_type_stay() {
 void ConvertGgufTest::blocks_become_numbers_in_a_folder() {
   const std::string from = path("q4_1.gguf");
   write_with_blocks(from, 3, 2);
-  const auto exact = convert(from, path("exact"), "none", "float32"), rounded = convert(from, path("rounded"));
+  const auto exact = convert(from, path("exact"), "none", "float32"),
+             rounded = convert(from, path("rounded"), "none", "bfloat16");
   QVERIFY2(exact.has_value(), refusal_in(exact).c_str());
   QVERIFY(rounded.has_value());
   const RunnerChoice choice{.max_model_len = 40};

@@ -86,10 +86,12 @@ void QuantizedModelTest::inspect_says_what_becomes_of_the_weights() {
   QFETCH(QString, kept);
   const auto info = engine::inspect_checkpoint(quantized_path(name.toStdString()));
   QVERIFY2(info.has_value(), info ? "" : info.error().message.c_str());
-  QCOMPARE(QString::fromStdString(info->kept_quantization()), kept);
+  // Rows of 96 end inside a block, those of `down` do not.
+  const QString stays = name == QLatin1String("bnb-nf4-over-rows") ? QStringLiteral("nf4") : kept;
+  QCOMPARE(QString::fromStdString(info->kept_quantization()), stays);
   const bool has_experts = info->architecture == "GptOssForCausalLM";  // nothing but them in codes
   QVERIFY(info->stored_expert_quantization.empty() != has_experts &&
-          info->stored_quantization.empty() == (has_experts || kept.isEmpty()));
+          info->stored_quantization.empty() == (has_experts || stays.isEmpty()));
   QVERIFY(info->stored_head_quantization.empty());
   const std::int64_t hidden = info->hidden_size, q = 64, kv = 32, vocab = 96;
   const std::int64_t inner = info->intermediate_size, n_experts = has_experts ? 4 : 0, heads = 4;
@@ -103,7 +105,7 @@ void QuantizedModelTest::inspect_says_what_becomes_of_the_weights() {
   engine::EngineOptions as_stored, widened;
   widened.dtype = "bfloat16";
   const auto small = engine::estimate_fit(*info, as_stored), large = engine::estimate_fit(*info, widened);
-  QVERIFY(kept.isEmpty() ? small->weights == large->weights : small->weights < large->weights);
+  QVERIFY(stays.isEmpty() ? small->weights == large->weights : small->weights < large->weights);
 }
 
 void QuantizedModelTest::inspect_names_the_scheme_and_the_cause_data() {

@@ -91,15 +91,25 @@ float scale_at(const PanelMatrix& matrix, const CodedPanel& shape, std::int64_t 
   if (shape.scales == ScaleLayout::half) return half_at(scales + 2 * at);
   if (shape.scales == ScaleLayout::paired) return half_at(scales + 2 * (2 * group * kPanelColumns + n % kPanelColumns));
   float single = 0;
+  if (shape.scales == ScaleLayout::minned) {
+    std::memcpy(&single, scales + 4 * (2 * group * kPanelColumns + n % kPanelColumns), sizeof single);
+    return single;
+  }
   std::memcpy(&single, scales + 4 * (shape.scales == ScaleLayout::channel ? n % kPanelColumns : at), sizeof single);
   return single;
 }
 
-/// Zero point (n, group) of a layout that has some.
+/// Zero point or minimum (n, group) of a layout that has some.
 float zero_at(const PanelMatrix& matrix, const CodedPanel& shape, std::int64_t n, std::int64_t group) {
   const std::byte* const scales = matrix.data() + n / kPanelColumns * matrix.panel_bytes() + shape.codes_bytes();
   const auto middle = static_cast<float>(1 << (shape.bits - 1));
-  return half_at(scales + 2 * ((2 * group + 1) * kPanelColumns + n % kPanelColumns)) * middle + middle;
+  const std::int64_t at = (2 * group + 1) * kPanelColumns + n % kPanelColumns;
+  if (shape.scales == ScaleLayout::minned) {
+    float offset = 0;
+    std::memcpy(&offset, scales + 4 * at, sizeof offset);
+    return std::fma(-middle, offset, -middle * scale_at(matrix, shape, n, group));
+  }
+  return half_at(scales + 2 * at) * middle + middle;
 }
 
 }  // namespace

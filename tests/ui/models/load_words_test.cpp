@@ -31,6 +31,8 @@ class LoadWordsTest : public QObject {
     QCOMPARE(weights_words(model), QStringLiteral("BF16"));
     model.info.stored_quantization = "int4_g32";
     QCOMPARE(weights_words(model), QStringLiteral("INT4"));
+    model.info.stored_quantization = "int8_g16_min + int4_g32_min + int8_g16";
+    QCOMPARE(weights_words(model), QStringLiteral("INT8 + INT4"));
     model.info.stored_quantization.clear();
     model.info.stored_expert_quantization = "mxfp4";  // most of such a model
     QCOMPARE(weights_words(model), QStringLiteral("MXFP4"));

@@ -3,7 +3,10 @@
 #include <QTest>
 #include <cstring>
 
+#include "engine/load/gguf/block_codes.h"
 #include "engine/load/gguf/gguf_types.h"
+#include "kernels/api/coded_rows.h"
+#include "kernels/api/roofline.h"
 #include "kernels/api/rounded_tensor.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/tiny_model.h"
@@ -17,6 +20,8 @@ class BlocksTest : public QObject {
   void numbers_are_those_of_gguf_py_data();
   void numbers_are_those_of_gguf_py();
   void kept_blocks_are_the_same_numbers();
+  void codes_and_scales_are_the_same_numbers_data();
+  void codes_and_scales_are_the_same_numbers();
   void types_without_decoder_are_known_by_name();
 };
 
@@ -64,6 +69,56 @@ void BlocksTest::kept_blocks_are_the_same_numbers() {
     kept.row(0, got);
     QVERIFY(std::memcmp(got.data(), all.data() + row_bytes, got.size() * sizeof(float)) == 0);
   }
+}
+
+void BlocksTest::codes_and_scales_are_the_same_numbers_data() {
+  QTest::addColumn<unsigned>("number");
+  QTest::addColumn<QString>("formats");
+  const auto row = [](const char* type, unsigned number, const char* formats) { QTest::newRow(type) << number << formats; };
+  row("Q4_1", 3, "int4_g32_min int4_g16_min int8_g32_min int8_g16_min");
+  row("Q5_0", 6, "int8_g32 int8_g32_asym");
+  row("Q5_1", 7, "int8_g32_min int8_g16_min");
+  row("Q2_K", 10, "int4_g16_min int8_g16_min");
+  row("Q3_K", 11, "int4_g16_min int8_g16_min");
+  row("Q4_K", 12, "int4_g32_min int4_g16_min int8_g32_min int8_g16_min");
+  row("Q5_K", 13, "int8_g32_min int8_g16_min");
+  row("Q6_K", 14, "int8_g16 int8_g16_min");
+  row("IQ4_NL", 20, "iq4");
+  row("IQ4_XS", 23, "iq4");
+}
+
+/// As numbers, bit by bit, and in each format that keeps them; of a zero that has a minimum for its middle the sign is lost.
+void BlocksTest::codes_and_scales_are_the_same_numbers() {
+  constexpr std::int64_t kRows = 4, kBlocksOfRow = 2;
+  QFETCH(unsigned, number);
+  QFETCH(QString, formats);
+  const engine::StoredType& type = *engine::find_gguf_type(number);
+  const std::string all =
+      tests::read_file(tests::source_path(std::string("tests/fixtures/dequantization/") + std::string(type.name) + ".bin"));
+  const auto n_bytes = static_cast<std::size_t>(kRows * kBlocksOfRow * type.bits / 8);
+  const std::int64_t k = kBlocksOfRow * type.block;
+  const std::span<const std::byte> blocks(reinterpret_cast<const std::byte*>(all.data()), n_bytes);
+  const engine::CodedTensor coded = engine::coded_of_blocks(type, blocks, kRows, k);
+  std::vector<float> got(static_cast<std::size_t>(kRows * k));
+  std::vector<float> want(got.size());
+  std::memcpy(want.data(), all.data() + n_bytes, want.size() * sizeof(float));
+  const auto has_same_bits = [&] { return std::memcmp(got.data(), want.data(), got.size() * sizeof(float)) == 0; };
+  engine::decode(coded, {}, got.data());
+  QVERIFY(has_same_bits());
+  QStringList names;
+  for (const kernels::WeightFormat format : coded.formats) {
+    names << QString::fromStdString(std::string(kernels::name_of(format)));
+    const std::int64_t row_bytes = kernels::coded_row_bytes(format, k);
+    std::vector<std::byte> rows(static_cast<std::size_t>(kRows * row_bytes));
+    engine::write_rows(coded, format, {}, rows.data());
+    const kernels::RoundedTensor kept(format, {rows.data(), kernels::Dtype::u8, {kRows, row_bytes}}, {});
+    got.assign(got.size(), 0);
+    for (std::int64_t row = 0; row < kRows; ++row) {
+      kept.row(row, std::span(got).subspan(static_cast<std::size_t>(row * k), static_cast<std::size_t>(k)));
+    }
+    QVERIFY2(kernels::has_minimums(format) && !coded.has_zeros ? got == want : has_same_bits(), qPrintable(names.back()));
+  }
+  QCOMPARE(names.join(QLatin1Char(' ')), formats);
 }
 
 void BlocksTest::types_without_decoder_are_known_by_name() {
