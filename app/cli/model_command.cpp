@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <iterator>
 
+#include "app/cli/memory_words.h"
 #include "app/log/printable.h"
 
 namespace lathe::app {
@@ -202,6 +203,7 @@ Result<void> ModelCommand::load(const EngineOptions& options) {
   const EngineLease engine = models.lease();
   if (!engine) return engine::fail(ErrorCode::cancelled, "loading was cancelled", options.model);
   note(loaded_line(engine->model()));
+  note(memory_line(engine->model()));
   for (const std::string& warning : engine->model().info.warnings) note("Warning: " + printable(warning));
   return {};
 }

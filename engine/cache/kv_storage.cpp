@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "engine/base/checked_math.h"
+#include "engine/base/resident_memory.h"
 
 namespace lathe::engine {
 
@@ -34,6 +35,16 @@ std::int64_t KvStorage::n_bytes(const kernels::Backend& backend, const kernels::
 std::int64_t KvStorage::n_bytes() const {
   std::int64_t sum = 0;
   for (const kernels::Buffer& layer : layers_) sum += static_cast<std::int64_t>(layer.n_bytes());
+  return sum;
+}
+
+std::optional<std::int64_t> KvStorage::resident_bytes() const {
+  std::int64_t sum = 0;
+  for (const kernels::Buffer& layer : layers_) {
+    const auto n_bytes = engine::resident_bytes({static_cast<const std::byte*>(layer.data()), layer.n_bytes()});
+    if (!n_bytes) return std::nullopt;
+    sum += *n_bytes;
+  }
   return sum;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "engine/api/result.h"
@@ -21,6 +22,8 @@ class KvStorage {
   const kernels::KvShape& shape() const { return shape_; }
   /// Units: bytes.
   std::int64_t n_bytes() const;
+  /// Units: bytes whose pages lie in memory; nothing when the system does not say.
+  std::optional<std::int64_t> resident_bytes() const;
   kernels::KvLayer layer(std::int64_t i) const { return {layers_[static_cast<std::size_t>(i)].data(), shape_}; }
 
  private:

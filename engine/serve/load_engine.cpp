@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "engine/api/packed_cache.h"
+#include "engine/base/resident_memory.h"
 #include "engine/serve/engine_loop.h"
 #include "engine/serve/load_runner.h"
 #include "engine/text/tokenizer_config.h"
@@ -38,6 +39,8 @@ class EngineLoad {
       : options_(options), observer_(observer), folder_(folder) {}
 
   Result<std::unique_ptr<Engine>> run() {
+    ::malloc_trim(0);  // what the allocator keeps of an earlier model would be taken again unseen
+    memory_before_ = anonymous_bytes();
     LATHE_TRY_VOID(validate(options_));
     LATHE_TRY(OpenedModel model, open_model(options_.model));
     const std::int64_t bytes_total = bytes_to_read(model, options_);
@@ -50,6 +53,7 @@ class EngineLoad {
     LATHE_TRY(LoadedRunner loaded, load_runner(model, parts_.tokenizer.get(), options_, observe, folder_));
     LATHE_TRY_VOID(report(LoadPhase::warming_up, bytes_total, bytes_total));
     LATHE_TRY_VOID(warm_up(*loaded.runner));
+    measure(*loaded.runner);
     describe(std::move(model), loaded);
     parts_.runner = std::move(loaded.runner);
     return make_engine_loop(std::move(parts_));
@@ -115,6 +119,12 @@ class EngineLoad {
     return {};
   }
 
+  void measure(ModelRunner& runner) {
+    const auto after = anonymous_bytes();
+    const auto parts = runner.resident_memory();
+    if (memory_before_ && after && parts) parts_.model.measured = measured_memory(*memory_before_, *after, *parts);
+  }
+
   void describe(OpenedModel model, const LoadedRunner& made) {
     const MemoryPlan& plan = made.plan;
     const ModelRunner& runner = *made.runner;
@@ -138,6 +148,7 @@ class EngineLoad {
     loaded.isa = runner.backend_info().isa;
     loaded.device = runner.backend_info().device;
     loaded.n_threads = runner.backend_info().n_threads;
+    loaded.estimate = plan.estimate;
     const RunnerMemory memory = runner.memory();
     loaded.memory = {
         .weights = memory.weights, .kv = memory.kv, .activations = memory.activations, .other = memory.rope + memory.work};
@@ -151,6 +162,7 @@ class EngineLoad {
   const LoadObserver& observer_;
   const PackedCacheFolder& folder_;
   const Clock::time_point start_ = Clock::now();
+  std::optional<std::int64_t> memory_before_;
   EngineParts parts_;
   std::vector<std::string> warnings_;
 };

@@ -27,6 +27,10 @@ class ResultsTable : public QWidget {
   void reproduce_wanted(quint64 cell, const QString& how);  ///< "json", "command"
   void export_wanted(const QString& format);                ///< "json", "csv", "markdown"
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+  void showEvent(QShowEvent* event) override;
+
  private:
   QWidget* make_head();
   void fill_baselines(const app::SweepStatus& status);
