@@ -25,6 +25,12 @@ OrderedJson parts_json(const MemoryUse& use) {
 
 }  // namespace
 
+std::string memory_words(const engine::LoadedModel& model) {
+  const double estimated = mib(model.estimate.total());
+  if (!model.measured) return fmt::format("memory {:.1f} MiB estimated", estimated);
+  return fmt::format("memory {:.1f} MiB of an estimated {:.1f}", mib(model.measured->use.total()), estimated);
+}
+
 std::string memory_line(const engine::LoadedModel& model) {
   const MemoryUse estimated = parts_of(model.estimate);
   if (!model.measured) {

@@ -23,7 +23,7 @@ struct MeasuredMemory {
   std::int64_t after = 0;   ///< behind the first step, when requests may come
   /// Pages of the buffers that lie in memory. A page does so from its first use on, so a KV cache that nothing has filled
   /// yet takes less than was reserved for it. `other`: the rest of after - before: tokenizer, angles of RoPE, work memory of
-  /// the kernels, threads, and whatever else the process did meanwhile; never less than nothing.
+  /// the kernels, tables of the scheduler, threads, and whatever else the process did meanwhile; never less than nothing.
   MemoryUse use;
 };
 
@@ -34,8 +34,8 @@ inline MeasuredMemory measured_memory(std::int64_t before, std::int64_t after, M
   return {before, after, parts};
 }
 
-/// Units: bytes of this process that lie in memory now, as MeasuredMemory says but for some pages; takes no time. Nothing where
-/// the system does not say.
+/// Units: bytes of this process that lie in memory now, as MeasuredMemory says but for some pages. It takes no time.
+/// Nothing where the system does not say.
 std::optional<std::int64_t> process_memory_bytes();
 
 }  // namespace lathe::engine

@@ -53,7 +53,7 @@ class EngineLoad {
     LATHE_TRY(LoadedRunner loaded, load_runner(model, parts_.tokenizer.get(), options_, observe, folder_));
     LATHE_TRY_VOID(report(LoadPhase::warming_up, bytes_total, bytes_total));
     LATHE_TRY_VOID(warm_up(*loaded.runner));
-    measure(*loaded.runner);
+    parts_.measure = [&runner = *loaded.runner, before = memory_before_] { return measure(runner, before); };
     describe(std::move(model), loaded);
     parts_.runner = std::move(loaded.runner);
     return make_engine_loop(std::move(parts_));
@@ -119,10 +119,11 @@ class EngineLoad {
     return {};
   }
 
-  void measure(ModelRunner& runner) {
+  static std::optional<MeasuredMemory> measure(ModelRunner& runner, std::optional<std::int64_t> before) {
     const auto after = anonymous_bytes();
     const auto parts = runner.resident_memory();
-    if (memory_before_ && after && parts) parts_.model.measured = measured_memory(*memory_before_, *after, *parts);
+    if (!before || !after || !parts) return std::nullopt;
+    return measured_memory(*before, *after, *parts);
   }
 
   void describe(OpenedModel model, const LoadedRunner& made) {

@@ -5,7 +5,7 @@
 usage: quantization_cost.py --lathe PROGRAM MODEL=DATASET ...
 
 A dataset is a JSON list of texts, or resources/demo_model/corpus: the answers that stand there, behind their questions.
-Run it on a machine without other work: speeds are the means of three runs.
+Run it on a machine without other work: speeds are means of runs, and stderr names the cells that something else disturbed.
 """
 import argparse
 import json
@@ -17,12 +17,14 @@ from pathlib import Path
 from format_fidelity import answers_of
 
 STREAMS = ("1", "8")
+REQUESTS, REPEATS = 64, 5  # small models: runs of the template's own few requests would end within milliseconds
 HEAD = ("| quantization | perplexity | mean KL, nats | 99 % KL | same best token | tok/s of 1 / 8 streams | prefill tok/s | load s "
         "| weights, MB |\n" + "|---" * 9 + "|")
 
 
 def sweep(args, model, dataset, folder):
     command = [args.lathe, "sweep", "--model", model, "--template", "quantization-cost", "--quality-dataset", dataset, "--no-cache",
+               "--requests", REQUESTS, "--repeats", REPEATS,
                "--journal", Path(args.journals or folder) / f"{Path(model).name}.jsonl", "--json"]
     if dataset.suffix == ".jsonl":
         command.append("--parse-special")
@@ -63,8 +65,8 @@ def main():
             result = sweep(args, model, file, folder)
         print(f"{Path(model).name}, {count} texts of {file.name}\n", HEAD, *rows(result), "", sep="\n")
         for cell in result["cells"]:
-            for warning in cell.get("warnings", []):
-                print(f"{cell['variables']}: {warning['words']}", file=sys.stderr)
+            if cell.get("warnings"):
+                print(f"{cell['variables']}: the machine disturbed it: {cell['warnings']}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -38,8 +38,6 @@ Json complete_json(Arguments more) {
   return *json;
 }
 
-bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
-
 std::string ids_text(const Json& ids) {
   std::string text;
   for (const Json& id : ids) text += (text.empty() ? "" : ",") + std::to_string(id.get<int>());
@@ -81,8 +79,6 @@ class ModelCommandsTest : public QObject {
   void what_is_loaded_is_named_with_its_details();
   void inspect_json_describes_the_model();
   void inspect_prints_text();
-  void inspect_measures_what_a_load_takes();
-  void memory_stands_beside_the_estimate();
   void inspect_tells_of_quantized_folders();
   void inspect_shows_one_quantization();
   void chat_answers_line_by_line();
@@ -368,6 +364,7 @@ void ModelCommandsTest::what_is_loaded_is_named_with_its_details() {
     more.insert(more.end(), {"--prompt", "a", "--max-tokens", "1", "--dtype", "bfloat16"});
     return complete(more).err;
   };
+  const auto has = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
   const std::string four = loaded({"--quantization", "bitsandbytes-fp4", "--bnb-4bit-use-double-quant"});
   QVERIFY2(has(four, "bitsandbytes_4bit (fp4, double quantization) and bfloat16"), four.c_str());
   const std::string zero = loaded({"--quantization", "int4_g32", "--quantization-zero-point", "--keep-head"});
@@ -409,39 +406,9 @@ void ModelCommandsTest::inspect_prints_text() {
   }
 }
 
-void ModelCommandsTest::inspect_measures_what_a_load_takes() {
-  const CliRun run = run_cli({"inspect", tiny_model_path(), "--measure", "--json", "--quantization", "int8_g32"});
-  QVERIFY2(run.code == 0, run.err.c_str());
-  const Json memory = Json::parse(run.out)["memory"];
-  QCOMPARE(memory["quantization"].get<std::string>(), std::string("int8_g32"));
-  const Json& estimated = memory["estimated"];
-  if (memory["measured"].is_null()) QSKIP("the system does not say");
-  QCOMPARE(memory["measured"]["weights_bytes"], estimated["weights_bytes"]);
-  QVERIFY(memory["measured"]["kv_bytes"].get<std::int64_t>() <= estimated["kv_bytes"].get<std::int64_t>());
-  QVERIFY(memory["measured"]["process_after_bytes"].get<std::int64_t>() >
-          memory["measured"]["total_bytes"].get<std::int64_t>());
-  const std::string text = run_cli({"inspect", tiny_model_path(), "--measure"}).out;
-  QVERIFY2(has(text, "Measured after a load as") && has(text, "of an estimated"), text.c_str());
-  QVERIFY(!has(run_cli({"inspect", tiny_model_path()}).out, "Measured"));
-}
-
-void ModelCommandsTest::memory_stands_beside_the_estimate() {
-  const CliRun run = complete({"--prompt", "Hello", "--max-tokens", "1"});
-  QVERIFY2(has(run.err, "Memory ") && has(run.err, " of an estimated "), run.err.c_str());
-  const CliRun bench =
-      run_cli({"bench", tiny_model_path(), "--pp", "8", "--tg", "4", "--json", "--num-gpu-blocks-override", "64"});
-  QVERIFY2(bench.code == 0, bench.err.c_str());
-  const Json memory = Json::parse(bench.out)["memory"];
-  const Json& estimated = memory["estimated"];
-  std::int64_t sum = 0;
-  for (const char* part : {"weights_bytes", "kv_bytes", "activations_bytes", "other_bytes"})
-    sum += estimated[part].get<std::int64_t>();
-  QCOMPARE(estimated["total_bytes"].get<std::int64_t>(), sum);
-  QVERIFY(memory["measured"].is_null() || memory["measured"]["total_bytes"].get<std::int64_t>() > 0);
-}
-
 void ModelCommandsTest::inspect_tells_of_quantized_folders() {
   const auto told = [](const char* name) { return run_cli({"inspect", lathe::tests::quantized_path(name)}).out; };
+  const auto has = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
   const std::string kept = told("gptq-4bit");
   QVERIFY2(has(kept, "quantized    gptq: 7 int4, groups of 32, zero points; its matrices stay so, as int4_g32\n"),
            kept.c_str());

@@ -86,6 +86,9 @@ ResultsTable::ResultsTable(const Theme& theme, QWidget* parent) : QWidget(parent
   column->addWidget(table_, 1);
 }
 
+/// A table that is visible asks its model while it goes, and the models go first.
+ResultsTable::~ResultsTable() { delete table_; }
+
 QWidget* ResultsTable::make_head() {
   auto* head = new QWidget(this);
   auto* row = new QHBoxLayout(head);

@@ -18,6 +18,7 @@ class ResultsTable : public QWidget {
   Q_OBJECT
  public:
   ResultsTable(const Theme& theme, QWidget* parent);
+  ~ResultsTable() override;
   void show_sweep(const app::SweepStatus& status);
   void select_cell(std::size_t cell);
   /// The selected one, else the first row's.

@@ -238,6 +238,10 @@ void SweepChart::scale(double top) {
   const double step = round_step(top, kValueTicks);
   const double end = std::max(step, std::ceil(top / step - 1e-9) * step);
   plot_->yAxis->setTicker(value_ticks(end));
+  const int label = QFontMetrics(plot_->yAxis->tickLabelFont()).horizontalAdvance(axis_number(end, step)) + theme_.px(10);
+  QMargins margins = plot_->axisRect()->margins();
+  margins.setLeft(std::max(margins.left(), label));
+  plot_->axisRect()->setMargins(margins);
   plot_->yAxis->setRange(0, end * 1.04);
 }
 

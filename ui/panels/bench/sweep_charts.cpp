@@ -40,7 +40,8 @@ QWidget* SweepCharts::make_heat() {
   heat_metric_->setAccessibleName(tr("Metric of the heat map"));
   heat_note_ = make_label(theme_, "bench.heat.note", tr("outlined: under your service level"), box, 11, QFont::Normal,
                           TextTone::text3);
-  head->addWidget(heat_note_, 1);
+  head->addWidget(heat_note_);
+  head->addStretch(1);
   column->addLayout(head);
   column->addWidget(heat_ = new HeatMap(theme_, box), 1);
   connect(heat_, &HeatMap::cell_chosen, this, &SweepCharts::cell_chosen);
