@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <iterator>
 
+#include "app/cli/memory_words.h"
 #include "app/log/printable.h"
 
 namespace lathe::app {
@@ -49,10 +50,10 @@ std::vector<std::string> quantization_details(const engine::LoadedModel& model) 
 }
 
 std::string loaded_line(const engine::LoadedModel& model) {
-  return fmt::format("Loaded {}: {}, {}, {} with {} thread{}, context {}, {} KV blocks, in {:.2f} s{}", model.name,
+  return fmt::format("Loaded {}: {}, {}, {} with {} thread{}, context {}, {} KV blocks, in {:.2f} s{}; {}", model.name,
                      model.info.architecture, weights_words(model), model.isa, model.n_threads,
                      model.n_threads == 1 ? "" : "s", model.max_model_len, model.n_blocks, model.load_ms / 1000,
-                     model.packed_cache == engine::PackedCacheUse::hit ? " from the cache" : "");
+                     model.packed_cache == engine::PackedCacheUse::hit ? " from the cache" : "", memory_words(model));
 }
 
 }  // namespace

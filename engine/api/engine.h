@@ -12,6 +12,7 @@
 
 #include "engine/api/chat.h"
 #include "engine/api/checkpoint.h"
+#include "engine/api/memory_use.h"
 #include "engine/api/options.h"
 #include "engine/api/request.h"
 #include "engine/api/scheduler_event.h"
@@ -19,11 +20,6 @@
 #include "engine/api/tokenizer.h"
 
 namespace lathe::engine {
-
-/// Units: bytes, measured after loading.
-struct MemoryUse {
-  std::int64_t weights = 0, kv = 0, activations = 0, other = 0;
-};
 
 /// What the cache of packed weights (engine/api/packed_cache.h) did for a load.
 enum class PackedCacheUse : std::uint8_t {
@@ -44,7 +40,9 @@ struct LoadedModel {
   std::int64_t n_blocks = 0;
   std::string backend, isa, device;
   int n_threads = 1;
-  MemoryUse memory;
+  FitEstimate estimate;                    ///< of this load, before it took anything
+  MemoryUse memory;                        ///< sizes of its buffers
+  std::optional<MeasuredMemory> measured;  ///< none where the system does not say
   double load_ms = 0;
   PackedCacheUse packed_cache = PackedCacheUse::none;
   SamplingParams default_sampling;  ///< generation_config.json over the defaults

@@ -5,6 +5,8 @@
 
 #include <limits>
 
+#include "engine/base/resident_memory.h"
+
 namespace lathe::engine {
 
 kernels::KvShape KvLayout::shape_of(std::int64_t layer) const {
@@ -45,6 +47,16 @@ std::int64_t KvStorage::n_bytes(const kernels::Backend& backend, const KvLayout&
 std::int64_t KvStorage::n_bytes() const {
   std::int64_t sum = 0;
   for (const kernels::Buffer& layer : layers_) sum += static_cast<std::int64_t>(layer.n_bytes());
+  return sum;
+}
+
+std::optional<std::int64_t> KvStorage::resident_bytes() const {
+  std::int64_t sum = 0;
+  for (const kernels::Buffer& layer : layers_) {
+    const auto n_bytes = engine::resident_bytes({static_cast<const std::byte*>(layer.data()), layer.n_bytes()});
+    if (!n_bytes) return std::nullopt;
+    sum += *n_bytes;
+  }
   return sum;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "engine/api/result.h"
@@ -30,6 +31,8 @@ class KvStorage {
 
   /// Units: bytes.
   std::int64_t n_bytes() const;
+  /// Units: bytes whose pages lie in memory; nothing when the system does not say.
+  std::optional<std::int64_t> resident_bytes() const;
   kernels::KvLayer layer(std::int64_t i) const { return {layers_[static_cast<std::size_t>(i)].data(), layout_.shape_of(i)}; }
   /// Of the layer's slots and block tables: 0 is the first group's, 1 that of the first window group.
   int group_of(std::int64_t layer) const { return layout_.group_of(layer); }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "engine/base/resident_memory.h"
 #include "engine/run/rope_rows.h"
 
 namespace lathe::engine {
@@ -132,6 +133,21 @@ RunnerMemory ModelRunner::memory() const {
           .activations = activations_.n_bytes(),
           .rope = decoder_.rope_bytes(),
           .work = static_cast<std::int64_t>(backend_->work_bytes_held())};
+}
+
+/// A backend that keeps its matrices in a way of its own has no image: they are among `other` then.
+std::optional<MemoryUse> ModelRunner::resident_memory() {
+  MemoryUse use;
+  for (const std::span<const std::byte> part : decoder_.image()) {
+    const auto n_bytes = resident_bytes(part);
+    if (!n_bytes) return std::nullopt;
+    use.weights += *n_bytes;
+  }
+  const auto kv = kv_.resident_bytes(), activations = resident_bytes(activations_.bytes());
+  if (!kv || !activations) return std::nullopt;
+  use.kv = *kv;
+  use.activations = *activations;
+  return use;
 }
 
 }  // namespace lathe::engine

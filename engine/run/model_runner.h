@@ -3,7 +3,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
+#include "engine/api/memory_use.h"
 #include "engine/cache/kv_storage.h"
 #include "engine/model/decoder/decoder.h"
 #include "engine/model/layers/activations.h"
@@ -34,6 +36,8 @@ class ModelRunner final : public Runner {
   }
 
   RunnerMemory memory() const;
+  /// What of the buffers lies in memory, without `other`. Nothing when the system does not say.
+  std::optional<MemoryUse> resident_memory();
   const ModelConfig& config() const { return decoder_.config(); }
   const kernels::BackendInfo& backend_info() const { return backend_->info(); }
 

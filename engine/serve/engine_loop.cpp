@@ -160,6 +160,7 @@ EngineLoop::EngineLoop(EngineParts parts)
                             parts_.model.options.enable_prefix_caching, limits_.window, parts_.runner->limits().windows)),
       sampler_(*parts_.runner, parts_.model.n_threads, parts_.model.info.eos_ids) {
   snapshot_.publish(make_snapshot(now_ns()));
+  if (parts_.measure) parts_.model.measured = parts_.measure();
   thread_ = std::jthread([this] { loop(); });
   pthread_setname_np(thread_.native_handle(), "lathe-engine");
 }

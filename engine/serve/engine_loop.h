@@ -2,7 +2,9 @@
 // EngineLoop: the Engine over any Runner. Owns the engine thread; step() reads as the data path does.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 
 #include "engine/api/engine.h"
 #include "engine/base/clock.h"
@@ -17,6 +19,8 @@ struct EngineParts {
   std::unique_ptr<ChatTemplate> chat_template;  ///< may be null
   std::unique_ptr<Runner> runner;
   std::unique_ptr<const Clock> clock = std::make_unique<SteadyClock>();
+  /// Asked once, when the loop has all that it holds; may be null.
+  std::function<std::optional<MeasuredMemory>()> measure;
 };
 
 std::unique_ptr<Engine> make_engine_loop(EngineParts parts);

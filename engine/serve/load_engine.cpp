@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "engine/api/packed_cache.h"
+#include "engine/base/resident_memory.h"
 #include "engine/serve/engine_loop.h"
 #include "engine/serve/load_runner.h"
 #include "engine/text/tokenizer_config.h"
@@ -38,6 +39,8 @@ class EngineLoad {
       : options_(options), observer_(observer), folder_(folder) {}
 
   Result<std::unique_ptr<Engine>> run() {
+    ::malloc_trim(0);  // what the allocator keeps of an earlier model would be taken again unseen
+    memory_before_ = anonymous_bytes();
     LATHE_TRY_VOID(validate(options_));
     LATHE_TRY(OpenedModel model, open_model(options_.model));
     const std::int64_t bytes_total = bytes_to_read(model, options_);
@@ -50,6 +53,7 @@ class EngineLoad {
     LATHE_TRY(LoadedRunner loaded, load_runner(model, parts_.tokenizer.get(), options_, observe, folder_));
     LATHE_TRY_VOID(report(LoadPhase::warming_up, bytes_total, bytes_total));
     LATHE_TRY_VOID(warm_up(*loaded.runner));
+    parts_.measure = [&runner = *loaded.runner, before = memory_before_] { return measure(runner, before); };
     describe(std::move(model), loaded);
     parts_.runner = std::move(loaded.runner);
     return make_engine_loop(std::move(parts_));
@@ -116,6 +120,13 @@ class EngineLoad {
     return {};
   }
 
+  static std::optional<MeasuredMemory> measure(ModelRunner& runner, std::optional<std::int64_t> before) {
+    const auto after = anonymous_bytes();
+    const auto parts = runner.resident_memory();
+    if (!before || !after || !parts) return std::nullopt;
+    return measured_memory(*before, *after, *parts);
+  }
+
   void describe(OpenedModel model, const LoadedRunner& made) {
     const MemoryPlan& plan = made.plan;
     const ModelRunner& runner = *made.runner;
@@ -139,6 +150,7 @@ class EngineLoad {
     loaded.isa = runner.backend_info().isa;
     loaded.device = runner.backend_info().device;
     loaded.n_threads = runner.backend_info().n_threads;
+    loaded.estimate = plan.estimate;
     const RunnerMemory memory = runner.memory();
     loaded.memory = {
         .weights = memory.weights, .kv = memory.kv, .activations = memory.activations, .other = memory.rope + memory.work};
@@ -152,6 +164,7 @@ class EngineLoad {
   const LoadObserver& observer_;
   const PackedCacheFolder& folder_;
   const Clock::time_point start_ = Clock::now();
+  std::optional<std::int64_t> memory_before_;
   EngineParts parts_;
   std::vector<std::string> warnings_;
 };

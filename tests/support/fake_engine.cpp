@@ -90,6 +90,12 @@ FakeEngine::FakeEngine(const FakeModel& model)
   model_.backend = "cpu";
   model_.isa = "fake";
   model_.memory = {10 << 20, 2 << 20, 1 << 20, 0};
+  model_.estimate.weights = 10 << 20;
+  model_.estimate.kv = 2 << 20;
+  model_.estimate.activations = 1 << 20;
+  model_.estimate.n_blocks = model.n_blocks;
+  model_.estimate.max_model_len = model.max_model_len;
+  model_.measured = model.measured;
   answer_with([this](const GenerateRequest& request) { return tokenizer_.decode(request.prompt_token_ids, true); });
   thread_ = std::jthread([this](std::stop_token stopping) { run(stopping); });
 }

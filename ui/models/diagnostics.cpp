@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "ui/bridge/system_memory.h"
+#include "ui/models/load_words.h"
 
 namespace lathe::ui {
 namespace {
@@ -28,6 +29,12 @@ QString changed_options(const engine::EngineOptions& options) {
   return flags.isEmpty() ? QStringLiteral("all default") : flags.join(QLatin1Char(' '));
 }
 
+QString memory_words(const engine::LoadedModel& model) {
+  const QString estimated = bytes_words(model.estimate.total());
+  if (!model.measured) return QStringLiteral("%1 estimated").arg(estimated);
+  return QStringLiteral("%1 measured, %2 estimated").arg(bytes_words(model.measured->use.total()), estimated);
+}
+
 QString model_lines(const Bridge& bridge) {
   if (!bridge.loaded()) {
     const auto& error = bridge.model_status().error;
@@ -41,6 +48,7 @@ QString model_lines(const Bridge& bridge) {
          line("backend", QStringLiteral("%1, %2, %3, %4 threads")
                              .arg(of(model.backend), of(model.isa), of(model.device))
                              .arg(model.n_threads)) +
+         line("memory", memory_words(model)) +
          line("KV cache", QStringLiteral("%1 blocks, %2").arg(model.n_blocks).arg(of(model.kv_cache_dtype)));
 }
 

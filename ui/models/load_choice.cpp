@@ -3,6 +3,7 @@
 
 #include <QCryptographicHash>
 #include <QFileInfo>
+#include <algorithm>
 
 #include "ui/models/counted.h"
 #include "ui/models/load_words.h"
@@ -210,10 +211,24 @@ void LoadChoice::inspect() {
       });
 }
 
+/// No more than the buffers hold, and no more than this process has grown since before the load, for a KV cache that is not
+/// filled does not lie in memory. Rounded, so that what a chat takes is no news.
 std::int64_t LoadChoice::returned_bytes() const {
+  constexpr std::int64_t kStep = 16 << 20;
   if (!bridge_.loaded()) return 0;
-  const engine::MemoryUse& memory = bridge_.loaded()->memory;
-  return memory.weights + memory.kv + memory.activations + memory.other;
+  const std::optional<engine::MeasuredMemory>& measured = bridge_.loaded()->measured;
+  const std::int64_t buffers = bridge_.loaded()->memory.total();
+  const std::optional<std::int64_t> now = measured ? engine::process_memory_bytes() : std::nullopt;
+  return now ? std::clamp<std::int64_t>((*now - measured->before) / kStep * kStep, 0, buffers) : buffers;
+}
+
+std::optional<MeasuredFit> LoadChoice::measured() const {
+  if (!fit_ || !is_loaded() || !bridge_.loaded()->measured || !changed_options().isEmpty()) return {};
+  MeasuredFit measured{bridge_.loaded()->estimate, bridge_.loaded()->measured->use};
+  measured.estimate.free = fit_->free;
+  measured.estimate.returned = fit_->returned;
+  measured.estimate.verdict = fit_->verdict;
+  return measured;
 }
 
 void LoadChoice::estimate() {

@@ -23,6 +23,12 @@ struct LoadFix {
   std::int64_t total = 0;  ///< bytes with it
 };
 
+/// What a load was estimated to take, and what it took.
+struct MeasuredFit {
+  engine::FitEstimate estimate;  ///< parts of that load; what is free, and the verdict, of now
+  engine::MemoryUse use;
+};
+
 /// Thread: GUI; reading headers and estimating run in the background. Options are kept per model at every change.
 class LoadChoice : public QObject {
   Q_OBJECT
@@ -51,8 +57,11 @@ class LoadChoice : public QObject {
   /// Why there is no estimate: the options contradict each other.
   const std::optional<engine::Error>& fit_error() const { return fit_error_; }
 
-  /// What unloading the present model gives back, in bytes.
+  /// What unloading the present model gives back, in bytes, to 16 MiB.
   std::int64_t returned_bytes() const;
+  /// None while the chosen model with these settings is not the loaded one, or the system does not say what was taken.
+  std::optional<MeasuredFit> measured() const;
+
   /// The chosen model is the loaded one.
   bool is_loaded() const;
   /// Names of the options that differ from those of the loaded model; empty when another model is chosen.

@@ -44,10 +44,12 @@ void SweepTable::choose_columns() {
   for (std::size_t i = 0; i < status_.plan->variables.size(); ++i) columns_.push_back({Kind::variable, i});
   for (const std::string_view name : app::main_metrics(*status_.plan)) {
     columns_.push_back({Kind::metric, app::metric_index(name)});
-    if (columns_.back().index == judged_metric() && !baseline_.isEmpty()) columns_.push_back({Kind::difference, 0});
+    if (columns_.back().index != judged_metric() || baseline_.isEmpty()) continue;
+    // Beside what is judged: the end of a wide table is out of sight.
+    columns_.push_back({Kind::difference, 0});
+    columns_.push_back({Kind::verdict, 0});
   }
   columns_.push_back({Kind::runs, 0});
-  if (!baseline_.isEmpty()) columns_.push_back({Kind::verdict, 0});
 }
 
 void SweepTable::set_baseline(const QString& value) {

@@ -7,6 +7,7 @@
 #include <QPainterPath>
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "ui/theme/digits.h"
 #include "ui/widgets/hatch.h"
@@ -15,6 +16,8 @@ namespace lathe::ui {
 namespace {
 
 constexpr int kBarTop = 27, kBar = 10, kLegendTop = 45, kLegendRow = 18, kHeight = 104, kFreeHeight = 66;
+// Beside the estimate: a thin bar under its bar, and a row for each part, between a heading and the sum.
+constexpr int kThinTop = 40, kThin = 4, kTableTop = 48, kTableRow = 17, kTableRows = 6;
 constexpr double kGap = 1.5;
 
 /// Everything in one unit, so that the numbers can be added up by eye.
@@ -32,6 +35,13 @@ QString number(double bytes, const Scale& scale) {
   return QLocale().toString(value, 'f', value >= 99.95 ? 0 : 1);
 }
 
+/// "+3.4", "−12.0", and "0.0" without a sign
+QString signed_number(double bytes, const Scale& scale) {
+  const QString digits = number(std::abs(bytes), scale);
+  if (digits == number(0, scale)) return digits;
+  return (bytes < 0 ? QStringLiteral("−") : QStringLiteral("+")) + digits;
+}
+
 struct Part {
   QColor color;
   const char* word;
@@ -43,6 +53,10 @@ std::array<Part, 4> parts_of(const Tokens& t, const engine::FitEstimate& fit) {
            {t.series[2], QT_TRANSLATE_NOOP("FitBar", "KV"), fit.kv},
            {t.series[4], QT_TRANSLATE_NOOP("FitBar", "Activations"), fit.activations},
            {t.text3, QT_TRANSLATE_NOOP("FitBar", "Other"), fit.other}}};
+}
+
+std::array<std::int64_t, 4> numbers_of(const engine::MemoryUse& use) {
+  return {use.weights, use.kv, use.activations, use.other};
 }
 
 }  // namespace
@@ -74,10 +88,19 @@ FitBar::FitBar(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(th
   setFixedHeight(theme.px(kFreeHeight));
 }
 
-QSize FitBar::sizeHint() const { return {theme_.px(270), theme_.px(fit_ ? kHeight : kFreeHeight)}; }
+int FitBar::fit_height() const { return measured_ ? kTableTop + kTableRows * kTableRow + 22 : kHeight; }
 
-void FitBar::set_fit(const engine::FitEstimate& fit, std::int64_t block_size, std::int64_t max_model_len) {
+QSize FitBar::sizeHint() const { return {theme_.px(270), theme_.px(fit_ ? fit_height() : kFreeHeight)}; }
+
+void FitBar::set_fit(const engine::FitEstimate& fit, std::int64_t block_size, std::int64_t max_model_len,
+                     const std::optional<engine::MemoryUse>& measured) {
   fit_ = fit;
+  measured_ = measured;
+  setToolTip(!measured
+                 ? QString()
+                 : tr("Measured: pages of this program that lay in memory after the first step; files are not counted.\n"
+                      "The KV cache takes its pages as requests fill them. Other is also the tokenizer, threads and\n"
+                      "what the window did meanwhile."));
   const QLocale locale;
   const std::int64_t tokens = fit.n_blocks * block_size;
   meaning_ =
@@ -91,7 +114,7 @@ void FitBar::set_fit(const engine::FitEstimate& fit, std::int64_t block_size, st
   const ChipMark mark = fit.verdict == engine::FitVerdict::unknown ? ChipMark::none : ChipMark::icon;
   chip_->set(chip_state(fit.verdict), mark, verdict_word(fit.verdict));
   chip_->show();
-  setFixedHeight(theme_.px(kHeight));
+  setFixedHeight(theme_.px(fit_height()));
   setAccessibleName(words());
   resizeEvent(nullptr);
   update();
@@ -99,6 +122,8 @@ void FitBar::set_fit(const engine::FitEstimate& fit, std::int64_t block_size, st
 
 void FitBar::set_free(double available_bytes, double total_bytes, const QString& words) {
   fit_.reset();
+  measured_.reset();
+  setToolTip(QString());
   available_ = available_bytes;
   total_ = total_bytes;
   meaning_ = words;
@@ -111,9 +136,22 @@ void FitBar::set_free(double available_bytes, double total_bytes, const QString&
 QString FitBar::words() const {
   if (!fit_) return tr("Memory %1 GiB free").arg(number(available_, {1 << 30, "GiB"}));
   const Scale scale = scale_of(static_cast<double>(std::max(fit_->total(), fit_->free)));
-  return tr("Memory %1 of %2 %3 free, %4. %5")
-      .arg(number(static_cast<double>(fit_->total()), scale), number(static_cast<double>(fit_->free), scale),
-           QLatin1String(scale.name), chip_->word(), meaning_);
+  const QString estimate =
+      tr("Memory %1 of %2 %3 free, %4. %5")
+          .arg(number(static_cast<double>(fit_->total()), scale), number(static_cast<double>(fit_->free), scale),
+               QLatin1String(scale.name), chip_->word(), meaning_);
+  return measured_ ? tr("%1. %2").arg(estimate, measured_words()) : estimate;
+}
+
+QString FitBar::measured_words() const {
+  const Scale scale = scale_of(static_cast<double>(std::max(fit_->total(), measured_->total())));
+  const auto words = [&](std::int64_t bytes) { return number(static_cast<double>(bytes), scale); };
+  QStringList each;
+  const auto parts = parts_of(theme_.tokens(), *fit_);
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    each << tr("%1 %2, estimated %3").arg(tr(parts[i].word), words(numbers_of(*measured_)[i]), words(parts[i].bytes));
+  return tr("Measured %1 %2, estimated %3: %4")
+      .arg(words(measured_->total()), QLatin1String(scale.name), words(fit_->total()), each.join(QStringLiteral("; ")));
 }
 
 void FitBar::resizeEvent(QResizeEvent*) {
@@ -201,7 +239,60 @@ void FitBar::paint_fit(QPainter& painter) const {
   }
   painter.restore();
   if (total > free) painter.fillRect(QRectF(limit - 1, bar.top() - 2, 2, bar.height() + 4), t.text);
-  paint_legend(painter);
+  if (measured_) {
+    paint_thin_bar(painter, bar.width() / whole);
+    paint_measured(painter);
+  } else {
+    paint_legend(painter);
+  }
+  painter.setFont(theme_.font(11));
+  painter.setPen(t.text3);
+  draw_digits(painter, QRectF(0, theme_.px(fit_height() - 20), width(), theme_.px(18)), Qt::AlignLeft | Qt::AlignVCenter,
+              meaning_);
+}
+
+/// What was measured, on the scale and in the colours of the estimate above it.
+void FitBar::paint_thin_bar(QPainter& painter, double px_per_byte) const {
+  const QRectF bar(0, theme_.px(kThinTop), width(), theme_.px(kThin));
+  painter.fillRect(bar, theme_.tokens().pressed);
+  const auto parts = parts_of(theme_.tokens(), *fit_);
+  double x = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const double wide = static_cast<double>(numbers_of(*measured_)[i]) * px_per_byte;
+    painter.fillRect(QRectF(x, bar.top(), std::min(std::max(0.0, wide - kGap), width() - x), bar.height()), parts[i].color);
+    x += wide;
+  }
+}
+
+void FitBar::paint_row(QPainter& painter, int row, const QStringList& words, bool strong) const {
+  const Tokens& t = theme_.tokens();
+  const int top = theme_.px(kTableTop + row * kTableRow), high = theme_.px(kTableRow);
+  painter.setFont(theme_.font(11, strong ? QFont::DemiBold : QFont::Normal));
+  painter.setPen(row == 0 ? t.text3 : strong ? t.text : t.text2);
+  draw_digits(painter, QRectF(theme_.px(row == 0 ? 0 : 12), top, width() / 2.0, high), Qt::AlignLeft | Qt::AlignVCenter,
+              words[0]);
+  constexpr double kRightEdges[] = {0.54, 0.77, 1};
+  for (int i = 0; i < 3; ++i)
+    draw_digits(painter, QRectF(0, top, width() * kRightEdges[i], high), Qt::AlignRight | Qt::AlignVCenter, words[i + 1]);
+}
+
+void FitBar::paint_measured(QPainter& painter) const {
+  const Scale scale = scale_of(static_cast<double>(std::max(fit_->total(), measured_->total())));
+  const auto row_of = [&](const QString& word, std::int64_t estimated, std::int64_t taken) {
+    return QStringList{word, number(static_cast<double>(estimated), scale), number(static_cast<double>(taken), scale),
+                       signed_number(static_cast<double>(taken - estimated), scale)};
+  };
+  paint_row(painter, 0, {QLatin1String(scale.name), tr("Estimate"), tr("Measured"), tr("Difference")}, false);
+  const auto parts = parts_of(theme_.tokens(), *fit_);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const int row = static_cast<int>(i) + 1;
+    const double middle = theme_.px(kTableTop + row * kTableRow) + theme_.px(kTableRow) / 2.0;
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(parts[i].color);
+    painter.drawRoundedRect(QRectF(0, middle - 4, 8, 8), 2, 2);
+    paint_row(painter, row, row_of(tr(parts[i].word), parts[i].bytes, numbers_of(*measured_)[i]), false);
+  }
+  paint_row(painter, kTableRows - 1, row_of(tr("In all"), fit_->total(), measured_->total()), true);
 }
 
 void FitBar::paint_legend(QPainter& painter) const {
@@ -222,10 +313,6 @@ void FitBar::paint_legend(QPainter& painter) const {
     draw_digits(painter, row.adjusted(theme_.px(12), 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter,
                 QStringLiteral("%1 %2%3").arg(tr(parts[i].word), number(static_cast<double>(parts[i].bytes), scale), unit));
   }
-  painter.setFont(theme_.font(11));
-  painter.setPen(t.text3);
-  draw_digits(painter, QRectF(0, theme_.px(kHeight - 20), width(), theme_.px(18)), Qt::AlignLeft | Qt::AlignVCenter,
-              meaning_);
 }
 
 }  // namespace lathe::ui

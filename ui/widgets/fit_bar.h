@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// FitBar: what a model would take of the free memory, as a stacked bar with its numbers and a word.
+// FitBar: what a model would take of the free memory, as a stacked bar with its numbers and a word; once it is loaded, what
+// it took beside that.
 #pragma once
 
+#include <QStringList>
 #include <QWidget>
 #include <optional>
 
 #include "engine/api/checkpoint.h"
+#include "engine/api/memory_use.h"
 #include "ui/widgets/chip.h"
 
 namespace lathe::ui {
@@ -14,7 +17,9 @@ class FitBar : public QWidget {
   Q_OBJECT
  public:
   FitBar(const Theme& theme, QWidget* parent);
-  void set_fit(const engine::FitEstimate& fit, std::int64_t block_size, std::int64_t max_model_len);
+  /// `measured`: what a load that was estimated so took.
+  void set_fit(const engine::FitEstimate& fit, std::int64_t block_size, std::int64_t max_model_len,
+               const std::optional<engine::MemoryUse>& measured = {});
   /// While no model is chosen: how much of the machine's memory is free, and a line of words.
   void set_free(double available_bytes, double total_bytes, const QString& words);
   QString words() const;
@@ -29,9 +34,15 @@ class FitBar : public QWidget {
   void paint_fit(QPainter& painter) const;
   void paint_head(QPainter& painter) const;
   void paint_legend(QPainter& painter) const;
+  void paint_thin_bar(QPainter& painter, double px_per_byte) const;
+  void paint_measured(QPainter& painter) const;
+  void paint_row(QPainter& painter, int row, const QStringList& words, bool strong) const;
+  int fit_height() const;
+  QString measured_words() const;
 
   const Theme& theme_;
   std::optional<engine::FitEstimate> fit_;
+  std::optional<engine::MemoryUse> measured_;
   double available_ = 0, total_ = 0;
   QString meaning_;
   Chip* chip_;

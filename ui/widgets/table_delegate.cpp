@@ -4,6 +4,8 @@
 #include <QHeaderView>
 #include <QPainter>
 #include <QTableView>
+#include <algorithm>
+#include <cmath>
 
 #include "ui/theme/digits.h"
 #include "ui/widgets/table_header.h"
@@ -32,12 +34,28 @@ void TableDelegate::paint_ground(QPainter& painter, const QStyleOptionViewItem& 
     painter.fillRect(QRect(option.rect.left(), option.rect.top(), 3, option.rect.height()), tokens.accent);
 }
 
+int TableDelegate::left_of(const QModelIndex& index) const { return theme_.px(index.column() == 0 ? margin_ : kPadding); }
+
+int TableDelegate::right_of(const QModelIndex& index) const {
+  return theme_.px(index.column() + 1 == index.model()->columnCount() ? margin_ : kPadding);
+}
+
+int TableDelegate::width_for(const QModelIndex& index) const {
+  return static_cast<int>(std::ceil(content_width(index))) + left_of(index) + right_of(index);
+}
+
+qreal TableDelegate::content_width(const QModelIndex& index) const {
+  const QFont font = theme_.font(12, index.column() == 0 ? QFont::DemiBold : QFont::Normal);
+  // Digits are drawn wider than they are measured for dots.
+  const QString words = index.data().toString();
+  return std::max(digits_width(QFontMetricsF(font), words), QFontMetricsF(font).horizontalAdvance(words));
+}
+
 void TableDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
   painter->save();
   paint_ground(*painter, option, index);
-  const bool is_first = index.column() == 0, is_last = index.column() + 1 == index.model()->columnCount();
-  const QRectF area = QRectF(option.rect).adjusted(theme_.px(is_first ? margin_ : kPadding), 0,
-                                                   -theme_.px(is_last ? margin_ : kPadding), -1);
+  painter->setClipRect(option.rect);  // whatever a content does, the next cell is not its place
+  const QRectF area = QRectF(option.rect).adjusted(left_of(index), 0, -right_of(index), -1);
   paint_content(*painter, area, index);
   painter->restore();
 }

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "app/cli/machine_words.h"
+#include "app/cli/memory_words.h"
 #include "app/cli/model_command.h"
 #include "engine/api/machine.h"
 
@@ -98,6 +99,7 @@ OrderedJson bench_json(const engine::LoadedModel& model, const engine::MachineRe
           {"quantization", model.running_quantization()},
           {"load_ms", model.load_ms},
           {"packed_cache", engine::name_of(model.packed_cache)},
+          {"memory", memory_json(model)},
           {"version", version()},
           {"machine", machine_json(machine)},
           {"runs", std::move(list)}};

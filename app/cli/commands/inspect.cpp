@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// lathe inspect: what a checkpoint is and whether it fits, from its headers alone.
+// lathe inspect: what a checkpoint is and whether it fits, from its headers alone; on request also what a load takes.
 #include <fmt/format.h>
 
 #include <array>
 #include <limits>
 #include <utility>
 
+#include "app/cli/memory_words.h"
 #include "app/cli/model_command.h"
 #include "app/log/printable.h"
 
@@ -167,16 +168,28 @@ std::string info_text(const ModelInfo& info, const std::vector<FitAt>& all_fits)
 
 int inspect(const std::vector<std::string>& arguments, Terminal& terminal) {
   ModelCommand command(kInspectCommand, terminal, {"dtype"});
-  bool json = false;
+  bool json = false, measure = false;
   command.parser().add_flag("--json", json, "One JSON object on stdout.");
+  command.parser().add_flag("--measure", measure,
+                            "Load it with these options, and say what that took of the memory beside the estimate.");
   if (const auto code = command.parse(arguments)) return *code;
   const Result<engine::EngineOptions> options = command.engine_options();
   if (!options) return command.fail(options.error());
   const Result<ModelInfo> info = engine::inspect_checkpoint(options->model);
   if (!info) return command.fail(info.error());
-  if (command.given("quantization")) command.warn_of_idle({&*options, 1});
+  if (command.given("quantization") && !measure) command.warn_of_idle({&*options, 1});
   const std::vector<FitAt> all_fits = fits(*info, *options, command.given("quantization"));
-  terminal.out << (json ? engine::dump_json(info_json(*info, all_fits), 2) + "\n" : info_text(*info, all_fits));
+  OrderedJson report = info_json(*info, all_fits);
+  std::string text = info_text(*info, all_fits);
+  if (measure) {
+    if (const auto loaded = command.load(*options); !loaded) return command.fail(loaded.error());
+    const engine::LoadedModel model = command.workbench().models().lease()->model();
+    report["memory"] = memory_json(model);
+    report["memory"]["dtype"] = model.dtype;
+    report["memory"]["quantization"] = model.running_quantization();
+    text += fmt::format("Measured after a load as {}\n  {}\n", weights_words(model), memory_line(model));
+  }
+  terminal.out << (json ? engine::dump_json(report, 2) + "\n" : text);
   return kExitDone;
 }
 

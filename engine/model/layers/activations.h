@@ -2,7 +2,9 @@
 // Activations: the work memory of a step, allocated once for the largest step.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "engine/model/layers/device_tensor.h"
 #include "engine/model/model_config.h"
@@ -44,6 +46,7 @@ class Activations {
   /// Requires: no more rows than create() was told.
   StepBuffers for_step(std::int64_t n_rows, std::int64_t n_logit_rows) const;
   std::int64_t n_bytes() const { return static_cast<std::int64_t>(buffer_.n_bytes()); }
+  std::span<const std::byte> bytes() const { return {static_cast<const std::byte*>(buffer_.data()), buffer_.n_bytes()}; }
 
  private:
   kernels::Buffer buffer_;

@@ -137,6 +137,8 @@ void LoadEngineTest::memory_is_what_was_estimated() {
     QCOMPARE(memory.kv, fit->kv);
     QCOMPARE(memory.activations, fit->activations);
     QCOMPARE(memory.other, fit->other);
+    QCOMPARE((*engine)->model().estimate.total(), fit->total());
+    QCOMPARE((*engine)->model().estimate.n_blocks, fit->n_blocks);
   }
 }
 

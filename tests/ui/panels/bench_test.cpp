@@ -13,6 +13,7 @@
 #include <QTableView>
 
 #include "tests/ui/window_fixture.h"
+#include "ui/panels/bench/history_view.h"
 #include "ui/panels/bench/sweep_chart.h"
 #include "ui/panels/bench/sweep_header.h"
 #include "ui/panels/bench/variable_cards.h"
@@ -74,6 +75,7 @@ class BenchTest : public QObject {
   void points_of_the_pareto_chart_are_named();
   void conversations_have_turns();
   void a_machine_that_disturbs_is_told_in_the_head();
+  void a_kept_sweep_of_quality_opens_with_its_price();
   void a_cell_is_reproduced_from_the_clipboard();
   void templates_fill_the_plan();
   void nothing_beats_the_front();
@@ -183,8 +185,8 @@ void BenchTest::a_baseline_gives_differences_and_verdicts() {
   baseline->setCurrentIndex(1);
   Q_EMIT baseline->activated(1);
   QCOMPARE(fixture.table()->model()->columnCount(), before + 2);
-  QCOMPARE(fixture.cell(0, before + 1), QString("Baseline"));
-  QVERIFY(QStringList({"Better", "Worse", "Noise"}).contains(fixture.cell(1, before + 1)));
+  QCOMPARE(fixture.cell(0, 3), QString("Baseline"));
+  QVERIFY(QStringList({"Better", "Worse", "Noise"}).contains(fixture.cell(1, 3)));
   QVERIFY(fixture.cell(1, 2).endsWith('%'));
 }
 
@@ -204,9 +206,9 @@ void BenchTest::a_baseline_without_a_result_gives_no_verdict() {
   auto* baseline = fixture.find<QComboBox>("bench.baseline");
   baseline->setCurrentIndex(1);
   Q_EMIT baseline->activated(1);
-  const int last = fixture.table()->model()->columnCount() - 1;
-  QCOMPARE(fixture.cell(0, last), QString("Baseline"));
-  QCOMPARE(fixture.cell(2, last), QString());
+  constexpr int kVerdict = 4;  // behind two variables, the metric and its difference
+  QCOMPARE(fixture.cell(0, kVerdict), QString("Baseline"));
+  QCOMPARE(fixture.cell(2, kVerdict), QString());
   // Sorted by the second variable, in the order of its values; the first one's order stays within.
   fixture.table()->sortByColumn(1, Qt::AscendingOrder);
   QStringList order;
@@ -226,13 +228,15 @@ void BenchTest::a_kept_sweep_is_opened_by_the_next_window() {
   QVERIFY(second.find<QWidget>("bench.empty")->isVisible());
   auto* plans = second.find<QMenu>("bench.plans");
   QAction* kept = nullptr;
-  QVERIFY(QTest::qWaitFor([&] {
-    Q_EMIT plans->aboutToShow();
-    for (QAction* action : plans->actions()) {
-      if (action->text().contains("2 of 2 cells")) kept = action;
-    }
-    return kept != nullptr;
-  }, kPatienceMs));
+  QVERIFY(QTest::qWaitFor(
+      [&] {
+        Q_EMIT plans->aboutToShow();
+        for (QAction* action : plans->actions()) {
+          if (action->text().contains("2 of 2 cells")) kept = action;
+        }
+        return kept != nullptr;
+      },
+      kPatienceMs));
   kept->trigger();
   QCOMPARE(second.state(), app::SweepState::done);
   QCOMPARE(second.table()->model()->rowCount(), 2);
@@ -344,6 +348,38 @@ void BenchTest::a_machine_that_disturbs_is_told_in_the_head() {
   show();
   QVERIFY(!line->isHidden());
   QVERIFY2(line->text().contains("others took 25 % of the processors"), qPrintable(line->text()));
+}
+
+/// A journal whose runs have a divergence, as a sweep on a text leaves it.
+void BenchTest::a_kept_sweep_of_quality_opens_with_its_price() {
+  QTemporaryDir profile;
+  {
+    BenchFixture first({}, profile.path());
+    first.values_of("concurrency")->setText("1, 3");
+    first.click("bench.start");
+    QVERIFY(first.wait_for(app::SweepState::done));
+  }
+  QDirIterator journals(profile.path(), {"*.jsonl"}, QDir::Files, QDirIterator::Subdirectories);
+  QVERIFY(journals.hasNext());
+  QFile journal(journals.next());
+  QVERIFY(journal.open(QIODevice::ReadOnly));
+  QByteArray changed;
+  for (const QByteArray& line : journal.readAll().split('\n')) {
+    if (line.isEmpty()) continue;
+    auto json = engine::OrderedJson::parse(line.toStdString());
+    if (json.contains("plan")) json["plan"]["quality_dataset"] = "/nowhere/stories.json";
+    if (json.contains("sample")) json["sample"][app::metric_index("kl_mean")] = 0.1 * (1 + json["cell"].get<int>());
+    changed += QByteArray::fromStdString(json.dump()) + '\n';
+  }
+  journal.close();
+  QVERIFY(journal.open(QIODevice::WriteOnly | QIODevice::Truncate) && journal.write(changed) == changed.size());
+  journal.close();
+  BenchFixture second({}, profile.path());
+  QCOMPARE(second.workbench->sweeper().kept().size(), std::size_t{1});
+  Q_EMIT second.window->findChild<ui::HistoryView*>()->open_wanted(journal.fileName());
+  auto* chart = second.find<ui::SweepChart>("bench.chart");
+  QCOMPARE(second.find<QComboBox>("bench.chart.metric")->currentData().toInt(), int(app::metric_index("kl_mean")));
+  QTRY_VERIFY(!chart->point_names().isEmpty());  // points, not lines
 }
 
 void BenchTest::a_cell_is_reproduced_from_the_clipboard() {

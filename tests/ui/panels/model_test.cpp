@@ -8,6 +8,7 @@
 
 #include "tests/support/tiny_model.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/models/diagnostics.h"
 #include "ui/models/load_words.h"
 #include "ui/widgets/chip.h"
 #include "ui/widgets/fit_bar.h"
@@ -36,6 +37,9 @@ class ModelTest : public QObject {
   void U1_a_hung_load_does_not_keep_the_window();
   void U1_closing_while_loading_ends_the_load();
   void load_anyway_skips_the_estimate_this_once();
+  void what_a_load_took_stands_beside_the_estimate();
+  void other_settings_have_an_estimate_alone();
+  void without_a_measurement_the_estimate_stands_alone();
 
  private:
   static app::ModelState state(const WindowFixture& fixture) { return fixture.workbench->models().status().state; }
@@ -159,7 +163,7 @@ void ModelTest::a_model_is_chosen_from_the_list() {
   QTRY_VERIFY2(row->accessibleDescription().startsWith("llama"), qPrintable(row->accessibleDescription()));
   QTest::mouseClick(row, Qt::LeftButton);
   QTRY_COMPARE(QFileInfo(QString::fromStdString(fixture.window->context().load.path())),
-           QFileInfo(QString::fromStdString(tiny_model_path())));
+               QFileInfo(QString::fromStdString(tiny_model_path())));
   QTRY_COMPARE(fixture.find<QLabel>("model.card.name")->text(), QString("tiny-llama"));
   fixture.click("model.load");
   QVERIFY(fixture.wait_ready());
@@ -326,6 +330,62 @@ void ModelTest::load_anyway_skips_the_estimate_this_once() {
   QVERIFY(fixture.window->context().load.options().check_fit);
   fixture.trigger("model.load");  // the next load is asked again
   QTRY_COMPARE(fixture.window->bridge().model_status().state, app::ModelState::failed);
+}
+
+namespace {
+
+/// Of 10, 2, 1 and 0 MiB that are estimated.
+FakeLoad measured_load() {
+  FakeLoad load;
+  load.model.measured =
+      engine::measured_memory(50 << 20, 66 << 20, {.weights = 10 << 20, .kv = 1 << 19, .activations = 1 << 20});
+  return load;
+}
+
+}  // namespace
+
+void ModelTest::what_a_load_took_stands_beside_the_estimate() {
+  WindowFixture fixture(measured_load());
+  fixture.begin_load(tiny_model_path());
+  QVERIFY(fixture.wait_ready());
+  const ui::LoadChoice& choice = fixture.window->context().load;
+  QTRY_VERIFY(choice.measured().has_value());
+  QCOMPARE(choice.measured()->estimate.total(), std::int64_t{13 << 20});
+  QCOMPARE(choice.measured()->use.other, std::int64_t{(16 << 20) - (10 << 20) - (1 << 19) - (1 << 20)});
+  const auto* bar = fixture.find<ui::FitBar>("fit_bar");
+  const auto shown = [&](const char* words) { return bar->words().contains(QLatin1String(words)); };
+  QVERIFY2(shown("Measured 16.0 MiB, estimated 13.0") && shown("Weights 10.0, estimated 10.0") &&
+               shown("KV 0.5, estimated 2.0") && shown("Other 4.5, estimated 0.0"),
+           qPrintable(bar->words()));
+  QCOMPARE(bar->accessibleName(), bar->words());
+  QVERIFY(bar->toolTip().contains("files are not counted"));
+  const QString report = ui::diagnostics(*fixture.workbench, fixture.window->bridge());
+  QVERIFY2(report.contains("16.0 MiB measured, 13.0 MiB estimated"), qPrintable(report));
+}
+
+void ModelTest::other_settings_have_an_estimate_alone() {
+  WindowFixture fixture(measured_load());
+  fixture.begin_load(tiny_model_path());
+  QVERIFY(fixture.wait_ready());
+  ui::LoadChoice& choice = fixture.window->context().load;
+  QTRY_VERIFY(choice.measured().has_value());
+  const auto* bar = fixture.find<ui::FitBar>("fit_bar");
+  QTRY_VERIFY(bar->words().contains("Measured"));
+  const int with_table = bar->height();
+  choice.set_option("max_model_len", "64");
+  QVERIFY(!choice.measured().has_value());
+  QTRY_VERIFY(!bar->words().contains("Measured") && bar->height() < with_table && bar->toolTip().isEmpty());
+  fixture.trigger("model.revert");
+  QTRY_VERIFY(bar->words().contains("Measured"));
+}
+
+void ModelTest::without_a_measurement_the_estimate_stands_alone() {
+  WindowFixture fixture;
+  fixture.begin_load(tiny_model_path());
+  QVERIFY(fixture.wait_ready());
+  QTRY_VERIFY(fixture.window->context().load.fit().has_value());
+  QVERIFY(!fixture.window->context().load.measured().has_value());
+  QVERIFY(!fixture.find<ui::FitBar>("fit_bar")->words().contains("Measured"));
 }
 
 QTEST_MAIN(ModelTest)

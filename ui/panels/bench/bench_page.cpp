@@ -274,6 +274,7 @@ void BenchPage::open(const std::string& journal) {
   if (!opened) return tell(tr("The sweep was not opened"), opened.error());
   context_.bridge.refresh();
   charts_->choose_for(*context_.bridge.sweep_status().plan);
+  charts_->show_sweep(context_.bridge.sweep_status());
   form_->set_plan(*context_.bridge.sweep_status().plan);
 }
 

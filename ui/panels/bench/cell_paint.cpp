@@ -6,14 +6,30 @@
 
 namespace lathe::ui {
 
+namespace {
+
+QString interval_words(const QString& half_width) {
+  return half_width.isEmpty() ? QString() : QStringLiteral(" ± ") + half_width;
+}
+
+QFont mean_font(const Theme& theme, bool strong) { return theme.font(12, strong ? QFont::DemiBold : QFont::Normal); }
+
+}  // namespace
+
+qreal estimate_width(const Theme& theme, const QString& mean, const QString& half_width, bool strong) {
+  return digits_width(QFontMetricsF(theme.font(12)), interval_words(half_width)) +
+         digits_width(QFontMetricsF(mean_font(theme, strong)), mean);
+}
+
 void paint_estimate(QPainter& painter, const Theme& theme, const QRectF& area, const QString& mean,
                     const QString& half_width, const QColor& color, bool strong) {
-  const QString interval = half_width.isEmpty() ? QString() : QStringLiteral(" ± ") + half_width;
+  const bool has_room = estimate_width(theme, mean, half_width, strong) <= area.width() + 0.5;
+  const QString interval = has_room ? interval_words(half_width) : QString();
   painter.setFont(theme.font(12));
   painter.setPen(theme.tokens().text3);
   const qreal wide = digits_width(QFontMetricsF(painter.font()), interval);
   draw_digits(painter, area, Qt::AlignRight | Qt::AlignVCenter, interval);
-  painter.setFont(theme.font(12, strong ? QFont::DemiBold : QFont::Normal));
+  painter.setFont(mean_font(theme, strong));
   painter.setPen(color);
   draw_digits(painter, area.adjusted(0, 0, -wide, 0), Qt::AlignRight | Qt::AlignVCenter, mean);
 }

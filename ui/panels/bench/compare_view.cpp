@@ -15,9 +15,10 @@
 #include "ui/panels/bench/cell_paint.h"
 #include "ui/panels/bench/history_table.h"
 #include "ui/theme/digits.h"
+#include "ui/widgets/chip.h"
 #include "ui/widgets/controls.h"
+#include "ui/widgets/table_columns.h"
 #include "ui/widgets/table_delegate.h"
-#include "ui/widgets/table_header.h"
 
 namespace lathe::ui {
 namespace {
@@ -76,6 +77,15 @@ class CompareDelegate final : public TableDelegate {
         return;
       default: return TableDelegate::paint_content(painter, area, index);
     }
+  }
+
+  qreal content_width(const QModelIndex& index) const override {
+    const CompareTable::Kind kind = model_.columns()[static_cast<std::size_t>(index.column())].kind;
+    const QString words = index.data().toString(), half_width = index.data(CompareTable::half_width_role).toString();
+    const bool is_second = kind == CompareTable::Kind::second;
+    if (is_second || kind == CompareTable::Kind::first) return estimate_width(theme(), words, half_width, is_second);
+    if (kind == CompareTable::Kind::verdict) return words.isEmpty() ? 0 : chip_width(theme(), ChipMark::icon, words);
+    return TableDelegate::content_width(index);
   }
 
  private:
@@ -282,7 +292,7 @@ void CompareView::show_comparison() {
   if (!why_not.isEmpty()) return;
   show_figures();
   differences_->setText(difference_words());
-  const auto* header = static_cast<TableHeader*>(table_->horizontalHeader());
+  std::vector<int> at_least;
   for (std::size_t i = 0; i < model_.columns().size(); ++i) {
     const CompareTable::Kind kind = model_.columns()[i].kind;
     const int width = kind == CompareTable::Kind::variable  ? kVariableWidth
@@ -290,9 +300,9 @@ void CompareView::show_comparison() {
                       : kind == CompareTable::Kind::ratio   ? kRatioWidth
                       : kind == CompareTable::Kind::verdict ? kVerdictWidth
                                                             : kValueWidth;
-    const int section = static_cast<int>(i);
-    table_->setColumnWidth(section, std::max(context_.theme.px(width), header->width_for(section)));
+    at_least.push_back(context_.theme.px(width));
   }
+  fit_columns(*table_, at_least);
 }
 
 void CompareView::show_figures() {
@@ -323,8 +333,9 @@ void CompareView::show_figures() {
 
 QString CompareView::problem() const {
   if (a_->count() < 2) {
-    return tr("Two kept sweeps are needed. Measure one under Run, change a setting of the Model dock or of the plan, and "
-              "measure the same cells again: what became better or worse is shown here, cell by cell.");
+    return tr(
+        "Two kept sweeps are needed. Measure one under Run, change a setting of the Model dock or of the plan, and "
+        "measure the same cells again: what became better or worse is shown here, cell by cell.");
   }
   if (a_->currentData() == b_->currentData())
     return tr("This is the same sweep twice: choose another one at the left or right.");

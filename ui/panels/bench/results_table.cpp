@@ -10,9 +10,10 @@
 
 #include "ui/panels/bench/cell_paint.h"
 #include "ui/theme/digits.h"
+#include "ui/widgets/chip.h"
 #include "ui/widgets/controls.h"
+#include "ui/widgets/table_columns.h"
 #include "ui/widgets/table_delegate.h"
-#include "ui/widgets/table_header.h"
 
 namespace lathe::ui {
 namespace {
@@ -34,9 +35,7 @@ class CellDelegate final : public TableDelegate {
     if (column.kind == SweepTable::Kind::verdict) return paint_verdict(painter, theme(), area, verdict, words);
     if (column.kind == SweepTable::Kind::metric && !words.isEmpty()) {
       const QColor color = index.data(SweepTable::failed_role).toBool() ? t.error.text : t.text;
-      const bool is_main = column.index == app::metric_index("output_tok_s");
-      const QString half_width = index.data(SweepTable::half_width_role).toString();
-      return paint_estimate(painter, theme(), area, words, half_width, color, is_main);
+      return paint_estimate(painter, theme(), area, words, half_width_of(index), color, is_main(column));
     }
     if (column.kind == SweepTable::Kind::difference) {
       painter.setFont(theme().font(12));
@@ -47,7 +46,18 @@ class CellDelegate final : public TableDelegate {
     TableDelegate::paint_content(painter, area, index);
   }
 
+  qreal content_width(const QModelIndex& index) const override {
+    const SweepTable::Column& column = model_.columns()[static_cast<std::size_t>(index.column())];
+    const QString words = index.data().toString();
+    if (column.kind == SweepTable::Kind::verdict) return words.isEmpty() ? 0 : chip_width(theme(), ChipMark::icon, words);
+    if (column.kind != SweepTable::Kind::metric) return TableDelegate::content_width(index);
+    return estimate_width(theme(), words, half_width_of(index), is_main(column));
+  }
+
  private:
+  static bool is_main(const SweepTable::Column& column) { return column.index == app::metric_index("output_tok_s"); }
+  static QString half_width_of(const QModelIndex& index) { return index.data(SweepTable::half_width_role).toString(); }
+
   const SweepTable& model_;
 };
 
@@ -75,6 +85,9 @@ ResultsTable::ResultsTable(const Theme& theme, QWidget* parent) : QWidget(parent
   table_->sortByColumn(0, Qt::AscendingOrder);
   column->addWidget(table_, 1);
 }
+
+/// A table that is visible asks its model while it goes, and the models go first.
+ResultsTable::~ResultsTable() { delete table_; }
 
 QWidget* ResultsTable::make_head() {
   auto* head = new QWidget(this);
@@ -130,7 +143,7 @@ void ResultsTable::show_sweep(const app::SweepStatus& status) {
   if (!has_news) return;
   const auto selected = table_->selectionModel()->hasSelection() ? selected_cell() : std::nullopt;
   model_.show_sweep(status);
-  if (is_other) fit_columns();
+  fit_columns();
   if (selected && !is_other) select_cell(*selected);
   const std::size_t n = report_ ? report_->cells.size() : 0;
   count_->setText(plan_ ? tr("%1 of %2").arg(n).arg(app::n_cells(*plan_)) : QString());
@@ -149,9 +162,8 @@ void ResultsTable::fill_baselines(const app::SweepStatus& status) {
   }
 }
 
-/// At least as wide as its heading.
 void ResultsTable::fit_columns() {
-  const auto* header = static_cast<TableHeader*>(table_->horizontalHeader());
+  std::vector<int> at_least;
   for (int i = 0; i < model_.columnCount(); ++i) {
     const SweepTable::Kind kind = model_.columns()[static_cast<std::size_t>(i)].kind;
     const int width = kind == SweepTable::Kind::variable  ? kVariableWidth
@@ -159,8 +171,20 @@ void ResultsTable::fit_columns() {
                       : kind == SweepTable::Kind::verdict ? kVerdictWidth
                       : kind == SweepTable::Kind::runs    ? kNarrowWidth / 2
                                                           : kNarrowWidth + 24;
-    table_->setColumnWidth(i, std::max(theme_.px(width), header->width_for(i)));
+    at_least.push_back(theme_.px(width));
   }
+  ui::fit_columns(*table_, at_least);
+}
+
+/// How wide columns may be depends on the room for all of them.
+void ResultsTable::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  fit_columns();
+}
+
+void ResultsTable::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  fit_columns();
 }
 
 void ResultsTable::select_cell(std::size_t cell) {

@@ -18,6 +18,7 @@ class ResultsTable : public QWidget {
   Q_OBJECT
  public:
   ResultsTable(const Theme& theme, QWidget* parent);
+  ~ResultsTable() override;
   void show_sweep(const app::SweepStatus& status);
   void select_cell(std::size_t cell);
   /// The selected one, else the first row's.
@@ -26,6 +27,10 @@ class ResultsTable : public QWidget {
  Q_SIGNALS:
   void reproduce_wanted(quint64 cell, const QString& how);  ///< "json", "command"
   void export_wanted(const QString& format);                ///< "json", "csv", "markdown"
+
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+  void showEvent(QShowEvent* event) override;
 
  private:
   QWidget* make_head();

@@ -3,7 +3,6 @@
 
 #include <qcustomplot.h>
 
-#include <QPainter>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -15,8 +14,16 @@ namespace {
 
 constexpr int kLegend = 22, kMaxLines = 12, kValueTicks = 5;
 constexpr double kLogFrom = 8;  // an axis of numbers further apart than this shows their ratios
-constexpr std::array kMarks = {QCPScatterStyle::ssDisc,         QCPScatterStyle::ssTriangle, QCPScatterStyle::ssDiamond,
-                               QCPScatterStyle::ssSquare,       QCPScatterStyle::ssCircle,   QCPScatterStyle::ssPlusSquare};
+constexpr std::array kMarks = {QCPScatterStyle::ssDisc,   QCPScatterStyle::ssTriangle, QCPScatterStyle::ssDiamond,
+                               QCPScatterStyle::ssSquare, QCPScatterStyle::ssCircle,   QCPScatterStyle::ssPlusSquare};
+
+/// Round values from 0 to `end`.
+QSharedPointer<QCPAxisTicker> value_ticks(double end) {
+  const double step = round_step(end, kValueTicks);
+  QSharedPointer<QCPAxisTickerText> ticker(new QCPAxisTickerText);
+  for (double value = 0; value <= end * (1 + 1e-9); value += step) ticker->addTick(value, axis_number(value, step));
+  return ticker;
+}
 
 }  // namespace
 
@@ -61,6 +68,11 @@ void SweepChart::show_sweep(const app::SweepStatus& status, std::size_t metric, 
 QColor SweepChart::color_of(int line) const {
   const auto& series = theme_.tokens().series;
   return series[static_cast<std::size_t>(line) % series.size()];
+}
+
+QCPScatterStyle SweepChart::mark_of(int line) const {
+  const auto shape = kMarks[static_cast<std::size_t>(line) % kMarks.size()];
+  return {shape, QPen(color_of(line), 1.2), QBrush(color_of(line)), 7};
 }
 
 /// Numbers lie where they belong, by ratios when they are far apart; words lie one after the other.
@@ -115,8 +127,7 @@ void SweepChart::add_lines() {
     n_points_ += static_cast<int>(x.size());
     QCPGraph* graph = plot_->addGraph();
     graph->setPen(line_pen(color_of(row), static_cast<std::size_t>(row)));
-    graph->setScatterStyle(QCPScatterStyle(kMarks[static_cast<std::size_t>(row) % kMarks.size()], QPen(color_of(row), 1.2),
-                                           QBrush(color_of(row)), 7));
+    graph->setScatterStyle(mark_of(row));
     graph->setData(x, y, true);
     auto* bars = new QCPErrorBars(plot_->xAxis, plot_->yAxis);
     bars->setDataPlottable(graph);
@@ -169,10 +180,10 @@ void SweepChart::add_pareto() {
   front->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssDisc, QPen(color_of(0), 1.2), QBrush(color_of(0)), 8));
   front->setData(front_x, front_y);
   names_ << tr("all cells") << tr("no other cell is better in both");
-  plot_->xAxis->setTicker(QSharedPointer<QCPAxisTicker>(new QCPAxisTicker));
-  plot_->xAxis->ticker()->setTickCount(kValueTicks);
+  const double end = right > 0 ? 1.06 * right : 1;
+  plot_->xAxis->setTicker(value_ticks(end));
   leave_room_for({});
-  plot_->xAxis->setRange(0, right > 0 ? 1.06 * right : 1);
+  plot_->xAxis->setRange(0, end);
   plot_->xAxis->setLabel(metric_words(*over_));
   scale(top);
 }
@@ -204,9 +215,8 @@ void SweepChart::place_point_names() {
     const QSizeF size(metrics.horizontalAdvance(name->text()) + gap, metrics.height() + gap);
     const bool is_left = point.x() + size.width() > area.right();
     const QRectF place(QPointF(is_left ? point.x() - size.width() : point.x(), point.y() - size.height()), size);
-    const bool is_free = place.top() >= 0 && std::none_of(taken.begin(), taken.end(), [&](const QRectF& other) {
-      return other.intersects(place);
-    });
+    const bool is_free = place.top() >= 0 && std::none_of(taken.begin(), taken.end(),
+                                                          [&](const QRectF& other) { return other.intersects(place); });
     name->setVisible(is_free);
     if (!is_free) continue;
     taken.push_back(place);
@@ -227,9 +237,11 @@ QStringList SweepChart::point_names() const {
 void SweepChart::scale(double top) {
   const double step = round_step(top, kValueTicks);
   const double end = std::max(step, std::ceil(top / step - 1e-9) * step);
-  QSharedPointer<QCPAxisTickerText> ticker(new QCPAxisTickerText);
-  for (double value = 0; value <= end + step / 2; value += step) ticker->addTick(value, axis_number(value, step));
-  plot_->yAxis->setTicker(ticker);
+  plot_->yAxis->setTicker(value_ticks(end));
+  const int label = QFontMetrics(plot_->yAxis->tickLabelFont()).horizontalAdvance(axis_number(end, step)) + theme_.px(10);
+  QMargins margins = plot_->axisRect()->margins();
+  margins.setLeft(std::max(margins.left(), label));
+  plot_->axisRect()->setMargins(margins);
   plot_->yAxis->setRange(0, end * 1.04);
 }
 
@@ -238,8 +250,8 @@ void SweepChart::resizeEvent(QResizeEvent*) {
 }
 
 void SweepChart::paintEvent(QPaintEvent*) {
-  QPainter painter(this);
-  painter.setRenderHint(QPainter::Antialiasing);
+  QCPPainter painter(this);
+  painter.setAntialiasing(true);
   painter.setFont(theme_.font(11));
   qreal x = 0;
   const qreal y = theme_.px(kLegend) / 2.0 - theme_.px(3);
@@ -251,8 +263,14 @@ void SweepChart::paintEvent(QPaintEvent*) {
       continue;
     }
     const int line = over_ ? (i == 0 ? 5 : 0) : i;
-    painter.setPen(line_pen(color_of(line), line == 5 ? 0 : static_cast<std::size_t>(line)));
-    painter.drawLine(QPointF(x, y), QPointF(x + theme_.px(18), y));
+    const bool are_points = over_ && i == 0;
+    painter.setPen(line_pen(color_of(line), over_ ? 0 : static_cast<std::size_t>(line)));
+    if (!are_points) painter.drawLine(QPointF(x, y), QPointF(x + theme_.px(18), y));
+    QCPScatterStyle mark =
+        over_ ? QCPScatterStyle(QCPScatterStyle::ssDisc, QPen(color_of(line), 1.2), QBrush(color_of(line)), 7)
+              : mark_of(line);
+    mark.applyTo(&painter, QPen(color_of(line), 1.2));
+    mark.drawShape(&painter, x + theme_.px(9), y);
     painter.setPen(theme_.tokens().text2);
     const int wide = painter.fontMetrics().horizontalAdvance(names_[i]);
     painter.drawText(QRectF(x + theme_.px(23), y - theme_.px(9), wide + 2, theme_.px(18)), Qt::AlignVCenter | Qt::AlignLeft,

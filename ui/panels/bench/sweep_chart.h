@@ -11,6 +11,7 @@
 #include "ui/theme/theme.h"
 
 class QCPItemText;
+class QCPScatterStyle;
 class QCustomPlot;
 
 namespace lathe::ui {
@@ -42,6 +43,7 @@ class SweepChart : public QWidget {
   void scale(double top);
   std::vector<double> positions() const;
   QColor color_of(int line) const;
+  QCPScatterStyle mark_of(int line) const;
 
   const Theme& theme_;
   app::SweepStatus status_;

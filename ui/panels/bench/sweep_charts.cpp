@@ -4,6 +4,7 @@
 #include <QHBoxLayout>
 #include <QVBoxLayout>
 
+#include "ui/models/service_level.h"
 #include "ui/widgets/controls.h"
 
 namespace lathe::ui {
@@ -34,8 +35,14 @@ QWidget* SweepCharts::make_heat() {
   auto* box = new QWidget(this);
   auto* column = new QVBoxLayout(box);
   column->setContentsMargins(0, 0, 0, 0);
-  column->addWidget(heat_metric_ = make_choice("bench.heat.metric", "ttft_ms_p99", box), 0, Qt::AlignLeft);
+  auto* head = new QHBoxLayout;
+  head->addWidget(heat_metric_ = make_choice("bench.heat.metric", "ttft_ms_p99", box));
   heat_metric_->setAccessibleName(tr("Metric of the heat map"));
+  heat_note_ = make_label(theme_, "bench.heat.note", tr("outlined: under your service level"), box, 11, QFont::Normal,
+                          TextTone::text3);
+  head->addWidget(heat_note_);
+  head->addStretch(1);
+  column->addLayout(head);
   column->addWidget(heat_ = new HeatMap(theme_, box), 1);
   connect(heat_, &HeatMap::cell_chosen, this, &SweepCharts::cell_chosen);
   return box;
@@ -82,6 +89,7 @@ void SweepCharts::show_sweep(const app::SweepStatus& status) {
   const SweepGrid grid = grid_of(*status.plan);
   heat_box_->setVisible(grid.rows.size() > 1 && grid.columns.size() > 1);
   setVisible(grid.rows.size() * grid.columns.size() > 1);
+  heat_note_->setVisible(has_goal(status.plan->goal));
   heat_->show_sweep(status, static_cast<std::size_t>(heat_metric_->currentData().toInt()));
   chart_->show_sweep(status, metric(), over());
 }

@@ -136,7 +136,9 @@ class ModelPanel final : public Panel {
   void refresh_bottom() {
     const LoadChoice& load = context_.load;
     const bool any = !load.path().empty();
-    if (load.fit()) {
+    if (const auto measured = load.measured()) {
+      fit_->set_fit(measured->estimate, load.options().block_size, measured->estimate.max_model_len, measured->use);
+    } else if (load.fit()) {
       fit_->set_fit(*load.fit(), load.options().block_size, load.fit()->max_model_len);
     } else {
       const SystemMemory memory = read_system_memory();
