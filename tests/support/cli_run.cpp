@@ -31,4 +31,11 @@ CliRun run_cli(std::vector<std::string> arguments, const std::string& input) {
   return run;
 }
 
+engine::Json json_of(const CliRun& run) {
+  if (run.code != 0) qFatal("%s", run.err.c_str());
+  auto json = engine::parse_json(run.out, "stdout");
+  if (!json) qFatal("%s: %s", json.error().message.c_str(), run.out.c_str());
+  return *json;
+}
+
 }  // namespace lathe::tests

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/api/json.h"
+
 namespace lathe::tests {
 
 struct CliRun {
@@ -15,5 +17,7 @@ struct CliRun {
 
 /// `input` is what the command finds on standard input. The profile is a temporary folder, gone afterwards.
 CliRun run_cli(std::vector<std::string> arguments, const std::string& input = {});
+/// What it wrote on stdout. The test ends where it failed, or wrote something else.
+engine::Json json_of(const CliRun& run);
 
 }  // namespace lathe::tests

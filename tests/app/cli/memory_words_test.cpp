@@ -70,7 +70,7 @@ class MemoryWordsTest : public QObject {
     QVERIFY2(run.code == 0, run.err.c_str());
     const Json memory = Json::parse(run.out)["memory"];
     QCOMPARE(memory["estimated"]["total_bytes"].get<std::int64_t>(), sum_of(memory["estimated"]));
-    QVERIFY(memory["measured"].is_null() || memory["measured"]["total_bytes"] == sum_of(memory["measured"]));
+    QVERIFY(memory["measured"]["total_bytes"] == sum_of(memory["measured"]));
   }
 
   void inspect_measures_where_it_is_asked_to() {
@@ -81,7 +81,7 @@ class MemoryWordsTest : public QObject {
     const std::string text = run_cli({"inspect", tiny_model_path(), "--measure"}).out;
     QVERIFY2(has(text, "Measured after a load as ") && has(text, "Memory"), text.c_str());
     QVERIFY(!has(run_cli({"inspect", tiny_model_path()}).out, "Measured"));
-    if (memory["measured"].is_null()) QSKIP("the system does not say");
+    QVERIFY(memory["measured"].is_object());
     QVERIFY(memory["measured"]["weights_bytes"] == memory["estimated"]["weights_bytes"]);
     QVERIFY(memory["measured"]["kv_bytes"] <= memory["estimated"]["kv_bytes"]);
     QVERIFY(memory["measured"]["process_after_bytes"] > memory["measured"]["total_bytes"]);

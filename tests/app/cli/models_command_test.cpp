@@ -24,11 +24,6 @@ struct NamedStores : ModelStores {
   }
 };
 
-engine::Json json_of(const CliRun& run) {
-  auto json = engine::parse_json(run.out, "stdout");
-  return json ? *json : engine::Json();
-}
-
 }  // namespace
 
 class ModelsCommandTest : public QObject {

@@ -12,15 +12,9 @@ namespace {
 
 using lathe::engine::Json;
 using lathe::tests::CliRun;
+using lathe::tests::json_of;
 using lathe::tests::run_cli;
 using lathe::tests::tiny_model_path;
-
-Json json_of(const CliRun& run) {
-  if (run.code != 0) qFatal("%s", run.err.c_str());
-  auto json = lathe::engine::parse_json(run.out, "stdout");
-  if (!json) qFatal("%s: %s", json.error().message.c_str(), run.out.c_str());
-  return *json;
-}
 
 }  // namespace
 

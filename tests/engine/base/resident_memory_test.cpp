@@ -41,11 +41,6 @@ class Untouched {
 
 std::size_t page() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
 
-bool kernel_counts_pages() {
-  Untouched memory(page());
-  return resident_bytes(memory.bytes()) == 0;
-}
-
 /// Gives /proc/self its files.
 std::string fake_proc(const QTemporaryDir& root, const std::vector<std::pair<std::string, std::string>>& files) {
   const std::filesystem::path self = root.path().toStdString() + "/proc/self";
@@ -65,7 +60,6 @@ class ResidentMemoryTest : public QObject {
 
  private Q_SLOTS:
   void pages_count_from_their_first_use() {
-    if (!kernel_counts_pages()) QSKIP("the system calls every page resident");
     Untouched memory(8 * kMebibyte);
     QCOMPARE(resident_bytes(memory.bytes()), std::optional<std::int64_t>(0));
     std::memset(memory.bytes().data() + kMebibyte, 1, 3 * kMebibyte);
@@ -74,7 +68,6 @@ class ResidentMemoryTest : public QObject {
   }
 
   void parts_of_a_page_are_counted_once() {
-    if (!kernel_counts_pages()) QSKIP("the system calls every page resident");
     Untouched memory(4 * page());
     std::memset(memory.bytes().data(), 1, 2 * page());
     const std::size_t middle = page() + 100;
@@ -86,7 +79,7 @@ class ResidentMemoryTest : public QObject {
 
   void the_process_grows_by_what_it_touches() {
     const auto before = anonymous_bytes();
-    if (!before) QSKIP("the system does not say");
+    QVERIFY(before.has_value());
     Untouched memory(64 * kMebibyte);
     QVERIFY(*anonymous_bytes() - *before < static_cast<std::int64_t>(8 * kMebibyte));
     std::memset(memory.bytes().data(), 1, 64 * kMebibyte);
@@ -100,7 +93,7 @@ class ResidentMemoryTest : public QObject {
 
   void pages_of_files_are_not_counted() {
     const auto before = anonymous_bytes();
-    if (!before) QSKIP("the system does not say");
+    QVERIFY(before.has_value());
     const QTemporaryDir folder;
     const std::string path = folder.path().toStdString() + "/file";
     lathe::tests::write_file(path, std::string(64 * kMebibyte, 'x'));

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 
 #include "engine/api/engine.h"
 #include "kernels/api/backend.h"
 #include "tests/support/encoded.h"
 #include "tests/support/engine_harness.h"
+#include "tests/support/process_memory.h"
 #include "tests/support/sentencepiece_model.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/tiny_model.h"
@@ -31,17 +31,6 @@ EngineOptions options_for(const std::string& path) {
 }
 
 Result<std::unique_ptr<Engine>> load(const std::string& path) { return load_engine(options_for(path)); }
-
-/// Units: MiB of pages that belong to no file.
-double anonymous_mib() {
-  std::ifstream status("/proc/self/status");
-  std::string word;
-  double kib = 0;
-  while (status >> word) {
-    if (word == "RssAnon:" && status >> kib) return kib / 1024;
-  }
-  return 0;
-}
 
 /// The error of a load that must fail; an internal one when it did not.
 Error refusal_of(const EngineOptions& options, const LoadObserver& observer = {}) {
@@ -295,7 +284,7 @@ void LoadEngineTest::progress_runs_through_the_phases() {
 void LoadEngineTest::a_load_that_fails_gives_memory_back_to_the_system() {
   constexpr std::size_t kPiece = 16 << 10, kPieces = 4096;
   std::vector<std::unique_ptr<char[]>> kept;
-  const double before = anonymous_mib();
+  const double before = tests::anonymous_mib();
   double most = 0;
   const Error error = refusal_of(options_for(tiny_model_path()), [&](const LoadProgress&) {
     std::vector<std::unique_ptr<char[]>> pieces;
@@ -304,13 +293,13 @@ void LoadEngineTest::a_load_that_fails_gives_memory_back_to_the_system() {
       std::memset(pieces.back().get(), 1, kPiece);
     }
     kept.push_back(std::make_unique<char[]>(kPiece));
-    most = anonymous_mib();
+    most = tests::anonymous_mib();
     return false;
   });
   QCOMPARE(error.code, ErrorCode::cancelled);
   if (!std::string(LATHE_SANITIZERS).empty()) QSKIP("skipped: only what stays, sanitizers have an allocator of their own");
   QVERIFY2(most > before + 60, std::to_string(most - before).c_str());
-  const double left = anonymous_mib() - before;
+  const double left = tests::anonymous_mib() - before;
   QVERIFY2(left < 8, (std::to_string(left) + " MiB stay").c_str());
 }
 

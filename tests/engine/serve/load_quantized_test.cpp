@@ -5,7 +5,6 @@
 #include <QTest>
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <limits>
 
 #include "engine/api/packed_cache.h"
@@ -14,6 +13,7 @@
 #include "engine/model/weight_storage.h"
 #include "engine/run/open_backend.h"
 #include "engine/serve/opened_model.h"
+#include "tests/support/process_memory.h"
 #include "tests/support/tiny_model.h"
 
 using namespace lathe;
@@ -22,17 +22,6 @@ using namespace lathe::engine;
 namespace {
 
 constexpr std::int64_t kMiB = 1 << 20;
-
-/// Units: bytes that no file stands behind, of this process.
-std::int64_t anonymous_bytes() {
-  std::ifstream status("/proc/self/status");
-  std::string word;
-  while (status >> word) {
-    std::int64_t kib = 0;
-    if (word == "RssAnon:" && status >> kib) return kib * 1024;
-  }
-  return 0;
-}
 
 /// tiny-llama, but wide: weights from a fixed sequence in bf16.
 class WideModel {
@@ -113,10 +102,10 @@ class LoadQuantizedTest : public QObject {
   void memory_stays_near_the_packed_size() {
     if (std::string(LATHE_SANITIZERS) == "thread") QSKIP("skipped: the thread sanitizer's shadow counts as memory");
     LATHE_CHECK(load_engine(wide_.options()).has_value());  // what libraries keep is there from now on
-    const std::int64_t start = anonymous_bytes();
+    const std::int64_t start = tests::anonymous_bytes();
     std::int64_t most = 0, sources = 0;
     const auto observe = [&](const LoadProgress& progress) {
-      if (progress.phase != LoadPhase::warming_up) most = std::max(most, anonymous_bytes() - start);
+      if (progress.phase != LoadPhase::warming_up) most = std::max(most, tests::anonymous_bytes() - start);
       sources = progress.bytes_total;
       return true;
     };
@@ -141,16 +130,16 @@ class LoadQuantizedTest : public QObject {
     const QTemporaryDir dir;
     const PackedCacheFolder folder{.path = cached ? dir.path().toStdString() : ""};
     LATHE_CHECK(load_engine_cached(wide_.options(), {}, folder).has_value());
-    const std::int64_t start = anonymous_bytes();
+    const std::int64_t start = tests::anonymous_bytes();
     std::int64_t when_cancelled = 0;
     const auto observe = [&](const LoadProgress& progress) {
       if (progress.bytes_done * 100 < percent * progress.bytes_total) return true;
-      when_cancelled = anonymous_bytes();
+      when_cancelled = tests::anonymous_bytes();
       return false;
     };
     const auto engine = load_engine_cached(wide_.options(), observe, folder);
     QVERIFY(!engine && engine.error().code == ErrorCode::cancelled);
-    const std::int64_t left = anonymous_bytes() - start;
+    const std::int64_t left = tests::anonymous_bytes() - start;
     QVERIFY2(left < 3 * kMiB, qPrintable(QString("%1 bytes are left").arg(left)));
     if (percent == 90) QVERIFY(when_cancelled - start > 6 * kMiB);  // there was something to give back
   }

@@ -55,6 +55,18 @@ struct BenchFixture : WindowFixture {
   QString cell(int row, int column) { return table()->model()->index(row, column).data().toString(); }
 };
 
+/// Runs a sweep in a window of its own. Returns the path of its journal; empty when it did not end.
+QString journal_of_a_sweep(const QString& profile) {
+  {
+    BenchFixture fixture({}, profile);
+    fixture.values_of("concurrency")->setText("1, 3");
+    fixture.click("bench.start");
+    if (!fixture.wait_for(app::SweepState::done)) return {};
+  }
+  QDirIterator journals(profile, {"*.jsonl"}, QDir::Files, QDirIterator::Subdirectories);
+  return journals.hasNext() ? journals.next() : QString();
+}
+
 }  // namespace
 
 class BenchTest : public QObject {
@@ -248,15 +260,7 @@ void BenchTest::a_kept_sweep_is_opened_by_the_next_window() {
 /// As after a power cut: of the journal's runs the last one never came.
 void BenchTest::a_sweep_that_was_cut_off_is_offered_to_the_next_window() {
   QTemporaryDir profile;
-  {
-    BenchFixture first({}, profile.path());
-    first.values_of("concurrency")->setText("1, 3");
-    first.click("bench.start");
-    QVERIFY(first.wait_for(app::SweepState::done));
-  }
-  QDirIterator journals(profile.path(), {"*.jsonl"}, QDir::Files, QDirIterator::Subdirectories);
-  QVERIFY(journals.hasNext());
-  QFile journal(journals.next());
+  QFile journal(journal_of_a_sweep(profile.path()));
   QVERIFY(journal.open(QIODevice::ReadWrite));
   const QByteArray whole = journal.readAll();
   QVERIFY(journal.resize(whole.lastIndexOf('\n', -2) + 1));
@@ -353,15 +357,7 @@ void BenchTest::a_machine_that_disturbs_is_told_in_the_head() {
 /// A journal whose runs have a divergence, as a sweep on a text leaves it.
 void BenchTest::a_kept_sweep_of_quality_opens_with_its_price() {
   QTemporaryDir profile;
-  {
-    BenchFixture first({}, profile.path());
-    first.values_of("concurrency")->setText("1, 3");
-    first.click("bench.start");
-    QVERIFY(first.wait_for(app::SweepState::done));
-  }
-  QDirIterator journals(profile.path(), {"*.jsonl"}, QDir::Files, QDirIterator::Subdirectories);
-  QVERIFY(journals.hasNext());
-  QFile journal(journals.next());
+  QFile journal(journal_of_a_sweep(profile.path()));
   QVERIFY(journal.open(QIODevice::ReadOnly));
   QByteArray changed;
   for (const QByteArray& line : journal.readAll().split('\n')) {
