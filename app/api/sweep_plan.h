@@ -37,6 +37,8 @@ struct SweepWorkload {
   std::int64_t turns = 1;  ///< of a conversation; with more than one, requests, concurrency and rate count conversations
   std::int64_t turn_tokens = 0;  ///< new ones of every turn but the first; 0: as many as prompt_tokens
   double think_time = 0;         ///< seconds from the end of an answer to the next turn
+  double max_seconds = 0;        ///< after which a run sends no more; 0: no limit
+  std::int64_t max_waiting = 0;  ///< requests without a first token at which an open load sends no more; 0: no limit
   LoadPattern pattern() const;
   std::int64_t n_requests() const;
   std::int64_t new_tokens(std::int64_t turn) const { return turn == 0 || turn_tokens == 0 ? prompt_tokens : turn_tokens; }
@@ -118,6 +120,10 @@ engine::Result<void> check(const SweepPlan& plan);
 engine::Result<void> check_values(const SweepPlan& plan);
 /// Lets as many requests run as a cell sends at a time, unless the number is a variable itself.
 void make_room(SweepPlan& plan, bool raise_seqs = true, bool raise_batched_tokens = true);
+/// Reads each file that the plan names as the cells will, and forgets it: what is not there, or no trace, or no text fails
+/// before an engine is loaded for it. Pipes are left to the cells. Errors: invalid_argument naming setting and file, or file
+/// and line.
+engine::Result<void> check_files(const SweepPlan& plan);
 /// Every combination of values, the last variable fastest.
 std::size_t n_cells(const SweepPlan& plan);
 /// Requires: check(plan). Errors: a value that its setting refuses; the cell's index stays usable.

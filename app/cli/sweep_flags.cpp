@@ -10,7 +10,6 @@
 #include <set>
 
 #include "app/api/sweep_templates.h"
-#include "app/bench/sweep/plan_files.h"
 #include "app/bench/sweep/sweep_journal.h"
 
 namespace lathe::app {

@@ -6,6 +6,7 @@
 
 #include "kernels/api/backend.h"
 #include "kernels/cpu/isa/isa.h"
+#include "kernels/cpu/prefetchers.h"
 #include "kernels/cpu/stages/attend_stage.h"
 #include "kernels/cpu/stages/multiply_stage.h"
 #include "kernels/cpu/stages/prepare_stage.h"
@@ -16,7 +17,8 @@ namespace lathe::kernels {
 
 class CpuBackend final : public Backend {
  public:
-  CpuBackend(const IsaDescriptor& isa, int n_threads);
+  /// `streams_one_row`: whether a step of one row leaves fetching its weights to the processor.
+  CpuBackend(const IsaDescriptor& isa, int n_threads, bool streams_one_row = streams_one_row_alone());
 
   const BackendInfo& info() const override { return info_; }
   const OpTable& ops() const { return ops_; }
@@ -83,6 +85,8 @@ class CpuBackend final : public Backend {
   static std::int64_t attention_floats(std::int64_t group, std::int64_t head_dim);
   static std::int64_t mlp_scratch_floats();
   void map_rows(const TensorView& x, float parameter, void (*map)(const MapArgs&, std::int64_t, std::int64_t));
+  /// x times `matrix`; out is still to be named.
+  LinearArgs product(const PackedRows& x, const PackedMatrix& matrix, const TensorView& bias) const;
   const LinearOps& linear_ops(WeightFormat format, std::int64_t k) const;
   const LinearOps& linear_ops(const PackedMatrix& matrix) const;
   /// Units: bytes that packed rows [m, k] take at a time.
@@ -110,6 +114,7 @@ class CpuBackend final : public Backend {
   AttendStage attend_stage(const AttentionArgs& args, const ThreadScratch& scratch, RowProgress* done);
 
   const OpTable& ops_;
+  const bool streams_one_row_;
   ThreadPool pool_;
   BackendInfo info_;
   // Memory of one operation at a time; it only grows, so a step in its stride allocates nothing.

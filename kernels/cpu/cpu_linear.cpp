@@ -34,17 +34,6 @@ HalfInput rows_of(const HalfInput& in, std::int64_t begin, std::int64_t count) {
   return {.x = rows(in.x), .delta = rows(in.delta), .norm = in.norm, .normed = rows(in.normed)};
 }
 
-/// x times `matrix`; out is still to be named.
-LinearArgs product(const PackedRows& x, const PackedMatrix& matrix, const TensorView& bias) {
-  LinearArgs args{};
-  args.x = x;
-  args.n = matrix.n();
-  args.weights = panels_of(matrix).data();
-  args.panel_bytes = panels_of(matrix).panel_bytes();
-  args.bias = bias.as<float>();
-  return args;
-}
-
 bool are_mlp(const MlpWeights& w) {
   const bool is_gate = w.gate == nullptr || (w.gate->format() == w.up.format() && w.gate->n() == w.up.n() &&
                                              w.gate->k() == w.up.k() && is_bias_of(w.gate_bias, *w.gate));
@@ -64,6 +53,17 @@ const LinearOps& CpuBackend::linear_ops(WeightFormat format, std::int64_t k) con
 }
 const LinearOps& CpuBackend::linear_ops(const PackedMatrix& matrix) const {
   return ops_.linear[static_cast<std::size_t>(panels_of(matrix).stored())];
+}
+
+LinearArgs CpuBackend::product(const PackedRows& x, const PackedMatrix& matrix, const TensorView& bias) const {
+  LinearArgs args{};
+  args.x = x;
+  args.n = matrix.n();
+  args.weights = panels_of(matrix).data();
+  args.panel_bytes = panels_of(matrix).panel_bytes();
+  args.bias = bias.as<float>();
+  args.streams_alone = streams_one_row_ && x.tiling.n_rows == 1;
+  return args;
 }
 
 std::int64_t CpuBackend::mlp_scratch_floats() { return InnerStage::kScratchFloats; }

@@ -5,9 +5,11 @@
 usage: against_peer.py --lathe PROGRAM --peer FOLDER --limits PROGRAM --models FOLDER --results FILE.json
                        [--issue PROGRAM] [--load-tool openai_load.mjs] [--presets 0.5b,1.1b]
                        [--work single,streams,depth,server,stall,lookup,neighbours] [--formats bf16,int8,int4,nf4] [--rounds 5] [--threads 2]
+                       [--isa avx2]
 
 --peer holds llama-bench, llama-batched-bench and llama-server. --models holds for each preset a Hugging Face folder PRESET and
-its GGUF files PRESET-bf16.gguf, PRESET-q8_0.gguf and PRESET-q4_0.gguf. The two programs take turns, and who begins changes
+its GGUF files PRESET-bf16.gguf, PRESET-q8_0.gguf and PRESET-q4_0.gguf. --isa avx2 keeps Lathe and the ceilings to AVX2; the
+peer must have been built so (-DGGML_NATIVE=OFF -DGGML_AVX2=ON -DGGML_FMA=ON -DGGML_F16C=ON -DGGML_BMI2=ON). The two programs take turns, and who begins changes
 with each round. Samples are added to the results file as they come, so that a stopped run goes on where it ended; the tables
 of against_peer.md are written anew from all files of the results folder.
 """
@@ -37,6 +39,7 @@ def arguments():
     p.add_argument("--formats", default=",".join(FORMATS))
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--threads", type=int, default=2)
+    p.add_argument("--isa", choices=("", "avx2"), default="")
     return p.parse_args()
 
 
@@ -45,8 +48,12 @@ class Ceilings:
 
     def __init__(self, args):
         self.args = args
-        self.floats = next(kind for kind in FLOAT_PEAKS if limits(args.limits, kind, args.threads))
-        self.codes = next(kind for kind in CODE_PEAKS if limits(args.limits, kind, args.threads))
+        self.floats = self.highest(FLOAT_PEAKS)
+        self.codes = self.highest(CODE_PEAKS)
+
+    def highest(self, kinds):
+        """The first of them that the processor has, or --isa leaves it."""
+        return next(kind for kind in kinds if kind.endswith(self.args.isa) and limits(self.args.limits, kind, self.args.threads))
 
     def look(self, form):
         peak = self.codes if FORMATS[form].is_coded else self.floats
@@ -127,7 +134,7 @@ def rounded(figures):
 def main():
     args = arguments()
     results, ceilings, issue = Results(args.results), Ceilings(args), Issue(args.issue, args.threads)
-    lathe = Lathe(args.lathe, args.models, args.threads)
+    lathe = Lathe(args.lathe, args.models, args.threads, args.isa)
     pair = (lathe, LlamaCpp(args.peer, args.models, args.threads))
     presets, formats = args.presets.split(","), args.formats.split(",")
     if not results.all["machine"]:

@@ -21,13 +21,14 @@ class LoadRun {
 
   Result<RunRecord> run() {
     record_.requests.resize(planned_.size());
-    for (std::size_t n_ended = 0; n_ended < planned_.size();) {
+    while (n_sent_ < planned_.size() || !under_way_.empty()) {
       LATHE_TRY_VOID(send_what_is_due());
+      if (is_ended_ && under_way_.empty()) break;
       LATHE_TRY(const std::vector<std::size_t> ended, sink_.take_news(until_next()));
       for (const std::size_t index : ended) note_end(index);
-      n_ended += ended.size();
       if (!go_on_()) return engine::fail(ErrorCode::cancelled, "the run was stopped", "sweep");
     }
+    LATHE_TRY_VOID(leave_out_unsent());
     double first = record_.requests.front().scheduled, last = 0;
     for (const SentRequest& request : record_.requests) {
       first = std::min(first, request.scheduled);
@@ -43,16 +44,44 @@ class LoadRun {
 
   Result<void> send(std::size_t index, double scheduled) {
     record_.requests[index].scheduled = scheduled;
-    return sink_.send(index, planned_[index], record_.requests[index]);
+    LATHE_TRY_VOID(sink_.send(index, planned_[index], record_.requests[index]));
+    under_way_.insert(index);
+    ++n_sent_;
+    return {};
+  }
+
+  std::int64_t n_waiting() const {
+    return std::count_if(under_way_.begin(), under_way_.end(),
+                         [&](std::size_t index) { return record_.requests[index].token_times.empty(); });
+  }
+
+  /// Once a rule has ended the run, no more.
+  bool may_send() {
+    const bool is_late = workload_.max_seconds > 0 && now() >= workload_.max_seconds;
+    const bool is_saturated = is_open() && workload_.max_waiting > 0 && n_waiting() > workload_.max_waiting;
+    is_ended_ = is_ended_ || is_late || is_saturated;
+    return !is_ended_;
+  }
+
+  /// Answers of a part say nothing of those of a whole run.
+  Result<void> leave_out_unsent() {
+    if (n_sent_ == planned_.size()) return {};
+    if (n_sent_ == 0) {
+      return engine::fail(ErrorCode::invalid_argument, "ended the run before its first request was due", "max_seconds");
+    }
+    std::erase_if(record_.requests, [](const SentRequest& request) { return request.end == 0; });
+    record_.answers_compare = false;
+    return {};
   }
 
   Result<void> send_what_is_due() {
-    while (!turns_.empty() && turns_.begin()->first <= now()) {
+    if (!may_send()) return {};
+    while (!turns_.empty() && turns_.begin()->first <= now() && may_send()) {
       const auto [scheduled, index] = *turns_.begin();
       turns_.erase(turns_.begin());
       LATHE_TRY_VOID(send(index, scheduled));
     }
-    while (next_ < planned_.size()) {
+    while (next_ < planned_.size() && may_send()) {
       const PlannedRequest& first = planned_[next_];
       if (is_open() ? first.scheduled > now() : n_talking_ >= workload_.concurrency) break;
       LATHE_TRY_VOID(send(next_, is_open() ? first.scheduled : now()));
@@ -63,6 +92,7 @@ class LoadRun {
   }
 
   void note_end(std::size_t index) {
+    under_way_.erase(index);
     if (planned_[index].has_next()) {
       turns_.emplace(record_.requests[index].end + planned_[index + 1].think_time, index + 1);
     } else {
@@ -72,6 +102,7 @@ class LoadRun {
 
   std::chrono::duration<double> until_next() const {
     double wait = kPatience.count();
+    if (is_ended_) return std::chrono::duration<double>(wait);
     if (!turns_.empty()) wait = std::min(wait, turns_.begin()->first - now());
     if (is_open() && next_ < planned_.size()) wait = std::min(wait, planned_[next_].scheduled - now());
     return std::chrono::duration<double>(std::max(0.0, wait));
@@ -83,8 +114,11 @@ class LoadRun {
   const RunClock::time_point start_;
   const std::function<bool()>& go_on_;
   RunRecord record_;
-  std::size_t next_ = 0;  ///< first turn of the conversation that begins next
-  std::int64_t n_talking_ = 0;  ///< conversations that have begun and not ended
+  std::set<std::size_t> under_way_;  ///< sent, and not ended
+  std::size_t n_sent_ = 0;
+  bool is_ended_ = false;                           ///< by a rule: what has not been sent is left out
+  std::size_t next_ = 0;                            ///< first turn of the conversation that begins next
+  std::int64_t n_talking_ = 0;                      ///< conversations that have begun and not ended
   std::set<std::pair<double, std::size_t>> turns_;  ///< that wait for their time
 };
 

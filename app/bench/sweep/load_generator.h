@@ -25,9 +25,10 @@ class LoadSink {
   virtual engine::Result<std::vector<std::size_t>> take_news(std::chrono::duration<double> at_most) = 0;
 };
 
-/// Runs all requests to their end, counted from `start`. A turn is due when the answer before has ended and its think time
+/// Runs all requests to their end, counted from `start`; those that max_seconds and max_waiting leave unsent are not in the
+/// record. A turn is due when the answer before has ended and its think time
 /// has passed; a conversation counts as one of those at a time from its first to its last token. `go_on` is asked at least
-/// ten times a second; false stops. Errors: those of the sink; cancelled.
+/// ten times a second; false stops. Errors: those of the sink; invalid_argument where none was sent; cancelled.
 engine::Result<RunRecord> run_load(LoadSink& sink, const SweepWorkload& workload,
                                    const std::vector<PlannedRequest>& requests, RunClock::time_point start,
                                    const std::function<bool()>& go_on);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/bench/sweep/plan_files.h"
+// The files that a plan names: prompts, arrivals, and the text on which quality is measured.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <set>
 
+#include "app/api/sweep_plan.h"
 #include "app/bench/conversation_dataset.h"
 #include "app/bench/sweep/trace_file.h"
 #include "app/bench/text_dataset.h"

@@ -190,6 +190,8 @@ constexpr std::array kMetrics = {
                 kMore, [](const RunRecord& run, const ServiceGoal&) { return run.quality.same_best; }},
     SweepMetric{"quality_s", "s", "Time of that measurement, with the loads that it needed.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return run.quality.seconds; }},
+    SweepMetric{"requests", "count", "Requests of a run; fewer than planned where max_seconds or max_waiting ended it.",
+                kMore, [](const RunRecord& run, const ServiceGoal&) { return static_cast<double>(run.requests.size()); }},
 };
 
 /// 97.5 % quantile of Student's t for n - 1 degrees of freedom.

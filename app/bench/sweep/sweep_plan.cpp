@@ -78,6 +78,14 @@ constexpr std::array kWorkloadFields = {
                   &SweepWorkload::turn_tokens},
     WorkloadField{{"think_time", scheduling, number, "Seconds from the end of an answer to the next turn.", 0, 3600},
                   &SweepWorkload::think_time},
+    WorkloadField{{"max_seconds", scheduling, number,
+                   "Seconds after which a run sends no more; what is on its way is finished. 0: no limit.", 0, 86'400},
+                  &SweepWorkload::max_seconds},
+    WorkloadField{{"max_waiting", scheduling, integer,
+                   "A run of load constant, poisson or replay sends no more once more than N requests wait for their first "
+                   "token: more come than are served. 0: no limit.",
+                   0, 1 << 20},
+                  &SweepWorkload::max_waiting},
 };
 
 constexpr auto kWorkloadOptions = [] {

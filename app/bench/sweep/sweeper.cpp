@@ -47,6 +47,7 @@ class OwnThreadSweeper final : public Sweeper {
     const std::lock_guard control(control_);
     LATHE_TRY_VOID(check(plan));
     LATHE_TRY_VOID(check_values(plan));
+    LATHE_TRY_VOID(check_files(plan));
     LATHE_TRY_VOID(refuse_while_running());
     std::error_code error;
     fs::create_directories(folder_, error);

@@ -213,7 +213,7 @@ Result<RunRecord> run_load(TargetSession& session, const SweepWorkload& workload
   const RunClock::time_point start = RunClock::now();
   TargetSink sink(session, prompts, sampling, seed, start);
   LATHE_TRY(RunRecord record, run_load(sink, workload, requests, start, go_on));
-  record.answers_compare = !workload.dataset.empty();
+  record.answers_compare = record.answers_compare && !workload.dataset.empty();
   return record;
 }
 

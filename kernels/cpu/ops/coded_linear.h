@@ -123,12 +123,14 @@ struct CodedLinear {
     const std::int64_t stretch = n_tiles == 1 && !S::kExpands ? n_blocks : kStretchBlocks;
     const auto widest = static_cast<int>(rows_of(args.x.tiling, range.tile_begin));
     const std::int64_t together = coded_panels_for<V>(widest);
+    const bool streams_alone = args.streams_alone && C::kBits >= 8;
     const auto panel_at = [&](std::int64_t panel) { return args.weights + panel * args.panel_bytes; };
     for (std::int64_t block = 0; block < n_blocks; block += stretch) {
       for (std::int64_t panel = range.panel_begin; panel < range.panel_end; panel += together) {
-        const Place next = panel + together < range.panel_end ? Place{panel_at(panel + together), block}
-                           : block + stretch < n_blocks       ? Place{panel_at(range.panel_begin), block + stretch}
-                                                              : Place{args.next_weights, 0};
+        const Place next = streams_alone                        ? Place{nullptr, 0}
+                           : panel + together < range.panel_end ? Place{panel_at(panel + together), block}
+                           : block + stretch < n_blocks         ? Place{panel_at(range.panel_begin), block + stretch}
+                                                                : Place{args.next_weights, 0};
         multiply_panels(args, range, {panel, min_of(together, range.panel_end - panel)}, block,
                         min_of(stretch, n_blocks - block), next, scratch);
       }

@@ -142,6 +142,12 @@ void multiply_tiles(const LinearArgs& args, const LinearPart& part, TileArgs t, 
   }
 }
 
+/// Bytes that have to be expanded are more work a line, and gain by being fetched.
+template <class L>
+bool streams_alone(const LinearArgs& args) {
+  return args.streams_alone && L::Direct::kPairBytes >= kCacheLine;
+}
+
 template <class L>
 void multiply_part(const LinearArgs& args, const LinearPart& part, float* scratch) {
   const std::int64_t column = part.panel * kPanelColumns;
@@ -159,7 +165,7 @@ void multiply_part(const LinearArgs& args, const LinearPart& part, float* scratc
              .ahead = part.next_weights,
              .ahead_panel_bytes = args.panel_bytes,
              .next_out = nullptr,  // each tile has its own
-             .n_ahead = min_of(part.n_pairs, div_up(part.n_lines, n_tiles)),
+             .n_ahead = streams_alone<L>(args) ? 0 : min_of(part.n_pairs, div_up(part.n_lines, n_tiles)),
              .expanded = scratch};
   if constexpr (L::kMinTilesToExpand != kNeverExpand) {
     if (n_tiles >= L::kMinTilesToExpand) {

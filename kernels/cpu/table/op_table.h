@@ -57,6 +57,8 @@ struct LinearArgs {
   const std::byte* weights;
   std::int64_t panel_bytes;
   const std::byte* next_weights;  ///< that will be read after those, to fetch meanwhile; or null
+  /// Weights of 16 bits and more, and codes of 8, are not fetched ahead: the processor does it better by itself.
+  bool streams_alone;
   float* out;
   std::int64_t out_stride;
   std::int64_t out_row;    ///< of x, the row that out begins with

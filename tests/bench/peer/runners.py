@@ -76,12 +76,13 @@ def server(command, port, seconds=300):
 class Lathe:
     name = "lathe"
 
-    def __init__(self, program, models, threads):
+    def __init__(self, program, models, threads, isa=""):
         self.program, self.models, self.threads = program, models, threads
+        self.isa = ["--isa", isa] if isa else []
         self.machine = {}  # what it says of the machine, ceilings of its own among it
 
     def options(self, preset, form):
-        return ["--model", self.models / preset, "--quantization", FORMATS[form].lathe, "--threads", self.threads]
+        return ["--model", self.models / preset, "--quantization", FORMATS[form].lathe, "--threads", self.threads, *self.isa]
 
     def bench(self, preset, form, *more):
         """Tokens a second of each run, all streams together, by kind and number of streams."""

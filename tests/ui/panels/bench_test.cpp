@@ -11,12 +11,15 @@
 #include <QPushButton>
 #include <QSpinBox>
 #include <QTableView>
+#include <QTemporaryDir>
 
+#include "tests/support/tiny_model.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/panels/bench/history_view.h"
 #include "ui/panels/bench/sweep_chart.h"
 #include "ui/panels/bench/sweep_header.h"
 #include "ui/panels/bench/variable_cards.h"
+#include "ui/widgets/inline_message.h"
 #include "ui/widgets/segmented.h"
 
 using namespace lathe;
@@ -84,6 +87,8 @@ class BenchTest : public QObject {
   void a_kept_sweep_is_opened_by_the_next_window();
   void a_sweep_that_was_cut_off_is_offered_to_the_next_window();
   void quality_is_measured_on_a_text();
+  void a_file_that_is_missing_is_told_before_the_start();
+  void rules_end_a_run();
   void points_of_the_pareto_chart_are_named();
   void conversations_have_turns();
   void a_machine_that_disturbs_is_told_in_the_head();
@@ -281,22 +286,64 @@ void BenchTest::a_sweep_that_was_cut_off_is_offered_to_the_next_window() {
 
 void BenchTest::quality_is_measured_on_a_text() {
   BenchFixture fixture;
+  const QTemporaryDir folder;
+  const QString path = folder.filePath("stories.txt");
+  tests::write_file(path.toStdString(), "Once upon a time.\n");
   auto* text = fixture.find<QLineEdit>("bench.quality");
-  text->setText(" /nowhere/stories.json ");
+  auto* special = fixture.find<QAbstractButton>("bench.parse_special");
+  QVERIFY(!special->isVisibleTo(fixture.window.get()));  // without a text it says nothing
+  text->setText(" " + path + " ");
+  QVERIFY(special->isVisibleTo(fixture.window.get()));
+  special->click();
   auto* target = fixture.find<ui::Segmented>("bench.target.choice");
   QVERIFY(text->isVisibleTo(fixture.window.get()));
   target->set_current(1);
   Q_EMIT target->chosen(1);
-  QVERIFY(!text->isVisibleTo(fixture.window.get()));
+  QVERIFY(!text->isVisibleTo(fixture.window.get()) && !special->isVisibleTo(fixture.window.get()));
   target->set_current(0);
   Q_EMIT target->chosen(0);
   fixture.values_of("concurrency")->setText("1, 2");
   fixture.click("bench.start");
   QVERIFY(fixture.wait_for(app::SweepState::done));
   const app::SweepStatus status = fixture.workbench->sweeper().status();
-  QCOMPARE(status.plan->quality_dataset, std::string("/nowhere/stories.json"));
-  for (const auto& [index, cell] : status.report->cells) QVERIFY(cell.error.find("stories.json") != cell.error.npos);
+  QCOMPARE(status.plan->quality_dataset, path.toStdString());
+  QVERIFY(status.plan->parse_special);
+  // The model that is compared is no fake, and is not there.
+  for (const auto& [index, cell] : status.report->cells) QVERIFY(cell.error.find("fake-model") != cell.error.npos);
   QCOMPARE(fixture.find<QComboBox>("bench.chart.over")->currentData().toInt(), int(app::metric_index("output_tok_s")));
+}
+
+/// One message before anything is loaded, in place of a failure in every cell.
+void BenchTest::a_file_that_is_missing_is_told_before_the_start() {
+  for (const char* field : {"bench.quality", "bench.dataset"}) {
+    BenchFixture fixture;
+    fixture.find<QLineEdit>(field)->setText("/nowhere/stories.json");
+    fixture.click("bench.start");
+    QCOMPARE(fixture.state(), app::SweepState::none);
+    auto* message = fixture.find<ui::InlineMessage>("bench.message");
+    QVERIFY(message->isVisible());
+    QVERIFY2(message->numbers().contains("/nowhere/stories.json"), qPrintable(message->numbers()));
+  }
+}
+
+void BenchTest::rules_end_a_run() {
+  BenchFixture fixture;
+  auto* seconds = fixture.find<QDoubleSpinBox>("bench.max_seconds");
+  auto* waiting = fixture.find<QSpinBox>("bench.max_waiting");
+  QVERIFY(seconds->isVisibleTo(fixture.window.get()) && !waiting->isVisibleTo(fixture.window.get()));
+  QCOMPARE(seconds->text(), QString("never"));
+  auto* load = fixture.find<QComboBox>("bench.load");
+  load->setCurrentIndex(load->findData("poisson"));
+  QVERIFY(waiting->isVisibleTo(fixture.window.get()));
+  seconds->setValue(0.25);
+  waiting->setValue(3);
+  fixture.values_of("concurrency")->setText("1, 2");
+  fixture.click("bench.start");
+  QVERIFY(fixture.state() != app::SweepState::none);
+  const app::SweepStatus status = fixture.workbench->sweeper().status();
+  QCOMPARE(status.plan->workload.max_seconds, 0.25);
+  QCOMPARE(status.plan->workload.max_waiting, std::int64_t{3});
+  QVERIFY(fixture.wait_for(app::SweepState::done));
 }
 
 void BenchTest::points_of_the_pareto_chart_are_named() {

@@ -15,7 +15,7 @@ namespace lathe::ui {
 namespace {
 
 constexpr int kLabelWidth = 92, kCountWidth = 82;
-constexpr int kMaxTokens = 1'000'000, kMaxMs = 600'000;
+constexpr int kMaxTokens = 1'000'000, kMaxMs = 600'000, kMaxSeconds = 86'400, kMaxWaiting = 100'000;
 
 struct StopRule {
   double share;
@@ -56,6 +56,15 @@ QSpinBox* PlanForm::make_count(const char* name, int low, int high, const QStrin
   box->setSuffix(suffix);
   box->setFixedWidth(theme_.px(kCountWidth));
   connect(box, &QSpinBox::valueChanged, this, &PlanForm::take);
+  return box;
+}
+
+QDoubleSpinBox* PlanForm::make_number(const char* name, double low, double high) {
+  auto* box = new QDoubleSpinBox(this);
+  box->setObjectName(QStringLiteral("bench.") + QLatin1String(name));
+  box->setRange(low, high);
+  box->setFixedWidth(theme_.px(kCountWidth));
+  connect(box, &QDoubleSpinBox::valueChanged, this, &PlanForm::take);
   return box;
 }
 
@@ -136,21 +145,13 @@ void PlanForm::add_load(QVBoxLayout& column) {
   add_row(column, "load", tr("Load"), tr("When requests are sent"), load_, true);
   concurrency_ = make_count("concurrency", 1, 4096);
   concurrency_row_ = add_row(column, "concurrency", tr("At a time"), tr("Requests that run at a time"), concurrency_);
-  rate_ = new QDoubleSpinBox(this);
-  rate_->setObjectName(QStringLiteral("bench.rate"));
-  rate_->setRange(0.01, 10'000);
-  rate_->setFixedWidth(theme_.px(kCountWidth));
-  connect(rate_, &QDoubleSpinBox::valueChanged, this, &PlanForm::take);
+  rate_ = make_number("rate", 0.01, 10'000);
   rate_row_ = add_row(column, "rate", tr("Rate"), tr("Requests a second"), rate_);
   trace_ = make_file("trace", tr("CSV or JSONL file"));
   trace_row_ = add_row(column, "trace_row", tr("Trace"),
                        tr("Of arrival in seconds, prompt_tokens and output_tokens, or Azure's or Mooncake's"), trace_, true);
-  time_scale_ = new QDoubleSpinBox(this);
-  time_scale_->setObjectName(QStringLiteral("bench.time_scale"));
-  time_scale_->setRange(0.01, 1000);
+  time_scale_ = make_number("time_scale", 0.01, 1000);
   time_scale_->setPrefix(tr("× "));
-  time_scale_->setFixedWidth(theme_.px(kCountWidth));
-  connect(time_scale_, &QDoubleSpinBox::valueChanged, this, &PlanForm::take);
   scale_row_ = add_row(column, "time_scale_row", tr("Its times"), tr("0.5 is twice as fast"), time_scale_);
   requests_ = make_count("requests", 0, 100'000);
   requests_->setSpecialValueText(tr("auto"));
@@ -185,11 +186,26 @@ void PlanForm::add_measurement(QVBoxLayout& column) {
   connect(stop_, &QComboBox::currentIndexChanged, this, &PlanForm::take);
   add_row(rows, "stop_at_ci", tr("Stop early"),
           tr("A cell ends before its last repeat once its 95 % interval is this narrow"), stop_, true);
+  max_seconds_ = make_number("max_seconds", 0, kMaxSeconds);
+  max_seconds_->setSuffix(tr(" s"));
+  max_waiting_ = make_count("max_waiting", 0, kMaxWaiting);
+  for (QAbstractSpinBox* one : {static_cast<QAbstractSpinBox*>(max_seconds_), static_cast<QAbstractSpinBox*>(max_waiting_)})
+    one->setSpecialValueText(tr("never"));
+  add_row(rows, "max_seconds", tr("Run ends after"),
+          tr("A run sends no more after so many seconds; what is on its way is finished"), max_seconds_);
+  waiting_row_ = add_row(rows, "max_waiting", tr("… or at waiting"),
+                         tr("A run sends no more once more requests than this wait for their first token: more come than "
+                            "are served"),
+                         max_waiting_);
   quality_ = make_file("quality", tr("off, or a text"));
   quality_row_ = add_row(rows, "quality_row", tr("Quality on"),
                          tr("A file of text on which each model is compared with the unquantized one: perplexity, "
                             "divergence and agreement"),
                          quality_, true);
+  special_ = make_switch("parse_special", tr("Special tokens"));
+  special_row_ =
+      add_row(rows, "parse_special", tr("Special tokens"),
+              tr("Marks of special tokens in that text are these tokens, as in an answer of a chat model"), special_);
   column.addWidget(section);
 }
 
@@ -218,6 +234,9 @@ void PlanForm::show_load() {
   scale_row_->setVisible(replays && !varies("time_scale"));
   model_row_->setVisible(!target_->is_server());
   quality_row_->setVisible(!target_->is_server());  // it is measured inside an engine
+  special_row_->setVisible(!plan_.quality_dataset.empty());
+  waiting_row_->setVisible((!is_fixed || varies("load")) && !varies("max_waiting"));
+  max_seconds_->setEnabled(!varies("max_seconds"));
   // What a file says is not asked for.
   const bool has_prompts = !plan_.workload.dataset.empty();
   tokens_row_->setVisible(!replays);
@@ -262,6 +281,9 @@ void PlanForm::set_plan(const app::SweepPlan& plan) {
   if (stop_->findData(plan.stop_at_ci) < 0)
     stop_->addItem(tr("When CI is under %1 %").arg(100 * plan.stop_at_ci), plan.stop_at_ci);
   stop_->setCurrentIndex(stop_->findData(plan.stop_at_ci));
+  max_seconds_->setValue(work.max_seconds);
+  max_waiting_->setValue(static_cast<int>(work.max_waiting));
+  special_->setChecked(plan.parse_special);
   ttft_->setValue(static_cast<int>(plan.goal.ttft_ms));
   itl_->setValue(static_cast<int>(plan.goal.itl_ms));
   variables_->set_variables(plan.variables);
@@ -290,6 +312,9 @@ void PlanForm::take() {
   plan_.warm_up = warm_up_->isChecked();
   plan_.shuffle = shuffle_->isChecked();
   plan_.stop_at_ci = stop_->currentData().toDouble();
+  work.max_seconds = max_seconds_->value();
+  work.max_waiting = max_waiting_->value();
+  plan_.parse_special = special_->isChecked() && !plan_.quality_dataset.empty();
   plan_.goal = {.ttft_ms = static_cast<double>(ttft_->value()), .itl_ms = static_cast<double>(itl_->value())};
   plan_.variables = variables_->variables();
   show_load();

@@ -44,6 +44,7 @@ class PlanForm : public QWidget {
   QLineEdit* make_file(const char* name, const QString& hint);
   void add_load(QVBoxLayout& column);
   QSpinBox* make_count(const char* name, int low, int high, const QString& suffix = {});
+  QDoubleSpinBox* make_number(const char* name, double low, double high);
   Switch* make_switch(const char* name, const QString& label);
   FormRow* add_row(QVBoxLayout& column, const char* name, const QString& label, const QString& tip, QWidget* control,
                    bool stretches = false);
@@ -58,12 +59,12 @@ class PlanForm : public QWidget {
   QLineEdit *dataset_, *trace_, *quality_;
   QDoubleSpinBox* time_scale_;
   QSpinBox *prompt_, *output_, *concurrency_, *requests_, *repeats_;
-  QDoubleSpinBox* rate_;
-  QSpinBox *spread_, *shared_, *ttft_, *itl_;
+  QDoubleSpinBox *rate_, *max_seconds_;
+  QSpinBox *spread_, *shared_, *ttft_, *itl_, *max_waiting_;
   QComboBox *load_, *stop_;
   FormRow *model_row_, *tokens_row_, *spread_row_, *shared_row_, *concurrency_row_, *rate_row_, *trace_row_, *scale_row_,
-      *quality_row_;
-  Switch *warm_up_, *shuffle_;
+      *quality_row_, *special_row_, *waiting_row_;
+  Switch *warm_up_, *shuffle_, *special_;
   TurnRows* turns_;
   VariableCards* variables_;
 };
