@@ -2,6 +2,7 @@
 // What a checkpoint is, read from its headers, and what it would take to load it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -36,7 +37,9 @@ struct ModelInfo {
   /// unless options say otherwise; of several "int4_g32_min + int8_g16". Empty: not quantized, or in a way that is not kept.
   std::string stored_quantization, stored_head_quantization;
   std::string stored_expert_quantization;  ///< the same of experts, which are not among those matrices
-  std::vector<std::vector<std::string>> stored_layer_quantizations;  ///< layer by layer, where they differ (MatrixPart)
+  /// Layer by layer, where they differ: of Q, K and V; of attention's output; of gate and up; of down; of experts' gate and
+  /// up; of their down.
+  std::vector<std::array<std::string, 6>> stored_layer_quantizations;
   std::string quantization_scheme;                       ///< of the files: "gptq: 7 int4, groups of 128"; empty: none
   std::map<std::string, std::int64_t> tensors_by_dtype;  ///< counts
   std::vector<std::string> warnings;

@@ -35,6 +35,7 @@ std::string decoding_cause(const PlannedWeight& weight, const ModelConfig& confi
   const StoredTensor& tensor = *weight.tensor;
   if (weight.role != WeightRole::head && !is_layer_matrix(weight.role)) return "they are no matrices of layers";
   if (config.latent.exists() && weight.role != WeightRole::head) return "latent attention takes numbers";
+  if (config.normalises_head && weight.role == WeightRole::head) return "the rows of the head are normalised";
   if (!formats_of(tensor).empty()) return "matrices that are multiplied as one have no weight format in common";
   if (tensor.coded != nullptr) return cause_in(*tensor.coded);
   return fmt::format("no weight format has blocks of {}", tensor.type->name);

@@ -72,18 +72,6 @@ Dtype dtype_of(const std::string& value, Dtype when_auto) {
   return when_auto;
 }
 
-bool is_of_files_alone(WeightFormat format) {
-  switch (format) {
-    case WeightFormat::int8_g16:
-    case WeightFormat::int4_g32_min:
-    case WeightFormat::int8_g32_min:
-    case WeightFormat::int4_g16_min:
-    case WeightFormat::int8_g16_min:
-    case WeightFormat::iq4: return true;
-    default: return false;
-  }
-}
-
 std::string kept_formats(const StoredWeights& stored, bool of_experts) {
   std::vector<WeightFormat> formats;
   const auto add = [&](const std::optional<WeightFormat>& format) {

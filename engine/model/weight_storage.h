@@ -60,9 +60,6 @@ const Quantization* find_quantization(std::string_view name);
 /// A value of the options `dtype` and `kv_cache_dtype`. Requires: one that the option table admits.
 kernels::Dtype dtype_of(const std::string& value, kernels::Dtype when_auto);
 
-/// Nothing is rounded to it: only codes that are there already, in GGUF files, stay in it.
-bool is_of_files_alone(kernels::WeightFormat format);
-
 /// The formats that matrices, or experts, stay in, for people: "int4_g32_min + int8_g16". Empty: none.
 std::string kept_formats(const StoredWeights& stored, bool of_experts);
 

@@ -19,7 +19,7 @@ StoredWeights stored_weights_of(const ModelInfo& info) {
   stored.matrices = kernels::weight_format_named(info.stored_quantization);
   stored.experts = kernels::weight_format_named(info.stored_expert_quantization);
   stored.head = kernels::weight_format_named(info.stored_head_quantization);
-  for (const std::vector<std::string>& names : info.stored_layer_quantizations) {
+  for (const std::array<std::string, kMatrixParts>& names : info.stored_layer_quantizations) {
     StoredLayer& layer = stored.layers.emplace_back();
     for (std::size_t i = 0; i < kMatrixParts; ++i) layer[i] = kernels::weight_format_named(names[i]);
   }

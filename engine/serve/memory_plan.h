@@ -22,7 +22,9 @@ struct MemoryPlan {
   RunnerLimits limits;
   FitEstimate estimate;
   std::int64_t block_bytes = 0;     ///< one KV block in all layers
-  std::int64_t fitting_tokens = 0;  ///< that a pool would hold in what the rest leaves, where the plan does not fit
+  /// That a pool would hold in what the rest leaves, where the plan does not fit. The rest is that of the context asked for:
+  /// a shorter one needs less, so that some more may fit.
+  std::int64_t fitting_tokens = 0;
   std::vector<std::string> warnings;
 };
 

@@ -86,7 +86,7 @@ ModelInfo describe(const OpenedModel& model) {
   info.stored_head_quantization = format_name(model.plan.stored.head);
   for (const StoredLayer& layer : model.plan.stored.layers) {
     auto& names = info.stored_layer_quantizations.emplace_back();
-    for (const auto& format : layer) names.push_back(format_name(format));
+    std::transform(layer.begin(), layer.end(), names.begin(), format_name);
   }
   info.quantization_scheme = model.checkpoint.scheme();
   info.tensors_by_dtype = model.plan.tensors_by_dtype;

@@ -18,6 +18,10 @@ FormatDescriptor coded(WeightFormat format, std::string_view name, const CodedFo
   return {.format = format, .name = name, .element = Dtype::f32, .codes = codes};
 }
 
+FormatDescriptor of_files(WeightFormat format, std::string_view name, const CodedFormat& codes) {
+  return {.format = format, .name = name, .element = Dtype::f32, .codes = codes, .is_of_files_alone = true};
+}
+
 const auto& table() {
   // THE TABLE.
   static const std::array formats = {
@@ -52,12 +56,12 @@ const auto& table() {
             fp4_format(ScaleLayout::nested, ActivationScale::none)),
       coded(WeightFormat::mxfp4, "mxfp4", mxfp4_format(ActivationScale::block)),
       coded(WeightFormat::mxfp4_weight_only, "mxfp4_weight_only", mxfp4_format(ActivationScale::none)),
-      coded(WeightFormat::int8_g16, "int8_g16", single_format(8, 16)),
-      coded(WeightFormat::int4_g32_min, "int4_g32_min", minned_format(4, 32)),
-      coded(WeightFormat::int8_g32_min, "int8_g32_min", minned_format(8, 32)),
-      coded(WeightFormat::int4_g16_min, "int4_g16_min", minned_format(4, 16)),
-      coded(WeightFormat::int8_g16_min, "int8_g16_min", minned_format(8, 16)),
-      coded(WeightFormat::iq4, "iq4", iq4_format()),
+      of_files(WeightFormat::int8_g16, "int8_g16", single_format(8, 16)),
+      of_files(WeightFormat::int4_g32_min, "int4_g32_min", minned_format(4, 32)),
+      of_files(WeightFormat::int8_g32_min, "int8_g32_min", minned_format(8, 32)),
+      of_files(WeightFormat::int4_g16_min, "int4_g16_min", minned_format(4, 16)),
+      of_files(WeightFormat::int8_g16_min, "int8_g16_min", minned_format(8, 16)),
+      of_files(WeightFormat::iq4, "iq4", iq4_format()),
   };
   static_assert(std::tuple_size_v<decltype(formats)> == kWeightFormats);
   return formats;

@@ -130,6 +130,8 @@ true is integer
 "ab".center(5, "*")
 "abc".center(6, "é")
 "abcdef".center(3)
+"ab".center(-9223372036854775807 - 1)
+"-1".zfill(-9223372036854775807 - 1)
 "42".zfill(5)
 "-42".zfill(5)
 "+é".zfill(4)

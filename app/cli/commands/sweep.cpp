@@ -66,7 +66,8 @@ tl::unexpected<engine::Error> unwritten(ErrorCode code, const std::string& path)
 Result<void> check_page(const std::string& path) {
   if (path.empty()) return {};
   std::error_code error;
-  const bool was_there = std::filesystem::exists(path, error);
+  // A link that leads nowhere yet is the user's as well.
+  const bool was_there = std::filesystem::exists(std::filesystem::symlink_status(path, error));
   errno = 0;
   const bool is_open = std::ofstream(path, std::ios::binary | std::ios::app).is_open();
   if (!is_open) return unwritten(ErrorCode::invalid_argument, path);

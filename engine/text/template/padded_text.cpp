@@ -28,7 +28,8 @@ void append_times(Runtime& runtime, MarkedText& out, const MarkedText& fill, std
 MarkedText padded(Runtime& runtime, const MarkedText& text, std::int64_t width, const MarkedText& fill, Align align) {
   if (n_characters(fill.text()) != 1) throw Failure("the fill must be one character");
   runtime.charge_text(text.size());
-  const std::int64_t n = std::max<std::int64_t>(0, width - n_characters(text.text()));
+  // The smallest integer less a length would be none.
+  const std::int64_t n = std::max<std::int64_t>(0, std::max<std::int64_t>(0, width) - n_characters(text.text()));
   // Python puts the odd one to the left where the width is odd.
   const std::int64_t before = align == Align::left ? 0 : align == Align::right ? n : n / 2 + (n & width & 1);
   MarkedText out;
@@ -43,7 +44,7 @@ MarkedText zero_filled(Runtime& runtime, const MarkedText& text, std::int64_t wi
   const bool has_sign = text.text().starts_with('-') || text.text().starts_with('+');
   const std::size_t n_sign = has_sign ? 1 : 0;
   MarkedText out = text.part(0, n_sign);
-  out.append(padded(runtime, text.part(n_sign, text.size()), width - static_cast<std::int64_t>(n_sign),
+  out.append(padded(runtime, text.part(n_sign, text.size()), std::max<std::int64_t>(0, width) - static_cast<std::int64_t>(n_sign),
                     MarkedText("0", Source::model), Align::right));
   return out;
 }

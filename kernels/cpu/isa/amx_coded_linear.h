@@ -47,9 +47,9 @@ struct AmxCodedLinear {
   static constexpr bool kHasStarts = kHasZeros || kIsStoredAsBytes;
   /// Tiles of rows that make it worth while to write bytes around zero: 16 rows take half as long without (Granite Rapids).
   static constexpr std::int64_t kMinTilesToWiden = 3;
-  /// The fewest rows that tiles take. 8 streams write 460 tokens a second with two tiles of vectors and 400 with one of
+  /// The fewest rows that tiles take: 8 streams wrote 460 tokens a second with two tiles of vectors and 400 with one of
   /// bytes, 16 streams 700 either way, 32 streams 870 and 980 (Granite Rapids, 0.5b in groups of 32).
-  static constexpr std::int64_t kMinRows = 2 * max_coded_rows<V>() + 1;
+  static constexpr std::int64_t kMinRows = 13;
 
   static std::int64_t row_bytes(std::int64_t k) { return Few::row_bytes(k); }
   static int tile_panels(int n_rows) { return n_rows <= max_coded_rows<V>() ? coded_panels_for<V>(n_rows) : kMaxPanels; }

@@ -154,13 +154,14 @@ class WeightStorageTest : public QObject {
 
   void formats_of_files_alone_are_no_quantizations() {
     using kernels::WeightFormat;
-    QVERIFY(engine::is_of_files_alone(WeightFormat::iq4) && !engine::is_of_files_alone(WeightFormat::int8_g32));
+    const auto is_of_files_alone = [](WeightFormat format) { return kernels::descriptor_of(format).is_of_files_alone; };
+    QVERIFY(is_of_files_alone(WeightFormat::iq4) && !is_of_files_alone(WeightFormat::int8_g32));
     for (const engine::Quantization& row : engine::quantizations()) {
-      QVERIFY(!engine::is_of_files_alone(row.matrices));
-      QVERIFY(!row.with_zero_points || !engine::is_of_files_alone(*row.with_zero_points));
+      QVERIFY(!is_of_files_alone(row.matrices));
+      QVERIFY(!row.with_zero_points || !is_of_files_alone(*row.with_zero_points));
     }
     for (const kernels::FormatDescriptor& format : kernels::weight_formats()) {
-      if (!engine::is_of_files_alone(format.format)) continue;
+      if (!format.is_of_files_alone) continue;
       engine::EngineOptions options;
       QVERIFY2(!engine::set_option(options, "quantization", format.name).has_value(), format.name.data());
     }

@@ -218,7 +218,7 @@ class KeptBlocksTest : public QObject {
     QVERIFY2(info.has_value(), info ? "" : info.error().message.c_str());
     QCOMPARE(info->stored_quantization, std::string("int8_g16_min + int4_g32_min + int8_g16"));
     QCOMPARE(info->stored_head_quantization, std::string("int8_g16"));
-    const std::vector<std::vector<std::string>> layers = {
+    const std::vector<std::array<std::string, 6>> layers = {
         {"int8_g16_min", "int4_g32_min", "int4_g32_min", "int8_g16", "", ""},
         {"int4_g32_min", "int4_g32_min", "int4_g32_min", "int4_g32_min", "", ""}};
     QCOMPARE(info->stored_layer_quantizations, layers);
