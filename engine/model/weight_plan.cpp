@@ -269,7 +269,7 @@ class WeightPlanner {
 
   /// Where numbers are taken (latent attention) they are rounded again: formats of files alone have nothing for it.
   static void leave_what_cannot_be_rounded_to(std::optional<kernels::WeightFormat>& format) {
-    if (format && kernels::descriptor_of(*format).is_of_files_alone) format.reset();
+    if (format && kernels::is_of_files_alone(*format)) format.reset();
   }
 
   /// All matrices of a kind have one format where that is the best that each part can have, or where all can have one

@@ -17,6 +17,8 @@ bool has_zero_points(WeightFormat format) { return descriptor_of(format).codes.h
 
 bool has_minimums(WeightFormat format) { return descriptor_of(format).codes.has_minimums(); }
 
+bool is_of_files_alone(WeightFormat format) { return descriptor_of(format).is_of_files_alone; }
+
 bool has_half_scales(WeightFormat format) {
   const ScaleLayout scales = descriptor_of(format).codes.scales;
   return scales == ScaleLayout::half || scales == ScaleLayout::paired;

@@ -15,7 +15,6 @@ struct FormatDescriptor {
   std::string_view name;
   Dtype element;        ///< of one stored weight; of a weight before it became a code
   CodedFormat codes{};  ///< of a format that has some
-  /// Nothing is rounded to it: only codes that are there already, in GGUF files, stay in it.
   bool is_of_files_alone = false;
   bool is_coded() const { return codes.has_codes(); }
 };

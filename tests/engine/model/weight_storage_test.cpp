@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/api/options.h"
+#include "kernels/api/coded_rows.h"
 #include "kernels/formats/format.h"
 #include "tests/support/runner_driver.h"
 #include "tests/support/tiny_model.h"
@@ -154,7 +155,7 @@ class WeightStorageTest : public QObject {
 
   void formats_of_files_alone_are_no_quantizations() {
     using kernels::WeightFormat;
-    const auto is_of_files_alone = [](WeightFormat format) { return kernels::descriptor_of(format).is_of_files_alone; };
+    using kernels::is_of_files_alone;
     QVERIFY(is_of_files_alone(WeightFormat::iq4) && !is_of_files_alone(WeightFormat::int8_g32));
     for (const engine::Quantization& row : engine::quantizations()) {
       QVERIFY(!is_of_files_alone(row.matrices));
