@@ -17,6 +17,11 @@ bool has_zero_points(WeightFormat format) { return descriptor_of(format).codes.h
 
 bool has_minimums(WeightFormat format) { return descriptor_of(format).codes.has_minimums(); }
 
+bool rounds_whole_rows(WeightFormat format) {
+  const ActivationScale activations = descriptor_of(format).codes.activations;
+  return activations == ActivationScale::row || activations == ActivationScale::row_of_inliers;
+}
+
 bool has_half_scales(WeightFormat format) {
   const ScaleLayout scales = descriptor_of(format).codes.scales;
   return scales == ScaleLayout::half || scales == ScaleLayout::paired;
