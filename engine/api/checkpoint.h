@@ -37,6 +37,7 @@ struct ModelInfo {
   std::string stored_quantization, stored_head_quantization;
   std::string stored_expert_quantization;  ///< the same of experts, which are not among those matrices
   std::vector<std::vector<std::string>> stored_layer_quantizations;  ///< layer by layer, where they differ (MatrixPart)
+  bool has_input_orders = false, has_expert_input_orders = false;    ///< of those matrices: their rows are in another order
   std::string quantization_scheme;                       ///< of the files: "gptq: 7 int4, groups of 128"; empty: none
   std::map<std::string, std::int64_t> tensors_by_dtype;  ///< counts
   std::vector<std::string> warnings;

@@ -352,7 +352,9 @@ void ConvertGgufTest::what_has_no_blocks_is_refused_data() {
   QTest::newRow("narrow rows") << QString::fromStdString(family_path("qwen3")) << "int8_g32"
                                << "Q8_0 has blocks of 32, and rows of 48 numbers have no place";
   QTest::newRow("an order") << folder("gptq-4bit-ordered") << "none"
-                            << "have no place";
+                            << "codes in an order of their own (desc_act) have no place";
+  QTest::newRow("an order that is kept") << folder("gptq-8bit-desc-act") << "none"
+                                         << "codes in an order of their own (desc_act) have no place";
 }
 
 void ConvertGgufTest::what_has_no_blocks_is_refused() {
