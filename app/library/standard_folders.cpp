@@ -14,6 +14,13 @@ constexpr const char* kOllama = "ollama";
 /// Where the service that ollama's installer sets up on Linux keeps its models.
 constexpr const char* kOllamaService = "/usr/share/ollama/.ollama/models";
 
+/// "~" and "~/..." are the home folder, for whom no shell has put in its place: inside quotes, in files of services. Another
+/// user's ("~name") stays as it is.
+std::string expanded(std::string path, const std::string& home) {
+  const bool is_of_home = path == "~" || path.starts_with("~/");
+  return is_of_home && !home.empty() ? home + path.substr(1) : path;
+}
+
 std::string hub_cache(const Environment& environment, const std::string& home) {
   for (const char* name : {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"}) {
     if (std::string folder = environment(name); !folder.empty()) return folder;
@@ -29,18 +36,19 @@ std::string hub_cache(const Environment& environment, const std::string& home) {
 
 std::vector<WatchedFolder> standard_model_folders(const Environment& environment, const std::string& home) {
   std::vector<WatchedFolder> folders;
-  const auto add = [&](std::string path, const char* kind) {
+  const auto add = [&](const std::string& found, const char* kind) {
+    std::string path = expanded(found, home);
     std::error_code problem;
     const bool is_there = fs::is_directory(path, problem);
     folders.push_back({.path = std::move(path), .kind = kind, .is_there = is_there});
   };
-  if (std::string hub = hub_cache(environment, home); !hub.empty()) add(std::move(hub), kHub);
+  if (const std::string hub = hub_cache(environment, home); !hub.empty()) add(hub, kHub);
   if (!home.empty()) {
     add((fs::path(home) / ".lmstudio/models").string(), kLmStudio);
     add((fs::path(home) / ".cache/lm-studio/models").string(), kLmStudio);
   }
-  if (std::string models = environment("OLLAMA_MODELS"); !models.empty()) {
-    add(std::move(models), kOllama);
+  if (const std::string models = environment("OLLAMA_MODELS"); !models.empty()) {
+    add(models, kOllama);
   } else {
     if (!home.empty()) add((fs::path(home) / ".ollama/models").string(), kOllama);
     add(kOllamaService, kOllama);

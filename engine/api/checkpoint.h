@@ -40,6 +40,7 @@ struct ModelInfo {
   /// Layer by layer, where they differ: of Q, K and V; of attention's output; of gate and up; of down; of experts' gate and
   /// up; of their down.
   std::vector<std::array<std::string, 6>> stored_layer_quantizations;
+  bool has_input_orders = false, has_expert_input_orders = false;  ///< of those matrices: their rows are in another order
   std::string quantization_scheme;                       ///< of the files: "gptq: 7 int4, groups of 128"; empty: none
   std::map<std::string, std::int64_t> tensors_by_dtype;  ///< counts
   std::vector<std::string> warnings;

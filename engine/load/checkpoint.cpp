@@ -28,6 +28,8 @@ std::span<const kernels::WeightFormat> formats_of(const StoredTensor& tensor) {
   return packed ? std::span(&*packed, 1) : std::span<const kernels::WeightFormat>();
 }
 
+bool has_input_order(const StoredTensor& tensor) { return tensor.coded != nullptr && !tensor.coded->group_of.empty(); }
+
 kernels::TensorView view_of(const StoredTensor& tensor, std::vector<std::byte>& aligned,
                             const kernels::ParallelFor& parallel_for) {
   if (tensor.coded != nullptr) {

@@ -69,6 +69,9 @@ std::span<const kernels::WeightFormat> formats_of(const StoredTensor& tensor);
 kernels::TensorView view_of(const StoredTensor& tensor, std::vector<std::byte>& aligned,
                             const kernels::ParallelFor& parallel_for = {});
 
+/// Whether its blocks hold the numbers of a row in an order of their own: input_order() of its codes.
+bool has_input_order(const StoredTensor& tensor);
+
 /// Its codes and scales as they are: u8 [rows, bytes of a row], which Backend::pack_rows takes. `memory` must outlive the
 /// view. Requires: two dimensions, one of formats_of().
 kernels::TensorView blocks_of(const StoredTensor& tensor, kernels::WeightFormat format, std::vector<std::byte>& memory,

@@ -2,6 +2,7 @@
 #include "engine/load/coded_tensor.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "kernels/api/check.h"
 #include "kernels/api/dtype.h"
@@ -82,8 +83,11 @@ void for_rows(const CodedTensor& tensor, const kernels::ParallelFor& parallel_fo
 /// One row of `rows`, its scales spread over the groups of a format that are parts of the tensor's own.
 class SpreadRow {
  public:
-  SpreadRow(const CodedTensor& tensor, WeightFormat format)
+  /// `order`: input_order().
+  SpreadRow(const CodedTensor& tensor, WeightFormat format, std::span<const std::int32_t> order)
       : tensor_(tensor),
+        order_(order),
+        codes_(order.size()),
         group_(kernels::group_of(format, tensor.k)),
         has_zeros_(kernels::has_zero_points(format)),
         has_minimums_(kernels::has_minimums(format)) {
@@ -100,13 +104,15 @@ class SpreadRow {
       if (has_minimums_) zeros_[i] = -static_cast<float>(middle_of(tensor_.kind)) * scales_[i];
       if (has_zeros_ && tensor_.has_zeros) zeros_[i] = rows.zeros[static_cast<std::size_t>(row * tensor_.n_groups + from)];
     }
-    return {.codes = {rows.codes.data() + row * tensor_.k, static_cast<std::size_t>(tensor_.k)},
-            .scales = scales_,
-            .zeros = zeros_};
+    const std::span codes(rows.codes.data() + row * tensor_.k, static_cast<std::size_t>(tensor_.k));
+    for (std::size_t i = 0; i < order_.size(); ++i) codes_[i] = codes[static_cast<std::size_t>(order_[i])];
+    return {.codes = order_.empty() ? codes : std::span<const std::uint8_t>(codes_), .scales = scales_, .zeros = zeros_};
   }
 
  private:
   const CodedTensor& tensor_;
+  std::span<const std::int32_t> order_;
+  std::vector<std::uint8_t> codes_;  ///< of a row, in that order
   std::int64_t group_;
   bool has_zeros_, has_minimums_;
   std::vector<float> scales_, zeros_;
@@ -175,13 +181,31 @@ std::shared_ptr<const std::vector<float>> numbers_of(CodeKind kind) {
   return std::make_shared<std::vector<float>>(std::move(numbers));
 }
 
+bool has_even_groups(const CodedTensor& tensor) {
+  std::vector<std::int64_t> n_left(static_cast<std::size_t>(tensor.n_groups), tensor.group);
+  n_left.back() = tensor.k - (tensor.n_groups - 1) * tensor.group;
+  for (const std::int32_t group : tensor.group_of) --n_left[static_cast<std::size_t>(group)];
+  return std::all_of(n_left.begin(), n_left.end(), [](std::int64_t n) { return n == 0; });
+}
+
+std::vector<std::int32_t> input_order(const CodedTensor& tensor) {
+  std::vector<std::int32_t> order(tensor.group_of.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
+    return tensor.group_of[static_cast<std::size_t>(a)] < tensor.group_of[static_cast<std::size_t>(b)];
+  });
+  return order;
+}
+
 std::vector<WeightFormat> formats_that_keep(const CodedTensor& tensor, const CodedValues& values) {
   std::vector<WeightFormat> formats;
+  if (!tensor.group_of.empty() && !has_even_groups(tensor)) return formats;
   for (const WeightFormat format : candidates_of(tensor.kind)) {
     const std::int64_t group = kernels::group_of(format, tensor.k);
-    const bool has_scales = tensor.group_of.empty() && (tensor.n_groups == 1 || tensor.group % group == 0) &&
-                            (values.are_halves || !kernels::has_half_scales(format));
+    const bool has_scales =
+        (tensor.n_groups == 1 || tensor.group % group == 0) && (values.are_halves || !kernels::has_half_scales(format));
     const bool has_zeros = values.are_middle || kernels::has_zero_points(format);
+    if (!tensor.group_of.empty() && kernels::rounds_whole_rows(format)) continue;
     if (has_scales && has_zeros && kernels::coded_row_bytes(format, tensor.k) > 0) formats.push_back(format);
   }
   return formats;
@@ -197,8 +221,9 @@ void decode(const CodedTensor& tensor, const kernels::ParallelFor& parallel_for,
 void write_rows(const CodedTensor& tensor, WeightFormat format, const kernels::ParallelFor& parallel_for, std::byte* to) {
   LATHE_CHECK(std::find(tensor.formats.begin(), tensor.formats.end(), format) != tensor.formats.end());
   const std::int64_t row_bytes = kernels::coded_row_bytes(format, tensor.k);
+  const std::vector<std::int32_t> order = input_order(tensor);
   for_rows(tensor, parallel_for, [&](const CodedRows& rows) {
-    SpreadRow spread(tensor, format);
+    SpreadRow spread(tensor, format, order);
     for (std::int64_t r = 0; r < rows.n; ++r) {
       kernels::write_coded_row(format, spread.of(rows, r), to + (rows.first + r) * row_bytes);
     }

@@ -74,14 +74,21 @@ bool has_minimums(CodeKind kind);
 /// The numbers that codes of a kind stand for. Requires: not other4.
 std::shared_ptr<const std::vector<float>> numbers_of(CodeKind kind);
 
-/// Of all formats those that keep the tensor without loss.
+/// Whether its groups, which do not follow each other, have as many weights as if they did.
+bool has_even_groups(const CodedTensor& tensor);
+
+/// The place in the files of each number of a row as write_rows() writes it: groups one after the other, each in the order
+/// of the files. Empty: rows lie so already.
+std::vector<std::int32_t> input_order(const CodedTensor& tensor);
+
+/// Of all formats those that keep the tensor without loss, its rows in input_order().
 std::vector<kernels::WeightFormat> formats_that_keep(const CodedTensor& tensor, const CodedValues& values);
 
 /// Writes its numbers [n_rows, k].
 void decode(const CodedTensor& tensor, const kernels::ParallelFor& parallel_for, float* to);
 
-/// Writes its rows as Backend::pack_rows takes them: n_rows * coded_row_bytes(format, k) bytes. Requires: one of
-/// `formats`.
+/// Writes its rows, in input_order(), as Backend::pack_rows takes them: n_rows * coded_row_bytes(format, k) bytes.
+/// Requires: one of `formats`.
 void write_rows(const CodedTensor& tensor, kernels::WeightFormat format, const kernels::ParallelFor& parallel_for,
                 std::byte* to);
 

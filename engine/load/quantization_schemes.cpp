@@ -85,7 +85,7 @@ std::string words_of(const StoredTensor& tensor) {
   if (coded.block > 0) {
     words += fmt::format(", blocks of {}", coded.block);
   } else if (!coded.group_of.empty()) {
-    words += ", groups in an order of their own (desc_act)";
+    words += fmt::format(", groups of {} in an order of their own (desc_act)", coded.group);
   } else {
     words += coded.n_groups > 1 ? fmt::format(", groups of {}", coded.group) : std::string(", no groups");
   }

@@ -20,7 +20,8 @@ std::string cause_in(const CodedTensor& tensor) {
   const bool is_book = tensor.kind == CodeKind::nf4 || tensor.kind == CodeKind::fp4;
   const WeightFormat book = tensor.kind == CodeKind::fp4 ? WeightFormat::fp4 : WeightFormat::nf4;
   if (tensor.kind == CodeKind::other4) return "their codes stand for other numbers than those of NF4 or FP4";
-  if (!tensor.group_of.empty()) return "their groups are in an order of their own (desc_act)";
+  if (!tensor.group_of.empty() && !has_even_groups(tensor))
+    return "their groups, in an order of their own (desc_act), differ in size";
   if (is_book && kernels::coded_row_bytes(book, tensor.k) == 0) return "their blocks run on over the ends of rows";
   if (tensor.kind == CodeKind::e4m3 && tensor.n_groups > 1) return "they have a scale for each block, not for each row";
   const std::int64_t least = is_book ? kernels::group_of(book, tensor.k) : kLeastGroup;
@@ -31,11 +32,15 @@ std::string cause_in(const CodedTensor& tensor) {
 
 }  // namespace
 
-std::string decoding_cause(const PlannedWeight& weight, const ModelConfig& config) {
+std::string decoding_cause(const PlannedWeight& weight, const ModelConfig& config, bool orders_agree) {
   const StoredTensor& tensor = *weight.tensor;
   if (weight.role != WeightRole::head && !is_layer_matrix(weight.role)) return "they are no matrices of layers";
   if (config.latent.exists() && weight.role != WeightRole::head) return "latent attention takes numbers";
   if (config.normalises_head && weight.role == WeightRole::head) return "the rows of the head are normalised";
+  if (has_input_order(tensor) && weight.role == WeightRole::head)
+    return "the head's groups are in an order of their own (desc_act)";
+  if (!orders_agree && weight.role != WeightRole::head)
+    return "matrices that read the same have their groups in different orders (desc_act)";
   if (!formats_of(tensor).empty()) return "matrices that are multiplied as one have no weight format in common";
   if (tensor.coded != nullptr) return cause_in(*tensor.coded);
   return fmt::format("no weight format has blocks of {}", tensor.type->name);

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "kernels/api/backend.h"
+#include "kernels/api/coded_rows.h"
 
 namespace lathe::engine {
 
@@ -23,12 +24,21 @@ inline constexpr std::size_t kMatrixParts = 6;
 
 inline bool is_of_experts(MatrixPart part) { return part == MatrixPart::expert_in || part == MatrixPart::expert_out; }
 
+/// What a matrix is kept in.
+struct MatrixForm {
+  /// ordered: of formats that cannot be (kernels::rounds_whole_rows) it says nothing.
+  MatrixForm(kernels::WeightFormat stored, bool ordered = false)  // NOLINT(google-explicit-constructor): most are no more
+      : format(stored), is_ordered(ordered && !kernels::rounds_whole_rows(stored)) {}
+  kernels::WeightFormat format;
+  bool is_ordered;  ///< beside it lies an order of its inputs
+  bool operator==(const MatrixForm&) const = default;
+};
+
 struct LayerFormats {
-  std::array<kernels::WeightFormat, kMatrixParts> formats{};
-  LayerFormats(kernels::WeightFormat matrices, kernels::WeightFormat experts)
+  std::array<MatrixForm, kMatrixParts> formats;
+  LayerFormats(const MatrixForm& matrices, const MatrixForm& experts)
       : formats{matrices, matrices, matrices, matrices, experts, experts} {}
-  kernels::WeightFormat of(MatrixPart part) const { return formats[static_cast<std::size_t>(part)]; }
-  kernels::WeightFormat& of(MatrixPart part) { return formats[static_cast<std::size_t>(part)]; }
+  const MatrixForm& of(MatrixPart part) const { return formats[static_cast<std::size_t>(part)]; }
 };
 
 /// What a layer's codes are without rounding. Nothing: there are numbers, or codes of several formats.

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <tuple>
 
 #include "engine/model/decoding_cause.h"
 #include "engine/model/tensor_layout.h"
@@ -234,17 +235,48 @@ class WeightPlanner {
     return n;
   }
 
+  /// Parts of layers in which matrices that read the same rows of activations, packed once for all of them, have them in
+  /// different orders. These become numbers.
+  void note_orders() {
+    std::map<std::tuple<std::int64_t, std::int64_t, WeightRole>, std::span<const std::int32_t>> firsts;
+    for (const PlannedWeight& weight : plan_.weights) {
+      const auto part = part_of(weight.role);
+      if (!part) continue;
+      const auto groups = has_input_order(*weight.tensor) ? std::span<const std::int32_t>(weight.tensor->coded->group_of)
+                                                          : std::span<const std::int32_t>();
+      const auto first = firsts.try_emplace({weight.layer, weight.expert, first_beside(weight.role)}, groups).first->second;
+      if (!std::equal(groups.begin(), groups.end(), first.begin(), first.end())) disordered_.emplace(weight.layer, *part);
+    }
+  }
+
+  bool orders_agree(const PlannedWeight& weight) const {
+    const auto part = part_of(weight.role);
+    return !part || !disordered_.contains({weight.layer, *part});
+  }
+
+  /// Those in which a matrix of the layers can stay.
+  std::span<const kernels::WeightFormat> lasting_formats(const PlannedWeight& weight) const {
+    const bool finds_inputs = orders_agree(weight) && !config_.latent.exists();
+    return finds_inputs || !has_input_order(*weight.tensor) ? formats_of(*weight.tensor)
+                                                            : std::span<const kernels::WeightFormat>();
+  }
+
   void note_blocks() {
+    note_orders();
     CommonFormats of_matrices, of_experts;
     std::vector<std::array<CommonFormats, kMatrixParts>> of_layers(static_cast<std::size_t>(config_.n_layers));
     for (const PlannedWeight& weight : plan_.weights) {
-      const auto formats = formats_of(*weight.tensor);
-      if (weight.role == (plan_.tied_embeddings ? WeightRole::embedding : WeightRole::head) && !formats.empty()) {
-        plan_.stored.head = formats.front();
+      const bool is_head = weight.role == (plan_.tied_embeddings ? WeightRole::embedding : WeightRole::head);
+      if (is_head && !has_input_order(*weight.tensor) && !formats_of(*weight.tensor).empty()) {
+        plan_.stored.head = formats_of(*weight.tensor).front();
         if (config_.normalises_head) leave_what_cannot_be_rounded_to(plan_.stored.head);
       }
       const auto part = part_of(weight.role);
       if (!part) continue;
+      const auto formats = lasting_formats(weight);
+      if (!formats.empty() && has_input_order(*weight.tensor)) {
+        (is_of_experts(*part) ? plan_.stored.experts_are_ordered : plan_.stored.matrices_are_ordered) = true;
+      }
       (is_of_experts(*part) ? of_experts : of_matrices).meet(formats);
       of_layers[static_cast<std::size_t>(weight.layer)][static_cast<std::size_t>(*part)].meet(formats);
     }
@@ -296,7 +328,7 @@ class WeightPlanner {
       if (weight.tensor->type->dtype || kept_format(weight, as_it_is, config_)) continue;
       n += n_numbers(weight);
       bytes += n_bytes_of(*weight.tensor);
-      ++n_by_cause[decoding_cause(weight, config_)];
+      ++n_by_cause[decoding_cause(weight, config_, orders_agree(weight))];
     }
     if (n == 0) return;
     std::string causes;
@@ -330,6 +362,7 @@ class WeightPlanner {
   const ModelConfig& config_;
   const Architecture& architecture_;
   WeightPlan plan_;
+  std::set<std::pair<std::int64_t, MatrixPart>> disordered_;
   std::set<std::string, std::less<>> seen_;
 };
 
@@ -337,10 +370,11 @@ class WeightPlanner {
 
 namespace {
 
-std::optional<kernels::WeightFormat> if_kept(const PlannedWeight& weight, kernels::WeightFormat wanted) {
+std::optional<kernels::WeightFormat> if_kept(const PlannedWeight& weight, const MatrixForm& form) {
   if (!moves_rows_at_most(weight.layout) || weight.tensor->shape.size() != 2) return std::nullopt;
+  if (has_input_order(*weight.tensor) && !form.is_ordered) return std::nullopt;
   const auto formats = formats_of(*weight.tensor);
-  return std::find(formats.begin(), formats.end(), wanted) != formats.end() ? std::optional(wanted) : std::nullopt;
+  return std::find(formats.begin(), formats.end(), form.format) != formats.end() ? std::optional(form.format) : std::nullopt;
 }
 
 }  // namespace

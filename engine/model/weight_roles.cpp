@@ -266,6 +266,17 @@ std::optional<MatrixPart> part_of(WeightRole role) {
   }
 }
 
+WeightRole first_beside(WeightRole role) {
+  switch (role) {
+    case WeightRole::k:
+    case WeightRole::v: return WeightRole::q;
+    case WeightRole::up: return WeightRole::gate;
+    case WeightRole::expert_up: return WeightRole::expert_gate;
+    case WeightRole::shared_up: return WeightRole::shared_gate;
+    default: return role;
+  }
+}
+
 std::int64_t row_begin_of(WeightRole role, const ModelConfig& config) {
   switch (role) {
     case WeightRole::k:

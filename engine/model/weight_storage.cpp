@@ -52,10 +52,27 @@ WeightFormat bnb_4bit_format(const EngineOptions& options) {
   return kFormats[is_fp4 ? 1 : 0][options.bnb_4bit_use_double_quant ? 1 : 0][weight_only ? 1 : 0];
 }
 
+/// Codes stay, with their orders; all else is `numbers`.
+LayerFormats forms_of(const StoredLayer& layer, const StoredWeights& stored, WeightFormat numbers) {
+  LayerFormats forms(numbers, numbers);
+  for (std::size_t i = 0; i < kMatrixParts; ++i) {
+    const bool is_expert = is_of_experts(static_cast<MatrixPart>(i));
+    if (layer[i]) forms.formats[i] = {*layer[i], is_expert ? stored.experts_are_ordered : stored.matrices_are_ordered};
+  }
+  return forms;
+}
+
 }  // namespace
 
 WeightStorage::WeightStorage(Dtype floating)
     : dtype(floating), matrices(format_of(floating)), experts(matrices), head(matrices) {}
+
+bool WeightStorage::has_input_orders() const {
+  const auto has_orders = [](const LayerFormats& layer) {
+    return std::any_of(layer.formats.begin(), layer.formats.end(), [](const MatrixForm& form) { return form.is_ordered; });
+  };
+  return layers.empty() ? has_orders(of_layer(0)) : std::any_of(layers.begin(), layers.end(), has_orders);
+}
 
 std::span<const Quantization> quantizations() { return kQuantizations; }
 
@@ -102,10 +119,12 @@ WeightStorage storage_of(const EngineOptions& options, const StoredWeights& stor
     storage.experts = stored.experts.value_or(storage.experts);
     storage.head = stored.head.value_or(storage.head);
     for (const StoredLayer& layer : stored.layers) {
-      LayerFormats& formats = storage.layers.emplace_back(format_of(storage.dtype), format_of(storage.dtype));
-      for (std::size_t i = 0; i < kMatrixParts; ++i) formats.formats[i] = layer[i].value_or(formats.formats[i]);
+      storage.layers.push_back(forms_of(layer, stored, format_of(storage.dtype)));
     }
   }
+  if (storage.smoothing_alpha) return storage;
+  storage.matrices_are_ordered = stored.matrices_are_ordered && storage.matrices == stored.matrices;
+  storage.experts_are_ordered = stored.experts_are_ordered && storage.experts == stored.experts;
   return storage;
 }
 

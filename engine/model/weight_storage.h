@@ -23,6 +23,8 @@ struct StoredWeights {
   std::optional<kernels::WeightFormat> matrices{}, experts{}, head{};
   /// Of each layer, where its matrices or experts are not all alike; else empty.
   std::vector<StoredLayer> layers{};
+  /// Rows of those codes, of some matrices at least, have an order of their own.
+  bool matrices_are_ordered = false, experts_are_ordered = false;
 };
 
 struct WeightStorage {
@@ -33,12 +35,16 @@ struct WeightStorage {
   kernels::WeightFormat matrices;  ///< of the layers, but for those of experts
   kernels::WeightFormat experts;
   kernels::WeightFormat head;  ///< of the product that gives logits
+  /// An order of their inputs lies beside matrices that keep their codes: StoredWeights has the same codes so.
+  bool matrices_are_ordered = false, experts_are_ordered = false;
   /// Of SmoothQuant; nothing: matrices are rounded as they are.
   std::optional<double> smoothing_alpha{};
   std::vector<LayerFormats> layers{};  ///< in the place of matrices and experts, where layers differ; else empty
 
+  bool has_input_orders() const;  ///< of any matrices of the layers
   LayerFormats of_layer(std::int64_t layer) const {
-    return layers.empty() ? LayerFormats(matrices, experts) : layers[static_cast<std::size_t>(layer)];
+    return layers.empty() ? LayerFormats({matrices, matrices_are_ordered}, {experts, experts_are_ordered})
+                          : layers[static_cast<std::size_t>(layer)];
   }
 };
 

@@ -65,8 +65,12 @@ std::string recipe_of(const EngineOptions& options, const WeightStorage& storage
       config.head_dim, config.position_offset);
   for (const LayerFormats& layer : storage.layers) {
     recipe += "layer";
-    for (const kernels::WeightFormat format : layer.formats) recipe += fmt::format(" {}", static_cast<int>(format));
+    for (const MatrixForm& form : layer.formats)
+      recipe += fmt::format(" {}{}", static_cast<int>(form.format), form.is_ordered ? "o" : "");
     recipe += "\n";
+  }
+  if (storage.matrices_are_ordered || storage.experts_are_ordered) {  // others have the keys that they always had
+    recipe += fmt::format("orders {} {}\n", storage.matrices_are_ordered, storage.experts_are_ordered);
   }
   for (const OptionDescriptor& option : engine_option_table()) {
     if (matters(option)) recipe += fmt::format("{} {}\n", option.name, get_option(options, option.name));

@@ -39,7 +39,7 @@ std::vector<kernels::WeightFormat> other_formats(const WeightStorage& storage, b
   for (const LayerFormats& layer : storage.layers) {
     for (std::size_t i = 0; i < kMatrixParts; ++i) {
       const bool is_there = has_experts || !is_of_experts(static_cast<MatrixPart>(i));
-      const kernels::WeightFormat format = layer.formats[i];
+      const kernels::WeightFormat format = layer.formats[i].format;
       if (is_there && std::find(others.begin(), others.end(), format) == others.end()) others.push_back(format);
     }
   }
@@ -51,9 +51,9 @@ std::vector<kernels::WeightFormat> other_formats(const WeightStorage& storage, b
 kernels::StepShape step_shape(const ModelConfig& config, const WeightStorage& storage, std::int64_t max_rows) {
   const bool has_experts = config.moe.n_experts > 0;
   const LayerFormats first = storage.of_layer(0);
-  const kernels::WeightFormat matrices = first.of(MatrixPart::attention_in);
+  const kernels::WeightFormat matrices = first.of(MatrixPart::attention_in).format;
   return {.format = matrices,
-          .expert_format = has_experts ? first.of(MatrixPart::expert_in) : matrices,
+          .expert_format = has_experts ? first.of(MatrixPart::expert_in).format : matrices,
           .head_format = storage.head,
           .other_formats = other_formats(storage, has_experts),
           .n_rows = max_rows,
@@ -61,7 +61,8 @@ kernels::StepShape step_shape(const ModelConfig& config, const WeightStorage& st
           .intermediate_size = std::max({config.intermediate_size, config.moe.expert_size, config.moe.shared_size}),
           .q_size = config.q_size(),
           .head_dim = config.head_dim,
-          .group = config.n_heads / config.n_kv_heads};
+          .group = config.n_heads / config.n_kv_heads,
+          .has_input_orders = storage.has_input_orders()};
 }
 
 Result<std::unique_ptr<ModelRunner>> ModelRunner::create(std::unique_ptr<kernels::Backend> backend, Decoder decoder,

@@ -191,6 +191,7 @@ class GgufPlanner : public Planner {
   }
 
   Result<void> take_codes(WrittenPart& part) const {
+    if (has_input_order(*part.source->tensor)) return refuse(part, "codes in an order of their own (desc_act) have");
     const auto formats = formats_of(*part.source->tensor);
     for (const WeightFormat format : formats_of_gguf()) {
       if (std::find(formats.begin(), formats.end(), format) == formats.end()) continue;

@@ -20,6 +20,7 @@
 #include "engine/serve/opened_model.h"
 #include "engine/serve/partial_folder.h"
 #include "engine/serve/tensor_conversion.h"
+#include "engine/text/tokenizer_comparison.h"
 
 namespace lathe::engine {
 namespace {
@@ -159,7 +160,8 @@ class Conversion {
       LATHE_TRY_VOID(writer.write(std::as_bytes(std::span(rope.factors))));
     }
     LATHE_TRY_VOID(writer.finish());
-    return check_read_again(file);
+    LATHE_TRY_VOID(check_read_again(file));
+    return note_spaces(file);
   }
 
   /// A reader must find the model that was meant.
@@ -178,6 +180,21 @@ class Conversion {
     return fail(ErrorCode::unsupported,
                 fmt::format("a GGUF file of this family has no place for what it says of {}", fmt::join(other, ", ")),
                 fmt::format("{}: config.json", model_->folder.name()));
+  }
+
+  /// Readers of GGUF files put a space before text behind a special token, as tokenizers of Llama with "legacy" do.
+  Result<void> note_spaces(const fs::path& file) {
+    if (!model_->folder.gguf().empty()) return {};
+    const auto meant = open_tokenizer(model_->folder.path()), written = open_tokenizer(file.string());
+    if (!meant || !written || (*meant)->eos_ids().empty()) return {};
+    const auto special_token = (*meant)->piece((*meant)->eos_ids().front());
+    LATHE_TRY(const bool adds_space, adds_space_behind(**written, **meant, special_token));
+    if (adds_space) {
+      report_.notes.emplace_back(
+          "the folder's tokenizer leaves text behind a special token as it is (legacy: false), and GGUF has no place for "
+          "that: out of this file such text is read with a space before it");
+    }
+    return {};
   }
 
   Result<void> write_weights(WeightsWriter& writer) {

@@ -23,6 +23,8 @@ StoredWeights stored_weights_of(const ModelInfo& info) {
     StoredLayer& layer = stored.layers.emplace_back();
     for (std::size_t i = 0; i < kMatrixParts; ++i) layer[i] = kernels::weight_format_named(names[i]);
   }
+  stored.matrices_are_ordered = info.has_input_orders;
+  stored.experts_are_ordered = info.has_expert_input_orders;
   return stored;
 }
 

@@ -88,6 +88,8 @@ ModelInfo describe(const OpenedModel& model) {
     auto& names = info.stored_layer_quantizations.emplace_back();
     std::transform(layer.begin(), layer.end(), names.begin(), format_name);
   }
+  info.has_input_orders = model.plan.stored.matrices_are_ordered;
+  info.has_expert_input_orders = model.plan.stored.experts_are_ordered;
   info.quantization_scheme = model.checkpoint.scheme();
   info.tensors_by_dtype = model.plan.tensors_by_dtype;
   append(info.warnings, model.checkpoint.warnings());

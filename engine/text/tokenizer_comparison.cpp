@@ -2,6 +2,7 @@
 #include "engine/text/tokenizer_comparison.h"
 
 #include <array>
+#include <string>
 
 namespace lathe::engine {
 namespace {
@@ -27,6 +28,15 @@ Result<std::optional<std::string_view>> differing_sample(const Tokenizer& writte
     if (got != wanted) return std::optional(sample);
   }
   return std::optional<std::string_view>();
+}
+
+Result<bool> adds_space_behind(const Tokenizer& written, const Tokenizer& meant, std::string_view special_token) {
+  const std::string begin = "Hello" + std::string(special_token);
+  LATHE_TRY(const auto wanted, meant.encode(begin + "Hello", false, true));
+  // As the mark of sentencepiece: models may drop a space there.
+  LATHE_TRY(const auto with_space, meant.encode(begin + "\u2581Hello", false, true));
+  LATHE_TRY(const auto got, written.encode(begin + "Hello", false, true));
+  return got != wanted && got == with_space;
 }
 
 }  // namespace lathe::engine

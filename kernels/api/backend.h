@@ -94,6 +94,19 @@ class PackedMatrix {
   virtual WeightFormat format() const = 0;
   /// Units: bytes that the matrix occupies, padding included.
   virtual std::size_t n_bytes() const = 0;
+
+  /// The input that each of its columns meets: column i that of x[order[i]]. Empty: x[i]. What is packed of x is in that
+  /// order, x itself stays as it is.
+  std::span<const std::int32_t> input_order() const { return input_order_; }
+  /// The order belongs to the caller: [k] in memory of the backend (allocate()) that outlives the matrix. Its numbers may
+  /// come later. Requires: each input once; a format that rounds activations by themselves or in blocks, not by rows.
+  void set_input_order(std::span<const std::int32_t> order) {
+    LATHE_CHECK(std::ssize(order) == k());
+    input_order_ = order;
+  }
+
+ private:
+  std::span<const std::int32_t> input_order_;
 };
 
 enum class RopeStyle : std::uint8_t {
@@ -195,8 +208,8 @@ struct QkvForm {
   RopeForm k_rope{};
 };
 
-/// An MLP: up [I, H], down [H, I], and gate [I, H] where it is gated, in the format of up; biases f32, [I], [I] and [H], or
-/// without data.
+/// An MLP: up [I, H], down [H, I], and gate [I, H] where it is gated, in the format of up and its order of inputs; biases
+/// f32, [I], [I] and [H], or without data.
 struct MlpWeights {
   Activation activation = Activation::silu;
   const PackedMatrix* gate = nullptr;  ///< null: none
@@ -218,7 +231,8 @@ struct StepShape {
   std::int64_t intermediate_size = 0;  ///< of the MLP
   std::int64_t q_size = 0;             ///< all query heads
   std::int64_t head_dim = 0;
-  std::int64_t group = 1;  ///< query heads of a KV head
+  std::int64_t group = 1;         ///< query heads of a KV head
+  bool has_input_orders = false;  ///< matrices of the layers have orders of their own
 };
 
 struct BackendInfo {

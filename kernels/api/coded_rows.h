@@ -30,6 +30,10 @@ bool is_of_files_alone(WeightFormat format);
 /// Its scales are f16.
 bool has_half_scales(WeightFormat format);
 
+/// Its products round activations a whole row at a time, so that inputs come in their usual order alone
+/// (PackedMatrix::set_input_order).
+bool rounds_whole_rows(WeightFormat format);
+
 /// What the codes of a format stand for where the scale is 1 and the zero point 0, by code.
 /// Requires: a format with codes of at most 8 bits.
 std::vector<float> numbers_of_codes(WeightFormat format);

@@ -182,7 +182,7 @@ void CpuBackend::attend(const TensorView& out, const TensorView& heads, const Te
   RowProgress attended(cut, pool_.may_spin()), ready(cut, pool_.may_spin());
   const std::int64_t floats = attention_floats(n_heads / layer.shape.n_kv_heads, layer.shape.head_dim);
   const ThreadScratch scratch = thread_scratch(std::max(floats, kLinearScratchFloats));
-  run_stages(pool_, attend_stage(args, scratch, &attended), prepare({.x = heads}, packed, ops, &attended, ready),
+  run_stages(pool_, attend_stage(args, scratch, &attended), prepare({.x = heads}, packed, matrix, &attended, ready),
              multiply(out, packed, matrix, bias, scratch, ready, nullptr));
 }
 

@@ -54,7 +54,8 @@ CpuBackend::WorkSizes CpuBackend::work_sizes(const StepShape& shape) const {
     const LinearOps& outer = linear_ops(format, shape.hidden_size);
     for (const WeightFormat of_down : shape.other_formats.empty() ? std::vector{format} : formats) {
       const LinearOps& inner = linear_ops(of_down, shape.intermediate_size);
-      sizes.loose_inner = std::max(sizes.loose_inner, loose_rows_bytes(shape.n_rows, shape.intermediate_size, outer, inner));
+      if (packs_at_once(outer, inner, shape.has_input_orders)) continue;
+      sizes.loose_inner = std::max(sizes.loose_inner, loose_rows_bytes(shape.n_rows, shape.intermediate_size));
     }
   }
   return sizes;

@@ -93,12 +93,12 @@ class CpuBackend final : public Backend {
   static std::size_t packed_rows_bytes(std::int64_t m, std::int64_t k, const LinearOps& ops);
   /// Rows [m, k] for `ops`, still to be filled, in `memory`.
   static PackedRows reserve_packed(Buffer& memory, std::int64_t m, std::int64_t k, const LinearOps& ops);
-  /// Whether what one product gives can be packed for the next chunk by chunk.
-  static bool packs_at_once(const LinearOps& ops, const LinearOps& next);
+  /// Whether what one product gives can be packed for the next chunk by chunk. is_ordered: the next has an order of inputs.
+  static bool packs_at_once(const LinearOps& ops, const LinearOps& next, bool is_ordered);
   /// Units: bytes that rows [m, k] between two products take if they cannot.
-  static std::size_t loose_rows_bytes(std::int64_t m, std::int64_t k, const LinearOps& ops, const LinearOps& next);
-  /// What makes `packed` of the rows of `in`, once `before` has them, and tells `done`.
-  PrepareStage prepare(const HalfInput& in, const PackedRows& packed, const LinearOps& ops, RowProgress* before,
+  static std::size_t loose_rows_bytes(std::int64_t m, std::int64_t k);
+  /// What makes `packed` for `matrix` of the rows of `in`, once `before` has them, and tells `done`.
+  PrepareStage prepare(const HalfInput& in, const PackedRows& packed, const PackedMatrix& matrix, RowProgress* before,
                        RowProgress& done);
   /// What makes out = x * matrix^T of the rows that are ready, and tells `done` unless it is null.
   MultiplyStage multiply(const TensorView& out, const PackedRows& x, const PackedMatrix& matrix, const TensorView& bias,

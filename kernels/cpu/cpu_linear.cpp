@@ -34,7 +34,12 @@ HalfInput rows_of(const HalfInput& in, std::int64_t begin, std::int64_t count) {
   return {.x = rows(in.x), .delta = rows(in.delta), .norm = in.norm, .normed = rows(in.normed)};
 }
 
+bool have_one_order(const PackedMatrix& a, const PackedMatrix& b) {
+  return std::equal(a.input_order().begin(), a.input_order().end(), b.input_order().begin(), b.input_order().end());
+}
+
 bool are_mlp(const MlpWeights& w) {
+  LATHE_DCHECK(w.gate == nullptr || have_one_order(*w.gate, w.up));
   const bool is_gate = w.gate == nullptr || (w.gate->format() == w.up.format() && w.gate->n() == w.up.n() &&
                                              w.gate->k() == w.up.k() && is_bias_of(w.gate_bias, *w.gate));
   return is_gate && w.down.k() == w.up.n() && is_bias_of(w.up_bias, w.up) && is_bias_of(w.down_bias, w.down);
@@ -78,22 +83,25 @@ PackedRows CpuBackend::reserve_packed(Buffer& memory, std::int64_t m, std::int64
   return {.tiling = tiling.rows, .block_pairs = tiling.block_pairs, .k = k, .data = memory.data()};
 }
 
-/// Chunks of one product are tiles and parts of the next only if both cut their rows alike.
-bool CpuBackend::packs_at_once(const LinearOps& ops, const LinearOps& next) {
-  return &ops == &next && next.pack_columns != kWholeRows;
+/// Chunks of one product are tiles and parts of the next only if both cut their rows alike, and inputs stay in their order.
+bool CpuBackend::packs_at_once(const LinearOps& ops, const LinearOps& next, bool is_ordered) {
+  return &ops == &next && next.pack_columns != kWholeRows && !is_ordered;
 }
 
-std::size_t CpuBackend::loose_rows_bytes(std::int64_t m, std::int64_t k, const LinearOps& ops, const LinearOps& next) {
-  return packs_at_once(ops, next) ? 0 : static_cast<std::size_t>(std::min(m, kMaxPackedRows) * k) * sizeof(float);
+std::size_t CpuBackend::loose_rows_bytes(std::int64_t m, std::int64_t k) {
+  return static_cast<std::size_t>(std::min(m, kMaxPackedRows) * k) * sizeof(float);
 }
 
-PrepareStage CpuBackend::prepare(const HalfInput& in, const PackedRows& packed, const LinearOps& ops, RowProgress* before,
-                                 RowProgress& done) {
+PrepareStage CpuBackend::prepare(const HalfInput& in, const PackedRows& packed, const PackedMatrix& matrix,
+                                 RowProgress* before, RowProgress& done) {
+  const LinearOps& ops = linear_ops(matrix);
+  LATHE_CHECK(matrix.input_order().empty() || ops.pack_columns != kWholeRows);
   const RowCut cut(packed.tiling);
   const std::int64_t n_pieces = n_prepared_pieces(cut, packed.k, pool_.n_threads());
   done.expect_of_each_chunk(n_pieces);
   return {.ops = ops_,
           .linear = ops,
+          .order = matrix.input_order(),
           .packed = packed,
           .cut = cut,
           .n_pieces = n_pieces,
@@ -124,7 +132,7 @@ void CpuBackend::linear(const TensorView& out, const TensorView& x, const Packed
   for_row_blocks(x.dim(0), [&](std::int64_t begin, std::int64_t count) {
     const PackedRows packed = reserve_packed(packed_x_, count, matrix.k(), ops);
     RowProgress ready(RowCut(packed.tiling), pool_.may_spin());
-    run_stages(pool_, prepare({.x = x.rows(begin, count)}, packed, ops, nullptr, ready),
+    run_stages(pool_, prepare({.x = x.rows(begin, count)}, packed, matrix, nullptr, ready),
                multiply(out.rows(begin, count), packed, matrix, bias, scratch, ready, nullptr));
   });
 }
@@ -151,7 +159,7 @@ void CpuBackend::project_qkv(const TensorView& qkv, const HalfInput& in, const Q
                            .cut = cut,
                            .n_pieces = n_prepared_pieces(cut, 2 * form.matrix.n(), pool_.n_threads()),
                            .ready = multiplied};
-    run_stages(pool_, prepare(rows_of(in, begin, count), packed, ops, nullptr, ready),
+    run_stages(pool_, prepare(rows_of(in, begin, count), packed, form.matrix, nullptr, ready),
                multiply(rows, packed, form.matrix, form.bias, scratch, ready, &multiplied), heads);
   });
 }
@@ -168,11 +176,11 @@ void CpuBackend::mlp_block(const TensorView& out, const HalfInput& in, const Mlp
   const LinearOps& ops = linear_ops(weights.up);
   const LinearOps& next = linear_ops(weights.down);
   const std::int64_t m = out.dim(0), inner = weights.up.n();
-  const bool at_once = packs_at_once(ops, next);
+  const bool at_once = packs_at_once(ops, next, !weights.down.input_order().empty());
   const ThreadScratch scratch = thread_scratch(mlp_scratch_floats());
   const PackedRows x = reserve_packed(packed_x_, m, weights.up.k(), ops);
   const PackedRows packed = reserve_packed(packed_inner_, m, inner, next);
-  LATHE_CHECK(reserve_host(loose_inner_, loose_rows_bytes(m, inner, ops, next)));
+  LATHE_CHECK(reserve_host(loose_inner_, at_once ? 0 : loose_rows_bytes(m, inner)));
   const TensorView loose(loose_inner_.data(), Dtype::f32, {m, inner});
   const RowCut cut(x.tiling);
   RowProgress ready(cut, pool_.may_spin()), combined(cut, pool_.may_spin()),
@@ -196,12 +204,12 @@ void CpuBackend::mlp_block(const TensorView& out, const HalfInput& in, const Mlp
                                .scratch = scratch,
                                .ready = ready,
                                .done = combined};
-  const PrepareStage first = prepare(in, x, ops, nullptr, ready);
+  const PrepareStage first = prepare(in, x, weights.up, nullptr, ready);
   if (at_once) {
     run_stages(pool_, first, inner_stage,
                multiply(out, packed, weights.down, weights.down_bias, scratch, combined, nullptr));
   } else {
-    run_stages(pool_, first, inner_stage, prepare({.x = loose}, packed, next, &combined, repacked),
+    run_stages(pool_, first, inner_stage, prepare({.x = loose}, packed, weights.down, &combined, repacked),
                multiply(out, packed, weights.down, weights.down_bias, scratch, repacked, nullptr));
   }
 }

@@ -19,6 +19,11 @@ bool has_minimums(WeightFormat format) { return descriptor_of(format).codes.has_
 
 bool is_of_files_alone(WeightFormat format) { return descriptor_of(format).is_of_files_alone; }
 
+bool rounds_whole_rows(WeightFormat format) {
+  const ActivationScale activations = descriptor_of(format).codes.activations;
+  return activations == ActivationScale::row || activations == ActivationScale::row_of_inliers;
+}
+
 bool has_half_scales(WeightFormat format) {
   const ScaleLayout scales = descriptor_of(format).codes.scales;
   return scales == ScaleLayout::half || scales == ScaleLayout::paired;

@@ -50,11 +50,20 @@ struct LinearShape {
   std::int64_t n;
   std::int64_t k;
   bool has_bias;
+  bool is_ordered = false;  ///< the inputs lie in an order of their own
 };
+constexpr LinearShape kOrderedShapes[] = {{1, 172, 896, true, true}, {16, 896, 4864, false, true}};
 constexpr LinearShape kLinearShapes[] = {
     {1, 172, 64, false},   {1, 32000, 896, false}, {3, 1152, 896, true},  {5, 33, 17, true},
     {8, 896, 4864, false}, {16, 4864, 896, false}, {64, 1152, 896, true},
 };
+
+/// Each of k inputs once, neighbours far apart. Requires: no factor of 11.
+std::vector<std::int32_t> scattered_inputs(std::int64_t k) {
+  std::vector<std::int32_t> order;
+  for (std::int64_t i = 0; i < k; ++i) order.push_back(static_cast<std::int32_t>((11 * i + 5) % k));
+  return order;
+}
 
 std::unique_ptr<PackedMatrix> pack(Backend& backend, WeightFormat format, const TensorView& weights) {
   auto matrix = backend.make_packed(format, weights.dim(0), weights.dim(1));
@@ -91,6 +100,9 @@ class SelfTest {
   std::vector<OpCheck> run() {
     for (const FormatDescriptor& format : weight_formats()) {
       for (const LinearShape& shape : kLinearShapes) check_linear(format, shape);
+    }
+    for (const WeightFormat format : {WeightFormat::bf16, WeightFormat::int4_g128_asym}) {
+      for (const LinearShape& shape : kOrderedShapes) check_linear(descriptor_of(format), shape);
     }
     for (const ModelShape& shape : {kSmall, kMiddle}) {
       check_norms(shape);
@@ -159,13 +171,17 @@ void SelfTest::check_linear(const FormatDescriptor& format, const LinearShape& s
   const TensorView no_bias;
   const auto want_matrix = pack(*reference_, format.format, weights.view());
   const auto matrix = pack(backend_, format.format, weights.view());
+  const std::vector<std::int32_t> order = scattered_inputs(shape.k);
+  for (PackedMatrix* of : {want_matrix.get(), matrix.get()}) {
+    if (shape.is_ordered) of->set_input_order(order);
+  }
   const RandomTensor want({shape.m, shape.n});
   const RandomTensor got({shape.m, shape.n});
   reference_->linear(want.view(), x.view(), *want_matrix, shape.has_bias ? bias.view() : no_bias);
   const double seconds = best_seconds(
       kTimingSeconds, [&] { backend_.linear(got.view(), x.view(), *matrix, shape.has_bias ? bias.view() : no_bias); });
-  OpCheck check{.op = "linear " + std::string(format.name) + " m=" + std::to_string(shape.m) +
-                      " n=" + std::to_string(shape.n) + " k=" + std::to_string(shape.k),
+  OpCheck check{.op = "linear " + std::string(format.name) + " m=" + std::to_string(shape.m) + " n=" +
+                      std::to_string(shape.n) + " k=" + std::to_string(shape.k) + (shape.is_ordered ? " in an order" : ""),
                 .max_error = relative_error(got.view(), want.view()),
                 .tolerance = tolerance_of(format),
                 .seconds = seconds,

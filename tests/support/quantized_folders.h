@@ -23,7 +23,9 @@ struct QuantizedFolder {
 /// See make_quantized.py.
 inline const std::vector<QuantizedFolder> kQuantizedFolders = {
     {"gptq-4bit", "int4_g32"},
-    {"gptq-4bit-ordered", ""},
+    {"gptq-4bit-ordered", "int4_g32_asym"},
+    {"gptq-4bit-desc-act", "int4_g32_asym"},
+    {"gptq-8bit-desc-act", "int8_g64"},
     {"gptq-4bit-v2", "int4_g64_asym"},
     {"gptq-8bit", "int8_g128"},
     {"gptq-8bit-column", "int8_g128_asym"},

@@ -47,6 +47,8 @@ RunnerDriver::RunnerDriver(const std::string& path, const RunnerChoice& choice) 
     stored.experts = model->plan.stored.experts;
     stored.head = model->plan.stored.head;
     stored.layers = model->plan.stored.layers;
+    stored.matrices_are_ordered = model->plan.stored.matrices_are_ordered;
+    stored.experts_are_ordered = model->plan.stored.experts_are_ordered;
   }
   const engine::WeightStorage storage = engine::storage_of(choice.quantization, stored);
   auto decoder = engine::Decoder::create(*backend, model->config, storage, max_model_len);

@@ -29,6 +29,11 @@ class Decoder {
   void accept(kernels::Backend& backend, WeightRole role, std::int64_t layer, const kernels::TensorView& source,
               std::int64_t expert = -1);
 
+  /// The order of the inputs in the blocks of a matrix of the layers; empty: the usual one. Requires: a storage with orders.
+  void accept_order(WeightRole role, std::int64_t layer, std::span<const std::int32_t> order, std::int64_t expert = -1) {
+    layers_[static_cast<std::size_t>(layer)].accept_order(role, order, expert);
+  }
+
   /// All that accept() fills. Empty where the backend keeps its matrices in a way of its own.
   WeightImage image();
 

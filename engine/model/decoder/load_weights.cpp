@@ -10,6 +10,11 @@ bool is_head_too(const PlannedWeight& weight, const ModelConfig& config) {
   return weight.role == WeightRole::embedding && config.has_head && config.tied_embeddings;
 }
 
+bool has_order_beside_it(const PlannedWeight& weight, const WeightStorage& storage) {
+  const auto part = part_of(weight.role);
+  return part && storage.of_layer(weight.layer).of(*part).is_ordered;
+}
+
 }  // namespace
 
 Result<void> load_weights(Decoder& decoder, kernels::Backend& backend, const Checkpoint& checkpoint, const WeightPlan& plan,
@@ -34,6 +39,11 @@ Result<void> load_weights(Decoder& decoder, kernels::Backend& backend, const Che
       const kernels::TensorView rows = as_head ? blocks_of(*weight.tensor, *as_head, blocks, parallel_for) : applied;
       decoder.accept(backend, WeightRole::head, weight.layer,
                      as_head ? to_plain(backend, weight.layout, decoder.config(), rows, ordered) : rows);
+    }
+    if (has_order_beside_it(weight, decoder.storage())) {
+      const auto order =
+          kept && has_input_order(*weight.tensor) ? input_order(*weight.tensor->coded) : std::vector<std::int32_t>();
+      decoder.accept_order(weight.role, weight.layer, order, weight.expert);
     }
     checkpoint.drop(*weight.tensor);
     bytes_done += n_bytes_of(*weight.tensor);

@@ -67,7 +67,8 @@ Result<DecoderLayer> DecoderLayer::create(Backend& backend, const LayerFormats& 
     LATHE_TRY(layer.mlp_out_norm_, norm());
   }
   if (config.latent.exists()) {
-    LATHE_TRY(layer.latent_attention_, LatentAttention::create(backend, formats.of(MatrixPart::attention_in), config));
+    LATHE_TRY(layer.latent_attention_,
+              LatentAttention::create(backend, formats.of(MatrixPart::attention_in).format, config));
   } else {
     LATHE_TRY(layer.attention_, Attention::create(backend, formats, config));
   }
@@ -85,7 +86,7 @@ std::int64_t DecoderLayer::n_bytes(const Backend& backend, const LayerFormats& f
   const std::int64_t mlp = layer.has_experts ? Experts::n_bytes(backend, formats, config)
                                              : Mlp::n_bytes(backend, mlp_formats(formats), config, mlp_shape(config));
   const std::int64_t attention = config.latent.exists()
-                                     ? LatentAttention::n_bytes(backend, formats.of(MatrixPart::attention_in), config)
+                                     ? LatentAttention::n_bytes(backend, formats.of(MatrixPart::attention_in).format, config)
                                      : Attention::n_bytes(backend, formats, config);
   return n_norms * NormLayer::n_bytes(config.norm, config.hidden_size) + attention + mlp;
 }
@@ -164,6 +165,21 @@ void DecoderLayer::accept(Backend& backend, const ModelConfig& config, WeightRol
   const bool is_accepted = experts_ ? experts_->accept(backend, role, expert, source)
                                     : accept_mlp(backend, role, config.intermediate_size, source);
   LATHE_CHECK(is_accepted);
+}
+
+std::vector<Linear*> DecoderLayer::matrices_of(WeightRole role, std::int64_t expert) {
+  switch (role) {
+    case WeightRole::q:
+    case WeightRole::k:
+    case WeightRole::v:
+    case WeightRole::qkv: return {&attention_->qkv()};
+    case WeightRole::o: return {&attention_->out()};
+    default: return experts_ ? experts_->matrices_of(role, expert) : mlp_->matrices_of(role);
+  }
+}
+
+void DecoderLayer::accept_order(WeightRole role, std::span<const std::int32_t> order, std::int64_t expert) {
+  for (Linear* matrix : matrices_of(role, expert)) matrix->load_order(order);
 }
 
 /// Beside attention the MLP reads what attention reads: the sum comes after its input has been made.

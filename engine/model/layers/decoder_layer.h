@@ -29,6 +29,8 @@ class DecoderLayer {
   /// Puts one tensor of the layer in its place, as Decoder::accept.
   void accept(kernels::Backend& backend, const ModelConfig& config, WeightRole role, const kernels::TensorView& source,
               std::int64_t expert = -1);
+  /// As Decoder::accept_order.
+  void accept_order(WeightRole role, std::span<const std::int32_t> order, std::int64_t expert);
   void add_image(WeightImage& image);
   std::int64_t n_bytes() const;
 
@@ -44,6 +46,7 @@ class DecoderLayer {
  private:
   bool accept_attention(kernels::Backend& backend, const ModelConfig& config, WeightRole role,
                         const kernels::TensorView& source);
+  std::vector<Linear*> matrices_of(WeightRole role, std::int64_t expert);
   bool accept_mlp(kernels::Backend& backend, WeightRole role, std::int64_t inner, const kernels::TensorView& source);
 
   NormLayer attention_norm_, attention_out_norm_, mlp_norm_, mlp_out_norm_;

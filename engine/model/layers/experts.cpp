@@ -81,6 +81,11 @@ std::int64_t Experts::n_bytes() const {
   return sum + (shared_ ? shared_->n_bytes() : 0) + (shared_gate_ ? shared_gate_->n_bytes() : 0);
 }
 
+std::vector<Linear*> Experts::matrices_of(WeightRole role, std::int64_t expert) {
+  if (is_of_expert(role)) return experts_[static_cast<std::size_t>(expert)].matrices_of(role);
+  return shared_ ? shared_->matrices_of(role) : std::vector<Linear*>();
+}
+
 void Experts::add_image(WeightImage& image) {
   router_.add_image(image);
   if (choice_bias_.n_bytes() > 0) image.push_back(choice_bias_.bytes());

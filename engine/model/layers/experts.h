@@ -19,6 +19,8 @@ class Experts {
 
   /// Puts one tensor in its place, as Decoder::accept. False: it is none of these.
   bool accept(kernels::Backend& backend, WeightRole role, std::int64_t expert, const kernels::TensorView& source);
+  /// As Mlp's, of that expert or of the one that every row has.
+  std::vector<Linear*> matrices_of(WeightRole role, std::int64_t expert);
   void add_image(WeightImage& image);
   std::int64_t n_bytes() const;
 

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
+#include "engine/model/layer_formats.h"
 #include "engine/model/layers/device_tensor.h"
 #include "engine/model/layers/weight_image.h"
 #include "kernels/api/backend.h"
@@ -19,15 +21,19 @@ struct LinearShape {
 
 class Linear {
  public:
-  /// Errors: resource_exhausted.
-  static Result<Linear> create(kernels::Backend& backend, kernels::WeightFormat format, const LinearShape& shape);
+  /// Inputs are in their usual order. Errors: resource_exhausted.
+  static Result<Linear> create(kernels::Backend& backend, const MatrixForm& form, const LinearShape& shape);
   /// Units: bytes that create() takes.
-  static std::int64_t n_bytes(const kernels::Backend& backend, kernels::WeightFormat format, const LinearShape& shape);
+  static std::int64_t n_bytes(const kernels::Backend& backend, const MatrixForm& form, const LinearShape& shape);
 
   /// Fills rows from `row_begin` on. weight: [rows, k] of any floating type.
   void load_rows(kernels::Backend& backend, std::int64_t row_begin, const kernels::TensorView& weight);
   /// Fills the bias from `row_begin` on. bias: [rows] of any floating type. Requires: the shape has a bias.
   void load_bias(kernels::Backend& backend, std::int64_t row_begin, const kernels::TensorView& bias);
+
+  /// The order of the inputs (PackedMatrix::input_order); empty: the usual one. Requires: a place for it, unless it is
+  /// empty.
+  void load_order(std::span<const std::int32_t> order);
 
   /// y [M, n] = x [M, k] W^T + b.
   void forward(kernels::Backend& backend, const kernels::TensorView& y, const kernels::TensorView& x) const {
@@ -38,9 +44,10 @@ class Linear {
   /// Without data when there is none.
   const kernels::TensorView& bias() const { return bias_.view(); }
   void add_image(WeightImage& image);
-  std::int64_t n_bytes() const { return static_cast<std::int64_t>(matrix_->n_bytes()) + bias_.n_bytes(); }
+  std::int64_t n_bytes() const { return static_cast<std::int64_t>(matrix_->n_bytes()) + order_.n_bytes() + bias_.n_bytes(); }
 
  private:
+  DeviceTensor order_;  ///< [k] i32, or nothing; the matrix reads it
   std::unique_ptr<kernels::PackedMatrix> matrix_;
   DeviceTensor bias_;
 };

@@ -33,6 +33,23 @@ std::int64_t Mlp::n_bytes(const kernels::Backend& backend, const MlpFormats& for
   return (config.is_gated ? 2 : 1) * up + Linear::n_bytes(backend, formats.out, down_shape(config, shape));
 }
 
+std::vector<Linear*> Mlp::matrices_of(WeightRole role) {
+  switch (role) {
+    case WeightRole::gate:
+    case WeightRole::expert_gate:
+    case WeightRole::shared_gate: return {&gate_};
+    case WeightRole::up:
+    case WeightRole::expert_up:
+    case WeightRole::shared_up: return {&up_};
+    case WeightRole::gate_up:
+    case WeightRole::expert_gate_up: return {&gate_, &up_};
+    case WeightRole::down:
+    case WeightRole::expert_down:
+    case WeightRole::shared_down: return {&down_};
+    default: return {};
+  }
+}
+
 void Mlp::add_image(WeightImage& image) {
   if (is_gated_) gate_.add_image(image);
   up_.add_image(image);

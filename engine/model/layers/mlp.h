@@ -2,10 +2,13 @@
 // Mlp: down(act(gate x) * up x), or without a gate down(act(up x)). Source: Shazeer 2020 (gated).
 #pragma once
 
+#include <vector>
+
 #include "engine/model/layer_formats.h"
 #include "engine/model/layers/activations.h"
 #include "engine/model/layers/linear.h"
 #include "engine/model/model_config.h"
+#include "engine/model/weight_roles.h"
 
 namespace lathe::engine {
 
@@ -19,7 +22,7 @@ inline MlpShape mlp_shape(const ModelConfig& config) { return {config.intermedia
 
 /// Of gate and up, and of down.
 struct MlpFormats {
-  kernels::WeightFormat in, out;
+  MatrixForm in, out;
 };
 inline MlpFormats mlp_formats(const LayerFormats& layer) {
   return {layer.of(MatrixPart::mlp_in), layer.of(MatrixPart::mlp_out)};
@@ -40,6 +43,8 @@ class Mlp {
   Linear& gate() { return gate_; }
   Linear& up() { return up_; }
   Linear& down() { return down_; }
+  /// What the tensor of a role fills, of experts too. Empty: the role is no matrix of an MLP.
+  std::vector<Linear*> matrices_of(WeightRole role);
   void add_image(WeightImage& image);
   std::int64_t n_bytes() const { return (is_gated_ ? gate_.n_bytes() : 0) + up_.n_bytes() + down_.n_bytes(); }
 

@@ -81,7 +81,14 @@ class ReferenceBackend final : public Backend {
   void soft_cap(const TensorView& x, float cap) override { reference::soft_cap(x, cap); }
   void add(const TensorView& x, const TensorView& delta) override { reference::add(x, delta); }
   void linear(const TensorView& out, const TensorView& x, const PackedMatrix& matrix, const TensorView& bias) override {
-    reference::linear(out, x, static_cast<const PlainMatrix&>(matrix).view(), bias);
+    const TensorView weights = static_cast<const PlainMatrix&>(matrix).view();
+    const std::span<const std::int32_t> order = matrix.input_order();
+    if (order.empty()) return reference::linear(out, x, weights, bias);
+    const Buffer memory = allocate_host(static_cast<std::size_t>(x.n_elements()) * sizeof(float));
+    LATHE_CHECK(memory);
+    const TensorView ordered(memory.data(), Dtype::f32, {x.dim(0), x.dim(1)});
+    reference::gather_columns(ordered, x, order);
+    reference::linear(out, ordered, weights, bias);
   }
   void mlp(const TensorView& out, const HalfInput& in, const MlpWeights& weights) override {
     const TensorView x = prepared_rows(in);

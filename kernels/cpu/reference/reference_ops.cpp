@@ -171,4 +171,14 @@ void gather_rows(const TensorView& out, const TensorView& x, std::span<const std
   }
 }
 
+void gather_columns(const TensorView& out, const TensorView& x, std::span<const std::int32_t> columns) {
+  for (std::int64_t m = 0; m < out.dim(0); ++m) {
+    for (std::int64_t i = 0; i < out.dim(1); ++i) {
+      const std::int64_t source = columns[static_cast<std::size_t>(i)];
+      LATHE_CHECK(source >= 0 && source < x.dim(1));
+      out.row<float>(m)[i] = x.row<float>(m)[source];
+    }
+  }
+}
+
 }  // namespace lathe::kernels::reference

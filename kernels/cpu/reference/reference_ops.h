@@ -29,6 +29,8 @@ void multiply(const TensorView& x, const TensorView& y);
 void add_rows(const TensorView& out, std::span<const std::int32_t> rows, const TensorView& x,
               std::span<const float> factors);
 void gather_rows(const TensorView& out, const TensorView& x, std::span<const std::int32_t> rows);
+/// out[m][i] = x[m][columns[i]].
+void gather_columns(const TensorView& out, const TensorView& x, std::span<const std::int32_t> columns);
 
 /// Layout of a layer: K [block, kv_head, offset, head_dim], then V in the same order.
 std::size_t kv_layer_bytes(const KvShape& shape);

@@ -4,8 +4,16 @@
 #include <algorithm>
 
 #include "kernels/cpu/stages/row_ops.h"
+#include "kernels/cpu/table/coded_layout.h"
 
 namespace lathe::kernels {
+namespace {
+
+// Columns that are brought into order at a time: whole parts of all that is not packed by rows. Those of a tile stay in L1.
+constexpr std::int64_t kOrderedColumns = kActivationBlock;
+constexpr std::int64_t kMaxTileRows = 16;  // of tile registers; tiles of vectors have fewer
+
+}  // namespace
 
 void PrepareStage::run(std::int64_t item, int /*thread*/) const {
   const std::int64_t chunk = item / n_pieces, piece = item % n_pieces;
@@ -20,7 +28,9 @@ void PrepareStage::run(std::int64_t item, int /*thread*/) const {
     ops.add(add_args(in.x, in.delta), rows.begin, rows.end);
   }
   const TensorView& x = in.norm ? in.normed : in.x;
-  if (tile_begin < tile_end) {
+  if (!order.empty()) {
+    pack_in_order(x, tile_begin, tile_end);
+  } else if (tile_begin < tile_end) {
     linear.pack(packed, {.x = x.row<float>(rows.begin),
                          .x_stride = x.strides[0],
                          .tile_begin = tile_begin,
@@ -29,6 +39,28 @@ void PrepareStage::run(std::int64_t item, int /*thread*/) const {
                          .pair_end = (packed.k + 1) / 2});
   }
   done.finish(cut.rows(chunk));
+}
+
+void PrepareStage::pack_in_order(const TensorView& x, std::int64_t tile_begin, std::int64_t tile_end) const {
+  alignas(64) float part[kMaxTileRows * kOrderedColumns];
+  for (std::int64_t tile = tile_begin; tile < tile_end; ++tile) {
+    const std::int64_t row = first_row(cut.tiling, tile), n_rows = rows_of(cut.tiling, tile);
+    LATHE_CHECK(n_rows <= kMaxTileRows);
+    for (std::int64_t begin = 0; begin < packed.k; begin += kOrderedColumns) {
+      const std::int64_t n = std::min(kOrderedColumns, packed.k - begin);
+      const std::int32_t* const inputs = order.data() + begin;
+      for (std::int64_t r = 0; r < n_rows; ++r) {
+        const float* const from = x.row<float>(row + r);
+        for (std::int64_t i = 0; i < n; ++i) part[r * kOrderedColumns + i] = from[inputs[i]];
+      }
+      linear.pack(packed, {.x = part,
+                           .x_stride = kOrderedColumns,
+                           .tile_begin = tile,
+                           .tile_end = tile + 1,
+                           .pair_begin = begin / 2,
+                           .pair_end = (begin + n + 1) / 2});
+    }
+  }
 }
 
 std::int64_t n_prepared_pieces(const RowCut& cut, std::int64_t row_elements, int n_threads) {

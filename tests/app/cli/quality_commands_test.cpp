@@ -238,7 +238,8 @@ class QualityCommandsTest : public QObject {
   void convert_writes_codes_into_a_gguf_file_and_reads_them_again() {
     const Json report = json_of(
         run_cli({"convert", tiny_model_path(), "--quantization", "int8_g32", "--output", path("q8.gguf"), "--json"}));
-    QVERIFY(report["n_tensors"] > 10 && report["notes"].empty());
+    QVERIFY(report["n_tensors"] > 10 && report["notes"].size() == 1);
+    QVERIFY(report["notes"][0].get<std::string>().find("legacy: false") != std::string::npos);
     QVERIFY(json_of(run_cli({"inspect", path("q8.gguf"), "--json"}))["stored_quantization"] == "int8_g32");
     const CliRun back = run_cli({"convert", path("q8.gguf"), "--dtype", "bfloat16", "--output", path("back"), "--json"});
     QVERIFY(json_of(back)["notes"].size() == 1);

@@ -43,6 +43,17 @@ class StandardFoldersTest : public QObject {
     QVERIFY(of_kind("ollama", {}).front() == "/h/.ollama/models");
   }
 
+  void a_tilde_is_the_home_folder() {
+    const std::string hub = "Hugging Face cache";
+    QCOMPARE(of_kind(hub, {{"HF_HOME", "~/hf"}}), Paths{"/h/hf/hub"});
+    QCOMPARE(of_kind(hub, {{"HF_HUB_CACHE", "~"}}), Paths{"/h"});
+    QCOMPARE(of_kind(hub, {{"XDG_CACHE_HOME", "~/c"}}), Paths{"/h/c/huggingface/hub"});
+    QCOMPARE(of_kind("ollama", {{"OLLAMA_MODELS", "~/o"}}), Paths{"/h/o"});
+    QCOMPARE(of_kind(hub, {{"HF_HUB_CACHE", "~other/c"}}), Paths{"~other/c"});  // another user's
+    QCOMPARE(of_kind(hub, {{"HF_HUB_CACHE", "/a/~/c"}}), Paths{"/a/~/c"});
+    QCOMPARE(of_kind(hub, {{"HF_HUB_CACHE", "~/c"}}, ""), Paths{"~/c"});
+  }
+
   void lm_studio_had_two_places() {
     QCOMPARE(of_kind("LM Studio", {}), (Paths{"/h/.lmstudio/models", "/h/.cache/lm-studio/models"}));
   }

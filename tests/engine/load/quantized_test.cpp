@@ -2,6 +2,7 @@
 // Quantized matrices in folders of safetensors: their numbers, whether their codes are kept, and what is refused.
 #include <QCryptographicHash>
 #include <QTest>
+#include <algorithm>
 
 #include "engine/load/loaders.h"
 #include "engine/load/quantization_scheme.h"
@@ -32,6 +33,13 @@ std::string sha256(const kernels::TensorView& numbers) {
   return QCryptographicHash::hash(bytes, QCryptographicHash::Sha256).toHex().toStdString();
 }
 
+/// A row whose places in the files are `order`; empty: as it is.
+std::vector<float> in_file_order(const std::vector<float>& row, const std::vector<std::int32_t>& order) {
+  std::vector<float> sorted = row;
+  for (std::size_t i = 0; i < order.size(); ++i) sorted[static_cast<std::size_t>(order[i])] = row[i];
+  return sorted;
+}
+
 }  // namespace
 
 class QuantizedTest : public QObject {
@@ -42,6 +50,8 @@ class QuantizedTest : public QObject {
   void numbers_are_those_of_the_formulas();
   void codes_are_kept_where_a_format_has_them_data() { add_quantized_folders(); }
   void codes_are_kept_where_a_format_has_them();
+  void groups_lie_together_in_the_order_of_inputs();
+  void uneven_groups_become_numbers();
   void every_scheme_has_a_folder();
   void settings_that_are_not_there_are_refused_data();
   void settings_that_are_not_there_are_refused();
@@ -84,11 +94,38 @@ void QuantizedTest::codes_are_kept_where_a_format_has_them() {
       std::vector<float> row(static_cast<std::size_t>(want.dim(1)));
       for (std::int64_t r = 0; r < want.dim(0); ++r) {
         rounded.row(r, row);
+        row = in_file_order(row, engine::input_order(*tensor.coded));
         QVERIFY(std::memcmp(row.data(), want.row<float>(r), row.size() * sizeof(float)) == 0);
       }
     }
   }
   QCOMPARE(are_all_kept, !kept.isEmpty());
+}
+
+/// As desc_act leaves them: the groups of a matrix have its inputs here and there, each as many as the others.
+void QuantizedTest::groups_lie_together_in_the_order_of_inputs() {
+  const engine::Checkpoint checkpoint = open(quantized_path("gptq-4bit-desc-act"));
+  const engine::CodedTensor& coded = *checkpoint.find(std::string(kGate) + ".weight")->coded;
+  const std::vector<std::int32_t> order = engine::input_order(coded);
+  QCOMPARE(std::ssize(order), coded.k);
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    const std::int32_t before = coded.group_of[static_cast<std::size_t>(order[i - 1])];
+    const std::int32_t own = coded.group_of[static_cast<std::size_t>(order[i])];
+    QVERIFY(before < own || (before == own && order[i - 1] < order[i]));
+    QCOMPARE(own, static_cast<std::int32_t>(i) / 32);
+  }
+  QVERIFY(!std::is_sorted(order.begin(), order.end()));
+  QVERIFY(engine::input_order(*open(quantized_path("gptq-4bit")).find(std::string(kGate) + ".weight")->coded).empty());
+}
+
+/// One input more in a group than in the other: no format has such groups.
+void QuantizedTest::uneven_groups_become_numbers() {
+  const QuantizedCopy folder("gptq-4bit-desc-act");
+  const auto gate = [&] { return *open(folder.path()).find(std::string(kGate) + ".weight"); };
+  QVERIFY(!formats_of(gate()).empty() && has_even_groups(*gate().coded));
+  const std::int32_t other = 1 - gate().coded->group_of[0];
+  folder.edit_data(std::string(kGate) + ".g_idx", 0, std::string(reinterpret_cast<const char*>(&other), sizeof other));
+  QVERIFY(formats_of(gate()).empty() && !has_even_groups(*gate().coded));
 }
 
 void QuantizedTest::every_scheme_has_a_folder() {

@@ -168,6 +168,41 @@ class WeightStorageTest : public QObject {
     }
   }
 
+  void orders_stay_with_the_codes_that_have_them() {
+    using kernels::WeightFormat;
+    engine::StoredWeights stored = Dtype::bf16;
+    stored.matrices = WeightFormat::int4_g32;
+    stored.experts = WeightFormat::int8_g32;
+    stored.matrices_are_ordered = true;
+    engine::EngineOptions options;
+    QVERIFY(engine::storage_of(options, stored).matrices_are_ordered);
+    QVERIFY(!engine::storage_of(options, stored).experts_are_ordered);
+    QVERIFY(engine::storage_of(options_of("int4_g32"), stored).matrices_are_ordered);  // the same codes
+    QVERIFY(!engine::storage_of(options_of("int4_g64"), stored).matrices_are_ordered);
+    stored.experts_are_ordered = true;
+    QVERIFY(engine::storage_of(options, stored).experts_are_ordered);
+    options.dtype = "float32";
+    QVERIFY(!engine::storage_of(options, stored).has_input_orders());
+    QVERIFY(!engine::storage_of(options_of("smoothquant"), stored).has_input_orders());
+  }
+
+  void orders_of_layers_that_differ_stay_with_their_codes() {
+    using engine::MatrixPart;
+    using kernels::WeightFormat;
+    engine::StoredWeights stored = Dtype::bf16;
+    stored.layers.resize(1);
+    stored.layers[0][0] = WeightFormat::int4_g32;
+    stored.layers[0][2] = WeightFormat::int8_channel;  // rounds whole rows: has no place for an order
+    stored.layers[0][4] = WeightFormat::int8_g32;
+    stored.matrices_are_ordered = true;
+    QVERIFY(engine::storage_of({}, stored).has_input_orders());
+    const engine::LayerFormats layer = engine::storage_of({}, stored).of_layer(0);
+    QVERIFY(layer.of(MatrixPart::attention_in) == engine::MatrixForm(WeightFormat::int4_g32, true));
+    for (const MatrixPart part : {MatrixPart::attention_out, MatrixPart::mlp_in, MatrixPart::expert_in}) {
+      QVERIFY(!layer.of(part).is_ordered);
+    }
+  }
+
   void numbers_of_8_bits_are_in_the_table() {
     using kernels::WeightFormat;
     const engine::WeightStorage both = engine::storage_of(options_of("fp8"), Dtype::bf16);

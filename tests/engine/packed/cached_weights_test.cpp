@@ -6,12 +6,14 @@
 #include <QTemporaryDir>
 #include <QTest>
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 
 #include "engine/base/free_memory.h"
 #include "engine/run/open_backend.h"
 #include "engine/serve/load_runner.h"
+#include "tests/support/quantized_folders.h"
 #include "tests/support/tiny_model.h"
 
 using namespace lathe;
@@ -68,6 +70,12 @@ std::vector<float> logits_of(ModelRunner& runner) {
   return {first, first + logits->n_elements()};
 }
 
+float largest_of(const std::vector<float>& numbers) {
+  float largest = 0;
+  for (const float number : numbers) largest = std::max(largest, std::fabs(number));
+  return largest;
+}
+
 }  // namespace
 
 class CachedWeightsTest : public QObject {
@@ -90,6 +98,22 @@ class CachedWeightsTest : public QObject {
     QVERIFY(second.cache.use == PackedCacheUse::hit && second.cache.warnings.empty());
     const std::vector<float> want = logits_of(*plain.runner);
     QVERIFY(!want.empty() && logits_of(*first.runner) == want && logits_of(*second.runner) == want);
+  }
+
+  /// Codes that stay as they are, and the orders of their inputs.
+  void orders_of_inputs_are_kept_too() {
+    EngineOptions options =
+        options_for({"int4_g32", "quantization_zero_point", "true"}, tests::quantized_path("gptq-4bit-desc-act"));
+    const auto opened = open_model(options.model);
+    const auto run = [&](const PackedCacheFolder& where) { return load_runner(*opened, nullptr, options, {}, where); };
+    Result<LoadedRunner> plain = run({}), first = run(folder()), second = run(folder());
+    QVERIFY(first->cache.use == PackedCacheUse::stored && second->cache.use == PackedCacheUse::hit);
+    const std::vector<float> want = logits_of(*plain->runner);
+    QVERIFY(logits_of(*first->runner) == want && logits_of(*second->runner) == want);
+    options.dtype = "bfloat16";
+    options.quantization = "none";
+    const std::vector<float> numbers = logits_of(*run({})->runner);
+    for (std::size_t i = 0; i < want.size(); ++i) QVERIFY(std::fabs(want[i] - numbers[i]) < 0.2F * largest_of(numbers));
   }
 
   /// One layout, and the same bits: what AVX-512 packed, AVX2 may read.

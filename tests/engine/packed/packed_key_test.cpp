@@ -63,6 +63,18 @@ class PackedKeyTest : public QObject {
     QVERIFY(recipe(quantized(), kernels::Dtype::f32, true) != recipe(quantized()));
   }
 
+  /// An entry without orders is none for a model that has them.
+  void a_place_for_orders_changes_the_key() {
+    StoredWeights stored = kernels::Dtype::bf16;
+    stored.matrices = kernels::WeightFormat::int8_g32;
+    ModelConfig config;
+    config.architecture = architectures().front();
+    const auto of_stored = [&] { return recipe_of(quantized(), storage_of(quantized(), stored), config); };
+    const std::string before = of_stored();
+    stored.matrices_are_ordered = true;
+    QVERIFY(of_stored() != before);
+  }
+
   void options_of_serving_do_not() {
     EngineOptions options = quantized();
     options.model = "elsewhere";
@@ -113,13 +125,16 @@ class PackedKeyTest : public QObject {
     const tests::QuantizedCopy model("gptq-4bit");
     std::set<ContentHash> seen{content(model.path())};
     const std::string gate = "model.layers.0.mlp.gate_proj.";
+    const std::int32_t group = 1;
+    model.edit_data(gate + "g_idx", 0, std::string(reinterpret_cast<const char*>(&group), sizeof group));
+    seen.insert(content(model.path()));
     for (const std::string part : {"qweight", "qzeros", "scales"}) {
       model.edit_data(gate + part, 0, "x");
       seen.insert(content(model.path()));
     }
     model.edit([](Json& config) { config["checkpoint_format"] = "gptq_v2"; });
     seen.insert(content(model.path()));
-    QCOMPARE(seen.size(), std::size_t{5});
+    QCOMPARE(seen.size(), std::size_t{6});
   }
 
   void names_and_other_files_do_not() {

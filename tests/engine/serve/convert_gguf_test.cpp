@@ -160,6 +160,7 @@ class ConvertGgufTest : public QObject {
   void tokenizer_and_template_come_back_data();
   void tokenizer_and_template_come_back();
   void every_end_of_an_answer_comes_back();
+  void what_becomes_of_legacy_is_told();
   void a_file_without_a_tokenizer_says_so();
   void the_file_that_is_read_is_not_replaced();
 };
@@ -351,7 +352,9 @@ void ConvertGgufTest::what_has_no_blocks_is_refused_data() {
   QTest::newRow("narrow rows") << QString::fromStdString(family_path("qwen3")) << "int8_g32"
                                << "Q8_0 has blocks of 32, and rows of 48 numbers have no place";
   QTest::newRow("an order") << folder("gptq-4bit-ordered") << "none"
-                            << "have no place";
+                            << "codes in an order of their own (desc_act) have no place";
+  QTest::newRow("an order that is kept") << folder("gptq-8bit-desc-act") << "none"
+                                         << "codes in an order of their own (desc_act) have no place";
 }
 
 void ConvertGgufTest::what_has_no_blocks_is_refused() {
@@ -412,6 +415,26 @@ void ConvertGgufTest::every_end_of_an_answer_comes_back() {
   QCOMPARE(engine::open_tokenizer(file).value()->eos_ids(), std::vector<std::int32_t>{2});
   QVERIFY(convert(file, back).has_value());
   QCOMPARE(engine::open_model(back)->info.eos_ids, ends);
+}
+
+/// A file has no place for it: readers put a space before text behind a special token.
+void ConvertGgufTest::what_becomes_of_legacy_is_told() {
+  const auto tells = [](const engine::ConvertReport& report) {
+    return std::any_of(report.notes.begin(), report.notes.end(),
+                       [](const std::string& note) { return note.find("legacy: false") != note.npos; });
+  };
+  const TinyModelCopy model;
+  for (const bool legacy : {false, true}) {
+    model.edit("tokenizer_config.json", [&](engine::Json& config) { config["legacy"] = legacy; });
+    const std::string file = path(legacy ? "legacy.gguf" : "new.gguf");
+    const auto report = convert(model.path(), file);
+    QVERIFY2(report.has_value(), refusal_in(report).c_str());
+    QCOMPARE(tells(*report), !legacy);
+    const auto meant = engine::open_tokenizer(model.path()), got = engine::open_tokenizer(file);
+    QCOMPARE(*(*got)->encode("a</s>b", true, true) == *(*meant)->encode("a</s>b", true, true), legacy);
+  }
+  const auto again = convert(path("new.gguf"), path("again.gguf"));
+  QVERIFY(again.has_value() && !tells(*again));
 }
 
 void ConvertGgufTest::a_file_without_a_tokenizer_says_so() {

@@ -140,11 +140,13 @@ struct Qkv {
 };
 
 /// Whether project_qkv() gives what its parts give: Q, K, V, the cache, and the rows that are read.
-bool is_qkv_of_parts(Backend& backend, WeightFormat format, std::int64_t m, Input input, HeadNormKind kind, Dtype dtype) {
+bool is_qkv_of_parts(Backend& backend, WeightFormat format, std::int64_t m, Input input, HeadNormKind kind, Dtype dtype,
+                     std::span<const std::int32_t> order = {}) {
   RandomNumbers numbers(static_cast<std::uint64_t>(m)), again(static_cast<std::uint64_t>(m)), others(99);
   const NormKind norm = m % 2 == 0 ? NormKind::rms : NormKind::layer;
   const Rows rows(m, norm, numbers), rows_of_parts(m, norm, again);
   const Qkv qkv(backend, format, m, kind, others);
+  if (!order.empty()) qkv.matrix->set_input_order(order);
   const Cache cache(backend, m, dtype), cache_of_parts(backend, m, dtype);
   const RandomTensor got({m, kQ + 2 * kKv}), want({m, kQ + 2 * kKv});
   backend.project_qkv(got.view(), rows.input(input), qkv.form, qkv.positions, cache.layer, qkv.slots);
@@ -207,6 +209,20 @@ class LayerHalvesTest : public QObject {
         QVERIFY2(is_qkv_of_parts(*backend, format, m, Input::added_and_normalised, HeadNormKind::heads, Dtype::i8),
                  qPrintable(QString::number(m)));
       }
+    }
+  }
+
+  /// Inputs in an order of their own: x backwards.
+  void ordered_qkv_equals_its_parts_data() { add_isa_rows(); }
+  void ordered_qkv_equals_its_parts() {
+    const auto backend = backend_of_row(3);
+    std::vector<std::int32_t> backwards(kHidden);
+    for (std::int64_t i = 0; i < kHidden; ++i) {
+      backwards[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(kHidden - 1 - i);
+    }
+    for (const std::int64_t m : kRows) {
+      QVERIFY(is_qkv_of_parts(*backend, WeightFormat::int4_g64, m, Input::added_and_normalised, HeadNormKind::heads,
+                              Dtype::f16, backwards));
     }
   }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The list of the Model dock over folders as other programs lay them out: search, filter, changes, Info, drops.
+#include <QApplication>
 #include <QClipboard>
 #include <QDragEnterEvent>
 #include <QDropEvent>
@@ -93,6 +94,63 @@ class ModelSourcesTest : public QObject {
     QTRY_VERIFY(row_of(fixture, "acme/tiny-llama") != nullptr);
     QTest::keyClick(row_of(fixture, "acme/tiny-llama"), Qt::Key_Return);
     QVERIFY(fixture.wait_ready());
+  }
+
+  void a_double_click_loads() {
+    const ModelStores stores;
+    stores.add_to_hub("acme", "tiny-llama", "0a1b");
+    WindowFixture fixture;
+    watch(fixture, stores.root());
+    QTRY_VERIFY(row_of(fixture, "acme/tiny-llama") != nullptr);
+    QTest::mouseDClick(row_of(fixture, "acme/tiny-llama"), Qt::LeftButton);
+    QVERIFY(fixture.wait_ready());
+  }
+
+  /// By the time of the second click the list has given way to the settings of what the first has chosen.
+  void the_second_click_of_two_may_meet_something_else() {
+    const ModelStores stores;
+    stores.add_to_hub("acme", "tiny-llama", "0a1b");
+    const int usual = QApplication::doubleClickInterval();
+    QApplication::setDoubleClickInterval(600'000);
+    WindowFixture fixture;
+    watch(fixture, stores.root());
+    QTRY_VERIFY(row_of(fixture, "acme/tiny-llama") != nullptr);
+    ui::SourceRow* const row = row_of(fixture, "acme/tiny-llama");
+    const QPoint place = row->mapToGlobal(row->rect().center());
+    const auto press_at = [&](const QPoint& point) {
+      QTest::mouseClick(fixture.window.get(), Qt::LeftButton, {}, fixture.window->mapFromGlobal(point));
+    };
+    QTest::mouseClick(row, Qt::LeftButton);
+    QTRY_VERIFY(!row->isVisible());
+    QVERIFY(fixture.window->bridge().model_status().state != app::ModelState::loading);
+    press_at(place);
+    QVERIFY(fixture.wait_ready());
+    QApplication::setDoubleClickInterval(usual);
+  }
+
+  void another_press_is_no_second_click() {
+    const ModelStores stores;
+    stores.add_to_hub("acme", "tiny-llama", "0a1b");
+    const int usual = QApplication::doubleClickInterval();
+    for (const int interval : {600'000, 0}) {
+      QApplication::setDoubleClickInterval(interval);
+      QWidget somewhere;
+      int n_asked = 0;
+      ui::SecondClick second;
+      const QPoint place = somewhere.mapToGlobal(QPoint(5, 5)), other = interval > 0 ? QPoint(90, 90) : QPoint(5, 5);
+      second.wait(place, [&] { ++n_asked; });
+      QTest::mouseClick(&somewhere, Qt::LeftButton, {}, other);  // too far away, too late
+      QTest::mouseClick(&somewhere, Qt::LeftButton, {}, {5, 5});
+      QCOMPARE(n_asked, 0);
+    }
+    QApplication::setDoubleClickInterval(600'000);
+    QWidget somewhere;
+    int n_asked = 0;
+    ui::SecondClick second;
+    second.wait(somewhere.mapToGlobal(QPoint(5, 5)), [&] { ++n_asked; });
+    for (int i = 0; i < 2; ++i) QTest::mouseClick(&somewhere, Qt::LeftButton, {}, {6, 5});
+    QCOMPARE(n_asked, 1);
+    QApplication::setDoubleClickInterval(usual);
   }
 
   void many_models_can_be_filtered() {

@@ -2,6 +2,7 @@
 #include "ui/panels/model/source_row.h"
 
 #include <QKeyEvent>
+#include <QMouseEvent>
 #include <QPainter>
 
 namespace lathe::ui {
@@ -68,6 +69,17 @@ void SourceRow::keyPressEvent(QKeyEvent* event) {
     return;
   }
   QAbstractButton::keyPressEvent(event);
+}
+
+/// Once the click has chosen a model its settings take the place of the list.
+void SourceRow::mouseReleaseEvent(QMouseEvent* event) {
+  const bool is_click = isDown() && event->button() == Qt::LeftButton && hitButton(event->position().toPoint());
+  if (is_click) second_click_.wait(event->globalPosition().toPoint(), [this] { Q_EMIT load_asked(); });
+  QAbstractButton::mouseReleaseEvent(event);
+}
+
+void SourceRow::mouseDoubleClickEvent(QMouseEvent* event) {
+  if (event->button() == Qt::LeftButton) Q_EMIT load_asked();
 }
 
 }  // namespace lathe::ui

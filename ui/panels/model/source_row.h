@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// SourceRow: one model of the list: name, what it is, whether it fits. A click chooses it, Enter loads it.
+// SourceRow: one model of the list: name, what it is, whether it fits. A click chooses it, Enter and a double click load it.
 #pragma once
 
 #include <QAbstractButton>
 
 #include "app/api/library.h"
+#include "ui/panels/model/second_click.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/chip.h"
 
@@ -24,12 +25,15 @@ class SourceRow : public QAbstractButton {
  protected:
   void paintEvent(QPaintEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
 
  private:
   const Theme& theme_;
   const app::LibraryEntry entry_;
   QString line_;
   Chip* chip_;
+  SecondClick second_click_;
 };
 
 }  // namespace lathe::ui
