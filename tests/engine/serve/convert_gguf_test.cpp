@@ -17,6 +17,7 @@
 #include "tests/support/runner_driver.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/tiny_model.h"
+#include "tests/support/written_families.h"
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -24,9 +25,6 @@ using engine::EngineOptions;
 using engine::ErrorCode;
 
 namespace {
-
-std::string gguf_path(const std::string& name) { return source_path("tests/fixtures/gguf/" + name + ".gguf"); }
-std::string family_path(const std::string& name) { return source_path("tests/fixtures/families/" + name); }
 
 engine::Result<engine::ConvertReport> convert(const std::string& from, const std::string& to,
                                               const std::string& quantization = "none", const std::string& dtype = "auto",
@@ -36,11 +34,6 @@ engine::Result<engine::ConvertReport> convert(const std::string& from, const std
   options.quantization = quantization;
   options.dtype = dtype;
   return engine::convert_checkpoint(options, {.output = to, .write_codes = write_codes}, {});
-}
-
-template <class T>
-std::string refusal_in(const engine::Result<T>& result) {
-  return result ? "" : result.error().where + ": " + result.error().message;
 }
 
 std::vector<float> numbers_of(const engine::StoredTensor& tensor) {
@@ -56,23 +49,8 @@ std::vector<float> numbers_of(const engine::StoredTensor& tensor) {
   return numbers;
 }
 
-std::vector<std::vector<float>> logits_of(const std::string& path, const RunnerChoice& choice) {
-  std::vector<std::int32_t> ids(20);
-  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int32_t>(i * 7 % 90 + 3);
-  return RunnerDriver(path, choice).step({{0, ids, 20}});
-}
-
 /// GGUF files say what llama3 does to RoPE as factors in f32; config.json lets f64 be computed with.
-constexpr float kRopeFactorsInF32 = 1e-4F;
-
-float furthest_apart(const std::vector<std::vector<float>>& a, const std::vector<std::vector<float>>& b) {
-  if (a.empty() || a.size() != b.size()) return INFINITY;
-  float most = 0;
-  for (std::size_t row = 0; row < a.size(); ++row) {
-    for (std::size_t i = 0; i < a[row].size(); ++i) most = std::max(most, std::abs(a[row][i] - b[row].at(i)));
-  }
-  return most;
-}
+constexpr double kRopeFactorsInF32 = 1e-4;
 
 engine::GgufFile opened(const std::string& file) {
   return engine::open_gguf(engine::ModelFolder::open(file).value()).value();
@@ -278,7 +256,7 @@ void ConvertGgufTest::rounded_codes_are_those_of_a_load() {
   EngineOptions options;
   options.quantization = method;
   const RunnerChoice loaded{.quantization = options, .max_model_len = 40}, as_stored{.as_stored = true, .max_model_len = 40};
-  const float apart = furthest_apart(logits_of(file, as_stored), logits_of(source, loaded));
+  const double apart = largest_difference(logits_of(file, as_stored), logits_of(source, loaded));
   QVERIFY2(apart <= (tag.contains(QLatin1String("llama3-rope")) ? kRopeFactorsInF32 : 0),
            qPrintable(QString::number(apart)));
   const auto numbers = convert(source, made, method, "float32", false);
@@ -317,7 +295,7 @@ void ConvertGgufTest::codes_of_folders_stay() {
   }
   QVERIFY(n_coded > 0);
   const RunnerChoice numbers{.max_model_len = 40};
-  QVERIFY(furthest_apart(logits_of(file, numbers), logits_of(folder, numbers)) <= kRopeFactorsInF32);
+  QVERIFY(largest_difference(logits_of(file, numbers), logits_of(folder, numbers)) <= kRopeFactorsInF32);
 }
 
 void ConvertGgufTest::experts_in_mxfp4_are_the_blocks_of_the_usual_converter() {
