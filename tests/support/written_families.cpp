@@ -12,24 +12,16 @@ namespace {
 
 // Windows of Mistral, Qwen and StarCoder 2 are not written; the scale of Gemma's scores follows from its sizes, the layers
 // that slide in Gemma 3 and Cohere 2 and those that turn in SmolLM 3 from their number; nothing says PhiMoE's jitter.
-// Llama's and Phi's factors, and what Q of Ministral 3 grows by, are written in f32.
+// Llama's and Phi's factors, what Q of Ministral 3 grows by, and the scale of DeepSeek's scores are written in f32.
 constexpr std::array kFamilies = {
     WrittenFamily{.name = "baichuan", .has_file = false},
     WrittenFamily{.name = "bloom"},
     WrittenFamily{.name = "cohere"},
     WrittenFamily{.name = "cohere2", .refused = "sliding windows", .unsaid = R"({"layer_types": null})"},
-    WrittenFamily{
-        .name = "deepseek-v2", .refused = "DeepseekV2ForCausalLM is not written", .is_written = false, .has_file = false},
-    WrittenFamily{.name = "deepseek-v2-groups",
-                  .refused = "DeepseekV2ForCausalLM is not written",
-                  .is_written = false,
-                  .has_file = false},
-    WrittenFamily{
-        .name = "deepseek-v3", .refused = "DeepseekV3ForCausalLM is not written", .is_written = false, .has_file = false},
-    WrittenFamily{.name = "deepseek-v3-fused",
-                  .refused = "DeepseekV3ForCausalLM is not written",
-                  .is_written = false,
-                  .has_file = false},
+    WrittenFamily{.name = "deepseek-v2", .allowed = 1e-6},
+    WrittenFamily{.name = "deepseek-v2-groups"},
+    WrittenFamily{.name = "deepseek-v3"},
+    WrittenFamily{.name = "deepseek-v3-fused", .has_file = false},
     WrittenFamily{.name = "exaone4"},
     WrittenFamily{.name = "falcon-40b"},
     WrittenFamily{.name = "falcon-7b"},
@@ -41,7 +33,7 @@ constexpr std::array kFamilies = {
         .refused = "sliding windows",
         .unsaid =
             R"({"query_pre_attn_scalar": 16, "layer_types": ["sliding_attention", "sliding_attention", "sliding_attention"]})"},
-    WrittenFamily{.name = "glm", .refused = "GlmForCausalLM is not written", .is_written = false, .has_file = false},
+    WrittenFamily{.name = "glm"},
     WrittenFamily{.name = "glm4"},
     WrittenFamily{.name = "gpt-neox"},
     WrittenFamily{.name = "gpt-oss"},
@@ -75,8 +67,7 @@ constexpr std::array kFamilies = {
     WrittenFamily{.name = "qwen2-moe-fused", .has_file = false},
     WrittenFamily{.name = "qwen3"},
     WrittenFamily{.name = "qwen3-moe"},
-    WrittenFamily{
-        .name = "seed-oss", .refused = "SeedOssForCausalLM is not written", .is_written = false, .has_file = false},
+    WrittenFamily{.name = "seed-oss"},
     WrittenFamily{.name = "smollm3", .refused = "RoPE", .unsaid = R"({"no_rope_layers": null})"},
     WrittenFamily{.name = "stablelm"},
     WrittenFamily{.name = "stablelm-12b", .has_file = false},

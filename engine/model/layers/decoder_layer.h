@@ -43,7 +43,7 @@ class DecoderLayer {
 
  private:
   bool accept_attention(kernels::Backend& backend, const ModelConfig& config, WeightRole role,
-                        const kernels::TensorView& source);
+                        const kernels::TensorView& source, std::int64_t head);
   bool accept_mlp(kernels::Backend& backend, WeightRole role, std::int64_t inner, const kernels::TensorView& source);
 
   NormLayer attention_norm_, attention_out_norm_, mlp_norm_, mlp_out_norm_;

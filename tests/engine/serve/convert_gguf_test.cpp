@@ -9,11 +9,10 @@
 
 #include "engine/api/convert.h"
 #include "engine/api/tokenizer.h"
-#include "engine/load/gguf/gguf_files.h"
 #include "engine/load/gguf/gguf_types.h"
 #include "engine/serve/gguf_description.h"
 #include "engine/serve/opened_model.h"
-#include "tests/support/gguf_builder.h"
+#include "tests/support/gguf_copy.h"
 #include "tests/support/runner_driver.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/tiny_model.h"
@@ -52,21 +51,9 @@ std::vector<float> numbers_of(const engine::StoredTensor& tensor) {
 /// GGUF files say what llama3 does to RoPE as factors in f32; config.json lets f64 be computed with.
 constexpr double kRopeFactorsInF32 = 1e-4;
 
-engine::GgufFile opened(const std::string& file) {
-  return engine::open_gguf(engine::ModelFolder::open(file).value()).value();
-}
-
-std::string bytes_of(const engine::GgufFile& file, const engine::GgufTensor& tensor) {
-  const engine::StoredType& type = *engine::find_gguf_type(tensor.type);
-  std::int64_t n = 1;
-  for (const std::int64_t size : tensor.shape) n *= size;
-  const auto bytes = file.header.data().subspan(tensor.offset, static_cast<std::size_t>(n / type.block * type.bits / 8));
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 /// Tensors by their names, with type and bytes; "general." and other values by their keys.
 std::map<std::string, std::string> content_of(const std::string& path) {
-  const engine::GgufFile file = opened(path);
+  const engine::GgufFile file = opened_gguf(path);
   std::map<std::string, std::string> content;
   for (const engine::GgufTensor& tensor : file.header.tensors()) {
     content["tensor " + tensor.name] =
@@ -79,21 +66,15 @@ std::map<std::string, std::string> content_of(const std::string& path) {
   return content;
 }
 
-constexpr std::uint32_t kListType = 9;
-
 /// The tiny model with blocks of a type in place of the matrices of its layers. Halves at the beginning of a block are
 /// small.
 void write_with_blocks(const std::string& to, std::uint32_t number, std::size_t n_halves) {
   const std::string from = to + ".numbers.gguf";
   QVERIFY(convert(tiny_model_path(), from).has_value());
-  const engine::GgufFile file = opened(from);
+  const engine::GgufFile file = opened_gguf(from);
   const engine::StoredType& type = *engine::find_gguf_type(number);
   GgufBuilder builder;
-  for (const auto& [key, value] : file.header.values()) {
-    std::string bytes(reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size());
-    if (value.is_list) bytes = GgufBuilder::bytes_of(value.type) + GgufBuilder::bytes_of(value.n) + bytes;
-    builder.value(key, value.is_list ? kListType : value.type, bytes);
-  }
+  for (const auto& [key, value] : file.header.values()) add_value(builder, std::string(key), value);
   std::uint32_t random = 1;
   for (const engine::GgufTensor& tensor : file.header.tensors()) {
     if (tensor.shape.size() != 2 || !tensor.name.starts_with("blk.")) {
@@ -144,8 +125,9 @@ class ConvertGgufTest : public QObject {
 
 void ConvertGgufTest::a_file_becomes_the_folder_that_it_was_made_of_data() {
   QTest::addColumn<bool>("is_all_said");  // of the config
-  for (const char* name : {"llama-yarn", "mixtral", "qwen3", "qwen3-moe", "gemma", "phi", "phi3", "stablelm", "olmo2",
-                           "exaone4", "granite", "cohere", "glm4"}) {
+  for (const char* name :
+       {"llama-yarn", "mixtral", "qwen3", "qwen3-moe", "gemma", "phi", "phi3", "stablelm", "olmo2", "exaone4", "granite",
+        "cohere", "glm", "glm4", "seed-oss", "deepseek-v2", "deepseek-v2-groups", "deepseek-v3"}) {
     QTest::newRow(name) << true;
   }
   for (const char* name : {"llama", "mistral", "qwen2", "gemma2", "gemma3", "phi3-longrope", "starcoder2", "smollm3"}) {

@@ -6,6 +6,8 @@
 #include <string>
 
 #include "engine/api/checkpoint.h"
+#include "engine/serve/opened_model.h"
+#include "tests/support/gguf_copy.h"
 #include "tests/support/runner_driver.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/tiny_model.h"
@@ -24,6 +26,11 @@ class GgufFamiliesTest : public QObject {
   void norms_of_single_heads_are_written_in_one();
   void experts_in_mxfp4_keep_their_codes();
   void a_stack_of_experts_is_written_as_other_experts_are();
+  void heads_of_latent_attention_in_one_tensor_are_read();
+  void layers_that_predict_further_tokens_are_left_out();
+  void q_k_and_v_of_glm_in_one_tensor_are_read();
+  void glm_4_may_have_no_biases();
+  void routers_that_are_not_known_are_refused();
 };
 
 void GgufFamiliesTest::logits_are_those_of_the_folder_data() {
@@ -87,6 +94,105 @@ void GgufFamiliesTest::a_stack_of_experts_is_written_as_other_experts_are() {
   for (const char* name : {"blk.0.ffn_gate_exps.weight", "blk.1.ffn_up_exps.weight", "blk.1.ffn_down_exps.weight"}) {
     QVERIFY2(bytes.find(name) != std::string::npos, name);
   }
+}
+
+namespace {
+
+constexpr std::uint32_t kF32 = 0, kBf16 = 30;
+
+bool same_logits(const std::string& a, const std::string& b) {
+  const RunnerChoice choice{.max_model_len = 40};
+  return logits_of(a, choice) == logits_of(b, choice);
+}
+
+}  // namespace
+
+/// As converters wrote them before 2025: sizes of a head under the usual keys, and as many KV heads as heads.
+void GgufFamiliesTest::heads_of_latent_attention_in_one_tensor_are_read() {
+  const QTemporaryDir made;
+  const std::string file = made.filePath("old.gguf").toStdString(), newer = gguf_path("deepseek-v3");
+  GgufCopy other(newer);
+  other.leave_out(".attn_k_b.weight").leave_out(".attn_v_b.weight");
+  other.set("deepseek2.attention.key_length_mla", {}).set("deepseek2.attention.value_length_mla", {});
+  other.set("deepseek2.attention.key_length", 20).set("deepseek2.attention.value_length", 10);
+  other.set("deepseek2.attention.head_count_kv", 4);
+  const auto family = engine::open_model(family_path("deepseek-v3"));
+  for (const std::string layer : {"0", "1"}) {
+    const auto* const tensor = family->checkpoint.find("model.layers." + layer + ".self_attn.kv_b_proj.weight");
+    const std::string bytes(reinterpret_cast<const char*>(tensor->bytes.data()), tensor->bytes.size());
+    other.add("blk." + layer + ".attn_kv_b.weight", tensor->shape, kBf16, bytes);
+  }
+  other.write(file);
+  QVERIFY(same_logits(file, newer));
+  const auto info = engine::inspect_checkpoint(file);
+  QVERIFY(info.has_value() && info->warnings.empty());
+  // Written again, they stay so; out of a folder they lie apart.
+  const std::string again = made.filePath("again.gguf").toStdString(), folder = made.filePath("folder").toStdString();
+  for (const std::string& output : {again, folder}) {
+    const auto report = convert_as_it_is(file, output);
+    QVERIFY2(report.has_value(), refusal_in(report).c_str());
+    QVERIFY(same_logits(output, newer));
+  }
+  QVERIFY(read_file(again).find(".attn_kv_b.") != std::string::npos);
+  const std::string apart = made.filePath("apart.gguf").toStdString();
+  QVERIFY(convert_as_it_is(folder, apart).has_value());
+  QVERIFY(read_file(apart).find(".attn_kv_b.") == std::string::npos);
+  QVERIFY(same_logits(apart, newer));
+}
+
+void GgufFamiliesTest::layers_that_predict_further_tokens_are_left_out() {
+  const QTemporaryDir made;
+  const std::string file = made.filePath("nextn.gguf").toStdString(), plain = gguf_path("deepseek-v3");
+  GgufCopy other(plain);
+  other.set("deepseek2.block_count", 3).set("deepseek2.nextn_predict_layers", 1);
+  other.add("blk.2.nextn.enorm.weight", {2}, kF32, std::string(8, '\0')).write(file);
+  const auto info = engine::inspect_checkpoint(file);
+  QVERIFY2(info.has_value(), refusal_in(info).c_str());
+  QCOMPARE(info->n_layers, 2);
+  QVERIFY(info->warnings.size() == 1 && info->warnings.front().find("nextn") != std::string::npos);
+  QVERIFY(same_logits(file, plain));
+}
+
+/// ChatGLM's own checkpoints have them so.
+void GgufFamiliesTest::q_k_and_v_of_glm_in_one_tensor_are_read() {
+  const QTemporaryDir made;
+  const std::string file = made.filePath("fused.gguf").toStdString(), apart = gguf_path("glm");
+  const engine::GgufFile source = opened_gguf(apart);
+  GgufCopy other(apart);
+  for (const char* part : {"q", "k", "v"}) {
+    for (const char* end : {".weight", ".bias"}) other.leave_out(std::string(".attn_") + part + end);
+  }
+  for (const std::string layer : {"0", "1"}) {
+    const auto all = [&](const std::string& end) {
+      std::string bytes;
+      for (const char* part : {"q", "k", "v"}) bytes += bytes_of(source, "blk." + layer + ".attn_" + part + end);
+      return bytes;
+    };
+    other.add("blk." + layer + ".attn_qkv.weight", {128, 48}, kBf16, all(".weight"));
+    other.add("blk." + layer + ".attn_qkv.bias", {128}, kF32, all(".bias"));
+  }
+  other.write(file);
+  QVERIFY(same_logits(file, apart));
+}
+
+void GgufFamiliesTest::glm_4_may_have_no_biases() {
+  const QTemporaryDir made;
+  const std::string folder = made.path().toStdString(), file = folder + "/plain.gguf";
+  copy_family("glm4", R"({"attention_bias": false})", folder);
+  const auto report = convert_as_it_is(folder, file);
+  QVERIFY2(report.has_value(), refusal_in(report).c_str());
+  QVERIFY(read_file(file).find("attn_q.bias") == std::string::npos);
+  QVERIFY(same_logits(file, folder));
+  QVERIFY(!same_logits(file, family_path("glm4")));
+}
+
+void GgufFamiliesTest::routers_that_are_not_known_are_refused() {
+  const QTemporaryDir made;
+  const std::string file = made.filePath("router.gguf").toStdString();
+  GgufCopy(gguf_path("deepseek-v2")).set("deepseek2.expert_gating_func", 3).write(file);
+  const auto info = engine::inspect_checkpoint(file);
+  QVERIFY(!info.has_value());
+  QVERIFY2(refusal_in(info).find("deepseek2.expert_gating_func: got 3") != std::string::npos, refusal_in(info).c_str());
 }
 
 QTEST_APPLESS_MAIN(GgufFamiliesTest)
