@@ -2,6 +2,7 @@
 #include "engine/load/gguf/gguf_completion.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace lathe::engine {
 namespace {
@@ -42,8 +43,17 @@ void complete_gemma2(Json& config) { scale_scores(config, 46); }
 void complete_gemma3(Json& config) { scale_scores(config, 62); }
 void complete_qwen3_moe(Json& config) { config["norm_topk_prob"] = true; }
 void complete_gpt2(Json& config) { config["n_inner"] = config["intermediate_size"]; }
+/// transformers reads what turns, and how fast, by the family's own names alone.
 void complete_gptneox(Json& config) {
-  if (!config.contains("attention_bias")) config["attention_bias"] = false;
+  fill(config, "attention_bias", false);
+  if (config.contains("partial_rotary_factor")) config["rotary_pct"] = config["partial_rotary_factor"];
+  if (config.contains("rope_theta")) config["rotary_emb_base"] = config["rope_theta"];
+}
+/// transformers takes no other number than a whole one.
+void complete_mpt(Json& config) {
+  Json& largest = config["attn_config"]["alibi_bias_max"];
+  const double number = largest.is_number() ? largest.get<double>() : 0.5;
+  if (std::abs(number) < 1e9 && number == std::floor(number)) largest = static_cast<std::int64_t>(number);
 }
 void complete_falcon(Json& config) {
   config["ffn_hidden_size"] = config["intermediate_size"];
@@ -52,7 +62,7 @@ void complete_falcon(Json& config) {
 void complete_qwen2_moe(Json& config) { config["norm_topk_prob"] = false; }
 /// The stretch of RoPE begins and ends between dimensions, as in the family's own files.
 void complete_gpt_oss(Json& config) {
-  if (!config.contains("attention_bias")) config["attention_bias"] = false;
+  fill(config, "attention_bias", false);
   Json& scaling = config["rope_scaling"];
   if (scaling.is_null()) scaling = {{"rope_type", "default"}};
   if (scaling["rope_type"] == "yarn") scaling["truncate"] = false;

@@ -15,6 +15,7 @@ void complete_gpt2(Json& config);
 void complete_gptneox(Json& config);
 void complete_falcon(Json& config);
 void complete_gpt_oss(Json& config);
+void complete_mpt(Json& config);
 void complete_glm(Json& config);
 void complete_deepseek2(Json& config);
 void complete_deepseek(Json& config);

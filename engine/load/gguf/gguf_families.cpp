@@ -217,6 +217,7 @@ constexpr std::array kFamilies = {
                .keys = kMptKeys,
                .names = kMptNames,
                .ends = kMptEnds,
+               .complete = complete_mpt,
                .layers = "transformer.blocks."},
 };
 

@@ -103,6 +103,7 @@ class ConvertGgufTest : public QObject {
  private Q_SLOTS:
   void a_file_becomes_the_folder_that_it_was_made_of_data();
   void a_file_becomes_the_folder_that_it_was_made_of();
+  void what_turns_is_told_as_transformers_reads_it();
   void experts_by_themselves_are_told_of();
   void a_file_becomes_itself_data() { a_file_becomes_the_folder_that_it_was_made_of_data(); }
   void a_file_becomes_itself();
@@ -153,6 +154,15 @@ void ConvertGgufTest::a_file_becomes_the_folder_that_it_was_made_of() {
   if (is_all_said) QVERIFY2(other.empty(), other.empty() ? "" : other.front().c_str());
   const RunnerChoice choice{.max_model_len = 40};
   QVERIFY(logits_of(folder, choice) == logits_of(gguf_path(name), choice));
+}
+
+/// It reads what of a head turns in GPT-NeoX by that family's names alone, and MPT's slopes from a whole number alone.
+void ConvertGgufTest::what_turns_is_told_as_transformers_reads_it() {
+  QVERIFY(convert(gguf_path("gpt-neox"), path("neox")).has_value() && convert(gguf_path("mpt"), path("mpt")).has_value());
+  const engine::Json neox = read_json_file(path("neox") + "/config.json"),
+                     mpt = read_json_file(path("mpt") + "/config.json");
+  QVERIFY(neox.at("rotary_pct") == 0.5);
+  QVERIFY(mpt.at("attn_config").at("alibi_bias_max").is_number_integer() && mpt["attn_config"]["alibi_bias_max"] == 8);
 }
 
 /// The family's own files have them in stacks; ours are read by Lathe.
