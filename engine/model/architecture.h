@@ -52,8 +52,10 @@ enum class WeightRole : std::uint8_t {
   latent_kv_short,  ///< to the short vector of K and V, then the numbers of K that turn
   latent_kv_short_bias,
   latent_kv_norm,
-  latent_kv,  ///< K and V of each head
-  mlp_norm,   ///< as attention_norm
+  latent_kv,      ///< K and V of each head
+  latent_head_k,  ///< K of one head by its numbers, not by its rows; those of all heads may lie in latent_kv instead
+  latent_head_v,  ///< V of one head, the same
+  mlp_norm,       ///< as attention_norm
   mlp_norm_bias,
   mlp_out_norm,
   gate,

@@ -16,6 +16,8 @@ inline constexpr std::array kLatentAttention = {
     TensorName{WeightRole::latent_kv_short_bias, "layers.{}.self_attn.kv_a_proj_with_mqa.bias"},
     TensorName{WeightRole::latent_kv_norm, "layers.{}.self_attn.kv_a_layernorm.weight"},
     TensorName{WeightRole::latent_kv, "layers.{}.self_attn.kv_b_proj.weight"},
+    TensorName{WeightRole::latent_head_k, "layers.{}.self_attn.k_b_proj.{}.weight"},
+    TensorName{WeightRole::latent_head_v, "layers.{}.self_attn.v_b_proj.{}.weight"},
     TensorName{WeightRole::o, "layers.{}.self_attn.o_proj.weight"},
     TensorName{WeightRole::o_bias, "layers.{}.self_attn.o_proj.bias"},
 };

@@ -14,6 +14,7 @@ struct LatentConfig {
   std::int64_t v_dim = 0;                      ///< of a head of V
   bool has_bias = false;                       ///< behind the products that make the short vectors
 
+  bool operator==(const LatentConfig&) const = default;
   bool exists() const { return kv_rank > 0; }
   std::int64_t query_dim() const { return plain_dim + turned_dim; }
   /// What the cache holds of a token, K and V at once: the turned numbers, then the short vector.

@@ -131,12 +131,15 @@ class RopeFields {
 
 }  // namespace
 
+std::string_view name_of(RopeScaling scaling) {
+  if (scaling == RopeScaling::none) return "none";
+  return std::find_if(kSpellings.begin(), kSpellings.end(), [&](const Spelling& row) { return row.scaling == scaling; })
+      ->name;
+}
+
 std::string describe_scaling(const RopeConfig& rope) {
-  for (const Spelling& row : kSpellings) {
-    if (row.scaling != rope.scaling) continue;
-    return rope.scaling == RopeScaling::none ? "none" : fmt::format("{} x{:g}", row.name, rope.factor);
-  }
-  return "?";
+  const std::string name(name_of(rope.scaling));
+  return rope.scaling == RopeScaling::none ? name : fmt::format("{} x{:g}", name, rope.factor);
 }
 
 std::int64_t partial_rotary_dim(ConfigReader& reader, std::int64_t head_dim, double factor) {

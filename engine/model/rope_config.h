@@ -42,6 +42,7 @@ struct RopeConfig {
   double query_growth = 0;  ///< what turns of Q is multiplied with 1 + query_growth * ln(1 + position / original, whole)
 };
 
+std::string_view name_of(RopeScaling scaling);  ///< "none", "linear", "llama3"
 /// "none", "linear x2", "llama3 x8".
 std::string describe_scaling(const RopeConfig& rope);
 

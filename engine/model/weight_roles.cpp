@@ -17,8 +17,10 @@ constexpr WeightRole kNormsInOne[] = {WeightRole::q_norm, WeightRole::k_norm};
 constexpr WeightRole kQkvInOne[] = {WeightRole::qkv, WeightRole::qkv_bias};
 constexpr WeightRole kQkvApart[] = {WeightRole::q,      WeightRole::k,      WeightRole::v,
                                     WeightRole::q_bias, WeightRole::k_bias, WeightRole::v_bias};
+constexpr WeightRole kLatentOfHeads[] = {WeightRole::latent_head_k, WeightRole::latent_head_v};
+constexpr WeightRole kLatentInOne[] = {WeightRole::latent_kv};
 constexpr std::array kSpellings = {Spellings{kFusedExperts, kSplitExperts}, Spellings{kNormsInOne, kNormsOfHeads},
-                                   Spellings{kQkvInOne, kQkvApart}};
+                                   Spellings{kQkvInOne, kQkvApart}, Spellings{kLatentOfHeads, kLatentInOne}};
 
 std::vector<std::int64_t> shape_of_head_norm(const ModelConfig& config, std::int64_t n_heads) {
   switch (config.qk_norm) {
@@ -86,9 +88,13 @@ bool is_of_expert(WeightRole role) {
 }
 
 std::int64_t n_parts_of(WeightRole role, const ModelConfig& config) {
-  if (role == WeightRole::q_head_norm) return config.n_heads;
-  if (role == WeightRole::k_head_norm) return config.n_kv_heads;
-  return is_of_expert(role) ? config.moe.n_experts : 0;
+  switch (role) {
+    case WeightRole::q_head_norm:
+    case WeightRole::latent_head_k:
+    case WeightRole::latent_head_v: return config.n_heads;
+    case WeightRole::k_head_norm: return config.n_kv_heads;
+    default: return is_of_expert(role) ? config.moe.n_experts : 0;
+  }
 }
 
 std::span<const Spellings> spellings() { return kSpellings; }
@@ -208,6 +214,8 @@ std::vector<std::int64_t> shape_of(WeightRole role, const ModelConfig& config) {
     case WeightRole::latent_kv_short_bias: return {latent.cached_dim()};
     case WeightRole::latent_kv_norm: return {latent.kv_rank};
     case WeightRole::latent_kv: return {config.n_heads * (latent.plain_dim + latent.v_dim), latent.kv_rank};
+    case WeightRole::latent_head_k: return {latent.kv_rank, latent.plain_dim};
+    case WeightRole::latent_head_v: return {latent.v_dim, latent.kv_rank};
     case WeightRole::gate:
     case WeightRole::up: return {inner, hidden};
     case WeightRole::gate_up: return {2 * inner, hidden};
@@ -249,7 +257,9 @@ std::optional<MatrixPart> part_of(WeightRole role) {
     case WeightRole::latent_q_short:
     case WeightRole::latent_q:
     case WeightRole::latent_kv_short:
-    case WeightRole::latent_kv: return MatrixPart::attention_in;
+    case WeightRole::latent_kv:
+    case WeightRole::latent_head_k:
+    case WeightRole::latent_head_v: return MatrixPart::attention_in;
     case WeightRole::o: return MatrixPart::attention_out;
     case WeightRole::gate:
     case WeightRole::up:

@@ -38,18 +38,23 @@ class Planner {
 
   /// Parts of one tensor follow each other.
   ConversionPlan collected() {
-    const auto place = [](const WrittenPart& part) {
-      return std::tie(part.source->layer, part.tensor.name, part.source->expert);
-    };
+    const auto place = [](const WrittenPart& part) { return std::tie(part.source->layer, part.tensor.name, part.place); };
     std::sort(plan_.parts.begin(), plan_.parts.end(), [&](const auto& a, const auto& b) { return place(a) < place(b); });
     for (const WrittenPart& part : plan_.parts) {
       std::vector<WrittenTensor>& tensors = plan_.tensors;
-      if (part.n_parts > 0 && !tensors.empty() && tensors.back().name == part.tensor.name) continue;
+      if (!part.whole.empty() && !tensors.empty() && tensors.back().name == part.tensor.name) continue;
       tensors.push_back(part.tensor);
-      std::vector<std::int64_t>& shape = tensors.back().shape;
-      if (part.n_parts > 0) shape.insert(shape.begin(), part.n_parts);
+      if (!part.whole.empty()) tensors.back().shape = part.whole;
     }
     return std::move(plan_);
+  }
+
+  /// The shape of a tensor that stacks all parts of a role, of one that has any; `shape` is that of a part.
+  std::vector<std::int64_t> stacked(WeightRole role, std::vector<std::int64_t> shape) const {
+    const std::int64_t n = n_parts_of(role, model_.config);
+    if (n == 0) return {};
+    shape.insert(shape.begin(), n);
+    return shape;
   }
 
   /// The embeddings stand for the head as well.
@@ -68,6 +73,10 @@ class FolderPlanner : public Planner {
 
   ConversionPlan plan() {
     for (const PlannedWeight& weight : model_.plan.weights) {
+      if (weight.role == WeightRole::latent_head_k || weight.role == WeightRole::latent_head_v) {
+        add_to_heads(weight);
+        continue;
+      }
       // What two share may lie under the name of either.
       add(weight, is_shared(weight) ? name_of_role(WeightRole::embedding) : name_of(weight), format_of(weight.role));
       if (is_shared(weight)) add(weight, name_of_role(WeightRole::head), choice_.storage.head);
@@ -83,12 +92,29 @@ class FolderPlanner : public Planner {
   }
 
   void add(const PlannedWeight& weight, std::string name, WeightFormat format) {
+    std::vector<std::int64_t> shape = stored_shape(weight.usual, shape_of(weight.role, model_.config));
+    std::vector<std::int64_t> whole;
+    if (weight.tensor->is_of_stack) whole = stacked(weight.role, shape);
+    plan_.parts.push_back({.tensor = {std::move(name), dtype_of(weight), std::move(shape)},
+                           .source = &weight,
+                           .format = format,
+                           .layout = weight.usual,
+                           .whole = std::move(whole),
+                           .place = weight.expert});
+  }
+
+  /// The family's own files have all heads in one, rows of K of a head before those of V.
+  void add_to_heads(const PlannedWeight& weight) {
+    const bool is_k = weight.role == WeightRole::latent_head_k;
+    const TensorLayout layout = is_k ? TensorLayout::transposed : TensorLayout::plain;
+    std::string name = tensor_name(name_of_role(WeightRole::latent_kv), weight.layer, -1);
     plan_.parts.push_back(
-        {.tensor = {std::move(name), dtype_of(weight), stored_shape(weight.usual, shape_of(weight.role, model_.config))},
+        {.tensor = {std::move(name), dtype_of(weight), stored_shape(layout, shape_of(weight.role, model_.config))},
          .source = &weight,
-         .format = format,
-         .layout = weight.usual,
-         .n_parts = weight.tensor->is_of_stack ? n_parts_of(weight.role, model_.config) : 0});
+         .format = format_of(weight.role),
+         .layout = layout,
+         .whole = shape_of(WeightRole::latent_kv, model_.config),
+         .place = 2 * weight.expert + (is_k ? 0 : 1)});
   }
 
   /// Of an expert out of a stack the name that all of them have.
@@ -122,6 +148,8 @@ class GgufPlanner : public Planner {
   struct RowsOfRole {
     WeightRole role, like;  ///< what it is called after, what has its shape
     std::int64_t first_row = 0, n_rows = -1;
+    std::int64_t part = -1;  ///< that they become; -1: as the tensor
+    bool is_transposed = false;
   };
 
   /// Of some families Q, K and V lie apart there.
@@ -129,6 +157,19 @@ class GgufPlanner : public Planner {
     if (!family_.parts_qkv) return {{weight.role, weight.role}};
     const std::int64_t n_q = model_.config.q_size(), n_kv = model_.config.kv_size();
     return {{q, q, 0, n_q}, {k, k, n_q, n_kv}, {v, v, n_q + n_kv, n_kv}};
+  }
+
+  /// K and V of the heads lie apart there, K by its numbers. In older files they do not, and the sizes that those say stay.
+  std::vector<RowsOfRole> heads() const {
+    if (!model_.folder.gguf().empty()) return {{WeightRole::latent_kv, WeightRole::latent_kv}};
+    const LatentConfig& latent = model_.config.latent;
+    std::vector<RowsOfRole> rows;
+    for (std::int64_t head = 0; head < model_.config.n_heads; ++head) {
+      const std::int64_t k = head * (latent.plain_dim + latent.v_dim), v = k + latent.plain_dim;
+      rows.push_back({WeightRole::latent_head_k, WeightRole::latent_head_k, k, latent.plain_dim, head, true});
+      rows.push_back({WeightRole::latent_head_v, WeightRole::latent_head_v, v, latent.v_dim, head});
+    }
+    return rows;
   }
 
   /// Gate and up of experts lie apart there, and the norms of all heads in one.
@@ -142,6 +183,7 @@ class GgufPlanner : public Planner {
       case WeightRole::expert_gate_up_bias: return halves(WeightRole::expert_gate_bias, WeightRole::expert_up_bias);
       case WeightRole::qkv: return thirds(weight, WeightRole::q, WeightRole::k, WeightRole::v);
       case WeightRole::qkv_bias: return thirds(weight, WeightRole::q_bias, WeightRole::k_bias, WeightRole::v_bias);
+      case WeightRole::latent_kv: return heads();
       case WeightRole::q_head_norm: return {{WeightRole::q_norm, weight.role}};
       case WeightRole::k_head_norm: return {{WeightRole::k_norm, weight.role}};
       default: return {{weight.role, weight.role}};
@@ -149,13 +191,18 @@ class GgufPlanner : public Planner {
   }
 
   Result<void> add(const PlannedWeight& weight, const RowsOfRole& rows, WeightFormat format) {
-    LATHE_TRY(std::string name, name_of(weight, rows.role));
-    const TensorLayout layout = layout_of(stored_form_of(family_, name), TensorLayout::plain);
-    WrittenPart part{.tensor = {std::move(name), choice_.storage.dtype, shape_of(rows.like, model_.config)},
+    const std::int64_t place = rows.part >= 0 ? rows.part : weight.expert;
+    LATHE_TRY(std::string name, name_of(weight, rows.role, place));
+    const TensorLayout usual = rows.is_transposed ? TensorLayout::transposed : TensorLayout::plain;
+    const TensorLayout layout = layout_of(stored_form_of(family_, name), usual);
+    std::vector<std::int64_t> shape = shape_of(rows.like, model_.config);
+    std::vector<std::int64_t> whole = stacked(rows.like, shape);
+    WrittenPart part{.tensor = {std::move(name), choice_.storage.dtype, std::move(shape)},
                      .source = &weight,
                      .format = format,
                      .layout = layout,
-                     .n_parts = n_parts_of(weight.role, model_.config),
+                     .whole = std::move(whole),
+                     .place = place,
                      .first_row = rows.first_row,
                      .n_rows = rows.n_rows};
     LATHE_TRY_VOID(choose_form(part, rows.role));
@@ -234,12 +281,12 @@ class GgufPlanner : public Planner {
   }
 
   /// By the name that the tensor has, else by another that the family has for it. Errors: unsupported.
-  Result<std::string> name_of(const PlannedWeight& weight, WeightRole role) const {
+  Result<std::string> name_of(const PlannedWeight& weight, WeightRole role, std::int64_t part) const {
     const std::string usual = usual_name(weight, role);
     if (const auto name = role == weight.role || is_end(role) ? gguf_name_of(family_, usual) : std::nullopt) return *name;
     for (const TensorName& spelling : model_.config.architecture->tensors) {
       if (spelling.role != role) continue;
-      const std::string tensor = tensor_name(spelling.pattern, weight.layer, weight.expert);
+      const std::string tensor = tensor_name(spelling.pattern, weight.layer, part);
       const auto name = gguf_name_of(family_, with_prefix(role, tensor, first_prefix()));
       if (name) return *name;
     }

@@ -14,7 +14,7 @@
 
 namespace lathe::engine {
 
-/// A tensor that is to be written, or an expert's part of one.
+/// A tensor that is to be written, or an expert's or a head's part of one.
 struct WrittenPart {
   /// What becomes of the source.
   enum class Form : std::uint8_t {
@@ -28,7 +28,8 @@ struct WrittenPart {
   kernels::WeightFormat format = kernels::WeightFormat::f32;  ///< that its numbers are rounded to
   TensorLayout layout = TensorLayout::plain;
   Form form = Form::numbers;
-  std::int64_t n_parts = 0;                 ///< that the tensor is made of, this is one of them; 0: it is all
+  std::vector<std::int64_t> whole{};        ///< shape of the tensor that this is a part of; empty: it is all of it
+  std::int64_t place = -1;                  ///< among the parts of a tensor
   std::int64_t first_row = 0, n_rows = -1;  ///< of the source in plain order; -1: all
 };
 

@@ -21,6 +21,7 @@ using Kind = GgufKey::Kind;
 // Numbers of the metadata have 24 bits.
 constexpr double kRounding = 1e-6;
 
+constexpr std::string_view kTurned = "rope.dimension_count";  // of all that turn, by what is computed
 constexpr std::string_view kFileType = "general.file_type", kQuantizationVersion = "general.quantization_version";
 
 /// Values of general.file_type, by llama.cpp's list.
@@ -63,7 +64,8 @@ class Describer {
     to_.set_text("general.architecture", made_.family->gguf);
     to_.set_text("general.name", model_.info.name);
     to_.set_whole(path("vocab_size"), static_cast<std::uint32_t>(config_.vocab_size));
-    to_.set_whole(path("attention.value_length"), static_cast<std::uint32_t>(config_.head_dim));
+    const std::int64_t value_dim = config_.latent.exists() ? config_.latent.kv_rank : config_.head_dim;
+    to_.set_whole(path("attention.value_length"), static_cast<std::uint32_t>(value_dim));
     for (const std::span<const GgufKey> keys : {common_gguf_keys(), made_.family->keys}) {
       for (const GgufKey& key : keys) LATHE_TRY_VOID(write(key));
     }
@@ -105,6 +107,31 @@ class Describer {
     if (whole != nullptr && whole->original_max_position_embeddings > 0) {
       fill("original_max_position_embeddings", whole->original_max_position_embeddings);
     }
+    if (whole != nullptr && whole->mscale_all_dim > 0) fill("rope_parameters.mscale_all_dim", whole->mscale_all_dim);
+    if (config_.latent.exists()) complete_latent();
+  }
+
+  /// Attention is told as it computes: one KV head as wide as what is cached.
+  void complete_latent() {
+    const LatentConfig& latent = config_.latent;
+    const MoeConfig& moe = config_.moe;
+    json_["head_dim"] = config_.head_dim;
+    json_["num_key_value_heads"] = config_.n_kv_heads;
+    if (latent.q_rank > 0) fill("q_lora_rank", latent.q_rank);
+    fill("kv_lora_rank", latent.kv_rank);
+    json_["qk_head_dim"] = latent.query_dim();
+    fill("qk_rope_head_dim", latent.turned_dim);
+    fill("v_head_dim", latent.v_dim);
+    const auto first = std::find_if(config_.layers.begin(), config_.layers.end(),
+                                    [](const LayerConfig& layer) { return layer.has_experts; });
+    json_["first_k_dense_replace"] = first - config_.layers.begin();
+    json_["num_nextn_predict_layers"] = 0;  // they are not written
+    json_["n_shared_experts"] = moe.shared_size / moe.expert_size;
+    json_["routed_scaling_factor"] = moe.scale;
+    json_["norm_topk_prob"] = moe.normalises;
+    json_["n_group"] = moe.n_groups;
+    json_["topk_group"] = moe.n_chosen_groups;
+    json_["scoring_func"] = moe.score == RouterScore::sigmoid ? "sigmoid" : "softmax";
   }
 
   tl::unexpected<Error> refuse(std::string_view key, std::string_view expected) const {
@@ -113,7 +140,7 @@ class Describer {
   }
 
   Result<void> write(const GgufKey& key) {
-    if (key.kind == Kind::has_tensor || key.kind == Kind::layers_without) return {};
+    if (key.kind == Kind::has_tensor || key.kind == Kind::layers_without || key.gguf == kTurned) return {};
     const Json value = place_of(json_, key.config);
     const std::string to = path(key.gguf);
     if (key.kind == Kind::layer_types) {
@@ -123,6 +150,12 @@ class Describer {
       return {};
     }
     if (value.is_null()) return key.is_required ? refuse(key.config, "a value") : Result<void>();
+    if (key.kind == Kind::router_score) {
+      for (const GgufRouterScore& score : kGgufRouterScores) {
+        if (value == score.name) to_.set_whole(to, static_cast<std::uint32_t>(score.number));
+      }
+      return {};
+    }
     switch (key.kind) {
       case Kind::whole:
         if (!value.is_number_integer() || value < 0 || value > UINT32_MAX) return refuse(key.config, "a count");
@@ -130,7 +163,7 @@ class Describer {
         return {};
       case Kind::number:
         if (!value.is_number()) return refuse(key.config, "a number");
-        to_.set_number(to, value.get<float>());
+        to_.set_number(to, static_cast<float>(value.get<double>() / key.unit));
         return {};
       default:
         if (!value.is_boolean()) return refuse(key.config, "true or false");
@@ -142,7 +175,7 @@ class Describer {
   Result<void> write_rope() {
     const RopeConfig* rope = main_rope(config_);
     if (rope == nullptr) return {};
-    to_.set_whole(path("rope.dimension_count"), static_cast<std::uint32_t>(rope->rotary_dim));
+    to_.set_whole(path(kTurned), static_cast<std::uint32_t>(rope->rotary_dim));
     switch (rope->scaling) {
       case RopeScaling::none: return {};
       case RopeScaling::linear: write_stretch("linear", *rope); return {};
@@ -225,6 +258,17 @@ std::int64_t window_of(const ModelConfig& config, std::size_t layer) {
   return window < config.max_position_embeddings ? window : 0;
 }
 
+bool same_experts(const MoeConfig& a, const MoeConfig& b) {
+  const bool same_sizes = a.n_experts == b.n_experts && a.n_chosen == b.n_chosen && a.expert_size == b.expert_size &&
+                          a.shared_size == b.shared_size && a.has_shared_gate == b.has_shared_gate;
+  const bool same_groups =
+      a.n_groups == b.n_groups && a.n_chosen_groups == b.n_chosen_groups && a.group_score == b.group_score;
+  const bool same_biases = a.has_router_bias == b.has_router_bias && a.has_choice_bias == b.has_choice_bias &&
+                           a.has_expert_bias == b.has_expert_bias;
+  return same_sizes && same_groups && same_biases && a.score == b.score && a.normalises == b.normalises &&
+         is_close(a.scale, b.scale) && is_close(a.jitter, b.jitter);
+}
+
 bool same_rope(const ModelConfig& a, const ModelConfig& b, std::size_t layer) {
   const int at_a = a.layers[layer].rope, at_b = b.layers[layer].rope;
   if (at_a < 0 || at_b < 0) return (at_a < 0) == (at_b < 0);
@@ -304,21 +348,19 @@ std::vector<std::string> differences(const ModelConfig& written, const ModelConf
   expect(a.qkv_bias == b.qkv_bias && a.attention_out_bias == b.attention_out_bias && a.mlp_bias == b.mlp_bias &&
              a.head_bias == b.head_bias,
          "biases");
-  expect(a.moe.n_experts == b.moe.n_experts && a.moe.n_chosen == b.moe.n_chosen && a.moe.expert_size == b.moe.expert_size &&
-             a.moe.score == b.moe.score && a.moe.normalises == b.moe.normalises && is_close(a.moe.scale, b.moe.scale) &&
-             a.moe.shared_size == b.moe.shared_size && is_close(a.moe.jitter, b.moe.jitter),
-         "experts");
-  bool same_windows = a.layers.size() == b.layers.size(), same_ropes = same_windows, same_experts = same_windows,
+  expect(same_experts(a.moe, b.moe), "experts");
+  expect(a.latent == b.latent, "latent attention");
+  bool same_windows = a.layers.size() == b.layers.size(), same_ropes = same_windows, same_kinds = same_windows,
        same_scores = same_windows;
   for (std::size_t i = 0; i < std::min(a.layers.size(), b.layers.size()); ++i) {
     same_windows = same_windows && window_of(a, i) == window_of(b, i);
     same_ropes = same_ropes && same_rope(a, b, i);
-    same_experts = same_experts && a.layers[i].has_experts == b.layers[i].has_experts;
+    same_kinds = same_kinds && a.layers[i].has_experts == b.layers[i].has_experts;
     same_scores = same_scores && is_close(a.layers[i].score_factor, b.layers[i].score_factor);
   }
   expect(same_windows, "sliding windows");
   expect(same_ropes, "RoPE");
-  expect(same_experts, "layers with experts");
+  expect(same_kinds, "layers with experts");
   expect(same_scores, "scales of layers");
   return names;
 }

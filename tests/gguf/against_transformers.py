@@ -16,7 +16,9 @@ import tempfile
 import torch
 import transformers
 
-FAMILIES = ["llama", "llama-yarn", "mixtral", "qwen3", "qwen3-moe", "gemma", "phi3", "stablelm", "olmo2", "granite", "cohere", "glm4"]
+FAMILIES = ["llama", "llama-yarn", "mixtral", "qwen3", "qwen3-moe", "gemma", "phi", "phi3", "stablelm", "olmo2", "exaone4", "granite", "cohere",
+            "glm", "glm4", "seed-oss", "deepseek-v2", "deepseek-v2-groups", "deepseek-v3", "gpt2", "gpt-neox", "bloom", "falcon-7b",
+            "falcon-40b", "mpt"]
 TOLERANCE = 1e-5  # numbers of the metadata have 24 bits
 
 

@@ -115,6 +115,30 @@ std::vector<std::int32_t> RunnerDriver::greedy(std::vector<std::int32_t> prompt,
   return generated;
 }
 
+Logits logits_of(const std::string& path, const RunnerChoice& choice) {
+  constexpr int kTokens = 24;  // more than two tiles of rows
+  std::vector<std::int32_t> ids(kTokens);
+  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int32_t>(i * 7 % 90 + 3);
+  return RunnerDriver(path, choice).step({{0, ids, kTokens}});
+}
+
+double largest_difference(const Logits& a, const Logits& b) {
+  if (a.size() != b.size()) return INFINITY;
+  double largest = 0;
+  for (std::size_t row = 0; row < a.size(); ++row) {
+    if (a[row].size() != b[row].size()) return INFINITY;
+    for (std::size_t i = 0; i < a[row].size(); ++i) {
+      const double difference = std::abs(static_cast<double>(a[row][i]) - static_cast<double>(b[row][i]));
+      largest = std::isnan(difference) ? INFINITY : std::max(largest, difference);
+    }
+  }
+  return largest;
+}
+
+double largest_magnitude(const Logits& logits) {
+  return logits.empty() ? 0 : largest_difference(logits, Logits(logits.size(), std::vector<float>(logits.front().size())));
+}
+
 double log_probability(std::span<const float> logits, std::int32_t id) {
   const double top = *std::max_element(logits.begin(), logits.end());
   double sum = 0;

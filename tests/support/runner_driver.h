@@ -50,6 +50,14 @@ class RunnerDriver {
   std::unique_ptr<engine::ModelRunner> runner_;
 };
 
+using Logits = std::vector<std::vector<float>>;
+
+/// Of a text that is the same for all checkpoints, in one step.
+Logits logits_of(const std::string& path, const RunnerChoice& choice);
+/// Infinite for other sizes and for what is no number.
+double largest_difference(const Logits& a, const Logits& b);
+double largest_magnitude(const Logits& logits);
+
 /// The natural logarithm of the softmax at `id`, in double.
 double log_probability(std::span<const float> logits, std::int32_t id);
 std::int32_t best_token(std::span<const float> logits);

@@ -6,9 +6,11 @@
 #include <limits>
 #include <utility>
 
+#include "app/cli/knob_words.h"
 #include "app/cli/memory_words.h"
 #include "app/cli/model_command.h"
 #include "app/log/printable.h"
+#include "engine/api/model_knobs.h"
 
 namespace lathe::app {
 namespace {
@@ -75,7 +77,7 @@ OrderedJson fit_json(const FitAt& at) {
           {"max_model_len", fit.max_model_len}};
 }
 
-OrderedJson info_json(const ModelInfo& info, const std::vector<FitAt>& all_fits) {
+OrderedJson info_json(const ModelInfo& info, const OrderedJson& knobs, const std::vector<FitAt>& all_fits) {
   OrderedJson json = {{"path", info.path},
                       {"name", info.name},
                       {"architecture", info.architecture},
@@ -102,6 +104,7 @@ OrderedJson info_json(const ModelInfo& info, const std::vector<FitAt>& all_fits)
                       {"stored_expert_quantization", info.stored_expert_quantization},
                       {"quantization_scheme", info.quantization_scheme},
                       {"tensors_by_dtype", info.tensors_by_dtype},
+                      {"knobs", knobs},
                       {"warnings", info.warnings},
                       {"fit", OrderedJson::array()}};
   for (const FitAt& at : all_fits) json["fit"].push_back(fit_json(at));
@@ -134,7 +137,7 @@ std::string fit_line(const FitAt& at, std::int64_t plain) {
       at.quantization != "none" && fit.weights >= plain ? "; saves nothing: its groups do not fit these matrices" : "");
 }
 
-std::string info_text(const ModelInfo& info, const std::vector<FitAt>& all_fits) {
+std::string info_text(const ModelInfo& info, const OrderedJson& knobs, const std::vector<FitAt>& all_fits) {
   std::string tensors;
   for (const auto& [dtype, n] : info.tensors_by_dtype)
     tensors += fmt::format("{}{} {}", tensors.empty() ? "" : ", ", n, dtype);
@@ -160,7 +163,7 @@ std::string info_text(const ModelInfo& info, const std::vector<FitAt>& all_fits)
     text += fmt::format("  quantized    {}; {}\n", printable(info.quantization_scheme),
                         info.stored_quantization.empty() ? "becomes " + info.stored_dtype : stay + info.stored_quantization);
   }
-  text += "Memory\n";
+  text += "Knobs\n" + knob_lines(knobs) + "Memory\n";
   for (const FitAt& at : all_fits) text += fit_line(at, plain_weights(info, all_fits));
   for (const std::string& warning : info.warnings) text += "Warning: " + printable(warning) + "\n";
   return text;
@@ -177,10 +180,12 @@ int inspect(const std::vector<std::string>& arguments, Terminal& terminal) {
   if (!options) return command.fail(options.error());
   const Result<ModelInfo> info = engine::inspect_checkpoint(options->model);
   if (!info) return command.fail(info.error());
+  const Result<OrderedJson> knobs = engine::model_knobs(options->model, options->tokenizer);
+  if (!knobs) return command.fail(knobs.error());
   if (command.given("quantization") && !measure) command.warn_of_idle({&*options, 1});
   const std::vector<FitAt> all_fits = fits(*info, *options, command.given("quantization"));
-  OrderedJson report = info_json(*info, all_fits);
-  std::string text = info_text(*info, all_fits);
+  OrderedJson report = info_json(*info, *knobs, all_fits);
+  std::string text = info_text(*info, *knobs, all_fits);
   if (measure) {
     if (const auto loaded = command.load(*options); !loaded) return command.fail(loaded.error());
     const engine::LoadedModel model = command.workbench().models().lease()->model();

@@ -16,9 +16,16 @@ namespace {
 using Kind = GgufKey::Kind;
 
 /// Keys that change what a model computes, and that only some families have in their rows; 0 means that it is not used.
-constexpr std::array<std::string_view, 9> kUnmet = {
-    "attention.max_alibi_bias", "attention.clamp_kqv", "attention.sliding_window", "attention.scale",       "logit_scale",
-    "embedding_scale",          "residual_scale",      "expert_shared_count",      "attn_logit_softcapping"};
+constexpr std::array<std::string_view, 10> kUnmet = {"attention.max_alibi_bias",
+                                                     "attention.clamp_kqv",
+                                                     "attention.sliding_window",
+                                                     "attention.scale",
+                                                     "logit_scale",
+                                                     "embedding_scale",
+                                                     "residual_scale",
+                                                     "expert_shared_count",
+                                                     "attn_logit_softcapping",
+                                                     "attention.temperature_scale"};
 
 constexpr std::uint32_t kF32 = 0;
 constexpr std::int64_t kMaxFactors = 4096;  // of RoPE, one a pair of numbers
@@ -84,7 +91,8 @@ class ConfigMaker {
         return set(key, value);
       }
       case Kind::number: {
-        LATHE_TRY(const auto value, header_.number(path(key.gguf)));
+        LATHE_TRY(auto value, header_.number(path(key.gguf)));
+        if (value) *value *= key.unit;
         return set(key, value);
       }
       case Kind::flag: {
@@ -92,7 +100,8 @@ class ConfigMaker {
         return set(key, value);
       }
       case Kind::layer_types: return read_layer_types(key);
-      case Kind::has_tensor: place(key) = has_tensor(key.gguf); return {};
+      case Kind::router_score: return read_router_score(key);
+      case Kind::has_tensor: place(key) = has_tensor(key.gguf) || place(key) == true; return {};
       case Kind::layers_without: place(key) = layers_without(key.gguf); return {};
     }
     return {};
@@ -107,11 +116,23 @@ class ConfigMaker {
     return {};
   }
 
+  Result<void> read_router_score(const GgufKey& key) {
+    LATHE_TRY(const auto number, header_.integer(path(key.gguf)));
+    if (!number) return {};
+    for (const GgufRouterScore& score : kGgufRouterScores) {
+      if (score.number == *number) place(key) = score.name;
+    }
+    if (!place(key).is_null()) return {};
+    return refuse(fmt::format("got {}, which is not read from GGUF files", *number), path(key.gguf));
+  }
+
+  bool is_read(std::string_view gguf) const {
+    return std::any_of(family_.keys.begin(), family_.keys.end(), [&](const GgufKey& key) { return key.gguf == gguf; });
+  }
+
   Result<void> refuse_unmet() const {
     for (const std::string_view name : kUnmet) {
-      const bool is_read =
-          std::any_of(family_.keys.begin(), family_.keys.end(), [&](const GgufKey& key) { return key.gguf == name; });
-      if (is_read) continue;
+      if (is_read(name)) continue;
       LATHE_TRY(const auto value, header_.number(path(name)));
       if (value.value_or(0) != 0) {
         return refuse(fmt::format("got {}, which is not read from GGUF files of this family", *value), path(name));
@@ -128,6 +149,7 @@ class ConfigMaker {
 
   Result<void> read_turning_part() {
     constexpr std::string_view kKey = "rope.dimension_count";
+    if (is_read(kKey)) return {};  // it is no part of a head
     LATHE_TRY(const auto turning, header_.integer(path(kKey)));
     const std::int64_t whole = head_dim();
     if (turning && family_.turns_in_part && whole > 0) {

@@ -7,127 +7,12 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/load/gguf/gguf_completion.h"
+#include "engine/load/gguf/gguf_family_keys.h"
 #include "engine/load/gguf/gguf_family_names.h"
 
 namespace lathe::engine {
 namespace {
-
-using Kind = GgufKey::Kind;
-
-// ---- keys
-constexpr std::array kCommonKeys = {
-    GgufKey{"context_length", "max_position_embeddings", Kind::whole, true},
-    GgufKey{"embedding_length", "hidden_size", Kind::whole, true},
-    GgufKey{"block_count", "num_hidden_layers", Kind::whole, true},
-    GgufKey{"feed_forward_length", "intermediate_size", Kind::whole, true},
-    GgufKey{"attention.head_count", "num_attention_heads", Kind::whole, true},
-    GgufKey{"attention.head_count_kv", "num_key_value_heads"},
-    GgufKey{"attention.key_length", "head_dim"},
-    GgufKey{"rope.freq_base", "rope_theta", Kind::number},
-};
-
-constexpr GgufKey kRmsEps{"attention.layer_norm_rms_epsilon", "rms_norm_eps", Kind::number, true};
-constexpr GgufKey kWindow{"attention.sliding_window", "sliding_window"};
-
-constexpr GgufKey layer_eps(std::string_view config) { return {"attention.layer_norm_epsilon", config, Kind::number, true}; }
-
-constexpr std::array kRmsKeys = {kRmsEps};
-constexpr std::array kLayerNormKeys = {layer_eps("layer_norm_eps")};
-constexpr std::array kStarCoder2Keys = {layer_eps("norm_epsilon")};
-constexpr std::array kStableLmKeys = {layer_eps("layer_norm_eps"),
-                                      GgufKey{"use_parallel_residual", "use_parallel_residual", Kind::flag},
-                                      GgufKey{"blk.0.attn_q.bias", "use_qkv_bias", Kind::has_tensor},
-                                      GgufKey{"blk.0.attn_q_norm.weight", "qk_layernorm", Kind::has_tensor}};
-constexpr std::array kCohereKeys = {layer_eps("layer_norm_eps"), GgufKey{"logit_scale", "logit_scale", Kind::number},
-                                    GgufKey{"blk.0.attn_q_norm.weight", "use_qk_norm", Kind::has_tensor}};
-constexpr std::array kGemma2Keys = {kRmsEps, kWindow,
-                                    GgufKey{"attn_logit_softcapping", "attn_logit_softcapping", Kind::number},
-                                    GgufKey{"final_logit_softcapping", "final_logit_softcapping", Kind::number}};
-constexpr std::array kGemma3Keys = {kRmsEps, kWindow, GgufKey{"rope.freq_base_swa", "rope_local_base_freq", Kind::number}};
-constexpr std::array kExaone4Keys = {kRmsEps, kWindow,
-                                     GgufKey{"attention.sliding_window_pattern", "layer_types", Kind::layer_types}};
-constexpr std::array kGraniteKeys = {kRmsEps, GgufKey{"attention.scale", "attention_multiplier", Kind::number},
-                                     GgufKey{"embedding_scale", "embedding_multiplier", Kind::number},
-                                     GgufKey{"residual_scale", "residual_multiplier", Kind::number},
-                                     GgufKey{"logit_scale", "logits_scaling", Kind::number}};
-constexpr std::array kPhi3Keys = {kRmsEps, kWindow,
-                                  GgufKey{"rope.scaling.original_context_length", "original_max_position_embeddings"}};
-constexpr std::array kMixtralKeys = {kRmsEps, GgufKey{"expert_count", "num_local_experts", Kind::whole, true},
-                                     GgufKey{"expert_used_count", "num_experts_per_tok", Kind::whole, true}};
-constexpr std::array kQwen3MoeKeys = {kRmsEps, GgufKey{"expert_count", "num_experts", Kind::whole, true},
-                                      GgufKey{"expert_used_count", "num_experts_per_tok", Kind::whole, true},
-                                      GgufKey{"expert_feed_forward_length", "moe_intermediate_size", Kind::whole, true}};
-constexpr std::array kGptOssKeys = {kRmsEps, kWindow, GgufKey{"expert_count", "num_local_experts", Kind::whole, true},
-                                    GgufKey{"expert_used_count", "num_experts_per_tok", Kind::whole, true},
-                                    GgufKey{"expert_feed_forward_length", "intermediate_size", Kind::whole, true}};
-
-constexpr std::array kGpt2Keys = {layer_eps("layer_norm_epsilon")};  // Bloom's and Falcon's too
-constexpr std::array kFalcon40Keys = {layer_eps("layer_norm_epsilon"),
-                                      GgufKey{"blk.0.attn_norm_2.weight", "new_decoder_architecture", Kind::has_tensor}};
-constexpr std::array kGptNeoXKeys = {layer_eps("layer_norm_eps"),
-                                     GgufKey{"use_parallel_residual", "use_parallel_residual", Kind::flag}};
-constexpr std::array kInternLm2Keys = {kRmsEps, GgufKey{"blk.0.attn_q.bias", "bias", Kind::has_tensor}};
-constexpr std::array kMptKeys = {layer_eps("layer_norm_epsilon"),
-                                 GgufKey{"attention.max_alibi_bias", "attn_config.alibi_bias_max", Kind::number, true},
-                                 GgufKey{"attention.clamp_kqv", "attn_config.clip_qkv", Kind::number}};
-constexpr std::array kCohere2Keys = {layer_eps("layer_norm_eps"), GgufKey{"logit_scale", "logit_scale", Kind::number},
-                                     kWindow};
-constexpr std::array kMistral3Keys = {
-    kRmsEps, GgufKey{"attention.temperature_scale", "rope_parameters.llama_4_scaling_beta", Kind::number},
-    GgufKey{"rope.scaling.yarn_log_multiplier", "rope_parameters.mscale_all_dim", Kind::number}};
-constexpr std::array kQwen2MoeKeys = {
-    kRmsEps,
-    GgufKey{"expert_count", "num_experts", Kind::whole, true},
-    GgufKey{"expert_used_count", "num_experts_per_tok", Kind::whole, true},
-    GgufKey{"expert_feed_forward_length", "moe_intermediate_size", Kind::whole, true},
-    GgufKey{"expert_shared_feed_forward_length", "shared_expert_intermediate_size", Kind::whole, true},
-    GgufKey{"ffn_gate_inp.weight", "mlp_only_layers", Kind::layers_without}};
-constexpr std::array kPhiMoeKeys = {kRmsEps,
-                                    kWindow,
-                                    GgufKey{"expert_count", "num_local_experts", Kind::whole, true},
-                                    GgufKey{"expert_used_count", "num_experts_per_tok", Kind::whole, true},
-                                    GgufKey{"rope.scaling.original_context_length", "original_max_position_embeddings"},
-                                    GgufKey{"output.bias", "lm_head_bias", Kind::has_tensor}};
-
-// ---- what files do not say
-std::int64_t whole(const Json& config, const char* key) { return config.value(key, std::int64_t{0}); }
-
-/// Scores of Gemma are scaled by the size of a head, but in the largest of a generation by the width for each head.
-void scale_scores(Json& config, std::int64_t layers_of_largest) {
-  const std::int64_t heads = std::max<std::int64_t>(1, whole(config, "num_attention_heads"));
-  config["query_pre_attn_scalar"] = whole(config, "num_hidden_layers") == layers_of_largest
-                                        ? whole(config, "hidden_size") / heads
-                                        : whole(config, "head_dim");
-}
-void complete_gemma2(Json& config) { scale_scores(config, 46); }
-void complete_gemma3(Json& config) { scale_scores(config, 62); }
-void complete_qwen3_moe(Json& config) { config["norm_topk_prob"] = true; }
-/// RoPE of Ministral 3 stands in one object; its two factors of the scores are one in all of its files.
-void complete_mistral3(Json& config) {
-  Json rope = config.contains("rope_scaling") ? Json(config["rope_scaling"]) : Json::object();
-  rope["rope_theta"] = config.value("rope_theta", 1e6);
-  if (!rope.contains("rope_type")) rope["rope_type"] = "default";
-  if (config.contains("rope_parameters")) rope.update(config["rope_parameters"]);
-  if (rope.contains("mscale_all_dim")) rope["mscale"] = rope["mscale_all_dim"];
-  config.erase("rope_scaling");
-  config["rope_parameters"] = std::move(rope);
-}
-void complete_gpt2(Json& config) { config["n_inner"] = config["intermediate_size"]; }
-void complete_gptneox(Json& config) {
-  if (!config.contains("attention_bias")) config["attention_bias"] = false;
-}
-void complete_falcon(Json& config) {
-  config["ffn_hidden_size"] = config["intermediate_size"];
-  if (config.contains("num_key_value_heads")) config["num_kv_heads"] = config["num_key_value_heads"];
-}
-void complete_qwen2_moe(Json& config) { config["norm_topk_prob"] = false; }
-/// The stretch of RoPE begins and ends between dimensions, as in the family's own files.
-void complete_gpt_oss(Json& config) {
-  if (!config.contains("attention_bias")) config["attention_bias"] = false;
-  Json& scaling = config["rope_scaling"];
-  if (scaling.is_null()) scaling = {{"rope_type", "default"}};
-  if (scaling["rope_type"] == "yarn") scaling["truncate"] = false;
-}
 
 // THE TABLE of families in GGUF files.
 constexpr std::array kFamilies = {
@@ -213,11 +98,18 @@ constexpr std::array kFamilies = {
     GgufFamily{
         .gguf = "smollm3", .name = "SmolLM3ForCausalLM", .model_type = "smollm3", .rotary_pairs = true, .keys = kRmsKeys},
     GgufFamily{.gguf = "command-r", .name = "CohereForCausalLM", .model_type = "cohere", .keys = kCohereKeys},
+    GgufFamily{.gguf = "chatglm",
+               .name = "GlmForCausalLM",
+               .model_type = "glm",
+               .turns_in_part = true,
+               .keys = kGlmKeys,
+               .names = kGateWithUp,
+               .complete = complete_glm},
     GgufFamily{.gguf = "glm4",
                .name = "Glm4ForCausalLM",
                .model_type = "glm4",
                .turns_in_part = true,
-               .keys = kRmsKeys,
+               .keys = kGlmKeys,
                .names = kGlm4Names},
     GgufFamily{.gguf = "qwen2moe",
                .name = "Qwen2MoeForCausalLM",
@@ -238,6 +130,26 @@ constexpr std::array kFamilies = {
                .rotary_pairs = true,
                .keys = kMistral3Keys,
                .complete = complete_mistral3},
+    GgufFamily{.gguf = "seed_oss",
+               .name = "SeedOssForCausalLM",
+               .model_type = "seed_oss",
+               .keys = kSeedOssKeys,
+               .names = kSeedOssNames},
+    GgufFamily{.gguf = "deepseek2",
+               .name = "DeepseekV2ForCausalLM",
+               .model_type = "deepseek_v2",
+               .has_experts = true,
+               .keys = kDeepseekKeys,
+               .names = kDeepseekNames,
+               .complete = complete_deepseek2},
+    GgufFamily{.gguf = "deepseek2",
+               .name = "DeepseekV3ForCausalLM",
+               .model_type = "deepseek_v3",
+               .has_experts = true,
+               .keys = kDeepseekKeys,
+               .names = kDeepseekNames,
+               .complete = complete_deepseek,
+               .router_score = kSigmoidScore},
     GgufFamily{.gguf = "cohere2", .name = "Cohere2ForCausalLM", .model_type = "cohere2", .keys = kCohere2Keys},
     GgufFamily{.gguf = "gpt2",
                .name = "GPT2LMHeadModel",
@@ -305,6 +217,7 @@ constexpr std::array kFamilies = {
                .keys = kMptKeys,
                .names = kMptNames,
                .ends = kMptEnds,
+               .complete = complete_mpt,
                .layers = "transformer.blocks."},
 };
 
@@ -348,9 +261,15 @@ const GgufName* find_name(std::span<const GgufName> own, std::span<const GgufNam
   return nullptr;
 }
 
-bool has_tensor(const GgufHeader& header, std::string_view name) {
+bool wants_mark(const GgufFamily& family) { return !family.marker.empty() || family.router_score != 0; }
+
+Result<bool> has_mark(const GgufHeader& header, const GgufFamily& family) {
+  if (family.router_score != 0) {
+    LATHE_TRY(const auto score, header.integer(fmt::format("{}.expert_gating_func", family.gguf)));
+    return score == family.router_score;
+  }
   const auto tensors = header.tensors();
-  return std::any_of(tensors.begin(), tensors.end(), [&](const GgufTensor& tensor) { return tensor.name == name; });
+  return std::any_of(tensors.begin(), tensors.end(), [&](const GgufTensor& tensor) { return tensor.name == family.marker; });
 }
 
 }  // namespace
@@ -367,11 +286,10 @@ Result<const GgufFamily*> family_of(const GgufHeader& header) {
   for (const GgufFamily& family : kFamilies) {
     if (family.gguf != *name) continue;
     is_known = true;
-    // A row with a marker is of the files that have it, before the row of all others.
-    if (family.has_experts == has_experts &&
-        (family.marker.empty() ? found == nullptr : has_tensor(header, family.marker))) {
-      found = &family;
-    }
+    if (family.has_experts != has_experts) continue;
+    // A row with a mark is of the files that have it, before the row of all others.
+    LATHE_TRY(const bool is_meant, has_mark(header, family));
+    if (is_meant || (!wants_mark(family) && found == nullptr)) found = &family;
   }
   if (found != nullptr) return found;
   if (is_known) {

@@ -3,6 +3,7 @@
 // Source: llama.cpp, convert_hf_to_gguf.py and gguf-py.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -22,13 +23,15 @@ struct GgufKey {
     number,         ///< any number
     flag,           ///< true or false
     layer_types,    ///< a list with true for each layer that slides
-    has_tensor,     ///< true if the tensor of that name is there
+    has_tensor,     ///< true if the tensor of that name, or of another row with the key of config.json, is there
+    router_score,   ///< how a router's logits become scores, by number there and by name here
     layers_without  ///< a list of the layers that lack the tensor of that name
   };
   std::string_view gguf;    ///< behind the family and a dot, but for names of tensors
   std::string_view config;  ///< a dot leads into an object
   Kind kind = Kind::whole;
   bool is_required = false;
+  double unit = 1;  ///< of a number there, in numbers of config.json
 };
 
 /// The beginning of a tensor's name, up to a dot, and what the family's own files have in its place.
@@ -36,6 +39,14 @@ struct GgufName {
   std::string_view gguf;   ///< "blk.{}." before it is left out
   std::string_view other;  ///< a "{}" is the expert: the tensor holds all of them, one after the other
 };
+
+/// A value of expert_gating_func and what config.json calls it.
+struct GgufRouterScore {
+  std::int64_t number;
+  std::string_view name;
+};
+inline constexpr std::int64_t kSigmoidScore = 2;
+inline constexpr std::array kGgufRouterScores = {GgufRouterScore{1, "softmax"}, GgufRouterScore{kSigmoidScore, "sigmoid"}};
 
 struct GgufFamily {
   std::string_view gguf;  ///< general.architecture
@@ -55,6 +66,7 @@ struct GgufFamily {
   void (*complete)(Json& config) = nullptr;   ///< says what follows from the other values
   std::string_view layers = "model.layers.";  ///< begins names of layers' tensors in the family's own files
   std::string_view marker{};                  ///< a tensor of the first file: only files that have it are meant by the row
+  std::int64_t router_score = 0;              ///< another mark: the value of expert_gating_func; 0: none
 };
 
 /// Errors: model_refused with the list of those that are read.

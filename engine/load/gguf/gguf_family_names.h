@@ -154,6 +154,28 @@ inline constexpr std::array kMptNames = {
     GgufName{"attn_output.", "attn.out_proj."}, GgufName{"ffn_up.", "ffn.up_proj."}, GgufName{"ffn_down.", "ffn.down_proj."},
 };
 
+inline constexpr std::array kSeedOssNames = {GgufName{"post_attention_norm.", "post_attention_layernorm."}};
+
+/// "attn_kv_b" is of older files; in newer ones each head has its K and its V, those of all in one tensor.
+inline constexpr std::array kDeepseekNames = {
+    GgufName{"attn_q_a.", "self_attn.q_a_proj."},
+    GgufName{"attn_q_a_norm.", "self_attn.q_a_layernorm."},
+    GgufName{"attn_q_b.", "self_attn.q_b_proj."},
+    GgufName{"attn_kv_a_mqa.", "self_attn.kv_a_proj_with_mqa."},
+    GgufName{"attn_kv_a_norm.", "self_attn.kv_a_layernorm."},
+    GgufName{"attn_kv_b.", "self_attn.kv_b_proj."},
+    GgufName{"attn_k_b.", "self_attn.k_b_proj.{}."},
+    GgufName{"attn_v_b.", "self_attn.v_b_proj.{}."},
+    GgufName{"exp_probs_b.bias", "mlp.gate.e_score_correction_bias"},
+    GgufName{"ffn_gate_inp.", "mlp.gate."},
+    GgufName{"ffn_gate_exps.", "mlp.experts.{}.gate_proj."},
+    GgufName{"ffn_up_exps.", "mlp.experts.{}.up_proj."},
+    GgufName{"ffn_down_exps.", "mlp.experts.{}.down_proj."},
+    GgufName{"ffn_gate_shexp.", "mlp.shared_experts.gate_proj."},
+    GgufName{"ffn_up_shexp.", "mlp.shared_experts.up_proj."},
+    GgufName{"ffn_down_shexp.", "mlp.shared_experts.down_proj."},
+};
+
 inline constexpr std::array kQwen2MoeNames = {
     GgufName{"ffn_gate_inp.", "mlp.gate."},
     GgufName{"ffn_gate_exps.", "mlp.experts.{}.gate_proj."},

@@ -74,8 +74,9 @@ Result<void> add_experts(std::vector<StoredTensor>& tensors, const StoredTensor&
   constexpr std::string_view kHole = "{}";
   const std::size_t rank = all.name.ends_with(".bias") ? 2 : 3;
   if (all.shape.size() != rank || all.shape[0] < 1) {
-    return refuse(fmt::format("shape: got {}, expected experts, rows{}", to_string(all.shape), rank == 3 ? ", columns" : ""),
-                  header.file(), all.name);
+    return refuse(
+        fmt::format("shape: got {}, expected experts or heads, rows{}", to_string(all.shape), rank == 3 ? ", columns" : ""),
+        header.file(), all.name);
   }
   const std::size_t n_bytes = all.bytes.size() / static_cast<std::size_t>(all.shape[0]), hole = all.name.find(kHole);
   for (std::int64_t expert = 0; expert < all.shape[0]; ++expert) {

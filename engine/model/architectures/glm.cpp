@@ -8,8 +8,11 @@ extern const Architecture kGlm;
 
 namespace {
 
+// Older GGUF files have Q, K and V in one.
 constexpr auto kTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention,
-                                 std::array{TensorName{WeightRole::gate_up, "layers.{}.mlp.gate_up_proj.weight"},
+                                 std::array{TensorName{WeightRole::qkv, "layers.{}.self_attn.qkv_proj.weight"},
+                                            TensorName{WeightRole::qkv_bias, "layers.{}.self_attn.qkv_proj.bias"},
+                                            TensorName{WeightRole::gate_up, "layers.{}.mlp.gate_up_proj.weight"},
                                             TensorName{WeightRole::down, "layers.{}.mlp.down_proj.weight"}});
 
 void read_config(ConfigReader& reader, ModelConfig& config) {

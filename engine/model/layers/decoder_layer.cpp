@@ -105,8 +105,9 @@ void DecoderLayer::add_image(WeightImage& image) {
   if (experts_) experts_->add_image(image);
 }
 
-bool DecoderLayer::accept_attention(Backend& backend, const ModelConfig& config, WeightRole role, const TensorView& source) {
-  if (latent_attention_) return latent_attention_->accept(backend, config, role, source);
+bool DecoderLayer::accept_attention(Backend& backend, const ModelConfig& config, WeightRole role, const TensorView& source,
+                                    std::int64_t head) {
+  if (latent_attention_) return latent_attention_->accept(backend, config, role, source, head);
   const std::int64_t row_begin = row_begin_of(role, config);
   switch (role) {
     case WeightRole::q:
@@ -161,7 +162,7 @@ void DecoderLayer::accept(Backend& backend, const ModelConfig& config, WeightRol
     case WeightRole::mlp_out_norm: return mlp_out_norm_.load_weight(backend, source);
     default: break;
   }
-  if (accept_attention(backend, config, role, source)) return;
+  if (accept_attention(backend, config, role, source, expert)) return;
   const bool is_accepted = experts_ ? experts_->accept(backend, role, expert, source)
                                     : accept_mlp(backend, role, config.intermediate_size, source);
   LATHE_CHECK(is_accepted);

@@ -45,7 +45,7 @@ class DecoderLayer {
 
  private:
   bool accept_attention(kernels::Backend& backend, const ModelConfig& config, WeightRole role,
-                        const kernels::TensorView& source);
+                        const kernels::TensorView& source, std::int64_t head);
   std::vector<Linear*> matrices_of(WeightRole role, std::int64_t expert);
   bool accept_mlp(kernels::Backend& backend, WeightRole role, std::int64_t inner, const kernels::TensorView& source);
 

@@ -114,7 +114,8 @@ void LatentAttention::load_heads(Backend& backend, const ModelConfig& config, co
   }
 }
 
-bool LatentAttention::accept(Backend& backend, const ModelConfig& config, WeightRole role, const TensorView& source) {
+bool LatentAttention::accept(Backend& backend, const ModelConfig& config, WeightRole role, const TensorView& source,
+                             std::int64_t head) {
   const std::int64_t rank = config.latent.kv_rank, turned = config.latent.turned_dim;
   switch (role) {
     case WeightRole::latent_q_short: q_short_->load_rows(backend, 0, source); return true;
@@ -131,6 +132,8 @@ bool LatentAttention::accept(Backend& backend, const ModelConfig& config, Weight
       return true;
     case WeightRole::latent_kv_norm: kv_norm_.load_weight(backend, source); return true;
     case WeightRole::latent_kv: load_heads(backend, config, source); return true;
+    case WeightRole::latent_head_k: k_of_head_.at(static_cast<std::size_t>(head)).load_rows(backend, 0, source); return true;
+    case WeightRole::latent_head_v: v_of_head_.at(static_cast<std::size_t>(head)).load_rows(backend, 0, source); return true;
     case WeightRole::o: out_.load_rows(backend, 0, source); return true;
     case WeightRole::o_bias: out_.load_bias(backend, 0, source); return true;
     default: return false;

@@ -12,14 +12,16 @@
 namespace lathe::engine {
 
 /// Shapes: H hidden size, R_q and R_kv the ranks, p + t numbers of a head (plain, turned), d_v of V. Files: q [heads (p +
-/// t), R_q or H], kv_a [R_kv + t, H], kv_b [heads (p + d_v), R_kv], o [H, heads d_v]. Turned numbers come first in memory.
+/// t), R_q or H], kv_a [R_kv + t, H], kv_b [heads (p + d_v), R_kv] or of each head k_b [R_kv, p] and v_b [d_v,
+/// R_kv], o [H, heads d_v]. Turned numbers come first in memory.
 class LatentAttention {
  public:
   static Result<LatentAttention> create(kernels::Backend& backend, kernels::WeightFormat format, const ModelConfig& config);
   static std::int64_t n_bytes(const kernels::Backend& backend, kernels::WeightFormat format, const ModelConfig& config);
 
-  /// Puts one tensor in its place. False: it is not of attention.
-  bool accept(kernels::Backend& backend, const ModelConfig& config, WeightRole role, const kernels::TensorView& source);
+  /// Puts one tensor in its place; `head`: of roles that each has by itself. False: it is not of attention.
+  bool accept(kernels::Backend& backend, const ModelConfig& config, WeightRole role, const kernels::TensorView& source,
+              std::int64_t head);
   void add_image(WeightImage& image);
   std::int64_t n_bytes() const;
 

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every model family against Hugging Face transformers in float32, on small random checkpoints (tests/fixtures/families).
+#include <QDir>
 #include <QObject>
+#include <QTemporaryDir>
 #include <QTest>
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <map>
 
+#include "engine/api/checkpoint.h"
 #include "kernels/api/backend.h"
 #include "tests/support/runner_driver.h"
-#include "tests/support/shared_data.h"
 #include "tests/support/tiny_model.h"
+#include "tests/support/written_families.h"
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -29,10 +31,8 @@ struct Prompt {
   int n_reach() const { return static_cast<int>(ids.size() + greedy.size()); }
 };
 
-std::string families_folder() { return source_path("tests/fixtures/families"); }
-
 std::vector<Prompt> prompts_of(const std::string& family) {
-  const std::string folder = families_folder() + "/" + family;
+  const std::string folder = family_path(family);
   const std::string bytes = read_file(folder + "/logits.bin");
   const auto vocab = read_json_file(folder + "/config.json").at("vocab_size").get<std::size_t>();
   const char* next = bytes.data();
@@ -54,27 +54,18 @@ std::vector<Prompt> prompts_of(const std::string& family) {
   return prompts;
 }
 
-double largest_error(const std::vector<std::vector<float>>& got, const std::vector<std::vector<float>>& want) {
-  double largest = got.size() == want.size() ? 0 : INFINITY;
-  for (std::size_t i = 0; i < std::min(got.size(), want.size()); ++i) {
-    for (std::size_t j = 0; j < want[i].size(); ++j) {
-      const double error = std::fabs(static_cast<double>(got[i][j]) - want[i][j]);
-      largest = std::isnan(error) ? INFINITY : std::max(largest, error);
-    }
-  }
-  return largest;
-}
-
 class Family {
  public:
-  Family(const std::string& name, const std::string& isa) : name_(name), isa_(isa), prompts_(prompts_of(name)) {}
+  /// model: the family's own checkpoint, or one made of it.
+  Family(const std::string& name, const std::string& isa, const std::string& model)
+      : model_(model), isa_(isa), prompts_(prompts_of(name)) {}
   const std::vector<Prompt>& prompts() const { return prompts_; }
 
   /// For all prompts the same: those that fit the context that RoPE was made for, and those that do not.
   RunnerDriver driver() const {
     int longest = 0;
     for (const Prompt& prompt : prompts_) longest = std::max(longest, prompt.n_reach());
-    return RunnerDriver(families_folder() + "/" + name_, {.isa = isa_, .max_model_len = longest});
+    return RunnerDriver(model_, {.isa = isa_, .max_model_len = longest});
   }
   std::vector<std::vector<float>> whole(const Prompt& prompt) const {
     return driver().step({{0, prompt.ids, static_cast<int>(prompt.ids.size()), prompt.n_reach()}});
@@ -98,9 +89,18 @@ class Family {
   }
 
  private:
-  const std::string name_, isa_;
+  const std::string model_, isa_;
   const std::vector<Prompt> prompts_;
 };
+
+std::vector<std::string> names_of_families() {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(family_path(""))) {
+    if (entry.is_directory()) names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
 
 void add_rows(bool with_reference) {
   QTest::addColumn<QString>("family");
@@ -108,12 +108,7 @@ void add_rows(bool with_reference) {
   std::vector<std::string> isas = kernels::cpu_isas();
   if (!std::string_view(LATHE_SANITIZERS).empty()) isas = {isas.back()};  // each takes ten times as long there
   if (with_reference) isas.insert(isas.begin(), "");
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(families_folder())) {
-    if (entry.is_directory()) names.push_back(entry.path().filename().string());
-  }
-  std::sort(names.begin(), names.end());
-  for (const std::string& name : names) {
+  for (const std::string& name : names_of_families()) {
     for (const std::string& isa : isas) {
       QTest::addRow("%s, %s", name.c_str(), isa.empty() ? "reference" : isa.c_str())
           << QString::fromStdString(name) << QString::fromStdString(isa);
@@ -124,7 +119,18 @@ void add_rows(bool with_reference) {
 Family family_of_row() {
   QFETCH(QString, family);
   QFETCH(QString, isa);
-  return {family.toStdString(), isa.toStdString()};
+  return {family.toStdString(), isa.toStdString(), family_path(family.toStdString())};
+}
+
+/// Why it is not written; empty: it was, whole and without a warning.
+std::string refusal_to_write(const std::string& model, const std::string& file) {
+  const auto report = convert_as_it_is(model, file);
+  if (!report) {
+    return report.error().code == engine::ErrorCode::unsupported ? report.error().message : refusal_in(report);
+  }
+  const auto info = engine::inspect_checkpoint(file);
+  if (!info) return refusal_in(info);
+  return info->warnings.empty() ? "" : info->warnings.front();
 }
 
 }  // namespace
@@ -139,7 +145,7 @@ class FamiliesTest : public QObject {
   void logits_are_those_of_transformers() {
     const Family family = family_of_row();
     for (const Prompt& prompt : family.prompts()) {
-      const double error = largest_error(family.whole(prompt), prompt.logits);
+      const double error = largest_difference(family.whole(prompt), prompt.logits);
       verdicts().error = std::max(verdicts().error, error);
       QVERIFY2(error <= kTolerance, qPrintable(QString("%1: off by %2").arg(prompt.what.c_str()).arg(error)));
     }
@@ -172,12 +178,24 @@ class FamiliesTest : public QObject {
     }
   }
 
+  void every_family_has_its_row_of_gguf_files() {
+    std::vector<std::string> names;
+    for (const WrittenFamily& row : written_families()) names.emplace_back(row.name);
+    QCOMPARE(names, names_of_families());
+  }
+  void gguf_files_say_the_same_data() {
+    QTest::addColumn<QString>("family");
+    for (const std::string& name : names_of_families()) QTest::newRow(name.c_str()) << QString::fromStdString(name);
+  }
+  void gguf_files_say_the_same();
+
  private:
   /// Of a family on all instruction sets.
   struct Verdicts {
-    enum Column { greedy, one_by_one, chunked, in_company, n_columns };
+    enum Column { greedy, one_by_one, chunked, in_company, in_gguf, n_columns };
     double error = 0;
     int n_checks[n_columns]{}, n_passed[n_columns]{};
+    QString unsaid;  ///< by GGUF files, which the column of those is without
   };
 
   Verdicts& verdicts() {
@@ -193,18 +211,50 @@ class FamiliesTest : public QObject {
   void print_table() const {
     constexpr int kNameWidth = 24, kWidth = 14;
     QString text = QString("family").leftJustified(kNameWidth) + QString("largest error").leftJustified(kWidth);
-    for (const char* head : {"greedy", "one by one", "chunks", "in company"}) text += QString(head).leftJustified(kWidth);
+    for (const char* head : {"greedy", "one by one", "chunks", "in company", "from GGUF"})
+      text += QString(head).leftJustified(kWidth);
     for (const auto& [family, row] : table_) {
       text += '\n' + family.leftJustified(kNameWidth) + QString::number(row.error, 'e', 1).leftJustified(kWidth);
       for (int column = 0; column < Verdicts::n_columns; ++column) {
         text += QString("%1 of %2").arg(row.n_passed[column]).arg(row.n_checks[column]).leftJustified(kWidth);
       }
+      if (!row.unsaid.isEmpty()) text += QString("refused: ") + row.unsaid;
     }
     qInfo().noquote() << "\n" + text;
   }
 
   std::map<QString, Verdicts> table_;
 };
+
+/// The checkpoint becomes a file and is computed with again. What such a file cannot say is refused, and left out then.
+void FamiliesTest::gguf_files_say_the_same() {
+  QFETCH(QString, family);
+  const std::string name = family.toStdString();
+  const WrittenFamily* const row = find_written_family(name);
+  QVERIFY(row != nullptr);
+  const QTemporaryDir made;
+  const std::string folder = made.path().toStdString(), file = folder + "/written.gguf";
+  if (!row->refused.empty()) {
+    const std::string refusal = refusal_to_write(family_path(name), file);
+    QVERIFY2(refusal.find(row->refused) != std::string::npos, refusal.c_str());
+    QVERIFY(QDir(made.path()).isEmpty());
+    verdicts().unsaid = QString::fromUtf8(row->refused.data(), static_cast<qsizetype>(row->refused.size()));
+  }
+  if (!row->is_written) return;
+  copy_family(name, row->unsaid, folder);
+  const std::string refusal = refusal_to_write(folder, file);
+  QVERIFY2(refusal.empty(), refusal.c_str());
+  const std::string isa = kernels::cpu_isas().back();
+  const Family meant(name, isa, folder), read(name, isa, file);
+  for (const Prompt& prompt : meant.prompts()) {
+    const double error = largest_difference(read.whole(prompt), meant.whole(prompt));
+    const auto n = static_cast<int>(prompt.greedy.size());
+    const auto got = read.driver().greedy(prompt.ids, n), want = meant.driver().greedy(prompt.ids, n);
+    note(Verdicts::in_gguf, error <= row->allowed && got == want);
+    QVERIFY2(error <= row->allowed, qPrintable(QString("%1: off by %2").arg(prompt.what.c_str()).arg(error)));
+    QCOMPARE(got, want);
+  }
+}
 
 QTEST_GUILESS_MAIN(FamiliesTest)
 #include "families_test.moc"

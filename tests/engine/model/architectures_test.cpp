@@ -154,6 +154,17 @@ class ArchitecturesTest : public QObject {
     }
   }
 
+  /// transformers passes over a key that the family's own code obeys.
+  void deepseek_v2_does_not_make_weights_of_experts_one() {
+    Json config = config_of("deepseek-v2");
+    QVERIFY(read_model_config(config).has_value());
+    config["norm_topk_prob"] = true;
+    QVERIFY(read_model_config(config).error().message.find("norm_topk_prob") != std::string::npos);
+    config["architectures"] = {"DeepseekV3ForCausalLM"};
+    config["n_group"] = config["topk_group"] = 1;
+    QVERIFY(read_model_config(config)->moe.normalises);
+  }
+
   void norms_of_single_heads_have_no_bias() {
     const auto read = read_model_config(config_of("stablelm-12b"));
     QVERIFY(read.has_value());

@@ -9,14 +9,14 @@
 
 #include "engine/api/convert.h"
 #include "engine/api/tokenizer.h"
-#include "engine/load/gguf/gguf_files.h"
 #include "engine/load/gguf/gguf_types.h"
 #include "engine/serve/gguf_description.h"
 #include "engine/serve/opened_model.h"
-#include "tests/support/gguf_builder.h"
+#include "tests/support/gguf_copy.h"
 #include "tests/support/runner_driver.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/tiny_model.h"
+#include "tests/support/written_families.h"
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -24,9 +24,6 @@ using engine::EngineOptions;
 using engine::ErrorCode;
 
 namespace {
-
-std::string gguf_path(const std::string& name) { return source_path("tests/fixtures/gguf/" + name + ".gguf"); }
-std::string family_path(const std::string& name) { return source_path("tests/fixtures/families/" + name); }
 
 engine::Result<engine::ConvertReport> convert(const std::string& from, const std::string& to,
                                               const std::string& quantization = "none", const std::string& dtype = "auto",
@@ -36,11 +33,6 @@ engine::Result<engine::ConvertReport> convert(const std::string& from, const std
   options.quantization = quantization;
   options.dtype = dtype;
   return engine::convert_checkpoint(options, {.output = to, .write_codes = write_codes}, {});
-}
-
-template <class T>
-std::string refusal_in(const engine::Result<T>& result) {
-  return result ? "" : result.error().where + ": " + result.error().message;
 }
 
 std::vector<float> numbers_of(const engine::StoredTensor& tensor) {
@@ -56,39 +48,12 @@ std::vector<float> numbers_of(const engine::StoredTensor& tensor) {
   return numbers;
 }
 
-std::vector<std::vector<float>> logits_of(const std::string& path, const RunnerChoice& choice) {
-  std::vector<std::int32_t> ids(20);
-  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int32_t>(i * 7 % 90 + 3);
-  return RunnerDriver(path, choice).step({{0, ids, 20}});
-}
-
 /// GGUF files say what llama3 does to RoPE as factors in f32; config.json lets f64 be computed with.
-constexpr float kRopeFactorsInF32 = 1e-4F;
-
-float furthest_apart(const std::vector<std::vector<float>>& a, const std::vector<std::vector<float>>& b) {
-  if (a.empty() || a.size() != b.size()) return INFINITY;
-  float most = 0;
-  for (std::size_t row = 0; row < a.size(); ++row) {
-    for (std::size_t i = 0; i < a[row].size(); ++i) most = std::max(most, std::abs(a[row][i] - b[row].at(i)));
-  }
-  return most;
-}
-
-engine::GgufFile opened(const std::string& file) {
-  return engine::open_gguf(engine::ModelFolder::open(file).value()).value();
-}
-
-std::string bytes_of(const engine::GgufFile& file, const engine::GgufTensor& tensor) {
-  const engine::StoredType& type = *engine::find_gguf_type(tensor.type);
-  std::int64_t n = 1;
-  for (const std::int64_t size : tensor.shape) n *= size;
-  const auto bytes = file.header.data().subspan(tensor.offset, static_cast<std::size_t>(n / type.block * type.bits / 8));
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
+constexpr double kRopeFactorsInF32 = 1e-4;
 
 /// Tensors by their names, with type and bytes; "general." and other values by their keys.
 std::map<std::string, std::string> content_of(const std::string& path) {
-  const engine::GgufFile file = opened(path);
+  const engine::GgufFile file = opened_gguf(path);
   std::map<std::string, std::string> content;
   for (const engine::GgufTensor& tensor : file.header.tensors()) {
     content["tensor " + tensor.name] =
@@ -101,21 +66,15 @@ std::map<std::string, std::string> content_of(const std::string& path) {
   return content;
 }
 
-constexpr std::uint32_t kListType = 9;
-
 /// The tiny model with blocks of a type in place of the matrices of its layers. Halves at the beginning of a block are
 /// small.
 void write_with_blocks(const std::string& to, std::uint32_t number, std::size_t n_halves) {
   const std::string from = to + ".numbers.gguf";
   QVERIFY(convert(tiny_model_path(), from).has_value());
-  const engine::GgufFile file = opened(from);
+  const engine::GgufFile file = opened_gguf(from);
   const engine::StoredType& type = *engine::find_gguf_type(number);
   GgufBuilder builder;
-  for (const auto& [key, value] : file.header.values()) {
-    std::string bytes(reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size());
-    if (value.is_list) bytes = GgufBuilder::bytes_of(value.type) + GgufBuilder::bytes_of(value.n) + bytes;
-    builder.value(key, value.is_list ? kListType : value.type, bytes);
-  }
+  for (const auto& [key, value] : file.header.values()) add_value(builder, std::string(key), value);
   std::uint32_t random = 1;
   for (const engine::GgufTensor& tensor : file.header.tensors()) {
     if (tensor.shape.size() != 2 || !tensor.name.starts_with("blk.")) {
@@ -144,6 +103,7 @@ class ConvertGgufTest : public QObject {
  private Q_SLOTS:
   void a_file_becomes_the_folder_that_it_was_made_of_data();
   void a_file_becomes_the_folder_that_it_was_made_of();
+  void what_turns_is_told_as_transformers_reads_it();
   void experts_by_themselves_are_told_of();
   void a_file_becomes_itself_data() { a_file_becomes_the_folder_that_it_was_made_of_data(); }
   void a_file_becomes_itself();
@@ -167,8 +127,9 @@ class ConvertGgufTest : public QObject {
 
 void ConvertGgufTest::a_file_becomes_the_folder_that_it_was_made_of_data() {
   QTest::addColumn<bool>("is_all_said");  // of the config
-  for (const char* name : {"llama-yarn", "mixtral", "qwen3", "qwen3-moe", "gemma", "phi", "phi3", "stablelm", "olmo2",
-                           "exaone4", "granite", "cohere", "glm4"}) {
+  for (const char* name :
+       {"llama-yarn", "mixtral", "qwen3", "qwen3-moe", "gemma", "phi", "phi3", "stablelm", "olmo2", "exaone4", "granite",
+        "cohere", "glm", "glm4", "seed-oss", "deepseek-v2", "deepseek-v2-groups", "deepseek-v3"}) {
     QTest::newRow(name) << true;
   }
   for (const char* name : {"llama", "mistral", "qwen2", "gemma2", "gemma3", "phi3-longrope", "starcoder2", "smollm3"}) {
@@ -194,6 +155,15 @@ void ConvertGgufTest::a_file_becomes_the_folder_that_it_was_made_of() {
   if (is_all_said) QVERIFY2(other.empty(), other.empty() ? "" : other.front().c_str());
   const RunnerChoice choice{.max_model_len = 40};
   QVERIFY(logits_of(folder, choice) == logits_of(gguf_path(name), choice));
+}
+
+/// It reads what of a head turns in GPT-NeoX by that family's names alone, and MPT's slopes from a whole number alone.
+void ConvertGgufTest::what_turns_is_told_as_transformers_reads_it() {
+  QVERIFY(convert(gguf_path("gpt-neox"), path("neox")).has_value() && convert(gguf_path("mpt"), path("mpt")).has_value());
+  const engine::Json neox = read_json_file(path("neox") + "/config.json"),
+                     mpt = read_json_file(path("mpt") + "/config.json");
+  QVERIFY(neox.at("rotary_pct") == 0.5);
+  QVERIFY(mpt.at("attn_config").at("alibi_bias_max").is_number_integer() && mpt["attn_config"]["alibi_bias_max"] == 8);
 }
 
 /// The family's own files have them in stacks; ours are read by Lathe.
@@ -279,7 +249,7 @@ void ConvertGgufTest::rounded_codes_are_those_of_a_load() {
   EngineOptions options;
   options.quantization = method;
   const RunnerChoice loaded{.quantization = options, .max_model_len = 40}, as_stored{.as_stored = true, .max_model_len = 40};
-  const float apart = furthest_apart(logits_of(file, as_stored), logits_of(source, loaded));
+  const double apart = largest_difference(logits_of(file, as_stored), logits_of(source, loaded));
   QVERIFY2(apart <= (tag.contains(QLatin1String("llama3-rope")) ? kRopeFactorsInF32 : 0),
            qPrintable(QString::number(apart)));
   const auto numbers = convert(source, made, method, "float32", false);
@@ -318,7 +288,7 @@ void ConvertGgufTest::codes_of_folders_stay() {
   }
   QVERIFY(n_coded > 0);
   const RunnerChoice numbers{.max_model_len = 40};
-  QVERIFY(furthest_apart(logits_of(file, numbers), logits_of(folder, numbers)) <= kRopeFactorsInF32);
+  QVERIFY(largest_difference(logits_of(file, numbers), logits_of(folder, numbers)) <= kRopeFactorsInF32);
 }
 
 void ConvertGgufTest::experts_in_mxfp4_are_the_blocks_of_the_usual_converter() {

@@ -127,30 +127,6 @@ constexpr std::int64_t kQkvWeights = (kHeads + 2 * kKvHeads) * kHeadDim * kHidde
                        kInWeights = 2 * kInner * kHidden, kDownWeights = kInner * kHidden;
 constexpr std::int64_t kLayerWeights = kQkvWeights + kOutWeights + kInWeights + kDownWeights;
 
-using Logits = std::vector<std::vector<float>>;
-
-Logits logits_of(const std::string& path, const RunnerChoice& choice) {
-  std::vector<std::int32_t> ids(20);
-  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int32_t>(i * 7 % 90 + 3);
-  return RunnerDriver(path, choice).step({{0, ids, 20}});
-}
-
-double largest_magnitude(const Logits& logits) {
-  double most = 0;
-  for (const auto& row : logits) {
-    for (const float logit : row) most = std::max(most, std::abs(double{logit}));
-  }
-  return most;
-}
-
-double largest_difference(const Logits& a, const Logits& b) {
-  double most = 0;
-  for (std::size_t row = 0; row < a.size(); ++row) {
-    for (std::size_t i = 0; i < a[row].size(); ++i) most = std::max(most, std::abs(double{a[row][i]} - b[row][i]));
-  }
-  return most;
-}
-
 /// Codes stand for the very numbers, and products of them differ by the rounding of activations.
 void check_logits(const std::string& path) {
   const Logits want = logits_of(path, {});

@@ -16,16 +16,6 @@ using namespace lathe::tests;
 
 namespace {
 
-constexpr int kRows = 24;
-
-using Logits = std::vector<std::vector<float>>;
-
-Logits logits_of(const std::string& path, const RunnerChoice& choice) {
-  std::vector<std::int32_t> ids(kRows);
-  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int32_t>(i * 7 % 90 + 3);
-  return RunnerDriver(path, choice).step({{0, ids, kRows}});
-}
-
 /// The same model with float32 numbers in the place of codes.
 std::string dequantized(const std::string& path, const QTemporaryDir& folder) {
   engine::EngineOptions options;
@@ -35,19 +25,6 @@ std::string dequantized(const std::string& path, const QTemporaryDir& folder) {
   const auto report = engine::convert_checkpoint(options, {.output = output}, {});
   if (!report) qFatal("%s", report.error().message.c_str());
   return output;
-}
-
-double largest_difference(const Logits& a, const Logits& b) {
-  double largest = 0;
-  for (std::size_t row = 0; row < a.size(); ++row) {
-    for (std::size_t i = 0; i < a[row].size(); ++i)
-      largest = std::max(largest, static_cast<double>(std::abs(a[row][i] - b[row][i])));
-  }
-  return largest;
-}
-
-double largest_magnitude(const Logits& logits) {
-  return largest_difference(logits, Logits(logits.size(), std::vector<float>(logits.front().size())));
 }
 
 }  // namespace

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What files of a family do not say, by what they do say: GgufFamily::complete.
+#pragma once
+
+#include "engine/api/json.h"
+
+namespace lathe::engine {
+
+void complete_gemma2(Json& config);
+void complete_gemma3(Json& config);
+void complete_qwen2_moe(Json& config);
+void complete_qwen3_moe(Json& config);
+void complete_mistral3(Json& config);
+void complete_gpt2(Json& config);
+void complete_gptneox(Json& config);
+void complete_falcon(Json& config);
+void complete_gpt_oss(Json& config);
+void complete_mpt(Json& config);
+void complete_glm(Json& config);
+void complete_deepseek2(Json& config);
+void complete_deepseek(Json& config);
+
+}  // namespace lathe::engine

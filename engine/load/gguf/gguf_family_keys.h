@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// The keys of GGUF files that each family has beside those of all, and the keys of config.json that say the same.
+// Source: llama.cpp, gguf-py/gguf/constants.py and the converters.
+#pragma once
+
+#include <array>
+
+#include "engine/load/gguf/gguf_families.h"
+
+namespace lathe::engine {
+
+inline constexpr std::array kCommonKeys = {
+    GgufKey{"context_length", "max_position_embeddings", GgufKey::Kind::whole, true},
+    GgufKey{"embedding_length", "hidden_size", GgufKey::Kind::whole, true},
+    GgufKey{"block_count", "num_hidden_layers", GgufKey::Kind::whole, true},
+    GgufKey{"feed_forward_length", "intermediate_size", GgufKey::Kind::whole, true},
+    GgufKey{"attention.head_count", "num_attention_heads", GgufKey::Kind::whole, true},
+    GgufKey{"attention.head_count_kv", "num_key_value_heads"},
+    GgufKey{"attention.key_length", "head_dim"},
+    GgufKey{"rope.freq_base", "rope_theta", GgufKey::Kind::number},
+};
+
+inline constexpr GgufKey kRmsEps{"attention.layer_norm_rms_epsilon", "rms_norm_eps", GgufKey::Kind::number, true};
+inline constexpr GgufKey kWindow{"attention.sliding_window", "sliding_window"};
+
+constexpr GgufKey layer_eps(std::string_view config) {
+  return {"attention.layer_norm_epsilon", config, GgufKey::Kind::number, true};
+}
+
+inline constexpr std::array kRmsKeys = {kRmsEps};
+inline constexpr std::array kLayerNormKeys = {layer_eps("layer_norm_eps")};
+inline constexpr std::array kStarCoder2Keys = {layer_eps("norm_epsilon")};
+inline constexpr std::array kStableLmKeys = {layer_eps("layer_norm_eps"),
+                                             GgufKey{"use_parallel_residual", "use_parallel_residual", GgufKey::Kind::flag},
+                                             GgufKey{"blk.0.attn_q.bias", "use_qkv_bias", GgufKey::Kind::has_tensor},
+                                             GgufKey{"blk.0.attn_q_norm.weight", "qk_layernorm", GgufKey::Kind::has_tensor}};
+inline constexpr std::array kCohereKeys = {layer_eps("layer_norm_eps"),
+                                           GgufKey{"logit_scale", "logit_scale", GgufKey::Kind::number},
+                                           GgufKey{"blk.0.attn_q_norm.weight", "use_qk_norm", GgufKey::Kind::has_tensor}};
+inline constexpr std::array kGemma2Keys = {
+    kRmsEps, kWindow, GgufKey{"attn_logit_softcapping", "attn_logit_softcapping", GgufKey::Kind::number},
+    GgufKey{"final_logit_softcapping", "final_logit_softcapping", GgufKey::Kind::number}};
+inline constexpr std::array kGemma3Keys = {kRmsEps, kWindow,
+                                           GgufKey{"rope.freq_base_swa", "rope_local_base_freq", GgufKey::Kind::number}};
+inline constexpr std::array kExaone4Keys = {
+    kRmsEps, kWindow, GgufKey{"attention.sliding_window_pattern", "layer_types", GgufKey::Kind::layer_types}};
+inline constexpr std::array kGraniteKeys = {kRmsEps,
+                                            GgufKey{"attention.scale", "attention_multiplier", GgufKey::Kind::number},
+                                            GgufKey{"embedding_scale", "embedding_multiplier", GgufKey::Kind::number},
+                                            GgufKey{"residual_scale", "residual_multiplier", GgufKey::Kind::number},
+                                            GgufKey{"logit_scale", "logits_scaling", GgufKey::Kind::number}};
+inline constexpr std::array kPhi3Keys = {
+    kRmsEps, kWindow, GgufKey{"rope.scaling.original_context_length", "original_max_position_embeddings"}};
+inline constexpr std::array kMixtralKeys = {kRmsEps,
+                                            GgufKey{"expert_count", "num_local_experts", GgufKey::Kind::whole, true},
+                                            GgufKey{"expert_used_count", "num_experts_per_tok", GgufKey::Kind::whole, true}};
+inline constexpr std::array kQwen3MoeKeys = {
+    kRmsEps, GgufKey{"expert_count", "num_experts", GgufKey::Kind::whole, true},
+    GgufKey{"expert_used_count", "num_experts_per_tok", GgufKey::Kind::whole, true},
+    GgufKey{"expert_feed_forward_length", "moe_intermediate_size", GgufKey::Kind::whole, true}};
+inline constexpr std::array kGptOssKeys = {
+    kRmsEps, kWindow, GgufKey{"expert_count", "num_local_experts", GgufKey::Kind::whole, true},
+    GgufKey{"expert_used_count", "num_experts_per_tok", GgufKey::Kind::whole, true},
+    GgufKey{"expert_feed_forward_length", "intermediate_size", GgufKey::Kind::whole, true}};
+
+inline constexpr std::array kGpt2Keys = {layer_eps("layer_norm_epsilon")};  // Bloom's and Falcon's too
+inline constexpr std::array kFalcon40Keys = {
+    layer_eps("layer_norm_epsilon"),
+    GgufKey{"blk.0.attn_norm_2.weight", "new_decoder_architecture", GgufKey::Kind::has_tensor}};
+inline constexpr std::array kGptNeoXKeys = {layer_eps("layer_norm_eps"),
+                                            GgufKey{"use_parallel_residual", "use_parallel_residual", GgufKey::Kind::flag}};
+inline constexpr std::array kInternLm2Keys = {kRmsEps, GgufKey{"blk.0.attn_q.bias", "bias", GgufKey::Kind::has_tensor}};
+inline constexpr std::array kMptKeys = {
+    layer_eps("layer_norm_epsilon"),
+    GgufKey{"attention.max_alibi_bias", "attn_config.alibi_bias_max", GgufKey::Kind::number, true},
+    GgufKey{"attention.clamp_kqv", "attn_config.clip_qkv", GgufKey::Kind::number}};
+inline constexpr std::array kCohere2Keys = {layer_eps("layer_norm_eps"),
+                                            GgufKey{"logit_scale", "logit_scale", GgufKey::Kind::number}, kWindow};
+inline constexpr std::array kMistral3Keys = {
+    kRmsEps, GgufKey{"attention.temperature_scale", "rope_parameters.llama_4_scaling_beta", GgufKey::Kind::number},
+    GgufKey{"rope.scaling.yarn_log_multiplier", "rope_parameters.mscale_all_dim", GgufKey::Kind::number}};
+inline constexpr std::array kQwen2MoeKeys = {
+    kRmsEps,
+    GgufKey{"expert_count", "num_experts", GgufKey::Kind::whole, true},
+    GgufKey{"expert_used_count", "num_experts_per_tok", GgufKey::Kind::whole, true},
+    GgufKey{"expert_feed_forward_length", "moe_intermediate_size", GgufKey::Kind::whole, true},
+    GgufKey{"expert_shared_feed_forward_length", "shared_expert_intermediate_size", GgufKey::Kind::whole, true},
+    GgufKey{"ffn_gate_inp.weight", "mlp_only_layers", GgufKey::Kind::layers_without}};
+inline constexpr std::array kPhiMoeKeys = {
+    kRmsEps,
+    kWindow,
+    GgufKey{"expert_count", "num_local_experts", GgufKey::Kind::whole, true},
+    GgufKey{"expert_used_count", "num_experts_per_tok", GgufKey::Kind::whole, true},
+    GgufKey{"rope.scaling.original_context_length", "original_max_position_embeddings"},
+    GgufKey{"output.bias", "lm_head_bias", GgufKey::Kind::has_tensor}};
+
+inline constexpr std::array kGlmKeys = {kRmsEps, GgufKey{"blk.0.attn_q.bias", "attention_bias", GgufKey::Kind::has_tensor},
+                                        GgufKey{"blk.0.attn_qkv.bias", "attention_bias", GgufKey::Kind::has_tensor}};
+inline constexpr std::array kSeedOssKeys = {
+    kRmsEps, GgufKey{"blk.0.attn_q.bias", "attention_bias", GgufKey::Kind::has_tensor},
+    GgufKey{"blk.0.attn_output.bias", "attention_out_bias", GgufKey::Kind::has_tensor}};
+/// Sizes of attention as the heads see it have a key of their own since K and V of the heads lie apart; before they had the
+/// usual ones.
+inline constexpr std::array kDeepseekKeys = {
+    kRmsEps,
+    GgufKey{"attention.q_lora_rank", "q_lora_rank"},
+    GgufKey{"attention.kv_lora_rank", "kv_lora_rank", GgufKey::Kind::whole, true},
+    GgufKey{"attention.key_length_mla", "qk_head_dim"},
+    GgufKey{"attention.value_length", "value_length"},
+    GgufKey{"attention.value_length_mla", "v_head_dim"},
+    GgufKey{"rope.dimension_count", "qk_rope_head_dim", GgufKey::Kind::whole, true},
+    GgufKey{"rope.scaling.yarn_log_multiplier", "rope_parameters.mscale_all_dim", GgufKey::Kind::number, false, 10},
+    GgufKey{"leading_dense_block_count", "first_k_dense_replace"},
+    GgufKey{"expert_count", "n_routed_experts", GgufKey::Kind::whole, true},
+    GgufKey{"expert_used_count", "num_experts_per_tok", GgufKey::Kind::whole, true},
+    GgufKey{"expert_feed_forward_length", "moe_intermediate_size", GgufKey::Kind::whole, true},
+    GgufKey{"expert_shared_count", "n_shared_experts"},
+    GgufKey{"expert_group_count", "n_group"},
+    GgufKey{"expert_group_used_count", "topk_group"},
+    GgufKey{"expert_weights_scale", "routed_scaling_factor", GgufKey::Kind::number},
+    GgufKey{"expert_weights_norm", "norm_topk_prob", GgufKey::Kind::flag},
+    GgufKey{"expert_gating_func", "scoring_func", GgufKey::Kind::router_score},
+    GgufKey{"nextn_predict_layers", "num_nextn_predict_layers"}};
+
+}  // namespace lathe::engine

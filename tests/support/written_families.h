@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// THE TABLE of what becomes of the checkpoints of tests/fixtures/families in GGUF files.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "engine/api/convert.h"
+
+namespace lathe::tests {
+
+struct WrittenFamily {
+  std::string_view name;
+  /// Of the message with which the checkpoint as it is is not written. Empty: it is.
+  std::string_view refused{};
+  bool is_written = true;  ///< at least with what `unsaid` takes away
+  /// Merged into config.json: what the format leaves out.
+  std::string_view unsaid = "{}";
+  double allowed = 0;    ///< difference of logits
+  bool has_file = true;  ///< of llama.cpp's converter, in tests/fixtures/gguf
+};
+
+/// Sorted by name.
+std::span<const WrittenFamily> written_families();
+/// Null when there is none.
+const WrittenFamily* find_written_family(std::string_view name);
+
+std::string family_path(std::string_view name);
+std::string gguf_path(std::string_view name);
+
+/// The family's checkpoint in a folder that is there, its config merged with `unsaid`.
+void copy_family(std::string_view name, std::string_view unsaid, const std::string& folder);
+
+/// `lathe convert` with nothing but a model and an output.
+engine::Result<engine::ConvertReport> convert_as_it_is(const std::string& model, const std::string& output);
+/// For messages of tests; empty: nothing was refused.
+template <class T>
+std::string refusal_in(const engine::Result<T>& result) {
+  return result ? "" : result.error().where + ": " + result.error().message;
+}
+
+}  // namespace lathe::tests
