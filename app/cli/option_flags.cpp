@@ -21,6 +21,7 @@ std::string group_title(OptionGroup group) {
     case OptionGroup::load: return "Model";
     case OptionGroup::cache: return "KV cache";
     case OptionGroup::scheduling: return "Scheduling";
+    case OptionGroup::chat: return "Chat";
     case OptionGroup::sampling: return "Sampling";
   }
   return "Options";

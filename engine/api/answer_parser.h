@@ -8,16 +8,13 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/api/chat.h"
 #include "engine/api/json.h"
+#include "engine/api/options.h"
 #include "engine/api/result.h"
+#include "engine/api/tokenizer.h"
 
 namespace lathe::engine {
-
-struct ToolCall {
-  std::string name;
-  std::string arguments;  ///< the text of a JSON object; where the model wrote JSON, byte for byte what it wrote
-  std::string id;         ///< empty where the format has none: the caller makes one
-};
 
 struct AnswerDelta {
   enum class Kind : std::uint8_t { content, reasoning, call };
@@ -44,9 +41,17 @@ struct AnswerFormats {
   std::string reasoning;
 };
 
+/// Values of the options tool_call_parser and reasoning_parser beside the names.
+inline constexpr std::string_view kParserOfTemplate = "auto", kNoParser = "none";
+
 /// What a chat template teaches its model to write: the first row of the table all of whose telltales occur in the
 /// template's text.
 AnswerFormats answer_formats_of(std::string_view chat_template);
+/// Those that the options name; for "auto" those of the template.
+AnswerFormats answer_formats(const EngineOptions& options, std::string_view chat_template);
+/// Whether a marker of the formats is a control token, so that it is only in a text that shows those.
+bool need_special_tokens(const AnswerFormats& formats, const Tokenizer& tokenizer);
+/// Names that --tool-call-parser takes, and --reasoning-parser, but for "auto" and "none".
 std::vector<std::string_view> tool_call_format_names();
 std::vector<std::string_view> reasoning_format_names();
 

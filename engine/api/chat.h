@@ -13,15 +13,30 @@
 
 namespace lathe::engine {
 
+struct ToolCall {
+  std::string name;
+  std::string arguments;  ///< the text of a JSON object; where the model wrote JSON, byte for byte what it wrote
+  std::string id;         ///< empty where there is none
+};
+
+/// All texts are the request's: none becomes a control token. Requires: UTF-8.
 struct ChatMessage {
   std::string role;  ///< "system", "user", "assistant", "tool"
-  std::string content;
+  std::string content{};
+  /// Of a content that came as a list of texts, which `content` has as lines: templates that walk over lists get this one.
+  std::vector<std::string> parts{};
+  /// Of an assistant. Templates get arguments as the value that their JSON spells; {} where they are no JSON, as with vLLM.
+  std::vector<ToolCall> tool_calls{};
+  std::string tool_call_id{};  ///< of a tool: which call this is the result of
+  std::string name{};
+  std::string reasoning{};  ///< of an assistant; templates get it as "reasoning_content" and as "reasoning"
 };
 
 struct ChatRenderOptions {
   bool add_generation_prompt = true;
   bool continue_final_message = false;  ///< the last message is open: no end marker, no generation prompt
   Json variables = Json::object();      ///< chat_template_kwargs
+  OrderedJson tools{};                  ///< a list as OpenAI has it, in the order in which it is shown to the model; or null
 };
 
 /// A compiled chat template. Immutable. Thread: any.

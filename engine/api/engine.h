@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/api/answer_parser.h"
 #include "engine/api/chat.h"
 #include "engine/api/checkpoint.h"
 #include "engine/api/memory_use.h"
@@ -48,6 +49,7 @@ struct LoadedModel {
   SamplingParams default_sampling;  ///< generation_config.json over the defaults
   /// generation_config.json: the longest answer, in tokens, of a chat that asks for no length; none: what the context leaves
   std::optional<std::int64_t> default_max_tokens{};
+  AnswerFormats answer_formats{};  ///< of chats, by the options or the chat template
 
   /// What the matrices run in: as asked, or as the file keeps them. "none": numbers of `dtype`.
   const std::string& running_quantization() const {

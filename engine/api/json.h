@@ -21,6 +21,8 @@ struct JsonLimits {
 /// Strict parse: UTF-8 only, no duplicate keys, no NaN, bounded depth and size.
 /// Errors: invalid_argument with the byte offset; `where` is `name`.
 Result<Json> parse_json(std::string_view text, std::string_view name, const JsonLimits& limits = {});
+/// The same; objects keep the order of their keys, which templates show to models.
+Result<OrderedJson> parse_ordered_json(std::string_view text, std::string_view name, const JsonLimits& limits = {});
 
 /// Never throws: broken UTF-8 becomes U+FFFD, non-finite numbers become null.
 std::string dump_json(const Json& json, int indent = -1);

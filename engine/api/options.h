@@ -53,6 +53,11 @@ struct EngineOptions {
   std::int64_t target_itl_ms = 75;
   std::int64_t max_queue = 1024;  ///< requests kept beyond max_num_seqs; one more is answered 429
   std::int64_t seed = 0;
+  // ---- chat
+  std::string chat_template;              ///< file with a Jinja template; empty: the model's own
+  bool enable_auto_tool_choice = true;    ///< models may call the tools of a request
+  std::string tool_call_parser = "auto";  ///< a name of engine/api/answer_parser.h, auto (from the template), none
+  std::string reasoning_parser = "auto";  ///< the same
   // ---- of one load: in no table, kept nowhere
   bool check_fit = true;  ///< false: begin even though the estimate is larger than what is free
 
@@ -60,7 +65,7 @@ struct EngineOptions {
 };
 
 enum class OptionKind : std::uint8_t { text, choice, integer, number, boolean };
-enum class OptionGroup : std::uint8_t { load, cache, scheduling, sampling };
+enum class OptionGroup : std::uint8_t { load, cache, scheduling, chat, sampling };
 
 /// One option of EngineOptions or SamplingParams, for every place that shows, parses or sweeps it.
 struct OptionDescriptor {

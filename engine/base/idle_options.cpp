@@ -41,6 +41,8 @@ constexpr std::array kConditions = {
     Condition{"max_batch_delay_ms", is_dynamic, kOfDynamic},
     Condition{"kv_cache_memory_bytes", [](const EngineOptions& options) { return options.num_gpu_blocks_override == 0; },
               "num_gpu_blocks_override says how many blocks there are"},
+    Condition{"tool_call_parser", [](const EngineOptions& options) { return options.enable_auto_tool_choice; },
+              "enable_auto_tool_choice is off"},
 };
 
 }  // namespace

@@ -5,6 +5,8 @@
 
 #include <iterator>
 #include <new>
+#include <type_traits>
+#include <unordered_set>
 #include <vector>
 
 #include "engine/base/utf8.h"
@@ -40,28 +42,29 @@ class CountingCursor {
 };
 
 /// Builds the value from parser events; stops at the first broken limit or repeated key.
+template <class AnyJson>
 class LimitedBuilder {
  public:
   explicit LimitedBuilder(const JsonLimits& limits) : limits_(limits) {}
 
   // The names and signatures are those of nlohmann's SAX interface.
-  bool null() { return add(Json()) != nullptr; }
-  bool boolean(bool value) { return add(Json(value)) != nullptr; }
-  bool number_integer(Json::number_integer_t value) { return add(Json(value)) != nullptr; }
-  bool number_unsigned(Json::number_unsigned_t value) { return add(Json(value)) != nullptr; }
-  bool number_float(Json::number_float_t value, const std::string&) { return add(Json(value)) != nullptr; }
-  bool string(std::string& value) { return add(Json(std::move(value))) != nullptr; }
-  bool binary(Json::binary_t&) { return refuse("binary data is not JSON"); }
-  bool start_object(std::size_t) { return open(Json::object()); }
+  bool null() { return add(AnyJson()) != nullptr; }
+  bool boolean(bool value) { return add(AnyJson(value)) != nullptr; }
+  bool number_integer(typename AnyJson::number_integer_t value) { return add(AnyJson(value)) != nullptr; }
+  bool number_unsigned(typename AnyJson::number_unsigned_t value) { return add(AnyJson(value)) != nullptr; }
+  bool number_float(typename AnyJson::number_float_t value, const std::string&) { return add(AnyJson(value)) != nullptr; }
+  bool string(std::string& value) { return add(AnyJson(std::move(value))) != nullptr; }
+  bool binary(typename AnyJson::binary_t&) { return refuse("binary data is not JSON"); }
+  bool start_object(std::size_t) { return open(AnyJson::object()); }
   bool end_object() { return close(); }
-  bool start_array(std::size_t) { return open(Json::array()); }
+  bool start_array(std::size_t) { return open(AnyJson::array()); }
   bool end_array() { return close(); }
 
   bool key(std::string& name) {
-    auto& object = open_.back()->get_ref<Json::object_t&>();
-    const auto [slot, inserted] = object.emplace(name, Json());
-    if (!inserted) return refuse(fmt::format("the key \"{}\" appears twice in one object", printable_excerpt(name)));
-    slot_ = &slot->second;
+    slot_ = add_key(open_.back()->template get_ref<typename AnyJson::object_t&>(), name);
+    if (slot_ == nullptr) {
+      return refuse(fmt::format("the key \"{}\" appears twice in one object", printable_excerpt(name)));
+    }
     return count();
   }
 
@@ -81,7 +84,7 @@ class LimitedBuilder {
     return false;
   }
 
-  Json take() { return std::move(root_); }
+  AnyJson take() { return std::move(root_); }
   const std::string& error() const { return error_; }
   bool has_position() const { return has_position_; }
   std::size_t error_at() const { return error_at_; }
@@ -91,37 +94,60 @@ class LimitedBuilder {
     error_ = std::move(reason);
     return false;
   }
+  /// Where its value goes; null when there is such a key.
+  static Json* add_key(Json::object_t& object, const std::string& name) {
+    const auto [slot, inserted] = object.emplace(name, Json());
+    return inserted ? &slot->second : nullptr;
+  }
+  /// On its own this object looks for a key by walking over all, and copies what its values hold when it grows: either is
+  /// quadratic in a text that means it.
+  OrderedJson* add_key(OrderedJson::object_t& object, const std::string& name) {
+    if (!names_.back().insert(name).second) return nullptr;
+    std::vector<OrderedJson::object_t::value_type>& entries = object;
+    if (entries.size() == entries.capacity()) {
+      std::vector<OrderedJson::object_t::value_type> more;
+      more.reserve(2 * entries.size() + 1);
+      for (auto& [key, value] : entries) more.emplace_back(key, std::move(value));
+      entries.swap(more);
+    }
+    return &entries.emplace_back(name, OrderedJson()).second;
+  }
   bool count() {
     if (++n_nodes_ <= limits_.max_nodes) return true;
     return refuse(fmt::format("more than {} values and keys", limits_.max_nodes));
   }
-  Json* add(Json value) {
+  AnyJson* add(AnyJson value) {
     if (!count()) return nullptr;
     if (open_.empty()) return &(root_ = std::move(value));
     if (open_.back()->is_array()) {
-      auto& array = open_.back()->get_ref<Json::array_t&>();
+      auto& array = open_.back()->template get_ref<typename AnyJson::array_t&>();
       return &array.emplace_back(std::move(value));
     }
     return &(*slot_ = std::move(value));
   }
-  bool open(Json container) {
+  bool open(AnyJson container) {
     if (open_.size() >= static_cast<std::size_t>(limits_.max_depth)) {
       return refuse(fmt::format("nested deeper than {} levels", limits_.max_depth));
     }
-    Json* added = add(std::move(container));
+    AnyJson* added = add(std::move(container));
     if (added == nullptr) return false;
     open_.push_back(added);
+    if constexpr (kIsOrdered) names_.emplace_back();
     return true;
   }
   bool close() {
     open_.pop_back();
+    if constexpr (kIsOrdered) names_.pop_back();
     return true;
   }
 
+  static constexpr bool kIsOrdered = std::is_same_v<AnyJson, OrderedJson>;
+
   JsonLimits limits_;
-  Json root_;
-  std::vector<Json*> open_;  // the containers around the next value, outermost first
-  Json* slot_ = nullptr;     // where the value of the last key goes
+  AnyJson root_;
+  std::vector<AnyJson*> open_;                          // the containers around the next value, outermost first
+  std::vector<std::unordered_set<std::string>> names_;  // of those containers' keys
+  AnyJson* slot_ = nullptr;                             // where the value of the last key goes
   std::size_t n_nodes_ = 0;
   std::string error_;
   std::size_t error_at_ = 0;
@@ -133,9 +159,8 @@ std::string dump_any(const AnyJson& json, int indent) {
   return json.dump(indent, ' ', false, AnyJson::error_handler_t::replace);
 }
 
-}  // namespace
-
-Result<Json> parse_json(std::string_view text, std::string_view name, const JsonLimits& limits) {
+template <class AnyJson>
+Result<AnyJson> parse_any(std::string_view text, std::string_view name, const JsonLimits& limits) {
   const auto refuse = [&](std::size_t at, std::string_view reason) {
     return fail(ErrorCode::invalid_argument, fmt::format("not valid JSON at byte {}: {}", at, reason), std::string(name));
   };
@@ -144,10 +169,10 @@ Result<Json> parse_json(std::string_view text, std::string_view name, const Json
   if (const std::size_t bad = first_invalid_utf8(text); bad != text.size()) return refuse(bad, "this byte is not UTF-8");
 
   const char* reached = text.data();
-  LimitedBuilder builder(limits);
+  LimitedBuilder<AnyJson> builder(limits);
   try {
-    const bool parsed = Json::sax_parse(CountingCursor(text.data(), &reached),
-                                        CountingCursor(text.data() + text.size(), &reached), &builder);
+    const bool parsed = AnyJson::sax_parse(CountingCursor(text.data(), &reached),
+                                           CountingCursor(text.data() + text.size(), &reached), &builder);
     if (parsed) return builder.take();
   } catch (const std::bad_alloc&) {
     return fail(ErrorCode::resource_exhausted, "no memory left to read it", std::string(name));
@@ -156,6 +181,15 @@ Result<Json> parse_json(std::string_view text, std::string_view name, const Json
   }
   return refuse(builder.has_position() ? builder.error_at() : static_cast<std::size_t>(reached - text.data()),
                 builder.error());
+}
+
+}  // namespace
+
+Result<Json> parse_json(std::string_view text, std::string_view name, const JsonLimits& limits) {
+  return parse_any<Json>(text, name, limits);
+}
+Result<OrderedJson> parse_ordered_json(std::string_view text, std::string_view name, const JsonLimits& limits) {
+  return parse_any<OrderedJson>(text, name, limits);
 }
 
 std::string dump_json(const Json& json, int indent) { return dump_any(json, indent); }

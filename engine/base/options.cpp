@@ -31,10 +31,17 @@ constexpr double kMaxBytes = 1ll << 50;          // a pebibyte: more than any ma
 constexpr double kMaxDelayMs = 600'000;          // ten minutes: longer than clients wait
 constexpr double kMaxSeed = 9007199254740991.0;  // 2^53 - 1: the largest that JSON clients send unchanged
 
+// The rows of engine/text/tool_calls, under all their names: this level cannot look there, a test holds them together.
+constexpr std::string_view kToolCallParsers =
+    "auto|none|openai|kimi_k2|minimax_m2|minimax|deepseek_v3|deepseek_v31|gemma4|qwen3_coder|qwen3_xml|glm45|glm47|mistral|"
+    "granite|functiongemma|hermes|pythonic|llama4_pythonic|llama3_json|llama4_json|json";
+constexpr std::string_view kReasoningParsers =
+    "auto|none|openai_gptoss|gemma4|mistral|cohere_command3|seed_oss|minimax_m2|kimi_k2|glm45|granite|deepseek_r1|qwen3";
+
 using enum OptionGroup;
 using enum OptionKind;
 
-// THE TABLE of load, cache and scheduling options, in the order of the struct.
+// THE TABLE of load, cache, scheduling and chat options, in the order of the struct.
 constexpr std::array kFields = {
     EngineField{{"model", load, text, "Folder of a Hugging Face checkpoint, or a GGUF file."}, &EngineOptions::model},
     EngineField{{"tokenizer", load, text, "Folder or file of the tokenizer; empty: the model's own."},
@@ -122,6 +129,16 @@ constexpr std::array kFields = {
                 &EngineOptions::max_queue},
     EngineField{{"seed", scheduling, integer, "Seed from which requests without a seed draw theirs.", 0, kMaxSeed},
                 &EngineOptions::seed},
+    EngineField{{"chat_template", chat, text, "File with the Jinja template of chats; empty: the model's own."},
+                &EngineOptions::chat_template},
+    EngineField{{"enable_auto_tool_choice", chat, boolean, "Let the model call the tools that a request brings."},
+                &EngineOptions::enable_auto_tool_choice},
+    EngineField{{"tool_call_parser", chat, choice, "How the model writes tool calls; auto: as its chat template shows it.",
+                 0, 0, kToolCallParsers},
+                &EngineOptions::tool_call_parser},
+    EngineField{{"reasoning_parser", chat, choice, "How the model marks its reasoning; auto: as its chat template shows it.",
+                 0, 0, kReasoningParsers},
+                &EngineOptions::reasoning_parser},
 };
 
 constexpr auto kDescriptors = [] {

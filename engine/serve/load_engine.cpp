@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "engine/api/packed_cache.h"
+#include "engine/api/text_template.h"
 #include "engine/base/resident_memory.h"
 #include "engine/serve/engine_loop.h"
 #include "engine/serve/load_runner.h"
@@ -82,15 +83,22 @@ class EngineLoad {
     return tokenizer;
   }
 
-  /// A template that does not compile costs the chat, not the model.
+  Result<std::optional<std::string>> chat_template_source(const OpenedModel& model) const {
+    if (options_.chat_template.empty()) return model.chat_template;
+    LATHE_TRY(TemplateSource given, read_template_file(options_.chat_template));
+    return std::optional<std::string>(std::move(given.text));
+  }
+
+  /// A template that does not compile costs the chat, not the model; one that was asked for is to be put right.
   Result<std::unique_ptr<ChatTemplate>> open_chat_template(const OpenedModel& model) {
-    if (!model.chat_template) return std::unique_ptr<ChatTemplate>();
+    LATHE_TRY(std::optional<std::string> source, chat_template_source(model));
+    if (!source) return std::unique_ptr<ChatTemplate>();
     LATHE_TRY(const TokenizerConfig config, read_tokenizer_config(model.folder));
-    auto compiled = compile_chat_template(*model.chat_template, {.bos_token = config.bos_token.value_or(""),
-                                                                 .eos_token = config.eos_token.value_or(""),
-                                                                 .unk_token = config.unk_token.value_or(""),
-                                                                 .pad_token = config.pad_token.value_or("")});
-    if (compiled) return std::move(*compiled);
+    auto compiled = compile_chat_template(*std::move(source), {.bos_token = config.bos_token.value_or(""),
+                                                               .eos_token = config.eos_token.value_or(""),
+                                                               .unk_token = config.unk_token.value_or(""),
+                                                               .pad_token = config.pad_token.value_or("")});
+    if (compiled || !options_.chat_template.empty()) return compiled;
     warnings_.push_back(fmt::format("the chat template is not used: {}", compiled.error().message));
     return std::unique_ptr<ChatTemplate>();
   }
@@ -156,6 +164,7 @@ class EngineLoad {
         .weights = memory.weights, .kv = memory.kv, .activations = memory.activations, .other = memory.rope + memory.work};
     loaded.default_sampling = std::move(model.generation.sampling);
     loaded.default_max_tokens = model.generation.max_new_tokens;
+    if (parts_.chat_template) loaded.answer_formats = answer_formats(options_, parts_.chat_template->source());
     loaded.packed_cache = made.cache.use;
     loaded.load_ms = seconds() * 1e3;
   }

@@ -6,6 +6,7 @@
 
 #include "engine/api/chat.h"
 #include "engine/base/utf8.h"
+#include "engine/text/template/content_shape.h"
 #include "engine/text/template/interpreter.h"
 #include "engine/text/template/parser.h"
 #include "engine/text/template/to_json.h"
@@ -26,7 +27,10 @@ constexpr std::array<std::string_view, 8> kKnownRoles = {"system", "user",     "
 class CompiledTemplate final : public ChatTemplate {
  public:
   CompiledTemplate(std::string source, ChatTemplateNames names, jinja::Body body)
-      : source_(std::move(source)), names_(std::move(names)), body_(std::move(body)) {}
+      : source_(std::move(source)),
+        names_(std::move(names)),
+        body_(std::move(body)),
+        content_shape_(jinja::content_shape_of(body_)) {}
 
   const std::string& source() const override { return source_; }
   Result<std::vector<TextSpan>> render(const std::vector<ChatMessage>& messages,
@@ -38,6 +42,7 @@ class CompiledTemplate final : public ChatTemplate {
   std::string source_;
   ChatTemplateNames names_;
   jinja::Body body_;
+  jinja::ContentShape content_shape_;
 };
 
 tl::unexpected<Error> refuse(ErrorCode code, const jinja::Failure& failure) {
@@ -47,12 +52,74 @@ tl::unexpected<Error> refuse(ErrorCode code, const jinja::Failure& failure) {
   return fail(code, std::move(message), "chat_template");
 }
 
-Value message_value(const ChatMessage& message, bool is_final) {
+void append(jinja::DictObject& dict, std::string_view name, Value value) {
+  dict.append(Value::text(name), std::move(value));
+}
+
+/// Nothing where the text is empty.
+void append_text(jinja::DictObject& dict, std::string_view name, const std::string& text) {
+  if (!text.empty()) append(dict, name, Value::text(text, Source::request));
+}
+
+/// [{"type": "text", "text": ...}]
+Value part_list(const std::vector<std::string>& texts, Source source) {
+  jinja::Items parts;
+  for (const std::string& text : texts) {
+    auto part = std::make_shared<jinja::DictObject>();
+    append(*part, "type", Value::text("text"));
+    append(*part, "text", Value::text(text, source));
+    parts.emplace_back(std::move(part));
+  }
+  return Value::list(std::move(parts));
+}
+
+/// Results of tools are texts in nearly all templates, also in those that take lists elsewhere.
+Value content_value(const ChatMessage& message, jinja::ContentShape shape, Source source) {
+  const bool takes_parts = shape != jinja::ContentShape::text && message.role != "tool";
+  if (takes_parts && !message.parts.empty()) return part_list(message.parts, source);
+  if (!takes_parts || shape != jinja::ContentShape::parts) return Value::text(message.content, source);
+  return part_list(message.content.empty() ? std::vector<std::string>() : std::vector{message.content}, source);
+}
+
+Value arguments_value(const std::string& arguments) {
+  const auto parsed = parse_ordered_json(arguments, "arguments");
+  return parsed ? jinja::from_json(*parsed, Source::request) : Value(std::make_shared<jinja::DictObject>());
+}
+
+Value calls_value(const std::vector<ToolCall>& calls) {
+  jinja::Items list;
+  for (const ToolCall& call : calls) {
+    auto function = std::make_shared<jinja::DictObject>(), entry = std::make_shared<jinja::DictObject>();
+    append(*function, "name", Value::text(call.name, Source::request));
+    append(*function, "arguments", arguments_value(call.arguments));
+    append_text(*entry, "id", call.id);
+    append(*entry, "type", Value::text("function"));
+    append(*entry, "function", Value(std::move(function)));
+    list.emplace_back(std::move(entry));
+  }
+  return Value::list(std::move(list));
+}
+
+Value message_value(const ChatMessage& message, jinja::ContentShape shape, bool is_final) {
   const bool known = std::find(kKnownRoles.begin(), kKnownRoles.end(), message.role) != kKnownRoles.end();
   auto dict = std::make_shared<jinja::DictObject>();
-  dict->append(Value::text("role"), Value::text(message.role, known ? Source::model : Source::request));
-  dict->append(Value::text("content"), Value::text(message.content, is_final ? Source::final_message : Source::request));
+  append(*dict, "role", Value::text(message.role, known ? Source::model : Source::request));
+  append(*dict, "content", content_value(message, shape, is_final ? Source::final_message : Source::request));
+  append_text(*dict, "reasoning", message.reasoning);
+  append_text(*dict, "reasoning_content", message.reasoning);
+  if (!message.tool_calls.empty()) append(*dict, "tool_calls", calls_value(message.tool_calls));
+  append_text(*dict, "tool_call_id", message.tool_call_id);
+  append_text(*dict, "name", message.name);
   return Value(std::move(dict));
+}
+
+/// Every text of a message.
+std::vector<const std::string*> texts_of(const ChatMessage& message) {
+  std::vector<const std::string*> texts = {&message.role, &message.content, &message.tool_call_id, &message.name,
+                                           &message.reasoning};
+  for (const std::string& part : message.parts) texts.push_back(&part);
+  for (const ToolCall& call : message.tool_calls) texts.insert(texts.end(), {&call.name, &call.arguments, &call.id});
+  return texts;
 }
 
 /// Cuts behind the last byte that came from the final message. False when the text holds none.
@@ -86,11 +153,11 @@ jinja::Variables CompiledTemplate::variables(const std::vector<ChatMessage>& mes
                                              const ChatRenderOptions& options) const {
   jinja::Items list;
   for (std::size_t i = 0; i < messages.size(); ++i) {
-    list.push_back(message_value(messages[i], options.continue_final_message && i + 1 == messages.size()));
+    list.push_back(message_value(messages[i], content_shape_, options.continue_final_message && i + 1 == messages.size()));
   }
   jinja::Variables out = {{"messages", Value::list(std::move(list))},
                           {"add_generation_prompt", Value(options.add_generation_prompt && !options.continue_final_message)},
-                          {"tools", Value::none()},
+                          {"tools", jinja::from_json(options.tools, Source::request)},
                           {"documents", Value::none()}};
   for (const auto& [name, text] : {std::pair{"bos_token", &names_.bos_token}, std::pair{"eos_token", &names_.eos_token},
                                    std::pair{"unk_token", &names_.unk_token}, std::pair{"pad_token", &names_.pad_token}}) {
@@ -117,12 +184,12 @@ Result<std::vector<TextSpan>> CompiledTemplate::render(const std::vector<ChatMes
       return fail(ErrorCode::invalid_argument, fmt::format("may not set \"{}\"", reserved), "chat_template_kwargs");
     }
   }
-  std::size_t n_bytes = 0;
+  std::size_t n_bytes = options.tools.is_null() ? 0 : dump_json(options.tools).size();
   for (std::size_t i = 0; i < messages.size(); ++i) {
-    if (!is_valid_utf8(messages[i].content) || !is_valid_utf8(messages[i].role)) {
-      return fail(ErrorCode::invalid_argument, "is not UTF-8", fmt::format("messages[{}]", i));
+    for (const std::string* text : texts_of(messages[i])) {
+      if (!is_valid_utf8(*text)) return fail(ErrorCode::invalid_argument, "is not UTF-8", fmt::format("messages[{}]", i));
+      n_bytes += text->size();
     }
-    n_bytes += messages[i].content.size();
   }
   if (options.continue_final_message && (messages.empty() || messages.back().content.empty())) {
     return fail(ErrorCode::invalid_argument, "continue_final_message needs a final message with text", "messages");

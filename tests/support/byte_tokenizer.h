@@ -8,7 +8,7 @@
 namespace lathe::tests {
 
 /// Ids 0 to 255 are the bytes; then <s>, </s>, <|user|>, <|assistant|>, <|system|>, <|tool|>, <|end|>.
-class ByteTokenizer final : public engine::Tokenizer {
+class ByteTokenizer : public engine::Tokenizer {
  public:
   static constexpr std::int32_t kBos = 256, kEos = 257, kUser = 258, kAssistant = 259, kSystem = 260, kTool = 261,
                                 kEnd = 262, kVocabSize = 263;

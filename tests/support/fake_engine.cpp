@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kernels/api/check.h"
 #include "tests/support/patience.h"
 
 namespace lathe::tests {
@@ -87,6 +88,14 @@ FakeEngine::FakeEngine(const FakeModel& model)
   model_.options.block_size = model.block_size;
   if (model.options) model_.options = *model.options;
   model_.default_max_tokens = model.default_max_tokens;
+  model_.answer_formats = model.answer_formats;
+  if (model.chat_template.empty()) {
+    template_ = std::make_unique<PlainChatTemplate>();
+  } else {
+    auto compiled = engine::compile_chat_template(model.chat_template, {"<s>", "</s>", "", ""});
+    LATHE_CHECK(compiled.has_value());
+    template_ = std::move(*compiled);
+  }
   model_.backend = "cpu";
   model_.isa = "fake";
   model_.memory = {10 << 20, 2 << 20, 1 << 20, 0};

@@ -27,6 +27,8 @@ struct FakeModel {
   int n_window_blocks = 0;    ///< of layers with a window of 512; each running request holds one
   int n_padding = 0;          ///< rows that each step computes for nobody
   bool has_chat_template = true;
+  std::string chat_template;                       ///< Jinja; empty: PlainChatTemplate
+  engine::AnswerFormats answer_formats;            ///< that a load found
   std::optional<engine::EngineOptions> options;    ///< as asked; fake_loader sets it
   std::optional<std::int64_t> default_max_tokens;  ///< of generation_config.json
   std::optional<engine::MeasuredMemory> measured;  ///< that the load took; 10, 2, 1 and 0 MiB were estimated
@@ -42,7 +44,7 @@ class FakeEngine final : public engine::Engine {
 
   const engine::LoadedModel& model() const override { return model_; }
   const engine::Tokenizer& tokenizer() const override { return tokenizer_; }
-  const engine::ChatTemplate* chat_template() const override { return fake_.has_chat_template ? &template_ : nullptr; }
+  const engine::ChatTemplate* chat_template() const override { return fake_.has_chat_template ? template_.get() : nullptr; }
   engine::Result<engine::RequestHandlePtr> submit(engine::GenerateRequest request) override;
   std::shared_ptr<const engine::EngineSnapshot> snapshot() const override;
   std::vector<engine::SchedulerEvent> events_since(std::uint64_t& cursor) const override;
@@ -86,7 +88,7 @@ class FakeEngine final : public engine::Engine {
   const FakeModel fake_;
   engine::LoadedModel model_;
   ByteTokenizer tokenizer_;
-  PlainChatTemplate template_;
+  std::unique_ptr<engine::ChatTemplate> template_;
 
   mutable std::mutex mutex_;
   mutable std::condition_variable_any changed_;

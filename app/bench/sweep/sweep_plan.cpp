@@ -157,10 +157,15 @@ std::size_t end_of_list(std::string_view text) {
 }
 
 /// Settings that the work itself decides.
+constexpr std::string_view kOfChats = "is no variable: runs send prompts, not chats";
 const std::map<std::string, std::string_view, std::less<>> kFixed = {
     {"max_tokens", "is no variable: output_tokens says how long answers are"},
     {"ignore_eos", "is no variable: every answer has output_tokens"},
-    {"seed", "is no variable: each run draws its own from the plan's"}};
+    {"seed", "is no variable: each run draws its own from the plan's"},
+    {"chat_template", kOfChats},
+    {"enable_auto_tool_choice", kOfChats},
+    {"tool_call_parser", kOfChats},
+    {"reasoning_parser", kOfChats}};
 
 /// A cell whose setting of that name has that value.
 Result<void> set(SweepCell& cell, std::string_view name, std::string_view value) {

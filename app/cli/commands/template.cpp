@@ -23,12 +23,11 @@ std::string problem_line(const TemplateProblem& problem) {
 
 /// The variables of a line, over the names of the model's tokens.
 Result<OrderedJson> variables_of(std::string_view line, const TemplateSource& source) {
-  LATHE_TRY(const engine::Json checked, engine::parse_json(line, ""));
-  if (!checked.is_object()) {
+  LATHE_TRY(OrderedJson variables, engine::parse_ordered_json(line, ""));
+  if (!variables.is_object()) {
     return engine::fail(ErrorCode::invalid_argument,
-                        fmt::format("must be a JSON object of variables, not a {}", checked.type_name()));
+                        fmt::format("must be a JSON object of variables, not a {}", variables.type_name()));
   }
-  OrderedJson variables = OrderedJson::parse(line);  // once more, because this one keeps the order of keys
   for (const auto& [name, text] : source.token_names.items()) {
     if (!variables.contains(name)) variables[name] = text;
   }

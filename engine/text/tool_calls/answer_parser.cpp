@@ -37,6 +37,36 @@ class ScanningParser final : public ToolCallParser {
   ReasoningScanner reasoning_;
 };
 
+/// Null where no row has the name.
+const CallFormat* find_call_format(std::string_view name) {
+  if (name.empty()) return nullptr;
+  const auto has_name = [&](const CallFormat* format) {
+    const auto& others = format->other_names;
+    return format->name == name || std::find(others.begin(), others.end(), name) != others.end();
+  };
+  const auto found = std::find_if(call_formats().begin(), call_formats().end(), has_name);
+  return found == call_formats().end() ? nullptr : *found;
+}
+
+const ReasoningFormat* find_reasoning_format(std::string_view name) {
+  const auto found = std::find_if(reasoning_formats().begin(), reasoning_formats().end(),
+                                  [&](const ReasoningFormat& format) { return format.name == name; });
+  return found == reasoning_formats().end() ? nullptr : &*found;
+}
+
+bool is_harmony(const CallFormat* calls, const AnswerFormats& formats) {
+  return calls == &kOpenaiCalls || formats.reasoning == kHarmonyReasoning;
+}
+
+/// Whether the marker, or what it begins with, is a control token.
+bool begins_with_special(std::string_view marker, const Tokenizer& tokenizer) {
+  for (std::size_t size = 1; size <= marker.size(); ++size) {
+    const auto id = tokenizer.id_of(marker.substr(0, size));
+    if (id && tokenizer.is_special(*id)) return true;
+  }
+  return false;
+}
+
 tl::unexpected<Error> unknown(std::string_view name, const std::vector<std::string_view>& names, std::string_view option) {
   return fail(ErrorCode::invalid_argument,
               fmt::format("there is no parser \"{}\"; there are {}", printable_excerpt(name), fmt::join(names, ", ")),
@@ -57,9 +87,25 @@ AnswerFormats answer_formats_of(std::string_view chat_template) {
   return formats;
 }
 
+AnswerFormats answer_formats(const EngineOptions& options, std::string_view chat_template) {
+  AnswerFormats formats = answer_formats_of(chat_template);
+  const auto choose = [](const std::string& asked, std::string& format) {
+    if (asked == kNoParser) format.clear();
+    else if (asked != kParserOfTemplate) format = asked;
+  };
+  choose(options.tool_call_parser, formats.tool_calls);
+  choose(options.reasoning_parser, formats.reasoning);
+  return formats;
+}
+
 std::vector<std::string_view> tool_call_format_names() {
   std::vector<std::string_view> names;
-  for (const CallFormat* format : call_formats()) names.push_back(format->name);
+  for (const CallFormat* format : call_formats()) {
+    names.push_back(format->name);
+    for (const std::string_view other : format->other_names) {
+      if (!other.empty()) names.push_back(other);
+    }
+  }
   return names;
 }
 
@@ -69,23 +115,27 @@ std::vector<std::string_view> reasoning_format_names() {
   return names;
 }
 
+bool need_special_tokens(const AnswerFormats& formats, const Tokenizer& tokenizer) {
+  const CallFormat* calls = find_call_format(formats.tool_calls);
+  const ReasoningFormat* reasoning = find_reasoning_format(formats.reasoning);
+  if (is_harmony(calls, formats)) return true;
+  std::vector<std::string_view> markers;
+  const auto add = [&](const auto& some) { markers.insert(markers.end(), some.begin(), some.end()); };
+  if (calls != nullptr) add(calls->begins), add(calls->wraps), markers.push_back(calls->end);
+  if (reasoning != nullptr) add(reasoning->begins), add(reasoning->ends), add(reasoning->wraps);
+  return std::any_of(markers.begin(), markers.end(),
+                     [&](std::string_view marker) { return begins_with_special(marker, tokenizer); });
+}
+
 Result<std::unique_ptr<ToolCallParser>> make_tool_call_parser(const AnswerFormats& formats, const Json& tools,
                                                               std::string_view prompt) {
-  const CallFormat* calls = nullptr;
-  for (const CallFormat* format : call_formats()) {
-    const auto& others = format->other_names;
-    const bool by_another = std::find(others.begin(), others.end(), formats.tool_calls) != others.end();
-    if (!formats.tool_calls.empty() && (format->name == formats.tool_calls || by_another)) calls = format;
-  }
-  const ReasoningFormat* reasoning = nullptr;
-  for (const ReasoningFormat& format : reasoning_formats()) {
-    if (format.name == formats.reasoning) reasoning = &format;
-  }
+  const CallFormat* calls = find_call_format(formats.tool_calls);
+  const ReasoningFormat* reasoning = find_reasoning_format(formats.reasoning);
   if (calls == nullptr && !formats.tool_calls.empty())
     return unknown(formats.tool_calls, tool_call_format_names(), "tool_call_parser");
   if (reasoning == nullptr && !formats.reasoning.empty())
     return unknown(formats.reasoning, reasoning_format_names(), "reasoning_parser");
-  if (calls == &kOpenaiCalls || formats.reasoning == kHarmonyReasoning) return std::make_unique<HarmonyParser>();
+  if (is_harmony(calls, formats)) return std::make_unique<HarmonyParser>();
   const bool begun = reasoning != nullptr && starts_in_reasoning(*reasoning, prompt);
   return std::make_unique<ScanningParser>(calls, reasoning, begun, tools);
 }

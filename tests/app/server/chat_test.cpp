@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <QtTest>
 
+#include "tests/support/chat_stream.h"
 #include "tests/support/server_fixture.h"
 
 using namespace lathe;
@@ -40,28 +41,13 @@ class ChatTest : public QObject {
   void half_characters_are_never_sent();
   void model_without_template_says_what_to_do();
   void unknown_model_is_404();
-  void tools_are_refused();
 
  private:
-  HttpReply post(const Json& body) { return HttpClient(fixture_->port()).post("/v1/chat/completions", body); }
-  std::vector<Json> stream(const Json& body);
+  HttpReply post(const Json& body) { return tests::post_chat(fixture_->port(), body); }
+  std::vector<Json> stream(const Json& body) { return tests::stream_chat(fixture_->port(), body); }
 
   std::unique_ptr<tests::ServerFixture> fixture_;
 };
-
-std::vector<Json> ChatTest::stream(const Json& body) {
-  HttpClient client(fixture_->port());
-  client.send(client.request("POST", "/v1/chat/completions", engine::dump_json(body)));
-  std::vector<Json> chunks;
-  if (client.read_head().status != 200) return chunks;
-  bool done = false;
-  while (const auto event = client.read_event()) {
-    if (*event == "[DONE]") done = true;
-    else chunks.push_back(engine::parse_json(*event, "event").value());
-  }
-  if (!done) chunks.clear();
-  return chunks;
-}
 
 void ChatTest::answers_with_message_and_usage() {
   fixture_->engine().answer_with("Hello.");
@@ -137,8 +123,6 @@ void ChatTest::developer_is_a_system_message() {
 
 void ChatTest::content_parts_are_joined() {
   const Json parts = {{{"type", "text"}, {"text", "a"}}, {{"type", "text"}, {"text", "b"}}};
-  fixture_->engine().pause();
-  fixture_->engine().resume();
   post({{"messages", {{{"role", "user"}, {"content", parts}}}}});
   const auto ids = fixture_->engine().submitted().back().prompt_token_ids;
   QCOMPARE(std::vector<std::int32_t>(ids.begin() + 1, ids.begin() + 4), (std::vector<std::int32_t>{'a', '\n', 'b'}));
@@ -272,11 +256,6 @@ void ChatTest::unknown_model_is_404() {
   QCOMPARE(reply.status, 404);
   QCOMPARE(reply.json()["error"]["param"], "model");
   QCOMPARE(reply.json()["error"]["code"], "model_not_found");
-}
-
-void ChatTest::tools_are_refused() {
-  QCOMPARE(post(chat_body("Hi", {{"tools", {{{"type", "function"}}}}})).status, 400);
-  QCOMPARE(post(chat_body("Hi", {{"tools", Json::array()}})).status, 200);
 }
 
 QTEST_GUILESS_MAIN(ChatTest)

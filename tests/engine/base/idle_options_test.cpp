@@ -30,6 +30,7 @@ class IdleOptionsTest : public QObject {
     for (const char* name : {"preferred_batch_size", "max_batch_delay_ms"})
       row(name, "policy", {"dynamic"}, {"paged", "static", "continuous"});
     row("kv_cache_memory_bytes", "num_gpu_blocks_override", {"0"}, {"12"});
+    row("tool_call_parser", "enable_auto_tool_choice", {"true"}, {"false"});
   }
 
   void an_option_is_idle_unless_another_asks_for_it() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/api/json.h"
 
+#include <QElapsedTimer>
 #include <QTest>
 #include <limits>
 
@@ -10,6 +11,7 @@ using lathe::engine::Json;
 using lathe::engine::JsonLimits;
 using lathe::engine::OrderedJson;
 using lathe::engine::parse_json;
+using lathe::engine::parse_ordered_json;
 
 namespace {
 
@@ -33,6 +35,33 @@ class JsonTest : public QObject {
     QCOMPARE((*json)["a"].size(), std::size_t{6});
     QCOMPARE((*json)["a"][1].get<int>(), -2);
     QCOMPARE((*json)["b"]["c"].get<std::string>(), std::string("d\xC3\xA9\n"));
+  }
+  void ordered_objects_keep_the_order_of_their_keys() {
+    const std::string text = R"({"z":{"y":[{"b":1,"a":2}],"x":null},"a":-1,"m":{},"é":1.5,"u":18446744073709551615})";
+    const auto json = parse_ordered_json(text, "x");
+    QVERIFY(json.has_value());
+    QCOMPARE(dump_json(*json), text);
+  }
+  void ordered_objects_are_refused_for_what_others_are() {
+    for (const char* text :
+         {"", "{", R"({"a":1,"b":2,"a":3})", R"({"a":{"b":1,"b":2}})", "[NaN]", "\xEF\xBB\xBF{}", "\"\xFF\""}) {
+      const auto json = parse_ordered_json(text, "body");
+      QVERIFY(!json && json.error().message == message_of(text) && json.error().where == "body");
+    }
+    QVERIFY(parse_ordered_json(R"({"a":{"b":1},"b":{"b":1}})", "x").has_value());
+    QVERIFY(!parse_ordered_json(std::string(129, '[') + std::string(129, ']'), "x").has_value());
+    QVERIFY(!parse_ordered_json("[1,2,3]", "x", {.max_depth = 4, .max_nodes = 3}).has_value());
+  }
+  /// Each level holds all below it and then grows.
+  void S3_large_ordered_objects_take_linear_time() {
+    std::string broad = "{\"k\":0";
+    for (int i = 0; i < 200'000; ++i) broad += ",\"" + std::to_string(i) + "\":0";
+    std::string text = broad + "}";
+    for (int i = 0; i < 100; ++i) text = "{\"a\":" + text + ",\"b\":0,\"c\":0}";
+    QElapsedTimer timer;
+    timer.start();
+    QVERIFY(parse_ordered_json(text, "x").has_value());
+    QVERIFY2(timer.elapsed() < 10'000, QByteArray::number(timer.elapsed()).constData());
   }
   void a_scalar_is_a_document() {
     QCOMPARE(parse_json("5", "x")->get<int>(), 5);

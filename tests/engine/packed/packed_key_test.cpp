@@ -87,6 +87,10 @@ class PackedKeyTest : public QObject {
     options.block_size = 32;
     options.max_num_seqs = 3;
     options.policy = "static";
+    options.chat_template = "t.jinja";
+    options.enable_auto_tool_choice = false;
+    options.tool_call_parser = "hermes";
+    options.reasoning_parser = "none";
     QCOMPARE(recipe(options), recipe(quantized()));
   }
 

@@ -18,7 +18,7 @@ namespace {
 constexpr int kLabel = 104, kContextStep = 512;
 constexpr std::int64_t kMostContext = 1 << 20;
 constexpr std::int64_t kQuick[] = {2048, 4096, 8192, 16384};
-constexpr const char* kRestOptions[] = {"kv_cache_dtype", "max_queue", "seed"};
+constexpr const char* kRestOptions[] = {"kv_cache_dtype", "tool_call_parser", "reasoning_parser", "max_queue", "seed"};
 
 /// The wheel scrolls the dock; a field changes by it only when it has the focus.
 template <class Base>
@@ -146,6 +146,16 @@ FormRow* OptionForm::add_combo(Section& section, const char* option, const QStri
     combo->setCurrentIndex(combo->findData(value(option)));
   });
   return row;
+}
+
+/// Its formats have the names of other systems: they stand as they are.
+void OptionForm::add_parser(Section& section, const char* option, const QString& label) {
+  QStringList words, values;
+  for (const std::string_view name : engine::choices_of(engine::engine_option(option))) {
+    values.append(QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size())));
+    words.append(name == "auto" ? tr("From the template") : name == "none" ? tr("None") : values.back());
+  }
+  add_combo(section, option, label, words, values);
 }
 
 FormRow* OptionForm::add_share(Section& section, const char* option, const QString& label) {
@@ -360,6 +370,8 @@ void OptionForm::make_rest() {
     values.append(QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size())));
   }
   add_combo(*rest_, "kv_cache_dtype", tr("KV type"), words, values);
+  add_parser(*rest_, "tool_call_parser", tr("Tool calls"));
+  add_parser(*rest_, "reasoning_parser", tr("Reasoning"));
   add_spin(*rest_, "max_queue", tr("Queue limit"), {});
   add_spin(*rest_, "seed", tr("Seed"), {});
   rest_->set_open(false);

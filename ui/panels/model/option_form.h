@@ -37,10 +37,11 @@ class OptionForm : public QWidget {
   FormRow* add_row(Section& section, const char* option, const QString& label, QWidget* control);
   FormRow* add_spin(Section& section, const char* option, const QString& label, const QString& special);
   /// Of a number between 0 and 1.
+  void add_parser(Section& section, const char* option, const QString& label);
   FormRow* add_share(Section& section, const char* option, const QString& label);
   FormRow* add_switch(Section& section, const char* option, const QString& label);
   FormRow* add_combo(Section& section, const char* option, const QString& label, const QStringList& words,
-                 const QStringList& values);
+                     const QStringList& values);
   QString value(const char* option) const;
   void write(const char* option, const QString& value);
   std::int64_t trained_context() const;

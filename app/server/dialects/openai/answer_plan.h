@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/api/model_slot.h"
+#include "app/server/dialects/openai/answer_reader.h"
 #include "app/server/dialects/openai/common_fields.h"
 #include "engine/api/json.h"
 
@@ -28,7 +29,9 @@ struct AnswerPlan {
   bool report_logprobs = false;  ///< best_of asks the engine for them without showing them
   bool prompt_only = false;      ///< echo with max_tokens 0: the generated token is thrown away
   std::vector<PromptPlan> prompts;
+  AnswerReading reading;  ///< of a chat
   const ModelSlot* models = nullptr;
+  IdSource* ids = nullptr;  ///< of the tool calls
 
   std::size_t prompt_of(std::size_t member) const { return member / static_cast<std::size_t>(fields.best_of); }
   /// While streaming best_of equals n, so a member's number is its choice's.

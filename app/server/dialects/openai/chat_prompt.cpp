@@ -5,15 +5,15 @@
 #include <array>
 
 #include "app/log/printable.h"
+#include "app/server/dialects/openai/chat_messages.h"
 
 namespace lathe::app::openai {
 namespace {
 
-using engine::ChatMessage;
 using engine::ErrorCode;
 using engine::Json;
 
-constexpr std::array<std::string_view, 5> kRoles = {"system", "developer", "user", "assistant", "tool"};
+constexpr std::array<std::string_view, 7> kEfforts = {"none", "minimal", "low", "medium", "high", "xhigh", "max"};
 
 /// What the server itself gives to templates: a request may not set it.
 constexpr std::array<std::string_view, 12> kReservedVariables = {"messages",
@@ -28,53 +28,6 @@ constexpr std::array<std::string_view, 12> kReservedVariables = {"messages",
                                                                  "chat_template",
                                                                  "tokenize",
                                                                  "raise_exception"};
-
-/// The texts of a content array, one a line. Images and sounds are refused.
-std::string read_parts(FieldReader& message, const Json& parts) {
-  std::string text;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const std::string name = "content[" + std::to_string(i) + "]";
-    if (!parts[i].is_object()) {
-      message.refuse(name, "must be an object with \"type\" and \"text\"");
-      return {};
-    }
-    FieldReader part(parts[i], message.path_of(name));
-    const std::string type = part.text("type").value_or("text");
-    if (type != "text") part.refuse("type", "this model reads text alone, not \"" + printable(type, 40) + "\"");
-    const auto piece = part.text("text");
-    if (!piece) part.refuse("text", "is missing");
-    if (const auto verdict = part.verdict(); !verdict) {
-      message.refuse(name, verdict.error().message);
-      return {};
-    }
-    text += (i > 0 ? "\n" : "") + *piece;
-  }
-  return text;
-}
-
-engine::Result<ChatMessage> read_message(const Json& json, const std::string& path) {
-  if (!json.is_object())
-    return engine::fail(ErrorCode::invalid_argument, "must be an object with \"role\" and \"content\"", path);
-  FieldReader reader(json, path);
-  ChatMessage message;
-  message.role = reader.text("role").value_or("");
-  if (std::find(kRoles.begin(), kRoles.end(), message.role) == kRoles.end()) {
-    reader.refuse("role", "must be system, developer, user, assistant or tool, got \"" + printable(message.role, 40) + "\"");
-  }
-  if (message.role == "developer") message.role = "system";  // OpenAI's newer word; templates of open models know the older
-  if (const Json* calls = reader.any("tool_calls"); calls != nullptr && !calls->empty())
-    reader.refuse("tool_calls", "tool calls are not served here");
-  const Json* content = reader.any("content");
-  if (content != nullptr && content->is_array()) {
-    message.content = read_parts(reader, *content);
-  } else if (content != nullptr) {
-    message.content = reader.text("content").value_or("");
-  } else if (message.role != "assistant") {
-    reader.refuse("content", "is missing");
-  }
-  LATHE_TRY_VOID(reader.verdict());
-  return message;
-}
 
 bool is_name_character(char c) {
   return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -104,9 +57,26 @@ void read_variables(FieldReader& body, const std::string& source, Json& variable
   }
 }
 
+/// "reasoning_effort" is a variable of templates that have one, and switches thinking on or off where that is one: as vLLM
+/// has it.
+void read_effort(FieldReader& body, const std::string& source, Json& variables) {
+  const auto effort = body.text("reasoning_effort");
+  if (!effort) return;
+  if (std::find(kEfforts.begin(), kEfforts.end(), *effort) == kEfforts.end()) {
+    body.refuse("reasoning_effort", "must be none, minimal, low, medium, high, xhigh or max");
+    return;
+  }
+  const auto set = [&](const char* name, Json value) {
+    if (mentions(source, name) && !variables.contains(name)) variables[name] = std::move(value);
+  };
+  set("reasoning_effort", *effort);
+  set("enable_thinking", *effort != "none");
+}
+
 }  // namespace
 
-engine::Result<std::vector<engine::TextSpan>> read_chat_prompt(FieldReader& body, const engine::Engine& engine) {
+engine::Result<std::vector<engine::TextSpan>> read_chat_prompt(FieldReader& body, engine::OrderedJson tools,
+                                                               const engine::Engine& engine) {
   const engine::ChatTemplate* chat_template = engine.chat_template();
   if (chat_template == nullptr) {
     return engine::fail(ErrorCode::invalid_argument, "this model has no chat template; send a prompt to /v1/completions",
@@ -121,14 +91,12 @@ engine::Result<std::vector<engine::TextSpan>> read_chat_prompt(FieldReader& body
   if (options.continue_final_message && options.add_generation_prompt) {
     body.refuse("continue_final_message", "excludes add_generation_prompt");
   }
+  options.tools = std::move(tools);
   read_variables(body, chat_template->source(), options.variables);
+  read_effort(body, chat_template->source(), options.variables);
   LATHE_TRY_VOID(body.verdict());
 
-  std::vector<ChatMessage> read;
-  for (std::size_t i = 0; i < messages->size(); ++i) {
-    LATHE_TRY(ChatMessage message, read_message((*messages)[i], "messages[" + std::to_string(i) + "]"));
-    read.push_back(std::move(message));
-  }
+  LATHE_TRY(const std::vector<engine::ChatMessage> read, read_chat_messages(*messages));
   auto spans = chat_template->render(read, options);
   if (!spans) {
     // The template is the model author's program: whatever it objects to is an objection to this request.

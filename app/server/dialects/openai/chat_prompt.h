@@ -9,9 +9,11 @@
 
 namespace lathe::app::openai {
 
-/// Reads "messages", "add_generation_prompt", "continue_final_message" and "chat_template_kwargs".
+/// Reads "messages", "add_generation_prompt", "continue_final_message", "chat_template_kwargs" and "reasoning_effort".
+/// `tools`: those of the request, or null.
 /// What users wrote stands in spans that may not hold control tokens.
 /// Errors: invalid_argument with the path of the message, or the template's own words.
-engine::Result<std::vector<engine::TextSpan>> read_chat_prompt(FieldReader& body, const engine::Engine& engine);
+engine::Result<std::vector<engine::TextSpan>> read_chat_prompt(FieldReader& body, engine::OrderedJson tools,
+                                                               const engine::Engine& engine);
 
 }  // namespace lathe::app::openai

@@ -19,8 +19,7 @@ using engine::SamplingParams;
 constexpr std::int64_t kMaxAnswers = 128;  // vLLM's documentation advises 64 to 128 for public servers
 
 /// Fields of OpenAI, vLLM and llama.cpp that change what is generated and that nothing here obeys.
-constexpr std::array<std::string_view, 28> kUnserved = {"tools",
-                                                        "functions",
+constexpr std::array<std::string_view, 27> kUnserved = {"functions",
                                                         "use_beam_search",
                                                         "bad_words",
                                                         "allowed_token_ids",

@@ -15,10 +15,23 @@ using engine::TokenEvent;
 
 void write_event(const std::string& data, std::string& out) { out.append("data: ").append(data).append("\n\n"); }
 
+/// A call comes as OpenAI sends it: its name first, then its arguments.
+void add_call(const engine::ToolCall& call, std::size_t index, std::vector<OrderedJson>& deltas) {
+  const auto add = [&](OrderedJson entry) {
+    OrderedJson delta;
+    delta["tool_calls"].push_back(std::move(entry));
+    deltas.push_back(std::move(delta));
+  };
+  add({{"index", index}, {"id", call.id}, {"type", "function"}, {"function", {{"name", call.name}, {"arguments", ""}}}});
+  add({{"index", index}, {"function", {{"arguments", call.arguments}}}});
+}
+
 }  // namespace
 
 StreamedAnswer::StreamedAnswer(AnswerPlan plan, std::unique_ptr<GenerationSet> set)
-    : plan_(std::move(plan)), set_(std::move(set)), choices_(set_->size()) {}
+    : plan_(std::move(plan)), set_(std::move(set)), choices_(set_->size()) {
+  for (Choice& choice : choices_) choice.reader = std::make_unique<AnswerReader>(plan_.reading, *plan_.ids);
+}
 
 void StreamedAnswer::interrupt() {
   interrupted_ = true;
@@ -83,23 +96,49 @@ void StreamedAnswer::add(std::size_t member, const TokenEvent& event, std::strin
   if (fails) fail(failure_of(event, interrupted_), out);
 }
 
-/// The chunk of what has come; of an answer that fails without the end that it did not reach.
+/// Deltas of a chat's choice: content, reasoning, and what makes up a call, in the order in which they came.
+std::vector<OrderedJson> StreamedAnswer::deltas(std::size_t member, const TokenEvent& event) {
+  AnswerReader& reader = *choices_[member].reader;
+  std::size_t n_calls = reader.n_calls();
+  std::vector<OrderedJson> deltas;
+  for (const engine::AnswerDelta& delta : reader.read(event)) {
+    switch (delta.kind) {
+      case engine::AnswerDelta::Kind::content: deltas.push_back(OrderedJson{{"content", delta.text}}); break;
+      case engine::AnswerDelta::Kind::reasoning:
+        deltas.push_back(OrderedJson{{"reasoning", delta.text}, {"reasoning_content", delta.text}});
+        break;
+      case engine::AnswerDelta::Kind::call: add_call(delta.call, n_calls++, deltas); break;
+    }
+  }
+  return deltas;
+}
+
+/// The chunks of what has come; of an answer that fails without the end that it did not reach. Tokens and log probabilities
+/// stand in the first of them, the end in the last.
 void StreamedAnswer::add_delta(std::size_t member, const TokenEvent& event, bool fails, std::string& out) {
   const bool finished = event.finished && !fails;
   const bool first_of_completion = !plan_.chat && !choices_[member].begun;
   if (first_of_completion && (plan_.fields.echo || plan_.fields.return_token_ids)) begin(member, event, out);
   const bool shows_tokens = (plan_.fields.return_token_ids || plan_.report_logprobs) && !event.token_ids.empty();
-  if (event.text.empty() && !shows_tokens && !finished) return;
   const bool drops_text = plan_.prompt_only;
-  OrderedJson choice;
-  choice["index"] = member;
-  if (plan_.chat) choice["delta"] = event.text.empty() ? OrderedJson::object() : OrderedJson{{"content", event.text}};
-  else choice["text"] = drops_text ? std::string() : event.text;
-  choice["logprobs"] = drops_text ? OrderedJson(nullptr) : logprobs(member, event);
-  choice["finish_reason"] = finished ? OrderedJson(engine::name_of(event.finish_reason)) : OrderedJson(nullptr);
-  if (finished) choice["stop_reason"] = stop_reason_json(event);
-  if (plan_.fields.return_token_ids) choice["token_ids"] = drops_text ? std::vector<std::int32_t>() : event.token_ids;
-  write(std::move(choice), member, out);
+  std::vector<OrderedJson> texts;
+  if (plan_.chat) texts = deltas(member, event);
+  else if (!event.text.empty()) texts.emplace_back(drops_text ? std::string() : event.text);
+  if (texts.empty() && !shows_tokens && !finished) return;
+  if (texts.empty()) texts.push_back(plan_.chat ? OrderedJson::object() : OrderedJson(""));
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const bool is_first = i == 0, ends = finished && i + 1 == texts.size();
+    OrderedJson choice;
+    choice["index"] = member;
+    choice[plan_.chat ? "delta" : "text"] = std::move(texts[i]);
+    choice["logprobs"] = is_first && !drops_text ? logprobs(member, event) : OrderedJson(nullptr);
+    choice["finish_reason"] =
+        ends ? OrderedJson(choices_[member].reader->finish_reason(event.finish_reason)) : OrderedJson(nullptr);
+    if (ends) choice["stop_reason"] = stop_reason_json(event);
+    const bool has_ids = is_first && !drops_text;
+    if (plan_.fields.return_token_ids) choice["token_ids"] = has_ids ? event.token_ids : std::vector<std::int32_t>();
+    write(std::move(choice), member, out);
+  }
 }
 
 void StreamedAnswer::fail(const engine::Error& error, std::string& out) {

@@ -29,10 +29,12 @@ class StreamedAnswer final : public http::PieceStream {
     bool begun = false;
     std::size_t offset = 0;  ///< code points so far, for text_offset
     engine::Usage usage;
+    std::unique_ptr<AnswerReader> reader;  ///< of a chat
   };
   void begin(std::size_t member, const engine::TokenEvent& event, std::string& out);
   void add(std::size_t member, const engine::TokenEvent& event, std::string& out);
   void add_delta(std::size_t member, const engine::TokenEvent& event, bool fails, std::string& out);
+  std::vector<engine::OrderedJson> deltas(std::size_t member, const engine::TokenEvent& event);
   void fail(const engine::Error& error, std::string& out);
   void finish(std::string& out) const;
 

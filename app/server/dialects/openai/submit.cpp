@@ -18,6 +18,7 @@ AnswerPlan make_plan(const ServerContext& context, const engine::LoadedModel& mo
   plan.loaded_model = model.name;
   plan.fields = std::move(fields);
   plan.models = &context.models;
+  plan.ids = &context.ids;
   return plan;
 }
 

@@ -3,6 +3,7 @@
 #include "app/server/dialects/openai/chat_prompt.h"
 #include "app/server/dialects/openai/common_fields.h"
 #include "app/server/dialects/openai/openai.h"
+#include "app/server/dialects/openai/tool_fields.h"
 
 namespace lathe::app::openai {
 namespace {
@@ -13,9 +14,11 @@ using engine::OrderedJson;
 
 constexpr std::size_t kMaxIds = 1'000'000;
 
-engine::Result<std::vector<std::int32_t>> read_prompt(FieldReader& body, const engine::Engine& engine) {
+engine::Result<std::vector<std::int32_t>> read_prompt(FieldReader& body, std::string_view text,
+                                                      const engine::Engine& engine) {
   if (body.has("messages")) {
-    LATHE_TRY(const std::vector<engine::TextSpan> spans, read_chat_prompt(body, engine));
+    LATHE_TRY(OrderedJson tools, read_tools(body, text));
+    LATHE_TRY(const std::vector<engine::TextSpan> spans, read_chat_prompt(body, std::move(tools), engine));
     return engine.tokenizer().encode_spans(spans);
   }
   const auto prompt = body.text("prompt");
@@ -35,7 +38,7 @@ engine::Result<http::Reply> answer_tokenize(const ServerContext& context, const 
   const bool with_texts = body.flag("return_token_strs").value_or(false);
   refuse_unserved_fields(body, {});
   LATHE_TRY_VOID(body.verdict());
-  LATHE_TRY(const std::vector<std::int32_t> ids, read_prompt(body, *engine));
+  LATHE_TRY(const std::vector<std::int32_t> ids, read_prompt(body, request.body, *engine));
   OrderedJson answer;
   answer["count"] = ids.size();
   answer["max_model_len"] = engine->model().max_model_len;

@@ -14,10 +14,36 @@ using engine::FinishReason;
 using engine::OrderedJson;
 using engine::TokenEvent;
 
+OrderedJson call_json(const engine::ToolCall& call) {
+  return {{"id", call.id}, {"type", "function"}, {"function", {{"name", call.name}, {"arguments", call.arguments}}}};
+}
+
 double cumulative_logprob(const TokenEvent& member) {
   double sum = 0;
   for (const engine::TokenLogprob& token : member.chosen_logprobs) sum += finite_logprob(token.logprob);
   return sum;
+}
+
+/// Reasoning stands under vLLM's name and under the older one, which many clients look for.
+OrderedJson message_json(const std::vector<engine::AnswerDelta>& deltas) {
+  std::string content, reasoning;
+  OrderedJson calls = OrderedJson::array();
+  for (const engine::AnswerDelta& delta : deltas) {
+    switch (delta.kind) {
+      case engine::AnswerDelta::Kind::content: content += delta.text; break;
+      case engine::AnswerDelta::Kind::reasoning: reasoning += delta.text; break;
+      case engine::AnswerDelta::Kind::call: calls.push_back(call_json(delta.call)); break;
+    }
+  }
+  const bool is_only_beside = content.empty() && !(calls.empty() && reasoning.empty());
+  OrderedJson message;
+  message["role"] = "assistant";
+  message["content"] = is_only_beside ? OrderedJson(nullptr) : OrderedJson(content);
+  message["refusal"] = nullptr;
+  message["tool_calls"] = std::move(calls);
+  message["reasoning"] = reasoning.empty() ? OrderedJson(nullptr) : OrderedJson(reasoning);
+  message["reasoning_content"] = message["reasoning"];
+  return message;
 }
 
 }  // namespace
@@ -59,12 +85,12 @@ std::vector<std::size_t> WholeAnswer::shown() const {
 OrderedJson WholeAnswer::chat_choice(const TokenNames& names, std::size_t member, std::size_t index) const {
   const TokenEvent& event = members_[member];
   OrderedJson choice;
+  AnswerReader reader(plan_.reading, *plan_.ids);
   choice["index"] = index;
-  choice["message"] = {
-      {"role", "assistant"}, {"content", event.text}, {"refusal", nullptr}, {"tool_calls", OrderedJson::array()}};
+  choice["message"] = message_json(reader.read(event));
   choice["logprobs"] =
       plan_.report_logprobs ? chat_logprobs(names, event, plan_.fields.sampling.logprobs.value_or(0)) : OrderedJson(nullptr);
-  choice["finish_reason"] = engine::name_of(event.finish_reason);
+  choice["finish_reason"] = reader.finish_reason(event.finish_reason);
   choice["stop_reason"] = stop_reason_json(event);
   choice["token_ids"] = plan_.fields.return_token_ids ? OrderedJson(event.token_ids) : OrderedJson(nullptr);
   return choice;

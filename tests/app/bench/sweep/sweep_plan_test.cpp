@@ -105,6 +105,7 @@ class SweepPlanTest : public QObject {
     QVERIFY(!refusal(plan_of({{"a", {}}, {"b", {}}, {"c", {}}, {"d", {}}})).empty());
     QVERIFY(!refusal(plan_of({{"concurrency", {}}})).empty());
     QVERIFY(refusal(plan_of({{"max_tokens", {"4"}}})).find("output_tokens") != std::string::npos);
+    QVERIFY(refusal(plan_of({{"tool_call_parser", {"none"}}})).find("not chats") != std::string::npos);
     QVERIFY(!refusal(plan_of({{"seed", {"4"}}})).empty());
     SweepPlan none = plan_of({});
     none.repeats = 0;

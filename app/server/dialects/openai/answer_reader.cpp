@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/server/dialects/openai/answer_reader.h"
+
+#include <iterator>
+#include <utility>
+
+namespace lathe::app::openai {
+
+using engine::AnswerDelta;
+
+AnswerReader::AnswerReader(const AnswerReading& reading, IdSource& ids) : reading_(reading), ids_(ids) {
+  if (reading.formats.tool_calls.empty() && reading.formats.reasoning.empty()) return;
+  auto made = engine::make_tool_call_parser(reading.formats, reading.tools, reading.prompt_end);
+  if (made) parser_ = std::move(*made);
+}
+
+std::vector<AnswerDelta> AnswerReader::read(const engine::TokenEvent& event) {
+  if (!parser_) {
+    if (event.text.empty()) return {};
+    return {AnswerDelta{AnswerDelta::Kind::content, event.text, {}}};
+  }
+  std::vector<AnswerDelta> deltas = parser_->feed(event.text);
+  if (event.finished) {
+    std::vector<AnswerDelta> rest = parser_->finish();
+    deltas.insert(deltas.end(), std::make_move_iterator(rest.begin()), std::make_move_iterator(rest.end()));
+  }
+  std::vector<AnswerDelta> kept;
+  for (AnswerDelta& delta : deltas) {
+    if (delta.kind == AnswerDelta::Kind::reasoning && !reading_.include_reasoning) continue;
+    if (delta.kind == AnswerDelta::Kind::call) {
+      if (n_calls_ > 0 && !reading_.parallel_tool_calls) continue;
+      ++n_calls_;
+      if (delta.call.id.empty()) delta.call.id = "chatcmpl-tool-" + ids_.next();
+    }
+    kept.push_back(std::move(delta));
+  }
+  return kept;
+}
+
+std::string_view AnswerReader::finish_reason(engine::FinishReason reason) const {
+  return n_calls_ > 0 ? "tool_calls" : engine::name_of(reason);
+}
+
+}  // namespace lathe::app::openai

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/server/dialects/openai/chat_messages.h"
+
+#include <algorithm>
+#include <array>
+
+#include "app/log/printable.h"
+#include "app/server/field_reader.h"
+
+namespace lathe::app::openai {
+namespace {
+
+using engine::ChatMessage;
+using engine::ErrorCode;
+using engine::Json;
+using engine::Result;
+using engine::ToolCall;
+
+constexpr std::array<std::string_view, 5> kRoles = {"system", "developer", "user", "assistant", "tool"};
+
+Result<std::string> read_part(const Json& json, const std::string& path) {
+  if (!json.is_object())
+    return engine::fail(ErrorCode::invalid_argument, "must be an object with \"type\" and \"text\"", path);
+  FieldReader part(json, path);
+  const std::string type = part.text("type").value_or("text");
+  if (type != "text") part.refuse("type", "this model reads text alone, not \"" + printable(type, 40) + "\"");
+  auto text = part.text("text");
+  if (!text) part.refuse("text", "is missing");
+  LATHE_TRY_VOID(part.verdict());
+  return *std::move(text);
+}
+
+/// A text, or a list of texts. Images and sounds are refused.
+Result<void> read_content(FieldReader& reader, ChatMessage& message) {
+  const Json* content = reader.any("content");
+  if (content == nullptr || !content->is_array()) {
+    message.content = reader.text("content").value_or("");
+    if (content == nullptr && message.role != "assistant") reader.refuse("content", "is missing");
+    return {};
+  }
+  for (std::size_t i = 0; i < content->size(); ++i) {
+    LATHE_TRY(std::string text, read_part((*content)[i], reader.path_of("content") + "[" + std::to_string(i) + "]"));
+    message.content += (i > 0 ? "\n" : "") + text;
+    message.parts.push_back(std::move(text));
+  }
+  return {};
+}
+
+Result<ToolCall> read_call(const Json& json, const std::string& path) {
+  if (!json.is_object())
+    return engine::fail(ErrorCode::invalid_argument, "must be an object with \"id\", \"type\" and \"function\"", path);
+  FieldReader reader(json, path);
+  ToolCall call;
+  call.id = reader.text("id").value_or("");
+  if (reader.text("type").value_or("function") != "function") reader.refuse("type", "must be \"function\"");
+  const Json* function = reader.object("function");
+  if (function == nullptr) reader.refuse("function", "is missing");
+  LATHE_TRY_VOID(reader.verdict());
+  FieldReader inner(*function, reader.path_of("function"));
+  call.name = inner.text("name").value_or("");
+  if (call.name.empty()) inner.refuse("name", "is missing or empty");
+  call.arguments = inner.text("arguments").value_or("");
+  LATHE_TRY_VOID(inner.verdict());
+  return call;
+}
+
+/// What only messages of an assistant have: calls, and reasoning under vLLM's name or the older one.
+Result<void> read_assistant(FieldReader& reader, ChatMessage& message) {
+  const auto reasoning = reader.text("reasoning"), older = reader.text("reasoning_content");
+  message.reasoning = reasoning ? *reasoning : older.value_or("");
+  const Json* calls = reader.array("tool_calls");
+  for (std::size_t i = 0; calls != nullptr && i < calls->size(); ++i) {
+    LATHE_TRY(ToolCall call, read_call((*calls)[i], reader.path_of("tool_calls") + "[" + std::to_string(i) + "]"));
+    message.tool_calls.push_back(std::move(call));
+  }
+  return {};
+}
+
+Result<ChatMessage> read_message(const Json& json, const std::string& path) {
+  if (!json.is_object())
+    return engine::fail(ErrorCode::invalid_argument, "must be an object with \"role\" and \"content\"", path);
+  FieldReader reader(json, path);
+  ChatMessage message;
+  message.role = reader.text("role").value_or("");
+  if (std::find(kRoles.begin(), kRoles.end(), message.role) == kRoles.end()) {
+    reader.refuse("role", "must be system, developer, user, assistant or tool, got \"" + printable(message.role, 40) + "\"");
+  }
+  if (message.role == "developer") message.role = "system";  // OpenAI's newer word; templates of open models know the older
+  LATHE_TRY_VOID(read_content(reader, message));
+  message.name = reader.text("name").value_or("");
+  if (message.role == "tool") message.tool_call_id = reader.text("tool_call_id").value_or("");
+  if (message.role == "assistant") {
+    LATHE_TRY_VOID(read_assistant(reader, message));
+  } else if (const Json* calls = reader.array("tool_calls"); calls != nullptr && !calls->empty()) {
+    reader.refuse("tool_calls", "only messages of the assistant have tool calls");
+  }
+  LATHE_TRY_VOID(reader.verdict());
+  return message;
+}
+
+}  // namespace
+
+Result<std::vector<ChatMessage>> read_chat_messages(const Json& messages) {
+  std::vector<ChatMessage> read;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    LATHE_TRY(ChatMessage message, read_message(messages[i], "messages[" + std::to_string(i) + "]"));
+    read.push_back(std::move(message));
+  }
+  return read;
+}
+
+}  // namespace lathe::app::openai

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The messages of a request body, as the engine's chat templates take them.
+#pragma once
+
+#include <vector>
+
+#include "engine/api/chat.h"
+#include "engine/api/json.h"
+
+namespace lathe::app::openai {
+
+/// Requires: an array. Errors: invalid_argument with the path of the field.
+engine::Result<std::vector<engine::ChatMessage>> read_chat_messages(const engine::Json& messages);
+
+}  // namespace lathe::app::openai

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/server/dialects/openai/tool_fields.h"
+
+#include "app/log/printable.h"
+
+namespace lathe::app::openai {
+namespace {
+
+using engine::Json;
+using engine::OrderedJson;
+
+constexpr std::size_t kMaxTools = 128;  // OpenAI's
+
+/// The complaints of a part of the body become the body's.
+void pass_on(const FieldReader& part, FieldReader& body) {
+  if (const auto verdict = part.verdict(); !verdict) body.refuse(verdict.error().where, verdict.error().message);
+}
+
+void check_function(const Json& function, FieldReader& body, const std::string& path) {
+  FieldReader reader(function, path);
+  if (reader.text("name").value_or("").empty()) reader.refuse("name", "is missing or empty");
+  reader.text("description");
+  reader.object("parameters");
+  pass_on(reader, body);
+}
+
+void check_tool(const Json& tool, FieldReader& body, const std::string& path) {
+  if (!tool.is_object()) return body.refuse(path, "must be an object with \"type\" and \"function\"");
+  FieldReader reader(tool, path);
+  const std::string type = reader.text("type").value_or("function");
+  if (type != "function") reader.refuse("type", "must be \"function\", got \"" + printable(type, 40) + "\"");
+  const Json* function = reader.object("function");
+  if (function == nullptr) reader.refuse("function", "is missing");
+  pass_on(reader, body);
+  if (function != nullptr) check_function(*function, body, reader.path_of("function"));
+}
+
+}  // namespace
+
+engine::Result<OrderedJson> read_tools(FieldReader& body, std::string_view text) {
+  const Json* tools = body.array("tools");
+  if (tools == nullptr) return OrderedJson();
+  if (tools->empty()) {
+    body.refuse("tools", "must not be an empty list: either provide at least one tool or omit the field entirely");
+  } else if (tools->size() > kMaxTools) {
+    body.refuse("tools", "may hold at most " + std::to_string(kMaxTools) + " tools, got " + std::to_string(tools->size()));
+  } else {
+    for (std::size_t i = 0; i < tools->size(); ++i) check_tool((*tools)[i], body, "tools[" + std::to_string(i) + "]");
+  }
+  if (body.failed()) return OrderedJson();
+  LATHE_TRY(OrderedJson ordered, engine::parse_ordered_json(text, "body"));
+  return std::move(ordered["tools"]);
+}
+
+bool read_tool_choice(FieldReader& body, const engine::LoadedModel& model) {
+  const Json* choice = body.any("tool_choice");
+  const bool has_tools = body.has("tools");
+  if (choice == nullptr ? !has_tools : *choice == "none") return false;
+  if (!has_tools) {
+    body.refuse("tool_choice", "when using `tool_choice`, `tools` must be set");
+  } else if (choice != nullptr && (choice->is_object() || *choice == "required")) {
+    body.refuse("tool_choice",
+                "to make the model call a tool needs guided decoding, which is not served here; \"auto\" lets it choose");
+  } else if (choice != nullptr && *choice != "auto") {
+    body.refuse("tool_choice", "must be \"none\" or \"auto\"");
+  } else if (!model.options.enable_auto_tool_choice || model.answer_formats.tool_calls.empty()) {
+    // vLLM's words; what is set here without being asked for is said behind them.
+    const bool is_off = !model.options.enable_auto_tool_choice;
+    body.refuse(
+        choice == nullptr ? "tools" : "tool_choice",
+        std::string("\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set; ") +
+            (is_off ? "the first is switched off here" : "this model's chat template shows no known form of tool calls"));
+  }
+  return !body.failed();
+}
+
+}  // namespace lathe::app::openai
