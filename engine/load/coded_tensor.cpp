@@ -2,6 +2,7 @@
 #include "engine/load/coded_tensor.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "kernels/api/check.h"
@@ -165,20 +166,37 @@ class RowDecoder {
 
 bool has_minimums(CodeKind kind) { return kind == CodeKind::minned4 || kind == CodeKind::minned8; }
 
-std::shared_ptr<const std::vector<float>> numbers_of(CodeKind kind) {
-  LATHE_CHECK(kind != CodeKind::other4);
+namespace {
+
+std::vector<float> make_numbers(CodeKind kind) {
   std::vector<float> numbers;
   if (kind == CodeKind::nf4) numbers = kernels::numbers_of_codes(WeightFormat::nf4);
   if (kind == CodeKind::fp4) numbers = kernels::numbers_of_codes(WeightFormat::fp4);
   if (kind == CodeKind::iq4) numbers = kernels::numbers_of_codes(WeightFormat::iq4);
   if (kind == CodeKind::mxfp4) numbers = kernels::numbers_of_codes(WeightFormat::mxfp4);
-  if (!numbers.empty()) return std::make_shared<std::vector<float>>(std::move(numbers));
+  if (!numbers.empty()) return numbers;
   const int n = has_4_bits(kind) ? 16 : 256;
   for (int code = 0; code < n; ++code) {
     const auto whole = static_cast<float>(code - middle_of(kind));
     numbers.push_back(kind == CodeKind::e4m3 ? kernels::e4m3_to_f32(static_cast<std::uint8_t>(code)) : whole);
   }
-  return std::make_shared<std::vector<float>>(std::move(numbers));
+  return numbers;
+}
+
+}  // namespace
+
+std::shared_ptr<const std::vector<float>> numbers_of(CodeKind kind) {
+  LATHE_CHECK(kind != CodeKind::other4);
+  // One for all tensors of a kind: a model of experts has thousands.
+  static const auto all = [] {
+    std::array<std::shared_ptr<const std::vector<float>>, static_cast<std::size_t>(CodeKind::iq4) + 1> tables;
+    for (std::size_t i = 0; i < tables.size(); ++i) {
+      const auto one = static_cast<CodeKind>(i);
+      if (one != CodeKind::other4) tables[i] = std::make_shared<std::vector<float>>(make_numbers(one));
+    }
+    return tables;
+  }();
+  return all[static_cast<std::size_t>(kind)];
 }
 
 bool has_even_groups(const CodedTensor& tensor) {

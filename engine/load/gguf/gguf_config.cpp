@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <string_view>
+#include <unordered_set>
 
 #include "engine/load/gguf/gguf_ends.h"
 #include "engine/load/gguf/gguf_families.h"
@@ -33,7 +35,9 @@ constexpr std::int64_t kMaxFactors = 4096;  // of RoPE, one a pair of numbers
 class ConfigMaker {
  public:
   ConfigMaker(const GgufHeader& header, std::span<const GgufTensor> tensors, const GgufFamily& family)
-      : header_(header), tensors_(tensors), family_(family) {}
+      : header_(header), tensors_(tensors), family_(family) {
+    for (const GgufTensor& tensor : tensors) names_.insert(tensor.name);
+  }
 
   Result<Json> make() {
     config_ = {{"architectures", {family_.name}}, {"model_type", family_.model_type}};
@@ -58,9 +62,7 @@ class ConfigMaker {
     return fail(ErrorCode::model_refused, std::move(message), fmt::format("{}: {}", header_.file(), key));
   }
 
-  bool has_tensor(std::string_view name) const {
-    return std::any_of(tensors_.begin(), tensors_.end(), [&](const GgufTensor& tensor) { return tensor.name == name; });
-  }
+  bool has_tensor(std::string_view name) const { return names_.contains(name); }
 
   Json& place(const GgufKey& key) { return place_of(config_, key.config); }
 
@@ -229,6 +231,7 @@ class ConfigMaker {
   const GgufHeader& header_;
   const std::span<const GgufTensor> tensors_;
   const GgufFamily& family_;
+  std::unordered_set<std::string_view> names_;  ///< of the tensors, which a file may have a million of
   Json config_;
 };
 

@@ -16,14 +16,6 @@ using namespace lathe::tests;
 
 namespace {
 
-using Logits = std::vector<std::vector<float>>;
-
-Logits logits_of(const std::string& path, const RunnerChoice& choice) {
-  std::vector<std::int32_t> ids;
-  for (std::int32_t i = 0; i < 24; ++i) ids.push_back(i * 7 % 90 + 3);
-  return RunnerDriver(path, choice).step({{0, ids, static_cast<int>(ids.size())}});
-}
-
 kernels::RandomTensor tensor_of(const Logits& logits) {
   kernels::RandomTensor tensor({std::ssize(logits), std::ssize(logits.front())});
   for (std::size_t row = 0; row < logits.size(); ++row) {

@@ -75,11 +75,6 @@ class LoadEngineTest : public QObject {
   void end_tokens_wait_for_min_tokens();
   void the_tokenizers_end_token_is_one_too();
   void defaults_of_generation_config_are_kept();
-  void chat_template_is_compiled();
-  void an_unusable_chat_template_is_a_warning();
-  void another_chat_template_may_be_given();
-  void a_chat_template_that_is_given_must_be_usable();
-  void formats_of_answers_are_those_of_the_template_or_the_options();
   void tokenizer_may_lie_elsewhere();
   void dtype_auto_is_as_stored();
   void instruction_set_may_be_chosen_data();
@@ -214,66 +209,6 @@ void LoadEngineTest::defaults_of_generation_config_are_kept() {
   const TinyModelCopy model;
   model.edit("generation_config.json", [](Json& config) { config["max_new_tokens"] = 77; });
   QCOMPARE((*load(model.path()))->model().default_max_tokens, std::optional<std::int64_t>(77));
-}
-
-void LoadEngineTest::chat_template_is_compiled() {
-  const auto engine = load(tiny_model_path());
-  const ChatTemplate* chat = (*engine)->chat_template();
-  QVERIFY(chat != nullptr);
-  const auto spans = chat->render({{"user", "Hi"}}, {});
-  QVERIFY(spans.has_value());
-  QCOMPARE(joined(*spans), std::string("<s><|user|>Hi<|end|><|assistant|>"));
-  QVERIFY((*load(tiny_model_path("tiny-llama3-rope")))->chat_template() == nullptr);
-}
-
-void LoadEngineTest::an_unusable_chat_template_is_a_warning() {
-  const TinyModelCopy model;
-  model.edit("tokenizer_config.json", [](Json& config) { config["chat_template"] = "{% if %}"; });
-  const auto engine = load(model.path());
-  QVERIFY(engine.has_value());
-  QVERIFY((*engine)->chat_template() == nullptr);
-  QVERIFY(!(*engine)->model().info.has_chat_template);
-  QVERIFY((*engine)->model().info.warnings.back().starts_with("the chat template is not used"));
-}
-
-void LoadEngineTest::another_chat_template_may_be_given() {
-  const TinyModelCopy model;
-  EngineOptions options = options_for(tiny_model_path("tiny-llama3-rope"));
-  options.chat_template = model.file("other.jinja");
-  write_file(options.chat_template, "{{ bos_token }}{{ messages[0].content }}!");
-  const auto engine = load_engine(options);
-  QVERIFY(engine.has_value());
-  QVERIFY((*engine)->model().info.has_chat_template);
-  const std::string text = joined((*engine)->chat_template()->render({{"user", "Hi"}}, {}).value());
-  QVERIFY2(text.ends_with("Hi!"), text.c_str());
-}
-
-void LoadEngineTest::a_chat_template_that_is_given_must_be_usable() {
-  const TinyModelCopy model;
-  EngineOptions options = options_for(tiny_model_path());
-  options.chat_template = model.file("missing.jinja");
-  QCOMPARE(load_engine(options).error().code, ErrorCode::not_found);
-  options.chat_template = model.file("broken.jinja");
-  write_file(options.chat_template, "\n{% if %}");
-  const auto refused = load_engine(options);
-  QVERIFY(!refused && refused.error().code == ErrorCode::model_refused);
-  QVERIFY(refused.error().message.find("line 2") != std::string::npos);
-}
-
-void LoadEngineTest::formats_of_answers_are_those_of_the_template_or_the_options() {
-  const TinyModelCopy model;
-  EngineOptions options = options_for(tiny_model_path());
-  QCOMPARE((*load_engine(options))->model().answer_formats.tool_calls, std::string());
-  options.chat_template = model.file("other.jinja");
-  write_file(options.chat_template, "{# <tool_call> <think> #}{{ messages[0].content }}");
-  AnswerFormats found = (*load_engine(options))->model().answer_formats;
-  QCOMPARE(found.tool_calls, std::string("hermes"));
-  QCOMPARE(found.reasoning, std::string("qwen3"));
-  options.tool_call_parser = "pythonic";
-  options.reasoning_parser = "none";
-  found = (*load_engine(options))->model().answer_formats;
-  QCOMPARE(found.tool_calls, std::string("pythonic"));
-  QCOMPARE(found.reasoning, std::string());
 }
 
 void LoadEngineTest::tokenizer_may_lie_elsewhere() {

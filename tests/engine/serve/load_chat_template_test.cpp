@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which chat template a model is loaded with, and which formats of answers belong to it.
+#include <QTest>
+
+#include "engine/api/engine.h"
+#include "tests/support/tiny_model.h"
+
+using namespace lathe;
+using namespace lathe::engine;
+using tests::tiny_model_path;
+using tests::TinyModelCopy;
+
+namespace {
+
+EngineOptions options_for(const std::string& path) {
+  EngineOptions options;
+  options.model = path;
+  options.dtype = "float32";
+  return options;
+}
+
+}  // namespace
+
+class LoadChatTemplateTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void chat_template_is_compiled() {
+    const auto engine = load_engine(options_for(tiny_model_path()));
+    const ChatTemplate* chat = (*engine)->chat_template();
+    QVERIFY(chat != nullptr);
+    const auto spans = chat->render({{"user", "Hi"}}, {});
+    QVERIFY(spans.has_value());
+    QCOMPARE(joined(*spans), std::string("<s><|user|>Hi<|end|><|assistant|>"));
+    QVERIFY((*load_engine(options_for(tiny_model_path("tiny-llama3-rope"))))->chat_template() == nullptr);
+  }
+
+  void an_unusable_chat_template_is_a_warning() {
+    const TinyModelCopy model;
+    model.edit("tokenizer_config.json", [](Json& config) { config["chat_template"] = "{% if %}"; });
+    const auto engine = load_engine(options_for(model.path()));
+    QVERIFY(engine.has_value());
+    QVERIFY((*engine)->chat_template() == nullptr);
+    QVERIFY(!(*engine)->model().info.has_chat_template);
+    QVERIFY((*engine)->model().info.warnings.back().starts_with("the chat template is not used"));
+  }
+
+  void another_chat_template_may_be_given() {
+    const TinyModelCopy model;
+    EngineOptions options = options_for(tiny_model_path("tiny-llama3-rope"));
+    options.chat_template = model.file("other.jinja");
+    tests::write_file(options.chat_template, "{{ bos_token }}{{ messages[0].content }}!");
+    const auto engine = load_engine(options);
+    QVERIFY(engine.has_value());
+    QVERIFY((*engine)->model().info.has_chat_template);
+    const std::string text = joined((*engine)->chat_template()->render({{"user", "Hi"}}, {}).value());
+    QVERIFY2(text.ends_with("Hi!"), text.c_str());
+  }
+
+  void a_chat_template_that_is_given_must_be_usable() {
+    const TinyModelCopy model;
+    EngineOptions options = options_for(tiny_model_path());
+    options.chat_template = model.file("missing.jinja");
+    QCOMPARE(load_engine(options).error().code, ErrorCode::not_found);
+    options.chat_template = model.file("broken.jinja");
+    tests::write_file(options.chat_template, "\n{% if %}");
+    const auto refused = load_engine(options);
+    QVERIFY(!refused && refused.error().code == ErrorCode::model_refused);
+    QVERIFY(refused.error().message.find("line 2") != std::string::npos);
+  }
+
+  void formats_of_answers_are_those_of_the_template_or_the_options() {
+    const TinyModelCopy model;
+    EngineOptions options = options_for(tiny_model_path());
+    QCOMPARE((*load_engine(options))->model().answer_formats.tool_calls, std::string());
+    options.chat_template = model.file("other.jinja");
+    tests::write_file(options.chat_template, "{# <tool_call> <think> #}{{ messages[0].content }}");
+    AnswerFormats found = (*load_engine(options))->model().answer_formats;
+    QCOMPARE(found.tool_calls, std::string("hermes"));
+    QCOMPARE(found.reasoning, std::string("qwen3"));
+    options.tool_call_parser = "pythonic";
+    options.reasoning_parser = "none";
+    found = (*load_engine(options))->model().answer_formats;
+    QCOMPARE(found.tool_calls, std::string("pythonic"));
+    QCOMPARE(found.reasoning, std::string());
+  }
+};
+
+QTEST_GUILESS_MAIN(LoadChatTemplateTest)
+#include "load_chat_template_test.moc"
