@@ -51,8 +51,9 @@ AnswerFormats answer_formats_of(std::string_view chat_template);
 AnswerFormats answer_formats(const EngineOptions& options, std::string_view chat_template);
 /// Whether a marker of the formats is a control token, so that it is only in a text that shows those.
 bool need_special_tokens(const AnswerFormats& formats, const Tokenizer& tokenizer);
-/// Names that --tool-call-parser takes, and --reasoning-parser, but for "auto" and "none".
-std::vector<std::string_view> tool_call_format_names();
+/// A name for each format. `with_others`: all that --tool-call-parser and --reasoning-parser take, but for "auto" and "none";
+/// some formats of calls have several.
+std::vector<std::string_view> tool_call_format_names(bool with_others = false);
 std::vector<std::string_view> reasoning_format_names();
 
 /// `tools` is the list of a request; formats that do not tell texts from numbers look up the types of arguments in it.

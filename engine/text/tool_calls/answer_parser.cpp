@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "engine/text/tool_calls/call_format.h"
 #include "engine/text/tool_calls/call_scanner.h"
@@ -98,13 +99,13 @@ AnswerFormats answer_formats(const EngineOptions& options, std::string_view chat
   return formats;
 }
 
-std::vector<std::string_view> tool_call_format_names() {
+std::vector<std::string_view> tool_call_format_names(bool with_others) {
   std::vector<std::string_view> names;
+  for (const CallFormat* format : call_formats()) names.push_back(format->name);
+  if (!with_others) return names;
   for (const CallFormat* format : call_formats()) {
-    names.push_back(format->name);
-    for (const std::string_view other : format->other_names) {
-      if (!other.empty()) names.push_back(other);
-    }
+    std::copy_if(format->other_names.begin(), format->other_names.end(), std::back_inserter(names),
+                 [](std::string_view other) { return !other.empty(); });
   }
   return names;
 }
@@ -132,7 +133,7 @@ Result<std::unique_ptr<ToolCallParser>> make_tool_call_parser(const AnswerFormat
   const CallFormat* calls = find_call_format(formats.tool_calls);
   const ReasoningFormat* reasoning = find_reasoning_format(formats.reasoning);
   if (calls == nullptr && !formats.tool_calls.empty())
-    return unknown(formats.tool_calls, tool_call_format_names(), "tool_call_parser");
+    return unknown(formats.tool_calls, tool_call_format_names(true), "tool_call_parser");
   if (reasoning == nullptr && !formats.reasoning.empty())
     return unknown(formats.reasoning, reasoning_format_names(), "reasoning_parser");
   if (is_harmony(calls, formats)) return std::make_unique<HarmonyParser>();

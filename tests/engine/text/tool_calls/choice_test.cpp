@@ -42,7 +42,7 @@ class ChoiceTest : public QObject {
   Q_OBJECT
  private Q_SLOTS:
   void options_take_the_names_of_the_tables() {
-    QVERIFY(names_of("tool_call_parser") == set_of(tool_call_format_names()));
+    QVERIFY(names_of("tool_call_parser") == set_of(tool_call_format_names(true)));
     QVERIFY(names_of("reasoning_parser") == set_of(reasoning_format_names()));
     for (const char* option : {"tool_call_parser", "reasoning_parser"}) {
       EngineOptions options;
@@ -53,7 +53,7 @@ class ChoiceTest : public QObject {
     }
   }
   void every_name_makes_a_parser() {
-    for (const std::string_view name : tool_call_format_names())
+    for (const std::string_view name : tool_call_format_names(true))
       QVERIFY(make_tool_call_parser({std::string(name), ""}).has_value());
     for (const std::string_view name : reasoning_format_names())
       QVERIFY(make_tool_call_parser({"", std::string(name)}).has_value());
