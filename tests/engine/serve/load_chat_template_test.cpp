@@ -15,7 +15,6 @@ namespace {
 EngineOptions options_for(const std::string& path) {
   EngineOptions options;
   options.model = path;
-  options.dtype = "float32";
   return options;
 }
 
