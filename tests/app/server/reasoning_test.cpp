@@ -51,6 +51,19 @@ class ReasoningTest : public QObject {
       QCOMPARE(streamed["finish_reason"], choice["finish_reason"]);
     }
   }
+  /// "<thi" may become a marker, so it is held back.
+  void what_was_held_back_comes_before_an_error() {
+    fixture_->engine().answer_with("<thin ice");
+    fixture_->engine().fail_after(4, engine::Error{engine::ErrorCode::internal, "NaN", {}});
+    std::string content;
+    bool has_failed = false;
+    for (const Json& chunk : tests::stream_chat(fixture_->port(), chat_body("Hi"))) {
+      has_failed = has_failed || chunk.contains("error");
+      if (chunk.contains("choices")) content += chunk["choices"][0]["delta"].value("content", "");
+    }
+    QCOMPARE(content, std::string("<thi"));
+    QVERIFY(has_failed);
+  }
   void deltas_have_both_names() {
     fixture_->engine().answer_with("<think>a</think>b");
     std::string reasoning;

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "kernels/api/check.h"
+
 namespace lathe::app::openai {
 
 using engine::AnswerDelta;
@@ -11,7 +13,8 @@ using engine::AnswerDelta;
 AnswerReader::AnswerReader(const AnswerReading& reading, IdSource& ids) : reading_(reading), ids_(ids) {
   if (reading.formats.tool_calls.empty() && reading.formats.reasoning.empty()) return;
   auto made = engine::make_tool_call_parser(reading.formats, reading.tools, reading.prompt_end);
-  if (made) parser_ = std::move(*made);
+  LATHE_CHECK(made.has_value());
+  parser_ = std::move(*made);
 }
 
 std::vector<AnswerDelta> AnswerReader::read(const engine::TokenEvent& event) {

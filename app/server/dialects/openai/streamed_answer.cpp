@@ -92,7 +92,8 @@ OrderedJson StreamedAnswer::logprobs(std::size_t member, const TokenEvent& event
 void StreamedAnswer::add(std::size_t member, const TokenEvent& event, std::string& out) {
   choices_[member].usage = event.usage;
   const bool fails = event.finish_reason == FinishReason::error || event.finish_reason == FinishReason::cancelled;
-  if (!fails || !event.text.empty() || !event.token_ids.empty()) add_delta(member, event, fails, out);
+  // Of a chat something may have been held back that began like a marker.
+  if (!fails || plan_.chat || !event.text.empty() || !event.token_ids.empty()) add_delta(member, event, fails, out);
   if (fails) fail(failure_of(event, interrupted_), out);
 }
 
