@@ -87,7 +87,7 @@ constexpr std::array kFields = {
                 &EngineOptions::max_model_len},
     EngineField{{"device", load, choice, "Where it computes.", 0, 0, "cpu"}, &EngineOptions::device},
     EngineField{{"isa", load, choice, "Instruction set of the CPU; empty: the best there is.", 0, 0,
-                 "|scalar|avx2|avx512|avx512_vnni|avx512_bf16|avx512_amx"},
+                 "|scalar|avx2|avx2_vnni|avx512|avx512_vnni|avx512_bf16|avx512_amx"},
                 &EngineOptions::isa},
     EngineField{{"threads", load, integer, "Threads that compute; 0: one a physical core.", 0, 1024},
                 &EngineOptions::threads},

@@ -237,7 +237,7 @@ struct StepShape {
 
 struct BackendInfo {
   std::string name;    ///< "cpu"
-  std::string isa;     ///< "scalar", "avx2", "avx512", "avx512_vnni", "avx512_bf16" or "avx512_amx"
+  std::string isa;     ///< "scalar", "avx2", "avx2_vnni", "avx512", "avx512_vnni", "avx512_bf16" or "avx512_amx"
   std::string device;  ///< model name of the processor
   int n_threads = 1;
 };

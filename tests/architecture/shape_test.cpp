@@ -36,8 +36,8 @@ int lines_allowed(const SourceFile& file, const Function& function) {
 }
 
 bool is_isa_object(const std::string& path) {
-  return path.ends_with("_avx2.cpp.o") || path.ends_with("_avx512.cpp.o") || path.ends_with("_avx512_vnni.cpp.o") ||
-         path.ends_with("_avx512_bf16.cpp.o") || path.ends_with("_avx512_amx.cpp.o");
+  return path.ends_with("_avx2.cpp.o") || path.ends_with("_avx2_vnni.cpp.o") || path.ends_with("_avx512.cpp.o") ||
+         path.ends_with("_avx512_vnni.cpp.o") || path.ends_with("_avx512_bf16.cpp.o") || path.ends_with("_avx512_amx.cpp.o");
 }
 
 /// Lines of `nm` that define a weak symbol: the linker could pick them for code that must run on any machine.

@@ -105,7 +105,7 @@ struct AmxCodedLinear {
   static constexpr std::int64_t kStretch = 16 / Step::kPanelsOfCall;
   static constexpr std::int64_t kPanelGroups = kStretch * Step::kGroups;
   static constexpr std::int64_t kBlockBytes = Few::kBlockBytes;
-  static_assert(kStretch * kActivationBlock * kPanelColumns * Step::kPanelsOfCall <= kWidenedBytes);
+  static_assert(kStretch * kActivationBlock * kPanelColumns * Step::kPanelsOfCall <= kReadyBytes);
   static_assert((kHasZeros ? 2 : 1) * kPanelGroups * kPanelColumns * Step::kPanelsOfCall <= kScratchScales);
 
   struct Part {
@@ -150,8 +150,8 @@ struct AmxCodedLinear {
     const __m512i middle = _mm512_set1_epi8(static_cast<char>(C::kMiddle));
     const std::byte* from = panel + part.block * kBlockBytes;
     for (std::int64_t pair = 0; pair < groups_of(k, part) * kGroup / (2 * kQuad); ++pair, from += C::kPairBytes) {
-      V::store_int(codes, _mm512_sub_epi8(C::template load<0>(from, 0), middle));
-      V::store_int(codes + kTileRowBytes, _mm512_sub_epi8(C::template load<1>(from, 0), middle));
+      V::store_int(codes, _mm512_sub_epi8(C::template load<D, 0, 0>(from, 0), middle));
+      V::store_int(codes + kTileRowBytes, _mm512_sub_epi8(C::template load<D, 1, 0>(from, 0), middle));
       codes += 2 * kTileRowBytes;
     }
   }
@@ -178,7 +178,7 @@ struct AmxCodedLinear {
 
   static void multiply_panels(const LinearArgs& args, const LinearRange& range, const Part& part, float* scratch) {
     auto* const codes = reinterpret_cast<std::byte*>(scratch);
-    float* const scales = scratch + kWidenedBytes / static_cast<std::int64_t>(sizeof(float));
+    float* const scales = scratch + kReadyBytes / static_cast<std::int64_t>(sizeof(float));
     float* const offsets = scales + kPanelGroups * kPanelColumns * Step::kPanelsOfCall;
     constexpr std::int64_t kStride = kStretch * kActivationBlock * kPanelColumns;
     const bool as_stored = takes_as_stored(args, range, part);

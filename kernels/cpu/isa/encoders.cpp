@@ -5,7 +5,7 @@ namespace lathe::kernels {
 
 const Encoders* encoders_of(std::string_view isa) {
   if (isa.starts_with("avx512")) return &kAvx512Encoders;
-  return isa == "avx2" ? &kAvx2Encoders : nullptr;
+  return isa.starts_with("avx2") ? &kAvx2Encoders : nullptr;
 }
 
 }  // namespace lathe::kernels

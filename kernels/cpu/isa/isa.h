@@ -24,6 +24,7 @@ const IsaDescriptor* find_isa(std::string_view name);
 
 extern const OpTable kScalarOps;
 extern const OpTable kAvx2Ops;
+extern const OpTable kAvx2VnniOps;
 extern const OpTable kAvx512Ops;
 extern const OpTable kAvx512VnniOps;
 extern const OpTable kAvx512Bf16Ops;

@@ -14,6 +14,7 @@ namespace {
 // __builtin_cpu_supports asks CPUID and also whether the system saves the wide registers.
 bool has_scalar() { return true; }
 bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c"); }
+bool has_avx2_vnni() { return has_avx2() && __builtin_cpu_supports("avxvnni"); }
 bool has_avx512() {
   return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
@@ -39,6 +40,8 @@ bool has_avx512_amx() {
 
 constexpr IsaDescriptor kScalar{.name = "scalar", .is_available = has_scalar, .claim = nullptr, .ops = &kScalarOps};
 constexpr IsaDescriptor kAvx2{.name = "avx2", .is_available = has_avx2, .claim = nullptr, .ops = &kAvx2Ops};
+constexpr IsaDescriptor kAvx2Vnni{
+    .name = "avx2_vnni", .is_available = has_avx2_vnni, .claim = nullptr, .ops = &kAvx2VnniOps};
 constexpr IsaDescriptor kAvx512{.name = "avx512", .is_available = has_avx512, .claim = nullptr, .ops = &kAvx512Ops};
 constexpr IsaDescriptor kAvx512Vnni{
     .name = "avx512_vnni", .is_available = has_avx512_vnni, .claim = nullptr, .ops = &kAvx512VnniOps};
@@ -47,8 +50,8 @@ constexpr IsaDescriptor kAvx512Bf16{
 constexpr IsaDescriptor kAvx512Amx{
     .name = "avx512_amx", .is_available = has_avx512_amx, .claim = ask_for_tiles, .ops = &kAvx512AmxOps};
 
-constexpr std::array<const IsaDescriptor*, 6> kIsas{&kScalar,     &kAvx2,       &kAvx512,
-                                                     &kAvx512Vnni, &kAvx512Bf16, &kAvx512Amx};
+constexpr std::array<const IsaDescriptor*, 7> kIsas{&kScalar,     &kAvx2,       &kAvx2Vnni, &kAvx512,
+                                                    &kAvx512Vnni, &kAvx512Bf16, &kAvx512Amx};
 
 }  // namespace
 

@@ -101,7 +101,6 @@ struct VecAvx512 {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(x)));
   }
   static Int add_int(Int a, Int b) { return _mm512_add_epi32(a, b); }
-  static Int add_halves(Int a, Int b) { return _mm512_add_epi16(a, b); }
   static Float to_float(Int x) { return _mm512_cvtepi32_ps(x); }
   static Int low_nibbles(Int x) { return _mm512_and_si512(x, _mm512_set1_epi8(0x0f)); }
   static Int high_nibbles(Int x) { return low_nibbles(_mm512_srli_epi16(x, 4)); }
@@ -126,8 +125,16 @@ struct VecAvx512 {
   static Int odd_bytes(Int x) { return _mm512_srli_epi16(x, 8); }
   /// Sums of neighbouring products of 16-bit numbers.
   static Int multiply_halves(Int a, Int b) { return _mm512_madd_epi16(a, b); }
-  /// Sums of neighbouring products of unsigned and signed bytes, in 16 bits: saturates.
-  static Int multiply_bytes(Int a, Int b) { return _mm512_maddubs_epi16(a, b); }
+  /// acc += multiply_halves(a, b), as VecAvx2 has it.
+  static void accumulate_halves(Int& acc, Int a, Int b) {
+    Int product;
+    asm("vpmaddwd %3, %2, %0\n\tvpaddd %0, %1, %1" : "=&v"(product), "+v"(acc) : "v"(a), "v"(b));
+  }
+  /// Sums of neighbouring products of unsigned and signed bytes, added up in 16 bits: products saturate, sums wrap around.
+  static void accumulate_bytes(Int& acc, Int a, Int b) {
+    Int product;
+    asm("vpmaddubsw %3, %2, %0\n\tvpaddw %0, %1, %1" : "=&v"(product), "+v"(acc) : "v"(a), "v"(b));
+  }
   static Int ones() { return _mm512_set1_epi16(1); }
 
  private:

@@ -55,16 +55,19 @@ double dot_codes(std::int64_t n_iterations) {
   constexpr int kQuads = 8;  // read in turn: products of what never changes would be taken out of the loop
   alignas(64) std::byte codes[64] = {};
   alignas(64) std::byte x[kQuads * D::kQuadBytes] = {};
-  const auto w = D::prepare(V::load_int(codes));
+  const auto w = D::template prepare<0>(V::load_int(codes));
   typename V::Int acc[kChains];
 #pragma GCC unroll 12
   for (int c = 0; c < kChains; ++c) acc[c] = V::set_int(c);
   for (std::int64_t i = 0; i < n_iterations; ++i) {
     const std::byte* quad = x + i % kQuads * D::kQuadBytes;
     asm volatile("" ::"r"(quad) : "memory");
-    const auto broadcast = D::broadcast(quad);
+#pragma GCC unroll 2
+    for (int part = 0; part < D::kParts; ++part) {
+      const auto bytes = broadcast<V>(quad + part * kQuad);
 #pragma GCC unroll 12
-    for (int c = 0; c < kChains; ++c) D::add(acc[c], w, broadcast);
+      for (int c = 0; c < kChains; ++c) D::add(acc[c], w, bytes);
+    }
   }
 #pragma GCC unroll 12
   for (int c = 1; c < kChains; ++c) acc[0] = V::add_int(acc[0], acc[c]);

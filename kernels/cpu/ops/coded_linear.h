@@ -12,26 +12,29 @@ namespace lathe::kernels {
 namespace {
 
 constexpr std::int64_t kActivationPairs = kActivationBlock / 2;
-// Blocks of k that all tiles of a chunk take before the next: two panels of codes in 8 bits are 32 KB.
-constexpr std::int64_t kStretchBlocks = 8;
-// Of the scratch: codes of 4 bits as bytes, then scales.
-constexpr std::int64_t kWidenedBytes = 65'536;
-constexpr std::int64_t kScratchScales = kLinearScratchFloats - kWidenedBytes / 4;
-// Tiles that make it worth while to widen codes of 4 bits once for all.
-constexpr std::int64_t kMinTilesToWiden = 3;
+// Bytes of k that several tiles take before the next, of a column and as they are multiplied: two panels are 32 KB. Two
+// tiles take all of k: 7 % less for 8 rows (Zen 5, AVX2), for memory is read in its order.
+constexpr std::int64_t kStretchBytes = 1024;
+// Of the scratch: codes made ready, then scales.
+constexpr std::int64_t kReadyBytes = kStretchBytes * kPanelColumns * kMaxPanels;
+constexpr std::int64_t kScratchScales = kLinearScratchFloats - kReadyBytes / 4;
+constexpr std::int64_t kMaxTilesOfWholeRows = 2;
+// Tiles that make it worth while to make codes ready once for all. 2 and 5 are as good (Zen 5, AVX2, 8 to 32 rows).
+constexpr std::int64_t kMinTilesToMakeReady = 3;
 
 /// Up to four panels for one row, fewer the more rows: sums of a group and of a block lie in registers.
 template <class V>
 constexpr int coded_panels_for(int n_rows) {
-  constexpr int kSums = V::kRegisters == 32 ? 12 : 8;
+  constexpr int kSums = V::kLanes == 1 ? 8 : 12;
   const int fitting = kSums / (n_rows * (V::kLanes > 4 ? kPanelColumns / V::kLanes : 4));
   return fitting < 1 ? 1 : fitting > kMaxPanels ? kMaxPanels : fitting;
 }
 
-/// Rows of a tile at most, where there are several tiles.
+/// Rows of a tile at most, where there are several tiles. AVX2 has as many sums of 6 rows by 16 columns as registers, less
+/// four: 2 % faster than 4 rows where all lies in L1 (Zen 5).
 template <class V>
 constexpr int coded_rows_of_many() {
-  return V::kRegisters == 32 ? 6 : V::kLanes == 8 ? 4 : max_tile_rows<V>();
+  return V::kLanes == 1 ? max_tile_rows<V>() : 6;
 }
 
 /// Of the only tile: two tiles of 4 rows would read the codes twice, and one of 8 rows by one panel takes 22 % less time in
@@ -82,6 +85,7 @@ struct CodedLinear {
   static constexpr bool kPacksWholeRows = A::kWholeRows;
   /// Of the codes of a panel.
   static constexpr std::int64_t kBlockBytes = kActivationBlock * kPanelColumns * C::kBits / 8;
+  static constexpr std::int64_t kStretchBlocks = kStretchBytes / D::kParts / kActivationBlock;
 
   static std::int64_t row_bytes(std::int64_t k) {
     return div_up(k, kActivationBlock) * kRowBytes + (A::kHasOutliers ? outliers_bytes(k) : 0);
@@ -120,7 +124,7 @@ struct CodedLinear {
   static void multiply(const LinearArgs& args, const LinearRange& range, float* scratch) {
     const std::int64_t n_tiles = range.tile_end - range.tile_begin;
     const std::int64_t n_blocks = div_up(args.x.k, kActivationBlock);
-    const std::int64_t stretch = n_tiles == 1 && !S::kExpands ? n_blocks : kStretchBlocks;
+    const std::int64_t stretch = n_tiles <= kMaxTilesOfWholeRows && !S::kExpands ? n_blocks : kStretchBlocks;
     const auto widest = static_cast<int>(rows_of(args.x.tiling, range.tile_begin));
     const std::int64_t together = coded_panels_for<V>(widest);
     const bool streams_alone = args.streams_alone && C::kBits >= 8;
@@ -162,6 +166,7 @@ struct CodedLinear {
   }
 
  private:
+  using Ready = ReadyCodes<V, D>;
   struct Panels {
     std::int64_t first, n;
   };
@@ -198,7 +203,6 @@ struct CodedLinear {
 
   static void multiply_panels(const LinearArgs& args, const LinearRange& range, const Panels& panels, std::int64_t block,
                               std::int64_t n_blocks, const Place& next, float* scratch) {
-    static_assert(kStretchBlocks * kActivationBlock * kPanelColumns * kMaxPanels <= kWidenedBytes);
     static_assert(!S::kExpands || kStretchBlocks * kActivationBlock / kGroup * kPanelColumns * kMaxPanels <= kScratchScales);
     const CodedPanel shape = shape_of(args.x.k);
     const std::int64_t column = panels.first * kPanelColumns;
@@ -223,36 +227,39 @@ struct CodedLinear {
         .ahead = {.from = next.panel, .stride = args.panel_bytes, .n_lines = 0, .per_group = 0, .scales = nullptr}};
     if (next.panel != nullptr) t.ahead.from += next.block * kBlockBytes;
     if constexpr (S::kExpands) {
-      t.scales = scratch + kWidenedBytes / static_cast<std::int64_t>(sizeof(float));
+      t.scales = scratch + kReadyBytes / static_cast<std::int64_t>(sizeof(float));
       t.scales_stride = t.n_groups * kPanelColumns;
       for (std::int64_t p = 0; p < panels.n; ++p) {
         S::template expand<V>(panel + p * args.panel_bytes + shape.codes_bytes(), shape, first_group, t.n_groups,
-                              scratch + kWidenedBytes / static_cast<std::int64_t>(sizeof(float)) + p * t.scales_stride);
+                              scratch + kReadyBytes / static_cast<std::int64_t>(sizeof(float)) + p * t.scales_stride);
       }
     }
-    if constexpr (C::kBits == 4 && D::kPairsToFold == 0) {
-      if (range.tile_end - range.tile_begin >= kMinTilesToWiden) {
+    if constexpr (Ready::kPairBytes > C::kPairBytes) {
+      if (range.tile_end - range.tile_begin >= kMinTilesToMakeReady) {
         const std::int64_t n_pairs = t.n_groups * kGroup / (2 * kQuad);
-        t.codes = widen(t.codes, args.panel_bytes, panels.n, n_pairs, reinterpret_cast<std::byte*>(scratch));
-        t.codes_stride = n_pairs * ByteCodes<V>::kPairBytes;
-        return multiply_tiles<ByteCodes<V>>(args, range, panels.n, block, next, t);
+        t.codes = make_ready(t.codes, args.panel_bytes, panels.n, n_pairs, reinterpret_cast<std::byte*>(scratch));
+        t.codes_stride = n_pairs * Ready::kPairBytes;
+        return multiply_tiles<Ready>(args, range, panels.n, block, next, t);
       }
     }
     multiply_tiles<C>(args, range, panels.n, block, next, t);
   }
 
-  static const std::byte* widen(const std::byte* codes, std::int64_t codes_stride, std::int64_t n_panels,
-                                std::int64_t n_pairs, std::byte* out) {
+  static const std::byte* make_ready(const std::byte* codes, std::int64_t codes_stride, std::int64_t n_panels,
+                                     std::int64_t n_pairs, std::byte* out) {
     const std::byte* const begin = out;
     for (std::int64_t p = 0; p < n_panels; ++p) {
-      for (std::int64_t pair = 0; pair < n_pairs; ++pair) {
+      for (std::int64_t pair = 0; pair < n_pairs; ++pair, out += Ready::kPairBytes) {
+        const std::byte* const at = codes + p * codes_stride + pair * C::kPairBytes;
 #pragma GCC unroll 16
         for (int j = 0; j < kPanelColumns / V::kLanes; ++j) {
-          const std::byte* const at = codes + p * codes_stride + pair * C::kPairBytes;
-          V::store_int(out + j * V::kLanes * kQuad, C::template load<0>(at, j));
-          V::store_int(out + (kPanelColumns + j * V::kLanes) * kQuad, C::template load<1>(at, j));
+          V::store_int(out + Ready::place(0, 0, j), C::template load<D, 0, 0>(at, j));
+          V::store_int(out + Ready::place(1, 0, j), C::template load<D, 1, 0>(at, j));
+          if constexpr (D::kParts == 2) {
+            V::store_int(out + Ready::place(0, 1, j), C::template load<D, 0, 1>(at, j));
+            V::store_int(out + Ready::place(1, 1, j), C::template load<D, 1, 1>(at, j));
+          }
         }
-        out += ByteCodes<V>::kPairBytes;
       }
     }
     return begin;

@@ -9,8 +9,9 @@
 namespace lathe::kernels {
 namespace {
 
-/// Codes and scales to fetch into L2 while a tile computes. Scales are a stream of their own, too short for the processor to
-/// notice: fetched, steps of 8 and 16 rows take 6 % less (Zen 4, int8 in groups of 32).
+/// Codes and scales to fetch into L1 while a tile computes: into L2 alone, steps of 8 and 16 rows took a sixth longer, of 64
+/// rows a twentieth (Zen 5, VNNI, int8 in groups of 32). Scales are a stream of their own, too short for the processor to
+/// notice: fetched, steps of 8 and 16 rows take 6 % less (Zen 4).
 struct CodesAhead {
   const std::byte* from;    ///< codes of the first panel
   std::int64_t stride;      ///< from panel to panel
@@ -40,22 +41,30 @@ struct CodedTileArgs {
   CodesAhead ahead;
 };
 
-/// sums [row][vector] += products of one quad.
-template <class V, class C, class D, int kSecond, int kRows, int kVectors>
-[[gnu::always_inline]] inline void multiply_quad(typename V::Int (&sums)[kRows][kVectors], const std::byte* codes,
+/// sums [row][vector] += products of one part of a quad.
+template <class V, class C, class D, int kSecond, int kPart, int kRows, int kVectors>
+[[gnu::always_inline]] inline void multiply_part(typename V::Int (&sums)[kRows][kVectors], const std::byte* codes,
                                                  std::int64_t codes_stride, const std::byte* x) {
   constexpr int kPerPanel = kPanelColumns / V::kLanes;
-  typename D::Codes w[kVectors];
+  typename V::Int w[kVectors];
 #pragma GCC unroll 64
   for (int j = 0; j < kVectors; ++j) {
-    w[j] = D::prepare(C::template load<kSecond>(codes + j / kPerPanel * codes_stride, j % kPerPanel));
+    w[j] = C::template load<D, kSecond, kPart>(codes + j / kPerPanel * codes_stride, j % kPerPanel);
   }
 #pragma GCC unroll 64
   for (int i = 0; i < kRows; ++i) {
-    const auto quad = D::broadcast(x + (kSecond * kRows + i) * D::kQuadBytes);
+    const auto quad = broadcast<V>(x + (kSecond * kRows + i) * D::kQuadBytes + kPart * kQuad);
 #pragma GCC unroll 64
     for (int j = 0; j < kVectors; ++j) D::add(sums[i][j], w[j], quad);
   }
+}
+
+/// One part after the other: codes of one part lie in registers at a time.
+template <class V, class C, class D, int kSecond, int kRows, int kVectors>
+[[gnu::always_inline]] inline void multiply_quad(typename V::Int (&sums)[kRows][kVectors], const std::byte* codes,
+                                                 std::int64_t codes_stride, const std::byte* x) {
+  multiply_part<V, C, D, kSecond, 0>(sums, codes, codes_stride, x);
+  if constexpr (D::kParts == 2) multiply_part<V, C, D, kSecond, 1>(sums, codes, codes_stride, x);
 }
 
 /// acc [row][vector] += products of one group.
@@ -114,11 +123,14 @@ template <class V, class C, class D, class Scale, int kRows, int kPanels>
   // In memory: sums of a group and of a block take the registers. When each block loaded and stored a part of out, a tile
   // reached 76 % of the peak, now 82 (Zen 4, VNNI, 6 rows of 8 blocks).
   alignas(kCacheLine) float sums[kRows][kVectors * V::kLanes];
+  // Stores of some lanes take AVX2 tens of instructions: with them, 16 and 64 rows took 3 to 4 % longer.
+  const bool is_full = t.n_columns >= kVectors * V::kLanes;
   for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 64
     for (int j = 0; j < kVectors; ++j) {
       const float* const before = t.out + i * t.out_stride + j * V::kLanes;
-      V::store(sums[i] + j * V::kLanes, t.continues ? V::load_n(before, t.n_columns - j * V::kLanes) : V::zero());
+      const auto sum = !t.continues ? V::zero() : is_full ? V::load(before) : V::load_n(before, t.n_columns - j * V::kLanes);
+      V::store(sums[i] + j * V::kLanes, sum);
     }
   }
   std::int64_t line = 0;
@@ -141,11 +153,11 @@ template <class V, class C, class D, class Scale, int kRows, int kPanels>
         for (int j = 0; j < kVectors; ++j) acc[i][j] = V::set_int(start[i]);
       }
       for (const std::int64_t last = min_of(line + t.ahead.per_group, t.ahead.n_lines); line < last; ++line) {
-        for (int p = 0; p < kPanels; ++p) __builtin_prefetch(t.ahead.from + p * t.ahead.stride + line * kCacheLine, 0, 2);
+        for (int p = 0; p < kPanels; ++p) __builtin_prefetch(t.ahead.from + p * t.ahead.stride + line * kCacheLine, 0, 3);
       }
       if (t.ahead.scales != nullptr) {
         const std::int64_t read = (scales - t.scales) * static_cast<std::int64_t>(sizeof(Scale));
-        for (int p = 0; p < kPanels; ++p) __builtin_prefetch(t.ahead.scales + p * t.ahead.stride + read, 0, 2);
+        for (int p = 0; p < kPanels; ++p) __builtin_prefetch(t.ahead.scales + p * t.ahead.stride + read, 0, 3);
       }
       multiply_group<V, C, D>(acc, codes, t.codes_stride, x_codes, n_pairs);
       codes += n_pairs * C::kPairBytes;
@@ -194,9 +206,14 @@ template <class V, class C, class D, class Scale, int kRows, int kPanels>
 #pragma GCC unroll 64
     for (int j = 0; j < kVectors; ++j) {
       const std::int64_t n = t.n_columns - j * V::kLanes;
+      float* const out = t.out + i * t.out_stride + j * V::kLanes;
       auto sum = V::load(sums[i] + j * V::kLanes);
       if (t.bias != nullptr) sum = V::add(sum, V::load_n(t.bias + j * V::kLanes, n));
-      V::store_n(t.out + i * t.out_stride + j * V::kLanes, sum, n);
+      if (is_full) {
+        V::store(out, sum);
+      } else {
+        V::store_n(out, sum, n);
+      }
     }
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of four unsigned codes and four signed activations for each column: the ways in which instruction sets get them.
-// Each gives the exact integer, so that all give the same. keep() turns quads [row][kBlockQuads] into [quad][row], as
-// broadcast() reads them.
+// Each gives the exact integer, so that all give the same. What add() takes of a quad are kParts vectors of codes and as
+// many numbers of each row. keep() turns quads [row][kBlockQuads] into [quad][row][part], as broadcast() reads them.
 #pragma once
 
 #include "kernels/cpu/ops/transpose.h"
@@ -16,20 +16,24 @@ namespace {
 /// Quads of a block of activations. Four codes travel as the bits of a float: nothing computes with those.
 constexpr std::int64_t kBlockQuads = kActivationBlock / kQuad;
 
+/// Four bytes in every lane.
+template <class V>
+typename V::Int broadcast(const std::byte* x) {
+  std::int32_t value = 0;
+  __builtin_memcpy(&value, x, sizeof value);
+  return V::set_int(value);
+}
+
 /// Activations stay bytes, four of a row in one number; codes go as they are.
 template <class V>
 struct ByteQuads {
   using Int = typename V::Int;
-  using Codes = Int;
+  static constexpr int kParts = 1;
   static constexpr int kQuadBytes = kQuad;
-  static Codes prepare(Int codes) {
+  template <int kPart>
+  static Int prepare(Int codes) {
     V::hold(codes);
     return codes;
-  }
-  static Int broadcast(const std::byte* x) {
-    std::int32_t value = 0;
-    __builtin_memcpy(&value, x, sizeof value);
-    return V::set_int(value);
   }
   static void keep(const float* quads, std::int64_t n_rows, std::byte* out) {
     pack_rows_as_columns(quads, kBlockQuads, n_rows, kBlockQuads, reinterpret_cast<float*>(out));
@@ -40,17 +44,16 @@ struct ByteQuads {
 template <class V>
 struct WideDot {
   using Int = typename V::Int;
-  static constexpr int kQuadBytes = 2 * kQuad;
+  static constexpr int kParts = 2;
+  static constexpr int kQuadBytes = kParts * kQuad;
   static constexpr int kPairsToFold = 0;
-  struct Codes {
-    Int even, odd;
-  };
-  static Codes prepare(Int codes) { return {V::even_bytes(codes), V::odd_bytes(codes)}; }
-  static Codes broadcast(const std::byte* x) { return {V::set_int(load_quad(x)), V::set_int(load_quad(x + kQuad))}; }
-  static void add(Int& acc, const Codes& w, const Codes& x) {
-    acc = V::add_int(acc, V::multiply_halves(w.even, x.even));
-    acc = V::add_int(acc, V::multiply_halves(w.odd, x.odd));
+  template <int kPart>
+  static Int prepare(Int codes) {
+    Int wide = kPart == 0 ? V::even_bytes(codes) : V::odd_bytes(codes);
+    V::hold(wide);
+    return wide;
   }
+  static void add(Int& acc, Int w, Int x) { V::accumulate_halves(acc, w, x); }
   static void keep(const float* quads, std::int64_t n_rows, std::byte* out) {
     for (std::int64_t quad = 0; quad < kBlockQuads; ++quad) {
       for (std::int64_t row = 0; row < n_rows; ++row, out += kQuadBytes) {
@@ -61,13 +64,6 @@ struct WideDot {
       }
     }
   }
-
- private:
-  static std::int32_t load_quad(const std::byte* p) {
-    std::int32_t value = 0;
-    __builtin_memcpy(&value, p, sizeof value);
-    return value;
-  }
 };
 
 /// Codes of 4 bits leave room: sums of 16 products of at most 15 * 127 fit into 16 bits, so they are widened every 8 quads.
@@ -75,7 +71,7 @@ template <class V>
 struct NarrowDot : ByteQuads<V> {
   using Int = typename V::Int;
   static constexpr int kPairsToFold = 4;
-  static void add(Int& acc, Int w, Int x) { acc = V::add_halves(acc, V::multiply_bytes(w, x)); }
+  static void add(Int& acc, Int w, Int x) { V::accumulate_bytes(acc, w, x); }
   static Int fold(Int halves) { return V::multiply_halves(halves, V::ones()); }
 };
 
@@ -91,15 +87,15 @@ struct PlainDot : ByteQuads<V> {
   }
 };
 
-// ---- codes as they lie in a panel: vector j of one quad of a pair. kMiddle: what stands for zero
+// ---- codes as they lie in a panel: vector j of a part of one quad of a pair. kMiddle: what stands for zero
 template <class V>
 struct ByteCodes {
   static constexpr int kBits = 8;
   static constexpr int kMiddle = 128;
   static constexpr int kPairBytes = 2 * kQuad * kPanelColumns;
-  template <int kSecond>
+  template <class D, int kSecond, int kPart>
   static typename V::Int load(const std::byte* pair, int j) {
-    return V::load_int(pair + (kSecond * kPanelColumns + j * V::kLanes) * kQuad);
+    return D::template prepare<kPart>(V::load_int(pair + (kSecond * kPanelColumns + j * V::kLanes) * kQuad));
   }
 };
 
@@ -109,9 +105,13 @@ struct NibbleCodes {
   static constexpr int kMiddle = 8;
   static constexpr int kPairBytes = kQuad * kPanelColumns;
   template <int kSecond>
-  static typename V::Int load(const std::byte* pair, int j) {
+  static typename V::Int load_nibbles(const std::byte* pair, int j) {
     const auto both = V::load_int(pair + j * V::kLanes * kQuad);
     return kSecond != 0 ? V::high_nibbles(both) : V::low_nibbles(both);
+  }
+  template <class D, int kSecond, int kPart>
+  static typename V::Int load(const std::byte* pair, int j) {
+    return D::template prepare<kPart>(load_nibbles<kSecond>(pair, j));
   }
 };
 
@@ -122,9 +122,24 @@ struct BookCodes {
   static constexpr int kMiddle = 128;
   static constexpr int kPairBytes = NibbleCodes<V>::kPairBytes;
   static constexpr WholeBook<Book> kBook{};
-  template <int kSecond>
+  template <class D, int kSecond, int kPart>
   static typename V::Int load(const std::byte* pair, int j) {
-    return V::look_up(kBook.codes, NibbleCodes<V>::template load<kSecond>(pair, j));
+    return D::template prepare<kPart>(V::look_up(kBook.codes, NibbleCodes<V>::template load_nibbles<kSecond>(pair, j)));
+  }
+};
+
+/// Codes that were made ready for add() before: [quad of a pair][part][16 columns][4 bytes].
+template <class V, class Dot>
+struct ReadyCodes {
+  static constexpr int kPairBytes = 2 * Dot::kParts * kQuad * kPanelColumns;
+  static constexpr int place(int second, int part, int j) {
+    return ((second * Dot::kParts + part) * kPanelColumns + j * V::kLanes) * kQuad;
+  }
+  template <class D, int kSecond, int kPart>
+  static typename V::Int load(const std::byte* pair, int j) {
+    auto codes = V::load_int(pair + place(kSecond, kPart, j));
+    V::hold(codes);
+    return codes;
   }
 };
 

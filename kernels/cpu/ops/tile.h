@@ -20,7 +20,7 @@ struct TileArgs {
   std::int64_t n_columns;  ///< that out has from here on; fewer than the panels hold at the right edge
   bool continues;          ///< starts from what out holds
   const float* bias;       ///< added at the end, unless null
-  const std::byte* ahead;  ///< weights to fetch into L2 meanwhile, of each panel
+  const std::byte* ahead;  ///< weights to fetch into L1 meanwhile, of each panel
   std::int64_t ahead_panel_bytes;
   const float* next_out;  ///< rows that will be written next, to fetch into L1
   std::int64_t n_ahead;   ///< cache lines of a panel, one a pair of k: at most n_pairs
@@ -170,7 +170,7 @@ template <class Step, int kRows, int kPanels>
   for (; pair < in_registers.n_ahead; ++pair) {
     Step::step(acc, in_registers, pair);
     for (int p = 0; p < kPanels; ++p) {
-      __builtin_prefetch(in_registers.ahead + p * in_registers.ahead_panel_bytes + pair * kCacheLine, 0, 2);
+      __builtin_prefetch(in_registers.ahead + p * in_registers.ahead_panel_bytes + pair * kCacheLine, 0, 3);
     }
   }
   for (; pair < in_registers.n_pairs - kRows; ++pair) Step::step(acc, in_registers, pair);

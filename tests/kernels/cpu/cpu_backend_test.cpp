@@ -79,6 +79,7 @@ class CpuBackendTest : public QObject {
     if (flags.empty()) QSKIP("skipped: this system lists no flags");
     const std::vector<std::string> have = cpu_isas();
     const NeededFlags all[] = {{"avx2", {"avx2", "fma", "f16c"}},
+                               {"avx2_vnni", {"avx_vnni", "avx2", "fma", "f16c"}},
                                {"avx512", {"avx512f", "avx512bw", "avx512vl", "avx512dq"}},
                                {"avx512_vnni", {"avx512_vnni", "avx512f", "avx512vl"}},
                                {"avx512_bf16", {"avx512_bf16", "avx512_vnni"}},
