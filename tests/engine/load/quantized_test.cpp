@@ -72,6 +72,8 @@ class QuantizedTest : public QObject {
   void sizes_that_files_tell_are_not_believed();
   void codes_with_other_scales_become_numbers();
   void a_config_of_its_own_is_found();
+  void what_transformers_writes_beside_is_taken();
+  void a_packing_has_other_names();
 };
 
 /// Bit by bit: those of the published formulas, and in the type in which the package computes those that it gave.
@@ -168,15 +170,22 @@ void QuantizedTest::settings_that_are_not_there_are_refused_data() {
   row("gptq-4bit", "bits", R"("4")", "bits: got \"4\", expected an integer");
   row("gptq-4bit", "group_size", "0", "group_size: got 0");
   row("gptq-4bit", "group_size", "-7", "group_size: got -7");
-  row("gptq-4bit", "checkpoint_format", R"("marlin")", "the packing \"marlin\" (checkpoint_format)");
-  row("gptq-4bit", "is_marlin_format", "true", "the packing of Marlin");
+  row("gptq-4bit", "checkpoint_format", R"("bitblas")",
+      "the packing \"bitblas\" (checkpoint_format; known: gptq, gptq_v2, ma");
+  row("gptq-4bit", "is_marlin_format", "true", "says gptq, but no tensor is quantized so");
+  row("gptq-marlin", "bits", "8", "codes of 8 bits in Marlin's tiles (bits)");
+  row("gptq-marlin", "desc_act", "true", "an order of groups in Marlin's tiles (desc_act)");
   row("gptq-4bit", "pack_dtype", R"("int16")", "words of another size (pack_dtype)");
   row("gptq-4bit", "dynamic", R"({"+:.*down.*": {"bits": 8}})", "other settings for some modules (dynamic: +:.*down.*)");
   row("gptq-4bit", "rotation", R"("hadamard")", "an unknown setting (rotation)");
   row("awq", "bits", "8", "codes of 8 bits (bits)");
   row("awq", "group_size", "null", "missing: group_size");
-  row("awq", "zero_point", "false", "codes without zero points (zero_point)");
-  row("awq", "version", R"("gemv")", "the packing \"gemv\" (version)");
+  row("awq", "zero_point", "false", "codes without zero points in the packing gemm (zero_point)");
+  row("awq-marlin", "zero_point", "true", "codes with zero points in the packing marlin (zero_point)");
+  row("awq", "version", R"("exllama")", "the packing \"exllama\" (version; known: gemm, gemv, gemv_fast, marlin)");
+  row("awq", "backend", R"("llm-awq")", "the packing \"llm-awq\" (version");
+  row("awq", "pack_dtype", R"("int16")", "words of another size (pack_dtype)");
+  row("awq", "dynamic", R"({"+:.*down.*": {"bits": 8}})", "other settings for some modules (dynamic)");
   row("awq", "scale_bits", "8", "an unknown setting (scale_bits)");
   row("compressed-w8a8", "format", R"("nvfp4-pack-quantized")", "the format \"nvfp4-pack-quantized\" (format)");
   row("compressed-w8a8", "config_groups", "{}", "missing: what is quantized");
@@ -192,6 +201,8 @@ void QuantizedTest::settings_that_are_not_there_are_refused_data() {
   row("compressed-w8a8", "sparsity_config", R"({"format": "sparse-24-bitmask"})", "left out (sparsity_config)");
   row("compressed-w8a8", "transform_config", R"({"config_groups": {"R1": {}}})", "transforms of activations");
   row("compressed-fp8", "config_groups/group_0/weights/num_bits", "4", "float weights of 4 bits");
+  row("compressed-marlin-24", "config_groups/group_0/weights/symmetric", "false", "zero points, an order of groups or one");
+  row("compressed-marlin-24", "config_groups/group_0/weights/strategy", R"("tensor")", "one scale for all in marlin-24");
   row("fp8", "activation_scheme", R"("sometimes")", "activations scaled otherwise (activation_scheme sometimes)");
   row("fp8", "fmt", R"("e5m2")", "other numbers than e4m3 (fmt)");
   row("fp8-block", "weight_block_size", "[48]", "got 1 numbers, expected rows and columns");
@@ -235,6 +246,21 @@ void QuantizedTest::tensors_that_do_not_fit_are_refused_data() {
   row("awq", "qweight", "[32, 32]", "I32", "scales: shape: got [2, 128], expected [1, 256]");
   row("awq", "qzeros", "[16, 2]", "I32", "qzeros: shape: got [16, 2], expected [2, 16]");
   row("awq", "scales", "", "", "scales: missing tensor");
+  row("awq-gemv", "qweight", "[1024]", "I32", "qweight: shape: got [1024], expected outputs, words");
+  row("awq-gemv", "scales", "[128, 31]", "F16", "data_offsets span");
+  row("awq-gemv", "scales", "[32, 128]", "F16", "scales: shape: got [32, 128], expected [128, 128]");
+  row("awq-gemv", "qzeros", "[4, 128]", "I32", "qzeros: shape: got [4, 128], expected [128, 4]");
+  row("awq-gemv-fast", "qweight", "[64, 32]", "I16", "qweight: shape: got [64, 32], expected outputs by four, inputs by 64");
+  row("awq-gemv-fast", "qweight", "[32, 32]", "I32", "qweight: dtype: got I32, expected I16");
+  row("awq-gemv-fast", "qzeros", "[128, 16]", "F16", "qzeros: shape: got [128, 16], expected [16, 128]");
+  row("gptq-marlin", "B", "[512, 8]", "I32",
+      "B: shape: got [512, 8], expected tiles of 16 inputs, 128 words for 64 outputs");
+  row("gptq-marlin", "B", "[4096]", "I32", "B: shape: got [4096], expected tiles");
+  row("gptq-marlin", "s", "[2, 128]", "F16", "s: shape: got [2, 128], expected [1, 256]");
+  row("gptq-marlin", "s", "", "", "s: missing tensor");
+  row("compressed-marlin-24", "meta", "[1024, 4]", "I16", "meta: shape: got [1024, 4], expected [4, 1024]");
+  row("compressed-marlin-24", "meta", "", "", "meta: missing tensor");
+  row("compressed-marlin-24", "weight_packed", "[1024, 4]", "I32", "weight_packed: shape: got [1024, 4], expected tiles");
   row("compressed-w8a8", "weight", "[128, 64]", "U8", "weight: dtype: got U8, expected I8");
   row("compressed-w8a8", "weight", "[8192]", "I8", "weight: shape: got [8192], expected outputs, inputs");
   row("compressed-w8a8", "weight", "[64, 128]", "I8", "weight_scale: shape: got [128, 1], expected [64, 1]");
@@ -356,6 +382,34 @@ void QuantizedTest::a_config_of_its_own_is_found() {
   write_file(folder.path() + "/config.json", config.dump());
   write_file(folder.path() + "/quantize_config.json", own.dump());
   QVERIFY(open(folder.path()).find(std::string(kGate) + ".weight") != nullptr);
+}
+
+/// AwqConfig and GPTQConfig of transformers 5 when they are saved.
+void QuantizedTest::what_transformers_writes_beside_is_taken() {
+  const Json beside = Json::parse(R"({"tokenizer": null, "dataset": null, "damp_percent": 0.1, "desc_act": false,
+    "act_group_aware": true, "sym": true, "true_sequential": true, "meta": null, "backend": "auto", "model_seqlen": null,
+    "block_name_to_quantize": null, "module_name_preceding_first_block": null, "batch_size": 1, "pad_token_id": null,
+    "max_input_length": null, "cache_block_outputs": true, "modules_in_block_to_quantize": null})");
+  for (const auto& [name, format] : {std::pair("awq", "gemm"), {"awq-gemv", "gemv"}, {"gptq-4bit", "gptq"}}) {
+    const QuantizedCopy folder(name);
+    folder.edit([&](Json& config) {
+      config.update(beside);
+      config["format"] = format;
+    });
+    QCOMPARE(refusal_of(folder), std::string("was accepted"));
+  }
+}
+
+/// GPTQModel has its own for `version`.
+void QuantizedTest::a_packing_has_other_names() {
+  for (const char* key : {"format", "checkpoint_format"}) {
+    const QuantizedCopy folder("awq-gemv-fast");
+    folder.edit([&](Json& config) {
+      config[key] = config["version"];
+      config.erase("version");
+    });
+    QCOMPARE(refusal_of(folder), std::string("was accepted"));
+  }
 }
 
 QTEST_APPLESS_MAIN(QuantizedTest)
