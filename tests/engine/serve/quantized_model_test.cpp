@@ -43,6 +43,7 @@ class QuantizedModelTest : public QObject {
   void orders_are_kept_beside_codes_data();
   void orders_are_kept_beside_codes();
   void a_quantization_rounds_what_has_an_order();
+  void parts_of_one_product_in_different_formats_become_numbers();
 };
 
 void QuantizedModelTest::logits_are_those_of_the_numbers() {
@@ -188,6 +189,27 @@ void QuantizedModelTest::a_quantization_rounds_what_has_an_order() {
   other.quantization.keep_head = true;
   QVERIFY(logits_of(path, same) == logits_of(path, {.as_stored = true}));
   QVERIFY(logits_of(path, other) == logits_of(numbers, other));
+}
+
+/// Q, K and V share an order of groups, and no format has a scale of V: none of the three can stay, and inspect says why.
+void QuantizedModelTest::parts_of_one_product_in_different_formats_become_numbers() {
+  const QuantizedCopy folder("compressed-w4a16-actorder");
+  const std::uint16_t tiny = kernels::f32_to_bf16(1.5e-30F);
+  folder.edit_data("model.layers.0.self_attn.v_proj.weight_scale", 0,
+                   std::string(reinterpret_cast<const char*>(&tiny), sizeof tiny));
+  const auto info = engine::inspect_checkpoint(folder.path());
+  QVERIFY(info.has_value());
+  QCOMPARE(info->stored_quantization, std::string("int4_g32_asym"));  // of the others
+  const auto told = std::find_if(info->warnings.begin(), info->warnings.end(),
+                                 [](const std::string& warning) { return warning.starts_with("quantized weights of "); });
+  QVERIFY(told != info->warnings.end());
+  const QString message = QString::fromStdString(*told);
+  QVERIFY2(message.contains("become bfloat16 of "), qPrintable(message));
+  QVERIFY2(message.contains("2 tensors: matrices that are multiplied as one have no weight format in common"),
+           qPrintable(message));
+  QVERIFY2(message.contains("1 tensor: no weight format has their scales or settings"), qPrintable(message));
+  const QTemporaryDir made;
+  QVERIFY(logits_of(folder.path(), {.as_stored = true}) == logits_of(dequantized(folder.path(), made), {}));
 }
 
 QTEST_APPLESS_MAIN(QuantizedModelTest)
