@@ -87,7 +87,7 @@ Result<Gptq> read_config(FieldReader& config) {
   if (gptq.group == 0) config.fault("group_size", "got 0, expected -1 or a positive number");
   const std::string format = config.text_or("checkpoint_format", config.text_or("format", "gptq"));
   if (format == "gptq_v2") gptq.zero_offset = 0;
-  gptq.is_marlin = config.boolean_or("is_marlin_format", format == "marlin");
+  gptq.is_marlin = config.boolean_or("is_marlin_format", false) || format == "marlin";
   if (format != "gptq" && format != "gptq_v2" && format != "marlin")
     config.unmet(fmt::format("the packing \"{:.32}\" (checkpoint_format; known: gptq, gptq_v2, marlin)", format));
   if (gptq.is_marlin && gptq.bits != 4) config.unmet(fmt::format("codes of {} bits in Marlin's tiles (bits)", gptq.bits));

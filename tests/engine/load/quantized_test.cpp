@@ -400,8 +400,13 @@ void QuantizedTest::what_transformers_writes_beside_is_taken() {
   }
 }
 
-/// GPTQModel has its own for `version`.
+/// GPTQModel has its own for `version`; of Marlin's two either is enough.
 void QuantizedTest::a_packing_has_other_names() {
+  for (const auto& [key, value] : {std::pair("is_marlin_format", Json(false)), {"checkpoint_format", Json()}}) {
+    const QuantizedCopy folder("gptq-marlin");
+    folder.edit([&](Json& config) { config[key] = value; });
+    QCOMPARE(refusal_of(folder), std::string("was accepted"));
+  }
   for (const char* key : {"format", "checkpoint_format"}) {
     const QuantizedCopy folder("awq-gemv-fast");
     folder.edit([&](Json& config) {
