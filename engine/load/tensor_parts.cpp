@@ -25,7 +25,8 @@ constexpr StoredType kInt4 = {.name = "int4", .bits = 4}, kInt8 = {.name = "int8
 
 const StoredType& type_of(CodeKind kind) {
   switch (kind) {
-    case CodeKind::whole4: return kInt4;
+    case CodeKind::whole4:
+    case CodeKind::minned4: return kInt4;
     case CodeKind::whole8:
     case CodeKind::whole8_of_bytes:
     case CodeKind::llm_int8: return kInt8;
@@ -33,7 +34,6 @@ const StoredType& type_of(CodeKind kind) {
     case CodeKind::nf4: return kNf4;
     case CodeKind::fp4: return kFp4;
     case CodeKind::mxfp4: return kMxfp4;
-    case CodeKind::minned4:
     case CodeKind::parts4:
     case CodeKind::iq4:
     case CodeKind::other4: return kOther4;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// AWQ checkpoints in the order of its GEMM kernels, of 4 bits. A matrix [N, K] is qweight I32 [K, N / 8], 8 outputs a word;
-// qzeros I32 [groups, N / 8], packed as codes are; scales [groups, N]. A weight is (code - zero) * scale.
-// Source: AutoAWQ, WQLinear_GEMM.
+// AWQ checkpoints, of 4 bits, in the packings of kPackings. In the order of the GEMM kernels a matrix [N, K] is qweight I32
+// [K, N / 8], 8 outputs a word; qzeros I32 [groups, N / 8], packed as codes are; scales [groups, N]. A weight is
+// (code - zero) * scale. Source: AutoAWQ, WQLinear_GEMM.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
+#include "engine/load/gemv_matrix.h"
+#include "engine/load/marlin_matrix.h"
 #include "engine/load/quantization_scheme.h"
 
 namespace lathe::engine {
@@ -20,8 +22,43 @@ constexpr std::int64_t kMaxGroup = std::int64_t{1} << 31;
 /// Where in a word the code of each of its outputs lies, counted in codes from the lowest.
 constexpr std::array<int, kPerWord> kPlaces = {0, 4, 1, 5, 2, 6, 3, 7};
 
-constexpr std::array<std::string_view, 7> kMeaningless = {
-    "backend", "modules_to_not_convert", "do_fuse", "modules_to_fuse", "fuse_max_seq_len", "exllama_config", "desc_act"};
+// Hints to other programs, and what transformers and GPTQModel write beside, which have these from GPTQ.
+constexpr std::array<std::string_view, 36> kMeaningless = {"modules_to_not_convert",
+                                                           "do_fuse",
+                                                           "modules_to_fuse",
+                                                           "fuse_max_seq_len",
+                                                           "exllama_config",
+                                                           "desc_act",
+                                                           "sym",
+                                                           "damp_percent",
+                                                           "damp_auto_increment",
+                                                           "true_sequential",
+                                                           "static_groups",
+                                                           "model_name_or_path",
+                                                           "tokenizer",
+                                                           "dataset",
+                                                           "meta",
+                                                           "model_seqlen",
+                                                           "block_name_to_quantize",
+                                                           "module_name_preceding_first_block",
+                                                           "batch_size",
+                                                           "pad_token_id",
+                                                           "max_input_length",
+                                                           "cache_block_outputs",
+                                                           "modules_in_block_to_quantize",
+                                                           "lm_head",
+                                                           "mse",
+                                                           "act_group_aware",
+                                                           "hyb_act",
+                                                           "adapter",
+                                                           "offload_to_disk",
+                                                           "offload_to_disk_path",
+                                                           "gptaq",
+                                                           "mock_quantization",
+                                                           "process",
+                                                           "pack_impl",
+                                                           "failsafe",
+                                                           "auto_forward_data_parallel"};
 
 std::uint8_t code_at(std::span<const std::byte> words, std::int64_t row_of_words, std::int64_t n, std::int64_t output) {
   const std::uint32_t word = word_at(words, row_of_words * (n / kPerWord) + output / kPerWord);
@@ -50,6 +87,58 @@ struct AwqMatrix {
   }
 };
 
+/// One way in which matrices lie in files.
+struct Packing {
+  std::string_view name;
+  bool has_zeros = true;
+  /// Joins one matrix. `group`: weights of a row that share a scale; -1: all.
+  Result<void> (*join)(std::int64_t group, const std::string& module, TensorParts& parts);
+};
+
+Result<void> join_gemm(std::int64_t group_size, const std::string& module, TensorParts& parts);
+
+template <bool is_fast>
+Result<void> join_gemv(std::int64_t group, const std::string& module, TensorParts& parts) {
+  GemvMatrix matrix{.is_fast = is_fast, .group = group};
+  LATHE_TRY(matrix.codes, parts.of_type(module + ".qweight", is_fast ? "I16" : "I32"));
+  LATHE_TRY(matrix.scales, parts.floating(module + ".scales"));
+  LATHE_TRY(matrix.zeros, is_fast ? parts.floating(module + ".qzeros") : parts.of_type(module + ".qzeros", "I32"));
+  LATHE_TRY(CodedTensor coded, coded_of(matrix, parts));
+  parts.join(module + ".weight", std::move(coded), {matrix.codes, matrix.scales, matrix.zeros});
+  return {};
+}
+
+Result<void> join_marlin(std::int64_t group, const std::string& module, TensorParts& parts) {
+  MarlinMatrix matrix{.group = group};
+  LATHE_TRY(matrix.codes, parts.of_type(module + ".qweight", "I32"));
+  LATHE_TRY(matrix.scales, parts.floating(module + ".scales"));
+  LATHE_TRY(CodedTensor coded, coded_of(matrix, parts));
+  parts.join(module + ".weight", std::move(coded), {matrix.codes, matrix.scales});
+  return {};
+}
+
+// THE TABLE of packings, by `version`.
+constexpr std::array kPackings = {
+    Packing{.name = "gemm", .join = join_gemm},
+    Packing{.name = "gemv", .join = join_gemv<false>},
+    Packing{.name = "gemv_fast", .join = join_gemv<true>},
+    Packing{.name = "marlin", .has_zeros = false, .join = join_marlin},
+};
+
+/// Newer tools have other names for `version`; "llm-awq" is the packing of a program of that name. Null: not there.
+const Packing* read_packing(FieldReader& config) {
+  std::string name = config.text_or("version", config.text_or("checkpoint_format", config.text_or("format", "gemm")));
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+  if (config.text_or("backend", "") == "llm-awq") name = "llm-awq";
+  std::string known;
+  for (const Packing& packing : kPackings) {
+    if (packing.name == name) return &packing;
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", packing.name);
+  }
+  config.unmet(fmt::format("the packing \"{:.32}\" (version; known: {})", name, known));
+  return nullptr;
+}
+
 /// Either name, as older and newer tools write them.
 std::int64_t integer_of(FieldReader& config, std::string_view name, std::string_view older, std::int64_t min,
                         std::int64_t max) {
@@ -57,22 +146,32 @@ std::int64_t integer_of(FieldReader& config, std::string_view name, std::string_
   return config.has(name) || !config.has(older) ? config.integer(name, min, max) : old_value;
 }
 
-/// Returns the size of a group; -1: a whole row.
-Result<std::int64_t> read_config(FieldReader& config) {
+struct Awq {
+  const Packing* packing = nullptr;
+  std::int64_t group = -1;  ///< weights of a row that share a scale; -1: all
+};
+
+Result<Awq> read_config(FieldReader& config) {
   const std::int64_t bits = integer_of(config, "bits", "w_bit", 1, 16);
   const std::int64_t group = integer_of(config, "group_size", "q_group_size", -1, kMaxGroup);
   if (bits != kBits) config.unmet(fmt::format("codes of {} bits (bits)", bits));
   if (group == 0) config.fault("group_size", "got 0, expected -1 or a positive number");
-  if (!config.boolean_or("zero_point", true)) config.unmet("codes without zero points (zero_point)");
-  std::string version = config.text_or("version", "gemm");
-  std::transform(version.begin(), version.end(), version.begin(), [](unsigned char c) { return std::tolower(c); });
-  if (version != "gemm") config.unmet(fmt::format("the packing \"{:.32}\" (version)", version));
+  const Packing* packing = read_packing(config);
+  const bool has_zeros = config.boolean_or("zero_point", packing == nullptr || packing->has_zeros);
+  if (packing != nullptr && has_zeros != packing->has_zeros) {
+    config.unmet(
+        fmt::format("codes {} zero points in the packing {} (zero_point)", has_zeros ? "with" : "without", packing->name));
+  }
+  if (config.text_or("pack_dtype", "int32") != "int32") config.unmet("words of another size (pack_dtype)");
+  if (const Json* dynamic = config.object("dynamic"); dynamic != nullptr && !dynamic->empty()) {
+    config.unmet("other settings for some modules (dynamic)");
+  }
   config.note_unknown_keys(kMeaningless);
   LATHE_TRY_VOID(config.finish());
-  return group;
+  return Awq{packing, group};
 }
 
-Result<void> join_module(std::int64_t group_size, const std::string& module, TensorParts& parts) {
+Result<void> join_gemm(std::int64_t group_size, const std::string& module, TensorParts& parts) {
   LATHE_TRY(const StoredTensor* qweight, parts.of_type(module + ".qweight", "I32"));
   LATHE_TRY(const StoredTensor* qzeros, parts.of_type(module + ".qzeros", "I32"));
   LATHE_TRY(const StoredTensor* scales, parts.floating(module + ".scales"));
@@ -99,8 +198,9 @@ Result<void> join_module(std::int64_t group_size, const std::string& module, Ten
 }
 
 Result<void> join(FieldReader& config, TensorParts& parts) {
-  LATHE_TRY(const std::int64_t group, read_config(config));
-  for (const std::string& module : parts.modules_with(".qweight")) LATHE_TRY_VOID(join_module(group, module, parts));
+  LATHE_TRY(const Awq awq, read_config(config));
+  for (const std::string& module : parts.modules_with(".qweight"))
+    LATHE_TRY_VOID(awq.packing->join(awq.group, module, parts));
   return {};
 }
 

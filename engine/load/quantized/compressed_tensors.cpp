@@ -2,6 +2,7 @@
 // Checkpoints of compressed-tensors: weights in INT8 or FP8 as they are ("int-quantized", "float-quantized",
 // "naive-quantized"), and in INT4 or INT8 packed into words along K ("pack-quantized"), with scales for all of a matrix, for
 // each row, group or block. A weight is (code - zero) * scale, codes and zero points counted from the lowest code in words.
+// In "marlin-24" two of four weights are left out, the others are INT4 or INT8 in tiles of Marlin's.
 // Scales of activations are not needed: activations get their own, or stay as they are.
 // Source: vllm-project/compressed-tensors, compressors and quantization/quant_args.py.
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include <optional>
 
 #include "engine/load/byte_matrix.h"
+#include "engine/load/marlin_matrix.h"
 #include "engine/load/quantization_scheme.h"
 
 namespace lathe::engine {
@@ -23,6 +25,7 @@ namespace {
 
 constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
 constexpr int kWordBits = 32;
+constexpr std::string_view kMarlin24 = "marlin-24";
 
 constexpr std::array<std::string_view, 8> kMeaningless = {"quantization_status",
                                                           "ignore",
@@ -38,7 +41,7 @@ constexpr std::array<std::string_view, 5> kMeaninglessOfWeights = {"observer", "
 
 /// What all matrices have in common.
 struct Scheme {
-  bool is_float = false, is_packed = false, is_symmetric = true, is_ordered = false;
+  bool is_float = false, is_packed = false, is_marlin = false, is_symmetric = true, is_ordered = false;
   bool meets_bytes = false;  ///< activations are rounded to 8 bits
   int bits = 8;
   ScaleBlock block{};
@@ -69,7 +72,8 @@ Result<Scheme> read_weights(const Json& json, const std::string& where, const st
   scheme.bits = static_cast<int>(weights.integer_or("num_bits", 8, 1, 16));
   const std::string type = weights.text_or("type", "int");
   scheme.is_float = type == "float";
-  scheme.is_packed = format == "pack-quantized";
+  scheme.is_marlin = format == kMarlin24;
+  scheme.is_packed = format == "pack-quantized" || scheme.is_marlin;
   scheme.is_symmetric = weights.boolean_or("symmetric", true);
   scheme.is_ordered = weights.text_or("actorder", "") == "group";
   read_block(weights, scheme);
@@ -79,6 +83,8 @@ Result<Scheme> read_weights(const Json& json, const std::string& where, const st
     weights.unmet(fmt::format("{} weights of {} bits in the format {:.32}", type, scheme.bits, format));
   }
   if (weights.boolean_or("dynamic", false)) weights.unmet("scales that are found while the model runs (dynamic)");
+  if (scheme.is_marlin && (!scheme.is_symmetric || scheme.is_ordered || scheme.block.rows != 1))
+    weights.unmet("zero points, an order of groups or one scale for all in marlin-24");
   if (scheme.is_packed && scheme.block.rows > 1 && scheme.block.rows != kAll)
     weights.unmet("packed codes with scales of blocks");
   weights.note_unknown_keys(kMeaninglessOfWeights);
@@ -107,8 +113,8 @@ Result<Scheme> read_group(const Json& json, const std::string& where, const std:
 }
 
 bool is_known_format(const std::string& format) {
-  constexpr std::array<std::string_view, 4> kFormats = {"int-quantized", "float-quantized", "naive-quantized",
-                                                        "pack-quantized"};
+  constexpr std::array<std::string_view, 5> kFormats = {"int-quantized", "float-quantized", "naive-quantized",
+                                                        "pack-quantized", kMarlin24};
   return std::find(kFormats.begin(), kFormats.end(), format) != kFormats.end();
 }
 
@@ -233,6 +239,16 @@ Result<void> join_packed(const Scheme& scheme, const std::string& module, Tensor
   return {};
 }
 
+Result<void> join_marlin(const Scheme& scheme, const std::string& module, TensorParts& parts) {
+  MarlinMatrix matrix{.bits = scheme.bits, .group = scheme.block.columns == kAll ? -1 : scheme.block.columns};
+  LATHE_TRY(matrix.codes, parts.of_type(module + ".weight_packed", "I32"));
+  LATHE_TRY(matrix.scales, parts.floating(module + ".scale_packed"));
+  LATHE_TRY(matrix.places, parts.of_type(module + ".meta", "I16"));
+  LATHE_TRY(CodedTensor coded, coded_of(matrix, parts));
+  parts.join(module + ".weight", std::move(coded), {matrix.codes, matrix.scales, matrix.places});
+  return {};
+}
+
 Result<void> join_bytes(const Scheme& scheme, const std::string& module, TensorParts& parts) {
   LATHE_TRY(const StoredTensor* codes, parts.of_type(module + ".weight", scheme.is_float ? "F8_E4M3" : "I8"));
   LATHE_TRY(const StoredTensor* scales, parts.floating(module + ".weight_scale"));
@@ -254,8 +270,9 @@ Result<void> join_bytes(const Scheme& scheme, const std::string& module, TensorP
 
 Result<void> join(FieldReader& config, TensorParts& parts) {
   LATHE_TRY(const Scheme scheme, read_config(config, config.file()));
+  const auto join_one = scheme.is_marlin ? join_marlin : scheme.is_packed ? join_packed : join_bytes;
   for (const std::string& module : parts.modules_with(scheme.is_packed ? ".weight_packed" : ".weight_scale")) {
-    LATHE_TRY_VOID(scheme.is_packed ? join_packed(scheme, module, parts) : join_bytes(scheme, module, parts));
+    LATHE_TRY_VOID(join_one(scheme, module, parts));
   }
   return {};
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPTQ checkpoints, of 4 and 8 bits. A matrix [N, K] is qweight I32 [K bits / 32, N], codes along K from the lowest bits up;
 // qzeros I32 [groups, N bits / 32], zero points along N; scales [groups, N]; g_idx I32 [K], the group of each K.
-// A weight is (code - zero) * scale. Files of the first form hold zero - 1, those of "gptq_v2" the zero point itself.
-// Source: AutoGPTQ and GPTQModel, their QuantLinear.
+// A weight is (code - zero) * scale. Files of the first form hold zero - 1, those of "gptq_v2" the zero point itself. In the
+// form "marlin" a matrix of 4 bits is B and s instead, in tiles. Source: AutoGPTQ and GPTQModel, their QuantLinear.
 #include <fmt/format.h>
 
 #include <array>
 
+#include "engine/load/marlin_matrix.h"
 #include "engine/load/quantization_scheme.h"
 
 namespace lathe::engine {
@@ -66,6 +67,7 @@ struct Gptq {
   int bits = 4;
   std::int64_t group = -1;  ///< -1: a whole row
   int zero_offset = 1;      ///< what is missing in stored zero points
+  bool is_marlin = false;
   std::uint32_t mask() const { return (1U << bits) - 1; }
   int per_word() const { return kWordBits / bits; }
 };
@@ -85,9 +87,12 @@ Result<Gptq> read_config(FieldReader& config) {
   if (gptq.group == 0) config.fault("group_size", "got 0, expected -1 or a positive number");
   const std::string format = config.text_or("checkpoint_format", config.text_or("format", "gptq"));
   if (format == "gptq_v2") gptq.zero_offset = 0;
-  if (format != "gptq" && format != "gptq_v2")
-    config.unmet(fmt::format("the packing \"{:.32}\" (checkpoint_format)", format));
-  if (config.boolean_or("is_marlin_format", false)) config.unmet("the packing of Marlin (is_marlin_format)");
+  gptq.is_marlin = config.boolean_or("is_marlin_format", false) || format == "marlin";
+  if (format != "gptq" && format != "gptq_v2" && format != "marlin")
+    config.unmet(fmt::format("the packing \"{:.32}\" (checkpoint_format; known: gptq, gptq_v2, marlin)", format));
+  if (gptq.is_marlin && gptq.bits != 4) config.unmet(fmt::format("codes of {} bits in Marlin's tiles (bits)", gptq.bits));
+  if (gptq.is_marlin && config.boolean_or("desc_act", false))
+    config.unmet("an order of groups in Marlin's tiles (desc_act)");
   if (config.text_or("pack_dtype", "int32") != "int32") config.unmet("words of another size (pack_dtype)");
   if (const Json* dynamic = config.object("dynamic")) check_dynamic(config, *dynamic);
   config.note_unknown_keys(kMeaningless);
@@ -173,9 +178,23 @@ Result<void> join_module(const Gptq& gptq, const std::string& module, TensorPart
   return {};
 }
 
+Result<void> join_marlin(const Gptq& gptq, const std::string& module, TensorParts& parts) {
+  MarlinMatrix matrix{.group = gptq.group};
+  LATHE_TRY(matrix.codes, parts.of_type(module + ".B", "I32"));
+  LATHE_TRY(matrix.scales, parts.floating(module + ".s"));
+  LATHE_TRY(CodedTensor coded, coded_of(matrix, parts));
+  // A workspace of kernels, if a tool has written it.
+  parts.join(module + ".weight", std::move(coded), {matrix.codes, matrix.scales, parts.find(module + ".workspace")});
+  return {};
+}
+
 Result<void> join(FieldReader& config, TensorParts& parts) {
   const bool is_ordered = config.boolean_or("desc_act", false);
   LATHE_TRY(const Gptq gptq, read_config(config));
+  if (gptq.is_marlin) {
+    for (const std::string& module : parts.modules_with(".B")) LATHE_TRY_VOID(join_marlin(gptq, module, parts));
+    return {};
+  }
   for (const std::string& module : parts.modules_with(".qweight")) {
     if (is_ordered) LATHE_TRY_VOID(parts.of_type(module + ".g_idx", "I32"));  // else every weight would have a wrong scale
     LATHE_TRY_VOID(join_module(gptq, module, parts));

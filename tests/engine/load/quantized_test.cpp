@@ -28,9 +28,19 @@ std::string refusal_of(const QuantizedCopy& folder) {
   return checkpoint ? "was accepted" : checkpoint.error().where + ": " + checkpoint.error().message;
 }
 
-std::string sha256(const kernels::TensorView& numbers) {
-  const QByteArray bytes(static_cast<const char*>(numbers.data), static_cast<qsizetype>(numbers.n_bytes()));
+template <class T>
+std::string sha256(std::span<const T> numbers) {
+  const QByteArray bytes(reinterpret_cast<const char*>(numbers.data()), static_cast<qsizetype>(numbers.size_bytes()));
   return QCryptographicHash::hash(bytes, QCryptographicHash::Sha256).toHex().toStdString();
+}
+
+/// Of the numbers as a package has them, which computes in that type: rounded once.
+std::string sha256_in(const std::string& dtype, std::span<const float> numbers) {
+  if (dtype == "float32") return sha256(numbers);
+  std::vector<std::uint16_t> rounded(numbers.size());
+  const auto round = dtype == "float16" ? &kernels::f32_to_f16 : &kernels::f32_to_bf16;
+  std::transform(numbers.begin(), numbers.end(), rounded.begin(), round);
+  return sha256(std::span<const std::uint16_t>(rounded));
 }
 
 /// A row whose places in the files are `order`; empty: as it is.
@@ -46,8 +56,8 @@ class QuantizedTest : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
-  void numbers_are_those_of_the_formulas_data() { add_quantized_folders(); }
-  void numbers_are_those_of_the_formulas();
+  void numbers_are_those_of_the_packages_data() { add_quantized_folders(); }
+  void numbers_are_those_of_the_packages();
   void codes_are_kept_where_a_format_has_them_data() { add_quantized_folders(); }
   void codes_are_kept_where_a_format_has_them();
   void groups_lie_together_in_the_order_of_inputs();
@@ -62,9 +72,12 @@ class QuantizedTest : public QObject {
   void sizes_that_files_tell_are_not_believed();
   void codes_with_other_scales_become_numbers();
   void a_config_of_its_own_is_found();
+  void what_transformers_writes_beside_is_taken();
+  void a_packing_has_other_names();
 };
 
-void QuantizedTest::numbers_are_those_of_the_formulas() {
+/// Bit by bit: those of the published formulas, and in the type in which the package computes those that it gave.
+void QuantizedTest::numbers_are_those_of_the_packages() {
   QFETCH(QString, name);
   const std::string path = quantized_path(name.toStdString());
   const engine::Checkpoint checkpoint = open(path);
@@ -73,9 +86,13 @@ void QuantizedTest::numbers_are_those_of_the_formulas() {
     const engine::StoredTensor* stored = checkpoint.find(tensor);
     QVERIFY2(stored != nullptr && stored->coded != nullptr, tensor.c_str());
     std::vector<std::byte> memory;
-    const kernels::TensorView numbers = view_of(*stored, memory);
-    for (std::size_t i = 0; i < 4; ++i) QCOMPARE(numbers.as<float>()[i], want["first"][i].get<float>());
+    const kernels::TensorView view = view_of(*stored, memory);
+    const std::span<const float> numbers(view.as<float>(), view.n_bytes() / sizeof(float));
+    for (std::size_t i = 0; i < 4; ++i) QCOMPARE(numbers[i], want["first"][i].get<float>());
     QCOMPARE(sha256(numbers), want["sha256"].get<std::string>());
+    if (!want.contains("package")) continue;  // it has no way back but kernels of GPUs; it packed then
+    const Json& package = want["package"];
+    QCOMPARE(sha256_in(package["dtype"], numbers), package["sha256"].get<std::string>());
   }
 }
 
@@ -153,15 +170,22 @@ void QuantizedTest::settings_that_are_not_there_are_refused_data() {
   row("gptq-4bit", "bits", R"("4")", "bits: got \"4\", expected an integer");
   row("gptq-4bit", "group_size", "0", "group_size: got 0");
   row("gptq-4bit", "group_size", "-7", "group_size: got -7");
-  row("gptq-4bit", "checkpoint_format", R"("marlin")", "the packing \"marlin\" (checkpoint_format)");
-  row("gptq-4bit", "is_marlin_format", "true", "the packing of Marlin");
+  row("gptq-4bit", "checkpoint_format", R"("bitblas")",
+      "the packing \"bitblas\" (checkpoint_format; known: gptq, gptq_v2, ma");
+  row("gptq-4bit", "is_marlin_format", "true", "says gptq, but no tensor is quantized so");
+  row("gptq-marlin", "bits", "8", "codes of 8 bits in Marlin's tiles (bits)");
+  row("gptq-marlin", "desc_act", "true", "an order of groups in Marlin's tiles (desc_act)");
   row("gptq-4bit", "pack_dtype", R"("int16")", "words of another size (pack_dtype)");
   row("gptq-4bit", "dynamic", R"({"+:.*down.*": {"bits": 8}})", "other settings for some modules (dynamic: +:.*down.*)");
   row("gptq-4bit", "rotation", R"("hadamard")", "an unknown setting (rotation)");
   row("awq", "bits", "8", "codes of 8 bits (bits)");
   row("awq", "group_size", "null", "missing: group_size");
-  row("awq", "zero_point", "false", "codes without zero points (zero_point)");
-  row("awq", "version", R"("gemv")", "the packing \"gemv\" (version)");
+  row("awq", "zero_point", "false", "codes without zero points in the packing gemm (zero_point)");
+  row("awq-marlin", "zero_point", "true", "codes with zero points in the packing marlin (zero_point)");
+  row("awq", "version", R"("exllama")", "the packing \"exllama\" (version; known: gemm, gemv, gemv_fast, marlin)");
+  row("awq", "backend", R"("llm-awq")", "the packing \"llm-awq\" (version");
+  row("awq", "pack_dtype", R"("int16")", "words of another size (pack_dtype)");
+  row("awq", "dynamic", R"({"+:.*down.*": {"bits": 8}})", "other settings for some modules (dynamic)");
   row("awq", "scale_bits", "8", "an unknown setting (scale_bits)");
   row("compressed-w8a8", "format", R"("nvfp4-pack-quantized")", "the format \"nvfp4-pack-quantized\" (format)");
   row("compressed-w8a8", "config_groups", "{}", "missing: what is quantized");
@@ -177,6 +201,8 @@ void QuantizedTest::settings_that_are_not_there_are_refused_data() {
   row("compressed-w8a8", "sparsity_config", R"({"format": "sparse-24-bitmask"})", "left out (sparsity_config)");
   row("compressed-w8a8", "transform_config", R"({"config_groups": {"R1": {}}})", "transforms of activations");
   row("compressed-fp8", "config_groups/group_0/weights/num_bits", "4", "float weights of 4 bits");
+  row("compressed-marlin-24", "config_groups/group_0/weights/symmetric", "false", "zero points, an order of groups or one");
+  row("compressed-marlin-24", "config_groups/group_0/weights/strategy", R"("tensor")", "one scale for all in marlin-24");
   row("fp8", "activation_scheme", R"("sometimes")", "activations scaled otherwise (activation_scheme sometimes)");
   row("fp8", "fmt", R"("e5m2")", "other numbers than e4m3 (fmt)");
   row("fp8-block", "weight_block_size", "[48]", "got 1 numbers, expected rows and columns");
@@ -220,6 +246,21 @@ void QuantizedTest::tensors_that_do_not_fit_are_refused_data() {
   row("awq", "qweight", "[32, 32]", "I32", "scales: shape: got [2, 128], expected [1, 256]");
   row("awq", "qzeros", "[16, 2]", "I32", "qzeros: shape: got [16, 2], expected [2, 16]");
   row("awq", "scales", "", "", "scales: missing tensor");
+  row("awq-gemv", "qweight", "[1024]", "I32", "qweight: shape: got [1024], expected outputs, words");
+  row("awq-gemv", "scales", "[128, 31]", "F16", "data_offsets span");
+  row("awq-gemv", "scales", "[32, 128]", "F16", "scales: shape: got [32, 128], expected [128, 128]");
+  row("awq-gemv", "qzeros", "[4, 128]", "I32", "qzeros: shape: got [4, 128], expected [128, 4]");
+  row("awq-gemv-fast", "qweight", "[64, 32]", "I16", "qweight: shape: got [64, 32], expected outputs by four, inputs by 64");
+  row("awq-gemv-fast", "qweight", "[32, 32]", "I32", "qweight: dtype: got I32, expected I16");
+  row("awq-gemv-fast", "qzeros", "[128, 16]", "F16", "qzeros: shape: got [128, 16], expected [16, 128]");
+  row("gptq-marlin", "B", "[512, 8]", "I32",
+      "B: shape: got [512, 8], expected tiles of 16 inputs, 128 words for 64 outputs");
+  row("gptq-marlin", "B", "[4096]", "I32", "B: shape: got [4096], expected tiles");
+  row("gptq-marlin", "s", "[2, 128]", "F16", "s: shape: got [2, 128], expected [1, 256]");
+  row("gptq-marlin", "s", "", "", "s: missing tensor");
+  row("compressed-marlin-24", "meta", "[1024, 4]", "I16", "meta: shape: got [1024, 4], expected [4, 1024]");
+  row("compressed-marlin-24", "meta", "", "", "meta: missing tensor");
+  row("compressed-marlin-24", "weight_packed", "[1024, 4]", "I32", "weight_packed: shape: got [1024, 4], expected tiles");
   row("compressed-w8a8", "weight", "[128, 64]", "U8", "weight: dtype: got U8, expected I8");
   row("compressed-w8a8", "weight", "[8192]", "I8", "weight: shape: got [8192], expected outputs, inputs");
   row("compressed-w8a8", "weight", "[64, 128]", "I8", "weight_scale: shape: got [128, 1], expected [64, 1]");
@@ -341,6 +382,39 @@ void QuantizedTest::a_config_of_its_own_is_found() {
   write_file(folder.path() + "/config.json", config.dump());
   write_file(folder.path() + "/quantize_config.json", own.dump());
   QVERIFY(open(folder.path()).find(std::string(kGate) + ".weight") != nullptr);
+}
+
+/// AwqConfig and GPTQConfig of transformers 5 when they are saved.
+void QuantizedTest::what_transformers_writes_beside_is_taken() {
+  const Json beside = Json::parse(R"({"tokenizer": null, "dataset": null, "damp_percent": 0.1, "desc_act": false,
+    "act_group_aware": true, "sym": true, "true_sequential": true, "meta": null, "backend": "auto", "model_seqlen": null,
+    "block_name_to_quantize": null, "module_name_preceding_first_block": null, "batch_size": 1, "pad_token_id": null,
+    "max_input_length": null, "cache_block_outputs": true, "modules_in_block_to_quantize": null})");
+  for (const auto& [name, format] : {std::pair("awq", "gemm"), {"awq-gemv", "gemv"}, {"gptq-4bit", "gptq"}}) {
+    const QuantizedCopy folder(name);
+    folder.edit([&](Json& config) {
+      config.update(beside);
+      config["format"] = format;
+    });
+    QCOMPARE(refusal_of(folder), std::string("was accepted"));
+  }
+}
+
+/// GPTQModel has its own for `version`; of Marlin's two either is enough.
+void QuantizedTest::a_packing_has_other_names() {
+  for (const auto& [key, value] : {std::pair("is_marlin_format", Json(false)), {"checkpoint_format", Json()}}) {
+    const QuantizedCopy folder("gptq-marlin");
+    folder.edit([&](Json& config) { config[key] = value; });
+    QCOMPARE(refusal_of(folder), std::string("was accepted"));
+  }
+  for (const char* key : {"format", "checkpoint_format"}) {
+    const QuantizedCopy folder("awq-gemv-fast");
+    folder.edit([&](Json& config) {
+      config[key] = config["version"];
+      config.erase("version");
+    });
+    QCOMPARE(refusal_of(folder), std::string("was accepted"));
+  }
 }
 
 QTEST_APPLESS_MAIN(QuantizedTest)

@@ -43,6 +43,7 @@ class QuantizedModelTest : public QObject {
   void orders_are_kept_beside_codes_data();
   void orders_are_kept_beside_codes();
   void a_quantization_rounds_what_has_an_order();
+  void parts_of_one_product_in_different_formats_become_numbers();
 };
 
 void QuantizedModelTest::logits_are_those_of_the_numbers() {
@@ -73,7 +74,7 @@ void QuantizedModelTest::inspect_says_what_becomes_of_the_weights() {
   QVERIFY(info->stored_expert_quantization.empty() != has_experts &&
           info->stored_quantization.empty() == (has_experts || stays.isEmpty()));
   QVERIFY(info->stored_head_quantization.empty());
-  const std::int64_t hidden = info->hidden_size, q = 64, kv = 32, vocab = 96;
+  const std::int64_t hidden = info->hidden_size, q = 4 * info->head_dim, kv = 2 * info->head_dim, vocab = 96;
   const std::int64_t inner = info->intermediate_size, n_experts = has_experts ? 4 : 0, heads = 4;
   const std::int64_t experts = n_experts * (3 * hidden * inner + 2 * inner + hidden + hidden + 1);  // router too
   const std::int64_t attention = hidden * (2 * q + 2 * kv) + (has_experts ? q + 2 * kv + hidden + heads : 0);
@@ -98,8 +99,15 @@ void QuantizedModelTest::inspect_names_the_scheme_and_the_cause_data() {
       "5 tensors: matrices that read the same have their groups in different orders (desc_act)");
   row("gptq-4bit-desc-act", "gptq: 7 int4, groups of 32 in an order of their own (desc_act), zero points", "");
   row("gptq-8bit-desc-act", "gptq: 1 int8, groups of 64 in an order of their own (desc_act), zero points; 6 int8, no", "");
+  row("gptq-marlin", "gptq: 1 int4, groups of 128; 6 int4, no groups", "");
   row("awq", "awq: 7 int4, groups of 32, zero points", "");
+  row("awq-gemv", "awq: 7 int4, groups of 32, zero points", "");
+  row("awq-gemv-fast", "awq: 1 int4, groups of 64, zero points; 6 int4, no groups, zero points", "");
+  row("awq-marlin", "awq: 7 int4, groups of 64", "");
+  row("compressed-w4a16-actorder", "compressed-tensors: 7 int4, groups of 32 in an order of their own (desc_act)", "");
+  row("compressed-marlin-24", "compressed-tensors: 1 int4, groups of 128; 6 int4, no groups", "");
   row("compressed-w8a8", "compressed-tensors: 7 int8, no groups", "");
+  row("compressed-fp8-block", "compressed-tensors: 7 fp8_e4m3, groups of 32", "a scale for each block, not for each row");
   row("fp8-block", "fp8: 7 fp8_e4m3, groups of ", "a scale for each block, not for each row");
   row("bnb-8bit", "bitsandbytes: 7 int8, no groups", "");
   row("bnb-nf4", "bitsandbytes: 7 nf4, blocks of 64", "");
@@ -181,6 +189,27 @@ void QuantizedModelTest::a_quantization_rounds_what_has_an_order() {
   other.quantization.keep_head = true;
   QVERIFY(logits_of(path, same) == logits_of(path, {.as_stored = true}));
   QVERIFY(logits_of(path, other) == logits_of(numbers, other));
+}
+
+/// Q, K and V share an order of groups, and no format has a scale of V: none of the three can stay, and inspect says why.
+void QuantizedModelTest::parts_of_one_product_in_different_formats_become_numbers() {
+  const QuantizedCopy folder("compressed-w4a16-actorder");
+  const std::uint16_t tiny = kernels::f32_to_bf16(1.5e-30F);
+  folder.edit_data("model.layers.0.self_attn.v_proj.weight_scale", 0,
+                   std::string(reinterpret_cast<const char*>(&tiny), sizeof tiny));
+  const auto info = engine::inspect_checkpoint(folder.path());
+  QVERIFY(info.has_value());
+  QCOMPARE(info->stored_quantization, std::string("int4_g32_asym"));  // of the others
+  const auto told = std::find_if(info->warnings.begin(), info->warnings.end(),
+                                 [](const std::string& warning) { return warning.starts_with("quantized weights of "); });
+  QVERIFY(told != info->warnings.end());
+  const QString message = QString::fromStdString(*told);
+  QVERIFY2(message.contains("become bfloat16 of "), qPrintable(message));
+  QVERIFY2(message.contains("2 tensors: matrices that are multiplied as one have no weight format in common"),
+           qPrintable(message));
+  QVERIFY2(message.contains("1 tensor: no weight format has their scales or settings"), qPrintable(message));
+  const QTemporaryDir made;
+  QVERIFY(logits_of(folder.path(), {.as_stored = true}) == logits_of(dequantized(folder.path(), made), {}));
 }
 
 QTEST_APPLESS_MAIN(QuantizedModelTest)
