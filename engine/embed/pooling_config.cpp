@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "engine/load/gguf/gguf_files.h"
+
 namespace lathe::engine {
 namespace {
 
@@ -29,6 +31,23 @@ constexpr std::array kPoolingKeys = {
     PoolingKey{"pooling_mode_mean_sqrt_len_tokens", std::nullopt},
     PoolingKey{"pooling_mode_weightedmean_tokens", std::nullopt},
 };
+
+// The same under the numbers of pooling_type in GGUF files, of which 0 leaves it to who asks.
+constexpr std::array kPoolingNumbers = {Pooling::mean, Pooling::cls, Pooling::last};
+
+/// The file says no more; vectors made with it have length 1, as llama.cpp's.
+Result<PoolingConfig> pooling_of_gguf(const ModelFolder& folder, Pooling usual) {
+  LATHE_TRY(const GgufFile file, open_gguf(folder));
+  LATHE_TRY(const auto family, file.header.text("general.architecture"));
+  const std::string key = fmt::format("{}.pooling_type", family.value_or(""));
+  LATHE_TRY(const auto number, file.header.integer(key));
+  if (number.value_or(0) == 0) return PoolingConfig{.pooling = usual};
+  if (*number < 0 || *number > std::ssize(kPoolingNumbers)) {
+    return fail(ErrorCode::model_refused, fmt::format("got {}; mean (1), cls (2) and last token (3) are there", *number),
+                fmt::format("{}: {}", file.header.file(), key));
+  }
+  return PoolingConfig{.pooling = kPoolingNumbers[static_cast<std::size_t>(*number - 1)]};
+}
 
 bool is_true(const Json& json, std::string_view key) {
   const auto found = json.find(key);
@@ -85,6 +104,7 @@ Result<Modules> read_modules(const ModelFolder& folder) {
 }  // namespace
 
 Result<PoolingConfig> read_pooling_config(const ModelFolder& folder, Pooling usual) {
+  if (!folder.gguf().empty()) return pooling_of_gguf(folder, usual);
   PoolingConfig config{.pooling = usual};
   std::string pooling_folder(kUsualPoolingFolder);
   if (folder.has(kModulesFile)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PoolingConfig: what a folder says of making one vector out of hidden states.
+// PoolingConfig: what a folder, or a GGUF file, says of making one vector out of hidden states.
 // Source: sentence-transformers: modules.json, 1_Pooling/config.json, sentence_bert_config.json.
 #pragma once
 

@@ -25,6 +25,7 @@ void complete(ModelConfig& config) {
   config.layers.resize(static_cast<std::size_t>(config.n_layers), {.rope = config.ropes.empty() ? -1 : 0});
   if (config.attention_scale == 0) config.attention_scale = 1 / std::sqrt(static_cast<double>(config.head_dim));
   if (config.embedding_size == 0) config.embedding_size = config.hidden_size;
+  if (!config.has_experts()) config.moe = {};  // a family's usual numbers, of layers that are not there
 }
 
 /// The declared architecture: the first of `architectures`, else what `model_type` stands for.
@@ -58,6 +59,10 @@ void check_heads(const ModelConfig& config, ConfigReader& reader) {
 }
 
 }  // namespace
+
+bool ModelConfig::has_experts() const {
+  return std::any_of(layers.begin(), layers.end(), [](const LayerConfig& layer) { return layer.has_experts; });
+}
 
 std::int64_t ModelConfig::longest_context() const {
   double factor = ropes.empty() || n_learned_positions > 0 ? 1 : ropes.front().factor;

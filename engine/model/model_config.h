@@ -106,6 +106,7 @@ struct ModelConfig {
   std::int64_t window_of_all() const;
   /// The windows of layers that see less than window_of_all() and less than `context` tokens, rising, each once.
   std::vector<std::int64_t> shorter_windows(std::int64_t context) const;
+  bool has_experts() const;  ///< a layer has
   bool is_parallel() const { return residual != Residual::sequential; }
   bool projects_embeddings() const { return embedding_size != hidden_size; }
 };

@@ -120,7 +120,7 @@ class TextFiles {
 /// What the words of a GGUF file leave out of a folder, for people.
 Result<std::vector<std::string>> write_files_of_gguf(const OpenedModel& model, const fs::path& folder) {
   LATHE_TRY(std::vector<std::string> notes, TextFiles(model, folder).write());
-  LATHE_TRY(const GgufFamily* family, family_of_architecture(model.config.architecture->name));
+  LATHE_TRY(const GgufFamily* family, family_of_architecture(model.config.architecture->name, model.config.has_experts()));
   if (family->parts_experts) {
     notes.push_back("experts got a tensor each, which Lathe reads; transformers expects all of a layer in one");
   }

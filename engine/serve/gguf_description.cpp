@@ -52,12 +52,55 @@ const RopeConfig* main_rope(const ModelConfig& config) {
   return whole != nullptr ? whole : rope_of_layers(config, true);
 }
 
+/// What is computed, by the key that says so: for configs that leave it to their family, or say it under another name.
+struct KnownValue {
+  std::string_view gguf;
+  Json (*of)(const ModelConfig& config);  ///< null: not there
+};
+
+Json theta_of(const RopeConfig* rope) { return rope != nullptr ? Json(rope->theta) : Json(); }
+
+Json epsilon(const ModelConfig& config) { return config.norm.eps; }
+Json largest_alibi_bias(const ModelConfig& config) { return config.alibi_slopes.empty() ? Json() : Json(8.0); }
+Json original_context(const ModelConfig& config) {
+  const RopeConfig* const rope = main_rope(config);
+  const bool is_said = rope != nullptr && rope->original_max_position_embeddings > 0;
+  return is_said ? Json(rope->original_max_position_embeddings) : Json();
+}
+Json growth_of_scores(const ModelConfig& config) {
+  const RopeConfig* const rope = main_rope(config);
+  return rope != nullptr && rope->mscale_all_dim > 0 ? Json(rope->mscale_all_dim) : Json();
+}
+
+constexpr std::array kKnownValues = {
+    KnownValue{"context_length", [](const ModelConfig& config) { return Json(config.max_position_embeddings); }},
+    KnownValue{"embedding_length", [](const ModelConfig& config) { return Json(config.hidden_size); }},
+    KnownValue{"block_count", [](const ModelConfig& config) { return Json(config.n_layers); }},
+    KnownValue{"feed_forward_length", [](const ModelConfig& config) { return Json(config.intermediate_size); }},
+    KnownValue{"attention.head_count", [](const ModelConfig& config) { return Json(config.n_heads); }},
+    KnownValue{"attention.head_count_kv", [](const ModelConfig& config) { return Json(config.n_kv_heads); }},
+    KnownValue{"attention.key_length", [](const ModelConfig& config) { return Json(config.head_dim); }},
+    KnownValue{"attention.layer_norm_epsilon", epsilon},
+    KnownValue{"attention.layer_norm_rms_epsilon", epsilon},
+    KnownValue{"attention.max_alibi_bias", largest_alibi_bias},
+    KnownValue{"rope.freq_base", [](const ModelConfig& config) { return theta_of(main_rope(config)); }},
+    KnownValue{"rope.freq_base_swa", [](const ModelConfig& config) { return theta_of(rope_of_layers(config, true)); }},
+    KnownValue{"rope.scaling.original_context_length", original_context},
+    KnownValue{"rope.scaling.yarn_log_multiplier", growth_of_scores},
+    KnownValue{"expert_count", [](const ModelConfig& config) { return Json(config.moe.n_experts); }},
+    KnownValue{"expert_used_count", [](const ModelConfig& config) { return Json(config.moe.n_chosen); }},
+    KnownValue{"expert_feed_forward_length", [](const ModelConfig& config) { return Json(config.moe.expert_size); }},
+    KnownValue{"expert_shared_feed_forward_length", [](const ModelConfig& config) { return Json(config.moe.shared_size); }},
+    // Granite divides by its number, and so does one that is left out: by 1.
+    KnownValue{"logit_scale", [](const ModelConfig& config) { return Json(config.logit_multiplier); }},
+};
+
 class Describer {
  public:
   explicit Describer(const OpenedModel& model) : model_(model), config_(model.config) {}
 
   Result<GgufDescription> describe() {
-    LATHE_TRY(made_.family, family_of_architecture(config_.architecture->name));
+    LATHE_TRY(made_.family, family_of_architecture(config_.architecture->name, config_.has_experts()));
     LATHE_TRY(json_, model_.folder.read_json("config.json"));
     if (json_.contains("text_config")) json_ = Json(json_["text_config"]);
     complete_json();
@@ -77,7 +120,6 @@ class Describer {
  private:
   std::string path(std::string_view key) const { return fmt::format("{}.{}", made_.family->gguf, key); }
 
-  /// What the file leaves to its family, or says under another name.
   template <class T>
   void fill(std::string_view key, const T& value) {
     Json& there = place_of(json_, key);
@@ -85,29 +127,13 @@ class Describer {
   }
 
   void complete_json() {
-    fill("max_position_embeddings", config_.max_position_embeddings);
-    fill("hidden_size", config_.hidden_size);
-    fill("num_hidden_layers", config_.n_layers);
-    fill("intermediate_size", config_.intermediate_size);
-    fill("num_attention_heads", config_.n_heads);
-    fill("num_key_value_heads", config_.n_kv_heads);
-    fill("head_dim", config_.head_dim);
-    for (const GgufKey& key : made_.family->keys) {
-      if (key.gguf.starts_with("attention.layer_norm")) fill(key.config, config_.norm.eps);
-      if (key.gguf == "expert_count") fill(key.config, config_.moe.n_experts);
-      if (key.gguf == "expert_used_count") fill(key.config, config_.moe.n_chosen);
-      if (key.gguf == "expert_feed_forward_length") fill(key.config, config_.moe.expert_size);
-      if (key.gguf == "expert_shared_feed_forward_length") fill(key.config, config_.moe.shared_size);
-      if (key.gguf == "attention.max_alibi_bias" && !config_.alibi_slopes.empty()) fill(key.config, 8.0);
-      if (key.gguf == "logit_scale" && key.config == "logit_scale") fill(key.config, config_.logit_multiplier);
+    for (const std::span<const GgufKey> keys : {common_gguf_keys(), made_.family->keys}) {
+      for (const GgufKey& key : keys) {
+        for (const KnownValue& known : kKnownValues) {
+          if (known.gguf == key.gguf) fill(key.config, known.of(config_));
+        }
+      }
     }
-    const RopeConfig *whole = main_rope(config_), *in_window = rope_of_layers(config_, true);
-    if (whole != nullptr) fill("rope_theta", whole->theta);
-    if (in_window != nullptr && in_window != whole) fill("rope_local_base_freq", in_window->theta);
-    if (whole != nullptr && whole->original_max_position_embeddings > 0) {
-      fill("original_max_position_embeddings", whole->original_max_position_embeddings);
-    }
-    if (whole != nullptr && whole->mscale_all_dim > 0) fill("rope_parameters.mscale_all_dim", whole->mscale_all_dim);
     if (config_.latent.exists()) complete_latent();
   }
 
@@ -126,7 +152,7 @@ class Describer {
                                     [](const LayerConfig& layer) { return layer.has_experts; });
     json_["first_k_dense_replace"] = first - config_.layers.begin();
     json_["num_nextn_predict_layers"] = 0;  // they are not written
-    json_["n_shared_experts"] = moe.shared_size / moe.expert_size;
+    json_["n_shared_experts"] = config_.has_experts() ? moe.shared_size / moe.expert_size : 0;
     json_["routed_scaling_factor"] = moe.scale;
     json_["norm_topk_prob"] = moe.normalises;
     json_["n_group"] = moe.n_groups;
@@ -140,7 +166,8 @@ class Describer {
   }
 
   Result<void> write(const GgufKey& key) {
-    if (key.kind == Kind::has_tensor || key.kind == Kind::layers_without || key.gguf == kTurned) return {};
+    const bool is_of_tensors = key.kind == Kind::has_tensor || key.kind == Kind::layers_without || key.kind == Kind::rows;
+    if (is_of_tensors || key.gguf == kTurned) return {};
     const Json value = place_of(json_, key.config);
     const std::string to = path(key.gguf);
     if (key.kind == Kind::layer_types) {

@@ -14,15 +14,17 @@ namespace {
 // that slide in Gemma 3 and Cohere 2 and those that turn in SmolLM 3 from their number; nothing says PhiMoE's jitter.
 // Llama's and Phi's factors, what Q of Ministral 3 grows by, and the scale of DeepSeek's scores are written in f32.
 constexpr std::array kFamilies = {
-    WrittenFamily{.name = "baichuan", .has_file = false},
+    WrittenFamily{.name = "baichuan"},
     WrittenFamily{.name = "bloom"},
     WrittenFamily{.name = "cohere"},
     WrittenFamily{.name = "cohere2", .refused = "sliding windows", .unsaid = R"({"layer_types": null})"},
     WrittenFamily{.name = "deepseek-v2", .allowed = 1e-6},
+    WrittenFamily{.name = "deepseek-v2-dense"},
     WrittenFamily{.name = "deepseek-v2-groups"},
     WrittenFamily{.name = "deepseek-v3"},
     WrittenFamily{.name = "deepseek-v3-fused", .has_file = false},
     WrittenFamily{.name = "exaone4"},
+    WrittenFamily{.name = "falcon-11b"},
     WrittenFamily{.name = "falcon-40b"},
     WrittenFamily{.name = "falcon-7b"},
     WrittenFamily{.name = "falcon-rw", .refused = "ALiBi", .is_written = false, .has_file = false},
@@ -41,7 +43,7 @@ constexpr std::array kFamilies = {
     WrittenFamily{.name = "gpt2-scaled", .refused = "scales of layers", .is_written = false, .has_file = false},
     WrittenFamily{.name = "gptj", .refused = "GPTJForCausalLM is not written", .is_written = false, .has_file = false},
     WrittenFamily{.name = "granite"},
-    WrittenFamily{.name = "internlm2", .has_file = false},
+    WrittenFamily{.name = "internlm2", .left_out = R"({"bias": false})"},
     WrittenFamily{.name = "llama", .allowed = 1e-4},
     WrittenFamily{.name = "llama-dynamic", .refused = "dynamic", .is_written = false, .has_file = false},
     WrittenFamily{.name = "llama-yarn"},
@@ -63,8 +65,9 @@ constexpr std::array kFamilies = {
         .name = "qwen2",
         .refused = "sliding windows",
         .unsaid = R"({"use_sliding_window": null, "sliding_window": null, "layer_types": null, "max_window_layers": null})"},
-    WrittenFamily{.name = "qwen2-moe", .has_file = false},
+    WrittenFamily{.name = "qwen2-moe", .has_file = false},  // the converter knows no layers without experts
     WrittenFamily{.name = "qwen2-moe-fused", .has_file = false},
+    WrittenFamily{.name = "qwen2-moe-sparse"},
     WrittenFamily{.name = "qwen3"},
     WrittenFamily{.name = "qwen3-moe"},
     WrittenFamily{.name = "seed-oss"},

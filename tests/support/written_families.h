@@ -19,6 +19,8 @@ struct WrittenFamily {
   std::string_view unsaid = "{}";
   double allowed = 0;    ///< difference of logits
   bool has_file = true;  ///< of llama.cpp's converter, in tests/fixtures/gguf
+  /// In place of `unsaid` for that file: what the converter leaves out, and the format does not.
+  std::string_view left_out{};
 };
 
 /// Sorted by name.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // BlockCodes: the blocks of GGUF files as codes and scales that a weight format has, so that they are packed as they are.
-// Scales of the k-quants are products of a half and a whole number; so are their minimums. In f32 both are exact.
+// Scales of the k-quants are products of a half and a whole number; so are their minimums. In f32 both are exact, and so the
+// numbers are bit by bit what gguf-py gives. Source: ggml, ggml-quants.c.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +22,6 @@ struct BlockCodes {
   void (*read)(const std::byte* block, std::uint8_t* codes, float* scales, float* minimums);
 };
 
-// The numbers are bit by bit those of the decoders (legacy_blocks.h, super_blocks.h).
 extern const BlockCodes kQ4_1Codes, kQ5_0Codes, kQ5_1Codes, kIq4NlCodes;
 extern const BlockCodes kQ2KCodes, kQ3KCodes, kQ4KCodes, kQ5KCodes, kQ6KCodes, kIq4XsCodes;
 

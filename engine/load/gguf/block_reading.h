@@ -2,7 +2,6 @@
 // How numbers lie in the blocks of GGUF files.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -11,9 +10,6 @@
 
 namespace lathe::engine {
 
-/// The 16 values of IQ4_NL and IQ4_XS, closer together where weights are dense.
-inline constexpr std::array<float, 16> kDenseValues = {-127, -104, -83, -65, -49, -35, -22, -10,
-                                                       1,    13,   25,  38,  53,  69,  89,  113};
 /// Numbers of a block of the k-quants.
 inline constexpr int kSuperBlock = 256;
 

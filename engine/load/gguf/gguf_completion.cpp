@@ -58,6 +58,11 @@ void complete_mpt(Json& config) {
 void complete_falcon(Json& config) {
   config["ffn_hidden_size"] = config["intermediate_size"];
   if (config.contains("num_key_value_heads")) config["num_kv_heads"] = config["num_key_value_heads"];
+  if (whole(config, "num_key_value_heads") <= 1 || config.contains("new_decoder_architecture")) return;
+  // Several KV heads and no second norm are Falcon 2's, whose theta the converter leaves out.
+  config["new_decoder_architecture"] = true;
+  config["num_ln_in_parallel_attn"] = 1;
+  fill(config, "rope_theta", 500042.0);
 }
 void complete_qwen2_moe(Json& config) { config["norm_topk_prob"] = false; }
 /// The stretch of RoPE begins and ends between dimensions, as in the family's own files.
@@ -88,6 +93,12 @@ void complete_deepseek(Json& config) {
   // The layers that predict tokens after the next stand behind the others.
   config["num_hidden_layers"] = whole(config, "num_hidden_layers") - whole(config, "num_nextn_predict_layers");
   gather_rope(config, 1e4);
+}
+/// The family's own files give experts a size even where no layer has any.
+void complete_deepseek_dense(Json& config) {
+  complete_deepseek(config);
+  config["moe_intermediate_size"] = config["intermediate_size"];
+  config["first_k_dense_replace"] = config["num_hidden_layers"];
 }
 void complete_deepseek2(Json& config) {
   complete_deepseek(config);

@@ -19,5 +19,6 @@ void complete_mpt(Json& config);
 void complete_glm(Json& config);
 void complete_deepseek2(Json& config);
 void complete_deepseek(Json& config);
+void complete_deepseek_dense(Json& config);
 
 }  // namespace lathe::engine

@@ -103,6 +103,7 @@ class ConfigMaker {
       }
       case Kind::layer_types: return read_layer_types(key);
       case Kind::router_score: return read_router_score(key);
+      case Kind::rows: return read_rows(key);
       case Kind::has_tensor: place(key) = has_tensor(key.gguf) || place(key) == true; return {};
       case Kind::layers_without: place(key) = layers_without(key.gguf); return {};
     }
@@ -116,6 +117,13 @@ class ConfigMaker {
     for (const bool is_sliding : slides) types.push_back(is_sliding ? "sliding_attention" : "full_attention");
     place(key) = std::move(types);
     return {};
+  }
+
+  Result<void> read_rows(const GgufKey& key) {
+    for (const GgufTensor& tensor : tensors_) {
+      if (tensor.name == key.gguf && tensor.shape.size() == 2) place(key) = tensor.shape[0];
+    }
+    return key.is_required && place(key).is_null() ? refuse("is missing", key.gguf) : Result<void>();
   }
 
   Result<void> read_router_score(const GgufKey& key) {
@@ -220,11 +228,6 @@ class ConfigMaker {
     if (bos) config_["bos_token_id"] = *bos;
     if (ends.size() == 1) config_["eos_token_id"] = ends.front();
     if (ends.size() > 1) config_["eos_token_id"] = ends;
-    // Rows of the embeddings, of which there may be more than tokens.
-    for (const GgufTensor& tensor : tensors_) {
-      if (tensor.name == "token_embd.weight" && tensor.shape.size() == 2) config_["vocab_size"] = tensor.shape[0];
-    }
-    if (!config_.contains("vocab_size")) return refuse("is missing", "token_embd.weight");
     return {};
   }
 

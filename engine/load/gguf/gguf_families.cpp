@@ -150,6 +150,12 @@ constexpr std::array kFamilies = {
                .names = kDeepseekNames,
                .complete = complete_deepseek,
                .router_score = kSigmoidScore},
+    GgufFamily{.gguf = "deepseek2",
+               .name = "DeepseekV2ForCausalLM",
+               .model_type = "deepseek_v2",
+               .keys = kDeepseekDenseKeys,
+               .names = kDeepseekNames,
+               .complete = complete_deepseek_dense},
     GgufFamily{.gguf = "cohere2", .name = "Cohere2ForCausalLM", .model_type = "cohere2", .keys = kCohere2Keys},
     GgufFamily{.gguf = "gpt2",
                .name = "GPT2LMHeadModel",
@@ -197,6 +203,13 @@ constexpr std::array kFamilies = {
                .complete = complete_falcon,
                .layers = "transformer.h.",
                .marker = "blk.0.attn_norm_2.weight"},
+    GgufFamily{.gguf = "bert",
+               .name = "BertModel",
+               .model_type = "bert",
+               .keys = kBertKeys,
+               .names = kBertNames,
+               .ends = kBertEnds,
+               .layers = "encoder.layer."},
     GgufFamily{.gguf = "internlm2",
                .name = "InternLM2ForCausalLM",
                .model_type = "internlm2",
@@ -303,10 +316,13 @@ Result<const GgufFamily*> family_of(const GgufHeader& header) {
               where);
 }
 
-Result<const GgufFamily*> family_of_architecture(std::string_view name) {
+Result<const GgufFamily*> family_of_architecture(std::string_view name, bool has_experts) {
+  const GgufFamily* found = nullptr;
   for (const GgufFamily& family : kFamilies) {
-    if (family.name == name || family.also == name) return &family;
+    if (family.name != name && family.also != name) continue;
+    if (found == nullptr || (family.has_experts == has_experts && found->has_experts != has_experts)) found = &family;
   }
+  if (found != nullptr) return found;
   return fail(ErrorCode::unsupported,
               fmt::format("{} is not written to GGUF files ({} are)", name, listed(&GgufFamily::name)), "architectures");
 }
@@ -332,7 +348,8 @@ FamilyName family_name_of(const GgufFamily& family, std::string_view tensor) {
   const GgufName* name = find_name(family.names, kUsualNames, rest);
   if (name == nullptr) return {.name = std::string(tensor)};
   return {.name = fmt::format("{}{}.{}{}", family.layers, layer, name->other, rest.substr(name->gguf.size())),
-          .is_of_experts = name->other.find("{}") != name->other.npos};
+          .is_of_experts = name->other.find("{}") != name->other.npos,
+          .is_row = name->is_row};
 }
 
 std::optional<std::string> gguf_name_of(const GgufFamily& family, std::string_view tensor) {

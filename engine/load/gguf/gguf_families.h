@@ -24,6 +24,7 @@ struct GgufKey {
     flag,           ///< true or false
     layer_types,    ///< a list with true for each layer that slides
     has_tensor,     ///< true if the tensor of that name, or of another row with the key of config.json, is there
+    rows,           ///< how many the tensor of that name has
     router_score,   ///< how a router's logits become scores, by number there and by name here
     layers_without  ///< a list of the layers that lack the tensor of that name
   };
@@ -38,6 +39,7 @@ struct GgufKey {
 struct GgufName {
   std::string_view gguf;   ///< "blk.{}." before it is left out
   std::string_view other;  ///< a "{}" is the expert: the tensor holds all of them, one after the other
+  bool is_row = false;     ///< a matrix of one row, which converters have written as a list
 };
 
 /// A value of expert_gating_func and what config.json calls it.
@@ -71,8 +73,9 @@ struct GgufFamily {
 
 /// Errors: model_refused with the list of those that are read.
 Result<const GgufFamily*> family_of(const GgufHeader& header);
-/// By a name out of config.json's `architectures`. Errors: unsupported with the list of those that are written.
-Result<const GgufFamily*> family_of_architecture(std::string_view name);
+/// By a name out of config.json's `architectures`, and whether a layer has experts where there are rows of both kinds.
+/// Errors: unsupported with the list of those that are written.
+Result<const GgufFamily*> family_of_architecture(std::string_view name, bool has_experts);
 
 /// Where the value of a key of config.json stands, in an object where a dot leads into one; made if it is not there.
 Json& place_of(Json& config, std::string_view key);
@@ -84,6 +87,7 @@ std::span<const GgufKey> common_gguf_keys();
 struct FamilyName {
   std::string name;
   bool is_of_experts = false;  ///< "{}" in the name is the expert
+  bool is_row = false;         ///< a list is a matrix of one row
 };
 FamilyName family_name_of(const GgufFamily& family, std::string_view tensor);
 /// The other way. A tensor of one expert has the name of the tensor that holds them all. Nothing for a name of no row.

@@ -18,6 +18,8 @@ inline constexpr std::array kCommonKeys = {
     GgufKey{"attention.head_count_kv", "num_key_value_heads"},
     GgufKey{"attention.key_length", "head_dim"},
     GgufKey{"rope.freq_base", "rope_theta", GgufKey::Kind::number},
+    // There may be more than tokens.
+    GgufKey{"token_embd.weight", "vocab_size", GgufKey::Kind::rows, true},
 };
 
 inline constexpr GgufKey kRmsEps{"attention.layer_norm_rms_epsilon", "rms_norm_eps", GgufKey::Kind::number, true};
@@ -94,6 +96,8 @@ inline constexpr std::array kPhiMoeKeys = {
     GgufKey{"rope.scaling.original_context_length", "original_max_position_embeddings"},
     GgufKey{"output.bias", "lm_head_bias", GgufKey::Kind::has_tensor}};
 
+inline constexpr std::array kBertKeys = {layer_eps("layer_norm_eps"),
+                                         GgufKey{"token_types.weight", "type_vocab_size", GgufKey::Kind::rows}};
 inline constexpr std::array kGlmKeys = {kRmsEps, GgufKey{"blk.0.attn_q.bias", "attention_bias", GgufKey::Kind::has_tensor},
                                         GgufKey{"blk.0.attn_qkv.bias", "attention_bias", GgufKey::Kind::has_tensor}};
 inline constexpr std::array kSeedOssKeys = {
@@ -120,6 +124,18 @@ inline constexpr std::array kDeepseekKeys = {
     GgufKey{"expert_weights_scale", "routed_scaling_factor", GgufKey::Kind::number},
     GgufKey{"expert_weights_norm", "norm_topk_prob", GgufKey::Kind::flag},
     GgufKey{"expert_gating_func", "scoring_func", GgufKey::Kind::router_score},
+    GgufKey{"nextn_predict_layers", "num_nextn_predict_layers"}};
+/// Of files whose layers are all dense: they say nothing of a router, and a shared expert would be one.
+inline constexpr std::array kDeepseekDenseKeys = {
+    kRmsEps,
+    GgufKey{"attention.q_lora_rank", "q_lora_rank"},
+    GgufKey{"attention.kv_lora_rank", "kv_lora_rank", GgufKey::Kind::whole, true},
+    GgufKey{"attention.key_length_mla", "qk_head_dim"},
+    GgufKey{"attention.value_length", "value_length"},
+    GgufKey{"attention.value_length_mla", "v_head_dim"},
+    GgufKey{"rope.dimension_count", "qk_rope_head_dim", GgufKey::Kind::whole, true},
+    GgufKey{"rope.scaling.yarn_log_multiplier", "rope_parameters.mscale_all_dim", GgufKey::Kind::number, false, 10},
+    GgufKey{"leading_dense_block_count", "first_k_dense_replace"},
     GgufKey{"nextn_predict_layers", "num_nextn_predict_layers"}};
 
 }  // namespace lathe::engine

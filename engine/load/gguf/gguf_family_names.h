@@ -133,6 +133,24 @@ inline constexpr std::array kFalcon40Names = {
     GgufName{"ffn_down.", "mlp.dense_4h_to_h."},
 };
 
+/// Encoders; positions that stand for padding are left out of the table.
+inline constexpr std::array kBertEnds = {
+    GgufName{"token_embd.", "embeddings.word_embeddings."},
+    GgufName{"position_embd.", "embeddings.position_embeddings."},
+    GgufName{"token_types.", "embeddings.token_type_embeddings."},
+    GgufName{"token_embd_norm.", "embeddings.LayerNorm."},
+};
+inline constexpr std::array kBertNames = {
+    GgufName{"attn_q.", "attention.self.query."},
+    GgufName{"attn_k.", "attention.self.key."},
+    GgufName{"attn_v.", "attention.self.value."},
+    GgufName{"attn_output.", "attention.output.dense."},
+    GgufName{"attn_output_norm.", "attention.output.LayerNorm."},
+    GgufName{"ffn_up.", "intermediate.dense."},
+    GgufName{"ffn_down.", "output.dense."},
+    GgufName{"layer_output_norm.", "output.LayerNorm."},
+};
+
 inline constexpr std::array kInternLm2Ends = {
     GgufName{"token_embd.", "model.tok_embeddings."},
     GgufName{"output.", "output."},
@@ -181,7 +199,7 @@ inline constexpr std::array kQwen2MoeNames = {
     GgufName{"ffn_gate_exps.", "mlp.experts.{}.gate_proj."},
     GgufName{"ffn_up_exps.", "mlp.experts.{}.up_proj."},
     GgufName{"ffn_down_exps.", "mlp.experts.{}.down_proj."},
-    GgufName{"ffn_gate_inp_shexp.", "mlp.shared_expert_gate."},
+    GgufName{"ffn_gate_inp_shexp.", "mlp.shared_expert_gate.", true},
     GgufName{"ffn_gate_shexp.", "mlp.shared_expert.gate_proj."},
     GgufName{"ffn_up_shexp.", "mlp.shared_expert.up_proj."},
     GgufName{"ffn_down_shexp.", "mlp.shared_expert.down_proj."},

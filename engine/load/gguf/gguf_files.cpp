@@ -105,9 +105,7 @@ Result<std::vector<StoredTensor>> gguf_tensors(const GgufHeader& header, const G
                         .shape = tensor.shape,
                         .bytes = bytes,
                         .form = stored_form_of(family, tensor.name)};
-    // Converters have written this matrix of one row as a list.
-    if (tensor.name.ends_with(".ffn_gate_inp_shexp.weight") && stored.shape.size() == 1)
-      stored.shape.insert(stored.shape.begin(), 1);
+    if (name.is_row && stored.shape.size() == 1) stored.shape.insert(stored.shape.begin(), 1);
     if (stored.form == StoredForm::plus_one && (type->dtype != kernels::Dtype::f32 || tensor.shape.size() != 1)) {
       return refuse(fmt::format("got {} {}, expected a list of F32", type->name, to_string(tensor.shape)), header.file(),
                     tensor.name);

@@ -7,7 +7,6 @@
 
 #include "engine/load/gguf/block_codes.h"
 #include "engine/load/gguf/legacy_blocks.h"
-#include "engine/load/gguf/super_blocks.h"
 #include "kernels/api/check.h"
 
 namespace lathe::engine {
@@ -26,32 +25,40 @@ constexpr NumberedType block(std::uint32_t number, std::string_view name, std::i
   return {number, {.name = name, .bits = 8 * n_bytes, .block = n, .decode = decode, .packed = packed}};
 }
 
-constexpr NumberedType block(std::uint32_t number, std::string_view name, std::int64_t n, int n_bytes, BlockDecoder decode,
-                             const BlockCodes& codes) {
-  return {number, {.name = name, .bits = 8 * n_bytes, .block = n, .decode = decode, .codes = &codes}};
+/// Numbers of a type that has codes, each block a row of the matrix that these make: nothing else knows how they lie.
+template <std::uint32_t kNumber>
+void decode_codes(const std::byte* from, std::int64_t n_blocks, float* to) {
+  const StoredType& type = *find_gguf_type(kNumber);
+  const std::span bytes(from, static_cast<std::size_t>(n_blocks * type.bits / 8));
+  decode(coded_of_blocks(type, bytes, n_blocks, type.block), {}, to);
+}
+
+template <std::uint32_t kNumber>
+constexpr NumberedType coded(std::string_view name, std::int64_t n, int n_bytes, const BlockCodes& codes) {
+  return {kNumber, {.name = name, .bits = 8 * n_bytes, .block = n, .decode = decode_codes<kNumber>, .codes = &codes}};
 }
 
 constexpr std::array kTypes = {
     NumberedType{0, {.name = "F32", .bits = 32, .dtype = Dtype::f32}},
     NumberedType{1, {.name = "F16", .bits = 16, .dtype = Dtype::f16}},
     block(2, "Q4_0", 32, 18, decode_q4_0, WeightFormat::int4_g32),
-    block(3, "Q4_1", 32, 20, decode_q4_1, kQ4_1Codes),
-    block(6, "Q5_0", 32, 22, decode_q5_0, kQ5_0Codes),
-    block(7, "Q5_1", 32, 24, decode_q5_1, kQ5_1Codes),
+    coded<3>("Q4_1", 32, 20, kQ4_1Codes),
+    coded<6>("Q5_0", 32, 22, kQ5_0Codes),
+    coded<7>("Q5_1", 32, 24, kQ5_1Codes),
     block(8, "Q8_0", 32, 34, decode_q8_0, WeightFormat::int8_g32),
-    block(10, "Q2_K", 256, 84, decode_q2_k, kQ2KCodes),
-    block(11, "Q3_K", 256, 110, decode_q3_k, kQ3KCodes),
-    block(12, "Q4_K", 256, 144, decode_q4_k, kQ4KCodes),
-    block(13, "Q5_K", 256, 176, decode_q5_k, kQ5KCodes),
-    block(14, "Q6_K", 256, 210, decode_q6_k, kQ6KCodes),
+    coded<10>("Q2_K", 256, 84, kQ2KCodes),
+    coded<11>("Q3_K", 256, 110, kQ3KCodes),
+    coded<12>("Q4_K", 256, 144, kQ4KCodes),
+    coded<13>("Q5_K", 256, 176, kQ5KCodes),
+    coded<14>("Q6_K", 256, 210, kQ6KCodes),
     block(16, "IQ2_XXS", 256, 66),
     block(17, "IQ2_XS", 256, 74),
     block(18, "IQ3_XXS", 256, 98),
     block(19, "IQ1_S", 256, 50),
-    block(20, "IQ4_NL", 32, 18, decode_iq4_nl, kIq4NlCodes),
+    coded<20>("IQ4_NL", 32, 18, kIq4NlCodes),
     block(21, "IQ3_S", 256, 110),
     block(22, "IQ2_S", 256, 82),
-    block(23, "IQ4_XS", 256, 136, decode_iq4_xs, kIq4XsCodes),
+    coded<23>("IQ4_XS", 256, 136, kIq4XsCodes),
     NumberedType{24, {.name = "I8", .bits = 8, .dtype = Dtype::i8}},
     NumberedType{25, {.name = "I16", .bits = 16}},
     NumberedType{26, {.name = "I32", .bits = 32, .dtype = Dtype::i32}},

@@ -29,38 +29,10 @@ void decode_q4_0(const std::byte* from, std::int64_t n_blocks, float* to) {
   }
 }
 
-void decode_q4_1(const std::byte* from, std::int64_t n_blocks, float* to) {
-  for (; n_blocks > 0; --n_blocks, from += 20, to += kBlock) {
-    const float scale = half_at(from), least = half_at(from + 2);
-    for_codes(from + 4, kBytes, [&](int i, int code) { to[i] = scale * static_cast<float>(code) + least; });
-  }
-}
-
-void decode_q5_0(const std::byte* from, std::int64_t n_blocks, float* to) {
-  for (; n_blocks > 0; --n_blocks, from += 22, to += kBlock) {
-    const float scale = half_at(from);
-    for_long_codes(from + 2, [&](int i, int code) { to[i] = scale * static_cast<float>(code - 16); });
-  }
-}
-
-void decode_q5_1(const std::byte* from, std::int64_t n_blocks, float* to) {
-  for (; n_blocks > 0; --n_blocks, from += 24, to += kBlock) {
-    const float scale = half_at(from), least = half_at(from + 2);
-    for_long_codes(from + 4, [&](int i, int code) { to[i] = scale * static_cast<float>(code) + least; });
-  }
-}
-
 void decode_q8_0(const std::byte* from, std::int64_t n_blocks, float* to) {
   for (; n_blocks > 0; --n_blocks, from += 34, to += kBlock) {
     const float scale = half_at(from);
     for (int i = 0; i < kBlock; ++i) to[i] = scale * static_cast<float>(read_as<std::int8_t>(from + 2 + i));
-  }
-}
-
-void decode_iq4_nl(const std::byte* from, std::int64_t n_blocks, float* to) {
-  for (; n_blocks > 0; --n_blocks, from += 18, to += kBlock) {
-    const float scale = half_at(from);
-    for_codes(from + 2, kBytes, [&](int i, int code) { to[i] = scale * kDenseValues[static_cast<std::size_t>(code)]; });
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Falcon 7B, 40B, 180B and RW. Source: Almazrouei et al. 2023; Hugging Face transformers, FalconConfig. transformers builds
-// the ALiBi of RW in bfloat16; here its slopes alone are rounded so.
+// Falcon 7B, 40B, 180B, RW and 2 11B. Source: Almazrouei et al. 2023; Hugging Face transformers, FalconConfig. transformers
+// builds the ALiBi of RW in bfloat16; here its slopes alone are rounded so.
 #include <cmath>
 
 #include "engine/model/alibi.h"
