@@ -32,7 +32,8 @@ enum class ExprKind : std::uint8_t {
   slice,        ///< parts: object, start, stop, step; null where left out
   call,         ///< parts[0] ( parts[1...], named )
   filter,       ///< parts[0] | text ( parts[1...], named ); parts[0] is null for a filter block
-  test          ///< parts[0] is text ( parts[1...], named )
+  test,         ///< parts[0] is text ( parts[1...], named )
+  spread        ///< * parts[0] among the arguments of a call; ** is named "**"
 };
 
 struct Expr;
@@ -52,7 +53,7 @@ struct Expr {
 
 enum class StmtKind : std::uint8_t {
   data,          ///< text
-  output,        ///< expr
+  output,        ///< exprs
   if_,           ///< exprs[i] guards bodies[i]; one body more is the else
   for_,          ///< targets in exprs[0], if exprs[1] (may be null); bodies: loop, else
   set,           ///< targets = exprs[0]
@@ -62,6 +63,7 @@ enum class StmtKind : std::uint8_t {
   filter_block,  ///< exprs[0] over bodies[0]
   with,          ///< targets[i] = exprs[i]; bodies[0]
   scope,         ///< bodies[0], {% generation %}
+  block,         ///< bodies[0], which sees what is set outside of all blocks only
   break_,
   continue_
 };
@@ -80,7 +82,10 @@ struct Stmt {
   StmtKind kind = StmtKind::data;
   Position at;
   std::string text;
-  bool uses_loop = false;  ///< of for_: the name `loop` occurs in its bodies
+  bool uses_loop = false;     ///< of for_: the name `loop` occurs in its bodies
+  bool is_recursive = false;  ///< of for_: `loop(items)` runs it again
+  // Of macro and call_block: whether the body takes more arguments than the targets, by the name of `varargs` and so on.
+  bool takes_varargs = false, takes_kwargs = false, takes_caller = false;
   std::vector<Target> targets;
   std::vector<ExprPtr> exprs;
   std::vector<Body> bodies;

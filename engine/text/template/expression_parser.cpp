@@ -215,10 +215,17 @@ ExprPtr ExpressionParser::parse_primary() {
   refuse("an expression");
 }
 
+void ExpressionParser::note_name(std::string_view name) {
+  if (name == "loop") ++seen_.loop;
+  if (name == "varargs") ++seen_.varargs;
+  if (name == "kwargs") ++seen_.kwargs;
+  if (name == "caller") ++seen_.caller;
+}
+
 ExprPtr ExpressionParser::parse_name() {
   const Token token = take();
   ExprPtr literal = make(ExprKind::literal, token.at);
-  if (token.text == "loop") ++n_loop_names_;
+  note_name(token.text);
   if (token.text == "true" || token.text == "True") {
     literal->value = Value(true);
   } else if (token.text == "false" || token.text == "False") {
@@ -235,7 +242,10 @@ ExprPtr ExpressionParser::parse_integer() {
   const Token token = take();
   ExprPtr literal = make(ExprKind::literal, token.at);
   std::int64_t value = 0;
-  const auto error = std::from_chars(token.text.data(), token.text.data() + token.text.size(), value).ec;
+  const char kind = token.text.size() > 1 ? token.text[1] : ' ';  // of 0x1f, 0o17 and 0b11
+  const int base = kind == 'x' || kind == 'X' ? 16 : kind == 'o' || kind == 'O' ? 8 : kind == 'b' || kind == 'B' ? 2 : 10;
+  const char* begin = token.text.data() + (base == 10 ? 0 : 2);
+  const auto error = std::from_chars(begin, token.text.data() + token.text.size(), value, base).ec;
   if (error != std::errc()) throw Failure("the number does not fit into 64 bits", token.at);
   literal->value = Value(value);
   return literal;
@@ -328,19 +338,44 @@ void ExpressionParser::parse_arguments(Expr& call) {
       if (take_symbol(")")) break;
     }
     first = false;
-    if (at_symbol("*") || at_symbol("**")) throw Failure("spreading arguments with * is not supported", peek().at);
-    if (peek().kind == TokenKind::name && peek(1).kind == TokenKind::symbol && peek(1).text == "=") {
-      std::string name = take().text;
-      take();
-      ExprPtr value = parse_expression();
-      call.depth = std::max(call.depth, value->depth + 1);
-      call.named.emplace_back(std::move(name), std::move(value));
-    } else if (!call.named.empty()) {
-      refuse("a named argument, as those before");
-    } else {
-      add_part(call, parse_expression());
-    }
+    at_symbol("*") || at_symbol("**") ? parse_spread(call) : parse_argument(call);
   }
+}
+
+namespace {
+bool is_spread(const ExprPtr& part) { return part && part->kind == ExprKind::spread; }
+bool has_named_spread(const Expr& call) { return !call.named.empty() && call.named.back().first == "**"; }
+}  // namespace
+
+void ExpressionParser::parse_argument(Expr& call) {
+  if (has_named_spread(call)) refuse("the end of the arguments behind **");
+  if (peek().kind == TokenKind::name && peek(1).kind == TokenKind::symbol && peek(1).text == "=") {
+    std::string name = take().text;
+    take();
+    ExprPtr value = parse_expression();
+    call.depth = std::max(call.depth, value->depth + 1);
+    call.named.emplace_back(std::move(name), std::move(value));
+  } else if (!call.named.empty() || is_spread(call.parts.back())) {
+    refuse("a named argument, as those before");
+  } else {
+    add_part(call, parse_expression());
+  }
+}
+
+/// `*list` and `**dict`: one of each at most, and nothing behind the dict.
+void ExpressionParser::parse_spread(Expr& call) {
+  const bool is_named = at_symbol("**");
+  if (has_named_spread(call) || (!is_named && is_spread(call.parts.back()))) refuse("the end of the arguments");
+  const Position at = take().at;
+  ExprPtr value = parse_expression();
+  if (is_named) {
+    call.depth = std::max(call.depth, value->depth + 1);
+    call.named.emplace_back("**", std::move(value));
+    return;
+  }
+  ExprPtr spread = make(ExprKind::spread, at);
+  add_part(*spread, std::move(value));
+  add_part(call, std::move(spread));
 }
 
 ExprPtr ExpressionParser::parse_filters(ExprPtr expr) {

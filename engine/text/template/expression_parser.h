@@ -44,7 +44,11 @@ class ExpressionParser {
 
   StackGuard guard_;
   int n_open_ = 0;
-  int n_loop_names_ = 0;  ///< how often the name `loop` was read
+  /// How often each name was read that means something inside a loop or a macro.
+  struct SpecialNames {
+    int loop = 0, varargs = 0, kwargs = 0, caller = 0;
+  };
+  SpecialNames seen_;
 
  private:
   static bool is_symbol(const Token& token, std::string_view symbol) {
@@ -69,6 +73,9 @@ class ExpressionParser {
   ExprPtr parse_postfix(ExprPtr expr);
   ExprPtr parse_subscript(ExprPtr object);
   ExprPtr parse_test(ExprPtr input);
+  void note_name(std::string_view name);
+  void parse_argument(Expr& call);
+  void parse_spread(Expr& call);
   bool starts_test_argument() const;
 
   std::vector<Token> tokens_;

@@ -4,16 +4,18 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <charconv>
-#include <cmath>
 #include <limits>
 
 #include "engine/base/utf8.h"
 #include "engine/text/template/methods.h"
 #include "engine/text/template/operators.h"
 #include "engine/text/template/padded_text.h"
+#include "engine/text/template/percent_format.h"
+#include "engine/text/template/stripped_tags.h"
+#include "engine/text/template/text_kinds.h"
 #include "engine/text/template/to_json.h"
 #include "engine/text/template/to_text.h"
+#include "engine/text/template/wrapped_text.h"
 
 namespace lathe::engine::jinja {
 namespace {
@@ -42,12 +44,15 @@ Value filter_capitalize(Runtime& r, const Value& v, const Arguments&) {
 Value filter_string(Runtime& r, const Value& v, const Arguments&) {
   return v.as_text() != nullptr ? v : Value(to_text(r, v));
 }
+Value filter_striptags(Runtime& r, const Value& v, const Arguments&) { return without_tags(r, to_text(r, v)); }
 /// Nothing is escaped by itself, so nothing has to be called safe.
 Value filter_safe(Runtime& r, const Value& v, const Arguments& a) { return filter_string(r, v, a); }
 
 Value filter_replace(Runtime& r, const Value& v, const Arguments& a) {
   const std::int64_t count = integer_argument(a, 2, "count", -1);
-  return replaced(r, to_text(r, v), text_argument(a, 0, "old"), text_argument(a, 1, "new"),
+  const Value *from = a.find(0, "old"), *to = a.find(1, "new");
+  if (from == nullptr || to == nullptr) throw Failure("replace needs what to replace and by what");
+  return replaced(r, to_text(r, v), to_text(r, *from), to_text(r, *to),
                   count < 0 ? std::numeric_limits<std::int64_t>::max() : count);
 }
 
@@ -63,12 +68,17 @@ Value filter_escape(Runtime& r, const Value& v, const Arguments&) {
 }
 
 Value filter_format(Runtime& r, const Value& v, const Arguments& a) {
-  return format_text(r, to_text(r, v), Value::tuple(a.positional));
+  if (!a.positional.empty() && !a.named.empty()) throw Failure("format takes values or named values, not both");
+  if (a.named.empty()) return percent_formatted(r, to_text(r, v), Value::tuple(a.positional));
+  auto names = std::make_shared<DictObject>();
+  for (const auto& [name, value] : a.named) names->put(r, name, value);
+  return percent_formatted(r, to_text(r, v), Value(std::move(names)));
 }
 
 /// indent(width, first, blank): lines after the first move right.
 Value filter_indent(Runtime& r, const Value& v, const Arguments& a) {
   const Value* width = a.find(0, "width");
+  if (v.as_text() == nullptr) throw Failure(fmt::format("indent needs a text, got {}", type_name(v)));
   MarkedText lead;
   if (width != nullptr && width->as_text() != nullptr) {
     lead = *width->as_text();
@@ -117,9 +127,10 @@ MarkedText url_quoted(Runtime& r, const MarkedText& text, std::string_view safe)
 
 /// A text keeps its slashes; a dict, or a list of pairs, becomes a query.
 Value filter_urlencode(Runtime& r, const Value& v, const Arguments&) {
-  if (v.as_dict() == nullptr && v.as_list() == nullptr) return url_quoted(r, to_text(r, v), "/");
+  const Method dict_pairs = v.as_dict() != nullptr ? find_method(v, "items") : nullptr;
+  if (dict_pairs == nullptr && v.as_list() == nullptr) return url_quoted(r, to_text(r, v), "/");
   Items parts;
-  for (const Value& pair : v.as_dict() != nullptr ? items_of(r, find_method(v, "items")(r, v, {})) : items_of(r, v)) {
+  for (const Value& pair : dict_pairs != nullptr ? items_of(r, dict_pairs(r, v, {})) : items_of(r, v)) {
     const Items sides = items_of(r, pair);
     if (sides.size() != 2) throw Failure("urlencode needs pairs of a name and a value");
     MarkedText part;
@@ -133,60 +144,64 @@ Value filter_urlencode(Runtime& r, const Value& v, const Arguments&) {
   return joined_items(r, MarkedText("&", Source::model), parts);
 }
 
+/// Words are stretches of letters, digits and _.
 Value filter_wordcount(Runtime& r, const Value& v, const Arguments&) {
-  return Value(
-      static_cast<std::int64_t>(items_of(r, find_method(Value::text(""), "split")(r, Value(to_text(r, v)), {})).size()));
-}
-
-/// The text without blanks around it, for reading a number.
-std::string number_source(Runtime& r, const Value& v) { return stripped(r, *v.as_text(), nullptr, Side::both).text(); }
-
-Value filter_int(Runtime& r, const Value& v, const Arguments& a) {
-  const Value* fallback = a.find(0, "default");
-  if (const auto integer = v.as_integer()) return Value(*integer);
-  std::optional<double> number = v.as_number();
-  if (v.as_text() != nullptr) {
-    const std::string text = number_source(r, v);
-    const std::size_t plus = text.starts_with('+') ? 1 : 0;
-    std::int64_t integer = 0;
-    double real = 0;
-    const char* end = text.data() + text.size();
-    if (const auto read = std::from_chars(text.data() + plus, end, integer); read.ec == std::errc() && read.ptr == end)
-      return Value(integer);
-    if (const auto read = std::from_chars(text.data() + plus, end, real); read.ec == std::errc() && read.ptr == end)
-      number = real;
+  const MarkedText text = to_text(r, v);
+  r.charge_text(text.size());
+  std::int64_t n = 0;
+  bool in_word = false;
+  for (std::size_t at = 0; at < text.size();) {
+    const Utf8Step step = read_utf8(text.text(), at);
+    const bool was_in_word = std::exchange(in_word, is_word_character(step.code));
+    n += in_word && !was_in_word ? 1 : 0;
+    at += step.size;
   }
-  if (number && std::abs(*number) < 9e18) return Value(static_cast<std::int64_t>(*number));
-  return fallback != nullptr ? *fallback : Value(0);
+  return Value(n);
 }
 
-Value filter_float(Runtime& r, const Value& v, const Arguments& a) {
-  const Value* fallback = a.find(0, "default");
-  if (const auto number = v.as_number()) return Value(*number);
-  if (v.as_text() != nullptr) {
-    const std::string text = number_source(r, v);
-    double number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error == std::errc() && end == text.data() + text.size()) return Value(number);
+Value filter_wordwrap(Runtime& r, const Value& v, const Arguments& a) {
+  WrapStyle style;
+  style.width = integer_argument(a, 0, "width", 79);
+  style.break_long_words = flag_argument(a, 1, "break_long_words", true);
+  const Value* line_end = a.find(2, "wrapstring");
+  if (line_end != nullptr && !line_end->is_none()) style.line_end = text_argument(a, 2, "wrapstring");
+  style.break_on_hyphens = flag_argument(a, 3, "break_on_hyphens", true);
+  return wrapped(r, to_text(r, v), style);
+}
+
+/// As escape: a text that was escaped is no other kind of text here.
+Value filter_forceescape(Runtime& r, const Value& v, const Arguments& a) { return filter_escape(r, v, a); }
+
+/// The attributes of an element out of a dict, a blank before each; entries without a value are left out.
+Value filter_xmlattr(Runtime& r, const Value& v, const Arguments& a) {
+  const bool leads = flag_argument(a, 0, "autospace", true);
+  const Method pairs = v.as_dict() != nullptr ? find_method(v, "items") : nullptr;
+  if (pairs == nullptr) throw Failure(fmt::format("xmlattr needs a dict, got {}", type_name(v)));
+  MarkedText out;
+  for (const Value& pair : items_of(r, pairs(r, v, {}))) {
+    const Value &key = pair.as_list()->items[0], &value = pair.as_list()->items[1];
+    if (value.is_none() || value.is_undefined()) continue;
+    if (to_text(r, key).text().find_first_of(" \t\n\r\f\v/>=") != std::string::npos)
+      throw Failure(fmt::format("xmlattr: \"{}\" is no name", printable_excerpt(to_text(r, key).text())));
+    const Value name = filter_escape(r, key, {}), escaped = filter_escape(r, value, {});
+    r.charge_growth(out.size(), name.as_text()->size() + escaped.as_text()->size() + 4);
+    if (leads || !out.empty()) out.append(" ", Source::model);
+    out.append(*name.as_text());
+    out.append("=\"", Source::model);
+    out.append(*escaped.as_text());
+    out.append("\"", Source::model);
   }
-  return fallback != nullptr ? *fallback : Value(0.0);
+  return out;
 }
 
-Value filter_abs(Runtime&, const Value& v, const Arguments&) {
-  if (const auto integer = v.as_integer()) return *integer < 0 ? negated(v) : Value(*integer);
-  if (const auto number = v.as_number()) return Value(std::abs(*number));
-  throw Failure(fmt::format("abs needs a number, got {}", type_name(v)));
-}
-
-Value filter_round(Runtime& r, const Value& v, const Arguments& a) {
-  const auto number = v.as_number();
-  if (!number) throw Failure(fmt::format("round needs a number, got {}", type_name(v)));
-  const double scale =
-      std::pow(10.0, static_cast<double>(std::clamp<std::int64_t>(integer_argument(a, 0, "precision", 0), -15, 15)));
-  const Value* method = a.find(1, "method");
-  const std::string how = method != nullptr ? to_text(r, *method).text() : "common";
-  const double scaled = *number * scale;
-  return Value((how == "ceil" ? std::ceil(scaled) : how == "floor" ? std::floor(scaled) : std::nearbyint(scaled)) / scale);
+/// Field or method of that name; unlike x.name never an entry of a dict.
+Value filter_attr(Runtime& r, const Value& v, const Arguments& a) {
+  const std::string& name = text_argument(a, 0, "name").text();
+  if (name.starts_with('_')) throw Failure(fmt::format("attr: \"{}\" cannot be reached", printable_excerpt(name)));
+  require_defined(v);
+  if (v.as_dict() == nullptr || !v.as_dict()->is_dict()) return attribute(r, v, name);
+  auto method = bound_method(v, name);
+  return method ? std::move(*method) : Value::undefined(name);
 }
 
 /// The arguments are those of transformers, not of Jinja: ensure_ascii, indent, separators, sort_keys.
@@ -206,42 +221,72 @@ Value filter_tojson(Runtime& r, const Value& v, const Arguments& a) {
   return to_json(r, v, style);
 }
 
-// THE TABLE of filters on single values; those on lists are in list_filters.cpp.
+// THE TABLE of filters on single values; those on numbers and lists are in number_filters.cpp and list_filters.cpp.
 constexpr std::array kFilters = {
-    NamedFilter{"default", filter_default},
-    NamedFilter{"d", filter_default},
-    NamedFilter{"trim", filter_trim},
-    NamedFilter{"upper", filter_upper},
-    NamedFilter{"lower", filter_lower},
-    NamedFilter{"title", filter_title},
-    NamedFilter{"capitalize", filter_capitalize},
-    NamedFilter{"string", filter_string},
-    NamedFilter{"safe", filter_safe},
-    NamedFilter{"replace", filter_replace},
-    NamedFilter{"escape", filter_escape},
-    NamedFilter{"e", filter_escape},
-    NamedFilter{"format", filter_format},
-    NamedFilter{"indent", filter_indent},
-    NamedFilter{"center", filter_center},
-    NamedFilter{"truncate", filter_truncate},
-    NamedFilter{"urlencode", filter_urlencode},
-    NamedFilter{"wordcount", filter_wordcount},
-    NamedFilter{"int", filter_int},
-    NamedFilter{"float", filter_float},
-    NamedFilter{"abs", filter_abs},
-    NamedFilter{"round", filter_round},
-    NamedFilter{"tojson", filter_tojson},
+    NamedFilter{"default", filter_default, "default_value boolean"},
+    NamedFilter{"d", filter_default, "default_value boolean"},
+    NamedFilter{"trim", filter_trim, "chars"},
+    NamedFilter{"upper", filter_upper, ""},
+    NamedFilter{"lower", filter_lower, ""},
+    NamedFilter{"title", filter_title, ""},
+    NamedFilter{"capitalize", filter_capitalize, ""},
+    NamedFilter{"string", filter_string, ""},
+    NamedFilter{"safe", filter_safe, ""},
+    NamedFilter{"replace", filter_replace, "old new count"},
+    NamedFilter{"escape", filter_escape, ""},
+    NamedFilter{"e", filter_escape, ""},
+    NamedFilter{"format", filter_format, "*"},
+    NamedFilter{"indent", filter_indent, "width first blank"},
+    NamedFilter{"center", filter_center, "width"},
+    NamedFilter{"truncate", filter_truncate, "length killwords end leeway"},
+    NamedFilter{"urlencode", filter_urlencode, ""},
+    NamedFilter{"wordcount", filter_wordcount, ""},
+    NamedFilter{"wordwrap", filter_wordwrap, "width break_long_words wrapstring break_on_hyphens"},
+    NamedFilter{"forceescape", filter_forceescape, ""},
+    NamedFilter{"striptags", filter_striptags, ""},
+    NamedFilter{"xmlattr", filter_xmlattr, "autospace"},
+    NamedFilter{"attr", filter_attr, "name"},
+    NamedFilter{"tojson", filter_tojson, "ensure_ascii indent separators sort_keys"},
 };
+
+/// The parameter that stands first in a list of them, which is taken off it.
+std::string_view take_parameter(std::string_view& parameters) {
+  const std::string_view first = parameters.substr(0, parameters.find(' '));
+  parameters.remove_prefix(std::min(parameters.size(), first.size() + 1));
+  return first;
+}
+
+void check_arguments(const NamedFilter& filter, const Arguments& arguments) {
+  if (filter.parameters == "*") return;
+  std::size_t n = 0, n_named = 0;
+  for (std::string_view rest = filter.parameters; !rest.empty(); ++n) {
+    const std::string_view parameter = take_parameter(rest);
+    for (const auto& [name, value] : arguments.named)
+      n_named += n >= arguments.positional.size() && name == parameter ? 1 : 0;
+  }
+  if (arguments.positional.size() > n)
+    throw Failure(fmt::format("the filter \"{}\" takes no more than {} arguments", filter.name, n));
+  if (n_named < arguments.named.size())
+    throw Failure(
+        fmt::format("the filter \"{}\" takes no other names than \"{}\", each once", filter.name, filter.parameters));
+}
 
 }  // namespace
 
+const NamedFilter* find_filter(std::string_view name) {
+  for (const NamedFilter& filter : kFilters) {
+    if (filter.name == name) return &filter;
+  }
+  if (const NamedFilter* filter = find_number_filter(name)) return filter;
+  return find_list_filter(name);
+}
+
 Value run_filter(Runtime& runtime, std::string_view name, const Value& value, const Arguments& arguments) {
   runtime.charge();
-  for (const NamedFilter& filter : kFilters) {
-    if (filter.name == name) return filter.filter(runtime, value, arguments);
-  }
-  if (const Filter filter = find_list_filter(name)) return filter(runtime, value, arguments);
-  throw Failure(fmt::format("there is no filter \"{}\"", printable_excerpt(name)));
+  const NamedFilter* filter = find_filter(name);
+  if (filter == nullptr) throw Failure(fmt::format("there is no filter \"{}\"", printable_excerpt(name)));
+  check_arguments(*filter, arguments);
+  return filter->filter(runtime, value, arguments);
 }
 
 }  // namespace lathe::engine::jinja

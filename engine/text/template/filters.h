@@ -14,12 +14,17 @@ using Filter = Value (*)(Runtime& runtime, const Value& value, const Arguments& 
 struct NamedFilter {
   std::string_view name;
   Filter filter;
+  std::string_view parameters;  ///< their names, in order; "*" where the filter looks at its arguments itself
 };
 
-/// Throws Failure for a filter that is not known.
+/// Throws Failure for a filter that is not known, and for arguments that it does not take.
 Value run_filter(Runtime& runtime, std::string_view name, const Value& value, const Arguments& arguments);
 
-/// The part of the table that works on lists: list_filters.cpp. Null when it has no such filter.
-Filter find_list_filter(std::string_view name);
+/// Null when there is none.
+const NamedFilter* find_filter(std::string_view name);
+
+// Parts of the table: list_filters.cpp, number_filters.cpp. Null when it has no such filter.
+const NamedFilter* find_list_filter(std::string_view name);
+const NamedFilter* find_number_filter(std::string_view name);
 
 }  // namespace lathe::engine::jinja

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// str.format(): "{}", "{0}" and "{name}" filled from the arguments.
+// str.format(): "{}", "{0}", "{name}", "{user.name}", "{list[0]!r:>8}" filled from the arguments.
 #pragma once
 
 #include "engine/text/template/runtime.h"
@@ -7,8 +7,7 @@
 
 namespace lathe::engine::jinja {
 
-/// Charges for what it makes. Throws Failure for fields with parts, conversions or formats ("{0.a}", "{!r}", "{:>8}"), and
-/// where an argument is missing.
+/// Charges for what it makes. Throws Failure where an argument is missing or a field is not understood.
 MarkedText fill_fields(Runtime& runtime, const MarkedText& format, const Arguments& arguments);
 
 }  // namespace lathe::engine::jinja

@@ -7,7 +7,9 @@
 #include <ctime>
 
 #include "engine/base/utf8.h"
+#include "engine/text/template/cycler.h"
 #include "engine/text/template/methods.h"
+#include "engine/text/template/operators.h"
 #include "engine/text/template/runtime.h"
 #include "engine/text/template/to_text.h"
 
@@ -37,12 +39,7 @@ Value make_range(Runtime& r, const Arguments& a) {
 /// A dict of its own also from a namespace: what it holds is no more than what it holds, and is not freed by the runtime.
 Value make_dict(Runtime& r, const Arguments& a) {
   auto dict = std::make_shared<DictObject>();
-  if (const DictObject* from = a.positional.empty() ? nullptr : a.positional[0].as_dict()) {
-    r.charge(from->items.size());
-    dict->items = from->items;
-    dict->depth = from->depth;
-  }
-  for (const auto& [name, value] : a.named) dict->put(r, name, value);
+  fill_dict(r, *dict, a);
   return Value(std::move(dict));
 }
 
@@ -72,10 +69,27 @@ struct NamedGlobal {
 constexpr std::array kGlobals = {
     NamedGlobal{"range", make_range},          NamedGlobal{"dict", make_dict},
     NamedGlobal{"namespace", make_namespace},  NamedGlobal{"raise_exception", raise_exception},
-    NamedGlobal{"strftime_now", strftime_now},
+    NamedGlobal{"strftime_now", strftime_now}, NamedGlobal{"cycler", make_cycler},
+    NamedGlobal{"joiner", make_joiner},
 };
 
 }  // namespace
+
+void fill_dict(Runtime& r, DictObject& dict, const Arguments& a) {
+  if (a.positional.size() > 1) throw Failure("a dict is made from one value at most");
+  if (const DictObject* from = a.positional.empty() ? nullptr : a.positional[0].as_dict()) {
+    r.charge(from->items.size());
+    dict.items = from->items;
+    dict.depth = from->depth;
+  } else if (!a.positional.empty()) {
+    for (const Value& pair : items_of(r, a.positional[0])) {
+      Items sides = items_of(r, pair);
+      if (sides.size() != 2) throw Failure("a dict is made from pairs");
+      dict.set(r, std::move(sides[0]), std::move(sides[1]));
+    }
+  }
+  for (const auto& [name, value] : a.named) dict.put(r, name, value);
+}
 
 std::optional<Value> global_function(std::string_view name) {
   for (const NamedGlobal& global : kGlobals) {

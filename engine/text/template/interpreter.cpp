@@ -5,11 +5,16 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
+#include "engine/base/utf8.h"
 #include "engine/text/template/filters.h"
 #include "engine/text/template/globals.h"
+#include "engine/text/template/loop_object.h"
 #include "engine/text/template/methods.h"
 #include "engine/text/template/operators.h"
+#include "engine/text/template/scope.h"
+#include "engine/text/template/spread_arguments.h"
 #include "engine/text/template/stack_guard.h"
 #include "engine/text/template/tests.h"
 #include "engine/text/template/to_text.h"
@@ -17,42 +22,17 @@
 namespace lathe::engine::jinja {
 namespace {
 
-/// Variables of a block; what is not here is looked for in the one around it.
-struct Scope {
-  explicit Scope(std::shared_ptr<Scope> around) : outer(std::move(around)) {}
-  std::shared_ptr<Scope> outer;
-  Variables variables;
-
-  const Value* find(Runtime& runtime, std::string_view name) const {
-    runtime.charge(variables.size() / 8);
-    for (const auto& [known, value] : variables) {
-      if (known == name) return &value;
-    }
-    return outer ? outer->find(runtime, name) : nullptr;
-  }
-  void set(Runtime& runtime, const std::string& name, Value value) {
-    runtime.charge(variables.size() / 8);
-    for (auto& [known, old] : variables) {
-      if (known == name) {
-        old = std::move(value);
-        return;
-      }
-    }
-    variables.emplace_back(name, std::move(value));
-  }
-};
-using ScopePtr = std::shared_ptr<Scope>;
-
 enum class Flow : std::uint8_t { next, break_, continue_ };
 
 class Interpreter final : public Runtime {
  public:
-  Interpreter(Variables variables, const Limits& limits) : Runtime(limits), scope_(std::make_shared<Scope>(nullptr)) {
-    scope_->variables = std::move(variables);
+  Interpreter(Variables variables, const Limits& limits)
+      : Runtime(limits), root_(std::make_shared<Scope>(nullptr)), scope_(root_) {
+    root_->variables = std::move(variables);
   }
   ~Interpreter() override {
     // Namespaces and the scopes of macros may hold one another in circles.
-    for (const DictPtr& object : namespaces_) object->items.clear();
+    for (const DictPtr& object : kept_objects_) object->items.clear();
     for (const ScopePtr& scope : kept_scopes_) scope->variables.clear();
   }
 
@@ -65,25 +45,26 @@ class Interpreter final : public Runtime {
   Value call(const Value& function, const Arguments& arguments) override {
     require_defined(function);
     const FunctionPtr* known = function.as<FunctionPtr>();
+    if (known == nullptr && function.as_dict() != nullptr && function.as_dict()->call) known = &function.as_dict()->call;
     if (known == nullptr) throw Failure(fmt::format("cannot call {}", type_name(function)));
     charge();
-    return (*known)->call(*this, arguments);
+    const FunctionPtr held = *known;  // its object may be gone before it returns
+    return held->call(*this, arguments);
   }
 
   Value make_namespace(const Arguments& arguments) override {
     auto object = std::make_shared<DictObject>();
     object->is_namespace = true;
-    if (const DictObject* from = arguments.positional.empty() ? nullptr : arguments.positional[0].as_dict()) {
-      charge(from->items.size());
-      object->items = from->items;
-      object->depth = from->depth;
-    }
-    for (const auto& [name, value] : arguments.named) object->put(*this, name, value);
-    namespaces_.push_back(object);
+    fill_dict(*this, *object, arguments);
+    keep(object);
     return Value(std::move(object));
   }
 
+  void keep(DictPtr object) override { kept_objects_.push_back(std::move(object)); }
+
  private:
+  void keep(ScopePtr scope) { kept_scopes_.push_back(std::move(scope)); }
+
   // ---- statements
   Flow run_body(const Body& body) {
     guard_.check();
@@ -99,7 +80,9 @@ class Interpreter final : public Runtime {
     charge();
     switch (statement.kind) {
       case StmtKind::data: write(MarkedText(statement.text, Source::model)); break;
-      case StmtKind::output: write(evaluate(*statement.exprs[0])); break;
+      case StmtKind::output:
+        for (const ExprPtr& expr : statement.exprs) write(evaluate(*expr));
+        break;
       case StmtKind::if_: return run_if(statement);
       case StmtKind::for_: return run_for(statement);
       case StmtKind::set: assign(statement.targets[0], evaluate(*statement.exprs[0])); break;
@@ -108,7 +91,8 @@ class Interpreter final : public Runtime {
       case StmtKind::call_block: run_call_block(statement); break;
       case StmtKind::filter_block: run_filter_block(statement); break;
       case StmtKind::with: return run_with(statement);
-      case StmtKind::scope: return run_body(statement.bodies[0]);
+      case StmtKind::scope: return run_in_scope(statement.bodies[0], scope_);
+      case StmtKind::block: return run_in_scope(statement.bodies[0], root_);
       case StmtKind::break_: return Flow::break_;
       case StmtKind::continue_: return Flow::continue_;
     }
@@ -124,14 +108,6 @@ class Interpreter final : public Runtime {
     write(to_text(*this, value));
   }
 
-  /// What a body writes, instead of writing it.
-  MarkedText captured(const Body& body) {
-    MarkedText outer = std::exchange(out_, {});
-    const Flow flow = run_body(body);
-    if (flow != Flow::next) throw Failure("break and continue cannot leave this block", at_);
-    return std::exchange(out_, std::move(outer));
-  }
-
   Flow run_if(const Stmt& statement) {
     for (std::size_t i = 0; i < statement.exprs.size(); ++i) {
       if (is_true(evaluate(*statement.exprs[i]))) return run_body(statement.bodies[i]);
@@ -140,8 +116,8 @@ class Interpreter final : public Runtime {
   }
 
   /// Items that the loop's own condition lets through.
-  Items loop_items(const Stmt& statement) {
-    Items items = items_of(*this, evaluate(*statement.exprs[0]));
+  Items loop_items(const Stmt& statement, const Value& iterable) {
+    Items items = items_of(*this, iterable);
     if (!statement.exprs[1]) return items;
     Items kept;
     const ScopePtr outer = scope_;
@@ -155,13 +131,22 @@ class Interpreter final : public Runtime {
   }
 
   Flow run_for(const Stmt& statement) {
-    const Items items = loop_items(statement);
+    const Value iterable = evaluate(*statement.exprs[0]);
+    if (statement.is_recursive) keep(scope_);  // loop holds it, and may come to be held by it
+    return run_turns(statement, iterable, 0);
+  }
+
+  Flow run_turns(const Stmt& statement, const Value& iterable, int depth0) {
+    const Items items = loop_items(statement, iterable);
     if (items.empty()) return statement.bodies.size() > 1 ? run_body(statement.bodies[1]) : Flow::next;
     const ScopePtr outer = scope_;
+    std::optional<LoopRun> loop;
+    if (statement.uses_loop)
+      loop.emplace(items, depth0, statement.is_recursive ? loop_call(statement, depth0 + 1) : nullptr);
     for (std::size_t i = 0; i < items.size(); ++i) {
       charge();
       scope_ = std::make_shared<Scope>(outer);  // what a turn sets is gone with it
-      if (statement.uses_loop) scope_->set(*this, "loop", loop_object(items, i));
+      if (loop) scope_->set(*this, "loop", loop->turn(i));
       assign(statement.targets[0], items[i]);
       if (run_body(statement.bodies[0]) == Flow::break_) break;
     }
@@ -169,26 +154,16 @@ class Interpreter final : public Runtime {
     return Flow::next;
   }
 
-  static Value loop_object(const Items& items, std::size_t i) {
-    const auto index = static_cast<std::int64_t>(i), n = static_cast<std::int64_t>(items.size());
-    auto loop = std::make_shared<DictObject>();
-    loop->is_loop = true;
-    const auto add = [&](std::string_view name, Value value) { loop->append(Value::text(name), std::move(value)); };
-    add("index", Value(index + 1));
-    add("index0", Value(index));
-    add("first", Value(index == 0));
-    add("last", Value(index + 1 == n));
-    add("length", Value(n));
-    add("revindex", Value(n - index));
-    add("revindex0", Value(n - index - 1));
-    add("previtem", i == 0 ? Value::undefined("previtem") : items[i - 1]);
-    add("nextitem", i + 1 == items.size() ? Value::undefined("nextitem") : items[i + 1]);
-    add("cycle", Value(std::make_shared<const Function>(
-                     Function{"cycle", [index](Runtime&, const Arguments& a) {
-                                if (a.positional.empty()) throw Failure("cycle() needs items");
-                                return a.positional[static_cast<std::size_t>(index) % a.positional.size()];
-                              }})));
-    return Value(std::move(loop));
+  /// loop(items) of a recursive loop: what the loop writes for them, one level deeper.
+  FunctionPtr loop_call(const Stmt& statement, int depth0) {
+    auto run = [this, &statement, depth0, home = scope_](Runtime&, const Arguments& arguments) {
+      if (arguments.positional.size() != 1 || !arguments.named.empty()) throw Failure("loop() needs what to loop over");
+      return called(home, [&] {
+        if (run_turns(statement, arguments.positional[0], depth0) != Flow::next)
+          throw Failure("break and continue cannot leave this block", at_);
+      });
+    };
+    return std::make_shared<const Function>(Function{"loop", std::move(run)});
   }
 
   void assign(const Target& target, const Value& value) {
@@ -230,19 +205,25 @@ class Interpreter final : public Runtime {
     return flow;
   }
 
-  /// The same, with variables of its own.
-  MarkedText captured_in_scope(const Body& body) {
-    const ScopePtr outer = scope_;
-    scope_ = std::make_shared<Scope>(outer);
-    MarkedText text = captured(body);
+  /// With variables of its own.
+  Flow run_in_scope(const Body& body, const ScopePtr& around) {
+    const ScopePtr outer = std::exchange(scope_, std::make_shared<Scope>(around));
+    const Flow flow = run_body(body);
     scope_ = outer;
-    return text;
+    return flow;
+  }
+
+  /// What a body with variables of its own writes.
+  MarkedText captured_in_scope(const Body& body) {
+    MarkedText outer = std::exchange(out_, {});
+    if (run_in_scope(body, scope_) != Flow::next) throw Failure("break and continue cannot leave this block", at_);
+    return std::exchange(out_, std::move(outer));
   }
 
   // ---- macros
   /// A function that runs the body with the statement's targets from `first_default` on as parameters.
   Value make_macro(const Stmt& statement, std::size_t first_default, std::string name) {
-    kept_scopes_.push_back(scope_);
+    keep(scope_);
     auto run = [this, &statement, first_default, home = scope_](Runtime&, const Arguments& arguments) {
       return run_macro(statement, first_default, home, arguments);
     };
@@ -250,12 +231,21 @@ class Interpreter final : public Runtime {
   }
 
   Value run_macro(const Stmt& statement, std::size_t first_default, const ScopePtr& home, const Arguments& arguments) {
+    return called(std::make_shared<Scope>(home), [&] {
+      bind(statement, first_default, arguments);
+      if (run_body(statement.bodies[0]) != Flow::next) throw Failure("break and continue cannot leave this block", at_);
+    });
+  }
+
+  /// What `run` writes with the variables of `home`: a call of a macro or of a loop.
+  template <class Run>
+  Value called(const ScopePtr& home, const Run& run) {
     if (++macro_depth_ > limits().max_macro_depth)
       throw Failure(fmt::format("macros nested deeper than {} calls", limits().max_macro_depth));
-    const ScopePtr caller_scope = scope_;
-    scope_ = std::make_shared<Scope>(home);
-    bind(statement, first_default, arguments);
-    MarkedText text = captured(statement.bodies[0]);
+    const ScopePtr caller_scope = std::exchange(scope_, home);
+    MarkedText outer = std::exchange(out_, {});
+    run();
+    MarkedText text = std::exchange(out_, std::move(outer));
     scope_ = caller_scope;
     --macro_depth_;
     return Value(std::move(text));
@@ -271,22 +261,37 @@ class Interpreter final : public Runtime {
                   : fallback != nullptr ? evaluate(*fallback)
                                         : Value::undefined(name));
     }
-    Items more;
-    if (arguments.positional.size() > statement.targets.size()) {
-      more.assign(arguments.positional.begin() + static_cast<std::ptrdiff_t>(statement.targets.size()),
-                  arguments.positional.end());
+    bind_more(statement, arguments);
+  }
+
+  /// What is given beyond the parameters: for varargs, kwargs and caller, where the body names them.
+  void bind_more(const Stmt& statement, const Arguments& arguments) {
+    const std::size_t n = statement.targets.size(), n_given = arguments.positional.size();
+    if (n_given > n && !statement.takes_varargs)
+      throw Failure(fmt::format("the macro \"{}\" takes no more than {} arguments", printable_excerpt(statement.text), n));
+    if (statement.takes_varargs) {
+      const auto begin = arguments.positional.begin() + static_cast<std::ptrdiff_t>(std::min(n, n_given));
+      scope_->set(*this, "varargs", Value::tuple(Items(begin, arguments.positional.end())));
     }
-    scope_->set(*this, "varargs", Value::tuple(std::move(more)));
+    // Not that of a call around this one.
+    const auto is_caller = [](const Target& target) { return target.name == "caller"; };
+    if (statement.takes_caller && std::none_of(statement.targets.begin(), statement.targets.end(), is_caller))
+      scope_->set(*this, "caller", Value::undefined("caller"));
     auto named = std::make_shared<DictObject>();
     for (const auto& [name, value] : arguments.named) {
-      const auto is_parameter = [&, &key = name](const Target& target) { return target.name == key; };
-      if (name == "caller") {
+      const auto is_parameter = [&key = name](const Target& target) { return target.name == key; };
+      const auto free = statement.targets.begin() + static_cast<std::ptrdiff_t>(std::min(n, n_given));
+      if (std::any_of(free, statement.targets.end(), is_parameter)) continue;
+      if (name == "caller" && statement.takes_caller) {
         scope_->set(*this, "caller", value);
-      } else if (std::none_of(statement.targets.begin(), statement.targets.end(), is_parameter)) {
+      } else if (statement.takes_kwargs) {
         named->put(*this, name, value);
+      } else {
+        throw Failure(fmt::format("the macro \"{}\" takes no argument \"{}\"", printable_excerpt(statement.text),
+                                  printable_excerpt(name)));
       }
     }
-    scope_->set(*this, "kwargs", Value(std::move(named)));
+    if (statement.takes_kwargs) scope_->set(*this, "kwargs", Value(std::move(named)));
   }
 
   void run_call_block(const Stmt& statement) {
@@ -308,7 +313,7 @@ class Interpreter final : public Runtime {
       case ExprKind::tuple: return Value::tuple(evaluate_parts(expr));
       case ExprKind::dict: return evaluate_dict(expr);
       case ExprKind::negate: return negated(evaluate(*expr.parts[0]));
-      case ExprKind::plus: return evaluate(*expr.parts[0]);
+      case ExprKind::plus: return as_it_is(evaluate(*expr.parts[0]));
       case ExprKind::logical_not: return Value(!is_true(evaluate(*expr.parts[0])));
       case ExprKind::logical_and:
       case ExprKind::logical_or: return evaluate_logical(expr);
@@ -322,6 +327,7 @@ class Interpreter final : public Runtime {
       case ExprKind::call: return evaluate_call(expr);
       case ExprKind::filter: return filtered(&expr, {});
       case ExprKind::test: return evaluate_test(expr);
+      case ExprKind::spread: break;  // evaluate_arguments() does it
     }
     return {};
   }
@@ -395,8 +401,20 @@ class Interpreter final : public Runtime {
 
   Arguments evaluate_arguments(const Expr& expr) {
     Arguments arguments;
-    for (std::size_t i = 1; i < expr.parts.size(); ++i) arguments.positional.push_back(evaluate(*expr.parts[i]));
-    for (const auto& [name, value] : expr.named) arguments.named.emplace_back(name, evaluate(*value));
+    for (std::size_t i = 1; i < expr.parts.size(); ++i) {
+      if (expr.parts[i]->kind == ExprKind::spread) {
+        spread_list(*this, evaluate(*expr.parts[i]->parts[0]), arguments);
+      } else {
+        arguments.positional.push_back(evaluate(*expr.parts[i]));
+      }
+    }
+    for (const auto& [name, value] : expr.named) {
+      if (name == "**") {
+        spread_dict(*this, evaluate(*value), arguments);
+      } else {
+        arguments.named.emplace_back(name, evaluate(*value));
+      }
+    }
     return arguments;
   }
 
@@ -440,11 +458,12 @@ class Interpreter final : public Runtime {
   }
 
   StackGuard guard_;
+  const ScopePtr root_;
   ScopePtr scope_;
   MarkedText out_;
   Position at_;
   int macro_depth_ = 0;
-  std::vector<DictPtr> namespaces_;
+  std::vector<DictPtr> kept_objects_;
   std::vector<ScopePtr> kept_scopes_;
 };
 

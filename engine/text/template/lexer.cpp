@@ -189,8 +189,25 @@ class Lexer {
     refuse(fmt::format("unexpected character \"{}\"", printable_excerpt(source_.substr(at_, read_utf8(source_, at_).size))));
   }
 
+  /// 0x1f, 0o17, 0b11: where such a number ends; where it begins when it is none.
+  std::size_t end_of_based_number() const {
+    const std::string_view rest = source_.substr(at_);
+    const char kind = rest.size() > 2 && rest[0] == '0' ? rest[1] : ' ';
+    const std::string_view digits = kind == 'x' || kind == 'X'   ? "0123456789abcdefABCDEF_"
+                                    : kind == 'o' || kind == 'O' ? "01234567_"
+                                    : kind == 'b' || kind == 'B' ? "01_"
+                                                                 : "";
+    const std::size_t end = digits.empty() ? 0 : std::min(rest.find_first_not_of(digits, 2), rest.size());
+    return end > 2 ? at_ + end : at_;
+  }
+
   void read_number() {
-    std::size_t end = at_;
+    std::size_t end = end_of_based_number();
+    if (end > at_) {
+      take(TokenKind::integer, end);
+      std::erase(tokens_.back().text, '_');
+      return;
+    }
     const auto skip_digits = [&] {
       while (end < source_.size() && (is_digit(source_[end]) || source_[end] == '_')) ++end;
     };
@@ -230,8 +247,17 @@ class Lexer {
         out += text[i];
         continue;
       }
-      constexpr std::string_view kLetters = "ntrabfv0\\'\"", kMeanings("\n\t\r\a\b\f\v\0\\'\"", 11);
+      constexpr std::string_view kLetters = "ntrabfv\\'\"", kMeanings = "\n\t\r\a\b\f\v\\'\"";
       const char letter = text[++i];
+      if (letter >= '0' && letter <= '7') {  // up to three octal digits
+        char32_t code = 0;
+        for (const std::size_t end = std::min(i + 3, text.size()); i < end && text[i] >= '0' && text[i] <= '7'; ++i) {
+          code = code * 8 + static_cast<char32_t>(text[i] - '0');
+        }
+        --i;
+        append_utf8(out, code);
+        continue;
+      }
       const std::size_t known = kLetters.find(letter);
       const std::size_t n_hex = letter == 'x' ? 2 : letter == 'u' ? 4 : letter == 'U' ? 8 : 0;
       if (known != kLetters.npos) {

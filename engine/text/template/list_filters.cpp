@@ -20,9 +20,12 @@ bool flag_argument(const Arguments& a, std::size_t index, std::string_view name,
   return value != nullptr ? is_true(*value) : fallback;
 }
 
-/// item[path] for a path like "function.name" or 0.
-Value at_path(Runtime& r, const Value& item, const Value& path) {
-  if (path.as_text() == nullptr) return subscript(r, item, path);
+/// item[path] for a path like "function.name" or 0; `fallback` where a step of it leads nowhere, when there is one.
+Value at_path(Runtime& r, const Value& item, const Value& path, const Value* fallback = nullptr) {
+  const auto or_fallback = [&](Value found) {
+    return found.is_undefined() && fallback != nullptr && !fallback->is_none() ? *fallback : std::move(found);
+  };
+  if (path.as_text() == nullptr) return or_fallback(subscript(r, item, path));
   Value found = item;
   std::string_view rest = path.as_text()->text();
   while (true) {
@@ -31,7 +34,7 @@ Value at_path(Runtime& r, const Value& item, const Value& path) {
     std::int64_t index = 0;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), index);
     const bool is_index = error == std::errc() && end == name.data() + name.size();
-    found = subscript(r, found, is_index ? Value(index) : Value::text(name));
+    found = or_fallback(subscript(r, found, is_index ? Value(index) : Value::text(name)));
     if (dot == rest.npos) return found;
     rest.remove_prefix(dot + 1);
   }
@@ -48,6 +51,22 @@ Items items_at(Runtime& r, const Value& v, const Value* path) {
 /// For comparing texts without regard to case, unless asked.
 Value sort_key(Runtime& r, const Value& value, bool case_sensitive) {
   return value.as_text() == nullptr || case_sensitive ? value : Value(with_case(r, *value.as_text(), LetterCase::lower));
+}
+
+/// What to sort by: what stands at one path or, for "a,b", at several; or the item itself.
+Value sort_key_at(Runtime& r, const Value& item, const Value* paths, bool case_sensitive) {
+  if (paths == nullptr || paths->is_none()) return sort_key(r, item, case_sensitive);
+  if (paths->as_text() == nullptr) return sort_key(r, at_path(r, item, *paths), case_sensitive);
+  Items keys;
+  std::string_view rest = paths->as_text()->text();
+  while (true) {
+    const std::size_t comma = rest.find(',');
+    keys.push_back(sort_key(r, at_path(r, item, Value::text(rest.substr(0, comma))), case_sensitive));
+    if (comma == rest.npos) break;
+    rest.remove_prefix(comma + 1);
+  }
+  // Of two lists what is equal is passed over, also what has no order.
+  return keys.size() == 1 && !keys[0].is_undefined() ? std::move(keys[0]) : Value::list(std::move(keys));
 }
 
 void sort_by(Runtime& r, Items& items, bool reverse, const std::function<Value(const Value&)>& key) {
@@ -94,10 +113,35 @@ Value filter_sort(Runtime& r, const Value& v, const Arguments& a) {
   Items items = items_of(r, v);
   const bool case_sensitive = flag_argument(a, 1, "case_sensitive", false);
   const Value* path = a.find(2, "attribute");
-  sort_by(r, items, flag_argument(a, 0, "reverse", false), [&](const Value& item) {
-    return sort_key(r, path != nullptr && !path->is_none() ? at_path(r, item, *path) : item, case_sensitive);
-  });
+  sort_by(r, items, flag_argument(a, 0, "reverse", false),
+          [&](const Value& item) { return sort_key_at(r, item, path, case_sensitive); });
   return Value::list(std::move(items));
+}
+
+/// Pairs of what the items have in common at a path, and the items that have it, in the order of the former.
+Value filter_groupby(Runtime& r, const Value& v, const Arguments& a) {
+  const Value *path = a.find(0, "attribute"), *fallback = a.find(1, "default");
+  if (path == nullptr) throw Failure("groupby needs an attribute");
+  const bool case_sensitive = flag_argument(a, 2, "case_sensitive", false);
+  const auto at = [&](const Value& item) { return path->is_none() ? item : at_path(r, item, *path, fallback); };
+  const auto key = [&](const Value& item) { return sort_key(r, at(item), case_sensitive); };
+  Items items = items_of(r, v), groups, group;
+  sort_by(r, items, false, key);
+  const auto end_group = [&] {
+    if (group.empty()) return;
+    r.charge(8);
+    Value common = at(group.front());
+    groups.push_back(Value::group(std::move(common), Value::list(std::exchange(group, {}))));
+  };
+  Value last;
+  for (Value& item : items) {
+    Value next = key(item);
+    if (!group.empty() && !equal(r, last, next)) end_group();
+    last = std::move(next);
+    group.push_back(std::move(item));
+  }
+  end_group();
+  return Value::list(std::move(groups));
 }
 
 Value filter_items(Runtime& r, const Value& v, const Arguments& a) {
@@ -111,7 +155,9 @@ Value filter_dictsort(Runtime& r, const Value& v, const Arguments& a) {
   Items pairs = items_of(r, filter_items(r, v, {}));
   const bool case_sensitive = flag_argument(a, 0, "case_sensitive", false);
   const Value* by = a.find(1, "by");
-  const std::size_t side = by != nullptr && to_text(r, *by).text() == "value" ? 1 : 0;
+  const std::string by_name = by != nullptr ? to_text(r, *by).text() : "key";
+  if (by_name != "key" && by_name != "value") throw Failure("dictsort sorts by key or value");
+  const std::size_t side = by_name == "value" ? 1 : 0;
   sort_by(r, pairs, flag_argument(a, 2, "reverse", false),
           [&](const Value& pair) { return sort_key(r, pair.as_list()->items[side], case_sensitive); });
   return Value::list(std::move(pairs));
@@ -134,7 +180,7 @@ Value extreme(Runtime& r, const Value& v, const Arguments& a, bool want_max) {
   const bool case_sensitive = flag_argument(a, 0, "case_sensitive", false);
   const Value* path = a.find(1, "attribute");
   const auto key = [&](const Value& item) {
-    return sort_key(r, path != nullptr ? at_path(r, item, *path) : item, case_sensitive);
+    return sort_key(r, path != nullptr && !path->is_none() ? at_path(r, item, *path) : item, case_sensitive);
   };
   Items items = items_of(r, v);
   if (items.empty()) return Value::undefined(want_max ? "max" : "min");
@@ -163,19 +209,21 @@ Value filter_map(Runtime& r, const Value& v, const Arguments& a) {
     if (name == "attribute") path = &value;
     if (name == "default") fallback = &value;
   }
+  if (!is_true(v)) return Value::list({});  // whatever it is
   Items items = items_of(r, v);
   if (path == nullptr && a.positional.empty()) throw Failure("map needs a filter or an attribute");
   Arguments rest{.positional = path != nullptr ? Items() : Items(a.positional.begin() + 1, a.positional.end()),
                  .named = a.named};
   for (Value& item : items) {
-    item = path != nullptr ? at_path(r, item, *path) : run_filter(r, text_argument(a, 0, "filter").text(), item, rest);
-    if (path != nullptr && fallback != nullptr && item.is_undefined()) item = *fallback;
+    item = path != nullptr ? at_path(r, item, *path, fallback)
+                           : run_filter(r, text_argument(a, 0, "filter").text(), item, rest);
   }
   return Value::list(std::move(items));
 }
 
 /// select, reject and their attr forms: the items that pass a test (or are true) or do not.
 Value chosen(Runtime& r, const Value& v, const Arguments& a, bool by_attribute, bool keep) {
+  if (!is_true(v)) return Value::list({});  // whatever it is
   const std::size_t test_at = by_attribute ? 1 : 0;
   if (by_attribute && a.positional.empty()) throw Failure("selectattr needs an attribute");
   Arguments rest;
@@ -205,8 +253,10 @@ Value filter_batch(Runtime& r, const Value& v, const Arguments& a) {
     if (static_cast<std::int64_t>(batch.size()) == size) out.push_back(Value::list(std::exchange(batch, {})));
   }
   if (batch.empty()) return Value::list(std::move(out));
-  r.charge(static_cast<std::size_t>(size));
-  while (fill != nullptr && static_cast<std::int64_t>(batch.size()) < size) batch.push_back(*fill);
+  if (fill != nullptr && !fill->is_none()) {
+    r.charge(static_cast<std::size_t>(size));
+    batch.resize(static_cast<std::size_t>(size), *fill);
+  }
   out.push_back(Value::list(std::move(batch)));
   return Value::list(std::move(out));
 }
@@ -221,7 +271,7 @@ Value filter_slice(Runtime& r, const Value& v, const Arguments& a) {
   Items out;
   auto begin = items.begin();
   for (std::int64_t i = 0; i < n_columns; ++i) {
-    r.charge();
+    r.charge(16);  // an empty list takes 100 bytes
     const auto end = begin + n_items / n_columns + (i < n_longer ? 1 : 0);
     Items column(begin, end);
     if (fill != nullptr && !fill->is_none() && i >= n_longer) column.push_back(*fill);
@@ -233,34 +283,35 @@ Value filter_slice(Runtime& r, const Value& v, const Arguments& a) {
 
 // THE TABLE of filters on lists.
 constexpr std::array kFilters = {
-    NamedFilter{"length", filter_length},
-    NamedFilter{"count", filter_length},
-    NamedFilter{"first", filter_first},
-    NamedFilter{"last", filter_last},
-    NamedFilter{"list", filter_list},
-    NamedFilter{"reverse", filter_reverse},
-    NamedFilter{"join", filter_join},
-    NamedFilter{"sort", filter_sort},
-    NamedFilter{"items", filter_items},
-    NamedFilter{"dictsort", filter_dictsort},
-    NamedFilter{"unique", filter_unique},
-    NamedFilter{"max", filter_max},
-    NamedFilter{"min", filter_min},
-    NamedFilter{"sum", filter_sum},
-    NamedFilter{"map", filter_map},
-    NamedFilter{"select", filter_select},
-    NamedFilter{"reject", filter_reject},
-    NamedFilter{"selectattr", filter_selectattr},
-    NamedFilter{"rejectattr", filter_rejectattr},
-    NamedFilter{"batch", filter_batch},
-    NamedFilter{"slice", filter_slice},
+    NamedFilter{"length", filter_length, ""},
+    NamedFilter{"count", filter_length, ""},
+    NamedFilter{"first", filter_first, ""},
+    NamedFilter{"last", filter_last, ""},
+    NamedFilter{"list", filter_list, ""},
+    NamedFilter{"reverse", filter_reverse, ""},
+    NamedFilter{"join", filter_join, "d attribute"},
+    NamedFilter{"sort", filter_sort, "reverse case_sensitive attribute"},
+    NamedFilter{"items", filter_items, ""},
+    NamedFilter{"dictsort", filter_dictsort, "case_sensitive by reverse"},
+    NamedFilter{"groupby", filter_groupby, "attribute default case_sensitive"},
+    NamedFilter{"unique", filter_unique, "case_sensitive attribute"},
+    NamedFilter{"max", filter_max, "case_sensitive attribute"},
+    NamedFilter{"min", filter_min, "case_sensitive attribute"},
+    NamedFilter{"sum", filter_sum, "attribute start"},
+    NamedFilter{"map", filter_map, "*"},
+    NamedFilter{"select", filter_select, "*"},
+    NamedFilter{"reject", filter_reject, "*"},
+    NamedFilter{"selectattr", filter_selectattr, "*"},
+    NamedFilter{"rejectattr", filter_rejectattr, "*"},
+    NamedFilter{"batch", filter_batch, "linecount fill_with"},
+    NamedFilter{"slice", filter_slice, "slices fill_with"},
 };
 
 }  // namespace
 
-Filter find_list_filter(std::string_view name) {
+const NamedFilter* find_list_filter(std::string_view name) {
   for (const NamedFilter& filter : kFilters) {
-    if (filter.name == name) return filter.filter;
+    if (filter.name == name) return &filter;
   }
   return nullptr;
 }

@@ -92,7 +92,7 @@ Method find_method(const Value& object, std::string_view name) {
   if (object.as_text() != nullptr) return find_text_method(name);
   if (object.as_list() != nullptr) return find_in(kListMethods, name);
   const DictObject* dict = object.as_dict();
-  return dict != nullptr && !dict->is_namespace && !dict->is_loop ? find_in(kDictMethods, name) : nullptr;
+  return dict != nullptr && dict->is_dict() ? find_in(kDictMethods, name) : nullptr;
 }
 
 std::optional<Value> bound_method(const Value& object, const std::string& name) {

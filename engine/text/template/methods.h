@@ -30,12 +30,11 @@ enum class LetterCase : std::uint8_t {
   title,  ///< str.title(): a word ends at whatever is no letter
   words,  ///< the filter title: a word ends at white space and - ( { [ <
   capitalized,
+  folded,  ///< for comparing without regard to case
   swapped  ///< upper for lower and lower for upper
 };
 MarkedText with_case(Runtime& runtime, const MarkedText& text, LetterCase letters);
 MarkedText joined_items(Runtime& runtime, const MarkedText& separator, const Items& items);
-/// "%s" and "%d" filled from a value or a tuple.
-Value format_text(Runtime& runtime, const MarkedText& format, const Value& values);
 
 /// The argument as a text. Throws when it is missing or something else.
 const MarkedText& text_argument(const Arguments& arguments, std::size_t index, std::string_view name);

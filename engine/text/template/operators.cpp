@@ -8,6 +8,7 @@
 
 #include "engine/base/utf8.h"
 #include "engine/text/template/methods.h"
+#include "engine/text/template/percent_format.h"
 #include "engine/text/template/text_search.h"
 #include "engine/text/template/to_text.h"
 
@@ -43,6 +44,13 @@ std::optional<std::int64_t> power(std::int64_t base, std::int64_t exponent) {
   return out;
 }
 
+Value real_power(double base, double exponent) {
+  if (base == 0 && exponent < 0) throw Failure("0 cannot be raised to a negative power");
+  const double out = std::pow(base, exponent);
+  if (std::isfinite(base) && std::isfinite(exponent) && !std::isfinite(out)) throw Failure("a power is no finite number");
+  return Value(out);
+}
+
 Value integer_arithmetic(std::string_view op, std::int64_t a, std::int64_t b) {
   std::int64_t out = 0;
   bool overflow = false;
@@ -62,7 +70,7 @@ Value integer_arithmetic(std::string_view op, std::int64_t a, std::int64_t b) {
   } else if (op == "%") {
     out = a - floor_divide(a, b) * b;
   } else if (b < 0) {
-    return Value(std::pow(static_cast<double>(a), static_cast<double>(b)));
+    return real_power(static_cast<double>(a), static_cast<double>(b));
   } else {
     const auto result = power(a, b);
     overflow = !result;
@@ -78,9 +86,13 @@ Value float_arithmetic(std::string_view op, double a, double b) {
   if (op == "-") return Value(a - b);
   if (op == "*") return Value(a * b);
   if (op == "/") return Value(a / b);
-  if (op == "//") return Value(std::floor(a / b));
-  if (op == "%") return Value(a - std::floor(a / b) * b);
-  return Value(std::pow(a, b));
+  if (op == "//" || op == "%") {
+    double rest = std::fmod(a, b);
+    if (rest != 0 && (rest < 0) != (b < 0)) rest += b;
+    if (op == "%") return Value(rest == 0 ? std::copysign(0.0, b) : rest);
+    return Value(std::round((a - rest) / b));
+  }
+  return real_power(a, b);
 }
 
 Value repeated(Runtime& runtime, const Value& value, std::int64_t times) {
@@ -123,7 +135,7 @@ Value arithmetic(Runtime& runtime, std::string_view op, const Value& left, const
   if (const auto a = left.as_integer(), b = right.as_integer(); a && b) return integer_arithmetic(op, *a, *b);
   if (const auto a = left.as_number(), b = right.as_number(); a && b) return float_arithmetic(op, *a, *b);
   if (auto out = sequence_arithmetic(runtime, op, left, right)) return std::move(*out);
-  if (op == "%" && left.as_text()) return format_text(runtime, *left.as_text(), right);
+  if (op == "%" && left.as_text()) return percent_formatted(runtime, *left.as_text(), right);
   refuse_operands(op, left, right);
 }
 
@@ -132,6 +144,13 @@ Value negated(const Value& value) {
   if (const auto number = value.as_number()) return Value(-*number);
   require_defined(value);
   throw Failure(fmt::format("cannot negate {}", type_name(value)));
+}
+
+Value as_it_is(const Value& value) {
+  if (const auto integer = value.as_integer()) return Value(*integer);
+  if (value.as_number()) return value;
+  require_defined(value);
+  throw Failure(fmt::format("cannot use + on {}", type_name(value)));
 }
 
 Value concatenated(Runtime& runtime, const Items& parts) {
@@ -158,7 +177,7 @@ bool contains(Runtime& runtime, const Value& container, const Value& item) {
     return std::any_of(list->items.begin(), list->items.end(),
                        [&](const Value& other) { return equal(runtime, other, item); });
   }
-  if (const DictObject* dict = container.as_dict(); dict != nullptr && !dict->is_namespace) {
+  if (const DictObject* dict = container.as_dict(); dict != nullptr && dict->is_dict()) {
     return dict->find(runtime, item) != nullptr;
   }
   refuse_operands("in", item, container);
@@ -193,13 +212,15 @@ std::vector<std::size_t> character_offsets(const std::string& text) {
   return offsets;
 }
 
+/// Whether jinja2 would slice by it; by what is no whole number it gives Undefined.
+bool is_slice_bound(const Value& value) { return value.is_none() || value.as_integer() || value.is_undefined(); }
+
 /// Python's indices of a slice over n items.
 std::vector<std::size_t> slice_indices(std::int64_t n, const Value& start, const Value& stop, const Value& step_value) {
   const auto part = [](const Value& value) -> std::optional<std::int64_t> {
     if (value.is_none()) return std::nullopt;
-    if (const auto integer = value.as_integer()) return integer;
     require_defined(value);
-    throw Failure(fmt::format("a slice needs whole numbers, got {}", type_name(value)));
+    return value.as_integer();
   };
   const std::int64_t step = part(step_value).value_or(1);
   if (step == 0) throw Failure("a slice cannot have the step 0");
@@ -229,6 +250,13 @@ std::string key_name(Runtime& runtime, const Value& key) {
   return printable_excerpt(key.as_text() ? key.as_text()->text() : to_repr(runtime, key).text());
 }
 
+/// What the names of a group stand for; null when it is no group.
+const Value* group_part(const Value& object, std::string_view name) {
+  const ListObject* list = object.as_list();
+  if (list == nullptr || !list->is_group) return nullptr;
+  return name == "grouper" ? &list->items[0] : name == "list" ? &list->items[1] : nullptr;
+}
+
 }  // namespace
 
 Value subscript(Runtime& runtime, const Value& object, const Value& key) {
@@ -249,6 +277,7 @@ Value subscript(Runtime& runtime, const Value& object, const Value& key) {
     if (const Value* found = dict->find(runtime, key)) return *found;
   }
   if (key.as_text()) {
+    if (const Value* part = group_part(object, key.as_text()->text())) return *part;
     if (auto method = bound_method(object, key.as_text()->text())) return std::move(*method);
   }
   return Value::undefined(key_name(runtime, key));
@@ -259,17 +288,19 @@ Value attribute(Runtime& runtime, const Value& object, const std::string& name) 
   require_defined(object);
   const DictObject* dict = object.as_dict();
   // Methods hide entries of the same name, as in Python; a namespace and a loop have no methods.
-  if (dict == nullptr || (!dict->is_namespace && !dict->is_loop)) {
+  if (dict == nullptr || dict->is_dict()) {
     if (auto method = bound_method(object, name)) return std::move(*method);
   }
   if (dict != nullptr) {
     if (const Value* found = dict->find(runtime, std::string_view(name))) return *found;
   }
+  if (const Value* part = group_part(object, name)) return *part;
   return Value::undefined(name);
 }
 
 Value sliced(Runtime& runtime, const Value& object, const Value& start, const Value& stop, const Value& step) {
   require_defined(object);
+  if (!is_slice_bound(start) || !is_slice_bound(stop) || !is_slice_bound(step)) return Value::undefined("slice");
   if (const ListObject* list = object.as_list()) {
     const auto indices = slice_indices(static_cast<std::int64_t>(list->items.size()), start, stop, step);
     runtime.charge(4 * indices.size());
@@ -286,7 +317,7 @@ Value sliced(Runtime& runtime, const Value& object, const Value& start, const Va
     }
     return Value(std::move(out));
   }
-  throw Failure(fmt::format("cannot slice {}", type_name(object)));
+  return Value::undefined("slice");
 }
 
 Items items_of(Runtime& runtime, const Value& value) {
@@ -295,7 +326,7 @@ Items items_of(Runtime& runtime, const Value& value) {
     runtime.charge(list->items.size());
     return list->items;
   }
-  if (const DictObject* dict = value.as_dict(); dict != nullptr && !dict->is_namespace && !dict->is_loop) {
+  if (const DictObject* dict = value.as_dict(); dict != nullptr && dict->is_dict()) {
     runtime.charge(dict->items.size());
     for (const auto& item : dict->items) out.push_back(item.first);
     return out;
@@ -315,7 +346,7 @@ std::int64_t n_characters(std::string_view text) { return std::count_if(text.beg
 std::optional<std::int64_t> length_of(const Value& value) {
   if (value.is_undefined()) return 0;
   if (const ListObject* list = value.as_list()) return static_cast<std::int64_t>(list->items.size());
-  if (const DictObject* dict = value.as_dict(); dict != nullptr && !dict->is_namespace)
+  if (const DictObject* dict = value.as_dict(); dict != nullptr && dict->is_dict())
     return static_cast<std::int64_t>(dict->items.size());
   if (const MarkedText* text = value.as_text()) return n_characters(text->text());
   return std::nullopt;

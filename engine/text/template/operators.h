@@ -14,6 +14,8 @@ namespace lathe::engine::jinja {
 
 Value arithmetic(Runtime& runtime, std::string_view op, const Value& left, const Value& right);
 Value negated(const Value& value);
+/// +value, which takes numbers only.
+Value as_it_is(const Value& value);
 Value concatenated(Runtime& runtime, const Items& parts);
 /// ==, !=, <, <=, >, >=, in, not in.
 bool compared(Runtime& runtime, std::string_view op, const Value& left, const Value& right);

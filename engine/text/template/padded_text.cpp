@@ -17,10 +17,10 @@ std::size_t bytes_of_characters(std::string_view text, std::int64_t n) {
 }
 
 void append_times(Runtime& runtime, MarkedText& out, const MarkedText& fill, std::int64_t n) {
-  for (; n > 0; --n) {
-    runtime.charge_growth(out.size(), fill.size());
-    out.append(fill);
-  }
+  if (n <= 0) return;
+  const std::size_t times = std::min(static_cast<std::size_t>(n), runtime.limits().max_text_bytes + 1);
+  runtime.charge_growth(out.size(), times * fill.size());
+  for (std::size_t i = 0; i < times; ++i) out.append(fill);
 }
 
 }  // namespace
@@ -30,8 +30,10 @@ MarkedText padded(Runtime& runtime, const MarkedText& text, std::int64_t width, 
   runtime.charge_text(text.size());
   // The smallest integer less a length would be none.
   const std::int64_t n = std::max<std::int64_t>(0, std::max<std::int64_t>(0, width) - n_characters(text.text()));
-  // Python puts the odd one to the left where the width is odd.
-  const std::int64_t before = align == Align::left ? 0 : align == Align::right ? n : n / 2 + (n & width & 1);
+  const std::int64_t before = align == Align::left     ? 0
+                              : align == Align::right  ? n
+                              : align == Align::middle ? n / 2
+                                                       : n / 2 + (n & width & 1);
   MarkedText out;
   append_times(runtime, out, fill, before);
   runtime.charge_growth(out.size(), text.size());
@@ -44,8 +46,9 @@ MarkedText zero_filled(Runtime& runtime, const MarkedText& text, std::int64_t wi
   const bool has_sign = text.text().starts_with('-') || text.text().starts_with('+');
   const std::size_t n_sign = has_sign ? 1 : 0;
   MarkedText out = text.part(0, n_sign);
-  out.append(padded(runtime, text.part(n_sign, text.size()), std::max<std::int64_t>(0, width) - static_cast<std::int64_t>(n_sign),
-                    MarkedText("0", Source::model), Align::right));
+  out.append(padded(runtime, text.part(n_sign, text.size()),
+                    std::max<std::int64_t>(0, width) - static_cast<std::int64_t>(n_sign), MarkedText("0", Source::model),
+                    Align::right));
   return out;
 }
 

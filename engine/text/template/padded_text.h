@@ -10,7 +10,12 @@
 namespace lathe::engine::jinja {
 
 /// Where a text comes to stand in its width.
-enum class Align : std::uint8_t { left, right, center };
+enum class Align : std::uint8_t {
+  left,
+  right,
+  center,  ///< as str.center() has it, the odd one to the left where the width is odd
+  middle   ///< as format() has it, the odd one to the right
+};
 
 /// Filled up with `fill`, a text of one character. Charges for what it makes.
 MarkedText padded(Runtime& runtime, const MarkedText& text, std::int64_t width, const MarkedText& fill, Align align);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <span>
 
 #include "engine/base/utf8.h"
@@ -114,10 +115,10 @@ class Parser : public ExpressionParser {
     if (!take_name("in")) refuse("\"in\"");
     statement->exprs.push_back(parse_tuple(false));
     statement->exprs.push_back(take_name("if") ? parse_expression() : nullptr);
-    if (at_name("recursive")) throw Failure("recursive loops are not supported", peek().at);
-    const int n_before = n_loop_names_;
+    statement->is_recursive = take_name("recursive");
+    const int n_before = seen_.loop;
     statement->bodies.push_back(parse_until(kBranches));
-    statement->uses_loop = n_loop_names_ != n_before;
+    statement->uses_loop = seen_.loop != n_before;
     if (ended_by_ == "else") statement->bodies.push_back(parse_until(kEnd));
     end_block();
     return statement;
@@ -186,10 +187,18 @@ class Parser : public ExpressionParser {
     statement->kind = StmtKind::macro;
     statement->text = expect_name("the name of the macro");
     parse_parameters(*statement);
-    statement->bodies.push_back(parse_until(kEnd));
+    parse_macro_body(*statement, kEnd);
     take_name(statement->text);
     end_block();
     return statement;
+  }
+
+  void parse_macro_body(Stmt& statement, const std::array<std::string_view, 1>& end) {
+    const SpecialNames before = seen_;
+    statement.bodies.push_back(parse_until(end));
+    statement.takes_varargs = seen_.varargs != before.varargs;
+    statement.takes_kwargs = seen_.kwargs != before.kwargs;
+    statement.takes_caller = seen_.caller != before.caller;
   }
 
   StmtPtr parse_call(StmtPtr statement) {
@@ -199,7 +208,7 @@ class Parser : public ExpressionParser {
     ExprPtr call = parse_expression();
     if (call->kind != ExprKind::call) throw Failure("{% call %} needs a call", call->at);
     statement->exprs.insert(statement->exprs.begin(), std::move(call));
-    statement->bodies.push_back(parse_until(kEnd));
+    parse_macro_body(*statement, kEnd);
     end_block();
     return statement;
   }
@@ -238,6 +247,42 @@ class Parser : public ExpressionParser {
     return statement;
   }
 
+  /// No template can extend this one, so a block stands where it is written.
+  StmtPtr parse_block(StmtPtr statement) {
+    constexpr std::array<std::string_view, 1> kEnd = {"endblock"};
+    statement->text = expect_name("the name of the block");
+    if (!block_names_.insert(statement->text).second) {
+      throw Failure(fmt::format("the block \"{}\" is there twice", printable_excerpt(statement->text)), peek().at);
+    }
+    statement->kind = take_name("scoped") ? StmtKind::scope : StmtKind::block;
+    statement->bodies.push_back(parse_until(kEnd));
+    take_name(statement->text);
+    end_block();
+    return statement;
+  }
+
+  StmtPtr parse_print(StmtPtr statement) {
+    statement->kind = StmtKind::output;
+    while (peek().kind != TokenKind::block_end) {
+      if (!statement->exprs.empty()) expect_symbol(",");
+      statement->exprs.push_back(parse_expression());
+    }
+    end_block();
+    return statement;
+  }
+
+  /// Nothing is escaped by itself, which is what {% autoescape false %} asks for.
+  StmtPtr parse_autoescape(StmtPtr statement) {
+    constexpr std::array<std::string_view, 1> kEnd = {"endautoescape"};
+    if (!take_name("false") && !take_name("False")) {
+      throw Failure("escaping by itself is not supported: {% autoescape %} takes false only", peek().at);
+    }
+    statement->kind = StmtKind::scope;
+    statement->bodies.push_back(parse_until(kEnd));
+    end_block();
+    return statement;
+  }
+
   StmtPtr parse_break(StmtPtr statement) {
     statement->kind = StmtKind::break_;
     end_block();
@@ -251,16 +296,25 @@ class Parser : public ExpressionParser {
 
   int n_blocks_ = 0;
   std::string ended_by_;  // name of the block that ended the last body
+  std::set<std::string> block_names_;
 };
 
 const Parser::Statement* Parser::find_statement(std::string_view name) {
   // THE TABLE of statements.
   static constexpr std::array kStatements = {
-      Statement{"if", &Parser::parse_if},       Statement{"for", &Parser::parse_for},
-      Statement{"set", &Parser::parse_set},     Statement{"macro", &Parser::parse_macro},
-      Statement{"call", &Parser::parse_call},   Statement{"filter", &Parser::parse_filter_block},
-      Statement{"with", &Parser::parse_with},   Statement{"generation", &Parser::parse_generation},
-      Statement{"break", &Parser::parse_break}, Statement{"continue", &Parser::parse_continue},
+      Statement{"if", &Parser::parse_if},
+      Statement{"for", &Parser::parse_for},
+      Statement{"set", &Parser::parse_set},
+      Statement{"macro", &Parser::parse_macro},
+      Statement{"call", &Parser::parse_call},
+      Statement{"filter", &Parser::parse_filter_block},
+      Statement{"with", &Parser::parse_with},
+      Statement{"generation", &Parser::parse_generation},
+      Statement{"break", &Parser::parse_break},
+      Statement{"continue", &Parser::parse_continue},
+      Statement{"block", &Parser::parse_block},
+      Statement{"print", &Parser::parse_print},
+      Statement{"autoescape", &Parser::parse_autoescape},
   };
   for (const Statement& statement : kStatements) {
     if (statement.name == name) return &statement;

@@ -25,6 +25,8 @@ class Runtime {
   virtual Value call(const Value& function, const Arguments& arguments) = 0;
   /// A namespace object; it may come to hold itself, so the runtime empties it at the end.
   virtual Value make_namespace(const Arguments& arguments) = 0;
+  /// The same for another object that holds itself.
+  virtual void keep(DictPtr object) = 0;
 
   const Limits& limits() const { return limits_; }
   /// Throws Failure when the rendering has used up its steps.

@@ -9,6 +9,7 @@
 
 namespace lathe::engine::jinja {
 
+bool has_test(std::string_view name);
 /// Throws Failure for a test that is not known.
 bool run_test(Runtime& runtime, std::string_view name, const Value& value, const Arguments& arguments);
 

@@ -14,6 +14,8 @@
 #include "engine/text/template/format_fields.h"
 #include "engine/text/template/operators.h"
 #include "engine/text/template/padded_text.h"
+#include "engine/text/template/spread_arguments.h"
+#include "engine/text/template/text_kinds.h"
 #include "engine/text/template/text_search.h"
 #include "engine/text/template/to_text.h"
 
@@ -50,6 +52,8 @@ const MarkedText& whole_text(Runtime& runtime, const Value& self) {
 
 MarkedText stripped(Runtime& runtime, const MarkedText& text, const Value* characters, Side side) {
   const MarkedText* set = characters != nullptr ? characters->as_text() : nullptr;
+  if (characters != nullptr && set == nullptr && !characters->is_none())
+    throw Failure(fmt::format("the characters to strip must be a text, got {}", type_name(*characters)));
   const auto drops = [&](std::string_view character) {
     runtime.charge(1 + (set != nullptr ? set->size() / 16 : 0));
     if (set != nullptr) return set->text().find(character) != std::string::npos;
@@ -105,10 +109,16 @@ MarkedText with_case(Runtime& runtime, const MarkedText& text, LetterCase letter
     const std::string_view part = std::string_view(text.text()).substr(begin, run.end - begin);
     begin = run.end;
     std::string mapped;
-    if (letters == LetterCase::upper || letters == LetterCase::lower) {
+    if (letters == LetterCase::upper || letters == LetterCase::lower || letters == LetterCase::folded) {
       icu::UnicodeString unicode = icu::UnicodeString::fromUTF8(part);
-      (letters == LetterCase::upper ? unicode.toUpper(icu::Locale::getRoot()) : unicode.toLower(icu::Locale::getRoot()))
-          .toUTF8String(mapped);
+      if (letters == LetterCase::folded) {
+        unicode.foldCase();
+      } else if (letters == LetterCase::upper) {
+        unicode.toUpper(icu::Locale::getRoot());
+      } else {
+        unicode.toLower(icu::Locale::getRoot());
+      }
+      unicode.toUTF8String(mapped);
     } else {
       for (std::size_t at = 0; at < part.size();) {
         const Utf8Step step = read_utf8(part, at);
@@ -139,34 +149,6 @@ MarkedText joined_items(Runtime& runtime, const MarkedText& separator, const Ite
   return out;
 }
 
-Value format_text(Runtime& runtime, const MarkedText& format, const Value& values) {
-  const ListObject* list = values.as_list();
-  const Items items = list != nullptr && list->is_tuple ? list->items : Items{values};
-  MarkedText out;
-  std::size_t next = 0, begin = 0;
-  const std::string& text = format.text();
-  for (std::size_t at = 0; (at = text.find('%', at)) != text.npos; begin = at) {
-    runtime.charge_growth(out.size(), at - begin + 1);
-    out.append_part(format, begin, at);
-    const char kind = at + 1 < text.size() ? text[at + 1] : '\0';
-    if (kind == '%') {
-      out.append("%", format.source_at(at));
-    } else if (kind != 's' && kind != 'd' && kind != 'i') {
-      throw Failure("only %s, %d and %% are supported in a format");
-    } else if (next == items.size()) {
-      throw Failure("the format needs more values");
-    } else {
-      const MarkedText item = to_text(runtime, items[next++]);
-      runtime.charge_growth(out.size(), item.size());
-      out.append(item);
-    }
-    at += 2;
-  }
-  runtime.charge_growth(out.size(), text.size() - begin);
-  out.append_part(format, begin, text.size());
-  return Value(std::move(out));
-}
-
 namespace {
 
 Value text_strip(Runtime& r, const Value& self, const Arguments& a) {
@@ -190,16 +172,47 @@ Value text_title(Runtime& r, const Value& self, const Arguments&) {
 Value text_swapcase(Runtime& r, const Value& self, const Arguments&) {
   return with_case(r, self_text(self), LetterCase::swapped);
 }
+Value text_casefold(Runtime& r, const Value& self, const Arguments&) {
+  return with_case(r, self_text(self), LetterCase::folded);
+}
 Value text_capitalize(Runtime& r, const Value& self, const Arguments&) {
   return with_case(r, self_text(self), LetterCase::capitalized);
 }
 
+/// Where a method looks that takes the arguments start and end behind another one.
+struct Window {
+  std::string_view text;
+  std::size_t offset = 0;   ///< of the window. Units: bytes
+  bool beyond_end = false;  ///< begins behind the end of the text: not even an empty part is there
+};
+
+Window window_of(Runtime& runtime, const Value& self, const Arguments& a) {
+  const std::string_view all = self_text(self).text();
+  if (a.find(1, "start") == nullptr && a.find(2, "end") == nullptr) return {all};
+  runtime.charge_text(all.size());
+  const std::int64_t n = n_characters(all);
+  const auto bound = [&](std::size_t index, std::string_view name, std::int64_t fallback) {
+    const std::int64_t asked = integer_argument(a, index, name, fallback);
+    return asked < 0 ? std::max<std::int64_t>(0, asked + n) : asked;
+  };
+  const std::int64_t start = bound(1, "start", 0), end = std::min(n, bound(2, "end", n));
+  if (start > n || end < start) return {{}, all.size(), true};
+  const auto bytes = [&](std::string_view text, std::int64_t n_first) {
+    std::size_t at = 0;
+    for (; n_first > 0; --n_first) at += read_utf8(text, at).size;
+    return at;
+  };
+  const std::size_t offset = bytes(all, start);
+  return {all.substr(offset, bytes(all.substr(offset), end - start)), offset};
+}
+
 /// startswith and endswith take one text or a tuple of them.
 bool has_affix(Runtime& runtime, const Value& self, const Arguments& arguments, bool at_end) {
-  const std::string& text = self_text(self).text();
+  const Window window = window_of(runtime, self, arguments);
   const auto matches = [&](const MarkedText& affix) {
     runtime.charge(1 + affix.size() / 16);
-    return at_end ? text.ends_with(affix.text()) : text.starts_with(affix.text());
+    if (window.beyond_end) return false;
+    return at_end ? window.text.ends_with(affix.text()) : window.text.starts_with(affix.text());
   };
   const Value* affix = arguments.find(0, "prefix");
   if (affix == nullptr || affix->as_list() == nullptr) return matches(text_argument(arguments, 0, "prefix"));
@@ -219,24 +232,25 @@ Value text_replace(Runtime& runtime, const Value& self, const Arguments& a) {
 Value text_join(Runtime& runtime, const Value& self, const Arguments& a) {
   const Value* items = a.find(0, "iterable");
   if (items == nullptr) throw Failure("join() needs a list");
-  return joined_items(runtime, self_text(self), items_of(runtime, *items));
+  const Items parts = items_of(runtime, *items);
+  for (const Value& part : parts) {
+    if (part.as_text() == nullptr) throw Failure(fmt::format("join() needs texts, got {}", type_name(part)));
+  }
+  return joined_items(runtime, self_text(self), parts);
 }
 
 /// Offsets count characters, as Python's do.
-Value found_at(const Value& self, std::size_t offset) {
-  if (offset == std::string::npos) return Value(-1);
-  return Value(n_characters(std::string_view(self_text(self).text()).substr(0, offset)));
-}
-Value text_find(Runtime& runtime, const Value& self, const Arguments& a) {
-  const MarkedText& part = text_argument(a, 0, "sub");
+Value found_part(Runtime& runtime, const Value& self, const Arguments& a, bool from_end) {
+  const std::string& part = text_argument(a, 0, "sub").text();
   runtime.charge_text(part.size());
-  return found_at(self, find_part(whole_text(runtime, self).text(), part.text()));
+  const std::string& all = whole_text(runtime, self).text();
+  const Window window = window_of(runtime, self, a);
+  if (window.beyond_end) return Value(-1);
+  const std::size_t at = from_end ? find_last_part(window.text, part) : find_part(window.text, part);
+  return at == std::string::npos ? Value(-1) : Value(n_characters(std::string_view(all).substr(0, window.offset + at)));
 }
-Value text_rfind(Runtime& runtime, const Value& self, const Arguments& a) {
-  const MarkedText& part = text_argument(a, 0, "sub");
-  runtime.charge_text(part.size());
-  return found_at(self, find_last_part(whole_text(runtime, self).text(), part.text()));
-}
+Value text_find(Runtime& r, const Value& self, const Arguments& a) { return found_part(r, self, a, false); }
+Value text_rfind(Runtime& r, const Value& self, const Arguments& a) { return found_part(r, self, a, true); }
 Value text_index(Runtime& runtime, const Value& self, const Arguments& a) {
   Value found = text_find(runtime, self, a);
   if (found.as_integer() == -1) throw Failure("index(): the text is not found");
@@ -248,16 +262,18 @@ Value text_rindex(Runtime& runtime, const Value& self, const Arguments& a) {
   return found;
 }
 Value text_count(Runtime& runtime, const Value& self, const Arguments& a) {
-  const std::string &all = whole_text(runtime, self).text(), &part = text_argument(a, 0, "sub").text();
-  runtime.charge_text(part.size());
-  if (part.empty()) return Value(*length_of(self) + 1);
+  const std::string& part = text_argument(a, 0, "sub").text();
+  runtime.charge_text(part.size() + self_text(self).size());
+  const Window window = window_of(runtime, self, a);
+  if (window.beyond_end) return Value(0);
+  if (part.empty()) return Value(n_characters(window.text) + 1);
   std::int64_t n = 0;
-  for (std::size_t at = 0; (at = find_part(all, part, at)) != all.npos; at += part.size()) ++n;
+  for (std::size_t at = 0; (at = find_part(window.text, part, at)) != std::string::npos; at += part.size()) ++n;
   return Value(n);
 }
 
 /// Words between stretches of white space.
-Items split_blanks(Runtime& runtime, const MarkedText& text, std::int64_t max_splits) {
+Items split_blanks(const MarkedText& text, std::int64_t max_splits) {
   Items out;
   const std::string_view all = text.text();
   std::size_t at = 0;
@@ -267,12 +283,30 @@ Items split_blanks(Runtime& runtime, const MarkedText& text, std::int64_t max_sp
   for (skip(true); at < all.size(); skip(true)) {
     const std::size_t begin = at;
     if (static_cast<std::int64_t>(out.size()) == max_splits) {
-      out.emplace_back(stripped(runtime, text.part(begin, all.size()), nullptr, Side::right));
+      out.emplace_back(text.part(begin, all.size()));
       break;
     }
     skip(false);
     out.emplace_back(text.part(begin, at));
   }
+  return out;
+}
+
+/// The same from the end: the first word keeps what is left.
+Items split_last_blanks(const MarkedText& text, std::int64_t max_splits) {
+  Items out;
+  const std::string_view all = text.text();
+  std::size_t end = all.size();
+  const auto back_over = [&](std::size_t at, bool blanks) {
+    while (at > 0 && is_python_space(read_utf8(all, begin_of_last(all, at)).code) == blanks) at = begin_of_last(all, at);
+    return at;
+  };
+  for (end = back_over(end, true); end > 0; end = back_over(end, true)) {
+    const std::size_t begin = static_cast<std::int64_t>(out.size()) == max_splits ? 0 : back_over(end, false);
+    out.emplace_back(text.part(begin, end));
+    end = begin;
+  }
+  std::reverse(out.begin(), out.end());
   return out;
 }
 
@@ -315,7 +349,8 @@ Value split_text(Runtime& runtime, const Value& self, const Arguments& a, bool f
   const std::int64_t asked = integer_argument(a, 1, "maxsplit", -1), max_splits = asked < 0 ? kAll : asked;
   runtime.charge(1 + self_text(self).size() / 4);
   if (separator == nullptr || separator->is_none())
-    return Value::list(split_blanks(runtime, self_text(self), from_end ? kAll : max_splits));
+    return Value::list(from_end ? split_last_blanks(self_text(self), max_splits)
+                                : split_blanks(self_text(self), max_splits));
   return Value::list(split_at(self_text(self), text_argument(a, 0, "sep").text(), max_splits, from_end));
 }
 Value text_split(Runtime& runtime, const Value& self, const Arguments& a) { return split_text(runtime, self, a, false); }
@@ -350,14 +385,44 @@ Value text_zfill(Runtime& r, const Value& self, const Arguments& a) {
 }
 Value text_format(Runtime& r, const Value& self, const Arguments& a) { return fill_fields(r, self_text(self), a); }
 
-Value text_splitlines(Runtime& runtime, const Value& self, const Arguments&) {
+/// Tabs become blanks up to the next multiple of the size.
+Value text_expandtabs(Runtime& runtime, const Value& self, const Arguments& a) {
+  const std::int64_t size = integer_argument(a, 0, "tabsize", 8);
+  const MarkedText& text = whole_text(runtime, self);
+  MarkedText out;
+  std::int64_t column = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t n = read_utf8(text.text(), at).size;
+    const bool is_tab = text.text()[at] == '\t', ends_line = text.text()[at] == '\n' || text.text()[at] == '\r';
+    const std::int64_t n_blanks = is_tab && size > 0 ? size - column % size : 0;
+    if (is_tab) {
+      runtime.charge_growth(out.size(), static_cast<std::size_t>(n_blanks));
+      out.append(std::string(static_cast<std::size_t>(n_blanks), ' '), text.source_at(at));
+    } else {
+      out.append_part(text, at, at + n);
+    }
+    column = ends_line ? 0 : column + (is_tab ? n_blanks : 1);
+    at += n;
+  }
+  return Value(std::move(out));
+}
+/// format() with the entries of one dict.
+Value text_format_map(Runtime& r, const Value& self, const Arguments& a) {
+  Arguments named;
+  if (!a.positional.empty()) spread_dict(r, a.positional[0], named);
+  return fill_fields(r, self_text(self), named);
+}
+
+Value text_splitlines(Runtime& runtime, const Value& self, const Arguments& a) {
+  const Value* keep_ends = a.find(0, "keepends");
   const MarkedText& text = self_text(self);
   runtime.charge(1 + text.size() / 4);
   Items out;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.text().find_first_of("\r\n", begin), text.size());
-    out.emplace_back(text.part(begin, end));
-    begin = end + (text.text().compare(end, 2, "\r\n") == 0 ? 2 : 1);
+    const std::size_t next = std::min(text.size(), end + (text.text().compare(end, 2, "\r\n") == 0 ? 2 : 1));
+    out.emplace_back(text.part(begin, keep_ends != nullptr && is_true(*keep_ends) ? next : end));
+    begin = next;
   }
   return Value::list(std::move(out));
 }
@@ -370,36 +435,6 @@ Value without_affix(Runtime& runtime, const Value& self, const Arguments& a, boo
 }
 Value text_removeprefix(Runtime& r, const Value& self, const Arguments& a) { return without_affix(r, self, a, false); }
 Value text_removesuffix(Runtime& r, const Value& self, const Arguments& a) { return without_affix(r, self, a, true); }
-
-/// True for a text that is not empty and whose characters all pass.
-template <class Test>
-Value all_characters(Runtime& runtime, const Value& self, Test test) {
-  const std::string_view text = whole_text(runtime, self).text();
-  for (std::size_t at = 0; at < text.size();) {
-    const Utf8Step step = read_utf8(text, at);
-    if (!test(static_cast<UChar32>(step.code))) return Value(false);
-    at += step.size;
-  }
-  return Value(!text.empty());
-}
-Value text_isdigit(Runtime& r, const Value& self, const Arguments&) {
-  return all_characters(r, self, [](UChar32 c) { return u_isdigit(c) != 0; });
-}
-Value text_isalpha(Runtime& r, const Value& self, const Arguments&) {
-  return all_characters(r, self, [](UChar32 c) { return u_isalpha(c) != 0; });
-}
-Value text_isalnum(Runtime& r, const Value& self, const Arguments&) {
-  return all_characters(r, self, [](UChar32 c) { return u_isalnum(c) != 0; });
-}
-Value text_isspace(Runtime& r, const Value& self, const Arguments&) {
-  return all_characters(r, self, [](UChar32 c) { return is_python_space(static_cast<char32_t>(c)); });
-}
-Value text_isupper(Runtime& r, const Value& self, const Arguments&) {
-  return all_characters(r, self, [](UChar32 c) { return u_islower(c) == 0; });
-}
-Value text_islower(Runtime& r, const Value& self, const Arguments&) {
-  return all_characters(r, self, [](UChar32 c) { return u_isupper(c) == 0; });
-}
 
 struct NamedMethod {
   std::string_view name;
@@ -416,6 +451,7 @@ constexpr std::array kMethods = {
     NamedMethod{"title", text_title},
     NamedMethod{"capitalize", text_capitalize},
     NamedMethod{"swapcase", text_swapcase},
+    NamedMethod{"casefold", text_casefold},
     NamedMethod{"startswith", text_startswith},
     NamedMethod{"endswith", text_endswith},
     NamedMethod{"replace", text_replace},
@@ -435,14 +471,10 @@ constexpr std::array kMethods = {
     NamedMethod{"center", text_center},
     NamedMethod{"zfill", text_zfill},
     NamedMethod{"format", text_format},
+    NamedMethod{"format_map", text_format_map},
+    NamedMethod{"expandtabs", text_expandtabs},
     NamedMethod{"removeprefix", text_removeprefix},
     NamedMethod{"removesuffix", text_removesuffix},
-    NamedMethod{"isdigit", text_isdigit},
-    NamedMethod{"isalpha", text_isalpha},
-    NamedMethod{"isalnum", text_isalnum},
-    NamedMethod{"isspace", text_isspace},
-    NamedMethod{"isupper", text_isupper},
-    NamedMethod{"islower", text_islower},
 };
 
 }  // namespace
@@ -451,7 +483,7 @@ Method find_text_method(std::string_view name) {
   for (const NamedMethod& method : kMethods) {
     if (method.name == name) return method.method;
   }
-  return nullptr;
+  return find_text_kind(name);
 }
 
 }  // namespace lathe::engine::jinja

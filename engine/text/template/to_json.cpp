@@ -31,7 +31,7 @@ class JsonWriter {
       write_text(*text);
     } else if (const ListObject* list = value.as_list()) {
       write_list(*list, level);
-    } else if (const DictObject* dict = value.as_dict(); dict != nullptr && !dict->is_namespace && !dict->is_loop) {
+    } else if (const DictObject* dict = value.as_dict(); dict != nullptr && dict->is_dict()) {
       write_dict(*dict, level);
     } else {
       write_scalar(value);

@@ -72,8 +72,8 @@ class ReprWriter {
   }
 
   void add_dict(const DictObject& dict) {
-    if (dict.is_loop) return plain("<LoopContext>");
     if (dict.is_namespace) return plain("<Namespace>");
+    if (!dict.is_dict()) return plain(fmt::format("<{}>", dict.kind));
     plain("{");
     for (std::size_t i = 0; i < dict.items.size(); ++i) {
       if (i > 0) plain(", ");

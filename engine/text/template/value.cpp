@@ -19,16 +19,17 @@ int depth_around(int inner) {
 
 namespace {
 
-ListPtr make_list(Items items, bool is_tuple) {
+ListPtr make_list(Items items, bool is_tuple, bool is_group = false) {
   int inner = 0;
   for (const Value& item : items) inner = std::max(inner, item.depth());
-  return std::make_shared<const ListObject>(ListObject{std::move(items), is_tuple, depth_around(inner)});
+  return std::make_shared<const ListObject>(ListObject{std::move(items), is_tuple, is_group, depth_around(inner)});
 }
 
 }  // namespace
 
 Value Value::list(Items items) { return Value(Data(make_list(std::move(items), false))); }
 Value Value::tuple(Items items) { return Value(Data(make_list(std::move(items), true))); }
+Value Value::group(Value key, Value items) { return Value(Data(make_list({std::move(key), std::move(items)}, true, true))); }
 
 int Value::depth() const {
   if (const ListObject* list = as_list()) return list->depth;
@@ -112,7 +113,7 @@ std::string_view type_name(const Value& value) {
   if (value.as_text() != nullptr) return "str";
   if (const ListObject* list = value.as_list()) return list->is_tuple ? "tuple" : "list";
   if (const DictObject* dict = value.as_dict())
-    return dict->is_namespace ? "Namespace" : dict->is_loop ? "LoopContext" : "dict";
+    return dict->is_namespace ? "Namespace" : dict->is_dict() ? "dict" : dict->kind;
   return "function";
 }
 
@@ -121,7 +122,7 @@ bool is_true(const Value& value) {
   if (const auto number = value.as_number()) return *number != 0;
   if (const MarkedText* text = value.as_text()) return !text->empty();
   if (const ListObject* list = value.as_list()) return !list->items.empty();
-  if (const DictObject* dict = value.as_dict()) return dict->is_namespace || !dict->items.empty();
+  if (const DictObject* dict = value.as_dict()) return !dict->is_dict() || !dict->items.empty();
   return true;
 }
 
@@ -135,7 +136,7 @@ bool equal_lists(Runtime& runtime, const ListObject& a, const ListObject& b) {
 
 bool equal_dicts(Runtime& runtime, const DictObject& a, const DictObject& b) {
   if (&a == &b) return true;
-  if (a.items.size() != b.items.size() || a.is_namespace || b.is_namespace) return false;
+  if (a.items.size() != b.items.size() || !a.is_dict() || !b.is_dict()) return false;
   return std::all_of(a.items.begin(), a.items.end(), [&](const auto& item) {
     const Value* other = b.find(runtime, item.first);
     return other != nullptr && equal(runtime, item.second, *other);
@@ -167,7 +168,7 @@ std::partial_ordering compare(Runtime& runtime, const Value& a, const Value& b) 
     runtime.charge(std::min(x->size(), y->size()) / 64);
     return x->text() <=> y->text();  // bytes of UTF-8 are in the order of the code points
   }
-  if (const ListObject* x = a.as_list(), *y = b.as_list(); x != nullptr && y != nullptr) {
+  if (const ListObject* x = a.as_list(), *y = b.as_list(); x != nullptr && y != nullptr && x->is_tuple == y->is_tuple) {
     for (std::size_t i = 0; i < x->items.size() && i < y->items.size(); ++i) {
       if (!equal(runtime, x->items[i], y->items[i])) return compare(runtime, x->items[i], y->items[i]);
     }

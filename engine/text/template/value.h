@@ -56,6 +56,8 @@ class Value {
   static Value text(std::string_view text, Source source = Source::model) { return Value(MarkedText(text, source)); }
   static Value list(Items items);
   static Value tuple(Items items);
+  /// What groupby makes of the items that share a key.
+  static Value group(Value key, Value items);
 
   template <class T>
   const T* as() const {
@@ -87,6 +89,7 @@ int depth_around(int inner);
 struct ListObject {
   Items items;
   bool is_tuple = false;
+  bool is_group = false;  ///< of groupby: its two items are also called grouper and list
   int depth = 1;
 };
 
@@ -94,9 +97,11 @@ struct ListObject {
 struct DictObject {
   std::vector<std::pair<Value, Value>> items;
   bool is_namespace = false;  ///< the only one whose entries a template may set once it is made
-  bool is_loop = false;
+  std::string_view kind;      ///< Python's name of an object that has attributes only; empty for a dict and a namespace
+  FunctionPtr call;           ///< of an object that can be called
   int depth = 1;
 
+  bool is_dict() const { return !is_namespace && kind.empty(); }
   /// Null when there is none. Looks at one entry after the other and charges for that.
   const Value* find(Runtime& runtime, std::string_view key) const;
   const Value* find(Runtime& runtime, const Value& key) const;

@@ -20,6 +20,22 @@ Json golden(const std::string& name) {
   return text ? parse_json(*text, name).value_or(Json()) : Json();
 }
 
+/// What the golden file has for a case; a null string where jinja2 refuses it.
+QString expected_text(const Json& text) {
+  if (text.is_null()) return {};
+  const QString out = QString::fromStdString(text.get<std::string>());
+  return out.isNull() ? QString("") : out;
+}
+
+/// The same text, or both refuse.
+void compare(const std::string& text, const QString& expected) {
+  if (expected.isNull()) {
+    QVERIFY2(text.starts_with("error: "), text.c_str());
+  } else {
+    QCOMPARE(QString::fromStdString(text), expected);
+  }
+}
+
 }  // namespace
 
 class GoldenTest : public QObject {
@@ -32,14 +48,14 @@ class GoldenTest : public QObject {
     const Json file = golden("template_expressions.json");
     for (const Json& row : file["cases"]) {
       const QString expression = QString::fromStdString(row[0].get<std::string>());
-      QTest::addRow("%d %s", ++n, qPrintable(expression)) << expression << QString::fromStdString(row[1].get<std::string>());
+      QTest::addRow("%d %s", ++n, qPrintable(expression)) << expression << expected_text(row[1]);
     }
   }
   void expressions() {
     QFETCH(QString, expression);
     QFETCH(QString, expected);
     static const Json variables = golden("template_expressions.json")["variables"];
-    QCOMPARE(QString::fromStdString(rendered("{{ " + expression.toStdString() + " }}", variables)), expected);
+    compare(rendered("{{ " + expression.toStdString() + " }}", variables), expected);
   }
   void statements_data() {
     QTest::addColumn<QString>("source");
@@ -47,13 +63,13 @@ class GoldenTest : public QObject {
     const Json file = golden("template_statements.json");
     for (const Json& row : file) {
       QTest::newRow(row[0].get<std::string>().c_str())
-          << QString::fromStdString(row[1].get<std::string>()) << QString::fromStdString(row[2].get<std::string>());
+          << QString::fromStdString(row[1].get<std::string>()) << expected_text(row[2]);
     }
   }
   void statements() {
     QFETCH(QString, source);
     QFETCH(QString, expected);
-    QCOMPARE(QString::fromStdString(rendered(source.toStdString())), expected);
+    compare(rendered(source.toStdString()), expected);
   }
   void chat_templates_data() {
     QTest::addColumn<QString>("file");

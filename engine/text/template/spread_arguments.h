@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// `*list` and `**dict` among the arguments of a call.
+#pragma once
+
+#include "engine/text/template/runtime.h"
+#include "engine/text/template/value.h"
+
+namespace lathe::engine::jinja {
+
+// Both throw Failure where Python would raise, and for more arguments than a call may have.
+
+void spread_list(Runtime& runtime, const Value& list, Arguments& arguments);
+void spread_dict(Runtime& runtime, const Value& dict, Arguments& arguments);
+
+}  // namespace lathe::engine::jinja
