@@ -65,9 +65,13 @@ QString unit_of(std::size_t metric) {
 }  // namespace
 
 QString setting_words(std::string_view name) {
-  QString words = QString::fromUtf8(name.data(), static_cast<int>(name.size())).replace('_', ' ');
-  if (!words.isEmpty()) words[0] = words[0].toUpper();
-  return words.replace(QStringLiteral("Kv "), QStringLiteral("KV "));
+  static const QStringList kCapitals{QStringLiteral("kv"),  QStringLiteral("isa"), QStringLiteral("itl"),
+                                     QStringLiteral("gpu"), QStringLiteral("bnb"), QStringLiteral("eos")};
+  QStringList words = QString::fromUtf8(name.data(), static_cast<int>(name.size())).split('_');
+  for (QString& word : words)
+    if (kCapitals.contains(word)) word = word.toUpper();
+  if (!words[0].isEmpty()) words[0][0] = words[0][0].toUpper();
+  return words.join(' ');
 }
 
 QString metric_words(std::size_t metric) {

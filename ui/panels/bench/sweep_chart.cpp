@@ -12,7 +12,7 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kLegend = 22, kMaxLines = 12, kValueTicks = 5;
+constexpr int kLegend = 22, kMark = 23, kBetween = 16, kMaxLines = 12, kValueTicks = 5;
 constexpr double kLogFrom = 8;  // an axis of numbers further apart than this shows their ratios
 constexpr std::array kMarks = {QCPScatterStyle::ssDisc,   QCPScatterStyle::ssTriangle, QCPScatterStyle::ssDiamond,
                                QCPScatterStyle::ssSquare, QCPScatterStyle::ssCircle,   QCPScatterStyle::ssPlusSquare};
@@ -101,6 +101,7 @@ void SweepChart::rebuild() {
   point_names_.clear();
   n_points_ = 0;
   if (status_.report != nullptr) over_ ? add_pareto() : add_lines();
+  place_legend();
   update();
   plot_->replot(QCustomPlot::rpQueuedReplot);
 }
@@ -245,18 +246,34 @@ void SweepChart::scale(double top) {
   plot_->yAxis->setRange(0, end * 1.04);
 }
 
-void SweepChart::resizeEvent(QResizeEvent*) {
-  plot_->setGeometry(0, theme_.px(kLegend), width(), height() - theme_.px(kLegend));
+void SweepChart::resizeEvent(QResizeEvent*) { place_legend(); }
+
+/// Names that have no room left in a row begin the next.
+void SweepChart::place_legend() {
+  const QFontMetrics metrics(theme_.font(11));
+  const int row_height = theme_.px(kLegend);
+  int x = 0, row = 0;
+  name_places_.clear();
+  for (const QString& name : names_) {
+    const int wide = name.isEmpty() ? 0 : theme_.px(kMark) + metrics.horizontalAdvance(name);
+    if (x > 0 && x + wide > width()) {
+      x = 0;
+      ++row;
+    }
+    name_places_.append(QPoint(x, row * row_height + row_height / 2 - theme_.px(3)));
+    if (wide > 0) x += wide + theme_.px(kBetween);
+  }
+  n_legend_rows_ = row + 1;
+  plot_->setGeometry(0, n_legend_rows_ * row_height, width(), height() - n_legend_rows_ * row_height);
 }
 
 void SweepChart::paintEvent(QPaintEvent*) {
   QCPPainter painter(this);
   painter.setAntialiasing(true);
   painter.setFont(theme_.font(11));
-  qreal x = 0;
-  const qreal y = theme_.px(kLegend) / 2.0 - theme_.px(3);
   for (int i = 0; i < names_.size(); ++i) {
     if (names_[i].isEmpty()) continue;
+    const qreal x = name_places_[i].x(), y = name_places_[i].y();
     if (!over_ && i == kMaxLines) {
       painter.setPen(theme_.tokens().text3);
       painter.drawText(QRectF(x, y - theme_.px(9), width(), theme_.px(18)), Qt::AlignVCenter | Qt::AlignLeft, names_[i]);
@@ -273,9 +290,8 @@ void SweepChart::paintEvent(QPaintEvent*) {
     mark.drawShape(&painter, x + theme_.px(9), y);
     painter.setPen(theme_.tokens().text2);
     const int wide = painter.fontMetrics().horizontalAdvance(names_[i]);
-    painter.drawText(QRectF(x + theme_.px(23), y - theme_.px(9), wide + 2, theme_.px(18)), Qt::AlignVCenter | Qt::AlignLeft,
-                     names_[i]);
-    x += theme_.px(23) + wide + theme_.px(16);
+    painter.drawText(QRectF(x + theme_.px(kMark), y - theme_.px(9), wide + 2, theme_.px(18)),
+                     Qt::AlignVCenter | Qt::AlignLeft, names_[i]);
   }
 }
 

@@ -25,6 +25,7 @@ class SweepChart : public QWidget {
   QSize minimumSizeHint() const override;
   QCustomPlot* plot() const { return plot_; }
   int n_points() const { return n_points_; }
+  int n_legend_rows() const { return n_legend_rows_; }
   /// Names that stand beside points of the Pareto chart, of all that there are.
   QStringList point_names() const;
 
@@ -40,6 +41,7 @@ class SweepChart : public QWidget {
   void add_pareto();
   void name_point(std::size_t cell, double x, double y, bool is_of_front);
   void place_point_names();
+  void place_legend();
   void scale(double top);
   std::vector<double> positions() const;
   QColor color_of(int line) const;
@@ -52,6 +54,8 @@ class SweepChart : public QWidget {
   std::optional<std::size_t> over_;
   QCustomPlot* plot_;
   QStringList names_;
+  QVector<QPoint> name_places_;  ///< middle of the left edge
+  int n_legend_rows_ = 1;
   std::vector<QCPItemText*> point_names_;  ///< those that matter most first
   int n_points_ = 0;
 };
