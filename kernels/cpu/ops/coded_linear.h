@@ -166,7 +166,7 @@ struct CodedLinear {
   }
 
  private:
-  using Ready = ReadyCodes<V, D>;
+  using Ready = typename ReadyCodes<V, D::kParts>::Type;
   struct Panels {
     std::int64_t first, n;
   };
@@ -253,11 +253,15 @@ struct CodedLinear {
         const std::byte* const at = codes + p * codes_stride + pair * C::kPairBytes;
 #pragma GCC unroll 16
         for (int j = 0; j < kPanelColumns / V::kLanes; ++j) {
-          V::store_int(out + Ready::place(0, 0, j), C::template load<D, 0, 0>(at, j));
-          V::store_int(out + Ready::place(1, 0, j), C::template load<D, 1, 0>(at, j));
+          // [quad of the pair][part][16 columns][4 bytes]
+          const auto place = [&](int quad, int part) {
+            return out + ((quad * D::kParts + part) * kPanelColumns + j * V::kLanes) * kQuad;
+          };
+          V::store_int(place(0, 0), C::template load<D, 0, 0>(at, j));
+          V::store_int(place(1, 0), C::template load<D, 1, 0>(at, j));
           if constexpr (D::kParts == 2) {
-            V::store_int(out + Ready::place(0, 1, j), C::template load<D, 0, 1>(at, j));
-            V::store_int(out + Ready::place(1, 1, j), C::template load<D, 1, 1>(at, j));
+            V::store_int(place(0, 1), C::template load<D, 0, 1>(at, j));
+            V::store_int(place(1, 1), C::template load<D, 1, 1>(at, j));
           }
         }
       }

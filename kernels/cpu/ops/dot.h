@@ -128,19 +128,27 @@ struct BookCodes {
   }
 };
 
-/// Codes that were made ready for add() before: [quad of a pair][part][16 columns][4 bytes].
-template <class V, class Dot>
-struct ReadyCodes {
-  static constexpr int kPairBytes = 2 * Dot::kParts * kQuad * kPanelColumns;
-  static constexpr int place(int second, int part, int j) {
-    return ((second * Dot::kParts + part) * kPanelColumns + j * V::kLanes) * kQuad;
-  }
-  template <class D, int kSecond, int kPart>
+/// Codes of two parts that were made ready for add() before: [quad of a pair][part][16 columns][4 bytes].
+template <class V>
+struct PartedCodes {
+  static constexpr int kParts = 2;
+  static constexpr int kPairBytes = 2 * kParts * kQuad * kPanelColumns;
+  template <class, int kSecond, int kPart>
   static typename V::Int load(const std::byte* pair, int j) {
-    auto codes = V::load_int(pair + place(kSecond, kPart, j));
+    auto codes = V::load_int(pair + ((kSecond * kParts + kPart) * kPanelColumns + j * V::kLanes) * kQuad);
     V::hold(codes);
     return codes;
   }
+};
+
+/// As what codes are made ready.
+template <class V, int kParts>
+struct ReadyCodes {
+  using Type = ByteCodes<V>;
+};
+template <class V>
+struct ReadyCodes<V, 2> {
+  using Type = PartedCodes<V>;
 };
 
 }  // namespace
