@@ -117,7 +117,7 @@ def bench(args, isa, *more):
 
 
 def peak_kind(isa):
-    return {"avx2": "f32_fma_avx2", "avx512": "f32_fma_avx512", "avx512_vnni": "f32_fma_avx512",
+    return {"avx2": "f32_fma_avx2", "avx2_vnni": "f32_fma_avx2", "avx512": "f32_fma_avx512", "avx512_vnni": "f32_fma_avx512",
             "avx512_bf16": "bf16_dot_avx512", "avx512_amx": "bf16_dot_avx512"}[isa]
 
 

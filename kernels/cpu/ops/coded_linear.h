@@ -19,8 +19,10 @@ constexpr std::int64_t kStretchBytes = 1024;
 constexpr std::int64_t kReadyBytes = kStretchBytes * kPanelColumns * kMaxPanels;
 constexpr std::int64_t kScratchScales = kLinearScratchFloats - kReadyBytes / 4;
 constexpr std::int64_t kMaxTilesOfWholeRows = 2;
-// Tiles that make it worth while to make codes ready once for all. 2 and 5 are as good (Zen 5, AVX2, 8 to 32 rows).
+// Tiles that make it worth while to make codes ready once for all. 2 (of stretches) and 5 are as good (Zen 5, AVX2, 8 to 32
+// rows). Whole rows have no room in the scratch.
 constexpr std::int64_t kMinTilesToMakeReady = 3;
+static_assert(kMinTilesToMakeReady > kMaxTilesOfWholeRows);
 
 /// Up to four panels for one row, fewer the more rows: sums of a group and of a block lie in registers.
 template <class V>
@@ -235,6 +237,7 @@ struct CodedLinear {
       }
     }
     if constexpr (Ready::kPairBytes > C::kPairBytes) {
+      static_assert(kStretchBlocks * kActivationBlock / (2 * kQuad) * Ready::kPairBytes * kMaxPanels <= kReadyBytes);
       if (range.tile_end - range.tile_begin >= kMinTilesToMakeReady) {
         const std::int64_t n_pairs = t.n_groups * kGroup / (2 * kQuad);
         t.codes = make_ready(t.codes, args.panel_bytes, panels.n, n_pairs, reinterpret_cast<std::byte*>(scratch));
