@@ -6,7 +6,8 @@
 
 namespace lathe::tests {
 
-/// The thread sanitizer makes programs ten times as slow.
-constexpr int kPatienceSeconds = std::string_view(LATHE_SANITIZERS) == "thread" ? 120 : 20;
+/// The thread sanitizer makes programs ten times as slow, the others three times.
+constexpr std::string_view kSanitizers = LATHE_SANITIZERS;
+constexpr int kPatienceSeconds = kSanitizers == "thread" ? 120 : kSanitizers.empty() ? 20 : 60;
 
 }  // namespace lathe::tests
