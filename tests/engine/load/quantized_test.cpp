@@ -175,6 +175,7 @@ void QuantizedTest::settings_that_are_not_there_are_refused_data() {
   row("gptq-4bit", "is_marlin_format", "true", "says gptq, but no tensor is quantized so");
   row("gptq-marlin", "bits", "8", "codes of 8 bits in Marlin's tiles (bits)");
   row("gptq-marlin", "desc_act", "true", "an order of groups in Marlin's tiles (desc_act)");
+  row("gptq-marlin", "sym", "false", "zero points in Marlin's tiles (sym)");
   row("gptq-4bit", "pack_dtype", R"("int16")", "words of another size (pack_dtype)");
   row("gptq-4bit", "dynamic", R"({"+:.*down.*": {"bits": 8}})", "other settings for some modules (dynamic: +:.*down.*)");
   row("gptq-4bit", "rotation", R"("hadamard")", "an unknown setting (rotation)");
