@@ -209,7 +209,8 @@ constexpr std::array kFamilies = {
                .keys = kBertKeys,
                .names = kBertNames,
                .ends = kBertEnds,
-               .layers = "encoder.layer."},
+               .layers = "encoder.layer.",
+               .is_written = false},
     GgufFamily{.gguf = "internlm2",
                .name = "InternLM2ForCausalLM",
                .model_type = "internlm2",
@@ -234,9 +235,10 @@ constexpr std::array kFamilies = {
                .layers = "transformer.blocks."},
 };
 
-std::string listed(std::string_view GgufFamily::*name) {
+std::string listed(std::string_view GgufFamily::*name, bool are_written) {
   std::vector<std::string_view> names;
   for (const GgufFamily& family : kFamilies) {
+    if (are_written && !family.is_written) continue;
     if (std::find(names.begin(), names.end(), family.*name) == names.end()) names.push_back(family.*name);
   }
   return fmt::format("{}", fmt::join(names, ", "));
@@ -312,19 +314,20 @@ Result<const GgufFamily*> family_of(const GgufHeader& header) {
   }
   return fail(ErrorCode::model_refused,
               fmt::format("\"{:.60}\" is not read from GGUF files ({} are); use the folder of its Hugging Face checkpoint",
-                          *name, listed(&GgufFamily::gguf)),
+                          *name, listed(&GgufFamily::gguf, false)),
               where);
 }
 
 Result<const GgufFamily*> family_of_architecture(std::string_view name, bool has_experts) {
   const GgufFamily* found = nullptr;
   for (const GgufFamily& family : kFamilies) {
-    if (family.name != name && family.also != name) continue;
+    if (!family.is_written || (family.name != name && family.also != name)) continue;
     if (found == nullptr || (family.has_experts == has_experts && found->has_experts != has_experts)) found = &family;
   }
   if (found != nullptr) return found;
   return fail(ErrorCode::unsupported,
-              fmt::format("{} is not written to GGUF files ({} are)", name, listed(&GgufFamily::name)), "architectures");
+              fmt::format("{} is not written to GGUF files ({} are)", name, listed(&GgufFamily::name, true)),
+              "architectures");
 }
 
 Json& place_of(Json& config, std::string_view key) {

@@ -3,6 +3,7 @@
 // Source: llama.cpp, gguf-py/gguf/constants.py and the converters.
 #pragma once
 
+#include <algorithm>
 #include <array>
 
 #include "engine/load/gguf/gguf_families.h"
@@ -27,6 +28,13 @@ inline constexpr GgufKey kWindow{"attention.sliding_window", "sliding_window"};
 
 constexpr GgufKey layer_eps(std::string_view config) {
   return {"attention.layer_norm_epsilon", config, GgufKey::Kind::number, true};
+}
+
+template <std::size_t n, std::size_t m>
+constexpr std::array<GgufKey, n + m> joined(const std::array<GgufKey, n>& first, const std::array<GgufKey, m>& others) {
+  std::array<GgufKey, n + m> all{};
+  std::copy(others.begin(), others.end(), std::copy(first.begin(), first.end(), all.begin()));
+  return all;
 }
 
 inline constexpr std::array kRmsKeys = {kRmsEps};
@@ -103,29 +111,9 @@ inline constexpr std::array kGlmKeys = {kRmsEps, GgufKey{"blk.0.attn_q.bias", "a
 inline constexpr std::array kSeedOssKeys = {
     kRmsEps, GgufKey{"blk.0.attn_q.bias", "attention_bias", GgufKey::Kind::has_tensor},
     GgufKey{"blk.0.attn_output.bias", "attention_out_bias", GgufKey::Kind::has_tensor}};
+/// Of files whose layers are all dense: they say nothing of a router, and a shared expert would be one.
 /// Sizes of attention as the heads see it have a key of their own since K and V of the heads lie apart; before they had the
 /// usual ones.
-inline constexpr std::array kDeepseekKeys = {
-    kRmsEps,
-    GgufKey{"attention.q_lora_rank", "q_lora_rank"},
-    GgufKey{"attention.kv_lora_rank", "kv_lora_rank", GgufKey::Kind::whole, true},
-    GgufKey{"attention.key_length_mla", "qk_head_dim"},
-    GgufKey{"attention.value_length", "value_length"},
-    GgufKey{"attention.value_length_mla", "v_head_dim"},
-    GgufKey{"rope.dimension_count", "qk_rope_head_dim", GgufKey::Kind::whole, true},
-    GgufKey{"rope.scaling.yarn_log_multiplier", "rope_parameters.mscale_all_dim", GgufKey::Kind::number, false, 10},
-    GgufKey{"leading_dense_block_count", "first_k_dense_replace"},
-    GgufKey{"expert_count", "n_routed_experts", GgufKey::Kind::whole, true},
-    GgufKey{"expert_used_count", "num_experts_per_tok", GgufKey::Kind::whole, true},
-    GgufKey{"expert_feed_forward_length", "moe_intermediate_size", GgufKey::Kind::whole, true},
-    GgufKey{"expert_shared_count", "n_shared_experts"},
-    GgufKey{"expert_group_count", "n_group"},
-    GgufKey{"expert_group_used_count", "topk_group"},
-    GgufKey{"expert_weights_scale", "routed_scaling_factor", GgufKey::Kind::number},
-    GgufKey{"expert_weights_norm", "norm_topk_prob", GgufKey::Kind::flag},
-    GgufKey{"expert_gating_func", "scoring_func", GgufKey::Kind::router_score},
-    GgufKey{"nextn_predict_layers", "num_nextn_predict_layers"}};
-/// Of files whose layers are all dense: they say nothing of a router, and a shared expert would be one.
 inline constexpr std::array kDeepseekDenseKeys = {
     kRmsEps,
     GgufKey{"attention.q_lora_rank", "q_lora_rank"},
@@ -137,5 +125,16 @@ inline constexpr std::array kDeepseekDenseKeys = {
     GgufKey{"rope.scaling.yarn_log_multiplier", "rope_parameters.mscale_all_dim", GgufKey::Kind::number, false, 10},
     GgufKey{"leading_dense_block_count", "first_k_dense_replace"},
     GgufKey{"nextn_predict_layers", "num_nextn_predict_layers"}};
+inline constexpr std::array kDeepseekExpertKeys = {
+    GgufKey{"expert_count", "n_routed_experts", GgufKey::Kind::whole, true},
+    GgufKey{"expert_used_count", "num_experts_per_tok", GgufKey::Kind::whole, true},
+    GgufKey{"expert_feed_forward_length", "moe_intermediate_size", GgufKey::Kind::whole, true},
+    GgufKey{"expert_shared_count", "n_shared_experts"},
+    GgufKey{"expert_group_count", "n_group"},
+    GgufKey{"expert_group_used_count", "topk_group"},
+    GgufKey{"expert_weights_scale", "routed_scaling_factor", GgufKey::Kind::number},
+    GgufKey{"expert_weights_norm", "norm_topk_prob", GgufKey::Kind::flag},
+    GgufKey{"expert_gating_func", "scoring_func", GgufKey::Kind::router_score}};
+inline constexpr std::array kDeepseekKeys = joined(kDeepseekDenseKeys, kDeepseekExpertKeys);
 
 }  // namespace lathe::engine

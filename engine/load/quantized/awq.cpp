@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// AWQ checkpoints, of 4 bits, in the packings of kPackings. In the order of the GEMM kernels a matrix [N, K] is qweight I32
+// AWQ checkpoints, of 4 bits, in four packings: GEMM, GEMV, GEMVFast and Marlin. How the parts of a matrix lie is told in
+// gemv_matrix.h of GEMV and GEMVFast, in marlin_matrix.h of Marlin, and here of GEMM: a matrix [N, K] is qweight I32
 // [K, N / 8], 8 outputs a word; qzeros I32 [groups, N / 8], packed as codes are; scales [groups, N]. A weight is
 // (code - zero) * scale. Source: AutoAWQ, WQLinear_GEMM.
 #include <fmt/format.h>
@@ -65,7 +66,7 @@ std::uint8_t code_at(std::span<const std::byte> words, std::int64_t row_of_words
   return word >> kBits * kPlaces[static_cast<std::size_t>(output % kPerWord)] & 15;
 }
 
-/// Where the parts of a matrix lie.
+/// Where the parts of a matrix lie, of GEMM.
 struct AwqMatrix {
   std::int64_t n, k, n_groups;
   std::span<const std::byte> qweight, qzeros;
@@ -95,7 +96,31 @@ struct Packing {
   Result<void> (*join)(std::int64_t group, const std::string& module, TensorParts& parts);
 };
 
-Result<void> join_gemm(std::int64_t group_size, const std::string& module, TensorParts& parts);
+Result<void> join_gemm(std::int64_t group_size, const std::string& module, TensorParts& parts) {
+  LATHE_TRY(const StoredTensor* qweight, parts.of_type(module + ".qweight", "I32"));
+  LATHE_TRY(const StoredTensor* qzeros, parts.of_type(module + ".qzeros", "I32"));
+  LATHE_TRY(const StoredTensor* scales, parts.floating(module + ".scales"));
+  if (qweight->shape.size() != 2 || qweight->shape[0] < 1 || qweight->shape[1] < 1) {
+    return parts.refuse(*qweight, fmt::format("shape: got {}, expected inputs, words", to_string(qweight->shape)));
+  }
+  const std::int64_t n = qweight->shape[1] * kPerWord, k = qweight->shape[0];
+  const std::int64_t group = group_size < 0 ? k : group_size, n_groups = groups_in(k, group);
+  LATHE_TRY_VOID(parts.check_shape(*scales, {n_groups, n}));
+  LATHE_TRY_VOID(parts.check_shape(*qzeros, {n_groups, n / kPerWord}));
+  CodedTensor coded{.form = fmt::format("awq group {}", group),
+                    .kind = CodeKind::whole4,
+                    .n_rows = n,
+                    .k = k,
+                    .n_groups = n_groups,
+                    .group = group,
+                    .has_zeros = true};
+  const AwqMatrix matrix{n, k, n_groups, qweight->bytes, qzeros->bytes, numbers_in(*scales)};
+  coded.numbers = numbers_of(coded.kind);
+  coded.read = [matrix](CodedRows& rows) { matrix.read(rows); };
+  coded.formats = formats_that_keep(coded, {.are_halves = matrix.scales.are_halves(), .are_middle = false});
+  parts.join(module + ".weight", std::move(coded), {qweight, qzeros, scales});
+  return {};
+}
 
 template <bool is_fast>
 Result<void> join_gemv(std::int64_t group, const std::string& module, TensorParts& parts) {
@@ -169,32 +194,6 @@ Result<Awq> read_config(FieldReader& config) {
   config.note_unknown_keys(kMeaningless);
   LATHE_TRY_VOID(config.finish());
   return Awq{packing, group};
-}
-
-Result<void> join_gemm(std::int64_t group_size, const std::string& module, TensorParts& parts) {
-  LATHE_TRY(const StoredTensor* qweight, parts.of_type(module + ".qweight", "I32"));
-  LATHE_TRY(const StoredTensor* qzeros, parts.of_type(module + ".qzeros", "I32"));
-  LATHE_TRY(const StoredTensor* scales, parts.floating(module + ".scales"));
-  if (qweight->shape.size() != 2 || qweight->shape[0] < 1 || qweight->shape[1] < 1) {
-    return parts.refuse(*qweight, fmt::format("shape: got {}, expected inputs, words", to_string(qweight->shape)));
-  }
-  const std::int64_t n = qweight->shape[1] * kPerWord, k = qweight->shape[0];
-  const std::int64_t group = group_size < 0 ? k : group_size, n_groups = groups_in(k, group);
-  LATHE_TRY_VOID(parts.check_shape(*scales, {n_groups, n}));
-  LATHE_TRY_VOID(parts.check_shape(*qzeros, {n_groups, n / kPerWord}));
-  CodedTensor coded{.form = fmt::format("awq group {}", group),
-                    .kind = CodeKind::whole4,
-                    .n_rows = n,
-                    .k = k,
-                    .n_groups = n_groups,
-                    .group = group,
-                    .has_zeros = true};
-  const AwqMatrix matrix{n, k, n_groups, qweight->bytes, qzeros->bytes, numbers_in(*scales)};
-  coded.numbers = numbers_of(coded.kind);
-  coded.read = [matrix](CodedRows& rows) { matrix.read(rows); };
-  coded.formats = formats_that_keep(coded, {.are_halves = matrix.scales.are_halves(), .are_middle = false});
-  parts.join(module + ".weight", std::move(coded), {qweight, qzeros, scales});
-  return {};
 }
 
 Result<void> join(FieldReader& config, TensorParts& parts) {

@@ -83,8 +83,9 @@ Result<Scheme> read_weights(const Json& json, const std::string& where, const st
     weights.unmet(fmt::format("{} weights of {} bits in the format {:.32}", type, scheme.bits, format));
   }
   if (weights.boolean_or("dynamic", false)) weights.unmet("scales that are found while the model runs (dynamic)");
-  if (scheme.is_marlin && (!scheme.is_symmetric || scheme.is_ordered || scheme.block.rows != 1))
-    weights.unmet("zero points, an order of groups or one scale for all in marlin-24");
+  if (scheme.is_marlin && !scheme.is_symmetric) weights.unmet("zero points in marlin-24 (symmetric)");
+  if (scheme.is_marlin && scheme.is_ordered) weights.unmet("an order of groups in marlin-24 (actorder)");
+  if (scheme.is_marlin && scheme.block.rows != 1) weights.unmet("scales that rows share in marlin-24 (strategy)");
   if (scheme.is_packed && scheme.block.rows > 1 && scheme.block.rows != kAll)
     weights.unmet("packed codes with scales of blocks");
   weights.note_unknown_keys(kMeaninglessOfWeights);

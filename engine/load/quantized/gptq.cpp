@@ -93,6 +93,8 @@ Result<Gptq> read_config(FieldReader& config) {
   if (gptq.is_marlin && gptq.bits != 4) config.unmet(fmt::format("codes of {} bits in Marlin's tiles (bits)", gptq.bits));
   if (gptq.is_marlin && config.boolean_or("desc_act", false))
     config.unmet("an order of groups in Marlin's tiles (desc_act)");
+  // The tiles come without zero points: they would be taken as the middle.
+  if (gptq.is_marlin && !config.boolean_or("sym", true)) config.unmet("zero points in Marlin's tiles (sym)");
   if (config.text_or("pack_dtype", "int32") != "int32") config.unmet("words of another size (pack_dtype)");
   if (const Json* dynamic = config.object("dynamic")) check_dynamic(config, *dynamic);
   config.note_unknown_keys(kMeaningless);

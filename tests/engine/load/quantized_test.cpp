@@ -175,6 +175,7 @@ void QuantizedTest::settings_that_are_not_there_are_refused_data() {
   row("gptq-4bit", "is_marlin_format", "true", "says gptq, but no tensor is quantized so");
   row("gptq-marlin", "bits", "8", "codes of 8 bits in Marlin's tiles (bits)");
   row("gptq-marlin", "desc_act", "true", "an order of groups in Marlin's tiles (desc_act)");
+  row("gptq-marlin", "sym", "false", "zero points in Marlin's tiles (sym)");
   row("gptq-4bit", "pack_dtype", R"("int16")", "words of another size (pack_dtype)");
   row("gptq-4bit", "dynamic", R"({"+:.*down.*": {"bits": 8}})", "other settings for some modules (dynamic: +:.*down.*)");
   row("gptq-4bit", "rotation", R"("hadamard")", "an unknown setting (rotation)");
@@ -201,8 +202,12 @@ void QuantizedTest::settings_that_are_not_there_are_refused_data() {
   row("compressed-w8a8", "sparsity_config", R"({"format": "sparse-24-bitmask"})", "left out (sparsity_config)");
   row("compressed-w8a8", "transform_config", R"({"config_groups": {"R1": {}}})", "transforms of activations");
   row("compressed-fp8", "config_groups/group_0/weights/num_bits", "4", "float weights of 4 bits");
-  row("compressed-marlin-24", "config_groups/group_0/weights/symmetric", "false", "zero points, an order of groups or one");
-  row("compressed-marlin-24", "config_groups/group_0/weights/strategy", R"("tensor")", "one scale for all in marlin-24");
+  row("compressed-marlin-24", "config_groups/group_0/weights/symmetric", "false",
+      "not there yet: zero points in marlin-24 (symmetric)");
+  row("compressed-marlin-24", "config_groups/group_0/weights/actorder", R"("group")",
+      "not there yet: an order of groups in marlin-24 (actorder)");
+  row("compressed-marlin-24", "config_groups/group_0/weights/strategy", R"("tensor")",
+      "not there yet: scales that rows share in marlin-24 (strategy)");
   row("fp8", "activation_scheme", R"("sometimes")", "activations scaled otherwise (activation_scheme sometimes)");
   row("fp8", "fmt", R"("e5m2")", "other numbers than e4m3 (fmt)");
   row("fp8-block", "weight_block_size", "[48]", "got 1 numbers, expected rows and columns");

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which rows of the table of GGUF families are found for reading and for writing.
+#include "engine/load/gguf/gguf_families.h"
+
+#include <QTest>
+#include <algorithm>
+
+#include "engine/load/gguf/gguf_family_keys.h"
+#include "tests/support/gguf_builder.h"
+
+using namespace lathe;
+using engine::GgufKey;
+using tests::GgufBuilder;
+
+namespace {
+
+/// The name in config.json; empty: it is not read.
+std::string_view read_as(std::string_view architecture) {
+  GgufBuilder builder;
+  builder.value("general.architecture", architecture);
+  const std::string bytes = builder.bytes();
+  const auto header = engine::GgufHeader::parse(std::as_bytes(std::span(bytes)), "x.gguf");
+  const auto family = engine::family_of(header.value());
+  return family ? (*family)->name : std::string_view();
+}
+
+bool has(std::span<const GgufKey> keys, const GgufKey& key) {
+  return std::any_of(keys.begin(), keys.end(), [&](const GgufKey& other) {
+    return other.gguf == key.gguf && other.config == key.config && other.kind == key.kind &&
+           other.is_required == key.is_required && other.unit == key.unit;
+  });
+}
+
+}  // namespace
+
+class GgufFamiliesTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  /// Encoders have no head, without which nothing is converted: they are read alone.
+  void what_is_read_alone_is_neither_written_nor_listed() {
+    QVERIFY(read_as("bert") == "BertModel");
+    const auto bert = engine::family_of_architecture("BertModel", false);
+    QVERIFY(!bert.has_value() && bert.error().code == engine::ErrorCode::unsupported);
+    const std::string& refusal = bert.error().message;
+    QVERIFY2(refusal.starts_with("BertModel is not written to GGUF files (LlamaForCausalLM, "), refusal.c_str());
+    QVERIFY2(refusal.find(" BertModel") == refusal.npos, refusal.c_str());
+    for (const char* name : {"LlamaForCausalLM", "MptForCausalLM"}) {
+      QVERIFY(refusal.find(name) != refusal.npos);
+      QVERIFY(engine::family_of_architecture(name, false).has_value());
+    }
+  }
+
+  /// What a file says of attention does not depend on whether it has experts.
+  void dense_files_of_deepseek_have_the_keys_that_say_nothing_of_experts() {
+    std::size_t n_of_experts = 0;
+    for (const GgufKey& key : engine::kDeepseekKeys) {
+      const bool is_of_experts = key.gguf.starts_with("expert_");
+      QVERIFY2(has(engine::kDeepseekDenseKeys, key) != is_of_experts, std::string(key.gguf).c_str());
+      n_of_experts += is_of_experts ? 1 : 0;
+    }
+    QCOMPARE(engine::kDeepseekDenseKeys.size() + n_of_experts, engine::kDeepseekKeys.size());
+  }
+};
+
+QTEST_APPLESS_MAIN(GgufFamiliesTest)
+#include "gguf_families_test.moc"
