@@ -64,7 +64,8 @@ class BudgetsTest : public QObject {
     row("T3 a precision of %", "{{ '%.99999f' % 1.5 }}", "precision");
     row("T3 a width of %", "{{ '%99999999s' % 1.5 }}", "bytes");
     row("T3 a width of % beyond 64 bits", "{{ '%99999999999999999999s' % 1.5 }}", "too large");
-    row("T3 a width of % from the values", "{{ '%*d' % (9223372036854775807, 1) }}", "bytes");
+    row("T3 a width of % from the values", "{{ '%*d' % (9223372036854775807, 1) }}", "too large");
+    row("T3 a width of % below all numbers", "{{ '%*d' % (-9223372036854775807 - 1, 1) }}", "too large");
     row("T3 tabs", "{{ ('\t' * 1000000).expandtabs(1000000) }}", "bytes");
     row("T3 a tab", "{{ '\t'.expandtabs(9223372036854775807) }}", "bytes");
     row("T3 slices of nothing", "{{ [1]|slice(1000000000) }}", "steps");
