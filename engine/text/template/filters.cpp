@@ -265,10 +265,11 @@ void check_arguments(const NamedFilter& filter, const Arguments& arguments) {
       n_named += n >= arguments.positional.size() && name == parameter ? 1 : 0;
   }
   if (arguments.positional.size() > n)
-    throw Failure(fmt::format("the filter \"{}\" takes no more than {} arguments", filter.name, n));
-  if (n_named < arguments.named.size())
-    throw Failure(
-        fmt::format("the filter \"{}\" takes no other names than \"{}\", each once", filter.name, filter.parameters));
+    throw Failure(fmt::format("the filter \"{}\" takes {}", filter.name, at_most_arguments(n)));
+  if (n_named == arguments.named.size()) return;
+  if (n == 0) throw Failure(fmt::format("the filter \"{}\" takes no named arguments", filter.name));
+  throw Failure(
+      fmt::format("the filter \"{}\" takes no other names than \"{}\", each once", filter.name, filter.parameters));
 }
 
 }  // namespace
@@ -282,6 +283,7 @@ const NamedFilter* find_filter(std::string_view name) {
 }
 
 Value run_filter(Runtime& runtime, std::string_view name, const Value& value, const Arguments& arguments) {
+  runtime.check_stack();  // map runs a filter, which may be map
   runtime.charge();
   const NamedFilter* filter = find_filter(name);
   if (filter == nullptr) throw Failure(fmt::format("there is no filter \"{}\"", printable_excerpt(name)));

@@ -77,14 +77,15 @@ std::string integer_digits(std::uint64_t magnitude, const FormatSpec& spec) {
   }
 }
 
-/// Separators between groups of three digits (four of the types b, o and x), with zeros before up to `width` when it is not
-/// 0.
-std::string grouped(std::string digits, const FormatSpec& spec, std::int64_t width) {
+/// Separators between groups of three (four of the types b, o and x) of the `n_whole` digits that come first, with zeros
+/// before up to `width` when it is not 0.
+std::string grouped(std::string digits, std::size_t n_whole, const FormatSpec& spec, std::int64_t width) {
   const std::size_t group = spec.type == 'b' || spec.type == 'o' || spec.type == 'x' || spec.type == 'X' ? 4 : 3;
-  const std::size_t n_whole = std::min(digits.find_first_of(".e%"), digits.size());
   const std::string behind = digits.substr(n_whole);
   digits.resize(n_whole);
-  const auto size_with = [&](std::size_t n) { return static_cast<std::int64_t>(n + (n - 1) / group + behind.size()); };
+  const auto size_with = [&](std::size_t n) {
+    return static_cast<std::int64_t>(n + (n == 0 ? 0 : (n - 1) / group) + behind.size());
+  };
   while (size_with(digits.size()) < width) digits.insert(digits.begin(), '0');
   std::string out;
   for (std::size_t i = 0; i < digits.size(); ++i) {
@@ -94,14 +95,15 @@ std::string grouped(std::string digits, const FormatSpec& spec, std::int64_t wid
   return out + behind;
 }
 
-/// Where the sign goes, and the filling.
-MarkedText aligned_number(Runtime& runtime, const std::string& sign, std::string digits, const FormatSpec& spec) {
+/// Where the sign goes, and the filling. `n_whole` digits stand before the point or what else ends a whole number.
+MarkedText aligned_number(Runtime& runtime, const std::string& sign, std::string digits, std::size_t n_whole,
+                          const FormatSpec& spec) {
   const bool fills_behind_sign = spec.align == '=';
   const std::int64_t width = std::max<std::int64_t>(0, spec.width - static_cast<std::int64_t>(sign.size()));
   if (spec.grouping != '\0') {
     const bool with_zeros = fills_behind_sign && spec.fill == "0";
     if (with_zeros && width > kMaxPrecision) throw Failure("format: the width is too large");
-    digits = grouped(std::move(digits), spec, with_zeros ? width : 0);
+    digits = grouped(std::move(digits), n_whole, spec, with_zeros ? width : 0);
   }
   const MarkedText fill(spec.fill, Source::model);
   if (!fills_behind_sign) {
@@ -186,7 +188,9 @@ MarkedText formatted_number(Runtime& runtime, const Value& value, const FormatSp
     sign += digits.substr(0, 2);  // zeros go behind 0x, too
     digits.erase(0, 2);
   }
-  return aligned_number(runtime, sign, std::move(digits), spec);
+  const bool all_whole = as_integer || !std::isfinite(number);  // no separator goes into inf, only before it
+  const std::size_t n_whole = all_whole ? digits.size() : std::min(digits.find_first_of(".eE%"), digits.size());
+  return aligned_number(runtime, sign, std::move(digits), n_whole, spec);
 }
 
 MarkedText formatted(Runtime& runtime, const Value& value, const FormatSpec& spec) {

@@ -61,9 +61,14 @@ class Interpreter final : public Runtime {
   }
 
   void keep(DictPtr object) override { kept_objects_.push_back(std::move(object)); }
+  void check_stack() const override { guard_.check(); }
 
  private:
-  void keep(ScopePtr scope) { kept_scopes_.push_back(std::move(scope)); }
+  void keep(const ScopePtr& scope) {
+    if (!kept_scopes_.empty() && kept_scopes_.back() == scope) return;
+    charge(16);  // what the loops and macros of other turns leave behind lives to the end
+    kept_scopes_.push_back(scope);
+  }
 
   // ---- statements
   Flow run_body(const Body& body) {
@@ -268,7 +273,7 @@ class Interpreter final : public Runtime {
   void bind_more(const Stmt& statement, const Arguments& arguments) {
     const std::size_t n = statement.targets.size(), n_given = arguments.positional.size();
     if (n_given > n && !statement.takes_varargs)
-      throw Failure(fmt::format("the macro \"{}\" takes no more than {} arguments", printable_excerpt(statement.text), n));
+      throw Failure(fmt::format("the macro \"{}\" takes {}", printable_excerpt(statement.text), at_most_arguments(n)));
     if (statement.takes_varargs) {
       const auto begin = arguments.positional.begin() + static_cast<std::ptrdiff_t>(std::min(n, n_given));
       scope_->set(*this, "varargs", Value::tuple(Items(begin, arguments.positional.end())));

@@ -189,16 +189,26 @@ class Lexer {
     refuse(fmt::format("unexpected character \"{}\"", printable_excerpt(source_.substr(at_, read_utf8(source_, at_).size))));
   }
 
+  /// Behind digits, each with at most one _ before it; `from` where none stands there.
+  std::size_t end_of_digits(std::size_t from, std::string_view digits) const {
+    const auto is_one = [&](std::size_t at) { return at < source_.size() && digits.find(source_[at]) != digits.npos; };
+    while (true) {
+      const std::size_t next = from < source_.size() && source_[from] == '_' ? from + 1 : from;
+      if (!is_one(next)) return from;
+      from = next + 1;
+    }
+  }
+
   /// 0x1f, 0o17, 0b11: where such a number ends; where it begins when it is none.
   std::size_t end_of_based_number() const {
     const std::string_view rest = source_.substr(at_);
     const char kind = rest.size() > 2 && rest[0] == '0' ? rest[1] : ' ';
-    const std::string_view digits = kind == 'x' || kind == 'X'   ? "0123456789abcdefABCDEF_"
-                                    : kind == 'o' || kind == 'O' ? "01234567_"
-                                    : kind == 'b' || kind == 'B' ? "01_"
+    const std::string_view digits = kind == 'x' || kind == 'X'   ? "0123456789abcdefABCDEF"
+                                    : kind == 'o' || kind == 'O' ? "01234567"
+                                    : kind == 'b' || kind == 'B' ? "01"
                                                                  : "";
-    const std::size_t end = digits.empty() ? 0 : std::min(rest.find_first_not_of(digits, 2), rest.size());
-    return end > 2 ? at_ + end : at_;
+    const std::size_t end = digits.empty() ? at_ : end_of_digits(at_ + 2, digits);
+    return end > at_ + 2 ? end : at_;
   }
 
   void read_number() {
@@ -208,9 +218,7 @@ class Lexer {
       std::erase(tokens_.back().text, '_');
       return;
     }
-    const auto skip_digits = [&] {
-      while (end < source_.size() && (is_digit(source_[end]) || source_[end] == '_')) ++end;
-    };
+    const auto skip_digits = [&] { end = end_of_digits(end, "0123456789"); };
     skip_digits();
     bool is_float = false;
     if (end + 1 < source_.size() && source_[end] == '.' && is_digit(source_[end + 1])) {
@@ -227,6 +235,8 @@ class Lexer {
         skip_digits();
       }
     }
+    // A whole number does not begin with 0: what stands behind the zeros is none of it, and refused.
+    if (!is_float && source_[at_] == '0') end = end_of_digits(at_, "0");
     take(is_float ? TokenKind::number : TokenKind::integer, end);
     std::erase(tokens_.back().text, '_');
   }

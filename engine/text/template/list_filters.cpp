@@ -61,6 +61,7 @@ Value sort_key_at(Runtime& r, const Value& item, const Value* paths, bool case_s
   std::string_view rest = paths->as_text()->text();
   while (true) {
     const std::size_t comma = rest.find(',');
+    r.charge(8);  // all keys of all items live at once
     keys.push_back(sort_key(r, at_path(r, item, Value::text(rest.substr(0, comma))), case_sensitive));
     if (comma == rest.npos) break;
     rest.remove_prefix(comma + 1);
@@ -212,6 +213,7 @@ Value filter_map(Runtime& r, const Value& v, const Arguments& a) {
   if (!is_true(v)) return Value::list({});  // whatever it is
   Items items = items_of(r, v);
   if (path == nullptr && a.positional.empty()) throw Failure("map needs a filter or an attribute");
+  r.charge(a.positional.size() + a.named.size());
   Arguments rest{.positional = path != nullptr ? Items() : Items(a.positional.begin() + 1, a.positional.end()),
                  .named = a.named};
   for (Value& item : items) {
@@ -227,6 +229,7 @@ Value chosen(Runtime& r, const Value& v, const Arguments& a, bool by_attribute, 
   const std::size_t test_at = by_attribute ? 1 : 0;
   if (by_attribute && a.positional.empty()) throw Failure("selectattr needs an attribute");
   Arguments rest;
+  r.charge(a.positional.size());
   if (a.positional.size() > test_at + 1)
     rest.positional.assign(a.positional.begin() + static_cast<std::ptrdiff_t>(test_at) + 1, a.positional.end());
   Items out;

@@ -100,6 +100,21 @@ Value filter_abs(Runtime&, const Value& v, const Arguments&) {
   throw Failure(fmt::format("abs needs a number, got {}", type_name(v)));
 }
 
+/// round(number, -n_digits): to the nearest multiple of 10^n_digits; halves to even. Not by way of a float, which has 53
+/// bits.
+std::int64_t rounded_whole(std::int64_t number, std::int64_t n_digits) {
+  if (n_digits > 19) return 0;  // half of 10^20 is more than any number
+  std::uint64_t scale = 1;
+  for (std::int64_t i = 0; i < n_digits; ++i) scale *= 10;
+  const auto bits = static_cast<std::uint64_t>(number);
+  const std::uint64_t magnitude = number < 0 ? ~bits + 1 : bits;
+  const std::uint64_t rest = magnitude % scale, half = scale / 2;
+  std::uint64_t out = magnitude - rest;
+  if (scale > 1 && (rest > half || (rest == half && magnitude / scale % 2 == 1))) out += scale;
+  if (out > static_cast<std::uint64_t>(INT64_MAX)) throw Failure("a whole number does not fit into 64 bits");
+  return number < 0 ? -static_cast<std::int64_t>(out) : static_cast<std::int64_t>(out);
+}
+
 /// round(number, precision): to the nearest number of so many digits that the shortest text of it names; halves to even.
 double rounded(double number, std::int64_t precision) {
   if (!std::isfinite(number)) return number;
@@ -109,8 +124,20 @@ double rounded(double number, std::int64_t precision) {
     std::from_chars(text.data(), text.data() + text.size(), out);
     return out;
   }
-  const double scale = std::pow(10.0, static_cast<double>(std::min<std::int64_t>(-precision, 400)));
-  return std::isfinite(scale) ? std::nearbyint(number / scale) * scale : std::copysign(0.0, number);
+  const double scale = std::pow(10.0, static_cast<double>(-std::max<std::int64_t>(precision, -400)));
+  const double out = std::isfinite(scale) ? std::nearbyint(number / scale) * scale : std::copysign(0.0, number);
+  if (!std::isfinite(out)) throw Failure("round: the number is too large");
+  return out;
+}
+
+/// A float as jinja2 makes one of ceil(number * 10^precision) / 10^precision.
+double rounded_one_way(const Value& value, std::int64_t precision, bool up) {
+  const double number = *value.as_number();
+  if (value.as_integer() && precision >= 0) return number;  // Python knows whole numbers of any length
+  const double scale = std::pow(10.0, static_cast<double>(std::clamp<std::int64_t>(precision, -400, 400)));
+  const double scaled = number * scale;
+  if (!std::isfinite(scale) || scale == 0 || !std::isfinite(scaled)) throw Failure("round: the number is too large");
+  return ((up ? std::ceil(scaled) : std::floor(scaled)) + 0.0) / scale;  // + 0.0 makes -0 a plain zero
 }
 
 Value filter_round(Runtime& r, const Value& v, const Arguments& a) {
@@ -122,16 +149,11 @@ Value filter_round(Runtime& r, const Value& v, const Arguments& a) {
   const std::string how = method != nullptr ? to_text(r, *method).text() : "common";
   if (how == "common") {
     const auto integer = v.as_integer();
-    if (!integer || precision < 0) {
-      const double out = rounded(*number, precision);
-      return integer ? Value(static_cast<std::int64_t>(out)) : Value(out);
-    }
-    return Value(*integer);
+    if (!integer) return Value(rounded(*number, precision));
+    return Value(precision < 0 ? rounded_whole(*integer, -std::max<std::int64_t>(precision, -20)) : *integer);
   }
   if (how != "ceil" && how != "floor") throw Failure("round: the method must be common, ceil or floor");
-  const double scale = std::pow(10.0, static_cast<double>(std::clamp<std::int64_t>(precision, -300, 300)));
-  const double scaled = *number * scale;
-  return Value((how == "ceil" ? std::ceil(scaled) : std::floor(scaled)) / scale);
+  return Value(rounded_one_way(v, precision, how == "ceil"));
 }
 
 Value filter_filesizeformat(Runtime& r, const Value& v, const Arguments& a) {

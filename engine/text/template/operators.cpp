@@ -109,7 +109,7 @@ Value repeated(Runtime& runtime, const Value& value, std::int64_t times) {
   if (!items.empty() && n > static_cast<std::size_t>(runtime.limits().max_range)) throw Failure("a list grows too long");
   runtime.charge(4 * items.size() * n);
   Items out;
-  for (std::size_t i = 0; i < n; ++i) out.insert(out.end(), items.begin(), items.end());
+  for (std::size_t i = 0; i < n && !items.empty(); ++i) out.insert(out.end(), items.begin(), items.end());
   return value.as_list()->is_tuple ? Value::tuple(std::move(out)) : Value::list(std::move(out));
 }
 

@@ -37,6 +37,9 @@ class PercentFormat {
   }
 
  private:
+  /// Beyond what any text may be wide, and far from where the arithmetic of widths ends.
+  static constexpr std::int64_t kMaxNumber = 1 << 26;
+
   void append(const MarkedText& part) {
     runtime_.charge_growth(out_.size(), part.size());
     out_.append(part);
@@ -70,11 +73,12 @@ class PercentFormat {
       ++at_;
       const auto number = next_value().as_integer();
       if (!number) throw Failure("the format needs a whole number for *");
+      if (*number < -kMaxNumber || *number > kMaxNumber) throw Failure("the format has a number that is too large");
       return *number;
     }
     std::int64_t number = 0;
     while (peek() >= '0' && peek() <= '9') {
-      if (number > (1 << 26)) throw Failure("the format has a number that is too large");
+      if (number > kMaxNumber) throw Failure("the format has a number that is too large");
       number = number * 10 + (text_[at_++] - '0');
     }
     return number;
@@ -169,7 +173,10 @@ class PercentFormat {
     FormatSpec digits = spec;
     digits.align = '=';
     digits.fill = "0";
-    digits.width = n_digits + (*integer < 0 || spec.sign != '-' ? 1 : 0);
+    // Neither the sign nor 0x counts as one of the digits. Zeros up to the width are more of them.
+    const bool has_prefix = spec.alternate && spec.type != 'd';
+    digits.width = n_digits + (*integer < 0 || spec.sign != '-' ? 1 : 0) + (has_prefix ? 2 : 0);
+    if (spec.align == '=') digits.width = std::max(digits.width, spec.width);
     const MarkedText number = formatted_number(runtime_, Value(*integer), digits);
     if (spec.align == '=') spec.align = '>';
     return formatted_text(runtime_, number, spec);

@@ -27,6 +27,8 @@ class Runtime {
   virtual Value make_namespace(const Arguments& arguments) = 0;
   /// The same for another object that holds itself.
   virtual void keep(DictPtr object) = 0;
+  /// Throws Failure when the stack is used up. For what may come to call itself by a name that a template chose.
+  virtual void check_stack() const = 0;
 
   const Limits& limits() const { return limits_; }
   /// Throws Failure when the rendering has used up its steps.

@@ -12,13 +12,15 @@
 namespace lathe::engine::jinja {
 namespace {
 
-// A named argument is looked for by going through them all, once for each parameter.
-constexpr std::size_t kMaxNamed = 1000;
+// A named argument is looked for by going through them all, once for each parameter; a filter that runs another copies those
+// of either kind.
+constexpr std::size_t kMaxSpread = 1000;
 
 }  // namespace
 
 void spread_list(Runtime& runtime, const Value& list, Arguments& arguments) {
   Items more = items_of(runtime, list);
+  if (more.size() > kMaxSpread) throw Failure(fmt::format("* of more than {} items", kMaxSpread));
   std::move(more.begin(), more.end(), std::back_inserter(arguments.positional));
 }
 
@@ -26,7 +28,7 @@ void spread_dict(Runtime& runtime, const Value& value, Arguments& arguments) {
   const DictObject* dict = value.as_dict();
   require_defined(value);
   if (dict == nullptr || !dict->is_dict()) throw Failure(fmt::format("** needs a dict, got {}", type_name(value)));
-  if (dict->items.size() > kMaxNamed) throw Failure(fmt::format("** of more than {} entries", kMaxNamed));
+  if (dict->items.size() > kMaxSpread) throw Failure(fmt::format("** of more than {} entries", kMaxSpread));
   for (const auto& [key, item] : dict->items) {
     if (key.as_text() == nullptr) throw Failure(fmt::format("** needs texts for keys, got {}", type_name(key)));
     runtime.charge(1 + arguments.named.size() / 8);

@@ -7,7 +7,7 @@
 
 namespace lathe::engine::jinja {
 
-// Both throw Failure where Python would raise, and for more arguments than a call may have.
+// Both throw Failure where Python would raise, and for more than 1,000 of them.
 
 void spread_list(Runtime& runtime, const Value& list, Arguments& arguments);
 void spread_dict(Runtime& runtime, const Value& dict, Arguments& arguments);

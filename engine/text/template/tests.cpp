@@ -129,7 +129,7 @@ bool run_test(Runtime& runtime, std::string_view name, const Value& value, const
   for (const NamedTest& test : kTests) {
     if (test.name != name) continue;
     if (arguments.positional.size() > test.n_arguments)
-      throw Failure(fmt::format("the test \"{}\" takes no more than {} arguments", name, test.n_arguments));
+      throw Failure(fmt::format("the test \"{}\" takes {}", name, at_most_arguments(test.n_arguments)));
     return test.test(runtime, value, arguments);
   }
   throw Failure(fmt::format("there is no test \"{}\"", printable_excerpt(name)));

@@ -177,6 +177,10 @@ std::partial_ordering compare(Runtime& runtime, const Value& a, const Value& b) 
   throw Failure(fmt::format("cannot order {} and {}", type_name(a), type_name(b)));
 }
 
+std::string at_most_arguments(std::size_t n) {
+  return n == 0 ? "no arguments" : fmt::format("no more than {} argument{}", n, n == 1 ? "" : "s");
+}
+
 std::string float_text(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";

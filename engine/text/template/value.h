@@ -119,6 +119,9 @@ struct Arguments {
   const Value* find(std::size_t index, std::string_view name) const;
 };
 
+/// "no arguments", "no more than 1 argument": what is taken where more are given.
+std::string at_most_arguments(std::size_t n);
+
 struct Function {
   std::string name;
   std::function<Value(Runtime& runtime, const Arguments& arguments)> call;

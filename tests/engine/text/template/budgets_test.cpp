@@ -22,8 +22,8 @@ class BudgetsTest : public QObject {
   void refused_in_time_data() {
     QTest::addColumn<QByteArray>("source");
     QTest::addColumn<QByteArray>("reason");
-    const auto row = [](const char* name, const char* source, const char* reason) {
-      QTest::newRow(name) << QByteArray(source) << QByteArray(reason);
+    const auto row = [](const char* name, const QByteArray& source, const char* reason) {
+      QTest::newRow(name) << source << QByteArray(reason);
     };
     row("T1 a loop that calls itself with itself", "{% for x in [1] recursive %}{{ loop([1]) }}{% endfor %}", "nested");
     row("T1 a loop that grows", "{% for x in [1, 2] recursive %}{{ loop([x, x, x]) }}{% endfor %}", "nested");
@@ -31,6 +31,10 @@ class BudgetsTest : public QObject {
         "{% macro m(f) %}{{ f([1]) }}{% endmacro %}{% for x in [1] recursive %}{{ m(loop) }}{% endfor %}", "nested");
     row("T1 a macro that spreads its arguments to itself",
         "{% macro m() %}{{ m(*varargs, **kwargs) }}{% endmacro %}{{ m(1, 2, a=3) }}", "nested");
+    row("T1 a filter that runs itself", "{{ 'a'|map(" + QByteArray("'map',").repeated(5000) + "'upper') }}", "nested");
+    row("T3 arguments of a filter that runs itself", "{{ 'a'|map(" + QByteArray("'map',").repeated(50000) + "'upper') }}",
+        "steps");
+    row("T3 a filter that runs itself as often as a list is long", "{{ 'a'|map(*(['map'] * 100000)) }}", "1000 items");
     row("T3 a chain of loops",
         "{% set ns = namespace(v=0) %}{% for i in range(100000) %}{% for x in [ns.v, 1] recursive %}"
         "{% if loop.last %}{% set ns.v = loop %}{% endif %}{% endfor %}{% endfor %}",
@@ -47,11 +51,13 @@ class BudgetsTest : public QObject {
         "deeper");
     row("T3 many cyclers",
         "{% for i in range(100000) %}{% for j in range(100000) %}{% set c = cycler(1) %}{% endfor %}{% endfor %}", "steps");
-    row("T3 cyclers of much", "{% set l = range(100000) %}{% for i in l %}{% set c = cycler(*l) %}{% endfor %}", "steps");
-    row("T3 spreading much",
-        "{% macro m() %}{{ varargs|length }}{% endmacro %}{% set l = range(100000) %}{% for i in l %}{{ m(*l) }}{% endfor "
-        "%}",
+    row("T3 cyclers of much", "{% set l = range(1000) %}{% for i in range(100000) %}{% set c = cycler(*l) %}{% endfor %}",
         "steps");
+    row("T3 spreading much",
+        "{% macro m() %}{{ varargs|length }}{% endmacro %}{% set l = range(1000) %}"
+        "{% for i in range(100000) %}{{ m(*l) }}{% endfor %}",
+        "steps");
+    row("T3 spreading more", "{{ '{}'.format(*range(1001)) }}", "1000 items");
     row("T3 spreading many names",
         "{% set ns = namespace(d=[]) %}{% for i in range(1200) %}{% set ns.d = ns.d + [['k' ~ i, i]] %}{% endfor %}"
         "{{ dict(**dict(ns.d)) }}",
@@ -64,7 +70,9 @@ class BudgetsTest : public QObject {
     row("T3 a precision of %", "{{ '%.99999f' % 1.5 }}", "precision");
     row("T3 a width of %", "{{ '%99999999s' % 1.5 }}", "bytes");
     row("T3 a width of % beyond 64 bits", "{{ '%99999999999999999999s' % 1.5 }}", "too large");
-    row("T3 a width of % from the values", "{{ '%*d' % (9223372036854775807, 1) }}", "bytes");
+    row("T3 a width of % from the values", "{{ '%*d' % (9223372036854775807, 1) }}", "too large");
+    row("T3 a width of % below all numbers", "{{ '%*d' % (-9223372036854775807 - 1, 1) }}", "too large");
+    row("T3 a precision of % below all numbers", "{{ '%.*f' % (-9223372036854775807 - 1, 1.5) }}", "too large");
     row("T3 tabs", "{{ ('\t' * 1000000).expandtabs(1000000) }}", "bytes");
     row("T3 a tab", "{{ '\t'.expandtabs(9223372036854775807) }}", "bytes");
     row("T3 slices of nothing", "{{ [1]|slice(1000000000) }}", "steps");
@@ -120,6 +128,32 @@ class BudgetsTest : public QObject {
     QVERIFY2(text.find("200000 steps") != std::string::npos, text.substr(0, 300).c_str());
   }
 
+  /// What stays until the end of the rendering or of a filter costs more steps than what is gone at once.
+  void T3_what_stays_is_paid_for() {
+    Limits limits;
+    limits.max_steps = 10'000;
+    std::string arguments;
+    for (int i = 0; i < 6000; ++i) arguments += "'odd',";
+    for (const std::string& source :
+         {std::string("{% for i in range(1000) %}{% for x in [] recursive %}{% endfor %}{% endfor %}"),
+          std::string("{% for i in range(1000) %}{% macro m() %}{% endmacro %}{% endfor %}"),
+          std::string("{{ ([{}] * 100)|sort(attribute=',,,,,,,,,,,,,,,,,,,') }}"),
+          "{{ [1]|map(" + arguments + "attribute='a') }}", "{{ [1]|select(" + arguments + "'odd') }}"}) {
+      const std::string text = rendered(source, Json::object(), limits);
+      QVERIFY2(text.find("10000 steps") != std::string::npos, (source.substr(0, 80) + ": " + text.substr(0, 300)).c_str());
+    }
+    QCOMPARE(rendered("{% for i in range(1000) %}{% for x in [] %}{% endfor %}{% endfor %}", Json::object(), limits),
+             std::string());
+  }
+  /// A scope is kept once, however many loops begin in it one after the other.
+  void a_scope_is_kept_once() {
+    std::string source;
+    for (int i = 0; i < 1000; ++i) source += "{% for x in [] recursive %}{% endfor %}";
+    Limits limits;
+    limits.max_steps = 10'000;
+    QCOMPARE(rendered(source, Json::object(), limits), std::string());
+  }
+
   void T1_moderate_recursion_of_loops_works() {
     const int depth = std::string(LATHE_SANITIZERS).empty() ? 40 : 10;
     Json tree = Json::array();
@@ -173,6 +207,12 @@ class BudgetsTest : public QObject {
                               "|default(1)"}) {
         rendered(std::string("{% for x in [1] %}{{ ") + object + use + " }}{{ 1 if 1 in " + object + " }}{% endfor %}");
       }
+      const auto used = [&](const char* use) {
+        return rendered(std::string("{% for x in [1] %}{{ ") + object + use + " }}{% endfor %}");
+      };
+      for (const char* use : {"|xmlattr", "|items|list", "|dictsort", "|tojson"})
+        QVERIFY2(used(use).starts_with("error: "), (std::string(object) + use + ": " + used(use)).c_str());
+      QCOMPARE(used(" is mapping"), std::string("False"));
     }
     QCOMPARE(rendered("{{ namespace(a=1)|urlencode }}"), std::string("%3CNamespace%3E"));
   }

@@ -25,6 +25,12 @@ class ErrorsTest : public QObject {
     row("unknown statement", "x{% unless y %}", "unless", "1:2");
     row("endif alone", "{% endif %}", "endif", "1:1");
     row("unknown filter", "{{ 1|frobnicate }}", "frobnicate", "1:6");
+    row("filter with more", "{{ 1|abs(1) }}", "\"abs\" takes no arguments", "1:6");
+    row("filter with more than one", "{{ 'a'|trim('x', 'y') }}", "\"trim\" takes no more than 1 argument @", "1:8");
+    row("filter with more than two", "{{ 1|round(1, 'ceil', 2) }}", "takes no more than 2 arguments", "1:6");
+    row("filter with a name", "{{ 1|abs(a=1) }}", "\"abs\" takes no named arguments", "1:6");
+    row("filter with another name", "{{ 1|round(a=1) }}", "no other names than \"precision method\"", "1:6");
+    row("test with more", "{{ 1 is odd(1) }}", "\"odd\" takes no arguments", "1:6");
     row("unknown test", "\n\n{{ 1 is frobnicated }}", "frobnicated", "3:6");
     row("missing expression", "{{ }}", "expected an expression", "1:4");
     row("two values", "{{ 1 2 }}", "expected the end of the tag", "1:6");
@@ -42,7 +48,7 @@ class ErrorsTest : public QObject {
     row("two spreads", "{{ f(*x, *y) }}", "end of the arguments", "1:10");
     row("name behind a spread dict", "{{ f(**x, y=1) }}", "behind **", "1:11");
     row("value behind a spread list", "{{ f(*x, 1) }}", "named argument", "1:10");
-    row("macro with more", "{% macro m(a) %}{% endmacro %}{{ m(1, 2) }}", "no more than 1 arguments", "1:35");
+    row("macro with more", "{% macro m(a) %}{% endmacro %}{{ m(1, 2) }}", "takes no more than 1 argument @", "1:35");
     row("macro with another name", "{% macro m(a) %}{% endmacro %}{{ m(b=1) }}", "no argument \"b\"", "1:35");
     row("macro without a caller", "{% macro m() %}{% endmacro %}{% call m() %}{% endcall %}", "\"caller\"", "1:");
     row("block twice", "{% block a %}{% endblock %}\n{% block a %}{% endblock %}", "\"a\" is there twice", "2:");
@@ -60,6 +66,8 @@ class ErrorsTest : public QObject {
     row("wrap to nothing", "{{ 'a'|wordwrap(0) }}", "at least 1", "1:8");
     row("attribute with a blank", "{{ {'a b': 1}|xmlattr }}", "\"a b\" is no name", "1:15");
     row("round by guess", "{{ 1|round(0, 'guess') }}", "common, ceil or floor", "1:6");
+    row("round to 65 bits", "{{ 9223372036854775807|round(-1) }}", "fit into 64 bits", "1:24");
+    row("round to more than 64 bits", "{{ (-5000000000000000001)|round(-19) }}", "fit into 64 bits", "1:");
     row("size of a text", "{{ 'x'|filesizeformat }}", "needs a number", "1:8");
     row("integer of undefined", "{{ x|int }}", "\"x\" is undefined", "1:6");
     row("attribute of undefined", "{{ a.b }}", "\"a\" is undefined", "1:5");
