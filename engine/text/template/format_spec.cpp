@@ -188,9 +188,10 @@ MarkedText formatted_number(Runtime& runtime, const Value& value, const FormatSp
     sign += digits.substr(0, 2);  // zeros go behind 0x, too
     digits.erase(0, 2);
   }
-  const bool all_whole = as_integer || !std::isfinite(number);  // no separator goes into inf, only before it
-  const std::size_t n_whole = all_whole ? digits.size() : std::min(digits.find_first_of(".eE%"), digits.size());
-  return aligned_number(runtime, sign, std::move(digits), n_whole, spec);
+  const std::size_t n_whole = as_integer ? digits.size() : std::min(digits.find_first_of(".eE%"), digits.size());
+  FormatSpec how = spec;
+  if (!as_integer && !std::isfinite(number)) how.grouping = '\0';  // neither inf nor zeros before it are digits in groups
+  return aligned_number(runtime, sign, std::move(digits), n_whole, how);
 }
 
 MarkedText formatted(Runtime& runtime, const Value& value, const FormatSpec& spec) {

@@ -67,6 +67,7 @@ class ErrorsTest : public QObject {
     row("attribute with a blank", "{{ {'a b': 1}|xmlattr }}", "\"a b\" is no name", "1:15");
     row("round by guess", "{{ 1|round(0, 'guess') }}", "common, ceil or floor", "1:6");
     row("round to 65 bits", "{{ 9223372036854775807|round(-1) }}", "fit into 64 bits", "1:24");
+    row("round to less than 64 bits", "{{ (-9223372036854775807)|round(-3) }}", "fit into 64 bits", "1:");
     row("round to more than 64 bits", "{{ (-5000000000000000001)|round(-19) }}", "fit into 64 bits", "1:");
     row("size of a text", "{{ 'x'|filesizeformat }}", "needs a number", "1:8");
     row("integer of undefined", "{{ x|int }}", "\"x\" is undefined", "1:6");
