@@ -11,6 +11,7 @@
 #include "engine/load/gemv_matrix.h"
 #include "engine/load/marlin_matrix.h"
 #include "engine/load/quantization_scheme.h"
+#include "engine/load/quantized/quantizer_notes.h"
 
 namespace lathe::engine {
 
@@ -23,43 +24,9 @@ constexpr std::int64_t kMaxGroup = std::int64_t{1} << 31;
 /// Where in a word the code of each of its outputs lies, counted in codes from the lowest.
 constexpr std::array<int, kPerWord> kPlaces = {0, 4, 1, 5, 2, 6, 3, 7};
 
-// Hints to other programs, and what transformers and GPTQModel write beside, which have these from GPTQ.
-constexpr std::array<std::string_view, 36> kMeaningless = {"modules_to_not_convert",
-                                                           "do_fuse",
-                                                           "modules_to_fuse",
-                                                           "fuse_max_seq_len",
-                                                           "exllama_config",
-                                                           "desc_act",
-                                                           "sym",
-                                                           "damp_percent",
-                                                           "damp_auto_increment",
-                                                           "true_sequential",
-                                                           "static_groups",
-                                                           "model_name_or_path",
-                                                           "tokenizer",
-                                                           "dataset",
-                                                           "meta",
-                                                           "model_seqlen",
-                                                           "block_name_to_quantize",
-                                                           "module_name_preceding_first_block",
-                                                           "batch_size",
-                                                           "pad_token_id",
-                                                           "max_input_length",
-                                                           "cache_block_outputs",
-                                                           "modules_in_block_to_quantize",
-                                                           "lm_head",
-                                                           "mse",
-                                                           "act_group_aware",
-                                                           "hyb_act",
-                                                           "adapter",
-                                                           "offload_to_disk",
-                                                           "offload_to_disk_path",
-                                                           "gptaq",
-                                                           "mock_quantization",
-                                                           "process",
-                                                           "pack_impl",
-                                                           "failsafe",
-                                                           "auto_forward_data_parallel"};
+// Hints to other programs.
+constexpr auto kMeaningless = with_quantizer_notes(
+    std::array<std::string_view, 4>{"modules_to_not_convert", "do_fuse", "modules_to_fuse", "fuse_max_seq_len"});
 
 std::uint8_t code_at(std::span<const std::byte> words, std::int64_t row_of_words, std::int64_t n, std::int64_t output) {
   const std::uint32_t word = word_at(words, row_of_words * (n / kPerWord) + output / kPerWord);

@@ -9,6 +9,7 @@
 
 #include "engine/load/marlin_matrix.h"
 #include "engine/load/quantization_scheme.h"
+#include "engine/load/quantized/quantizer_notes.h"
 
 namespace lathe::engine {
 
@@ -20,48 +21,9 @@ constexpr int kWordBits = 32;
 constexpr std::int64_t kMaxGroup = std::int64_t{1} << 31;
 
 // How a checkpoint was made, and hints to other programs.
-constexpr std::array<std::string_view, 42> kMeaningless = {"sym",
-                                                           "desc_act",
-                                                           "damp_percent",
-                                                           "damp_auto_increment",
-                                                           "true_sequential",
-                                                           "static_groups",
-                                                           "model_name_or_path",
-                                                           "model_file_base_name",
-                                                           "tokenizer",
-                                                           "dataset",
-                                                           "meta",
-                                                           "backend",
-                                                           "use_cuda_fp16",
-                                                           "model_seqlen",
-                                                           "block_name_to_quantize",
-                                                           "module_name_preceding_first_block",
-                                                           "batch_size",
-                                                           "pad_token_id",
-                                                           "use_exllama",
-                                                           "disable_exllama",
-                                                           "max_input_length",
-                                                           "exllama_config",
-                                                           "cache_block_outputs",
-                                                           "modules_in_block_to_quantize",
-                                                           "lm_head",
-                                                           "quantizer",
-                                                           "mse",
-                                                           "act_group_aware",
-                                                           "hyb_act",
-                                                           "adapter",
-                                                           "offload_to_disk",
-                                                           "offload_to_disk_path",
-                                                           "v2",
-                                                           "v2_alpha",
-                                                           "v2_memory_device",
-                                                           "gptaq",
-                                                           "parallel_packing",
-                                                           "mock_quantization",
-                                                           "process",
-                                                           "pack_impl",
-                                                           "auto_forward_data_parallel",
-                                                           "failsafe"};
+constexpr auto kMeaningless = with_quantizer_notes(
+    std::array<std::string_view, 10>{"model_file_base_name", "backend", "use_cuda_fp16", "use_exllama", "disable_exllama",
+                                     "quantizer", "v2", "v2_alpha", "v2_memory_device", "parallel_packing"});
 
 struct Gptq {
   int bits = 4;
