@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <limits>
 
@@ -121,6 +122,34 @@ class Unigram final : public WordModel {
   Parts parts_;
 };
 
+/// 10 to the power of at most 308, rounded once.
+double power_of_ten(int exponent) {
+  const std::string text = fmt::format("1e{}", exponent);
+  double power = 0;
+  std::from_chars(text.data(), text.data() + text.size(), power);
+  return power;
+}
+
+/// What the tokenizers package makes of the shortest decimal number that stands for `score`. It reads with serde_json, which
+/// rounds the digits and divides them by a power of ten, so that a third of T5's scores are a last bit off: of ways to cut
+/// that add up to the same, "33" + "333" and "333" + "33", one is better by it.
+double as_serde_json_reads(double score) {
+  std::array<char, 32> text{};
+  const char* const end = std::to_chars(text.begin(), text.end(), std::abs(score), std::chars_format::scientific).ptr;
+  const char* const mark = std::find(static_cast<const char*>(text.begin()), end, 'e');
+  std::uint64_t digits = 0;
+  for (const char* at = text.begin(); at != mark; ++at) {
+    if (*at != '.') digits = digits * 10 + static_cast<std::uint64_t>(*at - '0');
+  }
+  int exponent = 0;
+  std::from_chars(mark[1] == '+' ? mark + 2 : mark + 1, end, exponent);
+  exponent -= std::max(0, static_cast<int>(mark - text.begin()) - 2);  // digits behind the point
+  if (std::abs(exponent) > std::numeric_limits<double>::max_exponent10) return score;
+  const double power = power_of_ten(std::abs(exponent));
+  const double read = exponent < 0 ? static_cast<double>(digits) / power : static_cast<double>(digits) * power;
+  return std::copysign(read, score);
+}
+
 /// Scores by id, and the lowest of them.
 Result<double> read_scores(const WordModelParts& parts, std::vector<double>& scores) {
   double lowest = std::numeric_limits<double>::max();
@@ -128,8 +157,9 @@ Result<double> read_scores(const WordModelParts& parts, std::vector<double>& sco
   if (parts.description.scores.size() != vocabulary.size())
     return parts.refuse("must have a score for each piece", "model.vocab");
   for (std::size_t i = 0; i < vocabulary.size(); ++i) {
-    const double score = parts.description.scores[i];
-    if (!std::isfinite(score)) return parts.refuse(fmt::format("the score of piece {} is no number", i), "model.vocab");
+    if (!std::isfinite(parts.description.scores[i]))
+      return parts.refuse(fmt::format("the score of piece {} is no number", i), "model.vocab");
+    const double score = as_serde_json_reads(parts.description.scores[i]);
     const auto id = static_cast<std::size_t>(vocabulary[i].second);
     if (id >= scores.size()) scores.resize(id + 1);
     scores[id] = score;

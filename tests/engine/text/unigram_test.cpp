@@ -52,6 +52,13 @@ class UnigramTest : public QObject {
     QCOMPARE(encode(description_of(kPieces), "abc"), (Ids{1, 5}));  // -7.5 before -8 and -9.5
     QCOMPARE(encode(description_of(kPieces), ""), Ids{});
   }
+  /// With T5's scores "_" + "33" + "333" + "333" and "_" + "333" + "333" + "33" are one number in decimals. The tokenizers
+  /// package 0.23.3 takes the latter, for it reads the scores with a last bit off.
+  void equal_sums_are_told_apart_as_by_the_package() {
+    const auto pieces = description_of(
+        {{"<unk>", -30}, {"_", -9.358983039855957}, {"33", -10.83015251159668}, {"333", -12.790417671203613}});
+    QCOMPARE(encode(pieces, "_33333333"), (Ids{1, 3, 3, 2}));
+  }
   void no_way_to_cut_is_better() {
     std::mt19937 random(7);
     for (int i = 0; i < 300; ++i) {
