@@ -68,7 +68,8 @@ Value integer_arithmetic(std::string_view op, std::int64_t a, std::int64_t b) {
   } else if (op == "//") {
     out = floor_divide(a, b);
   } else if (op == "%") {
-    out = a - floor_divide(a, b) * b;
+    out = a % b;  // not by way of the quotient, whose product with b may not fit
+    if (out != 0 && (out < 0) != (b < 0)) out += b;
   } else if (b < 0) {
     return real_power(static_cast<double>(a), static_cast<double>(b));
   } else {
