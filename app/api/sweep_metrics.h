@@ -14,7 +14,7 @@ namespace lathe::app {
 struct RunRecord;
 
 struct SweepMetric {
-  std::string_view name;        ///< "ttft_ms_p99"
+  std::string_view name;  ///< "ttft_ms_p99"
   std::string_view unit;
   std::string_view definition;  ///< one sentence
   bool more_is_better;
@@ -33,8 +33,10 @@ std::vector<double> measure(const RunRecord& run, const ServiceGoal& goal);
 /// A mean over repeats with its 95 % confidence interval (Student's t).
 struct Estimate {
   double mean = 0;
-  double half_width = 0;  ///< 0 for a single run
+  double half_width = 0;  ///< 0 too where there is none: see has_interval
   std::size_t n = 0;      ///< 0: nothing was seen
+  /// A single run has none, unless what it measured has one of its own.
+  bool has_interval() const { return n > 1 || half_width > 0; }
 };
 Estimate estimate(std::span<const double> samples);
 

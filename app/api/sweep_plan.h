@@ -27,6 +27,7 @@ struct SweepWorkload {
   std::int64_t output_tokens = 128;
   double length_spread = 0;          ///< lengths are drawn evenly from (1 - this) to (1 + this) times those
   double shared_prefix = 0;          ///< share of every prompt that is the same
+  std::string too_long = "fail";     ///< or cut: what becomes of a request that the context does not hold
   std::int64_t requests = 0;         ///< 0: twice the concurrency, at least 4
   std::string load = "concurrency";  ///< concurrency, constant, poisson, replay
   std::int64_t concurrency = 1;
@@ -41,6 +42,9 @@ struct SweepWorkload {
   std::int64_t max_waiting = 0;  ///< requests without a first token at which an open load sends no more; 0: no limit
   LoadPattern pattern() const;
   std::int64_t n_requests() const;
+  std::size_t shared_of(std::int64_t tokens) const {
+    return static_cast<std::size_t>(shared_prefix * static_cast<double>(tokens));
+  }
   std::int64_t new_tokens(std::int64_t turn) const { return turn == 0 || turn_tokens == 0 ? prompt_tokens : turn_tokens; }
 };
 

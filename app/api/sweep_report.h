@@ -19,7 +19,7 @@ namespace lathe::app {
 struct CellResult {
   std::vector<std::vector<double>> samples;
   std::string error;
-  std::vector<MachineWarning> warnings{};  ///< the worst of its runs
+  std::vector<MachineWarning> warnings{};                    ///< the worst of its runs
   std::vector<double> samples_of(std::size_t metric) const;  ///< that could be seen
   Estimate estimate_of(std::size_t metric) const;
   /// Of a metric that is a checksum: the number that all runs have, else those of all runs with blanks between; empty: none
@@ -55,9 +55,9 @@ std::span<const std::string_view> main_metrics(const SweepPlan& plan);
 /// Cells that no other beats in both metrics, in the order of the first.
 std::vector<std::size_t> pareto_front(const SweepReport& report, std::size_t metric, std::size_t over);
 
-/// {"plan", "cells": [{"variables", "metrics": {name: {"mean", "ci95", "n", "samples"}} or "error"}], ...}, with "checksum"
-/// instead of "mean" and "ci95" where a metric is one,
-/// with "warnings" where the machine gave some: of a cell the values by guard, of all the words too.
+/// {"plan", "cells": [{"variables", "metrics": {name: {"mean", "ci95" (null: none), "n", "samples"}} or "error"}], ...},
+/// with "checksum" instead of "mean" and "ci95" where a metric is one, with "warnings" where the machine gave some: of a
+/// cell the values by guard, of all the words too.
 engine::OrderedJson to_json(const SweepPlan& plan, const SweepReport& report);
 /// A line a cell: variables, then mean and half width of each metric (a checksum alone), then the error.
 std::string to_csv(const SweepPlan& plan, const SweepReport& report);
@@ -67,7 +67,8 @@ std::string to_markdown(const SweepPlan& plan, const SweepReport& report);
 /// How one cell is measured again: its plan as JSON, and as a command line.
 engine::OrderedJson cell_plan_json(const SweepPlan& plan, std::size_t cell);
 std::string cell_command(const SweepPlan& plan, std::size_t cell);
-/// A chat with its sampling and length, for the plan's target or else the server at `base_url`, as a command line.
+/// One request as the cell sends them, of its mean lengths and with its sampling, for the plan's target or else the server at
+/// `base_url`, as a command line. Its prompt is of ids that every vocabulary has, whatever those of the cell are.
 std::string cell_curl(const SweepPlan& plan, std::size_t cell, const std::string& base_url);
 
 }  // namespace lathe::app

@@ -152,10 +152,9 @@ QVariant SweepTable::data(const QModelIndex& index, int role) const {
     case failed_role: return !row.result->error.empty();
     case verdict_role: return static_cast<int>(verdict(row));
     case half_width_role: {
-      const bool has_interval =
-          column.kind == Kind::metric && row.result->error.empty() && row.result->estimate_of(column.index).n > 1;
-      return has_interval ? QVariant(metric_value(column.index, row.result->estimate_of(column.index).half_width))
-                          : QVariant();
+      if (column.kind != Kind::metric || !row.result->error.empty()) return {};
+      const app::Estimate value = row.result->estimate_of(column.index);
+      return value.has_interval() ? QVariant(metric_value(column.index, value.half_width)) : QVariant();
     }
     case Qt::ToolTipRole:
       return row.result->error.empty() ? QVariant() : QVariant(QString::fromStdString(row.result->error).toHtmlEscaped());

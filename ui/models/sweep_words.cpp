@@ -38,12 +38,14 @@ constexpr MetricWords kMetricWords[] = {
     {"prefill_tok_s", QT_TRANSLATE_NOOP("Sweep", "Prefill")},
     {"load_s", QT_TRANSLATE_NOOP("Sweep", "Load time")},
     {"weight_bytes", QT_TRANSLATE_NOOP("Sweep", "Weights")},
+    {"memory_bytes", QT_TRANSLATE_NOOP("Sweep", "Memory")},
     {"perplexity", QT_TRANSLATE_NOOP("Sweep", "Perplexity")},
     {"perplexity_ci95", QT_TRANSLATE_NOOP("Sweep", "Perplexity CI")},
     {"kl_mean", QT_TRANSLATE_NOOP("Sweep", "KL mean")},
     {"kl_99", QT_TRANSLATE_NOOP("Sweep", "KL p99")},
     {"same_best", QT_TRANSLATE_NOOP("Sweep", "Same best")},
     {"quality_s", QT_TRANSLATE_NOOP("Sweep", "Quality time")},
+    {"requests_cut", QT_TRANSLATE_NOOP("Sweep", "Cut requests")},
 };
 
 QString name_of_metric(std::size_t metric) {

@@ -43,10 +43,8 @@ class EngineSink final : public LoadSink {
  public:
   EngineSink(engine::Engine& engine, const SweepWorkload& workload, const engine::SamplingParams& sampling,
              std::uint64_t seed, RunClock::time_point start)
-      : engine_(engine), sampling_(sampling), seed_(seed), start_(start) {
+      : engine_(engine), workload_(workload), sampling_(sampling), seed_(seed), start_(start) {
     sampling_.ignore_eos = true;
-    const auto n_shared = static_cast<std::int64_t>(workload.shared_prefix * static_cast<double>(workload.prompt_tokens));
-    shared_ = random_ids(Purpose::shared, 0, n_shared);
   }
   EngineSink(const EngineSink&) = delete;
   EngineSink& operator=(const EngineSink&) = delete;
@@ -64,13 +62,14 @@ class EngineSink final : public LoadSink {
     request.source = "bench";
     request.cache_salt = salt_;
     LATHE_TRY(request.prompt_token_ids, prompt_of(index, planned));
+    LATHE_TRY(const std::int64_t n_output, fitted(request.prompt_token_ids, planned.output_tokens, record));
     request.sampling = sampling_;
-    request.sampling.max_tokens = planned.output_tokens;
+    request.sampling.max_tokens = n_output;
     request.sampling.seed = static_cast<std::int64_t>((seed_ + index) & 0x7fff'ffff);
     auto flight = std::make_unique<Flight>();
     flight->index = index;
     flight->record = &record;
-    flight->output_tokens = planned.output_tokens;
+    flight->output_tokens = n_output;
     flight->has_next = planned.has_next();
     if (flight->has_next) flight->said = request.prompt_token_ids;
     LATHE_TRY(flight->handle, engine_.submit(std::move(request)));
@@ -114,9 +113,11 @@ class EngineSink final : public LoadSink {
   Result<std::vector<std::int32_t>> prompt_of(std::size_t index, const PlannedRequest& planned) {
     const bool begins = planned.turn == 0;
     if (begins && !planned.text.empty()) return engine_.tokenizer().encode(planned.text, true, true);
-    std::vector<std::int32_t> ids = begins ? shared_ : std::move(said_.extract(index).mapped());
     const auto n = static_cast<std::size_t>(planned.prompt_tokens);
-    if (begins && ids.size() > n) ids.resize(n);
+    // The same begin for all: the ids of a longer one go on behind those of a shorter.
+    const auto n_shared = static_cast<std::int64_t>(workload_.shared_of(planned.prompt_tokens));
+    std::vector<std::int32_t> ids =
+        begins ? random_ids(Purpose::shared, 0, n_shared) : std::move(said_.extract(index).mapped());
     std::vector<std::int32_t> own;
     if (!planned.text.empty()) {
       LATHE_TRY(own, engine_.tokenizer().encode(kTurnBreak + planned.text, false, true));
@@ -125,6 +126,23 @@ class EngineSink final : public LoadSink {
     }
     ids.insert(ids.end(), own.begin(), own.end());
     return ids;
+  }
+
+  /// Tokens of the answer, with the prompt cut to what the context holds beside it, where that is asked for.
+  Result<std::int64_t> fitted(std::vector<std::int32_t>& prompt, std::int64_t n_output, SentRequest& record) const {
+    const std::int64_t room = engine_.model().max_model_len;
+    if (static_cast<std::int64_t>(prompt.size()) + n_output <= room) return n_output;
+    if (workload_.too_long == "fail") {
+      return engine::fail(ErrorCode::invalid_argument,
+                          fmt::format("a prompt of {} and an answer of {} tokens do not fit into the context of {}; "
+                                      "too_long=cut takes what does",
+                                      prompt.size(), n_output, room),
+                          "max_model_len");
+    }
+    record.is_cut = true;
+    n_output = std::min(n_output, std::max<std::int64_t>(1, room / 2));
+    prompt.resize(std::min(prompt.size(), static_cast<std::size_t>(room - n_output)));
+    return n_output;
   }
 
   std::vector<std::int32_t> drawn_ids(std::size_t index, const PlannedRequest& planned, std::int64_t n) const {
@@ -189,11 +207,11 @@ class EngineSink final : public LoadSink {
   }
 
   engine::Engine& engine_;
+  const SweepWorkload& workload_;
   engine::SamplingParams sampling_;
   const std::uint64_t seed_;
   const RunClock::time_point start_;
   const std::string salt_ = fmt::format("sweep {}", start_.time_since_epoch().count());
-  std::vector<std::int32_t> shared_;
   Arrivals arrivals_;
   std::vector<std::unique_ptr<Flight>> flights_;
   std::map<std::size_t, std::vector<std::int32_t>> said_;  ///< before the turn of that index

@@ -38,8 +38,10 @@ class EngineSubject final : public SweepSubject {
   Result<RunRecord> run(const SweepCell& cell, std::uint64_t seed, const std::function<bool()>& go_on) override {
     LATHE_TRY(const auto requests, planner_.plan(cell.workload, seed));
     LATHE_TRY(RunRecord record, run_load(*engine_, cell.workload, requests, cell.sampling, seed, go_on));
-    record.load_seconds = engine_->model().load_ms / 1e3;
     record.weight_bytes = static_cast<double>(engine_->model().memory.weights);
+    if (const auto& measured = engine_->model().measured)
+      record.memory_bytes = static_cast<double>(measured->after - measured->before);
+    record.load_seconds = engine_->model().load_ms / 1e3;
     record.quality = quality_;
     return record;
   }

@@ -39,6 +39,7 @@ struct SentRequest {
   std::vector<double> token_times;  ///< of a server that does not name its tokens: of the pieces of its text
   double end = 0;
   engine::Usage usage;
+  bool is_cut = false;      ///< prompt or answer, to what the context holds
   bool knows_cached = true;  ///< a server may not say how many tokens its prefix cache had
   engine::RequestTimings timings;
 };
@@ -62,6 +63,7 @@ struct RunRecord {
   double kv_unfilled = kUnseen;  ///< and of it, behind the last token of blocks in use
   double load_seconds = kUnseen;
   double weight_bytes = kUnseen;
+  double memory_bytes = kUnseen;
   QualityRecord quality;
   bool answers_compare = true;   ///< prompts were those of every other run with this seed
 };

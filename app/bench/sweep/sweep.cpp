@@ -117,7 +117,11 @@ class SweepRun {
       const auto found = journal_.cells().find(index);
       const std::size_t repeat = 1 + (found == journal_.cells().end() ? 0 : found->second.samples.size());
       progress_.repeat = static_cast<std::int64_t>(repeat);
-      LATHE_TRY(const RunRecord record, run_once(cell, repeat, "measuring"));
+      LATHE_TRY(RunRecord record, run_once(cell, repeat, "measuring"));
+      if (repeat > 1) {  // one load and one evaluation are no sample of every run
+        record.load_seconds = kUnseen;
+        record.quality = {};
+      }
       const Result<void> kept = journal_.add_sample(index, measure(record, plan_.goal), watch_.end());
       if (!kept) return engine::fail(kept.error().code, kept.error().message, kJournal);
     }

@@ -174,10 +174,16 @@ constexpr std::array kMetrics = {
     SweepMetric{"prefill_tok_s", "tok/s",
                 "Tokens of a prompt over the time from its admission to its first token, mean over requests.", kMore,
                 [](const RunRecord& run, const ServiceGoal&) { return prefill_tok_s(run); }},
-    SweepMetric{"load_s", "s", "Time to load the model.", kLess,
-                [](const RunRecord& run, const ServiceGoal&) { return run.load_seconds; }},
+    SweepMetric{"load_s", "s",
+                "Time of the one load of a cell; with cache=true (the default) out of the packed cache, where it has the "
+                "model.",
+                kLess, [](const RunRecord& run, const ServiceGoal&) { return run.load_seconds; }},
     SweepMetric{"weight_bytes", "bytes", "Memory of the weights.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return run.weight_bytes; }},
+    SweepMetric{"memory_bytes", "bytes",
+                "Memory that a load took of the machine, as measured behind its first step; of the KV cache what is in use "
+                "by then.",
+                kLess, [](const RunRecord& run, const ServiceGoal&) { return run.memory_bytes; }},
     SweepMetric{"perplexity", "ratio", "Of the model on the text of the quality measurement.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return run.quality.perplexity; }},
     SweepMetric{"perplexity_ci95", "ratio", "Half of its 95 % interval over the tokens of that text.", kLess,
@@ -190,6 +196,11 @@ constexpr std::array kMetrics = {
                 kMore, [](const RunRecord& run, const ServiceGoal&) { return run.quality.same_best; }},
     SweepMetric{"quality_s", "s", "Time of that measurement, with the loads that it needed.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return run.quality.seconds; }},
+    SweepMetric{"requests_cut", "count", "Of them those whose prompt or answer was cut to what the context holds.", kLess,
+                [](const RunRecord& run, const ServiceGoal&) {
+                  return static_cast<double>(std::count_if(run.requests.begin(), run.requests.end(),
+                                                           [](const SentRequest& request) { return request.is_cut; }));
+                }},
     SweepMetric{"requests", "count", "Requests of a run; fewer than planned where max_seconds or max_waiting ended it.",
                 kMore, [](const RunRecord& run, const ServiceGoal&) { return static_cast<double>(run.requests.size()); }},
 };

@@ -27,90 +27,6 @@ tl::unexpected<engine::Error> refuse(std::string message, std::string where = {}
   return engine::fail(ErrorCode::invalid_argument, std::move(message), std::move(where));
 }
 
-using WorkloadMember = std::variant<std::int64_t SweepWorkload::*, double SweepWorkload::*, std::string SweepWorkload::*>;
-struct WorkloadField {
-  OptionDescriptor option;
-  WorkloadMember member;
-};
-
-using enum engine::OptionGroup;
-using enum engine::OptionKind;
-
-// THE TABLE of workload settings, in the order of the struct.
-constexpr std::array kWorkloadFields = {
-    WorkloadField{{"prompt_tokens", scheduling, integer, "Tokens of a prompt.", 1, 1 << 20}, &SweepWorkload::prompt_tokens},
-    WorkloadField{{"output_tokens", scheduling, integer, "Tokens of an answer.", 1, 1 << 20}, &SweepWorkload::output_tokens},
-    WorkloadField{{"length_spread", scheduling, number,
-                   "Lengths of prompts and answers are drawn evenly from 1 - N to 1 + N times theirs.", 0, 1},
-                  &SweepWorkload::length_spread},
-    WorkloadField{{"shared_prefix", scheduling, number, "Share of every prompt that is the same.", 0, 1},
-                  &SweepWorkload::shared_prefix},
-    WorkloadField{{"requests", scheduling, integer, "Requests of a run; 0: twice the concurrency, at least 4.", 0, 1 << 20},
-                  &SweepWorkload::requests},
-    WorkloadField{{"load", scheduling, choice, "When requests are sent.", 0, 0, "concurrency|constant|poisson|replay"},
-                  &SweepWorkload::load},
-    WorkloadField{{"concurrency", scheduling, integer, "Requests at a time, with load concurrency.", 1, 4096},
-                  &SweepWorkload::concurrency},
-    WorkloadField{{"rate", scheduling, number, "Requests a second, with load constant or poisson.", 0.001, 100'000},
-                  &SweepWorkload::rate},
-    WorkloadField{
-        {"dataset", scheduling, text,
-         "Prompts from a file instead of drawn tokens: lines of a text, a JSON list of strings, or JSONL with \"text\", "
-         "\"prompt\", \"turns\", \"messages\" or ShareGPT's \"conversations\".",
-         0, 0},
-        &SweepWorkload::dataset},
-    WorkloadField{{"trace", scheduling, text,
-                   "Arrivals to replay: CSV or JSONL of arrival (seconds), prompt_tokens and output_tokens, Azure's CSV, or "
-                   "Mooncake's JSONL, whose hash_ids say which prompts begin alike.",
-                   0, 0},
-                  &SweepWorkload::trace},
-    WorkloadField{{"time_scale", scheduling, number, "Times of the trace are multiplied by this: 0.5 is twice as fast.",
-                   0.0001, 10'000},
-                  &SweepWorkload::time_scale},
-    WorkloadField{{"turns", scheduling, integer,
-                   "Turns of a conversation: the prompt of each is all that was said before and new tokens, so that the "
-                   "prefix cache is of use. Requests, concurrency and rate then count conversations; of a dataset those of "
-                   "its conversations that have fewer end earlier.",
-                   1, 1024},
-                  &SweepWorkload::turns},
-    WorkloadField{{"turn_tokens", scheduling, integer,
-                   "New tokens of every turn but the first; 0: as many as prompt_tokens.", 0, 1 << 20},
-                  &SweepWorkload::turn_tokens},
-    WorkloadField{{"think_time", scheduling, number, "Seconds from the end of an answer to the next turn.", 0, 3600},
-                  &SweepWorkload::think_time},
-    WorkloadField{{"max_seconds", scheduling, number,
-                   "Seconds after which a run sends no more; what is on its way is finished. 0: no limit.", 0, 86'400},
-                  &SweepWorkload::max_seconds},
-    WorkloadField{{"max_waiting", scheduling, integer,
-                   "A run of load constant, poisson or replay sends no more once more than N requests wait for their first "
-                   "token: more come than are served. 0: no limit.",
-                   0, 1 << 20},
-                  &SweepWorkload::max_waiting},
-};
-
-constexpr auto kWorkloadOptions = [] {
-  std::array<OptionDescriptor, kWorkloadFields.size()> options{};
-  for (std::size_t i = 0; i < options.size(); ++i) options[i] = kWorkloadFields[i].option;
-  return options;
-}();
-
-Result<void> read(const OptionDescriptor& option, std::string_view text, std::int64_t& value) {
-  LATHE_TRY(value, engine::parse_integer(option, text));
-  return {};
-}
-Result<void> read(const OptionDescriptor& option, std::string_view text, double& value) {
-  LATHE_TRY(value, engine::parse_number(option, text));
-  return {};
-}
-Result<void> read(const OptionDescriptor& option, std::string_view text, std::string& value) {
-  if (option.kind == engine::OptionKind::text) {
-    value = text;
-    return {};
-  }
-  LATHE_TRY(value, engine::parse_choice(option, text));
-  return {};
-}
-
 bool has(std::span<const OptionDescriptor> table, std::string_view name) {
   return std::any_of(table.begin(), table.end(), [&](const OptionDescriptor& option) { return option.name == name; });
 }
@@ -128,7 +44,7 @@ const OptionDescriptor* find_setting(std::string_view name) {
 /// Of others a colon parts no range: logit_bias is id:bias, and files have any name.
 bool may_be_number(std::string_view name) {
   const OptionDescriptor* const option = find_setting(name);
-  return option == nullptr || option->kind == integer || option->kind == number;
+  return option == nullptr || option->kind == engine::OptionKind::integer || option->kind == engine::OptionKind::number;
 }
 
 /// Whose values have commas themselves: stop, stop_token_ids, logit_bias.
@@ -208,35 +124,6 @@ Result<std::vector<std::string>> range_of(std::string_view text, std::string_vie
 
 }  // namespace
 
-LoadPattern SweepWorkload::pattern() const {
-  if (load == "constant") return LoadPattern::constant_rate;
-  if (load == "replay") return LoadPattern::replay;
-  return load == "poisson" ? LoadPattern::poisson : LoadPattern::concurrency;
-}
-
-std::int64_t SweepWorkload::n_requests() const {
-  return requests > 0 ? requests : std::max<std::int64_t>(4, 2 * concurrency);
-}
-
-std::span<const OptionDescriptor> workload_option_table() { return kWorkloadOptions; }
-
-Result<void> set_option(SweepWorkload& workload, std::string_view name, std::string_view value) {
-  for (const WorkloadField& field : kWorkloadFields) {
-    if (field.option.name != name) continue;
-    return std::visit([&](auto member) { return read(field.option, value, workload.*member); }, field.member);
-  }
-  return refuse(fmt::format("there is no setting '{}'", name), std::string(name));
-}
-
-std::string get_option(const SweepWorkload& workload, std::string_view name) {
-  for (const WorkloadField& field : kWorkloadFields) {
-    if (field.option.name == name) {
-      return std::visit([&](auto member) { return fmt::format("{}", workload.*member); }, field.member);
-    }
-  }
-  return {};
-}
-
 bool can_vary(std::string_view name, bool of_target) {
   return kFixed.find(name) == kFixed.end() && !(of_target && has(engine::engine_option_table(), name));
 }
@@ -266,19 +153,43 @@ Result<SweepVariable> parse_variable(std::string_view text) {
 
 namespace {
 
+bool varies(const SweepPlan& plan, std::string_view name) {
+  return std::any_of(plan.variables.begin(), plan.variables.end(),
+                     [&](const SweepVariable& variable) { return variable.name == name; });
+}
+
+/// Cells that differ in nothing but a setting which the work does not look at would show noise as its effect.
+Result<void> check_effects(const SweepPlan& plan) {
+  const SweepWorkload& work = plan.workload;
+  const bool has_load = !varies(plan, "load");
+  const auto refuse_all = [&](std::initializer_list<std::string_view> settings, const char* reason) -> Result<void> {
+    for (const std::string_view name : settings) {
+      if (varies(plan, name)) return refuse(fmt::format("has no effect: {}", reason), std::string(name));
+    }
+    return {};
+  };
+  if (!work.dataset.empty() || varies(plan, "dataset")) {
+    LATHE_TRY_VOID(refuse_all({"prompt_tokens", "turn_tokens", "shared_prefix"}, "prompts are those of the dataset"));
+    if (work.shared_prefix > 0) return refuse("must be 0: prompts are those of the dataset", "shared_prefix");
+  }
+  if (has_load && work.pattern() == LoadPattern::replay)
+    LATHE_TRY_VOID(refuse_all({"prompt_tokens", "output_tokens", "length_spread", "rate"}, "the trace says it"));
+  if (has_load && work.pattern() == LoadPattern::concurrency)
+    LATHE_TRY_VOID(refuse_all({"rate"}, "load concurrency sends as fast as answers come"));
+  if (!plan.target.url.empty() && (work.too_long == "cut" || varies(plan, "too_long")))
+    return refuse("must be fail: the context of a target is not known", "too_long");
+  return {};
+}
+
 /// A trace and the load that replays it need each other.
 Result<void> check_replay(const SweepPlan& plan) {
-  const auto varies = [&](std::string_view name) {
-    return std::any_of(plan.variables.begin(), plan.variables.end(),
-                       [&](const SweepVariable& variable) { return variable.name == name; });
-  };
-  const bool has_trace = !plan.workload.trace.empty() || varies("trace");
+  const bool has_trace = !plan.workload.trace.empty() || varies(plan, "trace");
   if (plan.workload.pattern() == LoadPattern::replay && !has_trace)
     return refuse("load replay needs a trace: name its file", "trace");
-  if (has_trace && plan.workload.pattern() != LoadPattern::replay && !varies("load")) {
+  if (has_trace && plan.workload.pattern() != LoadPattern::replay && !varies(plan, "load")) {
     return refuse(fmt::format("a trace is for load replay, got load {}", plan.workload.load), "trace");
   }
-  if (has_trace && !varies("load") && (plan.workload.turns > 1 || varies("turns")))
+  if (has_trace && !varies(plan, "load") && (plan.workload.turns > 1 || varies(plan, "turns")))
     return refuse("a trace says itself which requests there are: turns are for other loads", "turns");
   return {};
 }
@@ -295,7 +206,7 @@ Result<void> check(const SweepPlan& plan) {
   }
   if (plan.repeats < 1 || plan.repeats > 1000)
     return refuse(fmt::format("must be between 1 and 1000, got {}", plan.repeats), "repeats");
-  std::vector<OptionDescriptor> known(kWorkloadOptions.begin(), kWorkloadOptions.end());
+  std::vector<OptionDescriptor> known(workload_option_table().begin(), workload_option_table().end());
   for (const auto& table : {engine::engine_option_table(), engine::sampling_option_table()}) {
     known.insert(known.end(), table.begin(), table.end());
   }
@@ -318,7 +229,8 @@ Result<void> check(const SweepPlan& plan) {
     cells *= variable.values.size();
     if (cells > kMaxCells) return refuse(fmt::format("more than {} cells", kMaxCells), "variables");
   }
-  return check_replay(plan);
+  LATHE_TRY_VOID(check_replay(plan));
+  return check_effects(plan);
 }
 
 Result<void> check_values(const SweepPlan& plan) {
@@ -334,14 +246,14 @@ Result<void> check_values(const SweepPlan& plan) {
 }
 
 void make_room(SweepPlan& plan, bool raise_seqs, bool raise_batched_tokens) {
-  constexpr std::int64_t kMostSeqs = 4096;
+  const auto most_seqs = static_cast<std::int64_t>(engine::engine_option("max_num_seqs").max);
   std::int64_t most = plan.workload.concurrency;
   for (const SweepVariable& variable : plan.variables) {
     if (variable.name == "max_num_seqs") return;
     if (variable.name != "concurrency") continue;
     for (const std::string& value : variable.values) most = std::max<std::int64_t>(most, std::atoll(value.c_str()));
   }
-  if (raise_seqs) plan.options.max_num_seqs = std::max(plan.options.max_num_seqs, std::min(most, kMostSeqs));
+  if (raise_seqs) plan.options.max_num_seqs = std::max(plan.options.max_num_seqs, std::min(most, most_seqs));
   if (raise_batched_tokens)
     plan.options.max_num_batched_tokens = std::max(plan.options.max_num_batched_tokens, plan.options.max_num_seqs);
 }
@@ -371,119 +283,6 @@ Result<SweepCell> cell_of(const SweepPlan& plan, std::size_t index) {
   for (const auto& [name, value] : cell.values) LATHE_TRY_VOID(set(cell, name, value));
   if (plan.target.url.empty()) LATHE_TRY_VOID(engine::validate(cell.options));
   return cell;
-}
-
-OrderedJson to_json(const SweepPlan& plan) {
-  const auto table_json = [](std::span<const OptionDescriptor> table, const auto& target) {
-    OrderedJson json = OrderedJson::object();
-    for (const OptionDescriptor& option : table) json[option.name] = get_option(target, option.name);
-    return json;
-  };
-  OrderedJson variables = OrderedJson::array();
-  for (const SweepVariable& variable : plan.variables)
-    variables.push_back({{"name", variable.name}, {"values", variable.values}});
-  OrderedJson json = {{"name", plan.name},
-                      {"options", table_json(engine::engine_option_table(), plan.options)},
-                      {"sampling", table_json(engine::sampling_option_table(), plan.sampling)},
-                      {"workload", table_json(kWorkloadOptions, plan.workload)},
-                      {"variables", variables},
-                      {"goal", {{"ttft_ms", plan.goal.ttft_ms}, {"itl_ms", plan.goal.itl_ms}}},
-                      {"quality_dataset", plan.quality_dataset},
-                      {"repeats", plan.repeats},
-                      {"stop_at_ci", plan.stop_at_ci},
-                      {"shuffle", plan.shuffle},
-                      {"warm_up", plan.warm_up},
-                      {"seed", plan.seed}};
-  if (!plan.target.url.empty()) json["target"] = {{"url", plan.target.url}, {"model", plan.target.model}};
-  if (plan.parse_special) json["parse_special"] = true;  // else as journals of before have it
-  return json;
-}
-
-namespace {
-
-std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
-
-template <class Target>
-Result<void> read_table(const Json& json, const char* key, Target& target) {
-  if (!json.contains(key)) return {};
-  if (!json[key].is_object()) return refuse("must be an object", key);
-  for (const auto& [name, value] : json[key].items()) LATHE_TRY_VOID(set_option(target, name, text_of(value)));
-  return {};
-}
-
-Result<SweepTarget> read_target(const Json& json) {
-  SweepTarget target;
-  if (!json.is_object()) return refuse("must be an object", "target");
-  for (const auto& [name, value] : json.items()) {
-    if ((name != "url" && name != "model") || !value.is_string()) return refuse("has url and model, texts", "target");
-    (name == "url" ? target.url : target.model) = value.get<std::string>();
-  }
-  return target;
-}
-
-Result<SweepVariable> read_variable(const Json& json) {
-  if (!json.is_object() || !json.contains("name") || !json["name"].is_string() || !json.contains("values") ||
-      !json["values"].is_array()) {
-    return refuse("must be objects with a name and a list of values", "variables");
-  }
-  SweepVariable variable{.name = json["name"].get<std::string>(), .values = {}};
-  for (const Json& value : json["values"]) variable.values.push_back(text_of(value));
-  return variable;
-}
-
-}  // namespace
-
-Result<SweepPlan> sweep_plan_from(const Json& json) {
-  constexpr std::array kKeys = {"name",    "options",    "target",  "sampling",        "workload",      "variables", "goal",
-                                "repeats", "stop_at_ci", "shuffle", "quality_dataset", "parse_special", "warm_up",   "seed"};
-  if (!json.is_object()) return refuse("a plan is a JSON object", "plan");
-  for (const auto& [key, value] : json.items()) {
-    if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end())
-      return refuse(fmt::format("a plan has no '{}'", key), key);
-  }
-  SweepPlan plan;
-  LATHE_TRY_VOID(read_table(json, "options", plan.options));
-  if (json.contains("target")) {
-    LATHE_TRY(plan.target, read_target(json["target"]));
-  }
-  LATHE_TRY_VOID(read_table(json, "sampling", plan.sampling));
-  LATHE_TRY_VOID(read_table(json, "workload", plan.workload));
-  if (json.contains("variables")) {
-    if (!json["variables"].is_array()) return refuse("must be a list", "variables");
-    for (const Json& item : json["variables"]) {
-      LATHE_TRY(SweepVariable variable, read_variable(item));
-      plan.variables.push_back(std::move(variable));
-    }
-  }
-  if (json.contains("goal")) {
-    for (const auto& [name, value] : json["goal"].items()) {
-      if ((name != "ttft_ms" && name != "itl_ms") || !value.is_number() || value < 0)
-        return refuse("has ttft_ms and itl_ms, numbers", "goal");
-      (name == "ttft_ms" ? plan.goal.ttft_ms : plan.goal.itl_ms) = value.get<double>();
-    }
-  }
-  for (const char* key : {"repeats", "seed"}) {
-    if (json.contains(key) && !json[key].is_number_unsigned()) return refuse("must be a whole number", key);
-  }
-  for (const char* key : {"name", "quality_dataset"}) {
-    if (json.contains(key) && !json[key].is_string()) return refuse("must be text", key);
-  }
-  if (json.contains("stop_at_ci") &&
-      (!json["stop_at_ci"].is_number() || json["stop_at_ci"] < 0 || json["stop_at_ci"] >= 1)) {
-    return refuse("must be a share from 0 to 1", "stop_at_ci");
-  }
-  for (const char* key : {"shuffle", "warm_up", "parse_special"}) {
-    if (json.contains(key) && !json[key].is_boolean()) return refuse("must be true or false", key);
-  }
-  plan.name = json.value("name", plan.name);
-  plan.quality_dataset = json.value("quality_dataset", plan.quality_dataset);
-  plan.stop_at_ci = json.value("stop_at_ci", plan.stop_at_ci);
-  plan.repeats = json.value("repeats", plan.repeats);
-  plan.seed = json.value("seed", plan.seed);
-  plan.shuffle = json.value("shuffle", plan.shuffle);
-  plan.warm_up = json.value("warm_up", plan.warm_up);
-  plan.parse_special = json.value("parse_special", plan.parse_special);
-  return plan;
 }
 
 }  // namespace lathe::app

@@ -26,7 +26,8 @@ constexpr std::string_view kTurnMetrics[] = {"output_tok_s", "ttft_ms_p50",  "tt
 constexpr std::string_view kQualityMetrics[] = {"output_tok_s", "prefill_tok_s", "perplexity",   "kl_mean",
                                                 "kl_99",        "same_best",     "weight_bytes", "load_s"};
 
-constexpr std::size_t kMinRunsToEnd = 3;  // an interval of two runs says next to nothing
+constexpr std::int64_t kMostCurlTokens = 4096;  // a word of a command line holds 128 KiB
+constexpr std::size_t kMinRunsToEnd = 3;        // an interval of two runs says next to nothing
 
 bool is_checksum(std::size_t metric) { return sweep_metrics()[metric].unit == kChecksumUnit; }
 
@@ -43,8 +44,9 @@ OrderedJson metrics_json(const CellResult& result) {
           {"checksum", result.checksums_of(i)}, {"n", together.n}, {"samples", whole(result.samples_of(i))}};
       continue;
     }
+    const OrderedJson half_width = together.has_interval() ? OrderedJson(together.half_width) : OrderedJson();
     json[sweep_metrics()[i].name] = {
-        {"mean", together.mean}, {"ci95", together.half_width}, {"n", together.n}, {"samples", result.samples_of(i)}};
+        {"mean", together.mean}, {"ci95", half_width}, {"n", together.n}, {"samples", result.samples_of(i)}};
   }
   return json;
 }
@@ -116,11 +118,23 @@ double student_t(double degrees) {
   return lower + share * (upper - lower);
 }
 
-double variance_of_mean(const std::vector<double>& samples, double mean) {
+/// A mean, its variance, and of how many degrees of freedom that is; 0: a single run says nothing of it.
+struct Spread {
+  double mean = 0, variance = 0, degrees = 0;
+};
+
+Spread spread_of(const CellResult& cell, std::size_t metric) {
+  const Estimate value = cell.estimate_of(metric);
+  if (metric == metric_index("perplexity") && value.half_width > 0) {  // over thousands of tokens
+    const double deviation = value.half_width / student_t(INFINITY);
+    return {value.mean, deviation * deviation, INFINITY};
+  }
+  const std::vector<double> samples = cell.samples_of(metric);
+  if (samples.size() < 2) return {};
   double squares = 0;
-  for (const double sample : samples) squares += (sample - mean) * (sample - mean);
+  for (const double sample : samples) squares += (sample - value.mean) * (sample - value.mean);
   const auto n = static_cast<double>(samples.size());
-  return squares / (n - 1) / n;
+  return {value.mean, squares / (n - 1) / n, n - 1};
 }
 
 }  // namespace
@@ -202,18 +216,16 @@ std::vector<std::size_t> pareto_front(const SweepReport& report, std::size_t met
 }
 
 Verdict compare(const CellResult& cell, const CellResult& baseline, std::size_t metric) {
-  const std::vector<double> ours = cell.samples_of(metric), theirs = baseline.samples_of(metric);
-  if (ours.size() < 2 || theirs.size() < 2) return Verdict::unknown;
-  const double difference = estimate(ours).mean - estimate(theirs).mean;
-  const double our_variance = variance_of_mean(ours, estimate(ours).mean);
-  const double their_variance = variance_of_mean(theirs, estimate(theirs).mean);
-  const double variance = our_variance + their_variance;
+  const Spread ours = spread_of(cell, metric), theirs = spread_of(baseline, metric);
+  if (ours.degrees == 0 || theirs.degrees == 0) return Verdict::unknown;
+  const double difference = ours.mean - theirs.mean;
   if (difference == 0) return Verdict::noise;
+  const double variance = ours.variance + theirs.variance;
   if (variance > 0) {
     // Welch and Satterthwaite's degrees of freedom.
-    const double degrees = variance * variance /
-                           (our_variance * our_variance / static_cast<double>(ours.size() - 1) +
-                            their_variance * their_variance / static_cast<double>(theirs.size() - 1));
+    const double degrees =
+        variance * variance /
+        (ours.variance * ours.variance / ours.degrees + theirs.variance * theirs.variance / theirs.degrees);
     if (std::abs(difference) <= student_t(degrees) * std::sqrt(variance)) return Verdict::noise;
   }
   return (difference > 0) == sweep_metrics()[metric].more_is_better ? Verdict::better : Verdict::worse;
@@ -255,9 +267,10 @@ std::string to_csv(const SweepPlan& plan, const SweepReport& report) {
     for (const auto& [name, value] : values_of(plan, index)) csv += csv_field(value) + ",";
     for (std::size_t i = 0; i < sweep_metrics().size(); ++i) {
       const Estimate together = result.estimate_of(i);
-      csv += is_checksum(i)    ? result.checksums_of(i) + ","
-             : together.n == 0 ? ",,"
-                               : fmt::format("{:.6g},{:.6g},", together.mean, together.half_width);
+      csv += is_checksum(i)            ? result.checksums_of(i) + ","
+             : together.n == 0         ? ",,"
+             : together.has_interval() ? fmt::format("{:.6g},{:.6g},", together.mean, together.half_width)
+                                       : fmt::format("{:.6g},,", together.mean);
     }
     csv += fmt::format("{},{}\r\n", result.samples.size(), csv_field(result.error));
   }
@@ -284,8 +297,9 @@ std::string to_markdown(const SweepPlan& plan, const SweepReport& report) {
       const bool failed = !result.error.empty();
       text += failed
                   ? (name == main_metrics(plan).front() ? fmt::format(" failed: {} |", markdown_field(result.error)) : " |")
-              : value.n == 0 ? " |"
-                             : fmt::format(" {:.4g} ± {:.2g} |", value.mean, value.half_width);
+              : value.n == 0         ? " |"
+              : value.has_interval() ? fmt::format(" {:.4g} ± {:.2g} |", value.mean, value.half_width)
+                                     : fmt::format(" {:.4g} |", value.mean);
     }
     text += fmt::format(" {} |\n", result.samples.size());
   }
@@ -329,14 +343,17 @@ std::string cell_curl(const SweepPlan& plan, std::size_t index, const std::strin
     sampling = cell->sampling;
     work = cell->workload;
   }
+  // Which tokens they are makes no difference to the work, and these every vocabulary has.
+  std::vector<std::int64_t> prompt(static_cast<std::size_t>(std::min(work.prompt_tokens, kMostCurlTokens)));
+  for (std::size_t i = 0; i < prompt.size(); ++i) prompt[i] = 3 + static_cast<std::int64_t>(i % 200);
   OrderedJson body = {{"model", plan.target.model.empty() ? std::filesystem::path(plan.options.model).filename().string()
                                                           : plan.target.model},
-                      {"messages", OrderedJson::array({{{"role", "user"}, {"content", "Hello"}}})},
+                      {"prompt", prompt},
                       {"max_tokens", work.output_tokens}};
+  if (plan.target.url.empty()) body["ignore_eos"] = true;  // which not every target knows
   body.update(sampling_json(sampling));
-  body.erase("logprobs");  // a number in a completion, and a flag in a chat
   return fmt::format("curl {} -H 'Content-Type: application/json' -d {}",
-                     shell_word((plan.target.url.empty() ? base_url : plan.target.url) + "/v1/chat/completions"),
+                     shell_word((plan.target.url.empty() ? base_url : plan.target.url) + "/v1/completions"),
                      shell_word(engine::dump_json(body)));
 }
 

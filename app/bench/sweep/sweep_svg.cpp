@@ -13,7 +13,7 @@ namespace lathe::app {
 namespace {
 
 constexpr double kWidth = 640, kHeight = 360, kLeft = 64, kRight = 16, kTop = 16, kBottom = 44, kLegendRow = 18;
-constexpr std::size_t kMostLines = 12;
+constexpr std::size_t kMostLines = 24;
 constexpr double kLogFrom = 8;  // an axis of numbers further apart than this shows their ratios
 /// Told apart by colour and by dash. Source: the series of the light theme.
 constexpr std::array<const char*, 6> kColors = {"#1f6fc0", "#b8430a", "#00a07a", "#6a2c86", "#c08a00", "#3f4652"};
@@ -21,11 +21,13 @@ constexpr std::array<const char*, 6> kDashes = {"", "6 3", "8 3 2 3", "2 2", "10
 
 struct Point {
   double x = 0, y = 0, half = 0;
+  std::string name{};  ///< of its cell
 };
 struct Series {
   std::string name;
   std::size_t look = 0;
   bool has_line = true;
+  bool has_names = false;  ///< beside its points
   std::vector<Point> points;
 };
 struct Axis {
@@ -82,42 +84,49 @@ Axis variable_axis(const SweepVariable* variable) {
   return axis;
 }
 
-/// The values of all variables but the last.
-std::string line_name(const SweepPlan& plan, std::size_t cell) {
+/// The values of the variables, of all but `n_left_out` at the end.
+std::string name_of(const SweepPlan& plan, std::size_t cell, std::size_t n_left_out = 0) {
   const auto values = values_of(plan, cell);
   std::string name;
-  for (std::size_t i = 0; i + 1 < values.size(); ++i) name += (i > 0 ? ", " : "") + values[i].second;
+  for (std::size_t i = 0; i + n_left_out < values.size(); ++i) name += (i > 0 ? ", " : "") + values[i].second;
   return name;
 }
 
 std::vector<Series> lines_of(const SweepPlan& plan, const SweepReport& report, std::size_t metric, const Axis& across) {
   const std::size_t n_columns = plan.variables.empty() ? 1 : plan.variables.back().values.size();
   std::vector<Series> lines;
-  for (std::size_t row = 0; row < std::min(kMostLines, n_cells(plan) / n_columns); ++row) {
-    Series line{.name = line_name(plan, row * n_columns), .look = row, .points = {}};
+  const std::size_t n_rows = n_cells(plan) / n_columns;
+  for (std::size_t row = 0; row < std::min(kMostLines, n_rows); ++row) {
+    Series line{.name = name_of(plan, row * n_columns, 1), .look = row, .points = {}};
     for (std::size_t column = 0; column < n_columns; ++column) {
       const auto found = report.cells.find(row * n_columns + column);
       if (found == report.cells.end() || !found->second.error.empty()) continue;
       const Estimate value = found->second.estimate_of(metric);
-      if (value.n > 0) line.points.push_back({across.ticks[column].first, value.mean, value.half_width});
+      if (value.n > 0)
+        line.points.push_back({across.ticks[column].first, value.mean, value.half_width, name_of(plan, found->first)});
     }
     std::sort(line.points.begin(), line.points.end(), [](const Point& a, const Point& b) { return a.x < b.x; });
     lines.push_back(std::move(line));
   }
+  if (n_rows > kMostLines) {
+    lines.push_back(
+        {.name = fmt::format("{} more in the table", n_rows - kMostLines), .look = 0, .has_line = false, .points = {}});
+  }
   return lines;
 }
 
-std::vector<Series> front_of(const SweepReport& report, std::size_t metric, std::size_t over) {
+std::vector<Series> front_of(const SweepPlan& plan, const SweepReport& report, std::size_t metric, std::size_t over) {
   Series all{.name = "all cells", .look = 5, .has_line = false, .points = {}};
-  Series front{.name = "no other cell is better in both", .look = 0, .points = {}};
-  const auto point_of = [&](const CellResult& cell) {
-    return Point{cell.estimate_of(over).mean, cell.estimate_of(metric).mean, 0};
+  Series front{.name = "no other cell is better in both", .look = 0, .has_names = true, .points = {}};
+  const auto point_of = [&](std::size_t index, const CellResult& cell) {
+    return Point{cell.estimate_of(over).mean, cell.estimate_of(metric).mean, 0, name_of(plan, index)};
   };
   for (const auto& [index, cell] : report.cells) {
     if (cell.error.empty() && cell.estimate_of(over).n > 0 && cell.estimate_of(metric).n > 0)
-      all.points.push_back(point_of(cell));
+      all.points.push_back(point_of(index, cell));
   }
-  for (const std::size_t cell : pareto_front(report, metric, over)) front.points.push_back(point_of(report.cells.at(cell)));
+  for (const std::size_t cell : pareto_front(report, metric, over))
+    front.points.push_back(point_of(cell, report.cells.at(cell)));
   return {all, front};
 }
 
@@ -130,10 +139,11 @@ class Drawing {
 
   std::string text() {
     const double height = kHeight + kLegendRow * static_cast<double>(n_named_);
-    out_ = fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {:g} {:g}\" width=\"{:g}\" height=\"{:g}\" "
-                       "font-family=\"Inter, sans-serif\" font-size=\"11\" role=\"img\"><title>{}</title>\n"
-                       "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n",
-                       kWidth, height, kWidth, height, escaped(fmt::format("{} over {}", up_.title, across_.title)));
+    out_ = fmt::format(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {:g} {:g}\" width=\"{:g}\" height=\"{:g}\" "
+        "font-family=\"Inter, sans-serif\" font-size=\"11\" role=\"img\"><title>{}</title>\n"
+        "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n",
+        kWidth, height, kWidth, height, escaped(fmt::format("{} over {}", up_.title, across_.title)));
     add_axes();
     for (const Series& one : series_) add_series(one);
     add_legend();
@@ -164,7 +174,7 @@ class Drawing {
 
   static std::string stroke_of(const Series& one) {
     return fmt::format("stroke=\"{}\" stroke-width=\"1.6\" stroke-dasharray=\"{}\"", kColors[one.look % kColors.size()],
-                       one.has_line ? kDashes[one.look % kDashes.size()] : "");
+                       one.has_line ? kDashes[(one.look + one.look / kColors.size()) % kDashes.size()] : "");
   }
 
   void add_series(const Series& one) {
@@ -175,7 +185,11 @@ class Drawing {
     for (const Point& point : one.points) {
       const double low = std::max(0.0, point.y - point.half), high = std::min(point.y + point.half, up_.high);
       if (point.half > 0) line(x(point.x), y(low), x(point.x), y(high), fmt::format("stroke=\"{}\"", color));
-      out_ += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\"/>\n", x(point.x), y(point.y), color);
+      out_ += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\"><title>{}</title></circle>\n", x(point.x),
+                          y(point.y), color, escaped(point.name));
+      if (!one.has_names) continue;
+      const bool has_room = x(point.x) < kWidth / 2;
+      words(x(point.x) + (has_room ? 6 : -6), y(point.y) - 6, has_room ? "start" : "end", point.name);
     }
   }
 
@@ -184,8 +198,9 @@ class Drawing {
     for (const Series& one : series_) {
       if (one.name.empty()) continue;
       if (one.has_line) line(kLeft, at - 4, kLeft + 22, at - 4, stroke_of(one));
-      out_ += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\"/>\n", kLeft + 11, at - 4,
-                          kColors[one.look % kColors.size()]);
+      if (one.has_line || !one.points.empty())
+        out_ += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\"/>\n", kLeft + 11, at - 4,
+                            kColors[one.look % kColors.size()]);
       words(kLeft + 30, at, "start", one.name);
       at += kLegendRow;
     }
@@ -211,7 +226,7 @@ std::string chart_svg(const SweepPlan& plan, const SweepReport& report, std::siz
                       std::optional<std::size_t> over) {
   const auto height_of = [](const Point& point) { return point.y + std::min(point.half, point.y); };
   if (over) {
-    const std::vector<Series> series = front_of(report, metric, *over);
+    const std::vector<Series> series = front_of(plan, report, metric, *over);
     return Drawing(value_axis(*over, most_of(series, [](const Point& point) { return point.x; })),
                    value_axis(metric, most_of(series, height_of)), series)
         .text();

@@ -27,6 +27,7 @@ void shape_concurrency(SweepPlan& plan) {
 
 void shape_quantization(SweepPlan& plan) {
   set_usual_work(plan);
+  plan.options.cache = false;  // a load is to quantize
   plan.variables = {{"quantization", choices_of("quantization")}, {"concurrency", {"1", "8"}}};
 }
 
@@ -64,7 +65,6 @@ constexpr std::array kTemplates = {
 std::span<const SweepTemplate> sweep_templates() { return kTemplates; }
 
 const SweepTemplate* find_sweep_template(std::string_view name) {
-  if (name == "quantization-speed") name = "quantization-cost";  // what it was called when it measured speed alone
   const auto found =
       std::find_if(kTemplates.begin(), kTemplates.end(), [&](const SweepTemplate& t) { return t.name == name; });
   return found == kTemplates.end() ? nullptr : &*found;

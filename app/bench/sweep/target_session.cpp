@@ -52,13 +52,14 @@ std::vector<Value> drawn(const Values& from, std::size_t n, std::mt19937_64& ran
 /// What a prompt is made of: the shared part, and its own; the first of all are of this run alone. Of a later turn only the
 /// latter is new.
 struct PromptDraw {
-  std::size_t n_shared = 0;
+  const SweepWorkload& workload;
   std::uint64_t seed = 0, run = 0;
 
   template <class Value, class Values>
   std::vector<Value> draw(const Values& from, const PlannedRequest& request, std::size_t index) const {
     const auto n = static_cast<std::size_t>(request.prompt_tokens);
     if (request.turn > 0) return own<Value>(from, request, index, n);
+    const std::size_t n_shared = workload.shared_of(request.prompt_tokens);
     std::mt19937_64 shared_random = random_for(seed, Purpose::shared);
     // Prompts that begin alike go on doing so.
     const std::uint64_t begin = request.blocks.empty() ? index : static_cast<std::uint64_t>(request.blocks.front());
@@ -263,7 +264,7 @@ Result<std::vector<Json>> TargetSession::prompts_of(const SweepWorkload& workloa
                                                     const std::vector<PlannedRequest>& requests, std::uint64_t seed,
                                                     const std::function<bool()>& go_on) {
   const PromptDraw prompt{
-      .n_shared = static_cast<std::size_t>(workload.shared_prefix * static_cast<double>(workload.prompt_tokens)),
+      .workload = workload,
       .seed = seed,
       .run = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count())};
   std::vector<Json> prompts;

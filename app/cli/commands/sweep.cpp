@@ -30,7 +30,8 @@ std::string values_text(const SweepPlan& plan, std::size_t cell) {
 
 std::string with_interval(const Estimate& value) {
   if (value.n == 0) return "-";
-  return value.n > 1 ? fmt::format("{:.2f} +- {:.2f}", value.mean, value.half_width) : fmt::format("{:.2f}", value.mean);
+  return value.has_interval() ? fmt::format("{:.2f} +- {:.2f}", value.mean, value.half_width)
+                              : fmt::format("{:.2f}", value.mean);
 }
 
 std::string table(const SweepPlan& plan, const SweepReport& report) {

@@ -9,7 +9,7 @@ import time
 from urllib.parse import urlparse
 
 STREAMS, LONG_PROMPT = 3, 1529
-SHORT_PROMPT, WRITTEN = 64, 300
+SHORT_PROMPT, WRITTEN = 64, 450
 QUIET_SECONDS = 3
 
 

@@ -111,7 +111,7 @@ QVariant CompareTable::data(const QModelIndex& index, int role) const {
     case half_width_role: {
       if (column.kind != Kind::first && column.kind != Kind::second) return {};
       const app::Estimate& estimate = column.kind == Kind::first ? row.both.a : row.both.b;
-      return estimate.n > 1 ? QVariant(metric_value(row.metric, estimate.half_width)) : QVariant();
+      return estimate.has_interval() ? QVariant(metric_value(row.metric, estimate.half_width)) : QVariant();
     }
     case Qt::ToolTipRole:
       if (column.kind == Kind::verdict && row.both.verdict == app::Verdict::unknown)

@@ -189,12 +189,13 @@ bool HeatMap::event(QEvent* event) {
     return true;
   }
   const app::Estimate value = found->second.estimate_of(metric_);
+  const QString interval =
+      value.has_interval() ? QStringLiteral(" ± ") + metric_value(metric_, value.half_width) : QString();
   QToolTip::showText(help->globalPos(),
-                     found->second.error.empty() ? tr("%1: %2 ± %3 (%4 runs)")
-                                                       .arg(metric_words(metric_), metric_value(metric_, value.mean),
-                                                            metric_value(metric_, value.half_width))
-                                                       .arg(value.n)
-                                                 : QString::fromStdString(found->second.error).toHtmlEscaped(),
+                     found->second.error.empty()
+                         ? tr("%1: %2%3 (%n runs)", nullptr, static_cast<int>(value.n))
+                               .arg(metric_words(metric_), metric_value(metric_, value.mean), interval)
+                         : QString::fromStdString(found->second.error).toHtmlEscaped(),
                      this);
   return true;
 }

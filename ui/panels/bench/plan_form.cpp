@@ -153,6 +153,9 @@ void PlanForm::add_load(QVBoxLayout& column) {
   time_scale_ = make_number("time_scale", 0.01, 1000);
   time_scale_->setPrefix(tr("× "));
   scale_row_ = add_row(column, "time_scale_row", tr("Its times"), tr("0.5 is twice as fast"), time_scale_);
+  cut_ = make_switch("too_long", tr("Cut long requests"));
+  cut_row_ = add_row(column, "too_long_row", tr("Cut long requests"),
+                     tr("A request that the context does not hold is cut to what fits; without this its cell fails"), cut_);
   requests_ = make_count("requests", 0, 100'000);
   requests_->setSpecialValueText(tr("auto"));
   add_row(column, "requests", tr("Requests"), tr("Of each run; auto: twice the concurrency, at least 4"), requests_);
@@ -243,6 +246,7 @@ void PlanForm::show_load() {
   prompt_->setVisible(!has_prompts);
   spread_row_->setVisible(!replays);
   shared_row_->setVisible(!has_prompts);
+  cut_row_->setVisible((has_prompts || replays) && !target_->is_server() && !varies("too_long"));
   turns_->show_rows(plan_.workload, varies);
   load_->setEnabled(!varies("load"));
   prompt_->setEnabled(!varies("prompt_tokens"));
@@ -270,6 +274,7 @@ void PlanForm::set_plan(const app::SweepPlan& plan) {
   quality_->setText(QString::fromStdString(plan.quality_dataset));
   trace_->setText(QString::fromStdString(work.trace));
   time_scale_->setValue(work.time_scale);
+  cut_->setChecked(work.too_long == "cut");
   turns_->set_work(work);
   load_->setCurrentIndex(std::max(0, load_->findData(QString::fromStdString(work.load))));
   concurrency_->setValue(static_cast<int>(work.concurrency));
@@ -297,9 +302,10 @@ void PlanForm::take() {
   work.prompt_tokens = prompt_->value();
   work.output_tokens = output_->value();
   work.length_spread = spread_->value() / 100.0;
-  work.shared_prefix = shared_->value() / 100.0;
   plan_.target = target_->target();
   work.dataset = dataset_->text().trimmed().toStdString();
+  work.shared_prefix = work.dataset.empty() ? shared_->value() / 100.0 : 0;  // its row is hidden
+  work.too_long = cut_->isChecked() && !target_->is_server() ? "cut" : "fail";
   work.trace = load_->currentData() == QStringLiteral("replay") ? trace_->text().trimmed().toStdString() : std::string();
   work.time_scale = time_scale_->value();
   work.load = load_->currentData().toString().toStdString();

@@ -62,9 +62,9 @@ class PlanForm : public QWidget {
   QDoubleSpinBox *rate_, *max_seconds_;
   QSpinBox *spread_, *shared_, *ttft_, *itl_, *max_waiting_;
   QComboBox *load_, *stop_;
-  FormRow *model_row_, *tokens_row_, *spread_row_, *shared_row_, *concurrency_row_, *rate_row_, *trace_row_, *scale_row_,
-      *quality_row_, *special_row_, *waiting_row_;
-  Switch *warm_up_, *shuffle_, *special_;
+  FormRow *model_row_, *tokens_row_, *spread_row_, *shared_row_, *cut_row_, *concurrency_row_, *rate_row_, *trace_row_,
+      *scale_row_, *quality_row_, *special_row_, *waiting_row_;
+  Switch *warm_up_, *shuffle_, *special_, *cut_;
   TurnRows* turns_;
   VariableCards* variables_;
 };

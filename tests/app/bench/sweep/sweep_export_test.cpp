@@ -4,6 +4,7 @@
 
 #include <QTest>
 #include <QXmlStreamReader>
+#include <set>
 
 #include "app/bench/sweep/run_record.h"
 
@@ -90,6 +91,27 @@ class SweepExportTest : public QObject {
     QCOMPARE(n_rows, std::size_t{6});
   }
 
+  /// A line for each of the 13 quantizations that there are, and no two that look alike.
+  void many_lines_are_told_apart_and_what_is_left_out_is_told() {
+    SweepPlan plan = plan_of_six();
+    plan.variables[0] = {"quantization", {}};
+    for (int i = 0; i < 26; ++i) plan.variables[0].values.push_back(std::to_string(i));
+    const std::string svg = chart_svg(plan, report_of_five(), metric_index("output_tok_s"));
+    QCOMPARE(n_elements(svg, "polyline"), 24);
+    QVERIFY(svg.find("2 more in the table") != std::string::npos);
+    std::set<std::string> looks;
+    for (std::size_t at = svg.find("<polyline"); at != std::string::npos; at = svg.find("<polyline", at + 1))
+      looks.insert(svg.substr(svg.find("fill=", at), svg.find("/>", at) - svg.find("fill=", at)));
+    QCOMPARE(looks.size(), std::size_t{24});
+  }
+
+  void points_of_a_front_have_names() {
+    const std::string svg =
+        chart_svg(plan_of_six(), report_of_five(), metric_index("output_tok_s"), metric_index("ttft_ms_p99"));
+    QCOMPARE(n_elements(svg, "title"), 1 + 4 + 1);  // of the drawing, of the points, of the one that is best in both
+    QVERIFY(svg.find(">static, 1</text>") != std::string::npos);
+  }
+
   void unseen_metrics_are_empty_everywhere() {
     const SweepPlan plan = plan_of_six();
     const SweepReport report = report_of_five();
@@ -100,16 +122,16 @@ class SweepExportTest : public QObject {
 
   void a_cell_is_asked_of_a_server() {
     const std::string curl = cell_curl(plan_of_six(), 0, "http://127.0.0.1:8000");
-    QVERIFY2(curl.starts_with("curl 'http://127.0.0.1:8000/v1/chat/completions' -H 'Content-Type: application/json' -d '{"),
+    QVERIFY2(curl.starts_with("curl 'http://127.0.0.1:8000/v1/completions' -H 'Content-Type: application/json' -d '{"),
              curl.c_str());
-    for (const char* part :
-         {"\"model\":\"tiny\"", "\"temperature\":0.5", "\"top_k\":7", "it'\\''s over", "\"max_tokens\":128"}) {
+    for (const char* part : {"\"model\":\"tiny\"", "\"temperature\":0.5", "\"top_k\":7", "it'\\''s over",
+                             "\"max_tokens\":128", "\"prompt\":[3,4,5,", "\"ignore_eos\":true"}) {
       QVERIFY2(curl.find(part) != std::string::npos, part);
     }
     SweepPlan plan = plan_of_six();
     plan.target.url = "http://there:1";
     plan.variables = {{"temperature", {"0", "0.25"}}};
-    QVERIFY(cell_curl(plan, 1, "").find("'http://there:1/v1/chat/completions'") != std::string::npos);
+    QVERIFY(cell_curl(plan, 1, "").find("'http://there:1/v1/completions'") != std::string::npos);
     QVERIFY(cell_curl(plan, 1, "").find("\"temperature\":0.25") != std::string::npos);
     QVERIFY(cell_command(plan, 1).starts_with("lathe sweep --target 'http://there:1' --var 'temperature=0.25'"));
   }

@@ -112,6 +112,30 @@ class SweepPlanTest : public QObject {
     QVERIFY(!refusal(none).empty());
   }
 
+  /// Cells that differ in what the work does not look at would show noise as its effect.
+  void what_has_no_effect_on_the_work_is_no_variable() {
+    const auto told = [](std::vector<SweepVariable> variables, SweepWorkload work, const char* url = "") {
+      SweepPlan plan = plan_of(std::move(variables));
+      plan.workload = std::move(work);
+      plan.target.url = url;
+      return refusal(plan);
+    };
+    for (const char* name : {"prompt_tokens", "shared_prefix", "turn_tokens"}) {
+      QCOMPARE(told({{name, {"0.5"}}}, {.dataset = "a.txt"}),
+               std::string("has no effect: prompts are those of the dataset"));
+      QVERIFY(!told({{name, {"0.5"}}, {"dataset", {"a.txt"}}}, {}).empty());
+      QCOMPARE(told({{name, {"0.5"}}}, {}), std::string());
+    }
+    QVERIFY(told({}, {.shared_prefix = 0.5, .dataset = "a.txt"}).starts_with("must be 0"));
+    QCOMPARE(told({{"output_tokens", {"1"}}}, {.dataset = "a.txt"}), std::string());
+    QCOMPARE(told({{"output_tokens", {"1"}}}, {.load = "replay", .trace = "a.csv"}),
+             std::string("has no effect: the trace says it"));
+    QVERIFY(told({{"rate", {"1"}}}, {}).starts_with("has no effect: load concurrency"));
+    QCOMPARE(told({{"rate", {"1"}}, {"load", {"concurrency", "poisson"}}}, {}), std::string());
+    QVERIFY(told({}, {.too_long = "cut"}, "http://there:1").starts_with("must be fail"));
+    QCOMPARE(told({}, {.too_long = "cut"}), std::string());
+  }
+
   void a_plan_reads_back_as_it_was_written() {
     SweepPlan plan = plan_of({{"concurrency", {"1", "4"}}, {"quantization", {"none", "int8_g32"}}});
     plan.repeats = 5;

@@ -54,6 +54,41 @@ class SweepReportTest : public QObject {
     QCOMPARE(compare(cell_of({11.2, 12.2, 13.2}), cell_of({9, 10, 11}), rate), Verdict::noise);
   }
 
+  /// Perplexity is uncertain over its tokens, however often it was measured; a load that happened once tells of no spread.
+  void what_was_measured_once_has_the_verdict_of_its_own_interval() {
+    const auto cell_with = [](double perplexity, double half_width) {
+      CellResult cell = cell_of({100, 101, 99});
+      for (std::vector<double>& sample : cell.samples) sample[metric_index("load_s")] = std::nan("");
+      cell.samples[0][metric_index("load_s")] = perplexity;
+      for (std::size_t i = 0; i < 3; ++i) {
+        cell.samples[i][metric_index("perplexity")] = i == 0 ? perplexity : std::nan("");
+        cell.samples[i][metric_index("perplexity_ci95")] = i == 0 ? half_width : std::nan("");
+      }
+      return cell;
+    };
+    const std::size_t perplexity = metric_index("perplexity");
+    QCOMPARE(compare(cell_with(26, 0.5), cell_with(25.5, 0.5), perplexity), Verdict::noise);  // 0.5 of 0.707
+    QCOMPARE(compare(cell_with(26, 0.3), cell_with(25.5, 0.3), perplexity), Verdict::worse);  // 0.5 of 0.424
+    QCOMPARE(compare(cell_with(9, 1), cell_with(1, 1), metric_index("load_s")), Verdict::unknown);
+  }
+
+  void a_single_run_has_no_interval() {
+    SweepReport report;
+    report.cells[0] = cell_of({100});
+    report.cells[1] = cell_of({100, 102});
+    const SweepPlan plan = plan_of_two();
+    const engine::OrderedJson cells = to_json(plan, report)["cells"];
+    QVERIFY(cells[0]["metrics"]["output_tok_s"]["ci95"].is_null());
+    QVERIFY(cells[1]["metrics"]["output_tok_s"]["ci95"].is_number());
+    const QStringList lines = QString::fromStdString(to_csv(plan, report)).split("\r\n");
+    const auto column = static_cast<int>(lines[0].split(',').indexOf("output_tok_s_ci95"));
+    QCOMPARE(lines[1].split(',').at(column), QString());
+    QVERIFY(lines[2].split(',').at(column).toDouble() > 0);
+    const QString markdown = QString::fromStdString(to_markdown(plan, report));
+    QVERIFY(markdown.contains("| 1 | concurrency | 100 | 100 |"));
+    QVERIFY(markdown.contains("| 1 | a\\|b | 101 ± "));
+  }
+
   void a_cell_ends_early_when_its_interval_is_narrow() {
     SweepPlan plan;
     plan.repeats = 10;
@@ -115,9 +150,11 @@ class SweepReportTest : public QObject {
     QCOMPARE(n_cells(*again), std::size_t{1});
     QVERIFY(values_of(*again, 0) == values_of(plan, 2));
     QCOMPARE(again->options.block_size, 32);
-    QCOMPARE(QString::fromStdString(cell_command(plan, 2)),
-             QString("lathe sweep --model 'a model'\\''s folder' --var 'concurrency=2' --var 'load=concurrency' --prompt-tokens='40' "
-                     "--block-size='32' --repeats 3 --sweep-seed 1 --goal-ttft-ms 200"));
+    QCOMPARE(
+        QString::fromStdString(cell_command(plan, 2)),
+        QString(
+            "lathe sweep --model 'a model'\\''s folder' --var 'concurrency=2' --var 'load=concurrency' --prompt-tokens='40' "
+            "--block-size='32' --repeats 3 --sweep-seed 1 --goal-ttft-ms 200"));
   }
 };
 

@@ -373,6 +373,55 @@ class SweepTest : public QObject {
     QCOMPARE(run->requests[2].usage.n_cached_tokens, std::int64_t{0});
   }
 
+  void a_load_is_one_sample_of_its_cell() {
+    const SweepPlan plan = small_plan({{"concurrency", {"1", "2"}}});
+    auto journal = SweepJournal::open("", plan, false);
+    const SweepReport report = swept(plan, *journal);
+    for (const auto& [index, cell] : report.cells) {
+      QCOMPARE(cell.samples_of(metric_index("load_s")).size(), std::size_t{1});
+      QCOMPARE(cell.samples_of(metric_index("output_tok_s")).size(), std::size_t{2});
+      QVERIFY(cell.estimate_of(metric_index("memory_bytes")).mean > 0);
+    }
+  }
+
+  /// Half of the context is the answer's at most.
+  void what_the_context_does_not_hold_fails_or_is_cut() {
+    SweepPlan plan = small_plan({{"too_long", {"fail", "cut"}}});
+    plan.workload.prompt_tokens = 100;
+    plan.workload.output_tokens = 40;
+    plan.workload.requests = 2;
+    plan.options.max_model_len = 64;
+    auto journal = SweepJournal::open("", plan, false);
+    const SweepReport report = swept(plan, *journal);
+    QCOMPARE(report.cells.at(0).error,
+             std::string("max_model_len: a prompt of 100 and an answer of 40 tokens do not fit into the context of 64; "
+                         "too_long=cut takes what does"));
+    QVERIFY2(report.cells.at(1).error.empty(), report.cells.at(1).error.c_str());
+    QCOMPARE(report.cells.at(1).estimate_of(metric_index("requests_cut")).mean, 2.0);
+    auto engine = engine::load_engine(plan.options);
+    plan.workload.too_long = "cut";
+    const auto requests = RequestPlanner().plan(plan.workload, 1);
+    const auto run = run_load(**engine, plan.workload, *requests, plan.sampling, 1, [] { return true; });
+    QCOMPARE(run->requests[0].usage.n_prompt_tokens, std::int64_t{32});
+    QCOMPARE(run->requests[0].usage.n_completion_tokens, std::int64_t{32});
+  }
+
+  /// Of each prompt its share: of lengths that differ the shorter has less of it.
+  void prompts_of_several_lengths_share_their_begin() {
+    SweepPlan plan = small_plan({});
+    plan.workload.shared_prefix = 0.5;
+    plan.options.block_size = 8;
+    auto engine = engine::load_engine(plan.options);
+    const std::vector<PlannedRequest> requests = {{.prompt_tokens = 64, .output_tokens = 1, .text = {}},
+                                                  {.prompt_tokens = 32, .output_tokens = 1, .text = {}},
+                                                  {.prompt_tokens = 96, .output_tokens = 1, .text = {}}};
+    plan.workload.concurrency = 1;
+    const auto run = run_load(**engine, plan.workload, requests, plan.sampling, 1, [] { return true; });
+    QVERIFY(run.has_value());
+    QCOMPARE(run->requests[1].usage.n_cached_tokens, std::int64_t{16});
+    QCOMPARE(run->requests[2].usage.n_cached_tokens, std::int64_t{32});
+  }
+
   void a_shared_prefix_is_found_in_the_cache() {
     SweepPlan plan = small_plan({});
     plan.workload.prompt_tokens = 64;

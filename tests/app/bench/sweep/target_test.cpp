@@ -325,7 +325,7 @@ class TargetTest : public QObject {
     const auto refused = check(plan_for("http://127.0.0.1:1", {{"block_size", {"8"}}}));
     QCOMPARE(refused.error().where, std::string("block_size"));
     QVERIFY(refused.error().message.find("where the target is started") != std::string::npos);
-    QVERIFY(check(plan_for("http://127.0.0.1:1", {{"temperature", {"0"}}, {"rate", {"1"}}})).has_value());
+    QVERIFY(check(plan_for("http://127.0.0.1:1", {{"temperature", {"0"}}, {"concurrency", {"1"}}})).has_value());
   }
 };
 

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// The settings of a sweep's work.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <variant>
+
+#include "app/api/sweep_plan.h"
+#include "engine/api/option_value.h"
+
+namespace lathe::app {
+namespace {
+
+using engine::OptionDescriptor;
+using engine::Result;
+
+using WorkloadMember = std::variant<std::int64_t SweepWorkload::*, double SweepWorkload::*, std::string SweepWorkload::*>;
+struct WorkloadField {
+  OptionDescriptor option;
+  WorkloadMember member;
+};
+
+using enum engine::OptionGroup;
+using enum engine::OptionKind;
+
+// THE TABLE of workload settings, in the order of the struct.
+constexpr std::array kWorkloadFields = {
+    WorkloadField{{"prompt_tokens", scheduling, integer, "Tokens of a prompt.", 1, 1 << 20}, &SweepWorkload::prompt_tokens},
+    WorkloadField{{"output_tokens", scheduling, integer, "Tokens of an answer.", 1, 1 << 20}, &SweepWorkload::output_tokens},
+    WorkloadField{{"length_spread", scheduling, number,
+                   "Lengths of prompts and answers are drawn evenly from 1 - N to 1 + N times theirs.", 0, 1},
+                  &SweepWorkload::length_spread},
+    WorkloadField{{"shared_prefix", scheduling, number, "Share of every prompt that is the same.", 0, 1},
+                  &SweepWorkload::shared_prefix},
+    WorkloadField{
+        {"too_long", scheduling, choice,
+         "What becomes of a request that the context does not hold: fail ends its cell, cut takes what fits, of its "
+         "answer half of the context at most. Of a target the context is not known.",
+         0, 0, "fail|cut"},
+        &SweepWorkload::too_long},
+    WorkloadField{{"requests", scheduling, integer, "Requests of a run; 0: twice the concurrency, at least 4.", 0, 1 << 20},
+                  &SweepWorkload::requests},
+    WorkloadField{{"load", scheduling, choice, "When requests are sent.", 0, 0, "concurrency|constant|poisson|replay"},
+                  &SweepWorkload::load},
+    WorkloadField{{"concurrency", scheduling, integer, "Requests at a time, with load concurrency.", 1, 4096},
+                  &SweepWorkload::concurrency},
+    WorkloadField{{"rate", scheduling, number, "Requests a second, with load constant or poisson.", 0.001, 100'000},
+                  &SweepWorkload::rate},
+    WorkloadField{
+        {"dataset", scheduling, text,
+         "Prompts from a file instead of drawn tokens: lines of a text, a JSON list of strings, or JSONL with \"text\", "
+         "\"prompt\", \"turns\", \"messages\" or ShareGPT's \"conversations\".",
+         0, 0},
+        &SweepWorkload::dataset},
+    WorkloadField{{"trace", scheduling, text,
+                   "Arrivals to replay: CSV or JSONL of arrival (seconds), prompt_tokens and output_tokens, Azure's CSV, or "
+                   "Mooncake's JSONL, whose hash_ids say which prompts begin alike.",
+                   0, 0},
+                  &SweepWorkload::trace},
+    WorkloadField{{"time_scale", scheduling, number, "Times of the trace are multiplied by this: 0.5 is twice as fast.",
+                   0.0001, 10'000},
+                  &SweepWorkload::time_scale},
+    WorkloadField{{"turns", scheduling, integer,
+                   "Turns of a conversation: the prompt of each is all that was said before and new tokens, so that the "
+                   "prefix cache is of use. Requests, concurrency and rate then count conversations; of a dataset those of "
+                   "its conversations that have fewer end earlier.",
+                   1, 1024},
+                  &SweepWorkload::turns},
+    WorkloadField{{"turn_tokens", scheduling, integer,
+                   "New tokens of every turn but the first; 0: as many as prompt_tokens.", 0, 1 << 20},
+                  &SweepWorkload::turn_tokens},
+    WorkloadField{{"think_time", scheduling, number, "Seconds from the end of an answer to the next turn.", 0, 3600},
+                  &SweepWorkload::think_time},
+    WorkloadField{{"max_seconds", scheduling, number,
+                   "Seconds after which a run sends no more; what is on its way is finished. 0: no limit.", 0, 86'400},
+                  &SweepWorkload::max_seconds},
+    WorkloadField{{"max_waiting", scheduling, integer,
+                   "A run of load constant, poisson or replay sends no more once more than N requests wait for their first "
+                   "token: more come than are served. 0: no limit.",
+                   0, 1 << 20},
+                  &SweepWorkload::max_waiting},
+};
+
+constexpr auto kWorkloadOptions = [] {
+  std::array<OptionDescriptor, kWorkloadFields.size()> options{};
+  for (std::size_t i = 0; i < options.size(); ++i) options[i] = kWorkloadFields[i].option;
+  return options;
+}();
+
+Result<void> read(const OptionDescriptor& option, std::string_view text, std::int64_t& value) {
+  LATHE_TRY(value, engine::parse_integer(option, text));
+  return {};
+}
+Result<void> read(const OptionDescriptor& option, std::string_view text, double& value) {
+  LATHE_TRY(value, engine::parse_number(option, text));
+  return {};
+}
+Result<void> read(const OptionDescriptor& option, std::string_view text, std::string& value) {
+  if (option.kind == engine::OptionKind::text) {
+    value = text;
+    return {};
+  }
+  LATHE_TRY(value, engine::parse_choice(option, text));
+  return {};
+}
+
+}  // namespace
+
+LoadPattern SweepWorkload::pattern() const {
+  if (load == "constant") return LoadPattern::constant_rate;
+  if (load == "replay") return LoadPattern::replay;
+  return load == "poisson" ? LoadPattern::poisson : LoadPattern::concurrency;
+}
+
+std::int64_t SweepWorkload::n_requests() const {
+  return requests > 0 ? requests : std::max<std::int64_t>(4, 2 * concurrency);
+}
+
+std::span<const OptionDescriptor> workload_option_table() { return kWorkloadOptions; }
+
+Result<void> set_option(SweepWorkload& workload, std::string_view name, std::string_view value) {
+  for (const WorkloadField& field : kWorkloadFields) {
+    if (field.option.name != name) continue;
+    return std::visit([&](auto member) { return read(field.option, value, workload.*member); }, field.member);
+  }
+  return engine::fail(engine::ErrorCode::invalid_argument, fmt::format("there is no setting '{}'", name), std::string(name));
+}
+
+std::string get_option(const SweepWorkload& workload, std::string_view name) {
+  for (const WorkloadField& field : kWorkloadFields) {
+    if (field.option.name == name) {
+      return std::visit([&](auto member) { return fmt::format("{}", workload.*member); }, field.member);
+    }
+  }
+  return {};
+}
+
+}  // namespace lathe::app
