@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "engine/api/embed.h"
-#include "engine/embed/pooling_config.h"
+#include "engine/serve/pooling_config.h"
 #include "engine/serve/load_runner.h"
 
 namespace lathe::engine {

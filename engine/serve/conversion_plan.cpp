@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <tuple>
 #include <utility>
 
@@ -211,10 +212,12 @@ class GgufPlanner : public Planner {
   }
 
   static bool is_always_f32(WeightRole role) {
-    return role == WeightRole::router || role == WeightRole::shared_switch || role == WeightRole::positions;
+    constexpr std::array kRoles = {WeightRole::router, WeightRole::shared_switch, WeightRole::positions,
+                                   WeightRole::token_types};
+    return std::find(kRoles.begin(), kRoles.end(), role) != kRoles.end();
   }
 
-  /// Vectors, routers and positions are f32 in GGUF files, whatever the matrices are.
+  /// Vectors, routers, positions and token types are f32 in GGUF files, whatever the matrices are.
   Result<void> choose_form(WrittenPart& part, WeightRole role) const {
     const StoredTensor& stored = *part.source->tensor;
     if (choice_.keeps_codes && !model_.folder.gguf().empty()) return take_as_it_is(part);

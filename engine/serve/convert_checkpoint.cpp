@@ -19,6 +19,7 @@
 #include "engine/serve/load_runner.h"
 #include "engine/serve/opened_model.h"
 #include "engine/serve/partial_folder.h"
+#include "engine/serve/pooling_config.h"
 #include "engine/serve/tensor_conversion.h"
 #include "engine/text/tokenizer_comparison.h"
 
@@ -38,7 +39,7 @@ class Conversion {
 
   Result<ConvertReport> run(const ConvertOptions& convert) {
     LATHE_TRY_VOID(validate(options_));
-    LATHE_TRY(model_, open_model(options_.model));
+    LATHE_TRY(model_, open_model(options_.model, ModelUse::inspect));
     LATHE_TRY(backend_, open_backend(options_.isa, options_.threads));
     // A load cuts and turns the matrix of K and V: rounded as it lies in files, it would be another one.
     if (model_->config.latent.exists() && options_.quantization != "none") {
@@ -48,6 +49,9 @@ class Conversion {
     fs::path output = fs::absolute(convert.output).lexically_normal();
     if (output.filename().empty()) output = output.parent_path();  // a slash at the end
     const bool to_gguf = output.extension() == kGgufEnding;
+    if (!model_->config.has_head && !to_gguf) {
+      return refuse("an encoder becomes a GGUF file alone: name one that ends in .gguf");
+    }
     LATHE_TRY_VOID(to_gguf ? check_file(output, convert.overwrite) : check_folder(output, convert.overwrite));
     LATHE_TRY_VOID(plan(convert, to_gguf));
     LATHE_TRY_VOID(smooth());
@@ -161,6 +165,7 @@ class Conversion {
     }
     LATHE_TRY_VOID(writer.finish());
     LATHE_TRY_VOID(check_read_again(file));
+    LATHE_TRY_VOID(note_vectors());
     return note_spaces(file);
   }
 
@@ -174,12 +179,31 @@ class Conversion {
     const std::vector<std::string> other = differences(config, meant);
     // Tensors last: those of another model would be said to be missing.
     if (other.empty()) {
-      LATHE_TRY(const OpenedModel whole, open_model(file.string()));
+      LATHE_TRY(const OpenedModel whole, open_model(file.string(), ModelUse::inspect));
       return {};
     }
     return fail(ErrorCode::unsupported,
                 fmt::format("a GGUF file of this family has no place for what it says of {}", fmt::join(other, ", ")),
                 fmt::format("{}: config.json", model_->folder.name()));
+  }
+
+  /// What a folder of sentence-transformers says beyond the kind of pooling.
+  Result<void> note_vectors() {
+    const ModelConfig& config = model_->config;
+    if (config.is_causal || !model_->folder.gguf().empty()) return {};
+    LATHE_TRY(const PoolingConfig pooling, read_pooling_config(model_->folder, Pooling::mean));
+    if (!pooling.normalises) {
+      report_.notes.emplace_back(
+          "the folder leaves vectors as long as they come (no Normalize in modules.json); GGUF has no place for that, and "
+          "out of this file they have length 1");
+    }
+    if (pooling.max_tokens > 0 && pooling.max_tokens < config.max_position_embeddings) {
+      constexpr std::string_view kWords =
+          "the folder ends texts at {} tokens (max_seq_length); GGUF has no place for that, and out of this file they may "
+          "have {}";
+      report_.notes.push_back(fmt::format(kWords, pooling.max_tokens, config.max_position_embeddings));
+    }
+    return {};
   }
 
   /// Readers of GGUF files put a space before text behind a special token, as tokenizers of Llama with "legacy" do.

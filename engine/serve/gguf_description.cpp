@@ -10,6 +10,7 @@
 #include "engine/load/gguf/gguf_config.h"
 #include "engine/load/gguf/gguf_ends.h"
 #include "engine/load/gguf/gguf_files.h"
+#include "engine/serve/pooling_config.h"
 #include "engine/text/gguf_tokenizer.h"
 #include "kernels/api/check.h"
 
@@ -79,6 +80,7 @@ constexpr std::array kKnownValues = {
     KnownValue{"feed_forward_length", [](const ModelConfig& config) { return Json(config.intermediate_size); }},
     KnownValue{"attention.head_count", [](const ModelConfig& config) { return Json(config.n_heads); }},
     KnownValue{"attention.head_count_kv", [](const ModelConfig& config) { return Json(config.n_kv_heads); }},
+    KnownValue{"attention.causal", [](const ModelConfig& config) { return Json(config.is_causal); }},
     KnownValue{"attention.key_length", [](const ModelConfig& config) { return Json(config.head_dim); }},
     KnownValue{"attention.layer_norm_epsilon", epsilon},
     KnownValue{"attention.layer_norm_rms_epsilon", epsilon},
@@ -113,6 +115,7 @@ class Describer {
       for (const GgufKey& key : keys) LATHE_TRY_VOID(write(key));
     }
     LATHE_TRY_VOID(write_rope());
+    LATHE_TRY_VOID(write_pooling());
     LATHE_TRY_VOID(write_text());
     return std::move(made_);
   }
@@ -254,6 +257,14 @@ class Describer {
     made_.rope_factors.push_back({std::move(name), {factors.begin(), factors.end()}});
   }
 
+  /// Of an encoder, also where its folder does not say: other readers pool nothing then.
+  Result<void> write_pooling() {
+    if (config_.is_causal) return {};
+    LATHE_TRY(const PoolingConfig pooling, read_pooling_config(model_.folder, Pooling::mean));
+    to_.set_whole(path(kGgufPoolingKey), gguf_pooling_number(pooling.pooling));
+    return {};
+  }
+
   /// The tokenizer and the chat template. A checkpoint without a tokenizer of its own becomes a file without one.
   Result<void> write_text() {
     LATHE_TRY(const auto vocabulary, find_gguf_vocabulary(model_.folder, config_.vocab_size));
@@ -266,6 +277,9 @@ class Describer {
       if (!config_.eos_ids.empty()) eos = config_.eos_ids.front();
     }
     write_gguf_ends(eos, model_.info.eos_ids, to_);
+    if (config_.n_token_types > 0) {
+      to_.set_whole("tokenizer.ggml.token_type_count", static_cast<std::uint32_t>(config_.n_token_types));
+    }
     if (model_.chat_template) to_.set_text("tokenizer.chat_template", *model_.chat_template);
     return {};
   }
@@ -359,6 +373,8 @@ std::vector<std::string> differences(const ModelConfig& written, const ModelConf
          "norms");
   expect(a.has_embedding_norm == b.has_embedding_norm && a.embedding_size == b.embedding_size, "embeddings");
   expect(a.n_learned_positions == b.n_learned_positions && a.position_offset == b.position_offset, "learned positions");
+  expect(a.n_token_types == b.n_token_types, "type_vocab_size");
+  expect(a.is_causal == b.is_causal && a.has_head == b.has_head, "what it is for");
   expect(std::equal(a.alibi_slopes.begin(), a.alibi_slopes.end(), b.alibi_slopes.begin(), b.alibi_slopes.end(), is_close),
          "ALiBi");
   expect(a.normalises_head == b.normalises_head, "rows of the head");

@@ -10,6 +10,8 @@ namespace lathe::engine {
 namespace {
 
 constexpr std::string_view kPrefix = "tokenizer.ggml.";
+constexpr std::string_view kSeparator = "seperator_token_id";  // as the format spells it
+constexpr std::string_view kLowercase = "normalizer.lowercase", kStripAccents = "normalizer.strip_accents";
 
 std::string path(std::string_view key) { return fmt::format("{}{}", kPrefix, key); }
 
@@ -48,11 +50,15 @@ Result<GgufVocabulary> read_gguf_vocabulary(const GgufHeader& header) {
   LATHE_TRY(vocabulary.eos_token_id, id_of(header, "eos_token_id"));
   LATHE_TRY(vocabulary.unknown_token_id, id_of(header, "unknown_token_id"));
   LATHE_TRY(vocabulary.cls_token_id, id_of(header, "cls_token_id"));
-  LATHE_TRY(vocabulary.separator_token_id, id_of(header, "seperator_token_id"));  // as the format spells it
+  LATHE_TRY(vocabulary.separator_token_id, id_of(header, kSeparator));
+  LATHE_TRY(vocabulary.padding_token_id, id_of(header, "padding_token_id"));
+  LATHE_TRY(vocabulary.mask_token_id, id_of(header, "mask_token_id"));
   LATHE_TRY(vocabulary.add_bos_token, header.flag(path("add_bos_token")));
   LATHE_TRY(vocabulary.add_eos_token, header.flag(path("add_eos_token")));
   LATHE_TRY(vocabulary.add_space_prefix, header.flag(path("add_space_prefix")));
   LATHE_TRY(vocabulary.remove_extra_whitespaces, header.flag(path("remove_extra_whitespaces")));
+  LATHE_TRY(vocabulary.normalizer_lowercase, header.flag(path(kLowercase)));
+  LATHE_TRY(vocabulary.normalizer_strip_accents, header.flag(path(kStripAccents)));
   return vocabulary;
 }
 
@@ -74,10 +80,16 @@ void write_gguf_vocabulary(const GgufVocabulary& vocabulary, GgufMetadata& metad
   }
   id("bos_token_id", vocabulary.bos_token_id);
   id("unknown_token_id", vocabulary.unknown_token_id);
+  id("cls_token_id", vocabulary.cls_token_id);
+  id(kSeparator, vocabulary.separator_token_id);
+  id("padding_token_id", vocabulary.padding_token_id);
+  id("mask_token_id", vocabulary.mask_token_id);
   flag("add_bos_token", vocabulary.add_bos_token);
   flag("add_eos_token", vocabulary.add_eos_token);
   flag("add_space_prefix", vocabulary.add_space_prefix);
   flag("remove_extra_whitespaces", vocabulary.remove_extra_whitespaces);
+  flag(kLowercase, vocabulary.normalizer_lowercase);
+  flag(kStripAccents, vocabulary.normalizer_strip_accents);
 }
 
 Result<std::unique_ptr<Tokenizer>> open_gguf_tokenizer(const ModelFolder& folder) {

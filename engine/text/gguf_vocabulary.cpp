@@ -157,6 +157,14 @@ Result<std::unique_ptr<Tokenizer>> make_byte_level(const GgufVocabulary& vocabul
   return assemble_tokenizer(description, config);
 }
 
+/// Without a word of it accents go as capitals do.
+Json bert_normalizer(const GgufVocabulary& vocabulary) {
+  Json normalizer = {{"type", "BertNormalizer"}};
+  if (vocabulary.normalizer_lowercase) normalizer["lowercase"] = *vocabulary.normalizer_lowercase;
+  if (vocabulary.normalizer_strip_accents) normalizer["strip_accents"] = *vocabulary.normalizer_strip_accents;
+  return normalizer;
+}
+
 /// The converter marks pieces that begin a word instead of those that go on.
 Result<std::unique_ptr<Tokenizer>> make_bert(const GgufVocabulary& vocabulary) {
   constexpr std::string_view kMark = "\xE2\x96\x81", kInside = "##";
@@ -171,7 +179,7 @@ Result<std::unique_ptr<Tokenizer>> make_bert(const GgufVocabulary& vocabulary) {
     piece = piece.starts_with(kMark) ? piece.substr(kMark.size()) : std::string(kInside) + piece;
   }
   description.model = {{"type", "WordPiece"}, {"unk_token", unknown.value_or("[UNK]")}};
-  description.normalizer = {{"type", "BertNormalizer"}};
+  description.normalizer = bert_normalizer(vocabulary);
   description.pre_tokenizer = {{"type", "BertPreTokenizer"}};
   description.decoder = {{"type", "WordPiece"}, {"prefix", kInside}};
   description.post_processor = surroundings(token_of(cls, cls_id), token_of(separator, separator_id));

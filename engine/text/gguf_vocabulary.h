@@ -21,9 +21,11 @@ struct GgufVocabulary {
   std::vector<float> scores;             ///< of llama and t5
   std::vector<std::int32_t> token_type;  ///< the numbers of sentencepiece_proto's PieceType
   std::vector<std::string> merges;       ///< of gpt2, best first
-  std::optional<std::int32_t> bos_token_id, eos_token_id, unknown_token_id, cls_token_id, separator_token_id;
+  std::optional<std::int32_t> bos_token_id, eos_token_id, unknown_token_id, cls_token_id, separator_token_id,
+      padding_token_id, mask_token_id;
   std::optional<bool> add_bos_token, add_eos_token, add_space_prefix, remove_extra_whitespaces;
-  std::string precompiled_charsmap;  ///< of t5
+  std::string precompiled_charsmap;                                    ///< of t5
+  std::optional<bool> normalizer_lowercase, normalizer_strip_accents;  ///< of bert; a dot is in the place of the first _
 };
 
 /// Errors: model_refused with the key, also for a model or pre-tokenizer that is not known.

@@ -6,18 +6,23 @@
 #include <array>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "engine/text/gguf_tokenizer.h"
+#include "engine/text/json_field.h"
 #include "engine/text/rank_file.h"
 #include "engine/text/sentencepiece_proto.h"
 #include "engine/text/tokenizer_comparison.h"
 #include "engine/text/tokenizer_json_file.h"
+#include "engine/text/vocabulary_files.h"
 #include "engine/text/word_patterns.h"
 
 namespace lathe::engine {
 namespace {
 
-constexpr std::string_view kModelFile = "tokenizer.model", kJsonFile = "tokenizer.json";
+constexpr std::string_view kModelFile = "tokenizer.model", kJsonFile = "tokenizer.json", kLinesFile = "vocab.txt";
+constexpr std::string_view kWordMark = "\xE2\x96\x81";  // at the front of pieces of BERT that begin a word
+constexpr std::int64_t kUsualWordCharacters = 100;      // of WordPiece, where the file does not say
 constexpr std::int64_t kMaxModelBytes = 256LL << 20;
 
 class VocabularyMaker {
@@ -27,14 +32,12 @@ class VocabularyMaker {
 
   Result<GgufVocabulary> make() {
     LATHE_TRY(config_, read_tokenizer_config(folder_));
-    LATHE_TRY_VOID(folder_.has(kModelFile) ? take_model() : take_json());
+    LATHE_TRY_VOID(take_file());
     for (const AddedToken& token : config_.added_tokens) add_token(token);
     while (static_cast<std::int64_t>(made_.tokens.size()) < n_rows_) {
       put(made_.tokens.size(), fmt::format("[PAD{}]", made_.tokens.size()), PieceType::unused);
     }
-    made_.bos_token_id = tokenizer_.bos_id();
-    if (!tokenizer_.eos_ids().empty()) made_.eos_token_id = tokenizer_.eos_ids().front();
-    made_.add_bos_token = tokenizer_.adds_bos();
+    LATHE_TRY_VOID(made_.model == "bert" ? take_surroundings() : take_ends());
     LATHE_TRY_VOID(compare());
     return std::move(made_);
   }
@@ -60,6 +63,30 @@ class VocabularyMaker {
     put(static_cast<std::size_t>(token.id), token.content, token.special ? PieceType::control : PieceType::user_defined);
   }
 
+  Result<void> take_file() {
+    if (folder_.has(kModelFile)) return take_model();
+    if (folder_.has(kJsonFile)) return take_json();
+    if (folder_.has(kLinesFile)) return take_lines();
+    return refuse(folder_.name(), "a vocabulary without tokenizer.json, tokenizer.model or vocab.txt");
+  }
+
+  Result<void> take_ends() {
+    made_.bos_token_id = tokenizer_.bos_id();
+    if (!tokenizer_.eos_ids().empty()) made_.eos_token_id = tokenizer_.eos_ids().front();
+    made_.add_bos_token = tokenizer_.adds_bos();
+    return {};
+  }
+
+  /// Readers put one token before a text and one behind it, which files name twice: by what they are to BERT as well.
+  Result<void> take_surroundings() {
+    LATHE_TRY(const std::vector<std::int32_t> around, tokenizer_.encode("", true, false));
+    if (around.size() != 2) return refuse(folder_.name(), "WordPiece without one token before and one behind a text");
+    made_.cls_token_id = made_.bos_token_id = around.front();
+    made_.separator_token_id = made_.eos_token_id = around.back();
+    made_.add_bos_token = made_.add_eos_token = true;
+    return {};
+  }
+
   Result<void> take_model() {
     LATHE_TRY(const std::string bytes, folder_.read_text(kModelFile, kMaxModelBytes));
     if (is_rank_file(bytes)) return refuse(kModelFile, "a list of ranks");
@@ -79,7 +106,6 @@ class VocabularyMaker {
   }
 
   Result<void> take_json() {
-    if (!folder_.has(kJsonFile)) return refuse(folder_.name(), "a vocabulary without tokenizer.json or tokenizer.model");
     LATHE_TRY(const TokenizerDescription description, read_tokenizer_json(folder_, std::string(kJsonFile)));
     const std::string type = description.model.value("type", "");
     const WordPattern* pattern = find_word_pattern(description);
@@ -87,10 +113,59 @@ class VocabularyMaker {
       take_sentencepiece(description);
     } else if (type == "BPE" && pattern != nullptr) {
       take_byte_level(description, *pattern);
+    } else if (type == "WordPiece") {
+      LATHE_TRY_VOID(take_wordpiece(description));
     } else {
       return refuse(kJsonFile, fmt::format("{} whose words are cut in a way without a name", type));
     }
     for (const AddedToken& token : description.added_tokens) add_token(token);
+    return {};
+  }
+
+  Result<void> take_lines() {
+    LATHE_TRY(const TokenizerDescription description, read_wordpiece_vocabulary(folder_, std::string(kLinesFile), config_));
+    LATHE_TRY_VOID(take_wordpiece(description));
+    for (const AddedToken& token : description.added_tokens) add_token(token);
+    return {};
+  }
+
+  /// What readers of GGUF files do to a text before they look for pieces.
+  static bool is_cut_as_usual(const TokenizerDescription& description) {
+    const Json& normalizer = description.normalizer;
+    return normalizer.is_object() && normalizer.value("type", "") == "BertNormalizer" &&
+           flag_field(normalizer, "clean_text", true) && flag_field(normalizer, "handle_chinese_chars", true) &&
+           description.pre_tokenizer.is_object() && description.pre_tokenizer.value("type", "") == "BertPreTokenizer" &&
+           description.model.value("max_input_chars_per_word", kUsualWordCharacters) == kUsualWordCharacters;
+  }
+
+  /// Pieces that begin a word are marked instead of those that go on. Added tokens stay as they are: they come after.
+  Result<void> take_wordpiece(const TokenizerDescription& description) {
+    if (!is_cut_as_usual(description)) return refuse(description.file, "WordPiece over words that are not cut as BERT's");
+    made_.model = "bert";
+    made_.normalizer_lowercase = flag_field(description.normalizer, "lowercase", true);
+    made_.normalizer_strip_accents = flag_field(description.normalizer, "strip_accents", *made_.normalizer_lowercase);
+    const std::string inside = description.model.value("continuing_subword_prefix", "##"),
+                      unknown = description.model.value("unk_token", "[UNK]");
+    for (const auto& [piece, id] : description.vocabulary) {
+      const auto place = static_cast<std::size_t>(id);
+      if (piece == unknown) {
+        put(place, piece, PieceType::control);
+      } else if (!piece.starts_with(inside)) {
+        put(place, std::string(kWordMark) + piece, PieceType::normal);
+      } else if (const std::string rest = piece.substr(inside.size()); !rest.starts_with(kWordMark)) {
+        put(place, rest, PieceType::normal);
+      } else {
+        return refuse(description.file, fmt::format("the piece \"{}\"", piece));
+      }
+    }
+    const auto id_of = [&](std::string_view name) -> std::optional<std::int32_t> {
+      const auto found = std::find_if(description.vocabulary.begin(), description.vocabulary.end(),
+                                      [&](const auto& entry) { return entry.first == name; });
+      return found == description.vocabulary.end() ? std::nullopt : std::optional(found->second);
+    };
+    made_.unknown_token_id = id_of(unknown);
+    made_.padding_token_id = id_of(config_.pad_token.value_or("[PAD]"));
+    made_.mask_token_id = id_of(config_.mask_token.value_or("[MASK]"));
     return {};
   }
 

@@ -47,6 +47,7 @@ void take_special(const Json& object, TokenizerConfig& config) {
   take_named(object, "eos_token", config.eos_token);
   take_named(object, "unk_token", config.unk_token);
   take_named(object, "pad_token", config.pad_token);
+  take_named(object, "mask_token", config.mask_token);
   const auto more = object.find("additional_special_tokens");
   if (more == object.end() || !more->is_array()) return;
   for (const Json& item : *more) {

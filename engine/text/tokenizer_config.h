@@ -18,7 +18,7 @@ struct TokenizerConfig {
   std::optional<bool> add_bos, add_eos;
   bool legacy = true;  ///< sentencepiece: every piece of text between added tokens gets a leading space, not only the first
   bool add_prefix_space = true;  ///< sentencepiece without `legacy`: the first gets one. Source: LlamaTokenizer.tokenize
-  std::optional<std::string> bos_token, eos_token, unk_token, pad_token;
+  std::optional<std::string> bos_token, eos_token, unk_token, pad_token, mask_token;
   std::set<std::string> special_tokens;  ///< contents of all that are named as special
   std::vector<AddedToken> added_tokens;
 };

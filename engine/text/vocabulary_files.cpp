@@ -111,8 +111,8 @@ Result<std::unique_ptr<Tokenizer>> open_vocabulary_and_merges(const ModelFolder&
   return assemble_tokenizer(description, config);
 }
 
-Result<std::unique_ptr<Tokenizer>> open_wordpiece_vocabulary(const ModelFolder& folder, const std::string& file) {
-  LATHE_TRY(TokenizerConfig config, read_tokenizer_config(folder));
+Result<TokenizerDescription> read_wordpiece_vocabulary(const ModelFolder& folder, const std::string& file,
+                                                       TokenizerConfig& config) {
   LATHE_TRY(const Json options, folder.read_json_if_present("tokenizer_config.json"));
   LATHE_TRY(const std::string text, folder.read_text(file, kMaxFileBytes));
   TokenizerDescription description;
@@ -133,11 +133,16 @@ Result<std::unique_ptr<Tokenizer>> open_wordpiece_vocabulary(const ModelFolder& 
   description.normalizer = bert_normalizer(options);
   description.pre_tokenizer = {{"type", "BertPreTokenizer"}};
   description.decoder = {{"type", "WordPiece"}, {"prefix", "##"}, {"cleanup", true}};
-  description.post_processor = {{"type", "TemplateProcessing"},
-                                {"single",
-                                 {{{"SpecialToken", {{"id", "[CLS]"}}}},
-                                  {{"Sequence", {{"id", "A"}}}},
-                                  {{"SpecialToken", {{"id", "[SEP]"}}}}}}};
+  description.post_processor = {
+      {"type", "TemplateProcessing"},
+      {"single",
+       {{{"SpecialToken", {{"id", "[CLS]"}}}}, {{"Sequence", {{"id", "A"}}}}, {{"SpecialToken", {{"id", "[SEP]"}}}}}}};
+  return description;
+}
+
+Result<std::unique_ptr<Tokenizer>> open_wordpiece_vocabulary(const ModelFolder& folder, const std::string& file) {
+  LATHE_TRY(TokenizerConfig config, read_tokenizer_config(folder));
+  LATHE_TRY(const TokenizerDescription description, read_wordpiece_vocabulary(folder, file, config));
   return assemble_tokenizer(description, config);
 }
 

@@ -8,6 +8,8 @@
 
 #include "engine/api/tokenizer.h"
 #include "engine/load/model_folder.h"
+#include "engine/text/tokenizer_config.h"
+#include "engine/text/tokenizer_description.h"
 
 namespace lathe::engine {
 
@@ -18,5 +20,8 @@ Result<std::unique_ptr<Tokenizer>> open_vocabulary_and_merges(const ModelFolder&
 /// WordPiece; a line is a piece, its number the id. do_lower_case, tokenize_chinese_chars and strip_accents come from the
 /// configuration. Errors: model_refused with the line.
 Result<std::unique_ptr<Tokenizer>> open_wordpiece_vocabulary(const ModelFolder& folder, const std::string& file);
+/// What that is made of. `config` gets the names that BERT's class takes for special. Errors: the same.
+Result<TokenizerDescription> read_wordpiece_vocabulary(const ModelFolder& folder, const std::string& file,
+                                                       TokenizerConfig& config);
 
 }  // namespace lathe::engine

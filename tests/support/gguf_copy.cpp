@@ -28,6 +28,20 @@ std::string bytes_of(const engine::GgufFile& file, const std::string& tensor) {
   return bytes_of(file, *found);
 }
 
+std::map<std::string, std::string> content_of(const std::string& path) {
+  const engine::GgufFile file = opened_gguf(path);
+  std::map<std::string, std::string> content;
+  for (const engine::GgufTensor& tensor : file.header.tensors()) {
+    content["tensor " + tensor.name] =
+        std::to_string(tensor.type) + engine::to_string(tensor.shape) + bytes_of(file, tensor);
+  }
+  for (const auto& [key, value] : file.header.values()) {
+    content["value " + key] =
+        std::to_string(value.type) + std::string(reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size());
+  }
+  return content;
+}
+
 void add_value(GgufBuilder& builder, const std::string& key, const engine::GgufValue& value) {
   constexpr std::uint32_t kListType = 9;
   std::string bytes(reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size());

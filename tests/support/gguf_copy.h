@@ -18,6 +18,8 @@ engine::GgufFile opened_gguf(const std::string& path);
 std::string bytes_of(const engine::GgufFile& file, const engine::GgufTensor& tensor);
 /// Requires: the file has it.
 std::string bytes_of(const engine::GgufFile& file, const std::string& tensor);
+/// Tensors by "tensor " and their names, with type and bytes; values by "value " and their keys.
+std::map<std::string, std::string> content_of(const std::string& path);
 void add_value(GgufBuilder& builder, const std::string& key, const engine::GgufValue& value);
 
 class GgufCopy {

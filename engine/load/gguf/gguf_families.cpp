@@ -209,8 +209,7 @@ constexpr std::array kFamilies = {
                .keys = kBertKeys,
                .names = kBertNames,
                .ends = kBertEnds,
-               .layers = "encoder.layer.",
-               .is_written = false},
+               .layers = "encoder.layer."},
     GgufFamily{.gguf = "internlm2",
                .name = "InternLM2ForCausalLM",
                .model_type = "internlm2",
@@ -235,10 +234,9 @@ constexpr std::array kFamilies = {
                .layers = "transformer.blocks."},
 };
 
-std::string listed(std::string_view GgufFamily::*name, bool are_written) {
+std::string listed(std::string_view GgufFamily::*name) {
   std::vector<std::string_view> names;
   for (const GgufFamily& family : kFamilies) {
-    if (are_written && !family.is_written) continue;
     if (std::find(names.begin(), names.end(), family.*name) == names.end()) names.push_back(family.*name);
   }
   return fmt::format("{}", fmt::join(names, ", "));
@@ -314,20 +312,19 @@ Result<const GgufFamily*> family_of(const GgufHeader& header) {
   }
   return fail(ErrorCode::model_refused,
               fmt::format("\"{:.60}\" is not read from GGUF files ({} are); use the folder of its Hugging Face checkpoint",
-                          *name, listed(&GgufFamily::gguf, false)),
+                          *name, listed(&GgufFamily::gguf)),
               where);
 }
 
 Result<const GgufFamily*> family_of_architecture(std::string_view name, bool has_experts) {
   const GgufFamily* found = nullptr;
   for (const GgufFamily& family : kFamilies) {
-    if (!family.is_written || (family.name != name && family.also != name)) continue;
+    if (family.name != name && family.also != name) continue;
     if (found == nullptr || (family.has_experts == has_experts && found->has_experts != has_experts)) found = &family;
   }
   if (found != nullptr) return found;
   return fail(ErrorCode::unsupported,
-              fmt::format("{} is not written to GGUF files ({} are)", name, listed(&GgufFamily::name, true)),
-              "architectures");
+              fmt::format("{} is not written to GGUF files ({} are)", name, listed(&GgufFamily::name)), "architectures");
 }
 
 Json& place_of(Json& config, std::string_view key) {

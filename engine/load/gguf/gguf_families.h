@@ -69,7 +69,6 @@ struct GgufFamily {
   std::string_view layers = "model.layers.";  ///< begins names of layers' tensors in the family's own files
   std::string_view marker{};                  ///< a tensor of the first file: only files that have it are meant by the row
   std::int64_t router_score = 0;              ///< another mark: the value of expert_gating_func; 0: none
-  bool is_written = true;                     ///< false: such files are only read
 };
 
 /// Errors: model_refused with the list of those that are read.

@@ -104,7 +104,9 @@ inline constexpr std::array kPhiMoeKeys = {
     GgufKey{"rope.scaling.original_context_length", "original_max_position_embeddings"},
     GgufKey{"output.bias", "lm_head_bias", GgufKey::Kind::has_tensor}};
 
+/// An encoder whose rows see no later ones is what BERT calls a decoder.
 inline constexpr std::array kBertKeys = {layer_eps("layer_norm_eps"),
+                                         GgufKey{"attention.causal", "is_decoder", GgufKey::Kind::flag},
                                          GgufKey{"token_types.weight", "type_vocab_size", GgufKey::Kind::rows}};
 inline constexpr std::array kGlmKeys = {kRmsEps, GgufKey{"blk.0.attn_q.bias", "attention_bias", GgufKey::Kind::has_tensor},
                                         GgufKey{"blk.0.attn_qkv.bias", "attention_bias", GgufKey::Kind::has_tensor}};

@@ -86,8 +86,10 @@ Result<Scheme> read_weights(const Json& json, const std::string& where, const st
   if (scheme.is_marlin && !scheme.is_symmetric) weights.unmet("zero points in marlin-24 (symmetric)");
   if (scheme.is_marlin && scheme.is_ordered) weights.unmet("an order of groups in marlin-24 (actorder)");
   if (scheme.is_marlin && scheme.block.rows != 1) weights.unmet("scales that rows share in marlin-24 (strategy)");
-  if (scheme.is_packed && scheme.block.rows > 1 && scheme.block.rows != kAll)
-    weights.unmet("packed codes with scales of blocks");
+  if (scheme.is_packed && scheme.block.rows > 1 && scheme.block.rows != kAll) {
+    weights.unmet(fmt::format("packed codes with scales of blocks (strategy block, block_structure [{}, {}])",
+                              scheme.block.rows, scheme.block.columns));
+  }
   weights.note_unknown_keys(kMeaninglessOfWeights);
   LATHE_TRY_VOID(weights.finish());
   return scheme;

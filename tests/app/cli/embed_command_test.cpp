@@ -1,32 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // lathe embed: its contract with scripts.
 #include <QTest>
-#include <filesystem>
 
 #include "engine/api/json.h"
 #include "tests/support/cli_run.h"
-#include "tests/support/shared_data.h"
-#include "tests/support/text_files.h"
-#include "tests/support/tiny_model.h"
+#include "tests/support/encoder_folder.h"
 #include "tests/support/verify_has.h"
 
 using lathe::engine::Json;
 using namespace lathe::tests;
-
-namespace {
-
-/// An encoder with a vocabulary of 96 pieces: the control tokens, then t5, t6...
-struct EncoderFolder : TextFolder {
-  EncoderFolder() {
-    std::filesystem::copy(source_path("tests/fixtures/embeddings/bert"), path(),
-                          std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing);
-    std::string vocabulary = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n";
-    for (int i = 5; i < 96; ++i) vocabulary += "t" + std::to_string(i) + "\n";
-    write("vocab.txt", vocabulary);
-  }
-};
-
-}  // namespace
 
 class EmbedCommandTest : public QObject {
   Q_OBJECT
@@ -78,6 +60,29 @@ class EmbedCommandTest : public QObject {
     QCOMPARE(wrong.code, 2);
     VERIFY_HAS(wrong.err, "'x' is not a token id");
     VERIFY_HAS(run({"--prompt-ids", "99"}).err, "token id 99 is not in the vocabulary of 96");
+  }
+
+  void a_file_that_convert_writes_gives_the_same_vector() {
+    const EncoderFolder folder;
+    folder.pool("cls", true);
+    const std::string file = folder.path() + "/written.gguf";
+    const CliRun written = run_cli({"convert", folder.path(), "--output", file, "--json"});
+    QCOMPARE(written.code, 0);
+    QVERIFY(Json::parse(written.out).at("notes").empty());
+    const auto embedded = [](const std::string& model) {
+      return Json::parse(run_cli({"embed", "--model", model, "--quiet", "--prompt", "T7 t8, T7", "--json"}).out);
+    };
+    const Json of_folder = embedded(folder.path()), of_file = embedded(file);
+    QCOMPARE(of_file.at("pooling").get<std::string>(), std::string("cls"));
+    QCOMPARE(of_file.at("prompt_token_ids").dump(), std::string("[2,7,8,1,7,3]"));
+    QVERIFY(of_file.at("embedding") == of_folder.at("embedding"));
+    QVERIFY(of_file.at("prompt_token_ids") == of_folder.at("prompt_token_ids"));
+  }
+
+  void convert_makes_no_folder_of_an_encoder() {
+    const CliRun refused = run_cli({"convert", folder_.path(), "--output", folder_.path() + "/made"});
+    QCOMPARE(refused.code, 2);
+    VERIFY_HAS(refused.err, ".gguf");
   }
 
   /// The other commands say where such a model belongs.

@@ -202,6 +202,9 @@ void QuantizedTest::settings_that_are_not_there_are_refused_data() {
   row("compressed-w8a8", "sparsity_config", R"({"format": "sparse-24-bitmask"})", "left out (sparsity_config)");
   row("compressed-w8a8", "transform_config", R"({"config_groups": {"R1": {}}})", "transforms of activations");
   row("compressed-fp8", "config_groups/group_0/weights/num_bits", "4", "float weights of 4 bits");
+  row("compressed-w4a16", "config_groups/group_0/weights",
+      R"({"num_bits": 4, "strategy": "block", "block_structure": [8, 16]})",
+      "packed codes with scales of blocks (strategy block, block_structure [8, 16])");
   row("compressed-marlin-24", "config_groups/group_0/weights/symmetric", "false",
       "not there yet: zero points in marlin-24 (symmetric)");
   row("compressed-marlin-24", "config_groups/group_0/weights/actorder", R"("group")",

@@ -51,21 +51,6 @@ std::vector<float> numbers_of(const engine::StoredTensor& tensor) {
 /// GGUF files say what llama3 does to RoPE as factors in f32; config.json lets f64 be computed with.
 constexpr double kRopeFactorsInF32 = 1e-4;
 
-/// Tensors by their names, with type and bytes; "general." and other values by their keys.
-std::map<std::string, std::string> content_of(const std::string& path) {
-  const engine::GgufFile file = opened_gguf(path);
-  std::map<std::string, std::string> content;
-  for (const engine::GgufTensor& tensor : file.header.tensors()) {
-    content["tensor " + tensor.name] =
-        std::to_string(tensor.type) + engine::to_string(tensor.shape) + bytes_of(file, tensor);
-  }
-  for (const auto& [key, value] : file.header.values()) {
-    content["value " + key] =
-        std::to_string(value.type) + std::string(reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size());
-  }
-  return content;
-}
-
 /// The tiny model with blocks of a type in place of the matrices of its layers. Halves at the beginning of a block are
 /// small.
 void write_with_blocks(const std::string& to, std::uint32_t number, std::size_t n_halves) {

@@ -5,11 +5,38 @@
 
 #include "engine/text/gguf_tokenizer.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/text_files.h"
 #include "tests/support/tiny_model.h"
+#include "tests/support/verify_has.h"
 
 using namespace lathe;
 
 namespace {
+
+/// A tokenizer.json of WordPiece; the pieces behind the control tokens have the ids from 4 on.
+engine::Json wordpiece(const std::vector<std::string>& pieces) {
+  engine::Json vocabulary, added = engine::Json::array();
+  for (const char* name : {"[PAD]", "[UNK]", "[CLS]", "[SEP]"}) {
+    added.push_back({{"id", added.size()}, {"content", name}, {"special", true}});
+    vocabulary[name] = vocabulary.size();
+  }
+  for (const std::string& piece : pieces) vocabulary[piece] = vocabulary.size();
+  return {{"added_tokens", std::move(added)},
+          {"normalizer", {{"type", "BertNormalizer"}}},
+          {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
+          {"post_processor", {{"type", "BertProcessing"}, {"sep", {"[SEP]", 3}}, {"cls", {"[CLS]", 2}}}},
+          {"decoder", {{"type", "WordPiece"}, {"prefix", "##"}}},
+          {"model", {{"type", "WordPiece"}, {"unk_token", "[UNK]"}, {"vocab", std::move(vocabulary)}}}};
+}
+
+std::string refusal_of(const engine::Json& tokenizer) {
+  const tests::TextFolder folder;
+  folder.write("tokenizer.json", tokenizer.dump());
+  const auto opened = engine::ModelFolder::open_files(folder.path());
+  const auto vocabulary = engine::find_gguf_vocabulary(*opened, 0);
+  if (vocabulary) return "was accepted";
+  return vocabulary.error().where + ": " + vocabulary.error().message;
+}
 
 constexpr const char* kTexts[] = {"The quick brown fox jumps over 13 lazy dogs.",
                                   "  leading and trailing  ",
@@ -58,6 +85,45 @@ class GgufVocabularySourceTest : public QObject {
     const auto back = engine::open_tokenizer(path);
     QVERIFY2(back.has_value(), back ? "" : back.error().message.c_str());
     for (const char* text : kTexts) QCOMPARE(*(*back)->encode(text, false, true), *(*meant)->encode(text, false, true));
+  }
+
+  void words_of_bert_stay_as_they_were() {
+    const std::string lines = tests::shared_path("data/tokenizers/vectors/bert-vocab.txt");
+    if (lines.empty()) QSKIP("skipped: needs ../shared/data");
+    const tests::TextFolder folder;
+    folder.write("vocab.txt", tests::read_file(lines));
+    const auto opened = engine::ModelFolder::open_files(folder.path());
+    const auto vocabulary = engine::find_gguf_vocabulary(*opened, 0);
+    QVERIFY2(vocabulary.has_value(), vocabulary ? "" : vocabulary.error().message.c_str());
+    QCOMPARE(QString::fromStdString((*vocabulary)->model), QStringLiteral("bert"));
+    const auto meant = engine::open_tokenizer(folder.path());
+    const auto got = engine::make_gguf_tokenizer(**vocabulary);
+    QVERIFY(meant.has_value() && got.has_value());
+    QCOMPARE((*got)->vocab_size(), (*meant)->vocab_size());
+    for (const char* text : kTexts) {
+      QCOMPARE(*(*got)->encode(text, true, true), *(*meant)->encode(text, true, true));
+      const auto ids = *(*meant)->encode(text, false, false);
+      for (const std::int32_t id : ids) QCOMPARE((*got)->is_special(id), (*meant)->is_special(id));
+    }
+  }
+
+  /// One that sentencepiece's mark begins would be read as the beginning of a word.
+  void words_that_no_file_can_say_are_refused() {
+    const std::vector<std::string> pieces = {"a", "##b"};
+    QCOMPARE(refusal_of(wordpiece(pieces)), std::string("was accepted"));
+    VERIFY_HAS(refusal_of(wordpiece({"a", "##\xE2\x96\x81"})), "tokenizer.json: the piece");
+    engine::Json other = wordpiece(pieces);
+    other["pre_tokenizer"] = {{"type", "Whitespace"}};
+    VERIFY_HAS(refusal_of(other), "not cut as BERT's");
+    other = wordpiece(pieces);
+    other["normalizer"]["handle_chinese_chars"] = false;
+    VERIFY_HAS(refusal_of(other), "not cut as BERT's");
+    other = wordpiece(pieces);
+    other["model"]["max_input_chars_per_word"] = 7;
+    VERIFY_HAS(refusal_of(other), "not cut as BERT's");
+    other = wordpiece(pieces);
+    other["post_processor"] = nullptr;
+    VERIFY_HAS(refusal_of(other), "one token before and one behind");
   }
 
   void missing_rows_are_filled_up() {

@@ -129,6 +129,13 @@ class GgufVocabularyTest : public QObject {
     QCOMPARE(encoded(**t, "Unable a x", true, false), (Ids{1, 3, 4, 5, 0, 2}));
     QCOMPARE((*t)->decode(Ids{3, 4, 5}, true), std::string("unable a"));
   }
+  void the_file_says_whether_capitals_and_accents_stay() {
+    GgufVocabulary vocabulary = wordpiece();
+    vocabulary.normalizer_lowercase = false;
+    QCOMPARE(encoded(**make_gguf_tokenizer(vocabulary), "A a \xC3\xA1", false, false), (Ids{0, 5, 0}));
+    vocabulary.normalizer_strip_accents = true;
+    QCOMPARE(encoded(**make_gguf_tokenizer(vocabulary), "A a \xC3\xA1", false, false), (Ids{0, 5, 5}));
+  }
   void L17_arrays_that_do_not_fit_are_refused() {
     GgufVocabulary vocabulary = byte_level();
     vocabulary.token_type.pop_back();

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <latch>
 
+#include "engine/api/answer_parser.h"
 #include "tests/support/tiny_model.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/models/diagnostics.h"
@@ -32,6 +33,8 @@ class ModelTest : public QObject {
   void settings_reach_the_loader();
   void batching_offers_each_policy_and_what_it_needs();
   void the_cache_may_have_each_type();
+  void answers_may_be_read_in_each_format_data();
+  void answers_may_be_read_in_each_format();
   void a_target_for_steps_needs_chunks();
   void a_quantization_shows_its_own_settings();
   void U1_a_hung_load_does_not_keep_the_window();
@@ -238,6 +241,50 @@ void ModelTest::the_cache_may_have_each_type() {
     QCOMPARE(fixture.window->context().load.options().kv_cache_dtype, std::string(type));
   }
   QVERIFY(types->findText("FP8 E4M3") >= 0 && types->findText("INT8") >= 0);
+}
+
+void ModelTest::answers_may_be_read_in_each_format_data() {
+  QTest::addColumn<QString>("option");
+  QTest::addColumn<QString>("label");
+  QTest::addColumn<QString>("chosen");
+  QTest::newRow("calls of tools") << "tool_call_parser"
+                                  << "Tool calls"
+                                  << "qwen3_xml";
+  QTest::newRow("reasoning") << "reasoning_parser"
+                             << "Reasoning"
+                             << "deepseek_r1";
+}
+
+/// By the names of the tables, beside what the chat template shows; the server gets what was chosen with the model.
+void ModelTest::answers_may_be_read_in_each_format() {
+  QFETCH(QString, option);
+  QFETCH(QString, label);
+  QFETCH(QString, chosen);
+  const bool of_calls = option == "tool_call_parser";
+  const QTemporaryDir profile;
+  WindowFixture fixture(profile.path(), WindowFixture::Engines::real);
+  ui::LoadChoice& choice = fixture.window->context().load;
+  choice.choose(tiny_model_path());
+  auto* formats = fixture.find<QComboBox>(qPrintable("model." + option));
+  QVERIFY(formats != nullptr);
+  QCOMPARE(formats->accessibleName(), label);
+  QCOMPARE(formats->currentText(), QString("From the template"));
+  auto names = of_calls ? engine::tool_call_format_names(true) : engine::reasoning_format_names();
+  QCOMPARE(formats->count(), static_cast<int>(names.size()) + 2);
+  names.insert(names.end(), {engine::kNoParser, engine::kParserOfTemplate});
+  for (const std::string_view name : names) {
+    const QString value = QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
+    const int index = formats->findData(value);
+    QVERIFY2(index >= 0, qPrintable(value));
+    Q_EMIT formats->activated(index);
+    QCOMPARE(engine::get_option(choice.options(), option.toStdString()), std::string(name));
+    QTRY_COMPARE(formats->currentData().toString(), value);
+  }
+  Q_EMIT formats->activated(formats->findData(chosen));
+  fixture.click("model.load");
+  QVERIFY(fixture.wait_ready());
+  const engine::AnswerFormats& served = fixture.window->bridge().loaded()->answer_formats;
+  QCOMPARE(of_calls ? served.tool_calls : served.reasoning, chosen.toStdString());
 }
 
 void ModelTest::a_target_for_steps_needs_chunks() {

@@ -36,8 +36,8 @@ class OptionForm : public QWidget {
   void make_rest();
   FormRow* add_row(Section& section, const char* option, const QString& label, QWidget* control);
   FormRow* add_spin(Section& section, const char* option, const QString& label, const QString& special);
-  /// Of a number between 0 and 1.
   void add_parser(Section& section, const char* option, const QString& label);
+  /// Of a number between 0 and 1.
   FormRow* add_share(Section& section, const char* option, const QString& label);
   FormRow* add_switch(Section& section, const char* option, const QString& label);
   FormRow* add_combo(Section& section, const char* option, const QString& label, const QStringList& words,

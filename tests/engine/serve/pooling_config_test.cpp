@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/embed/pooling_config.h"
+#include "engine/serve/pooling_config.h"
 
 #include <QTest>
 #include <filesystem>

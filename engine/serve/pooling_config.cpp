@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/embed/pooling_config.h"
+#include "engine/serve/pooling_config.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
@@ -39,7 +40,7 @@ constexpr std::array kPoolingNumbers = {Pooling::mean, Pooling::cls, Pooling::la
 Result<PoolingConfig> pooling_of_gguf(const ModelFolder& folder, Pooling usual) {
   LATHE_TRY(const GgufFile file, open_gguf(folder));
   LATHE_TRY(const auto family, file.header.text("general.architecture"));
-  const std::string key = fmt::format("{}.pooling_type", family.value_or(""));
+  const std::string key = fmt::format("{}.{}", family.value_or(""), kGgufPoolingKey);
   LATHE_TRY(const auto number, file.header.integer(key));
   if (number.value_or(0) == 0) return PoolingConfig{.pooling = usual};
   if (*number < 0 || *number > std::ssize(kPoolingNumbers)) {
@@ -102,6 +103,11 @@ Result<Modules> read_modules(const ModelFolder& folder) {
 }
 
 }  // namespace
+
+std::uint32_t gguf_pooling_number(Pooling pooling) {
+  const auto* const found = std::find(kPoolingNumbers.begin(), kPoolingNumbers.end(), pooling);
+  return static_cast<std::uint32_t>(found - kPoolingNumbers.begin() + 1);
+}
 
 Result<PoolingConfig> read_pooling_config(const ModelFolder& folder, Pooling usual) {
   if (!folder.gguf().empty()) return pooling_of_gguf(folder, usual);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "engine/api/embed.h"
 #include "engine/load/model_folder.h"
@@ -19,5 +20,9 @@ struct PoolingConfig {
 /// `usual`: where the folder does not say. Errors: model_refused: a kind of pooling, or a module behind it, that is not
 /// there.
 Result<PoolingConfig> read_pooling_config(const ModelFolder& folder, Pooling usual);
+
+/// Behind the family and a dot, in GGUF files, and the number of a kind there.
+inline constexpr std::string_view kGgufPoolingKey = "pooling_type";
+std::uint32_t gguf_pooling_number(Pooling pooling);
 
 }  // namespace lathe::engine
