@@ -26,7 +26,7 @@ constexpr WeightFormat kOfBytes[] = {WeightFormat::int8_channel, WeightFormat::i
                                      WeightFormat::int8_g32,     WeightFormat::int8_g128_asym, WeightFormat::int8_g64_asym,
                                      WeightFormat::int8_g32_asym};
 constexpr WeightFormat kLlmInt8[] = {WeightFormat::llm_int8};
-constexpr WeightFormat kE4m3[] = {WeightFormat::fp8_weight_only, WeightFormat::fp8_channel};
+constexpr WeightFormat kE4m3[] = {WeightFormat::fp8_weight_only, WeightFormat::fp8_channel, WeightFormat::fp8_g128};
 constexpr WeightFormat kNf4[] = {WeightFormat::nf4, WeightFormat::nf4_weight_only};
 constexpr WeightFormat kMxfp4[] = {WeightFormat::mxfp4, WeightFormat::mxfp4_weight_only};
 constexpr WeightFormat kMinned4[] = {WeightFormat::int4_g32_min, WeightFormat::int4_g16_min, WeightFormat::int8_g32_min,

@@ -46,6 +46,8 @@ class CommonFormats {
       return std::find(formats.begin(), formats.end(), format) == formats.end();
     });
   }
+  /// Where numbers are taken they are rounded again: formats of files alone have nothing for it.
+  void leave_what_cannot_be_rounded_to() { std::erase_if(*formats_, kernels::is_of_files_alone); }
   bool is_met() const { return formats_.has_value(); }
   std::optional<kernels::WeightFormat> first() const {
     return formats_ && !formats_->empty() ? std::optional(formats_->front()) : std::nullopt;
@@ -261,6 +263,11 @@ class WeightPlanner {
                                                             : std::span<const kernels::WeightFormat>();
   }
 
+  /// Among the parts of a layer. All of latent attention has one format.
+  MatrixPart settled_part(const PlannedWeight& weight, MatrixPart part) const {
+    return is_of_latent_attention(weight, config_) ? MatrixPart::attention_in : part;
+  }
+
   void note_blocks() {
     note_orders();
     CommonFormats of_matrices, of_experts;
@@ -269,7 +276,7 @@ class WeightPlanner {
       const bool is_head = weight.role == (plan_.tied_embeddings ? WeightRole::embedding : WeightRole::head);
       if (is_head && !has_input_order(*weight.tensor) && !formats_of(*weight.tensor).empty()) {
         plan_.stored.head = formats_of(*weight.tensor).front();
-        if (config_.normalises_head) leave_what_cannot_be_rounded_to(plan_.stored.head);
+        if (config_.normalises_head && kernels::is_of_files_alone(*plan_.stored.head)) plan_.stored.head.reset();
       }
       const auto part = part_of(weight.role);
       if (!part) continue;
@@ -277,15 +284,15 @@ class WeightPlanner {
       if (!formats.empty() && has_input_order(*weight.tensor)) {
         (is_of_experts(*part) ? plan_.stored.experts_are_ordered : plan_.stored.matrices_are_ordered) = true;
       }
-      (is_of_experts(*part) ? of_experts : of_matrices).meet(formats);
-      of_layers[static_cast<std::size_t>(weight.layer)][static_cast<std::size_t>(*part)].meet(formats);
+      const auto place = static_cast<std::size_t>(settled_part(weight, *part));
+      for (CommonFormats* common :
+           {is_of_experts(*part) ? &of_experts : &of_matrices, &of_layers[static_cast<std::size_t>(weight.layer)][place]}) {
+        common->meet(formats);
+        if (is_of_latent_attention(weight, config_)) common->leave_what_cannot_be_rounded_to();
+      }
     }
     plan_.stored.matrices = of_matrices.first();
     plan_.stored.experts = of_experts.first();
-    if (config_.latent.exists()) {
-      leave_what_cannot_be_rounded_to(plan_.stored.matrices);
-      return leave_what_cannot_be_rounded_to(plan_.stored.experts);
-    }
     const bool matrices_differ = settle_kind(of_layers, false, plan_.stored.matrices);
     const bool experts_differ = settle_kind(of_layers, true, plan_.stored.experts);
     if (!matrices_differ && !experts_differ) return;
@@ -297,11 +304,6 @@ class WeightPlanner {
         layer[i] = differ ? of_layer[i].first() : is_expert ? plan_.stored.experts : plan_.stored.matrices;
       }
     }
-  }
-
-  /// Where numbers are taken (latent attention) they are rounded again: formats of files alone have nothing for it.
-  static void leave_what_cannot_be_rounded_to(std::optional<kernels::WeightFormat>& format) {
-    if (format && kernels::is_of_files_alone(*format)) format.reset();
   }
 
   /// All matrices of a kind have one format where that is the best that each part can have, or where all can have one
@@ -379,11 +381,16 @@ std::optional<kernels::WeightFormat> if_kept(const PlannedWeight& weight, const 
 
 }  // namespace
 
+bool is_of_latent_attention(const PlannedWeight& weight, const ModelConfig& config) {
+  const auto part = part_of(weight.role);
+  return config.latent.exists() && (part == MatrixPart::attention_in || part == MatrixPart::attention_out);
+}
+
 std::optional<kernels::WeightFormat> kept_format(const PlannedWeight& weight, const WeightStorage& storage,
                                                  const ModelConfig& config) {
   if (weight.role == WeightRole::head) return kept_head_format(weight, storage, config);
   const auto part = part_of(weight.role);
-  if (!part || config.latent.exists() || storage.smoothing_alpha) return std::nullopt;
+  if (!part || is_of_latent_attention(weight, config) || storage.smoothing_alpha) return std::nullopt;
   return if_kept(weight, storage.of_layer(weight.layer).of(*part));
 }
 

@@ -82,7 +82,8 @@ enum class WeightFormat : std::uint8_t {
   int8_g32_min,       ///< Q5_K, Q5_1
   int4_g16_min,       ///< Q2_K, Q3_K
   int8_g16_min,       ///< what several of those have in common
-  iq4                 ///< 4-bit codes for 16 whole numbers, a scale in f32 for each 32 weights: IQ4_NL, IQ4_XS
+  iq4,                ///< 4-bit codes for 16 whole numbers, a scale in f32 for each 32 weights: IQ4_NL, IQ4_XS
+  fp8_g128            ///< e4m3 with a scale in f32 for each 128 weights along k, activations as they are: blocks of FP8
 };
 
 /// A weight matrix [n, k] (n outputs, k inputs) in the layout of its backend. Made by Backend::make_packed.

@@ -25,7 +25,7 @@ std::int64_t group_of(WeightFormat format, std::int64_t k);
 bool has_zero_points(WeightFormat format);
 /// That number is a minimum: what code 0 stands for.
 bool has_minimums(WeightFormat format);
-/// Nothing is rounded to it: only codes that are there already, in GGUF files, stay in it.
+/// Nothing is rounded to it: only codes that are there already, in files, stay in it.
 bool is_of_files_alone(WeightFormat format);
 /// Its scales are f16.
 bool has_half_scales(WeightFormat format);

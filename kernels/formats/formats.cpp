@@ -62,6 +62,7 @@ const auto& table() {
       of_files(WeightFormat::int4_g16_min, "int4_g16_min", minned_format(4, 16)),
       of_files(WeightFormat::int8_g16_min, "int8_g16_min", minned_format(8, 16)),
       of_files(WeightFormat::iq4, "iq4", iq4_format()),
+      of_files(WeightFormat::fp8_g128, "fp8_g128", e4m3_group_format(128)),
   };
   static_assert(std::tuple_size_v<decltype(formats)> == kWeightFormats);
   return formats;

@@ -72,7 +72,8 @@ double number_of(WeightFormat format, std::uint8_t code) {
     case WeightFormat::iq4: return WholeBook<Iq4Book>().codes[code] - 128;
     case WeightFormat::mxfp4_weight_only: return Mxfp4Book::kValues[code];
     case WeightFormat::fp8_channel:
-    case WeightFormat::fp8_weight_only: return static_cast<double>(e4m3_to_f32(code)) / 256;
+    case WeightFormat::fp8_weight_only:
+    case WeightFormat::fp8_g128: return static_cast<double>(e4m3_to_f32(code)) / 256;
     default: return code - (1 << (descriptor_of(format).codes.bits - 1));
   }
 }

@@ -15,6 +15,7 @@ struct DotBf16 {
   using V = VecAvx512;
   static constexpr int kPairBytes = kPairWeights * static_cast<int>(sizeof(Bf16));
   static constexpr bool kExpands = false;
+  static constexpr bool kIsScaled = false;
 
   template <int kRows, int kVectors>
   [[gnu::always_inline]] static void step(__m512 (&acc)[kRows][kVectors], const TileArgs& t, std::int64_t pair) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// linear() for weights in e4m3: the tiles of floats add up products of codes, and scales come last. Activations stay as they
-// are, or become numbers of e4m3 with a scale for each row. Invariant: as in linear.h.
+// linear() for weights in e4m3: the tiles of floats add up products of codes, and scales of outputs come last. Activations
+// stay as they are, or become numbers of e4m3 with a scale for each row. Invariant: as in linear.h.
 #pragma once
 
 #include "kernels/cpu/ops/activation_codes.h"
@@ -40,12 +40,18 @@ inline void round_to_e4m3(const float* x, std::int64_t n, float to_code, float* 
   for (std::int64_t i = 0; i < n; ++i) out[i] = to_code == 0 ? 0 : nearest_e4m3(x[i] * to_code);
 }
 
+// Widening takes more instructions than shifting bf16 does: two tiles share a copy already.
+constexpr std::int64_t kMinTilesToWiden = 2;
+
+/// Scales of groups belong to the weights: what is added up are products of numbers, as of formats without codes.
+template <class V, int kGroup>
+using E4m3InGroups = FmaLinear<V, ScaledWeights<V, RawE4m3, kGroup>, kMinTilesToWiden>;
+
 /// Weights of e4m3 times rows of x that are rounded if kRounds says so.
 template <class Vec, bool kRounds>
 struct E4m3Linear {
   using V = Vec;
-  // Widening takes more instructions than shifting bf16 does: two tiles share a copy already.
-  using Sums = FmaLinear<V, SplitWeights<V, RawE4m3>, 2>;
+  using Sums = FmaLinear<V, SplitWeights<V, RawE4m3>, kMinTilesToWiden>;
   static constexpr std::int64_t kPackColumns = kRounds ? kWholeRows : kPair;
 
   static std::int64_t row_bytes(std::int64_t k) { return sum_bytes(k) + (kRounds ? kRoundingBytes : 0); }

@@ -167,6 +167,9 @@ void multiply_part(const LinearArgs& args, const LinearPart& part, float* scratc
              .next_out = nullptr,  // each tile has its own
              .n_ahead = streams_alone<L>(args) ? 0 : min_of(part.n_pairs, div_up(part.n_lines, n_tiles)),
              .expanded = scratch};
+  if constexpr (L::Direct::kIsScaled) {
+    t.scales = L::W::scales_at(args.weights + part.panel * args.panel_bytes, args.x.k, part.pair);
+  }
   if constexpr (L::kMinTilesToExpand != kNeverExpand) {
     if (n_tiles >= L::kMinTilesToExpand) {
       return multiply_tiles<typename L::Expanding, typename L::Expanded>(args, part, t, L::kPackedPairBytes);

@@ -25,12 +25,15 @@ struct TileArgs {
   const float* next_out;  ///< rows that will be written next, to fetch into L1
   std::int64_t n_ahead;   ///< cache lines of a panel, one a pair of k: at most n_pairs
   float* expanded;        ///< where a step that expands leaves the weights, as ExpandedWeights reads them
+  /// Of weights that have some: of the first panel, from the first pair on.
+  const std::byte* scales = nullptr;
 };
 
 // ---- weights of one pair of k: where a panel has them, and vector j of them, of even or odd k
 template <int kBytes>
 struct PanelAfterPanel {
   static constexpr int kPairBytes = kBytes;
+  static constexpr bool kIsScaled = false;
   template <int kPanels>
   static const std::byte* at(const TileArgs& t, std::int64_t pair, int panel) {
     return t.weights + panel * t.panel_bytes + pair * kBytes;
@@ -51,6 +54,24 @@ struct ExpandedWeights : SplitWeights<V, float> {
   template <int kPanels>
   static const std::byte* at(const TileArgs& t, std::int64_t pair, int panel) {
     return t.weights + (pair * kPanels + panel) * SplitWeights<V, float>::kPairBytes;
+  }
+};
+
+/// Weights that groups of kGroup k have scales of, in f32, a panel's [group][16] behind its weights.
+template <class V, class T, int kGroup>
+struct ScaledWeights : SplitWeights<V, T> {
+  static constexpr bool kIsScaled = true;
+  static constexpr std::int64_t kGroupPairs = kGroup / 2;
+  static constexpr std::int64_t kScaleBytes = kPanelColumns * sizeof(float);
+
+  /// Of the group that begins with `pair`.
+  static const std::byte* scales_at(const std::byte* panel, std::int64_t k, std::int64_t pair) {
+    const std::int64_t n_groups = div_up(k, kGroup);
+    return panel + n_groups * kGroupPairs * SplitWeights<V, T>::kPairBytes + pair / kGroupPairs * kScaleBytes;
+  }
+  static typename V::Float scale(const TileArgs& t, std::int64_t pair, int panel, int j) {
+    const std::int64_t of_group = static_cast<std::int64_t>(static_cast<std::uint64_t>(pair) / kGroupPairs) * kScaleBytes;
+    return V::load(reinterpret_cast<const float*>(t.scales + panel * t.panel_bytes + of_group) + j * V::kLanes);
   }
 };
 
@@ -87,6 +108,7 @@ struct MultiplyAdd {
   using V = Vec;
   static constexpr int kPairBytes = W::kPairBytes;
   static constexpr bool kExpands = kLeavesExpanded;
+  static constexpr bool kIsScaled = W::kIsScaled;
 
   template <int kRows, int kVectors>
   [[gnu::always_inline]] static void step(typename V::Float (&acc)[kRows][kVectors], const TileArgs& t, std::int64_t pair) {
@@ -105,6 +127,7 @@ struct MultiplyAdd {
     for (int j = 0; j < kVectors; ++j) {
       const int panel = j / kPerPanel;
       w[j] = W::template load<kOdd>(W::template at<kPanels>(t, pair, panel), j % kPerPanel);
+      if constexpr (kIsScaled) w[j] = V::mul(w[j], W::scale(t, pair, panel, j % kPerPanel));
       if constexpr (kExpands) {
         V::store(t.expanded + ((pair * kPanels + panel) * 2 + kOdd) * kPanelColumns + j % kPerPanel * V::kLanes, w[j]);
       }

@@ -19,7 +19,7 @@ enum class ScaleLayout : std::uint8_t {
 };
 
 /// Rows of the table of formats, which every table of kernels has as well.
-inline constexpr int kWeightFormats = 35;
+inline constexpr int kWeightFormats = 36;
 
 /// What codes are before they meet their scale.
 enum class CodeKind : std::uint8_t {

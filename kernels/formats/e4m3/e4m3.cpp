@@ -13,20 +13,20 @@ namespace {
 
 constexpr float kLargest = 448;
 
-/// An infinite scale would turn every weight of the row into NaN.
-CodeScale row_scale(const CodedFormat&, std::span<const float> weights) {
+/// Of a row or a group. An infinite scale would turn every weight of it into NaN.
+CodeScale scale_of(const CodedFormat&, std::span<const float> weights) {
   return {.scale =
               std::min(largest_magnitude(weights.data(), weights.size()), std::numeric_limits<float>::max()) / kLargest};
 }
 
-void encode(const CodedFormat&, std::span<const float> weights, const CodeScale& of_row, std::uint8_t* codes) {
-  const float scale = of_row.scale;
+void encode(const CodedFormat&, std::span<const float> weights, const CodeScale& shared, std::uint8_t* codes) {
+  const float scale = shared.scale;
   for (std::size_t i = 0; i < weights.size(); ++i) {
     codes[i] = scale > 0 ? f32_to_e4m3(bounded(weights[i] / scale, -kLargest, kLargest)) : std::uint8_t{0};
   }
 }
 
-float decode(const CodedFormat&, std::uint8_t code, const CodeScale& of_row) { return e4m3_to_f32(code) * of_row.scale; }
+float decode(const CodedFormat&, std::uint8_t code, const CodeScale& shared) { return e4m3_to_f32(code) * shared.scale; }
 
 // A number of e4m3 is widened through f16, whose exponents are biased by 8 more.
 constexpr float kStep = 256;
@@ -38,11 +38,18 @@ CodedFormat e4m3_format(ActivationScale activations) {
           .bits = 8,
           .scales = ScaleLayout::channel,
           .activations = activations,
-          .scale_of = row_scale,
+          .scale_of = scale_of,
           .encode = encode,
           .decode = decode,
           .step = kStep,
           .blocks = &plain_blocks()};
+}
+
+CodedFormat e4m3_group_format(int group) {
+  CodedFormat format = e4m3_format(ActivationScale::none);
+  format.group = group;
+  format.scales = ScaleLayout::single;
+  return format;
 }
 
 }  // namespace lathe::kernels

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights as floating point numbers of 8 bits with one scale for each output: "fp8".
+// Weights as floating point numbers of 8 bits with one scale for each output, "fp8", or for each group of its weights.
 #pragma once
 
 #include "kernels/formats/codes/coded.h"
@@ -11,5 +11,10 @@ namespace lathe::kernels {
 /// scale max |x| / 448 of each token; `none` leaves them as they are.
 /// Source: OCP 8-bit Floating Point Specification 1.0; vLLM and FBGEMM, rowwise weights and per-token activations.
 CodedFormat e4m3_format(ActivationScale activations);
+
+/// The same with a scale for each `group` weights of a row; activations stay as they are. Blocks of rows and columns that
+/// share a scale are such groups, their scale once for each row.
+/// Source: DeepSeek-AI 2024, DeepSeek-V3, section 3.3.2.
+CodedFormat e4m3_group_format(int group);
 
 }  // namespace lathe::kernels

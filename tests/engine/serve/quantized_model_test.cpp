@@ -107,8 +107,10 @@ void QuantizedModelTest::inspect_names_the_scheme_and_the_cause_data() {
   row("compressed-w4a16-actorder", "compressed-tensors: 7 int4, groups of 32 in an order of their own (desc_act)", "");
   row("compressed-marlin-24", "compressed-tensors: 1 int4, groups of 128; 6 int4, no groups", "");
   row("compressed-w8a8", "compressed-tensors: 7 int8, no groups", "");
-  row("compressed-fp8-block", "compressed-tensors: 7 fp8_e4m3, groups of 32", "a scale for each block, not for each row");
-  row("fp8-block", "fp8: 7 fp8_e4m3, groups of ", "a scale for each block, not for each row");
+  row("compressed-fp8-block", "compressed-tensors: 7 fp8_e4m3, groups of 32", "their groups of 32 are no multiple of 128");
+  row("compressed-fp8-block-128", "compressed-tensors: 2 fp8_e4m3, groups of 128; 5 fp8_e4m3, no groups", "");
+  row("fp8-block", "fp8: 7 fp8_e4m3, groups of ", "their groups of 32 are no multiple of 128");
+  row("fp8-block-128", "fp8: 7 fp8_e4m3, groups of 128", "");
   row("bnb-8bit", "bitsandbytes: 7 int8, no groups", "");
   row("bnb-nf4", "bitsandbytes: 7 nf4, blocks of 64", "");
   row("bnb-nf4-over-rows", "bitsandbytes: 7 nf4, blocks of 64", "blocks run on over the ends of rows");

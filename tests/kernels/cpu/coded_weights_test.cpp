@@ -31,7 +31,7 @@ class CodedWeightsTest : public QObject {
       for (std::int64_t n = 0; n < 16; ++n) weights.view().row<float>(n)[k] = number;
       x.view().row<float>(k)[k] = 448;
     }
-    for (const WeightFormat format : {WeightFormat::fp8_channel, WeightFormat::fp8_weight_only}) {
+    for (const WeightFormat format : {WeightFormat::fp8_channel, WeightFormat::fp8_weight_only, WeightFormat::fp8_g128}) {
       for (const std::int64_t m : {1, 256}) {  // widened on the way, and from a copy
         const auto matrix = packed(*backend, format, weights.view());
         backend->linear(got.view().rows(256 - m, m), x.view().rows(256 - m, m), *matrix, kNoBias);
@@ -44,15 +44,15 @@ class CodedWeightsTest : public QObject {
   }
 
   /// Where activations stay as they are, one of them alone gives its column of weights, bit by bit.
-  void numbers_of_a_book_come_out_as_they_are_data() { add_isa_rows(); }
-  void numbers_of_a_book_come_out_as_they_are() {
+  void numbers_come_out_as_they_are_data() { add_isa_rows(); }
+  void numbers_come_out_as_they_are() {
     const auto backend = backend_of_row();
     constexpr std::int64_t kColumns = 192;
     RandomNumbers numbers(11);
     const RandomTensor weights(Dtype::f32, {19, kColumns}, numbers), x({kColumns, kColumns}), got({kColumns, 19});
     for (std::int64_t k = 0; k < kColumns; ++k) x.view().row<float>(k)[k] = 1;
-    for (const WeightFormat format :
-         {WeightFormat::nf4_weight_only, WeightFormat::fp4_weight_only, WeightFormat::mxfp4_weight_only}) {
+    for (const WeightFormat format : {WeightFormat::nf4_weight_only, WeightFormat::fp4_weight_only,
+                                      WeightFormat::mxfp4_weight_only, WeightFormat::fp8_g128}) {
       const TensorCodes codes = codes_of(format, weights.view());
       const auto matrix = packed(*backend, format, weights.view());
       for (const std::int64_t m : {std::int64_t{1}, kColumns}) {
@@ -97,6 +97,7 @@ class CodedWeightsTest : public QObject {
     QCOMPARE(backend->packed_bytes(WeightFormat::int8_channel, 896, 4864), weights + 896 * 4);
     QCOMPARE(backend->packed_bytes(WeightFormat::fp8_channel, 896, 4864), weights + 896 * 4);
     QCOMPARE(backend->packed_bytes(WeightFormat::fp8_weight_only, 896, 4864), weights + 896 * 4);
+    QCOMPARE(backend->packed_bytes(WeightFormat::fp8_g128, 896, 4864), weights + weights / 128 * 4);
     for (const WeightFormat format : coded_formats()) {
       const auto matrix = backend->make_packed(format, 33, 70);
       QCOMPARE(matrix->n_bytes(), backend->packed_bytes(format, 33, 70));

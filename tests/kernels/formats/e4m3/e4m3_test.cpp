@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/api/dtype.h"
+#include "kernels/formats/tensor_codes.h"
 
 using namespace lathe::kernels;
 
@@ -64,6 +65,24 @@ class E4m3Test : public QObject {
     const Quantized infinite = quantized({std::numeric_limits<float>::infinity(), 4});
     QVERIFY(kFormat.decode(kFormat, infinite.codes[0], {infinite.scale}) > 1e38F);
     QVERIFY(kFormat.decode(kFormat, infinite.codes[1], {infinite.scale}) == 0);
+  }
+
+  /// The second of two groups has the largest weights of the row, and the first codes of its own size all the same.
+  void groups_have_scales_of_their_own() {
+    const CodedFormat format = e4m3_group_format(4);
+    QVERIFY(format.group == 4 && format.scales == ScaleLayout::single && format.activations == ActivationScale::none);
+    const std::vector<float> row = {4.48F, -1, 0.01F, 0, 448, 896, 2};  // and is shorter
+    const TensorCodes codes(format, {const_cast<float*>(row.data()), Dtype::f32, {1, 7}},
+                            [](std::int64_t n, const auto& body) { body(0, n); });
+    std::vector<float> weights(7);
+    std::vector<std::uint8_t> bytes(7);
+    std::vector<CodeScale> scales(static_cast<std::size_t>(codes.scales_of_row()));
+    codes.row(0, weights, bytes, scales);
+    QCOMPARE(scales.size(), std::size_t{2});
+    QVERIFY(scales[0].scale == 4.48F / 448 && scales[1].scale == 2);
+    QCOMPARE(bytes, (std::vector<std::uint8_t>{0x7e, 0xec, 0x38, 0x00, 0x76, 0x7e, 0x38}));
+    codes.decoded_row(0, weights);
+    for (std::size_t i = 0; i < 7; ++i) QVERIFY(weights[i] == e4m3_to_f32(bytes[i]) * scales[i / 4].scale);
   }
 
   /// 0x7f and 0xff stand for NaN, which kernels do not look for.
