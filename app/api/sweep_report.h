@@ -57,7 +57,7 @@ std::vector<std::size_t> pareto_front(const SweepReport& report, std::size_t met
 
 /// {"plan", "cells": [{"variables", "metrics": {name: {"mean", "ci95" (null: none), "n", "samples"}} or "error"}], ...},
 /// with "checksum" instead of "mean" and "ci95" where a metric is one, with "warnings" where the machine gave some: of a
-/// cell the values by guard, of all the words too.
+/// cell the values by guard, of all the words too; and "machine", this one.
 engine::OrderedJson to_json(const SweepPlan& plan, const SweepReport& report);
 /// A line a cell: variables, then mean and half width of each metric (a checksum alone), then the error.
 std::string to_csv(const SweepPlan& plan, const SweepReport& report);

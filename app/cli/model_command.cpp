@@ -10,6 +10,7 @@
 
 #include "app/cli/memory_words.h"
 #include "app/log/printable.h"
+#include "engine/api/option_value.h"
 
 namespace lathe::app {
 namespace {
@@ -91,6 +92,19 @@ void add_number(CLI::App& parser, const std::string& flag, int& value, int min, 
 
 std::string program_name(const Command& command) { return fmt::format("lathe {}", command.name); }
 
+/// "; did you mean --quantization?" for the first argument that is none of the command's; empty: none is near.
+std::string nearest_flag(const CLI::App& parser) {
+  const std::vector<std::string> unknown = parser.remaining();
+  const auto flag = std::find_if(unknown.begin(), unknown.end(), [](const auto& word) { return word.starts_with("--"); });
+  if (flag == unknown.end()) return {};
+  std::vector<std::string_view> names;
+  for (const CLI::Option* option : parser.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back(name);
+  }
+  const std::string_view near = engine::nearest_name(std::string_view(*flag).substr(2, flag->find('=') - 2), names);
+  return near.empty() ? std::string() : fmt::format("; did you mean --{}?", near);
+}
+
 std::optional<int> parse(CLI::App& parser, const std::vector<std::string>& arguments, Terminal& terminal) {
   try {
     parser.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
@@ -99,8 +113,8 @@ std::optional<int> parse(CLI::App& parser, const std::vector<std::string>& argum
     terminal.out << parser.help();
     return kExitDone;
   } catch (const CLI::ParseError& problem) {
-    terminal.err << fmt::format("{0}: error: {1} ('{0} --help' lists the options)\n", parser.get_name(),
-                                printable(problem.what(), 512));
+    terminal.err << fmt::format("{0}: error: {1}{2} ('{0} --help' lists the options)\n", parser.get_name(),
+                                printable(problem.what(), 512), nearest_flag(parser));
     return kExitUsage;
   }
 }

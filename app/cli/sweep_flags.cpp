@@ -73,17 +73,17 @@ void add_plan_flags(CLI::App& parser, SweepFlags& flags) {
             std::string(option.help))
         ->type_name(option.kind == engine::OptionKind::text ? "FILE"
                     : option.choices.empty()                ? "N"
-                                                            : "NAME")
+                                                            : std::string(option.choices))
         ->group("Work");
   }
 }
 
 void add_measurement_flags(CLI::App& parser, SweepFlags& flags) {
-  CLI::Validator positive = CLI::PositiveNumber;
-  positive.description("");
-  parser.add_option("--repeats", flags.repeats, "Runs of each cell; without it 3.")->check(positive)->type_name("N");
+  parser.add_option("--repeats", flags.repeats, "Runs of each cell; without it 3.")
+      ->check(number_between(1, 1000, "between 1 and 1000"))
+      ->type_name("N");
   parser.add_option("--sweep-seed", flags.seed, "Draws prompts and the order of the cells; without it 1.")
-      ->check(positive)
+      ->check(number_between(1, std::numeric_limits<std::uint32_t>::max(), "a whole number from 1"))
       ->type_name("N");
   parser
       .add_option("--stop-at-ci", flags.stop_at_ci,

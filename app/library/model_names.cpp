@@ -48,16 +48,21 @@ engine::Result<std::string> one_of(const std::vector<const LibraryEntry*>& fitti
                       wanted);
 }
 
-/// The nearest name, compared with the part of each that is as long; empty when none is near.
+std::string last_part(const std::string& name) {
+  return name.substr(name.rfind('/') + 1);  // npos + 1: the whole
+}
+
+/// The nearest name, whole or its last part: what was typed may be a path or a hub's name. Empty when none is near.
 std::string nearest(std::span<const LibraryEntry> entries, const std::string& wanted) {
-  const std::string sought = lower(wanted.substr(0, kMaxCompared));
+  const std::string sought = lower(wanted.substr(0, kMaxCompared)), sought_last = last_part(sought);
   std::string best;
-  std::size_t best_distance = 1 + sought.size() / 3;
+  std::size_t best_distance = 1 + sought_last.size() / 3;
   for (const LibraryEntry& entry : entries) {
     const std::string whole = lower(entry.name.substr(0, kMaxCompared));
-    const std::string last = whole.substr(whole.rfind('/') + 1);  // npos + 1: the whole
+    const std::string last = last_part(whole);
     const std::size_t distance =
-        std::min<std::size_t>(engine::edit_distance(sought, whole), engine::edit_distance(sought, last));
+        std::min<std::size_t>({engine::edit_distance(sought, whole), engine::edit_distance(sought, last),
+                               sought_last.empty() ? sought.size() : engine::edit_distance(sought_last, last)});
     if (distance < best_distance) best_distance = distance, best = entry.name;
   }
   return best;

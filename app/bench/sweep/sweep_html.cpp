@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <thread>
 
 #include "app/api/sweep_export.h"
 #include "app/bench/sweep/markup.h"
+#include "app/bench/sweep/number_words.h"
+#include "app/bench/this_machine.h"
 #include "app/log/printable.h"
-#include "engine/api/machine.h"
 
 namespace lathe::app {
 namespace {
@@ -30,10 +29,10 @@ std::string cell_row(const SweepPlan& plan, std::size_t index, const CellResult&
   }
   for (const std::string_view name : metrics) {
     const Estimate value = result.estimate_of(metric_index(name));
-    row += value.n == 0 ? "<td></td>"
-           : value.half_width > 0
-               ? fmt::format("<td>{:.4g} <span class=\"ci\">± {:.2g}</span></td>", value.mean, value.half_width)
-               : fmt::format("<td>{:.4g}</td>", value.mean);
+    row += value.n == 0           ? "<td></td>"
+           : value.half_width > 0 ? fmt::format("<td>{} <span class=\"ci\">± {}</span></td>", number_words(value.mean, 4),
+                                                number_words(value.half_width, 2))
+                                  : fmt::format("<td>{}</td>", number_words(value.mean, 4));
   }
   return row + fmt::format("<td>{}</td></tr>\n", result.samples.size());
 }
@@ -59,17 +58,6 @@ std::string charts(const SweepPlan& plan, const SweepReport& report) {
                       : chart_svg(plan, report, metric_index("ttft_ms_p99")) +
                             chart_svg(plan, report, metric_index("output_tok_s"), metric_index("ttft_ms_p99"))) +
          "</div>\n";
-}
-
-std::string machine() {
-  char name[256] = {};
-  const bool is_named = ::gethostname(name, sizeof name - 1) == 0;
-  std::string isas;
-  for (const std::string& isa : engine::machine_isas()) isas += (isas.empty() ? "" : ", ") + isa;
-  const double gib =
-      static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGE_SIZE)) / (1 << 30);
-  return fmt::format("{}, {} processors, {:.1f} GiB of memory; {}; Lathe {}", is_named ? name : "a machine without a name",
-                     std::thread::hardware_concurrency(), gib, isas, LATHE_VERSION);
 }
 
 std::string warnings(const SweepReport& report) {
@@ -120,8 +108,9 @@ std::string to_html(const SweepPlan& plan, const SweepReport& report) {
       "{12}{6}<h2>Charts</h2>\n{7}<h2>Machine</h2>\n<p>{8}{9}</p>\n<h2>Definitions</h2>\n<dl>{10}</dl>\n"
       "<h2>Plan</h2>\n<pre>{11}</pre>\n</body></html>\n",
       escaped(title), kStyle, escaped(subject), report.cells.size(), n_cells(plan), plan.repeats, table(plan, report),
-      charts(plan, report), plan.target.url.empty() ? "" : "That measured, not the server's: ", escaped(machine()),
-      definitions, plan_text(plan), warnings(report));
+      charts(plan, report),
+      plan.target.url.empty() ? "" : "That measured, not the server's: ", escaped(words_of(this_machine())), definitions,
+      plan_text(plan), warnings(report));
 }
 
 }  // namespace lathe::app

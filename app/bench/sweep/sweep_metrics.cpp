@@ -120,12 +120,15 @@ constexpr std::array kMetrics = {
     SweepMetric{"output_tok_s", "tok/s", "Tokens of all answers over the time from the first send to the last token.", kMore,
                 [](const RunRecord& run, const ServiceGoal&) { return a_second(run, output_tokens(run)); }},
     SweepMetric{
-        "total_tok_s", "tok/s", "Tokens of all prompts and answers over the same time.", kMore,
+        "total_tok_s", "tok/s", "Tokens of all prompts and answers over the time from the first send to the last token.",
+        kMore,
         [](const RunRecord& run, const ServiceGoal&) { return a_second(run, output_tokens(run) + prompt_tokens(run)); }},
     SweepMetric{
-        "request_s", "req/s", "Requests over the same time.", kMore,
+        "request_s", "req/s", "Requests over the time from the first send to the last token.", kMore,
         [](const RunRecord& run, const ServiceGoal&) { return a_second(run, static_cast<double>(run.requests.size())); }},
-    SweepMetric{"goodput_req_s", "req/s", "Requests within the goal (TTFT, and TPOT for ITL) over the same time.", kMore,
+    SweepMetric{"goodput_req_s", "req/s",
+                "Requests within the goal (TTFT, and TPOT for ITL) over the time from the first send to the last token.",
+                kMore,
                 [](const RunRecord& run, const ServiceGoal& goal) {
                   const auto n = std::count_if(run.requests.begin(), run.requests.end(),
                                                [&](const SentRequest& request) { return is_good(request, goal); });
@@ -133,19 +136,19 @@ constexpr std::array kMetrics = {
                 }},
     SweepMetric{"ttft_ms_mean", "ms", "Time to the first token, from the scheduled send time.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return mean_of(all(run, ttft_ms)); }},
-    SweepMetric{"ttft_ms_p50", "ms", "Its median over requests.", kLess,
+    SweepMetric{"ttft_ms_p50", "ms", "Time to the first token: median over requests.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return quantile_of(all(run, ttft_ms), 0.5); }},
-    SweepMetric{"ttft_ms_p99", "ms", "Its 99th percentile over requests.", kLess,
+    SweepMetric{"ttft_ms_p99", "ms", "Time to the first token: 99th percentile over requests.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return quantile_of(all(run, ttft_ms), 0.99); }},
     SweepMetric{"itl_ms_mean", "ms",
                 "Gap between neighbouring tokens of a request, over all gaps; tokens that came together share the gap "
                 "before them evenly. Of a server that does not name its tokens: between pieces of text.",
                 kLess, [](const RunRecord& run, const ServiceGoal&) { return of_gaps(run, mean_of); }},
-    SweepMetric{"itl_ms_p50", "ms", "Its median over all gaps.", kLess,
+    SweepMetric{"itl_ms_p50", "ms", "Gap between tokens: median over all gaps of all requests.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) {
                   return of_gaps(run, [](const auto& gaps) { return quantile_of(gaps, 0.5); });
                 }},
-    SweepMetric{"itl_ms_p99", "ms", "Its 99th percentile over all gaps.", kLess,
+    SweepMetric{"itl_ms_p99", "ms", "Gap between tokens: 99th percentile over all gaps of all requests.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) {
                   return of_gaps(run, [](const auto& gaps) { return quantile_of(gaps, 0.99); });
                 }},
@@ -153,7 +156,7 @@ constexpr std::array kMetrics = {
                 [](const RunRecord& run, const ServiceGoal&) { return mean_of(all(run, tpot_ms)); }},
     SweepMetric{"e2e_ms_mean", "ms", "From the scheduled send time to the last token.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return mean_of(all(run, e2e_ms)); }},
-    SweepMetric{"e2e_ms_p99", "ms", "Its 99th percentile over requests.", kLess,
+    SweepMetric{"e2e_ms_p99", "ms", "From the scheduled send time to the last token: 99th percentile over requests.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return quantile_of(all(run, e2e_ms), 0.99); }},
     SweepMetric{"kv_usage_peak", "share", "Most of the KV blocks that requests held in a step.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return run.kv_usage_peak; }},
@@ -186,17 +189,17 @@ constexpr std::array kMetrics = {
                 kLess, [](const RunRecord& run, const ServiceGoal&) { return run.memory_bytes; }},
     SweepMetric{"perplexity", "ratio", "Of the model on the text of the quality measurement.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return run.quality.perplexity; }},
-    SweepMetric{"perplexity_ci95", "ratio", "Half of its 95 % interval over the tokens of that text.", kLess,
-                [](const RunRecord& run, const ServiceGoal&) { return run.quality.perplexity_ci95; }},
+    SweepMetric{"perplexity_ci95", "ratio", "Half of the 95 % interval of the perplexity over the tokens of the text.",
+                kLess, [](const RunRecord& run, const ServiceGoal&) { return run.quality.perplexity_ci95; }},
     SweepMetric{"kl_mean", "nats", "Divergence of its distributions from those of the unquantized model, mean over tokens.",
                 kLess, [](const RunRecord& run, const ServiceGoal&) { return run.quality.kl_mean; }},
-    SweepMetric{"kl_99", "nats", "The same, not exceeded by 99 of 100 tokens.", kLess,
+    SweepMetric{"kl_99", "nats", "Divergence from the unquantized model that 99 of 100 tokens do not exceed.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return run.quality.kl_99; }},
     SweepMetric{"same_best", "share", "Tokens for which it thinks the same one most probable as the unquantized model.",
                 kMore, [](const RunRecord& run, const ServiceGoal&) { return run.quality.same_best; }},
-    SweepMetric{"quality_s", "s", "Time of that measurement, with the loads that it needed.", kLess,
+    SweepMetric{"quality_s", "s", "Time of the quality measurement, with the loads that it needed.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return run.quality.seconds; }},
-    SweepMetric{"requests_cut", "count", "Of them those whose prompt or answer was cut to what the context holds.", kLess,
+    SweepMetric{"requests_cut", "count", "Requests whose prompt or answer was cut to what the context holds.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) {
                   return static_cast<double>(std::count_if(run.requests.begin(), run.requests.end(),
                                                            [](const SentRequest& request) { return request.is_cut; }));

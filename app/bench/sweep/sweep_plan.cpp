@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
+#include <set>
 #include <variant>
 
 #include "app/server/http/client.h"
@@ -174,6 +175,8 @@ Result<void> check_effects(const SweepPlan& plan) {
   }
   if (has_load && work.pattern() == LoadPattern::replay)
     LATHE_TRY_VOID(refuse_all({"prompt_tokens", "output_tokens", "length_spread", "rate"}, "the trace says it"));
+  if (has_load && work.pattern() != LoadPattern::concurrency)
+    LATHE_TRY_VOID(refuse_all({"concurrency"}, fmt::format("load {} says when requests are sent", work.load).c_str()));
   if (has_load && work.pattern() == LoadPattern::concurrency)
     LATHE_TRY_VOID(refuse_all({"rate"}, "load concurrency sends as fast as answers come"));
   if (!plan.target.url.empty() && (work.too_long == "cut" || varies(plan, "too_long")))
@@ -220,6 +223,8 @@ Result<void> check(const SweepPlan& plan) {
       return refuse("is set where the target is started: what varies against a target are sampling and the work",
                     variable.name);
     }
+    const std::set<std::string> different(variable.values.begin(), variable.values.end());
+    if (different.size() < variable.values.size()) return refuse("has a value twice", variable.name);
     for (std::size_t j = 0; j < i; ++j) {
       if (plan.variables[j].name == variable.name) return refuse("is a variable twice", variable.name);
     }

@@ -9,7 +9,9 @@
 #include <filesystem>
 #include <functional>
 
+#include "app/bench/sweep/number_words.h"
 #include "app/bench/sweep/sampling_json.h"
+#include "app/bench/this_machine.h"
 
 namespace lathe::app {
 namespace {
@@ -30,6 +32,9 @@ constexpr std::int64_t kMostCurlTokens = 4096;  // a word of a command line hold
 constexpr std::size_t kMinRunsToEnd = 3;        // an interval of two runs says next to nothing
 
 bool is_checksum(std::size_t metric) { return sweep_metrics()[metric].unit == kChecksumUnit; }
+
+/// It stands beside its metric.
+bool is_interval(std::size_t metric) { return sweep_metrics()[metric].name.ends_with("_ci95"); }
 
 /// Whole numbers below 2^53, which a double holds exactly.
 std::vector<std::uint64_t> whole(const std::vector<double>& samples) { return {samples.begin(), samples.end()}; }
@@ -252,7 +257,7 @@ OrderedJson to_json(const SweepPlan& plan, const SweepReport& report) {
   return {{"plan", to_json(plan)},     {"cells", cells},
           {"n_cells", n_cells(plan)},  {"stopped", report.stopped},
           {"seconds", report.seconds}, {"warnings", warnings_json(report.warnings())},
-          {"metrics", definitions}};
+          {"metrics", definitions},    {"machine", to_json(this_machine())}};
 }
 
 std::string to_csv(const SweepPlan& plan, const SweepReport& report) {
@@ -260,12 +265,14 @@ std::string to_csv(const SweepPlan& plan, const SweepReport& report) {
   for (const SweepVariable& variable : plan.variables) csv += csv_field(variable.name) + ",";
   for (std::size_t i = 0; i < sweep_metrics().size(); ++i) {
     const std::string_view name = sweep_metrics()[i].name;
+    if (is_interval(i)) continue;
     csv += is_checksum(i) ? fmt::format("{},", name) : fmt::format("{0},{0}_ci95,", name);
   }
   csv += "n,error\r\n";
   for (const auto& [index, result] : report.cells) {
     for (const auto& [name, value] : values_of(plan, index)) csv += csv_field(value) + ",";
     for (std::size_t i = 0; i < sweep_metrics().size(); ++i) {
+      if (is_interval(i)) continue;
       const Estimate together = result.estimate_of(i);
       csv += is_checksum(i)            ? result.checksums_of(i) + ","
              : together.n == 0         ? ",,"
@@ -295,11 +302,11 @@ std::string to_markdown(const SweepPlan& plan, const SweepReport& report) {
     for (const std::string_view name : main_metrics(plan)) {
       const Estimate value = result.estimate_of(metric_index(name));
       const bool failed = !result.error.empty();
-      text += failed
-                  ? (name == main_metrics(plan).front() ? fmt::format(" failed: {} |", markdown_field(result.error)) : " |")
-              : value.n == 0         ? " |"
-              : value.has_interval() ? fmt::format(" {:.4g} ± {:.2g} |", value.mean, value.half_width)
-                                     : fmt::format(" {:.4g} |", value.mean);
+      text +=
+          failed ? (name == main_metrics(plan).front() ? fmt::format(" failed: {} |", markdown_field(result.error)) : " |")
+          : value.n == 0         ? " |"
+          : value.has_interval() ? fmt::format(" {} ± {} |", number_words(value.mean, 4), number_words(value.half_width, 2))
+                                 : fmt::format(" {} |", number_words(value.mean, 4));
     }
     text += fmt::format(" {} |\n", result.samples.size());
   }

@@ -2,10 +2,12 @@
 // lathe roofline: what binds each product of a model and its attention, and how near it comes to that.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <utility>
 
+#include "app/bench/machine_watch.h"
 #include "app/cli/machine_words.h"
 #include "app/cli/model_command.h"
 #include "engine/api/machine.h"
@@ -17,6 +19,8 @@ using engine::OrderedJson;
 using kernels::AttentionPoint;
 using kernels::RooflineFigures;
 using kernels::RooflinePoint;
+
+constexpr double kTolerance = 1.1;  // what two measurements of one thing differ by on a quiet machine
 
 constexpr std::string_view kHead =
     "format        matrix           n       k   rows  ops/byte   GFLOP/s      GB/s      roof   share  bound\n";
@@ -127,6 +131,19 @@ engine::Result<std::string> path_of(const NamedModel& model) {
   return workbench->library().resolve(name);
 }
 
+/// Nothing is faster than its roof: where a figure is, the ceilings were measured while others were at work.
+void warn_of(const std::vector<MachineWarning>& warnings, const engine::Roofline& roofline, Terminal& terminal) {
+  for (const MachineWarning& warning : warnings) terminal.err << "Warning: " << words_of(warning) << '\n';
+  const auto is_above = [](const auto& point) { return point.figures.share() > kTolerance; };
+  const auto n = std::count_if(roofline.points.begin(), roofline.points.end(), is_above) +
+                 std::count_if(roofline.attention.begin(), roofline.attention.end(), is_above);
+  if (n == 0) return;
+  terminal.err << fmt::format(
+      "Warning: {} of {} figures are above their roof: the machine was not left alone while its ceilings were measured. "
+      "Measure again when nothing else runs.\n",
+      n, roofline.points.size() + roofline.attention.size());
+}
+
 int roofline(const std::vector<std::string>& arguments, Terminal& terminal) {
   StopSignals signals;
   CLI::App parser(std::string(kRooflineCommand.help), program_name(kRooflineCommand));
@@ -146,8 +163,11 @@ int roofline(const std::vector<std::string>& arguments, Terminal& terminal) {
   if (!model) return report(terminal, parser, model.error());
   request.model = std::move(*model);
 
+  MachineWatch watch;
+  watch.begin();
   const auto measured = engine::measure_roofline(request, report_to(terminal, signals, json));
   if (!measured) return report(terminal, parser, measured.error());
+  warn_of(watch.end(), *measured, terminal);
   if (signals.requested()) return kExitFailed;
   if (json) {
     terminal.out << engine::dump_json(json_of(*measured), 2) << '\n';

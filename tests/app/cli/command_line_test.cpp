@@ -69,6 +69,7 @@ class CommandLineTest : public QObject {
   void version_is_printed();
   void an_unknown_command_is_wrong_usage_and_names_the_nearest();
   void a_far_off_word_gets_no_suggestion();
+  void a_mistyped_option_names_the_nearest();
   void every_command_has_help();
   void help_names_every_option_of_the_engine();
   void help_names_every_sampling_parameter();
@@ -188,6 +189,13 @@ void CommandLineTest::a_far_off_word_gets_no_suggestion() {
   const CliRun run = run_cli({"xylophone"});
   QVERIFY(run.code == 2);
   QVERIFY(run.err.find("did you mean") == std::string::npos);
+}
+
+void CommandLineTest::a_mistyped_option_names_the_nearest() {
+  const CliRun run = run_cli({"bench", "--quantisation=int8_g32"});
+  QVERIFY(run.code == 2);
+  QVERIFY2(run.err.find("; did you mean --quantization?") != std::string::npos, run.err.c_str());
+  QVERIFY(run_cli({"bench", "--xylophone"}).err.find("did you mean") == std::string::npos);
 }
 
 void CommandLineTest::every_command_has_help() {

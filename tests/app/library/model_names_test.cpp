@@ -86,6 +86,12 @@ class ModelNamesTest : public QObject {
     QVERIFY(found.error().message.find("/gone") == std::string::npos);
   }
 
+  void a_mistyped_path_is_compared_by_its_last_part() {
+    const auto found = find("some/where/else/Llama-3.2-2B");
+    QVERIFY(!found.has_value());
+    QVERIFY(found.error().message.find("did you mean meta-llama/Llama-3.2-1B?") != std::string::npos);
+  }
+
   void what_is_near_to_nothing_gets_no_guess() {
     const auto found = find("zzzzzzzz");
     QVERIFY(!found.has_value());

@@ -131,6 +131,8 @@ class SweepPlanTest : public QObject {
     QCOMPARE(told({{"output_tokens", {"1"}}}, {.load = "replay", .trace = "a.csv"}),
              std::string("has no effect: the trace says it"));
     QVERIFY(told({{"rate", {"1"}}}, {}).starts_with("has no effect: load concurrency"));
+    QVERIFY(told({{"concurrency", {"1"}}}, {.load = "poisson"}).starts_with("has no effect: load poisson"));
+    QCOMPARE(told({{"concurrency", {"2", "4", "2"}}}, {}), std::string("has a value twice"));
     QCOMPARE(told({{"rate", {"1"}}, {"load", {"concurrency", "poisson"}}}, {}), std::string());
     QVERIFY(told({}, {.too_long = "cut"}, "http://there:1").starts_with("must be fail"));
     QCOMPARE(told({}, {.too_long = "cut"}), std::string());

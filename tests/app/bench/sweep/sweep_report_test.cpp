@@ -72,6 +72,25 @@ class SweepReportTest : public QObject {
     QCOMPARE(compare(cell_with(9, 1), cell_with(1, 1), metric_index("load_s")), Verdict::unknown);
   }
 
+  void columns_have_names_of_their_own() {
+    const QString csv = QString::fromStdString(to_csv(plan_of_two(), {}));
+    const QStringList names = csv.section("\r\n", 0, 0).split(',');
+    QCOMPARE(QSet<QString>(names.begin(), names.end()).size(), names.size());
+    QVERIFY(names.contains("perplexity_ci95"));
+  }
+
+  /// Means of 4 digits, intervals of 2, and no exponent for what is merely large.
+  void numbers_of_tables_are_for_people() {
+    SweepReport report;
+    report.cells[0] = cell_of({2000, 2100});
+    report.cells[1] = cell_of({0.01234567, 0.01234567});
+    const QString markdown = QString::fromStdString(to_markdown(plan_of_two(), report));
+    QVERIFY2(markdown.contains("| 2050 ± 635 |"), qPrintable(markdown));
+    QVERIFY2(markdown.contains("| 0.01235 ± 0 |"), qPrintable(markdown));
+    report.cells[0] = cell_of({12345678});
+    QVERIFY(QString::fromStdString(to_markdown(plan_of_two(), report)).contains("| 12345678 |"));
+  }
+
   void a_single_run_has_no_interval() {
     SweepReport report;
     report.cells[0] = cell_of({100});
