@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -79,6 +80,8 @@ class Sweeper {
 struct SweepPlaces {
   engine::PackedCacheFolder packed{};  ///< quantized weights of models whose quality is measured
   std::string root{};                  ///< of /proc and /sys, which tell of the machine; tests bring their own
+  /// Tokens that the program's own model has computed so far, for its chats and its server: they disturb what is measured.
+  std::function<std::uint64_t()> own_tokens{};
 };
 
 /// `folder` holds the journals and is made when the first one is.

@@ -19,9 +19,13 @@ constexpr std::array kGuards = {
                        "the governor of {:.0f} % of the processors is not performance: their clock follows the load",
                        100 * value);
                  }},
-    MachineGuard{"other_load", 0.1,
+    MachineGuard{
+        "other_load", 0.1,
+        [](double value) { return fmt::format("others took {:.0f} % of the processors during a run", 100 * value); }},
+    MachineGuard{"own_requests", 0,
                  [](double value) {
-                   return fmt::format("others took {:.0f} % of the processors during a run", 100 * value);
+                   return fmt::format("the model of this program computed {:.0f} tokens of chats or requests during a run",
+                                      value);
                  }},
     MachineGuard{"memory", 0.9,
                  [](double value) {

@@ -67,7 +67,8 @@ bool is_processor(const std::string& name) {
 
 }  // namespace
 
-MachineWatch::MachineWatch(std::string root, bool guards_load) : root_(std::move(root)), guards_load_(guards_load) {
+MachineWatch::MachineWatch(std::string root, bool guards_load, std::function<std::uint64_t()> own_tokens)
+    : root_(std::move(root)), guards_load_(guards_load), own_tokens_(std::move(own_tokens)) {
   begin();
 }
 
@@ -84,6 +85,7 @@ MachineWatch::Counts MachineWatch::counts() const {
     now.all += ticks[i];
     if (i != kIdle && i != kWaiting) now.busy += ticks[i];
   }
+  if (own_tokens_) now.own_tokens = own_tokens_();
   now.own = own_ticks(root_ + "/proc/self/stat");
   const std::string pages = root_ + "/proc/vmstat";
   now.swapped = number_behind(pages, "pswpin") + number_behind(pages, "pswpout");
@@ -98,11 +100,11 @@ std::vector<MachineWarning> MachineWatch::end() {
   run_.all += now.all - begin_.all;
   run_.own += now.own - begin_.own;
   const double swapped = (now.swapped - begin_.swapped) * static_cast<double>(::sysconf(_SC_PAGESIZE));
-  const MachineWarning seen[] = {{"battery", battery()},
-                                 {"governor", governor()},
-                                 {"other_load", other_load()},
-                                 {"memory", memory()},
-                                 {"swap", swapped}};
+  // Fewer than before: another model has been loaded.
+  const std::uint64_t own_tokens = now.own_tokens - (now.own_tokens < begin_.own_tokens ? 0 : begin_.own_tokens);
+  const MachineWarning seen[] = {{"battery", battery()},       {"governor", governor()},
+                                 {"other_load", other_load()}, {"own_requests", static_cast<double>(own_tokens)},
+                                 {"memory", memory()},         {"swap", swapped}};
   std::vector<MachineWarning> warnings;
   for (const MachineGuard& guard : machine_guards()) {
     for (const MachineWarning& one : seen) {

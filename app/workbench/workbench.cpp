@@ -35,6 +35,14 @@ EngineLoader with_log(EngineLoader loader, Log& log) {
   };
 }
 
+/// Computed since its model was loaded.
+std::uint64_t tokens_of(const ModelSlot& models) {
+  const EngineLease lease = models.lease();
+  if (!lease) return 0;
+  const engine::EngineCounters counters = lease->snapshot()->counters;
+  return counters.n_prompt_tokens + counters.n_generation_tokens;
+}
+
 class OwningWorkbench final : public Workbench {
  public:
   OwningWorkbench(Paths paths, EngineLoader loader, std::unique_ptr<Log> log, std::unique_ptr<Settings> settings,
@@ -48,7 +56,7 @@ class OwningWorkbench final : public Workbench {
         requests_(make_request_log(*models_)),
         server_(make_server(*models_, *requests_, *log_)),
         sweeper_(make_sweeper(std::move(loader), (fs::path(paths_.data) / "sweeps").string(),
-                              {.packed = packed_folder(paths_)})) {
+                              {.packed = packed_folder(paths_), .own_tokens = [this] { return tokens_of(*models_); }})) {
     for (const std::string& problem : {paths_.problem, settings_->problem(), history_->problem()}) {
       if (!problem.empty()) log_->warning("workbench", problem);
     }

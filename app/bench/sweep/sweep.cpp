@@ -29,7 +29,7 @@ class SweepRun {
         journal_(journal),
         observer_(observer),
         subject_(plan.target.url.empty() ? make_engine_subject(plan, loader, places.packed) : make_target_subject(plan)),
-        watch_(places.root, plan.target.url.empty()) {
+        watch_(places.root, plan.target.url.empty(), plan.target.url.empty() ? places.own_tokens : nullptr) {
     progress_.cells_total = n_cells(plan);
   }
 

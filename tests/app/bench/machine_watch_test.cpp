@@ -104,6 +104,21 @@ class MachineWatchTest : public QObject {
     QCOMPARE(warned(target), std::string());
   }
 
+  /// The chat of this program computes on the same processors; what it said between runs does not count.
+  void what_this_program_does_beside_is_told() {
+    const Machine machine;
+    std::uint64_t tokens = 100;
+    MachineWatch watch(machine.root(), true, [&] { return tokens; });
+    tokens = 150;
+    QCOMPARE(warned(watch),
+             std::string("the model of this program computed 50 tokens of chats or requests during a run|"));
+    tokens = 170;
+    watch.begin();
+    QCOMPARE(warned(watch), std::string());
+    tokens = 5;  // of another model
+    QVERIFY(warned(watch).find(" 5 tokens ") != std::string::npos);
+  }
+
   /// Thirty runs of 10 ticks: the clock says something of them together. What happens between runs does not count.
   void short_runs_are_judged_together() {
     const Machine machine;
