@@ -45,9 +45,9 @@ double int8_dot(std::int64_t n_iterations) {
       });
 }
 
-constexpr OpTable make_amx_table() {
+consteval OpTable make_amx_table() {
   OpTable table = make_op_table<VecAvx512, VnniDot, VnniDot, AmxCodedLinear>();
-  table.linear[2] = kBf16Ops;
+  table.linear[static_cast<std::size_t>(WeightFormat::bf16)] = kBf16Ops;
   table.bf16_dot = bf16_dot;
   table.int8_dot = int8_dot;
   table.int4_dot = int8_dot;

@@ -78,9 +78,9 @@ double bf16_dot(std::int64_t n_iterations) {
   return static_cast<double>(n_iterations) * kChains * V::kLanes * 2 * 2;
 }
 
-constexpr OpTable make_bf16_table() {
+consteval OpTable make_bf16_table() {
   OpTable table = make_op_table<VecAvx512, VnniDot, VnniDot>();
-  table.linear[2] = linear_ops<Bf16Linear>();
+  table.linear[static_cast<std::size_t>(WeightFormat::bf16)] = linear_ops<Bf16Linear>();
   table.bf16_dot = bf16_dot;
   return table;
 }

@@ -19,11 +19,37 @@ constexpr Encoder kMxfp4{mxfp4_scale, bnb4_encode<Mxfp4Book>};
 constexpr Encoder kChannel{channel_scale, channel_encode};
 constexpr Encoder kLlm{llm_scale, llm_encode};
 
-/// In the order of WeightFormat.
-constexpr Encoders kEncoders = {
-    {{},          {},          {},          kGrouped, kGrouped, kGrouped, kGrouped, kGrouped,    kGrouped,    kNf4,
-     kNf4,        kFp4,        kFp4,        kChannel, kLlm,     {},       {},       kAsymmetric, kAsymmetric, kAsymmetric,
-     kAsymmetric, kAsymmetric, kAsymmetric, kNf4,     kNf4,     kFp4,     kFp4,     kMxfp4,      kMxfp4,      kGrouped}};
+consteval Encoders make_encoders() {
+  using enum WeightFormat;
+  return {by_format<Encoder>({
+      {int8_g32, kGrouped},
+      {int8_g64, kGrouped},
+      {int8_g128, kGrouped},
+      {int4_g32, kGrouped},
+      {int4_g64, kGrouped},
+      {int4_g128, kGrouped},
+      {nf4, kNf4},
+      {nf4_nested, kNf4},
+      {fp4, kFp4},
+      {fp4_nested, kFp4},
+      {int8_channel, kChannel},
+      {llm_int8, kLlm},
+      {int8_g32_asym, kAsymmetric},
+      {int8_g64_asym, kAsymmetric},
+      {int8_g128_asym, kAsymmetric},
+      {int4_g32_asym, kAsymmetric},
+      {int4_g64_asym, kAsymmetric},
+      {int4_g128_asym, kAsymmetric},
+      {nf4_weight_only, kNf4},
+      {nf4_nested_weight_only, kNf4},
+      {fp4_weight_only, kFp4},
+      {fp4_nested_weight_only, kFp4},
+      {mxfp4, kMxfp4},
+      {mxfp4_weight_only, kMxfp4},
+      {int8_g16, kGrouped},
+  })};
+}
+constexpr Encoders kEncoders = make_encoders();
 
 }  // namespace
 }  // namespace lathe::kernels

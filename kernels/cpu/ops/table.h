@@ -8,6 +8,7 @@
 #include "kernels/cpu/ops/e4m3_linear.h"
 #include "kernels/cpu/ops/expanded_linear.h"
 #include "kernels/cpu/ops/rowwise.h"
+#include "kernels/cpu/table/by_format.h"
 
 namespace lathe::kernels {
 namespace {
@@ -23,10 +24,11 @@ struct CodedForms {
   using InRows = Linear<V, ByteCodes<V>, D, kActivationBlock, ChannelScales, RowActivations<V, kLeavesOutliersOut>>;
 };
 
-/// ByteDot and NibbleDot: how codes of 8 and of 4 bits are multiplied. linear: in the order of WeightFormat.
+/// ByteDot and NibbleDot: how codes of 8 and of 4 bits are multiplied.
 template <class V, class ByteDot, class NibbleDot,
           template <class, class, class, int, class, class> class Linear = CodedLinear>
-constexpr OpTable make_op_table() {
+consteval OpTable make_op_table() {
+  using enum WeightFormat;
   using Forms = CodedForms<Linear>;
   using Bytes = ByteCodes<V>;
   using Nibbles = NibbleCodes<V>;
@@ -37,42 +39,44 @@ constexpr OpTable make_op_table() {
   // Of formats that have tiles of vectors alone. NarrowDot adds up 32 of k before it widens them: it has no groups of 16.
   using Plain = CodedForms<CodedLinear>;
   return {
-      .linear = {linear_ops<FmaLinear<V, SplitWeights<V, float>, kNeverExpand>>(),
-                 linear_ops<FmaLinear<V, SplitWeights<V, F16>, 3>>(),
-                 linear_ops<FmaLinear<V, InterleavedBf16<V>, 3>>(),
-                 coded_ops<typename Forms::template InBlocks<V, Bytes, ByteDot, 32, HalfScales>>(),
-                 coded_ops<typename Forms::template InBlocks<V, Bytes, ByteDot, 64, HalfScales>>(),
-                 coded_ops<typename Forms::template InBlocks<V, Bytes, ByteDot, 128, HalfScales>>(),
-                 coded_ops<typename Forms::template InBlocks<V, Nibbles, NibbleDot, 32, HalfScales>>(),
-                 coded_ops<typename Forms::template InBlocks<V, Nibbles, NibbleDot, 64, HalfScales>>(),
-                 coded_ops<typename Forms::template InBlocks<V, Nibbles, NibbleDot, 128, HalfScales>>(),
-                 coded_ops<typename Forms::template InBlocks<V, Nf4, ByteDot, 64, SingleScales>>(),
-                 coded_ops<typename Forms::template InBlocks<V, Nf4, ByteDot, 64, NestedScaleCodes>>(),
-                 coded_ops<typename Forms::template InBlocks<V, Fp4, ByteDot, 64, SingleScales>>(),
-                 coded_ops<typename Forms::template InBlocks<V, Fp4, ByteDot, 64, NestedScaleCodes>>(),
-                 coded_ops<typename Forms::template InRows<V, ByteDot, false>>(),
-                 coded_ops<typename Forms::template InRows<V, ByteDot, true>>(),
-                 e4m3_ops<E4m3Linear<V, true>>(),
-                 e4m3_ops<E4m3Linear<V, false>>(),
-                 coded_ops<typename Forms::template InBlocks<V, Bytes, ByteDot, 32, PairedScales>>(),
-                 coded_ops<typename Forms::template InBlocks<V, Bytes, ByteDot, 64, PairedScales>>(),
-                 coded_ops<typename Forms::template InBlocks<V, Bytes, ByteDot, 128, PairedScales>>(),
-                 coded_ops<typename Forms::template InBlocks<V, Nibbles, NibbleDot, 32, PairedScales>>(),
-                 coded_ops<typename Forms::template InBlocks<V, Nibbles, NibbleDot, 64, PairedScales>>(),
-                 coded_ops<typename Forms::template InBlocks<V, Nibbles, NibbleDot, 128, PairedScales>>(),
-                 expanded_ops<BookExpander<V, Nf4Book, 64, SingleScales>>(),
-                 expanded_ops<BookExpander<V, Nf4Book, 64, NestedScaleCodes>>(),
-                 expanded_ops<BookExpander<V, Fp4Book, 64, SingleScales>>(),
-                 expanded_ops<BookExpander<V, Fp4Book, 64, NestedScaleCodes>>(),
-                 coded_ops<typename Forms::template InBlocks<V, Mxfp4, ByteDot, kMxBlock, SingleScales>>(),
-                 expanded_ops<BookExpander<V, Mxfp4Book, kMxBlock, SingleScales>>(),
-                 coded_ops<typename Plain::template InBlocks<V, Bytes, ByteDot, 16, SingleScales>>(),
-                 coded_ops<typename Plain::template InBlocks<V, Nibbles, NibbleDot, 32, MinnedScales>>(),
-                 coded_ops<typename Plain::template InBlocks<V, Bytes, ByteDot, 32, MinnedScales>>(),
-                 coded_ops<typename Plain::template InBlocks<V, Nibbles, ByteDot, 16, MinnedScales>>(),
-                 coded_ops<typename Plain::template InBlocks<V, Bytes, ByteDot, 16, MinnedScales>>(),
-                 coded_ops<typename Forms::template InBlocks<V, Iq4, ByteDot, 32, SingleScales>>(),
-                 linear_ops<E4m3InGroups<V, 128>>()},
+      .linear = by_every_format<LinearOps>({
+          {f32, linear_ops<FmaLinear<V, SplitWeights<V, float>, kNeverExpand>>()},
+          {f16, linear_ops<FmaLinear<V, SplitWeights<V, F16>, 3>>()},
+          {bf16, linear_ops<FmaLinear<V, InterleavedBf16<V>, 3>>()},
+          {int8_g32, coded_ops<typename Forms::template InBlocks<V, Bytes, ByteDot, 32, HalfScales>>()},
+          {int8_g64, coded_ops<typename Forms::template InBlocks<V, Bytes, ByteDot, 64, HalfScales>>()},
+          {int8_g128, coded_ops<typename Forms::template InBlocks<V, Bytes, ByteDot, 128, HalfScales>>()},
+          {int4_g32, coded_ops<typename Forms::template InBlocks<V, Nibbles, NibbleDot, 32, HalfScales>>()},
+          {int4_g64, coded_ops<typename Forms::template InBlocks<V, Nibbles, NibbleDot, 64, HalfScales>>()},
+          {int4_g128, coded_ops<typename Forms::template InBlocks<V, Nibbles, NibbleDot, 128, HalfScales>>()},
+          {nf4, coded_ops<typename Forms::template InBlocks<V, Nf4, ByteDot, 64, SingleScales>>()},
+          {nf4_nested, coded_ops<typename Forms::template InBlocks<V, Nf4, ByteDot, 64, NestedScaleCodes>>()},
+          {fp4, coded_ops<typename Forms::template InBlocks<V, Fp4, ByteDot, 64, SingleScales>>()},
+          {fp4_nested, coded_ops<typename Forms::template InBlocks<V, Fp4, ByteDot, 64, NestedScaleCodes>>()},
+          {int8_channel, coded_ops<typename Forms::template InRows<V, ByteDot, false>>()},
+          {llm_int8, coded_ops<typename Forms::template InRows<V, ByteDot, true>>()},
+          {fp8_channel, e4m3_ops<E4m3Linear<V, true>>()},
+          {fp8_weight_only, e4m3_ops<E4m3Linear<V, false>>()},
+          {int8_g32_asym, coded_ops<typename Forms::template InBlocks<V, Bytes, ByteDot, 32, PairedScales>>()},
+          {int8_g64_asym, coded_ops<typename Forms::template InBlocks<V, Bytes, ByteDot, 64, PairedScales>>()},
+          {int8_g128_asym, coded_ops<typename Forms::template InBlocks<V, Bytes, ByteDot, 128, PairedScales>>()},
+          {int4_g32_asym, coded_ops<typename Forms::template InBlocks<V, Nibbles, NibbleDot, 32, PairedScales>>()},
+          {int4_g64_asym, coded_ops<typename Forms::template InBlocks<V, Nibbles, NibbleDot, 64, PairedScales>>()},
+          {int4_g128_asym, coded_ops<typename Forms::template InBlocks<V, Nibbles, NibbleDot, 128, PairedScales>>()},
+          {nf4_weight_only, expanded_ops<BookExpander<V, Nf4Book, 64, SingleScales>>()},
+          {nf4_nested_weight_only, expanded_ops<BookExpander<V, Nf4Book, 64, NestedScaleCodes>>()},
+          {fp4_weight_only, expanded_ops<BookExpander<V, Fp4Book, 64, SingleScales>>()},
+          {fp4_nested_weight_only, expanded_ops<BookExpander<V, Fp4Book, 64, NestedScaleCodes>>()},
+          {mxfp4, coded_ops<typename Forms::template InBlocks<V, Mxfp4, ByteDot, kMxBlock, SingleScales>>()},
+          {mxfp4_weight_only, expanded_ops<BookExpander<V, Mxfp4Book, kMxBlock, SingleScales>>()},
+          {int8_g16, coded_ops<typename Plain::template InBlocks<V, Bytes, ByteDot, 16, SingleScales>>()},
+          {int4_g32_min, coded_ops<typename Plain::template InBlocks<V, Nibbles, NibbleDot, 32, MinnedScales>>()},
+          {int8_g32_min, coded_ops<typename Plain::template InBlocks<V, Bytes, ByteDot, 32, MinnedScales>>()},
+          {int4_g16_min, coded_ops<typename Plain::template InBlocks<V, Nibbles, ByteDot, 16, MinnedScales>>()},
+          {int8_g16_min, coded_ops<typename Plain::template InBlocks<V, Bytes, ByteDot, 16, MinnedScales>>()},
+          {iq4, coded_ops<typename Forms::template InBlocks<V, Iq4, ByteDot, 32, SingleScales>>()},
+          {fp8_g128, linear_ops<E4m3InGroups<V, 128>>()},
+      }),
       .norm = {rms_norm<V>, layer_norm<V>},
       .rope = rope<V>,
       .add = add<V>,

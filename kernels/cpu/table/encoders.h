@@ -3,6 +3,7 @@
 // own functions give.
 #pragma once
 
+#include "kernels/cpu/table/by_format.h"
 #include "kernels/cpu/table/op_table.h"
 #include "kernels/formats/codes/coded.h"
 
@@ -17,7 +18,7 @@ struct Encoder {
 };
 
 struct Encoders {
-  Encoder of[kWeightFormats];  ///< by WeightFormat; without functions: those of the format do
+  ByFormat<Encoder> of;  ///< without functions: those of the format do
 };
 
 }  // namespace lathe::kernels

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/cpu/table/by_format.h"
 #include "kernels/cpu/table/row_tiling.h"
 #include "kernels/formats/codes/coded.h"
 
@@ -174,7 +175,7 @@ struct LinearOps {
 };
 
 struct OpTable {
-  LinearOps linear[kWeightFormats];                                                              ///< by WeightFormat
+  ByFormat<LinearOps> linear;
   void (*norm[kNormKinds])(const NormArgs& args, std::int64_t row_begin, std::int64_t row_end);  ///< by NormKind
   void (*rope)(const RopeArgs& args, std::int64_t row_begin, std::int64_t row_end);
   void (*add)(const ElementwiseArgs& args, std::int64_t row_begin, std::int64_t row_end);
