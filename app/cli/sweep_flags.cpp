@@ -79,8 +79,7 @@ void add_plan_flags(CLI::App& parser, SweepFlags& flags) {
 }
 
 void add_measurement_flags(CLI::App& parser, SweepFlags& flags) {
-  CLI::Validator positive = CLI::PositiveNumber;
-  positive.description("");
+  const CLI::Validator positive = at_least(1);
   parser.add_option("--repeats", flags.repeats, "Runs of each cell; without it 3.")->check(positive)->type_name("N");
   parser.add_option("--sweep-seed", flags.seed, "Draws prompts and the order of the cells; without it 1.")
       ->check(positive)

@@ -52,9 +52,7 @@ constexpr std::array kModes = {
 };
 
 void add_count(CLI::App& parser, const std::string& flag, std::int64_t& value, const std::string& help) {
-  CLI::Validator range = CLI::NonNegativeNumber;
-  range.description("");
-  parser.add_option(flag, value, help)->check(range)->type_name("N");
+  parser.add_option(flag, value, help)->check(at_least(0))->type_name("N");
 }
 
 void add_flags(CLI::App& parser, const EvalMode& mode, EvalFlags& flags) {
@@ -303,6 +301,8 @@ int eval(const std::vector<std::string>& arguments, Terminal& terminal) {
     return kExitUsage;
   }
   ModelCommand command(kEvalCommand, terminal);
+  command.parser().name(fmt::format("{} {}", program_name(kEvalCommand), mode->name));
+  command.parser().description(std::string(mode->help));
   EvalFlags flags;
   add_flags(command.parser(), *mode, flags);
   if (const auto code = command.parse({arguments.begin() + 1, arguments.end()})) return *code;
