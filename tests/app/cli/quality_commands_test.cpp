@@ -86,6 +86,22 @@ class QualityCommandsTest : public QObject {
              sweep.err.c_str());
   }
 
+  void weights_that_are_no_numbers_are_told() {
+    const lathe::tests::TinyModelCopy model;
+    std::string bytes = lathe::tests::read_file(model.file("model.safetensors"));
+    bytes.replace(bytes.size() - 4, 4, std::string("\0\0\xc0\x7f", 4));  // NaN as the head's last number
+    lathe::tests::write_file(model.file("model.safetensors"), bytes);
+    const std::string told = "Warning: weights hold NaN or infinity: lm_head.weight (1 of 24576 numbers)\n";
+    for (const char* mode : {"perplexity", "compare"}) {
+      std::vector<std::string> words{"eval", mode, model.path(), "--dataset", list(), "--quantization", "int8_g32"};
+      if (std::string(mode) == "compare")
+        words.insert(words.end(), {"--reference-quantization", "fp8", "--quantizations", "int8_g64,dynamic_int8"});
+      const CliRun run = run_cli(words);
+      QVERIFY2(run.code == 0, run.err.c_str());
+      QVERIFY2(run.err.find(told) != std::string::npos && run.err.find(told) == run.err.rfind(told), run.err.c_str());
+    }
+  }
+
   void the_help_of_a_mode_names_it() {
     const CliRun run = run_cli({"eval", "kl", "--help"});
     QVERIFY2(run.code == 0 && run.out.find("Usage: lathe eval kl [OPTIONS]") != std::string::npos, run.out.c_str());
