@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <iterator>
 
@@ -88,6 +89,17 @@ void add_number(CLI::App& parser, const std::string& flag, int& value, int min, 
   CLI::Validator range = CLI::Range(min, max);
   range.description("");
   parser.add_option(flag, value, help)->check(range)->type_name("N")->capture_default_str();
+}
+
+CLI::Validator at_least(std::int64_t least) {
+  return CLI::Validator(
+      [least](const std::string& text) {
+        std::int64_t value = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        const bool fits = error == std::errc() && end == text.data() + text.size() && value >= least;
+        return fits ? std::string() : fmt::format("must be a whole number, {} or more, got {}", least, text);
+      },
+      "");
 }
 
 std::string program_name(const Command& command) { return fmt::format("lathe {}", command.name); }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -26,6 +27,8 @@ int exit_code_of(engine::ErrorCode code);
 int report(Terminal& terminal, const CLI::App& parser, const engine::Error& error);
 /// A whole number between two others; the help shows it as N.
 void add_number(CLI::App& parser, const std::string& flag, int& value, int min, int max, const std::string& help);
+/// Takes whole numbers from `least` on.
+CLI::Validator at_least(std::int64_t least);
 /// "lathe serve".
 std::string program_name(const Command& command);
 /// None: go on. Else the exit code: the help was asked for, or the arguments are wrong, and that has been said.

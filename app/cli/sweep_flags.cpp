@@ -83,7 +83,7 @@ void add_measurement_flags(CLI::App& parser, SweepFlags& flags) {
       ->check(number_between(1, 1000, "between 1 and 1000"))
       ->type_name("N");
   parser.add_option("--sweep-seed", flags.seed, "Draws prompts and the order of the cells; without it 1.")
-      ->check(number_between(1, std::numeric_limits<std::uint32_t>::max(), "a whole number from 1"))
+      ->check(at_least(1))
       ->type_name("N");
   parser
       .add_option("--stop-at-ci", flags.stop_at_ci,

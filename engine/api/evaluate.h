@@ -49,6 +49,7 @@ struct PerplexityReport {
   Interval nll;  ///< nats a token
   std::int64_t n_tokens = 0, n_texts = 0, window = 0;
   double seconds = 0;
+  std::vector<std::string> warnings{};  ///< of the model's weights
 };
 
 /// A token before which two models disagree.

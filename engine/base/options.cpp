@@ -157,6 +157,12 @@ Result<void> set_quantization(EngineOptions& options, const OptionDescriptor& op
                 fmt::format("{} is how a checkpoint is stored: that is read from its files, leave the option out", value),
                 std::string(option.name));
   }
+  if (const ForeignQuantization* const foreign = find_foreign_quantization(value)) {
+    const std::string nearest = foreign->nearest.empty() ? "" : fmt::format("; {} comes nearest", foreign->nearest);
+    return fail(ErrorCode::invalid_argument,
+                fmt::format("{} ({}) is {}: there is none such here{}", value, foreign->source, foreign->meaning, nearest),
+                std::string(option.name));
+  }
   std::vector<std::string_view> others;
   for (const QuantizationAlias& alias : quantization_aliases()) others.push_back(alias.name);
   const QuantizationAlias* const alias = find_quantization_alias(value);

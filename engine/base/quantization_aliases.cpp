@@ -8,7 +8,9 @@ namespace lathe::engine {
 namespace {
 
 // "bitsandbytes" alone is vLLM's, which loads NF4 in flight; TGI means LLM.int8() by it. It names no codes, so that it
-// leaves those that were asked for: unasked they are NF4 anyway.
+// leaves those that were asked for: unasked they are NF4 anyway. "ao-int8wo", "eetq" and "int8_per_channel_weight_only" have
+// one scale for an output and leave activations as they are: int8_g128 has finer scales, and rounds activations as finely,
+// as int4_g128 does for "ao-int4wo-128". dynamic_int8 has their codes, but one scale for all activations of a token.
 constexpr std::array kAliases = {
     QuantizationAlias{.name = "bitsandbytes", .quantization = "bitsandbytes_4bit", .source = "vLLM"},
     QuantizationAlias{
@@ -19,16 +21,40 @@ constexpr std::array kAliases = {
     QuantizationAlias{.name = "bitsandbytes8", .quantization = "bitsandbytes_8bit", .source = "DJL"},
     QuantizationAlias{.name = "load_in_4bit", .quantization = "bitsandbytes_4bit", .source = "transformers"},
     QuantizationAlias{.name = "load_in_8bit", .quantization = "bitsandbytes_8bit", .source = "transformers"},
+    QuantizationAlias{.name = "None", .quantization = "none", .source = "LLM-API"},
+    QuantizationAlias{.name = "4bit", .quantization = "bitsandbytes_4bit", .source = "LLM-API"},
+    QuantizationAlias{.name = "8bit", .quantization = "bitsandbytes_8bit", .source = "LLM-API"},
     QuantizationAlias{.name = "fbgemm_fp8", .quantization = "fp8", .source = "vLLM"},
+    QuantizationAlias{.name = "ptpc_fp8", .quantization = "fp8", .source = "vLLM"},
+    QuantizationAlias{.name = "fp8_per_tensor", .quantization = "fp8", .source = "vLLM"},
+    QuantizationAlias{.name = "int8_per_channel_weight_only", .quantization = "int8_g128", .source = "vLLM"},
+    QuantizationAlias{.name = "eetq", .quantization = "int8_g128", .source = "TGI"},
+    QuantizationAlias{.name = "ao-int8wo", .quantization = "int8_g128", .source = "LightLLM"},
     QuantizationAlias{.name = "ao-fp8w8a16", .quantization = "fp8_weight_only", .source = "LightLLM"},
     QuantizationAlias{.name = "ao-int4wo-32", .quantization = "int4_g32", .source = "LightLLM"},
     QuantizationAlias{.name = "ao-int4wo-64", .quantization = "int4_g64", .source = "LightLLM"},
     QuantizationAlias{.name = "ao-int4wo-128", .quantization = "int4_g128", .source = "LightLLM"},
+    QuantizationAlias{.name = "ao-int4wo-256", .quantization = "int4_g128", .source = "LightLLM"},
+};
+
+constexpr std::string_view kUnreadStorage = "how a checkpoint is stored, in a way that is not read here";
+
+constexpr std::array kForeign = {
+    ForeignQuantization{"experts_int8", "vLLM", "8 bits for the matrices of experts alone", "int8_g128"},
+    ForeignQuantization{"fp8_per_block", "vLLM", "e4m3 with a scale for each 128 x 128 weights", "fp8"},
+    ForeignQuantization{"mxfp8", "vLLM", "e4m3 with a power of two as the scale of each 32 weights", "fp8"},
+    ForeignQuantization{"ao-fp6w6a16", "LightLLM", "weights of 6 bits with an exponent", "fp8_weight_only"},
+    ForeignQuantization{"exl2", "TGI", kUnreadStorage, ""},
+    ForeignQuantization{"modelopt", "vLLM", kUnreadStorage, ""},
+    ForeignQuantization{"modelopt_fp4", "vLLM", kUnreadStorage, ""},
+    ForeignQuantization{"quark", "vLLM", kUnreadStorage, ""},
+    ForeignQuantization{"torchao", "vLLM", kUnreadStorage, ""},
+    ForeignQuantization{"inc", "vLLM", kUnreadStorage, ""},
 };
 
 // With vLLM's names for kernels that read them.
-constexpr std::array<std::string_view, 7> kStoredSchemes = {"gptq", "gptq_marlin", "awq", "awq_marlin", "compressed-tensors",
-                                                            "gguf", "mxfp4"};
+constexpr std::array<std::string_view, 10> kStoredSchemes = {
+    "gptq", "gptq_marlin", "auto_gptq", "marlin", "awq", "awq_marlin", "compressed-tensors", "gguf", "mxfp4", "moe_wna16"};
 
 }  // namespace
 
@@ -40,6 +66,14 @@ const QuantizationAlias* find_quantization_alias(std::string_view name) {
   const auto* const found =
       std::find_if(kAliases.begin(), kAliases.end(), [&](const QuantizationAlias& alias) { return alias.name == name; });
   return found != kAliases.end() ? found : nullptr;
+}
+
+std::span<const ForeignQuantization> foreign_quantizations() { return kForeign; }
+
+const ForeignQuantization* find_foreign_quantization(std::string_view name) {
+  const auto* const found =
+      std::find_if(kForeign.begin(), kForeign.end(), [&](const ForeignQuantization& one) { return one.name == name; });
+  return found != kForeign.end() ? found : nullptr;
 }
 
 }  // namespace lathe::engine

@@ -132,7 +132,10 @@ class LoadedComparison final : public Comparison {
     Divergences divergences(reference_);
     LATHE_TRY_VOID(evaluation.run([&](const ReadPart& part) { return divergences.add(part); }, observer,
                                   [&] { return divergences.perplexity(); }));
-    return divergences.report(evaluation);
+    DivergenceReport report = divergences.report(evaluation);
+    report.reference.warnings = reference_.warnings();
+    report.tested.warnings = tested.warnings();
+    return report;
   }
 
   std::int64_t reference_bytes() const override {

@@ -11,7 +11,9 @@ Result<PerplexityReport> measure_perplexity(const EngineOptions& options, const 
   TokenLosses losses;
   LATHE_TRY_VOID(evaluation.run([&](const ReadPart& part) { return losses.add(part, 0, scorer); }, observer,
                                 [&] { return losses.perplexity(); }));
-  return losses.report(evaluation);
+  PerplexityReport report = losses.report(evaluation);
+  report.warnings = scorer.warnings();
+  return report;
 }
 
 }  // namespace lathe::engine

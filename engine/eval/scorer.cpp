@@ -44,6 +44,7 @@ Result<Scorer> Scorer::open(EngineOptions options, const EvalPlan& plan, const E
   const auto observe = [&](LoadPhase, std::int64_t bytes) { return !observer || observer({.bytes_loaded = bytes}); };
   LATHE_TRY(LoadedRunner loaded, load_runner(model, scorer.tokenizer_.get(), options, observe, folder));
   scorer.runner_ = std::move(loaded.runner);
+  scorer.warnings_ = std::move(loaded.cache.warnings);
   return scorer;
 }
 

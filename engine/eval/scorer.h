@@ -4,6 +4,8 @@
 
 #include <memory>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "engine/api/evaluate.h"
 #include "engine/api/tokenizer.h"
@@ -23,6 +25,7 @@ class Scorer {
   std::int64_t vocab_size() const { return runner_->limits().vocab_size; }  ///< width of a row of logits
   std::int64_t window() const { return runner_->limits().max_model_len; }
   RunnerMemory memory() const { return runner_->memory(); }
+  const std::vector<std::string>& warnings() const { return warnings_; }  ///< of the load
   /// Rows that read() takes at most.
   std::int64_t max_rows() const { return std::min(runner_->limits().max_rows, runner_->limits().max_logit_rows); }
   /// Logits [n, V] after tokens [begin, begin + n) of a window, valid until the next call. Windows are read from their
@@ -35,6 +38,7 @@ class Scorer {
  private:
   std::unique_ptr<Tokenizer> tokenizer_;
   std::unique_ptr<ModelRunner> runner_;
+  std::vector<std::string> warnings_;
 };
 
 }  // namespace lathe::engine

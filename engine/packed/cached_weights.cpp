@@ -27,7 +27,7 @@ Result<CachedWeights> load_cached_weights(Decoder& decoder, kernels::Backend& ba
   CachedWeights done;
   const WeightImage image = decoder.image();
   if (image.empty()) {
-    LATHE_TRY_VOID(maker.make(observer));
+    LATHE_TRY(done.warnings, maker.make(observer));
     return done;
   }
   const auto go_on = [&](std::int64_t bytes_done) { return !observer || observer(bytes_done); };
@@ -49,8 +49,12 @@ Result<CachedWeights> load_cached_weights(Decoder& decoder, kernels::Backend& ba
   if (!found) {
     done.warnings.push_back("the packed weights on disk were of no use, and are made again: " + words_of(found.error()));
   }
-  LATHE_TRY_VOID(maker.make(observer));
+  LATHE_TRY(const std::vector<std::string> doubts, maker.make(observer));
   done.use = PackedCacheUse::missed;
+  if (!doubts.empty()) {
+    done.warnings.insert(done.warnings.end(), doubts.begin(), doubts.end());
+    return done;
+  }
   if (checkpoint.stamp() != stamp) {
     done.warnings.emplace_back("the packed weights are not kept: the checkpoint was written to while it was read");
     return done;

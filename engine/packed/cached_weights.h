@@ -13,13 +13,14 @@ namespace lathe::engine {
 
 struct CachedWeights {
   PackedCacheUse use = PackedCacheUse::none;
-  std::vector<std::string> warnings;  ///< why an entry was of no use, or could not be kept
+  std::vector<std::string> warnings;  ///< of the weights; why an entry was of no use, or could not be kept
 };
 
 /// How weights come from the checkpoint where the cache has none.
 struct WeightMaker {
-  std::string recipe;                                       ///< what they depend on beside the checkpoint and the options
-  std::function<Result<void>(const WeightObserver&)> make;  ///< fills the decoder
+  std::string recipe;  ///< what they depend on beside the checkpoint and the options
+  /// Fills the decoder. Returns warnings of the weights; with one they are not kept, or the next load would be silent.
+  std::function<Result<std::vector<std::string>>(const WeightObserver&)> make;
 };
 
 /// True where there is something to keep: a quantized load, a folder, and options.cache.

@@ -15,9 +15,11 @@ namespace {
 constexpr std::array<std::string_view, 8> kLeaveWeightsAlone = {
     "model", "tokenizer", "served_model_name", "cache", "max_model_len", "device", "isa", "threads"};
 
-bool matters(const OptionDescriptor& option) {
+bool matters(const OptionDescriptor& option, const EngineOptions& options) {
   const auto* const end = kLeaveWeightsAlone.end();
-  return option.group == OptionGroup::load && std::find(kLeaveWeightsAlone.begin(), end, option.name) == end;
+  const bool may_matter =
+      option.group == OptionGroup::load && std::find(kLeaveWeightsAlone.begin(), end, option.name) == end;
+  return may_matter && why_idle(options, option.name).empty();
 }
 
 ContentHash hash_of_tensor(std::span<const std::byte> bytes, kernels::Backend& backend) {
@@ -73,7 +75,7 @@ std::string recipe_of(const EngineOptions& options, const WeightStorage& storage
     recipe += fmt::format("orders {} {}\n", storage.matrices_are_ordered, storage.experts_are_ordered);
   }
   for (const OptionDescriptor& option : engine_option_table()) {
-    if (matters(option)) recipe += fmt::format("{} {}\n", option.name, get_option(options, option.name));
+    if (matters(option, options)) recipe += fmt::format("{} {}\n", option.name, get_option(options, option.name));
   }
   return recipe;
 }

@@ -21,8 +21,8 @@ Result<ContentHash> content_of(const Checkpoint& checkpoint, const WeightPlan& p
                                const std::function<bool()>& go_on);
 
 /// Everything else that decides what is packed: the layout of the kernels, the formats, and each option of loading that is
-/// not known to leave the weights alone. A new option belongs to it by itself. The instruction set does not: all share one
-/// layout, and round to the same bits.
+/// not known to leave the weights alone, always or beside the others (why_idle). A new option belongs to it by itself. The
+/// instruction set does not: all share one layout, and round to the same bits.
 std::string recipe_of(const EngineOptions& options, const WeightStorage& storage, const ModelConfig& config);
 
 ContentHash packed_key(const ContentHash& content, const std::string& recipe);

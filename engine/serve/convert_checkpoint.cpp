@@ -63,6 +63,7 @@ class Conversion {
     report_.n_tensors = std::ssize(plan_.parts);
     for (const WrittenPart& part : plan_.parts) report_.n_bytes += static_cast<std::int64_t>(part.tensor.n_bytes());
     note_rounding();
+    report_.notes.insert(report_.notes.end(), weight_warnings_.begin(), weight_warnings_.end());
     return std::move(report_);
   }
 
@@ -233,6 +234,7 @@ class Conversion {
       bytes_done = std::min(bytes_done + static_cast<std::int64_t>(stored.bytes.size()), bytes_total);
       LATHE_TRY_VOID(report(bytes_done));
     }
+    weight_warnings_ = conversion.warnings();
     return {};
   }
 
@@ -245,6 +247,7 @@ class Conversion {
   ConversionPlan plan_;
   GgufDescription described_;
   Smoothing smoothing_;
+  std::vector<std::string> weight_warnings_;
   ConvertReport report_;
 };
 

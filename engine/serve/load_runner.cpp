@@ -76,7 +76,7 @@ Result<LoadedRunner> load_runner(const OpenedModel& model, const Tokenizer* toke
   LATHE_TRY_VOID(check_prompt_fits_step(options, plan));
   if (options.check_fit) LATHE_TRY_VOID(check_fit(plan));
   LATHE_TRY(Decoder decoder, Decoder::create(*backend, model.config, plan.weights, plan.limits.max_model_len));
-  const auto make = [&](const WeightObserver& observer) -> Result<void> {
+  const auto make = [&](const WeightObserver& observer) -> Result<std::vector<std::string>> {
     phase = smooths(model, options) ? LoadPhase::calibrating : LoadPhase::converting;
     LATHE_TRY(const Smoothing smoothing, find_smoothing(model, tokenizer, options, observer));
     phase = LoadPhase::converting;
@@ -91,7 +91,7 @@ Result<LoadedRunner> load_runner(const OpenedModel& model, const Tokenizer* toke
     LATHE_TRY(loaded.cache, load_cached_weights(decoder, *backend, model.checkpoint, model.plan, options, folder,
                                                 {.recipe = recipe, .make = make}, on_bytes));
   } else {
-    LATHE_TRY_VOID(make(on_bytes));
+    LATHE_TRY(loaded.cache.warnings, make(on_bytes));
   }
   LATHE_TRY(loaded.runner, ModelRunner::create(std::move(backend), std::move(decoder), plan.kv_dtype, plan.limits));
   return loaded;

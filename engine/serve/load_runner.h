@@ -16,7 +16,7 @@ namespace lathe::engine {
 
 struct LoadedRunner {
   MemoryPlan plan;
-  CachedWeights cache;  ///< what it did
+  CachedWeights cache;  ///< what it did, and warnings of the weights with it or without
   std::unique_ptr<ModelRunner> runner;
 };
 
@@ -26,9 +26,9 @@ using RunnerObserver = std::function<bool(LoadPhase phase, std::int64_t bytes_do
 /// Units: bytes that a load reads. What smooths reads its layers twice.
 std::int64_t bytes_to_read(const OpenedModel& model, const EngineOptions& options);
 
-/// `tokenizer`: of the model, for texts to calibrate with; null: what calibrates is refused. `observe` is asked after each tensor. `folder`: where quantized
-/// weights are kept, if it has a path. Errors: resource_exhausted when it does not fit, unless options.check_fit is off;
-/// invalid_argument; cancelled.
+/// `tokenizer`: of the model, for texts to calibrate with; null: what calibrates is refused. `observe` is asked after each
+/// tensor. `folder`: where quantized weights are kept, if it has a path. Errors: resource_exhausted when it does not fit,
+/// unless options.check_fit is off; invalid_argument; cancelled.
 Result<LoadedRunner> load_runner(const OpenedModel& model, const Tokenizer* tokenizer, const EngineOptions& options,
                                  const RunnerObserver& observe, const PackedCacheFolder& folder = {});
 

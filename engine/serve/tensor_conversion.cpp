@@ -42,9 +42,15 @@ Result<void> TensorConversion::write(const WrittenPart& part, WeightsWriter& wri
     case Form::numbers: return write_numbers(part, writer);
     case Form::rounded_codes:
     case Form::kept_codes: return write_codes(part, writer);
-    case Form::as_it_is: return writer.write(part.source->tensor->bytes);
+    case Form::as_it_is: return write_bytes(part, writer);
   }
   return {};
+}
+
+Result<void> TensorConversion::write_bytes(const WrittenPart& part, WeightsWriter& writer) {
+  const StoredTensor& tensor = *part.source->tensor;
+  if (tensor.type->dtype) check_.look_at(tensor.name, view_of(tensor, aligned_), parallel_for_);
+  return writer.write(tensor.bytes);
 }
 
 TensorView TensorConversion::in_plain_order(const WrittenPart& part, const TensorView& stored) {
@@ -53,7 +59,9 @@ TensorView TensorConversion::in_plain_order(const WrittenPart& part, const Tenso
 }
 
 TensorView TensorConversion::source_of(const WrittenPart& part) {
-  const TensorView source = in_plain_order(part, view_of(*part.source->tensor, aligned_, parallel_for_));
+  const TensorView stored = view_of(*part.source->tensor, aligned_, parallel_for_);
+  check_.look_at(part.source->tensor->name, stored, parallel_for_);
+  const TensorView source = in_plain_order(part, stored);
   return source.rank == 1 ? source : smoothing_.applied(backend_, *part.source, source, smooth_);
 }
 

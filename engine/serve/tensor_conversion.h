@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
+#include "engine/load/number_check.h"
 #include "engine/load/weights_writer.h"
 #include "engine/model/decoder/smoothing.h"
 #include "engine/serve/conversion_plan.h"
@@ -20,10 +22,13 @@ class TensorConversion {
 
   /// Writes all bytes of a part. Errors: those of the writer.
   Result<void> write(const WrittenPart& part, WeightsWriter& writer);
+  /// Of what has been written: tensors that hold NaN or infinity.
+  std::vector<std::string> warnings() const { return check_.warnings(); }
 
  private:
   Result<void> write_numbers(const WrittenPart& part, WeightsWriter& writer);
   Result<void> write_in_order(const WrittenPart& part, std::vector<std::byte>& all, WeightsWriter& writer);
+  Result<void> write_bytes(const WrittenPart& part, WeightsWriter& writer);
   Result<void> write_codes(const WrittenPart& part, WeightsWriter& writer);
   kernels::TensorView rounded_codes(const WrittenPart& part);
   kernels::TensorView source_of(const WrittenPart& part);
@@ -35,6 +40,7 @@ class TensorConversion {
   kernels::ParallelFor parallel_for_;
   std::vector<std::byte> aligned_, ordered_, coded_;
   std::vector<float> smooth_;
+  NumberCheck check_;
 };
 
 }  // namespace lathe::engine

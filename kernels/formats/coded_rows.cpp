@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kernels/api/check.h"
 #include "kernels/formats/format.h"
 #include "kernels/formats/tensor_codes.h"
 
@@ -46,9 +47,11 @@ std::int64_t coded_row_bytes(WeightFormat format, std::int64_t k) {
 }
 
 void write_coded_row(WeightFormat format, const CodedRow& row, std::byte* to) {
-  const StoredBlocks& blocks = *descriptor_of(format).codes.blocks;
   const std::size_t k = row.codes.size();
+  LATHE_CHECK(coded_row_bytes(format, static_cast<std::int64_t>(k)) > 0);
+  const StoredBlocks& blocks = *descriptor_of(format).codes.blocks;
   const auto group = static_cast<std::size_t>(group_of(format, static_cast<std::int64_t>(k)));
+  LATHE_CHECK(row.scales.size() * group >= k && (row.zeros.empty() || row.zeros.size() == row.scales.size()));
   for (std::size_t i = 0, begin = 0; begin < k; ++i, begin += group) {
     const auto codes = row.codes.subspan(begin, std::min(group, k - begin));
     blocks.write({.scale = row.scales[i], .zero = row.zeros.empty() ? 0 : row.zeros[i]}, codes, to);

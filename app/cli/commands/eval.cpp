@@ -4,6 +4,7 @@
 
 #include <array>
 #include <optional>
+#include <set>
 
 #include "app/bench/text_dataset.h"
 #include "app/cli/model_command.h"
@@ -52,9 +53,7 @@ constexpr std::array kModes = {
 };
 
 void add_count(CLI::App& parser, const std::string& flag, std::int64_t& value, const std::string& help) {
-  CLI::Validator range = CLI::NonNegativeNumber;
-  range.description("");
-  parser.add_option(flag, value, help)->check(range)->type_name("N");
+  parser.add_option(flag, value, help)->check(at_least(0))->type_name("N");
 }
 
 void add_flags(CLI::App& parser, const EvalMode& mode, EvalFlags& flags) {
@@ -198,6 +197,18 @@ std::string divergence_text(const DivergenceReport& report) {
   return text;
 }
 
+/// Each once.
+void tell(ModelCommand& command, const std::vector<std::string>& warnings, std::set<std::string>& told) {
+  for (const std::string& warning : warnings) {
+    if (told.insert(warning).second) command.note("Warning: " + warning);
+  }
+}
+
+void tell(ModelCommand& command, const DivergenceReport& report, std::set<std::string>& told) {
+  tell(command, report.reference.warnings, told);
+  tell(command, report.tested.warnings, told);
+}
+
 int run_perplexity(ModelCommand& command, const EngineOptions& options, const EvalFlags& flags, const EvalPlan& plan,
                    Terminal& terminal) {
   command.warn_of_idle({&options, 1});
@@ -205,6 +216,8 @@ int run_perplexity(ModelCommand& command, const EngineOptions& options, const Ev
   const auto report = engine::measure_perplexity(options, plan, observer_of(command, ""), folder);
   command.progress({});
   if (!report) return command.fail(report.error());
+  std::set<std::string> told;
+  tell(command, report->warnings, told);
   terminal.out << (flags.json ? engine::dump_json(perplexity_json(*report), 2) + "\n" : perplexity_text(*report));
   return kExitDone;
 }
@@ -225,6 +238,8 @@ int run_kl(ModelCommand& command, const EngineOptions& options, const EvalFlags&
   const auto report = engine::measure_divergence(*reference, options, plan, observer_of(command, ""), folder);
   command.progress({});
   if (!report) return command.fail(report.error());
+  std::set<std::string> told;
+  tell(command, *report, told);
   terminal.out << (flags.json ? engine::dump_json(divergence_json(*report), 2) + "\n" : divergence_text(*report));
   return kExitDone;
 }
@@ -255,6 +270,7 @@ int run_compare(ModelCommand& command, const EngineOptions& options, const EvalF
   std::string table = fmt::format("{:<20}{:>12}  {:<24}{:>12}{:>12}{:>12}\n", "quantization", "perplexity", "95 %", "KL",
                                   "99 % KL", "same best");
   std::optional<engine::Error> problem;
+  std::set<std::string> told;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::string& name = names[i];
     const auto report = (*comparison)->measure(all[i], observer_of(command, name + ": "));
@@ -263,6 +279,7 @@ int run_compare(ModelCommand& command, const EngineOptions& options, const EvalF
       problem = report.error();
       break;
     }
+    tell(command, *report, told);
     const Interval& perplexity = report->tested.perplexity;
     table += fmt::format("{:<20}{:>12.4f}  {:<24}{:>12.6f}{:>12.6f}{:>11.2f}%\n", name, perplexity.mean,
                          fmt::format("{:.4f} to {:.4f}", perplexity.low, perplexity.high), report->kl.mean, report->kl_99,
@@ -303,6 +320,8 @@ int eval(const std::vector<std::string>& arguments, Terminal& terminal) {
     return kExitUsage;
   }
   ModelCommand command(kEvalCommand, terminal);
+  command.parser().name(fmt::format("{} {}", program_name(kEvalCommand), mode->name));
+  command.parser().description(std::string(mode->help));
   EvalFlags flags;
   add_flags(command.parser(), *mode, flags);
   if (const auto code = command.parse({arguments.begin() + 1, arguments.end()})) return *code;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/model/decoder/load_weights.h"
 
+#include "engine/load/number_check.h"
 #include "engine/model/tensor_layout.h"
 
 namespace lathe::engine {
@@ -17,11 +18,13 @@ bool has_order_beside_it(const PlannedWeight& weight, const WeightStorage& stora
 
 }  // namespace
 
-Result<void> load_weights(Decoder& decoder, kernels::Backend& backend, const Checkpoint& checkpoint, const WeightPlan& plan,
-                          const WeightObserver& observer, const Smoothing& smoothing) {
+Result<std::vector<std::string>> load_weights(Decoder& decoder, kernels::Backend& backend, const Checkpoint& checkpoint,
+                                              const WeightPlan& plan, const WeightObserver& observer,
+                                              const Smoothing& smoothing) {
   const kernels::ParallelFor parallel_for = [&](std::int64_t n, const auto& body) { backend.parallel_for(n, body); };
   std::vector<std::byte> aligned, ordered, blocks;
   std::vector<float> smooth;
+  NumberCheck check;
   std::int64_t bytes_done = 0;
   for (std::size_t i = 0; i < plan.weights.size(); ++i) {
     const PlannedWeight& weight = plan.weights[i];
@@ -31,6 +34,7 @@ Result<void> load_weights(Decoder& decoder, kernels::Backend& backend, const Che
     const auto kept = kept_format(weight, decoder.storage(), decoder.config());
     const kernels::TensorView stored =
         kept ? blocks_of(*weight.tensor, *kept, aligned, parallel_for) : view_of(*weight.tensor, aligned, parallel_for);
+    check.look_at(weight.tensor->name, stored, parallel_for);
     const kernels::TensorView source = to_plain(backend, weight.layout, decoder.config(), stored, ordered);
     const kernels::TensorView applied = smoothing.applied(backend, weight, source, smooth);
     decoder.accept(backend, weight.role, weight.layer, applied, weight.expert);
@@ -49,7 +53,7 @@ Result<void> load_weights(Decoder& decoder, kernels::Backend& backend, const Che
     bytes_done += n_bytes_of(*weight.tensor);
     if (observer && !observer(bytes_done)) return fail(ErrorCode::cancelled, "loading was cancelled");
   }
-  return {};
+  return check.warnings();
 }
 
 }  // namespace lathe::engine

@@ -72,6 +72,42 @@ class QualityCommandsTest : public QObject {
     QVERIFY(got["n_tokens"] == 6);
   }
 
+  void counts_below_the_least_are_refused_in_a_few_words() {
+    const std::string list_file = list();
+    for (const char* wrong : {"-5", "few", "1.5"}) {
+      const CliRun run = run_cli({"eval", "perplexity", tiny_model_path(), "--dataset", list_file, "--limit", wrong});
+      QCOMPARE(run.code, 2);
+      QVERIFY2(run.err.starts_with("lathe eval perplexity: error: --limit: must be a whole number, 0 or more, got "),
+               run.err.c_str());
+      QVERIFY2(run.err.size() < 160, run.err.c_str());
+    }
+    const CliRun sweep = run_cli({"sweep", "--template", "concurrency-curve", "--repeats", "0"});
+    QVERIFY2(sweep.code == 2 && sweep.err.find("must be a whole number, 1 or more, got 0") != std::string::npos,
+             sweep.err.c_str());
+  }
+
+  void weights_that_are_no_numbers_are_told() {
+    const lathe::tests::TinyModelCopy model;
+    std::string bytes = lathe::tests::read_file(model.file("model.safetensors"));
+    bytes.replace(bytes.size() - 4, 4, std::string("\0\0\xc0\x7f", 4));  // NaN as the head's last number
+    lathe::tests::write_file(model.file("model.safetensors"), bytes);
+    const std::string told = "Warning: weights hold NaN or infinity: lm_head.weight (1 of 24576 numbers)\n";
+    for (const char* mode : {"perplexity", "compare"}) {
+      std::vector<std::string> words{"eval", mode, model.path(), "--dataset", list(), "--quantization", "int8_g32"};
+      if (std::string(mode) == "compare")
+        words.insert(words.end(), {"--reference-quantization", "fp8", "--quantizations", "int8_g64,dynamic_int8"});
+      const CliRun run = run_cli(words);
+      QVERIFY2(run.code == 0, run.err.c_str());
+      QVERIFY2(run.err.find(told) != std::string::npos && run.err.find(told) == run.err.rfind(told), run.err.c_str());
+    }
+  }
+
+  void the_help_of_a_mode_names_it() {
+    const CliRun run = run_cli({"eval", "kl", "--help"});
+    QVERIFY2(run.code == 0 && run.out.find("Usage: lathe eval kl [OPTIONS]") != std::string::npos, run.out.c_str());
+    QVERIFY(run.out.find("stray from those of a reference") != std::string::npos);
+  }
+
   void lines_and_plain_texts_are_read_as_well() {
     const std::string lines = dataset(
         "lines.jsonl", "{\"text\": \"Once upon a time there was a dog.\"}\n\n{\"text\": \"The cat sat.\", \"id\": 7}\n");

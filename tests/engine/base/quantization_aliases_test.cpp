@@ -33,10 +33,47 @@ class QuantizationAliasesTest : public QObject {
 
   void numbers_of_8_bits_have_other_names() {
     EngineOptions options;
-    for (const auto& [name, ours] : {std::pair("fp8", "fp8"), {"fbgemm_fp8", "fp8"}, {"ao-fp8w8a16", "fp8_weight_only"}}) {
+    for (const auto& [name, ours] : {std::pair("fp8", "fp8"),
+                                     {"fbgemm_fp8", "fp8"},
+                                     {"ao-fp8w8a16", "fp8_weight_only"},
+                                     {"ptpc_fp8", "fp8"},
+                                     {"8bit", "bitsandbytes_8bit"},
+                                     {"ao-int8wo", "int8_g128"},
+                                     {"eetq", "int8_g128"}}) {
       QVERIFY(set_option(options, "quantization", name).has_value());
       QCOMPARE(get_option(options, "quantization"), std::string(ours));
     }
+  }
+
+  /// The values of QUANTIZATION.
+  void names_of_the_llm_api() {
+    for (const auto& [name, ours] :
+         {std::pair("None", "none"), {"4bit", "bitsandbytes_4bit"}, {"8bit", "bitsandbytes_8bit"}}) {
+      EngineOptions options;
+      options.quantization = "fp8";
+      QVERIFY(set_option(options, "quantization", name).has_value());
+      QCOMPARE(options.quantization, std::string(ours));
+    }
+  }
+
+  void what_is_none_of_ours_is_explained() {
+    for (const ForeignQuantization& foreign : foreign_quantizations()) {
+      EngineOptions options;
+      QVERIFY(find_quantization_alias(foreign.name) == nullptr);
+      const auto refused = set_option(options, "quantization", foreign.name);
+      QVERIFY(!refused && refused.error().message.starts_with(foreign.name));
+      const std::string& said = refused.error().message;
+      QVERIFY(said.find(foreign.meaning) != std::string::npos && said.find("did you mean") == std::string::npos);
+      if (!foreign.nearest.empty()) {
+        QVERIFY(said.ends_with("; " + std::string(foreign.nearest) + " comes nearest"));
+        QVERIFY(set_option(options, "quantization", foreign.nearest).has_value());
+      }
+    }
+    EngineOptions options;
+    QCOMPARE(
+        set_option(options, "quantization", "experts_int8").error().message,
+        std::string("experts_int8 (vLLM) is 8 bits for the matrices of experts alone: there is none such here; int8_g128 "
+                    "comes nearest"));
   }
 
   void it_may_bring_the_codes_with_it() {
@@ -85,7 +122,7 @@ class QuantizationAliasesTest : public QObject {
                                          {"int8g32", "int8_g32"},
                                          {"fp9", "fp8"},
                                          {"nf4", "bitsandbytes-nf4"},
-                                         {"8bit", "bitsandbytes_8bit"},
+                                         {"8-bit", "8bit"},
                                          {"smooth-quant", "smoothquant"},
                                          {"bitsandbites", "bitsandbytes"}}) {
       QTest::newRow(value) << value << nearest;

@@ -39,28 +39,40 @@ class PackedKeyTest : public QObject {
   void init() { backend_ = kernels::make_cpu_backend({.n_threads = 2}); }
 
   void every_option_that_matters_changes_the_key() {
-    std::set<std::string> recipes{recipe(quantized())};
-    std::size_t n = 1;
-    const auto add = [&](std::string_view name, std::string_view value) {
-      EngineOptions options = quantized();
-      QVERIFY(set_option(options, name, value).has_value());
-      recipes.insert(recipe(options));
-      QCOMPARE(recipes.size(), ++n);
+    std::set<std::string> recipes;
+    const auto is_new = [&](const EngineOptions& options) { return recipes.insert(recipe(options)).second; };
+    for (const Quantization& quantization : quantizations()) QVERIFY(is_new(quantized(quantization.name)));
+    const auto is_new_with = [&](std::string_view quantization, std::string_view name, std::string_view value) {
+      EngineOptions options = quantized(quantization);
+      LATHE_CHECK(set_option(options, name, value).has_value());
+      return is_new(options);
     };
-    add("quantization", "int8_g64");
-    add("quantization", "bitsandbytes_4bit");
-    add("quantization", "dynamic_int8");
-    add("dtype", "float16");
-    add("keep_head", "true");
-    add("bnb_4bit_quant_type", "fp4");
-    add("bnb_4bit_use_double_quant", "true");
-    add("bnb_4bit_compute_dtype", "float32");
-    add("quantization_zero_point", "true");
-    add("smoothquant_alpha", "0.5");
-    add("smoothquant_per_token", "false");
-    add("smoothquant_per_channel", "false");
+    QVERIFY(is_new_with("int8_g32", "dtype", "float16"));
+    QVERIFY(is_new_with("int8_g32", "keep_head", "true"));
+    QVERIFY(is_new_with("int8_g32", "quantization_zero_point", "true"));
+    QVERIFY(is_new_with("bitsandbytes_4bit", "bnb_4bit_quant_type", "fp4"));
+    QVERIFY(is_new_with("bitsandbytes_4bit", "bnb_4bit_use_double_quant", "true"));
+    QVERIFY(is_new_with("bitsandbytes_4bit", "bnb_4bit_compute_dtype", "float32"));
+    QVERIFY(is_new_with("smoothquant", "smoothquant_alpha", "0.5"));
+    QVERIFY(is_new_with("smoothquant", "smoothquant_per_token", "false"));
+    QVERIFY(is_new_with("smoothquant", "smoothquant_per_channel", "false"));
     QVERIFY(recipe(quantized(), kernels::Dtype::bf16) != recipe(quantized()));  // dtype auto: as stored
     QVERIFY(recipe(quantized(), kernels::Dtype::f32, true) != recipe(quantized()));
+  }
+
+  /// What is of another quantization.
+  void options_without_effect_do_not() {
+    const auto is_same_with = [](std::string_view quantization, std::string_view name, std::string_view value) {
+      EngineOptions options = quantized(quantization);
+      LATHE_CHECK(set_option(options, name, value).has_value());
+      return recipe(options) == recipe(quantized(quantization));
+    };
+    QVERIFY(is_same_with("int8_g32", "smoothquant_alpha", "0.5"));
+    QVERIFY(is_same_with("int8_g32", "smoothquant_per_token", "false"));
+    QVERIFY(is_same_with("int8_g32", "bnb_4bit_quant_type", "fp4"));
+    QVERIFY(is_same_with("dynamic_int8", "quantization_zero_point", "true"));
+    QVERIFY(is_same_with("bitsandbytes_8bit", "keep_head", "true"));
+    QVERIFY(is_same_with("smoothquant", "bnb_4bit_use_double_quant", "true"));
   }
 
   /// An entry without orders is none for a model that has them.

@@ -5,7 +5,9 @@
 #include <QTest>
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
+#include <limits>
 
 #include "engine/serve/opened_model.h"
 #include "kernels/api/rounded_tensor.h"
@@ -62,6 +64,28 @@ class ConvertCheckpointTest : public QObject {
     // bitsandbytes leaves the head; norms are never rounded.
     for (const char* same : {"lm_head.weight", "model.norm.weight", "model.embed_tokens.weight"}) {
       QCOMPARE(numbers_of(*made, same), numbers_of(*source, same));
+    }
+  }
+
+  /// A format may make 0 of them: what is written does not tell that they were there.
+  void L9_numbers_that_are_none_are_noted() {
+    const tests::TinyModelCopy model;
+    std::string bytes = tests::read_file(model.file("model.safetensors"));
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    std::memcpy(bytes.data() + bytes.size() - sizeof nan, &nan, sizeof nan);  // the head's last number
+    tests::write_file(model.file("model.safetensors"), bytes);
+    for (const char* quantization : {"none", "int8_g32", "bitsandbytes_4bit"}) {
+      EngineOptions options = options_of(quantization);
+      options.model = model.path();
+      for (const std::string& output : {path("noted"), path("noted.gguf")}) {
+        const bool writes_codes = output.ends_with(".gguf") && options.quantization == "int8_g32";
+        const auto report =
+            engine::convert_checkpoint(options, {.output = output, .overwrite = true, .write_codes = writes_codes}, {});
+        QVERIFY2(report.has_value(), report ? "" : report.error().message.c_str());
+        QCOMPARE(std::count(report->notes.begin(), report->notes.end(),
+                            "weights hold NaN or infinity: lm_head.weight (1 of 24576 numbers)"),
+                 1);
+      }
     }
   }
 
