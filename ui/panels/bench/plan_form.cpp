@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "ui/widgets/controls.h"
+#include "ui/widgets/quiet_field.h"
 
 namespace lathe::ui {
 namespace {
@@ -50,7 +51,7 @@ FormRow* PlanForm::add_row(QVBoxLayout& column, const char* name, const QString&
 }
 
 QSpinBox* PlanForm::make_count(const char* name, int low, int high, const QString& suffix) {
-  auto* box = new QSpinBox(this);
+  auto* box = new Quiet<QSpinBox>(this);
   box->setObjectName(QStringLiteral("bench.") + QLatin1String(name));
   box->setRange(low, high);
   box->setSuffix(suffix);
@@ -60,7 +61,7 @@ QSpinBox* PlanForm::make_count(const char* name, int low, int high, const QStrin
 }
 
 QDoubleSpinBox* PlanForm::make_number(const char* name, double low, double high) {
-  auto* box = new QDoubleSpinBox(this);
+  auto* box = new Quiet<QDoubleSpinBox>(this);
   box->setObjectName(QStringLiteral("bench.") + QLatin1String(name));
   box->setRange(low, high);
   box->setFixedWidth(theme_.px(kCountWidth));
@@ -135,7 +136,7 @@ void PlanForm::add_work(QVBoxLayout& column) {
 }
 
 void PlanForm::add_load(QVBoxLayout& column) {
-  load_ = new QComboBox(this);
+  load_ = new Quiet<QComboBox>(this);
   load_->setObjectName(QStringLiteral("bench.load"));
   load_->addItem(tr("Fixed concurrency"), QStringLiteral("concurrency"));
   load_->addItem(tr("Constant rate"), QStringLiteral("constant"));
@@ -183,7 +184,7 @@ void PlanForm::add_measurement(QVBoxLayout& column) {
           tr("Cells that share an engine stay together: what drifts with time falls on these alike, not on those of another "
              "load"),
           shuffle_);
-  stop_ = new QComboBox(this);
+  stop_ = new Quiet<QComboBox>(this);
   stop_->setObjectName(QStringLiteral("bench.stop_at_ci"));
   for (const StopRule& rule : kStopRules) stop_->addItem(tr(rule.words), rule.share);
   connect(stop_, &QComboBox::currentIndexChanged, this, &PlanForm::take);
