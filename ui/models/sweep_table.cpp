@@ -132,11 +132,16 @@ QVariant SweepTable::sort_key(const Row& row, const Column& column) const {
       for (std::size_t i = column.index + 1; i < variables.size(); ++i) stride *= variables[i].values.size();
       return static_cast<qulonglong>(row.cell / stride % variables[column.index].values.size());
     }
-    case Kind::metric:
-      return has_result && row.result->estimate_of(column.index).n > 0 ? row.result->estimate_of(column.index).mean : -1.0;
-    case Kind::difference: return difference(row).value_or(-2);
-    case Kind::runs: return static_cast<int>(row.result->samples.size());
-    case Kind::verdict: return static_cast<int>(verdict(row));
+    case Kind::metric: {
+      const app::Estimate value = has_result ? row.result->estimate_of(column.index) : app::Estimate{};
+      return value.n > 0 ? QVariant(value.mean) : QVariant();
+    }
+    case Kind::difference: {
+      const auto share = difference(row);
+      return share ? QVariant(*share) : QVariant();
+    }
+    case Kind::runs: return has_result ? QVariant(static_cast<int>(row.result->samples.size())) : QVariant();
+    case Kind::verdict: return has_result ? QVariant(static_cast<int>(verdict(row))) : QVariant();
   }
   return {};
 }

@@ -13,6 +13,7 @@ namespace lathe::ui {
 class SweepTable : public QAbstractTableModel {
   Q_OBJECT
  public:
+  /// sort_role: nothing where there is no value.
   enum Role { sort_role = Qt::UserRole + 1, half_width_role, verdict_role, failed_role, cell_role };
   enum class Kind { variable, metric, difference, runs, verdict };
   struct Column {

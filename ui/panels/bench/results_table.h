@@ -5,10 +5,10 @@
 #include <QComboBox>
 #include <QLabel>
 #include <QPushButton>
-#include <QSortFilterProxyModel>
 #include <QTableView>
 #include <QWidget>
 
+#include "ui/models/sweep_order.h"
 #include "ui/models/sweep_table.h"
 #include "ui/theme/theme.h"
 
@@ -41,7 +41,7 @@ class ResultsTable : public QWidget {
   std::shared_ptr<const app::SweepPlan> plan_;
   std::shared_ptr<const app::SweepReport> report_;
   SweepTable model_;
-  QSortFilterProxyModel sorted_;
+  SweepOrder sorted_;
   QTableView* table_;
   QLabel* count_;
   QComboBox* baseline_;

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the Bench page makes of a sweep: how its end is told, in which order rows stand, what they are compared with, over
+// what lines run, and what of a view the next sweep takes over.
+#include <QComboBox>
+#include <QPushButton>
+
+#include "tests/ui/bench_fixture.h"
+#include "ui/widgets/chip.h"
+
+using namespace lathe;
+using namespace lathe::tests;
+
+namespace {
+
+/// Engines with blocks of 32 cannot be loaded.
+FakeLoad without_32() {
+  FakeLoad load;
+  load.refuse = [](const engine::EngineOptions& options) -> std::optional<engine::Error> {
+    if (options.block_size != 32) return {};
+    return engine::Error{engine::ErrorCode::resource_exhausted, "no room", "memory"};
+  };
+  return load;
+}
+
+/// The texts of a column, from the top.
+QStringList column_of(BenchFixture& fixture, int column) {
+  QStringList all;
+  for (int row = 0; row < fixture.table()->model()->rowCount(); ++row) all << fixture.cell(row, column);
+  return all;
+}
+
+}  // namespace
+
+class BenchViewTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void failed_cells_are_no_success();
+  void failed_cells_stand_behind_the_others();
+};
+
+void BenchViewTest::failed_cells_are_no_success() {
+  BenchFixture fixture(without_32());
+  const auto* chip = fixture.find<ui::Chip>("bench.state");
+  fixture.values_of("concurrency")->setText("1, 2");
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  QCOMPARE(fixture.text("bench.header.title"), QString("2 of 2 cells"));
+  QCOMPARE(chip->state(), ui::ChipState::success);
+  fixture.vary("block_size", "16, 32");
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  QCOMPARE(fixture.text("bench.header.title"), QString("4 of 4 cells, 2 failed"));
+  QCOMPARE(chip->state(), ui::ChipState::warning);
+  fixture.values_of("block_size")->setText("32");
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  QCOMPARE(chip->word(), QString("All failed"));
+}
+
+void BenchViewTest::failed_cells_stand_behind_the_others() {
+  BenchFixture fixture(without_32());
+  fixture.values_of("concurrency")->setText("1, 2");
+  fixture.vary("block_size", "16, 32, 8");
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  constexpr int kRate = 2;
+  for (const Qt::SortOrder order : {Qt::AscendingOrder, Qt::DescendingOrder}) {
+    fixture.table()->sortByColumn(kRate, order);
+    const QStringList rates = column_of(fixture, kRate);
+    QCOMPARE(rates.indexOf("failed"), 4);
+    QCOMPARE(rates.lastIndexOf("failed"), 5);
+  }
+  // What was asked for they have.
+  fixture.table()->sortByColumn(1, Qt::DescendingOrder);
+  QCOMPARE(column_of(fixture, 1), QStringList({"8", "8", "32", "32", "16", "16"}));
+}
+
+QTEST_MAIN(BenchViewTest)
+#include "bench_view_test.moc"
