@@ -37,6 +37,7 @@ class BenchViewTest : public QObject {
  private Q_SLOTS:
   void failed_cells_are_no_success();
   void failed_cells_stand_behind_the_others();
+  void the_plan_is_disabled_while_it_runs();
 };
 
 void BenchViewTest::failed_cells_are_no_success() {
@@ -74,6 +75,28 @@ void BenchViewTest::failed_cells_stand_behind_the_others() {
   // What was asked for they have.
   fixture.table()->sortByColumn(1, Qt::DescendingOrder);
   QCOMPARE(column_of(fixture, 1), QStringList({"8", "8", "32", "32", "16", "16"}));
+}
+
+void BenchViewTest::the_plan_is_disabled_while_it_runs() {
+  FakeLoad load;
+  load.loaded = [](FakeEngine& engine) { engine.set_token_delay(std::chrono::milliseconds(5)); };
+  BenchFixture fixture(std::move(load));
+  const char* const fields[] = {"bench.repeats", "bench.load", "bench.turns", "bench.target.choice", "bench.shuffle",
+                                "bench.variable.concurrency.values"};
+  fixture.values_of("concurrency")->setText("1, 2, 3, 4");
+  fixture.vary("output_tokens", "4");
+  fixture.click("bench.start");
+  fixture.window->bridge().refresh();
+  for (const char* field : fields) QVERIFY2(!fixture.find<QWidget>(field)->isEnabled(), field);
+  QVERIFY(!fixture.find<QPushButton>("bench.variables.add")->isVisible());
+  const ui::Tokens& tokens = fixture.theme->tokens();
+  const QWidget* label = fixture.find<QWidget>("row.bench.repeats.label");
+  QCOMPARE(label->palette().color(QPalette::Disabled, QPalette::WindowText), tokens.text3);  // it can be read
+  fixture.click("bench.stop");
+  QVERIFY(fixture.wait_for(app::SweepState::stopped));
+  for (const char* field : fields) QVERIFY2(fixture.find<QWidget>(field)->isEnabled(), field);
+  QVERIFY(!fixture.find<QWidget>("bench.output_tokens")->isEnabled());  // a variable says how many
+  QVERIFY(fixture.find<QPushButton>("bench.variables.add")->isVisible());
 }
 
 QTEST_MAIN(BenchViewTest)

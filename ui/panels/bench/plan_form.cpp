@@ -31,6 +31,7 @@ constexpr std::array kStopRules = {StopRule{0, QT_TRANSLATE_NOOP("lathe::ui::Pla
 
 PlanForm::PlanForm(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) {
   setObjectName(QStringLiteral("bench.plan"));
+  setProperty("readable", true);  // what cannot be changed while it runs is read all the same
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(theme.px(14), theme.px(6), theme.px(14), theme.px(12));
   column->setSpacing(theme.px(6));
@@ -329,17 +330,13 @@ void PlanForm::take() {
 }
 
 void PlanForm::set_locked(bool locked) {
-  setAttribute(Qt::WA_TransparentForMouseEvents, locked);
-  for (QWidget* control : findChildren<QWidget*>()) {
-    const QVariant before = control->property("focus_before");
-    if (locked && !before.isValid()) {
-      control->setProperty("focus_before", static_cast<int>(control->focusPolicy()));
-      control->setFocusPolicy(Qt::NoFocus);
-    } else if (!locked && before.isValid()) {
-      control->setFocusPolicy(static_cast<Qt::FocusPolicy>(before.toInt()));
-      control->setProperty("focus_before", QVariant());
-    }
-  }
+  if (locked == locked_) return;
+  locked_ = locked;
+  // Rows, not the form: sections still fold.
+  for (FormRow* row : findChildren<FormRow*>()) row->setEnabled(!locked);
+  variables_->setEnabled(!locked);
+  variables_->add_button()->setVisible(!locked);
+  for (ToneLabel* label : findChildren<ToneLabel*>()) label->set_readable(locked);
 }
 
 QString PlanForm::problem() const {
