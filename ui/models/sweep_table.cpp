@@ -65,6 +65,25 @@ std::optional<std::size_t> SweepTable::cell_at(int row) const {
   return rows_[static_cast<std::size_t>(row)].cell;
 }
 
+QString SweepTable::meaning_of(int column) const {
+  if (column < 0 || column >= columnCount()) return {};
+  const Column& one = columns_[static_cast<std::size_t>(column)];
+  switch (one.kind) {
+    case Kind::variable: return text_of("variable " + status_.plan->variables[one.index].name);
+    case Kind::metric: return text_of(app::sweep_metrics()[one.index].name);
+    case Kind::difference: return QStringLiteral("difference");
+    case Kind::runs: return QStringLiteral("runs");
+    case Kind::verdict: return QStringLiteral("verdict");
+  }
+  return {};
+}
+
+int SweepTable::column_of(const QString& meaning) const {
+  for (int column = 0; column < columnCount(); ++column)
+    if (meaning_of(column) == meaning) return column;
+  return -1;
+}
+
 int SweepTable::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(rows_.size()); }
 int SweepTable::columnCount(const QModelIndex& parent) const {
   return parent.isValid() ? 0 : static_cast<int>(columns_.size());

@@ -29,6 +29,9 @@ class SweepTable : public QAbstractTableModel {
   const QString& baseline() const { return baseline_; }
   const std::vector<Column>& columns() const { return columns_; }
   std::optional<std::size_t> cell_at(int row) const;
+  /// What a column is about, in every sweep that has one of it: the name of the variable or of the metric. Empty: none.
+  QString meaning_of(int column) const;
+  int column_of(const QString& meaning) const;  ///< -1: there is none
 
   int rowCount(const QModelIndex& parent = {}) const override;
   int columnCount(const QModelIndex& parent = {}) const override;

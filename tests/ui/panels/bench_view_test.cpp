@@ -2,9 +2,11 @@
 // What the Bench page makes of a sweep: how its end is told, in which order rows stand, what they are compared with, over
 // what lines run, and what of a view the next sweep takes over.
 #include <QComboBox>
+#include <QHeaderView>
 #include <QPushButton>
 
 #include "tests/ui/bench_fixture.h"
+#include "ui/panels/bench/sweep_charts.h"
 #include "ui/widgets/chip.h"
 
 using namespace lathe;
@@ -38,6 +40,8 @@ class BenchViewTest : public QObject {
   void failed_cells_are_no_success();
   void failed_cells_stand_behind_the_others();
   void the_plan_is_disabled_while_it_runs();
+  void the_order_follows_what_a_column_is_about();
+  void choices_of_quality_end_with_it();
 };
 
 void BenchViewTest::failed_cells_are_no_success() {
@@ -97,6 +101,61 @@ void BenchViewTest::the_plan_is_disabled_while_it_runs() {
   for (const char* field : fields) QVERIFY2(fixture.find<QWidget>(field)->isEnabled(), field);
   QVERIFY(!fixture.find<QWidget>("bench.output_tokens")->isEnabled());  // a variable says how many
   QVERIFY(fixture.find<QPushButton>("bench.variables.add")->isVisible());
+}
+
+void BenchViewTest::the_order_follows_what_a_column_is_about() {
+  BenchFixture fixture;
+  const auto sorted_by = [&] {
+    const int section = fixture.table()->horizontalHeader()->sortIndicatorSection();
+    return section < 0 ? QString() : fixture.table()->model()->headerData(section, Qt::Horizontal).toString();
+  };
+  fixture.values_of("concurrency")->setText("2, 1");
+  fixture.vary("block_size", "16, 8");
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  QCOMPARE(sorted_by(), QString());
+  QCOMPARE(column_of(fixture, 0), QStringList({"2", "2", "1", "1"}));  // as planned
+  fixture.table()->sortByColumn(2, Qt::DescendingOrder);
+  QCOMPARE(sorted_by(), QString("Output tok/s"));
+  // Two columns come with a baseline, and one goes with its variable.
+  auto* baseline = fixture.find<QComboBox>("bench.baseline");
+  baseline->setCurrentIndex(1);
+  Q_EMIT baseline->activated(1);
+  QCOMPARE(sorted_by(), QString("Output tok/s"));
+  fixture.click("bench.variable.block_size.remove");
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  QCOMPARE(sorted_by(), QString("Output tok/s"));
+  QCOMPARE(fixture.table()->horizontalHeader()->sortIndicatorOrder(), Qt::DescendingOrder);
+  // A sweep without the variable that rows were sorted by.
+  fixture.table()->sortByColumn(0, Qt::AscendingOrder);
+  fixture.vary("block_size", "16, 8");
+  fixture.click("bench.variable.concurrency.remove");
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  QCOMPARE(sorted_by(), QString());
+  QCOMPARE(column_of(fixture, 0), QStringList({"16", "8"}));
+}
+
+void BenchViewTest::choices_of_quality_end_with_it() {
+  BenchFixture fixture;
+  app::SweepPlan plan;
+  plan.variables = {{"concurrency", {"1", "2"}}};
+  plan.quality_dataset = "/nowhere/stories.txt";
+  auto* charts = fixture.window->findChild<ui::SweepCharts*>();
+  charts->choose_for(plan);
+  QCOMPARE(charts->metric(), app::metric_index("kl_mean"));
+  QCOMPARE(charts->over(), std::optional(app::metric_index("output_tok_s")));
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  QCOMPARE(charts->metric(), app::metric_index("output_tok_s"));
+  QVERIFY(!charts->over().has_value());
+  // What every sweep has stays chosen.
+  auto* metric = fixture.find<QComboBox>("bench.chart.metric");
+  metric->setCurrentIndex(metric->findData(int(app::metric_index("itl_ms_p50"))));
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  QCOMPARE(charts->metric(), app::metric_index("itl_ms_p50"));
 }
 
 QTEST_MAIN(BenchViewTest)

@@ -82,7 +82,7 @@ ResultsTable::ResultsTable(const Theme& theme, QWidget* parent) : QWidget(parent
   table_->setItemDelegate(new CellDelegate(theme, model_, table_));
   table_->horizontalHeader()->setStretchLastSection(true);
   table_->setSortingEnabled(true);
-  table_->sortByColumn(0, Qt::AscendingOrder);
+  table_->sortByColumn(-1, Qt::AscendingOrder);  // as planned
   column->addWidget(table_, 1);
 }
 
@@ -103,8 +103,7 @@ QWidget* ResultsTable::make_head() {
   baseline_->setToolTip(tr("What every cell is compared with: the one that has this value and is otherwise the same"));
   baseline_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
   connect(baseline_, &QComboBox::activated, this, [this] {
-    model_.set_baseline(baseline_->currentData().toString());
-    fit_columns();
+    change_columns([this] { model_.set_baseline(baseline_->currentData().toString()); });
   });
   row->addWidget(baseline_);
   reproduce_ = make_button(theme_, "bench.reproduce", tr("Reproduce"), head, ButtonLook::ghost, true);
@@ -142,8 +141,7 @@ void ResultsTable::show_sweep(const app::SweepStatus& status) {
   report_ = status.report;
   if (!has_news) return;
   const auto selected = table_->selectionModel()->hasSelection() ? selected_cell() : std::nullopt;
-  model_.show_sweep(status);
-  fit_columns();
+  change_columns([&] { model_.show_sweep(status); });
   if (selected && !is_other) select_cell(*selected);
   const std::size_t n = report_ ? report_->cells.size() : 0;
   count_->setText(plan_ ? tr("%1 of %2").arg(n).arg(app::n_cells(*plan_)) : QString());
@@ -160,6 +158,17 @@ void ResultsTable::fill_baselines(const app::SweepStatus& status) {
   for (const std::string& value : status.plan->variables.front().values) {
     baseline_->addItem(tr("Baseline: %1").arg(QString::fromStdString(value)), QString::fromStdString(value));
   }
+}
+
+/// The order follows what a column is about, not its place; where there is none of it any more, rows are as planned.
+void ResultsTable::change_columns(const std::function<void()>& change) {
+  const QHeaderView* header = table_->horizontalHeader();
+  const Qt::SortOrder order = header->sortIndicatorOrder();
+  const QString sorted_by = model_.meaning_of(header->sortIndicatorSection());
+  change();
+  const int column = model_.column_of(sorted_by);
+  table_->sortByColumn(column, column < 0 ? Qt::AscendingOrder : order);
+  fit_columns();
 }
 
 void ResultsTable::fit_columns() {

@@ -7,6 +7,7 @@
 #include <QPushButton>
 #include <QTableView>
 #include <QWidget>
+#include <functional>
 
 #include "ui/models/sweep_order.h"
 #include "ui/models/sweep_table.h"
@@ -35,6 +36,7 @@ class ResultsTable : public QWidget {
  private:
   QWidget* make_head();
   void fill_baselines(const app::SweepStatus& status);
+  void change_columns(const std::function<void()>& change);
   void fit_columns();
 
   const Theme& theme_;

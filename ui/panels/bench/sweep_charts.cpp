@@ -3,11 +3,30 @@
 
 #include <QHBoxLayout>
 #include <QVBoxLayout>
+#include <algorithm>
+#include <iterator>
 
 #include "ui/models/service_level.h"
 #include "ui/widgets/controls.h"
 
 namespace lathe::ui {
+namespace {
+
+constexpr std::string_view kHeatMetric = "ttft_ms_p99", kChartMetric = "output_tok_s";
+/// Of a model beside the unquantized one: nobody measures them without a text.
+constexpr std::string_view kOfQuality[] = {"perplexity", "perplexity_ci95", "kl_mean", "kl_99", "same_best", "quality_s"};
+
+void choose(QComboBox& choice, std::string_view metric) {
+  choice.setCurrentIndex(choice.findData(static_cast<int>(app::metric_index(metric))));
+}
+
+bool is_of_quality(const QComboBox& choice) {
+  return std::any_of(std::begin(kOfQuality), std::end(kOfQuality), [&](std::string_view name) {
+    return choice.currentData().toInt() == static_cast<int>(app::metric_index(name));
+  });
+}
+
+}  // namespace
 
 SweepCharts::SweepCharts(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) {
   setObjectName(QStringLiteral("bench.charts"));
@@ -36,7 +55,7 @@ QWidget* SweepCharts::make_heat() {
   auto* column = new QVBoxLayout(box);
   column->setContentsMargins(0, 0, 0, 0);
   auto* head = new QHBoxLayout;
-  head->addWidget(heat_metric_ = make_choice("bench.heat.metric", "ttft_ms_p99", box));
+  head->addWidget(heat_metric_ = make_choice("bench.heat.metric", kHeatMetric, box));
   heat_metric_->setAccessibleName(tr("Metric of the heat map"));
   heat_note_ = make_label(theme_, "bench.heat.note", tr("outlined: under your service level"), box, 11, QFont::Normal,
                           TextTone::text3);
@@ -53,7 +72,7 @@ QWidget* SweepCharts::make_lines() {
   auto* column = new QVBoxLayout(box);
   column->setContentsMargins(0, 0, 0, 0);
   auto* head = new QHBoxLayout;
-  head->addWidget(chart_metric_ = make_choice("bench.chart.metric", "output_tok_s", box));
+  head->addWidget(chart_metric_ = make_choice("bench.chart.metric", kChartMetric, box));
   chart_metric_->setAccessibleName(tr("Metric of the chart"));
   head->addWidget(make_label(theme_, "bench.chart.over.label", tr("over"), box, 12));
   head->addWidget(chart_over_ = make_choice("bench.chart.over", "ttft_ms_p99", box));
@@ -75,12 +94,15 @@ std::optional<std::size_t> SweepCharts::over() const {
 }
 
 void SweepCharts::choose_for(const app::SweepPlan& plan) {
-  if (plan.quality_dataset.empty()) return;
-  const auto choose = [](QComboBox& choice, std::string_view metric) {
-    choice.setCurrentIndex(choice.findData(static_cast<int>(app::metric_index(metric))));
-  };
-  choose(*chart_metric_, "kl_mean");
-  choose(*chart_over_, "output_tok_s");
+  if (!plan.quality_dataset.empty()) {
+    choose(*chart_metric_, "kl_mean");
+    choose(*chart_over_, "output_tok_s");
+    return;
+  }
+  if (is_of_quality(*heat_metric_)) choose(*heat_metric_, kHeatMetric);
+  if (!is_of_quality(*chart_metric_) && !is_of_quality(*chart_over_)) return;
+  choose(*chart_metric_, kChartMetric);
+  chart_over_->setCurrentIndex(0);
 }
 
 void SweepCharts::show_sweep(const app::SweepStatus& status) {

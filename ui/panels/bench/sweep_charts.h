@@ -17,7 +17,8 @@ class SweepCharts : public QWidget {
   SweepCharts(const Theme& theme, QWidget* parent);
   /// Hidden for a single cell.
   void show_sweep(const app::SweepStatus& status);
-  /// Where quality is measured, what is asked is its price: the divergence that each speed costs.
+  /// Where quality is measured, what is asked is its price: the divergence that each speed costs. Where it is not, choices of
+  /// it are given up.
   void choose_for(const app::SweepPlan& plan);
   /// Of the lines. `over`: none for the last variable.
   std::size_t metric() const;
