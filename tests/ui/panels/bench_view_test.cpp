@@ -6,6 +6,7 @@
 #include <QPushButton>
 
 #include "tests/ui/bench_fixture.h"
+#include "ui/panels/bench/sweep_chart.h"
 #include "ui/panels/bench/sweep_charts.h"
 #include "ui/widgets/chip.h"
 
@@ -42,6 +43,8 @@ class BenchViewTest : public QObject {
   void the_plan_is_disabled_while_it_runs();
   void the_order_follows_what_a_column_is_about();
   void choices_of_quality_end_with_it();
+  void any_value_can_be_the_baseline();
+  void lines_run_over_any_variable();
 };
 
 void BenchViewTest::failed_cells_are_no_success() {
@@ -119,8 +122,8 @@ void BenchViewTest::the_order_follows_what_a_column_is_about() {
   QCOMPARE(sorted_by(), QString("Output tok/s"));
   // Two columns come with a baseline, and one goes with its variable.
   auto* baseline = fixture.find<QComboBox>("bench.baseline");
-  baseline->setCurrentIndex(1);
-  Q_EMIT baseline->activated(1);
+  baseline->setCurrentIndex(2);
+  Q_EMIT baseline->activated(2);
   QCOMPARE(sorted_by(), QString("Output tok/s"));
   fixture.click("bench.variable.block_size.remove");
   fixture.click("bench.start");
@@ -156,6 +159,59 @@ void BenchViewTest::choices_of_quality_end_with_it() {
   fixture.click("bench.start");
   QVERIFY(fixture.wait_for(app::SweepState::done));
   QCOMPARE(charts->metric(), app::metric_index("itl_ms_p50"));
+}
+
+void BenchViewTest::any_value_can_be_the_baseline() {
+  BenchFixture fixture;
+  fixture.values_of("concurrency")->setText("1, 2");
+  fixture.vary("policy", "paged, static");
+  fixture.vary("block_size", "8, 16");
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  auto* baseline = fixture.find<QComboBox>("bench.baseline");
+  QStringList words;
+  for (int i = 0; i < baseline->count(); ++i)
+    if (!baseline->itemText(i).isEmpty()) words << baseline->itemText(i).remove("Baseline: ");
+  QCOMPARE(words, QStringList({"No baseline", "concurrency 1", "concurrency 2", "paged", "static", "block size 8", "block size 16"}));
+  constexpr int kVerdict = 5;
+  const auto baselines = [&](const QString& chosen) {
+    baseline->setCurrentIndex(baseline->findText("Baseline: " + chosen));
+    Q_EMIT baseline->activated(baseline->currentIndex());
+    QStringList rows;
+    for (int row = 0; row < 8; ++row) rows << QString(fixture.cell(row, kVerdict) == "Baseline" ? "x" : "-");
+    return rows.join("");
+  };
+  QCOMPARE(baselines("concurrency 2"), QString("----xxxx"));
+  QCOMPARE(baselines("static"), QString("--xx--xx"));
+  QCOMPARE(baselines("block size 8"), QString("x-x-x-x-"));
+  QCOMPARE(fixture.table()->model()->headerData(kVerdict - 1, Qt::Horizontal).toString(), QString("vs block size 8"));
+  QVERIFY(fixture.cell(1, kVerdict - 1).endsWith('%'));
+}
+
+void BenchViewTest::lines_run_over_any_variable() {
+  BenchFixture fixture;
+  fixture.values_of("concurrency")->setText("1, 2, 3");
+  fixture.vary("policy", "paged, static");
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  auto* chart = fixture.find<ui::SweepChart>("bench.chart");
+  auto* over = fixture.find<QComboBox>("bench.chart.over");
+  QCOMPARE(over->currentText(), QString("policy"));
+  QCOMPARE(chart->names(), QStringList({"concurrency 1", "concurrency 2", "concurrency 3"}));
+  over->setCurrentIndex(over->findText("concurrency"));
+  Q_EMIT over->activated(over->currentIndex());
+  QCOMPARE(chart->names(), QStringList({"paged", "static"}));
+  QCOMPARE(chart->n_points(), 6);
+  // The next sweep has it elsewhere, and the one after that not at all.
+  fixture.vary("block_size", "8, 16");
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  QCOMPARE(over->currentText(), QString("concurrency"));
+  QCOMPARE(chart->names().front(), QString("paged, block size 8"));
+  fixture.click("bench.variable.concurrency.remove");
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  QCOMPARE(over->currentText(), QString("block size"));
 }
 
 QTEST_MAIN(BenchViewTest)

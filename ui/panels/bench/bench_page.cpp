@@ -15,6 +15,7 @@
 #include "app/api/sweep_templates.h"
 #include "ui/models/load_choice.h"
 #include "ui/models/service_level.h"
+#include "ui/models/sweep_grid.h"
 #include "ui/widgets/page_header.h"
 
 namespace lathe::ui {
@@ -349,7 +350,8 @@ std::string BenchPage::exported(const app::SweepStatus& status, const QString& f
   if (format == QStringLiteral("csv")) return app::to_csv(*status.plan, *status.report);
   if (format == QStringLiteral("html")) return app::to_html(*status.plan, *status.report);
   if (format == QStringLiteral("markdown")) return app::to_markdown(*status.plan, *status.report);
-  return app::chart_svg(*status.plan, *status.report, charts_->metric(), charts_->over());
+  const TurnedSweep shown = turned(*status.plan, *status.report, charts_->axis());  // drawings run over the last variable
+  return app::chart_svg(shown.plan, shown.report, charts_->metric(), charts_->over());
 }
 
 /// What is not known before the first cell says so. While one runs, its head says how long it still takes.

@@ -5,6 +5,7 @@
 #include <QHeaderView>
 #include <QMenu>
 #include <QPainter>
+#include <QPoint>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -103,7 +104,7 @@ QWidget* ResultsTable::make_head() {
   baseline_->setToolTip(tr("What every cell is compared with: the one that has this value and is otherwise the same"));
   baseline_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
   connect(baseline_, &QComboBox::activated, this, [this] {
-    change_columns([this] { model_.set_baseline(baseline_->currentData().toString()); });
+    change_columns([this] { model_.set_baseline(chosen_baseline()); });
   });
   row->addWidget(baseline_);
   reproduce_ = make_button(theme_, "bench.reproduce", tr("Reproduce"), head, ButtonLook::ghost, true);
@@ -151,13 +152,24 @@ void ResultsTable::show_sweep(const app::SweepStatus& status) {
 
 void ResultsTable::fill_baselines(const app::SweepStatus& status) {
   baseline_->clear();
-  baseline_->addItem(tr("No baseline"), QString());
+  baseline_->addItem(tr("No baseline"));
   const bool varies = status.plan && !status.plan->variables.empty();
   baseline_->setVisible(varies);
   if (!varies) return;
-  for (const std::string& value : status.plan->variables.front().values) {
-    baseline_->addItem(tr("Baseline: %1").arg(QString::fromStdString(value)), QString::fromStdString(value));
+  const std::vector<app::SweepVariable>& variables = status.plan->variables;
+  for (std::size_t variable = 0; variable < variables.size(); ++variable) {
+    baseline_->insertSeparator(baseline_->count());
+    for (std::size_t value = 0; value < variables[variable].values.size(); ++value) {
+      const QString words = value_words(variables[variable].name, variables[variable].values[value]);
+      baseline_->addItem(tr("Baseline: %1").arg(words), QPoint(static_cast<int>(variable), static_cast<int>(value)));
+    }
   }
+}
+
+std::optional<SweepTable::Baseline> ResultsTable::chosen_baseline() const {
+  if (!baseline_->currentData().isValid()) return {};
+  const QPoint chosen = baseline_->currentData().toPoint();
+  return SweepTable::Baseline{static_cast<std::size_t>(chosen.x()), static_cast<std::size_t>(chosen.y())};
 }
 
 /// The order follows what a column is about, not its place; where there is none of it any more, rows are as planned.

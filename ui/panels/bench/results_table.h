@@ -35,6 +35,7 @@ class ResultsTable : public QWidget {
 
  private:
   QWidget* make_head();
+  std::optional<SweepTable::Baseline> chosen_baseline() const;
   void fill_baselines(const app::SweepStatus& status);
   void change_columns(const std::function<void()>& change);
   void fit_columns();

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 
+#include "ui/models/sweep_words.h"
 #include "ui/widgets/chart_style.h"
 
 namespace lathe::ui {
@@ -57,11 +58,13 @@ void SweepChart::style() {
   leave_room_for({});
 }
 
-void SweepChart::show_sweep(const app::SweepStatus& status, std::size_t metric, std::optional<std::size_t> over) {
+void SweepChart::show_sweep(const app::SweepStatus& status, std::size_t metric, std::optional<std::size_t> over,
+                            std::size_t axis) {
   status_ = status;
-  grid_ = status.plan ? grid_of(*status.plan) : SweepGrid{};
+  grid_ = status.plan ? grid_of(*status.plan, axis) : SweepGrid{};
   metric_ = metric;
   over_ = over;
+  axis_ = axis;
   rebuild();
 }
 
@@ -146,7 +149,7 @@ void SweepChart::add_lines() {
   const double room = places.empty() || *high == *low ? 1 : 0.05 * (*high - *low);
   plot_->xAxis->setRange(places.empty() ? 0 : *low - room, places.empty() ? 1 : *high + room);
   plot_->xAxis->setLabel(status_.plan->variables.empty() ? QString()
-                                                         : setting_words(status_.plan->variables.back().name).toLower());
+                                                         : setting_words(status_.plan->variables[axis_].name).toLower());
   scale(top);
 }
 
@@ -194,7 +197,7 @@ void SweepChart::name_point(std::size_t cell, double x, double y, bool is_of_fro
   QStringList values;
   const auto all = app::values_of(*status_.plan, cell);
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (status_.plan->variables[i].values.size() > 1) values << QString::fromStdString(all[i].second);
+    if (status_.plan->variables[i].values.size() > 1) values << value_words(all[i].first, all[i].second);
   }
   auto* name = new QCPItemText(plot_);
   name->setText(values.join(QStringLiteral(", ")));

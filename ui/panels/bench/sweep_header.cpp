@@ -5,6 +5,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "ui/models/sweep_words.h"
 #include "ui/widgets/controls.h"
 
 namespace lathe::ui {
