@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What the Bench page makes of a sweep: how its end is told, in which order rows stand, what they are compared with, over
 // what lines run, and what of a view the next sweep takes over.
+#include <QClipboard>
 #include <QComboBox>
+#include <QGuiApplication>
 #include <QHeaderView>
 #include <QPushButton>
 
@@ -45,6 +47,7 @@ class BenchViewTest : public QObject {
   void choices_of_quality_end_with_it();
   void any_value_can_be_the_baseline();
   void lines_run_over_any_variable();
+  void a_cell_is_chosen_before_it_is_copied();
 };
 
 void BenchViewTest::failed_cells_are_no_success() {
@@ -212,6 +215,34 @@ void BenchViewTest::lines_run_over_any_variable() {
   fixture.click("bench.start");
   QVERIFY(fixture.wait_for(app::SweepState::done));
   QCOMPARE(over->currentText(), QString("block size"));
+}
+
+void BenchViewTest::a_cell_is_chosen_before_it_is_copied() {
+  BenchFixture fixture;
+  fixture.values_of("concurrency")->setText("1, 2");
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  QMenu* ways = fixture.find<QPushButton>("bench.reproduce")->menu();
+  const auto enabled = [&] {
+    Q_EMIT ways->aboutToShow();
+    QStringList words;
+    for (const QAction* action : ways->actions())
+      if (action->isEnabled() && !action->isSeparator()) words << action->text();
+    return words;
+  };
+  QCOMPARE(enabled(), QStringList({"Copy whole sweep as JSON plan"}));
+  QVERIFY(ways->actions().front()->toolTip().contains("Select"));
+  ways->actions().back()->trigger();
+  QCOMPARE(fixture.text("bench.cells.said"), QString("Copied the plan of the sweep"));
+  const auto json = engine::parse_json(QGuiApplication::clipboard()->text().toStdString(), "clipboard");
+  QVERIFY(json.has_value());
+  const auto plan = app::sweep_plan_from(*json);
+  QVERIFY(plan.has_value());
+  QCOMPARE(app::n_cells(*plan), std::size_t{2});
+  fixture.table()->selectRow(1);
+  QCOMPARE(enabled().size(), 4);
+  ways->actions().front()->trigger();
+  QCOMPARE(fixture.text("bench.cells.said"), QString("Copied the command of: Concurrency 2"));
 }
 
 QTEST_MAIN(BenchViewTest)

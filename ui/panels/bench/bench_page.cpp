@@ -323,10 +323,16 @@ void BenchPage::reproduce(quint64 cell, const QString& how) {
   const auto index = static_cast<std::size_t>(cell);
   const app::ServerStatus server = context_.workbench.server().status();
   const std::string url = "http://127.0.0.1:" + std::to_string(server.port > 0 ? server.port : 8000);
-  const std::string text = how == QStringLiteral("json")   ? engine::dump_json(app::cell_plan_json(*status.plan, index), 2)
+  const std::string text = how == QStringLiteral("plan")   ? engine::dump_json(app::to_json(*status.plan), 2)
+                           : how == QStringLiteral("json") ? engine::dump_json(app::cell_plan_json(*status.plan, index), 2)
                            : how == QStringLiteral("curl") ? app::cell_curl(*status.plan, index, url)
                                                            : app::cell_command(*status.plan, index);
   QGuiApplication::clipboard()->setText(QString::fromStdString(text));
+  const QString values = cell_words(*status.plan, index), name = values.isEmpty() ? tr("the cell") : values;
+  table_->say(how == QStringLiteral("plan")   ? tr("Copied the plan of the sweep")
+              : how == QStringLiteral("json") ? tr("Copied the plan of: %1").arg(name)
+              : how == QStringLiteral("curl") ? tr("Copied a request of: %1").arg(name)
+                                              : tr("Copied the command of: %1").arg(name));
   context_.workbench.log().info("ui", "copied how a cell of the sweep is measured again");
 }
 
@@ -339,7 +345,10 @@ void BenchPage::save(const QString& format) {
   const std::string text = exported(status, format);
   QSaveFile file(path);
   const bool written = file.open(QIODevice::WriteOnly) && file.write(QByteArray::fromStdString(text)) >= 0 && file.commit();
-  if (written) return context_.workbench.log().info("ui", "exported the sweep to " + path.toStdString());
+  if (written) {
+    table_->say(tr("Exported to %1").arg(path));
+    return context_.workbench.log().info("ui", "exported the sweep to " + path.toStdString());
+  }
   message_->set(MessageTone::error, tr("The sweep was not exported"), QStringLiteral("%1: %2").arg(path, file.errorString()),
                 {});
   message_->show();

@@ -6,6 +6,7 @@
 #include <QMenu>
 #include <QPainter>
 #include <QPoint>
+#include <QTimer>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -13,6 +14,7 @@
 #include "ui/theme/digits.h"
 #include "ui/widgets/chip.h"
 #include "ui/widgets/controls.h"
+#include "ui/widgets/elided_label.h"
 #include "ui/widgets/table_columns.h"
 #include "ui/widgets/table_delegate.h"
 
@@ -97,29 +99,21 @@ QWidget* ResultsTable::make_head() {
   row->setSpacing(theme_.px(8));
   row->addWidget(make_label(theme_, "bench.cells.title", tr("Cells"), head, 13, QFont::DemiBold, TextTone::text));
   row->addWidget(count_ = make_label(theme_, "bench.cells.count", {}, head, 12));
-  row->addStretch(1);
+  said_ = new ElidedLabel(theme_, QStringLiteral("bench.cells.said"), head, 12, QFont::Normal, TextTone::success);
+  said_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+  row->addWidget(said_, 1);
   baseline_ = new QComboBox(head);
   baseline_->setObjectName(QStringLiteral("bench.baseline"));
   baseline_->setAccessibleName(tr("Baseline"));
   baseline_->setToolTip(tr("What every cell is compared with: the one that has this value and is otherwise the same"));
   baseline_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-  connect(baseline_, &QComboBox::activated, this, [this] {
-    change_columns([this] { model_.set_baseline(chosen_baseline()); });
-  });
+  connect(baseline_, &QComboBox::activated, this,
+          [this] { change_columns([this] { model_.set_baseline(chosen_baseline()); }); });
   row->addWidget(baseline_);
   reproduce_ = make_button(theme_, "bench.reproduce", tr("Reproduce"), head, ButtonLook::ghost, true);
   reproduce_->setIcon(theme_.icon(QStringLiteral("code")));
-  reproduce_->setToolTip(tr("Copy how the selected cell is measured again"));
-  auto* again = new QMenu(reproduce_);
-  const auto add_again = [&](const QString& words, const QString& how) {
-    connect(again->addAction(words), &QAction::triggered, this, [this, how] {
-      if (const auto cell = selected_cell()) Q_EMIT reproduce_wanted(static_cast<quint64>(*cell), how);
-    });
-  };
-  add_again(tr("Copy as command line"), QStringLiteral("command"));
-  add_again(tr("Copy as JSON plan"), QStringLiteral("json"));
-  add_again(tr("Copy a request as cURL"), QStringLiteral("curl"));
-  reproduce_->setMenu(again);
+  reproduce_->setToolTip(tr("Copy how it is measured again"));
+  reproduce_->setMenu(make_ways());
   export_ = make_button(theme_, "bench.export", tr("Export"), head, ButtonLook::ghost, true);
   export_->setIcon(theme_.icon(QStringLiteral("export")));
   auto* formats = new QMenu(export_);
@@ -132,6 +126,41 @@ QWidget* ResultsTable::make_head() {
   row->addWidget(reproduce_);
   row->addWidget(export_);
   return head;
+}
+
+QMenu* ResultsTable::make_ways() {
+  auto* menu = new QMenu(reproduce_);
+  menu->setToolTipsVisible(true);
+  const auto add = [&](const QString& words, const QString& how) {
+    QAction* action = menu->addAction(words);
+    connect(action, &QAction::triggered, this, [this, how] {
+      const auto cell = how == QLatin1String("plan") ? std::optional<std::size_t>(0) : selected_cell();
+      if (cell) Q_EMIT reproduce_wanted(static_cast<quint64>(*cell), how);
+    });
+    return action;
+  };
+  of_cell_ = {add(tr("Copy cell as command line"), QStringLiteral("command")),
+              add(tr("Copy cell as JSON plan"), QStringLiteral("json")),
+              add(tr("Copy a request of the cell as cURL"), QStringLiteral("curl"))};
+  menu->addSeparator();
+  add(tr("Copy whole sweep as JSON plan"), QStringLiteral("plan"))->setToolTip(tr("lathe sweep --plan FILE runs it"));
+  // Before it opens: a model that is filled anew loses its selection without a word.
+  connect(menu, &QMenu::aboutToShow, this, [this] {
+    const bool has_cell = selected_cell().has_value();
+    for (QAction* action : of_cell_) {
+      action->setEnabled(has_cell);
+      action->setToolTip(has_cell ? QString() : tr("Select a cell in the table first"));
+    }
+  });
+  return menu;
+}
+
+void ResultsTable::say(const QString& what) {
+  constexpr int kShownMs = 8000;
+  said_->setText(what);
+  QTimer::singleShot(kShownMs, said_, [this, what] {
+    if (said_->text() == what) said_->clear();
+  });
 }
 
 void ResultsTable::show_sweep(const app::SweepStatus& status) {
@@ -216,8 +245,8 @@ void ResultsTable::select_cell(std::size_t cell) {
 }
 
 std::optional<std::size_t> ResultsTable::selected_cell() const {
-  const QModelIndex index = table_->currentIndex().isValid() ? table_->currentIndex() : sorted_.index(0, 0);
-  if (!index.isValid()) return {};
+  const QModelIndex index = table_->currentIndex();
+  if (!index.isValid() || !table_->selectionModel()->isRowSelected(index.row(), {})) return {};
   return static_cast<std::size_t>(index.data(SweepTable::cell_role).toULongLong());
 }
 
