@@ -48,6 +48,8 @@ class BenchViewTest : public QObject {
   void any_value_can_be_the_baseline();
   void lines_run_over_any_variable();
   void a_cell_is_chosen_before_it_is_copied();
+  void the_menu_of_plans_opens_under_its_button();
+  void points_at_zero_are_whole();
 };
 
 void BenchViewTest::failed_cells_are_no_success() {
@@ -91,8 +93,8 @@ void BenchViewTest::the_plan_is_disabled_while_it_runs() {
   FakeLoad load;
   load.loaded = [](FakeEngine& engine) { engine.set_token_delay(std::chrono::milliseconds(5)); };
   BenchFixture fixture(std::move(load));
-  const char* const fields[] = {"bench.repeats", "bench.load", "bench.turns", "bench.target.choice", "bench.shuffle",
-                                "bench.variable.concurrency.values"};
+  const char* const fields[] = {"bench.repeats",       "bench.load",    "bench.turns",
+                                "bench.target.choice", "bench.shuffle", "bench.variable.concurrency.values"};
   fixture.values_of("concurrency")->setText("1, 2, 3, 4");
   fixture.vary("output_tokens", "4");
   fixture.click("bench.start");
@@ -175,7 +177,8 @@ void BenchViewTest::any_value_can_be_the_baseline() {
   QStringList words;
   for (int i = 0; i < baseline->count(); ++i)
     if (!baseline->itemText(i).isEmpty()) words << baseline->itemText(i).remove("Baseline: ");
-  QCOMPARE(words, QStringList({"No baseline", "concurrency 1", "concurrency 2", "paged", "static", "block size 8", "block size 16"}));
+  QCOMPARE(words, QStringList({"No baseline", "concurrency 1", "concurrency 2", "paged", "static", "block size 8",
+                               "block size 16"}));
   constexpr int kVerdict = 5;
   const auto baselines = [&](const QString& chosen) {
     baseline->setCurrentIndex(baseline->findText("Baseline: " + chosen));
@@ -243,6 +246,28 @@ void BenchViewTest::a_cell_is_chosen_before_it_is_copied() {
   QCOMPARE(enabled().size(), 4);
   ways->actions().front()->trigger();
   QCOMPARE(fixture.text("bench.cells.said"), QString("Copied the command of: Concurrency 2"));
+}
+
+void BenchViewTest::the_menu_of_plans_opens_under_its_button() {
+  BenchFixture fixture;
+  auto* button = fixture.find<QPushButton>("bench.title");
+  auto* menu = fixture.find<QMenu>("bench.plans");
+  fixture.click("bench.title");
+  QTRY_VERIFY(menu->isVisible());
+  QCOMPARE(menu->pos().x(), button->mapToGlobal(QPoint(0, 0)).x());
+  menu->close();
+}
+
+void BenchViewTest::points_at_zero_are_whole() {
+  BenchFixture fixture;
+  fixture.values_of("concurrency")->setText("1, 2");
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  auto* over = fixture.find<QComboBox>("bench.chart.over");
+  over->setCurrentIndex(over->findData(int(app::metric_index("preemptions"))));
+  Q_EMIT over->activated(over->currentIndex());
+  auto* chart = fixture.find<ui::SweepChart>("bench.chart");
+  QTRY_VERIFY(chart->room_at_zero().x() >= 4 && chart->room_at_zero().y() >= 3);
 }
 
 QTEST_MAIN(BenchViewTest)

@@ -138,7 +138,8 @@ QWidget* BenchPage::make_plan() {
   title_->setIcon(theme.icon(QStringLiteral("chevron-down")));
   title_->setLayoutDirection(Qt::RightToLeft);  // the chevron behind the words
   plans_->setLayoutDirection(Qt::LeftToRight);
-  title_->setMenu(plans_);
+  // A menu of the button's own would open from its right edge, over the rail.
+  connect(title_, &QPushButton::clicked, this, [this] { plans_->popup(title_->mapToGlobal(QPoint(0, title_->height()))); });
   connect(plans_, &QMenu::aboutToShow, this, &BenchPage::fill_plans_menu);
   head->addWidget(title_);
   head->addStretch(1);

@@ -14,6 +14,7 @@ namespace lathe::ui {
 namespace {
 
 constexpr int kLegend = 22, kMark = 23, kBetween = 16, kMaxLines = 12, kValueTicks = 5;
+constexpr double kBelowZero = 0.03;  // of an axis: a mark at zero is whole
 constexpr double kLogFrom = 8;  // an axis of numbers further apart than this shows their ratios
 constexpr std::array kMarks = {QCPScatterStyle::ssDisc,   QCPScatterStyle::ssTriangle, QCPScatterStyle::ssDiamond,
                                QCPScatterStyle::ssSquare, QCPScatterStyle::ssCircle,   QCPScatterStyle::ssPlusSquare};
@@ -187,7 +188,7 @@ void SweepChart::add_pareto() {
   const double end = right > 0 ? 1.06 * right : 1;
   plot_->xAxis->setTicker(value_ticks(end));
   leave_room_for({});
-  plot_->xAxis->setRange(0, end);
+  plot_->xAxis->setRange(-kBelowZero * end, end);
   plot_->xAxis->setLabel(metric_words(*over_));
   scale(top);
 }
@@ -238,6 +239,11 @@ QStringList SweepChart::point_names() const {
   return shown;
 }
 
+QPointF SweepChart::room_at_zero() const {
+  const QRect area = plot_->axisRect()->rect();
+  return {plot_->xAxis->coordToPixel(0) - area.left(), area.bottom() + 1 - plot_->yAxis->coordToPixel(0)};
+}
+
 void SweepChart::scale(double top) {
   const double step = round_step(top, kValueTicks);
   const double end = std::max(step, std::ceil(top / step - 1e-9) * step);
@@ -246,7 +252,7 @@ void SweepChart::scale(double top) {
   QMargins margins = plot_->axisRect()->margins();
   margins.setLeft(std::max(margins.left(), label));
   plot_->axisRect()->setMargins(margins);
-  plot_->yAxis->setRange(0, end * 1.04);
+  plot_->yAxis->setRange(-kBelowZero * end, end * 1.04);
 }
 
 void SweepChart::resizeEvent(QResizeEvent*) { place_legend(); }

@@ -30,6 +30,8 @@ class SweepChart : public QWidget {
   int n_legend_rows() const { return n_legend_rows_; }
   /// Names that stand beside points of the Pareto chart, of all that there are.
   QStringList point_names() const;
+  /// How far a point of two zeros is from the left and the lower edge of what is drawn.
+  QPointF room_at_zero() const;
 
  protected:
   void paintEvent(QPaintEvent* event) override;
