@@ -10,7 +10,7 @@ using engine::Json;
 std::vector<SettingDescriptor> make_table() {
   return {
       // ---- general
-      {"general/confirm_close", true, "Ask before closing while requests run."},
+      {"general/confirm_close", true, "Ask before closing while requests or a sweep run."},
       {"general/load_at_start", true, "Load the last model (at first: the bundled one) when the window opens."},
       // ---- appearance
       {"appearance/theme", "system", "system, light or dark."},

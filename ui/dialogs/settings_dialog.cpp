@@ -82,7 +82,7 @@ void SettingsDialog::add_switches(QVBoxLayout& column) {
   add_switch(column, "chat/enter_sends", tr("Enter sends, Shift+Enter makes a new line"));
   add_switch(column, "chat/render_markdown", tr("Show replies formatted"));
   add_switch(column, "general/load_at_start", tr("Load the last model when Lathe opens"));
-  add_switch(column, "general/confirm_close", tr("Ask before closing while requests run"));
+  add_switch(column, "general/confirm_close", tr("Ask before closing while requests or a sweep run"));
 }
 
 Switch* SettingsDialog::add_switch(QVBoxLayout& column, const char* key, const QString& words) {

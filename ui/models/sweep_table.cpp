@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ui/models/sweep_grid.h"
+
 namespace lathe::ui {
 namespace {
 
@@ -32,7 +34,7 @@ void SweepTable::show_sweep(const app::SweepStatus& status) {
     for (const auto& [index, result] : status_.report->cells) rows_.push_back({index, &result});
   }
   if (!same_plan) {
-    baseline_.clear();
+    baseline_.reset();
     choose_columns();
   }
   endResetModel();
@@ -44,7 +46,7 @@ void SweepTable::choose_columns() {
   for (std::size_t i = 0; i < status_.plan->variables.size(); ++i) columns_.push_back({Kind::variable, i});
   for (const std::string_view name : app::main_metrics(*status_.plan)) {
     columns_.push_back({Kind::metric, app::metric_index(name)});
-    if (columns_.back().index != judged_metric() || baseline_.isEmpty()) continue;
+    if (columns_.back().index != judged_metric() || !baseline_) continue;
     // Beside what is judged: the end of a wide table is out of sight.
     columns_.push_back({Kind::difference, 0});
     columns_.push_back({Kind::verdict, 0});
@@ -52,10 +54,10 @@ void SweepTable::choose_columns() {
   columns_.push_back({Kind::runs, 0});
 }
 
-void SweepTable::set_baseline(const QString& value) {
-  if (value == baseline_) return;
+void SweepTable::set_baseline(std::optional<Baseline> baseline) {
+  if (baseline == baseline_) return;
   beginResetModel();
-  baseline_ = value;
+  baseline_ = baseline;
   choose_columns();
   endResetModel();
 }
@@ -65,20 +67,35 @@ std::optional<std::size_t> SweepTable::cell_at(int row) const {
   return rows_[static_cast<std::size_t>(row)].cell;
 }
 
+QString SweepTable::meaning_of(int column) const {
+  if (column < 0 || column >= columnCount()) return {};
+  const Column& one = columns_[static_cast<std::size_t>(column)];
+  switch (one.kind) {
+    case Kind::variable: return text_of("variable " + status_.plan->variables[one.index].name);
+    case Kind::metric: return text_of(app::sweep_metrics()[one.index].name);
+    case Kind::difference: return QStringLiteral("difference");
+    case Kind::runs: return QStringLiteral("runs");
+    case Kind::verdict: return QStringLiteral("verdict");
+  }
+  return {};
+}
+
+int SweepTable::column_of(const QString& meaning) const {
+  for (int column = 0; column < columnCount(); ++column)
+    if (meaning_of(column) == meaning) return column;
+  return -1;
+}
+
 int SweepTable::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(rows_.size()); }
 int SweepTable::columnCount(const QModelIndex& parent) const {
   return parent.isValid() ? 0 : static_cast<int>(columns_.size());
 }
 
 std::optional<std::size_t> SweepTable::base_cell_of(std::size_t cell) const {
-  const auto& variables = status_.plan->variables;
-  if (baseline_.isEmpty() || variables.empty()) return {};
-  const auto& values = variables.front().values;
-  const auto found = std::find(values.begin(), values.end(), baseline_.toStdString());
-  if (found == values.end()) return {};
-  // The first variable changes slowest.
-  const std::size_t stride = app::n_cells(*status_.plan) / values.size();
-  return static_cast<std::size_t>(found - values.begin()) * stride + cell % stride;
+  if (!baseline_) return {};
+  const std::size_t stride = stride_of(*status_.plan, baseline_->variable);
+  const std::size_t own = cell / stride % status_.plan->variables[baseline_->variable].values.size();
+  return cell + baseline_->value * stride - own * stride;
 }
 
 const app::CellResult* SweepTable::baseline_of(std::size_t cell) const {
@@ -127,16 +144,19 @@ QVariant SweepTable::sort_key(const Row& row, const Column& column) const {
   const bool has_result = row.result->error.empty() && !row.result->samples.empty();
   switch (column.kind) {
     case Kind::variable: {
-      const auto& variables = status_.plan->variables;
-      std::size_t stride = 1;
-      for (std::size_t i = column.index + 1; i < variables.size(); ++i) stride *= variables[i].values.size();
-      return static_cast<qulonglong>(row.cell / stride % variables[column.index].values.size());
+      const std::size_t n = status_.plan->variables[column.index].values.size();
+      return static_cast<qulonglong>(row.cell / stride_of(*status_.plan, column.index) % n);
     }
-    case Kind::metric:
-      return has_result && row.result->estimate_of(column.index).n > 0 ? row.result->estimate_of(column.index).mean : -1.0;
-    case Kind::difference: return difference(row).value_or(-2);
-    case Kind::runs: return static_cast<int>(row.result->samples.size());
-    case Kind::verdict: return static_cast<int>(verdict(row));
+    case Kind::metric: {
+      const app::Estimate value = has_result ? row.result->estimate_of(column.index) : app::Estimate{};
+      return value.n > 0 ? QVariant(value.mean) : QVariant();
+    }
+    case Kind::difference: {
+      const auto share = difference(row);
+      return share ? QVariant(*share) : QVariant();
+    }
+    case Kind::runs: return has_result ? QVariant(static_cast<int>(row.result->samples.size())) : QVariant();
+    case Kind::verdict: return has_result ? QVariant(static_cast<int>(verdict(row))) : QVariant();
   }
   return {};
 }
@@ -178,7 +198,10 @@ QVariant SweepTable::headerData(int section, Qt::Orientation orientation, int ro
   switch (column.kind) {
     case Kind::variable: return setting_words(status_.plan->variables[column.index].name);
     case Kind::metric: return metric_column(column.index);
-    case Kind::difference: return tr("vs %1").arg(baseline_);
+    case Kind::difference: {
+      const app::SweepVariable& variable = status_.plan->variables[baseline_->variable];
+      return tr("vs %1").arg(value_words(variable.name, variable.values[baseline_->value]));
+    }
     case Kind::runs: return tr("n");
     case Kind::verdict: return tr("Verdict");
   }

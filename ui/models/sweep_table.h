@@ -13,6 +13,7 @@ namespace lathe::ui {
 class SweepTable : public QAbstractTableModel {
   Q_OBJECT
  public:
+  /// sort_role: nothing where there is no value.
   enum Role { sort_role = Qt::UserRole + 1, half_width_role, verdict_role, failed_role, cell_role };
   enum class Kind { variable, metric, difference, runs, verdict };
   struct Column {
@@ -22,12 +23,18 @@ class SweepTable : public QAbstractTableModel {
 
   explicit SweepTable(QObject* parent = nullptr) : QAbstractTableModel(parent) {}
   void show_sweep(const app::SweepStatus& status);
-  /// Rows are compared with the cell that has the baseline's value of the first variable and its own of all others; with a
-  /// single variable, with that one cell. Empty: none.
-  void set_baseline(const QString& value);
-  const QString& baseline() const { return baseline_; }
+  /// Rows are compared with the cell that has this value of one variable, and of all others their own.
+  struct Baseline {
+    std::size_t variable, value;  ///< indices
+    bool operator==(const Baseline&) const = default;
+  };
+  void set_baseline(std::optional<Baseline> baseline);  ///< none: rows are compared with nothing
+  const std::optional<Baseline>& baseline() const { return baseline_; }
   const std::vector<Column>& columns() const { return columns_; }
   std::optional<std::size_t> cell_at(int row) const;
+  /// What a column is about, in every sweep that has one of it: the name of the variable or of the metric. Empty: none.
+  QString meaning_of(int column) const;
+  int column_of(const QString& meaning) const;  ///< -1: there is none
 
   int rowCount(const QModelIndex& parent = {}) const override;
   int columnCount(const QModelIndex& parent = {}) const override;
@@ -50,7 +57,7 @@ class SweepTable : public QAbstractTableModel {
   app::SweepStatus status_;
   std::vector<Column> columns_;
   std::vector<Row> rows_;
-  QString baseline_;
+  std::optional<Baseline> baseline_;
 };
 
 /// "Better", "Worse", "Noise".

@@ -101,21 +101,12 @@ QString time_words(double seconds) {
   return tr("%1 h %2 min").arg(whole / 3600).arg(whole / 60 % 60);
 }
 
-SweepGrid grid_of(const app::SweepPlan& plan) {
-  SweepGrid grid{.rows = {QString()}, .columns = {}};
-  for (std::size_t i = 0; i + 1 < plan.variables.size(); ++i) {
-    QStringList longer;
-    for (const QString& row : grid.rows) {
-      for (const std::string& value : plan.variables[i].values) {
-        const QString word = QString::fromStdString(value);
-        longer << (row.isEmpty() ? word : QStringLiteral("%1, %2").arg(row, word));
-      }
-    }
-    grid.rows = longer;
-  }
-  if (plan.variables.empty()) return {.rows = {QString()}, .columns = {QString()}};
-  for (const std::string& value : plan.variables.back().values) grid.columns << QString::fromStdString(value);
-  return grid;
+QString value_words(std::string_view setting, const std::string& value) {
+  const QString word = QString::fromStdString(value);
+  bool is_number = false;
+  word.toDouble(&is_number);
+  const bool stands_alone = !is_number && value != "true" && value != "false";
+  return stands_alone ? word : QStringLiteral("%1 %2").arg(setting_words(setting).toLower(), word);
 }
 
 QString text_of(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Words for what a sweep varies and measures, and the grid in which its cells lie.
+// Words for what a sweep varies and measures.
 #pragma once
 
 #include <QString>
-#include <QStringList>
 
 #include "app/api/sweeper.h"
 
@@ -22,13 +21,7 @@ QString metric_value(std::size_t metric, double value);
 /// "6 min 10 s", "19 s".
 QString time_words(double seconds);
 
-/// All combinations of the variables but the last one down, the values of the last one across: cell = row * columns + column.
-struct SweepGrid {
-  QStringList rows, columns;
-  std::size_t cell(int row, int column) const {
-    return static_cast<std::size_t>(row) * static_cast<std::size_t>(columns.size()) + static_cast<std::size_t>(column);
-  }
-};
-SweepGrid grid_of(const app::SweepPlan& plan);
+/// "paged", "concurrency 4": a value, with the name of its setting where it says little by itself.
+QString value_words(std::string_view setting, const std::string& value);
 
 }  // namespace lathe::ui

@@ -2,6 +2,7 @@
 #include "ui/shell/corner.h"
 
 #include <QHBoxLayout>
+#include <QMenuBar>
 #include <QPainter>
 
 namespace lathe::ui {
@@ -64,8 +65,13 @@ Corner::Corner(const Theme& theme, Actions& actions, QWidget* parent) : QWidget(
 }
 
 void Corner::set_compact(bool compact) {
+  if (compact == compact_) return;
+  compact_ = compact;
   field_->setText(compact ? tr("Actions") : tr("Search actions"));
   field_->setFixedSize(theme_.px(compact ? 190 : 300), theme_.px(26));
+  // A menu bar gives its corner a place when it gets a size of its own, not when the corner's changes.
+  if (auto* bar = qobject_cast<QMenuBar*>(parentWidget()); bar != nullptr && bar->cornerWidget() == this)
+    bar->setCornerWidget(this);
 }
 
 }  // namespace lathe::ui

@@ -4,6 +4,7 @@
 
 #include <QToolButton>
 #include <QWidget>
+#include <optional>
 
 #include "ui/actions/actions.h"
 
@@ -19,6 +20,7 @@ class Corner : public QWidget {
  private:
   const Theme& theme_;
   QToolButton* field_;
+  std::optional<bool> compact_;
 };
 
 }  // namespace lathe::ui

@@ -33,6 +33,30 @@ std::string model_of(const QString& path) {
   return (is_part ? file.absolutePath() : path).toStdString();
 }
 
+/// What would be cut off: "3 requests and a sweep at 14 of 40 cells are still running."; empty: nothing.
+QString busy_words(int n_requests, const app::SweepStatus& sweep) {
+  QStringList busy;
+  if (n_requests > 0)
+    busy << counted(static_cast<quint64>(n_requests), MainWindow::tr("request"), MainWindow::tr("requests"));
+  if (sweep.runs())
+    busy << MainWindow::tr("a sweep at %1 of %2 cells").arg(sweep.progress.cells_done).arg(sweep.progress.cells_total);
+  if (busy.isEmpty()) return {};
+  QString words = busy.join(MainWindow::tr(" and "));
+  words[0] = words[0].toUpper();
+  return busy.size() == 1 && n_requests <= 1 ? MainWindow::tr("%1 is still running.").arg(words)
+                                             : MainWindow::tr("%1 are still running.").arg(words);
+}
+
+/// What becomes of it.
+QString kept_words(int n_requests, const app::SweepStatus& sweep) {
+  QStringList words;
+  if (n_requests > 0) words << MainWindow::tr("What was written so far is kept in its chat and marked as stopped.");
+  if (sweep.runs())
+    words << MainWindow::tr(
+        "What the sweep has measured is kept; the Bench page offers to go on with it at the next start.");
+  return words.join(QLatin1Char(' '));
+}
+
 }  // namespace
 
 MainWindow::MainWindow(app::Workbench& workbench, Theme& theme)
@@ -319,13 +343,13 @@ void MainWindow::close_without_asking() {
 bool MainWindow::may_close() {
   const int running =
       bridge_.snapshot() ? bridge_.snapshot()->n_running + bridge_.snapshot()->n_waiting : bridge_.n_streams();
+  const app::SweepStatus sweep = workbench_.sweeper().status();
+  const QString busy = busy_words(running, sweep);
   const engine::Json confirm = workbench_.settings().get("general/confirm_close");
-  if (!ask_ || running == 0 || (confirm.is_boolean() && !confirm.get<bool>())) return true;
-  QMessageBox box(QMessageBox::Question, tr("Quit Lathe"),
-                  tr("%1 still running.").arg(counted(static_cast<quint64>(running), tr("request is"), tr("requests are"))),
-                  QMessageBox::Cancel, this);
+  if (!ask_ || busy.isEmpty() || (confirm.is_boolean() && !confirm.get<bool>())) return true;
+  QMessageBox box(QMessageBox::Question, tr("Quit Lathe"), busy, QMessageBox::Cancel, this);
   box.setObjectName(QStringLiteral("close_dialog"));
-  box.setInformativeText(tr("What was written so far is kept in its chat and marked as stopped."));
+  box.setInformativeText(kept_words(running, sweep));
   QPushButton* stop = box.addButton(tr("Stop and quit"), QMessageBox::AcceptRole);
   stop->setObjectName(QStringLiteral("close_dialog.stop"));
   box.setDefaultButton(stop);
@@ -335,6 +359,7 @@ bool MainWindow::may_close() {
 
 void MainWindow::closeEvent(QCloseEvent* event) {
   if (!may_close()) return event->ignore();
+  if (workbench_.sweeper().status().runs()) workbench_.sweeper().stop();
   keep_everything();
   QMainWindow::closeEvent(event);
 }

@@ -52,6 +52,11 @@ void ToneLabel::set_tone(TextTone tone) {
   tint();
 }
 
+void ToneLabel::set_readable(bool readable) {
+  readable_ = readable;
+  tint();
+}
+
 void ToneLabel::changeEvent(QEvent* event) {
   if (event->type() == QEvent::StyleChange || event->type() == QEvent::EnabledChange) tint();
   QLabel::changeEvent(event);
@@ -69,11 +74,14 @@ void ToneLabel::tint() {
     case TextTone::success: color = t.success.text; break;
     case TextTone::warning: color = t.warning.text; break;
   }
+  const QColor disabled = readable_ ? t.text3 : t.disabled;
   QPalette colors = palette();
-  if (colors.color(QPalette::Active, QPalette::WindowText) == color) return;
+  if (colors.color(QPalette::Active, QPalette::WindowText) == color &&
+      colors.color(QPalette::Disabled, QPalette::WindowText) == disabled)
+    return;
   colors.setColor(QPalette::Active, QPalette::WindowText, color);
   colors.setColor(QPalette::Inactive, QPalette::WindowText, color);
-  colors.setColor(QPalette::Disabled, QPalette::WindowText, t.disabled);
+  colors.setColor(QPalette::Disabled, QPalette::WindowText, disabled);
   setPalette(colors);
 }
 

@@ -29,6 +29,8 @@ class ToneLabel : public QLabel {
  public:
   ToneLabel(const Theme& theme, double size, int weight, TextTone tone, QWidget* parent);
   void set_tone(TextTone tone);
+  /// Disabled, it is a hint in place of the colour of what does not matter.
+  void set_readable(bool readable);
 
  protected:
   void changeEvent(QEvent* event) override;
@@ -37,6 +39,7 @@ class ToneLabel : public QLabel {
   void tint();
   const Theme& theme_;
   TextTone tone_;
+  bool readable_ = false;
 };
 
 ToneLabel* make_label(const Theme& theme, const QString& name, const QString& text, QWidget* parent, double size = 13,

@@ -37,7 +37,7 @@ class Part final : public QAbstractButton {
       painter.drawRoundedRect(box, theme_.px(5), theme_.px(5));
     }
     painter.setFont(theme_.font(12, isChecked() ? QFont::DemiBold : QFont::Medium));
-    painter.setPen(!isEnabled() ? t.disabled : isChecked() || underMouse() ? t.text : t.text2);
+    painter.setPen(!isEnabled() ? isChecked() ? t.text3 : t.disabled : isChecked() || underMouse() ? t.text : t.text2);
     painter.drawText(rect(), Qt::AlignCenter, text());
   }
 

@@ -3,9 +3,10 @@
 
 #include <QHBoxLayout>
 #include <QSignalBlocker>
-#include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
+
+#include "ui/widgets/quiet_field.h"
 
 namespace lathe::ui {
 namespace {
@@ -19,17 +20,6 @@ class QuietSlider final : public QSlider {
 
  protected:
   void wheelEvent(QWheelEvent* event) override { event->ignore(); }
-};
-
-class QuietSpin final : public QDoubleSpinBox {
- public:
-  using QDoubleSpinBox::QDoubleSpinBox;
-
- protected:
-  void wheelEvent(QWheelEvent* event) override {
-    if (hasFocus()) QDoubleSpinBox::wheelEvent(event);
-    else event->ignore();
-  }
 };
 
 }  // namespace
@@ -46,14 +36,13 @@ SliderSpin::SliderSpin(const Theme& theme, const QString& name, double min, doub
   slider_->setRange(0, kSteps);
   slider_->setMinimumWidth(theme.px(40));
   slider_->setFocusPolicy(Qt::TabFocus);
-  spin_ = new QuietSpin(this);
+  spin_ = new Quiet<QDoubleSpinBox>(this);
   spin_->setObjectName(name + QStringLiteral(".spin"));
   spin_->setDecimals(decimals);
   spin_->setRange(min, max);
   spin_->setSingleStep(step);
   spin_->setGroupSeparatorShown(true);
   spin_->setAlignment(Qt::AlignRight);
-  spin_->setFocusPolicy(Qt::StrongFocus);
   spin_->setKeyboardTracking(false);
   row->addWidget(slider_, 1);
   row->addWidget(spin_);

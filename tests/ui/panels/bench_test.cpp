@@ -14,7 +14,7 @@
 #include <QTemporaryDir>
 
 #include "tests/support/tiny_model.h"
-#include "tests/ui/window_fixture.h"
+#include "tests/ui/bench_fixture.h"
 #include "ui/panels/bench/history_view.h"
 #include "ui/panels/bench/sweep_chart.h"
 #include "ui/panels/bench/sweep_header.h"
@@ -26,37 +26,6 @@ using namespace lathe;
 using namespace lathe::tests;
 
 namespace {
-
-constexpr int kPatienceMs = 60'000;
-
-/// The window at the Bench page, with a model chosen and a plan of a few tokens.
-struct BenchFixture : WindowFixture {
-  explicit BenchFixture(FakeLoad load = {}, const QString& profile = {}) : WindowFixture(std::move(load), profile) {
-    window->context().load.choose("/nowhere/fake-model");
-    trigger("layout.benchmark");
-    find<QSpinBox>("bench.prompt_tokens")->setValue(8);
-    find<QSpinBox>("bench.output_tokens")->setValue(4);
-    find<QSpinBox>("bench.repeats")->setValue(2);
-  }
-  void vary(const char* name, const QString& values) {
-    find<QMenu>("bench.variables.menu");
-    Q_EMIT find<QMenu>("bench.variables.menu")->aboutToShow();
-    find<QAction>(("bench.variables.add." + std::string(name)).c_str())->trigger();
-    values_of(name)->setText(values);
-  }
-  QLineEdit* values_of(const char* name) {
-    return find<QLineEdit>(("bench.variable." + std::string(name) + ".values").c_str());
-  }
-  app::SweepState state() { return workbench->sweeper().status().state; }
-  bool wait_for(app::SweepState wanted) {
-    const bool reached = QTest::qWaitFor([&] { return state() == wanted; }, kPatienceMs);
-    window->bridge().refresh();
-    return reached;
-  }
-  QString text(const char* label) { return find<QLabel>(label)->text(); }
-  QTableView* table() { return find<QTableView>("bench.table"); }
-  QString cell(int row, int column) { return table()->model()->index(row, column).data().toString(); }
-};
 
 /// Runs a sweep in a window of its own. Returns the path of its journal; empty when it did not end.
 QString journal_of_a_sweep(const QString& profile) {
@@ -206,9 +175,8 @@ void BenchTest::a_baseline_gives_differences_and_verdicts() {
   QVERIFY(fixture.wait_for(app::SweepState::done));
   const int before = fixture.table()->model()->columnCount();
   auto* baseline = fixture.find<QComboBox>("bench.baseline");
-  QCOMPARE(baseline->count(), 3);
-  baseline->setCurrentIndex(1);
-  Q_EMIT baseline->activated(1);
+  baseline->setCurrentIndex(baseline->findText("Baseline: concurrency 1"));
+  Q_EMIT baseline->activated(baseline->currentIndex());
   QCOMPARE(fixture.table()->model()->columnCount(), before + 2);
   QCOMPARE(fixture.cell(0, 3), QString("Baseline"));
   QVERIFY(QStringList({"Better", "Worse", "Noise"}).contains(fixture.cell(1, 3)));
@@ -229,8 +197,8 @@ void BenchTest::a_baseline_without_a_result_gives_no_verdict() {
   fixture.click("bench.start");
   QVERIFY(fixture.wait_for(app::SweepState::done));
   auto* baseline = fixture.find<QComboBox>("bench.baseline");
-  baseline->setCurrentIndex(1);
-  Q_EMIT baseline->activated(1);
+  baseline->setCurrentIndex(baseline->findText("Baseline: block size 16"));
+  Q_EMIT baseline->activated(baseline->currentIndex());
   constexpr int kVerdict = 4;  // behind two variables, the metric and its difference
   QCOMPARE(fixture.cell(0, kVerdict), QString("Baseline"));
   QCOMPARE(fixture.cell(2, kVerdict), QString());
@@ -365,7 +333,7 @@ void BenchTest::points_of_the_pareto_chart_are_named() {
   over->setCurrentIndex(over->findData(int(app::metric_index("ttft_ms_p99"))));
   Q_EMIT over->activated(over->currentIndex());
   // Where two points lie on each other one name is left out.
-  QTRY_VERIFY(chart->point_names().contains("1") || chart->point_names().contains("3"));
+  QTRY_VERIFY(chart->point_names().contains("concurrency 1") || chart->point_names().contains("concurrency 3"));
 }
 
 void BenchTest::conversations_have_turns() {

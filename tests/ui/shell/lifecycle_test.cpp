@@ -12,7 +12,7 @@
 #include <csignal>
 #include <cstdio>
 
-#include "tests/ui/window_fixture.h"
+#include "tests/ui/bench_fixture.h"
 #include "ui/shell/quit_signals.h"
 
 using namespace lathe;
@@ -20,7 +20,6 @@ using namespace lathe::tests;
 
 namespace {
 
-constexpr int kPatienceMs = 60'000;
 constexpr int kTellEveryMs = 250;
 constexpr int kLinesASecond = 1000 / kTellEveryMs;
 
@@ -163,6 +162,7 @@ class LifecycleTest : public QObject {
   void U1_cancel_keeps_window_and_reply();
   void U1_stop_and_quit_closes();
   void U1_the_question_can_be_switched_off();
+  void U1_a_sweep_is_asked_about();
   void U1_logout_keeps_the_text();
   void U1_a_signal_while_generating_keeps_the_answer_data();
   void U1_a_signal_while_generating_keeps_the_answer();
@@ -269,6 +269,24 @@ void LifecycleTest::U1_the_question_can_be_switched_off() {
   const Answerer answerer(QMessageBox::RejectRole);
   QVERIFY(fixture.window->close());
   QCOMPARE(answerer.words, QString());
+}
+
+void LifecycleTest::U1_a_sweep_is_asked_about() {
+  FakeLoad load;
+  load.loaded = [](FakeEngine& engine) { engine.set_token_delay(std::chrono::milliseconds(20)); };
+  BenchFixture fixture(std::move(load));
+  fixture.values_of("concurrency")->setText("1, 2, 3, 4");
+  fixture.click("bench.start");
+  fixture.window->set_ask_before_closing(true);
+  const Answerer no(QMessageBox::RejectRole);
+  fixture.trigger("app.quit");
+  QCOMPARE(no.words, QString("A sweep at 0 of 4 cells is still running."));
+  QVERIFY(fixture.window->isVisible());
+  QCOMPARE(fixture.state(), app::SweepState::running);
+  const Answerer yes(QMessageBox::AcceptRole);
+  QVERIFY(fixture.window->close());
+  QVERIFY(!yes.words.isEmpty());
+  QVERIFY(fixture.wait_for(app::SweepState::stopped));
 }
 
 void LifecycleTest::U1_logout_keeps_the_text() {

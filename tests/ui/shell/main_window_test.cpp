@@ -19,6 +19,7 @@ class MainWindowTest : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
+  void the_corner_of_the_menu_bar_follows_the_width();
   void a_load_ends_in_ready();
   void a_load_shows_progress_and_can_be_cancelled();
   void a_refused_model_is_told_inline();
@@ -42,6 +43,20 @@ class MainWindowTest : public QObject {
   void nothing_polls_while_the_window_is_hidden();
   void nothing_repaints_while_hidden();
 };
+
+void MainWindowTest::the_corner_of_the_menu_bar_follows_the_width() {
+  WindowFixture fixture;
+  for (const int width : {1024, 1600, 1024, 1300}) {
+    fixture.window->resize(width, 800);
+    QCoreApplication::processEvents();
+    const auto* corner = fixture.find<QWidget>("corner");
+    QTRY_COMPARE(corner->width(), corner->sizeHint().width());
+    QVERIFY2(corner->geometry().right() < fixture.window->width(), qPrintable(QString::number(width)));
+    const auto* field = fixture.find<QWidget>("corner.palette");
+    QTRY_VERIFY(field->geometry().right() < fixture.find<QWidget>("corner.view.left_docks")->x());
+    QVERIFY(fixture.find<QWidget>("corner.view.right_docks")->geometry().right() <= corner->width());
+  }
+}
 
 void MainWindowTest::a_load_ends_in_ready() {
   WindowFixture fixture;

@@ -15,6 +15,7 @@
 #include "app/api/sweep_templates.h"
 #include "ui/models/load_choice.h"
 #include "ui/models/service_level.h"
+#include "ui/models/sweep_grid.h"
 #include "ui/widgets/page_header.h"
 
 namespace lathe::ui {
@@ -137,7 +138,8 @@ QWidget* BenchPage::make_plan() {
   title_->setIcon(theme.icon(QStringLiteral("chevron-down")));
   title_->setLayoutDirection(Qt::RightToLeft);  // the chevron behind the words
   plans_->setLayoutDirection(Qt::LeftToRight);
-  title_->setMenu(plans_);
+  // A menu of the button's own would open from its right edge, over the rail.
+  connect(title_, &QPushButton::clicked, this, [this] { plans_->popup(title_->mapToGlobal(QPoint(0, title_->height()))); });
   connect(plans_, &QMenu::aboutToShow, this, &BenchPage::fill_plans_menu);
   head->addWidget(title_);
   head->addStretch(1);
@@ -322,10 +324,16 @@ void BenchPage::reproduce(quint64 cell, const QString& how) {
   const auto index = static_cast<std::size_t>(cell);
   const app::ServerStatus server = context_.workbench.server().status();
   const std::string url = "http://127.0.0.1:" + std::to_string(server.port > 0 ? server.port : 8000);
-  const std::string text = how == QStringLiteral("json")   ? engine::dump_json(app::cell_plan_json(*status.plan, index), 2)
+  const std::string text = how == QStringLiteral("plan")   ? engine::dump_json(app::to_json(*status.plan), 2)
+                           : how == QStringLiteral("json") ? engine::dump_json(app::cell_plan_json(*status.plan, index), 2)
                            : how == QStringLiteral("curl") ? app::cell_curl(*status.plan, index, url)
                                                            : app::cell_command(*status.plan, index);
   QGuiApplication::clipboard()->setText(QString::fromStdString(text));
+  const QString values = cell_words(*status.plan, index), name = values.isEmpty() ? tr("the cell") : values;
+  table_->say(how == QStringLiteral("plan")   ? tr("Copied the plan of the sweep")
+              : how == QStringLiteral("json") ? tr("Copied the plan of: %1").arg(name)
+              : how == QStringLiteral("curl") ? tr("Copied a request of: %1").arg(name)
+                                              : tr("Copied the command of: %1").arg(name));
   context_.workbench.log().info("ui", "copied how a cell of the sweep is measured again");
 }
 
@@ -338,7 +346,10 @@ void BenchPage::save(const QString& format) {
   const std::string text = exported(status, format);
   QSaveFile file(path);
   const bool written = file.open(QIODevice::WriteOnly) && file.write(QByteArray::fromStdString(text)) >= 0 && file.commit();
-  if (written) return context_.workbench.log().info("ui", "exported the sweep to " + path.toStdString());
+  if (written) {
+    table_->say(tr("Exported to %1").arg(path));
+    return context_.workbench.log().info("ui", "exported the sweep to " + path.toStdString());
+  }
   message_->set(MessageTone::error, tr("The sweep was not exported"), QStringLiteral("%1: %2").arg(path, file.errorString()),
                 {});
   message_->show();
@@ -349,7 +360,8 @@ std::string BenchPage::exported(const app::SweepStatus& status, const QString& f
   if (format == QStringLiteral("csv")) return app::to_csv(*status.plan, *status.report);
   if (format == QStringLiteral("html")) return app::to_html(*status.plan, *status.report);
   if (format == QStringLiteral("markdown")) return app::to_markdown(*status.plan, *status.report);
-  return app::chart_svg(*status.plan, *status.report, charts_->metric(), charts_->over());
+  const TurnedSweep shown = turned(*status.plan, *status.report, charts_->axis());  // drawings run over the last variable
+  return app::chart_svg(shown.plan, shown.report, charts_->metric(), charts_->over());
 }
 
 /// What is not known before the first cell says so. While one runs, its head says how long it still takes.

@@ -4,7 +4,8 @@
 
 #include <QWidget>
 
-#include "ui/models/sweep_words.h"
+#include "app/api/sweeper.h"
+#include "ui/models/sweep_grid.h"
 #include "ui/theme/theme.h"
 
 namespace lathe::ui {

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "ui/models/service_level.h"
+#include "ui/models/sweep_words.h"
 #include "ui/theme/digits.h"
 
 namespace lathe::ui {
@@ -40,10 +41,11 @@ HeatMap::HeatMap(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(
 
 QSize HeatMap::minimumSizeHint() const { return {theme_.px(260), theme_.px(kScale + kAxis + 60)}; }
 
-void HeatMap::show_sweep(const app::SweepStatus& status, std::size_t metric) {
+void HeatMap::show_sweep(const app::SweepStatus& status, std::size_t metric, std::size_t axis) {
   status_ = status;
-  grid_ = status.plan ? grid_of(*status.plan) : SweepGrid{};
+  grid_ = status.plan ? grid_of(*status.plan, axis) : SweepGrid{};
   metric_ = metric;
+  axis_ = axis;
   find_range();
   update();
 }
@@ -110,7 +112,7 @@ void HeatMap::paintEvent(QPaintEvent*) {
   }
   if (!status_.plan || status_.plan->variables.empty()) return;
   painter.drawText(QRectF(p.left, below + theme_.px(16), width() - p.left, theme_.px(16)), Qt::AlignCenter,
-                   setting_words(status_.plan->variables.back().name).toLower());
+                   setting_words(status_.plan->variables[axis_].name).toLower());
 }
 
 void HeatMap::paint_scale(QPainter& painter) const {

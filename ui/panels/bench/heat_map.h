@@ -4,7 +4,8 @@
 
 #include <QWidget>
 
-#include "ui/models/sweep_words.h"
+#include "app/api/sweeper.h"
+#include "ui/models/sweep_grid.h"
 #include "ui/theme/theme.h"
 
 namespace lathe::ui {
@@ -16,7 +17,8 @@ class HeatMap : public QWidget {
   Q_OBJECT
  public:
   HeatMap(const Theme& theme, QWidget* parent);
-  void show_sweep(const app::SweepStatus& status, std::size_t metric);
+  /// `axis`: the variable across.
+  void show_sweep(const app::SweepStatus& status, std::size_t metric, std::size_t axis);
   QSize minimumSizeHint() const override;
 
  Q_SIGNALS:
@@ -42,7 +44,7 @@ class HeatMap : public QWidget {
   const Theme& theme_;
   app::SweepStatus status_;
   SweepGrid grid_;
-  std::size_t metric_ = 0;
+  std::size_t metric_ = 0, axis_ = 0;
   double low_ = 0, high_ = 0;
 };
 

@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "ui/widgets/controls.h"
+#include "ui/widgets/quiet_field.h"
 
 namespace lathe::ui {
 namespace {
@@ -30,6 +31,7 @@ constexpr std::array kStopRules = {StopRule{0, QT_TRANSLATE_NOOP("lathe::ui::Pla
 
 PlanForm::PlanForm(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) {
   setObjectName(QStringLiteral("bench.plan"));
+  setProperty("readable", true);  // what cannot be changed while it runs is read all the same
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(theme.px(14), theme.px(6), theme.px(14), theme.px(12));
   column->setSpacing(theme.px(6));
@@ -50,7 +52,7 @@ FormRow* PlanForm::add_row(QVBoxLayout& column, const char* name, const QString&
 }
 
 QSpinBox* PlanForm::make_count(const char* name, int low, int high, const QString& suffix) {
-  auto* box = new QSpinBox(this);
+  auto* box = new Quiet<QSpinBox>(this);
   box->setObjectName(QStringLiteral("bench.") + QLatin1String(name));
   box->setRange(low, high);
   box->setSuffix(suffix);
@@ -60,7 +62,7 @@ QSpinBox* PlanForm::make_count(const char* name, int low, int high, const QStrin
 }
 
 QDoubleSpinBox* PlanForm::make_number(const char* name, double low, double high) {
-  auto* box = new QDoubleSpinBox(this);
+  auto* box = new Quiet<QDoubleSpinBox>(this);
   box->setObjectName(QStringLiteral("bench.") + QLatin1String(name));
   box->setRange(low, high);
   box->setFixedWidth(theme_.px(kCountWidth));
@@ -135,7 +137,7 @@ void PlanForm::add_work(QVBoxLayout& column) {
 }
 
 void PlanForm::add_load(QVBoxLayout& column) {
-  load_ = new QComboBox(this);
+  load_ = new Quiet<QComboBox>(this);
   load_->setObjectName(QStringLiteral("bench.load"));
   load_->addItem(tr("Fixed concurrency"), QStringLiteral("concurrency"));
   load_->addItem(tr("Constant rate"), QStringLiteral("constant"));
@@ -183,7 +185,7 @@ void PlanForm::add_measurement(QVBoxLayout& column) {
           tr("Cells that share an engine stay together: what drifts with time falls on these alike, not on those of another "
              "load"),
           shuffle_);
-  stop_ = new QComboBox(this);
+  stop_ = new Quiet<QComboBox>(this);
   stop_->setObjectName(QStringLiteral("bench.stop_at_ci"));
   for (const StopRule& rule : kStopRules) stop_->addItem(tr(rule.words), rule.share);
   connect(stop_, &QComboBox::currentIndexChanged, this, &PlanForm::take);
@@ -328,17 +330,13 @@ void PlanForm::take() {
 }
 
 void PlanForm::set_locked(bool locked) {
-  setAttribute(Qt::WA_TransparentForMouseEvents, locked);
-  for (QWidget* control : findChildren<QWidget*>()) {
-    const QVariant before = control->property("focus_before");
-    if (locked && !before.isValid()) {
-      control->setProperty("focus_before", static_cast<int>(control->focusPolicy()));
-      control->setFocusPolicy(Qt::NoFocus);
-    } else if (!locked && before.isValid()) {
-      control->setFocusPolicy(static_cast<Qt::FocusPolicy>(before.toInt()));
-      control->setProperty("focus_before", QVariant());
-    }
-  }
+  if (locked == locked_) return;
+  locked_ = locked;
+  // Rows, not the form: sections still fold.
+  for (FormRow* row : findChildren<FormRow*>()) row->setEnabled(!locked);
+  variables_->setEnabled(!locked);
+  variables_->add_button()->setVisible(!locked);
+  for (ToneLabel* label : findChildren<ToneLabel*>()) label->set_readable(locked);
 }
 
 QString PlanForm::problem() const {

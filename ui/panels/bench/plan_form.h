@@ -29,7 +29,7 @@ class PlanForm : public QWidget {
   QString problem() const;
   void set_model(const QString& name);
   bool is_of_server() const { return target_->is_server(); }
-  /// While it runs: readable, and nothing can be changed.
+  /// While it runs: disabled, and readable.
   void set_locked(bool locked);
 
  Q_SIGNALS:
@@ -53,7 +53,7 @@ class PlanForm : public QWidget {
 
   const Theme& theme_;
   app::SweepPlan plan_;
-  bool fills_ = false;
+  bool fills_ = false, locked_ = false;
   TargetRows* target_;
   QLabel* model_;
   QLineEdit *dataset_, *trace_, *quality_;

@@ -5,6 +5,8 @@
 #include <QHeaderView>
 #include <QMenu>
 #include <QPainter>
+#include <QPoint>
+#include <QTimer>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -12,6 +14,7 @@
 #include "ui/theme/digits.h"
 #include "ui/widgets/chip.h"
 #include "ui/widgets/controls.h"
+#include "ui/widgets/elided_label.h"
 #include "ui/widgets/table_columns.h"
 #include "ui/widgets/table_delegate.h"
 
@@ -82,7 +85,7 @@ ResultsTable::ResultsTable(const Theme& theme, QWidget* parent) : QWidget(parent
   table_->setItemDelegate(new CellDelegate(theme, model_, table_));
   table_->horizontalHeader()->setStretchLastSection(true);
   table_->setSortingEnabled(true);
-  table_->sortByColumn(0, Qt::AscendingOrder);
+  table_->sortByColumn(-1, Qt::AscendingOrder);  // as planned
   column->addWidget(table_, 1);
 }
 
@@ -96,30 +99,21 @@ QWidget* ResultsTable::make_head() {
   row->setSpacing(theme_.px(8));
   row->addWidget(make_label(theme_, "bench.cells.title", tr("Cells"), head, 13, QFont::DemiBold, TextTone::text));
   row->addWidget(count_ = make_label(theme_, "bench.cells.count", {}, head, 12));
-  row->addStretch(1);
+  said_ = new ElidedLabel(theme_, QStringLiteral("bench.cells.said"), head, 12, QFont::Normal, TextTone::success);
+  said_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+  row->addWidget(said_, 1);
   baseline_ = new QComboBox(head);
   baseline_->setObjectName(QStringLiteral("bench.baseline"));
   baseline_->setAccessibleName(tr("Baseline"));
   baseline_->setToolTip(tr("What every cell is compared with: the one that has this value and is otherwise the same"));
   baseline_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-  connect(baseline_, &QComboBox::activated, this, [this] {
-    model_.set_baseline(baseline_->currentData().toString());
-    fit_columns();
-  });
+  connect(baseline_, &QComboBox::activated, this,
+          [this] { change_columns([this] { model_.set_baseline(chosen_baseline()); }); });
   row->addWidget(baseline_);
   reproduce_ = make_button(theme_, "bench.reproduce", tr("Reproduce"), head, ButtonLook::ghost, true);
   reproduce_->setIcon(theme_.icon(QStringLiteral("code")));
-  reproduce_->setToolTip(tr("Copy how the selected cell is measured again"));
-  auto* again = new QMenu(reproduce_);
-  const auto add_again = [&](const QString& words, const QString& how) {
-    connect(again->addAction(words), &QAction::triggered, this, [this, how] {
-      if (const auto cell = selected_cell()) Q_EMIT reproduce_wanted(static_cast<quint64>(*cell), how);
-    });
-  };
-  add_again(tr("Copy as command line"), QStringLiteral("command"));
-  add_again(tr("Copy as JSON plan"), QStringLiteral("json"));
-  add_again(tr("Copy a request as cURL"), QStringLiteral("curl"));
-  reproduce_->setMenu(again);
+  reproduce_->setToolTip(tr("Copy how it is measured again"));
+  reproduce_->setMenu(make_ways());
   export_ = make_button(theme_, "bench.export", tr("Export"), head, ButtonLook::ghost, true);
   export_->setIcon(theme_.icon(QStringLiteral("export")));
   auto* formats = new QMenu(export_);
@@ -134,6 +128,41 @@ QWidget* ResultsTable::make_head() {
   return head;
 }
 
+QMenu* ResultsTable::make_ways() {
+  auto* menu = new QMenu(reproduce_);
+  menu->setToolTipsVisible(true);
+  const auto add = [&](const QString& words, const QString& how) {
+    QAction* action = menu->addAction(words);
+    connect(action, &QAction::triggered, this, [this, how] {
+      const auto cell = how == QLatin1String("plan") ? std::optional<std::size_t>(0) : selected_cell();
+      if (cell) Q_EMIT reproduce_wanted(static_cast<quint64>(*cell), how);
+    });
+    return action;
+  };
+  of_cell_ = {add(tr("Copy cell as command line"), QStringLiteral("command")),
+              add(tr("Copy cell as JSON plan"), QStringLiteral("json")),
+              add(tr("Copy a request of the cell as cURL"), QStringLiteral("curl"))};
+  menu->addSeparator();
+  add(tr("Copy whole sweep as JSON plan"), QStringLiteral("plan"))->setToolTip(tr("lathe sweep --plan FILE runs it"));
+  // Before it opens: a model that is filled anew loses its selection without a word.
+  connect(menu, &QMenu::aboutToShow, this, [this] {
+    const bool has_cell = selected_cell().has_value();
+    for (QAction* action : of_cell_) {
+      action->setEnabled(has_cell);
+      action->setToolTip(has_cell ? QString() : tr("Select a cell in the table first"));
+    }
+  });
+  return menu;
+}
+
+void ResultsTable::say(const QString& what) {
+  constexpr int kShownMs = 8000;
+  said_->setText(what);
+  QTimer::singleShot(kShownMs, said_, [this, what] {
+    if (said_->text() == what) said_->clear();
+  });
+}
+
 void ResultsTable::show_sweep(const app::SweepStatus& status) {
   if (status.plan != plan_) fill_baselines(status);
   const bool is_other = status.plan != plan_;
@@ -142,8 +171,7 @@ void ResultsTable::show_sweep(const app::SweepStatus& status) {
   report_ = status.report;
   if (!has_news) return;
   const auto selected = table_->selectionModel()->hasSelection() ? selected_cell() : std::nullopt;
-  model_.show_sweep(status);
-  fit_columns();
+  change_columns([&] { model_.show_sweep(status); });
   if (selected && !is_other) select_cell(*selected);
   const std::size_t n = report_ ? report_->cells.size() : 0;
   count_->setText(plan_ ? tr("%1 of %2").arg(n).arg(app::n_cells(*plan_)) : QString());
@@ -153,13 +181,35 @@ void ResultsTable::show_sweep(const app::SweepStatus& status) {
 
 void ResultsTable::fill_baselines(const app::SweepStatus& status) {
   baseline_->clear();
-  baseline_->addItem(tr("No baseline"), QString());
+  baseline_->addItem(tr("No baseline"));
   const bool varies = status.plan && !status.plan->variables.empty();
   baseline_->setVisible(varies);
   if (!varies) return;
-  for (const std::string& value : status.plan->variables.front().values) {
-    baseline_->addItem(tr("Baseline: %1").arg(QString::fromStdString(value)), QString::fromStdString(value));
+  const std::vector<app::SweepVariable>& variables = status.plan->variables;
+  for (std::size_t variable = 0; variable < variables.size(); ++variable) {
+    baseline_->insertSeparator(baseline_->count());
+    for (std::size_t value = 0; value < variables[variable].values.size(); ++value) {
+      const QString words = value_words(variables[variable].name, variables[variable].values[value]);
+      baseline_->addItem(tr("Baseline: %1").arg(words), QPoint(static_cast<int>(variable), static_cast<int>(value)));
+    }
   }
+}
+
+std::optional<SweepTable::Baseline> ResultsTable::chosen_baseline() const {
+  if (!baseline_->currentData().isValid()) return {};
+  const QPoint chosen = baseline_->currentData().toPoint();
+  return SweepTable::Baseline{static_cast<std::size_t>(chosen.x()), static_cast<std::size_t>(chosen.y())};
+}
+
+/// The order follows what a column is about, not its place; where there is none of it any more, rows are as planned.
+void ResultsTable::change_columns(const std::function<void()>& change) {
+  const QHeaderView* header = table_->horizontalHeader();
+  const Qt::SortOrder order = header->sortIndicatorOrder();
+  const QString sorted_by = model_.meaning_of(header->sortIndicatorSection());
+  change();
+  const int column = model_.column_of(sorted_by);
+  table_->sortByColumn(column, column < 0 ? Qt::AscendingOrder : order);
+  fit_columns();
 }
 
 void ResultsTable::fit_columns() {
@@ -195,8 +245,8 @@ void ResultsTable::select_cell(std::size_t cell) {
 }
 
 std::optional<std::size_t> ResultsTable::selected_cell() const {
-  const QModelIndex index = table_->currentIndex().isValid() ? table_->currentIndex() : sorted_.index(0, 0);
-  if (!index.isValid()) return {};
+  const QModelIndex index = table_->currentIndex();
+  if (!index.isValid() || !table_->selectionModel()->isRowSelected(index.row(), {})) return {};
   return static_cast<std::size_t>(index.data(SweepTable::cell_role).toULongLong());
 }
 

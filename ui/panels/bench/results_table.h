@@ -4,11 +4,13 @@
 
 #include <QComboBox>
 #include <QLabel>
+#include <QMenu>
 #include <QPushButton>
-#include <QSortFilterProxyModel>
 #include <QTableView>
 #include <QWidget>
+#include <functional>
 
+#include "ui/models/sweep_order.h"
 #include "ui/models/sweep_table.h"
 #include "ui/theme/theme.h"
 
@@ -21,11 +23,13 @@ class ResultsTable : public QWidget {
   ~ResultsTable() override;
   void show_sweep(const app::SweepStatus& status);
   void select_cell(std::size_t cell);
-  /// The selected one, else the first row's.
   std::optional<std::size_t> selected_cell() const;
+  /// A line for a moment: what was done with the sweep.
+  void say(const QString& what);
 
  Q_SIGNALS:
-  void reproduce_wanted(quint64 cell, const QString& how);  ///< "json", "command"
+  /// "command", "json" or "curl" of a cell; "plan" of the whole sweep.
+  void reproduce_wanted(quint64 cell, const QString& how);
   void export_wanted(const QString& format);                ///< "json", "csv", "markdown"
 
  protected:
@@ -34,16 +38,20 @@ class ResultsTable : public QWidget {
 
  private:
   QWidget* make_head();
+  QMenu* make_ways();
+  std::optional<SweepTable::Baseline> chosen_baseline() const;
   void fill_baselines(const app::SweepStatus& status);
+  void change_columns(const std::function<void()>& change);
   void fit_columns();
 
   const Theme& theme_;
   std::shared_ptr<const app::SweepPlan> plan_;
   std::shared_ptr<const app::SweepReport> report_;
   SweepTable model_;
-  QSortFilterProxyModel sorted_;
+  SweepOrder sorted_;
   QTableView* table_;
-  QLabel* count_;
+  QLabel *count_, *said_;
+  QList<QAction*> of_cell_;
   QComboBox* baseline_;
   QPushButton *reproduce_, *export_;
 };

@@ -7,12 +7,14 @@
 #include <array>
 #include <cmath>
 
+#include "ui/models/sweep_words.h"
 #include "ui/widgets/chart_style.h"
 
 namespace lathe::ui {
 namespace {
 
 constexpr int kLegend = 22, kMark = 23, kBetween = 16, kMaxLines = 12, kValueTicks = 5;
+constexpr double kBelowZero = 0.03;  // of an axis: a mark at zero is whole
 constexpr double kLogFrom = 8;  // an axis of numbers further apart than this shows their ratios
 constexpr std::array kMarks = {QCPScatterStyle::ssDisc,   QCPScatterStyle::ssTriangle, QCPScatterStyle::ssDiamond,
                                QCPScatterStyle::ssSquare, QCPScatterStyle::ssCircle,   QCPScatterStyle::ssPlusSquare};
@@ -57,11 +59,13 @@ void SweepChart::style() {
   leave_room_for({});
 }
 
-void SweepChart::show_sweep(const app::SweepStatus& status, std::size_t metric, std::optional<std::size_t> over) {
+void SweepChart::show_sweep(const app::SweepStatus& status, std::size_t metric, std::optional<std::size_t> over,
+                            std::size_t axis) {
   status_ = status;
-  grid_ = status.plan ? grid_of(*status.plan) : SweepGrid{};
+  grid_ = status.plan ? grid_of(*status.plan, axis) : SweepGrid{};
   metric_ = metric;
   over_ = over;
+  axis_ = axis;
   rebuild();
 }
 
@@ -146,7 +150,7 @@ void SweepChart::add_lines() {
   const double room = places.empty() || *high == *low ? 1 : 0.05 * (*high - *low);
   plot_->xAxis->setRange(places.empty() ? 0 : *low - room, places.empty() ? 1 : *high + room);
   plot_->xAxis->setLabel(status_.plan->variables.empty() ? QString()
-                                                         : setting_words(status_.plan->variables.back().name).toLower());
+                                                         : setting_words(status_.plan->variables[axis_].name).toLower());
   scale(top);
 }
 
@@ -184,7 +188,7 @@ void SweepChart::add_pareto() {
   const double end = right > 0 ? 1.06 * right : 1;
   plot_->xAxis->setTicker(value_ticks(end));
   leave_room_for({});
-  plot_->xAxis->setRange(0, end);
+  plot_->xAxis->setRange(-kBelowZero * end, end);
   plot_->xAxis->setLabel(metric_words(*over_));
   scale(top);
 }
@@ -194,7 +198,7 @@ void SweepChart::name_point(std::size_t cell, double x, double y, bool is_of_fro
   QStringList values;
   const auto all = app::values_of(*status_.plan, cell);
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (status_.plan->variables[i].values.size() > 1) values << QString::fromStdString(all[i].second);
+    if (status_.plan->variables[i].values.size() > 1) values << value_words(all[i].first, all[i].second);
   }
   auto* name = new QCPItemText(plot_);
   name->setText(values.join(QStringLiteral(", ")));
@@ -235,6 +239,11 @@ QStringList SweepChart::point_names() const {
   return shown;
 }
 
+QPointF SweepChart::room_at_zero() const {
+  const QRect area = plot_->axisRect()->rect();
+  return {plot_->xAxis->coordToPixel(0) - area.left(), area.bottom() + 1 - plot_->yAxis->coordToPixel(0)};
+}
+
 void SweepChart::scale(double top) {
   const double step = round_step(top, kValueTicks);
   const double end = std::max(step, std::ceil(top / step - 1e-9) * step);
@@ -243,7 +252,7 @@ void SweepChart::scale(double top) {
   QMargins margins = plot_->axisRect()->margins();
   margins.setLeft(std::max(margins.left(), label));
   plot_->axisRect()->setMargins(margins);
-  plot_->yAxis->setRange(0, end * 1.04);
+  plot_->yAxis->setRange(-kBelowZero * end, end * 1.04);
 }
 
 void SweepChart::resizeEvent(QResizeEvent*) { place_legend(); }

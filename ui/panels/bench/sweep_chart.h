@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// SweepChart: a metric over the last variable with its 95 % intervals, a line for each combination of the others; or one
+// SweepChart: a metric over a variable with its 95 % intervals, a line for each combination of the others; or one
 // metric against another, cell by cell, with the line that nothing beats (Pareto).
 #pragma once
 
@@ -7,7 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "ui/models/sweep_words.h"
+#include "app/api/sweeper.h"
+#include "ui/models/sweep_grid.h"
 #include "ui/theme/theme.h"
 
 class QCPItemText;
@@ -20,14 +21,17 @@ class SweepChart : public QWidget {
   Q_OBJECT
  public:
   SweepChart(const Theme& theme, QWidget* parent);
-  /// `over`: the metric of the horizontal axis; none: the last variable.
-  void show_sweep(const app::SweepStatus& status, std::size_t metric, std::optional<std::size_t> over = {});
+  /// `over`: the metric of the horizontal axis; none: the variable `axis`.
+  void show_sweep(const app::SweepStatus& status, std::size_t metric, std::optional<std::size_t> over, std::size_t axis);
   QSize minimumSizeHint() const override;
   QCustomPlot* plot() const { return plot_; }
   int n_points() const { return n_points_; }
+  const QStringList& names() const { return names_; }  ///< of the lines
   int n_legend_rows() const { return n_legend_rows_; }
   /// Names that stand beside points of the Pareto chart, of all that there are.
   QStringList point_names() const;
+  /// How far a point of two zeros is from the left and the lower edge of what is drawn.
+  QPointF room_at_zero() const;
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -50,7 +54,7 @@ class SweepChart : public QWidget {
   const Theme& theme_;
   app::SweepStatus status_;
   SweepGrid grid_;
-  std::size_t metric_ = 0;
+  std::size_t metric_ = 0, axis_ = 0;
   std::optional<std::size_t> over_;
   QCustomPlot* plot_;
   QStringList names_;

@@ -3,11 +3,35 @@
 
 #include <QHBoxLayout>
 #include <QVBoxLayout>
+#include <algorithm>
+#include <iterator>
 
 #include "ui/models/service_level.h"
+#include "ui/models/sweep_grid.h"
+#include "ui/models/sweep_words.h"
 #include "ui/widgets/controls.h"
 
 namespace lathe::ui {
+namespace {
+
+constexpr std::string_view kHeatMetric = "ttft_ms_p99", kChartMetric = "output_tok_s";
+/// Of a model beside the unquantized one: nobody measures them without a text.
+constexpr std::string_view kOfQuality[] = {"perplexity", "perplexity_ci95", "kl_mean", "kl_99", "same_best", "quality_s"};
+
+void choose(QComboBox& choice, std::string_view metric) {
+  choice.setCurrentIndex(choice.findData(static_cast<int>(app::metric_index(metric))));
+}
+
+bool is_of_quality(const QComboBox& choice) {
+  return std::any_of(std::begin(kOfQuality), std::end(kOfQuality), [&](std::string_view name) {
+    return choice.currentData().toInt() == static_cast<int>(app::metric_index(name));
+  });
+}
+
+/// Variables among the metrics of a box: below zero.
+int as_data(std::size_t variable) { return -1 - static_cast<int>(variable); }
+
+}  // namespace
 
 SweepCharts::SweepCharts(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) {
   setObjectName(QStringLiteral("bench.charts"));
@@ -36,7 +60,7 @@ QWidget* SweepCharts::make_heat() {
   auto* column = new QVBoxLayout(box);
   column->setContentsMargins(0, 0, 0, 0);
   auto* head = new QHBoxLayout;
-  head->addWidget(heat_metric_ = make_choice("bench.heat.metric", "ttft_ms_p99", box));
+  head->addWidget(heat_metric_ = make_choice("bench.heat.metric", kHeatMetric, box));
   heat_metric_->setAccessibleName(tr("Metric of the heat map"));
   heat_note_ = make_label(theme_, "bench.heat.note", tr("outlined: under your service level"), box, 11, QFont::Normal,
                           TextTone::text3);
@@ -53,14 +77,15 @@ QWidget* SweepCharts::make_lines() {
   auto* column = new QVBoxLayout(box);
   column->setContentsMargins(0, 0, 0, 0);
   auto* head = new QHBoxLayout;
-  head->addWidget(chart_metric_ = make_choice("bench.chart.metric", "output_tok_s", box));
+  head->addWidget(chart_metric_ = make_choice("bench.chart.metric", kChartMetric, box));
   chart_metric_->setAccessibleName(tr("Metric of the chart"));
   head->addWidget(make_label(theme_, "bench.chart.over.label", tr("over"), box, 12));
   head->addWidget(chart_over_ = make_choice("bench.chart.over", "ttft_ms_p99", box));
-  chart_over_->insertItem(0, tr("the last variable"), -1);
+  chart_over_->insertItem(0, tr("the variable"), as_data(0));
   chart_over_->setCurrentIndex(0);
   chart_over_->setAccessibleName(tr("What the chart runs over"));
-  chart_over_->setToolTip(tr("Another metric shows every cell as a point, and the line that nothing beats in both"));
+  chart_over_->setToolTip(
+      tr("A variable shows lines; another metric shows every cell as a point, and the line that nothing beats in both"));
   head->addWidget(make_label(theme_, "bench.chart.note", tr("mean, 95 % CI"), box, 11, QFont::Normal, TextTone::text3), 1);
   column->addLayout(head);
   column->addWidget(chart_ = new SweepChart(theme_, box), 1);
@@ -75,23 +100,51 @@ std::optional<std::size_t> SweepCharts::over() const {
 }
 
 void SweepCharts::choose_for(const app::SweepPlan& plan) {
-  if (plan.quality_dataset.empty()) return;
-  const auto choose = [](QComboBox& choice, std::string_view metric) {
-    choice.setCurrentIndex(choice.findData(static_cast<int>(app::metric_index(metric))));
-  };
-  choose(*chart_metric_, "kl_mean");
-  choose(*chart_over_, "output_tok_s");
+  if (!plan.quality_dataset.empty()) {
+    choose(*chart_metric_, "kl_mean");
+    choose(*chart_over_, "output_tok_s");
+    return;
+  }
+  if (is_of_quality(*heat_metric_)) choose(*heat_metric_, kHeatMetric);
+  if (!is_of_quality(*chart_metric_) && !is_of_quality(*chart_over_)) return;
+  choose(*chart_metric_, kChartMetric);
+  chart_over_->setCurrentIndex(std::max(0, chart_over_->findData(as_data(status_.plan ? usual_axis(*status_.plan) : 0))));
+}
+
+std::size_t SweepCharts::axis() const {
+  const int over = chart_over_->currentData().toInt();
+  if (over < 0) return static_cast<std::size_t>(-1 - over);
+  return status_.plan ? usual_axis(*status_.plan) : 0;
+}
+
+/// A metric stays chosen, and a variable that is not the usual one, by its name.
+void SweepCharts::fill_axes(const app::SweepPlan* before, const app::SweepPlan& plan) {
+  const int chosen = chart_over_->currentData().toInt();
+  const bool is_usual = before == nullptr || before->variables.empty() || axis() == usual_axis(*before);
+  const std::string name = is_usual ? std::string() : before->variables[axis()].name;
+  while (chart_over_->count() > 0 && (!chart_over_->itemData(0).isValid() || chart_over_->itemData(0).toInt() < 0))
+    chart_over_->removeItem(0);
+  std::size_t across = usual_axis(plan);
+  int place = 0;
+  for (std::size_t i = 0; i < plan.variables.size(); ++i) {
+    chart_over_->insertItem(place++, setting_words(plan.variables[i].name).toLower(), as_data(i));
+    if (plan.variables[i].name == name) across = i;
+  }
+  if (plan.variables.empty()) chart_over_->insertItem(place++, tr("the variable"), as_data(0));
+  chart_over_->insertSeparator(place);
+  chart_over_->setCurrentIndex(chart_over_->findData(chosen < 0 ? as_data(across) : chosen));
 }
 
 void SweepCharts::show_sweep(const app::SweepStatus& status) {
+  if (status.plan != nullptr && status.plan != status_.plan) fill_axes(status_.plan.get(), *status.plan);
   status_ = status;
   if (status.plan == nullptr) return;
-  const SweepGrid grid = grid_of(*status.plan);
+  const SweepGrid grid = grid_of(*status.plan, axis());
   heat_box_->setVisible(grid.rows.size() > 1 && grid.columns.size() > 1);
   setVisible(grid.rows.size() * grid.columns.size() > 1);
   heat_note_->setVisible(has_goal(status.plan->goal));
-  heat_->show_sweep(status, static_cast<std::size_t>(heat_metric_->currentData().toInt()));
-  chart_->show_sweep(status, metric(), over());
+  heat_->show_sweep(status, static_cast<std::size_t>(heat_metric_->currentData().toInt()), axis());
+  chart_->show_sweep(status, metric(), over(), axis());
 }
 
 }  // namespace lathe::ui

@@ -17,11 +17,14 @@ class SweepCharts : public QWidget {
   SweepCharts(const Theme& theme, QWidget* parent);
   /// Hidden for a single cell.
   void show_sweep(const app::SweepStatus& status);
-  /// Where quality is measured, what is asked is its price: the divergence that each speed costs.
+  /// Where quality is measured, what is asked is its price: the divergence that each speed costs. Where it is not, choices
+  /// of it are given up.
   void choose_for(const app::SweepPlan& plan);
-  /// Of the lines. `over`: none for the last variable.
+  /// Of the lines. `over`: the metric that they run over, none for a variable.
   std::size_t metric() const;
   std::optional<std::size_t> over() const;
+  /// The variable that lines run over, and that lies across in the heat map.
+  std::size_t axis() const;
 
  Q_SIGNALS:
   void cell_chosen(quint64 cell);
@@ -29,6 +32,7 @@ class SweepCharts : public QWidget {
  private:
   QWidget* make_heat();
   QWidget* make_lines();
+  void fill_axes(const app::SweepPlan* before, const app::SweepPlan& plan);
   QComboBox* make_choice(const char* name, std::string_view metric, QWidget* parent);
 
   const Theme& theme_;

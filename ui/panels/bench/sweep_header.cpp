@@ -5,6 +5,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "ui/models/sweep_words.h"
 #include "ui/widgets/controls.h"
 
 namespace lathe::ui {
@@ -15,14 +16,18 @@ struct StateLook {
   QString word;
 };
 
-StateLook look_of(app::SweepState state) {
+/// `n_failed` of `n` cells: a sweep that came to its end with some is no success.
+StateLook look_of(app::SweepState state, std::size_t n_failed, std::size_t n) {
   switch (state) {
     case app::SweepState::none: return {ChipState::quiet, {}};
     case app::SweepState::running: return {ChipState::accent, SweepHeader::tr("Running")};
     case app::SweepState::pausing: return {ChipState::warning, SweepHeader::tr("Pausing after this run")};
     case app::SweepState::paused: return {ChipState::warning, SweepHeader::tr("Paused")};
     case app::SweepState::stopped: return {ChipState::warning, SweepHeader::tr("Stopped")};
-    case app::SweepState::done: return {ChipState::success, SweepHeader::tr("Done")};
+    case app::SweepState::done:
+      if (n_failed == 0) return {ChipState::success, SweepHeader::tr("Done")};
+      return n_failed < n ? StateLook{ChipState::warning, SweepHeader::tr("Done")}
+                          : StateLook{ChipState::error, SweepHeader::tr("All failed")};
     case app::SweepState::failed: return {ChipState::error, SweepHeader::tr("Failed")};
   }
   return {ChipState::quiet, {}};
@@ -125,12 +130,22 @@ QString SweepHeader::facts_words(const app::SweepStatus& status) const {
 void SweepHeader::show_sweep(const app::SweepStatus& status) {
   setVisible(status.plan != nullptr);
   if (status.plan == nullptr) return;
-  const std::size_t now = std::min(status.progress.cells_done + (status.runs() ? 1 : 0), status.progress.cells_total);
-  title_->setText(status.runs() ? tr("Cell %1 of %2").arg(now).arg(status.progress.cells_total)
-                                : tr("%1 of %2 cells").arg(now).arg(status.progress.cells_total));
-  const StateLook look = look_of(status.state);
-  state_->set(look.chip, look.chip == ChipState::success || look.chip == ChipState::error ? ChipMark::icon : ChipMark::none,
-              look.word);
+  std::size_t n_failed = 0;
+  QString first;
+  for (const auto& [index, cell] : status.report->cells) {
+    if (cell.error.empty()) continue;
+    if (n_failed++ == 0)
+      first = QStringLiteral("%1: %2").arg(cell_words(*status.plan, index), QString::fromStdString(cell.error));
+  }
+  const std::size_t total = status.progress.cells_total;
+  const std::size_t now = std::min(status.progress.cells_done + (status.runs() ? 1 : 0), total);
+  title_->setText(status.runs()   ? tr("Cell %1 of %2").arg(now).arg(total)
+                  : n_failed == 0 ? tr("%1 of %2 cells").arg(now).arg(total)
+                                  : tr("%1 of %2 cells, %3 failed").arg(now).arg(total).arg(n_failed));
+  title_->set_tone(!status.runs() && n_failed > 0 ? TextTone::warning : TextTone::text);
+  const StateLook look = look_of(status.state, n_failed, total);
+  const bool is_end = status.state == app::SweepState::done || status.state == app::SweepState::failed;
+  state_->set(look.chip, is_end ? ChipMark::icon : ChipMark::none, look.word);
   where_->setText(where_words(status));
   warnings_->setText(warning_words(*status.report));
   warnings_->setVisible(!warnings_->text().isEmpty());
@@ -141,13 +156,6 @@ void SweepHeader::show_sweep(const app::SweepStatus& status) {
   bar_->setValue(static_cast<int>(status.progress.cells_done) * repeats +
                  (measures ? static_cast<int>(status.progress.repeat) - 1 : 0));
   facts_->setText(facts_words(status));
-  int n_failed = 0;
-  QString first;
-  for (const auto& [index, cell] : status.report->cells) {
-    if (cell.error.empty()) continue;
-    if (n_failed++ == 0)
-      first = QStringLiteral("%1: %2").arg(cell_words(*status.plan, index), QString::fromStdString(cell.error));
-  }
   failed_->setText(!status.error.empty() ? QString::fromStdString(status.error)
                    : n_failed == 0       ? QString()
                                          : tr("%1 failed: %2").arg(n_failed).arg(first));

@@ -10,6 +10,7 @@
 #include "ui/panels/bench/cell_grid.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/chip.h"
+#include "ui/widgets/controls.h"
 
 namespace lathe::ui {
 
@@ -29,7 +30,8 @@ class SweepHeader : public QWidget {
   QString facts_words(const app::SweepStatus& status) const;
 
   const Theme& theme_;
-  QLabel *title_, *where_, *warnings_, *facts_, *failed_;
+  ToneLabel* title_;
+  QLabel *where_, *warnings_, *facts_, *failed_;
   Chip* state_;
   QProgressBar* bar_;
   QPushButton *skip_, *resume_;

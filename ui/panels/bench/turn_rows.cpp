@@ -4,6 +4,8 @@
 #include <QHBoxLayout>
 #include <QVBoxLayout>
 
+#include "ui/widgets/quiet_field.h"
+
 namespace lathe::ui {
 namespace {
 
@@ -26,16 +28,16 @@ TurnRows::TurnRows(const Theme& theme, int label_width, QWidget* parent) : QWidg
     column->addWidget(row);
     return row;
   };
-  turns_ = new QSpinBox(this);
+  turns_ = new Quiet<QSpinBox>(this);
   turns_->setRange(1, kMaxTurns);
   turns_row_ = add("turns", tr("Turns"),
                    tr("Of a conversation: each prompt is what was said before and new tokens; requests are conversations"),
                    turns_);
-  tokens_ = new QSpinBox(this);
+  tokens_ = new Quiet<QSpinBox>(this);
   tokens_->setRange(0, kMaxTokens);
   tokens_->setSpecialValueText(tr("as many"));
   tokens_row_ = add("turn_tokens", tr("New tokens"), tr("Of every turn but the first"), tokens_);
-  think_ = new QDoubleSpinBox(this);
+  think_ = new Quiet<QDoubleSpinBox>(this);
   think_->setRange(0, kMaxSeconds);
   think_->setSuffix(tr(" s"));
   think_row_ = add("think_time", tr("Think time"), tr("From the end of an answer to the next turn"), think_);

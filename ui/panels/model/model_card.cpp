@@ -10,6 +10,7 @@
 #include "ui/models/load_choice.h"
 #include "ui/models/load_words.h"
 #include "ui/widgets/controls.h"
+#include "ui/widgets/elided_label.h"
 
 namespace lathe::ui {
 
@@ -21,9 +22,7 @@ ModelCard::ModelCard(const PanelContext& context, QWidget* parent) : QWidget(par
   column->setSpacing(theme.px(3));
   auto* head = new QHBoxLayout;
   head->setSpacing(theme.px(2));
-  name_ = make_label(theme, QStringLiteral("model.card.name"), QString(), this, 13, QFont::DemiBold, TextTone::text);
-  name_->setMinimumWidth(0);
-  name_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  name_ = new ElidedLabel(theme, QStringLiteral("model.card.name"), this, 13, QFont::DemiBold, TextTone::text);
   head->addSpacing(theme.px(24));
   head->addWidget(name_, 1);
   eject_ = make_icon_button(theme, QStringLiteral("model.card.eject"), QStringLiteral("eject"),
@@ -35,12 +34,10 @@ ModelCard::ModelCard(const PanelContext& context, QWidget* parent) : QWidget(par
   head->addWidget(eject_);
   head->addWidget(other);
   column->addLayout(head);
-  what_ = make_label(theme, QStringLiteral("model.card.what"), QString(), this, 12);
-  what_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  what_ = new ElidedLabel(theme, QStringLiteral("model.card.what"), this, 12);
   column->addWidget(what_);
   auto* foot = new QHBoxLayout;
-  how_ = make_label(theme, QStringLiteral("model.card.how"), QString(), this, 12);
-  how_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  how_ = new ElidedLabel(theme, QStringLiteral("model.card.how"), this, 12);
   state_ = new Chip(theme, this);
   state_->setObjectName(QStringLiteral("model.card.state"));
   foot->addWidget(how_, 1);

@@ -4,12 +4,12 @@
 #include <QLocale>
 #include <QSignalBlocker>
 #include <QThread>
-#include <QWheelEvent>
 
 #include "ui/models/counted.h"
 #include "ui/models/load_words.h"
 #include "ui/panels/fold_memory.h"
 #include "ui/widgets/controls.h"
+#include "ui/widgets/quiet_field.h"
 #include "ui/widgets/switch.h"
 
 namespace lathe::ui {
@@ -20,24 +20,10 @@ constexpr std::int64_t kMostContext = 1 << 20;
 constexpr std::int64_t kQuick[] = {2048, 4096, 8192, 16384};
 constexpr const char* kRestOptions[] = {"kv_cache_dtype", "tool_call_parser", "reasoning_parser", "max_queue", "seed"};
 
-/// The wheel scrolls the dock; a field changes by it only when it has the focus.
-template <class Base>
-class Quiet final : public Base {
- public:
-  using Base::Base;
-
- protected:
-  void wheelEvent(QWheelEvent* event) override {
-    if (Base::hasFocus()) Base::wheelEvent(event);
-    else event->ignore();
-  }
-};
-
 /// As narrow as the dock wants it: the longest of its words must not set the width of the form.
 QComboBox* make_choice(QWidget* parent) {
   constexpr int kFewestLetters = 8;
   auto* choice = new Quiet<QComboBox>(parent);
-  choice->setFocusPolicy(Qt::StrongFocus);
   choice->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   choice->setMinimumContentsLength(kFewestLetters);
   return choice;
@@ -107,7 +93,6 @@ FormRow* OptionForm::add_spin(Section& section, const char* option, const QStrin
   spin->setGroupSeparatorShown(true);
   spin->setAlignment(Qt::AlignRight);
   spin->setKeyboardTracking(false);
-  spin->setFocusPolicy(Qt::StrongFocus);
   if (!special.isEmpty()) spin->setSpecialValueText(special);
   FormRow* row = add_row(section, option, label, spin);
   connect(spin, &QSpinBox::valueChanged, this, [this, option](int number) { write(option, QString::number(number)); });
@@ -323,7 +308,6 @@ void OptionForm::make_policy(Section& section) {
 void OptionForm::make_kv_memory(Section& section) {
   auto* kind = new Quiet<QComboBox>(&section);
   kind->setObjectName(QStringLiteral("model.kv_memory"));
-  kind->setFocusPolicy(Qt::StrongFocus);
   kind->addItems({tr("Auto"), tr("MiB"), tr("Blocks")});
   FormRow* row = add_row(section, "kv_cache_memory_bytes", tr("KV memory"), kind);
   auto* amount = new Quiet<QSpinBox>(row);
@@ -334,7 +318,6 @@ void OptionForm::make_kv_memory(Section& section) {
   amount->setKeyboardTracking(false);
   amount->setGroupSeparatorShown(true);
   amount->setAlignment(Qt::AlignRight);
-  amount->setFocusPolicy(Qt::StrongFocus);
   row->add(amount);
   const auto store = [this, kind, amount] {
     const qint64 n = amount->value();

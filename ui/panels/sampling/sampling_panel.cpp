@@ -13,6 +13,7 @@
 #include "ui/panels/sampling/sampling_row.h"
 #include "ui/panels/sampling/stop_strings.h"
 #include "ui/widgets/controls.h"
+#include "ui/widgets/quiet_field.h"
 #include "ui/widgets/section.h"
 
 namespace lathe::ui {
@@ -100,7 +101,7 @@ class SamplingPanel final : public Panel {
     const Theme& theme = context_.theme;
     auto* row = new QHBoxLayout;
     row->setSpacing(theme.px(4));
-    presets_ = new QComboBox(contents);
+    presets_ = new Quiet<QComboBox>(contents);
     presets_->setObjectName(QStringLiteral("sampling.preset"));
     presets_->setAccessibleName(tr("Preset"));
     save_ = make_icon_button(theme, QStringLiteral("sampling.save"), QStringLiteral("save"),
@@ -162,13 +163,13 @@ class SamplingPanel final : public Panel {
     row->setSpacing(theme.px(8));
     QLabel* label = make_label(theme, QStringLiteral("sampling.seed.label"), tr("Seed"), &section);
     label->setFixedWidth(theme.px(94));
-    seed_kind_ = new QComboBox(&section);
+    seed_kind_ = new Quiet<QComboBox>(&section);
     seed_kind_->setObjectName(QStringLiteral("sampling.seed.kind"));
     seed_kind_->setAccessibleName(tr("Seed"));
     seed_kind_->setToolTip(tr("seed: the same seed gives the same reply, whatever else runs"));
     seed_kind_->addItems({tr("Random"), tr("Fixed")});
     label->setBuddy(seed_kind_);
-    seed_ = new QSpinBox(&section);
+    seed_ = new Quiet<QSpinBox>(&section);
     seed_->setObjectName(QStringLiteral("sampling.seed"));
     seed_->setAccessibleName(tr("Fixed seed"));
     seed_->setRange(0, 2'147'483'647);

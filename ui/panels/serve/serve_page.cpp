@@ -14,6 +14,7 @@
 
 #include "ui/models/counted.h"
 #include "ui/panels/serve/server_settings.h"
+#include "ui/widgets/quiet_field.h"
 
 namespace lathe::ui {
 namespace {
@@ -154,12 +155,12 @@ QWidget* ServePage::make_controls() {
   head->addLayout(words, 1);
   head->addWidget(hint, 0, Qt::AlignVCenter);
   form->addLayout(head, 0, 0, 1, 3);
-  host_ = new QComboBox(box);
+  host_ = new Quiet<QComboBox>(box);
   host_->setObjectName(QStringLiteral("serve.host"));
   host_->addItem(tr("127.0.0.1, this computer only"), "127.0.0.1");
   host_->addItem(tr("0.0.0.0, every computer in the network"), "0.0.0.0");
   add_row(form, 1, tr("Address"), host_);
-  port_ = new QSpinBox(box);
+  port_ = new Quiet<QSpinBox>(box);
   port_->setObjectName(QStringLiteral("serve.port"));
   port_->setRange(0, 65535);
   port_->setSpecialValueText(tr("free one"));

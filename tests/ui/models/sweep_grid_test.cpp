@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The cells of a sweep in rows and columns, whichever variable lies across.
+#include <QTest>
+
+#include "ui/models/sweep_grid.h"
+#include "ui/models/sweep_words.h"
+
+using namespace lathe;
+
+namespace {
+
+app::SweepPlan plan_of_three() {
+  app::SweepPlan plan;
+  plan.variables = {{"concurrency", {"1", "4"}}, {"policy", {"paged", "static", "dynamic"}}, {"block_size", {"8", "16"}}};
+  return plan;
+}
+
+}  // namespace
+
+class SweepGridTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void cells_have_the_values_of_their_row_and_column();
+  void a_turned_sweep_says_the_same();
+  void a_number_never_stands_alone();
+};
+
+void SweepGridTest::cells_have_the_values_of_their_row_and_column() {
+  const app::SweepPlan plan = plan_of_three();
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const ui::SweepGrid grid = ui::grid_of(plan, axis);
+    QCOMPARE(grid.rows.size() * grid.columns.size(), qsizetype{12});
+    for (int row = 0; row < grid.rows.size(); ++row) {
+      for (int column = 0; column < grid.columns.size(); ++column) {
+        QStringList others;
+        const auto values = app::values_of(plan, grid.cell(row, column));
+        for (std::size_t i = 0; i < 3; ++i)
+          if (i != axis) others << ui::value_words(values[i].first, values[i].second);
+        QCOMPARE(grid.rows[row], others.join(", "));
+        QCOMPARE(grid.columns[column], QString::fromStdString(values[axis].second));
+      }
+    }
+  }
+  QCOMPARE(ui::grid_of(plan, 0).rows.front(), QString("paged, block size 8"));
+  QCOMPARE(ui::grid_of(app::SweepPlan{}).cell(0, 0), std::size_t{0});
+}
+
+void SweepGridTest::a_turned_sweep_says_the_same() {
+  const app::SweepPlan plan = plan_of_three();
+  app::SweepReport report;
+  for (std::size_t cell = 0; cell < 11; ++cell) report.cells[cell].error = std::to_string(cell);  // the last is not measured
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const ui::TurnedSweep sweep = ui::turned(plan, report, axis);
+    QCOMPARE(sweep.plan.variables.back().name, plan.variables[axis].name);
+    QCOMPARE(sweep.report.cells.size(), report.cells.size());
+    for (const auto& [place, cell] : sweep.report.cells) {
+      auto before = app::values_of(plan, std::stoul(cell.error)), after = app::values_of(sweep.plan, place);
+      std::sort(before.begin(), before.end());
+      std::sort(after.begin(), after.end());
+      QCOMPARE(after, before);
+    }
+  }
+}
+
+void SweepGridTest::a_number_never_stands_alone() {
+  QCOMPARE(ui::value_words("concurrency", "4"), QString("concurrency 4"));
+  QCOMPARE(ui::value_words("length_spread", "0.5"), QString("length spread 0.5"));
+  QCOMPARE(ui::value_words("enable_prefix_caching", "true"), QString("enable prefix caching true"));
+  QCOMPARE(ui::value_words("policy", "static"), QString("static"));
+  QCOMPARE(ui::value_words("quantization", "none"), QString("none"));
+}
+
+QTEST_MAIN(SweepGridTest)
+#include "sweep_grid_test.moc"

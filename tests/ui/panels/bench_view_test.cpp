@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the Bench page makes of a sweep: how its end is told, in which order rows stand, what they are compared with, over
+// what lines run, and what of a view the next sweep takes over.
+#include <QClipboard>
+#include <QComboBox>
+#include <QGuiApplication>
+#include <QHeaderView>
+#include <QPushButton>
+
+#include "tests/ui/bench_fixture.h"
+#include "ui/panels/bench/sweep_chart.h"
+#include "ui/panels/bench/sweep_charts.h"
+#include "ui/widgets/chip.h"
+
+using namespace lathe;
+using namespace lathe::tests;
+
+namespace {
+
+/// Engines with blocks of 32 cannot be loaded.
+FakeLoad without_32() {
+  FakeLoad load;
+  load.refuse = [](const engine::EngineOptions& options) -> std::optional<engine::Error> {
+    if (options.block_size != 32) return {};
+    return engine::Error{engine::ErrorCode::resource_exhausted, "no room", "memory"};
+  };
+  return load;
+}
+
+/// The texts of a column, from the top.
+QStringList column_of(BenchFixture& fixture, int column) {
+  QStringList all;
+  for (int row = 0; row < fixture.table()->model()->rowCount(); ++row) all << fixture.cell(row, column);
+  return all;
+}
+
+}  // namespace
+
+class BenchViewTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void failed_cells_are_no_success();
+  void failed_cells_stand_behind_the_others();
+  void the_plan_is_disabled_while_it_runs();
+  void the_order_follows_what_a_column_is_about();
+  void choices_of_quality_end_with_it();
+  void any_value_can_be_the_baseline();
+  void lines_run_over_any_variable();
+  void a_cell_is_chosen_before_it_is_copied();
+  void the_menu_of_plans_opens_under_its_button();
+  void points_at_zero_are_whole();
+};
+
+void BenchViewTest::failed_cells_are_no_success() {
+  BenchFixture fixture(without_32());
+  const auto* chip = fixture.find<ui::Chip>("bench.state");
+  fixture.values_of("concurrency")->setText("1, 2");
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  QCOMPARE(fixture.text("bench.header.title"), QString("2 of 2 cells"));
+  QCOMPARE(chip->state(), ui::ChipState::success);
+  fixture.vary("block_size", "16, 32");
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  QCOMPARE(fixture.text("bench.header.title"), QString("4 of 4 cells, 2 failed"));
+  QCOMPARE(chip->state(), ui::ChipState::warning);
+  fixture.values_of("block_size")->setText("32");
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  QCOMPARE(chip->word(), QString("All failed"));
+}
+
+void BenchViewTest::failed_cells_stand_behind_the_others() {
+  BenchFixture fixture(without_32());
+  fixture.values_of("concurrency")->setText("1, 2");
+  fixture.vary("block_size", "16, 32, 8");
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  constexpr int kRate = 2;
+  for (const Qt::SortOrder order : {Qt::AscendingOrder, Qt::DescendingOrder}) {
+    fixture.table()->sortByColumn(kRate, order);
+    const QStringList rates = column_of(fixture, kRate);
+    QCOMPARE(rates.indexOf("failed"), 4);
+    QCOMPARE(rates.lastIndexOf("failed"), 5);
+  }
+  // What was asked for they have.
+  fixture.table()->sortByColumn(1, Qt::DescendingOrder);
+  QCOMPARE(column_of(fixture, 1), QStringList({"8", "8", "32", "32", "16", "16"}));
+}
+
+void BenchViewTest::the_plan_is_disabled_while_it_runs() {
+  FakeLoad load;
+  load.loaded = [](FakeEngine& engine) { engine.set_token_delay(std::chrono::milliseconds(5)); };
+  BenchFixture fixture(std::move(load));
+  const char* const fields[] = {"bench.repeats",       "bench.load",    "bench.turns",
+                                "bench.target.choice", "bench.shuffle", "bench.variable.concurrency.values"};
+  fixture.values_of("concurrency")->setText("1, 2, 3, 4");
+  fixture.vary("output_tokens", "4");
+  fixture.click("bench.start");
+  fixture.window->bridge().refresh();
+  for (const char* field : fields) QVERIFY2(!fixture.find<QWidget>(field)->isEnabled(), field);
+  QVERIFY(!fixture.find<QPushButton>("bench.variables.add")->isVisible());
+  const ui::Tokens& tokens = fixture.theme->tokens();
+  const QWidget* label = fixture.find<QWidget>("row.bench.repeats.label");
+  QCOMPARE(label->palette().color(QPalette::Disabled, QPalette::WindowText), tokens.text3);  // it can be read
+  fixture.click("bench.stop");
+  QVERIFY(fixture.wait_for(app::SweepState::stopped));
+  for (const char* field : fields) QVERIFY2(fixture.find<QWidget>(field)->isEnabled(), field);
+  QVERIFY(!fixture.find<QWidget>("bench.output_tokens")->isEnabled());  // a variable says how many
+  QVERIFY(fixture.find<QPushButton>("bench.variables.add")->isVisible());
+}
+
+void BenchViewTest::the_order_follows_what_a_column_is_about() {
+  BenchFixture fixture;
+  const auto sorted_by = [&] {
+    const int section = fixture.table()->horizontalHeader()->sortIndicatorSection();
+    return section < 0 ? QString() : fixture.table()->model()->headerData(section, Qt::Horizontal).toString();
+  };
+  fixture.values_of("concurrency")->setText("2, 1");
+  fixture.vary("block_size", "16, 8");
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  QCOMPARE(sorted_by(), QString());
+  QCOMPARE(column_of(fixture, 0), QStringList({"2", "2", "1", "1"}));  // as planned
+  fixture.table()->sortByColumn(2, Qt::DescendingOrder);
+  QCOMPARE(sorted_by(), QString("Output tok/s"));
+  // Two columns come with a baseline, and one goes with its variable.
+  auto* baseline = fixture.find<QComboBox>("bench.baseline");
+  baseline->setCurrentIndex(2);
+  Q_EMIT baseline->activated(2);
+  QCOMPARE(sorted_by(), QString("Output tok/s"));
+  fixture.click("bench.variable.block_size.remove");
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  QCOMPARE(sorted_by(), QString("Output tok/s"));
+  QCOMPARE(fixture.table()->horizontalHeader()->sortIndicatorOrder(), Qt::DescendingOrder);
+  // A sweep without the variable that rows were sorted by.
+  fixture.table()->sortByColumn(0, Qt::AscendingOrder);
+  fixture.vary("block_size", "16, 8");
+  fixture.click("bench.variable.concurrency.remove");
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  QCOMPARE(sorted_by(), QString());
+  QCOMPARE(column_of(fixture, 0), QStringList({"16", "8"}));
+}
+
+void BenchViewTest::choices_of_quality_end_with_it() {
+  BenchFixture fixture;
+  app::SweepPlan plan;
+  plan.variables = {{"concurrency", {"1", "2"}}};
+  plan.quality_dataset = "/nowhere/stories.txt";
+  auto* charts = fixture.window->findChild<ui::SweepCharts*>();
+  charts->choose_for(plan);
+  QCOMPARE(charts->metric(), app::metric_index("kl_mean"));
+  QCOMPARE(charts->over(), std::optional(app::metric_index("output_tok_s")));
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  QCOMPARE(charts->metric(), app::metric_index("output_tok_s"));
+  QVERIFY(!charts->over().has_value());
+  // What every sweep has stays chosen.
+  auto* metric = fixture.find<QComboBox>("bench.chart.metric");
+  metric->setCurrentIndex(metric->findData(int(app::metric_index("itl_ms_p50"))));
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  QCOMPARE(charts->metric(), app::metric_index("itl_ms_p50"));
+}
+
+void BenchViewTest::any_value_can_be_the_baseline() {
+  BenchFixture fixture;
+  fixture.values_of("concurrency")->setText("1, 2");
+  fixture.vary("policy", "paged, static");
+  fixture.vary("block_size", "8, 16");
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  auto* baseline = fixture.find<QComboBox>("bench.baseline");
+  QStringList words;
+  for (int i = 0; i < baseline->count(); ++i)
+    if (!baseline->itemText(i).isEmpty()) words << baseline->itemText(i).remove("Baseline: ");
+  QCOMPARE(words, QStringList({"No baseline", "concurrency 1", "concurrency 2", "paged", "static", "block size 8",
+                               "block size 16"}));
+  constexpr int kVerdict = 5;
+  const auto baselines = [&](const QString& chosen) {
+    baseline->setCurrentIndex(baseline->findText("Baseline: " + chosen));
+    Q_EMIT baseline->activated(baseline->currentIndex());
+    QStringList rows;
+    for (int row = 0; row < 8; ++row) rows << QString(fixture.cell(row, kVerdict) == "Baseline" ? "x" : "-");
+    return rows.join("");
+  };
+  QCOMPARE(baselines("concurrency 2"), QString("----xxxx"));
+  QCOMPARE(baselines("static"), QString("--xx--xx"));
+  QCOMPARE(baselines("block size 8"), QString("x-x-x-x-"));
+  QCOMPARE(fixture.table()->model()->headerData(kVerdict - 1, Qt::Horizontal).toString(), QString("vs block size 8"));
+  QVERIFY(fixture.cell(1, kVerdict - 1).endsWith('%'));
+}
+
+void BenchViewTest::lines_run_over_any_variable() {
+  BenchFixture fixture;
+  fixture.values_of("concurrency")->setText("1, 2, 3");
+  fixture.vary("policy", "paged, static");
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  auto* chart = fixture.find<ui::SweepChart>("bench.chart");
+  auto* over = fixture.find<QComboBox>("bench.chart.over");
+  QCOMPARE(over->currentText(), QString("policy"));
+  QCOMPARE(chart->names(), QStringList({"concurrency 1", "concurrency 2", "concurrency 3"}));
+  over->setCurrentIndex(over->findText("concurrency"));
+  Q_EMIT over->activated(over->currentIndex());
+  QCOMPARE(chart->names(), QStringList({"paged", "static"}));
+  QCOMPARE(chart->n_points(), 6);
+  // The next sweep has it elsewhere, and the one after that not at all.
+  fixture.vary("block_size", "8, 16");
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  QCOMPARE(over->currentText(), QString("concurrency"));
+  QCOMPARE(chart->names().front(), QString("paged, block size 8"));
+  fixture.click("bench.variable.concurrency.remove");
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  QCOMPARE(over->currentText(), QString("block size"));
+}
+
+void BenchViewTest::a_cell_is_chosen_before_it_is_copied() {
+  BenchFixture fixture;
+  fixture.values_of("concurrency")->setText("1, 2");
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  QMenu* ways = fixture.find<QPushButton>("bench.reproduce")->menu();
+  const auto enabled = [&] {
+    Q_EMIT ways->aboutToShow();
+    QStringList words;
+    for (const QAction* action : ways->actions())
+      if (action->isEnabled() && !action->isSeparator()) words << action->text();
+    return words;
+  };
+  QCOMPARE(enabled(), QStringList({"Copy whole sweep as JSON plan"}));
+  QVERIFY(ways->actions().front()->toolTip().contains("Select"));
+  ways->actions().back()->trigger();
+  QCOMPARE(fixture.text("bench.cells.said"), QString("Copied the plan of the sweep"));
+  const auto json = engine::parse_json(QGuiApplication::clipboard()->text().toStdString(), "clipboard");
+  QVERIFY(json.has_value());
+  const auto plan = app::sweep_plan_from(*json);
+  QVERIFY(plan.has_value());
+  QCOMPARE(app::n_cells(*plan), std::size_t{2});
+  fixture.table()->selectRow(1);
+  QCOMPARE(enabled().size(), 4);
+  ways->actions().front()->trigger();
+  QCOMPARE(fixture.text("bench.cells.said"), QString("Copied the command of: Concurrency 2"));
+}
+
+void BenchViewTest::the_menu_of_plans_opens_under_its_button() {
+  BenchFixture fixture;
+  auto* button = fixture.find<QPushButton>("bench.title");
+  auto* menu = fixture.find<QMenu>("bench.plans");
+  fixture.click("bench.title");
+  QTRY_VERIFY(menu->isVisible());
+  QCOMPARE(menu->pos().x(), button->mapToGlobal(QPoint(0, 0)).x());
+  menu->close();
+}
+
+void BenchViewTest::points_at_zero_are_whole() {
+  BenchFixture fixture;
+  fixture.values_of("concurrency")->setText("1, 2");
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  auto* over = fixture.find<QComboBox>("bench.chart.over");
+  over->setCurrentIndex(over->findData(int(app::metric_index("preemptions"))));
+  Q_EMIT over->activated(over->currentIndex());
+  auto* chart = fixture.find<ui::SweepChart>("bench.chart");
+  QTRY_VERIFY(chart->room_at_zero().x() >= 4 && chart->room_at_zero().y() >= 3);
+}
+
+QTEST_MAIN(BenchViewTest)
+#include "bench_view_test.moc"

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/models/sweep_grid.h"
+
+#include <algorithm>
+
+#include "ui/models/sweep_words.h"
+
+namespace lathe::ui {
+
+std::size_t stride_of(const app::SweepPlan& plan, std::size_t variable) {
+  std::size_t stride = 1;
+  for (std::size_t i = variable + 1; i < plan.variables.size(); ++i) stride *= plan.variables[i].values.size();
+  return stride;
+}
+
+std::size_t usual_axis(const app::SweepPlan& plan) { return plan.variables.empty() ? 0 : plan.variables.size() - 1; }
+
+SweepGrid grid_of(const app::SweepPlan& plan, std::size_t axis) {
+  SweepGrid grid{.rows = {QString()}, .columns = {}, .first_cells = {0}};
+  for (std::size_t i = 0; i < plan.variables.size(); ++i) {
+    if (i == axis) continue;
+    const app::SweepVariable& variable = plan.variables[i];
+    const std::size_t stride = stride_of(plan, i);
+    QStringList rows;
+    std::vector<std::size_t> first_cells;
+    for (std::size_t row = 0; row < grid.first_cells.size(); ++row) {
+      for (std::size_t value = 0; value < variable.values.size(); ++value) {
+        const QString word = value_words(variable.name, variable.values[value]), &before = grid.rows[static_cast<int>(row)];
+        rows << (before.isEmpty() ? word : QStringLiteral("%1, %2").arg(before, word));
+        first_cells.push_back(grid.first_cells[row] + value * stride);
+      }
+    }
+    grid.rows = std::move(rows);
+    grid.first_cells = std::move(first_cells);
+  }
+  if (plan.variables.empty()) grid.columns = {QString()};
+  else
+    for (const std::string& value : plan.variables[axis].values) grid.columns << QString::fromStdString(value);
+  grid.stride = stride_of(plan, axis);
+  return grid;
+}
+
+TurnedSweep turned(const app::SweepPlan& plan, const app::SweepReport& report, std::size_t axis) {
+  TurnedSweep sweep{plan, report};
+  if (axis >= plan.variables.size()) return sweep;
+  const auto moved = sweep.plan.variables.begin() + static_cast<std::ptrdiff_t>(axis);
+  std::rotate(moved, moved + 1, sweep.plan.variables.end());
+  sweep.report.cells.clear();
+  const SweepGrid grid = grid_of(plan, axis);
+  for (int row = 0; row < grid.rows.size(); ++row) {
+    for (int column = 0; column < grid.columns.size(); ++column) {
+      const auto found = report.cells.find(grid.cell(row, column));
+      const auto place = static_cast<std::size_t>(row * grid.columns.size() + column);
+      if (found != report.cells.end()) sweep.report.cells.emplace(place, found->second);
+    }
+  }
+  return sweep;
+}
+
+}  // namespace lathe::ui
