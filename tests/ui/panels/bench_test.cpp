@@ -313,7 +313,9 @@ void BenchTest::rules_end_a_run() {
   QVERIFY(waiting->isVisibleTo(fixture.window.get()));
   seconds->setValue(0.25);
   waiting->setValue(3);
-  fixture.values_of("concurrency")->setText("1, 2");
+  QVERIFY2(fixture.text("bench.cost").contains("concurrency"), qPrintable(fixture.text("bench.cost")));  // has no effect
+  fixture.click("bench.variable.concurrency.remove");
+  fixture.vary("rate", "50, 100");
   fixture.click("bench.start");
   QVERIFY(fixture.state() != app::SweepState::none);
   const app::SweepStatus status = fixture.workbench->sweeper().status();
