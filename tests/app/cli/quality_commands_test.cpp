@@ -82,7 +82,7 @@ class QualityCommandsTest : public QObject {
       QVERIFY2(run.err.size() < 160, run.err.c_str());
     }
     const CliRun sweep = run_cli({"sweep", "--template", "concurrency-curve", "--repeats", "0"});
-    QVERIFY2(sweep.code == 2 && sweep.err.find("must be a whole number, 1 or more, got 0") != std::string::npos,
+    QVERIFY2(sweep.code == 2 && sweep.err.find("must be between 1 and 1000, got 0") != std::string::npos,
              sweep.err.c_str());
   }
 
