@@ -86,7 +86,9 @@ QWidget* SweepCharts::make_lines() {
   chart_over_->setAccessibleName(tr("What the chart runs over"));
   chart_over_->setToolTip(
       tr("A variable shows lines; another metric shows every cell as a point, and the line that nothing beats in both"));
-  head->addWidget(make_label(theme_, "bench.chart.note", tr("mean, 95 % CI"), box, 11, QFont::Normal, TextTone::text3), 1);
+  QLabel* note = make_label(theme_, "bench.chart.note", tr("mean, 95 % CI"), box, 11, QFont::Normal, TextTone::text3);
+  note->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);  // the choices have the room first
+  head->addWidget(note, 1);
   column->addLayout(head);
   column->addWidget(chart_ = new SweepChart(theme_, box), 1);
   return box;
