@@ -8,6 +8,7 @@
 #include "engine/api/checkpoint.h"
 #include "engine/api/convert.h"
 #include "kernels/api/dtype.h"
+#include "tests/support/dequantized_copy.h"
 #include "tests/support/quantized_folders.h"
 #include "tests/support/runner_driver.h"
 #include "tests/support/safetensors_bytes.h"
@@ -117,17 +118,6 @@ std::string write_deepseek(const QTemporaryDir& folder) {
   return path;
 }
 
-/// The same model with float32 numbers in the place of codes.
-std::string dequantized(const std::string& path, const QTemporaryDir& folder) {
-  engine::EngineOptions options;
-  options.model = path;
-  options.dtype = "float32";
-  const std::string output = folder.filePath(QStringLiteral("numbers")).toStdString();
-  const auto report = engine::convert_checkpoint(options, {.output = output}, {});
-  if (!report) qFatal("%s", report.error().message.c_str());
-  return output;
-}
-
 std::string told_of_decoding(const engine::ModelInfo& info) {
   for (const std::string& warning : info.warnings) {
     if (warning.starts_with("quantized weights of ")) return warning;
@@ -165,7 +155,7 @@ class Fp8BlocksTest : public QObject {
 void Fp8BlocksTest::tokens_are_those_of_the_numbers() {
   const std::string path = quantized_path("fp8-block-128");
   const QTemporaryDir made;
-  const std::string numbers = dequantized(path, made);
+  const std::string numbers = dequantized_copy(path, made);
   const std::vector<std::int32_t> prompt{3, 17, 42, 8, 61};
   const std::vector<std::int32_t> want = RunnerDriver(numbers, {}).greedy(prompt, 24);
   QCOMPARE(RunnerDriver(path, {.as_stored = true}).greedy(prompt, 24), want);
@@ -231,7 +221,7 @@ void Fp8BlocksTest::latent_attention_alone_becomes_numbers() {
 
 void Fp8BlocksTest::experts_give_the_logits_of_their_numbers() {
   const QTemporaryDir folder, made;
-  const std::string path = write_deepseek(folder), numbers = dequantized(path, made);
+  const std::string path = write_deepseek(folder), numbers = dequantized_copy(path, made);
   const Logits want = logits_of(numbers, {});
   QVERIFY(largest_magnitude(want) > 0.1);
   QVERIFY(logits_of(path, {.as_stored = true}) == want);

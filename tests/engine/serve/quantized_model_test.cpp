@@ -8,26 +8,12 @@
 #include "engine/api/checkpoint.h"
 #include "engine/api/convert.h"
 #include "kernels/api/backend.h"
+#include "tests/support/dequantized_copy.h"
 #include "tests/support/quantized_folders.h"
 #include "tests/support/runner_driver.h"
 
 using namespace lathe;
 using namespace lathe::tests;
-
-namespace {
-
-/// The same model with float32 numbers in the place of codes.
-std::string dequantized(const std::string& path, const QTemporaryDir& folder) {
-  engine::EngineOptions options;
-  options.model = path;
-  options.dtype = "float32";
-  const std::string output = folder.filePath(QStringLiteral("numbers")).toStdString();
-  const auto report = engine::convert_checkpoint(options, {.output = output}, {});
-  if (!report) qFatal("%s", report.error().message.c_str());
-  return output;
-}
-
-}  // namespace
 
 class QuantizedModelTest : public QObject {
   Q_OBJECT
@@ -50,7 +36,7 @@ void QuantizedModelTest::logits_are_those_of_the_numbers() {
   QFETCH(QString, name);
   const std::string path = quantized_path(name.toStdString());
   const QTemporaryDir made;
-  const std::string numbers = dequantized(path, made);
+  const std::string numbers = dequantized_copy(path, made);
   const Logits want = logits_of(numbers, {});
   QVERIFY(largest_magnitude(want) > 0.1);
   QVERIFY(logits_of(path, {}) == want);
@@ -155,7 +141,7 @@ void QuantizedModelTest::orders_are_kept_beside_codes() {
   QFETCH(QString, name);
   const std::string path = quantized_path(name.toStdString());
   const QTemporaryDir made;
-  const std::string numbers = dequantized(path, made);
+  const std::string numbers = dequantized_copy(path, made);
   std::vector<std::int32_t> context{3, 17, 42, 8, 61};
   const std::vector<std::int32_t> want = RunnerDriver(numbers, {}).greedy(context, 24);
   QCOMPARE(RunnerDriver(path, {.as_stored = true}).greedy(context, 24), want);
@@ -182,7 +168,7 @@ void QuantizedModelTest::orders_are_kept_beside_codes() {
 void QuantizedModelTest::a_quantization_rounds_what_has_an_order() {
   const std::string path = quantized_path("gptq-4bit-desc-act");
   const QTemporaryDir made;
-  const std::string numbers = dequantized(path, made);
+  const std::string numbers = dequantized_copy(path, made);
   RunnerChoice same{.as_stored = true}, other{.as_stored = true};
   same.quantization.quantization = "int4_g32";
   same.quantization.quantization_zero_point = true;
@@ -211,7 +197,7 @@ void QuantizedModelTest::parts_of_one_product_in_different_formats_become_number
            qPrintable(message));
   QVERIFY2(message.contains("1 tensor: no weight format has their scales or settings"), qPrintable(message));
   const QTemporaryDir made;
-  QVERIFY(logits_of(folder.path(), {.as_stored = true}) == logits_of(dequantized(folder.path(), made), {}));
+  QVERIFY(logits_of(folder.path(), {.as_stored = true}) == logits_of(dequantized_copy(folder.path(), made), {}));
 }
 
 QTEST_APPLESS_MAIN(QuantizedModelTest)

@@ -9,8 +9,10 @@
 
 #include "kernels/api/rounded_tensor.h"
 #include "kernels/formats/format.h"
+#include "tests/support/hex_floats.h"
 
 using namespace lathe::kernels;
+using lathe::tests::floats_of_hex;
 
 namespace {
 
@@ -26,15 +28,6 @@ std::string golden_of(WeightFormat format) {
 const nlohmann::json& goldens() {
   static const auto json = nlohmann::json::parse(std::ifstream(LATHE_SOURCE_DIR "/tests/golden/weight_formats.json"));
   return json;
-}
-
-/// Eight hexadecimal digits each.
-std::vector<float> floats(const std::string& digits) {
-  std::vector<float> numbers;
-  for (std::size_t i = 0; i < digits.size(); i += 8) {
-    numbers.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(std::stoul(digits.substr(i, 8), nullptr, 16))));
-  }
-  return numbers;
 }
 
 }  // namespace
@@ -57,8 +50,9 @@ class WeightFormatGoldensTest : public QObject {
   void weights_are_bitwise_those_of_the_formulas() {
     QFETCH(int, format);
     QFETCH(QString, row);
-    std::vector<float> weights = floats(goldens()["source"][row.toStdString()]);
-    const std::vector<float> want = floats(goldens()[golden_of(static_cast<WeightFormat>(format))][row.toStdString()]);
+    std::vector<float> weights = floats_of_hex(goldens()["source"][row.toStdString()]);
+    const std::vector<float> want =
+        floats_of_hex(goldens()[golden_of(static_cast<WeightFormat>(format))][row.toStdString()]);
     const auto k = std::ssize(weights);
     QVERIFY(k == goldens()["k"] && std::ssize(want) == k);
     const RoundedTensor rounded(static_cast<WeightFormat>(format), TensorView(weights.data(), Dtype::f32, {1, k}),

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Formats of bitsandbytes, against what the package itself makes of the same tensors (tests/golden/bitsandbytes.json).
 #include <QTest>
-#include <bit>
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -11,23 +10,16 @@
 #include "kernels/formats/bnb4/dynamic_map.h"
 #include "kernels/formats/format.h"
 #include "kernels/formats/tensor_codes.h"
+#include "tests/support/hex_floats.h"
 
 using namespace lathe::kernels;
+using lathe::tests::floats_of_hex;
 
 namespace {
 
 const nlohmann::json& goldens() {
   static const auto json = nlohmann::json::parse(std::ifstream(LATHE_SOURCE_DIR "/tests/golden/bitsandbytes.json"));
   return json;
-}
-
-/// Eight hexadecimal digits each.
-std::vector<float> floats(const std::string& digits) {
-  std::vector<float> numbers;
-  for (std::size_t i = 0; i < digits.size(); i += 8) {
-    numbers.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(std::stoul(digits.substr(i, 8), nullptr, 16))));
-  }
-  return numbers;
 }
 
 TensorCodes codes_of(WeightFormat format, std::vector<float>& weights, std::int64_t k) {
@@ -47,10 +39,10 @@ std::vector<float> decoded(WeightFormat format, std::vector<float> weights, std:
 /// The mean of the package is a sum in f32, whose order is that of its processor; ours is the mean. Its search for the
 /// nearest code takes a neighbour for two scales of a thousand: ours may be nearer to `scales`, never further.
 void check_nested(const nlohmann::json& want, const NestedScales& got, std::span<const float> scales) {
-  const float mean = floats(want["mean"])[0];
+  const float mean = floats_of_hex(want["mean"])[0];
   const float near = 3e-7F * mean;
   QVERIFY(std::fabs(got.mean - mean) <= near);
-  const std::vector<float> theirs = floats(want["scales"]);
+  const std::vector<float> theirs = floats_of_hex(want["scales"]);
   QCOMPARE(got.codes.size(), theirs.size());
   std::size_t n_same = 0;
   for (std::size_t i = 0; i < theirs.size(); ++i) {
@@ -87,8 +79,8 @@ class BitsandbytesTest : public QObject {
     const nlohmann::json& golden = goldens()["tensors"][static_cast<std::size_t>(tensor)];
     for (const WeightFormat format : {WeightFormat::nf4, WeightFormat::fp4, WeightFormat::llm_int8}) {
       const std::string name(descriptor_of(format).name);
-      const std::vector<float> want = floats(golden[name]);
-      const std::vector<float> got = decoded(format, floats(golden["source"]), golden["k"]);
+      const std::vector<float> want = floats_of_hex(golden[name]);
+      const std::vector<float> got = decoded(format, floats_of_hex(golden["source"]), golden["k"]);
       QCOMPARE(got.size(), want.size());
       for (std::size_t i = 0; i < want.size(); ++i) {
         QVERIFY2(got[i] == want[i], qPrintable(QStringLiteral("%1, weight %2: got %3, expected %4")
@@ -104,7 +96,7 @@ class BitsandbytesTest : public QObject {
   void nested_scales_are_those_of_the_package() {
     QFETCH(int, tensor);
     const nlohmann::json& golden = goldens()["tensors"][static_cast<std::size_t>(tensor)];
-    std::vector<float> weights = floats(golden["source"]);
+    std::vector<float> weights = floats_of_hex(golden["source"]);
     check_nested(golden["nested"], codes_of(WeightFormat::nf4_nested, weights, golden["k"]).nested(), plain_scales(weights));
   }
 
@@ -119,7 +111,7 @@ class BitsandbytesTest : public QObject {
   }
 
   void the_map_of_scales_is_that_of_the_package() {
-    const std::vector<float> want = floats(goldens()["dynamic_map"]);
+    const std::vector<float> want = floats_of_hex(goldens()["dynamic_map"]);
     for (std::size_t i = 0; i < 256; ++i) QVERIFY2(dynamic_map()[i] == want[i], qPrintable(QString::number(i)));
   }
 
@@ -127,7 +119,7 @@ class BitsandbytesTest : public QObject {
   void nested_weights_have_the_codes_of_plain_ones() {
     const nlohmann::json& golden = goldens()["tensors"][0];
     const std::int64_t k = golden["k"];
-    std::vector<float> weights = floats(golden["source"]);
+    std::vector<float> weights = floats_of_hex(golden["source"]);
     const TensorCodes plain = codes_of(WeightFormat::nf4, weights, k),
                       nested = codes_of(WeightFormat::nf4_nested, weights, k);
     std::vector<std::uint8_t> a(static_cast<std::size_t>(k)), b(a.size());
