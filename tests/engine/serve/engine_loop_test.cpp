@@ -83,9 +83,16 @@ void EngineLoopTest::company_changes_nothing() {
 void EngineLoopTest::preemption_changes_nothing() {
   HarnessOptions options = with_seqs(8, 32);
   options.n_blocks = 16;  // 64 tokens, for eight requests of up to 40
-  Harness harness(options);
+  std::atomic<bool> all_wait{false};
+  auto script = std::make_shared<FakeScript>();
+  script->before_run = [&](const BatchPlan&) {
+    all_wait.wait(false);
+  };  // on a busy machine one would end before the next comes
+  Harness harness(options, script);
   std::vector<RequestHandlePtr> handles;
   for (std::uint64_t i = 0; i < 8; ++i) handles.push_back(*harness.engine->submit(greedy_request(random_prompt(i, 10), 30)));
+  all_wait = true;
+  all_wait.notify_all();
   std::int64_t n_preemptions = 0;
   for (std::uint64_t i = 0; i < 8; ++i) {
     const Answer answer = collect(*handles[i]);
