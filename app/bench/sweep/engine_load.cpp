@@ -114,10 +114,8 @@ class EngineSink final : public LoadSink {
     const bool begins = planned.turn == 0;
     if (begins && !planned.text.empty()) return engine_.tokenizer().encode(planned.text, true, true);
     const auto n = static_cast<std::size_t>(planned.prompt_tokens);
-    // The same begin for all: the ids of a longer one go on behind those of a shorter.
-    const auto n_shared = static_cast<std::int64_t>(workload_.shared_of(planned.prompt_tokens));
     std::vector<std::int32_t> ids =
-        begins ? random_ids(Purpose::shared, 0, n_shared) : std::move(said_.extract(index).mapped());
+        begins ? shared_ids(workload_.shared_of(planned.prompt_tokens)) : std::move(said_.extract(index).mapped());
     std::vector<std::int32_t> own;
     if (!planned.text.empty()) {
       LATHE_TRY(own, engine_.tokenizer().encode(kTurnBreak + planned.text, false, true));
@@ -126,6 +124,12 @@ class EngineSink final : public LoadSink {
     }
     ids.insert(ids.end(), own.begin(), own.end());
     return ids;
+  }
+
+  /// The same begin for all prompts: the ids of a longer one go on behind those of a shorter.
+  std::vector<std::int32_t> shared_ids(std::size_t n) {
+    if (shared_.size() < n) shared_ = random_ids(Purpose::shared, 0, static_cast<std::int64_t>(n));
+    return {shared_.begin(), shared_.begin() + static_cast<std::ptrdiff_t>(n)};
   }
 
   /// Tokens of the answer, with the prompt cut to what the context holds beside it, where that is asked for.
@@ -212,6 +216,7 @@ class EngineSink final : public LoadSink {
   const std::uint64_t seed_;
   const RunClock::time_point start_;
   const std::string salt_ = fmt::format("sweep {}", start_.time_since_epoch().count());
+  std::vector<std::int32_t> shared_;  ///< of the longest so far
   Arrivals arrivals_;
   std::vector<std::unique_ptr<Flight>> flights_;
   std::map<std::size_t, std::vector<std::int32_t>> said_;  ///< before the turn of that index

@@ -164,7 +164,6 @@ int roofline(const std::vector<std::string>& arguments, Terminal& terminal) {
   request.model = std::move(*model);
 
   MachineWatch watch;
-  watch.begin();
   const auto measured = engine::measure_roofline(request, report_to(terminal, signals, json));
   if (!measured) return report(terminal, parser, measured.error());
   warn_of(watch.end(), *measured, terminal);
