@@ -179,7 +179,6 @@ void BenchHistoryTest::a_sweep_is_deleted_after_a_question() {
   fixture_->click("bench.history.message.no");
   QVERIFY(!question->isVisible());
   QVERIFY(fs::exists(older_));
-  QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
   fixture_->click("bench.history.remove");
   fixture_->click("bench.history.message.yes");
   QVERIFY(!fs::exists(older_));

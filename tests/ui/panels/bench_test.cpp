@@ -191,7 +191,6 @@ void BenchTest::a_baseline_without_a_result_gives_no_verdict() {
   };
   BenchFixture fixture(std::move(load));
   fixture.click("bench.variable.concurrency.remove");
-  QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
   fixture.vary("block_size", "16, 32");
   fixture.vary("concurrency", "2, 1");
   fixture.click("bench.start");
