@@ -15,7 +15,7 @@
 namespace lathe::kernels {
 
 CpuBackend::CpuBackend(const IsaDescriptor& isa, int n_threads, bool streams_one_row)
-    : ops_(*isa.ops),
+    : ops_(isa.ops()),
       streams_one_row_(streams_one_row),
       pool_(n_threads > 0 ? n_threads : n_physical_cores()),
       info_{.name = "cpu", .isa = std::string(isa.name), .device = cpu_name(), .n_threads = pool_.n_threads()} {}

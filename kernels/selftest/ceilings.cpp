@@ -52,11 +52,11 @@ double measure_compute(Backend& backend, double (*work)(std::int64_t)) {
 Ceilings measure_ceilings(Backend& backend) {
   const IsaDescriptor* isa = find_isa(backend.info().isa);
   if (isa == nullptr) return {};
-  return {.read_gb_s = measure_read(backend, *isa->ops),
-          .fma_gflop_s = measure_compute(backend, isa->ops->multiply_add),
-          .bf16_gflop_s = measure_compute(backend, isa->ops->bf16_dot),
-          .int8_gop_s = measure_compute(backend, isa->ops->int8_dot),
-          .int4_gop_s = measure_compute(backend, isa->ops->int4_dot)};
+  return {.read_gb_s = measure_read(backend, isa->ops()),
+          .fma_gflop_s = measure_compute(backend, isa->ops().multiply_add),
+          .bf16_gflop_s = measure_compute(backend, isa->ops().bf16_dot),
+          .int8_gop_s = measure_compute(backend, isa->ops().int8_dot),
+          .int4_gop_s = measure_compute(backend, isa->ops().int4_dot)};
 }
 
 }  // namespace lathe::kernels

@@ -94,7 +94,7 @@ class SelfTest {
   SelfTest(Backend& backend, const Ceilings& ceilings, const std::function<void(const OpCheck&)>& report)
       : backend_(backend), reference_(make_reference_backend()), ceilings_(ceilings), report_(report) {
     const IsaDescriptor* isa = find_isa(backend.info().isa);
-    has_bf16_dot_ = isa != nullptr && isa->ops->bf16_dot != nullptr;
+    has_bf16_dot_ = isa != nullptr && isa->ops().bf16_dot != nullptr;
   }
 
   std::vector<OpCheck> run() {

@@ -41,6 +41,7 @@ std::string forbidden_in(const std::string& object) {
   if (object.ends_with("_avx512.cpp.o")) return any_of({kTiles, kBf16, kVnni});
   if (object.ends_with("_avx2_vnni.cpp.o")) return any_of({kTiles, kBf16, kWideVnni, kWide});
   if (object.ends_with("_avx2.cpp.o")) return any_of({kTiles, kBf16, kVnni, kWide});
+  if (object.ends_with("_scalar_fma.cpp.o")) return any_of({kTiles, kBf16, kVnni, kWide});
   return any_of({kTiles, kBf16, kVnni, kWide, kHalf, kVex});
 }
 

@@ -13,7 +13,7 @@ struct IsaDescriptor {
   std::string_view name;
   bool (*is_available)();
   bool (*claim)();  ///< asks the system for what it keeps back until it is wanted; null: nothing. False: not granted
-  const OpTable* ops;
+  const OpTable& (*ops)();
 };
 
 /// The table: "scalar" first, best last.
@@ -23,6 +23,7 @@ std::span<const IsaDescriptor* const> isas();
 const IsaDescriptor* find_isa(std::string_view name);
 
 extern const OpTable kScalarOps;
+extern const OpTable kScalarFmaOps;
 extern const OpTable kAvx2Ops;
 extern const OpTable kAvx2VnniOps;
 extern const OpTable kAvx512Ops;

@@ -38,17 +38,24 @@ bool has_avx512_amx() {
          __builtin_cpu_supports("amx-bf16") && may_ask_for_tiles();
 }
 
-constexpr IsaDescriptor kScalar{.name = "scalar", .is_available = has_scalar, .claim = nullptr, .ops = &kScalarOps};
-constexpr IsaDescriptor kAvx2{.name = "avx2", .is_available = has_avx2, .claim = nullptr, .ops = &kAvx2Ops};
+template <const OpTable& kOps>
+const OpTable& table() {
+  return kOps;
+}
+/// Vectors fuse multiply and add. So does one number at a time where the processor can: then it has the same bits.
+const OpTable& scalar_table() { return __builtin_cpu_supports("fma") ? kScalarFmaOps : kScalarOps; }
+
+constexpr IsaDescriptor kScalar{.name = "scalar", .is_available = has_scalar, .claim = nullptr, .ops = scalar_table};
+constexpr IsaDescriptor kAvx2{.name = "avx2", .is_available = has_avx2, .claim = nullptr, .ops = table<kAvx2Ops>};
 constexpr IsaDescriptor kAvx2Vnni{
-    .name = "avx2_vnni", .is_available = has_avx2_vnni, .claim = nullptr, .ops = &kAvx2VnniOps};
-constexpr IsaDescriptor kAvx512{.name = "avx512", .is_available = has_avx512, .claim = nullptr, .ops = &kAvx512Ops};
+    .name = "avx2_vnni", .is_available = has_avx2_vnni, .claim = nullptr, .ops = table<kAvx2VnniOps>};
+constexpr IsaDescriptor kAvx512{.name = "avx512", .is_available = has_avx512, .claim = nullptr, .ops = table<kAvx512Ops>};
 constexpr IsaDescriptor kAvx512Vnni{
-    .name = "avx512_vnni", .is_available = has_avx512_vnni, .claim = nullptr, .ops = &kAvx512VnniOps};
+    .name = "avx512_vnni", .is_available = has_avx512_vnni, .claim = nullptr, .ops = table<kAvx512VnniOps>};
 constexpr IsaDescriptor kAvx512Bf16{
-    .name = "avx512_bf16", .is_available = has_avx512_bf16, .claim = nullptr, .ops = &kAvx512Bf16Ops};
+    .name = "avx512_bf16", .is_available = has_avx512_bf16, .claim = nullptr, .ops = table<kAvx512Bf16Ops>};
 constexpr IsaDescriptor kAvx512Amx{
-    .name = "avx512_amx", .is_available = has_avx512_amx, .claim = ask_for_tiles, .ops = &kAvx512AmxOps};
+    .name = "avx512_amx", .is_available = has_avx512_amx, .claim = ask_for_tiles, .ops = table<kAvx512AmxOps>};
 
 constexpr std::array<const IsaDescriptor*, 7> kIsas{&kScalar,     &kAvx2,       &kAvx2Vnni, &kAvx512,
                                                     &kAvx512Vnni, &kAvx512Bf16, &kAvx512Amx};

@@ -52,10 +52,16 @@ struct VecScalar {
   static Float sub(Float a, Float b) { return a - b; }
   static Float mul(Float a, Float b) { return a * b; }
   static Float div(Float a, Float b) { return a / b; }
-  /// a * b + c, rounded twice: plain x86-64 has no fused multiply-add.
-  static Float fma(Float a, Float b, Float c) { return a * b + c; }
-  static void accumulate(Float& acc, Float a, Float b) { acc = a * b + acc; }
-  static Float fnma(Float a, Float b, Float c) { return c - a * b; }
+  /// a * b + c. Rounded twice on plain x86-64, which has no fused multiply-add.
+  static Float fma(Float a, Float b, Float c) {
+#ifdef __FMA__
+    return __builtin_fmaf(a, b, c);
+#else
+    return a * b + c;
+#endif
+  }
+  static void accumulate(Float& acc, Float a, Float b) { acc = fma(a, b, acc); }
+  static Float fnma(Float a, Float b, Float c) { return fma(-a, b, c); }
   static Float max(Float a, Float b) { return a > b ? a : b; }
   static Float min(Float a, Float b) { return a < b ? a : b; }
   static Float round(Float x) {

@@ -5,6 +5,7 @@
 // weight exactly 0.
 #pragma once
 
+#include "kernels/cpu/ops/lane_sums.h"
 #include "kernels/cpu/ops/tile.h"
 #include "kernels/cpu/table/attention_layout.h"
 
@@ -126,13 +127,18 @@ float hide_and_find_largest(float* scores, std::int64_t begin, std::int64_t end)
 /// Turns the scores of a row into weights. Returns their sum.
 template <class V>
 float weigh(float* scores, float reference) {
-  auto sum = V::zero();
-  for (int t = 0; t < kWindowTokens; t += V::kLanes) {
-    const auto weight = Math<V>::exp(V::sub(V::load(scores + t), V::set(reference)));
-    V::store(scores + t, weight);
-    sum = V::add(sum, weight);
+  static_assert(kWindowTokens % kSumLanes == 0);
+  LaneSums<V> sums;
+  for (int t = 0; t < kWindowTokens; t += kSumLanes) {
+#pragma GCC unroll 16
+    for (int j = 0; j < sums.kVectors; ++j) {
+      float* const score = scores + t + j * V::kLanes;
+      const auto weight = Math<V>::exp(V::sub(V::load(score), V::set(reference)));
+      V::store(score, weight);
+      sums.sums[j] = V::add(sums.sums[j], weight);
+    }
   }
-  return V::sum(sum);
+  return sums.total();
 }
 
 /// A pair's weights are exp(score - reference). The reference follows the largest score only when that has grown by more

@@ -2,6 +2,7 @@
 // Ops that treat each row by itself: norms, RoPE, elementwise sums, gates and maps.
 #pragma once
 
+#include "kernels/cpu/ops/lane_sums.h"
 #include "kernels/cpu/ops/math.h"
 #include "kernels/cpu/table/element_types.h"
 #include "kernels/cpu/table/op_table.h"
@@ -20,20 +21,17 @@ void for_each_vector(std::int64_t n_columns, const Body& body) {
 template <class V>
 float sum_of_squares(const float* x, std::int64_t n) {
   constexpr int kChains = 4;  // hides the latency of the multiply-add
-  typename V::Float sum[kChains] = {V::zero(), V::zero(), V::zero(), V::zero()};
+  LaneSums<V> sums[kChains];
   std::int64_t i = 0;
-  for (; i + kChains * V::kLanes <= n; i += kChains * V::kLanes) {
+  for (; i + kChains * kSumLanes <= n; i += kChains * kSumLanes) {
 #pragma GCC unroll 4
-    for (int c = 0; c < kChains; ++c) {
-      const auto v = V::load(x + i + c * V::kLanes);
-      sum[c] = V::fma(v, v, sum[c]);
-    }
+    for (int c = 0; c < kChains; ++c) sums[c].add_squares(x + i + c * kSumLanes);
   }
-  for (; i < n; i += V::kLanes) {
-    const auto v = V::load_n(x + i, n - i);
-    sum[0] = V::fma(v, v, sum[0]);
-  }
-  return V::sum(V::add(V::add(sum[0], sum[1]), V::add(sum[2], sum[3])));
+  for (; i < n; i += kSumLanes) sums[0].add_squares(x + i, n - i);
+  sums[0].add(sums[1]);
+  sums[2].add(sums[3]);
+  sums[0].add(sums[2]);
+  return sums[0].total();
 }
 
 template <class V>
@@ -66,9 +64,9 @@ void layer_norm(const NormArgs& args, std::int64_t row_begin, std::int64_t row_e
     float* x = args.x + m * args.x_stride;
     float* out = args.out + m * args.out_stride;
     if (args.delta != nullptr) add_row<V>(x, args.delta + m * args.delta_stride, args.n);
-    auto sum = V::zero();
-    for (std::int64_t i = 0; i < args.n; i += V::kLanes) sum = V::add(sum, V::load_n(x + i, args.n - i));
-    const auto mean = V::set(V::sum(sum) / n_columns);
+    LaneSums<V> sums;
+    for (std::int64_t i = 0; i < args.n; i += kSumLanes) sums.add(x + i, args.n - i);
+    const auto mean = V::set(sums.total() / n_columns);
     for_each_vector<V>(args.n, [&](std::int64_t i, auto n) { V::store_n(out + i, V::sub(V::load_n(x + i, n), mean), n); });
     const float variance = sum_of_squares<V>(out, args.n) / n_columns;
     const auto scale = V::set(1.0F / __builtin_sqrtf(variance + args.eps));
@@ -184,6 +182,7 @@ void rotate_halves(float* x, const float* cos, const float* sin, std::int64_t ha
   });
 }
 
+/// Rounded like rotate_halves() where no multiply-add is fused.
 inline void rotate_neighbours(float* x, const float* cos, const float* sin, std::int64_t half) {
   for (std::int64_t i = 0; i < half; ++i) {
     const float a = x[2 * i];
