@@ -30,7 +30,7 @@ struct SweepWorkload {
   std::string length_distribution = "uniform";  ///< or lognormal: the spread is then their sigma over their mean
   double shared_prefix = 0;                     ///< share of every prompt that is the same
   std::string too_long = "fail";                ///< or cut: what becomes of a request that the context does not hold
-  std::int64_t requests = 0;                    ///< 0: twice the concurrency, at least 4; of load saturation 40 a trial
+  std::int64_t requests = 0;                    ///< 0: twice the concurrency, at least 4; of load saturation those of a trial
   std::string load = "concurrency";             ///< concurrency, constant, poisson, replay, saturation
   std::int64_t concurrency = 1;
   double rate = 1;         ///< requests a second

@@ -24,6 +24,8 @@ using engine::Result;
 constexpr std::size_t kMostTrials = 20;
 constexpr std::int64_t kSynchronousRequests = 4;
 constexpr double kTrialSeconds = 120;
+constexpr double kUsualSeconds = 5;  // in which a queue shows that it grows, whatever the scheduler does meanwhile
+constexpr std::int64_t kMostRequests = 4000;
 constexpr double kGrowth = 2, kSlowestShare = 1.0 / 32;    // of the rate of one request at a time
 constexpr double kLeastRate = 0.001, kMostRate = 100'000;  // that the setting takes
 
@@ -36,6 +38,11 @@ double rounded(double rate) {
 }
 
 double trial_seconds(const SweepWorkload& work) { return work.max_seconds > 0 ? work.max_seconds : kTrialSeconds; }
+
+std::int64_t trial_requests(const SweepWorkload& work, double rate) {
+  if (work.requests > 0) return work.requests;
+  return std::clamp(static_cast<std::int64_t>(std::llround(kUsualSeconds * rate)), work.n_requests(), kMostRequests);
+}
 
 /// From the tenth of them to the nine tenths: neither the empty begin nor one late straggler counts.
 double middle_span(std::vector<double> times) {
@@ -86,6 +93,7 @@ class SaturationSearch {
                           "saturation");
     }
     best_->max_rate = held;
+    best_->answers_compare = best_->answers_compare && workload_.requests > 0;  // else their number follows from the rate
     best_->trials = std::move(trials_);
     return std::move(*best_);
   }
@@ -103,7 +111,7 @@ class SaturationSearch {
     SweepWorkload trial = workload_;
     trial.load = "poisson";
     trial.rate = rate;
-    trial.requests = workload_.n_requests();
+    trial.requests = trial_requests(workload_, rate);
     trial.max_seconds = trial_seconds(workload_);
     Result<RunRecord> record = run_(trial, words_of_trial(rate));
     if (!record && is_overload(record.error())) {

@@ -22,7 +22,8 @@ SweepWorkload synchronous_trial(const SweepWorkload& workload);
 /// - no more than max_waiting requests wait for their first token,
 /// - kGoodShare of the requests are within the goal,
 /// - and they are completed as fast as they come: over the middle 80 % of a trial at kCompletedShare of their rate or more.
-/// A run that is refused for want of room (resource_exhausted, deadline_exceeded) does not hold. A trial sends for
+/// A run that is refused for want of room (resource_exhausted, deadline_exceeded) does not hold. A trial has the work's
+/// requests, or where these are 0 as many as come in five seconds, from n_requests() to 4000; it sends for
 /// max_seconds at most, or two minutes where that is 0; the number of trials is bounded too. Requires: a load of saturation.
 /// Errors: those of the runner; unavailable where not even the slowest rate holds, with why; invalid_argument where
 /// max_seconds leaves too few requests to judge a rate by.

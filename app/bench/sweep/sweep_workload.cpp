@@ -47,7 +47,8 @@ constexpr std::array kWorkloadFields = {
          0, 0, "fail|cut"},
         &SweepWorkload::too_long},
     WorkloadField{{"requests", scheduling, integer,
-                   "Requests of a run; 0: twice the concurrency, at least 4. Of load saturation those of each trial; 0: 40.",
+                   "Requests of a run; 0: twice the concurrency, at least 4. Of load saturation those of each trial; "
+                   "0: as many as come in five seconds, at least 40.",
                    0, 1 << 20},
                   &SweepWorkload::requests},
     WorkloadField{

@@ -185,8 +185,10 @@ void PlanForm::add_load(QVBoxLayout& column) {
                      tr("A request that the context does not hold is cut to what fits; without this its cell fails"), cut_);
   requests_ = make_count("requests", 0, 100'000);
   requests_->setSpecialValueText(tr("auto"));
-  add_row(column, "requests", tr("Requests"),
-          tr("Of each run; auto: twice the concurrency, at least 4; 40 of each trial of saturation"), requests_);
+  add_row(
+      column, "requests", tr("Requests"),
+      tr("Of each run; auto: twice the concurrency, at least 4; of saturation as many as come in five seconds, at least 40"),
+      requests_);
 }
 
 void PlanForm::add_variables(QVBoxLayout& column) {

@@ -214,6 +214,21 @@ class SaturationSearchTest : public QObject {
     for (const SweepWorkload& trial : engine.trials) QCOMPARE(trial.max_seconds, 120.0);
   }
 
+  /// Five seconds of a fast engine are more requests than forty; how many follows from the rate, so answers do not compare.
+  void trials_are_long_enough_for_a_queue_to_show() {
+    KnownEngine engine{.seconds = 0.5, .places = 64};
+    SweepWorkload work = search_work();
+    work.requests = 0;
+    const auto record = searched(engine, work);
+    QVERIFY2(record.has_value(), record ? "" : record.error().message.c_str());
+    QVERIFY(record->max_rate > 100 && !record->answers_compare);
+    QCOMPARE(engine.trials[1].requests, std::int64_t{40});  // at 2 req/s
+    QCOMPARE(engine.trials[6].requests, std::int64_t{320});
+    QCOMPARE(engine.trials[6].rate, 64.0);
+    work.requests = 400;
+    QVERIFY(searched(engine, work)->answers_compare);
+  }
+
   /// What an engine of no limits holds is what can be asked for.
   void it_ends_where_nothing_is_too_much() {
     KnownEngine engine{.seconds = 1e-9, .places = 1};
