@@ -15,7 +15,7 @@ std::string load_key(const SweepPlan& plan, std::size_t cell);
 std::size_t n_loads(const SweepPlan& plan);
 
 /// Seconds of a whole plan at the rates of a report: its runs, its loads, and what the plan asks for in quality. Empty: the
-/// report has not all that is needed.
+/// report has not all that is needed, or the plan searches a highest rate: nobody knows how many trials that takes.
 std::optional<double> estimated_seconds(const SweepPlan& plan, const SweepReport& report);
 
 }  // namespace lathe::app

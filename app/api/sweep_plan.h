@@ -18,18 +18,20 @@ enum class LoadPattern : std::uint8_t {
   concurrency,    ///< so many at a time: each that ends is followed by the next
   constant_rate,  ///< at equal distances
   poisson,        ///< at exponentially distributed distances
-  replay          ///< at the times of a trace
+  replay,         ///< at the times of a trace
+  saturation      ///< as poisson, at rates that are tried until the highest is found that the goal holds
 };
 
 /// Requests of one run. Settings of it have names and may be variables, like those of the engine.
 struct SweepWorkload {
   std::int64_t prompt_tokens = 128;
   std::int64_t output_tokens = 128;
-  double length_spread = 0;          ///< lengths are drawn evenly from (1 - this) to (1 + this) times those
-  double shared_prefix = 0;          ///< share of every prompt that is the same
-  std::string too_long = "fail";     ///< or cut: what becomes of a request that the context does not hold
-  std::int64_t requests = 0;         ///< 0: twice the concurrency, at least 4
-  std::string load = "concurrency";  ///< concurrency, constant, poisson, replay
+  double length_spread = 0;                     ///< lengths are drawn evenly from (1 - this) to (1 + this) times those
+  std::string length_distribution = "uniform";  ///< or lognormal: the spread is then their sigma over their mean
+  double shared_prefix = 0;                     ///< share of every prompt that is the same
+  std::string too_long = "fail";                ///< or cut: what becomes of a request that the context does not hold
+  std::int64_t requests = 0;                    ///< 0: twice the concurrency, at least 4; of load saturation those of a trial
+  std::string load = "concurrency";             ///< concurrency, constant, poisson, replay, saturation
   std::int64_t concurrency = 1;
   double rate = 1;         ///< requests a second
   std::string dataset{};   ///< file of prompts; empty: they are drawn
@@ -38,7 +40,7 @@ struct SweepWorkload {
   std::int64_t turns = 1;  ///< of a conversation; with more than one, requests, concurrency and rate count conversations
   std::int64_t turn_tokens = 0;  ///< new ones of every turn but the first; 0: as many as prompt_tokens
   double think_time = 0;         ///< seconds from the end of an answer to the next turn
-  double max_seconds = 0;        ///< after which a run sends no more; 0: no limit
+  double max_seconds = 0;        ///< after which a run sends no more; 0: no limit; of load saturation each trial, 0: 120
   std::int64_t max_waiting = 0;  ///< requests without a first token at which an open load sends no more; 0: no limit
   LoadPattern pattern() const;
   std::int64_t n_requests() const;
@@ -57,6 +59,10 @@ std::string get_option(const SweepWorkload& workload, std::string_view name);
 struct ServiceGoal {
   double ttft_ms = 0, itl_ms = 0;
 };
+/// Share of requests within a goal with which it is kept.
+inline constexpr double kGoodShare = 0.95;
+/// Of a rate less says nothing.
+inline constexpr std::int64_t kLeastTrialRequests = 4;
 
 /// A server of the OpenAI protocol that is measured instead of an engine of this process.
 struct SweepTarget {

@@ -12,6 +12,7 @@
 #include "app/api/machine_guard.h"
 #include "app/api/sweep_metrics.h"
 #include "app/api/sweep_plan.h"
+#include "app/api/sweep_trial.h"
 
 namespace lathe::app {
 
@@ -20,6 +21,7 @@ struct CellResult {
   std::vector<std::vector<double>> samples;
   std::string error;
   std::vector<MachineWarning> warnings{};                    ///< the worst of its runs
+  std::vector<std::vector<SweepTrial>> trials{};             ///< of a load of saturation: those of each run
   std::vector<double> samples_of(std::size_t metric) const;  ///< that could be seen
   Estimate estimate_of(std::size_t metric) const;
   /// Of a metric that is a checksum: the number that all runs have, else those of all runs with blanks between; empty: none
@@ -50,13 +52,16 @@ std::size_t metric_index(std::string_view name);
 
 /// Whether it sends conversations of more than one turn.
 bool has_turns(const SweepPlan& plan);
+/// Whether it searches the highest rate in a cell.
+bool has_saturation(const SweepPlan& plan);
 /// Metrics of a table for people, by what the plan measures; the first is that of verdicts.
 std::span<const std::string_view> main_metrics(const SweepPlan& plan);
 /// Cells that no other beats in both metrics, in the order of the first.
 std::vector<std::size_t> pareto_front(const SweepReport& report, std::size_t metric, std::size_t over);
 
 /// {"plan", "cells": [{"variables", "metrics": {name: {"mean", "ci95" (null: none), "n", "samples"}} or "error"}], ...},
-/// with "checksum" instead of "mean" and "ci95" where a metric is one, with "warnings" where the machine gave some: of a
+/// with "checksum" instead of "mean" and "ci95" where a metric is one, with "trials" of each run where a highest rate was
+/// searched, with "warnings" where the machine gave some: of a
 /// cell the values by guard, of all the words too; and "machine", this one.
 engine::OrderedJson to_json(const SweepPlan& plan, const SweepReport& report);
 /// A line a cell: variables, then mean and half width of each metric (a checksum alone), then the error.

@@ -19,7 +19,7 @@ struct SweepProgress {
   std::size_t cells_done = 0, cells_total = 0;
   std::size_t cell = 0;     ///< that is measured now
   std::int64_t repeat = 0;  ///< of it; 0: the warm-up
-  std::string doing;        ///< "evaluating", "loading", "connecting", "warming up", "measuring"
+  std::string doing;        ///< "evaluating", "loading", "connecting", "warming up", "measuring", or words_of_trial()
   double seconds = 0;       ///< since the sweep began
   double seconds_left = 0;  ///< by the cells of this run; 0: not known yet
 };

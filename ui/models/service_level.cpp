@@ -4,16 +4,10 @@
 #include <algorithm>
 
 namespace lathe::ui {
-namespace {
-
-constexpr double kEnough = 0.95;
-
-}  // namespace
-
 bool meets_goal(const app::CellResult& cell) {
   if (!cell.error.empty() || cell.samples.empty()) return false;
   const double all = cell.estimate_of(app::metric_index("request_s")).mean;
-  return all > 0 && cell.estimate_of(app::metric_index("goodput_req_s")).mean >= kEnough * all;
+  return all > 0 && cell.estimate_of(app::metric_index("goodput_req_s")).mean >= app::kGoodShare * all;
 }
 
 std::optional<BestCell> best_under_goal(const app::SweepStatus& status) {
@@ -41,6 +35,17 @@ std::optional<MostAtATime> most_at_a_time(const app::SweepStatus& status) {
     const auto cell = app::cell_of(*status.plan, index);
     if (!meets_goal(result) || !cell || cell->workload.pattern() != app::LoadPattern::concurrency) continue;
     if (!most || cell->workload.concurrency > most->concurrency) most = MostAtATime{index, cell->workload.concurrency};
+  }
+  return most;
+}
+
+std::optional<MostASecond> most_a_second(const app::SweepStatus& status) {
+  std::optional<MostASecond> most;
+  if (status.report == nullptr) return most;
+  for (const auto& [index, result] : status.report->cells) {
+    const app::Estimate rate = result.estimate_of(app::metric_index("max_rate"));
+    if (!result.error.empty() || rate.n == 0) continue;
+    if (!most || rate.mean > most->max_rate) most = MostASecond{index, rate.mean};
   }
   return most;
 }

@@ -28,4 +28,11 @@ struct MostAtATime {
 /// The cell with most requests at a time among those that keep the level; none does, or no cell sends so many: empty.
 std::optional<MostAtATime> most_at_a_time(const app::SweepStatus& status);
 
+struct MostASecond {
+  std::size_t cell = 0;
+  double max_rate = 0;  ///< requests
+};
+/// The cell whose search found the highest rate; none did: empty.
+std::optional<MostASecond> most_a_second(const app::SweepStatus& status);
+
 }  // namespace lathe::ui

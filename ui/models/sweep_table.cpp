@@ -11,7 +11,7 @@ namespace lathe::ui {
 namespace {
 
 /// What verdicts are about.
-std::size_t judged_metric() { return app::metric_index("output_tok_s"); }
+std::size_t judged_metric(const app::SweepPlan& plan) { return app::metric_index(app::main_metrics(plan).front()); }
 
 }  // namespace
 
@@ -46,7 +46,7 @@ void SweepTable::choose_columns() {
   for (std::size_t i = 0; i < status_.plan->variables.size(); ++i) columns_.push_back({Kind::variable, i});
   for (const std::string_view name : app::main_metrics(*status_.plan)) {
     columns_.push_back({Kind::metric, app::metric_index(name)});
-    if (columns_.back().index != judged_metric() || !baseline_) continue;
+    if (columns_.back().index != judged_metric(*status_.plan) || !baseline_) continue;
     // Beside what is judged: the end of a wide table is out of sight.
     columns_.push_back({Kind::difference, 0});
     columns_.push_back({Kind::verdict, 0});
@@ -108,15 +108,16 @@ const app::CellResult* SweepTable::baseline_of(std::size_t cell) const {
 std::optional<double> SweepTable::difference(const Row& row) const {
   const app::CellResult* base = baseline_of(row.cell);
   if (base == nullptr || !row.result->error.empty() || row.result->samples.empty() || base->samples.empty()) return {};
-  const double before = base->estimate_of(judged_metric()).mean;
-  if (before <= 0) return {};
-  return row.result->estimate_of(judged_metric()).mean / before - 1;
+  const std::size_t judged = judged_metric(*status_.plan);
+  const double before = base->estimate_of(judged).mean;
+  if (before <= 0 || row.result->estimate_of(judged).n == 0) return {};
+  return row.result->estimate_of(judged).mean / before - 1;
 }
 
 app::Verdict SweepTable::verdict(const Row& row) const {
   const app::CellResult* base = baseline_of(row.cell);
   return base == nullptr || !row.result->error.empty() ? app::Verdict::unknown
-                                                       : app::compare(*row.result, *base, judged_metric());
+                                                       : app::compare(*row.result, *base, judged_metric(*status_.plan));
 }
 
 QVariant SweepTable::text(const Row& row, const Column& column) const {
@@ -124,7 +125,7 @@ QVariant SweepTable::text(const Row& row, const Column& column) const {
   switch (column.kind) {
     case Kind::variable: return QString::fromStdString(app::values_of(*status_.plan, row.cell)[column.index].second);
     case Kind::metric: {
-      if (!row.result->error.empty() && column.index == judged_metric()) return tr("failed");
+      if (!row.result->error.empty() && column.index == judged_metric(*status_.plan)) return tr("failed");
       const app::Estimate value = row.result->estimate_of(column.index);
       return has_result && value.n > 0 ? metric_value(column.index, value.mean) : QStringLiteral("–");
     }

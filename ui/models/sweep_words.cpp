@@ -19,6 +19,7 @@ constexpr MetricWords kMetricWords[] = {
     {"total_tok_s", QT_TRANSLATE_NOOP("Sweep", "Input and output")},
     {"request_s", QT_TRANSLATE_NOOP("Sweep", "Requests")},
     {"goodput_req_s", QT_TRANSLATE_NOOP("Sweep", "Goodput")},
+    {"max_rate", QT_TRANSLATE_NOOP("Sweep", "Max rate")},
     {"ttft_ms_mean", QT_TRANSLATE_NOOP("Sweep", "TTFT mean")},
     {"ttft_ms_p50", QT_TRANSLATE_NOOP("Sweep", "TTFT p50")},
     {"ttft_ms_p99", QT_TRANSLATE_NOOP("Sweep", "TTFT p99")},

@@ -60,6 +60,7 @@ class LoadRun {
     const bool is_late = workload_.max_seconds > 0 && now() >= workload_.max_seconds;
     const bool is_saturated = is_open() && workload_.max_waiting > 0 && n_waiting() > workload_.max_waiting;
     is_ended_ = is_ended_ || is_late || is_saturated;
+    record_.too_many_waited = record_.too_many_waited || is_saturated;
     return !is_ended_;
   }
 

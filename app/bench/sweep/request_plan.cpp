@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "app/bench/sweep/length_draw.h"
+
 namespace lathe::app {
 namespace {
 
@@ -28,8 +30,8 @@ void draw_times(const SweepWorkload& workload, std::uint64_t seed, std::vector<P
 void draw_lengths(const SweepWorkload& workload, std::uint64_t seed, std::vector<PlannedRequest>& requests) {
   std::mt19937_64 random = random_for(seed, Purpose::lengths);
   const auto draw = [&](std::int64_t mean) {
-    const auto far = static_cast<std::int64_t>(workload.length_spread * static_cast<double>(mean));
-    return std::max<std::int64_t>(1, std::uniform_int_distribution<std::int64_t>(mean - far, mean + far)(random));
+    return workload.length_distribution == "lognormal" ? lognormal_length(mean, workload.length_spread, random)
+                                                       : uniform_length(mean, workload.length_spread, random);
   };
   for (PlannedRequest& request : requests) {
     request.prompt_tokens = draw(workload.new_tokens(request.turn));

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/api/sweep_trial.h"
 #include "engine/api/request.h"
 
 namespace lathe::app {
@@ -66,6 +67,9 @@ struct RunRecord {
   double memory_bytes = kUnseen;
   QualityRecord quality;
   bool answers_compare = true;   ///< prompts were those of every other run with this seed
+  bool too_many_waited = false;  ///< max_waiting ended it
+  double max_rate = kUnseen;     ///< requests a second: the highest that held, of a load of saturation
+  std::vector<SweepTrial> trials{};  ///< of that load
 };
 
 }  // namespace lathe::app

@@ -11,6 +11,7 @@
 
 #include "app/api/sweep_estimate.h"
 #include "app/bench/machine_watch.h"
+#include "app/bench/sweep/saturation_search.h"
 #include "app/bench/sweep/sweep_pace.h"
 #include "app/bench/sweep/sweep_subject.h"
 
@@ -111,21 +112,39 @@ class SweepRun {
     const std::size_t index = cell.index;
     if (plan_.warm_up) {
       progress_.repeat = 0;
-      LATHE_TRY([[maybe_unused]] const RunRecord warm, run_once(cell, 0, "warming up"));
+      SweepCell warm = cell;
+      if (cell.workload.pattern() == LoadPattern::saturation) warm.workload = synchronous_trial(cell.workload);
+      LATHE_TRY([[maybe_unused]] const RunRecord record, run_once(warm, 0, "warming up"));
     }
     while (!is_done(index)) {
       const auto found = journal_.cells().find(index);
       const std::size_t repeat = 1 + (found == journal_.cells().end() ? 0 : found->second.samples.size());
       progress_.repeat = static_cast<std::int64_t>(repeat);
-      LATHE_TRY(RunRecord record, run_once(cell, repeat, "measuring"));
+      LATHE_TRY(RunRecord record, run_counted(cell, repeat));
       if (repeat > 1) {  // one load and one evaluation are no sample of every run
         record.load_seconds = kUnseen;
         record.quality = {};
       }
-      const Result<void> kept = journal_.add_sample(index, measure(record, plan_.goal), watch_.end());
+      const Result<void> kept = journal_.add_sample(index, measure(record, plan_.goal), warnings_, record.trials);
       if (!kept) return engine::fail(kept.error().code, kept.error().message, kJournal);
     }
     return {};
+  }
+
+  /// Or the one of all trials that is the best.
+  Result<RunRecord> run_counted(const SweepCell& cell, std::size_t repeat) {
+    warnings_.clear();
+    const auto watched = [&](const SweepCell& one, const std::string& doing) -> Result<RunRecord> {
+      LATHE_TRY(RunRecord record, run_once(one, repeat, doing));
+      keep_worst(warnings_, watch_.end());
+      return record;
+    };
+    if (cell.workload.pattern() != LoadPattern::saturation) return watched(cell, "measuring");
+    return search_saturation(cell.workload, plan_.goal, [&](const SweepWorkload& trial, const std::string& words) {
+      SweepCell one = cell;
+      one.workload = trial;
+      return watched(one, words);
+    });
   }
 
   Result<RunRecord> run_once(const SweepCell& cell, std::size_t repeat, std::string_view doing) {
@@ -148,6 +167,7 @@ class SweepRun {
   std::set<std::string> engines_left_;  ///< by their keys, without those that have been prepared
   SweepPace pace_;
   MachineWatch watch_;
+  std::vector<MachineWarning> warnings_;  ///< of the run that is counted
   bool stopped_ = false, skipped_ = false;
 };
 

@@ -57,7 +57,8 @@ std::size_t n_loads(const SweepPlan& plan) {
 std::optional<double> estimated_seconds(const SweepPlan& plan, const SweepReport& report) {
   const auto tok_s = mean_of(report, "output_tok_s");
   if (!tok_s || *tok_s <= 0) return std::nullopt;
-  double once = 0;  // of each engine
+  if (has_saturation(plan)) return std::nullopt;  // how many trials it takes, and at which rates, is what is searched
+  double once = 0;                                // of each engine
   if (plan.target.url.empty()) once += mean_of(report, "load_s").value_or(0);
   if (!plan.quality_dataset.empty()) {
     const auto quality = mean_of(report, "quality_s");

@@ -96,6 +96,10 @@ Result<std::map<std::size_t, CellResult>> parse_cells(const std::string& text, c
       LATHE_TRY(const auto warnings, machine_warnings_from(entry["warnings"]));
       keep_worst(cell.warnings, warnings);
     }
+    if (entry.contains("trials")) {
+      LATHE_TRY(auto trials, sweep_trials_from(entry["trials"]));
+      cell.trials.push_back(std::move(trials));
+    }
     cell.samples.push_back(std::move(sample));
   }
   return cells;
@@ -205,12 +209,14 @@ Result<void> SweepJournal::append(const std::string& line) {
 }
 
 Result<void> SweepJournal::add_sample(std::size_t cell, std::vector<double> metrics,
-                                      std::span<const MachineWarning> warnings) {
+                                      std::span<const MachineWarning> warnings, std::vector<SweepTrial> trials) {
   OrderedJson line = {{"cell", cell}, {"sample", metrics}};
   if (!warnings.empty()) line["warnings"] = to_json(warnings);
+  if (!trials.empty()) line["trials"] = to_json(trials);
   LATHE_TRY_VOID(append(engine::dump_json(line)));
   keep_worst(cells_[cell].warnings, warnings);
   cells_[cell].samples.push_back(std::move(metrics));
+  if (!trials.empty()) cells_[cell].trials.push_back(std::move(trials));
   return {};
 }
 

@@ -134,6 +134,10 @@ constexpr std::array kMetrics = {
                                                [&](const SentRequest& request) { return is_good(request, goal); });
                   return a_second(run, static_cast<double>(n));
                 }},
+    SweepMetric{"max_rate", "req/s",
+                "Highest rate of requests that held, of load saturation: 95 of 100 requests within the goal, and requests "
+                "completed at 95 % or more of the rate at which they came. The other metrics are those of the run at it.",
+                kMore, [](const RunRecord& run, const ServiceGoal&) { return run.max_rate; }},
     SweepMetric{"ttft_ms_mean", "ms", "Time to the first token, from the scheduled send time.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return mean_of(all(run, ttft_ms)); }},
     SweepMetric{"ttft_ms_p50", "ms", "Time to the first token: median over requests.", kLess,

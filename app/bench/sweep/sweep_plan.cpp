@@ -91,6 +91,24 @@ Result<void> set(SweepCell& cell, std::string_view name, std::string_view value)
   return engine::set_option(cell.options, name, value);
 }
 
+/// Settings of the work whose values do not go together.
+Result<void> check_saturation(const SweepWorkload& work) {
+  if (work.pattern() != LoadPattern::saturation) return {};
+  if (work.turns > 1)
+    return refuse("must be 1: load saturation searches the rate of single requests, not of conversations", "turns");
+  if (work.requests == 0 || work.requests >= kLeastTrialRequests) return {};
+  return refuse(fmt::format("must be {} at least, got {}: fewer say nothing of a rate that load saturation tries",
+                            kLeastTrialRequests, work.requests),
+                "requests");
+}
+Result<void> check_lengths(const SweepWorkload& work) {
+  if (work.length_distribution == "lognormal" || work.length_spread <= 1) return {};
+  return refuse(fmt::format("must be 1 at most, got {:g}: lengths that are drawn evenly would be below nothing; "
+                            "length_distribution lognormal has wider ones",
+                            work.length_spread),
+                "length_spread");
+}
+
 Result<double> number_of(std::string_view text, std::string_view variable) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -174,9 +192,14 @@ Result<void> check_effects(const SweepPlan& plan) {
     if (work.shared_prefix > 0) return refuse("must be 0: prompts are those of the dataset", "shared_prefix");
   }
   if (has_load && work.pattern() == LoadPattern::replay)
-    LATHE_TRY_VOID(refuse_all({"prompt_tokens", "output_tokens", "length_spread", "rate"}, "the trace says it"));
+    LATHE_TRY_VOID(
+        refuse_all({"prompt_tokens", "output_tokens", "length_spread", "length_distribution", "rate"}, "the trace says it"));
+  if (work.length_spread == 0 && !varies(plan, "length_spread"))
+    LATHE_TRY_VOID(refuse_all({"length_distribution"}, "with length_spread 0 all lengths are alike"));
   if (has_load && work.pattern() != LoadPattern::concurrency)
     LATHE_TRY_VOID(refuse_all({"concurrency"}, fmt::format("load {} says when requests are sent", work.load).c_str()));
+  if (has_load && work.pattern() == LoadPattern::saturation)
+    LATHE_TRY_VOID(refuse_all({"rate"}, "load saturation finds it"));
   if (has_load && work.pattern() == LoadPattern::concurrency)
     LATHE_TRY_VOID(refuse_all({"rate"}, "load concurrency sends as fast as answers come"));
   if (!plan.target.url.empty() && (work.too_long == "cut" || varies(plan, "too_long")))
@@ -234,6 +257,9 @@ Result<void> check(const SweepPlan& plan) {
     cells *= variable.values.size();
     if (cells > kMaxCells) return refuse(fmt::format("more than {} cells", kMaxCells), "variables");
   }
+  if (!varies(plan, "length_spread") && !varies(plan, "length_distribution")) LATHE_TRY_VOID(check_lengths(plan.workload));
+  if (!varies(plan, "load") && !varies(plan, "turns") && !varies(plan, "requests"))
+    LATHE_TRY_VOID(check_saturation(plan.workload));
   LATHE_TRY_VOID(check_replay(plan));
   return check_effects(plan);
 }
@@ -286,6 +312,8 @@ Result<SweepCell> cell_of(const SweepPlan& plan, std::size_t index) {
                  .sampling = plan.sampling,
                  .workload = plan.workload};
   for (const auto& [name, value] : cell.values) LATHE_TRY_VOID(set(cell, name, value));
+  LATHE_TRY_VOID(check_lengths(cell.workload));
+  LATHE_TRY_VOID(check_saturation(cell.workload));
   if (plan.target.url.empty()) LATHE_TRY_VOID(engine::validate(cell.options));
   return cell;
 }

@@ -28,6 +28,9 @@ constexpr std::string_view kTurnMetrics[] = {"output_tok_s", "ttft_ms_p50",  "tt
 constexpr std::string_view kQualityMetrics[] = {"output_tok_s", "prefill_tok_s", "perplexity",   "kl_mean",
                                                 "kl_99",        "same_best",     "weight_bytes", "load_s"};
 
+constexpr std::string_view kSaturationMetrics[] = {"max_rate",    "goodput_req_s", "output_tok_s", "ttft_ms_p50",
+                                                   "ttft_ms_p99", "itl_ms_p50",    "itl_ms_p99"};
+
 constexpr std::int64_t kMostCurlTokens = 4096;  // a word of a command line holds 128 KiB
 constexpr std::size_t kMinRunsToEnd = 3;        // an interval of two runs says next to nothing
 
@@ -190,8 +193,17 @@ bool has_turns(const SweepPlan& plan) {
                                                 [](const SweepVariable& variable) { return variable.name == "turns"; });
 }
 
+bool has_saturation(const SweepPlan& plan) {
+  for (const SweepVariable& variable : plan.variables) {
+    if (variable.name == "load")
+      return std::find(variable.values.begin(), variable.values.end(), "saturation") != variable.values.end();
+  }
+  return plan.workload.pattern() == LoadPattern::saturation;
+}
+
 std::span<const std::string_view> main_metrics(const SweepPlan& plan) {
   if (!plan.quality_dataset.empty()) return kQualityMetrics;
+  if (has_saturation(plan)) return kSaturationMetrics;
   if (has_turns(plan)) return kTurnMetrics;
   return plan.target.url.empty() ? std::span<const std::string_view>(kMainMetrics) : kTargetMetrics;
 }
@@ -247,6 +259,7 @@ OrderedJson to_json(const SweepPlan& plan, const SweepReport& report) {
     } else {
       cell["error"] = result.error;
     }
+    for (const std::vector<SweepTrial>& run : result.trials) cell["trials"].push_back(to_json(run));
     if (!result.warnings.empty()) cell["warnings"] = to_json(result.warnings);
     cells.push_back(std::move(cell));
   }

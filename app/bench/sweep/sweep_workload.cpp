@@ -29,8 +29,15 @@ constexpr std::array kWorkloadFields = {
     WorkloadField{{"prompt_tokens", scheduling, integer, "Tokens of a prompt.", 1, 1 << 20}, &SweepWorkload::prompt_tokens},
     WorkloadField{{"output_tokens", scheduling, integer, "Tokens of an answer.", 1, 1 << 20}, &SweepWorkload::output_tokens},
     WorkloadField{{"length_spread", scheduling, number,
-                   "Lengths of prompts and answers are drawn evenly from 1 - N to 1 + N times theirs.", 0, 1},
+                   "Lengths of prompts and answers are drawn evenly from 1 - N to 1 + N times theirs, N being 1 at most. Of "
+                   "length_distribution lognormal it is their coefficient of variation: sigma over mean.",
+                   0, 10},
                   &SweepWorkload::length_spread},
+    WorkloadField{{"length_distribution", scheduling, choice,
+                   "How lengths are drawn: uniform, evenly around the mean, or lognormal, as lengths of real requests are: "
+                   "most are short and a few very long. Either has the mean that prompt_tokens and output_tokens say.",
+                   0, 0, "uniform|lognormal"},
+                  &SweepWorkload::length_distribution},
     WorkloadField{{"shared_prefix", scheduling, number, "Share of every prompt that is the same.", 0, 1},
                   &SweepWorkload::shared_prefix},
     WorkloadField{
@@ -39,10 +46,17 @@ constexpr std::array kWorkloadFields = {
          "answer half of the context at most. Of a target the context is not known.",
          0, 0, "fail|cut"},
         &SweepWorkload::too_long},
-    WorkloadField{{"requests", scheduling, integer, "Requests of a run; 0: twice the concurrency, at least 4.", 0, 1 << 20},
+    WorkloadField{{"requests", scheduling, integer,
+                   "Requests of a run; 0: twice the concurrency, at least 4. Of load saturation those of each trial; "
+                   "0: as many as come in five seconds, at least 40.",
+                   0, 1 << 20},
                   &SweepWorkload::requests},
-    WorkloadField{{"load", scheduling, choice, "When requests are sent.", 0, 0, "concurrency|constant|poisson|replay"},
-                  &SweepWorkload::load},
+    WorkloadField{
+        {"load", scheduling, choice,
+         "When requests are sent. saturation searches the highest rate of Poisson arrivals that the goal holds, or "
+         "without one the highest at which requests are completed as fast as they come: max_rate.",
+         0, 0, "concurrency|constant|poisson|replay|saturation"},
+        &SweepWorkload::load},
     WorkloadField{{"concurrency", scheduling, integer, "Requests at a time, with load concurrency.", 1, 4096},
                   &SweepWorkload::concurrency},
     WorkloadField{{"rate", scheduling, number, "Requests a second, with load constant or poisson.", 0.001, 100'000},
@@ -72,15 +86,20 @@ constexpr std::array kWorkloadFields = {
                   &SweepWorkload::turn_tokens},
     WorkloadField{{"think_time", scheduling, number, "Seconds from the end of an answer to the next turn.", 0, 3600},
                   &SweepWorkload::think_time},
-    WorkloadField{{"max_seconds", scheduling, number,
-                   "Seconds after which a run sends no more; what is on its way is finished. 0: no limit.", 0, 86'400},
-                  &SweepWorkload::max_seconds},
+    WorkloadField{
+        {"max_seconds", scheduling, number,
+         "Seconds after which a run sends no more; what is on its way is finished. 0: no limit. Of load saturation those "
+         "of each trial; 0: 120.",
+         0, 86'400},
+        &SweepWorkload::max_seconds},
     WorkloadField{{"max_waiting", scheduling, integer,
                    "A run of load constant, poisson or replay sends no more once more than N requests wait for their first "
-                   "token: more come than are served. 0: no limit.",
+                   "token: more come than are served. A trial of load saturation has then not held. 0: no limit.",
                    0, 1 << 20},
                   &SweepWorkload::max_waiting},
 };
+
+constexpr std::int64_t kTrialRequests = 40;
 
 constexpr auto kWorkloadOptions = [] {
   std::array<OptionDescriptor, kWorkloadFields.size()> options{};
@@ -110,11 +129,13 @@ Result<void> read(const OptionDescriptor& option, std::string_view text, std::st
 LoadPattern SweepWorkload::pattern() const {
   if (load == "constant") return LoadPattern::constant_rate;
   if (load == "replay") return LoadPattern::replay;
+  if (load == "saturation") return LoadPattern::saturation;
   return load == "poisson" ? LoadPattern::poisson : LoadPattern::concurrency;
 }
 
 std::int64_t SweepWorkload::n_requests() const {
-  return requests > 0 ? requests : std::max<std::int64_t>(4, 2 * concurrency);
+  if (requests > 0) return requests;
+  return pattern() == LoadPattern::saturation ? kTrialRequests : std::max<std::int64_t>(4, 2 * concurrency);
 }
 
 std::span<const OptionDescriptor> workload_option_table() { return kWorkloadOptions; }

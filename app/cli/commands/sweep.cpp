@@ -36,7 +36,7 @@ std::string with_interval(const Estimate& value) {
 
 std::string table(const SweepPlan& plan, const SweepReport& report) {
   constexpr std::string_view kUsual[] = {"output_tok_s", "ttft_ms_p50", "itl_ms_p50", "itl_ms_p99", "e2e_ms_mean"};
-  const bool is_usual = plan.quality_dataset.empty() && !has_turns(plan);
+  const bool is_usual = plan.quality_dataset.empty() && !has_turns(plan) && !has_saturation(plan);
   const std::span<const std::string_view> shown = is_usual ? kUsual : main_metrics(plan);
   std::string text;
   const auto width = [](std::string_view name) { return std::max<std::size_t>(18, name.size() + 2); };

@@ -17,6 +17,7 @@ namespace {
 
 constexpr int kLabelWidth = 92, kCountWidth = 82;
 constexpr int kMaxTokens = 1'000'000, kMaxMs = 600'000, kMaxSeconds = 86'400, kMaxWaiting = 100'000;
+constexpr int kMaxEvenSpread = 100, kMaxLognormalSpread = 1000;  // percent
 
 struct StopRule {
   double share;
@@ -97,6 +98,25 @@ QWidget* PlanForm::make_tokens() {
   return box;
 }
 
+QWidget* PlanForm::make_spread() {
+  auto* box = new QWidget(this);
+  auto* row = new QHBoxLayout(box);
+  row->setContentsMargins(0, 0, 0, 0);
+  row->setSpacing(theme_.px(6));
+  spread_ = make_count("length_spread", 0, kMaxEvenSpread, tr(" %"));
+  spread_->setAccessibleName(tr("Spread of lengths"));
+  distribution_ = new Quiet<QComboBox>(this);
+  distribution_->setObjectName(QStringLiteral("bench.length_distribution"));
+  distribution_->setAccessibleName(tr("Distribution of lengths"));
+  distribution_->addItem(tr("even"), QStringLiteral("uniform"));
+  distribution_->addItem(tr("lognormal"), QStringLiteral("lognormal"));
+  connect(distribution_, &QComboBox::currentIndexChanged, this, &PlanForm::take);
+  row->addWidget(spread_);
+  row->addWidget(distribution_);
+  box->setFocusProxy(spread_);
+  return box;
+}
+
 QLineEdit* PlanForm::make_file(const char* name, const QString& hint) {
   auto* edit = new QLineEdit(this);
   edit->setObjectName(QStringLiteral("bench.") + QLatin1String(name));
@@ -123,10 +143,11 @@ void PlanForm::add_work(QVBoxLayout& column) {
   add_row(column, "dataset_row", tr("Prompts"),
           tr("A text with a prompt a line, a JSON list, JSONL or ShareGPT; empty: tokens are drawn"), dataset_, true);
   tokens_row_ = add_row(column, "tokens", tr("Tokens"), tr("Of each prompt, and of each answer"), make_tokens());
-  spread_ = make_count("length_spread", 0, 100, tr(" %"));
-  spread_->setPrefix(tr("± "));
-  spread_row_ = add_row(column, "length_spread", tr("Spread"),
-                        tr("Lengths differ by this much from request to request, the same in every cell"), spread_);
+  spread_row_ =
+      add_row(column, "length_spread_row", tr("Spread"),
+              tr("Lengths differ by this much from request to request, the same in every cell: evenly up to it, or "
+                 "lognormal with it as sigma over mean"),
+              make_spread());
   shared_ = make_count("shared_prefix", 0, 100, tr(" %"));
   shared_row_ = add_row(column, "shared_prefix", tr("Shared prefix"),
                         tr("The part of every prompt that is the same: the prefix cache finds it"), shared_);
@@ -143,8 +164,12 @@ void PlanForm::add_load(QVBoxLayout& column) {
   load_->addItem(tr("Constant rate"), QStringLiteral("constant"));
   load_->addItem(tr("Poisson arrivals"), QStringLiteral("poisson"));
   load_->addItem(tr("Replay of a trace"), QStringLiteral("replay"));
+  load_->addItem(tr("Saturation"), QStringLiteral("saturation"));
   connect(load_, &QComboBox::currentIndexChanged, this, &PlanForm::take);
-  add_row(column, "load", tr("Load"), tr("When requests are sent"), load_, true);
+  add_row(column, "load", tr("Load"),
+          tr("When requests are sent; saturation searches the highest rate that the service level holds, or without one the "
+             "highest at which requests are completed as fast as they come"),
+          load_, true);
   concurrency_ = make_count("concurrency", 1, 4096);
   concurrency_row_ = add_row(column, "concurrency", tr("At a time"), tr("Requests that run at a time"), concurrency_);
   rate_ = make_number("rate", 0.01, 10'000);
@@ -160,7 +185,10 @@ void PlanForm::add_load(QVBoxLayout& column) {
                      tr("A request that the context does not hold is cut to what fits; without this its cell fails"), cut_);
   requests_ = make_count("requests", 0, 100'000);
   requests_->setSpecialValueText(tr("auto"));
-  add_row(column, "requests", tr("Requests"), tr("Of each run; auto: twice the concurrency, at least 4"), requests_);
+  add_row(
+      column, "requests", tr("Requests"),
+      tr("Of each run; auto: twice the concurrency, at least 4; of saturation as many as come in five seconds, at least 40"),
+      requests_);
 }
 
 void PlanForm::add_variables(QVBoxLayout& column) {
@@ -225,6 +253,14 @@ void PlanForm::add_goal(QVBoxLayout& column) {
   column.addWidget(section);
 }
 
+/// An even spread has two ends, and is no wider than the mean.
+void PlanForm::show_spread() {
+  const bool is_even = distribution_->currentData() == QStringLiteral("uniform");
+  const QSignalBlocker quiet(spread_);
+  spread_->setPrefix(is_even ? tr("± ") : QString());
+  spread_->setMaximum(is_even ? kMaxEvenSpread : kMaxLognormalSpread);
+}
+
 /// What a variable sets is not asked for a second time.
 void PlanForm::show_load() {
   const auto varies = [this](std::string_view name) {
@@ -233,8 +269,9 @@ void PlanForm::show_load() {
   };
   const app::LoadPattern pattern = plan_.workload.pattern();
   const bool is_fixed = pattern == app::LoadPattern::concurrency, replays = pattern == app::LoadPattern::replay;
+  const bool searches = pattern == app::LoadPattern::saturation;
   concurrency_row_->setVisible((is_fixed || varies("load")) && !varies("concurrency"));
-  rate_row_->setVisible(((!is_fixed && !replays) || varies("load")) && !varies("rate"));
+  rate_row_->setVisible(((!is_fixed && !replays && !searches) || varies("load")) && !varies("rate"));
   trace_row_->setVisible(replays);
   scale_row_->setVisible(replays && !varies("time_scale"));
   model_row_->setVisible(!target_->is_server());
@@ -254,6 +291,7 @@ void PlanForm::show_load() {
   prompt_->setEnabled(!varies("prompt_tokens"));
   output_->setEnabled(!varies("output_tokens"));
   spread_->setEnabled(!varies("length_spread"));
+  distribution_->setEnabled(!varies("length_distribution"));
   shared_->setEnabled(!varies("shared_prefix"));
   requests_->setEnabled(!varies("requests"));
 }
@@ -269,6 +307,8 @@ void PlanForm::set_plan(const app::SweepPlan& plan) {
   const app::SweepWorkload& work = plan.workload;
   prompt_->setValue(static_cast<int>(work.prompt_tokens));
   output_->setValue(static_cast<int>(work.output_tokens));
+  distribution_->setCurrentIndex(std::max(0, distribution_->findData(QString::fromStdString(work.length_distribution))));
+  show_spread();
   spread_->setValue(static_cast<int>(std::lround(100 * work.length_spread)));
   shared_->setValue(static_cast<int>(std::lround(100 * work.shared_prefix)));
   target_->set_target(plan.target);
@@ -303,7 +343,9 @@ void PlanForm::take() {
   app::SweepWorkload& work = plan_.workload;
   work.prompt_tokens = prompt_->value();
   work.output_tokens = output_->value();
+  show_spread();
   work.length_spread = spread_->value() / 100.0;
+  work.length_distribution = distribution_->currentData().toString().toStdString();
   plan_.target = target_->target();
   work.dataset = dataset_->text().trimmed().toStdString();
   work.shared_prefix = work.dataset.empty() ? shared_->value() / 100.0 : 0;  // its row is hidden

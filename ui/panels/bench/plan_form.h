@@ -41,6 +41,7 @@ class PlanForm : public QWidget {
   void add_measurement(QVBoxLayout& column);
   void add_goal(QVBoxLayout& column);
   QWidget* make_tokens();
+  QWidget* make_spread();
   QLineEdit* make_file(const char* name, const QString& hint);
   void add_load(QVBoxLayout& column);
   QSpinBox* make_count(const char* name, int low, int high, const QString& suffix = {});
@@ -50,6 +51,7 @@ class PlanForm : public QWidget {
                    bool stretches = false);
   void take();
   void show_load();
+  void show_spread();
 
   const Theme& theme_;
   app::SweepPlan plan_;
@@ -61,7 +63,7 @@ class PlanForm : public QWidget {
   QSpinBox *prompt_, *output_, *concurrency_, *requests_, *repeats_;
   QDoubleSpinBox *rate_, *max_seconds_;
   QSpinBox *spread_, *shared_, *ttft_, *itl_, *max_waiting_;
-  QComboBox *load_, *stop_;
+  QComboBox *distribution_, *load_, *stop_;
   FormRow *model_row_, *tokens_row_, *spread_row_, *shared_row_, *cut_row_, *concurrency_row_, *rate_row_, *trace_row_,
       *scale_row_, *quality_row_, *special_row_, *waiting_row_;
   Switch *warm_up_, *shuffle_, *special_, *cut_;

@@ -58,7 +58,9 @@ class CellDelegate final : public TableDelegate {
   }
 
  private:
-  static bool is_main(const SweepTable::Column& column) { return column.index == app::metric_index("output_tok_s"); }
+  static bool is_main(const SweepTable::Column& column) {
+    return column.index == app::metric_index("output_tok_s") || column.index == app::metric_index("max_rate");
+  }
   static QString half_width_of(const QModelIndex& index) { return index.data(SweepTable::half_width_role).toString(); }
 
   const SweepTable& model_;

@@ -28,10 +28,8 @@ void ServiceStrip::show_sweep(const app::SweepStatus& status) {
   setVisible(has_one);
   if (!has_one) return;
   set_goal(goal_words(status.plan->goal), tr("A cell keeps it when 95 of 100 requests are within these limits"));
-  const auto most = most_at_a_time(status);
+  show_most(status);
   const auto best = best_under_goal(status);
-  set_figure(0, most ? QLocale().toString(static_cast<qlonglong>(most->concurrency)) : QStringLiteral("–"),
-             tr("at a time at most"), most ? cell_words(*status.plan, most->cell) : QString());
   set_figure(1, best ? metric_value(app::metric_index("output_tok_s"), best->output_tok_s) : QStringLiteral("–"),
              tr("tok/s at most"), best ? cell_words(*status.plan, best->cell) : tr("no cell keeps it yet"));
   const std::size_t n_measured =
@@ -40,6 +38,19 @@ void ServiceStrip::show_sweep(const app::SweepStatus& status) {
       }));
   set_figure(2, QLocale().toString(static_cast<qulonglong>(best ? best->n_meeting : 0)),
              tr("of %1 cells keep it").arg(n_measured), tr("95 of 100 requests in time"));
+}
+
+void ServiceStrip::show_most(const app::SweepStatus& status) {
+  const QString none = QStringLiteral("–");
+  if (app::has_saturation(*status.plan)) {
+    const auto most = most_a_second(status);
+    set_figure(0, most ? metric_value(app::metric_index("max_rate"), most->max_rate) : none, tr("req/s at most"),
+               most ? cell_words(*status.plan, most->cell) : QString());
+    return;
+  }
+  const auto most = most_at_a_time(status);
+  set_figure(0, most ? QLocale().toString(static_cast<qlonglong>(most->concurrency)) : none, tr("at a time at most"),
+             most ? cell_words(*status.plan, most->cell) : QString());
 }
 
 }  // namespace lathe::ui

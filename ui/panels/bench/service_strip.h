@@ -13,6 +13,9 @@ class ServiceStrip : public FigureStrip {
   ServiceStrip(const Theme& theme, QWidget* parent);
   /// Hidden where the plan has no goal.
   void show_sweep(const app::SweepStatus& status);
+
+ private:
+  void show_most(const app::SweepStatus& status);
 };
 
 }  // namespace lathe::ui

@@ -14,7 +14,7 @@
 namespace lathe::ui {
 namespace {
 
-constexpr std::string_view kHeatMetric = "ttft_ms_p99", kChartMetric = "output_tok_s";
+constexpr std::string_view kHeatMetric = "ttft_ms_p99", kChartMetric = "output_tok_s", kSaturationMetric = "max_rate";
 /// Of a model beside the unquantized one: nobody measures them without a text.
 constexpr std::string_view kOfQuality[] = {"perplexity", "perplexity_ci95", "kl_mean", "kl_99", "same_best", "quality_s"};
 
@@ -107,9 +107,12 @@ void SweepCharts::choose_for(const app::SweepPlan& plan) {
     choose(*chart_over_, "output_tok_s");
     return;
   }
+  const bool searches = app::has_saturation(plan);
+  const std::string_view usual = searches ? kSaturationMetric : kChartMetric;
+  if (metric() == app::metric_index(searches ? kChartMetric : kSaturationMetric)) choose(*chart_metric_, usual);
   if (is_of_quality(*heat_metric_)) choose(*heat_metric_, kHeatMetric);
   if (!is_of_quality(*chart_metric_) && !is_of_quality(*chart_over_)) return;
-  choose(*chart_metric_, kChartMetric);
+  choose(*chart_metric_, usual);
   chart_over_->setCurrentIndex(std::max(0, chart_over_->findData(as_data(status_.plan ? usual_axis(*status_.plan) : 0))));
 }
 

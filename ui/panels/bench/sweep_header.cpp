@@ -40,6 +40,13 @@ QString warning_words(const app::SweepReport& report) {
   return words.isEmpty() ? QString() : SweepHeader::tr("The machine: %1").arg(words.join(QStringLiteral("; ")));
 }
 
+/// Of which run, and at which rate one that is searched is.
+QString run_words(const app::SweepStatus& status) {
+  const QString repeat = SweepHeader::tr("repeat %1 of %2").arg(status.progress.repeat).arg(status.plan->repeats);
+  const bool searches = status.progress.doing.starts_with("trying");
+  return searches ? QStringLiteral("%1, %2").arg(repeat, QString::fromStdString(status.progress.doing)) : repeat;
+}
+
 }  // namespace
 
 QString cell_words(const app::SweepPlan& plan, std::size_t cell) {
@@ -113,9 +120,8 @@ QString SweepHeader::where_words(const app::SweepStatus& status) const {
                         : status.progress.doing == "connecting" ? tr("asking the server")
                         : status.progress.doing == "evaluating" ? tr("comparing with the unquantized model")
                         : status.progress.doing == "warming up" ? tr("warming up")
-                        : status.progress.repeat > 0
-                            ? tr("repeat %1 of %2").arg(status.progress.repeat).arg(status.plan->repeats)
-                            : tr("starting");
+                        : status.progress.repeat > 0            ? run_words(status)
+                                                                : tr("starting");
   return cell.isEmpty() ? doing : QStringLiteral("%1, %2").arg(cell, doing);
 }
 

@@ -12,6 +12,11 @@ namespace {
 constexpr int kControlWidth = 82;
 constexpr int kMaxTurns = 1024, kMaxTokens = 1'000'000, kMaxSeconds = 3600;
 
+/// Else each request is one of its own.
+bool may_talk(const app::SweepWorkload& work) {
+  return work.pattern() != app::LoadPattern::replay && work.pattern() != app::LoadPattern::saturation;
+}
+
 }  // namespace
 
 TurnRows::TurnRows(const Theme& theme, int label_width, QWidget* parent) : QWidget(parent), theme_(theme) {
@@ -53,15 +58,14 @@ void TurnRows::set_work(const app::SweepWorkload& work) {
 }
 
 void TurnRows::read_into(app::SweepWorkload& work) const {
-  work.turns = work.pattern() == app::LoadPattern::replay ? 1 : turns_->value();
+  work.turns = may_talk(work) ? turns_->value() : 1;
   work.turn_tokens = tokens_->value();
   work.think_time = think_->value();
 }
 
 void TurnRows::show_rows(const app::SweepWorkload& work, const std::function<bool(std::string_view name)>& varies) {
-  const bool replays = work.pattern() == app::LoadPattern::replay;
-  const bool goes_on = !replays && (work.turns > 1 || varies("turns"));
-  turns_row_->setVisible(!replays && !varies("turns"));
+  const bool talks = may_talk(work), goes_on = talks && (work.turns > 1 || varies("turns"));
+  turns_row_->setVisible(talks && !varies("turns"));
   tokens_row_->setVisible(goes_on && work.dataset.empty() && !varies("turn_tokens"));
   think_row_->setVisible(goes_on && !varies("think_time"));
 }

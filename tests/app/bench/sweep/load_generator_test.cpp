@@ -103,11 +103,14 @@ class LoadGeneratorTest : public QObject {
     const auto run = ran({.load = "constant", .max_waiting = 5}, arrivals(1000, 0.001), 1);
     QVERIFY(run.has_value());
     QCOMPARE(run->requests.size(), std::size_t{6});
-    QVERIFY(!run->answers_compare);
+    QVERIFY(!run->answers_compare && run->too_many_waited);
     const auto at_once = ran({.load = "replay", .max_waiting = 5}, arrivals(1000, 0), 0.05);
     QCOMPARE(at_once->requests.size(), std::size_t{6});
     const auto fixed = ran({.load = "concurrency", .concurrency = 8, .max_waiting = 5}, arrivals(16, 0), 0.01);
     QCOMPARE(fixed->requests.size(), std::size_t{16});
+    QVERIFY(!fixed->too_many_waited);
+    const auto late = ran({.load = "constant", .max_seconds = 0.02, .max_waiting = 500}, arrivals(1000, 0.001), 0.05);
+    QVERIFY(!late->too_many_waited);
   }
 
   void a_turn_is_not_sent_after_the_end() {

@@ -73,6 +73,32 @@ class RequestPlanTest : public QObject {
     QCOMPARE((*planner.plan(work, 1))[4].prompt_tokens, std::int64_t{10});
   }
 
+  /// The same lengths under every load, as those of an even spread.
+  void lengths_may_be_lognormal() {
+    SweepWorkload work{.prompt_tokens = 128,
+                       .output_tokens = 64,
+                       .length_spread = 1,
+                       .length_distribution = "lognormal",
+                       .requests = 2000,
+                       .load = "concurrency"};
+    const auto planned = RequestPlanner().plan(work, 3), again = RequestPlanner().plan(work, 3);
+    work.load = "poisson";
+    const auto other = RequestPlanner().plan(work, 3);
+    double prompts = 0, outputs = 0;
+    std::int64_t longest = 0;
+    for (std::size_t i = 0; i < planned->size(); ++i) {
+      const PlannedRequest& request = (*planned)[i];
+      QVERIFY(request.prompt_tokens >= 1 && request.output_tokens >= 1);
+      QCOMPARE(request.prompt_tokens, (*again)[i].prompt_tokens);
+      QCOMPARE(request.output_tokens, (*other)[i].output_tokens);
+      prompts += static_cast<double>(request.prompt_tokens);
+      outputs += static_cast<double>(request.output_tokens);
+      longest = std::max(longest, request.prompt_tokens);
+    }
+    QVERIFY(std::abs(prompts / 2000 - 128) < 10 && std::abs(outputs / 2000 - 64) < 5);
+    QVERIFY(longest > 2 * 128);  // where an even spread ends
+  }
+
   void turns_that_a_file_cannot_have_are_refused() {
     RequestPlanner planner;
     const auto flat = planner.plan({.dataset = file("flat.txt", "one\ntwo\n"), .turns = 2}, 1);

@@ -72,6 +72,17 @@ class SweepEstimateTest : public QObject {
     QVERIFY(!estimated_seconds(plan, SweepReport{}).has_value());
   }
 
+  void nobody_knows_how_long_a_search_takes() {
+    SweepPlan plan = plan_of_four();
+    plan.variables.pop_back();
+    QVERIFY(estimated_seconds(plan, report_of_one(kUnseen)).has_value());
+    plan.workload.load = "saturation";
+    QVERIFY(!estimated_seconds(plan, report_of_one(kUnseen)).has_value());
+    plan.workload.load = "poisson";
+    plan.variables = {{"load", {"poisson", "saturation"}}};
+    QVERIFY(!estimated_seconds(plan, report_of_one(kUnseen)).has_value());
+  }
+
   /// Conversations of three turns compute three times as much, and think twice: one or two of them at a time.
   void turns_and_rates_take_their_time() {
     SweepPlan plan = plan_of_four();

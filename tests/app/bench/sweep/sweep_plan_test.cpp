@@ -138,6 +138,47 @@ class SweepPlanTest : public QObject {
     QCOMPARE(told({}, {.too_long = "cut"}), std::string());
   }
 
+  void lengths_are_spread_no_further_than_their_distribution_goes() {
+    SweepPlan plan = plan_of({});
+    plan.workload.length_spread = 1.5;
+    QVERIFY2(refusal(plan).starts_with("must be 1 at most, got 1.5"), refusal(plan).c_str());
+    QCOMPARE(check(plan).error().where, std::string("length_spread"));
+    plan.workload.length_distribution = "lognormal";
+    QCOMPARE(refusal(plan), std::string());
+    QVERIFY(!set_option(plan.workload, "length_spread", "11").has_value());
+    QVERIFY(!set_option(plan.workload, "length_distribution", "normal").has_value());
+    plan.variables = {{"length_distribution", {"lognormal", "uniform"}}};  // each of its cells says so
+    QCOMPARE(refusal(plan), std::string());
+    QVERIFY(lathe::app::cell_of(plan, 0).has_value());
+    QCOMPARE(lathe::app::cell_of(plan, 1).error().where, std::string("length_spread"));
+    plan.workload.length_spread = 0;
+    QVERIFY2(refusal(plan).starts_with("has no effect: with length_spread 0"), refusal(plan).c_str());
+    plan.workload = {.load = "replay", .trace = "a.csv"};
+    QCOMPARE(refusal(plan), std::string("has no effect: the trace says it"));
+  }
+
+  void a_search_of_the_rate_is_checked() {
+    const auto told = [](std::vector<SweepVariable> variables, SweepWorkload work) {
+      SweepPlan plan = plan_of(std::move(variables));
+      plan.workload = std::move(work);
+      return refusal(plan);
+    };
+    QCOMPARE(told({{"prompt_tokens", {"8", "16"}}}, {.load = "saturation"}), std::string());
+    QCOMPARE(told({{"rate", {"1"}}}, {.load = "saturation"}), std::string("has no effect: load saturation finds it"));
+    QVERIFY(told({{"concurrency", {"1"}}}, {.load = "saturation"}).starts_with("has no effect: load saturation"));
+    QVERIFY(told({}, {.load = "saturation", .turns = 2}).starts_with("must be 1: load saturation"));
+    QVERIFY(told({}, {.requests = 3, .load = "saturation"}).starts_with("must be 4 at least, got 3"));
+    QCOMPARE(told({}, {.requests = 4, .load = "saturation"}), std::string());
+    QVERIFY(told({}, {.load = "saturation", .trace = "a.csv"}).starts_with("a trace is for load replay"));
+    // Of loads that vary, the cell of the one that cannot be says so.
+    SweepPlan plan = plan_of({{"load", {"poisson", "saturation"}}});
+    plan.workload.turns = 2;
+    QCOMPARE(refusal(plan), std::string());
+    QVERIFY(lathe::app::cell_of(plan, 0).has_value());
+    QCOMPARE(lathe::app::cell_of(plan, 1).error().where, std::string("turns"));
+    QCOMPARE((SweepWorkload{.load = "saturation", .concurrency = 64}).n_requests(), std::int64_t{40});
+  }
+
   void a_plan_reads_back_as_it_was_written() {
     SweepPlan plan = plan_of({{"concurrency", {"1", "4"}}, {"quantization", {"none", "int8_g32"}}});
     plan.repeats = 5;
@@ -145,7 +186,9 @@ class SweepPlanTest : public QObject {
     plan.shuffle = false;
     plan.sampling.temperature = 0;
     plan.workload.output_tokens = 33;
-    plan.workload.load = "poisson";
+    plan.workload.length_spread = 1.25;
+    plan.workload.length_distribution = "lognormal";
+    plan.workload.load = "saturation";
     plan.workload.rate = 2.5;
     plan.workload.turns = 3;
     plan.workload.turn_tokens = 9;

@@ -81,6 +81,21 @@ class TargetTest : public QObject {
   }
 
   /// A prompt of N tokens has N on the server, and no prefix cache has met it.
+  void the_highest_rate_of_a_server_is_searched() {
+    ServerFixture server;
+    server.engine().answer_with(std::string(64, 'x'));
+    SweepPlan plan = plan_for(url_of(server));
+    plan.workload.load = "saturation";
+    plan.workload.requests = 20;
+    plan.repeats = 1;
+    const CellResult cell = swept(plan).cells.at(0);
+    QVERIFY2(cell.error.empty(), cell.error.c_str());
+    QVERIFY(cell.estimate_of(metric_index("max_rate")).mean > 0);
+    QVERIFY(cell.trials.at(0).size() > 2);
+    plan.goal.ttft_ms = 1e-6;
+    QVERIFY(swept(plan).cells.at(0).error.find("no rate holds") != std::string::npos);
+  }
+
   void prompts_have_the_tokens_that_were_asked_for() {
     ServerFixture server;
     server.engine().answer_with(std::string(64, 'x'));
