@@ -122,7 +122,8 @@ class SweepRun {
         record.load_seconds = kUnseen;
         record.quality = {};
       }
-      const Result<void> kept = journal_.add_sample(index, measure(record, plan_.goal), watch_.end());
+      const Result<void> kept =
+          journal_.add_sample(index, measure(record, plan_.goal), watch_.end(), measure_latencies(record));
       if (!kept) return engine::fail(kept.error().code, kept.error().message, kJournal);
     }
     return {};
