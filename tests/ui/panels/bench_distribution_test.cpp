@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The distribution chart of the Bench page: its lines, goal, axis and words, what it says when it has none, and its choices.
-#include <qcustomplot.h>
-
 #include <QCheckBox>
 #include <QComboBox>
 #include <QTemporaryDir>
@@ -49,16 +47,10 @@ void set_goal(app::SweepStatus& status, double ttft_ms) {
   status.plan = plan;
 }
 
-int n_goals(const ui::DistributionChart& chart) {
-  int n = 0;
-  for (int i = 0; i < chart.plot()->itemCount(); ++i)
-    if (qobject_cast<QCPItemStraightLine*>(chart.plot()->item(i)) != nullptr) ++n;
-  return n;
-}
-
-QVector<double> shares_of(const QCPGraph& graph) {
+/// The shares of a stair, in per cent.
+QVector<double> shares_of(const QPolygonF& corners) {
   QVector<double> shares;
-  for (const QCPGraphData& point : *graph.data()) shares << point.value;
+  for (const QPointF& corner : corners) shares << corner.y();
   return shares;
 }
 
@@ -88,13 +80,6 @@ class BenchDistributionTest : public QObject {
   void a_single_cell_has_its_distribution_alone();
 
  private:
-  /// The middle of what is drawn at those coordinates of the axes.
-  QPointF place_of(double ms, double share) const {
-    QCustomPlot& plot = *chart_->plot();
-    plot.replot();
-    return QPointF(plot.xAxis->coordToPixel(ms), plot.yAxis->coordToPixel(share)) + plot.pos();
-  }
-
   ui::Theme theme_;
   std::unique_ptr<ui::DistributionChart> chart_;
 };
@@ -107,12 +92,9 @@ void BenchDistributionTest::a_line_is_a_stair_of_all_runs_of_its_cell() {
   chart_->show_sweep(status, kTtft);
   QCOMPARE(chart_->cells(), (std::vector<std::size_t>{0, 1}));
   QCOMPARE(chart_->name_of(1), QString("concurrency 2"));
-  const QCPGraph& graph = *chart_->plot()->graph(0);
-  QCOMPARE(graph.lineStyle(), QCPGraph::lsStepLeft);
-  QCOMPARE(shares_of(graph), QVector<double>({0, 25, 50, 75, 100}));
-  QCOMPARE(graph.data()->at(0)->key, 10.0);
-  QCOMPARE(graph.data()->at(2)->key, 20.0);
-  QCOMPARE(chart_->plot()->xAxis->label(), QString("TTFT, ms"));
+  const QPolygonF corners({{10, 0}, {10, 25}, {20, 50}, {30, 75}, {40, 100}});
+  QCOMPARE(chart_->corners_of(0), corners);
+  QCOMPARE(chart_->axis_title(), QString("TTFT, ms"));
   QVERIFY(chart_->accessibleDescription().contains("concurrency 1: half within 20.0 ms, 99 % within 40.0 ms"));
 }
 
@@ -121,11 +103,12 @@ void BenchDistributionTest::a_point_is_told_by_the_nearest_line() {
   add_run(status, 0, {100, 200, 300, 400});
   add_run(status, 1, {600, 700, 800, 900});
   chart_->show_sweep(status, kTtft);
-  const QString words = chart_->words_at(place_of(250, 50));
+  chart_->grab();  // what is drawn has its place
+  const QString words = chart_->words_at(chart_->place_of(250, 50));
   QVERIFY2(words.contains("concurrency 1") && words.contains("50 % within 250 ms"), qPrintable(words));
   QVERIFY2(words.contains("p50 200, p90 400, p99 400 ms, n 4"), qPrintable(words));
-  QVERIFY(chart_->words_at(place_of(600, 10)).contains("concurrency 2"));
-  QVERIFY(chart_->words_at(place_of(500, 60)).isEmpty());
+  QVERIFY(chart_->words_at(chart_->place_of(600, 10)).contains("concurrency 2"));
+  QVERIFY(chart_->words_at(chart_->place_of(500, 60)).isEmpty());
   QVERIFY(chart_->words_at(QPointF(1, 399)).isEmpty());
 }
 
@@ -135,14 +118,14 @@ void BenchDistributionTest::the_goal_is_drawn_where_it_is_in_sight() {
   const auto n_drawn = [&](double goal, std::size_t latency) {
     set_goal(status, goal);
     chart_->show_sweep(status, latency);
-    return n_goals(*chart_);
+    return int(chart_->has_goal_line());
   };
   QCOMPARE(n_drawn(0, kTtft), 0);
   QCOMPARE(n_drawn(150, kTtft), 1);
   QCOMPARE(n_drawn(400, kTtft), 1);
-  QVERIFY(chart_->plot()->xAxis->range().contains(400));
+  QVERIFY(chart_->is_in_range(400));
   QCOMPARE(n_drawn(4000, kTtft), 0);
-  QVERIFY(!chart_->plot()->xAxis->range().contains(4000));
+  QVERIFY(!chart_->is_in_range(4000));
   QCOMPARE(n_drawn(150, app::latency_index("e2e_ms")), 0);
 }
 
@@ -151,36 +134,34 @@ void BenchDistributionTest::values_far_apart_have_an_axis_of_ratios() {
   add_run(status, 0, {100, 200});
   chart_->show_sweep(status, kTtft);
   QVERIFY(!chart_->offers_ratios());
-  QCOMPARE(chart_->plot()->xAxis->scaleType(), QCPAxis::stLinear);
+  QVERIFY(!chart_->is_by_ratio());
   add_run(status, 1, {10, 5000});
   chart_->show_sweep(status, kTtft);
   QVERIFY(chart_->offers_ratios());
-  QCOMPARE(chart_->plot()->xAxis->scaleType(), QCPAxis::stLogarithmic);
-  QVERIFY(chart_->plot()->xAxis->range().lower > 0);
+  QVERIFY(chart_->is_by_ratio());
+  QVERIFY(!chart_->is_in_range(0));
   chart_->set_by_ratio(false);
-  QCOMPARE(chart_->plot()->xAxis->scaleType(), QCPAxis::stLinear);
-  QVERIFY(chart_->plot()->xAxis->range().contains(5000));
+  QVERIFY(!chart_->is_by_ratio());
+  QVERIFY(chart_->is_in_range(5000));
 }
 
 void BenchDistributionTest::the_selected_cell_is_stronger() {
   app::SweepStatus status = status_of(3);
   for (std::size_t cell = 0; cell < 3; ++cell) add_run(status, cell, {10.0 * double(cell + 1), 90});
   chart_->show_sweep(status, kTtft);
-  const double usual = chart_->plot()->graph(1)->pen().widthF();
+  const double usual = chart_->pen_of(1).widthF();
   chart_->select_cell(1);
-  const QCPGraph* last = chart_->plot()->graph(2);  // over the others
-  QCOMPARE(last->name(), QString("concurrency 2"));
-  QVERIFY(last->pen().widthF() > 2 * usual);
+  QCOMPARE(chart_->top_cell(), std::optional<std::size_t>(1));
+  QVERIFY(chart_->pen_of(1).widthF() > 2 * usual);
   QCOMPARE(chart_->cells(), (std::vector<std::size_t>{0, 1, 2}));
   chart_->select_cell({});
-  QCOMPARE(chart_->plot()->graph(1)->pen().widthF(), usual);
+  QCOMPARE(chart_->pen_of(1).widthF(), usual);
 }
 
 void BenchDistributionTest::what_is_missing_is_said() {
   app::SweepStatus status = status_of(2);
   chart_->show_sweep(status, kTtft);
   QCOMPARE(chart_->message(), QString("Nothing is measured yet"));
-  QVERIFY(chart_->plot()->isHidden());
   auto old = std::make_shared<app::SweepReport>();
   old->cells[0].samples.emplace_back(app::sweep_metrics().size(), 1.0);
   status.report = old;
@@ -190,7 +171,7 @@ void BenchDistributionTest::what_is_missing_is_said() {
   QVERIFY(chart_->words_at(QPointF(300, 200)).isEmpty());
   add_run(status, 1, {10, 20});
   chart_->show_sweep(status, kTtft);
-  QVERIFY(chart_->message().isEmpty() && !chart_->plot()->isHidden());
+  QVERIFY(chart_->message().isEmpty());
   chart_->show_sweep(status, kItl);
   QVERIFY(chart_->message().startsWith("No answer had two tokens"));
 }
@@ -203,8 +184,8 @@ void BenchDistributionTest::lines_beyond_the_most_are_counted() {
   QCOMPARE(chart_->cells().size(), std::size_t{24});
   QCOMPARE(chart_->cells().back(), std::size_t{23});
   QSet<QString> looks;
-  for (int i = 0; i < 24; ++i) {
-    const QPen pen = chart_->plot()->graph(i)->pen();
+  for (const std::size_t cell : chart_->cells()) {
+    const QPen pen = chart_->pen_of(cell);
     QString look = pen.color().name();
     for (const qreal length : pen.dashPattern()) look += QString(" %1").arg(length * pen.widthF(), 0, 'f', 1);
     looks.insert(look);
@@ -250,7 +231,7 @@ void BenchDistributionTest::a_measured_sweep_has_all_four() {
     Q_EMIT choice->activated(i);
     QCOMPARE(charts->latency(), std::optional(std::size_t(i)));
     QCOMPARE(chart->cells(), (std::vector<std::size_t>{0, 1}));
-    QCOMPARE(shares_of(*chart->plot()->graph(0)).back(), 100.0);
+    QCOMPARE(shares_of(chart->corners_of(0)).back(), 100.0);
     QCOMPARE(fixture.find<QCheckBox>("bench.distribution.by_ratio")->isVisible(), chart->offers_ratios());
   }
   QCOMPARE(words, QStringList({"TTFT, ms", "ITL, ms", "TPOT, ms", "E2E, ms"}));
@@ -268,17 +249,16 @@ void BenchDistributionTest::a_line_and_a_row_choose_each_other() {
   QVERIFY(fixture.wait_for(app::SweepState::done));
   fixture.click("bench.chart.kind.1");
   auto* chart = fixture.find<ui::DistributionChart>("bench.distribution");
-  const auto strongest = [&] { return chart->plot()->graph(chart->plot()->graphCount() - 1); };
   fixture.table()->selectRow(0);
-  QCOMPARE(strongest()->name(), QString("concurrency 1"));
-  QVERIFY(strongest()->pen().widthF() > 3);
+  QCOMPARE(chart->top_cell(), std::optional<std::size_t>(0));
+  QVERIFY(chart->pen_of(0).widthF() > 3);
   QTest::mouseClick(chart, Qt::LeftButton, {}, QPoint(theme_.px(120), theme_.px(8)));  // the second name
   QCOMPARE(fixture.table()->currentIndex().row(), 1);
-  QCOMPARE(strongest()->name(), QString("concurrency 2"));
-  // A table that is filled anew has its row again, and so has the chart.
+  QVERIFY(chart->pen_of(0).widthF() < 3 && chart->pen_of(1).widthF() > 3);
+  // Another sweep has none selected.
   fixture.click("bench.start");
   QVERIFY(fixture.wait_for(app::SweepState::done));
-  QVERIFY(strongest()->pen().widthF() < 3);
+  QVERIFY(chart->pen_of(0).widthF() < 3 && chart->pen_of(1).widthF() < 3);
 }
 
 void BenchDistributionTest::a_sweep_of_before_says_that_it_has_none() {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/panels/bench/chart_legend.h"
 
+#include <qcustomplot.h>
+
 #include <QCoreApplication>
 
 namespace lathe::ui {
@@ -46,7 +48,8 @@ int ChartLegend::place(int width, int most_rows) {
   return n_rows_ * row_height;
 }
 
-void ChartLegend::paint(QCPPainter& painter) const {
+void ChartLegend::paint(QWidget& chart) const {
+  QCPPainter painter(&chart);
   painter.setAntialiasing(true);
   const auto write = [&](qreal x, qreal y, const QString& words) {
     const int wide = painter.fontMetrics().horizontalAdvance(words);
@@ -56,12 +59,13 @@ void ChartLegend::paint(QCPPainter& painter) const {
     const LegendEntry& entry = entries_[i];
     if (entry.name.isEmpty()) continue;
     const qreal x = places_[i].x(), y = places_[i].y();
-    const bool is_remark = !entry.has_line && entry.mark.isNone();
+    const bool is_remark = !entry.has_line && entry.mark == LegendEntry::kNoMark;
     painter.setPen(entry.pen);
     if (entry.has_line) painter.drawLine(QPointF(x, y), QPointF(x + theme_.px(kLine), y));
-    if (!entry.mark.isNone()) {
-      QCPScatterStyle mark = entry.mark;
-      mark.applyTo(&painter, QPen(entry.pen.color(), 1.2));
+    if (entry.mark != LegendEntry::kNoMark) {
+      const QPen edge(entry.pen.color(), 1.2);
+      const QCPScatterStyle mark(static_cast<QCPScatterStyle::ScatterShape>(entry.mark), edge, edge.color(), 7);
+      mark.applyTo(&painter, edge);
       mark.drawShape(&painter, x + theme_.px(kLine / 2), y);
     }
     painter.setFont(theme_.font(11, entry.is_strong ? QFont::DemiBold : QFont::Normal));

@@ -2,9 +2,9 @@
 // ChartLegend: the names of a chart's lines, each behind a piece of it; those that have no room in a row begin the next.
 #pragma once
 
-#include <qcustomplot.h>
-
-#include <QStringList>
+#include <QPen>
+#include <QString>
+#include <QWidget>
 #include <climits>
 #include <vector>
 
@@ -13,10 +13,12 @@
 namespace lathe::ui {
 
 struct LegendEntry {
+  static constexpr int kNoMark = -1;
+
   QString name;  ///< empty: it takes no room
   QPen pen;
-  QCPScatterStyle mark{};  ///< none: a line alone
-  bool has_line = true;    ///< with neither it is a remark
+  int mark = kNoMark;    ///< QCPScatterStyle::ScatterShape
+  bool has_line = true;  ///< with neither it is a remark
   bool is_strong = false;
 };
 
@@ -26,7 +28,7 @@ class ChartLegend {
   void set(std::vector<LegendEntry> entries) { entries_ = std::move(entries); }
   /// Pixels that it is high. Names that `most_rows` cannot take are counted behind the others.
   int place(int width, int most_rows = INT_MAX);
-  void paint(QCPPainter& painter) const;
+  void paint(QWidget& chart) const;
   int n_rows() const { return n_rows_; }
   int n_left_out() const { return static_cast<int>(entries_.size() - places_.size()); }
   /// The entry there; -1: none.

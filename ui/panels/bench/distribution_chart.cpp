@@ -94,6 +94,30 @@ std::vector<std::size_t> DistributionChart::cells() const {
   return cells;
 }
 
+std::optional<std::size_t> DistributionChart::top_cell() const {
+  if (lines_.empty()) return {};
+  return static_cast<std::size_t>(plot_->graph(plot_->graphCount() - 1)->property("cell").toULongLong());
+}
+
+QPolygonF DistributionChart::corners_of(std::size_t cell) const {
+  QPolygonF corners;
+  for (int i = 0; i < plot_->graphCount(); ++i) {
+    if (plot_->graph(i)->property("cell").toULongLong() != cell) continue;
+    for (const QCPGraphData& corner : *plot_->graph(i)->data()) corners << QPointF(corner.key, corner.value);
+  }
+  return corners;
+}
+
+QPointF DistributionChart::place_of(double ms, double percent) const {
+  return QPointF(plot_->xAxis->coordToPixel(ms), plot_->yAxis->coordToPixel(percent)) + plot_->pos();
+}
+
+bool DistributionChart::is_in_range(double ms) const { return plot_->xAxis->range().contains(ms); }
+
+bool DistributionChart::is_by_ratio() const { return plot_->xAxis->scaleType() == QCPAxis::stLogarithmic; }
+
+QString DistributionChart::axis_title() const { return plot_->xAxis->label(); }
+
 QString DistributionChart::name_of(std::size_t cell) const { return differing_words(*status_.plan, cell); }
 
 /// Beyond the most that can be told apart the selected one takes the place of the last.
@@ -155,6 +179,7 @@ double DistributionChart::goal() const {
 void DistributionChart::rebuild() {
   plot_->clearPlottables();
   plot_->clearItems();
+  has_goal_line_ = false;
   message_->setText(why_empty());
   message_->setVisible(lines_.empty());
   plot_->setVisible(!lines_.empty());
@@ -188,7 +213,7 @@ void DistributionChart::add_line(const Line& line) {
     y << 100 * quantile.share;
   }
   QCPGraph* graph = plot_->addGraph();
-  graph->setName(name_of(line.cell));
+  graph->setProperty("cell", static_cast<qulonglong>(line.cell));
   graph->setPen(pen_of(line.cell));
   graph->setLineStyle(QCPGraph::lsStepLeft);
   graph->setAdaptiveSampling(false);
@@ -196,7 +221,8 @@ void DistributionChart::add_line(const Line& line) {
 }
 
 void DistributionChart::add_goal() {
-  if (!(goal() > 0) || !plot_->xAxis->range().contains(goal())) return;
+  has_goal_line_ = goal() > 0 && is_in_range(goal());
+  if (!has_goal_line_) return;
   auto* line = new QCPItemStraightLine(plot_);
   line->point1->setCoords(goal(), 0);
   line->point2->setCoords(goal(), 1);
@@ -212,8 +238,7 @@ void DistributionChart::add_goal() {
   words->position->setTypeY(QCPItemPosition::ptAxisRectRatio);
   words->position->setCoords(goal(), 0.97);
   const QCPRange range = plot_->xAxis->range();
-  const bool is_log = plot_->xAxis->scaleType() == QCPAxis::stLogarithmic;
-  const bool is_right = goal() > (is_log ? std::sqrt(range.lower * range.upper) : range.center());
+  const bool is_right = goal() > (is_by_ratio() ? std::sqrt(range.lower * range.upper) : range.center());
   words->setPositionAlignment(Qt::AlignBottom | (is_right ? Qt::AlignRight : Qt::AlignLeft));
 }
 
@@ -268,10 +293,7 @@ void DistributionChart::place() {
 
 void DistributionChart::resizeEvent(QResizeEvent*) { place(); }
 
-void DistributionChart::paintEvent(QPaintEvent*) {
-  QCPPainter painter(this);
-  legend_->paint(painter);
-}
+void DistributionChart::paintEvent(QPaintEvent*) { legend_->paint(*this); }
 
 /// Across to its share, or up to its value: a stair is near where it is flat too.
 std::optional<std::size_t> DistributionChart::line_near(const QPointF& point) const {

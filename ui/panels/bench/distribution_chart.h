@@ -3,6 +3,8 @@
 #pragma once
 
 #include <QLabel>
+#include <QPen>
+#include <QPolygonF>
 #include <QWidget>
 #include <memory>
 #include <optional>
@@ -30,9 +32,16 @@ class DistributionChart : public QWidget {
   bool offers_ratios() const;  ///< values are far apart
   QSize minimumSizeHint() const override;
 
-  QCustomPlot* plot() const { return plot_; }
   std::vector<std::size_t> cells() const;  ///< that have a line, in its order
   QString name_of(std::size_t cell) const;
+  QPen pen_of(std::size_t cell) const;
+  std::optional<std::size_t> top_cell() const;   ///< whose line lies over all others
+  QPolygonF corners_of(std::size_t cell) const;  ///< milliseconds and per cent
+  QPointF place_of(double ms, double percent) const;
+  bool is_in_range(double ms) const;
+  bool is_by_ratio() const;
+  bool has_goal_line() const { return has_goal_line_; }
+  QString axis_title() const;
   QString message() const { return message_->text(); }  ///< empty: there are lines
   /// Rich text: what the line nearest to that point says there. Empty: none is near.
   QString words_at(const QPointF& point) const;
@@ -62,7 +71,6 @@ class DistributionChart : public QWidget {
   void scale_by_ratio(double low, double high);
   void describe();
   void place();
-  QPen pen_of(std::size_t cell) const;
   std::optional<std::size_t> line_near(const QPointF& point) const;
 
   const Theme& theme_;
@@ -73,6 +81,7 @@ class DistributionChart : public QWidget {
   std::vector<Line> lines_;
   std::size_t n_left_out_ = 0;
   double low_ = 0, high_ = 0;  ///< of all lines
+  bool has_goal_line_ = false;
   QCustomPlot* plot_;
   QLabel* message_;
   std::unique_ptr<ChartLegend> legend_;

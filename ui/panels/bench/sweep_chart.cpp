@@ -264,24 +264,20 @@ void SweepChart::place_legend() {
 std::vector<LegendEntry> SweepChart::entries() const {
   std::vector<LegendEntry> entries;
   for (int i = 0; i < names_.size(); ++i) {
-    if (over_) {
-      const QColor color = color_of(i == 0 ? 5 : 0);
-      const QCPScatterStyle point(QCPScatterStyle::ssDisc, QPen(color, 1.2), QBrush(color), 7);
-      entries.push_back({.name = names_[i], .pen = line_pen(color, 0), .mark = point, .has_line = i > 0});
-    } else if (i == kMaxLines) {
-      entries.push_back({.name = names_[i], .pen = {}, .has_line = false});
-    } else {
-      entries.push_back({.name = names_[i], .pen = line_pen(color_of(i), static_cast<std::size_t>(i)), .mark = mark_of(i)});
-    }
+    const auto place = static_cast<std::size_t>(i);
+    if (over_)
+      entries.push_back({.name = names_[i],
+                         .pen = line_pen(color_of(i == 0 ? 5 : 0), 0),
+                         .mark = QCPScatterStyle::ssDisc,
+                         .has_line = i > 0});
+    else if (i == kMaxLines) entries.push_back({.name = names_[i], .pen = {}, .has_line = false});
+    else entries.push_back({.name = names_[i], .pen = line_pen(color_of(i), place), .mark = kMarks[place % kMarks.size()]});
   }
   return entries;
 }
 
 int SweepChart::n_legend_rows() const { return legend_->n_rows(); }
 
-void SweepChart::paintEvent(QPaintEvent*) {
-  QCPPainter painter(this);
-  legend_->paint(painter);
-}
+void SweepChart::paintEvent(QPaintEvent*) { legend_->paint(*this); }
 
 }  // namespace lathe::ui
