@@ -163,7 +163,7 @@ QPen DistributionChart::pen_of(std::size_t cell) const {
   const auto& series = theme_.tokens().series;
   QPen pen = line_pen(series[cell % series.size()], cell + cell / series.size());
   if (cell != selected_) return pen;
-  constexpr double kStrong = 2.2;
+  constexpr double kStrong = 1.7;
   QVector<qreal> dash = pen.dashPattern();
   for (qreal& length : dash) length /= kStrong;
   pen.setWidthF(kStrong * pen.widthF());
@@ -230,7 +230,7 @@ void DistributionChart::add_goal() {
   pen.setDashPattern({4 / 1.4, 3 / 1.4});
   line->setPen(pen);
   auto* words = new QCPItemText(plot_);
-  words->setText(tr("goal %1 ms").arg(ms_words(goal())));
+  words->setText(tr("goal %1 ms").arg(QLocale().toString(goal(), 'g', 6)));
   words->setFont(theme_.font(11));
   words->setColor(theme_.tokens().success.text);
   words->setBrush(theme_.tokens().page);
@@ -320,7 +320,7 @@ QString DistributionChart::words_at(const QPointF& point) const {
   const double ms = plot_->xAxis->pixelToCoord(point.x() - plot_->x());
   const QString name = name_of(lines_[*near].cell).toHtmlEscaped();
   const QString words = tr("%1 % within %2 ms").arg(QLocale().toString(100 * values.share_within(ms), 'f', 0), ms_words(ms));
-  const QString more = tr("p50 %1, p90 %2, p99 %3 ms, n %4")
+  const QString more = tr("p50 %1, p90 %2, p99 %3 ms<br>n %4")
                            .arg(ms_words(values.at(0.5)), ms_words(values.at(0.9)), ms_words(values.at(0.99)),
                                 QLocale().toString(static_cast<qulonglong>(values.n)));
   return QStringLiteral("<qt>%1%2<br>%3</qt>")

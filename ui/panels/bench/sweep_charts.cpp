@@ -135,10 +135,9 @@ QWidget* SweepCharts::make_choices_of_distribution(QWidget* parent) {
   by_ratio_->setToolTip(tr("Over the ratios of values, which are far apart"));
   by_ratio_->setChecked(true);
   row->addWidget(by_ratio_);
-  QLabel* note =
-      make_label(theme_, "bench.distribution.note", tr("share of all within"), box, 11, QFont::Normal, TextTone::text3);
-  note->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-  row->addWidget(note, 1);
+  latency_note_ = make_label(theme_, "bench.distribution.note", {}, box, 11, QFont::Normal, TextTone::text3);
+  latency_note_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  row->addWidget(latency_note_, 1);
   connect(latency_, &QComboBox::activated, this, [this] { show_sweep(status_); });
   connect(by_ratio_, &QCheckBox::toggled, this, [this](bool on) { distribution_->set_by_ratio(on); });
   return box;
@@ -158,6 +157,7 @@ void SweepCharts::show_kind() {
   if (!shown) return chart_->show_sweep(status_, metric(), over(), axis());
   distribution_->show_sweep(status_, *shown);
   latency_->setToolTip(text_of(app::latencies()[*shown].definition));
+  latency_note_->setText(*shown == app::latency_index("itl_ms") ? tr("% of gaps within") : tr("% of requests within"));
   by_ratio_->setVisible(distribution_->offers_ratios());
 }
 

@@ -49,7 +49,7 @@ class SweepCharts : public QWidget {
   app::SweepStatus status_;
   QWidget* heat_box_;
   QComboBox *heat_metric_, *chart_metric_, *chart_over_;
-  QLabel* heat_note_;
+  QLabel *heat_note_, *latency_note_;
   HeatMap* heat_;
   SweepChart* chart_;
   Segmented* kind_;
