@@ -10,6 +10,7 @@
 #include "ui/models/sweep_grid.h"
 #include "ui/models/sweep_words.h"
 #include "ui/widgets/controls.h"
+#include "ui/widgets/elided_label.h"
 
 namespace lathe::ui {
 namespace {
@@ -112,7 +113,8 @@ QWidget* SweepCharts::make_choices_of_means(QWidget* parent) {
   chart_over_->setAccessibleName(tr("What the chart runs over"));
   chart_over_->setToolTip(
       tr("A variable shows lines; another metric shows every cell as a point, and the line that nothing beats in both"));
-  QLabel* note = make_label(theme_, "bench.chart.note", tr("mean, 95 % CI"), box, 11, QFont::Normal, TextTone::text3);
+  auto* note = new ElidedLabel(theme_, QStringLiteral("bench.chart.note"), box, 11, QFont::Normal, TextTone::text3);
+  note->setText(tr("mean, 95 % CI"));
   note->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);  // the choices have the room first
   row->addWidget(note, 1);
   return box;
