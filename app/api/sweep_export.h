@@ -14,6 +14,10 @@ namespace lathe::app {
 std::string chart_svg(const SweepPlan& plan, const SweepReport& report, std::size_t metric,
                       std::optional<std::size_t> over = {});
 
+/// An SVG of its own: which share of a latency is within how many milliseconds, a line a cell; over the ratios of values
+/// that are far apart.
+std::string distribution_svg(const SweepPlan& plan, const SweepReport& report, std::size_t latency);
+
 /// One HTML file that needs no other: table, charts, plan, machine and the definitions of the metrics.
 std::string to_html(const SweepPlan& plan, const SweepReport& report);
 

@@ -49,6 +49,11 @@ constexpr MetricWords kMetricWords[] = {
     {"requests_cut", QT_TRANSLATE_NOOP("Sweep", "Cut requests")},
 };
 
+QString three_digits(double value) {
+  const double size = std::abs(value);
+  return QLocale().toString(value, 'f', size >= 100 || size == 0 ? 0 : size >= 10 ? 1 : 2);
+}
+
 QString name_of_metric(std::size_t metric) {
   const std::string_view name = app::sweep_metrics()[metric].name;
   for (const MetricWords& one : kMetricWords) {
@@ -87,12 +92,19 @@ QString metric_column(std::size_t metric) {
   return unit.isEmpty() ? name_of_metric(metric) : QStringLiteral("%1 %2").arg(name_of_metric(metric), unit);
 }
 
+QString latency_words(std::size_t latency) {
+  const std::string_view name = app::latencies()[latency].name;
+  return QStringLiteral("%1, ms").arg(text_of(name.substr(0, name.find('_'))).toUpper());
+}
+
+QString ms_words(double ms) { return three_digits(ms); }
+
 QString metric_value(std::size_t metric, double value) {
   if (app::sweep_metrics()[metric].unit == "share") value *= 100;
   if (app::sweep_metrics()[metric].unit == "bytes") value /= 1 << 20;
   const double size = std::abs(value);
   if (app::sweep_metrics()[metric].unit == "nats" && size < 1) return QLocale().toString(value, 'f', size == 0 ? 0 : 5);
-  return QLocale().toString(value, 'f', size >= 100 || size == 0 ? 0 : size >= 10 ? 1 : 2);
+  return three_digits(value);
 }
 
 QString time_words(double seconds) {
@@ -100,6 +112,15 @@ QString time_words(double seconds) {
   if (whole < 60) return tr("%1 s").arg(whole);
   if (whole < 3600) return tr("%1 min %2 s").arg(whole / 60).arg(whole % 60);
   return tr("%1 h %2 min").arg(whole / 3600).arg(whole / 60 % 60);
+}
+
+QString differing_words(const app::SweepPlan& plan, std::size_t cell) {
+  QStringList values;
+  const auto all = app::values_of(plan, cell);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (plan.variables[i].values.size() > 1) values << value_words(all[i].first, all[i].second);
+  }
+  return values.join(QStringLiteral(", "));
 }
 
 QString value_words(std::string_view setting, const std::string& value) {

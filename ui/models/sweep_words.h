@@ -18,9 +18,15 @@ QString metric_words(std::size_t metric);
 QString metric_column(std::size_t metric);
 /// A value of that metric, without its unit; three significant digits.
 QString metric_value(std::size_t metric, double value);
+/// "TTFT, ms": a latency of which distributions are kept.
+QString latency_words(std::size_t latency);
+/// Without a unit, three significant digits.
+QString ms_words(double ms);
 /// "6 min 10 s", "19 s".
 QString time_words(double seconds);
 
+/// "paged, concurrency 4": of the variables that have more than one value. Empty: there are none.
+QString differing_words(const app::SweepPlan& plan, std::size_t cell);
 /// "paged", "concurrency 4": a value, with the name of its setting where it says little by itself.
 QString value_words(std::string_view setting, const std::string& value);
 

@@ -125,7 +125,8 @@ class SweepRun {
         record.load_seconds = kUnseen;
         record.quality = {};
       }
-      const Result<void> kept = journal_.add_sample(index, measure(record, plan_.goal), warnings_, record.trials);
+      const Result<void> kept =
+          journal_.add_sample(index, measure(record, plan_.goal), warnings_, measure_latencies(record), record.trials);
       if (!kept) return engine::fail(kept.error().code, kept.error().message, kJournal);
     }
     return {};

@@ -53,11 +53,15 @@ std::string table(const SweepPlan& plan, const SweepReport& report) {
 
 std::string charts(const SweepPlan& plan, const SweepReport& report) {
   const bool has_quality = !plan.quality_dataset.empty();
+  std::string spread;
+  for (const std::string_view name : {"ttft_ms", "itl_ms"}) {
+    if (has_distribution(report, latency_index(name))) spread += distribution_svg(plan, report, latency_index(name));
+  }
   return "<div class=\"charts\">\n" + chart_svg(plan, report, metric_index("output_tok_s")) +
          (has_quality ? chart_svg(plan, report, metric_index("output_tok_s"), metric_index("kl_mean"))
                       : chart_svg(plan, report, metric_index("ttft_ms_p99")) +
                             chart_svg(plan, report, metric_index("output_tok_s"), metric_index("ttft_ms_p99"))) +
-         "</div>\n";
+         spread + "</div>\n";
 }
 
 std::string warnings(const SweepReport& report) {

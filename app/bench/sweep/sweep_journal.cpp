@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "app/api/sweep_metrics.h"
+#include "app/bench/sweep/distribution_json.h"
 #include "app/bench/sweep/plan_difference.h"
 #include "app/bench/sweep/run_record.h"
 
@@ -69,6 +70,15 @@ bool write_whole(const std::string& path, const std::string& text) {
   return ::close(file) == 0 && whole;
 }
 
+/// What was measured before they were kept has none.
+Result<void> add_distributions(const Json& entry, const std::string& where, CellResult& cell) {
+  if (!entry.contains("distributions")) return {};
+  auto read = distributions_from(entry["distributions"]);
+  if (!read) return engine::fail(read.error().code, fmt::format("{} {}", read.error().where, read.error().message), where);
+  cell.distributions.push_back(std::make_shared<const std::vector<LatencyDistribution>>(std::move(*read)));
+  return {};
+}
+
 /// Of all whole lines. What came after a failure replaces it.
 Result<std::map<std::size_t, CellResult>> parse_cells(const std::string& text, const std::string& plan_line,
                                                       const std::string& path) {
@@ -96,6 +106,7 @@ Result<std::map<std::size_t, CellResult>> parse_cells(const std::string& text, c
       LATHE_TRY(const auto warnings, machine_warnings_from(entry["warnings"]));
       keep_worst(cell.warnings, warnings);
     }
+    LATHE_TRY_VOID(add_distributions(entry, fmt::format("{}, line {}", path, number), cell));
     if (entry.contains("trials")) {
       LATHE_TRY(auto trials, sweep_trials_from(entry["trials"]));
       cell.trials.push_back(std::move(trials));
@@ -209,13 +220,17 @@ Result<void> SweepJournal::append(const std::string& line) {
 }
 
 Result<void> SweepJournal::add_sample(std::size_t cell, std::vector<double> metrics,
-                                      std::span<const MachineWarning> warnings, std::vector<SweepTrial> trials) {
+                                      std::span<const MachineWarning> warnings,
+                                      std::vector<LatencyDistribution> distributions, std::vector<SweepTrial> trials) {
   OrderedJson line = {{"cell", cell}, {"sample", metrics}};
+  if (!distributions.empty()) line["distributions"] = journal_json(distributions);
   if (!warnings.empty()) line["warnings"] = to_json(warnings);
   if (!trials.empty()) line["trials"] = to_json(trials);
   LATHE_TRY_VOID(append(engine::dump_json(line)));
   keep_worst(cells_[cell].warnings, warnings);
   cells_[cell].samples.push_back(std::move(metrics));
+  if (!distributions.empty())
+    cells_[cell].distributions.push_back(std::make_shared<const std::vector<LatencyDistribution>>(std::move(distributions)));
   if (!trials.empty()) cells_[cell].trials.push_back(std::move(trials));
   return {};
 }

@@ -33,7 +33,9 @@ class SweepJournal {
   const std::map<std::size_t, CellResult>& cells() const { return cells_; }
   /// Both are on the disk when they return. Errors: resource_exhausted.
   engine::Result<void> add_sample(std::size_t cell, std::vector<double> metrics,
-                                  std::span<const MachineWarning> warnings = {}, std::vector<SweepTrial> trials = {});
+                                  std::span<const MachineWarning> warnings = {},
+                                  std::vector<LatencyDistribution> distributions = {},
+                                  std::vector<SweepTrial> trials = {});
   engine::Result<void> add_failure(std::size_t cell, std::string error);
 
  private:

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "app/bench/sweep/run_record.h"
+#include "app/bench/sweep/run_latencies.h"
 
 namespace lathe::app {
 namespace {
@@ -23,39 +23,10 @@ double quantile_of(std::vector<double> samples, double share) {
   return samples[static_cast<std::size_t>(std::max(0.0, place))];
 }
 
-double ttft_ms(const SentRequest& request) {
-  return request.token_times.empty() ? 0 : 1e3 * (request.token_times.front() - request.scheduled);
-}
-
-double e2e_ms(const SentRequest& request) { return 1e3 * (request.end - request.scheduled); }
-
-/// Milliseconds a token after the first. The last piece of a text may hold more than one.
-double tpot_ms(const SentRequest& request) {
-  const std::int64_t n = request.usage.n_completion_tokens;
-  return n < 2 || request.token_times.empty()
-             ? 0
-             : 1e3 * (request.token_times.back() - request.token_times.front()) / static_cast<double>(n - 1);
-}
-
 template <class Value>
 std::vector<double> all(const RunRecord& run, const Value& value) {
   std::vector<double> samples;
   for (const SentRequest& request : run.requests) samples.push_back(value(request));
-  return samples;
-}
-
-/// Gaps between tokens of a request, of all of them. Tokens that came together (in one read of a stream) share the gap
-/// before them evenly: gaps of nothing between them would make the median nothing. What came with the first has no gap.
-std::vector<double> all_itl_ms(const RunRecord& run) {
-  std::vector<double> samples;
-  for (const SentRequest& request : run.requests) {
-    const std::vector<double>& times = request.token_times;
-    for (std::size_t begin = 0, end = 0, before = 0; begin < times.size(); before = begin, begin = end) {
-      while (end < times.size() && times[end] == times[begin]) ++end;
-      const auto n = static_cast<double>(end - begin);
-      if (begin > 0) samples.insert(samples.end(), end - begin, 1e3 * (times[begin] - times[before]) / n);
-    }
-  }
   return samples;
 }
 

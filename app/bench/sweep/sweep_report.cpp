@@ -59,6 +59,18 @@ OrderedJson metrics_json(const CellResult& result) {
   return json;
 }
 
+OrderedJson distributions_json(const CellResult& result) {
+  OrderedJson json = OrderedJson::object();
+  for (std::size_t i = 0; i < latencies().size(); ++i) {
+    const LatencyDistribution together = result.distribution_of(i);
+    if (together.n == 0) continue;
+    OrderedJson quantiles = OrderedJson::array();
+    for (const Quantile& quantile : together.quantiles()) quantiles.push_back({quantile.share, quantile.value});
+    json[latencies()[i].name] = {{"n", together.n}, {"quantiles", std::move(quantiles)}};
+  }
+  return json;
+}
+
 OrderedJson warnings_json(std::span<const MachineWarning> warnings) {
   OrderedJson list = OrderedJson::array();
   for (const MachineWarning& warning : warnings)
@@ -162,6 +174,20 @@ Estimate CellResult::estimate_of(std::size_t metric) const {
   return value;
 }
 
+LatencyDistribution CellResult::distribution_of(std::size_t latency) const {
+  std::vector<const LatencyDistribution*> parts;
+  for (const RunDistributions& run : distributions) parts.push_back(&(*run)[latency]);
+  return merged(parts);
+}
+
+bool has_distribution(const SweepReport& report, std::size_t latency) {
+  return std::any_of(report.cells.begin(), report.cells.end(), [&](const auto& cell) {
+    const auto& runs = cell.second.distributions;
+    return cell.second.error.empty() &&
+           std::any_of(runs.begin(), runs.end(), [&](const RunDistributions& run) { return (*run)[latency].n > 0; });
+  });
+}
+
 std::string CellResult::checksums_of(std::size_t metric) const {
   std::vector<std::uint64_t> sums = whole(samples_of(metric));
   if (std::adjacent_find(sums.begin(), sums.end(), std::not_equal_to<>()) == sums.end() && !sums.empty()) sums.resize(1);
@@ -256,6 +282,7 @@ OrderedJson to_json(const SweepPlan& plan, const SweepReport& report) {
     OrderedJson cell = {{"variables", variables}};
     if (result.error.empty()) {
       cell["metrics"] = metrics_json(result);
+      if (!result.distributions.empty()) cell["distributions"] = distributions_json(result);
     } else {
       cell["error"] = result.error;
     }
@@ -267,10 +294,17 @@ OrderedJson to_json(const SweepPlan& plan, const SweepReport& report) {
   for (const SweepMetric& metric : sweep_metrics()) {
     definitions[metric.name] = {{"unit", metric.unit}, {"definition", metric.definition}};
   }
-  return {{"plan", to_json(plan)},     {"cells", cells},
-          {"n_cells", n_cells(plan)},  {"stopped", report.stopped},
-          {"seconds", report.seconds}, {"warnings", warnings_json(report.warnings())},
-          {"metrics", definitions},    {"machine", to_json(this_machine())}};
+  OrderedJson spread = OrderedJson::object();
+  for (const Latency& latency : latencies()) spread[latency.name] = {{"unit", "ms"}, {"definition", latency.definition}};
+  return {{"plan", to_json(plan)},
+          {"cells", cells},
+          {"n_cells", n_cells(plan)},
+          {"stopped", report.stopped},
+          {"seconds", report.seconds},
+          {"warnings", warnings_json(report.warnings())},
+          {"metrics", definitions},
+          {"distributions", spread},
+          {"machine", to_json(this_machine())}};
 }
 
 std::string to_csv(const SweepPlan& plan, const SweepReport& report) {

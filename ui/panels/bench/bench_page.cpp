@@ -212,6 +212,7 @@ QWidget* BenchPage::make_results() {
   connect(table_, &ResultsTable::export_wanted, this, &BenchPage::save);
   connect(charts_, &SweepCharts::cell_chosen, this,
           [this](quint64 cell) { table_->select_cell(static_cast<std::size_t>(cell)); });
+  connect(table_, &ResultsTable::cell_selected, this, [this] { charts_->select_cell(table_->selected_cell()); });
   return results_;
 }
 
@@ -360,6 +361,7 @@ std::string BenchPage::exported(const app::SweepStatus& status, const QString& f
   if (format == QStringLiteral("csv")) return app::to_csv(*status.plan, *status.report);
   if (format == QStringLiteral("html")) return app::to_html(*status.plan, *status.report);
   if (format == QStringLiteral("markdown")) return app::to_markdown(*status.plan, *status.report);
+  if (const auto latency = charts_->latency()) return app::distribution_svg(*status.plan, *status.report, *latency);
   const TurnedSweep shown = turned(*status.plan, *status.report, charts_->axis());  // drawings run over the last variable
   return app::chart_svg(shown.plan, shown.report, charts_->metric(), charts_->over());
 }
@@ -420,6 +422,7 @@ void BenchPage::show_sweep() {
   charts_->show_sweep(status);
   service_->show_sweep(status);
   table_->show_sweep(status);
+  charts_->select_cell(table_->selected_cell());  // a table that is filled anew loses its selection without a word
 }
 
 }  // namespace lathe::ui

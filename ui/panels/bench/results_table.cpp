@@ -84,6 +84,7 @@ ResultsTable::ResultsTable(const Theme& theme, QWidget* parent) : QWidget(parent
   sorted_.setSourceModel(&model_);
   sorted_.setSortRole(SweepTable::sort_role);
   table_->setModel(&sorted_);
+  connect(table_->selectionModel(), &QItemSelectionModel::selectionChanged, this, &ResultsTable::cell_selected);
   table_->setItemDelegate(new CellDelegate(theme, model_, table_));
   table_->horizontalHeader()->setStretchLastSection(true);
   table_->setSortingEnabled(true);

@@ -30,7 +30,8 @@ class ResultsTable : public QWidget {
  Q_SIGNALS:
   /// "command", "json" or "curl" of a cell; "plan" of the whole sweep.
   void reproduce_wanted(quint64 cell, const QString& how);
-  void export_wanted(const QString& format);                ///< "json", "csv", "markdown"
+  void cell_selected();
+  void export_wanted(const QString& format);  ///< "json", "csv", "markdown"
 
  protected:
   void resizeEvent(QResizeEvent* event) override;

@@ -8,14 +8,15 @@
 #include <cmath>
 
 #include "ui/models/sweep_words.h"
+#include "ui/panels/bench/chart_legend.h"
 #include "ui/widgets/chart_style.h"
 
 namespace lathe::ui {
 namespace {
 
-constexpr int kLegend = 22, kMark = 23, kBetween = 16, kMaxLines = 12, kValueTicks = 5;
+constexpr int kLegend = 22, kMaxLines = 12, kValueTicks = 5;
 constexpr double kBelowZero = 0.03;  // of an axis: a mark at zero is whole
-constexpr double kLogFrom = 8;  // an axis of numbers further apart than this shows their ratios
+constexpr double kLogFrom = 8;       // an axis of numbers further apart than this shows their ratios
 constexpr std::array kMarks = {QCPScatterStyle::ssDisc,   QCPScatterStyle::ssTriangle, QCPScatterStyle::ssDiamond,
                                QCPScatterStyle::ssSquare, QCPScatterStyle::ssCircle,   QCPScatterStyle::ssPlusSquare};
 
@@ -29,7 +30,8 @@ QSharedPointer<QCPAxisTicker> value_ticks(double end) {
 
 }  // namespace
 
-SweepChart::SweepChart(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) {
+SweepChart::SweepChart(const Theme& theme, QWidget* parent)
+    : QWidget(parent), theme_(theme), legend_(std::make_unique<ChartLegend>(theme)) {
   setObjectName(QStringLiteral("bench.chart"));
   setAccessibleName(tr("Chart of the sweep"));
   plot_ = new QCustomPlot(this);
@@ -43,6 +45,8 @@ SweepChart::SweepChart(const Theme& theme, QWidget* parent) : QWidget(parent), t
     rebuild();
   });
 }
+
+SweepChart::~SweepChart() = default;
 
 QSize SweepChart::minimumSizeHint() const { return {theme_.px(260), theme_.px(kLegend + 120)}; }
 
@@ -105,6 +109,7 @@ void SweepChart::rebuild() {
   point_names_.clear();
   n_points_ = 0;
   if (status_.report != nullptr) over_ ? add_pareto() : add_lines();
+  legend_->set(entries());
   place_legend();
   update();
   plot_->replot(QCustomPlot::rpQueuedReplot);
@@ -193,15 +198,9 @@ void SweepChart::add_pareto() {
   scale(top);
 }
 
-/// By what it differs from the other cells.
 void SweepChart::name_point(std::size_t cell, double x, double y, bool is_of_front) {
-  QStringList values;
-  const auto all = app::values_of(*status_.plan, cell);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (status_.plan->variables[i].values.size() > 1) values << value_words(all[i].first, all[i].second);
-  }
   auto* name = new QCPItemText(plot_);
-  name->setText(values.join(QStringLiteral(", ")));
+  name->setText(differing_words(*status_.plan, cell));
   name->setFont(plot_->xAxis->tickLabelFont());
   name->setColor(is_of_front ? theme_.tokens().text : theme_.tokens().text2);
   name->setClipToAxisRect(false);
@@ -257,51 +256,28 @@ void SweepChart::scale(double top) {
 
 void SweepChart::resizeEvent(QResizeEvent*) { place_legend(); }
 
-/// Names that have no room left in a row begin the next.
 void SweepChart::place_legend() {
-  const QFontMetrics metrics(theme_.font(11));
-  const int row_height = theme_.px(kLegend);
-  int x = 0, row = 0;
-  name_places_.clear();
-  for (const QString& name : names_) {
-    const int wide = name.isEmpty() ? 0 : theme_.px(kMark) + metrics.horizontalAdvance(name);
-    if (x > 0 && x + wide > width()) {
-      x = 0;
-      ++row;
-    }
-    name_places_.append(QPoint(x, row * row_height + row_height / 2 - theme_.px(3)));
-    if (wide > 0) x += wide + theme_.px(kBetween);
-  }
-  n_legend_rows_ = row + 1;
-  plot_->setGeometry(0, n_legend_rows_ * row_height, width(), height() - n_legend_rows_ * row_height);
+  const int height_of_names = legend_->place(width());
+  plot_->setGeometry(0, height_of_names, width(), height() - height_of_names);
 }
 
-void SweepChart::paintEvent(QPaintEvent*) {
-  QCPPainter painter(this);
-  painter.setAntialiasing(true);
-  painter.setFont(theme_.font(11));
+std::vector<LegendEntry> SweepChart::entries() const {
+  std::vector<LegendEntry> entries;
   for (int i = 0; i < names_.size(); ++i) {
-    if (names_[i].isEmpty()) continue;
-    const qreal x = name_places_[i].x(), y = name_places_[i].y();
-    if (!over_ && i == kMaxLines) {
-      painter.setPen(theme_.tokens().text3);
-      painter.drawText(QRectF(x, y - theme_.px(9), width(), theme_.px(18)), Qt::AlignVCenter | Qt::AlignLeft, names_[i]);
-      continue;
-    }
-    const int line = over_ ? (i == 0 ? 5 : 0) : i;
-    const bool are_points = over_ && i == 0;
-    painter.setPen(line_pen(color_of(line), over_ ? 0 : static_cast<std::size_t>(line)));
-    if (!are_points) painter.drawLine(QPointF(x, y), QPointF(x + theme_.px(18), y));
-    QCPScatterStyle mark =
-        over_ ? QCPScatterStyle(QCPScatterStyle::ssDisc, QPen(color_of(line), 1.2), QBrush(color_of(line)), 7)
-              : mark_of(line);
-    mark.applyTo(&painter, QPen(color_of(line), 1.2));
-    mark.drawShape(&painter, x + theme_.px(9), y);
-    painter.setPen(theme_.tokens().text2);
-    const int wide = painter.fontMetrics().horizontalAdvance(names_[i]);
-    painter.drawText(QRectF(x + theme_.px(kMark), y - theme_.px(9), wide + 2, theme_.px(18)),
-                     Qt::AlignVCenter | Qt::AlignLeft, names_[i]);
+    const auto place = static_cast<std::size_t>(i);
+    if (over_)
+      entries.push_back({.name = names_[i],
+                         .pen = line_pen(color_of(i == 0 ? 5 : 0), 0),
+                         .mark = QCPScatterStyle::ssDisc,
+                         .has_line = i > 0});
+    else if (i == kMaxLines) entries.push_back({.name = names_[i], .pen = {}, .has_line = false});
+    else entries.push_back({.name = names_[i], .pen = line_pen(color_of(i), place), .mark = kMarks[place % kMarks.size()]});
   }
+  return entries;
 }
+
+int SweepChart::n_legend_rows() const { return legend_->n_rows(); }
+
+void SweepChart::paintEvent(QPaintEvent*) { legend_->paint(*this); }
 
 }  // namespace lathe::ui

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <QWidget>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -17,17 +18,21 @@ class QCustomPlot;
 
 namespace lathe::ui {
 
+class ChartLegend;
+struct LegendEntry;
+
 class SweepChart : public QWidget {
   Q_OBJECT
  public:
   SweepChart(const Theme& theme, QWidget* parent);
+  ~SweepChart() override;
   /// `over`: the metric of the horizontal axis; none: the variable `axis`.
   void show_sweep(const app::SweepStatus& status, std::size_t metric, std::optional<std::size_t> over, std::size_t axis);
   QSize minimumSizeHint() const override;
   QCustomPlot* plot() const { return plot_; }
   int n_points() const { return n_points_; }
   const QStringList& names() const { return names_; }  ///< of the lines
-  int n_legend_rows() const { return n_legend_rows_; }
+  int n_legend_rows() const;
   /// Names that stand beside points of the Pareto chart, of all that there are.
   QStringList point_names() const;
   /// How far a point of two zeros is from the left and the lower edge of what is drawn.
@@ -46,6 +51,7 @@ class SweepChart : public QWidget {
   void name_point(std::size_t cell, double x, double y, bool is_of_front);
   void place_point_names();
   void place_legend();
+  std::vector<LegendEntry> entries() const;
   void scale(double top);
   std::vector<double> positions() const;
   QColor color_of(int line) const;
@@ -58,8 +64,7 @@ class SweepChart : public QWidget {
   std::optional<std::size_t> over_;
   QCustomPlot* plot_;
   QStringList names_;
-  QVector<QPoint> name_places_;  ///< middle of the left edge
-  int n_legend_rows_ = 1;
+  std::unique_ptr<ChartLegend> legend_;
   std::vector<QCPItemText*> point_names_;  ///< those that matter most first
   int n_points_ = 0;
 };

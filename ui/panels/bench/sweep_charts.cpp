@@ -10,6 +10,7 @@
 #include "ui/models/sweep_grid.h"
 #include "ui/models/sweep_words.h"
 #include "ui/widgets/controls.h"
+#include "ui/widgets/elided_label.h"
 
 namespace lathe::ui {
 namespace {
@@ -28,6 +29,13 @@ bool is_of_quality(const QComboBox& choice) {
   });
 }
 
+bool has_any_distribution(const app::SweepStatus& status) {
+  for (std::size_t i = 0; status.report != nullptr && i < app::latencies().size(); ++i) {
+    if (app::has_distribution(*status.report, i)) return true;
+  }
+  return false;
+}
+
 /// Variables among the metrics of a box: below zero.
 int as_data(std::size_t variable) { return -1 - static_cast<int>(variable); }
 
@@ -39,7 +47,7 @@ SweepCharts::SweepCharts(const Theme& theme, QWidget* parent) : QWidget(parent),
   row->setContentsMargins(theme.px(20), theme.px(10), theme.px(20), theme.px(8));
   row->setSpacing(theme.px(24));
   row->addWidget(heat_box_ = make_heat(), 1);
-  row->addWidget(make_lines(), 1);
+  row->addWidget(make_right(), 1);
 }
 
 QComboBox* SweepCharts::make_choice(const char* name, std::string_view metric, QWidget* parent) {
@@ -72,26 +80,87 @@ QWidget* SweepCharts::make_heat() {
   return box;
 }
 
-QWidget* SweepCharts::make_lines() {
+QWidget* SweepCharts::make_right() {
   auto* box = new QWidget(this);
   auto* column = new QVBoxLayout(box);
   column->setContentsMargins(0, 0, 0, 0);
   auto* head = new QHBoxLayout;
-  head->addWidget(chart_metric_ = make_choice("bench.chart.metric", kChartMetric, box));
+  head->addWidget(kind_ = new Segmented(theme_, {tr("Means"), tr("CDF")}, box));
+  kind_->setObjectName(QStringLiteral("bench.chart.kind"));
+  kind_->setAccessibleName(tr("Kind of chart"));
+  kind_->setToolTip(tr("Means of the runs, or the distribution of a latency: which share is within how many milliseconds"));
+  kind_->setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);
+  head->addWidget(of_means_ = make_choices_of_means(box), 1);
+  head->addWidget(of_distribution_ = make_choices_of_distribution(box), 1);
+  column->addLayout(head);
+  column->addWidget(chart_ = new SweepChart(theme_, box), 1);
+  column->addWidget(distribution_ = new DistributionChart(theme_, box), 1);
+  connect(kind_, &Segmented::chosen, this, [this] { show_sweep(status_); });
+  connect(distribution_, &DistributionChart::cell_chosen, this, &SweepCharts::cell_chosen);
+  return box;
+}
+
+QWidget* SweepCharts::make_choices_of_means(QWidget* parent) {
+  auto* box = new QWidget(parent);
+  auto* row = new QHBoxLayout(box);
+  row->setContentsMargins(0, 0, 0, 0);
+  row->addWidget(chart_metric_ = make_choice("bench.chart.metric", kChartMetric, box));
   chart_metric_->setAccessibleName(tr("Metric of the chart"));
-  head->addWidget(make_label(theme_, "bench.chart.over.label", tr("over"), box, 12));
-  head->addWidget(chart_over_ = make_choice("bench.chart.over", "ttft_ms_p99", box));
+  row->addWidget(make_label(theme_, "bench.chart.over.label", tr("over"), box, 12));
+  row->addWidget(chart_over_ = make_choice("bench.chart.over", "ttft_ms_p99", box));
   chart_over_->insertItem(0, tr("the variable"), as_data(0));
   chart_over_->setCurrentIndex(0);
   chart_over_->setAccessibleName(tr("What the chart runs over"));
   chart_over_->setToolTip(
       tr("A variable shows lines; another metric shows every cell as a point, and the line that nothing beats in both"));
-  QLabel* note = make_label(theme_, "bench.chart.note", tr("mean, 95 % CI"), box, 11, QFont::Normal, TextTone::text3);
+  auto* note = new ElidedLabel(theme_, QStringLiteral("bench.chart.note"), box, 11, QFont::Normal, TextTone::text3);
+  note->setText(tr("mean, 95 % CI"));
   note->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);  // the choices have the room first
-  head->addWidget(note, 1);
-  column->addLayout(head);
-  column->addWidget(chart_ = new SweepChart(theme_, box), 1);
+  row->addWidget(note, 1);
   return box;
+}
+
+QWidget* SweepCharts::make_choices_of_distribution(QWidget* parent) {
+  auto* box = new QWidget(parent);
+  auto* row = new QHBoxLayout(box);
+  row->setContentsMargins(0, 0, 0, 0);
+  latency_ = new QComboBox(box);
+  latency_->setObjectName(QStringLiteral("bench.distribution.latency"));
+  latency_->setAccessibleName(tr("Latency of the distribution"));
+  for (std::size_t i = 0; i < app::latencies().size(); ++i) {
+    latency_->addItem(latency_words(i));
+    latency_->setItemData(static_cast<int>(i), text_of(app::latencies()[i].definition), Qt::ToolTipRole);
+  }
+  row->addWidget(latency_);
+  by_ratio_ = new QCheckBox(tr("Log axis"), box);
+  by_ratio_->setObjectName(QStringLiteral("bench.distribution.by_ratio"));
+  by_ratio_->setToolTip(tr("Over the ratios of values, which are far apart"));
+  by_ratio_->setChecked(true);
+  row->addWidget(by_ratio_);
+  latency_note_ = make_label(theme_, "bench.distribution.note", {}, box, 11, QFont::Normal, TextTone::text3);
+  latency_note_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  row->addWidget(latency_note_, 1);
+  connect(latency_, &QComboBox::activated, this, [this] { show_sweep(status_); });
+  connect(by_ratio_, &QCheckBox::toggled, this, [this](bool on) { distribution_->set_by_ratio(on); });
+  return box;
+}
+
+std::optional<std::size_t> SweepCharts::latency() const {
+  if (!is_single_ && kind_->current() == 0) return {};
+  return static_cast<std::size_t>(latency_->currentIndex());
+}
+
+void SweepCharts::show_kind() {
+  const std::optional<std::size_t> shown = latency();
+  of_means_->setVisible(!shown);
+  chart_->setVisible(!shown);
+  of_distribution_->setVisible(shown.has_value());
+  distribution_->setVisible(shown.has_value());
+  if (!shown) return chart_->show_sweep(status_, metric(), over(), axis());
+  distribution_->show_sweep(status_, *shown);
+  latency_->setToolTip(text_of(app::latencies()[*shown].definition));
+  latency_note_->setText(*shown == app::latency_index("itl_ms") ? tr("% of gaps within") : tr("% of requests within"));
+  by_ratio_->setVisible(distribution_->offers_ratios());
 }
 
 std::size_t SweepCharts::metric() const { return static_cast<std::size_t>(chart_metric_->currentData().toInt()); }
@@ -146,10 +215,12 @@ void SweepCharts::show_sweep(const app::SweepStatus& status) {
   if (status.plan == nullptr) return;
   const SweepGrid grid = grid_of(*status.plan, axis());
   heat_box_->setVisible(grid.rows.size() > 1 && grid.columns.size() > 1);
-  setVisible(grid.rows.size() * grid.columns.size() > 1);
+  is_single_ = grid.rows.size() * grid.columns.size() == 1;
+  kind_->setVisible(!is_single_);
+  setVisible(!is_single_ || has_any_distribution(status));
   heat_note_->setVisible(has_goal(status.plan->goal));
   heat_->show_sweep(status, static_cast<std::size_t>(heat_metric_->currentData().toInt()), axis());
-  chart_->show_sweep(status, metric(), over(), axis());
+  show_kind();
 }
 
 }  // namespace lathe::ui

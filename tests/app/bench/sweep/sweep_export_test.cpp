@@ -105,6 +105,35 @@ class SweepExportTest : public QObject {
     QCOMPARE(looks.size(), std::size_t{24});
   }
 
+  /// Two cells of the six, one of which has values far apart; and the goal.
+  void a_distribution_has_a_stair_a_cell() {
+    SweepPlan plan = plan_of_six();
+    SweepReport report = report_of_five();
+    const std::size_t ttft = latency_index("ttft_ms");
+    QVERIFY(!has_distribution(report, ttft));
+    QCOMPARE(n_elements(distribution_svg(plan, report, ttft), "polyline"), 0);
+    QVERIFY(to_html(plan, report).find("share (%)") == std::string::npos);
+    const auto keep = [&](std::size_t cell, std::vector<double> values) {
+      std::vector<LatencyDistribution> all(latencies().size());
+      all[ttft] = distribution_of(std::move(values));
+      report.cells[cell].distributions = {std::make_shared<const std::vector<LatencyDistribution>>(all)};
+    };
+    keep(0, {10, 20, 40});
+    keep(1, {20, 30});
+    plan.goal.ttft_ms = 50;
+    std::string svg = distribution_svg(plan, report, ttft);
+    QCOMPARE(n_elements(svg, "polyline"), 3);
+    QCOMPARE(n_elements(svg, "circle"), 0);
+    QVERIFY(svg.find(">goal 50 ms</text>") != std::string::npos && svg.find(">paged, 4</text>") != std::string::npos);
+    QVERIFY(svg.find(">0</text>") != std::string::npos);
+    QVERIFY(to_html(plan, report).find("share (%) over ttft_ms") != std::string::npos);
+    keep(1, {20, 3000});
+    svg = distribution_svg(plan, report, ttft);
+    QCOMPARE(n_elements(svg, "polyline"), 3);
+    QVERIFY(svg.find(">1000</text>") != std::string::npos && svg.find(">1500</text>") == std::string::npos);
+    QVERIFY(svg.find("nan") == std::string::npos && svg.find("inf") == std::string::npos);
+  }
+
   void points_of_a_front_have_names() {
     const std::string svg =
         chart_svg(plan_of_six(), report_of_five(), metric_index("output_tok_s"), metric_index("ttft_ms_p99"));
