@@ -15,10 +15,13 @@
 
 namespace lathe::app {
 
-/// What became of a cell: samples [repeat][metric], NaN where nothing could be seen, or why it failed.
+/// In the place of an error: its user did not want to wait for it.
+inline constexpr std::string_view kSkipped = "skipped";
+
+/// What became of a cell: samples [repeat][metric], NaN where nothing could be seen, or why it has no result.
 struct CellResult {
   std::vector<std::vector<double>> samples;
-  std::string error;
+  std::string error;                                         ///< of a failure, or kSkipped
   std::vector<MachineWarning> warnings{};                    ///< the worst of its runs
   std::vector<double> samples_of(std::size_t metric) const;  ///< that could be seen
   Estimate estimate_of(std::size_t metric) const;
@@ -27,6 +30,9 @@ struct CellResult {
   std::string checksums_of(std::size_t metric) const;
   /// It failed, has all its repeats, or its interval is as narrow as the plan asks.
   bool is_done(const SweepPlan& plan) const;
+  bool is_skipped() const { return error == kSkipped; }
+  bool has_failed() const { return !error.empty() && !is_skipped(); }
+  std::string error_words() const { return is_skipped() ? error : "failed: " + error; }  ///< requires: there is an error
 };
 
 struct SweepReport {
@@ -34,6 +40,8 @@ struct SweepReport {
   bool stopped = false;
   double seconds = 0;
   std::vector<MachineWarning> warnings() const;  ///< the worst of all cells
+  std::size_t n_failed() const;
+  std::size_t n_skipped() const;
 };
 
 /// What a metric says of a cell beside another one: a difference counts when its 95 % interval (Welch) leaves out zero.

@@ -20,6 +20,11 @@ QString metric_column(std::size_t metric);
 QString metric_value(std::size_t metric, double value);
 /// "6 min 10 s", "19 s".
 QString time_words(double seconds);
+/// The same of a time that is no more than estimated: from ten minutes on without seconds.
+QString about_words(double seconds);
+
+/// "2 failed, 1 skipped"; empty: none.
+QString error_counts(std::size_t failed, std::size_t skipped);
 
 /// "paged", "concurrency 4": a value, with the name of its setting where it says little by itself.
 QString value_words(std::string_view setting, const std::string& value);
