@@ -20,6 +20,7 @@ struct SweepFacts {
   std::string subject;                 ///< name of the checkpoint, or URL of the target
   std::vector<std::string> variables;  ///< names
   std::size_t cells_failed = 0;        ///< of those that are done
+  std::size_t cells_skipped = 0;       ///< as well
   std::int64_t bytes = 0;              ///< of the journal
 };
 /// Errors: as read_sweep().

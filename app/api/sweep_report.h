@@ -21,10 +21,13 @@ namespace lathe::app {
 /// One for each of latencies(). Shared: reports are copied with every run.
 using RunDistributions = std::shared_ptr<const std::vector<LatencyDistribution>>;
 
-/// What became of a cell: samples [repeat][metric], NaN where nothing could be seen, or why it failed.
+/// In the place of an error: its user did not want to wait for it.
+inline constexpr std::string_view kSkipped = "skipped";
+
+/// What became of a cell: samples [repeat][metric], NaN where nothing could be seen, or why it has no result.
 struct CellResult {
   std::vector<std::vector<double>> samples;
-  std::string error;
+  std::string error;                              ///< of a failure, or kSkipped
   std::vector<MachineWarning> warnings{};         ///< the worst of its runs
   std::vector<RunDistributions> distributions{};  ///< of its runs; of those measured before they were kept there are none
   std::vector<std::vector<SweepTrial>> trials{};  ///< of a load of saturation: those of each run
@@ -36,6 +39,9 @@ struct CellResult {
   std::string checksums_of(std::size_t metric) const;
   /// It failed, has all its repeats, or its interval is as narrow as the plan asks.
   bool is_done(const SweepPlan& plan) const;
+  bool is_skipped() const { return error == kSkipped; }
+  bool has_failed() const { return !error.empty() && !is_skipped(); }
+  std::string error_words() const { return is_skipped() ? error : "failed: " + error; }  ///< requires: there is an error
 };
 
 struct SweepReport {
@@ -43,6 +49,8 @@ struct SweepReport {
   bool stopped = false;
   double seconds = 0;
   std::vector<MachineWarning> warnings() const;  ///< the worst of all cells
+  std::size_t n_failed() const;
+  std::size_t n_skipped() const;
 };
 
 /// What a metric says of a cell beside another one: a difference counts when its 95 % interval (Welch) leaves out zero.

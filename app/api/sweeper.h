@@ -11,6 +11,7 @@
 #include "app/api/model_slot.h"
 #include "app/api/sweep_report.h"
 #include "engine/api/packed_cache.h"
+#include "engine/api/snapshot.h"
 
 namespace lathe::app {
 
@@ -22,6 +23,8 @@ struct SweepProgress {
   std::string doing;        ///< "evaluating", "loading", "connecting", "warming up", "measuring", or words_of_trial()
   double seconds = 0;       ///< since the sweep began
   double seconds_left = 0;  ///< by the cells of this run; 0: not known yet
+  double tok_s = 0;         ///< of the answers of the present run so far, or of the run before; 0: not known
+  std::shared_ptr<const engine::EngineSnapshot> engine{};  ///< that is measured, while one is; null for a server
 };
 
 enum class SweepState : std::uint8_t {
@@ -68,7 +71,7 @@ class Sweeper {
   virtual engine::Result<void> resume(const std::string& api_key = {}) = 0;
   virtual void pause() = 0;  ///< after the present run
   virtual void go_on() = 0;
-  virtual void skip_cell() = 0;  ///< recorded as failed, "skipped"
+  virtual void skip_cell() = 0;  ///< recorded as skipped; resume() measures it
   virtual void stop() = 0;       ///< what is measured is kept; returns at once
   /// Forgets what is shown; its journal stays. Nothing while one runs.
   virtual void clear() = 0;

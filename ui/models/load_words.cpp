@@ -31,15 +31,17 @@ QString in_unit(double bytes, const Unit& unit) {
   return QLocale().toString(value, 'f', unit.size == 1 || value >= 99.95 ? 0 : 1);
 }
 
-/// "int8_g32" -> "INT8"
+/// "int8_g32" -> "INT8 g32": codes, and how many share a scale. Of several formats the codes alone: "INT8 + INT4".
 QString format_words(const std::string& quantization) {
   if (quantization == "llm_int8") return QStringLiteral("LLM.int8");
+  const QStringList formats = QString::fromStdString(quantization).split(QStringLiteral(" + "));
   QStringList words;
-  for (const QString& format : QString::fromStdString(quantization).split(QStringLiteral(" + "))) {
-    words << format.section(QLatin1Char('_'), 0, 0).toUpper();
-  }
+  for (const QString& format : formats) words << format.section(QLatin1Char('_'), 0, 0).toUpper();
   words.removeDuplicates();
-  return words.join(QStringLiteral(" + "));
+  const QString sharing = formats.front().section(QLatin1Char('_'), 1);
+  const bool has_scales = sharing == QLatin1String("channel") || (sharing.startsWith('g') && sharing.at(1).isDigit());
+  if (formats.size() == 1 && has_scales) words << QString(sharing).replace('_', ' ');
+  return words.join(formats.size() == 1 ? QStringLiteral(" ") : QStringLiteral(" + "));
 }
 
 }  // namespace

@@ -19,11 +19,11 @@ QString dtype_words(const std::string& dtype);
 QString quantization_words(const std::string& quantization);
 /// "llama · 3.21 B · BF16 folder, 6.0 GiB"
 QString model_line(const engine::ModelInfo& info);
-/// What most weights of a checkpoint are in its files: "BF16", "INT8"
+/// What most weights of a checkpoint are in its files: "BF16", "INT8 g32"
 QString stored_words(const engine::ModelInfo& info);
-/// "INT8", or "BF16" where nothing is quantized.
+/// "INT8 g32", or "BF16" where nothing is quantized.
 QString weights_words(const engine::LoadedModel& model);
-/// "Loaded as INT8 in 0.8 s from the cache"
+/// "Loaded as INT8 g32 in 0.8 s from the cache"
 QString loaded_words(const engine::LoadedModel& model);
 /// "LlamaForCausalLM" -> "llama"
 QString family_words(const std::string& architecture);

@@ -13,6 +13,8 @@ namespace {
 /// What verdicts are about.
 std::size_t judged_metric(const app::SweepPlan& plan) { return app::metric_index(app::main_metrics(plan).front()); }
 
+bool is_checksum(std::size_t metric) { return app::sweep_metrics()[metric].unit == app::kChecksumUnit; }
+
 }  // namespace
 
 QString verdict_word(app::Verdict verdict) {
@@ -44,14 +46,41 @@ void SweepTable::choose_columns() {
   columns_.clear();
   if (status_.plan == nullptr) return;
   for (std::size_t i = 0; i < status_.plan->variables.size(); ++i) columns_.push_back({Kind::variable, i});
-  for (const std::string_view name : app::main_metrics(*status_.plan)) {
-    columns_.push_back({Kind::metric, app::metric_index(name)});
-    if (columns_.back().index != judged_metric(*status_.plan) || !baseline_) continue;
+  std::vector<std::size_t> shown = chosen_;
+  if (shown.empty()) {
+    for (const std::string_view name : app::main_metrics(*status_.plan)) shown.push_back(app::metric_index(name));
+  }
+  const auto judged = std::find(shown.begin(), shown.end(), judged_metric(*status_.plan));
+  const std::size_t place = judged == shown.end() ? shown.size() - 1 : static_cast<std::size_t>(judged - shown.begin());
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    columns_.push_back({Kind::metric, shown[i]});
+    if (i != place || !baseline_) continue;
     // Beside what is judged: the end of a wide table is out of sight.
     columns_.push_back({Kind::difference, 0});
     columns_.push_back({Kind::verdict, 0});
   }
   columns_.push_back({Kind::runs, 0});
+}
+
+void SweepTable::set_metrics(std::vector<std::size_t> metrics) {
+  if (metrics == chosen_) return;
+  beginResetModel();
+  chosen_ = std::move(metrics);
+  choose_columns();
+  endResetModel();
+}
+
+std::vector<std::size_t> SweepTable::metrics() const {
+  std::vector<std::size_t> shown;
+  for (const Column& column : columns_) {
+    if (column.kind == Kind::metric) shown.push_back(column.index);
+  }
+  return shown;
+}
+
+std::size_t SweepTable::first_metric() const {
+  return std::find_if(columns_.begin(), columns_.end(), [](const Column& column) { return column.kind == Kind::metric; })
+      ->index;
 }
 
 void SweepTable::set_baseline(std::optional<Baseline> baseline) {
@@ -125,9 +154,12 @@ QVariant SweepTable::text(const Row& row, const Column& column) const {
   switch (column.kind) {
     case Kind::variable: return QString::fromStdString(app::values_of(*status_.plan, row.cell)[column.index].second);
     case Kind::metric: {
-      if (!row.result->error.empty() && column.index == judged_metric(*status_.plan)) return tr("failed");
+      if (!row.result->error.empty() && column.index == first_metric())
+        return row.result->is_skipped() ? tr("skipped") : tr("failed");
       const app::Estimate value = row.result->estimate_of(column.index);
-      return has_result && value.n > 0 ? metric_value(column.index, value.mean) : QStringLiteral("–");
+      if (!has_result || value.n == 0) return QStringLiteral("–");
+      if (is_checksum(column.index)) return QString::fromStdString(row.result->checksums_of(column.index));
+      return metric_value(column.index, value.mean);
     }
     case Kind::difference: {
       const auto share = difference(row);
@@ -170,10 +202,11 @@ QVariant SweepTable::data(const QModelIndex& index, int role) const {
     case Qt::DisplayRole: return text(row, column);
     case sort_role: return sort_key(row, column);
     case cell_role: return static_cast<qulonglong>(row.cell);
-    case failed_role: return !row.result->error.empty();
+    case failed_role: return row.result->has_failed();
+    case skipped_role: return row.result->is_skipped();
     case verdict_role: return static_cast<int>(verdict(row));
     case half_width_role: {
-      if (column.kind != Kind::metric || !row.result->error.empty()) return {};
+      if (column.kind != Kind::metric || is_checksum(column.index) || !row.result->error.empty()) return {};
       const app::Estimate value = row.result->estimate_of(column.index);
       return value.has_interval() ? QVariant(metric_value(column.index, value.half_width)) : QVariant();
     }

@@ -14,7 +14,7 @@ class SweepTable : public QAbstractTableModel {
   Q_OBJECT
  public:
   /// sort_role: nothing where there is no value.
-  enum Role { sort_role = Qt::UserRole + 1, half_width_role, verdict_role, failed_role, cell_role };
+  enum Role { sort_role = Qt::UserRole + 1, half_width_role, verdict_role, failed_role, skipped_role, cell_role };
   enum class Kind { variable, metric, difference, runs, verdict };
   struct Column {
     Kind kind;
@@ -30,6 +30,8 @@ class SweepTable : public QAbstractTableModel {
   };
   void set_baseline(std::optional<Baseline> baseline);  ///< none: rows are compared with nothing
   const std::optional<Baseline>& baseline() const { return baseline_; }
+  void set_metrics(std::vector<std::size_t> metrics);  ///< none: those that belong to what the plan measures
+  std::vector<std::size_t> metrics() const;            ///< that are shown
   const std::vector<Column>& columns() const { return columns_; }
   std::optional<std::size_t> cell_at(int row) const;
   /// What a column is about, in every sweep that has one of it: the name of the variable or of the metric. Empty: none.
@@ -47,6 +49,7 @@ class SweepTable : public QAbstractTableModel {
     const app::CellResult* result;
   };
   void choose_columns();
+  std::size_t first_metric() const;  ///< requires: there is a column of one
   std::optional<std::size_t> base_cell_of(std::size_t cell) const;
   const app::CellResult* baseline_of(std::size_t cell) const;  ///< null: it is the baseline, or there is no result of it
   QVariant text(const Row& row, const Column& column) const;
@@ -56,6 +59,7 @@ class SweepTable : public QAbstractTableModel {
 
   app::SweepStatus status_;
   std::vector<Column> columns_;
+  std::vector<std::size_t> chosen_;
   std::vector<Row> rows_;
   std::optional<Baseline> baseline_;
 };

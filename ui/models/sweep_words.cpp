@@ -123,6 +123,19 @@ QString differing_words(const app::SweepPlan& plan, std::size_t cell) {
   return values.join(QStringLiteral(", "));
 }
 
+QString about_words(double seconds) {
+  constexpr double kRough = 600;
+  if (seconds < kRough || seconds >= 3570) return time_words(seconds);
+  return tr("%1 min").arg(std::llround(seconds / 60));
+}
+
+QString error_counts(std::size_t failed, std::size_t skipped) {
+  QStringList words;
+  if (failed > 0) words << tr("%1 failed").arg(failed);
+  if (skipped > 0) words << tr("%1 skipped").arg(skipped);
+  return words.join(QStringLiteral(", "));
+}
+
 QString value_words(std::string_view setting, const std::string& value) {
   const QString word = QString::fromStdString(value);
   bool is_number = false;

@@ -24,6 +24,11 @@ QString latency_words(std::size_t latency);
 QString ms_words(double ms);
 /// "6 min 10 s", "19 s".
 QString time_words(double seconds);
+/// The same of a time that is no more than estimated: from ten minutes on without seconds.
+QString about_words(double seconds);
+
+/// "2 failed, 1 skipped"; empty: none.
+QString error_counts(std::size_t failed, std::size_t skipped);
 
 /// "paged, concurrency 4": of the variables that have more than one value. Empty: there are none.
 QString differing_words(const app::SweepPlan& plan, std::size_t cell);

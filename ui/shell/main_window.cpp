@@ -78,7 +78,9 @@ MainWindow::MainWindow(app::Workbench& workbench, Theme& theme)
   connect_actions();
   make_rail_and_pages();
   docks_ = new DockLayout(*this, context_);
-  setStatusBar(new StatusBar(theme, bridge_, this));
+  auto* const status = new StatusBar(theme, bridge_, this);
+  connect(status, &StatusBar::sweep_wanted, this, [this] { show_page(QStringLiteral("bench")); });
+  setStatusBar(status);
   palette_ = new CommandPalette(theme, actions_, this);
   connect_layout_actions();
   fill_menu_bar(*menuBar(), actions_, [this] {

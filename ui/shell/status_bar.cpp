@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/shell/status_bar.h"
 
+#include <QHelpEvent>
 #include <QLocale>
+#include <QMouseEvent>
 #include <QPainter>
+#include <QToolTip>
+#include <algorithm>
 
 #include "ui/bridge/system_memory.h"
 #include "ui/theme/digits.h"
@@ -21,6 +25,7 @@ StatusBar::StatusBar(const Theme& theme, Bridge& bridge, QWidget* parent)
   setObjectName(QStringLiteral("status_bar"));
   setSizeGripEnabled(false);
   setFixedHeight(theme.px(27));
+  setMouseTracking(true);
   bridge.watch(this, Interest::model | Interest::snapshot | Interest::sweep);
   connect(&bridge, &Bridge::sweep_changed, this, &StatusBar::refresh);
   connect(&bridge, &Bridge::model_changed, this, &StatusBar::refresh);
@@ -38,14 +43,11 @@ void StatusBar::read_memory() {
   memory_used_ = memory.total - memory.available;
 }
 
-StatusBar::Shown StatusBar::now() const {
-  const QLocale locale;
+void StatusBar::add_model(Shown& s) const {
   const Tokens& t = theme_.tokens();
   const app::ModelStatus& status = bridge_.model_status();
   const engine::EngineSnapshot* snapshot = bridge_.snapshot().get();
-  const int running = snapshot ? snapshot->n_running : 0, waiting = snapshot ? snapshot->n_waiting : 0;
-  Shown s;
-  s.led = t.text3;
+  const int n = snapshot ? snapshot->n_running + snapshot->n_waiting : 0;
   switch (status.state) {
     case app::ModelState::none: s.state = tr("No model"); break;
     case app::ModelState::loading: {
@@ -57,7 +59,7 @@ StatusBar::Shown StatusBar::now() const {
       break;
     }
     case app::ModelState::ready:
-      s.state = running + waiting > 0 ? tr("Generating %1").arg(running + waiting) : tr("Ready");
+      s.state = n > 0 ? tr("Generating %1").arg(n) : tr("Ready");
       s.led = t.success.fill;
       break;
     case app::ModelState::failed:
@@ -65,22 +67,41 @@ StatusBar::Shown StatusBar::now() const {
       s.led = t.error.fill;
       break;
   }
-  if (const app::SweepStatus& sweep = bridge_.sweep_status(); sweep.runs()) {
-    const bool rests = sweep.state == app::SweepState::paused;
-    s.state = (rests ? tr("Paused at %1 of %2") : tr("Measuring %1 of %2"))
-                  .arg(std::min(sweep.progress.cells_done + 1, sweep.progress.cells_total))
-                  .arg(sweep.progress.cells_total);
-    s.led = t.accent;
-  }
-  s.rate = snapshot ? tr("%1 tok/s")
-                          .arg(locale.toString(bridge_.decode_rate(), 'f',
-                                               bridge_.decode_rate() < 99.95 && bridge_.decode_rate() > 0 ? 1 : 0))
-                    : tr("– tok/s");
+}
+
+void StatusBar::add_sweep(Shown& s) const {
+  const app::SweepStatus& sweep = bridge_.sweep_status();
+  const app::SweepProgress& at = sweep.progress;
+  s.state = (sweep.state == app::SweepState::paused ? tr("Paused at %1 of %2") : tr("Measuring %1 of %2"))
+                .arg(std::min(at.cells_done + 1, at.cells_total))
+                .arg(at.cells_total);
+  s.led = theme_.tokens().accent;
+  const double runs = static_cast<double>(at.repeat > 0 ? at.repeat - 1 : 0) / static_cast<double>(sweep.plan->repeats);
+  s.sweep_share =
+      (static_cast<double>(at.cells_done) + runs) / static_cast<double>(std::max<std::size_t>(at.cells_total, 1));
+}
+
+StatusBar::Shown StatusBar::now() const {
+  const QLocale locale;
+  Shown s;
+  s.led = theme_.tokens().text3;
+  const app::SweepStatus& sweep = bridge_.sweep_status();
+  const bool measures = sweep.runs();
+  measures ? add_sweep(s) : add_model(s);
+  const bool rests = sweep.state == app::SweepState::paused;
+  const engine::EngineSnapshot* snapshot = !measures ? bridge_.snapshot().get()
+                                           : rests   ? nullptr
+                                                     : sweep.progress.engine.get();
+  const int running = snapshot ? snapshot->n_running : 0, waiting = snapshot ? snapshot->n_waiting : 0;
+  const double rate = measures ? sweep.progress.tok_s : bridge_.decode_rate();
+  const bool is_known = measures ? rate > 0 && !rests : snapshot != nullptr;
+  s.rate = is_known ? tr("%1 tok/s").arg(locale.toString(rate, 'f', rate < 99.95 && rate > 0 ? 1 : 0)) : tr("– tok/s");
   s.kv = snapshot
              ? QStringLiteral("%1 / %2").arg(locale.toString(snapshot->n_blocks_used), locale.toString(snapshot->n_blocks))
              : QStringLiteral("–");
   s.kv_share = snapshot ? snapshot->kv_usage() : -1;
-  s.requests = tr("Running %1, waiting %2").arg(running).arg(waiting);
+  s.requests =
+      measures && snapshot == nullptr ? tr("Running –, waiting –") : tr("Running %1, waiting %2").arg(running).arg(waiting);
   s.memory = tr("RAM %1 of %2 GiB").arg(gib(memory_used_), gib(memory_total_));
   s.cost = tr("UI %1 ms").arg(locale.toString(bridge_.tick_ms(), 'f', 1));
   return s;
@@ -94,6 +115,37 @@ void StatusBar::refresh() {
   setAccessibleName(QStringList{shown_.state, shown_.rate, tr("KV %1").arg(shown_.kv), shown_.requests, shown_.memory}.join(
       QStringLiteral(", ")));
   update();
+}
+
+void StatusBar::paint_meter(QPainter& painter, qreal& x, double share) const {
+  const QRectF meter(x, (height() - theme_.px(6)) / 2.0 + 0.5, theme_.px(54), theme_.px(6));
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(theme_.tokens().pressed);
+  painter.drawRoundedRect(meter, 3, 3);
+  painter.setBrush(theme_.tokens().accent);
+  if (share > 0)
+    painter.drawRoundedRect(QRectF(meter.topLeft(), QSizeF(std::max(6.0, meter.width() * share), meter.height())), 3, 3);
+  x = meter.right() + theme_.px(7);
+}
+
+bool StatusBar::is_of_sweep(const QPointF& point) const { return shown_.sweep_share >= 0 && point.x() < state_end_; }
+
+void StatusBar::mousePressEvent(QMouseEvent* event) {
+  if (event->button() == Qt::LeftButton && is_of_sweep(event->position())) return Q_EMIT sweep_wanted();
+  QStatusBar::mousePressEvent(event);
+}
+
+void StatusBar::mouseMoveEvent(QMouseEvent* event) {
+  setCursor(is_of_sweep(event->position()) ? Qt::PointingHandCursor : Qt::ArrowCursor);
+  QStatusBar::mouseMoveEvent(event);
+}
+
+bool StatusBar::event(QEvent* event) {
+  if (event->type() != QEvent::ToolTip) return QStatusBar::event(event);
+  const auto* help = static_cast<QHelpEvent*>(event);
+  if (is_of_sweep(help->pos())) QToolTip::showText(help->globalPos(), tr("Show the sweep"), this);
+  else QToolTip::hideText();
+  return true;
 }
 
 void StatusBar::paintEvent(QPaintEvent*) {
@@ -119,22 +171,18 @@ void StatusBar::paintEvent(QPaintEvent*) {
   painter.drawEllipse(QRectF(x, (height() - led) / 2 + 0.5, led, led));
   x += led + theme_.px(6);
   word(shown_.state, QFont::DemiBold, t.text);
+  if (shown_.sweep_share >= 0) {
+    x += theme_.px(7);
+    paint_meter(painter, x, shown_.sweep_share);
+    x -= theme_.px(7);
+  }
+  state_end_ = x + gap;
   line();
   word(shown_.rate, QFont::Normal, t.text2);
   line();
   word(tr("KV"), QFont::Normal, t.text2);
   x += theme_.px(7);
-  if (shown_.kv_share >= 0) {
-    const QRectF meter(x, (height() - theme_.px(6)) / 2.0 + 0.5, theme_.px(54), theme_.px(6));
-    painter.setPen(Qt::NoPen);
-    painter.setBrush(t.pressed);
-    painter.drawRoundedRect(meter, 3, 3);
-    painter.setBrush(t.accent);
-    if (shown_.kv_share > 0)
-      painter.drawRoundedRect(
-          QRectF(meter.topLeft(), QSizeF(std::max(6.0, meter.width() * shown_.kv_share), meter.height())), 3, 3);
-    x = meter.right() + theme_.px(7);
-  }
+  if (shown_.kv_share >= 0) paint_meter(painter, x, shown_.kv_share);
   word(shown_.kv, QFont::Normal, t.text2);
   line();
   word(shown_.requests, QFont::Normal, t.text2);

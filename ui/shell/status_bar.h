@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// StatusBar: state of the model in a word, speed, KV blocks, requests, memory, and what the window itself costs.
+// StatusBar: state of the model in a word, speed, KV blocks, requests, memory, and what the window itself costs. While a
+// sweep runs, all this is of what it measures.
 #pragma once
 
 #include <QElapsedTimer>
@@ -17,24 +18,37 @@ class StatusBar : public QStatusBar {
   StatusBar(const Theme& theme, Bridge& bridge, QWidget* parent);
   /// "Generating 3", "Loading 63 %": the state in words, for tests and screen readers.
   QString state_word() const { return shown_.state; }
+  QString rate_words() const { return shown_.rate; }  ///< "188 tok/s"
+
+ Q_SIGNALS:
+  void sweep_wanted();  ///< a click on the state of the sweep that runs
 
  protected:
   void paintEvent(QPaintEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  bool event(QEvent* event) override;
 
  private:
   struct Shown {
     QString state, rate, kv, requests, memory, cost;
     QColor led;
     double kv_share = 0;
+    double sweep_share = -1;  ///< of its runs that are done; -1: none runs
     bool operator==(const Shown&) const = default;
   };
   Shown now() const;
+  void add_model(Shown& shown) const;
+  void add_sweep(Shown& shown) const;
+  void paint_meter(QPainter& painter, qreal& x, double share) const;
+  bool is_of_sweep(const QPointF& point) const;
   void refresh();
   void read_memory();
 
   const Theme& theme_;
   Bridge& bridge_;
   Shown shown_;
+  qreal state_end_ = 0;  ///< right edge of the state
   double memory_used_ = 0, memory_total_ = 0;
   QElapsedTimer memory_age_;
 };

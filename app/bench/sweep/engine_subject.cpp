@@ -46,6 +46,10 @@ class EngineSubject final : public SweepSubject {
     return record;
   }
 
+  std::shared_ptr<const engine::EngineSnapshot> snapshot() const override {
+    return engine_ == nullptr ? nullptr : engine_->snapshot();
+  }
+
  private:
   const SweepPlan& plan_;
   const EngineLoader& loader_;

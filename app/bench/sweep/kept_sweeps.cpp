@@ -46,8 +46,9 @@ Result<SweepFacts> facts_of_sweep(const std::string& path) {
   for (const SweepVariable& variable : record.plan.variables) facts.variables.push_back(variable.name);
   for (const auto& [index, cell] : record.report.cells) {
     if (cell.is_done(record.plan)) ++facts.kept.cells_done;
-    if (!cell.error.empty()) ++facts.cells_failed;
   }
+  facts.cells_failed = record.report.n_failed();
+  facts.cells_skipped = record.report.n_skipped();
   std::error_code error;
   const auto bytes = fs::file_size(path, error);
   facts.bytes = error ? 0 : static_cast<std::int64_t>(bytes);

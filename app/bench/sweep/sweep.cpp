@@ -66,6 +66,7 @@ class SweepRun {
     progress_.doing = doing;
     progress_.seconds = seconds();
     progress_.seconds_left = pace_.left(engines_left_.size(), progress_.cells_total - progress_.cells_done);
+    look_at_engine();
     const Clock::time_point asked = Clock::now();
     const SweepOrder order = observer_ ? observer_(progress_, between_runs) : SweepOrder::go_on;
     if (between_runs) rested_ += Clock::now() - asked;
@@ -74,13 +75,34 @@ class SweepRun {
     return !stopped_ && !skipped_;
   }
 
+  /// A few times a second: what is measured has the machine.
+  void look_at_engine() {
+    constexpr double kEverySeconds = 0.25;
+    const double now = seconds();
+    if (!runs_ || now - looked_ < kEverySeconds) return;
+    looked_ = now;
+    progress_.engine = subject_->snapshot();
+    const std::uint64_t written = n_written(progress_.engine) - written_before_;
+    if (written > 0 && now > run_begin_) progress_.tok_s = static_cast<double>(written) / (now - run_begin_);
+  }
+
+  static std::uint64_t n_written(const std::shared_ptr<const engine::EngineSnapshot>& engine) {
+    return engine ? engine->counters.n_generation_tokens : 0;
+  }
+
+  void begin_run() {
+    written_before_ = n_written(subject_->snapshot());
+    run_begin_ = looked_ = seconds();
+    runs_ = true;
+  }
+
   Result<void> measure_cell(std::size_t index) {
     progress_.cell = index;
     progress_.repeat = 0;
     skipped_ = false;
     const Result<void> measured = try_cell(index);
     if (stopped_) return {};
-    if (skipped_) return journal_.add_failure(index, "skipped");
+    if (skipped_) return journal_.add_failure(index, std::string(kSkipped));
     if (measured) return {};
     if (measured.error().where == kJournal) return measured;
     const engine::Error& error = measured.error();
@@ -92,7 +114,11 @@ class SweepRun {
   Result<void> prepare(const SweepCell& cell) {
     const std::string key = load_key(plan_, cell.index);
     const double begin = seconds();
-    const auto observer = [this](std::string_view doing, bool may_wait) { return tell(doing, may_wait); };
+    const auto observer = [this](std::string_view doing, bool may_wait) {
+      progress_.tok_s = 0;
+      progress_.engine = nullptr;
+      return tell(doing, may_wait);
+    };
     const Result<void> prepared = subject_->prepare(cell, key, observer);
     const bool is_new = engines_left_.erase(key) > 0;
     if (prepared && is_new) pace_.add_engine(seconds() - begin);
@@ -153,7 +179,10 @@ class SweepRun {
     // Every cell is sent the same: answers can be compared, and differences are those of the settings.
     const std::uint64_t seed = plan_.seed * 1'000'003 + repeat;
     watch_.begin();
-    return subject_->run(cell, seed, [&] { return tell(doing); });
+    begin_run();
+    Result<RunRecord> record = subject_->run(cell, seed, [&] { return tell(doing); });
+    runs_ = false;
+    return record;
   }
 
   static constexpr const char* kJournal = "journal";
@@ -170,6 +199,9 @@ class SweepRun {
   MachineWatch watch_;
   std::vector<MachineWarning> warnings_;  ///< of the run that is counted
   bool stopped_ = false, skipped_ = false;
+  bool runs_ = false;  ///< requests are on their way
+  double run_begin_ = 0, looked_ = 0;
+  std::uint64_t written_before_ = 0;  ///< tokens of the engine when the run began
 };
 
 }  // namespace

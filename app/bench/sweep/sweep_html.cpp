@@ -16,7 +16,7 @@ constexpr const char* kStyle =
     R"(body{font:14px/1.5 Inter,system-ui,sans-serif;color:#1c222b;margin:32px auto;max-width:1120px;padding:0 16px}
 h1{font-size:22px}h2{font-size:16px;margin-top:32px}table{border-collapse:collapse;font-variant-numeric:tabular-nums}
 th,td{padding:5px 12px;border-bottom:1px solid #dfe3e9;text-align:right}th{font-weight:600}.text{text-align:left}
-.ci{color:#5b6472}.failed{color:#b3261e;text-align:left}.warning{background:#fff4d6;padding:8px 12px}.charts{display:flex;flex-wrap:wrap;gap:16px}pre{background:#f4f6f9;padding:12px;overflow:auto}
+.ci{color:#5b6472}.failed{color:#b3261e;text-align:left}.skipped{color:#5b6472;text-align:left}.warning{background:#fff4d6;padding:8px 12px}.charts{display:flex;flex-wrap:wrap;gap:16px}pre{background:#f4f6f9;padding:12px;overflow:auto}
 )";
 
 std::string cell_row(const SweepPlan& plan, std::size_t index, const CellResult& result) {
@@ -24,8 +24,8 @@ std::string cell_row(const SweepPlan& plan, std::size_t index, const CellResult&
   for (const auto& [name, value] : values_of(plan, index)) row += fmt::format("<td class=\"text\">{}</td>", escaped(value));
   const auto metrics = main_metrics(plan);
   if (!result.error.empty()) {
-    return row + fmt::format("<td class=\"failed\" colspan=\"{}\">failed: {}</td></tr>\n", metrics.size() + 1,
-                             escaped(result.error));
+    return row + fmt::format("<td class=\"{}\" colspan=\"{}\">{}</td></tr>\n", result.is_skipped() ? "skipped" : "failed",
+                             metrics.size() + 1, escaped(result.error_words()));
   }
   for (const std::string_view name : metrics) {
     const Estimate value = result.estimate_of(metric_index(name));
@@ -71,6 +71,14 @@ std::string warnings(const SweepReport& report) {
   return html;
 }
 
+/// " (1 failed, 2 skipped)".
+std::string left_out(const SweepReport& report) {
+  const std::size_t failed = report.n_failed(), skipped = report.n_skipped();
+  if (failed + skipped == 0) return {};
+  if (skipped == 0) return fmt::format(" ({} failed)", failed);
+  return failed == 0 ? fmt::format(" ({} skipped)", skipped) : fmt::format(" ({} failed, {} skipped)", failed, skipped);
+}
+
 std::string plan_text(const SweepPlan& plan) {
   const std::string json = engine::dump_json(to_json(plan), 2);
   std::string lines;
@@ -108,13 +116,13 @@ std::string to_html(const SweepPlan& plan, const SweepReport& report) {
   }
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{0}</title><style>{1}</style></head><body>\n"
-      "<h1>{0}</h1>\n<p>{2}. {3} of {4} cells, {5} runs each at most; means with 95 % confidence intervals.</p>\n"
+      "<h1>{0}</h1>\n<p>{2}. {3} of {4} cells{13}, {5} runs each at most; means with 95 % confidence intervals.</p>\n"
       "{12}{6}<h2>Charts</h2>\n{7}<h2>Machine</h2>\n<p>{8}{9}</p>\n<h2>Definitions</h2>\n<dl>{10}</dl>\n"
       "<h2>Plan</h2>\n<pre>{11}</pre>\n</body></html>\n",
       escaped(title), kStyle, escaped(subject), report.cells.size(), n_cells(plan), plan.repeats, table(plan, report),
       charts(plan, report),
       plan.target.url.empty() ? "" : "That measured, not the server's: ", escaped(words_of(this_machine())), definitions,
-      plan_text(plan), warnings(report));
+      plan_text(plan), warnings(report), left_out(report));
 }
 
 }  // namespace lathe::app

@@ -200,6 +200,16 @@ std::vector<MachineWarning> SweepReport::warnings() const {
   return all;
 }
 
+std::size_t SweepReport::n_failed() const {
+  return static_cast<std::size_t>(
+      std::count_if(cells.begin(), cells.end(), [](const auto& cell) { return cell.second.has_failed(); }));
+}
+
+std::size_t SweepReport::n_skipped() const {
+  return static_cast<std::size_t>(
+      std::count_if(cells.begin(), cells.end(), [](const auto& cell) { return cell.second.is_skipped(); }));
+}
+
 bool CellResult::is_done(const SweepPlan& plan) const {
   if (!error.empty() || samples.size() >= static_cast<std::size_t>(plan.repeats)) return true;
   if (plan.stop_at_ci == 0 || samples.size() < kMinRunsToEnd) return false;
@@ -348,12 +358,12 @@ std::string to_markdown(const SweepPlan& plan, const SweepReport& report) {
     for (const auto& [name, value] : values_of(plan, index)) text += fmt::format(" {} |", markdown_field(value));
     for (const std::string_view name : main_metrics(plan)) {
       const Estimate value = result.estimate_of(metric_index(name));
-      const bool failed = !result.error.empty();
-      text +=
-          failed ? (name == main_metrics(plan).front() ? fmt::format(" failed: {} |", markdown_field(result.error)) : " |")
-          : value.n == 0         ? " |"
-          : value.has_interval() ? fmt::format(" {} ± {} |", number_words(value.mean, 4), number_words(value.half_width, 2))
-                                 : fmt::format(" {} |", number_words(value.mean, 4));
+      const bool has_error = !result.error.empty(), is_first = name == main_metrics(plan).front();
+      text += has_error      ? (is_first ? fmt::format(" {} |", markdown_field(result.error_words())) : " |")
+              : value.n == 0 ? " |"
+              : value.has_interval()
+                  ? fmt::format(" {} ± {} |", number_words(value.mean, 4), number_words(value.half_width, 2))
+                  : fmt::format(" {} |", number_words(value.mean, 4));
     }
     text += fmt::format(" {} |\n", result.samples.size());
   }

@@ -25,6 +25,8 @@ class SweepSubject {
   virtual engine::Result<void> prepare(const SweepCell& cell, const std::string& key, const SubjectObserver& tell) = 0;
   /// Requires: prepare() of the same cell. Errors: those of a request; cancelled.
   virtual engine::Result<RunRecord> run(const SweepCell& cell, std::uint64_t seed, const std::function<bool()>& go_on) = 0;
+  /// Of the engine that was made ready; null: there is none in this process.
+  virtual std::shared_ptr<const engine::EngineSnapshot> snapshot() const { return nullptr; }
 };
 
 /// Both: `plan` and `loader` outlive it. `packed`: where models whose quality is measured keep their quantized weights.

@@ -40,6 +40,14 @@ DrawnAxis variable_axis(const SweepVariable* variable) {
   return axis;
 }
 
+/// "paged", "block_size 32": with the name of its setting where the value says little by itself.
+std::string value_name(const std::string& setting, const std::string& value) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  const bool is_number = error == std::errc() && end == value.data() + value.size();
+  return is_number || value == "true" || value == "false" ? setting + " " + value : value;
+}
+
 std::vector<DrawnSeries> lines_of(const SweepPlan& plan, const SweepReport& report, std::size_t metric,
                                   const DrawnAxis& across) {
   const std::size_t n_columns = plan.variables.empty() ? 1 : plan.variables.back().values.size();
@@ -89,7 +97,8 @@ double most_of(const std::vector<DrawnSeries>& series, double (*of)(const DrawnP
 std::string name_of(const SweepPlan& plan, std::size_t cell, std::size_t n_left_out) {
   const auto values = values_of(plan, cell);
   std::string name;
-  for (std::size_t i = 0; i + n_left_out < values.size(); ++i) name += (i > 0 ? ", " : "") + values[i].second;
+  for (std::size_t i = 0; i + n_left_out < values.size(); ++i)
+    name += (i > 0 ? ", " : "") + value_name(values[i].first, values[i].second);
   return name;
 }
 

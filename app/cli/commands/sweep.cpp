@@ -8,6 +8,7 @@
 #include <fstream>
 #include <set>
 
+#include "app/api/sweep_estimate.h"
 #include "app/api/sweep_export.h"
 #include "app/bench/sweep/sweep.h"
 #include "app/cli/model_command.h"
@@ -47,7 +48,7 @@ std::string table(const SweepPlan& plan, const SweepReport& report) {
     for (const auto& [name, value] : values_of(plan, index))
       text += fmt::format("{:<{}}", printable(value, width(name) - 1), width(name));
     if (!result.error.empty()) {
-      text += "failed: " + printable(result.error, 200) + "\n";
+      text += printable(result.error_words(), 200) + "\n";
       continue;
     }
     for (const std::string_view name : shown) {
@@ -115,11 +116,33 @@ void warn_of_idle(ModelCommand& command, const SweepPlan& plan) {
   command.warn_of_idle(all);
 }
 
+/// What is left says the sweep itself once a cell is done; until then kept sweeps and the journal may tell.
+class TimeLeft {
+ public:
+  TimeLeft(ModelCommand& command, const SweepPlan& plan, const SweepJournal& journal) {
+    const SweepReport measured{.cells = journal.cells(), .stopped = false, .seconds = 0};
+    std::vector<KnownRate> rates = known_rates(plan, measured);
+    if (plan.target.url.empty()) {
+      const auto kept = known_rates(command.workbench().sweeper().kept());
+      rates.insert(rates.end(), kept.begin(), kept.end());
+    }
+    expected_ = estimated_seconds(plan, rates, &measured);
+  }
+
+  /// ", 80 s left", ", about 80 s left"; empty: nobody knows.
+  std::string words(const SweepProgress& now) const {
+    if (now.seconds_left > 0) return fmt::format(", {:.0f} s left", now.seconds_left);
+    return expected_ && *expected_ > now.seconds ? fmt::format(", about {:.0f} s left", *expected_ - now.seconds) : "";
+  }
+
+ private:
+  std::optional<double> expected_;
+};
+
 /// What was measured is worth something as long as one cell was.
 int verdict(ModelCommand& command, const SweepReport& report) {
-  const auto failed = [](const auto& cell) { return !cell.second.error.empty(); };
-  if (!std::all_of(report.cells.begin(), report.cells.end(), failed)) return kExitDone;
   const std::size_t n = report.cells.size();
+  if (report.n_failed() + report.n_skipped() < n) return kExitDone;
   const std::string cells = n == 1 ? std::string("the only cell") : fmt::format("all {} cells", n);
   return command.fail(
       {ErrorCode::internal,
@@ -147,11 +170,11 @@ int sweep(const std::vector<std::string>& arguments, Terminal& terminal) {
   if (!journal) return command.fail(journal.error());
   warn_of_idle(command, *plan);
   MachineNotes notes(command);
+  const TimeLeft time_left(command, *plan, *journal);
   const SweepObserver observer = [&](const SweepProgress& now, bool between_runs) {
     if (between_runs) notes.tell(*journal);
     command.progress(fmt::format("cell {} of {}: {}: {}{}", now.cells_done + 1, now.cells_total,
-                                 values_text(*plan, now.cell), now.doing,
-                                 now.seconds_left > 0 ? fmt::format(", {:.0f} s left", now.seconds_left) : ""));
+                                 values_text(*plan, now.cell), now.doing, time_left.words(now)));
     return command.signals().requested() ? SweepOrder::stop : SweepOrder::go_on;
   };
   // A target has its engine already, and no workbench was opened for one.

@@ -16,7 +16,7 @@ class LoadWordsTest : public QObject {
     engine::LoadedModel model;
     model.options.quantization = "int8_g32";
     model.load_ms = 800;
-    const QString plain = QStringLiteral("Loaded as INT8 in ") + duration_words(800);
+    const QString plain = QStringLiteral("Loaded as INT8 g32 in ") + duration_words(800);
     for (const auto use : {engine::PackedCacheUse::none, engine::PackedCacheUse::stored, engine::PackedCacheUse::missed}) {
       model.packed_cache = use;
       QCOMPARE(loaded_words(model), plain);
@@ -30,7 +30,14 @@ class LoadWordsTest : public QObject {
     model.dtype = "bfloat16";
     QCOMPARE(weights_words(model), QStringLiteral("BF16"));
     model.info.stored_quantization = "int4_g32";
-    QCOMPARE(weights_words(model), QStringLiteral("INT4"));
+    QCOMPARE(weights_words(model), QStringLiteral("INT4 g32"));
+    QCOMPARE(stored_words(model.info), QStringLiteral("INT4 g32"));
+    model.info.stored_quantization = "int4_g128_asym";
+    QCOMPARE(weights_words(model), QStringLiteral("INT4 g128 asym"));
+    model.info.stored_quantization = "int8_channel";
+    QCOMPARE(weights_words(model), QStringLiteral("INT8 channel"));
+    model.info.stored_quantization = "fp8_weight_only";
+    QCOMPARE(weights_words(model), QStringLiteral("FP8"));
     model.info.stored_quantization = "int8_g16_min + int4_g32_min + int8_g16";
     QCOMPARE(weights_words(model), QStringLiteral("INT8 + INT4"));
     model.info.stored_quantization.clear();

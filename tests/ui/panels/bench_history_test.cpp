@@ -254,6 +254,13 @@ void BenchHistoryTest::the_tables_are_models() {
   QCOMPARE(history.index(1, ui::HistoryTable::state).data().toString(), QString("Running"));
   QVERIFY(!history.flags(history.index(1, ui::HistoryTable::name)).testFlag(Qt::ItemIsEditable));
   QVERIFY(history.flags(history.index(0, ui::HistoryTable::name)).testFlag(Qt::ItemIsEditable));
+  facts[1].kept.cells_done = facts[1].kept.cells_total;
+  facts[1].cells_skipped = 2;
+  history.show_sweeps(facts, {});
+  QCOMPARE(history.index(1, ui::HistoryTable::state).data().toString(), QString("2 skipped"));
+  facts[1].cells_failed = 1;
+  history.show_sweeps(facts, {});
+  QCOMPARE(history.index(1, ui::HistoryTable::state).data().toString(), QString("1 failed, 2 skipped"));
   compared.show_metrics({app::metric_index("output_tok_s")});
   compared.show_sweeps(std::make_shared<app::SweepRecord>(*app::read_sweep(older_)),
                        std::make_shared<app::SweepRecord>(*app::read_sweep(newer_)));

@@ -5,9 +5,11 @@
 #include <QComboBox>
 #include <QGuiApplication>
 #include <QHeaderView>
+#include <QMenu>
 #include <QPushButton>
 
 #include "tests/ui/bench_fixture.h"
+#include "ui/panels/bench/history_view.h"
 #include "ui/panels/bench/sweep_chart.h"
 #include "ui/panels/bench/sweep_charts.h"
 #include "ui/widgets/chip.h"
@@ -50,6 +52,8 @@ class BenchViewTest : public QObject {
   void a_cell_is_chosen_before_it_is_copied();
   void the_menu_of_plans_opens_under_its_button();
   void points_at_zero_are_whole();
+  void a_skipped_cell_has_not_failed();
+  void columns_are_chosen_and_kept();
 };
 
 void BenchViewTest::failed_cells_are_no_success() {
@@ -268,6 +272,73 @@ void BenchViewTest::points_at_zero_are_whole() {
   Q_EMIT over->activated(over->currentIndex());
   auto* chart = fixture.find<ui::SweepChart>("bench.chart");
   QTRY_VERIFY(chart->room_at_zero().x() >= 4 && chart->room_at_zero().y() >= 3);
+}
+
+void BenchViewTest::a_skipped_cell_has_not_failed() {
+  FakeLoad load;
+  load.loaded = [](FakeEngine& engine) { engine.set_token_delay(std::chrono::milliseconds(5)); };
+  BenchFixture fixture(std::move(load));
+  fixture.values_of("concurrency")->setText("1, 2");
+  fixture.click("bench.start");
+  fixture.click("bench.pause");
+  QVERIFY(fixture.wait_for(app::SweepState::paused));
+  const std::size_t skipped = fixture.workbench->sweeper().status().progress.cell;
+  fixture.click("bench.skip");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  QCOMPARE(fixture.text("bench.header.title"), QString("2 of 2 cells, 1 skipped"));
+  QCOMPARE(fixture.text("bench.header.failed"), QString());
+  QCOMPARE(fixture.find<ui::Chip>("bench.state")->state(), ui::ChipState::success);
+  QCOMPARE(fixture.cell(static_cast<int>(skipped), 1), QString("skipped"));
+  QCOMPARE(fixture.find<QPushButton>("bench.resume")->text(), QString("Measure skipped"));
+  fixture.click("bench.resume");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  QCOMPARE(fixture.text("bench.header.title"), QString("2 of 2 cells"));
+  QVERIFY(!fixture.find<QPushButton>("bench.resume")->isVisible());
+}
+
+void BenchViewTest::columns_are_chosen_and_kept() {
+  const QTemporaryDir profile;
+  const auto headings = [](BenchFixture& fixture) {
+    QStringList all;
+    for (int i = 0; i < fixture.table()->model()->columnCount(); ++i)
+      all << fixture.table()->model()->headerData(i, Qt::Horizontal).toString();
+    return all;
+  };
+  QStringList usual;
+  {
+    BenchFixture fixture(without_32(), profile.path());
+    fixture.values_of("concurrency")->setText("1");
+    fixture.vary("block_size", "16, 32");
+    fixture.click("bench.start");
+    QVERIFY(fixture.wait_for(app::SweepState::done));
+    usual = headings(fixture);
+    QVERIFY(usual.contains("Output tok/s") && !usual.contains("E2E mean ms"));
+    QCOMPARE(fixture.find<QAction>("bench.columns.output_tok_s")->isChecked(), true);
+    QVERIFY(fixture.find<QAction>("bench.columns.e2e_ms_mean")->toolTip().length() > 10);
+    QVERIFY(fixture.find<QAction>("bench.columns.perplexity_ci95") == nullptr);  // stands beside its metric
+    fixture.find<QAction>("bench.columns.e2e_ms_mean")->trigger();
+    fixture.find<QAction>("bench.columns.answers")->trigger();
+    QCOMPARE(headings(fixture).size(), usual.size() + 2);
+    QVERIFY(headings(fixture).contains("E2E mean ms"));
+    // What failed says so in whatever column is the first.
+    fixture.find<QAction>("bench.columns.output_tok_s")->trigger();
+    QVERIFY(!headings(fixture).contains("Output tok/s"));
+    QCOMPARE(fixture.cell(1, 2), QString("failed"));
+  }
+  BenchFixture fixture(without_32(), profile.path());
+  Q_EMIT fixture.find<ui::HistoryView>("bench.history")
+      ->open_wanted(QString::fromStdString(fixture.workbench->sweeper().kept().front().path));
+  QVERIFY(headings(fixture).contains("E2E mean ms") && !headings(fixture).contains("Output tok/s"));
+  const QString answers = fixture.cell(0, static_cast<int>(headings(fixture).indexOf("Answers")));
+  QCOMPARE(answers, QString::fromStdString(fixture.workbench->sweeper().status().report->cells.at(0).checksums_of(
+                        app::metric_index("answers"))));
+  // The last one stays.
+  for (QAction* action : fixture.find<QMenu>("bench.columns.menu")->findChildren<QAction*>()) {
+    if (action->isCheckable() && action->isChecked()) action->trigger();
+  }
+  QCOMPARE(headings(fixture).size(), 2 + 1 + 1);
+  fixture.find<QAction>("bench.columns.reset")->trigger();
+  QCOMPARE(headings(fixture), usual);
 }
 
 QTEST_MAIN(BenchViewTest)

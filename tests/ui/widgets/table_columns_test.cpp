@@ -4,6 +4,7 @@
 
 #include <QHeaderView>
 #include <QStandardItemModel>
+#include <QTemporaryDir>
 #include <QTest>
 
 #include "ui/panels/bench/results_table.h"
@@ -64,7 +65,9 @@ class TableColumnsTest : public QObject {
     QFETCH(bool, with_quality);
     QFETCH(int, width);
     const Theme theme;
-    ResultsTable results(theme, nullptr);
+    const QTemporaryDir folder;
+    UiState state(folder.path().toStdString());
+    ResultsTable results(theme, state, nullptr);
     results.resize(width, 300);
     results.show();
     results.show_sweep(long_numbers(with_quality));
@@ -85,7 +88,9 @@ class TableColumnsTest : public QObject {
 
   void there_is_ink_to_look_at() {
     const Theme theme;
-    ResultsTable results(theme, nullptr);
+    const QTemporaryDir folder;
+    UiState state(folder.path().toStdString());
+    ResultsTable results(theme, state, nullptr);
     results.resize(1060, 300);
     results.show();
     results.show_sweep(long_numbers(false));

@@ -10,7 +10,6 @@
 #include <QScrollArea>
 #include <QVBoxLayout>
 
-#include "app/api/sweep_estimate.h"
 #include "app/api/sweep_export.h"
 #include "app/api/sweep_templates.h"
 #include "ui/models/load_choice.h"
@@ -46,7 +45,8 @@ const PanelDescriptor kBenchPanel{.id = "bench",
                                   .at_first = false,
                                   .make = make_bench};
 
-BenchPage::BenchPage(const PanelContext& context, QWidget* parent) : Panel(parent), context_(context) {
+BenchPage::BenchPage(const PanelContext& context, QWidget* parent)
+    : Panel(parent), context_(context), forecast_(new SweepForecast(context.background, this)) {
   setObjectName(QStringLiteral("bench"));
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
@@ -66,6 +66,10 @@ BenchPage::BenchPage(const PanelContext& context, QWidget* parent) : Panel(paren
   connect_actions();
   connect(&context.bridge, &Bridge::sweep_changed, this, &BenchPage::show_sweep);
   connect(&context.load, &LoadChoice::changed, this, &BenchPage::show_plan);
+  connect(forecast_, &SweepForecast::changed, this, [this] {
+    show_plan();
+    show_sweep();
+  });
   context.bridge.watch(this, Interest::sweep);
   new_sweep();
   show_sweep();
@@ -205,7 +209,7 @@ QWidget* BenchPage::make_results() {
   margins->addWidget(service_);
   column->addLayout(margins);
   column->addWidget(charts_ = new SweepCharts(theme, results_), 3);
-  column->addWidget(table_ = new ResultsTable(theme, results_), 2);
+  column->addWidget(table_ = new ResultsTable(theme, context_.state, results_), 2);
   connect(header_, &SweepHeader::skip_wanted, this, [this] { context_.workbench.sweeper().skip_cell(); });
   connect(header_, &SweepHeader::resume_wanted, this, &BenchPage::resume);
   connect(table_, &ResultsTable::reproduce_wanted, this, &BenchPage::reproduce);
@@ -246,9 +250,14 @@ void BenchPage::fill_plans_menu() {
 
 void BenchPage::read_kept() {
   context_.background.run(
-      this, [&sweeper = context_.workbench.sweeper()] { return app::facts_of_sweeps(sweeper.kept()); },
-      [this](std::vector<app::SweepFacts> kept) {
-        kept_ = std::move(kept);
+      this,
+      [&sweeper = context_.workbench.sweeper()] {
+        const std::vector<app::KeptSweep> kept = sweeper.kept();
+        return std::pair(app::facts_of_sweeps(kept), app::known_rates(kept));
+      },
+      [this](std::pair<std::vector<app::SweepFacts>, std::vector<app::KnownRate>> read) {
+        kept_ = std::move(read.first);
+        forecast_->set_rates(std::move(read.second));
         empty_->show_last(kept_.empty() ? nullptr : &kept_.front().kept);
         history_->show_sweeps(kept_);
         compare_->show_sweeps(kept_);
@@ -366,13 +375,41 @@ std::string BenchPage::exported(const app::SweepStatus& status, const QString& f
   return app::chart_svg(shown.plan, shown.report, charts_->metric(), charts_->over());
 }
 
-/// What is not known before the first cell says so. While one runs, its head says how long it still takes.
-QString BenchPage::time_words_of(app::SweepPlan plan) const {
-  plan.options = context_.load.options();
-  const app::SweepStatus status = context_.bridge.sweep_status();
-  if (status.runs()) return {};
-  const auto seconds = status.report == nullptr ? std::nullopt : app::estimated_seconds(plan, *status.report);
-  return seconds ? tr("≈ %1 at the last rate").arg(time_words(*seconds)) : tr("time unknown until the first cell");
+std::optional<ForecastTime> BenchPage::forecast_of(const app::SweepPlan& plan, const app::SweepReport* measured) {
+  const engine::EngineSnapshot* own = context_.bridge.snapshot().get();
+  const bool is_busy = context_.bridge.sweep_status().runs() || (own != nullptr && own->n_running + own->n_waiting > 0) ||
+                       context_.bridge.model_status().state == app::ModelState::loading;
+  const bool is_chosen = plan.options.model == context_.load.path();
+  return forecast_->of(plan, measured, is_chosen ? context_.load.info() : std::nullopt, seen() && !is_busy);
+}
+
+/// What is not known before the first cell says so.
+void BenchPage::show_time(const app::SweepPlan& plan) {
+  const std::optional<ForecastTime> time = forecast_of(plan, nullptr);
+  const std::size_t cells = app::n_cells(plan);
+  cost_->setText(tr("<b>%1 %2 × %3 %4</b> %5")
+                     .arg(cells)
+                     .arg(cells == 1 ? tr("cell") : tr("cells"))
+                     .arg(plan.repeats)
+                     .arg(plan.repeats == 1 ? tr("run") : tr("repeats"))
+                     .arg(!time            ? tr("time unknown until the first cell")
+                          : time->is_least ? tr("at least %1").arg(about_words(time->seconds))
+                                           : tr("≈ %1").arg(about_words(time->seconds))));
+  cost_->setToolTip(!time            ? tr("No kept sweep has measured this in these formats")
+                    : time->is_least ? tr("What this machine needs at least to read the weights and to multiply with them; "
+                                          "no kept sweep has measured this model in these formats")
+                                     : tr("At the rates of the cells in kept sweeps that are most like those of this plan"));
+}
+
+/// Of a sweep that runs and cannot say yet by itself how long it still takes.
+QString BenchPage::expected_words(const app::SweepStatus& status) {
+  if (!status.runs() || status.progress.seconds_left > 0) return {};
+  const std::optional<ForecastTime> time = forecast_of(*status.plan, status.report.get());
+  if (!time) return {};
+  const double left = time->seconds - status.progress.seconds;
+  if (left <= 0) return {};  // it takes longer
+  return time->is_least ? tr("at least <b>%1</b> in all").arg(about_words(time->seconds))
+                        : tr("≈ <b>%1</b> left").arg(about_words(left));
 }
 
 void BenchPage::show_plan() {
@@ -381,16 +418,18 @@ void BenchPage::show_plan() {
   const app::SweepPlan& plan = form_->plan();
   title_->setText(plan.name.empty() ? tr("Sweep") : QString::fromStdString(plan.name));
   const QString problem = path.empty() && !form_->is_of_server() ? tr("Choose a model in the Model dock") : form_->problem();
-  const std::size_t cells = problem.isEmpty() ? app::n_cells(plan) : 0;
-  cost_->setTextFormat(problem.isEmpty() ? Qt::RichText : Qt::PlainText);
-  cost_->setText(!problem.isEmpty() ? problem
-                                    : tr("<b>%1 %2 × %3 %4</b> %5")
-                                          .arg(cells)
-                                          .arg(cells == 1 ? tr("cell") : tr("cells"))
-                                          .arg(plan.repeats)
-                                          .arg(plan.repeats == 1 ? tr("run") : tr("repeats"))
-                                          .arg(time_words_of(plan)));
   const bool runs = context_.bridge.sweep_status().runs();
+  cost_->setTextFormat(problem.isEmpty() ? Qt::RichText : Qt::PlainText);
+  if (!problem.isEmpty()) {
+    cost_->setText(problem);
+    cost_->setToolTip({});
+  } else if (runs) {
+    show_time(*context_.bridge.sweep_status().plan);
+  } else {
+    app::SweepPlan whole = plan;
+    if (!form_->is_of_server()) whole.options = context_.load.options();
+    show_time(whole);
+  }
   start_->setEnabled(problem.isEmpty() && !runs);
   context_.actions[QStringLiteral("bench.start")]->setEnabled(start_->isEnabled());
 }
@@ -418,7 +457,7 @@ void BenchPage::show_sweep() {
     show_plan();
   }
   if (status.plan == nullptr) return;
-  header_->show_sweep(status);
+  header_->show_sweep(status, expected_words(status));
   charts_->show_sweep(status);
   service_->show_sweep(status);
   table_->show_sweep(status);

@@ -8,6 +8,7 @@
 #include <QStackedWidget>
 
 #include "app/api/sweep_templates.h"
+#include "ui/models/sweep_forecast.h"
 #include "ui/panels/bench/bench_empty.h"
 #include "ui/panels/bench/compare_view.h"
 #include "ui/panels/bench/history_view.h"
@@ -54,13 +55,16 @@ class BenchPage : public Panel {
   void stop();
   void reproduce(quint64 cell, const QString& how);
   void save(const QString& format);
-  QString time_words_of(app::SweepPlan plan) const;
+  std::optional<ForecastTime> forecast_of(const app::SweepPlan& plan, const app::SweepReport* measured);
+  void show_time(const app::SweepPlan& plan);
+  QString expected_words(const app::SweepStatus& status);
   std::string exported(const app::SweepStatus& status, const QString& format) const;
   void show_plan();
   void show_sweep();
   void tell(const QString& what, const engine::Error& error);
 
   PanelContext context_;
+  SweepForecast* forecast_;
   std::vector<app::SweepFacts> kept_;
   std::shared_ptr<const app::SweepPlan> shown_plan_;
   bool was_running_ = false;

@@ -67,12 +67,12 @@ void CellGrid::paint_square(QPainter& painter, const QRectF& square, std::size_t
   const Tokens& t = theme_.tokens();
   const auto found = status_.report->cells.find(cell);
   const bool is_known = found != status_.report->cells.end();
-  const bool has_failed = is_known && !found->second.error.empty();
+  const bool has_failed = is_known && found->second.has_failed(), is_skipped = is_known && found->second.is_skipped();
   const bool is_done = is_known && found->second.is_done(*status_.plan);
   const bool is_running = status_.runs() && status_.progress.cell == cell && !is_done;
   const qreal radius = theme_.px(2.5);
-  painter.setPen(QPen(has_failed ? t.error.fill : is_running || is_done ? t.accent : t.strong, 1));
-  painter.setBrush(has_failed ? t.error.tint : is_done ? t.accent : Qt::transparent);
+  painter.setPen(QPen(has_failed ? t.error.fill : is_running || (is_done && !is_skipped) ? t.accent : t.strong, 1));
+  painter.setBrush(has_failed ? t.error.tint : is_done && !is_skipped ? t.accent : Qt::transparent);
   painter.drawRoundedRect(square, radius, radius);
   if (is_running) {
     const double share = is_known ? static_cast<double>(found->second.samples.size()) / static_cast<double>(status_.plan->repeats) : 0;
@@ -89,6 +89,9 @@ void CellGrid::paint_square(QPainter& painter, const QRectF& square, std::size_t
     painter.setPen(QPen(t.error.fill, 1.3));
     painter.drawLine(c + QPointF(-3 * u, -3 * u), c + QPointF(3 * u, 3 * u));
     painter.drawLine(c + QPointF(-3 * u, 3 * u), c + QPointF(3 * u, -3 * u));
+  } else if (is_skipped) {
+    painter.setPen(QPen(t.text3, 1.3));
+    painter.drawLine(c + QPointF(-3 * u, 0), c + QPointF(3 * u, 0));
   } else if (is_done) {
     painter.setPen(QPen(t.on_accent, 1.5));
     painter.setBrush(Qt::NoBrush);

@@ -25,6 +25,12 @@ QColor text_on(const QColor& ground) {
   return (light + 0.05) / 0.05 >= 1.05 / (light + 0.05) ? Qt::black : Qt::white;
 }
 
+/// Where the word has no room, the table says it.
+QString skipped_word(const QFontMetrics& metrics, qreal width) {
+  const QString word = HeatMap::tr("skipped");
+  return metrics.horizontalAdvance(word) <= width ? word : QStringLiteral("–");
+}
+
 }  // namespace
 
 QColor heat_color(const Tokens& tokens, double share) {
@@ -141,14 +147,16 @@ void HeatMap::paint_cell(QPainter& painter, const QRectF& square, std::size_t ce
     painter.setPen(QPen(t.border, 1));
     painter.setBrush(Qt::NoBrush);
     painter.drawRect(inner);
-    const bool has_failed = is_known && !found->second.error.empty();
+    const bool has_failed = is_known && found->second.has_failed(), is_skipped = is_known && found->second.is_skipped();
     const bool is_running = status_.runs() && status_.progress.cell == cell;
     if (!has_failed && !is_running && !is_known) return;
-    painter.setPen(has_failed ? t.error.text : t.accent_text);
+    painter.setPen(has_failed ? t.error.text : is_skipped ? t.text3 : t.accent_text);
     if (has_failed) painter.setFont(theme_.font(11, QFont::DemiBold));
     const std::size_t n = is_known ? found->second.samples.size() : 0;
     draw_digits(painter, square, Qt::AlignCenter,
-                has_failed ? tr("failed") : tr("%1 / %2").arg(n).arg(status_.plan->repeats));
+                has_failed   ? tr("failed")
+                : is_skipped ? skipped_word(painter.fontMetrics(), square.width())
+                             : tr("%1 / %2").arg(n).arg(status_.plan->repeats));
     return;
   }
   if (found->second.estimate_of(metric_).n == 0) {  // it could not be seen

@@ -31,7 +31,9 @@ int HistoryTable::columnCount(const QModelIndex& parent) const { return parent.i
 SweepEnd HistoryTable::end_of(const app::SweepFacts& sweep) const {
   if (!running_.isEmpty() && QString::fromStdString(sweep.kept.path) == running_) return SweepEnd::running;
   if (sweep.kept.cells_done < sweep.kept.cells_total) return SweepEnd::unfinished;
-  return sweep.cells_failed > 0 ? SweepEnd::failed_cells : SweepEnd::done;
+  return sweep.cells_failed > 0    ? SweepEnd::failed_cells
+         : sweep.cells_skipped > 0 ? SweepEnd::skipped_cells
+                                   : SweepEnd::done;
 }
 
 QString HistoryTable::text(const app::SweepFacts& sweep, int column) const {
@@ -53,7 +55,8 @@ QString HistoryTable::text(const app::SweepFacts& sweep, int column) const {
       switch (end_of(sweep)) {
         case SweepEnd::running: return tr("Running");
         case SweepEnd::done: return tr("Done");
-        case SweepEnd::failed_cells: return tr("%1 failed").arg(sweep.cells_failed);
+        case SweepEnd::failed_cells:
+        case SweepEnd::skipped_cells: return error_counts(sweep.cells_failed, sweep.cells_skipped);
         case SweepEnd::unfinished: return tr("Unfinished");
       }
       return {};

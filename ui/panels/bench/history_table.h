@@ -10,7 +10,7 @@
 namespace lathe::ui {
 
 /// How far a kept sweep came.
-enum class SweepEnd { running, done, failed_cells, unfinished };
+enum class SweepEnd { running, done, skipped_cells, failed_cells, unfinished };
 
 class HistoryTable : public QAbstractTableModel {
   Q_OBJECT

@@ -21,6 +21,8 @@
 namespace lathe::ui {
 namespace {
 
+constexpr QLatin1String kColumnsKey("bench/columns");
+constexpr int kColumnsFrom = 500;  // narrower, the menu of the headings is left
 constexpr int kVariableWidth = 112, kMetricWidth = 94, kNarrowWidth = 66, kVerdictWidth = 96;
 
 /// Means with their intervals in text3, differences in the colour of their verdict, verdicts as chips.
@@ -37,7 +39,9 @@ class CellDelegate final : public TableDelegate {
     const QString words = index.data().toString();
     if (column.kind == SweepTable::Kind::verdict) return paint_verdict(painter, theme(), area, verdict, words);
     if (column.kind == SweepTable::Kind::metric && !words.isEmpty()) {
-      const QColor color = index.data(SweepTable::failed_role).toBool() ? t.error.text : t.text;
+      const QColor color = index.data(SweepTable::failed_role).toBool()    ? t.error.text
+                           : index.data(SweepTable::skipped_role).toBool() ? t.text3
+                                                                           : t.text;
       return paint_estimate(painter, theme(), area, words, half_width_of(index), color, is_main(column));
     }
     if (column.kind == SweepTable::Kind::difference) {
@@ -68,7 +72,8 @@ class CellDelegate final : public TableDelegate {
 
 }  // namespace
 
-ResultsTable::ResultsTable(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) {
+ResultsTable::ResultsTable(const Theme& theme, UiState& state, QWidget* parent)
+    : QWidget(parent), theme_(theme), state_(state) {
   setObjectName(QStringLiteral("bench.results"));
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
@@ -89,6 +94,11 @@ ResultsTable::ResultsTable(const Theme& theme, QWidget* parent) : QWidget(parent
   table_->horizontalHeader()->setStretchLastSection(true);
   table_->setSortingEnabled(true);
   table_->sortByColumn(-1, Qt::AscendingOrder);  // as planned
+  QHeaderView* const header = table_->horizontalHeader();
+  header->setContextMenuPolicy(Qt::CustomContextMenu);
+  connect(header, &QWidget::customContextMenuRequested, this,
+          [this, header](const QPoint& at) { column_menu_->popup(header->mapToGlobal(at)); });
+  restore_metrics();
   column->addWidget(table_, 1);
 }
 
@@ -113,6 +123,8 @@ QWidget* ResultsTable::make_head() {
   connect(baseline_, &QComboBox::activated, this,
           [this] { change_columns([this] { model_.set_baseline(chosen_baseline()); }); });
   row->addWidget(baseline_);
+  make_columns(head);
+  row->addWidget(columns_);
   reproduce_ = make_button(theme_, "bench.reproduce", tr("Reproduce"), head, ButtonLook::ghost, true);
   reproduce_->setIcon(theme_.icon(QStringLiteral("code")));
   reproduce_->setToolTip(tr("Copy how it is measured again"));
@@ -129,6 +141,33 @@ QWidget* ResultsTable::make_head() {
   row->addWidget(reproduce_);
   row->addWidget(export_);
   return head;
+}
+
+void ResultsTable::make_columns(QWidget* head) {
+  columns_ = make_button(theme_, "bench.columns", tr("Columns"), head, ButtonLook::ghost, true);
+  columns_->setIcon(theme_.icon(QStringLiteral("table")));
+  columns_->setToolTip(tr("Which metrics the table shows; CSV and JSON have all of them"));
+  columns_->setMenu(column_menu_ = new ColumnMenu(columns_));
+  connect(column_menu_, &ColumnMenu::chosen, this, &ResultsTable::choose_metrics);
+  connect(column_menu_, &ColumnMenu::reset_wanted, this, [this] { choose_metrics({}); });
+}
+
+void ResultsTable::choose_metrics(const std::vector<std::size_t>& metrics) {
+  QStringList names;
+  for (const std::size_t metric : metrics) names << text_of(app::sweep_metrics()[metric].name);
+  state_.set(kColumnsKey, names);
+  change_columns([&] { model_.set_metrics(metrics); });
+  column_menu_->show_metrics(model_.metrics());
+}
+
+/// A name that another version had is none.
+void ResultsTable::restore_metrics() {
+  std::vector<std::size_t> metrics;
+  const QStringList names = state_.get(kColumnsKey).toStringList();
+  for (std::size_t i = 0; i < app::sweep_metrics().size(); ++i) {
+    if (names.contains(text_of(app::sweep_metrics()[i].name))) metrics.push_back(i);
+  }
+  model_.set_metrics(std::move(metrics));
 }
 
 QMenu* ResultsTable::make_ways() {
@@ -177,6 +216,7 @@ void ResultsTable::show_sweep(const app::SweepStatus& status) {
   change_columns([&] { model_.show_sweep(status); });
   if (selected && !is_other) select_cell(*selected);
   const std::size_t n = report_ ? report_->cells.size() : 0;
+  column_menu_->show_metrics(model_.metrics());
   count_->setText(plan_ ? tr("%1 of %2").arg(n).arg(app::n_cells(*plan_)) : QString());
   reproduce_->setEnabled(n > 0);
   export_->setEnabled(n > 0);
@@ -232,6 +272,7 @@ void ResultsTable::fit_columns() {
 /// How wide columns may be depends on the room for all of them.
 void ResultsTable::resizeEvent(QResizeEvent* event) {
   QWidget::resizeEvent(event);
+  columns_->setVisible(width() >= theme_.px(kColumnsFrom));
   fit_columns();
 }
 

@@ -12,6 +12,8 @@
 
 #include "ui/models/sweep_order.h"
 #include "ui/models/sweep_table.h"
+#include "ui/panels/bench/column_menu.h"
+#include "ui/state/ui_state.h"
 #include "ui/theme/theme.h"
 
 namespace lathe::ui {
@@ -19,7 +21,8 @@ namespace lathe::ui {
 class ResultsTable : public QWidget {
   Q_OBJECT
  public:
-  ResultsTable(const Theme& theme, QWidget* parent);
+  /// The choice of columns is kept in `state`.
+  ResultsTable(const Theme& theme, UiState& state, QWidget* parent);
   ~ResultsTable() override;
   void show_sweep(const app::SweepStatus& status);
   void select_cell(std::size_t cell);
@@ -40,12 +43,16 @@ class ResultsTable : public QWidget {
  private:
   QWidget* make_head();
   QMenu* make_ways();
+  void make_columns(QWidget* head);
+  void choose_metrics(const std::vector<std::size_t>& metrics);
+  void restore_metrics();
   std::optional<SweepTable::Baseline> chosen_baseline() const;
   void fill_baselines(const app::SweepStatus& status);
   void change_columns(const std::function<void()>& change);
   void fit_columns();
 
   const Theme& theme_;
+  UiState& state_;
   std::shared_ptr<const app::SweepPlan> plan_;
   std::shared_ptr<const app::SweepReport> report_;
   SweepTable model_;
@@ -54,7 +61,8 @@ class ResultsTable : public QWidget {
   QLabel *count_, *said_;
   QList<QAction*> of_cell_;
   QComboBox* baseline_;
-  QPushButton *reproduce_, *export_;
+  QPushButton *columns_, *reproduce_, *export_;
+  ColumnMenu* column_menu_;
 };
 
 }  // namespace lathe::ui

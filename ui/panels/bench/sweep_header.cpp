@@ -7,9 +7,13 @@
 
 #include "ui/models/sweep_words.h"
 #include "ui/widgets/controls.h"
+#include "ui/widgets/elided_label.h"
 
 namespace lathe::ui {
 namespace {
+
+constexpr int kMargin = 20;
+constexpr int kFailedWidth = 160;  // of a failure some words should be seen
 
 struct StateLook {
   ChipState chip;
@@ -31,6 +35,13 @@ StateLook look_of(app::SweepState state, std::size_t n_failed, std::size_t n) {
     case app::SweepState::failed: return {ChipState::error, SweepHeader::tr("Failed")};
   }
   return {ChipState::quiet, {}};
+}
+
+/// Requires: a cell has failed.
+QString first_failure(const app::SweepStatus& status) {
+  const auto& cells = status.report->cells;
+  const auto first = std::find_if(cells.begin(), cells.end(), [](const auto& cell) { return cell.second.has_failed(); });
+  return QStringLiteral("%1: %2").arg(cell_words(*status.plan, first->first), QString::fromStdString(first->second.error));
 }
 
 /// What disturbed the runs, one line.
@@ -62,10 +73,12 @@ QString cell_words(const app::SweepPlan& plan, std::size_t cell) {
 SweepHeader::SweepHeader(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) {
   setObjectName(QStringLiteral("bench.header"));
   auto* row = new QHBoxLayout(this);
-  row->setContentsMargins(theme.px(20), theme.px(10), theme.px(20), theme.px(10));
-  row->setSpacing(theme.px(20));
+  row->setContentsMargins(theme.px(kMargin), theme.px(10), theme.px(kMargin), theme.px(10));
+  row->setSpacing(theme.px(kMargin));
   row->addWidget(make_words(), 1);
   row->addWidget(grid_ = new CellGrid(theme, this), 0, Qt::AlignVCenter);
+  // Narrower, and what has no room goes: see make_room().
+  for (QWidget* part : {static_cast<QWidget*>(grid_), static_cast<QWidget*>(facts_)}) part->setMinimumWidth(1);
 }
 
 QWidget* SweepHeader::make_words() {
@@ -80,7 +93,7 @@ QWidget* SweepHeader::make_words() {
   state_->setObjectName(QStringLiteral("bench.state"));
   head->addStretch(1);
   column->addLayout(head);
-  column->addWidget(where_ = make_label(theme_, "bench.header.where", {}, box, 12));
+  column->addWidget(where_ = new ElidedLabel(theme_, QStringLiteral("bench.header.where"), box, 12));
   column->addWidget(warnings_ =
                         make_label(theme_, "bench.header.warnings", {}, box, 12, QFont::Normal, TextTone::warning));
   warnings_->setWordWrap(true);
@@ -101,7 +114,7 @@ QWidget* SweepHeader::make_words() {
   skip_->setToolTip(tr("Record this cell as skipped and go on with the next"));
   resume_ = make_button(theme_, "bench.resume", tr("Resume"), box, ButtonLook::plain, true);
   resume_->setIcon(theme_.icon(QStringLiteral("play")));
-  resume_->setToolTip(tr("Go on where it stopped; what is measured stays, what failed is tried again"));
+  resume_->setToolTip(tr("Go on where it stopped; what is measured stays, what failed or was skipped is tried again"));
   foot->addWidget(skip_);
   foot->addWidget(resume_);
   column->addLayout(foot);
@@ -125,29 +138,44 @@ QString SweepHeader::where_words(const app::SweepStatus& status) const {
   return cell.isEmpty() ? doing : QStringLiteral("%1, %2").arg(cell, doing);
 }
 
-QString SweepHeader::facts_words(const app::SweepStatus& status) const {
+QStringList SweepHeader::facts_of(const app::SweepStatus& status, const QString& expected) {
   QStringList facts;
   if (status.progress.seconds > 0) facts << tr("<b>%1</b> elapsed").arg(time_words(status.progress.seconds));
   if (status.runs() && status.progress.seconds_left > 0)
     facts << tr("<b>%1</b> left").arg(time_words(status.progress.seconds_left));
-  return facts.join(QStringLiteral("&nbsp;&nbsp;&nbsp;"));
+  else if (!expected.isEmpty()) facts << expected;
+  return facts;
 }
 
-void SweepHeader::show_sweep(const app::SweepStatus& status) {
+/// The grid shows nothing that the heat map does not; without room for both it goes. Facts that still do not fit into a line
+/// stand below each other.
+void SweepHeader::make_room() {
+  const int spacing = theme_.px(14), room = width() - 2 * theme_.px(kMargin);
+  int wanted = failed_->text().isEmpty() ? 0 : theme_.px(kFailedWidth) + spacing;
+  for (const QPushButton* button : {skip_, resume_}) {
+    if (!button->isHidden()) wanted += button->sizeHint().width() + spacing;
+  }
+  facts_->setText(facts_words_.join(QStringLiteral("&nbsp;&nbsp;&nbsp;")));
+  const int line = facts_->sizeHint().width();
+  grid_->setVisible(has_grid_ && line + wanted + theme_.px(kMargin) + grid_->sizeHint().width() <= room);
+  if (line + wanted > room) facts_->setText(facts_words_.join(QStringLiteral("<br>")));
+}
+
+void SweepHeader::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  make_room();
+}
+
+void SweepHeader::show_sweep(const app::SweepStatus& status, const QString& expected) {
   setVisible(status.plan != nullptr);
   if (status.plan == nullptr) return;
-  std::size_t n_failed = 0;
-  QString first;
-  for (const auto& [index, cell] : status.report->cells) {
-    if (cell.error.empty()) continue;
-    if (n_failed++ == 0)
-      first = QStringLiteral("%1: %2").arg(cell_words(*status.plan, index), QString::fromStdString(cell.error));
-  }
+  const std::size_t n_failed = status.report->n_failed(), n_skipped = status.report->n_skipped();
+  const QString errors = error_counts(n_failed, n_skipped);
   const std::size_t total = status.progress.cells_total;
   const std::size_t now = std::min(status.progress.cells_done + (status.runs() ? 1 : 0), total);
-  title_->setText(status.runs()   ? tr("Cell %1 of %2").arg(now).arg(total)
-                  : n_failed == 0 ? tr("%1 of %2 cells").arg(now).arg(total)
-                                  : tr("%1 of %2 cells, %3 failed").arg(now).arg(total).arg(n_failed));
+  title_->setText(status.runs()      ? tr("Cell %1 of %2").arg(now).arg(total)
+                  : errors.isEmpty() ? tr("%1 of %2 cells").arg(now).arg(total)
+                                     : tr("%1 of %2 cells, %3").arg(now).arg(total).arg(errors));
   title_->set_tone(!status.runs() && n_failed > 0 ? TextTone::warning : TextTone::text);
   const StateLook look = look_of(status.state, n_failed, total);
   const bool is_end = status.state == app::SweepState::done || status.state == app::SweepState::failed;
@@ -161,17 +189,22 @@ void SweepHeader::show_sweep(const app::SweepStatus& status) {
   const bool measures = status.runs() && status.progress.repeat > 0;
   bar_->setValue(static_cast<int>(status.progress.cells_done) * repeats +
                  (measures ? static_cast<int>(status.progress.repeat) - 1 : 0));
-  facts_->setText(facts_words(status));
+  facts_words_ = facts_of(status, expected);
   failed_->setText(!status.error.empty() ? QString::fromStdString(status.error)
-                   : n_failed == 0       ? QString()
-                                         : tr("%1 failed: %2").arg(n_failed).arg(first));
+                   : n_failed == 0       ? status.runs() ? errors : QString()
+                                         : QStringLiteral("%1: %2").arg(errors, first_failure(status)));
   failed_->setToolTip(failed_->text().toHtmlEscaped());
+  failed_->set_tone(status.error.empty() && n_failed == 0 ? TextTone::text2 : TextTone::error);
   skip_->setVisible(status.runs());
   const bool can_resume = status.state == app::SweepState::stopped || status.state == app::SweepState::failed ||
-                          (status.state == app::SweepState::done && n_failed > 0);
+                          (status.state == app::SweepState::done && !errors.isEmpty());
   resume_->setVisible(can_resume);
-  resume_->setText(status.state == app::SweepState::done ? tr("Try failed again") : tr("Resume"));
+  resume_->setText(status.state != app::SweepState::done ? tr("Resume")
+                   : n_failed > 0                        ? tr("Try failed again")
+                                                         : tr("Measure skipped"));
   grid_->show_sweep(status);
+  has_grid_ = !grid_->isHidden();
+  make_room();
 }
 
 }  // namespace lathe::ui

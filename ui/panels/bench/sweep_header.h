@@ -18,20 +18,27 @@ class SweepHeader : public QWidget {
   Q_OBJECT
  public:
   SweepHeader(const Theme& theme, QWidget* parent);
-  void show_sweep(const app::SweepStatus& status);
+  /// `expected`: what is known of its time before the first cell, rich text; empty: nothing, or it knows by itself.
+  void show_sweep(const app::SweepStatus& status, const QString& expected = {});
 
  Q_SIGNALS:
   void skip_wanted();
   void resume_wanted();
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
   QWidget* make_words();
+  void make_room();
   QString where_words(const app::SweepStatus& status) const;
-  QString facts_words(const app::SweepStatus& status) const;
+  static QStringList facts_of(const app::SweepStatus& status, const QString& expected);
 
   const Theme& theme_;
-  ToneLabel* title_;
-  QLabel *where_, *warnings_, *facts_, *failed_;
+  ToneLabel *title_, *failed_;
+  QLabel *where_, *warnings_, *facts_;
+  QStringList facts_words_;
+  bool has_grid_ = false;
   Chip* state_;
   QProgressBar* bar_;
   QPushButton *skip_, *resume_;

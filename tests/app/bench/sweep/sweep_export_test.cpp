@@ -124,7 +124,7 @@ class SweepExportTest : public QObject {
     std::string svg = distribution_svg(plan, report, ttft);
     QCOMPARE(n_elements(svg, "polyline"), 3);
     QCOMPARE(n_elements(svg, "circle"), 0);
-    QVERIFY(svg.find(">goal 50 ms</text>") != std::string::npos && svg.find(">paged, 4</text>") != std::string::npos);
+    QVERIFY(svg.find(">goal 50 ms</text>") != std::string::npos && svg.find(">paged, concurrency 4</text>") != std::string::npos);
     QVERIFY(svg.find(">0</text>") != std::string::npos);
     QVERIFY(to_html(plan, report).find("share (%) over ttft_ms") != std::string::npos);
     keep(1, {20, 3000});
@@ -138,7 +138,30 @@ class SweepExportTest : public QObject {
     const std::string svg =
         chart_svg(plan_of_six(), report_of_five(), metric_index("output_tok_s"), metric_index("ttft_ms_p99"));
     QCOMPARE(n_elements(svg, "title"), 1 + 4 + 1);  // of the drawing, of the points, of the one that is best in both
-    QVERIFY(svg.find(">static, 1</text>") != std::string::npos);
+    QVERIFY(svg.find(">static, concurrency 1</text>") != std::string::npos);
+  }
+
+  void numbers_of_a_legend_say_what_they_count() {
+    SweepPlan plan = plan_of_six();
+    plan.variables = {{"max_num_seqs", {"1", "32"}}, {"ignore_eos", {"true"}}, {"concurrency", {"1", "4", "16"}}};
+    const std::string svg = chart_svg(plan, report_of_five(), metric_index("output_tok_s"));
+    QVERIFY(svg.find(">max_num_seqs 32, ignore_eos true</text>") != std::string::npos);
+    QVERIFY(svg.find(">concurrency</text>") != std::string::npos);  // of the axis, whose ticks are numbers alone
+    QVERIFY(svg.find(">16</text>") != std::string::npos);
+  }
+
+  void a_skipped_cell_has_not_failed() {
+    SweepReport report = report_of_five();
+    report.cells[3].error = "skipped";
+    QVERIFY(report.n_failed() == 1 && report.n_skipped() == 1);
+    const std::string html = to_html(plan_of_six(), report), markdown = to_markdown(plan_of_six(), report);
+    QVERIFY(html.find("class=\"skipped\" colspan=\"9\">skipped<") != std::string::npos);
+    QVERIFY(html.find("5 of 6 cells (1 failed, 1 skipped)") != std::string::npos);
+    QVERIFY(markdown.find("| skipped |") != std::string::npos);
+    QVERIFY(markdown.find("failed: skipped") == std::string::npos);
+    QVERIFY(markdown.find("| failed: no <room> |") != std::string::npos);
+    report.cells.erase(4);
+    QVERIFY(to_html(plan_of_six(), report).find("4 of 6 cells (1 skipped)") != std::string::npos);
   }
 
   void unseen_metrics_are_empty_everywhere() {

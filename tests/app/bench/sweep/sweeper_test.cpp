@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sweeper of the workbench: pause, skip, stop and resume, and what it keeps.
-#include "app/api/sweeper.h"
+#include "app/api/kept_sweeps.h"
 
 #include <QTemporaryDir>
 #include <QTest>
@@ -122,6 +122,9 @@ class SweeperTest : public QObject {
     int n_skipped = 0;
     for (const auto& [index, cell] : sweeper_->status().report->cells) n_skipped += cell.error == "skipped" ? 1 : 0;
     QCOMPARE(n_skipped, 1);
+    QVERIFY(sweeper_->status().report->n_skipped() == 1 && sweeper_->status().report->n_failed() == 0);
+    const auto facts = facts_of_sweep(sweeper_->status().journal);
+    QVERIFY(facts && facts->cells_skipped == 1 && facts->cells_failed == 0 && facts->kept.cells_done == 4);
     QVERIFY(sweeper_->open(sweeper_->status().journal).has_value());
     QCOMPARE(sweeper_->status().report->cells.size(), std::size_t{4});
   }

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the window says of the time that a sweep takes, and of a sweep that runs while another page is shown.
+#include <QPushButton>
+
+#include "tests/ui/bench_fixture.h"
+#include "ui/models/sweep_forecast.h"
+#include "ui/models/sweep_words.h"
+#include "ui/panels/bench/cell_grid.h"
+#include "ui/panels/bench/sweep_header.h"
+#include "ui/shell/status_bar.h"
+
+using namespace lathe;
+using namespace lathe::tests;
+
+namespace {
+
+FakeLoad slow_tokens() {
+  FakeLoad load;
+  load.loaded = [](FakeEngine& engine) { engine.set_token_delay(std::chrono::milliseconds(10)); };
+  return load;
+}
+
+/// A sweep of cells with words as values, which is in its first cell.
+app::SweepStatus running_status() {
+  app::SweepPlan plan;
+  plan.options.model = "somewhere";
+  plan.variables = {{"policy", {"static", "continuous"}}, {"concurrency", {"1", "2", "4", "8", "16", "32"}}};
+  app::SweepStatus status;
+  status.state = app::SweepState::running;
+  status.plan = std::make_shared<app::SweepPlan>(plan);
+  status.report = std::make_shared<app::SweepReport>();
+  status.progress = {.cells_done = 0,
+                     .cells_total = 12,
+                     .cell = 0,
+                     .repeat = 1,
+                     .doing = "measuring",
+                     .seconds = 1190,
+                     .seconds_left = 4000};
+  return status;
+}
+
+}  // namespace
+
+class BenchForecastTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void a_kept_sweep_tells_how_long_the_next_takes();
+  void the_head_says_it_before_the_first_cell();
+  void what_nobody_knows_is_said();
+  void the_status_bar_is_of_what_is_measured();
+  void a_narrow_head_shows_its_times();
+  void times_are_rounded_as_they_are_known();
+};
+
+void BenchForecastTest::a_kept_sweep_tells_how_long_the_next_takes() {
+  BenchFixture fixture(slow_tokens());
+  fixture.values_of("concurrency")->setText("1, 2");
+  QVERIFY(fixture.text("bench.cost").endsWith("time unknown until the first cell"));
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  QTRY_VERIFY(fixture.text("bench.cost").contains("2 cells × 2 repeats</b> ≈ "));
+  QVERIFY(fixture.find<QWidget>("bench.cost")->toolTip().contains("kept sweeps"));
+  // Twice the repeats and four times the tokens; with each edit.
+  fixture.find<QSpinBox>("bench.repeats")->setValue(40);
+  fixture.find<QSpinBox>("bench.output_tokens")->setValue(400);
+  QVERIFY(fixture.text("bench.cost").contains("2 cells × 40 repeats</b> ≈ "));
+  QVERIFY(fixture.text("bench.cost").contains(" min"));
+  // Of another format nothing is known.
+  fixture.vary("quantization", "none, int8_g32");
+  QVERIFY(fixture.text("bench.cost").endsWith("time unknown until the first cell"));
+  fixture.click("bench.variable.quantization.remove");
+  QVERIFY(fixture.text("bench.cost").contains("≈ "));
+}
+
+void BenchForecastTest::the_head_says_it_before_the_first_cell() {
+  BenchFixture fixture(slow_tokens());
+  fixture.values_of("concurrency")->setText("1, 2");
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  QTRY_VERIFY(fixture.text("bench.cost").contains("≈ "));
+  fixture.find<QSpinBox>("bench.output_tokens")->setValue(1000);
+  const QString before = fixture.text("bench.cost");
+  fixture.click("bench.start");
+  fixture.window->bridge().refresh();
+  QTRY_VERIFY(fixture.text("bench.header.facts").contains("≈ "));
+  QVERIFY(fixture.text("bench.header.facts").contains(" left"));
+  QCOMPARE(fixture.text("bench.cost"), before);  // of all that runs
+  fixture.click("bench.stop");
+  QVERIFY(fixture.wait_for(app::SweepState::stopped));
+  QVERIFY(!fixture.text("bench.header.facts").contains("≈ "));
+}
+
+void BenchForecastTest::what_nobody_knows_is_said() {
+  ui::Background background;
+  ui::SweepForecast forecast(background, nullptr);
+  app::SweepPlan plan;
+  plan.options.model = "somewhere";
+  QVERIFY(!forecast.of(plan, nullptr, {}, true));
+  // The least time is looked for in the background, once the machine may be measured.
+  engine::ModelInfo info;
+  info.path = "/nowhere";
+  int n_changed = 0;
+  connect(&forecast, &ui::SweepForecast::changed, &forecast, [&] { ++n_changed; });
+  QVERIFY(!forecast.of(plan, nullptr, info, false));
+  background.wait();
+  QCoreApplication::processEvents();
+  QCOMPARE(n_changed, 0);
+  QVERIFY(!forecast.of(plan, nullptr, info, true));
+  QTRY_COMPARE_WITH_TIMEOUT(n_changed, 1, kPatienceMs);
+  QVERIFY(!forecast.of(plan, nullptr, info, true));  // and for this model there is none
+  QTest::qWait(50);
+  QCOMPARE(n_changed, 1);  // which is asked once
+}
+
+void BenchForecastTest::the_status_bar_is_of_what_is_measured() {
+  BenchFixture fixture(slow_tokens());
+  auto* bar = fixture.find<ui::StatusBar>("status_bar");
+  fixture.values_of("concurrency")->setText("1, 2");
+  fixture.find<QSpinBox>("bench.output_tokens")->setValue(500);
+  const auto click = [&](int x) { QTest::mouseClick(bar, Qt::LeftButton, {}, QPoint(x, bar->height() / 2)); };
+  fixture.show_panel("chat");
+  QTest::qWait(50);
+  click(30);  // nothing runs
+  QVERIFY(fixture.find<QWidget>("chat")->isVisible());
+  fixture.show_panel("bench");
+  fixture.click("bench.start");
+  QTRY_VERIFY(bar->state_word() == "Measuring 1 of 2");
+  QVERIFY(bar->rate_words() != "0 tok/s");
+  QTRY_VERIFY_WITH_TIMEOUT(bar->rate_words().endsWith("tok/s") && bar->rate_words() != "– tok/s", kPatienceMs);
+  const std::size_t cell = fixture.workbench->sweeper().status().progress.cell;
+  QVERIFY2(bar->accessibleName().contains(QString("Running %1, waiting 0").arg(cell + 1)),
+           qPrintable(bar->accessibleName()));
+  fixture.show_panel("chat");
+  QVERIFY(!fixture.find<QWidget>("bench")->isVisible());
+  QTest::qWait(50);
+  click(bar->width() - 5);
+  QVERIFY(!fixture.find<QWidget>("bench")->isVisible());
+  click(30);
+  QVERIFY(fixture.find<QWidget>("bench")->isVisible());
+  fixture.workbench->sweeper().stop();
+  QVERIFY(fixture.wait_for(app::SweepState::stopped));
+  QCOMPARE(bar->state_word(), QString("No model"));
+}
+
+void BenchForecastTest::a_narrow_head_shows_its_times() {
+  ui::Theme theme;
+  ui::SweepHeader header(theme, nullptr);
+  header.show();
+  header.show_sweep(running_status());
+  auto* facts = header.findChild<QLabel*>("bench.header.facts");
+  const auto is_whole = [&] {
+    QCoreApplication::processEvents();
+    return facts->width() >= facts->sizeHint().width() && facts->height() >= facts->sizeHint().height() &&
+           facts->mapTo(&header, QPoint(facts->width(), 0)).x() <= header.width();
+  };
+  header.resize(1200, header.sizeHint().height());
+  QVERIFY(is_whole());
+  QVERIFY(header.findChild<ui::CellGrid*>()->isVisible());
+  QVERIFY(!facts->text().contains("<br>"));
+  header.resize(420, header.sizeHint().height());
+  QVERIFY(is_whole());
+  QVERIFY(!header.findChild<ui::CellGrid*>()->isVisible());
+  header.resize(320, 140);
+  QVERIFY(is_whole());
+  QVERIFY(facts->text().contains("<br>"));
+  header.resize(1200, 140);
+  QVERIFY(is_whole());
+  QVERIFY(header.findChild<ui::CellGrid*>()->isVisible());
+}
+
+void BenchForecastTest::times_are_rounded_as_they_are_known() {
+  QCOMPARE(ui::about_words(12.4), QString("12 s"));
+  QCOMPARE(ui::about_words(310), QString("5 min 10 s"));
+  QCOMPARE(ui::about_words(1580), QString("26 min"));
+  QCOMPARE(ui::about_words(3590), QString("59 min 50 s"));
+  QCOMPARE(ui::about_words(7260), QString("2 h 1 min"));
+}
+
+QTEST_MAIN(BenchForecastTest)
+#include "bench_forecast_test.moc"
