@@ -30,7 +30,7 @@ struct SweepWorkload {
   std::string length_distribution = "uniform";  ///< or lognormal: the spread is then their sigma over their mean
   double shared_prefix = 0;                     ///< share of every prompt that is the same
   std::string too_long = "fail";                ///< or cut: what becomes of a request that the context does not hold
-  std::int64_t requests = 0;                    ///< 0: twice the concurrency, at least 4; of load saturation those of a trial
+  std::int64_t requests = 0;                    ///< 0: twice the concurrency, at least 4; of load saturation: a trial's least
   std::string load = "concurrency";             ///< concurrency, constant, poisson, replay, saturation
   std::int64_t concurrency = 1;
   double rate = 1;         ///< requests a second
@@ -40,7 +40,7 @@ struct SweepWorkload {
   std::int64_t turns = 1;  ///< of a conversation; with more than one, requests, concurrency and rate count conversations
   std::int64_t turn_tokens = 0;  ///< new ones of every turn but the first; 0: as many as prompt_tokens
   double think_time = 0;         ///< seconds from the end of an answer to the next turn
-  double max_seconds = 0;        ///< after which a run sends no more; 0: no limit; of load saturation each trial, 0: 120
+  double max_seconds = 0;        ///< after which a run sends no more; 0: no limit; of load saturation each trial
   std::int64_t max_waiting = 0;  ///< requests without a first token at which an open load sends no more; 0: no limit
   LoadPattern pattern() const;
   std::int64_t n_requests() const;
@@ -61,6 +61,8 @@ struct ServiceGoal {
 };
 /// Share of requests within a goal with which it is kept.
 inline constexpr double kGoodShare = 0.95;
+/// Of rates: two quotients by the same seconds, which may differ in their last bits.
+inline bool keeps_goal(double good, double all) { return good >= kGoodShare * all * (1 - 1e-9); }
 /// Of a rate less says nothing.
 inline constexpr std::int64_t kLeastTrialRequests = 4;
 

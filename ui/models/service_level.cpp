@@ -7,7 +7,7 @@ namespace lathe::ui {
 bool meets_goal(const app::CellResult& cell) {
   if (!cell.error.empty() || cell.samples.empty()) return false;
   const double all = cell.estimate_of(app::metric_index("request_s")).mean;
-  return all > 0 && cell.estimate_of(app::metric_index("goodput_req_s")).mean >= app::kGoodShare * all;
+  return all > 0 && app::keeps_goal(cell.estimate_of(app::metric_index("goodput_req_s")).mean, all);
 }
 
 std::optional<BestCell> best_under_goal(const app::SweepStatus& status) {

@@ -14,17 +14,22 @@ namespace {
 using engine::ErrorCode;
 using engine::Result;
 
-/// Of the begin of each conversation.
+/// Of the begin of each conversation. What Poisson draws is scaled, so that the rate that comes is the one that was asked for:
+/// of forty requests it would be off by a sixth.
 void draw_times(const SweepWorkload& workload, std::uint64_t seed, std::vector<PlannedRequest>& requests) {
   if (workload.pattern() != LoadPattern::constant_rate && workload.pattern() != LoadPattern::poisson) return;
   std::mt19937_64 random = random_for(seed, Purpose::times);
-  std::exponential_distribution<double> gap(workload.rate);
-  double at = 0;
+  std::exponential_distribution<double> gap(1);
+  double at = 0, last = 0;
+  std::int64_t n = 0;
   for (PlannedRequest& request : requests) {
     if (request.turn > 0) continue;
-    request.scheduled = at;
-    at += workload.pattern() == LoadPattern::poisson ? gap(random) : 1 / workload.rate;
+    request.scheduled = last = at;
+    at += workload.pattern() == LoadPattern::poisson ? gap(random) : 1;
+    ++n;
   }
+  const double scale = last > 0 ? static_cast<double>(n - 1) / (last * workload.rate) : 0;
+  for (PlannedRequest& request : requests) request.scheduled *= scale;
 }
 
 void draw_lengths(const SweepWorkload& workload, std::uint64_t seed, std::vector<PlannedRequest>& requests) {

@@ -23,9 +23,10 @@ using engine::Result;
 
 constexpr std::size_t kMostTrials = 20;
 constexpr std::int64_t kSynchronousRequests = 4;
-constexpr double kTrialSeconds = 120;
 constexpr double kUsualSeconds = 5;  // in which a queue shows that it grows, whatever the scheduler does meanwhile
-constexpr std::int64_t kMostRequests = 4000;
+constexpr double kLongSeconds = 120;
+constexpr std::int64_t kFewRequests = 8, kMostRequests = 4000;
+constexpr double kLengthened = 1.2;  // over what was too short: requests take longer while more are on their way
 constexpr double kGrowth = 2, kSlowestShare = 1.0 / 32;    // of the rate of one request at a time
 constexpr double kLeastRate = 0.001, kMostRate = 100'000;  // that the setting takes
 
@@ -37,11 +38,20 @@ double rounded(double rate) {
   return value;
 }
 
-double trial_seconds(const SweepWorkload& work) { return work.max_seconds > 0 ? work.max_seconds : kTrialSeconds; }
-
-std::int64_t trial_requests(const SweepWorkload& work, double rate) {
+std::int64_t first_requests(const SweepWorkload& work, double rate) {
   if (work.requests > 0) return work.requests;
-  return std::clamp(static_cast<std::int64_t>(std::llround(kUsualSeconds * rate)), work.n_requests(), kMostRequests);
+  const auto of = [&](double seconds) { return static_cast<std::int64_t>(std::llround(seconds * rate)); };
+  const std::int64_t least = std::min(work.n_requests(), std::max(kFewRequests, of(kLongSeconds)));
+  return std::clamp(of(kUsualSeconds), least, kMostRequests);
+}
+
+/// Seconds that half of the requests took at least.
+double usual_seconds(const RunRecord& run) {
+  std::vector<double> took;
+  for (const SentRequest& request : run.requests) took.push_back(request.end - request.scheduled);
+  const auto middle = took.begin() + static_cast<std::ptrdiff_t>(took.size() / 2);
+  std::nth_element(took.begin(), middle, took.end());
+  return *middle;
 }
 
 /// From the tenth of them to the nine tenths: neither the empty begin nor one late straggler counts.
@@ -66,7 +76,10 @@ bool is_overload(const Error& error) {
   return error.code == ErrorCode::resource_exhausted || error.code == ErrorCode::deadline_exceeded;
 }
 
-std::string limit_words(double limit) { return limit > 0 ? fmt::format(" of {:g}", limit) : std::string(); }
+/// Of what the goal is about.
+std::string at_p99(const char* latency, double value, double limit) {
+  return limit > 0 && value > 0 ? fmt::format(", {} {:.4g} ms at p99 of {:g}", latency, value, limit) : std::string();
+}
 
 class SaturationSearch {
  public:
@@ -75,7 +88,9 @@ class SaturationSearch {
 
   Result<RunRecord> run() {
     LATHE_TRY(double rate, synchronous_rate());
-    const double slowest = rounded(rate * kSlowestShare);
+    double slowest = rounded(rate * kSlowestShare);
+    if (workload_.max_seconds > 0) slowest = std::max(slowest, rounded(kFewRequests / workload_.max_seconds));
+    rate = std::max(rate, slowest);
     double held = 0, failed = std::numeric_limits<double>::infinity();
     while (trials_.size() < kMostTrials && failed > held * (1 + kRatePrecision)) {
       LATHE_TRY(const bool holds, try_rate(rate));
@@ -111,21 +126,46 @@ class SaturationSearch {
     SweepWorkload trial = workload_;
     trial.load = "poisson";
     trial.rate = rate;
-    trial.requests = trial_requests(workload_, rate);
-    trial.max_seconds = trial_seconds(workload_);
-    Result<RunRecord> record = run_(trial, words_of_trial(rate));
-    if (!record && is_overload(record.error())) {
-      trials_.push_back({rate, record.error().message, 0, kUnseen, kUnseen, kUnseen, kUnseen});
-      return false;
+    trial.requests = first_requests(workload_, rate);
+    for (;;) {
+      Result<RunRecord> record = run_(trial, words_of_trial(rate));
+      if (!record && is_overload(record.error())) {
+        trials_.push_back({rate, record.error().message, 0, kUnseen, kUnseen, kUnseen, kUnseen});
+        return false;
+      }
+      if (!record) return tl::unexpected(record.error());
+      LATHE_TRY(std::string failure, judge(*record, trial));
+      if (!failure.empty()) {
+        note(rate, *record, std::move(failure));
+        return false;
+      }
+      LATHE_TRY(const std::int64_t more, requests_missing(*record, trial));
+      if (more == 0) {
+        note(rate, *record, {});
+        best_ = std::move(*record);
+        return true;
+      }
+      trial.requests += more;
     }
-    if (!record) return tl::unexpected(record.error());
-    LATHE_TRY(std::string failure, judge(*record, trial));
-    if (!note(rate, *record, std::move(failure)).failure.empty()) return false;
-    best_ = std::move(*record);
-    return true;
   }
 
-  /// Empty: it holds.
+  /// With which they come for long enough; 0: they did.
+  Result<std::int64_t> requests_missing(const RunRecord& record, const SweepWorkload& trial) const {
+    const auto sent = static_cast<std::int64_t>(record.requests.size());
+    const double needed = kRounds * usual_seconds(record);
+    const auto n = static_cast<std::int64_t>(std::ceil(std::min(needed * trial.rate, 1.0 * kMostRequests)));
+    if (sent >= n) return std::int64_t{0};
+    if (sent < trial.requests) {
+      return engine::fail(ErrorCode::invalid_argument,
+                          fmt::format("of {:g} s is too short to judge a rate by: requests take {:.3g} s at {:g} req/s, so "
+                                      "{:.0f} s are needed",
+                                      trial.max_seconds, needed / kRounds, trial.rate, std::ceil(kLengthened * needed)),
+                          "max_seconds");
+    }
+    return std::min(kMostRequests, static_cast<std::int64_t>(std::ceil(kLengthened * static_cast<double>(n)))) - sent;
+  }
+
+  /// Empty: it holds, if it was long enough.
   Result<std::string> judge(const RunRecord& record, const SweepWorkload& trial) const {
     if (record.too_many_waited) return fmt::format("more than {} requests waited for their first token", trial.max_waiting);
     if (static_cast<std::int64_t>(record.requests.size()) < kLeastTrialRequests) {
@@ -143,11 +183,11 @@ class SaturationSearch {
 
   std::string missed_goal(const RunRecord& record) const {
     const double all = value_of(record, "request_s"), good = value_of(record, "goodput_req_s");
-    if (good >= kGoodShare * all) return {};
+    if (keeps_goal(good, all)) return {};
     const auto n = static_cast<double>(record.requests.size());
-    return fmt::format("{:.0f} of {:.0f} requests missed the goal (p99: TTFT {:.4g}{} ms, ITL {:.4g}{} ms)",
-                       n * (1 - good / all), n, value_of(record, "ttft_ms_p99"), limit_words(goal_.ttft_ms),
-                       value_of(record, "itl_ms_p99"), limit_words(goal_.itl_ms));
+    const std::string words = at_p99("TTFT", value_of(record, "ttft_ms_p99"), goal_.ttft_ms) +
+                              at_p99("ITL", value_of(record, "itl_ms_p99"), goal_.itl_ms);
+    return fmt::format("{:.0f} of {:.0f} requests missed the goal{}", n * (1 - good / all), n, words);
   }
 
   double value_of(const RunRecord& record, std::string_view metric) const {
@@ -178,7 +218,6 @@ SweepWorkload synchronous_trial(const SweepWorkload& workload) {
   trial.load = "concurrency";
   trial.concurrency = 1;
   trial.requests = std::min(kSynchronousRequests, workload.n_requests());
-  trial.max_seconds = trial_seconds(workload);
   return trial;
 }
 

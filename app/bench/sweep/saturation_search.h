@@ -21,15 +21,18 @@ SweepWorkload synchronous_trial(const SweepWorkload& workload);
 /// and the lowest that did not is tried until they are within 10 %. A rate holds when
 /// - no more than max_waiting requests wait for their first token,
 /// - kGoodShare of the requests are within the goal,
-/// - and they are completed as fast as they come: over the middle 80 % of a trial at kCompletedShare of their rate or more.
+/// - they are completed as fast as they come: over the middle 80 % of a trial at kCompletedShare of their rate or more,
+/// - and they came for kRounds times as long as one takes: before that each may have a place, and none waits.
 /// A run that is refused for want of room (resource_exhausted, deadline_exceeded) does not hold. A trial has the work's
-/// requests, or where these are 0 as many as come in five seconds, from n_requests() to 4000; it sends for
-/// max_seconds at most, or two minutes where that is 0; the number of trials is bounded too. Requires: a load of saturation.
-/// Errors: those of the runner; unavailable where not even the slowest rate holds, with why; invalid_argument where
-/// max_seconds leaves too few requests to judge a rate by.
+/// requests, or where these are 0 as many as come in five seconds: at most 4000, at least 40, or of slow ones as many as
+/// come in two minutes, or 8; one that would hold and was too short is repeated with more. It sends for max_seconds at most;
+/// the number of trials is bounded too. Requires: a load of saturation. Errors: those of the runner; unavailable where not
+/// even the slowest rate holds, with why; invalid_argument where max_seconds leaves too few requests, or is too short beside
+/// what they take, to judge a rate by.
 engine::Result<RunRecord> search_saturation(const SweepWorkload& workload, const ServiceGoal& goal, const TrialRunner& run);
 
 inline constexpr double kCompletedShare = 0.95;
+inline constexpr double kRounds = 3;
 inline constexpr double kRatePrecision = 0.1;
 
 }  // namespace lathe::app

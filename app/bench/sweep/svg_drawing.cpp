@@ -15,7 +15,8 @@ namespace {
 constexpr double kWidth = 640, kHeight = 360, kLeft = 64, kRight = 16, kTop = 16, kBottom = 44, kLegendRow = 18;
 /// Told apart by colour and by dash. Source: the series of the light theme.
 constexpr std::array<const char*, 6> kColors = {"#1f6fc0", "#b8430a", "#00a07a", "#6a2c86", "#c08a00", "#3f4652"};
-constexpr std::array<const char*, 6> kDashes = {"", "6 3", "8 3 2 3", "2 2", "10 4", "4 2 1 2"};
+// Not "" for none: some readers draw nothing then.
+constexpr std::array<const char*, 6> kDashes = {"none", "6 3", "8 3 2 3", "2 2", "10 4", "4 2 1 2"};
 
 /// 1, 2 or 5 times a power of ten, about five to the end.
 double round_step(double end) {
@@ -71,7 +72,7 @@ class Drawing {
 
   static std::string stroke_of(const DrawnSeries& one) {
     return fmt::format("stroke=\"{}\" stroke-width=\"1.6\" stroke-dasharray=\"{}\"", kColors[one.look % kColors.size()],
-                       one.has_line ? kDashes[(one.look + one.look / kColors.size()) % kDashes.size()] : "");
+                       one.has_line ? kDashes[(one.look + one.look / kColors.size()) % kDashes.size()] : kDashes[0]);
   }
 
   void add_series(const DrawnSeries& one) {

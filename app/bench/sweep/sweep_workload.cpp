@@ -47,8 +47,8 @@ constexpr std::array kWorkloadFields = {
          0, 0, "fail|cut"},
         &SweepWorkload::too_long},
     WorkloadField{{"requests", scheduling, integer,
-                   "Requests of a run; 0: twice the concurrency, at least 4. Of load saturation those of each trial; "
-                   "0: as many as come in five seconds, at least 40.",
+                   "Requests of a run; 0: twice the concurrency, at least 4. Of load saturation the least of each "
+                   "trial; 0: as many as come in five seconds, at least 40.",
                    0, 1 << 20},
                   &SweepWorkload::requests},
     WorkloadField{
@@ -88,8 +88,8 @@ constexpr std::array kWorkloadFields = {
                   &SweepWorkload::think_time},
     WorkloadField{
         {"max_seconds", scheduling, number,
-         "Seconds after which a run sends no more; what is on its way is finished. 0: no limit. Of load saturation those "
-         "of each trial; 0: 120.",
+         "Seconds after which a run sends no more; what is on its way is finished. 0: no limit. Of load saturation "
+         "those of each trial.",
          0, 86'400},
         &SweepWorkload::max_seconds},
     WorkloadField{{"max_waiting", scheduling, integer,

@@ -5,6 +5,10 @@
 
 namespace lathe::kernels {
 
-constexpr OpTable kScalarOps = make_op_table<VecScalar, PlainDot<VecScalar>, PlainDot<VecScalar>>();
+namespace {
+using V = VecScalar<false>;
+}  // namespace
+
+constexpr OpTable kScalarOps = make_op_table<V, PlainDot<V>, PlainDot<V>>();
 
 }  // namespace lathe::kernels

@@ -6,6 +6,10 @@
 
 namespace lathe::kernels {
 
-constexpr OpTable kScalarFmaOps = make_op_table<VecScalar, PlainDot<VecScalar>, PlainDot<VecScalar>>();
+namespace {
+using V = VecScalar<true>;
+}  // namespace
+
+constexpr OpTable kScalarFmaOps = make_op_table<V, PlainDot<V>, PlainDot<V>>();
 
 }  // namespace lathe::kernels

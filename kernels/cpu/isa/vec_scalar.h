@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// VecScalar: the vector operations that the ops are written in, on one float. Runs on any x86-64.
+// VecScalar: the vector operations that the ops are written in, on one float. Runs on any x86-64, unless it fuses.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,8 @@
 namespace lathe::kernels {
 namespace {
 
+/// kFuses: multiply-adds are rounded once, as vectors do. Only for files compiled for FMA.
+template <bool kFuses>
 struct VecScalar {
   using Float = float;
   static constexpr int kLanes = 1;
@@ -52,13 +54,13 @@ struct VecScalar {
   static Float sub(Float a, Float b) { return a - b; }
   static Float mul(Float a, Float b) { return a * b; }
   static Float div(Float a, Float b) { return a / b; }
-  /// a * b + c. Rounded twice on plain x86-64, which has no fused multiply-add.
+  /// a * b + c
   static Float fma(Float a, Float b, Float c) {
-#ifdef __FMA__
-    return __builtin_fmaf(a, b, c);
-#else
-    return a * b + c;
-#endif
+    if constexpr (kFuses) {
+      return __builtin_fmaf(a, b, c);
+    } else {
+      return a * b + c;
+    }
   }
   static void accumulate(Float& acc, Float a, Float b) { acc = fma(a, b, acc); }
   static Float fnma(Float a, Float b, Float c) { return fma(-a, b, c); }

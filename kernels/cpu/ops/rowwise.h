@@ -182,7 +182,7 @@ void rotate_halves(float* x, const float* cos, const float* sin, std::int64_t ha
   });
 }
 
-/// Rounded like rotate_halves() where no multiply-add is fused.
+/// Nothing is fused, on any instruction set.
 inline void rotate_neighbours(float* x, const float* cos, const float* sin, std::int64_t half) {
   for (std::int64_t i = 0; i < half; ++i) {
     const float a = x[2 * i];

@@ -38,7 +38,7 @@ class BenchSaturationTest : public QObject {
     BenchFixture fixture;
     fixture.click("bench.variable.concurrency.remove");
     choose(fixture, "bench.load", "saturation");
-    fixture.find<QSpinBox>("bench.requests")->setValue(8);
+    fixture.find<QSpinBox>("bench.requests")->setValue(60);
     fixture.find<QSpinBox>("bench.goal_ttft")->setValue(10'000);
     fixture.vary("prompt_tokens", "8, 12");
     fixture.click("bench.start");

@@ -99,6 +99,22 @@ class RequestPlanTest : public QObject {
     QVERIFY(longest > 2 * 128);  // where an even spread ends
   }
 
+  /// Gaps differ, and their mean is what was asked for, whatever the seed.
+  void poisson_comes_at_its_rate() {
+    for (std::uint64_t seed = 0; seed < 8; ++seed) {
+      const auto planned = RequestPlanner().plan({.requests = 40, .load = "poisson", .rate = 5}, seed);
+      std::set<long long> gaps;
+      for (std::size_t i = 1; i < 40; ++i) {
+        const double gap = (*planned)[i].scheduled - (*planned)[i - 1].scheduled;
+        QVERIFY(gap > 0);
+        gaps.insert(std::llround(1e6 * gap));
+      }
+      QVERIFY(gaps.size() > 30);
+      QVERIFY(std::abs(planned->back().scheduled - 39 / 5.0) < 1e-9);
+    }
+    QCOMPARE(RequestPlanner().plan({.requests = 1, .load = "poisson"}, 1)->front().scheduled, 0.0);
+  }
+
   void turns_that_a_file_cannot_have_are_refused() {
     RequestPlanner planner;
     const auto flat = planner.plan({.dataset = file("flat.txt", "one\ntwo\n"), .turns = 2}, 1);

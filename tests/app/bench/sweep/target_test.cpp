@@ -86,7 +86,7 @@ class TargetTest : public QObject {
     server.engine().answer_with(std::string(64, 'x'));
     SweepPlan plan = plan_for(url_of(server));
     plan.workload.load = "saturation";
-    plan.workload.requests = 20;
+    plan.workload.requests = 60;
     plan.repeats = 1;
     const CellResult cell = swept(plan).cells.at(0);
     QVERIFY2(cell.error.empty(), cell.error.c_str());
