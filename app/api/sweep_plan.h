@@ -100,7 +100,7 @@ struct SweepPlan {
   std::string quality_dataset;  ///< text on which each model is compared with the unquantized one; empty: speed alone
   bool parse_special = false;   ///< marks of special tokens in that text are these tokens
   std::int64_t repeats = 3;
-  double stop_at_ci = 0;  ///< a cell ends early once the interval of its tok/s is under this share of the mean; 0: never
+  double stop_at_ci = 0;  ///< ends a cell once the interval of its tok/s, or max_rate, is under this share of it; 0: never
   bool shuffle = true;    ///< cells come in an order drawn from the seed
   bool warm_up = true;    ///< a run that is not counted before the first of a cell
   std::uint64_t seed = 1;

@@ -37,7 +37,7 @@ struct CellResult {
   /// Of a metric that is a checksum: the number that all runs have, else those of all runs with blanks between; empty: none
   /// was seen.
   std::string checksums_of(std::size_t metric) const;
-  /// It failed, has all its repeats, or its interval is as narrow as the plan asks.
+  /// It failed, has all its repeats, or the interval of the first of main_metrics() is as narrow as the plan asks.
   bool is_done(const SweepPlan& plan) const;
   bool is_skipped() const { return error == kSkipped; }
   bool has_failed() const { return !error.empty() && !is_skipped(); }

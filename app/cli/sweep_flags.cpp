@@ -86,9 +86,10 @@ void add_measurement_flags(CLI::App& parser, SweepFlags& flags) {
       ->check(at_least(1))
       ->type_name("N");
   parser
-      .add_option("--stop-at-ci", flags.stop_at_ci,
-                  "A cell ends early, after three runs at least, once the 95 % interval of its tok/s is under this share of "
-                  "the mean: 0.05.")
+      .add_option(
+          "--stop-at-ci", flags.stop_at_ci,
+          "A cell ends early, after three runs at least, once the 95 % interval of its tok/s, or of max_rate with load "
+          "saturation, is under this share of the mean: 0.05.")
       ->check(number_between(0.001, 0.999, "between 0.001 and 0.999"))
       ->type_name("SHARE");
   parser.add_flag(

@@ -51,6 +51,7 @@ void SweepTable::choose_columns() {
     for (const std::string_view name : app::main_metrics(*status_.plan)) shown.push_back(app::metric_index(name));
   }
   const auto judged = std::find(shown.begin(), shown.end(), judged_metric(*status_.plan));
+  shows_judged_ = judged != shown.end();
   const std::size_t place = judged == shown.end() ? shown.size() - 1 : static_cast<std::size_t>(judged - shown.begin());
   for (std::size_t i = 0; i < shown.size(); ++i) {
     columns_.push_back({Kind::metric, shown[i]});
@@ -234,10 +235,12 @@ QVariant SweepTable::headerData(int section, Qt::Orientation orientation, int ro
     case Kind::metric: return metric_column(column.index);
     case Kind::difference: {
       const app::SweepVariable& variable = status_.plan->variables[baseline_->variable];
-      return tr("vs %1").arg(value_words(variable.name, variable.values[baseline_->value]));
+      const QString words = tr("vs %1").arg(value_words(variable.name, variable.values[baseline_->value]));
+      return shows_judged_ ? words : QStringLiteral("%1 %2").arg(metric_column(judged_metric(*status_.plan)), words);
     }
     case Kind::runs: return tr("n");
-    case Kind::verdict: return tr("Verdict");
+    case Kind::verdict:
+      return shows_judged_ ? tr("Verdict") : tr("Verdict on %1").arg(metric_column(judged_metric(*status_.plan)));
   }
   return {};
 }

@@ -60,6 +60,7 @@ class SweepTable : public QAbstractTableModel {
   app::SweepStatus status_;
   std::vector<Column> columns_;
   std::vector<std::size_t> chosen_;
+  bool shows_judged_ = true;  ///< has the metric as a column that differences and verdicts are about
   std::vector<Row> rows_;
   std::optional<Baseline> baseline_;
 };

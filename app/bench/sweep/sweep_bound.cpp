@@ -47,24 +47,40 @@ double peak_of(const kernels::Ceilings& ceilings, bool has_codes) {
   return 1e9 * (has_codes ? std::max({floats, ceilings.int8_gop_s, ceilings.int4_gop_s}) : floats);
 }
 
+/// Whether a run may be of any size: of lengths without a least that says something, or ended once too many wait.
+bool may_be_tiny(const SweepWorkload& work) {
+  const bool has_tail = work.length_spread > 0 && work.length_distribution != "uniform";
+  const bool may_end = work.pattern() != LoadPattern::concurrency && work.max_waiting > 0;
+  return has_tail || may_end || work.too_long != "fail";
+}
+
+/// The shortest that is drawn.
+double least_length(const SweepWorkload& work, std::int64_t mean) {
+  return std::max(1.0, (1 - work.length_spread) * static_cast<double>(mean));
+}
+
+/// That each conversation has: those of a dataset may have one.
+std::int64_t least_turns(const SweepWorkload& work) { return work.dataset.empty() ? work.turns : 1; }
+
 /// Tokens of the prompts of a conversation that no cache has. Those of a dataset are not known.
 double prompt_tokens(const SweepWorkload& work) {
   if (!work.dataset.empty()) return 0;
-  double n = (1 - work.shared_prefix) * static_cast<double>(work.prompt_tokens);
-  for (std::int64_t turn = 1; turn < work.turns; ++turn) n += static_cast<double>(work.new_tokens(turn));
+  double n = (1 - work.shared_prefix) * least_length(work, work.prompt_tokens);
+  for (std::int64_t turn = 1; turn < work.turns; ++turn) n += least_length(work, work.new_tokens(turn));
   return n;
 }
 
 double run_seconds(const SweepWorkload& work, const Needs& needs, double bytes_s, double operations_s) {
-  const auto n = static_cast<double>(work.n_requests());
+  const auto n = static_cast<double>(work.n_requests()), turns = static_cast<double>(least_turns(work));
   const bool is_open = work.pattern() != LoadPattern::concurrency;
   const double rounds = is_open ? 1 : n / std::min(n, static_cast<double>(work.concurrency));
-  const double answer = static_cast<double>(work.turns * work.output_tokens);
+  const double answer = turns * least_length(work, work.output_tokens);
   const double operations =
       2 * n * (answer * (needs.layer_parameters + needs.head_parameters) + prompt_tokens(work) * needs.layer_parameters);
-  double seconds = std::max(rounds * answer * needs.step_bytes / bytes_s, operations / operations_s);
-  if (is_open) seconds = std::max(seconds, (n - 1) / work.rate);
-  seconds += rounds * static_cast<double>(work.turns - 1) * work.think_time;
+  // Of conversations one after another; who thinks leaves the machine to others, so this does not add to what they compute.
+  double talk = rounds * (answer * needs.step_bytes / bytes_s + (turns - 1) * work.think_time);
+  if (work.pattern() == LoadPattern::constant_rate) talk += (n - 1) / work.rate;  // before the last begins
+  const double seconds = std::max(talk, operations / operations_s);
   return work.max_seconds > 0 ? std::min(seconds, work.max_seconds) : seconds;
 }
 
@@ -87,7 +103,8 @@ std::optional<double> least_seconds(const SweepPlan& plan, const ModelInfo& info
     const auto cell = cell_of(plan, index);
     if (!cell) continue;  // it fails at once
     const LoadPattern pattern = cell->workload.pattern();
-    if (pattern == LoadPattern::replay || pattern == LoadPattern::saturation) return std::nullopt;
+    if (pattern == LoadPattern::replay || pattern == LoadPattern::saturation || may_be_tiny(cell->workload))
+      return std::nullopt;
     const EngineOptions& options = cell->options;
     const auto [place, is_new] = bytes_of.emplace(fmt::format("{} {}", options.quantization, options.dtype), 0);
     if (is_new) {

@@ -213,8 +213,9 @@ std::size_t SweepReport::n_skipped() const {
 bool CellResult::is_done(const SweepPlan& plan) const {
   if (!error.empty() || samples.size() >= static_cast<std::size_t>(plan.repeats)) return true;
   if (plan.stop_at_ci == 0 || samples.size() < kMinRunsToEnd) return false;
-  const Estimate rate = estimate_of(metric_index("output_tok_s"));
-  return rate.half_width < plan.stop_at_ci * rate.mean;
+  Estimate judged = estimate_of(metric_index(main_metrics(plan).front()));
+  if (judged.n == 0) judged = estimate_of(metric_index("output_tok_s"));  // one of several loads of the plan
+  return judged.half_width < plan.stop_at_ci * judged.mean;
 }
 
 std::size_t metric_index(std::string_view name) {

@@ -193,6 +193,10 @@ void BenchDistributionTest::lines_beyond_the_most_are_counted() {
   QCOMPARE(looks.size(), 24);
   chart_->select_cell(28);
   QCOMPARE(chart_->cells().back(), std::size_t{28});
+  add_run(status, 28, {100});
+  chart_->show_sweep(status, kTtft);  // another report
+  QCOMPARE(chart_->corners_of(28).back().x(), 100.0);
+  QCOMPARE(chart_->cells().back(), std::size_t{28});
 }
 
 void BenchDistributionTest::a_legend_without_room_counts_the_rest() {

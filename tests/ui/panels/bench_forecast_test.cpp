@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What the window says of the time that a sweep takes, and of a sweep that runs while another page is shown.
 #include <QPushButton>
+#include <atomic>
+#include <future>
 
 #include "tests/ui/bench_fixture.h"
 #include "ui/models/sweep_forecast.h"
@@ -48,6 +50,8 @@ class BenchForecastTest : public QObject {
   void a_kept_sweep_tells_how_long_the_next_takes();
   void the_head_says_it_before_the_first_cell();
   void what_nobody_knows_is_said();
+  void a_sweep_waits_for_the_measurement_that_has_begun();
+  void a_measurement_that_has_not_begun_is_given_up();
   void the_status_bar_is_of_what_is_measured();
   void a_narrow_head_shows_its_times();
   void times_are_rounded_as_they_are_known();
@@ -100,6 +104,8 @@ void BenchForecastTest::what_nobody_knows_is_said() {
   // The least time is looked for in the background, once the machine may be measured.
   engine::ModelInfo info;
   info.path = "/nowhere";
+  QVERIFY(!forecast.of(plan, nullptr, info, true));  // nor before the kept sweeps are read
+  forecast.set_rates({});
   int n_changed = 0;
   connect(&forecast, &ui::SweepForecast::changed, &forecast, [&] { ++n_changed; });
   QVERIFY(!forecast.of(plan, nullptr, info, false));
@@ -111,6 +117,67 @@ void BenchForecastTest::what_nobody_knows_is_said() {
   QVERIFY(!forecast.of(plan, nullptr, info, true));  // and for this model there is none
   QTest::qWait(50);
   QCOMPARE(n_changed, 1);  // which is asked once
+}
+
+void BenchForecastTest::a_sweep_waits_for_the_measurement_that_has_begun() {
+  std::promise<void> begun, may_end;
+  std::atomic<int> n_measured = 0;
+  ui::Background background;
+  ui::SweepForecast forecast(background, nullptr, [&] {
+    if (++n_measured == 1) begun.set_value();
+    may_end.get_future().wait();
+    return kernels::Ceilings{};
+  });
+  int n_started = 0;
+  const auto start = [&] { ++n_started; };
+  forecast.make_way(start);
+  QCOMPARE(n_started, 1);  // nothing is measured
+  app::SweepPlan plan;
+  plan.options.model = "somewhere";
+  QVERIFY(!forecast.of(plan, nullptr, engine::ModelInfo(), true));
+  background.wait();
+  QCOMPARE(n_measured.load(), 0);  // a kept sweep may know better
+  forecast.set_rates({});
+  QVERIFY(!forecast.of(plan, nullptr, engine::ModelInfo(), true));
+  begun.get_future().wait();
+  forecast.make_way(start);
+  QVERIFY(forecast.is_awaited());
+  QCOMPARE(n_started, 1);
+  may_end.set_value();
+  QTRY_COMPARE_WITH_TIMEOUT(n_started, 2, kPatienceMs);
+  QVERIFY(!forecast.is_awaited());
+  forecast.make_way(start);
+  QCOMPARE(n_started, 3);
+  QCOMPARE(n_measured.load(), 1);
+}
+
+void BenchForecastTest::a_measurement_that_has_not_begun_is_given_up() {
+  std::atomic<int> n_measured = 0;
+  ui::Background background;
+  ui::SweepForecast forecast(background, nullptr, [&] {
+    ++n_measured;
+    return kernels::Ceilings{};
+  });
+  forecast.set_rates({});
+  std::promise<void> may_end;
+  const std::shared_future<void> ends = may_end.get_future().share();
+  const auto hold = [ends] {
+    ends.wait();
+    return 0;
+  };
+  for (int i = 0; i < 2; ++i) background.run(&forecast, hold, [](int) {});  // all workers
+  app::SweepPlan plan;
+  plan.options.model = "somewhere";
+  QVERIFY(!forecast.of(plan, nullptr, engine::ModelInfo(), true));
+  int n_started = 0, n_changed = 0;
+  connect(&forecast, &ui::SweepForecast::changed, &forecast, [&] { ++n_changed; });
+  forecast.make_way([&] { ++n_started; });
+  QCOMPARE(n_started, 1);
+  may_end.set_value();
+  QTRY_COMPARE_WITH_TIMEOUT(n_changed, 1, kPatienceMs);
+  QCOMPARE(n_measured.load(), 0);
+  QVERIFY(!forecast.of(plan, nullptr, engine::ModelInfo(), true));  // it is looked for again
+  QTRY_COMPARE_WITH_TIMEOUT(n_measured.load(), 1, kPatienceMs);
 }
 
 void BenchForecastTest::the_status_bar_is_of_what_is_measured() {

@@ -9,9 +9,11 @@
 #include <QPushButton>
 
 #include "tests/ui/bench_fixture.h"
+#include "ui/models/sweep_table.h"
 #include "ui/panels/bench/history_view.h"
 #include "ui/panels/bench/sweep_chart.h"
 #include "ui/panels/bench/sweep_charts.h"
+#include "ui/panels/bench/sweep_header.h"
 #include "ui/widgets/chip.h"
 
 using namespace lathe;
@@ -53,6 +55,8 @@ class BenchViewTest : public QObject {
   void the_menu_of_plans_opens_under_its_button();
   void points_at_zero_are_whole();
   void a_skipped_cell_has_not_failed();
+  void a_sweep_without_a_measured_cell_is_no_success();
+  void verdicts_without_their_column_name_it();
   void columns_are_chosen_and_kept();
 };
 
@@ -294,6 +298,46 @@ void BenchViewTest::a_skipped_cell_has_not_failed() {
   QVERIFY(fixture.wait_for(app::SweepState::done));
   QCOMPARE(fixture.text("bench.header.title"), QString("2 of 2 cells"));
   QVERIFY(!fixture.find<QPushButton>("bench.resume")->isVisible());
+}
+
+void BenchViewTest::a_sweep_without_a_measured_cell_is_no_success() {
+  app::SweepPlan plan;
+  plan.variables = {{"concurrency", {"1", "2"}}};
+  app::SweepReport report;
+  report.cells[0].error = report.cells[1].error = app::kSkipped;
+  app::SweepStatus status;
+  status.state = app::SweepState::done;
+  status.plan = std::make_shared<app::SweepPlan>(plan);
+  status.report = std::make_shared<app::SweepReport>(report);
+  status.progress.cells_done = status.progress.cells_total = 2;
+  ui::Theme theme;
+  ui::SweepHeader header(theme, nullptr);
+  header.show_sweep(status);
+  const auto* chip = header.findChild<ui::Chip*>("bench.state");
+  QCOMPARE(chip->state(), ui::ChipState::warning);
+  QCOMPARE(chip->word(), QString("All skipped"));
+  QCOMPARE(header.findChild<QPushButton*>("bench.resume")->text(), QString("Measure skipped"));
+}
+
+void BenchViewTest::verdicts_without_their_column_name_it() {
+  app::SweepPlan plan;
+  plan.variables = {{"concurrency", {"1", "2"}}};
+  app::SweepStatus status;
+  status.plan = std::make_shared<app::SweepPlan>(plan);
+  status.report = std::make_shared<app::SweepReport>();
+  ui::SweepTable table;
+  table.show_sweep(status);
+  table.set_baseline(ui::SweepTable::Baseline{0, 0});
+  const auto heading = [&](const char* meaning) {
+    return table.headerData(table.column_of(meaning), Qt::Horizontal, Qt::DisplayRole).toString();
+  };
+  QCOMPARE(heading("difference"), QString("vs concurrency 1"));
+  QCOMPARE(heading("verdict"), QString("Verdict"));
+  table.set_metrics({app::metric_index("ttft_ms_p50")});
+  QCOMPARE(heading("difference"), QString("Output tok/s vs concurrency 1"));
+  QCOMPARE(heading("verdict"), QString("Verdict on Output tok/s"));
+  table.set_metrics({app::metric_index("output_tok_s"), app::metric_index("ttft_ms_p50")});
+  QCOMPARE(heading("difference"), QString("vs concurrency 1"));
 }
 
 void BenchViewTest::columns_are_chosen_and_kept() {

@@ -255,7 +255,8 @@ void BenchPage::read_kept() {
         const std::vector<app::KeptSweep> kept = sweeper.kept();
         return std::pair(app::facts_of_sweeps(kept), app::known_rates(kept));
       },
-      [this](std::pair<std::vector<app::SweepFacts>, std::vector<app::KnownRate>> read) {
+      [this, number = ++n_reads_](std::pair<std::vector<app::SweepFacts>, std::vector<app::KnownRate>> read) {
+        if (number != n_reads_) return;  // two may end in either order
         kept_ = std::move(read.first);
         forecast_->set_rates(std::move(read.second));
         empty_->show_last(kept_.empty() ? nullptr : &kept_.front().kept);
@@ -298,6 +299,12 @@ void BenchPage::start() {
     plan.options = context_.load.options();
     app::make_room(plan);
   }
+  // What the forecast measures would be in the sweep's way.
+  forecast_->make_way([this, plan = std::move(plan)] { start_now(plan); });
+  if (forecast_->is_awaited()) show_plan();
+}
+
+void BenchPage::start_now(app::SweepPlan plan) {
   charts_->choose_for(plan);
   const auto started = context_.workbench.sweeper().start(std::move(plan));
   if (!started) return tell(tr("The sweep was not started"), started.error());
@@ -312,9 +319,12 @@ void BenchPage::pause_or_go_on() {
 }
 
 void BenchPage::resume() {
-  const auto resumed = context_.workbench.sweeper().resume(form_->plan().target.api_key);
-  if (!resumed) return tell(tr("The sweep was not gone on with"), resumed.error());
-  context_.bridge.refresh();
+  if (forecast_->is_awaited()) return;
+  forecast_->make_way([this] {
+    const auto resumed = context_.workbench.sweeper().resume(form_->plan().target.api_key);
+    if (!resumed) return tell(tr("The sweep was not gone on with"), resumed.error());
+    context_.bridge.refresh();
+  });
 }
 
 void BenchPage::stop() {
@@ -430,7 +440,7 @@ void BenchPage::show_plan() {
     if (!form_->is_of_server()) whole.options = context_.load.options();
     show_time(whole);
   }
-  start_->setEnabled(problem.isEmpty() && !runs);
+  start_->setEnabled(problem.isEmpty() && !runs && !forecast_->is_awaited());
   context_.actions[QStringLiteral("bench.start")]->setEnabled(start_->isEnabled());
 }
 

@@ -50,6 +50,7 @@ class BenchPage : public Panel {
   void new_sweep();
   void open(const std::string& journal);
   void start();
+  void start_now(app::SweepPlan plan);
   void pause_or_go_on();
   void resume();
   void stop();
@@ -66,6 +67,7 @@ class BenchPage : public Panel {
   PanelContext context_;
   SweepForecast* forecast_;
   std::vector<app::SweepFacts> kept_;
+  std::uint64_t n_reads_ = 0;  ///< of the kept ones, begun
   std::shared_ptr<const app::SweepPlan> shown_plan_;
   bool was_running_ = false;
   Segmented* tabs_;

@@ -35,6 +35,11 @@ QSharedPointer<QCPAxisTicker> ratio_ticks(double low, double high) {
   return ticker;
 }
 
+bool has_values(const app::CellResult& cell, std::size_t latency) {
+  const auto& runs = cell.distributions;
+  return cell.error.empty() && std::any_of(runs.begin(), runs.end(), [&](const auto& run) { return (*run)[latency].n > 0; });
+}
+
 QSharedPointer<QCPAxisTicker> share_ticks() {
   QSharedPointer<QCPAxisTickerText> ticker(new QCPAxisTickerText);
   for (const int share : {0, 25, 50, 75, 100}) ticker->addTick(share, QStringLiteral("%1 %").arg(share));
@@ -68,7 +73,10 @@ DistributionChart::~DistributionChart() = default;
 QSize DistributionChart::minimumSizeHint() const { return {theme_.px(260), theme_.px(142)}; }
 
 void DistributionChart::show_sweep(const app::SweepStatus& status, std::size_t latency) {
+  // Asked every second; a report is another one once anything of it is.
+  const bool is_same = status.report != nullptr && status.report == status_.report && status.plan == status_.plan;
   status_ = status;
+  if (is_same && latency == latency_) return;
   latency_ = latency;
   take_lines();
   rebuild();
@@ -77,7 +85,7 @@ void DistributionChart::show_sweep(const app::SweepStatus& status, std::size_t l
 void DistributionChart::select_cell(std::optional<std::size_t> cell) {
   if (cell == selected_) return;
   selected_ = cell;
-  take_lines();
+  if (n_left_out_ > 0) take_lines();
   rebuild();
 }
 
@@ -127,16 +135,18 @@ void DistributionChart::take_lines() {
   low_ = INFINITY;
   high_ = 0;
   if (status_.report == nullptr || status_.plan == nullptr) return;
+  std::vector<std::size_t> cells;
   for (const auto& [index, cell] : status_.report->cells) {
-    Line line{index, cell.distribution_of(latency_)};
-    if (!cell.error.empty() || line.distribution.n == 0) continue;
-    if (lines_.size() < kMostLines) {
-      lines_.push_back(std::move(line));
+    if (!has_values(cell, latency_)) continue;
+    if (cells.size() < kMostLines) {
+      cells.push_back(index);
       continue;
     }
     ++n_left_out_;
-    if (index == selected_) lines_.back() = std::move(line);
+    if (index == selected_) cells.back() = index;
   }
+  // To merge those of all runs takes its time.
+  for (const std::size_t index : cells) lines_.push_back({index, status_.report->cells.at(index).distribution_of(latency_)});
   for (const Line& line : lines_) {
     low_ = std::min(low_, line.distribution.values.front());
     high_ = std::max(high_, line.distribution.values.back());

@@ -20,8 +20,8 @@ struct StateLook {
   QString word;
 };
 
-/// `n_failed` of `n` cells: a sweep that came to its end with some is no success.
-StateLook look_of(app::SweepState state, std::size_t n_failed, std::size_t n) {
+/// Of `n` cells: a sweep that came to its end is no success with some that failed, nor without any that is measured.
+StateLook look_of(app::SweepState state, std::size_t n_failed, std::size_t n_skipped, std::size_t n) {
   switch (state) {
     case app::SweepState::none: return {ChipState::quiet, {}};
     case app::SweepState::running: return {ChipState::accent, SweepHeader::tr("Running")};
@@ -29,6 +29,7 @@ StateLook look_of(app::SweepState state, std::size_t n_failed, std::size_t n) {
     case app::SweepState::paused: return {ChipState::warning, SweepHeader::tr("Paused")};
     case app::SweepState::stopped: return {ChipState::warning, SweepHeader::tr("Stopped")};
     case app::SweepState::done:
+      if (n_skipped > 0 && n_failed == 0 && n_skipped >= n) return {ChipState::warning, SweepHeader::tr("All skipped")};
       if (n_failed == 0) return {ChipState::success, SweepHeader::tr("Done")};
       return n_failed < n ? StateLook{ChipState::warning, SweepHeader::tr("Done")}
                           : StateLook{ChipState::error, SweepHeader::tr("All failed")};
@@ -177,7 +178,7 @@ void SweepHeader::show_sweep(const app::SweepStatus& status, const QString& expe
                   : errors.isEmpty() ? tr("%1 of %2 cells").arg(now).arg(total)
                                      : tr("%1 of %2 cells, %3").arg(now).arg(total).arg(errors));
   title_->set_tone(!status.runs() && n_failed > 0 ? TextTone::warning : TextTone::text);
-  const StateLook look = look_of(status.state, n_failed, total);
+  const StateLook look = look_of(status.state, n_failed, n_skipped, total);
   const bool is_end = status.state == app::SweepState::done || status.state == app::SweepState::failed;
   state_->set(look.chip, is_end ? ChipMark::icon : ChipMark::none, look.word);
   where_->setText(where_words(status));

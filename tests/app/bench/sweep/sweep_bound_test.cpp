@@ -94,6 +94,44 @@ class SweepBoundTest : public QObject {
     QVERIFY(near(least_seconds(plan, dense_model(), kReads, weights_of(kCache)), 3 * 20));
   }
 
+  void poisson_arrivals_may_come_at_once() {
+    SweepPlan plan = plan_of_one();
+    plan.workload.load = "poisson";
+    plan.workload.rate = 0.001;
+    QVERIFY(near(least_seconds(plan, dense_model(), kReads, weights_of(kCache + 1'000'000'000)), 3 * 50));
+  }
+
+  void a_conversation_of_a_dataset_may_have_one_turn() {
+    const WeightBytes weights = weights_of(kCache + 1'000'000'000);
+    SweepPlan plan = plan_of_one();
+    plan.workload.turns = 3;
+    plan.workload.think_time = 10;
+    QVERIFY(near(least_seconds(plan, dense_model(), kReads, weights), 3 * 2 * (3 * 50 + 2 * 10)));
+    plan.workload.dataset = "/nowhere/conversations.jsonl";
+    QVERIFY(near(least_seconds(plan, dense_model(), kReads, weights), 3 * 2 * 50));
+  }
+
+  /// While one thinks, another's tokens are computed.
+  void thinking_does_not_add_to_computing() {
+    SweepPlan plan = plan_of_one();
+    plan.workload.turns = 2;
+    plan.workload.turn_tokens = 10;
+    plan.workload.think_time = 1;
+    const double operations = 2.0 * 4 * (110 * 10'000 + 100 * 12'000);
+    QVERIFY(near(least_seconds(plan, dense_model(), kComputes, weights_of(kCache)), 3 * operations / 1e6));
+  }
+
+  void lengths_are_the_shortest_that_are_drawn() {
+    const WeightBytes weights = weights_of(kCache + 1'000'000'000);
+    SweepPlan plan = plan_of_one();
+    plan.workload.length_spread = 0.5;
+    QVERIFY(near(least_seconds(plan, dense_model(), kReads, weights), 3 * 2 * 25));
+    plan.workload.length_spread = 1;
+    QVERIFY(near(least_seconds(plan, dense_model(), kReads, weights), 3 * 2 * 1));
+    plan.workload.length_distribution = "lognormal";
+    QVERIFY(!least_seconds(plan, dense_model(), kReads, weights));
+  }
+
   void weights_are_asked_for_once_a_format() {
     SweepPlan plan = plan_of_one();
     plan.variables = {{"quantization", {"none", "int8_g32"}}, {"concurrency", {"1", "2", "4"}}};
@@ -118,6 +156,14 @@ class SweepBoundTest : public QObject {
     QVERIFY(!least_seconds(plan, dense_model(), kReads, weights_of(kCache)));
     plan = plan_of_one();
     plan.workload.load = "replay";
+    QVERIFY(!least_seconds(plan, dense_model(), kReads, weights_of(kCache)));
+    plan = plan_of_one();
+    plan.workload.too_long = "cut";
+    QVERIFY(!least_seconds(plan, dense_model(), kReads, weights_of(kCache)));
+    plan = plan_of_one();
+    plan.workload.max_waiting = 2;
+    QVERIFY(least_seconds(plan, dense_model(), kReads, weights_of(kCache)));  // of open loads alone
+    plan.workload.load = "constant";
     QVERIFY(!least_seconds(plan, dense_model(), kReads, weights_of(kCache)));
   }
 };

@@ -3,6 +3,7 @@
 #include "app/api/sweep_report.h"
 
 #include <QTest>
+#include <cmath>
 
 using namespace lathe;
 using namespace lathe::app;
@@ -118,6 +119,25 @@ class SweepReportTest : public QObject {
     QVERIFY(!cell_of({100, 130, 70}).is_done(plan));
     plan.repeats = 2;
     QVERIFY(cell_of({1, 100}).is_done(plan));
+  }
+
+  void a_search_ends_early_when_its_rate_is_certain() {
+    SweepPlan plan;
+    plan.repeats = 10;
+    plan.stop_at_ci = 0.05;
+    plan.workload.load = "saturation";
+    const auto with_rates = [](std::vector<double> tok_s, const std::vector<double>& max_rates) {
+      CellResult cell = cell_of(std::move(tok_s));
+      for (std::size_t i = 0; i < max_rates.size(); ++i) cell.samples[i][metric_index("max_rate")] = max_rates[i];
+      return cell;
+    };
+    QVERIFY(!with_rates({100, 100.5, 99.5}, {4, 8, 6}).is_done(plan));
+    QVERIFY(with_rates({100, 130, 70}, {4, 4.01, 3.99}).is_done(plan));
+    // Another load of the same plan has none.
+    const std::vector<double> none(3, std::nan(""));
+    plan.variables = {{"load", {"concurrency", "saturation"}}};
+    QVERIFY(with_rates({100, 100.5, 99.5}, none).is_done(plan));
+    QVERIFY(!with_rates({100, 130, 70}, none).is_done(plan));
   }
 
   void tables_hold_every_cell_and_escape_what_they_must() {

@@ -80,7 +80,6 @@ class TargetTest : public QObject {
     }
   }
 
-  /// A prompt of N tokens has N on the server, and no prefix cache has met it.
   void the_highest_rate_of_a_server_is_searched() {
     ServerFixture server;
     server.engine().answer_with(std::string(64, 'x'));
@@ -96,6 +95,7 @@ class TargetTest : public QObject {
     QVERIFY(swept(plan).cells.at(0).error.find("no rate holds") != std::string::npos);
   }
 
+  /// A prompt of N tokens has N on the server, and no prefix cache has met it.
   void prompts_have_the_tokens_that_were_asked_for() {
     ServerFixture server;
     server.engine().answer_with(std::string(64, 'x'));
