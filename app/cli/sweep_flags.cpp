@@ -99,9 +99,10 @@ void add_measurement_flags(CLI::App& parser, SweepFlags& flags) {
   parser.add_flag("--no-warm-up", flags.no_warm_up, "Leave out the uncounted run before each cell.");
   const CLI::Validator goal = number_between(0, std::numeric_limits<double>::max(), "0 (no matter) or more");
   parser
-      .add_option("--goal-ttft-ms", flags.goal_ttft_ms,
-                  "Goodput counts requests whose first token came within N ms; 0: no matter. Load saturation asks it of 95 of "
-                  "100 requests.")
+      .add_option(
+          "--goal-ttft-ms", flags.goal_ttft_ms,
+          "Goodput counts requests whose first token came within N ms; 0: no matter. Load saturation asks it of 95 of "
+          "100 requests.")
       ->check(goal)
       ->type_name("N");
   parser.add_option("--goal-itl-ms", flags.goal_itl_ms, "And whose tokens came N ms apart at most, on the average.")
