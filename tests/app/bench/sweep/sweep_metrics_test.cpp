@@ -76,6 +76,17 @@ class SweepMetricsTest : public QObject {
     QVERIFY(near(got["preemptions"], 1));
   }
 
+  /// A server that sends an answer in one piece says nothing of the time between its tokens.
+  void an_answer_in_one_piece_has_no_time_a_token() {
+    RunRecord run = run_by_hand();
+    run.requests[0].token_times.resize(1);
+    const double of_the_other = metrics_of(run)["tpot_ms_mean"];
+    QVERIFY(of_the_other > 0);
+    run.requests[1].token_times.resize(1);
+    QVERIFY(std::isnan(metrics_of(run)["tpot_ms_mean"]));
+    QVERIFY(std::isnan(metrics_of(run)["itl_ms_mean"]));
+  }
+
   /// 4 and 9 of 10 tokens each; a server that does not say leaves it unseen.
   void cached_tokens_are_a_share_of_all_prompts() {
     RunRecord run = run_by_hand();
