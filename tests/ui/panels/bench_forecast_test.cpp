@@ -84,12 +84,12 @@ void BenchForecastTest::the_head_says_it_before_the_first_cell() {
   QVERIFY(fixture.wait_for(app::SweepState::done));
   QTRY_VERIFY(fixture.text("bench.cost").contains("≈ "));
   fixture.find<QSpinBox>("bench.output_tokens")->setValue(1000);
-  const QString before = fixture.text("bench.cost");
+  QVERIFY(fixture.text("bench.cost").contains("≈ "));
   fixture.click("bench.start");
   fixture.window->bridge().refresh();
   QTRY_VERIFY(fixture.text("bench.header.facts").contains("≈ "));
   QVERIFY(fixture.text("bench.header.facts").contains(" left"));
-  QCOMPARE(fixture.text("bench.cost"), before);  // of all that runs
+  QVERIFY(!fixture.text("bench.cost").contains("≈ "));  // one time at a place is enough
   fixture.click("bench.stop");
   QVERIFY(fixture.wait_for(app::SweepState::stopped));
   QVERIFY(!fixture.text("bench.header.facts").contains("≈ "));

@@ -395,6 +395,7 @@ std::optional<ForecastTime> BenchPage::forecast_of(const app::SweepPlan& plan, c
 
 /// What is not known before the first cell says so.
 void BenchPage::show_time(const app::SweepPlan& plan) {
+  const bool runs = context_.bridge.sweep_status().runs();
   const std::optional<ForecastTime> time = forecast_of(plan, nullptr);
   const std::size_t cells = app::n_cells(plan);
   cost_->setText(tr("<b>%1 %2 × %3 %4</b> %5")
@@ -402,10 +403,13 @@ void BenchPage::show_time(const app::SweepPlan& plan) {
                      .arg(cells == 1 ? tr("cell") : tr("cells"))
                      .arg(plan.repeats)
                      .arg(plan.repeats == 1 ? tr("run") : tr("repeats"))
-                     .arg(!time            ? tr("time unknown until the first cell")
+                     .arg(runs             ? QString()  // its head says what is left
+                          : !time          ? tr("time unknown until the first cell")
                           : time->is_least ? tr("at least %1").arg(about_words(time->seconds))
-                                           : tr("≈ %1").arg(about_words(time->seconds))));
-  cost_->setToolTip(!time            ? tr("No kept sweep has measured this in these formats")
+                                           : tr("≈ %1").arg(about_words(time->seconds)))
+                     .trimmed());
+  cost_->setToolTip(runs             ? QString()
+                    : !time          ? tr("No kept sweep has measured this in these formats")
                     : time->is_least ? tr("What this machine needs at least to read the weights and to multiply with them; "
                                           "no kept sweep has measured this model in these formats")
                                      : tr("At the rates of the cells in kept sweeps that are most like those of this plan"));

@@ -95,6 +95,13 @@ int HeatMap::cell_at(const QPointF& point) const {
   return -1;
 }
 
+/// Its colour tells the rest, and the tip of the cell.
+void HeatMap::draw_where_it_fits(QPainter& painter, const QRectF& square, const QString& words) {
+  const QFontMetricsF metrics(painter.font());
+  if (metrics.height() < square.height() && digits_width(metrics, words) + kGap < square.width())
+    draw_digits(painter, square, Qt::AlignCenter, words);
+}
+
 void HeatMap::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
@@ -179,8 +186,7 @@ void HeatMap::paint_cell(QPainter& painter, const QRectF& square, std::size_t ce
     painter.setFont(theme_.font(11, QFont::DemiBold));
   }
   painter.setPen(text_on(ground));
-  if (painter.fontMetrics().height() < square.height())
-    draw_digits(painter, square, Qt::AlignCenter, metric_value(metric_, value));
+  draw_where_it_fits(painter, square, metric_value(metric_, value));
 }
 
 void HeatMap::mousePressEvent(QMouseEvent* event) {

@@ -39,6 +39,7 @@ class HeatMap : public QWidget {
   int cell_at(const QPointF& point) const;  ///< -1: none
   void find_range();
   void paint_cell(QPainter& painter, const QRectF& square, std::size_t cell) const;
+  static void draw_where_it_fits(QPainter& painter, const QRectF& square, const QString& words);
   void paint_scale(QPainter& painter) const;
 
   const Theme& theme_;

@@ -84,15 +84,15 @@ QWidget* SweepCharts::make_right() {
   auto* box = new QWidget(this);
   auto* column = new QVBoxLayout(box);
   column->setContentsMargins(0, 0, 0, 0);
-  auto* head = new QHBoxLayout;
-  head->addWidget(kind_ = new Segmented(theme_, {tr("Means"), tr("CDF")}, box));
+  head_ = new QBoxLayout(QBoxLayout::LeftToRight);
+  head_->addWidget(kind_ = new Segmented(theme_, {tr("Means"), tr("CDF")}, box), 0, Qt::AlignLeft);
   kind_->setObjectName(QStringLiteral("bench.chart.kind"));
   kind_->setAccessibleName(tr("Kind of chart"));
   kind_->setToolTip(tr("Means of the runs, or the distribution of a latency: which share is within how many milliseconds"));
   kind_->setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);
-  head->addWidget(of_means_ = make_choices_of_means(box), 1);
-  head->addWidget(of_distribution_ = make_choices_of_distribution(box), 1);
-  column->addLayout(head);
+  head_->addWidget(of_means_ = make_choices_of_means(box), 1);
+  head_->addWidget(of_distribution_ = make_choices_of_distribution(box), 1);
+  column->addLayout(head_);
   column->addWidget(chart_ = new SweepChart(theme_, box), 1);
   column->addWidget(distribution_ = new DistributionChart(theme_, box), 1);
   connect(kind_, &Segmented::chosen, this, [this] { show_sweep(status_); });
@@ -221,6 +221,19 @@ void SweepCharts::show_sweep(const app::SweepStatus& status) {
   heat_note_->setVisible(has_goal(status.plan->goal));
   heat_->show_sweep(status, static_cast<std::size_t>(heat_metric_->currentData().toInt()), axis());
   show_kind();
+  arrange_head();
+}
+
+void SweepCharts::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  arrange_head();
+}
+
+/// The choices stand below the kind where they would shrink to their arrows beside it.
+void SweepCharts::arrange_head() {
+  constexpr int kWideHead = 400;
+  const int room = heat_box_->isHidden() ? width() : width() / 2;
+  head_->setDirection(room < theme_.px(kWideHead) ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
 }
 
 }  // namespace lathe::ui

@@ -2,6 +2,7 @@
 // SweepCharts: heat map, and means or distributions of a sweep, side by side, each with the metric that it shows.
 #pragma once
 
+#include <QBoxLayout>
 #include <QCheckBox>
 #include <QComboBox>
 #include <QWidget>
@@ -36,12 +37,16 @@ class SweepCharts : public QWidget {
  Q_SIGNALS:
   void cell_chosen(quint64 cell);
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
   QWidget* make_heat();
   QWidget* make_right();
   QWidget* make_choices_of_means(QWidget* parent);
   QWidget* make_choices_of_distribution(QWidget* parent);
   void show_kind();
+  void arrange_head();
   void fill_axes(const app::SweepPlan* before, const app::SweepPlan& plan);
   QComboBox* make_choice(const char* name, std::string_view metric, QWidget* parent);
 
@@ -52,6 +57,7 @@ class SweepCharts : public QWidget {
   QLabel *heat_note_, *latency_note_;
   HeatMap* heat_;
   SweepChart* chart_;
+  QBoxLayout* head_;  ///< of the right chart
   Segmented* kind_;
   QWidget *of_means_, *of_distribution_;
   QComboBox* latency_;
