@@ -56,8 +56,9 @@ void add_choices(const char* option) {
 class SameBitsTest : public QObject {
   Q_OBJECT
  private Q_SLOTS:
-  void initTestCase() {
-    if (kernels::cpu_isas().size() == 1) QSKIP("this processor has one instruction set");
+  /// One set alone would equal itself.
+  void there_is_something_to_compare() {
+    QVERIFY2(kernels::cpu_isas().size() > 1, "this processor has one instruction set: run it on one that has AVX2");
   }
   void of_every_family_data() { add_folders(family_path("")); }
   void of_every_family();
