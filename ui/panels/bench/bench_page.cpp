@@ -396,7 +396,7 @@ std::optional<ForecastTime> BenchPage::forecast_of(const app::SweepPlan& plan, c
 /// What is not known before the first cell says so.
 void BenchPage::show_time(const app::SweepPlan& plan) {
   const bool runs = context_.bridge.sweep_status().runs();
-  const std::optional<ForecastTime> time = forecast_of(plan, nullptr);
+  const std::optional<ForecastTime> time = runs ? std::nullopt : forecast_of(plan, nullptr);
   const std::size_t cells = app::n_cells(plan);
   cost_->setText(tr("<b>%1 %2 × %3 %4</b> %5")
                      .arg(cells)
