@@ -244,8 +244,8 @@ Result<std::vector<float>> read_rope_factors(const GgufHeader& header, const Ggu
   const auto refuse = [&](std::string message) {
     return fail(ErrorCode::model_refused, std::move(message), fmt::format("{}: {}", header.file(), tensor.name));
   };
-  if (tensor.type != kF32 || tensor.shape.size() != 1 || tensor.shape[0] > kMaxFactors) {
-    return refuse(fmt::format("expected a list of at most {} numbers in F32", kMaxFactors));
+  if (tensor.type != kF32 || tensor.shape.size() != 1 || tensor.shape[0] < 1 || tensor.shape[0] > kMaxFactors) {
+    return refuse(fmt::format("expected a list of 1 to {} numbers in F32", kMaxFactors));
   }
   const std::uint64_t there = header.data().size(), n = static_cast<std::uint64_t>(tensor.shape[0]);
   if (tensor.offset > there || n * sizeof(float) > there - tensor.offset) return refuse("lies outside of the file");

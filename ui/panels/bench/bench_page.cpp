@@ -36,6 +36,25 @@ class DockGround final : public QWidget {
   const Theme& theme_;
 };
 
+struct TimeWords {
+  QString takes;   ///< how long a plan takes
+  QString source;  ///< how that is known
+};
+
+TimeWords words_of(const std::optional<ForecastTime>& time) {
+  if (!time) {
+    return {BenchPage::tr("time unknown until the first cell"),
+            BenchPage::tr("No kept sweep has measured this in these formats")};
+  }
+  if (time->is_least) {
+    return {BenchPage::tr("at least %1").arg(about_words(time->seconds)),
+            BenchPage::tr("What this machine needs at least to read the weights and to multiply with them; "
+                          "no kept sweep has measured this model in these formats")};
+  }
+  return {BenchPage::tr("≈ %1").arg(about_words(time->seconds)),
+          BenchPage::tr("At the rates of the cells in kept sweeps that are most like those of this plan")};
+}
+
 }  // namespace
 
 const PanelDescriptor kBenchPanel{.id = "bench",
@@ -393,26 +412,18 @@ std::optional<ForecastTime> BenchPage::forecast_of(const app::SweepPlan& plan, c
   return forecast_->of(plan, measured, is_chosen ? context_.load.info() : std::nullopt, seen() && !is_busy);
 }
 
-/// What is not known before the first cell says so.
 void BenchPage::show_time(const app::SweepPlan& plan) {
   const bool runs = context_.bridge.sweep_status().runs();
-  const std::optional<ForecastTime> time = runs ? std::nullopt : forecast_of(plan, nullptr);
+  const TimeWords time = runs ? TimeWords() : words_of(forecast_of(plan, nullptr));  // then its head says what is left
   const std::size_t cells = app::n_cells(plan);
   cost_->setText(tr("<b>%1 %2 × %3 %4</b> %5")
                      .arg(cells)
                      .arg(cells == 1 ? tr("cell") : tr("cells"))
                      .arg(plan.repeats)
                      .arg(plan.repeats == 1 ? tr("run") : tr("repeats"))
-                     .arg(runs             ? QString()  // its head says what is left
-                          : !time          ? tr("time unknown until the first cell")
-                          : time->is_least ? tr("at least %1").arg(about_words(time->seconds))
-                                           : tr("≈ %1").arg(about_words(time->seconds)))
+                     .arg(time.takes)
                      .trimmed());
-  cost_->setToolTip(runs             ? QString()
-                    : !time          ? tr("No kept sweep has measured this in these formats")
-                    : time->is_least ? tr("What this machine needs at least to read the weights and to multiply with them; "
-                                          "no kept sweep has measured this model in these formats")
-                                     : tr("At the rates of the cells in kept sweeps that are most like those of this plan"));
+  cost_->setToolTip(time.source);
 }
 
 /// Of a sweep that runs and cannot say yet by itself how long it still takes.

@@ -39,6 +39,39 @@ class GgufConfigTest : public QObject {
     QCOMPARE(dense.size(), std::size_t{kLayers - 1});
     QVERIFY(dense[6] == 6 && dense[7] == 8);
   }
+
+  void factors_of_rope_are_a_list_of_numbers_in_the_file_data() {
+    constexpr std::uint32_t kF32 = 0, kF16 = 1;
+    QTest::addColumn<std::vector<std::int64_t>>("shape");
+    QTest::addColumn<std::uint32_t>("type");
+    QTest::addColumn<std::int64_t>("offset");
+    QTest::addColumn<QString>("refused");
+    const char* const no_list = "expected a list of 1 to 4096 numbers in F32";
+    QTest::newRow("two") << std::vector<std::int64_t>{2} << kF32 << std::int64_t{0} << "";
+    QTest::newRow("none") << std::vector<std::int64_t>{0} << kF32 << std::int64_t{0} << no_list;
+    QTest::newRow("too many") << std::vector<std::int64_t>{4097} << kF32 << std::int64_t{0} << no_list;
+    QTest::newRow("F16") << std::vector<std::int64_t>{2} << kF16 << std::int64_t{0} << no_list;
+    QTest::newRow("a matrix") << std::vector<std::int64_t>{1, 2} << kF32 << std::int64_t{0} << no_list;
+    QTest::newRow("behind the end") << std::vector<std::int64_t>{2} << kF32 << std::int64_t{32}
+                                    << "lies outside of the file";
+  }
+  void factors_of_rope_are_a_list_of_numbers_in_the_file() {
+    QFETCH(const std::vector<std::int64_t>, shape);
+    QFETCH(const std::uint32_t, type);
+    QFETCH(const std::int64_t, offset);
+    QFETCH(const QString, refused);
+    GgufBuilder builder;
+    builder.value("general.architecture", std::string_view("phi3"));
+    builder.tensor("rope_factors_long.weight", shape, type, GgufBuilder::bytes_of(1.5F) + GgufBuilder::bytes_of(2.5F),
+                   offset);
+    const std::string bytes = builder.bytes();
+    const auto header = engine::GgufHeader::parse(std::as_bytes(std::span(bytes)), "x.gguf");
+    QVERIFY2(header.has_value(), header ? "" : header.error().message.c_str());
+    const auto factors = engine::read_rope_factors(*header, header->tensors().front());
+    QCOMPARE(factors.has_value(), refused.isEmpty());
+    if (factors) QCOMPARE(*factors, (std::vector<float>{1.5F, 2.5F}));
+    if (!factors) QCOMPARE(QString::fromStdString(factors.error().message), refused);
+  }
 };
 
 QTEST_GUILESS_MAIN(GgufConfigTest)
