@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/api/ceilings.h"
 #include "kernels/api/tensor.h"
 
 namespace lathe::kernels {
@@ -237,13 +238,17 @@ struct StepShape {
 };
 
 struct BackendInfo {
-  std::string name;    ///< "cpu"
-  std::string isa;     ///< "scalar", "avx2", "avx2_vnni", "avx512", "avx512_vnni", "avx512_bf16" or "avx512_amx"
+  std::string name;    ///< "cpu" or "cuda"
+  std::string isa;     ///< "scalar", "avx2", "avx2_vnni", "avx512", "avx512_vnni", "avx512_bf16" or "avx512_amx"; "sm_90"
   std::string device;  ///< model name of the processor
-  int n_threads = 1;
+  int n_threads = 1;   ///< of the host
+  /// Weights that are not f32 or f16 meet activations rounded to bf16, and are rounded to bf16 themselves.
+  bool multiplies_bf16 = false;
 };
 
-/// One device. Thread: operations are called from one thread at a time; they return when their results can be read.
+/// One device. Thread: operations are called from one thread at a time, and done in the order of their calls. Arrays of the
+/// host (spans) may change when the operation has returned; memory of the backend, which the host reads and writes too, is
+/// the device's until finish().
 /// Numerics: activations and results are f32; every form of linear() adds along k in one order, whatever the number of rows,
 /// so a row's result is bitwise the same in any batch (batch invariance).
 class Backend {
@@ -252,6 +257,13 @@ class Backend {
   virtual const BackendInfo& info() const = 0;
 
   virtual Buffer allocate(std::size_t n_bytes) = 0;
+  /// Units: bytes that the device has left. Nothing: it is the memory of the host.
+  virtual std::optional<std::int64_t> free_bytes() const { return std::nullopt; }
+  /// What the device can do at most, measured now. Nothing: it is the host's processors.
+  virtual std::optional<Ceilings> measure_ceilings() { return std::nullopt; }
+
+  /// Returns when all operations are done: the host may read their results, and write what they read.
+  virtual void finish() {}
 
   // ---- weights
   /// Units: bytes that make_packed(format, n, k) will occupy. The fit estimate calls this, and so does make_packed.
@@ -328,7 +340,8 @@ class Backend {
                       const AttentionBatch& batch, const AttentionForm& form, const PackedMatrix& matrix,
                       const TensorView& bias) = 0;
 
-  /// Runs body(begin, end) over [0, n) on the backend's threads. For host work between operations (sampling rows).
+  /// Runs body(begin, end) over [0, n) on the backend's threads. For host work between operations (sampling rows): they are
+  /// done before.
   virtual void parallel_for(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) = 0;
 };
 
@@ -336,6 +349,14 @@ struct CpuBackendOptions {
   int n_threads = 0;       ///< 0: one a physical core
   std::string_view isa{};  ///< empty: the best that the machine has, or LATHE_ISA; one of cpu_isas()
 };
+
+struct LoadedBackend {
+  std::unique_ptr<Backend> backend;  ///< null: there is none
+  std::string why_not;               ///< what is missing then: the driver, the module, a device
+};
+/// The first CUDA device, by the module liblathe_cuda.so, which is looked for beside the program and in ../lib/lathe.
+/// `n_threads` of the host round weights; 0: one a physical core.
+LoadedBackend load_cuda_backend(int n_threads);
 
 /// Null when `isa` names an instruction set that this machine lacks.
 std::unique_ptr<Backend> make_cpu_backend(const CpuBackendOptions& options);

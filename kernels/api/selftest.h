@@ -10,14 +10,7 @@
 
 namespace lathe::kernels {
 
-/// Units: GB/s and GFLOP/s, all threads together, measured now.
-struct Ceilings {
-  double read_gb_s = 0;     ///< DRAM read
-  double fma_gflop_s = 0;   ///< f32 FMA of the widest vectors of the ISA
-  double bf16_gflop_s = 0;  ///< bf16 dot products; 0 where there is no instruction
-  double int8_gop_s = 0;    ///< codes of 8 bits times bytes, as the ISA's kernels multiply them
-  double int4_gop_s = 0;    ///< codes of 4 bits times bytes
-};
+/// Of the backend's device, on a CPU with the backend's own threads.
 Ceilings measure_ceilings(Backend& backend);
 
 struct OpCheck {

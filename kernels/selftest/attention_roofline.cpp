@@ -49,13 +49,14 @@ class Caches {
   void fill(Backend& backend) const {
     RandomNumbers numbers(1);
     const std::int64_t n_columns = std::int64_t{shape_.n_kv_heads} * shape_.head_dim;
-    const RandomTensor k(Dtype::f32, {kBlockSize, n_columns}, numbers, 2);
-    const RandomTensor v(Dtype::f32, {kBlockSize, n_columns}, numbers);
+    const RandomTensor k(Dtype::f32, {kBlockSize, n_columns}, numbers, 2, &backend);
+    const RandomTensor v(Dtype::f32, {kBlockSize, n_columns}, numbers, 1, &backend);
     std::int32_t slots[kBlockSize];
     for (std::int32_t first = 0; first < shape_.n_blocks * kBlockSize; first += kBlockSize) {
       for (std::int32_t i = 0; i < kBlockSize; ++i) slots[i] = first + i;
       backend.kv_write(layer(0), k.view(), v.view(), slots);
     }
+    backend.finish();
   }
 
   int n_blocks_;
@@ -80,8 +81,8 @@ AttentionPoint measure_point(Backend& backend, const Ceilings& ceilings, const A
   RandomNumbers numbers(2);
   const std::int64_t n_rows = std::int64_t{step.n_seqs} * step.n_rows;
   const std::int64_t n_columns = std::int64_t{plan.n_heads} * plan.head_dim;
-  const RandomTensor q(Dtype::f32, {n_rows, n_columns}, numbers, 2);
-  const RandomTensor out({n_rows, n_columns});
+  const RandomTensor q(Dtype::f32, {n_rows, n_columns}, numbers, 2, &backend);
+  const RandomTensor out({n_rows, n_columns}, &backend);
   std::vector<std::int32_t> query_start, tables;
   for (int i = 0; i <= step.n_seqs; ++i) query_start.push_back(i * step.n_rows);
   for (int i = 0; i < step.n_seqs * caches.n_blocks(); ++i) tables.push_back(i);
@@ -96,9 +97,9 @@ AttentionPoint measure_point(Backend& backend, const Ceilings& ceilings, const A
     for (std::size_t i = 0; i < caches.n_copies(); ++i) {
       backend.attention(out.view(), q.view(), plan.n_heads, caches.layer(i), batch, {.scale = scale});
     }
+    backend.finish();
   });
-  AttentionPoint point{
-      .kv_type = kv_type, .step = step, .figures = work_of(backend, plan, step, caches.layer(0).shape)};
+  AttentionPoint point{.kv_type = kv_type, .step = step, .figures = work_of(backend, plan, step, caches.layer(0).shape)};
   point.figures.seconds = seconds / static_cast<double>(caches.n_copies());
   place_under_roof(point.figures, ceilings, WeightFormat::f32);
   return point;
@@ -120,8 +121,6 @@ std::vector<AttentionPoint> measure_attention(Backend& backend, const Ceilings& 
   return points;
 }
 
-std::vector<Dtype> kv_types() {
-  return {Dtype::f32, Dtype::bf16, Dtype::f16, Dtype::i8, Dtype::f8_e4m3, Dtype::f8_e5m2};
-}
+std::vector<Dtype> kv_types() { return {Dtype::f32, Dtype::bf16, Dtype::f16, Dtype::i8, Dtype::f8_e4m3, Dtype::f8_e5m2}; }
 
 }  // namespace lathe::kernels

@@ -50,6 +50,7 @@ double measure_compute(Backend& backend, double (*work)(std::int64_t)) {
 }  // namespace
 
 Ceilings measure_ceilings(Backend& backend) {
+  if (const auto own = backend.measure_ceilings()) return *own;
   const IsaDescriptor* isa = find_isa(backend.info().isa);
   if (isa == nullptr) return {};
   return {.read_gb_s = measure_read(backend, isa->ops()),

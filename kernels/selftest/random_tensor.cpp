@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "kernels/formats/element.h"
@@ -25,20 +26,33 @@ std::int32_t RandomNumbers::below(std::int32_t n) {
   return static_cast<std::int32_t>(next_bits() % static_cast<std::uint64_t>(n));
 }
 
-RandomTensor::RandomTensor(Dtype dtype, std::initializer_list<std::int64_t> dims, RandomNumbers& numbers, float scale)
-    : view_(nullptr, dtype, dims) {
-  bytes_.resize(view_.n_bytes());
-  view_.data = bytes_.data();
+RandomTensor::RandomTensor(Dtype dtype, std::initializer_list<std::int64_t> dims, RandomNumbers& numbers, float scale,
+                           Backend* backend)
+    : backend_(backend), view_(nullptr, dtype, dims) {
+  allocate();
   for (std::int64_t i = 0; i < view_.n_elements(); ++i) store_element(view_.data, dtype, i, numbers.next() * scale);
 }
 
-RandomTensor::RandomTensor(std::initializer_list<std::int64_t> dims) : view_(nullptr, Dtype::f32, dims) {
-  bytes_.resize(view_.n_bytes());
-  view_.data = bytes_.data();
+RandomTensor::RandomTensor(std::initializer_list<std::int64_t> dims, Backend* backend)
+    : backend_(backend), view_(nullptr, Dtype::f32, dims) {
+  allocate();
 }
 
-RandomTensor::RandomTensor(const RandomTensor& other) : bytes_(other.bytes_), view_(other.view_) {
-  view_.data = bytes_.data();
+RandomTensor::RandomTensor(const RandomTensor& other) : backend_(other.backend_), view_(other.view_) {
+  allocate();
+  if (backend_ != nullptr) backend_->finish();
+  std::memcpy(view_.data, other.view_.data, view_.n_bytes());
+}
+
+void RandomTensor::allocate() {
+  if (backend_ == nullptr) {
+    bytes_.resize(view_.n_bytes());
+    view_.data = bytes_.data();
+    return;
+  }
+  buffer_ = backend_->allocate(view_.n_bytes());
+  LATHE_CHECK(buffer_);
+  view_.data = buffer_.data();
 }
 
 double relative_error(const TensorView& a, const TensorView& b) {

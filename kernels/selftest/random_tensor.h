@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/api/tensor.h"
+#include "kernels/api/backend.h"
 
 namespace lathe::kernels {
 
@@ -23,12 +23,13 @@ class RandomNumbers {
   std::uint64_t state_;
 };
 
-/// Owns: its elements. A tensor of one of the floating types.
+/// Owns: its elements, in the memory of a backend that is named, for its operations. A tensor of one of the floating types.
 class RandomTensor {
  public:
-  RandomTensor(Dtype dtype, std::initializer_list<std::int64_t> dims, RandomNumbers& numbers, float scale = 1);
+  RandomTensor(Dtype dtype, std::initializer_list<std::int64_t> dims, RandomNumbers& numbers, float scale = 1,
+               Backend* backend = nullptr);
   /// Zeros.
-  explicit RandomTensor(std::initializer_list<std::int64_t> dims);
+  explicit RandomTensor(std::initializer_list<std::int64_t> dims, Backend* backend = nullptr);
   const TensorView& view() const { return view_; }
   RandomTensor copy() const { return *this; }
 
@@ -36,7 +37,11 @@ class RandomTensor {
   RandomTensor& operator=(const RandomTensor&) = delete;
 
  private:
+  void allocate();
+
+  Backend* backend_ = nullptr;
   std::vector<std::byte> bytes_;
+  Buffer buffer_;
   TensorView view_;
 };
 

@@ -4,6 +4,7 @@
 namespace lathe::kernels {
 
 Peak peak_of(const Ceilings& ceilings, WeightFormat format) {
+  if (ceilings.multiplies_codes_in_bf16 && descriptor_of(format).is_coded()) return {ceilings.bf16_gflop_s, "bf16"};
   switch (format) {
     case WeightFormat::bf16:
       if (ceilings.bf16_gflop_s > 0) return {ceilings.bf16_gflop_s, "bf16"};

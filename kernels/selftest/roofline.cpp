@@ -37,11 +37,12 @@ RooflinePoint measure_point(Backend& backend, const Ceilings& ceilings, const Ro
                             std::int64_t n_rows) {
   const WeightFormat format = copies.front()->format();
   RandomNumbers numbers(2);
-  const RandomTensor x(Dtype::f32, {n_rows, matrix.k}, numbers);
-  const RandomTensor out({n_rows, matrix.n});
+  const RandomTensor x(Dtype::f32, {n_rows, matrix.k}, numbers, 1, &backend);
+  const RandomTensor out({n_rows, matrix.n}, &backend);
   const std::size_t n_copies = n_rows < kManyRows ? copies.size() : 1;
   const double seconds = best_seconds(kPointSeconds, [&] {
     for (std::size_t i = 0; i < n_copies; ++i) backend.linear(out.view(), x.view(), *copies[i], TensorView{});
+    backend.finish();
   });
   RooflineFigures figures{.bytes = static_cast<double>(copies.front()->n_bytes()),
                           .operations = 2.0 * static_cast<double>(n_rows * matrix.n * matrix.k),

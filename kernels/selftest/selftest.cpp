@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 
 #include "kernels/cpu/isa/isa.h"
@@ -59,9 +60,11 @@ constexpr LinearShape kLinearShapes[] = {
 };
 
 /// Each of k inputs once, neighbours far apart. Requires: no factor of 11.
-std::vector<std::int32_t> scattered_inputs(std::int64_t k) {
-  std::vector<std::int32_t> order;
-  for (std::int64_t i = 0; i < k; ++i) order.push_back(static_cast<std::int32_t>((11 * i + 5) % k));
+Buffer scattered_inputs(Backend& backend, std::int64_t k) {
+  Buffer order = backend.allocate(static_cast<std::size_t>(k) * sizeof(std::int32_t));
+  LATHE_CHECK(order);
+  for (std::int64_t i = 0; i < k; ++i)
+    static_cast<std::int32_t*>(order.data())[i] = static_cast<std::int32_t>((11 * i + 5) % k);
   return order;
 }
 
@@ -89,12 +92,15 @@ class PackedTwice {
   std::unique_ptr<PackedMatrix> want_, got_;
 };
 
+struct AttentionCase;
+
 class SelfTest {
  public:
   SelfTest(Backend& backend, const Ceilings& ceilings, const std::function<void(const OpCheck&)>& report)
       : backend_(backend), reference_(make_reference_backend()), ceilings_(ceilings), report_(report) {
     const IsaDescriptor* isa = find_isa(backend.info().isa);
     has_bf16_dot_ = isa != nullptr && isa->ops().bf16_dot != nullptr;
+    multiplies_bf16_ = backend.info().multiplies_bf16;
   }
 
   std::vector<OpCheck> run() {
@@ -110,8 +116,9 @@ class SelfTest {
       for (const FormatDescriptor& format : weight_formats()) check_gated_mlp(format, shape);
       check_lookups(shape);
       check_rope(shape);
-      for (const Dtype dtype : kKvTypes) check_attention(shape, dtype);
+      check_attentions(shape);
     }
+    for (const FormatDescriptor& format : weight_formats()) check_company(format);
     return checks_;
   }
 
@@ -127,15 +134,22 @@ class SelfTest {
     const RandomTensor got = out.copy();
     op(*reference_, want.view());
     op(backend_, got.view());
+    backend_.finish();
     OpCheck check{.op = name, .max_error = relative_error(got.view(), want.view()), .tolerance = tolerance, .bound = {}};
     const RandomTensor again = out.copy();
-    check.seconds = best_seconds(0, [&] { op(backend_, again.view()); });
+    check.seconds = best_seconds(0, [&] {
+      op(backend_, again.view());
+      backend_.finish();
+    });
     add(std::move(check));
   }
 
   void check_linear(const FormatDescriptor& format, const LinearShape& shape);
   void set_bound(OpCheck& check, WeightFormat format, std::size_t weight_bytes, double operations) const;
-  bool uses_bf16_dot(const FormatDescriptor& format) const { return format.format == WeightFormat::bf16 && has_bf16_dot_; }
+  bool uses_bf16_dot(const FormatDescriptor& format) const {
+    if (multiplies_bf16_) return format.is_coded() || format.element == Dtype::bf16;
+    return format.format == WeightFormat::bf16 && has_bf16_dot_;
+  }
   static bool rounds_activations(const FormatDescriptor& format) {
     return format.is_coded() && format.codes.activations != ActivationScale::none;
   }
@@ -153,12 +167,16 @@ class SelfTest {
   void check_gated_mlp(const FormatDescriptor& format, const ModelShape& shape);
   void check_lookups(const ModelShape& shape);
   void check_rope(const ModelShape& shape);
-  void check_attention(const ModelShape& shape, Dtype dtype);
+  void check_attentions(const ModelShape& shape);
+  void check_attention(const ModelShape& shape, Dtype dtype, const std::string& name, const AttentionCase& of,
+                       const AttentionForm& form);
+  void check_company(const FormatDescriptor& format);
 
   Backend& backend_;
   std::unique_ptr<Backend> reference_;
   const Ceilings& ceilings_;
   bool has_bf16_dot_ = false;
+  bool multiplies_bf16_ = false;  ///< all that is not f32 or f16
   const std::function<void(const OpCheck&)>& report_;
   RandomNumbers numbers_{1};
   std::vector<OpCheck> checks_;
@@ -166,20 +184,23 @@ class SelfTest {
 
 void SelfTest::check_linear(const FormatDescriptor& format, const LinearShape& shape) {
   const RandomTensor weights(format.element, {shape.n, shape.k}, numbers_);
-  const RandomTensor x(Dtype::f32, {shape.m, shape.k}, numbers_);
-  const RandomTensor bias(Dtype::f32, {shape.n}, numbers_);
+  const RandomTensor x(Dtype::f32, {shape.m, shape.k}, numbers_, 1, &backend_);
+  const RandomTensor bias(Dtype::f32, {shape.n}, numbers_, 1, &backend_);
   const TensorView no_bias;
   const auto want_matrix = pack(*reference_, format.format, weights.view());
   const auto matrix = pack(backend_, format.format, weights.view());
-  const std::vector<std::int32_t> order = scattered_inputs(shape.k);
+  const Buffer order = scattered_inputs(backend_, shape.k);
   for (PackedMatrix* of : {want_matrix.get(), matrix.get()}) {
-    if (shape.is_ordered) of->set_input_order(order);
+    if (shape.is_ordered)
+      of->set_input_order({static_cast<const std::int32_t*>(order.data()), static_cast<std::size_t>(shape.k)});
   }
-  const RandomTensor want({shape.m, shape.n});
-  const RandomTensor got({shape.m, shape.n});
+  const RandomTensor want({shape.m, shape.n}, &backend_);
+  const RandomTensor got({shape.m, shape.n}, &backend_);
   reference_->linear(want.view(), x.view(), *want_matrix, shape.has_bias ? bias.view() : no_bias);
-  const double seconds = best_seconds(
-      kTimingSeconds, [&] { backend_.linear(got.view(), x.view(), *matrix, shape.has_bias ? bias.view() : no_bias); });
+  const double seconds = best_seconds(kTimingSeconds, [&] {
+    backend_.linear(got.view(), x.view(), *matrix, shape.has_bias ? bias.view() : no_bias);
+    backend_.finish();
+  });
   OpCheck check{.op = "linear " + std::string(format.name) + " m=" + std::to_string(shape.m) + " n=" +
                       std::to_string(shape.n) + " k=" + std::to_string(shape.k) + (shape.is_ordered ? " in an order" : ""),
                 .max_error = relative_error(got.view(), want.view()),
@@ -199,10 +220,10 @@ void SelfTest::set_bound(OpCheck& check, WeightFormat format, std::size_t weight
 }
 
 void SelfTest::check_norms(const ModelShape& shape) {
-  const RandomTensor x(Dtype::f32, {7, shape.hidden}, numbers_, 3);
-  const RandomTensor delta(Dtype::f32, {7, shape.hidden}, numbers_);
-  const RandomTensor weight(Dtype::f32, {shape.hidden}, numbers_);
-  const RandomTensor out({7, shape.hidden});
+  const RandomTensor x(Dtype::f32, {7, shape.hidden}, numbers_, 3, &backend_);
+  const RandomTensor delta(Dtype::f32, {7, shape.hidden}, numbers_, 1, &backend_);
+  const RandomTensor weight(Dtype::f32, {shape.hidden}, numbers_, 1, &backend_);
+  const RandomTensor out({7, shape.hidden}, &backend_);
   compare(std::string("rms_norm ") + shape.name, out, [&](Backend& backend, const TensorView& to) {
     backend.norm(to, x.view(), {.weight = weight.view(), .eps = 1e-5F});
   });
@@ -211,25 +232,25 @@ void SelfTest::check_norms(const ModelShape& shape) {
     backend.add_norm(to, residual.view(), delta.view(), {.weight = weight.view(), .eps = 1e-5F});
   });
   compare(std::string("add_rms_norm residual ") + shape.name, x, [&](Backend& backend, const TensorView& residual) {
-    const RandomTensor normed({7, shape.hidden});
+    const RandomTensor normed({7, shape.hidden}, &backend_);
     backend.add_norm(normed.view(), residual, delta.view(), {.weight = weight.view(), .eps = 1e-5F});
   });
 }
 
 void SelfTest::check_add(const ModelShape& shape) {
-  const RandomTensor x(Dtype::f32, {7, shape.hidden}, numbers_);
-  const RandomTensor delta(Dtype::f32, {7, shape.hidden}, numbers_);
+  const RandomTensor x(Dtype::f32, {7, shape.hidden}, numbers_, 1, &backend_);
+  const RandomTensor delta(Dtype::f32, {7, shape.hidden}, numbers_, 1, &backend_);
   compare(std::string("add ") + shape.name, x,
           [&](Backend& backend, const TensorView& to) { backend.add(to, delta.view()); });
 }
 
 void SelfTest::check_gated_mlp(const FormatDescriptor& format, const ModelShape& shape) {
-  const RandomTensor x(Dtype::f32, {7, shape.hidden}, numbers_);
+  const RandomTensor x(Dtype::f32, {7, shape.hidden}, numbers_, 1, &backend_);
   const PackedTwice gate(*reference_, backend_, format, shape.ffn, shape.hidden, numbers_);
   const PackedTwice up(*reference_, backend_, format, shape.ffn, shape.hidden, numbers_);
   const PackedTwice down(*reference_, backend_, format, shape.hidden, shape.ffn, numbers_);
   compare(
-      "gated_mlp " + std::string(format.name) + " " + shape.name, RandomTensor({7, shape.hidden}),
+      "gated_mlp " + std::string(format.name) + " " + shape.name, RandomTensor({7, shape.hidden}, &backend_),
       [&](Backend& backend, const TensorView& to) {
         backend.mlp(to, {.x = x.view()}, {.gate = &gate.of(backend), .up = up.of(backend), .down = down.of(backend)});
       },
@@ -240,20 +261,20 @@ void SelfTest::check_lookups(const ModelShape& shape) {
   const std::int32_t rows[] = {0, 49, 7, 7, 21};
   for (const FormatDescriptor& format : weight_formats()) {
     if (format.is_coded()) continue;  // no table is kept in codes
-    const RandomTensor table(format.element, {50, shape.hidden}, numbers_);
-    compare("embed " + std::string(format.name) + " " + shape.name, RandomTensor({5, shape.hidden}),
+    const RandomTensor table(format.element, {50, shape.hidden}, numbers_, 1, &backend_);
+    compare("embed " + std::string(format.name) + " " + shape.name, RandomTensor({5, shape.hidden}, &backend_),
             [&](Backend& backend, const TensorView& to) { backend.embed(to, table.view(), rows); });
   }
-  const RandomTensor x(Dtype::f32, {50, shape.hidden}, numbers_);
-  compare(std::string("gather_rows ") + shape.name, RandomTensor({5, shape.hidden}),
+  const RandomTensor x(Dtype::f32, {50, shape.hidden}, numbers_, 1, &backend_);
+  compare(std::string("gather_rows ") + shape.name, RandomTensor({5, shape.hidden}, &backend_),
           [&](Backend& backend, const TensorView& to) { backend.gather_rows(to, x.view(), rows); });
 }
 
 void SelfTest::check_rope(const ModelShape& shape) {
   constexpr int kPositions = 64;
   const std::int64_t half = shape.head_dim / 2;
-  const RandomTensor cos({kPositions, half});
-  const RandomTensor sin({kPositions, half});
+  const RandomTensor cos({kPositions, half}, &backend_);
+  const RandomTensor sin({kPositions, half}, &backend_);
   for (std::int64_t p = 0; p < kPositions; ++p) {
     for (std::int64_t i = 0; i < half; ++i) {
       const double angle = static_cast<double>(p) * std::pow(10000.0, -static_cast<double>(i) / static_cast<double>(half));
@@ -262,7 +283,7 @@ void SelfTest::check_rope(const ModelShape& shape) {
     }
   }
   const std::int32_t positions[] = {0, 1, 63, 30};
-  const RandomTensor x(Dtype::f32, {4, std::int64_t{shape.n_heads} * shape.head_dim}, numbers_);
+  const RandomTensor x(Dtype::f32, {4, std::int64_t{shape.n_heads} * shape.head_dim}, numbers_, 1, &backend_);
   for (const RopeStyle style : {RopeStyle::half, RopeStyle::interleaved}) {
     const std::string name = style == RopeStyle::half ? "rope half " : "rope interleaved ";
     compare(name + shape.name, x, [&](Backend& backend, const TensorView& to) {
@@ -271,49 +292,114 @@ void SelfTest::check_rope(const ModelShape& shape) {
   }
 }
 
-/// Two decoding sequences and one prefilled from its middle on, over scattered blocks.
-void SelfTest::check_attention(const ModelShape& shape, Dtype dtype) {
-  const std::int32_t context_len[] = {70, 1, 130};
-  const std::int32_t query_start[] = {0, 1, 2, 50};
-  constexpr int kMaxBlocks = 9;
-  KvShape kv{.n_layers = 1,
-             .n_kv_heads = shape.n_kv_heads,
-             .head_dim = shape.head_dim,
-             .block_size = shape.block_size,
-             .n_blocks = 3 * kMaxBlocks,
-             .dtype = dtype};
-  std::vector<std::int32_t> block_tables(3 * kMaxBlocks);
-  std::iota(block_tables.begin(), block_tables.end(), 0);
-  for (std::size_t i = block_tables.size(); i > 1; --i) {
-    std::swap(block_tables[i - 1], block_tables[static_cast<std::size_t>(numbers_.below(static_cast<std::int32_t>(i)))]);
-  }
-  std::vector<std::int32_t> slots;
-  for (int seq = 0; seq < 3; ++seq) {
-    for (int t = 0; t < context_len[seq]; ++t) {
-      const auto block = block_tables[static_cast<std::size_t>(seq * kMaxBlocks + t / kv.block_size)];
-      slots.push_back(block * kv.block_size + t % kv.block_size);
+/// A batch over scattered blocks: the last rows of some contexts.
+struct AttentionCase {
+  std::vector<std::int32_t> query_start, context_len;
+  int max_blocks = 0;
+  std::vector<std::int32_t> block_tables, slots;
+
+  AttentionCase(std::vector<std::int32_t> starts, std::vector<std::int32_t> contexts, int block_size, RandomNumbers& numbers)
+      : query_start(std::move(starts)), context_len(std::move(contexts)) {
+    const std::int32_t longest = *std::max_element(context_len.begin(), context_len.end());
+    max_blocks = (longest + block_size - 1) / block_size;
+    block_tables.resize(context_len.size() * static_cast<std::size_t>(max_blocks));
+    std::iota(block_tables.begin(), block_tables.end(), 0);
+    for (std::size_t i = block_tables.size(); i > 1; --i) {
+      std::swap(block_tables[i - 1], block_tables[static_cast<std::size_t>(numbers.below(static_cast<std::int32_t>(i)))]);
+    }
+    for (std::size_t seq = 0; seq < context_len.size(); ++seq) {
+      for (int t = 0; t < context_len[seq]; ++t) {
+        const auto block =
+            block_tables[seq * static_cast<std::size_t>(max_blocks) + static_cast<std::size_t>(t / block_size)];
+        slots.push_back(block * block_size + t % block_size);
+      }
     }
   }
-  const auto n_tokens = static_cast<std::int64_t>(slots.size());
+  AttentionBatch batch() const {
+    return {.n_seqs = static_cast<int>(context_len.size()),
+            .query_start = query_start,
+            .context_len = context_len,
+            .block_tables = block_tables,
+            .max_blocks = max_blocks};
+  }
+};
+
+void SelfTest::check_attention(const ModelShape& shape, Dtype dtype, const std::string& name, const AttentionCase& of,
+                               const AttentionForm& form) {
+  const KvShape kv{.n_layers = 1,
+                   .n_kv_heads = shape.n_kv_heads,
+                   .head_dim = shape.head_dim,
+                   .block_size = shape.block_size,
+                   .n_blocks = static_cast<int>(of.block_tables.size()),
+                   .dtype = dtype};
+  const auto n_tokens = static_cast<std::int64_t>(of.slots.size());
+  const std::int64_t n_rows = of.query_start.back();
   const std::int64_t kv_columns = std::int64_t{shape.n_kv_heads} * shape.head_dim;
   const std::int64_t q_columns = std::int64_t{shape.n_heads} * shape.head_dim;
-  const RandomTensor k(Dtype::f32, {n_tokens, kv_columns}, numbers_, 2);
-  const RandomTensor v(Dtype::f32, {n_tokens, kv_columns}, numbers_);
-  const RandomTensor q(Dtype::f32, {50, q_columns}, numbers_, 2);
-  const AttentionBatch batch{.n_seqs = 3,
-                             .query_start = query_start,
-                             .context_len = context_len,
-                             .block_tables = block_tables,
-                             .max_blocks = kMaxBlocks};
-  const float scale = 1.0F / std::sqrt(static_cast<float>(shape.head_dim));
-  compare("attention " + std::string(name_of(dtype)) + " " + shape.name, RandomTensor({50, q_columns}),
+  const RandomTensor k(Dtype::f32, {n_tokens, kv_columns}, numbers_, 2, &backend_);
+  const RandomTensor v(Dtype::f32, {n_tokens, kv_columns}, numbers_, 1, &backend_);
+  const RandomTensor q(Dtype::f32, {n_rows, q_columns}, numbers_, 2, &backend_);
+  compare("attention " + name + " " + shape.name, RandomTensor({n_rows, q_columns}, &backend_),
           [&](Backend& backend, const TensorView& to) {
             const Buffer memory = backend.allocate(backend.kv_layer_bytes(kv));
             LATHE_CHECK(memory);
             const KvLayer layer{.data = memory.data(), .shape = kv};
-            backend.kv_write(layer, k.view(), v.view(), slots);
-            backend.attention(to, q.view(), shape.n_heads, layer, batch, {.scale = scale});
+            backend.kv_write(layer, k.view(), v.view(), of.slots);
+            backend.attention(to, q.view(), shape.n_heads, layer, of.batch(), form);
           });
+}
+
+/// Two decoding sequences and one prefilled from its middle on, with each type of the cache; then each form, and contexts of
+/// which a device may make several parts.
+void SelfTest::check_attentions(const ModelShape& shape) {
+  const AttentionForm plain{.scale = 1.0F / std::sqrt(static_cast<float>(shape.head_dim))};
+  const AttentionCase mixed({0, 1, 2, 50}, {70, 1, 130}, shape.block_size, numbers_);
+  for (const Dtype dtype : kKvTypes) check_attention(shape, dtype, std::string(name_of(dtype)), mixed, plain);
+
+  std::vector<float> slopes, sinks;
+  for (int head = 0; head < shape.n_heads; ++head) {
+    slopes.push_back(0.3F / static_cast<float>(1 + head));
+    sinks.push_back(numbers_.next());
+  }
+  AttentionForm window = plain, capped = plain, sloped = plain, sunk = plain, whole = plain;
+  window.window = 33;
+  capped.soft_cap = 2;
+  sloped.slopes = slopes;
+  sunk.sinks = sinks;
+  whole.is_causal = false;
+  const AttentionCase long_ones({0, 1, 2, 40}, {700, 257, 300}, shape.block_size, numbers_);
+  const AttentionCase decode({0, 1, 2}, {1030, 512}, shape.block_size, numbers_);
+  const std::pair<const char*, AttentionForm> forms[] = {{"window", window}, {"soft cap", capped},  {"slopes", sloped},
+                                                         {"sinks", sunk},    {"not causal", whole}, {"plain", plain}};
+  for (const auto& [name, form] : forms) {
+    check_attention(shape, Dtype::f32, std::string("long, ") + name, long_ones, form);
+    check_attention(shape, Dtype::f32, std::string("decode, ") + name, decode, form);
+  }
+}
+
+/// A row's result has the same bits in any batch: the error is the share of rows that do not.
+void SelfTest::check_company(const FormatDescriptor& format) {
+  constexpr std::int64_t kN = 200, kK = 1216, kMost = 160;
+  const RandomTensor weights(format.element, {kN, kK}, numbers_);
+  const RandomTensor x(Dtype::f32, {kMost, kK}, numbers_, 1, &backend_);
+  const auto matrix = pack(backend_, format.format, weights.view());
+  const RandomTensor all({kMost, kN}, &backend_);
+  const RandomTensor some({kMost, kN}, &backend_);
+  OpCheck check{.op = "company of a row " + std::string(format.name), .bound = {}};
+  check.seconds = best_seconds(0, [&] {
+    backend_.linear(all.view(), x.view(), *matrix, {});
+    backend_.finish();
+  });
+  for (const std::int64_t m : {1, 5, 8, 9, 17, 32, 33, 64, 65, 128, 129}) {
+    const TensorView out = some.view().rows(0, m), of_all = all.view().rows(kMost - m, m);
+    backend_.linear(out, x.view().rows(kMost - m, m), *matrix, {});
+    backend_.finish();
+    for (std::int64_t row = 0; row < m; ++row) {
+      const bool is_same = std::memcmp(out.row<float>(row), of_all.row<float>(row), kN * sizeof(float)) == 0;
+      check.max_error += is_same ? 0 : 1.0 / static_cast<double>(m);
+    }
+  }
+  add(std::move(check));
 }
 
 }  // namespace

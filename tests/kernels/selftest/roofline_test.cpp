@@ -10,8 +10,7 @@ using namespace lathe::kernels;
 
 namespace {
 
-constexpr Ceilings kCeilings{
-    .read_gb_s = 10, .fma_gflop_s = 100, .bf16_gflop_s = 0, .int8_gop_s = 400, .int4_gop_s = 800};
+constexpr Ceilings kCeilings{.read_gb_s = 10, .fma_gflop_s = 100, .bf16_gflop_s = 0, .int8_gop_s = 400, .int4_gop_s = 800};
 
 const RooflineMatrix kSmall{.name = "small", .n = 48, .k = 64};
 
@@ -39,6 +38,17 @@ class RooflineTest : public QObject {
     with_bf16.bf16_gflop_s = 200;
     QCOMPARE(bound_of(WeightFormat::bf16, with_bf16).bound, std::string_view("bf16"));
     QCOMPARE(bound_of(WeightFormat::f16, with_bf16).bound, std::string_view("fma"));
+  }
+
+  void codes_that_become_bf16_have_its_ceiling() {
+    Ceilings device = kCeilings;
+    device.bf16_gflop_s = 200;
+    device.multiplies_codes_in_bf16 = true;
+    for (const WeightFormat format : {WeightFormat::int8_g32, WeightFormat::int4_g128, WeightFormat::nf4}) {
+      QCOMPARE(roof_of(device, format, 1e12, 1e9).bound, std::string_view("bf16"));
+      QCOMPARE(roof_of(device, format, 1e12, 1e9).seconds, 5.0);
+    }
+    QCOMPARE(roof_of(device, WeightFormat::f32, 1e12, 1e9).bound, std::string_view("fma"));
   }
 
   void without_ceilings_nothing_bounds() { QCOMPARE(roof_of({}, WeightFormat::f32, 1e9, 1e9).seconds, 0.0); }
@@ -79,7 +89,7 @@ class RooflineTest : public QObject {
     const auto points = measure_roofline(*backend, kCeilings, plan, [](const RooflinePoint&) { return true; });
     QCOMPARE(points.size(), std::size_t{1});
     QCOMPARE(points[0].figures.bytes, 4.0 * 1024 * 1024);  // of one of them
-    QCOMPARE(points[0].figures.roof_gflop_s, 5.0);                // half an operation a byte, 10 GB/s
+    QCOMPARE(points[0].figures.roof_gflop_s, 5.0);         // half an operation a byte, 10 GB/s
   }
 
   void attention_is_measured_for_each_type_and_step() {
