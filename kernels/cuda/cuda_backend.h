@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// CudaBackend: one CUDA device. Memory of allocate() is managed, so that the host reads and writes it between operations;
+// weights and work memory are the device's own. Operations are put into one stream.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "kernels/api/backend.h"
+#include "kernels/cpu/threads/thread_pool.h"
+#include "kernels/cuda/device_matrix.h"
+#include "kernels/cuda/device_memory.h"
+#include "kernels/cuda/ops/ops.h"
+#include "kernels/cuda/staged_array.h"
+
+namespace lathe::kernels::cuda {
+
+class CudaBackend final : public Backend {
+ public:
+  /// Requires: a device that device_refusal() (entry.cpp) has nothing against.
+  explicit CudaBackend(int n_threads);
+  ~CudaBackend() override;
+  CudaBackend(const CudaBackend&) = delete;
+  CudaBackend& operator=(const CudaBackend&) = delete;
+
+  const BackendInfo& info() const override { return info_; }
+  Buffer allocate(std::size_t n_bytes) override { return allocate_managed(n_bytes); }
+  std::optional<std::int64_t> free_bytes() const override;
+  std::optional<Ceilings> measure_ceilings() override;
+  void finish() override;
+
+  std::size_t packed_bytes(WeightFormat format, std::int64_t n, std::int64_t k) const override;
+  std::unique_ptr<PackedMatrix> make_packed(WeightFormat format, std::int64_t n, std::int64_t k) override;
+  void pack_rows(PackedMatrix& matrix, std::int64_t row_begin, const TensorView& source) override;
+  std::size_t work_bytes(const StepShape& shape) const override;
+  bool reserve(const StepShape& shape) override;
+  std::size_t work_bytes_held() const override;
+
+  void embed(const TensorView& out, const TensorView& table, std::span<const std::int32_t> ids) override;
+  void norm(const TensorView& out, const TensorView& x, const Norm& norm) override;
+  void add_norm(const TensorView& out, const TensorView& x, const TensorView& delta, const Norm& norm) override;
+  void norm_heads(const TensorView& x, int n_heads, const Norm& norm) override;
+  void add(const TensorView& x, const TensorView& delta) override;
+  void linear(const TensorView& out, const TensorView& x, const PackedMatrix& matrix, const TensorView& bias) override;
+  void scale(const TensorView& x, float factor) override;
+  void clamp(const TensorView& x, float limit) override;
+  void soft_cap(const TensorView& x, float cap) override;
+  void mlp(const TensorView& out, const HalfInput& in, const MlpWeights& weights) override;
+  void rope(const TensorView& x, int n_heads, int head_dim, std::span<const std::int32_t> positions,
+            const RopeForm& form) override;
+  void fill(const TensorView& x, float value) override;
+  void add_rows(const TensorView& out, std::span<const std::int32_t> rows, const TensorView& x,
+                std::span<const float> factors) override;
+  void gather_rows(const TensorView& out, const TensorView& x, std::span<const std::int32_t> rows) override;
+
+  std::size_t kv_layer_bytes(const KvShape& shape) const override;
+  void kv_write(const KvLayer& layer, const TensorView& k, const TensorView& v,
+                std::span<const std::int32_t> slots) override;
+  void attention(const TensorView& out, const TensorView& q, int n_heads, const KvLayer& layer, const AttentionBatch& batch,
+                 const AttentionForm& form) override;
+  void project_qkv(const TensorView& qkv, const HalfInput& in, const QkvForm& form, std::span<const std::int32_t> positions,
+                   const KvLayer& layer, std::span<const std::int32_t> slots) override;
+  void attend(const TensorView& out, const TensorView& heads, const TensorView& q, int n_heads, const KvLayer& layer,
+              const AttentionBatch& batch, const AttentionForm& form, const PackedMatrix& matrix,
+              const TensorView& bias) override;
+  void parallel_for(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) override;
+
+ private:
+  /// Units: bytes.
+  struct WorkSizes {
+    std::size_t x = 0, inner_x = 0, inner = 0, expanded = 0;
+  };
+  WorkSizes work_sizes(const StepShape& shape) const;
+
+  /// What a half of a layer reads, as the matrix takes it.
+  PreparedX prepared_input(const HalfInput& in, const StoredMatrix& matrix);
+  void multiply_input(const TensorView& out, const HalfInput& in, const PackedMatrix& matrix, const TensorView& bias);
+  /// x as the matrix takes it, in `memory`.
+  PreparedX prepared(DeviceBuffer& memory, std::int64_t n_rows, const StoredMatrix& matrix);
+  void multiply(const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const TensorView& bias);
+  void multiply_expanded(const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias);
+
+  BackendInfo info_;
+  ThreadPool pool_;
+  Stream stream_ = nullptr;
+  int n_processors_ = 1;
+  DeviceBuffer x_, inner_x_, inner_, expanded_, partials_;
+  AttentionPlan plan_;
+  // One for each kind of array, so that a step's layers find theirs.
+  StagedArray ids_, positions_, slots_, tiles_, block_tables_, rows_, factors_, slopes_, sinks_;
+};
+
+}  // namespace lathe::kernels::cuda

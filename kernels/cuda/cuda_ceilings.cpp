@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Times what the device can do at most.
+#include <algorithm>
+
+#include "kernels/cuda/cuda_backend.h"
+#include "kernels/cuda/ops/check.cuh"
+
+namespace lathe::kernels::cuda {
+namespace {
+
+// Many times the largest cache of the devices at hand (60 MB).
+constexpr std::size_t kReadBytes = std::size_t{2} << 30;
+constexpr int kRuns = 5;
+
+/// Work a second, of the best of several runs. The first is not counted: it loads the kernel.
+template <class Work>
+double best_rate(Stream stream, const Work& work) {
+  cudaEvent_t begin{}, end{};
+  check(cudaEventCreate(&begin), "making an event");
+  check(cudaEventCreate(&end), "making an event");
+  double best = 0;
+  for (int run = 0; run <= kRuns; ++run) {
+    check(cudaEventRecord(begin, stream), "timing");
+    const double amount = work();
+    check(cudaEventRecord(end, stream), "timing");
+    check(cudaEventSynchronize(end), "timing");
+    float ms = 0;
+    check(cudaEventElapsedTime(&ms, begin, end), "timing");
+    if (run > 0 && ms > 0) best = std::max(best, amount / (1e-3 * static_cast<double>(ms)));
+  }
+  check(cudaEventDestroy(begin), "ending an event");
+  check(cudaEventDestroy(end), "ending an event");
+  return best;
+}
+
+}  // namespace
+
+std::optional<Ceilings> CudaBackend::measure_ceilings() {
+  constexpr double kGiga = 1e-9;
+  DeviceBuffer sink = DeviceBuffer::allocate(sizeof(float), true);
+  if (sink.data() == nullptr) return Ceilings{};
+  auto* const to = sink.as<float>();
+  Ceilings ceilings{.multiplies_codes_in_bf16 = true};
+  if (const DeviceBuffer data = DeviceBuffer::allocate(kReadBytes, true); data.data() != nullptr) {
+    ceilings.read_gb_s =
+        kGiga * best_rate(stream_, [&] { return read_all(stream_, data.data(), kReadBytes, to, n_processors_); });
+  }
+  ceilings.fma_gflop_s = kGiga * best_rate(stream_, [&] { return multiply_f32(stream_, to, n_processors_); });
+  ceilings.bf16_gflop_s = kGiga * best_rate(stream_, [&] { return multiply_bf16(stream_, to, n_processors_); });
+  ceilings.int8_gop_s = kGiga * best_rate(stream_, [&] { return multiply_int8(stream_, to, n_processors_); });
+  return ceilings;
+}
+
+}  // namespace lathe::kernels::cuda

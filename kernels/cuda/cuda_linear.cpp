@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products: which form, and the memory between them.
+#include <algorithm>
+
+#include "kernels/cuda/cuda_backend.h"
+#include "kernels/cuda/rows_of.h"
+#include "kernels/cuda/stored_format.h"
+
+namespace lathe::kernels::cuda {
+namespace {
+
+// Weights in bf16 that many rows meet at a time: enough blocks for all processors, and little beside the weights.
+constexpr std::int64_t kExpandedBytes = std::int64_t{128} << 20;
+// Tiles of a block of multiply_many(): pieces are whole ones.
+constexpr std::int64_t kTilesOfBlock = 8;
+
+bool takes_bf16(const StoredMatrix& matrix) { return !is_in_rows(matrix.layout.storage); }
+
+/// The tiles of a matrix that are turned into bf16 at a time.
+std::int64_t tiles_of_piece(const MatrixLayout& layout) {
+  const std::int64_t tile_bytes = kTile * layout.padded_k() * 2;
+  return std::max<std::int64_t>(1, kExpandedBytes / tile_bytes / kTilesOfBlock) * kTilesOfBlock;
+}
+
+Rows columns_of(const Rows& rows, std::int64_t begin, std::int64_t count) {
+  return {.data = rows.data + begin, .stride = rows.stride, .n_rows = rows.n_rows, .n_columns = count};
+}
+
+}  // namespace
+
+CudaBackend::WorkSizes CudaBackend::work_sizes(const StepShape& shape) const {
+  WorkSizes sizes;
+  std::vector<WeightFormat> formats{shape.format, shape.expert_format, shape.head_format};
+  formats.insert(formats.end(), shape.other_formats.begin(), shape.other_formats.end());
+  for (const WeightFormat format : formats) {
+    for (const std::int64_t k : {shape.hidden_size, shape.q_size, shape.intermediate_size}) {
+      const StoredMatrix matrix = stored_matrix(format, kTile, k);
+      const auto bytes =
+          static_cast<std::size_t>(prepared_bytes(shape.n_rows, matrix.layout.padded_k(), takes_bf16(matrix)));
+      std::size_t& x = k == shape.intermediate_size ? sizes.inner_x : sizes.x;
+      x = std::max(x, bytes);
+      if (is_stored_coded(matrix) && shape.n_rows > kMaxFewRows)
+        sizes.expanded = std::max(sizes.expanded, static_cast<std::size_t>(kExpandedBytes));
+    }
+  }
+  sizes.x = std::max(sizes.x, sizes.inner_x);  // a hidden size equal to the intermediate one was counted there
+  sizes.inner = static_cast<std::size_t>(2 * shape.n_rows * shape.intermediate_size) * sizeof(float);
+  return sizes;
+}
+
+std::size_t CudaBackend::work_bytes(const StepShape& shape) const {
+  const WorkSizes sizes = work_sizes(shape);
+  return sizes.x + sizes.inner_x + sizes.inner + sizes.expanded;
+}
+
+bool CudaBackend::reserve(const StepShape& shape) {
+  const WorkSizes sizes = work_sizes(shape);
+  finish();
+  return x_.reserve(sizes.x) && inner_x_.reserve(sizes.inner_x) && inner_.reserve(sizes.inner) &&
+         expanded_.reserve(sizes.expanded);
+}
+
+std::size_t CudaBackend::work_bytes_held() const {
+  return x_.n_bytes() + inner_x_.n_bytes() + inner_.n_bytes() + expanded_.n_bytes() + partials_.n_bytes();
+}
+
+PreparedX CudaBackend::prepared(DeviceBuffer& memory, std::int64_t n_rows, const StoredMatrix& matrix) {
+  const std::int64_t padded_k = matrix.layout.padded_k();
+  const bool is_bf16 = takes_bf16(matrix);
+  LATHE_CHECK(memory.reserve(static_cast<std::size_t>(prepared_bytes(n_rows, padded_k, is_bf16))));
+  return {.data = memory.data(), .n_rows = n_rows, .padded_k = padded_k, .is_bf16 = is_bf16};
+}
+
+void CudaBackend::multiply(const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const TensorView& bias) {
+  const float* const added = bias.as<float>();
+  if (!takes_bf16(matrix)) return multiply_plain(stream_, out, x, matrix, added);
+  if (x.n_rows <= kMaxFewRows) return multiply_few(stream_, out, x, matrix, added);
+  if (!is_stored_coded(matrix)) return multiply_many(stream_, out, x, matrix, added);
+  multiply_expanded(out, x, matrix, added);
+}
+
+void CudaBackend::multiply_expanded(const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias) {
+  const std::int64_t n_tiles = matrix.layout.n_tiles(), piece = std::min(tiles_of_piece(matrix.layout), n_tiles);
+  const std::int64_t tile_bytes = kTile * matrix.layout.padded_k() * 2;
+  LATHE_CHECK(expanded_.reserve(static_cast<std::size_t>(piece * tile_bytes)));
+  for (std::int64_t first = 0; first < n_tiles; first += piece) {
+    const std::int64_t count = std::min(piece, n_tiles - first), begin = first * kTile;
+    StoredMatrix part{.layout = {.n = std::min(count * kTile, matrix.layout.n - begin), .k = matrix.layout.k},
+                      .weights = expanded_.data()};
+    expand(stream_, expanded_.data(), matrix, first, count);
+    multiply_many(stream_, columns_of(out, begin, part.layout.n), x, part, bias != nullptr ? bias + begin : nullptr);
+  }
+}
+
+void CudaBackend::linear(const TensorView& out, const TensorView& x, const PackedMatrix& matrix, const TensorView& bias) {
+  multiply_input(out, {.x = x}, matrix, bias);
+}
+
+void CudaBackend::multiply_input(const TensorView& out, const HalfInput& in, const PackedMatrix& matrix,
+                                 const TensorView& bias) {
+  LATHE_CHECK(in.x.dim(1) == matrix.k() && out.dim(1) == matrix.n() && out.dim(0) == in.x.dim(0));
+  const StoredMatrix stored = static_cast<const DeviceMatrix&>(matrix).stored();
+  multiply(rows_of(out), prepared_input(in, stored), stored, bias);
+}
+
+void CudaBackend::mlp(const TensorView& out, const HalfInput& in, const MlpWeights& weights) {
+  const std::int64_t m = in.x.dim(0), inner = weights.up.n();
+  const StoredMatrix up = static_cast<const DeviceMatrix&>(weights.up).stored();
+  const StoredMatrix down = static_cast<const DeviceMatrix&>(weights.down).stored();
+  LATHE_CHECK(inner_.reserve(static_cast<std::size_t>(2 * m * inner) * sizeof(float)));
+  const Rows of_up{.data = inner_.as<float>(), .stride = inner, .n_rows = m, .n_columns = inner};
+  const PreparedX outer = prepared_input(in, up);
+  multiply(of_up, outer, up, weights.up_bias);
+  Rows of_gate;
+  if (weights.gate != nullptr) {
+    of_gate = {.data = of_up.data + m * inner, .stride = inner, .n_rows = m, .n_columns = inner};
+    multiply(of_gate, outer, static_cast<const DeviceMatrix*>(weights.gate)->stored(), weights.gate_bias);
+  }
+  const PreparedX activated = prepared(inner_x_, m, down);
+  prepare_activated(stream_, activated, of_gate, of_up, weights.activation, down.order);
+  multiply(rows_of(out), activated, down, weights.down_bias);
+}
+
+PreparedX CudaBackend::prepared_input(const HalfInput& in, const StoredMatrix& matrix) {
+  const PreparedX to = prepared(x_, in.x.dim(0), matrix);
+  if (in.norm && matrix.order == nullptr) {
+    cuda::norm(stream_, rows_of(in.normed), rows_of(in.x), rows_of(in.delta), norm_of(*in.norm), to);
+    return to;
+  }
+  if (in.norm) {
+    add_norm(in.normed, in.x, in.delta, *in.norm);
+  } else if (in.delta.data != nullptr) {
+    add(in.x, in.delta);
+  }
+  prepare(stream_, to, rows_of(in.norm ? in.normed : in.x), matrix.order);
+  return to;
+}
+
+}  // namespace lathe::kernels::cuda

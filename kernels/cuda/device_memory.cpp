@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/device_memory.h"
+
+#include "kernels/cuda/ops/check.cuh"
+
+namespace lathe::kernels::cuda {
+namespace {
+
+// What libraries and the driver take beside what is counted here.
+constexpr std::size_t kLeftAlone = std::size_t{256} << 20;
+
+bool has_room(std::size_t n_bytes) {
+  std::size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), "asking for free memory");
+  return free > kLeftAlone && n_bytes <= free - kLeftAlone;
+}
+
+/// What is in a stream may still use it.
+void give_back(void* data) {
+  check(cudaDeviceSynchronize(), "an operation");
+  check(cudaFree(data), "giving memory back");
+}
+
+void free_managed(void* data, std::size_t) { give_back(data); }
+
+}  // namespace
+
+Buffer allocate_managed(std::size_t n_bytes) {
+  if (!has_room(n_bytes)) return {};
+  void* data = nullptr;
+  const std::size_t taken = n_bytes == 0 ? 1 : n_bytes;
+  if (cudaMallocManaged(&data, taken) != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());  // it is said by the empty buffer
+    return {};
+  }
+  check(cudaMemset(data, 0, taken), "clearing memory");
+  check(cudaDeviceSynchronize(), "clearing memory");
+  return {data, n_bytes, free_managed};
+}
+
+DeviceBuffer::~DeviceBuffer() {
+  if (data_ != nullptr) give_back(data_);
+}
+
+DeviceBuffer DeviceBuffer::allocate(std::size_t n_bytes, bool zeroed) {
+  DeviceBuffer buffer;
+  if (!has_room(n_bytes)) return buffer;
+  if (cudaMalloc(&buffer.data_, n_bytes == 0 ? 1 : n_bytes) != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());
+    buffer.data_ = nullptr;
+    return buffer;
+  }
+  buffer.n_bytes_ = n_bytes;
+  if (zeroed) {
+    check(cudaMemset(buffer.data_, 0, n_bytes), "clearing memory");
+    check(cudaDeviceSynchronize(), "clearing memory");
+  }
+  return buffer;
+}
+
+bool DeviceBuffer::reserve(std::size_t n_bytes) {
+  if (n_bytes_ >= n_bytes) return true;
+  *this = DeviceBuffer();
+  *this = allocate(n_bytes, false);
+  return data_ != nullptr;
+}
+
+}  // namespace lathe::kernels::cuda

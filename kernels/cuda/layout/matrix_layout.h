@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a weight and a number of x lie in the memory of a CUDA device: in the order in which its tensor cores take them, so
+// that a thread reads 16 bytes that it needs itself, and 32 threads read 512 that follow each other.
+// Source: PTX ISA, "Matrix fragments for mma.m16n8k16".
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#ifdef __CUDACC__
+#define LATHE_ON_BOTH __host__ __device__
+#else
+#define LATHE_ON_BOTH
+#endif
+
+namespace lathe::kernels::cuda {
+
+inline constexpr int kTile = 16;       ///< outputs of one product of a warp
+inline constexpr int kStep = 16;       ///< k of one
+inline constexpr int kRowTile = 8;     ///< rows of x of one
+inline constexpr int kQuad = 64;       ///< k of four: what 16 bytes hold in codes of 4 bits. k is filled up to it
+inline constexpr int kChunk = 256;     ///< k that is added up by itself
+inline constexpr int kPlainPad = 128;  ///< k of matrices in rows is filled up to it: 32 threads, 4 numbers each
+inline constexpr int kWarp = 32;
+
+/// How weights are stored.
+enum class Storage : std::uint8_t {
+  rows_f32,  ///< [n][k]
+  rows_f16,
+  bf16,   ///< tiles
+  code8,  ///< tiles; whole numbers, unsigned
+  e4m3,   ///< tiles
+  code4   ///< tiles; whole numbers or places in a book
+};
+
+/// What a number (that a code stands for) becomes a weight with. Units of a scale: as many bytes as named.
+enum class ScaleKind : std::uint8_t {
+  none,
+  half,    ///< number * scale, f16
+  single,  ///< number * scale, f32
+  zero,    ///< (number - zero) * scale, both f16
+  minimum  ///< number * scale + minimum, both f32
+};
+
+LATHE_ON_BOTH constexpr std::int64_t div_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+LATHE_ON_BOTH constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) { return div_up(a, b) * b; }
+
+constexpr int scale_bytes(ScaleKind kind) {
+  switch (kind) {
+    case ScaleKind::none: return 0;
+    case ScaleKind::half: return 2;
+    case ScaleKind::single:
+    case ScaleKind::zero: return 4;
+    case ScaleKind::minimum: return 8;
+  }
+  return 0;
+}
+
+constexpr bool is_in_rows(Storage storage) { return storage == Storage::rows_f32 || storage == Storage::rows_f16; }
+
+/// The place of element (row, k) of a step among its 256: that of its thread, and eight of a thread.
+LATHE_ON_BOTH constexpr std::int64_t place_in_step(std::int64_t row, std::int64_t k) {
+  return (row % 8 * 4 + k % 8 / 2) * 8 + (k % 2 + 2 * (row / 8) + 4 * (k / 8));
+}
+
+/// The shape of a stored matrix.
+struct MatrixLayout {
+  std::int64_t n = 0, k = 0;
+  Storage storage = Storage::bf16;
+  ScaleKind scales = ScaleKind::none;
+  std::int64_t group = 0;  ///< weights along k that share a scale: 16, 32, 64, ...; 0: all
+
+  LATHE_ON_BOTH constexpr std::int64_t padded_k() const {
+    return round_up(k, storage == Storage::rows_f32 || storage == Storage::rows_f16 ? kPlainPad : kQuad);
+  }
+  LATHE_ON_BOTH constexpr std::int64_t n_tiles() const { return div_up(n, kTile); }
+  LATHE_ON_BOTH constexpr std::int64_t n_steps() const { return padded_k() / kStep; }
+  LATHE_ON_BOTH constexpr std::int64_t n_groups() const { return group == 0 ? 1 : div_up(padded_k(), group); }
+
+  /// Of a matrix in tiles: the element, byte or half byte of weight (row, at).
+  LATHE_ON_BOTH constexpr std::int64_t place(std::int64_t row, std::int64_t at) const {
+    const std::int64_t tile = row / kTile, step = at / kStep;
+    const std::int64_t inner = place_in_step(row % kTile, at % kStep), thread = inner / 8, j = inner % 8;
+    if (storage == Storage::bf16) return (tile * n_steps() + step) * 256 + inner;
+    if (storage == Storage::code4) {
+      // Eight of a step in 32 bits, so that j and j + 1 come out side by side, 16 bits apart.
+      return ((tile * (n_steps() / 4) + step / 4) * kWarp + thread) * 32 + step % 4 * 8 + j / 2 + j % 2 * 4;
+    }
+    return ((tile * (n_steps() / 2) + step / 2) * kWarp + thread) * 16 + step % 2 * 8 + j;
+  }
+  /// The scale of weight (row, at), counted in scales: those of rows r and r + 8 of a tile lie side by side.
+  LATHE_ON_BOTH constexpr std::int64_t scale_place(std::int64_t row, std::int64_t g) const {
+    return ((row / kTile * n_groups() + g) * 8 + row % 8) * 2 + row % kTile / 8;
+  }
+
+  constexpr std::int64_t weight_bytes() const {
+    const std::int64_t padded = (is_in_rows(storage) ? n : n_tiles() * kTile) * padded_k();
+    switch (storage) {
+      case Storage::rows_f32: return padded * 4;
+      case Storage::rows_f16:
+      case Storage::bf16: return padded * 2;
+      case Storage::code8:
+      case Storage::e4m3: return padded;
+      case Storage::code4: return padded / 2;
+    }
+    return 0;
+  }
+  /// Behind the weights.
+  constexpr std::int64_t scales_bytes() const { return n_tiles() * n_groups() * kTile * scale_bytes(scales); }
+  constexpr std::int64_t n_bytes() const { return weight_bytes() + scales_bytes(); }
+};
+
+/// The place of number (row, k) of x in bf16, whose rows lie in tiles of 8: [row tile][step][thread][4].
+LATHE_ON_BOTH constexpr std::int64_t x_place(std::int64_t row, std::int64_t k, std::int64_t n_steps) {
+  const std::int64_t inner = k % kStep;
+  const std::int64_t thread = row % kRowTile * 4 + inner % 8 / 2;
+  return ((row / kRowTile * n_steps + k / kStep) * kWarp + thread) * 4 + inner % 2 + 2 * (inner / 8);
+}
+
+}  // namespace lathe::kernels::cuda

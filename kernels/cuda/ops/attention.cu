@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention over a paged cache: all query heads of a KV head together, windows of 32 tokens through shared memory, online
+// softmax in f32. Every context is cut into parts at fixed places; parts are merged in order, here or by merge_parts().
+// Source: Dao 2023, FlashAttention-2; Dao et al. 2023, Flash-Decoding.
+#include "kernels/cuda/ops/kv.cuh"
+#include "kernels/cuda/ops/launch.cuh"
+
+namespace lathe::kernels::cuda {
+namespace {
+
+constexpr int kWarps = 4;
+constexpr int kThreads = kWarps * kWarp;
+constexpr int kTokens = kAttentionWindow;
+static_assert(kTokens == kWarp && kAttentionPart % kTokens == 0);
+
+struct Shape {
+  int n_heads, group, head_dim, padded_dim, n_chunks;
+};
+
+/// What a softmax has seen so far: its largest score and the sum of its weights, relative to it.
+struct Seen {
+  float largest = -INFINITY, sum = 0;
+};
+
+/// Makes `seen` that of both. Returns what each one's weighted values are multiplied with. Nothing is fused: the bits are
+/// the same wherever it is done.
+__device__ inline float2 merge(Seen& seen, const Seen& part) {
+  if (part.largest == -INFINITY) return {1, 0};
+  const float largest = fmaxf(seen.largest, part.largest);
+  const float2 factors{expf(seen.largest - largest), expf(part.largest - largest)};
+  seen = {largest, __fadd_rn(__fmul_rn(seen.sum, factors.x), __fmul_rn(part.sum, factors.y))};
+  return factors;
+}
+__device__ inline float merged(float value, float of_part, float2 factors) {
+  return __fadd_rn(__fmul_rn(value, factors.x), __fmul_rn(of_part, factors.y));
+}
+
+/// Shared memory of a block.
+template <int kQueries>
+struct Room {
+  float *q, *k, *v, *part, *total, *weights;
+  float2* factors;
+  std::int64_t* heads;
+
+  __device__ Room(float* memory, int dim) {
+    q = memory;
+    k = q + kQueries * dim;
+    v = k + kTokens * (dim + 4);
+    part = v + kTokens * dim;
+    total = part + kQueries * dim;
+    weights = total + kQueries * dim;
+    factors = reinterpret_cast<float2*>(weights + kQueries * kTokens);
+    heads = reinterpret_cast<std::int64_t*>(factors + kQueries);
+  }
+  static std::size_t n_bytes(int dim) {
+    const std::size_t floats = static_cast<std::size_t>(kTokens) * (2 * dim + 4) +
+                               static_cast<std::size_t>(kQueries) * (3 * dim + kTokens + 2) + 2 * kTokens;
+    return floats * sizeof(float);
+  }
+};
+
+/// Numbers of 32 tokens as f32, rows `stride` apart; those behind the context as zeros.
+template <class T>
+__device__ void load_window(float* to, int stride, const KvHalf<T>& half, const std::int64_t* heads, int padded_dim) {
+  constexpr int kVector = 16 / sizeof(T);
+  const int dim = half.head_dim;
+  const auto scaled = [&](T number, std::int64_t head) {
+    if constexpr (std::is_same_v<T, std::int8_t>) return number_of(number) * half.scales[head];
+    return number_of(number);
+  };
+  if (dim % kVector == 0) {
+    const int of_token = dim / kVector;
+    for (int i = threadIdx.x; i < kTokens * of_token; i += kThreads) {
+      const int token = i / of_token, d = i % of_token * kVector;
+      const std::int64_t head = heads[token];
+      uint4 bits{0, 0, 0, 0};
+      if (head >= 0) bits = *reinterpret_cast<const uint4*>(half.numbers + head * dim + d);
+      const T* const numbers = reinterpret_cast<const T*>(&bits);
+#pragma unroll
+      for (int j = 0; j < kVector; j += 4) {
+        float4 four = make_float4(0, 0, 0, 0);
+        if (head >= 0)
+          four = make_float4(scaled(numbers[j], head), scaled(numbers[j + 1], head), scaled(numbers[j + 2], head),
+                             scaled(numbers[j + 3], head));
+        *reinterpret_cast<float4*>(to + token * stride + d + j) = four;
+      }
+    }
+    return;
+  }
+  for (int i = threadIdx.x; i < kTokens * padded_dim; i += kThreads) {
+    const int token = i / padded_dim, d = i % padded_dim;
+    const std::int64_t head = heads[token];
+    to[token * stride + d] = head >= 0 && d < dim ? scaled(half.numbers[head * dim + d], head) : 0.0F;
+  }
+}
+
+/// One query: a head of a row.
+struct Query {
+  int head;
+  std::int64_t row;
+  int first, last;  ///< tokens that it sees
+};
+
+/// What a block of threads does: some query heads of one KV head, of the rows of a tile.
+struct Work {
+  AttentionTile tile;
+  int kv_head, first_head, n_heads, n_queries;
+
+  __device__ Work(const AttentionRows& rows, const Shape& shape, int most_heads)
+      : tile(rows.tiles[blockIdx.x]),
+        kv_head(static_cast<int>(blockIdx.y) / shape.n_chunks),
+        first_head(static_cast<int>(blockIdx.y) % shape.n_chunks * most_heads),
+        n_heads(min(shape.group - first_head, most_heads)),
+        n_queries(tile.n_rows * n_heads) {}
+
+  __device__ Query query(const AttentionRows& rows, const Shape& shape, int i) const {
+    const int of_tile = i / n_heads, position = tile.position + (rows.is_causal ? of_tile : 0);
+    return {kv_head * shape.group + first_head + i % n_heads, tile.row + of_tile,
+            rows.window > 0 ? max(0, position + 1 - rows.window) : 0, position};
+  }
+};
+
+__device__ inline float score_of(float dot, const AttentionRows& rows, const Query& query, int token) {
+  if (token < query.first || token > query.last) return -INFINITY;
+  float score = __fmul_rn(dot, rows.scale);
+  if (rows.soft_cap > 0) score = __fmul_rn(rows.soft_cap, tanhf(__fdiv_rn(score, rows.soft_cap)));
+  if (rows.slopes != nullptr) score = fmaf(rows.slopes[query.head], static_cast<float>(token - query.last), score);
+  return score;
+}
+
+/// q k^T of a window, a token a thread, for the queries of this warp.
+template <int kQueries>
+__device__ void multiply_window(float (&dots)[kQueries / kWarps], const Room<kQueries>& room, int dim) {
+  const int warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
+  for (int d = 0; d < dim; d += 4) {
+    const float4 k = *reinterpret_cast<const float4*>(room.k + lane * (dim + 4) + d);
+#pragma unroll
+    for (int i = 0; i < kQueries / kWarps; ++i) {
+      const float4 q = *reinterpret_cast<const float4*>(room.q + (i * kWarps + warp) * dim + d);
+      dots[i] = fmaf(q.x, k.x, dots[i]);
+      dots[i] = fmaf(q.y, k.y, dots[i]);
+      dots[i] = fmaf(q.z, k.z, dots[i]);
+      dots[i] = fmaf(q.w, k.w, dots[i]);
+    }
+  }
+}
+
+/// The weights of a window's tokens for the queries of this warp. A window of which a query sees nothing changes no bit.
+template <int kQueries>
+__device__ void weigh_window(const Room<kQueries>& room, Seen (&seen)[kQueries / kWarps], const Work& work,
+                             const AttentionRows& rows, const Shape& shape, int token) {
+  const int warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
+  float dots[kQueries / kWarps] = {};
+  multiply_window(dots, room, shape.padded_dim);
+#pragma unroll
+  for (int i = 0; i < kQueries / kWarps; ++i) {
+    const int at = i * kWarps + warp;
+    if (at >= work.n_queries) break;
+    const float score = score_of(dots[i], rows, work.query(rows, shape, at), token + lane);
+    float highest = score;
+    for (int other = kWarp / 2; other > 0; other /= 2)
+      highest = fmaxf(highest, __shfl_xor_sync(0xffffffffU, highest, other));
+    highest = fmaxf(highest, seen[i].largest);
+    const float weight = score == -INFINITY ? 0.0F : expf(score - highest);
+    float sum = weight;
+    for (int other = kWarp / 2; other > 0; other /= 2) sum += __shfl_xor_sync(0xffffffffU, sum, other);
+    const float factor = seen[i].largest == highest ? 1.0F : expf(seen[i].largest - highest);
+    seen[i] = {highest, __fadd_rn(__fmul_rn(seen[i].sum, factor), sum)};
+    room.weights[at * kTokens + lane] = weight;
+    if (lane == 0) room.factors[at] = {factor, 1};
+  }
+}
+
+/// part = part * factor + weights V.
+template <int kQueries>
+__device__ void add_window(const Room<kQueries>& room, const Shape& shape, int n_queries) {
+  for (int d = threadIdx.x; d < shape.head_dim; d += kThreads) {
+    float sums[kQueries] = {};
+    for (int token = 0; token < kTokens; token += 4) {
+      float v[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) v[i] = room.v[(token + i) * shape.padded_dim + d];
+#pragma unroll
+      for (int q = 0; q < kQueries; ++q) {
+        const float4 weights = *reinterpret_cast<const float4*>(room.weights + q * kTokens + token);
+        sums[q] = fmaf(weights.x, v[0], sums[q]);
+        sums[q] = fmaf(weights.y, v[1], sums[q]);
+        sums[q] = fmaf(weights.z, v[2], sums[q]);
+        sums[q] = fmaf(weights.w, v[3], sums[q]);
+      }
+    }
+#pragma unroll
+    for (int q = 0; q < kQueries; ++q) {
+      if (q >= n_queries) break;
+      float& part = room.part[q * shape.padded_dim + d];
+      part = fmaf(part, room.factors[q].x, sums[q]);
+    }
+  }
+}
+
+/// Windows of one part: `room.part` and `seen` are what they add up to.
+template <class T, int kQueries>
+__device__ void attend_part(const Room<kQueries>& room, Seen (&seen)[kQueries / kWarps], const KvHalf<T>& k_half,
+                            const KvHalf<T>& v_half, const Work& work, const AttentionRows& rows, const Shape& shape,
+                            int begin, int end) {
+  const std::int32_t* const table = rows.block_tables + static_cast<std::int64_t>(work.tile.seq) * rows.max_blocks;
+  const int dim = shape.padded_dim;
+  for (int i = threadIdx.x; i < kQueries * dim; i += kThreads) room.part[i] = 0;
+  for (int token = begin; token < end; token += kTokens) {
+    __syncthreads();
+    if (threadIdx.x < kTokens) {
+      const int at = token + static_cast<int>(threadIdx.x);
+      room.heads[threadIdx.x] =
+          at < end ? k_half.head_of(table[at / k_half.block_size], at % k_half.block_size, work.kv_head) : -1;
+    }
+    __syncthreads();
+    load_window(room.k, dim + 4, k_half, room.heads, dim);
+    load_window(room.v, dim, v_half, room.heads, dim);
+    __syncthreads();
+    weigh_window(room, seen, work, rows, shape, token);
+    __syncthreads();
+    add_window(room, shape, work.n_queries);
+  }
+  __syncthreads();
+}
+
+/// Where the part of a query waits for the others: head_dim values, the largest score and the sum.
+__device__ inline float* partial_of(float* partials, const Shape& shape, const Query& query, int n_parts, int part) {
+  return partials + ((query.row * shape.n_heads + query.head) * n_parts + part) * (shape.head_dim + 2);
+}
+
+template <int kQueries>
+__device__ void keep_part(float* partials, const Room<kQueries>& room, const Seen (&seen)[kQueries / kWarps],
+                          const Work& work, const AttentionRows& rows, const Shape& shape, int part) {
+  for (int at = 0; at < work.n_queries; ++at) {
+    float* const to = partial_of(partials, shape, work.query(rows, shape, at), rows.n_parts, part);
+    for (int d = threadIdx.x; d < shape.head_dim; d += kThreads) to[d] = room.part[at * shape.padded_dim + d];
+  }
+#pragma unroll
+  for (int i = 0; i < kQueries / kWarps; ++i) {
+    const int at = i * kWarps + static_cast<int>(threadIdx.x) / kWarp;
+    if (at >= work.n_queries || threadIdx.x % kWarp != 0) continue;
+    float* const to = partial_of(partials, shape, work.query(rows, shape, at), rows.n_parts, part) + shape.head_dim;
+    to[0] = seen[i].largest;
+    to[1] = seen[i].sum;
+  }
+}
+
+/// room.total and `total` become those of both.
+template <int kQueries>
+__device__ void add_part(const Room<kQueries>& room, Seen (&total)[kQueries / kWarps], const Seen (&seen)[kQueries / kWarps],
+                         const Work& work, const Shape& shape) {
+#pragma unroll
+  for (int i = 0; i < kQueries / kWarps; ++i) {
+    const int at = i * kWarps + static_cast<int>(threadIdx.x) / kWarp;
+    const float2 factors = merge(total[i], seen[i]);
+    if (threadIdx.x % kWarp == 0) room.factors[at] = factors;
+  }
+  __syncthreads();
+  for (int at = 0; at < work.n_queries; ++at) {
+    for (int d = threadIdx.x; d < shape.head_dim; d += kThreads) {
+      float& value = room.total[at * shape.padded_dim + d];
+      value = merged(value, room.part[at * shape.padded_dim + d], room.factors[at]);
+    }
+  }
+  __syncthreads();
+}
+
+/// What the values of a query are multiplied with and divided by in the end.
+__device__ inline float2 last_factors(Seen total, const AttentionRows& rows, int head) {
+  float factor = 1;
+  if (rows.sinks != nullptr) factor = merge(total, {rows.sinks[head], 1}).x;
+  return {factor, total.sum};
+}
+__device__ inline float finished(float value, float2 factors) { return __fdiv_rn(__fmul_rn(value, factors.x), factors.y); }
+
+template <int kQueries>
+__device__ void store_total(const Rows& out, const Room<kQueries>& room, const Seen (&total)[kQueries / kWarps],
+                            const Work& work, const AttentionRows& rows, const Shape& shape) {
+#pragma unroll
+  for (int i = 0; i < kQueries / kWarps; ++i) {
+    const int at = i * kWarps + static_cast<int>(threadIdx.x) / kWarp;
+    if (at >= work.n_queries || threadIdx.x % kWarp != 0) continue;
+    room.factors[at] = last_factors(total[i], rows, work.query(rows, shape, at).head);
+  }
+  __syncthreads();
+  for (int at = 0; at < work.n_queries; ++at) {
+    const Query query = work.query(rows, shape, at);
+    float* const to = out.data + query.row * out.stride + static_cast<std::int64_t>(query.head) * shape.head_dim;
+    for (int d = threadIdx.x; d < shape.head_dim; d += kThreads)
+      to[d] = finished(room.total[at * shape.padded_dim + d], room.factors[at]);
+  }
+}
+
+template <class T, int kQueries>
+__global__ void __launch_bounds__(kThreads)
+    attend(Rows out, Rows q, KvHalf<T> k_half, KvHalf<T> v_half, AttentionRows rows, Shape shape, float* partials) {
+  extern __shared__ float4 memory[];
+  const Room<kQueries> room(reinterpret_cast<float*>(memory), shape.padded_dim);
+  const Work work(rows, shape, kQueries);
+  const int dim = shape.padded_dim;
+  for (int i = threadIdx.x; i < kQueries * dim; i += kThreads) {
+    const int at = i / dim, d = i % dim;
+    const bool is_there = at < work.n_queries && d < shape.head_dim;
+    const Query query = work.query(rows, shape, is_there ? at : 0);
+    room.q[i] = is_there ? q.data[query.row * q.stride + static_cast<std::int64_t>(query.head) * shape.head_dim + d] : 0.0F;
+    room.total[i] = 0;
+  }
+  for (int i = threadIdx.x; i < kQueries * kTokens; i += kThreads) room.weights[i] = 0;
+  // Rows of a tile follow each other: the first one's first token, and the last one's last.
+  const int first = work.query(rows, shape, 0).first / kTokens * kTokens;
+  const int end = work.query(rows, shape, work.n_queries - 1).last + 1;
+  Seen total[kQueries / kWarps];
+  for (int part = first / kAttentionPart; part * kAttentionPart < end; ++part) {
+    if (part % rows.n_splits != static_cast<int>(blockIdx.z)) continue;
+    Seen seen[kQueries / kWarps];
+    attend_part(room, seen, k_half, v_half, work, rows, shape, max(part * kAttentionPart, first),
+                min((part + 1) * kAttentionPart, end));
+    if (rows.n_splits == 1) {
+      add_part(room, total, seen, work, shape);
+    } else {
+      keep_part(partials, room, seen, work, rows, shape, part);
+      __syncthreads();
+    }
+  }
+  if (rows.n_splits == 1) store_total(out, room, total, work, rows, shape);
+}
+
+/// A block has one head of the rows of a tile.
+__global__ void merge_parts(Rows out, AttentionRows rows, Shape shape, float* partials) {
+  const AttentionTile tile = rows.tiles[blockIdx.x];
+  const int head = static_cast<int>(blockIdx.y);
+  for (int i = 0; i < tile.n_rows; ++i) {
+    const int last = tile.position + (rows.is_causal ? i : 0);
+    const int first = rows.window > 0 ? max(0, last + 1 - rows.window) : 0;
+    const Query query{head, tile.row + i, first, last};
+    float* const to = out.data + query.row * out.stride + static_cast<std::int64_t>(head) * shape.head_dim;
+    for (int d = threadIdx.x; d < shape.head_dim; d += kThreads) {
+      Seen total;
+      float value = 0;
+      for (int part = first / kAttentionPart; part <= last / kAttentionPart; ++part) {
+        const float* const from = partial_of(partials, shape, query, rows.n_parts, part);
+        value = merged(value, from[d], merge(total, {from[shape.head_dim], from[shape.head_dim + 1]}));
+      }
+      to[d] = finished(value, last_factors(total, rows, head));
+    }
+  }
+}
+
+template <class T, int kQueries>
+void launch(Stream stream, const Rows& out, const Rows& q, const KvLayer& layer, const AttentionRows& rows,
+            const Shape& shape, float* partials) {
+  const std::size_t n_bytes = Room<kQueries>::n_bytes(shape.padded_dim);
+  check(cudaFuncSetAttribute(attend<T, kQueries>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(n_bytes)),
+        "shared memory of attention");
+  const dim3 grid(static_cast<unsigned>(rows.n_tiles), static_cast<unsigned>(layer.shape.n_kv_heads * shape.n_chunks),
+                  static_cast<unsigned>(rows.n_splits));
+  attend<T, kQueries><<<grid, kThreads, n_bytes, stream>>>(out, q, kv_half<T>(layer, false), kv_half<T>(layer, true), rows,
+                                                           shape, partials);
+  check_launch();
+}
+
+}  // namespace
+
+void attention(Stream stream, const Rows& out, const Rows& q, int n_heads, const KvLayer& layer, const AttentionRows& rows,
+               float* partials) {
+  if (rows.n_tiles == 0) return;
+  const int head_dim = layer.shape.head_dim, group = n_heads / layer.shape.n_kv_heads;
+  const Shape shape{.n_heads = n_heads,
+                    .group = group,
+                    .head_dim = head_dim,
+                    .padded_dim = static_cast<int>(round_up(head_dim, 4)),
+                    .n_chunks = static_cast<int>(div_up(group, rows.n_queries))};
+  for_kv_type(layer.shape.dtype, [&](auto number) {
+    using T = decltype(number);
+    rows.n_queries == kFewQueries ? launch<T, kFewQueries>(stream, out, q, layer, rows, shape, partials)
+                                  : launch<T, kManyQueries>(stream, out, q, layer, rows, shape, partials);
+  });
+  if (rows.n_splits > 1) {
+    const dim3 grid(static_cast<unsigned>(rows.n_tiles), static_cast<unsigned>(n_heads));
+    merge_parts<<<grid, kThreads, 0, stream>>>(out, rows, shape, partials);
+    check_launch();
+  }
+}
+
+}  // namespace lathe::kernels::cuda

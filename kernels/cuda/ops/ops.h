@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operations of a CUDA device as functions that put kernels into a stream. Pointers are of memory that the device reads;
+// what is named `host` is not. Shapes and equations: kernels/api/backend.h, at the operation of the same name.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/api/backend.h"
+#include "kernels/cuda/layout/attention_plan.h"
+#include "kernels/cuda/layout/matrix_layout.h"
+
+struct CUstream_st;
+
+namespace lathe::kernels::cuda {
+
+using Stream = CUstream_st*;
+
+/// Rows of numbers, `stride` numbers apart.
+struct Rows {
+  float* data = nullptr;
+  std::int64_t stride = 0;
+  std::int64_t n_rows = 0, n_columns = 0;
+};
+
+/// A matrix as it lies on the device, and what its codes stand for.
+struct StoredMatrix {
+  MatrixLayout layout;
+  const void* weights = nullptr;
+  const void* scales = nullptr;
+  const std::int32_t* order = nullptr;  ///< PackedMatrix::input_order(), on the device
+  float off = 0;                        ///< a whole code less this is its number
+  bool has_book = false;
+  float book[16] = {};
+};
+
+/// x as a matrix takes it: bf16 as x_place() says, or f32 [n_rows][padded_k].
+struct PreparedX {
+  void* data = nullptr;
+  std::int64_t n_rows = 0;
+  std::int64_t padded_k = 0;
+  bool is_bf16 = true;
+};
+/// Units: bytes.
+constexpr std::int64_t prepared_bytes(std::int64_t n_rows, std::int64_t padded_k, bool is_bf16) {
+  return round_up(n_rows, kRowTile) * padded_k * (is_bf16 ? 2 : 4);
+}
+
+// ---- products
+/// x [n_rows, k] in the order of the matrix's inputs.
+void prepare(Stream stream, const PreparedX& to, const Rows& x, const std::int32_t* order);
+/// What an MLP multiplies with `down`: act(gate) * up, or act(up) where gate has no data.
+void prepare_activated(Stream stream, const PreparedX& to, const Rows& gate, const Rows& up, Activation activation,
+                       const std::int32_t* order);
+/// out = x matrix^T + bias. Requires: a matrix in tiles, at most kMaxFewRows rows.
+void multiply_few(Stream stream, const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias);
+/// From 129 rows on multiply_many() is faster: on an H200, 4096 x 4096, it takes 112 us for 512 rows, and multiply_few()
+/// reads the weights once for each 64.
+inline constexpr std::int64_t kMaxFewRows = 128;
+/// The same of any number of rows. Requires: bf16 in tiles.
+void multiply_many(Stream stream, const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias);
+/// The same of a matrix in rows.
+void multiply_plain(Stream stream, const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias);
+/// Tiles [first, first + count) of a matrix with codes, as bf16 in tiles.
+void expand(Stream stream, void* to, const StoredMatrix& matrix, std::int64_t first_tile, std::int64_t n_tiles);
+
+// ---- packing
+/// Rows of f32, f16 or bf16 [n_rows, k] into rows [row_begin, ...) of a matrix without codes.
+void pack_floats(Stream stream, const StoredMatrix& to, std::int64_t row_begin, const void* source, Dtype dtype,
+                 std::int64_t n_rows);
+/// Rows of codes [n_rows, k], and their scales [n_rows, n_groups][2]: scale, and what lies beside it.
+void pack_codes(Stream stream, const StoredMatrix& to, std::int64_t row_begin, const std::uint8_t* codes,
+                const float* scales, std::int64_t n_rows, std::int64_t n_groups);
+
+// ---- rows
+struct NormRows {
+  NormKind kind = NormKind::rms;
+  const float* weight = nullptr;
+  const float* bias = nullptr;  ///< null: none
+  float eps = 0;
+};
+/// x += delta (unless it has no data); out = norm(x), and the same as a matrix takes it unless `prepared` has no data.
+void norm(Stream stream, const Rows& out, const Rows& x, const Rows& delta, const NormRows& norm, const PreparedX& prepared);
+void norm_heads(Stream stream, const Rows& x, int n_heads, const NormRows& norm, bool has_own_weights);
+void add(Stream stream, const Rows& x, const Rows& delta);
+void scale(Stream stream, const Rows& x, float factor);
+void clamp(Stream stream, const Rows& x, float limit);
+void soft_cap(Stream stream, const Rows& x, float cap);
+void fill(Stream stream, const Rows& x, float value);
+/// Requires: ids within the table [V, H], whose rows are `stride` elements apart.
+void embed(Stream stream, const Rows& out, const void* table, Dtype dtype, std::int64_t stride, const std::int32_t* ids);
+void gather_rows(Stream stream, const Rows& out, const Rows& x, const std::int32_t* rows);
+void add_rows(Stream stream, const Rows& out, const Rows& x, const std::int32_t* rows, const float* factors);
+void rope(Stream stream, const Rows& x, int n_heads, int head_dim, const std::int32_t* positions, const Rows& cos,
+          const Rows& sin, RopeStyle style);
+
+// ---- the KV cache: K [block][kv_head][token][head_dim], V in the same order, and behind them, in 8 bits, a scale of each
+// head of each token
+void kv_write(Stream stream, const KvLayer& layer, const Rows& k, const Rows& v, const std::int32_t* slots);
+
+/// Who attends to what.
+struct AttentionRows {
+  const AttentionTile* tiles = nullptr;
+  int n_tiles = 0;
+  int n_queries = kManyQueries;
+  int n_splits = 1;
+  int n_parts = 1;  ///< of the longest context
+  const std::int32_t* block_tables = nullptr;
+  int max_blocks = 0;
+  const float* slopes = nullptr;  ///< null: none
+  const float* sinks = nullptr;   ///< null: none
+  float scale = 1;
+  int window = 0;
+  float soft_cap = 0;
+  bool is_causal = true;
+};
+/// `partials`: partial_floats() of attention_plan.h; not read where there is one split.
+void attention(Stream stream, const Rows& out, const Rows& q, int n_heads, const KvLayer& layer, const AttentionRows& rows,
+               float* partials);
+
+// ---- ceilings: each launches work and returns its bytes or operations
+double read_all(Stream stream, const void* data, std::size_t n_bytes, float* sink, int n_processors);
+double multiply_f32(Stream stream, float* sink, int n_processors);
+double multiply_bf16(Stream stream, float* sink, int n_processors);
+double multiply_int8(Stream stream, float* sink, int n_processors);
+
+}  // namespace lathe::kernels::cuda

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Without a driver, a module or a device, it is said which of them is missing.
+#include "kernels/loader/cuda_module.h"
+
+#include <QTemporaryDir>
+#include <QTest>
+#include <fstream>
+
+using namespace lathe::kernels;
+
+namespace {
+
+// Any library that can be opened stands for the driver here.
+constexpr const char* kSomeLibrary = "libc.so.6";
+
+bool says(const LoadedBackend& loaded, const std::string& words) {
+  return loaded.backend == nullptr && loaded.why_not.find(words) != std::string::npos;
+}
+
+std::filesystem::path file_in(const QTemporaryDir& folder, const std::string& name, const std::string& text) {
+  const auto path = std::filesystem::path(folder.path().toStdString()) / name;
+  std::ofstream(path) << text;
+  return path;
+}
+
+}  // namespace
+
+class CudaModuleTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void without_a_driver_nothing_is_looked_for() {
+    const auto loaded = load_cuda_module("libnodriver.so.1", {}, 1);
+    QVERIFY2(says(loaded, "no NVIDIA driver: libnodriver.so.1"), loaded.why_not.c_str());
+  }
+
+  void a_module_that_is_nowhere_is_named_with_its_places() {
+    const auto loaded = load_cuda_module(kSomeLibrary, {"/nowhere/one.so", "/nowhere/two.so"}, 1);
+    QVERIFY2(says(loaded, "/nowhere/one.so, /nowhere/two.so"), loaded.why_not.c_str());
+  }
+
+  void what_is_no_library_is_not_opened() {
+    const QTemporaryDir folder;
+    const auto path = file_in(folder, "liblathe_cuda.so", "no library");
+    const auto loaded = load_cuda_module(kSomeLibrary, {path}, 1);
+    QVERIFY2(says(loaded, "cannot be opened"), loaded.why_not.c_str());
+  }
+
+  void a_library_of_something_else_is_refused() {
+    const QTemporaryDir folder;
+    std::filesystem::path library;
+    for (const char* place : {"/lib/x86_64-linux-gnu/libm.so.6", "/usr/lib/libm.so.6", "/lib64/libm.so.6"}) {
+      if (library.empty() && std::filesystem::exists(place)) library = place;
+    }
+    if (library.empty()) QSKIP("skipped: no libm.so.6 where it is looked for");
+    const auto loaded = load_cuda_module(kSomeLibrary, {"/nowhere/one.so", library}, 1);
+    QVERIFY2(says(loaded, "is no module of CUDA kernels"), loaded.why_not.c_str());
+  }
+
+  void it_is_looked_for_beside_the_program_and_in_lib() {
+    const auto places = cuda_module_places("/opt/lathe/bin");
+    QCOMPARE(places.size(), std::size_t{2});
+    QCOMPARE(places[0].string(), std::string("/opt/lathe/bin/liblathe_cuda.so"));
+    QCOMPARE(places[1].string(), std::string("/opt/lathe/lib/lathe/liblathe_cuda.so"));
+  }
+
+  void there_is_a_backend_or_a_reason() {
+    const auto loaded = load_cuda_backend(1);
+    QVERIFY((loaded.backend == nullptr) == !loaded.why_not.empty());
+    if (loaded.backend) QCOMPARE(loaded.backend->info().name, std::string("cuda"));
+  }
+};
+
+QTEST_GUILESS_MAIN(CudaModuleTest)
+#include "cuda_module_test.moc"
