@@ -11,7 +11,8 @@ std::string machine_line(const engine::MachineReport& machine) {
                                  machine.backend.device, machine.backend.n_threads,
                                  machine.backend.n_threads == 1 ? "" : "s", ceilings.read_gb_s, ceilings.fma_gflop_s);
   if (ceilings.bf16_gflop_s > 0) line += fmt::format(", bf16 {:.1f} GFLOP/s", ceilings.bf16_gflop_s);
-  return line + fmt::format(", int8 {:.1f} GOP/s, int4 {:.1f} GOP/s", ceilings.int8_gop_s, ceilings.int4_gop_s);
+  line += fmt::format(", int8 {:.1f} GOP/s", ceilings.int8_gop_s);
+  return ceilings.int4_gop_s > 0 ? line + fmt::format(", int4 {:.1f} GOP/s", ceilings.int4_gop_s) : line;
 }
 
 engine::OrderedJson machine_json(const engine::MachineReport& machine) {

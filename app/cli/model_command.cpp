@@ -85,6 +85,12 @@ int report(Terminal& terminal, const CLI::App& parser, const Error& error) {
   return exit_code_of(error.code);
 }
 
+void add_device(CLI::App& parser, std::string& device) {
+  parser.add_option("--device", device, "cpu, or cuda: the first CUDA device.")
+      ->check(CLI::IsMember({"cpu", "cuda"}).description(""))
+      ->type_name("cpu|cuda");
+}
+
 void add_number(CLI::App& parser, const std::string& flag, int& value, int min, int max, const std::string& help) {
   CLI::Validator range = CLI::Range(min, max);
   range.description("");

@@ -22,9 +22,15 @@ struct MachineReport {
 /// Instruction sets that this machine runs, best last; only the forced one when LATHE_ISA is set.
 std::vector<std::string> machine_isas();
 
-/// Takes some seconds. `isa` empty: the best; threads 0: one a physical core.
-/// Errors: invalid_argument when the machine lacks `isa`, resource_exhausted when there are fewer threads.
-Result<MachineReport> measure_machine(std::string_view isa, int n_threads);
+struct MachineChoice {
+  std::string_view device = "cpu";  ///< or "cuda"
+  std::string_view isa{};           ///< of the CPU; empty: the best
+  int n_threads = 0;                ///< 0: one a physical core
+};
+
+/// Takes some seconds.
+/// Errors: invalid_argument when the machine lacks the device or `isa`, resource_exhausted when there are fewer threads.
+Result<MachineReport> measure_machine(const MachineChoice& choice);
 
 struct IsaSelftest {
   MachineReport machine;
@@ -32,16 +38,17 @@ struct IsaSelftest {
 };
 
 /// Compares every operation with the reference. `report` hears of each check as it ends. Errors as measure_machine.
-Result<IsaSelftest> selftest_isa(std::string_view isa, int n_threads,
-                                 const std::function<void(const kernels::OpCheck&)>& report);
+Result<IsaSelftest> selftest_machine(const MachineChoice& choice,
+                                     const std::function<void(const kernels::OpCheck&)>& report);
 
 /// Products and attention of a model, or of a common shape of half a billion parameters when `model` is empty.
 struct RooflineRequest {
   std::string model;                 ///< folder of a checkpoint; only its config is read
   std::vector<std::string> formats;  ///< names of weight formats
   std::vector<std::int64_t> rows;
-  std::string isa;    ///< empty: the best
-  int n_threads = 0;  ///< 0: one a physical core
+  std::string device = "cpu";  ///< or "cuda"
+  std::string isa;             ///< empty: the best
+  int n_threads = 0;           ///< 0: one a physical core
 };
 struct Roofline {
   MachineReport machine;

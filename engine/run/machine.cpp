@@ -13,14 +13,14 @@ std::vector<std::string> machine_isas() {
   return kernels::cpu_isas();
 }
 
-Result<MachineReport> measure_machine(std::string_view isa, int n_threads) {
-  LATHE_TRY(const auto backend, open_backend(isa, n_threads));
+Result<MachineReport> measure_machine(const MachineChoice& choice) {
+  LATHE_TRY(const auto backend, open_backend({choice.device, choice.isa, choice.n_threads}));
   return MachineReport{backend->info(), kernels::measure_ceilings(*backend)};
 }
 
-Result<IsaSelftest> selftest_isa(std::string_view isa, int n_threads,
-                                 const std::function<void(const kernels::OpCheck&)>& report) {
-  LATHE_TRY(const auto backend, open_backend(isa, n_threads));
+Result<IsaSelftest> selftest_machine(const MachineChoice& choice,
+                                     const std::function<void(const kernels::OpCheck&)>& report) {
+  LATHE_TRY(const auto backend, open_backend({choice.device, choice.isa, choice.n_threads}));
   IsaSelftest result{{backend->info(), kernels::measure_ceilings(*backend)}, {}};
   result.checks = kernels::run_selftest(*backend, result.machine.ceilings, report);
   return result;

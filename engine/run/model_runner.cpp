@@ -120,12 +120,16 @@ Result<kernels::TensorView> ModelRunner::run(const BatchPlan& plan) {
   LATHE_TRY_VOID(check_fits(plan));
   const StepBuffers step = activations_.for_step(plan.n_rows(), static_cast<std::int64_t>(plan.logit_rows.size()));
   decoder_.forward(*backend_, input_of(plan), kv_, step);
+  backend_->finish();
   return step.logits;
 }
 
 Result<kernels::TensorView> ModelRunner::hidden(const BatchPlan& plan) {
   LATHE_TRY_VOID(check_fits(plan));
-  return decoder_.hidden(*backend_, input_of(plan), kv_, activations_.for_step(plan.n_rows(), 0));
+  const kernels::TensorView states =
+      decoder_.hidden(*backend_, input_of(plan), kv_, activations_.for_step(plan.n_rows(), 0));
+  backend_->finish();
+  return states;
 }
 
 RunnerMemory ModelRunner::memory() const {
@@ -138,6 +142,7 @@ RunnerMemory ModelRunner::memory() const {
 
 /// A backend that keeps its matrices in a way of its own has no image: they are among `other` then.
 std::optional<MemoryUse> ModelRunner::resident_memory() {
+  if (backend_->free_bytes()) return std::nullopt;  // memory of a device is no page of the process
   MemoryUse use;
   for (const std::span<const std::byte> part : decoder_.image()) {
     const auto n_bytes = resident_bytes(part);

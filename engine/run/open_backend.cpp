@@ -7,25 +7,53 @@
 #include <cstdlib>
 #include <system_error>
 
+#include "engine/base/free_memory.h"
+
 namespace lathe::engine {
 
-Result<std::unique_ptr<kernels::Backend>> open_backend(std::string_view isa, std::int64_t n_threads) {
-  try {
-    if (auto backend = kernels::make_cpu_backend({.n_threads = static_cast<int>(n_threads), .isa = std::string(isa)})) {
-      return backend;
-    }
-  } catch (const std::system_error& error) {
-    const std::string asked = n_threads > 0 ? fmt::format("{} threads", n_threads) : "one thread a physical core";
-    return fail(
-        ErrorCode::resource_exhausted,
-        fmt::format("this process cannot have {}: {}; ask for fewer, or raise its limits", asked, error.code().message()),
-        "threads");
+namespace {
+
+Result<std::unique_ptr<kernels::Backend>> open_cpu(std::string_view isa, std::int64_t n_threads) {
+  if (auto backend = kernels::make_cpu_backend({.n_threads = static_cast<int>(n_threads), .isa = std::string(isa)})) {
+    return backend;
   }
   const char* forced = std::getenv("LATHE_ISA");
   return fail(ErrorCode::invalid_argument,
               fmt::format("isa '{:.32}' is not there, this machine has: {}", isa.empty() && forced != nullptr ? forced : isa,
                           fmt::join(kernels::cpu_isas(), ", ")),
               "isa");
+}
+
+Result<std::unique_ptr<kernels::Backend>> open_cuda(std::string_view isa, std::int64_t n_threads) {
+  if (!isa.empty()) {
+    return fail(ErrorCode::invalid_argument, fmt::format("isa '{:.32}' is of the CPU: device cuda has none to choose", isa),
+                "isa");
+  }
+  kernels::LoadedBackend loaded = kernels::load_cuda_backend(static_cast<int>(n_threads));
+  if (loaded.backend) return std::move(loaded.backend);
+  return fail(ErrorCode::invalid_argument, "device cuda is not there: " + loaded.why_not, "device");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<kernels::Backend>> open_backend(const BackendChoice& choice) {
+  try {
+    if (choice.device == "cpu") return open_cpu(choice.isa, choice.n_threads);
+    if (choice.device == "cuda") return open_cuda(choice.isa, choice.n_threads);
+  } catch (const std::system_error& error) {
+    const std::string asked =
+        choice.n_threads > 0 ? fmt::format("{} threads", choice.n_threads) : "one thread a physical core";
+    return fail(
+        ErrorCode::resource_exhausted,
+        fmt::format("this process cannot have {}: {}; ask for fewer, or raise its limits", asked, error.code().message()),
+        "threads");
+  }
+  return fail(ErrorCode::invalid_argument, fmt::format("device '{:.32}' is not one of cpu, cuda", choice.device), "device");
+}
+
+std::optional<std::int64_t> free_bytes_of(const kernels::Backend& backend) {
+  const std::optional<std::int64_t> own = backend.free_bytes();
+  return own ? own : free_memory_bytes();
 }
 
 }  // namespace lathe::engine

@@ -63,7 +63,7 @@ Result<Roofline> measure_roofline(const RooflineRequest& request, const Roofline
     LATHE_TRY(info, inspect_checkpoint(request.model));
   }
   plan.matrices = matrices_of(info);
-  LATHE_TRY(const auto backend, open_backend(request.isa, request.n_threads));
+  LATHE_TRY(const auto backend, open_backend({request.device, request.isa, request.n_threads}));
   Roofline roofline{{backend->info(), kernels::measure_ceilings(*backend)}, {}, {}};
   const kernels::Ceilings& ceilings = roofline.machine.ceilings;
   bool goes_on = true;

@@ -40,7 +40,7 @@ class Conversion {
   Result<ConvertReport> run(const ConvertOptions& convert) {
     LATHE_TRY_VOID(validate(options_));
     LATHE_TRY(model_, open_model(options_.model, ModelUse::inspect));
-    LATHE_TRY(backend_, open_backend(options_.isa, options_.threads));
+    LATHE_TRY(backend_, open_backend(backend_choice(options_)));
     // A load cuts and turns the matrix of K and V: rounded as it lies in files, it would be another one.
     if (model_->config.latent.exists() && options_.quantization != "none") {
       return fail(ErrorCode::unsupported, "a model with latent attention is quantized at load only, not converted",

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/api/checkpoint.h"
-#include "engine/base/free_memory.h"
 #include "engine/load/model_folder.h"
 #include "engine/run/open_backend.h"
 #include "engine/serve/config_source.h"
@@ -46,8 +45,8 @@ Result<FitEstimate> estimate_fit(const ModelInfo& info, const EngineOptions& opt
   LATHE_TRY(ModelConfig config, read_model_config(config_json));
   config.tied_embeddings = info.tied_embeddings;
   // Sizes depend on the layout of the instruction set, and work memory on threads.
-  LATHE_TRY(const auto backend, open_backend(options.isa, options.threads));
-  std::optional<std::int64_t> free = free_memory_bytes();
+  LATHE_TRY(const auto backend, open_backend(backend_choice(options)));
+  std::optional<std::int64_t> free = free_bytes_of(*backend);
   if (free) *free += returned_bytes;
   LATHE_TRY(MemoryPlan plan, plan_memory(*backend, config, stored_weights_of(info), options, free));
   plan.estimate.returned = returned_bytes;

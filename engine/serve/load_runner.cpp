@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "engine/base/free_memory.h"
 #include "engine/model/decoder/load_weights.h"
 #include "engine/run/calibration.h"
 #include "engine/run/calibration_texts.h"
@@ -60,7 +59,7 @@ Result<Smoothing> find_smoothing(const OpenedModel& model, const Tokenizer* toke
   if (observe && !observe(0)) return fail(ErrorCode::cancelled, "loading was cancelled");
   LATHE_TRY(const auto texts, texts_for(model, tokenizer));
   // A backend of its own: the work memory that it takes for this goes back with it.
-  LATHE_TRY(const auto backend, open_backend(options.isa, options.threads));
+  LATHE_TRY(const auto backend, open_backend(backend_choice(options)));
   return calibrate(*backend, {model.config, model.checkpoint, model.plan, storage.dtype}, texts, *storage.smoothing_alpha,
                    observe);
 }
@@ -70,8 +69,8 @@ Result<LoadedRunner> load_runner(const OpenedModel& model, const Tokenizer* toke
   LoadedRunner loaded;
   LoadPhase phase = LoadPhase::reading;  // until weights are made: the packed cache hashes and reads
   const WeightObserver on_bytes = [&](std::int64_t bytes_done) { return !observe || observe(phase, bytes_done); };
-  LATHE_TRY(auto backend, open_backend(options.isa, options.threads));
-  LATHE_TRY(loaded.plan, plan_memory(*backend, model.config, model.plan.stored, options, free_memory_bytes()));
+  LATHE_TRY(auto backend, open_backend(backend_choice(options)));
+  LATHE_TRY(loaded.plan, plan_memory(*backend, model.config, model.plan.stored, options, free_bytes_of(*backend)));
   const MemoryPlan& plan = loaded.plan;
   LATHE_TRY_VOID(check_prompt_fits_step(options, plan));
   if (options.check_fit) LATHE_TRY_VOID(check_fit(plan));

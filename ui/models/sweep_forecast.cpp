@@ -14,7 +14,7 @@ struct Found {
 }  // namespace
 
 kernels::Ceilings measured_ceilings() {
-  const auto machine = engine::measure_machine({}, 0);
+  const auto machine = engine::measure_machine({});
   return machine ? machine->ceilings : kernels::Ceilings{};
 }
 

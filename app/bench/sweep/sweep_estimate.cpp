@@ -24,7 +24,7 @@ std::string subject_of(const SweepPlan& plan) {
 std::string format_of(const SweepPlan& plan, const engine::EngineOptions& options) {
   std::string format;
   if (!plan.target.url.empty()) return format;
-  for (const std::string_view name : {"quantization", "dtype", "isa", "threads"})
+  for (const std::string_view name : {"quantization", "dtype", "device", "isa", "threads"})
     format += fmt::format("{}={};", name, get_option(options, name));
   return format;
 }

@@ -129,7 +129,8 @@ int bench(const std::vector<std::string>& arguments, Terminal& terminal) {
   if (const auto usable = check(plan, options->model); !usable) return command.fail(usable.error());
   make_room(command, plan, *options);
   // Ceilings first: with the model loaded its threads would share the cores.
-  const auto machine = engine::measure_machine(options->isa, static_cast<int>(options->threads));
+  const auto machine = engine::measure_machine(
+      {.device = options->device, .isa = options->isa, .n_threads = static_cast<int>(options->threads)});
   if (!machine) return command.fail(machine.error());
   if (const auto loaded = command.load(*options); !loaded) return command.fail(loaded.error());
 

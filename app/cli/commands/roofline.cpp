@@ -156,6 +156,7 @@ int roofline(const std::vector<std::string>& arguments, Terminal& terminal) {
   add_list(parser, "--rows", request.rows, "Rows of a step: streams that decode, or tokens of a prompt.", "1,16,512");
   parser.get_option("--rows")->check(CLI::Range(1, 8192).description(""));
   parser.add_option("--isa", request.isa, "Instruction set; without it the best that the machine has (or LATHE_ISA).");
+  add_device(parser, request.device);
   add_number(parser, "--threads", request.n_threads, 0, 1024, "Threads; 0: one a physical core.");
   parser.add_flag("--json", json, "One JSON object on stdout.");
   if (const auto code = parse(parser, arguments, terminal)) return *code;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// lathe selftest: every operation on every instruction set of this machine, beside the scalar reference.
+// lathe selftest: every operation on every instruction set of this machine, or on its CUDA device, beside the scalar
+// reference.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -49,21 +50,23 @@ int selftest(const std::vector<std::string>& arguments, Terminal& terminal) {
   CLI::App parser(std::string(kSelftestCommand.help), program_name(kSelftestCommand));
   bool json = false;
   int n_threads = 0;
-  std::string only_isa;
+  std::string device = "cpu", only_isa;
   parser.add_flag("--json", json, "One JSON object on stdout.");
   add_number(parser, "--threads", n_threads, 0, 1024, "Threads; 0: one a physical core.");
   parser.add_option("--isa", only_isa, "Only this instruction set; without it, all that the machine has (or LATHE_ISA).");
+  add_device(parser, device);
   if (const auto code = parse(parser, arguments, terminal)) return *code;
 
-  const auto isas = only_isa.empty() ? engine::machine_isas() : std::vector<std::string>{only_isa};
+  const bool has_many = device == "cpu" && only_isa.empty();
+  const auto isas = has_many ? engine::machine_isas() : std::vector<std::string>{only_isa};
   OrderedJson results = OrderedJson::array();
   std::size_t n_checks = 0, n_failed = 0;
   for (const std::string& isa : isas) {
-    if (!json) terminal.out << isa << '\n' << std::flush;
+    if (!json) terminal.out << (isa.empty() ? device : isa) << '\n' << std::flush;
     const auto progress = [&](const OpCheck& check) {
       if (!json) terminal.out << check_line(check) << std::flush;
     };
-    const Result<IsaSelftest> done = engine::selftest_isa(isa, n_threads, progress);
+    const Result<IsaSelftest> done = engine::selftest_machine({device, isa, n_threads}, progress);
     if (!done) return report(terminal, parser, done.error());
     n_checks += done->checks.size();
     n_failed += static_cast<std::size_t>(

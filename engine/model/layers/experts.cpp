@@ -145,6 +145,7 @@ void Experts::add_shared(kernels::Backend& backend, const TensorView& x, const S
   shared_->forward(backend, {.x = x}, own);
   if (shared_gate_) {
     shared_gate_->forward(backend, step.shared_gate, x);
+    backend.finish();
     for (std::int64_t row = 0; row < x.dim(0); ++row) {
       const float open = 1 / (1 + std::exp(-step.shared_gate.row<float>(row)[0]));
       backend.scale(step.expert_out.rows(row, 1), open);

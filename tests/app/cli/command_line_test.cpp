@@ -8,6 +8,7 @@
 #include "app/api/workbench.h"
 #include "app/cli/command.h"
 #include "app/cli/option_flags.h"
+#include "kernels/api/backend.h"
 #include "tests/support/cli_run.h"
 #include "tests/support/tiny_model.h"
 
@@ -85,6 +86,7 @@ class CommandLineTest : public QObject {
   void serve_checks_its_port();
   void bench_checks_its_numbers();
   void selftest_knows_the_instruction_sets();
+  void a_device_is_there_or_it_is_said_what_is_missing();
   void roofline_knows_formats_and_rows();
   void a_missing_model_is_refused();
   void a_folder_without_config_is_refused();
@@ -322,6 +324,23 @@ void CommandLineTest::selftest_knows_the_instruction_sets() {
   const CliRun run = run_cli({"selftest", "--isa", "mmx"});
   QVERIFY(run.code == 2);
   QVERIFY2(run.err.find("mmx") != std::string::npos && run.err.find("scalar") != std::string::npos, run.err.c_str());
+}
+
+void CommandLineTest::a_device_is_there_or_it_is_said_what_is_missing() {
+  for (const std::string command : {"selftest", "roofline"}) {
+    const CliRun unknown = run_cli({command, "--device", "tpu"});
+    QVERIFY(unknown.code == 2);
+    QVERIFY2(unknown.err.find("tpu") != std::string::npos, unknown.err.c_str());
+  }
+  if (lathe::kernels::load_cuda_backend(1).backend) QSKIP("skipped: there is a CUDA device, on which all of it runs");
+  for (const std::string command : {"selftest", "roofline"}) {
+    const CliRun run = run_cli({command, "--device", "cuda"});
+    QVERIFY(run.code == 2);
+    QVERIFY2(run.err.find("device cuda is not there: ") != std::string::npos, run.err.c_str());
+  }
+  const CliRun load = run_cli({"complete", "--model", tiny_model_path(), "--device", "cuda", "--prompt", "Hello"});
+  QVERIFY(load.code != 0);
+  QVERIFY2(load.err.find("device cuda is not there: ") != std::string::npos, load.err.c_str());
 }
 
 void CommandLineTest::roofline_knows_formats_and_rows() {

@@ -193,7 +193,7 @@ class LoadQuantizedTest : public QObject {
 
   /// Sizes beyond 2^31 are computed in 64 bits, in rows as in bytes.
   void L12_sizes_beyond_31_bits_are_whole() {
-    const auto backend = *open_backend({}, 1);
+    const auto backend = *open_backend({.n_threads = 1});
     constexpr std::int64_t kN = 1LL << 33, kK = 64;
     constexpr std::size_t kWeights = std::size_t{1} << 39;
     QCOMPARE(backend->packed_bytes(kernels::WeightFormat::nf4, kN, kK), kWeights / 2 + kWeights / 64 * 4);
