@@ -25,9 +25,9 @@ std::string weights_words(const engine::LoadedModel& model);
 int exit_code_of(engine::ErrorCode code);
 /// Writes the error as one line and returns its exit code.
 int report(Terminal& terminal, const CLI::App& parser, const engine::Error& error);
-/// A whole number between two others; the help shows it as N.
 /// --device, of commands that measure the machine.
 void add_device(CLI::App& parser, std::string& device);
+/// A whole number between two others; the help shows it as N.
 void add_number(CLI::App& parser, const std::string& flag, int& value, int min, int max, const std::string& help);
 /// Takes whole numbers from `least` on.
 CLI::Validator at_least(std::int64_t least);
