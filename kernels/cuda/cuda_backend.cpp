@@ -39,11 +39,7 @@ CudaBackend::~CudaBackend() {
   check(cudaStreamDestroy(stream_), "ending a stream");
 }
 
-std::optional<std::int64_t> CudaBackend::free_bytes() const {
-  std::size_t free = 0, total = 0;
-  check(cudaMemGetInfo(&free, &total), "asking for free memory");
-  return static_cast<std::int64_t>(free);
-}
+std::optional<std::int64_t> CudaBackend::free_bytes() const { return static_cast<std::int64_t>(free_device_bytes()); }
 
 void CudaBackend::finish() { check(cudaStreamSynchronize(stream_), "an operation"); }
 

@@ -43,6 +43,9 @@ CudaBackend::WorkSizes CudaBackend::work_sizes(const StepShape& shape) const {
         sizes.expanded = std::max(sizes.expanded, static_cast<std::size_t>(kExpandedBytes));
     }
   }
+  // Routers of experts are f32 whatever the experts are.
+  const StoredMatrix router = stored_matrix(WeightFormat::f32, kTile, shape.hidden_size);
+  sizes.x = std::max(sizes.x, static_cast<std::size_t>(prepared_bytes(shape.n_rows, router.layout.padded_k(), false)));
   sizes.x = std::max(sizes.x, sizes.inner_x);  // a hidden size equal to the intermediate one was counted there
   sizes.inner = static_cast<std::size_t>(2 * shape.n_rows * shape.intermediate_size) * sizeof(float);
   return sizes;

@@ -77,6 +77,7 @@ std::size_t DeviceMatrix::bytes_for(WeightFormat format, std::int64_t n, std::in
 }
 
 std::unique_ptr<DeviceMatrix> DeviceMatrix::create(WeightFormat format, std::int64_t n, std::int64_t k) {
+  if (bytes_for(format, n, k) > free_device_bytes()) return nullptr;
   DeviceBuffer buffer = DeviceBuffer::allocate(bytes_for(format, n, k), true);
   if (buffer.data() == nullptr) return nullptr;
   return std::unique_ptr<DeviceMatrix>(new DeviceMatrix(format, stored_matrix(format, n, k), std::move(buffer)));

@@ -6,14 +6,8 @@
 namespace lathe::kernels::cuda {
 namespace {
 
-// What libraries and the driver take beside what is counted here.
+// What weights, cache and activations leave to the driver, to copies on their way and to arrays of a step.
 constexpr std::size_t kLeftAlone = std::size_t{256} << 20;
-
-bool has_room(std::size_t n_bytes) {
-  std::size_t free = 0, total = 0;
-  check(cudaMemGetInfo(&free, &total), "asking for free memory");
-  return free > kLeftAlone && n_bytes <= free - kLeftAlone;
-}
 
 /// What is in a stream may still use it.
 void give_back(void* data) {
@@ -25,8 +19,14 @@ void free_managed(void* data, std::size_t) { give_back(data); }
 
 }  // namespace
 
+std::size_t free_device_bytes() {
+  std::size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), "asking for free memory");
+  return free > kLeftAlone ? free - kLeftAlone : 0;
+}
+
 Buffer allocate_managed(std::size_t n_bytes) {
-  if (!has_room(n_bytes)) return {};
+  if (n_bytes > free_device_bytes()) return {};
   void* data = nullptr;
   const std::size_t taken = n_bytes == 0 ? 1 : n_bytes;
   if (cudaMallocManaged(&data, taken) != cudaSuccess) {
@@ -44,7 +44,6 @@ DeviceBuffer::~DeviceBuffer() {
 
 DeviceBuffer DeviceBuffer::allocate(std::size_t n_bytes, bool zeroed) {
   DeviceBuffer buffer;
-  if (!has_room(n_bytes)) return buffer;
   if (cudaMalloc(&buffer.data_, n_bytes == 0 ? 1 : n_bytes) != cudaSuccess) {
     static_cast<void>(cudaGetLastError());
     buffer.data_ = nullptr;

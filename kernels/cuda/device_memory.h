@@ -9,6 +9,9 @@
 
 namespace lathe::kernels::cuda {
 
+/// Units: bytes that may still be taken for what stays.
+std::size_t free_device_bytes();
+
 /// Memory that the host and the device see (managed). Empty when the device has not that much left: more of it than there is
 /// would make the driver move pages back and forth.
 Buffer allocate_managed(std::size_t n_bytes);

@@ -4,7 +4,7 @@
 
 #include <cstdio>
 #include <string>
-#include <system_error>
+#include <string_view>
 
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/loader/cuda_entry.h"
@@ -12,8 +12,9 @@
 namespace lathe::kernels::cuda {
 namespace {
 
-// bf16 in tensor cores and copies past the registers: Ampere.
-constexpr int kLeastMajor = 8;
+// What the kernels ran on. Large tiles and long heads take up to 173 KB of shared memory a block: consumer cards have 99.
+constexpr int kLeastMajor = 9;
+constexpr std::size_t kLeastSharedBytes = std::size_t{200} << 10;
 
 /// What is against the first device; empty: nothing.
 std::string device_refusal() {
@@ -32,28 +33,31 @@ std::string device_refusal() {
   if (cudaGetDeviceProperties(&device, 0) != cudaSuccess) return "the CUDA device does not answer";
   if (device.major < kLeastMajor) {
     return std::string(device.name) + " has compute capability " + std::to_string(device.major) + "." +
-           std::to_string(device.minor) + ", the kernels need 8.0";
+           std::to_string(device.minor) + ", the kernels need 9.0";
+  }
+  if (device.sharedMemPerBlockOptin < kLeastSharedBytes) {
+    return std::string(device.name) + " has " + std::to_string(device.sharedMemPerBlockOptin >> 10) +
+           " KB of shared memory a block, the kernels need " + std::to_string(kLeastSharedBytes >> 10);
   }
   if (device.concurrentManagedAccess == 0)
     return std::string(device.name) + " does not share memory with the host while it computes";
-  return {};
+  // Another program may have it to itself, or have left no memory to begin with.
+  const cudaError_t begun = cudaFree(nullptr);
+  return begun == cudaSuccess ? std::string() : std::string(device.name) + " cannot be used: " + cudaGetErrorString(begun);
 }
 
 }  // namespace
 }  // namespace lathe::kernels::cuda
 
-extern "C" __attribute__((visibility("default"))) lathe::kernels::Backend* lathe_cuda_backend(int version, int n_threads,
-                                                                                              char* why, std::size_t n_why) {
+extern "C" __attribute__((visibility("default"))) lathe::kernels::Backend* lathe_cuda_backend(const char* version,
+                                                                                              int n_threads, char* why,
+                                                                                              std::size_t n_why) {
   const auto refuse = [&](const std::string& text) -> lathe::kernels::Backend* {
     std::snprintf(why, n_why, "%s", text.c_str());
     return nullptr;
   };
-  if (version != lathe::kernels::kCudaEntryVersion) return refuse("the module of CUDA kernels is of another version");
+  if (std::string_view(version) != LATHE_CUDA_INTERFACE) return refuse("the module of CUDA kernels is of another build");
   const std::string refusal = lathe::kernels::cuda::device_refusal();
   if (!refusal.empty()) return refuse(refusal);
-  try {
-    return new lathe::kernels::cuda::CudaBackend(n_threads);
-  } catch (const std::system_error& error) {
-    return refuse("the system does not give " + std::to_string(n_threads) + " threads: " + error.code().message());
-  }
+  return new lathe::kernels::cuda::CudaBackend(n_threads);
 }

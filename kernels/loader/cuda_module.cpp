@@ -39,7 +39,7 @@ LoadedBackend load_cuda_module(const std::string& driver, const std::vector<std:
     const auto entry = reinterpret_cast<CudaEntry>(dlsym(module, kCudaEntryName));
     if (entry == nullptr) return none(place.string() + " is no module of CUDA kernels");
     char why[kWhyBytes] = {};
-    std::unique_ptr<Backend> backend(entry(kCudaEntryVersion, n_threads, why, sizeof why));
+    std::unique_ptr<Backend> backend(entry(LATHE_CUDA_INTERFACE, n_threads, why, sizeof why));
     return {.backend = std::move(backend), .why_not = why};
   }
   return none("the module of CUDA kernels is not there (it is built where nvcc is found): " + words_of_places(places));

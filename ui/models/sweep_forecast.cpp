@@ -28,6 +28,7 @@ std::optional<ForecastTime> SweepForecast::of(const app::SweepPlan& plan, const 
                                               const std::optional<engine::ModelInfo>& info, bool may_measure) {
   if (const auto seconds = app::estimated_seconds(plan, rates_, measured)) return ForecastTime{*seconds, false};
   if (!info || !plan.target.url.empty() || !has_rates_) return {};
+  if (plan.options.device != "cpu") return {};  // what is measured are the processors
   const std::string key = engine::dump_json(app::to_json(plan));
   if (key != asked_ && !is_looking_ && (ceilings_ || may_measure)) find_least(plan, key, *info);
   if (key != asked_ || is_looking_ || !least_) return {};

@@ -73,14 +73,18 @@ class CudaBackendTest : public QObject {
   }
 
   void work_memory_is_what_was_said() {
+    // One that has taken nothing yet, and rows enough for a matrix of codes to be expanded.
+    const LoadedBackend fresh = load_cuda_backend(0);
+    QVERIFY(fresh.backend);
     const StepShape shape{.format = WeightFormat::int4_g32,
-                          .n_rows = 64,
+                          .n_rows = 256,
                           .hidden_size = 256,
                           .intermediate_size = 512,
                           .q_size = 256,
                           .head_dim = 64};
-    QVERIFY(backend_->reserve(shape));
-    QVERIFY(backend_->work_bytes_held() >= backend_->work_bytes(shape));
+    QCOMPARE(fresh.backend->work_bytes_held(), std::size_t{0});
+    QVERIFY(fresh.backend->reserve(shape));
+    QCOMPARE(fresh.backend->work_bytes_held(), fresh.backend->work_bytes(shape));
   }
 };
 
