@@ -2,9 +2,13 @@
 // Without a driver, a module or a device, it is said which of them is missing.
 #include "kernels/loader/cuda_module.h"
 
+#include <dlfcn.h>
+
 #include <QTemporaryDir>
 #include <QTest>
 #include <fstream>
+
+#include "kernels/loader/cuda_entry.h"
 
 using namespace lathe::kernels;
 
@@ -62,6 +66,28 @@ class CudaModuleTest : public QObject {
     QCOMPARE(places.size(), std::size_t{2});
     QCOMPARE(places[0].string(), std::string("/opt/lathe/bin/liblathe_cuda.so"));
     QCOMPARE(places[1].string(), std::string("/opt/lathe/lib/lathe/liblathe_cuda.so"));
+  }
+
+  /// It says so before it asks for a device.
+  void a_module_of_another_build_is_refused() {
+    const auto module_path = std::filesystem::read_symlink("/proc/self/exe").parent_path() / kCudaModuleName;
+    if (!std::filesystem::exists(module_path)) QSKIP("skipped: built without nvcc");
+    void* const module = dlopen(module_path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    QVERIFY2(module != nullptr, dlerror());
+    const auto entry = reinterpret_cast<CudaEntry>(dlsym(module, kCudaEntryName));
+    QVERIFY(entry != nullptr);
+    char why[128] = {};
+    QVERIFY(entry("of another build", 1, why, sizeof why) == nullptr);
+    QCOMPARE(std::string(why), std::string("the module of CUDA kernels is of another build"));
+  }
+
+  /// What this build made is the program's own: past the version, only a device can be missing.
+  void the_module_of_this_build_fits() {
+    const auto module_path = std::filesystem::read_symlink("/proc/self/exe").parent_path() / kCudaModuleName;
+    if (!std::filesystem::exists(module_path)) QSKIP("skipped: built without nvcc");
+    const auto loaded = load_cuda_module(kSomeLibrary, {module_path}, 1);
+    QVERIFY2(!says(loaded, "another build") && !says(loaded, "cannot be opened"), loaded.why_not.c_str());
+    QVERIFY(loaded.backend != nullptr || !loaded.why_not.empty());
   }
 
   void there_is_a_backend_or_a_reason() {
