@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/api/json.h"
+#include "engine/api/named_templates.h"
 #include "engine/api/result.h"
 #include "engine/api/tokenizer.h"
 
@@ -47,7 +48,8 @@ class ChatTemplate {
   /// Errors: invalid_argument with the template's own message, or line and column.
   virtual Result<std::vector<TextSpan>> render(const std::vector<ChatMessage>& messages,
                                                const ChatRenderOptions& options) const = 0;
-  virtual const std::string& source() const = 0;
+  /// The text of the template that a chat with or without tools gets; empty where there is none for it.
+  virtual const std::string& source(bool has_tools) const = 0;
 };
 
 struct ChatTemplateNames {
@@ -55,6 +57,15 @@ struct ChatTemplateNames {
 };
 /// Errors: model_refused with line and column.
 Result<std::unique_ptr<ChatTemplate>> compile_chat_template(std::string source, ChatTemplateNames names);
+
+/// Chat templates of which each chat gets its own.
+struct CompiledTemplates {
+  std::unique_ptr<ChatTemplate> chat;  ///< null: none is for chats, or none compiles
+  bool has_plain = false;              ///< one is for chats without tools
+  std::vector<Error> errors;           ///< those of compile_chat_template, of templates that are left out
+};
+/// Compiles those that NamedTemplates::choose gives out. A chat that has no template is refused by render() with their names.
+CompiledTemplates compile_chat_templates(const NamedTemplates& templates, const ChatTemplateNames& names);
 
 /// Text of the spans, joined.
 std::string joined(const std::vector<TextSpan>& spans);

@@ -28,7 +28,8 @@ struct ModelInfo {
   double rope_theta = 0;
   std::string rope_scaling;  ///< "none", "linear x2", "llama3 x8"
   bool tied_embeddings = false;
-  bool has_chat_template = false;
+  bool has_chat_template = false;           ///< for chats without tools
+  std::vector<std::string> chat_templates;  ///< their names; a single one is "default"
   std::string tokenizer;  ///< "sentencepiece", "bpe"
   std::optional<std::int32_t> bos_id;
   std::vector<std::int32_t> eos_ids;  ///< each ends an answer; those of the tokenizer belong to them once it is loaded

@@ -54,7 +54,7 @@ struct EngineOptions {
   std::int64_t max_queue = 1024;  ///< requests kept beyond max_num_seqs; one more is answered 429
   std::int64_t seed = 0;
   // ---- chat
-  std::string chat_template;              ///< file with a Jinja template; empty: the model's own
+  std::string chat_template;              ///< a name of the model's templates, a file, or a text; empty: the model's own
   bool enable_auto_tool_choice = true;    ///< models may call the tools of a request
   std::string tool_call_parser = "auto";  ///< a name of engine/api/answer_parser.h, auto (from the template), none
   std::string reasoning_parser = "auto";  ///< the same

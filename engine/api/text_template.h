@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "engine/api/json.h"
+#include "engine/api/named_templates.h"
 #include "engine/api/result.h"
 
 namespace lathe::engine {
@@ -29,14 +30,19 @@ class TextTemplate {
 
 tl::expected<std::unique_ptr<TextTemplate>, TemplateProblem> compile_text_template(std::string source);
 
-/// The template of a checkpoint, and the texts of its named tokens, which templates use: "bos_token", "eos_token"...
+/// The templates of a checkpoint, and the texts of its named tokens, which templates use: "bos_token", "eos_token"...
 struct TemplateSource {
-  std::string text;
+  NamedTemplates templates;
   OrderedJson token_names = OrderedJson::object();
 };
-/// Of a file, whatever its name. Errors: not_found, model_refused.
+/// The default of a file, whatever its name. Errors: not_found, model_refused.
 Result<TemplateSource> read_template_file(const std::string& path);
 /// Of a checkpoint's folder. Errors: model_refused, also when it has none.
 Result<TemplateSource> read_template_of_model(const std::string& folder);
+
+/// The templates that the option chat_template means: those of the model when it is empty; else one as the default, which is
+/// named among the model's, is a file, or is the text of a template itself. Errors: not_found with the names there are, and
+/// those of reading the file.
+Result<NamedTemplates> choose_templates(const NamedTemplates& of_model, const std::string& option);
 
 }  // namespace lathe::engine

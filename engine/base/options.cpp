@@ -131,7 +131,7 @@ constexpr std::array kFields = {
                 &EngineOptions::max_queue},
     EngineField{{"seed", scheduling, integer, "Seed from which requests without a seed draw theirs.", 0, kMaxSeed},
                 &EngineOptions::seed},
-    EngineField{{"chat_template", chat, text, "File with the Jinja template of chats; empty: the model's own."},
+    EngineField{{"chat_template", chat, text, "Jinja template of chats: a name of the model's own ones, a file, or its text; empty: the model's own."},
                 &EngineOptions::chat_template},
     EngineField{{"enable_auto_tool_choice", chat, boolean, "Let the model call the tools that a request brings."},
                 &EngineOptions::enable_auto_tool_choice},

@@ -1,43 +1,124 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/serve/chat_template_source.h"
 
+#include <fmt/format.h>
+
+#include <array>
+#include <filesystem>
+
 #include "engine/load/gguf/gguf_files.h"
 
 namespace lathe::engine {
 
 namespace {
 
-constexpr std::string_view kTemplateFile = "chat_template.jinja";
-constexpr std::string_view kTokenizerFile = "tokenizer_config.json";
-constexpr std::int64_t kMaxTemplateBytes = 1 << 20;
+namespace fs = std::filesystem;
 
-/// [{"name": "default", "template": "..."}, {"name": "tool_use", ...}]
-std::optional<std::string> default_of(const Json& list) {
-  for (const Json& entry : list) {
+constexpr std::string_view kTemplateFile = "chat_template.jinja", kTemplateFolder = "additional_chat_templates",
+                           kEnding = ".jinja";
+constexpr std::array<std::string_view, 2> kJsonFiles = {"tokenizer_config.json", "chat_template.json"};
+constexpr std::string_view kGgufKey = "tokenizer.chat_template", kGgufNames = "tokenizer.chat_templates";
+constexpr std::int64_t kMaxTemplateBytes = 1 << 20;
+constexpr std::size_t kMaxTemplates = 64;
+
+/// A text, {"default": "...", "tool_use": "..."} or [{"name": "default", "template": "..."}, ...].
+NamedTemplates templates_of(const Json& value) {
+  NamedTemplates templates;
+  if (value.is_string()) templates.set(NamedTemplates::kDefault, value.get<std::string>());
+  if (value.is_object()) {
+    for (const auto& [name, text] : value.items()) {
+      if (text.is_string()) templates.set(name, text.get<std::string>());
+    }
+  }
+  if (!value.is_array()) return templates;
+  for (const Json& entry : value) {
     if (!entry.is_object()) continue;
     const auto name = entry.find("name"), text = entry.find("template");
-    if (name == entry.end() || text == entry.end() || !text->is_string()) continue;
-    if (*name == "default") return text->get<std::string>();
+    if (name == entry.end() || text == entry.end() || !name->is_string() || !text->is_string()) continue;
+    templates.set(name->get_ref<const std::string&>(), text->get<std::string>());
   }
-  return std::nullopt;
+  return templates;
+}
+
+Result<void> add_file(const ModelFolder& folder, const std::string& file, std::string_view name, NamedTemplates& templates) {
+  LATHE_TRY(std::string text, folder.read_text(file, kMaxTemplateBytes));
+  templates.set(name, std::move(text));
+  return {};
+}
+
+Result<NamedTemplates> read_template_files(const ModelFolder& folder) {
+  NamedTemplates templates;
+  std::error_code error;
+  for (fs::directory_iterator entry(fs::path(folder.path()) / kTemplateFolder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string file = entry->path().filename().string();
+    if (!file.ends_with(kEnding)) continue;
+    const std::string name = file.substr(0, file.size() - kEnding.size());
+    LATHE_TRY_VOID(add_file(folder, fmt::format("{}/{}", kTemplateFolder, file), name, templates));
+    if (templates.all().size() > kMaxTemplates) {
+      return fail(ErrorCode::model_refused, fmt::format("more than {} chat templates", kMaxTemplates),
+                  std::string(kTemplateFolder));
+    }
+  }
+  if (folder.has(kTemplateFile)) {
+    LATHE_TRY_VOID(add_file(folder, std::string(kTemplateFile), NamedTemplates::kDefault, templates));
+  }
+  return templates;
+}
+
+Result<NamedTemplates> read_gguf_templates(const ModelFolder& folder) {
+  LATHE_TRY(const GgufFile file, open_gguf(folder));
+  NamedTemplates templates;
+  const std::string prefix = fmt::format("{}.", kGgufKey);
+  const auto& values = file.header.values();
+  for (auto value = values.lower_bound(prefix); value != values.end() && value->first.starts_with(prefix); ++value) {
+    LATHE_TRY(auto text, file.header.text(value->first));
+    if (text && value->first.size() > prefix.size()) templates.set(value->first.substr(prefix.size()), *std::move(text));
+  }
+  LATHE_TRY(auto text, file.header.text(kGgufKey));
+  if (text) templates.set(NamedTemplates::kDefault, *std::move(text));
+  return templates;
 }
 
 }  // namespace
 
-Result<std::optional<std::string>> read_chat_template_source(const ModelFolder& folder) {
-  if (!folder.gguf().empty()) {
-    LATHE_TRY(const GgufFile file, open_gguf(folder));
-    return file.header.text("tokenizer.chat_template");
+Result<NamedTemplates> read_chat_templates(const ModelFolder& folder) {
+  if (!folder.gguf().empty()) return read_gguf_templates(folder);
+  LATHE_TRY(NamedTemplates templates, read_template_files(folder));
+  for (const std::string_view file : kJsonFiles) {
+    if (templates.find(NamedTemplates::kDefault) != nullptr) break;
+    LATHE_TRY(const Json config, folder.read_json_if_present(file));
+    const auto value = config.find("chat_template");
+    if (value == config.end()) continue;
+    NamedTemplates further = templates_of(*value);
+    if (templates.empty()) {
+      templates = std::move(further);
+    } else if (const std::string* text = further.find(NamedTemplates::kDefault)) {
+      templates.set(NamedTemplates::kDefault, *text);
+    }
   }
-  if (folder.has(kTemplateFile)) {
-    LATHE_TRY(std::string text, folder.read_text(kTemplateFile, kMaxTemplateBytes));
-    return std::optional<std::string>(std::move(text));
+  return templates;
+}
+
+void write_chat_templates(const NamedTemplates& templates, GgufMetadata& metadata) {
+  std::vector<std::string> names;
+  for (const NamedTemplate& one : templates.all()) {
+    if (one.name == NamedTemplates::kDefault) {
+      metadata.set_text(kGgufKey, one.text);
+    } else {
+      metadata.set_text(fmt::format("{}.{}", kGgufKey, one.name), one.text);
+      names.push_back(one.name);
+    }
   }
-  LATHE_TRY(const Json config, folder.read_json_if_present(kTokenizerFile));
-  const auto found = config.find("chat_template");
-  if (found == config.end()) return std::optional<std::string>();
-  if (found->is_string()) return std::optional<std::string>(found->get<std::string>());
-  return found->is_array() ? default_of(*found) : std::nullopt;
+  if (!names.empty()) metadata.set_texts(kGgufNames, names);
+}
+
+Json chat_template_value(const NamedTemplates& templates) {
+  const NamedTemplate& first = templates.all().front();
+  if (templates.all().size() == 1 && first.name == NamedTemplates::kDefault) return first.text;
+  Json list = Json::array();
+  for (const NamedTemplate& one : templates.all()) list.push_back({{"name", one.name}, {"template", one.text}});
+  return list;
 }
 
 }  // namespace lathe::engine

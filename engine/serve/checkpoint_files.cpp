@@ -8,6 +8,7 @@
 
 #include "engine/api/tokenizer.h"
 #include "engine/load/gguf/gguf_files.h"
+#include "engine/serve/chat_template_source.h"
 #include "engine/serve/config_source.h"
 #include "engine/text/gguf_tokenizer.h"
 #include "engine/text/tokenizer_comparison.h"
@@ -17,13 +18,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 9> kFiles = {"generation_config.json",
+constexpr std::string_view kTemplateFolder = "additional_chat_templates";
+constexpr std::array<std::string_view, 13> kFiles = {"generation_config.json",
                                                     "tokenizer.json",
                                                     "tokenizer.model",
                                                     "tokenizer_config.json",
                                                     "special_tokens_map.json",
                                                     "added_tokens.json",
                                                     "chat_template.jinja",
+                                                    "chat_template.json",
+                                                    kTemplateFolder,
+                                                    "qwen.tiktoken",
+                                                    "vocab.txt",
                                                     "vocab.json",
                                                     "merges.txt"};
 constexpr std::string_view kTokenizerConfig = "tokenizer_config.json";
@@ -37,13 +43,26 @@ Result<void> write_file(const fs::path& path, const std::string& text) {
   return {};
 }
 
+Result<void> copy_template_folder(const ModelFolder& from, const fs::path& to) {
+  std::error_code error;
+  for (fs::directory_iterator entry(fs::path(from.path()) / kTemplateFolder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const fs::path name = kTemplateFolder / entry->path().filename();
+    if (name.extension() != ".jinja") continue;
+    LATHE_TRY(const std::string text, from.read_text(name.string(), kMaxFile));
+    fs::create_directory(to / kTemplateFolder);
+    LATHE_TRY_VOID(write_file(to / name, text));
+  }
+  return {};
+}
+
 Result<void> copy_files(const ModelFolder& from, const fs::path& to) {
   for (const std::string_view name : kFiles) {
     if (!from.has(name)) continue;
     LATHE_TRY(const std::string text, from.read_text(name, kMaxFile));
     LATHE_TRY_VOID(write_file(to / name, text));
   }
-  return {};
+  return copy_template_folder(from, to);
 }
 
 /// Tokenizer and chat template of a GGUF file, as files of a folder.
@@ -59,7 +78,7 @@ class TextFiles {
       if (written.error().code == ErrorCode::resource_exhausted) return tl::unexpected(std::move(written.error()));
       notes.push_back(fmt::format("no tokenizer was written: {}: {}", written.error().where, written.error().message));
     }
-    if (model_.chat_template) config["chat_template"] = *model_.chat_template;
+    if (!model_.chat_templates.empty()) config["chat_template"] = chat_template_value(model_.chat_templates);
     if (!config.empty()) LATHE_TRY_VOID(write_config(config));
     return notes;
   }

@@ -10,6 +10,7 @@
 #include "engine/load/gguf/gguf_config.h"
 #include "engine/load/gguf/gguf_ends.h"
 #include "engine/load/gguf/gguf_files.h"
+#include "engine/serve/chat_template_source.h"
 #include "engine/serve/pooling_config.h"
 #include "engine/text/gguf_tokenizer.h"
 #include "kernels/api/check.h"
@@ -280,7 +281,7 @@ class Describer {
     if (config_.n_token_types > 0) {
       to_.set_whole("tokenizer.ggml.token_type_count", static_cast<std::uint32_t>(config_.n_token_types));
     }
-    if (model_.chat_template) to_.set_text("tokenizer.chat_template", *model_.chat_template);
+    write_chat_templates(model_.chat_templates, to_);
     return {};
   }
 

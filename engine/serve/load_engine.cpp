@@ -83,24 +83,28 @@ class EngineLoad {
     return tokenizer;
   }
 
-  Result<std::optional<std::string>> chat_template_source(const OpenedModel& model) const {
-    if (options_.chat_template.empty()) return model.chat_template;
-    LATHE_TRY(TemplateSource given, read_template_file(options_.chat_template));
-    return std::optional<std::string>(std::move(given.text));
-  }
-
   /// A template that does not compile costs the chat, not the model; one that was asked for is to be put right.
   Result<std::unique_ptr<ChatTemplate>> open_chat_template(const OpenedModel& model) {
-    LATHE_TRY(std::optional<std::string> source, chat_template_source(model));
-    if (!source) return std::unique_ptr<ChatTemplate>();
+    LATHE_TRY(const NamedTemplates templates, choose_templates(model.chat_templates, options_.chat_template));
+    if (templates.empty()) return std::unique_ptr<ChatTemplate>();
     LATHE_TRY(const TokenizerConfig config, read_tokenizer_config(model.folder));
-    auto compiled = compile_chat_template(*std::move(source), {.bos_token = config.bos_token.value_or(""),
-                                                               .eos_token = config.eos_token.value_or(""),
-                                                               .unk_token = config.unk_token.value_or(""),
-                                                               .pad_token = config.pad_token.value_or("")});
-    if (compiled || !options_.chat_template.empty()) return compiled;
-    warnings_.push_back(fmt::format("the chat template is not used: {}", compiled.error().message));
-    return std::unique_ptr<ChatTemplate>();
+    CompiledTemplates compiled = compile_chat_templates(templates, {.bos_token = config.bos_token.value_or(""),
+                                                                    .eos_token = config.eos_token.value_or(""),
+                                                                    .unk_token = config.unk_token.value_or(""),
+                                                                    .pad_token = config.pad_token.value_or("")});
+    if (!compiled.errors.empty() && !options_.chat_template.empty()) {
+      return tl::unexpected(std::move(compiled.errors.front()));
+    }
+    for (const Error& error : compiled.errors) {
+      warnings_.push_back(fmt::format("the chat template is not used: {}", error.message));
+    }
+    if (templates.choose(false) == nullptr) {
+      warnings_.push_back(
+          fmt::format("no chat template is called \"default\", so chats{} are refused: choose one of {} with --chat-template",
+                      compiled.chat ? " without tools" : "", templates.names()));
+    }
+    has_chat_template_ = compiled.has_plain;
+    return std::move(compiled.chat);
   }
 
   /// Runs one small step: touches the memory, builds what libraries build at first use, and shows broken weights.
@@ -147,7 +151,7 @@ class EngineLoad {
     add_eos_ids(parts_.tokenizer->eos_ids(), loaded.info);
     if (!loaded.info.bos_id) loaded.info.bos_id = parts_.tokenizer->bos_id();
     loaded.info.tokenizer = parts_.tokenizer->kind();
-    loaded.info.has_chat_template = parts_.chat_template != nullptr;
+    loaded.info.has_chat_template = has_chat_template_;
     loaded.options = options_;
     loaded.name = options_.served_model_name.empty() ? loaded.info.name : options_.served_model_name;
     loaded.dtype = name_of(plan.weights.dtype);
@@ -164,7 +168,10 @@ class EngineLoad {
         .weights = memory.weights, .kv = memory.kv, .activations = memory.activations, .other = memory.rope + memory.work};
     loaded.default_sampling = std::move(model.generation.sampling);
     loaded.default_max_tokens = model.generation.max_new_tokens;
-    if (parts_.chat_template) loaded.answer_formats = answer_formats(options_, parts_.chat_template->source());
+    if (parts_.chat_template) {
+      loaded.answer_formats = answer_formats(options_, parts_.chat_template->source(false));
+      loaded.answer_formats_with_tools = answer_formats(options_, parts_.chat_template->source(true));
+    }
     loaded.packed_cache = made.cache.use;
     loaded.load_ms = seconds() * 1e3;
   }
@@ -175,6 +182,7 @@ class EngineLoad {
   const Clock::time_point start_ = Clock::now();
   std::optional<std::int64_t> memory_before_;
   EngineParts parts_;
+  bool has_chat_template_ = false;
   std::vector<std::string> warnings_;
 };
 

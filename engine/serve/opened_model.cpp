@@ -76,7 +76,8 @@ ModelInfo describe(const OpenedModel& model) {
     info.rope_scaling = describe_scaling(config.ropes.front());
   }
   info.tied_embeddings = config.tied_embeddings;
-  info.has_chat_template = model.chat_template.has_value();
+  info.has_chat_template = model.chat_templates.choose(false) != nullptr;
+  for (const NamedTemplate& one : model.chat_templates.all()) info.chat_templates.push_back(one.name);
   info.tokenizer = tokenizer_kind(model.folder);
   info.bos_id = config.bos_id;
   info.eos_ids = all_eos_ids(config, model.generation);
@@ -119,14 +120,14 @@ Result<OpenedModel> open_model(const std::string& path, ModelUse use) {
   LATHE_TRY(GenerationConfig generation, read_generation_config(generation_json, config.vocab_size));
   LATHE_TRY(Checkpoint checkpoint, open_checkpoint(folder));
   LATHE_TRY(WeightPlan plan, plan_weights(checkpoint, config));
-  LATHE_TRY(auto chat_template, read_chat_template_source(folder));
+  LATHE_TRY(NamedTemplates chat_templates, read_chat_templates(folder));
   config.tied_embeddings = plan.tied_embeddings;
   OpenedModel model{.folder = std::move(folder),
                     .config = std::move(config),
                     .checkpoint = std::move(checkpoint),
                     .plan = std::move(plan),
                     .generation = std::move(generation),
-                    .chat_template = std::move(chat_template),
+                    .chat_templates = std::move(chat_templates),
                     .info = {}};
   model.info = describe(model);
   return model;

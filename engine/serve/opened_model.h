@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/api/checkpoint.h"
+#include "engine/api/named_templates.h"
 #include "engine/load/checkpoint.h"
 #include "engine/load/model_folder.h"
 #include "engine/model/generation_config.h"
@@ -22,7 +23,7 @@ struct OpenedModel {
   Checkpoint checkpoint;
   WeightPlan plan;
   GenerationConfig generation;
-  std::optional<std::string> chat_template;  ///< its source
+  NamedTemplates chat_templates;
   ModelInfo info;
 };
 

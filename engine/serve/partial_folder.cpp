@@ -35,12 +35,16 @@ void PartialFolder::take_place_of(const fs::path& output, const std::set<std::st
   }
   std::set<std::string> is_new;
   for (const fs::directory_entry& entry : fs::directory_iterator(made)) is_new.insert(entry.path().filename().string());
-  for (const std::string& name : is_new) fs::rename(made / name, output / name);
+  for (const std::string& name : is_new) {
+    if (fs::is_directory(output / name)) fs::remove_all(output / name);  // a folder takes the place of an empty one alone
+    fs::rename(made / name, output / name);
+  }
   fs::remove(made);
   for (const fs::directory_entry& entry : fs::directory_iterator(output)) {
     const std::string name = entry.path().filename().string();
     const bool is_old = entry.path().extension() == ".safetensors" || old_files.contains(name);
-    if (is_old && !is_new.contains(name)) fs::remove(entry.path());
+    if (!is_old || is_new.contains(name)) continue;
+    entry.is_directory() && old_files.contains(name) ? fs::remove_all(entry.path()) : fs::remove(entry.path());
   }
 }
 

@@ -1,25 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <filesystem>
 
 #include "engine/api/text_template.h"
 #include "engine/base/text_file.h"
+#include "engine/base/utf8.h"
 #include "engine/serve/chat_template_source.h"
 #include "engine/text/tokenizer_config.h"
 
 namespace lathe::engine {
+namespace {
+
+/// A file's name has none of these.
+bool is_template_text(const std::string& text) {
+  return text.find("{{") != text.npos || text.find("{%") != text.npos || text.find('\n') != text.npos;
+}
+
+}  // namespace
 
 Result<TemplateSource> read_template_file(const std::string& path) {
   constexpr std::size_t kMaxTemplateBytes = 1u << 20;
   TemplateSource source;
-  LATHE_TRY(source.text, read_text_file(path, kMaxTemplateBytes));
+  LATHE_TRY(std::string text, read_text_file(path, kMaxTemplateBytes));
+  source.templates.set(NamedTemplates::kDefault, std::move(text));
   return source;
+}
+
+Result<NamedTemplates> choose_templates(const NamedTemplates& of_model, const std::string& option) {
+  if (option.empty()) return of_model;
+  NamedTemplates chosen;
+  if (const std::string* text = of_model.find(option)) {
+    chosen.set(NamedTemplates::kDefault, *text);
+    return chosen;
+  }
+  if (is_template_text(option)) {
+    chosen.set(NamedTemplates::kDefault, option);
+    return chosen;
+  }
+  std::error_code error;
+  if (!std::filesystem::exists(option, error)) {
+    const std::string names = of_model.names();
+    return fail(ErrorCode::not_found,
+                fmt::format("\"{}\" is no file, no text of a template, and none of the model's chat templates ({})",
+                            printable_excerpt(option), names.empty() ? "it has none" : printable_excerpt(names, 400)),
+                "chat_template");
+  }
+  LATHE_TRY(TemplateSource given, read_template_file(option));
+  return std::move(given.templates);
 }
 
 Result<TemplateSource> read_template_of_model(const std::string& path) {
   LATHE_TRY(const ModelFolder folder, ModelFolder::open(path));
-  LATHE_TRY(auto text, read_chat_template_source(folder));
-  if (!text) return fail(ErrorCode::model_refused, "the checkpoint has no chat template", folder.name());
-  TemplateSource source{.text = *std::move(text)};
+  TemplateSource source;
+  LATHE_TRY(source.templates, read_chat_templates(folder));
+  if (source.templates.empty()) return fail(ErrorCode::model_refused, "the checkpoint has no chat template", folder.name());
   LATHE_TRY(const TokenizerConfig config, read_tokenizer_config(folder));
   const auto name = [&](const char* key, const std::optional<std::string>& token) {
     if (token) source.token_names[key] = *token;

@@ -11,7 +11,13 @@ namespace lathe::engine {
 namespace {
 
 bool is_space(char32_t code) { return u_isUWhiteSpace(static_cast<UChar32>(code)) != 0; }
-bool is_word(char32_t code) { return code == '_' || u_isalnum(static_cast<UChar32>(code)) != 0; }
+/// As \w of the regex crate, with which the tokenizers library looks at the neighbours of a match.
+bool is_word(char32_t code) {
+  constexpr std::uint32_t kWord = U_GC_M_MASK | U_GC_ND_MASK | U_GC_PC_MASK;
+  const auto point = static_cast<UChar32>(code);
+  return (U_GET_GC_MASK(point) & kWord) != 0 || u_hasBinaryProperty(point, UCHAR_ALPHABETIC) != 0 ||
+         u_hasBinaryProperty(point, UCHAR_JOIN_CONTROL) != 0;
+}
 
 /// Where the character that ends at `end` begins.
 std::size_t character_before(std::string_view text, std::size_t end) {
@@ -40,10 +46,16 @@ TextRange with_spaces(std::string_view text, TextRange range, const AddedToken& 
   return range;
 }
 
-bool inside_one(TextRange range, std::span<const TextRange> ranges) {
+enum class Overlap : std::uint8_t { none, part, whole };
+
+/// How much of the range is in one of `ranges`.
+Overlap overlap(TextRange range, std::span<const TextRange> ranges) {
   const auto after = std::upper_bound(ranges.begin(), ranges.end(), range.begin,
                                       [](std::size_t begin, const TextRange& other) { return begin < other.begin; });
-  return after != ranges.begin() && range.end <= std::prev(after)->end;
+  if (after != ranges.begin() && range.end <= std::prev(after)->end) return Overlap::whole;
+  const bool before_part = after != ranges.begin() && range.begin < std::prev(after)->end;
+  const bool after_part = after != ranges.end() && after->begin < range.end;
+  return before_part || after_part ? Overlap::part : Overlap::none;
 }
 
 }  // namespace
@@ -59,9 +71,13 @@ AddedTokenSet::AddedTokenSet(std::vector<AddedToken> tokens) : tokens_(std::move
   }
 }
 
-const AddedToken* AddedTokenSet::match_at(std::string_view text, std::size_t at,
-                                          std::span<const TextRange> special_allowed) const {
-  const AddedToken* longest = nullptr;
+bool AddedTokenSet::has_special() const {
+  return std::any_of(tokens_.begin(), tokens_.end(), [](const AddedToken& token) { return token.special; });
+}
+
+AddedTokenSet::Found AddedTokenSet::match_at(std::string_view text, std::size_t at,
+                                             std::span<const TextRange> special_allowed) const {
+  Found longest;
   std::int32_t node = PieceTrie::kRoot;
   for (std::size_t end = at; end < text.size();) {
     node = trie_.next(node, text[end++]);
@@ -69,10 +85,8 @@ const AddedToken* AddedTokenSet::match_at(std::string_view text, std::size_t at,
     const std::int32_t index = trie_.id(node);
     if (index == PieceTrie::kNone) continue;
     const AddedToken& token = tokens_[static_cast<std::size_t>(index)];
-    const TextRange range{at, end};
-    if (token.special && !inside_one(range, special_allowed)) continue;
-    if (token.single_word && !stands_alone(text, range)) continue;
-    longest = &token;
+    const Overlap allowed = token.special ? overlap({at, end}, special_allowed) : Overlap::whole;
+    if (allowed != Overlap::part) longest = {&token, allowed == Overlap::none};
   }
   return longest;
 }
@@ -83,14 +97,17 @@ std::vector<AddedTokenSet::Match> AddedTokenSet::find(std::string_view text,
   std::size_t from = 0;  // end of the last match
   for (std::size_t at = 0; at < text.size();) {
     const bool may_start = starts_[static_cast<unsigned char>(text[at])];
-    const AddedToken* token = may_start ? match_at(text, at, special_allowed) : nullptr;
-    if (token == nullptr) {
+    const Found found = may_start ? match_at(text, at, special_allowed) : Found();
+    if (found.token == nullptr) {
       ++at;
       continue;
     }
-    const TextRange range = with_spaces(text, {at, at + token->content.size()}, *token, from);
-    matches.push_back({range, token->id});
-    at = from = range.end;
+    const TextRange match{at, at + found.token->content.size()};
+    at = match.end;
+    if (found.denied || (found.token->single_word && !stands_alone(text, match))) continue;
+    const TextRange range = with_spaces(text, match, *found.token, from);
+    matches.push_back({range, found.token->id});
+    from = range.end;
   }
   return matches;
 }

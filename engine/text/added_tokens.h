@@ -20,6 +20,9 @@ struct AddedToken {
   bool lstrip = false;       ///< takes the white space before it along
   bool rstrip = false;       ///< takes the white space after it along
   bool single_word = false;  ///< not inside a word
+  bool normalized = false;   ///< found in the normalized text, by its own normalized content
+
+  bool operator==(const AddedToken&) const = default;
 };
 
 /// Bytes [begin, end) of a text.
@@ -27,7 +30,8 @@ struct TextRange {
   std::size_t begin = 0, end = 0;
 };
 
-/// The leftmost longest matches of a set of added tokens. Immutable.
+/// The leftmost longest matches of a set of added tokens, with the rules of the tokenizers library: a match that a flag denies
+/// still hides the tokens that begin inside it. Immutable.
 class AddedTokenSet {
  public:
   struct Match {
@@ -40,12 +44,18 @@ class AddedTokenSet {
   explicit AddedTokenSet(std::vector<AddedToken> tokens);
 
   const std::vector<AddedToken>& tokens() const { return tokens_; }
-  /// Matches in order, not overlapping. A special token is matched only inside one of the ranges `special_allowed`
-  /// (sorted, not touching).
+  bool has_special() const;
+  /// Matches in order; one may begin in the white space that the one before it takes along. A special token is matched only
+  /// inside one of the ranges `special_allowed` (sorted, not touching), and one that reaches over the end of a range hides
+  /// nothing.
   std::vector<Match> find(std::string_view text, std::span<const TextRange> special_allowed) const;
 
  private:
-  const AddedToken* match_at(std::string_view text, std::size_t at, std::span<const TextRange> special_allowed) const;
+  struct Found {
+    const AddedToken* token = nullptr;  ///< null: none
+    bool denied = false;                ///< a special token where none may be
+  };
+  Found match_at(std::string_view text, std::size_t at, std::span<const TextRange> special_allowed) const;
 
   std::vector<AddedToken> tokens_;
   PieceTrie trie_;                   // contents to indices of tokens_

@@ -32,7 +32,7 @@ class CompiledTemplate final : public ChatTemplate {
         body_(std::move(body)),
         content_shape_(jinja::content_shape_of(body_)) {}
 
-  const std::string& source() const override { return source_; }
+  const std::string& source(bool) const override { return source_; }
   Result<std::vector<TextSpan>> render(const std::vector<ChatMessage>& messages,
                                        const ChatRenderOptions& options) const override;
 

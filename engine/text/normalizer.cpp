@@ -2,6 +2,7 @@
 #include "engine/text/normalizer.h"
 
 #include <unicode/bytestream.h>
+#include <unicode/edits.h>
 #include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
 
@@ -34,13 +35,15 @@ class UnicodeForm final : public Normalizer {
   }
   bool available() const { return form_ != nullptr; }
   std::size_t max_shrink() const override { return kFormShrink; }
-  Result<void> apply(std::string& text, EncodeBudget& budget) const override {
+  Result<void> apply(std::string& text, TextMarks& marks, EncodeBudget& budget) const override {
     UErrorCode error = U_ZERO_ERROR;
     if (form_->isNormalizedUTF8(text, error)) return {};
     std::string out;
     icu::StringByteSink<std::string> sink(&out);
+    icu::Edits edits;
     error = U_ZERO_ERROR;
-    form_->normalizeUTF8(0, text, sink, nullptr, error);
+    form_->normalizeUTF8(0, text, sink, marks.empty() ? nullptr : &edits, error);
+    if (U_SUCCESS(error) && !marks.empty()) move(marks, edits, error);
     if (U_FAILURE(error)) {
       return fail(ErrorCode::internal, fmt::format("ICU: {}", u_errorName(error)), "tokenizer.json: normalizer");
     }
@@ -49,17 +52,31 @@ class UnicodeForm final : public Normalizer {
   }
 
  private:
+  static void move(TextMarks& marks, const icu::Edits& edits, UErrorCode& error) {
+    MarkMoves moves(marks);
+    auto change = edits.getFineChangesIterator();
+    while (change.next(error)) {
+      const auto begin = static_cast<std::size_t>(change.sourceIndex()),
+                 to = static_cast<std::size_t>(change.destinationIndex());
+      moves.replaced(begin, begin + static_cast<std::size_t>(change.oldLength()), to,
+                     to + static_cast<std::size_t>(change.newLength()));
+    }
+  }
+
   const icu::Normalizer2* form_ = nullptr;  // owned by ICU for the life of the process
 };
 
 /// Puts what `change` makes of each character in its place. It gets the character and appends to the result.
 template <class Change>
-Result<void> change_characters(std::string& text, EncodeBudget& budget, const Change& change) {
+Result<void> change_characters(std::string& text, TextMarks& marks, EncodeBudget& budget, const Change& change) {
   std::string out;
   out.reserve(text.size());
+  MarkMoves moves(marks);
   for (std::size_t at = 0; at < text.size();) {
     const Utf8Step step = read_utf8(text, at);
+    const std::size_t to = out.size();
     change(step.code, std::string_view(text).substr(at, step.size), out);
+    moves.replaced(at, at + step.size, to, out.size());
     at += step.size;
   }
   text = std::move(out);
@@ -80,8 +97,8 @@ void append_lowercase(char32_t code, std::string& out) {
 class Lowercase final : public Normalizer {
  public:
   std::size_t max_shrink() const override { return kLowercaseShrink; }
-  Result<void> apply(std::string& text, EncodeBudget& budget) const override {
-    return change_characters(text, budget,
+  Result<void> apply(std::string& text, TextMarks& marks, EncodeBudget& budget) const override {
+    return change_characters(text, marks, budget,
                              [](char32_t code, std::string_view, std::string& out) { append_lowercase(code, out); });
   }
 };
@@ -90,8 +107,8 @@ class StripAccents final : public Normalizer {
  public:
   /// `marks`: the categories that go, as ICU's masks.
   explicit StripAccents(std::uint32_t marks) : marks_(marks) {}
-  Result<void> apply(std::string& text, EncodeBudget& budget) const override {
-    return change_characters(text, budget, [this](char32_t code, std::string_view character, std::string& out) {
+  Result<void> apply(std::string& text, TextMarks& marks, EncodeBudget& budget) const override {
+    return change_characters(text, marks, budget, [this](char32_t code, std::string_view character, std::string& out) {
       if ((U_GET_GC_MASK(static_cast<UChar32>(code)) & marks_) == 0) out += character;
     });
   }
@@ -103,8 +120,10 @@ class StripAccents final : public Normalizer {
 class Prepend final : public Normalizer {
  public:
   explicit Prepend(std::string prefix) : prefix_(std::move(prefix)) {}
-  Result<void> apply(std::string& text, EncodeBudget& budget) const override {
-    if (!text.empty()) text.insert(0, prefix_);
+  Result<void> apply(std::string& text, TextMarks& marks, EncodeBudget& budget) const override {
+    if (text.empty()) return {};
+    MarkMoves(marks).replaced(0, 0, 0, prefix_.size());
+    text.insert(0, prefix_);
     return budget.check_bytes(text.size());
   }
   std::size_t max_shrink() const override { return 1; }
@@ -116,11 +135,13 @@ class Prepend final : public Normalizer {
 class Replace final : public Normalizer {
  public:
   Replace(std::string from, std::string to) : from_(std::move(from)), to_(std::move(to)) {}
-  Result<void> apply(std::string& text, EncodeBudget& budget) const override {
+  Result<void> apply(std::string& text, TextMarks& marks, EncodeBudget& budget) const override {
     std::string out;
     std::size_t from = 0;
+    MarkMoves moves(marks);
     for (std::size_t at = 0; (at = text.find(from_, at)) != text.npos; from = at) {
       out.append(text, from, at - from).append(to_);
+      moves.replaced(at, at + from_.size(), out.size() - to_.size(), out.size());
       at += from_.size();
       LATHE_TRY_VOID(budget.check_bytes(out.size()));
     }
@@ -136,13 +157,15 @@ class Replace final : public Normalizer {
 class ReplaceRegex final : public Normalizer {
  public:
   ReplaceRegex(Regex pattern, std::string to) : pattern_(std::move(pattern)), to_(std::move(to)) {}
-  Result<void> apply(std::string& text, EncodeBudget& budget) const override {
+  Result<void> apply(std::string& text, TextMarks& marks, EncodeBudget& budget) const override {
     std::vector<TextRange> matches;
     LATHE_TRY_VOID(RegexSearch(pattern_, budget).find_all(text, matches));
     std::string out;
     std::size_t from = 0;
+    MarkMoves moves(marks);
     for (const TextRange match : matches) {
       out.append(text, from, match.begin - from).append(to_);
+      moves.replaced(match.begin, match.end, out.size() - to_.size(), out.size());
       from = match.end;
       LATHE_TRY_VOID(budget.check_bytes(out.size()));
     }
@@ -158,7 +181,7 @@ class ReplaceRegex final : public Normalizer {
 class Strip final : public Normalizer {
  public:
   Strip(bool left, bool right) : left_(left), right_(right) {}
-  Result<void> apply(std::string& text, EncodeBudget&) const override {
+  Result<void> apply(std::string& text, TextMarks& marks, EncodeBudget&) const override {
     std::size_t begin = 0, end = 0;  // end: behind the last character that is no space
     for (std::size_t at = 0; at < text.size();) {
       const Utf8Step step = read_utf8(text, at);
@@ -169,8 +192,13 @@ class Strip final : public Normalizer {
       at += step.size;
     }
     if (end == 0) begin = text.size();
-    if (right_) text.resize(std::max(begin, end));
-    if (left_) text.erase(0, begin);
+    end = right_ ? std::max(begin, end) : text.size();
+    if (!left_) begin = 0;
+    MarkMoves moves(marks);
+    moves.replaced(0, begin, 0, 0);
+    moves.replaced(end, text.size(), end - begin, end - begin);
+    text.resize(end);
+    text.erase(0, begin);
     return {};
   }
 
@@ -181,8 +209,8 @@ class Strip final : public Normalizer {
 /// Control and private characters go, all white space becomes a space.
 class CleanText final : public Normalizer {
  public:
-  Result<void> apply(std::string& text, EncodeBudget& budget) const override {
-    return change_characters(text, budget, [](char32_t code, std::string_view character, std::string& out) {
+  Result<void> apply(std::string& text, TextMarks& marks, EncodeBudget& budget) const override {
+    return change_characters(text, marks, budget, [](char32_t code, std::string_view character, std::string& out) {
       if (u_isUWhiteSpace(static_cast<UChar32>(code)) != 0) {
         if (is_kept(code)) out += ' ';
       } else if (is_kept(code)) {
@@ -203,8 +231,8 @@ class CleanText final : public Normalizer {
 class SpaceIdeographs final : public Normalizer {
  public:
   std::size_t max_shrink() const override { return 1; }
-  Result<void> apply(std::string& text, EncodeBudget& budget) const override {
-    return change_characters(text, budget, [](char32_t code, std::string_view character, std::string& out) {
+  Result<void> apply(std::string& text, TextMarks& marks, EncodeBudget& budget) const override {
+    return change_characters(text, marks, budget, [](char32_t code, std::string_view character, std::string& out) {
       if (!is_ideograph(code)) {
         out += character;
       } else {
@@ -231,12 +259,14 @@ class SpaceIdeographs final : public Normalizer {
 class Precompiled final : public Normalizer {
  public:
   Precompiled(Charsmap map, Regex clusters) : map_(std::move(map)), clusters_(std::move(clusters)) {}
-  Result<void> apply(std::string& text, EncodeBudget& budget) const override {
+  Result<void> apply(std::string& text, TextMarks& marks, EncodeBudget& budget) const override {
     constexpr std::size_t kShortCluster = 6;  // bytes
     std::vector<TextRange> clusters;
     LATHE_TRY_VOID(RegexSearch(clusters_, budget).find_all(text, clusters));
     std::string out;
+    MarkMoves moves(marks);
     for (const TextRange range : clusters) {
+      const std::size_t to = out.size();
       const auto cluster = std::string_view(text).substr(range.begin, range.end - range.begin);
       const auto whole = cluster.size() < kShortCluster ? map_.replacement(cluster) : std::nullopt;
       if (whole) {
@@ -244,6 +274,7 @@ class Precompiled final : public Normalizer {
       } else {
         append_characters(cluster, out);
       }
+      moves.replaced(range.begin, range.end, to, out.size());
       LATHE_TRY_VOID(budget.check_bytes(out.size()));
     }
     text = std::move(out);
@@ -266,10 +297,10 @@ class Precompiled final : public Normalizer {
 class Sequence final : public Normalizer {
  public:
   explicit Sequence(std::vector<NormalizerPtr> parts) : parts_(std::move(parts)) {}
-  Result<void> apply(std::string& text, EncodeBudget& budget) const override {
+  Result<void> apply(std::string& text, TextMarks& marks, EncodeBudget& budget) const override {
     for (const NormalizerPtr& part : parts_) {
       LATHE_TRY_VOID(budget.check_time());
-      LATHE_TRY_VOID(part->apply(text, budget));
+      LATHE_TRY_VOID(part->apply(text, marks, budget));
     }
     return {};
   }

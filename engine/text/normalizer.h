@@ -8,6 +8,7 @@
 #include "engine/api/json.h"
 #include "engine/api/result.h"
 #include "engine/text/encode_budget.h"
+#include "engine/text/text_marks.h"
 
 namespace lathe::engine {
 
@@ -15,8 +16,9 @@ namespace lathe::engine {
 class Normalizer {
  public:
   virtual ~Normalizer() = default;
-  /// Requires: valid UTF-8, which it keeps. Errors: too_large when the text grows beyond the budget or takes too long.
-  virtual Result<void> apply(std::string& text, EncodeBudget& budget) const = 0;
+  /// Moves the marks along. Requires: valid UTF-8, which it keeps. Errors: too_large when the text grows beyond the budget or
+  /// takes too long; the text and the marks are of no use then.
+  virtual Result<void> apply(std::string& text, TextMarks& marks, EncodeBudget& budget) const = 0;
   /// The most bytes of a text that one byte of the result may stand for; 0: there is no bound.
   virtual std::size_t max_shrink() const { return 0; }
 };

@@ -15,6 +15,7 @@
 namespace lathe::engine {
 
 struct PipelineParts {
+  AddedTokenSet normalized;                             ///< added tokens that are found in the normalized text
   std::unique_ptr<Normalizer> normalizer;               ///< may be null
   std::unique_ptr<Pretokenizer> pretokenizer;           ///< may be null: the whole text is one word
   std::unique_ptr<WordModel> words;
@@ -34,10 +35,11 @@ class PipelineTokenizer final : public TokenizerBase {
   std::string decode_bytes(std::int32_t id, bool first) const override;
 
  protected:
-  Result<void> encode_plain(std::string_view text, bool at_start, EncodeBudget& budget,
-                            std::vector<std::int32_t>& ids) const override;
+  Result<void> encode_plain(const PlainPart& part, EncodeBudget& budget, std::vector<std::int32_t>& ids) const override;
 
  private:
+  Result<void> encode_words(std::string text, bool at_start, EncodeBudget& budget, std::vector<std::int32_t>& ids) const;
+
   PipelineParts parts_;
 };
 

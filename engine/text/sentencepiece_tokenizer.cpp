@@ -67,9 +67,9 @@ class SentencePieceTokenizer final : public TokenizerBase {
   }
 
  protected:
-  Result<void> encode_plain(std::string_view text, bool at_start, EncodeBudget& budget,
-                            std::vector<std::int32_t>& ids) const override {
-    bool marks = rules_.dummy_prefix && (at_start || rules_.prefix_each_part);
+  Result<void> encode_plain(const PlainPart& part, EncodeBudget& budget, std::vector<std::int32_t>& ids) const override {
+    const std::string_view text = part.text;
+    bool marks = rules_.dummy_prefix && (part.at_start() || rules_.prefix_each_part);
     for (std::size_t begin = 0; begin < text.size();) {
       if (budget.seconds_left() <= 0) return budget.out_of_time();
       const std::size_t end = chunk_end(text, begin);
@@ -218,7 +218,7 @@ std::size_t max_bytes_per_token(const SentencePieceProto& proto, const AddedToke
   if (!keeps_size) return 0;
   std::vector<std::string> pieces;
   for (const SentencePieceEntry& piece : proto.pieces) pieces.emplace_back(piece.text);
-  return longest_bytes(pieces, added);
+  return longest_bytes(pieces, added.tokens());
 }
 
 /// What goes around a text, from the flags of the configuration.

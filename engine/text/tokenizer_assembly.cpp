@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 #include <unordered_set>
 
 #include "engine/base/utf8.h"
@@ -24,6 +26,7 @@ struct Assembly {
   std::vector<bool> used;
   std::unordered_map<std::string, std::int32_t> names;
   std::vector<AddedToken> added;
+  std::vector<bool> decodes;  // by id: the decoder's steps make its text; of other pieces the text is the piece
 
   std::optional<std::int32_t> find(std::string_view name) const {
     const auto found = names.find(std::string(name));
@@ -97,15 +100,47 @@ Result<void> add_token(const TokenizerDescription& file, const AddedToken& token
   return {};
 }
 
-/// Added tokens of the file, then those that only the configuration knows, then who of them is a control token.
+/// The flags of the configuration replace those of the file; a token that either calls special stays special.
+/// Source: TokenizersBackend.__init__ of transformers, which adds such a token once more.
+void take_flags(const AddedToken& configured, Assembly& all) {
+  const auto token = std::find_if(all.added.begin(), all.added.end(),
+                                  [&](const AddedToken& other) { return other.id == configured.id; });
+  if (token == all.added.end() || token->content != configured.content) return;
+  const bool special = token->special;
+  *token = configured;
+  token->special = special || configured.special;
+}
+
+/// Whether a name may turn a piece of the vocabulary into a control token. Fine-tunes pad with "!", and a text needs its single
+/// characters.
+bool may_be_control(const std::string& name, const TokenizerConfig& config) {
+  return name != config.pad_token && !name.empty() && read_utf8(name, 0).size < name.size();
+}
+
+/// Names of special tokens make one of a piece that no list of added tokens has.
+void add_named(const TokenizerConfig& config, Assembly& all) {
+  std::set<std::string> listed;
+  for (const AddedToken& token : all.added) listed.insert(token.content);
+  for (const std::string& name : config.special_tokens) {
+    const auto id = all.find(name);
+    if (!id || listed.contains(name) || !may_be_control(name, config)) continue;
+    all.added.push_back(config.special_token(name, *id));
+  }
+}
+
+/// Added tokens of the file, then those that only the configuration knows, then which of them are control tokens.
 Result<void> add_added(const TokenizerDescription& file, const TokenizerConfig& config, Assembly& all) {
   std::unordered_set<std::int32_t> ids;
   for (const AddedToken& token : file.added_tokens) LATHE_TRY_VOID(add_token(file, token, ids, all));
   for (const AddedToken& token : config.added_tokens) {
-    if (!ids.insert(token.id).second) continue;
+    if (!ids.insert(token.id).second) {
+      take_flags(token, all);
+      continue;
+    }
     all.added.push_back(token);  // the configuration may rename a piece
     all.place(token.id, token.content);
   }
+  add_named(config, all);
   for (AddedToken& token : all.added) {
     const auto known = all.find(token.content);
     if (known && *known != token.id) {
@@ -135,18 +170,35 @@ Result<void> check_no_gap(const TokenizerDescription& file, const Assembly& all)
 }
 
 /// See Tokenizer::max_bytes_per_token. Every byte must come to be part of some id's text, and of one alone.
-std::size_t max_bytes_per_token(const Assembly& all, const AddedTokenSet& added, const PipelineParts& parts) {
+std::size_t max_bytes_per_token(const Assembly& all, const PipelineParts& parts) {
   if (!parts.words->keeps_bytes() || (parts.pretokenizer && !parts.pretokenizer->keeps_size())) return 0;
-  return longest_bytes(all.pieces, added) * (parts.normalizer ? parts.normalizer->max_shrink() : 1);
+  return longest_bytes(all.pieces, all.added) * (parts.normalizer ? parts.normalizer->max_shrink() : 1);
 }
 
-/// For Llama's classes the flags of the configuration go before the post-processor of the file.
-void apply_flags(const TokenizerConfig& config, TokenizerParts& parts) {
-  const bool obeys = config.tokenizer_class.starts_with("Llama") || config.tokenizer_class.starts_with("CodeLlama") ||
-                     config.tokenizer_class.starts_with("Gemma");
-  if (!obeys) return;
-  if (config.add_bos && parts.bos) parts.before = *config.add_bos ? std::vector{*parts.bos} : std::vector<std::int32_t>();
-  if (config.add_eos && !parts.eos.empty()) parts.after = *config.add_eos ? parts.eos : std::vector<std::int32_t>();
+/// Gives the tokens that are looked for in normalized text the content that they have there, also as pieces: so the library
+/// decodes them. Errors: those of the normalizer.
+Result<void> normalize_added(const TokenizerDescription& file, const Normalizer* normalizer, Assembly& all) {
+  all.decodes.assign(all.pieces.size(), true);
+  for (AddedToken& token : all.added) {
+    const auto index = static_cast<std::size_t>(token.id);
+    all.decodes[index] = false;
+    if (!token.normalized || normalizer == nullptr) continue;
+    std::string content = is_valid_utf8(token.content) ? token.content : repaired_utf8(token.content);
+    TextMarks marks;
+    EncodeBudget budget(content.size());
+    LATHE_TRY_VOID(normalizer->apply(content, marks, budget));
+    if (content == token.content) continue;
+    if (content.size() > kMaxPieceBytes) {
+      return refuse(file,
+                    fmt::format("\"{}\" becomes {} bytes, at most {}", printable_excerpt(token.content), content.size(),
+                                kMaxPieceBytes),
+                    "added_tokens");
+    }
+    all.decodes[index] = true;
+    all.pieces[index] = content;
+    token.content = std::move(content);
+  }
+  return {};
 }
 
 Result<TokenizerParts> make_base(const TokenizerDescription& file, const TokenizerConfig& config, Assembly& all) {
@@ -157,25 +209,27 @@ Result<TokenizerParts> make_base(const TokenizerDescription& file, const Tokeniz
   if (eos) parts.eos.push_back(*eos);
   LATHE_TRY(Surroundings around,
             read_post_processor(file.post_processor, [&](std::string_view name) { return all.find(name); }));
+  // add_bos_token and add_eos_token of the configuration count for nothing: transformers leaves them out of account where
+  // there is a tokenizer.json.
   parts.before = std::move(around.before);
   parts.after = std::move(around.after);
-  apply_flags(config, parts);
   parts.special.assign(all.pieces.size(), false);
   for (const AddedToken& token : all.added) parts.special[static_cast<std::size_t>(token.id)] = token.special;
-  parts.added = AddedTokenSet(all.added);
+  std::vector<AddedToken> as_written;
+  std::copy_if(all.added.begin(), all.added.end(), std::back_inserter(as_written),
+               [](const AddedToken& token) { return !token.normalized; });
+  parts.added = AddedTokenSet(std::move(as_written));
   return parts;
 }
 
-/// What each id adds to a text, at its front or behind others: added tokens their content, the others what the decoder
-/// makes of them.
+/// What each id adds to a text, at its front or behind others: added tokens their content unless a normalizer changed it, the
+/// others what the decoder makes of them.
 Result<std::vector<std::string>> decoded_pieces(const TokenizerDescription& file, const Assembly& all,
                                                 const TokenDecoder& decoder, bool first) {
   constexpr std::size_t kMaxDecodedBytes = 64u << 10;
   std::vector<std::string> bytes = all.pieces;
-  std::vector<bool> is_added(bytes.size(), false);
-  for (const AddedToken& token : all.added) is_added[static_cast<std::size_t>(token.id)] = !decoder.has_place;
   for (std::size_t id = 0; id < bytes.size(); ++id) {
-    if (is_added[id]) continue;
+    if (!all.decodes[id] && !decoder.has_place) continue;
     for (const TokenDecoder::Step& step : decoder.steps) {
       step(bytes[id], first);
       if (bytes[id].size() > kMaxDecodedBytes) {
@@ -199,6 +253,7 @@ Result<std::unique_ptr<Tokenizer>> assemble_tokenizer(const TokenizerDescription
   PipelineParts parts;
   LATHE_TRY(parts.normalizer, make_normalizer(file.normalizer));
   LATHE_TRY(parts.pretokenizer, make_pretokenizer(file.pre_tokenizer));
+  std::vector<AddedToken> normalized;
   std::unordered_set<std::string> control;
   for (const AddedToken& token : all.added) {
     if (token.special) control.insert(token.content);
@@ -207,8 +262,12 @@ Result<std::unique_ptr<Tokenizer>> assemble_tokenizer(const TokenizerDescription
                                           .control = control,
                                           .byte_level = parts.pretokenizer && parts.pretokenizer->is_byte_level()}));
   LATHE_TRY(TokenDecoder decoder, make_token_decoder(file.decoder));
+  LATHE_TRY_VOID(normalize_added(file, parts.normalizer.get(), all));
   LATHE_TRY(TokenizerParts base, make_base(file, config, all));
-  base.max_bytes_per_token = max_bytes_per_token(all, base.added, parts);
+  base.max_bytes_per_token = max_bytes_per_token(all, parts);
+  std::copy_if(all.added.begin(), all.added.end(), std::back_inserter(normalized),
+               [](const AddedToken& token) { return token.normalized; });
+  parts.normalized = AddedTokenSet(std::move(normalized));
   LATHE_TRY(parts.bytes, decoded_pieces(file, all, decoder, false));
   if (decoder.has_place) {
     LATHE_TRY(parts.first_bytes, decoded_pieces(file, all, decoder, true));

@@ -9,10 +9,10 @@
 
 namespace lathe::engine {
 
-std::size_t longest_bytes(const std::vector<std::string>& pieces, const AddedTokenSet& added) {
+std::size_t longest_bytes(const std::vector<std::string>& pieces, std::span<const AddedToken> added) {
   std::size_t longest = 0;
   for (const std::string& piece : pieces) longest = std::max(longest, piece.size());
-  for (const AddedToken& token : added.tokens()) {
+  for (const AddedToken& token : added) {
     if (token.lstrip || token.rstrip) return 0;
     longest = std::max(longest, token.content.size());
   }
@@ -35,12 +35,13 @@ Result<void> TokenizerBase::encode_ranges(std::string_view text, std::span<const
   for (const AddedTokenSet::Match& match : parts_.added.find(text, special_allowed)) {
     LATHE_TRY_VOID(budget.check_time());
     if (match.range.begin > from) {
-      LATHE_TRY_VOID(encode_plain(text.substr(from, match.range.begin - from), from == 0, budget, ids));
+      LATHE_TRY_VOID(
+          encode_plain({text.substr(from, match.range.begin - from), from, special_allowed}, budget, ids));
     }
     ids.push_back(match.id);
     from = match.range.end;
   }
-  return from < text.size() ? encode_plain(text.substr(from), from == 0, budget, ids) : Result<void>();
+  return from < text.size() ? encode_plain({text.substr(from), from, special_allowed}, budget, ids) : Result<void>();
 }
 
 Result<std::vector<std::int32_t>> TokenizerBase::encode(std::string_view text, bool add_special, bool parse_special) const {

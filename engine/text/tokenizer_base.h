@@ -17,7 +17,7 @@ inline constexpr std::size_t kMaxPieceBytes = 4096;
 
 /// Filled by the kind's open function.
 struct TokenizerParts {
-  AddedTokenSet added;
+  AddedTokenSet added;        ///< those that are found in the text as it is written
   std::vector<bool> special;  ///< by id
   std::optional<std::int32_t> bos;
   std::vector<std::int32_t> eos;
@@ -25,8 +25,16 @@ struct TokenizerParts {
   std::size_t max_bytes_per_token = 0;      ///< of text, added tokens included; 0: unbounded or not known
 };
 
-/// The longest of the pieces and added tokens; 0 when an added token takes any white space beside it along.
-std::size_t longest_bytes(const std::vector<std::string>& pieces, const AddedTokenSet& added);
+/// The longest of the pieces and added tokens; 0 when an added token takes any white space around it along.
+std::size_t longest_bytes(const std::vector<std::string>& pieces, std::span<const AddedToken> added);
+
+/// A part of a text, without added tokens that are found in the text as it is written.
+struct PlainPart {
+  std::string_view text;
+  std::size_t begin = 0;                       ///< in the whole text
+  std::span<const TextRange> special_allowed;  ///< of the whole text
+  bool at_start() const { return begin == 0; }
+};
 
 class TokenizerBase : public Tokenizer {
  public:
@@ -44,9 +52,8 @@ class TokenizerBase : public Tokenizer {
   std::string decode(std::span<const std::int32_t> ids, bool skip_special) const final;
 
  protected:
-  /// Appends the ids of text without added tokens. `at_start`: nothing lies before it. Errors: as encode.
-  virtual Result<void> encode_plain(std::string_view text, bool at_start, EncodeBudget& budget,
-                                    std::vector<std::int32_t>& ids) const = 0;
+  /// Appends the ids of a part. Errors: as encode.
+  virtual Result<void> encode_plain(const PlainPart& part, EncodeBudget& budget, std::vector<std::int32_t>& ids) const = 0;
 
  private:
   Result<void> encode_ranges(std::string_view text, std::span<const TextRange> special_allowed,

@@ -42,17 +42,43 @@ void take_named(const Json& object, const char* key, std::optional<std::string>&
   if (const auto found = object.find(key); found != object.end()) token = token_text(*found);
 }
 
+/// The flags of a token that is written as an object.
+AddedToken read_flags(const Json& value, std::string content, bool special) {
+  return {.content = std::move(content),
+          .special = special,
+          .lstrip = flag(value, "lstrip", false),
+          .rstrip = flag(value, "rstrip", false),
+          .single_word = flag(value, "single_word", false),
+          .normalized = flag(value, "normalized", !special)};
+}
+
+void add_special(const Json& value, TokenizerConfig& config) {
+  const auto text = token_text(value);
+  if (!text || text->empty()) return;
+  config.special_tokens.insert(*text);
+  if (value.is_object()) config.named_tokens.emplace(*text, read_flags(value, *text, true));
+}
+
+/// Lists of special tokens; the second is the newer name, which has names by token too.
+void take_more_special(const Json& object, TokenizerConfig& config) {
+  for (const char* key : {"additional_special_tokens", "extra_special_tokens"}) {
+    const auto more = object.find(key);
+    if (more == object.end() || !more->is_structured()) continue;
+    for (const Json& item : *more) add_special(item, config);
+  }
+}
+
+/// "bos_token", and whatever else a model calls a token of its own: "image_token", "boi_token"...
 void take_special(const Json& object, TokenizerConfig& config) {
   take_named(object, "bos_token", config.bos_token);
   take_named(object, "eos_token", config.eos_token);
   take_named(object, "unk_token", config.unk_token);
   take_named(object, "pad_token", config.pad_token);
   take_named(object, "mask_token", config.mask_token);
-  const auto more = object.find("additional_special_tokens");
-  if (more == object.end() || !more->is_array()) return;
-  for (const Json& item : *more) {
-    if (auto text = token_text(item)) config.special_tokens.insert(std::move(*text));
+  for (const auto& [key, value] : object.items()) {
+    if (key.ends_with("_token")) add_special(value, config);
   }
+  take_more_special(object, config);
 }
 
 Result<std::int32_t> token_id(std::string_view text, std::string_view file) {
@@ -74,11 +100,9 @@ Result<void> take_decoder(const Json& object, TokenizerConfig& config) {
     if (!content || !value.is_object()) {
       return fail(ErrorCode::model_refused, "must have a \"content\"", "tokenizer_config.json: added_tokens_decoder." + key);
     }
-    token.content = std::move(*content);
-    token.special = flag(value, "special", false);
-    token.lstrip = flag(value, "lstrip", false);
-    token.rstrip = flag(value, "rstrip", false);
-    token.single_word = flag(value, "single_word", false);
+    const std::int32_t id = token.id;
+    token = read_flags(value, std::move(*content), flag(value, "special", false));
+    token.id = id;
     config.added_tokens.push_back(std::move(token));
   }
   return {};
@@ -94,12 +118,21 @@ Result<void> take_added(const Json& object, TokenizerConfig& config) {
                   std::string(kAdded));
     }
     if (described.contains(id.get<std::int32_t>())) continue;
-    config.added_tokens.push_back({.id = id.get<std::int32_t>(), .content = content});
+    const bool special = config.special_tokens.contains(content);
+    config.added_tokens.push_back(
+        {.id = id.get<std::int32_t>(), .content = content, .special = special, .normalized = !special});
   }
   return {};
 }
 
 }  // namespace
+
+AddedToken TokenizerConfig::special_token(const std::string& content, std::int32_t id) const {
+  const auto known = named_tokens.find(content);
+  AddedToken token = known != named_tokens.end() ? known->second : AddedToken{.content = content, .special = true};
+  token.id = id;
+  return token;
+}
 
 Result<TokenizerConfig> read_tokenizer_config(const ModelFolder& folder) {
   if (!folder.gguf().empty()) return read_gguf_tokenizer_config(folder);
@@ -117,9 +150,6 @@ Result<TokenizerConfig> read_tokenizer_config(const ModelFolder& folder) {
   take_special(map, config);
   LATHE_TRY_VOID(take_decoder(main, config));
   LATHE_TRY_VOID(take_added(added, config));
-  for (const auto& named : {config.bos_token, config.eos_token, config.unk_token, config.pad_token}) {
-    if (named && !named->empty()) config.special_tokens.insert(*named);
-  }
   for (AddedToken& token : config.added_tokens) {
     if (config.special_tokens.contains(token.content)) token.special = true;
   }

@@ -2,6 +2,9 @@
 // What a checkpoint's tokenizer_config.json, special_tokens_map.json and added_tokens.json say about its tokenizer.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -20,7 +23,12 @@ struct TokenizerConfig {
   bool add_prefix_space = true;  ///< sentencepiece without `legacy`: the first gets one. Source: LlamaTokenizer.tokenize
   std::optional<std::string> bos_token, eos_token, unk_token, pad_token, mask_token;
   std::set<std::string> special_tokens;  ///< contents of all that are named as special
+  /// By content, those of them whose flags stand by their name. An id is not known there.
+  std::map<std::string, AddedToken, std::less<>> named_tokens;
   std::vector<AddedToken> added_tokens;
+
+  /// The special token of that content under an id.
+  AddedToken special_token(const std::string& content, std::int32_t id) const;
 };
 
 /// Missing files leave the defaults. Errors: model_refused with file and field, also for a file that may not be read.

@@ -168,7 +168,8 @@ Result<void> read_added(const dom::element& root, TokenizerDescription& file) {
                                  .special = flag(token, "special"),
                                  .lstrip = flag(token, "lstrip"),
                                  .rstrip = flag(token, "rstrip"),
-                                 .single_word = flag(token, "single_word")});
+                                 .single_word = flag(token, "single_word"),
+                                 .normalized = flag(token, "normalized")});
   }
   return {};
 }

@@ -54,7 +54,7 @@ Json added_tokens_of(const TokenizerDescription& description) {
                       {"single_word", token.single_word},
                       {"lstrip", token.lstrip},
                       {"rstrip", token.rstrip},
-                      {"normalized", false},
+                      {"normalized", token.normalized},
                       {"special", token.special}});
   }
   return tokens;

@@ -68,7 +68,7 @@ void add_named(const TokenizerConfig& config, TokenizerDescription& description)
     if (!config.special_tokens.contains(piece)) continue;
     const bool listed = std::any_of(config.added_tokens.begin(), config.added_tokens.end(),
                                     [&, &own = id](const AddedToken& token) { return token.id == own; });
-    if (!listed) description.added_tokens.push_back({.id = id, .content = piece, .special = true});
+    if (!listed) description.added_tokens.push_back(config.special_token(piece, id));
   }
 }
 

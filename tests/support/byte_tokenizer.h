@@ -38,7 +38,7 @@ class PlainChatTemplate final : public engine::ChatTemplate {
  public:
   engine::Result<std::vector<engine::TextSpan>> render(const std::vector<engine::ChatMessage>& messages,
                                                        const engine::ChatRenderOptions& options) const override;
-  const std::string& source() const override { return source_; }
+  const std::string& source(bool) const override { return source_; }
 
  private:
   std::string source_ = "{% if enable_thinking %}[think]{% endif %}";

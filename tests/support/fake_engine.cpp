@@ -89,6 +89,7 @@ FakeEngine::FakeEngine(const FakeModel& model)
   if (model.options) model_.options = *model.options;
   model_.default_max_tokens = model.default_max_tokens;
   model_.answer_formats = model.answer_formats;
+  model_.answer_formats_with_tools = model.answer_formats_with_tools.value_or(model.answer_formats);
   if (model.chat_template.empty()) {
     template_ = std::make_unique<PlainChatTemplate>();
   } else {

@@ -29,6 +29,7 @@ struct FakeModel {
   bool has_chat_template = true;
   std::string chat_template;                       ///< Jinja; empty: PlainChatTemplate
   engine::AnswerFormats answer_formats;            ///< that a load found
+  std::optional<engine::AnswerFormats> answer_formats_with_tools;  ///< where they differ
   std::optional<engine::EngineOptions> options;    ///< as asked; fake_loader sets it
   std::optional<std::int64_t> default_max_tokens;  ///< of generation_config.json
   std::optional<engine::MeasuredMemory> measured;  ///< that the load took; 10, 2, 1 and 0 MiB were estimated

@@ -23,7 +23,7 @@ class PlainTemplate final : public engine::ChatTemplate {
     if (options.add_generation_prompt) spans.push_back({"assistant:", true});
     return spans;
   }
-  const std::string& source() const override { return source_; }
+  const std::string& source(bool) const override { return source_; }
 
  private:
   std::string source_ = "plain";

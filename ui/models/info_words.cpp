@@ -27,6 +27,13 @@ QString end_tokens_of(const engine::ModelInfo& info) {
   return ids.isEmpty() ? translated("none") : ids.join(QStringLiteral(", "));
 }
 
+QString chat_templates_of(const engine::ModelInfo& info) {
+  if (info.chat_templates.size() < 2) return info.has_chat_template ? translated("yes") : translated("no");
+  QStringList names;
+  for (const std::string& name : info.chat_templates) names.append(QString::fromStdString(name));
+  return names.join(QStringLiteral(", "));
+}
+
 QString rope_of(const engine::ModelInfo& info) {
   if (info.rope_theta <= 0) return translated("none");
   return translated("theta %1, scaling %2")
@@ -57,7 +64,7 @@ InfoRows info_rows(const engine::ModelInfo& info) {
                     info.tokenizer.empty() ? translated("none") : QString::fromStdString(info.tokenizer));
   rows.emplace_back(translated("BOS"), info.bos_id ? QString::number(*info.bos_id) : translated("none"));
   rows.emplace_back(translated("EOS"), end_tokens_of(info));
-  rows.emplace_back(translated("Chat template"), info.has_chat_template ? translated("yes") : translated("no"));
+  rows.emplace_back(translated("Chat template"), chat_templates_of(info));
   for (const std::string& warning : info.warnings) rows.emplace_back(translated("Warning"), QString::fromStdString(warning));
   rows.emplace_back(translated("Path"), QString::fromStdString(info.path));
   return rows;

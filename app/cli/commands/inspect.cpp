@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // lathe inspect: what a checkpoint is and whether it fits, from its headers alone; on request also what a load takes.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <limits>
@@ -96,6 +97,7 @@ OrderedJson info_json(const ModelInfo& info, const OrderedJson& knobs, const std
                       {"rope_scaling", info.rope_scaling},
                       {"tied_embeddings", info.tied_embeddings},
                       {"has_chat_template", info.has_chat_template},
+                      {"chat_templates", info.chat_templates},
                       {"tokenizer", info.tokenizer},
                       {"bos_id", info.bos_id ? OrderedJson(*info.bos_id) : OrderedJson(nullptr)},
                       {"eos_ids", info.eos_ids},
@@ -137,6 +139,11 @@ std::string fit_line(const FitAt& at, std::int64_t plain) {
       at.quantization != "none" && fit.weights >= plain ? "; saves nothing: its groups do not fit these matrices" : "");
 }
 
+std::string chat_words(const ModelInfo& info) {
+  if (info.chat_templates.size() > 1) return printable(fmt::format("templates {}", fmt::join(info.chat_templates, ", ")));
+  return info.has_chat_template ? "has a chat template" : "no chat template";
+}
+
 std::string info_text(const ModelInfo& info, const OrderedJson& knobs, const std::vector<FitAt>& all_fits) {
   std::string tensors;
   for (const auto& [dtype, n] : info.tensors_by_dtype)
@@ -156,7 +163,7 @@ std::string info_text(const ModelInfo& info, const OrderedJson& knobs, const std
       static_cast<double>(info.file_bytes) / kMiB, info.file_format, tensors, info.n_layers, info.hidden_size,
       info.intermediate_size, info.n_heads, info.n_kv_heads, info.head_dim, info.max_position_embeddings, positions,
       info.vocab_size, info.tokenizer.empty() ? "no tokenizer" : info.tokenizer, info.tied_embeddings ? "tied" : "separate",
-      info.has_chat_template ? "has a chat template" : "no chat template");
+      chat_words(info));
   if (!info.quantization_scheme.empty()) {
     const char* const stay =
         info.stored_layer_quantizations.empty() ? "its matrices stay so, as " : "what can stays so, as ";

@@ -2,6 +2,11 @@
 // lathe template: renders a chat template with given variables.
 #include <fmt/format.h>
 
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
 #include "app/cli/json_lines.h"
 #include "app/cli/model_command.h"
 #include "engine/api/text_template.h"
@@ -39,12 +44,59 @@ Result<TemplateSource> read_source(const std::string& file, const std::string& m
   return file.empty() ? engine::read_template_of_model(model) : engine::read_template_file(file);
 }
 
+using Compiled = tl::expected<std::unique_ptr<engine::TextTemplate>, TemplateProblem>;
+
+/// The templates that lines may get, by name.
+class Templates {
+ public:
+  explicit Templates(const engine::NamedTemplates& sources) {
+    for (const engine::NamedTemplate& one : sources.all()) {
+      const auto [made, added] = compiled_.emplace(one.name, engine::compile_text_template(one.text));
+      if (!added || made->second) continue;
+      problem_ = &made->second.error();
+    }
+  }
+
+  /// A name of the command line, or what the engine would take for a chat with or without tools.
+  Result<const Compiled*> choose(const std::string& name, bool has_tools) const {
+    for (const std::string_view wanted : wanted_names(name, has_tools)) {
+      if (const auto found = compiled_.find(wanted); found != compiled_.end()) return &found->second;
+    }
+    std::string names;
+    for (const auto& [known, compiled] : compiled_) names.append(names.empty() ? "" : ", ").append(known);
+    return engine::fail(ErrorCode::invalid_argument,
+                        fmt::format("there is no chat template \"{}\" (there are: {})",
+                                    name.empty() ? std::string(engine::NamedTemplates::kDefault) : name, names),
+                        "--name");
+  }
+  /// Of the last one that does not compile; null: all do.
+  const TemplateProblem* problem() const { return problem_; }
+
+ private:
+  static std::vector<std::string_view> wanted_names(const std::string& name, bool has_tools) {
+    if (!name.empty()) return {name};
+    if (has_tools) return {engine::NamedTemplates::kToolUse, engine::NamedTemplates::kDefault};
+    return {engine::NamedTemplates::kDefault};
+  }
+
+  std::map<std::string, Compiled, std::less<>> compiled_;
+  const TemplateProblem* problem_ = nullptr;
+};
+
+bool has_tools(const OrderedJson& variables) {
+  const auto tools = variables.find("tools");
+  return tools != variables.end() && !tools->is_null();
+}
+
 int render_template(const std::vector<std::string>& arguments, Terminal& terminal) {
   CLI::App parser(std::string(kTemplateCommand.help), program_name(kTemplateCommand));
-  std::string file, model;
+  std::string file, model, name;
   parser.add_option("FILE", file, "The template.");
   parser.add_option("--model", model, "Folder of a checkpoint whose template it is; its bos_token and the like are set.")
       ->type_name("DIR");
+  parser.add_option("--name", name,
+                    "Which of the checkpoint's templates; without it tool_use where a line has tools and there is such a "
+                    "template, else default.");
   parser.footer(
       "Each line of stdin is a JSON object, the variables of one rendering: messages, tools, add_generation_prompt...\n"
       "Each line of stdout is {\"text\": ...}, or {\"error\": ..., \"line\": ..., \"column\": ...}, the place in the "
@@ -52,15 +104,16 @@ int render_template(const std::vector<std::string>& arguments, Terminal& termina
   if (const auto code = parse(parser, arguments, terminal)) return *code;
   const auto source = read_source(file, model);
   if (!source) return report(terminal, parser, source.error());
-  const auto compiled = engine::compile_text_template(source->text);
+  const Templates templates(source->templates);
   const int code = answer_lines(terminal, parser, [&](std::string_view line) -> Result<std::string> {
     LATHE_TRY(const OrderedJson variables, variables_of(line, *source));
-    if (!compiled) return problem_line(compiled.error());
-    const auto text = (*compiled)->render(variables);
+    LATHE_TRY(const Compiled* compiled, templates.choose(name, has_tools(variables)));
+    if (!*compiled) return problem_line(compiled->error());
+    const auto text = (**compiled)->render(variables);
     return text ? engine::dump_json(OrderedJson{{"text", *text}}) : problem_line(text.error());
   });
-  if (compiled || code != kExitDone) return code;
-  const TemplateProblem& problem = compiled.error();
+  if (templates.problem() == nullptr || code != kExitDone) return code;
+  const TemplateProblem& problem = *templates.problem();
   return report(
       terminal, parser,
       {ErrorCode::model_refused, problem.message, fmt::format("line {}, column {}", problem.line, problem.column)});

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/base/utf8.h"
 #include "engine/text/template/operators.h"
@@ -42,8 +43,15 @@ class JsonWriter {
     if (value.is_none()) return plain("null");
     if (const auto* boolean = value.as<bool>()) return plain(*boolean ? "true" : "false");
     if (const auto* integer = value.as<std::int64_t>()) return plain(fmt::format("{}", *integer));
-    if (const auto* number = value.as<double>()) return plain(float_text(*number));
+    if (const auto* number = value.as<double>()) return plain(number_text(*number));
     throw Failure(fmt::format("{} cannot be written as JSON", type_name(value)));
+  }
+
+  /// As Python's json: also what JSON itself has no number for.
+  static std::string number_text(double number) {
+    if (std::isnan(number)) return "NaN";
+    if (std::isinf(number)) return number < 0 ? "-Infinity" : "Infinity";
+    return float_text(number);
   }
 
   void write_text(const MarkedText& value) {

@@ -2,6 +2,9 @@
 #include "engine/text/template/to_text.h"
 
 #include <fmt/format.h>
+#include <unicode/uchar.h>
+
+#include "engine/base/utf8.h"
 
 namespace lathe::engine::jinja {
 namespace {
@@ -41,24 +44,36 @@ class ReprWriter {
     const char quote = text.find('\'') != text.npos && text.find('"') == text.npos ? '"' : '\'';
     plain(std::string_view(&quote, 1));
     std::size_t done = 0;  // what needs no escape is copied in stretches
-    for (std::size_t at = 0; at < text.size(); ++at) {
-      const std::string escape = escape_of(text[at], quote);
-      if (escape.empty()) continue;
-      out_.append_part(value, done, at);
-      append(escape, value.source_at(at));
-      done = at + 1;
+    for (std::size_t at = 0; at < text.size();) {
+      const Utf8Step step = read_utf8(text, at);
+      const std::string escape = escape_of(step.code, quote);
+      if (!escape.empty()) {
+        out_.append_part(value, done, at);
+        append(escape, value.source_at(at));
+        done = at + step.size;
+      }
+      at += step.size;
     }
     out_.append_part(value, done, text.size());
     plain(std::string_view(&quote, 1));
   }
 
-  static std::string escape_of(char c, char quote) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == quote || c == '\\') return {'\\', c};
-    if (c == '\n') return "\\n";
-    if (c == '\t') return "\\t";
-    if (c == '\r') return "\\r";
-    return byte < 0x20 || byte == 0x7F ? fmt::format("\\x{:02x}", byte) : std::string();
+  static std::string escape_of(char32_t code, char quote) {
+    if (code == static_cast<unsigned char>(quote) || code == '\\') return {'\\', static_cast<char>(code)};
+    if (code == '\n') return "\\n";
+    if (code == '\t') return "\\t";
+    if (code == '\r') return "\\r";
+    if (is_printable(code)) return {};
+    const auto number = static_cast<std::uint32_t>(code);
+    if (code < 0x100) return fmt::format("\\x{:02x}", number);
+    return code < 0x10000 ? fmt::format("\\u{:04x}", number) : fmt::format("\\U{:08x}", number);
+  }
+
+  /// As str.isprintable of Python. ICU 72 of Debian 12 knows Unicode 15.0, which Python 3.12 has too.
+  static bool is_printable(char32_t code) {
+    if (code < 0x7F) return code >= 0x20;
+    constexpr std::uint32_t kDenied = U_GC_C_MASK | U_GC_Z_MASK;
+    return (U_GET_GC_MASK(static_cast<UChar32>(code)) & kDenied) == 0;
   }
 
   void add_list(const ListObject& list) {

@@ -346,7 +346,7 @@ void ConvertGgufTest::tokenizer_and_template_come_back() {
   QVERIFY(QFile::exists(QString::fromStdString(back) + QLatin1Char('/') + file));
   const auto first = engine::open_model(folder.toStdString()), last = engine::open_model(back);
   QVERIFY2(last.has_value(), refusal_in(last).c_str());
-  QVERIFY(last->chat_template == first->chat_template);
+  QVERIFY(last->chat_templates == first->chat_templates);
   QVERIFY(last->config.bos_id == first->config.bos_id);
   // The file's own: behind a special token a GGUF vocabulary always has a blank in front, which folders may say they have
   // not.

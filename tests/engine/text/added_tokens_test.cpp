@@ -35,9 +35,11 @@ class AddedTokensTest : public QObject {
     QVERIFY((find(copy, "x<a>") == Found{{1, 4, 1}}));
     QVERIFY((find(moved, "x<a>") == Found{{1, 4, 1}}));
   }
-  void a_longer_token_that_may_not_match_leaves_the_shorter_one() {
-    const AddedTokenSet set({{.id = 1, .content = "<a"}, {.id = 2, .content = "<a>", .special = true}});
-    QVERIFY((AddedTokenSet(set).find("<a>", {}).front().id == 1));
+  void a_match_that_is_denied_hides_what_begins_inside_it() {
+    const AddedTokenSet special({{.id = 1, .content = "<a"}, {.id = 2, .content = "<a>", .special = true}, {.id = 3, .content = ">"}});
+    QVERIFY((find(special, "<a>>", false) == Found{{3, 4, 3}}));
+    const AddedTokenSet words({{.id = 1, .content = "cat", .single_word = true}, {.id = 2, .content = "at"}, {.id = 3, .content = "ca"}});
+    QVERIFY((find(words, "xcat cat cab") == Found{{5, 8, 1}, {9, 11, 3}}));
   }
   void special_tokens_need_a_place_that_allows_them() {
     const AddedTokenSet set({{.id = 1, .content = "<s>", .special = true}, {.id = 2, .content = "<t>"}});
@@ -51,9 +53,17 @@ class AddedTokensTest : public QObject {
     QCOMPARE(matches.size(), std::size_t{1});
     QCOMPARE(matches[0].range.begin, std::size_t{3});
   }
-  void a_shorter_allowed_token_is_found_where_a_longer_is_not_allowed() {
+  void a_special_token_across_the_end_of_a_range_hides_nothing() {
     const AddedTokenSet set({{.id = 1, .content = "<a><b>", .special = true}, {.id = 2, .content = "<a>"}});
-    QVERIFY((find(set, "<a><b>", false) == Found{{0, 3, 2}}));
+    const std::vector<TextRange> second_half = {{3, 6}};
+    const auto matches = set.find("<a><b>", second_half);
+    QCOMPARE(matches.size(), std::size_t{1});
+    QCOMPARE(matches[0].id, 2);
+  }
+  void a_token_may_begin_in_white_space_that_another_took() {
+    const AddedTokenSet set({{.id = 1, .content = "<a>", .rstrip = true}, {.id = 2, .content = " b"}, {.id = 3, .content = "  "}});
+    QVERIFY((find(set, "<a> b") == Found{{0, 4, 1}, {3, 5, 2}}));
+    QVERIFY((find(set, "<a>   b") == Found{{0, 6, 1}, {3, 5, 3}, {5, 7, 2}}));
   }
   void white_space_is_taken_along() {
     const AddedTokenSet set({{.id = 1, .content = "<m>", .lstrip = true}, {.id = 2, .content = "<e>", .rstrip = true}});
@@ -66,6 +76,11 @@ class AddedTokensTest : public QObject {
   void a_single_word_does_not_match_inside_one() {
     const AddedTokenSet set({{.id = 1, .content = "word", .single_word = true}});
     QVERIFY((find(set, "sword words word, \xC3\xA9word word") == Found{{12, 16, 1}, {25, 29, 1}}));
+    // Marks, digits, connectors and joiners belong to words, signs do not.
+    for (const char* after : {"\xCC\x81", "\xE0\xA4\x83", "1", "_", "\xE2\x80\xBF", "\xE2\x80\x8D"})
+      QVERIFY2(find(set, std::string("word") + after).empty(), after);
+    for (const char* after : {"-", "\xC2\xBD", "\xE2\x91\xA0", "\xE2\x80\x8B", "\xF0\x9F\x98\x80"})
+      QCOMPARE(find(set, std::string("word") + after).size(), std::size_t{1});
   }
   void empty_contents_are_dropped() { QVERIFY(find(AddedTokenSet({{.id = 1, .content = ""}}), "abc").empty()); }
   void nothing_to_find_gives_nothing() {

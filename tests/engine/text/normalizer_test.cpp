@@ -13,7 +13,8 @@ std::string normalized(const char* description, std::string text) {
   const auto made = make_normalizer(Json::parse(description));
   if (!made) return "refused: " + made.error().message;
   EncodeBudget budget(text.size());
-  const auto applied = (*made)->apply(text, budget);
+  TextMarks marks;
+  const auto applied = (*made)->apply(text, marks, budget);
   return applied ? text : "failed: " + applied.error().message;
 }
 
@@ -90,16 +91,17 @@ class NormalizerTest : public QObject {
     const auto form = make_normalizer(Json{{"type", type.toStdString()}});
     const auto parts = make_normalizer(Json{{"type", "NFD"}});
     QVERIFY(form.has_value() && parts.has_value() && (*form)->max_shrink() > 0);
+    TextMarks marks;
     for (char32_t code = 1; code < 0x110000; ++code) {
       if (code >= 0xD800 && code < 0xE000) continue;
       std::string text;
       append_utf8(text, code);
       EncodeBudget budget(text.size());
       std::string taken_apart = text;
-      QVERIFY((*parts)->apply(taken_apart, budget).has_value());
+      QVERIFY((*parts)->apply(taken_apart, marks, budget).has_value());
       for (const std::string& before : {text, taken_apart}) {
         std::string after = before;
-        QVERIFY((*form)->apply(after, budget).has_value());
+        QVERIFY((*form)->apply(after, marks, budget).has_value());
         if (after.size() * (*form)->max_shrink() < before.size()) QFAIL(qPrintable(QString::number(code, 16)));
       }
     }

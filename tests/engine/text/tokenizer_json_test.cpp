@@ -133,12 +133,22 @@ class TokenizerJsonTest : public QObject {
     QVERIFY(encoded(*t, "a", false, false).front() != 1);
     QCOMPARE(t->eos_ids(), std::vector<std::int32_t>{2});
   }
-  void for_llama_the_flags_of_the_configuration_count() {
-    const auto t = opened(
-        byte_fallback_file(),
-        R"({"tokenizer_class": "LlamaTokenizer", "bos_token": "<s>", "eos_token": "</s>", "add_bos_token": false, "add_eos_token": true})");
-    QVERIFY(!t->adds_bos());
-    QCOMPARE(encoded(*t, "a", true, false).back(), 2);
+  void the_post_processor_counts_and_no_flag_of_the_configuration_data() {
+    QTest::addColumn<QString>("name");
+    for (const char* name : {"LlamaTokenizer", "LlamaTokenizerFast", "GemmaTokenizer", "TokenizersBackend", "GPT2Tokenizer"})
+      QTest::newRow(name) << name;
+  }
+  void the_post_processor_counts_and_no_flag_of_the_configuration() {
+    QFETCH(QString, name);
+    Json config = {{"tokenizer_class", name.toStdString()}, {"bos_token", "<s>"}, {"eos_token", "</s>"}, {"add_bos_token", false},
+                   {"add_eos_token", true}};
+    const auto with = opened(byte_fallback_file(), config.dump());
+    QVERIFY(with->adds_bos());
+    QVERIFY(encoded(*with, "a", true, false).back() != 2);
+    Json file = byte_fallback_file();
+    file["post_processor"] = nullptr;
+    config["add_bos_token"] = true;
+    QVERIFY(!opened(file, config.dump())->adds_bos());
   }
   void T6_text_of_a_user_is_never_a_control_token() {
     for (const Json& file : {byte_level_file(), byte_fallback_file()}) {

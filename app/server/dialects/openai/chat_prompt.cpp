@@ -92,8 +92,9 @@ engine::Result<std::vector<engine::TextSpan>> read_chat_prompt(FieldReader& body
     body.refuse("continue_final_message", "excludes add_generation_prompt");
   }
   options.tools = std::move(tools);
-  read_variables(body, chat_template->source(), options.variables);
-  read_effort(body, chat_template->source(), options.variables);
+  const std::string& source = chat_template->source(!options.tools.is_null());
+  read_variables(body, source, options.variables);
+  read_effort(body, source, options.variables);
   LATHE_TRY_VOID(body.verdict());
 
   LATHE_TRY(const std::vector<engine::ChatMessage> read, read_chat_messages(*messages));

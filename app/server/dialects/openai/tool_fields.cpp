@@ -63,7 +63,7 @@ bool read_tool_choice(FieldReader& body, const engine::LoadedModel& model) {
                 "to make the model call a tool needs guided decoding, which is not served here; \"auto\" lets it choose");
   } else if (choice != nullptr && *choice != "auto") {
     body.refuse("tool_choice", "must be \"none\" or \"auto\"");
-  } else if (!model.options.enable_auto_tool_choice || model.answer_formats.tool_calls.empty()) {
+  } else if (!model.options.enable_auto_tool_choice || model.answer_formats_with_tools.tool_calls.empty()) {
     // vLLM's words; what is set here without being asked for is said behind them.
     const bool is_off = !model.options.enable_auto_tool_choice;
     body.refuse(
