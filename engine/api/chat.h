@@ -64,7 +64,8 @@ struct CompiledTemplates {
   bool has_plain = false;              ///< one is for chats without tools
   std::vector<Error> errors;           ///< those of compile_chat_template, of templates that are left out
 };
-/// Compiles those that NamedTemplates::choose gives out. A chat that has no template is refused by render() with their names.
+/// Compiles those that NamedTemplates::choose gives out. A chat that has no template is refused by render() with their
+/// names.
 CompiledTemplates compile_chat_templates(const NamedTemplates& templates, const ChatTemplateNames& names);
 
 /// Text of the spans, joined.

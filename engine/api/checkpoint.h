@@ -30,7 +30,7 @@ struct ModelInfo {
   bool tied_embeddings = false;
   bool has_chat_template = false;           ///< for chats without tools
   std::vector<std::string> chat_templates;  ///< their names; a single one is "default"
-  std::string tokenizer;  ///< "sentencepiece", "bpe"
+  std::string tokenizer;                    ///< "sentencepiece", "bpe"
   std::optional<std::int32_t> bos_id;
   std::vector<std::int32_t> eos_ids;  ///< each ends an answer; those of the tokenizer belong to them once it is loaded
   std::string stored_dtype;           ///< of most weights that do not stay codes; what quantized ones become otherwise

@@ -11,11 +11,11 @@
 
 namespace lathe::engine {
 
-/// chat_template.jinja is the default and additional_chat_templates/NAME.jinja the others; without such files "chat_template"
-/// of tokenizer_config.json, which is a text or named texts, counts, and without one there chat_template.json. A default that
-/// the files do not have is looked for further on. Of a GGUF file tokenizer.chat_template and tokenizer.chat_template.NAME.
-/// None is no error. Source: PreTrainedTokenizerBase.from_pretrained and ProcessorMixin of transformers.
-/// Errors: model_refused when a file cannot be read.
+/// chat_template.jinja is the default and additional_chat_templates/NAME.jinja the others; without such files
+/// "chat_template" of tokenizer_config.json, which is a text or named texts, counts, and without one there
+/// chat_template.json. A default that the files do not have is looked for further on. Of a GGUF file tokenizer.chat_template
+/// and tokenizer.chat_template.NAME. None is no error. Source: PreTrainedTokenizerBase.from_pretrained and ProcessorMixin of
+/// transformers. Errors: model_refused when a file cannot be read.
 Result<NamedTemplates> read_chat_templates(const ModelFolder& folder);
 
 /// Under the keys of a GGUF file. Source: add_chat_template of gguf-py.

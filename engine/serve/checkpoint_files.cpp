@@ -20,18 +20,18 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kTemplateFolder = "additional_chat_templates";
 constexpr std::array<std::string_view, 13> kFiles = {"generation_config.json",
-                                                    "tokenizer.json",
-                                                    "tokenizer.model",
-                                                    "tokenizer_config.json",
-                                                    "special_tokens_map.json",
-                                                    "added_tokens.json",
-                                                    "chat_template.jinja",
-                                                    "chat_template.json",
-                                                    kTemplateFolder,
-                                                    "qwen.tiktoken",
-                                                    "vocab.txt",
-                                                    "vocab.json",
-                                                    "merges.txt"};
+                                                     "tokenizer.json",
+                                                     "tokenizer.model",
+                                                     "tokenizer_config.json",
+                                                     "special_tokens_map.json",
+                                                     "added_tokens.json",
+                                                     "chat_template.jinja",
+                                                     "chat_template.json",
+                                                     kTemplateFolder,
+                                                     "qwen.tiktoken",
+                                                     "vocab.txt",
+                                                     "vocab.json",
+                                                     "merges.txt"};
 constexpr std::string_view kTokenizerConfig = "tokenizer_config.json";
 constexpr std::int64_t kMaxFile = 256LL << 20;
 

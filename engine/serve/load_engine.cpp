@@ -99,9 +99,9 @@ class EngineLoad {
       warnings_.push_back(fmt::format("the chat template is not used: {}", error.message));
     }
     if (templates.choose(false) == nullptr) {
-      warnings_.push_back(
-          fmt::format("no chat template is called \"default\", so chats{} are refused: choose one of {} with --chat-template",
-                      compiled.chat ? " without tools" : "", templates.names()));
+      warnings_.push_back(fmt::format(
+          "no chat template is called \"default\", so chats{} are refused: choose one of {} with --chat-template",
+          compiled.chat ? " without tools" : "", templates.names()));
     }
     has_chat_template_ = compiled.has_plain;
     return std::move(compiled.chat);

@@ -30,8 +30,8 @@ struct TextRange {
   std::size_t begin = 0, end = 0;
 };
 
-/// The leftmost longest matches of a set of added tokens, with the rules of the tokenizers library: a match that a flag denies
-/// still hides the tokens that begin inside it. Immutable.
+/// The leftmost longest matches of a set of added tokens, with the rules of the tokenizers library: a match that a flag
+/// denies still hides the tokens that begin inside it. Immutable.
 class AddedTokenSet {
  public:
   struct Match {
@@ -58,7 +58,7 @@ class AddedTokenSet {
   Found match_at(std::string_view text, std::size_t at, std::span<const TextRange> special_allowed) const;
 
   std::vector<AddedToken> tokens_;
-  PieceTrie trie_;                   // contents to indices of tokens_
+  PieceTrie trie_;                  // contents to indices of tokens_
   std::array<bool, 256> starts_{};  // by byte: whether a token begins with it
 };
 

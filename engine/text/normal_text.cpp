@@ -31,13 +31,12 @@ NormalText::NormalText(const PlainPart& part, bool keeps_ranges) {
     const bool has_whole = ranges.size() == 1 && ranges[0].begin == 0 && ranges[0].end == part.text.size();
     ranges = has_whole ? std::vector{TextRange{0, text_.size()}} : std::vector<TextRange>();
   }
-  std::optional<std::size_t> front;
-  if (part.at_start() && !text_.empty()) front = read_utf8(text_, 0).size;
+  const bool has_front = part.at_start() && !text_.empty();
+  const std::size_t front = has_front ? read_utf8(text_, 0).size : 0;
   const auto add_front = [&](std::size_t before) {
-    if (!front || *front > before) return;
+    if (!has_front || front_ != kNoMark || front > before) return;
     front_ = marks_.all().size();
-    marks_.add(*front, MarkSide::behind);
-    front.reset();
+    marks_.add(front, MarkSide::behind);
   };
   for (const TextRange range : ranges) {
     add_front(range.begin);
@@ -52,20 +51,16 @@ Result<void> NormalText::apply(const Normalizer* normalizer, EncodeBudget& budge
   return normalizer != nullptr ? normalizer->apply(text_, marks_, budget) : Result<void>();
 }
 
-bool NormalText::at_start() const { return front_ && marks_.all()[*front_].position > 0; }
+bool NormalText::at_start() const { return front_ != kNoMark && marks_.all()[front_].position > 0; }
 
 std::vector<TextRange> NormalText::special_allowed() const {
-  std::vector<TextRange> ranges;
-  std::optional<std::size_t> begin;
+  std::vector<std::size_t> ends;
   for (std::size_t i = 0; i < marks_.all().size(); ++i) {
-    if (front_ == i) continue;
-    const std::size_t position = marks_.all()[i].position;
-    if (!begin) {
-      begin = position;
-      continue;
-    }
-    if (*begin < position) ranges.push_back({*begin, position});
-    begin.reset();
+    if (i != front_) ends.push_back(marks_.all()[i].position);
+  }
+  std::vector<TextRange> ranges;
+  for (std::size_t i = 0; i + 1 < ends.size(); i += 2) {
+    if (ends[i] < ends[i + 1]) ranges.push_back({ends[i], ends[i + 1]});
   }
   return ranges;
 }

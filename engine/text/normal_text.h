@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,9 +28,10 @@ class NormalText {
   std::vector<TextRange> special_allowed() const;
 
  private:
+  static constexpr std::size_t kNoMark = static_cast<std::size_t>(-1);
   std::string text_;
   TextMarks marks_;
-  std::optional<std::size_t> front_;  // index of the mark behind the first character of the whole text
+  std::size_t front_ = kNoMark;  // index of the mark behind the first character of the whole text
 };
 
 }  // namespace lathe::engine

@@ -16,8 +16,8 @@ namespace lathe::engine {
 class Normalizer {
  public:
   virtual ~Normalizer() = default;
-  /// Moves the marks along. Requires: valid UTF-8, which it keeps. Errors: too_large when the text grows beyond the budget or
-  /// takes too long; the text and the marks are of no use then.
+  /// Moves the marks along. Requires: valid UTF-8, which it keeps. Errors: too_large when the text grows beyond the budget
+  /// or takes too long; the text and the marks are of no use then.
   virtual Result<void> apply(std::string& text, TextMarks& marks, EncodeBudget& budget) const = 0;
   /// The most bytes of a text that one byte of the result may stand for; 0: there is no bound.
   virtual std::size_t max_shrink() const { return 0; }

@@ -15,9 +15,9 @@
 namespace lathe::engine {
 
 struct PipelineParts {
-  AddedTokenSet normalized;                             ///< added tokens that are found in the normalized text
-  std::unique_ptr<Normalizer> normalizer;               ///< may be null
-  std::unique_ptr<Pretokenizer> pretokenizer;           ///< may be null: the whole text is one word
+  AddedTokenSet normalized;                    ///< added tokens that are found in the normalized text
+  std::unique_ptr<Normalizer> normalizer;      ///< may be null
+  std::unique_ptr<Pretokenizer> pretokenizer;  ///< may be null: the whole text is one word
   std::unique_ptr<WordModel> words;
   std::vector<std::string> bytes;                       ///< by id: what the token adds to a text
   std::vector<std::string> first_bytes;                 ///< the same at the front of a text; empty: no difference

@@ -23,6 +23,7 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
 }
 
 Result<void> add_byte_level(const Json&, TokenDecoder& decoder) {
+  decoder.is_byte_level = true;
   decoder.steps.emplace_back([](std::string& piece, bool) {
     if (auto bytes = bytes_of_alphabet(piece)) piece = std::move(*bytes);
   });
@@ -75,17 +76,19 @@ Result<void> add_metaspace(const Json& description, TokenDecoder& decoder) {
   const auto scheme = description.find("prepend_scheme");
   const bool never = scheme != description.end() && *scheme == "never";
   const bool prefixed = flag_field(description, "add_prefix_space", true) && !never;
-  decoder.steps.emplace_back([from = std::move(mark)](std::string& piece, bool) { replace_all(piece, from, " "); });
-  if (prefixed) decoder.strip_front = " ";
+  decoder.has_place = decoder.has_place || prefixed;
+  decoder.steps.emplace_back([from = std::move(mark), prefixed](std::string& piece, bool first) {
+    replace_all(piece, from, first && prefixed ? "" : " ");  // at the front of a text the library takes away each mark
+  });
   return {};
 }
 
 /// Takes the blanks that words got away where English writes none. Source: the tokenizers library, decoders/wordpiece.rs.
 void clean_up(std::string& piece) {
-  constexpr std::array kPlain = {std::pair{" .", "."},      std::pair{" ?", "?"},    std::pair{" !", "!"},
-                                 std::pair{" ,", ","},      std::pair{" ' ", "'"},   std::pair{" n't", "n't"},
-                                 std::pair{" 'm", "'m"},    std::pair{" do not", " don't"}, std::pair{" 's", "'s"},
-                                 std::pair{" 've", "'ve"},  std::pair{" 're", "'re"}};
+  constexpr std::array kPlain = {std::pair{" .", "."},     std::pair{" ?", "?"},           std::pair{" !", "!"},
+                                 std::pair{" ,", ","},     std::pair{" ' ", "'"},          std::pair{" n't", "n't"},
+                                 std::pair{" 'm", "'m"},   std::pair{" do not", " don't"}, std::pair{" 's", "'s"},
+                                 std::pair{" 've", "'ve"}, std::pair{" 're", "'re"}};
   for (const auto& [from, to] : kPlain) replace_all(piece, from, to);
 }
 

@@ -14,7 +14,9 @@ namespace lathe::engine {
 struct TokenDecoder {
   using Step = std::function<void(std::string& piece, bool first)>;
   std::vector<Step> steps;  ///< applied to each piece in order, once, when the tokenizer opens
-  bool has_place = false;   ///< a piece reads otherwise at the front of a text; then added tokens take the steps too
+  bool has_place = false;   ///< a piece reads otherwise at the front of a text
+  /// Pieces are in the byte alphabet. An added token may be text that only looks so.
+  bool is_byte_level = false;
   std::string strip_front;  ///< taken off the front of a whole text, if it is there
   std::string joiner;       ///< put between tokens
 };

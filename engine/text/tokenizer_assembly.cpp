@@ -26,7 +26,7 @@ struct Assembly {
   std::vector<bool> used;
   std::unordered_map<std::string, std::int32_t> names;
   std::vector<AddedToken> added;
-  std::vector<bool> decodes;  // by id: the decoder's steps make its text; of other pieces the text is the piece
+  std::vector<bool> is_text;  // by id: an added token, whose content is a text as people write it
 
   std::optional<std::int32_t> find(std::string_view name) const {
     const auto found = names.find(std::string(name));
@@ -103,16 +103,16 @@ Result<void> add_token(const TokenizerDescription& file, const AddedToken& token
 /// The flags of the configuration replace those of the file; a token that either calls special stays special.
 /// Source: TokenizersBackend.__init__ of transformers, which adds such a token once more.
 void take_flags(const AddedToken& configured, Assembly& all) {
-  const auto token = std::find_if(all.added.begin(), all.added.end(),
-                                  [&](const AddedToken& other) { return other.id == configured.id; });
+  const auto token =
+      std::find_if(all.added.begin(), all.added.end(), [&](const AddedToken& other) { return other.id == configured.id; });
   if (token == all.added.end() || token->content != configured.content) return;
   const bool special = token->special;
   *token = configured;
   token->special = special || configured.special;
 }
 
-/// Whether a name may turn a piece of the vocabulary into a control token. Fine-tunes pad with "!", and a text needs its single
-/// characters.
+/// Whether a name may turn a piece of the vocabulary into a control token. Fine-tunes pad with "!", and a text needs its
+/// single characters.
 bool may_be_control(const std::string& name, const TokenizerConfig& config) {
   return name != config.pad_token && !name.empty() && read_utf8(name, 0).size < name.size();
 }
@@ -178,10 +178,10 @@ std::size_t max_bytes_per_token(const Assembly& all, const PipelineParts& parts)
 /// Gives the tokens that are looked for in normalized text the content that they have there, also as pieces: so the library
 /// decodes them. Errors: those of the normalizer.
 Result<void> normalize_added(const TokenizerDescription& file, const Normalizer* normalizer, Assembly& all) {
-  all.decodes.assign(all.pieces.size(), true);
+  all.is_text.assign(all.pieces.size(), false);
   for (AddedToken& token : all.added) {
     const auto index = static_cast<std::size_t>(token.id);
-    all.decodes[index] = false;
+    all.is_text[index] = true;
     if (!token.normalized || normalizer == nullptr) continue;
     std::string content = is_valid_utf8(token.content) ? token.content : repaired_utf8(token.content);
     TextMarks marks;
@@ -194,7 +194,6 @@ Result<void> normalize_added(const TokenizerDescription& file, const Normalizer*
                                 kMaxPieceBytes),
                     "added_tokens");
     }
-    all.decodes[index] = true;
     all.pieces[index] = content;
     token.content = std::move(content);
   }
@@ -222,14 +221,13 @@ Result<TokenizerParts> make_base(const TokenizerDescription& file, const Tokeniz
   return parts;
 }
 
-/// What each id adds to a text, at its front or behind others: added tokens their content unless a normalizer changed it, the
-/// others what the decoder makes of them.
+/// What each id adds to a text, at its front or behind others: what the decoder makes of its piece. An added token stays as
+/// it is where its letters are in the byte alphabet but become bytes that are no text.
 Result<std::vector<std::string>> decoded_pieces(const TokenizerDescription& file, const Assembly& all,
                                                 const TokenDecoder& decoder, bool first) {
   constexpr std::size_t kMaxDecodedBytes = 64u << 10;
   std::vector<std::string> bytes = all.pieces;
   for (std::size_t id = 0; id < bytes.size(); ++id) {
-    if (!all.decodes[id] && !decoder.has_place) continue;
     for (const TokenDecoder::Step& step : decoder.steps) {
       step(bytes[id], first);
       if (bytes[id].size() > kMaxDecodedBytes) {
@@ -237,6 +235,7 @@ Result<std::vector<std::string>> decoded_pieces(const TokenizerDescription& file
                       "decoder");
       }
     }
+    if (decoder.is_byte_level && all.is_text[id] && !is_valid_utf8(bytes[id])) bytes[id] = all.pieces[id];
   }
   return bytes;
 }

@@ -35,8 +35,7 @@ Result<void> TokenizerBase::encode_ranges(std::string_view text, std::span<const
   for (const AddedTokenSet::Match& match : parts_.added.find(text, special_allowed)) {
     LATHE_TRY_VOID(budget.check_time());
     if (match.range.begin > from) {
-      LATHE_TRY_VOID(
-          encode_plain({text.substr(from, match.range.begin - from), from, special_allowed}, budget, ids));
+      LATHE_TRY_VOID(encode_plain({text.substr(from, match.range.begin - from), from, special_allowed}, budget, ids));
     }
     ids.push_back(match.id);
     from = match.range.end;

@@ -27,12 +27,12 @@ struct FakeModel {
   int n_window_blocks = 0;    ///< of layers with a window of 512; each running request holds one
   int n_padding = 0;          ///< rows that each step computes for nobody
   bool has_chat_template = true;
-  std::string chat_template;                       ///< Jinja; empty: PlainChatTemplate
-  engine::AnswerFormats answer_formats;            ///< that a load found
+  std::string chat_template;                                       ///< Jinja; empty: PlainChatTemplate
+  engine::AnswerFormats answer_formats;                            ///< that a load found
   std::optional<engine::AnswerFormats> answer_formats_with_tools;  ///< where they differ
-  std::optional<engine::EngineOptions> options;    ///< as asked; fake_loader sets it
-  std::optional<std::int64_t> default_max_tokens;  ///< of generation_config.json
-  std::optional<engine::MeasuredMemory> measured;  ///< that the load took; 10, 2, 1 and 0 MiB were estimated
+  std::optional<engine::EngineOptions> options;                    ///< as asked; fake_loader sets it
+  std::optional<std::int64_t> default_max_tokens;                  ///< of generation_config.json
+  std::optional<engine::MeasuredMemory> measured;                  ///< that the load took; 10, 2, 1 and 0 MiB were estimated
 };
 
 /// Answers one byte a step to every running request. Runs freely until told to pause. Thread: any.

@@ -36,9 +36,11 @@ class AddedTokensTest : public QObject {
     QVERIFY((find(moved, "x<a>") == Found{{1, 4, 1}}));
   }
   void a_match_that_is_denied_hides_what_begins_inside_it() {
-    const AddedTokenSet special({{.id = 1, .content = "<a"}, {.id = 2, .content = "<a>", .special = true}, {.id = 3, .content = ">"}});
+    const AddedTokenSet special(
+        {{.id = 1, .content = "<a"}, {.id = 2, .content = "<a>", .special = true}, {.id = 3, .content = ">"}});
     QVERIFY((find(special, "<a>>", false) == Found{{3, 4, 3}}));
-    const AddedTokenSet words({{.id = 1, .content = "cat", .single_word = true}, {.id = 2, .content = "at"}, {.id = 3, .content = "ca"}});
+    const AddedTokenSet words(
+        {{.id = 1, .content = "cat", .single_word = true}, {.id = 2, .content = "at"}, {.id = 3, .content = "ca"}});
     QVERIFY((find(words, "xcat cat cab") == Found{{5, 8, 1}, {9, 11, 3}}));
   }
   void special_tokens_need_a_place_that_allows_them() {
@@ -61,7 +63,8 @@ class AddedTokensTest : public QObject {
     QCOMPARE(matches[0].id, 2);
   }
   void a_token_may_begin_in_white_space_that_another_took() {
-    const AddedTokenSet set({{.id = 1, .content = "<a>", .rstrip = true}, {.id = 2, .content = " b"}, {.id = 3, .content = "  "}});
+    const AddedTokenSet set(
+        {{.id = 1, .content = "<a>", .rstrip = true}, {.id = 2, .content = " b"}, {.id = 3, .content = "  "}});
     QVERIFY((find(set, "<a> b") == Found{{0, 4, 1}, {3, 5, 2}}));
     QVERIFY((find(set, "<a>   b") == Found{{0, 6, 1}, {3, 5, 3}, {5, 7, 2}}));
   }

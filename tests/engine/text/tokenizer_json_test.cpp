@@ -140,7 +140,10 @@ class TokenizerJsonTest : public QObject {
   }
   void the_post_processor_counts_and_no_flag_of_the_configuration() {
     QFETCH(QString, name);
-    Json config = {{"tokenizer_class", name.toStdString()}, {"bos_token", "<s>"}, {"eos_token", "</s>"}, {"add_bos_token", false},
+    Json config = {{"tokenizer_class", name.toStdString()},
+                   {"bos_token", "<s>"},
+                   {"eos_token", "</s>"},
+                   {"add_bos_token", false},
                    {"add_eos_token", true}};
     const auto with = opened(byte_fallback_file(), config.dump());
     QVERIFY(with->adds_bos());

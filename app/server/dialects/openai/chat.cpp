@@ -20,8 +20,7 @@ void read_chat_logprobs(FieldReader& body, AnswerPlan& plan) {
 /// How the answer is read: calls where the request brings tools, reasoning always.
 void read_reading(FieldReader& body, const engine::Engine& engine, AnswerPlan& plan) {
   AnswerReading& reading = plan.reading;
-  reading.formats =
-      body.has("tools") ? engine.model().answer_formats_with_tools : engine.model().answer_formats;
+  reading.formats = body.has("tools") ? engine.model().answer_formats_with_tools : engine.model().answer_formats;
   if (!read_tool_choice(body, engine.model())) reading.formats.tool_calls.clear();
   if (const engine::Json* tools = body.any("tools")) reading.tools = *tools;
   reading.parallel_tool_calls = body.flag("parallel_tool_calls").value_or(true);
