@@ -36,7 +36,7 @@ NormalText::NormalText(const PlainPart& part, bool keeps_ranges) {
   const auto add_front = [&](std::size_t before) {
     if (!has_front || front_ != kNoMark || front > before) return;
     front_ = marks_.all().size();
-    marks_.add(front, MarkSide::behind);
+    marks_.add(front, MarkSide::behind_first);
   };
   for (const TextRange range : ranges) {
     add_front(range.begin);

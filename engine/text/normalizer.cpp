@@ -141,7 +141,7 @@ class Replace final : public Normalizer {
     MarkMoves moves(marks);
     for (std::size_t at = 0; (at = text.find(from_, at)) != text.npos; from = at) {
       out.append(text, from, at - from).append(to_);
-      moves.replaced(at, at + from_.size(), out.size() - to_.size(), out.size());
+      moves.put_in(at, at + from_.size(), out.size() - to_.size(), out.size());
       at += from_.size();
       LATHE_TRY_VOID(budget.check_bytes(out.size()));
     }
@@ -165,7 +165,7 @@ class ReplaceRegex final : public Normalizer {
     MarkMoves moves(marks);
     for (const TextRange match : matches) {
       out.append(text, from, match.begin - from).append(to_);
-      moves.replaced(match.begin, match.end, out.size() - to_.size(), out.size());
+      moves.put_in(match.begin, match.end, out.size() - to_.size(), out.size());
       from = match.end;
       LATHE_TRY_VOID(budget.check_bytes(out.size()));
     }
@@ -274,7 +274,8 @@ class Precompiled final : public Normalizer {
       } else {
         append_characters(cluster, out);
       }
-      moves.replaced(range.begin, range.end, to, out.size());
+      // The library's alignment does not know of characters that go at the front.
+      if (!out.empty()) moves.replaced(to == 0 ? 0 : range.begin, range.end, to, out.size());
       LATHE_TRY_VOID(budget.check_bytes(out.size()));
     }
     text = std::move(out);

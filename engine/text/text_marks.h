@@ -8,8 +8,9 @@
 
 namespace lathe::engine {
 
-/// Where a mark goes when a change replaces the characters around it: before what they become, or behind that.
-enum class MarkSide : std::uint8_t { before, behind };
+/// Where a mark goes when a change covers it: before what the characters around it become, or behind that. A mark behind the
+/// first character goes as the alignment of that character in the tokenizers library does.
+enum class MarkSide : std::uint8_t { before, behind, behind_first };
 
 /// Units: bytes. Positions lie between characters.
 class TextMarks {
@@ -43,15 +44,25 @@ class MarkMoves {
   /// Bytes [begin, end) of the text became [new_begin, new_end) of the copy. Requires: changes in order; between them the
   /// copy is as the text.
   void replaced(std::size_t begin, std::size_t end, std::size_t new_begin, std::size_t new_end) {
+    move(begin, end, new_begin, new_end, new_end);
+  }
+  /// The same of a text that is put in the place of another one: it counts as inserted behind the last character of that.
+  /// Source: NormalizedString::replace.
+  void put_in(std::size_t begin, std::size_t end, std::size_t new_begin, std::size_t new_end) {
+    move(begin, end, new_begin, new_end, new_begin);
+  }
+
+ private:
+  void move(std::size_t begin, std::size_t end, std::size_t new_begin, std::size_t new_end, std::size_t first_goes) {
     if (next_ == marks_.size()) return;
     while (next_ < marks_.size() && marks_[next_].position <= begin) shift(marks_[next_++]);
     for (; next_ < marks_.size() && marks_[next_].position < end; ++next_) {
-      marks_[next_].position = marks_[next_].side == MarkSide::before ? new_begin : new_end;
+      TextMarks::Mark& mark = marks_[next_];
+      mark.position = mark.side == MarkSide::before ? new_begin : mark.side == MarkSide::behind ? new_end : first_goes;
     }
     grown_ = new_end - end;
   }
 
- private:
   /// Wraps around where the text became shorter, which the sum undoes.
   void shift(TextMarks::Mark& mark) const { mark.position += grown_; }
 

@@ -149,6 +149,18 @@ def run(lathe, command, path, values, *flags):
     return [json.loads(line) for line in done.stdout.split("\n") if line]
 
 
+def readable(made, texts):
+    """Those that the library reads, and their ids: where one token begins in the white space that another takes, it may panic."""
+    pairs = []
+    for text in texts:
+        try:
+            pairs.append((text, made.encode(text, add_special_tokens=False).ids))
+        except BaseException as error:
+            if type(error).__name__ != "PanicException":
+                raise
+    return [text for text, _ in pairs], [ids for _, ids in pairs]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lathe", required=True)
@@ -167,7 +179,7 @@ def main():
             n_all += COUNT
             for flags in ([], ["--parse-special"]):
                 made.encode_special_tokens = not flags
-                wanted = [made.encode(text, add_special_tokens=False).ids for text in texts]
+                texts, wanted = readable(made, texts)
                 got = run(args.lathe, "tokenize", path, texts, *flags)
                 back = run(args.lathe, "detokenize", path, wanted)
                 for text, one, other, again in zip(texts, wanted, got, back):
