@@ -33,6 +33,7 @@ bool stands_alone(std::string_view text, TextRange range) {
 
 /// Takes the white space beside the match along, but never text before `from`.
 TextRange with_spaces(std::string_view text, TextRange range, const AddedToken& token, std::size_t from) {
+  if (token.lstrip) range.begin = std::max(range.begin, from);
   while (token.lstrip && range.begin > from) {
     const std::size_t before = character_before(text, range.begin);
     if (before < from || !is_space(read_utf8(text, before).code)) break;
@@ -106,6 +107,7 @@ std::vector<AddedTokenSet::Match> AddedTokenSet::find(std::string_view text,
     at = match.end;
     if (found.denied || (found.token->single_word && !stands_alone(text, match))) continue;
     const TextRange range = with_spaces(text, match, *found.token, from);
+    if (range.begin >= range.end) continue;  // all of it was white space that the token before took
     matches.push_back({range, found.token->id});
     from = range.end;
   }

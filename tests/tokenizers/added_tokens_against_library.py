@@ -113,7 +113,11 @@ class Maker:
             if content in pieces:
                 continue
             flag = lambda likely: self.random.random() < likely
-            tokens.append(dict(id=len(pieces) + len(tokens), content=content, single_word=flag(0.2), lstrip=flag(0.2), rstrip=flag(0.2),
+            edge = content.strip() != content  # white space that is both a token and taken along makes the library panic
+            if edge and any(token["lstrip"] or token["rstrip"] for token in tokens):
+                continue
+            takes = 0.0 if any(token["content"].strip() != token["content"] for token in tokens) or edge else 0.2
+            tokens.append(dict(id=len(pieces) + len(tokens), content=content, single_word=flag(0.2), lstrip=flag(takes), rstrip=flag(takes),
                                normalized=flag(0.6), special=flag(0.3)))
         return tokens
 

@@ -67,6 +67,8 @@ class AddedTokensTest : public QObject {
         {{.id = 1, .content = "<a>", .rstrip = true}, {.id = 2, .content = " b"}, {.id = 3, .content = "  "}});
     QVERIFY((find(set, "<a> b") == Found{{0, 4, 1}, {3, 5, 2}}));
     QVERIFY((find(set, "<a>   b") == Found{{0, 6, 1}, {3, 5, 3}, {5, 7, 2}}));
+    const AddedTokenSet blanks({{.id = 1, .content = "  ", .lstrip = true, .rstrip = true}});
+    QVERIFY((find(blanks, "a      ") == Found{{1, 7, 1}}));
   }
   void white_space_is_taken_along() {
     const AddedTokenSet set({{.id = 1, .content = "<m>", .lstrip = true}, {.id = 2, .content = "<e>", .rstrip = true}});
