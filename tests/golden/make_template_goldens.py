@@ -2,12 +2,14 @@
 """Writes the golden outputs of the template tests with Jinja2, which the chat templates of checkpoints are written for.
 
 Usage: python3 tests/golden/make_template_goldens.py [FOLDER_OF_CHAT_TEMPLATES]
-Needs jinja2. The environment is set up as transformers does it. The cases are the lines of template_expressions.txt and the parts of
-template_statements.txt, each behind a line "#== name"; where jinja2 raises, so must Lathe.
+Needs jinja2, and Python 3.12, whose Unicode (15.0) is that of ICU 72. The environment is set up as transformers does it. The cases
+are the lines of template_expressions.txt and the parts of template_statements.txt, each behind a line "#== name"; where jinja2
+raises, so must Lathe.
 """
 import json
 import pathlib
 import sys
+import unicodedata
 
 import jinja2
 import jinja2.ext
@@ -97,6 +99,19 @@ def rendered(env, source, variables):
         return None
 
 
+def unprintable():
+    """First and last of the code points that repr() escapes, one range behind the other. Surrogates are in no text."""
+    ranges = []
+    for code in range(0x110000):
+        if 0xD800 <= code < 0xE000 or chr(code).isprintable():
+            continue
+        if ranges and ranges[-1] == code - 1:
+            ranges[-1] = code
+        else:
+            ranges += [code, code]
+    return {"unicode": unicodedata.unidata_version, "ranges": ranges}
+
+
 def main():
     env = environment()
     expressions = (HERE / "template_expressions.txt").read_text(encoding="utf-8").splitlines()
@@ -107,6 +122,7 @@ def main():
         name, _, source = part.partition("\n")
         statements.append([name, source, rendered(env, source, {})])
     write("template_statements.json", statements)
+    (HERE / "unprintable.json").write_text(json.dumps(unprintable()) + "\n", encoding="utf-8")
     if len(sys.argv) > 1:
         files = sorted(pathlib.Path(sys.argv[1]).glob("*.jinja"))
         write("chat_templates.json", {f.name: chat_cases(env.from_string(f.read_text(encoding="utf-8"))) for f in files})

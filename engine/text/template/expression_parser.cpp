@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 #include <span>
 
 #include "engine/base/utf8.h"
@@ -187,6 +188,18 @@ ExprPtr ExpressionParser::parse_unary(bool with_filters) {
   return with_filters ? parse_filters(std::move(expr)) : std::move(expr);
 }
 
+namespace {
+
+/// Too large a number is infinite, as in Python.
+double number_of(std::string_view text) {
+  double value = 0;
+  const auto error = std::from_chars(text.data(), text.data() + text.size(), value).ec;
+  const bool is_small = text.find("e-") != text.npos || text.find("E-") != text.npos;
+  return error == std::errc::result_out_of_range && !is_small ? std::numeric_limits<double>::infinity() : value;
+}
+
+}  // namespace
+
 ExprPtr ExpressionParser::parse_primary() {
   const Token& token = peek();
   switch (token.kind) {
@@ -194,9 +207,7 @@ ExprPtr ExpressionParser::parse_primary() {
     case TokenKind::integer: return parse_integer();
     case TokenKind::number: {
       ExprPtr literal = make(ExprKind::literal, token.at);
-      double value = 0;
-      std::from_chars(token.text.data(), token.text.data() + token.text.size(), value);
-      literal->value = Value(value);
+      literal->value = Value(number_of(token.text));
       take();
       return literal;
     }
