@@ -151,9 +151,15 @@ std::vector<http::Field> Access::cors_fields(const http::RequestHead& head) cons
 std::vector<http::Field> Access::preflight_fields(const http::RequestHead& head) {
   // Client libraries send headers of their own (X-Stainless-...): what a listed page asks for it gets.
   const std::string_view asked = head.value("Access-Control-Request-Headers");
-  return {{"Access-Control-Allow-Methods", "GET, POST, OPTIONS"},
-          {"Access-Control-Allow-Headers", asked.empty() ? "Authorization, Content-Type" : std::string(asked)},
-          {"Access-Control-Max-Age", "600"}};
+  std::vector<http::Field> fields = {
+      {"Access-Control-Allow-Methods", "GET, POST, OPTIONS"},
+      {"Access-Control-Allow-Headers", asked.empty() ? "Authorization, Content-Type" : std::string(asked)},
+      {"Access-Control-Max-Age", "600"}};
+  // A browser asks so before a page from the internet may reach this machine.
+  if (equal_ignoring_case(head.value("Access-Control-Request-Private-Network"), "true")) {
+    fields.push_back({"Access-Control-Allow-Private-Network", "true"});
+  }
+  return fields;
 }
 
 }  // namespace lathe::app

@@ -21,6 +21,7 @@ class AccessTest : public QObject {
   void S17_a_listed_loopback_origin_has_any_port_data();
   void S17_a_listed_loopback_origin_has_any_port();
   void S17_a_preflight_gets_the_headers_that_it_asks_for();
+  void S17_a_listed_page_gets_the_private_network();
   void S17_no_credentials_and_no_wildcard();
   void S17_a_page_cannot_post_without_a_preflight();
   void S17_a_form_cannot_post();
@@ -178,6 +179,26 @@ void AccessTest::S17_a_preflight_gets_the_headers_that_it_asks_for() {
   QCOMPARE(reply.status, 204);
   QCOMPARE(reply.field("Access-Control-Allow-Origin"), std::string("http://localhost:3000"));
   QCOMPARE(reply.field("Access-Control-Allow-Headers"), std::string("authorization,x-stainless-lang"));
+}
+
+void AccessTest::S17_a_listed_page_gets_the_private_network() {
+  ServerFixture::Options options;
+  options.server.allowed_origins = {"https://chat.example"};
+  ServerFixture fixture(options);
+  const auto preflight = [&](const std::string& origin, const std::string& more) {
+    HttpClient client(fixture.port());
+    client.send(client.request("OPTIONS", "/v1/chat/completions", {},
+                               "Origin: " + origin + "\r\nAccess-Control-Request-Method: POST\r\n" + more));
+    return client.read_reply();
+  };
+  const std::string asks = "Access-Control-Request-Private-Network: true\r\n";
+  const HttpReply listed = preflight("https://chat.example", asks);
+  QCOMPARE(listed.status, 204);
+  QCOMPARE(listed.field("Access-Control-Allow-Private-Network"), "true");
+  QVERIFY(preflight("https://chat.example", "").field("Access-Control-Allow-Private-Network").empty());
+  const HttpReply other = preflight("https://other.example", asks);
+  QCOMPARE(other.status, 403);
+  QVERIFY(other.field("Access-Control-Allow-Private-Network").empty());
 }
 
 void AccessTest::S17_no_credentials_and_no_wildcard() {
