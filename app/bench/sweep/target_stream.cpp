@@ -34,6 +34,7 @@ bool is_error(const SseEvent& event, const Json& data) {
   const auto error = data.find("error");
   if (error == data.end() || error->is_null()) return false;
   if (error->is_boolean()) return error->get<bool>();
+  if (error->is_string()) return !error->get_ref<const std::string&>().empty();
   return error->is_number() || !error->empty();
 }
 

@@ -269,7 +269,7 @@ class TargetTest : public QObject {
     row("an answer that failed", http_stream({token("a"), R"({"choices":[{"text":"","finish_reason":"error"}]})", "[DONE]"}),
         "finish_reason \"error\"");
     row("busy for a while",
-        "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 7\r\nContent-Length: 24\r\n\r\n{\"detail\":\"queue is full\"}",
+        "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 7\r\nContent-Length: 26\r\n\r\n{\"detail\":\"queue is full\"}",
         "429: queue is full (Retry-After: 7)");
     row("elsewhere", "HTTP/1.1 307 Temporary Redirect\r\nLocation: http://other/v1/completions\r\nContent-Length: 0\r\n\r\n",
         "307; it redirects to http://other/v1/completions");
