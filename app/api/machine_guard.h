@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MachineGuard: what about the machine makes a measurement doubtful.
+// MachineGuard: what about the machine, or about a measured server, makes a measurement doubtful.
 #pragma once
 
 #include <span>
@@ -20,7 +20,7 @@ struct MachineGuard {
 /// THE TABLE of guards. More is worse in all of them.
 std::span<const MachineGuard> machine_guards();
 
-/// A guard that was broken, and how badly. Units: shares of 1; of memory that was swapped, bytes.
+/// A guard that was broken, and how badly. Units: shares of 1; of memory that was swapped, bytes; of answers, their number.
 struct MachineWarning {
   std::string_view guard;  ///< its name
   double value = 0;

@@ -21,14 +21,16 @@ struct ServerLimits {
   int write_stall_timeout_s = 60;
   int idle_timeout_s = 75;
   int connections = 4096;
+  int sse_keep_alive_interval_s = 10;  ///< a stream that is silent for so long sends a comment; 0: never
 };
 
 struct ServerOptions {
   std::string host = "127.0.0.1";
-  std::uint16_t port = 8000;               ///< 0: a free one
-  std::string api_key;                     ///< empty: none. A bind outside loopback requires one
-  std::string model_name;                  ///< that clients ask for; empty: the loaded model's own
-  std::vector<std::string> allowed_hosts;  ///< besides the address itself, localhost and 127.0.0.1
+  std::uint16_t port = 8000;  ///< 0: a free one
+  std::string api_key;        ///< empty: none. A bind outside loopback requires one
+  std::string model_name;     ///< that clients ask for; empty: the loaded model's own
+  /// Besides the address itself, localhost and 127.0.0.1. A name without a port stands for all ports.
+  std::vector<std::string> allowed_hosts;
   /// CORS; empty: off. "http://localhost" and other names of this machine without a port stand for all of its ports.
   std::vector<std::string> allowed_origins;
   ServerLimits limits;

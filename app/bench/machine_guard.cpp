@@ -33,6 +33,13 @@ constexpr std::array kGuards = {
                  }},
     MachineGuard{"swap", kMiB,  // what a system moves for itself is less
                  [](double value) { return fmt::format("{:.0f} MiB were swapped during a run", value / kMiB); }},
+    MachineGuard{"without_usage", 0,
+                 [](double value) {
+                   return fmt::format(
+                       "{:.0f} answers of a run came without usage: their tokens are counted by the chunks of the stream, "
+                       "those of their prompts as planned",
+                       value);
+                 }},
 };
 
 const MachineGuard* find_guard(std::string_view name) {

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <array>
 
+#include "app/log/printable.h"
+#include "app/server/http/content_coding.h"
+
 namespace lathe::app {
 namespace {
 
@@ -38,9 +41,31 @@ bool allows_origin(std::string_view listed, std::string_view origin) {
          is_port(origin.substr(listed.size() + 1));
 }
 
+/// A host without its port and the root's dot, an IPv6 address in brackets.
+std::string_view name_of(std::string_view host) {
+  if (host.starts_with('[')) return host.substr(0, host.find(']') + 1);
+  host = host.substr(0, host.find(':'));
+  if (host.size() > 1 && host.ends_with('.')) host.remove_suffix(1);
+  return host;
+}
+
+bool is_bare_v6(std::string_view host) { return !host.starts_with('[') && std::count(host.begin(), host.end(), ':') > 1; }
+
 bool has_port(std::string_view host) {
   const std::size_t colon = host.rfind(':');
-  return colon != host.npos && host.find(']', colon) == host.npos;
+  return colon != host.npos && host.find(']', colon) == host.npos && !is_bare_v6(host);
+}
+
+/// Whether `given` is what the user lists: with a port literally, without one on any port, for a published container's or a
+/// tunnel's port is another than this server's.
+bool allows_host(std::string_view listed, std::string_view given) {
+  if (has_port(listed)) return equal_ignoring_case(given, listed);
+  const std::string_view name = name_of(given), rest = given.substr(name.size());
+  if (name.empty()) return false;
+  const std::size_t dot = rest.starts_with('.') ? 1 : 0;
+  const bool is_host = rest.size() == dot || (rest[dot] == ':' && is_port(rest.substr(dot + 1)));
+  const std::string bracketed = "[" + std::string(listed) + "]";
+  return is_host && equal_ignoring_case(name, is_bare_v6(listed) ? std::string_view(bracketed) : name_of(listed));
 }
 
 }  // namespace
@@ -67,12 +92,14 @@ std::optional<AccessRefusal> Access::check_host(const http::RequestHead& head) c
       if (names_here(given, name, port)) return std::nullopt;
     }
   }
-  for (const std::string& listed : hosts_) {
-    if (equal_ignoring_case(given, listed)) return std::nullopt;
-    if (!has_port(listed) && names_here(given, listed, port)) return std::nullopt;
-  }
-  return AccessRefusal{421,
-                       "the Host of this request is not a name of this server; add it to the allowed hosts if it should be"};
+  const bool is_listed =
+      std::any_of(hosts_.begin(), hosts_.end(), [&](const std::string& listed) { return allows_host(listed, given); });
+  if (is_listed) return std::nullopt;
+  const std::string name = printable(given, 100);
+  return AccessRefusal{
+      421, "the Host \"" + name + "\" of this request is not a name of this server; start it with --allowed-hosts " +
+               (name.empty() ? "NAME" : name) + " (setting server/allowed_hosts) if it should be, or send it to " +
+               head.local_address + ":" + std::to_string(port)};
 }
 
 bool Access::lists_origin(std::string_view origin) const {
@@ -100,6 +127,13 @@ std::optional<AccessRefusal> Access::check_media_type(const http::RequestHead& h
   return AccessRefusal{415, "the body must be JSON: send \"Content-Type: application/json\""};
 }
 
+std::optional<AccessRefusal> Access::check_content_coding(const http::RequestHead& head) {
+  const auto codings = http::content_codings(head);
+  if (codings) return std::nullopt;
+  return AccessRefusal{
+      415, printable(codings.error().message, 300), {{"Accept-Encoding", std::string(http::kContentCodings)}}};
+}
+
 bool Access::is_preflight(const http::RequestHead& head) const {
   return head.method == "OPTIONS" && lists_origin(head.value("Origin")) &&
          !head.value("Access-Control-Request-Method").empty();
@@ -117,9 +151,15 @@ std::vector<http::Field> Access::cors_fields(const http::RequestHead& head) cons
 std::vector<http::Field> Access::preflight_fields(const http::RequestHead& head) {
   // Client libraries send headers of their own (X-Stainless-...): what a listed page asks for it gets.
   const std::string_view asked = head.value("Access-Control-Request-Headers");
-  return {{"Access-Control-Allow-Methods", "GET, POST, OPTIONS"},
-          {"Access-Control-Allow-Headers", asked.empty() ? "Authorization, Content-Type" : std::string(asked)},
-          {"Access-Control-Max-Age", "600"}};
+  std::vector<http::Field> fields = {
+      {"Access-Control-Allow-Methods", "GET, POST, OPTIONS"},
+      {"Access-Control-Allow-Headers", asked.empty() ? "Authorization, Content-Type" : std::string(asked)},
+      {"Access-Control-Max-Age", "600"}};
+  // A browser asks so before a page from the internet may reach this machine.
+  if (equal_ignoring_case(head.value("Access-Control-Request-Private-Network"), "true")) {
+    fields.push_back({"Access-Control-Allow-Private-Network", "true"});
+  }
+  return fields;
 }
 
 }  // namespace lathe::app

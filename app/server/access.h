@@ -17,6 +17,7 @@ namespace lathe::app {
 struct AccessRefusal {
   int status = 403;
   std::string message;
+  std::vector<http::Field> fields{};  ///< of the answer: what would be taken instead
 };
 
 /// "Localhost is not private": web pages reach it through rebound names and unchecked posts, so both are looked at on every
@@ -25,7 +26,7 @@ class Access {
  public:
   explicit Access(const ServerOptions& options);
 
-  /// 421 unless Host (or an absolute target's authority) is exactly a name of this server, with its port.
+  /// 421 unless Host (or an absolute target's authority) is exactly a name of this server, with its port, or an allowed one.
   std::optional<AccessRefusal> check_host(const http::RequestHead& head) const;
   /// 403 for a web page that is not listed. No Origin: not a web page.
   std::optional<AccessRefusal> check_origin(const http::RequestHead& head) const;
@@ -33,6 +34,8 @@ class Access {
   std::optional<AccessRefusal> check_key(const http::RequestHead& head) const;
   /// 415 for a body that is not declared as JSON: other types need no preflight, so any page could post them.
   static std::optional<AccessRefusal> check_media_type(const http::RequestHead& head);
+  /// 415 for a body in a content coding that is not understood.
+  static std::optional<AccessRefusal> check_content_coding(const http::RequestHead& head);
 
   /// Whether this is a listed page asking what it may send: answered without a key, which browsers do not attach to it.
   bool is_preflight(const http::RequestHead& head) const;

@@ -4,11 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <exception>
+#include <iterator>
+#include <limits>
 #include <new>
 
 #include "app/log/printable.h"
 #include "app/server/error_status.h"
+#include "app/server/http/content_coding.h"
+#include "app/server/http/request_path.h"
 
 namespace lathe::app {
 namespace {
@@ -50,12 +55,13 @@ bool Router::is_on(const Dialect& dialect) const {
 }
 
 Router::Match Router::match(const http::RequestHead& head) const {
-  Match match;
+  Match match{.path = http::canonical_path(head.path)};
+  if (!match.path) return match;
   for (std::size_t i = 0; i < dialects().size(); ++i) {
     const Dialect& dialect = *dialects()[i];
     if (!is_on(dialect)) continue;
     for (const Route& route : dialect.routes) {
-      if (!path_matches(route.path, head.path)) continue;
+      if (!path_matches(route.path, *match.path)) continue;
       const bool is_it = match.route == nullptr && serves(route, head.method);
       if (is_it) match.route = &route;
       if (is_it || match.dialect == nullptr) {
@@ -75,10 +81,32 @@ std::optional<AccessRefusal> Router::refusal_of(const http::RequestHead& head, c
   if (access_.is_preflight(head)) return std::nullopt;
   if (auto refusal = access_.check_key(head)) return refusal;
   if (head.method == "OPTIONS") return std::nullopt;
-  if (match.dialect == nullptr) return AccessRefusal{404, "there is no " + printable(head.path, 100) + " here"};
-  if (match.route == nullptr) return AccessRefusal{405, "this path answers " + match.methods + "OPTIONS"};
-  if (head.method == "POST") return Access::check_media_type(head);
-  return std::nullopt;
+  if (!match.path) return AccessRefusal{400, match.path.error().message};
+  if (match.dialect == nullptr) return AccessRefusal{404, no_route(head, *match.path)};
+  if (match.route == nullptr) {
+    return AccessRefusal{405, "this path answers " + match.methods + "OPTIONS", {{"Allow", match.methods + "OPTIONS"}}};
+  }
+  if (head.method != "POST") return std::nullopt;
+  if (auto refusal = Access::check_media_type(head)) return refusal;
+  return Access::check_content_coding(head);
+}
+
+/// Names the route that is meant where a base address has a part too few or too many: "/models", "/v1/v1/models".
+std::string Router::no_route(const http::RequestHead& head, const std::string& path) const {
+  std::string_view nearest;
+  std::ptrdiff_t least = std::numeric_limits<std::ptrdiff_t>::max();
+  for (const Dialect* dialect : dialects()) {
+    if (!is_on(*dialect) || path == "/") continue;
+    for (const Route& route : dialect->routes) {
+      const std::string_view whole = route.path.substr(0, route.path.find("/*"));
+      const std::ptrdiff_t apart = std::abs(std::ssize(whole) - std::ssize(path));
+      if (apart >= least || !(path.ends_with(whole) || whole.ends_with(path))) continue;
+      nearest = whole;
+      least = apart;
+    }
+  }
+  const std::string words = "there is no " + printable(head.path, 100) + " here";
+  return nearest.empty() ? words : words + "; it is " + std::string(nearest);
 }
 
 http::Screening Router::screen(const http::RequestHead& head) {
@@ -88,7 +116,8 @@ http::Screening Router::screen(const http::RequestHead& head) {
   if (const auto refusal = refusal_of(head, found)) {
     const Dialect& dialect = found.dialect != nullptr ? *found.dialect : *dialects().front();
     screening.refusal = refuse_with(&head, dialect, Error{code_of(refusal->status), refusal->message, {}}, refusal->status);
-    if (refusal->status == 405) screening.refusal->fields.push_back({"Allow", found.methods + "OPTIONS"});
+    auto& fields = screening.refusal->fields;
+    fields.insert(fields.end(), refusal->fields.begin(), refusal->fields.end());
   } else if (head.method == "OPTIONS") {
     screening.refusal = http::Response{204, "", {{"Allow", found.methods + "OPTIONS"}}, {}};
     if (access_.is_preflight(head)) screening.refusal->fields = Access::preflight_fields(head);
@@ -101,8 +130,16 @@ http::Screening Router::screen(const http::RequestHead& head) {
 /// The border of exceptions: what a route throws costs its own request.
 http::Reply Router::handle(http::Request request) {
   const Match found = match(request);
+  request.path = *found.path;
   const auto answer = [&]() -> engine::Result<http::Reply> {
     try {
+      if (found.route->method == "POST") {
+        LATHE_TRY(const auto codings, http::content_codings(request));
+        const auto most = static_cast<std::size_t>(options_.limits.body_bytes);
+        if (!codings.empty()) {
+          LATHE_TRY(request.body, http::decode_content(std::move(request.body), codings, most));
+        }
+      }
       return found.route->answer(context_, request);
     } catch (...) {
       return tl::unexpected(error_of(std::current_exception()));

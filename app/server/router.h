@@ -26,10 +26,12 @@ class Router final : public http::Handler {
     const Dialect* dialect = nullptr;
     std::size_t index = 0;  ///< of the dialect in the table
     const Route* route = nullptr;
-    std::string methods;  ///< served on this path: "GET, HEAD, "
+    std::string methods{};             ///< served on this path: "GET, HEAD, "
+    engine::Result<std::string> path;  ///< canonical
   };
   Match match(const http::RequestHead& head) const;
   std::optional<AccessRefusal> refusal_of(const http::RequestHead& head, const Match& match) const;
+  std::string no_route(const http::RequestHead& head, const std::string& path) const;
   http::Response error_response(const Dialect& dialect, const engine::Error& error, int status) const;
   http::Response refuse_with(const http::RequestHead* head, const Dialect& dialect, const engine::Error& error, int status);
   bool is_on(const Dialect& dialect) const;

@@ -25,6 +25,7 @@ http::Limits http_limits(const ServerLimits& limits) {
   out.body_idle_timeout = std::chrono::seconds(limits.body_idle_timeout_s);
   out.write_stall_timeout = std::chrono::seconds(limits.write_stall_timeout_s);
   out.idle_timeout = std::chrono::seconds(limits.idle_timeout_s);
+  out.stream_silence = std::chrono::seconds(limits.sse_keep_alive_interval_s);
   out.connections = static_cast<std::size_t>(limits.connections);
   return out;
 }
@@ -42,6 +43,10 @@ engine::Result<void> check(const ServerOptions& options) {
                 static_cast<std::int64_t>(limits.body_idle_timeout_s),
                 static_cast<std::int64_t>(limits.write_stall_timeout_s), static_cast<std::int64_t>(limits.idle_timeout_s)});
   if (least < 1) return engine::fail(ErrorCode::invalid_argument, "every limit of the server must be at least 1", "limits");
+  if (limits.sse_keep_alive_interval_s < 0) {
+    return engine::fail(ErrorCode::invalid_argument, "must be a number of seconds, or 0 for no comments",
+                        "sse_keep_alive_interval");
+  }
   return {};
 }
 

@@ -44,6 +44,8 @@ std::vector<SettingDescriptor> make_table() {
       {"server/header_timeout_s", 10, "A request's header must arrive within this many seconds.", 1, 86400},
       {"server/body_idle_timeout_s", 30, "Longest pause within a request's body in seconds.", 1, 86400},
       {"server/write_stall_timeout_s", 60, "A client that reads nothing for this many seconds is dropped.", 1, 86400},
+      {"server/sse_keep_alive_interval_s", 10, "Seconds of silence after which a stream sends a comment; 0: never.", 0,
+       86400},
       {"server/idle_timeout_s", 75, "An idle connection is closed after this many seconds.", 1, 86400},
       // ---- requests, monitor, log
       {"requests/filter", "", "Filter of the requests table."},

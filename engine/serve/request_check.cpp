@@ -44,11 +44,23 @@ Result<void> check_length(std::int64_t n_prompt, const RequestLimits& limits) {
   return {};
 }
 
+/// An answer ends where the context does; it can't be asked to be longer.
+Result<void> check_min_tokens(std::int64_t n_prompt, std::int64_t min_tokens, const RequestLimits& limits) {
+  const std::int64_t left = limits.context() - n_prompt;
+  if (min_tokens <= left) return {};
+  return fail(ErrorCode::invalid_argument,
+              fmt::format("min_tokens must be at most {}, got {}: the context holds {} tokens, {} of them are the prompt's.",
+                          left, min_tokens, limits.context(), n_prompt),
+              "min_tokens");
+}
+
 }  // namespace
 
 Result<void> check_request(const GenerateRequest& request, const RequestLimits& limits) {
   LATHE_TRY_VOID(validate(request.sampling, limits.vocab_size));
-  LATHE_TRY_VOID(check_length(static_cast<std::int64_t>(request.prompt_token_ids.size()), limits));
+  const auto n_prompt = static_cast<std::int64_t>(request.prompt_token_ids.size());
+  LATHE_TRY_VOID(check_length(n_prompt, limits));
+  LATHE_TRY_VOID(check_min_tokens(n_prompt, request.sampling.min_tokens, limits));
   LATHE_TRY_VOID(check_ids(request, limits.vocab_size));
   if (request.cache_salt.size() > kMaxSaltBytes) {
     return fail(ErrorCode::invalid_argument,

@@ -58,6 +58,8 @@ const std::vector<Confined>& confined_libraries() {
       {[](const std::string& h) { return h.starts_with("qcustomplot"); }, {"ui/"}},
       {[](const std::string& h) { return h.starts_with("cuda") || h.starts_with("cublas"); }, {"kernels/cuda/"}},
       {[](const std::string& h) { return h.starts_with("boost/"); }, {"app/server/http/"}},
+      {[](const std::string& h) { return h == "zlib.h" || h == "zstd.h" || h.starts_with("brotli/"); },
+       {"app/server/http/content_coding.cpp"}},
       {[](const std::string& h) { return h.starts_with("grpc") || h.starts_with("google/"); }, {"app/grpc_gateway/"}},
       {[](const std::string& h) { return h.starts_with("nlohmann/"); }, {"engine/api/json.h"}},
       {[](const std::string& h) { return h.starts_with("sentencepiece"); }, {"engine/text/sentencepiece_tokenizer.cpp"}},

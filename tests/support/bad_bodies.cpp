@@ -44,7 +44,6 @@ void add_sampling(FieldList& list) {
   list.add("S5", "top_k", {"-2", "2147483648", "1.5"});
   list.add("S5", "seed", {"18446744073709551616", "1.5"});
   list.add("S5", "max_tokens", {"0", "-1"});
-  list.add("S5", "max_tokens", {"2147483648"}, "input_tokens");
   list.add("S5", "min_tokens", {"-1"});
   list.add_one("S5", "min_tokens", "17", "min_tokens", false);  // a chat's answer may fill the context
   list.add("S5", "n_discard", {"-1"});

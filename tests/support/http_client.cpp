@@ -59,6 +59,13 @@ void HttpClient::close() {
   socket_ = -1;
 }
 
+bool HttpClient::await(std::string_view text) {
+  while (buffer_.find(text) == std::string::npos) {
+    if (!fill()) return false;
+  }
+  return true;
+}
+
 void HttpClient::half_close() { ::shutdown(socket_, SHUT_WR); }
 
 void HttpClient::reset() {

@@ -43,6 +43,8 @@ class HttpClient {
   /// Everything that arrives until the other side closes.
   std::string read_to_end();
   bool closed_by_server();
+  /// Waits until what has come, and was not read yet, has this text.
+  bool await(std::string_view text);
   void half_close();
   void reset();  ///< closes with RST
   void close();

@@ -35,12 +35,13 @@ inline constexpr const char* kTurnBreak = "\n";
 
 /// One request. Units: seconds from the begin of the run.
 struct SentRequest {
-  double scheduled = 0;  ///< when it was to be sent: what is late counts as waiting
+  double scheduled = 0;             ///< when it was to be sent: what is late counts as waiting
   std::uint64_t answer = 0;         ///< a checksum of its tokens
   std::vector<double> token_times;  ///< of a server that does not name its tokens: of the pieces of its text
   double end = 0;
   engine::Usage usage;
-  bool is_cut = false;      ///< prompt or answer, to what the context holds
+  bool is_cut = false;       ///< prompt or answer, to what the context holds
+  bool has_usage = true;     ///< else tokens of an answer are the pieces of its stream, those of a prompt as planned
   bool knows_cached = true;  ///< a server may not say how many tokens its prefix cache had
   engine::RequestTimings timings;
 };
@@ -66,9 +67,9 @@ struct RunRecord {
   double weight_bytes = kUnseen;
   double memory_bytes = kUnseen;
   QualityRecord quality;
-  bool answers_compare = true;   ///< prompts were those of every other run with this seed
-  bool too_many_waited = false;  ///< max_waiting ended it
-  double max_rate = kUnseen;     ///< requests a second: the highest that held, of a load of saturation
+  bool answers_compare = true;       ///< prompts were those of every other run with this seed
+  bool too_many_waited = false;      ///< max_waiting ended it
+  double max_rate = kUnseen;         ///< requests a second: the highest that held, of a load of saturation
   std::vector<SweepTrial> trials{};  ///< of that load
 };
 

@@ -3,15 +3,18 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace lathe::app {
 namespace {
 
 constexpr std::size_t kMostBytes = 4u << 20;
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 }  // namespace
 
-engine::Result<std::vector<std::string>> SseReader::add(std::string_view bytes) {
-  std::vector<std::string> events;
+engine::Result<std::vector<SseEvent>> SseReader::add(std::string_view bytes) {
+  std::vector<SseEvent> events;
   for (const char c : bytes) {
     if (c == '\n' && after_cr_) {
       after_cr_ = false;
@@ -23,7 +26,7 @@ engine::Result<std::vector<std::string>> SseReader::add(std::string_view bytes) 
     } else {
       line_ += c;
     }
-    if (line_.size() + data_.size() > kMostBytes) {
+    if (line_.size() + event_.data.size() > kMostBytes) {
       return engine::fail(engine::ErrorCode::invalid_argument,
                           fmt::format("a server-sent event is longer than {} bytes", kMostBytes));
     }
@@ -31,19 +34,33 @@ engine::Result<std::vector<std::string>> SseReader::add(std::string_view bytes) 
   return events;
 }
 
-void SseReader::take_line(std::vector<std::string>& events) {
-  constexpr std::string_view kData = "data:";
-  std::string_view line = line_;
-  if (line.empty() && !data_.empty()) {
-    data_.pop_back();
-    events.push_back(std::move(data_));
-    data_.clear();
-  } else if (line.starts_with(kData)) {
-    line.remove_prefix(kData.size());
-    if (line.starts_with(' ')) line.remove_prefix(1);
-    data_.append(line).push_back('\n');
+SseEvent SseReader::rest() {
+  take_field(line_);
+  line_.clear();
+  if (!event_.data.empty()) event_.data.pop_back();
+  return std::exchange(event_, {});
+}
+
+void SseReader::take_line(std::vector<SseEvent>& events) {
+  if (std::exchange(is_first_line_, false) && line_.starts_with(kByteOrderMark)) line_.erase(0, kByteOrderMark.size());
+  if (!line_.empty()) {
+    take_field(line_);
+  } else {
+    if (!event_.data.empty()) {
+      event_.data.pop_back();
+      if (!event_.data.empty()) events.push_back(event_);
+    }
+    event_ = {};
   }
   line_.clear();
+}
+
+void SseReader::take_field(std::string_view line) {
+  const std::string_view name = line.substr(0, line.find(':'));
+  std::string_view value = line.substr(std::min(name.size() + 1, line.size()));
+  if (value.starts_with(' ')) value.remove_prefix(1);
+  if (name == "data") event_.data.append(value).push_back('\n');
+  if (name == "event") event_.type = value;
 }
 
 }  // namespace lathe::app

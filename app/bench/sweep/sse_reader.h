@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SseReader: the data of server-sent events out of bytes that come in pieces of any size.
+// SseReader: server-sent events out of bytes that come in pieces of any size.
 #pragma once
 
 #include <string>
@@ -10,20 +10,29 @@
 
 namespace lathe::app {
 
-/// Source: WHATWG HTML, 9.2.6. Comments and fields other than data are passed over.
+struct SseEvent {
+  std::string type;  ///< of its "event" field; empty: "message"
+  std::string data;  ///< lines joined by line ends
+};
+
+/// Source: WHATWG HTML, 9.2.6. Comments, events without data, and the fields id and retry are passed over.
 class SseReader {
  public:
-  /// Data of the events that end in these bytes. Errors: invalid_argument when an event is longer than any that is meant.
-  engine::Result<std::vector<std::string>> add(std::string_view bytes);
+  /// Events that end in these bytes. Errors: invalid_argument when an event is longer than any that is meant.
+  engine::Result<std::vector<SseEvent>> add(std::string_view bytes);
+  /// The event that the end of the stream cut off; servers leave out the empty line behind the last one. Empty data: there
+  /// is none.
+  SseEvent rest();
   /// Whether nothing is left of an event that has begun.
-  bool is_at_end() const { return line_.empty() && data_.empty(); }
+  bool is_at_end() const { return line_.empty() && event_.data.empty(); }
 
  private:
-  void take_line(std::vector<std::string>& events);
+  void take_line(std::vector<SseEvent>& events);
+  void take_field(std::string_view line);
 
   std::string line_;  ///< so far
-  std::string data_;  ///< of the event so far, each line with its end
-  bool after_cr_ = false;
+  SseEvent event_;    ///< so far; each line of its data has a line end
+  bool after_cr_ = false, is_first_line_ = true;
 };
 
 }  // namespace lathe::app

@@ -22,6 +22,11 @@ using engine::ErrorCode;
 using engine::Result;
 using Clock = std::chrono::steady_clock;
 
+double n_without_usage(const RunRecord& record) {
+  return static_cast<double>(std::count_if(record.requests.begin(), record.requests.end(),
+                                           [](const SentRequest& request) { return !request.has_usage; }));
+}
+
 class SweepRun {
  public:
   SweepRun(const SweepPlan& plan, SweepJournal& journal, const EngineLoader& loader, const SweepObserver& observer,
@@ -164,6 +169,7 @@ class SweepRun {
     const auto watched = [&](const SweepCell& one, const std::string& doing) -> Result<RunRecord> {
       LATHE_TRY(RunRecord record, run_once(one, repeat, doing));
       keep_worst(warnings_, watch_.end());
+      if (const auto n = n_without_usage(record); n > 0) keep_worst(warnings_, {{{"without_usage", n}}});
       return record;
     };
     if (cell.workload.pattern() != LoadPattern::saturation) return watched(cell, "measuring");

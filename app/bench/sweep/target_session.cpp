@@ -94,15 +94,18 @@ bool has_token_ids(const Json& answer) {
          answer["choices"][0]["token_ids"].is_array();
 }
 
+/// What stands before "/v1" of an address, however much of a route its user gives.
 std::string base_of(std::string url) {
-  while (url.ends_with('/')) url.pop_back();
-  if (url.ends_with("/v1")) url.resize(url.size() - 3);
+  for (const std::string_view ending : {"/completions", "/chat", "/models", "/v1"}) {
+    while (url.ends_with('/')) url.pop_back();
+    if (url.ends_with(ending)) url.resize(url.size() - ending.size());
+  }
   return url;
 }
 
 }  // namespace
 
-std::string refusal_words(int status, const std::string& body) {
+std::string error_words(const std::string& body) {
   std::string words = body;
   if (const auto json = engine::parse_json(body, "body"); json && json->is_object()) {
     const Json& holder = json->contains("error") && (*json)["error"].is_object() ? (*json)["error"] : *json;
@@ -113,7 +116,18 @@ std::string refusal_words(int status, const std::string& body) {
       }
     }
   }
-  return fmt::format("the server answered {}{}{}", status, words.empty() ? "" : ": ", printable(words, 300));
+  return printable(words, 300);
+}
+
+std::string refusal_words(const http::AnswerHead& head, const std::string& body) {
+  std::string words = fmt::format("the server answered {}", head.status);
+  if (!body.empty()) words += ": " + error_words(body);
+  const std::string_view location = head.value("Location"), pause = head.value("Retry-After");
+  if (head.status / 100 == 3 && !location.empty()) {
+    words += fmt::format("; it redirects to {}: give the address behind that as the target", printable(location, 200));
+  }
+  if (!pause.empty()) words += fmt::format(" (Retry-After: {})", printable(pause, 40));
+  return words;
 }
 
 TargetSession::TargetSession(const SweepTarget& target, http::ServerUrl url, http::ClientLimits limits)
@@ -134,27 +148,30 @@ Result<std::unique_ptr<TargetSession>> TargetSession::open(const SweepTarget& ta
 http::Call TargetSession::call(const char* method, const char* path, const OrderedJson& body) const {
   http::Call call{.method = method, .path = path};
   if (!body.is_null()) call.body = engine::dump_json(body);
+  call.fields.push_back({"Accept-Encoding", "identity"});  // a compressed stream comes in pieces of many tokens
   if (!target_.api_key.empty()) call.fields.push_back({"Authorization", "Bearer " + target_.api_key});
   return call;
 }
 
 Result<Json> TargetSession::ask(http::Call call, const std::function<bool()>& go_on) {
   struct Answer {
-    int status = 0;
+    http::AnswerHead head;
     std::string body;
     bool is_over = false;
     std::optional<engine::Error> problem;
   };
   const auto answer = std::make_shared<Answer>();
   const std::string path = call.path;
-  client_.start(std::move(call), {.on_head = [answer](int status) { answer->status = status; },
-                                  .on_piece = [answer](std::string_view bytes) {
-                                    if (answer->body.size() < kMostBody) answer->body += bytes;
-                                  },
-                                  .on_end = [answer](const std::optional<engine::Error>& problem) {
-                                    answer->problem = problem;
-                                    answer->is_over = true;
-                                  }});
+  client_.start(std::move(call), {.on_head = [answer](const http::AnswerHead& head) { answer->head = head; },
+                                  .on_piece =
+                                      [answer](std::string_view bytes) {
+                                        if (answer->body.size() < kMostBody) answer->body += bytes;
+                                      },
+                                  .on_end =
+                                      [answer](const std::optional<engine::Error>& problem) {
+                                        answer->problem = problem;
+                                        answer->is_over = true;
+                                      }});
   while (!answer->is_over) {
     client_.run_for(kPatience);
     if (!go_on()) {
@@ -163,7 +180,8 @@ Result<Json> TargetSession::ask(http::Call call, const std::function<bool()>& go
     }
   }
   if (answer->problem) return tl::unexpected(*answer->problem);
-  if (answer->status != 200) return engine::fail(code_of(answer->status), refusal_words(answer->status, answer->body), path);
+  const int status = answer->head.status;
+  if (status != 200) return engine::fail(code_of(status), refusal_words(answer->head, answer->body), path);
   return engine::parse_json(answer->body, path);
 }
 
@@ -263,10 +281,9 @@ Result<Json> TargetSession::trimmed(std::vector<std::string_view> words, const P
 Result<std::vector<Json>> TargetSession::prompts_of(const SweepWorkload& workload,
                                                     const std::vector<PlannedRequest>& requests, std::uint64_t seed,
                                                     const std::function<bool()>& go_on) {
-  const PromptDraw prompt{
-      .workload = workload,
-      .seed = seed,
-      .run = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count())};
+  const PromptDraw prompt{.workload = workload,
+                          .seed = seed,
+                          .run = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count())};
   std::vector<Json> prompts;
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const PlannedRequest& request = requests[i];

@@ -55,6 +55,8 @@ class TargetSession {
 };
 
 /// The words of an error's body, one line: of OpenAI's "error" object, "message" or "detail", or the body itself.
-std::string refusal_words(int status, const std::string& body);
+std::string error_words(const std::string& body);
+/// What an answer with another status than 200 says, with its status and what its fields say to do.
+std::string refusal_words(const http::AnswerHead& head, const std::string& body);
 
 }  // namespace lathe::app

@@ -14,7 +14,7 @@ using engine::Result;
 
 struct ServeFlags {
   std::string host, api_key;
-  int port = 0;
+  int port = 0, sse_keep_alive_interval = 0;
   std::vector<std::string> allowed_hosts, allowed_origins;
 };
 
@@ -26,12 +26,17 @@ void add_flags(CLI::App& parser, ServeFlags& flags) {
   add_number(parser, "--port", flags.port, 0, 65535, "Port; 0: a free one.");
   parser.add_option("--api-key", flags.api_key, "Key that clients must send; also from LATHE_API_KEY or VLLM_API_KEY.")
       ->type_name("TEXT");
-  parser.add_option("--allowed-hosts", flags.allowed_hosts, "More names that clients may put in the Host header.")
+  parser
+      .add_option("--allowed-hosts", flags.allowed_hosts,
+                  "More names that clients may put in the Host header; without a port they stand for all ports.")
       ->delimiter(',')
       ->allow_extra_args(false);
   parser.add_option("--allowed-origins", flags.allowed_origins, "Web origins that may use the server (CORS).")
       ->delimiter(',')
       ->allow_extra_args(false);
+  flags.sse_keep_alive_interval = ServerLimits().sse_keep_alive_interval_s;
+  add_number(parser, "--sse-keep-alive-interval", flags.sse_keep_alive_interval, 0, 86400,
+             "Seconds of silence after which a stream sends a comment, so that proxies keep it open; 0: never.");
 }
 
 std::string key_from_environment() {
@@ -48,6 +53,7 @@ ServerOptions server_options(const ServeFlags& flags) {
   options.api_key = flags.api_key.empty() ? key_from_environment() : flags.api_key;
   options.allowed_hosts = flags.allowed_hosts;
   options.allowed_origins = flags.allowed_origins;
+  options.limits.sse_keep_alive_interval_s = flags.sse_keep_alive_interval;
   return options;
 }
 

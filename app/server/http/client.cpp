@@ -69,6 +69,13 @@ engine::Result<ServerUrl> parse_server_url(std::string_view url) {
   return parsed;
 }
 
+std::string_view AnswerHead::value(std::string_view name) const {
+  for (const Field& field : fields) {
+    if (equal_ignoring_case(field.name, name)) return field.value;
+  }
+  return {};
+}
+
 struct Client::State {
   ServerUrl url;
   ClientLimits limits;
@@ -94,7 +101,7 @@ class Exchange {
       if (co_await connect()) has_head = co_await ask();
     }
     if (has_head) {
-      events_.on_head(static_cast<int>(parser_->get().result_int()));
+      events_.on_head(head());
       while (co_await read_piece()) {
       }
       if (!problem_ && parser_->get().keep_alive()) state_.idle.push_back(std::move(stream_));
@@ -123,19 +130,29 @@ class Exchange {
     co_return true;
   }
 
-  /// Sends the call and reads the head of its answer.
+  /// Sends the call and reads the head of its answer, behind interim ones: RFC 9110, 15.2.
   asio::awaitable<bool> ask() {
-    parser_.emplace();
-    parser_->body_limit(boost::none);
-    parser_->header_limit(static_cast<std::uint32_t>(state_.limits.header_bytes));
     buffer_.clear();
     const std::string message = text();
     stream_->expires_after(state_.limits.silence);
     const auto [broken, n_written] = co_await asio::async_write(*stream_, asio::buffer(message), kResult);
     if (broken) co_return fail("closed the connection before it had the request", broken);
-    const auto [unread, n_read] = co_await beast::http::async_read_header(*stream_, buffer_, *parser_, kResult);
-    if (unread) co_return fail("sent no answer", unread);
+    do {
+      parser_.emplace();
+      parser_->body_limit(boost::none);
+      parser_->header_limit(static_cast<std::uint32_t>(state_.limits.header_bytes));
+      const auto [unread, n_read] = co_await beast::http::async_read_header(*stream_, buffer_, *parser_, kResult);
+      if (unread) co_return fail("sent no answer", unread);
+    } while (parser_->get().result_int() < 200);
     co_return true;
+  }
+
+  AnswerHead head() const {
+    AnswerHead head{static_cast<int>(parser_->get().result_int())};
+    for (const auto& field : parser_->get()) {
+      head.fields.push_back({std::string(field.name_string()), std::string(field.value())});
+    }
+    return head;
   }
 
   /// False: there is no more.

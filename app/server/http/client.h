@@ -36,10 +36,16 @@ struct Call {
   std::string body{};  ///< JSON
 };
 
+struct AnswerHead {
+  int status = 0;
+  std::vector<Field> fields{};
+  std::string_view value(std::string_view name) const;  ///< of the first field of that name; empty: there is none
+};
+
 /// What comes of a call, in this order. An error says what was the matter with the connection; a status is none.
 struct CallEvents {
-  std::function<void(int status)> on_head;
-  std::function<void(std::string_view bytes)> on_piece;  ///< of the body, unframed; what one read brought
+  std::function<void(const AnswerHead& head)> on_head;
+  std::function<void(std::string_view bytes)> on_piece;                     ///< of the body, unframed; what one read brought
   std::function<void(const std::optional<engine::Error>& problem)> on_end;  ///< once, and the last
 };
 

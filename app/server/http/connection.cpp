@@ -4,7 +4,6 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
@@ -14,8 +13,9 @@
 #include <optional>
 
 #include "app/server/http/deadline.h"
-#include "app/server/http/hung_up.h"
-#include "app/server/http/wake_signal.h"
+#include "app/server/http/news.h"
+#include "app/server/http/peer_state.h"
+#include "app/server/http/worker_call.h"
 
 namespace lathe::app::http {
 namespace {
@@ -37,6 +37,7 @@ constexpr std::size_t kLingerBytes = 64u << 20;  // thrown away after a refusal,
 constexpr std::chrono::milliseconds kLingerTime{2'000};
 constexpr std::chrono::seconds kDrainTime{10};  // for cancelled work to end
 constexpr std::chrono::milliseconds kPeekInterval{50};
+constexpr std::chrono::milliseconds kProbeInterval{1'000};  // between the first two probes; each pause is twice as long
 
 std::string_view view(const beast::flat_buffer& buffer) {
   return {static_cast<const char*>(buffer.data().data()), buffer.size()};
@@ -52,7 +53,7 @@ bool is_malformed(const error_code& code) {
 class ServedConnection final : public Connection {
  public:
   ServedConnection(tcp::socket socket, ConnectionHub& hub)
-      : socket_(std::move(socket)), hub_(hub), deadline_(socket_), changed_(socket_.get_executor()), buffer_(kBufferBytes) {}
+      : socket_(std::move(socket)), hub_(hub), deadline_(socket_), news_(socket_.get_executor()), buffer_(kBufferBytes) {}
 
   asio::awaitable<void> run() override;
   void finish_soon() override;
@@ -73,14 +74,17 @@ class ServedConnection final : public Connection {
   asio::awaitable<void> pump(PieceStream& stream, bool& complete);
   bool pull(PieceStream& stream, std::string& piece);
   asio::awaitable<void> drain_cancelled(Pending& pending, std::function<bool()> over);
-  asio::awaitable<void> client_gone();
+  asio::awaitable<void> client_gone(std::function<void()> probe);
   asio::awaitable<bool> write(std::string_view bytes);
   asio::awaitable<std::size_t> read_some();
   asio::awaitable<void> linger();
-  asio::awaitable<void> woken(std::chrono::steady_clock::time_point until);
   template <class Work>
-  asio::awaitable<void> on_worker(Work work);
+  asio::awaitable<void> on_worker(Work work) {
+    return call_on_worker(hub_.workers, socket_.get_executor(), std::move(work));
+  }
 
+  void send_early_byte();
+  News::Time silent_until() const;
   Response take(PendingResponse& pending) const;
   std::optional<Refusal> parse_head(std::size_t size);
   void take_head();
@@ -93,18 +97,19 @@ class ServedConnection final : public Connection {
   tcp::socket socket_;
   ConnectionHub& hub_;
   Deadline deadline_;
-  asio::steady_timer changed_;  // cancelled when the pending work has something new
-  bool has_news_ = false;
+  News news_;
   beast::flat_buffer buffer_;
   std::optional<Parser> parser_;  // of the request in work
   RequestHead head_;
   std::vector<Field> extra_fields_;
   std::optional<Refusal> too_large_;
-  std::shared_ptr<WakeSignal> signal_;
   Pending* pending_ = nullptr;
   std::function<void(int)> on_answered_;  // of the pending work, which may be gone by then
   bool first_request_ = true, receiving_ = false, interrupted_ = false;
   std::exception_ptr broken_;  // what the stream in work threw: there is no more of it
+  std::size_t n_early_ = 0;    // bytes of the answer in work that were sent ahead of it
+  News::Time spoke_at_{};      // when the stream in work was written to last
+  bool probes_ = false;        // the stream in work is to say something, so that a closed socket shows
 };
 
 // ---- life
@@ -143,8 +148,7 @@ void ServedConnection::close() {
   error_code ignored;
   socket_.close(ignored);
   deadline_.disarm();
-  has_news_ = true;
-  changed_.cancel();
+  news_.wake();
 }
 
 // ---- bytes
@@ -290,6 +294,7 @@ asio::awaitable<ServedConnection::Step> ServedConnection::send(Response response
       response.status == 204 ? std::string() : "Content-Length: " + std::to_string(response.body.size());
   std::string bytes = response_head(response, length, keep, head_.minor_version);
   if (head_.method != "HEAD") bytes += response.body;
+  bytes.erase(0, std::exchange(n_early_, 0));
   const bool sent = co_await write(bytes);
   answered(sent ? response.status : 499);
   if (!sent) co_return Step::last;
@@ -320,7 +325,8 @@ asio::awaitable<ServedConnection::Step> ServedConnection::serve() {
 asio::awaitable<ServedConnection::Step> ServedConnection::answer(std::unique_ptr<PendingResponse> pending) {
   begin(*pending);
   std::exception_ptr thrown;
-  const auto first = co_await (await_ready(*pending, thrown) || client_gone());
+  const std::function<void()> probe = [this] { send_early_byte(); };
+  const auto first = co_await (await_ready(*pending, thrown) || client_gone(probe));
   if (first.index() == 1) {
     close();
     co_await drain_cancelled(*pending, [&] { return pending->ready(); });
@@ -347,7 +353,7 @@ asio::awaitable<void> ServedConnection::await_ready(PendingResponse& pending, st
       return true;
     }
   };
-  while (!ready()) co_await woken(asio::steady_timer::time_point::max());
+  while (!ready()) co_await news_.wait(News::Time::max());
 }
 
 /// On a worker: a large answer may not fit into memory, and an exception that leaves the worker would end the program.
@@ -362,7 +368,11 @@ Response ServedConnection::take(PendingResponse& pending) const {
 asio::awaitable<ServedConnection::Step> ServedConnection::answer(std::unique_ptr<PieceStream> stream) {
   begin(*stream);
   bool complete = false;
-  co_await (pump(*stream, complete) || client_gone());
+  const std::function<void()> probe = [this] {
+    probes_ = true;
+    news_.wake();
+  };
+  co_await (pump(*stream, complete) || client_gone(probe));
   if (!complete) {
     close();
     std::string thrown;
@@ -389,13 +399,24 @@ asio::awaitable<void> ServedConnection::pump(PieceStream& stream, bool& complete
     std::string piece;
     more = pull(stream, piece);
     if (broken_) co_return;
+    if (more && piece.empty() && (probes_ || News::Time::clock::now() >= silent_until())) piece = stream.filler();
+    probes_ = false;
     if (!piece.empty()) bytes += chunked ? chunk_of(piece) : piece;
     if (!more && chunked) bytes += "0\r\n\r\n";
-    if (!co_await write(bytes)) co_return;
-    bytes.clear();
-    if (more) co_await woken(asio::steady_timer::time_point::max());
+    if (!bytes.empty()) {
+      if (!co_await write(bytes)) co_return;
+      spoke_at_ = News::Time::clock::now();
+      bytes.clear();
+    }
+    if (more) co_await news_.wait(silent_until());
   }
   complete = true;
+}
+
+/// When a stream that stays silent is to say something.
+News::Time ServedConnection::silent_until() const {
+  const auto most = hub_.limits.stream_silence;
+  return most.count() > 0 ? spoke_at_ + most : News::Time::max();
 }
 
 /// The stream's pull(). What that throws ends the stream without its last chunk, which no client takes for the end.
@@ -411,23 +432,40 @@ bool ServedConnection::pull(PieceStream& stream, std::string& piece) {
 /// Waits until cancelled work has ended, so that what is reported of it is its real end.
 asio::awaitable<void> ServedConnection::drain_cancelled(Pending& pending, std::function<bool()> over) {
   pending.cancel();
-  has_news_ = false;
-  const auto until = asio::steady_timer::clock_type::now() + kDrainTime;
-  while (!over() && !hub_.abandoned && asio::steady_timer::clock_type::now() < until) co_await woken(until);
+  news_.forget();
+  const auto until = News::Time::clock::now() + kDrainTime;
+  while (!over() && !hub_.abandoned && News::Time::clock::now() < until) co_await news_.wait(until);
 }
 
-/// Returns when the client has closed its side. Bytes of a next request stay unread until this one is answered.
-asio::awaitable<void> ServedConnection::client_gone() {
+/// Returns when the client is gone. `probe` sends it something when its sending side is closed, now and then: only the reset
+/// that comes back tells a closed socket from a client that still reads. Bytes of a next request stay unread until this one
+/// is answered.
+asio::awaitable<void> ServedConnection::client_gone(std::function<void()> probe) {
   asio::steady_timer pause(socket_.get_executor());
+  News::Time probe_at{};
+  std::chrono::milliseconds interval = kProbeInterval;
   for (;;) {
     const auto [error] = co_await socket_.async_wait(tcp::socket::wait_read, kResult);
-    if (error || hung_up(socket_.native_handle())) co_return;
+    const PeerState state = error ? PeerState::gone : peer_state(socket_.native_handle());
+    if (state == PeerState::gone) co_return;
+    if (state == PeerState::half_closed && News::Time::clock::now() >= probe_at) {
+      probe();
+      probe_at = News::Time::clock::now() + interval;
+      interval *= 2;
+    }
     pause.expires_after(kPeekInterval);
     co_await pause.async_wait(kResult);
   }
 }
 
-// ---- wakes and workers
+/// The next byte of the status line, which begins alike whatever the status. HTTP/1.0 has no interim answers, and not every
+/// client of HTTP/1.1 reads them.
+void ServedConnection::send_early_byte() {
+  const std::string begin = "HTTP/1." + std::to_string(head_.minor_version) + " ";
+  if (n_early_ < begin.size()) n_early_ += send_now(socket_.native_handle(), std::string_view(begin).substr(n_early_, 1));
+}
+
+// ---- pending work
 
 void ServedConnection::answered(int status) {
   hub_.handler.answered(head_, status);
@@ -437,56 +475,16 @@ void ServedConnection::answered(int status) {
 void ServedConnection::begin(Pending& pending) {
   pending_ = &pending;
   on_answered_ = pending.on_answered();
-  has_news_ = false;
-  signal_ = std::make_shared<WakeSignal>();
-  signal_->arrived = [weak = weak_from_this(), this] {
-    if (const auto alive = weak.lock()) {
-      has_news_ = true;
-      changed_.cancel();
-    }
-  };
-  pending.on_wake([signal = signal_, executor = socket_.get_executor()] {
-    if (signal->posted.exchange(true)) return;
-    asio::post(executor, [signal] {
-      signal->posted = false;
-      if (signal->arrived) signal->arrived();
-    });
-  });
+  probes_ = false;
+  spoke_at_ = News::Time::clock::now();
+  pending.on_wake(news_.waker());
   if (interrupted_) pending.interrupt();
 }
 
 void ServedConnection::end(Pending& pending) {
   pending.on_wake({});
-  signal_->arrived = {};
+  news_.detach();
   pending_ = nullptr;
-}
-
-asio::awaitable<void> ServedConnection::woken(std::chrono::steady_clock::time_point until) {
-  if (!has_news_) {
-    changed_.expires_at(until);
-    co_await changed_.async_wait(kResult);
-  }
-  has_news_ = false;
-}
-
-/// What the work throws is thrown here, where it costs the connection and not the program.
-template <class Work>
-asio::awaitable<void> ServedConnection::on_worker(Work work) {
-  std::exception_ptr thrown;
-  co_await asio::async_initiate<const asio::use_awaitable_t<>&, void()>(
-      [this, &work, &thrown](auto handler) {
-        auto done = std::make_shared<decltype(handler)>(std::move(handler));
-        hub_.workers.post([done, &work, &thrown, executor = socket_.get_executor()]() mutable {
-          try {
-            work();
-          } catch (...) {
-            thrown = std::current_exception();
-          }
-          asio::post(executor, [done = std::move(done)] { std::move (*done)(); });
-        });
-      },
-      asio::use_awaitable);
-  if (thrown) std::rethrow_exception(thrown);
 }
 
 }  // namespace

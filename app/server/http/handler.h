@@ -44,6 +44,8 @@ class PieceStream : public Pending {
   virtual std::string content_type() const = 0;
   /// Appends what is new; false when that was the end.
   virtual bool pull(std::string& out) = 0;
+  /// A piece that says nothing, sent in long silences so that proxies and clients keep the connection; empty: there is none.
+  virtual std::string filler() const { return {}; }
   /// Whether the end was an error that was told in the stream: the connection is closed after it.
   virtual bool failed() const = 0;
 };

@@ -16,6 +16,7 @@ struct Limits {
   std::chrono::milliseconds body_idle_timeout{30'000};
   std::chrono::milliseconds write_stall_timeout{60'000};
   std::chrono::milliseconds idle_timeout{75'000};
+  std::chrono::milliseconds stream_silence{10'000};  ///< after which a stream sends its filler; 0: never
   std::size_t connections = 4096;
 };
 

@@ -17,7 +17,7 @@ struct Field {
 struct RequestHead {
   std::string method;  ///< as sent: "POST"
   std::string target;  ///< as sent, of an absolute-form target without scheme and authority
-  std::string path;    ///< the target up to '?', not decoded
+  std::string path;    ///< the target up to '?', not decoded; of a request that a route answers: canonical_path() of it
   std::string query;
   std::string authority;  ///< of an absolute-form target; empty otherwise
   int minor_version = 1;  ///< of HTTP/1.x

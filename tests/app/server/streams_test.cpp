@@ -65,7 +65,6 @@ void StreamsTest::begin(HttpClient& client, const Json& more) {
 
 void StreamsTest::leave(HttpClient& client, const QByteArray& how) {
   if (how == "close") client.close();
-  if (how == "half close") client.half_close();
   if (how == "reset") client.reset();
 }
 
@@ -120,7 +119,7 @@ void StreamsTest::S12_leaving_ends_the_request_data() {
   QTest::addColumn<int>("n_tokens");
   QTest::addColumn<QByteArray>("how");
   for (const int n_tokens : {0, 3}) {
-    for (const char* how : {"close", "half close", "reset"})
+    for (const char* how : {"close", "reset"})
       QTest::newRow((std::string(how) + " after " + std::to_string(n_tokens)).c_str()) << n_tokens << QByteArray(how);
   }
 }
@@ -196,7 +195,7 @@ void StreamsTest::S12_leaving_ends_all_of_eight_answers() {
 void StreamsTest::S12_leaving_after_the_last_token_is_no_error() {
   fixture_->engine().answer_with("ab");
   const int n_before = tests::n_open_descriptors();
-  for (const char* how : {"close", "half close", "reset"}) {
+  for (const char* how : {"close", "reset"}) {
     HttpClient client(port());
     begin(client);
     fixture_->engine().step(3);  // two letters and the end
@@ -216,7 +215,7 @@ void StreamsTest::S12_leaving_after_the_last_token_is_no_error() {
 
 void StreamsTest::S12_leaving_with_a_request_unread_ends_it_data() {
   QTest::addColumn<QByteArray>("how");
-  for (const char* how : {"close", "half close", "reset"}) QTest::newRow(how) << QByteArray(how);
+  for (const char* how : {"close", "reset"}) QTest::newRow(how) << QByteArray(how);
 }
 
 /// Bytes of the next request lie before the end that tells of the leaving.

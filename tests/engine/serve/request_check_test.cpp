@@ -36,6 +36,7 @@ class RequestCheckTest : public QObject {
   void S9_ten_times_the_context_is_refused();
   void S9_a_prompt_larger_than_the_pool_is_refused();
   void S9_max_tokens_beyond_the_context_are_accepted_and_end_there();
+  void S9_min_tokens_beyond_the_context_are_refused();
   void S9_a_prompt_larger_than_a_step_is_refused_without_chunking();
   void S8_an_empty_prompt_is_refused();
   void S8_ids_outside_the_vocabulary_are_refused_data();
@@ -73,6 +74,18 @@ void RequestCheckTest::S9_max_tokens_beyond_the_context_are_accepted_and_end_the
   const Answer answer = ask(*harness.engine, greedy_request(random_prompt(1, 20), 1000));
   QCOMPARE(answer.ids().size(), 10U);
   QCOMPARE(answer.all.finish_reason, FinishReason::length);
+}
+
+void RequestCheckTest::S9_min_tokens_beyond_the_context_are_refused() {
+  GenerateRequest request = greedy_request(random_prompt(1, 90), 1 << 30);
+  request.sampling.min_tokens = 10;
+  QCOMPARE(refusal(request), QString());
+  request.sampling.min_tokens = 11;
+  const auto refused = check_request(request, limits());
+  QVERIFY(!refused);
+  QCOMPARE(refused.error().where, std::string("min_tokens"));
+  const QString message = QString::fromStdString(refused.error().message);
+  QVERIFY2(message.contains("at most 10, got 11") && message.contains("100 tokens, 90 of them"), qPrintable(message));
 }
 
 void RequestCheckTest::S9_a_prompt_larger_than_a_step_is_refused_without_chunking() {

@@ -34,6 +34,7 @@ app::ServerOptions server_options(const app::Settings& settings) {
   options.limits.body_idle_timeout_s = settings.get("server/body_idle_timeout_s").get<int>();
   options.limits.write_stall_timeout_s = settings.get("server/write_stall_timeout_s").get<int>();
   options.limits.idle_timeout_s = settings.get("server/idle_timeout_s").get<int>();
+  options.limits.sse_keep_alive_interval_s = settings.get("server/sse_keep_alive_interval_s").get<int>();
   return options;
 }
 

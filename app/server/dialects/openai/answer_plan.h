@@ -16,7 +16,8 @@ namespace lathe::app::openai {
 
 struct PromptPlan {
   std::vector<std::int32_t> ids;
-  std::string text;  ///< sent back by echo
+  std::string text;             ///< sent back by echo
+  std::int64_t max_tokens = 0;  ///< of each answer
 };
 
 struct AnswerPlan {

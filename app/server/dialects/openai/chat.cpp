@@ -60,8 +60,9 @@ engine::Result<http::Reply> answer_chat(const ServerContext& context, const http
   plan.reading.prompt_end = end_of(spans);
   LATHE_TRY_VOID(check_text_size(n_bytes, *engine));
   LATHE_TRY(std::vector<std::int32_t> prompt, engine->tokenizer().encode_spans(spans));
-  LATHE_TRY_VOID(fit_to_context(plan.fields, engine->model().default_max_tokens, prompt.size(), engine->model()));
-  plan.prompts.push_back({std::move(prompt), {}});
+  LATHE_TRY(const std::int64_t max_tokens,
+            fit_to_context(plan.fields, engine->model().default_max_tokens, prompt.size(), engine->model()));
+  plan.prompts.push_back({std::move(prompt), {}, max_tokens});
   return submit(context, request, *engine, std::move(plan));
 }
 

@@ -166,28 +166,33 @@ void refuse_unserved_fields(FieldReader& body, std::initializer_list<std::string
   }
 }
 
-engine::Result<void> fit_to_context(CommonFields& fields, std::optional<std::int64_t> default_max_tokens,
-                                    std::size_t n_prompt_tokens, const engine::LoadedModel& model) {
-  const auto refuse = [](std::string message, std::string where) {
-    return engine::fail(ErrorCode::invalid_argument, std::move(message), std::move(where));
+engine::Result<std::int64_t> fit_to_context(const CommonFields& fields, std::optional<std::int64_t> default_max_tokens,
+                                            std::size_t n_prompt_tokens, const engine::LoadedModel& model) {
+  const auto refuse = [](std::string message, std::string_view where) {
+    return engine::fail(ErrorCode::invalid_argument, std::move(message), std::string(where));
   };
   const auto n_prompt = static_cast<std::int64_t>(n_prompt_tokens);
   const std::int64_t limit = model.max_model_len, left = limit - n_prompt, asked = fields.max_tokens.value_or(1);
+  const std::int64_t n_least = fields.sampling.min_tokens;
   if (n_prompt == 0) return refuse("the prompt is empty: it has no token", "prompt");
   if (asked < 1) {
-    return refuse(fmt::format("{} must be at least 1, got {}", fields.max_tokens_name, asked),
-                  std::string(fields.max_tokens_name));
+    return refuse(fmt::format("{} must be at least 1, got {}", fields.max_tokens_name, asked), fields.max_tokens_name);
   }
-  if (asked > left) {
+  if (left < 1) {
     return refuse(
-        fmt::format("This model's maximum context length is {} tokens. However, you requested {} output tokens and your "
-                    "prompt contains {} input tokens. Please reduce the length of the input prompt or the number of "
-                    "requested output tokens.",
-                    limit, asked, n_prompt),
+        fmt::format(
+            "This model's maximum context length is {} tokens. However, your prompt contains {} input tokens, and at "
+            "least one token is needed for the answer. Please reduce the length of the input prompt.",
+            limit, n_prompt),
         "input_tokens");
   }
-  fields.sampling.max_tokens = fields.max_tokens ? asked : std::min(default_max_tokens.value_or(left), left);
-  return {};
+  if (n_least > left) {
+    return refuse(
+        fmt::format("min_tokens must be at most {}, got {}: the context holds {} tokens, {} of them are the prompt's", left,
+                    n_least, limit, n_prompt),
+        "min_tokens");
+  }
+  return std::min(fields.max_tokens ? asked : default_max_tokens.value_or(left), left);
 }
 
 engine::Result<void> check_text_size(std::size_t n_bytes, const engine::Engine& engine) {
@@ -203,9 +208,10 @@ engine::Result<void> check_text_size(std::size_t n_bytes, const engine::Engine& 
 }
 
 void append_requests(std::vector<engine::GenerateRequest>& out, const CommonFields& fields, std::int64_t n,
-                     const std::vector<std::int32_t>& prompt) {
+                     const std::vector<std::int32_t>& prompt, std::int64_t max_tokens) {
   for (std::int64_t i = 0; i < n; ++i) {
     engine::GenerateRequest request{prompt, fields.sampling, fields.cache_salt, "server"};
+    request.sampling.max_tokens = max_tokens;
     if (request.sampling.seed) *request.sampling.seed += static_cast<std::uint64_t>(i);
     out.push_back(std::move(request));
   }

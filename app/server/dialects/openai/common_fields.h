@@ -12,7 +12,7 @@
 namespace lathe::app::openai {
 
 struct CommonFields {
-  engine::SamplingParams sampling;  ///< max_tokens unset: see below
+  engine::SamplingParams sampling;  ///< without max_tokens, which depends on the prompt
   std::optional<std::int64_t> max_tokens;
   std::string_view max_tokens_name = "max_tokens";  ///< as the request has it
   std::int64_t n = 1, best_of = 1;
@@ -29,20 +29,19 @@ CommonFields read_common_fields(FieldReader& body, const engine::LoadedModel& mo
 /// Refuses fields that would change the answer and are not served. `also` names those of one route.
 void refuse_unserved_fields(FieldReader& body, std::initializer_list<std::string_view> also);
 
-/// Sets max_tokens from what was asked, or else from the default and what the context leaves; without either, the answer may
-/// fill the context.
-/// Ids and ranges are checked by the engine when it gets the request.
-/// Errors: invalid_argument, with vLLM's words and numbers for a prompt that does not fit.
-engine::Result<void> fit_to_context(CommonFields& fields, std::optional<std::int64_t> default_max_tokens,
-                                    std::size_t n_prompt_tokens, const engine::LoadedModel& model);
+/// Tokens of the answer to a prompt: what was asked, or else the default, but no more than the context leaves; without
+/// either the answer may fill the context. Ids and ranges are checked by the engine when it gets the request. Errors:
+/// invalid_argument with the numbers, for a prompt that does not fit by itself, and for min_tokens above what is left.
+engine::Result<std::int64_t> fit_to_context(const CommonFields& fields, std::optional<std::int64_t> default_max_tokens,
+                                            std::size_t n_prompt_tokens, const engine::LoadedModel& model);
 
 /// A text of so many bytes that it cannot fit, whatever ids they become: to be asked before encoding it.
 /// Errors: as fit_to_context.
 engine::Result<void> check_text_size(std::size_t n_bytes, const engine::Engine& engine);
 
-/// Requests for n answers to one prompt: the same but for the seed, which counts up.
+/// Requests for n answers to one prompt: the same but for the seed, which counts up. `max_tokens`: of fit_to_context().
 void append_requests(std::vector<engine::GenerateRequest>& out, const CommonFields& fields, std::int64_t n,
-                     const std::vector<std::int32_t>& prompt);
+                     const std::vector<std::int32_t>& prompt, std::int64_t max_tokens);
 
 /// Every id must be one of the tokenizer's. Errors: invalid_argument at `path`, with the index.
 engine::Result<void> check_ids(const std::vector<std::int32_t>& ids, const std::string& path,

@@ -102,14 +102,10 @@ engine::Result<http::Reply> answer_completions(const ServerContext& context, con
     return engine::fail(ErrorCode::invalid_argument, "prompts times best_of may be at most " + std::to_string(kMaxPrompts),
                         "n");
   }
-  // Each prompt must fit by itself; without a number asked for, the longest decides what is left for all.
   const std::optional<std::int64_t> fallback = json.contains("max_tokens") ? std::nullopt : std::optional(kDefaultMaxTokens);
-  std::int64_t max_tokens = 0;
-  for (const PromptPlan& prompt : plan.prompts) {
-    LATHE_TRY_VOID(fit_to_context(plan.fields, fallback, prompt.ids.size(), engine->model()));
-    max_tokens = max_tokens == 0 ? plan.fields.sampling.max_tokens : std::min(max_tokens, plan.fields.sampling.max_tokens);
+  for (PromptPlan& prompt : plan.prompts) {
+    LATHE_TRY(prompt.max_tokens, fit_to_context(plan.fields, fallback, prompt.ids.size(), engine->model()));
   }
-  plan.fields.sampling.max_tokens = max_tokens;
   return submit(context, request, *engine, std::move(plan));
 }
 

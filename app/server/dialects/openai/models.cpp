@@ -39,6 +39,16 @@ OrderedJson model_card(const ServerContext& context, const engine::LoadedModel& 
   return card;
 }
 
+/// A name without the slashes that a path loses, which may begin one that is a folder's path.
+std::string as_in_path(std::string_view name) {
+  std::string out;
+  for (const char c : name) {
+    if (c != '/' || (!out.empty() && out.back() != '/')) out += c;
+  }
+  if (out.ends_with('/')) out.pop_back();
+  return out;
+}
+
 }  // namespace
 
 /// Without a model the list is empty: what there is can be said.
@@ -53,7 +63,8 @@ engine::Result<http::Reply> answer_models(const ServerContext& context, const ht
 engine::Result<http::Reply> answer_model(const ServerContext& context, const http::Request& request) {
   LATHE_TRY(const EngineLease engine, lease_engine(context));
   const std::string_view asked = std::string_view(request.path).substr(std::string_view("/v1/models/").size());
-  LATHE_TRY_VOID(check_model_name(asked, context.served_name(engine->model())));
+  const std::string& served = context.served_name(engine->model());
+  if (as_in_path(asked) != as_in_path(served)) LATHE_TRY_VOID(check_model_name(asked, served));
   return http::Response{200, "application/json", {}, engine::dump_json(model_card(context, engine->model()))};
 }
 

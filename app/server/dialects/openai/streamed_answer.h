@@ -22,6 +22,7 @@ class StreamedAnswer final : public http::PieceStream {
   void cancel() override { set_->cancel(); }
   void interrupt() override;
   bool pull(std::string& out) override;
+  std::string filler() const override { return ": keep-alive\n\n"; }  // a comment, as vLLM's
   bool failed() const override { return failed_; }
 
  private:

@@ -27,7 +27,9 @@ engine::Result<http::Reply> submit(const ServerContext& context, const http::Req
   // Choosing the best needs log probabilities, whether or not they are shown.
   if (plan.fields.best_of > plan.fields.n && !plan.fields.sampling.logprobs) plan.fields.sampling.logprobs = 0;
   std::vector<engine::GenerateRequest> requests;
-  for (const PromptPlan& prompt : plan.prompts) append_requests(requests, plan.fields, plan.fields.best_of, prompt.ids);
+  for (const PromptPlan& prompt : plan.prompts) {
+    append_requests(requests, plan.fields, plan.fields.best_of, prompt.ids, prompt.max_tokens);
+  }
   RequestRecord row = request_row(request);
   row.model = plan.model;
   LATHE_TRY(auto set, GenerationSet::submit(engine, context.requests, std::move(requests), row));

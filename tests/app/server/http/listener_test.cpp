@@ -62,11 +62,35 @@ class ThrowingStream final : public PieceStream {
   int n_pulls_ = 0;
 };
 
+/// Says nothing in its first pulls. It wakes its connection for each where its path says so.
+class SilentStream final : public PieceStream {
+ public:
+  explicit SilentStream(bool wakes) : wakes_(wakes) {}
+  void on_wake(std::function<void()> wake) override { wake_ = std::move(wake); }
+  void cancel() override {}
+  void interrupt() override {}
+  std::string content_type() const override { return "text/plain"; }
+  std::string filler() const override { return "."; }
+  bool pull(std::string& out) override {
+    const bool more = ++n_pulls_ < 5;
+    if (!more) out += "end";
+    if (wakes_ && wake_) wake_();
+    return more;
+  }
+  bool failed() const override { return false; }
+
+ private:
+  const bool wakes_;
+  std::function<void()> wake_;
+  int n_pulls_ = 0;
+};
+
 class ThrowingHandler final : public Handler {
  public:
   Screening screen(const RequestHead&) override { return {}; }
   Reply handle(Request request) override {
     if (request.path.starts_with("/handle")) fail_at(request.path);
+    if (request.path.starts_with("/silent")) return std::make_unique<SilentStream>(request.path.ends_with("/woken"));
     if (request.path.starts_with("/pull")) return std::make_unique<ThrowingStream>();
     return std::make_unique<ThrowingResponse>(request.path);
   }
@@ -87,11 +111,14 @@ class ThrowingHandler final : public Handler {
 };
 
 struct Served {
-  ThrowingHandler handler;
-  std::unique_ptr<Listener> listener = open();
+  explicit Served(std::chrono::milliseconds stream_silence = Limits().stream_silence) : listener(open(stream_silence)) {}
 
-  std::unique_ptr<Listener> open() {
+  ThrowingHandler handler;
+  std::unique_ptr<Listener> listener;
+
+  std::unique_ptr<Listener> open(std::chrono::milliseconds stream_silence) {
     ListenerOptions options;
+    options.limits.stream_silence = stream_silence;
     options.host = "127.0.0.1";
     return std::move(*Listener::open(options, handler));
   }
@@ -109,7 +136,26 @@ class ListenerTest : public QObject {
   void D1_a_stream_that_throws_is_seen_to_be_cut_off();
   void D1_the_router_tells_memory_from_bugs();
   void threads_that_cannot_be_had_are_an_error();
+  void a_silent_stream_sends_its_filler();
+  void a_stream_is_as_silent_as_it_is_allowed_to_be();
 };
+
+void ListenerTest::a_silent_stream_sends_its_filler() {
+  const Served served(std::chrono::milliseconds(1));
+  HttpClient client(served.listener->port());
+  for (int i = 0; i < 2; ++i) {
+    const std::string body = client.get("/silent").body;
+    QVERIFY2(body.starts_with("...") && body.ends_with(".end") && body.size() <= 4 + 3, body.c_str());
+  }
+}
+
+void ListenerTest::a_stream_is_as_silent_as_it_is_allowed_to_be() {
+  for (const std::chrono::milliseconds most : {std::chrono::milliseconds(0), std::chrono::milliseconds(3'600'000)}) {
+    const Served served(most);
+    HttpClient client(served.listener->port());
+    for (int i = 0; i < 2; ++i) QCOMPARE(client.get("/silent/woken").body, "end");
+  }
+}
 
 void ListenerTest::D1_what_an_answer_throws_costs_its_request_data() {
   QTest::addColumn<QByteArray>("path");

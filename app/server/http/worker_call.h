@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// A call on a worker that a coroutine waits for.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <exception>
+#include <memory>
+#include <utility>
+
+#include "app/server/http/worker_pool.h"
+
+namespace lathe::app::http {
+
+/// Goes on where it was called. What the work throws is thrown here, where it costs the connection and not the program.
+template <class Work>
+boost::asio::awaitable<void> call_on_worker(WorkerPool& workers, boost::asio::any_io_executor executor, Work work) {
+  namespace asio = boost::asio;
+  std::exception_ptr thrown;
+  co_await asio::async_initiate<const asio::use_awaitable_t<>&, void()>(
+      [&](auto handler) {
+        auto done = std::make_shared<decltype(handler)>(std::move(handler));
+        workers.post([done, &work, &thrown, executor]() mutable {
+          try {
+            work();
+          } catch (...) {
+            thrown = std::current_exception();
+          }
+          asio::post(executor, [done = std::move(done)] { std::move (*done)(); });
+        });
+      },
+      asio::use_awaitable);
+  if (thrown) std::rethrow_exception(thrown);
+}
+
+}  // namespace lathe::app::http
