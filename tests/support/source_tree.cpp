@@ -2,16 +2,20 @@
 #include "tests/support/source_tree.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <regex>
 #include <sstream>
+#include <string_view>
 
 #include "tests/support/shared_data.h"
 
 namespace lathe::tests {
 namespace {
+
+constexpr std::array<std::string_view, 5> kExtensions = {".h", ".cpp", ".inc", ".cu", ".cuh"};
 
 std::vector<Include> includes_of(const std::string& text) {
   static const std::regex pattern(R"(^\s*#\s*include\s*([<"])([^>"]+)[>"])");
@@ -104,6 +108,19 @@ std::string without_comments(const std::string& text) {
   return out;
 }
 
+std::vector<Comment> comments_of(const SourceFile& file) {
+  std::vector<Comment> comments;
+  std::istringstream lines(file.text);
+  std::string line;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    const std::size_t begin = line.find_first_not_of(" \t");
+    if (begin == std::string::npos || line.compare(begin, 2, "//") != 0) continue;
+    const std::size_t text = line.find_first_not_of("/<! \t", begin);
+    if (text != std::string::npos && line.compare(text, 4, "SPDX") != 0) comments.push_back({line.substr(text), number});
+  }
+  return comments;
+}
+
 std::vector<SourceFile> read_sources(const std::vector<std::string>& folders) {
   std::vector<SourceFile> files;
   for (const std::string& folder : folders) {
@@ -111,7 +128,8 @@ std::vector<SourceFile> read_sources(const std::vector<std::string>& folders) {
     if (!std::filesystem::exists(root / folder)) continue;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(root / folder)) {
       const std::string extension = entry.path().extension().string();
-      if (!entry.is_regular_file() || (extension != ".h" && extension != ".cpp" && extension != ".inc")) continue;
+      if (!entry.is_regular_file() || std::find(kExtensions.begin(), kExtensions.end(), extension) == kExtensions.end())
+        continue;
       std::ifstream stream(entry.path());
       std::stringstream text;
       text << stream.rdbuf();

@@ -30,11 +30,19 @@ struct SourceFile {
   std::string level() const { return path.substr(0, path.find('/')); }
 };
 
-/// All .h and .cpp files below these top-level folders, sorted by path.
+struct Comment {
+  std::string text;  ///< without slashes and surrounding blanks
+  int line = 0;
+};
+
+/// All .h, .cpp, .inc, .cu and .cuh files below these top-level folders, sorted by path.
 std::vector<SourceFile> read_sources(const std::vector<std::string>& folders);
 
 /// Functions with a body, found by braces after comments and literals are blanked. Lambdas belong to what holds them.
 std::vector<Function> functions_of(const SourceFile& file);
+
+/// Comments that have a line of their own, one entry a line, without the licence.
+std::vector<Comment> comments_of(const SourceFile& file);
 
 /// One line each, for the message of a failed test.
 std::string join(const std::vector<std::string>& lines);
