@@ -9,8 +9,10 @@
 #include "app/api/log.h"
 #include "app/api/model_slot.h"
 #include "app/api/request_log.h"
+#include "app/server/field_warnings.h"
 #include "app/server/http/handler.h"
 #include "app/server/id_source.h"
+#include "app/server/request_body.h"
 #include "app/server/traffic.h"
 #include "engine/api/result.h"
 
@@ -22,6 +24,7 @@ struct ServerContext {
   RequestLog& requests;
   Log& log;
   IdSource& ids;
+  WarningLog& warned;
   const Traffic& traffic;
   std::string model_name{};  ///< under which the model is served; empty: its own
 
@@ -55,6 +58,9 @@ std::span<const Dialect* const> dialects();
 
 /// The loaded engine, held for one call. Errors: unavailable, with what to do.
 engine::Result<EngineLease> lease_engine(const ServerContext& context);
+
+/// Warnings of the fields that the answer will not obey. Logs each field once.
+std::vector<FieldWarning> all_warnings(const ServerContext& context, const FieldReader& body, const RequestBody& given);
 
 /// The row of a request in the table of requests, before it is begun.
 RequestRecord request_row(const http::RequestHead& head);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/server/field_reader.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -24,14 +25,36 @@ std::string expected(std::string_view what, const Json& got) {
 
 }  // namespace
 
-FieldReader::FieldReader(const Json& object, std::string path) : object_(object), path_(std::move(path)) {}
+FieldReader::FieldReader(const Json& object, std::string path, const GivenNames* given_as)
+    : object_(object), path_(std::move(path)), given_as_(given_as) {}
 
 const Json* FieldReader::find(std::string_view name) const {
   const auto found = object_.find(std::string(name));
-  return found == object_.end() || found->is_null() ? nullptr : &*found;
+  if (found == object_.end() || found->is_null()) return nullptr;
+  if (std::find(read_.begin(), read_.end(), &*found) == read_.end()) read_.push_back(&*found);
+  return &*found;
+}
+
+void FieldReader::for_each_unread(const std::function<bool(const std::string& name)>& use) const {
+  for (auto member = object_.begin(); member != object_.end(); ++member) {
+    if (member->is_null() || std::find(read_.begin(), read_.end(), &*member) != read_.end()) continue;
+    if (!use(member.key())) return;
+  }
+}
+
+void FieldReader::warn(std::string_view name, std::string message) {
+  warnings_.push_back({path_of(name), std::move(message)});
+}
+
+void FieldReader::take_over(const FieldReader& part) {
+  if (!error_) error_ = part.error_;
+  warnings_.insert(warnings_.end(), part.warnings_.begin(), part.warnings_.end());
 }
 
 std::string FieldReader::path_of(std::string_view name) const {
+  if (given_as_ != nullptr) {
+    if (const auto given = given_as_->find(name); given != given_as_->end()) return given->second;
+  }
   return path_.empty() ? std::string(name) : path_ + "." + std::string(name);
 }
 
@@ -159,12 +182,6 @@ engine::Result<std::vector<std::int32_t>> read_ids(const Json& array, const std:
     ids.push_back(static_cast<std::int32_t>(*number));
   }
   return ids;
-}
-
-engine::Result<Json> parse_body(std::string_view body) {
-  LATHE_TRY(Json json, engine::parse_json(body, "body"));
-  if (!json.is_object()) return engine::fail(ErrorCode::invalid_argument, "the body must be a JSON object", "body");
-  return json;
 }
 
 }  // namespace lathe::app

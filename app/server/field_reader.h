@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// FieldReader: takes typed fields out of a JSON object and keeps the first complaint, with its path.
+// FieldReader: takes typed fields out of a JSON object and keeps the first complaint, with its path, and all warnings.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,11 +14,20 @@
 
 namespace lathe::app {
 
+/// A field that was asked for and is not obeyed. The answer says so.
+struct FieldWarning {
+  std::string field;    ///< with its path, as the request has it
+  std::string message;  ///< a sentence about the field, without its name
+};
+
+/// By the name under which a field is served, what the request calls it: "repetition_penalty" -> "options.repeat_penalty".
+using GivenNames = std::map<std::string, std::string, std::less<>>;
+
 /// null counts as absent. Nothing is converted: "5" is not 5, and neither is true.
 class FieldReader {
  public:
-  /// `path` of the object: empty for the body, else "messages[2]". Requires: `object` outlives the reader.
-  FieldReader(const engine::Json& object, std::string path = {});
+  /// `path` of the object: empty for the body, else "messages[2]". Requires: `object` and `given_as` outlive the reader.
+  explicit FieldReader(const engine::Json& object, std::string path = {}, const GivenNames* given_as = nullptr);
 
   bool has(std::string_view name) const { return find(name) != nullptr; }
   std::optional<bool> flag(std::string_view name);
@@ -38,19 +49,28 @@ class FieldReader {
   bool failed() const { return error_.has_value(); }
   engine::Result<void> verdict() const;
 
+  void warn(std::string_view name, std::string message);
+  const std::vector<FieldWarning>& warnings() const { return warnings_; }
+  /// Complaint and warnings of a part of this object become this one's.
+  void take_over(const FieldReader& part);
+  const engine::Json& object() const { return object_; }
+  /// Calls use(name) for the members that nobody has looked at, until it says false.
+  void for_each_unread(const std::function<bool(const std::string& name)>& use) const;
+
  private:
   const engine::Json* find(std::string_view name) const;
 
   const engine::Json& object_;
   std::string path_;
+  const GivenNames* given_as_;
   std::optional<engine::Error> error_;
+  std::vector<FieldWarning> warnings_;
+  mutable std::vector<const engine::Json*> read_;  ///< members that somebody has looked at
 };
 
 /// A whole number of 64 bits; a float without fraction counts as one. None: it is something else, or does not fit.
 std::optional<std::int64_t> as_integer(const engine::Json& value);
 /// The ids of an array. Errors: invalid_argument at `path`, with the index.
 engine::Result<std::vector<std::int32_t>> read_ids(const engine::Json& array, const std::string& path);
-/// Parses the body of a request. Errors: invalid_argument when it is not a JSON object within the limits.
-engine::Result<engine::Json> parse_body(std::string_view body);
 
 }  // namespace lathe::app

@@ -67,6 +67,7 @@ class HttpServer final : public Server {
   RequestLog& requests_;
   Log& log_;
   IdSource ids_;
+  WarningLog warned_;
 
   std::mutex control_;        // start and stop, one at a time; a stop may take its grace
   mutable std::mutex mutex_;  // what follows
@@ -104,7 +105,7 @@ engine::Result<void> HttpServer::open(const ServerOptions& options) {
   LATHE_TRY_VOID(check(options));
   auto traffic = std::make_unique<Traffic>();
   auto router = std::make_unique<Router>(
-      options, ServerContext{models_, requests_, log_, ids_, *traffic, options.model_name}, *traffic);
+      options, ServerContext{models_, requests_, log_, ids_, warned_, *traffic, options.model_name}, *traffic);
   http::ListenerOptions listen;
   listen.host = options.host;
   listen.port = options.port;

@@ -40,7 +40,7 @@ std::uint64_t tokens_of(const ModelSlot& models) {
   const EngineLease lease = models.lease();
   if (!lease) return 0;
   const engine::EngineCounters counters = lease->snapshot()->counters;
-  return counters.n_prompt_tokens + counters.n_generation_tokens;
+  return counters.n_prefill_tokens + counters.n_generation_tokens;
 }
 
 class OwningWorkbench final : public Workbench {

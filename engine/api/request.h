@@ -24,6 +24,11 @@ struct GenerateRequest {
   SamplingParams sampling;
   std::string cache_salt;  ///< requests share cached prefixes only under the same salt
   std::string source;      ///< "chat", "server", "bench", "cli": shown in the requests table
+  /// False: the counters of prompts leave this request out, because another request for the same prompt is counted (n > 1).
+  bool counts_prompt = true;
+  /// False: the counters of generated tokens leave this request out, because its token is thrown away (a prompt that is
+  /// scored).
+  bool counts_output = true;
 };
 
 enum class FinishReason : std::uint8_t { none, stop, length, cancelled, error };
@@ -35,6 +40,7 @@ std::string_view name_of(FinishReason reason);
 struct TokenLogprob {
   std::int32_t id = 0;
   float logprob = 0;
+  std::int32_t rank = 0;  ///< tokens of the vocabulary that are as likely or more, with this one: 1 is the likeliest
 };
 /// The chosen (or, of a prompt, the actual) token first when it is asked for by K = 0; otherwise see the field that holds
 /// it.
@@ -63,6 +69,10 @@ struct TokenEvent {
   std::vector<std::int32_t> token_ids;
   std::vector<LogprobList> logprobs;          ///< one list a token: K alternatives, best first, when asked for
   std::vector<TokenLogprob> chosen_logprobs;  ///< one a token when logprobs are asked for: the token itself
+  /// One a token when logprobs are asked for: code points of the answer's text before the token. A token without text has
+  /// the offset of the next one, a part of a character that of its begin. A stop string that is cut may leave offsets past
+  /// the end.
+  std::vector<std::int64_t> text_offsets;
   std::vector<LogprobList>
       prompt_logprobs;  ///< once, with the first event; first list empty; then the prompt's own token first
   bool finished = false;

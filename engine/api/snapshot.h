@@ -36,7 +36,7 @@ struct KvWindowState {
   int n_blocks = 0, n_blocks_used = 0, n_blocks_cached = 0, n_blocks_free = 0;  ///< used + cached + free = blocks
 };
 
-/// Buckets of a cumulative histogram as Prometheus has them. Units: seconds.
+/// Buckets of a cumulative histogram as Prometheus has them. Units: seconds, or tokens.
 struct HistogramSnapshot {
   std::vector<double> bounds;         ///< upper bounds, rising; +Inf not listed
   std::vector<std::uint64_t> counts;  ///< not cumulative, bounds.size() + 1 of them
@@ -46,12 +46,15 @@ struct HistogramSnapshot {
 
 struct EngineCounters {
   std::uint64_t n_steps = 0;
-  std::uint64_t n_prompt_tokens = 0;  ///< computed in prefill
+  std::uint64_t n_prefill_tokens = 0;  ///< prompt tokens computed, each once, whatever preemption threw away
+  // ---- sums of Usage: a prompt counts with its first token, once for all of its answers
+  std::uint64_t n_prompt_tokens = 0;  ///< lengths of the prompts, found in the prefix cache or computed
   std::uint64_t n_generation_tokens = 0;
+  std::uint64_t n_prefix_queries = 0;  ///< of the prompts' tokens, looked up in the prefix cache
+  std::uint64_t n_prefix_hits = 0;     ///< of the prompts' tokens, found there
+  // ----
   std::uint64_t n_preemptions = 0;
   std::uint64_t n_recomputed_tokens = 0;
-  std::uint64_t n_prefix_queries = 0;  ///< tokens looked up
-  std::uint64_t n_prefix_hits = 0;     ///< tokens found
   std::uint64_t n_padding_tokens = 0;  ///< rows computed for nobody, so that a batch keeps its shape
   // ---- the KV cache, summed over the steps. Units: tokens x steps; divided by the first, the others are shares
   std::uint64_t n_kv_held = 0;      ///< room in blocks that requests held
@@ -72,7 +75,8 @@ struct EngineSnapshot {
   std::int64_t n_kv_unfilled = 0;  ///< tokens of room behind the last token of blocks in use: internal waste
   EngineCounters counters;
   HistogramSnapshot ttft_s, itl_s, e2e_s, queue_s, prefill_s, decode_s;
-  std::vector<ActiveRequest> requests;  ///< running, then waiting
+  HistogramSnapshot prompt_tokens, generation_tokens;  ///< of the requests that have ended; sums are those of the counters
+  std::vector<ActiveRequest> requests;                 ///< running, then waiting
   std::vector<KvBlockState> blocks;
   /// Beside n_blocks and `blocks`, which are those of the layers that see farthest: they alone decide who waits.
   std::vector<KvWindowState> windows;

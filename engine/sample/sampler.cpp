@@ -11,10 +11,25 @@ namespace {
 
 constexpr double kGreedyBelow = 1e-5;  // vLLM's bound
 
+TokenLogprob entry_of(std::span<const float> logits, std::int32_t id, double log_total) {
+  return {id, static_cast<float>(logits[id] - log_total), count_at_least(logits, logits[id])};
+}
+
+/// Equals share the rank of their last one. Only those of the last entry may have equals behind the k best.
 void append_best(std::span<const float> logits, std::int64_t k, double log_total, SamplerScratch& scratch,
                  LogprobList& out) {
   best_of(logits, k > 0 ? static_cast<std::size_t>(k) : 0, scratch.best);
-  for (const std::int32_t id : scratch.best) out.push_back({id, static_cast<float>(logits[id] - log_total)});
+  if (scratch.best.empty()) return;
+  const std::size_t begin = out.size();
+  out.resize(begin + scratch.best.size());
+  for (std::size_t i = scratch.best.size(); i-- > 0;) {
+    const std::int32_t id = scratch.best[i];
+    const bool is_last = i + 1 == scratch.best.size();
+    const std::int32_t rank = is_last                                     ? count_at_least(logits, logits[id])
+                              : logits[id] == logits[scratch.best[i + 1]] ? out[begin + i + 1].rank
+                                                                          : static_cast<std::int32_t>(i + 1);
+    out[begin + i] = {id, static_cast<float>(logits[id] - log_total), rank};
+  }
 }
 
 double log_total_of(std::span<const float> logits) { return log_sum_exp(logits, best_logit(logits).value); }
@@ -59,7 +74,11 @@ SampleOutput sample_token(const SampleInput& input, SamplerScratch& scratch, Log
     run_stages(state, StagePhase::candidates);
     output.token = draw(state);
   }
-  if (params.logprobs) output.logprob = static_cast<float>(scratch.raw[output.token] - log_total);
+  if (params.logprobs) {
+    const TokenLogprob chosen = entry_of(scratch.raw, output.token, log_total);
+    output.logprob = chosen.logprob;
+    output.rank = chosen.rank;
+  }
   return output;
 }
 
@@ -69,7 +88,7 @@ bool prompt_logprobs(std::span<const float> logits, std::int32_t actual, std::in
   const BestLogit best = best_logit(logits);
   if (!best.usable) return false;
   const double log_total = log_sum_exp(logits, best.value);
-  out.push_back({actual, static_cast<float>(logits[actual] - log_total)});
+  out.push_back(entry_of(logits, actual, log_total));
   append_best(logits, k, log_total, scratch, out);
   return true;
 }

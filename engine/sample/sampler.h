@@ -33,20 +33,21 @@ struct SamplerScratch {
 
 struct SampleOutput {
   std::int32_t token = 0;
-  float logprob = 0;    ///< of the raw (unchanged) distribution, as vLLM's default logprobs_mode; only when asked for
-  bool failed = false;  ///< NaN or no mass: the request ends with an error, the others go on
+  float logprob = 0;      ///< of the raw (unchanged) distribution, as vLLM's default logprobs_mode; only when asked for
+  std::int32_t rank = 0;  ///< in the same distribution; only when log probabilities are asked for
+  bool failed = false;    ///< NaN or no mass: the request ends with an error, the others go on
 };
 
 /// The random draw depends on (seed, number of the output token) alone, so company in the batch changes nothing.
 /// `alternatives` gets params->logprobs entries, best first, when logprobs are asked for.
 SampleOutput sample_token(const SampleInput& input, SamplerScratch& scratch, LogprobList* alternatives);
 
-/// Log probabilities of a prompt row: the actual token first, then the k best. Reads raw logits.
+/// Log probabilities and ranks of a prompt row: the actual token first, then the k best. Reads raw logits.
 /// False, and an empty list: NaN or no mass, the request ends with an error.
 bool prompt_logprobs(std::span<const float> logits, std::int32_t actual, std::int64_t k, SamplerScratch& scratch,
                      LogprobList& out);
 
-/// k best of raw log probabilities, best first, ties to the lower id.
+/// k best of raw log probabilities with their ranks, best first, ties to the lower id.
 void top_logprobs(std::span<const float> logits, std::int64_t k, SamplerScratch& scratch, LogprobList& out);
 
 }  // namespace lathe::engine

@@ -99,6 +99,15 @@ double log_sum_exp(std::span<const float> logits, float best) {
   return static_cast<double>(best) + std::log(sum);
 }
 
+std::int32_t count_at_least(std::span<const float> logits, float bar) {
+  const auto lanes = static_cast<std::int32_t>((logits.size() + kLanes - 1) / kLanes * kLanes);
+  Ints below = {};
+  for_each_group(logits, [&](Floats x, std::size_t, std::size_t) { below += x < bar; });
+  const std::int32_t n_at_least = lanes + below[0] + below[1] + below[2] + below[3];
+  // Missing lanes hold -inf, which is below every bar but -inf itself.
+  return std::min(n_at_least, static_cast<std::int32_t>(logits.size()));
+}
+
 double weight_sum(std::span<const float> weights) {
   double sum = 0;
   for (std::size_t at = 0; at < weights.size(); at += kWeightBlock) {

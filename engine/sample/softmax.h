@@ -22,6 +22,9 @@ double exponentiate(std::span<const float> logits, float best, std::span<float> 
 /// log(sum(exp(logits))), without writing anything.
 double log_sum_exp(std::span<const float> logits, float best);
 
+/// Logits that are at least `bar`: the rank of a token, 1 for the likeliest, when `bar` is its logit.
+std::int32_t count_at_least(std::span<const float> logits, float bar);
+
 /// Sum in blocks of kWeightBlock: 4 lanes of float inside a block, double across blocks.
 double weight_sum(std::span<const float> weights);
 inline constexpr std::size_t kWeightBlock = 64;

@@ -128,6 +128,7 @@ bool Scheduler::admit_first() {
   sequence.n_chunks = 0;
   sequence.n_computed = cache_.adopt_match(sequence.table);
   if (may_match && cache_.shares_prefixes() && !sequence.was_admitted) {
+    sequence.n_looked_up = sequence.n_tokens();
     counters_.n_prefix_queries += static_cast<std::uint64_t>(sequence.n_tokens());
     counters_.n_prefix_hits += static_cast<std::uint64_t>(sequence.n_computed);
   }

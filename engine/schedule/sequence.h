@@ -43,7 +43,8 @@ struct Sequence {
 
   // ---- account
   bool was_admitted = false;
-  int n_cached = 0;  ///< prompt tokens found in the cache at the first admission
+  int n_looked_up = 0;  ///< prompt tokens looked up in the cache at the first admission; 0: the cache was not asked
+  int n_cached = 0;     ///< of those, found
   int n_preemptions = 0;
   int n_lost = 0;                 ///< tokens that the last preemption threw away
   std::int64_t n_recomputed = 0;  ///< of all that was thrown away, what was not found in the cache again

@@ -135,7 +135,7 @@ class EngineLoop final : public Engine {
   // ---- the engine's thread alone
   Scheduler scheduler_;
   StepSampler sampler_;
-  EngineMetrics metrics_;
+  EngineMetrics metrics_{limits_.max_model_len};
   std::vector<std::unique_ptr<Generation>> living_;
   std::vector<Generation*> news_;  ///< what this step has something to emit for
   StepPlan* plan_ = nullptr;

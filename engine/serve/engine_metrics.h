@@ -21,9 +21,15 @@ inline constexpr std::array kItlBounds{.01, .025, .05, .075, .1,  .15, .2,  .3, 
 inline constexpr std::array kRequestBounds{.3,  .5,  .8,  1.,  1.5,  2.,   2.5,  5.,   10.,   15.,  20.,
                                            30., 40., 50., 60., 120., 240., 480., 960., 1920., 7680.};
 
+/// Units: tokens. Source: vLLM, vllm:request_prompt_tokens and vllm:request_generation_tokens, up to the context's length.
+inline constexpr std::array kTokenBounds{1.,  2.,  5.,  10., 20., 50., 100., 200., 500., 1e3, 2e3,
+                                         5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5,  1e6,  2e6,  5e6, 1e7};
+
 /// Thread: the engine's.
 class EngineMetrics {
  public:
+  explicit EngineMetrics(std::int64_t max_model_len);
+
   void count_step() { ++counters_.n_steps; }
   /// After the generation took a token. `since_ns`: its last token before, 0 for the first.
   void count_token(const Generation& generation, std::int64_t since_ns);
@@ -33,9 +39,12 @@ class EngineMetrics {
   void write(const SchedulerCounters& scheduler, EngineSnapshot& snapshot) const;
 
  private:
+  void count_prompt(const Generation& generation);
+
   EngineCounters counters_;
   Histogram ttft_s_{kTtftBounds}, itl_s_{kItlBounds};
   Histogram e2e_s_{kRequestBounds}, queue_s_{kRequestBounds}, prefill_s_{kRequestBounds}, decode_s_{kRequestBounds};
+  Histogram prompt_tokens_, generation_tokens_;
 };
 
 }  // namespace lathe::engine

@@ -42,6 +42,8 @@ Generation::Generation(GenerateRequest&& request, RequestHandlePtr caller, const
     : handle(std::move(caller)),
       max_total_tokens(total_tokens(request, context)),
       params(std::move(request.sampling)),
+      counts_prompt(request.counts_prompt),
+      counts_output(request.counts_output),
       source(std::move(request.source)),
       seed(params.seed.value_or(drawn_seed)),
       detokenizer(tokenizer, params.stop, params.include_stop_str_in_output, params.skip_special_tokens),
@@ -76,7 +78,7 @@ void Generation::accept_sample(std::span<const std::int32_t> eos_ids, std::int64
   tokens.push_back(token);
   delta.token_ids.push_back(token);
   if (params.logprobs) {
-    delta.chosen_logprobs.push_back({.id = token, .logprob = sampled.logprob});
+    delta.chosen_logprobs.push_back({.id = token, .logprob = sampled.logprob, .rank = sampled.rank});
     delta.logprobs.push_back(std::exchange(alternatives, {}));
   }
   if (n_output() >= params.min_tokens) {
@@ -87,6 +89,7 @@ void Generation::accept_sample(std::span<const std::int32_t> eos_ids, std::int64
 }
 
 void Generation::add_text() {
+  if (params.logprobs) delta.text_offsets.push_back(detokenizer.n_characters());
   // A token that only ends the answer is no part of its text.
   const bool is_end_mark = finish == FinishReason::stop && !params.include_stop_str_in_output;
   if (!is_end_mark) {

@@ -28,6 +28,7 @@ struct Generation final : Sequence {
   const RequestHandlePtr handle;
   const std::int64_t max_total_tokens;  ///< prompt and answer together
   const SamplingParams params;
+  const bool counts_prompt, counts_output;  ///< see GenerateRequest
   const std::string source;
   const std::uint64_t seed;
 

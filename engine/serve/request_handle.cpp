@@ -23,6 +23,7 @@ void merge(TokenEvent& to, TokenEvent&& from) {
   append(to.token_ids, std::move(from.token_ids));
   append(to.logprobs, std::move(from.logprobs));
   append(to.chosen_logprobs, std::move(from.chosen_logprobs));
+  append(to.text_offsets, std::move(from.text_offsets));
   append(to.prompt_logprobs, std::move(from.prompt_logprobs));
   to.finished = from.finished;
   to.finish_reason = from.finish_reason;

@@ -7,6 +7,13 @@
 #include "engine/base/utf8.h"
 
 namespace lathe::engine {
+namespace {
+
+std::int64_t count_characters(std::string_view text) {
+  return std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
+}
+
+}  // namespace
 
 Detokenizer::Detokenizer(const Tokenizer& tokenizer, std::span<const std::string> stop, bool include_stop, bool skip_special)
     : tokenizer_(&tokenizer), stop_(stop), include_stop_(include_stop), skip_special_(skip_special) {}
@@ -17,7 +24,9 @@ int Detokenizer::push(std::int32_t id, std::string& delta, bool may_stop) {
   const std::size_t n_complete = bytes_.size() - incomplete_utf8_tail(bytes_);
   if (n_complete == 0) return -1;
   const std::string_view complete(bytes_.data(), n_complete);
+  const std::size_t n_held = held_.size();
   held_ += is_valid_utf8(complete) ? std::string(complete) : repaired_utf8(complete);
+  n_characters_ += count_characters(std::string_view(held_).substr(n_held));
   bytes_.erase(0, n_complete);
 
   if (!may_stop) {
@@ -51,7 +60,10 @@ int Detokenizer::cut_at_stop() {
     match_begin = begin;
     match_end = end;
   }
-  if (matched >= 0) held_.resize(include_stop_ ? match_end : match_begin);
+  if (matched < 0) return matched;
+  const std::size_t n_kept = include_stop_ ? match_end : match_begin;
+  n_characters_ -= count_characters(std::string_view(held_).substr(n_kept));
+  held_.resize(n_kept);
   return matched;
 }
 
@@ -68,8 +80,10 @@ std::size_t Detokenizer::n_undecided() const {
 
 void Detokenizer::flush(std::string& delta) {
   if (stopped_) return;
+  const std::string rest = repaired_utf8(bytes_);
+  n_characters_ += count_characters(rest);
   delta += held_;
-  delta += repaired_utf8(bytes_);
+  delta += rest;
   held_.clear();
   bytes_.clear();
   stopped_ = true;

@@ -25,6 +25,8 @@ class Detokenizer {
   int push(std::int32_t id, std::string& delta, bool may_stop = true);
   /// The held-back rest, at the end of the answer; a broken UTF-8 tail becomes U+FFFD.
   void flush(std::string& delta);
+  /// Code points of the text so far, given out or held back; of a cut character none.
+  std::int64_t n_characters() const { return n_characters_; }
 
  private:
   int cut_at_stop();
@@ -35,6 +37,7 @@ class Detokenizer {
   bool include_stop_ = false;
   bool skip_special_ = true;
   bool stopped_ = false;
+  std::int64_t n_characters_ = 0;
   std::string bytes_;  ///< incomplete UTF-8 tail
   std::string held_;   ///< complete text that may begin a stop string
 };

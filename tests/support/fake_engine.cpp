@@ -68,6 +68,16 @@ std::size_t whole_characters(std::string_view text) {
   return text.size() - start >= needed ? text.size() : start;
 }
 
+/// Whole characters of the first n tokens, which are bytes, and control tokens without text.
+std::int64_t characters_of(const std::vector<std::int32_t>& ids, std::size_t n) {
+  std::string text;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (ids[i] < ByteTokenizer::kBos) text.push_back(static_cast<char>(ids[i]));
+  }
+  text.resize(whole_characters(text));
+  return std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u; });
+}
+
 }  // namespace
 
 FakeEngine::FakeEngine(const FakeModel& model)
@@ -386,7 +396,12 @@ bool FakeEngine::step_one(Active& active) {
   }
   if (active.n_out == 0) {
     emit_first(active, event);
-    counters_.n_prompt_tokens += static_cast<std::uint64_t>(active.usage.n_prompt_tokens);
+    counters_.n_prefill_tokens += static_cast<std::uint64_t>(active.usage.n_prompt_tokens - active.usage.n_cached_tokens);
+    if (active.request.counts_prompt) {
+      counters_.n_prompt_tokens += static_cast<std::uint64_t>(active.usage.n_prompt_tokens);
+      counters_.n_prefix_queries += static_cast<std::uint64_t>(active.usage.n_prompt_tokens);
+      counters_.n_prefix_hits += static_cast<std::uint64_t>(active.usage.n_cached_tokens);
+    }
     active.timings.ttft_ms = ms_since(active.submitted);
     add_to(ttft_, active.timings.ttft_ms / 1000);
     record(SchedulerEventKind::prefilled, active.handle->id(), {active.usage.n_prompt_tokens, 0, 0, 0});
@@ -395,7 +410,7 @@ bool FakeEngine::step_one(Active& active) {
   }
   active.last_token = Clock::now();
   emit_token(active, event);
-  ++counters_.n_generation_tokens;
+  if (active.request.counts_output) ++counters_.n_generation_tokens;
   active.usage.n_completion_tokens = static_cast<std::int64_t>(active.n_out);
   if (active.n_out == active.plan.ids.size()) {
     finish(active, std::move(event), active.plan.reason);
@@ -412,9 +427,9 @@ void FakeEngine::emit_first(Active& active, TokenEvent& event) const {
   if (!k) return;
   event.prompt_logprobs.emplace_back();
   for (std::size_t i = 1; i < active.request.prompt_token_ids.size(); ++i) {
-    engine::LogprobList list = {{active.request.prompt_token_ids[i], -1.0F}};
+    engine::LogprobList list = {{active.request.prompt_token_ids[i], -1.0F, 7}};
     for (std::int64_t j = 0; j < *k; ++j)
-      list.push_back({static_cast<std::int32_t>('a' + j), -2.0F - static_cast<float>(j)});
+      list.push_back({static_cast<std::int32_t>('a' + j), -2.0F - static_cast<float>(j), static_cast<std::int32_t>(j + 1)});
     event.prompt_logprobs.push_back(std::move(list));
   }
 }
@@ -424,10 +439,12 @@ void FakeEngine::emit_token(Active& active, TokenEvent& event) const {
   const std::int32_t id = active.plan.ids[i];
   event.token_ids.push_back(id);
   if (const auto& k = active.request.sampling.logprobs) {
-    event.chosen_logprobs.push_back({id, logprob_});
+    event.chosen_logprobs.push_back({id, logprob_, 1});
+    event.text_offsets.push_back(characters_of(active.plan.ids, i));
     engine::LogprobList list;
     for (std::int64_t j = 0; j < *k; ++j)
-      list.push_back({(id + static_cast<std::int32_t>(j)) % ByteTokenizer::kVocabSize, logprob_ - static_cast<float>(j)});
+      list.push_back({(id + static_cast<std::int32_t>(j)) % ByteTokenizer::kVocabSize, logprob_ - static_cast<float>(j),
+                      static_cast<std::int32_t>(j + 1)});
     event.logprobs.push_back(std::move(list));
   }
   if (i < active.plan.visible.size()) active.held.push_back(active.plan.visible[i]);

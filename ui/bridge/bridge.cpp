@@ -150,7 +150,7 @@ void Bridge::look_at_snapshot() {
 void Bridge::measure_rates(const engine::EngineSnapshot& snapshot) {
   const std::int64_t now =
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
-  rate_points_.push_back({now, snapshot.counters.n_prompt_tokens, snapshot.counters.n_generation_tokens});
+  rate_points_.push_back({now, snapshot.counters.n_prefill_tokens, snapshot.counters.n_generation_tokens});
   const auto old = std::find_if(rate_points_.begin(), rate_points_.end(),
                                 [now](const RatePoint& point) { return point.time_ns >= now - kRateWindowNs; });
   rate_points_.erase(rate_points_.begin(), old);
@@ -158,7 +158,7 @@ void Bridge::measure_rates(const engine::EngineSnapshot& snapshot) {
   const double seconds = static_cast<double>(now - first.time_ns) * 1e-9;
   if (seconds <= 0) return;
   decode_rate_ = static_cast<double>(snapshot.counters.n_generation_tokens - first.generation_tokens) / seconds;
-  prefill_rate_ = static_cast<double>(snapshot.counters.n_prompt_tokens - first.prompt_tokens) / seconds;
+  prefill_rate_ = static_cast<double>(snapshot.counters.n_prefill_tokens - first.prompt_tokens) / seconds;
 }
 
 ChatStream* Bridge::follow(std::unique_ptr<app::ChatGeneration> generation, QObject* parent) {

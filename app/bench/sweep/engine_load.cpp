@@ -237,7 +237,7 @@ void count_since(const engine::EngineCounters& before, const engine::EngineCount
   // The last token of an answer is written and not computed.
   const std::uint64_t written = now.n_generation_tokens - before.n_generation_tokens;
   const std::uint64_t wanted =
-      now.n_prompt_tokens - before.n_prompt_tokens + written - std::min<std::uint64_t>(written, record.requests.size());
+      now.n_prefill_tokens - before.n_prefill_tokens + written - std::min<std::uint64_t>(written, record.requests.size());
   const std::uint64_t held = now.n_kv_held - before.n_kv_held;
   record.n_preemptions = static_cast<double>(now.n_preemptions - before.n_preemptions);
   record.padding = share(padding, padding + wanted);

@@ -392,6 +392,7 @@ asio::awaitable<ServedConnection::Step> ServedConnection::answer(std::unique_ptr
 asio::awaitable<void> ServedConnection::pump(PieceStream& stream, bool& complete) {
   const bool chunked = head_.minor_version == 1;
   Response response{200, stream.content_type(), {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}}, {}};
+  for (Field& field : stream.fields()) response.fields.push_back(std::move(field));
   response.fields.insert(response.fields.end(), extra_fields_.begin(), extra_fields_.end());
   std::string bytes =
       response_head(response, chunked ? "Transfer-Encoding: chunked" : "", keep_alive() && chunked, head_.minor_version);

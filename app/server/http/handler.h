@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "app/server/http/message.h"
 #include "app/server/http/raw_head.h"
@@ -42,6 +43,8 @@ class PendingResponse : public Pending {
 class PieceStream : public Pending {
  public:
   virtual std::string content_type() const = 0;
+  /// Further fields of the head.
+  virtual std::vector<Field> fields() const { return {}; }
   /// Appends what is new; false when that was the end.
   virtual bool pull(std::string& out) = 0;
   /// A piece that says nothing, sent in long silences so that proxies and clients keep the connection; empty: there is none.

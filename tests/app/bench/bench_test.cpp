@@ -121,7 +121,7 @@ void BenchTest::the_engine_does_the_work_that_is_counted() {
   plan.n_generate = 0;
   QVERIFY(run_bench(*harness.engine, plan, kGoOn).has_value());
   // Two streams, three samples (one of them the warm-up).
-  QCOMPARE(harness.engine->snapshot()->counters.n_prompt_tokens, std::uint64_t{24 * 2 * 3});
+  QCOMPARE(harness.engine->snapshot()->counters.n_prefill_tokens, std::uint64_t{24 * 2 * 3});
 }
 
 void BenchTest::progress_counts_runs() {

@@ -33,6 +33,11 @@ class CompletionsTest : public QObject {
   void streamed_logprobs_equal_whole_ones_data();
   void streamed_logprobs_equal_whole_ones();
   void bytes_of_half_characters_are_exact();
+  void bytes_of_a_chat_add_up_to_the_text();
+  void names_of_a_completion_add_up_to_the_text();
+  void tokens_of_one_text_have_names_of_their_own();
+  void offsets_are_places_in_the_text_data();
+  void offsets_are_places_in_the_text();
   void S6_minus_infinity_is_written_as_a_number();
   void prompt_logprobs_have_vllms_shape();
   void prompt_logprobs_are_refused_while_streaming();
@@ -195,6 +200,95 @@ void CompletionsTest::bytes_of_half_characters_are_exact() {
   QCOMPARE(content[0]["token"], "\xEF\xBF\xBD");
 }
 
+/// Control tokens that the text leaves out have no bytes, others those of the text, by whatever name.
+void CompletionsTest::bytes_of_a_chat_add_up_to_the_text() {
+  fixture_->engine().answer_with("x雪 \xF0\x9F\x99\x82.");
+  for (const bool as_ids : {false, true}) {
+    const Json body = tests::chat_body("Hi", {{"logprobs", true}, {"return_tokens_as_token_ids", as_ids}});
+    const Json choice = HttpClient(fixture_->port()).post("/v1/chat/completions", body).json()["choices"][0];
+    std::string joined;
+    for (const Json& entry : choice["logprobs"]["content"]) {
+      for (const Json& byte : entry["bytes"]) joined.push_back(static_cast<char>(byte.get<int>()));
+      QCOMPARE(entry["token"].get<std::string>().starts_with("token_id:"), as_ids);
+    }
+    QCOMPARE(joined, choice["message"]["content"].get<std::string>());
+  }
+}
+
+/// "bytes:\\xe9\\x9b" where a token is no text by itself; a token that spells the mark is escaped too.
+void CompletionsTest::names_of_a_completion_add_up_to_the_text() {
+  fixture_->engine().answer_with("é");
+  const Json logprobs = post(completion_body("ab", {{"logprobs", 1}})).json()["choices"][0]["logprobs"];
+  QCOMPARE(logprobs["tokens"], Json({"bytes:\\xc3", "bytes:\\xa9", "</s>"}));
+  for (std::size_t i = 0; i < 3; ++i)
+    QVERIFY(logprobs["top_logprobs"][i].contains(logprobs["tokens"][i].get<std::string>()));
+}
+
+/// Twenty asked for, twenty there, though most of these bytes are no text by themselves.
+void CompletionsTest::tokens_of_one_text_have_names_of_their_own() {
+  fixture_->engine().answer_with("\xC3\xA9");
+  for (const bool as_ids : {false, true}) {
+    const Json body = completion_body("ab", {{"logprobs", 20}, {"return_tokens_as_token_ids", as_ids}});
+    const Json tops = post(body).json()["choices"][0]["logprobs"]["top_logprobs"];
+    for (const Json& top : tops) QCOMPARE(top.size(), std::size_t(20));
+  }
+}
+
+void CompletionsTest::offsets_are_places_in_the_text_data() {
+  QTest::addColumn<QByteArray>("answer");
+  QTest::addColumn<QByteArray>("fields");
+  const auto row = [](const char* name, const char* answer, const char* fields) {
+    QTest::newRow(name) << QByteArray(answer) << QByteArray(fields);
+  };
+  row("plain", "hello", "{}");
+  row("characters of several tokens", "a雪é\xF0\x9F\x99\x82z", "{}");
+  row("behind a prompt", "a雪z", R"({"echo":true})");
+  row("behind a prompt of ids", "xé", R"({"echo":true,"prompt":[256,104,195,169,258,105]})");
+  row("behind a prompt with control tokens", "x", R"({"echo":true,"prompt":"<|user|>hé<|end|>"})");
+  row("a prompt alone", "x", R"({"echo":true,"max_tokens":0,"prompt":"a雪z"})");
+  row("a stop string", "ab##cd", R"({"stop":"##"})");
+  row("a long stop string", "ab####cd", R"({"stop":"####c"})");
+  row("a stop string that stays", "ab##cd", R"({"stop":"##","include_stop_str_in_output":true})");
+  row("a stop string at the begin", "##ab", R"({"stop":"##","echo":true})");
+  row("a character cut by the limit", "a雪", R"({"max_tokens":3})");
+  row("two answers", "a雪z", R"({"n":2,"echo":true})");
+}
+
+void CompletionsTest::offsets_are_places_in_the_text() {
+  QFETCH(QByteArray, answer);
+  QFETCH(QByteArray, fields);
+  fixture_->engine().answer_with(answer.toStdString());
+  Json body = completion_body("ab", Json::parse(fields.toStdString()));
+  body["logprobs"] = 1;
+  for (const Json& choice : post(body).json()["choices"]) {
+    const QList<uint> text = QString::fromStdString(choice["text"].get<std::string>()).toUcs4().toList();
+    const Json& tokens = choice["logprobs"]["tokens"];
+    const Json& offsets = choice["logprobs"]["text_offset"];
+    QCOMPARE(tokens.size(), offsets.size());
+    int last = 0;
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      const int offset = offsets[i].get<int>();
+      QVERIFY(last <= offset && offset <= text.size());
+      last = offset;
+      const QList<uint> token = QString::fromStdString(tokens[i].get<std::string>()).toUcs4().toList();
+      if (token.size() == 1 && offset < text.size() && !body.contains("stop")) QCOMPARE(text[offset], token.front());
+    }
+  }
+  Json streamed = Json::array(), whole = post(body).json()["choices"][0]["logprobs"]["text_offset"];
+  std::size_t n_characters = 0;
+  for (const Json& chunk : stream(body)) {
+    const Json& choice = chunk["choices"][0];
+    if (choice["index"] != 0) continue;
+    n_characters += static_cast<std::size_t>(QString::fromStdString(choice["text"].get<std::string>()).toUcs4().size());
+    if (choice["logprobs"].is_null()) continue;
+    for (const Json& offset : choice["logprobs"]["text_offset"]) {
+      QVERIFY(offset.get<std::size_t>() <= n_characters);  // what has not been said may still be cut
+      streamed.push_back(offset);
+    }
+  }
+  QCOMPARE(streamed, whole);
+}
+
 void CompletionsTest::S6_minus_infinity_is_written_as_a_number() {
   fixture_->engine().set_logprob(-std::numeric_limits<float>::infinity());
   const Json logprobs = post(completion_body("x", {{"logprobs", 1}})).json()["choices"][0]["logprobs"];
@@ -211,6 +305,10 @@ void CompletionsTest::prompt_logprobs_have_vllms_shape() {
   QCOMPARE(lists[2]["98"]["decoded_token"], "b");
   QCOMPARE(lists[2]["98"]["logprob"], -1.0);
   QCOMPARE(lists[2]["97"]["rank"], 1);
+  QCOMPARE(lists[2]["98"]["rank"], 7);
+  for (const Json& list : post(completion_body("ab", {{"prompt_logprobs", 0}})).json()["choices"][0]["prompt_logprobs"]) {
+    for (const auto& [id, entry] : list.items()) QVERIFY(entry["rank"].is_number_integer());
+  }
 }
 
 void CompletionsTest::prompt_logprobs_are_refused_while_streaming() {

@@ -99,6 +99,7 @@ class RealLoopTest : public QObject {
  private Q_SLOTS:
   void S9_a_prompt_beyond_the_pool_is_400_with_both_numbers();
   void S9_the_longest_prompt_that_the_pool_holds_is_served();
+  void sums_of_metrics_are_sums_of_usage();
   void D5_a_witness_is_untouched_by_bad_requests();
 
  private:
@@ -130,6 +131,66 @@ void RealLoopTest::S9_the_longest_prompt_that_the_pool_holds_is_served() {
   QCOMPARE(reply.json()["choices"][0]["finish_reason"], "length");  // where the pool ends, not later
   QCOMPARE(reply.json()["usage"]["completion_tokens"], 1);
   QCOMPARE(server.post("/v1/completions", ids_body(32)).status, 400);
+}
+
+/// Requests for one answer and for several, found in the cache or not.
+void RealLoopTest::sums_of_metrics_are_sums_of_usage() {
+  const LoopServer server;
+  double n_prompt = 0, n_cached = 0, n_completion = 0;
+  const auto add = [&](const Json& usage) {
+    n_prompt += usage["prompt_tokens"].get<double>();
+    n_completion += usage["completion_tokens"].get<double>();
+    n_cached += usage["prompt_tokens_details"]["cached_tokens"].get<double>();
+  };
+  const char* bodies[] = {R"({"prompt":[3,4,5,6,7,8,9,10,11,12],"max_tokens":4})",
+                          R"({"prompt":[3,4,5,6,7,8,9,10,11,12],"max_tokens":4})",
+                          R"({"prompt":[3,4,5,6,7,8,9,10,13,14],"max_tokens":3,"n":3})",
+                          R"({"prompt":[[3,4,5,6,7,8,9],[9,8,7,6,5,4,3]],"max_tokens":2,"n":2})",
+                          R"({"prompt":[3,4,5,6,7,8,9,10],"max_tokens":2,"n":1,"best_of":3})",
+                          R"({"prompt":[3,4,5,6,7,8,9,10],"max_tokens":0,"echo":true})",
+                          R"({"prompt":[3,4,5,6,7,8,9,10],"max_tokens":0,"echo":true,"logprobs":1})",
+                          R"({"prompt":[3,4,5,6,7,8,9,10],"max_tokens":2,"prompt_logprobs":1})"};
+  for (const char* body : bodies) {
+    const HttpReply reply = server.post("/v1/completions", body);
+    QVERIFY2(reply.status == 200, reply.body.c_str());
+    add(reply.json()["usage"]);
+    Json streamed = Json::parse(body);
+    if (streamed.contains("best_of") || streamed.contains("prompt_logprobs")) continue;
+    streamed["stream"] = true;
+    streamed["stream_options"] = {{"include_usage", true}};
+    HttpClient client(server.port());
+    client.send(client.request("POST", "/v1/completions", engine::dump_json(streamed)));
+    client.read_head();
+    while (const auto event = client.read_event()) {
+      if (*event == "[DONE]") break;
+      const Json chunk = engine::parse_json(*event, "event").value();
+      if (!chunk["usage"].is_null()) add(chunk["usage"]);
+    }
+  }
+  server.post("/tokenize", R"({"prompt":"abc"})");
+  server.post("/v1/completions", R"({"prompt":[3,4],"typical_p":"x","max_tokens":-3})");
+
+  const std::string text = HttpClient(server.port()).get("/metrics").body;
+  const auto metric = [&](const std::string& name, const std::string& label = {}) {
+    for (std::size_t at = text.find("\n" + name + "{"); at != text.npos; at = text.find("\n" + name + "{", at + 1)) {
+      const std::string line = text.substr(at + 1, text.find('\n', at + 1) - at - 1);
+      if (line.find(label) != line.npos) return std::stod(line.substr(line.rfind(' ')));
+    }
+    return -1.0;
+  };
+  QVERIFY(n_cached > 0);
+  QCOMPARE(metric("vllm:prompt_tokens_total"), n_prompt);
+  QCOMPARE(metric("vllm:prompt_tokens_cached_total"), n_cached);
+  QCOMPARE(metric("vllm:prefix_cache_hits_total"), n_cached);
+  QCOMPARE(metric("vllm:prompt_tokens_by_source_total", "local_compute"), n_prompt - n_cached);
+  QCOMPARE(metric("vllm:prompt_tokens_by_source_total", "local_cache_hit"), n_cached);
+  QCOMPARE(metric("vllm:generation_tokens_total"), n_completion);
+  QCOMPARE(metric("vllm:request_prompt_tokens_sum"), n_prompt);
+  QCOMPARE(metric("vllm:request_prompt_tokens_count"), 16.0);
+  QCOMPARE(metric("vllm:request_generation_tokens_sum"), n_completion);
+  QCOMPARE(metric("vllm:request_generation_tokens_count"),
+           metric("vllm:request_success_total", "\"stop\"") + metric("vllm:request_success_total", "\"length\""));
+  QVERIFY(metric("vllm:prefix_cache_queries_total") < n_prompt);  // prompt_logprobs ask nothing of the cache
 }
 
 int RealLoopTest::post_all_bad(const LoopServer& server, const std::function<void()>& between) {

@@ -161,6 +161,40 @@ class SamplerTest : public QObject {
     prompt_logprobs(logits, 1, 0, scratch, list);
     QCOMPARE(list.size(), std::size_t{1});
   }
+  /// How many tokens are as likely or more, equals with one rank, also where the k best cut through them.
+  void ranks_count_from_the_likeliest() {
+    const std::vector<float> logits = {1, 3, 3, 2, 2, 2, -std::numeric_limits<float>::infinity()};
+    const auto rank_of = [](const TokenLogprob& entry) {
+      return entry.id == 1 || entry.id == 2 ? 2 : entry.id == 0 ? 6 : 5;
+    };
+    SamplerScratch scratch;
+    for (std::int64_t k = 0; k <= 7; ++k) {
+      for (const std::int32_t actual : {0, 1, 2, 4, 5}) {
+        LogprobList list;
+        QVERIFY(prompt_logprobs(logits, actual, k, scratch, list));
+        for (const TokenLogprob& entry : list) QCOMPARE(entry.rank, rank_of(entry));
+        QCOMPARE(list.front().id, actual);
+      }
+    }
+    LogprobList last;
+    QVERIFY(prompt_logprobs(logits, 6, 0, scratch, last));
+    QCOMPARE(last.front().rank, 7);
+  }
+  void a_sampled_token_has_the_rank_of_the_raw_distribution() {
+    SamplingRow row = row_of(normal_logits(301, 5));
+    row.params.logprobs = 3;
+    row.params.temperature = 5.0;
+    row.params.logit_bias = {{7, 20.0f}};
+    const std::vector<float> raw = row.logits;
+    LogprobList alternatives;
+    const SampleOutput output = row.sample(&alternatives);
+    const float own = raw[static_cast<std::size_t>(output.token)];
+    QCOMPARE(output.rank,
+             static_cast<std::int32_t>(std::count_if(raw.begin(), raw.end(), [&](float x) { return x >= own; })));
+    for (std::int32_t i = 0; i < 3; ++i) QCOMPARE(alternatives[static_cast<std::size_t>(i)].rank, i + 1);
+    row.params.logprobs.reset();
+    QCOMPARE(row.sample().rank, 0);  // nobody asked
+  }
   void E8_prompt_logprobs_without_probabilities_are_none() {
     const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
     SamplerScratch scratch;

@@ -40,6 +40,17 @@ class SoftmaxTest : public QObject {
     const std::vector<float> logits = {0, 3, 1, 3, 3};
     QCOMPARE(best_logit(logits).id, 1);
   }
+  void as_many_are_counted_as_are_at_least_the_bar() {
+    const float inf = std::numeric_limits<float>::infinity();
+    for (std::size_t n = 1; n < 12; ++n) {
+      std::vector<float> logits;
+      for (std::size_t i = 0; i < n; ++i) logits.push_back(i % 3 == 0 ? -inf : static_cast<float>(i % 4));
+      for (const float bar : {-inf, -1.0f, 0.0f, 1.0f, 2.0f, 2.5f, 9.0f}) {
+        const auto expected = std::count_if(logits.begin(), logits.end(), [&](float x) { return x >= bar; });
+        QCOMPARE(count_at_least(logits, bar), static_cast<std::int32_t>(expected));
+      }
+    }
+  }
   void nan_and_positive_infinity_are_not_usable() {
     for (std::size_t n : {1, 4, 7, 100}) {
       for (const float bad : {std::numeric_limits<float>::quiet_NaN(), kInfinity}) {

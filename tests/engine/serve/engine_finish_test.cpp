@@ -56,6 +56,7 @@ class EngineFinishTest : public QObject {
   void text_is_whole_characters();
   void chosen_logprobs_and_alternatives_come_for_each_token();
   void logprobs_zero_gives_the_chosen_token_alone();
+  void offsets_are_those_of_the_text();
   void prompt_logprobs_are_those_of_the_prompt_data();
   void prompt_logprobs_are_those_of_the_prompt();
   void prompt_logprobs_survive_preemption();
@@ -188,6 +189,26 @@ void EngineFinishTest::chosen_logprobs_and_alternatives_come_for_each_token() {
     QVERIFY(answer.all.logprobs[i][0].logprob >= answer.all.logprobs[i][1].logprob);
     context.push_back(id);
   }
+}
+
+/// Each token of an answer begins where the text of the ones before ends, whatever a stop string holds back.
+void EngineFinishTest::offsets_are_those_of_the_text() {
+  Harness harness;
+  GenerateRequest request = greedy_request(random_prompt(6, 8), 12);
+  request.sampling.logprobs = 0;
+  for (const bool stops : {false, true}) {
+    if (stops) request.sampling.stop = {"never to be seen"};
+    const Answer answer = ask(*harness.engine, request);
+    QCOMPARE(answer.all.text_offsets.size(), answer.ids().size());
+    std::vector<std::int32_t> before;
+    for (std::size_t i = 0; i < answer.ids().size(); ++i) {
+      const std::string text = harness.engine->tokenizer().decode(before, true);
+      QCOMPARE(answer.all.text_offsets[i], static_cast<std::int64_t>(QString::fromStdString(text).toUcs4().size()));
+      before.push_back(answer.ids()[i]);
+    }
+  }
+  request.sampling.logprobs.reset();
+  QVERIFY(ask(*harness.engine, request).all.text_offsets.empty());
 }
 
 void EngineFinishTest::logprobs_zero_gives_the_chosen_token_alone() {

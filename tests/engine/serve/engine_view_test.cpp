@@ -21,6 +21,14 @@ GenerateRequest random_request(std::uint64_t prompt, std::optional<std::uint64_t
   return request;
 }
 
+/// A pool for two of the requests that have 14 tokens and write 30.
+HarnessOptions few_blocks() {
+  HarnessOptions options;
+  options.engine.max_num_batched_tokens = 32;
+  options.n_blocks = 24;
+  return options;
+}
+
 }  // namespace
 
 class EngineViewTest : public QObject {
@@ -29,6 +37,9 @@ class EngineViewTest : public QObject {
   void an_idle_engine_has_an_exact_snapshot();
   void counters_count_tokens_and_requests();
   void histograms_have_one_entry_a_request_or_token();
+  void books_agree_with_usage();
+  void an_abandoned_prompt_is_in_no_book();
+  void histograms_of_tokens_end_at_the_context();
   void histograms_have_the_bounds_of_vllm();
   void a_snapshot_shows_requests_and_their_blocks();
   void every_request_tells_its_story();
@@ -61,7 +72,8 @@ void EngineViewTest::counters_count_tokens_and_requests() {
   ask(*harness.engine, greedy_request(random_prompt(1, 10), 3));
   const EngineCounters counters = harness.engine->snapshot()->counters;
   QCOMPARE(counters.n_steps, 6U);
-  QCOMPARE(counters.n_prompt_tokens, 12U);
+  QCOMPARE(counters.n_prefill_tokens, 12U);
+  QCOMPARE(counters.n_prompt_tokens, 20U);
   QCOMPARE(counters.n_generation_tokens, 6U);
   QCOMPARE(counters.n_prefix_queries, 20U);
   QCOMPARE(counters.n_prefix_hits, 8U);
@@ -80,6 +92,77 @@ void EngineViewTest::histograms_have_one_entry_a_request_or_token() {
   QCOMPARE(snapshot->prefill_s.count, 3U);
   QCOMPARE(snapshot->decode_s.count, 3U);
   QVERIFY(snapshot->e2e_s.sum >= snapshot->ttft_s.sum);
+}
+
+/// Sums of the counters are sums of what the answers' usage says.
+void EngineViewTest::books_agree_with_usage() {
+  Harness harness(few_blocks());
+  std::vector<RequestHandlePtr> handles;
+  std::int64_t n_prompt = 0, n_cached = 0, n_completion = 0;
+  for (std::uint64_t i = 0; i < 12; ++i) {
+    GenerateRequest request = greedy_request(random_prompt(i % 3, 14), 30);
+    request.counts_prompt = i % 4 != 3;  // one of four is another answer to a prompt that counts already
+    request.counts_output = i % 5 != 4;
+    handles.push_back(*harness.engine->submit(request));
+  }
+  std::size_t i = 0;
+  for (const auto& handle : handles) {
+    const Usage usage = collect(*handle).all.usage;
+    if (i % 4 != 3) n_prompt += usage.n_prompt_tokens;
+    if (i % 4 != 3) n_cached += usage.n_cached_tokens;
+    if (i % 5 != 4) n_completion += usage.n_completion_tokens;
+    ++i;
+  }
+  const auto snapshot = harness.engine->snapshot();
+  const EngineCounters& counters = snapshot->counters;
+  QVERIFY(counters.n_preemptions > 0 && counters.n_recomputed_tokens > 0);
+  QCOMPARE(static_cast<std::int64_t>(counters.n_prompt_tokens), n_prompt);
+  QCOMPARE(static_cast<std::int64_t>(counters.n_prefix_hits), n_cached);
+  QCOMPARE(static_cast<std::int64_t>(counters.n_generation_tokens), n_completion);
+  QCOMPARE(snapshot->prompt_tokens.sum, static_cast<double>(n_prompt));
+  QCOMPARE(snapshot->prompt_tokens.count, 9U);
+  QCOMPARE(snapshot->generation_tokens.sum, static_cast<double>(n_completion));
+  QCOMPARE(snapshot->generation_tokens.count, 12U);
+}
+
+/// A request that ends before its first token enters no counter of prompts, whatever was found or computed.
+void EngineViewTest::an_abandoned_prompt_is_in_no_book() {
+  HarnessOptions options;
+  options.engine.max_num_batched_tokens = 16;
+  auto script = std::make_shared<FakeScript>();
+  RequestHandlePtr handle;
+  std::latch has_handle(1);
+  std::atomic<bool> cancels = false;
+  script->before_run = [&](const auto&) {
+    if (!cancels) return;
+    has_handle.wait();
+    handle->cancel();
+  };
+  Harness harness(options, script);
+  ask(*harness.engine, greedy_request(random_prompt(1, 40), 3));
+  const auto before = harness.engine->snapshot();
+  auto prompt = random_prompt(1, 40);
+  for (const std::int32_t id : random_prompt(2, 100)) prompt.push_back(id);
+  cancels = true;
+  handle = *harness.engine->submit(greedy_request(prompt, 3));
+  has_handle.count_down();
+  QVERIFY(collect(*handle).all.finish_reason == FinishReason::cancelled);
+  const auto after = harness.engine->snapshot();
+  QCOMPARE(after->counters.n_prompt_tokens, before->counters.n_prompt_tokens);
+  QCOMPARE(after->counters.n_prefix_hits, before->counters.n_prefix_hits);
+  QCOMPARE(after->counters.n_prefix_queries, before->counters.n_prefix_queries);
+  QVERIFY(after->counters.n_prefill_tokens > before->counters.n_prefill_tokens);
+  QCOMPARE(after->prompt_tokens.count, 1U);
+  QCOMPARE(after->prompt_tokens.sum, static_cast<double>(after->counters.n_prompt_tokens));
+  QCOMPARE(after->counters.n_finished_abort, 1U);
+}
+
+void EngineViewTest::histograms_of_tokens_end_at_the_context() {
+  const Harness harness;
+  const auto snapshot = harness.engine->snapshot();
+  QCOMPARE(snapshot->prompt_tokens.bounds.front(), 1.0);
+  QCOMPARE(snapshot->prompt_tokens.bounds.back(), 200.0);
+  QCOMPARE(snapshot->generation_tokens.bounds.size(), 8U);
 }
 
 void EngineViewTest::histograms_have_the_bounds_of_vllm() {

@@ -80,6 +80,38 @@ class DetokenizerTest : public QObject {
                                         "b\xEF\xBF\xBD"
                                         "c"));
   }
+  /// Before each token: what text_offset says of it.
+  void characters_are_counted_as_they_become_whole() {
+    const std::vector<std::string> pieces = {"h\xC3\xA9", "\xF0\x9F", "\xA6\x99", " x", "\xFF", "\xE2"};
+    const PieceTokenizer tokenizer(pieces);
+    Detokenizer detokenizer(tokenizer, {}, false, true);
+    std::string text;
+    std::vector<std::int64_t> offsets;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      offsets.push_back(detokenizer.n_characters());
+      detokenizer.push(static_cast<std::int32_t>(i), text);
+      detokenizer.push(tokenizer.control(), text);  // without text
+    }
+    QVERIFY((offsets == std::vector<std::int64_t>{0, 2, 2, 3, 5, 6}));
+    detokenizer.flush(text);
+    QCOMPARE(detokenizer.n_characters(), std::int64_t{7});
+    QCOMPARE(QString::fromStdString(text).toUcs4().size(), 7);
+  }
+  void characters_that_a_stop_string_cuts_do_not_count() {
+    for (const bool include : {false, true}) {
+      const std::vector<std::string> pieces = {"ab", "c\xC3\xA9", "d", "e"}, stop = {
+                                                                                 "c\xC3\xA9"
+                                                                                 "d"};
+      const PieceTokenizer tokenizer(pieces);
+      Detokenizer detokenizer(tokenizer, stop, include, true);
+      std::string text;
+      for (std::int32_t id = 0; id < 4; ++id) detokenizer.push(id, text);
+      QCOMPARE(detokenizer.n_characters(), std::int64_t{include ? 5 : 2});
+      QCOMPARE(text, std::string(include ? "abc\xC3\xA9"
+                                           "d"
+                                         : "ab"));
+    }
+  }
   void every_delta_is_complete_utf8() {
     const std::string text = "h\xC3\xA9 \xE2\x82\xAC \xF0\x9F\xA6\x99\xFF.";
     for (std::size_t size = 1; size < 5; ++size) {

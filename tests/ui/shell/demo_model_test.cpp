@@ -154,7 +154,7 @@ void DemoModelTest::monitor_and_kv_moved() {
   const auto before = fixture->window->bridge().snapshot()->counters;
   QVERIFY(!ask("What is prefix caching?").isEmpty());
   QTRY_VERIFY(fixture->window->bridge().snapshot()->counters.n_generation_tokens > before.n_generation_tokens);
-  QVERIFY(fixture->window->bridge().snapshot()->counters.n_prompt_tokens > before.n_prompt_tokens);
+  QVERIFY(fixture->window->bridge().snapshot()->counters.n_prefill_tokens > before.n_prefill_tokens);
   QTRY_VERIFY(std::any_of(throughput->history().samples(ui::Span::half_minute).begin(),
                           throughput->history().samples(ui::Span::half_minute).end(),
                           [](const ui::Sample& sample) { return sample.values[0] > 0; }));

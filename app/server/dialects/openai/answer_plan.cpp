@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/server/dialects/openai/answer_plan.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 
 #include "engine/api/utf8.h"
@@ -17,19 +19,40 @@ std::int64_t AnswerPlan::n_prompt_tokens() const {
   return n;
 }
 
-TokenNames::TokenNames(const AnswerPlan& plan) {
-  if (plan.fields.tokens_as_ids) return;
-  lease_ = plan.models->lease();
+namespace {
+
+std::string escaped_bytes(std::string_view bytes) {
+  std::string out = "bytes:";
+  for (const char byte : bytes) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+  return out;
+}
+
+}  // namespace
+
+TokenNames::TokenNames(const AnswerPlan& plan)
+    : lease_(plan.models->lease()),
+      as_ids_(plan.fields.tokens_as_ids),
+      skips_special_(plan.fields.sampling.skip_special_tokens) {
   if (lease_ && lease_->model().name != plan.loaded_model) lease_ = EngineLease();
 }
 
-std::string TokenNames::operator()(std::int32_t id) const {
-  return lease_ ? lease_->tokenizer().piece(id) : "token_id:" + std::to_string(id);
+std::string TokenNames::text_of(std::int32_t id) const {
+  return lease_ && !as_ids_ ? engine::repaired_utf8(lease_->tokenizer().piece(id)) : "token_id:" + std::to_string(id);
 }
 
-std::string TokenNames::text_of(std::int32_t id, std::string& raw) const {
-  raw = (*this)(id);
-  return engine::repaired_utf8(raw);
+std::string TokenNames::name_of(std::int32_t id, bool is_first) const {
+  if (!lease_ || as_ids_) return text_of(id);
+  const engine::Tokenizer& tokenizer = lease_->tokenizer();
+  const std::string piece = is_first ? tokenizer.decode_bytes(id, true) : tokenizer.piece(id);
+  std::string text = engine::repaired_utf8(piece);
+  // A token that spells the mark itself is escaped too, so that the mark is never text.
+  return text == piece && !piece.starts_with("bytes:") ? text : escaped_bytes(piece);
+}
+
+std::optional<std::string> TokenNames::bytes_of(std::int32_t id) const {
+  if (!lease_) return std::nullopt;
+  const engine::Tokenizer& tokenizer = lease_->tokenizer();
+  return skips_special_ && tokenizer.is_special(id) ? std::string() : tokenizer.decode_bytes(id, false);
 }
 
 OrderedJson usage_json(std::int64_t n_prompt, std::int64_t n_completion, std::int64_t n_cached) {

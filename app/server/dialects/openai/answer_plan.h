@@ -10,14 +10,16 @@
 #include "app/api/model_slot.h"
 #include "app/server/dialects/openai/answer_reader.h"
 #include "app/server/dialects/openai/common_fields.h"
+#include "app/server/dialects/openai/token_offsets.h"
 #include "engine/api/json.h"
 
 namespace lathe::app::openai {
 
 struct PromptPlan {
   std::vector<std::int32_t> ids;
-  std::string text;             ///< sent back by echo
-  std::int64_t max_tokens = 0;  ///< of each answer
+  std::string text;                  ///< sent back by echo
+  std::vector<TokenOffset> offsets;  ///< of the ids in the text, where echo has log probabilities
+  std::int64_t max_tokens = 0;       ///< of each answer
 };
 
 struct AnswerPlan {
@@ -30,7 +32,8 @@ struct AnswerPlan {
   bool report_logprobs = false;  ///< best_of asks the engine for them without showing them
   bool prompt_only = false;      ///< echo with max_tokens 0: the generated token is thrown away
   std::vector<PromptPlan> prompts;
-  AnswerReading reading;  ///< of a chat
+  AnswerReading reading;               ///< of a chat
+  std::vector<FieldWarning> warnings;  ///< of fields that the answer does not obey
   const ModelSlot* models = nullptr;
   IdSource* ids = nullptr;  ///< of the tool calls
 
@@ -39,17 +42,23 @@ struct AnswerPlan {
   std::int64_t n_prompt_tokens() const;
 };
 
-/// The text of a token, or "token_id:17" when it is asked for so or the model has gone meanwhile.
+/// What tokens are called, and what they add to the answer's text.
 /// Holds the engine while it lives: make it for one call.
 class TokenNames {
  public:
   explicit TokenNames(const AnswerPlan& plan);
-  std::string operator()(std::int32_t id) const;
-  /// The same as text that JSON can hold; `raw` gets the exact bytes.
-  std::string text_of(std::int32_t id, std::string& raw) const;
+  /// The text of a token, U+FFFD for bytes that are none; "token_id:17" when it is asked for so or the model has gone
+  /// meanwhile.
+  std::string text_of(std::int32_t id) const;
+  /// The same, but for a token that is no text by itself its bytes, as OpenAI writes them: "bytes:\\xe2\\x80".
+  /// `is_first`: without the space that a tokenizer puts before a text.
+  std::string name_of(std::int32_t id, bool is_first = false) const;
+  /// Bytes that the token adds to the answer's text: none for control tokens that are left out. None: the model has gone.
+  std::optional<std::string> bytes_of(std::int32_t id) const;
 
  private:
   EngineLease lease_;
+  bool as_ids_, skips_special_;
 };
 
 /// {"prompt_tokens", "total_tokens", "completion_tokens", "prompt_tokens_details": {"cached_tokens"}}

@@ -17,6 +17,16 @@ void read_chat_logprobs(FieldReader& body, AnswerPlan& plan) {
   if (plan.report_logprobs) plan.fields.sampling.logprobs = n_top;
 }
 
+/// OpenRouter: {"reasoning": {"exclude": true}}.
+bool excludes_reasoning(FieldReader& body) {
+  const engine::Json* reasoning = body.object("reasoning");
+  if (reasoning == nullptr) return false;
+  FieldReader reader(*reasoning, "reasoning");
+  const bool excludes = reader.flag("exclude").value_or(false);
+  body.take_over(reader);
+  return excludes;
+}
+
 /// How the answer is read: calls where the request brings tools, reasoning always.
 void read_reading(FieldReader& body, const engine::Engine& engine, AnswerPlan& plan) {
   AnswerReading& reading = plan.reading;
@@ -24,7 +34,7 @@ void read_reading(FieldReader& body, const engine::Engine& engine, AnswerPlan& p
   if (!read_tool_choice(body, engine.model())) reading.formats.tool_calls.clear();
   if (const engine::Json* tools = body.any("tools")) reading.tools = *tools;
   reading.parallel_tool_calls = body.flag("parallel_tool_calls").value_or(true);
-  reading.include_reasoning = body.flag("include_reasoning").value_or(true);
+  reading.include_reasoning = body.flag("include_reasoning").value_or(!excludes_reasoning(body));
   if (engine::need_special_tokens(reading.formats, engine.tokenizer())) plan.fields.sampling.skip_special_tokens = false;
 }
 
@@ -39,15 +49,11 @@ std::string end_of(const std::vector<engine::TextSpan>& spans) {
 }  // namespace
 
 engine::Result<http::Reply> answer_chat(const ServerContext& context, const http::Request& request) {
-  LATHE_TRY(const engine::Json json, parse_body(request.body));
+  LATHE_TRY(const RequestBody given, RequestBody::read(request.body));
   LATHE_TRY(const EngineLease engine, lease_engine(context));
-  FieldReader body(json);
+  FieldReader body = given.reader();
   LATHE_TRY_VOID(check_model(body, context.served_name(engine->model())));
   AnswerPlan plan = make_plan(context, engine->model(), read_common_fields(body, engine->model()), true);
-  if (const auto tokens = body.integer("max_completion_tokens")) {
-    plan.fields.max_tokens = tokens;
-    plan.fields.max_tokens_name = "max_completion_tokens";
-  }
   read_chat_logprobs(body, plan);
   refuse_unserved_fields(body, {"echo"});
   LATHE_TRY(engine::OrderedJson tools, read_tools(body, request.body));
@@ -62,8 +68,9 @@ engine::Result<http::Reply> answer_chat(const ServerContext& context, const http
   LATHE_TRY(std::vector<std::int32_t> prompt, engine->tokenizer().encode_spans(spans));
   LATHE_TRY(const std::int64_t max_tokens,
             fit_to_context(plan.fields, engine->model().default_max_tokens, prompt.size(), engine->model()));
-  plan.prompts.push_back({std::move(prompt), {}, max_tokens});
-  return submit(context, request, *engine, std::move(plan));
+  plan.prompts.push_back({.ids = std::move(prompt), .max_tokens = max_tokens});
+  warn_of_unread_fields(body);
+  return submit(context, request, *engine, std::move(plan), body, given);
 }
 
 }  // namespace lathe::app::openai

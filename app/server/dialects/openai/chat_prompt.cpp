@@ -6,14 +6,14 @@
 
 #include "app/log/printable.h"
 #include "app/server/dialects/openai/chat_messages.h"
+#include "app/server/dialects/openai/template_variables.h"
+#include "app/server/dialects/openai/thinking_fields.h"
 
 namespace lathe::app::openai {
 namespace {
 
 using engine::ErrorCode;
 using engine::Json;
-
-constexpr std::array<std::string_view, 7> kEfforts = {"none", "minimal", "low", "medium", "high", "xhigh", "max"};
 
 /// What the server itself gives to templates: a request may not set it.
 constexpr std::array<std::string_view, 12> kReservedVariables = {"messages",
@@ -29,48 +29,22 @@ constexpr std::array<std::string_view, 12> kReservedVariables = {"messages",
                                                                  "tokenize",
                                                                  "raise_exception"};
 
-bool is_name_character(char c) {
-  return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+/// Not to think is nothing to ask of a model that does not.
+bool asks_for_nothing(std::string_view name, const Json& value, bool thinks) {
+  return value.is_null() || (!thinks && value == false && (name == "enable_thinking" || name == "thinking"));
 }
 
-/// Whether the template reads a variable of that name: the whole word occurs in it.
-bool mentions(const std::string& source, std::string_view name) {
-  for (std::size_t at = source.find(name); at != source.npos; at = source.find(name, at + 1)) {
-    const bool begins = at == 0 || !is_name_character(source[at - 1]);
-    const std::size_t end = at + name.size();
-    if (begins && (end == source.size() || !is_name_character(source[end]))) return true;
-  }
-  return false;
-}
-
-void read_variables(FieldReader& body, const std::string& source, Json& variables) {
+/// Unknown names pass, as in vLLM.
+void read_variables(FieldReader& body, const std::string& source, bool thinks, Json& variables) {
   const Json* given = body.object("chat_template_kwargs");
   if (given == nullptr) return;
   for (const auto& [name, value] : given->items()) {
     const bool reserved = std::find(kReservedVariables.begin(), kReservedVariables.end(), name) != kReservedVariables.end();
-    if (reserved || name.empty() || !mentions(source, name)) {
-      body.refuse("chat_template_kwargs",
-                  "\"" + printable(name, 40) + "\" is not a variable that this model's chat template offers");
-      return;
-    }
-    variables[name] = value;
+    const std::string path = "chat_template_kwargs." + printable(name, 40);
+    if (reserved) return body.refuse(path, "is a variable that the server itself gives to the chat template");
+    if (reads_variable(source, name)) variables[name] = value;
+    else if (!asks_for_nothing(name, value, thinks)) body.warn(path, "is not read by this model's chat template");
   }
-}
-
-/// "reasoning_effort" is a variable of templates that have one, and switches thinking on or off where that is one: as vLLM
-/// has it.
-void read_effort(FieldReader& body, const std::string& source, Json& variables) {
-  const auto effort = body.text("reasoning_effort");
-  if (!effort) return;
-  if (std::find(kEfforts.begin(), kEfforts.end(), *effort) == kEfforts.end()) {
-    body.refuse("reasoning_effort", "must be none, minimal, low, medium, high, xhigh or max");
-    return;
-  }
-  const auto set = [&](const char* name, Json value) {
-    if (mentions(source, name) && !variables.contains(name)) variables[name] = std::move(value);
-  };
-  set("reasoning_effort", *effort);
-  set("enable_thinking", *effort != "none");
 }
 
 }  // namespace
@@ -92,9 +66,10 @@ engine::Result<std::vector<engine::TextSpan>> read_chat_prompt(FieldReader& body
     body.refuse("continue_final_message", "excludes add_generation_prompt");
   }
   options.tools = std::move(tools);
+  const bool thinks = !engine.model().answer_formats.reasoning.empty();
   const std::string& source = chat_template->source(!options.tools.is_null());
-  read_variables(body, source, options.variables);
-  read_effort(body, source, options.variables);
+  read_variables(body, source, thinks, options.variables);
+  read_thinking(body, engine.model(), source, options.variables);
   LATHE_TRY_VOID(body.verdict());
 
   LATHE_TRY(const std::vector<engine::ChatMessage> read, read_chat_messages(*messages));

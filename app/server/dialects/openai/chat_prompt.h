@@ -9,7 +9,7 @@
 
 namespace lathe::app::openai {
 
-/// Reads "messages", "add_generation_prompt", "continue_final_message", "chat_template_kwargs" and "reasoning_effort".
+/// Reads "messages", "add_generation_prompt", "continue_final_message", "chat_template_kwargs" and how to think.
 /// `tools`: those of the request, or null.
 /// What users wrote stands in spans that may not hold control tokens.
 /// Errors: invalid_argument with the path of the message, or the template's own words.

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 
 #include "app/log/printable.h"
@@ -17,43 +16,6 @@ using engine::Json;
 using engine::SamplingParams;
 
 constexpr std::int64_t kMaxAnswers = 128;  // vLLM's documentation advises 64 to 128 for public servers
-
-/// Fields of OpenAI, vLLM and llama.cpp that change what is generated and that nothing here obeys.
-constexpr std::array<std::string_view, 27> kUnserved = {"functions",
-                                                        "use_beam_search",
-                                                        "bad_words",
-                                                        "allowed_token_ids",
-                                                        "prompt_embeds",
-                                                        "structured_outputs",
-                                                        "guided_json",
-                                                        "guided_regex",
-                                                        "guided_choice",
-                                                        "guided_grammar",
-                                                        "truncate_prompt_tokens",
-                                                        "priority",
-                                                        "logits_processors",
-                                                        "kv_transfer_params",
-                                                        "thinking_token_budget",
-                                                        "repetition_detection",
-                                                        "vllm_xargs",
-                                                        "chat_template",
-                                                        "documents",
-                                                        "audio",
-                                                        "prediction",
-                                                        "web_search_options",
-                                                        "mm_processor_kwargs",
-                                                        "media_io_kwargs",
-                                                        "suffix",
-                                                        "n_discard",
-                                                        "lora_request"};
-
-/// Whether a field asks for something: not null, false, 0, or empty.
-bool asks(const Json& value) {
-  if (value.is_boolean()) return value.get<bool>();
-  if (value.is_number()) return value.get<double>() != 0;
-  if (value.is_string()) return !value.get_ref<const std::string&>().empty();
-  return !value.empty();
-}
 
 template <class Value>
 void assign(Value& target, const std::optional<Value>& value) {
@@ -104,6 +66,33 @@ void read_sampling(FieldReader& body, SamplingParams& sampling) {
   assign(sampling.skip_special_tokens, body.flag("skip_special_tokens"));
   if (const auto prompt_logprobs = body.integer("prompt_logprobs")) sampling.prompt_logprobs = prompt_logprobs;
   read_logit_bias(body, sampling);
+  read_do_sample(body, sampling);
+}
+
+/// transformers and TGI: false is greedy.
+void read_do_sample(FieldReader& body, SamplingParams& sampling) {
+  if (body.flag("do_sample").value_or(true)) return;
+  if (body.number("temperature").value_or(0) > 0) {
+    body.refuse("do_sample", "false contradicts a temperature above 0; send one of them");
+  }
+  sampling.temperature = 0;
+}
+
+void check_response_format(FieldReader& body) {
+  const Json* format = body.object("response_format");
+  if (format == nullptr) return;
+  FieldReader reader(*format, "response_format");
+  if (reader.text("type").value_or("") != "text") body.refuse("response_format.type", "only \"text\" is served here");
+}
+
+/// Chat's newer name counts before the older one, as in vLLM.
+void read_max_tokens(FieldReader& body, CommonFields& fields) {
+  fields.max_tokens = body.integer("max_tokens");
+  fields.max_tokens_name = body.path_of("max_tokens");
+  if (const auto tokens = body.integer("max_completion_tokens")) {
+    fields.max_tokens = tokens;
+    fields.max_tokens_name = "max_completion_tokens";
+  }
 }
 
 void read_counts(FieldReader& body, CommonFields& fields) {
@@ -126,7 +115,9 @@ void read_stream_fields(FieldReader& body, CommonFields& fields) {
   FieldReader reader(*options, "stream_options");
   fields.include_usage = reader.flag("include_usage").value_or(false);
   fields.continuous_usage = reader.flag("continuous_usage_stats").value_or(false);
-  if (const auto verdict = reader.verdict(); !verdict) body.refuse(verdict.error().where, verdict.error().message);
+  reader.flag("include_obfuscation");  // padding that hides lengths from listeners; the answer is the same
+  warn_of_unread_fields(reader);
+  body.take_over(reader);
 }
 
 }  // namespace
@@ -139,37 +130,22 @@ CommonFields read_common_fields(FieldReader& body, const engine::LoadedModel& mo
   read_stream_fields(body, fields);
   read_sampling(body, fields.sampling);
   read_counts(body, fields);
-  fields.max_tokens = body.integer("max_tokens");
+  read_max_tokens(body, fields);
   fields.return_token_ids = body.flag("return_token_ids").value_or(false);
   fields.tokens_as_ids = body.flag("return_tokens_as_token_ids").value_or(false);
   if (const auto salt = body.text("cache_salt")) {
     fields.cache_salt = *salt;
     if (salt->empty()) body.refuse("cache_salt", "must not be empty");
   }
+  check_response_format(body);
   if (fields.stream && fields.sampling.prompt_logprobs) body.refuse("prompt_logprobs", "are not available while streaming");
   return fields;
 }
 
-void refuse_unserved_fields(FieldReader& body, std::initializer_list<std::string_view> also) {
-  const auto refuse_if_asked = [&](std::string_view name) {
-    const Json* value = body.any(name);
-    if (value != nullptr && asks(*value)) body.refuse(name, "is not served here; send the request without it");
-  };
-  for (const std::string_view name : kUnserved) refuse_if_asked(name);
-  for (const std::string_view name : also) refuse_if_asked(name);
-  if (const Json* format = body.object("response_format")) {
-    FieldReader reader(*format, "response_format");
-    if (reader.text("type").value_or("") != "text") body.refuse("response_format.type", "only \"text\" is served here");
-  }
-  if (const auto penalty = body.number("length_penalty"); penalty && *penalty != 1.0) {
-    body.refuse("length_penalty", "belongs to beam search, which is not served here");
-  }
-}
-
 engine::Result<std::int64_t> fit_to_context(const CommonFields& fields, std::optional<std::int64_t> default_max_tokens,
                                             std::size_t n_prompt_tokens, const engine::LoadedModel& model) {
-  const auto refuse = [](std::string message, std::string_view where) {
-    return engine::fail(ErrorCode::invalid_argument, std::move(message), std::string(where));
+  const auto refuse = [](std::string message, std::string where) {
+    return engine::fail(ErrorCode::invalid_argument, std::move(message), std::move(where));
   };
   const auto n_prompt = static_cast<std::int64_t>(n_prompt_tokens);
   const std::int64_t limit = model.max_model_len, left = limit - n_prompt, asked = fields.max_tokens.value_or(1);
@@ -212,6 +188,7 @@ void append_requests(std::vector<engine::GenerateRequest>& out, const CommonFiel
   for (std::int64_t i = 0; i < n; ++i) {
     engine::GenerateRequest request{prompt, fields.sampling, fields.cache_salt, "server"};
     request.sampling.max_tokens = max_tokens;
+    request.counts_prompt = i == 0;  // n answers to one prompt: usage counts the prompt once
     if (request.sampling.seed) *request.sampling.seed += static_cast<std::uint64_t>(i);
     out.push_back(std::move(request));
   }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fields that chat and plain completions share: sampling, counts, streaming, and what is refused.
+// The fields that chat and plain completions share: sampling, counts, streaming.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "app/server/field_reader.h"
+#include "app/server/request_body.h"
 #include "engine/api/engine.h"
 
 namespace lathe::app::openai {
@@ -14,7 +14,7 @@ namespace lathe::app::openai {
 struct CommonFields {
   engine::SamplingParams sampling;  ///< without max_tokens, which depends on the prompt
   std::optional<std::int64_t> max_tokens;
-  std::string_view max_tokens_name = "max_tokens";  ///< as the request has it
+  std::string max_tokens_name = "max_tokens";  ///< as the request has it
   std::int64_t n = 1, best_of = 1;
   bool stream = false, include_usage = false, continuous_usage = false;
   bool echo = false;
@@ -25,9 +25,6 @@ struct CommonFields {
 
 /// Reads them over the model's own defaults. Complaints go to the reader.
 CommonFields read_common_fields(FieldReader& body, const engine::LoadedModel& model);
-
-/// Refuses fields that would change the answer and are not served. `also` names those of one route.
-void refuse_unserved_fields(FieldReader& body, std::initializer_list<std::string_view> also);
 
 /// Tokens of the answer to a prompt: what was asked, or else the default, but no more than the context leaves; without
 /// either the answer may fill the context. Ids and ranges are checked by the engine when it gets the request. Errors:

@@ -86,27 +86,33 @@ void read_echo_and_logprobs(FieldReader& body, AnswerPlan& plan) {
 }  // namespace
 
 engine::Result<http::Reply> answer_completions(const ServerContext& context, const http::Request& request) {
-  LATHE_TRY(const Json json, parse_body(request.body));
+  LATHE_TRY(const RequestBody given, RequestBody::read(request.body));
   LATHE_TRY(const EngineLease engine, lease_engine(context));
-  FieldReader body(json);
+  FieldReader body = given.reader();
   LATHE_TRY_VOID(check_model(body, context.served_name(engine->model())));
   AnswerPlan plan = make_plan(context, engine->model(), read_common_fields(body, engine->model()), false);
   read_echo_and_logprobs(body, plan);
   refuse_unserved_fields(body, {"tools"});
   const bool add_special = body.flag("add_special_tokens").value_or(true);
+  const Json* prompt = body.any("prompt");
+  warn_of_unread_fields(body);
   LATHE_TRY_VOID(body.verdict());
 
   const PromptReader reader(*engine, add_special);
-  LATHE_TRY(plan.prompts, reader.read(body.any("prompt")));
+  LATHE_TRY(plan.prompts, reader.read(prompt));
+  if (plan.fields.echo && plan.report_logprobs) {
+    for (PromptPlan& one : plan.prompts) one.offsets = token_offsets(engine->tokenizer(), one.ids, one.text);
+  }
   if (static_cast<std::int64_t>(plan.prompts.size()) * plan.fields.best_of > static_cast<std::int64_t>(kMaxPrompts)) {
     return engine::fail(ErrorCode::invalid_argument, "prompts times best_of may be at most " + std::to_string(kMaxPrompts),
                         "n");
   }
-  const std::optional<std::int64_t> fallback = json.contains("max_tokens") ? std::nullopt : std::optional(kDefaultMaxTokens);
+  const std::optional<std::int64_t> fallback =
+      given.fields().contains("max_tokens") ? std::nullopt : std::optional(kDefaultMaxTokens);
   for (PromptPlan& prompt : plan.prompts) {
     LATHE_TRY(prompt.max_tokens, fit_to_context(plan.fields, fallback, prompt.ids.size(), engine->model()));
   }
-  return submit(context, request, *engine, std::move(plan));
+  return submit(context, request, *engine, std::move(plan), body, given);
 }
 
 }  // namespace lathe::app::openai

@@ -12,25 +12,36 @@ double finite_logprob(float logprob);
 /// {"content": [{"token", "logprob", "bytes", "top_logprobs": [...]}]}
 engine::OrderedJson chat_logprobs(const TokenNames& names, const engine::TokenEvent& event, std::int64_t n_top);
 
-/// {"text_offset": [], "token_logprobs": [], "tokens": [], "top_logprobs": [{text: logprob}]}.
-/// `offset`: code points of the text before, moved behind these tokens.
+/// {"text_offset": [], "token_logprobs": [], "tokens": [], "top_logprobs": [{name: logprob}]}. Offsets are code points of
+/// the choice's text.
 class TextLogprobs {
  public:
-  TextLogprobs(const TokenNames& names, std::size_t offset) : names_(names), offset_(offset) {}
+  explicit TextLogprobs(const TokenNames& names) : names_(names) {}
   /// The tokens of a prompt; the first has neither a probability nor alternatives.
-  void add_prompt(const std::vector<std::int32_t>& ids, const std::vector<engine::LogprobList>& lists);
-  void add(const engine::TokenEvent& event);
-  std::size_t offset() const { return offset_; }
+  void add_prompt(const PromptPlan& prompt, const std::vector<engine::LogprobList>& lists);
+  /// The tokens of an answer that begins at `offset`. No offset is more than `length` characters behind that.
+  void add(const engine::TokenEvent& event, std::size_t offset, std::size_t length);
   engine::OrderedJson json() const;
 
  private:
-  std::string add_token(std::int32_t id);
+  void add_token(std::string name, std::size_t offset);
   void add_top(const engine::LogprobList& alternatives, const engine::TokenLogprob& chosen);
 
   const TokenNames& names_;
-  std::size_t offset_;
   engine::OrderedJson offsets_ = engine::OrderedJson::array(), logprobs_ = engine::OrderedJson::array(),
                       tokens_ = engine::OrderedJson::array(), top_ = engine::OrderedJson::array();
+};
+
+/// The tokens of a streamed completion that wait until their text has gone out: a stop string might still cut it, and then
+/// their offsets would lie past the end.
+class HeldTokens {
+ public:
+  /// Takes the tokens of `event` and gives back those whose offsets are certain, all at the end.
+  void pass(engine::TokenEvent& event);
+
+ private:
+  engine::TokenEvent held_;
+  std::size_t n_characters_ = 0;  ///< of the text that has gone out
 };
 
 /// [null, {"<id>": {"logprob", "rank", "decoded_token"}}, ...]

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/server/dialects/openai/streamed_answer.h"
 
-#include "app/server/dialects/openai/logprobs.h"
 #include "app/server/dialects/openai/openai.h"
 #include "app/server/error_status.h"
 #include "app/server/escape.h"
@@ -47,7 +46,9 @@ bool StreamedAnswer::pull(std::string& out) {
   }
   opened_ = true;
   const bool running = set_->poll([&](std::size_t member, TokenEvent&& event) {
-    if (!over_) add(member, event, out);
+    if (over_) return;
+    if (!plan_.chat && plan_.report_logprobs) choices_[member].held.pass(event);
+    add(member, event, out);
   });
   if (over_) {
     set_->cancel();
@@ -68,12 +69,10 @@ void StreamedAnswer::begin(std::size_t member, const TokenEvent& event, std::str
   choice["logprobs"] = nullptr;
   choice["finish_reason"] = nullptr;
   if (!plan_.chat && plan_.fields.return_token_ids) choice["prompt_token_ids"] = prompt.ids;
-  if (!plan_.chat && plan_.fields.echo) choices_[member].offset = count_code_points(prompt.text);
   if (!plan_.chat && plan_.fields.echo && plan_.report_logprobs) {
     const TokenNames names(plan_);
-    TextLogprobs logprobs(names, 0);
-    logprobs.add_prompt(prompt.ids, event.prompt_logprobs);
-    choices_[member].offset = logprobs.offset();
+    TextLogprobs logprobs(names);
+    logprobs.add_prompt(prompt, event.prompt_logprobs);
     choice["logprobs"] = logprobs.json();
   }
   write(std::move(choice), member, out);
@@ -83,9 +82,9 @@ OrderedJson StreamedAnswer::logprobs(std::size_t member, const TokenEvent& event
   if (!plan_.report_logprobs || event.chosen_logprobs.empty()) return nullptr;
   const TokenNames names(plan_);
   if (plan_.chat) return chat_logprobs(names, event, plan_.fields.sampling.logprobs.value_or(0));
-  TextLogprobs logprobs(names, choices_[member].offset);
-  logprobs.add(event);
-  choices_[member].offset = logprobs.offset();
+  const std::string& prompt = plan_.prompts[plan_.prompt_of(member)].text;
+  TextLogprobs logprobs(names);
+  logprobs.add(event, plan_.fields.echo ? count_code_points(prompt) : 0, std::string::npos);
   return logprobs.json();
 }
 
@@ -172,7 +171,7 @@ OrderedJson StreamedAnswer::chunk(OrderedJson choices) const {
   return chunk;
 }
 
-void StreamedAnswer::write(OrderedJson choice, std::size_t member, std::string& out) const {
+void StreamedAnswer::write(OrderedJson choice, std::size_t member, std::string& out) {
   const bool first_of_chat = plan_.chat && choice["delta"].contains("role");
   OrderedJson choices = OrderedJson::array();
   choices.push_back(std::move(choice));
@@ -180,6 +179,7 @@ void StreamedAnswer::write(OrderedJson choice, std::size_t member, std::string& 
   if (first_of_chat && plan_.fields.return_token_ids) json["prompt_token_ids"] = plan_.prompts.front().ids;
   if (plan_.fields.continuous_usage) json["usage"] = usage(member);
   else if (plan_.fields.include_usage) json["usage"] = nullptr;
+  if (!std::exchange(has_warned_, true) && !plan_.warnings.empty()) json[kWarningsMember] = warnings_json(plan_.warnings);
   write_event(engine::dump_json(json), out);
 }
 

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "app/server/dialects/openai/answer_plan.h"
+#include "app/server/dialects/openai/logprobs.h"
+#include "app/server/field_warnings.h"
 #include "app/server/generation_set.h"
 #include "app/server/http/handler.h"
 
@@ -17,6 +19,7 @@ class StreamedAnswer final : public http::PieceStream {
   StreamedAnswer(AnswerPlan plan, std::unique_ptr<GenerationSet> set);
 
   std::string content_type() const override { return "text/event-stream; charset=utf-8"; }
+  std::vector<http::Field> fields() const override { return warning_fields(plan_.warnings); }
   void on_wake(std::function<void()> wake) override { set_->on_wake(wake); }
   std::function<void(int)> on_answered() const override { return set_->on_answered(); }
   void cancel() override { set_->cancel(); }
@@ -28,7 +31,7 @@ class StreamedAnswer final : public http::PieceStream {
  private:
   struct Choice {
     bool begun = false;
-    std::size_t offset = 0;  ///< code points so far, for text_offset
+    HeldTokens held;
     engine::Usage usage;
     std::unique_ptr<AnswerReader> reader;  ///< of a chat
   };
@@ -40,13 +43,14 @@ class StreamedAnswer final : public http::PieceStream {
   void finish(std::string& out) const;
 
   engine::OrderedJson chunk(engine::OrderedJson choices) const;
-  void write(engine::OrderedJson choice, std::size_t member, std::string& out) const;
+  void write(engine::OrderedJson choice, std::size_t member, std::string& out);
   engine::OrderedJson usage(std::size_t member) const;
   engine::OrderedJson logprobs(std::size_t member, const engine::TokenEvent& event);
 
   AnswerPlan plan_;
   std::unique_ptr<GenerationSet> set_;
   std::vector<Choice> choices_;
+  bool has_warned_ = false;  ///< the first chunk says which fields are not obeyed
   bool interrupted_ = false, opened_ = false, failed_ = false, over_ = false;
 };
 

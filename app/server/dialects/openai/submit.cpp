@@ -23,18 +23,21 @@ AnswerPlan make_plan(const ServerContext& context, const engine::LoadedModel& mo
 }
 
 engine::Result<http::Reply> submit(const ServerContext& context, const http::Request& request, engine::Engine& engine,
-                                   AnswerPlan plan) {
+                                   AnswerPlan plan, const FieldReader& body, const RequestBody& given) {
+  plan.warnings = all_warnings(context, body, given);
   // Choosing the best needs log probabilities, whether or not they are shown.
   if (plan.fields.best_of > plan.fields.n && !plan.fields.sampling.logprobs) plan.fields.sampling.logprobs = 0;
   std::vector<engine::GenerateRequest> requests;
   for (const PromptPlan& prompt : plan.prompts) {
     append_requests(requests, plan.fields, plan.fields.best_of, prompt.ids, prompt.max_tokens);
   }
+  for (engine::GenerateRequest& one : requests) one.counts_output = !plan.prompt_only;
   RequestRecord row = request_row(request);
   row.model = plan.model;
-  LATHE_TRY(auto set, GenerationSet::submit(engine, context.requests, std::move(requests), row));
-  if (plan.fields.stream) return http::Reply(std::make_unique<StreamedAnswer>(std::move(plan), std::move(set)));
-  return http::Reply(std::make_unique<WholeAnswer>(std::move(plan), std::move(set)));
+  auto set = GenerationSet::submit(engine, context.requests, std::move(requests), row);
+  if (!set) return tl::unexpected(given.in_given_names(set.error()));
+  if (plan.fields.stream) return http::Reply(std::make_unique<StreamedAnswer>(std::move(plan), std::move(*set)));
+  return http::Reply(std::make_unique<WholeAnswer>(std::move(plan), std::move(*set)));
 }
 
 }  // namespace lathe::app::openai

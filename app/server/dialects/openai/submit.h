@@ -9,8 +9,9 @@ namespace lathe::app::openai {
 
 AnswerPlan make_plan(const ServerContext& context, const engine::LoadedModel& model, CommonFields fields, bool chat);
 
-/// Errors: those of Engine::submit.
+/// `body`: read to its end, with its warnings. `given`: what it reads. Errors: those of Engine::submit, in the request's
+/// names.
 engine::Result<http::Reply> submit(const ServerContext& context, const http::Request& request, engine::Engine& engine,
-                                   AnswerPlan plan);
+                                   AnswerPlan plan, const FieldReader& body, const RequestBody& given);
 
 }  // namespace lathe::app::openai

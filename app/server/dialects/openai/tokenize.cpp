@@ -9,7 +9,6 @@ namespace lathe::app::openai {
 namespace {
 
 using engine::ErrorCode;
-using engine::Json;
 using engine::OrderedJson;
 
 constexpr std::size_t kMaxIds = 1'000'000;
@@ -28,17 +27,24 @@ engine::Result<std::vector<std::int32_t>> read_prompt(FieldReader& body, std::st
   return engine.tokenizer().encode(*prompt, add_special, true);
 }
 
+http::Reply answered(OrderedJson answer, const std::vector<FieldWarning>& warnings) {
+  if (!warnings.empty()) answer[kWarningsMember] = warnings_json(warnings);
+  return http::Response{200, "application/json", warning_fields(warnings), engine::dump_json(answer)};
+}
+
 }  // namespace
 
 engine::Result<http::Reply> answer_tokenize(const ServerContext& context, const http::Request& request) {
-  LATHE_TRY(const Json json, parse_body(request.body));
+  LATHE_TRY(const RequestBody given, RequestBody::read(request.body));
   LATHE_TRY(const EngineLease engine, lease_engine(context));
-  FieldReader body(json);
+  FieldReader body = given.reader();
   LATHE_TRY_VOID(check_model(body, context.served_name(engine->model())));
   const bool with_texts = body.flag("return_token_strs").value_or(false);
   refuse_unserved_fields(body, {});
   LATHE_TRY_VOID(body.verdict());
   LATHE_TRY(const std::vector<std::int32_t> ids, read_prompt(body, request.body, *engine));
+  warn_of_unknown_fields(body);
+  const std::vector<FieldWarning> warnings = all_warnings(context, body, given);
   OrderedJson answer;
   answer["count"] = ids.size();
   answer["max_model_len"] = engine->model().max_model_len;
@@ -49,21 +55,22 @@ engine::Result<http::Reply> answer_tokenize(const ServerContext& context, const 
     for (const std::int32_t id : ids) texts.push_back(engine->tokenizer().piece(id));
     answer["token_strs"] = std::move(texts);
   }
-  return http::Response{200, "application/json", {}, engine::dump_json(answer)};
+  return answered(std::move(answer), warnings);
 }
 
 engine::Result<http::Reply> answer_detokenize(const ServerContext& context, const http::Request& request) {
-  LATHE_TRY(const Json json, parse_body(request.body));
+  LATHE_TRY(const RequestBody given, RequestBody::read(request.body));
   LATHE_TRY(const EngineLease engine, lease_engine(context));
-  FieldReader body(json);
+  FieldReader body = given.reader();
   LATHE_TRY_VOID(check_model(body, context.served_name(engine->model())));
   if (!body.has("tokens")) body.refuse("tokens", "is missing");
   const std::vector<std::int32_t> ids = body.ids("tokens", kMaxIds);
   LATHE_TRY_VOID(body.verdict());
   LATHE_TRY_VOID(check_ids(ids, "tokens", engine->tokenizer()));
+  warn_of_unknown_fields(body);
   OrderedJson answer;
   answer["prompt"] = engine->tokenizer().decode(ids, false);
-  return http::Response{200, "application/json", {}, engine::dump_json(answer)};
+  return answered(std::move(answer), all_warnings(context, body, given));
 }
 
 }  // namespace lathe::app::openai

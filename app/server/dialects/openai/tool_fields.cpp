@@ -11,9 +11,11 @@ using engine::OrderedJson;
 
 constexpr std::size_t kMaxTools = 128;  // OpenAI's
 
-/// The complaints of a part of the body become the body's.
-void pass_on(const FieldReader& part, FieldReader& body) {
-  if (const auto verdict = part.verdict(); !verdict) body.refuse(verdict.error().where, verdict.error().message);
+/// OpenAI's libraries ask for it by themselves, so it is no reason to refuse a request.
+void warn_of_strict(FieldReader& part) {
+  if (part.flag("strict").value_or(false)) {
+    part.warn("strict", "is not obeyed: arguments are not held to the schema, which needs guided decoding");
+  }
 }
 
 void check_function(const Json& function, FieldReader& body, const std::string& path) {
@@ -21,7 +23,8 @@ void check_function(const Json& function, FieldReader& body, const std::string& 
   if (reader.text("name").value_or("").empty()) reader.refuse("name", "is missing or empty");
   reader.text("description");
   reader.object("parameters");
-  pass_on(reader, body);
+  warn_of_strict(reader);
+  body.take_over(reader);
 }
 
 void check_tool(const Json& tool, FieldReader& body, const std::string& path) {
@@ -31,7 +34,8 @@ void check_tool(const Json& tool, FieldReader& body, const std::string& path) {
   if (type != "function") reader.refuse("type", "must be \"function\", got \"" + printable(type, 40) + "\"");
   const Json* function = reader.object("function");
   if (function == nullptr) reader.refuse("function", "is missing");
-  pass_on(reader, body);
+  warn_of_strict(reader);
+  body.take_over(reader);
   if (function != nullptr) check_function(*function, body, reader.path_of("function"));
 }
 

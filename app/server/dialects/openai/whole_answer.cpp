@@ -6,6 +6,8 @@
 #include "app/server/dialects/openai/logprobs.h"
 #include "app/server/dialects/openai/openai.h"
 #include "app/server/error_status.h"
+#include "app/server/escape.h"
+#include "app/server/field_warnings.h"
 
 namespace lathe::app::openai {
 namespace {
@@ -104,9 +106,10 @@ OrderedJson WholeAnswer::text_choice(const TokenNames& names, std::size_t member
   choice["text"] = (plan_.fields.echo ? prompt.text : std::string()) + (plan_.prompt_only ? std::string() : event.text);
   choice["logprobs"] = nullptr;
   if (plan_.report_logprobs) {
-    TextLogprobs logprobs(names, 0);
-    if (plan_.fields.echo) logprobs.add_prompt(prompt.ids, event.prompt_logprobs);
-    if (!plan_.prompt_only) logprobs.add(event);
+    TextLogprobs logprobs(names);
+    if (plan_.fields.echo) logprobs.add_prompt(prompt, event.prompt_logprobs);
+    const std::size_t offset = plan_.fields.echo ? count_code_points(prompt.text) : 0;
+    if (!plan_.prompt_only) logprobs.add(event, offset, count_code_points(event.text));
     choice["logprobs"] = logprobs.json();
   }
   choice["finish_reason"] = engine::name_of(event.finish_reason);
@@ -168,7 +171,8 @@ http::Response WholeAnswer::take() {
         plan_.fields.sampling.prompt_logprobs ? prompt_logprobs_json(names, lists) : OrderedJson(nullptr);
     body["prompt_token_ids"] = plan_.fields.return_token_ids ? OrderedJson(plan_.prompts.front().ids) : OrderedJson(nullptr);
   }
-  return http::Response{200, "application/json", {}, engine::dump_json(body)};
+  if (!plan_.warnings.empty()) body[kWarningsMember] = warnings_json(plan_.warnings);
+  return http::Response{200, "application/json", warning_fields(plan_.warnings), engine::dump_json(body)};
 }
 
 }  // namespace lathe::app::openai

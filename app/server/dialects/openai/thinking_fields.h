@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Thinking: whether and how hard the model is to think, in the spellings of several servers, as variables of the chat
+// template. Sources: vLLM, reasoning_effort and chat_template_kwargs; Qwen's enable_thinking; Anthropic's thinking; ollama's
+// think; OpenRouter's and SGLang's reasoning.
+#pragma once
+
+#include <string_view>
+
+#include "app/server/field_reader.h"
+#include "engine/api/engine.h"
+
+namespace lathe::app::openai {
+
+/// Adds to `variables` what the template reads; names that are there already stay, for chat_template_kwargs come first.
+/// Refuses what contradicts itself, and to switch off what the template cannot; warns of an effort or a budget without
+/// effect.
+void read_thinking(FieldReader& body, const engine::LoadedModel& model, std::string_view template_source,
+                   engine::Json& variables);
+
+}  // namespace lathe::app::openai

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/server/request_body.h"
+
+#include <fmt/format.h>
+
+#include "app/log/printable.h"
+
+namespace lathe::app {
+namespace {
+
+using engine::ErrorCode;
+using engine::Json;
+
+/// More warnings help nobody, and a body may have a million names.
+constexpr std::size_t kMaxWarnings = 64;
+
+std::string words_of(const KnownField* field) {
+  if (field == nullptr) return "is not a field that this server knows, and was ignored";
+  if (field->fate == FieldFate::served) return "has no effect on this route, and was ignored";
+  return "is not served here, and was ignored";
+}
+
+/// Notes a field that is not obeyed; false when there are enough of them.
+bool note_unread(const std::vector<FieldWarning>& warnings, const std::function<void(std::string)>& warn,
+                 const KnownField* field) {
+  if (warnings.size() < kMaxWarnings) warn(words_of(field));
+  return warnings.size() < kMaxWarnings;
+}
+
+}  // namespace
+
+engine::Result<RequestBody> RequestBody::read(std::string_view text) {
+  RequestBody body;
+  LATHE_TRY(body.fields_, engine::parse_json(text, "body"));
+  if (!body.fields_.is_object()) return engine::fail(ErrorCode::invalid_argument, "the body must be a JSON object", "body");
+  LATHE_TRY_VOID(body.move_options());
+  LATHE_TRY_VOID(body.move_aliases());
+  return body;
+}
+
+/// Members that are served become fields of the body, of the others the client is warned.
+engine::Result<void> RequestBody::move_options() {
+  for (const KnownField& field : known_fields()) {
+    const std::string name(field.name);
+    if (field.fate != FieldFate::options || !asks(known_fields(), fields_, name)) continue;
+    const Json options = std::move(fields_[name]);
+    fields_.erase(name);
+    if (!options.is_object()) return engine::fail(ErrorCode::invalid_argument, "must be an object", name);
+    for (const auto& [key, value] : options.items()) {
+      const KnownField* option = find_field(option_fields(), key);
+      const std::string path = name + "." + printable(key, 100);
+      if (option != nullptr && option->fate == FieldFate::served) {
+        LATHE_TRY_VOID(move(value, *option, path, option->as.empty() ? option->name : option->as));
+      } else if (asks(option_fields(), options, key)) {
+        const auto warn = [&](std::string words) { warnings_.push_back({path, std::move(words)}); };
+        if (!note_unread(warnings_, warn, option)) break;
+      }
+    }
+  }
+  return {};
+}
+
+engine::Result<void> RequestBody::move_aliases() {
+  for (const KnownField& field : known_fields()) {
+    if (field.fate != FieldFate::alias) continue;
+    const auto found = fields_.find(std::string(field.name));
+    if (found == fields_.end()) continue;
+    const Json value = std::move(*found);
+    fields_.erase(found);
+    LATHE_TRY_VOID(move(value, field, std::string(field.name), field.as));
+  }
+  return {};
+}
+
+engine::Result<void> RequestBody::move(const Json& value, const KnownField& from, const std::string& path,
+                                       std::string_view to) {
+  if (value.is_null() || value == false || value == "" || (value.is_array() && value.empty())) return {};
+  const std::string name(to);
+  const auto there = fields_.find(name);
+  if (is_among(from.as_null, value)) {
+    if (there == fields_.end()) fields_[name] = nullptr;
+    return {};
+  }
+  if (there != fields_.end() && !there->is_null()) {
+    if (*there == value) return {};
+    const auto given = given_as_.find(name);
+    return engine::fail(ErrorCode::invalid_argument,
+                        fmt::format("\"{}\" and \"{}\" are the same field and have different values; send one of them", path,
+                                    given == given_as_.end() ? name : given->second),
+                        path);
+  }
+  fields_[name] = value;
+  given_as_[name] = path;
+  return {};
+}
+
+engine::Error RequestBody::in_given_names(engine::Error error) const {
+  if (const auto given = given_as_.find(error.where); given != given_as_.end()) error.where = given->second;
+  return error;
+}
+
+void refuse_unserved_fields(FieldReader& body, std::initializer_list<std::string_view> also) {
+  const auto refuse_if_asked = [&](std::string_view name) {
+    if (asks(known_fields(), body.object(), name)) body.refuse(name, "is not served here; send the request without it");
+  };
+  for (const KnownField& field : known_fields()) {
+    if (field.fate == FieldFate::refused) refuse_if_asked(field.name);
+  }
+  for (const std::string_view name : also) refuse_if_asked(name);
+}
+
+void warn_of_unread_fields(FieldReader& body) {
+  const Json& object = body.object();
+  body.for_each_unread([&](const std::string& name) {
+    const KnownField* field = find_field(known_fields(), name);
+    if (field != nullptr && field->fate == FieldFate::harmless) return true;
+    if (!asks(known_fields(), object, name)) return true;
+    return note_unread(
+        body.warnings(), [&](std::string words) { body.warn(printable(name, 100), std::move(words)); }, field);
+  });
+}
+
+void warn_of_unknown_fields(FieldReader& body) {
+  body.for_each_unread([&](const std::string& name) {
+    if (find_field(known_fields(), name) != nullptr || !asks(known_fields(), body.object(), name)) return true;
+    return note_unread(
+        body.warnings(), [&](std::string words) { body.warn(printable(name, 100), std::move(words)); }, nullptr);
+  });
+}
+
+}  // namespace lathe::app

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// RequestBody: the fields of a request, those of other servers under the names that serve them here.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "app/server/field_reader.h"
+#include "app/server/known_fields.h"
+
+namespace lathe::app {
+
+class RequestBody {
+ public:
+  /// Errors: invalid_argument when the text is not a JSON object within the limits, or when two names of one field ask for
+  /// different values.
+  static engine::Result<RequestBody> read(std::string_view text);
+
+  /// Complains in the names that the request has. Requires: this outlives the reader.
+  FieldReader reader() const { return FieldReader(fields_, {}, &given_as_); }
+  const engine::Json& fields() const { return fields_; }
+  /// Members of `options` that are not obeyed.
+  const std::vector<FieldWarning>& warnings() const { return warnings_; }
+  /// An error about a field, in the name that the request has.
+  engine::Error in_given_names(engine::Error error) const;
+
+ private:
+  engine::Result<void> move_options();
+  engine::Result<void> move_aliases();
+  engine::Result<void> move(const engine::Json& value, const KnownField& from, const std::string& path, std::string_view to);
+
+  engine::Json fields_;
+  GivenNames given_as_;
+  std::vector<FieldWarning> warnings_;
+};
+
+/// Refuses the fields of the table whose fate that is, where they ask for something. `also` names those of one route.
+void refuse_unserved_fields(FieldReader& body, std::initializer_list<std::string_view> also);
+
+/// Warns of what asks for something and was not looked at. Requires: all fields of the route have been read.
+void warn_of_unread_fields(FieldReader& body);
+/// The same where nothing is generated: of fields that nobody knows.
+void warn_of_unknown_fields(FieldReader& body);
+
+}  // namespace lathe::app
