@@ -49,7 +49,8 @@ struct LoadedModel {
   SamplingParams default_sampling;  ///< generation_config.json over the defaults
   /// generation_config.json: the longest answer, in tokens, of a chat that asks for no length; none: what the context leaves
   std::optional<std::int64_t> default_max_tokens{};
-  AnswerFormats answer_formats{};  ///< of chats, by the options or the chat template
+  AnswerFormats answer_formats{};              ///< of chats, by the options or the chat template
+  std::vector<AnswerMarker> answer_markers{};  ///< of these formats: those that are tokens of the model
 
   /// What the matrices run in: as asked, or as the file keeps them. "none": numbers of `dtype`.
   const std::string& running_quantization() const {

@@ -165,6 +165,7 @@ class EngineLoad {
     loaded.default_sampling = std::move(model.generation.sampling);
     loaded.default_max_tokens = model.generation.max_new_tokens;
     if (parts_.chat_template) loaded.answer_formats = answer_formats(options_, parts_.chat_template->source());
+    loaded.answer_markers = answer_markers(loaded.answer_formats, *parts_.tokenizer);
     loaded.packed_cache = made.cache.use;
     loaded.load_ms = seconds() * 1e3;
   }

@@ -28,6 +28,7 @@ engine::Result<http::Reply> submit(const ServerContext& context, const http::Req
   if (plan.fields.best_of > plan.fields.n && !plan.fields.sampling.logprobs) plan.fields.sampling.logprobs = 0;
   std::vector<engine::GenerateRequest> requests;
   for (const PromptPlan& prompt : plan.prompts) append_requests(requests, plan.fields, plan.fields.best_of, prompt.ids);
+  for (engine::GenerateRequest& one : requests) one.reading = plan.reading.answer;
   RequestRecord row = request_row(request);
   row.model = plan.model;
   LATHE_TRY(auto set, GenerationSet::submit(engine, context.requests, std::move(requests), row));
