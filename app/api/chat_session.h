@@ -18,7 +18,8 @@ struct ChatTurn {
   std::string source = "chat", client = "Lathe chat", route = "Chat page";
 };
 
-/// A generation under way. poll() also keeps its row in the request log.
+/// A generation under way. poll() also keeps its row in the request log. The text of its events is the answer's content:
+/// what the model's reasoning parser takes out of it comes by take_reasoning().
 class ChatGeneration {
  public:
   virtual ~ChatGeneration() = default;
@@ -27,6 +28,8 @@ class ChatGeneration {
   virtual bool poll(engine::TokenEvent& event) = 0;
   virtual bool wait(engine::TokenEvent& event, std::chrono::milliseconds timeout) = 0;
   virtual void cancel() = 0;
+  /// What has come of the reasoning since the last call.
+  virtual std::string take_reasoning() = 0;
 };
 
 /// Errors: unavailable (no model), invalid_argument (template's message; too long, with numbers).

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/api/chat_session.h"
 
+#include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace lathe::app {
 namespace {
@@ -12,8 +14,13 @@ using engine::TokenEvent;
 
 class RunningGeneration final : public ChatGeneration {
  public:
-  RunningGeneration(engine::RequestHandlePtr handle, RequestLog& log, std::uint64_t number, const engine::Usage& usage)
-      : handle_(std::move(handle)), log_(log), number_(number), usage_(usage) {}
+  /// `reading` may be null: then all is content.
+  RunningGeneration(engine::RequestHandlePtr handle, RequestLog& log, std::uint64_t number, const engine::Usage& usage,
+                    const engine::AnswerReading* reading, engine::SamplingParams sampling)
+      : handle_(std::move(handle)), log_(log), number_(number), sampling_(std::move(sampling)), usage_(usage) {
+    if (reading == nullptr) return;
+    if (auto made = engine::make_answer_parser(*reading, engine::stops_of(sampling_))) parser_ = std::move(*made);
+  }
 
   ~RunningGeneration() override {
     if (finished_) return;
@@ -31,6 +38,7 @@ class RunningGeneration final : public ChatGeneration {
   std::uint64_t engine_id() const override { return handle_->id(); }
   std::uint64_t record_number() const override { return number_; }
   void cancel() override { handle_->cancel(); }
+  std::string take_reasoning() override { return std::exchange(reasoning_, {}); }
 
   bool poll(TokenEvent& event) override { return noted(handle_->poll(event), event); }
   bool wait(TokenEvent& event, std::chrono::milliseconds timeout) override {
@@ -38,8 +46,9 @@ class RunningGeneration final : public ChatGeneration {
   }
 
  private:
-  bool noted(bool arrived, const TokenEvent& event) {
+  bool noted(bool arrived, TokenEvent& event) {
     if (!arrived) return false;
+    if (parser_) read(event);
     finished_ = finished_ || event.finished;
     usage_ = event.usage;
     timings_ = event.timings;
@@ -47,16 +56,37 @@ class RunningGeneration final : public ChatGeneration {
     return true;
   }
 
+  void read(TokenEvent& event) {
+    std::string content;
+    const auto take = [&](const std::vector<engine::AnswerDelta>& deltas) {
+      for (const engine::AnswerDelta& delta : deltas)
+        (delta.kind == engine::AnswerDelta::Kind::reasoning ? reasoning_ : content) += delta.text;
+    };
+    take(parser_->feed(event.text, event.marks));
+    if (event.finished) take(parser_->finish(event.finish_reason != engine::FinishReason::stop));
+    // Blanks between the reasoning and the answer are the format's.
+    if (!reasoning_.empty()) has_reasoned_ = true;
+    if (has_reasoned_ && !has_content_) content.erase(0, std::min(content.find_first_not_of(" \t\r\n"), content.size()));
+    has_content_ = has_content_ || !content.empty();
+    event.text = std::move(content);
+    event.marks.clear();
+  }
+
   const engine::RequestHandlePtr handle_;
   RequestLog& log_;
   const std::uint64_t number_;
-  engine::Usage usage_;  // last told
+  const engine::SamplingParams sampling_;  // the parser reads its stop strings
+  engine::Usage usage_;                    // last told
   engine::RequestTimings timings_;
+  std::unique_ptr<engine::AnswerParser> parser_;
+  std::string reasoning_;
+  bool has_reasoned_ = false, has_content_ = false;
   bool finished_ = false;
 };
 
-Result<std::vector<std::int32_t>> prompt_ids(const engine::Engine& engine, const std::vector<engine::ChatMessage>& messages,
-                                             bool continue_final_message) {
+Result<std::vector<engine::TextSpan>> prompt_spans(const engine::Engine& engine,
+                                                   const std::vector<engine::ChatMessage>& messages,
+                                                   bool continue_final_message) {
   const engine::ChatTemplate* chat_template = engine.chat_template();
   if (chat_template == nullptr) {
     return engine::fail(ErrorCode::invalid_argument,
@@ -66,8 +96,16 @@ Result<std::vector<std::int32_t>> prompt_ids(const engine::Engine& engine, const
   engine::ChatRenderOptions options;
   options.continue_final_message = continue_final_message;
   options.add_generation_prompt = !continue_final_message;
-  LATHE_TRY(const auto spans, chat_template->render(messages, options));
-  return engine.tokenizer().encode_spans(spans);
+  return chat_template->render(messages, options);
+}
+
+/// How the answer is read: no tools are given, so its reasoning alone is taken out. Null: all is content.
+std::shared_ptr<const engine::AnswerReading> reading_of(const engine::LoadedModel& model,
+                                                        const std::vector<engine::TextSpan>& prompt) {
+  engine::AnswerReading reading = engine::answer_reading({{}, model.answer_formats.reasoning}, model.answer_markers);
+  if (reading.formats.empty()) return nullptr;
+  reading.prompt = engine::prompt_end(prompt);
+  return std::make_shared<const engine::AnswerReading>(std::move(reading));
 }
 
 tl::unexpected<engine::Error> no_model() {
@@ -80,7 +118,9 @@ Result<std::unique_ptr<ChatGeneration>> start_chat(ModelSlot& slot, RequestLog& 
   const EngineLease engine = slot.lease();
   if (!engine) return no_model();
   engine::GenerateRequest request;
-  LATHE_TRY(request.prompt_token_ids, prompt_ids(*engine, turn.messages, turn.continue_final_message));
+  LATHE_TRY(const auto spans, prompt_spans(*engine, turn.messages, turn.continue_final_message));
+  LATHE_TRY(request.prompt_token_ids, engine->tokenizer().encode_spans(spans));
+  const std::shared_ptr<const engine::AnswerReading> reading = request.reading = reading_of(engine->model(), spans);
   request.sampling = turn.sampling;
   request.source = turn.source;
   RequestRecord record;
@@ -94,13 +134,14 @@ Result<std::unique_ptr<ChatGeneration>> start_chat(ModelSlot& slot, RequestLog& 
   record.engine_id = handle->id();
   const engine::Usage usage = record.usage;
   const std::uint64_t number = log.begin(std::move(record));
-  return std::make_unique<RunningGeneration>(std::move(handle), log, number, usage);
+  return std::make_unique<RunningGeneration>(std::move(handle), log, number, usage, reading.get(), turn.sampling);
 }
 
 Result<std::int64_t> count_tokens(ModelSlot& slot, const std::vector<engine::ChatMessage>& messages) {
   const EngineLease engine = slot.lease();
   if (!engine) return no_model();
-  LATHE_TRY(const auto ids, prompt_ids(*engine, messages, false));
+  LATHE_TRY(const auto spans, prompt_spans(*engine, messages, false));
+  LATHE_TRY(const auto ids, engine->tokenizer().encode_spans(spans));
   return static_cast<std::int64_t>(ids.size());
 }
 

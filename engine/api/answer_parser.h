@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells the text of an answer apart, while it is written, into content, reasoning and tool calls.
+// Splits an answer, while it is written, into content, reasoning and tool calls.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "engine/api/answer_markers.h"
 #include "engine/api/chat.h"
 #include "engine/api/json.h"
 #include "engine/api/options.h"
+#include "engine/api/request.h"
 #include "engine/api/result.h"
 #include "engine/api/tokenizer.h"
 
@@ -23,22 +26,53 @@ struct AnswerDelta {
   ToolCall call;     ///< of a call: complete, because only a complete call is known to be one
 };
 
-/// Reads one answer. What the deltas say does not depend on how the text was cut into pieces. What is no call after all is
-/// content; only markers, what separates calls, and white space beside calls and before reasoning are left out. Costs time
-/// linear in the text; holds back at most 16 MiB.
-class ToolCallParser {
- public:
-  virtual ~ToolCallParser() = default;
-  virtual std::vector<AnswerDelta> feed(std::string_view piece) = 0;
-  /// The answer is over: what was held back. Nothing may be fed afterwards.
-  virtual std::vector<AnswerDelta> finish() = 0;
-};
-
 /// Names of formats as vLLM has them (--tool-call-parser, --reasoning-parser). Empty: answers have none; but "openai" and
 /// "openai_gptoss" are one format, and either reads both.
 struct AnswerFormats {
   std::string tool_calls;
   std::string reasoning;
+  bool empty() const { return tool_calls.empty() && reasoning.empty(); }
+};
+
+/// How the answers to one prompt are read, by the engine (for stop strings) and by the receiver of the answer.
+struct AnswerReading {
+  AnswerFormats formats{};
+  std::vector<AnswerMarker> markers{};  ///< of these formats, ascending by id
+  /// Of the request; formats that do not tell texts from numbers look up the types of arguments in it.
+  Json tools = Json::array();
+  /// The prompt, or its end: says whether the answer begins inside the reasoning; without one it does where the format's
+  /// models always do.
+  std::string prompt{};
+};
+
+/// The stop strings of an answer's content. Requires: `strings` outlives the parser.
+struct AnswerStops {
+  std::span<const std::string> strings{};
+  bool include = false;  ///< the stop string stays in the content
+  bool hold = true;      ///< false: only from a mark TextMark::kStopsHold on
+};
+
+inline AnswerStops stops_of(const SamplingParams& sampling) {
+  return {sampling.stop, sampling.include_stop_str_in_output, sampling.min_tokens == 0};
+}
+
+/// Reads one answer. A marker that is a token of the vocabulary counts as that token alone, where marks say that it was
+/// generated; another marker is found in the text. In fenced code blocks and code spans of the content a marker is text.
+/// The deltas do not depend on how the text was cut into pieces. A block that is no call is content; markers, separators of
+/// calls, and white space next to calls and before reasoning are left out. Content ends at a stop string. Takes time linear
+/// in the text; holds back at most 16 MiB.
+class AnswerParser {
+ public:
+  virtual ~AnswerParser() = default;
+  /// `marks`: of the tokens in `piece`, ascending.
+  virtual std::vector<AnswerDelta> feed(std::string_view piece, std::span<const TextMark> marks = {}) = 0;
+  /// The answer is over: what was held back. Nothing may be fed afterwards. A call that is not whole is dropped.
+  /// `cut`: the answer did not end by itself, so a call whose end cannot be known without its end marker is not whole.
+  virtual std::vector<AnswerDelta> finish(bool cut = false) = 0;
+  /// Reads on as feed() does, but gives nothing out. Returns stop().
+  virtual int watch(std::string_view piece, std::span<const TextMark> marks) = 0;
+  /// Index of the stop string that ended the content; -1: none has.
+  virtual int stop() const = 0;
 };
 
 /// Values of the options tool_call_parser and reasoning_parser beside the names.
@@ -49,18 +83,24 @@ inline constexpr std::string_view kParserOfTemplate = "auto", kNoParser = "none"
 AnswerFormats answer_formats_of(std::string_view chat_template);
 /// Those that the options name; for "auto" those of the template.
 AnswerFormats answer_formats(const EngineOptions& options, std::string_view chat_template);
-/// Whether a marker of the formats is a control token, so that it is only in a text that shows those.
-bool need_special_tokens(const AnswerFormats& formats, const Tokenizer& tokenizer);
-/// A name for each format. `with_others`: all that --tool-call-parser and --reasoning-parser take, but for "auto" and "none";
-/// some formats of calls have several.
+/// The markers of the formats that are tokens, ascending by id: tokens of exactly a marker's text; of a marker that is no
+/// token the longest control token that it begins with.
+std::vector<AnswerMarker> answer_markers(const AnswerFormats& formats, const Tokenizer& tokenizer);
+/// A reading by these formats. `markers`: of these and perhaps of more formats; those of others are left out.
+AnswerReading answer_reading(AnswerFormats formats, std::span<const AnswerMarker> markers);
+/// The end of a prompt, long enough for AnswerReading::prompt.
+std::string prompt_end(std::span<const TextSpan> spans);
+/// A name for each format. `with_others`: all that --tool-call-parser and --reasoning-parser take, but for "auto" and
+/// "none"; some formats of calls have several.
 std::vector<std::string_view> tool_call_format_names(bool with_others = false);
 std::vector<std::string_view> reasoning_format_names();
 
-/// `tools` is the list of a request; formats that do not tell texts from numbers look up the types of arguments in it.
-/// `prompt`, or its end, says whether the answer begins inside the reasoning; without one it does where the format's models
-/// always do. Errors: invalid_argument for a name that is in no table, with those that are.
-Result<std::unique_ptr<ToolCallParser>> make_tool_call_parser(const AnswerFormats& formats,
-                                                              const Json& tools = Json::array(),
-                                                              std::string_view prompt = {});
+/// Errors: invalid_argument for a name that is in no table, with those that are.
+Result<std::unique_ptr<AnswerParser>> make_answer_parser(const AnswerReading& reading, const AnswerStops& stops = {});
+
+/// The id that a call has: its own where it has the form that the family's templates ask for, else one that is made of
+/// `random`. Mistral: nine letters and digits; Kimi K2: "functions.NAME:INDEX"; others "chatcmpl-tool-" and `random`.
+/// `random`: 32 hexadecimal digits. `index`: number of the call in its answer.
+std::string call_id(const AnswerFormats& formats, const ToolCall& call, std::size_t index, std::string_view random);
 
 }  // namespace lathe::engine

@@ -19,6 +19,8 @@
 
 namespace lathe::engine {
 
+struct AnswerReading;
+
 struct GenerateRequest {
   std::vector<std::int32_t> prompt_token_ids;
   SamplingParams sampling;
@@ -29,6 +31,9 @@ struct GenerateRequest {
   /// False: the counters of generated tokens leave this request out, because its token is thrown away (a prompt that is
   /// scored).
   bool counts_output = true;
+  /// How the answer is read (engine/api/answer_parser.h). With one, stop strings hold for the answer's content alone, and
+  /// the caller's parser cuts it there; events bring `marks`. Null: all text is content.
+  std::shared_ptr<const AnswerReading> reading{};
 };
 
 enum class FinishReason : std::uint8_t { none, stop, length, cancelled, error };
@@ -63,9 +68,16 @@ struct RequestTimings {
   std::int64_t peak_blocks = 0;          ///< most KV blocks that all requests together held in a step while it ran
 };
 
+/// The beginning of a watched token in a text, or the point from where on stop strings hold.
+struct TextMark {
+  static constexpr std::int32_t kStopsHold = -1;
+  std::size_t at = 0;   ///< bytes before it
+  std::int32_t id = 0;  ///< of the token, or kStopsHold
+};
+
 /// What happened since the last poll, merged: nothing is lost when a reader is slow, deltas are joined.
 struct TokenEvent {
-  std::string text;  ///< complete UTF-8 characters only
+  std::string text;  ///< complete UTF-8 characters only; of a request with a reading with what follows a stop string
   std::vector<std::int32_t> token_ids;
   std::vector<LogprobList> logprobs;          ///< one list a token: K alternatives, best first, when asked for
   std::vector<TokenLogprob> chosen_logprobs;  ///< one a token when logprobs are asked for: the token itself
@@ -78,10 +90,11 @@ struct TokenEvent {
   bool finished = false;
   FinishReason finish_reason = FinishReason::none;
   StopCause stop_cause = StopCause::none;
-  std::string stop_reason;     ///< by the cause: "eos", the id, or the stop string; else empty
-  std::optional<Error> error;  ///< with finish_reason error
-  Usage usage;                 ///< so far
-  RequestTimings timings;      ///< so far
+  std::string stop_reason;      ///< by the cause: "eos", the id, or the stop string; else empty
+  std::optional<Error> error;   ///< with finish_reason error
+  Usage usage;                  ///< so far
+  RequestTimings timings;       ///< so far
+  std::vector<TextMark> marks;  ///< in `text`, ascending; only of a request with a reading
 };
 
 /// Joins what came since, `from`, to what was there.

@@ -35,6 +35,13 @@ std::int64_t total_tokens(const GenerateRequest& request, std::int64_t context) 
   return std::min(static_cast<std::int64_t>(request.prompt_token_ids.size()) + request.sampling.max_tokens, context);
 }
 
+/// Null: all text is content.
+std::unique_ptr<AnswerParser> content_of(const AnswerReading* reading, const SamplingParams& params) {
+  if (reading == nullptr || params.stop.empty()) return nullptr;
+  auto made = make_answer_parser(*reading, stops_of(params));
+  return made ? std::move(*made) : nullptr;
+}
+
 }  // namespace
 
 Generation::Generation(GenerateRequest&& request, RequestHandlePtr caller, const Tokenizer& tokenizer,
@@ -46,7 +53,10 @@ Generation::Generation(GenerateRequest&& request, RequestHandlePtr caller, const
       counts_output(request.counts_output),
       source(std::move(request.source)),
       seed(params.seed.value_or(drawn_seed)),
-      detokenizer(tokenizer, params.stop, params.include_stop_str_in_output, params.skip_special_tokens),
+      reading(std::move(request.reading)),
+      content(content_of(reading.get(), params)),
+      detokenizer(tokenizer, content ? std::span<const std::string>() : params.stop, params.include_stop_str_in_output,
+                  params.skip_special_tokens, reading ? reading->markers : std::span<const AnswerMarker>()),
       submitted_ns(now_ns),
       itl_ms(kItlBoundsMs) {
   id = handle->id();
@@ -93,10 +103,19 @@ void Generation::add_text() {
   // A token that only ends the answer is no part of its text.
   const bool is_end_mark = finish == FinishReason::stop && !params.include_stop_str_in_output;
   if (!is_end_mark) {
-    const int matched = detokenizer.push(tokens.back(), delta.text, n_output() > params.min_tokens);
+    const int matched = find_stop();
     if (matched >= 0) return stop(StopCause::text, params.stop[static_cast<std::size_t>(matched)]);
   }
   if (finish != FinishReason::none) detokenizer.flush(delta.text);
+}
+
+int Generation::find_stop() {
+  const bool may_stop = n_output() > params.min_tokens;
+  if (!content) return detokenizer.push(tokens.back(), delta.text, may_stop, &delta.marks);
+  if (may_stop && !std::exchange(stops_hold, true) && params.min_tokens > 0)
+    delta.marks.push_back({0, TextMark::kStopsHold});
+  detokenizer.push(tokens.back(), delta.text, false, &delta.marks);
+  return content->watch(delta.text, delta.marks);  // each token's event is given out before the next token
 }
 
 void Generation::stop(StopCause cause, std::string reason) {

@@ -4,9 +4,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 
+#include "engine/api/answer_parser.h"
 #include "engine/api/request.h"
 #include "engine/api/scheduler_event.h"
 #include "engine/base/histogram.h"
@@ -39,6 +41,10 @@ struct Generation final : Sequence {
   std::vector<LogprobList> prompt_logprobs;  ///< by token of the prompt; given out with the first token
 
   // ---- the answer
+  const std::shared_ptr<const AnswerReading> reading;
+  /// Finds stop strings in the content; null: there are none, or all text is content.
+  const std::unique_ptr<AnswerParser> content;
+  bool stops_hold = false;  ///< min_tokens have come, so that stop strings count
   Detokenizer detokenizer;
   TokenEvent delta;       ///< what the next emit sends
   bool has_news = false;  ///< listed for the emit of this step
@@ -71,6 +77,8 @@ struct Generation final : Sequence {
   void accept_sample(std::span<const std::int32_t> eos_ids, std::int64_t now_ns);
   /// Adds the text of the last token; ends the answer where a stop string does.
   void add_text();
+  /// Index of the stop string that ends the answer with its last token; -1: none does.
+  int find_stop();
   void stop(StopCause cause, std::string reason);
   void end(FinishReason reason);
   void end_with(Error error);

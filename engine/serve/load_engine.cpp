@@ -172,6 +172,8 @@ class EngineLoad {
       loaded.answer_formats = answer_formats(options_, parts_.chat_template->source(false));
       loaded.answer_formats_with_tools = answer_formats(options_, parts_.chat_template->source(true));
     }
+    loaded.answer_markers = answer_markers(loaded.answer_formats, *parts_.tokenizer);
+    loaded.answer_markers_with_tools = answer_markers(loaded.answer_formats_with_tools, *parts_.tokenizer);
     loaded.packed_cache = made.cache.use;
     loaded.load_ms = seconds() * 1e3;
   }

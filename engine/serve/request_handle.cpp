@@ -19,6 +19,8 @@ void append(std::vector<T>& to, std::vector<T>&& from) {
 }  // namespace
 
 void merge(TokenEvent& to, TokenEvent&& from) {
+  for (TextMark& mark : from.marks) mark.at += to.text.size();
+  append(to.marks, std::move(from.marks));
   to.text += from.text;
   append(to.token_ids, std::move(from.token_ids));
   append(to.logprobs, std::move(from.logprobs));

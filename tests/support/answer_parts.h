@@ -2,8 +2,10 @@
 // What a parser of answers says of a text, as one line, for tests.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/api/answer_parser.h"
 
@@ -34,18 +36,64 @@ class AnswerParts {
 struct AnswerCase {
   engine::AnswerFormats formats;
   engine::Json tools = engine::Json::array();
-  std::string prompt;
+  std::string prompt{};
+  std::vector<std::string>
+      tokens{};  ///< markers that are tokens of the vocabulary: \x01 before one says that it is generated
+  std::vector<std::string> stop{};
+  bool cut = false;  ///< the answer did not end by itself
 };
 
+/// A text with the marks of its tokens.
+struct MarkedAnswer {
+  std::string text;
+  std::vector<engine::TextMark> marks;
+
+  MarkedAnswer(const AnswerCase& given, std::string_view source) {
+    for (const char c : source) {
+      if (c != '\x01' || given.tokens.empty()) text += c;
+      else marks.push_back({text.size(), -2});
+    }
+    for (engine::TextMark& mark : marks) {
+      for (std::size_t i = 0; i < given.tokens.size(); ++i) {
+        if (std::string_view(text).substr(mark.at).starts_with(given.tokens[i])) mark.id = static_cast<std::int32_t>(i);
+      }
+    }
+  }
+  /// The marks in `size` bytes from `at` on, as an event has them. A piece never ends within a token.
+  std::vector<engine::TextMark> marks_in(std::size_t at, std::size_t size) const {
+    std::vector<engine::TextMark> found;
+    for (const engine::TextMark& mark : marks) {
+      if (mark.at >= at && mark.at < at + size) found.push_back({mark.at - at, mark.id});
+    }
+    return found;
+  }
+};
+
+inline engine::AnswerReading reading_of(const AnswerCase& given) {
+  engine::AnswerReading reading{given.formats, {}, given.tools, given.prompt};
+  for (std::size_t i = 0; i < given.tokens.size(); ++i)
+    reading.markers.push_back({static_cast<std::int32_t>(i), given.tokens[i], true, true});
+  return reading;
+}
+
 /// The text in pieces: of `first` bytes, then of `size` each.
-inline std::string told_apart(const AnswerCase& given, std::string_view text, std::size_t first, std::size_t size) {
-  auto parser = engine::make_tool_call_parser(given.formats, given.tools, given.prompt);
+inline std::string told_apart(const AnswerCase& given, std::string_view source, std::size_t first, std::size_t size) {
+  auto parser = engine::make_answer_parser(reading_of(given), {.strings = given.stop});
   if (!parser) return "error: " + parser.error().message;
+  const MarkedAnswer answer(given, source);
+  const std::string_view text = answer.text;
   AnswerParts parts;
-  parts.add((*parser)->feed(text.substr(0, first)));
-  for (std::size_t at = std::min(first, text.size()); at < text.size(); at += size)
-    parts.add((*parser)->feed(text.substr(at, size)));
-  parts.add((*parser)->finish());
+  for (std::size_t at = 0, n = first; at < text.size() || at == 0; n = size) {
+    std::size_t end = std::min(at + n, text.size());
+    for (const engine::TextMark& mark : answer.marks) {
+      if (mark.id >= 0 && mark.at < end)
+        end = std::max(end, mark.at + given.tokens[static_cast<std::size_t>(mark.id)].size());
+    }
+    parts.add((*parser)->feed(text.substr(at, end - at), answer.marks_in(at, end - at)));
+    at = end;
+    if (text.empty()) break;
+  }
+  parts.add((*parser)->finish(given.cut));
   return parts.line();
 }
 inline std::string told_apart(const AnswerCase& given, std::string_view text) {

@@ -18,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 /// The whole answer, decided when the request arrives.
 struct FakeEngine::Plan {
   std::vector<std::int32_t> ids;
-  std::string visible;  ///< what of their bytes is shown
+  std::vector<std::string> visible;  ///< what each of the first ids shows
   FinishReason reason = FinishReason::stop;
   engine::StopCause stop_cause = engine::StopCause::eos;
   std::string stop_reason;
@@ -100,6 +100,8 @@ FakeEngine::FakeEngine(const FakeModel& model)
   model_.default_max_tokens = model.default_max_tokens;
   model_.answer_formats = model.answer_formats;
   model_.answer_formats_with_tools = model.answer_formats_with_tools.value_or(model.answer_formats);
+  model_.answer_markers = engine::answer_markers(model_.answer_formats, tokenizer_);
+  model_.answer_markers_with_tools = engine::answer_markers(model_.answer_formats_with_tools, tokenizer_);
   if (model.chat_template.empty()) {
     template_ = std::make_unique<PlainChatTemplate>();
   } else {
@@ -227,6 +229,43 @@ engine::Result<engine::RequestHandlePtr> FakeEngine::submit(GenerateRequest requ
   return handle;
 }
 
+/// The answer of a request with a reading: markers of its vocabulary are tokens, and stop strings hold for the content.
+FakeEngine::Plan FakeEngine::read_plan_for(const GenerateRequest& request, std::string_view text, std::size_t limit) const {
+  Plan plan;
+  const auto parser = engine::make_answer_parser(*request.reading, engine::stops_of(request.sampling));
+  LATHE_CHECK(parser.has_value());
+  const auto& markers = request.reading->markers;
+  while (!text.empty() && (*parser)->stop() < 0) {
+    const auto marker =
+        std::find_if(markers.begin(), markers.end(), [&](const auto& m) { return text.starts_with(m.text); });
+    const bool is_marker = marker != markers.end();
+    plan.ids.push_back(is_marker ? marker->id : static_cast<unsigned char>(text.front()));
+    plan.visible.emplace_back(text.substr(0, is_marker ? marker->text.size() : 1));
+    text.remove_prefix(plan.visible.back().size());
+    const std::vector<engine::TextMark> marks(is_marker ? 1 : 0, {0, plan.ids.back()});
+    (*parser)->watch(plan.visible.back(), marks);
+  }
+  plan.stop_reason = "eos";
+  if (const int stop = (*parser)->stop(); stop >= 0) {
+    plan.stop_cause = engine::StopCause::text;
+    plan.stop_reason = request.sampling.stop[static_cast<std::size_t>(stop)];
+  } else if (!request.sampling.ignore_eos) {
+    plan.ids.push_back(ByteTokenizer::kEos);
+  }
+  cut(plan, limit);
+  return plan;
+}
+
+/// To the most tokens that the answer may have.
+void FakeEngine::cut(Plan& plan, std::size_t limit) {
+  if (plan.ids.size() <= limit) return;
+  plan.ids.resize(limit);
+  plan.visible.resize(std::min(plan.visible.size(), limit));
+  plan.reason = FinishReason::length;
+  plan.stop_cause = engine::StopCause::none;
+  plan.stop_reason.clear();
+}
+
 FakeEngine::Plan FakeEngine::plan_for(const GenerateRequest& request) const {
   const engine::SamplingParams& sampling = request.sampling;
   Plan plan;
@@ -236,6 +275,7 @@ FakeEngine::Plan FakeEngine::plan_for(const GenerateRequest& request) const {
   if (sampling.ignore_eos && !text.empty()) {
     for (const std::string once = text; text.size() < limit;) text += once;
   }
+  if (request.reading && sampling.stop_token_ids.empty()) return read_plan_for(request, text, limit);
   std::size_t end = text.size();
   plan.stop_reason = "eos";
   for (const std::string& stop : sampling.stop) {
@@ -253,18 +293,12 @@ FakeEngine::Plan FakeEngine::plan_for(const GenerateRequest& request) const {
     plan.stop_cause = engine::StopCause::token;
     plan.stop_reason = std::to_string(id);
   }
-  plan.visible = text.substr(0, end);
+  for (std::size_t i = 0; i < end; ++i) plan.visible.emplace_back(1, text[i]);
   const std::size_t n_cut = plan.stop_cause == engine::StopCause::token ? 1 : plan.stop_reason.size();
   if (plan.stop_cause != engine::StopCause::eos && !sampling.include_stop_str_in_output) plan.visible.resize(end - n_cut);
   for (std::size_t i = 0; i < end; ++i) plan.ids.push_back(static_cast<unsigned char>(text[i]));
   if (plan.stop_cause == engine::StopCause::eos && !sampling.ignore_eos) plan.ids.push_back(ByteTokenizer::kEos);
-  if (plan.ids.size() > limit) {
-    plan.ids.resize(limit);
-    plan.visible.resize(std::min(plan.visible.size(), limit));
-    plan.reason = FinishReason::length;
-    plan.stop_cause = engine::StopCause::none;
-    plan.stop_reason.clear();
-  }
+  cut(plan, limit);
   return plan;
 }
 
@@ -447,7 +481,8 @@ void FakeEngine::emit_token(Active& active, TokenEvent& event) const {
                       static_cast<std::int32_t>(j + 1)});
     event.logprobs.push_back(std::move(list));
   }
-  if (i < active.plan.visible.size()) active.held.push_back(active.plan.visible[i]);
+  if (active.request.reading && id >= ByteTokenizer::kBos && i < active.plan.visible.size()) event.marks.push_back({0, id});
+  if (i < active.plan.visible.size()) active.held += active.plan.visible[i];
   const bool last = active.n_out == active.plan.ids.size();
   const std::size_t whole = whole_characters(active.held);
   event.text = active.held.substr(0, whole);

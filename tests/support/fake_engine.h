@@ -83,6 +83,8 @@ class FakeEngine final : public engine::Engine {
   void emit_token(Active& active, engine::TokenEvent& event) const;
   void finish(Active& active, engine::TokenEvent event, engine::FinishReason reason);
   Plan plan_for(const engine::GenerateRequest& request) const;
+  Plan read_plan_for(const engine::GenerateRequest& request, std::string_view text, std::size_t limit) const;
+  static void cut(Plan& plan, std::size_t limit);
   void record(engine::SchedulerEventKind kind, std::uint64_t id, std::array<std::int64_t, 4> n = {});
   int blocks_of(const Active& active) const;
 

@@ -31,6 +31,7 @@ bool ChatStream::drain(const engine::EngineSnapshot* snapshot) {
   engine::TokenEvent event;
   while (!last_.finished && generation_->poll(event)) {
     delta += QString::fromStdString(event.text);
+    reasoning_ += QString::fromStdString(generation_->take_reasoning());
     last_ = std::move(event);
     last_.token_ids.clear();
     event = {};

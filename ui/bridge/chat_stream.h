@@ -24,7 +24,8 @@ class ChatStream : public QObject {
   bool cancelled() const { return cancelled_; }
   bool finished() const { return last_.finished; }
   StreamPhase phase() const { return phase_; }
-  const QString& text() const { return text_; }
+  const QString& text() const { return text_; }  ///< the answer's content
+  const QString& reasoning() const { return reasoning_; }
   const engine::Usage& usage() const { return last_.usage; }
   const engine::RequestTimings& timings() const { return last_.timings; }
   engine::FinishReason finish_reason() const { return last_.finish_reason; }
@@ -47,7 +48,7 @@ class ChatStream : public QObject {
   engine::TokenEvent last_;
   engine::ActiveRequest active_;
   StreamPhase phase_ = StreamPhase::queued;
-  QString text_;
+  QString text_, reasoning_;
   bool cancelled_ = false;
 };
 

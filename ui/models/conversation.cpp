@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "ui/models/reply_writer.h"
+
 namespace lathe::ui {
 namespace {
 
@@ -59,7 +61,10 @@ std::vector<engine::ChatMessage> Conversation::turns(int end) const {
   for (std::size_t i = 0; i < n; ++i) {
     const app::MessageVersion& shown = messages_[i].versions[static_cast<std::size_t>(messages_[i].current)];
     if (messages_[i].role == "assistant" && shown.text.empty()) continue;
-    turns.push_back({messages_[i].role, shown.text});
+    // Whether earlier reasoning belongs into the prompt is the chat template's choice.
+    turns.push_back({.role = messages_[i].role,
+                     .content = shown.text,
+                     .reasoning = footer_of(shown.footer_json).reasoning.toStdString()});
   }
   return turns;
 }

@@ -28,6 +28,7 @@ std::string json_of(const ReplyFooter& footer) {
                                 {"tok_s", footer.tokens_per_second},
                                 {"stop", footer.stop.toStdString()},
                                 {"error", footer.error.toStdString()},
+                                {"reasoning", footer.reasoning.toStdString()},
                                 {"record", footer.record}});
 }
 
@@ -44,6 +45,7 @@ ReplyFooter footer_of(const std::string& source) {
   footer.tokens_per_second = number<double>(*json, "tok_s");
   footer.stop = text(*json, "stop");
   footer.error = text(*json, "error");
+  footer.reasoning = text(*json, "reasoning");
   footer.record = number<std::uint64_t>(*json, "record");
   return footer;
 }
@@ -90,7 +92,10 @@ void ReplyWriter::begin(std::int64_t message, int context_end, bool continues) {
   turn.sampling = sampling_.draw_params();
   turn.continue_final_message = continues;
   const app::StoredMessage* stored = conversation_.find(message);
-  prefix_ = continues && stored != nullptr ? conversation_.shown_text(*stored) : QString();
+  const bool goes_on = continues && stored != nullptr;
+  prefix_ = goes_on ? conversation_.shown_text(*stored) : QString();
+  reasoning_before_ =
+      goes_on ? footer_of(stored->versions[static_cast<std::size_t>(stored->current)].footer_json).reasoning : QString();
   message_ = message;
   const std::uint64_t attempt = ++attempt_;
   Q_EMIT started(message);
@@ -121,6 +126,7 @@ void ReplyWriter::follow(std::unique_ptr<app::ChatGeneration> generation) {
 void ReplyWriter::fail_start(const engine::Error& error) {
   ReplyFooter footer;
   footer.error = QString::fromStdString(error.message);
+  footer.reasoning = reasoning();
   const std::int64_t message = std::exchange(message_, 0);
   conversation_.finish(message, prefix_, json_of(footer), true);
   Q_EMIT ended(message);
@@ -129,6 +135,7 @@ void ReplyWriter::fail_start(const engine::Error& error) {
 ReplyFooter ReplyWriter::footer_now() const {
   ReplyFooter footer;
   footer.stop = QStringLiteral("stopped");
+  footer.reasoning = reasoning();
   if (stream_ == nullptr) return footer;
   footer.usage = stream_->usage();
   footer.ttft_ms = stream_->timings().ttft_ms;
@@ -156,7 +163,7 @@ void ReplyWriter::finish() {
   if (stream_ != nullptr) stream_->deleteLater();
   stream_ = nullptr;
   const app::StoredMessage* stored = conversation_.find(message);
-  const bool nothing = written.isEmpty() && footer.error.isEmpty() && partial;
+  const bool nothing = written.isEmpty() && footer.reasoning.isEmpty() && footer.error.isEmpty() && partial;
   // Stopped before its first word: it must not hide the version that was there.
   if (nothing && stored != nullptr && stored->versions.size() > 1) conversation_.drop_empty_version(message, shown_before_);
   else conversation_.finish(message, written, json_of(footer), partial);

@@ -19,6 +19,7 @@ struct ReplyFooter {
   double ttft_ms = 0, tokens_per_second = 0, queue_ms = 0;
   QString stop;              ///< "eos", "length", "stopped", a stop string
   QString error;             ///< of a reply that broke off
+  QString reasoning;         ///< of a model that writes one before its answer
   std::uint64_t record = 0;  ///< in the request log of this run of the program; 0: none
 };
 std::string json_of(const ReplyFooter& footer);
@@ -36,6 +37,9 @@ class ReplyWriter : public QObject {
   std::int64_t message() const { return message_; }
   /// Null until the engine has taken the request.
   ChatStream* stream() const { return stream_; }
+
+  /// What the model has reasoned for the reply that is being written.
+  QString reasoning() const { return reasoning_before_ + (stream_ != nullptr ? stream_->reasoning() : QString()); }
 
   /// A reply behind the last message.
   void reply();
@@ -68,6 +72,7 @@ class ReplyWriter : public QObject {
   std::int64_t message_ = 0;
   int shown_before_ = 0;       ///< the version that a new one hides
   QString prefix_;             ///< of a reply that is continued
+  QString reasoning_before_;   ///< of that reply
   std::uint64_t attempt_ = 0;  ///< a start that was stopped must not come back
 };
 

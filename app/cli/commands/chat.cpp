@@ -17,6 +17,7 @@ using engine::TokenEvent;
 
 constexpr std::int64_t kDefaultMaxTokens = 512;
 constexpr std::chrono::milliseconds kPatience{50};
+constexpr std::string_view kDim = "\x1b[2m", kPlain = "\x1b[0m";  // ECMA-48, SGR
 
 constexpr std::string_view kHelp =
     "A line is a message of the user; these begin with a slash:\n"
@@ -121,21 +122,41 @@ class Conversation {
     const auto generation = start_chat(command_.workbench().models(), command_.workbench().requests(), turn);
     if (!generation) return fail(generation.error());
     TokenEvent event;
-    std::string text;
+    ChatMessage message{"assistant", {}};
     while (!event.finished) {
       if (command_.signals().requested()) (*generation)->cancel();
       event = {};
       if (!(*generation)->wait(event, kPatience)) continue;
-      terminal_.out << event.text << std::flush;
-      text += event.text;
+      show_reasoning((*generation)->take_reasoning(), message);
+      show_content(event.text, message);
     }
-    terminal_.out << '\n' << std::flush;
+    terminal_.out << (is_dim_ ? kPlain : "") << '\n' << std::flush;
+    is_dim_ = false;
     if (event.error) return fail(*event.error);
-    messages_.push_back({"assistant", text});
+    if (message.content.empty() && !message.reasoning.empty() && event.finish_reason == engine::FinishReason::length)
+      command_.note("[the answer ended within its reasoning; /set max_tokens N lets it go on for longer]");
+    messages_.push_back(std::move(message));
     if (terminal_.in_is_terminal) {
       command_.signals().forget();
       footer(event);
     }
+  }
+
+  /// A person sees the reasoning, dimmed, and a pipe gets the answer alone. The template gets it back apart from the
+  /// content: whether it belongs into the next prompt is the model family's choice.
+  void show_reasoning(const std::string& text, ChatMessage& message) {
+    message.reasoning += text;
+    if (text.empty() || !terminal_.out_is_terminal) return;
+    terminal_.out << (is_dim_ ? "" : kDim) << text << std::flush;
+    is_dim_ = true;
+  }
+
+  void show_content(const std::string& text, ChatMessage& message) {
+    if (text.empty()) return;
+    if (is_dim_) terminal_.out << kPlain << "\n\n";
+    is_dim_ = false;
+    message.content += text;
+    terminal_.out << text << std::flush;
   }
 
   void footer(const TokenEvent& event) {
@@ -154,6 +175,7 @@ class Conversation {
   engine::SamplingParams sampling_;
   LineReader lines_;
   std::vector<ChatMessage> messages_;
+  bool is_dim_ = false;  ///< the terminal shows reasoning
   int code_ = kExitDone;
 };
 

@@ -6,10 +6,13 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <optional>
 
 #include "engine/text/tool_calls/call_format.h"
 #include "engine/text/tool_calls/call_scanner.h"
 #include "engine/text/tool_calls/harmony_parser.h"
+#include "engine/text/tool_calls/marked_parser.h"
 #include "engine/text/tool_calls/reasoning_format.h"
 #include "engine/text/tool_calls/reasoning_scanner.h"
 
@@ -18,22 +21,20 @@ namespace {
 
 constexpr std::string_view kHarmonyReasoning = "openai_gptoss";
 
-class ScanningParser final : public ToolCallParser {
+class ScanningParser final : public MarkedParser {
  public:
-  ScanningParser(const CallFormat* calls, const ReasoningFormat* reasoning, bool begun, const Json& tools)
-      : calls_(calls, ArgumentTypes(tools), deltas_), reasoning_(reasoning, begun, calls_, deltas_) {}
-
-  std::vector<AnswerDelta> feed(std::string_view piece) override {
-    for (const char byte : piece) reasoning_.push(byte);
-    return deltas_.take();
-  }
-  std::vector<AnswerDelta> finish() override {
-    reasoning_.finish();
-    return deltas_.take_all();
-  }
+  ScanningParser(const CallFormat* calls, const ReasoningFormat* reasoning, const AnswerReading& reading,
+                 const AnswerStops& stops)
+      : MarkedParser(reading, stops),
+        calls_(calls, ArgumentTypes(reading.tools), tokens_, deltas_),
+        reasoning_(reasoning, reasoning != nullptr && starts_in_reasoning(*reasoning, reading.prompt), tokens_, calls_,
+                   deltas_) {}
 
  private:
-  DeltaList deltas_;
+  void push(char byte) override { reasoning_.push(byte); }
+  void push_token(std::string_view text) override { reasoning_.push_token(text); }
+  void end(bool cut) override { reasoning_.finish(cut); }
+
   CallScanner calls_;
   ReasoningScanner reasoning_;
 };
@@ -59,13 +60,25 @@ bool is_harmony(const CallFormat* calls, const AnswerFormats& formats) {
   return calls == &kOpenaiCalls || formats.reasoning == kHarmonyReasoning;
 }
 
-/// Whether the marker, or what it begins with, is a control token.
-bool begins_with_special(std::string_view marker, const Tokenizer& tokenizer) {
-  for (std::size_t size = 1; size <= marker.size(); ++size) {
-    const auto id = tokenizer.id_of(marker.substr(0, size));
-    if (id && tokenizer.is_special(*id)) return true;
+/// The token of exactly that text; else the longest control token that it begins with. None: there is neither.
+std::optional<AnswerMarker> token_of(std::string_view marker, const Tokenizer& tokenizer) {
+  for (std::size_t size = marker.size(); size > 1; --size) {
+    const std::string_view text = marker.substr(0, size);
+    const auto id = tokenizer.id_of(text);
+    const bool counts = id && (size == marker.size() || tokenizer.is_special(*id)) && tokenizer.piece(*id) == text;
+    if (counts) return AnswerMarker{*id, std::string(text), false, false};
   }
-  return false;
+  return std::nullopt;
+}
+
+/// Nine letters and digits out of hexadecimal digits, as different as their number allows.
+std::string nine_characters_of(std::string_view hexadecimal) {
+  constexpr std::string_view kPlain = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  std::uint64_t number = 14695981039346656037u;  // FNV-1a
+  for (const char c : hexadecimal) number = (number ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  std::string id;
+  for (; id.size() < 9; number /= kPlain.size()) id += kPlain[number % kPlain.size()];
+  return id;
 }
 
 tl::unexpected<Error> unknown(std::string_view name, const std::vector<std::string_view>& names, std::string_view option) {
@@ -99,6 +112,16 @@ AnswerFormats answer_formats(const EngineOptions& options, std::string_view chat
   return formats;
 }
 
+std::string prompt_end(std::span<const TextSpan> spans) {
+  constexpr std::size_t kEndBytes = 256;
+  std::string end;
+  for (std::size_t i = spans.size(); i-- > 0 && end.size() < kEndBytes;) {
+    const std::string_view text = spans[i].text;
+    end.insert(0, text.substr(text.size() - std::min(text.size(), kEndBytes)));
+  }
+  return end;
+}
+
 std::vector<std::string_view> tool_call_format_names(bool with_others) {
   std::vector<std::string_view> names;
   for (const CallFormat* format : call_formats()) names.push_back(format->name);
@@ -116,29 +139,61 @@ std::vector<std::string_view> reasoning_format_names() {
   return names;
 }
 
-bool need_special_tokens(const AnswerFormats& formats, const Tokenizer& tokenizer) {
+std::vector<AnswerMarker> answer_markers(const AnswerFormats& formats, const Tokenizer& tokenizer) {
   const CallFormat* calls = find_call_format(formats.tool_calls);
   const ReasoningFormat* reasoning = find_reasoning_format(formats.reasoning);
-  if (is_harmony(calls, formats)) return true;
-  std::vector<std::string_view> markers;
-  const auto add = [&](const auto& some) { markers.insert(markers.end(), some.begin(), some.end()); };
-  if (calls != nullptr) add(calls->begins), add(calls->wraps), markers.push_back(calls->end);
-  if (reasoning != nullptr) add(reasoning->begins), add(reasoning->ends), add(reasoning->wraps);
-  return std::any_of(markers.begin(), markers.end(),
-                     [&](std::string_view marker) { return begins_with_special(marker, tokenizer); });
+  std::map<std::int32_t, AnswerMarker> found;
+  const auto add = [&](const auto& markers, bool AnswerMarker::* purpose) {
+    for (const std::string_view marker : markers) {
+      const auto token = token_of(marker, tokenizer);
+      if (token) found.try_emplace(token->id, *token).first->second.*purpose = true;
+    }
+  };
+  if (is_harmony(calls, formats)) {
+    add(kHarmonyMarkers, &AnswerMarker::of_calls);
+    add(kHarmonyMarkers, &AnswerMarker::of_reasoning);
+  }
+  if (calls != nullptr) add(markers_of(*calls), &AnswerMarker::of_calls);
+  if (reasoning != nullptr) {
+    for (const auto& markers : {reasoning->begins, reasoning->ends, reasoning->wraps})
+      add(markers, &AnswerMarker::of_reasoning);
+  }
+  std::vector<AnswerMarker> markers;
+  for (auto& [id, marker] : found) markers.push_back(std::move(marker));
+  return markers;
 }
 
-Result<std::unique_ptr<ToolCallParser>> make_tool_call_parser(const AnswerFormats& formats, const Json& tools,
-                                                              std::string_view prompt) {
+AnswerReading answer_reading(AnswerFormats formats, std::span<const AnswerMarker> markers) {
+  AnswerReading reading{.formats = std::move(formats)};
+  const bool calls = !reading.formats.tool_calls.empty(), reasoning = !reading.formats.reasoning.empty();
+  std::copy_if(markers.begin(), markers.end(), std::back_inserter(reading.markers),
+               [&](const AnswerMarker& marker) { return (calls && marker.of_calls) || (reasoning && marker.of_reasoning); });
+  return reading;
+}
+
+Result<std::unique_ptr<AnswerParser>> make_answer_parser(const AnswerReading& reading, const AnswerStops& stops) {
+  const AnswerFormats& formats = reading.formats;
   const CallFormat* calls = find_call_format(formats.tool_calls);
   const ReasoningFormat* reasoning = find_reasoning_format(formats.reasoning);
   if (calls == nullptr && !formats.tool_calls.empty())
     return unknown(formats.tool_calls, tool_call_format_names(true), "tool_call_parser");
   if (reasoning == nullptr && !formats.reasoning.empty())
     return unknown(formats.reasoning, reasoning_format_names(), "reasoning_parser");
-  if (is_harmony(calls, formats)) return std::make_unique<HarmonyParser>();
-  const bool begun = reasoning != nullptr && starts_in_reasoning(*reasoning, prompt);
-  return std::make_unique<ScanningParser>(calls, reasoning, begun, tools);
+  if (is_harmony(calls, formats)) return std::make_unique<HarmonyParser>(reading, stops);
+  return std::make_unique<ScanningParser>(calls, reasoning, reading, stops);
+}
+
+std::string call_id(const AnswerFormats& formats, const ToolCall& call, std::size_t index, std::string_view random) {
+  const CallFormat* format = find_call_format(formats.tool_calls);
+  const CallIds form = format == nullptr ? CallIds::any : format->ids;
+  if (form == CallIds::nine_characters) {
+    const auto is_plain = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+    const bool fits = call.id.size() == 9 && std::all_of(call.id.begin(), call.id.end(), is_plain);
+    return fits ? call.id : nine_characters_of(random);
+  }
+  if (!call.id.empty() && (form == CallIds::any || call.id.find(':') != call.id.npos)) return call.id;
+  if (form == CallIds::name_and_index) return fmt::format("functions.{}:{}", call.name, index);
+  return fmt::format("chatcmpl-tool-{}", random);
 }
 
 }  // namespace lathe::engine

@@ -16,12 +16,17 @@ class ArgumentTypes {
   /// Of tools as OpenAI has them; whatever has another shape is passed over.
   explicit ArgumentTypes(const Json& tools);
 
-  /// The JSON of an argument that a model wrote as bare text. A tool that says "string" gets the text; otherwise it is the
-  /// JSON that the text spells (or Python's True, False, None), if it spells any.
+  /// The JSON of an argument that a model wrote as bare text. The text stays a text where the argument's schema allows one
+  /// ("type", also as a list, "anyOf", "oneOf", "allOf", "$ref" into the parameters, "enum", "const"); but it is null where
+  /// it spells that and the schema allows null, and the value of an enum that it spells. Otherwise it is the JSON that the
+  /// text spells (or Python's True, False, None), if it spells any.
   std::string json_of(std::string_view tool, std::string_view argument, std::string_view text) const;
 
+  /// Whether a tool has a name that begins so. Without any tool every name may.
+  bool may_name_tool(std::string_view beginning) const;
+
  private:
-  std::map<std::string, Json, std::less<>> properties_;  ///< by name of the tool
+  std::map<std::string, Json, std::less<>> parameters_;  ///< by name of the tool
 };
 
 /// `text` as a JSON string, with its quotes.

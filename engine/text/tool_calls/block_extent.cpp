@@ -8,22 +8,61 @@ namespace {
 
 constexpr std::size_t kMaxHead = 256;  ///< bytes before the value: a name
 
+bool is_name_character(char c) {
+  const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  return letter || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == ':' || c == '-' || static_cast<signed char>(c) < 0;
+}
+
 }  // namespace
 
 BlockExtent::State BlockExtent::push(char byte) {
-  const bool by_value = rule_ == BlockEnd::json_value || rule_ == BlockEnd::bracketed;
   State state = State::open;
-  if (rule_ == BlockEnd::marker) {
-    state = push_marker(byte);
-  } else if (track_string(byte)) {
+  if (rule_ == BlockEnd::marker_outside_quotes && track_quotes(byte)) {
+    matched_ = 0;
+  } else if (rule_ != BlockEnd::marker_outside_quotes && track_string(byte)) {
     matched_ = 0;
   } else {
-    state = push_value(byte);
-    if (!by_value) state = push_marker(byte);
+    state = push_head(byte);
+    if (state == State::open) state = push_value(byte);
+    if (state == State::open && !ends_by_value() && matches(byte, end_, matched_)) state = State::ended;
   }
   if (n_bytes_ > 0 || !is_blank(byte)) ++n_bytes_;
-  if (by_value && depth_ == 0 && state == State::open && n_bytes_ > kMaxHead) return State::broken;
+  if (depth_ == 0 && in_head_ && state == State::open && n_bytes_ > kMaxHead) return State::broken;
   return state;
+}
+
+BlockExtent::State BlockExtent::push_token(std::string_view text) {
+  n_bytes_ += text.size();
+  matched_ = quote_matched_ = 0;
+  in_head_ = false;
+  if (!quote_mark_.empty() && text == quote_mark_) {
+    quote_may_end_ = is_quoted_;
+    is_quoted_ = true;
+    return State::open;
+  }
+  const bool is_text = quote_ != 0 || (is_quoted_ && !quote_may_end_);
+  if (is_text) return State::open;
+  if (text == end_ && !ends_by_value()) return State::ended;
+  return State::open;
+}
+
+/// Whether the byte completes the marker, which has its first character once. One that is a token is not found here.
+bool BlockExtent::matches(char byte, std::string_view marker, std::size_t& matched) const {
+  if (marker.empty() || tokens_->is_token(marker)) return false;
+  matched = byte == marker[matched] ? matched + 1 : byte == marker.front() ? 1 : 0;
+  if (matched < marker.size()) return false;
+  matched = 0;
+  return true;
+}
+
+/// Takes the bytes before the value: blanks, and a name up to a marker.
+BlockExtent::State BlockExtent::push_head(char byte) {
+  if (!in_head_ || is_blank(byte)) return State::open;
+  const bool may_have_name = head_ != BlockHead::json;
+  if (byte == '{' || (byte == '[' && head_ != BlockHead::name)) in_head_ = n_bytes_ > 0 && byte == '[';
+  else if (byte == '<' && (head_ == BlockHead::name || n_bytes_ > 0)) in_head_ = false;
+  else if (!may_have_name || (!is_name_character(byte) && byte != ']')) return State::broken;
+  return State::open;
 }
 
 /// Whether the byte belongs to a string of the value, which it may open or close.
@@ -41,15 +80,30 @@ bool BlockExtent::track_string(char byte) {
   return true;
 }
 
+/// The same for texts between quote markers: one closes where a separator, or the bracket behind the text, follows it.
+bool BlockExtent::track_quotes(char byte) {
+  if (is_quoted_ && quote_may_end_ && !is_blank(byte)) {
+    is_quoted_ = byte != ',' && byte != ':' && byte != '}' && byte != ']';
+    quote_may_end_ = false;
+    quote_matched_ = is_quoted_ ? quote_matched_ : 0;
+  }
+  if (matches(byte, quote_mark_, quote_matched_)) {
+    quote_may_end_ = is_quoted_;
+    is_quoted_ = true;
+    return true;
+  }
+  return is_quoted_;
+}
+
 bool BlockExtent::opens(char byte) const {
   if (byte == '{') return true;
-  if (byte == '[') return depth_ > 0 || n_bytes_ == 0 || rule_ == BlockEnd::marker_outside_strings;
+  if (byte == '[') return depth_ > 0 || n_bytes_ == 0 || !ends_by_value();
   return byte == '(' && depth_ > 0 && rule_ == BlockEnd::bracketed;
 }
 
 /// A list holds calls and an object begins with a key, so that an answer that merely begins with a bracket is not held back.
 bool BlockExtent::may_follow_opening(char byte) const {
-  if (rule_ == BlockEnd::marker_outside_strings || is_blank(byte)) return true;
+  if (!ends_by_value() || is_blank(byte)) return true;
   if (rule_ == BlockEnd::bracketed) return byte == '_' || (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
   return opening_ == '[' ? byte == '{' : byte == '"' || byte == '}';
 }
@@ -62,14 +116,9 @@ BlockExtent::State BlockExtent::push_value(char byte) {
   if (opens(byte)) {
     if (depth_++ == 0) opening_ = byte;
   } else if (depth_ > 0 && (byte == '}' || byte == ']' || (byte == ')' && rule_ == BlockEnd::bracketed))) {
-    if (--depth_ == 0) return State::ended;
+    if (--depth_ == 0 && ends_by_value()) return State::ended;
   }
   return State::open;
-}
-
-BlockExtent::State BlockExtent::push_marker(char byte) {
-  matched_ = byte == end_[matched_] ? matched_ + 1 : byte == end_.front() ? 1 : 0;
-  return matched_ == end_.size() ? State::ended : State::open;
 }
 
 }  // namespace lathe::engine

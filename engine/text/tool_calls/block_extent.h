@@ -12,29 +12,42 @@ class BlockExtent {
  public:
   enum class State : std::uint8_t {
     open,
-    ended,  ///< with this byte
+    ended,  ///< with this byte, or token
     broken  ///< whatever comes, it will be no call
   };
 
-  explicit BlockExtent(const CallFormat& format) : rule_(format.end_rule), end_(format.end) {}
+  /// Both outlive this.
+  BlockExtent(const CallFormat& format, const MarkerTokens& tokens)
+      : rule_(format.end_rule), head_(format.head), end_(format.end), quote_mark_(format.quote), tokens_(&tokens) {}
 
   State push(char byte);
+  /// A token that is a marker of the format, or of its reasoning.
+  State push_token(std::string_view text);
 
  private:
   State push_value(char byte);
-  State push_marker(char byte);
+  State push_head(char byte);
   bool track_string(char byte);
+  bool track_quotes(char byte);
   bool opens(char byte) const;
   bool may_follow_opening(char byte) const;
+  bool matches(char byte, std::string_view marker, std::size_t& matched) const;
+  bool ends_by_value() const { return rule_ == BlockEnd::json_value || rule_ == BlockEnd::bracketed; }
 
   BlockEnd rule_;
-  std::string_view end_;
+  BlockHead head_;
+  std::string_view end_, quote_mark_;
+  const MarkerTokens* tokens_;
   std::size_t n_bytes_ = 0;  ///< before this one, without blanks at the beginning
   std::size_t depth_ = 0;
-  std::size_t matched_ = 0;  ///< bytes of the end marker
-  char opening_ = 0;         ///< the bracket that has just opened the value
-  char quote_ = 0;           ///< of the string that is open
+  std::size_t matched_ = 0;        ///< bytes of the end marker
+  std::size_t quote_matched_ = 0;  ///< bytes of the quote marker
+  char opening_ = 0;               ///< the bracket that has just opened the value
+  char quote_ = 0;                 ///< of the string that is open
   bool escaped_ = false;
+  bool in_head_ = true;         ///< before the value
+  bool is_quoted_ = false;      ///< inside a text between quote markers
+  bool quote_may_end_ = false;  ///< behind a marker that closes the text if a separator follows it
 };
 
 }  // namespace lathe::engine

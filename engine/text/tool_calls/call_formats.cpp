@@ -25,4 +25,17 @@ bool has_telltales(std::string_view chat_template, std::span<const std::string_v
   return any && std::all_of(telltales.begin(), telltales.end(), occurs);
 }
 
+std::vector<std::string_view> markers_of(const CallFormat& format) {
+  std::vector<std::string_view> markers = {format.end, format.inner, format.quote};
+  markers.insert(markers.end(), format.begins.begin(), format.begins.end());
+  markers.insert(markers.end(), format.wraps.begin(), format.wraps.end());
+  if (const TagForm* tags = format.tags) {
+    markers.insert(markers.end(), {tags->call_open, tags->call_close, tags->key_open, tags->key_close, tags->value_open,
+                                   tags->value_close});
+  }
+  // ">" and the like are pieces of every vocabulary, and no marker by themselves.
+  std::erase_if(markers, [](std::string_view marker) { return marker.size() < 2; });
+  return markers;
+}
+
 }  // namespace lathe::engine

@@ -13,70 +13,189 @@ constexpr std::size_t kMaxBlockBytes = 16u << 20;
 constexpr std::size_t kMaxBorderBytes = 4096;
 constexpr CallFormat kNoFormat = {.name = {}, .telltales = {}, .begins = {}, .wraps = {}, .bare = {}, .end = {}};
 
-std::vector<std::string_view> markers_of(const CallFormat& format) {
+std::vector<std::string_view> outer_markers(const CallFormat& format) {
   std::vector<std::string_view> markers(format.begins.begin(), format.begins.end());
   markers.insert(markers.end(), format.wraps.begin(), format.wraps.end());
   return markers;
 }
 
+/// Bytes at the text's end that the marker begins with.
+std::size_t beginning_at_end(std::string_view text, std::string_view marker) {
+  for (std::size_t n = std::min(text.size(), marker.empty() ? 0 : marker.size() - 1); n > 0; --n) {
+    if (text.ends_with(marker.substr(0, n))) return n;
+  }
+  return 0;
+}
+
 }  // namespace
 
-CallScanner::CallScanner(const CallFormat* format, ArgumentTypes types, DeltaList& out)
+CallScanner::CallScanner(const CallFormat* format, ArgumentTypes types, const MarkerTokens& tokens, DeltaList& out)
     : format_(format != nullptr ? format : &kNoFormat),
       types_(std::move(types)),
+      tokens_(tokens),
       out_(out),
-      markers_(markers_of(*format_)),
-      extent_(*format_) {}
+      markers_(outer_markers(*format_), tokens),
+      extent_(*format_, tokens) {}
 
 void CallScanner::push(char byte) {
   if (in_block_) return push_inside(byte);
   plain_.clear();
   const std::string_view marker = markers_.push(byte, plain_);
-  for (const char c : plain_) in_block_ ? push_inside(c) : push_outside(c);
-  if (marker.empty()) return;
-  const auto& begins = format_->begins;
-  if (std::find(begins.begin(), begins.end(), marker) != begins.end()) open_block(marker);
-  else add_border(marker);
+  push_plain(plain_);
+  if (!marker.empty()) pass_marker(marker);
+}
+
+void CallScanner::push_token(std::string_view text) {
+  if (in_block_) return push_inside_token(text);
+  plain_.clear();
+  const std::string_view marker = markers_.push_token(text, plain_);
+  push_plain(plain_);
+  if (!marker.empty()) pass_marker(marker);
+}
+
+void CallScanner::push_plain(std::string_view text) {
+  for (const char c : text) in_block_ ? push_inside(c) : push_outside(c);
 }
 
 void CallScanner::push_outside(char byte) {
+  if (is_undecided()) return push_undecided(byte);
   if (at_begin_ && format_->bare.find(byte) != std::string_view::npos) {
     open_block({});
-    push_inside(byte);
-  } else if (is_blank(byte) || (behind_call_ && byte == format_->separator)) {
-    add_border({&byte, 1});
-  } else {
-    add_content({&byte, 1});
+    return push_inside(byte);
   }
+  code_.push(byte);
+  const bool is_border = is_blank(byte) || (behind_call_ && byte == format_->separator && byte != 0);
+  if (is_border && format_ != &kNoFormat) add_border({&byte, 1});
+  else add_content({&byte, 1});
+}
+
+/// A marker in a fenced block is text. So is a call in a code span, but a lone backtick opens none.
+void CallScanner::pass_marker(std::string_view marker) {
+  if (is_undecided() && ticks_ > 0 && ticks_ == span_) decide(true);
+  const auto& begins = format_->begins;
+  const bool begins_block = std::find(begins.begin(), begins.end(), marker) != begins.end();
+  if (!is_undecided() && code_.marker_in_fence()) {
+    for (const char c : marker) code_.push(c);
+    return add_content(marker);
+  }
+  if (begins_block) {
+    if (!is_undecided()) span_ = code_.open_span();
+    return open_block(marker);
+  }
+  if (is_undecided()) return push_plain(marker);
+  for (const char c : marker) code_.push(c);
+  add_border(marker);
+  border_has_wrap_ = !border_.empty();
 }
 
 void CallScanner::open_block(std::string_view beginning) {
   block_ = beginning;
+  block_tokens_.clear();
   body_at_ = beginning.size();
-  extent_ = BlockExtent(*format_);
+  end_size_ = 0;
+  extent_ = BlockExtent(*format_, tokens_);
+  tags_.reset();
+  if (format_->tags != nullptr) tags_.emplace(*format_, tokens_);
   in_block_ = true;
 }
 
 void CallScanner::push_inside(char byte) {
   block_ += byte;
-  const BlockExtent::State state = extent_.push(byte);
-  if (state == BlockExtent::State::ended) return close_block(true);
-  if (state == BlockExtent::State::open && block_.size() < kMaxBlockBytes) return;
-  in_block_ = false;
-  add_content(std::exchange(block_, {}));
+  take_state(tags_ ? tags_->push(byte) : extent_.push(byte));
+}
+
+void CallScanner::push_inside_token(std::string_view text) {
+  block_tokens_.push_back({block_.size() - body_at_, text.size()});
+  block_ += text;
+  take_state(tags_ ? tags_->push_token(text) : extent_.push_token(text));
+}
+
+void CallScanner::take_state(BlockExtent::State state) {
+  if (state == BlockExtent::State::ended) return close_block();
+  if (state == BlockExtent::State::broken || block_.size() >= kMaxBlockBytes) give_up_block();
 }
 
 /// The block's calls, or its text where it is none.
-void CallScanner::close_block(bool by_marker) {
+void CallScanner::close_block() {
+  std::string_view body = std::string_view(block_).substr(body_at_);
+  std::optional<std::vector<ToolCall>> calls;
+  if (tags_) {
+    calls = tags_->calls(body, types_, false);
+  } else {
+    body.remove_suffix(format_->end.size());
+    if (!block_tokens_.empty() && block_tokens_.back().at >= body.size()) block_tokens_.pop_back();
+    calls = format_->parse({body, block_tokens_, &tokens_, false}, types_);
+  }
+  if (!calls || calls->empty()) return give_up_block();
+  in_block_ = false;
+  if (span_ == 0) return emit(std::move(*calls));
+  quoted_bytes_ += block_.size();
+  quoted_.push_back({std::exchange(block_, {}), std::move(*calls)});
+  ticks_ = 0;
+}
+
+/// The answer ends in the block: calls that are whole count, and half a call is dropped.
+void CallScanner::close_open_block(bool cut) {
+  std::string_view body = std::string_view(block_).substr(body_at_);
+  std::optional<std::vector<ToolCall>> calls;
+  if (!tags_) body.remove_suffix(beginning_at_end(body, format_->end));
+  if (tags_) calls = tags_->calls(body, types_, cut);
+  else calls = format_->parse({body, block_tokens_, &tokens_, true}, types_);
+  if (!calls) return give_up_block();
+  in_block_ = false;
+  if (is_undecided()) decide(false);
+  emit(std::move(*calls));
+}
+
+void CallScanner::give_up_block() {
   in_block_ = false;
   const std::string block = std::exchange(block_, {});
-  std::string_view body = std::string_view(block).substr(body_at_);
-  if (by_marker) body.remove_suffix(format_->end.size());
-  auto calls = format_->parse(body, types_);
-  if (!calls) return add_content(block);
+  if (is_undecided()) {
+    for (const char c : block) push_outside(c);
+    return;
+  }
+  for (const char c : block) code_.push(c);
+  add_content(block);
+}
+
+void CallScanner::emit(std::vector<ToolCall> calls) {
   border_.clear();
-  for (ToolCall& call : *calls) out_.add(std::move(call));
+  border_has_wrap_ = false;
+  block_.clear();
+  span_ = 0;
+  code_.reset();
+  for (ToolCall& call : calls) out_.add(std::move(call));
   at_begin_ = behind_call_ = true;
+}
+
+/// Behind a call that an open backtick precedes: as many backticks on the same line make it an example.
+void CallScanner::push_undecided(char byte) {
+  if (byte == '`') {
+    ++ticks_;
+  } else if (ticks_ == span_) {
+    decide(true);
+    return push_outside(byte);
+  } else {
+    ticks_ = 0;
+  }
+  if (byte == '\n' || ++quoted_bytes_ > kMaxBlockBytes) {
+    decide(false);
+    return push_outside(byte);
+  }
+  if (!quoted_.back().calls.empty()) quoted_.emplace_back();
+  quoted_.back().text += byte;
+}
+
+void CallScanner::decide(bool is_code) {
+  const std::vector<Quoted> quoted = std::exchange(quoted_, {});
+  quoted_bytes_ = ticks_ = 0;
+  for (const Quoted& part : quoted) {
+    if (is_code) add_content(part.text);
+    else if (!part.calls.empty()) emit(part.calls);
+    else push_plain(part.text);
+  }
+  span_ = 0;
+  if (is_code) code_.close_span();
 }
 
 void CallScanner::add_border(std::string_view text) {
@@ -85,17 +204,26 @@ void CallScanner::add_border(std::string_view text) {
 }
 
 void CallScanner::add_content(std::string_view text) {
-  if (!behind_call_) out_.add(AnswerDelta::Kind::content, border_);
-  border_.clear();
+  interrupt();
   out_.add(AnswerDelta::Kind::content, text);
   at_begin_ = behind_call_ = false;
 }
 
-void CallScanner::finish() {
-  if (in_block_) close_block(false);
-  if (const std::string held = markers_.release(); !held.empty()) add_content(held);
+void CallScanner::interrupt() {
   if (!behind_call_) out_.add(AnswerDelta::Kind::content, border_);
   border_.clear();
+  border_has_wrap_ = false;
+}
+
+void CallScanner::finish(bool cut) {
+  if (in_block_) close_open_block(cut);
+  const std::string held = markers_.release();
+  // What begins a section of calls, with nothing behind it, is no text either.
+  const bool is_half_marker = cut && (held.size() > 1 || border_has_wrap_ || behind_call_);
+  if (!is_half_marker) push_plain(held);
+  if (is_undecided()) decide(ticks_ > 0 && ticks_ == span_);
+  if (in_block_) close_open_block(cut);
+  if (!border_has_wrap_) interrupt();
 }
 
 }  // namespace lathe::engine

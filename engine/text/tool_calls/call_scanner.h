@@ -1,41 +1,78 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells tool calls from the content around them, byte by byte.
+// Separates tool calls from the content around them, byte by byte and token by token.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/text/tool_calls/block_extent.h"
 #include "engine/text/tool_calls/call_format.h"
+#include "engine/text/tool_calls/code_tracker.h"
 #include "engine/text/tool_calls/delta_list.h"
 #include "engine/text/tool_calls/marker_matcher.h"
+#include "engine/text/tool_calls/tag_block.h"
 
 namespace lathe::engine {
 
 class CallScanner {
  public:
-  /// `format` may be null: then all is content. `out` must outlive this.
-  CallScanner(const CallFormat* format, ArgumentTypes types, DeltaList& out);
+  /// `format` may be null: then all is content. `tokens` and `out` must outlive this.
+  CallScanner(const CallFormat* format, ArgumentTypes types, const MarkerTokens& tokens, DeltaList& out);
 
   void push(char byte);
-  void finish();
+  void push_token(std::string_view text);
+  /// `cut`: see AnswerParser::finish.
+  void finish(bool cut);
+  /// A reasoning comes now: blanks before it are content.
+  void interrupt();
+  /// Whether markers of others count here: neither in a block of calls nor in code.
+  bool in_plain_text() { return !in_block_ && !code_.marker_in_fence() && code_.open_span() == 0; }
 
  private:
+  /// What follows a backtick on its line: a block of calls, or text.
+  struct Quoted {
+    std::string text;
+    std::vector<ToolCall> calls;  ///< none: it is a text
+  };
+
+  void push_plain(std::string_view text);
   void push_outside(char byte);
+  void pass_marker(std::string_view marker);
   void open_block(std::string_view beginning);
   void push_inside(char byte);
-  void close_block(bool by_marker);
+  void push_inside_token(std::string_view text);
+  void take_state(BlockExtent::State state);
+  void close_block();
+  void close_open_block(bool cut);
+  void give_up_block();
+  void emit(std::vector<ToolCall> calls);
+
+  bool is_undecided() const { return !quoted_.empty(); }
+  void push_undecided(char byte);
+  void decide(bool is_code);
+
   void add_border(std::string_view text);
   void add_content(std::string_view text);
 
   const CallFormat* format_;
   ArgumentTypes types_;
+  const MarkerTokens& tokens_;
   DeltaList& out_;
   MarkerMatcher markers_;
+  CodeTracker code_;
   BlockExtent extent_;
+  std::optional<TagBlock> tags_;
   std::string plain_;   ///< bytes that the matcher let go, before they are looked at
-  std::string border_;  ///< blanks and wraps that are content, unless a call stands beside them
-  std::string block_;   ///< of an open block, all its bytes
-  std::size_t body_at_ = 0;
+  std::string border_;  ///< blanks and wraps that are content, unless a call is next to them
+  bool border_has_wrap_ = false;
+  std::string block_;  ///< of an open block, all its bytes
+  std::vector<TokenSpan> block_tokens_;
+  std::size_t body_at_ = 0, end_size_ = 0;
+  std::vector<Quoted> quoted_;  ///< since the first call behind an open backtick: calls, unless the code span closes
+  std::size_t quoted_bytes_ = 0;
+  std::size_t span_ = 0;   ///< backticks that opened the span before the block
+  std::size_t ticks_ = 0;  ///< backticks of the run that goes on behind it
   bool in_block_ = false;
   bool at_begin_ = true;      ///< of the answer, or of a text behind a call
   bool behind_call_ = false;  ///< nothing but border since a call

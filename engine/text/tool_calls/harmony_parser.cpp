@@ -2,7 +2,6 @@
 #include "engine/text/tool_calls/harmony_parser.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "engine/text/tool_calls/json_calls.h"
@@ -13,9 +12,9 @@ namespace {
 
 constexpr std::size_t kMaxHeaderBytes = 512;
 constexpr std::size_t kMaxCallBytes = 16u << 20;
-constexpr std::string_view kStart = "<|start|>", kChannel = "<|channel|>", kConstrain = "<|constrain|>",
-                           kMessage = "<|message|>", kEnd = "<|end|>", kCall = "<|call|>", kReturn = "<|return|>";
-constexpr std::array kMarkers = {kStart, kChannel, kConstrain, kMessage, kEnd, kCall, kReturn};
+constexpr std::string_view kStart = kHarmonyMarkers[0], kChannel = kHarmonyMarkers[1], kConstrain = kHarmonyMarkers[2],
+                           kMessage = kHarmonyMarkers[3], kEnd = kHarmonyMarkers[4], kCall = kHarmonyMarkers[5],
+                           kReturn = kHarmonyMarkers[6];
 
 /// The word behind `key` in a header: up to a blank or a marker. Empty where there is no key.
 std::string_view word_behind(std::string_view header, std::string_view key) {
@@ -27,25 +26,43 @@ std::string_view word_behind(std::string_view header, std::string_view key) {
 
 }  // namespace
 
-HarmonyParser::HarmonyParser() : markers_(kMarkers) {}
-
-std::vector<AnswerDelta> HarmonyParser::feed(std::string_view piece) {
-  for (const char byte : piece) push(byte);
-  return deltas_.take();
-}
-
-std::vector<AnswerDelta> HarmonyParser::finish() {
-  if (const std::string held = markers_.release(); !held.empty()) add_plain(held);
-  if (state_ == State::call) end_call();
-  if (!raw_.empty()) give_up();
-  return deltas_.take_all();
-}
+HarmonyParser::HarmonyParser(const AnswerReading& reading, const AnswerStops& stops)
+    : MarkedParser(reading, stops), markers_(kHarmonyMarkers, tokens_) {}
 
 void HarmonyParser::push(char byte) {
   plain_.clear();
   const std::string_view marker = markers_.push(byte, plain_);
   if (!plain_.empty()) add_plain(plain_);
+  if (marker.empty()) return;
+  if (is_in_text()) add_plain(marker);
+  else add_marker(marker);
+}
+
+void HarmonyParser::push_token(std::string_view text) {
+  plain_.clear();
+  const std::string_view marker = markers_.push_token(text, plain_);
+  if (!plain_.empty()) add_plain(plain_);
   if (!marker.empty()) add_marker(marker);
+}
+
+/// Half a header or half a call is no text of the answer.
+void HarmonyParser::end(bool cut) {
+  if (const std::string held = markers_.release(); !held.empty() && !(cut && held.size() > 1)) add_plain(held);
+  if (state_ == State::call && !arguments_of_json(std::string_view(raw_).substr(body_at_))) return;
+  if (state_ == State::call) return end_call();
+  if (state_ == State::between && !raw_.empty()) give_up();
+}
+
+/// Whether a marker that is spelled is a text of the message: in code, or in a string of a call's arguments.
+bool HarmonyParser::is_in_text() {
+  if (state_ == State::call) return in_string_;
+  if (state_ != State::message && state_ != State::bare) return false;
+  return code_.marker_in_fence() || code_.is_behind_backtick();
+}
+
+void HarmonyParser::add_text(std::string_view text) {
+  for (const char c : text) code_.push(c);
+  deltas_.add(state_ == State::message ? kind_ : AnswerDelta::Kind::content, text);
 }
 
 void HarmonyParser::add_plain(std::string_view text) {
@@ -56,8 +73,7 @@ void HarmonyParser::add_plain(std::string_view text) {
       if (is_blank(raw_.front()) && std::string_view(" to=").starts_with(std::string_view(raw_).substr(0, 4))) {
         if (raw_.size() >= 4) state_ = State::header;
       } else {
-        state_ = State::bare;
-        deltas_.add(AnswerDelta::Kind::content, std::exchange(raw_, {}));
+        give_up();
       }
       return;
     case State::header:
@@ -65,11 +81,15 @@ void HarmonyParser::add_plain(std::string_view text) {
       if (raw_.size() > kMaxHeaderBytes) give_up();
       return;
     case State::call:
+      for (const char c : text) {
+        if (c == '"' && !escaped_) in_string_ = !in_string_;
+        escaped_ = in_string_ && c == '\\' && !escaped_;
+      }
       raw_ += text;
       if (raw_.size() > kMaxCallBytes) give_up();
       return;
-    case State::message: return deltas_.add(kind_, text);
-    case State::bare: return deltas_.add(AnswerDelta::Kind::content, text);
+    case State::message:
+    case State::bare: return add_text(text);
   }
 }
 
@@ -97,6 +117,8 @@ void HarmonyParser::begin_message() {
   raw_ += kMessage;
   body_at_ = raw_.size();
   state_ = calls ? State::call : State::message;
+  in_string_ = escaped_ = false;
+  code_.reset();
   if (!calls) raw_.clear();
 }
 
@@ -111,7 +133,8 @@ void HarmonyParser::end_call() {
 /// What is kept is content after all.
 void HarmonyParser::give_up() {
   state_ = State::bare;
-  deltas_.add(AnswerDelta::Kind::content, std::exchange(raw_, {}));
+  code_.reset();
+  add_text(std::exchange(raw_, {}));
 }
 
 }  // namespace lathe::engine

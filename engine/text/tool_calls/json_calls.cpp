@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/text/tool_calls/json_calls.h"
 
+#include <algorithm>
+#include <array>
+
 #include "engine/text/tool_calls/markup.h"
 
 namespace lathe::engine {
@@ -87,41 +90,114 @@ std::optional<ToolCall> call_of_json(std::string_view object, bool needs_argumen
   return needs_arguments ? std::nullopt : std::optional(std::move(call));
 }
 
-std::optional<std::vector<ToolCall>> all_calls(std::string_view text, bool need_arguments) {
-  std::vector<ToolCall> calls;
-  const auto add = [&](std::string_view object) {
-    auto call = call_of_json(object, need_arguments);
-    if (call) calls.push_back(std::move(*call));
-    return call.has_value();
-  };
-  Markup rest(trimmed(text));
-  for (; !rest.at_end(); rest.skip_blanks()) {
-    if (rest.skip(";")) continue;
-    const std::string_view value = rest.take(json_value_size(rest.rest()));
-    if (!value.starts_with("[")) {
-      if (value.empty() || !add(value)) return std::nullopt;
-      continue;
+/// Whether the value at the front, which the text's end cuts off, may become a call.
+using MayBecomeCall = bool (*)(std::string_view value, const ArgumentTypes& types);
+
+bool may_always(std::string_view, const ArgumentTypes&) { return true; }
+
+/// Whether the keys so far are those of calls, and the name that of a tool.
+bool has_keys_of_call(std::string_view value, const ArgumentTypes& types) {
+  constexpr std::array<std::string_view, 6> kKeys = {"\"name\"",     "\"arguments\"", "\"parameters\"",
+                                                     "\"function\"", "\"type\"",      "\"id\""};
+  if (value.starts_with("[")) value.remove_prefix(1);
+  Markup rest(trimmed(value));
+  if (!rest.skip("{")) return rest.at_end();
+  for (rest.skip_blanks(); !rest.at_end(); rest.skip_blanks()) {
+    const std::string_view key = rest.take(string_end(rest.rest(), 0));
+    const bool is_known = std::any_of(kKeys.begin(), kKeys.end(), [&](std::string_view known) {
+      return rest.at_end() ? known.starts_with(key) : known == key;
+    });
+    if (!is_known) return false;
+    if (!rest.until(":")) return true;
+    rest.skip_blanks();
+    const std::string_view member = rest.take(json_value_size(rest.rest()));
+    const bool is_name = key == "\"name\"" && member.size() > 1;
+    const std::string_view name = is_name ? member.substr(1, member.size() - (member.back() == '"' ? 2 : 1)) : "";
+    if (!types.may_name_tool(name)) return false;
+    rest.skip_blanks();
+    rest.skip(",");
+  }
+  return true;
+}
+
+/// Reads the values of a block one by one.
+class JsonCalls {
+ public:
+  JsonCalls(const BlockText& block, const ArgumentTypes& types, bool need_arguments, MayBecomeCall may_become)
+      : block_(block), types_(types), need_arguments_(need_arguments), may_become_(may_become) {}
+
+  std::optional<std::vector<ToolCall>> all() {
+    Markup rest(trimmed(block_.text));
+    for (; !rest.at_end(); rest.skip_blanks()) {
+      if (rest.skip(";")) continue;
+      if (rest.rest().starts_with("[") ? !add_list(rest) : !add_object(rest)) return std::nullopt;
     }
-    if (!parse_json(value, "")) return std::nullopt;
-    Markup items(trimmed(value.substr(1, value.size() - 2)));
+    if (calls_.empty() && !(block_.is_open && (is_half_ || trimmed(block_.text).empty()))) return std::nullopt;
+    return std::move(calls_);
+  }
+
+ private:
+  /// Takes the call at the front. False: it is none, and cannot become one.
+  bool add_object(Markup& rest) {
+    const std::string_view value = rest.take(json_value_size(rest.rest()));
+    if (block_.is_open && rest.at_end() && !is_closed(value)) {
+      is_half_ = may_become_(value, types_);
+      return is_half_;
+    }
+    auto call = value.empty() ? std::nullopt : call_of_json(value, need_arguments_);
+    if (call) calls_.push_back(std::move(*call));
+    return call.has_value();
+  }
+
+  bool add_list(Markup& rest) {
+    const std::size_t size = json_value_size(rest.rest());
+    const std::string_view list = rest.rest().substr(0, size);
+    const bool is_half = block_.is_open && size == rest.rest().size() && !is_closed(list);
+    if (!is_half && !parse_json(list, "")) return false;
+    rest.take(size);
+    Markup items(trimmed(is_half ? list.substr(1) : list.substr(1, list.size() - 2)));
     while (!items.at_end()) {
-      if (!add(items.take(json_value_size(items.rest())))) return std::nullopt;
+      if (!add_object(items)) return false;
       items.skip_blanks();
       items.skip(",");
       items.skip_blanks();
     }
+    is_half_ = is_half_ || is_half;
+    return true;
   }
-  if (calls.empty()) return std::nullopt;
-  return calls;
-}
+
+  /// Whether a value that a bracket opens has the bracket that closes it. Requires: json_value_size took it.
+  static bool is_closed(std::string_view value) {
+    if (value.empty() || (value.front() != '{' && value.front() != '[')) return !value.empty();
+    std::size_t depth = 0;
+    for (std::size_t at = 0; at < value.size();) {
+      const char c = value[at];
+      if (c == '"') {
+        at = string_end(value, at);
+        continue;
+      }
+      depth += c == '{' || c == '[' ? 1 : 0;
+      depth -= c == '}' || c == ']' ? 1 : 0;
+      ++at;
+    }
+    return depth == 0;
+  }
+
+  const BlockText& block_;
+  const ArgumentTypes& types_;
+  const bool need_arguments_;
+  const MayBecomeCall may_become_;
+  bool is_half_ = false;  ///< the end of the block is half a call
+  std::vector<ToolCall> calls_;
+};
 
 }  // namespace
 
-std::optional<std::vector<ToolCall>> calls_of_json(std::string_view text, const ArgumentTypes&) {
-  return all_calls(text, false);
+std::optional<std::vector<ToolCall>> calls_of_json(const BlockText& block, const ArgumentTypes& types) {
+  return JsonCalls(block, types, false, may_always).all();
 }
-std::optional<std::vector<ToolCall>> bare_calls_of_json(std::string_view text, const ArgumentTypes&) {
-  return all_calls(text, true);
+std::optional<std::vector<ToolCall>> bare_calls_of_json(const BlockText& block, const ArgumentTypes& types) {
+  return JsonCalls(block, types, true, has_keys_of_call).all();
 }
 
 }  // namespace lathe::engine

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds markers in a text that comes byte by byte, and holds back what may yet become one.
+// Finds markers in an answer that comes byte by byte and token by token, and holds back what may yet become one.
 #pragma once
 
 #include <span>
@@ -8,16 +8,19 @@
 #include <utility>
 #include <vector>
 
+#include "engine/text/tool_calls/marker_tokens.h"
+
 namespace lathe::engine {
 
 class MarkerMatcher {
  public:
+  MarkerMatcher() = default;
   /// Empty markers are left out. A marker's first character must not occur again in any of them.
-  explicit MarkerMatcher(std::span<const std::string_view> markers) {
+  MarkerMatcher(std::span<const std::string_view> markers, const MarkerTokens& tokens) {
     for (const std::string_view marker : markers) {
       if (marker.empty()) continue;
-      markers_.push_back(marker);
-      firsts_ += marker.front();
+      markers_.push_back({marker, tokens.head_of(marker)});
+      if (markers_.back().head == 0) firsts_ += marker.front();
     }
   }
 
@@ -29,28 +32,56 @@ class MarkerMatcher {
     }
     held_ += byte;
     while (!held_.empty()) {
-      bool may_become = false;
-      for (const std::string_view marker : markers_) {
-        if (!marker.starts_with(held_)) continue;
-        if (marker.size() == held_.size()) {
-          held_.clear();
-          return marker;
-        }
-        may_become = true;
-      }
-      if (may_become) break;
+      if (const std::string_view marker = whole_marker(); !marker.empty()) return marker;
+      if (may_become_marker()) break;
       plain += held_.front();
       held_.erase(0, 1);
+      head_ = 0;
     }
     return {};
   }
+  /// The same for a token with that text.
+  std::string_view push_token(std::string_view text, std::string& plain) {
+    plain += release();
+    held_ = text;
+    head_ = text.size();
+    if (const std::string_view marker = whole_marker(); !marker.empty()) return marker;
+    if (!may_become_marker()) plain += release();
+    return {};
+  }
   /// Gives up what is held back.
-  std::string release() { return std::exchange(held_, {}); }
+  std::string release() {
+    head_ = 0;
+    return std::exchange(held_, {});
+  }
+  bool held_begins_with_token() const { return head_ > 0; }
 
  private:
-  std::vector<std::string_view> markers_;
-  std::string firsts_;  ///< of each marker
+  struct Entry {
+    std::string_view text;
+    std::size_t head = 0;  ///< bytes at its front that are a token
+  };
+
+  bool fits(const Entry& marker) const { return marker.head == head_ && marker.text.starts_with(held_); }
+  std::string_view whole_marker() {
+    for (const Entry& marker : markers_) {
+      if (!fits(marker) || marker.text.size() != held_.size()) continue;
+      release();
+      return marker.text;
+    }
+    return {};
+  }
+  bool may_become_marker() const {
+    for (const Entry& marker : markers_) {
+      if (fits(marker)) return true;
+    }
+    return false;
+  }
+
+  std::vector<Entry> markers_;
+  std::string firsts_;  ///< of each marker that is found in the text
   std::string held_;
+  std::size_t head_ = 0;  ///< bytes at the front of held_ that were a token
 };
 
 }  // namespace lathe::engine

@@ -2,8 +2,12 @@
 // Walks through a text by its markers.
 #pragma once
 
+#include <algorithm>
 #include <optional>
+#include <span>
 #include <string_view>
+
+#include "engine/text/tool_calls/marker_tokens.h"
 
 namespace lathe::engine {
 
@@ -15,9 +19,24 @@ inline std::string_view trimmed(std::string_view text) {
   return text;
 }
 
+/// A marker token in a text: where it begins, and its bytes.
+struct TokenSpan {
+  std::size_t at = 0, size = 0;
+};
+
+/// The text of a block of calls, without the markers around it.
+struct BlockText {
+  std::string_view text;
+  std::span<const TokenSpan> tokens{};  ///< ascending
+  const MarkerTokens* markers = nullptr;
+  bool is_open = false;  ///< the answer ended before the block did
+};
+
 class Markup {
  public:
-  explicit Markup(std::string_view text) : rest_(text) {}
+  explicit Markup(std::string_view text) : rest_(text), size_(text.size()) {}
+  explicit Markup(const BlockText& block)
+      : rest_(block.text), size_(block.text.size()), tokens_(block.tokens), markers_(block.markers) {}
 
   std::string_view rest() const { return rest_; }
   bool at_end() const { return rest_.empty(); }
@@ -26,13 +45,13 @@ class Markup {
   }
   /// Whether the text goes on with the marker, which is then passed.
   bool skip(std::string_view marker) {
-    if (!rest_.starts_with(marker)) return false;
+    if (!rest_.starts_with(marker) || find(marker) != 0) return false;
     rest_.remove_prefix(marker.size());
     return true;
   }
   /// What stands before the next such marker, which is passed as well. None: there is no such marker, and nothing is passed.
   std::optional<std::string_view> until(std::string_view marker) {
-    const std::size_t at = rest_.find(marker);
+    const std::size_t at = find(marker);
     if (at == rest_.npos) return std::nullopt;
     const std::string_view before = rest_.substr(0, at);
     rest_.remove_prefix(at + marker.size());
@@ -46,7 +65,22 @@ class Markup {
   }
 
  private:
+  /// Where the next such marker begins. One that is a token of the vocabulary is found where that token is.
+  std::size_t find(std::string_view marker) {
+    if (markers_ == nullptr || !markers_->is_token(marker)) return rest_.find(marker);
+    const std::size_t at = size_ - rest_.size();
+    while (!tokens_.empty() && tokens_.front().at < at) tokens_ = tokens_.subspan(1);
+    for (const TokenSpan& token : tokens_) {
+      const std::string_view found = rest_.substr(token.at - at);
+      if (token.size == marker.size() && found.starts_with(marker)) return token.at - at;
+    }
+    return rest_.npos;
+  }
+
   std::string_view rest_;
+  std::size_t size_;
+  std::span<const TokenSpan> tokens_{};
+  const MarkerTokens* markers_ = nullptr;
 };
 
 }  // namespace lathe::engine

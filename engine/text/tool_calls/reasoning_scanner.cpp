@@ -13,19 +13,26 @@ constexpr std::size_t kMaxBorderBytes = 4096;
 
 }  // namespace
 
-ReasoningScanner::ReasoningScanner(const ReasoningFormat* format, bool begun, CallScanner& next, DeltaList& out)
-    : format_(format), begun_(begun), next_(next), out_(out), markers_({}) {
+ReasoningScanner::ReasoningScanner(const ReasoningFormat* format, bool begun, const MarkerTokens& tokens, CallScanner& next,
+                                   DeltaList& out)
+    : format_(format), begun_(begun), tokens_(tokens), next_(next), out_(out) {
   if (format_ != nullptr) enter(State::before);
 }
 
+/// Behind the reasoning a begin marker opens another one only as a token: a model that spells it may be quoting.
 void ReasoningScanner::enter(State state) {
   state_ = state;
   std::vector<std::string_view> markers;
   const auto add = [&](const auto& some) { markers.insert(markers.end(), some.begin(), some.end()); };
   if (state == State::before) add(format_->begins);
   if (state == State::inside || (state == State::before && begun_)) add(format_->ends);
-  if (state == State::behind) add(format_->wraps);
-  markers_ = MarkerMatcher(markers);
+  if (state == State::behind) {
+    add(format_->wraps);
+    for (const std::string_view begin : format_->begins) {
+      if (tokens_.head_of(begin) > 0) markers.push_back(begin);
+    }
+  }
+  markers_ = MarkerMatcher(markers, tokens_);
 }
 
 bool ReasoningScanner::is_begin(std::string_view marker) const {
@@ -33,35 +40,119 @@ bool ReasoningScanner::is_begin(std::string_view marker) const {
 }
 
 void ReasoningScanner::push(char byte) {
+  if (state_ == State::quoted) return push_quoted(byte);
   plain_.clear();
-  const std::string_view marker = markers_.push(byte, plain_);
-  if (state_ == State::before) return push_before(marker);
-  if (state_ == State::inside) out_.add(AnswerDelta::Kind::reasoning, plain_);
-  else
-    for (const char c : plain_) next_.push(c);
-  if (!marker.empty() && state_ == State::inside) enter(State::behind);
+  take(markers_.push(byte, plain_));
+}
+
+void ReasoningScanner::push_token(std::string_view text) {
+  if (state_ == State::quoted) decide(ticks_ > 0 && ticks_ == code_.open_span());
+  plain_.clear();
+  const std::string_view marker = markers_.push_token(text, plain_);
+  const bool is_other = marker.empty() && plain_.ends_with(text);
+  if (!is_other || state_ == State::inside) return take(marker);
+  plain_.resize(plain_.size() - text.size());
+  take({});
+  if (state_ == State::before) begin_behind_blanks();
+  if (state_ == State::inside) add_reasoning(text);
+  else next_.push_token(text);
+}
+
+/// plain_, and the marker behind it, if there is one.
+void ReasoningScanner::take(std::string_view marker) {
+  switch (state_) {
+    case State::before: return take_before(marker);
+    case State::inside: return take_inside(marker);
+    case State::quoted: return;
+    case State::behind: return take_behind(marker);
+  }
 }
 
 /// Blanks and a marker keep to the beginning; the first other character decides what the answer begins with.
-void ReasoningScanner::push_before(std::string_view marker) {
+void ReasoningScanner::take_before(std::string_view marker) {
   border_ += plain_;
   if (!marker.empty()) {
     border_.clear();
     return enter(is_begin(marker) ? State::inside : State::behind);
   }
-  if (border_.size() <= kMaxBorderBytes && std::all_of(plain_.begin(), plain_.end(), is_blank)) return;
+  if (border_.size() > kMaxBorderBytes || !std::all_of(plain_.begin(), plain_.end(), is_blank)) begin_behind_blanks();
+}
+
+void ReasoningScanner::begin_behind_blanks() {
   const std::string text = std::exchange(border_, {}) + markers_.release();
   enter(begun_ ? State::inside : State::behind);
   for (const char c : text) push(c);
 }
 
-void ReasoningScanner::finish() {
+/// An end marker that is spelled counts outside of code alone.
+void ReasoningScanner::take_inside(std::string_view marker) {
+  add_reasoning(plain_);
+  if (marker.empty()) return;
+  if (tokens_.head_of(marker) == 0) {
+    if (code_.marker_in_fence()) return add_reasoning(marker);
+    if (code_.open_span() > 0) {
+      border_ = marker;
+      marker_size_ = marker.size();
+      ticks_ = 0;
+      state_ = State::quoted;
+      return;
+    }
+  }
+  enter(State::behind);
+}
+
+void ReasoningScanner::take_behind(std::string_view marker) {
+  for (const char c : plain_) next_.push(c);
+  if (marker.empty()) return;
+  if (!next_.in_plain_text()) {
+    for (const char c : marker) next_.push(c);
+  } else if (is_begin(marker)) {
+    next_.interrupt();
+    code_.reset();
+    enter(State::inside);
+  }
+}
+
+void ReasoningScanner::push_quoted(char byte) {
+  if (byte == '`') {
+    ++ticks_;
+  } else if (ticks_ == code_.open_span()) {
+    decide(true);
+    return push(byte);
+  } else {
+    ticks_ = 0;
+  }
+  border_ += byte;
+  if (byte == '\n' || border_.size() > kMaxBorderBytes) decide(false);
+}
+
+/// Whether the marker in border_ is in a code span, and a text, or ends the reasoning.
+void ReasoningScanner::decide(bool is_code) {
+  const std::string text = std::exchange(border_, {});
+  ticks_ = 0;
+  enter(is_code ? State::inside : State::behind);
+  if (is_code) {
+    out_.add(AnswerDelta::Kind::reasoning, text);
+    code_.close_span();
+    return;
+  }
+  for (const char c : std::string_view(text).substr(marker_size_)) push(c);
+}
+
+void ReasoningScanner::add_reasoning(std::string_view text) {
+  for (const char c : text) code_.push(c);
+  out_.add(AnswerDelta::Kind::reasoning, text);
+}
+
+void ReasoningScanner::finish(bool cut) {
+  if (state_ == State::quoted) decide(ticks_ > 0 && ticks_ == code_.open_span());
+  if (markers_.held_begins_with_token()) markers_.release();
   const std::string held = std::exchange(border_, {}) + markers_.release();
   const bool reasons = state_ == State::inside || (state_ == State::before && begun_);
   if (reasons) out_.add(AnswerDelta::Kind::reasoning, held);
   else
     for (const char c : held) next_.push(c);
-  next_.finish();
+  next_.finish(cut);
 }
 
 }  // namespace lathe::engine

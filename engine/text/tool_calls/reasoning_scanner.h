@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells the reasoning at the beginning of an answer from what follows, which goes on to the scanner of calls.
+// Separates the reasoning of an answer from what follows, which goes on to the scanner of calls.
 #pragma once
 
 #include <string>
 
 #include "engine/text/tool_calls/call_scanner.h"
+#include "engine/text/tool_calls/code_tracker.h"
 #include "engine/text/tool_calls/delta_list.h"
 #include "engine/text/tool_calls/marker_matcher.h"
 #include "engine/text/tool_calls/reasoning_format.h"
@@ -13,27 +14,45 @@ namespace lathe::engine {
 
 class ReasoningScanner {
  public:
-  /// `format` may be null: then all goes on. `next` and `out` must outlive this.
-  ReasoningScanner(const ReasoningFormat* format, bool begun, CallScanner& next, DeltaList& out);
+  /// `format` may be null: then all goes on. `tokens`, `next` and `out` must outlive this.
+  ReasoningScanner(const ReasoningFormat* format, bool begun, const MarkerTokens& tokens, CallScanner& next, DeltaList& out);
 
   void push(char byte);
-  void finish();
+  void push_token(std::string_view text);
+  /// `cut`: see AnswerParser::finish.
+  void finish(bool cut);
 
  private:
-  enum class State : std::uint8_t { before, inside, behind };
+  enum class State : std::uint8_t {
+    before,
+    inside,
+    quoted,  ///< behind an end marker that a backtick on its line precedes: as many backticks more make it a text
+    behind
+  };
 
   void enter(State state);
-  void push_before(std::string_view marker);
+  void take(std::string_view marker);
+  void take_before(std::string_view marker);
+  void begin_behind_blanks();
+  void take_inside(std::string_view marker);
+  void take_behind(std::string_view marker);
+  void push_quoted(char byte);
+  void decide(bool is_code);
+  void add_reasoning(std::string_view text);
   bool is_begin(std::string_view marker) const;
 
   const ReasoningFormat* format_;
   bool begun_;
+  const MarkerTokens& tokens_;
   CallScanner& next_;
   DeltaList& out_;
   State state_ = State::behind;
   MarkerMatcher markers_;
-  std::string plain_;   ///< bytes that the matcher let go
-  std::string border_;  ///< blanks at the beginning
+  CodeTracker code_;             ///< of the reasoning
+  std::size_t ticks_ = 0;        ///< backticks of the run that goes on
+  std::size_t marker_size_ = 0;  ///< of the marker at the front of border_ in State::quoted
+  std::string plain_;            ///< bytes that the matcher let go
+  std::string border_;           ///< blanks at the beginning; in State::quoted all since the marker, with it
 };
 
 }  // namespace lathe::engine

@@ -39,7 +39,7 @@ class ReasoningTest : public QObject {
     QCOMPARE(message["content"], "\n\nSunny.");
     QCOMPARE(message["reasoning"], "\nWarm. ö");
     QCOMPARE(message["reasoning_content"], message["reasoning"]);
-    QVERIFY(message["tool_calls"].empty());
+    QVERIFY(!message.contains("tool_calls"));
   }
   void streamed_reasoning_equals_whole_one() {
     for (const char* answer : {"<think>\nWarm. ö</think>\n\nSunny.", "no reasoning", "<think>cut", "<thin", ""}) {
@@ -102,6 +102,35 @@ class ReasoningTest : public QObject {
     QVERIFY(choice["message"]["content"].is_null());
     QCOMPARE(choice["message"]["reasoning"], "on ");
     QCOMPARE(choice["finish_reason"], "length");
+  }
+  void stop_strings_do_not_hold_within_it() {
+    fixture_->engine().answer_with("<think>\n\nIs it Sunny?</think>\n\nIt is Sunny.");
+    const Json body = chat_body("Hi", {{"stop", {"\n\n", "Sunny"}}, {"n", 2}});
+    const Json reply = tests::post_chat(fixture_->port(), body).json();
+    for (const Json& choice : reply["choices"]) {
+      QCOMPARE(choice["message"]["reasoning"], "\n\nIs it Sunny?");
+      QCOMPARE(choice["message"]["content"], "\n\nIt is ");
+      QCOMPARE(choice["stop_reason"], "Sunny");
+    }
+    QCOMPARE(reply["usage"]["completion_tokens"].get<int>(),
+             2 * static_cast<int>(std::string("<think>\n\nIs it Sunny?</think>\n\nIt is Sunny").size()));
+    const Json streamed =
+        joined_message(tests::stream_chat(fixture_->port(), chat_body("Hi", {{"stop", {"\n\n", "Sunny"}}})));
+    QCOMPARE(streamed["content"], "\n\nIt is ");
+    QCOMPARE(streamed["finish_reason"], "stop");
+  }
+  void parts_of_earlier_answers_are_taken() {
+    const Json parts = Json::parse(R"([{"type": "thinking", "thinking": "Warm.", "signature": "x"},
+        {"type": "text", "text": "Sunny."}, {"type": "refusal", "refusal": "No more."},
+        {"type": "redacted_thinking", "data": "x"}])");
+    const Json answer = {{"role", "assistant"}, {"content", parts}};
+    whole({{"messages", {answer}}});
+    QVERIFY2(prompt().starts_with("<|assistant|><think>Warm.</think>Sunny.\nNo more.<|end|>"), prompt().c_str());
+    const Json refusal = {{"role", "assistant"}, {"content", nullptr}, {"refusal", "No."}};
+    whole({{"messages", {refusal}}});
+    QVERIFY2(prompt().starts_with("<|assistant|>No.<|end|>"), prompt().c_str());
+    const Json of_user = {{"role", "user"}, {"content", parts}};
+    QCOMPARE(tests::post_chat(fixture_->port(), {{"messages", {of_user}}}).status, 400);
   }
   void calls_come_behind_it() {
     fixture_->engine().answer_with(R"(<think>I call <tool_call> now.</think><tool_call>{"name":"f"}</tool_call>)");

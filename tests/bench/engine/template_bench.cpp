@@ -84,7 +84,7 @@ void measure_parser(int rounds) {
   while (text.size() < (2u << 20))
     text += "<tool_call>{\"name\": \"f\", \"arguments\": {\"text\": \"Lorem ipsum\"}}</tool_call>\nAnd. ";
   const double ms = median_ms(rounds, [&] {
-    auto parser = make_tool_call_parser({"hermes", "qwen3"});
+    auto parser = make_answer_parser({.formats = {"hermes", "qwen3"}});
     for (std::size_t at = 0; at < text.size(); at += 4) (void)(*parser)->feed(std::string_view(text).substr(at, 4));
     (void)(*parser)->finish();
   });

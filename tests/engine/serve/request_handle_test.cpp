@@ -50,11 +50,14 @@ void RequestHandleTest::unread_events_are_joined() {
   first.logprobs = {{{1, -0.5F}}};
   first.prompt_logprobs = {{}, {{4, -1.0F}}};
   second.logprobs = {{{2, -0.25F}}};
+  first.marks = {{0, 7}};
+  second.marks = {{1, 8}};
   handle.push(std::move(first));
   handle.push(std::move(second));
   TokenEvent event;
   QVERIFY(handle.poll(event));
   QCOMPARE(event.text, std::string("ab"));
+  QVERIFY(event.marks.size() == 2 && event.marks[0].at == 0 && event.marks[1].at == 2 && event.marks[1].id == 8);
   QCOMPARE(event.token_ids, (std::vector<std::int32_t>{1, 2}));
   QCOMPARE(event.logprobs.size(), 2U);
   QCOMPARE(event.logprobs[1][0].id, 2);

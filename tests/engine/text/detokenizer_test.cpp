@@ -188,6 +188,19 @@ class DetokenizerTest : public QObject {
       QCOMPARE(detokenize(pieces, stop).text(), whole);
     }
   }
+  /// The control token is shown because it is watched, and a character never goes on behind it.
+  void watched_tokens_are_shown_and_marked() {
+    const PieceTokenizer tokenizer({"a<end>", "\xC3", "b"});
+    const std::vector<AnswerMarker> watched = {{2, "b", false, true}, {tokenizer.control(), "<end>", true, false}};
+    Detokenizer detokenizer(tokenizer, {}, false, true, watched);
+    std::string text;
+    std::vector<TextMark> marks;
+    for (const std::int32_t id : {0, 1, tokenizer.control(), 2, tokenizer.control()}) detokenizer.push(id, text, true, &marks);
+    QCOMPARE(text, std::string("a<end>\xEF\xBF\xBD<end>b<end>"));
+    QCOMPARE(marks.size(), std::size_t(3));
+    for (const TextMark& mark : marks) QVERIFY(text.substr(mark.at).starts_with(mark.id == 2 ? "b" : "<end>"));
+    QVERIFY(marks[0].at == 9 && marks[1].at == 14 && marks[2].at == 15);
+  }
   void nothing_comes_after_a_stop() {
     const PieceTokenizer tokenizer({"stop", "more"});
     const std::vector<std::string> stop = {"stop"};

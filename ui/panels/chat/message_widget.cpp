@@ -11,7 +11,8 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kInset = 14, kCardTop = 5, kCardBottom = 11, kHead = 26, kFooterGap = 8, kEditorRow = 36, kEditorMax = 360;
+constexpr int kInset = 14, kCardTop = 5, kCardBottom = 11, kHead = 26, kFooterGap = 8, kEditorRow = 36, kEditorMax = 360,
+              kReasoningGap = 6;
 
 bool setting_is_on(app::Settings& settings, const char* key) {
   const engine::Json value = settings.get(key);
@@ -83,6 +84,7 @@ void MessageWidget::refresh() {
     version_word_->setText(tr("%1 / %2").arg(stored->current + 1).arg(stored->versions.size()));
   }
   refresh_error(shown);
+  if (!running) refresh_reasoning(footer_of(shown.footer_json).reasoning);
   if (running) refresh_live();
   else if (!shown.footer_json.empty()) footer_->show_footer(footer_of(shown.footer_json));
   footer_->setVisible(running || !shown.footer_json.empty());
@@ -91,7 +93,30 @@ void MessageWidget::refresh() {
   Q_EMIT height_changed();
 }
 
-void MessageWidget::refresh_live() { footer_->show_live(context_.writer.stream()); }
+void MessageWidget::refresh_live() {
+  footer_->show_live(context_.writer.stream());
+  refresh_reasoning(context_.writer.reasoning());
+}
+
+void MessageWidget::refresh_reasoning(const QString& reasoning) {
+  const bool shown = !reasoning.isEmpty() && !is_editing();
+  if (shown && reasoning_ == nullptr) {
+    reasoning_ = new ReasoningFold(context_.theme, this);
+    connect(reasoning_, &Section::folded, this, [this] {
+      place();
+      Q_EMIT height_changed();
+    });
+    reasoning_->show();
+    place();
+    Q_EMIT height_changed();
+  }
+  if (reasoning_ == nullptr) return;
+  if (shown && reasoning_->reasoning() != reasoning) {
+    reasoning_->set_reasoning(reasoning, is_running() && body_->shown_text().isEmpty());
+    if (reasoning_->is_open()) Q_EMIT height_changed();
+  }
+  reasoning_->setVisible(shown);
+}
 
 void MessageWidget::append(const QString& delta) {
   body_->append(delta);
@@ -216,6 +241,7 @@ void MessageWidget::start_editing() {
     connect(send, &QPushButton::clicked, this, [this] { finish_editing(true); });
   }
   body_->hide();
+  if (reasoning_ != nullptr) reasoning_->hide();
   show_tools(false);
   editor_->show();
   editor_row_->show();
@@ -258,6 +284,8 @@ int MessageWidget::height_for(int width) {
     const int text = lines * QFontMetrics(editor_->font()).lineSpacing() + theme.px(20);
     return height + std::clamp(text, theme.px(60), theme.px(kEditorMax)) + theme.px(kEditorRow);
   }
+  if (reasoning_ != nullptr && !reasoning_->isHidden())
+    height += reasoning_->height_for(inner_width) + theme.px(kReasoningGap);
   if (!body_->isHidden()) height += body_->height_for(inner_width);
   if (error_ != nullptr) height += error_->layout()->heightForWidth(inner_width) + theme.px(kFooterGap);
   if (!footer_->isHidden()) height += footer_->sizeHint().height() + theme.px(kFooterGap);
@@ -271,6 +299,11 @@ void MessageWidget::place() {
   if (editor_ != nullptr) {
     editor_->setGeometry(box.left(), y, box.width(), box.bottom() - y - theme.px(kEditorRow) + 1);
     editor_row_->setGeometry(box.left(), box.bottom() - theme.px(kEditorRow - 6), box.width(), theme.px(kEditorRow - 6));
+  }
+  if (reasoning_ != nullptr && !reasoning_->isHidden()) {
+    const int height = reasoning_->height_for(box.width());
+    reasoning_->setGeometry(box.left(), y, box.width(), height);
+    y += height + theme.px(kReasoningGap);
   }
   if (!body_->isHidden()) {
     const int height = body_->height_for(box.width());

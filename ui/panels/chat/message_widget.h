@@ -9,6 +9,7 @@
 #include "ui/models/conversation.h"
 #include "ui/models/reply_writer.h"
 #include "ui/panels/chat/message_footer.h"
+#include "ui/panels/chat/reasoning_fold.h"
 #include "ui/panels/panel.h"
 #include "ui/widgets/inline_message.h"
 #include "ui/widgets/markdown_view.h"
@@ -33,6 +34,9 @@ class MessageWidget : public QWidget {
   int height_for(int width);
   QString shown_text() const { return body_->shown_text(); }
   QString footer_words() const { return footer_->words(); }
+  QString reasoning() const {
+    return reasoning_ != nullptr && !reasoning_->isHidden() ? reasoning_->reasoning() : QString();
+  }
 
  Q_SIGNALS:
   void height_changed();
@@ -52,6 +56,7 @@ class MessageWidget : public QWidget {
   void make_tools();
   void show_tools(bool shown);
   void refresh_error(const app::MessageVersion& version);
+  void refresh_reasoning(const QString& reasoning);
   void show_interrupted(const app::MessageVersion& version);
   void end_editing();
   void finish_editing(bool and_send);
@@ -69,6 +74,7 @@ class MessageWidget : public QWidget {
   QLabel* version_word_ = nullptr;
   QWidget* tools_ = nullptr;
   InlineMessage* error_ = nullptr;
+  ReasoningFold* reasoning_ = nullptr;
   QPlainTextEdit* editor_ = nullptr;
   QWidget* editor_row_ = nullptr;
 };

@@ -32,7 +32,7 @@ struct AnswerPlan {
   bool report_logprobs = false;  ///< best_of asks the engine for them without showing them
   bool prompt_only = false;      ///< echo with max_tokens 0: the generated token is thrown away
   std::vector<PromptPlan> prompts;
-  AnswerReading reading;               ///< of a chat
+  ChoiceReading reading;               ///< of a chat
   std::vector<FieldWarning> warnings;  ///< of fields that the answer does not obey
   const ModelSlot* models = nullptr;
   IdSource* ids = nullptr;  ///< of the tool calls

@@ -10,9 +10,10 @@ namespace lathe::app::openai {
 
 using engine::AnswerDelta;
 
-AnswerReader::AnswerReader(const AnswerReading& reading, IdSource& ids) : reading_(reading), ids_(ids) {
-  if (reading.formats.tool_calls.empty() && reading.formats.reasoning.empty()) return;
-  auto made = engine::make_tool_call_parser(reading.formats, reading.tools, reading.prompt_end);
+AnswerReader::AnswerReader(const ChoiceReading& reading, const engine::SamplingParams& sampling, IdSource& ids)
+    : reading_(reading), ids_(ids) {
+  if (!reading.answer) return;
+  auto made = engine::make_answer_parser(*reading.answer, engine::stops_of(sampling));
   LATHE_CHECK(made.has_value());
   parser_ = std::move(*made);
 }
@@ -22,9 +23,9 @@ std::vector<AnswerDelta> AnswerReader::read(const engine::TokenEvent& event) {
     if (event.text.empty()) return {};
     return {AnswerDelta{AnswerDelta::Kind::content, event.text, {}}};
   }
-  std::vector<AnswerDelta> deltas = parser_->feed(event.text);
+  std::vector<AnswerDelta> deltas = parser_->feed(event.text, event.marks);
   if (event.finished) {
-    std::vector<AnswerDelta> rest = parser_->finish();
+    std::vector<AnswerDelta> rest = parser_->finish(event.finish_reason != engine::FinishReason::stop);
     deltas.insert(deltas.end(), std::make_move_iterator(rest.begin()), std::make_move_iterator(rest.end()));
   }
   std::vector<AnswerDelta> kept;
@@ -32,8 +33,8 @@ std::vector<AnswerDelta> AnswerReader::read(const engine::TokenEvent& event) {
     if (delta.kind == AnswerDelta::Kind::reasoning && !reading_.include_reasoning) continue;
     if (delta.kind == AnswerDelta::Kind::call) {
       if (n_calls_ > 0 && !reading_.parallel_tool_calls) continue;
+      delta.call.id = engine::call_id(reading_.answer->formats, delta.call, n_calls_, ids_.next());
       ++n_calls_;
-      if (delta.call.id.empty()) delta.call.id = "chatcmpl-tool-" + ids_.next();
     }
     kept.push_back(std::move(delta));
   }
@@ -41,7 +42,7 @@ std::vector<AnswerDelta> AnswerReader::read(const engine::TokenEvent& event) {
 }
 
 std::string_view AnswerReader::finish_reason(engine::FinishReason reason) const {
-  return n_calls_ > 0 ? "tool_calls" : engine::name_of(reason);
+  return n_calls_ > 0 && reason == engine::FinishReason::stop ? "tool_calls" : engine::name_of(reason);
 }
 
 }  // namespace lathe::app::openai

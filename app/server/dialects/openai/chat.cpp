@@ -28,22 +28,16 @@ bool excludes_reasoning(FieldReader& body) {
 }
 
 /// How the answer is read: calls where the request brings tools, reasoning always.
-void read_reading(FieldReader& body, const engine::Engine& engine, AnswerPlan& plan) {
-  AnswerReading& reading = plan.reading;
-  reading.formats = body.has("tools") ? engine.model().answer_formats_with_tools : engine.model().answer_formats;
-  if (!read_tool_choice(body, engine.model())) reading.formats.tool_calls.clear();
+engine::AnswerReading read_reading(FieldReader& body, const engine::LoadedModel& model, AnswerPlan& plan) {
+  const bool has_tools = body.has("tools");
+  engine::AnswerFormats formats = has_tools ? model.answer_formats_with_tools : model.answer_formats;
+  if (!read_tool_choice(body, model)) formats.tool_calls.clear();
+  engine::AnswerReading reading = engine::answer_reading(
+      std::move(formats), has_tools ? model.answer_markers_with_tools : model.answer_markers);
   if (const engine::Json* tools = body.any("tools")) reading.tools = *tools;
-  reading.parallel_tool_calls = body.flag("parallel_tool_calls").value_or(true);
-  reading.include_reasoning = body.flag("include_reasoning").value_or(!excludes_reasoning(body));
-  if (engine::need_special_tokens(reading.formats, engine.tokenizer())) plan.fields.sampling.skip_special_tokens = false;
-}
-
-/// Enough for the markers that a prompt may end with.
-std::string end_of(const std::vector<engine::TextSpan>& spans) {
-  constexpr std::size_t kEndBytes = 256;
-  std::string end;
-  for (std::size_t i = spans.size(); i-- > 0 && end.size() < kEndBytes;) end.insert(0, spans[i].text);
-  return end.size() > kEndBytes ? end.substr(end.size() - kEndBytes) : end;
+  plan.reading.parallel_tool_calls = body.flag("parallel_tool_calls").value_or(true);
+  plan.reading.include_reasoning = body.flag("include_reasoning").value_or(!excludes_reasoning(body));
+  return reading;
 }
 
 }  // namespace
@@ -57,13 +51,14 @@ engine::Result<http::Reply> answer_chat(const ServerContext& context, const http
   read_chat_logprobs(body, plan);
   refuse_unserved_fields(body, {"echo"});
   LATHE_TRY(engine::OrderedJson tools, read_tools(body, request.body));
-  read_reading(body, *engine, plan);
+  engine::AnswerReading reading = read_reading(body, engine->model(), plan);
   LATHE_TRY_VOID(body.verdict());
 
   LATHE_TRY(const std::vector<engine::TextSpan> spans, read_chat_prompt(body, std::move(tools), *engine));
   std::size_t n_bytes = 0;
   for (const engine::TextSpan& span : spans) n_bytes += span.text.size();
-  plan.reading.prompt_end = end_of(spans);
+  reading.prompt = engine::prompt_end(spans);
+  if (!reading.formats.empty()) plan.reading.answer = std::make_shared<const engine::AnswerReading>(std::move(reading));
   LATHE_TRY_VOID(check_text_size(n_bytes, *engine));
   LATHE_TRY(std::vector<std::int32_t> prompt, engine->tokenizer().encode_spans(spans));
   LATHE_TRY(const std::int64_t max_tokens,

@@ -18,19 +18,51 @@ using engine::ToolCall;
 
 constexpr std::array<std::string_view, 5> kRoles = {"system", "developer", "user", "assistant", "tool"};
 
-Result<std::string> read_part(const Json& json, const std::string& path) {
+/// A kind of content part, and the member that has its words.
+struct PartKind {
+  std::string_view type, member;
+  bool of_assistant = false;  ///< only such messages have it
+  bool is_reasoning = false;
+};
+
+// THE TABLE of content parts, under the names that OpenAI and Anthropic give them.
+constexpr std::array kParts = {
+    PartKind{"text", "text"},
+    PartKind{"input_text", "text"},
+    PartKind{"output_text", "text", true},
+    PartKind{"refusal", "refusal", true},
+    PartKind{"thinking", "thinking", true, true},
+    PartKind{"reasoning", "reasoning", true, true},
+    PartKind{"redacted_thinking", {}, true, true},
+};
+
+Result<void> read_part(const Json& json, const std::string& path, ChatMessage& message) {
   if (!json.is_object())
     return engine::fail(ErrorCode::invalid_argument, "must be an object with \"type\" and \"text\"", path);
   FieldReader part(json, path);
   const std::string type = part.text("type").value_or("text");
-  if (type != "text") part.refuse("type", "this model reads text alone, not \"" + printable(type, 40) + "\"");
-  auto text = part.text("text");
-  if (!text) part.refuse("text", "is missing");
+  const auto kind = std::find_if(kParts.begin(), kParts.end(), [&](const PartKind& row) {
+    return row.type == type && (!row.of_assistant || message.role == "assistant");
+  });
+  if (kind == kParts.end()) part.refuse("type", "this model reads text alone, not \"" + printable(type, 40) + "\"");
   LATHE_TRY_VOID(part.verdict());
-  return *std::move(text);
+  if (kind->is_reasoning) {
+    // Its shape does not matter: a client sends back what some server gave it, and many templates have no use for it.
+    const Json* words = part.any(kind->member);
+    if (words == nullptr) words = part.any("text");
+    if (words == nullptr || !words->is_string()) return {};
+    message.reasoning += (message.reasoning.empty() ? "" : "\n") + words->get<std::string>();
+    return {};
+  }
+  auto text = part.text(kind->member);
+  if (!text) part.refuse(kind->member, "is missing");
+  LATHE_TRY_VOID(part.verdict());
+  message.content += (message.parts.empty() ? "" : "\n") + *text;
+  message.parts.push_back(*std::move(text));
+  return {};
 }
 
-/// A text, or a list of texts. Images and sounds are refused.
+/// A text, or a list of parts. Images and sounds are refused.
 Result<void> read_content(FieldReader& reader, ChatMessage& message) {
   const Json* content = reader.any("content");
   if (content == nullptr || !content->is_array()) {
@@ -39,9 +71,7 @@ Result<void> read_content(FieldReader& reader, ChatMessage& message) {
     return {};
   }
   for (std::size_t i = 0; i < content->size(); ++i) {
-    LATHE_TRY(std::string text, read_part((*content)[i], reader.path_of("content") + "[" + std::to_string(i) + "]"));
-    message.content += (i > 0 ? "\n" : "") + text;
-    message.parts.push_back(std::move(text));
+    LATHE_TRY_VOID(read_part((*content)[i], reader.path_of("content") + "[" + std::to_string(i) + "]", message));
   }
   return {};
 }
@@ -64,10 +94,12 @@ Result<ToolCall> read_call(const Json& json, const std::string& path) {
   return call;
 }
 
-/// What only messages of an assistant have: calls, and reasoning under vLLM's name or the older one.
+/// What only messages of an assistant have: calls, a refusal, and reasoning under vLLM's name or the older one; these
+/// fields come before reasoning among the content's parts.
 Result<void> read_assistant(FieldReader& reader, ChatMessage& message) {
   const auto reasoning = reader.text("reasoning"), older = reader.text("reasoning_content");
-  message.reasoning = reasoning ? *reasoning : older.value_or("");
+  if (reasoning || older) message.reasoning = reasoning ? *reasoning : *older;
+  if (const auto refusal = reader.text("refusal"); refusal && message.content.empty()) message.content = *refusal;
   const Json* calls = reader.array("tool_calls");
   for (std::size_t i = 0; calls != nullptr && i < calls->size(); ++i) {
     LATHE_TRY(ToolCall call, read_call((*calls)[i], reader.path_of("tool_calls") + "[" + std::to_string(i) + "]"));

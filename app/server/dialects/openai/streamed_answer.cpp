@@ -29,7 +29,8 @@ void add_call(const engine::ToolCall& call, std::size_t index, std::vector<Order
 
 StreamedAnswer::StreamedAnswer(AnswerPlan plan, std::unique_ptr<GenerationSet> set)
     : plan_(std::move(plan)), set_(std::move(set)), choices_(set_->size()) {
-  for (Choice& choice : choices_) choice.reader = std::make_unique<AnswerReader>(plan_.reading, *plan_.ids);
+  for (Choice& choice : choices_)
+    choice.reader = std::make_unique<AnswerReader>(plan_.reading, plan_.fields.sampling, *plan_.ids);
 }
 
 void StreamedAnswer::interrupt() {

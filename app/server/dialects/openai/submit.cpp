@@ -31,7 +31,10 @@ engine::Result<http::Reply> submit(const ServerContext& context, const http::Req
   for (const PromptPlan& prompt : plan.prompts) {
     append_requests(requests, plan.fields, plan.fields.best_of, prompt.ids, prompt.max_tokens);
   }
-  for (engine::GenerateRequest& one : requests) one.counts_output = !plan.prompt_only;
+  for (engine::GenerateRequest& one : requests) {
+    one.counts_output = !plan.prompt_only;
+    one.reading = plan.reading.answer;
+  }
   RequestRecord row = request_row(request);
   row.model = plan.model;
   auto set = GenerationSet::submit(engine, context.requests, std::move(requests), row);

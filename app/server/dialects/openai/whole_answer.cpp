@@ -42,7 +42,7 @@ OrderedJson message_json(const std::vector<engine::AnswerDelta>& deltas) {
   message["role"] = "assistant";
   message["content"] = is_only_beside ? OrderedJson(nullptr) : OrderedJson(content);
   message["refusal"] = nullptr;
-  message["tool_calls"] = std::move(calls);
+  if (!calls.empty()) message["tool_calls"] = std::move(calls);
   message["reasoning"] = reasoning.empty() ? OrderedJson(nullptr) : OrderedJson(reasoning);
   message["reasoning_content"] = message["reasoning"];
   return message;
@@ -87,7 +87,7 @@ std::vector<std::size_t> WholeAnswer::shown() const {
 OrderedJson WholeAnswer::chat_choice(const TokenNames& names, std::size_t member, std::size_t index) const {
   const TokenEvent& event = members_[member];
   OrderedJson choice;
-  AnswerReader reader(plan_.reading, *plan_.ids);
+  AnswerReader reader(plan_.reading, plan_.fields.sampling, *plan_.ids);
   choice["index"] = index;
   choice["message"] = message_json(reader.read(event));
   choice["logprobs"] =

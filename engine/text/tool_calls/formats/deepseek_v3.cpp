@@ -8,20 +8,22 @@
 namespace lathe::engine {
 namespace {
 
-std::optional<std::vector<ToolCall>> parse(std::string_view body, const ArgumentTypes&) {
-  Markup rest(body);
-  const auto head = rest.until("<｜tool▁sep｜>");
-  if (!head) return std::nullopt;
+constexpr std::string_view kSeparator = "<｜tool▁sep｜>";
+
+std::optional<std::vector<ToolCall>> parse(const BlockText& block, const ArgumentTypes&) {
+  Markup rest(block);
+  const auto head = rest.until(kSeparator);
+  if (!head) return no_call_or_half(block);
   std::string_view name = trimmed(*head), json = trimmed(rest.rest());
-  if (Markup block(json); name == "function") {
-    const auto line = block.until("\n");
-    if (!line || !block.skip("```json")) return std::nullopt;
+  if (Markup fence(json); name == "function") {
+    const auto line = fence.until("\n");
+    if (!line || !fence.skip("```json")) return no_call_or_half(block);
     name = trimmed(*line);
-    json = trimmed(block.rest());
+    json = trimmed(fence.rest());
     if (json.ends_with("```")) json.remove_suffix(3);
   }
   auto arguments = arguments_of_json(json);
-  if (name.empty() || !arguments) return std::nullopt;
+  if (name.empty() || !arguments) return no_call_or_half(block);
   return std::vector<ToolCall>{{std::string(name), std::move(*arguments), {}}};
 }
 
@@ -33,8 +35,10 @@ constexpr CallFormat kDeepseekV3Calls = {.name = "deepseek_v3",
                                          .begins = {"<｜tool▁call▁begin｜>"},
                                          .wraps = {"<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"},
                                          .bare = {},
-                                         .end_rule = BlockEnd::marker_outside_strings,
+                                         .end_rule = BlockEnd::marker_outside_json,
+                                         .head = BlockHead::name,
                                          .end = "<｜tool▁call▁end｜>",
+                                         .inner = kSeparator,
                                          .parse = parse};
 
 }  // namespace lathe::engine

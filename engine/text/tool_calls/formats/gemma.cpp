@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/text/tool_calls/call_format.h"
+#include "engine/text/tool_calls/json_calls.h"
 #include "engine/text/tool_calls/markup.h"
 
 namespace lathe::engine {
@@ -13,14 +14,17 @@ constexpr int kMaxDepth = 64;
 /// Reads its values and writes JSON. Every reader returns false where the text is something else.
 class GemmaReader {
  public:
-  GemmaReader(std::string_view text, std::string_view quote) : rest_(text), quote_(quote) {}
+  GemmaReader(const BlockText& block, std::string_view quote) : block_(block), rest_(block), quote_(quote) {}
 
   std::optional<std::vector<ToolCall>> calls() {
+    constexpr std::string_view kBegin = "call:";
     ToolCall call;
     rest_.skip_blanks();
-    if (!rest_.skip("call:")) return std::nullopt;
+    if (kBegin.starts_with(rest_.rest().substr(0, kBegin.size())) && rest_.rest().size() < kBegin.size())
+      return no_call_or_half(block_);
+    if (!rest_.skip(kBegin)) return std::nullopt;
     call.name = trimmed(rest_.take(std::min(rest_.rest().find('{'), rest_.rest().size())));
-    if (call.name.empty() || rest_.at_end() || !object(call.arguments, 0)) return std::nullopt;
+    if (call.name.empty() || rest_.at_end() || !object(call.arguments, 0)) return no_call_or_half(block_);
     rest_.skip_blanks();
     if (!rest_.at_end()) return std::nullopt;
     return std::vector<ToolCall>{std::move(call)};
@@ -39,10 +43,18 @@ class GemmaReader {
     return true;
   }
 
+  /// A quote closes the text where a separator, or the bracket behind the text, follows it.
   bool text(std::string& out) {
-    const auto content = rest_.until(quote_);
-    if (content) out += json_string(*content);
-    return content.has_value();
+    std::string content;
+    for (bool closed = false; !closed;) {
+      const auto part = rest_.until(quote_);
+      if (!part) return false;
+      const std::size_t next = rest_.rest().find_first_not_of(" \t\r\n");
+      closed = next != std::string_view::npos && std::string_view(",:}]").find(rest_.rest()[next]) != std::string_view::npos;
+      (content += *part) += closed ? std::string_view() : quote_;
+    }
+    out += json_string(content);
+    return true;
   }
 
   bool object(std::string& out, int depth) {
@@ -83,15 +95,18 @@ class GemmaReader {
     return true;
   }
 
+  const BlockText& block_;
   Markup rest_;
   std::string_view quote_;
 };
 
-std::optional<std::vector<ToolCall>> parse_gemma4(std::string_view body, const ArgumentTypes&) {
-  return GemmaReader(body, "<|\"|>").calls();
+constexpr std::string_view kGemma4Quote = "<|\"|>", kFunctionGemmaQuote = "<escape>";
+
+std::optional<std::vector<ToolCall>> parse_gemma4(const BlockText& block, const ArgumentTypes&) {
+  return GemmaReader(block, kGemma4Quote).calls();
 }
-std::optional<std::vector<ToolCall>> parse_function_gemma(std::string_view body, const ArgumentTypes&) {
-  return GemmaReader(body, "<escape>").calls();
+std::optional<std::vector<ToolCall>> parse_function_gemma(const BlockText& block, const ArgumentTypes&) {
+  return GemmaReader(block, kFunctionGemmaQuote).calls();
 }
 
 }  // namespace
@@ -101,8 +116,10 @@ constexpr CallFormat kGemma4Calls = {.name = "gemma4",
                                      .begins = {"<|tool_call>"},
                                      .wraps = {},
                                      .bare = {},
-                                     .end_rule = BlockEnd::marker,
+                                     .end_rule = BlockEnd::marker_outside_quotes,
+                                     .head = BlockHead::name,
                                      .end = "<tool_call|>",
+                                     .quote = kGemma4Quote,
                                      .parse = parse_gemma4};
 
 constexpr CallFormat kFunctionGemmaCalls = {.name = "functiongemma",
@@ -110,8 +127,10 @@ constexpr CallFormat kFunctionGemmaCalls = {.name = "functiongemma",
                                             .begins = {"<start_function_call>"},
                                             .wraps = {},
                                             .bare = {},
-                                            .end_rule = BlockEnd::marker,
+                                            .end_rule = BlockEnd::marker_outside_quotes,
+                                            .head = BlockHead::name,
                                             .end = "<end_function_call>",
+                                            .quote = kFunctionGemmaQuote,
                                             .parse = parse_function_gemma};
 
 }  // namespace lathe::engine

@@ -10,7 +10,7 @@ constexpr CallFormat kHermesCalls = {.name = "hermes",
                                      .begins = {"<tool_call>"},
                                      .wraps = {},
                                      .bare = {},
-                                     .end_rule = BlockEnd::marker_outside_strings,
+                                     .end_rule = BlockEnd::marker_outside_json,
                                      .end = "</tool_call>",
                                      .parse = calls_of_json};
 

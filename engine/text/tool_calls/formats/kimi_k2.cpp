@@ -7,15 +7,17 @@
 namespace lathe::engine {
 namespace {
 
-std::optional<std::vector<ToolCall>> parse(std::string_view body, const ArgumentTypes&) {
-  Markup rest(body);
-  const auto head = rest.until("<|tool_call_argument_begin|>");
-  if (!head) return std::nullopt;
+constexpr std::string_view kSeparator = "<|tool_call_argument_begin|>";
+
+std::optional<std::vector<ToolCall>> parse(const BlockText& block, const ArgumentTypes&) {
+  Markup rest(block);
+  const auto head = rest.until(kSeparator);
+  if (!head) return no_call_or_half(block);
   const std::string_view id = trimmed(*head);
   std::string_view name = id.substr(0, id.rfind(':'));
   if (name.starts_with("functions.")) name.remove_prefix(10);
   auto arguments = arguments_of_json(rest.rest());
-  if (name.empty() || !arguments) return std::nullopt;
+  if (name.empty() || !arguments) return no_call_or_half(block);
   return std::vector<ToolCall>{{std::string(name), std::move(*arguments), std::string(id)}};
 }
 
@@ -26,8 +28,11 @@ constexpr CallFormat kKimiK2Calls = {.name = "kimi_k2",
                                      .begins = {"<|tool_call_begin|>"},
                                      .wraps = {"<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"},
                                      .bare = {},
-                                     .end_rule = BlockEnd::marker_outside_strings,
+                                     .end_rule = BlockEnd::marker_outside_json,
+                                     .head = BlockHead::name,
                                      .end = "<|tool_call_end|>",
-                                     .parse = parse};
+                                     .inner = kSeparator,
+                                     .parse = parse,
+                                     .ids = CallIds::name_and_index};
 
 }  // namespace lathe::engine

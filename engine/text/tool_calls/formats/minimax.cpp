@@ -10,7 +10,7 @@ constexpr CallFormat kMinimaxCalls = {.name = "minimax",
                                       .begins = {"<tool_calls>"},
                                       .wraps = {},
                                       .bare = {},
-                                      .end_rule = BlockEnd::marker_outside_strings,
+                                      .end_rule = BlockEnd::marker_outside_json,
                                       .end = "</tool_calls>",
                                       .parse = calls_of_json};
 

@@ -8,13 +8,14 @@
 namespace lathe::engine {
 namespace {
 
-std::optional<std::vector<ToolCall>> parse(std::string_view body, const ArgumentTypes& types) {
-  body = trimmed(body);
-  if (body.starts_with("[") || body.starts_with("{")) return calls_of_json(body, types);
+std::optional<std::vector<ToolCall>> parse(const BlockText& block, const ArgumentTypes& types) {
+  const std::string_view body = trimmed(block.text);
+  if (body.starts_with("[") || body.starts_with("{")) return calls_of_json(block, types);
   const std::size_t begin = body.find('{');
-  if (begin == body.npos) return std::nullopt;
+  const bool has_words = body.find_first_of(" \n\t") < begin;
+  if (begin == body.npos) return has_words ? std::nullopt : no_call_or_half(block);
   auto arguments = arguments_of_json(body.substr(begin));
-  if (!arguments) return std::nullopt;
+  if (!arguments) return no_call_or_half(block);
   std::string_view name = trimmed(body.substr(0, begin));
   if (name.ends_with("[ARGS]")) name.remove_suffix(6);
   std::string_view id;
@@ -35,7 +36,9 @@ constexpr CallFormat kMistralCalls = {.name = "mistral",
                                       .wraps = {},
                                       .bare = {},
                                       .end_rule = BlockEnd::json_value,
+                                      .head = BlockHead::json_or_name,
                                       .end = {},
-                                      .parse = parse};
+                                      .parse = parse,
+                                      .ids = CallIds::nine_characters};
 
 }  // namespace lathe::engine

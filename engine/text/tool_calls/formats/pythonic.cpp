@@ -17,22 +17,29 @@ bool is_name_character(char c, bool first) {
 /// Reads literals and writes JSON. Every reader returns false where the text is something else.
 class PythonReader {
  public:
-  explicit PythonReader(std::string_view text) : rest_(text) {}
+  PythonReader(const BlockText& block, const ArgumentTypes& types) : block_(block), types_(types), rest_(block.text) {}
 
   std::optional<std::vector<ToolCall>> calls() {
     std::vector<ToolCall> calls;
-    if (!next("[")) return std::nullopt;
+    if (!next("[")) return whole_ones({}, {});
     do {
       ToolCall call;
-      if (!name(call.name) || !next("(") || !arguments(call.arguments)) return std::nullopt;
+      if (!name(call.name) || !next("(") || !arguments(call.arguments)) return whole_ones(std::move(calls), call.name);
       calls.push_back(std::move(call));
     } while (next(",") && !is_next("]"));
-    if (!next("]")) return std::nullopt;
+    if (!next("]")) return whole_ones(std::move(calls), {});
     rest_.skip_blanks();
     return rest_.at_end() ? std::optional(std::move(calls)) : std::nullopt;
   }
 
  private:
+  /// Where the answer has ended in the list: what is before the half call, if that may become a call.
+  std::optional<std::vector<ToolCall>> whole_ones(std::vector<ToolCall> calls, std::string_view half_name) {
+    rest_.skip_blanks();
+    const bool may_go_on = block_.is_open && rest_.at_end() && (!calls.empty() || types_.may_name_tool(half_name));
+    return may_go_on ? std::optional(std::move(calls)) : std::nullopt;
+  }
+
   bool next(std::string_view token) {
     rest_.skip_blanks();
     return rest_.skip(token);
@@ -168,11 +175,13 @@ class PythonReader {
     return true;
   }
 
+  const BlockText& block_;
+  const ArgumentTypes& types_;
   Markup rest_;
 };
 
-std::optional<std::vector<ToolCall>> parse(std::string_view body, const ArgumentTypes&) {
-  return PythonReader(body).calls();
+std::optional<std::vector<ToolCall>> parse(const BlockText& block, const ArgumentTypes& types) {
+  return PythonReader(block, types).calls();
 }
 
 }  // namespace

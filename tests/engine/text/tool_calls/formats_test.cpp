@@ -37,7 +37,9 @@ const std::vector<Vector> kVectors = {
     {"hermes", "<tool_call>{\"name\":\"f\",\"arguments\":{\"n\":1e400, \"m\":123456789012345678901234567890}}</tool_call>",
      "C:<tool_call>{\"name\":\"f\",\"arguments\":{\"n\":1e400, \"m\":123456789012345678901234567890}}</tool_call>"},
     {"hermes", "<tool_call>{\"name\":\"f\",\"arguments\":{\"n\":1}}", "T:f {\"n\":1}"},
-    {"hermes", " <tool_call>{\"name\":\"f\",\"argum", "C: <tool_call>{\"name\":\"f\",\"argum"},
+    {"hermes", "Ja. <tool_call>{\"name\":\"f\",\"argum", "C:Ja."},
+    {"hermes", "<tool_call>[{\"name\":\"f\"}, {\"name\":\"g\",\"argum", "T:f {}"},
+    {"hermes", "<tool_call> is a tag", "C:<tool_call> is a tag"},
     {"hermes", "<tool_call>no</tool_call> a <tool", "C:<tool_call>no</tool_call> a <tool"},
     {"hermes", "a < b, <tool_calls>, <to", "C:a < b, <tool_calls>, <to"},
     {"hermes", "  {\"name\": \"f\"}\n ", "C:  {\"name\": \"f\"}\n "},
@@ -77,7 +79,7 @@ const std::vector<Vector> kVectors = {
      "tool_call>",
      "T:f {\"s\": \"a\\n<b>\\n\", \"b\": true}"},
     {"qwen3_coder", "<tool_call>\n<function=f>\n</function>\n</tool_call>", "T:f {}"},
-    {"qwen3_coder", "<tool_call>\n<function=f>\n<parameter=s>\na", "C:<tool_call>\n<function=f>\n<parameter=s>\na"},
+    {"qwen3_coder", "<tool_call>\n<function=f>\n<parameter=s>\na", ""},
     {"deepseek_v3",
      "Gut.<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>f\n```json\n{\"n\": 1}\n```<｜tool▁call▁end｜>\n"
      "<｜tool▁call▁begin｜>g<｜tool▁sep｜>{}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
@@ -87,7 +89,8 @@ const std::vector<Vector> kVectors = {
     {"granite", "<|tool_call|>[{\"name\": \"f\", \"arguments\": {\"n\": 1}}]", "T:f {\"n\": 1}"},
     {"granite", "<tool_call> [{\"name\": \"f\", \"arguments\": {}}] ok", "T:f {}|C:ok"},
     {"granite", "<|tool_call|>[]", "C:<|tool_call|>[]"},
-    {"gemma4", "<|tool_call>call:f{s:<|\"|>a,}<tool_call|>", "C:<|tool_call>call:f{s:<|\"|>a,}<tool_call|>"},
+    {"gemma4", "<|tool_call>call:f{s:<|\"|>a,}<tool_call|>", ""},
+    {"gemma4", "<|tool_call>call:f{s:a b c:}<tool_call|>", "T:f {\"s\": \"a b c:\"}"},
     {"gemma4", "<|tool_call>call:f{s:<|\"|>a,}\"<|\"|>,n:1,o:{k:[true,null]}}<tool_call|>",
      "T:f {\"s\": \"a,}\\\"\", \"n\": 1, \"o\": {\"k\": [true, null]}}"},
     {"functiongemma", "<start_function_call>call:f{s:<escape>Zürich<escape>}<end_function_call>", "T:f {\"s\": \"Zürich\"}"},
@@ -103,8 +106,7 @@ const std::vector<Vector> kVectors = {
      "<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{\"n\": 1}<|tool_call_end|>"
      "<|tool_call_begin|>functions.g:1<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_calls_section_end|>",
      "T:f {\"n\": 1} functions.f:0|T:g {} functions.g:1"},
-    {"kimi_k2", "<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{\"n\"",
-     "C:<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{\"n\""},
+    {"kimi_k2", "<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{\"n\"", ""},
     {"minimax",
      "<tool_calls>\n{\"name\": \"f\", \"arguments\": {\"n\": 1}}\n{\"name\": \"g\", \"arguments\": {}}\n</tool_calls>",
      "T:f {\"n\": 1}|T:g {}"},
@@ -175,7 +177,8 @@ class FormatsTest : public QObject {
         QCOMPARE(QString::fromStdString(cut_that_differs(given, text)), QString());
         const bool calls = whole.starts_with("T:") || whole.find("|T:") != std::string::npos;
         n_calls += calls ? 1 : 0;
-        if (!calls && format != "openai" && !text.empty()) QCOMPARE(whole, "C:" + text);
+        // Half a call at the end, and what is blank before it, is dropped.
+        if (!calls && format != "openai" && !whole.empty()) QVERIFY2(("C:" + text).starts_with(whole), text.c_str());
       }
     }
     QVERIFY2(n_calls > 40, QByteArray::number(n_calls).constData());
@@ -190,7 +193,7 @@ class FormatsTest : public QObject {
     QCOMPARE(told_apart({{"", ""}, kTools, ""}, text), "C:" + text);
   }
   void deltas_hold_whole_characters() {
-    auto parser = make_tool_call_parser({"hermes", "qwen3"});
+    auto parser = make_answer_parser({.formats = {"hermes", "qwen3"}});
     const std::string text = "é世😀<tool_call>x</tool_call>é";
     std::string joined;
     for (const char byte : text) {
@@ -203,12 +206,12 @@ class FormatsTest : public QObject {
     QCOMPARE(joined, text);
   }
   void an_unknown_name_is_refused_with_those_that_are_known() {
-    const auto parser = make_tool_call_parser({"hermit", ""});
+    const auto parser = make_answer_parser({.formats = {"hermit", ""}});
     QVERIFY(!parser);
     QCOMPARE(parser.error().code, ErrorCode::invalid_argument);
     QVERIFY(parser.error().message.find("hermes") != std::string::npos);
     QVERIFY(parser.error().message.find("hermit") != std::string::npos);
-    QVERIFY(!make_tool_call_parser({"", "deep"}));
+    QVERIFY(!make_answer_parser({.formats = {"", "deep"}}));
   }
 };
 

@@ -41,13 +41,14 @@ class HostileTest : public QObject {
  private Q_SLOTS:
   void every_format_is_attacked() { QCOMPARE(kOpenings.size(), tool_call_format_names().size()); }
 
-  void T11_deep_nesting_that_never_closes_is_content_data() { formats(); }
-  void T11_deep_nesting_that_never_closes_is_content() {
+  void T11_deep_nesting_that_never_closes_is_content_or_half_a_call_data() { formats(); }
+  void T11_deep_nesting_that_never_closes_is_content_or_half_a_call() {
     QFETCH(int, index);
     const auto& [format, opening] = kOpenings[static_cast<std::size_t>(index)];
     for (const char* nest : {"[", "{\"a\":", "(", "{a:[", "<tool_call>", "<parameter=x>", "\""}) {
       const std::string text = opening + repeated(nest, 30'000);
-      QCOMPARE(told_apart({{format, ""}, Json::array(), ""}, text, 1000, 4096), "C:" + text);
+      const std::string parts = told_apart({{format, ""}, Json::array(), ""}, text, 1000, 4096);
+      QVERIFY(parts.empty() || parts == "C:" + text);
     }
   }
   void T11_deep_nesting_that_closes_is_no_call_of_json() {
@@ -66,7 +67,7 @@ class HostileTest : public QObject {
              "T:f {\"s\": \"" + big + "\"}");
   }
   void T11_more_than_is_kept_is_content_and_the_answer_goes_on() {
-    const std::string text = "<tool_call>" + repeated("0123456789abcdef", 1u << 20);
+    const std::string text = "<tool_call>{" + repeated("0123456789abcdef", 1u << 20);
     const std::string call = "<tool_call>{\"name\": \"f\"}</tool_call>";
     QCOMPARE(told_apart({{"hermes", ""}, Json::array(), ""}, text + "x" + call, 1u << 16, 1u << 16),
              "C:" + text + "x|T:f {}");
@@ -80,6 +81,26 @@ class HostileTest : public QObject {
     const std::string text = "<tool_call>{\"name\": \"f\", \"arguments\": {\"s\": \"\xC3\xFF\"}}</tool_call>\xE4\xB8";
     QCOMPARE(told_apart({{"hermes", ""}, Json::array(), ""}, text), "C:" + text);
     QCOMPARE(lathe::tests::cut_that_differs({{"hermes", ""}, Json::array(), ""}, text), std::string());
+  }
+  /// Each closing tag may be the argument's text, until what follows it is no tag.
+  void T11_many_closing_tags_in_an_argument_are_its_text() {
+    const std::string tags = repeated("</parameter> </function> x </tool_call>", 100'000);
+    QCOMPARE(told_apart({{"qwen3_coder", ""}, Json::array(), ""},
+                        "<tool_call><function=f><parameter=x>" + tags + "</parameter></function></tool_call>", 1000, 4096)
+                 .size(),
+             std::string("T:f {\"x\": \"\"}").size() + tags.size());
+    const std::string blanks = "<tool_call>f<arg_key>x</arg_key><arg_value>" + repeated("</arg_value>\n ", 100'000);
+    QCOMPARE(told_apart({{"glm45", ""}, Json::array(), "", {}, {}, true}, blanks, 1000, 4096), std::string());
+  }
+  void T11_backticks_without_end_are_content() {
+    const std::string call = "<tool_call>{\"name\": \"f\"}</tool_call>";
+    const std::string ticks = repeated("` `` ", 100'000);
+    QCOMPARE(told_apart({{"hermes", ""}, Json::array(), ""}, ticks + call, 1000, 4096),
+             "C:" + ticks.substr(0, ticks.size() - 1) + "|T:f {}");
+    const std::string quoted = "`" + repeated(call, 10'000);
+    QCOMPARE(told_apart({{"hermes", ""}, Json::array(), ""}, quoted + "`", 1000, 4096), "C:" + quoted + "`");
+    QCOMPARE(told_apart({{"hermes", ""}, Json::array(), ""}, quoted, 1000, 4096),
+             "C:`|" + repeated("T:f {}|", 9'999) + "T:f {}");
   }
   void T11_many_calls_and_many_beginnings_are_all_told_apart() {
     const std::string call = "<tool_call>{\"name\": \"f\"}</tool_call>";

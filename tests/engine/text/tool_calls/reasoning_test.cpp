@@ -30,6 +30,9 @@ class ReasoningTest : public QObject {
     row("qwen3", "", "<<think>no", "C:<<think>no");
     row("qwen3", "", "<think>cut o", "R:cut o");
     row("qwen3", "", "<think>cut o</thi", "R:cut o</thi");
+    row("qwen3", "", "<think>`</think>` is a tag.\n```\n</think>\n```\n</think>4",
+        "R:`</think>` is a tag.\n```\n</think>\n```\n|C:4");
+    row("qwen3", "", "<think>It`s so</think>4 and\n5", "R:It`s so|C:4 and\n5");
     row("qwen3", "", " <thi", "C: <thi");
     row("qwen3", "assistant\n<think>\n", "Hm</think>4", "R:Hm|C:4");
     row("qwen3", "<think>\n\n</think>\n\n", "4</think>", "C:4</think>");
@@ -89,10 +92,14 @@ class ReasoningTest : public QObject {
     row("a built-in tool", "<|channel|>analysis to=browser.search<|message|>{\"q\": 1}<|call|>", "R:{\"q\": 1}");
     row("broken call", "<|channel|>commentary to=functions.f<|message|>{\"n\"<|call|>",
         "C:<|channel|>commentary to=functions.f<|message|>{\"n\"<|call|>");
-    row("cut off in a call", "<|channel|>commentary to=functions.f<|message|>{\"n\": \"<|chan",
-        "C:<|channel|>commentary to=functions.f<|message|>{\"n\": \"<|chan");
+    row("cut off in a call", "<|channel|>commentary to=functions.f<|message|>{\"n\": \"<|chan", "");
+    row("end markers in arguments",
+        "<|channel|>commentary to=functions.f<|message|>{\"s\": \"<|call|>\\\"<|end|>\"}<|call|>",
+        "T:f {\"s\": \"<|call|>\\\"<|end|>\"}");
+    row("markers in code", "<|channel|>final<|message|>`<|end|>`\n```\n<|channel|>x<|message|>\n```\nok<|end|>",
+        "C:`<|end|>`\n```\n<|channel|>x<|message|>\n```\nok");
     row("whole, without its end", "<|channel|>commentary to=functions.f<|message|>{}", "T:f {}");
-    row("cut off in a header", "<|channel|>final<|message|>4<|end|><|start|>assist", "C:4<|start|>assist");
+    row("cut off in a header", "<|channel|>final<|message|>4<|end|><|start|>assist", "C:4");
     row("markers in arguments", "<|channel|>commentary to=functions.f<|message|>{\"s\": \"<|message|>\"}<|call|>",
         "T:f {\"s\": \"<|message|>\"}");
   }

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// MarkerTokens: which markers of an answer count as tokens, and which are found in its text.
+#pragma once
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "engine/api/answer_markers.h"
+
+namespace lathe::engine {
+
+class MarkerTokens {
+ public:
+  MarkerTokens() = default;
+  explicit MarkerTokens(std::vector<AnswerMarker> markers) : markers_(std::move(markers)) {}
+
+  /// Empty: the token is none of them.
+  std::string_view text_of(std::int32_t id) const {
+    for (const AnswerMarker& marker : markers_) {
+      if (marker.id == id) return marker.text;
+    }
+    return {};
+  }
+  /// Bytes at the front of a marker that must come as one token: all, or 0 where the marker is found in the text.
+  std::size_t head_of(std::string_view marker) const {
+    std::size_t size = 0;
+    for (const AnswerMarker& token : markers_) {
+      if (marker.starts_with(token.text)) size = std::max(size, token.text.size());
+    }
+    return size;
+  }
+  bool is_token(std::string_view marker) const { return !marker.empty() && head_of(marker) == marker.size(); }
+
+ private:
+  std::vector<AnswerMarker> markers_;
+};
+
+}  // namespace lathe::engine

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/text/tool_calls/tag_block.h"
+
+#include <array>
+
+#include "engine/text/tool_calls/markup.h"
+#include "engine/text/tool_calls/named_values.h"
+
+namespace lathe::engine {
+namespace {
+
+constexpr std::size_t kMaxNameBytes = 256, kMaxKeyBytes = 1024;
+
+std::string_view without_line_breaks(std::string_view value) {
+  if (value.starts_with("\n")) value.remove_prefix(1);
+  if (value.ends_with("\n")) value.remove_suffix(1);
+  return value;
+}
+
+std::string_view without_quotes(std::string_view name) {
+  return name.size() >= 2 && name.front() == '"' && name.back() == '"' ? name.substr(1, name.size() - 2) : name;
+}
+
+}  // namespace
+
+TagBlock::TagBlock(const CallFormat& format, const MarkerTokens& tokens)
+    : form_(*format.tags), end_(format.end), tokens_(tokens) {}
+
+BlockExtent::State TagBlock::state() const {
+  if (step_ == Step::broken) return BlockExtent::State::broken;
+  return step_ == Step::ended ? BlockExtent::State::ended : BlockExtent::State::open;
+}
+
+BlockExtent::State TagBlock::push(char byte) {
+  ++n_bytes_;
+  switch (step_) {
+    case Step::name: push_name(byte); break;
+    case Step::key: push_key(byte); break;
+    case Step::value: match_value_end(byte); break;
+    case Step::before_call:
+      if (form_.call_open.empty() && held_.empty() && !is_blank(byte)) {
+        begin_ = n_bytes_ - 1;
+        step_ = Step::name;
+        push_name(byte);
+        break;
+      }
+      [[fallthrough]];
+    case Step::in_call:
+    case Step::before_value:
+    case Step::behind_value:
+    case Step::behind_call: expect(byte); break;
+    case Step::ended:
+    case Step::broken: break;
+  }
+  return state();
+}
+
+BlockExtent::State TagBlock::push_token(std::string_view text) {
+  const bool ends_name = step_ == Step::name && form_.call_open.empty();
+  if (ends_name) end_name(n_bytes_, Step::in_call);
+  n_bytes_ += text.size();
+  matched_ = 0;
+  switch (step_) {
+    case Step::value:
+      if (text == form_.value_close) {
+        value_ = {begin_, n_bytes_ - text.size()};
+        may_go_on_ = true;
+        step_ = Step::behind_value;
+      }
+      break;
+    case Step::key:
+      if (text != form_.key_close) step_ = Step::broken;
+      else begin_value();
+      break;
+    case Step::name: step_ = Step::broken; break;
+    default:
+      if (held_.empty() && is_expected(text)) {
+        pass(text);
+      } else {
+        mismatch();
+        if (step_ == Step::value && text == form_.value_close) {
+          n_bytes_ -= text.size();
+          return push_token(text);
+        }
+      }
+  }
+  return state();
+}
+
+/// Whether the tag may come next.
+bool TagBlock::is_expected(std::string_view tag) const {
+  if (tag.empty()) return false;
+  switch (step_) {
+    case Step::before_call: return tag == form_.call_open;
+    case Step::before_value: return tag == form_.value_open;
+    case Step::behind_call: return tag == form_.call_open || tag == end_;
+    default: return tag == form_.key_open || tag == (form_.call_close.empty() ? end_ : form_.call_close);
+  }
+}
+
+/// Between tags: blanks, and a tag that is found in the text.
+void TagBlock::expect(char byte) {
+  if (held_.empty() && is_blank(byte)) return match_value_end(byte);
+  held_ += byte;
+  const std::array tags = {form_.call_open, form_.key_open, form_.value_open,
+                           form_.call_close.empty() ? std::string_view() : form_.call_close, end_};
+  bool may_become = false;
+  for (const std::string_view tag : tags) {
+    if (!is_expected(tag) || tokens_.is_token(tag) || !tag.starts_with(held_)) continue;
+    if (tag.size() == held_.size()) return pass(tag);
+    may_become = true;
+  }
+  if (!may_become) mismatch();
+  match_value_end(byte);
+}
+
+void TagBlock::mismatch() {
+  held_.clear();
+  step_ = may_go_on_ ? Step::value : Step::broken;
+}
+
+void TagBlock::pass(std::string_view tag) {
+  held_.clear();
+  const bool ends = step_ == Step::behind_call || form_.call_close.empty();
+  if (tag == form_.call_close && !tag.empty()) {
+    step_ = Step::behind_call;
+    return;
+  }
+  confirm_value();
+  if (tag == form_.value_open && !tag.empty()) return begin_value();
+  if (ends && tag != form_.key_open) n_whole_ = calls_.size();
+  if (tag == form_.key_open) step_ = Step::key;
+  else if (tag == end_) step_ = Step::ended;
+  else step_ = Step::name;
+  begin_ = n_bytes_;
+  matched_ = 0;
+}
+
+/// What has followed proves that the value has ended.
+void TagBlock::confirm_value() {
+  if (may_go_on_) calls_.back().arguments.back().value = value_;
+  may_go_on_ = false;
+}
+
+/// Whether the byte completes the tag, whose first character occurs in it once.
+bool TagBlock::matches(char byte, std::string_view tag) {
+  if (tokens_.is_token(tag)) return false;
+  matched_ = byte == tag[matched_] ? matched_ + 1 : byte == tag.front() ? 1 : 0;
+  if (matched_ < tag.size()) return false;
+  matched_ = 0;
+  return true;
+}
+
+void TagBlock::push_name(char byte) {
+  const bool is_word = form_.name_close.empty();
+  if (!is_word && matches(byte, form_.name_close)) return end_name(n_bytes_ - form_.name_close.size(), Step::in_call);
+  if (is_word && (is_blank(byte) || byte == '<')) {
+    end_name(n_bytes_ - 1, Step::in_call);
+    if (step_ == Step::in_call) expect(byte);
+    return;
+  }
+  const bool is_odd = byte == '<' || byte == '{' || byte == '}' || byte == '`' || byte == '\n';
+  if (is_odd || n_bytes_ - begin_ > kMaxNameBytes) step_ = Step::broken;
+}
+
+void TagBlock::end_name(std::size_t end, Step next) {
+  calls_.push_back({{begin_, end}, {}});
+  step_ = end > begin_ ? next : Step::broken;
+}
+
+void TagBlock::push_key(char byte) {
+  if (matches(byte, form_.key_close)) {
+    calls_.back().arguments.push_back({{begin_, n_bytes_ - form_.key_close.size()}, {}});
+    step_ = form_.value_open.empty() ? Step::value : Step::before_value;
+    begin_ = n_bytes_;
+  } else if (n_bytes_ - begin_ > kMaxKeyBytes) {
+    step_ = Step::broken;
+  }
+}
+
+void TagBlock::begin_value() {
+  if (step_ == Step::key) {
+    calls_.back().arguments.push_back({{begin_, n_bytes_ - form_.key_close.size()}, {}});
+    step_ = form_.value_open.empty() ? Step::value : Step::before_value;
+  } else {
+    step_ = Step::value;
+  }
+  begin_ = n_bytes_;
+  matched_ = 0;
+}
+
+/// Looks for the tag that closes a value; behind one that may be it too, for the value may go on.
+void TagBlock::match_value_end(char byte) {
+  if (step_ != Step::value && !may_go_on_) return;
+  if (!matches(byte, form_.value_close)) return;
+  value_ = {begin_, n_bytes_ - form_.value_close.size()};
+  may_go_on_ = true;
+  held_.clear();
+  step_ = Step::behind_value;
+}
+
+ToolCall TagBlock::call_of(const Call& call, std::string_view body, const ArgumentTypes& types) const {
+  const auto name_of = [&](const Range& range) {
+    const std::string_view name = trimmed(range.of(body));
+    return form_.names_have_quotes ? without_quotes(name) : name;
+  };
+  NamedValues values(name_of(call.name), types);
+  for (const Argument& argument : call.arguments) {
+    const std::string_view value = argument.value.of(body);
+    values.add(name_of(argument.key), form_.value_has_lines ? without_line_breaks(value) : value);
+  }
+  return values.call();
+}
+
+std::vector<ToolCall> TagBlock::calls(std::string_view body, const ArgumentTypes& types, bool cut) {
+  const bool end_begun = held_.size() > 1 && end_.starts_with(held_);
+  // Without its end marker a block of one call is whole if the answer ended by itself behind an argument.
+  const bool has_end = step_ == Step::behind_value ? end_begun || (held_.empty() && !cut) : end_begun;
+  const bool ends_one = form_.call_close.empty() && (step_ == Step::behind_value || step_ == Step::in_call) && has_end;
+  if (step_ == Step::behind_call || ends_one) {
+    confirm_value();
+    n_whole_ = calls_.size();
+  }
+  std::vector<ToolCall> calls;
+  for (std::size_t i = 0; i < n_whole_; ++i) calls.push_back(call_of(calls_[i], body, types));
+  return calls;
+}
+
+}  // namespace lathe::engine

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// TagBlock: reads calls with arguments between tags, byte by byte. A tag closes where the next tag of the form, or
+// the end, follows it: the same letters elsewhere are an argument's text.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/text/tool_calls/block_extent.h"
+#include "engine/text/tool_calls/call_format.h"
+
+namespace lathe::engine {
+
+class TagBlock {
+ public:
+  /// Requires: the format has tags; both outlive this.
+  TagBlock(const CallFormat& format, const MarkerTokens& tokens);
+
+  BlockExtent::State push(char byte);
+  BlockExtent::State push_token(std::string_view text);
+  /// The calls that are whole, perhaps none of them; `body` is all that was pushed. `cut`: see AnswerParser::finish.
+  /// Requires: the block is not broken. Call it once, at the end.
+  std::vector<ToolCall> calls(std::string_view body, const ArgumentTypes& types, bool cut);
+
+ private:
+  enum class Step : std::uint8_t {
+    before_call,
+    name,
+    in_call,  ///< before a key, or the end of the call
+    key,
+    before_value,
+    value,
+    behind_value,  ///< behind what may be the end of a value
+    behind_call,   ///< behind what may be the end of a call
+    ended,
+    broken
+  };
+  struct Range {
+    std::size_t begin = 0, end = 0;
+    std::string_view of(std::string_view text) const { return text.substr(begin, end - begin); }
+  };
+  struct Argument {
+    Range key, value;
+  };
+  struct Call {
+    Range name;
+    std::vector<Argument> arguments;
+  };
+
+  BlockExtent::State state() const;
+  bool is_expected(std::string_view tag) const;
+  void expect(char byte);
+  void pass(std::string_view tag);
+  void confirm_value();
+  void mismatch();
+  void push_name(char byte);
+  void push_key(char byte);
+  void match_value_end(char byte);
+  void end_name(std::size_t end, Step next);
+  void begin_value();
+  bool matches(char byte, std::string_view tag);
+  ToolCall call_of(const Call& call, std::string_view body, const ArgumentTypes& types) const;
+
+  const TagForm& form_;
+  std::string_view end_;
+  const MarkerTokens& tokens_;
+  Step step_ = Step::before_call;
+  std::size_t n_bytes_ = 0;  ///< pushed
+  std::size_t begin_ = 0;    ///< of the name, key or value
+  std::size_t matched_ = 0;  ///< bytes of the tag that closes the name, key or value
+  std::string held_;         ///< what may become an expected tag
+  bool may_go_on_ = false;   ///< nothing has proven yet that the last value has ended
+  Range value_;              ///< that value
+  std::vector<Call> calls_;  ///< the last one may be open
+  std::size_t n_whole_ = 0;
+};
+
+}  // namespace lathe::engine

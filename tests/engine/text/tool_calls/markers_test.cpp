@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a marker counts and where it is text: tokens, code, arguments; half calls; stop strings. \x01 before a marker says
+// that its token is generated.
+#include <QTest>
+#include <algorithm>
+#include <map>
+
+#include "tests/support/answer_parts.h"
+
+using namespace lathe::engine;
+using lathe::tests::AnswerCase;
+using lathe::tests::cut_that_differs;
+using lathe::tests::told_apart;
+
+namespace {
+
+const Json kTools =
+    Json::parse(R"([{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {
+  "s": {"type": "string"}, "n": {"type": "integer"}}}}}])");
+
+/// A call of f with s = "x" in each format, with \x01 before what are tokens of its family's models; then those tokens.
+struct Sample {
+  const char* format;
+  std::string call;
+  std::vector<std::string> tokens;
+};
+const std::vector<Sample> kSamples = {
+    {"hermes", "\1<tool_call>{\"name\":\"f\",\"arguments\":{\"s\":\"x\"}}\1</tool_call>", {"<tool_call>", "</tool_call>"}},
+    {"mistral", "\1[TOOL_CALLS]f\1[ARGS]{\"s\":\"x\"}", {"[TOOL_CALLS]", "[ARGS]"}},
+    {"qwen3_coder",
+     "\1<tool_call>\n<function=f>\n<parameter=s>\nx\n</parameter>\n</function>\n\1</tool_call>",
+     {"<tool_call>", "</tool_call>"}},
+    {"deepseek_v3",
+     "\1<｜tool▁calls▁begin｜>\1<｜tool▁call▁begin｜>f\1<｜tool▁sep｜>{\"s\":\"x\"}\1<｜tool▁call▁end｜>\1<"
+     "｜tool▁calls▁end｜>",
+     {"<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>"}},
+    {"granite", "\1<|tool_call|>[{\"name\":\"f\",\"arguments\":{\"s\":\"x\"}}]", {"<|tool_call|>"}},
+    {"gemma4", "\1<|tool_call>call:f{s:\1<|\"|>x\1<|\"|>}\1<tool_call|>", {"<|tool_call>", "<tool_call|>", "<|\"|>"}},
+    {"functiongemma",
+     "\1<start_function_call>call:f{s:\1<escape>x\1<escape>}\1<end_function_call>",
+     {"<start_function_call>", "<end_function_call>", "<escape>"}},
+    {"glm45",
+     "\1<tool_call>f\n\1<arg_key>s\1</arg_key>\n\1<arg_value>x\1</arg_value>\n\1</tool_call>",
+     {"<tool_call>", "</tool_call>", "<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>"}},
+    {"kimi_k2",
+     "\1<|tool_calls_section_begin|>\1<|tool_call_begin|>functions.f:0\1<|tool_call_argument_begin|>{\"s\":\"x\"}"
+     "\1<|tool_call_end|>\1<|tool_calls_section_end|>",
+     {"<|tool_calls_section_begin|>", "<|tool_call_begin|>", "<|tool_call_argument_begin|>", "<|tool_call_end|>",
+      "<|tool_calls_section_end|>"}},
+    {"minimax",
+     "\1<tool_calls>\n{\"name\":\"f\",\"arguments\":{\"s\":\"x\"}}\n\1</tool_calls>",
+     {"<tool_calls>", "</tool_calls>"}},
+    {"minimax_m2",
+     "\1<minimax:tool_call>\n<invoke name=\"f\">\n<parameter name=\"s\">x</parameter>\n</invoke>\n\1</minimax:tool_call>",
+     {"<minimax:tool_call>", "</minimax:tool_call>"}},
+    {"llama3_json", "\1<|python_tag|>{\"name\":\"f\",\"parameters\":{\"s\":\"x\"}}", {"<|python_tag|>"}},
+    {"pythonic", "\1<|python_start|>[f(s='x')]\1<|python_end|>", {"<|python_start|>", "<|python_end|>"}},
+};
+
+std::string without_marks(std::string text) {
+  std::erase(text, '\1');
+  return text;
+}
+
+}  // namespace
+
+class MarkersTest : public QObject {
+  Q_OBJECT
+ private Q_SLOTS:
+  /// All but the one that has no markers, and harmony, which has messages in place of blocks.
+  void every_format_with_markers_is_here() { QCOMPARE(kSamples.size() + 2, tool_call_format_names().size()); }
+  void by_token_data() { samples(); }
+  void by_token() {
+    const Sample& sample = current();
+    const AnswerCase given{{sample.format, ""}, kTools, "", sample.tokens};
+    const std::string spelled = without_marks(sample.call);
+    QVERIFY2(is_call(parts_of(given, sample.call)), parts_of(given, sample.call).c_str());
+    const bool is_bare = std::string_view(sample.format) == "pythonic" || std::string_view(sample.format) == "llama3_json";
+    if (!is_bare) QCOMPARE(parts_of(given, "So: " + spelled), "C:So: " + spelled);
+    QVERIFY(parts_of(given, "So " + spelled + " so\n" + sample.call).starts_with("C:So " + spelled + " so|T:f "));
+  }
+  void by_text_data() { samples(); }
+  void by_text() {
+    const std::string spelled = without_marks(current().call);
+    QVERIFY(is_call(parts_of(plain(), spelled)));
+    QVERIFY(parts_of(plain(), "So:\n" + spelled).starts_with("C:So:|T:f "));
+  }
+  void in_a_fence_data() { samples(); }
+  void in_a_fence() {
+    const std::string call = current().call, spelled = without_marks(call);
+    const AnswerCase tokens{{current().format, ""}, kTools, "", current().tokens};
+    struct Fence {
+      const char *open, *close;
+      bool is_code = true;
+    };
+    for (const Fence& fence :
+         {Fence{"```xml", "```"}, Fence{"~~~", "~~~~"}, Fence{"````\n```", "````"}, Fence{"   ```js", "```"},
+          Fence{"```js `x", "```", false}, Fence{"    ```", "", false}, Fence{"```", ""}}) {
+      const std::string before = std::string("As in\n") + fence.open + "\n",
+                        after = std::string("\n") + fence.close + "\nOK?";
+      for (const bool is_token : {false, true}) {
+        const std::string got = parts_of(is_token ? tokens : plain(), before + (is_token ? call : spelled) + after);
+        if (fence.is_code) QCOMPARE(got, "C:" + before + spelled + after);
+        else QVERIFY2(got.find("|T:f ") != got.npos, got.c_str());
+      }
+    }
+    const std::string closed = "As in\n```\nx\n```\n";
+    QVERIFY(parts_of(plain(), closed + spelled).find("|T:f ") != std::string::npos);
+    QVERIFY(parts_of(tokens, closed.substr(0, closed.size() - 1) + call).find("```|T:f ") != std::string::npos);
+    QCOMPARE(parts_of(plain(), "As in\n```\nx\n``\n" + spelled), "C:As in\n```\nx\n``\n" + spelled);
+  }
+  void in_a_code_span_data() { samples(); }
+  void in_a_code_span() {
+    std::string spelled = without_marks(current().call);
+    std::erase(spelled, '\n');
+    QCOMPARE(parts_of(plain(), "So `" + spelled + "` is a call"), "C:So `" + spelled + "` is a call");
+    QCOMPARE(parts_of(plain(), "So ``" + spelled + "``"), "C:So ``" + spelled + "``");
+    QVERIFY(parts_of(plain(), "It`s so: " + spelled).find("|T:f ") != std::string::npos);
+    QVERIFY(parts_of(plain(), "It`s so: " + spelled + "\n`x`").find("|T:f ") != std::string::npos);
+    QVERIFY(parts_of(plain(), "A `b` c: " + spelled).find("|T:f ") != std::string::npos);
+    QVERIFY(parts_of(plain(), "A \\` c: " + spelled + " ` d").find("|T:f ") != std::string::npos);
+  }
+  void every_beginning_of_a_call_is_dropped_data() { samples(); }
+  void every_beginning_of_a_call_is_dropped() {
+    const std::string spelled = without_marks(current().call);
+    const std::vector<std::string>& markers = current().tokens;
+    for (const bool cut : {false, true}) {
+      const AnswerCase given{{current().format, ""}, kTools, "", {}, {}, cut};
+      for (std::size_t size = markers.front().size(); size < spelled.size(); ++size) {
+        const std::string half = spelled.substr(0, size);
+        // The beginning of a marker may be a text, if the answer ended by itself.
+        const bool ends_in_marker = std::any_of(markers.begin(), markers.end(), [&](const std::string& marker) {
+          for (std::size_t n = 1; n < marker.size(); ++n) {
+            if (half.ends_with(marker.substr(0, n))) return true;
+          }
+          return false;
+        });
+        if (ends_in_marker && !cut) continue;
+        const std::string got = told_apart(given, "I look.\n" + half);
+        QVERIFY2(got == "C:I look." || got.starts_with("C:I look.|T:f {\"s\""), (half + " -> " + got).c_str());
+      }
+    }
+  }
+  void whole_calls_before_half_a_one_are_kept_data() { samples(); }
+  void whole_calls_before_half_a_one_are_kept() {
+    const std::string spelled = without_marks(current().call);
+    const AnswerCase given{{current().format, ""}, kTools, "", {}, {}, true};
+    const std::string got = told_apart(given, spelled + "\n" + spelled.substr(0, spelled.size() - spelled.size() / 3));
+    QVERIFY2(got.starts_with("T:f {\"s\"") && got.find("C:") == got.npos, got.c_str());
+  }
+  void closing_tags_in_an_argument_are_its_text_data() {
+    QTest::addColumn<QString>("format");
+    QTest::addColumn<QString>("text");
+    QTest::addColumn<QString>("argument");
+    const auto row = [](const char* format, const char* text, const char* argument) {
+      QTest::addRow("%s %.50s", format, argument) << QString(format) << QString(text) << QString(argument);
+    };
+    row("qwen3_coder", "<tool_call><function=f><parameter=s>%1</parameter></function></tool_call>",
+        "a</parameter> b</function> c</tool_call> <tool_call>");
+    row("qwen3_coder", "<tool_call><function=f><parameter=s>%1</parameter></function></tool_call>",
+        "</parameter></parameter>\n</function>x");
+    row("minimax_m2",
+        "<minimax:tool_call><invoke name=\"f\"><parameter name=\"s\">%1</parameter></invoke></minimax:tool_call>",
+        "a</parameter>b</invoke></minimax:tool_call>");
+    row("glm45", "<tool_call>f<arg_key>s</arg_key><arg_value>%1</arg_value></tool_call>",
+        "a</arg_value> b</tool_call> <arg_key>");
+    row("gemma4", "<|tool_call>call:f{s:<|\"|>%1<|\"|>}<tool_call|>", "a<tool_call|> <|\"|> b}");
+    row("functiongemma", "<start_function_call>call:f{s:<escape>%1<escape>}<end_function_call>",
+        "a<end_function_call><escape> b");
+    row("hermes", "<tool_call>{\"name\":\"f\",\"arguments\":{\"s\":\"%1\"}}</tool_call>", "a</tool_call><tool_call>");
+    row("minimax", "<tool_calls>{\"name\":\"f\",\"arguments\":{\"s\":\"%1\"}}</tool_calls>", "a</tool_calls>");
+    row("deepseek_v3", "<｜tool▁call▁begin｜>f<｜tool▁sep｜>{\"s\":\"%1\"}<｜tool▁call▁end｜>", "a<｜tool▁call▁end｜>");
+    row("kimi_k2", "<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{\"s\":\"%1\"}<|tool_call_end|>",
+        "a<|tool_call_end|>");
+    row("granite", "<|tool_call|>[{\"name\":\"f\",\"arguments\":{\"s\":\"%1\"}}]", "a}]<|tool_call|>");
+    row("mistral", "[TOOL_CALLS]f[ARGS]{\"s\":\"%1\"}", "a}[TOOL_CALLS]");
+    row("pythonic", "[f(s=\"%1\")]", "a)]");
+    row("json", "{\"name\":\"f\",\"arguments\":{\"s\":\"%1\"}}", "}}]");
+    row("llama3_json", "{\"name\":\"f\",\"parameters\":{\"s\":\"%1\"}}", "}};<|python_tag|>");
+    row("openai", "<|channel|>commentary to=functions.f<|message|>{\"s\":\"%1\"}<|call|>", "<|call|><|end|>");
+  }
+  void closing_tags_in_an_argument_are_its_text() {
+    QFETCH(QString, format);
+    QFETCH(QString, text);
+    QFETCH(QString, argument);
+    const AnswerCase given{{format.toStdString(), ""}, kTools, ""};
+    const std::string got = parts_of(given, text.arg(argument).toStdString());
+    QVERIFY2(got.starts_with("T:f {"), got.c_str());
+    const std::string json = got.substr(4, got.find_last_of('}') - 3);
+    QCOMPARE(QString::fromStdString(Json::parse(json)["s"].get<std::string>()), argument);
+  }
+  void reasoning_by_token_data() {
+    QTest::addColumn<QString>("formats");
+    QTest::addColumn<QStringList>("tokens");
+    QTest::addColumn<QString>("text");
+    QTest::addColumn<QString>("expected");
+    const auto row = [](const char* formats, const QStringList& tokens, const char* text, const char* expected) {
+      QTest::addRow("%s %.40s", formats, text) << QString(formats) << tokens << QString(text) << QString(expected);
+    };
+    const QStringList think = {"<think>", "</think>", "<tool_call>", "</tool_call>"};
+    row(",qwen3", think, "\1<think>The </think> tag\1</think>4", "R:The </think> tag|C:4");
+    row(",qwen3", think, "<think>no</think>4", "C:<think>no</think>4");
+    row(",qwen3", {"</think>"}, "<think>a</think>b\1</think>4", "R:a</think>b|C:4");
+    row(",deepseek_r1", think, "a</think>b\1</think>4", "R:a</think>b|C:4");
+    row("hermes,qwen3", think, "\n\1<tool_call>{\"name\":\"f\"}\1</tool_call>", "T:f {}");
+    row("hermes,qwen3", think, "\1<think>a\1<tool_call>b\1</think>\1<tool_call>{\"name\":\"f\"}\1</tool_call>",
+        "R:a<tool_call>b|T:f {}");
+    row("hermes,qwen3", think, "\1<think>a\1</think>b\1<think>c\1</think>d", "R:a|C:b|R:c|C:d");
+    row("hermes,qwen3", think, "\1<think>a\1</think>```\n\1<think>\n```", "R:a|C:```\n<think>\n```");
+    row("hermes,qwen3", think, "\1<tool_call>{\"name\":\"f\",\"arguments\":{\"s\":\"\1<think>\"}}\1</tool_call>",
+        "T:f {\"s\":\"<think>\"}");
+    row(",qwen3", think, "\1<think>on and on </think>", "R:on and on </think>");
+    row(",gemma4", {"<|channel>", "<channel|>"}, "\1<|channel>thought\nHm<channel|>\1<channel|>4<|channel>thought\n",
+        "R:Hm<channel|>|C:4<|channel>thought\n");
+    row(",mistral", {"[THINK]", "[/THINK]"}, "\1[THINK]a[/THINK]\1[/THINK]4", "R:a[/THINK]|C:4");
+    row(",cohere_command3", {"<|START_THINKING|>", "<|END_THINKING|>", "<|START_RESPONSE|>", "<|END_RESPONSE|>"},
+        "\1<|START_THINKING|>a<|END_THINKING|>\1<|END_THINKING|>\1<|START_RESPONSE|>4<|END_RESPONSE|>\1<|END_RESPONSE|>",
+        "R:a<|END_THINKING|>|C:4<|END_RESPONSE|>");
+    const QStringList harmony = {"<|start|>", "<|channel|>", "<|message|>", "<|end|>", "<|call|>", "<|constrain|>"};
+    row("openai,openai_gptoss", harmony,
+        "\1<|channel|>analysis\1<|message|>a<|end|>\1<|end|>\1<|start|>assistant\1<|channel|>final\1<|message|>b<|channel|>",
+        "R:a<|end|>|C:b<|channel|>");
+  }
+  void reasoning_by_token() {
+    QFETCH(QString, formats);
+    QFETCH(QStringList, tokens);
+    QFETCH(QString, text);
+    QFETCH(QString, expected);
+    AnswerCase given{{formats.split(',')[0].toStdString(), formats.split(',')[1].toStdString()}, kTools, ""};
+    for (const QString& token : tokens) given.tokens.push_back(token.toStdString());
+    QCOMPARE(QString::fromStdString(parts_of(given, text.toStdString())), expected);
+  }
+  void stop_strings_hold_for_the_content_data() {
+    QTest::addColumn<QString>("text");
+    QTest::addColumn<QStringList>("stop");
+    QTest::addColumn<QString>("expected");
+    const auto row = [](const char* text, const QStringList& stop, const char* expected) {
+      QTest::addRow("%.60s", text) << QString(text) << stop << QString(expected);
+    };
+    row("<think>a\n\nb</think>\n\n4\n\n5", {"\n\n"}, "R:a\n\nb|C:\n\n4");
+    row("<think>x</think>Answer: 4", {"Answer:", "x"}, "R:x|C:");
+    row("<think>xy</think>z 4", {"</think>", "yz", "y</think>z"}, "R:xy|C:z 4");
+    row("a <tool_call>{\"name\":\"f\",\"arguments\":{\"s\":\"STOP\"}}</tool_call> b STOP c", {"STOP"},
+        "C:a|T:f {\"s\":\"STOP\"}|C:b ");
+    row("<tool_call>{\"name\":\"STOP\"", {"STOP"}, "");
+    row("<tool_call>{\"name\":\"f\"}</tool_call>", {"<tool_call>", "tool", "</"}, "T:f {}");
+    row("<tool_call> STOP", {"STOP"}, "C:<tool_call> ");
+    row("ab abc", {"abcd", "abc", "b a"}, "C:a");
+    row("```\n<tool_call>STOP", {"STOP"}, "C:```\n<tool_call>");
+    row("It`s <tool_call>{\"name\":\"f\",\"arguments\":{\"s\":\"STOP\"}}</tool_call>` STOP", {"STOP"},
+        "C:It`s <tool_call>{\"name\":\"f\",\"arguments\":{\"s\":\"");
+  }
+  void stop_strings_hold_for_the_content() {
+    QFETCH(QString, text);
+    QFETCH(QStringList, stop);
+    QFETCH(QString, expected);
+    AnswerCase given{{"hermes", "qwen3"}, kTools, ""};
+    for (const QString& string : stop) given.stop.push_back(string.toStdString());
+    if (expected.endsWith("|C:")) expected.chop(3);
+    QCOMPARE(QString::fromStdString(parts_of(given, text.toStdString())), expected);
+  }
+  void watching_finds_the_same_stop_string_and_keeps_nothing() {
+    const std::vector<std::string> stop = {"no", "STOP"};
+    auto parser = make_answer_parser({.formats = {"hermes", "qwen3"}}, {.strings = stop});
+    QCOMPARE((*parser)->watch("<think>STOP</think>a ST", {}), -1);
+    QCOMPARE((*parser)->watch("OP b", {}), 1);
+    QCOMPARE((*parser)->stop(), 1);
+    QVERIFY((*parser)->finish().empty());
+  }
+  void stop_strings_wait_for_their_mark() {
+    const std::vector<std::string> stop = {"STOP"};
+    auto parser = make_answer_parser({.formats = {"hermes", ""}}, {.strings = stop, .include = true, .hold = false});
+    const std::vector<TextMark> marks = {{7, TextMark::kStopsHold}};
+    lathe::tests::AnswerParts parts;
+    parts.add((*parser)->feed("aSTOP b STOP c", marks));
+    parts.add((*parser)->finish());
+    QCOMPARE(parts.line(), std::string("C:aSTOP b STOP"));
+  }
+
+ private:
+  static void samples() {
+    QTest::addColumn<int>("sample");
+    for (std::size_t i = 0; i < kSamples.size(); ++i) QTest::newRow(kSamples[i].format) << static_cast<int>(i);
+  }
+  static const Sample& current() {
+    QFETCH(int, sample);
+    return kSamples[static_cast<std::size_t>(sample)];
+  }
+  static AnswerCase plain() { return {{current().format, ""}, kTools, ""}; }
+  static bool is_call(const std::string& parts) { return parts.starts_with("T:f {\"s\""); }
+  /// The parts, the same in all pieces.
+  static std::string parts_of(const AnswerCase& given, const std::string& text) {
+    const std::string other = cut_that_differs(given, text);
+    return other.empty() ? told_apart(given, text) : "differs " + other;
+  }
+};
+
+QTEST_GUILESS_MAIN(MarkersTest)
+#include "markers_test.moc"

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The Chat page with a model that reasons: the reasoning is apart, folded, and no part of the assistant's words.
+#include "tests/ui/window_fixture.h"
+#include "ui/panels/chat/reasoning_fold.h"
+#include "ui/panels/chat/transcript.h"
+
+using namespace lathe;
+using namespace lathe::tests;
+
+class ChatReasoningTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void init() {
+    FakeLoad load;
+    load.model.answer_formats.reasoning = "qwen3";
+    fixture = std::make_unique<WindowFixture>(load);
+    QVERIFY(fixture->load_model());
+    fixture->engine()->answer_with("<think>The user asks.\nI answer.</think>\n\nPaged attention keeps blocks.");
+  }
+  void cleanup() { fixture.reset(); }
+
+  void it_is_folded_above_the_answer() {
+    fixture->say("What is paging?");
+    QVERIFY(fixture->wait_reply());
+    QCOMPARE(fixture->text_of(1), QString("Paged attention keeps blocks."));
+    auto* fold = fixture->find<ui::ReasoningFold>("message.reasoning");
+    QVERIFY(fold != nullptr && !fold->isHidden() && !fold->is_open());
+    QCOMPARE(fold->reasoning(), QString("The user asks.\nI answer."));
+    const int height = fold->height();
+    fixture->click("message.reasoning.heading");
+    QVERIFY(fold->is_open());
+    QTRY_VERIFY(fold->height() > height);
+  }
+  void it_is_not_in_the_next_prompt() {
+    fixture->say("What is paging?");
+    QVERIFY(fixture->wait_reply());
+    fixture->say("And then?");
+    QVERIFY(fixture->wait_reply());
+    const auto ids = fixture->engine()->submitted().back().prompt_token_ids;
+    const std::string prompt = fixture->engine()->tokenizer().decode(ids, false);
+    QVERIFY(prompt.find("keeps blocks") != std::string::npos);
+    QVERIFY(prompt.find("I answer") == std::string::npos);
+    QCOMPARE(QString::fromStdString(fixture->chat().turns().at(1).reasoning), QString("The user asks.\nI answer."));
+  }
+  void it_is_kept_with_the_chat() {
+    fixture->say("What is paging?");
+    QVERIFY(fixture->wait_reply());
+    const std::int64_t chat = fixture->chat().id();
+    fixture->chat().start_new();
+    QVERIFY(fixture->chat().open(chat));
+    QTRY_VERIFY(fixture->find<ui::ReasoningFold>("message.reasoning") != nullptr);
+    QCOMPARE(fixture->find<ui::ReasoningFold>("message.reasoning")->reasoning(), QString("The user asks.\nI answer."));
+  }
+  void an_answer_without_it_has_no_fold() {
+    fixture->engine()->answer_with("Blocks.");
+    fixture->say("What is paging?");
+    QVERIFY(fixture->wait_reply());
+    QVERIFY(fixture->find<ui::ReasoningFold>("message.reasoning") == nullptr);
+  }
+
+ private:
+  std::unique_ptr<WindowFixture> fixture;
+};
+
+QTEST_MAIN(ChatReasoningTest)
+#include "chat_reasoning_test.moc"
