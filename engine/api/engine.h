@@ -49,7 +49,7 @@ struct LoadedModel {
   SamplingParams default_sampling;  ///< generation_config.json over the defaults
   /// generation_config.json: the longest answer, in tokens, of a chat that asks for no length; none: what the context leaves
   std::optional<std::int64_t> default_max_tokens{};
-  /// Of chats without and with tools, by the options or by the chat template that such a chat gets.
+  /// Formats of chats without and with tools, by the options or by the chat template that such a chat gets.
   AnswerFormats answer_formats{}, answer_formats_with_tools{};
 
   /// What the matrices run in: as asked, or as the file keeps them. "none": numbers of `dtype`.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which chat templates a checkpoint has, in which order its files count, and which of them an option means.
+// The chat templates of a checkpoint, the order in which its files count, and the one that an option means.
 #include "engine/serve/chat_template_source.h"
 
 #include <QTest>
