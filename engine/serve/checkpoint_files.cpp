@@ -58,7 +58,7 @@ Result<void> copy_template_folder(const ModelFolder& from, const fs::path& to) {
 
 Result<void> copy_files(const ModelFolder& from, const fs::path& to) {
   for (const std::string_view name : kFiles) {
-    if (!from.has(name)) continue;
+    if (name == kTemplateFolder || !from.has(name)) continue;
     LATHE_TRY(const std::string text, from.read_text(name, kMaxFile));
     LATHE_TRY_VOID(write_file(to / name, text));
   }

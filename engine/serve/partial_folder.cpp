@@ -36,7 +36,7 @@ void PartialFolder::take_place_of(const fs::path& output, const std::set<std::st
   std::set<std::string> is_new;
   for (const fs::directory_entry& entry : fs::directory_iterator(made)) is_new.insert(entry.path().filename().string());
   for (const std::string& name : is_new) {
-    if (fs::is_directory(output / name)) fs::remove_all(output / name);  // a folder takes the place of an empty one alone
+    if (fs::is_directory(output / name)) fs::remove_all(output / name);  // rename() replaces empty folders only
     fs::rename(made / name, output / name);
   }
   fs::remove(made);

@@ -12,7 +12,7 @@ namespace lathe::engine {
 /// first character goes as the alignment of that character in the tokenizers library does.
 enum class MarkSide : std::uint8_t { before, behind, behind_first };
 
-/// Units: bytes. Positions lie between characters.
+/// Units: bytes. Positions are between characters.
 class TextMarks {
  public:
   struct Mark {
@@ -46,7 +46,7 @@ class MarkMoves {
   void replaced(std::size_t begin, std::size_t end, std::size_t new_begin, std::size_t new_end) {
     move(begin, end, new_begin, new_end, new_end);
   }
-  /// The same of a text that is put in the place of another one: it counts as inserted behind the last character of that.
+  /// The same of a text that replaces another one: the library counts it as inserted behind the last character of that text.
   /// Source: NormalizedString::replace.
   void put_in(std::size_t begin, std::size_t end, std::size_t new_begin, std::size_t new_end) {
     move(begin, end, new_begin, new_end, new_begin);

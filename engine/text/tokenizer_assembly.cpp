@@ -221,7 +221,7 @@ Result<TokenizerParts> make_base(const TokenizerDescription& file, const Tokeniz
   return parts;
 }
 
-/// What each id adds to a text, at its front or behind others: what the decoder makes of its piece. An added token stays as
+/// The text of each id, at the front or behind others: what the decoder makes of its piece. An added token stays as
 /// it is where its letters are in the byte alphabet but become bytes that are no text.
 Result<std::vector<std::string>> decoded_pieces(const TokenizerDescription& file, const Assembly& all,
                                                 const TokenDecoder& decoder, bool first) {

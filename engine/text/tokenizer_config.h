@@ -23,7 +23,7 @@ struct TokenizerConfig {
   bool add_prefix_space = true;  ///< sentencepiece without `legacy`: the first gets one. Source: LlamaTokenizer.tokenize
   std::optional<std::string> bos_token, eos_token, unk_token, pad_token, mask_token;
   std::set<std::string> special_tokens;  ///< contents of all that are named as special
-  /// By content, those of them whose flags stand by their name. An id is not known there.
+  /// By content: special tokens whose names come with flags. Their ids are not set.
   std::map<std::string, AddedToken, std::less<>> named_tokens;
   std::vector<AddedToken> added_tokens;
 

@@ -6,7 +6,7 @@
 
 Needs: pip install tokenizers sentencepiece. Each tokenizer has 400 texts, a random model (byte-level BPE, BPE of characters,
 WordPiece, Unigram), normalizer, pre-tokenizer and set of added tokens with random flags. The texts are made of the tokens, of
-what becomes them when it is normalized, and of what stands next to them. Special tokens are read and not read. Left out: two
+what becomes them when it is normalized, and of characters next to them. Special tokens are read and not read. Left out: two
 added tokens with one normal form, of which the library takes either. Exit code: 0 when all ids and texts are equal.
 """
 import argparse

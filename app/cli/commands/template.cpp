@@ -69,7 +69,7 @@ class Templates {
                                     name.empty() ? std::string(engine::NamedTemplates::kDefault) : name, names),
                         "--name");
   }
-  /// Of the last one that does not compile; null: all do.
+  /// The problem of the last one that does not compile; null: all do.
   const TemplateProblem* problem() const { return problem_; }
 
  private:

@@ -169,6 +169,14 @@ class TokenizerCommandsTest : public QObject {
     model.write("tokenizer_config.json", R"({"bos_token":"<s>","chat_template":"{{ bos_token }}{{ eos_token }}"})");
     QCOMPARE(run_cli({"template", "--model", model.path()}, "{\"eos_token\":\"E\"}\n{\"bos_token\":\"B\"}\n").out,
              std::string("{\"text\":\"<s>E\"}\n{\"text\":\"B\"}\n"));
+    model.write("tokenizer_config.json", R"({"chat_template":{"default":"d","tool_use":"t{{ tools|length }}","rag":"r"}})");
+    const std::string lines = "{}\n{\"tools\":[1]}\n{\"tools\":null}\n";
+    QCOMPARE(run_cli({"template", "--model", model.path()}, lines).out,
+             std::string("{\"text\":\"d\"}\n{\"text\":\"t1\"}\n{\"text\":\"d\"}\n"));
+    QCOMPARE(run_cli({"template", "--model", model.path(), "--name", "rag"}, "{}\n").out, std::string("{\"text\":\"r\"}\n"));
+    const CliRun other = run_cli({"template", "--model", model.path(), "--name", "x"}, "{}\n");
+    QCOMPARE(other.code, 1);
+    VERIFY_HAS(other.err, "default, rag, tool_use");
     const TextFolder none;
     const CliRun run = run_cli({"template", "--model", none.path()}, "{}\n");
     QCOMPARE(run.code, 3);

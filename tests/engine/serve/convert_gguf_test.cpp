@@ -5,6 +5,7 @@
 #include <QTest>
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <set>
 
 #include "engine/api/convert.h"
@@ -104,6 +105,7 @@ class ConvertGgufTest : public QObject {
   void what_has_no_blocks_is_refused();
   void tokenizer_and_template_come_back_data();
   void tokenizer_and_template_come_back();
+  void named_templates_come_back();
   void every_end_of_an_answer_comes_back();
   void what_becomes_of_legacy_is_told();
   void a_file_without_a_tokenizer_says_so();
@@ -354,6 +356,29 @@ void ConvertGgufTest::tokenizer_and_template_come_back() {
   QVERIFY2(got.has_value(), refusal_in(got).c_str());
   for (const char* text : {"Once upon a time.", "  two  blanks\n<s>a</s>", "na\xC3\xAFve \xF0\x9F\x99\x82", ""}) {
     QCOMPARE(*(*got)->encode(text, true, true), *(*meant)->encode(text, true, true));
+  }
+}
+
+void ConvertGgufTest::named_templates_come_back() {
+  const TinyModelCopy model;
+  std::filesystem::create_directory(model.file("additional_chat_templates"));
+  tests::write_file(model.file("chat_template.jinja"), "d");
+  tests::write_file(model.file("additional_chat_templates/tool_use.jinja"), "t");
+  tests::write_file(model.file("additional_chat_templates/my-rag.jinja"), "r");
+  const std::string gguf = path("named.gguf"), back = path("named"), folder = path("named-folder");
+  QVERIFY(convert(model.path(), gguf).has_value() && convert(gguf, back).has_value());
+  for (int i = 0; i < 2; ++i) {  // the second one over the first
+    EngineOptions options;
+    options.model = model.path();
+    const auto report = engine::convert_checkpoint(options, {.output = folder, .overwrite = true}, {});
+    QVERIFY2(report.has_value(), refusal_in(report).c_str());
+  }
+  const auto first = engine::open_model(model.path());
+  QCOMPARE(first->chat_templates.names(), std::string("default, my-rag, tool_use"));
+  for (const std::string& made : {gguf, back, folder}) {
+    const auto last = engine::open_model(made);
+    QVERIFY2(last.has_value(), refusal_in(last).c_str());
+    QVERIFY(last->chat_templates == first->chat_templates);
   }
 }
 

@@ -108,6 +108,7 @@ void InspectCheckpointTest::named_templates_have_a_default() {
   };
   put({{{"name", "tool_use"}, {"template", "t"}}, {{"name", "default"}, {"template", "d"}}});
   QVERIFY(inspect_checkpoint(model.path())->has_chat_template);
+  QCOMPARE(inspect_checkpoint(model.path())->chat_templates, (std::vector<std::string>{"default", "tool_use"}));
   put({{{"name", "tool_use"}, {"template", "t"}}});
   QVERIFY(!inspect_checkpoint(model.path())->has_chat_template);
 }

@@ -68,6 +68,51 @@ class LoadChatTemplateTest : public QObject {
     QVERIFY(refused.error().message.find("line 2") != std::string::npos);
   }
 
+  void a_chat_with_tools_gets_the_template_named_tool_use() {
+    const TinyModelCopy model;
+    const auto with = [&](const Json& templates, const char* option = "") {
+      model.edit("tokenizer_config.json", [&](Json& config) { config["chat_template"] = templates; });
+      EngineOptions options = options_for(model.path());
+      options.chat_template = option;
+      return load_engine(options);
+    };
+    const Json both = {{"default", "D{{ messages[0].content }}{# <think> #}"},
+                       {"tool_use", "T{{ tools|length }}{{ messages[0].content }}{# <tool_call> #}"},
+                       {"rag", "R{{ messages[0].content }}"}};
+    ChatRenderOptions tools;
+    tools.tools = OrderedJson::array({OrderedJson::object()});
+    const auto engine = with(both);
+    const ChatTemplate& chat = *(*engine)->chat_template();
+    QCOMPARE(joined(chat.render({{"user", "Hi"}}, {}).value()), std::string("DHi"));
+    QCOMPARE(joined(chat.render({{"user", "Hi"}}, tools).value()), std::string("T1Hi"));
+    QVERIFY(chat.source(false).starts_with("D") && chat.source(true).starts_with("T"));
+    const LoadedModel& loaded = (*engine)->model();
+    QVERIFY(loaded.info.has_chat_template);
+    QCOMPARE(loaded.info.chat_templates, (std::vector<std::string>{"default", "rag", "tool_use"}));
+    QCOMPARE(loaded.answer_formats.tool_calls, std::string());
+    QCOMPARE(loaded.answer_formats.reasoning, std::string("qwen3"));
+    QCOMPARE(loaded.answer_formats_with_tools.tool_calls, std::string("hermes"));
+    QCOMPARE(loaded.answer_formats_with_tools.reasoning, std::string());
+
+    const auto rag = with(both, "rag");
+    QCOMPARE(joined((*rag)->chat_template()->render({{"user", "Hi"}}, tools).value()), std::string("RHi"));
+    const auto wrong = with(both, "other");
+    QVERIFY(!wrong && wrong.error().message.find("default, rag, tool_use") != std::string::npos);
+  }
+
+  void without_a_default_chats_without_tools_are_refused_by_name() {
+    const TinyModelCopy model;
+    model.edit("tokenizer_config.json", [](Json& config) { config["chat_template"] = {{"tool_use", "T"}, {"rag", "R"}}; });
+    const auto engine = load_engine(options_for(model.path()));
+    QVERIFY(!(*engine)->model().info.has_chat_template);
+    QVERIFY((*engine)->model().info.warnings.back().starts_with("no chat template is called \"default\""));
+    ChatRenderOptions tools;
+    tools.tools = OrderedJson::array({OrderedJson::object()});
+    QCOMPARE(joined((*engine)->chat_template()->render({{"user", "Hi"}}, tools).value()), std::string("T"));
+    const auto refused = (*engine)->chat_template()->render({{"user", "Hi"}}, {});
+    QVERIFY(!refused && refused.error().message.find("rag, tool_use") != std::string::npos);
+  }
+
   void formats_of_answers_are_those_of_the_template_or_the_options() {
     const TinyModelCopy model;
     EngineOptions options = options_for(tiny_model_path());

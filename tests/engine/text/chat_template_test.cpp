@@ -165,7 +165,7 @@ class ChatTemplateTest : public QObject {
   void tools_and_documents_are_none_unless_given() {
     QCOMPARE(marked("{{ tools is none }}{{ documents is none }}{{ tools is defined }}", {}), std::string("TrueTrueTrue"));
   }
-  void the_source_is_kept() { QCOMPARE(compiled("a{{ 1 }}")->source(), std::string("a{{ 1 }}")); }
+  void the_source_is_kept() { QCOMPARE(compiled("a{{ 1 }}")->source(true), std::string("a{{ 1 }}")); }
   void a_long_prompt_is_rendered() {
     const std::string text(4 << 20, 'x');
     const auto spans = compiled(kChatMl)->render({{"user", text}, {"assistant", text}}, {});
