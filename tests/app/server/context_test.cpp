@@ -68,8 +68,8 @@ class ContextTest : public QObject {
 
   /// Each prompt of a request has the rest of the context that it leaves itself.
   void prompts_of_one_request_do_not_shorten_each_other() {
-    const std::string body = R"({"prompt":[")" + std::string(9, 'a') + R"(",")" + std::string(49, 'a') +
-                             R"("],"max_tokens":999,"ignore_eos":true})";
+    const Json prompts = {std::string(9, 'a'), std::string(49, 'a')};
+    const std::string body = engine::dump_json(Json{{"prompt", prompts}, {"max_tokens", 999}, {"ignore_eos", true}});
     const HttpReply reply = HttpClient(fixture_->port()).post("/v1/completions", body);
     QVERIFY2(reply.status == 200, reply.body.c_str());
     QCOMPARE(reply.json()["usage"]["completion_tokens"].get<int>(), (64 - 10) + (64 - 50));
@@ -118,11 +118,12 @@ class ContextTest : public QObject {
  private:
   HttpReply post(bool chat, const QByteArray& fields, int n_prompt = kPrompt) {
     // The tokenizer puts BOS before a completion's prompt; a chat's template adds marks of its own.
-    const auto of_text = [](int n) { return std::string(static_cast<std::size_t>(n), 'a'); };
-    std::string body = chat ? R"({"messages":[{"role":"user","content":")" + of_text(n_prompt - n_chat_marks()) + R"("}])"
-                            : R"({"prompt":")" + of_text(n_prompt - 1) + "\"";
-    body += R"(,"ignore_eos":true,)" + fields.toStdString() + "}";
-    return HttpClient(fixture_->port()).post(chat ? "/v1/chat/completions" : "/v1/completions", body);
+    const std::string text(static_cast<std::size_t>(n_prompt - (chat ? n_chat_marks() : 1)), 'a');
+    const Json body = chat ? Json{{"messages", {{{"role", "user"}, {"content", text}}}}} : Json{{"prompt", text}};
+    const std::string whole = engine::dump_json(body);
+    return HttpClient(fixture_->port())
+        .post(chat ? "/v1/chat/completions" : "/v1/completions",
+              whole.substr(0, whole.size() - 1) + ",\"ignore_eos\":true," + fields.toStdString() + "}");
   }
 
   int n_chat_marks() {

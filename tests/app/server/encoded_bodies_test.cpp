@@ -115,7 +115,7 @@ class EncodedBodiesTest : public QObject {
   }
 
   void the_limit_holds_for_what_is_decoded() {
-    const std::string head = R"({"prompt":"ab","max_tokens":2,"user":")", tail = "\"}";
+    const std::string head = "{\"prompt\":\"ab\",\"max_tokens\":2,\"user\":\"", tail = "\"}";
     const std::string fits = head + std::string(kMost - head.size() - tail.size(), 'x') + tail;
     HttpClient client(port());
     QCOMPARE(client.post("/v1/completions", tests::gzipped(fits), coded("gzip")).status, 200);

@@ -65,6 +65,7 @@ void StreamsTest::begin(HttpClient& client, const Json& more) {
 
 void StreamsTest::leave(HttpClient& client, const QByteArray& how) {
   if (how == "close") client.close();
+  if (how == "half close") client.half_close();
   if (how == "reset") client.reset();
 }
 
@@ -195,7 +196,7 @@ void StreamsTest::S12_leaving_ends_all_of_eight_answers() {
 void StreamsTest::S12_leaving_after_the_last_token_is_no_error() {
   fixture_->engine().answer_with("ab");
   const int n_before = tests::n_open_descriptors();
-  for (const char* how : {"close", "reset"}) {
+  for (const char* how : {"close", "half close", "reset"}) {
     HttpClient client(port());
     begin(client);
     fixture_->engine().step(3);  // two letters and the end
