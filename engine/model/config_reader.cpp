@@ -34,6 +34,8 @@ constexpr std::array kKnobs = {
     Knob{"no_rope_layer_interval", "layers without RoPE"},
     Knob{"rope_local_base_freq", "a second RoPE"},
     Knob{"rope_parameters.llama_4_scaling_beta", "queries that grow with the position"},
+    Knob{"rope_scaling.llama_4_scaling_beta", "queries that grow with the position"},
+    Knob{"use_bidirectional_attention", "attention to what follows"},
     Knob{"q_lora_rank", "latent attention"},
     Knob{"kv_lora_rank", "latent attention"},
     Knob{"num_local_experts", "a mixture of experts", 1},

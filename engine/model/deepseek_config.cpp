@@ -46,6 +46,7 @@ void read_deepseek_parts(ConfigReader& reader, ModelConfig& config, const Deepse
     config.layers[i].has_experts = layer >= n_dense && layer % period == 0;
   }
   config.moe.shared_size = config.moe.expert_size * reader.integer_or("n_shared_experts", defaults.n_shared, 0, kMaxExperts);
+  if (config.mlp_bias && config.moe.shared_size > 0) reader.unmet("biases of shared experts (mlp_bias)");
   config.moe.scale = reader.number_or("routed_scaling_factor", defaults.expert_scale, 1e-6, 1e6);
 }
 

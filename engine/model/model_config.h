@@ -71,6 +71,8 @@ struct ModelConfig {
   std::int64_t n_learned_positions = 0, position_offset = 0;  ///< row of position p: p + offset; 0 rows: none are learned
   std::int64_t n_token_types = 0;                             ///< learned rows for the sentences of a pair: BERT
   std::vector<float> alibi_slopes;                            ///< [n_heads]; none: no ALiBi
+  /// Scale of products of slopes and positions that are rounded to bf16 (Falcon); 0: none are.
+  double rounded_alibi_scale = 0;
 
   QkNorm qk_norm = QkNorm::none;
   NormConfig qk_norm_form;

@@ -172,6 +172,7 @@ constexpr std::array kKnobs = {
          [](const ModelConfig& config) {
            return config.alibi_slopes.empty() ? OrderedJson() : OrderedJson(config.alibi_slopes);
          }},
+    Knob{"rounded_alibi_scale", [](const ModelConfig& config) { return unless_zero(config.rounded_alibi_scale); }},
     Knob{"token_types", [](const ModelConfig& config) { return unless_zero(config.n_token_types); }},
     Knob{"window_of_layers",
          [](const ModelConfig& config) {

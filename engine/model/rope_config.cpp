@@ -27,8 +27,8 @@ constexpr std::array kSpellings = {Spelling{"default", RopeScaling::none},    Sp
 /// Reads the fields of one RoPE, wherever they stand.
 class RopeFields {
  public:
-  RopeFields(ConfigReader& reader, std::string object, RopeConfig& rope, std::int64_t longest)
-      : reader_(reader), object_(std::move(object)), rope_(rope), longest_(longest) {}
+  RopeFields(ConfigReader& reader, std::string object, RopeConfig& rope, std::int64_t longest, std::int64_t old)
+      : reader_(reader), object_(std::move(object)), rope_(rope), longest_(longest), old_(old > 0 ? old : longest) {}
 
   void read_scaling() {
     const std::string type = reader_.text_or(key("rope_type"), reader_.text_or(key("type"), "default"));
@@ -57,13 +57,13 @@ class RopeFields {
 
   /// At top level it wins over the one of the object (Phi-3).
   std::int64_t old_context() {
-    const std::int64_t in_object = reader_.integer_or(key("original_max_position_embeddings"), longest_, 1, kMaxPositions);
+    const std::int64_t in_object = reader_.integer_or(key("original_max_position_embeddings"), old_, 1, kMaxPositions);
     return reader_.integer_or("original_max_position_embeddings", in_object, 1, kMaxPositions);
   }
 
   void read_dynamic() {
     rope_.factor = reader_.number(key("factor"), 1, kMaxFactor);
-    rope_.original_max_position_embeddings = old_context();
+    rope_.original_max_position_embeddings = longest_;  // whatever the object says of another
     if (rope_.rotary_dim <= 2)
       reader_.fault(key("rope_type"), "dynamic scaling needs more than 2 numbers of a head that turn");
   }
@@ -126,7 +126,7 @@ class RopeFields {
   ConfigReader& reader_;
   const std::string object_;
   RopeConfig& rope_;
-  const std::int64_t longest_;
+  const std::int64_t longest_, old_;
 };
 
 }  // namespace
@@ -142,32 +142,47 @@ std::string describe_scaling(const RopeConfig& rope) {
   return rope.scaling == RopeScaling::none ? name : fmt::format("{} x{:g}", name, rope.factor);
 }
 
-std::int64_t partial_rotary_dim(ConfigReader& reader, std::int64_t head_dim, double factor) {
+std::string_view rope_object(ConfigReader& reader) {
+  const Json* const scaling = reader.object("rope_scaling");
+  return scaling != nullptr && !scaling->empty() ? "rope_scaling" : "rope_parameters";
+}
+
+bool has_rope_object(ConfigReader& reader) {
+  const Json* const object = reader.object(rope_object(reader));
+  return object != nullptr && !object->empty();
+}
+
+std::int64_t partial_rotary_dim(ConfigReader& reader, std::int64_t head_dim, double factor, bool may_be_odd) {
   factor = reader.number_or("partial_rotary_factor", factor, 0, 1);
-  factor = reader.number_or("rope_parameters.partial_rotary_factor", factor, 0, 1);
+  factor = reader.number_or(fmt::format("{}.partial_rotary_factor", rope_object(reader)), factor, 0, 1);
   const auto dim = static_cast<std::int64_t>(static_cast<double>(head_dim) * factor);
-  if (dim < 2 || dim % 2 != 0) {
-    reader.fault("partial_rotary_factor",
-                 fmt::format("{:g} of head_dim {} is {}, expected an even number of 2 or more", factor, head_dim, dim));
-    return 2;
-  }
-  return dim;
+  if (dim >= 1 && (may_be_odd || dim % 2 == 0)) return dim;
+  reader.fault("partial_rotary_factor",
+               fmt::format("{:g} of head_dim {} is {}, expected an even number of 2 or more", factor, head_dim, dim));
+  return 2;
 }
 
 RopeConfig read_rope(ConfigReader& reader, const RopeDefaults& defaults, std::int64_t max_position_embeddings,
                      std::string_view layer_type) {
-  // The newer spelling has everything in one object; in the older one theta stands beside it.
-  std::string object = reader.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
+  // The newer spelling has everything in one object; in the older one theta is outside it.
+  std::string object(rope_object(reader));
   if (!layer_type.empty() && reader.has(fmt::format("{}.{}", object, layer_type))) {
     object += fmt::format(".{}", layer_type);
   } else if (reader.has(object + ".full_attention") || reader.has(object + ".sliding_attention")) {
     reader.unmet(fmt::format("RoPE per layer type ({})", object));
     return {.rotary_dim = defaults.rotary_dim};
   }
-  RopeConfig rope{.rotary_dim = defaults.rotary_dim, .style = defaults.style};
+  RopeConfig rope{.rotary_dim = defaults.rotary_dim + defaults.rotary_dim % 2,
+                  .is_odd = defaults.rotary_dim % 2 != 0,
+                  .style = defaults.style};
   const double top_level_theta = reader.number_or("rope_theta", defaults.theta, 1, kMaxTheta);
   rope.theta = reader.number_or(object + ".rope_theta", top_level_theta, 1, kMaxTheta);
-  RopeFields(reader, object, rope, max_position_embeddings).read_scaling();
+  RopeFields(reader, object, rope, max_position_embeddings, defaults.old_context).read_scaling();
+  const bool has_whole_waves = rope.scaling == RopeScaling::yarn || rope.scaling == RopeScaling::longrope;
+  if (rope.is_odd && has_whole_waves) {
+    reader.fault(object + ".rope_type", fmt::format("{} scaling needs an even number of numbers of a head that turn, got {}",
+                                                    name_of(rope.scaling), defaults.rotary_dim));
+  }
   return rope;
 }
 

@@ -27,7 +27,8 @@ enum class RopeScaling : std::uint8_t {
 
 struct RopeConfig {
   double theta = 10000;
-  std::int64_t rotary_dim = 0;  ///< numbers of a head that turn, from the first on
+  std::int64_t rotary_dim = 0;  ///< numbers of a head that turn, from the first on; even
+  bool is_odd = false;          ///< the file asks for one less: waves are those of rotary_dim - 1 numbers
   kernels::RopeStyle style = kernels::RopeStyle::half;
   RopeScaling scaling = RopeScaling::none;
   double factor = 1;
@@ -49,16 +50,22 @@ std::string describe_scaling(const RopeConfig& rope);
 /// What a family's class says where the file says nothing.
 struct RopeDefaults {
   double theta = 10000;
-  std::int64_t rotary_dim = 0;  ///< before `partial_rotary_factor` or its like
+  std::int64_t rotary_dim = 0;
   kernels::RopeStyle style = kernels::RopeStyle::half;
+  std::int64_t old_context = 0;  ///< original_max_position_embeddings; 0: max_position_embeddings
 };
+
+/// The object that holds RoPE: `rope_scaling` where it says anything, else `rope_parameters`.
+std::string_view rope_object(ConfigReader& reader);
+/// True where one of the two says anything.
+bool has_rope_object(ConfigReader& reader);
 
 /// RoPE of either spelling: `rope_parameters`, or `rope_theta` with `rope_scaling`. `layer_type`: where the file has one for
 /// each type of layer, the one to read ("full_attention").
 RopeConfig read_rope(ConfigReader& reader, const RopeDefaults& defaults, std::int64_t max_position_embeddings,
                      std::string_view layer_type = {});
-/// `factor` of the head that turns, in whole pairs.
-std::int64_t partial_rotary_dim(ConfigReader& reader, std::int64_t head_dim, double factor);
+/// `factor` of the head that turns, unless the file says another. Errors: none, or an odd number that may not be.
+std::int64_t partial_rotary_dim(ConfigReader& reader, std::int64_t head_dim, double factor, bool may_be_odd = false);
 
 /// What Q is multiplied with at a position beside the factor of cosines and sines: Ministral 3.
 double query_factor(const RopeConfig& rope, std::int64_t position);

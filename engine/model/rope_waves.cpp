@@ -56,10 +56,13 @@ double longrope_attention_factor(const RopeConfig& rope) {
   return std::sqrt(1 + std::log(rope.factor) / std::log(static_cast<double>(rope.original_max_position_embeddings)));
 }
 
+/// The numbers that the exponents of the waves are parts of.
+double wave_dim(const RopeConfig& rope) { return static_cast<double>(rope.rotary_dim - (rope.is_odd ? 1 : 0)); }
+
 double dynamic_theta(const RopeConfig& rope, std::int64_t n_positions) {
   const auto old = static_cast<double>(rope.original_max_position_embeddings);
   const double longest = std::max(static_cast<double>(n_positions), old);
-  const auto dim = static_cast<double>(rope.rotary_dim);
+  const double dim = wave_dim(rope);
   return rope.theta * std::pow(rope.factor * longest / old - (rope.factor - 1), dim / (dim - 2));
 }
 
@@ -69,7 +72,7 @@ RopeWaves rope_waves(const RopeConfig& rope, std::int64_t n_positions) {
   RopeWaves waves;
   const double theta = rope.scaling == RopeScaling::dynamic ? dynamic_theta(rope, n_positions) : rope.theta;
   for (std::int64_t i = 0; i < rope.rotary_dim; i += 2) {
-    waves.frequencies.push_back(std::pow(theta, -static_cast<double>(i) / static_cast<double>(rope.rotary_dim)));
+    waves.frequencies.push_back(std::pow(theta, -static_cast<double>(i) / wave_dim(rope)));
   }
   switch (rope.scaling) {
     case RopeScaling::none:

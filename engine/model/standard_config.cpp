@@ -16,6 +16,9 @@ struct ActivationName {
 constexpr std::array kActivationNames = {ActivationName{"silu", kernels::Activation::silu},
                                          ActivationName{"swish", kernels::Activation::silu},
                                          ActivationName{"gelu", kernels::Activation::gelu},
+                                         ActivationName{"gelu_python", kernels::Activation::gelu},
+                                         ActivationName{"gelu_python_tanh", kernels::Activation::gelu_tanh},
+                                         ActivationName{"gelu_accurate", kernels::Activation::gelu_tanh},
                                          ActivationName{"gelu_new", kernels::Activation::gelu_tanh},
                                          ActivationName{"gelu_fast", kernels::Activation::gelu_tanh},
                                          ActivationName{"gelu_pytorch_tanh", kernels::Activation::gelu_tanh},
@@ -43,7 +46,9 @@ void read_sizes(ConfigReader& reader, ModelConfig& config, const Defaults& defau
   if (!keys.inner.empty()) config.intermediate_size = reader.integer(keys.inner, 1, kMaxWidth);
   config.n_layers = reader.integer(keys.layers, 1, kMaxLayers);
   config.n_heads = reader.integer(keys.heads, 1, kMaxHeads);
-  const std::int64_t usual_kv_heads = defaults.n_kv_heads > 0 ? defaults.n_kv_heads : config.n_heads;
+  // null stands for the size that follows from others, absence for the one of the family's class.
+  const bool has_usual_kv_heads = defaults.n_kv_heads > 0 && !reader.is_null(keys.kv_heads);
+  const std::int64_t usual_kv_heads = has_usual_kv_heads ? defaults.n_kv_heads : config.n_heads;
   config.n_kv_heads = keys.kv_heads.empty()
                           ? usual_kv_heads
                           : reader.integer_or(keys.kv_heads, std::min(usual_kv_heads, config.n_heads), 1, config.n_heads);
@@ -52,12 +57,12 @@ void read_sizes(ConfigReader& reader, ModelConfig& config, const Defaults& defau
     config.max_position_embeddings = reader.integer_or(keys.positions, defaults.n_positions, 1, kMaxPositions);
   }
   config.tied_embeddings = reader.boolean_or("tie_word_embeddings", defaults.tied_embeddings);
-  const bool is_given = reader.has("head_dim") || defaults.head_dim > 0;
-  if (!is_given && config.hidden_size % config.n_heads != 0) {
+  const bool has_usual_dim = defaults.head_dim > 0 && !reader.is_null("head_dim");
+  if (!reader.has("head_dim") && !has_usual_dim && config.hidden_size % config.n_heads != 0) {
     reader.fault(keys.hidden, fmt::format("expected a multiple of {}, because head_dim is not given", keys.heads));
   }
   const std::int64_t by_width = std::max<std::int64_t>(config.hidden_size / config.n_heads, 1);
-  config.head_dim = reader.integer_or("head_dim", defaults.head_dim > 0 ? defaults.head_dim : by_width, 1, kMaxHeadDim);
+  config.head_dim = reader.integer_or("head_dim", has_usual_dim ? defaults.head_dim : by_width, 1, kMaxHeadDim);
 }
 
 void read_llama_parts(ConfigReader& reader, ModelConfig& config, const Defaults& defaults) {
@@ -99,8 +104,10 @@ void read_whole_rope(ConfigReader& reader, ModelConfig& config, double theta) {
   config.ropes = {read_rope(reader, defaults, config.max_position_embeddings)};
 }
 
-void read_partial_rope(ConfigReader& reader, ModelConfig& config, double factor, kernels::RopeStyle style) {
-  const RopeDefaults defaults{.rotary_dim = partial_rotary_dim(reader, config.head_dim, factor), .style = style};
+void read_partial_rope(ConfigReader& reader, ModelConfig& config, const PartialRope& usual) {
+  const RopeDefaults defaults{.rotary_dim = partial_rotary_dim(reader, config.head_dim, usual.factor, usual.may_be_odd),
+                              .style = usual.style,
+                              .old_context = usual.old_context};
   config.ropes = {read_rope(reader, defaults, config.max_position_embeddings)};
 }
 

@@ -114,9 +114,14 @@ kernels::Activation read_activation(ConfigReader& reader, std::string_view key, 
 
 /// RoPE on the whole head, the same in all layers.
 void read_whole_rope(ConfigReader& reader, ModelConfig& config, double theta = 10000);
-/// RoPE on a part of the head: `factor` unless the file says another.
-void read_partial_rope(ConfigReader& reader, ModelConfig& config, double factor,
-                       kernels::RopeStyle style = kernels::RopeStyle::half);
+/// RoPE on a part of the head, where the file says nothing else.
+struct PartialRope {
+  double factor = 1;
+  kernels::RopeStyle style = kernels::RopeStyle::half;
+  bool may_be_odd = false;       ///< the part may end amid a pair, which then turns whole; else such a part is a fault
+  std::int64_t old_context = 0;  ///< original_max_position_embeddings; 0: max_position_embeddings
+};
+void read_partial_rope(ConfigReader& reader, ModelConfig& config, const PartialRope& usual);
 
 /// Sliding windows of `window` tokens by `layer_types` where the file has them, else in the layers that is_sliding(i) names.
 /// Requires: n_layers is known.

@@ -376,7 +376,8 @@ std::vector<std::string> differences(const ModelConfig& written, const ModelConf
   expect(a.n_learned_positions == b.n_learned_positions && a.position_offset == b.position_offset, "learned positions");
   expect(a.n_token_types == b.n_token_types, "type_vocab_size");
   expect(a.is_causal == b.is_causal && a.has_head == b.has_head, "what it is for");
-  expect(std::equal(a.alibi_slopes.begin(), a.alibi_slopes.end(), b.alibi_slopes.begin(), b.alibi_slopes.end(), is_close),
+  expect(std::equal(a.alibi_slopes.begin(), a.alibi_slopes.end(), b.alibi_slopes.begin(), b.alibi_slopes.end(), is_close) &&
+             is_close(a.rounded_alibi_scale, b.rounded_alibi_scale),
          "ALiBi");
   expect(a.normalises_head == b.normalises_head, "rows of the head");
   expect(a.residual == b.residual, "use_parallel_residual");

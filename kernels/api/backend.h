@@ -161,6 +161,9 @@ struct AttentionForm {
       slopes{};  ///< [n_heads] or none: slope * (j - i) is added for token j seen from row i. Press et al. 2022
   std::span<const float> sinks{};  ///< [n_heads] or none: a score that takes weight and gives nothing
   bool is_causal = true;           ///< a row sees itself and what is before it; else all of its context, as encoders do
+  /// Scale of slopes that are rounded, 0 if they are not: this times r(slope * r(j)) - r(slope * r(i)) is added, where r
+  /// rounds to bf16.
+  float rounded_slope_scale = 0;
 };
 
 enum class NormKind : std::uint8_t {

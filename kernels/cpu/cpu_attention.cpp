@@ -142,6 +142,7 @@ AttentionArgs CpuBackend::plan_attention(const TensorView& out, const TensorView
           .scale = form.scale,
           .window = form.window,
           .soft_cap = form.soft_cap,
+          .rounded_slope_scale = form.rounded_slope_scale,
           .slopes = form.slopes.empty() ? nullptr : form.slopes.data(),
           .sinks = form.sinks.empty() ? nullptr : form.sinks.data()};
 }

@@ -34,6 +34,7 @@ void CudaBackend::attention(const TensorView& out, const TensorView& q, int n_he
                      .n_parts = plan_.n_parts,
                      .block_tables = block_tables_.on_device(stream_, batch.block_tables.first(n_tables)),
                      .max_blocks = batch.max_blocks,
+                     .rounded_slope_scale = form.rounded_slope_scale,
                      .scale = form.scale,
                      .window = form.window,
                      .soft_cap = form.soft_cap,

@@ -356,21 +356,25 @@ void SelfTest::check_attentions(const ModelShape& shape) {
   const AttentionCase mixed({0, 1, 2, 50}, {70, 1, 130}, shape.block_size, numbers_);
   for (const Dtype dtype : kKvTypes) check_attention(shape, dtype, std::string(name_of(dtype)), mixed, plain);
 
-  std::vector<float> slopes, sinks;
+  std::vector<float> slopes, rounded_slopes, sinks;
   for (int head = 0; head < shape.n_heads; ++head) {
     slopes.push_back(0.3F / static_cast<float>(1 + head));
+    rounded_slopes.push_back(bf16_to_f32(f32_to_bf16(slopes.back())));
     sinks.push_back(numbers_.next());
   }
-  AttentionForm window = plain, capped = plain, sloped = plain, sunk = plain, whole = plain;
+  AttentionForm window = plain, capped = plain, sloped = plain, rounded = plain, sunk = plain, whole = plain;
   window.window = 33;
   capped.soft_cap = 2;
   sloped.slopes = slopes;
+  rounded.slopes = rounded_slopes;
+  rounded.rounded_slope_scale = plain.scale;
   sunk.sinks = sinks;
   whole.is_causal = false;
   const AttentionCase long_ones({0, 1, 2, 40}, {700, 257, 300}, shape.block_size, numbers_);
   const AttentionCase decode({0, 1, 2}, {1030, 512}, shape.block_size, numbers_);
-  const std::pair<const char*, AttentionForm> forms[] = {{"window", window}, {"soft cap", capped},  {"slopes", sloped},
-                                                         {"sinks", sunk},    {"not causal", whole}, {"plain", plain}};
+  const std::pair<const char*, AttentionForm> forms[] = {
+      {"window", window}, {"soft cap", capped},  {"slopes", sloped}, {"rounded slopes", rounded},
+      {"sinks", sunk},    {"not causal", whole}, {"plain", plain}};
   for (const auto& [name, form] : forms) {
     check_attention(shape, Dtype::f32, std::string("long, ") + name, long_ones, form);
     check_attention(shape, Dtype::f32, std::string("decode, ") + name, decode, form);

@@ -117,9 +117,11 @@ std::vector<std::int32_t> RunnerDriver::greedy(std::vector<std::int32_t> prompt,
 
 Logits logits_of(const std::string& path, const RunnerChoice& choice) {
   constexpr int kTokens = 24;  // more than two tiles of rows
+  RunnerDriver driver(path, choice);
+  const auto n_ids = static_cast<std::size_t>(std::min<std::int64_t>(driver.runner().limits().vocab_size - 3, 90));
   std::vector<std::int32_t> ids(kTokens);
-  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int32_t>(i * 7 % 90 + 3);
-  return RunnerDriver(path, choice).step({{0, ids, kTokens}});
+  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int32_t>(i * 7 % n_ids + 3);
+  return driver.step({{0, ids, kTokens}});
 }
 
 double largest_difference(const Logits& a, const Logits& b) {

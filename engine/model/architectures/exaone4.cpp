@@ -15,7 +15,10 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
   norm_queries(config, QkNorm::head);
   const std::int64_t window =
       reader.is_null("sliding_window") ? 0 : reader.integer_or("sliding_window", 4096, 1, kMaxPositions);
-  read_windows(reader, config, window, [&](std::int64_t layer) { return layer % 4 != 3 && layer + 1 < config.n_layers; });
+  // Files that list their layers may have the pattern as a word ("LLLG"), those without windows as 0.
+  const bool has_period = window > 0 && !reader.has("layer_types");
+  const std::int64_t period = has_period ? reader.integer_or("sliding_window_pattern", 4, 1, kMaxLayers) : 1;
+  read_windows(reader, config, window, [&](std::int64_t layer) { return (layer + 1) % period != 0; });
   for (LayerConfig& layer : config.layers) layer.rope = window > 0 && layer.window == 0 ? -1 : 0;
 }
 

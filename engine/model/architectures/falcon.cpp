@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Falcon 7B, 40B, 180B, RW and 2 11B. Source: Almazrouei et al. 2023; Hugging Face transformers, FalconConfig. transformers
-// builds the ALiBi of RW in bfloat16; here its slopes alone are rounded so.
+// Falcon 7B, 40B, 180B, RW and 2 11B. Source: Almazrouei et al. 2023; Hugging Face transformers, FalconConfig. The ALiBi of
+// RW is built in bfloat16, whatever type the weights have: positions, slopes and their products are rounded to it.
 #include <cmath>
 
 #include "engine/model/alibi.h"
@@ -62,9 +62,8 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
   }
   if (reader.boolean_or("alibi", false)) {
     config.alibi_slopes = alibi_slopes(config.n_heads, 8);
-    for (float& slope : config.alibi_slopes) {
-      slope = kernels::bf16_to_f32(kernels::f32_to_bf16(slope)) / std::sqrt(static_cast<float>(config.head_dim));
-    }
+    for (float& slope : config.alibi_slopes) slope = kernels::bf16_to_f32(kernels::f32_to_bf16(slope));
+    config.rounded_alibi_scale = 1 / std::sqrt(static_cast<double>(config.head_dim));
   } else {
     read_whole_rope(reader, config);
   }

@@ -18,7 +18,7 @@ constexpr auto kTensors =
 void read_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.n_kv_heads = 2, .head_dim = 128, .n_positions = 131072});
   read_rms_norm(reader, config, 1.5625e-7);
-  read_partial_rope(reader, config, 0.5, kernels::RopeStyle::interleaved);
+  read_partial_rope(reader, config, {.factor = 0.5, .style = kernels::RopeStyle::interleaved, .may_be_odd = true});
   config.activation = read_activation(reader, "hidden_act", "silu");
   config.qkv_bias = reader.boolean_or("attention_bias", true);
   config.norm_place = NormPlace::around;

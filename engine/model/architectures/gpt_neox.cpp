@@ -42,7 +42,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
   if (reader.boolean_or("use_parallel_residual", true)) config.residual = Residual::parallel_two_norms;
   const RopeDefaults defaults{
       .theta = reader.number_or("rotary_emb_base", 10000, 1, 1e12),
-      .rotary_dim = partial_rotary_dim(reader, config.head_dim, reader.number_or("rotary_pct", 0.25, 0, 1))};
+      .rotary_dim = partial_rotary_dim(reader, config.head_dim, reader.number_or("rotary_pct", 0.25, 0, 1), true)};
   config.ropes = {read_rope(reader, defaults, config.max_position_embeddings)};
 }
 

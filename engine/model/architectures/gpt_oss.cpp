@@ -34,7 +34,7 @@ constexpr auto kTensors = joined(
 RopeConfig read_stretched_rope(ConfigReader& reader, const ModelConfig& config) {
   const RopeDefaults defaults{.theta = 150000, .rotary_dim = config.head_dim};
   RopeConfig rope = read_rope(reader, defaults, config.max_position_embeddings);
-  if (reader.has("rope_parameters") || reader.has("rope_scaling")) return rope;
+  if (has_rope_object(reader)) return rope;
   rope.scaling = RopeScaling::yarn;
   rope.factor = 32;
   rope.original_max_position_embeddings = 4096;

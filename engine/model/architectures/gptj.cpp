@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPT-J. Source: Wang and Komatsuzaki 2021; Hugging Face transformers, GPTJConfig.
+#include <fmt/format.h>
+
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
@@ -41,6 +43,9 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
   config.residual = Residual::parallel;
   const RopeDefaults defaults{.rotary_dim = reader.integer_or("rotary_dim", 64, 2, config.head_dim),
                               .style = kernels::RopeStyle::interleaved};
+  if (defaults.rotary_dim % 2 != 0) {
+    reader.fault("rotary_dim", fmt::format("got {}, expected an even number", defaults.rotary_dim));
+  }
   config.ropes = {read_rope(reader, defaults, config.max_position_embeddings)};
 }
 

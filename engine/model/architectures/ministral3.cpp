@@ -8,15 +8,34 @@ extern const Architecture kMinistral3;
 
 namespace {
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
-  read_llama_parts(reader, config,
-                   {.n_kv_heads = 8, .head_dim = 128, .n_positions = 262144, .rms_norm_eps = 1e-5, .rope_theta = 1e6});
+/// Stretched even where the file says nothing; a theta outside the object is not read then.
+RopeConfig usual_rope(const ModelConfig& config) {
+  return {.theta = 1e6,
+          .rotary_dim = config.head_dim,
+          .scaling = RopeScaling::yarn,
+          .factor = 16,
+          .original_max_position_embeddings = 16384,
+          .mscale = 1,
+          .mscale_all_dim = 1,
+          .query_growth = 0.1};
+}
+
+void read_rope_and_growth(ConfigReader& reader, ModelConfig& config) {
   RopeConfig& rope = config.ropes.front();
-  rope.query_growth = reader.number_or("rope_parameters.llama_4_scaling_beta", 0, 0, 1e6);
-  if (rope.query_growth > 0 && rope.original_max_position_embeddings == 0) {
-    rope.original_max_position_embeddings =
-        reader.integer("rope_parameters.original_max_position_embeddings", 1, kMaxPositions);
+  if (!has_rope_object(reader)) {
+    rope = usual_rope(config);
+    return;
   }
+  const std::string object(rope_object(reader));
+  rope.query_growth = reader.number_or(object + ".llama_4_scaling_beta", 0, 0, 1e6);
+  if (rope.query_growth > 0 && rope.original_max_position_embeddings == 0) {
+    rope.original_max_position_embeddings = reader.integer(object + ".original_max_position_embeddings", 1, kMaxPositions);
+  }
+}
+
+void read_config(ConfigReader& reader, ModelConfig& config) {
+  read_llama_parts(reader, config, {.n_kv_heads = 8, .head_dim = 128, .n_positions = 262144, .rms_norm_eps = 1e-5});
+  read_rope_and_growth(reader, config);
   const std::int64_t window = reader.integer_or("sliding_window", 0, 0, kMaxPositions);
   read_windows(reader, config, window, [&](std::int64_t) { return window > 0; });
 }

@@ -35,6 +35,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
   config.is_gated = false;
   config.clip_qkv = reader.number_or("attn_config.clip_qkv", 0, 0, 1e6);
   config.attention_scale = reader.number_or("attn_config.softmax_scale", 0, 0, 1e6);
+  // As the models were trained; transformers takes 8 whatever the key says.
   config.alibi_slopes = alibi_slopes(config.n_heads, reader.number_or("attn_config.alibi_bias_max", 8, 1e-3, 1e3));
   if (!reader.boolean_or("attn_config.alibi", true)) reader.unmet("learned positions (attn_config.alibi)");
   if (reader.boolean_or("attn_config.qk_ln", false)) reader.unmet("normalised Q and K (attn_config.qk_ln)");

@@ -37,7 +37,7 @@ constexpr std::array kTensors = {
 void read_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config);
   read_layer_norm(reader, config, "layer_norm_eps", 1e-5);
-  read_partial_rope(reader, config, 0.5);
+  read_partial_rope(reader, config, {.factor = 0.5});
   config.activation = read_activation(reader, "hidden_act", "gelu_new");
   config.is_gated = false;
   config.qkv_bias = config.attention_out_bias = config.mlp_bias = config.head_bias = true;

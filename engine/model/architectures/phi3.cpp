@@ -18,7 +18,7 @@ constexpr auto kTensors = joined(kLlamaEnds, kLlamaNorms,
 void read_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.n_positions = 4096});
   read_rms_norm(reader, config, 1e-5);
-  read_partial_rope(reader, config, 1);
+  read_partial_rope(reader, config, {.may_be_odd = true, .old_context = 4096});
   config.activation = read_activation(reader, "hidden_act", "silu");
   const std::int64_t window = reader.integer_or("sliding_window", 0, 0, kMaxPositions);
   read_windows(reader, config, window, [&](std::int64_t) { return window > 0; });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Phi-3.5-MoE: Mixtral with layer norms, biases, longrope and SparseMixer. Source: Abdin et al. 2024; Hugging Face
-// transformers, PhimoeConfig.
+// transformers, PhimoeConfig. transformers 5 takes the short factors of longrope beyond the old context too; here the long
+// ones are taken there, as the model was trained.
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
@@ -20,8 +21,8 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
   config.activation = read_activation(reader, "hidden_act", "silu");
   config.qkv_bias = config.attention_out_bias = reader.boolean_or("attention_bias", false);
   config.head_bias = reader.boolean_or("lm_head_bias", false);
-  // transformers reads this key and attends to everything.
-  reader.integer_or("sliding_window", 0, 0, kMaxPositions);
+  const std::int64_t window = reader.integer_or("sliding_window", 0, 0, kMaxPositions);
+  read_windows(reader, config, window, [&](std::int64_t) { return window > 0; });
   read_experts(reader, config, 16, 2, {.size = "intermediate_size"});
   config.moe.score = RouterScore::sparse_mixer;
   config.moe.jitter = reader.number_or("router_jitter_noise", 0.01, 0, 1);

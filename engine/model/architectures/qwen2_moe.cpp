@@ -10,10 +10,19 @@ namespace {
 
 constexpr auto kTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention, kLlamaMlp, kQwenExperts, kFusedExperts);
 
+/// Every second layer slides below layer `max_window_layers`: not what Qwen 2 makes of the same keys.
+void read_lower_windows(ConfigReader& reader, ModelConfig& config) {
+  const bool slides = reader.boolean_or("use_sliding_window", false);
+  const std::int64_t window = reader.integer_or("sliding_window", 4096, 0, kMaxPositions);
+  const std::int64_t end = reader.integer_or("max_window_layers", 28, 0, kMaxLayers);
+  read_windows(reader, config, slides ? window : 0,
+               [&](std::int64_t layer) { return slides && layer % 2 == 0 && layer < end; });
+}
+
 void read_config(ConfigReader& reader, ModelConfig& config) {
   read_llama_parts(reader, config, {.n_positions = 32768});
   config.qkv_bias = reader.boolean_or("qkv_bias", true);
-  read_upper_windows(reader, config);
+  read_lower_windows(reader, config);
   read_experts(reader, config, 60, 4);
   read_sparse_layers(reader, config);
   config.moe.normalises = reader.boolean_or("norm_topk_prob", false);

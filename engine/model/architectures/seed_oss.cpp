@@ -9,7 +9,7 @@ extern const Architecture kSeedOss;
 namespace {
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
-  read_llama_parts(reader, config);
+  read_llama_parts(reader, config, {.n_kv_heads = 8, .head_dim = 128});
   config.qkv_bias = reader.boolean_or("attention_bias", true);
   config.attention_out_bias = reader.boolean_or("attention_out_bias", false);
   config.mlp_bias = reader.boolean_or("mlp_bias", false);

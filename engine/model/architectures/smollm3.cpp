@@ -11,15 +11,16 @@ namespace {
 void read_config(ConfigReader& reader, ModelConfig& config) {
   read_llama_parts(reader, config, {.n_kv_heads = 4, .n_positions = 32768, .tied_embeddings = true, .rope_theta = 2e6});
   read_llama_biases(reader, config);
-  const bool slides = reader.boolean_or("use_sliding_window", false);
-  const std::int64_t window = reader.integer_or("sliding_window", 0, 0, kMaxPositions);
-  read_windows(reader, config, slides ? window : 0, [](std::int64_t) { return false; });
   const std::int64_t interval = reader.integer_or("no_rope_layer_interval", 4, 1, kMaxLayers);
   const std::vector<double> listed = reader.numbers("no_rope_layers", static_cast<std::size_t>(kMaxLayers), 0, 1);
-  for (std::size_t i = 0; i < config.layers.size(); ++i) {
-    const bool turns = i < listed.size() ? listed[i] != 0 : (static_cast<std::int64_t>(i) + 1) % interval != 0;
-    config.layers[i].rope = turns ? 0 : -1;
-  }
+  const auto turns = [&](std::int64_t layer) {
+    const auto i = static_cast<std::size_t>(layer);
+    return i < listed.size() ? listed[i] != 0 : (layer + 1) % interval != 0;
+  };
+  const bool slides = reader.boolean_or("use_sliding_window", false);
+  const std::int64_t window = reader.integer_or("sliding_window", 0, 0, kMaxPositions);
+  read_windows(reader, config, slides ? window : 0, [&](std::int64_t layer) { return !turns(layer); });
+  for (std::int64_t i = 0; i < config.n_layers; ++i) config.layers[static_cast<std::size_t>(i)].rope = turns(i) ? 0 : -1;
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ constexpr auto kTensors = joined(
 void read_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.n_positions = 4096});
   read_layer_norm(reader, config, "layer_norm_eps", 1e-5);
-  read_partial_rope(reader, config, 0.25);
+  read_partial_rope(reader, config, {.factor = 0.25});
   config.activation = read_activation(reader, "hidden_act", "silu");
   config.qkv_bias = reader.boolean_or("use_qkv_bias", false);
   if (reader.boolean_or("use_parallel_residual", false)) config.residual = Residual::parallel;

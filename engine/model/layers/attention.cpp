@@ -88,7 +88,8 @@ void Attention::forward(kernels::Backend& backend, const AttentionContext& conte
                   .soft_cap = static_cast<float>(config.attention_soft_cap),
                   .slopes = config.alibi_slopes,
                   .sinks = numbers_of(sinks_.view()),
-                  .is_causal = config.is_causal},
+                  .is_causal = config.is_causal,
+                  .rounded_slope_scale = static_cast<float>(config.rounded_alibi_scale)},
                  out_.matrix(), out_.bias());
 }
 

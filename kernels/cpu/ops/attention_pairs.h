@@ -90,9 +90,30 @@ struct TokenNumbers {
 };
 constexpr TokenNumbers kTokenNumbers;
 
-/// Soft-caps the scores of a row, and adds the slope of its head times the distance.
+/// Rounds a finite number to bf16, half to even.
+inline float rounded_to_bf16(float x) {
+  const std::uint32_t bits = __builtin_bit_cast(std::uint32_t, x);
+  return __builtin_bit_cast(float, (bits + 0x7fffU + (bits >> 16 & 1U)) & 0xffff0000U);
+}
+
+/// Adds ALiBi whose products are rounded to bf16, of the tokens from `first` on seen from `position`. The loop is plain: the
+/// compiler makes vectors of it, and nothing in it depends on their width.
 template <class V>
-void shape_scores(const AttentionArgs& args, std::int64_t head, std::int64_t distance, float* scores) {
+void add_rounded_slopes(float slope, float scale, std::int64_t first, std::int64_t position, float* scores) {
+  const float own = rounded_to_bf16(slope * rounded_to_bf16(static_cast<float>(position)));
+  const auto start = static_cast<float>(first);
+  float biases[kWindowTokens];
+  for (int t = 0; t < kWindowTokens; ++t) {
+    biases[t] = rounded_to_bf16(slope * rounded_to_bf16(start + kTokenNumbers.numbers[t])) - own;
+  }
+  for (int t = 0; t < kWindowTokens; t += V::kLanes) {
+    V::store(scores + t, V::fma(V::load(biases + t), V::set(scale), V::load(scores + t)));
+  }
+}
+
+/// Soft-caps the scores of a row, and adds the ALiBi of its head, of the tokens from `first` on seen from `position`.
+template <class V>
+void shape_scores(const AttentionArgs& args, std::int64_t head, std::int64_t first, std::int64_t position, float* scores) {
   if (args.soft_cap > 0) {
     const auto cap = V::set(args.soft_cap);
     for (int t = 0; t < kWindowTokens; t += V::kLanes) {
@@ -100,10 +121,13 @@ void shape_scores(const AttentionArgs& args, std::int64_t head, std::int64_t dis
     }
   }
   if (args.slopes == nullptr) return;
+  if (args.rounded_slope_scale != 0) {
+    return add_rounded_slopes<V>(args.slopes[head], args.rounded_slope_scale, first, position, scores);
+  }
   const auto slope = V::set(args.slopes[head]);
-  const auto first = V::set(static_cast<float>(distance));
+  const auto distance = V::set(static_cast<float>(first - position));
   for (int t = 0; t < kWindowTokens; t += V::kLanes) {
-    const auto token = V::add(V::load(kTokenNumbers.numbers + t), first);
+    const auto token = V::add(V::load(kTokenNumbers.numbers + t), distance);
     V::store(scores + t, V::fma(token, slope, V::load(scores + t)));
   }
 }
@@ -162,7 +186,7 @@ void update_softmax(const AttentionArgs& args, const AttentionItem& item, const 
     const std::int64_t row = row_of(s, begin + i);
     const std::int64_t position = position_of(item, row);
     float* const of_pair = scores + i * kWindowTokens;
-    shape_scores<V>(args, item.kv_head * s.group + begin + i - row * s.group, window.first - position, of_pair);
+    shape_scores<V>(args, item.kv_head * s.group + begin + i - row * s.group, window.first, position, of_pair);
     const std::int64_t n_visible = min_of(window.n_tokens, position + 1 - window.first);
     const std::int64_t n_behind = first_visible(static_cast<std::int32_t>(position), args.window) - window.first;
     const float highest = hide_and_find_largest<V>(of_pair, n_behind, n_visible);

@@ -71,10 +71,19 @@ struct Query {
   std::int64_t kv_head;
 };
 
+float rounded(float x) { return bf16_to_f32(f32_to_bf16(x)); }
+
+double alibi_of(const Query& query, std::int64_t token, const AttentionForm& form) {
+  const float slope = form.slopes[query.head];
+  if (form.rounded_slope_scale == 0) return slope * static_cast<double>(token - query.position);
+  const auto bias = [&](std::int64_t at) { return static_cast<double>(rounded(slope * rounded(static_cast<float>(at)))); };
+  return (bias(token) - bias(query.position)) * form.rounded_slope_scale;
+}
+
 double score_of(double dot, const Query& query, std::int64_t token, const AttentionForm& form) {
   double score = dot * form.scale;
   if (form.soft_cap > 0) score = form.soft_cap * std::tanh(score / form.soft_cap);
-  if (!form.slopes.empty()) score += form.slopes[query.head] * static_cast<double>(token - query.position);
+  if (!form.slopes.empty()) score += alibi_of(query, token, form);
   return score;
 }
 

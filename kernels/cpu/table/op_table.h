@@ -142,10 +142,11 @@ struct AttentionArgs {
   const std::int32_t* block_tables;
   std::int64_t max_blocks;
   float scale;
-  int window;           ///< tokens that a row sees, itself included; 0: all
-  float soft_cap;       ///< 0: none
-  const float* slopes;  ///< [n_heads], or null
-  const float* sinks;   ///< [n_heads], or null
+  int window;                 ///< tokens that a row sees, itself included; 0: all
+  float soft_cap;             ///< 0: none
+  float rounded_slope_scale;  ///< 0: slopes as they are
+  const float* slopes;        ///< [n_heads], or null
+  const float* sinks;         ///< [n_heads], or null
 };
 
 /// A run of consecutive rows of one sequence, all query heads of one KV head, over some parts of the context.

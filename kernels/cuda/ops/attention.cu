@@ -120,12 +120,19 @@ struct Work {
   }
 };
 
+__device__ inline float rounded_to_bf16(float x) { return __bfloat162float(__float2bfloat16_rn(x)); }
+__device__ inline float rounded_bias(float slope, int token) {
+  return rounded_to_bf16(__fmul_rn(slope, rounded_to_bf16(static_cast<float>(token))));
+}
+
 __device__ inline float score_of(float dot, const AttentionRows& rows, const Query& query, int token) {
   if (token < query.first || token > query.last) return -INFINITY;
   float score = __fmul_rn(dot, rows.scale);
   if (rows.soft_cap > 0) score = __fmul_rn(rows.soft_cap, tanhf(__fdiv_rn(score, rows.soft_cap)));
-  if (rows.slopes != nullptr) score = fmaf(rows.slopes[query.head], static_cast<float>(token - query.last), score);
-  return score;
+  if (rows.slopes == nullptr) return score;
+  const float slope = rows.slopes[query.head];
+  if (rows.rounded_slope_scale == 0) return fmaf(slope, static_cast<float>(token - query.last), score);
+  return fmaf(__fsub_rn(rounded_bias(slope, token), rounded_bias(slope, query.last)), rows.rounded_slope_scale, score);
 }
 
 /// q k^T of a window, a token a thread, for the queries of this warp.

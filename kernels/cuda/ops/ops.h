@@ -109,6 +109,7 @@ struct AttentionRows {
   int max_blocks = 0;
   const float* slopes = nullptr;  ///< null: none
   const float* sinks = nullptr;   ///< null: none
+  float rounded_slope_scale = 0;
   float scale = 1;
   int window = 0;
   float soft_cap = 0;

@@ -3,6 +3,7 @@
 #include "engine/model/architectures.h"
 
 #include <QTest>
+#include <cmath>
 #include <filesystem>
 #include <set>
 
@@ -19,6 +20,17 @@ namespace {
 std::string folder() { return tests::source_path("tests/fixtures/families"); }
 
 Json config_of(const std::string& family) { return tests::read_json_file(folder() + "/" + family + "/config.json"); }
+
+using Windows = std::vector<std::int64_t>;
+
+/// Of each layer; empty: the config is refused.
+Windows windows_of(const Json& config) {
+  Windows windows;
+  const auto read = read_model_config(config);
+  if (!read) return windows;
+  for (const LayerConfig& layer : read->layers) windows.push_back(layer.window);
+  return windows;
+}
 
 }  // namespace
 
@@ -91,6 +103,103 @@ class ArchitecturesTest : public QObject {
     QCOMPARE(read_model_config(config)->layers[1].window, 0);
   }
 
+  /// The same keys as Qwen 2's, read another way.
+  void qwen2_moe_slides_in_every_second_layer_below_one() {
+    Json config = config_of("qwen2-moe");
+    config["num_hidden_layers"] = 5;
+    config["use_sliding_window"] = true;
+    config["sliding_window"] = 12;
+    config["max_window_layers"] = 4;
+    config.erase("layer_types");
+    QCOMPARE(windows_of(config), (Windows{12, 0, 12, 0, 0}));
+    config["max_window_layers"] = 1;
+    QCOMPARE(windows_of(config), (Windows{12, 0, 0, 0, 0}));
+    config["use_sliding_window"] = false;
+    QCOMPARE(windows_of(config), (Windows{0, 0, 0, 0, 0}));
+  }
+
+  /// The last layer slides like any other.
+  void exaone_slides_by_the_period_of_the_file() {
+    Json config = config_of("exaone4");
+    config["num_hidden_layers"] = 6;
+    config.erase("layer_types");
+    config.erase("sliding_window_pattern");
+    QCOMPARE(windows_of(config), (Windows{12, 12, 12, 0, 12, 12}));
+    config["sliding_window_pattern"] = 5;
+    QCOMPARE(windows_of(config), (Windows{12, 12, 12, 12, 0, 12}));
+    const auto by_five = read_model_config(config);
+    for (const LayerConfig& layer : by_five->layers) QCOMPARE(layer.rope < 0, layer.window == 0);
+    config["sliding_window_pattern"] = "LLLG";
+    const auto by_word = read_model_config(config);
+    QVERIFY(!by_word.has_value() && by_word.error().where.find("sliding_window_pattern") != std::string::npos);
+    config["layer_types"] = Json::array();
+    for (int i = 0; i < 6; ++i) config["layer_types"].push_back(i == 1 ? "full_attention" : "sliding_attention");
+    QCOMPARE(windows_of(config), (Windows{12, 0, 12, 12, 12, 12}));
+    config.erase("layer_types");
+    config["sliding_window_pattern"] = 0;
+    config["sliding_window"] = nullptr;
+    QCOMPARE(windows_of(config), (Windows{0, 0, 0, 0, 0, 0}));
+  }
+
+  void smollm3_slides_where_nothing_turns() {
+    Json config = config_of("smollm3");
+    config["no_rope_layers"] = {0, 1};
+    config["use_sliding_window"] = true;
+    config["sliding_window"] = 12;
+    config.erase("layer_types");
+    QCOMPARE(windows_of(config), (Windows{12, 0}));
+    config["layer_types"] = {"full_attention", "sliding_attention"};
+    QCOMPARE(windows_of(config), (Windows{0, 12}));
+  }
+
+  void absent_sizes_are_those_of_the_class_and_null_ones_follow() {
+    Json config = config_of("seed-oss");
+    config["num_attention_heads"] = 16;
+    config.erase("num_key_value_heads");
+    config.erase("head_dim");
+    QCOMPARE(read_model_config(config)->n_kv_heads, 8);
+    QCOMPARE(read_model_config(config)->head_dim, 128);
+    config["num_key_value_heads"] = config["head_dim"] = nullptr;
+    config["hidden_size"] = 64;
+    QCOMPARE(read_model_config(config)->n_kv_heads, 16);
+    QCOMPARE(read_model_config(config)->head_dim, 4);
+  }
+
+  /// RoPE is stretched, and queries grow, where the file says nothing of either.
+  void ministral3_has_defaults_of_its_own() {
+    Json config = config_of("ministral3");
+    config.erase("rope_parameters");
+    config["rope_theta"] = 5000;
+    const RopeConfig rope = read_model_config(config)->ropes.front();
+    QVERIFY(rope.scaling == RopeScaling::yarn && rope.truncate);
+    QCOMPARE(rope.theta, 1e6);
+    QCOMPARE(rope.factor, 16.0);
+    QCOMPARE(rope.original_max_position_embeddings, 16384);
+    QCOMPARE(rope.query_growth, 0.1);
+    QCOMPARE(rope_waves(rope, 100).attention_factor, 1.0);
+    config["rope_scaling"] = {
+        {"rope_type", "default"}, {"llama_4_scaling_beta", 0.3}, {"original_max_position_embeddings", 99}};
+    const RopeConfig own = read_model_config(config)->ropes.front();
+    QVERIFY(own.scaling == RopeScaling::none);
+    QCOMPARE(own.theta, 5000.0);
+    QCOMPARE(own.query_growth, 0.3);
+    QCOMPARE(own.original_max_position_embeddings, 99);
+  }
+
+  void slopes_of_falcon_are_rounded() {
+    Json config = config_of("falcon-rw");
+    config["num_attention_heads"] = 12;
+    config["hidden_size"] = 48 * 5;
+    const auto read = read_model_config(config);
+    QVERIFY2(read.has_value(), read ? "" : read.error().message.c_str());
+    QCOMPARE(read->rounded_alibi_scale, 1 / std::sqrt(20.0));
+    for (const float slope : read->alibi_slopes) {
+      QCOMPARE(slope, kernels::bf16_to_f32(kernels::f32_to_bf16(slope)));
+    }
+    QCOMPARE(read->alibi_slopes[8], 0.70703125F);  // not 2^-0.5
+    QCOMPARE(read_model_config(config_of("bloom"))->rounded_alibi_scale, 0.0);
+  }
+
   void baichuan_13b_has_slopes_and_7b_turns() {
     Json config = config_of("llama");
     for (const char* key : {"rope_parameters", "num_key_value_heads", "head_dim"}) config.erase(key);
@@ -109,7 +218,9 @@ class ArchitecturesTest : public QObject {
   void what_a_family_cannot_do_is_named_data() {
     QTest::addColumn<QString>("family");
     QTest::addColumn<QString>("key");
-    for (const auto& [family, key] : {std::pair("llama", "alibi"), {"bloom", "apply_residual_connection_post_layernorm"}}) {
+    for (const auto& [family, key] : {std::pair("llama", "alibi"),
+                                      {"bloom", "apply_residual_connection_post_layernorm"},
+                                      {"gemma3", "use_bidirectional_attention"}}) {
       QTest::newRow(key) << family << key;
     }
   }

@@ -53,6 +53,10 @@ class ModelConfigTest : public QObject {
   void rope_of_the_older_spelling();
   void rope_of_the_newer_spelling();
   void rope_theta_of_the_object_wins();
+  void the_older_spelling_of_rope_wins();
+  void dynamic_scaling_knows_no_other_context();
+  void odd_parts_of_heads_data();
+  void odd_parts_of_heads();
   void rope_type_may_be_called_type();
   void llama3_scaling_needs_its_factors();
   void llama3_original_context_may_stand_outside();
@@ -195,6 +199,59 @@ void ModelConfigTest::rope_theta_of_the_object_wins() {
   config["rope_theta"] = 1000.0;
   config["rope_parameters"] = {{"rope_type", "default"}, {"rope_theta", 2000.0}};
   QCOMPARE(read_model_config(config)->ropes.front().theta, 2000.0);
+}
+
+/// As transformers reads a file that has both spellings; an empty object says nothing.
+void ModelConfigTest::the_older_spelling_of_rope_wins() {
+  Json config = base_config();
+  config["rope_theta"] = 1000.0;
+  config["rope_parameters"] = {{"rope_type", "linear"}, {"factor", 3}, {"rope_theta", 2000.0}};
+  config["rope_scaling"] = Json::object();
+  QCOMPARE(describe_scaling(read_model_config(config)->ropes.front()), std::string("linear x3"));
+  config["rope_scaling"] = {{"type", "linear"}, {"factor", 2}};
+  QCOMPARE(describe_scaling(read_model_config(config)->ropes.front()), std::string("linear x2"));
+  QCOMPARE(read_model_config(config)->ropes.front().theta, 1000.0);
+}
+
+/// Dynamic scaling begins where the checkpoint's positions end.
+void ModelConfigTest::dynamic_scaling_knows_no_other_context() {
+  const auto config =
+      read_with("rope_scaling", {{"rope_type", "dynamic"}, {"factor", 2}, {"original_max_position_embeddings", 64}});
+  QCOMPARE(config->ropes.front().original_max_position_embeddings, 256);
+}
+
+void ModelConfigTest::odd_parts_of_heads_data() {
+  QTest::addColumn<QString>("architecture");
+  QTest::addColumn<bool>("may_be_odd");
+  QTest::newRow("glm") << "GlmForCausalLM" << true;
+  QTest::newRow("glm4") << "Glm4ForCausalLM" << true;
+  QTest::newRow("phi3") << "Phi3ForCausalLM" << true;
+  QTest::newRow("gpt_neox") << "GPTNeoXForCausalLM" << true;
+  QTest::newRow("phi") << "PhiForCausalLM" << false;
+  QTest::newRow("stablelm") << "StableLmForCausalLM" << false;
+}
+
+/// 0.3 of 10 numbers are 3: of GLM, GPT-NeoX and Phi-3 two pairs turn, by powers of theta in thirds.
+void ModelConfigTest::odd_parts_of_heads() {
+  QFETCH(QString, architecture);
+  QFETCH(bool, may_be_odd);
+  Json config = base_config();
+  config["architectures"] = {architecture.toStdString()};
+  config["head_dim"] = 10;
+  config["rope_parameters"] = {{"rope_type", "default"}, {"rope_theta", 1000.0}, {"partial_rotary_factor", 0.3}};
+  const auto read = read_model_config(config);
+  if (!may_be_odd) {
+    QVERIFY(contains(refusal_of(read).message, "0.3 of head_dim 10 is 3, expected an even number"));
+    return;
+  }
+  QVERIFY2(read.has_value(), read ? "" : read.error().message.c_str());
+  const RopeConfig& rope = read->ropes.front();
+  QCOMPARE(rope.rotary_dim, 4);
+  const std::vector<double> waves = rope_waves(rope, 100).frequencies;
+  QCOMPARE(waves.size(), std::size_t{2});
+  QVERIFY(std::abs(waves[1] - 0.01) < 1e-12);
+  config["rope_parameters"] = {{"rope_type", "yarn"}, {"factor", 2}, {"partial_rotary_factor", 0.3}};
+  QVERIFY(contains(refusal_of(read_model_config(config)).message, "yarn scaling needs an even number"));
 }
 
 void ModelConfigTest::rope_type_may_be_called_type() {

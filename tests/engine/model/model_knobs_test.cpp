@@ -121,6 +121,8 @@ void ModelKnobsTest::positions_of_every_kind() {
   QVERIFY(knobs_of_family("opt")["positions"] == "learned" && knobs_of_family("opt")["position_offset"] == 2);
   const OrderedJson bloom = knobs_of_family("bloom");
   QVERIFY(bloom["positions"] == "alibi" && bloom["alibi_slopes"].size() == bloom["heads"].get<std::size_t>());
+  QVERIFY(bloom["rounded_alibi_scale"].is_null());
+  QVERIFY(knobs_of_family("falcon-rw")["rounded_alibi_scale"].get<double>() > 0);
   QVERIFY(bloom["ropes"].empty() && bloom["rope_of_layers"][0].is_null());
 }
 

@@ -75,6 +75,25 @@ class AttentionFormsTest : public QObject {
     }
   }
 
+  /// Slopes that are no power of two, from positions on that bfloat16 does not have.
+  void rounded_slopes_equal_the_reference_data() { add_isa_rows(); }
+  void rounded_slopes_equal_the_reference() {
+    const auto backend = backend_of_row();
+    for (const HeadShape& heads : {kTiny, kGrouped, kSingle}) {
+      std::vector<float> slopes = halves(heads.n_heads);
+      for (float& slope : slopes) slope = bf16_to_f32(f32_to_bf16(slope * 1.414F));
+      const AttentionForm rounded{.slopes = slopes, .rounded_slope_scale = 0.25F};
+      QVERIFY(error_of(*backend, heads, 400, Dtype::f32, rounded) <= kTolerance);
+      std::vector<float> scaled = slopes;
+      for (float& slope : scaled) slope *= rounded.rounded_slope_scale;
+      const auto reference = make_reference_backend();
+      Sequence with(*reference, heads, 400, 16, Dtype::f32), without(*reference, heads, 400, 16, Dtype::f32);
+      with.set_form(rounded);
+      without.set_form({.slopes = scaled});
+      QVERIFY(relative_error(with.attend_all(400).view(), without.attend_all(400).view()) > 100 * kTolerance);
+    }
+  }
+
   void sinks_equal_the_reference_data() { add_isa_rows(); }
   void sinks_equal_the_reference() {
     const auto backend = backend_of_row();
@@ -116,8 +135,9 @@ class AttentionFormsTest : public QObject {
     const std::vector<float> slopes = halves(kGrouped.n_heads), sinks = halves(kGrouped.n_heads);
     const auto one = backend_of_row(1);
     const auto three = backend_of_row(3);
-    for (const AttentionForm& form : {AttentionForm{.window = 70}, AttentionForm{.window = 600, .soft_cap = 20},
-                                      AttentionForm{.slopes = slopes, .sinks = sinks}}) {
+    for (const AttentionForm& form :
+         {AttentionForm{.window = 70}, AttentionForm{.window = 600, .soft_cap = 20},
+          AttentionForm{.slopes = slopes, .sinks = sinks}, AttentionForm{.slopes = slopes, .rounded_slope_scale = 0.3F}}) {
       Sequence alone(*one, kGrouped, 1100, 16, Dtype::bf16);
       Sequence shared(*three, kGrouped, 1100, 16, Dtype::bf16);
       alone.set_form(form);
