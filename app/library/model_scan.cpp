@@ -5,6 +5,8 @@
 #include <fstream>
 #include <system_error>
 
+#include "app/api/model_files.h"
+
 namespace lathe::app {
 namespace {
 
@@ -67,6 +69,21 @@ bool is_model(const fs::path& path) {
   std::error_code problem;
   if (fs::is_regular_file(path, problem)) return engine::is_gguf_file(path.string());
   return is_checkpoint_folder(path) || engine::gguf_models_in(path.string()).size() == 1;
+}
+
+std::string model_at(const std::string& path) {
+  std::error_code problem;
+  const fs::path given(path);
+  if (!fs::exists(given, problem)) return {};
+  if (is_model(given)) return path;
+  if (fs::is_directory(given, problem)) {
+    const bool in_cache =
+        given.filename().string().starts_with("models--") && fs::is_directory(given / "snapshots", problem);
+    return in_cache ? path : std::string();
+  }
+  const bool is_part = given.filename() == "config.json" || given.extension() == ".safetensors";
+  const fs::path folder = fs::absolute(given, problem).parent_path();
+  return is_part && is_checkpoint_folder(folder) ? folder.string() : std::string();
 }
 
 FileStamp stamp_of(const std::string& path) {

@@ -190,9 +190,7 @@ class FileSettings final : public Settings {
       dirty_ = false;
       text = engine::dump_json(Json{{"version", kVersion}, {"settings", values_}}, 2) + "\n";
     }
-    std::error_code error;
-    fs::create_directories(fs::path(file_).parent_path(), error);
-    Result<void> written = write_file_atomically(file_, text);
+    Result<void> written = write(text);
     note_outcome(written);
     return written;
   }
@@ -203,6 +201,17 @@ class FileSettings final : public Settings {
   }
 
  private:
+  /// The next start must be able to read what is written: the old file stays where the new one would be too large.
+  Result<void> write(const std::string& text) const {
+    if (text.size() > kMaxFileBytes)
+      return engine::fail(
+          ErrorCode::too_large,
+          fmt::format("they have {} bytes, and a file of settings has at most {}", text.size(), kMaxFileBytes), file_);
+    std::error_code error;
+    fs::create_directories(fs::path(file_).parent_path(), error);
+    return write_file_atomically(file_, text);
+  }
+
   /// Requires: write_mutex_ is held.
   void note_outcome(const Result<void>& written) {
     const bool told = std::exchange(unsaved_, !written);

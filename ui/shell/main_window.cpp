@@ -16,14 +16,16 @@
 #include "ui/dialogs/shortcuts.h"
 #include "ui/models/counted.h"
 #include "ui/shell/corner.h"
+#include "ui/shell/file_drop.h"
 #include "ui/shell/menus.h"
-#include "ui/shell/model_drop.h"
+#include "ui/shell/screens.h"
 #include "ui/widgets/page_stack.h"
 
 namespace lathe::ui {
 namespace {
 
 constexpr int kNarrowBelow = 1180;
+constexpr int kMessageMs = 10'000;
 constexpr int kKeepAfterMs = 400;  // a kill loses at most this much of the geometry
 
 /// The model that a file belongs to: a GGUF file is one, others lie in its folder.
@@ -72,7 +74,7 @@ MainWindow::MainWindow(app::Workbench& workbench, Theme& theme)
       context_{workbench, bridge_,   background_, theme,         actions_, navigator_,
                state_,    sampling_, load_,       conversation_, writer_} {
   setObjectName(QStringLiteral("main_window"));
-  connect(new ModelDrop(*this), &ModelDrop::dropped, this, &MainWindow::choose_file);
+  connect_drops();
   setMinimumSize(theme.px(760), theme.px(520));
   resize(theme.px(1440), theme.px(900));
   connect_actions();
@@ -95,6 +97,7 @@ MainWindow::MainWindow(app::Workbench& workbench, Theme& theme)
   connect(&keep_timer_, &QTimer::timeout, this, &MainWindow::keep_state);
   // The session ends: what follows may be a kill, so everything is kept before this returns.
   connect(qApp, &QGuiApplication::commitDataRequest, this, &MainWindow::keep_everything);
+  connect(qApp, &QGuiApplication::screenRemoved, this, [this] { bring_onto_screens(false); }, Qt::QueuedConnection);
   restore_state();
   tell_problem();
 }
@@ -137,6 +140,15 @@ void MainWindow::make_corner() {
   palette_field_ = corner->palette_field();
   menuBar()->setCornerWidget(corner);
   menuBar()->setFixedHeight(theme_.px(37));
+}
+
+void MainWindow::connect_drops() {
+  auto* const drops = new FileDrop(*this);
+  connect(drops, &FileDrop::model_dropped, this, &MainWindow::choose_file);
+  connect(drops, &FileDrop::refused, this, [this](const QString& words) {
+    statusBar()->showMessage(words, kMessageMs);
+    workbench_.log().info("ui", words.toStdString());
+  });
 }
 
 void MainWindow::connect_actions() {
@@ -305,6 +317,8 @@ void MainWindow::restore_state() {
   if (!geometry.isEmpty()) restoreGeometry(geometry);
   const QByteArray docks = state_.get(QStringLiteral("window/docks")).toByteArray();
   if (!docks.isEmpty()) docks_->restore(docks);
+  // The first window of all has the size it is drawn for.
+  if (!geometry.isEmpty()) bring_onto_screens(state_.get(QStringLiteral("window/screens")).toString() == screens_now());
   const engine::Json last_page = workbench_.settings().get("window/page");
   show_page(QStringLiteral("chat"));
   if (last_page.is_string()) show_page(QString::fromStdString(last_page.get<std::string>()));
@@ -313,8 +327,18 @@ void MainWindow::restore_state() {
   update_dock_toggles();
 }
 
+/// Its screen may be gone since, or smaller.
+void MainWindow::bring_onto_screens(bool same_screens) {
+  bring_onto_screen(*this, same_screens);
+  for (QWidget* child : findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly)) {
+    const bool floats = child->isWindow() && (child->inherits("QDockWidget") || child->inherits("QDockWidgetGroupWindow"));
+    if (floats) bring_onto_screen(*child, same_screens);
+  }
+}
+
 void MainWindow::keep_state() {
   state_.set(QStringLiteral("window/geometry"), saveGeometry());
+  state_.set(QStringLiteral("window/screens"), screens_now());
   if (!docks_->narrow()) state_.set(QStringLiteral("window/docks"), docks_->saved());
   state_.flush();
   tell_problem();

@@ -57,6 +57,7 @@ class MainWindow : public QMainWindow {
  private:
   void make_rail_and_pages();
   void make_corner();
+  void connect_drops();
   void connect_actions();
   void connect_layout_actions();
   void update_facts();
@@ -66,6 +67,7 @@ class MainWindow : public QMainWindow {
   void show_panel(const QString& id);
   void apply_layout(const QString& name);
   void restore_state();
+  void bring_onto_screens(bool same_screens);
   void keep_state();
   void keep_everything();
   void tell_problem();

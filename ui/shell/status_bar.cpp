@@ -31,6 +31,7 @@ StatusBar::StatusBar(const Theme& theme, Bridge& bridge, QWidget* parent)
   connect(&bridge, &Bridge::model_changed, this, &StatusBar::refresh);
   connect(&bridge, &Bridge::snapshot_changed, this, &StatusBar::refresh);
   connect(&bridge, &Bridge::streams_changed, this, &StatusBar::refresh);
+  connect(this, &QStatusBar::messageChanged, this, qOverload<>(&QWidget::update));
   read_memory();
   refresh();
 }
@@ -144,6 +145,7 @@ bool StatusBar::event(QEvent* event) {
   if (event->type() != QEvent::ToolTip) return QStatusBar::event(event);
   const auto* help = static_cast<QHelpEvent*>(event);
   if (is_of_sweep(help->pos())) QToolTip::showText(help->globalPos(), tr("Show the sweep"), this);
+  else if (!currentMessage().isEmpty()) QToolTip::showText(help->globalPos(), currentMessage(), this);
   else QToolTip::hideText();
   return true;
 }
@@ -178,6 +180,10 @@ void StatusBar::paintEvent(QPaintEvent*) {
   }
   state_end_ = x + gap;
   line();
+  if (!currentMessage().isEmpty()) {
+    const int most = width() - static_cast<int>(x + gap);
+    return word(QFontMetrics(theme_.font(12)).elidedText(currentMessage(), Qt::ElideRight, most), QFont::Normal, t.text);
+  }
   word(shown_.rate, QFont::Normal, t.text2);
   line();
   word(tr("KV"), QFont::Normal, t.text2);

@@ -8,11 +8,16 @@
 #include <QTextTable>
 #include <algorithm>
 
+#include "ui/widgets/html_entities.h"
+#include "ui/widgets/markdown_tables.h"
+#include "ui/widgets/protected_spans.h"
+
 namespace lathe::ui {
 namespace {
 
 constexpr double kTextSize = 14, kCodeSize = 13, kLineHeight = 148;
-constexpr int kBulletMargin = 18, kBulletIndent = -14, kParagraphGap = 8, kItemGap = 2, kMaxDepth = 8;
+constexpr int kBulletMargin = 18, kBulletIndent = -14, kQuoteMargin = 14, kParagraphGap = 8, kItemGap = 2, kMaxDepth = 8;
+constexpr int kMaxColumns = 128;  // a line of bars over lines of bars would make a table of millions of cells
 
 QTextBlockFormat paragraph_format(const Theme& theme, int margin_left, int gap) {
   QTextBlockFormat format;
@@ -22,21 +27,47 @@ QTextBlockFormat paragraph_format(const Theme& theme, int margin_left, int gap) 
   return format;
 }
 
+int unscaled_margin(MarkdownDepth depth) {
+  return kBulletMargin * std::min(depth.lists, kMaxDepth) + kQuoteMargin * std::min(depth.quotes, kMaxDepth);
+}
+
 struct ListLevel {
   bool ordered = false;
   int number = 1;
+  QLatin1Char delimiter{'.'};
 };
+
+/// `<br>`, `<br/>`, `<br />` and `</br>`, in letters of either case.
+bool is_line_break(const QString& tag) {
+  QString name = tag.chopped(1).mid(1);  // without < and >
+  name.remove(QLatin1Char('/'));
+  return name.trimmed().compare(QLatin1String("br"), Qt::CaseInsensitive) == 0;
+}
+
+/// An address or a title: its entities are not decoded by md4c.
+QString text_of(const MD_ATTRIBUTE& attribute) {
+  QString text;
+  for (int i = 0; attribute.size > 0 && attribute.substr_offsets[i] < attribute.size; ++i) {
+    const MD_OFFSET begin = attribute.substr_offsets[i], end = attribute.substr_offsets[i + 1];
+    const QString words = QString::fromUtf8(attribute.text + begin, static_cast<qsizetype>(end - begin));
+    text += attribute.substr_types[i] == MD_TEXT_ENTITY ? decode_entity(words) : words;
+  }
+  return without_protection(text);
+}
 
 /// Writes the callbacks of md4c into a document. One object renders one source.
 class Writer {
  public:
-  Writer(QTextCursor cursor, const Theme& theme) : cursor_(cursor), theme_(theme) { cursor_.movePosition(QTextCursor::End); }
+  Writer(QTextCursor cursor, const Theme& theme, MarkdownDepth depth)
+      : cursor_(cursor), theme_(theme), outer_lists_(depth.lists), quotes_(depth.quotes) {
+    cursor_.movePosition(QTextCursor::End);
+  }
 
   void enter_block(MD_BLOCKTYPE type, void* detail) {
     switch (type) {
       case MD_BLOCK_QUOTE: ++quotes_; break;
-      case MD_BLOCK_UL: lists_.push_back({false, 1}); break;
-      case MD_BLOCK_OL: lists_.push_back({true, static_cast<int>(static_cast<MD_BLOCK_OL_DETAIL*>(detail)->start)}); break;
+      case MD_BLOCK_UL: lists_.push_back({}); break;
+      case MD_BLOCK_OL: begin_numbers(*static_cast<MD_BLOCK_OL_DETAIL*>(detail)); break;
       case MD_BLOCK_LI: begin_item(*static_cast<MD_BLOCK_LI_DETAIL*>(detail)); break;
       case MD_BLOCK_P: begin_paragraph(); break;
       case MD_BLOCK_H: begin_heading(static_cast<int>(static_cast<MD_BLOCK_H_DETAIL*>(detail)->level)); break;
@@ -45,12 +76,13 @@ class Writer {
       case MD_BLOCK_TABLE: begin_table(*static_cast<MD_BLOCK_TABLE_DETAIL*>(detail)); break;
       case MD_BLOCK_TR: ++row_, column_ = -1; break;
       case MD_BLOCK_TH:
-      case MD_BLOCK_TD: begin_cell(type == MD_BLOCK_TH); break;
+      case MD_BLOCK_TD: begin_cell(type == MD_BLOCK_TH, static_cast<MD_BLOCK_TD_DETAIL*>(detail)->align); break;
       default: break;
     }
   }
 
   void leave_block(MD_BLOCKTYPE type) {
+    block_open_ = false;
     switch (type) {
       case MD_BLOCK_QUOTE: --quotes_; break;
       case MD_BLOCK_UL:
@@ -61,10 +93,7 @@ class Writer {
       case MD_BLOCK_H: weight_ = QFont::Normal, size_ = kTextSize; break;
       case MD_BLOCK_CODE: in_code_block_ = false; break;
       case MD_BLOCK_TH: weight_ = QFont::Normal; break;
-      case MD_BLOCK_TABLE:
-        table_ = nullptr;
-        cursor_.movePosition(QTextCursor::End);
-        break;
+      case MD_BLOCK_TABLE: end_table(); break;
       default: break;
     }
   }
@@ -74,8 +103,8 @@ class Writer {
     if (type == MD_SPAN_EM) ++emphasis_;
     if (type == MD_SPAN_DEL) ++deleted_;
     if (type == MD_SPAN_CODE) ++code_;
-    if (type == MD_SPAN_A) link_ = text_of(static_cast<MD_SPAN_A_DETAIL*>(detail)->href);
-    if (type == MD_SPAN_IMG) link_ = text_of(static_cast<MD_SPAN_IMG_DETAIL*>(detail)->src);
+    if (type == MD_SPAN_A) links_.append(text_of(static_cast<MD_SPAN_A_DETAIL*>(detail)->href));
+    if (type == MD_SPAN_IMG) links_.append(text_of(static_cast<MD_SPAN_IMG_DETAIL*>(detail)->src));
   }
 
   void leave_span(MD_SPANTYPE type) {
@@ -83,38 +112,50 @@ class Writer {
     if (type == MD_SPAN_EM) --emphasis_;
     if (type == MD_SPAN_DEL) --deleted_;
     if (type == MD_SPAN_CODE) --code_;
-    if (type == MD_SPAN_A || type == MD_SPAN_IMG) link_.clear();
+    if (type == MD_SPAN_A || type == MD_SPAN_IMG) links_.removeLast();
   }
 
   void text(MD_TEXTTYPE type, const QString& words) {
-    if (type == MD_TEXT_BR) cursor_.insertText(QString(QChar::LineSeparator), format());
-    else if (type == MD_TEXT_SOFTBR) cursor_.insertText(QStringLiteral(" "), format());
-    else if (type == MD_TEXT_CODE && in_code_block_ && words == QLatin1String("\n"))
-      cursor_.insertText(QString(QChar::LineSeparator), format());
-    else if (type == MD_TEXT_ENTITY) cursor_.insertText(entity(words), format());
-    else cursor_.insertText(words, format());
+    const bool after_break = std::exchange(after_break_, false);
+    const bool new_line = words == QLatin1String("\n");
+    switch (type) {
+      case MD_TEXT_BR: return insert(QString(QChar::LineSeparator));
+      case MD_TEXT_SOFTBR:
+        // A line that ends in <br> ends once.
+        if (!after_break) insert(QString(QChar::LineSeparator));
+        return;
+      case MD_TEXT_NULLCHAR: return insert(QString(QChar(QChar::ReplacementCharacter)));
+      case MD_TEXT_ENTITY: return insert(decode_entity(words));
+      case MD_TEXT_HTML:
+        after_break_ = is_line_break(words);
+        return insert(after_break_ || new_line ? QString(QChar::LineSeparator) : words);
+      case MD_TEXT_CODE: return insert(new_line && in_code_block_ ? QString(QChar::LineSeparator) : code_words(words));
+      default: return insert(words);
+    }
   }
 
  private:
-  static QString text_of(const MD_ATTRIBUTE& attribute) {
-    return QString::fromUtf8(attribute.text, static_cast<qsizetype>(attribute.size));
+  /// A bar in a cell has a backslash before it, also in code (GitHub Flavored Markdown, example 200).
+  QString code_words(const QString& words) const {
+    return table_ != nullptr ? QString(words).replace(QLatin1String("\\|"), QLatin1String("|")) : words;
   }
 
-  static QString entity(const QString& words) {
-    static const QHash<QString, QString> known{{"&lt;", "<"},    {"&gt;", ">"},   {"&amp;", "&"},
-                                               {"&quot;", "\""}, {"&apos;", "'"}, {"&nbsp;", QString(QChar(0xA0))}};
-    return known.value(words, words);
+  void insert(const QString& words) {
+    // md4c begins no paragraph for text of a tight item behind a heading, code, a list or a quote.
+    if (!block_open_ && table_ == nullptr) begin_block(paragraph_format(theme_, depth_margin(), kItemGap));
+    for (TextStretch& stretch : stretches_of(words)) {
+      stretch.text.replace(QLatin1Char('\n'), QChar::LineSeparator);
+      cursor_.insertText(stretch.text, stretch.is_formula ? formula_format() : format());
+    }
   }
 
-  int depth_margin() const {
-    const int lists = std::min<int>(static_cast<int>(lists_.size()), kMaxDepth);
-    return kBulletMargin * lists + 14 * std::min(quotes_, kMaxDepth);
-  }
+  int depth_margin() const { return unscaled_margin({outer_lists_ + static_cast<int>(lists_.size()), quotes_}); }
 
   /// A new block, or the first one of an empty document.
   void begin_block(const QTextBlockFormat& block) {
     const bool first = cursor_.document()->isEmpty() && cursor_.document()->blockCount() == 1 && !used_;
     used_ = true;
+    block_open_ = true;
     QTextBlockFormat set = block;
     if (first) set.setTopMargin(0);
     if (first) cursor_.setBlockFormat(set), cursor_.setBlockCharFormat(format());
@@ -123,10 +164,14 @@ class Writer {
 
   void begin_paragraph() {
     if (item_open_) {
-      item_open_ = false;  // the first paragraph of an item goes on behind its bullet
+      item_open_ = false, block_open_ = true;  // the first paragraph of an item goes on behind its bullet
       return;
     }
     begin_block(paragraph_format(theme_, depth_margin(), kParagraphGap));
+  }
+
+  void begin_numbers(const MD_BLOCK_OL_DETAIL& detail) {
+    lists_.push_back({true, static_cast<int>(detail.start), QLatin1Char(detail.mark_delimiter)});
   }
 
   void begin_item(const MD_BLOCK_LI_DETAIL& detail) {
@@ -137,7 +182,8 @@ class Writer {
     begin_block(block);
     QString mark = QStringLiteral("•");
     if (detail.is_task) mark = detail.task_mark == ' ' ? QStringLiteral("☐") : QStringLiteral("☑");
-    else if (!lists_.empty() && lists_.back().ordered) mark = QStringLiteral("%1.").arg(lists_.back().number++);
+    else if (!lists_.empty() && lists_.back().ordered)
+      mark = QString::number(lists_.back().number++) + lists_.back().delimiter;
     cursor_.insertText(mark + QLatin1Char('\t'), format());
     item_open_ = true;
   }
@@ -145,11 +191,13 @@ class Writer {
   void begin_heading(int level) {
     weight_ = QFont::DemiBold;
     size_ = level == 1 ? 17 : level == 2 ? 15.5 : 14;
+    if (std::exchange(item_open_, false)) return;
     begin_block(paragraph_format(theme_, depth_margin(), 12));
   }
 
   void begin_code() {
     in_code_block_ = true;
+    item_open_ = false;
     QTextBlockFormat block = paragraph_format(theme_, depth_margin() + 8, kParagraphGap);
     block.setLineHeight(124, QTextBlockFormat::ProportionalHeight);
     block.setBackground(theme_.tokens().sunken);
@@ -157,6 +205,7 @@ class Writer {
   }
 
   void rule() {
+    item_open_ = false;
     QTextBlockFormat block = paragraph_format(theme_, 0, 4);
     block.setProperty(QTextFormat::BlockTrailingHorizontalRulerWidth, QTextLength(QTextLength::PercentageLength, 100));
     begin_block(block);
@@ -170,16 +219,38 @@ class Writer {
     format.setBorderCollapse(true);
     format.setCellPadding(theme_.px(5));
     format.setTopMargin(theme_.px(kParagraphGap));
+    format.setBottomMargin(theme_.px(kParagraphGap));
+    format.setLeftMargin(theme_.px(depth_margin()));
+    if (cursor_.document()->isEmpty() && !used_) thin_block();
     used_ = true;
+    item_open_ = false;
     const int rows = static_cast<int>(detail.head_row_count + detail.body_row_count);
     table_ = cursor_.insertTable(std::max(1, rows), std::max(1, static_cast<int>(detail.col_count)), format);
     row_ = -1;
   }
 
-  void begin_cell(bool head) {
+  void end_table() {
+    table_ = nullptr;
+    cursor_.movePosition(QTextCursor::End);
+    thin_block();
+  }
+
+  /// Qt has a block before and behind each table; an empty one must not look like an empty line.
+  void thin_block() {
+    QTextBlockFormat block;
+    block.setLineHeight(1, QTextBlockFormat::FixedHeight);
+    cursor_.setBlockFormat(block);
+  }
+
+  void begin_cell(bool head, MD_ALIGN align) {
     weight_ = head ? QFont::DemiBold : QFont::Normal;
     if (table_ == nullptr || row_ >= table_->rows() || ++column_ >= table_->columns()) return;
     cursor_ = table_->cellAt(row_, column_).firstCursorPosition();
+    QTextBlockFormat block;
+    block.setAlignment(align == MD_ALIGN_RIGHT    ? Qt::AlignRight
+                       : align == MD_ALIGN_CENTER ? Qt::AlignHCenter
+                                                  : Qt::AlignLeading);
+    cursor_.setBlockFormat(block);
   }
 
   QTextCharFormat format() const {
@@ -193,34 +264,61 @@ class Writer {
     format.setForeground(quotes_ > 0 ? t.text2 : t.text);
     if (deleted_ > 0) format.setFontStrikeOut(true);
     if (code_ > 0) format.setBackground(t.sunken);
-    if (!link_.isEmpty()) {
+    if (!links_.isEmpty() && !links_.last().isEmpty()) {
       format.setAnchor(true);
-      format.setAnchorHref(link_);
+      format.setAnchorHref(links_.last());
       format.setForeground(t.accent_text);
       format.setFontUnderline(true);
-      format.setToolTip(link_);
+      format.setToolTip(links_.last());
     }
     return format;
   }
 
+  /// The source of a formula is shown as it was written, in a face of its own.
+  QTextCharFormat formula_format() const {
+    QTextCharFormat set = format();
+    QFont font = theme_.code_font(kCodeSize);
+    font.setWeight(static_cast<QFont::Weight>(strong_ > 0 ? static_cast<int>(QFont::DemiBold) : weight_));
+    set.setFont(font);
+    set.setForeground(theme_.tokens().code_keyword);
+    return set;
+  }
+
   QTextCursor cursor_;
   const Theme& theme_;
+  int outer_lists_ = 0;
   QTextTable* table_ = nullptr;
   std::vector<ListLevel> lists_;
-  QString link_;
+  QStringList links_;  ///< an image may be within a link
   double size_ = kTextSize;
   int weight_ = QFont::Normal;
   int quotes_ = 0, strong_ = 0, emphasis_ = 0, deleted_ = 0, code_ = 0, row_ = -1, column_ = -1;
-  bool item_open_ = false, in_code_block_ = false, used_ = false;
+  bool item_open_ = false, in_code_block_ = false, used_ = false, after_break_ = false, block_open_ = false;
 };
+
+bool has_wide_table(const QString& source) {
+  int bars = 0;
+  for (const QChar c : source) {
+    if (c == QLatin1Char('\n')) bars = 0;
+    else if (c == QLatin1Char('|') && ++bars > kMaxColumns) return true;
+  }
+  return false;
+}
 
 Writer& writer(void* data) { return *static_cast<Writer*>(data); }
 
 }  // namespace
 
+int margin_of(const Theme& theme, MarkdownDepth depth) { return theme.px(unscaled_margin(depth)); }
+
 void append_markdown(QTextCursor cursor, const Theme& theme, const QString& source) {
+  append_protected_markdown(cursor, theme, protect_spans(with_clear_tables(readable_text(source))), {});
+}
+
+void append_protected_markdown(QTextCursor cursor, const Theme& theme, const QString& source, MarkdownDepth depth) {
   MD_PARSER parser{};
-  parser.flags = MD_DIALECT_GITHUB | MD_FLAG_NOHTML;
+  parser.flags = MD_DIALECT_GITHUB | MD_FLAG_NOHTMLBLOCKS;
+  if (has_wide_table(source)) parser.flags &= ~static_cast<unsigned>(MD_FLAG_TABLES);
   parser.enter_block = [](MD_BLOCKTYPE type, void* detail, void* data) { return writer(data).enter_block(type, detail), 0; };
   parser.leave_block = [](MD_BLOCKTYPE type, void*, void* data) { return writer(data).leave_block(type), 0; };
   parser.enter_span = [](MD_SPANTYPE type, void* detail, void* data) { return writer(data).enter_span(type, detail), 0; };
@@ -230,7 +328,7 @@ void append_markdown(QTextCursor cursor, const Theme& theme, const QString& sour
   };
   const QByteArray utf8 = source.toUtf8();
   cursor.beginEditBlock();
-  Writer into(cursor, theme);
+  Writer into(cursor, theme, depth);
   md_parse(utf8.constData(), static_cast<MD_SIZE>(utf8.size()), &parser, &into);
   cursor.endEditBlock();
 }

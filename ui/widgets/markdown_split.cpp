@@ -1,76 +1,120 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
+
 #include "ui/widgets/markdown.h"
+#include "ui/widgets/markdown_lines.h"
 
 namespace lathe::ui {
 namespace {
 
-/// The fence that a line is, if any: its character and length.
-struct Fence {
-  QChar character;
-  int length = 0;
-  QString info;
-};
-
-Fence fence_of(QStringView line) {
-  int indent = 0;
-  while (indent < line.size() && indent < 4 && line[indent] == QLatin1Char(' ')) ++indent;
-  Fence fence;
-  if (indent > 3 || indent >= line.size()) return fence;
-  const QChar c = line[indent];
-  if (c != QLatin1Char('`') && c != QLatin1Char('~')) return fence;
-  qsizetype end = indent;
-  while (end < line.size() && line[end] == c) ++end;
-  if (end - indent < 3) return fence;
-  const QStringView info = line.mid(end).trimmed();
-  if (c == QLatin1Char('`') && info.contains(QLatin1Char('`'))) return fence;
-  fence.character = c;
-  fence.length = static_cast<int>(end - indent);
-  fence.info = info.toString();
-  return fence;
-}
-
 bool starts_block(QStringView line) {
   if (line.isEmpty()) return false;
   const QChar c = line[0];
-  if (c.isSpace() || c == QLatin1Char('-') || c == QLatin1Char('*') || c == QLatin1Char('+') || c == QLatin1Char('>') ||
-      c == QLatin1Char('|') || c == QLatin1Char('['))
-    return false;
+  const bool emphasis = c == QLatin1Char('*') && line.size() > 1 && !line[1].isSpace();
+  if (c.isSpace() || (!emphasis && QStringView(u"-*+>|[").contains(c))) return false;
   return !c.isDigit();
+}
+
+/// Goes through the lines of a text and fills its parts.
+class Splitter {
+ public:
+  void line(QStringView words, bool ended) {
+    if (in_code_ && code_line(words, ended)) return;
+    text_line(words, ended);
+  }
+
+  std::vector<MarkdownPart> finish() {
+    if (in_code_ || !part_.source.isEmpty()) end_part();
+    return std::move(parts_);
+  }
+
+ private:
+  void end_part() {
+    if (part_.source.endsWith(QLatin1Char('\n'))) part_.source.chop(1);
+    part_.depth = depth_of(in_code_ ? containers_ : base_);
+    part_.is_code = in_code_;
+    if (in_code_ || !part_.source.trimmed().isEmpty()) parts_.push_back(std::move(part_));
+    part_ = {};
+    in_code_ = false;
+  }
+
+  void add(const QString& words, bool ended) {
+    part_.source += words;
+    if (ended) part_.source += QLatin1Char('\n');
+  }
+
+  /// False: the code has ended before this line, with the quote that it was in.
+  bool code_line(QStringView words, bool ended) {
+    LineReader reader(words);
+    // Models do not always indent code as far as the list that it is in: less is taken, too.
+    if (!reader.leave_containers(containers_)) {
+      part_.open = false;
+      end_part();
+      return false;
+    }
+    if (closes(fence_, reader)) {
+      part_.open = false;
+      end_part();
+      base_ = containers_;
+      indent_ = base_.empty() ? 0 : fence_.indent;
+      return true;
+    }
+    reader.skip_blanks(fence_.indent);
+    if (ended || !reader.at_end()) add(reader.rest(), ended);
+    return true;
+  }
+
+  void text_line(QStringView words, bool ended) {
+    LineReader reader(words);
+    containers_.resize(reader.enter(containers_));
+    if (containers_.size() < base_.size()) {
+      end_part();
+      base_ = containers_;
+      indent_ = 0;
+    }
+    LineReader shown(words);
+    shown.enter(base_);
+    shown.skip_blanks(indent_);
+    reader.open_containers(containers_);
+    const std::optional<Fence> fence =
+        parts_.size() + 2 < kMaxMarkdownParts ? fence_at(reader, !containers_.empty()) : std::nullopt;
+    if (!fence) return add(shown.rest(), ended);
+    const QString line_words = shown.rest();
+    const QString before = line_words.left(std::max<qsizetype>(0, line_words.size() - reader.rest().size()));
+    const auto says_nothing = [](QChar c) { return c.isSpace() || c == QLatin1Char('>'); };
+    if (!std::all_of(before.begin(), before.end(), says_nothing)) add(before, true);  // "1." before the fence
+    end_part();
+    in_code_ = true;
+    fence_ = *fence;
+    part_.open = true;
+    part_.language = language_of(fence_.info);
+  }
+
+  std::vector<MarkdownPart> parts_;
+  MarkdownPart part_;
+  bool in_code_ = false;
+  Fence fence_;
+  std::vector<Container> containers_;  ///< of the last line
+  std::vector<Container> base_;        ///< taken off each line of the present text part
+  int indent_ = 0;                     ///< columns that the code before it was indented more than its list asks for
+};
+
+template <class Visit>
+void for_each_line(const QString& text, const Visit& visit) {
+  for (qsizetype begin = 0; begin < text.size();) {
+    const qsizetype end = text.indexOf(QLatin1Char('\n'), begin);
+    visit(QStringView(text).mid(begin, (end < 0 ? text.size() : end) - begin), end >= 0);
+    if (end < 0) return;
+    begin = end + 1;
+  }
 }
 
 }  // namespace
 
 std::vector<MarkdownPart> split_markdown(const QString& text) {
-  std::vector<MarkdownPart> parts;
-  MarkdownPart part;
-  Fence open;
-  const auto finish = [&] {
-    if (part.source.endsWith(QLatin1Char('\n'))) part.source.chop(1);
-    if (part.is_code || !part.source.trimmed().isEmpty()) parts.push_back(part);
-    part = {};
-  };
-  qsizetype begin = 0;
-  while (begin <= text.size()) {
-    qsizetype end = text.indexOf(QLatin1Char('\n'), begin);
-    if (end < 0) end = text.size();
-    const QStringView line = QStringView(text).mid(begin, end - begin);
-    const Fence fence = parts.size() + 1 < kMaxMarkdownParts || part.is_code ? fence_of(line) : Fence{};
-    if (!part.is_code && fence.length > 0) {
-      finish();
-      open = fence;
-      part.is_code = part.open = true;
-      part.language = fence.info.section(QLatin1Char(' '), 0, 0);
-    } else if (part.is_code && fence.character == open.character && fence.length >= open.length && fence.info.isEmpty()) {
-      part.open = false;
-      finish();
-    } else if (begin < text.size() || !part.is_code) {
-      part.source += line;
-      if (end < text.size()) part.source += QLatin1Char('\n');
-    }
-    begin = end + 1;
-  }
-  if (part.is_code || !part.source.isEmpty()) finish();
-  return parts;
+  Splitter splitter;
+  for_each_line(text, [&](QStringView words, bool ended) { splitter.line(words, ended); });
+  return splitter.finish();
 }
 
 QStringList split_blocks(const QString& source) {
@@ -90,6 +134,27 @@ QStringList split_blocks(const QString& source) {
   }
   if (piece < source.size()) pieces.append(source.mid(piece));
   return pieces;
+}
+
+qsizetype unfinished_tail(QStringView text) {
+  const QStringView line = text.mid(text.lastIndexOf(QLatin1Char('\n')) + 1);
+  const QStringView words = line.trimmed();
+  if (!words.isEmpty() && (words.front() == QLatin1Char('`') || words.front() == QLatin1Char('~'))) {
+    qsizetype n = 0;
+    while (n < words.size() && words[n] == words.front()) ++n;
+    if (n == words.size() || (n >= 3 && !words.mid(n).contains(QLatin1Char('`')))) return line.size();
+  }
+  const auto is_rule = [](QChar c) { return c.isSpace() || QStringView(u"|-:").contains(c); };
+  if (!words.isEmpty() && line.size() < text.size() && std::all_of(words.begin(), words.end(), is_rule)) {
+    const QStringView before = text.chopped(line.size() + 1);
+    if (before.mid(before.lastIndexOf(QLatin1Char('\n')) + 1).contains(QLatin1Char('|'))) return line.size();
+  }
+  for (qsizetype n = 1; n <= std::min<qsizetype>(line.size(), 32); ++n) {
+    const QChar c = line[line.size() - n];
+    if (c == QLatin1Char('&')) return n;
+    if (!c.isLetterOrNumber() && c != QLatin1Char('#')) break;
+  }
+  return 0;
 }
 
 }  // namespace lathe::ui

@@ -1,25 +1,28 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/widgets/markdown_view.h"
 
+#include <QTextBlock>
 #include <QTextDocument>
+#include <algorithm>
+
+#include "ui/widgets/long_words.h"
+#include "ui/widgets/markdown_tables.h"
+#include "ui/widgets/protected_spans.h"
 
 namespace lathe::ui {
 namespace {
 
 constexpr int kRenderEveryMs = 200;  // 5 Hz
+constexpr int kPausePerCost = 4;     // rendering takes a fifth of the time at most
 constexpr int kGap = 10;
 constexpr qsizetype kFormatAtMost = 100'000;  // characters; longer texts are shown as they are, without a stall
 constexpr qsizetype kShowAtMost = 400'000;
-constexpr qsizetype kLongWord = 2000;  // characters
 
-/// For each line of such a word Qt looks for a place to break it up to the word's end, which takes minutes for megabytes.
-bool has_long_word(const QString& text) {
-  qsizetype begin = 0;
-  for (qsizetype i = 0; i < text.size(); ++i) {
-    if (text[i].isSpace()) begin = i + 1;
-    if (i - begin > kLongWord) return true;
-  }
-  return false;
+/// Words without a mark that Markdown may take for something.
+bool is_plain(const QString& words) {
+  return std::all_of(words.begin(), words.end(), [](QChar c) {
+    return c.isLetterOrNumber() || c == QLatin1Char(' ') || QStringView(u",.;:'\"?%-/").contains(c) || c.unicode() >= 0x2010;
+  });
 }
 
 }  // namespace
@@ -46,15 +49,36 @@ void MarkdownView::set_text(const QString& text) {
 void MarkdownView::append(const QString& delta) {
   if (delta.isEmpty()) return;
   text_ += delta;
-  const int wait = since_render_.isValid() ? kRenderEveryMs - static_cast<int>(since_render_.elapsed()) : 0;
-  if (parts_.empty() || wait <= 0) return render();
-  Part& last = parts_.back();
-  if (last.text != nullptr) {
-    append_plain(QTextCursor(last.text->document()), theme_, delta);
-    if (!last.pieces.isEmpty()) last.pieces.back() += QChar(0);  // no longer what it was rendered from
-  }
+  const qint64 pause = std::max<qint64>(kRenderEveryMs, kPausePerCost * render_cost_ms_);
+  const int wait = since_render_.isValid() ? static_cast<int>(pause - since_render_.elapsed()) : 0;
+  const bool is_first = parts_.empty() || (parts_.back().text != nullptr && parts_.back().pieces.isEmpty());
+  if (is_first || wait <= 0) return render();
   if (!render_timer_.isActive()) render_timer_.start(wait);
-  Q_EMIT height_changed();
+  if (insert_words(delta)) Q_EMIT height_changed();
+}
+
+/// False when they have to wait: they, or the end of what is shown, may mean something to Markdown.
+bool MarkdownView::insert_words(const QString& words) {
+  Part& last = parts_.back();
+  const qsizetype before = text_.size() - words.size();
+  if (last.text == nullptr || before == 0 || shown_size_ != before || text_.size() > kShowAtMost) return false;
+  QTextCursor end(last.text->document());
+  end.movePosition(QTextCursor::End);
+  if (shows_plain()) {
+    append_plain(end, theme_, readable_text(words));
+    last.pieces.back() += readable_text(words);
+  } else {
+    const bool after_table = end.blockFormat().lineHeightType() == QTextBlockFormat::FixedHeight;
+    const QTextCharFormat format = end.charFormat();
+    const bool in_words = format.font().families() == theme_.font(14).families() && !format.isAnchor() && !after_table;
+    if (!in_words || !is_plain(words) || text_[before - 1] == QLatin1Char('\n')) return false;
+    // A blank at the end of a paragraph is not rendered.
+    const bool blank_missing = text_[before - 1].isSpace() && !end.document()->characterAt(end.position() - 1).isSpace();
+    end.insertText((blank_missing ? QStringLiteral(" ") : QString()) + words, format);
+    last.pieces.back() += QChar(0);  // no longer what it was rendered from
+  }
+  shown_size_ = text_.size();
+  return true;
 }
 
 void MarkdownView::set_streaming(bool streaming) {
@@ -71,16 +95,11 @@ void MarkdownView::render_all() {
 
 void MarkdownView::render() {
   since_render_.start();
-  std::vector<MarkdownPart> wanted;
-  if (text_.size() > kShowAtMost)
-    wanted.push_back(
-        {.language = {}, .source = text_.left(kShowAtMost) + tr("\n… %L1 more characters").arg(text_.size() - kShowAtMost)});
-  else if (!formatted_ || text_.size() > kFormatAtMost) wanted.push_back({.language = {}, .source = text_});
-  else wanted = split_markdown(text_);
+  std::vector<MarkdownPart> wanted = wanted_parts();
   if (wanted.empty() && streaming_) wanted.push_back({});
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const bool fits = i < parts_.size() && parts_[i].source.is_code == wanted[i].is_code &&
-                      parts_[i].source.language == wanted[i].language;
+                      parts_[i].source.language == wanted[i].language && parts_[i].source.depth == wanted[i].depth;
     if (!fits) {
       remove_parts_from(i);
       parts_.emplace_back();
@@ -91,7 +110,21 @@ void MarkdownView::render() {
   for (std::size_t i = 0; i < parts_.size(); ++i)
     if (parts_[i].text != nullptr) parts_[i].text->set_caret(streaming_ && i + 1 == parts_.size());
   place();
+  render_cost_ms_ = since_render_.elapsed();
   Q_EMIT height_changed();
+}
+
+bool MarkdownView::shows_plain() const { return !formatted_ || text_.size() > kFormatAtMost; }
+
+std::vector<MarkdownPart> MarkdownView::wanted_parts() {
+  shown_size_ = text_.size();
+  QString text = readable_text(text_.size() > kShowAtMost ? text_.left(kShowAtMost) : text_);
+  if (text_.size() > kShowAtMost) text += tr("\n… %L1 more characters").arg(text_.size() - kShowAtMost);
+  if (shows_plain()) return {{.language = {}, .source = text}};
+  const qsizetype tail = streaming_ ? unfinished_tail(text) : 0;
+  text.chop(tail);
+  shown_size_ -= tail;
+  return split_markdown(text);
 }
 
 void MarkdownView::show_part(Part& part, const MarkdownPart& source) {
@@ -108,18 +141,34 @@ void MarkdownView::show_part(Part& part, const MarkdownPart& source) {
       part.text->setAccessibleName(tr("Message text"));
       part.text->setVisible(true);
     }
-    show_text(part, source.source);
+    shows_plain() ? show_plain(part, source.source) : show_text(part, source);
   }
   part.source = source;
 }
 
-void MarkdownView::show_text(Part& part, const QString& source) {
-  const bool plain = !formatted_ || text_.size() > kFormatAtMost;
-  const QStringList pieces = plain ? QStringList{source} : split_blocks(source);
+/// A long reply that grows keeps what is there.
+void MarkdownView::show_plain(Part& part, const QString& source) {
+  const bool grows = part.starts.empty() && part.pieces.size() == 1;
+  const QString before = grows ? part.pieces.front() : QString();
+  part.text->setWordWrapMode(wrap_mode_for(source));
+  const auto differ = std::mismatch(source.begin(), source.end(), before.begin(), before.end());
+  const auto kept = static_cast<int>(differ.first - source.begin());
+  QTextCursor cursor(part.text->document());
+  if (!grows) part.text->document()->clear();
+  cursor.setPosition(kept);
+  cursor.movePosition(QTextCursor::End, QTextCursor::KeepAnchor);
+  cursor.removeSelectedText();
+  if (kept < source.size()) append_plain(cursor, theme_, source.mid(kept));
+  part.starts.clear();
+  part.pieces = {source};
+}
+
+void MarkdownView::show_text(Part& part, const MarkdownPart& source) {
+  const QStringList pieces = split_blocks(protect_spans(with_clear_tables(source.source)));
   qsizetype same = 0;
   while (same < pieces.size() && same < part.pieces.size() && pieces[same] == part.pieces[same]) ++same;
   if (same == pieces.size() && same == part.pieces.size()) return;
-  part.text->setWordWrapMode(has_long_word(source) ? QTextOption::WrapAnywhere : QTextOption::WrapAtWordBoundaryOrAnywhere);
+  part.text->setWordWrapMode(wrap_mode_for(source.source));
   QTextDocument* document = part.text->document();
   if (same == 0) {
     // Also when nothing was rendered yet: text that arrived meanwhile was inserted as it is.
@@ -135,8 +184,7 @@ void MarkdownView::show_text(Part& part, const QString& source) {
   for (qsizetype i = same; i < pieces.size(); ++i) {
     part.starts.push_back(document->characterCount() - 1);
     QTextCursor cursor(document);
-    if (plain) append_plain(cursor, theme_, pieces[i]);
-    else append_markdown(cursor, theme_, pieces[i]);
+    append_protected_markdown(cursor, theme_, pieces[i], source.depth);
   }
   part.pieces = pieces;
 }
@@ -149,11 +197,17 @@ void MarkdownView::remove_parts_from(std::size_t first) {
   if (first < parts_.size()) parts_.resize(first);
 }
 
+/// Code within a list is as far from the left as the text there; text has its margins in its document.
+int MarkdownView::height_of(const Part& part, int width) const {
+  return part.code != nullptr ? part.code->height_for(width - margin_of(theme_, part.source.depth))
+                              : part.text->height_for(width);
+}
+
 int MarkdownView::height_for(int width) {
   int height = 0;
   for (const Part& part : parts_) {
     if (height > 0) height += theme_.px(kGap);
-    height += part.code != nullptr ? part.code->height_for(width) : part.text->height_for(width);
+    height += height_of(part, width);
   }
   return std::max(height, theme_.px(21));
 }
@@ -162,8 +216,9 @@ void MarkdownView::place() {
   int y = 0;
   for (const Part& part : parts_) {
     QWidget* widget = part.code != nullptr ? static_cast<QWidget*>(part.code) : part.text;
-    const int height = part.code != nullptr ? part.code->height_for(width()) : part.text->height_for(width());
-    widget->setGeometry(0, y, width(), height);
+    const int height = height_of(part, width());
+    const int margin = part.code != nullptr ? margin_of(theme_, part.source.depth) : 0;
+    widget->setGeometry(margin, y, width() - margin, height);
     y += height + theme_.px(kGap);
   }
 }

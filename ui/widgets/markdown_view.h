@@ -14,7 +14,8 @@
 
 namespace lathe::ui {
 
-/// While streaming, new text is inserted as it is, and the block that is open is rendered again at most five times a second.
+/// While streaming, new words are inserted as they are, and the block that is open is rendered again at most five times a
+/// second. Marks of Markdown wait for that, so that none is seen and then taken away.
 class MarkdownView : public QWidget {
   Q_OBJECT
  public:
@@ -48,16 +49,23 @@ class MarkdownView : public QWidget {
   };
   void render();
   void render_all();
+  bool shows_plain() const;
+  std::vector<MarkdownPart> wanted_parts();
   void show_part(Part& part, const MarkdownPart& source);
-  void show_text(Part& part, const QString& source);
+  void show_text(Part& part, const MarkdownPart& source);
+  void show_plain(Part& part, const QString& source);
+  bool insert_words(const QString& words);
+  int height_of(const Part& part, int width) const;
   void remove_parts_from(std::size_t first);
   void place();
 
   const Theme& theme_;
   QString text_;
   std::vector<Part> parts_;
+  qsizetype shown_size_ = 0;  ///< characters of the text that are on the screen
   QTimer render_timer_;
   QElapsedTimer since_render_;
+  qint64 render_cost_ms_ = 0;
   bool formatted_ = true, streaming_ = false;
 };
 

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <latch>
 
+#include "app/api/draft.h"
 #include "engine/api/answer_parser.h"
 #include "tests/support/tiny_model.h"
 #include "tests/ui/window_fixture.h"
@@ -343,7 +344,7 @@ void ModelTest::U1_a_hung_load_does_not_keep_the_window() {
   QVERIFY(fixture.window->close());
   QVERIFY(!fixture.window->isVisible());
   QCOMPARE(state(fixture), app::ModelState::loading);
-  QCOMPARE(fixture.workbench->settings().get("chat/draft").get<std::string>(), std::string("written while it hangs"));
+  QCOMPARE(app::load_draft(fixture.workbench->paths()), std::string("written while it hangs"));
   go_on.count_down();
 }
 

@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "ui/widgets/controls.h"
+#include "ui/widgets/file_field.h"
 #include "ui/widgets/quiet_field.h"
 
 namespace lathe::ui {
@@ -118,7 +119,7 @@ QWidget* PlanForm::make_spread() {
 }
 
 QLineEdit* PlanForm::make_file(const char* name, const QString& hint) {
-  auto* edit = new QLineEdit(this);
+  auto* edit = new FileField(this);
   edit->setObjectName(QStringLiteral("bench.") + QLatin1String(name));
   edit->setPlaceholderText(hint);
   connect(edit, &QLineEdit::textChanged, this, &PlanForm::take);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/panels/chat/composer.h"
 
-#include <QFile>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QHBoxLayout>
@@ -12,13 +11,13 @@
 #include <algorithm>
 
 #include "ui/models/conversation.h"
+#include "ui/panels/chat/text_attachment.h"
 #include "ui/widgets/controls.h"
 
 namespace lathe::ui {
 namespace {
 
 constexpr int kFewestLines = 1, kMostLines = 9;
-constexpr qint64 kAttachAtMost = 256 << 10;
 
 /// A key as a small grey cap.
 class KeyHint final : public QLabel {
@@ -52,7 +51,7 @@ Composer::Composer(const PanelContext& context, QWidget* parent) : QWidget(paren
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(theme.px(14), theme.px(10), theme.px(8), theme.px(7));
   column->setSpacing(theme.px(4));
-  field_ = new QPlainTextEdit(this);
+  field_ = new DraftField(this);
   field_->setObjectName(QStringLiteral("composer.field"));
   field_->setAccessibleName(tr("Message"));
   field_->setFont(theme.font(14));
@@ -64,13 +63,12 @@ Composer::Composer(const PanelContext& context, QWidget* parent) : QWidget(paren
   field_->installEventFilter(this);
   column->addWidget(field_);
   make_row();
-  const engine::Json draft = context.workbench.settings().get("chat/draft");
-  if (draft.is_string()) field_->setPlainText(QString::fromStdString(draft.get<std::string>()));
-  connect(field_, &QPlainTextEdit::textChanged, this, [this] {
-    context_.workbench.settings().set("chat/draft", text().toStdString());
-    fit_height();
-    refresh_state();
-    Q_EMIT draft_changed();
+  keeper_ = new DraftKeeper(context, [this] { return text(); }, this);
+  field_->set_text(keeper_->load());
+  connect(field_, &QPlainTextEdit::textChanged, this, &Composer::take_change);
+  connect(field_, &DraftField::left_out, this, [this](qint64 characters) {
+    show_notice(tr("A message has at most %L1 characters").arg(DraftField::kMostCharacters),
+                tr("%L1 characters were left out.").arg(characters));
   });
   fit_height();
   set_running(false);
@@ -124,7 +122,24 @@ bool Composer::enter_sends() const {
   return !value.is_boolean() || value.get<bool>();
 }
 
-void Composer::set_text(const QString& text) { field_->setPlainText(text); }
+void Composer::set_text(const QString& text) { field_->set_text(text); }
+
+void Composer::take_change() {
+  if (notice_ != nullptr) notice_->hide();
+  keeper_->changed();
+  fit_height();
+  refresh_state();
+  Q_EMIT draft_changed();
+}
+
+void Composer::show_notice(const QString& what, const QString& numbers) {
+  if (notice_ == nullptr) {
+    notice_ = new InlineMessage(context_.theme, QStringLiteral("composer.notice"), this);
+    static_cast<QVBoxLayout*>(layout())->insertWidget(0, notice_);
+  }
+  notice_->set(MessageTone::warning, what, numbers, {});
+  notice_->show();
+}
 
 std::string Composer::role() const { return role_->currentData().toString().toStdString(); }
 
@@ -144,7 +159,7 @@ void Composer::set_running(bool running) {
 void Composer::refresh_state() {
   const app::ModelState state = context_.bridge.model_status().state;
   const bool inserts = role() != "user";
-  const bool has_text = !text().trimmed().isEmpty();
+  const bool has_text = field_->has_words();
   send_->setEnabled(inserts ? has_text : context_.bridge.can_chat() && (has_text || context_.conversation.awaits_answer()));
   send_->setText(inserts ? tr("Insert") : tr("Send"));
   if (state == app::ModelState::loading) field_->setPlaceholderText(tr("Write while the model loads"));
@@ -168,17 +183,27 @@ void Composer::fit_height() {
 }
 
 void Composer::attach() {
-  const QString name = QFileDialog::getOpenFileName(this, tr("Attach a text file"));
-  if (name.isEmpty()) return;
-  QFile file(name);
-  if (!file.open(QIODevice::ReadOnly)) return count_->setText(tr("%1 cannot be read").arg(QFileInfo(name).fileName()));
-  if (file.size() > kAttachAtMost)
-    return count_->setText(tr("%1 KiB; 256 KiB at most").arg(QLocale().toString(file.size() >> 10)));
-  const QByteArray bytes = file.readAll();
-  if (bytes.contains('\0')) return count_->setText(tr("%1 is not a text").arg(QFileInfo(name).fileName()));
-  field_->moveCursor(QTextCursor::End);
-  field_->insertPlainText(QStringLiteral("\n%1:\n```\n%2\n```\n").arg(QFileInfo(name).fileName(), QString::fromUtf8(bytes)));
+  const QStringList files = QFileDialog::getOpenFileNames(this, tr("Attach text files"));
+  if (!files.isEmpty()) take_files(files);
+}
+
+QString Composer::take_files(const QStringList& files) {
+  QStringList refusals;
+  for (const QString& file : files) {
+    TextAttachment attachment = read_attachment(file);
+    field_->moveCursor(QTextCursor::End);
+    const bool on_new_line = field_->textCursor().atBlockStart();
+    if (!on_new_line) attachment.text.prepend(QLatin1Char('\n'));
+    if (attachment.refusal.isEmpty() && attachment.text.size() > field_->free())
+      attachment.refusal = tr("%1 does not fit: a message has at most %L2 characters.")
+                               .arg(QFileInfo(file).fileName())
+                               .arg(DraftField::kMostCharacters);
+    if (attachment.refusal.isEmpty()) field_->insert(attachment.text);
+    else refusals.append(attachment.refusal);
+  }
   field_->setFocus();
+  if (!refusals.isEmpty()) show_notice(tr("Not attached"), refusals.join(QLatin1Char('\n')));
+  return refusals.join(QLatin1Char(' '));
 }
 
 bool Composer::handle_key(int key, Qt::KeyboardModifiers modifiers) {
@@ -189,7 +214,7 @@ bool Composer::handle_key(int key, Qt::KeyboardModifiers modifiers) {
     return true;
   }
   if (held == Qt::ShiftModifier || held == Qt::NoModifier) {
-    field_->insertPlainText(QStringLiteral("\n"));
+    field_->insert(QStringLiteral("\n"));
     return true;
   }
   return false;

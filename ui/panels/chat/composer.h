@@ -4,16 +4,19 @@
 
 #include <QComboBox>
 #include <QLabel>
-#include <QPlainTextEdit>
 #include <QPushButton>
 #include <QWidget>
 
+#include "ui/panels/chat/draft_field.h"
+#include "ui/panels/chat/draft_keeper.h"
 #include "ui/panels/panel.h"
+#include "ui/widgets/file_taker.h"
+#include "ui/widgets/inline_message.h"
 
 namespace lathe::ui {
 
-/// Stop stands where Send stood. The draft and its role survive a restart.
-class Composer : public QWidget {
+/// Stop replaces Send while a reply is written. The draft and its role survive a restart. Text files that are dropped on it are attached.
+class Composer : public QWidget, public FileTaker {
   Q_OBJECT
  public:
   Composer(const PanelContext& context, QWidget* parent);
@@ -28,6 +31,8 @@ class Composer : public QWidget {
   void set_token_count(qint64 tokens);
   void take_focus() { field_->setFocus(); }
   void refresh_state();
+  QString take_files(const QStringList& files) override;
+  bool leaves_models() const override { return true; }
 
  Q_SIGNALS:
   void send_asked();
@@ -43,10 +48,14 @@ class Composer : public QWidget {
   bool handle_key(int key, Qt::KeyboardModifiers modifiers);
   void fit_height();
   void attach();
+  void show_notice(const QString& what, const QString& numbers);
+  void take_change();
   bool enter_sends() const;
 
   const PanelContext& context_;
-  QPlainTextEdit* field_;
+  DraftField* field_;
+  DraftKeeper* keeper_;
+  InlineMessage* notice_ = nullptr;  ///< why something was not taken, until the text changes
   QComboBox* role_;
   QLabel* count_;
   QLabel* hint_;

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/panels/chat/text_attachment.h"
+
+#include <QCoreApplication>
+#include <QFile>
+#include <QFileInfo>
+#include <QLocale>
+#include <QStringDecoder>
+#include <algorithm>
+
+namespace lathe::ui {
+namespace {
+
+constexpr qint64 kMostBytes = 256 << 10;
+
+QString translated(const char* text) { return QCoreApplication::translate("TextAttachment", text); }
+
+/// Null where the bytes are no text.
+QString decoded(const QByteArray& bytes) {
+  QStringDecoder decoder(QStringConverter::encodingForData(bytes).value_or(QStringConverter::Utf8));
+  QString text = decoder(bytes);
+  if (decoder.hasError() || text.contains(QChar(0))) return {};
+  return text.isNull() ? QStringLiteral("") : text;
+}
+
+/// More ticks than the text has in a row, so that no line of it ends the block.
+QString fence_for(const QString& text) {
+  qsizetype longest = 2, run = 0;
+  for (const QChar c : text) {
+    run = c == QLatin1Char('`') ? run + 1 : 0;
+    longest = std::max(longest, run);
+  }
+  return QString(longest + 1, QLatin1Char('`'));
+}
+
+}  // namespace
+
+TextAttachment read_attachment(const QString& path) {
+  const QFileInfo info(path);
+  const QString name = info.fileName();
+  if (info.isSymLink() && !info.exists())
+    return {{}, translated("%1 is a link to %2, which is not there.").arg(name, info.symLinkTarget())};
+  if (!info.exists()) return {{}, translated("%1 is not there.").arg(path)};
+  if (info.isDir()) return {{}, translated("%1 is a folder; only files of text can be attached.").arg(name)};
+  QFile file(path);
+  if (!info.isFile() || !file.open(QIODevice::ReadOnly)) return {{}, translated("%1 cannot be read.").arg(name)};
+  const QByteArray bytes = file.read(kMostBytes + 1);
+  if (bytes.size() > kMostBytes)
+    return {{},
+            translated("%1 has %2 KiB; at most 256 KiB can be attached.").arg(name, QLocale().toString(info.size() >> 10))};
+  QString text = decoded(bytes);
+  if (text.isNull()) return {{}, translated("%1 is not a text in UTF-8.").arg(name)};
+  text.replace(QLatin1String("\r\n"), QLatin1String("\n"));
+  if (text.endsWith(QLatin1Char('\n'))) text.chop(1);
+  const QString fence = fence_for(text);
+  const QString head = QString(name).replace(QLatin1Char('\n'), QLatin1Char(' '));
+  return {head + QStringLiteral(":\n") + fence + QLatin1Char('\n') + text + QLatin1Char('\n') + fence + QLatin1Char('\n'),
+          {}};
+}
+
+}  // namespace lathe::ui

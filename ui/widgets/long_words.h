@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Wrapping of text: between words, or anywhere in a word so long that looking for a better break would take minutes.
+#pragma once
+
+#include <QString>
+#include <QTextOption>
+
+namespace lathe::ui {
+
+/// Qt looks for a break up to the word's end for each of its lines: quadratic in the length of the word.
+QTextOption::WrapMode wrap_mode_for(const QString& text);
+
+}  // namespace lathe::ui
