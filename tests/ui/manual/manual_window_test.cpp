@@ -78,9 +78,12 @@ void ManualWindowTest::the_menu_opens_the_first_page() {
 
 void ManualWindowTest::f1_opens_at_the_control_with_the_focus() {
   WindowFixture fixture;
-  auto* const field = fixture.find<QSpinBox>("model.max_num_seqs");
+  QVERIFY(fixture.load_model());  // without a model the dock shows sources instead of options
   fixture.show_panel("model");
+  auto* const field = fixture.find<QSpinBox>("model.max_num_seqs");
   fixture.window->activateWindow();
+  QVERIFY(QTest::qWaitForWindowActive(fixture.window.get()));
+  QTRY_VERIFY(field->isVisible());
   field->setFocus();
   QTRY_COMPARE(QApplication::focusWidget(), field);
   QTest::keyClick(field, Qt::Key_F1);
