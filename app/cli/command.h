@@ -21,7 +21,7 @@ struct Command {
 
 extern const Command kServeCommand, kCompleteCommand, kChatCommand, kInspectCommand, kSelftestCommand, kBenchCommand,
     kConvertCommand, kEvalCommand, kSweepCommand, kRooflineCommand, kTokenizeCommand, kDetokenizeCommand, kTemplateCommand,
-    kEmbedCommand, kModelsCommand;
+    kEmbedCommand, kModelsCommand, kHelpCommand;
 std::span<const Command* const> command_table();
 
 /// run_command_line on a given terminal.

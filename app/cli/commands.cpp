@@ -18,10 +18,11 @@ namespace lathe::app {
 namespace {
 
 // THE TABLE of commands.
-constexpr std::array<const Command*, 15> kCommands = {
+constexpr std::array<const Command*, 16> kCommands = {
     &kServeCommand,    &kCompleteCommand,   &kChatCommand,     &kInspectCommand, &kConvertCommand,
     &kEvalCommand,     &kSweepCommand,      &kSelftestCommand, &kBenchCommand,   &kRooflineCommand,
     &kTokenizeCommand, &kDetokenizeCommand, &kTemplateCommand, &kEmbedCommand,   &kModelsCommand,
+    &kHelpCommand,
 };
 
 std::string overview() {
@@ -30,7 +31,7 @@ std::string overview() {
       "       lathe COMMAND [OPTIONS]\n\nCommands:\n";
   for (const Command* command : kCommands) text += fmt::format("  {:<12}{}\n", command->name, command->help);
   return text +
-         "\n'lathe COMMAND --help' lists its options. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 model refused.\n";
+         "\n'lathe COMMAND --help' lists its options, 'lathe help' the pages of the manual. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 model refused.\n";
 }
 
 int unknown_command(const std::string& name, Terminal& terminal) {
@@ -69,7 +70,7 @@ std::span<const Command* const> command_table() { return kCommands; }
 std::optional<int> run_command_line(const std::vector<std::string>& arguments, Terminal& terminal) {
   if (arguments.empty()) return std::nullopt;
   const std::string& first = arguments.front();
-  if (first == "--help" || first == "-h" || first == "help") {
+  if (first == "--help" || first == "-h") {
     terminal.out << overview() << std::flush;
     return terminal.out.good() ? kExitDone : kExitFailed;
   }

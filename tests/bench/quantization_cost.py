@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The quantization-cost template as the tables of README.md: what each quantization costs in quality, and what it gives.
+"""The quantization-cost template as the tables of resources/manual/quantization.md: what each quantization costs in quality, and what it gives.
 
 usage: quantization_cost.py --lathe PROGRAM MODEL=DATASET ...
 

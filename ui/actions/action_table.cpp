@@ -124,8 +124,10 @@ constexpr ActionDescriptor kTable[] = {
     {"settings.theme_system", QT_TRANSLATE_NOOP("Actions", "&System theme"), settings, "", "",
      QT_TRANSLATE_NOOP("Actions", "As the desktop has it")},
     // Help
+    {"help.manual", QT_TRANSLATE_NOOP("Actions", "&Manual"), help, "help", "F1",
+     QT_TRANSLATE_NOOP("Actions", "Open the manual; F1 opens it at the control with the focus")},
     {"help.shortcuts", QT_TRANSLATE_NOOP("Actions", "&Keyboard shortcuts"), help, "keyboard", "",
-     QT_TRANSLATE_NOOP("Actions", "Every action and its keys")},
+     QT_TRANSLATE_NOOP("Actions", "Every action and its keys"), {}, false, true},
     {"help.about", QT_TRANSLATE_NOOP("Actions", "&About Lathe"), help, "info", "",
      QT_TRANSLATE_NOOP("Actions", "Version, licence, privacy")},
 };

@@ -159,6 +159,8 @@ void MainWindow::connect_actions() {
   actions_.on(QStringLiteral("settings.open"), this, [this] { SettingsDialog::open_over(this, context_); });
   for (const QString& name : {QStringLiteral("light"), QStringLiteral("dark"), QStringLiteral("system")})
     actions_.on(QStringLiteral("settings.theme_") + name, this, [this, name] { choose_theme(name); });
+  actions_.on(QStringLiteral("help.manual"), this, [this] { open_manual(manual_target_of(nullptr)); });
+  actions_[QStringLiteral("help.manual")]->installEventFilter(this);
   actions_.on(QStringLiteral("help.shortcuts"), this, [this] { show_shortcuts(theme_, actions_, this); });
   actions_.on(QStringLiteral("help.about"), this, [this] { show_about(theme_, this); });
   connect(&navigator_, &Navigator::show_panel, this, &MainWindow::show_panel);
@@ -387,6 +389,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
   if (!may_close()) return event->ignore();
   if (workbench_.sweeper().status().runs()) workbench_.sweeper().stop();
   keep_everything();
+  if (manual_ != nullptr) manual_->close();
   QMainWindow::closeEvent(event);
 }
 
@@ -402,6 +405,18 @@ void MainWindow::resizeEvent(QResizeEvent* event) {
 void MainWindow::moveEvent(QMoveEvent* event) {
   QMainWindow::moveEvent(event);
   if (restored_) keep_timer_.start();
+}
+
+void MainWindow::open_manual(const ManualTarget& target) {
+  if (manual_ == nullptr) manual_ = new ManualWindow(theme_, this);
+  manual_->open_at(target);
+}
+
+bool MainWindow::eventFilter(QObject* watched, QEvent* event) {
+  if (watched != actions_[QStringLiteral("help.manual")] || event->type() != QEvent::Shortcut)
+    return QMainWindow::eventFilter(watched, event);
+  open_manual(manual_target_of(QApplication::focusWidget()));
+  return true;
 }
 
 void MainWindow::changeEvent(QEvent* event) {

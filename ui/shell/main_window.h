@@ -13,6 +13,7 @@
 #include "app/api/workbench.h"
 #include "ui/bridge/background.h"
 #include "ui/bridge/bridge.h"
+#include "ui/manual/manual_window.h"
 #include "ui/models/conversation.h"
 #include "ui/models/load_choice.h"
 #include "ui/models/reply_writer.h"
@@ -52,6 +53,8 @@ class MainWindow : public QMainWindow {
   void closeEvent(QCloseEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   void moveEvent(QMoveEvent* event) override;
+  /// F1, unlike the menu, opens the manual at the control with the focus.
+  bool eventFilter(QObject* watched, QEvent* event) override;
   void changeEvent(QEvent* event) override;
 
  private:
@@ -75,6 +78,7 @@ class MainWindow : public QMainWindow {
   void open_model_dialog();
   /// A file or folder that was opened or dropped.
   void choose_file(const QString& file);
+  void open_manual(const ManualTarget& target);
   bool may_close();
 
   app::Workbench& workbench_;
@@ -93,6 +97,7 @@ class MainWindow : public QMainWindow {
   Rail* rail_ = nullptr;
   DockLayout* docks_ = nullptr;
   CommandPalette* palette_ = nullptr;
+  ManualWindow* manual_ = nullptr;  ///< made when it is first opened
   QToolButton* palette_field_ = nullptr;
   QTimer keep_timer_;
   bool ask_ = true, restored_ = false, problem_told_ = false;

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// TerminalTable: rows of cells as aligned columns; cells that do not fit are wrapped.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace lathe::app {
+
+using TableRow = std::vector<std::string>;
+
+/// `n_head` rows have a line under them. Every line ends with '\n'.
+std::string terminal_table(const std::vector<TableRow>& rows, std::size_t n_head, std::size_t width);
+
+}  // namespace lathe::app

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The embedded pages: the build makes their definition of resources/manual/*.md (packaging/cmake/EmbedManual.cmake).
+#pragma once
+
+#include <span>
+
+#include "app/api/manual.h"
+
+namespace lathe::app {
+
+extern const std::span<const ManualPage> kEmbeddedPages;
+
+}  // namespace lathe::app

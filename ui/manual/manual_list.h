@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// ManualList: the pages of the manual with the sections of the open one, or what a search found.
+#pragma once
+
+#include <QListWidget>
+
+#include "ui/theme/theme.h"
+
+namespace lathe::ui {
+
+class ManualList : public QListWidget {
+  Q_OBJECT
+ public:
+  ManualList(const Theme& theme, QWidget* parent);
+  /// Pages, and under `open` its sections.
+  void show_pages(const QString& open);
+  /// Sections that have every word. Returns how many there are.
+  int show_hits(const QString& words);
+
+ Q_SIGNALS:
+  void chosen(const QString& page, const QString& anchor);
+
+ private:
+  void add(const QString& page, const QString& anchor, const QString& title, const QString& where, const QString& excerpt,
+           int depth);
+};
+
+}  // namespace lathe::ui
