@@ -19,7 +19,7 @@ struct ChatTurn {
 };
 
 /// A generation under way. poll() also keeps its row in the request log. The text of its events is the answer's content:
-/// what the model's reasoning parser takes out of it comes by take_reasoning().
+/// reasoning, which the model's reasoning parser takes out, comes by take_reasoning().
 class ChatGeneration {
  public:
   virtual ~ChatGeneration() = default;
@@ -28,7 +28,7 @@ class ChatGeneration {
   virtual bool poll(engine::TokenEvent& event) = 0;
   virtual bool wait(engine::TokenEvent& event, std::chrono::milliseconds timeout) = 0;
   virtual void cancel() = 0;
-  /// What has come of the reasoning since the last call.
+  /// Takes the reasoning that has come since the last call.
   virtual std::string take_reasoning() = 0;
 };
 

@@ -38,7 +38,7 @@ struct AnswerFormats {
 struct AnswerReading {
   AnswerFormats formats{};
   std::vector<AnswerMarker> markers{};  ///< of these formats, ascending by id
-  /// Of the request; formats that do not tell texts from numbers look up the types of arguments in it.
+  /// Tools of the request: formats that write texts and numbers alike look up the types of arguments in them.
   Json tools = Json::array();
   /// The prompt, or its end: says whether the answer begins inside the reasoning; without one it does where the format's
   /// models always do.

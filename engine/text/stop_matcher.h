@@ -10,8 +10,8 @@
 
 namespace lathe::engine {
 
-/// Of several stop strings the one that ends first counts, of those the longest: so the cut does not depend on how the
-/// text falls into pieces. Requires: the stop strings live as long as this.
+/// The stop string that ends first counts, the longest of several that end together: so the cut does not depend on how
+/// the text falls into pieces. Requires: the stop strings live as long as this.
 class StopMatcher {
  public:
   StopMatcher() = default;

@@ -15,19 +15,10 @@ using engine::SchedulerEventKind;
 using engine::TokenEvent;
 using Clock = std::chrono::steady_clock;
 
-/// The whole answer, decided when the request arrives.
-struct FakeEngine::Plan {
-  std::vector<std::int32_t> ids;
-  std::vector<std::string> visible;  ///< what each of the first ids shows
-  FinishReason reason = FinishReason::stop;
-  engine::StopCause stop_cause = engine::StopCause::eos;
-  std::string stop_reason;
-};
-
 struct FakeEngine::Active {
   engine::RequestHandlePtr handle;
   GenerateRequest request;
-  Plan plan;
+  FakePlan plan;
   std::size_t n_out = 0;
   std::string held;  ///< bytes of a character that is not complete
   bool running = false;
@@ -229,77 +220,10 @@ engine::Result<engine::RequestHandlePtr> FakeEngine::submit(GenerateRequest requ
   return handle;
 }
 
-/// The answer of a request with a reading: markers of its vocabulary are tokens, and stop strings hold for the content.
-FakeEngine::Plan FakeEngine::read_plan_for(const GenerateRequest& request, std::string_view text, std::size_t limit) const {
-  Plan plan;
-  const auto parser = engine::make_answer_parser(*request.reading, engine::stops_of(request.sampling));
-  LATHE_CHECK(parser.has_value());
-  const auto& markers = request.reading->markers;
-  while (!text.empty() && (*parser)->stop() < 0) {
-    const auto marker =
-        std::find_if(markers.begin(), markers.end(), [&](const auto& m) { return text.starts_with(m.text); });
-    const bool is_marker = marker != markers.end();
-    plan.ids.push_back(is_marker ? marker->id : static_cast<unsigned char>(text.front()));
-    plan.visible.emplace_back(text.substr(0, is_marker ? marker->text.size() : 1));
-    text.remove_prefix(plan.visible.back().size());
-    const std::vector<engine::TextMark> marks(is_marker ? 1 : 0, {0, plan.ids.back()});
-    (*parser)->watch(plan.visible.back(), marks);
-  }
-  plan.stop_reason = "eos";
-  if (const int stop = (*parser)->stop(); stop >= 0) {
-    plan.stop_cause = engine::StopCause::text;
-    plan.stop_reason = request.sampling.stop[static_cast<std::size_t>(stop)];
-  } else if (!request.sampling.ignore_eos) {
-    plan.ids.push_back(ByteTokenizer::kEos);
-  }
-  cut(plan, limit);
-  return plan;
-}
-
-/// To the most tokens that the answer may have.
-void FakeEngine::cut(Plan& plan, std::size_t limit) {
-  if (plan.ids.size() <= limit) return;
-  plan.ids.resize(limit);
-  plan.visible.resize(std::min(plan.visible.size(), limit));
-  plan.reason = FinishReason::length;
-  plan.stop_cause = engine::StopCause::none;
-  plan.stop_reason.clear();
-}
-
-FakeEngine::Plan FakeEngine::plan_for(const GenerateRequest& request) const {
-  const engine::SamplingParams& sampling = request.sampling;
-  Plan plan;
-  std::string text = responder_(request);
-  const auto room = static_cast<std::size_t>(model_.max_model_len) - request.prompt_token_ids.size();
-  const std::size_t limit = sampling.max_tokens > 0 ? std::min(room, static_cast<std::size_t>(sampling.max_tokens)) : room;
-  if (sampling.ignore_eos && !text.empty()) {
-    for (const std::string once = text; text.size() < limit;) text += once;
-  }
-  if (request.reading && sampling.stop_token_ids.empty()) return read_plan_for(request, text, limit);
-  std::size_t end = text.size();
-  plan.stop_reason = "eos";
-  for (const std::string& stop : sampling.stop) {
-    const std::size_t at = text.find(stop);
-    if (at == text.npos || at + stop.size() > end) continue;
-    end = at + stop.size();
-    plan.stop_cause = engine::StopCause::text;
-    plan.stop_reason = stop;
-  }
-  const auto& stop_ids = sampling.stop_token_ids;
-  for (std::size_t i = 0; i < end; ++i) {
-    const std::int32_t id = static_cast<unsigned char>(text[i]);
-    if (std::find(stop_ids.begin(), stop_ids.end(), id) == stop_ids.end()) continue;
-    end = i + 1;
-    plan.stop_cause = engine::StopCause::token;
-    plan.stop_reason = std::to_string(id);
-  }
-  for (std::size_t i = 0; i < end; ++i) plan.visible.emplace_back(1, text[i]);
-  const std::size_t n_cut = plan.stop_cause == engine::StopCause::token ? 1 : plan.stop_reason.size();
-  if (plan.stop_cause != engine::StopCause::eos && !sampling.include_stop_str_in_output) plan.visible.resize(end - n_cut);
-  for (std::size_t i = 0; i < end; ++i) plan.ids.push_back(static_cast<unsigned char>(text[i]));
-  if (plan.stop_cause == engine::StopCause::eos && !sampling.ignore_eos) plan.ids.push_back(ByteTokenizer::kEos);
-  cut(plan, limit);
-  return plan;
+FakePlan FakeEngine::plan_for(const GenerateRequest& request) const {
+  const auto left = static_cast<std::size_t>(model_.max_model_len) - request.prompt_token_ids.size();
+  const auto asked = static_cast<std::size_t>(std::max<std::int64_t>(request.sampling.max_tokens, 0));
+  return plan_answer(responder_(request), request, asked > 0 ? std::min(left, asked) : left);
 }
 
 std::shared_ptr<const engine::EngineSnapshot> FakeEngine::snapshot() const {

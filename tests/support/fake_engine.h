@@ -15,6 +15,7 @@
 #include "app/api/model_slot.h"
 #include "engine/api/engine.h"
 #include "tests/support/byte_tokenizer.h"
+#include "tests/support/fake_plan.h"
 
 namespace lathe::tests {
 
@@ -74,7 +75,6 @@ class FakeEngine final : public engine::Engine {
 
  private:
   struct Active;
-  struct Plan;
   void run(std::stop_token stopping);
   void admit();
   void step_all();
@@ -82,9 +82,7 @@ class FakeEngine final : public engine::Engine {
   void emit_first(Active& active, engine::TokenEvent& event) const;
   void emit_token(Active& active, engine::TokenEvent& event) const;
   void finish(Active& active, engine::TokenEvent event, engine::FinishReason reason);
-  Plan plan_for(const engine::GenerateRequest& request) const;
-  Plan read_plan_for(const engine::GenerateRequest& request, std::string_view text, std::size_t limit) const;
-  static void cut(Plan& plan, std::size_t limit);
+  FakePlan plan_for(const engine::GenerateRequest& request) const;
   void record(engine::SchedulerEventKind kind, std::uint64_t id, std::array<std::int64_t, 4> n = {});
   int blocks_of(const Active& active) const;
 

@@ -38,7 +38,7 @@ class ReplyWriter : public QObject {
   /// Null until the engine has taken the request.
   ChatStream* stream() const { return stream_; }
 
-  /// What the model has reasoned for the reply that is being written.
+  /// The reasoning of the reply that is being written.
   QString reasoning() const { return reasoning_before_ + (stream_ != nullptr ? stream_->reasoning() : QString()); }
 
   /// A reply behind the last message.

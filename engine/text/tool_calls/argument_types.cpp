@@ -23,7 +23,7 @@ class References {
  public:
   explicit References(const Json& root) : root_(root) {}
 
-  /// What "$ref" of a schema points to; null pointer: nothing.
+  /// The schema that "$ref" points to; null pointer: none.
   const Json* target_of(const Json& schema) const {
     const Json* reference = member(schema, "$ref");
     if (reference == nullptr || !reference->is_string()) return nullptr;

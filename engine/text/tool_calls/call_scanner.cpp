@@ -218,7 +218,7 @@ void CallScanner::interrupt() {
 void CallScanner::finish(bool cut) {
   if (in_block_) close_open_block(cut);
   const std::string held = markers_.release();
-  // What begins a section of calls, with nothing behind it, is no text either.
+  // The beginning of a section of calls, with nothing behind it, is no text either.
   const bool is_half_marker = cut && (held.size() > 1 || border_has_wrap_ || behind_call_);
   if (!is_half_marker) push_plain(held);
   if (is_undecided()) decide(ticks_ > 0 && ticks_ == span_);

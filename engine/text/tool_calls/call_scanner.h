@@ -30,7 +30,7 @@ class CallScanner {
   bool in_plain_text() { return !in_block_ && !code_.marker_in_fence() && code_.open_span() == 0; }
 
  private:
-  /// What follows a backtick on its line: a block of calls, or text.
+  /// A part of the text behind a backtick on its line: a block of calls, or text.
   struct Quoted {
     std::string text;
     std::vector<ToolCall> calls;  ///< none: it is a text

@@ -20,7 +20,7 @@ std::size_t json_value_size(std::string_view text);
 /// The arguments that are a JSON object on their own. None: it is not.
 std::optional<std::string> arguments_of_json(std::string_view text);
 
-/// Of a block that is no whole call: no calls, where the answer ended in it; none, where it is no call at all.
+/// The result for a block that is no whole call: an empty list where the answer ended in it, none where it is no call.
 inline std::optional<std::vector<ToolCall>> no_call_or_half(const BlockText& block) {
   return block.is_open ? std::optional<std::vector<ToolCall>>(std::in_place) : std::nullopt;
 }

@@ -136,7 +136,7 @@ void TagBlock::pass(std::string_view tag) {
   matched_ = 0;
 }
 
-/// What has followed proves that the value has ended.
+/// Takes the last value as ended: the tags behind it have proved that.
 void TagBlock::confirm_value() {
   if (may_go_on_) calls_.back().arguments.back().value = value_;
   may_go_on_ = false;

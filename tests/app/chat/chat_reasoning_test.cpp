@@ -34,6 +34,7 @@ Reply ask(const Bench& bench, std::vector<std::string> stop = {}) {
   app::ChatTurn turn;
   turn.messages = {{"user", "Hi"}};
   turn.sampling.stop = std::move(stop);
+  turn.sampling.max_tokens = 200;
   Reply reply;
   const auto generation = app::start_chat(*bench.slot, *bench.log, turn);
   while (generation && !reply.last.finished) {

@@ -195,7 +195,8 @@ class DetokenizerTest : public QObject {
     Detokenizer detokenizer(tokenizer, {}, false, true, watched);
     std::string text;
     std::vector<TextMark> marks;
-    for (const std::int32_t id : {0, 1, tokenizer.control(), 2, tokenizer.control()}) detokenizer.push(id, text, true, &marks);
+    for (const std::int32_t id : {0, 1, tokenizer.control(), 2, tokenizer.control()})
+      detokenizer.push(id, text, true, &marks);
     QCOMPARE(text, std::string("a<end>\xEF\xBF\xBD<end>b<end>"));
     QCOMPARE(marks.size(), std::size_t(3));
     for (const TextMark& mark : marks) QVERIFY(text.substr(mark.at).starts_with(mark.id == 2 ? "b" : "<end>"));

@@ -94,8 +94,8 @@ Result<ToolCall> read_call(const Json& json, const std::string& path) {
   return call;
 }
 
-/// What only messages of an assistant have: calls, a refusal, and reasoning under vLLM's name or the older one; these
-/// fields come before reasoning among the content's parts.
+/// Reads the fields of an assistant's messages alone: calls, a refusal, and reasoning under vLLM's name or the older one;
+/// these fields come before reasoning among the content's parts.
 Result<void> read_assistant(FieldReader& reader, ChatMessage& message) {
   const auto reasoning = reader.text("reasoning"), older = reader.text("reasoning_content");
   if (reasoning || older) message.reasoning = reasoning ? *reasoning : *older;
