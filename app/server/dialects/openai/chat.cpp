@@ -67,7 +67,7 @@ engine::Result<http::Reply> answer_chat(const ServerContext& context, const http
   LATHE_TRY_VOID(check_text_size(n_bytes, *engine));
   LATHE_TRY(std::vector<std::int32_t> prompt, engine->tokenizer().encode_spans(spans));
   LATHE_TRY_VOID(fit_to_context(plan.fields, engine->model().default_max_tokens, prompt.size(), engine->model()));
-  plan.prompts.push_back({std::move(prompt), {}});
+  plan.prompts.push_back({std::move(prompt), {}, {}});
   warn_of_unread_fields(body);
   return submit(context, request, *engine, std::move(plan), body, given);
 }
