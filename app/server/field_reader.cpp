@@ -52,8 +52,10 @@ void FieldReader::take_over(const FieldReader& part) {
 }
 
 std::string FieldReader::path_of(std::string_view name) const {
-  if (given_as_ != nullptr) {
-    if (const auto given = given_as_->find(name); given != given_as_->end()) return given->second;
+  if (given_as_ != nullptr) {  // "stop[1]" is of the field "stop"
+    const std::size_t end = std::min(name.find_first_of("[."), name.size());
+    const auto given = given_as_->find(name.substr(0, end));
+    if (given != given_as_->end()) return given->second + std::string(name.substr(end));
   }
   return path_.empty() ? std::string(name) : path_ + "." + std::string(name);
 }

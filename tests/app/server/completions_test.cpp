@@ -260,7 +260,8 @@ void CompletionsTest::offsets_are_places_in_the_text() {
   fixture_->engine().answer_with(answer.toStdString());
   Json body = completion_body("ab", Json::parse(fields.toStdString()));
   body["logprobs"] = 1;
-  for (const Json& choice : post(body).json()["choices"]) {
+  const Json choices = post(body).json()["choices"];
+  for (const Json& choice : choices) {
     const QList<uint> text = QString::fromStdString(choice["text"].get<std::string>()).toUcs4().toList();
     const Json& tokens = choice["logprobs"]["tokens"];
     const Json& offsets = choice["logprobs"]["text_offset"];
@@ -306,7 +307,9 @@ void CompletionsTest::prompt_logprobs_have_vllms_shape() {
   QCOMPARE(lists[2]["98"]["logprob"], -1.0);
   QCOMPARE(lists[2]["97"]["rank"], 1);
   QCOMPARE(lists[2]["98"]["rank"], 7);
-  for (const Json& list : post(completion_body("ab", {{"prompt_logprobs", 0}})).json()["choices"][0]["prompt_logprobs"]) {
+  const Json unasked = post(completion_body("ab", {{"prompt_logprobs", 0}})).json()["choices"][0]["prompt_logprobs"];
+  QCOMPARE(unasked.size(), std::size_t(3));
+  for (const Json& list : unasked) {
     for (const auto& [id, entry] : list.items()) QVERIFY(entry["rank"].is_number_integer());
   }
 }

@@ -320,7 +320,8 @@ void FieldsTest::options_that_are_not_obeyed_are_warned_of() {
     const HttpReply reply = post(route, {{"options", options}});
     QCOMPARE(reply.status, 200);
     std::set<std::string> warned;
-    for (const Json& warning : reply.json()["warnings"]) warned.insert(warning["param"].get<std::string>());
+    const Json json = reply.json();
+    for (const Json& warning : json["warnings"]) warned.insert(warning["param"].get<std::string>());
     QCOMPARE(warned,
              (std::set<std::string>{"options.num_ctx", "options.mirostat", "options.mirostat_tau", "options.stream"}));
   }

@@ -150,15 +150,17 @@ void ThinkingTest::wishes_without_effect_are_warned_of() {
 }
 
 void ThinkingTest::not_to_think_is_nothing_to_ask_of_others_data() {
+  QTest::addColumn<QByteArray>("fields");
   for (const char* fields : {R"({"enable_thinking":false})", R"({"thinking":{"type":"disabled"}})", R"({"think":false})",
                              R"({"reasoning_effort":"none"})", R"({"chat_template_kwargs":{"enable_thinking":false}})",
                              R"({"chat_template_kwargs":{"thinking":false}})"})
-    QTest::newRow(fields);
+    QTest::newRow(fields) << QByteArray(fields);
 }
 
 void ThinkingTest::not_to_think_is_nothing_to_ask_of_others() {
+  QFETCH(QByteArray, fields);
   load("", false);
-  const HttpReply reply = post(QTest::currentDataTag());
+  const HttpReply reply = post(fields);
   QVERIFY2(reply.status == 200 && !reply.json().contains("warnings"), reply.body.c_str());
 }
 

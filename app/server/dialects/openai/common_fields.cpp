@@ -49,6 +49,15 @@ void read_logit_bias(FieldReader& body, SamplingParams& sampling) {
   }
 }
 
+/// transformers and TGI: false is greedy.
+void read_do_sample(FieldReader& body, SamplingParams& sampling) {
+  if (body.flag("do_sample").value_or(true)) return;
+  if (body.number("temperature").value_or(0) > 0) {
+    body.refuse("do_sample", "false contradicts a temperature above 0; send one of them");
+  }
+  sampling.temperature = 0;
+}
+
 void read_sampling(FieldReader& body, SamplingParams& sampling) {
   assign(sampling.temperature, body.number("temperature"));
   assign(sampling.top_k, body.integer("top_k"));
@@ -67,15 +76,6 @@ void read_sampling(FieldReader& body, SamplingParams& sampling) {
   if (const auto prompt_logprobs = body.integer("prompt_logprobs")) sampling.prompt_logprobs = prompt_logprobs;
   read_logit_bias(body, sampling);
   read_do_sample(body, sampling);
-}
-
-/// transformers and TGI: false is greedy.
-void read_do_sample(FieldReader& body, SamplingParams& sampling) {
-  if (body.flag("do_sample").value_or(true)) return;
-  if (body.number("temperature").value_or(0) > 0) {
-    body.refuse("do_sample", "false contradicts a temperature above 0; send one of them");
-  }
-  sampling.temperature = 0;
 }
 
 void check_response_format(FieldReader& body) {
