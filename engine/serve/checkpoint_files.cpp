@@ -37,13 +37,16 @@ Result<void> write_file(const fs::path& path, const std::string& text) {
   return {};
 }
 
-Result<void> copy_files(const ModelFolder& from, const fs::path& to) {
+/// Leaves out files that cannot be read. Returns which, for people.
+Result<std::vector<std::string>> copy_files(const ModelFolder& from, const fs::path& to) {
+  std::vector<std::string> notes;
   for (const std::string_view name : kFiles) {
     if (!from.has(name)) continue;
-    LATHE_TRY(const std::string text, from.read_text(name, kMaxFile));
-    LATHE_TRY_VOID(write_file(to / name, text));
+    const auto text = from.read_text(name, kMaxFile);
+    if (text) LATHE_TRY_VOID(write_file(to / name, *text));
+    else notes.push_back(fmt::format("{} was not copied: {}", name, text.error().message));
   }
-  return {};
+  return notes;
 }
 
 /// Tokenizer and chat template of a GGUF file, as files of a folder.
@@ -147,8 +150,7 @@ Result<std::vector<std::string>> write_checkpoint_files(const OpenedModel& model
   if (is_untied) config["tie_word_embeddings"] = false;
   LATHE_TRY_VOID(write_file(folder / kConfigFile, dump_json(config, 2) + "\n"));
   if (!model.folder.gguf().empty()) return write_files_of_gguf(model, folder);
-  LATHE_TRY_VOID(copy_files(model.folder, folder));
-  return std::vector<std::string>();
+  return copy_files(model.folder, folder);
 }
 
 }  // namespace lathe::engine

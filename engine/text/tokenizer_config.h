@@ -21,9 +21,11 @@ struct TokenizerConfig {
   std::optional<std::string> bos_token, eos_token, unk_token, pad_token, mask_token;
   std::set<std::string> special_tokens;  ///< contents of all that are named as special
   std::vector<AddedToken> added_tokens;
+  std::vector<std::string> warnings;  ///< of files and entries that were left out
 };
 
-/// Missing files leave the defaults. Errors: model_refused with file and field, also for a file that may not be read.
+/// Missing files leave the defaults; so do files and entries that are wrong, with a warning. Errors: of GGUF files alone,
+/// model_refused with file and field.
 Result<TokenizerConfig> read_tokenizer_config(const ModelFolder& folder);
 
 }  // namespace lathe::engine
