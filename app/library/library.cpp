@@ -10,6 +10,7 @@
 
 #include "app/library/model_names.h"
 #include "app/library/model_scan.h"
+#include "engine/api/hub_snapshot.h"
 
 namespace lathe::app {
 namespace {
@@ -101,7 +102,9 @@ class SettingsLibrary final : public Library {
 
   Result<std::string> resolve(const std::string& path_or_name) const override {
     std::error_code problem;
-    if (fs::exists(path_or_name, problem)) {
+    // A link that leads nowhere, and what may not be read, are there: opening them says so.
+    const fs::file_type type = fs::symlink_status(path_or_name, problem).type();
+    if (type != fs::file_type::not_found && type != fs::file_type::none) {
       const fs::path absolute = fs::absolute(path_or_name, problem).lexically_normal();
       return (absolute.has_filename() ? absolute : absolute.parent_path()).string();
     }
@@ -118,7 +121,9 @@ class SettingsLibrary final : public Library {
     std::vector<LibraryEntry> kept;
     for (LibraryEntry& entry : list) {
       std::error_code problem;
-      const auto [place, is_new] = first.emplace(fs::weakly_canonical(entry.path, problem).string(), kept.size());
+      const std::string snapshot = engine::hub_snapshot(entry.path);
+      const fs::path real = fs::weakly_canonical(snapshot.empty() ? entry.path : snapshot, problem);
+      const auto [place, is_new] = first.emplace(real.string(), kept.size());
       if (is_new) kept.push_back(std::move(entry));
       else if (kept[place->second].recent) kept[place->second].name = entry.name;
     }

@@ -2,10 +2,10 @@
 #include "app/library/model_scan.h"
 
 #include <algorithm>
-#include <fstream>
 #include <system_error>
 
 #include "app/api/model_files.h"
+#include "engine/api/hub_snapshot.h"
 
 namespace lathe::app {
 namespace {
@@ -28,16 +28,28 @@ std::vector<fs::path> folders_in(const fs::path& folder) {
   return inner;
 }
 
-/// In the Hugging Face cache a repository keeps every revision that was ever fetched under snapshots/; that of refs/main is
-/// the one that its name stands for. None: all of them are shown.
-fs::path main_snapshot(const fs::path& folder) {
-  if (folder.filename() != "snapshots") return {};
-  std::string revision;
-  std::ifstream(folder.parent_path() / "refs/main") >> revision;
-  if (revision.empty() || revision.find('/') != std::string::npos || revision.front() == '.') return {};
-  const fs::path snapshot = folder / revision;
+/// Weights in a form that is opened, or that a model was trained or published in, by their names.
+bool is_weights(const fs::path& file) {
+  const std::string name = file.filename().string();
+  if (file.extension() == ".safetensors" || name == "model.safetensors.index.json") return true;
+  const bool is_pickle =
+      file.extension() == ".bin" && (name.starts_with("pytorch_model") || name.starts_with("adapter_model"));
+  return is_pickle || name == "tf_model.h5" || name == "flax_model.msgpack";
+}
+
+bool has_weights(const fs::path& folder) {
   std::error_code problem;
-  return fs::is_directory(snapshot, problem) ? snapshot : fs::path();
+  for (fs::directory_iterator entry(folder, problem), end; !problem && entry != end; entry.increment(problem)) {
+    std::error_code unreadable;
+    if (is_weights(entry->path()) && !entry->is_directory(unreadable)) return true;
+  }
+  return false;
+}
+
+/// A snapshot in the Hugging Face cache is meant as a model by its config.json alone: its weights may still be on their way.
+bool is_snapshot(const fs::path& folder) {
+  return folder.parent_path().filename() == "snapshots" &&
+         folder.parent_path().parent_path().filename().string().starts_with("models--");
 }
 
 void add_to(FileStamp& stamp, const fs::path& file) {
@@ -57,18 +69,17 @@ void add_to(FileStamp& stamp, const fs::path& file) {
 
 bool is_checkpoint_folder(const fs::path& folder) {
   std::error_code problem;
-  if (!fs::is_regular_file(folder / "config.json", problem)) return false;
-  if (fs::is_regular_file(folder / "model.safetensors.index.json", problem)) return true;
-  for (fs::directory_iterator entry(folder, problem), end; !problem && entry != end; entry.increment(problem)) {
-    if (entry->path().extension() == ".safetensors") return true;
-  }
-  return false;
+  const auto is_there = [&](const char* name) { return fs::exists(fs::symlink_status(folder / name, problem)); };
+  if (is_there("adapter_config.json")) return has_weights(folder);
+  return is_there("config.json") && (has_weights(folder) || is_snapshot(folder));
 }
 
 bool is_model(const fs::path& path) {
   std::error_code problem;
   if (fs::is_regular_file(path, problem)) return engine::is_gguf_file(path.string());
-  return is_checkpoint_folder(path) || engine::gguf_models_in(path.string()).size() == 1;
+  if (is_checkpoint_folder(path) || engine::gguf_models_in(path.string()).size() == 1) return true;
+  const std::string snapshot = engine::hub_snapshot(path.string());
+  return !snapshot.empty() && is_model(snapshot);
 }
 
 std::string model_at(const std::string& path) {
@@ -89,6 +100,7 @@ std::string model_at(const std::string& path) {
 FileStamp stamp_of(const std::string& path) {
   FileStamp stamp;
   std::error_code problem;
+  if (const std::string snapshot = engine::hub_snapshot(path); !snapshot.empty()) return stamp_of(snapshot);
   const bool is_folder = fs::is_directory(path, problem);
   const bool in_set = !is_folder && fs::path(path).stem().string() != engine::checkpoint_name(path);
   if (!is_folder && !in_set) {
@@ -134,8 +146,9 @@ void ModelScan::read(const Place& place, std::vector<Place>& next) {
   const auto of_ollama = engine::ollama_models_in(place.folder.string());
   for (const engine::OllamaModel& model : of_ollama) add(model.path, model.name);
   if (!of_ollama.empty()) return;
-  if (const fs::path snapshot = main_snapshot(place.folder); !snapshot.empty()) {
-    next.push_back({snapshot, place.depth + 1});
+  // A cache keeps every revision that was ever fetched; the repository's name means that of refs/main.
+  if (std::string snapshot = engine::main_hub_snapshot(place.folder.string()); !snapshot.empty()) {
+    next.push_back({std::move(snapshot), place.depth + 1});
     return;
   }
   for (fs::path& inner : folders_in(place.folder)) next.push_back({std::move(inner), place.depth + 1});

@@ -12,9 +12,11 @@
 
 namespace lathe::app {
 
-/// Whether a folder is a checkpoint: config.json beside safetensors.
+/// Whether a folder was meant as a model: config.json with weights, readable or not; an adapter; a snapshot in the Hugging
+/// Face cache whose weights are still to come. Opening it says what it lacks.
 bool is_checkpoint_folder(const std::filesystem::path& folder);
-/// What can be opened by that path: a checkpoint's folder, a GGUF file, or a folder with just one of them.
+/// A path that can be opened: a checkpoint's folder, a GGUF file, a folder with just one of them, or the folder of a
+/// repository in the Hugging Face cache that has one of these.
 bool is_model(const std::filesystem::path& path);
 /// Of the files that make up a model: those of its folder, or its GGUF file with the others of the set. Nothing is read.
 FileStamp stamp_of(const std::string& path);

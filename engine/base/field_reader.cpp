@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "engine/api/python_json.h"
+
 namespace lathe::engine {
 
 namespace {
@@ -17,9 +19,6 @@ std::string list(std::string_view intro, const std::vector<std::string>& items, 
   if (text.size() > kMaxBytes) text.replace(kMaxBytes, std::string::npos, "...");
   return text;
 }
-
-/// Short enough for a message.
-std::string shown(const Json& value) { return fmt::format("{:.80}", dump_json(value)); }
 
 }  // namespace
 
@@ -54,13 +53,13 @@ std::int64_t FieldReader::bounded(std::string_view key, const Json& value, std::
   if (is_integer && !too_big && value.get<std::int64_t>() >= min && value.get<std::int64_t>() <= max) {
     return value.get<std::int64_t>();
   }
-  fault(key, fmt::format("got {}, expected an integer in {}..{}", shown(value), min, max));
+  fault(key, fmt::format("got {}, expected an integer in {}..{}", excerpt_of_json(value), min, max));
   return min;
 }
 
 double FieldReader::bounded(std::string_view key, const Json& value, double min, double max) {
   if (value.is_number() && value.get<double>() >= min && value.get<double>() <= max) return value.get<double>();
-  fault(key, fmt::format("got {}, expected a number in {}..{}", shown(value), min, max));
+  fault(key, fmt::format("got {}, expected a number in {}..{}", excerpt_of_json(value), min, max));
   return min;
 }
 
@@ -92,7 +91,7 @@ bool FieldReader::boolean_or(std::string_view key, bool fallback) {
   const Json* value = take(key);
   if (value == nullptr) return fallback;
   if (value->is_boolean()) return value->get<bool>();
-  fault(key, fmt::format("got {}, expected true or false", shown(*value)));
+  fault(key, fmt::format("got {}, expected true or false", excerpt_of_json(*value)));
   return fallback;
 }
 
@@ -100,7 +99,7 @@ std::string FieldReader::text_or(std::string_view key, std::string_view fallback
   const Json* value = take(key);
   if (value == nullptr) return std::string(fallback);
   if (value->is_string()) return value->get<std::string>();
-  fault(key, fmt::format("got {}, expected a string", shown(*value)));
+  fault(key, fmt::format("got {}, expected a string", excerpt_of_json(*value)));
   return std::string(fallback);
 }
 
@@ -108,7 +107,7 @@ const Json* FieldReader::take_list(std::string_view key, std::size_t max_count) 
   const Json* list = take(key);
   if (list == nullptr || (list->is_array() && list->size() <= max_count)) return list;
   fault(key, list->is_array() ? fmt::format("got a list of {}, expected at most {}", list->size(), max_count)
-                              : fmt::format("got {}, expected a list", shown(*list)));
+                              : fmt::format("got {}, expected a list", excerpt_of_json(*list)));
   return nullptr;
 }
 
@@ -128,31 +127,16 @@ std::vector<std::string> FieldReader::texts(std::string_view key, std::size_t ma
     if (value.is_string()) {
       texts.push_back(value.get<std::string>());
     } else {
-      fault(key, fmt::format("got {}, expected a string", shown(value)));
+      fault(key, fmt::format("got {}, expected a string", excerpt_of_json(value)));
     }
   }
   return texts;
 }
 
-std::vector<std::int32_t> FieldReader::ids(std::string_view key, std::size_t max_count, std::int32_t max) {
-  std::vector<std::int32_t> ids;
-  const Json* value = take(key);
-  if (value == nullptr) return ids;
-  if (!value->is_array()) return {static_cast<std::int32_t>(bounded(key, *value, std::int64_t{0}, std::int64_t{max}))};
-  if (value->size() > max_count) {
-    fault(key, fmt::format("got a list of {}, expected at most {}", value->size(), max_count));
-    return ids;
-  }
-  for (const Json& id : *value) {
-    ids.push_back(static_cast<std::int32_t>(bounded(key, id, std::int64_t{0}, std::int64_t{max})));
-  }
-  return ids;
-}
-
 const Json* FieldReader::object(std::string_view key) {
   const Json* value = take(key);
   if (value == nullptr || value->is_object()) return value;
-  fault(key, fmt::format("got {}, expected an object", shown(*value)));
+  fault(key, fmt::format("got {}, expected an object", excerpt_of_json(*value)));
   return nullptr;
 }
 

@@ -38,8 +38,6 @@ class FieldReader {
   std::vector<double> numbers(std::string_view key, std::size_t max_count, double min, double max);
   /// A list of at most `max_count` strings. Empty when it is absent.
   std::vector<std::string> texts(std::string_view key, std::size_t max_count);
-  /// One id or a list of at most `max_count`; each in [0, max].
-  std::vector<std::int32_t> ids(std::string_view key, std::size_t max_count, std::int32_t max);
 
   /// Null when it is absent. Errors: it is no object.
   const Json* object(std::string_view key);

@@ -3,16 +3,21 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <iterator>
 #include <new>
 #include <type_traits>
 #include <unordered_set>
 #include <vector>
 
+#include "engine/api/python_json.h"
+#include "engine/base/non_finite.h"
 #include "engine/base/utf8.h"
 
 namespace lathe::engine {
 namespace {
+
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 /// Walks the text and tells how far the parser has read, which the events of nlohmann's parser do not.
 class CountingCursor {
@@ -45,14 +50,16 @@ class CountingCursor {
 template <class AnyJson>
 class LimitedBuilder {
  public:
-  explicit LimitedBuilder(const JsonLimits& limits) : limits_(limits) {}
+  LimitedBuilder(const JsonLimits& limits, bool takes_non_finite) : limits_(limits), takes_non_finite_(takes_non_finite) {}
 
   // The names and signatures are those of nlohmann's SAX interface.
   bool null() { return add(AnyJson()) != nullptr; }
   bool boolean(bool value) { return add(AnyJson(value)) != nullptr; }
   bool number_integer(typename AnyJson::number_integer_t value) { return add(AnyJson(value)) != nullptr; }
   bool number_unsigned(typename AnyJson::number_unsigned_t value) { return add(AnyJson(value)) != nullptr; }
-  bool number_float(typename AnyJson::number_float_t value, const std::string&) { return add(AnyJson(value)) != nullptr; }
+  bool number_float(typename AnyJson::number_float_t value, const std::string& token) {
+    return add(AnyJson(takes_non_finite_ ? non_finite_of(token).value_or(value) : value)) != nullptr;
+  }
   bool string(std::string& value) { return add(AnyJson(std::move(value))) != nullptr; }
   bool binary(typename AnyJson::binary_t&) { return refuse("binary data is not JSON"); }
   bool start_object(std::size_t) { return open(AnyJson::object()); }
@@ -144,6 +151,7 @@ class LimitedBuilder {
   static constexpr bool kIsOrdered = std::is_same_v<AnyJson, OrderedJson>;
 
   JsonLimits limits_;
+  bool takes_non_finite_;  // the text went through with_finite_spellings()
   AnyJson root_;
   std::vector<AnyJson*> open_;                          // the containers around the next value, outermost first
   std::vector<std::unordered_set<std::string>> names_;  // of those containers' keys
@@ -160,16 +168,17 @@ std::string dump_any(const AnyJson& json, int indent) {
 }
 
 template <class AnyJson>
-Result<AnyJson> parse_any(std::string_view text, std::string_view name, const JsonLimits& limits) {
+Result<AnyJson> parse_any(std::string_view text, std::string_view name, const JsonLimits& limits,
+                          bool takes_non_finite = false) {
   const auto refuse = [&](std::size_t at, std::string_view reason) {
     return fail(ErrorCode::invalid_argument, fmt::format("not valid JSON at byte {}: {}", at, reason), std::string(name));
   };
   if (text.empty()) return refuse(0, "the text is empty");
-  if (text.starts_with("\xEF\xBB\xBF")) return refuse(0, "it begins with a byte order mark; send plain UTF-8");
+  if (text.starts_with(kByteOrderMark)) return refuse(0, "it begins with a byte order mark; send plain UTF-8");
   if (const std::size_t bad = first_invalid_utf8(text); bad != text.size()) return refuse(bad, "this byte is not UTF-8");
 
   const char* reached = text.data();
-  LimitedBuilder<AnyJson> builder(limits);
+  LimitedBuilder<AnyJson> builder(limits, takes_non_finite);
   try {
     const bool parsed = AnyJson::sax_parse(CountingCursor(text.data(), &reached),
                                            CountingCursor(text.data() + text.size(), &reached), &builder);
@@ -190,6 +199,16 @@ Result<Json> parse_json(std::string_view text, std::string_view name, const Json
 }
 Result<OrderedJson> parse_ordered_json(std::string_view text, std::string_view name, const JsonLimits& limits) {
   return parse_any<OrderedJson>(text, name, limits);
+}
+Result<Json> parse_python_json(std::string_view text, std::string_view name, const JsonLimits& limits) {
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  return parse_any<Json>(with_finite_spellings(text), name, limits, true);
+}
+
+std::string excerpt_of_json(const Json& value) {
+  if (value.is_number_float() && std::isnan(value.get<double>())) return "NaN";
+  if (value.is_number_float() && std::isinf(value.get<double>())) return value.get<double>() < 0 ? "-Infinity" : "Infinity";
+  return fmt::format("{:.80}", dump_json(value));
 }
 
 std::string dump_json(const Json& json, int indent) { return dump_any(json, indent); }

@@ -100,6 +100,12 @@ const StoredTensor* Checkpoint::find(std::string_view name) const {
   return found != tensors_.end() && found->name == name ? &*found : nullptr;
 }
 
+Error Checkpoint::absence(std::string_view tensor) const {
+  const auto found = absent_.find(tensor);
+  const auto& [name, why] = found != absent_.end() ? *found : *absent_.begin();
+  return {why->code, why->message, fmt::format("{}: {:.200}", why->where, name)};
+}
+
 void Checkpoint::will_need(const StoredTensor& tensor) const {
   files_[tensor.file]->will_need(tensor.bytes);
   for (const StoredTensor& part : tensor.parts) will_need(part);

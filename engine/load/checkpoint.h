@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -92,6 +93,8 @@ class Checkpoint {
   /// How the files are quantized, for people: set_scheme("gptq: 7 int4, groups of 128").
   void set_scheme(std::string scheme) { scheme_ = std::move(scheme); }
   void warn(std::string warning) { warnings_.push_back(std::move(warning)); }
+  /// Notes a tensor that an index lists and no file that could be read has: a reader that needs it fails with `why`.
+  void note_absent(const std::string& tensor, std::shared_ptr<const Error> why) { absent_.emplace(tensor, std::move(why)); }
 
   std::string_view file_format() const { return file_format_; }
   /// Sorted by name.
@@ -103,6 +106,11 @@ class Checkpoint {
   std::int64_t n_bytes() const;
   const std::vector<std::string>& warnings() const { return warnings_; }
   const std::string& scheme() const { return scheme_; }  ///< empty: by none of the table
+  /// By name, with why each is not there; `where` of that is a file.
+  const std::map<std::string, std::shared_ptr<const Error>, std::less<>>& absent() const { return absent_; }
+  /// The error of a reader that needs an absent tensor; of any absent one when `tensor` is none of them. Requires: there are
+  /// some.
+  Error absence(std::string_view tensor = {}) const;
 
   /// Errors: model_refused when the tensor's file has been truncated since it was opened. Call it before touching the bytes.
   Result<void> check_whole(const StoredTensor& tensor) const;
@@ -120,6 +128,7 @@ class Checkpoint {
   std::vector<std::shared_ptr<const MappedFile>> files_;
   std::vector<StoredTensor> tensors_;
   std::vector<std::string> warnings_;
+  std::map<std::string, std::shared_ptr<const Error>, std::less<>> absent_;
   std::string scheme_;
 };
 

@@ -4,8 +4,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
+#include "engine/load/downloads.h"
 #include "engine/load/safetensors.h"
 
 namespace lathe::engine {
@@ -19,18 +21,75 @@ constexpr std::array<const Loader*, 2> kLoaders = {
     &kSafetensorsLoader,
 };
 
-/// Files that hold weights in a form that is not read, and why.
+constexpr std::string_view kPickle =
+    "pickle files can run code and are never opened; save the model as safetensors (in transformers: "
+    "model.save_pretrained(folder))";
+constexpr std::string_view kAdapter =
+    "this is an adapter (LoRA), not a model; merge it into its base model (in peft: model.merge_and_unload()), and save and "
+    "open that";
+
+constexpr std::string_view kArchive = "no weights but an archive, which is not unpacked; unpack it first";
+
+/// Files that hold weights in a form that is not read, and what to do. Names by their beginning and end.
 struct KnownButUnread {
-  std::string_view file, reason;
+  std::string_view begin, end, reason;
 };
+// THE TABLE of them; a row that is more likely the model comes first.
 constexpr std::array kUnread = {
-    KnownButUnread{"pytorch_model.bin", "pickle files can run code and are never opened; save the model as safetensors"},
-    KnownButUnread{"pytorch_model.bin.index.json",
-                   "pickle files can run code and are never opened; save the model as safetensors"},
-    KnownButUnread{"consolidated.safetensors", "weights under Mistral's own names; use the Hugging Face files"},
-    KnownButUnread{"tf_model.h5", "TensorFlow weights; save the model as safetensors"},
-    KnownButUnread{"flax_model.msgpack", "Flax weights; save the model as safetensors"},
+    KnownButUnread{"adapter_model", ".safetensors", kAdapter},
+    KnownButUnread{"adapter_model", ".bin", kAdapter},
+    KnownButUnread{"adapter_config", ".json", kAdapter},
+    KnownButUnread{"pytorch_model", ".bin", kPickle},
+    KnownButUnread{"pytorch_model", ".bin.index.json", kPickle},
+    KnownButUnread{"consolidated", ".safetensors",
+                   "weights under Mistral's own names; download the files of transformers as well (model.safetensors, or "
+                   "model-00001-of-... with its index)"},
+    KnownButUnread{"consolidated", ".pth", kPickle},
+    KnownButUnread{"tf_model", ".h5", "TensorFlow weights; save the model as safetensors"},
+    KnownButUnread{"flax_model", ".msgpack", "Flax weights; save the model as safetensors"},
+    KnownButUnread{"rust_model", ".ot", "weights of rust-bert; download the model's safetensors"},
+    KnownButUnread{"weights", ".npz", "NumPy weights of MLX; convert the model to safetensors"},
+    KnownButUnread{"", ".onnx", "ONNX; download the model's safetensors"},
+    KnownButUnread{"", ".pth", kPickle},
+    KnownButUnread{"", ".pt", kPickle},
+    KnownButUnread{"", ".ckpt", kPickle},
+    KnownButUnread{"ggml-", ".bin", "a GGML file, from before GGUF; convert the model again with a current converter"},
+    KnownButUnread{"", ".gz", kArchive},
+    KnownButUnread{"", ".zip", kArchive},
+    KnownButUnread{"", ".xz", kArchive},
+    KnownButUnread{"", ".zst", kArchive},
+    KnownButUnread{"", ".bz2", kArchive},
+    KnownButUnread{"", ".tar", kArchive},
+    KnownButUnread{"", ".tgz", kArchive},
+    KnownButUnread{"", ".7z", kArchive},
 };
+/// Files that a trainer leaves next to its weights.
+constexpr std::array<std::string_view, 4> kOfTraining = {"optimizer", "scheduler", "rng_state", "training_args"};
+
+tl::unexpected<Error> refuse_unread(const ModelFolder& folder) {
+  std::vector<std::string> files = folder.files();
+  std::erase_if(files, [](const std::string& name) {
+    return std::any_of(kOfTraining.begin(), kOfTraining.end(),
+                       [&](std::string_view begin) { return name.starts_with(begin); });
+  });
+  for (const KnownButUnread& unread : kUnread) {
+    const auto file = std::find_if(files.begin(), files.end(), [&](const std::string& name) {
+      return name.starts_with(unread.begin) && name.ends_with(unread.end);
+    });
+    if (file == files.end()) continue;
+    return fail(ErrorCode::model_refused,
+                fmt::format("unsupported format: {}{}", unread.reason, words_of_downloads(folder.path())), *file);
+  }
+  // A folder or a pipe may have the right name.
+  constexpr std::string_view kSingleFile = "model.safetensors";
+  if (folder.has(kSingleFile)) {
+    if (auto file = folder.map(kSingleFile); !file) return tl::unexpected(std::move(file.error()));
+  }
+  return fail(
+      ErrorCode::model_refused,
+      "no weights: neither model.safetensors nor model.safetensors.index.json is there" + words_of_downloads(folder.path()),
+      folder.name());
+}
 
 }  // namespace
 
@@ -40,13 +99,7 @@ Result<Checkpoint> open_checkpoint(const ModelFolder& folder) {
   for (const Loader* loader : kLoaders) {
     if (loader->recognises(folder)) return loader->open(folder);
   }
-  for (const KnownButUnread& unread : kUnread) {
-    if (folder.has(unread.file)) {
-      return fail(ErrorCode::model_refused, fmt::format("unsupported format: {}", unread.reason), std::string(unread.file));
-    }
-  }
-  return fail(ErrorCode::model_refused, "no weights: neither model.safetensors nor model.safetensors.index.json is there",
-              folder.name());
+  return refuse_unread(folder);
 }
 
 }  // namespace lathe::engine

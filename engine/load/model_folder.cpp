@@ -7,16 +7,20 @@
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <set>
 
 #include "engine/api/checkpoint.h"
+#include "engine/api/python_json.h"
 #include "engine/base/text_file.h"
+#include "engine/load/downloads.h"
+#include "engine/load/hub_cache.h"
 #include "engine/load/ollama_store.h"
+#include "engine/load/stand_in.h"
 
 namespace lathe::engine {
 
@@ -27,36 +31,27 @@ namespace {
 // config.json, index and tokenizer_config.json of released models stay below 4 MiB.
 constexpr std::int64_t kMaxJsonBytes = 64LL << 20;
 constexpr std::size_t kMaxNameBytes = 255;
-constexpr std::string_view kGgufEnding = ".gguf";
-/// Begins the names of files that hold the part of a model that sees, beside its text part.
-constexpr std::string_view kProjector = "mmproj";
+constexpr std::string_view kConfig = "config.json";
 
-bool is_cache_snapshot(const fs::path& folder) {
-  std::error_code ignored;
-  return folder.parent_path().filename() == "snapshots" &&
-         fs::is_directory(folder.parent_path().parent_path() / "blobs", ignored);
-}
-
-/// Finds the file without opening it for reading, so that a FIFO cannot block and a device is not touched.
-int find_beneath(int border, const std::string& file) {
+/// openat2() of a path without opening what it leads to for reading: a FIFO cannot block, and a device is not touched.
+int find_with_rules(int folder, const std::string& file, std::uint64_t rules, std::uint64_t flags) {
   open_how how{};
-  how.flags = O_PATH | O_CLOEXEC;
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
-  // A name that goes up (links in the Hugging Face cache do) is to be tried again when something else on the system was
-  // renamed meanwhile.
+  how.flags = O_PATH | O_CLOEXEC | flags;
+  how.resolve = rules;
+  // A name that goes up (links may) is to be tried again when something else on the system was renamed meanwhile.
   constexpr int kMaxTries = 1000;
   int found = -1;
   for (int tries = 0; tries < kMaxTries; ++tries) {
-    found = static_cast<int>(::syscall(SYS_openat2, border, file.c_str(), &how, sizeof how));
+    found = static_cast<int>(::syscall(SYS_openat2, folder, file.c_str(), &how, sizeof how));
     if (found >= 0 || errno != EAGAIN) break;
   }
   return found;
 }
 
-/// The same promise on systems without openat2, checked on the resolved path.
-int find_by_real_path(const std::string& border, const std::string& file) {
+/// The promise of RESOLVE_BENEATH on systems without openat2, checked on the resolved path.
+int find_folder_by_real_path(const std::string& border, const std::string& folder) {
   std::error_code problem;
-  const fs::path real = fs::canonical(fs::path(border) / file, problem);
+  const fs::path real = fs::canonical(fs::path(border) / folder, problem);
   if (problem) {
     errno = problem.value();
     return -1;
@@ -66,80 +61,96 @@ int find_by_real_path(const std::string& border, const std::string& file) {
     errno = EXDEV;
     return -1;
   }
-  return ::open(real.c_str(), O_PATH | O_CLOEXEC | O_NOFOLLOW);
+  return ::open(real.c_str(), O_PATH | O_CLOEXEC | O_NOFOLLOW | O_DIRECTORY);
 }
 
-std::string why_not_found(int error) {
+bool is_without_openat2() { return errno == ENOSYS || errno == EPERM; }
+
+/// The folder that a name leads to, beneath the model's. Errors: in errno.
+FileDescriptor find_folder(int border, const std::string& border_path, const std::string& folder) {
+  const int found = find_with_rules(border, folder, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS, O_DIRECTORY);
+  return FileDescriptor(found < 0 && is_without_openat2() ? find_folder_by_real_path(border_path, folder) : found);
+}
+
+/// An entry of a folder, or what it links to, wherever that is. Errors: in errno.
+FileDescriptor find_entry(int folder, const std::string& name) {
+  const int found = find_with_rules(folder, name, RESOLVE_NO_MAGICLINKS, 0);
+  const bool again = found < 0 && is_without_openat2();
+  return FileDescriptor(again ? ::openat(folder, name.c_str(), O_PATH | O_CLOEXEC) : found);
+}
+
+/// Where a link leads; empty for what is none.
+std::string target_of(const fs::path& path) {
+  std::error_code problem;
+  return fs::is_symlink(path, problem) ? fs::read_symlink(path, problem).string() : std::string();
+}
+
+std::string why_not_found(int error, const fs::path& path) {
   switch (error) {
-    case ENOENT: return "file is missing";
+    case ENOENT:
+      if (const std::string target = target_of(path); !target.empty()) {
+        return fmt::format("file is missing: it is a link to {:.200}, and nothing is there", target);
+      }
+      return "file is missing" + words_of_downloads(path.parent_path().string(), path.filename().string());
     case EXDEV: return "leads out of the model folder";
-    case ELOOP: return "symbolic links go in a circle";
+    case ELOOP: return "symbolic links go in a circle, or through /proc";
     case ENAMETOOLONG: return "file name is too long";
+    case EACCES: return "permission denied: the user that runs this program may not read it";
     default: return std::string("cannot be opened: ") + std::strerror(error);
   }
 }
 
-/// Of "-00002-of-00003.gguf" at the end of a name the part before ".gguf"; empty where a name ends otherwise.
-std::string_view number_in_set(std::string_view name) {
-  constexpr std::size_t kSize = std::string_view("-00001-of-00001").size();
-  const std::size_t ending = kSize + kGgufEnding.size();
-  if (name.size() < ending || !name.ends_with(kGgufEnding)) return {};
-  const std::string_view number = name.substr(name.size() - ending, kSize);
-  return number[0] == '-' && number.substr(6, 4) == "-of-" ? number : std::string_view();
+std::string_view kind_of(mode_t mode) {
+  return S_ISDIR(mode)    ? " but a folder"
+         : S_ISFIFO(mode) ? " but a pipe"
+         : S_ISSOCK(mode) ? " but a socket"
+                          : " but a device";
 }
 
-/// The one GGUF model of a folder that has no config.json; empty when it has none.
-Result<std::string> only_gguf_in(const fs::path& folder) {
-  std::error_code problem;
-  if (fs::exists(folder / "config.json", problem)) return std::string();
-  const std::vector<std::string> names = gguf_models_in(folder.string());
+/// The one GGUF model of a folder that has no other weights; empty when it has none.
+Result<std::string> only_gguf_in(const ModelFolder& folder) {
+  const std::vector<std::string> files = folder.files();
+  const auto is_weights = [](std::string_view name) {
+    return name.ends_with(".safetensors") || name.ends_with(".safetensors.index.json");
+  };
+  if (folder.has(kConfig) && std::any_of(files.begin(), files.end(), is_weights)) return std::string();
+  const std::vector<std::string> names = gguf_models_in(folder.path());
   if (names.empty()) return std::string();
   if (names.size() == 1) return names.front();
   return fail(ErrorCode::model_refused,
-              fmt::format("{} GGUF models are here: {}; give the path of one of them", names.size(), fmt::join(names, ", ")),
-              folder.filename().string());
+              fmt::format("{} GGUF models are here: {:.600}; give the path of one of them", names.size(),
+                          fmt::format("{}", fmt::join(names, ", "))),
+              folder.name());
+}
+
+/// The first bytes of a file that a user named; empty for what cannot be read without waiting.
+std::string begin_of(const std::string& path) {
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  struct stat status{};
+  if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
+  std::string begin(kStandInBytes, '\0');
+  const ssize_t n = ::pread(file.get(), begin.data(), begin.size(), 0);
+  begin.resize(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+  return begin;
+}
+
+tl::unexpected<Error> refuse_file(const std::string& path) {
+  std::string message =
+      fmt::format("{:.300} is a file; give the folder that holds config.json and model.safetensors, or a .gguf file", path);
+  if (const auto words = stand_in_for_text(begin_of(path))) message += fmt::format("; it {:.300}", *words);
+  if (is_unfinished_download(path)) message += "; by its name it is a download that is not finished";
+  return fail(ErrorCode::model_refused, std::move(message), path);
+}
+
+tl::unexpected<Error> refuse_absent(const std::string& path, int error) {
+  if (error == ENOENT && target_of(path).empty()) {
+    return fail(ErrorCode::not_found, fmt::format("no such model folder: {:.500}", path), path);
+  }
+  const ErrorCode code = error == ENOENT ? ErrorCode::not_found : ErrorCode::model_refused;
+  return fail(code, why_not_found(error, path), path);
 }
 
 }  // namespace
-
-std::vector<std::string> gguf_models_in(const std::string& folder) {
-  std::error_code problem;
-  std::set<std::string> names;
-  for (fs::directory_iterator entry(folder, problem), end; !problem && entry != end; entry.increment(problem)) {
-    const std::string name = entry->path().filename().string();
-    const std::string_view number = number_in_set(name);
-    const bool is_later = !number.empty() && !number.starts_with("-00001-");
-    if (name.ends_with(kGgufEnding) && !name.starts_with(kProjector) && !is_later) names.insert(name);
-  }
-  return {names.begin(), names.end()};
-}
-
-std::string checkpoint_name(const std::string& path) {
-  constexpr std::string_view kPrefix = "models--";
-  if (path.ends_with(kGgufEnding)) {
-    std::string name = fs::path(path).filename().string();
-    name.resize(name.size() - kGgufEnding.size() - number_in_set(name).size());
-    return name;
-  }
-  fs::path folder = fs::path(path).lexically_normal();
-  if (!folder.has_filename()) folder = folder.parent_path();
-  std::string repository = folder.parent_path().parent_path().filename().string();
-  if (folder.parent_path().filename() != "snapshots" || !repository.starts_with(kPrefix)) return folder.filename().string();
-  repository.erase(0, kPrefix.size());
-  if (const auto dashes = repository.find("--"); dashes != std::string::npos) repository.replace(dashes, 2, "/");
-  return repository;
-}
-
-bool is_gguf_file(const std::string& path) {
-  constexpr std::string_view kMagic = "GGUF";
-  if (path.ends_with(kGgufEnding)) return true;
-  std::error_code problem;
-  // A FIFO or a device would block, and its bytes would be gone.
-  if (!fs::is_regular_file(path, problem)) return false;
-  std::string magic(kMagic.size(), '\0');
-  std::ifstream file(path, std::ios::binary);
-  return file.read(magic.data(), static_cast<std::streamsize>(magic.size())) && magic == kMagic;
-}
 
 std::optional<std::string> unsafe_file_name(std::string_view name) {
   if (name.empty()) return "empty file name";
@@ -157,8 +168,14 @@ Result<ModelFolder> ModelFolder::open(const std::string& path) {
   std::error_code problem;
   if (fs::is_directory(path, problem)) {
     LATHE_TRY(ModelFolder folder, open_files(path));
-    LATHE_TRY(folder.gguf_, only_gguf_in(folder.path_));
-    return folder;
+    LATHE_TRY(folder.gguf_, only_gguf_in(folder));
+    if (!folder.gguf_.empty() || folder.has(kConfig)) return folder;
+    LATHE_TRY(const auto snapshot, find_hub_snapshot(path));
+    if (!snapshot) return folder;
+    LATHE_TRY(ModelFolder inner, open_files(snapshot->path));
+    LATHE_TRY(inner.gguf_, only_gguf_in(inner));
+    if (!snapshot->warning.empty()) inner.warnings_.push_back(snapshot->warning);
+    return inner;
   }
   // The cache links to a blob of another name, so what lies beside the file lies beside the link.
   const fs::path given = fs::absolute(path, problem);
@@ -174,65 +191,81 @@ Result<ModelFolder> ModelFolder::open(const std::string& path) {
 Result<ModelFolder> ModelFolder::open_files(const std::string& path) {
   std::error_code problem;
   const fs::path real = fs::canonical(path, problem);
-  if (problem) return fail(ErrorCode::not_found, fmt::format("no such model folder: {}", path), path);
-  if (!fs::is_directory(real, problem)) {
-    return fail(
-        ErrorCode::model_refused,
-        fmt::format("{} is a file; give the folder that holds config.json and model.safetensors, or a .gguf file", path),
-        path);
-  }
+  if (problem) return refuse_absent(path, problem.value());
+  if (!fs::is_directory(real, problem)) return refuse_file(path);
   ModelFolder folder;
-  folder.path_ = real.string();
+  folder.path_ = folder.folder_ = real.string();
   folder.name_ = checkpoint_name(folder.path_);
-  folder.border_ = folder.path_;
-  if (is_cache_snapshot(real)) {
-    const fs::path repository = real.parent_path().parent_path();
-    folder.border_ = repository.string();
-    folder.inside_border_ = "snapshots/" + real.filename().string() + "/";
-  }
-  folder.border_descriptor_ = FileDescriptor(::open(folder.border_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!folder.border_descriptor_) {
-    return fail(ErrorCode::not_found, fmt::format("cannot open {}: {}", path, std::strerror(errno)), path);
-  }
+  folder.folder_descriptor_ = FileDescriptor(::open(real.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!folder.folder_descriptor_) return refuse_absent(path, errno);
   return folder;
 }
 
 Result<FileDescriptor> ModelFolder::open_file(std::string_view file) const {
   const std::string where(file);
   if (const auto unsafe = unsafe_file_name(file)) return fail(ErrorCode::model_refused, *unsafe, where);
-  const std::string relative = inside_border_ + where;
-  FileDescriptor found(find_beneath(border_descriptor_.get(), relative));
-  if (!found && (errno == ENOSYS || errno == EPERM)) found = FileDescriptor(find_by_real_path(border_, relative));
-  if (!found) return fail(ErrorCode::model_refused, why_not_found(errno), where);
-  struct stat status {};
+  const fs::path relative(where);
+  FileDescriptor inner;
+  if (relative.has_parent_path()) {
+    inner = find_folder(folder_descriptor_.get(), folder_, relative.parent_path().string());
+    if (!inner) return fail(ErrorCode::model_refused, why_not_found(errno, fs::path(folder_) / relative), where);
+  }
+  const FileDescriptor found = find_entry((inner ? inner : folder_descriptor_).get(), relative.filename().string());
+  if (!found) return fail(ErrorCode::model_refused, why_not_found(errno, fs::path(folder_) / relative), where);
+  struct stat status{};
   if (::fstat(found.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    return fail(ErrorCode::model_refused, "not a regular file", where);
+    return fail(ErrorCode::model_refused, fmt::format("not a regular file{}", kind_of(status.st_mode)), where);
   }
   FileDescriptor opened(::open(fmt::format("/proc/self/fd/{}", found.get()).c_str(), O_RDONLY | O_CLOEXEC));
-  if (!opened) return fail(ErrorCode::model_refused, why_not_found(errno), where);
+  if (!opened) return fail(ErrorCode::model_refused, why_not_found(errno, fs::path(folder_) / relative), where);
   return opened;
 }
 
 bool ModelFolder::has(std::string_view file) const {
-  // Whatever it is: a file that is there but may not be read is an error later, not an absent file.
-  struct stat status {};
-  const std::string relative = inside_border_ + std::string(file);
-  return ::fstatat(border_descriptor_.get(), relative.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+  struct stat status{};
+  const std::string name(file);
+  if (::fstatat(folder_descriptor_.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) return true;
+  return errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG;
+}
+
+std::vector<std::string> ModelFolder::files() const {
+  std::vector<std::string> names;
+  std::error_code problem;
+  for (fs::directory_iterator entry(folder_, problem), end; !problem && entry != end; entry.increment(problem)) {
+    std::error_code unreadable;
+    if (!entry->is_directory(unreadable)) names.push_back(entry->path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 Result<std::shared_ptr<const MappedFile>> ModelFolder::map(std::string_view file) const {
+  // aria2 gives a file its full length at once, so that what has not come yet reads as zeros.
+  const std::string control = std::string(file) + ".aria2";
   LATHE_TRY(FileDescriptor opened, open_file(file));
+  if (has(control)) {
+    return fail(
+        ErrorCode::model_refused,
+        fmt::format("its download is not finished, as {:.200} says; let aria2 finish it, or remove that file", control),
+        std::string(file));
+  }
   return MappedFile::map(opened.release(), std::string(file));
 }
 
 Result<std::string> ModelFolder::read_text(std::string_view file, std::int64_t max_bytes) const {
   LATHE_TRY(const FileDescriptor opened, open_file(file));
-  return read_text_file(opened, std::string(file), static_cast<std::size_t>(max_bytes));
+  LATHE_TRY(std::string text, read_text_file(opened, std::string(file), static_cast<std::size_t>(max_bytes)));
+  if (auto words = stand_in_for_text(text)) return fail(ErrorCode::model_refused, std::move(*words), std::string(file));
+  return text;
 }
 
 Result<Json> ModelFolder::read_json(std::string_view file) const {
   LATHE_TRY(const std::string text, read_text(file, kMaxJsonBytes));
-  auto json = parse_json(text, file);
+  if (text.empty()) {
+    return fail(ErrorCode::model_refused, "is empty (0 bytes): nothing of it was downloaded or written; download it again",
+                std::string(file));
+  }
+  auto json = parse_python_json(text, file);
   if (!json && json.error().code == ErrorCode::resource_exhausted) return json;
   if (!json) return fail(ErrorCode::model_refused, json.error().message, std::string(file));
   if (!json->is_object()) return fail(ErrorCode::model_refused, "must hold a JSON object", std::string(file));
@@ -242,6 +275,13 @@ Result<Json> ModelFolder::read_json(std::string_view file) const {
 Result<Json> ModelFolder::read_json_if_present(std::string_view file) const {
   if (!has(file)) return Json::object();
   return read_json(file);
+}
+
+Json ModelFolder::read_optional_json(std::string_view file, std::vector<std::string>& warnings) const {
+  auto json = read_json_if_present(file);
+  if (json) return std::move(*json);
+  warnings.push_back(fmt::format("{} is left out: {}", file, json.error().message));
+  return Json::object();
 }
 
 }  // namespace lathe::engine

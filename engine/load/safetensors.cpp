@@ -10,12 +10,13 @@
 #include <cstring>
 #include <limits>
 #include <map>
-#include <set>
 
 #include "engine/base/checked_math.h"
 #include "engine/load/expert_stacks.h"
 #include "engine/load/quantization_scheme.h"
 #include "engine/load/safetensors_header.h"
+#include "engine/load/stand_in.h"
+#include "engine/load/weight_files.h"
 
 namespace lathe::engine {
 
@@ -25,8 +26,6 @@ namespace {
 
 using kernels::Dtype;
 
-constexpr std::string_view kSingleFile = "model.safetensors";
-constexpr std::string_view kIndexFile = "model.safetensors.index.json";
 constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the format's own limit
 
 constexpr std::array kTypes = {
@@ -141,102 +140,167 @@ Result<void> check_tiling(const std::vector<StoredTensor>& tensors, std::span<co
   return {};
 }
 
-Result<void> add_file(Checkpoint& checkpoint, const ModelFolder& folder, const std::string& name) {
-  LATHE_TRY(auto file, folder.map(name));
-  LATHE_TRY(auto tensors, parse_safetensors(file->bytes(), name));
-  return checkpoint.add(std::move(file), std::move(tensors));
-}
+/// A file and its tensors, sorted by name.
+struct ReadFile {
+  std::shared_ptr<const MappedFile> mapped;
+  std::vector<StoredTensor> tensors;
 
-/// Tensor -> shard, every name checked. Errors: model_refused.
-Result<std::map<std::string, std::string>> read_weight_map(const Json& index) {
-  const std::string file(kIndexFile);
-  const auto found = index.find("weight_map");
-  if (found == index.end() || !found->is_object()) return refuse("must be an object", file, "weight_map");
-  std::map<std::string, std::string> weight_map;
-  for (const auto& [tensor, shard] : found->items()) {
-    const std::string field = "weight_map." + tensor;
-    if (!shard.is_string()) return refuse("must be a file name", file, field);
-    const auto& name = shard.get_ref<const std::string&>();
-    if (const auto unsafe = unsafe_file_name(name)) return refuse(*unsafe, file, field);
-    weight_map.emplace(tensor, name);
+  bool has(std::string_view name) const {
+    const auto found = std::lower_bound(tensors.begin(), tensors.end(), name,
+                                        [](const StoredTensor& tensor, std::string_view key) { return tensor.name < key; });
+    return found != tensors.end() && found->name == name;
   }
-  if (weight_map.empty()) return refuse("names no tensor", file, "weight_map");
-  return weight_map;
+};
+using ReadFiles = std::map<std::string, ReadFile, std::less<>>;
+
+Result<ReadFile> read_file(const ModelFolder& folder, const std::string& name) {
+  LATHE_TRY(auto mapped, folder.map(name));
+  auto tensors = parse_safetensors(mapped->bytes(), name);
+  if (!tensors) return tl::unexpected(explained_safetensors(std::move(tensors.error()), mapped->bytes(), name));
+  return ReadFile{std::move(mapped), std::move(*tensors)};
 }
 
-/// Every tensor of the index must lie where the index says.
-Result<void> check_weight_map(const Checkpoint& checkpoint, const std::map<std::string, std::string>& weight_map) {
-  for (const auto& [name, shard] : weight_map) {
-    const StoredTensor* tensor = checkpoint.find(name);
-    if (tensor == nullptr) return refuse("missing tensor: the index promises it", shard, name);
-    if (checkpoint.file_of(*tensor) != shard) {
-      return refuse(fmt::format("tensor lies in {}, the index says {}", checkpoint.file_of(*tensor), shard),
-                    std::string(kIndexFile), "weight_map." + name);
+/// A file of an index that cannot be read may hold what the model does without: it joins those that are missing.
+Result<ReadFiles> read_files(const ModelFolder& folder, WeightFiles& chosen) {
+  ReadFiles files;
+  for (const std::string& name : chosen.names) {
+    auto file = read_file(folder, name);
+    if (file) files.emplace(name, std::move(*file));
+    else if (chosen.weight_map.empty()) return tl::unexpected(std::move(file.error()));
+    else chosen.missing.emplace(name, std::move(file.error()));
+  }
+  if (files.empty()) return tl::unexpected(chosen.missing.begin()->second);
+  return files;
+}
+
+/// Compares an index with the files: what it says decides where it can be right.
+class IndexCheck {
+ public:
+  IndexCheck(const WeightFiles& index, ReadFiles& files, Checkpoint& checkpoint)
+      : index_(index), files_(files), checkpoint_(checkpoint) {}
+
+  void run() {
+    settle_other_files();
+    for (auto& [name, file] : files_) drop_doubled(name, file);
+    warn_of_unlisted();
+    check_total_size();
+  }
+
+ private:
+  static std::string tensors_and_more(std::string_view first, std::size_t n) {
+    return n > 1 ? fmt::format("{:.200} and {} more", first, n - 1) : fmt::format("{:.200}", first);
+  }
+
+  /// The file that the index names for a tensor; null: none, or one without it.
+  const std::string* file_in_index(const std::string& tensor) const {
+    const auto listed = index_.weight_map.find(tensor);
+    if (listed == index_.weight_map.end()) return nullptr;
+    const auto file = files_.find(listed->second);
+    return file != files_.end() && file->second.has(tensor) ? &listed->second : nullptr;
+  }
+
+  bool is_anywhere(const std::string& tensor) const {
+    return std::any_of(files_.begin(), files_.end(), [&](const auto& file) { return file.second.has(tensor); });
+  }
+
+  void settle_other_files() {
+    std::string first;
+    std::size_t n_moved = 0;
+    for (const auto& [tensor, file] : index_.weight_map) {
+      if (file_in_index(tensor) != nullptr) continue;
+      if (!is_anywhere(tensor)) checkpoint_.note_absent(tensor, why_absent(file));
+      else if (++n_moved == 1) first = tensor;
+    }
+    if (n_moved == 0) return;
+    checkpoint_.warn(
+        fmt::format("{} is wrong about {}: another file has it, and is read", kIndexFile, tensors_and_more(first, n_moved)));
+  }
+
+  /// One error a file, however many tensors it lacks.
+  std::shared_ptr<const Error> why_absent(const std::string& file) {
+    auto& why = absences_[file];
+    if (why != nullptr) return why;
+    const auto missing = index_.missing.find(file);
+    Error error{ErrorCode::model_refused,
+                fmt::format("missing tensor: {} promises it; download the model again", kIndexFile), file};
+    why = std::make_shared<const Error>(missing != index_.missing.end() ? missing->second : std::move(error));
+    return why;
+  }
+
+  /// Takes away what the index finds in another file.
+  void drop_doubled(const std::string& name, ReadFile& file) {
+    std::string first, other;
+    std::size_t n = 0;
+    std::erase_if(file.tensors, [&](const StoredTensor& tensor) {
+      const std::string* const listed = file_in_index(tensor.name);
+      if (listed == nullptr || *listed == name) return false;
+      if (++n == 1) first = tensor.name, other = *listed;
+      return true;
+    });
+    if (n == 0) return;
+    checkpoint_.warn(
+        fmt::format("{}: {} is not read, because {} names {} for it", name, tensors_and_more(first, n), kIndexFile, other));
+  }
+
+  /// A tensor that the index does not list may be a leftover of another model, and is used all the same.
+  void warn_of_unlisted() {
+    for (const auto& [name, file] : files_) {
+      for (const StoredTensor& tensor : file.tensors) {
+        if (index_.weight_map.contains(tensor.name)) continue;
+        checkpoint_.warn(fmt::format("{}: {:.200} is not listed in {}", name, tensor.name, kIndexFile));
+        return;  // one shows that the files do not belong together
+      }
     }
   }
-  return {};
-}
 
-/// A wrong total harms nobody, but tells that files were mixed up.
-void check_total_size(Checkpoint& checkpoint, const Json& index) {
-  const auto metadata = index.find("metadata");
-  if (metadata == index.end() || !metadata->is_object()) return;
-  const auto total = metadata->find("total_size");
-  if (total == metadata->end()) return;
-  // Some tools write 1.0e9; a text or a fraction is no size.
-  if (!total->is_number() || total->get<double>() != std::floor(total->get<double>())) {
-    checkpoint.warn(
-        fmt::format("{}: metadata.total_size is {:.64}, not a whole number of bytes", kIndexFile, dump_json(*total)));
-    return;
+  /// A wrong total harms nobody, but shows that files were mixed up.
+  void check_total_size() {
+    const Json& total = index_.total_size;
+    if (total.is_null() || !index_.missing.empty()) return;
+    // Some tools write 1.0e9; a text or a fraction is no size.
+    if (!total.is_number() || total.get<double>() != std::floor(total.get<double>())) {
+      return checkpoint_.warn(
+          fmt::format("{}: metadata.total_size is {:.64}, not a whole number of bytes", kIndexFile, dump_json(total)));
+    }
+    std::int64_t n_bytes = 0;
+    for (const auto& [name, file] : files_) {
+      for (const StoredTensor& tensor : file.tensors) n_bytes += static_cast<std::int64_t>(tensor.bytes.size());
+    }
+    if (total == n_bytes) return;
+    checkpoint_.warn(
+        fmt::format("{}: metadata.total_size is {:.64}, the shards hold {} bytes", kIndexFile, dump_json(total), n_bytes));
   }
-  std::int64_t n_bytes = 0;
-  for (const StoredTensor& tensor : checkpoint.tensors()) n_bytes += static_cast<std::int64_t>(tensor.bytes.size());
-  if (*total != n_bytes) {
-    checkpoint.warn(
-        fmt::format("{}: metadata.total_size is {:.64}, the shards hold {} bytes", kIndexFile, dump_json(*total), n_bytes));
-  }
-}
 
-/// What no index lists may be a leftover of another model, and is used all the same.
-void warn_of_unlisted(Checkpoint& checkpoint, const std::map<std::string, std::string>& weight_map) {
-  for (const StoredTensor& tensor : checkpoint.tensors()) {
-    if (weight_map.contains(tensor.name)) continue;
-    checkpoint.warn(fmt::format("{}: {:.200} is not listed in {}", checkpoint.file_of(tensor), tensor.name, kIndexFile));
-    return;  // one tells that the files do not belong together
-  }
-}
+  const WeightFiles& index_;
+  ReadFiles& files_;
+  Checkpoint& checkpoint_;
+  std::map<std::string, std::shared_ptr<const Error>> absences_;
+};
 
-Result<Checkpoint> open_sharded(const ModelFolder& folder) {
-  LATHE_TRY(const Json index, folder.read_json(kIndexFile));
-  LATHE_TRY(const auto weight_map, read_weight_map(index));
-  std::set<std::string> shards;
-  for (const auto& [tensor, shard] : weight_map) shards.insert(shard);
-  Checkpoint checkpoint(kSafetensorsLoader.name);
-  for (const std::string& shard : shards) LATHE_TRY_VOID(add_file(checkpoint, folder, shard));
-  LATHE_TRY_VOID(check_weight_map(checkpoint, weight_map));
-  check_total_size(checkpoint, index);
-  warn_of_unlisted(checkpoint, weight_map);
-  return checkpoint;
-}
-
-bool recognises(const ModelFolder& folder) { return folder.has(kSingleFile) || folder.has(kIndexFile); }
-
-Result<Checkpoint> open_single(const ModelFolder& folder) {
-  Checkpoint checkpoint(kSafetensorsLoader.name);
-  LATHE_TRY_VOID(add_file(checkpoint, folder, std::string(kSingleFile)));
-  return checkpoint;
+/// Cuts and joins tensors to what the families know.
+Result<void> settle_tensors(const ModelFolder& folder, Checkpoint& checkpoint) {
+  LATHE_TRY_VOID(cut_expert_stacks(checkpoint));
+  return join_quantized(folder, checkpoint);
 }
 
 Result<Checkpoint> open_safetensors(const ModelFolder& folder) {
-  LATHE_TRY(Checkpoint checkpoint, folder.has(kSingleFile) ? open_single(folder) : open_sharded(folder));
-  LATHE_TRY_VOID(cut_expert_stacks(checkpoint));
-  LATHE_TRY_VOID(join_quantized(folder, checkpoint));
+  LATHE_TRY(WeightFiles chosen, find_weight_files(folder));
+  Checkpoint checkpoint(kSafetensorsLoader.name);
+  for (const std::string& warning : chosen.warnings) checkpoint.warn(warning);
+  LATHE_TRY(ReadFiles files, read_files(folder, chosen));
+  if (!chosen.weight_map.empty()) IndexCheck(chosen, files, checkpoint).run();
+  for (auto& [name, file] : files) {
+    LATHE_TRY_VOID(checkpoint.add(std::move(file.mapped), std::move(file.tensors)));
+  }
+  const auto settled = settle_tensors(folder, checkpoint);
+  if (!settled && !checkpoint.absent().empty()) return tl::unexpected(checkpoint.absence());
+  if (!settled) return tl::unexpected(settled.error());
   return checkpoint;
 }
 
 }  // namespace
 
-constexpr Loader kSafetensorsLoader{.name = "safetensors", .recognises = recognises, .open = open_safetensors};
+constexpr Loader kSafetensorsLoader{.name = "safetensors", .recognises = has_weight_files, .open = open_safetensors};
 
 const StoredType* find_safetensors_type(std::string_view name) {
   const auto found = std::find_if(kTypes.begin(), kTypes.end(), [&](const StoredType& type) { return type.name == name; });

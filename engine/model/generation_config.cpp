@@ -5,8 +5,7 @@
 
 #include <array>
 
-#include "engine/model/architectures.h"
-#include "engine/model/config_reader.h"
+#include "engine/model/token_ids.h"
 
 namespace lathe::engine {
 
@@ -43,11 +42,14 @@ void take(const Json& value, const Recommendation& recommendation, std::int64_t 
 
 }  // namespace
 
-Result<GenerationConfig> read_generation_config(const Json& json, std::int64_t vocab_size) {
+GenerationConfig read_generation_config(const Json& json, std::int64_t vocab_size) {
   GenerationConfig config;
-  ConfigReader reader(json, std::string(kFile));
-  config.eos_ids = reader.ids("eos_token_id", kMaxEosIds, static_cast<std::int32_t>(vocab_size - 1));
-  LATHE_TRY_VOID(reader.finish());
+  if (auto eos = read_token_ids(json, "eos_token_id", vocab_size, kFile)) {
+    config.eos_ids = std::move(eos->ids);
+    config.warnings = std::move(eos->warnings);
+  } else {
+    config.warnings.push_back(fmt::format("{} is left out: {}", eos.error().where, eos.error().message));
+  }
   for (const Recommendation& recommendation : kRecommendations) {
     if (const auto found = json.find(recommendation.key); found != json.end()) {
       take(*found, recommendation, vocab_size, config);

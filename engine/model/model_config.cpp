@@ -11,6 +11,7 @@
 #include "engine/model/architectures.h"
 #include "engine/model/config_reader.h"
 #include "engine/model/text_config.h"
+#include "engine/model/token_ids.h"
 
 namespace lathe::engine {
 
@@ -108,13 +109,13 @@ Result<ModelConfig> read_model_config(const Json& whole) {
   architecture->read_config(reader, config);
   if (is_base) config.has_head = false;
   complete(config);
-  const auto last_id = static_cast<std::int32_t>(config.vocab_size - 1);
-  const auto bos = reader.ids("bos_token_id", kMaxEosIds, last_id);
-  if (!bos.empty()) config.bos_id = bos.front();
-  config.eos_ids = reader.ids("eos_token_id", kMaxEosIds, last_id);
   check_heads(config, reader);
   reader.note_unread_knobs();
   LATHE_TRY_VOID(reader.finish());
+  LATHE_TRY(const TokenIds bos, read_token_ids(json, "bos_token_id", config.vocab_size, kFile));
+  if (!bos.ids.empty()) config.bos_id = bos.ids.front();
+  LATHE_TRY(TokenIds eos, read_token_ids(json, "eos_token_id", config.vocab_size, kFile));
+  config.eos_ids = std::move(eos.ids);
   return config;
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace lathe::engine {
 
@@ -112,9 +113,11 @@ void read_partial_rope(ConfigReader& reader, ModelConfig& config, const PartialR
 }
 
 void read_upper_windows(ConfigReader& reader, ModelConfig& config) {
+  // Files write any number where windows are off, and any above their layers where they are on.
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min(), kMost = std::numeric_limits<std::int64_t>::max();
   const bool slides = reader.boolean_or("use_sliding_window", false);
-  const std::int64_t window = reader.integer_or("sliding_window", 4096, 0, kMaxPositions);
-  const std::int64_t first = reader.integer_or("max_window_layers", 28, 0, kMaxLayers);
+  const std::int64_t window = reader.integer_or("sliding_window", 4096, slides ? 0 : kLeast, slides ? kMaxPositions : kMost);
+  const std::int64_t first = reader.integer_or("max_window_layers", 28, slides ? 0 : kLeast, kMost);
   read_windows(reader, config, slides ? window : 0, [&](std::int64_t layer) { return slides && layer >= first; });
 }
 

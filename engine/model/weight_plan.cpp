@@ -69,6 +69,7 @@ class WeightPlanner {
     for (const TensorName& name : architecture_.tensors) {
       if (&spelling_of(name.role) == &name && !is_spelt_otherwise(name.role)) LATHE_TRY_VOID(take_all(name));
     }
+    LATHE_TRY_VOID(settle_absent());
     note_dtypes();
     warn_of_extra_tensors();
     std::sort(plan_.weights.begin(), plan_.weights.end(), [](const PlannedWeight& a, const PlannedWeight& b) {
@@ -184,6 +185,8 @@ class WeightPlanner {
     const StoredTensor* tensor = find(rule.role, name);
     const TensorLayout layout = tensor != nullptr ? layout_of(tensor->form, rule.layout) : rule.layout;
     const std::vector<std::int64_t> expected = stored_shape(layout, shape_of(rule.role, config_));
+    // Files of another layout (all experts in one tensor, other spellings) lack it under another name.
+    if (tensor == nullptr && !checkpoint_.absent().empty()) return tl::unexpected(checkpoint_.absence(name));
     if (tensor == nullptr) {
       return refuse(fmt::format("missing tensor, expected {} by {}", to_string(expected), config_file()),
                     std::string(checkpoint_.file_format()), name);
@@ -345,6 +348,27 @@ class WeightPlanner {
   bool is_ignored(const std::string& name) const {
     return std::any_of(architecture_.ignored_suffixes.begin(), architecture_.ignored_suffixes.end(),
                        [&](std::string_view suffix) { return name.ends_with(suffix); });
+  }
+
+  /// "layers.0.mlp.up_proj" of "layers.0.mlp.up_proj.weight".
+  static std::string_view module_of(std::string_view name) { return name.substr(0, name.rfind('.')); }
+
+  /// An absent tensor is needed where its module is read (zero points and orders of quantized matrices are, where they are
+  /// there), and as the head.
+  Result<void> settle_absent() {
+    std::set<std::string_view> modules;
+    const std::string head = name_of_role(WeightRole::head);
+    if (config_.has_head && !config_.tied_embeddings) modules.insert(module_of(head));
+    for (const PlannedWeight& weight : plan_.weights) modules.insert(module_of(weight.tensor->name));
+    std::size_t n = 0;
+    for (const auto& [name, why] : checkpoint_.absent()) {
+      if (is_ignored(name)) continue;
+      if (modules.contains(module_of(name))) return tl::unexpected(checkpoint_.absence(name));
+      if (++n > 1) continue;
+      plan_.warnings.push_back(fmt::format("{:.200} is not there, and {} does without: {}: {:.300}", name,
+                                           architecture_.name, why->where, why->message));
+    }
+    return {};
   }
 
   void warn_of_extra_tensors() {

@@ -40,28 +40,30 @@ NamedTemplates templates_of(const Json& value) {
   return templates;
 }
 
-Result<void> add_file(const ModelFolder& folder, const std::string& file, std::string_view name, NamedTemplates& templates) {
-  LATHE_TRY(std::string text, folder.read_text(file, kMaxTemplateBytes));
-  templates.set(name, std::move(text));
-  return {};
+void add_file(const ModelFolder& folder, const std::string& file, std::string_view name, NamedTemplates& templates,
+              std::vector<std::string>& warnings) {
+  auto text = folder.read_text(file, kMaxTemplateBytes);
+  if (text) templates.set(name, std::move(*text));
+  else warnings.push_back(fmt::format("{} is left out: {}", file, text.error().message));
 }
 
-Result<NamedTemplates> read_template_files(const ModelFolder& folder) {
+NamedTemplates read_template_files(const ModelFolder& folder, std::vector<std::string>& warnings) {
   NamedTemplates templates;
   std::error_code error;
   for (fs::directory_iterator entry(fs::path(folder.path()) / kTemplateFolder, error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string file = entry->path().filename().string();
     if (!file.ends_with(kEnding)) continue;
-    const std::string name = file.substr(0, file.size() - kEnding.size());
-    LATHE_TRY_VOID(add_file(folder, fmt::format("{}/{}", kTemplateFolder, file), name, templates));
-    if (templates.all().size() > kMaxTemplates) {
-      return fail(ErrorCode::model_refused, fmt::format("more than {} chat templates", kMaxTemplates),
-                  std::string(kTemplateFolder));
+    if (templates.all().size() >= kMaxTemplates) {
+      warnings.push_back(fmt::format("{}/{} is left out: there are more than {} chat templates", kTemplateFolder, file,
+                                     kMaxTemplates));
+      break;
     }
+    const std::string name = file.substr(0, file.size() - kEnding.size());
+    add_file(folder, fmt::format("{}/{}", kTemplateFolder, file), name, templates, warnings);
   }
   if (folder.has(kTemplateFile)) {
-    LATHE_TRY_VOID(add_file(folder, std::string(kTemplateFile), NamedTemplates::kDefault, templates));
+    add_file(folder, std::string(kTemplateFile), NamedTemplates::kDefault, templates, warnings);
   }
   return templates;
 }
@@ -82,12 +84,12 @@ Result<NamedTemplates> read_gguf_templates(const ModelFolder& folder) {
 
 }  // namespace
 
-Result<NamedTemplates> read_chat_templates(const ModelFolder& folder) {
+Result<NamedTemplates> read_chat_templates(const ModelFolder& folder, std::vector<std::string>& warnings) {
   if (!folder.gguf().empty()) return read_gguf_templates(folder);
-  LATHE_TRY(NamedTemplates templates, read_template_files(folder));
+  NamedTemplates templates = read_template_files(folder, warnings);
   for (const std::string_view file : kJsonFiles) {
     if (templates.find(NamedTemplates::kDefault) != nullptr) break;
-    LATHE_TRY(const Json config, folder.read_json_if_present(file));
+    const Json config = folder.read_optional_json(file, warnings);
     const auto value = config.find("chat_template");
     if (value == config.end()) continue;
     NamedTemplates further = templates_of(*value);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "engine/api/named_templates.h"
 #include "engine/api/result.h"
@@ -15,8 +16,8 @@ namespace lathe::engine {
 /// "chat_template" of tokenizer_config.json, which is a text or named texts, counts, and without one there
 /// chat_template.json. A default that the files do not have is looked for further on. Of a GGUF file tokenizer.chat_template
 /// and tokenizer.chat_template.NAME. None is no error. Source: PreTrainedTokenizerBase.from_pretrained and ProcessorMixin of
-/// transformers. Errors: model_refused when a file cannot be read.
-Result<NamedTemplates> read_chat_templates(const ModelFolder& folder);
+/// transformers. A file that cannot be read is left out with a warning. Errors: of GGUF files, model_refused.
+Result<NamedTemplates> read_chat_templates(const ModelFolder& folder, std::vector<std::string>& warnings);
 
 /// Under the keys of a GGUF file. Source: add_chat_template of gguf-py.
 void write_chat_templates(const NamedTemplates& templates, GgufMetadata& metadata);

@@ -43,26 +43,45 @@ Result<void> write_file(const fs::path& path, const std::string& text) {
   return {};
 }
 
-Result<void> copy_template_folder(const ModelFolder& from, const fs::path& to) {
+/// Copies files that can be read. The others become notes, for people.
+class Copies {
+ public:
+  Copies(const ModelFolder& from, const fs::path& to) : from_(from), to_(to) {}
+
+  Result<void> add(const std::string& name) {
+    const auto text = from_.read_text(name, kMaxFile);
+    if (text) return write_file(to_ / name, *text);
+    notes_.push_back(fmt::format("{} was not copied: {}", name, text.error().message));
+    return {};
+  }
+  std::vector<std::string> take_notes() { return std::move(notes_); }
+
+ private:
+  const ModelFolder& from_;
+  const fs::path to_;
+  std::vector<std::string> notes_;
+};
+
+Result<void> copy_template_folder(const ModelFolder& from, const fs::path& to, Copies& copies) {
   std::error_code error;
   for (fs::directory_iterator entry(fs::path(from.path()) / kTemplateFolder, error), end; !error && entry != end;
        entry.increment(error)) {
     const fs::path name = kTemplateFolder / entry->path().filename();
     if (name.extension() != ".jinja") continue;
-    LATHE_TRY(const std::string text, from.read_text(name.string(), kMaxFile));
     fs::create_directory(to / kTemplateFolder);
-    LATHE_TRY_VOID(write_file(to / name, text));
+    LATHE_TRY_VOID(copies.add(name.string()));
   }
   return {};
 }
 
-Result<void> copy_files(const ModelFolder& from, const fs::path& to) {
+/// Leaves out files that cannot be read. Returns which, for people.
+Result<std::vector<std::string>> copy_files(const ModelFolder& from, const fs::path& to) {
+  Copies copies(from, to);
   for (const std::string_view name : kFiles) {
-    if (name == kTemplateFolder || !from.has(name)) continue;
-    LATHE_TRY(const std::string text, from.read_text(name, kMaxFile));
-    LATHE_TRY_VOID(write_file(to / name, text));
+    if (name != kTemplateFolder && from.has(name)) LATHE_TRY_VOID(copies.add(std::string(name)));
   }
-  return copy_template_folder(from, to);
+  LATHE_TRY_VOID(copy_template_folder(from, to, copies));
+  return copies.take_notes();
 }
 
 /// Tokenizer and chat template of a GGUF file, as files of a folder.
@@ -166,8 +185,7 @@ Result<std::vector<std::string>> write_checkpoint_files(const OpenedModel& model
   if (is_untied) config["tie_word_embeddings"] = false;
   LATHE_TRY_VOID(write_file(folder / kConfigFile, dump_json(config, 2) + "\n"));
   if (!model.folder.gguf().empty()) return write_files_of_gguf(model, folder);
-  LATHE_TRY_VOID(copy_files(model.folder, folder));
-  return std::vector<std::string>();
+  return copy_files(model.folder, folder);
 }
 
 }  // namespace lathe::engine

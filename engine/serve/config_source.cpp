@@ -1,13 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/serve/config_source.h"
 
+#include <fmt/format.h>
+
+#include "engine/base/utf8.h"
+#include "engine/load/downloads.h"
 #include "engine/load/gguf/gguf_config.h"
 #include "engine/load/gguf/gguf_files.h"
 
 namespace lathe::engine {
 
+namespace {
+
+constexpr std::string_view kConfigFile = "config.json", kAdapterFile = "adapter_config.json";
+
+std::string text_in(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+/// A folder without config.json may hold something else that people take for a model.
+tl::unexpected<Error> refuse_without_config(const ModelFolder& folder) {
+  if (folder.has(kAdapterFile)) {
+    std::vector<std::string> ignored;
+    const std::string base = text_in(folder.read_optional_json(kAdapterFile, ignored), "base_model_name_or_path");
+    return fail(ErrorCode::model_refused,
+                fmt::format("this is an adapter (LoRA){}, not a model; merge it into its base model (in peft: "
+                            "model.merge_and_unload()), and save and open that",
+                            base.empty() ? "" : fmt::format(" for {}", printable_excerpt(base, 200))),
+                std::string(kAdapterFile));
+  }
+  if (folder.has("params.json")) {
+    return fail(ErrorCode::model_refused,
+                "file is missing; params.json is of weights under Mistral's or Meta's own names: download the files of "
+                "transformers as well (config.json and model.safetensors, or its numbered files with their index)",
+                std::string(kConfigFile));
+  }
+  return fail(ErrorCode::model_refused,
+              "file is missing; a model's folder has it next to the weights" + words_of_downloads(folder.path()),
+              std::string(kConfigFile));
+}
+
+/// Refuses the answer of a hub about a file that is not there, or not for everybody: {"error": "Repository not found"}.
+Result<void> check_is_no_answer(const Json& config) {
+  if (config.contains("architectures") || config.contains("model_type")) return {};
+  for (const char* key : {"error", "message", "detail", "errors"}) {
+    if (!config.contains(key)) continue;
+    return fail(ErrorCode::model_refused,
+                fmt::format("is a server's error message, not a configuration ({}); download the file again",
+                            printable_excerpt(dump_json(config), 120)),
+                std::string(kConfigFile));
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<Json> read_config_json(const ModelFolder& folder) {
-  if (folder.gguf().empty()) return folder.read_json("config.json");
+  if (folder.gguf().empty()) {
+    if (!folder.has(kConfigFile)) return refuse_without_config(folder);
+    LATHE_TRY(Json config, folder.read_json(kConfigFile));
+    LATHE_TRY_VOID(check_is_no_answer(config));
+    return config;
+  }
   LATHE_TRY(const std::vector<GgufFile> files, open_gguf_set(folder));
   std::vector<GgufTensor> tensors;
   for (const GgufFile& file : files)
@@ -15,9 +70,8 @@ Result<Json> read_config_json(const ModelFolder& folder) {
   return gguf_config(files.front().header, tensors);
 }
 
-Result<Json> read_generation_json(const ModelFolder& folder) {
-  if (folder.gguf().empty()) return folder.read_json_if_present("generation_config.json");
-  return Json::object();
+Json read_generation_json(const ModelFolder& folder, std::vector<std::string>& warnings) {
+  return folder.gguf().empty() ? folder.read_optional_json("generation_config.json", warnings) : Json::object();
 }
 
 }  // namespace lathe::engine

@@ -8,8 +8,10 @@
 
 #include "engine/load/loaders.h"
 #include "engine/model/architecture.h"
+#include "engine/model/token_ids.h"
 #include "engine/serve/chat_template_source.h"
 #include "engine/serve/config_source.h"
+#include "engine/text/tokenizer_config.h"
 #include "kernels/api/roofline.h"
 
 namespace lathe::engine {
@@ -53,9 +55,24 @@ std::string format_name(const std::optional<kernels::WeightFormat>& format) {
   return format ? std::string(kernels::name_of(*format)) : std::string();
 }
 
-ModelInfo describe(const OpenedModel& model) {
+/// A template that cannot be read costs the chat, not the model.
+NamedTemplates chat_templates_of(const ModelFolder& folder, std::vector<std::string>& warnings) {
+  auto templates = read_chat_templates(folder, warnings);
+  if (templates) return std::move(*templates);
+  warnings.push_back(fmt::format("no chat template is used: {}: {}", templates.error().where, templates.error().message));
+  return {};
+}
+
+std::vector<std::string> warnings_of_tokenizer_config(const ModelFolder& folder) {
+  auto config = read_tokenizer_config(folder);
+  return config ? std::move(config->warnings) : std::vector<std::string>();  // the tokenizer has the error
+}
+
+/// `warnings`: of the files other than weights.
+ModelInfo describe(const OpenedModel& model, std::vector<std::string> warnings) {
   const ModelConfig& config = model.config;
   ModelInfo info;
+  info.warnings = std::move(warnings);
   info.path = model.folder.path();
   info.name = model.folder.name();
   info.architecture = config.architecture->name;
@@ -116,11 +133,15 @@ Result<OpenedModel> open_model(const std::string& path, ModelUse use) {
                 "config.json: architectures");
   }
   if (use == ModelUse::embed) config.has_head = false;
-  LATHE_TRY(const Json generation_json, read_generation_json(folder));
-  LATHE_TRY(GenerationConfig generation, read_generation_config(generation_json, config.vocab_size));
+  std::vector<std::string> warnings = folder.warnings();
+  append(warnings, warnings_of_token_ids(config_json, config.vocab_size,
+                                         folder.gguf().empty() ? "config.json" : std::string_view(folder.gguf())));
+  const Json generation_json = read_generation_json(folder, warnings);
+  GenerationConfig generation = read_generation_config(generation_json, config.vocab_size);
   LATHE_TRY(Checkpoint checkpoint, open_checkpoint(folder));
   LATHE_TRY(WeightPlan plan, plan_weights(checkpoint, config));
-  LATHE_TRY(NamedTemplates chat_templates, read_chat_templates(folder));
+  NamedTemplates chat_templates = chat_templates_of(folder, warnings);
+  append(warnings, warnings_of_tokenizer_config(folder));
   config.tied_embeddings = plan.tied_embeddings;
   OpenedModel model{.folder = std::move(folder),
                     .config = std::move(config),
@@ -129,7 +150,7 @@ Result<OpenedModel> open_model(const std::string& path, ModelUse use) {
                     .generation = std::move(generation),
                     .chat_templates = std::move(chat_templates),
                     .info = {}};
-  model.info = describe(model);
+  model.info = describe(model, std::move(warnings));
   return model;
 }
 

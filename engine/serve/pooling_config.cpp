@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "engine/api/python_json.h"
 #include "engine/load/gguf/gguf_files.h"
 
 namespace lathe::engine {
@@ -83,7 +84,7 @@ struct Modules {
 
 Result<Modules> read_modules(const ModelFolder& folder) {
   LATHE_TRY(const std::string text, folder.read_text(kModulesFile, kMaxModulesBytes));
-  auto list = parse_json(text, kModulesFile);
+  auto list = parse_python_json(text, kModulesFile);
   if (!list) return fail(ErrorCode::model_refused, list.error().message, std::string(kModulesFile));
   if (!list->is_array()) return fail(ErrorCode::model_refused, "must hold a list of modules", std::string(kModulesFile));
   Modules modules;

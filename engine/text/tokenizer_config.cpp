@@ -81,48 +81,50 @@ void take_special(const Json& object, TokenizerConfig& config) {
   take_more_special(object, config);
 }
 
-Result<std::int32_t> token_id(std::string_view text, std::string_view file) {
+std::optional<std::int32_t> token_id(std::string_view text) {
   std::int32_t id = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
-  if (error == std::errc() && end == text.data() + text.size() && id >= 0) return id;
-  return fail(ErrorCode::model_refused, fmt::format("\"{}\" is no token id", printable_excerpt(text)), std::string(file));
+  const bool is_id = error == std::errc() && end == text.data() + text.size() && id >= 0;
+  return is_id ? std::optional(id) : std::nullopt;
 }
 
-Result<void> take_decoder(const Json& object, TokenizerConfig& config) {
+void take_decoder(const Json& object, TokenizerConfig& config) {
   const auto decoder = object.find("added_tokens_decoder");
-  if (decoder == object.end()) return {};
-  if (!decoder->is_object())
-    return fail(ErrorCode::model_refused, "must be an object", "tokenizer_config.json: added_tokens_decoder");
+  if (decoder == object.end() || decoder->is_null()) return;
+  const auto leave_out = [&](const std::string& field, std::string_view why) {
+    config.warnings.push_back(fmt::format("{}: added_tokens_decoder{} is left out: {}", kConfig, field, why));
+  };
+  if (!decoder->is_object()) return leave_out("", "must be an object");
   for (const auto& [key, value] : decoder->items()) {
-    AddedToken token;
-    LATHE_TRY(token.id, token_id(key, "tokenizer_config.json: added_tokens_decoder"));
+    const auto id = token_id(key);
     auto content = token_text(value);
-    if (!content || !value.is_object()) {
-      return fail(ErrorCode::model_refused, "must have a \"content\"", "tokenizer_config.json: added_tokens_decoder." + key);
+    const std::string field = "." + printable_excerpt(key);
+    if (!id) {
+      leave_out(field, "this is no token id");
+    } else if (!content || !value.is_object()) {
+      leave_out(field, "must have a \"content\"");
+    } else {
+      AddedToken token = read_flags(value, std::move(*content), flag(value, "special", false));
+      token.id = *id;
+      config.added_tokens.push_back(std::move(token));
     }
-    const std::int32_t id = token.id;
-    token = read_flags(value, std::move(*content), flag(value, "special", false));
-    token.id = id;
-    config.added_tokens.push_back(std::move(token));
   }
-  return {};
 }
 
 /// added_tokens.json: text to id, for tokens that tokenizer_config.json does not describe.
-Result<void> take_added(const Json& object, TokenizerConfig& config) {
+void take_added(const Json& object, TokenizerConfig& config) {
   std::unordered_set<std::int32_t> described;
   for (const AddedToken& token : config.added_tokens) described.insert(token.id);
   for (const auto& [content, id] : object.items()) {
     if (!id.is_number_integer() || id < 0 || id > std::numeric_limits<std::int32_t>::max()) {
-      return fail(ErrorCode::model_refused, fmt::format("the id of \"{}\" is no token id", printable_excerpt(content)),
-                  std::string(kAdded));
+      config.warnings.push_back(
+          fmt::format("{}: \"{}\" is left out: its id is no token id", kAdded, printable_excerpt(content)));
+    } else if (!described.contains(id.get<std::int32_t>())) {
+      const bool special = config.special_tokens.contains(content);
+      config.added_tokens.push_back(
+          {.id = id.get<std::int32_t>(), .content = content, .special = special, .normalized = !special});
     }
-    if (described.contains(id.get<std::int32_t>())) continue;
-    const bool special = config.special_tokens.contains(content);
-    config.added_tokens.push_back(
-        {.id = id.get<std::int32_t>(), .content = content, .special = special, .normalized = !special});
   }
-  return {};
 }
 
 }  // namespace
@@ -136,10 +138,10 @@ AddedToken TokenizerConfig::special_token(const std::string& content, std::int32
 
 Result<TokenizerConfig> read_tokenizer_config(const ModelFolder& folder) {
   if (!folder.gguf().empty()) return read_gguf_tokenizer_config(folder);
-  LATHE_TRY(const Json main, folder.read_json_if_present(kConfig));
-  LATHE_TRY(const Json map, folder.read_json_if_present(kMap));
-  LATHE_TRY(const Json added, folder.read_json_if_present(kAdded));
   TokenizerConfig config;
+  const Json main = folder.read_optional_json(kConfig, config.warnings);
+  const Json map = folder.read_optional_json(kMap, config.warnings);
+  const Json added = folder.read_optional_json(kAdded, config.warnings);
   config.tokenizer_class =
       main.value("tokenizer_class", Json()).is_string() ? main["tokenizer_class"].get<std::string>() : "";
   config.add_bos = maybe_flag(main, "add_bos_token");
@@ -148,8 +150,8 @@ Result<TokenizerConfig> read_tokenizer_config(const ModelFolder& folder) {
   config.add_prefix_space = flag(main, "add_prefix_space", true);
   take_special(main, config);
   take_special(map, config);
-  LATHE_TRY_VOID(take_decoder(main, config));
-  LATHE_TRY_VOID(take_added(added, config));
+  take_decoder(main, config);
+  take_added(added, config);
   for (AddedToken& token : config.added_tokens) {
     if (config.special_tokens.contains(token.content)) token.special = true;
   }

@@ -26,12 +26,14 @@ struct TokenizerConfig {
   /// By content: special tokens whose names come with flags. Their ids are not set.
   std::map<std::string, AddedToken, std::less<>> named_tokens;
   std::vector<AddedToken> added_tokens;
+  std::vector<std::string> warnings;  ///< of files and entries that were left out
 
   /// The special token of that content under an id.
   AddedToken special_token(const std::string& content, std::int32_t id) const;
 };
 
-/// Missing files leave the defaults. Errors: model_refused with file and field, also for a file that may not be read.
+/// Missing files leave the defaults; so do files and entries that are wrong, with a warning. Errors: of GGUF files alone,
+/// model_refused with file and field.
 Result<TokenizerConfig> read_tokenizer_config(const ModelFolder& folder);
 
 }  // namespace lathe::engine

@@ -58,11 +58,13 @@ Result<std::unique_ptr<Tokenizer>> open_tokenizer(const std::string& path) {
         path);
   }
   const fs::path parent = fs::path(path).parent_path();
+  std::string folder_path = is_folder ? path : parent.empty() ? "." : parent.string();
   if (is_folder || is_gguf_file(path)) {
     LATHE_TRY(const ModelFolder model, ModelFolder::open(path));
     if (!model.gguf().empty()) return open_gguf_tokenizer(model);
+    folder_path = model.path();  // of a repository in the Hugging Face cache its snapshot
   }
-  LATHE_TRY(const ModelFolder folder, ModelFolder::open_files(is_folder ? path : parent.empty() ? "." : parent.string()));
+  LATHE_TRY(const ModelFolder folder, ModelFolder::open_files(folder_path));
   for (const TokenizerFormat* format : kFormats) {
     if (is_folder && folder.has(format->file)) return format->open(folder, std::string(format->file));
     // A single file may carry a prefix: "v3.tokenizer.model".

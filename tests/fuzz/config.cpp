@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // config.json: any text, or the fields of a family with values out of the input.
-#include "engine/api/json.h"
+#include "engine/api/python_json.h"
 #include "engine/model/architectures.h"
 #include "engine/model/model_config.h"
 #include "tests/fuzz/targets.h"
@@ -67,7 +67,7 @@ engine::Json value_of(ByteSource& source) {
 void feed_config(std::span<const std::byte> bytes) {
   ByteSource source(bytes);
   if (source.number<std::uint8_t>() % 4 == 0) {
-    if (const auto json = engine::parse_json(text_of(source.rest()), "config.json"); json && json->is_object()) {
+    if (const auto json = engine::parse_python_json(text_of(source.rest()), "config.json"); json && json->is_object()) {
       (void)engine::read_model_config(*json);
     }
     return;

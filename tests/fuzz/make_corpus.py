@@ -27,6 +27,15 @@ def safetensors() -> None:
     index = {"metadata": {"total_size": 8}, "weight_map": {"a": "model-00001-of-00001.safetensors"}}
     keep("safetensors_index", "one_shard", json.dumps(index).encode())
     keep("safetensors_index", "leads_out", json.dumps({"weight_map": {"a": "../a.safetensors"}}).encode())
+    shard = index["weight_map"]["a"]
+    keep("safetensors_index", "missing_file", b'{"metadata": {"total_size": NaN}, "weight_map": '
+         + json.dumps({"a": shard, "b": "model-00002-of-00002.safetensors"}).encode() + b"}")
+    keep("safetensors_index", "other_place",
+         json.dumps({"weight_map": {"a": "./" + shard, "c": shard, "b": "sub/x.safetensors"}}).encode())
+    keep("safetensors_index", "of_another_split",
+         b"\xef\xbb\xbf" + json.dumps({"weight_map": {"a": "model-00001-of-00099.safetensors"}}).encode())
+    keep("safetensors_index", "pointer",
+         b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"ab" * 32 + b"\nsize 4096\n")
 
 
 def text_of_gguf(value: str) -> bytes:
@@ -102,6 +111,12 @@ def configs() -> None:
     for name in ("llama", "gemma3", "deepseek-v3", "phi3-longrope", "qwen3-moe"):
         keep("config", name, b"\0" + (TESTS / "fixtures" / "families" / name / "config.json").read_bytes())
     keep("config", "built", bytes(range(1, 120)))
+    sizes = ('"vocab_size": 64, "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2')
+    keep("config", "non_finite", b"\0\xef\xbb\xbf" + ('{"architectures": ["LlamaForCausalLM"], %s, "rope_theta": NaN, '
+         '"time_step_limit": [0.0, Infinity], "other": -Infinity, "large": 1e999, '
+         '"eos_token_id": [2, 999999, NaN, -1]}' % sizes).encode())
+    keep("config", "window_layers", b"\0" + ('{"architectures": ["Qwen2ForCausalLM"], %s, "use_sliding_window": false, '
+         '"max_window_layers": 1e99, "sliding_window": NaN}' % sizes).encode())
 
 
 def tokenizers() -> None:

@@ -226,8 +226,27 @@ class ConfigMaker {
     LATHE_TRY(const auto bos, header_.integer("tokenizer.ggml.bos_token_id"));
     LATHE_TRY(const auto ends, read_gguf_ends(header_));
     if (bos) config_["bos_token_id"] = *bos;
-    if (ends.size() == 1) config_["eos_token_id"] = ends.front();
-    if (ends.size() > 1) config_["eos_token_id"] = ends;
+    LATHE_TRY(const auto eos, header_.integer("tokenizer.ggml.eos_token_id"));
+    std::vector<std::int64_t> ids(ends.begin(), ends.end());
+    if (eos) ids.front() = *eos;  // as the file has it, whatever its size
+    if (ids.size() == 1) config_["eos_token_id"] = ids.front();
+    if (ids.size() > 1) config_["eos_token_id"] = ids;
+    return add_ends_past_tokens();
+  }
+
+  /// Adds ids that the file names and that are no tokens: readers of the configuration say what they leave out.
+  Result<void> add_ends_past_tokens() {
+    LATHE_TRY(const auto tokens, header_.text_views("tokenizer.ggml.tokens"));
+    LATHE_TRY(auto ids, header_.integers("tokenizer.ggml.eos_token_ids"));
+    for (const char* key : {"tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"}) {
+      LATHE_TRY(const auto id, header_.integer(key));
+      if (id) ids.push_back(*id);
+    }
+    std::erase_if(ids, [&](std::int64_t id) { return id < std::ssize(tokens); });
+    if (ids.empty() || tokens.empty()) return {};
+    Json& ends = config_["eos_token_id"];
+    if (!ends.is_array()) ends = ends.is_null() ? Json::array() : Json::array({ends});
+    for (const std::int64_t id : ids) ends.push_back(id);
     return {};
   }
 

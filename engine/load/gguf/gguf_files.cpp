@@ -10,6 +10,7 @@
 #include "engine/load/gguf/legacy_blocks.h"
 #include "engine/load/loaders.h"
 #include "engine/load/mx_matrix.h"
+#include "engine/load/stand_in.h"
 
 namespace lathe::engine {
 
@@ -124,8 +125,9 @@ namespace {
 
 Result<GgufFile> open_file(const ModelFolder& folder, const std::string& name) {
   LATHE_TRY(auto mapped, folder.map(name));
-  LATHE_TRY(GgufHeader header, GgufHeader::parse(mapped->bytes(), name));
-  return GgufFile{std::move(mapped), std::move(header)};
+  auto header = GgufHeader::parse(mapped->bytes(), name);
+  if (!header) return tl::unexpected(explained_gguf(std::move(header.error()), mapped->bytes(), name));
+  return GgufFile{std::move(mapped), std::move(*header)};
 }
 
 /// "model-00002-of-00003.gguf" for the second of a set that begins with "model-00001-of-00003.gguf".

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/api/library.h"
 
+#include <sys/stat.h>
+
 #include <QTemporaryDir>
 #include <QTest>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 namespace {
 
@@ -47,6 +50,10 @@ class LibraryTest : public QObject {
   void watched_folders_are_searched_deeply();
   void sharded_checkpoints_are_found();
   void folders_without_weights_are_not_models();
+  void models_in_forms_that_are_not_read_are_listed();
+  void odd_files_among_models_harm_nobody();
+  void a_recent_repository_is_its_snapshot();
+  void resolve_takes_a_link_that_leads_nowhere();
   void the_hugging_face_cache_shows_repository_names();
   void gguf_files_are_models_a_set_is_one();
   void a_recent_gguf_file_is_listed();
@@ -98,11 +105,73 @@ void LibraryTest::sharded_checkpoints_are_found() {
 
 void LibraryTest::folders_without_weights_are_not_models() {
   const Shelf shelf;
-  shelf.add_model("watched/pickle", "pytorch_model.bin");
+  shelf.add_model("watched/text", "notes.txt");
+  shelf.add_model("watched/training", "optimizer.bin");
   fs::create_directories(shelf.root / "watched/no_config");
   std::ofstream(shelf.root / "watched/no_config/model.safetensors") << "x";
   shelf.watch("watched");
   QVERIFY(shelf.library->entries().empty());
+}
+
+void LibraryTest::models_in_forms_that_are_not_read_are_listed() {
+  const Shelf shelf;
+  shelf.add_model("watched/a-lone-shard", "model-00001-of-00003.safetensors");
+  shelf.add_model("watched/b-pickle", "pytorch_model.bin");
+  shelf.add_model("watched/c-adapter", "adapter_model.safetensors");
+  fs::rename(shelf.root / "watched/c-adapter/config.json", shelf.root / "watched/c-adapter/adapter_config.json");
+  shelf.add_model("watched/d-mistral", "consolidated.safetensors");
+  shelf.add_model("watched/models--org--coming/snapshots/r1", "README.md");
+  shelf.watch("watched");
+  QCOMPARE(shelf.names(), (Names{"a-lone-shard", "b-pickle", "c-adapter", "d-mistral", "org/coming"}));
+  const std::map<std::string, std::string> words = {{"b-pickle", "architectures"}, {"c-adapter", "adapter"}};
+  for (const LibraryEntry& entry : shelf.library->entries()) {
+    const auto facts = lathe::app::look_at_model(entry.path);
+    QVERIFY2(facts.error.has_value() && !facts.error->message.empty(), entry.name.c_str());
+    const auto wanted = words.find(entry.name);
+    if (wanted != words.end())
+      QVERIFY2(facts.error->message.find(wanted->second) != std::string::npos, facts.error->message.c_str());
+  }
+}
+
+void LibraryTest::odd_files_among_models_harm_nobody() {
+  const Shelf shelf;
+  shelf.add_model("watched/a");
+  const fs::path watched = shelf.root / "watched";
+  fs::create_directories(watched / "folder.gguf/model.safetensors");
+  fs::create_directories(watched / "b/config.json");
+  std::ofstream(watched / "b/model.safetensors") << "x";
+  QCOMPARE(::mkfifo((watched / "pipe.gguf").c_str(), 0600), 0);
+  fs::create_directories(watched / "models--org--odd/refs");
+  fs::create_directories(watched / "models--org--odd/snapshots");
+  QCOMPARE(::mkfifo((watched / "models--org--odd/refs/main").c_str(), 0600), 0);
+  fs::create_symlink("circle", watched / "circle");
+  shelf.add_model(fs::path("watched") / "c d\n\u00fc");
+  shelf.watch("watched");
+  QCOMPARE(shelf.names(), (Names{"pipe", "a", "b", "c d\n\u00fc"}));
+  for (const LibraryEntry& entry : shelf.library->entries())
+    QVERIFY(lathe::app::look_at_model(entry.path).error.has_value());
+}
+
+void LibraryTest::a_recent_repository_is_its_snapshot() {
+  const Shelf shelf;
+  const std::string snapshot = shelf.add_model("hub/models--org--m/snapshots/r1");
+  fs::create_directories(shelf.root / "hub/models--org--m/refs");
+  std::ofstream(shelf.root / "hub/models--org--m/refs/main") << "r1";
+  shelf.library->opened((shelf.root / "hub/models--org--m").string());
+  shelf.watch("hub");
+  const auto entries = shelf.library->entries();
+  QCOMPARE(entries.size(), std::size_t{1});
+  QVERIFY(entries.front().recent && entries.front().name == "org/m" && entries.front().stamp.n_files == 2);
+  std::ofstream(fs::path(snapshot) / "more.safetensors") << "x";
+  QVERIFY(!shelf.library->check_unchanged(entries.front()).has_value());
+}
+
+void LibraryTest::resolve_takes_a_link_that_leads_nowhere() {
+  const Shelf shelf;
+  const std::string link = (shelf.root / "m.gguf").string();
+  fs::create_symlink("gone.gguf", link);
+  QCOMPARE(*shelf.library->resolve(link), link);
+  QVERIFY(lathe::app::look_at_model(link).error->message.find("it is a link to gone.gguf") != std::string::npos);
 }
 
 void LibraryTest::the_hugging_face_cache_shows_repository_names() {

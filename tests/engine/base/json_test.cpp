@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/api/json.h"
+#include "engine/api/python_json.h"
 
 #include <QElapsedTimer>
 #include <QTest>
+#include <cmath>
 #include <limits>
 
 using lathe::engine::dump_json;
@@ -12,6 +13,7 @@ using lathe::engine::JsonLimits;
 using lathe::engine::OrderedJson;
 using lathe::engine::parse_json;
 using lathe::engine::parse_ordered_json;
+using lathe::engine::parse_python_json;
 
 namespace {
 
@@ -128,6 +130,64 @@ class JsonTest : public QObject {
   void S3_broken_documents_are_refused() {
     QFETCH(QByteArray, text);
     QVERIFY(refused(text.toStdString()));
+  }
+  void what_python_writes_is_read_for_those_who_ask_data() {
+    QTest::addColumn<QByteArray>("text");
+    QTest::addColumn<double>("value");
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    const auto row = [](const char* text, double value) { QTest::newRow(text) << QByteArray(text) << value; };
+    row("NaN", std::numeric_limits<double>::quiet_NaN());
+    row("Infinity", kInfinity);
+    row("-Infinity", -kInfinity);
+    row("1e400", kInfinity);
+    row("-1E+400", -kInfinity);
+    row("9e308", kInfinity);
+    row("\xEF\xBB\xBF 1.5", 1.5);
+    row("1000000000000000019884624838656", 1e30);
+    row("1e-400", 0);
+    row("0.0", 0);
+    row("-0e0", 0);
+    row("1e308", 1e308);
+  }
+  void what_python_writes_is_read_for_those_who_ask() {
+    QFETCH(QByteArray, text);
+    QFETCH(double, value);
+    const auto json = parse_python_json(text.toStdString(), "x");
+    QVERIFY2(json.has_value(), json ? "" : json.error().message.c_str());
+    const double got = json->get<double>();
+    QVERIFY(std::isnan(value) ? std::isnan(got) : got == value);
+  }
+  void a_number_of_400_digits_is_infinite_and_one_below_all_is_none() {
+    QVERIFY(std::isinf(parse_python_json("1" + std::string(400, '0'), "x")->get<double>()));
+    QCOMPARE(parse_python_json("0." + std::string(400, '0') + "1", "x")->get<double>(), 0.0);
+  }
+  void what_python_writes_stays_a_text_in_strings_and_keys() {
+    const std::string text = "{\"NaN\":\"Infinity\",\"a\\\\\":\"\\\"NaN\",\"b\":[NaN,\"\\\\\",-Infinity],\"c\":\"1e400\"}";
+    const auto json = parse_python_json(text, "x");
+    QVERIFY2(json.has_value(), json ? "" : json.error().message.c_str());
+    QCOMPARE(dump_json(*json),
+             std::string("{\"NaN\":\"Infinity\",\"a\\\\\":\"\\\"NaN\",\"b\":[null,\"\\\\\",null],\"c\":\"1e400\"}"));
+  }
+  void what_python_does_not_read_is_refused_at_its_byte_data() {
+    QTest::addColumn<QByteArray>("text");
+    QTest::addColumn<QByteArray>("byte");
+    const auto row = [](const char* text, const char* byte) { QTest::newRow(text) << QByteArray(text) << QByteArray(byte); };
+    row("[NaN, Infinity, x]", "byte 16");
+    row("{\"a\": NaN,}", "byte 10");
+    row("[-Infinity] // no", "byte 12");
+    row("nan", "byte ");
+    row("Inf", "byte ");
+    row("+Infinity", "byte 0");
+    row("NaNs", "byte 3");
+    row("{\"a\": 1, \"a\": 2}", "appears twice");
+    row("\"NaN", "byte ");
+  }
+  void what_python_does_not_read_is_refused_at_its_byte() {
+    QFETCH(QByteArray, text);
+    QFETCH(QByteArray, byte);
+    const auto json = parse_python_json(text.toStdString(), "x");
+    QVERIFY(!json.has_value());
+    QVERIFY2(json.error().message.find(byte.toStdString()) != std::string::npos, json.error().message.c_str());
   }
   void errors_name_the_byte() {
     QVERIFY(message_of("[1, 2, x]").find("byte 7") != std::string::npos);

@@ -2,6 +2,8 @@
 // config.json: the keys of the Llama family, both spellings of RoPE, refusals with what is missing, and row L20.
 #include "engine/model/model_config.h"
 
+#include "engine/model/token_ids.h"
+
 #include <QTest>
 #include <set>
 
@@ -76,6 +78,8 @@ class ModelConfigTest : public QObject {
   void L20_bad_values_name_the_field();
   void L20_heads_must_divide();
   void L20_long_list_of_eos();
+  void ids_that_are_no_tokens_are_left_out_data();
+  void ids_that_are_no_tokens_are_left_out();
   void L20_rope_factor_is_bounded_data();
   void L20_rope_factor_is_bounded();
   void L20_huge_but_legal_sizes_do_not_overflow();
@@ -400,12 +404,6 @@ void ModelConfigTest::L20_bad_values_name_the_field_data() {
                                 << "-1";
   QTest::newRow("tie as number") << "tie_word_embeddings"
                                  << "1";
-  QTest::newRow("eos out of range") << "eos_token_id"
-                                    << "384";
-  QTest::newRow("eos negative") << "eos_token_id"
-                                << "[-1]";
-  QTest::newRow("bos string") << "bos_token_id"
-                              << "\"<s>\"";
   QTest::newRow("odd head size") << "head_dim"
                                  << "15";
   QTest::newRow("activation as number") << "hidden_act"
@@ -431,6 +429,34 @@ void ModelConfigTest::L20_long_list_of_eos() {
   const Error error = refusal_of(read_with("eos_token_id", Json(std::vector<int>(1'000'000, 2))));
   QCOMPARE(error.where, std::string("config.json: eos_token_id"));
   QVERIFY(contains(error.message, "list of 1000000"));
+}
+
+void ModelConfigTest::ids_that_are_no_tokens_are_left_out_data() {
+  QTest::addColumn<QString>("key");
+  QTest::addColumn<QString>("value");
+  QTest::addColumn<QString>("named");
+  const auto row = [](const char* name, const char* key, const char* value, const char* named) {
+    QTest::newRow(name) << QString(key) << QString(value) << QString(named);
+  };
+  row("the first behind", "eos_token_id", "384", "384");
+  row("in a list", "eos_token_id", "[2, 999999]", "999999");
+  row("negative", "eos_token_id", "[-1]", "-1");
+  row("bos as text", "bos_token_id", "\"<s>\"", "\"<s>\"");
+  row("bos behind", "bos_token_id", "384", "384");
+}
+
+void ModelConfigTest::ids_that_are_no_tokens_are_left_out() {
+  QFETCH(QString, key);
+  QFETCH(QString, value);
+  QFETCH(QString, named);
+  const auto config = read_with(key.toStdString(), json_of(value));
+  QVERIFY2(config.has_value(), config ? "" : config.error().message.c_str());
+  const Json whole = {{key.toStdString(), json_of(value)}};
+  QCOMPARE(warnings_of_token_ids(whole, 384, "config.json"),
+           std::vector<std::string>{"config.json: " + key.toStdString() + ": " + named.toStdString() +
+                                    " is left out: the vocabulary has the ids 0 to 383"});
+  if (key == "bos_token_id") QVERIFY(!config->bos_id.has_value());
+  else QCOMPARE(config->eos_ids, value.contains("2,") ? std::vector<std::int32_t>{2} : std::vector<std::int32_t>{});
 }
 
 void ModelConfigTest::L20_rope_factor_is_bounded_data() {

@@ -28,8 +28,12 @@ std::string found(const Files& files) {
   for (const auto& [name, text] : files) folder.write(name, text);
   const auto model = ModelFolder::open_files(folder.path());
   if (!model) return "no folder";
-  const auto templates = read_chat_templates(*model);
-  return templates ? shown(*templates) : "refused: " + templates.error().message;
+  std::vector<std::string> warnings;
+  const auto templates = read_chat_templates(*model, warnings);
+  if (!templates) return "refused: " + templates.error().message;
+  std::string text = shown(*templates);
+  for (const std::string& warning : warnings) text += "warning: " + warning + "; ";
+  return text;
 }
 
 constexpr const char *kConfig = "tokenizer_config.json", *kJinja = "chat_template.jinja", *kJson = "chat_template.json",
@@ -81,9 +85,12 @@ class ChatTemplateSourceTest : public QObject {
              std::string("d: f; "));
     QCOMPARE(found({{kConfig, R"({"chat_template":5})"}}), std::string());
   }
-  void L_a_template_that_is_too_long_is_refused() {
+  void L_a_file_that_cannot_be_read_is_left_out_with_a_warning() {
     const std::string text((1 << 20) + 1, 'x');
-    QVERIFY(found({{kTools, text.c_str()}}).starts_with("refused"));
+    QVERIFY(found({{kJinja, "d"}, {kTools, text.c_str()}})
+                .starts_with("default: d; warning: additional_chat_templates/tool_use.jinja is left out: "));
+    QVERIFY(found({{kConfig, "{,}"}, {kJson, R"({"chat_template":"s"})"}})
+                .starts_with("default: s; warning: tokenizer_config.json is left out: "));
   }
 
   void tools_choose_tool_use() {

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a checkpoint is said to be before it is loaded, and the fit estimate.
+#include <sys/stat.h>
+
 #include <QTest>
+#include <algorithm>
 #include <filesystem>
+#include <string_view>
 
 #include "engine/api/checkpoint.h"
+#include "tests/support/model_stores.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/tiny_model.h"
 
@@ -33,19 +38,120 @@ class InspectCheckpointTest : public QObject {
   void verdicts_have_words();
   void shared_models_are_described();
   void L20_config_on_disk_is_refused_by_name();
+  void what_a_model_can_do_without_may_be_broken_data();
+  void what_a_model_can_do_without_may_be_broken();
+  void a_folder_that_is_no_model_says_what_it_is_data();
+  void a_folder_that_is_no_model_says_what_it_is();
+  void a_repository_of_the_cache_is_inspected_by_its_snapshot();
 };
+
+void InspectCheckpointTest::what_a_model_can_do_without_may_be_broken_data() {
+  QTest::addColumn<QString>("file");
+  QTest::addColumn<QString>("warning");  // "": nobody reads it
+  const auto row = [](const char* file, const char* warning) { QTest::newRow(file) << QString(file) << QString(warning); };
+  row("generation_config.json", "generation_config.json is left out: not valid JSON at byte 8");
+  row("tokenizer_config.json", "tokenizer_config.json is left out: not valid JSON at byte 8");
+  row("special_tokens_map.json", "special_tokens_map.json is left out: not valid JSON at byte 8");
+  row("added_tokens.json", "added_tokens.json is left out: not valid JSON at byte 8");
+  row("preprocessor_config.json", "");
+  row("video_preprocessor_config.json", "");
+  row("README.md", "");
+}
+
+/// No JSON, an unreadable text, a folder, a pipe, a link to nowhere, and a circle.
+void InspectCheckpointTest::what_a_model_can_do_without_may_be_broken() {
+  namespace fs = std::filesystem;
+  QFETCH(QString, file);
+  QFETCH(QString, warning);
+  const TinyModelCopy model;
+  const std::string path = model.file(file.toStdString());
+  const auto check = [&](std::string_view words) {
+    const auto info = inspect_checkpoint(model.path());
+    QVERIFY2(info.has_value(), info ? "" : info.error().message.c_str());
+    const bool is_read = !warning.isEmpty();
+    const auto names_it = [&](const std::string& line) {
+      return line.find(file.toStdString()) != std::string::npos && line.find(words) != std::string::npos;
+    };
+    QCOMPARE(std::any_of(info->warnings.begin(), info->warnings.end(), names_it), is_read);
+  };
+  fs::remove(path);
+  lathe::tests::write_file(path, R"({"a": 1,})");
+  check(warning.toStdString());
+  fs::remove(path);
+  fs::create_directory(path);
+  check("not a regular file but a folder");
+  fs::remove(path);
+  QCOMPARE(::mkfifo(path.c_str(), 0600), 0);
+  check("not a regular file but a pipe");
+  fs::remove(path);
+  fs::create_symlink("gone", path);
+  check("it is a link to gone, and nothing is there");
+  fs::remove(path);
+  fs::create_symlink(fs::path(path).filename(), path);
+  check("symbolic links go in a circle");
+}
+
+void InspectCheckpointTest::a_folder_that_is_no_model_says_what_it_is_data() {
+  QTest::addColumn<QString>("file");
+  QTest::addColumn<QByteArray>("text");
+  QTest::addColumn<QString>("words");
+  const auto row = [](const char* name, const char* file, const char* text, const char* words) {
+    QTest::newRow(name) << QString(file) << QByteArray(text) << QString(words);
+  };
+  row("adapter", "adapter_config.json", R"({"base_model_name_or_path": "org/base"})",
+      "adapter_config.json: this is an adapter (LoRA) for org/base, not a model; merge it");
+  row("broken adapter", "adapter_config.json", "{", "adapter_config.json: this is an adapter (LoRA), not a model");
+  row("names of Mistral", "params.json", "{}", "config.json: file is missing; params.json is of weights");
+  row("answer", "config.json", R"({"error": "Repository not found"})",
+      "config.json: is a server's error message, not a configuration ({\"error\":\"Repository not found\"})");
+  row("download", "config.json.part", "{", "config.json.part is a download that is not finished");
+  row("nothing", "notes.txt", "", "config.json: file is missing; a model's folder has it next to the weights");
+}
+
+void InspectCheckpointTest::a_folder_that_is_no_model_says_what_it_is() {
+  QFETCH(QString, file);
+  QFETCH(QByteArray, text);
+  QFETCH(QString, words);
+  const TinyModelCopy model;
+  std::filesystem::remove(model.file("config.json"));
+  lathe::tests::write_file(model.file(file.toStdString()), text.toStdString());
+  const auto info = inspect_checkpoint(model.path());
+  QVERIFY(!info && info.error().code == ErrorCode::model_refused);
+  const std::string error = info.error().where + ": " + info.error().message;
+  QVERIFY2(QString::fromStdString(error).contains(words), error.c_str());
+}
+
+void InspectCheckpointTest::a_repository_of_the_cache_is_inspected_by_its_snapshot() {
+  const lathe::tests::ModelStores stores;
+  const std::string snapshot = stores.add_to_hub("acme", "tiny-llama", "0a1b");
+  const std::filesystem::path repository = std::filesystem::path(snapshot).parent_path().parent_path();
+  const auto info = inspect_checkpoint(repository.string());
+  QVERIFY2(info.has_value(), info ? "" : info.error().message.c_str());
+  QCOMPARE(info->path, std::filesystem::canonical(snapshot).string());
+  QCOMPARE(info->name, std::string("acme/tiny-llama"));
+  std::filesystem::remove(repository / "refs/main");
+  stores.add_to_hub("acme", "tiny-llama", "ffff", false);
+  const auto newest = inspect_checkpoint(repository.string());
+  QVERIFY(newest.has_value());
+  QVERIFY(!newest->warnings.empty() && newest->warnings.front().find("the newest is opened") != std::string::npos);
+}
 
 void InspectCheckpointTest::L20_config_on_disk_is_refused_by_name() {
   const auto refused = [](const TinyModelCopy& model) {
     const auto info = inspect_checkpoint(model.path());
     return info ? std::string("was accepted") : info.error().where + ": " + info.error().message;
   };
-  for (const char* value : {"NaN", "Infinity", "1e400"}) {
+  for (const char* value : {"NaN", "Infinity", "-Infinity", "1e400"}) {
     const TinyModelCopy model;
+    model.edit("config.json", [](Json& config) { config.erase("rope_theta"); });
     std::string text = lathe::tests::read_file(model.file("config.json"));
     text.insert(text.find('{') + 1, std::string("\"rope_theta\": ") + value + ",");
     lathe::tests::write_file(model.file("config.json"), text);
-    QVERIFY2(refused(model).starts_with("config.json: not valid JSON at byte "), refused(model).c_str());
+    QVERIFY2(refused(model).starts_with("config.json: rope_theta: got "), refused(model).c_str());
+    // The same where nobody looks.
+    text.replace(text.find("rope_theta"), std::string_view("rope_theta").size(), "time_step");
+    lathe::tests::write_file(model.file("config.json"), text);
+    QCOMPARE(refused(model), std::string("was accepted"));
   }
   // So many values are more than the reader of JSON takes; half of them are more than the config does.
   const TinyModelCopy longest, long_list;

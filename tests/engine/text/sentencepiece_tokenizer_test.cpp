@@ -206,8 +206,6 @@ class SentencePieceTokenizerTest : public QObject {
     const std::string reason = refusal(small_model(), R"({"added_tokens_decoder": {"900000": {"content": "<x>"}}})");
     QVERIFY2(reason.find("the id 900000 is far behind the") != std::string::npos, reason.c_str());
     QVERIFY(!refusal(small_model(), R"({"added_tokens_decoder": {"2000000000": {"content": "<x>"}}})").empty());
-    QVERIFY(!refusal(small_model(), R"({"added_tokens_decoder": {"-5": {"content": "<x>"}}})").empty());
-    QVERIFY(!refusal(small_model(), R"({"added_tokens_decoder": {"4294967297": {"content": "<x>"}}})").empty());
   }
   void a_folder_without_tokenizer_says_which_files_are_missing() {
     const TextFolder empty;

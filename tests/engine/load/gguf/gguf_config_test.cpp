@@ -40,6 +40,35 @@ class GgufConfigTest : public QObject {
     QVERIFY(dense[6] == 6 && dense[7] == 8);
   }
 
+  /// Readers of a configuration leave them out with a warning, and need what the file has.
+  void ends_that_are_no_tokens_stay_in_the_configuration() {
+    constexpr std::uint32_t kUint32 = 4, kText = 8, kList = 9;
+    const auto list = [](std::uint32_t type, std::uint64_t n) {
+      return GgufBuilder::bytes_of(type) + GgufBuilder::bytes_of(n);
+    };
+    GgufBuilder builder;
+    builder.value("general.architecture", std::string_view("llama"));
+    for (const char* key :
+         {"context_length", "embedding_length", "block_count", "feed_forward_length", "attention.head_count"})
+      builder.value(fmt::format("llama.{}", key), 1U);
+    builder.value("llama.attention.layer_norm_rms_epsilon", 1e-6F);
+    builder.value("tokenizer.ggml.tokens", kList,
+                  list(kText, 3) + GgufBuilder::text("a") + GgufBuilder::text("b") + GgufBuilder::text("c"));
+    builder.tensor("token_embd.weight", {3, 1}, 0, std::string(12, '0'));
+    builder.value("tokenizer.ggml.eos_token_id", 4294967295U);
+    builder.value("tokenizer.ggml.bos_token_id", 4U);
+    builder.value("tokenizer.ggml.eot_token_id", 7U);
+    builder.value("tokenizer.ggml.eos_token_ids", kList,
+                  list(kUint32, 2) + GgufBuilder::bytes_of(1U) + GgufBuilder::bytes_of(999999U));
+    const std::string bytes = builder.bytes();
+    const auto header = engine::GgufHeader::parse(std::as_bytes(std::span(bytes)), "x.gguf");
+    QVERIFY2(header.has_value(), header ? "" : header.error().message.c_str());
+    const auto config = engine::gguf_config(*header, header->tensors());
+    QVERIFY2(config.has_value(), config ? "" : (config.error().where + ": " + config.error().message).c_str());
+    QVERIFY((*config)["eos_token_id"] == engine::Json({4294967295, 1, 999999, 7}));
+    QVERIFY((*config)["bos_token_id"] == 4);
+  }
+
   void factors_of_rope_are_a_list_of_numbers_in_the_file_data() {
     constexpr std::uint32_t kF32 = 0, kF16 = 1;
     QTest::addColumn<std::vector<std::int64_t>>("shape");

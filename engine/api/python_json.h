@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// JSON as Python's json module writes it, which most files of checkpoints are. Source: Python, Lib/json/decoder.py.
+#pragma once
+
+#include "engine/api/json.h"
+
+namespace lathe::engine {
+
+/// As parse_json(), but a byte order mark is skipped, and NaN, Infinity, -Infinity and numbers too large for a double are
+/// non-finite doubles.
+Result<Json> parse_python_json(std::string_view text, std::string_view name, const JsonLimits& limits = {});
+
+/// A value for a message, at most 80 bytes; non-finite numbers in the same words.
+std::string excerpt_of_json(const Json& value);
+
+}  // namespace lathe::engine
