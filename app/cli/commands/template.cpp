@@ -52,8 +52,7 @@ class Templates {
   explicit Templates(const engine::NamedTemplates& sources) {
     for (const engine::NamedTemplate& one : sources.all()) {
       const auto [made, added] = compiled_.emplace(one.name, engine::compile_text_template(one.text));
-      if (!added || made->second) continue;
-      problem_ = &made->second.error();
+      if (added && !made->second && sources.all().size() == 1) problem_ = &made->second.error();
     }
   }
 
@@ -69,7 +68,7 @@ class Templates {
                                     name.empty() ? std::string(engine::NamedTemplates::kDefault) : name, names),
                         "--name");
   }
-  /// The problem of the last one that does not compile; null: all do.
+  /// The problem of a single one that does not compile, which no line can use; of several a line may use another.
   const TemplateProblem* problem() const { return problem_; }
 
  private:
@@ -105,18 +104,21 @@ int render_template(const std::vector<std::string>& arguments, Terminal& termina
   const auto source = read_source(file, model);
   if (!source) return report(terminal, parser, source.error());
   const Templates templates(source->templates);
+  const TemplateProblem* problem = templates.problem();
   const int code = answer_lines(terminal, parser, [&](std::string_view line) -> Result<std::string> {
     LATHE_TRY(const OrderedJson variables, variables_of(line, *source));
     LATHE_TRY(const Compiled* compiled, templates.choose(name, has_tools(variables)));
-    if (!*compiled) return problem_line(compiled->error());
+    if (!*compiled) {
+      problem = &compiled->error();
+      return problem_line(*problem);
+    }
     const auto text = (**compiled)->render(variables);
     return text ? engine::dump_json(OrderedJson{{"text", *text}}) : problem_line(text.error());
   });
-  if (templates.problem() == nullptr || code != kExitDone) return code;
-  const TemplateProblem& problem = *templates.problem();
+  if (problem == nullptr || code != kExitDone) return code;
   return report(
       terminal, parser,
-      {ErrorCode::model_refused, problem.message, fmt::format("line {}, column {}", problem.line, problem.column)});
+      {ErrorCode::model_refused, problem->message, fmt::format("line {}, column {}", problem->line, problem->column)});
 }
 
 }  // namespace
