@@ -316,11 +316,11 @@ void MainWindow::choose_file(const QString& file) {
 
 void MainWindow::restore_state() {
   const QByteArray geometry = state_.get(QStringLiteral("window/geometry")).toByteArray();
-  if (!geometry.isEmpty()) restoreGeometry(geometry);
+  const bool restored = !geometry.isEmpty() && restoreGeometry(geometry);
   const QByteArray docks = state_.get(QStringLiteral("window/docks")).toByteArray();
   if (!docks.isEmpty()) docks_->restore(docks);
   // The first window of all has the size it is drawn for.
-  if (!geometry.isEmpty()) bring_onto_screens(state_.get(QStringLiteral("window/screens")).toString() == screens_now());
+  if (restored) bring_onto_screens(state_.get(QStringLiteral("window/screens")).toString() == screens_now());
   const engine::Json last_page = workbench_.settings().get("window/page");
   show_page(QStringLiteral("chat"));
   if (last_page.is_string()) show_page(QString::fromStdString(last_page.get<std::string>()));

@@ -4,11 +4,14 @@
 #include <QGuiApplication>
 #include <QRegion>
 #include <QScreen>
+#include <QStyle>
 #include <algorithm>
 #include <cstdlib>
 
 namespace lathe::ui {
 namespace {
+
+constexpr int kFrame = 4;  // pixels around a window that is not shown yet
 
 qint64 area(const QRect& rect) { return static_cast<qint64>(std::max(0, rect.width())) * std::max(0, rect.height()); }
 
@@ -39,14 +42,19 @@ void bring_onto_screen(QWidget& window, bool same_screens) {
   if (window.isVisible() && (window.isMaximized() || window.isFullScreen())) return;  // the system has placed it
   QList<QRect> screens;
   for (const QScreen* screen : QGuiApplication::screens()) screens.append(screen->availableGeometry());
-  const QRect frame = window.frameGeometry();
-  const auto shows_corner = [&frame](const QRect& screen) { return screen.contains(frame.topLeft()); };
+  const auto shows_corner = [&window](const QRect& screen) { return screen.contains(window.geometry().topLeft()); };
   if (same_screens && std::any_of(screens.begin(), screens.end(), shows_corner)) return;
-  const QSize edges = frame.size() - window.size();
-  const QRect wanted = rect_on_screens(frame, screens, same_screens ? frame.size() : window.minimumSize() + edges);
-  if (wanted == frame) return;
-  window.resize(wanted.size() - edges);
-  window.move(wanted.topLeft());
+  // The system's frame is known once the window is shown.
+  const QRect inside = window.geometry(), outside = window.frameGeometry();
+  const QMargins edges = window.isVisible()
+                             ? QMargins(inside.left() - outside.left(), inside.top() - outside.top(),
+                                        outside.right() - inside.right(), outside.bottom() - inside.bottom())
+                             : QMargins(kFrame, window.style()->pixelMetric(QStyle::PM_TitleBarHeight), kFrame, kFrame);
+  const QRect frame = inside.marginsAdded(edges);
+  const QSize least = same_screens ? inside.size() : window.minimumSize();
+  const QRect wanted =
+      rect_on_screens(frame, screens, least + QSize(edges.left() + edges.right(), edges.top() + edges.bottom()));
+  if (wanted != frame) window.setGeometry(wanted.marginsRemoved(edges));
 }
 
 QString screens_now() {
