@@ -101,10 +101,11 @@ Result<std::vector<engine::TextSpan>> prompt_spans(const engine::Engine& engine,
 
 /// How the answer is read: no tools are given, so its reasoning alone is taken out. Null: all is content.
 std::shared_ptr<const engine::AnswerReading> reading_of(const engine::LoadedModel& model,
-                                                        const std::vector<engine::TextSpan>& prompt) {
+                                                        const std::vector<engine::TextSpan>& prompt, bool goes_on) {
   engine::AnswerReading reading = engine::answer_reading({{}, model.answer_formats.reasoning}, model.answer_markers);
   if (reading.formats.empty()) return nullptr;
   reading.prompt = engine::prompt_end(prompt);
+  reading.goes_on = goes_on;
   return std::make_shared<const engine::AnswerReading>(std::move(reading));
 }
 
@@ -120,7 +121,8 @@ Result<std::unique_ptr<ChatGeneration>> start_chat(ModelSlot& slot, RequestLog& 
   engine::GenerateRequest request;
   LATHE_TRY(const auto spans, prompt_spans(*engine, turn.messages, turn.continue_final_message));
   LATHE_TRY(request.prompt_token_ids, engine->tokenizer().encode_spans(spans));
-  const std::shared_ptr<const engine::AnswerReading> reading = request.reading = reading_of(engine->model(), spans);
+  const std::shared_ptr<const engine::AnswerReading> reading = request.reading =
+      reading_of(engine->model(), spans, turn.continue_final_message);
   request.sampling = turn.sampling;
   request.source = turn.source;
   RequestRecord record;

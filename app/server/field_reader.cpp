@@ -43,12 +43,13 @@ void FieldReader::for_each_unread(const std::function<bool(const std::string& na
 }
 
 void FieldReader::warn(std::string_view name, std::string message) {
-  warnings_.push_back({path_of(name), std::move(message)});
+  if (warnings_.size() < kMaxWarnings) warnings_.push_back({path_of(name), std::move(message)});
 }
 
 void FieldReader::take_over(const FieldReader& part) {
   if (!error_) error_ = part.error_;
-  warnings_.insert(warnings_.end(), part.warnings_.begin(), part.warnings_.end());
+  const std::size_t n = std::min(part.warnings_.size(), kMaxWarnings - warnings_.size());
+  warnings_.insert(warnings_.end(), part.warnings_.begin(), part.warnings_.begin() + static_cast<std::ptrdiff_t>(n));
 }
 
 std::string FieldReader::path_of(std::string_view name) const {

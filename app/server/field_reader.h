@@ -49,6 +49,9 @@ class FieldReader {
   bool failed() const { return error_.has_value(); }
   engine::Result<void> verdict() const;
 
+  /// More warnings help nobody, and a body may have a million names.
+  static constexpr std::size_t kMaxWarnings = 64;
+  /// Only the first kMaxWarnings are kept.
   void warn(std::string_view name, std::string message);
   const std::vector<FieldWarning>& warnings() const { return warnings_; }
   /// Complaint and warnings of a part of this object become this one's.

@@ -11,9 +11,6 @@ namespace {
 using engine::ErrorCode;
 using engine::Json;
 
-/// More warnings help nobody, and a body may have a million names.
-constexpr std::size_t kMaxWarnings = 64;
-
 std::string words_of(const KnownField* field) {
   if (field == nullptr) return "is not a field that this server knows, and was ignored";
   if (field->fate == FieldFate::served) return "has no effect on this route, and was ignored";
@@ -23,8 +20,8 @@ std::string words_of(const KnownField* field) {
 /// Notes a field that is not obeyed; false when there are enough of them.
 bool note_unread(const std::vector<FieldWarning>& warnings, const std::function<void(std::string)>& warn,
                  const KnownField* field) {
-  if (warnings.size() < kMaxWarnings) warn(words_of(field));
-  return warnings.size() < kMaxWarnings;
+  if (warnings.size() < FieldReader::kMaxWarnings) warn(words_of(field));
+  return warnings.size() < FieldReader::kMaxWarnings;
 }
 
 }  // namespace

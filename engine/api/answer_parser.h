@@ -43,6 +43,8 @@ struct AnswerReading {
   /// The prompt, or its end: says whether the answer begins inside the reasoning; without one it does where the format's
   /// models always do.
   std::string prompt{};
+  /// The prompt ends in the beginning of the answer, which is not reasoning unless a marker says so.
+  bool goes_on = false;
 };
 
 /// The stop strings of an answer's content. Requires: `strings` outlives the parser.

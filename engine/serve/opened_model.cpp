@@ -47,8 +47,11 @@ std::vector<std::int32_t> all_eos_ids(const ModelConfig& config, const Generatio
   return ids;
 }
 
+/// Two readers of one file give the same warning: it is kept once.
 void append(std::vector<std::string>& to, const std::vector<std::string>& from) {
-  to.insert(to.end(), from.begin(), from.end());
+  for (const std::string& line : from) {
+    if (std::find(to.begin(), to.end(), line) == to.end()) to.push_back(line);
+  }
 }
 
 std::string format_name(const std::optional<kernels::WeightFormat>& format) {

@@ -65,7 +65,8 @@ void ManualView::render() {
       QStringLiteral("QTextBrowser { background: %1; border: none; padding: 0; }").arg(theme_.tokens().page.name()));
   if (page_ == nullptr) return;
   const std::string_view body = page_->text.substr(page_->text.find('\n'));  // the header of the window has the title
-  append_markdown(QTextCursor(document()), theme_, QString::fromUtf8(body.data(), static_cast<qsizetype>(body.size())));
+  append_markdown(QTextCursor(document()), theme_, QString::fromUtf8(body.data(), static_cast<qsizetype>(body.size())),
+                  LineEnds::blanks);
   drop_last_lines(*document());
   QTextCursor end(document());
   end.movePosition(QTextCursor::End);

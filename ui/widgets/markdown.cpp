@@ -58,8 +58,8 @@ QString text_of(const MD_ATTRIBUTE& attribute) {
 /// Writes the callbacks of md4c into a document. One object renders one source.
 class Writer {
  public:
-  Writer(QTextCursor cursor, const Theme& theme, MarkdownDepth depth)
-      : cursor_(cursor), theme_(theme), outer_lists_(depth.lists), quotes_(depth.quotes) {
+  Writer(QTextCursor cursor, const Theme& theme, MarkdownDepth depth, LineEnds ends)
+      : cursor_(cursor), theme_(theme), outer_lists_(depth.lists), quotes_(depth.quotes), ends_(ends) {
     cursor_.movePosition(QTextCursor::End);
   }
 
@@ -122,7 +122,7 @@ class Writer {
       case MD_TEXT_BR: return insert(QString(QChar::LineSeparator));
       case MD_TEXT_SOFTBR:
         // A line that ends in <br> ends once.
-        if (!after_break) insert(QString(QChar::LineSeparator));
+        if (!after_break) insert(ends_ == LineEnds::blanks ? QStringLiteral(" ") : QString(QChar::LineSeparator));
         return;
       case MD_TEXT_NULLCHAR: return insert(QString(QChar(QChar::ReplacementCharacter)));
       case MD_TEXT_ENTITY: return insert(decode_entity(words));
@@ -293,6 +293,7 @@ class Writer {
   double size_ = kTextSize;
   int weight_ = QFont::Normal;
   int quotes_ = 0, strong_ = 0, emphasis_ = 0, deleted_ = 0, code_ = 0, row_ = -1, column_ = -1;
+  const LineEnds ends_;
   bool item_open_ = false, in_code_block_ = false, used_ = false, after_break_ = false, block_open_ = false;
 };
 
@@ -311,11 +312,12 @@ Writer& writer(void* data) { return *static_cast<Writer*>(data); }
 
 int margin_of(const Theme& theme, MarkdownDepth depth) { return theme.px(unscaled_margin(depth)); }
 
-void append_markdown(QTextCursor cursor, const Theme& theme, const QString& source) {
-  append_protected_markdown(cursor, theme, protect_spans(with_clear_tables(readable_text(source))), {});
+void append_markdown(QTextCursor cursor, const Theme& theme, const QString& source, LineEnds ends) {
+  append_protected_markdown(cursor, theme, protect_spans(with_clear_tables(readable_text(source))), {}, ends);
 }
 
-void append_protected_markdown(QTextCursor cursor, const Theme& theme, const QString& source, MarkdownDepth depth) {
+void append_protected_markdown(QTextCursor cursor, const Theme& theme, const QString& source, MarkdownDepth depth,
+                               LineEnds ends) {
   MD_PARSER parser{};
   parser.flags = MD_DIALECT_GITHUB | MD_FLAG_NOHTMLBLOCKS;
   if (has_wide_table(source)) parser.flags &= ~static_cast<unsigned>(MD_FLAG_TABLES);
@@ -328,7 +330,7 @@ void append_protected_markdown(QTextCursor cursor, const Theme& theme, const QSt
   };
   const QByteArray utf8 = source.toUtf8();
   cursor.beginEditBlock();
-  Writer into(cursor, theme, depth);
+  Writer into(cursor, theme, depth, ends);
   md_parse(utf8.constData(), static_cast<MD_SIZE>(utf8.size()), &parser, &into);
   cursor.endEditBlock();
 }

@@ -6,6 +6,7 @@
 #include <QString>
 #include <QStringList>
 #include <QTextCursor>
+#include <cstdint>
 #include <vector>
 
 #include "ui/theme/theme.h"
@@ -40,9 +41,12 @@ qsizetype unfinished_tail(QStringView text);
 QStringList split_blocks(const QString& source);
 
 /// Appends `source`, rendered, at the end of the cursor's document.
-void append_markdown(QTextCursor cursor, const Theme& theme, const QString& source);
+/// breaks: as chat writes them; blanks: as in files whose lines are wrapped.
+enum class LineEnds : std::uint8_t { breaks, blanks };
+void append_markdown(QTextCursor cursor, const Theme& theme, const QString& source, LineEnds ends = LineEnds::breaks);
 /// The same of a text whose spans are protected already (protected_spans.h), with the margin of the depth that it is at.
-void append_protected_markdown(QTextCursor cursor, const Theme& theme, const QString& source, MarkdownDepth depth);
+void append_protected_markdown(QTextCursor cursor, const Theme& theme, const QString& source, MarkdownDepth depth,
+                               LineEnds ends = LineEnds::breaks);
 /// Left margin of text at this depth, in pixels.
 int margin_of(const Theme& theme, MarkdownDepth depth);
 /// Appends `source` as it is, with the font and the line height of messages.

@@ -5,7 +5,7 @@
 #include <QTextDocument>
 #include <algorithm>
 
-#include "ui/widgets/long_words.h"
+#include "ui/widgets/wrap_mode.h"
 #include "ui/widgets/markdown_tables.h"
 #include "ui/widgets/protected_spans.h"
 

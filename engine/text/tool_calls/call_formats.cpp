@@ -26,7 +26,8 @@ bool has_telltales(std::string_view chat_template, std::span<const std::string_v
 }
 
 std::vector<std::string_view> markers_of(const CallFormat& format) {
-  std::vector<std::string_view> markers = {format.end, format.inner, format.quote};
+  std::vector<std::string_view> markers = {format.end, format.quote};
+  markers.insert(markers.end(), format.inner.begin(), format.inner.end());
   markers.insert(markers.end(), format.begins.begin(), format.begins.end());
   markers.insert(markers.end(), format.wraps.begin(), format.wraps.end());
   if (const TagForm* tags = format.tags) {

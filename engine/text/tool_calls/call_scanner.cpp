@@ -144,6 +144,7 @@ void CallScanner::close_open_block(bool cut) {
   if (!calls) return give_up_block();
   in_block_ = false;
   if (is_undecided()) decide(false);
+  if (in_block_) give_up_block();
   emit(std::move(*calls));
 }
 
@@ -180,7 +181,7 @@ void CallScanner::push_undecided(char byte) {
   }
   if (byte == '\n' || ++quoted_bytes_ > kMaxBlockBytes) {
     decide(false);
-    return push_outside(byte);
+    return push_plain({&byte, 1});
   }
   if (!quoted_.back().calls.empty()) quoted_.emplace_back();
   quoted_.back().text += byte;
@@ -190,9 +191,14 @@ void CallScanner::decide(bool is_code) {
   const std::vector<Quoted> quoted = std::exchange(quoted_, {});
   quoted_bytes_ = ticks_ = 0;
   for (const Quoted& part : quoted) {
-    if (is_code) add_content(part.text);
-    else if (!part.calls.empty()) emit(part.calls);
-    else push_plain(part.text);
+    if (is_code) {
+      add_content(part.text);
+    } else if (part.calls.empty()) {
+      push_plain(part.text);
+    } else {
+      if (in_block_) give_up_block();
+      emit(part.calls);
+    }
   }
   span_ = 0;
   if (is_code) code_.close_span();

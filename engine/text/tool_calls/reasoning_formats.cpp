@@ -45,10 +45,10 @@ std::size_t last_of(std::string_view text, std::span<const std::string_view> mar
 
 std::span<const ReasoningFormat> reasoning_formats() { return kFormats; }
 
-bool starts_in_reasoning(const ReasoningFormat& format, std::string_view prompt) {
+bool starts_in_reasoning(const ReasoningFormat& format, std::string_view prompt, bool goes_on) {
   const std::string_view end = prompt.substr(prompt.size() - std::min(prompt.size(), kPromptEnd));
   const std::size_t begun = last_of(end, format.begins), ended = last_of(end, format.ends);
-  return begun == ended ? format.begun : begun > ended;
+  return begun == ended ? format.begun && !goes_on : begun > ended;
 }
 
 }  // namespace lathe::engine

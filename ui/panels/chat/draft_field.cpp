@@ -6,7 +6,7 @@
 #include <QTextBlock>
 #include <algorithm>
 
-#include "ui/widgets/long_words.h"
+#include "ui/widgets/wrap_mode.h"
 
 namespace lathe::ui {
 

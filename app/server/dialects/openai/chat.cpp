@@ -58,12 +58,13 @@ engine::Result<http::Reply> answer_chat(const ServerContext& context, const http
   std::size_t n_bytes = 0;
   for (const engine::TextSpan& span : spans) n_bytes += span.text.size();
   reading.prompt = engine::prompt_end(spans);
+  reading.goes_on = body.flag("continue_final_message").value_or(false);
   if (!reading.formats.empty()) plan.reading.answer = std::make_shared<const engine::AnswerReading>(std::move(reading));
   LATHE_TRY_VOID(check_text_size(n_bytes, *engine));
   LATHE_TRY(std::vector<std::int32_t> prompt, engine->tokenizer().encode_spans(spans));
   LATHE_TRY(const std::int64_t max_tokens,
             fit_to_context(plan.fields, engine->model().default_max_tokens, prompt.size(), engine->model()));
-  plan.prompts.push_back({.ids = std::move(prompt), .max_tokens = max_tokens});
+  plan.prompts.push_back({.ids = std::move(prompt), .text = {}, .offsets = {}, .max_tokens = max_tokens});
   warn_of_unread_fields(body);
   return submit(context, request, *engine, std::move(plan), body, given);
 }

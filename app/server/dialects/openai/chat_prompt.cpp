@@ -66,10 +66,12 @@ engine::Result<std::vector<engine::TextSpan>> read_chat_prompt(FieldReader& body
     body.refuse("continue_final_message", "excludes add_generation_prompt");
   }
   options.tools = std::move(tools);
-  const bool thinks = !engine.model().answer_formats.reasoning.empty();
-  const std::string& source = chat_template->source(!options.tools.is_null());
+  const bool has_tools = !options.tools.is_null();
+  const engine::LoadedModel& model = engine.model();
+  const bool thinks = !(has_tools ? model.answer_formats_with_tools : model.answer_formats).reasoning.empty();
+  const std::string& source = chat_template->source(has_tools);
   read_variables(body, source, thinks, options.variables);
-  read_thinking(body, engine.model(), source, options.variables);
+  read_thinking(body, thinks, source, options.variables);
   LATHE_TRY_VOID(body.verdict());
 
   LATHE_TRY(const std::vector<engine::ChatMessage> read, read_chat_messages(*messages));

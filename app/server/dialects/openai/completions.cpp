@@ -109,8 +109,8 @@ engine::Result<http::Reply> answer_completions(const ServerContext& context, con
   }
   const std::optional<std::int64_t> fallback =
       given.fields().contains("max_tokens") ? std::nullopt : std::optional(kDefaultMaxTokens);
-  for (PromptPlan& prompt : plan.prompts) {
-    LATHE_TRY(prompt.max_tokens, fit_to_context(plan.fields, fallback, prompt.ids.size(), engine->model()));
+  for (PromptPlan& one : plan.prompts) {
+    LATHE_TRY(one.max_tokens, fit_to_context(plan.fields, fallback, one.ids.size(), engine->model()));
   }
   return submit(context, request, *engine, std::move(plan), body, given);
 }

@@ -105,7 +105,7 @@ class ThinkingReader {
 
 }  // namespace
 
-void read_thinking(FieldReader& body, const engine::LoadedModel& model, std::string_view template_source, Json& variables) {
+void read_thinking(FieldReader& body, bool thinks, std::string_view template_source, Json& variables) {
   ThinkingReader wishes(body);
   wishes.read();
   if (body.failed()) return;
@@ -114,7 +114,6 @@ void read_thinking(FieldReader& body, const engine::LoadedModel& model, std::str
     if (!variables.contains(name)) variables[name] = value;
     return true;
   };
-  const bool thinks = !model.answer_formats.reasoning.empty();
   const auto& [effort, effort_field] = wishes.effort();
   const bool has_effort = effort && set("reasoning_effort", *effort);
   if (const auto& [on, field] = wishes.on(); on) {

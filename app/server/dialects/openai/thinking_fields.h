@@ -7,14 +7,14 @@
 #include <string_view>
 
 #include "app/server/field_reader.h"
-#include "engine/api/engine.h"
+#include "engine/api/json.h"
 
 namespace lathe::app::openai {
 
 /// Adds to `variables` what the template reads; names that are there already stay, for chat_template_kwargs come first.
 /// Refuses what contradicts itself, and to switch off what the template cannot; warns of an effort or a budget without
 /// effect.
-void read_thinking(FieldReader& body, const engine::LoadedModel& model, std::string_view template_source,
-                   engine::Json& variables);
+/// `thinks`: answers to chats with this template have reasoning.
+void read_thinking(FieldReader& body, bool thinks, std::string_view template_source, engine::Json& variables);
 
 }  // namespace lathe::app::openai

@@ -38,7 +38,7 @@ constexpr CallFormat kDeepseekV3Calls = {.name = "deepseek_v3",
                                          .end_rule = BlockEnd::marker_outside_json,
                                          .head = BlockHead::name,
                                          .end = "<｜tool▁call▁end｜>",
-                                         .inner = kSeparator,
+                                         .inner = {kSeparator},
                                          .parse = parse};
 
 }  // namespace lathe::engine

@@ -31,7 +31,7 @@ constexpr CallFormat kKimiK2Calls = {.name = "kimi_k2",
                                      .end_rule = BlockEnd::marker_outside_json,
                                      .head = BlockHead::name,
                                      .end = "<|tool_call_end|>",
-                                     .inner = kSeparator,
+                                     .inner = {kSeparator},
                                      .parse = parse,
                                      .ids = CallIds::name_and_index};
 

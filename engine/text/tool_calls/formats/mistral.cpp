@@ -38,6 +38,7 @@ constexpr CallFormat kMistralCalls = {.name = "mistral",
                                       .end_rule = BlockEnd::json_value,
                                       .head = BlockHead::json_or_name,
                                       .end = {},
+                                      .inner = {"[CALL_ID]", "[ARGS]"},
                                       .parse = parse,
                                       .ids = CallIds::nine_characters};
 

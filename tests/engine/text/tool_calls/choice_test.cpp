@@ -92,6 +92,8 @@ class ChoiceTest : public QObject {
     row("hermes", "", "</tool_call>", true);
     row("hermes", "", "[TOOL_CALLS]", false);
     row("mistral", "", "[TOOL_CALLS]", true);
+    row("mistral", "", "[ARGS]", true);
+    row("mistral", "", "[CALL_ID]", true);
     row("qwen3_xml", "", "<tool_call>", true);
     row("", "qwen3", "</think>", true);
     row("hermes", "qwen3", "<other>", false);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "ui/widgets/long_words.h"
+#include "ui/widgets/wrap_mode.h"
 
 namespace lathe::ui {
 namespace {
