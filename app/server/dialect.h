@@ -60,7 +60,7 @@ std::span<const Dialect* const> dialects();
 engine::Result<EngineLease> lease_engine(const ServerContext& context);
 
 /// Warnings of the fields that the answer will not obey. Logs each field once.
-std::vector<FieldWarning> all_warnings(const ServerContext& context, const FieldReader& body, const RequestBody& given);
+std::vector<FieldWarning> all_warnings(const ServerContext& context, const RequestFields& body, const RequestBody& given);
 
 /// The row of a request in the table of requests, before it is begun.
 RequestRecord request_row(const http::RequestHead& head);

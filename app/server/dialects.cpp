@@ -40,7 +40,7 @@ engine::Result<EngineLease> lease_engine(const ServerContext& context) {
   return unavailable("no model is loaded; open one in the window or start \"lathe serve --model DIR\"");
 }
 
-std::vector<FieldWarning> all_warnings(const ServerContext& context, const FieldReader& body, const RequestBody& given) {
+std::vector<FieldWarning> all_warnings(const ServerContext& context, const RequestFields& body, const RequestBody& given) {
   std::vector<FieldWarning> all = given.warnings();
   all.insert(all.end(), body.warnings().begin(), body.warnings().end());
   context.warned.write(context.log, all);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "app/api/log.h"
-#include "app/server/field_reader.h"
+#include "app/server/request_fields.h"
 #include "app/server/http/message.h"
 
 namespace lathe::app {

@@ -20,8 +20,8 @@ std::string words_of(const KnownField* field) {
 /// Notes a field that is not obeyed; false when there are enough of them.
 bool note_unread(const std::vector<FieldWarning>& warnings, const std::function<void(std::string)>& warn,
                  const KnownField* field) {
-  if (warnings.size() < FieldReader::kMaxWarnings) warn(words_of(field));
-  return warnings.size() < FieldReader::kMaxWarnings;
+  if (warnings.size() < RequestFields::kMaxWarnings) warn(words_of(field));
+  return warnings.size() < RequestFields::kMaxWarnings;
 }
 
 }  // namespace
@@ -96,7 +96,7 @@ engine::Error RequestBody::in_given_names(engine::Error error) const {
   return error;
 }
 
-void refuse_unserved_fields(FieldReader& body, std::initializer_list<std::string_view> also) {
+void refuse_unserved_fields(RequestFields& body, std::initializer_list<std::string_view> also) {
   const auto refuse_if_asked = [&](std::string_view name) {
     if (asks(known_fields(), body.object(), name)) body.refuse(name, "is not served here; send the request without it");
   };
@@ -106,7 +106,7 @@ void refuse_unserved_fields(FieldReader& body, std::initializer_list<std::string
   for (const std::string_view name : also) refuse_if_asked(name);
 }
 
-void warn_of_unread_fields(FieldReader& body) {
+void warn_of_unread_fields(RequestFields& body) {
   const Json& object = body.object();
   body.for_each_unread([&](const std::string& name) {
     const KnownField* field = find_field(known_fields(), name);
@@ -117,7 +117,7 @@ void warn_of_unread_fields(FieldReader& body) {
   });
 }
 
-void warn_of_unknown_fields(FieldReader& body) {
+void warn_of_unknown_fields(RequestFields& body) {
   body.for_each_unread([&](const std::string& name) {
     if (find_field(known_fields(), name) != nullptr || !asks(known_fields(), body.object(), name)) return true;
     return note_unread(

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/server/field_reader.h"
+#include "app/server/request_fields.h"
 #include "app/server/known_fields.h"
 
 namespace lathe::app {
@@ -17,7 +17,7 @@ class RequestBody {
   static engine::Result<RequestBody> read(std::string_view text);
 
   /// Complains in the names that the request has. Requires: this outlives the reader.
-  FieldReader reader() const { return FieldReader(fields_, {}, &given_as_); }
+  RequestFields reader() const { return RequestFields(fields_, {}, &given_as_); }
   const engine::Json& fields() const { return fields_; }
   /// Members of `options` that are not obeyed.
   const std::vector<FieldWarning>& warnings() const { return warnings_; }
@@ -35,11 +35,11 @@ class RequestBody {
 };
 
 /// Refuses the fields of the table whose fate that is, where they ask for something. `also` names those of one route.
-void refuse_unserved_fields(FieldReader& body, std::initializer_list<std::string_view> also);
+void refuse_unserved_fields(RequestFields& body, std::initializer_list<std::string_view> also);
 
 /// Warns of what asks for something and was not looked at. Requires: all fields of the route have been read.
-void warn_of_unread_fields(FieldReader& body);
+void warn_of_unread_fields(RequestFields& body);
 /// The same where nothing is generated: of fields that nobody knows.
-void warn_of_unknown_fields(FieldReader& body);
+void warn_of_unknown_fields(RequestFields& body);
 
 }  // namespace lathe::app

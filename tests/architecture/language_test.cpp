@@ -22,7 +22,7 @@ using lathe::tests::read_sources;
 using lathe::tests::SourceFile;
 
 /// Counts of today. A change that lowers one lowers its number here; at most kSlack may be left over.
-constexpr int kOpenings = 467, kVagueWords = 449, kOldNames = 571, kWordsFiles = 17;
+constexpr int kOpenings = 467, kVagueWords = 449, kOldNames = 530, kWordsFiles = 17;
 constexpr int kSlack = 12;
 
 constexpr std::array<std::string_view, 8> kForbiddenOpenings = {"Of", "What", "Those", "Whose", "Which", "Who", "Such", "Whoever"};
@@ -32,7 +32,7 @@ constexpr std::array<std::string_view, 2> kVagueThird = {"lies", "meets"};
 
 /// Names for which ARCHITECTURE.md's glossary has the field's word.
 constexpr std::array<std::string_view, 36> kOldIdentifiers = {
-    "AttentionPlan", "CacheRoom",     "CodeKind",      "FieldReader",   "KvLayout",      "Room",
+    "AttentionPlan", "CacheRoom",     "CodeKind",      "RequestFields",   "KvLayout",      "Room",
     "Seen",          "SweepOrder",    "Work",          "beside",        "best_of",       "bury",
     "choice_bias",   "first_beside",  "first_of_",     "is_of_files_alone", "kv_short",  "leave_what_cannot_be_rounded_to",
     "meet",          "minned4",       "n_chosen",      "norms_hold_one", "note",         "other4",

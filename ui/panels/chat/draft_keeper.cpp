@@ -54,7 +54,7 @@ void DraftKeeper::write_behind() {
         writes->n_written = number;
         return app::keep_draft(paths, text.toStdString());
       },
-      [this](const engine::Result<void>& written) { note(written); });
+      [this](const engine::Result<void>& written) { report(written); });
 }
 
 void DraftKeeper::flush() {
@@ -62,10 +62,10 @@ void DraftKeeper::flush() {
   timer_.stop();
   const std::lock_guard one_writer(writes_->mutex);
   writes_->n_written = ++writes_->n_asked;
-  note(app::keep_draft(context_.workbench.paths(), text_().toStdString()));
+  report(app::keep_draft(context_.workbench.paths(), text_().toStdString()));
 }
 
-void DraftKeeper::note(const engine::Result<void>& written) {
+void DraftKeeper::report(const engine::Result<void>& written) {
   if (written || std::exchange(problem_told_, true)) return;
   context_.workbench.log().warning("ui", "The draft of the message cannot be kept: " + written.error().message);
 }

@@ -30,7 +30,7 @@ class DraftKeeper : public QObject {
   struct Writes;
 
   void write_behind();
-  void note(const engine::Result<void>& written);
+  void report(const engine::Result<void>& written);
 
   const PanelContext& context_;
   std::function<QString()> text_;

@@ -9,7 +9,7 @@ namespace lathe::app::openai {
 namespace {
 
 /// "logprobs" says whether, "top_logprobs" how many alternatives.
-void read_chat_logprobs(FieldReader& body, AnswerPlan& plan) {
+void read_chat_logprobs(RequestFields& body, AnswerPlan& plan) {
   plan.report_logprobs = body.flag("logprobs").value_or(false);
   const std::int64_t n_top = body.integer("top_logprobs").value_or(0);
   if (n_top != 0 && !plan.report_logprobs)
@@ -18,17 +18,17 @@ void read_chat_logprobs(FieldReader& body, AnswerPlan& plan) {
 }
 
 /// OpenRouter: {"reasoning": {"exclude": true}}.
-bool excludes_reasoning(FieldReader& body) {
+bool excludes_reasoning(RequestFields& body) {
   const engine::Json* reasoning = body.object("reasoning");
   if (reasoning == nullptr) return false;
-  FieldReader reader(*reasoning, "reasoning");
+  RequestFields reader(*reasoning, "reasoning");
   const bool excludes = reader.flag("exclude").value_or(false);
   body.take_over(reader);
   return excludes;
 }
 
 /// How the answer is read: calls where the request brings tools, reasoning always.
-engine::AnswerReading read_reading(FieldReader& body, const engine::LoadedModel& model, AnswerPlan& plan) {
+engine::AnswerReading read_reading(RequestFields& body, const engine::LoadedModel& model, AnswerPlan& plan) {
   const bool has_tools = body.has("tools");
   engine::AnswerFormats formats = has_tools ? model.answer_formats_with_tools : model.answer_formats;
   if (!read_tool_choice(body, model)) formats.tool_calls.clear();
@@ -45,7 +45,7 @@ engine::AnswerReading read_reading(FieldReader& body, const engine::LoadedModel&
 engine::Result<http::Reply> answer_chat(const ServerContext& context, const http::Request& request) {
   LATHE_TRY(const RequestBody given, RequestBody::read(request.body));
   LATHE_TRY(const EngineLease engine, lease_engine(context));
-  FieldReader body = given.reader();
+  RequestFields body = given.reader();
   LATHE_TRY_VOID(check_model(body, context.served_name(engine->model())));
   AnswerPlan plan = make_plan(context, engine->model(), read_common_fields(body, engine->model()), true);
   read_chat_logprobs(body, plan);

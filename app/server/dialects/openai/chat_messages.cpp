@@ -5,7 +5,7 @@
 #include <array>
 
 #include "app/log/printable.h"
-#include "app/server/field_reader.h"
+#include "app/server/request_fields.h"
 
 namespace lathe::app::openai {
 namespace {
@@ -39,7 +39,7 @@ constexpr std::array kParts = {
 Result<void> read_part(const Json& json, const std::string& path, ChatMessage& message) {
   if (!json.is_object())
     return engine::fail(ErrorCode::invalid_argument, "must be an object with \"type\" and \"text\"", path);
-  FieldReader part(json, path);
+  RequestFields part(json, path);
   const std::string type = part.text("type").value_or("text");
   const auto kind = std::find_if(kParts.begin(), kParts.end(), [&](const PartKind& row) {
     return row.type == type && (!row.of_assistant || message.role == "assistant");
@@ -63,7 +63,7 @@ Result<void> read_part(const Json& json, const std::string& path, ChatMessage& m
 }
 
 /// A text, or a list of parts. Images and sounds are refused.
-Result<void> read_content(FieldReader& reader, ChatMessage& message) {
+Result<void> read_content(RequestFields& reader, ChatMessage& message) {
   const Json* content = reader.any("content");
   if (content == nullptr || !content->is_array()) {
     message.content = reader.text("content").value_or("");
@@ -79,14 +79,14 @@ Result<void> read_content(FieldReader& reader, ChatMessage& message) {
 Result<ToolCall> read_call(const Json& json, const std::string& path) {
   if (!json.is_object())
     return engine::fail(ErrorCode::invalid_argument, "must be an object with \"id\", \"type\" and \"function\"", path);
-  FieldReader reader(json, path);
+  RequestFields reader(json, path);
   ToolCall call;
   call.id = reader.text("id").value_or("");
   if (reader.text("type").value_or("function") != "function") reader.refuse("type", "must be \"function\"");
   const Json* function = reader.object("function");
   if (function == nullptr) reader.refuse("function", "is missing");
   LATHE_TRY_VOID(reader.verdict());
-  FieldReader inner(*function, reader.path_of("function"));
+  RequestFields inner(*function, reader.path_of("function"));
   call.name = inner.text("name").value_or("");
   if (call.name.empty()) inner.refuse("name", "is missing or empty");
   call.arguments = inner.text("arguments").value_or("");
@@ -96,7 +96,7 @@ Result<ToolCall> read_call(const Json& json, const std::string& path) {
 
 /// Reads the fields of an assistant's messages alone: calls, a refusal, and reasoning under vLLM's name or the older one;
 /// these fields come before reasoning among the content's parts.
-Result<void> read_assistant(FieldReader& reader, ChatMessage& message) {
+Result<void> read_assistant(RequestFields& reader, ChatMessage& message) {
   const auto reasoning = reader.text("reasoning"), older = reader.text("reasoning_content");
   if (reasoning || older) message.reasoning = reasoning ? *reasoning : *older;
   if (const auto refusal = reader.text("refusal"); refusal && message.content.empty()) message.content = *refusal;
@@ -111,7 +111,7 @@ Result<void> read_assistant(FieldReader& reader, ChatMessage& message) {
 Result<ChatMessage> read_message(const Json& json, const std::string& path) {
   if (!json.is_object())
     return engine::fail(ErrorCode::invalid_argument, "must be an object with \"role\" and \"content\"", path);
-  FieldReader reader(json, path);
+  RequestFields reader(json, path);
   ChatMessage message;
   message.role = reader.text("role").value_or("");
   if (std::find(kRoles.begin(), kRoles.end(), message.role) == kRoles.end()) {

@@ -35,7 +35,7 @@ bool asks_for_nothing(std::string_view name, const Json& value, bool thinks) {
 }
 
 /// Unknown names pass, as in vLLM.
-void read_variables(FieldReader& body, const std::string& source, bool thinks, Json& variables) {
+void read_variables(RequestFields& body, const std::string& source, bool thinks, Json& variables) {
   const Json* given = body.object("chat_template_kwargs");
   if (given == nullptr) return;
   for (const auto& [name, value] : given->items()) {
@@ -49,7 +49,7 @@ void read_variables(FieldReader& body, const std::string& source, bool thinks, J
 
 }  // namespace
 
-engine::Result<std::vector<engine::TextSpan>> read_chat_prompt(FieldReader& body, engine::OrderedJson tools,
+engine::Result<std::vector<engine::TextSpan>> read_chat_prompt(RequestFields& body, engine::OrderedJson tools,
                                                                const engine::Engine& engine) {
   const engine::ChatTemplate* chat_template = engine.chat_template();
   if (chat_template == nullptr) {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "app/server/field_reader.h"
+#include "app/server/request_fields.h"
 #include "engine/api/engine.h"
 
 namespace lathe::app::openai {
@@ -13,7 +13,7 @@ namespace lathe::app::openai {
 /// `tools`: those of the request, or null.
 /// What users wrote stands in spans that may not hold control tokens.
 /// Errors: invalid_argument with the path of the message, or the template's own words.
-engine::Result<std::vector<engine::TextSpan>> read_chat_prompt(FieldReader& body, engine::OrderedJson tools,
+engine::Result<std::vector<engine::TextSpan>> read_chat_prompt(RequestFields& body, engine::OrderedJson tools,
                                                                const engine::Engine& engine);
 
 }  // namespace lathe::app::openai

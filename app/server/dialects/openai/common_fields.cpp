@@ -23,13 +23,13 @@ void assign(Value& target, const std::optional<Value>& value) {
 }
 
 /// Every 64-bit number, negative ones too, as with vLLM: -5 is the seed 2^64 - 5. -1 and null: none.
-std::optional<std::uint64_t> read_seed(FieldReader& body) {
+std::optional<std::uint64_t> read_seed(RequestFields& body) {
   const auto seed = body.integer("seed");
   if (!seed || *seed == -1) return std::nullopt;
   return static_cast<std::uint64_t>(*seed);
 }
 
-void read_logit_bias(FieldReader& body, SamplingParams& sampling) {
+void read_logit_bias(RequestFields& body, SamplingParams& sampling) {
   const Json* biases = body.object("logit_bias");
   if (biases == nullptr) return;
   if (biases->size() > engine::kMaxBiases) {
@@ -50,7 +50,7 @@ void read_logit_bias(FieldReader& body, SamplingParams& sampling) {
 }
 
 /// transformers and TGI: false is greedy.
-void read_do_sample(FieldReader& body, SamplingParams& sampling) {
+void read_do_sample(RequestFields& body, SamplingParams& sampling) {
   if (body.flag("do_sample").value_or(true)) return;
   if (body.number("temperature").value_or(0) > 0) {
     body.refuse("do_sample", "false contradicts a temperature above 0; send one of them");
@@ -58,7 +58,7 @@ void read_do_sample(FieldReader& body, SamplingParams& sampling) {
   sampling.temperature = 0;
 }
 
-void read_sampling(FieldReader& body, SamplingParams& sampling) {
+void read_sampling(RequestFields& body, SamplingParams& sampling) {
   assign(sampling.temperature, body.number("temperature"));
   assign(sampling.top_k, body.integer("top_k"));
   assign(sampling.top_p, body.number("top_p"));
@@ -78,15 +78,15 @@ void read_sampling(FieldReader& body, SamplingParams& sampling) {
   read_do_sample(body, sampling);
 }
 
-void check_response_format(FieldReader& body) {
+void check_response_format(RequestFields& body) {
   const Json* format = body.object("response_format");
   if (format == nullptr) return;
-  FieldReader reader(*format, "response_format");
+  RequestFields reader(*format, "response_format");
   if (reader.text("type").value_or("") != "text") body.refuse("response_format.type", "only \"text\" is served here");
 }
 
 /// Chat's newer name counts before the older one, as in vLLM.
-void read_max_tokens(FieldReader& body, CommonFields& fields) {
+void read_max_tokens(RequestFields& body, CommonFields& fields) {
   fields.max_tokens = body.integer("max_tokens");
   fields.max_tokens_name = body.path_of("max_tokens");
   if (const auto tokens = body.integer("max_completion_tokens")) {
@@ -95,7 +95,7 @@ void read_max_tokens(FieldReader& body, CommonFields& fields) {
   }
 }
 
-void read_counts(FieldReader& body, CommonFields& fields) {
+void read_counts(RequestFields& body, CommonFields& fields) {
   fields.n = body.integer("n").value_or(1);
   if (fields.n < 1 || fields.n > kMaxAnswers) {
     body.refuse("n", fmt::format("must be between 1 and {}, got {}", kMaxAnswers, fields.n));
@@ -107,12 +107,12 @@ void read_counts(FieldReader& body, CommonFields& fields) {
   if (fields.stream && fields.best_of > fields.n) body.refuse("best_of", "must equal n while streaming");
 }
 
-void read_stream_fields(FieldReader& body, CommonFields& fields) {
+void read_stream_fields(RequestFields& body, CommonFields& fields) {
   fields.stream = body.flag("stream").value_or(false);
   const Json* options = body.object("stream_options");
   if (options == nullptr) return;
   if (!fields.stream) body.refuse("stream_options", "can only be given with stream = true");
-  FieldReader reader(*options, "stream_options");
+  RequestFields reader(*options, "stream_options");
   fields.include_usage = reader.flag("include_usage").value_or(false);
   fields.continuous_usage = reader.flag("continuous_usage_stats").value_or(false);
   reader.flag("include_obfuscation");  // padding that hides lengths from listeners; the answer is the same
@@ -122,7 +122,7 @@ void read_stream_fields(FieldReader& body, CommonFields& fields) {
 
 }  // namespace
 
-CommonFields read_common_fields(FieldReader& body, const engine::LoadedModel& model) {
+CommonFields read_common_fields(RequestFields& body, const engine::LoadedModel& model) {
   CommonFields fields;
   fields.sampling = model.default_sampling;
   fields.sampling.logprobs.reset();
@@ -206,7 +206,7 @@ engine::Result<void> check_ids(const std::vector<std::int32_t>& ids, const std::
   return {};
 }
 
-engine::Result<void> check_model(FieldReader& body, const std::string& served) {
+engine::Result<void> check_model(RequestFields& body, const std::string& served) {
   const std::string asked = body.text("model").value_or("");
   LATHE_TRY_VOID(body.verdict());
   if (asked.empty()) return {};

@@ -24,7 +24,7 @@ struct CommonFields {
 };
 
 /// Reads them over the model's own defaults. Complaints go to the reader.
-CommonFields read_common_fields(FieldReader& body, const engine::LoadedModel& model);
+CommonFields read_common_fields(RequestFields& body, const engine::LoadedModel& model);
 
 /// Tokens of the answer to a prompt: what was asked, or else the default, but no more than the context leaves; without
 /// either the answer may fill the context. Ids and ranges are checked by the engine when it gets the request. Errors:
@@ -45,7 +45,7 @@ engine::Result<void> check_ids(const std::vector<std::int32_t>& ids, const std::
                                const engine::Tokenizer& tokenizer);
 
 /// The model `served` must be the one that is named; no name is any. Errors: not_found.
-engine::Result<void> check_model(FieldReader& body, const std::string& served);
+engine::Result<void> check_model(RequestFields& body, const std::string& served);
 engine::Result<void> check_model_name(std::string_view name, const std::string& served);
 
 }  // namespace lathe::app::openai

@@ -69,7 +69,7 @@ class PromptReader {
 };
 
 /// Echo shows the prompt as well; with logprobs, that of the prompt too.
-void read_echo_and_logprobs(FieldReader& body, AnswerPlan& plan) {
+void read_echo_and_logprobs(RequestFields& body, AnswerPlan& plan) {
   CommonFields& fields = plan.fields;
   fields.echo = body.flag("echo").value_or(false);
   if (const auto logprobs = body.integer("logprobs")) {
@@ -88,7 +88,7 @@ void read_echo_and_logprobs(FieldReader& body, AnswerPlan& plan) {
 engine::Result<http::Reply> answer_completions(const ServerContext& context, const http::Request& request) {
   LATHE_TRY(const RequestBody given, RequestBody::read(request.body));
   LATHE_TRY(const EngineLease engine, lease_engine(context));
-  FieldReader body = given.reader();
+  RequestFields body = given.reader();
   LATHE_TRY_VOID(check_model(body, context.served_name(engine->model())));
   AnswerPlan plan = make_plan(context, engine->model(), read_common_fields(body, engine->model()), false);
   read_echo_and_logprobs(body, plan);

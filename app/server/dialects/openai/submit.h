@@ -12,6 +12,6 @@ AnswerPlan make_plan(const ServerContext& context, const engine::LoadedModel& mo
 /// `body`: read to its end, with its warnings. `given`: what it reads. Errors: those of Engine::submit, in the request's
 /// names.
 engine::Result<http::Reply> submit(const ServerContext& context, const http::Request& request, engine::Engine& engine,
-                                   AnswerPlan plan, const FieldReader& body, const RequestBody& given);
+                                   AnswerPlan plan, const RequestFields& body, const RequestBody& given);
 
 }  // namespace lathe::app::openai

@@ -27,7 +27,7 @@ struct Wish {
 
 class ThinkingReader {
  public:
-  explicit ThinkingReader(FieldReader& body) : body_(body) {}
+  explicit ThinkingReader(RequestFields& body) : body_(body) {}
 
   void read() {
     want(on_, body_.flag("enable_thinking"), "enable_thinking");
@@ -72,7 +72,7 @@ class ThinkingReader {
   void read_thinking() {
     const Json* value = body_.any("thinking");
     if (value == nullptr || !value->is_object()) return read_switch_or_effort("thinking");
-    FieldReader reader(*value, "thinking");
+    RequestFields reader(*value, "thinking");
     const std::string type = reader.text("type").value_or("");
     if (type == "enabled" || type == "disabled") {
       want(on_, std::optional(type == "enabled"), "thinking");
@@ -87,7 +87,7 @@ class ThinkingReader {
   void read_reasoning() {
     const Json* value = body_.object("reasoning");
     if (value == nullptr) return;
-    FieldReader reader(*value, "reasoning");
+    RequestFields reader(*value, "reasoning");
     want(on_, reader.flag("enabled"), "reasoning.enabled");
     want(on_, reader.flag("enable"), "reasoning.enable");
     want_effort(reader.text("effort"), "reasoning.effort");
@@ -97,7 +97,7 @@ class ThinkingReader {
     body_.take_over(reader);
   }
 
-  FieldReader& body_;
+  RequestFields& body_;
   Wish<bool> on_;
   Wish<std::string> effort_;
   Wish<std::int64_t> budget_;
@@ -105,7 +105,7 @@ class ThinkingReader {
 
 }  // namespace
 
-void read_thinking(FieldReader& body, bool thinks, std::string_view template_source, Json& variables) {
+void read_thinking(RequestFields& body, bool thinks, std::string_view template_source, Json& variables) {
   ThinkingReader wishes(body);
   wishes.read();
   if (body.failed()) return;

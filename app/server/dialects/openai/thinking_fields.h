@@ -6,7 +6,7 @@
 
 #include <string_view>
 
-#include "app/server/field_reader.h"
+#include "app/server/request_fields.h"
 #include "engine/api/json.h"
 
 namespace lathe::app::openai {
@@ -15,6 +15,6 @@ namespace lathe::app::openai {
 /// Refuses what contradicts itself, and to switch off what the template cannot; warns of an effort or a budget without
 /// effect.
 /// `thinks`: answers to chats with this template have reasoning.
-void read_thinking(FieldReader& body, bool thinks, std::string_view template_source, engine::Json& variables);
+void read_thinking(RequestFields& body, bool thinks, std::string_view template_source, engine::Json& variables);
 
 }  // namespace lathe::app::openai

@@ -13,7 +13,7 @@ using engine::OrderedJson;
 
 constexpr std::size_t kMaxIds = 1'000'000;
 
-engine::Result<std::vector<std::int32_t>> read_prompt(FieldReader& body, std::string_view text,
+engine::Result<std::vector<std::int32_t>> read_prompt(RequestFields& body, std::string_view text,
                                                       const engine::Engine& engine) {
   if (body.has("messages")) {
     LATHE_TRY(OrderedJson tools, read_tools(body, text));
@@ -37,7 +37,7 @@ http::Reply answered(OrderedJson answer, const std::vector<FieldWarning>& warnin
 engine::Result<http::Reply> answer_tokenize(const ServerContext& context, const http::Request& request) {
   LATHE_TRY(const RequestBody given, RequestBody::read(request.body));
   LATHE_TRY(const EngineLease engine, lease_engine(context));
-  FieldReader body = given.reader();
+  RequestFields body = given.reader();
   LATHE_TRY_VOID(check_model(body, context.served_name(engine->model())));
   const bool with_texts = body.flag("return_token_strs").value_or(false);
   refuse_unserved_fields(body, {});
@@ -61,7 +61,7 @@ engine::Result<http::Reply> answer_tokenize(const ServerContext& context, const 
 engine::Result<http::Reply> answer_detokenize(const ServerContext& context, const http::Request& request) {
   LATHE_TRY(const RequestBody given, RequestBody::read(request.body));
   LATHE_TRY(const EngineLease engine, lease_engine(context));
-  FieldReader body = given.reader();
+  RequestFields body = given.reader();
   LATHE_TRY_VOID(check_model(body, context.served_name(engine->model())));
   if (!body.has("tokens")) body.refuse("tokens", "is missing");
   const std::vector<std::int32_t> ids = body.ids("tokens", kMaxIds);

@@ -12,14 +12,14 @@ using engine::OrderedJson;
 constexpr std::size_t kMaxTools = 128;  // OpenAI's
 
 /// OpenAI's libraries ask for it by themselves, so it is no reason to refuse a request.
-void warn_of_strict(FieldReader& part) {
+void warn_of_strict(RequestFields& part) {
   if (part.flag("strict").value_or(false)) {
     part.warn("strict", "is not obeyed: arguments are not held to the schema, which needs guided decoding");
   }
 }
 
-void check_function(const Json& function, FieldReader& body, const std::string& path) {
-  FieldReader reader(function, path);
+void check_function(const Json& function, RequestFields& body, const std::string& path) {
+  RequestFields reader(function, path);
   if (reader.text("name").value_or("").empty()) reader.refuse("name", "is missing or empty");
   reader.text("description");
   reader.object("parameters");
@@ -27,9 +27,9 @@ void check_function(const Json& function, FieldReader& body, const std::string& 
   body.take_over(reader);
 }
 
-void check_tool(const Json& tool, FieldReader& body, const std::string& path) {
+void check_tool(const Json& tool, RequestFields& body, const std::string& path) {
   if (!tool.is_object()) return body.refuse(path, "must be an object with \"type\" and \"function\"");
-  FieldReader reader(tool, path);
+  RequestFields reader(tool, path);
   const std::string type = reader.text("type").value_or("function");
   if (type != "function") reader.refuse("type", "must be \"function\", got \"" + printable(type, 40) + "\"");
   const Json* function = reader.object("function");
@@ -41,7 +41,7 @@ void check_tool(const Json& tool, FieldReader& body, const std::string& path) {
 
 }  // namespace
 
-engine::Result<OrderedJson> read_tools(FieldReader& body, std::string_view text) {
+engine::Result<OrderedJson> read_tools(RequestFields& body, std::string_view text) {
   const Json* tools = body.array("tools");
   if (tools == nullptr) return OrderedJson();
   if (tools->empty()) {
@@ -56,7 +56,7 @@ engine::Result<OrderedJson> read_tools(FieldReader& body, std::string_view text)
   return std::move(ordered["tools"]);
 }
 
-bool read_tool_choice(FieldReader& body, const engine::LoadedModel& model) {
+bool read_tool_choice(RequestFields& body, const engine::LoadedModel& model) {
   const Json* choice = body.any("tool_choice");
   const bool has_tools = body.has("tools");
   if (choice == nullptr ? !has_tools : *choice == "none") return false;

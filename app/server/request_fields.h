@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// FieldReader: takes typed fields out of a JSON object and keeps the first complaint, with its path, and all warnings.
+// RequestFields: takes typed fields out of a JSON object and keeps the first complaint, with its path, and all warnings.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@ struct FieldWarning {
 using GivenNames = std::map<std::string, std::string, std::less<>>;
 
 /// null counts as absent. Nothing is converted: "5" is not 5, and neither is true.
-class FieldReader {
+class RequestFields {
  public:
   /// `path` of the object: empty for the body, else "messages[2]". Requires: `object` and `given_as` outlive the reader.
-  explicit FieldReader(const engine::Json& object, std::string path = {}, const GivenNames* given_as = nullptr);
+  explicit RequestFields(const engine::Json& object, std::string path = {}, const GivenNames* given_as = nullptr);
 
   bool has(std::string_view name) const { return find(name) != nullptr; }
   std::optional<bool> flag(std::string_view name);
@@ -55,7 +55,7 @@ class FieldReader {
   void warn(std::string_view name, std::string message);
   const std::vector<FieldWarning>& warnings() const { return warnings_; }
   /// Complaint and warnings of a part of this object become this one's.
-  void take_over(const FieldReader& part);
+  void take_over(const RequestFields& part);
   const engine::Json& object() const { return object_; }
   /// Calls use(name) for the members that nobody has looked at, until it says false.
   void for_each_unread(const std::function<bool(const std::string& name)>& use) const;

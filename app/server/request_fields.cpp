@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/server/field_reader.h"
+#include "app/server/request_fields.h"
 
 #include <algorithm>
 #include <cmath>
@@ -25,34 +25,34 @@ std::string expected(std::string_view what, const Json& got) {
 
 }  // namespace
 
-FieldReader::FieldReader(const Json& object, std::string path, const GivenNames* given_as)
+RequestFields::RequestFields(const Json& object, std::string path, const GivenNames* given_as)
     : object_(object), path_(std::move(path)), given_as_(given_as) {}
 
-const Json* FieldReader::find(std::string_view name) const {
+const Json* RequestFields::find(std::string_view name) const {
   const auto found = object_.find(std::string(name));
   if (found == object_.end() || found->is_null()) return nullptr;
   if (std::find(read_.begin(), read_.end(), &*found) == read_.end()) read_.push_back(&*found);
   return &*found;
 }
 
-void FieldReader::for_each_unread(const std::function<bool(const std::string& name)>& use) const {
+void RequestFields::for_each_unread(const std::function<bool(const std::string& name)>& use) const {
   for (auto member = object_.begin(); member != object_.end(); ++member) {
     if (member->is_null() || std::find(read_.begin(), read_.end(), &*member) != read_.end()) continue;
     if (!use(member.key())) return;
   }
 }
 
-void FieldReader::warn(std::string_view name, std::string message) {
+void RequestFields::warn(std::string_view name, std::string message) {
   if (warnings_.size() < kMaxWarnings) warnings_.push_back({path_of(name), std::move(message)});
 }
 
-void FieldReader::take_over(const FieldReader& part) {
+void RequestFields::take_over(const RequestFields& part) {
   if (!error_) error_ = part.error_;
   const std::size_t n = std::min(part.warnings_.size(), kMaxWarnings - warnings_.size());
   warnings_.insert(warnings_.end(), part.warnings_.begin(), part.warnings_.begin() + static_cast<std::ptrdiff_t>(n));
 }
 
-std::string FieldReader::path_of(std::string_view name) const {
+std::string RequestFields::path_of(std::string_view name) const {
   if (given_as_ != nullptr) {  // "stop[1]" is of the field "stop"
     const std::size_t end = std::min(name.find_first_of("[."), name.size());
     const auto given = given_as_->find(name.substr(0, end));
@@ -61,16 +61,16 @@ std::string FieldReader::path_of(std::string_view name) const {
   return path_.empty() ? std::string(name) : path_ + "." + std::string(name);
 }
 
-void FieldReader::refuse(std::string_view name, std::string message, ErrorCode code) {
+void RequestFields::refuse(std::string_view name, std::string message, ErrorCode code) {
   if (!error_) error_ = engine::Error{code, std::move(message), path_of(name)};
 }
 
-engine::Result<void> FieldReader::verdict() const {
+engine::Result<void> RequestFields::verdict() const {
   if (error_) return tl::unexpected(*error_);
   return {};
 }
 
-std::optional<bool> FieldReader::flag(std::string_view name) {
+std::optional<bool> RequestFields::flag(std::string_view name) {
   const Json* value = find(name);
   if (value == nullptr) return std::nullopt;
   if (value->is_boolean()) return value->get<bool>();
@@ -78,7 +78,7 @@ std::optional<bool> FieldReader::flag(std::string_view name) {
   return std::nullopt;
 }
 
-std::optional<std::int64_t> FieldReader::integer(std::string_view name) {
+std::optional<std::int64_t> RequestFields::integer(std::string_view name) {
   const Json* value = find(name);
   if (value == nullptr) return std::nullopt;
   if (const auto number = as_integer(*value)) return number;
@@ -87,7 +87,7 @@ std::optional<std::int64_t> FieldReader::integer(std::string_view name) {
   return std::nullopt;
 }
 
-std::optional<double> FieldReader::number(std::string_view name) {
+std::optional<double> RequestFields::number(std::string_view name) {
   const Json* value = find(name);
   if (value == nullptr) return std::nullopt;
   if (!value->is_number()) {
@@ -100,7 +100,7 @@ std::optional<double> FieldReader::number(std::string_view name) {
   return std::nullopt;
 }
 
-std::optional<std::string> FieldReader::text(std::string_view name) {
+std::optional<std::string> RequestFields::text(std::string_view name) {
   const Json* value = find(name);
   if (value == nullptr) return std::nullopt;
   if (value->is_string()) return value->get<std::string>();
@@ -108,21 +108,21 @@ std::optional<std::string> FieldReader::text(std::string_view name) {
   return std::nullopt;
 }
 
-const Json* FieldReader::array(std::string_view name) {
+const Json* RequestFields::array(std::string_view name) {
   const Json* value = find(name);
   if (value == nullptr || value->is_array()) return value;
   refuse(name, expected("a list", *value));
   return nullptr;
 }
 
-const Json* FieldReader::object(std::string_view name) {
+const Json* RequestFields::object(std::string_view name) {
   const Json* value = find(name);
   if (value == nullptr || value->is_object()) return value;
   refuse(name, expected("an object", *value));
   return nullptr;
 }
 
-std::vector<std::string> FieldReader::text_or_texts(std::string_view name, std::size_t max_items) {
+std::vector<std::string> RequestFields::text_or_texts(std::string_view name, std::size_t max_items) {
   const Json* value = find(name);
   if (value == nullptr) return {};
   if (value->is_string()) return {value->get<std::string>()};
@@ -145,7 +145,7 @@ std::vector<std::string> FieldReader::text_or_texts(std::string_view name, std::
   return texts;
 }
 
-std::vector<std::int32_t> FieldReader::ids(std::string_view name, std::size_t max_items) {
+std::vector<std::int32_t> RequestFields::ids(std::string_view name, std::size_t max_items) {
   const Json* value = array(name);
   if (value == nullptr) return {};
   if (value->size() > max_items) {
