@@ -6,6 +6,7 @@
 #include <new>
 #include <stdexcept>
 
+#include "app/server/field_warnings.h"
 #include "app/server/router.h"
 #include "tests/support/few_threads.h"
 #include "tests/support/http_client.h"
@@ -205,8 +206,9 @@ void ListenerTest::D1_a_stream_that_throws_is_seen_to_be_cut_off() {
 void ListenerTest::D1_the_router_tells_memory_from_bugs() {
   tests::ServerFixture fixture;
   app::IdSource ids;
+  app::WarningLog warned;
   app::Traffic traffic;
-  app::Router router({}, {fixture.models(), fixture.requests(), fixture.log(), ids, traffic}, traffic);
+  app::Router router({}, {fixture.models(), fixture.requests(), fixture.log(), ids, warned, traffic}, traffic);
   RequestHead head;
   head.method = "POST";
   head.path = "/v1/completions";
