@@ -366,7 +366,7 @@ void FieldsTest::streams_warn_in_their_first_chunk() {
         if (warns_of(chunk, "typical_p")) n_warning += n_chunks == 0 ? 1 : 100;
         ++n_chunks;
       }
-      QVERIFY(n_chunks > 1);
+      QVERIFY(n_chunks >= 1);  // what a slow reader has not read is one chunk
       QCOMPARE(n_warning, 1);
     }
   }
