@@ -6,9 +6,9 @@
 
 namespace lathe::app {
 
-/// A checkpoint's folder for itself, its config.json and its .safetensors files; a GGUF file, or the folder with just one, for
-/// itself; a repository's folder in the Hugging Face cache. Empty: none of them. Reads names and at most the first bytes of a
-/// file. Thread: any.
+/// A checkpoint's folder for itself, its config.json and its .safetensors files; a GGUF file, or the folder with just one,
+/// for itself; a repository's folder in the Hugging Face cache. Empty: none of them. Reads names and at most the first bytes
+/// of a file. Thread: any.
 std::string model_at(const std::string& path);
 
 }  // namespace lathe::app

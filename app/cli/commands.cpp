@@ -19,10 +19,9 @@ namespace {
 
 // THE TABLE of commands.
 constexpr std::array<const Command*, 16> kCommands = {
-    &kServeCommand,    &kCompleteCommand,   &kChatCommand,     &kInspectCommand, &kConvertCommand,
-    &kEvalCommand,     &kSweepCommand,      &kSelftestCommand, &kBenchCommand,   &kRooflineCommand,
-    &kTokenizeCommand, &kDetokenizeCommand, &kTemplateCommand, &kEmbedCommand,   &kModelsCommand,
-    &kHelpCommand,
+    &kServeCommand,    &kCompleteCommand, &kChatCommand,   &kInspectCommand,  &kConvertCommand,  &kEvalCommand,
+    &kSweepCommand,    &kSelftestCommand, &kBenchCommand,  &kRooflineCommand, &kTokenizeCommand, &kDetokenizeCommand,
+    &kTemplateCommand, &kEmbedCommand,    &kModelsCommand, &kHelpCommand,
 };
 
 std::string overview() {
@@ -31,7 +30,8 @@ std::string overview() {
       "       lathe COMMAND [OPTIONS]\n\nCommands:\n";
   for (const Command* command : kCommands) text += fmt::format("  {:<12}{}\n", command->name, command->help);
   return text +
-         "\n'lathe COMMAND --help' lists its options, 'lathe help' the pages of the manual. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 model refused.\n";
+         "\n'lathe COMMAND --help' lists the options of a command, 'lathe help' the pages of the manual.\n"
+         "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 model refused.\n";
 }
 
 int unknown_command(const std::string& name, Terminal& terminal) {

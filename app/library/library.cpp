@@ -102,9 +102,10 @@ class SettingsLibrary final : public Library {
 
   Result<std::string> resolve(const std::string& path_or_name) const override {
     std::error_code problem;
-    // A link that leads nowhere, and what may not be read, are there: opening them says so.
+    // A link that leads nowhere, and a path that this user may not read, are not looked up by name: opening them says why.
     const fs::file_type type = fs::symlink_status(path_or_name, problem).type();
-    if (type != fs::file_type::not_found && type != fs::file_type::none) {
+    const bool is_denied = problem == std::errc::permission_denied;
+    if (is_denied || (type != fs::file_type::not_found && type != fs::file_type::none)) {
       const fs::path absolute = fs::absolute(path_or_name, problem).lexically_normal();
       return (absolute.has_filename() ? absolute : absolute.parent_path()).string();
     }

@@ -78,8 +78,8 @@ bool is_model(const fs::path& path) {
   std::error_code problem;
   if (fs::is_regular_file(path, problem)) return engine::is_gguf_file(path.string());
   if (is_checkpoint_folder(path) || engine::gguf_models_in(path.string()).size() == 1) return true;
-  const std::string snapshot = engine::hub_snapshot(path.string());
-  return !snapshot.empty() && is_model(snapshot);
+  const std::string snapshot = engine::hub_snapshot(path.string());  // a repository in a repository is none
+  return !snapshot.empty() && (is_checkpoint_folder(snapshot) || engine::gguf_models_in(snapshot).size() == 1);
 }
 
 std::string model_at(const std::string& path) {
@@ -97,10 +97,11 @@ std::string model_at(const std::string& path) {
   return is_part && is_checkpoint_folder(folder) ? folder.string() : std::string();
 }
 
-FileStamp stamp_of(const std::string& path) {
+FileStamp stamp_of(const std::string& model) {
   FileStamp stamp;
   std::error_code problem;
-  if (const std::string snapshot = engine::hub_snapshot(path); !snapshot.empty()) return stamp_of(snapshot);
+  const std::string snapshot = engine::hub_snapshot(model);
+  const std::string& path = snapshot.empty() ? model : snapshot;
   const bool is_folder = fs::is_directory(path, problem);
   const bool in_set = !is_folder && fs::path(path).stem().string() != engine::checkpoint_name(path);
   if (!is_folder && !in_set) {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "app/api/log.h"
-#include "app/server/request_fields.h"
 #include "app/server/http/message.h"
+#include "app/server/request_fields.h"
 
 namespace lathe::app {
 

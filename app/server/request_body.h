@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "app/server/request_fields.h"
 #include "app/server/known_fields.h"
+#include "app/server/request_fields.h"
 
 namespace lathe::app {
 

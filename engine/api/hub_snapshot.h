@@ -9,7 +9,7 @@ namespace lathe::engine {
 /// The snapshot that such a folder, or `snapshots` in it, is opened by: that of refs/main, else the only one, else the
 /// newest. Empty: it is no such folder, or has no snapshot.
 std::string hub_snapshot(const std::string& folder);
-/// That of refs/main alone.
+/// The snapshot of refs/main. Empty: there is none.
 std::string main_hub_snapshot(const std::string& folder);
 
 }  // namespace lathe::engine

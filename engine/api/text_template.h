@@ -34,6 +34,7 @@ tl::expected<std::unique_ptr<TextTemplate>, TemplateProblem> compile_text_templa
 struct TemplateSource {
   NamedTemplates templates;
   OrderedJson token_names = OrderedJson::object();
+  std::vector<std::string> warnings;  ///< of files that were left out
 };
 /// The default of a file, whatever its name. Errors: not_found, model_refused.
 Result<TemplateSource> read_template_file(const std::string& path);

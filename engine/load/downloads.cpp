@@ -49,7 +49,7 @@ std::vector<std::string> unfinished_downloads(const std::string& folder) {
   return found;
 }
 
-std::string words_of_downloads(const std::string& folder, std::string_view file) {
+std::string downloads_text(const std::string& folder, std::string_view file) {
   const std::vector<std::string> all = unfinished_downloads(folder);
   // Files of a cache are named after what they hold.
   const auto is_its = [&](const std::string& name) { return name.starts_with(file) || name.find('/') != std::string::npos; };

@@ -16,8 +16,8 @@ bool is_unfinished_download(std::string_view file_name);
 /// sorted, at most 8.
 std::vector<std::string> unfinished_downloads(const std::string& folder);
 
-/// The words that a message about a missing or cut file adds: "; x.part, a download that is not finished, is in the
-/// folder...". Empty: there is no such file. `file` empty: any download counts.
-std::string words_of_downloads(const std::string& folder, std::string_view file = {});
+/// The end of a message about a missing or cut file: "; x.part is a download that is not finished: let it finish, or
+/// download the model again". Empty: there is no such file. `file` empty: any download counts.
+std::string downloads_text(const std::string& folder, std::string_view file = {});
 
 }  // namespace lathe::engine

@@ -84,7 +84,7 @@ Result<std::optional<HubSnapshot>> find_hub_snapshot(const std::string& folder) 
   if (snapshots.empty()) {
     return fail(ErrorCode::model_refused,
                 "is a repository's folder in the Hugging Face cache without a snapshot: nothing was downloaded yet" +
-                    words_of_downloads((repository / kSnapshots / "none").string()),
+                    downloads_text((repository / kSnapshots / "none").string()),
                 repository.filename().string());
   }
   HubSnapshot newest{.path = snapshots.back().path.string(), .warning = {}};

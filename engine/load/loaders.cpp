@@ -78,7 +78,7 @@ tl::unexpected<Error> refuse_unread(const ModelFolder& folder) {
     });
     if (file == files.end()) continue;
     return fail(ErrorCode::model_refused,
-                fmt::format("unsupported format: {}{}", unread.reason, words_of_downloads(folder.path())), *file);
+                fmt::format("unsupported format: {}{}", unread.reason, downloads_text(folder.path())), *file);
   }
   // A folder or a pipe may have the right name.
   constexpr std::string_view kSingleFile = "model.safetensors";
@@ -87,7 +87,7 @@ tl::unexpected<Error> refuse_unread(const ModelFolder& folder) {
   }
   return fail(
       ErrorCode::model_refused,
-      "no weights: neither model.safetensors nor model.safetensors.index.json is there" + words_of_downloads(folder.path()),
+      "no weights: neither model.safetensors nor model.safetensors.index.json is there" + downloads_text(folder.path()),
       folder.name());
 }
 

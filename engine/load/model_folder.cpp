@@ -91,7 +91,7 @@ std::string why_not_found(int error, const fs::path& path) {
       if (const std::string target = target_of(path); !target.empty()) {
         return fmt::format("file is missing: it is a link to {:.200}, and nothing is there", target);
       }
-      return "file is missing" + words_of_downloads(path.parent_path().string(), path.filename().string());
+      return "file is missing" + downloads_text(path.parent_path().string(), path.filename().string());
     case EXDEV: return "leads out of the model folder";
     case ELOOP: return "symbolic links go in a circle, or through /proc";
     case ENAMETOOLONG: return "file name is too long";
@@ -143,7 +143,7 @@ tl::unexpected<Error> refuse_file(const std::string& path) {
 }
 
 tl::unexpected<Error> refuse_absent(const std::string& path, int error) {
-  if (error == ENOENT && target_of(path).empty()) {
+  if ((error == ENOENT || error == ENOTDIR) && target_of(path).empty()) {
     return fail(ErrorCode::not_found, fmt::format("no such model folder: {:.500}", path), path);
   }
   const ErrorCode code = error == ENOENT ? ErrorCode::not_found : ErrorCode::model_refused;

@@ -293,7 +293,11 @@ Result<Checkpoint> open_safetensors(const ModelFolder& folder) {
     LATHE_TRY_VOID(checkpoint.add(std::move(file.mapped), std::move(file.tensors)));
   }
   const auto settled = settle_tensors(folder, checkpoint);
-  if (!settled && !checkpoint.absent().empty()) return tl::unexpected(checkpoint.absence());
+  if (!settled && !checkpoint.absent().empty()) {
+    Error error = checkpoint.absence();  // a missing file may be the cause, and may not
+    error.message += fmt::format("; and {}: {:.300}", settled.error().where, settled.error().message);
+    return tl::unexpected(std::move(error));
+  }
   if (!settled) return tl::unexpected(settled.error());
   return checkpoint;
 }

@@ -32,7 +32,7 @@ class TensorParts {
  public:
   explicit TensorParts(const Checkpoint& checkpoint) : checkpoint_(checkpoint) {}
 
-  /// What stands before such an ending in the names of tensors: "model.layers.0.mlp.up_proj" for ".qweight".
+  /// The name of a tensor without such an ending: "model.layers.0.mlp.up_proj" for ".qweight".
   std::vector<std::string> modules_with(std::string_view ending) const;
   /// Null when it is not there.
   const StoredTensor* find(const std::string& name) const { return checkpoint_.find(name); }

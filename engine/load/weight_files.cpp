@@ -188,10 +188,10 @@ class WeightFinder {
 
   std::string fault_of_missing() const {
     const Index& index = **index_;
-    const std::string of_downloads = words_of_downloads(folder_.path());
-    return fmt::format("file is missing; of {} files that {} names {} are here{}", index.names.size(), kIndexFile,
-                       index.names.size() - index.missing.size(),
-                       of_downloads.empty() ? "; download the model again" : of_downloads);
+    const std::string of_downloads = downloads_text(folder_.path());
+    const std::size_t n = index.names.size() - index.missing.size();
+    return fmt::format("file is missing; {} of the {} files that {} names {} here{}", n, index.names.size(), kIndexFile,
+                       n == 1 ? "is" : "are", of_downloads.empty() ? "; download the model again" : of_downloads);
   }
 
   /// An index that names files elsewhere was made to be followed: nothing of its folder is.
@@ -212,7 +212,7 @@ class WeightFinder {
     WeightFiles files{.names = std::move(names), .weight_map = {}, .missing = {}, .total_size = {}, .warnings = {}};
     if (index_) {
       files.warnings.push_back(
-          fmt::format("{} is left out, and {} read: {:.300}", kIndexFile, list_of(files.names), fault_of_index()));
+          fmt::format("{} is ignored: {:.300}; read instead: {}", kIndexFile, fault_of_index(), list_of(files.names)));
     }
     return files;
   }
@@ -226,11 +226,12 @@ class WeightFinder {
     }
     if (sets.size() == 1 && sets.front().there.size() == there_.size()) {
       const std::vector<std::string> missing = sets.front().missing();
-      const std::string of_downloads = words_of_downloads(folder_.path());
+      const std::string of_downloads = downloads_text(folder_.path());
       return fail(
           ErrorCode::model_refused,
           fmt::format(
-              "file is missing; {} of {} files are here{}{}", there_.size(), sets.front().n_files,
+              "file is missing; {} of {} files {} here{}{}", there_.size(), sets.front().n_files,
+              there_.size() == 1 ? "is" : "are",
               missing.size() > 1 ? fmt::format(", and with it {}", list_of({missing.begin() + 1, missing.end()})) : "",
               of_downloads.empty() ? "; download the model again" : of_downloads),
           missing.front());

@@ -186,7 +186,11 @@ class WeightPlanner {
     const TensorLayout layout = tensor != nullptr ? layout_of(tensor->form, rule.layout) : rule.layout;
     const std::vector<std::int64_t> expected = stored_shape(layout, shape_of(rule.role, config_));
     // Files of another layout (all experts in one tensor, other spellings) lack it under another name.
-    if (tensor == nullptr && !checkpoint_.absent().empty()) return tl::unexpected(checkpoint_.absence(name));
+    if (tensor == nullptr && !checkpoint_.absent().empty()) {
+      Error error = checkpoint_.absence(name);
+      if (!checkpoint_.absent().contains(name)) error.message += fmt::format("; {:.200} is needed", name);
+      return tl::unexpected(std::move(error));
+    }
     if (tensor == nullptr) {
       return refuse(fmt::format("missing tensor, expected {} by {}", to_string(expected), config_file()),
                     std::string(checkpoint_.file_format()), name);
@@ -360,14 +364,17 @@ class WeightPlanner {
     const std::string head = name_of_role(WeightRole::head);
     if (config_.has_head && !config_.tied_embeddings) modules.insert(module_of(head));
     for (const PlannedWeight& weight : plan_.weights) modules.insert(module_of(weight.tensor->name));
-    std::size_t n = 0;
+    std::vector<std::string_view> dispensable;
     for (const auto& [name, why] : checkpoint_.absent()) {
       if (is_ignored(name)) continue;
       if (modules.contains(module_of(name))) return tl::unexpected(checkpoint_.absence(name));
-      if (++n > 1) continue;
-      plan_.warnings.push_back(fmt::format("{:.200} is not there, and {} does without: {}: {:.300}", name,
-                                           architecture_.name, why->where, why->message));
+      dispensable.push_back(name);
     }
+    if (dispensable.empty()) return {};
+    const Error first = checkpoint_.absence(dispensable.front());
+    const std::string more = dispensable.size() > 1 ? fmt::format(" (and {} more)", dispensable.size() - 1) : "";
+    plan_.warnings.push_back(fmt::format("a tensor that {} does not need is missing{}: {}: {:.300}", architecture_.name,
+                                         more, first.where, first.message));
     return {};
   }
 

@@ -55,8 +55,8 @@ NamedTemplates read_template_files(const ModelFolder& folder, std::vector<std::s
     const std::string file = entry->path().filename().string();
     if (!file.ends_with(kEnding)) continue;
     if (templates.all().size() >= kMaxTemplates) {
-      warnings.push_back(fmt::format("{}/{} is left out: there are more than {} chat templates", kTemplateFolder, file,
-                                     kMaxTemplates));
+      warnings.push_back(
+          fmt::format("{}/{} is left out: there are more than {} chat templates", kTemplateFolder, file, kMaxTemplates));
       break;
     }
     const std::string name = file.substr(0, file.size() - kEnding.size());

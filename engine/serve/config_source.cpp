@@ -37,7 +37,7 @@ tl::unexpected<Error> refuse_without_config(const ModelFolder& folder) {
                 std::string(kConfigFile));
   }
   return fail(ErrorCode::model_refused,
-              "file is missing; a model's folder has it next to the weights" + words_of_downloads(folder.path()),
+              "file is missing; a model's folder has it next to the weights" + downloads_text(folder.path()),
               std::string(kConfigFile));
 }
 

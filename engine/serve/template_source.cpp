@@ -54,12 +54,13 @@ Result<NamedTemplates> choose_templates(const NamedTemplates& of_model, const st
 Result<TemplateSource> read_template_of_model(const std::string& path) {
   LATHE_TRY(const ModelFolder folder, ModelFolder::open(path));
   TemplateSource source;
-  std::vector<std::string> warnings;
+  std::vector<std::string>& warnings = source.warnings;
   LATHE_TRY(source.templates, read_chat_templates(folder, warnings));
   if (source.templates.empty()) {
-    return fail(ErrorCode::model_refused,
-                fmt::format("the checkpoint has no chat template{}{}", warnings.empty() ? "" : ": ", fmt::join(warnings, "; ")),
-                folder.name());
+    return fail(
+        ErrorCode::model_refused,
+        fmt::format("the checkpoint has no chat template{}{}", warnings.empty() ? "" : ": ", fmt::join(warnings, "; ")),
+        folder.name());
   }
   LATHE_TRY(const TokenizerConfig config, read_tokenizer_config(folder));
   const auto name = [&](const char* key, const std::optional<std::string>& token) {

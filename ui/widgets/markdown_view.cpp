@@ -5,9 +5,9 @@
 #include <QTextDocument>
 #include <algorithm>
 
-#include "ui/widgets/wrap_mode.h"
 #include "ui/widgets/markdown_tables.h"
 #include "ui/widgets/protected_spans.h"
+#include "ui/widgets/wrap_mode.h"
 
 namespace lathe::ui {
 namespace {

@@ -94,7 +94,7 @@ bool has_token_ids(const Json& answer) {
          answer["choices"][0]["token_ids"].is_array();
 }
 
-/// What stands before "/v1" of an address, however much of a route its user gives.
+/// The address up to "/v1", however much of a route its user gives.
 std::string base_of(std::string url) {
   for (const std::string_view ending : {"/completions", "/chat", "/models", "/v1"}) {
     while (url.ends_with('/')) url.pop_back();

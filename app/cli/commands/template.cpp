@@ -9,6 +9,7 @@
 
 #include "app/cli/json_lines.h"
 #include "app/cli/model_command.h"
+#include "app/log/printable.h"
 #include "engine/api/text_template.h"
 
 namespace lathe::app {
@@ -103,6 +104,7 @@ int render_template(const std::vector<std::string>& arguments, Terminal& termina
   if (const auto code = parse(parser, arguments, terminal)) return *code;
   const auto source = read_source(file, model);
   if (!source) return report(terminal, parser, source.error());
+  for (const std::string& warning : source->warnings) terminal.err << "Warning: " << printable(warning) << "\n";
   const Templates templates(source->templates);
   const TemplateProblem* problem = templates.problem();
   const int code = answer_lines(terminal, parser, [&](std::string_view line) -> Result<std::string> {

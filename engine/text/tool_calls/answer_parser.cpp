@@ -27,8 +27,8 @@ class ScanningParser final : public MarkedParser {
                  const AnswerStops& stops)
       : MarkedParser(reading, stops),
         calls_(calls, ArgumentTypes(reading.tools), tokens_, deltas_),
-        reasoning_(reasoning, reasoning != nullptr && starts_in_reasoning(*reasoning, reading.prompt, reading.goes_on), tokens_, calls_,
-                   deltas_) {}
+        reasoning_(reasoning, reasoning != nullptr && starts_in_reasoning(*reasoning, reading.prompt, reading.goes_on),
+                   tokens_, calls_, deltas_) {}
 
  private:
   void push(char byte) override { reasoning_.push(byte); }

@@ -64,10 +64,10 @@ struct CallFormat {
   char separator = 0;                      ///< stands between calls
   BlockEnd end_rule = BlockEnd::marker_outside_json;
   BlockHead head = BlockHead::json;
-  std::string_view end;           ///< the end marker
+  std::string_view end;                        ///< the end marker
   std::array<std::string_view, 2> inner = {};  ///< markers inside a block, between its name and its JSON
-  std::string_view quote = {};    ///< a marker around texts
-  const TagForm* tags = nullptr;  ///< then `end_rule`, `head` and `parse` say nothing
+  std::string_view quote = {};                 ///< a marker around texts
+  const TagForm* tags = nullptr;               ///< then `end_rule`, `head` and `parse` say nothing
   ParseBlock parse = nullptr;
   CallIds ids = CallIds::any;
 };

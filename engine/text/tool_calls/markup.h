@@ -49,7 +49,7 @@ class Markup {
     rest_.remove_prefix(marker.size());
     return true;
   }
-  /// What stands before the next such marker, which is passed as well. None: there is no such marker, and nothing is passed.
+  /// The text before the next such marker; both are passed. None: there is no such marker, and nothing is passed.
   std::optional<std::string_view> until(std::string_view marker) {
     const std::size_t at = find(marker);
     if (at == rest_.npos) return std::nullopt;

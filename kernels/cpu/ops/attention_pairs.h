@@ -229,8 +229,8 @@ void add_part(const AttentionItem& item, const AttentionShape& s, std::int64_t p
     V::store(shrink, Math<V>::exp(V::sub(before, reference)));
     V::store(shrink_added, Math<V>::exp(V::sub(here, reference)));
     const auto both = [&](auto a, auto b, auto shrink_a, auto shrink_b) { return V::fma(b, shrink_b, V::mul(a, shrink_a)); };
-    const auto weight = both(V::load_n(total.weight + first, n), V::load_n(added.weight + first, n), V::load(shrink),
-                             V::load(shrink_added));
+    const auto weight =
+        both(V::load_n(total.weight + first, n), V::load_n(added.weight + first, n), V::load(shrink), V::load(shrink_added));
     V::store_n(total.weight + first, weight, n);
     V::store_n(total.reference + first, reference, n);
     for (std::int64_t i = 0; i < n; ++i) {

@@ -59,7 +59,7 @@ class HalfClosedTest : public QObject {
     QCOMPARE(fixture_->engine().n_cancelled(), std::uint64_t(0));
   }
 
-  /// What is sent early is the begin of the answer: nothing is before it.
+  /// Bytes that are sent early are the beginning of the answer: nothing comes before it.
   void the_first_line_is_whole_data() {
     QTest::addColumn<QByteArray>("version");
     for (const char* version : {"1.0", "1.1"}) QTest::newRow(version) << QByteArray(version);

@@ -129,15 +129,27 @@ void InfoRoutesTest::S8_detokenize_checks_ids() {
 
 void InfoRoutesTest::metrics_have_vllms_names() {
   const std::string text = get("/metrics").body;
-  for (const char* name :
-       {"vllm:num_requests_running", "vllm:num_requests_waiting", "vllm:kv_cache_usage_perc", "vllm:prompt_tokens_total",
-        "vllm:generation_tokens_total", "vllm:num_preemptions_total", "vllm:prefix_cache_queries_total",
-        "vllm:prefix_cache_hits_total", "vllm:request_success_total", "vllm:time_to_first_token_seconds_bucket",
-        "vllm:inter_token_latency_seconds_sum", "vllm:time_per_output_token_seconds_count",
-        "vllm:e2e_request_latency_seconds_bucket", "vllm:request_queue_time_seconds_bucket", "vllm:cache_config_info",
-        "lathe:padding_tokens_total", "lathe:kv_cache_reserved_tokens", "lathe:kv_cache_unfilled_tokens",
-        "lathe:kv_cache_held_token_steps_total", "lathe:kv_cache_reserved_token_steps_total",
-        "lathe:kv_cache_unfilled_token_steps_total"}) {
+  for (const char* name : {"vllm:num_requests_running",
+                           "vllm:num_requests_waiting",
+                           "vllm:kv_cache_usage_perc",
+                           "vllm:prompt_tokens_total",
+                           "vllm:generation_tokens_total",
+                           "vllm:num_preemptions_total",
+                           "vllm:prefix_cache_queries_total",
+                           "vllm:prefix_cache_hits_total",
+                           "vllm:request_success_total",
+                           "vllm:time_to_first_token_seconds_bucket",
+                           "vllm:inter_token_latency_seconds_sum",
+                           "vllm:time_per_output_token_seconds_count",
+                           "vllm:e2e_request_latency_seconds_bucket",
+                           "vllm:request_queue_time_seconds_bucket",
+                           "vllm:cache_config_info",
+                           "lathe:padding_tokens_total",
+                           "lathe:kv_cache_reserved_tokens",
+                           "lathe:kv_cache_unfilled_tokens",
+                           "lathe:kv_cache_held_token_steps_total",
+                           "lathe:kv_cache_reserved_token_steps_total",
+                           "lathe:kv_cache_unfilled_token_steps_total"}) {
     QVERIFY2(text.find("\n" + std::string(name) + "{model_name=\"fake\",engine=\"0\"") != std::string::npos, name);
   }
 }

@@ -122,7 +122,7 @@ class PathsTest : public QObject {
     QVERIFY2(QByteArray::fromStdString(message).endsWith(named), message.c_str());
   }
 
-  /// Which paths need no key is decided by the path as it was sent.
+  /// The path as it was sent decides whether it needs a key.
   void other_spellings_of_a_public_path_need_the_key() {
     ServerFixture::Options options;
     options.server.api_key = "sk-secret";

@@ -42,8 +42,8 @@ class TokenOffsetsTest : public QObject {
   void broken_bytes_of_a_decoded_prompt_do_not_lose_the_rest() {
     const tests::ByteTokenizer tokenizer;
     const auto offsets = offsets_of(token_offsets(tokenizer, {'a', 0xE9, 0x9B, 'b', 'c'},
-                                                 "a\xEF\xBF\xBD"
-                                                 "bc"));
+                                                  "a\xEF\xBF\xBD"
+                                                  "bc"));
     QCOMPARE(offsets.front(), std::size_t(0));
     QCOMPARE(offsets[3], std::size_t(2));
     QCOMPARE(offsets[4], std::size_t(3));

@@ -3,8 +3,7 @@
 #include <QtTest>
 #include <set>
 
-#include "tests/support/chat_stream.h"
-#include "tests/support/server_fixture.h"
+#include "tests/support/tool_chats.h"
 
 using namespace lathe;
 using engine::Json;
@@ -12,40 +11,16 @@ using tests::chat_body;
 using tests::HttpClient;
 using tests::HttpReply;
 using tests::joined_message;
-
-namespace {
-
-constexpr const char* kTemplate =
-    "{% if tools %}<|system|>{{ tools | tojson }}<|end|>{% endif %}"
-    "{% for m in messages %}<|{{ m.role }}|>{{ m.tool_call_id }}{{ m.content }}{% for c in m.tool_calls or [] %}"
-    "({{ c.id }} {{ c.function.name }} {{ c.function.arguments | tojson }}){% endfor %}<|end|>{% endfor %}"
-    "{% if add_generation_prompt %}<|assistant|>{% endif %}";
-
-constexpr const char* kTools =
-    R"([{"type":"function","function":{"name":"weather","description":"Of a city.","parameters":)"
-    R"({"type":"object","properties":{"city":{"type":"string"},"days":{"type":"integer"}},"required":["city"]}}}])";
-
-constexpr const char* kCall = R"(<tool_call>{"name": "weather", "arguments": {"city": "Zürich", "days": 2}}</tool_call>)";
-constexpr const char* kArguments = R"({"city": "Zürich", "days": 2})";
-
-Json with_tools(const Json& more = Json::object()) {
-  Json body = chat_body("Rain?", {{"tools", Json::parse(kTools)}});
-  body.update(more);
-  return body;
-}
-
-}  // namespace
+using tests::kArguments;
+using tests::kCall;
+using tests::kTools;
+using tests::with_tools;
 
 class ToolsTest : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
-  void init() {
-    tests::ServerFixture::Options options;
-    options.model.chat_template = kTemplate;
-    options.model.answer_formats.tool_calls = "hermes";
-    fixture_ = std::make_unique<tests::ServerFixture>(options);
-  }
+  void init() { fixture_ = std::make_unique<tests::ServerFixture>(tests::tool_options()); }
   void cleanup() { fixture_.reset(); }
 
   void definitions_reach_the_prompt_in_their_order();
@@ -258,7 +233,7 @@ void ToolsTest::ids_and_log_probabilities_come_once() {
 
 void ToolsTest::auto_needs_a_form_that_can_be_read() {
   tests::FakeModel model;
-  model.chat_template = kTemplate;
+  model.chat_template = tests::kToolTemplate;
   fixture_->load(model);
   for (const Json& more : {Json::object(), Json({{"tool_choice", "auto"}})}) {
     const HttpReply reply = post(with_tools(more));

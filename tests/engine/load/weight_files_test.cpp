@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which files of a folder are its weights, and what an error says of files that are none.
+// The choice of a folder's files of weights, and the errors about files that are no weights.
 #include "engine/load/weight_files.h"
 
 #include <QStringList>
@@ -10,23 +10,18 @@
 #include "engine/load/loaders.h"
 #include "tests/support/safetensors_bytes.h"
 #include "tests/support/tiny_model.h"
+#include "tests/support/two_files.h"
 
 using namespace lathe::engine;
+using lathe::tests::kFirst;
+using lathe::tests::kIndex;
+using lathe::tests::kSecond;
+using lathe::tests::open_weights;
+using lathe::tests::refusal_of_weights;
 using lathe::tests::TinyModelCopy;
 using lathe::tests::write_file;
 
 namespace {
-
-constexpr std::string_view kIndex = "model.safetensors.index.json";
-constexpr std::string_view kFirst = "model-00001-of-00002.safetensors";
-constexpr std::string_view kSecond = "model-00002-of-00002.safetensors";
-
-Result<Checkpoint> open(const std::string& path) { return open_checkpoint(*ModelFolder::open(path)); }
-
-std::string refusal(const TinyModelCopy& model) {
-  const auto checkpoint = open(model.path());
-  return checkpoint ? std::string("was accepted") : checkpoint.error().where + ": " + checkpoint.error().message;
-}
 
 std::string joined(const std::vector<std::string>& lines) {
   std::string all;
@@ -84,14 +79,14 @@ void WeightFilesTest::files_without_a_usable_index() {
   std::filesystem::rename(model.file(kSecond), model.file(second.toStdString()));
   if (index.isEmpty()) std::filesystem::remove(model.file(kIndex));
   else write_file(model.file(kIndex), index.toStdString());
-  const auto checkpoint = open(model.path());
+  const auto checkpoint = open_weights(model.path());
   QVERIFY2(checkpoint.has_value(), checkpoint ? "" : checkpoint.error().message.c_str());
   QCOMPARE(checkpoint->tensors().size(), std::size_t{21});
   QCOMPARE(checkpoint->file_of(*checkpoint->find("lm_head.weight")), second.toStdString());
   QCOMPARE(joined(checkpoint->warnings()).starts_with(std::string(kIndex) + " is left out"), !index.isEmpty());
   // Without one of them the set is not whole.
   std::filesystem::remove(model.file(first.toStdString()));
-  QVERIFY(!open(model.path()).has_value());
+  QVERIFY(!open_weights(model.path()).has_value());
 }
 
 void WeightFilesTest::files_of_weights_that_leave_a_choice_data() {
@@ -103,7 +98,7 @@ void WeightFilesTest::files_of_weights_that_leave_a_choice_data() {
   };
   row("one of one", {"model-00001-of-00001.safetensors"}, "");
   row("one of three", {"model-00001-of-00003.safetensors"},
-      "model-00002-of-00003.safetensors: file is missing; 1 of 3 files are here, and with it "
+      "model-00002-of-00003.safetensors: file is missing; 1 of 3 files is here, and with it "
       "model-00003-of-00003.safetensors");
   row("the last of three", {"model-00003-of-00003.safetensors"}, "model-00001-of-00003.safetensors: file is missing");
   row("many missing", {"model-00001-of-00099.safetensors"}, "and 93 more");
@@ -127,14 +122,14 @@ void WeightFilesTest::files_of_weights_that_leave_a_choice() {
   std::filesystem::remove(model.file("model.safetensors"));
   for (const QString& file : files) write_file(model.file(file.toStdString()), one_tensor("of." + file.toStdString()));
   std::filesystem::create_directory(model.file("folder.safetensors"));  // which is none
-  const auto checkpoint = open(model.path());
+  const auto checkpoint = open_weights(model.path());
   if (words.isEmpty()) {
-    QVERIFY2(checkpoint.has_value(), refusal(model).c_str());
+    QVERIFY2(checkpoint.has_value(), refusal_of_weights(model).c_str());
     QCOMPARE(checkpoint->tensors().size(), std::size_t{1});
     QVERIFY2(contains(joined(checkpoint->warnings()), warning.toStdString()), joined(checkpoint->warnings()).c_str());
     QCOMPARE(checkpoint->warnings().empty(), warning.isEmpty());
   } else {
-    QVERIFY2(contains(refusal(model), words.toStdString()), refusal(model).c_str());
+    QVERIFY2(contains(refusal_of_weights(model), words.toStdString()), refusal_of_weights(model).c_str());
   }
 }
 
@@ -164,8 +159,8 @@ void WeightFilesTest::what_is_no_weights_says_what_it_is() {
   QFETCH(QString, words);
   const TinyModelCopy model;
   write_file(model.file("model.safetensors"), bytes.toStdString());
-  QVERIFY2(refusal(model).starts_with("model.safetensors: "), refusal(model).c_str());
-  QVERIFY2(contains(refusal(model), words.toStdString()), refusal(model).c_str());
+  QVERIFY2(refusal_of_weights(model).starts_with("model.safetensors: "), refusal_of_weights(model).c_str());
+  QVERIFY2(contains(refusal_of_weights(model), words.toStdString()), refusal_of_weights(model).c_str());
   if (QTest::currentDataTag() == std::string_view("gguf")) return;
   const std::string path = model.file("m.gguf");
   write_file(path, bytes.toStdString());

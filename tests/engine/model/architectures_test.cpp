@@ -23,7 +23,7 @@ Json config_of(const std::string& family) { return tests::read_json_file(folder(
 
 using Windows = std::vector<std::int64_t>;
 
-/// Of each layer; empty: the config is refused.
+/// The window of each layer; empty: the config is refused.
 Windows windows_of(const Json& config) {
   Windows windows;
   const auto read = read_model_config(config);

@@ -249,6 +249,8 @@ void ChatMarkdownTest::written_piece_by_piece_it_ends_the_same_data() {
   QTest::newRow("formulas") << "So \\(a_1 \\times b_1\\) and\n\n\\[\nx^2\n\\]\n\nor $y$ for $5.";
   QTest::newRow("table") << "see:\n| a | b |\n|-|-|\n| 1<br>2 | `x\\|y` |\n\nend";
   QTest::newRow("code in a list") << "1. do\n   ```sh\n   a\n     b\n   ```\n   then\n2. next\n\n> ```\n> q\n> ```\n> r";
+  QTest::newRow("blocks of all kinds") << "Memory is cut into **blocks**:\n\n- one `a`\n- two\n\nThen code:\n\n"
+                                          "```python\ndef f(x):\n    return x\n```\n\nAnd an end.";
   QTest::newRow("tables alone") << "| a |\n|---|\n| 1 |";
   QTest::newRow("emphasis") << "**重要：**请 __init__ *x* ~~y~~ 2*3*4";
   QTest::newRow("fences in fences") << "````md\n```sh\nx\n```\n````\nend `` ` `` and ~ or &";

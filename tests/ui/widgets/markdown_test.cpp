@@ -31,7 +31,6 @@ class MarkdownTest : public QObject {
   void U8_images_become_links();
   void U8_deep_quotes_are_drawn();
   void U8_many_fences_make_few_parts();
-  void streaming_and_at_once_show_the_same();
   void a_reply_that_grows_renders_its_end_again();
   void unformatted_text_is_as_written();
   void a_long_text_is_cut_for_display();
@@ -139,21 +138,6 @@ void MarkdownTest::U8_deep_quotes_are_drawn() {
 
 void MarkdownTest::U8_many_fences_make_few_parts() {
   QVERIFY(split_markdown(QString("```\nx\n```\n").repeated(10000)).size() <= kMaxMarkdownParts);
-}
-
-void MarkdownTest::streaming_and_at_once_show_the_same() {
-  const QString reply =
-      "Memory is cut into **blocks**:\n\n- one `a`\n- two\n\nThen code:\n\n```python\ndef f(x):\n    return x\n```\n\nAnd "
-      "an end.";
-  MarkdownView at_once(*theme, nullptr), grown(*theme, nullptr);
-  at_once.resize(600, 400);
-  grown.resize(600, 400);
-  at_once.set_text(reply);
-  grown.set_streaming(true);
-  for (const QChar c : reply) grown.append(QString(c));
-  grown.set_streaming(false);
-  QCOMPARE(grown.shown_text(), at_once.shown_text());
-  QCOMPARE(grown.height_for(600), at_once.height_for(600));
 }
 
 void MarkdownTest::a_reply_that_grows_renders_its_end_again() {

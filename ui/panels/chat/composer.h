@@ -15,7 +15,8 @@
 
 namespace lathe::ui {
 
-/// Stop replaces Send while a reply is written. The draft and its role survive a restart. Text files that are dropped on it are attached.
+/// Stop replaces Send while a reply is written. The draft and its role survive a restart. Text files that are dropped on it
+/// are attached.
 class Composer : public QWidget, public FileTaker {
   Q_OBJECT
  public:

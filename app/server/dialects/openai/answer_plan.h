@@ -42,7 +42,7 @@ struct AnswerPlan {
   std::int64_t n_prompt_tokens() const;
 };
 
-/// What tokens are called, and what they add to the answer's text.
+/// Names of tokens, and the text that they add to the answer.
 /// Holds the engine while it lives: make it for one call.
 class TokenNames {
  public:

@@ -32,8 +32,8 @@ engine::AnswerReading read_reading(RequestFields& body, const engine::LoadedMode
   const bool has_tools = body.has("tools");
   engine::AnswerFormats formats = has_tools ? model.answer_formats_with_tools : model.answer_formats;
   if (!read_tool_choice(body, model)) formats.tool_calls.clear();
-  engine::AnswerReading reading = engine::answer_reading(
-      std::move(formats), has_tools ? model.answer_markers_with_tools : model.answer_markers);
+  engine::AnswerReading reading =
+      engine::answer_reading(std::move(formats), has_tools ? model.answer_markers_with_tools : model.answer_markers);
   if (const engine::Json* tools = body.any("tools")) reading.tools = *tools;
   plan.reading.parallel_tool_calls = body.flag("parallel_tool_calls").value_or(true);
   plan.reading.include_reasoning = body.flag("include_reasoning").value_or(!excludes_reasoning(body));

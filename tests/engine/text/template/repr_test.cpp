@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <unicode/uchar.h>
 #include <QTest>
+#include <algorithm>
+#include <iterator>
 
 #include "engine/base/text_file.h"
 #include "engine/base/utf8.h"
@@ -28,6 +30,13 @@ std::string escape_of(std::uint32_t code) {
   return code < 0x10000 ? fmt::format("\\u{:04x}", code) : fmt::format("\\U{:08x}", code);
 }
 
+/// A newer ICU knows characters that were unassigned in the golden file's version of Unicode.
+bool is_younger(std::uint32_t code, const UVersionInfo& known) {
+  UVersionInfo age;
+  u_charAge(static_cast<UChar32>(code), age);
+  return std::lexicographical_compare(std::begin(known), std::end(known), std::begin(age), std::end(age));
+}
+
 }  // namespace
 
 class ReprTest : public QObject {
@@ -35,10 +44,10 @@ class ReprTest : public QObject {
  private Q_SLOTS:
   void every_code_point_is_printed_or_escaped_as_in_python() {
     const Json golden = unprintable();
-    UVersionInfo version;
-    u_getUnicodeVersion(version);
-    const std::string have = fmt::format("{}.{}.{}", version[0], version[1], version[2]);
-    if (golden["unicode"] != have) QSKIP("ICU has another version of Unicode than the golden file");
+    const std::string unicode = golden.value("unicode", "");
+    UVersionInfo known;
+    u_versionFromString(known, unicode.c_str());
+    QVERIFY2(!unicode.empty() && known[0] >= 15, unicode.c_str());
     const Json& ranges = golden["ranges"];
     std::size_t next = 0;
     std::string text, expected;
@@ -49,7 +58,7 @@ class ReprTest : public QObject {
       expected.clear();
     };
     for (std::uint32_t code = 0; code < 0x110000; ++code) {
-      if (code == '\'' || code == '\\' || (code >= 0xD800 && code < 0xE000)) continue;
+      if (code == '\'' || code == '\\' || (code >= 0xD800 && code < 0xE000) || is_younger(code, known)) continue;
       while (next < ranges.size() && ranges[next + 1].get<std::uint32_t>() < code) next += 2;
       const bool escaped = next < ranges.size() && ranges[next].get<std::uint32_t>() <= code;
       append_utf8(text, code);
