@@ -40,6 +40,9 @@ std::string slug_of(std::string_view heading);
 /// nothing.
 std::vector<std::string> defined_names(std::string_view line);
 
+/// The name of an option as tables have it: "--no-warm-up" -> "warm_up". Requires: it begins with two dashes.
+std::string option_name(std::string_view flag);
+
 /// Where a name is defined.
 struct ManualEntry {
   const ManualPage* page = nullptr;

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <utility>
 
+#include "kernels/api/check.h"
+
 namespace lathe::app {
 namespace {
 
@@ -19,7 +21,9 @@ class RunningGeneration final : public ChatGeneration {
                     const engine::AnswerReading* reading, engine::SamplingParams sampling)
       : handle_(std::move(handle)), log_(log), number_(number), sampling_(std::move(sampling)), usage_(usage) {
     if (reading == nullptr) return;
-    if (auto made = engine::make_answer_parser(*reading, engine::stops_of(sampling_))) parser_ = std::move(*made);
+    auto made = engine::make_answer_parser(*reading, engine::stops_of(sampling_));
+    LATHE_CHECK(made.has_value());  // the formats are those of the loaded model
+    parser_ = std::move(*made);
   }
 
   ~RunningGeneration() override {
@@ -59,8 +63,11 @@ class RunningGeneration final : public ChatGeneration {
   void read(TokenEvent& event) {
     std::string content;
     const auto take = [&](const std::vector<engine::AnswerDelta>& deltas) {
-      for (const engine::AnswerDelta& delta : deltas)
+      for (const engine::AnswerDelta& delta : deltas) {
         (delta.kind == engine::AnswerDelta::Kind::reasoning ? reasoning_ : content) += delta.text;
+        // No tools were given: a call, which only gpt-oss's parser finds here, is what the model wrote.
+        content += delta.call.name + delta.call.arguments;
+      }
     };
     take(parser_->feed(event.text, event.marks));
     if (event.finished) take(parser_->finish(event.finish_reason != engine::FinishReason::stop));

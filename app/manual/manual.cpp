@@ -8,6 +8,12 @@
 #include "app/manual/embedded_pages.h"
 
 namespace lathe::app {
+std::string option_name(std::string_view flag) {
+  std::string name(flag.substr(2));
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name.starts_with("no_") ? name.substr(3) : name;
+}
+
 namespace {
 
 std::string_view trimmed(std::string_view text) {
@@ -43,13 +49,6 @@ void for_each_line(std::string_view text, const Visit& visit) {
 }
 
 std::string_view heading_text(std::string_view line) { return trimmed(line.substr(line.find_first_not_of('#'))); }
-
-/// The name of an option as tables have it: "--no-warm-up" -> "warm_up".
-std::string option_name(std::string_view flag) {
-  std::string name(flag.substr(2));
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name.starts_with("no_") ? name.substr(3) : name;
-}
 
 /// Flags up to the colon that ends a definition's names.
 std::vector<std::string> option_names(std::string_view head) {

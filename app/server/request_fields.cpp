@@ -12,6 +12,7 @@ using engine::ErrorCode;
 using engine::Json;
 
 std::string with_article(const Json& value) {
+  if (value.is_null()) return "null";
   if (value.is_string()) return "a string";
   if (value.is_boolean()) return "true or false";
   if (value.is_array()) return "a list";

@@ -21,7 +21,7 @@ std::vector<SettingDescriptor> make_table() {
       {"window/layout", "chat", "The last layout preset: chat, serving, benchmark, everything."},
       // ---- chat
       {"chat/current", 0, "Number of the open chat; 0: a new one."},
-      {"chat/draft", "", "Text in the composer, as versions before 0.2 kept it: read once, then in draft.txt."},
+      {"chat/draft", "", "Text in the composer, as earlier builds kept it: moved to draft.txt at the next start."},
       {"chat/role", "user", "Role of the composer: user, assistant or system."},
       {"chat/enter_sends", true, "Enter sends and Shift+Enter makes a new line; off: the other way round."},
       {"chat/render_markdown", true, "Show answers formatted; off: as written."},

@@ -13,9 +13,9 @@ inline std::string gzipped(std::string_view text) { return deflated(text, Wrappe
 std::string zstd_frame(std::string_view text, int window_log = 0);
 /// In blocks that are not compressed: RFC 7932, 9.2. Requires: at most 65,536 bytes.
 std::string brotli_stored(std::string_view text);
-/// Of {"prompt":"ab","max_tokens":2}, compressed.
+/// The body {"prompt":"ab","max_tokens":2}, compressed.
 std::string brotli_kept();
-/// Of 64 MiB of zeros, in 106 bytes.
+/// 64 MiB of zeros, in 106 bytes.
 std::string brotli_bomb();
 
 }  // namespace lathe::tests

@@ -158,7 +158,7 @@ void Bridge::measure_rates(const engine::EngineSnapshot& snapshot) {
   const double seconds = static_cast<double>(now - first.time_ns) * 1e-9;
   if (seconds <= 0) return;
   decode_rate_ = static_cast<double>(snapshot.counters.n_generation_tokens - first.generation_tokens) / seconds;
-  prefill_rate_ = static_cast<double>(snapshot.counters.n_prefill_tokens - first.prompt_tokens) / seconds;
+  prefill_rate_ = static_cast<double>(snapshot.counters.n_prefill_tokens - first.prefill_tokens) / seconds;
 }
 
 ChatStream* Bridge::follow(std::unique_ptr<app::ChatGeneration> generation, QObject* parent) {

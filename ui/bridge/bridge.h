@@ -19,7 +19,7 @@ namespace lathe::ui {
 /// Tokens that had been computed by then.
 struct RatePoint {
   std::int64_t time_ns;
-  std::uint64_t prompt_tokens, generation_tokens;
+  std::uint64_t prefill_tokens, generation_tokens;
 };
 
 /// What a widget wants to be told of while it can be seen.
@@ -67,7 +67,7 @@ class Bridge : public QObject {
   void server_changed();
   void requests_changed();
   void log_changed();
-  void sweep_changed();  ///< its state, progress or results
+  void sweep_changed();    ///< its state, progress or results
   void streams_changed();  ///< a chat generation began or ended
 
  protected:

@@ -48,7 +48,7 @@ void SseReader::take_line(std::vector<SseEvent>& events) {
   } else {
     if (!event_.data.empty()) {
       event_.data.pop_back();
-      if (!event_.data.empty()) events.push_back(event_);
+      if (!event_.data.empty()) events.push_back(std::move(event_));
     }
     event_ = {};
   }

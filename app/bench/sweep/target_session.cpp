@@ -96,10 +96,16 @@ bool has_token_ids(const Json& answer) {
 
 /// The address up to "/v1", however much of a route its user gives.
 std::string base_of(std::string url) {
-  for (const std::string_view ending : {"/completions", "/chat", "/models", "/v1"}) {
+  const auto trim = [&url] {
     while (url.ends_with('/')) url.pop_back();
-    if (url.ends_with(ending)) url.resize(url.size() - ending.size());
+  };
+  trim();
+  for (const std::string_view route : {"/v1/chat/completions", "/v1/completions", "/v1/models", "/v1"}) {
+    if (!url.ends_with(route)) continue;
+    url.resize(url.size() - route.size());
+    break;
   }
+  trim();
   return url;
 }
 

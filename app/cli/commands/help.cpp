@@ -14,7 +14,7 @@
 #include "app/cli/terminal_markdown.h"
 #include "app/cli/wrapped_text.h"
 #include "app/log/printable.h"
-#include "engine/api/options.h"
+#include "engine/api/option_value.h"
 
 namespace lathe::app {
 namespace {
@@ -69,13 +69,9 @@ int unknown_topic(const std::string& topic, Terminal& terminal) {
   std::vector<std::string_view> names;
   for (const ManualPage& page : manual_pages()) names.push_back(page.name);
   for (const Command* command : command_table()) names.push_back(command->name);
-  const std::string_view head = std::string_view(topic).substr(0, 64);
-  const auto nearest = *std::min_element(names.begin(), names.end(), [&](std::string_view a, std::string_view b) {
-    return engine::edit_distance(head, a) < engine::edit_distance(head, b);
-  });
+  const std::string_view nearest = engine::nearest_name(std::string_view(topic).substr(0, 64), names);
   terminal.err << fmt::format("lathe help: error: the manual has no topic '{}'", printable(topic, 64));
-  if (engine::edit_distance(head, nearest) <= 1 + nearest.size() / 2)
-    terminal.err << fmt::format("; did you mean '{}'?", nearest);
+  if (!nearest.empty()) terminal.err << fmt::format("; did you mean '{}'?", nearest);
   terminal.err << " ('lathe help' lists the topics)\n";
   return kExitUsage;
 }
@@ -88,9 +84,14 @@ void print_page(const ManualPage& page, Terminal& terminal) {
 
 /// Prints the section that defines an option ("--top-k", "top_k") or a route. False: the manual defines none of that name.
 bool print_entry(const std::string& topic, Terminal& terminal) {
-  std::string name = topic.starts_with("--") ? topic.substr(2) : topic;
-  if (name.find('/') == name.npos) std::replace(name.begin(), name.end(), '-', '_');
-  const ManualEntry* const entry = find_manual_entry(name);
+  const ManualEntry* entry = nullptr;
+  if (topic.find('/') == topic.npos) {
+    entry = find_manual_entry(option_name(topic.starts_with("--") ? topic : "--" + topic));
+  } else {
+    for (const std::string_view method : {"", "GET ", "POST "}) {
+      if (entry == nullptr) entry = find_manual_entry(std::string(method) + topic);
+    }
+  }
   if (entry == nullptr) return false;
   for (const ManualSection& section : sections_of(*entry->page)) {
     if (section.heading == entry->heading) print_page({entry->page->name, section.text}, terminal);

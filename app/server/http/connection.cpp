@@ -70,6 +70,7 @@ class ServedConnection final : public Connection {
   asio::awaitable<void> refuse(const RequestHead* head, const Refusal& refusal);
   asio::awaitable<Step> answer(std::unique_ptr<PendingResponse> pending);
   asio::awaitable<Step> answer(std::unique_ptr<PieceStream> stream);
+  static bool is_ready(PendingResponse& pending, std::exception_ptr& thrown);
   asio::awaitable<void> await_ready(PendingResponse& pending, std::exception_ptr& thrown);
   asio::awaitable<void> pump(PieceStream& stream, bool& complete);
   bool pull(PieceStream& stream, std::string& piece);
@@ -329,7 +330,8 @@ asio::awaitable<ServedConnection::Step> ServedConnection::answer(std::unique_ptr
   const auto first = co_await (await_ready(*pending, thrown) || client_gone(probe));
   if (first.index() == 1) {
     close();
-    co_await drain_cancelled(*pending, [&] { return pending->ready(); });
+    co_await drain_cancelled(*pending, [&] { return is_ready(*pending, thrown); });
+    if (thrown) static_cast<void>(hub_.handler.failed(head_, thrown));  // for the log: nobody is there to be answered
     end(*pending);
     answered(499);
     co_return Step::last;
@@ -343,17 +345,19 @@ asio::awaitable<ServedConnection::Step> ServedConnection::answer(std::unique_ptr
   co_return co_await send(std::move(response));
 }
 
+/// True also where ready() throws: `thrown` is then what it threw.
+bool ServedConnection::is_ready(PendingResponse& pending, std::exception_ptr& thrown) {
+  try {
+    return pending.ready();
+  } catch (...) {
+    thrown = std::current_exception();
+    return true;
+  }
+}
+
 /// Ends with what ready() throws, too: an exception that left a branch of `||` would wait for the other branch's end.
 asio::awaitable<void> ServedConnection::await_ready(PendingResponse& pending, std::exception_ptr& thrown) {
-  const auto ready = [&] {
-    try {
-      return pending.ready();
-    } catch (...) {
-      thrown = std::current_exception();
-      return true;
-    }
-  };
-  while (!ready()) co_await news_.wait(News::Time::max());
+  while (!is_ready(pending, thrown)) co_await news_.wait(News::Time::max());
 }
 
 /// On a worker: a large answer may not fit into memory, and an exception that leaves the worker would end the program.
@@ -400,7 +404,10 @@ asio::awaitable<void> ServedConnection::pump(PieceStream& stream, bool& complete
     std::string piece;
     more = pull(stream, piece);
     if (broken_) co_return;
-    if (more && piece.empty() && (probes_ || News::Time::clock::now() >= silent_until())) piece = stream.filler();
+    if (more && piece.empty() && (probes_ || News::Time::clock::now() >= silent_until())) {
+      piece = stream.filler();
+      spoke_at_ = News::Time::clock::now();  // also where it has none, or this would go round without a pause
+    }
     probes_ = false;
     if (!piece.empty()) bytes += chunked ? chunk_of(piece) : piece;
     if (!more && chunked) bytes += "0\r\n\r\n";

@@ -92,7 +92,6 @@ void CallScanner::open_block(std::string_view beginning) {
   block_ = beginning;
   block_tokens_.clear();
   body_at_ = beginning.size();
-  end_size_ = 0;
   extent_ = BlockExtent(*format_, tokens_);
   tags_.reset();
   if (format_->tags != nullptr) tags_.emplace(*format_, tokens_);

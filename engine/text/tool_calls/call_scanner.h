@@ -68,7 +68,7 @@ class CallScanner {
   bool border_has_wrap_ = false;
   std::string block_;  ///< of an open block, all its bytes
   std::vector<TokenSpan> block_tokens_;
-  std::size_t body_at_ = 0, end_size_ = 0;
+  std::size_t body_at_ = 0;
   std::vector<Quoted> quoted_;  ///< since the first call behind an open backtick: calls, unless the code span closes
   std::size_t quoted_bytes_ = 0;
   std::size_t span_ = 0;   ///< backticks that opened the span before the block

@@ -48,8 +48,7 @@ void HarmonyParser::push_token(std::string_view text) {
 /// Half a header or half a call is no text of the answer.
 void HarmonyParser::end(bool cut) {
   if (const std::string held = markers_.release(); !held.empty() && !(cut && held.size() > 1)) add_plain(held);
-  if (state_ == State::call && !arguments_of_json(std::string_view(raw_).substr(body_at_))) return;
-  if (state_ == State::call) return end_call();
+  if (state_ == State::call) return end_call(true);
   if (state_ == State::between && !raw_.empty()) give_up();
 }
 
@@ -96,7 +95,7 @@ void HarmonyParser::add_plain(std::string_view text) {
 void HarmonyParser::add_marker(std::string_view marker) {
   if (state_ == State::call && marker != kEnd && marker != kCall && marker != kReturn && marker != kStart)
     return add_plain(marker);
-  if (state_ == State::call) end_call();
+  if (state_ == State::call) end_call(false);
   if (state_ == State::header && marker == kMessage) return begin_message();
   if (marker == kStart || marker == kChannel || (marker == kConstrain && state_ == State::header)) {
     if (state_ != State::header && state_ != State::between) raw_.clear();
@@ -122,8 +121,10 @@ void HarmonyParser::begin_message() {
   if (!calls) raw_.clear();
 }
 
-void HarmonyParser::end_call() {
+/// `is_last`: the answer ends in the call, and half a call is dropped.
+void HarmonyParser::end_call(bool is_last) {
   auto arguments = arguments_of_json(std::string_view(raw_).substr(body_at_));
+  if (!arguments && is_last) return;
   if (!arguments || tool_.empty()) return give_up();
   deltas_.add(ToolCall{tool_, std::move(*arguments), {}});
   raw_.clear();

@@ -36,7 +36,7 @@ class HarmonyParser final : public MarkedParser {
   void add_marker(std::string_view marker);
   void add_text(std::string_view text);
   void begin_message();
-  void end_call();
+  void end_call(bool is_last);
   void give_up();
 
   State state_ = State::between;

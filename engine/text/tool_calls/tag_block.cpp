@@ -74,7 +74,12 @@ BlockExtent::State TagBlock::push_token(std::string_view text) {
       break;
     case Step::name: step_ = Step::broken; break;
     default:
-      if (held_.empty() && is_expected(text)) {
+      if (step_ == Step::behind_value && held_.empty() && text == end_ && !is_expected(text)) {
+        // The model left the tag out that closes the call: the end token right after a value proves the end of both.
+        confirm_value();
+        n_whole_ = calls_.size();
+        step_ = Step::ended;
+      } else if (held_.empty() && is_expected(text)) {
         pass(text);
       } else {
         mismatch();
@@ -102,8 +107,7 @@ bool TagBlock::is_expected(std::string_view tag) const {
 void TagBlock::expect(char byte) {
   if (held_.empty() && is_blank(byte)) return match_value_end(byte);
   held_ += byte;
-  const std::array tags = {form_.call_open, form_.key_open, form_.value_open,
-                           form_.call_close.empty() ? std::string_view() : form_.call_close, end_};
+  const std::array tags = {form_.call_open, form_.key_open, form_.value_open, form_.call_close, end_};
   bool may_become = false;
   for (const std::string_view tag : tags) {
     if (!is_expected(tag) || tokens_.is_token(tag) || !tag.starts_with(held_)) continue;
@@ -169,13 +173,8 @@ void TagBlock::end_name(std::size_t end, Step next) {
 }
 
 void TagBlock::push_key(char byte) {
-  if (matches(byte, form_.key_close)) {
-    calls_.back().arguments.push_back({{begin_, n_bytes_ - form_.key_close.size()}, {}});
-    step_ = form_.value_open.empty() ? Step::value : Step::before_value;
-    begin_ = n_bytes_;
-  } else if (n_bytes_ - begin_ > kMaxKeyBytes) {
-    step_ = Step::broken;
-  }
+  if (matches(byte, form_.key_close)) begin_value();
+  else if (n_bytes_ - begin_ > kMaxKeyBytes) step_ = Step::broken;
 }
 
 void TagBlock::begin_value() {

@@ -114,6 +114,8 @@ void HelpCommandTest::a_command_gets_its_help() {
 }
 
 void HelpCommandTest::an_option_gets_its_section() {
+  for (const char* word : {"--no-enable-prefix-caching", "/metrics", "GET /metrics"})
+    QVERIFY2(run_cli({"help", word}).code == 0, word);
   for (const char* word : {"--max-num-seqs", "max_num_seqs"}) {
     const CliRun run = run_cli({"help", word});
     QVERIFY2(run.code == 0, run.err.c_str());

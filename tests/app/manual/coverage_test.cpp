@@ -76,7 +76,7 @@ bool defines(const Command& command, const std::string& name) {
   if (own == nullptr) return false;
   return std::any_of(manual_entries().begin(), manual_entries().end(), [&](const ManualEntry& entry) {
     if (entry.name != name) return false;
-    if (entry.page->name == "commands") return entry.heading == heading || entry.heading == "Options of every command";
+    if (entry.page->name == "commands") return entry.heading == heading || entry.heading == "Options of several commands";
     return is_option(name) || own->text.find("(" + std::string(entry.page->name) + ".md") != std::string_view::npos;
   });
 }

@@ -27,6 +27,7 @@ class ChatReasoningTest : public QObject {
     auto* fold = fixture->find<ui::ReasoningFold>("message.reasoning");
     QVERIFY(fold != nullptr && !fold->isHidden() && !fold->is_open());
     QCOMPARE(fold->reasoning(), QString("The user asks.\nI answer."));
+    QTRY_COMPARE(fixture->find<QLabel>("message.reasoning.fact")->text(), QString("5 words"));
     const int height = fold->height();
     fixture->click("message.reasoning.heading");
     QVERIFY(fold->is_open());

@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "ui/models/conversation.h"
+#include "ui/models/counted.h"
 #include "ui/panels/chat/text_attachment.h"
 #include "ui/widgets/controls.h"
 
@@ -68,7 +69,7 @@ Composer::Composer(const PanelContext& context, QWidget* parent) : QWidget(paren
   connect(field_, &QPlainTextEdit::textChanged, this, &Composer::take_change);
   connect(field_, &DraftField::left_out, this, [this](qint64 characters) {
     show_notice(tr("A message has at most %L1 characters").arg(DraftField::kMostCharacters),
-                tr("%L1 characters were left out.").arg(characters));
+                tr("Left out: %1.").arg(counted(static_cast<quint64>(characters), tr("character"), tr("characters"))));
   });
   fit_height();
   set_running(false);

@@ -29,7 +29,7 @@ DraftKeeper::DraftKeeper(const PanelContext& context, std::function<QString()> t
 
 DraftKeeper::~DraftKeeper() = default;
 
-QString DraftKeeper::load() const {
+QString DraftKeeper::load() {
   const std::string kept = app::load_draft(context_.workbench.paths());
   if (!kept.empty()) return readable_text(QString::fromStdString(kept));
   app::Settings& settings = context_.workbench.settings();
@@ -37,7 +37,9 @@ QString DraftKeeper::load() const {
   QString text = old.is_string() ? QString::fromStdString(old.get<std::string>()) : QString();
   if (text.isEmpty()) return text;
   // Kept in its own file before it leaves the settings.
-  if (app::keep_draft(context_.workbench.paths(), text.toStdString())) settings.reset("chat/draft");
+  const auto written = app::keep_draft(context_.workbench.paths(), text.toStdString());
+  if (written) settings.reset("chat/draft");
+  report(written);
   return text;
 }
 

@@ -20,7 +20,7 @@ class DraftKeeper : public QObject {
   ~DraftKeeper() override;
 
   /// The text that was kept last, also by an older version, which had it among the settings.
-  QString load() const;
+  QString load();
   /// The text is another: it is written within a few seconds, or by flush().
   void changed();
   void flush();

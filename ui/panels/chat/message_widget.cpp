@@ -111,9 +111,10 @@ void MessageWidget::refresh_reasoning(const QString& reasoning) {
     Q_EMIT height_changed();
   }
   if (reasoning_ == nullptr) return;
-  if (shown && reasoning_->reasoning() != reasoning) {
-    reasoning_->set_reasoning(reasoning, is_running() && body_->shown_text().isEmpty());
-    if (reasoning_->is_open()) Q_EMIT height_changed();
+  if (shown) {
+    const ChatStream* stream = context_.writer.stream();
+    const bool thinks = is_running() && stream != nullptr && stream->text().isEmpty();
+    if (reasoning_->set_reasoning(reasoning, thinks) && reasoning_->is_open()) Q_EMIT height_changed();
   }
   reasoning_->setVisible(shown);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/panels/chat/reasoning_fold.h"
 
-#include <QRegularExpression>
+#include "ui/models/counted.h"
 
 namespace lathe::ui {
 
@@ -13,14 +13,33 @@ ReasoningFold::ReasoningFold(const Theme& theme, QWidget* parent)
   text_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   rows()->addWidget(text_);
   set_open(false);
+  connect(this, &Section::folded, this, [this] {
+    if (is_open()) text_->setText(reasoning_);
+  });
 }
 
-void ReasoningFold::set_reasoning(const QString& reasoning, bool running) {
-  static const QRegularExpression blanks(QStringLiteral("\\s+"));
-  text_->setText(reasoning);
-  const qsizetype n_words = reasoning.trimmed().split(blanks, Qt::SkipEmptyParts).size();
-  set_fact(running ? tr("thinking, %n word(s)", nullptr, static_cast<int>(n_words))
-                   : tr("%n word(s)", nullptr, static_cast<int>(n_words)));
+void ReasoningFold::count(QStringView more) {
+  for (const QChar c : more) {
+    if (!c.isSpace() && !in_word_) ++n_words_;
+    in_word_ = !c.isSpace();
+  }
+}
+
+/// Called with each piece of a reply: words are counted once, and a folded text is not laid out.
+bool ReasoningFold::set_reasoning(const QString& reasoning, bool running) {
+  if (reasoning == reasoning_ && running == running_) return false;
+  if (!reasoning.startsWith(reasoning_)) {
+    reasoning_.clear();
+    n_words_ = 0;
+    in_word_ = false;
+  }
+  count(QStringView(reasoning).mid(reasoning_.size()));
+  reasoning_ = reasoning;
+  running_ = running;
+  if (is_open()) text_->setText(reasoning_);
+  const QString words = counted(n_words_, tr("word"), tr("words"));
+  set_fact(running ? tr("thinking, %1").arg(words) : words);
+  return true;
 }
 
 int ReasoningFold::height_for(int width) const {

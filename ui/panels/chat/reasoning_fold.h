@@ -14,12 +14,18 @@ class ReasoningFold : public Section {
  public:
   ReasoningFold(const Theme& theme, QWidget* parent);
   /// `running`: the reply is being written, and its answer has not begun.
-  void set_reasoning(const QString& reasoning, bool running);
-  QString reasoning() const { return text_->text(); }
+  /// Returns whether anything changed.
+  bool set_reasoning(const QString& reasoning, bool running);
+  const QString& reasoning() const { return reasoning_; }
   int height_for(int width) const;
 
  private:
+  void count(QStringView more);
+
   QLabel* text_;
+  QString reasoning_;
+  quint64 n_words_ = 0;
+  bool in_word_ = false, running_ = false;
 };
 
 }  // namespace lathe::ui

@@ -47,7 +47,8 @@ TextAttachment read_attachment(const QString& path) {
   const QByteArray bytes = file.read(kMostBytes + 1);
   if (bytes.size() > kMostBytes)
     return {{},
-            translated("%1 has %2 KiB; at most 256 KiB can be attached.").arg(name, QLocale().toString(info.size() >> 10))};
+            translated("%1 has %2 KiB; at most 256 KiB can be attached.")
+                .arg(name, QLocale().toString((info.size() + 1023) >> 10))};
   QString text = decoded(bytes);
   if (text.isNull()) return {{}, translated("%1 is not a text in UTF-8.").arg(name)};
   text.replace(QLatin1String("\r\n"), QLatin1String("\n"));

@@ -380,6 +380,9 @@ class TargetTest : public QObject {
     plan.target.model = "scripted";
     QVERIFY(swept(plan).cells.at(0).error.empty());
     QCOMPARE(server.requests().back().path, std::string("/gateway/v1/completions"));
+    plan.target.url = server.url() + "/models/";
+    QVERIFY(swept(plan).cells.at(0).error.empty());
+    QCOMPARE(server.requests().back().path, std::string("/models/v1/completions"));
   }
 
   void a_server_that_is_not_there_is_told() {

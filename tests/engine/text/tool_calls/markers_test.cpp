@@ -189,6 +189,19 @@ class MarkersTest : public QObject {
     const std::string json = got.substr(4, got.find_last_of('}') - 3);
     QCOMPARE(QString::fromStdString(Json::parse(json)["s"].get<std::string>()), argument);
   }
+  /// The tag that closes a call may be left out where the end of its block is a token.
+  void an_end_token_closes_a_call_without_its_tag() {
+    const AnswerCase qwen{{"qwen3_coder", ""}, kTools, "", {"<tool_call>", "</tool_call>"}};
+    QCOMPARE(parts_of(qwen,
+                      "\1<tool_call><function=f><parameter=s>x</parameter>\n\1</tool_call>"
+                      "\1<tool_call><function=f><parameter=s>y</parameter></function>\1</tool_call>"),
+             std::string("T:f {\"s\":\"x\"}|T:f {\"s\":\"y\"}"));
+    const AnswerCase minimax{{"minimax_m2", ""}, kTools, "", {"<minimax:tool_call>", "</minimax:tool_call>"}};
+    QCOMPARE(parts_of(minimax,
+                      "\1<minimax:tool_call><invoke name=\"f\"><parameter name=\"s\">x</parameter>"
+                      "\1</minimax:tool_call>So."),
+             std::string("T:f {\"s\":\"x\"}|C:So."));
+  }
   void reasoning_by_token_data() {
     QTest::addColumn<QString>("formats");
     QTest::addColumn<QStringList>("tokens");
