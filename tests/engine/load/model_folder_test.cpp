@@ -215,7 +215,8 @@ void ModelFolderTest::a_file_that_may_not_be_read_is_named() {
   const Sandbox sandbox;
   write_file((sandbox.model / "generation_config.json").string(), "{}");
   fs::permissions(sandbox.model / "generation_config.json", fs::perms::none);
-  const fs::perms readable = fs::perms::owner_all | fs::perms::others_read | fs::perms::others_exec;
+  const fs::perms readable =
+      fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec | fs::perms::others_read | fs::perms::others_exec;
   for (const fs::path& folder : {fs::path(sandbox.root.path().toStdString()), sandbox.model})
     fs::permissions(folder, readable);
   const OrdinaryUser user;

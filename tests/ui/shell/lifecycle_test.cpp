@@ -300,9 +300,9 @@ void LifecycleTest::U1_logout_keeps_the_text() {
   // A kill may follow at once: everything is on the disk now.
   QCOMPARE(kept_reply(profile).text, std::string("Paged"));
   QVERIFY(kept_reply(profile).partial);
-  QFile settings(profile.filePath("config/settings.json"));
-  QVERIFY(settings.open(QIODevice::ReadOnly));
-  QVERIFY(settings.readAll().contains("half a thought"));
+  QFile draft(profile.filePath("data/draft.txt"));
+  QVERIFY(draft.open(QIODevice::ReadOnly));
+  QCOMPARE(draft.readAll(), QByteArray("half a thought"));
   QVERIFY(fixture.window->isVisible());  // another program may still stop the logout
 }
 
