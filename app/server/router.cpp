@@ -106,7 +106,7 @@ std::string Router::no_route(const http::RequestHead& head, const std::string& p
     }
   }
   const std::string words = "there is no " + printable(head.path, 100) + " here";
-  return nearest.empty() ? words : words + "; it is " + std::string(nearest);
+  return nearest.empty() ? words : words + "; did you mean " + std::string(nearest) + "?";
 }
 
 http::Screening Router::screen(const http::RequestHead& head) {

@@ -34,8 +34,8 @@ engine::Result<void> keep_draft(const Paths& paths, std::string_view text) {
   const fs::path file = file_of(paths);
   std::error_code error;
   if (text.empty()) {
-    fs::remove(file, error);  // no error where there is none
-    if (error) return engine::fail(engine::ErrorCode::internal, error.message(), file.string());
+    if (!fs::is_regular_file(file, error)) return {};
+    if (!fs::remove(file, error) && error) return engine::fail(engine::ErrorCode::internal, error.message(), file.string());
     return {};
   }
   if (text.size() > kMaxDraftBytes)

@@ -70,7 +70,6 @@ class ServedConnection final : public Connection {
   asio::awaitable<void> refuse(const RequestHead* head, const Refusal& refusal);
   asio::awaitable<Step> answer(std::unique_ptr<PendingResponse> pending);
   asio::awaitable<Step> answer(std::unique_ptr<PieceStream> stream);
-  static bool is_ready(PendingResponse& pending, std::exception_ptr& thrown);
   asio::awaitable<void> await_ready(PendingResponse& pending, std::exception_ptr& thrown);
   asio::awaitable<void> pump(PieceStream& stream, bool& complete);
   bool pull(PieceStream& stream, std::string& piece);
@@ -343,16 +342,6 @@ asio::awaitable<ServedConnection::Step> ServedConnection::answer(std::unique_ptr
     pending.reset();
   });
   co_return co_await send(std::move(response));
-}
-
-/// True also where ready() throws: `thrown` is then what it threw.
-bool ServedConnection::is_ready(PendingResponse& pending, std::exception_ptr& thrown) {
-  try {
-    return pending.ready();
-  } catch (...) {
-    thrown = std::current_exception();
-    return true;
-  }
 }
 
 /// Ends with what ready() throws, too: an exception that left a branch of `||` would wait for the other branch's end.

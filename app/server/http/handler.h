@@ -39,6 +39,16 @@ class PendingResponse : public Pending {
   virtual Response take() = 0;
 };
 
+/// True also where ready() throws: `thrown` is then the exception.
+inline bool is_ready(PendingResponse& pending, std::exception_ptr& thrown) {
+  try {
+    return pending.ready();
+  } catch (...) {
+    thrown = std::current_exception();
+    return true;
+  }
+}
+
 /// A response in pieces, each of which is sent at once.
 class PieceStream : public Pending {
  public:

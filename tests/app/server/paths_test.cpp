@@ -101,14 +101,14 @@ class PathsTest : public QObject {
     const auto row = [](const char* path, const char* named) {
       QTest::newRow(path) << QByteArray(path) << QByteArray(named);
     };
-    row("/models", "it is /v1/models");
-    row("/v1/v1/models", "it is /v1/models");
-    row("/completions", "it is /v1/completions");
-    row("/chat/completions", "it is /v1/chat/completions");
-    row("/v1/v1/chat/completions", "it is /v1/chat/completions");
-    row("/api/v1/models/", "it is /v1/models");
-    row("/v1/tokenize", "it is /tokenize");
-    row("/v1/health", "it is /health");
+    row("/models", "did you mean /v1/models?");
+    row("/v1/v1/models", "did you mean /v1/models?");
+    row("/completions", "did you mean /v1/completions?");
+    row("/chat/completions", "did you mean /v1/chat/completions?");
+    row("/v1/v1/chat/completions", "did you mean /v1/chat/completions?");
+    row("/api/v1/models/", "did you mean /v1/models?");
+    row("/v1/tokenize", "did you mean /tokenize?");
+    row("/v1/health", "did you mean /health?");
     row("/", "there is no / here");
     row("/v2/nothing", "there is no /v2/nothing here");
   }

@@ -190,17 +190,28 @@ class MarkersTest : public QObject {
     QCOMPARE(QString::fromStdString(Json::parse(json)["s"].get<std::string>()), argument);
   }
   /// The tag that closes a call may be left out where the end of its block is a token.
+  void an_end_token_closes_a_call_without_its_tag_data() {
+    QTest::addColumn<QString>("format");
+    QTest::addColumn<QStringList>("tokens");
+    QTest::addColumn<QString>("text");
+    QTest::addColumn<QString>("expected");
+    QTest::newRow("two calls") << "qwen3_coder" << QStringList{"<tool_call>", "</tool_call>"}
+                               << "\1<tool_call><function=f><parameter=s>x</parameter>\n\1</tool_call>"
+                                  "\1<tool_call><function=f><parameter=s>y</parameter></function>\1</tool_call>"
+                               << R"(T:f {"s": "x"}|T:f {"s": "y"})";
+    QTest::newRow("text after it") << "minimax_m2" << QStringList{"<minimax:tool_call>", "</minimax:tool_call>"}
+                                   << "\1<minimax:tool_call><invoke name=\"f\"><parameter name=\"s\">x</parameter>"
+                                      "\1</minimax:tool_call>So."
+                                   << R"(T:f {"s": "x"}|C:So.)";
+  }
   void an_end_token_closes_a_call_without_its_tag() {
-    const AnswerCase qwen{{"qwen3_coder", ""}, kTools, "", {"<tool_call>", "</tool_call>"}};
-    QCOMPARE(parts_of(qwen,
-                      "\1<tool_call><function=f><parameter=s>x</parameter>\n\1</tool_call>"
-                      "\1<tool_call><function=f><parameter=s>y</parameter></function>\1</tool_call>"),
-             std::string("T:f {\"s\":\"x\"}|T:f {\"s\":\"y\"}"));
-    const AnswerCase minimax{{"minimax_m2", ""}, kTools, "", {"<minimax:tool_call>", "</minimax:tool_call>"}};
-    QCOMPARE(parts_of(minimax,
-                      "\1<minimax:tool_call><invoke name=\"f\"><parameter name=\"s\">x</parameter>"
-                      "\1</minimax:tool_call>So."),
-             std::string("T:f {\"s\":\"x\"}|C:So."));
+    QFETCH(QString, format);
+    QFETCH(QStringList, tokens);
+    QFETCH(QString, text);
+    QFETCH(QString, expected);
+    AnswerCase given{{format.toStdString(), ""}, kTools, ""};
+    for (const QString& token : tokens) given.tokens.push_back(token.toStdString());
+    QCOMPARE(QString::fromStdString(parts_of(given, text.toStdString())), expected);
   }
   void reasoning_by_token_data() {
     QTest::addColumn<QString>("formats");
