@@ -25,6 +25,12 @@ if(CCACHE_PROGRAM)
   set(CMAKE_C_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
 endif()
 
+# Links of tests are a tenth of a clean build with GNU ld: mold takes 1 s where that takes 5, under a sanitizer 2.6 s of 9.6.
+find_program(MOLD_PROGRAM mold)
+if(MOLD_PROGRAM AND LATHE_TESTS AND NOT LATHE_FUZZ)
+  add_link_options(-fuse-ld=mold)
+endif()
+
 add_library(lathe_settings INTERFACE)
 target_include_directories(lathe_settings INTERFACE "${CMAKE_SOURCE_DIR}")
 # -Wrestrict, -Wstringop-overflow, -Warray-bounds: gcc 12 sees overlaps in std::string that are not there (its bug 105651).
@@ -43,7 +49,8 @@ if(LATHE_SANITIZE)
     # No input of a fuzz target reaches a kernel, and clang takes minutes to instrument one file of unrolled tiles.
     set(sanitize "$<$<NOT:$<STREQUAL:$<TARGET_PROPERTY:NAME>,lathe_kernels>>:${sanitize}>")
   endif()
-  target_compile_options(lathe_settings INTERFACE "${sanitize}")
+  # -Wmaybe-uninitialized: gcc 12 with sanitizers warns of members of std::variant that no path reads.
+  target_compile_options(lathe_settings INTERFACE "${sanitize}" $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(lathe_settings INTERFACE -fsanitize=${LATHE_SANITIZE})
 endif()
 

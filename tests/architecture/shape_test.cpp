@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <set>
 
 #include "tests/support/shared_data.h"
 #include "tests/support/source_tree.h"
@@ -100,11 +101,18 @@ void ShapeTest::the_scanner_finds_functions() {
 
 void ShapeTest::R6_every_header_compiles_alone() {
   if (!std::string(LATHE_SANITIZERS).empty()) QSKIP("skipped: the sanitizer builds do not compile headers alone");
-  // The build compiles one generated file a header; what is left to check is that it left none out.
+  // The build compiles a generated file for each header that no source includes first; what is left to check is that it left
+  // none out.
+  const std::vector<SourceFile> files = read_sources({"kernels", "engine", "app", "ui"});
+  std::set<std::string> included_first;
+  for (const SourceFile& file : files) {
+    if (!file.is_header() && !file.includes.empty()) included_first.insert(file.includes.front().path);
+  }
   std::vector<std::string> missing;
-  for (const SourceFile& file : read_sources({"kernels", "engine", "app", "ui"})) {
+  for (const SourceFile& file : files) {
     const std::string generated = std::string(LATHE_BINARY_DIR) + "/tests/headers/" + file.path + ".cpp";
-    if (file.is_header() && !std::filesystem::exists(generated)) missing.push_back(file.path);
+    if (file.is_header() && !included_first.contains(file.path) && !std::filesystem::exists(generated))
+      missing.push_back(file.path);
   }
   QVERIFY2(missing.empty(), join(missing).c_str());
 }

@@ -63,7 +63,8 @@ void ToolAnswersTest::a_limit_is_said_behind_a_whole_call() {
   const std::string call = kCall;
   fixture_->engine().answer_with(call + call);
   const Json body = with_tools({{"max_tokens", call.size() + 30}, {"n", 2}});
-  for (const Json& choice : post(body).json()["choices"]) {
+  const Json answer = post(body).json();
+  for (const Json& choice : answer["choices"]) {
     QCOMPARE(choice["finish_reason"], "length");
     QVERIFY(choice["message"]["content"].is_null());
     QCOMPARE(choice["message"]["tool_calls"].size(), std::size_t(1));
@@ -87,7 +88,8 @@ void ToolAnswersTest::a_call_in_a_code_block_is_text() {
 void ToolAnswersTest::stop_strings_hold_for_the_content_alone() {
   fixture_->engine().answer_with("I look.\n" + std::string(kCall) + "Zürich it is.");
   const Json body = with_tools({{"stop", {"Zürich", "tool_call"}}, {"n", 2}});
-  for (const Json& choice : post(body).json()["choices"]) {
+  const Json answer = post(body).json();
+  for (const Json& choice : answer["choices"]) {
     QCOMPARE(choice["message"]["content"], "I look.");
     QCOMPARE(choice["message"]["tool_calls"][0]["function"]["arguments"], kArguments);
     QCOMPARE(choice["stop_reason"], "Zürich");
