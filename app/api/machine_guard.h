@@ -27,7 +27,7 @@ struct MachineWarning {
 };
 
 /// One line.
-std::string words_of(const MachineWarning& warning);
+std::string text_of(const MachineWarning& warning);
 /// Keeps the worst of each guard, in the order of the table.
 void keep_worst(std::vector<MachineWarning>& all, std::span<const MachineWarning> more);
 

@@ -41,7 +41,7 @@ struct CellResult {
   bool is_done(const SweepPlan& plan) const;
   bool is_skipped() const { return error == kSkipped; }
   bool has_failed() const { return !error.empty() && !is_skipped(); }
-  std::string error_words() const { return is_skipped() ? error : "failed: " + error; }  ///< requires: there is an error
+  std::string error_text() const { return is_skipped() ? error : "failed: " + error; }  ///< requires: there is an error
 };
 
 struct SweepReport {
@@ -79,8 +79,8 @@ std::vector<std::size_t> pareto_front(const SweepReport& report, std::size_t met
 
 /// {"plan", "cells": [{"variables", "metrics": {name: {"mean", "ci95" (null: none), "n", "samples"}} or "error"}], ...},
 /// with "checksum" instead of "mean" and "ci95" where a metric is one, with "distributions" {latency: {"n", "quantiles":
-/// [[share, value], ...]}} where they were kept, with "trials" of each run where a highest rate was searched, with "warnings"
-/// where the machine gave some: of a cell the values by guard, of all the words too; and "machine", this one.
+/// [[share, value], ...]}} where they were kept, with "trials" of each run where a highest rate was searched, with
+/// "warnings" where the machine gave some: of a cell the values by guard, of all the words too; and "machine", this one.
 engine::OrderedJson to_json(const SweepPlan& plan, const SweepReport& report);
 /// A line a cell: variables, then mean and half width of each metric (a checksum alone), then the error.
 std::string to_csv(const SweepPlan& plan, const SweepReport& report);

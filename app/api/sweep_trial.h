@@ -20,7 +20,7 @@ struct SweepTrial {
 };
 
 /// "trying 3.2 req/s": what is done, for people.
-std::string words_of_trial(double rate);
+std::string text_of_trial(double rate);
 
 /// [{"rate" (null: one request at a time), "held", "why" of one that did not, "requests", the metrics (null: unseen)}].
 engine::OrderedJson to_json(std::span<const SweepTrial> trials);

@@ -20,7 +20,7 @@ struct SweepProgress {
   std::size_t cells_done = 0, cells_total = 0;
   std::size_t cell = 0;     ///< that is measured now
   std::int64_t repeat = 0;  ///< of it; 0: the warm-up
-  std::string doing;        ///< "evaluating", "loading", "connecting", "warming up", "measuring", or words_of_trial()
+  std::string doing;        ///< "evaluating", "loading", "connecting", "warming up", "measuring", or text_of_trial()
   double seconds = 0;       ///< since the sweep began
   double seconds_left = 0;  ///< by the cells of this run; 0: not known yet
   double tok_s = 0;         ///< of the answers of the present run so far, or of the run before; 0: not known
@@ -28,13 +28,13 @@ struct SweepProgress {
 };
 
 enum class SweepState : std::uint8_t {
-  none,     ///< nothing to show
+  none,  ///< nothing to show
   running,
   pausing,  ///< the present run goes to its end first
   paused,
   stopped,  ///< by the user, or it was found half done: resume() goes on
   done,
-  failed    ///< the journal cannot be written
+  failed  ///< the journal cannot be written
 };
 
 struct SweepStatus {
@@ -45,9 +45,7 @@ struct SweepStatus {
   std::string journal;  ///< path
   std::string error;
   std::uint64_t revision = 0;  ///< rises with every change of anything but the seconds
-  bool runs() const {
-    return state == SweepState::running || state == SweepState::pausing || state == SweepState::paused;
-  }
+  bool runs() const { return state == SweepState::running || state == SweepState::pausing || state == SweepState::paused; }
 };
 
 /// A journal of an earlier sweep.

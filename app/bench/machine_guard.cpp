@@ -52,7 +52,7 @@ const MachineGuard* find_guard(std::string_view name) {
 
 std::span<const MachineGuard> machine_guards() { return kGuards; }
 
-std::string words_of(const MachineWarning& warning) {
+std::string text_of(const MachineWarning& warning) {
   const MachineGuard* const guard = find_guard(warning.guard);
   return guard == nullptr ? std::string(warning.guard) : guard->words(warning.value);
 }

@@ -36,7 +36,7 @@ ThisMachine this_machine(const std::string& cpuinfo) {
           .isas = engine::machine_isas()};
 }
 
-std::string words_of(const ThisMachine& machine) {
+std::string text_of(const ThisMachine& machine) {
   return fmt::format("{}{}{}, {} processors, {:.1f} GiB of memory; {}; Lathe {}",
                      machine.host.empty() ? "a machine without a name" : machine.host, machine.processor.empty() ? "" : ", ",
                      machine.processor, machine.n_processors, machine.memory_gib, fmt::join(machine.isas, ", "),

@@ -21,7 +21,7 @@ struct ThisMachine {
 ThisMachine this_machine(const std::string& cpuinfo = "/proc/cpuinfo");
 
 /// "bench-7, AMD EPYC 9B45, 2 processors, 23.4 GiB of memory; avx2, avx512; Lathe 0.1.0"
-std::string words_of(const ThisMachine& machine);
+std::string text_of(const ThisMachine& machine);
 engine::OrderedJson to_json(const ThisMachine& machine);
 
 }  // namespace lathe::app

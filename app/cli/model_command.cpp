@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <iterator>
 
-#include "app/cli/memory_words.h"
+#include "app/cli/memory_text.h"
 #include "app/log/printable.h"
 #include "engine/api/option_value.h"
 
@@ -53,14 +53,14 @@ std::vector<std::string> quantization_details(const engine::LoadedModel& model) 
 
 std::string loaded_line(const engine::LoadedModel& model) {
   return fmt::format("Loaded {}: {}, {}, {} with {} thread{}, context {}, {} KV blocks, in {:.2f} s{}; {}", model.name,
-                     model.info.architecture, weights_words(model), model.isa, model.n_threads,
+                     model.info.architecture, weights_text(model), model.isa, model.n_threads,
                      model.n_threads == 1 ? "" : "s", model.max_model_len, model.n_blocks, model.load_ms / 1000,
-                     model.packed_cache == engine::PackedCacheUse::hit ? " from the cache" : "", memory_words(model));
+                     model.packed_cache == engine::PackedCacheUse::hit ? " from the cache" : "", memory_text(model));
 }
 
 }  // namespace
 
-std::string weights_words(const engine::LoadedModel& model) {
+std::string weights_text(const engine::LoadedModel& model) {
   const std::string& quantization = model.running_quantization();
   if (quantization == "none") return model.dtype;
   const std::string details = fmt::format("{}", fmt::join(quantization_details(model), ", "));
@@ -164,7 +164,7 @@ std::string ModelCommand::hint_at_flag() const {
                      positional_model_, positional_model_);
 }
 
-void ModelCommand::note(const std::string& line) {
+void ModelCommand::print_note(const std::string& line) {
   if (!quiet_) terminal_.err << printable(line) << std::endl;
 }
 
@@ -198,7 +198,7 @@ Result<EngineOptions> ModelCommand::engine_options(const std::string& otherwise)
   if (options.model.empty()) {
     return engine::fail(ErrorCode::invalid_argument, "no model given, and the bundled one is not installed", "--model");
   }
-  note("No --model given: using the bundled demo model, which is small and knows little.");
+  print_note("No --model given: using the bundled demo model, which is small and knows little.");
   return options;
 }
 
@@ -211,7 +211,7 @@ void ModelCommand::warn_of_idle(std::span<const EngineOptions> all) {
     std::string words = fmt::format("{} ({})", flag_of(name), engine::why_idle(all.front(), name));
     if (std::find(idle.begin(), idle.end(), words) == idle.end()) idle.push_back(std::move(words));
   }
-  if (!idle.empty()) note(fmt::format("Warning: without effect: {}", fmt::join(idle, ", ")));
+  if (!idle.empty()) print_note(fmt::format("Warning: without effect: {}", fmt::join(idle, ", ")));
 }
 
 void ModelCommand::progress(const std::string& line) {
@@ -234,8 +234,8 @@ Result<void> ModelCommand::load(const EngineOptions& options) {
   LATHE_TRY_VOID(models.wait());
   const EngineLease engine = models.lease();
   if (!engine) return engine::fail(ErrorCode::cancelled, "loading was cancelled", options.model);
-  note(loaded_line(engine->model()));
-  for (const std::string& warning : engine->model().info.warnings) note("Warning: " + printable(warning));
+  print_note(loaded_line(engine->model()));
+  for (const std::string& warning : engine->model().info.warnings) print_note("Warning: " + printable(warning));
   return {};
 }
 

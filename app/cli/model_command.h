@@ -20,7 +20,7 @@
 namespace lathe::app {
 
 /// "bfloat16", "int8_g32 (zero points, head in bfloat16) and bfloat16".
-std::string weights_words(const engine::LoadedModel& model);
+std::string weights_text(const engine::LoadedModel& model);
 /// 3 for what is wrong with a model, 2 for what is wrong with the arguments, else 1.
 int exit_code_of(engine::ErrorCode code);
 /// Writes the error as one line and returns its exit code.
@@ -67,7 +67,7 @@ class ModelCommand {
   /// A signal came: the program ends within 5 s, whatever runs.
   void begin_end() { end_watch_.begin(kLongestEnd, end_code_); }
   /// A line on stderr that --quiet leaves out.
-  void note(const std::string& line);
+  void print_note(const std::string& line);
   /// A line on stderr that the next one replaces; nothing where there is no terminal. Empty: takes it away.
   void progress(const std::string& line);
   int fail(const engine::Error& error) { return report(terminal_, parser_, error); }

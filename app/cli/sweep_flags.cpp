@@ -262,17 +262,17 @@ void note_surprises(ModelCommand& command, const SweepFlags& flags, const SweepP
   };
   for (const SweepVariable& variable : plan.variables) {
     if (!gives_work(variable.name) && !command.given(variable.name) && !flags.sampling.given(variable.name)) continue;
-    command.note(fmt::format("Warning: without effect: {} (it is a variable: its values come with --var {}=)",
-                             flag_of(variable.name), variable.name));
+    command.print_note(fmt::format("Warning: without effect: {} (it is a variable: its values come with --var {}=)",
+                                   flag_of(variable.name), variable.name));
   }
   const SweepTemplate* const shape = find_sweep_template(flags.template_name);
   if (shape != nullptr && shape->measures_quality && plan.quality_dataset.empty()) {
-    command.note(
+    command.print_note(
         "Warning: speed and memory alone are measured: --dataset FILE names the text on which perplexity, divergence "
         "(KL) and agreement are");
   }
   if (plan.parse_special && plan.quality_dataset.empty())
-    command.note("Warning: without effect: --parse-special (it is of --quality-dataset)");
+    command.print_note("Warning: without effect: --parse-special (it is of --quality-dataset)");
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-std::vector<std::string> words_of(std::string_view text) {
+std::vector<std::string> text_of(std::string_view text) {
   std::vector<std::string> words;
   const std::string all = lower(text);
   for (std::size_t start = all.find_first_not_of(' '); start != all.npos;) {
@@ -48,7 +48,7 @@ std::string excerpt_of(std::string_view section, const std::string& word) {
 }  // namespace
 
 std::vector<ManualHit> search_manual(std::string_view text) {
-  const std::vector<std::string> words = words_of(text);
+  const std::vector<std::string> words = text_of(text);
   std::vector<ManualHit> in_headings, in_text;
   if (words.empty()) return in_text;
   for (const ManualPage& page : manual_pages()) {

@@ -11,7 +11,7 @@ namespace {
 using engine::ErrorCode;
 using engine::Json;
 
-std::string words_of(const KnownField* field) {
+std::string text_of(const KnownField* field) {
   if (field == nullptr) return "is not a field that this server knows, and was ignored";
   if (field->fate == FieldFate::served) return "has no effect on this route, and was ignored";
   return "is not served here, and was ignored";
@@ -20,7 +20,7 @@ std::string words_of(const KnownField* field) {
 /// Notes a field that is not obeyed; false when there are enough of them.
 bool note_unread(const std::vector<FieldWarning>& warnings, const std::function<void(std::string)>& warn,
                  const KnownField* field) {
-  if (warnings.size() < RequestFields::kMaxWarnings) warn(words_of(field));
+  if (warnings.size() < RequestFields::kMaxWarnings) warn(text_of(field));
   return warnings.size() < RequestFields::kMaxWarnings;
 }
 

@@ -9,14 +9,14 @@
 
 namespace lathe::engine {
 
-kernels::KvShape KvLayout::shape_of(std::int64_t layer) const {
+kernels::KvShape KvLayers::shape_of(std::int64_t layer) const {
   kernels::KvShape of_layer = shape;
   const int group = group_of(layer);
   if (group > 0) of_layer.n_blocks = window_blocks[static_cast<std::size_t>(group - 1)];
   return of_layer;
 }
 
-Result<KvStorage> KvStorage::allocate(kernels::Backend& backend, const KvLayout& layout) {
+Result<KvStorage> KvStorage::allocate(kernels::Backend& backend, const KvLayers& layout) {
   KvStorage storage;
   storage.layout_ = layout;
   for (int i = 0; i < layout.shape.n_layers; ++i) {
@@ -33,7 +33,7 @@ Result<KvStorage> KvStorage::allocate(kernels::Backend& backend, const KvLayout&
   return storage;
 }
 
-std::int64_t KvStorage::n_bytes(const kernels::Backend& backend, const KvLayout& layout) {
+std::int64_t KvStorage::n_bytes(const kernels::Backend& backend, const KvLayers& layout) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   std::int64_t sum = 0;
   for (int i = 0; i < layout.shape.n_layers; ++i) {

@@ -12,7 +12,7 @@
 namespace lathe::engine {
 
 /// Which layers there are, and how many blocks each has.
-struct KvLayout {
+struct KvLayers {
   kernels::KvShape shape;            ///< of every layer; its n_blocks are those of the first group
   std::vector<int> window_blocks{};  ///< of a layer of each window group (WindowGroup)
   std::vector<int> groups{};         ///< [n_layers]: 0, or 1 + the window group; none: all 0
@@ -25,9 +25,9 @@ struct KvLayout {
 class KvStorage {
  public:
   /// Errors: resource_exhausted when a layer does not fit.
-  static Result<KvStorage> allocate(kernels::Backend& backend, const KvLayout& layout);
+  static Result<KvStorage> allocate(kernels::Backend& backend, const KvLayers& layout);
   /// Units: bytes that allocate() takes for that layout.
-  static std::int64_t n_bytes(const kernels::Backend& backend, const KvLayout& layout);
+  static std::int64_t n_bytes(const kernels::Backend& backend, const KvLayers& layout);
 
   /// Units: bytes.
   std::int64_t n_bytes() const;
@@ -38,7 +38,7 @@ class KvStorage {
   int group_of(std::int64_t layer) const { return layout_.group_of(layer); }
 
  private:
-  KvLayout layout_;
+  KvLayers layout_;
   std::vector<kernels::Buffer> layers_;
 };
 

@@ -19,8 +19,8 @@ WindowGroup::WindowGroup(const WindowPool& shape, int n_first_blocks, int block_
     : pool_(shape.n_blocks),
       window_(shape.window),
       block_size_(block_size),
-      beside_(static_cast<std::size_t>(n_first_blocks), -1),
-      first_of_(static_cast<std::size_t>(shape.n_blocks), -1) {
+      siblings_(static_cast<std::size_t>(n_first_blocks), -1),
+      primary_of_(static_cast<std::size_t>(shape.n_blocks), -1) {
   LATHE_CHECK(window_ > 0);
 }
 
@@ -28,7 +28,7 @@ int WindowGroup::n_usable(std::span<const std::int32_t> firsts) const {
   auto n = static_cast<int>(firsts.size());
   // What is missing lies in the window of every longer part too, so each block is looked at once.
   for (int i = n - 1; i >= n_behind(n); --i) {
-    if (beside(firsts[static_cast<std::size_t>(i)]) < 0) n = i;
+    if (sibling(firsts[static_cast<std::size_t>(i)]) < 0) n = i;
   }
   return n;
 }
@@ -38,8 +38,8 @@ void WindowGroup::adopt(BlockRow& row, std::span<const std::int32_t> firsts) {
   row.n_dropped = n_behind(std::ssize(firsts));
   row.blocks.assign(static_cast<std::size_t>(row.n_dropped), -1);
   for (const std::int32_t first : firsts.subspan(row.blocks.size())) {
-    pool_.add_reference(beside(first));
-    row.blocks.push_back(beside(first));
+    pool_.add_reference(sibling(first));
+    row.blocks.push_back(sibling(first));
   }
 }
 
@@ -47,20 +47,20 @@ void WindowGroup::grow(BlockRow& row, int n_blocks) {
   while (static_cast<int>(row.blocks.size()) < n_blocks) {
     const BlockPool::Taken taken = pool_.take();
     if (taken.was_cached)
-      beside_[static_cast<std::size_t>(std::exchange(first_of_[static_cast<std::size_t>(taken.block)], -1))] = -1;
+      siblings_[static_cast<std::size_t>(std::exchange(primary_of_[static_cast<std::size_t>(taken.block)], -1))] = -1;
     row.blocks.push_back(taken.block);
   }
 }
 
 void WindowGroup::publish(BlockRow& row, int number, std::int32_t first) {
   std::int32_t& block = row.blocks[static_cast<std::size_t>(number)];
-  if (const std::int32_t known = beside(first); known >= 0) {
+  if (const std::int32_t known = sibling(first); known >= 0) {
     pool_.add_reference(known);
     pool_.release(std::exchange(block, known));
     return;
   }
-  beside_[static_cast<std::size_t>(first)] = block;
-  first_of_[static_cast<std::size_t>(block)] = first;
+  siblings_[static_cast<std::size_t>(first)] = block;
+  primary_of_[static_cast<std::size_t>(block)] = first;
   pool_.set_cached(block, true);
 }
 
@@ -79,19 +79,19 @@ void WindowGroup::release(BlockRow& row) {
 }
 
 void WindowGroup::forget(std::int32_t first, int n_references) {
-  std::int32_t& block = beside_[static_cast<std::size_t>(first)];
+  std::int32_t& block = siblings_[static_cast<std::size_t>(first)];
   if (block < 0 || pool_.n_references(block) > n_references) return;
-  first_of_[static_cast<std::size_t>(block)] = -1;
+  primary_of_[static_cast<std::size_t>(block)] = -1;
   pool_.set_cached(std::exchange(block, -1), false);
 }
 
 bool WindowGroup::consistent(const BlockPool& firsts) const {
   int n_beside = 0, n_cached = 0;
   for (std::int32_t first = 0; first < firsts.n_blocks(); ++first) {
-    const std::int32_t block = beside(first);
+    const std::int32_t block = sibling(first);
     if (block < 0) continue;
     ++n_beside;
-    if (!firsts.is_cached(first) || !pool_.is_cached(block) || first_of_[static_cast<std::size_t>(block)] != first)
+    if (!firsts.is_cached(first) || !pool_.is_cached(block) || primary_of_[static_cast<std::size_t>(block)] != first)
       return false;
   }
   for (std::int32_t block = 0; block < pool_.n_blocks(); ++block) n_cached += pool_.is_cached(block) ? 1 : 0;

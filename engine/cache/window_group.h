@@ -36,7 +36,7 @@ class WindowGroup {
   const BlockPool& pool() const { return pool_; }
   std::int64_t window() const { return window_; }
   /// The block with the tokens that `first` of the first group holds; -1: it was lost, or never kept.
-  std::int32_t beside(std::int32_t first) const { return beside_[static_cast<std::size_t>(first)]; }
+  std::int32_t sibling(std::int32_t first) const { return siblings_[static_cast<std::size_t>(first)]; }
 
   /// Of a prefix in those blocks of the first group, the longest part whose end this group can continue. Units: blocks.
   int n_usable(std::span<const std::int32_t> firsts) const;
@@ -60,8 +60,8 @@ class WindowGroup {
   BlockPool pool_;
   std::int64_t window_;
   int block_size_;
-  std::vector<std::int32_t> beside_;    ///< by block of the first group
-  std::vector<std::int32_t> first_of_;  ///< by block of this one; -1: not found by anybody
+  std::vector<std::int32_t> siblings_;    ///< by block of the first group
+  std::vector<std::int32_t> primary_of_;  ///< by block of this one; -1: not found by anybody
 };
 
 }  // namespace lathe::engine

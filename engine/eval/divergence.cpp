@@ -44,7 +44,7 @@ class Divergences {
                                                                part.row(kTested, i), losses_[kTested].log_sum(i));
       }
     });
-    for (std::int64_t i = 0; i < part.n_rows; ++i) note(part, i, all_[first + static_cast<std::size_t>(i)]);
+    for (std::int64_t i = 0; i < part.n_rows; ++i) record(part, i, all_[first + static_cast<std::size_t>(i)]);
     return true;
   }
 
@@ -67,7 +67,7 @@ class Divergences {
   }
 
  private:
-  void note(const ReadPart& part, std::int64_t i, double kl) {
+  void record(const ReadPart& part, std::int64_t i, double kl) {
     mean_.add(kl);
     const std::int32_t reference_best = losses_[kReference].best(i), tested_best = losses_[kTested].best(i);
     n_same_best_ += reference_best == tested_best ? 1 : 0;

@@ -50,7 +50,7 @@ Result<CodedTensor> coded_of(const ByteMatrix& matrix, const TensorParts& parts)
   const std::int64_t n_groups = groups_in(k, group);
   LATHE_TRY_VOID(parts.check_grid(*matrix.scales, groups_in(n, rows), n_groups));
   if (matrix.zeros != nullptr) LATHE_TRY_VOID(parts.check_grid(*matrix.zeros, groups_in(n, rows), n_groups));
-  const bool is_signed = matrix.kind != CodeKind::e4m3;
+  const bool is_signed = matrix.kind != CodeEncoding::e4m3;
   CodedTensor coded{.form = fmt::format("bytes in blocks of {} {}", rows, group),
                     .kind = matrix.kind,
                     .n_rows = n,
@@ -58,7 +58,7 @@ Result<CodedTensor> coded_of(const ByteMatrix& matrix, const TensorParts& parts)
                     .n_groups = n_groups,
                     .group = group,
                     .numbers = numbers_of(matrix.kind),
-                    .step = matrix.kind == CodeKind::llm_int8 ? kLlmInt8Step : 1,
+                    .step = matrix.kind == CodeEncoding::llm_int8 ? kLlmInt8Step : 1,
                     .has_zeros = matrix.zeros != nullptr};
   const std::span<const std::byte> zeros = matrix.zeros != nullptr ? matrix.zeros->bytes : std::span<const std::byte>();
   const Places places{k, n_groups, rows, codes.bytes, zeros, numbers_in(*matrix.scales), is_signed ? kMiddle : 0};

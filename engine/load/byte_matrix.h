@@ -17,10 +17,10 @@ struct ScaleBlock {
 
 /// What a scheme knows of one matrix.
 struct ByteMatrix {
-  CodeKind kind = CodeKind::e4m3;        ///< one of 8 bits
-  const StoredTensor* codes = nullptr;   ///< [N, K] of one byte each; whole numbers are signed
-  const StoredTensor* scales = nullptr;  ///< floating, [N / rows, K / columns], rounded up
-  const StoredTensor* zeros = nullptr;   ///< as many I8, or none
+  CodeEncoding kind = CodeEncoding::e4m3;  ///< one of 8 bits
+  const StoredTensor* codes = nullptr;     ///< [N, K] of one byte each; whole numbers are signed
+  const StoredTensor* scales = nullptr;    ///< floating, [N / rows, K / columns], rounded up
+  const StoredTensor* zeros = nullptr;     ///< as many I8, or none
   ScaleBlock block{};
 };
 

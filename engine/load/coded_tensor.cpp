@@ -32,35 +32,37 @@ constexpr WeightFormat kMxfp4[] = {WeightFormat::mxfp4, WeightFormat::mxfp4_weig
 constexpr WeightFormat kMinned4[] = {WeightFormat::int4_g32_min, WeightFormat::int4_g16_min, WeightFormat::int8_g32_min,
                                      WeightFormat::int8_g16_min};
 constexpr WeightFormat kMinned8[] = {WeightFormat::int8_g32_min, WeightFormat::int8_g16_min};
-constexpr WeightFormat kParts4[] = {WeightFormat::int4_g16_min, WeightFormat::int8_g16_min};
-constexpr WeightFormat kParts8[] = {WeightFormat::int8_g16, WeightFormat::int8_g16_min};
+constexpr WeightFormat kInt4Subscaled[] = {WeightFormat::int4_g16_min, WeightFormat::int8_g16_min};
+constexpr WeightFormat kInt8Subscaled[] = {WeightFormat::int8_g16, WeightFormat::int8_g16_min};
 constexpr WeightFormat kIq4[] = {WeightFormat::iq4};
 constexpr WeightFormat kFp4[] = {WeightFormat::fp4, WeightFormat::fp4_weight_only};
 
-std::span<const WeightFormat> candidates_of(CodeKind kind) {
+std::span<const WeightFormat> candidates_of(CodeEncoding kind) {
   switch (kind) {
-    case CodeKind::whole4: return kWhole4;
-    case CodeKind::whole8: return kWhole8;
-    case CodeKind::whole8_of_bytes: return kOfBytes;
-    case CodeKind::llm_int8: return kLlmInt8;
-    case CodeKind::e4m3: return kE4m3;
-    case CodeKind::nf4: return kNf4;
-    case CodeKind::fp4: return kFp4;
-    case CodeKind::mxfp4: return kMxfp4;
-    case CodeKind::minned4: return kMinned4;
-    case CodeKind::minned8: return kMinned8;
-    case CodeKind::parts4: return kParts4;
-    case CodeKind::parts8: return kParts8;
-    case CodeKind::iq4: return kIq4;
-    case CodeKind::other4: return {};
+    case CodeEncoding::int4: return kWhole4;
+    case CodeEncoding::int8: return kWhole8;
+    case CodeEncoding::int8_dynamic: return kOfBytes;
+    case CodeEncoding::llm_int8: return kLlmInt8;
+    case CodeEncoding::e4m3: return kE4m3;
+    case CodeEncoding::nf4: return kNf4;
+    case CodeEncoding::fp4: return kFp4;
+    case CodeEncoding::mxfp4: return kMxfp4;
+    case CodeEncoding::uint4_min: return kMinned4;
+    case CodeEncoding::uint8_min: return kMinned8;
+    case CodeEncoding::int4_subscaled: return kInt4Subscaled;
+    case CodeEncoding::int8_subscaled: return kInt8Subscaled;
+    case CodeEncoding::iq4: return kIq4;
+    case CodeEncoding::codebook4: return {};
   }
   return {};
 }
 
-bool has_4_bits(CodeKind kind) { return kind == CodeKind::whole4 || kind == CodeKind::minned4 || kind == CodeKind::parts4; }
+bool has_4_bits(CodeEncoding kind) {
+  return kind == CodeEncoding::int4 || kind == CodeEncoding::uint4_min || kind == CodeEncoding::int4_subscaled;
+}
 
 /// The code that stands for 0 where nothing else says which.
-int middle_of(CodeKind kind) { return has_minimums(kind) ? 0 : has_4_bits(kind) ? kMiddleOf4 : kMiddleOf8; }
+int middle_of(CodeEncoding kind) { return has_minimums(kind) ? 0 : has_4_bits(kind) ? kMiddleOf4 : kMiddleOf8; }
 
 /// body(rows) for rows as they come, each thread with room of its own.
 template <class Body>
@@ -164,35 +166,35 @@ class RowDecoder {
 
 }  // namespace
 
-bool has_minimums(CodeKind kind) { return kind == CodeKind::minned4 || kind == CodeKind::minned8; }
+bool has_minimums(CodeEncoding kind) { return kind == CodeEncoding::uint4_min || kind == CodeEncoding::uint8_min; }
 
 namespace {
 
-std::vector<float> make_numbers(CodeKind kind) {
+std::vector<float> make_numbers(CodeEncoding kind) {
   std::vector<float> numbers;
-  if (kind == CodeKind::nf4) numbers = kernels::numbers_of_codes(WeightFormat::nf4);
-  if (kind == CodeKind::fp4) numbers = kernels::numbers_of_codes(WeightFormat::fp4);
-  if (kind == CodeKind::iq4) numbers = kernels::numbers_of_codes(WeightFormat::iq4);
-  if (kind == CodeKind::mxfp4) numbers = kernels::numbers_of_codes(WeightFormat::mxfp4);
+  if (kind == CodeEncoding::nf4) numbers = kernels::numbers_of_codes(WeightFormat::nf4);
+  if (kind == CodeEncoding::fp4) numbers = kernels::numbers_of_codes(WeightFormat::fp4);
+  if (kind == CodeEncoding::iq4) numbers = kernels::numbers_of_codes(WeightFormat::iq4);
+  if (kind == CodeEncoding::mxfp4) numbers = kernels::numbers_of_codes(WeightFormat::mxfp4);
   if (!numbers.empty()) return numbers;
   const int n = has_4_bits(kind) ? 16 : 256;
   for (int code = 0; code < n; ++code) {
     const auto whole = static_cast<float>(code - middle_of(kind));
-    numbers.push_back(kind == CodeKind::e4m3 ? kernels::e4m3_to_f32(static_cast<std::uint8_t>(code)) : whole);
+    numbers.push_back(kind == CodeEncoding::e4m3 ? kernels::e4m3_to_f32(static_cast<std::uint8_t>(code)) : whole);
   }
   return numbers;
 }
 
 }  // namespace
 
-std::shared_ptr<const std::vector<float>> numbers_of(CodeKind kind) {
-  LATHE_CHECK(kind != CodeKind::other4);
+std::shared_ptr<const std::vector<float>> numbers_of(CodeEncoding kind) {
+  LATHE_CHECK(kind != CodeEncoding::codebook4);
   // One for all tensors of a kind: a model of experts has thousands.
   static const auto all = [] {
-    std::array<std::shared_ptr<const std::vector<float>>, static_cast<std::size_t>(CodeKind::iq4) + 1> tables;
+    std::array<std::shared_ptr<const std::vector<float>>, static_cast<std::size_t>(CodeEncoding::iq4) + 1> tables;
     for (std::size_t i = 0; i < tables.size(); ++i) {
-      const auto one = static_cast<CodeKind>(i);
-      if (one != CodeKind::other4) tables[i] = std::make_shared<std::vector<float>>(make_numbers(one));
+      const auto one = static_cast<CodeEncoding>(i);
+      if (one != CodeEncoding::codebook4) tables[i] = std::make_shared<std::vector<float>>(make_numbers(one));
     }
     return tables;
   }();

@@ -25,21 +25,21 @@ struct CodedRows {
 };
 
 /// What the codes of a tensor are, and so which weight formats may have the same.
-enum class CodeKind : std::uint8_t {
-  whole4,           ///< whole numbers of 4 bits, the middle is 8 unless zero points say otherwise
-  whole8,           ///< of 8 bits, the middle is 128
-  whole8_of_bytes,  ///< the same, made for activations in 8 bits
-  llm_int8,         ///< the same, scales are those of 127 (bitsandbytes)
+enum class CodeEncoding : std::uint8_t {
+  int4,          ///< whole numbers of 4 bits, the middle is 8 unless zero points say otherwise
+  int8,          ///< of 8 bits, the middle is 128
+  int8_dynamic,  ///< the same, made for activations in 8 bits
+  llm_int8,      ///< the same, scales are those of 127 (bitsandbytes)
   e4m3,
   nf4,
   fp4,
-  mxfp4,    ///< numbers of 4 bits with an exponent (e2m1)
-  other4,   ///< places in a book of 16 numbers that no format has
-  minned4,  ///< whole numbers of 4 bits from 0 up, with minimums in the place of zero points
-  minned8,  ///< of 8 bits
-  parts4,   ///< of 4 bits, the middle is 8; made of fewer, with scales that are products (GGUF's Q3_K)
-  parts8,   ///< of 8 bits, the middle is 128 (Q6_K)
-  iq4       ///< places in the book of IQ4_NL
+  mxfp4,           ///< numbers of 4 bits with an exponent (e2m1)
+  codebook4,       ///< places in a book of 16 numbers that no format has
+  uint4_min,       ///< whole numbers of 4 bits from 0 up, with minimums in the place of zero points
+  uint8_min,       ///< of 8 bits
+  int4_subscaled,  ///< of 4 bits, the middle is 8; made of fewer, with scales that are products (GGUF's Q3_K)
+  int8_subscaled,  ///< of 8 bits, the middle is 128 (Q6_K)
+  iq4              ///< places in the book of IQ4_NL
 };
 
 /// Number (row, k) is (numbers[code] - zero) * scale, in f32, each operation rounded; times `step` where that is not 1. Of
@@ -47,7 +47,7 @@ enum class CodeKind : std::uint8_t {
 /// Owns: tables; the bytes that `read` takes belong to the checkpoint's mappings.
 struct CodedTensor {
   std::string form;  ///< all that says how bytes are read beside their values: a part of what identifies the content
-  CodeKind kind = CodeKind::whole4;
+  CodeEncoding kind = CodeEncoding::int4;
   std::int64_t n_rows = 0, k = 0;
   std::int64_t n_groups = 1;             ///< of a row
   std::int64_t group = 0;                ///< consecutive weights of a row that share a scale; the last group may be shorter
@@ -69,10 +69,10 @@ struct CodedValues {
 };
 
 /// It has minimums in the place of zero points.
-bool has_minimums(CodeKind kind);
+bool has_minimums(CodeEncoding kind);
 
-/// The numbers that codes of a kind stand for. Requires: not other4.
-std::shared_ptr<const std::vector<float>> numbers_of(CodeKind kind);
+/// The numbers that codes of a kind stand for. Requires: not codebook4.
+std::shared_ptr<const std::vector<float>> numbers_of(CodeEncoding kind);
 
 /// Whether its groups, which do not follow each other, have as many weights as if they did.
 bool has_even_groups(const CodedTensor& tensor);

@@ -67,7 +67,7 @@ struct FastPlaces {
 
 CodedTensor described(const GemvMatrix& matrix, std::int64_t n, std::int64_t k) {
   const std::int64_t group = matrix.group < 0 ? k : matrix.group;
-  const CodeKind kind = matrix.is_fast ? CodeKind::minned4 : CodeKind::whole4;
+  const CodeEncoding kind = matrix.is_fast ? CodeEncoding::uint4_min : CodeEncoding::int4;
   return {.form = fmt::format("gemv{} group {}", matrix.is_fast ? " fast" : "", group),
           .kind = kind,
           .n_rows = n,
@@ -91,7 +91,7 @@ std::int64_t room_of(const StoredTensor& scales, std::size_t side, std::int64_t 
   return std::max(scales.shape[side], least);
 }
 
-Result<CodedTensor> coded_of_words(const GemvMatrix& matrix, const TensorParts& parts) {
+Result<CodedTensor> coded_of_packed(const GemvMatrix& matrix, const TensorParts& parts) {
   LATHE_TRY_VOID(check_words(matrix, parts, "outputs, words", true));
   const std::int64_t n = matrix.codes->shape[0], k = matrix.codes->shape[1] * kPerWord;
   CodedTensor coded = described(matrix, n, k);
@@ -122,7 +122,7 @@ Result<CodedTensor> coded_of_fast(const GemvMatrix& matrix, const TensorParts& p
 }  // namespace
 
 Result<CodedTensor> coded_of(const GemvMatrix& matrix, const TensorParts& parts) {
-  return matrix.is_fast ? coded_of_fast(matrix, parts) : coded_of_words(matrix, parts);
+  return matrix.is_fast ? coded_of_fast(matrix, parts) : coded_of_packed(matrix, parts);
 }
 
 }  // namespace lathe::engine

@@ -114,7 +114,7 @@ Result<CodedTensor> coded_of(const MarlinMatrix& matrix, const TensorParts& part
   const std::span<const std::byte> of_places =
       matrix.places != nullptr ? matrix.places->bytes : std::span<const std::byte>();
   CodedTensor coded{.form = fmt::format("marlin {} bits group {}", matrix.bits, group),
-                    .kind = matrix.bits == 4 ? CodeKind::whole4 : CodeKind::whole8,
+                    .kind = matrix.bits == 4 ? CodeEncoding::int4 : CodeEncoding::int8,
                     .n_rows = n,
                     .k = k,
                     .n_groups = n_groups,

@@ -35,12 +35,12 @@ float power_of_e8m0(std::byte scale) {
 
 CodedTensor coded_of(const MxMatrix& matrix) {
   CodedTensor coded{.form = fmt::format("mxfp4 {}", matrix.halves_apart ? "halves apart" : "in turns"),
-                    .kind = CodeKind::mxfp4,
+                    .kind = CodeEncoding::mxfp4,
                     .n_rows = matrix.n,
                     .k = matrix.k,
                     .n_groups = matrix.k / kMxBlock,
                     .group = kMxBlock,
-                    .numbers = numbers_of(CodeKind::mxfp4)};
+                    .numbers = numbers_of(CodeEncoding::mxfp4)};
   coded.read = [matrix](CodedRows& rows) { read(matrix, rows); };
   coded.formats = formats_that_keep(coded, {});
   return coded;

@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "engine/base/field_reader.h"
+#include "engine/base/json_field_reader.h"
 #include "engine/load/checkpoint.h"
 #include "engine/load/model_folder.h"
 #include "engine/load/tensor_parts.h"
@@ -18,7 +18,7 @@ struct QuantizationScheme {
   /// Joins what belongs together. Settings are read from `config`: what is there and not understood must be refused.
   /// Reads scales and zero points where it depends on their values whether codes can be kept, and no weights.
   /// Errors: model_refused with file, tensor or field, got and expected.
-  Result<void> (*join)(FieldReader& config, TensorParts& parts);
+  Result<void> (*join)(JsonFieldReader& config, TensorParts& parts);
 };
 
 std::span<const QuantizationScheme* const> quantization_schemes();

@@ -110,7 +110,7 @@ std::span<const QuantizationScheme* const> quantization_schemes() { return kSche
 Result<void> join_quantized(const ModelFolder& folder, Checkpoint& checkpoint) {
   LATHE_TRY(const QuantizationConfig config, find_config(folder));
   if (config.scheme == nullptr) return {};
-  FieldReader reader(config.json, config.where);
+  JsonFieldReader reader(config.json, config.where);
   reader.text_or(kMethod, "");
   TensorParts parts(checkpoint);
   LATHE_TRY_VOID(config.scheme->join(reader, parts));

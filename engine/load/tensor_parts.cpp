@@ -21,24 +21,24 @@ T value_at(const std::byte* data, std::int64_t i) {
 constexpr StoredType kInt4 = {.name = "int4", .bits = 4}, kInt8 = {.name = "int8", .bits = 8},
                      kE4m3 = {.name = "fp8_e4m3", .bits = 8}, kNf4 = {.name = "nf4", .bits = 4},
                      kFp4 = {.name = "fp4", .bits = 4}, kMxfp4 = {.name = "mxfp4", .bits = 4},
-                     kOther4 = {.name = "4-bit codes", .bits = 4};
+                     kCodebook4 = {.name = "4-bit codes", .bits = 4};
 
-const StoredType& type_of(CodeKind kind) {
+const StoredType& type_of(CodeEncoding kind) {
   switch (kind) {
-    case CodeKind::whole4:
-    case CodeKind::minned4: return kInt4;
-    case CodeKind::whole8:
-    case CodeKind::whole8_of_bytes:
-    case CodeKind::llm_int8: return kInt8;
-    case CodeKind::e4m3: return kE4m3;
-    case CodeKind::nf4: return kNf4;
-    case CodeKind::fp4: return kFp4;
-    case CodeKind::mxfp4: return kMxfp4;
-    case CodeKind::parts4:
-    case CodeKind::iq4:
-    case CodeKind::other4: return kOther4;
-    case CodeKind::minned8:
-    case CodeKind::parts8: return kInt8;
+    case CodeEncoding::int4:
+    case CodeEncoding::uint4_min: return kInt4;
+    case CodeEncoding::int8:
+    case CodeEncoding::int8_dynamic:
+    case CodeEncoding::llm_int8: return kInt8;
+    case CodeEncoding::e4m3: return kE4m3;
+    case CodeEncoding::nf4: return kNf4;
+    case CodeEncoding::fp4: return kFp4;
+    case CodeEncoding::mxfp4: return kMxfp4;
+    case CodeEncoding::int4_subscaled:
+    case CodeEncoding::iq4:
+    case CodeEncoding::codebook4: return kCodebook4;
+    case CodeEncoding::uint8_min:
+    case CodeEncoding::int8_subscaled: return kInt8;
   }
   return kInt8;
 }

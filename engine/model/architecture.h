@@ -45,12 +45,12 @@ enum class WeightRole : std::uint8_t {
   q_norm_bias,
   k_norm_bias,
   sinks,
-  latent_q_short,  ///< to the short vector of Q
-  latent_q_short_bias,
+  latent_q_a_proj,  ///< to the short vector of Q
+  latent_q_a_proj_bias,
   latent_q_norm,
-  latent_q,         ///< Q, from there or from the hidden state
-  latent_kv_short,  ///< to the short vector of K and V, then the numbers of K that turn
-  latent_kv_short_bias,
+  latent_q,          ///< Q, from there or from the hidden state
+  latent_kv_a_proj,  ///< to the short vector of K and V, then the numbers of K that turn
+  latent_kv_a_proj_bias,
   latent_kv_norm,
   latent_kv,      ///< K and V of each head
   latent_head_k,  ///< K of one head by its numbers, not by its rows; those of all heads may lie in latent_kv instead
@@ -68,7 +68,7 @@ enum class WeightRole : std::uint8_t {
   gate_up_bias,
   router,
   router_bias,
-  choice_bias,  ///< of the scores that experts are chosen by
+  score_correction_bias,  ///< of the scores that experts are chosen by
   expert_gate,
   expert_up,
   expert_down,
@@ -80,7 +80,7 @@ enum class WeightRole : std::uint8_t {
   shared_gate,
   shared_up,
   shared_down,
-  shared_switch  ///< the product whose sigmoid the shared expert is multiplied with
+  shared_expert_gate  ///< the product whose sigmoid the shared expert is multiplied with
 };
 
 /// How the numbers of a tensor lie in files.

@@ -2,13 +2,13 @@
 // ConfigReader: the fields of config.json, and the account of what a checkpoint asks for that is not there.
 #pragma once
 
-#include "engine/base/field_reader.h"
+#include "engine/base/json_field_reader.h"
 
 namespace lathe::engine {
 
-class ConfigReader : public FieldReader {
+class ConfigReader : public JsonFieldReader {
  public:
-  using FieldReader::FieldReader;
+  using JsonFieldReader::JsonFieldReader;
 
   /// Records every setting that changes the arithmetic and that nobody has read.
   void note_unread_knobs();

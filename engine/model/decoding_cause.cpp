@@ -17,15 +17,15 @@ constexpr std::int64_t kLeastGroup = 32;
 
 /// Of codes that no format has as they are.
 std::string cause_in(const CodedTensor& tensor) {
-  const bool is_book = tensor.kind == CodeKind::nf4 || tensor.kind == CodeKind::fp4;
-  const WeightFormat book = tensor.kind == CodeKind::fp4 ? WeightFormat::fp4 : WeightFormat::nf4;
-  if (tensor.kind == CodeKind::other4) return "their codes stand for other numbers than those of NF4 or FP4";
+  const bool is_book = tensor.kind == CodeEncoding::nf4 || tensor.kind == CodeEncoding::fp4;
+  const WeightFormat book = tensor.kind == CodeEncoding::fp4 ? WeightFormat::fp4 : WeightFormat::nf4;
+  if (tensor.kind == CodeEncoding::codebook4) return "their codes stand for other numbers than those of NF4 or FP4";
   if (!tensor.group_of.empty() && !has_even_groups(tensor))
     return "their groups, in an order of their own (desc_act), differ in size";
   if (is_book && kernels::coded_row_bytes(book, tensor.k) == 0) return "their blocks run on over the ends of rows";
-  const std::int64_t least = tensor.kind == CodeKind::e4m3 ? kernels::group_of(WeightFormat::fp8_g128, tensor.k)
-                             : is_book                     ? kernels::group_of(book, tensor.k)
-                                                           : kLeastGroup;
+  const std::int64_t least = tensor.kind == CodeEncoding::e4m3 ? kernels::group_of(WeightFormat::fp8_g128, tensor.k)
+                             : is_book                         ? kernels::group_of(book, tensor.k)
+                                                               : kLeastGroup;
   if (tensor.n_groups > 1 && tensor.group % least != 0)
     return fmt::format("their groups of {} are no multiple of {}", tensor.group, least);
   return "no weight format has their scales or settings";
@@ -36,7 +36,7 @@ std::string cause_in(const CodedTensor& tensor) {
 std::string decoding_cause(const PlannedWeight& weight, const ModelConfig& config, bool orders_agree) {
   const StoredTensor& tensor = *weight.tensor;
   if (weight.role != WeightRole::head && !is_layer_matrix(weight.role)) return "they are no matrices of layers";
-  if (is_of_latent_attention(weight, config)) return "latent attention takes numbers";
+  if (is_latent_projection(weight, config)) return "latent attention takes numbers";
   if (config.latent.exists() && has_input_order(tensor) && weight.role != WeightRole::head)
     return "beside latent attention no inputs are put in order (desc_act)";
   if (config.normalises_head && weight.role == WeightRole::head) return "the rows of the head are normalised";

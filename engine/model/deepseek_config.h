@@ -7,13 +7,13 @@
 namespace lathe::engine {
 
 inline constexpr std::array kLatentAttention = {
-    TensorName{WeightRole::latent_q_short, "layers.{}.self_attn.q_a_proj.weight"},
-    TensorName{WeightRole::latent_q_short_bias, "layers.{}.self_attn.q_a_proj.bias"},
+    TensorName{WeightRole::latent_q_a_proj, "layers.{}.self_attn.q_a_proj.weight"},
+    TensorName{WeightRole::latent_q_a_proj_bias, "layers.{}.self_attn.q_a_proj.bias"},
     TensorName{WeightRole::latent_q_norm, "layers.{}.self_attn.q_a_layernorm.weight"},
     TensorName{WeightRole::latent_q, "layers.{}.self_attn.q_b_proj.weight"},
     TensorName{WeightRole::latent_q, "layers.{}.self_attn.q_proj.weight"},
-    TensorName{WeightRole::latent_kv_short, "layers.{}.self_attn.kv_a_proj_with_mqa.weight"},
-    TensorName{WeightRole::latent_kv_short_bias, "layers.{}.self_attn.kv_a_proj_with_mqa.bias"},
+    TensorName{WeightRole::latent_kv_a_proj, "layers.{}.self_attn.kv_a_proj_with_mqa.weight"},
+    TensorName{WeightRole::latent_kv_a_proj_bias, "layers.{}.self_attn.kv_a_proj_with_mqa.bias"},
     TensorName{WeightRole::latent_kv_norm, "layers.{}.self_attn.kv_a_layernorm.weight"},
     TensorName{WeightRole::latent_kv, "layers.{}.self_attn.kv_b_proj.weight"},
     TensorName{WeightRole::latent_head_k, "layers.{}.self_attn.k_b_proj.{}.weight"},
@@ -24,7 +24,7 @@ inline constexpr std::array kLatentAttention = {
 
 inline constexpr std::array kDeepseekExperts = {
     TensorName{WeightRole::router, "layers.{}.mlp.gate.weight"},
-    TensorName{WeightRole::choice_bias, "layers.{}.mlp.gate.e_score_correction_bias"},
+    TensorName{WeightRole::score_correction_bias, "layers.{}.mlp.gate.e_score_correction_bias"},
     TensorName{WeightRole::expert_gate, "layers.{}.mlp.experts.{}.gate_proj.weight"},
     TensorName{WeightRole::expert_up, "layers.{}.mlp.experts.{}.up_proj.weight"},
     TensorName{WeightRole::expert_down, "layers.{}.mlp.experts.{}.down_proj.weight"},
@@ -38,12 +38,12 @@ inline constexpr auto kDeepseekTensors =
 
 /// What a generation's class says where the file says nothing.
 struct DeepseekDefaults {
-  std::int64_t n_positions = 0, n_experts = 0, n_chosen = 0, n_shared = 0, n_dense = 0;
+  std::int64_t n_positions = 0, n_experts = 0, top_k = 0, n_shared = 0, n_dense = 0;
   double expert_scale = 1;
 };
 /// Sizes, latent attention, RoPE, and which layers have experts.
 void read_deepseek_parts(ConfigReader& reader, ModelConfig& config, const DeepseekDefaults& defaults);
 /// Groups of experts of which the best are asked.
-void read_expert_groups(ConfigReader& reader, ModelConfig& config, std::int64_t n_groups, std::int64_t n_chosen);
+void read_expert_groups(ConfigReader& reader, ModelConfig& config, std::int64_t n_groups, std::int64_t top_k);
 
 }  // namespace lathe::engine

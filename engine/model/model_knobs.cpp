@@ -116,26 +116,29 @@ OrderedJson norm_json(const NormConfig& norm) {
 
 OrderedJson latent_json(const LatentConfig& latent) {
   if (!latent.exists()) return {};
-  return {{"kv_rank", latent.kv_rank},     {"q_rank", unless_zero(latent.q_rank)},
-          {"plain_dim", latent.plain_dim}, {"turned_dim", latent.turned_dim},
-          {"v_dim", latent.v_dim},         {"bias", latent.has_bias}};
+  return {{"kv_rank", latent.kv_rank},
+          {"q_rank", unless_zero(latent.q_rank)},
+          {"qk_nope_head_dim", latent.qk_nope_head_dim},
+          {"qk_rope_head_dim", latent.qk_rope_head_dim},
+          {"v_dim", latent.v_dim},
+          {"bias", latent.has_bias}};
 }
 
 OrderedJson experts_json(const ModelConfig& config) {
   const MoeConfig& moe = config.moe;
   if (moe.n_experts == 0) return {};
   return {{"n_experts", moe.n_experts},
-          {"n_chosen", moe.n_chosen},
+          {"top_k", moe.top_k},
           {"expert_size", moe.expert_size},
           {"score", name_in(kRouterScores, moe.score)},
           {"normalises", moe.normalises},
           {"scale", moe.scale},
           {"jitter", unless_zero(moe.jitter)},
           {"n_groups", moe.n_groups},
-          {"n_chosen_groups", moe.n_chosen_groups},
+          {"topk_groups", moe.topk_groups},
           {"group_score", name_in(kGroupScores, moe.group_score)},
           {"router_bias", moe.has_router_bias},
-          {"choice_bias", moe.has_choice_bias},
+          {"score_correction_bias", moe.has_score_correction_bias},
           {"expert_bias", moe.has_expert_bias},
           {"shared_size", unless_zero(moe.shared_size)},
           {"shared_gate", moe.has_shared_gate},

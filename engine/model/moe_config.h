@@ -25,16 +25,16 @@ inline constexpr std::int64_t kMaxExperts = 1024;
 
 struct MoeConfig {
   std::int64_t n_experts = 0;  ///< 0: no layer has any
-  std::int64_t n_chosen = 0;
+  std::int64_t top_k = 0;
   std::int64_t expert_size = 0;  ///< intermediate size of one
   RouterScore score = RouterScore::softmax;
   bool normalises = false;  ///< weights of a row add up to 1
   double scale = 1;         ///< of the weights, afterwards
   double jitter = 0;        ///< sparse_mixer: half of the distance, as a share of the larger logit
-  std::int64_t n_groups = 1, n_chosen_groups = 1;
+  std::int64_t n_groups = 1, topk_groups = 1;
   GroupScore group_score = GroupScore::largest;
   bool has_router_bias = false;
-  bool has_choice_bias = false;  ///< added to the scores for the choice alone
+  bool has_score_correction_bias = false;  ///< added to the scores for the choice alone
   bool has_expert_bias = false;
   std::int64_t shared_size = 0;  ///< intermediate size of the expert that every row has beside its own; 0: none
   bool has_shared_gate = false;  ///< its output is multiplied with the sigmoid of a product of its own

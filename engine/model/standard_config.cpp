@@ -121,15 +121,15 @@ void read_upper_windows(ConfigReader& reader, ModelConfig& config) {
   read_windows(reader, config, slides ? window : 0, [&](std::int64_t layer) { return slides && layer >= first; });
 }
 
-void read_experts(ConfigReader& reader, ModelConfig& config, std::int64_t n_experts, std::int64_t n_chosen,
+void read_experts(ConfigReader& reader, ModelConfig& config, std::int64_t n_experts, std::int64_t top_k,
                   const ExpertKeys& keys) {
   MoeConfig& moe = config.moe;
   const std::int64_t listed = reader.integer_or(keys.n_experts_too, n_experts, 1, kMaxExperts);
   moe.n_experts = reader.integer_or(keys.n_experts, listed, 1, kMaxExperts);
-  moe.n_chosen = reader.integer_or(keys.n_chosen, n_chosen, 1, kMaxExperts);
-  if (moe.n_chosen > moe.n_experts) {
-    reader.fault(keys.n_chosen, fmt::format("got {}, there are {} experts", moe.n_chosen, moe.n_experts));
-    moe.n_chosen = moe.n_experts;
+  moe.top_k = reader.integer_or(keys.top_k, top_k, 1, kMaxExperts);
+  if (moe.top_k > moe.n_experts) {
+    reader.fault(keys.top_k, fmt::format("got {}, there are {} experts", moe.top_k, moe.n_experts));
+    moe.top_k = moe.n_experts;
   }
   moe.expert_size = reader.integer(keys.size, 1, kMaxWidth);
   config.layers.resize(static_cast<std::size_t>(config.n_layers));

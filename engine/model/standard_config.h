@@ -134,11 +134,11 @@ void read_upper_windows(ConfigReader& reader, ModelConfig& config);
 /// Keys of a mixture of experts. Newer versions of transformers write the first of n_experts beside or in place of the
 /// second.
 struct ExpertKeys {
-  std::string_view n_experts = "num_local_experts", n_experts_too = "num_experts", n_chosen = "num_experts_per_tok",
+  std::string_view n_experts = "num_local_experts", n_experts_too = "num_experts", top_k = "num_experts_per_tok",
                    size = "moe_intermediate_size";
 };
 /// Their number, how many a row has, and their size. Requires: n_layers is known.
-void read_experts(ConfigReader& reader, ModelConfig& config, std::int64_t n_experts, std::int64_t n_chosen,
+void read_experts(ConfigReader& reader, ModelConfig& config, std::int64_t n_experts, std::int64_t top_k,
                   const ExpertKeys& keys = {});
 /// Qwen's layers with experts: every `decoder_sparse_step`th, but for those of `mlp_only_layers`.
 void read_sparse_layers(ConfigReader& reader, ModelConfig& config);
@@ -167,7 +167,7 @@ inline constexpr std::array kQwenExperts = {
     TensorName{WeightRole::shared_gate, "layers.{}.mlp.shared_expert.gate_proj.weight"},
     TensorName{WeightRole::shared_up, "layers.{}.mlp.shared_expert.up_proj.weight"},
     TensorName{WeightRole::shared_down, "layers.{}.mlp.shared_expert.down_proj.weight"},
-    TensorName{WeightRole::shared_switch, "layers.{}.mlp.shared_expert_gate.weight"},
+    TensorName{WeightRole::shared_expert_gate, "layers.{}.mlp.shared_expert_gate.weight"},
 };
 
 /// The types of layers that the file lists: true where one slides. Empty: it lists none.

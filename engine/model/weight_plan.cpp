@@ -40,14 +40,14 @@ tl::unexpected<Error> refuse(std::string message, const std::string& file, std::
 /// Formats that each of some tensors can have, in the order of the first.
 class CommonFormats {
  public:
-  void meet(std::span<const kernels::WeightFormat> formats) {
+  void intersect(std::span<const kernels::WeightFormat> formats) {
     if (!formats_) formats_.emplace(formats.begin(), formats.end());
     std::erase_if(*formats_, [&](kernels::WeightFormat format) {
       return std::find(formats.begin(), formats.end(), format) == formats.end();
     });
   }
   /// Where numbers are taken they are rounded again: formats of files alone have nothing for it.
-  void leave_what_cannot_be_rounded_to() { std::erase_if(*formats_, kernels::is_of_files_alone); }
+  void drop_file_only() { std::erase_if(*formats_, kernels::is_load_only); }
   bool is_met() const { return formats_.has_value(); }
   std::optional<kernels::WeightFormat> first() const {
     return formats_ && !formats_->empty() ? std::optional(formats_->front()) : std::nullopt;
@@ -253,7 +253,7 @@ class WeightPlanner {
       if (!part) continue;
       const auto groups = has_input_order(*weight.tensor) ? std::span<const std::int32_t>(weight.tensor->coded->group_of)
                                                           : std::span<const std::int32_t>();
-      const auto first = firsts.try_emplace({weight.layer, weight.expert, first_beside(weight.role)}, groups).first->second;
+      const auto first = firsts.try_emplace({weight.layer, weight.expert, fused_leader(weight.role)}, groups).first->second;
       if (!std::equal(groups.begin(), groups.end(), first.begin(), first.end())) disordered_.emplace(weight.layer, *part);
     }
   }
@@ -271,8 +271,8 @@ class WeightPlanner {
   }
 
   /// Among the parts of a layer. All of latent attention has one format.
-  MatrixPart settled_part(const PlannedWeight& weight, MatrixPart part) const {
-    return is_of_latent_attention(weight, config_) ? MatrixPart::attention_in : part;
+  MatrixPart format_part(const PlannedWeight& weight, MatrixPart part) const {
+    return is_latent_projection(weight, config_) ? MatrixPart::attention_in : part;
   }
 
   void note_blocks() {
@@ -283,7 +283,7 @@ class WeightPlanner {
       const bool is_head = weight.role == (plan_.tied_embeddings ? WeightRole::embedding : WeightRole::head);
       if (is_head && !has_input_order(*weight.tensor) && !formats_of(*weight.tensor).empty()) {
         plan_.stored.head = formats_of(*weight.tensor).front();
-        if (config_.normalises_head && kernels::is_of_files_alone(*plan_.stored.head)) plan_.stored.head.reset();
+        if (config_.normalises_head && kernels::is_load_only(*plan_.stored.head)) plan_.stored.head.reset();
       }
       const auto part = part_of(weight.role);
       if (!part) continue;
@@ -291,11 +291,11 @@ class WeightPlanner {
       if (!formats.empty() && has_input_order(*weight.tensor)) {
         (is_of_experts(*part) ? plan_.stored.experts_are_ordered : plan_.stored.matrices_are_ordered) = true;
       }
-      const auto place = static_cast<std::size_t>(settled_part(weight, *part));
+      const auto place = static_cast<std::size_t>(format_part(weight, *part));
       for (CommonFormats* common :
            {is_of_experts(*part) ? &of_experts : &of_matrices, &of_layers[static_cast<std::size_t>(weight.layer)][place]}) {
-        common->meet(formats);
-        if (is_of_latent_attention(weight, config_)) common->leave_what_cannot_be_rounded_to();
+        common->intersect(formats);
+        if (is_latent_projection(weight, config_)) common->drop_file_only();
       }
     }
     plan_.stored.matrices = of_matrices.first();
@@ -412,7 +412,7 @@ std::optional<kernels::WeightFormat> if_kept(const PlannedWeight& weight, const 
 
 }  // namespace
 
-bool is_of_latent_attention(const PlannedWeight& weight, const ModelConfig& config) {
+bool is_latent_projection(const PlannedWeight& weight, const ModelConfig& config) {
   const auto part = part_of(weight.role);
   return config.latent.exists() && (part == MatrixPart::attention_in || part == MatrixPart::attention_out);
 }
@@ -421,7 +421,7 @@ std::optional<kernels::WeightFormat> kept_format(const PlannedWeight& weight, co
                                                  const ModelConfig& config) {
   if (weight.role == WeightRole::head) return kept_head_format(weight, storage, config);
   const auto part = part_of(weight.role);
-  if (!part || is_of_latent_attention(weight, config) || storage.smoothing_alpha) return std::nullopt;
+  if (!part || is_latent_projection(weight, config) || storage.smoothing_alpha) return std::nullopt;
   return if_kept(weight, storage.of_layer(weight.layer).of(*part));
 }
 

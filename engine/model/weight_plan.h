@@ -40,7 +40,7 @@ struct WeightPlan {
 };
 
 /// A matrix of latent attention: it is cut, turned and laid across, so that its numbers are taken whatever the files have.
-bool is_of_latent_attention(const PlannedWeight& weight, const ModelConfig& config);
+bool is_latent_projection(const PlannedWeight& weight, const ModelConfig& config);
 
 /// The format in which a tensor's codes are packed as they are where `storage` says so: nothing is rounded again. Nothing:
 /// its numbers are taken.

@@ -38,7 +38,7 @@ std::vector<std::int64_t> shape_of_experts(WeightRole role, const ModelConfig& c
   switch (role) {
     case WeightRole::router: return {config.moe.n_experts, hidden};
     case WeightRole::router_bias:
-    case WeightRole::choice_bias: return {config.moe.n_experts};
+    case WeightRole::score_correction_bias: return {config.moe.n_experts};
     case WeightRole::expert_gate:
     case WeightRole::expert_up: return {config.moe.expert_size, hidden};
     case WeightRole::expert_gate_up: return {2 * config.moe.expert_size, hidden};
@@ -49,7 +49,7 @@ std::vector<std::int64_t> shape_of_experts(WeightRole role, const ModelConfig& c
     case WeightRole::shared_gate:
     case WeightRole::shared_up: return {config.moe.shared_size, hidden};
     case WeightRole::shared_down: return {hidden, config.moe.shared_size};
-    case WeightRole::shared_switch: return {1, hidden};
+    case WeightRole::shared_expert_gate: return {1, hidden};
     default: return {};
   }
 }
@@ -129,10 +129,10 @@ bool is_wanted(WeightRole role, const ModelConfig& config, std::int64_t layer, b
     case WeightRole::q_norm_bias:
     case WeightRole::k_norm_bias: return config.qk_norm != QkNorm::none && config.qk_norm_form.has_bias;
     case WeightRole::sinks: return config.has_sinks;
-    case WeightRole::latent_q_short:
+    case WeightRole::latent_q_a_proj:
     case WeightRole::latent_q_norm: return config.latent.q_rank > 0;
-    case WeightRole::latent_q_short_bias: return config.latent.q_rank > 0 && config.latent.has_bias;
-    case WeightRole::latent_kv_short_bias: return config.latent.has_bias;
+    case WeightRole::latent_q_a_proj_bias: return config.latent.q_rank > 0 && config.latent.has_bias;
+    case WeightRole::latent_kv_a_proj_bias: return config.latent.has_bias;
     case WeightRole::q_bias:
     case WeightRole::k_bias:
     case WeightRole::v_bias:
@@ -156,11 +156,11 @@ bool is_wanted(WeightRole role, const ModelConfig& config, std::int64_t layer, b
     case WeightRole::expert_gate_up_bias:
     case WeightRole::expert_down_bias: return has_experts && config.moe.has_expert_bias;
     case WeightRole::router_bias: return has_experts && config.moe.has_router_bias;
-    case WeightRole::choice_bias: return has_experts && config.moe.has_choice_bias;
+    case WeightRole::score_correction_bias: return has_experts && config.moe.has_score_correction_bias;
     case WeightRole::shared_gate:
     case WeightRole::shared_up:
     case WeightRole::shared_down: return has_experts && config.moe.shared_size > 0;
-    case WeightRole::shared_switch: return has_experts && config.moe.has_shared_gate;
+    case WeightRole::shared_expert_gate: return has_experts && config.moe.has_shared_gate;
     default: return true;
   }
 }
@@ -206,15 +206,15 @@ std::vector<std::int64_t> shape_of(WeightRole role, const ModelConfig& config) {
     case WeightRole::q_head_norm:
     case WeightRole::k_head_norm: return {config.head_dim};
     case WeightRole::sinks: return {config.n_heads};
-    case WeightRole::latent_q_short: return {latent.q_rank, hidden};
-    case WeightRole::latent_q_short_bias:
+    case WeightRole::latent_q_a_proj: return {latent.q_rank, hidden};
+    case WeightRole::latent_q_a_proj_bias:
     case WeightRole::latent_q_norm: return {latent.q_rank};
     case WeightRole::latent_q: return {config.n_heads * latent.query_dim(), latent.q_rank > 0 ? latent.q_rank : hidden};
-    case WeightRole::latent_kv_short: return {latent.cached_dim(), hidden};
-    case WeightRole::latent_kv_short_bias: return {latent.cached_dim()};
+    case WeightRole::latent_kv_a_proj: return {latent.cached_dim(), hidden};
+    case WeightRole::latent_kv_a_proj_bias: return {latent.cached_dim()};
     case WeightRole::latent_kv_norm: return {latent.kv_rank};
-    case WeightRole::latent_kv: return {config.n_heads * (latent.plain_dim + latent.v_dim), latent.kv_rank};
-    case WeightRole::latent_head_k: return {latent.kv_rank, latent.plain_dim};
+    case WeightRole::latent_kv: return {config.n_heads * (latent.qk_nope_head_dim + latent.v_dim), latent.kv_rank};
+    case WeightRole::latent_head_k: return {latent.kv_rank, latent.qk_nope_head_dim};
     case WeightRole::latent_head_v: return {latent.v_dim, latent.kv_rank};
     case WeightRole::gate:
     case WeightRole::up: return {inner, hidden};
@@ -254,9 +254,9 @@ std::optional<MatrixPart> part_of(WeightRole role) {
     case WeightRole::k:
     case WeightRole::v:
     case WeightRole::qkv:
-    case WeightRole::latent_q_short:
+    case WeightRole::latent_q_a_proj:
     case WeightRole::latent_q:
-    case WeightRole::latent_kv_short:
+    case WeightRole::latent_kv_a_proj:
     case WeightRole::latent_kv:
     case WeightRole::latent_head_k:
     case WeightRole::latent_head_v: return MatrixPart::attention_in;
@@ -276,7 +276,7 @@ std::optional<MatrixPart> part_of(WeightRole role) {
   }
 }
 
-WeightRole first_beside(WeightRole role) {
+WeightRole fused_leader(WeightRole role) {
   switch (role) {
     case WeightRole::k:
     case WeightRole::v: return WeightRole::q;

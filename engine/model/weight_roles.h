@@ -44,7 +44,7 @@ bool is_layer_matrix(WeightRole role);
 /// With which others it has one format. Nothing: it is no layer matrix.
 std::optional<MatrixPart> part_of(WeightRole role);
 /// Of roles whose matrices read the same rows of activations the first: q of q, k and v. Others stand for themselves.
-WeightRole first_beside(WeightRole role);
+WeightRole fused_leader(WeightRole role);
 /// First row that a role takes in the matrix or bias that it shares (q, k and v); 0 for all others.
 std::int64_t row_begin_of(WeightRole role, const ModelConfig& config);
 

@@ -19,8 +19,8 @@ kernels::KvShape kv_shape(const ModelConfig& config, kernels::Dtype dtype, int b
           .dtype = dtype};
 }
 
-KvLayout kv_layout(const ModelConfig& config, kernels::Dtype dtype, const RunnerLimits& limits) {
-  KvLayout layout{.shape = kv_shape(config, dtype, limits.block_size, limits.n_blocks)};
+KvLayers kv_layout(const ModelConfig& config, kernels::Dtype dtype, const RunnerLimits& limits) {
+  KvLayers layout{.shape = kv_shape(config, dtype, limits.block_size, limits.n_blocks)};
   if (limits.windows.empty()) return layout;
   for (const WindowPool& pool : limits.windows) layout.window_blocks.push_back(pool.n_blocks);
   for (const LayerConfig& layer : config.layers) {

@@ -73,7 +73,7 @@ class ModelRunner final : public Runner {
 /// The geometry of the KV cache that a model needs.
 kernels::KvShape kv_shape(const ModelConfig& config, kernels::Dtype dtype, int block_size, int n_blocks);
 /// The same with the layers in groups: those whose window is one of limits.windows, and all others in the first.
-KvLayout kv_layout(const ModelConfig& config, kernels::Dtype dtype, const RunnerLimits& limits);
+KvLayers kv_layout(const ModelConfig& config, kernels::Dtype dtype, const RunnerLimits& limits);
 /// What a step of the model asks of its backend.
 kernels::StepShape step_shape(const ModelConfig& config, const WeightStorage& storage, std::int64_t max_rows);
 

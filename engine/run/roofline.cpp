@@ -44,7 +44,7 @@ Result<std::vector<kernels::WeightFormat>> formats_named(const std::vector<std::
   return formats;
 }
 
-kernels::AttentionPlan attention_of(const ModelInfo& info) {
+kernels::AttentionMeasurement attention_of(const ModelInfo& info) {
   return {.n_heads = static_cast<int>(info.n_heads),
           .n_kv_heads = static_cast<int>(info.n_kv_heads),
           .head_dim = static_cast<int>(info.head_dim),

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/sample/sampler.h"
 
-#include "engine/sample/best_of.h"
 #include "engine/sample/random.h"
 #include "engine/sample/softmax.h"
 #include "engine/sample/stage.h"
+#include "engine/sample/top_k_ids.h"
 
 namespace lathe::engine {
 namespace {
@@ -18,7 +18,7 @@ TokenLogprob entry_of(std::span<const float> logits, std::int32_t id, double log
 /// Equals share the rank of their last one. Only those of the last entry may have equals behind the k best.
 void append_best(std::span<const float> logits, std::int64_t k, double log_total, SamplerScratch& scratch,
                  LogprobList& out) {
-  best_of(logits, k > 0 ? static_cast<std::size_t>(k) : 0, scratch.best);
+  top_k_ids(logits, k > 0 ? static_cast<std::size_t>(k) : 0, scratch.best);
   if (scratch.best.empty()) return;
   const std::size_t begin = out.size();
   out.resize(begin + scratch.best.size());

@@ -50,7 +50,7 @@ Scheduler::Scheduler(const SchedulerOptions& options, const PolicyDescriptor& po
 void Scheduler::add(Sequence& sequence, std::int64_t now_ns) {
   LATHE_CHECK(!sequence.tokens.empty() && peak_blocks(sequence.n_tokens()) <= cache_.pool().n_blocks());
   sequence.state = SequenceState::waiting;
-  note(sequence, SchedulerEventKind::queued, {waiting_.size()}, now_ns);
+  record(sequence, SchedulerEventKind::queued, {waiting_.size()}, now_ns);
   waiting_.push_back(sequence);
 }
 
@@ -141,7 +141,7 @@ bool Scheduler::admit_first() {
 Sequence& Scheduler::preempt_last() {
   Sequence& victim = *running_.back();
   const auto place = static_cast<std::int64_t>(running_.size());
-  note(victim, SchedulerEventKind::preempted, {victim.n_computed, cache_.pool().n_used(), place, place}, now_ns_);
+  record(victim, SchedulerEventKind::preempted, {victim.n_computed, cache_.pool().n_used(), place, place}, now_ns_);
   running_.pop_back();
   --n_unplanned_;
   cache_.release(victim.table);
@@ -169,10 +169,10 @@ void Scheduler::schedule(Sequence& sequence, int n_tokens, int n_padding) {
   --n_unplanned_;
   if (sequence.in_prefill()) {
     if (sequence.n_chunks++ > 0) {
-      note(sequence, is_paced ? SchedulerEventKind::paced : SchedulerEventKind::chunked,
-           {n_tokens, is_paced ? pace_.goal_ns() / kNsInMs : options_.max_num_batched_tokens, plan_.n_decode_tokens,
-            sequence.n_remaining() - n_tokens},
-           now_ns_);
+      record(sequence, is_paced ? SchedulerEventKind::paced : SchedulerEventKind::chunked,
+             {n_tokens, is_paced ? pace_.goal_ns() / kNsInMs : options_.max_num_batched_tokens, plan_.n_decode_tokens,
+              sequence.n_remaining() - n_tokens},
+             now_ns_);
     }
     prompt_budget_ -= n_tokens;
     plan_.n_prefill_tokens += n_tokens;
@@ -195,19 +195,20 @@ void Scheduler::start_batch(BatchCause cause) {
   }
   forms_batch_ = false;
   for (const BatchSlot& slot : batch_.slots()) {
-    note(*slot.sequence, SchedulerEventKind::batched,
-         {batch_.size(), batch_.width(), static_cast<std::int64_t>(cause), (now_ns_ - first_arrived_ns) / kNsInMs}, now_ns_);
+    record(*slot.sequence, SchedulerEventKind::batched,
+           {batch_.size(), batch_.width(), static_cast<std::int64_t>(cause), (now_ns_ - first_arrived_ns) / kNsInMs},
+           now_ns_);
   }
 }
 
 void Scheduler::wait_for_batch() {
-  tell_waiting(WaitReason::batch, SchedulerEventKind::waiting_batch, {batch_.n_living(), batch_.size()});
+  report_waiting(WaitReason::batch, SchedulerEventKind::waiting_batch, {batch_.n_living(), batch_.size()});
 }
 
 void Scheduler::wait_to_fill(int n_wanted, std::int64_t deadline_ns) {
   wake_ns_ = deadline_ns;
-  tell_waiting(WaitReason::fill, SchedulerEventKind::waiting_fill,
-               {waiting_.size(), n_wanted, options_.max_batch_delay_ns / kNsInMs});
+  report_waiting(WaitReason::fill, SchedulerEventKind::waiting_fill,
+                 {waiting_.size(), n_wanted, options_.max_batch_delay_ns / kNsInMs});
 }
 
 int Scheduler::full_batch() const {
@@ -234,10 +235,10 @@ void Scheduler::pad_answer(BatchSlot& slot) {
   slot.position = std::min(slot.position + 1, static_cast<int>(options_.max_seq_tokens) - 1);
 }
 
-void Scheduler::tell_waiting(WaitReason reason, SchedulerEventKind kind, std::array<std::int64_t, 4> n) {
+void Scheduler::report_waiting(WaitReason reason, SchedulerEventKind kind, std::array<std::int64_t, 4> n) {
   for (Sequence* sequence = waiting_.back(); sequence != nullptr; sequence = sequence->previous) {
     if (std::exchange(sequence->wait_reason, reason) == reason) return;
-    note(*sequence, kind, n, now_ns_);
+    record(*sequence, kind, n, now_ns_);
   }
 }
 
@@ -318,8 +319,8 @@ bool Scheduler::must_wait(Sequence& sequence, const PrefixMatch& match) {
   sequence.blocked_slack = block_slack();
   if (std::exchange(sequence.wait_reason, reason) != reason) {
     const bool for_reservation = whole && reason == WaitReason::blocks;
-    note(sequence, for_reservation ? SchedulerEventKind::waiting_reservation : SchedulerEventKind::waiting,
-         {n_needed, n_available, n_running, options_.max_num_seqs}, now_ns_);
+    record(sequence, for_reservation ? SchedulerEventKind::waiting_reservation : SchedulerEventKind::waiting,
+           {n_needed, n_available, n_running, options_.max_num_seqs}, now_ns_);
   }
   return true;
 }
@@ -334,43 +335,43 @@ void Scheduler::account_admission(Sequence& sequence, int n_found) {
     sequence.n_prompt_counted = n_found;
     // Of a batch only the shape is known when all of it has been admitted.
     const int n_chunk = forms_batch_ ? 0 : chunk_of(sequence);
-    note(sequence, SchedulerEventKind::admitted, {sequence.n_prompt, n_found, n_chunk}, now_ns_);
+    record(sequence, SchedulerEventKind::admitted, {sequence.n_prompt, n_found, n_chunk}, now_ns_);
     return;
   }
   const int n_again = std::max(0, std::exchange(sequence.n_lost, 0) - n_found);
   sequence.n_recomputed += n_again;
   counters_.n_recomputed_tokens += static_cast<std::uint64_t>(n_again);
-  note(sequence, SchedulerEventKind::resumed, {n_found, n_again}, now_ns_);
+  record(sequence, SchedulerEventKind::resumed, {n_found, n_again}, now_ns_);
 }
 
-CacheRoom Scheduler::room() const {
-  CacheRoom room;
-  for (const Sequence* sequence : running_) room.add(sequence->table, sequence->n_computed, cache_.block_size());
-  for (const BatchSlot& slot : batch_.slots()) room.add(slot.table, 0, cache_.block_size());
-  return room;
+CacheOccupancy Scheduler::occupancy() const {
+  CacheOccupancy occupancy;
+  for (const Sequence* sequence : running_) occupancy.add(sequence->table, sequence->n_computed, cache_.block_size());
+  for (const BatchSlot& slot : batch_.slots()) occupancy.add(slot.table, 0, cache_.block_size());
+  return occupancy;
 }
 
 void Scheduler::account_room() {
   counters_.n_padding_tokens += static_cast<std::uint64_t>(plan_.n_padding_tokens);
-  CacheRoom room = this->room();
+  CacheOccupancy occupancy = this->occupancy();
   for (const PlannedSequence& entry : plan_.entries) {
     const Sequence& sequence = *entry.sequence;
-    room.subtract(sequence.table, sequence.n_computed, cache_.block_size());
-    room.add(sequence.table, sequence.n_computed + entry.n_tokens, cache_.block_size());
+    occupancy.subtract(sequence.table, sequence.n_computed, cache_.block_size());
+    occupancy.add(sequence.table, sequence.n_computed + entry.n_tokens, cache_.block_size());
   }
   const int n_used = cache_.pool().n_used();
   for (Sequence* sequence : running_) sequence->peak_blocks = std::max(sequence->peak_blocks, n_used);
-  counters_.room.n_held += room.n_held;
-  counters_.room.n_reserved += room.n_reserved;
-  counters_.room.n_unfilled += room.n_unfilled;
+  counters_.occupancy.n_held += occupancy.n_held;
+  counters_.occupancy.n_reserved += occupancy.n_reserved;
+  counters_.occupancy.n_unfilled += occupancy.n_unfilled;
 }
 
 void Scheduler::note_evictions(const Sequence& sequence) {
-  if (const int n = cache_.take_n_evicted(); n > 0) note(sequence, SchedulerEventKind::evicted, {n}, now_ns_);
+  if (const int n = cache_.take_n_evicted(); n > 0) record(sequence, SchedulerEventKind::evicted, {n}, now_ns_);
 }
 
-void Scheduler::note(const Sequence& sequence, SchedulerEventKind kind, std::array<std::int64_t, 4> n,
-                     std::int64_t time_ns) {
+void Scheduler::record(const Sequence& sequence, SchedulerEventKind kind, std::array<std::int64_t, 4> n,
+                       std::int64_t time_ns) {
   events_.push_back({.time_ns = time_ns, .step = step_, .request_id = sequence.id, .kind = kind, .n = n});
 }
 

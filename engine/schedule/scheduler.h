@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/api/scheduler_event.h"
-#include "engine/cache/cache_room.h"
+#include "engine/cache/cache_occupancy.h"
 #include "engine/cache/paged_cache.h"
 #include "engine/schedule/batch_plan.h"
 #include "engine/schedule/policies.h"
@@ -62,7 +62,7 @@ struct SchedulerCounters {
   std::uint64_t n_prefix_queries = 0;
   std::uint64_t n_prefix_hits = 0;
   std::uint64_t n_padding_tokens = 0;
-  CacheRoom room;  ///< summed over the steps
+  CacheOccupancy occupancy;  ///< summed over the steps
 };
 
 /// Owns: the cache's book-keeping; not the sequences, which must outlive their time in here.
@@ -128,7 +128,7 @@ class Scheduler {
   const SchedulerCounters& counters() const { return counters_; }
   const RequestBatch& batch() const { return batch_; }
   /// As the last committed step left it.
-  CacheRoom room() const;
+  CacheOccupancy occupancy() const;
   /// When the next plan has rows even if nothing comes until then. Requires: the last plan had none, and somebody waits.
   std::int64_t wake_ns() const { return wake_ns_; }
   std::uint64_t step() const { return step_; }
@@ -136,7 +136,7 @@ class Scheduler {
   bool consistent() const;
 
   /// Notes an event of this step. Also for what the engine loop decides (finished, cancelled, failed).
-  void note(const Sequence& sequence, SchedulerEventKind kind, std::array<std::int64_t, 4> n, std::int64_t time_ns);
+  void record(const Sequence& sequence, SchedulerEventKind kind, std::array<std::int64_t, 4> n, std::int64_t time_ns);
   /// What was noted since the last clear_events(), oldest first; event numbers are still 0.
   std::span<const SchedulerEvent> events() const { return events_; }
   void clear_events() { events_.clear(); }
@@ -156,7 +156,7 @@ class Scheduler {
   bool still_must_wait(const Sequence& sequence) const;
   bool must_wait(Sequence& sequence, const PrefixMatch& match);
   /// Tells each that was not told yet why it waits. The newest are at the back, so the others are not looked at.
-  void tell_waiting(WaitReason reason, SchedulerEventKind kind, std::array<std::int64_t, 4> n);
+  void report_waiting(WaitReason reason, SchedulerEventKind kind, std::array<std::int64_t, 4> n);
   void end_batch();
   void account_admission(Sequence& sequence, int n_found);
   void account_room();

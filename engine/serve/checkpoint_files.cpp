@@ -162,7 +162,7 @@ Result<std::vector<std::string>> write_files_of_gguf(const OpenedModel& model, c
   if (family->parts_experts) {
     notes.push_back("experts got a tensor each, which Lathe reads; transformers expects all of a layer in one");
   }
-  if (family->parts_qkv) {
+  if (family->splits_qkv) {
     notes.push_back("Q, K and V got a tensor each, which Lathe reads; the family's own code expects them in one");
   }
   return notes;

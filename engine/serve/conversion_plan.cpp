@@ -155,7 +155,7 @@ class GgufPlanner : public Planner {
 
   /// Of some families Q, K and V lie apart there.
   std::vector<RowsOfRole> thirds(const PlannedWeight& weight, WeightRole q, WeightRole k, WeightRole v) const {
-    if (!family_.parts_qkv) return {{weight.role, weight.role}};
+    if (!family_.splits_qkv) return {{weight.role, weight.role}};
     const std::int64_t n_q = model_.config.q_size(), n_kv = model_.config.kv_size();
     return {{q, q, 0, n_q}, {k, k, n_q, n_kv}, {v, v, n_q + n_kv, n_kv}};
   }
@@ -166,8 +166,8 @@ class GgufPlanner : public Planner {
     const LatentConfig& latent = model_.config.latent;
     std::vector<RowsOfRole> rows;
     for (std::int64_t head = 0; head < model_.config.n_heads; ++head) {
-      const std::int64_t k = head * (latent.plain_dim + latent.v_dim), v = k + latent.plain_dim;
-      rows.push_back({WeightRole::latent_head_k, WeightRole::latent_head_k, k, latent.plain_dim, head, true});
+      const std::int64_t k = head * (latent.qk_nope_head_dim + latent.v_dim), v = k + latent.qk_nope_head_dim;
+      rows.push_back({WeightRole::latent_head_k, WeightRole::latent_head_k, k, latent.qk_nope_head_dim, head, true});
       rows.push_back({WeightRole::latent_head_v, WeightRole::latent_head_v, v, latent.v_dim, head});
     }
     return rows;
@@ -212,7 +212,7 @@ class GgufPlanner : public Planner {
   }
 
   static bool is_always_f32(WeightRole role) {
-    constexpr std::array kRoles = {WeightRole::router, WeightRole::shared_switch, WeightRole::positions,
+    constexpr std::array kRoles = {WeightRole::router, WeightRole::shared_expert_gate, WeightRole::positions,
                                    WeightRole::token_types};
     return std::find(kRoles.begin(), kRoles.end(), role) != kRoles.end();
   }

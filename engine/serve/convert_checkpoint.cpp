@@ -57,8 +57,8 @@ class Conversion {
     LATHE_TRY_VOID(smooth());
     LATHE_TRY(PartialFolder partial, PartialFolder::make(output));
     LATHE_TRY_VOID(to_gguf ? write_gguf(partial.path() / output.filename()) : write_folder(partial.path()));
-    const auto beside = files_beside_config();
-    to_gguf ? partial.become_file(output) : partial.take_place_of(output, {beside.begin(), beside.end()});
+    const auto copied = files_beside_config();
+    to_gguf ? partial.become_file(output) : partial.take_place_of(output, {copied.begin(), copied.end()});
     report_.output = output.string();
     report_.n_tensors = std::ssize(plan_.parts);
     for (const WrittenPart& part : plan_.parts) report_.n_bytes += static_cast<std::int64_t>(part.tensor.n_bytes());

@@ -116,7 +116,7 @@ class EngineLoop final : public Engine {
   void take_token(Generation& generation);
   void announce(Generation& generation);  ///< has something for this step's emit
   void note_end(const Generation& generation);
-  void bury(Generation& generation);
+  void erase(Generation& generation);
   std::shared_ptr<const EngineSnapshot> make_snapshot(std::int64_t now_ns) const;
   bool is_idle() const { return !scheduler_.has_work() && mailbox_.empty(); }
 
@@ -347,7 +347,7 @@ void EngineLoop::emit() {
   for (Generation* generation : news_) {
     generation->has_news = false;
     generation->handle->push(std::exchange(generation->delta, TokenEvent{}));
-    if (generation->finish != FinishReason::none) bury(*generation);
+    if (generation->finish != FinishReason::none) erase(*generation);
   }
   news_.clear();
 }
@@ -366,7 +366,7 @@ Result<kernels::TensorView> EngineLoop::run_guarded() {
 
 void EngineLoop::take_token(Generation& generation) {
   if (generation.n_output() == 0) {
-    scheduler_.note(generation, SchedulerEventKind::prefilled, {generation.n_prompt - generation.n_cached}, now_ns_);
+    scheduler_.record(generation, SchedulerEventKind::prefilled, {generation.n_prompt - generation.n_cached}, now_ns_);
   }
   const std::int64_t since_ns = generation.last_token_ns;
   generation.accept_sample(parts_.model.info.eos_ids, now_ns_);
@@ -381,16 +381,16 @@ void EngineLoop::announce(Generation& generation) {
 void EngineLoop::note_end(const Generation& generation) {
   const bool cancelled = generation.finish == FinishReason::cancelled;
   const bool failed = generation.finish == FinishReason::error;
-  scheduler_.note(generation,
-                  cancelled ? SchedulerEventKind::cancelled
-                  : failed  ? SchedulerEventKind::failed
-                            : SchedulerEventKind::finished,
-                  {generation.n_output(), static_cast<std::int64_t>(generation.finish),
-                   static_cast<std::int64_t>(generation.stop_cause)},
-                  now_ns_);
+  scheduler_.record(generation,
+                    cancelled ? SchedulerEventKind::cancelled
+                    : failed  ? SchedulerEventKind::failed
+                              : SchedulerEventKind::finished,
+                    {generation.n_output(), static_cast<std::int64_t>(generation.finish),
+                     static_cast<std::int64_t>(generation.stop_cause)},
+                    now_ns_);
 }
 
-void EngineLoop::bury(Generation& generation) {
+void EngineLoop::erase(Generation& generation) {
   const std::size_t place = generation.place;
   std::swap(living_[place], living_.back());
   living_[place]->place = place;

@@ -61,9 +61,9 @@ void EngineMetrics::write(const SchedulerCounters& scheduler, EngineSnapshot& sn
   snapshot.counters.n_preemptions = scheduler.n_preemptions;
   snapshot.counters.n_recomputed_tokens = scheduler.n_recomputed_tokens;
   snapshot.counters.n_padding_tokens = scheduler.n_padding_tokens;
-  snapshot.counters.n_kv_held = static_cast<std::uint64_t>(scheduler.room.n_held);
-  snapshot.counters.n_kv_reserved = static_cast<std::uint64_t>(scheduler.room.n_reserved);
-  snapshot.counters.n_kv_unfilled = static_cast<std::uint64_t>(scheduler.room.n_unfilled);
+  snapshot.counters.n_kv_held = static_cast<std::uint64_t>(scheduler.occupancy.n_held);
+  snapshot.counters.n_kv_reserved = static_cast<std::uint64_t>(scheduler.occupancy.n_reserved);
+  snapshot.counters.n_kv_unfilled = static_cast<std::uint64_t>(scheduler.occupancy.n_unfilled);
   snapshot.ttft_s = ttft_s_.snapshot();
   snapshot.itl_s = itl_s_.snapshot();
   snapshot.e2e_s = e2e_s_.snapshot();

@@ -65,9 +65,9 @@ void write_scheduler_state(const Scheduler& scheduler, EngineSnapshot& snapshot)
   snapshot.n_blocks_cached = pool.n_cached();
   snapshot.n_blocks_free = pool.n_free();
   snapshot.block_size = scheduler.cache().block_size();
-  const CacheRoom room = scheduler.room();
-  snapshot.n_kv_reserved = room.n_reserved;
-  snapshot.n_kv_unfilled = room.n_unfilled;
+  const CacheOccupancy occupancy = scheduler.occupancy();
+  snapshot.n_kv_reserved = occupancy.n_reserved;
+  snapshot.n_kv_unfilled = occupancy.n_unfilled;
   snapshot.requests.reserve(scheduler.running().size() + static_cast<std::size_t>(scheduler.waiting().size()));
   for (const Sequence* sequence : scheduler.running()) snapshot.requests.push_back(describe(*sequence, 0));
   std::int64_t n_ahead = 0;

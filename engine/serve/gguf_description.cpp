@@ -91,7 +91,7 @@ constexpr std::array kKnownValues = {
     KnownValue{"rope.scaling.original_context_length", original_context},
     KnownValue{"rope.scaling.yarn_log_multiplier", growth_of_scores},
     KnownValue{"expert_count", [](const ModelConfig& config) { return Json(config.moe.n_experts); }},
-    KnownValue{"expert_used_count", [](const ModelConfig& config) { return Json(config.moe.n_chosen); }},
+    KnownValue{"expert_used_count", [](const ModelConfig& config) { return Json(config.moe.top_k); }},
     KnownValue{"expert_feed_forward_length", [](const ModelConfig& config) { return Json(config.moe.expert_size); }},
     KnownValue{"expert_shared_feed_forward_length", [](const ModelConfig& config) { return Json(config.moe.shared_size); }},
     // Granite divides by its number, and so does one that is left out: by 1.
@@ -150,7 +150,7 @@ class Describer {
     if (latent.q_rank > 0) fill("q_lora_rank", latent.q_rank);
     fill("kv_lora_rank", latent.kv_rank);
     json_["qk_head_dim"] = latent.query_dim();
-    fill("qk_rope_head_dim", latent.turned_dim);
+    fill("qk_rope_head_dim", latent.qk_rope_head_dim);
     fill("v_head_dim", latent.v_dim);
     const auto first = std::find_if(config_.layers.begin(), config_.layers.end(),
                                     [](const LayerConfig& layer) { return layer.has_experts; });
@@ -160,7 +160,7 @@ class Describer {
     json_["routed_scaling_factor"] = moe.scale;
     json_["norm_topk_prob"] = moe.normalises;
     json_["n_group"] = moe.n_groups;
-    json_["topk_group"] = moe.n_chosen_groups;
+    json_["topk_group"] = moe.topk_groups;
     json_["scoring_func"] = moe.score == RouterScore::sigmoid ? "sigmoid" : "softmax";
   }
 
@@ -301,11 +301,11 @@ std::int64_t window_of(const ModelConfig& config, std::size_t layer) {
 }
 
 bool same_experts(const MoeConfig& a, const MoeConfig& b) {
-  const bool same_sizes = a.n_experts == b.n_experts && a.n_chosen == b.n_chosen && a.expert_size == b.expert_size &&
+  const bool same_sizes = a.n_experts == b.n_experts && a.top_k == b.top_k && a.expert_size == b.expert_size &&
                           a.shared_size == b.shared_size && a.has_shared_gate == b.has_shared_gate;
-  const bool same_groups =
-      a.n_groups == b.n_groups && a.n_chosen_groups == b.n_chosen_groups && a.group_score == b.group_score;
-  const bool same_biases = a.has_router_bias == b.has_router_bias && a.has_choice_bias == b.has_choice_bias &&
+  const bool same_groups = a.n_groups == b.n_groups && a.topk_groups == b.topk_groups && a.group_score == b.group_score;
+  const bool same_biases = a.has_router_bias == b.has_router_bias &&
+                           a.has_score_correction_bias == b.has_score_correction_bias &&
                            a.has_expert_bias == b.has_expert_bias;
   return same_sizes && same_groups && same_biases && a.score == b.score && a.normalises == b.normalises &&
          is_close(a.scale, b.scale) && is_close(a.jitter, b.jitter);

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "engine/base/utf8.h"
-#include "engine/text/ascii_words.h"
+#include "engine/text/ascii_splitter.h"
 #include "engine/text/json_field.h"
 #include "engine/text/regex.h"
 

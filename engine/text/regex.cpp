@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "engine/text/ascii_words.h"
+#include "engine/text/ascii_splitter.h"
 
 namespace lathe::engine {
 namespace {
@@ -78,7 +78,7 @@ using JitStack = std::unique_ptr<pcre2_jit_stack, Releaser<pcre2_jit_stack, pcre
 struct Regex::Code {
   pcre2_code* code = nullptr;
   bool jit = false;
-  AsciiWordEnd ascii_words = nullptr;  ///< finds most matches of a pattern that is known, faster
+  AsciiWordEnd ascii_end = nullptr;  ///< finds most matches of a pattern that is known, faster
 };
 
 void Regex::Free::operator()(Code* code) const {
@@ -102,7 +102,7 @@ Result<Regex> Regex::compile(const std::string& pattern) {
     return fail(ErrorCode::model_refused,
                 fmt::format("bad regular expression at offset {}: {}", offset, reinterpret_cast<const char*>(text)));
   }
-  std::unique_ptr<Code, Free> owner(new Code{.code = code, .ascii_words = ascii_words_of(pattern)});
+  std::unique_ptr<Code, Free> owner(new Code{.code = code, .ascii_end = ascii_splitter_of(pattern)});
   owner->jit = pcre2_jit_compile(code, PCRE2_JIT_COMPLETE) == 0;
   return Regex(std::move(owner));
 }
@@ -167,7 +167,7 @@ Result<void> RegexSearch::find_all(std::string_view text, std::vector<TextRange>
   };
   for (std::size_t at = 0; at < text.size();) {
     LATHE_TRY_VOID(budget_.check_time());
-    if (const std::size_t end = code_.ascii_words != nullptr ? code_.ascii_words(text, at) : 0; end != 0) {
+    if (const std::size_t end = code_.ascii_end != nullptr ? code_.ascii_end(text, at) : 0; end != 0) {
       matches.push_back({at, end});
       at = end;
       continue;

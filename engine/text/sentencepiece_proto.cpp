@@ -36,9 +36,9 @@ struct Field {
 };
 
 /// Reads the fields of one message, each with its place in the file.
-class FieldReader {
+class ProtoReader {
  public:
-  FieldReader(std::string_view file, std::string_view message)
+  ProtoReader(std::string_view file, std::string_view message)
       : file_(file), at_(static_cast<std::size_t>(message.data() - file.data())), end_(at_ + message.size()) {}
 
   bool done() const { return at_ == end_; }
@@ -93,7 +93,7 @@ class FieldReader {
 
 Result<SentencePieceEntry> read_piece(std::string_view file, std::string_view message, std::size_t index) {
   SentencePieceEntry piece;
-  for (FieldReader reader(file, message); !reader.done();) {
+  for (ProtoReader reader(file, message); !reader.done();) {
     LATHE_TRY(const Field field, reader.next());
     if (field.number == 1 && field.wire == Wire::bytes) piece.text = field.bytes;
     if (field.number == 2 && field.wire == Wire::fixed32)
@@ -116,7 +116,7 @@ Result<SentencePieceEntry> read_piece(std::string_view file, std::string_view me
 
 /// normalizer_spec, and denormalizer_spec, whose table is opened as well.
 Result<void> read_normalizer(std::string_view file, std::string_view message, SentencePieceProto& proto) {
-  for (FieldReader reader(file, message); !reader.done();) {
+  for (ProtoReader reader(file, message); !reader.done();) {
     LATHE_TRY(const Field field, reader.next());
     if (field.number == 2 && field.wire == Wire::bytes) proto.charsmap = field.bytes;
     if (field.number == 3 && field.wire == Wire::varint) proto.add_dummy_prefix = field.value != 0;
@@ -126,7 +126,7 @@ Result<void> read_normalizer(std::string_view file, std::string_view message, Se
 }
 
 Result<void> read_trainer(std::string_view file, std::string_view message, SentencePieceProto& proto) {
-  for (FieldReader reader(file, message); !reader.done();) {
+  for (ProtoReader reader(file, message); !reader.done();) {
     LATHE_TRY(const Field field, reader.next());
     if (field.number == 3 && field.wire == Wire::varint && field.value == 2) proto.kind = SentencePieceKind::bpe;
     if (field.number == 35 && field.wire == Wire::varint) proto.byte_fallback = field.value != 0;
@@ -186,7 +186,7 @@ class FieldWriter {
 Result<SentencePieceProto> read_sentencepiece_proto(std::string_view bytes) {
   SentencePieceProto proto;
   if (bytes.empty()) return refuse("the file is empty");
-  for (FieldReader reader(bytes, bytes); !reader.done();) {
+  for (ProtoReader reader(bytes, bytes); !reader.done();) {
     LATHE_TRY(const Field field, reader.next());
     if (field.number == 1 && field.wire == Wire::bytes) {
       if (proto.pieces.size() == kMaxPieces) return refuse(fmt::format("more than {} pieces", kMaxPieces));

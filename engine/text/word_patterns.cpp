@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/text/ascii_words.h"
+#include "engine/text/ascii_splitter.h"
 
 namespace lathe::engine {
 namespace {

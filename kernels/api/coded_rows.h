@@ -26,7 +26,7 @@ bool has_zero_points(WeightFormat format);
 /// That number is a minimum: what code 0 stands for.
 bool has_minimums(WeightFormat format);
 /// Nothing is rounded to it: only codes that are there already, in files, stay in it.
-bool is_of_files_alone(WeightFormat format);
+bool is_load_only(WeightFormat format);
 /// Its scales are f16.
 bool has_half_scales(WeightFormat format);
 

@@ -62,7 +62,7 @@ struct AttentionStep {
 };
 
 /// Attention in one layer, for each type of the cache and each step.
-struct AttentionPlan {
+struct AttentionMeasurement {
   int n_heads = 0, n_kv_heads = 0, head_dim = 0;
   std::vector<Dtype> kv_types;
   std::vector<AttentionStep> steps;
@@ -76,7 +76,7 @@ struct AttentionPoint {
 };
 
 /// As measure_roofline(). Points come type by type. A cache that finds no memory is left out.
-std::vector<AttentionPoint> measure_attention(Backend& backend, const Ceilings& ceilings, const AttentionPlan& plan,
+std::vector<AttentionPoint> measure_attention(Backend& backend, const Ceilings& ceilings, const AttentionMeasurement& plan,
                                               const std::function<bool(const AttentionPoint&)>& report);
 
 /// All types that a cache may have.

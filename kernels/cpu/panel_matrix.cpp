@@ -20,7 +20,7 @@ constexpr std::int64_t kScalesOfThread = 32;
 std::int64_t panels_for_rows(std::int64_t n) { return (n + kPanelColumns - 1) / kPanelColumns; }
 
 CodedPanel shape_of(const CodedFormat& format, std::int64_t k) {
-  const int whole_row = format.kind == CodeKind::e4m3 ? kPair : kActivationBlock;
+  const int whole_row = format.kind == CodeElement::e4m3 ? kPair : kActivationBlock;
   return {.k = k, .bits = format.bits, .group = format.group == 0 ? whole_row : format.group, .scales = format.scales};
 }
 
@@ -145,7 +145,7 @@ class CodedColumn {
 
  private:
   void store_codes(std::span<const std::uint8_t> codes) {
-    if (format_.kind == CodeKind::e4m3) return store_e4m3(codes, panel_, column_);
+    if (format_.kind == CodeElement::e4m3) return store_e4m3(codes, panel_, column_);
     std::byte* const first = panel_ + column_ * kQuad;
     format_.bits == 8 ? store_bytes(codes, first) : store_nibbles(codes, first);
   }

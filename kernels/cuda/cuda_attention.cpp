@@ -25,7 +25,7 @@ void CudaBackend::kv_write(const KvLayer& layer, const TensorView& k, const Tens
 
 void CudaBackend::attention(const TensorView& out, const TensorView& q, int n_heads, const KvLayer& layer,
                             const AttentionBatch& batch, const AttentionForm& form) {
-  plan_attention(plan_, batch, form.is_causal, n_heads, layer.shape, n_processors_);
+  tile_attention(plan_, batch, form.is_causal, n_heads, layer.shape, n_processors_);
   const auto n_tables = static_cast<std::size_t>(batch.n_seqs) * static_cast<std::size_t>(batch.max_blocks);
   AttentionRows rows{.tiles = tiles_.on_device<AttentionTile>(stream_, plan_.tiles),
                      .n_tiles = static_cast<int>(plan_.tiles.size()),

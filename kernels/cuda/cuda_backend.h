@@ -85,7 +85,7 @@ class CudaBackend final : public Backend {
   Stream stream_ = nullptr;
   int n_processors_ = 1;
   DeviceBuffer x_, inner_x_, inner_, expanded_, partials_;
-  AttentionPlan plan_;
+  AttentionTiling plan_;
   // One for each kind of array, so that a step's layers find theirs.
   StagedArray ids_, positions_, slots_, tiles_, block_tables_, rows_, factors_, slopes_, sinks_;
 };

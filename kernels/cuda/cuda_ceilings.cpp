@@ -12,9 +12,9 @@ namespace {
 constexpr std::size_t kReadBytes = std::size_t{2} << 30;
 constexpr int kRuns = 5;
 
-/// Work a second, of the best of several runs. The first is not counted: it loads the kernel.
-template <class Work>
-double best_rate(Stream stream, const Work& work) {
+/// Job a second, of the best of several runs. The first is not counted: it loads the kernel.
+template <class Job>
+double best_rate(Stream stream, const Job& work) {
   cudaEvent_t begin{}, end{};
   check(cudaEventCreate(&begin), "making an event");
   check(cudaEventCreate(&end), "making an event");

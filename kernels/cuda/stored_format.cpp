@@ -57,10 +57,12 @@ StoredMatrix stored_matrix(WeightFormat format, std::int64_t n, std::int64_t k) 
   if (!descriptor.is_coded()) return matrix;
   matrix.layout.storage = Storage::rows_f32;
   if (!rows_begin_groups(codes, k)) return matrix;
-  matrix.layout.storage = codes.kind == CodeKind::e4m3 ? Storage::e4m3 : codes.bits == 8 ? Storage::code8 : Storage::code4;
+  matrix.layout.storage = codes.kind == CodeElement::e4m3 ? Storage::e4m3
+                          : codes.bits == 8               ? Storage::code8
+                                                          : Storage::code4;
   matrix.layout.scales = scale_kind_of(codes.scales);
   matrix.layout.group = codes.group;
-  if (codes.kind == CodeKind::whole) set_numbers(matrix, format);
+  if (codes.kind == CodeElement::integer) set_numbers(matrix, format);
   return matrix;
 }
 

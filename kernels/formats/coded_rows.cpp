@@ -18,7 +18,7 @@ bool has_zero_points(WeightFormat format) { return descriptor_of(format).codes.h
 
 bool has_minimums(WeightFormat format) { return descriptor_of(format).codes.has_minimums(); }
 
-bool is_of_files_alone(WeightFormat format) { return descriptor_of(format).is_of_files_alone; }
+bool is_load_only(WeightFormat format) { return descriptor_of(format).is_load_only; }
 
 bool rounds_whole_rows(WeightFormat format) {
   const ActivationScale activations = descriptor_of(format).codes.activations;

@@ -15,7 +15,7 @@ struct FormatDescriptor {
   std::string_view name;
   Dtype element;        ///< of one stored weight; of a weight before it became a code
   CodedFormat codes{};  ///< of a format that has some
-  bool is_of_files_alone = false;
+  bool is_load_only = false;
   bool is_coded() const { return codes.has_codes(); }
 };
 

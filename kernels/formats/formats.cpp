@@ -19,7 +19,7 @@ FormatDescriptor coded(WeightFormat format, std::string_view name, const CodedFo
 }
 
 FormatDescriptor of_files(WeightFormat format, std::string_view name, const CodedFormat& codes) {
-  return {.format = format, .name = name, .element = Dtype::f32, .codes = codes, .is_of_files_alone = true};
+  return {.format = format, .name = name, .element = Dtype::f32, .codes = codes, .is_load_only = true};
 }
 
 const auto& table() {

@@ -15,7 +15,9 @@ constexpr std::int64_t kMaxGroup = 256;
 
 }  // namespace
 
-bool rows_begin_groups(const CodedFormat& format, std::int64_t k) { return !format.runs_on || k % format.group == 0; }
+bool rows_begin_groups(const CodedFormat& format, std::int64_t k) {
+  return !format.groups_span_rows || k % format.group == 0;
+}
 
 std::int64_t weights_of_row(const CodedFormat& format, const TensorView& source) {
   if (source.dtype != Dtype::u8) return source.dim(1);
@@ -61,7 +63,7 @@ void TensorCodes::find_scales(const ParallelFor& parallel_for) {
 template <class Body>
 void TensorCodes::for_groups(std::int64_t row, const Body& body) const {
   const std::int64_t group = format_.group == 0 ? k_ : format_.group;
-  const std::int64_t offset = format_.runs_on ? row * k_ : 0;
+  const std::int64_t offset = format_.groups_span_rows ? row * k_ : 0;
   std::int64_t index = offset / group;
   for (std::int64_t begin = 0; begin < k_; ++index) {
     const std::int64_t end = std::min((index + 1) * group - offset, k_);

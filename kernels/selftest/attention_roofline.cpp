@@ -20,7 +20,7 @@ constexpr int kBlockSize = 16;
 /// Copies of a cache in which each sequence of a step has its blocks side by side, full of random tokens.
 class Caches {
  public:
-  Caches(Backend& backend, const AttentionPlan& plan, Dtype kv_type, const AttentionStep& step)
+  Caches(Backend& backend, const AttentionMeasurement& plan, Dtype kv_type, const AttentionStep& step)
       : n_blocks_((step.context + kBlockSize - 1) / kBlockSize),
         shape_{.n_layers = 1,
                .n_kv_heads = plan.n_kv_heads,
@@ -66,7 +66,8 @@ class Caches {
 };
 
 /// What a step reads of the cache and multiplies: each row sees the tokens up to itself.
-RooflineFigures work_of(const Backend& backend, const AttentionPlan& plan, const AttentionStep& step, const KvShape& shape) {
+RooflineFigures work_of(const Backend& backend, const AttentionMeasurement& plan, const AttentionStep& step,
+                        const KvShape& shape) {
   KvShape seen = shape;
   seen.n_blocks = 1;
   const double token_bytes = static_cast<double>(backend.kv_layer_bytes(seen)) / kBlockSize;
@@ -76,7 +77,7 @@ RooflineFigures work_of(const Backend& backend, const AttentionPlan& plan, const
           .bound = {}};
 }
 
-AttentionPoint measure_point(Backend& backend, const Ceilings& ceilings, const AttentionPlan& plan, Dtype kv_type,
+AttentionPoint measure_point(Backend& backend, const Ceilings& ceilings, const AttentionMeasurement& plan, Dtype kv_type,
                              const AttentionStep& step, const Caches& caches) {
   RandomNumbers numbers(2);
   const std::int64_t n_rows = std::int64_t{step.n_seqs} * step.n_rows;
@@ -107,7 +108,7 @@ AttentionPoint measure_point(Backend& backend, const Ceilings& ceilings, const A
 
 }  // namespace
 
-std::vector<AttentionPoint> measure_attention(Backend& backend, const Ceilings& ceilings, const AttentionPlan& plan,
+std::vector<AttentionPoint> measure_attention(Backend& backend, const Ceilings& ceilings, const AttentionMeasurement& plan,
                                               const std::function<bool(const AttentionPoint&)>& report) {
   std::vector<AttentionPoint> points;
   for (const Dtype kv_type : plan.kv_types) {

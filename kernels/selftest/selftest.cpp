@@ -154,12 +154,12 @@ class SelfTest {
     return format.is_coded() && format.codes.activations != ActivationScale::none;
   }
   double tolerance_of(const FormatDescriptor& format) const {
-    if (rounds_activations(format)) return format.codes.kind == CodeKind::e4m3 ? kE4m3Tolerance : kCodedTolerance;
+    if (rounds_activations(format)) return format.codes.kind == CodeElement::e4m3 ? kE4m3Tolerance : kCodedTolerance;
     return uses_bf16_dot(format) ? kBf16Tolerance : kTolerance;
   }
   /// Activations are rounded twice there.
   double mlp_tolerance_of(const FormatDescriptor& format) const {
-    if (rounds_activations(format)) return format.codes.kind == CodeKind::e4m3 ? kE4m3MlpTolerance : kCodedMlpTolerance;
+    if (rounds_activations(format)) return format.codes.kind == CodeElement::e4m3 ? kE4m3MlpTolerance : kCodedMlpTolerance;
     return uses_bf16_dot(format) ? kBf16MlpTolerance : kTolerance;
   }
   void check_norms(const ModelShape& shape);

@@ -22,7 +22,7 @@ using lathe::tests::read_sources;
 using lathe::tests::SourceFile;
 
 /// Counts of today. A change that lowers one lowers its number here; at most kSlack may be left over.
-constexpr int kOpenings = 467, kVagueWords = 449, kOldNames = 549, kWordsFiles = 17;
+constexpr int kOpenings = 467, kVagueWords = 449, kOldNames = 0, kWordsFiles = 0;
 constexpr int kSlack = 12;
 
 constexpr std::array<std::string_view, 8> kForbiddenOpenings = {"Of",    "What", "Those", "Whose",
@@ -32,44 +32,41 @@ constexpr std::array<std::string_view, 9> kVague = {"beside", "anew", "company",
 constexpr std::array<std::string_view, 2> kVagueThird = {"lies", "meets"};
 
 /// Names for which ARCHITECTURE.md's glossary has the field's word.
-constexpr std::array<std::string_view, 36> kOldIdentifiers = {
-    "AttentionPlan",
-    "CacheRoom",
-    "CodeKind",
-    "RequestFields",
-    "KvLayout",
-    "Room",
-    "Seen",
-    "SweepOrder",
-    "Work",
-    "beside",
-    "best_of",
-    "bury",
-    "choice_bias",
-    "first_beside",
-    "first_of_",
-    "is_of_files_alone",
-    "kv_short",
-    "leave_what_cannot_be_rounded_to",
-    "meet",
-    "minned4",
-    "n_chosen",
-    "norms_hold_one",
-    "note",
-    "other4",
-    "parts4",
-    "parts_qkv",
-    "plain_dim",
-    "q_short",
-    "runs_on",
-    "settled_part",
-    "shared_switch",
-    "tell_waiting",
-    "turned_dim",
-    "turns_in_part",
-    "whole8_of_bytes",
-    "is_of_latent_attention",
-};
+constexpr std::array<std::string_view, 35> kOldIdentifiers = {"AttentionPlan",
+                                                              "CacheRoom",
+                                                              "CodeKind",
+                                                              "FieldReader",
+                                                              "KvLayout",
+                                                              "Room",
+                                                              "Seen",
+                                                              "SweepOrder",
+                                                              "Work",
+                                                              "beside",
+                                                              "bury",
+                                                              "choice_bias",
+                                                              "first_beside",
+                                                              "first_of_",
+                                                              "is_of_files_alone",
+                                                              "is_of_latent_attention",
+                                                              "kv_short",
+                                                              "leave_what_cannot_be_rounded_to",
+                                                              "meet",
+                                                              "minned4",
+                                                              "n_chosen",
+                                                              "norms_hold_one",
+                                                              "note",
+                                                              "other4",
+                                                              "parts4",
+                                                              "parts_qkv",
+                                                              "plain_dim",
+                                                              "q_short",
+                                                              "runs_on",
+                                                              "settled_part",
+                                                              "shared_switch",
+                                                              "tell_waiting",
+                                                              "turned_dim",
+                                                              "turns_in_part",
+                                                              "whole8_of_bytes"};
 
 const std::vector<SourceFile>& sources() {
   static const std::vector<SourceFile> files = read_sources({"kernels", "engine", "app", "ui"});

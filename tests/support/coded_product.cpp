@@ -45,7 +45,7 @@ void round_together(const float* x, std::int64_t n, bool leaves_outliers, double
 std::vector<double> rounded_activations(const CodedFormat& format, const float* x, std::int64_t k) {
   std::vector<double> rounded(static_cast<std::size_t>(k));
   if (!rows_begin_groups(format, k) || format.activations == ActivationScale::none) return {x, x + k};
-  if (format.kind == CodeKind::e4m3) {
+  if (format.kind == CodeElement::e4m3) {
     round_to_e4m3(x, k, rounded.data());
     return rounded;
   }

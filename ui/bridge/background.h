@@ -27,9 +27,9 @@ class Background : private QObject {
   Background& operator=(const Background&) = delete;
 
   /// Calls `work()` on a worker, then `done(result)` on the GUI thread unless `receiver` is gone by then.
-  template <class Work, class Done>
-  void run(QObject* receiver, Work work, Done done) {
-    start(std::make_unique<TaskOf<Work, Done>>(receiver, std::move(work), std::move(done)));
+  template <class Job, class Done>
+  void run(QObject* receiver, Job work, Done done) {
+    start(std::make_unique<TaskOf<Job, Done>>(receiver, std::move(work), std::move(done)));
   }
   /// Until all work is done; its results are delivered later.
   void wait();
@@ -40,17 +40,17 @@ class Background : private QObject {
     virtual void work() = 0;     ///< on a worker
     virtual void deliver() = 0;  ///< on the GUI thread
   };
-  template <class Work, class Done>
+  template <class Job, class Done>
   struct TaskOf final : Task {
-    TaskOf(QObject* to, Work todo, Done then) : receiver(to), body(std::move(todo)), done(std::move(then)) {}
+    TaskOf(QObject* to, Job todo, Done then) : receiver(to), body(std::move(todo)), done(std::move(then)) {}
     void work() override { result.emplace(body()); }
     void deliver() override {
       if (receiver) done(std::move(*result));
     }
     QPointer<QObject> receiver;
-    Work body;
+    Job body;
     Done done;
-    std::optional<std::invoke_result_t<Work>> result;
+    std::optional<std::invoke_result_t<Job>> result;
   };
 
   void start(std::unique_ptr<Task> task);

@@ -15,13 +15,13 @@ constexpr int kTextWidth = 760, kMargin = 20, kAboveTarget = 10;
 constexpr int kMostHits = 2000;
 
 /// The text of a block without the bullet of its item.
-QString words_of(const QTextBlock& block) {
+QString text_of(const QTextBlock& block) {
   const QString text = block.text();
   return text.startsWith(QStringLiteral("•\t")) ? text.mid(2) : text;
 }
 
 bool defines(const QTextBlock& block, const std::string& name) {
-  for (const std::string& defined : app::defined_names(words_of(block).toStdString()))
+  for (const std::string& defined : app::defined_names(text_of(block).toStdString()))
     if (defined == name) return true;
   return false;
 }

@@ -84,7 +84,7 @@ bool Conversation::open(std::int64_t id) {
   flush();
   engine::Result<std::vector<app::StoredMessage>> messages = history_.messages(id);
   if (!messages) {
-    note(messages.error());
+    report(messages.error());
     return false;
   }
   const std::vector<app::ChatSummary> chats = history_.chats();
@@ -102,7 +102,7 @@ bool Conversation::open(std::int64_t id) {
 void Conversation::rename(const QString& title) {
   const QString word = title.simplified();
   if (id_ == 0 || word.isEmpty() || word == title_) return;
-  if (const auto done = history_.rename_chat(id_, word.toStdString()); !done) return note(done.error());
+  if (const auto done = history_.rename_chat(id_, word.toStdString()); !done) return report(done.error());
   note_success();
   title_ = word;
   Q_EMIT title_changed();
@@ -113,7 +113,7 @@ bool Conversation::create() {
   if (id_ != 0) return true;
   const engine::Result<std::int64_t> id = history_.create_chat(title_.toStdString());
   if (!id) {
-    note(id.error());
+    report(id.error());
     return false;
   }
   id_ = *id;
@@ -136,7 +136,7 @@ std::int64_t Conversation::insert(const std::string& role, const QString& text, 
   const std::int64_t after = at == messages_.size() ? -1 : at == 0 ? 0 : messages_[at - 1].id;
   const engine::Result<std::int64_t> id = history_.add_message(id_, message, after);
   if (!id) {
-    note(id.error());
+    report(id.error());
     return 0;
   }
   message.id = *id;
@@ -175,7 +175,7 @@ void Conversation::take_outcome(const engine::Result<void>& done) {
   const std::set<std::int64_t> written = std::exchange(in_flight_, {});
   if (!done) {
     unwritten_.insert(written.begin(), written.end());
-    return note(done.error());
+    return report(done.error());
   }
   if (unwritten_.empty() && std::exchange(list_stale_, false)) Q_EMIT list_changed();
   note_success();
@@ -204,7 +204,7 @@ void Conversation::remove(std::int64_t message) {
   const int index = index_of(message);
   if (index < 0) return;
   if (in_flight_.contains(message)) flush();
-  if (const auto done = history_.delete_message(id_, message); !done) return note(done.error());
+  if (const auto done = history_.delete_message(id_, message); !done) return report(done.error());
   messages_.erase(messages_.begin() + index);
   unwritten_.erase(message);
   note_success();
@@ -273,7 +273,7 @@ void Conversation::flush() {
   for (const std::int64_t message : unwritten_) {
     const app::StoredMessage* stored = find(message);
     const auto done = stored != nullptr ? history_.update_message(id_, *stored) : engine::Result<void>();
-    if (!done) failed.insert(message), note(done.error());
+    if (!done) failed.insert(message), report(done.error());
   }
   const bool any = !unwritten_.empty();
   unwritten_ = std::move(failed);
@@ -297,7 +297,7 @@ void Conversation::branch(std::int64_t message) {
         return id;
       },
       [this](const engine::Result<std::int64_t>& id) {
-        if (!id) return note(id.error());
+        if (!id) return report(id.error());
         note_success();
         Q_EMIT list_changed();
         Q_EMIT branched(*id);

@@ -77,7 +77,7 @@ class Conversation : public QObject {
   void queue_write(std::int64_t message);
   void write_queued();
   void take_outcome(const engine::Result<void>& done);
-  void note(const engine::Error& error) { set_problem(QString::fromStdString(error.message)); }
+  void report(const engine::Error& error) { set_problem(QString::fromStdString(error.message)); }
   void note_success();
   void set_problem(const QString& problem);
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "ui/bridge/system_memory.h"
-#include "ui/models/load_words.h"
+#include "ui/models/load_text.h"
 
 namespace lathe::ui {
 namespace {
@@ -29,10 +29,10 @@ QString changed_options(const engine::EngineOptions& options) {
   return flags.isEmpty() ? QStringLiteral("all default") : flags.join(QLatin1Char(' '));
 }
 
-QString memory_words(const engine::LoadedModel& model) {
-  const QString estimated = bytes_words(model.estimate.total());
+QString memory_text(const engine::LoadedModel& model) {
+  const QString estimated = bytes_text(model.estimate.total());
   if (!model.measured) return QStringLiteral("%1 estimated").arg(estimated);
-  return QStringLiteral("%1 measured, %2 estimated").arg(bytes_words(model.measured->use.total()), estimated);
+  return QStringLiteral("%1 measured, %2 estimated").arg(bytes_text(model.measured->use.total()), estimated);
 }
 
 QString model_lines(const Bridge& bridge) {
@@ -48,7 +48,7 @@ QString model_lines(const Bridge& bridge) {
          line("backend", QStringLiteral("%1, %2, %3, %4 threads")
                              .arg(of(model.backend), of(model.isa), of(model.device))
                              .arg(model.n_threads)) +
-         line("memory", memory_words(model)) +
+         line("memory", memory_text(model)) +
          line("KV cache", QStringLiteral("%1 blocks, %2").arg(model.n_blocks).arg(of(model.kv_cache_dtype)));
 }
 

@@ -7,7 +7,7 @@
 
 namespace lathe::ui {
 
-inline QString duration_words(double ms) {
+inline QString duration_text(double ms) {
   const QLocale locale;
   if (ms < 100) return locale.toString(ms, 'f', ms < 10 ? 1 : 0) + QStringLiteral(" ms");
   return locale.toString(ms / 1000, 'f', ms < 10'000 ? 2 : 1) + QStringLiteral(" s");

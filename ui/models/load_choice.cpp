@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "ui/models/counted.h"
-#include "ui/models/load_words.h"
+#include "ui/models/load_text.h"
 
 namespace lathe::ui {
 namespace {
@@ -60,7 +60,7 @@ std::vector<LoadFix> find_fixes(const engine::ModelInfo& info, const EngineOptio
       break;
   for (const char* quantization : {"int8_g32", "int4_g32"})
     if (options.quantization == "none" &&
-        attempt("quantization", LoadChoice::tr("Quantize to %1").arg(quantization_words(quantization)), "quantization",
+        attempt("quantization", LoadChoice::tr("Quantize to %1").arg(quantization_text(quantization)), "quantization",
                 quantization))
       break;
   return fixes;

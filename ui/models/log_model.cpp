@@ -12,10 +12,10 @@ constexpr std::size_t kMaxLines = 50'000;
 }  // namespace
 
 bool LogModel::shows(const app::LogLine& line) const {
-  return line.level >= level_ && (words_.isEmpty() || words_of(line).contains(words_, Qt::CaseInsensitive));
+  return line.level >= level_ && (words_.isEmpty() || text_of(line).contains(words_, Qt::CaseInsensitive));
 }
 
-QString LogModel::words_of(const app::LogLine& line) {
+QString LogModel::text_of(const app::LogLine& line) {
   const std::string_view level = app::name_of(line.level);
   return QStringLiteral("%1  %2  %3  %4")
       .arg(QDateTime::fromMSecsSinceEpoch(line.unix_ms).toString(QStringLiteral("hh:mm:ss.zzz")),
@@ -62,7 +62,7 @@ void LogModel::set_filter(app::LogLevel level, const QString& words) {
 
 QString LogModel::text() const {
   QStringList lines;
-  for (const app::LogLine& line : shown_) lines << words_of(line);
+  for (const app::LogLine& line : shown_) lines << text_of(line);
   return lines.join(QLatin1Char('\n'));
 }
 
@@ -71,7 +71,7 @@ int LogModel::rowCount(const QModelIndex& parent) const { return parent.isValid(
 QVariant LogModel::data(const QModelIndex& index, int role) const {
   if (index.row() < 0 || index.row() >= rowCount()) return {};
   const app::LogLine& line = shown_[static_cast<std::size_t>(index.row())];
-  if (role == Qt::DisplayRole) return words_of(line);
+  if (role == Qt::DisplayRole) return text_of(line);
   if (role == level_role) return int(line.level);
   return {};
 }

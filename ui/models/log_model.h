@@ -26,7 +26,7 @@ class LogModel : public QAbstractListModel {
 
  private:
   bool shows(const app::LogLine& line) const;
-  static QString words_of(const app::LogLine& line);
+  static QString text_of(const app::LogLine& line);
 
   std::deque<app::LogLine> all_;
   std::deque<app::LogLine> shown_;

@@ -13,7 +13,7 @@ namespace {
 using app::RequestRecord;
 using app::RequestStatus;
 
-QString status_words(const RequestRecord& record) {
+QString status_text(const RequestRecord& record) {
   QString words = QString::fromStdString(app::name_of(record.status));
   if (record.status == RequestStatus::failed || record.status == RequestStatus::refused) words += QStringLiteral(" error");
   if (record.http_status != 0) words += QLatin1Char(' ') + QString::number(record.http_status);
@@ -21,7 +21,7 @@ QString status_words(const RequestRecord& record) {
 }
 
 std::optional<QString> text_field(const RequestRecord& record, const QString& field) {
-  if (field == QLatin1String("status")) return status_words(record);
+  if (field == QLatin1String("status")) return status_text(record);
   if (field == QLatin1String("route")) return QString::fromStdString(record.route);
   if (field == QLatin1String("client")) return QString::fromStdString(record.client);
   if (field == QLatin1String("model")) return QString::fromStdString(record.model);

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "ui/models/sweep_words.h"
+#include "ui/models/sweep_text.h"
 
 namespace lathe::ui {
 
@@ -25,7 +25,7 @@ SweepGrid grid_of(const app::SweepPlan& plan, std::size_t axis) {
     std::vector<std::size_t> first_cells;
     for (std::size_t row = 0; row < grid.first_cells.size(); ++row) {
       for (std::size_t value = 0; value < variable.values.size(); ++value) {
-        const QString word = value_words(variable.name, variable.values[value]), &before = grid.rows[static_cast<int>(row)];
+        const QString word = value_text(variable.name, variable.values[value]), &before = grid.rows[static_cast<int>(row)];
         rows << (before.isEmpty() ? word : QStringLiteral("%1, %2").arg(before, word));
         first_cells.push_back(grid.first_cells[row] + value * stride);
       }

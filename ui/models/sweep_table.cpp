@@ -227,15 +227,15 @@ QVariant SweepTable::headerData(int section, Qt::Orientation orientation, int ro
   const bool is_text = column.kind == Kind::variable || column.kind == Kind::verdict;
   if (role == Qt::TextAlignmentRole) return static_cast<int>((is_text ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
   if (role == Qt::ToolTipRole && column.kind == Kind::metric) {
-    return tr("%1: %2").arg(metric_words(column.index), text_of(app::sweep_metrics()[column.index].definition));
+    return tr("%1: %2").arg(metric_text(column.index), text_of(app::sweep_metrics()[column.index].definition));
   }
   if (role != Qt::DisplayRole) return {};
   switch (column.kind) {
-    case Kind::variable: return setting_words(status_.plan->variables[column.index].name);
+    case Kind::variable: return setting_text(status_.plan->variables[column.index].name);
     case Kind::metric: return metric_column(column.index);
     case Kind::difference: {
       const app::SweepVariable& variable = status_.plan->variables[baseline_->variable];
-      const QString words = tr("vs %1").arg(value_words(variable.name, variable.values[baseline_->value]));
+      const QString words = tr("vs %1").arg(value_text(variable.name, variable.values[baseline_->value]));
       return shows_judged_ ? words : QStringLiteral("%1 %2").arg(metric_column(judged_metric(*status_.plan)), words);
     }
     case Kind::runs: return tr("n");

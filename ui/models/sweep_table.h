@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "ui/models/sweep_words.h"
+#include "ui/models/sweep_text.h"
 
 namespace lathe::ui {
 

@@ -36,7 +36,7 @@ std::string model_of(const QString& path) {
 }
 
 /// What would be cut off: "3 requests and a sweep at 14 of 40 cells are still running."; empty: nothing.
-QString busy_words(int n_requests, const app::SweepStatus& sweep) {
+QString busy_text(int n_requests, const app::SweepStatus& sweep) {
   QStringList busy;
   if (n_requests > 0)
     busy << counted(static_cast<quint64>(n_requests), MainWindow::tr("request"), MainWindow::tr("requests"));
@@ -50,7 +50,7 @@ QString busy_words(int n_requests, const app::SweepStatus& sweep) {
 }
 
 /// What becomes of it.
-QString kept_words(int n_requests, const app::SweepStatus& sweep) {
+QString kept_text(int n_requests, const app::SweepStatus& sweep) {
   QStringList words;
   if (n_requests > 0) words << MainWindow::tr("What was written so far is kept in its chat and marked as stopped.");
   if (sweep.runs())
@@ -372,12 +372,12 @@ bool MainWindow::may_close() {
   const int running =
       bridge_.snapshot() ? bridge_.snapshot()->n_running + bridge_.snapshot()->n_waiting : bridge_.n_streams();
   const app::SweepStatus sweep = workbench_.sweeper().status();
-  const QString busy = busy_words(running, sweep);
+  const QString busy = busy_text(running, sweep);
   const engine::Json confirm = workbench_.settings().get("general/confirm_close");
   if (!ask_ || busy.isEmpty() || (confirm.is_boolean() && !confirm.get<bool>())) return true;
   QMessageBox box(QMessageBox::Question, tr("Quit Lathe"), busy, QMessageBox::Cancel, this);
   box.setObjectName(QStringLiteral("close_dialog"));
-  box.setInformativeText(kept_words(running, sweep));
+  box.setInformativeText(kept_text(running, sweep));
   QPushButton* stop = box.addButton(tr("Stop and quit"), QMessageBox::AcceptRole);
   stop->setObjectName(QStringLiteral("close_dialog.stop"));
   box.setDefaultButton(stop);

@@ -18,7 +18,7 @@ class StatusBar : public QStatusBar {
   StatusBar(const Theme& theme, Bridge& bridge, QWidget* parent);
   /// "Generating 3", "Loading 63 %": the state in words, for tests and screen readers.
   QString state_word() const { return shown_.state; }
-  QString rate_words() const { return shown_.rate; }  ///< "188 tok/s"
+  QString rate_text() const { return shown_.rate; }  ///< "188 tok/s"
 
  Q_SIGNALS:
   void sweep_wanted();  ///< a click on the state of the sweep that runs

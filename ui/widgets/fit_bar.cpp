@@ -140,10 +140,10 @@ QString FitBar::words() const {
       tr("Memory %1 of %2 %3 free, %4. %5")
           .arg(number(static_cast<double>(fit_->total()), scale), number(static_cast<double>(fit_->free), scale),
                QLatin1String(scale.name), chip_->word(), meaning_);
-  return measured_ ? tr("%1. %2").arg(estimate, measured_words()) : estimate;
+  return measured_ ? tr("%1. %2").arg(estimate, measured_text()) : estimate;
 }
 
-QString FitBar::measured_words() const {
+QString FitBar::measured_text() const {
   const Scale scale = scale_of(static_cast<double>(std::max(fit_->total(), measured_->total())));
   const auto words = [&](std::int64_t bytes) { return number(static_cast<double>(bytes), scale); };
   QStringList each;

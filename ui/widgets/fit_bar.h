@@ -38,7 +38,7 @@ class FitBar : public QWidget {
   void paint_measured(QPainter& painter) const;
   void paint_row(QPainter& painter, int row, const QStringList& words, bool strong) const;
   int fit_height() const;
-  QString measured_words() const;
+  QString measured_text() const;
 
   const Theme& theme_;
   std::optional<engine::FitEstimate> fit_;

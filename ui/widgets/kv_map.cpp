@@ -168,7 +168,7 @@ int KvMap::block_at(const QPoint& point) const {
   return block < n ? block : -1;
 }
 
-QString KvMap::words_for(int index) const {
+QString KvMap::text_for(int index) const {
   const engine::KvBlockState& block = snapshot_->blocks[static_cast<std::size_t>(index)];
   const QString head = tr("Block %1").arg(QLocale().toString(index));
   switch (kind_of(block)) {
@@ -191,7 +191,7 @@ bool KvMap::event(QEvent* event) {
   if (block < 0) {
     QToolTip::hideText();
   } else {
-    QToolTip::showText(help->globalPos(), words_for(block), this);
+    QToolTip::showText(help->globalPos(), text_for(block), this);
   }
   return true;
 }

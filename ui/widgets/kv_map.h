@@ -45,7 +45,7 @@ class KvMap : public QWidget {
 
  private:
   int block_at(const QPoint& point) const;
-  QString words_for(int block) const;
+  QString text_for(int block) const;
   KvCell kind_of(const engine::KvBlockState& block) const { return cell_of(block, reserves_); }
   QColor color_of(const engine::KvBlockState& block) const;
   void paint_cell(QPainter& painter, const QRect& cell, const engine::KvBlockState& block) const;

@@ -39,7 +39,7 @@ class LiveChart : public QWidget {
   void set_value(const QString& bold, const QString& plain);
   /// What stands at a tick of the value axis, whose ticks are `step` apart. Else: the number.
   using AxisWords = std::function<QString(double value, double step)>;
-  void set_axis_words(AxisWords words) { axis_words_ = std::move(words); }
+  void set_axis_text(AxisWords words) { axis_words_ = std::move(words); }
   /// A dashed line that should not be crossed, and the top of the axis while nothing does; none takes it away.
   void set_limit(std::optional<double> limit) { limit_ = limit; }
   void refresh(double now_s);

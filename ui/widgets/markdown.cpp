@@ -129,14 +129,14 @@ class Writer {
       case MD_TEXT_HTML:
         after_break_ = is_line_break(words);
         return insert(after_break_ || new_line ? QString(QChar::LineSeparator) : words);
-      case MD_TEXT_CODE: return insert(new_line && in_code_block_ ? QString(QChar::LineSeparator) : code_words(words));
+      case MD_TEXT_CODE: return insert(new_line && in_code_block_ ? QString(QChar::LineSeparator) : code_text(words));
       default: return insert(words);
     }
   }
 
  private:
   /// A bar in a cell has a backslash before it, also in code (GitHub Flavored Markdown, example 200).
-  QString code_words(const QString& words) const {
+  QString code_text(const QString& words) const {
     return table_ != nullptr ? QString(words).replace(QLatin1String("\\|"), QLatin1String("|")) : words;
   }
 

@@ -70,7 +70,7 @@ bool is_first_line(const Json& json) {
 
 }  // namespace
 
-std::string words_of_difference(std::string_view journal_line, std::string_view plan_line) {
+std::string text_of_difference(std::string_view journal_line, std::string_view plan_line) {
   const auto journal = engine::parse_json(journal_line, "journal"), plan = engine::parse_json(plan_line, "plan");
   if (!journal || !plan || !is_first_line(*journal) || !is_first_line(*plan)) return "is no journal of a sweep";
   std::vector<std::string> all = differences(settings_of((*journal)["plan"]), settings_of((*plan)["plan"]));

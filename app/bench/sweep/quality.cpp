@@ -30,8 +30,8 @@ std::string key_of(const EngineOptions& options) {
 bool fits_beside(const EngineOptions& options, std::int64_t held) {
   const auto info = engine::inspect_checkpoint(options.model);
   if (!info) return false;
-  const auto beside = engine::estimate_fit(*info, options), alone = engine::estimate_fit(*info, options, held);
-  return beside && alone && beside->verdict == engine::FitVerdict::fits && beside->n_blocks == alone->n_blocks;
+  const auto together = engine::estimate_fit(*info, options), alone = engine::estimate_fit(*info, options, held);
+  return together && alone && together->verdict == engine::FitVerdict::fits && together->n_blocks == alone->n_blocks;
 }
 
 }  // namespace

@@ -115,8 +115,8 @@ class SaturationSearch {
 
  private:
   Result<double> synchronous_rate() {
-    LATHE_TRY(const RunRecord record, run_(synchronous_trial(workload_), words_of_trial(0)));
-    const SweepTrial& trial = note(0, record, missed_goal(record));
+    LATHE_TRY(const RunRecord record, run_(synchronous_trial(workload_), text_of_trial(0)));
+    const SweepTrial& trial = record_trial(0, record, missed_goal(record));
     if (trial.failure.empty()) return rounded(trial.request_s);
     return engine::fail(ErrorCode::unavailable, fmt::format("no rate holds: of requests one at a time {}", trial.failure),
                         "saturation");
@@ -128,7 +128,7 @@ class SaturationSearch {
     trial.rate = rate;
     trial.requests = first_requests(workload_, rate);
     for (;;) {
-      Result<RunRecord> record = run_(trial, words_of_trial(rate));
+      Result<RunRecord> record = run_(trial, text_of_trial(rate));
       if (!record && is_overload(record.error())) {
         trials_.push_back({rate, record.error().message, 0, kUnseen, kUnseen, kUnseen, kUnseen});
         return false;
@@ -136,12 +136,12 @@ class SaturationSearch {
       if (!record) return tl::unexpected(record.error());
       LATHE_TRY(std::string failure, judge(*record, trial));
       if (!failure.empty()) {
-        note(rate, *record, std::move(failure));
+        record_trial(rate, *record, std::move(failure));
         return false;
       }
       LATHE_TRY(const std::int64_t more, requests_missing(*record, trial));
       if (more == 0) {
-        note(rate, *record, {});
+        record_trial(rate, *record, {});
         best_ = std::move(*record);
         return true;
       }
@@ -194,7 +194,7 @@ class SaturationSearch {
     return sweep_metrics()[metric_index(metric)].of(record, goal_);
   }
 
-  const SweepTrial& note(double rate, const RunRecord& record, std::string failure) {
+  const SweepTrial& record_trial(double rate, const RunRecord& record, std::string failure) {
     return trials_.emplace_back(SweepTrial{.rate = rate,
                                            .failure = std::move(failure),
                                            .requests = static_cast<std::int64_t>(record.requests.size()),

@@ -73,10 +73,10 @@ class SweepRun {
     progress_.seconds_left = pace_.left(engines_left_.size(), progress_.cells_total - progress_.cells_done);
     look_at_engine();
     const Clock::time_point asked = Clock::now();
-    const SweepOrder order = observer_ ? observer_(progress_, between_runs) : SweepOrder::go_on;
+    const SweepDecision order = observer_ ? observer_(progress_, between_runs) : SweepDecision::go_on;
     if (between_runs) rested_ += Clock::now() - asked;
-    stopped_ = stopped_ || order == SweepOrder::stop;
-    skipped_ = skipped_ || order == SweepOrder::skip_cell;
+    stopped_ = stopped_ || order == SweepDecision::stop;
+    skipped_ = skipped_ || order == SweepDecision::skip_cell;
     return !stopped_ && !skipped_;
   }
 

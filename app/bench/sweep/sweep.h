@@ -10,10 +10,10 @@
 
 namespace lathe::app {
 
-enum class SweepOrder : std::uint8_t { go_on, skip_cell, stop };
+enum class SweepDecision : std::uint8_t { go_on, skip_cell, stop };
 
 /// Asked many times a second while something is measured, and once with `between_runs` before each run, where it may wait.
-using SweepObserver = std::function<SweepOrder(const SweepProgress& now, bool between_runs)>;
+using SweepObserver = std::function<SweepDecision(const SweepProgress& now, bool between_runs)>;
 
 /// Cells that fail are recorded with their reason, and the sweep goes on. After a stop what is measured is kept.
 /// Errors: those of the journal; invalid_argument of the plan.

@@ -5,7 +5,7 @@
 
 #include "app/api/sweep_export.h"
 #include "app/bench/sweep/markup.h"
-#include "app/bench/sweep/number_words.h"
+#include "app/bench/sweep/number_text.h"
 #include "app/bench/this_machine.h"
 #include "app/log/printable.h"
 
@@ -25,14 +25,14 @@ std::string cell_row(const SweepPlan& plan, std::size_t index, const CellResult&
   const auto metrics = main_metrics(plan);
   if (!result.error.empty()) {
     return row + fmt::format("<td class=\"{}\" colspan=\"{}\">{}</td></tr>\n", result.is_skipped() ? "skipped" : "failed",
-                             metrics.size() + 1, escaped(result.error_words()));
+                             metrics.size() + 1, escaped(result.error_text()));
   }
   for (const std::string_view name : metrics) {
     const Estimate value = result.estimate_of(metric_index(name));
     row += value.n == 0           ? "<td></td>"
-           : value.half_width > 0 ? fmt::format("<td>{} <span class=\"ci\">± {}</span></td>", number_words(value.mean, 4),
-                                                number_words(value.half_width, 2))
-                                  : fmt::format("<td>{}</td>", number_words(value.mean, 4));
+           : value.half_width > 0 ? fmt::format("<td>{} <span class=\"ci\">± {}</span></td>", number_text(value.mean, 4),
+                                                number_text(value.half_width, 2))
+                                  : fmt::format("<td>{}</td>", number_text(value.mean, 4));
   }
   return row + fmt::format("<td>{}</td></tr>\n", result.samples.size());
 }
@@ -67,7 +67,7 @@ std::string charts(const SweepPlan& plan, const SweepReport& report) {
 std::string warnings(const SweepReport& report) {
   std::string html;
   for (const MachineWarning& warning : report.warnings())
-    html += fmt::format("<p class=\"warning\">Warning: {}</p>\n", escaped(words_of(warning)));
+    html += fmt::format("<p class=\"warning\">Warning: {}</p>\n", escaped(text_of(warning)));
   return html;
 }
 
@@ -121,7 +121,7 @@ std::string to_html(const SweepPlan& plan, const SweepReport& report) {
       "<h2>Plan</h2>\n<pre>{11}</pre>\n</body></html>\n",
       escaped(title), kStyle, escaped(subject), report.cells.size(), n_cells(plan), plan.repeats, table(plan, report),
       charts(plan, report),
-      plan.target.url.empty() ? "" : "That measured, not the server's: ", escaped(words_of(this_machine())), definitions,
+      plan.target.url.empty() ? "" : "That measured, not the server's: ", escaped(text_of(this_machine())), definitions,
       plan_text(plan), warnings(report), left_out(report));
 }
 

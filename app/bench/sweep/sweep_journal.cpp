@@ -88,7 +88,7 @@ Result<std::map<std::size_t, CellResult>> parse_cells(const std::string& text, c
   std::istringstream lines(text.substr(0, text.rfind('\n') + 1));
   std::string line;
   std::getline(lines, line);
-  if (line != plan_line) return refuse(words_of_difference(line, plan_line));
+  if (line != plan_line) return refuse(text_of_difference(line, plan_line));
   std::map<std::size_t, CellResult> cells;
   for (int number = 2; std::getline(lines, line); ++number) {
     LATHE_TRY(const Json entry, engine::parse_json(line, fmt::format("{}, line {}", path, number)));
@@ -170,16 +170,16 @@ Result<void> SweepJournal::rename(const std::string& path, const std::string& na
     return engine::fail(ErrorCode::invalid_argument, "the journal is of another version of the program", path);
   plan.name = name;
   // Beside it first: a crash leaves the old journal or the new one.
-  const std::string beside = path + ".new";
+  const std::string new_path = path + ".new";
   std::error_code error;
   const auto time = fs::last_write_time(path, error);
-  if (!write_whole(beside, plan_line_of(plan) + (end == all.npos ? std::string() : all.substr(end))))
+  if (!write_whole(new_path, plan_line_of(plan) + (end == all.npos ? std::string() : all.substr(end))))
     error.assign(errno, std::generic_category());
-  if (!error) fs::last_write_time(beside, time, error);
-  if (!error) fs::rename(beside, path, error);
+  if (!error) fs::last_write_time(new_path, time, error);
+  if (!error) fs::rename(new_path, path, error);
   if (!error) return {};
   std::error_code left;
-  fs::remove(beside, left);
+  fs::remove(new_path, left);
   return engine::fail(ErrorCode::resource_exhausted, fmt::format("cannot be written: {}", error.message()), path);
 }
 

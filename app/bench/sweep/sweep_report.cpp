@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <functional>
 
-#include "app/bench/sweep/number_words.h"
+#include "app/bench/sweep/number_text.h"
 #include "app/bench/sweep/sampling_json.h"
 #include "app/bench/this_machine.h"
 
@@ -74,7 +74,7 @@ OrderedJson distributions_json(const CellResult& result) {
 OrderedJson warnings_json(std::span<const MachineWarning> warnings) {
   OrderedJson list = OrderedJson::array();
   for (const MachineWarning& warning : warnings)
-    list.push_back({{"guard", warning.guard}, {"value", warning.value}, {"words", words_of(warning)}});
+    list.push_back({{"guard", warning.guard}, {"value", warning.value}, {"words", text_of(warning)}});
   return list;
 }
 
@@ -360,15 +360,15 @@ std::string to_markdown(const SweepPlan& plan, const SweepReport& report) {
     for (const std::string_view name : main_metrics(plan)) {
       const Estimate value = result.estimate_of(metric_index(name));
       const bool has_error = !result.error.empty(), is_first = name == main_metrics(plan).front();
-      text += has_error      ? (is_first ? fmt::format(" {} |", markdown_field(result.error_words())) : " |")
+      text += has_error      ? (is_first ? fmt::format(" {} |", markdown_field(result.error_text())) : " |")
               : value.n == 0 ? " |"
               : value.has_interval()
-                  ? fmt::format(" {} ± {} |", number_words(value.mean, 4), number_words(value.half_width, 2))
-                  : fmt::format(" {} |", number_words(value.mean, 4));
+                  ? fmt::format(" {} ± {} |", number_text(value.mean, 4), number_text(value.half_width, 2))
+                  : fmt::format(" {} |", number_text(value.mean, 4));
     }
     text += fmt::format(" {} |\n", result.samples.size());
   }
-  for (const MachineWarning& warning : report.warnings()) text += fmt::format("\n> Warning: {}\n", words_of(warning));
+  for (const MachineWarning& warning : report.warnings()) text += fmt::format("\n> Warning: {}\n", text_of(warning));
   return text;
 }
 

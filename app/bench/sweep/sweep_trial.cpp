@@ -14,7 +14,7 @@ using engine::Result;
 
 struct TrialNumber {
   const char* name;
-  double SweepTrial::*value;
+  double SweepTrial::* value;
 };
 constexpr TrialNumber kNumbers[] = {{"request_s", &SweepTrial::request_s},
                                     {"goodput_req_s", &SweepTrial::goodput_req_s},
@@ -23,7 +23,7 @@ constexpr TrialNumber kNumbers[] = {{"request_s", &SweepTrial::request_s},
 
 }  // namespace
 
-std::string words_of_trial(double rate) {
+std::string text_of_trial(double rate) {
   return rate > 0 ? fmt::format("trying {:g} req/s", rate) : std::string("trying one request at a time");
 }
 

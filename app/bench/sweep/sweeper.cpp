@@ -99,15 +99,15 @@ class OwnThreadSweeper final : public Sweeper {
   }
   void skip_cell() override {
     change([this] {
-      if (!status_.runs() || order_ == SweepOrder::stop) return;
-      order_ = SweepOrder::skip_cell;
+      if (!status_.runs() || order_ == SweepDecision::stop) return;
+      order_ = SweepDecision::skip_cell;
       skip_cell_ = status_.progress.cell;
       if (status_.state != SweepState::running) status_.state = SweepState::running;
     });
   }
   void stop() override {
     change([this] {
-      if (status_.runs()) order_ = SweepOrder::stop;
+      if (status_.runs()) order_ = SweepDecision::stop;
     });
   }
   void clear() override {
@@ -182,7 +182,7 @@ class OwnThreadSweeper final : public Sweeper {
     join();
     const std::lock_guard lock(mutex_);
     skip_cell_ = 0;
-    order_ = SweepOrder::go_on;
+    order_ = SweepDecision::go_on;
     show(std::move(plan), path, journal.cells());
     status_.state = SweepState::running;
     thread_ = std::jthread([this, plan = status_.plan, journal = std::move(journal)]() mutable { work(*plan, journal); });
@@ -202,12 +202,12 @@ class OwnThreadSweeper final : public Sweeper {
     ++status_.revision;
   }
 
-  SweepOrder look(const SweepProgress& now, bool between_runs, const SweepJournal& journal) {
+  SweepDecision look(const SweepProgress& now, bool between_runs, const SweepJournal& journal) {
     std::unique_lock lock(mutex_);
     const bool is_other = now.cell != status_.progress.cell || now.repeat != status_.progress.repeat ||
                           now.doing != status_.progress.doing || now.cells_done != status_.progress.cells_done;
     // Meant for a cell that has ended meanwhile.
-    if (order_ == SweepOrder::skip_cell && now.cell != skip_cell_) order_ = SweepOrder::go_on;
+    if (order_ == SweepDecision::skip_cell && now.cell != skip_cell_) order_ = SweepDecision::go_on;
     status_.progress = now;
     if (is_other || between_runs) {
       status_.report =
@@ -217,10 +217,10 @@ class OwnThreadSweeper final : public Sweeper {
     if (between_runs && status_.state == SweepState::pausing) {
       status_.state = SweepState::paused;
       ++status_.revision;
-      changed_.wait(lock, [this] { return status_.state != SweepState::paused || order_ != SweepOrder::go_on; });
+      changed_.wait(lock, [this] { return status_.state != SweepState::paused || order_ != SweepDecision::go_on; });
       if (status_.state == SweepState::paused) status_.state = SweepState::running;
     }
-    return std::exchange(order_, SweepOrder::go_on);
+    return std::exchange(order_, SweepDecision::go_on);
   }
 
   template <class Change>
@@ -243,7 +243,7 @@ class OwnThreadSweeper final : public Sweeper {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   SweepStatus status_;
-  SweepOrder order_ = SweepOrder::go_on;
+  SweepDecision order_ = SweepDecision::go_on;
   std::size_t skip_cell_ = 0;  ///< that order_ is about
   std::mutex control_;         ///< held by start, open and resume from their look to what they do
   std::jthread thread_;

@@ -111,7 +111,7 @@ std::string base_of(std::string url) {
 
 }  // namespace
 
-std::string error_words(const std::string& body) {
+std::string error_text(const std::string& body) {
   std::string words = body;
   if (const auto json = engine::parse_json(body, "body"); json && json->is_object()) {
     const Json& holder = json->contains("error") && (*json)["error"].is_object() ? (*json)["error"] : *json;
@@ -125,9 +125,9 @@ std::string error_words(const std::string& body) {
   return printable(words, 300);
 }
 
-std::string refusal_words(const http::AnswerHead& head, const std::string& body) {
+std::string refusal_text(const http::AnswerHead& head, const std::string& body) {
   std::string words = fmt::format("the server answered {}", head.status);
-  if (!body.empty()) words += ": " + error_words(body);
+  if (!body.empty()) words += ": " + error_text(body);
   const std::string_view location = head.value("Location"), pause = head.value("Retry-After");
   if (head.status / 100 == 3 && !location.empty()) {
     words += fmt::format("; it redirects to {}: give the address behind that as the target", printable(location, 200));
@@ -187,7 +187,7 @@ Result<Json> TargetSession::ask(http::Call call, const std::function<bool()>& go
   }
   if (answer->problem) return tl::unexpected(*answer->problem);
   const int status = answer->head.status;
-  if (status != 200) return engine::fail(code_of(status), refusal_words(answer->head, answer->body), path);
+  if (status != 200) return engine::fail(code_of(status), refusal_text(answer->head, answer->body), path);
   return engine::parse_json(answer->body, path);
 }
 

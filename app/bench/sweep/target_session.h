@@ -55,8 +55,8 @@ class TargetSession {
 };
 
 /// The words of an error's body, one line: of OpenAI's "error" object, "message" or "detail", or the body itself.
-std::string error_words(const std::string& body);
+std::string error_text(const std::string& body);
 /// The message of an answer with a status other than 200, with the status and the advice of its fields (Retry-After).
-std::string refusal_words(const http::AnswerHead& head, const std::string& body);
+std::string refusal_text(const http::AnswerHead& head, const std::string& body);
 
 }  // namespace lathe::app

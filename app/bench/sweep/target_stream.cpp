@@ -85,7 +85,7 @@ void TargetStream::take_end(const std::optional<engine::Error>& problem) {
   if (problem && !has_done_) {
     problem_ = problem;
   } else if (head_.status != 200) {
-    problem_ = engine::Error{code_of(head_.status), refusal_words(head_, refusal_), {}};
+    problem_ = engine::Error{code_of(head_.status), refusal_text(head_, refusal_), {}};
   } else if (const Result<void> rest = take_rest(); !rest) {
     problem_ = rest.error();
   } else if (const Result<void> whole = check_whole(); !whole) {
@@ -104,7 +104,7 @@ Result<void> TargetStream::take_event(const SseEvent& event, double now) {
   const auto json = engine::parse_json(data, "event");
   const bool is_object = json && json->is_object();
   if (is_object ? is_error(event, *json) : event.type == "error") {
-    return engine::fail(ErrorCode::internal, "the server sent an error in its stream: " + error_words(std::string(data)));
+    return engine::fail(ErrorCode::internal, "the server sent an error in its stream: " + error_text(std::string(data)));
   }
   if (!is_object) return broken(fmt::format("an event of the stream is no JSON object: {}", printable(data, 80)));
   if (const auto choices = json->find("choices"); choices != json->end() && choices->is_array()) {

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "app/cli/machine_words.h"
-#include "app/cli/memory_words.h"
+#include "app/cli/machine_text.h"
+#include "app/cli/memory_text.h"
 #include "app/cli/model_command.h"
 #include "engine/api/machine.h"
 
@@ -58,7 +58,7 @@ void make_room(ModelCommand& command, const BenchPlan& plan, engine::EngineOptio
   const int n_streams = *std::max_element(plan.concurrency.begin(), plan.concurrency.end());
   if (!command.given("max_num_seqs")) options.max_num_seqs = n_streams;
   if (n_streams > options.max_num_seqs) {
-    command.note(
+    command.print_note(
         fmt::format("{} streams, but max_num_seqs is {}: the others wait for their turn", n_streams, options.max_num_seqs));
   }
   if (!command.given("max_num_batched_tokens")) {
@@ -107,7 +107,7 @@ OrderedJson bench_json(const engine::LoadedModel& model, const engine::MachineRe
 
 std::string table(const engine::LoadedModel& model, const engine::MachineReport& machine,
                   const std::vector<BenchRun>& runs) {
-  std::string text = fmt::format("{} in {}; {}", model.name, weights_words(model), machine_line(machine));
+  std::string text = fmt::format("{} in {}; {}", model.name, weights_text(model), machine_line(machine));
   text += "\n\ntest             streams         tok/s       +-  tok/s a stream\n";
   for (const BenchRun& run : runs) {
     const double average = mean(run.samples_tok_s);

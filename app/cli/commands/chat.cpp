@@ -43,7 +43,7 @@ class Conversation {
   /// Until the end of the input, /quit, or Ctrl+C at the prompt. Returns the exit code.
   int run() {
     if (terminal_.in_is_terminal)
-      command_.note("Type a message; /help lists the commands, Ctrl+C stops an answer, Ctrl+D ends.");
+      command_.print_note("Type a message; /help lists the commands, Ctrl+C stops an answer, Ctrl+D ends.");
     while (true) {
       if (terminal_.in_is_terminal) terminal_.err << "> " << std::flush;
       const std::optional<std::string> line = lines_.next();
@@ -134,7 +134,7 @@ class Conversation {
     is_dim_ = false;
     if (event.error) return fail(*event.error);
     if (message.content.empty() && !message.reasoning.empty() && event.finish_reason == engine::FinishReason::length)
-      command_.note("[the answer ended within its reasoning; /set max_tokens N lets it go on for longer]");
+      command_.print_note("[the answer ended within its reasoning; /set max_tokens N lets it go on for longer]");
     messages_.push_back(std::move(message));
     if (terminal_.in_is_terminal) {
       command_.signals().forget();
@@ -162,9 +162,10 @@ class Conversation {
   void footer(const TokenEvent& event) {
     const double seconds = (event.timings.end_ms - event.timings.ttft_ms) / 1000;
     const double tok_s = seconds > 0 ? static_cast<double>(event.usage.n_completion_tokens - 1) / seconds : 0;
-    command_.note(fmt::format("[{} tokens, {:.1f} tok/s, first after {:.0f} ms, prompt {} ({} cached), {}]",
-                              event.usage.n_completion_tokens, tok_s, event.timings.ttft_ms, event.usage.n_prompt_tokens,
-                              event.usage.n_cached_tokens, engine::name_of(event.finish_reason)));
+    command_.print_note(fmt::format("[{} tokens, {:.1f} tok/s, first after {:.0f} ms, prompt {} ({} cached), {}]",
+                                    event.usage.n_completion_tokens, tok_s, event.timings.ttft_ms,
+                                    event.usage.n_prompt_tokens, event.usage.n_cached_tokens,
+                                    engine::name_of(event.finish_reason)));
   }
 
   void refuse(std::string why) { fail({engine::ErrorCode::invalid_argument, std::move(why), {}}); }

@@ -87,7 +87,7 @@ Result<GivenPrompt> read_prompt(const CompleteFlags& flags, ModelCommand& comman
   if (flags.prompt_ids) return parse_token_ids(*flags.prompt_ids, "--prompt-ids");
   if (!flags.prompt_file) return flags.prompt.value_or("");
   if (*flags.prompt_file != "-") return read_file(*flags.prompt_file, command.signals().fd());
-  if (terminal.in_is_terminal) command.note("Type the prompt; Ctrl+D on an empty line ends it.");
+  if (terminal.in_is_terminal) command.print_note("Type the prompt; Ctrl+D on an empty line ends it.");
   return read_text(terminal.in_fd, "standard input", command.signals().fd());
 }
 

@@ -63,7 +63,7 @@ int convert(const std::vector<std::string>& arguments, Terminal& terminal) {
   const auto report = engine::convert_checkpoint(*options, flags.options, observer);
   command.progress("");
   if (!report) return command.fail(report.error());
-  for (const std::string& note : report->notes) command.note(note);
+  for (const std::string& line : report->notes) command.print_note(line);
   if (flags.json) {
     terminal.out << engine::dump_json(engine::OrderedJson{{"output", report->output},
                                                           {"n_tensors", report->n_tensors},

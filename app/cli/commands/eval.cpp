@@ -200,7 +200,7 @@ std::string divergence_text(const DivergenceReport& report) {
 /// Each once.
 void tell(ModelCommand& command, const std::vector<std::string>& warnings, std::set<std::string>& told) {
   for (const std::string& warning : warnings) {
-    if (told.insert(warning).second) command.note("Warning: " + warning);
+    if (told.insert(warning).second) command.print_note("Warning: " + warning);
   }
 }
 

@@ -35,7 +35,7 @@ bool has_color() {
 }
 
 /// "You want to run a checkpoint." -> "Run a checkpoint."
-std::string task_words(const ManualPage& page) {
+std::string task_text(const ManualPage& page) {
   std::string task = page.task();
   if (task.starts_with(kTaskStart)) task.erase(0, kTaskStart.size());
   if (!task.empty()) task[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(task[0])));
@@ -46,7 +46,7 @@ std::string topic_list(std::size_t width) {
   std::string out = "Usage: lathe help [TOPIC | COMMAND | OPTION]\n\nTopics of the manual:\n";
   for (const ManualPage& page : manual_pages()) {
     std::string name = fmt::format("  {:<{}}", page.name, kNameWidth - 2);
-    for (const std::string& line : wrap(task_words(page), width - kNameWidth)) {
+    for (const std::string& line : wrap(task_text(page), width - kNameWidth)) {
       out += name + line + '\n';
       name.assign(kNameWidth, ' ');
     }

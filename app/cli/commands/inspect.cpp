@@ -7,8 +7,8 @@
 #include <limits>
 #include <utility>
 
-#include "app/cli/knob_words.h"
-#include "app/cli/memory_words.h"
+#include "app/cli/knob_text.h"
+#include "app/cli/memory_text.h"
 #include "app/cli/model_command.h"
 #include "app/log/printable.h"
 #include "engine/api/model_knobs.h"
@@ -139,7 +139,7 @@ std::string fit_line(const FitAt& at, std::int64_t plain) {
       at.quantization != "none" && fit.weights >= plain ? "; saves nothing: its groups do not fit these matrices" : "");
 }
 
-std::string chat_words(const ModelInfo& info) {
+std::string chat_text(const ModelInfo& info) {
   if (info.chat_templates.size() > 1) return printable(fmt::format("templates {}", fmt::join(info.chat_templates, ", ")));
   return info.has_chat_template ? "has a chat template" : "no chat template";
 }
@@ -163,7 +163,7 @@ std::string info_text(const ModelInfo& info, const OrderedJson& knobs, const std
       static_cast<double>(info.file_bytes) / kMiB, info.file_format, tensors, info.n_layers, info.hidden_size,
       info.intermediate_size, info.n_heads, info.n_kv_heads, info.head_dim, info.max_position_embeddings, positions,
       info.vocab_size, info.tokenizer.empty() ? "no tokenizer" : info.tokenizer, info.tied_embeddings ? "tied" : "separate",
-      chat_words(info));
+      chat_text(info));
   if (!info.quantization_scheme.empty()) {
     const char* const stay =
         info.stored_layer_quantizations.empty() ? "its matrices stay so, as " : "what can stays so, as ";
@@ -199,7 +199,7 @@ int inspect(const std::vector<std::string>& arguments, Terminal& terminal) {
     report["memory"] = memory_json(model);
     report["memory"]["dtype"] = model.dtype;
     report["memory"]["quantization"] = model.running_quantization();
-    text += fmt::format("Measured after a load as {}\n  {}\n", weights_words(model), memory_line(model));
+    text += fmt::format("Measured after a load as {}\n  {}\n", weights_text(model), memory_line(model));
   }
   terminal.out << (json ? engine::dump_json(report, 2) + "\n" : text);
   return kExitDone;

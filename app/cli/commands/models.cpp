@@ -58,7 +58,7 @@ std::string line_of(const ListedModel& model) {
                      info.max_position_embeddings, engine::name_of(model.facts.verdict));
 }
 
-std::string searched_words(const Library& library) {
+std::string searched_text(const Library& library) {
   std::string words;
   for (const WatchedFolder& folder : library.folders()) {
     words += fmt::format("  {}{}{}\n", printable(folder.path), folder.kind.empty() ? "" : fmt::format(" ({})", folder.kind),
@@ -122,7 +122,7 @@ class ModelsCommand {
     if (models.empty()) {
       terminal_.err << (text_.empty() ? "No models found. "
                                       : fmt::format("No model's name has '{}'. ", printable(text_, 64)))
-                    << searched_words(library);
+                    << searched_text(library);
       return;
     }
     terminal_.out << fmt::format("{:<{}}  {:<24} {:>11}  {:<10} {:>10}  {:>8}  {}\n", "name", kNameWidth, "architecture",

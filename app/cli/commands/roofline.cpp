@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "app/bench/machine_watch.h"
-#include "app/cli/machine_words.h"
+#include "app/cli/machine_text.h"
 #include "app/cli/model_command.h"
 #include "engine/api/machine.h"
 
@@ -27,21 +27,21 @@ constexpr std::string_view kHead =
 constexpr std::string_view kAttentionHead =
     "\nKV cache      attention         tokens   rows  ops/byte   GFLOP/s      GB/s      roof   share  bound\n";
 
-std::string words_of(const RooflineFigures& figures) {
+std::string text_of(const RooflineFigures& figures) {
   return fmt::format("{:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f} {:>5.0f} %  {}\n", figures.intensity(), figures.gflop_s(),
                      figures.gb_s(), figures.roof_gflop_s, 100 * figures.share(), figures.bound);
 }
 
 std::string line_of(const RooflinePoint& point) {
   return fmt::format("{:<13} {:<6} {:>11} {:>7} {:>6} {}", kernels::name_of(point.format), point.matrix.name, point.matrix.n,
-                     point.matrix.k, point.n_rows, words_of(point.figures));
+                     point.matrix.k, point.n_rows, text_of(point.figures));
 }
 
 std::string_view name_of(const kernels::AttentionStep& step) { return step.n_rows == 1 ? "decode" : "prompt"; }
 
 std::string line_of(const AttentionPoint& point) {
   return fmt::format("{:<13} {:<9} {:>14} {:>6} {}", kernels::name_of(point.kv_type), name_of(point.step),
-                     point.step.context, point.step.n_rows, words_of(point.figures));
+                     point.step.context, point.step.n_rows, text_of(point.figures));
 }
 
 void add_figures(OrderedJson& point, const RooflineFigures& figures) {
@@ -133,7 +133,7 @@ engine::Result<std::string> path_of(const NamedModel& model) {
 
 /// Nothing is faster than its roof: where a figure is, the ceilings were measured while others were at work.
 void warn_of(const std::vector<MachineWarning>& warnings, const engine::Roofline& roofline, Terminal& terminal) {
-  for (const MachineWarning& warning : warnings) terminal.err << "Warning: " << words_of(warning) << '\n';
+  for (const MachineWarning& warning : warnings) terminal.err << "Warning: " << text_of(warning) << '\n';
   const auto is_above = [](const auto& point) { return point.figures.share() > kTolerance; };
   const auto n = std::count_if(roofline.points.begin(), roofline.points.end(), is_above) +
                  std::count_if(roofline.attention.begin(), roofline.attention.end(), is_above);

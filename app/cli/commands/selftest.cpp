@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "app/cli/machine_words.h"
+#include "app/cli/machine_text.h"
 #include "app/cli/model_command.h"
 #include "engine/api/machine.h"
 

@@ -79,7 +79,7 @@ int serve(const std::vector<std::string>& arguments, Terminal& terminal) {
   terminal.out << "listening on " << address_url(status.host, status.port) << std::endl;
   command.signals().wait(std::chrono::milliseconds(-1));
   command.begin_end();
-  command.note("Stopping.");
+  command.print_note("Stopping.");
   return kExitDone;  // the workbench gives running streams their time when it goes
 }
 

@@ -48,7 +48,7 @@ std::string table(const SweepPlan& plan, const SweepReport& report) {
     for (const auto& [name, value] : values_of(plan, index))
       text += fmt::format("{:<{}}", printable(value, width(name) - 1), width(name));
     if (!result.error.empty()) {
-      text += printable(result.error_words(), 200) + "\n";
+      text += printable(result.error_text(), 200) + "\n";
       continue;
     }
     for (const std::string_view name : shown) {
@@ -96,7 +96,7 @@ class MachineNotes {
       for (const MachineWarning& warning : cell.warnings) {
         if (!told_.insert(warning.guard).second) continue;
         command_.progress({});
-        command_.note("Warning: " + words_of(warning));
+        command_.print_note("Warning: " + text_of(warning));
       }
     }
   }
@@ -175,7 +175,7 @@ int sweep(const std::vector<std::string>& arguments, Terminal& terminal) {
     if (between_runs) notes.tell(*journal);
     command.progress(fmt::format("cell {} of {}: {}: {}{}", now.cells_done + 1, now.cells_total,
                                  values_text(*plan, now.cell), now.doing, time_left.words(now)));
-    return command.signals().requested() ? SweepOrder::stop : SweepOrder::go_on;
+    return command.signals().requested() ? SweepDecision::stop : SweepDecision::go_on;
   };
   // A target has its engine already, and no workbench was opened for one.
   EngineLoader loader;
@@ -195,7 +195,7 @@ int sweep(const std::vector<std::string>& arguments, Terminal& terminal) {
                << std::flush;
   if (const auto written = write_page(flags.html, *plan, *report); !written) return command.fail(written.error());
   if (!report->stopped) return verdict(command, *report);
-  command.note(flags.journal.empty() ? "Stopped." : fmt::format("Stopped; --resume goes on with {}.", flags.journal));
+  command.print_note(flags.journal.empty() ? "Stopped." : fmt::format("Stopped; --resume goes on with {}.", flags.journal));
   return kExitFailed;
 }
 

@@ -78,8 +78,8 @@ class ServedConnection final : public Connection {
   asio::awaitable<bool> write(std::string_view bytes);
   asio::awaitable<std::size_t> read_some();
   asio::awaitable<void> linger();
-  template <class Work>
-  asio::awaitable<void> on_worker(Work work) {
+  template <class Job>
+  asio::awaitable<void> on_worker(Job work) {
     return call_on_worker(hub_.workers, socket_.get_executor(), std::move(work));
   }
 

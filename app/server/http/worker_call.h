@@ -15,8 +15,8 @@
 namespace lathe::app::http {
 
 /// Goes on where it was called. What the work throws is thrown here, where it costs the connection and not the program.
-template <class Work>
-boost::asio::awaitable<void> call_on_worker(WorkerPool& workers, boost::asio::any_io_executor executor, Work work) {
+template <class Job>
+boost::asio::awaitable<void> call_on_worker(WorkerPool& workers, boost::asio::any_io_executor executor, Job work) {
   namespace asio = boost::asio;
   std::exception_ptr thrown;
   co_await asio::async_initiate<const asio::use_awaitable_t<>&, void()>(

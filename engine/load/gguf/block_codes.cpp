@@ -122,16 +122,16 @@ void read_rows(const StoredType& type, const std::byte* bytes, std::int64_t k, C
 
 }  // namespace
 
-constexpr BlockCodes kQ4_1Codes{CodeKind::minned4, 32, true, read_q4_1};
-constexpr BlockCodes kQ5_0Codes{CodeKind::whole8, 32, true, read_q5_0};
-constexpr BlockCodes kQ5_1Codes{CodeKind::minned8, 32, true, read_q5_1};
-constexpr BlockCodes kIq4NlCodes{CodeKind::iq4, 32, true, read_iq4_nl};
-constexpr BlockCodes kQ2KCodes{CodeKind::minned4, 16, false, read_q2_k};
-constexpr BlockCodes kQ3KCodes{CodeKind::parts4, 16, false, read_q3_k};
-constexpr BlockCodes kQ4KCodes{CodeKind::minned4, 32, false, read_q4_k};
-constexpr BlockCodes kQ5KCodes{CodeKind::minned8, 32, false, read_q5_k};
-constexpr BlockCodes kQ6KCodes{CodeKind::parts8, 16, false, read_q6_k};
-constexpr BlockCodes kIq4XsCodes{CodeKind::iq4, 32, false, read_iq4_xs};
+constexpr BlockCodes kQ4_1Codes{CodeEncoding::uint4_min, 32, true, read_q4_1};
+constexpr BlockCodes kQ5_0Codes{CodeEncoding::int8, 32, true, read_q5_0};
+constexpr BlockCodes kQ5_1Codes{CodeEncoding::uint8_min, 32, true, read_q5_1};
+constexpr BlockCodes kIq4NlCodes{CodeEncoding::iq4, 32, true, read_iq4_nl};
+constexpr BlockCodes kQ2KCodes{CodeEncoding::uint4_min, 16, false, read_q2_k};
+constexpr BlockCodes kQ3KCodes{CodeEncoding::int4_subscaled, 16, false, read_q3_k};
+constexpr BlockCodes kQ4KCodes{CodeEncoding::uint4_min, 32, false, read_q4_k};
+constexpr BlockCodes kQ5KCodes{CodeEncoding::uint8_min, 32, false, read_q5_k};
+constexpr BlockCodes kQ6KCodes{CodeEncoding::int8_subscaled, 16, false, read_q6_k};
+constexpr BlockCodes kIq4XsCodes{CodeEncoding::iq4, 32, false, read_iq4_xs};
 
 CodedTensor coded_of_blocks(const StoredType& type, std::span<const std::byte> bytes, std::int64_t n, std::int64_t k) {
   LATHE_CHECK(type.codes != nullptr && k % type.block == 0);

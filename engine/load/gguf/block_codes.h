@@ -15,7 +15,7 @@ namespace lathe::engine {
 struct StoredType;
 
 struct BlockCodes {
-  CodeKind kind;
+  CodeEncoding kind;
   int group;        ///< numbers that share a scale
   bool are_halves;  ///< its scales are numbers of f16
   /// Of one block: codes of its numbers, a scale for each group, and a minimum where the kind has those.

@@ -162,7 +162,7 @@ class ConfigMaker {
     if (is_read(kKey)) return {};  // it is no part of a head
     LATHE_TRY(const auto turning, header_.integer(path(kKey)));
     const std::int64_t whole = head_dim();
-    if (turning && family_.turns_in_part && whole > 0) {
+    if (turning && family_.partial_rotary && whole > 0) {
       config_["partial_rotary_factor"] = static_cast<double>(*turning) / static_cast<double>(whole);
     } else if (turning && *turning != whole) {
       return refuse(fmt::format("got {}, expected the size of a head, {}", *turning, whole), path(kKey));

@@ -46,38 +46,38 @@ constexpr std::array kFamilies = {
                .keys = kGptOssKeys,
                .names = kGptOssNames,
                .complete = complete_gpt_oss},
-    GgufFamily{.gguf = "gemma", .name = "GemmaForCausalLM", .model_type = "gemma", .norms_hold_one = true, .keys = kRmsKeys},
+    GgufFamily{.gguf = "gemma", .name = "GemmaForCausalLM", .model_type = "gemma", .norm_plus_one = true, .keys = kRmsKeys},
     GgufFamily{.gguf = "gemma2",
                .name = "Gemma2ForCausalLM",
                .model_type = "gemma2",
-               .norms_hold_one = true,
+               .norm_plus_one = true,
                .keys = kGemma2Keys,
                .names = kNormsAround,
                .complete = complete_gemma2},
     GgufFamily{.gguf = "gemma3",
                .name = "Gemma3ForCausalLM",
                .model_type = "gemma3_text",
-               .norms_hold_one = true,
+               .norm_plus_one = true,
                .keys = kGemma3Keys,
                .names = kNormsAround,
                .complete = complete_gemma3},
     GgufFamily{.gguf = "phi2",
                .name = "PhiForCausalLM",
                .model_type = "phi",
-               .turns_in_part = true,
+               .partial_rotary = true,
                .keys = kLayerNormKeys,
                .names = kPhi2Names,
                .ends = kPhi2Ends},
     GgufFamily{.gguf = "phi3",
                .name = "Phi3ForCausalLM",
                .model_type = "phi3",
-               .turns_in_part = true,
+               .partial_rotary = true,
                .keys = kPhi3Keys,
                .names = kGateWithUp},
     GgufFamily{.gguf = "stablelm",
                .name = "StableLmForCausalLM",
                .model_type = "stablelm",
-               .turns_in_part = true,
+               .partial_rotary = true,
                .keys = kStableLmKeys},
     GgufFamily{.gguf = "starcoder2",
                .name = "Starcoder2ForCausalLM",
@@ -101,14 +101,14 @@ constexpr std::array kFamilies = {
     GgufFamily{.gguf = "chatglm",
                .name = "GlmForCausalLM",
                .model_type = "glm",
-               .turns_in_part = true,
+               .partial_rotary = true,
                .keys = kGlmKeys,
                .names = kGateWithUp,
                .complete = complete_glm},
     GgufFamily{.gguf = "glm4",
                .name = "Glm4ForCausalLM",
                .model_type = "glm4",
-               .turns_in_part = true,
+               .partial_rotary = true,
                .keys = kGlmKeys,
                .names = kGlm4Names},
     GgufFamily{.gguf = "qwen2moe",
@@ -169,7 +169,7 @@ constexpr std::array kFamilies = {
     GgufFamily{.gguf = "gptneox",
                .name = "GPTNeoXForCausalLM",
                .model_type = "gpt_neox",
-               .turns_in_part = true,
+               .partial_rotary = true,
                .is_plain = true,
                .keys = kGptNeoXKeys,
                .names = kGptNeoXNames,
@@ -214,7 +214,7 @@ constexpr std::array kFamilies = {
                .name = "InternLM2ForCausalLM",
                .model_type = "internlm2",
                .rotary_pairs = true,
-               .parts_qkv = true,
+               .splits_qkv = true,
                .keys = kInternLm2Keys,
                .names = kInternLm2Names,
                .ends = kInternLm2Ends},
@@ -222,7 +222,7 @@ constexpr std::array kFamilies = {
                .name = "BaichuanForCausalLM",
                .model_type = "baichuan",
                .rotary_pairs = true,
-               .parts_qkv = true,
+               .splits_qkv = true,
                .keys = kRmsKeys},
     GgufFamily{.gguf = "mpt",
                .name = "MptForCausalLM",
@@ -234,7 +234,7 @@ constexpr std::array kFamilies = {
                .layers = "transformer.blocks."},
 };
 
-std::string listed(std::string_view GgufFamily::*name) {
+std::string listed(std::string_view GgufFamily::* name) {
   std::vector<std::string_view> names;
   for (const GgufFamily& family : kFamilies) {
     if (std::find(names.begin(), names.end(), family.*name) == names.end()) names.push_back(family.*name);
@@ -369,7 +369,7 @@ bool is_rope_factor(std::string_view tensor) {
 StoredForm stored_form_of(const GgufFamily& family, std::string_view tensor) {
   const bool turns = tensor.find(".attn_q.") != tensor.npos || tensor.find(".attn_k.") != tensor.npos;
   if (family.rotary_pairs && turns) return StoredForm::rotary_pairs;
-  if (family.norms_hold_one && tensor.ends_with("_norm.weight")) return StoredForm::plus_one;
+  if (family.norm_plus_one && tensor.ends_with("_norm.weight")) return StoredForm::plus_one;
   return family.is_plain ? StoredForm::plain : StoredForm::usual;
 }
 

@@ -56,10 +56,10 @@ struct GgufFamily {
   std::string_view model_type;
   bool has_experts = false;
   bool rotary_pairs = false;          ///< the converter brought numbers of Q and K that turn together side by side
-  bool norms_hold_one = false;        ///< the converter added the 1 that the family adds to its norms
-  bool turns_in_part = false;         ///< RoPE may turn fewer numbers than a head has
+  bool norm_plus_one = false;         ///< the converter added the 1 that the family adds to its norms
+  bool partial_rotary = false;        ///< RoPE may turn fewer numbers than a head has
   bool is_plain = false;              ///< matrices lie as [outputs, inputs], rows of Q before those of K and of V
-  bool parts_qkv = false;             ///< Q, K and V lie apart; the family's own files have them in one
+  bool splits_qkv = false;            ///< Q, K and V lie apart; the family's own files have them in one
   bool parts_experts = false;         ///< the names of experts' tensors are of Lathe, the family's own files have stacks
   std::span<const GgufKey> keys{};    ///< beside those of all families
   std::span<const GgufName> names{};  ///< of layers' tensors, where they are not the usual ones

@@ -75,7 +75,7 @@ Result<void> join_gemm(std::int64_t group_size, const std::string& module, Tenso
   LATHE_TRY_VOID(parts.check_shape(*scales, {n_groups, n}));
   LATHE_TRY_VOID(parts.check_shape(*qzeros, {n_groups, n / kPerWord}));
   CodedTensor coded{.form = fmt::format("awq group {}", group),
-                    .kind = CodeKind::whole4,
+                    .kind = CodeEncoding::int4,
                     .n_rows = n,
                     .k = k,
                     .n_groups = n_groups,
@@ -118,7 +118,7 @@ constexpr std::array kPackings = {
 };
 
 /// Newer tools have other names for `version`; "llm-awq" is the packing of a program of that name. Null: not there.
-const Packing* read_packing(FieldReader& config) {
+const Packing* read_packing(JsonFieldReader& config) {
   std::string name = config.text_or("version", config.text_or("checkpoint_format", config.text_or("format", "gemm")));
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
   if (config.text_or("backend", "") == "llm-awq") name = "llm-awq";
@@ -132,7 +132,7 @@ const Packing* read_packing(FieldReader& config) {
 }
 
 /// Either name, as older and newer tools write them.
-std::int64_t integer_of(FieldReader& config, std::string_view name, std::string_view older, std::int64_t min,
+std::int64_t integer_of(JsonFieldReader& config, std::string_view name, std::string_view older, std::int64_t min,
                         std::int64_t max) {
   const std::int64_t old_value = config.integer_or(older, min, min, max);
   return config.has(name) || !config.has(older) ? config.integer(name, min, max) : old_value;
@@ -143,7 +143,7 @@ struct Awq {
   std::int64_t group = -1;  ///< weights of a row that share a scale; -1: all
 };
 
-Result<Awq> read_config(FieldReader& config) {
+Result<Awq> read_config(JsonFieldReader& config) {
   const std::int64_t bits = integer_of(config, "bits", "w_bit", 1, 16);
   const std::int64_t group = integer_of(config, "group_size", "q_group_size", -1, kMaxGroup);
   if (bits != kBits) config.unmet(fmt::format("codes of {} bits (bits)", bits));
@@ -163,7 +163,7 @@ Result<Awq> read_config(FieldReader& config) {
   return Awq{packing, group};
 }
 
-Result<void> join(FieldReader& config, TensorParts& parts) {
+Result<void> join(JsonFieldReader& config, TensorParts& parts) {
   LATHE_TRY(const Awq awq, read_config(config));
   for (const std::string& module : parts.modules_with(".qweight"))
     LATHE_TRY_VOID(awq.packing->join(awq.group, module, parts));

@@ -46,7 +46,7 @@ Result<State> read_state(const StoredTensor& tensor, const TensorParts& parts) {
   const std::string_view text(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
   const auto json = parse_json(text, tensor.name);
   if (!json || !json->is_object()) return parts.refuse(tensor, "is no JSON object");
-  FieldReader reader(*json, fmt::format("{:.200}", tensor.name));
+  JsonFieldReader reader(*json, fmt::format("{:.200}", tensor.name));
   State state;
   const std::vector<double> shape = reader.numbers("shape", 2, 1, 1 << 30);
   if (shape.size() != 2) reader.fault("shape", fmt::format("got {} sizes, expected rows and columns", shape.size()));
@@ -94,11 +94,11 @@ Result<const StoredTensor*> list_of(const TensorParts& parts, const std::string&
   return tensor;
 }
 
-CodeKind kind_of(const std::vector<float>& map) {
-  for (const CodeKind kind : {CodeKind::nf4, CodeKind::fp4}) {
+CodeEncoding kind_of(const std::vector<float>& map) {
+  for (const CodeEncoding kind : {CodeEncoding::nf4, CodeEncoding::fp4}) {
     if (map == *numbers_of(kind)) return kind;
   }
-  return CodeKind::other4;
+  return CodeEncoding::codebook4;
 }
 
 Result<void> join_4bit(const std::string& module, const StoredTensor& state_tensor, TensorParts& parts) {
@@ -153,13 +153,13 @@ Result<void> join_8bit(const std::string& module, double threshold, TensorParts&
     return parts.refuse(*order, "codes that lie otherwise than row after row are not there yet");
   }
   LATHE_TRY(CodedTensor coded,
-            coded_of({.kind = CodeKind::llm_int8, .codes = codes, .scales = scales, .block = {1, kAll}}, parts));
+            coded_of({.kind = CodeEncoding::llm_int8, .codes = codes, .scales = scales, .block = {1, kAll}}, parts));
   if (threshold != kThreshold) coded.formats.clear();
   parts.join(module + ".weight", std::move(coded), {codes, scales, order});
   return {};
 }
 
-Result<void> join(FieldReader& config, TensorParts& parts) {
+Result<void> join(JsonFieldReader& config, TensorParts& parts) {
   const double threshold = config.number_or("llm_int8_threshold", kThreshold, 0, 1e9);
   if (config.boolean_or("llm_int8_has_fp16_weight", false))
     config.unmet("weights in 16 bits beside the codes (llm_int8_has_fp16_weight)");

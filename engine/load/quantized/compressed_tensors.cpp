@@ -49,7 +49,7 @@ struct Scheme {
   std::uint32_t mask() const { return (1U << bits) - 1; }
 };
 
-void read_block(FieldReader& weights, Scheme& scheme) {
+void read_block(JsonFieldReader& weights, Scheme& scheme) {
   const std::int64_t group = weights.integer_or("group_size", 0, -1, std::int64_t{1} << 31);
   const std::string strategy = weights.text_or("strategy", group > 0 ? "group" : "tensor");
   const std::vector<double> sizes = weights.numbers("block_structure", 2, 1, 1 << 20);
@@ -67,7 +67,7 @@ void read_block(FieldReader& weights, Scheme& scheme) {
 }
 
 Result<Scheme> read_weights(const Json& json, const std::string& where, const std::string& format) {
-  FieldReader weights(json, where);
+  JsonFieldReader weights(json, where);
   Scheme scheme;
   scheme.bits = static_cast<int>(weights.integer_or("num_bits", 8, 1, 16));
   const std::string type = weights.text_or("type", "int");
@@ -102,7 +102,7 @@ bool are_bytes(const Json& group) {
 
 /// One group of layers, as `config_groups` has it.
 Result<Scheme> read_group(const Json& json, const std::string& where, const std::string& format) {
-  FieldReader group(json, where);
+  JsonFieldReader group(json, where);
   if (group.has("output_activations")) group.unmet("rounded outputs (output_activations)");
   const Json* weights = group.object("weights");
   if (weights == nullptr) group.fault("weights", "missing");
@@ -122,7 +122,7 @@ bool is_known_format(const std::string& format) {
 }
 
 /// Groups whose weights lie otherwise would have to be told apart by names.
-Result<Scheme> read_config(FieldReader& config, const std::string& where) {
+Result<Scheme> read_config(JsonFieldReader& config, const std::string& where) {
   const std::string format = config.text_or("format", "dense");
   const Json* groups = config.object("config_groups");
   if (!is_known_format(format)) config.unmet(fmt::format("the format \"{:.32}\" (format)", format));
@@ -218,9 +218,9 @@ Result<void> join_packed(const Scheme& scheme, const std::string& module, Tensor
     LATHE_TRY_VOID(parts.check_shape(*zeros, {groups_in(n, scheme.per_word()), n_groups}));
   }
   CodedTensor coded{.form = fmt::format("compressed {} bits blocks of {} {}", scheme.bits, rows, group),
-                    .kind = scheme.bits == 4     ? CodeKind::whole4
-                            : scheme.meets_bytes ? CodeKind::whole8_of_bytes
-                                                 : CodeKind::whole8,
+                    .kind = scheme.bits == 4     ? CodeEncoding::int4
+                            : scheme.meets_bytes ? CodeEncoding::int8_dynamic
+                                                 : CodeEncoding::int8,
                     .n_rows = n,
                     .k = k,
                     .n_groups = n_groups,
@@ -259,8 +259,8 @@ Result<void> join_bytes(const Scheme& scheme, const std::string& module, TensorP
   if (!scheme.is_symmetric) {
     LATHE_TRY(zeros, parts.of_type(module + ".weight_zero_point", "I8"));
   }
-  const CodeKind whole = scheme.meets_bytes ? CodeKind::whole8_of_bytes : CodeKind::whole8;
-  LATHE_TRY(CodedTensor coded, coded_of({.kind = scheme.is_float ? CodeKind::e4m3 : whole,
+  const CodeEncoding whole = scheme.meets_bytes ? CodeEncoding::int8_dynamic : CodeEncoding::int8;
+  LATHE_TRY(CodedTensor coded, coded_of({.kind = scheme.is_float ? CodeEncoding::e4m3 : whole,
                                          .codes = codes,
                                          .scales = scales,
                                          .zeros = zeros,
@@ -271,7 +271,7 @@ Result<void> join_bytes(const Scheme& scheme, const std::string& module, TensorP
   return {};
 }
 
-Result<void> join(FieldReader& config, TensorParts& parts) {
+Result<void> join(JsonFieldReader& config, TensorParts& parts) {
   LATHE_TRY(const Scheme scheme, read_config(config, config.file()));
   const auto join_one = scheme.is_marlin ? join_marlin : scheme.is_packed ? join_packed : join_bytes;
   for (const std::string& module : parts.modules_with(scheme.is_packed ? ".weight_packed" : ".weight_scale")) {

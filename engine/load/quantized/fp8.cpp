@@ -33,14 +33,14 @@ Result<void> join_all(const ScaleBlock& block, std::string_view ending, TensorPa
     ScaleBlock of_module = block;
     if (block.rows == kAll && numbers_in(*scales).n != 1) of_module.rows = 1;
     LATHE_TRY(CodedTensor coded,
-              coded_of({.kind = CodeKind::e4m3, .codes = codes, .scales = scales, .block = of_module}, parts));
+              coded_of({.kind = CodeEncoding::e4m3, .codes = codes, .scales = scales, .block = of_module}, parts));
     parts.join(module + ".weight", std::move(coded), {codes, scales, unused});
   }
   return {};
 }
 
 /// Rows and columns of a block. Nothing: scales are those of whole matrices or rows.
-std::optional<ScaleBlock> read_block(FieldReader& config) {
+std::optional<ScaleBlock> read_block(JsonFieldReader& config) {
   constexpr std::string_view kKey = "weight_block_size";
   const std::vector<double> sizes = config.numbers(kKey, 2, 1, 1 << 20);
   if (sizes.empty()) return std::nullopt;
@@ -48,7 +48,7 @@ std::optional<ScaleBlock> read_block(FieldReader& config) {
   return ScaleBlock{static_cast<std::int64_t>(sizes.front()), static_cast<std::int64_t>(sizes.back())};
 }
 
-Result<void> join(FieldReader& config, TensorParts& parts) {
+Result<void> join(JsonFieldReader& config, TensorParts& parts) {
   const std::string activations = config.text_or("activation_scheme", "dynamic");
   if (activations != "dynamic" && activations != "static") {
     config.unmet(fmt::format("activations scaled otherwise (activation_scheme {:.32})", activations));

@@ -35,13 +35,13 @@ struct Gptq {
 };
 
 /// Exceptions from the rule that are modules left alone ("-:name") show in the tensors.
-void check_dynamic(FieldReader& config, const Json& json) {
+void check_dynamic(JsonFieldReader& config, const Json& json) {
   for (const auto& [rule, change] : json.items()) {
     if (!rule.starts_with("-:")) config.unmet(fmt::format("other settings for some modules (dynamic: {:.64})", rule));
   }
 }
 
-Result<Gptq> read_config(FieldReader& config) {
+Result<Gptq> read_config(JsonFieldReader& config) {
   Gptq gptq;
   gptq.bits = static_cast<int>(config.integer("bits", 1, 16));
   gptq.group = config.integer_or("group_size", -1, -1, kMaxGroup);
@@ -125,7 +125,7 @@ Result<void> join_module(const Gptq& gptq, const std::string& module, TensorPart
   LATHE_TRY_VOID(parts.check_shape(*qzeros, {n_groups, n / per_word}));
   const StoredTensor* g_idx = parts.find(module + ".g_idx");
   CodedTensor coded{.form = fmt::format("gptq {} bits group {} zeros {}", gptq.bits, group, gptq.zero_offset),
-                    .kind = gptq.bits == 4 ? CodeKind::whole4 : CodeKind::whole8,
+                    .kind = gptq.bits == 4 ? CodeEncoding::int4 : CodeEncoding::int8,
                     .n_rows = n,
                     .k = k,
                     .n_groups = n_groups,
@@ -152,7 +152,7 @@ Result<void> join_marlin(const Gptq& gptq, const std::string& module, TensorPart
   return {};
 }
 
-Result<void> join(FieldReader& config, TensorParts& parts) {
+Result<void> join(JsonFieldReader& config, TensorParts& parts) {
   const bool is_ordered = config.boolean_or("desc_act", false);
   LATHE_TRY(const Gptq gptq, read_config(config));
   if (gptq.is_marlin) {

@@ -32,7 +32,7 @@ Result<void> join_module(const std::string& module, TensorParts& parts) {
   return {};
 }
 
-Result<void> join(FieldReader& config, TensorParts& parts) {
+Result<void> join(JsonFieldReader& config, TensorParts& parts) {
   config.note_unknown_keys(kMeaningless);
   LATHE_TRY_VOID(config.finish());
   for (const std::string& module : parts.modules_with(kBlocks)) LATHE_TRY_VOID(join_module(module, parts));

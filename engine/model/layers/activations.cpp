@@ -14,7 +14,7 @@ using kernels::TensorView;
 namespace {
 
 struct Part {
-  TensorView StepBuffers::*view;
+  TensorView StepBuffers::* view;
   std::int64_t n_rows, width;
 };
 
@@ -27,14 +27,14 @@ std::array<Part, 19> parts_of(const ModelConfig& config, std::int64_t max_rows, 
            {&StepBuffers::delta, max_rows, config.hidden_size},
            {&StepBuffers::qkv, max_rows, config.q_size() + 2 * config.kv_size()},
            {&StepBuffers::attention, max_rows, config.q_size()},
-           {&StepBuffers::q_short, max_rows, config.latent.q_rank},
+           {&StepBuffers::q_a_proj, max_rows, config.latent.q_rank},
            {&StepBuffers::heads, max_rows, config.n_heads * std::max(config.latent.query_dim(), config.latent.v_dim)},
            {&StepBuffers::router_logits, max_rows, config.moe.n_experts},
-           {&StepBuffers::chosen, max_rows, 2 * config.moe.n_chosen},
+           {&StepBuffers::chosen, max_rows, 2 * config.moe.top_k},
            {&StepBuffers::expert_in, max_rows, expert_width},
            {&StepBuffers::expert_out, max_rows, expert_width},
-           {&StepBuffers::expert_rows, max_rows, config.moe.n_chosen},
-           {&StepBuffers::expert_weights, max_rows, config.moe.n_chosen},
+           {&StepBuffers::expert_rows, max_rows, config.moe.top_k},
+           {&StepBuffers::expert_weights, max_rows, config.moe.top_k},
            {&StepBuffers::shared_gate, max_rows, one},
            {&StepBuffers::embedded, max_rows, projected},
            {&StepBuffers::last, max_logit_rows, config.hidden_size},
@@ -77,8 +77,8 @@ std::int64_t Activations::n_bytes(const ModelConfig& config, std::int64_t max_ro
 StepBuffers Activations::for_step(std::int64_t n_rows, std::int64_t n_logit_rows) const {
   LATHE_DCHECK(n_rows <= whole_.residual.dim(0) && n_logit_rows <= whole_.logits.dim(0));
   StepBuffers step = whole_;
-  for (TensorView* view : {&step.residual, &step.normed, &step.delta, &step.qkv, &step.attention, &step.q_short, &step.heads,
-                           &step.embedded, &step.router_logits, &step.chosen, &step.expert_in, &step.expert_out,
+  for (TensorView* view : {&step.residual, &step.normed, &step.delta, &step.qkv, &step.attention, &step.q_a_proj,
+                           &step.heads, &step.embedded, &step.router_logits, &step.chosen, &step.expert_in, &step.expert_out,
                            &step.expert_rows, &step.expert_weights, &step.shared_gate}) {
     view->shape[0] = n_rows;
   }

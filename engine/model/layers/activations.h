@@ -18,10 +18,10 @@ struct StepBuffers {
   kernels::TensorView delta;           ///< [M, H], what the last part adds to the residual stream
   kernels::TensorView qkv;             ///< [M, q_size + 2 kv_size]
   kernels::TensorView attention;       ///< [M, q_size]
-  kernels::TensorView q_short;         ///< [M, R_q] and
+  kernels::TensorView q_a_proj;        ///< [M, R_q] and
   kernels::TensorView heads;           ///< [M, n_heads times the wider of Q and V]: of latent attention, else of width 0
   kernels::TensorView router_logits;   ///< [M, E]; this and what follows where layers have experts, else of width 0
-  kernels::TensorView chosen;          ///< [M, 2 n_chosen], as Chosen
+  kernels::TensorView chosen;          ///< [M, 2 top_k], as Chosen
   kernels::TensorView expert_in;       ///< [M, H], rows of one expert
   kernels::TensorView expert_out;      ///< [M, H]
   kernels::TensorView expert_rows;     ///< [M, chosen], numbers of rows by expert, i32

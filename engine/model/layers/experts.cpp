@@ -22,7 +22,7 @@ MlpShape expert_shape(const ModelConfig& config) { return {config.moe.expert_siz
 MlpShape shared_shape(const ModelConfig& config) { return {config.moe.shared_size, false}; }
 
 std::span<Chosen> chosen_of(const ModelConfig& config, const StepBuffers& step, std::int64_t row) {
-  const auto n = static_cast<std::size_t>(config.moe.n_chosen);
+  const auto n = static_cast<std::size_t>(config.moe.top_k);
   return {reinterpret_cast<Chosen*>(step.chosen.row<float>(row)), n};
 }
 
@@ -49,8 +49,8 @@ std::array<std::int32_t, kMaxExperts> sort_rows(const ModelConfig& config, std::
 Result<Experts> Experts::create(kernels::Backend& backend, const LayerFormats& formats, const ModelConfig& config) {
   Experts experts;
   LATHE_TRY(experts.router_, Linear::create(backend, WeightFormat::f32, router_shape(config)));
-  if (config.moe.has_choice_bias) {
-    LATHE_TRY(experts.choice_bias_, DeviceTensor::allocate(backend, Dtype::f32, {config.moe.n_experts}));
+  if (config.moe.has_score_correction_bias) {
+    LATHE_TRY(experts.score_correction_bias_, DeviceTensor::allocate(backend, Dtype::f32, {config.moe.n_experts}));
   }
   for (std::int64_t i = 0; i < config.moe.n_experts; ++i) {
     LATHE_TRY(Mlp expert, Mlp::create(backend, expert_formats(formats), config, expert_shape(config)));
@@ -68,7 +68,7 @@ Result<Experts> Experts::create(kernels::Backend& backend, const LayerFormats& f
 std::int64_t Experts::n_bytes(const kernels::Backend& backend, const LayerFormats& formats, const ModelConfig& config) {
   const MoeConfig& moe = config.moe;
   std::int64_t sum = Linear::n_bytes(backend, WeightFormat::f32, router_shape(config));
-  if (moe.has_choice_bias) sum += moe.n_experts * static_cast<std::int64_t>(sizeof(float));
+  if (moe.has_score_correction_bias) sum += moe.n_experts * static_cast<std::int64_t>(sizeof(float));
   sum += moe.n_experts * Mlp::n_bytes(backend, expert_formats(formats), config, expert_shape(config));
   if (moe.shared_size > 0) sum += Mlp::n_bytes(backend, expert_formats(formats), config, shared_shape(config));
   if (moe.has_shared_gate) sum += Linear::n_bytes(backend, WeightFormat::f32, shared_gate_shape(config));
@@ -76,7 +76,7 @@ std::int64_t Experts::n_bytes(const kernels::Backend& backend, const LayerFormat
 }
 
 std::int64_t Experts::n_bytes() const {
-  std::int64_t sum = router_.n_bytes() + choice_bias_.n_bytes();
+  std::int64_t sum = router_.n_bytes() + score_correction_bias_.n_bytes();
   for (const Mlp& expert : experts_) sum += expert.n_bytes();
   return sum + (shared_ ? shared_->n_bytes() : 0) + (shared_gate_ ? shared_gate_->n_bytes() : 0);
 }
@@ -88,7 +88,7 @@ std::vector<Linear*> Experts::matrices_of(WeightRole role, std::int64_t expert) 
 
 void Experts::add_image(WeightImage& image) {
   router_.add_image(image);
-  if (choice_bias_.n_bytes() > 0) image.push_back(choice_bias_.bytes());
+  if (score_correction_bias_.n_bytes() > 0) image.push_back(score_correction_bias_.bytes());
   for (Mlp& expert : experts_) expert.add_image(image);
   if (shared_) shared_->add_image(image);
   if (shared_gate_) shared_gate_->add_image(image);
@@ -98,11 +98,11 @@ bool Experts::accept(kernels::Backend& backend, WeightRole role, std::int64_t ex
   switch (role) {
     case WeightRole::router: router_.load_rows(backend, 0, source); return true;
     case WeightRole::router_bias: router_.load_bias(backend, 0, source); return true;
-    case WeightRole::choice_bias: copy_converted(backend, choice_bias_.view(), source); return true;
+    case WeightRole::score_correction_bias: copy_converted(backend, score_correction_bias_.view(), source); return true;
     case WeightRole::shared_gate: shared_->gate().load_rows(backend, 0, source); return true;
     case WeightRole::shared_up: shared_->up().load_rows(backend, 0, source); return true;
     case WeightRole::shared_down: shared_->down().load_rows(backend, 0, source); return true;
-    case WeightRole::shared_switch: shared_gate_->load_rows(backend, 0, source); return true;
+    case WeightRole::shared_expert_gate: shared_gate_->load_rows(backend, 0, source); return true;
     default: return is_of_expert(role) && accept_expert(backend, role, experts_[static_cast<std::size_t>(expert)], source);
   }
 }
@@ -130,11 +130,12 @@ bool Experts::accept_expert(kernels::Backend& backend, WeightRole role, Mlp& exp
 
 void Experts::choose(kernels::Backend& backend, const ModelConfig& config, const StepBuffers& step) const {
   const auto n = static_cast<std::size_t>(config.moe.n_experts);
-  const auto* const bias = choice_bias_.view().as<const float>();
-  const std::span<const float> choice_bias = bias != nullptr ? std::span(bias, n) : std::span<const float>();
+  const auto* const bias = score_correction_bias_.view().as<const float>();
+  const std::span<const float> score_correction_bias = bias != nullptr ? std::span(bias, n) : std::span<const float>();
   backend.parallel_for(step.router_logits.dim(0), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
-      choose_experts(config.moe, {step.router_logits.row<float>(row), n}, choice_bias, chosen_of(config, step, row));
+      choose_experts(config.moe, {step.router_logits.row<float>(row), n}, score_correction_bias,
+                     chosen_of(config, step, row));
     }
   });
 }

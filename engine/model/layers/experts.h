@@ -35,7 +35,7 @@ class Experts {
   void add_shared(kernels::Backend& backend, const kernels::TensorView& x, const StepBuffers& step) const;
 
   Linear router_;
-  DeviceTensor choice_bias_;
+  DeviceTensor score_correction_bias_;
   std::vector<Mlp> experts_;
   std::optional<Mlp> shared_;
   std::optional<Linear> shared_gate_;

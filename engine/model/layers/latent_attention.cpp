@@ -13,17 +13,19 @@ namespace {
 // Of both norms, whatever the config says of the others. Source: Hugging Face transformers, DeepseekV2RMSNorm.
 constexpr NormConfig kShortNorm{.kind = kernels::NormKind::rms, .eps = 1e-6};
 
-LinearShape q_short_shape(const ModelConfig& config) {
+LinearShape q_a_proj_shape(const ModelConfig& config) {
   return {config.latent.q_rank, config.hidden_size, config.latent.has_bias};
 }
 LinearShape q_shape(const ModelConfig& config) {
   const LatentConfig& latent = config.latent;
   return {config.n_heads * latent.query_dim(), latent.q_rank > 0 ? latent.q_rank : config.hidden_size, false};
 }
-LinearShape kv_short_shape(const ModelConfig& config) {
+LinearShape kv_a_proj_shape(const ModelConfig& config) {
   return {config.latent.cached_dim(), config.hidden_size, config.latent.has_bias};
 }
-LinearShape k_of_head_shape(const ModelConfig& config) { return {config.latent.kv_rank, config.latent.plain_dim, false}; }
+LinearShape k_of_head_shape(const ModelConfig& config) {
+  return {config.latent.kv_rank, config.latent.qk_nope_head_dim, false};
+}
 LinearShape v_of_head_shape(const ModelConfig& config) { return {config.latent.v_dim, config.latent.kv_rank, false}; }
 LinearShape out_shape(const ModelConfig& config) { return {config.hidden_size, config.o_size(), config.attention_out_bias}; }
 
@@ -46,11 +48,11 @@ TensorView transposed(Backend& backend, const TensorView& source, std::vector<fl
 Result<LatentAttention> LatentAttention::create(Backend& backend, WeightFormat format, const ModelConfig& config) {
   LatentAttention attention;
   if (config.latent.q_rank > 0) {
-    LATHE_TRY(attention.q_short_, Linear::create(backend, format, q_short_shape(config)));
+    LATHE_TRY(attention.q_a_proj_, Linear::create(backend, format, q_a_proj_shape(config)));
     LATHE_TRY(attention.q_norm_, NormLayer::create(backend, kShortNorm, config.latent.q_rank));
   }
   LATHE_TRY(attention.q_, Linear::create(backend, format, q_shape(config)));
-  LATHE_TRY(attention.kv_short_, Linear::create(backend, format, kv_short_shape(config)));
+  LATHE_TRY(attention.kv_a_proj_, Linear::create(backend, format, kv_a_proj_shape(config)));
   LATHE_TRY(attention.kv_norm_, NormLayer::create(backend, kShortNorm, config.latent.kv_rank));
   for (std::int64_t head = 0; head < config.n_heads; ++head) {
     LATHE_TRY(Linear k, Linear::create(backend, format, k_of_head_shape(config)));
@@ -64,18 +66,18 @@ Result<LatentAttention> LatentAttention::create(Backend& backend, WeightFormat f
 
 std::int64_t LatentAttention::n_bytes(const Backend& backend, WeightFormat format, const ModelConfig& config) {
   const auto bytes = [&](const LinearShape& shape) { return Linear::n_bytes(backend, format, shape); };
-  std::int64_t sum = bytes(q_shape(config)) + bytes(kv_short_shape(config)) + bytes(out_shape(config));
+  std::int64_t sum = bytes(q_shape(config)) + bytes(kv_a_proj_shape(config)) + bytes(out_shape(config));
   sum += config.n_heads * (bytes(k_of_head_shape(config)) + bytes(v_of_head_shape(config)));
   sum += NormLayer::n_bytes(kShortNorm, config.latent.kv_rank);
   if (config.latent.q_rank > 0) {
-    sum += bytes(q_short_shape(config)) + NormLayer::n_bytes(kShortNorm, config.latent.q_rank);
+    sum += bytes(q_a_proj_shape(config)) + NormLayer::n_bytes(kShortNorm, config.latent.q_rank);
   }
   return sum;
 }
 
 std::int64_t LatentAttention::n_bytes() const {
-  std::int64_t sum = q_.n_bytes() + kv_short_.n_bytes() + out_.n_bytes() + q_norm_.n_bytes() + kv_norm_.n_bytes();
-  if (q_short_) sum += q_short_->n_bytes();
+  std::int64_t sum = q_.n_bytes() + kv_a_proj_.n_bytes() + out_.n_bytes() + q_norm_.n_bytes() + kv_norm_.n_bytes();
+  if (q_a_proj_) sum += q_a_proj_->n_bytes();
   for (const std::vector<Linear>* heads : {&k_of_head_, &v_of_head_}) {
     for (const Linear& head : *heads) sum += head.n_bytes();
   }
@@ -83,8 +85,8 @@ std::int64_t LatentAttention::n_bytes() const {
 }
 
 void LatentAttention::add_image(WeightImage& image) {
-  if (q_short_) q_short_->add_image(image);
-  for (Linear* matrix : {&q_, &kv_short_, &out_}) matrix->add_image(image);
+  if (q_a_proj_) q_a_proj_->add_image(image);
+  for (Linear* matrix : {&q_, &kv_a_proj_, &out_}) matrix->add_image(image);
   for (std::vector<Linear>* heads : {&k_of_head_, &v_of_head_}) {
     for (Linear& head : *heads) head.add_image(image);
   }
@@ -94,7 +96,7 @@ void LatentAttention::add_image(WeightImage& image) {
 
 /// Of each head the turned rows first: RoPE turns the first numbers of a head.
 void LatentAttention::load_queries(Backend& backend, const ModelConfig& config, const TensorView& source) {
-  const std::int64_t plain = config.latent.plain_dim, turned = config.latent.turned_dim;
+  const std::int64_t plain = config.latent.qk_nope_head_dim, turned = config.latent.qk_rope_head_dim;
   for (std::int64_t head = 0; head < config.n_heads; ++head) {
     const std::int64_t begin = head * config.latent.query_dim();
     q_.load_rows(backend, begin, source.rows(begin + plain, turned));
@@ -105,7 +107,7 @@ void LatentAttention::load_queries(Backend& backend, const ModelConfig& config, 
 /// Of each head the rows of K, then those of V.
 void LatentAttention::load_heads(Backend& backend, const ModelConfig& config, const TensorView& source) {
   std::vector<float> memory;
-  const std::int64_t plain = config.latent.plain_dim, v_dim = config.latent.v_dim;
+  const std::int64_t plain = config.latent.qk_nope_head_dim, v_dim = config.latent.v_dim;
   for (std::int64_t head = 0; head < config.n_heads; ++head) {
     const std::int64_t begin = head * (plain + v_dim);
     const auto i = static_cast<std::size_t>(head);
@@ -116,19 +118,19 @@ void LatentAttention::load_heads(Backend& backend, const ModelConfig& config, co
 
 bool LatentAttention::accept(Backend& backend, const ModelConfig& config, WeightRole role, const TensorView& source,
                              std::int64_t head) {
-  const std::int64_t rank = config.latent.kv_rank, turned = config.latent.turned_dim;
+  const std::int64_t rank = config.latent.kv_rank, turned = config.latent.qk_rope_head_dim;
   switch (role) {
-    case WeightRole::latent_q_short: q_short_->load_rows(backend, 0, source); return true;
-    case WeightRole::latent_q_short_bias: q_short_->load_bias(backend, 0, source); return true;
+    case WeightRole::latent_q_a_proj: q_a_proj_->load_rows(backend, 0, source); return true;
+    case WeightRole::latent_q_a_proj_bias: q_a_proj_->load_bias(backend, 0, source); return true;
     case WeightRole::latent_q_norm: q_norm_.load_weight(backend, source); return true;
     case WeightRole::latent_q: load_queries(backend, config, source); return true;
-    case WeightRole::latent_kv_short:
-      kv_short_.load_rows(backend, 0, source.rows(rank, turned));
-      kv_short_.load_rows(backend, turned, source.rows(0, rank));
+    case WeightRole::latent_kv_a_proj:
+      kv_a_proj_.load_rows(backend, 0, source.rows(rank, turned));
+      kv_a_proj_.load_rows(backend, turned, source.rows(0, rank));
       return true;
-    case WeightRole::latent_kv_short_bias:
-      kv_short_.load_bias(backend, 0, source.rows(rank, turned));
-      kv_short_.load_bias(backend, turned, source.rows(0, rank));
+    case WeightRole::latent_kv_a_proj_bias:
+      kv_a_proj_.load_bias(backend, 0, source.rows(rank, turned));
+      kv_a_proj_.load_bias(backend, turned, source.rows(0, rank));
       return true;
     case WeightRole::latent_kv_norm: kv_norm_.load_weight(backend, source); return true;
     case WeightRole::latent_kv: load_heads(backend, config, source); return true;
@@ -144,11 +146,11 @@ void LatentAttention::make_queries(Backend& backend, const AttentionContext& con
                                    const StepBuffers& step) const {
   const ModelConfig& config = context.config;
   const TensorView q = step.heads.columns(0, config.n_heads * config.latent.query_dim());
-  if (q_short_) {
-    q_short_->forward(backend, step.q_short, x);
-    backend.norm(step.q_short, step.q_short, q_norm_.view());
+  if (q_a_proj_) {
+    q_a_proj_->forward(backend, step.q_a_proj, x);
+    backend.norm(step.q_a_proj, step.q_a_proj, q_norm_.view());
   }
-  q_.forward(backend, q, q_short_ ? step.q_short : x);
+  q_.forward(backend, q, q_a_proj_ ? step.q_a_proj : x);
   backend.rope(q, static_cast<int>(config.n_heads), static_cast<int>(config.latent.query_dim()), context.input.rope_rows,
                context.rope->queries());
 }
@@ -157,12 +159,12 @@ void LatentAttention::forward(Backend& backend, const AttentionContext& context,
                               const StepBuffers& step) const {
   const ModelConfig& config = context.config;
   const LatentConfig& latent = config.latent;
-  const std::int64_t cached = latent.cached_dim(), turned = latent.turned_dim;
+  const std::int64_t cached = latent.cached_dim(), turned = latent.qk_rope_head_dim;
   const TensorView q = step.qkv.columns(0, config.q_size()), kv = step.qkv.columns(config.q_size(), cached);
   const TensorView c = kv.columns(turned, latent.kv_rank);
 
   make_queries(backend, context, x, step);
-  kv_short_.forward(backend, kv, x);
+  kv_a_proj_.forward(backend, kv, x);
   backend.norm(c, c, kv_norm_.view());
   backend.rope(kv, 1, static_cast<int>(cached), context.input.rope_rows, context.rope->keys());
   for (std::int64_t head = 0; head < config.n_heads; ++head) {
@@ -171,7 +173,7 @@ void LatentAttention::forward(Backend& backend, const AttentionContext& context,
     backend.fill(turned_part, 0);
     backend.add(turned_part, step.heads.columns(from, turned));
     k_of_head_[static_cast<std::size_t>(head)].forward(backend, q.columns(to + turned, latent.kv_rank),
-                                                       step.heads.columns(from + turned, latent.plain_dim));
+                                                       step.heads.columns(from + turned, latent.qk_nope_head_dim));
   }
   backend.kv_write(context.kv, kv, kv, context.rows.slots);
   backend.attention(step.attention, q, static_cast<int>(config.n_heads), context.kv, context.rows.batch,

@@ -36,9 +36,9 @@ class LatentAttention {
   void make_queries(kernels::Backend& backend, const AttentionContext& context, const kernels::TensorView& x,
                     const StepBuffers& step) const;
 
-  std::optional<Linear> q_short_;  ///< [R_q, H]
+  std::optional<Linear> q_a_proj_;  ///< [R_q, H]
   NormLayer q_norm_, kv_norm_;
-  Linear q_, kv_short_, out_;
+  Linear q_, kv_a_proj_, out_;
   std::vector<Linear> k_of_head_;  ///< W_k^T: [R_kv, p] each
   std::vector<Linear> v_of_head_;  ///< [d_v, R_kv] each
 };

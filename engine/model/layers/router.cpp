@@ -31,7 +31,7 @@ float rank_of_group(std::span<const float> choices, GroupScore kind) {
   return kind == GroupScore::best_two ? best + second : best;
 }
 
-/// Leaves the choices of the n_chosen_groups best groups alone, of equal ones the first, and takes all others out.
+/// Leaves the choices of the topk_groups best groups alone, of equal ones the first, and takes all others out.
 void close_groups(const MoeConfig& config, std::span<float> choices) {
   const auto n_groups = static_cast<std::size_t>(config.n_groups), size = choices.size() / n_groups;
   float ranks[kMaxExperts];
@@ -41,7 +41,7 @@ void close_groups(const MoeConfig& config, std::span<float> choices) {
     for (std::size_t other = 0; other < n_groups; ++other) {
       if (ranks[other] > ranks[g] || (ranks[other] == ranks[g] && other < g)) ++n_before;
     }
-    if (n_before >= config.n_chosen_groups) std::ranges::fill(choices.subspan(g * size, size), kNever);
+    if (n_before >= config.topk_groups) std::ranges::fill(choices.subspan(g * size, size), kNever);
   }
 }
 

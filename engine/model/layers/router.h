@@ -15,7 +15,7 @@ struct Chosen {
   float weight = 0;
 };
 
-/// Fills `chosen` [n_chosen], by falling score; of equal ones the first. logits [n_experts] are overwritten. `bias`
+/// Fills `chosen` [top_k], by falling score; of equal ones the first. logits [n_experts] are overwritten. `bias`
 /// [n_experts] or none counts for the choice and not for the weights.
 void choose_experts(const MoeConfig& config, std::span<float> logits, std::span<const float> bias, std::span<Chosen> chosen);
 

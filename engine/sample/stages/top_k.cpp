@@ -2,8 +2,8 @@
 // top_k: keeps the k best tokens; of equals at the border the lower ids.
 #include <algorithm>
 
-#include "engine/sample/best_of.h"
 #include "engine/sample/stage.h"
+#include "engine/sample/top_k_ids.h"
 
 namespace lathe::engine {
 namespace {
@@ -36,7 +36,7 @@ void keep_by_selection(SampleState& state, std::size_t k) {
 
 void keep_by_heap(SampleState& state, std::size_t k) {
   auto& best = state.scratch.best;
-  best_of(state.candidate_logits(), k, best);
+  top_k_ids(state.candidate_logits(), k, best);
   std::sort(best.begin(), best.end());  // back to the order of ids, which the draw walks along
   std::size_t next = 0;
   state.narrow([&](std::size_t i) {

@@ -44,7 +44,7 @@ struct WindowBlocks {
 
 template <class T>
 WindowBlocks<T> find_blocks(const AttentionArgs& args, const AttentionItem& item, const TokenWindow& window) {
-  const KvLayout<T> layout{args.n_kv_heads, args.head_dim, args.block_size};
+  const KvPanels<T> layout{args.n_kv_heads, args.head_dim, args.block_size};
   const auto first = static_cast<std::uint32_t>(window.first);
   const auto block_size = static_cast<std::uint32_t>(args.block_size);
   const std::int32_t* block = args.block_tables + item.seq * args.max_blocks + first / block_size;
@@ -169,7 +169,8 @@ template <class V, class T, int kRows, int kPanels>
 /// A tile of pairs against the window.
 template <class V, class T, int kRows>
 void attend_block_tile(const AttentionArgs& args, const AttentionItem& item, const AttentionShape& s, std::int64_t begin,
-                       const TokenWindow& window, const WindowBlocks<T>& blocks, const AttentionScratch& scratch, const PairSums& sums) {
+                       const TokenWindow& window, const WindowBlocks<T>& blocks, const AttentionScratch& scratch,
+                       const PairSums& sums) {
   constexpr int kPanels = block_panels<V>(kRows);
   const float* const q = scratch.q + begin * s.head_dim;
   const std::int64_t n_panels = div_up(window.n_tokens, kPanelColumns);

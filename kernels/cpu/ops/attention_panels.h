@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/cpu/ops/attention_pairs.h"
-#include "kernels/cpu/table/kv_layout.h"
+#include "kernels/cpu/table/kv_panels.h"
 
 namespace lathe::kernels {
 namespace {
@@ -28,10 +28,10 @@ void widen(float* out, const T* in, std::int64_t n) {
 
 /// Copies the scales of n tokens of a block from an offset on to where a window has them. Most types have none.
 template <class T>
-void copy_scales(const AttentionArgs&, const KvLayout<T>&, std::int64_t, std::int32_t, std::int64_t, std::int64_t, float*,
+void copy_scales(const AttentionArgs&, const KvPanels<T>&, std::int64_t, std::int32_t, std::int64_t, std::int64_t, float*,
                  float*) {}
 template <>
-inline void copy_scales<I8>(const AttentionArgs& args, const KvLayout<I8>& layout, std::int64_t block_id,
+inline void copy_scales<I8>(const AttentionArgs& args, const KvPanels<I8>& layout, std::int64_t block_id,
                             std::int32_t kv_head, std::int64_t offset, std::int64_t n, float* k_out, float* v_out) {
   const auto* k = reinterpret_cast<const float*>(args.kv + layout.k_scales_begin(block_id, kv_head)) + offset;
   const auto* v = reinterpret_cast<const float*>(args.kv + layout.v_scales_begin(block_id, kv_head)) + offset;
@@ -61,7 +61,7 @@ inline void clear_last_pair(const AttentionShape& s, std::int64_t n_tokens, cons
 template <class V, class T>
 void load_window(const AttentionArgs& args, const AttentionItem& item, const AttentionShape& s, const TokenWindow& window,
                  const AttentionScratch& scratch) {
-  const KvLayout<T> layout{args.n_kv_heads, args.head_dim, args.block_size};
+  const KvPanels<T> layout{args.n_kv_heads, args.head_dim, args.block_size};
   const std::int32_t* block_table = args.block_tables + item.seq * args.max_blocks;
   for (std::int64_t t = 0; t < window.n_tokens;) {
     const std::int64_t block_id = block_table[(window.first + t) / args.block_size];

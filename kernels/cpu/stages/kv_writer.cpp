@@ -3,14 +3,14 @@
 
 #include "kernels/api/check.h"
 #include "kernels/cpu/table/element_types.h"
-#include "kernels/cpu/table/kv_layout.h"
+#include "kernels/cpu/table/kv_panels.h"
 #include "kernels/formats/kv_int8.h"
 
 namespace lathe::kernels {
 namespace {
 
 template <class T>
-KvLayout<T> layout_of(const KvShape& shape) {
+KvPanels<T> layout_of(const KvShape& shape) {
   return {shape.n_kv_heads, shape.head_dim, shape.block_size};
 }
 
@@ -39,7 +39,7 @@ void write_head(I8* to, std::int64_t stride, float* scale, std::span<const float
 /// All KV heads of one token.
 template <class T>
 void write_token(const KvLayer& layer, std::int64_t slot, const float* k, const float* v) {
-  const KvLayout<T> layout = layout_of<T>(layer.shape);
+  const KvPanels<T> layout = layout_of<T>(layer.shape);
   const std::int64_t block = slot / layout.block_size;
   const std::int64_t offset = slot % layout.block_size;
   auto* const kv = static_cast<std::byte*>(layer.data);

@@ -17,18 +17,18 @@ struct Shape {
   int n_heads, group, head_dim, padded_dim, n_chunks;
 };
 
-/// What a softmax has seen so far: its largest score and the sum of its weights, relative to it.
-struct Seen {
+/// What a softmax has state so far: its largest score and the sum of its weights, relative to it.
+struct SoftmaxState {
   float largest = -INFINITY, sum = 0;
 };
 
-/// Makes `seen` that of both. Returns what each one's weighted values are multiplied with. Nothing is fused: the bits are
+/// Makes `state` that of both. Returns what each one's weighted values are multiplied with. Nothing is fused: the bits are
 /// the same wherever it is done.
-__device__ inline float2 merge(Seen& seen, const Seen& part) {
+__device__ inline float2 merge(SoftmaxState& state, const SoftmaxState& part) {
   if (part.largest == -INFINITY) return {1, 0};
-  const float largest = fmaxf(seen.largest, part.largest);
-  const float2 factors{expf(seen.largest - largest), expf(part.largest - largest)};
-  seen = {largest, __fadd_rn(__fmul_rn(seen.sum, factors.x), __fmul_rn(part.sum, factors.y))};
+  const float largest = fmaxf(state.largest, part.largest);
+  const float2 factors{expf(state.largest - largest), expf(part.largest - largest)};
+  state = {largest, __fadd_rn(__fmul_rn(state.sum, factors.x), __fmul_rn(part.sum, factors.y))};
   return factors;
 }
 __device__ inline float merged(float value, float of_part, float2 factors) {
@@ -37,12 +37,12 @@ __device__ inline float merged(float value, float of_part, float2 factors) {
 
 /// Shared memory of a block.
 template <int kQueries>
-struct Room {
+struct SharedTiles {
   float *q, *k, *v, *part, *total, *weights;
   float2* factors;
   std::int64_t* heads;
 
-  __device__ Room(float* memory, int dim) {
+  __device__ SharedTiles(float* memory, int dim) {
     q = memory;
     k = q + kQueries * dim;
     v = k + kTokens * (dim + 4);
@@ -102,11 +102,11 @@ struct Query {
 };
 
 /// What a block of threads does: some query heads of one KV head, of the rows of a tile.
-struct Work {
+struct TileWork {
   AttentionTile tile;
   int kv_head, first_head, n_heads, n_queries;
 
-  __device__ Work(const AttentionRows& rows, const Shape& shape, int most_heads)
+  __device__ TileWork(const AttentionRows& rows, const Shape& shape, int most_heads)
       : tile(rows.tiles[blockIdx.x]),
         kv_head(static_cast<int>(blockIdx.y) / shape.n_chunks),
         first_head(static_cast<int>(blockIdx.y) % shape.n_chunks * most_heads),
@@ -137,13 +137,13 @@ __device__ inline float score_of(float dot, const AttentionRows& rows, const Que
 
 /// q k^T of a window, a token a thread, for the queries of this warp.
 template <int kQueries>
-__device__ void multiply_window(float (&dots)[kQueries / kWarps], const Room<kQueries>& room, int dim) {
+__device__ void multiply_window(float (&dots)[kQueries / kWarps], const SharedTiles<kQueries>& tiles, int dim) {
   const int warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
   for (int d = 0; d < dim; d += 4) {
-    const float4 k = *reinterpret_cast<const float4*>(room.k + lane * (dim + 4) + d);
+    const float4 k = *reinterpret_cast<const float4*>(tiles.k + lane * (dim + 4) + d);
 #pragma unroll
     for (int i = 0; i < kQueries / kWarps; ++i) {
-      const float4 q = *reinterpret_cast<const float4*>(room.q + (i * kWarps + warp) * dim + d);
+      const float4 q = *reinterpret_cast<const float4*>(tiles.q + (i * kWarps + warp) * dim + d);
       dots[i] = fmaf(q.x, k.x, dots[i]);
       dots[i] = fmaf(q.y, k.y, dots[i]);
       dots[i] = fmaf(q.z, k.z, dots[i]);
@@ -154,11 +154,11 @@ __device__ void multiply_window(float (&dots)[kQueries / kWarps], const Room<kQu
 
 /// The weights of a window's tokens for the queries of this warp. A window of which a query sees nothing changes no bit.
 template <int kQueries>
-__device__ void weigh_window(const Room<kQueries>& room, Seen (&seen)[kQueries / kWarps], const Work& work,
+__device__ void weigh_window(const SharedTiles<kQueries>& tiles, SoftmaxState (&state)[kQueries / kWarps], const TileWork& work,
                              const AttentionRows& rows, const Shape& shape, int token) {
   const int warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
   float dots[kQueries / kWarps] = {};
-  multiply_window(dots, room, shape.padded_dim);
+  multiply_window(dots, tiles, shape.padded_dim);
 #pragma unroll
   for (int i = 0; i < kQueries / kWarps; ++i) {
     const int at = i * kWarps + warp;
@@ -167,29 +167,29 @@ __device__ void weigh_window(const Room<kQueries>& room, Seen (&seen)[kQueries /
     float highest = score;
     for (int other = kWarp / 2; other > 0; other /= 2)
       highest = fmaxf(highest, __shfl_xor_sync(0xffffffffU, highest, other));
-    highest = fmaxf(highest, seen[i].largest);
+    highest = fmaxf(highest, state[i].largest);
     const float weight = score == -INFINITY ? 0.0F : expf(score - highest);
     float sum = weight;
     for (int other = kWarp / 2; other > 0; other /= 2) sum += __shfl_xor_sync(0xffffffffU, sum, other);
-    const float factor = seen[i].largest == highest ? 1.0F : expf(seen[i].largest - highest);
-    seen[i] = {highest, __fadd_rn(__fmul_rn(seen[i].sum, factor), sum)};
-    room.weights[at * kTokens + lane] = weight;
-    if (lane == 0) room.factors[at] = {factor, 1};
+    const float factor = state[i].largest == highest ? 1.0F : expf(state[i].largest - highest);
+    state[i] = {highest, __fadd_rn(__fmul_rn(state[i].sum, factor), sum)};
+    tiles.weights[at * kTokens + lane] = weight;
+    if (lane == 0) tiles.factors[at] = {factor, 1};
   }
 }
 
 /// part = part * factor + weights V.
 template <int kQueries>
-__device__ void add_window(const Room<kQueries>& room, const Shape& shape, int n_queries) {
+__device__ void add_window(const SharedTiles<kQueries>& tiles, const Shape& shape, int n_queries) {
   for (int d = threadIdx.x; d < shape.head_dim; d += kThreads) {
     float sums[kQueries] = {};
     for (int token = 0; token < kTokens; token += 4) {
       float v[4];
 #pragma unroll
-      for (int i = 0; i < 4; ++i) v[i] = room.v[(token + i) * shape.padded_dim + d];
+      for (int i = 0; i < 4; ++i) v[i] = tiles.v[(token + i) * shape.padded_dim + d];
 #pragma unroll
       for (int q = 0; q < kQueries; ++q) {
-        const float4 weights = *reinterpret_cast<const float4*>(room.weights + q * kTokens + token);
+        const float4 weights = *reinterpret_cast<const float4*>(tiles.weights + q * kTokens + token);
         sums[q] = fmaf(weights.x, v[0], sums[q]);
         sums[q] = fmaf(weights.y, v[1], sums[q]);
         sums[q] = fmaf(weights.z, v[2], sums[q]);
@@ -199,34 +199,34 @@ __device__ void add_window(const Room<kQueries>& room, const Shape& shape, int n
 #pragma unroll
     for (int q = 0; q < kQueries; ++q) {
       if (q >= n_queries) break;
-      float& part = room.part[q * shape.padded_dim + d];
-      part = fmaf(part, room.factors[q].x, sums[q]);
+      float& part = tiles.part[q * shape.padded_dim + d];
+      part = fmaf(part, tiles.factors[q].x, sums[q]);
     }
   }
 }
 
-/// Windows of one part: `room.part` and `seen` are what they add up to.
+/// Windows of one part: `tiles.part` and `state` are what they add up to.
 template <class T, int kQueries>
-__device__ void attend_part(const Room<kQueries>& room, Seen (&seen)[kQueries / kWarps], const KvHalf<T>& k_half,
-                            const KvHalf<T>& v_half, const Work& work, const AttentionRows& rows, const Shape& shape,
+__device__ void attend_part(const SharedTiles<kQueries>& tiles, SoftmaxState (&state)[kQueries / kWarps], const KvHalf<T>& k_half,
+                            const KvHalf<T>& v_half, const TileWork& work, const AttentionRows& rows, const Shape& shape,
                             int begin, int end) {
   const std::int32_t* const table = rows.block_tables + static_cast<std::int64_t>(work.tile.seq) * rows.max_blocks;
   const int dim = shape.padded_dim;
-  for (int i = threadIdx.x; i < kQueries * dim; i += kThreads) room.part[i] = 0;
+  for (int i = threadIdx.x; i < kQueries * dim; i += kThreads) tiles.part[i] = 0;
   for (int token = begin; token < end; token += kTokens) {
     __syncthreads();
     if (threadIdx.x < kTokens) {
       const int at = token + static_cast<int>(threadIdx.x);
-      room.heads[threadIdx.x] =
+      tiles.kv_rows[threadIdx.x] =
           at < end ? k_half.head_of(table[at / k_half.block_size], at % k_half.block_size, work.kv_head) : -1;
     }
     __syncthreads();
-    load_window(room.k, dim + 4, k_half, room.heads, dim);
-    load_window(room.v, dim, v_half, room.heads, dim);
+    load_window(tiles.k, dim + 4, k_half, tiles.kv_rows, dim);
+    load_window(tiles.v, dim, v_half, tiles.kv_rows, dim);
     __syncthreads();
-    weigh_window(room, seen, work, rows, shape, token);
+    weigh_window(tiles, state, work, rows, shape, token);
     __syncthreads();
-    add_window(room, shape, work.n_queries);
+    add_window(tiles, shape, work.n_queries);
   }
   __syncthreads();
 }
@@ -237,44 +237,44 @@ __device__ inline float* partial_of(float* partials, const Shape& shape, const Q
 }
 
 template <int kQueries>
-__device__ void keep_part(float* partials, const Room<kQueries>& room, const Seen (&seen)[kQueries / kWarps],
-                          const Work& work, const AttentionRows& rows, const Shape& shape, int part) {
+__device__ void keep_part(float* partials, const SharedTiles<kQueries>& tiles, const SoftmaxState (&state)[kQueries / kWarps],
+                          const TileWork& work, const AttentionRows& rows, const Shape& shape, int part) {
   for (int at = 0; at < work.n_queries; ++at) {
     float* const to = partial_of(partials, shape, work.query(rows, shape, at), rows.n_parts, part);
-    for (int d = threadIdx.x; d < shape.head_dim; d += kThreads) to[d] = room.part[at * shape.padded_dim + d];
+    for (int d = threadIdx.x; d < shape.head_dim; d += kThreads) to[d] = tiles.part[at * shape.padded_dim + d];
   }
 #pragma unroll
   for (int i = 0; i < kQueries / kWarps; ++i) {
     const int at = i * kWarps + static_cast<int>(threadIdx.x) / kWarp;
     if (at >= work.n_queries || threadIdx.x % kWarp != 0) continue;
     float* const to = partial_of(partials, shape, work.query(rows, shape, at), rows.n_parts, part) + shape.head_dim;
-    to[0] = seen[i].largest;
-    to[1] = seen[i].sum;
+    to[0] = state[i].largest;
+    to[1] = state[i].sum;
   }
 }
 
-/// room.total and `total` become those of both.
+/// tiles.total and `total` become those of both.
 template <int kQueries>
-__device__ void add_part(const Room<kQueries>& room, Seen (&total)[kQueries / kWarps], const Seen (&seen)[kQueries / kWarps],
-                         const Work& work, const Shape& shape) {
+__device__ void add_part(const SharedTiles<kQueries>& tiles, SoftmaxState (&total)[kQueries / kWarps], const SoftmaxState (&state)[kQueries / kWarps],
+                         const TileWork& work, const Shape& shape) {
 #pragma unroll
   for (int i = 0; i < kQueries / kWarps; ++i) {
     const int at = i * kWarps + static_cast<int>(threadIdx.x) / kWarp;
-    const float2 factors = merge(total[i], seen[i]);
-    if (threadIdx.x % kWarp == 0) room.factors[at] = factors;
+    const float2 factors = merge(total[i], state[i]);
+    if (threadIdx.x % kWarp == 0) tiles.factors[at] = factors;
   }
   __syncthreads();
   for (int at = 0; at < work.n_queries; ++at) {
     for (int d = threadIdx.x; d < shape.head_dim; d += kThreads) {
-      float& value = room.total[at * shape.padded_dim + d];
-      value = merged(value, room.part[at * shape.padded_dim + d], room.factors[at]);
+      float& value = tiles.total[at * shape.padded_dim + d];
+      value = merged(value, tiles.part[at * shape.padded_dim + d], tiles.factors[at]);
     }
   }
   __syncthreads();
 }
 
 /// What the values of a query are multiplied with and divided by in the end.
-__device__ inline float2 last_factors(Seen total, const AttentionRows& rows, int head) {
+__device__ inline float2 last_factors(SoftmaxState total, const AttentionRows& rows, int head) {
   float factor = 1;
   if (rows.sinks != nullptr) factor = merge(total, {rows.sinks[head], 1}).x;
   return {factor, total.sum};
@@ -282,20 +282,20 @@ __device__ inline float2 last_factors(Seen total, const AttentionRows& rows, int
 __device__ inline float finished(float value, float2 factors) { return __fdiv_rn(__fmul_rn(value, factors.x), factors.y); }
 
 template <int kQueries>
-__device__ void store_total(const Rows& out, const Room<kQueries>& room, const Seen (&total)[kQueries / kWarps],
-                            const Work& work, const AttentionRows& rows, const Shape& shape) {
+__device__ void store_total(const Rows& out, const SharedTiles<kQueries>& tiles, const SoftmaxState (&total)[kQueries / kWarps],
+                            const TileWork& work, const AttentionRows& rows, const Shape& shape) {
 #pragma unroll
   for (int i = 0; i < kQueries / kWarps; ++i) {
     const int at = i * kWarps + static_cast<int>(threadIdx.x) / kWarp;
     if (at >= work.n_queries || threadIdx.x % kWarp != 0) continue;
-    room.factors[at] = last_factors(total[i], rows, work.query(rows, shape, at).head);
+    tiles.factors[at] = last_factors(total[i], rows, work.query(rows, shape, at).head);
   }
   __syncthreads();
   for (int at = 0; at < work.n_queries; ++at) {
     const Query query = work.query(rows, shape, at);
     float* const to = out.data + query.row * out.stride + static_cast<std::int64_t>(query.head) * shape.head_dim;
     for (int d = threadIdx.x; d < shape.head_dim; d += kThreads)
-      to[d] = finished(room.total[at * shape.padded_dim + d], room.factors[at]);
+      to[d] = finished(tiles.total[at * shape.padded_dim + d], tiles.factors[at]);
   }
 }
 
@@ -303,34 +303,34 @@ template <class T, int kQueries>
 __global__ void __launch_bounds__(kThreads)
     attend(Rows out, Rows q, KvHalf<T> k_half, KvHalf<T> v_half, AttentionRows rows, Shape shape, float* partials) {
   extern __shared__ float4 memory[];
-  const Room<kQueries> room(reinterpret_cast<float*>(memory), shape.padded_dim);
-  const Work work(rows, shape, kQueries);
+  const SharedTiles<kQueries> tiles(reinterpret_cast<float*>(memory), shape.padded_dim);
+  const TileWork work(rows, shape, kQueries);
   const int dim = shape.padded_dim;
   for (int i = threadIdx.x; i < kQueries * dim; i += kThreads) {
     const int at = i / dim, d = i % dim;
     const bool is_there = at < work.n_queries && d < shape.head_dim;
     const Query query = work.query(rows, shape, is_there ? at : 0);
-    room.q[i] = is_there ? q.data[query.row * q.stride + static_cast<std::int64_t>(query.head) * shape.head_dim + d] : 0.0F;
-    room.total[i] = 0;
+    tiles.q[i] = is_there ? q.data[query.row * q.stride + static_cast<std::int64_t>(query.head) * shape.head_dim + d] : 0.0F;
+    tiles.total[i] = 0;
   }
-  for (int i = threadIdx.x; i < kQueries * kTokens; i += kThreads) room.weights[i] = 0;
+  for (int i = threadIdx.x; i < kQueries * kTokens; i += kThreads) tiles.weights[i] = 0;
   // Rows of a tile follow each other: the first one's first token, and the last one's last.
   const int first = work.query(rows, shape, 0).first / kTokens * kTokens;
   const int end = work.query(rows, shape, work.n_queries - 1).last + 1;
-  Seen total[kQueries / kWarps];
+  SoftmaxState total[kQueries / kWarps];
   for (int part = first / kAttentionPart; part * kAttentionPart < end; ++part) {
     if (part % rows.n_splits != static_cast<int>(blockIdx.z)) continue;
-    Seen seen[kQueries / kWarps];
-    attend_part(room, seen, k_half, v_half, work, rows, shape, max(part * kAttentionPart, first),
+    SoftmaxState state[kQueries / kWarps];
+    attend_part(tiles, state, k_half, v_half, work, rows, shape, max(part * kAttentionPart, first),
                 min((part + 1) * kAttentionPart, end));
     if (rows.n_splits == 1) {
-      add_part(room, total, seen, work, shape);
+      add_part(tiles, total, state, work, shape);
     } else {
-      keep_part(partials, room, seen, work, rows, shape, part);
+      keep_part(partials, tiles, state, work, rows, shape, part);
       __syncthreads();
     }
   }
-  if (rows.n_splits == 1) store_total(out, room, total, work, rows, shape);
+  if (rows.n_splits == 1) store_total(out, tiles, total, work, rows, shape);
 }
 
 /// A block has one head of the rows of a tile.
@@ -343,7 +343,7 @@ __global__ void merge_parts(Rows out, AttentionRows rows, Shape shape, float* pa
     const Query query{head, tile.row + i, first, last};
     float* const to = out.data + query.row * out.stride + static_cast<std::int64_t>(head) * shape.head_dim;
     for (int d = threadIdx.x; d < shape.head_dim; d += kThreads) {
-      Seen total;
+      SoftmaxState total;
       float value = 0;
       for (int part = first / kAttentionPart; part <= last / kAttentionPart; ++part) {
         const float* const from = partial_of(partials, shape, query, rows.n_parts, part);
@@ -357,7 +357,7 @@ __global__ void merge_parts(Rows out, AttentionRows rows, Shape shape, float* pa
 template <class T, int kQueries>
 void launch(Stream stream, const Rows& out, const Rows& q, const KvLayer& layer, const AttentionRows& rows,
             const Shape& shape, float* partials) {
-  const std::size_t n_bytes = Room<kQueries>::n_bytes(shape.padded_dim);
+  const std::size_t n_bytes = SharedTiles<kQueries>::n_bytes(shape.padded_dim);
   check(cudaFuncSetAttribute(attend<T, kQueries>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(n_bytes)),
         "shared memory of attention");
   const dim3 grid(static_cast<unsigned>(rows.n_tiles), static_cast<unsigned>(layer.shape.n_kv_heads * shape.n_chunks),

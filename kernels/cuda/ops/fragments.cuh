@@ -35,7 +35,7 @@ __device__ inline std::uint32_t packed(float low, float high) {
 
 /// A scale and what is taken or added beside it, for the rows r and r + 8 of a thread.
 struct Scales {
-  float2 scale, beside;
+  float2 scale, offset;
 };
 
 /// The same as it is stored.
@@ -71,9 +71,9 @@ struct StoredScales<ScaleKind::minimum> {
 };
 
 template <ScaleKind kKind>
-__device__ inline float weight_of(float number, float scale, float beside) {
-  if constexpr (kKind == ScaleKind::zero) return (number - beside) * scale;
-  if constexpr (kKind == ScaleKind::minimum) return fmaf(number, scale, beside);
+__device__ inline float weight_of(float number, float scale, float offset) {
+  if constexpr (kKind == ScaleKind::zero) return (number - offset) * scale;
+  if constexpr (kKind == ScaleKind::minimum) return fmaf(number, scale, offset);
   return number * scale;
 }
 
@@ -171,8 +171,8 @@ struct Quad {
   }
 
   __device__ static std::uint32_t weights_of(float2 numbers, const Scales& s, int upper) {
-    const float scale = upper != 0 ? s.scale.y : s.scale.x, beside = upper != 0 ? s.beside.y : s.beside.x;
-    return packed(weight_of<kKind>(numbers.x, scale, beside), weight_of<kKind>(numbers.y, scale, beside));
+    const float scale = upper != 0 ? s.scale.y : s.scale.x, offset = upper != 0 ? s.offset.y : s.offset.x;
+    return packed(weight_of<kKind>(numbers.x, scale, offset), weight_of<kKind>(numbers.y, scale, offset));
   }
 };
 

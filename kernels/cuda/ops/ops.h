@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "kernels/api/backend.h"
-#include "kernels/cuda/layout/attention_plan.h"
+#include "kernels/cuda/layout/attention_tiling.h"
 #include "kernels/cuda/layout/matrix_layout.h"
 
 struct CUstream_st;
@@ -115,7 +115,7 @@ struct AttentionRows {
   float soft_cap = 0;
   bool is_causal = true;
 };
-/// `partials`: partial_floats() of attention_plan.h; not read where there is one split.
+/// `partials`: partial_floats() of attention_tiling.h; not read where there is one split.
 void attention(Stream stream, const Rows& out, const Rows& q, int n_heads, const KvLayer& layer, const AttentionRows& rows,
                float* partials);
 

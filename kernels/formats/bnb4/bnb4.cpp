@@ -16,7 +16,7 @@ template <class Book>
 CodedFormat format_of(ScaleLayout scales, ActivationScale activations) {
   return {.bits = 4,
           .group = kBnbBlock,
-          .runs_on = true,
+          .groups_span_rows = true,
           .scales = scales,
           .activations = activations,
           .scale_of = bnb4_scale,

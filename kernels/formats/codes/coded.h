@@ -22,7 +22,7 @@ enum class ScaleLayout : std::uint8_t {
 inline constexpr int kWeightFormats = 36;
 
 /// What codes are before they meet their scale.
-enum class CodeKind : std::uint8_t {
+enum class CodeElement : std::uint8_t {
   whole,  ///< whole numbers, or places in a book of them
   e4m3    ///< numbers of 8 bits with an exponent of their own (dtype.h)
 };
@@ -57,11 +57,11 @@ struct StoredBlocks {
 
 /// A weight is decode(code, scale). Codes are unsigned.
 struct CodedFormat {
-  CodeKind kind = CodeKind::whole;
+  CodeElement kind = CodeElement::integer;
   int bits = 0;   ///< 8 or 4; 0: the format has no codes
   int group = 0;  ///< consecutive weights that share a scale; 0: a whole row
   /// Groups are counted through the whole tensor, so that one may begin in a row and end in the next.
-  bool runs_on = false;
+  bool groups_span_rows = false;
   ScaleLayout scales = ScaleLayout::half;
   ActivationScale activations = ActivationScale::block;
   /// The scale of some weights, rounded as it is stored; of `nested` ones what they are before they become codes.
@@ -76,7 +76,7 @@ struct CodedFormat {
   /// Codes and scales that are there already come so. Null: the format makes its own alone.
   const StoredBlocks* blocks = nullptr;
   constexpr bool has_codes() const { return bits != 0; }
-  constexpr bool multiplies_bytes() const { return kind == CodeKind::whole && activations != ActivationScale::none; }
+  constexpr bool multiplies_bytes() const { return kind == CodeElement::integer && activations != ActivationScale::none; }
   constexpr bool has_minimums() const { return scales == ScaleLayout::minned; }
   /// CodeScale::zero means something.
   constexpr bool has_zeros() const { return scales == ScaleLayout::paired || has_minimums(); }

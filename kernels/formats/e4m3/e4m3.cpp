@@ -34,7 +34,7 @@ constexpr float kStep = 256;
 }  // namespace
 
 CodedFormat e4m3_format(ActivationScale activations) {
-  return {.kind = CodeKind::e4m3,
+  return {.kind = CodeElement::e4m3,
           .bits = 8,
           .scales = ScaleLayout::channel,
           .activations = activations,

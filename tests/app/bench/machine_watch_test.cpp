@@ -51,7 +51,7 @@ std::vector<std::string> names_of(const std::vector<MachineWarning>& warnings) {
 
 std::string warned(MachineWatch& watch) {
   std::string words;
-  for (const MachineWarning& warning : watch.end()) words += words_of(warning) + "|";
+  for (const MachineWarning& warning : watch.end()) words += text_of(warning) + "|";
   return words;
 }
 
@@ -110,8 +110,7 @@ class MachineWatchTest : public QObject {
     std::uint64_t tokens = 100;
     MachineWatch watch(machine.root(), true, [&] { return tokens; });
     tokens = 150;
-    QCOMPARE(warned(watch),
-             std::string("the model of this program computed 50 tokens of chats or requests during a run|"));
+    QCOMPARE(warned(watch), std::string("the model of this program computed 50 tokens of chats or requests during a run|"));
     tokens = 170;
     watch.begin();
     QCOMPARE(warned(watch), std::string());
@@ -142,8 +141,8 @@ class MachineWatchTest : public QObject {
                 "pswpin " + std::to_string(5 + pages / 2) + "\npswpout " + std::to_string(6 + pages / 2) + "\n");
     const auto warnings = watch.end();
     QCOMPARE(names_of(warnings), (std::vector<std::string>{"memory", "swap"}));
-    QVERIFY(words_of(warnings[0]).starts_with("96.0 % of the memory"));
-    QCOMPARE(words_of(warnings[1]), std::string("8 MiB were swapped during a run"));
+    QVERIFY(text_of(warnings[0]).starts_with("96.0 % of the memory"));
+    QCOMPARE(text_of(warnings[1]), std::string("8 MiB were swapped during a run"));
     watch.begin();
     QCOMPARE(names_of(watch.end()), std::vector<std::string>{"memory"});
   }

@@ -19,14 +19,15 @@ class ThisMachineTest : public QObject {
     tests::write_file(file, "processor\t: 0\nmodel name\t: A Processor: X9\nflags\t: fpu\nmodel name\t: B\n");
     const ThisMachine machine = this_machine(file);
     QCOMPARE(machine.processor, std::string("A Processor: X9"));
-    QVERIFY(words_of(machine).find(", A Processor: X9, ") != std::string::npos);
+    QVERIFY(text_of(machine).find(", A Processor: X9, ") != std::string::npos);
     QCOMPARE(this_machine(folder.filePath("none").toStdString()).processor, std::string());
   }
 
   void words_and_json_say_the_same() {
     const ThisMachine machine{
         .host = "", .processor = "", .n_processors = 4, .memory_gib = 15.55, .isas = {"scalar", "avx2"}};
-    QVERIFY(words_of(machine).starts_with("a machine without a name, 4 processors, 15.6 GiB of memory; scalar, avx2; Lathe "));
+    QVERIFY(
+        text_of(machine).starts_with("a machine without a name, 4 processors, 15.6 GiB of memory; scalar, avx2; Lathe "));
     const engine::OrderedJson json = to_json(machine);
     QCOMPARE(json["processors"].get<int>(), 4);
     QCOMPARE(json["isas"].size(), std::size_t{2});

@@ -72,7 +72,7 @@ class QualityCommandsTest : public QObject {
     QVERIFY(got["n_tokens"] == 6);
   }
 
-  void counts_below_the_least_are_refused_in_a_few_words() {
+  void counts_below_the_least_are_refused_in_a_few_text() {
     const std::string list_file = list();
     for (const char* wrong : {"-5", "few", "1.5"}) {
       const CliRun run = run_cli({"eval", "perplexity", tiny_model_path(), "--dataset", list_file, "--limit", wrong});
@@ -82,8 +82,7 @@ class QualityCommandsTest : public QObject {
       QVERIFY2(run.err.size() < 160, run.err.c_str());
     }
     const CliRun sweep = run_cli({"sweep", "--template", "concurrency-curve", "--repeats", "0"});
-    QVERIFY2(sweep.code == 2 && sweep.err.find("must be between 1 and 1000, got 0") != std::string::npos,
-             sweep.err.c_str());
+    QVERIFY2(sweep.code == 2 && sweep.err.find("must be between 1 and 1000, got 0") != std::string::npos, sweep.err.c_str());
   }
 
   void weights_that_are_no_numbers_are_told() {

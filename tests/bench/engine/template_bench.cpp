@@ -25,8 +25,8 @@ double thread_ms() {
 }
 
 /// The median time of `rounds` runs.
-template <class Work>
-double median_ms(int rounds, Work&& work) {
+template <class Job>
+double median_ms(int rounds, Job&& work) {
   std::vector<double> times;
   for (int round = 0; round < rounds; ++round) {
     const double start = thread_ms();

@@ -49,12 +49,12 @@ Options parse(int argc, char** argv) {
   return options;
 }
 
-AttentionPlan plan_of(const Options& options) {
+AttentionMeasurement plan_of(const Options& options) {
   const std::vector<int> heads = numbers_of(options.heads);
   if (heads.size() != 3 || heads[0] % heads[1] != 0) {
     std::exit((std::fprintf(stderr, "attention_bench: --heads wants query heads, KV heads, numbers of a head\n"), 2));
   }
-  AttentionPlan plan{.n_heads = heads[0], .n_kv_heads = heads[1], .head_dim = heads[2], .kv_types = {}, .steps = {}};
+  AttentionMeasurement plan{.n_heads = heads[0], .n_kv_heads = heads[1], .head_dim = heads[2], .kv_types = {}, .steps = {}};
   for (const Dtype type : kv_types()) {
     if (options.type.empty() || options.type == name_of(type)) plan.kv_types.push_back(type);
   }
@@ -68,11 +68,12 @@ AttentionPlan plan_of(const Options& options) {
 void print(const AttentionPoint& point, const Ceilings& ceilings) {
   const AttentionStep& step = point.step;
   const RooflineFigures& figures = point.figures;
-  std::printf("%-10s depth %6d  %2d x %3d rows  %10.1f us  %10.0f tok/s  %6.2f GB/s = %5.1f %% of read  "
-              "%7.1f GFLOP/s = %5.1f %% of fma\n",
-              std::string(name_of(point.kv_type)).c_str(), step.context, step.n_seqs, step.n_rows, figures.seconds * 1e6,
-              step.n_seqs * step.n_rows / figures.seconds, figures.gb_s(), 100 * figures.gb_s() / ceilings.read_gb_s,
-              figures.gflop_s(), 100 * figures.gflop_s() / ceilings.fma_gflop_s);
+  std::printf(
+      "%-10s depth %6d  %2d x %3d rows  %10.1f us  %10.0f tok/s  %6.2f GB/s = %5.1f %% of read  "
+      "%7.1f GFLOP/s = %5.1f %% of fma\n",
+      std::string(name_of(point.kv_type)).c_str(), step.context, step.n_seqs, step.n_rows, figures.seconds * 1e6,
+      step.n_seqs * step.n_rows / figures.seconds, figures.gb_s(), 100 * figures.gb_s() / ceilings.read_gb_s,
+      figures.gflop_s(), 100 * figures.gflop_s() / ceilings.fma_gflop_s);
   std::fflush(stdout);
 }
 
@@ -80,7 +81,7 @@ void print(const AttentionPoint& point, const Ceilings& ceilings) {
 
 int main(int argc, char** argv) {
   const Options options = parse(argc, argv);
-  const AttentionPlan plan = plan_of(options);
+  const AttentionMeasurement plan = plan_of(options);
   const auto backend = make_cpu_backend({.n_threads = options.n_threads, .isa = options.isa});
   if (backend == nullptr) {
     std::fprintf(stderr, "attention_bench: this machine lacks %s\n", options.isa.c_str());

@@ -63,7 +63,7 @@ double processor_seconds() {
 
 /// Seconds of the best run, of all threads together.
 template <class Body>
-double best_of(double seconds, const Body& body) {
+double best_rate(double seconds, const Body& body) {
   double best = 1e30;
   const auto start = Clock::now();
   while (std::chrono::duration<double>(Clock::now() - start).count() < seconds) {
@@ -85,7 +85,7 @@ void measure(const FormatDescriptor& format, const Options& options, ThreadPool&
     PanelMatrix matrix(format.format, shape.n, shape.k,
                        allocate_host(PanelMatrix::bytes_for(format.format, shape.n, shape.k)));
     const TensorView view(source.data(), options.source, {shape.n, shape.k});
-    const double seconds = best_of(options.seconds, [&] { matrix.pack_rows(0, view, pool, encoders_of(options.isa)); });
+    const double seconds = best_rate(options.seconds, [&] { matrix.pack_rows(0, view, pool, encoders_of(options.isa)); });
     std::printf("  %8.0f", megabytes(shape, options.source) / seconds);
   }
   std::printf("\n");
@@ -96,7 +96,7 @@ void measure_copy(const Options& options, ThreadPool& pool) {
   for (const Shape& shape : kShapes) {
     const Buffer source = made_weights(options.source, shape.n * shape.k);
     const Buffer target = allocate_host(source.n_bytes());
-    const double seconds = best_of(options.seconds, [&] {
+    const double seconds = best_rate(options.seconds, [&] {
       pool.run(static_cast<std::int64_t>(source.n_bytes() >> 16), 1, [&](std::int64_t begin, std::int64_t end, int) {
         std::memcpy(static_cast<std::byte*>(target.data()) + (begin << 16),
                     static_cast<const std::byte*>(source.data()) + (begin << 16),

@@ -9,7 +9,7 @@ using engine::KvStorage;
 
 namespace {
 
-const engine::KvLayout kLayout{.shape = {.n_layers = 3, .n_kv_heads = 2, .head_dim = 16, .block_size = 8, .n_blocks = 10}};
+const engine::KvLayers kLayout{.shape = {.n_layers = 3, .n_kv_heads = 2, .head_dim = 16, .block_size = 8, .n_blocks = 10}};
 
 }  // namespace
 
@@ -43,14 +43,14 @@ void KvStorageTest::it_takes_the_bytes_that_were_estimated() {
 
 void KvStorageTest::narrow_types_take_half() {
   const auto backend = kernels::make_reference_backend();
-  engine::KvLayout narrow = kLayout;
+  engine::KvLayers narrow = kLayout;
   narrow.shape.dtype = kernels::Dtype::bf16;
   QCOMPARE(2 * KvStorage::n_bytes(*backend, narrow), KvStorage::n_bytes(*backend, kLayout));
 }
 
 void KvStorageTest::layers_of_a_window_group_have_blocks_of_their_own() {
   const auto backend = kernels::make_reference_backend();
-  engine::KvLayout mixed = kLayout;
+  engine::KvLayers mixed = kLayout;
   mixed.window_blocks = {4, 2};
   mixed.groups = {1, 0, 2};
   const auto storage = KvStorage::allocate(*backend, mixed);
@@ -67,7 +67,7 @@ void KvStorageTest::layers_of_a_window_group_have_blocks_of_their_own() {
 
 void KvStorageTest::more_than_there_is_is_an_error() {
   const auto backend = kernels::make_reference_backend();
-  engine::KvLayout huge = kLayout;
+  engine::KvLayers huge = kLayout;
   huge.shape.n_kv_heads = 4096;
   huge.shape.head_dim = 4096;
   huge.shape.n_blocks = 1 << 20;

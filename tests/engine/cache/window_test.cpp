@@ -2,7 +2,7 @@
 // Blocks that lie behind the window of all layers: given back, still found, never waited for.
 #include <QTest>
 
-#include "engine/cache/cache_room.h"
+#include "engine/cache/cache_occupancy.h"
 #include "engine/cache/paged_cache.h"
 #include "tests/support/token_ids.h"
 
@@ -162,7 +162,7 @@ void WindowTest::room_counts_what_is_held() {
   PagedCache cache(32, 4, true, 8);
   BlockTable table;
   compute(cache, table, count_from(0, 64), 62);
-  CacheRoom room;
+  CacheOccupancy room;
   room.add(table, 62, 4);
   QCOMPARE(room.n_held, table.n_held() * 4);
   QCOMPARE(room.n_reserved, 0);

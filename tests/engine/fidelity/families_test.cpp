@@ -156,7 +156,7 @@ class FamiliesTest : public QObject {
     const Family family = family_of_row();
     for (const Prompt& prompt : family.prompts()) {
       const auto answer = family.driver().greedy(prompt.ids, static_cast<int>(prompt.greedy.size()));
-      note(Verdicts::greedy, answer == prompt.greedy);
+      record(Verdicts::greedy, answer == prompt.greedy);
       QCOMPARE(answer, prompt.greedy);
     }
   }
@@ -169,9 +169,9 @@ class FamiliesTest : public QObject {
       const auto whole = family.whole(prompt);
       const auto one_by_one = family.in_chunks(prompt, 1), chunked = family.in_chunks(prompt, 8);
       const auto in_company = family.in_chunks(prompt, 17, &neighbour);
-      note(Verdicts::one_by_one, one_by_one == whole);
-      note(Verdicts::chunked, chunked == whole);
-      note(Verdicts::in_company, in_company == whole);
+      record(Verdicts::one_by_one, one_by_one == whole);
+      record(Verdicts::chunked, chunked == whole);
+      record(Verdicts::in_company, in_company == whole);
       QCOMPARE(one_by_one, whole);
       QCOMPARE(chunked, whole);
       QCOMPARE(in_company, whole);
@@ -202,7 +202,7 @@ class FamiliesTest : public QObject {
     QFETCH(QString, family);
     return table_[family];
   }
-  void note(Verdicts::Column column, bool passed) {
+  void record(Verdicts::Column column, bool passed) {
     Verdicts& row = verdicts();
     ++row.n_checks[column];
     row.n_passed[column] += passed ? 1 : 0;
@@ -250,7 +250,7 @@ void FamiliesTest::gguf_files_say_the_same() {
     const double error = largest_difference(read.whole(prompt), meant.whole(prompt));
     const auto n = static_cast<int>(prompt.greedy.size());
     const auto got = read.driver().greedy(prompt.ids, n), want = meant.driver().greedy(prompt.ids, n);
-    note(Verdicts::in_gguf, error <= row->allowed && got == want);
+    record(Verdicts::in_gguf, error <= row->allowed && got == want);
     QVERIFY2(error <= row->allowed, qPrintable(QString("%1: off by %2").arg(prompt.what.c_str()).arg(error)));
     QCOMPARE(got, want);
   }

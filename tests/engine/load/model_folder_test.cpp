@@ -445,8 +445,8 @@ void ModelFolderTest::L13_magic_links_are_not_followed() {
 }
 
 /// Runs in a thread of its own, for which openat2 is missing as on Linux before 5.6. False when that cannot be arranged.
-template <class Work>
-bool without_openat2(const Work& work) {
+template <class Job>
+bool without_openat2(const Job& work) {
   bool arranged = false;
   std::thread([&] {
     sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),

@@ -251,7 +251,7 @@ class ArchitecturesTest : public QObject {
     QCOMPARE(read->layers[0].window, 128);
     QCOMPARE(read->layers[1].window, 0);
     QVERIFY(read->qkv_bias && read->attention_out_bias && read->has_sinks && read->moe.has_expert_bias);
-    QCOMPARE(read->moe.n_chosen, 4);
+    QCOMPARE(read->moe.top_k, 4);
   }
 
   void gates_that_the_kernels_lack_are_unmet() {

@@ -29,7 +29,7 @@ std::string path_of(const std::string& family) { return tests::source_path("test
 class Orders {
  public:
   const std::vector<std::int32_t>& of(const PlannedWeight& weight, std::int64_t k) {
-    std::vector<std::int32_t>& order = orders_[{weight.layer, weight.expert, first_beside(weight.role)}];
+    std::vector<std::int32_t>& order = orders_[{weight.layer, weight.expert, fused_leader(weight.role)}];
     if (!order.empty()) return order;
     order.resize(static_cast<std::size_t>(k));
     std::iota(order.begin(), order.end(), 0);
@@ -141,13 +141,13 @@ class InputOrdersTest : public QObject {
 
   /// Each matrix by the first that reads the same.
   void matrices_that_read_the_same_have_one_name() {
-    for (const WeightRole role : {WeightRole::q, WeightRole::k, WeightRole::v}) QVERIFY(first_beside(role) == WeightRole::q);
-    QVERIFY(first_beside(WeightRole::up) == WeightRole::gate && first_beside(WeightRole::gate) == WeightRole::gate);
-    QVERIFY(first_beside(WeightRole::expert_up) == WeightRole::expert_gate);
-    QVERIFY(first_beside(WeightRole::shared_up) == WeightRole::shared_gate);
+    for (const WeightRole role : {WeightRole::q, WeightRole::k, WeightRole::v}) QVERIFY(fused_leader(role) == WeightRole::q);
+    QVERIFY(fused_leader(WeightRole::up) == WeightRole::gate && fused_leader(WeightRole::gate) == WeightRole::gate);
+    QVERIFY(fused_leader(WeightRole::expert_up) == WeightRole::expert_gate);
+    QVERIFY(fused_leader(WeightRole::shared_up) == WeightRole::shared_gate);
     for (const WeightRole role : {WeightRole::qkv, WeightRole::o, WeightRole::gate_up, WeightRole::down,
                                   WeightRole::expert_gate_up, WeightRole::expert_down, WeightRole::shared_down}) {
-      QVERIFY(first_beside(role) == role);
+      QVERIFY(fused_leader(role) == role);
     }
   }
 

@@ -105,12 +105,12 @@ void ModelKnobsTest::layers_are_told_one_by_one() {
 void ModelKnobsTest::experts_and_latent_attention() {
   const OrderedJson v3 = knobs_of_family("deepseek-v3");
   const OrderedJson& experts = v3["experts"];
-  QVERIFY(experts["n_experts"] == 6 && experts["n_chosen"] == 2 && experts["expert_size"] == 24);
+  QVERIFY(experts["n_experts"] == 6 && experts["top_k"] == 2 && experts["expert_size"] == 24);
   QVERIFY(experts["score"] == "sigmoid" && experts["group_score"] == "best_two" && experts["n_groups"] == 2);
   QVERIFY(experts["normalises"] == true && experts["scale"] == 1.5 && experts["shared_size"] == 48);
   QCOMPARE(dumped(experts["of_layers"]), std::string("[false,true]"));
   QCOMPARE(dumped(v3["latent_attention"]),
-           std::string(R"({"kv_rank":24,"q_rank":20,"plain_dim":12,"turned_dim":8,"v_dim":10,"bias":true})"));
+           std::string(R"({"kv_rank":24,"q_rank":20,"qk_nope_head_dim":12,"qk_rope_head_dim":8,"v_dim":10,"bias":true})"));
   QVERIFY(knobs_of_family("deepseek-v2")["latent_attention"]["q_rank"].is_null());
   QVERIFY(knobs_of_family("phimoe")["experts"]["score"] == "sparse_mixer");
   QVERIFY(knobs_of_family("llama")["experts"].is_null() && knobs_of_family("llama")["latent_attention"].is_null());

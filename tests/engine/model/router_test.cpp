@@ -10,7 +10,7 @@ using namespace lathe::engine;
 namespace {
 
 std::vector<Chosen> choose(const MoeConfig& config, std::vector<float> logits, const std::vector<float>& bias = {}) {
-  std::vector<Chosen> chosen(static_cast<std::size_t>(config.n_chosen));
+  std::vector<Chosen> chosen(static_cast<std::size_t>(config.top_k));
   choose_experts(config, logits, bias, chosen);
   return chosen;
 }
@@ -27,20 +27,20 @@ class RouterTest : public QObject {
 
  private Q_SLOTS:
   void softmax_over_all_gives_raw_weights() {
-    const auto chosen = choose({.n_experts = 4, .n_chosen = 2}, {logit(0.1F), logit(0.4F), logit(0.2F), logit(0.3F)});
+    const auto chosen = choose({.n_experts = 4, .top_k = 2}, {logit(0.1F), logit(0.4F), logit(0.2F), logit(0.3F)});
     QCOMPARE(chosen[0].expert, 1);
     QCOMPARE(chosen[1].expert, 3);
     QVERIFY(near(chosen[0].weight, 0.4) && near(chosen[1].weight, 0.3));
   }
 
   void normalised_weights_add_up_to_the_scale() {
-    const auto chosen = choose({.n_experts = 4, .n_chosen = 2, .normalises = true, .scale = 2.5},
+    const auto chosen = choose({.n_experts = 4, .top_k = 2, .normalises = true, .scale = 2.5},
                                {logit(0.1F), logit(0.4F), logit(0.2F), logit(0.3F)});
     QVERIFY(near(chosen[0].weight, 2.5 * 4 / 7) && near(chosen[1].weight, 2.5 * 3 / 7));
   }
 
   void softmax_of_the_chosen_sees_no_other() {
-    const auto chosen = choose({.n_experts = 3, .n_chosen = 2, .score = RouterScore::softmax_chosen}, {1, 3, 2});
+    const auto chosen = choose({.n_experts = 3, .top_k = 2, .score = RouterScore::softmax_chosen}, {1, 3, 2});
     QCOMPARE(chosen[0].expert, 1);
     QVERIFY(near(chosen[0].weight, 1 / (1 + std::exp(-1.0))));
     QVERIFY(near(chosen[1].weight, 1 / (1 + std::exp(1.0))));
@@ -48,7 +48,7 @@ class RouterTest : public QObject {
 
   /// Near to 10 within 2 %: 10 and 9.9. Near to 9.9, once 10 is taken: itself alone, for 9 is too far.
   void a_sparse_mixer_weighs_each_among_its_near_ones() {
-    const MoeConfig config{.n_experts = 4, .n_chosen = 2, .score = RouterScore::sparse_mixer, .jitter = 0.01};
+    const MoeConfig config{.n_experts = 4, .top_k = 2, .score = RouterScore::sparse_mixer, .jitter = 0.01};
     const auto chosen = choose(config, {9, 10, 9.9F, -3});
     QCOMPARE(chosen[0].expert, 1);
     QCOMPARE(chosen[1].expert, 2);
@@ -57,7 +57,7 @@ class RouterTest : public QObject {
   }
 
   void of_equal_scores_the_first_is_taken() {
-    const auto chosen = choose({.n_experts = 4, .n_chosen = 3}, {1, 2, 2, 2});
+    const auto chosen = choose({.n_experts = 4, .top_k = 3}, {1, 2, 2, 2});
     QCOMPARE(chosen[0].expert, 1);
     QCOMPARE(chosen[1].expert, 2);
     QCOMPARE(chosen[2].expert, 3);
@@ -65,7 +65,7 @@ class RouterTest : public QObject {
 
   /// The bias moves the choice, the weight is that of the score without it.
   void a_bias_counts_for_the_choice_alone() {
-    const MoeConfig config{.n_experts = 3, .n_chosen = 1, .score = RouterScore::sigmoid, .has_choice_bias = true};
+    const MoeConfig config{.n_experts = 3, .top_k = 1, .score = RouterScore::sigmoid, .has_score_correction_bias = true};
     const auto chosen = choose(config, {inverse_sigmoid(0.5F), inverse_sigmoid(0.6F), inverse_sigmoid(0.2F)}, {0, 0, 1});
     QCOMPARE(chosen[0].expert, 2);
     QVERIFY(near(chosen[0].weight, 0.2));
@@ -75,7 +75,7 @@ class RouterTest : public QObject {
   void groups_are_ranked_by_their_best_or_their_best_two() {
     const std::vector<float> logits = {inverse_sigmoid(0.9F), inverse_sigmoid(0.1F), inverse_sigmoid(0.2F),
                                        inverse_sigmoid(0.2F), inverse_sigmoid(0.6F), inverse_sigmoid(0.7F)};
-    MoeConfig config{.n_experts = 6, .n_chosen = 2, .score = RouterScore::sigmoid, .n_groups = 3, .n_chosen_groups = 1};
+    MoeConfig config{.n_experts = 6, .top_k = 2, .score = RouterScore::sigmoid, .n_groups = 3, .topk_groups = 1};
     config.group_score = GroupScore::largest;
     QCOMPARE(choose(config, logits)[0].expert, 0);
     QCOMPARE(choose(config, logits)[1].expert, 1);

@@ -154,15 +154,15 @@ class WeightStorageTest : public QObject {
   }
 
   void formats_of_files_alone_are_no_quantizations() {
+    using kernels::is_load_only;
     using kernels::WeightFormat;
-    using kernels::is_of_files_alone;
-    QVERIFY(is_of_files_alone(WeightFormat::iq4) && !is_of_files_alone(WeightFormat::int8_g32));
+    QVERIFY(is_load_only(WeightFormat::iq4) && !is_load_only(WeightFormat::int8_g32));
     for (const engine::Quantization& row : engine::quantizations()) {
-      QVERIFY(!is_of_files_alone(row.matrices));
-      QVERIFY(!row.with_zero_points || !is_of_files_alone(*row.with_zero_points));
+      QVERIFY(!is_load_only(row.matrices));
+      QVERIFY(!row.with_zero_points || !is_load_only(*row.with_zero_points));
     }
     for (const kernels::FormatDescriptor& format : kernels::weight_formats()) {
-      if (!format.is_of_files_alone) continue;
+      if (!format.is_load_only) continue;
       engine::EngineOptions options;
       QVERIFY2(!engine::set_option(options, "quantization", format.name).has_value(), format.name.data());
     }

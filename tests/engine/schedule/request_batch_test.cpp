@@ -143,20 +143,20 @@ void RequestBatchTest::padding_and_waste_have_the_counted_numbers() {
   bench.add(3, 2);
   bench.add(7, 4);
   bench.step();  // 3 and 7 of 16 written: blocks up to 4 and 8 in use
-  QCOMPARE(bench.scheduler.room().n_held, 32);
-  QCOMPARE(bench.scheduler.room().n_reserved, 12 + 8);
-  QCOMPARE(bench.scheduler.room().n_unfilled, 1 + 1);
+  QCOMPARE(bench.scheduler.occupancy().n_held, 32);
+  QCOMPARE(bench.scheduler.occupancy().n_reserved, 12 + 8);
+  QCOMPARE(bench.scheduler.occupancy().n_unfilled, 1 + 1);
   bench.step();  // 4 and 8; then the first has ended, and all of its slot is waste
-  QCOMPARE(bench.scheduler.room().n_reserved, 16 + 8);
-  QCOMPARE(bench.scheduler.room().n_unfilled, 0);
+  QCOMPARE(bench.scheduler.occupancy().n_reserved, 16 + 8);
+  QCOMPARE(bench.scheduler.occupancy().n_unfilled, 0);
   bench.step();  // 9
   bench.step();  // 10
   const SchedulerCounters& counters = bench.scheduler.counters();
   QCOMPARE(counters.n_padding_tokens, 4U + 1 + 1);
-  QCOMPARE(counters.room.n_held, 4 * 32);
-  QCOMPARE(counters.room.n_reserved, (12 + 8) + (12 + 8) + (16 + 4) + (16 + 4));
-  QCOMPARE(counters.room.n_unfilled, 2 + 0 + 3 + 2);
-  QCOMPARE(bench.scheduler.room().n_held, 0);
+  QCOMPARE(counters.occupancy.n_held, 4 * 32);
+  QCOMPARE(counters.occupancy.n_reserved, (12 + 8) + (12 + 8) + (16 + 4) + (16 + 4));
+  QCOMPARE(counters.occupancy.n_unfilled, 2 + 0 + 3 + 2);
+  QCOMPARE(bench.scheduler.occupancy().n_held, 0);
 }
 
 void RequestBatchTest::paged_wastes_only_the_ends_of_blocks() {
@@ -166,9 +166,9 @@ void RequestBatchTest::paged_wastes_only_the_ends_of_blocks() {
   for (int i = 0; i < 4; ++i) bench.step();
   const SchedulerCounters& counters = bench.scheduler.counters();
   QCOMPARE(counters.n_padding_tokens, 0U);
-  QCOMPARE(counters.room.n_held, 12 + 12 + 12 + 12);
-  QCOMPARE(counters.room.n_reserved, 0);
-  QCOMPARE(counters.room.n_unfilled, 2 + 0 + 3 + 2);
+  QCOMPARE(counters.occupancy.n_held, 12 + 12 + 12 + 12);
+  QCOMPARE(counters.occupancy.n_reserved, 0);
+  QCOMPARE(counters.occupancy.n_unfilled, 2 + 0 + 3 + 2);
 }
 
 /// Blocks of 4: the first holds 1 beside 2 of the second; when it has ended, the third holds 1 beside 3 of the second.

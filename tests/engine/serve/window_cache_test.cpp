@@ -27,7 +27,7 @@ constexpr std::array kMixed{"gemma2", "gemma3", "gpt-oss", "cohere2", "exaone4"}
 
 std::string path_of(const QString& family) { return source_path("tests/fixtures/families/" + family.toStdString()); }
 
-struct Room {
+struct CacheSize {
   int n_blocks = 0;
   bool shares = true;
   std::string_view policy = "paged";
@@ -36,7 +36,7 @@ struct Room {
 };
 
 /// A real model; `n_blocks` of the pool in multiples of 16.
-std::unique_ptr<engine::Engine> engine_of(const QString& family, const Room& room) {
+std::unique_ptr<engine::Engine> engine_of(const QString& family, const CacheSize& room) {
   RunnerChoice choice{.isa = room.isa, .block_size = kBlockSize, .n_blocks = room.n_blocks / 16};
   if (room.n_window_blocks > 0) choice.windows = {{.window = kWindow, .n_blocks = room.n_window_blocks}};
   RunnerDriver driver(path_of(family), choice);

@@ -34,7 +34,7 @@ void check_mlp(Backend& backend, WeightFormat format, std::int64_t hidden, std::
     // silu's last bit may tip a code to its neighbour: one of 1,100 of them, by a 127th; of e4m3 by a 14th.
     const double error = relative_error(got.view(), want.view());
     QVERIFY2(
-        error <= (descriptor_of(format).codes.kind == CodeKind::e4m3 ? 1e-2 : 2e-3),
+        error <= (descriptor_of(format).codes.kind == CodeElement::e4m3 ? 1e-2 : 2e-3),
         qPrintable(
             QStringLiteral("%1, %2 rows: %3").arg(QString::fromUtf8(descriptor_of(format).name.data())).arg(m).arg(error)));
   }

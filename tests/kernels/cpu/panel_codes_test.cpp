@@ -36,7 +36,7 @@ struct CodedRows {
   CodedRows(WeightFormat format, std::int64_t k, RandomNumbers& numbers)
       : n_groups((k + group_of(format, k) - 1) / group_of(format, k)), bytes(kRows * bytes_of_row(format, k)) {
     const CodedFormat& codes_format = descriptor_of(format).codes;
-    const unsigned n_codes = codes_format.kind == CodeKind::e4m3 ? 127 : 1U << codes_format.bits;
+    const unsigned n_codes = codes_format.kind == CodeElement::e4m3 ? 127 : 1U << codes_format.bits;
     for (unsigned i = 0; i < kRows * k; ++i) codes.push_back(static_cast<std::uint8_t>(i * 37 % n_codes));
     codes.back() = 0;  // the lowest code
     for (std::int64_t i = 0; i < kRows * n_groups; ++i) {
@@ -72,7 +72,7 @@ std::uint8_t code_at(const PanelMatrix& matrix, std::int64_t n, std::int64_t k) 
   const CodedFormat& format = descriptor_of(matrix.format()).codes;
   const std::byte* const panel = matrix.data() + n / kPanelColumns * matrix.panel_bytes();
   const std::int64_t column = n % kPanelColumns, quad = k / kQuad;
-  if (format.kind == CodeKind::e4m3) return static_cast<std::uint8_t>(panel[k * kPanelColumns + column]);
+  if (format.kind == CodeElement::e4m3) return static_cast<std::uint8_t>(panel[k * kPanelColumns + column]);
   if (format.bits == 8) return static_cast<std::uint8_t>(panel[quad * kPanelColumns * kQuad + column * kQuad + k % kQuad]);
   const auto both = static_cast<unsigned>(panel[quad / 2 * kPanelColumns * kQuad + column * kQuad + k % kQuad]);
   return static_cast<std::uint8_t>(quad % 2 == 0 ? both & 15U : both >> 4);
@@ -126,7 +126,7 @@ class PanelCodesTest : public QObject {
         if (!format.is_coded() || format.codes.scales == ScaleLayout::nested) continue;
         const PanelMatrix matrix = packed(format.format, source.view());
         const TensorCodes want(format.codes, source.view(), in_one_go);
-        const auto whole_row = static_cast<int>(format.codes.kind == CodeKind::e4m3 ? kPair : kActivationBlock);
+        const auto whole_row = static_cast<int>(format.codes.kind == CodeElement::e4m3 ? kPair : kActivationBlock);
         const CodedPanel shape{.k = k,
                                .bits = format.codes.bits,
                                .group = format.codes.group == 0 ? whole_row : format.codes.group,
@@ -154,7 +154,7 @@ class PanelCodesTest : public QObject {
         if (coded_row_bytes(format.format, k) == 0) continue;
         const CodedRows rows(format.format, k, numbers);
         const PanelMatrix matrix = packed(format.format, rows.view(), k);
-        const auto whole_row = static_cast<int>(format.codes.kind == CodeKind::e4m3 ? kPair : kActivationBlock);
+        const auto whole_row = static_cast<int>(format.codes.kind == CodeElement::e4m3 ? kPair : kActivationBlock);
         const int group = format.codes.group == 0 ? whole_row : format.codes.group;
         const CodedPanel shape{.k = k, .bits = format.codes.bits, .group = group, .scales = format.codes.scales};
         for (std::int64_t n = 0; n < kRows; ++n) {
@@ -189,7 +189,7 @@ class PanelCodesTest : public QObject {
           const auto matrix = backend->make_packed(format.format, kRows, k);
           backend->pack_rows(*matrix, 0, rows.view());
           backend->linear(got.view(), x.view(), *matrix, {});
-          const double most = format.codes.kind == CodeKind::e4m3 ? 0.05 : 0.01;
+          const double most = format.codes.kind == CodeElement::e4m3 ? 0.05 : 0.01;
           QVERIFY2(relative_error(got.view(), want.view()) <= most, (isa + " " + std::string(format.name)).c_str());
         }
       }

@@ -52,7 +52,7 @@ class TensorCodesTest : public QObject {
       for (const std::int64_t k : {64, 172, 300}) {
         const RandomTensor source(Dtype::f32, {9, k}, numbers);
         const std::vector<float> got = decoded(TensorCodes(format->codes, source.view(), in_one_go), 9, k);
-        const bool is_e4m3 = format->codes.kind == CodeKind::e4m3;
+        const bool is_e4m3 = format->codes.kind == CodeElement::e4m3;
         const bool cuts_off = format->format == WeightFormat::mxfp4 || format->format == WeightFormat::mxfp4_weight_only;
         const double of_4_bits = cuts_off ? 0.25 : 0.17;
         const double most = is_e4m3 ? 0.5 / 14 : format->codes.bits == 8 ? 0.5 / 127 : of_4_bits;
@@ -124,7 +124,7 @@ class TensorCodesTest : public QObject {
 
   void groups_of_a_row_end_with_it() {
     for (const FormatDescriptor* format : coded_formats()) {
-      if (!format->codes.runs_on) QVERIFY(rows_begin_groups(format->codes, 17));
+      if (!format->codes.groups_span_rows) QVERIFY(rows_begin_groups(format->codes, 17));
     }
     const CodedFormat& format = descriptor_of(WeightFormat::int8_g32).codes;
     std::vector<float> weights(80, 1.0F);

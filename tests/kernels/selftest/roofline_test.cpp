@@ -94,11 +94,11 @@ class RooflineTest : public QObject {
 
   void attention_is_measured_for_each_type_and_step() {
     const auto backend = make_cpu_backend({.n_threads = 2});
-    const AttentionPlan plan{.n_heads = 4,
-                             .n_kv_heads = 2,
-                             .head_dim = 16,
-                             .kv_types = {Dtype::f32, Dtype::i8},
-                             .steps = {{.n_seqs = 3, .n_rows = 70, .context = 70}, {.n_rows = 64, .context = 100}}};
+    const AttentionMeasurement plan{.n_heads = 4,
+                                    .n_kv_heads = 2,
+                                    .head_dim = 16,
+                                    .kv_types = {Dtype::f32, Dtype::i8},
+                                    .steps = {{.n_seqs = 3, .n_rows = 70, .context = 70}, {.n_rows = 64, .context = 100}}};
     const auto points = measure_attention(*backend, kCeilings, plan, [](const AttentionPoint&) { return true; });
     QCOMPARE(points.size(), std::size_t{4});
     // K and V of two heads; 8 bits have a scale behind 16 numbers.
@@ -116,11 +116,11 @@ class RooflineTest : public QObject {
 
   void decoding_reads_caches_from_memory() {
     const auto backend = make_cpu_backend({.n_threads = 1});
-    const AttentionPlan plan{.n_heads = 8,
-                             .n_kv_heads = 8,
-                             .head_dim = 128,
-                             .kv_types = {Dtype::bf16},
-                             .steps = {{.n_rows = 1, .context = 2048}}};
+    const AttentionMeasurement plan{.n_heads = 8,
+                                    .n_kv_heads = 8,
+                                    .head_dim = 128,
+                                    .kv_types = {Dtype::bf16},
+                                    .steps = {{.n_rows = 1, .context = 2048}}};
     const auto points = measure_attention(*backend, kCeilings, plan, [](const AttentionPoint&) { return true; });
     QCOMPARE(points.size(), std::size_t{1});
     QCOMPARE(points[0].figures.bound, std::string_view("read"));

@@ -3,7 +3,7 @@
 #include <QTest>
 
 #include "ui/models/sweep_grid.h"
-#include "ui/models/sweep_words.h"
+#include "ui/models/sweep_text.h"
 
 using namespace lathe;
 
@@ -36,7 +36,7 @@ void SweepGridTest::cells_have_the_values_of_their_row_and_column() {
         QStringList others;
         const auto values = app::values_of(plan, grid.cell(row, column));
         for (std::size_t i = 0; i < 3; ++i)
-          if (i != axis) others << ui::value_words(values[i].first, values[i].second);
+          if (i != axis) others << ui::value_text(values[i].first, values[i].second);
         QCOMPARE(grid.rows[row], others.join(", "));
         QCOMPARE(grid.columns[column], QString::fromStdString(values[axis].second));
       }
@@ -64,11 +64,11 @@ void SweepGridTest::a_turned_sweep_says_the_same() {
 }
 
 void SweepGridTest::a_number_never_stands_alone() {
-  QCOMPARE(ui::value_words("concurrency", "4"), QString("concurrency 4"));
-  QCOMPARE(ui::value_words("length_spread", "0.5"), QString("length spread 0.5"));
-  QCOMPARE(ui::value_words("enable_prefix_caching", "true"), QString("enable prefix caching true"));
-  QCOMPARE(ui::value_words("policy", "static"), QString("static"));
-  QCOMPARE(ui::value_words("quantization", "none"), QString("none"));
+  QCOMPARE(ui::value_text("concurrency", "4"), QString("concurrency 4"));
+  QCOMPARE(ui::value_text("length_spread", "0.5"), QString("length spread 0.5"));
+  QCOMPARE(ui::value_text("enable_prefix_caching", "true"), QString("enable prefix caching true"));
+  QCOMPARE(ui::value_text("policy", "static"), QString("static"));
+  QCOMPARE(ui::value_text("quantization", "none"), QString("none"));
 }
 
 QTEST_MAIN(SweepGridTest)

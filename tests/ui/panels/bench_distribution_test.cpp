@@ -104,12 +104,12 @@ void BenchDistributionTest::a_point_is_told_by_the_nearest_line() {
   add_run(status, 1, {600, 700, 800, 900});
   chart_->show_sweep(status, kTtft);
   chart_->grab();  // what is drawn has its place
-  const QString words = chart_->words_at(chart_->place_of(250, 50));
+  const QString words = chart_->text_at(chart_->place_of(250, 50));
   QVERIFY2(words.contains("concurrency 1") && words.contains("50 % within 250 ms"), qPrintable(words));
   QVERIFY2(words.contains("p50 200, p90 400, p99 400 ms<br>n 4"), qPrintable(words));
-  QVERIFY(chart_->words_at(chart_->place_of(600, 10)).contains("concurrency 2"));
-  QVERIFY(chart_->words_at(chart_->place_of(500, 60)).isEmpty());
-  QVERIFY(chart_->words_at(QPointF(1, 399)).isEmpty());
+  QVERIFY(chart_->text_at(chart_->place_of(600, 10)).contains("concurrency 2"));
+  QVERIFY(chart_->text_at(chart_->place_of(500, 60)).isEmpty());
+  QVERIFY(chart_->text_at(QPointF(1, 399)).isEmpty());
 }
 
 void BenchDistributionTest::the_goal_is_drawn_where_it_is_in_sight() {
@@ -168,7 +168,7 @@ void BenchDistributionTest::what_is_missing_is_said() {
   chart_->show_sweep(status, kTtft);
   QCOMPARE(chart_->message(), QString("This sweep was measured before distributions were kept"));
   QCOMPARE(chart_->accessibleDescription(), chart_->message());
-  QVERIFY(chart_->words_at(QPointF(300, 200)).isEmpty());
+  QVERIFY(chart_->text_at(QPointF(300, 200)).isEmpty());
   add_run(status, 1, {10, 20});
   chart_->show_sweep(status, kTtft);
   QVERIFY(chart_->message().isEmpty());

@@ -6,7 +6,7 @@
 
 #include "tests/ui/bench_fixture.h"
 #include "ui/models/sweep_forecast.h"
-#include "ui/models/sweep_words.h"
+#include "ui/models/sweep_text.h"
 #include "ui/panels/bench/cell_grid.h"
 #include "ui/panels/bench/sweep_header.h"
 #include "ui/shell/status_bar.h"
@@ -193,8 +193,8 @@ void BenchForecastTest::the_status_bar_is_of_what_is_measured() {
   fixture.show_panel("bench");
   fixture.click("bench.start");
   QTRY_VERIFY(bar->state_word() == "Measuring 1 of 2");
-  QVERIFY(bar->rate_words() != "0 tok/s");
-  QTRY_VERIFY_WITH_TIMEOUT(bar->rate_words().endsWith("tok/s") && bar->rate_words() != "– tok/s", kPatienceMs);
+  QVERIFY(bar->rate_text() != "0 tok/s");
+  QTRY_VERIFY_WITH_TIMEOUT(bar->rate_text().endsWith("tok/s") && bar->rate_text() != "– tok/s", kPatienceMs);
   const std::size_t cell = fixture.workbench->sweeper().status().progress.cell;
   QVERIFY2(bar->accessibleName().contains(QString("Running %1, waiting 0").arg(cell + 1)),
            qPrintable(bar->accessibleName()));
@@ -237,11 +237,11 @@ void BenchForecastTest::a_narrow_head_shows_its_times() {
 }
 
 void BenchForecastTest::times_are_rounded_as_they_are_known() {
-  QCOMPARE(ui::about_words(12.4), QString("12 s"));
-  QCOMPARE(ui::about_words(310), QString("5 min 10 s"));
-  QCOMPARE(ui::about_words(1580), QString("26 min"));
-  QCOMPARE(ui::about_words(3590), QString("59 min 50 s"));
-  QCOMPARE(ui::about_words(7260), QString("2 h 1 min"));
+  QCOMPARE(ui::about_text(12.4), QString("12 s"));
+  QCOMPARE(ui::about_text(310), QString("5 min 10 s"));
+  QCOMPARE(ui::about_text(1580), QString("26 min"));
+  QCOMPARE(ui::about_text(3590), QString("59 min 50 s"));
+  QCOMPARE(ui::about_text(7260), QString("2 h 1 min"));
 }
 
 QTEST_MAIN(BenchForecastTest)

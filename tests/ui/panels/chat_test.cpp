@@ -289,9 +289,9 @@ void ChatTest::a_stall_shows_the_phase() {
   auto* transcript = fixture->find<ui::Transcript>("transcript");
   ui::MessageWidget* widget = transcript->widget(fixture->writer().message());
   QVERIFY(widget != nullptr);
-  QTRY_VERIFY(widget->footer_words().startsWith("Queued") || widget->footer_words().startsWith("Reading"));
+  QTRY_VERIFY(widget->footer_text().startsWith("Queued") || widget->footer_text().startsWith("Reading"));
   fixture->engine()->step(3);
-  QTRY_VERIFY(widget->footer_words().startsWith("Writing"));
+  QTRY_VERIFY(widget->footer_text().startsWith("Writing"));
   QVERIFY(fixture->find<QAbstractButton>("composer.stop")->isVisible());
   fixture->engine()->resume();
   QVERIFY(fixture->wait_reply());
@@ -347,7 +347,7 @@ void ChatTest::the_footer_has_the_numbers() {
   fixture->say("Tell me");
   QVERIFY(fixture->wait_reply());
   auto* transcript = fixture->find<ui::Transcript>("transcript");
-  const QString words = transcript->widget(fixture->chat().messages()[1].id)->footer_words();
+  const QString words = transcript->widget(fixture->chat().messages()[1].id)->footer_text();
   QVERIFY2(words.contains("tok") && words.contains("(3 cached)") && words.contains("stop:"), qPrintable(words));
 }
 

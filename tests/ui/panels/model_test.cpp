@@ -11,7 +11,7 @@
 #include "tests/support/tiny_model.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/models/diagnostics.h"
-#include "ui/models/load_words.h"
+#include "ui/models/load_text.h"
 #include "ui/widgets/chip.h"
 #include "ui/widgets/fit_bar.h"
 #include "ui/widgets/inline_message.h"
@@ -322,7 +322,7 @@ void ModelTest::a_quantization_shows_its_own_settings() {
   QVERIFY(!share->accessibleName().isEmpty());
   share->setValue(0.65);
   QCOMPARE(choice.options().smoothquant_alpha, 0.65);
-  QCOMPARE(ui::quantization_words("fp8_weight_only"), QString("FP8, weights only"));
+  QCOMPARE(ui::quantization_text("fp8_weight_only"), QString("FP8, weights only"));
 }
 
 void ModelTest::U1_a_hung_load_does_not_keep_the_window() {

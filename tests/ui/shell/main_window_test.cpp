@@ -9,7 +9,7 @@
 #include <latch>
 
 #include "tests/ui/window_fixture.h"
-#include "ui/models/load_words.h"
+#include "ui/models/load_text.h"
 #include "ui/widgets/inline_message.h"
 
 using namespace lathe;

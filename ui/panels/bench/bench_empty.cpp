@@ -5,7 +5,7 @@
 #include <QLabel>
 #include <QVBoxLayout>
 
-#include "ui/models/sweep_words.h"
+#include "ui/models/sweep_text.h"
 #include "ui/widgets/controls.h"
 
 namespace lathe::ui {
@@ -15,7 +15,7 @@ BenchEmpty::BenchEmpty(const Theme& theme, QWidget* parent) : QWidget(parent) {
   auto* column = new QVBoxLayout(this);
   column->setSpacing(theme.px(8));
   column->addStretch(2);
-  add_words(theme);
+  add_labels(theme);
   for (const app::SweepTemplate& shape : app::sweep_templates()) {
     auto* button = make_button(theme, "bench.template." + text_of(shape.name), text_of(shape.title), this);
     button->setToolTip(text_of(shape.help));
@@ -33,7 +33,7 @@ BenchEmpty::BenchEmpty(const Theme& theme, QWidget* parent) : QWidget(parent) {
   column->addStretch(3);
 }
 
-void BenchEmpty::add_words(const Theme& theme) {
+void BenchEmpty::add_labels(const Theme& theme) {
   auto* column = static_cast<QVBoxLayout*>(layout());
   auto* title = make_label(theme, "bench.empty.title", tr("Measure the same work under several settings"), this, 15,
                            QFont::DemiBold, TextTone::text);
@@ -59,7 +59,8 @@ void BenchEmpty::show_last(const app::KeptSweep* sweep) {
   unfinished_->setVisible(is_unfinished);
   if (!is_unfinished) return;
   journal_ = QString::fromStdString(sweep->path);
-  unfinished_->setText(tr("Go on with the last sweep: %1 of %2 cells are done").arg(sweep->cells_done).arg(sweep->cells_total));
+  unfinished_->setText(
+      tr("Go on with the last sweep: %1 of %2 cells are done").arg(sweep->cells_done).arg(sweep->cells_total));
 }
 
 }  // namespace lathe::ui

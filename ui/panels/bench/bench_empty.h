@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// BenchEmpty: the Bench page before the first sweep: what it is for, templates to begin with, and the sweep that was cut off.
+// BenchEmpty: the Bench page before the first sweep: what it is for, templates to begin with, and the sweep that was cut
+// off.
 #pragma once
 
 #include <QPushButton>
@@ -23,7 +24,7 @@ class BenchEmpty : public QWidget {
   void kept_chosen(const QString& journal);
 
  private:
-  void add_words(const Theme& theme);
+  void add_labels(const Theme& theme);
 
   QPushButton* unfinished_;
   QString journal_;

@@ -41,17 +41,17 @@ struct TimeWords {
   QString source;  ///< how that is known
 };
 
-TimeWords words_of(const std::optional<ForecastTime>& time) {
+TimeWords text_of(const std::optional<ForecastTime>& time) {
   if (!time) {
     return {BenchPage::tr("time unknown until the first cell"),
             BenchPage::tr("No kept sweep has measured this in these formats")};
   }
   if (time->is_least) {
-    return {BenchPage::tr("at least %1").arg(about_words(time->seconds)),
+    return {BenchPage::tr("at least %1").arg(about_text(time->seconds)),
             BenchPage::tr("What this machine needs at least to read the weights and to multiply with them; "
                           "no kept sweep has measured this model in these formats")};
   }
-  return {BenchPage::tr("≈ %1").arg(about_words(time->seconds)),
+  return {BenchPage::tr("≈ %1").arg(about_text(time->seconds)),
           BenchPage::tr("At the rates of the cells in kept sweeps that are most like those of this plan")};
 }
 
@@ -368,7 +368,7 @@ void BenchPage::reproduce(quint64 cell, const QString& how) {
                            : how == QStringLiteral("curl") ? app::cell_curl(*status.plan, index, url)
                                                            : app::cell_command(*status.plan, index);
   QGuiApplication::clipboard()->setText(QString::fromStdString(text));
-  const QString values = cell_words(*status.plan, index), name = values.isEmpty() ? tr("the cell") : values;
+  const QString values = cell_text(*status.plan, index), name = values.isEmpty() ? tr("the cell") : values;
   table_->say(how == QStringLiteral("plan")   ? tr("Copied the plan of the sweep")
               : how == QStringLiteral("json") ? tr("Copied the plan of: %1").arg(name)
               : how == QStringLiteral("curl") ? tr("Copied a request of: %1").arg(name)
@@ -414,7 +414,7 @@ std::optional<ForecastTime> BenchPage::forecast_of(const app::SweepPlan& plan, c
 
 void BenchPage::show_time(const app::SweepPlan& plan) {
   const bool runs = context_.bridge.sweep_status().runs();
-  const TimeWords time = runs ? TimeWords() : words_of(forecast_of(plan, nullptr));  // then its head says what is left
+  const TimeWords time = runs ? TimeWords() : text_of(forecast_of(plan, nullptr));  // then its head says what is left
   const std::size_t cells = app::n_cells(plan);
   cost_->setText(tr("<b>%1 %2 × %3 %4</b> %5")
                      .arg(cells)
@@ -427,14 +427,14 @@ void BenchPage::show_time(const app::SweepPlan& plan) {
 }
 
 /// Of a sweep that runs and cannot say yet by itself how long it still takes.
-QString BenchPage::expected_words(const app::SweepStatus& status) {
+QString BenchPage::expected_text(const app::SweepStatus& status) {
   if (!status.runs() || status.progress.seconds_left > 0) return {};
   const std::optional<ForecastTime> time = forecast_of(*status.plan, status.report.get());
   if (!time) return {};
   const double left = time->seconds - status.progress.seconds;
   if (left <= 0) return {};  // it takes longer
-  return time->is_least ? tr("at least <b>%1</b> in all").arg(about_words(time->seconds))
-                        : tr("≈ <b>%1</b> left").arg(about_words(left));
+  return time->is_least ? tr("at least <b>%1</b> in all").arg(about_text(time->seconds))
+                        : tr("≈ <b>%1</b> left").arg(about_text(left));
 }
 
 void BenchPage::show_plan() {
@@ -482,7 +482,7 @@ void BenchPage::show_sweep() {
     show_plan();
   }
   if (status.plan == nullptr) return;
-  header_->show_sweep(status, expected_words(status));
+  header_->show_sweep(status, expected_text(status));
   charts_->show_sweep(status);
   service_->show_sweep(status);
   table_->show_sweep(status);

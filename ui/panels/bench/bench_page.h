@@ -58,7 +58,7 @@ class BenchPage : public Panel {
   void save(const QString& format);
   std::optional<ForecastTime> forecast_of(const app::SweepPlan& plan, const app::SweepReport* measured);
   void show_time(const app::SweepPlan& plan);
-  QString expected_words(const app::SweepStatus& status);
+  QString expected_text(const app::SweepStatus& status);
   std::string exported(const app::SweepStatus& status, const QString& format) const;
   void show_plan();
   void show_sweep();

@@ -8,7 +8,7 @@ namespace lathe::ui {
 
 namespace {
 
-QString interval_words(const QString& half_width) {
+QString interval_text(const QString& half_width) {
   return half_width.isEmpty() ? QString() : QStringLiteral(" ± ") + half_width;
 }
 
@@ -17,14 +17,14 @@ QFont mean_font(const Theme& theme, bool strong) { return theme.font(12, strong 
 }  // namespace
 
 qreal estimate_width(const Theme& theme, const QString& mean, const QString& half_width, bool strong) {
-  return digits_width(QFontMetricsF(theme.font(12)), interval_words(half_width)) +
+  return digits_width(QFontMetricsF(theme.font(12)), interval_text(half_width)) +
          digits_width(QFontMetricsF(mean_font(theme, strong)), mean);
 }
 
 void paint_estimate(QPainter& painter, const Theme& theme, const QRectF& area, const QString& mean,
                     const QString& half_width, const QColor& color, bool strong) {
   const bool has_room = estimate_width(theme, mean, half_width, strong) <= area.width() + 0.5;
-  const QString interval = has_room ? interval_words(half_width) : QString();
+  const QString interval = has_room ? interval_text(half_width) : QString();
   painter.setFont(theme.font(12));
   painter.setPen(theme.tokens().text3);
   const qreal wide = digits_width(QFontMetricsF(painter.font()), interval);

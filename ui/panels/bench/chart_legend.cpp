@@ -18,9 +18,7 @@ int ChartLegend::width_of(const LegendEntry& entry) const {
   return theme_.px(kMark) + QFontMetrics(font).horizontalAdvance(entry.name);
 }
 
-QString ChartLegend::words_of_rest() const {
-  return QCoreApplication::translate("ChartLegend", "%1 more").arg(n_left_out());
-}
+QString ChartLegend::text_of_rest() const { return QCoreApplication::translate("ChartLegend", "%1 more").arg(n_left_out()); }
 
 int ChartLegend::place(int width, int most_rows) {
   const int row_height = theme_.px(kRow), between = theme_.px(kBetween);
@@ -40,7 +38,7 @@ int ChartLegend::place(int width, int most_rows) {
   // How many are left out needs room too, and takes the place of another name for it.
   while (n_left_out() > 0 && places_.size() > 1) {
     rest_ = point_of(x, row);
-    if (x + QFontMetrics(theme_.font(11)).horizontalAdvance(words_of_rest()) <= width || places_.back().x() == 0) break;
+    if (x + QFontMetrics(theme_.font(11)).horizontalAdvance(text_of_rest()) <= width || places_.back().x() == 0) break;
     x = places_.back().x();
     places_.pop_back();
   }
@@ -75,7 +73,7 @@ void ChartLegend::paint(QWidget& chart) const {
   if (n_left_out() == 0) return;
   painter.setFont(theme_.font(11));
   painter.setPen(theme_.tokens().text3);
-  write(rest_.x(), rest_.y(), words_of_rest());
+  write(rest_.x(), rest_.y(), text_of_rest());
 }
 
 int ChartLegend::entry_at(const QPointF& point) const {

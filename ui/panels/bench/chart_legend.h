@@ -36,7 +36,7 @@ class ChartLegend {
 
  private:
   int width_of(const LegendEntry& entry) const;
-  QString words_of_rest() const;
+  QString text_of_rest() const;
 
   const Theme& theme_;
   std::vector<LegendEntry> entries_;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "ui/models/sweep_words.h"
+#include "ui/models/sweep_text.h"
 
 namespace lathe::ui {
 namespace {
@@ -71,7 +71,7 @@ void ColumnMenu::add_group(const QString& title, const std::vector<std::size_t>&
   group->setToolTipsVisible(true);
   addMenu(group);
   for (const std::size_t metric : metrics) {
-    QAction* const action = group->addAction(metric_words(metric));
+    QAction* const action = group->addAction(metric_text(metric));
     action->setObjectName(QStringLiteral("bench.columns.") + text_of(app::sweep_metrics()[metric].name));
     action->setCheckable(true);
     action->setData(static_cast<qulonglong>(metric));

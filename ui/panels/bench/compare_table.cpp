@@ -5,11 +5,11 @@
 #include <cmath>
 
 #include "ui/models/sweep_table.h"
-#include "ui/models/sweep_words.h"
+#include "ui/models/sweep_text.h"
 
 namespace lathe::ui {
 
-QString ratio_words(double ratio) {
+QString ratio_text(double ratio) {
   const int decimals = ratio >= 100 ? 0 : ratio >= 10 ? 1 : ratio >= 0.1 ? 2 : 3;
   return QStringLiteral("%1 ×").arg(QLocale().toString(ratio, 'f', decimals));
 }
@@ -71,10 +71,10 @@ QString CompareTable::text(const Row& row, const Column& column) const {
   };
   switch (column.kind) {
     case Kind::variable: return QString::fromStdString(both_.cells[row.pair].values[column.index].second);
-    case Kind::metric: return metric_words(row.metric);
+    case Kind::metric: return metric_text(row.metric);
     case Kind::first: return value(row.both.a);
     case Kind::second: return value(row.both.b);
-    case Kind::ratio: return row.both.ratio ? ratio_words(*row.both.ratio) : QStringLiteral("–");
+    case Kind::ratio: return row.both.ratio ? ratio_text(*row.both.ratio) : QStringLiteral("–");
     case Kind::verdict:
       if (row.both.verdict != app::Verdict::unknown) return verdict_word(row.both.verdict);
       return row.both.a.n > 0 && row.both.b.n > 0 ? tr("One run") : QString();
@@ -133,7 +133,7 @@ QVariant CompareTable::headerData(int section, Qt::Orientation orientation, int 
     return tr("Better or worse: the 95 % interval of the difference (Welch) leaves out zero. Noise: it does not");
   if (role != Qt::DisplayRole) return {};
   switch (column.kind) {
-    case Kind::variable: return setting_words(both_.cells.front().values[column.index].first);
+    case Kind::variable: return setting_text(both_.cells.front().values[column.index].first);
     case Kind::metric: return tr("Metric");
     case Kind::first: return tr("A");
     case Kind::second: return tr("B");

@@ -58,6 +58,6 @@ class CompareTable : public QAbstractTableModel {
 };
 
 /// "1.24 ×"
-QString ratio_words(double ratio);
+QString ratio_text(double ratio);
 
 }  // namespace lathe::ui

@@ -11,7 +11,7 @@
 #include <memory>
 #include <utility>
 
-#include "ui/models/sweep_words.h"
+#include "ui/models/sweep_text.h"
 #include "ui/panels/bench/cell_paint.h"
 #include "ui/panels/bench/history_table.h"
 #include "ui/theme/digits.h"
@@ -97,7 +97,7 @@ QString varied_by(const app::SweepPlan& plan) {
   for (const app::SweepVariable& variable : plan.variables) {
     QStringList values;
     for (const std::string& value : variable.values) values << QString::fromStdString(value);
-    words << QStringLiteral("%1 %2").arg(setting_words(variable.name).toLower(), values.join(QStringLiteral(", ")));
+    words << QStringLiteral("%1 %2").arg(setting_text(variable.name).toLower(), values.join(QStringLiteral(", ")));
   }
   return words.isEmpty() ? CompareView::tr("nothing") : words.join(CompareView::tr(" and "));
 }
@@ -202,7 +202,7 @@ void CompareView::fill_metrics() {
   for (std::size_t i = 0; i < app::sweep_metrics().size(); ++i) {
     const std::string_view name = app::sweep_metrics()[i].name;
     if (app::sweep_metrics()[i].unit == app::kChecksumUnit || name == "perplexity_ci95") continue;
-    QAction* action = metric_menu_->addAction(metric_words(i));
+    QAction* action = metric_menu_->addAction(metric_text(i));
     action->setObjectName(QStringLiteral("bench.compare.metric.") + text_of(name));
     action->setCheckable(true);
     action->setData(static_cast<qulonglong>(i));
@@ -291,7 +291,7 @@ void CompareView::show_comparison() {
   results_->setVisible(why_not.isEmpty());
   if (!why_not.isEmpty()) return;
   show_figures();
-  differences_->setText(difference_words());
+  differences_->setText(difference_text());
   std::vector<int> at_least;
   for (std::size_t i = 0; i < model_.columns().size(); ++i) {
     const CompareTable::Kind kind = model_.columns()[i].kind;
@@ -326,9 +326,9 @@ void CompareView::show_figures() {
   const std::size_t metric = model_.metrics().front();
   const CompareTable::Tally tally = model_.tally_of(metric);
   const QString others = tr("better, %1 worse, %2 noise").arg(tally.n_worse).arg(tally.n_noise);
-  figures_->set_figure(1, QString::number(tally.n_better), others, metric_words(metric));
-  figures_->set_figure(2, tally.mean_ratio > 0 ? ratio_words(tally.mean_ratio) : QStringLiteral("–"), tr("B over A"),
-                       tr("geometric mean of %1").arg(metric_words(metric)));
+  figures_->set_figure(1, QString::number(tally.n_better), others, metric_text(metric));
+  figures_->set_figure(2, tally.mean_ratio > 0 ? ratio_text(tally.mean_ratio) : QStringLiteral("–"), tr("B over A"),
+                       tr("geometric mean of %1").arg(metric_text(metric)));
 }
 
 QString CompareView::problem() const {
@@ -346,14 +346,14 @@ QString CompareView::problem() const {
       .arg(varied_by(a_record_->plan), varied_by(b_record_->plan));
 }
 
-QString CompareView::difference_words() const {
+QString CompareView::difference_text() const {
   const auto& settings = model_.comparison().settings;
   if (settings.empty())
     return tr("All settings are the same: what differs is the program, the machine, or what else ran on it.");
   QStringList words;
   for (const app::SettingDifference& setting : settings) {
     words << QStringLiteral("%1 <b>%2</b> → <b>%3</b>")
-                 .arg(setting_words(setting.name).toHtmlEscaped(), short_value(setting.a).toHtmlEscaped(),
+                 .arg(setting_text(setting.name).toHtmlEscaped(), short_value(setting.a).toHtmlEscaped(),
                       short_value(setting.b).toHtmlEscaped());
   }
   return tr("From A to B: %1").arg(words.join(QStringLiteral(" · ")));

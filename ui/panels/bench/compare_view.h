@@ -36,7 +36,7 @@ class CompareView : public QWidget {
   void show_comparison();
   void show_figures();
   QString problem() const;
-  QString difference_words() const;
+  QString difference_text() const;
 
   PanelContext context_;
   int reading_ = 0;  ///< counts: only the latest answer is taken

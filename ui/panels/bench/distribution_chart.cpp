@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ui/models/sweep_words.h"
+#include "ui/models/sweep_text.h"
 #include "ui/panels/bench/chart_legend.h"
 #include "ui/widgets/chart_style.h"
 #include "ui/widgets/controls.h"
@@ -126,7 +126,7 @@ bool DistributionChart::is_by_ratio() const { return plot_->xAxis->scaleType() =
 
 QString DistributionChart::axis_title() const { return plot_->xAxis->label(); }
 
-QString DistributionChart::name_of(std::size_t cell) const { return differing_words(*status_.plan, cell); }
+QString DistributionChart::name_of(std::size_t cell) const { return differing_text(*status_.plan, cell); }
 
 /// Beyond the most that can be told apart the selected one takes the place of the last.
 void DistributionChart::take_lines() {
@@ -182,7 +182,7 @@ QPen DistributionChart::pen_of(std::size_t cell) const {
 }
 
 double DistributionChart::goal() const {
-  double app::ServiceGoal::*const goal = app::latencies()[latency_].goal;
+  double app::ServiceGoal::* const goal = app::latencies()[latency_].goal;
   return goal == nullptr || status_.plan == nullptr ? 0 : status_.plan->goal.*goal;
 }
 
@@ -258,7 +258,7 @@ void DistributionChart::scale() {
     low = std::min(low, goal());
     high = std::max(high, goal());
   }
-  plot_->xAxis->setLabel(latency_words(latency_));
+  plot_->xAxis->setLabel(latency_text(latency_));
   by_ratio_&& offers_ratios() ? scale_by_ratio(low, high) : scale_evenly(low, high);
 }
 
@@ -287,7 +287,7 @@ void DistributionChart::describe() {
     const app::LatencyDistribution& values = line.distribution;
     const QString name = name_of(line.cell);
     all << (name.isEmpty() ? QString() : name + QStringLiteral(": ")) +
-               tr("half within %1 ms, 99 % within %2 ms").arg(ms_words(values.at(0.5)), ms_words(values.at(0.99)));
+               tr("half within %1 ms, 99 % within %2 ms").arg(ms_text(values.at(0.5)), ms_text(values.at(0.99)));
   }
   setAccessibleDescription(lines_.empty() ? message_->text() : all.join(QStringLiteral("; ")));
 }
@@ -323,15 +323,15 @@ std::optional<std::size_t> DistributionChart::line_near(const QPointF& point) co
   return nearest;
 }
 
-QString DistributionChart::words_at(const QPointF& point) const {
+QString DistributionChart::text_at(const QPointF& point) const {
   const auto near = line_near(point);
   if (!near) return {};
   const app::LatencyDistribution& values = lines_[*near].distribution;
   const double ms = plot_->xAxis->pixelToCoord(point.x() - plot_->x());
   const QString name = name_of(lines_[*near].cell).toHtmlEscaped();
-  const QString words = tr("%1 % within %2 ms").arg(QLocale().toString(100 * values.share_within(ms), 'f', 0), ms_words(ms));
+  const QString words = tr("%1 % within %2 ms").arg(QLocale().toString(100 * values.share_within(ms), 'f', 0), ms_text(ms));
   const QString more = tr("p50 %1, p90 %2, p99 %3 ms<br>n %4")
-                           .arg(ms_words(values.at(0.5)), ms_words(values.at(0.9)), ms_words(values.at(0.99)),
+                           .arg(ms_text(values.at(0.5)), ms_text(values.at(0.9)), ms_text(values.at(0.99)),
                                 QLocale().toString(static_cast<qulonglong>(values.n)));
   return QStringLiteral("<qt>%1%2<br>%3</qt>")
       .arg(name.isEmpty() ? QString() : QStringLiteral("<b>%1</b><br>").arg(name), words, more);
@@ -340,7 +340,7 @@ QString DistributionChart::words_at(const QPointF& point) const {
 bool DistributionChart::event(QEvent* event) {
   if (event->type() != QEvent::ToolTip) return QWidget::event(event);
   const auto* help = static_cast<QHelpEvent*>(event);
-  const QString words = words_at(help->pos());
+  const QString words = text_at(help->pos());
   words.isEmpty() ? QToolTip::hideText() : QToolTip::showText(help->globalPos(), words, this);
   return true;
 }

@@ -44,7 +44,7 @@ class DistributionChart : public QWidget {
   QString axis_title() const;
   QString message() const { return message_->text(); }  ///< empty: there are lines
   /// Rich text: what the line nearest to that point says there. Empty: none is near.
-  QString words_at(const QPointF& point) const;
+  QString text_at(const QPointF& point) const;
 
  Q_SIGNALS:
   void cell_chosen(quint64 cell);

@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "ui/models/service_level.h"
-#include "ui/models/sweep_words.h"
+#include "ui/models/sweep_text.h"
 #include "ui/theme/digits.h"
 
 namespace lathe::ui {
@@ -125,7 +125,7 @@ void HeatMap::paintEvent(QPaintEvent*) {
   }
   if (!status_.plan || status_.plan->variables.empty()) return;
   painter.drawText(QRectF(p.left, below + theme_.px(16), width() - p.left, theme_.px(16)), Qt::AlignCenter,
-                   setting_words(status_.plan->variables[axis_].name).toLower());
+                   setting_text(status_.plan->variables[axis_].name).toLower());
 }
 
 void HeatMap::paint_scale(QPainter& painter) const {
@@ -210,7 +210,7 @@ bool HeatMap::event(QEvent* event) {
   QToolTip::showText(help->globalPos(),
                      found->second.error.empty()
                          ? tr("%1: %2%3 (%n runs)", nullptr, static_cast<int>(value.n))
-                               .arg(metric_words(metric_), metric_value(metric_, value.mean), interval)
+                               .arg(metric_text(metric_), metric_value(metric_, value.mean), interval)
                          : QString::fromStdString(found->second.error).toHtmlEscaped(),
                      this);
   return true;

@@ -4,7 +4,7 @@
 #include <QDateTime>
 #include <QLocale>
 
-#include "ui/models/sweep_words.h"
+#include "ui/models/sweep_text.h"
 
 namespace lathe::ui {
 
@@ -44,7 +44,7 @@ QString HistoryTable::text(const app::SweepFacts& sweep, int column) const {
     case variables: {
       QStringList words;
       for (const std::string& variable : sweep.variables)
-        words << (words.isEmpty() ? setting_words(variable) : setting_words(variable).toLower());
+        words << (words.isEmpty() ? setting_text(variable) : setting_text(variable).toLower());
       return words.isEmpty() ? QStringLiteral("–") : words.join(QStringLiteral(", "));
     }
     case cells:

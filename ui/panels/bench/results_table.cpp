@@ -232,7 +232,7 @@ void ResultsTable::fill_baselines(const app::SweepStatus& status) {
   for (std::size_t variable = 0; variable < variables.size(); ++variable) {
     baseline_->insertSeparator(baseline_->count());
     for (std::size_t value = 0; value < variables[variable].values.size(); ++value) {
-      const QString words = value_words(variables[variable].name, variables[variable].values[value]);
+      const QString words = value_text(variables[variable].name, variables[variable].values[value]);
       baseline_->addItem(tr("Baseline: %1").arg(words), QPoint(static_cast<int>(variable), static_cast<int>(value)));
     }
   }

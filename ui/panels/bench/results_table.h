@@ -10,7 +10,7 @@
 #include <QWidget>
 #include <functional>
 
-#include "ui/models/sweep_order.h"
+#include "ui/models/sweep_sort.h"
 #include "ui/models/sweep_table.h"
 #include "ui/panels/bench/column_menu.h"
 #include "ui/state/ui_state.h"
@@ -56,7 +56,7 @@ class ResultsTable : public QWidget {
   std::shared_ptr<const app::SweepPlan> plan_;
   std::shared_ptr<const app::SweepReport> report_;
   SweepTable model_;
-  SweepOrder sorted_;
+  SweepSort sorted_;
   QTableView* table_;
   QLabel *count_, *said_;
   QList<QAction*> of_cell_;

@@ -2,7 +2,7 @@
 // ServiceStrip: what a sweep says about the service level: how many at a time at most, at which rate, and how far ahead.
 #pragma once
 
-#include "ui/models/sweep_words.h"
+#include "ui/models/sweep_text.h"
 #include "ui/panels/bench/figure_strip.h"
 
 namespace lathe::ui {

@@ -7,7 +7,7 @@
 #include <array>
 #include <cmath>
 
-#include "ui/models/sweep_words.h"
+#include "ui/models/sweep_text.h"
 #include "ui/panels/bench/chart_legend.h"
 #include "ui/widgets/chart_style.h"
 
@@ -155,7 +155,7 @@ void SweepChart::add_lines() {
   const double room = places.empty() || *high == *low ? 1 : 0.05 * (*high - *low);
   plot_->xAxis->setRange(places.empty() ? 0 : *low - room, places.empty() ? 1 : *high + room);
   plot_->xAxis->setLabel(status_.plan->variables.empty() ? QString()
-                                                         : setting_words(status_.plan->variables[axis_].name).toLower());
+                                                         : setting_text(status_.plan->variables[axis_].name).toLower());
   scale(top);
 }
 
@@ -194,13 +194,13 @@ void SweepChart::add_pareto() {
   plot_->xAxis->setTicker(value_ticks(end));
   leave_room_for({});
   plot_->xAxis->setRange(-kBelowZero * end, end);
-  plot_->xAxis->setLabel(metric_words(*over_));
+  plot_->xAxis->setLabel(metric_text(*over_));
   scale(top);
 }
 
 void SweepChart::name_point(std::size_t cell, double x, double y, bool is_of_front) {
   auto* name = new QCPItemText(plot_);
-  name->setText(differing_words(*status_.plan, cell));
+  name->setText(differing_text(*status_.plan, cell));
   name->setFont(plot_->xAxis->tickLabelFont());
   name->setColor(is_of_front ? theme_.tokens().text : theme_.tokens().text2);
   name->setClipToAxisRect(false);

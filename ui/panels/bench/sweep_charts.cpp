@@ -8,7 +8,7 @@
 
 #include "ui/models/service_level.h"
 #include "ui/models/sweep_grid.h"
-#include "ui/models/sweep_words.h"
+#include "ui/models/sweep_text.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/elided_label.h"
 
@@ -54,7 +54,7 @@ QComboBox* SweepCharts::make_choice(const char* name, std::string_view metric, Q
   auto* choice = new QComboBox(parent);
   choice->setObjectName(QLatin1String(name));
   for (std::size_t i = 0; i < app::sweep_metrics().size(); ++i) {
-    if (app::sweep_metrics()[i].unit != app::kChecksumUnit) choice->addItem(metric_words(i), static_cast<int>(i));
+    if (app::sweep_metrics()[i].unit != app::kChecksumUnit) choice->addItem(metric_text(i), static_cast<int>(i));
   }
   choice->setCurrentIndex(choice->findData(static_cast<int>(app::metric_index(metric))));
   choice->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
@@ -113,10 +113,10 @@ QWidget* SweepCharts::make_choices_of_means(QWidget* parent) {
   chart_over_->setAccessibleName(tr("What the chart runs over"));
   chart_over_->setToolTip(
       tr("A variable shows lines; another metric shows every cell as a point, and the line that nothing beats in both"));
-  auto* note = new ElidedLabel(theme_, QStringLiteral("bench.chart.note"), box, 11, QFont::Normal, TextTone::text3);
-  note->setText(tr("mean, 95 % CI"));
-  note->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);  // the choices have the room first
-  row->addWidget(note, 1);
+  auto* hint = new ElidedLabel(theme_, QStringLiteral("bench.chart.note"), box, 11, QFont::Normal, TextTone::text3);
+  hint->setText(tr("mean, 95 % CI"));
+  hint->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);  // the choices have the room first
+  row->addWidget(hint, 1);
   return box;
 }
 
@@ -128,7 +128,7 @@ QWidget* SweepCharts::make_choices_of_distribution(QWidget* parent) {
   latency_->setObjectName(QStringLiteral("bench.distribution.latency"));
   latency_->setAccessibleName(tr("Latency of the distribution"));
   for (std::size_t i = 0; i < app::latencies().size(); ++i) {
-    latency_->addItem(latency_words(i));
+    latency_->addItem(latency_text(i));
     latency_->setItemData(static_cast<int>(i), text_of(app::latencies()[i].definition), Qt::ToolTipRole);
   }
   row->addWidget(latency_);
@@ -201,7 +201,7 @@ void SweepCharts::fill_axes(const app::SweepPlan* before, const app::SweepPlan& 
   std::size_t across = usual_axis(plan);
   int place = 0;
   for (std::size_t i = 0; i < plan.variables.size(); ++i) {
-    chart_over_->insertItem(place++, setting_words(plan.variables[i].name).toLower(), as_data(i));
+    chart_over_->insertItem(place++, setting_text(plan.variables[i].name).toLower(), as_data(i));
     if (plan.variables[i].name == name) across = i;
   }
   if (plan.variables.empty()) chart_over_->insertItem(place++, tr("the variable"), as_data(0));

@@ -5,7 +5,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "ui/models/sweep_words.h"
+#include "ui/models/sweep_text.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/elided_label.h"
 
@@ -42,18 +42,18 @@ StateLook look_of(app::SweepState state, std::size_t n_failed, std::size_t n_ski
 QString first_failure(const app::SweepStatus& status) {
   const auto& cells = status.report->cells;
   const auto first = std::find_if(cells.begin(), cells.end(), [](const auto& cell) { return cell.second.has_failed(); });
-  return QStringLiteral("%1: %2").arg(cell_words(*status.plan, first->first), QString::fromStdString(first->second.error));
+  return QStringLiteral("%1: %2").arg(cell_text(*status.plan, first->first), QString::fromStdString(first->second.error));
 }
 
 /// What disturbed the runs, one line.
-QString warning_words(const app::SweepReport& report) {
+QString warning_text(const app::SweepReport& report) {
   QStringList words;
-  for (const app::MachineWarning& warning : report.warnings()) words << QString::fromStdString(app::words_of(warning));
+  for (const app::MachineWarning& warning : report.warnings()) words << QString::fromStdString(app::text_of(warning));
   return words.isEmpty() ? QString() : SweepHeader::tr("The machine: %1").arg(words.join(QStringLiteral("; ")));
 }
 
 /// Of which run, and at which rate one that is searched is.
-QString run_words(const app::SweepStatus& status) {
+QString run_text(const app::SweepStatus& status) {
   const QString repeat = SweepHeader::tr("repeat %1 of %2").arg(status.progress.repeat).arg(status.plan->repeats);
   const bool searches = status.progress.doing.starts_with("trying");
   return searches ? QStringLiteral("%1, %2").arg(repeat, QString::fromStdString(status.progress.doing)) : repeat;
@@ -61,10 +61,10 @@ QString run_words(const app::SweepStatus& status) {
 
 }  // namespace
 
-QString cell_words(const app::SweepPlan& plan, std::size_t cell) {
+QString cell_text(const app::SweepPlan& plan, std::size_t cell) {
   QStringList words;
   for (const auto& [name, value] : app::values_of(plan, cell)) {
-    words << QStringLiteral("%1 %2").arg(setting_words(name).toLower(), QString::fromStdString(value));
+    words << QStringLiteral("%1 %2").arg(setting_text(name).toLower(), QString::fromStdString(value));
   }
   QString all = words.join(QStringLiteral(", "));
   if (!all.isEmpty()) all[0] = all[0].toUpper();
@@ -76,13 +76,13 @@ SweepHeader::SweepHeader(const Theme& theme, QWidget* parent) : QWidget(parent),
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(theme.px(kMargin), theme.px(10), theme.px(kMargin), theme.px(10));
   row->setSpacing(theme.px(kMargin));
-  row->addWidget(make_words(), 1);
+  row->addWidget(make_labels(), 1);
   row->addWidget(grid_ = new CellGrid(theme, this), 0, Qt::AlignVCenter);
   // Narrower, and what has no room goes: see make_room().
   for (QWidget* part : {static_cast<QWidget*>(grid_), static_cast<QWidget*>(facts_)}) part->setMinimumWidth(1);
 }
 
-QWidget* SweepHeader::make_words() {
+QWidget* SweepHeader::make_labels() {
   auto* box = new QWidget(this);
   auto* column = new QVBoxLayout(box);
   column->setContentsMargins(0, 0, 0, 0);
@@ -95,8 +95,7 @@ QWidget* SweepHeader::make_words() {
   head->addStretch(1);
   column->addLayout(head);
   column->addWidget(where_ = new ElidedLabel(theme_, QStringLiteral("bench.header.where"), box, 12));
-  column->addWidget(warnings_ =
-                        make_label(theme_, "bench.header.warnings", {}, box, 12, QFont::Normal, TextTone::warning));
+  column->addWidget(warnings_ = make_label(theme_, "bench.header.warnings", {}, box, 12, QFont::Normal, TextTone::warning));
   warnings_->setWordWrap(true);
   bar_ = new QProgressBar(box);
   bar_->setObjectName(QStringLiteral("bench.progress"));
@@ -124,26 +123,26 @@ QWidget* SweepHeader::make_words() {
   return box;
 }
 
-QString SweepHeader::where_words(const app::SweepStatus& status) const {
+QString SweepHeader::where_text(const app::SweepStatus& status) const {
   const app::SweepTarget& target = status.plan->target;
   if (!status.runs())
     return target.url.empty() ? QString::fromStdString(status.plan->options.model).section('/', -1)
                               : QString::fromStdString(target.url);
-  const QString cell = cell_words(*status.plan, status.progress.cell);
+  const QString cell = cell_text(*status.plan, status.progress.cell);
   const QString doing = status.progress.doing == "loading"      ? tr("loading the model")
                         : status.progress.doing == "connecting" ? tr("asking the server")
                         : status.progress.doing == "evaluating" ? tr("comparing with the unquantized model")
                         : status.progress.doing == "warming up" ? tr("warming up")
-                        : status.progress.repeat > 0            ? run_words(status)
+                        : status.progress.repeat > 0            ? run_text(status)
                                                                 : tr("starting");
   return cell.isEmpty() ? doing : QStringLiteral("%1, %2").arg(cell, doing);
 }
 
 QStringList SweepHeader::facts_of(const app::SweepStatus& status, const QString& expected) {
   QStringList facts;
-  if (status.progress.seconds > 0) facts << tr("<b>%1</b> elapsed").arg(time_words(status.progress.seconds));
+  if (status.progress.seconds > 0) facts << tr("<b>%1</b> elapsed").arg(time_text(status.progress.seconds));
   if (status.runs() && status.progress.seconds_left > 0)
-    facts << tr("<b>%1</b> left").arg(time_words(status.progress.seconds_left));
+    facts << tr("<b>%1</b> left").arg(time_text(status.progress.seconds_left));
   else if (!expected.isEmpty()) facts << expected;
   return facts;
 }
@@ -181,8 +180,8 @@ void SweepHeader::show_sweep(const app::SweepStatus& status, const QString& expe
   const StateLook look = look_of(status.state, n_failed, n_skipped, total);
   const bool is_end = status.state == app::SweepState::done || status.state == app::SweepState::failed;
   state_->set(look.chip, is_end ? ChipMark::icon : ChipMark::none, look.word);
-  where_->setText(where_words(status));
-  warnings_->setText(warning_words(*status.report));
+  where_->setText(where_text(status));
+  warnings_->setText(warning_text(*status.report));
   warnings_->setVisible(!warnings_->text().isEmpty());
   // Repeats are the small steps of the bar.
   const auto repeats = static_cast<int>(status.plan->repeats);

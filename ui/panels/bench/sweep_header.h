@@ -29,9 +29,9 @@ class SweepHeader : public QWidget {
   void resizeEvent(QResizeEvent* event) override;
 
  private:
-  QWidget* make_words();
+  QWidget* make_labels();
   void make_room();
-  QString where_words(const app::SweepStatus& status) const;
+  QString where_text(const app::SweepStatus& status) const;
   static QStringList facts_of(const app::SweepStatus& status, const QString& expected);
 
   const Theme& theme_;
@@ -46,6 +46,6 @@ class SweepHeader : public QWidget {
 };
 
 /// "Continuous, concurrency 24": the values of a cell, named where the value alone would not say what it is.
-QString cell_words(const app::SweepPlan& plan, std::size_t cell);
+QString cell_text(const app::SweepPlan& plan, std::size_t cell);
 
 }  // namespace lathe::ui

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "ui/models/sweep_words.h"
+#include "ui/models/sweep_text.h"
 #include "ui/widgets/controls.h"
 
 namespace lathe::ui {
@@ -35,10 +35,18 @@ struct Suggestion {
   const char* values;
 };
 constexpr std::array kSuggestions = {
-    Suggestion{"concurrency", "1, 2, 4, 8, 16"}, Suggestion{"prompt_tokens", "32, 128, 512"}, Suggestion{"output_tokens", "32, 128, 512"},
-    Suggestion{"rate", "1, 2, 4, 8"},            Suggestion{"shared_prefix", "0, 0.5, 0.9"},  Suggestion{"block_size", "8, 16, 32"},
-    Suggestion{"max_num_seqs", "1, 4, 16"},      Suggestion{"threads", "1, 2"},               Suggestion{"max_num_batched_tokens", "128, 512, 2048"},
-    Suggestion{"temperature", "0, 0.7, 1"},      Suggestion{"top_k", "0, 20, 50"},            Suggestion{"top_p", "0.8, 0.9, 1"},
+    Suggestion{"concurrency", "1, 2, 4, 8, 16"},
+    Suggestion{"prompt_tokens", "32, 128, 512"},
+    Suggestion{"output_tokens", "32, 128, 512"},
+    Suggestion{"rate", "1, 2, 4, 8"},
+    Suggestion{"shared_prefix", "0, 0.5, 0.9"},
+    Suggestion{"block_size", "8, 16, 32"},
+    Suggestion{"max_num_seqs", "1, 4, 16"},
+    Suggestion{"threads", "1, 2"},
+    Suggestion{"max_num_batched_tokens", "128, 512, 2048"},
+    Suggestion{"temperature", "0, 0.7, 1"},
+    Suggestion{"top_k", "0, 20, 50"},
+    Suggestion{"top_p", "0.8, 0.9, 1"},
 };
 
 /// Same rules as `lathe sweep --var`: lists, ranges.
@@ -50,11 +58,13 @@ engine::Result<app::SweepVariable> read(const QString& name, const QString& valu
 }  // namespace
 
 QString suggested_values(const engine::OptionDescriptor& option) {
-  const auto found = std::find_if(kSuggestions.begin(), kSuggestions.end(), [&](const Suggestion& s) { return s.name == option.name; });
+  const auto found =
+      std::find_if(kSuggestions.begin(), kSuggestions.end(), [&](const Suggestion& s) { return s.name == option.name; });
   if (found != kSuggestions.end()) return QLatin1String(found->values);
   if (option.kind == engine::OptionKind::boolean) return QStringLiteral("true, false");
   QStringList choices;
-  for (const std::string_view choice : engine::choices_of(option)) choices << QString::fromUtf8(choice.data(), static_cast<int>(choice.size()));
+  for (const std::string_view choice : engine::choices_of(option))
+    choices << QString::fromUtf8(choice.data(), static_cast<int>(choice.size()));
   return choices.join(QStringLiteral(", "));
 }
 
@@ -63,8 +73,9 @@ VariableCards::VariableCards(const Theme& theme, QWidget* parent) : QWidget(pare
   column_ = new QVBoxLayout(this);
   column_->setContentsMargins(0, 0, 0, 0);
   column_->setSpacing(theme.px(8));
-  empty_ = make_label(theme, "bench.variables.empty", tr("None: the work is measured as it is. Add up to three settings to compare."), this,
-                      12, QFont::Normal, TextTone::text3);
+  empty_ = make_label(theme, "bench.variables.empty",
+                      tr("None: the work is measured as it is. Add up to three settings to compare."), this, 12,
+                      QFont::Normal, TextTone::text3);
   empty_->setWordWrap(true);
   column_->addWidget(empty_);
   add_ = make_button(theme, "bench.variables.add", tr("Add"), parent, ButtonLook::link, true);
@@ -83,8 +94,9 @@ void VariableCards::fill_menu() {
       const QString name = QString::fromUtf8(option.name.data(), static_cast<int>(option.name.size()));
       const bool is_used = std::any_of(cards_.begin(), cards_.end(), [&](const Card& card) { return card.name == name; });
       const QString values = suggested_values(option);
-      if (is_used || option.name == "model" || option.kind == engine::OptionKind::text || !app::can_vary(option.name)) continue;
-      QAction* action = group->addAction(setting_words(option.name));
+      if (is_used || option.name == "model" || option.kind == engine::OptionKind::text || !app::can_vary(option.name))
+        continue;
+      QAction* action = group->addAction(setting_text(option.name));
       action->setObjectName(QStringLiteral("bench.variables.add.") + name);
       connect(action, &QAction::triggered, this, [this, name, values] {
         add_card(name, values);
@@ -106,10 +118,11 @@ void VariableCards::add_card(const QString& name, const QString& values) {
   row->setSpacing(theme_.px(6));
   auto* words = new QVBoxLayout;
   words->setSpacing(theme_.px(1));
-  words->addWidget(make_label(theme_, box->objectName() + ".name", setting_words(name.toStdString()), box, 13, QFont::Medium, TextTone::text));
+  words->addWidget(make_label(theme_, box->objectName() + ".name", setting_text(name.toStdString()), box, 13, QFont::Medium,
+                              TextTone::text));
   auto* edit = new QLineEdit(values, box);
   edit->setObjectName(box->objectName() + ".values");
-  edit->setAccessibleName(tr("Values of %1").arg(setting_words(name.toStdString())));
+  edit->setAccessibleName(tr("Values of %1").arg(setting_text(name.toStdString())));
   edit->setToolTip(tr("Values with commas between, or first:last:step, first:last:*factor"));
   edit->setPlaceholderText(tr("1, 2, 4 or 1:16:*2"));
   edit->setFont(theme_.font(12));
@@ -175,7 +188,9 @@ std::vector<app::SweepVariable> VariableCards::variables() const {
 QString VariableCards::problem() const {
   for (const Card& card : cards_) {
     const auto variable = read(card.name, card.values->text());
-    if (!variable) return QStringLiteral("%1: %2").arg(setting_words(card.name.toStdString()), QString::fromStdString(variable.error().message));
+    if (!variable)
+      return QStringLiteral("%1: %2").arg(setting_text(card.name.toStdString()),
+                                          QString::fromStdString(variable.error().message));
   }
   return {};
 }

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "ui/models/load_choice.h"
-#include "ui/models/load_words.h"
+#include "ui/models/load_text.h"
 #include "ui/theme/digits.h"
 
 namespace lathe::ui {
@@ -52,7 +52,7 @@ void LoadingCard::refresh() {
   percent_ = load_percent(status.progress);
   calibrates_ = status.progress.phase == engine::LoadPhase::calibrating;
   phase_ = phase_place(status.progress.phase);
-  speed_ = load_speed_words(status.progress);
+  speed_ = load_speed_text(status.progress);
   setAccessibleName(tr("%1, %2 %").arg(title_).arg(percent_));
   update();
 }

@@ -20,7 +20,7 @@ QStringList numbers_of(const engine::Usage& usage, double tokens_per_second, dou
   QStringList parts;
   parts.append(MessageFooter::tr("%1 tok").arg(locale.toString(static_cast<qlonglong>(usage.n_completion_tokens))));
   if (tokens_per_second > 0) parts.append(MessageFooter::tr("%1 tok/s").arg(locale.toString(tokens_per_second, 'f', 1)));
-  if (ttft_ms > 0) parts.append(MessageFooter::tr("TTFT %1").arg(duration_words(ttft_ms)));
+  if (ttft_ms > 0) parts.append(MessageFooter::tr("TTFT %1").arg(duration_text(ttft_ms)));
   if (usage.n_prompt_tokens > 0)
     parts.append(MessageFooter::tr("prefill %1 tok (%2 cached)")
                      .arg(locale.toString(static_cast<qlonglong>(usage.n_prompt_tokens)),

@@ -33,7 +33,7 @@ class MessageWidget : public QWidget {
   void set_formatted(bool formatted) { body_->set_formatted(formatted); }
   int height_for(int width);
   QString shown_text() const { return body_->shown_text(); }
-  QString footer_words() const { return footer_->words(); }
+  QString footer_text() const { return footer_->words(); }
   QString reasoning() const {
     return reasoning_ != nullptr && !reasoning_->isHidden() ? reasoning_->reasoning() : QString();
   }

@@ -6,7 +6,7 @@
 #include <QVBoxLayout>
 
 #include "ui/models/load_choice.h"
-#include "ui/models/load_words.h"
+#include "ui/models/load_text.h"
 #include "ui/widgets/controls.h"
 
 namespace lathe::ui {
@@ -145,7 +145,7 @@ void Welcome::refresh() {
     const engine::LoadedModel& model = *context_.bridge.loaded();
     words = model.info.is_demo ? tr("The bundled demo model is ready: %1 parameters, made for questions about serving "
                                     "language models. It says so when it does not know.")
-                                     .arg(count_words(model.info.n_parameters))
+                                     .arg(count_text(model.info.n_parameters))
                                : tr("%1 is ready.").arg(QString::fromStdString(model.name));
   }
   state_->setText(words);

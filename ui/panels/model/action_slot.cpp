@@ -6,7 +6,7 @@
 #include <QVBoxLayout>
 
 #include "ui/models/load_choice.h"
-#include "ui/models/load_words.h"
+#include "ui/models/load_text.h"
 #include "ui/widgets/controls.h"
 
 namespace lathe::ui {
@@ -118,7 +118,7 @@ void ActionSlot::refresh() {
   const int before = currentIndex();
   if (status.state == app::ModelState::loading) {
     bar_->setValue(load_percent(status.progress));
-    progress_words_->setText(load_speed_words(status.progress));
+    progress_words_->setText(load_speed_text(status.progress));
     progress_words_->setToolTip(QString::fromUtf8(engine::name_of(status.progress.phase).data()));
     setCurrentIndex(kProgress);
   } else if (!context_.load.is_loaded()) {

@@ -8,7 +8,7 @@
 
 #include "ui/models/durations.h"
 #include "ui/models/load_choice.h"
-#include "ui/models/load_words.h"
+#include "ui/models/load_text.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/elided_label.h"
 
@@ -58,7 +58,7 @@ void ModelCard::refresh() {
   if (info && !info->warnings.empty()) what_->setToolTip(QString::fromStdString(info->warnings.front()));
   const bool mine = status.path == load.path();
   if (load.is_loaded()) {
-    how_->setText(loaded_words(*context_.bridge.loaded()));
+    how_->setText(loaded_text(*context_.bridge.loaded()));
     state_->set(ChipState::success, ChipMark::dot, tr("Ready"));
   } else if (mine && status.state == app::ModelState::loading) {
     how_->setText(QString());

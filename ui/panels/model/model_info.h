@@ -5,7 +5,7 @@
 #include <QGridLayout>
 #include <QPushButton>
 
-#include "ui/models/info_words.h"
+#include "ui/models/info_text.h"
 #include "ui/panels/panel.h"
 #include "ui/widgets/section.h"
 

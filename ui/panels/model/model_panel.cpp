@@ -6,7 +6,7 @@
 
 #include "ui/bridge/system_memory.h"
 #include "ui/models/load_choice.h"
-#include "ui/models/load_words.h"
+#include "ui/models/load_text.h"
 #include "ui/panels/model/action_slot.h"
 #include "ui/panels/model/model_card.h"
 #include "ui/panels/model/model_info.h"
@@ -180,12 +180,12 @@ class ModelPanel final : public Panel {
     const LoadChoice& load = context_.load;
     QString numbers = error != nullptr ? QString::fromStdString(error->message) : QString();
     if (error == nullptr) {
-      numbers = tr("Needs %1, %2 free").arg(bytes_words(load.fit()->total()), bytes_words(load.fit()->free));
+      numbers = tr("Needs %1, %2 free").arg(bytes_text(load.fit()->total()), bytes_text(load.fit()->free));
       numbers += load.fit()->returned > 0 ? tr(" once the loaded model is released.") : QStringLiteral(".");
     }
     std::vector<InlineMessage::Button> buttons;
     for (const LoadFix& fix : load.fixes())
-      buttons.push_back({fix.name, QStringLiteral("%1 (%2)").arg(fix.words, bytes_words(fix.total)),
+      buttons.push_back({fix.name, QStringLiteral("%1 (%2)").arg(fix.words, bytes_text(fix.total)),
                          [this, fix] { context_.load.set_option(fix.option, fix.value); }});
     buttons.push_back({QStringLiteral("anyway"), tr("Load anyway"), [this] { this->load(false); }});
     message_->set(MessageTone::error, what_of(engine::ErrorCode::resource_exhausted), numbers, std::move(buttons));

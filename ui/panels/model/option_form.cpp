@@ -6,7 +6,7 @@
 #include <QThread>
 
 #include "ui/models/counted.h"
-#include "ui/models/load_words.h"
+#include "ui/models/load_text.h"
 #include "ui/panels/fold_memory.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/quiet_field.h"
@@ -208,13 +208,13 @@ void OptionForm::make_context(Section& section) {
 void OptionForm::make_weights(Section& section) {
   QComboBox* combo = make_choice(&section);
   for (const char* dtype : {"auto", "float32", "bfloat16", "float16"})
-    combo->addItem(dtype_words(dtype), QLatin1String(dtype));
+    combo->addItem(dtype_text(dtype), QLatin1String(dtype));
   add_row(section, "dtype", tr("Weights"), combo);
   connect(combo, &QComboBox::activated, this,
           [this, combo](int index) { write("dtype", combo->itemData(index).toString()); });
   readers_.push_back([this, combo] {
     const std::optional<engine::ModelInfo>& info = context_.load.info();
-    combo->setItemText(0, info ? tr("As stored (%1)").arg(stored_words(*info)) : tr("As stored"));
+    combo->setItemText(0, info ? tr("As stored (%1)").arg(stored_text(*info)) : tr("As stored"));
     combo->setCurrentIndex(std::max(0, combo->findData(value("dtype"))));
   });
 }
@@ -223,7 +223,7 @@ void OptionForm::make_quantization(Section& section) {
   QStringList words{tr("None")}, values{QStringLiteral("none")};
   for (const std::string_view name : engine::choices_of(engine::engine_option("quantization"))) {
     if (name == "none") continue;
-    words.append(quantization_words(std::string(name)));
+    words.append(quantization_text(std::string(name)));
     values.append(QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size())));
   }
   add_combo(section, "quantization", tr("Quantize"), words, values);
@@ -349,7 +349,7 @@ void OptionForm::make_rest() {
   QStringList words{tr("As compute")}, values{QStringLiteral("auto")};
   for (const std::string_view name : engine::choices_of(engine::engine_option("kv_cache_dtype"))) {
     if (name == "auto") continue;
-    words.append(dtype_words(std::string(name)));
+    words.append(dtype_text(std::string(name)));
     values.append(QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size())));
   }
   add_combo(*rest_, "kv_cache_dtype", tr("KV type"), words, values);

@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "ui/models/load_choice.h"
-#include "ui/models/load_words.h"
+#include "ui/models/load_text.h"
 #include "ui/panels/fold_memory.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/fit_bar.h"
@@ -59,7 +59,7 @@ class DropPlace final : public QWidget {
 };
 
 /// "128k", "2,000"
-QString context_words(std::int64_t n_tokens) {
+QString context_text(std::int64_t n_tokens) {
   const QLocale locale;
   return n_tokens % kThousand == 0 ? SourceList::tr("%1k").arg(locale.toString(qlonglong(n_tokens / kThousand)))
                                    : locale.toString(qlonglong(n_tokens));
@@ -155,9 +155,9 @@ SourceList::Facts SourceList::facts_of(const app::ModelFacts& model) {
     return {why, tr("Error"), ChipState::error};
   }
   const engine::ModelInfo& info = *model.info;
-  QStringList parts{family_words(info.architecture), count_words(info.n_parameters), stored_words(info),
-                    bytes_words(info.file_bytes)};
-  if (info.max_position_embeddings > 0) parts.append(context_words(info.max_position_embeddings));
+  QStringList parts{family_text(info.architecture), count_text(info.n_parameters), stored_text(info),
+                    bytes_text(info.file_bytes)};
+  if (info.max_position_embeddings > 0) parts.append(context_text(info.max_position_embeddings));
   return {parts.join(QStringLiteral(" · ")), verdict_word(model.verdict), chip_state(model.verdict)};
 }
 

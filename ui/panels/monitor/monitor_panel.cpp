@@ -95,7 +95,7 @@ void MonitorPanel::build_charts() {
       theme, "monitor.ttft", tr("TTFT"),
       {{tr("p50"), [](const Tokens& t) { return t.series[0]; }}, {tr("p95"), [](const Tokens& t) { return t.series[1]; }}},
       charts);
-  ttft_->set_axis_words(time_on_axis);
+  ttft_->set_axis_text(time_on_axis);
   requests_ = new LiveChart(theme, "monitor.requests", tr("Requests"),
                             {{tr("running"), [](const Tokens& t) { return t.series[3]; }, true, true},
                              {tr("waiting"), [](const Tokens& t) { return t.queued; }, true}},
@@ -200,7 +200,7 @@ void MonitorPanel::sample_ttft(double now_s) {
   std::sort(seconds.begin(), seconds.end());
   const double p50 = seconds.empty() ? missing : percentile(seconds, 0.5);
   ttft_->append(now_s, {p50, seconds.empty() ? missing : percentile(seconds, 0.95)});
-  const QString words = seconds.empty() ? QStringLiteral("– s") : duration_words(p50 * 1000);
+  const QString words = seconds.empty() ? QStringLiteral("– s") : duration_text(p50 * 1000);
   ttft_->set_value(words.section(QLatin1Char(' '), 0, 0), words.section(QLatin1Char(' '), 1));
 }
 

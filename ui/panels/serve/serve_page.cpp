@@ -38,7 +38,7 @@ QString state_word(app::ServerState state) {
 }
 
 /// Controls in one row: the first at the left, the last at the right, or beside the first when there is no third.
-QWidget* beside(QWidget* first, QWidget* second, QWidget* third) {
+QWidget* in_one_row(QWidget* first, QWidget* second, QWidget* third) {
   auto* box = new QWidget(first->parentWidget());
   box->setObjectName(first->objectName() + ".row");
   box->setFocusProxy(first);
@@ -172,7 +172,7 @@ QWidget* ServePage::make_controls() {
   cors_->setCheckable(true);
   cors_->setAccessibleName(tr("CORS"));
   cors_->setToolTip(tr("Let web pages of this computer (http://localhost) use the server"));
-  add_row(form, 2, tr("Port"), beside(port_, make_label(theme, "serve.cors.label", tr("CORS"), box), cors_));
+  add_row(form, 2, tr("Port"), in_one_row(port_, make_label(theme, "serve.cors.label", tr("CORS"), box), cors_));
   key_ = new KeyField(box);
   key_->setObjectName(QStringLiteral("serve.key"));
   key_->setFont(theme.code_font(12));
@@ -197,7 +197,7 @@ void ServePage::add_start_rows(QWidget* box, QGridLayout* form) {
   autostart_->setCheckable(true);
   autostart_->setAccessibleName(tr("Start with Lathe"));
   auto* words = make_label(context_.theme, "serve.autostart.words", tr("start with Lathe"), box);
-  add_row(form, 6, tr("At start-up"), beside(autostart_, words, nullptr));
+  add_row(form, 6, tr("At start-up"), in_one_row(autostart_, words, nullptr));
   limits_ = make_label(context_.theme, "serve.limits", {}, box, 12);
   form->addWidget(make_label(context_.theme, "serve.limits.label", tr("Limits"), box), 7, 0);
   form->addWidget(limits_, 7, 1, 1, 2);

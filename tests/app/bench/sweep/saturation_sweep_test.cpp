@@ -43,7 +43,7 @@ class SaturationSweepTest : public QObject {
     std::set<std::string> doings;
     const SweepReport report = swept(plan, *journal, [&](const SweepProgress& now, bool) {
       doings.insert(now.doing);
-      return SweepOrder::go_on;
+      return SweepDecision::go_on;
     });
     const std::size_t max_rate = metric_index("max_rate");
     const CellResult& cell = report.cells.at(0);
@@ -59,7 +59,7 @@ class SaturationSweepTest : public QObject {
       QVERIFY(cell.samples[run][metric_index("output_tok_s")] > 0);
     }
     QVERIFY(doings.contains("trying one request at a time") && doings.contains("warming up"));
-    QVERIFY(doings.contains(words_of_trial(cell.trials[0].back().rate)));
+    QVERIFY(doings.contains(text_of_trial(cell.trials[0].back().rate)));
     QCOMPARE(report.cells.at(1).estimate_of(max_rate).n, std::size_t{0});
     QVERIFY(report.cells.at(1).trials.empty());
 
@@ -82,7 +82,7 @@ class SaturationSweepTest : public QObject {
       int n_trials = 0;
       const SweepReport report = swept(plan, *journal, [&](const SweepProgress& now, bool between_runs) {
         n_trials += now.repeat == 2 && between_runs ? 1 : 0;
-        return n_trials < 3 ? SweepOrder::go_on : SweepOrder::stop;
+        return n_trials < 3 ? SweepDecision::go_on : SweepDecision::stop;
       });
       QVERIFY(report.stopped);
       QCOMPARE(report.cells.at(0).samples.size(), std::size_t{1});
@@ -102,8 +102,8 @@ class SaturationSweepTest : public QObject {
     const SweepPlan plan = saturation_plan({{"prompt_tokens", {"8", "12"}}});
     auto journal = SweepJournal::open("", plan, false);
     const SweepReport report = swept(plan, *journal, [](const SweepProgress& now, bool between_runs) {
-      const bool tries = now.doing.starts_with("trying") && now.doing != words_of_trial(0);
-      return now.cell == 0 && tries && !between_runs ? SweepOrder::skip_cell : SweepOrder::go_on;
+      const bool tries = now.doing.starts_with("trying") && now.doing != text_of_trial(0);
+      return now.cell == 0 && tries && !between_runs ? SweepDecision::skip_cell : SweepDecision::go_on;
     });
     QCOMPARE(report.cells.at(0).error, std::string("skipped"));
     QVERIFY2(report.cells.at(1).error.empty(), report.cells.at(1).error.c_str());

@@ -140,7 +140,7 @@ class SweepTest : public QObject {
       auto journal = SweepJournal::open(path("crash"), plan, false);
       int n_left = 3;  // looks at the second cell
       QVERIFY(swept(plan, *journal, [&](const SweepProgress& now, bool) {
-                return now.cells_done < 1 || --n_left > 0 ? SweepOrder::go_on : SweepOrder::stop;
+                return now.cells_done < 1 || --n_left > 0 ? SweepDecision::go_on : SweepDecision::stop;
               }).stopped);
     }
     const std::string before = tests::read_file(path("crash"));
@@ -234,7 +234,7 @@ class SweepTest : public QObject {
     int n_evaluations = 0;
     const SweepReport report = swept(plan, *journal, [&](const SweepProgress& now, bool between_runs) {
       n_evaluations += between_runs && now.doing == "evaluating" ? 1 : 0;
-      return SweepOrder::go_on;
+      return SweepDecision::go_on;
     });
     QCOMPARE(n_evaluations, 2);  // not once a cell
     const auto value = [&](std::size_t cell, const char* metric) {
@@ -265,7 +265,7 @@ class SweepTest : public QObject {
       if (between_runs && now.cells_done == 0 && now.doing == "loading") evaluated = now.seconds - begun;
       if (between_runs && now.cells_done == 1) left = now.seconds_left;
       if (between_runs && now.cells_done == 3) left_of_last = now.seconds_left;
-      return SweepOrder::go_on;
+      return SweepDecision::go_on;
     });
     QVERIFY(evaluated > 0);
     QVERIFY(left > evaluated);
@@ -280,7 +280,7 @@ class SweepTest : public QObject {
     const std::vector<std::string> wanted = {"98.0 % of the memory is in use: the machine is about to swap"};
     const auto words = [](const SweepReport& report) {
       std::vector<std::string> all;
-      for (const MachineWarning& warning : report.warnings()) all.push_back(words_of(warning));
+      for (const MachineWarning& warning : report.warnings()) all.push_back(text_of(warning));
       return all;
     };
     {

@@ -357,7 +357,7 @@ class TargetTest : public QObject {
     if (!has_usage) {
       QCOMPARE(cell.warnings[0].guard, std::string_view("without_usage"));
       QCOMPARE(cell.warnings[0].value, 3.0);  // all requests of the plan
-      QVERIFY(words_of(cell.warnings[0]).find("without usage") != std::string::npos);
+      QVERIFY(text_of(cell.warnings[0]).find("without usage") != std::string::npos);
     }
     const auto session = TargetSession::open(plan.target, {}, [] { return true; });
     const std::vector<PlannedRequest> requests = {{.prompt_tokens = 12, .output_tokens = 2, .text = {}}};
@@ -414,7 +414,7 @@ class TargetTest : public QObject {
     const SweepReport report = swept(plan_for(server.url()), [&](const SweepProgress&, bool) {
       const auto requests = server.requests();
       const bool is_silent = !requests.empty() && requests.back().body.find("\"stream\":true") != std::string::npos;
-      return is_silent ? SweepOrder::stop : SweepOrder::go_on;
+      return is_silent ? SweepDecision::stop : SweepDecision::go_on;
     });
     QVERIFY(report.stopped);
     QVERIFY(report.cells.empty());
@@ -445,7 +445,7 @@ class TargetTest : public QObject {
     {
       auto journal = SweepJournal::open(path, plan, false);
       QVERIFY(run_sweep(plan, *journal, {}, [&](const SweepProgress& now, bool) {
-                return now.cells_done < 1 ? SweepOrder::go_on : SweepOrder::stop;
+                return now.cells_done < 1 ? SweepDecision::go_on : SweepDecision::stop;
               })->stopped);
     }
     const auto kept = SweepJournal::plan_in(path);

@@ -30,8 +30,8 @@ bool refused_for(const std::string& source, const std::string& reason) {
 const int kFrameSize = std::string(LATHE_SANITIZERS).empty() ? 1 : 4;
 
 /// Runs on a thread with 512 KiB of stack.
-template <class Work>
-void on_small_stack(Work work) {
+template <class Job>
+void on_small_stack(Job work) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   // The thread sanitizer keeps what it knows of a thread on that thread's stack.
@@ -39,7 +39,7 @@ void on_small_stack(Work work) {
   pthread_attr_setstacksize(&attributes, 512 * 1024 + own);
   pthread_t thread{};
   const auto run = [](void* argument) -> void* {
-    (*static_cast<Work*>(argument))();
+    (*static_cast<Job*>(argument))();
     return nullptr;
   };
   const int started = pthread_create(&thread, &attributes, run, &work);

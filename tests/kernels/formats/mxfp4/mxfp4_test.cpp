@@ -79,7 +79,7 @@ class Mxfp4Test : public QObject {
 
   void groups_lie_in_rows() {
     QCOMPARE(mxfp4().group, kMxBlock);
-    QVERIFY(!mxfp4().runs_on);
+    QVERIFY(!mxfp4().groups_span_rows);
     std::vector<float> weights(64, 0.25F);
     weights[40] = 1024;
     const std::vector<float> row = rounded(weights);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "ui/models/sweep_words.h"
+#include "ui/models/sweep_text.h"
 
 #include <QCoreApplication>
 #include <QLocale>
@@ -59,7 +59,7 @@ QString name_of_metric(std::size_t metric) {
   for (const MetricWords& one : kMetricWords) {
     if (one.name == name) return tr(one.words);
   }
-  return setting_words(name);
+  return setting_text(name);
 }
 
 QString unit_of(std::size_t metric) {
@@ -72,7 +72,7 @@ QString unit_of(std::size_t metric) {
 
 }  // namespace
 
-QString setting_words(std::string_view name) {
+QString setting_text(std::string_view name) {
   static const QStringList kCapitals{QStringLiteral("kv"),  QStringLiteral("isa"), QStringLiteral("itl"),
                                      QStringLiteral("gpu"), QStringLiteral("bnb"), QStringLiteral("eos")};
   QStringList words = QString::fromUtf8(name.data(), static_cast<int>(name.size())).split('_');
@@ -82,7 +82,7 @@ QString setting_words(std::string_view name) {
   return words.join(' ');
 }
 
-QString metric_words(std::size_t metric) {
+QString metric_text(std::size_t metric) {
   const QString unit = unit_of(metric);
   return unit.isEmpty() ? name_of_metric(metric) : QStringLiteral("%1, %2").arg(name_of_metric(metric), unit);
 }
@@ -92,12 +92,12 @@ QString metric_column(std::size_t metric) {
   return unit.isEmpty() ? name_of_metric(metric) : QStringLiteral("%1 %2").arg(name_of_metric(metric), unit);
 }
 
-QString latency_words(std::size_t latency) {
+QString latency_text(std::size_t latency) {
   const std::string_view name = app::latencies()[latency].name;
   return QStringLiteral("%1, ms").arg(text_of(name.substr(0, name.find('_'))).toUpper());
 }
 
-QString ms_words(double ms) { return three_digits(ms); }
+QString ms_text(double ms) { return three_digits(ms); }
 
 QString metric_value(std::size_t metric, double value) {
   if (app::sweep_metrics()[metric].unit == "share") value *= 100;
@@ -107,25 +107,25 @@ QString metric_value(std::size_t metric, double value) {
   return three_digits(value);
 }
 
-QString time_words(double seconds) {
+QString time_text(double seconds) {
   const auto whole = static_cast<long long>(std::llround(seconds));
   if (whole < 60) return tr("%1 s").arg(whole);
   if (whole < 3600) return tr("%1 min %2 s").arg(whole / 60).arg(whole % 60);
   return tr("%1 h %2 min").arg(whole / 3600).arg(whole / 60 % 60);
 }
 
-QString differing_words(const app::SweepPlan& plan, std::size_t cell) {
+QString differing_text(const app::SweepPlan& plan, std::size_t cell) {
   QStringList values;
   const auto all = app::values_of(plan, cell);
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (plan.variables[i].values.size() > 1) values << value_words(all[i].first, all[i].second);
+    if (plan.variables[i].values.size() > 1) values << value_text(all[i].first, all[i].second);
   }
   return values.join(QStringLiteral(", "));
 }
 
-QString about_words(double seconds) {
+QString about_text(double seconds) {
   constexpr double kRough = 600;
-  if (seconds < kRough || seconds >= 3570) return time_words(seconds);
+  if (seconds < kRough || seconds >= 3570) return time_text(seconds);
   return tr("%1 min").arg(std::llround(seconds / 60));
 }
 
@@ -136,12 +136,12 @@ QString error_counts(std::size_t failed, std::size_t skipped) {
   return words.join(QStringLiteral(", "));
 }
 
-QString value_words(std::string_view setting, const std::string& value) {
+QString value_text(std::string_view setting, const std::string& value) {
   const QString word = QString::fromStdString(value);
   bool is_number = false;
   word.toDouble(&is_number);
   const bool stands_alone = !is_number && value != "true" && value != "false";
-  return stands_alone ? word : QStringLiteral("%1 %2").arg(setting_words(setting).toLower(), word);
+  return stands_alone ? word : QStringLiteral("%1 %2").arg(setting_text(setting).toLower(), word);
 }
 
 QString text_of(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "ui/models/load_words.h"
+#include "ui/models/load_text.h"
 
 #include <QTest>
 
@@ -8,7 +8,7 @@
 using namespace lathe;
 using namespace lathe::ui;
 
-class LoadWordsTest : public QObject {
+class LoadTextTest : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
@@ -16,41 +16,41 @@ class LoadWordsTest : public QObject {
     engine::LoadedModel model;
     model.options.quantization = "int8_g32";
     model.load_ms = 800;
-    const QString plain = QStringLiteral("Loaded as INT8 g32 in ") + duration_words(800);
+    const QString plain = QStringLiteral("Loaded as INT8 g32 in ") + duration_text(800);
     for (const auto use : {engine::PackedCacheUse::none, engine::PackedCacheUse::stored, engine::PackedCacheUse::missed}) {
       model.packed_cache = use;
-      QCOMPARE(loaded_words(model), plain);
+      QCOMPARE(loaded_text(model), plain);
     }
     model.packed_cache = engine::PackedCacheUse::hit;
-    QCOMPARE(loaded_words(model), plain + QStringLiteral(" from the cache"));
+    QCOMPARE(loaded_text(model), plain + QStringLiteral(" from the cache"));
   }
 
   void weights_are_named_by_what_they_are_kept_in() {
     engine::LoadedModel model;
     model.dtype = "bfloat16";
-    QCOMPARE(weights_words(model), QStringLiteral("BF16"));
+    QCOMPARE(weights_text(model), QStringLiteral("BF16"));
     model.info.stored_quantization = "int4_g32";
-    QCOMPARE(weights_words(model), QStringLiteral("INT4 g32"));
-    QCOMPARE(stored_words(model.info), QStringLiteral("INT4 g32"));
+    QCOMPARE(weights_text(model), QStringLiteral("INT4 g32"));
+    QCOMPARE(stored_text(model.info), QStringLiteral("INT4 g32"));
     model.info.stored_quantization = "int4_g128_asym";
-    QCOMPARE(weights_words(model), QStringLiteral("INT4 g128 asym"));
+    QCOMPARE(weights_text(model), QStringLiteral("INT4 g128 asym"));
     model.info.stored_quantization = "int8_channel";
-    QCOMPARE(weights_words(model), QStringLiteral("INT8 channel"));
+    QCOMPARE(weights_text(model), QStringLiteral("INT8 channel"));
     model.info.stored_quantization = "fp8_weight_only";
-    QCOMPARE(weights_words(model), QStringLiteral("FP8"));
+    QCOMPARE(weights_text(model), QStringLiteral("FP8"));
     model.info.stored_quantization = "int8_g16_min + int4_g32_min + int8_g16";
-    QCOMPARE(weights_words(model), QStringLiteral("INT8 + INT4"));
+    QCOMPARE(weights_text(model), QStringLiteral("INT8 + INT4"));
     model.info.stored_quantization.clear();
     model.info.stored_expert_quantization = "mxfp4";  // most of such a model
-    QCOMPARE(weights_words(model), QStringLiteral("MXFP4"));
+    QCOMPARE(weights_text(model), QStringLiteral("MXFP4"));
     model.options.dtype = "bfloat16";
-    QCOMPARE(weights_words(model), QStringLiteral("BF16"));
+    QCOMPARE(weights_text(model), QStringLiteral("BF16"));
     model.options.quantization = "bitsandbytes_4bit";
-    QCOMPARE(weights_words(model), QStringLiteral("NF4"));
+    QCOMPARE(weights_text(model), QStringLiteral("NF4"));
     model.options.quantization = "dynamic_int8";
-    QCOMPARE(weights_words(model), QStringLiteral("INT8"));
+    QCOMPARE(weights_text(model), QStringLiteral("INT8"));
   }
 };
 
-QTEST_GUILESS_MAIN(LoadWordsTest)
-#include "load_words_test.moc"
+QTEST_GUILESS_MAIN(LoadTextTest)
+#include "load_text_test.moc"

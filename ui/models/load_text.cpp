@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "ui/models/load_words.h"
+#include "ui/models/load_text.h"
 
 #include <QCoreApplication>
 #include <QLocale>
@@ -11,7 +11,7 @@
 namespace lathe::ui {
 namespace {
 
-QString translated(const char* text) { return QCoreApplication::translate("LoadWords", text); }
+QString translated(const char* text) { return QCoreApplication::translate("LoadText", text); }
 
 struct Unit {
   double size;
@@ -32,7 +32,7 @@ QString in_unit(double bytes, const Unit& unit) {
 }
 
 /// "int8_g32" -> "INT8 g32": codes, and how many share a scale. Of several formats the codes alone: "INT8 + INT4".
-QString format_words(const std::string& quantization) {
+QString format_text(const std::string& quantization) {
   if (quantization == "llm_int8") return QStringLiteral("LLM.int8");
   const QStringList formats = QString::fromStdString(quantization).split(QStringLiteral(" + "));
   QStringList words;
@@ -46,12 +46,12 @@ QString format_words(const std::string& quantization) {
 
 }  // namespace
 
-QString bytes_words(std::int64_t bytes) {
+QString bytes_text(std::int64_t bytes) {
   const Unit& unit = unit_of(static_cast<double>(bytes));
   return in_unit(static_cast<double>(bytes), unit) + QLatin1Char(' ') + QLatin1String(unit.name);
 }
 
-QString count_words(std::int64_t count) {
+QString count_text(std::int64_t count) {
   const QLocale locale;
   const auto n = static_cast<double>(count);
   if (n >= 1e9) return locale.toString(n / 1e9, 'f', n >= 1e10 ? 1 : 2) + QStringLiteral(" B");
@@ -60,14 +60,14 @@ QString count_words(std::int64_t count) {
   return locale.toString(static_cast<qlonglong>(count));
 }
 
-QString dtype_words(const std::string& dtype) {
+QString dtype_text(const std::string& dtype) {
   if (dtype == "bfloat16" || dtype == "BF16") return QStringLiteral("BF16");
   if (dtype == "float16" || dtype == "F16") return QStringLiteral("FP16");
   if (dtype == "float32" || dtype == "F32") return QStringLiteral("FP32");
   return QString::fromStdString(dtype).toUpper().replace(QLatin1Char('_'), QLatin1Char(' '));
 }
 
-QString quantization_words(const std::string& quantization) {
+QString quantization_text(const std::string& quantization) {
   const QString name = QString::fromStdString(quantization);
   if (name == QLatin1String("bitsandbytes_4bit")) return translated("bitsandbytes 4-bit");
   if (name == QLatin1String("bitsandbytes_8bit")) return translated("bitsandbytes 8-bit");
@@ -80,27 +80,27 @@ QString quantization_words(const std::string& quantization) {
       .arg(name.section(QLatin1String("_g"), 0, 0).toUpper(), name.section(QLatin1String("_g"), 1));
 }
 
-QString stored_words(const engine::ModelInfo& info) {
-  return info.kept_quantization().empty() ? dtype_words(info.stored_dtype) : format_words(info.kept_quantization());
+QString stored_text(const engine::ModelInfo& info) {
+  return info.kept_quantization().empty() ? dtype_text(info.stored_dtype) : format_text(info.kept_quantization());
 }
 
-QString weights_words(const engine::LoadedModel& model) {
+QString weights_text(const engine::LoadedModel& model) {
   const std::string& quantization = model.running_quantization();
-  if (quantization == "none") return dtype_words(model.dtype);
+  if (quantization == "none") return dtype_text(model.dtype);
   if (quantization == "bitsandbytes_4bit") return QString::fromStdString(model.options.bnb_4bit_quant_type).toUpper();
   if (quantization == "bitsandbytes_8bit") return QStringLiteral("LLM.int8");
   if (quantization == "dynamic_int8") return QStringLiteral("INT8");
   if (quantization == "smoothquant") return QStringLiteral("SmoothQuant");
-  return format_words(quantization);
+  return format_text(quantization);
 }
 
-QString loaded_words(const engine::LoadedModel& model) {
+QString loaded_text(const engine::LoadedModel& model) {
   const bool was_cached = model.packed_cache == engine::PackedCacheUse::hit;
   return (was_cached ? translated("Loaded as %1 in %2 from the cache") : translated("Loaded as %1 in %2"))
-      .arg(weights_words(model), duration_words(model.load_ms));
+      .arg(weights_text(model), duration_text(model.load_ms));
 }
 
-QString family_words(const std::string& architecture) {
+QString family_text(const std::string& architecture) {
   QString family = QString::fromStdString(architecture).toLower();
   for (const char* tail : {"forcausallm", "lmheadmodel", "model"})
     if (family.endsWith(QLatin1String(tail))) family.chop(static_cast<qsizetype>(qstrlen(tail)));
@@ -108,9 +108,9 @@ QString family_words(const std::string& architecture) {
 }
 
 QString model_line(const engine::ModelInfo& info) {
-  const QStringList parts{family_words(info.architecture), count_words(info.n_parameters),
+  const QStringList parts{family_text(info.architecture), count_text(info.n_parameters),
                           (info.file_format == "gguf" ? translated("%1 GGUF, %2") : translated("%1 folder, %2"))
-                              .arg(stored_words(info), bytes_words(info.file_bytes))};
+                              .arg(stored_text(info), bytes_text(info.file_bytes))};
   return parts.join(QStringLiteral(" · "));
 }
 
@@ -120,7 +120,7 @@ int load_percent(const engine::LoadProgress& progress) {
   return static_cast<int>(std::clamp(share, 0.0, 1.0) * 100);
 }
 
-QString load_speed_words(const engine::LoadProgress& progress) {
+QString load_speed_text(const engine::LoadProgress& progress) {
   if (progress.bytes_total <= 0) return translated("Reading headers");
   const Unit& unit = unit_of(static_cast<double>(progress.bytes_total));
   QStringList parts{translated("%1 of %2 %3")
@@ -128,7 +128,7 @@ QString load_speed_words(const engine::LoadProgress& progress) {
                              in_unit(static_cast<double>(progress.bytes_total), unit), QLatin1String(unit.name))};
   if (progress.seconds > 0.05 && progress.bytes_done > 0) {
     const double rate = static_cast<double>(progress.bytes_done) / progress.seconds;
-    parts.append(translated("%1/s").arg(bytes_words(static_cast<std::int64_t>(rate))));
+    parts.append(translated("%1/s").arg(bytes_text(static_cast<std::int64_t>(rate))));
     const double left = static_cast<double>(progress.bytes_total - progress.bytes_done) / rate;
     parts.append(left < 1 ? translated("under 1 s left")
                           : translated("%1 s left").arg(QLocale().toString(std::ceil(left), 'f', 0)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/cli/machine_words.h"
+#include "app/cli/machine_text.h"
 
 #include <fmt/format.h>
 

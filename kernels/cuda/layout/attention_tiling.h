@@ -28,14 +28,14 @@ struct AttentionTile {
 inline constexpr int kFewQueries = 4, kManyQueries = 16;
 inline constexpr int kLongHead = 320;
 
-struct AttentionPlan {
+struct AttentionTiling {
   std::vector<AttentionTile> tiles;
   int n_queries = kManyQueries;
   int n_parts = 1;   ///< of the longest context
   int n_splits = 1;  ///< blocks that share the parts of a row; 1: nothing is left to merge
 };
 
-inline void plan_attention(AttentionPlan& plan, const AttentionBatch& batch, bool is_causal, int n_heads,
+inline void tile_attention(AttentionTiling& plan, const AttentionBatch& batch, bool is_causal, int n_heads,
                            const KvShape& shape, int n_processors) {
   const int group = n_heads / shape.n_kv_heads;
   std::int32_t longest = 1, most_rows = 1;

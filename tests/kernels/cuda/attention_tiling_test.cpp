@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every row of a step is in one tile, with the position that it has; long contexts are divided where there is little else.
-#include "kernels/cuda/layout/attention_plan.h"
+#include "kernels/cuda/layout/attention_tiling.h"
 
 #include <QTest>
 #include <set>
@@ -23,9 +23,9 @@ class Step {
     return {
         .n_seqs = static_cast<int>(contexts_.size()), .query_start = starts_, .context_len = contexts_, .block_tables = {}};
   }
-  AttentionPlan plan(int n_heads, int n_kv_heads, int head_dim = 128, bool is_causal = true) const {
-    AttentionPlan plan;
-    plan_attention(plan, batch(), is_causal, n_heads, {.n_kv_heads = n_kv_heads, .head_dim = head_dim}, kProcessors);
+  AttentionTiling plan(int n_heads, int n_kv_heads, int head_dim = 128, bool is_causal = true) const {
+    AttentionTiling plan;
+    tile_attention(plan, batch(), is_causal, n_heads, {.n_kv_heads = n_kv_heads, .head_dim = head_dim}, kProcessors);
     return plan;
   }
 
@@ -35,13 +35,13 @@ class Step {
 
 }  // namespace
 
-class AttentionPlanTest : public QObject {
+class AttentionTilingTest : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
   void every_row_is_in_one_tile_of_its_sequence() {
     const Step step({1, 7, 48}, {70, 7, 130});
-    const AttentionPlan plan = step.plan(32, 8);
+    const AttentionTiling plan = step.plan(32, 8);
     std::set<int> rows;
     for (const AttentionTile& tile : plan.tiles) {
       QVERIFY(tile.n_rows >= 1 && tile.n_rows * 4 <= plan.n_queries);
@@ -62,17 +62,17 @@ class AttentionPlanTest : public QObject {
   }
 
   void decoding_divides_long_contexts() {
-    const AttentionPlan plan = Step({1}, {4096}).plan(32, 8);
+    const AttentionTiling plan = Step({1}, {4096}).plan(32, 8);
     QCOMPARE(plan.n_parts, 4096 / kAttentionPart);
     QCOMPARE(plan.n_splits, plan.n_parts);  // 8 blocks are far from enough
     QCOMPARE(plan.n_queries, kFewQueries);
-    const AttentionPlan two = Step({1, 1}, {40'000, 30}).plan(32, 8);
+    const AttentionTiling two = Step({1, 1}, {40'000, 30}).plan(32, 8);
     QCOMPARE(two.n_splits, 17);  // 2 x 8 blocks, 264 wanted
   }
 
   void short_contexts_and_prompts_are_not_divided() {
     QCOMPARE(Step({1}, {200}).plan(32, 8).n_splits, 1);
-    const AttentionPlan prompt = Step({512}, {2048}).plan(32, 8);
+    const AttentionTiling prompt = Step({512}, {2048}).plan(32, 8);
     QCOMPARE(prompt.n_splits, 1);
     QCOMPARE(prompt.n_queries, kManyQueries);
     QCOMPARE(prompt.tiles.size(), std::size_t{128});
@@ -85,26 +85,26 @@ class AttentionPlanTest : public QObject {
 
   void large_groups_and_long_heads_have_tiles_of_one_row() {
     for (const AttentionTile& tile : Step({5}, {5}).plan(71, 1, 64).tiles) QCOMPARE(tile.n_rows, 1);
-    const AttentionPlan latent = Step({5}, {5}).plan(16, 1, 576);
+    const AttentionTiling latent = Step({5}, {5}).plan(16, 1, 576);
     QCOMPARE(latent.n_queries, kFewQueries);
     QCOMPARE(latent.tiles.size(), std::size_t{5});
   }
 
   void a_plan_is_used_again() {
-    AttentionPlan plan = Step({40}, {40}).plan(8, 8);
+    AttentionTiling plan = Step({40}, {40}).plan(8, 8);
     const Step next({1}, {3});
-    plan_attention(plan, next.batch(), true, 8, {.n_kv_heads = 8, .head_dim = 128}, kProcessors);
+    tile_attention(plan, next.batch(), true, 8, {.n_kv_heads = 8, .head_dim = 128}, kProcessors);
     QCOMPARE(plan.tiles.size(), std::size_t{1});
     QCOMPARE(plan.n_parts, 1);
   }
 
   void parts_have_room_for_their_sums() {
     QCOMPARE(partial_floats(2, 32, 128, 16), std::int64_t{2 * 32 * 16 * 130});
-    const AttentionPlan empty = Step({}, {}).plan(32, 8);
+    const AttentionTiling empty = Step({}, {}).plan(32, 8);
     QVERIFY(empty.tiles.empty());
     QCOMPARE(empty.n_splits, 1);
   }
 };
 
-QTEST_GUILESS_MAIN(AttentionPlanTest)
-#include "attention_plan_test.moc"
+QTEST_GUILESS_MAIN(AttentionTilingTest)
+#include "attention_tiling_test.moc"

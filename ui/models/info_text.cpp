@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "ui/models/info_words.h"
+#include "ui/models/info_text.h"
 
 #include <QCoreApplication>
 #include <QLocale>
 #include <QStringList>
 
-#include "ui/models/load_words.h"
+#include "ui/models/load_text.h"
 
 namespace lathe::ui {
 namespace {
 
-QString translated(const char* text) { return QCoreApplication::translate("InfoWords", text); }
+QString translated(const char* text) { return QCoreApplication::translate("InfoText", text); }
 
 QString number(std::int64_t value) { return QLocale().toString(qlonglong(value)); }
 
@@ -45,7 +45,7 @@ QString rope_of(const engine::ModelInfo& info) {
 InfoRows info_rows(const engine::ModelInfo& info) {
   InfoRows rows{{translated("Architecture"), QString::fromStdString(info.architecture)},
                 {translated("Files"),
-                 QStringLiteral("%1, %2").arg(QString::fromStdString(info.file_format), bytes_words(info.file_bytes))},
+                 QStringLiteral("%1, %2").arg(QString::fromStdString(info.file_format), bytes_text(info.file_bytes))},
                 {translated("Parameters"), number(info.n_parameters)},
                 {translated("Tensors"), tensors_of(info)}};
   if (!info.quantization_scheme.empty())

@@ -20,6 +20,6 @@ inline constexpr std::string_view kQwen2Words =
 using AsciiWordEnd = std::size_t (*)(std::string_view text, std::size_t at);
 
 /// Null for every pattern but these.
-AsciiWordEnd ascii_words_of(std::string_view pattern);
+AsciiWordEnd ascii_splitter_of(std::string_view pattern);
 
 }  // namespace lathe::engine

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/sample/best_of.h"
+#include "engine/sample/top_k_ids.h"
 
 #include <QTest>
 #include <algorithm>
@@ -23,7 +23,7 @@ std::vector<std::int32_t> sorted_best(const std::vector<float>& values, std::siz
 
 }  // namespace
 
-class BestOfTest : public QObject {
+class TopKIdsTest : public QObject {
   Q_OBJECT
  private Q_SLOTS:
   void agrees_with_sorting() {
@@ -33,27 +33,27 @@ class BestOfTest : public QObject {
       for (float& value : values) value = static_cast<float>(generator() % 40);  // many equals
       const std::size_t k = generator() % (values.size() + 3);
       std::vector<std::int32_t> ids;
-      best_of(values, k, ids);
+      top_k_ids(values, k, ids);
       QVERIFY(ids == sorted_best(values, k));
     }
   }
   void ties_go_to_the_lower_id() {
     std::vector<std::int32_t> ids;
-    best_of(std::vector<float>{1, 2, 2, 2, 0}, 2, ids);
+    top_k_ids(std::vector<float>{1, 2, 2, 2, 0}, 2, ids);
     QVERIFY((ids == std::vector<std::int32_t>{1, 2}));
   }
   void masked_values_never_count() {
     const float masked = -std::numeric_limits<float>::infinity();
     std::vector<std::int32_t> ids;
-    best_of(std::vector<float>{masked, 1, masked}, 3, ids);
+    top_k_ids(std::vector<float>{masked, 1, masked}, 3, ids);
     QVERIFY((ids == std::vector<std::int32_t>{1}));
   }
   void none_are_asked_for() {
     std::vector<std::int32_t> ids = {7};
-    best_of(std::vector<float>{1, 2}, 0, ids);
+    top_k_ids(std::vector<float>{1, 2}, 0, ids);
     QVERIFY(ids.empty());
   }
 };
 
-QTEST_GUILESS_MAIN(BestOfTest)
-#include "best_of_test.moc"
+QTEST_GUILESS_MAIN(TopKIdsTest)
+#include "top_k_ids_test.moc"

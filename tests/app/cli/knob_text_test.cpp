@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The knobs of a model as lathe inspect prints them.
-#include "app/cli/knob_words.h"
+#include "app/cli/knob_text.h"
 
 #include <QTest>
 
@@ -13,7 +13,7 @@ using lathe::engine::Json;
 using lathe::engine::OrderedJson;
 using lathe::tests::run_cli;
 
-class KnobWordsTest : public QObject {
+class KnobTextTest : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
@@ -67,5 +67,5 @@ class KnobWordsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(KnobWordsTest)
-#include "knob_words_test.moc"
+QTEST_GUILESS_MAIN(KnobTextTest)
+#include "knob_text_test.moc"

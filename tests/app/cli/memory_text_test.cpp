@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a load took, beside its estimate, as commands say it.
-#include "app/cli/memory_words.h"
+#include "app/cli/memory_text.h"
 
 #include <QTest>
 
@@ -39,12 +39,12 @@ std::int64_t sum_of(const Json& use) {
 
 }  // namespace
 
-class MemoryWordsTest : public QObject {
+class MemoryTextTest : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
   void measured_stands_beside_estimated() {
-    QCOMPARE(app::memory_words(model_of(true)), std::string("memory 20.0 MiB of an estimated 29.0"));
+    QCOMPARE(app::memory_text(model_of(true)), std::string("memory 20.0 MiB of an estimated 29.0"));
     QCOMPARE(app::memory_line(model_of(true)),
              std::string("Memory 20.0 MiB of an estimated 29.0: weights 12.0 of 12.0, KV 4.0 of 16.0 (fills with requests), "
                          "activations 1.0 of 1.0, other 3.0 of 0.0"));
@@ -55,7 +55,7 @@ class MemoryWordsTest : public QObject {
   }
 
   void without_a_measurement_it_says_so() {
-    QCOMPARE(app::memory_words(model_of(false)), std::string("memory 29.0 MiB estimated"));
+    QCOMPARE(app::memory_text(model_of(false)), std::string("memory 29.0 MiB estimated"));
     QVERIFY(has(app::memory_line(model_of(false)), "does not say"));
     QVERIFY(app::memory_json(model_of(false))["measured"].is_null());
   }
@@ -88,5 +88,5 @@ class MemoryWordsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(MemoryWordsTest)
-#include "memory_words_test.moc"
+QTEST_GUILESS_MAIN(MemoryTextTest)
+#include "memory_text_test.moc"

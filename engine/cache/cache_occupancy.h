@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CacheRoom: what held blocks hold, and what of them is waste.
+// CacheOccupancy: what held blocks hold, and what of them is waste.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace lathe::engine {
 
 /// Units: tokens. Source: Kwon et al. 2023, figure 2, whose three kinds of waste these are; between requests there is none,
 /// because every reservation has the same length.
-struct CacheRoom {
+struct CacheOccupancy {
   std::int64_t n_held = 0;      ///< in blocks that tables hold; a shared block counts for each of them
   std::int64_t n_reserved = 0;  ///< of it, in blocks without content that is wanted
   std::int64_t n_unfilled = 0;  ///< of it, behind the last token of blocks with such content

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/cli/memory_words.h"
+#include "app/cli/memory_text.h"
 
 #include <fmt/format.h>
 
@@ -25,7 +25,7 @@ OrderedJson parts_json(const MemoryUse& use) {
 
 }  // namespace
 
-std::string memory_words(const engine::LoadedModel& model) {
+std::string memory_text(const engine::LoadedModel& model) {
   const double estimated = mib(model.estimate.total());
   if (!model.measured) return fmt::format("memory {:.1f} MiB estimated", estimated);
   return fmt::format("memory {:.1f} MiB of an estimated {:.1f}", mib(model.measured->use.total()), estimated);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/sample/best_of.h"
+#include "engine/sample/top_k_ids.h"
 
 #include <algorithm>
 #include <limits>
 
 namespace lathe::engine {
 
-void best_of(std::span<const float> values, std::size_t k, std::vector<std::int32_t>& ids) {
+void top_k_ids(std::span<const float> values, std::size_t k, std::vector<std::int32_t>& ids) {
   ids.clear();
   if (k == 0) return;
   const auto better = [&](std::int32_t a, std::int32_t b) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/cli/knob_words.h"
+#include "app/cli/knob_text.h"
 
 #include <fmt/format.h>
 
@@ -25,7 +25,7 @@ std::string joined(const OrderedJson& values, std::string_view between, const Ea
   return text;
 }
 
-std::string list_words(const OrderedJson& list) {
+std::string list_text(const OrderedJson& list) {
   const auto is_first = [&](const OrderedJson& value) { return value == list.front(); };
   if (list.size() > 1 && std::all_of(list.begin(), list.end(), is_first)) {
     return list.front().is_null() ? "" : fmt::format("{} in all {}", words(list.front()), list.size());
@@ -43,7 +43,7 @@ std::string words(const OrderedJson& value) {
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
   if (value.is_string()) return value.get<std::string>();
   if (value.is_number_float()) return fmt::format("{:g}", value.get<double>());
-  if (value.is_array()) return list_words(value);
+  if (value.is_array()) return list_text(value);
   if (!value.is_object()) return engine::dump_json(value);
   return joined(value, ", ", [](const std::string& key, const OrderedJson& part) {
     const std::string text = words(part);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "ui/models/sweep_order.h"
+#include "ui/models/sweep_sort.h"
 
 namespace lathe::ui {
 
-bool SweepOrder::lessThan(const QModelIndex& left, const QModelIndex& right) const {
+bool SweepSort::lessThan(const QModelIndex& left, const QModelIndex& right) const {
   const bool has_left = left.data(sortRole()).isValid(), has_right = right.data(sortRole()).isValid();
   if (has_left && has_right) return QSortFilterProxyModel::lessThan(left, right);
   // Down, the answer is turned round.

@@ -10,7 +10,7 @@
 namespace lathe::app {
 
 /// "memory 24.1 MiB of an estimated 29.3"; where the system does not say what was taken, "memory 29.3 MiB estimated".
-std::string memory_words(const engine::LoadedModel& model);
+std::string memory_text(const engine::LoadedModel& model);
 /// "Memory 24.1 MiB of an estimated 29.3: weights 12.0 of 12.0, KV 4.0 of 16.0 (fills with requests), activations 1.1
 /// of 1.1, other 7.0 of 0.1". Or the estimate alone.
 std::string memory_line(const engine::LoadedModel& model);

@@ -10,26 +10,26 @@
 namespace lathe::ui {
 
 /// "47.0 MiB", "6.1 GiB": three digits or so, binary units.
-QString bytes_words(std::int64_t bytes);
+QString bytes_text(std::int64_t bytes);
 /// "12 M", "3.21 B"
-QString count_words(std::int64_t count);
+QString count_text(std::int64_t count);
 /// "bfloat16" -> "BF16"
-QString dtype_words(const std::string& dtype);
+QString dtype_text(const std::string& dtype);
 /// "int8_g32" -> "INT8, groups of 32"
-QString quantization_words(const std::string& quantization);
+QString quantization_text(const std::string& quantization);
 /// "llama · 3.21 B · BF16 folder, 6.0 GiB"
 QString model_line(const engine::ModelInfo& info);
 /// What most weights of a checkpoint are in its files: "BF16", "INT8 g32"
-QString stored_words(const engine::ModelInfo& info);
+QString stored_text(const engine::ModelInfo& info);
 /// "INT8 g32", or "BF16" where nothing is quantized.
-QString weights_words(const engine::LoadedModel& model);
+QString weights_text(const engine::LoadedModel& model);
 /// "Loaded as INT8 g32 in 0.8 s from the cache"
-QString loaded_words(const engine::LoadedModel& model);
+QString loaded_text(const engine::LoadedModel& model);
 /// "LlamaForCausalLM" -> "llama"
-QString family_words(const std::string& architecture);
+QString family_text(const std::string& architecture);
 
 int load_percent(const engine::LoadProgress& progress);
 /// "29.6 of 47.0 MiB, 212 MiB/s, under 1 s left"
-QString load_speed_words(const engine::LoadProgress& progress);
+QString load_speed_text(const engine::LoadProgress& progress);
 
 }  // namespace lathe::ui

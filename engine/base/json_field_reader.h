@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// FieldReader: typed, bounded fields of a JSON object, and the account of what it asks for that is not there.
+// JsonFieldReader: typed, bounded fields of a JSON object, and the account of what it asks for that is not there.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ namespace lathe::engine {
 
 /// The first faulty field sticks, so that fields are read in plain lines and whoever reads them asks once at the end.
 /// Keys may lead into objects: "rope_scaling.factor". null counts as absent.
-class FieldReader {
+class JsonFieldReader {
  public:
   /// Requires: `json` outlives the reader. `file` goes into `where`.
-  FieldReader(const Json& json, std::string file) : json_(json), file_(std::move(file)) {}
+  JsonFieldReader(const Json& json, std::string file) : json_(json), file_(std::move(file)) {}
 
   const std::string& file() const { return file_; }
   bool has(std::string_view key) const { return find(key) != nullptr; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/base/field_reader.h"
+#include "engine/base/json_field_reader.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -22,7 +22,7 @@ std::string list(std::string_view intro, const std::vector<std::string>& items, 
 
 }  // namespace
 
-const Json* FieldReader::find(std::string_view key) const {
+const Json* JsonFieldReader::find(std::string_view key) const {
   const Json* value = &json_;
   for (std::size_t begin = 0; begin <= key.size();) {
     const std::size_t end = std::min(key.find('.', begin), key.size());
@@ -35,18 +35,18 @@ const Json* FieldReader::find(std::string_view key) const {
   return value;
 }
 
-const Json* FieldReader::take(std::string_view key) {
+const Json* JsonFieldReader::take(std::string_view key) {
   read_.emplace(key);
   return find(key);
 }
 
-void FieldReader::fault(std::string_view key, std::string message) {
+void JsonFieldReader::fault(std::string_view key, std::string message) {
   if (!fault_) fault_ = Error{ErrorCode::model_refused, std::move(message), fmt::format("{}: {}", file_, key)};
 }
 
-void FieldReader::unmet(std::string_view what) { unmet_.emplace_back(what); }
+void JsonFieldReader::unmet(std::string_view what) { unmet_.emplace_back(what); }
 
-std::int64_t FieldReader::bounded(std::string_view key, const Json& value, std::int64_t min, std::int64_t max) {
+std::int64_t JsonFieldReader::bounded(std::string_view key, const Json& value, std::int64_t min, std::int64_t max) {
   const bool is_integer = value.is_number_integer();
   // An unsigned number above 2^63 - 1 would turn negative on its way to int64.
   const bool too_big = value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(max);
@@ -57,37 +57,37 @@ std::int64_t FieldReader::bounded(std::string_view key, const Json& value, std::
   return min;
 }
 
-double FieldReader::bounded(std::string_view key, const Json& value, double min, double max) {
+double JsonFieldReader::bounded(std::string_view key, const Json& value, double min, double max) {
   if (value.is_number() && value.get<double>() >= min && value.get<double>() <= max) return value.get<double>();
   fault(key, fmt::format("got {}, expected a number in {}..{}", excerpt_of_json(value), min, max));
   return min;
 }
 
-std::int64_t FieldReader::integer(std::string_view key, std::int64_t min, std::int64_t max) {
+std::int64_t JsonFieldReader::integer(std::string_view key, std::int64_t min, std::int64_t max) {
   const Json* value = take(key);
   if (value != nullptr) return bounded(key, *value, min, max);
   missing_.emplace_back(key);
   return min;
 }
 
-std::int64_t FieldReader::integer_or(std::string_view key, std::int64_t fallback, std::int64_t min, std::int64_t max) {
+std::int64_t JsonFieldReader::integer_or(std::string_view key, std::int64_t fallback, std::int64_t min, std::int64_t max) {
   const Json* value = take(key);
   return value != nullptr ? bounded(key, *value, min, max) : fallback;
 }
 
-double FieldReader::number(std::string_view key, double min, double max) {
+double JsonFieldReader::number(std::string_view key, double min, double max) {
   const Json* value = take(key);
   if (value != nullptr) return bounded(key, *value, min, max);
   missing_.emplace_back(key);
   return min;
 }
 
-double FieldReader::number_or(std::string_view key, double fallback, double min, double max) {
+double JsonFieldReader::number_or(std::string_view key, double fallback, double min, double max) {
   const Json* value = take(key);
   return value != nullptr ? bounded(key, *value, min, max) : fallback;
 }
 
-bool FieldReader::boolean_or(std::string_view key, bool fallback) {
+bool JsonFieldReader::boolean_or(std::string_view key, bool fallback) {
   const Json* value = take(key);
   if (value == nullptr) return fallback;
   if (value->is_boolean()) return value->get<bool>();
@@ -95,7 +95,7 @@ bool FieldReader::boolean_or(std::string_view key, bool fallback) {
   return fallback;
 }
 
-std::string FieldReader::text_or(std::string_view key, std::string_view fallback) {
+std::string JsonFieldReader::text_or(std::string_view key, std::string_view fallback) {
   const Json* value = take(key);
   if (value == nullptr) return std::string(fallback);
   if (value->is_string()) return value->get<std::string>();
@@ -103,7 +103,7 @@ std::string FieldReader::text_or(std::string_view key, std::string_view fallback
   return std::string(fallback);
 }
 
-const Json* FieldReader::take_list(std::string_view key, std::size_t max_count) {
+const Json* JsonFieldReader::take_list(std::string_view key, std::size_t max_count) {
   const Json* list = take(key);
   if (list == nullptr || (list->is_array() && list->size() <= max_count)) return list;
   fault(key, list->is_array() ? fmt::format("got a list of {}, expected at most {}", list->size(), max_count)
@@ -111,7 +111,7 @@ const Json* FieldReader::take_list(std::string_view key, std::size_t max_count) 
   return nullptr;
 }
 
-std::vector<double> FieldReader::numbers(std::string_view key, std::size_t max_count, double min, double max) {
+std::vector<double> JsonFieldReader::numbers(std::string_view key, std::size_t max_count, double min, double max) {
   std::vector<double> numbers;
   const Json* values = take_list(key, max_count);
   if (values == nullptr) return numbers;
@@ -119,7 +119,7 @@ std::vector<double> FieldReader::numbers(std::string_view key, std::size_t max_c
   return numbers;
 }
 
-std::vector<std::string> FieldReader::texts(std::string_view key, std::size_t max_count) {
+std::vector<std::string> JsonFieldReader::texts(std::string_view key, std::size_t max_count) {
   std::vector<std::string> texts;
   const Json* values = take_list(key, max_count);
   if (values == nullptr) return texts;
@@ -133,21 +133,21 @@ std::vector<std::string> FieldReader::texts(std::string_view key, std::size_t ma
   return texts;
 }
 
-const Json* FieldReader::object(std::string_view key) {
+const Json* JsonFieldReader::object(std::string_view key) {
   const Json* value = take(key);
   if (value == nullptr || value->is_object()) return value;
   fault(key, fmt::format("got {}, expected an object", excerpt_of_json(*value)));
   return nullptr;
 }
 
-void FieldReader::note_unknown_keys(std::span<const std::string_view> meaningless) {
+void JsonFieldReader::note_unknown_keys(std::span<const std::string_view> meaningless) {
   for (const auto& [key, value] : json_.items()) {
     const bool is_known = was_read(key) || std::find(meaningless.begin(), meaningless.end(), key) != meaningless.end();
     if (!is_known && !value.is_null()) unmet(fmt::format("an unknown setting ({:.64})", key));
   }
 }
 
-Result<void> FieldReader::finish() const {
+Result<void> JsonFieldReader::finish() const {
   if (!missing_.empty()) {
     return fail(ErrorCode::model_refused, list("missing: ", missing_, ", "), file_);
   }

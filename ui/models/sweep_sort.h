@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// SweepOrder: the rows of a SweepTable in the order of a column; those that have nothing in it are the last, up and down.
+// SweepSort: the rows of a SweepTable in the order of a column; those that have nothing in it are the last, up and down.
 #pragma once
 
 #include <QSortFilterProxyModel>
 
 namespace lathe::ui {
 
-class SweepOrder : public QSortFilterProxyModel {
+class SweepSort : public QSortFilterProxyModel {
   Q_OBJECT
  public:
   using QSortFilterProxyModel::QSortFilterProxyModel;

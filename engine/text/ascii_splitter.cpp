@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/text/ascii_words.h"
+#include "engine/text/ascii_splitter.h"
 
 #include <array>
 #include <cstdint>
@@ -109,7 +109,7 @@ constexpr std::array kPatterns = {Pattern{kGpt2Words, end_of_gpt2_word}, Pattern
 
 }  // namespace
 
-AsciiWordEnd ascii_words_of(std::string_view pattern) {
+AsciiWordEnd ascii_splitter_of(std::string_view pattern) {
   for (const Pattern& known : kPatterns) {
     if (known.text == pattern) return known.end;
   }

@@ -10,7 +10,7 @@
 namespace lathe::app {
 
 /// So many digits that say something, and never an exponent for what is merely large: "0.0123", "530", "7164928".
-inline std::string number_words(double value, int digits) {
+inline std::string number_text(double value, int digits) {
   return std::abs(value) >= std::pow(10.0, digits) ? fmt::format("{:.0f}", value) : fmt::format("{:.{}g}", value, digits);
 }
 

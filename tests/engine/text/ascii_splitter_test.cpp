@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The words that are found without a regular expression are those that the regular expression finds.
-#include "engine/text/ascii_words.h"
+#include "engine/text/ascii_splitter.h"
 
 #include <QTest>
 #include <random>
@@ -45,13 +45,13 @@ std::string random_text(std::mt19937& random) {
 
 }  // namespace
 
-class AsciiWordsTest : public QObject {
+class AsciiSplitterTest : public QObject {
   Q_OBJECT
  private Q_SLOTS:
   void they_are_those_of_the_pattern_data() {
     QTest::addColumn<QByteArray>("pattern");
     for (const std::string_view pattern : {kGpt2Words, kLlama3Words, kQwen2Words}) {
-      QVERIFY(ascii_words_of(pattern) != nullptr);
+      QVERIFY(ascii_splitter_of(pattern) != nullptr);
       QTest::addRow("%d bytes", static_cast<int>(pattern.size()))
           << QByteArray(pattern.data(), static_cast<int>(pattern.size()));
     }
@@ -72,7 +72,7 @@ class AsciiWordsTest : public QObject {
     }
   }
   void characters_beyond_ascii_are_left_to_the_pattern() {
-    const AsciiWordEnd end = ascii_words_of(kLlama3Words);
+    const AsciiWordEnd end = ascii_splitter_of(kLlama3Words);
     QCOMPARE(end("word ", 0), 4U);
     QCOMPARE(end("word\xC3\xA9", 0), 0U);
     QCOMPARE(end(" \xC2\xA0", 0), 0U);
@@ -81,10 +81,10 @@ class AsciiWordsTest : public QObject {
     QCOMPARE(end("'\xC5\xBF", 0), 0U);
   }
   void other_patterns_are_not_known() {
-    QVERIFY(ascii_words_of("") == nullptr);
-    QVERIFY(ascii_words_of("\\p{L}+") == nullptr);
+    QVERIFY(ascii_splitter_of("") == nullptr);
+    QVERIFY(ascii_splitter_of("\\p{L}+") == nullptr);
   }
 };
 
-QTEST_APPLESS_MAIN(AsciiWordsTest)
-#include "ascii_words_test.moc"
+QTEST_APPLESS_MAIN(AsciiSplitterTest)
+#include "ascii_splitter_test.moc"

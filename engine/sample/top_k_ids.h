@@ -10,6 +10,6 @@ namespace lathe::engine {
 
 /// Ids of the k highest values, best first, ties to the lower id. `-inf` never counts as a candidate.
 /// Cost: one comparison for most elements, log k for the few that enter the heap.
-void best_of(std::span<const float> values, std::size_t k, std::vector<std::int32_t>& ids);
+void top_k_ids(std::span<const float> values, std::size_t k, std::vector<std::int32_t>& ids);
 
 }  // namespace lathe::engine

@@ -36,7 +36,7 @@ constexpr std::int64_t kScaleBytes<I8> = sizeof(float);
 /// one vector, and a panel is one stream whatever the block size; the last panel of a block has the tokens that are left.
 /// Units: bytes, unless a name says otherwise.
 template <class T>
-struct KvLayout {
+struct KvPanels {
   std::int64_t n_kv_heads;
   std::int64_t head_dim;    ///< elements
   std::int64_t block_size;  ///< tokens
