@@ -23,8 +23,8 @@ inline constexpr int kWeightFormats = 36;
 
 /// What codes are before they meet their scale.
 enum class CodeElement : std::uint8_t {
-  whole,  ///< whole numbers, or places in a book of them
-  e4m3    ///< numbers of 8 bits with an exponent of their own (dtype.h)
+  integer,  ///< integers, or indices into a codebook
+  e4m3      ///< numbers of 8 bits with an exponent of their own (dtype.h)
 };
 
 /// What shares a scale when activations are rounded to numbers of the codes' kind.
