@@ -40,7 +40,7 @@ template <int kQueries>
 struct SharedTiles {
   float *q, *k, *v, *part, *total, *weights;
   float2* factors;
-  std::int64_t* heads;
+  std::int64_t* kv_rows;
 
   __device__ SharedTiles(float* memory, int dim) {
     q = memory;
@@ -50,7 +50,7 @@ struct SharedTiles {
     total = part + kQueries * dim;
     weights = total + kQueries * dim;
     factors = reinterpret_cast<float2*>(weights + kQueries * kTokens);
-    heads = reinterpret_cast<std::int64_t*>(factors + kQueries);
+    kv_rows = reinterpret_cast<std::int64_t*>(factors + kQueries);
   }
   static std::size_t n_bytes(int dim) {
     const std::size_t floats = static_cast<std::size_t>(kTokens) * (2 * dim + 4) +
@@ -61,7 +61,7 @@ struct SharedTiles {
 
 /// Numbers of 32 tokens as f32, rows `stride` apart; those behind the context as zeros.
 template <class T>
-__device__ void load_window(float* to, int stride, const KvHalf<T>& half, const std::int64_t* heads, int padded_dim) {
+__device__ void load_window(float* to, int stride, const KvHalf<T>& half, const std::int64_t* kv_rows, int padded_dim) {
   constexpr int kVector = 16 / sizeof(T);
   const int dim = half.head_dim;
   const auto scaled = [&](T number, std::int64_t head) {
@@ -72,7 +72,7 @@ __device__ void load_window(float* to, int stride, const KvHalf<T>& half, const 
     const int of_token = dim / kVector;
     for (int i = threadIdx.x; i < kTokens * of_token; i += kThreads) {
       const int token = i / of_token, d = i % of_token * kVector;
-      const std::int64_t head = heads[token];
+      const std::int64_t head = kv_rows[token];
       uint4 bits{0, 0, 0, 0};
       if (head >= 0) bits = *reinterpret_cast<const uint4*>(half.numbers + head * dim + d);
       const T* const numbers = reinterpret_cast<const T*>(&bits);
@@ -89,7 +89,7 @@ __device__ void load_window(float* to, int stride, const KvHalf<T>& half, const 
   }
   for (int i = threadIdx.x; i < kTokens * padded_dim; i += kThreads) {
     const int token = i / padded_dim, d = i % padded_dim;
-    const std::int64_t head = heads[token];
+    const std::int64_t head = kv_rows[token];
     to[token * stride + d] = head >= 0 && d < dim ? scaled(half.numbers[head * dim + d], head) : 0.0F;
   }
 }
