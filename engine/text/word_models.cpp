@@ -4,7 +4,7 @@
 #include <array>
 
 #include "engine/base/utf8.h"
-#include "engine/text/bpe_model.h"
+#include "engine/text/bpe_word_model.h"
 #include "engine/text/unigram.h"
 #include "engine/text/word_model.h"
 #include "engine/text/wordpiece.h"
@@ -19,7 +19,7 @@ struct WordModelKind {
 
 // THE TABLE of models of words, under tokenizer.json's names.
 constexpr std::array kKinds = {
-    WordModelKind{"BPE", make_bpe_model},
+    WordModelKind{"BPE", make_bpe_word_model},
     WordModelKind{"Unigram", make_unigram},
     WordModelKind{"WordPiece", make_wordpiece},
 };

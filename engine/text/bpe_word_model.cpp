@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/text/bpe_model.h"
+#include "engine/text/bpe_word_model.h"
 
 #include <fmt/format.h>
 
@@ -14,9 +14,9 @@
 namespace lathe::engine {
 namespace {
 
-class BpeModel final : public WordModel {
+class BpeWordModel final : public WordModel {
  public:
-  BpeModel(BpeModel model, std::size_t n_ids) : model_(std::move(model)), stays_whole_(n_ids) {}
+  BpeWordModel(BpeModel model, std::size_t n_ids) : model_(std::move(model)), stays_whole_(n_ids) {}
 
   std::string_view kind() const override { return "bpe"; }
   bool keeps_bytes() const override {
@@ -138,7 +138,7 @@ Result<void> check_options(const WordModelParts& parts) {
 
 }  // namespace
 
-Result<std::unique_ptr<WordModel>> make_bpe_model(const WordModelParts& parts) {
+Result<std::unique_ptr<WordModel>> make_bpe_word_model(const WordModelParts& parts) {
   LATHE_TRY_VOID(check_options(parts));
   const TokenizerDescription& description = parts.description;
   BpeModel model;
@@ -156,7 +156,7 @@ Result<std::unique_ptr<WordModel>> make_bpe_model(const WordModelParts& parts) {
   LATHE_TRY(model.unk_id, parts.id_of_named("unk_token"));
   // Control tokens that lie in the vocabulary take part in no word: text must not spell them.
   for (const std::string& content : parts.control) model.pieces.erase(content);
-  return std::make_unique<BpeModel>(std::move(model), static_cast<std::size_t>(last) + 1);
+  return std::make_unique<BpeWordModel>(std::move(model), static_cast<std::size_t>(last) + 1);
 }
 
 }  // namespace lathe::engine
