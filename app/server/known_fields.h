@@ -35,6 +35,8 @@ struct KnownField {
 std::span<const KnownField> known_fields();
 /// The same for the members of ollama's `options`; `served` ones are fields of the body of that name.
 std::span<const KnownField> option_fields();
+/// THE TABLE of the members of a message of a chat.
+std::span<const KnownField> message_fields();
 /// Null: nobody knows it.
 const KnownField* find_field(std::span<const KnownField> table, std::string_view name);
 

@@ -13,7 +13,7 @@ using engine::Json;
 
 std::string text_of(const KnownField* field) {
   if (field == nullptr) return "is not a field that this server knows, and was ignored";
-  if (field->fate == FieldFate::served) return "has no effect on this route, and was ignored";
+  if (field->fate == FieldFate::served) return "has no effect here, and was ignored";
   return "is not served here, and was ignored";
 }
 
@@ -96,24 +96,24 @@ engine::Error RequestBody::in_given_names(engine::Error error) const {
   return error;
 }
 
-void refuse_unserved_fields(RequestFields& body, std::initializer_list<std::string_view> also) {
+void refuse_unserved_fields(RequestFields& object, std::initializer_list<std::string_view> also,
+                            std::span<const KnownField> table) {
   const auto refuse_if_asked = [&](std::string_view name) {
-    if (asks(known_fields(), body.object(), name)) body.refuse(name, "is not served here; send the request without it");
+    if (asks(table, object.object(), name)) object.refuse(name, "is not served here; send the request without it");
   };
-  for (const KnownField& field : known_fields()) {
+  for (const KnownField& field : table) {
     if (field.fate == FieldFate::refused) refuse_if_asked(field.name);
   }
   for (const std::string_view name : also) refuse_if_asked(name);
 }
 
-void warn_of_unread_fields(RequestFields& body) {
-  const Json& object = body.object();
-  body.for_each_unread([&](const std::string& name) {
-    const KnownField* field = find_field(known_fields(), name);
+void warn_of_unread_fields(RequestFields& object, std::span<const KnownField> table) {
+  object.for_each_unread([&](const std::string& name) {
+    const KnownField* field = find_field(table, name);
     if (field != nullptr && field->fate == FieldFate::harmless) return true;
-    if (!asks(known_fields(), object, name)) return true;
+    if (!asks(table, object.object(), name)) return true;
     return note_unread(
-        body.warnings(), [&](std::string words) { body.warn(printable(name, 100), std::move(words)); }, field);
+        object.warnings(), [&](std::string words) { object.warn(printable(name, 100), std::move(words)); }, field);
   });
 }
 

@@ -2,6 +2,7 @@
 // RequestBody: the fields of a request, those of other servers under the names that serve them here.
 #pragma once
 
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -35,10 +36,11 @@ class RequestBody {
 };
 
 /// Refuses the fields of the table whose fate that is, where they ask for something. `also` names those of one route.
-void refuse_unserved_fields(RequestFields& body, std::initializer_list<std::string_view> also);
+void refuse_unserved_fields(RequestFields& object, std::initializer_list<std::string_view> also,
+                            std::span<const KnownField> table = known_fields());
 
-/// Warns of what asks for something and was not looked at. Requires: all fields of the route have been read.
-void warn_of_unread_fields(RequestFields& body);
+/// Warns of each field that asks for something and was not read. Requires: all fields that are served have been read.
+void warn_of_unread_fields(RequestFields& object, std::span<const KnownField> table = known_fields());
 /// The same where nothing is generated: of fields that nobody knows.
 void warn_of_unknown_fields(RequestFields& body);
 

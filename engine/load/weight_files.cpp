@@ -227,14 +227,14 @@ class WeightFinder {
     if (sets.size() == 1 && sets.front().there.size() == there_.size()) {
       const std::vector<std::string> missing = sets.front().missing();
       const std::string of_downloads = downloads_text(folder_.path());
-      return fail(
-          ErrorCode::model_refused,
-          fmt::format(
-              "file is missing; {} of {} files {} here{}{}", there_.size(), sets.front().n_files,
-              there_.size() == 1 ? "is" : "are",
-              missing.size() > 1 ? fmt::format(", and with it {}", list_of({missing.begin() + 1, missing.end()})) : "",
-              of_downloads.empty() ? "; download the model again" : of_downloads),
-          missing.front());
+      return fail(ErrorCode::model_refused,
+                  fmt::format("file is missing{}; {} of {} files {} here{}",
+                              missing.size() > 1 ? fmt::format(", as {} {}", missing.size() > 2 ? "are" : "is",
+                                                               list_of({missing.begin() + 1, missing.end()}))
+                                                 : "",
+                              there_.size(), sets.front().n_files, there_.size() == 1 ? "is" : "are",
+                              of_downloads.empty() ? "; download the model again" : of_downloads),
+                  missing.front());
     }
     return fail(ErrorCode::model_refused,
                 fmt::format("{} files of weights and no {} that says which of them make up the model: {}; keep those of one "

@@ -55,12 +55,17 @@ QString Conversation::shown_text(const app::StoredMessage& message) const {
   return QString::fromStdString(message.versions[static_cast<std::size_t>(message.current)].text);
 }
 
+bool Conversation::is_blank(const app::StoredMessage& message) const {
+  const app::MessageVersion& shown = message.versions[static_cast<std::size_t>(message.current)];
+  return shown.text.empty() && footer_of(shown.footer_json).reasoning.isEmpty();
+}
+
 std::vector<engine::ChatMessage> Conversation::turns(int end) const {
   std::vector<engine::ChatMessage> turns;
   const std::size_t n = end < 0 ? messages_.size() : std::min(messages_.size(), static_cast<std::size_t>(end));
   for (std::size_t i = 0; i < n; ++i) {
     const app::MessageVersion& shown = messages_[i].versions[static_cast<std::size_t>(messages_[i].current)];
-    if (messages_[i].role == "assistant" && shown.text.empty()) continue;
+    if (messages_[i].role == "assistant" && is_blank(messages_[i])) continue;
     // Whether earlier reasoning belongs into the prompt is the chat template's choice.
     turns.push_back({.role = messages_[i].role,
                      .content = shown.text,

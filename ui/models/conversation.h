@@ -33,7 +33,9 @@ class Conversation : public QObject {
   /// The last message of the role; 0 when there is none.
   std::int64_t last_of(const std::string& role) const;
   QString shown_text(const app::StoredMessage& message) const;
-  /// What the template gets: the shown versions up to (not including) `end`; -1: all. Empty replies are left out.
+  /// True if the shown version has neither text nor reasoning.
+  bool is_blank(const app::StoredMessage& message) const;
+  /// What the template gets: the shown versions up to (not including) `end`; -1: all. Blank replies are left out.
   std::vector<engine::ChatMessage> turns(int end = -1) const;
 
   void start_new();

@@ -71,7 +71,7 @@ void ReplyWriter::regenerate(std::int64_t message) {
   if (conversation_.messages()[static_cast<std::size_t>(index)].role == "assistant") {
     const app::StoredMessage& stored = conversation_.messages()[static_cast<std::size_t>(index)];
     shown_before_ = stored.current;
-    if (!conversation_.shown_text(stored).isEmpty()) conversation_.add_version(message);
+    if (!conversation_.is_blank(stored)) conversation_.add_version(message);
     return begin(message, index, false);
   }
   const std::vector<app::StoredMessage>& all = conversation_.messages();
@@ -83,6 +83,9 @@ void ReplyWriter::regenerate(std::int64_t message) {
 void ReplyWriter::continue_reply(std::int64_t message) {
   const int index = conversation_.index_of(message);
   if (running() || index < 0 || conversation_.messages()[static_cast<std::size_t>(index)].role != "assistant") return;
+  // A template writes on from content alone: a reply that ended within its reasoning is written again, as a version.
+  if (conversation_.shown_text(conversation_.messages()[static_cast<std::size_t>(index)]).isEmpty())
+    return regenerate(message);
   begin(message, index + 1, true);
 }
 

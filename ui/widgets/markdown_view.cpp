@@ -12,8 +12,6 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kRenderEveryMs = 200;  // 5 Hz
-constexpr int kPausePerCost = 4;     // rendering takes a fifth of the time at most
 constexpr int kGap = 10;
 constexpr qsizetype kFormatAtMost = 100'000;  // characters; longer texts are shown as they are, without a stall
 constexpr qsizetype kShowAtMost = 400'000;
@@ -29,8 +27,7 @@ bool is_plain(const QString& words) {
 
 MarkdownView::MarkdownView(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) {
   setObjectName(QStringLiteral("message.body"));
-  render_timer_.setSingleShot(true);
-  connect(&render_timer_, &QTimer::timeout, this, &MarkdownView::render);
+  connect(&pace_, &RenderPace::due, this, &MarkdownView::render);
   connect(&theme, &Theme::changed, this, &MarkdownView::render_all);
 }
 
@@ -49,11 +46,8 @@ void MarkdownView::set_text(const QString& text) {
 void MarkdownView::append(const QString& delta) {
   if (delta.isEmpty()) return;
   text_ += delta;
-  const qint64 pause = std::max<qint64>(kRenderEveryMs, kPausePerCost * render_cost_ms_);
-  const int wait = since_render_.isValid() ? static_cast<int>(pause - since_render_.elapsed()) : 0;
   const bool is_first = parts_.empty() || (parts_.back().text != nullptr && parts_.back().pieces.isEmpty());
-  if (is_first || wait <= 0) return render();
-  if (!render_timer_.isActive()) render_timer_.start(wait);
+  if (is_first || pace_.may_render()) return render();
   if (insert_words(delta)) Q_EMIT height_changed();
 }
 
@@ -84,7 +78,7 @@ bool MarkdownView::insert_words(const QString& words) {
 void MarkdownView::set_streaming(bool streaming) {
   if (streaming_ == streaming) return;
   streaming_ = streaming;
-  if (!streaming) render_timer_.stop();
+  if (!streaming) pace_.stop();
   render();
 }
 
@@ -94,7 +88,7 @@ void MarkdownView::render_all() {
 }
 
 void MarkdownView::render() {
-  since_render_.start();
+  pace_.begin();
   std::vector<MarkdownPart> wanted = wanted_parts();
   if (wanted.empty() && streaming_) wanted.push_back({});
   for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -110,7 +104,7 @@ void MarkdownView::render() {
   for (std::size_t i = 0; i < parts_.size(); ++i)
     if (parts_[i].text != nullptr) parts_[i].text->set_caret(streaming_ && i + 1 == parts_.size());
   place();
-  render_cost_ms_ = since_render_.elapsed();
+  pace_.end();
   Q_EMIT height_changed();
 }
 

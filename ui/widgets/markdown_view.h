@@ -2,14 +2,13 @@
 // MarkdownView: the body of a message: text and code, one above the other; grows cheaply while a reply is written.
 #pragma once
 
-#include <QElapsedTimer>
-#include <QTimer>
 #include <QWidget>
 #include <vector>
 
 #include "ui/theme/theme.h"
 #include "ui/widgets/code_view.h"
 #include "ui/widgets/markdown.h"
+#include "ui/widgets/render_pace.h"
 #include "ui/widgets/text_view.h"
 
 namespace lathe::ui {
@@ -63,9 +62,7 @@ class MarkdownView : public QWidget {
   QString text_;
   std::vector<Part> parts_;
   qsizetype shown_size_ = 0;  ///< characters of the text that are on the screen
-  QTimer render_timer_;
-  QElapsedTimer since_render_;
-  qint64 render_cost_ms_ = 0;
+  RenderPace pace_;
   bool formatted_ = true, streaming_ = false;
 };
 

@@ -111,6 +111,16 @@ std::string base_of(std::string url) {
 
 }  // namespace
 
+bool holds_error(const Json& answer) {
+  const auto object = answer.find("object");
+  if (object != answer.end() && *object == "error") return true;
+  const auto error = answer.find("error");
+  if (error == answer.end() || error->is_null()) return false;
+  if (error->is_boolean()) return error->get<bool>();
+  if (error->is_number()) return error->get<double>() != 0;
+  return error->is_string() ? !error->get_ref<const std::string&>().empty() : !error->empty();
+}
+
 std::string error_text(const std::string& body) {
   std::string words = body;
   if (const auto json = engine::parse_json(body, "body"); json && json->is_object()) {
@@ -188,7 +198,11 @@ Result<Json> TargetSession::ask(http::Call call, const std::function<bool()>& go
   if (answer->problem) return tl::unexpected(*answer->problem);
   const int status = answer->head.status;
   if (status != 200) return engine::fail(code_of(status), refusal_text(answer->head, answer->body), path);
-  return engine::parse_json(answer->body, path);
+  LATHE_TRY(Json json, engine::parse_json(answer->body, path));
+  if (json.is_object() && holds_error(json))
+    return engine::fail(ErrorCode::invalid_argument, "the server answered 200 with an error: " + error_text(answer->body),
+                        path);
+  return json;
 }
 
 Result<void> TargetSession::find_model(const std::function<bool()>& go_on) {

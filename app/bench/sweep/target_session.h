@@ -54,6 +54,8 @@ class TargetSession {
   std::vector<std::int32_t> ids_;  ///< that prompts are drawn from
 };
 
+/// True if the answer says that something went wrong, whatever its status. Many servers send "error": null with each answer.
+bool holds_error(const engine::Json& answer);
 /// The words of an error's body, one line: of OpenAI's "error" object, "message" or "detail", or the body itself.
 std::string error_text(const std::string& body);
 /// The message of an answer with a status other than 200, with the status and the advice of its fields (Retry-After).

@@ -27,17 +27,6 @@ std::string text_of(const Json& object, const char* name) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-/// Whether an event says that something went wrong. Many servers send "error": null with every chunk.
-bool is_error(const SseEvent& event, const Json& data) {
-  if (event.type == "error") return true;
-  if (text_of(data, "object") == "error") return true;
-  const auto error = data.find("error");
-  if (error == data.end() || error->is_null()) return false;
-  if (error->is_boolean()) return error->get<bool>();
-  if (error->is_string()) return !error->get_ref<const std::string&>().empty();
-  return error->is_number() || !error->empty();
-}
-
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\n')) text.remove_suffix(1);
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t' || text.front() == '\n')) text.remove_prefix(1);
@@ -61,9 +50,10 @@ void TargetStream::take_head(const http::AnswerHead& head) {
 void TargetStream::take_piece(std::string_view bytes) {
   if (problem_) return;
   if (head_.status != 200) {
-    if (refusal_.size() < kMostErrorBody) refusal_ += bytes;
+    if (plain_body_.size() < kMostErrorBody) plain_body_ += bytes;
     return;
   }
+  if (!has_event_ && plain_body_.size() < kMostErrorBody) plain_body_ += bytes;
   const double at = now();
   const auto events = reader_.add(bytes);
   if (!events) {
@@ -85,7 +75,7 @@ void TargetStream::take_end(const std::optional<engine::Error>& problem) {
   if (problem && !has_done_) {
     problem_ = problem;
   } else if (head_.status != 200) {
-    problem_ = engine::Error{code_of(head_.status), refusal_text(head_, refusal_), {}};
+    problem_ = engine::Error{code_of(head_.status), refusal_text(head_, plain_body_), {}};
   } else if (const Result<void> rest = take_rest(); !rest) {
     problem_ = rest.error();
   } else if (const Result<void> whole = check_whole(); !whole) {
@@ -103,7 +93,7 @@ Result<void> TargetStream::take_event(const SseEvent& event, double now) {
   }
   const auto json = engine::parse_json(data, "event");
   const bool is_object = json && json->is_object();
-  if (is_object ? is_error(event, *json) : event.type == "error") {
+  if (event.type == "error" || (is_object && holds_error(*json))) {
     return engine::fail(ErrorCode::internal, "the server sent an error in its stream: " + error_text(std::string(data)));
   }
   if (!is_object) return broken(fmt::format("an event of the stream is no JSON object: {}", printable(data, 80)));
@@ -171,14 +161,19 @@ Result<void> TargetStream::take_rest() {
   const bool is_whole = data.empty() || data == "[DONE]" || engine::parse_json(data, "event").has_value();
   if (is_whole) return take_event(event, now());
   if (has_done_) return {};
-  return broken("the stream ended before its end, in the middle of an event");
+  return broken("the stream was cut off in the middle of an event");
 }
 
 /// Servers leave out [DONE], a finish_reason or the usage; one of the first two says that the answer is whole.
 Result<void> TargetStream::check_whole() {
-  if (!has_event_) return broken("no server-sent events came: the server does not stream");
+  if (!has_event_) {
+    const auto body = engine::parse_json(plain_body_, "body");
+    if (body && body->is_object() && holds_error(*body))
+      return engine::fail(ErrorCode::internal, "the server answered 200 with an error: " + error_text(plain_body_));
+    return broken("no server-sent events came: the server does not stream");
+  }
   if (!has_done_ && !has_finish_) {
-    return broken("the stream ended before its end: neither a finish_reason nor [DONE] came");
+    return broken("the stream was cut off: neither a finish_reason nor [DONE] came");
   }
   if (record_.token_times.empty()) return broken("an answer came without a token");
   if (!has_usage_) count_pieces();

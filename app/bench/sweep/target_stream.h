@@ -49,7 +49,8 @@ class TargetStream {
   const std::int64_t n_prompt_tokens_;
   SseReader reader_;
   http::AnswerHead head_;
-  std::string refusal_, text_;
+  std::string plain_body_;  ///< first bytes of an answer that is no stream, or not yet
+  std::string text_;
   std::vector<std::int32_t> token_ids_;
   bool has_event_ = false, has_done_ = false, has_finish_ = false, has_usage_ = false, is_over_ = false;
   std::optional<engine::Error> problem_;

@@ -48,7 +48,7 @@ class Decoded {
 tl::unexpected<engine::Error> broken(std::string_view coding, std::string_view what) {
   return engine::fail(ErrorCode::invalid_argument, fmt::format("the body is not valid {} data: {}", coding, what));
 }
-constexpr std::string_view kCut = "it ends before its end";
+constexpr std::string_view kCut = "it is cut short";
 constexpr std::string_view kMore = "more bytes follow its end";
 
 /// The wrapper of zlib, which "deflate" means; some clients send the bare stream instead.

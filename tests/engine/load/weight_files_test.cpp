@@ -98,8 +98,7 @@ void WeightFilesTest::files_of_weights_that_leave_a_choice_data() {
   };
   row("one of one", {"model-00001-of-00001.safetensors"}, "");
   row("one of three", {"model-00001-of-00003.safetensors"},
-      "model-00002-of-00003.safetensors: file is missing; 1 of 3 files is here, and with it "
-      "model-00003-of-00003.safetensors");
+      "model-00002-of-00003.safetensors: file is missing, as is model-00003-of-00003.safetensors; 1 of 3 files is here");
   row("the last of three", {"model-00003-of-00003.safetensors"}, "model-00001-of-00003.safetensors: file is missing");
   row("many missing", {"model-00001-of-00099.safetensors"}, "and 93 more");
   row("another name", {"llama.fp16.safetensors"}, "", "llama.fp16.safetensors is taken for model.safetensors");

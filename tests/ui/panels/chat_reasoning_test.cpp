@@ -53,6 +53,24 @@ class ChatReasoningTest : public QObject {
     QTRY_VERIFY(fixture->find<ui::ReasoningFold>("message.reasoning") != nullptr);
     QCOMPARE(fixture->find<ui::ReasoningFold>("message.reasoning")->reasoning(), QString("The user asks.\nI answer."));
   }
+  void a_reply_that_ended_within_it_stays_a_turn_and_a_version() {
+    fixture->engine()->answer_with("<think>The user asks and I");
+    fixture->say("What is paging?");
+    QVERIFY(fixture->wait_reply());
+    QCOMPARE(fixture->text_of(1), QString());
+    const auto turns = fixture->chat().turns();
+    QCOMPARE(turns.size(), std::size_t{2});
+    QCOMPARE(turns[1].role, std::string("assistant"));
+    QCOMPARE(turns[1].reasoning, std::string("The user asks and I"));
+    fixture->engine()->answer_with("Blocks.");
+    fixture->trigger("chat.continue");
+    QVERIFY(fixture->wait_reply());
+    QVERIFY(!fixture->engine()->submitted().back().prompt_token_ids.empty());
+    QCOMPARE(fixture->text_of(1), QString("Blocks."));
+    QCOMPARE(fixture->chat().messages()[1].versions.size(), std::size_t{2});
+    fixture->trigger("chat.previous_version");
+    QCOMPARE(fixture->find<ui::ReasoningFold>("message.reasoning")->reasoning(), QString("The user asks and I"));
+  }
   void an_answer_without_it_has_no_fold() {
     fixture->engine()->answer_with("Blocks.");
     fixture->say("What is paging?");

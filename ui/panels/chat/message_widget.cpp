@@ -106,6 +106,7 @@ void MessageWidget::refresh_reasoning(const QString& reasoning) {
       place();
       Q_EMIT height_changed();
     });
+    connect(reasoning_, &ReasoningFold::text_shown, this, &MessageWidget::height_changed);
     reasoning_->show();
     place();
     Q_EMIT height_changed();
@@ -114,7 +115,7 @@ void MessageWidget::refresh_reasoning(const QString& reasoning) {
   if (shown) {
     const ChatStream* stream = context_.writer.stream();
     const bool thinks = is_running() && stream != nullptr && stream->text().isEmpty();
-    if (reasoning_->set_reasoning(reasoning, thinks) && reasoning_->is_open()) Q_EMIT height_changed();
+    reasoning_->set_reasoning(reasoning, thinks);
   }
   reasoning_->setVisible(shown);
 }

@@ -13,9 +13,8 @@ ReasoningFold::ReasoningFold(const Theme& theme, QWidget* parent)
   text_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   rows()->addWidget(text_);
   set_open(false);
-  connect(this, &Section::folded, this, [this] {
-    if (is_open()) text_->setText(reasoning_);
-  });
+  connect(this, &Section::folded, this, &ReasoningFold::show_text);
+  connect(&pace_, &RenderPace::due, this, &ReasoningFold::show_text);
 }
 
 void ReasoningFold::count(QStringView more) {
@@ -25,9 +24,17 @@ void ReasoningFold::count(QStringView more) {
   }
 }
 
+void ReasoningFold::show_text() {
+  if (!is_open() || text_->text() == reasoning_) return;
+  pace_.begin();
+  text_->setText(reasoning_);
+  Q_EMIT text_shown();
+  pace_.end();
+}
+
 /// Called with each piece of a reply: words are counted once, and a folded text is not laid out.
-bool ReasoningFold::set_reasoning(const QString& reasoning, bool running) {
-  if (reasoning == reasoning_ && running == running_) return false;
+void ReasoningFold::set_reasoning(const QString& reasoning, bool running) {
+  if (reasoning == reasoning_ && running == running_) return;
   if (!reasoning.startsWith(reasoning_)) {
     reasoning_.clear();
     n_words_ = 0;
@@ -36,10 +43,9 @@ bool ReasoningFold::set_reasoning(const QString& reasoning, bool running) {
   count(QStringView(reasoning).mid(reasoning_.size()));
   reasoning_ = reasoning;
   running_ = running;
-  if (is_open()) text_->setText(reasoning_);
+  if (!running || pace_.may_render()) show_text();
   const QString words = counted(n_words_, tr("word"), tr("words"));
   set_fact(running ? tr("thinking, %1").arg(words) : words);
-  return true;
 }
 
 int ReasoningFold::height_for(int width) const {

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "app/log/printable.h"
-#include "app/server/request_fields.h"
+#include "app/server/request_body.h"
 
 namespace lathe::app::openai {
 namespace {
@@ -94,11 +94,12 @@ Result<ToolCall> read_call(const Json& json, const std::string& path) {
   return call;
 }
 
-/// Reads the fields of an assistant's messages alone: calls, a refusal, and reasoning under vLLM's name or the older one;
-/// these fields come before reasoning among the content's parts.
+/// Reads the fields of an assistant's messages alone: calls, a refusal, and reasoning under the names of vLLM (the newer one
+/// decides) and ollama; these fields come before reasoning among the content's parts.
 Result<void> read_assistant(RequestFields& reader, ChatMessage& message) {
-  const auto reasoning = reader.text("reasoning"), older = reader.text("reasoning_content");
-  if (reasoning || older) message.reasoning = reasoning ? *reasoning : *older;
+  for (const char* name : {"thinking", "reasoning_content", "reasoning"}) {
+    if (auto reasoning = reader.text(name)) message.reasoning = *std::move(reasoning);
+  }
   if (const auto refusal = reader.text("refusal"); refusal && message.content.empty()) message.content = *refusal;
   const Json* calls = reader.array("tool_calls");
   for (std::size_t i = 0; calls != nullptr && i < calls->size(); ++i) {
@@ -108,7 +109,8 @@ Result<void> read_assistant(RequestFields& reader, ChatMessage& message) {
   return {};
 }
 
-Result<ChatMessage> read_message(const Json& json, const std::string& path) {
+/// Hands warnings of members that are not read to `body`.
+Result<ChatMessage> read_message(const Json& json, const std::string& path, RequestFields& body) {
   if (!json.is_object())
     return engine::fail(ErrorCode::invalid_argument, "must be an object with \"role\" and \"content\"", path);
   RequestFields reader(json, path);
@@ -120,22 +122,28 @@ Result<ChatMessage> read_message(const Json& json, const std::string& path) {
   if (message.role == "developer") message.role = "system";  // OpenAI's newer word; templates of open models know the older
   LATHE_TRY_VOID(read_content(reader, message));
   message.name = reader.text("name").value_or("");
-  if (message.role == "tool") message.tool_call_id = reader.text("tool_call_id").value_or("");
+  if (message.role == "tool") {
+    message.tool_call_id = reader.text("tool_call_id").value_or("");
+    if (message.name.empty()) message.name = reader.text("tool_name").value_or("");
+  }
   if (message.role == "assistant") {
     LATHE_TRY_VOID(read_assistant(reader, message));
   } else if (const Json* calls = reader.array("tool_calls"); calls != nullptr && !calls->empty()) {
     reader.refuse("tool_calls", "only messages of the assistant have tool calls");
   }
+  refuse_unserved_fields(reader, {}, message_fields());
   LATHE_TRY_VOID(reader.verdict());
+  warn_of_unread_fields(reader, message_fields());
+  body.take_over(reader);
   return message;
 }
 
 }  // namespace
 
-Result<std::vector<ChatMessage>> read_chat_messages(const Json& messages) {
+Result<std::vector<ChatMessage>> read_chat_messages(const Json& messages, RequestFields& body) {
   std::vector<ChatMessage> read;
   for (std::size_t i = 0; i < messages.size(); ++i) {
-    LATHE_TRY(ChatMessage message, read_message(messages[i], "messages[" + std::to_string(i) + "]"));
+    LATHE_TRY(ChatMessage message, read_message(messages[i], "messages[" + std::to_string(i) + "]", body));
     read.push_back(std::move(message));
   }
   return read;

@@ -4,12 +4,14 @@
 
 #include <vector>
 
+#include "app/server/request_fields.h"
 #include "engine/api/chat.h"
 #include "engine/api/json.h"
 
 namespace lathe::app::openai {
 
-/// Requires: an array. Errors: invalid_argument with the path of the field.
-engine::Result<std::vector<engine::ChatMessage>> read_chat_messages(const engine::Json& messages);
+/// Members of a message that are not read become warnings of `body`. Requires: an array. Errors: invalid_argument with the
+/// path of the field.
+engine::Result<std::vector<engine::ChatMessage>> read_chat_messages(const engine::Json& messages, RequestFields& body);
 
 }  // namespace lathe::app::openai

@@ -74,7 +74,7 @@ engine::Result<std::vector<engine::TextSpan>> read_chat_prompt(RequestFields& bo
   read_thinking(body, thinks, source, options.variables);
   LATHE_TRY_VOID(body.verdict());
 
-  LATHE_TRY(const std::vector<engine::ChatMessage> read, read_chat_messages(*messages));
+  LATHE_TRY(const std::vector<engine::ChatMessage> read, read_chat_messages(*messages, body));
   auto spans = chat_template->render(read, options);
   if (!spans) {
     // The template is the model author's program: whatever it objects to is an objection to this request.

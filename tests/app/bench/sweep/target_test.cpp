@@ -248,8 +248,12 @@ class TargetTest : public QObject {
     row("bad", http_answer(400, R"({"detail":"max_tokens is too large"})"), "400: max_tokens is too large");
     row("plain words", http_answer(500, "Internal Server Error"), "500: Internal Server Error");
     row("no events", http_answer(200, R"({"choices":[{"text":"a"}]})"), "does not stream");
-    row("no end", http_stream({token("a")}), "ended before its end");
-    row("cut event", http_stream({token("a")}) + "data: {\"choi", "ended before its end");
+    row("an error instead of a stream", http_answer(200, R"({"error":{"message":"model not loaded"}})"),
+        "answered 200 with an error: model not loaded");
+    row("an error of the old form instead of a stream", http_answer(200, R"({"object":"error","message":"no model"})"),
+        "answered 200 with an error: no model");
+    row("no end", http_stream({token("a")}), "was cut off");
+    row("cut event", http_stream({token("a")}) + "data: {\"choi", "was cut off");
     row("no JSON", http_stream({"what?"}), "no JSON object: what?");
     row("an error in the stream", http_stream({token("a"), R"({"error":{"message":"the engine died"}})"}),
         "the engine died");
@@ -275,10 +279,9 @@ class TargetTest : public QObject {
         "307; it redirects to http://other/v1/completions");
     row("compressed", "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n\x1f\x8b", "compresses its answers (gzip)");
     row("cut behind its tokens", http_stream({token("a"), token("b"), R"({"choices":[{"text":"c","finish_reason":null}]})"}),
-        "ended before its end");
+        "was cut off");
     row("cut though its chunks have usage",
-        http_stream({R"({"choices":[{"text":"a"}],"usage":{"prompt_tokens":12,"completion_tokens":1}})"}),
-        "ended before its end");
+        http_stream({R"({"choices":[{"text":"a"}],"usage":{"prompt_tokens":12,"completion_tokens":1}})"}), "was cut off");
     row("no token", http_stream({kUsage, "[DONE]"}), "without a token");
     row("no HTTP", "SSH-2.0-OpenSSH_9.2\r\n\r\n", "sent no answer");
     row("a head and no more", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\ndata:", "broke off its answer");
@@ -305,6 +308,7 @@ class TargetTest : public QObject {
     row("error: null", http_stream({null_error(a), null_error(last), null_error(kUsage), done}));
     row("error: empty",
         http_stream({a, R"({"choices":[{"text":"b"}],"error":{}})", R"({"choices":[],"error":""})", kUsage, done}));
+    row("error: 0", http_stream({a, R"({"choices":[{"text":"b"}],"error":0})", kUsage, done}));
     row("no [DONE]", http_stream({a, last, kUsage}));
     row("no [DONE], usage with the last token",
         http_stream(
@@ -395,6 +399,24 @@ class TargetTest : public QObject {
     QVERIFY2(error.find("does not take a connection") != std::string::npos, error.c_str());
     QCOMPARE(TargetSession::open({.url = "https://a.b", .model = {}, .api_key = {}}, {}, [] { return true; }).error().code,
              ErrorCode::invalid_argument);
+  }
+
+  /// Token ids are refused within an answer of status 200.
+  void an_error_in_an_answer_to_the_probe_is_a_refusal() {
+    const auto stream = streams(http_stream({token("a"), token("b"), kUsage, "[DONE]"}));
+    const ScriptedServer server([stream](const ScriptedRequest& request) -> std::optional<std::string> {
+      if (request.body.find("\"prompt\":[") != std::string::npos)
+        return http_answer(200, R"({"error":{"message":"prompt must be a string"}})");
+      return stream(request);
+    });
+    const CellResult cell = swept(plan_for(server.url())).cells.at(0);
+    QVERIFY2(cell.error.empty(), cell.error.c_str());
+    const ScriptedServer refusing([](const ScriptedRequest& request) -> std::optional<std::string> {
+      if (request.path == "/v1/models") return http_answer(200, R"({"data":[{"id":"scripted"}]})");
+      return http_answer(200, R"({"error":"model not loaded"})");
+    });
+    const std::string error = failure_of(refusing.url());
+    QVERIFY2(error.find("answered 200 with an error: model not loaded") != std::string::npos, error.c_str());
   }
 
   void silence_ends_at_its_limit() {

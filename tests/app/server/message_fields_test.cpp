@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Members of a chat's messages over HTTP: each is read, refused by its path, or warned of.
+#include <QtTest>
+
+#include "app/server/known_fields.h"
+#include "tests/support/server_fixture.h"
+
+using namespace lathe;
+using app::FieldFate;
+using app::KnownField;
+using engine::Json;
+using tests::HttpClient;
+using tests::HttpReply;
+
+namespace {
+
+/// A chat of three messages: question, answer with more members, question with more members.
+Json chat_with(const Json& answer, const Json& question = Json::object()) {
+  Json messages = {
+      {{"role", "user"}, {"content", "a"}}, {{"role", "assistant"}, {"content", "b"}}, {{"role", "user"}, {"content", "c"}}};
+  messages[1].update(answer);
+  messages[2].update(question);
+  return {{"messages", messages}};
+}
+
+}  // namespace
+
+class MessageFieldsTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void init() { fixture_ = std::make_unique<tests::ServerFixture>(); }
+  void cleanup() { fixture_.reset(); }
+
+  void refused_members_are_named_by_their_path() {
+    int n_refused = 0;
+    for (const KnownField& field : app::message_fields()) {
+      if (field.fate != FieldFate::refused) continue;
+      ++n_refused;
+      const std::string name(field.name);
+      const HttpReply reply = post(chat_with({{name, true}}));
+      QCOMPARE(reply.status, 400);
+      QCOMPARE(reply.json()["error"]["param"], "messages[1]." + name);
+    }
+    QVERIFY(n_refused > 0);
+    const HttpReply image = post(chat_with({}, {{"images", {"aGk="}}}));
+    QCOMPARE(image.status, 400);
+    QCOMPARE(image.json()["error"]["param"], "messages[2].images");
+  }
+
+  void members_that_ask_for_nothing_pass_silently() {
+    for (const KnownField& field : app::message_fields()) {
+      if (field.fate == FieldFate::served) continue;
+      const std::string name(field.name);
+      for (const Json& value : {Json(nullptr), Json(false), Json(""), Json::array(), Json::object()}) {
+        const HttpReply reply = post(chat_with({{name, value}}, {{name, value}}));
+        QVERIFY2(reply.status == 200 && !reply.json().contains("warnings"), reply.body.c_str());
+      }
+      if (field.fate == FieldFate::refused) continue;
+      const HttpReply reply = post(chat_with({{name, "x1"}}));
+      QVERIFY2(reply.status == 200 && !reply.json().contains("warnings"), reply.body.c_str());
+    }
+  }
+
+  void other_members_are_warned_of() {
+    const HttpReply reply = post(chat_with({{"weight", 1}}, {{"reasoning", "x"}, {"tool_call_id", "y"}}));
+    QCOMPARE(reply.status, 200);
+    QCOMPARE(names_of(reply), (QStringList{"messages[1].weight", "messages[2].reasoning", "messages[2].tool_call_id"}));
+    const HttpReply tokens = HttpClient(fixture_->port()).post("/tokenize", chat_with({{"weight", 1}}));
+    QCOMPARE(tokens.status, 200);
+    QCOMPARE(names_of(tokens), QStringList{"messages[1].weight"});
+  }
+
+  void many_warnings_are_bounded() {
+    Json messages = Json::array();
+    for (int i = 0; i < 99; ++i)
+      messages.push_back({{"role", i % 2 == 0 ? "user" : "assistant"}, {"content", "a"}, {"x", 1}});
+    const HttpReply reply = post({{"messages", messages}});
+    QCOMPARE(reply.status, 200);
+    QCOMPARE(reply.json()["warnings"].size(), app::RequestFields::kMaxWarnings);
+  }
+
+  /// vLLM's newer name decides where several are there.
+  void reasoning_is_read_under_each_name() {
+    for (const char* name : {"reasoning", "reasoning_content", "thinking"}) {
+      const HttpReply reply = post(chat_with({{name, "why"}}));
+      QVERIFY2(reply.status == 200 && !reply.json().contains("warnings"), reply.body.c_str());
+      QCOMPARE(post(chat_with({{name, 5}})).json()["error"]["param"], std::string("messages[1].") + name);
+    }
+  }
+
+ private:
+  HttpReply post(Json body) {
+    body["max_tokens"] = 1;
+    return HttpClient(fixture_->port()).post("/v1/chat/completions", body);
+  }
+  static QStringList names_of(const HttpReply& reply) {
+    QStringList names;
+    for (const Json& warning : reply.json().value("warnings", Json::array()))
+      names << QString::fromStdString(warning["param"].get<std::string>());
+    names.sort();
+    return names;
+  }
+
+  std::unique_ptr<tests::ServerFixture> fixture_;
+};
+
+QTEST_GUILESS_MAIN(MessageFieldsTest)
+#include "message_fields_test.moc"
