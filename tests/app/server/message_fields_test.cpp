@@ -3,6 +3,7 @@
 #include <QtTest>
 
 #include "app/server/known_fields.h"
+#include "app/server/request_fields.h"
 #include "tests/support/server_fixture.h"
 
 using namespace lathe;
