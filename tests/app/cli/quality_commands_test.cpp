@@ -72,7 +72,7 @@ class QualityCommandsTest : public QObject {
     QVERIFY(got["n_tokens"] == 6);
   }
 
-  void counts_below_the_least_are_refused_in_a_few_text() {
+  void counts_below_the_least_are_refused_in_a_few_words() {
     const std::string list_file = list();
     for (const char* wrong : {"-5", "few", "1.5"}) {
       const CliRun run = run_cli({"eval", "perplexity", tiny_model_path(), "--dataset", list_file, "--limit", wrong});

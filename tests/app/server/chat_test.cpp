@@ -28,7 +28,7 @@ class ChatTest : public QObject {
   void developer_is_a_system_message();
   void content_parts_are_joined();
   void continue_final_message_leaves_it_open();
-  void template_refusal_is_a_400_with_its_text();
+  void template_refusal_is_a_400_with_its_words();
   void template_variables_are_those_of_the_template();
   void request_template_is_refused();
   void max_completion_tokens_wins();
@@ -137,7 +137,7 @@ void ChatTest::continue_final_message_leaves_it_open() {
   QCOMPARE(post({{"messages", messages}, {"continue_final_message", true}, {"add_generation_prompt", true}}).status, 400);
 }
 
-void ChatTest::template_refusal_is_a_400_with_its_text() {
+void ChatTest::template_refusal_is_a_400_with_its_words() {
   const Json messages = {{{"role", "user"}, {"content", "Hi"}}, {{"role", "system"}, {"content", "no"}}};
   const HttpReply reply = post({{"messages", messages}});
   QCOMPARE(reply.status, 400);

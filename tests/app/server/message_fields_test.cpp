@@ -44,7 +44,7 @@ class MessageFieldsTest : public QObject {
       QCOMPARE(reply.json()["error"]["param"], "messages[1]." + name);
     }
     QVERIFY(n_refused > 0);
-    const HttpReply image = post(chat_with({}, {{"images", {"aGk="}}}));
+    const HttpReply image = post(chat_with(Json::object(), {{"images", {"aGk="}}}));
     QCOMPARE(image.status, 400);
     QCOMPARE(image.json()["error"]["param"], "messages[2].images");
   }

@@ -57,7 +57,7 @@ class ManualWindowTest : public QObject {
   void a_target_is_scrolled_to_the_top_and_marked();
   void links_lead_to_pages_and_sections();
   void back_and_forward_keep_the_scroll_position();
-  void a_search_lists_sections_and_marks_text();
+  void a_search_lists_sections_and_marks_words();
   void a_search_without_a_hit_says_so();
   void escape_clears_the_search_then_closes();
   void the_page_follows_the_theme();
@@ -222,7 +222,7 @@ void ManualWindowTest::back_and_forward_keep_the_scroll_position() {
   QCOMPARE(shown.window->target().page, QString("window"));
 }
 
-void ManualWindowTest::a_search_lists_sections_and_marks_text() {
+void ManualWindowTest::a_search_lists_sections_and_marks_words() {
   WindowFixture fixture;
   fixture.trigger("help.manual");
   const Shown shown(fixture);

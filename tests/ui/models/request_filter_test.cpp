@@ -55,7 +55,7 @@ class RequestFilterTest : public QObject {
     QVERIFY(RequestFilter::parse("status:422").matches(refused));
     QVERIFY(!matches("status:error"));
   }
-  void unknown_fields_are_text() { QVERIFY(!matches("colour:red")); }
+  void unknown_fields_are_words() { QVERIFY(!matches("colour:red")); }
   void the_number_of_a_request_is_a_word() {
     QVERIFY(matches("7"));
     QVERIFY(!matches("70"));

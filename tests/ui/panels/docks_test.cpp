@@ -50,7 +50,7 @@ class DocksTest : public QObject {
   void a_paused_table_stands_still();
   void clearing_leaves_the_running_requests();
   void a_request_after_clearing_is_inspected();
-  void the_log_is_filtered_by_level_and_text();
+  void the_log_is_filtered_by_level_and_words();
   void the_log_follows_and_copies();
   void diagnostics_say_what_a_bug_report_needs();
   void diagnostics_without_a_model();
@@ -414,7 +414,7 @@ void DocksTest::a_request_after_clearing_is_inspected() {
   QTRY_COMPARE(fixture->find<QLabel>("requests.inspector.title")->text(), QString("#2"));
 }
 
-void DocksTest::the_log_is_filtered_by_level_and_text() {
+void DocksTest::the_log_is_filtered_by_level_and_words() {
   fixture->show_panel("log");
   fixture->workbench->log().warning("engine", "an odd thing");
   fixture->workbench->log().info("engine", "an even thing");

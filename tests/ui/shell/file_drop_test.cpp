@@ -81,7 +81,7 @@ class FileDropTest : public QObject {
     QTest::newRow("zeros") << QByteArray(100, '\0') << "f.bin is not a text in UTF-8.";
     QTest::newRow("too long") << QByteArray(300 << 10, 'x') << "f.bin has 300 KiB; at most 256 KiB can be attached.";
   }
-  void the_composer_refuses_in_text() {
+  void the_composer_refuses_in_words() {
     QFETCH(QByteArray, bytes);
     QFETCH(QString, why);
     field()->setPlainText("before");
@@ -125,7 +125,7 @@ class FileDropTest : public QObject {
     QCOMPARE(chosen(), link.toStdString());
   }
 
-  void what_is_no_model_is_refused_in_text() {
+  void what_is_no_model_is_refused_in_words() {
     QVERIFY(QDir(folder->path()).mkpath("empty"));
     QVERIFY(QFile::link(folder->filePath("gone"), folder->filePath("broken")));
     const ModelStores stores;
