@@ -50,8 +50,10 @@ class SweepPlanTest : public QObject {
     QCOMPARE(values("stop=[\"a,]\",\"b\\\"]\"],c"), (std::vector<std::string>{"[\"a,]\",\"b\\\"]\"]", "c"}));
     QCOMPARE(values("stop=[INST]"), (std::vector<std::string>{"[INST]"}));
     QCOMPARE(values("dataset=a:b.txt,[c,d"), (std::vector<std::string>{"a:b.txt", "[c", "d"}));
-    QVERIFY(!parse_variable("stop_token_ids=[1,2]3").has_value());
-    QVERIFY(!parse_variable("stop_token_ids=[1,2],").has_value());
+    QCOMPARE(parse_variable("stop_token_ids=[1,2]3").error().message,
+             std::string("'stop_token_ids=[1,2]3': [1,2] is followed by no comma"));
+    QCOMPARE(parse_variable("stop_token_ids=[1,2],").error().message,
+             std::string("'stop_token_ids=[1,2],' has an empty value"));
     QVERIFY(check_values(plan_of({{"logit_bias", {"5:1", "{5:1,6:-2}"}}, {"stop_token_ids", {"[1,2]", "[]"}}})).has_value());
   }
 
@@ -101,15 +103,15 @@ class SweepPlanTest : public QObject {
 
   void a_plan_is_checked() {
     QVERIFY(refusal(plan_of({{"concurency", {"1"}}})).find("did you mean concurrency?") != std::string::npos);
-    QVERIFY(!refusal(plan_of({{"dtype", {"auto"}}, {"dtype", {"float32"}}})).empty());
-    QVERIFY(!refusal(plan_of({{"a", {}}, {"b", {}}, {"c", {}}, {"d", {}}})).empty());
-    QVERIFY(!refusal(plan_of({{"concurrency", {}}})).empty());
+    QCOMPARE(refusal(plan_of({{"dtype", {"auto"}}, {"dtype", {"float32"}}})), std::string("is a variable twice"));
+    QCOMPARE(refusal(plan_of({{"a", {}}, {"b", {}}, {"c", {}}, {"d", {}}})), std::string("at most 3 variables, got 4"));
+    QCOMPARE(refusal(plan_of({{"concurrency", {}}})), std::string("has no value"));
     QVERIFY(refusal(plan_of({{"max_tokens", {"4"}}})).find("output_tokens") != std::string::npos);
     QVERIFY(refusal(plan_of({{"tool_call_parser", {"none"}}})).find("not chats") != std::string::npos);
-    QVERIFY(!refusal(plan_of({{"seed", {"4"}}})).empty());
+    QCOMPARE(refusal(plan_of({{"seed", {"4"}}})), std::string("is no variable: each run draws its own from the plan's"));
     SweepPlan none = plan_of({});
     none.repeats = 0;
-    QVERIFY(!refusal(none).empty());
+    QCOMPARE(refusal(none), std::string("must be between 1 and 1000, got 0"));
   }
 
   /// Cells that differ in what the work does not look at would show noise as its effect.
@@ -123,7 +125,8 @@ class SweepPlanTest : public QObject {
     for (const char* name : {"prompt_tokens", "shared_prefix", "turn_tokens"}) {
       QCOMPARE(told({{name, {"0.5"}}}, {.dataset = "a.txt"}),
                std::string("has no effect: prompts are those of the dataset"));
-      QVERIFY(!told({{name, {"0.5"}}, {"dataset", {"a.txt"}}}, {}).empty());
+      QCOMPARE(told({{name, {"0.5"}}, {"dataset", {"a.txt"}}}, {}),
+               std::string("has no effect: prompts are those of the dataset"));
       QCOMPARE(told({{name, {"0.5"}}}, {}), std::string());
     }
     QVERIFY(told({}, {.shared_prefix = 0.5, .dataset = "a.txt"}).starts_with("must be 0"));
@@ -145,8 +148,10 @@ class SweepPlanTest : public QObject {
     QCOMPARE(check(plan).error().where, std::string("length_spread"));
     plan.workload.length_distribution = "lognormal";
     QCOMPARE(refusal(plan), std::string());
-    QVERIFY(!set_option(plan.workload, "length_spread", "11").has_value());
-    QVERIFY(!set_option(plan.workload, "length_distribution", "normal").has_value());
+    QCOMPARE(set_option(plan.workload, "length_spread", "11").error().message,
+             std::string("length_spread must be between 0 and 10, got 11"));
+    QCOMPARE(set_option(plan.workload, "length_distribution", "normal").error().message,
+             std::string("length_distribution must be one of uniform|lognormal, got \"normal\"; did you mean lognormal?"));
     plan.variables = {{"length_distribution", {"lognormal", "uniform"}}};  // each of its cells says so
     QCOMPARE(refusal(plan), std::string());
     QVERIFY(lathe::app::cell_of(plan, 0).has_value());

@@ -115,7 +115,12 @@ class SweepTest : public QObject {
   void every_load_pattern_sends_all_requests() {
     const SweepPlan plan = small_plan({{"load", {"concurrency", "constant", "poisson"}}, {"rate", {"200"}}});
     auto journal = SweepJournal::open("", plan, false);
-    for (const auto& [index, cell] : swept(plan, *journal).cells) QVERIFY2(cell.error.empty(), cell.error.c_str());
+    const SweepReport report = swept(plan, *journal);
+    QCOMPARE(report.cells.size(), std::size_t{3});
+    for (const auto& [index, cell] : report.cells) {
+      QVERIFY2(cell.error.empty(), cell.error.c_str());
+      QCOMPARE(cell.samples_of(metric_index("requests")), (std::vector<double>{3, 3}));
+    }
   }
 
   void a_cell_that_cannot_be_is_recorded_and_the_sweep_goes_on() {

@@ -7,6 +7,8 @@
 #include <QTest>
 #include <atomic>
 #include <csignal>
+#include <filesystem>
+#include <iterator>
 #include <latch>
 #include <set>
 #include <system_error>
@@ -18,6 +20,11 @@
 using lathe::kernels::ThreadPool;
 
 namespace {
+
+/// Threads of this process.
+std::size_t n_threads() {
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}));
+}
 
 /// True when the body ends its process by abort().
 template <class Body>
@@ -121,13 +128,17 @@ class ThreadPoolTest : public QObject {
 
   void sleeping_workers_wake_for_the_next_job() {
     ThreadPool pool(2);
+    std::atomic<int> n_arrived{0};
     for (int round = 0; round < 3; ++round) {
       std::latch both(2);
-      pool.run(2, 1, [&](std::int64_t, std::int64_t, int) { both.arrive_and_wait(); });
+      pool.run(2, 1, [&](std::int64_t, std::int64_t, int) {
+        both.arrive_and_wait();
+        ++n_arrived;
+      });
       // Longer than the workers spin, so that they are asleep for the next round.
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
-    QVERIFY(true);
+    QCOMPARE(n_arrived.load(), 3 * 2);
   }
 
   void more_threads_than_cores_finish() {
@@ -165,8 +176,13 @@ class ThreadPoolTest : public QObject {
   }
 
   void an_idle_pool_can_be_destroyed() {
-    for (int i = 0; i < 50; ++i) ThreadPool pool(4);
-    QVERIFY(true);
+    for (int i = 0; i < 50; ++i) {
+      const std::size_t n_before = n_threads();
+      {
+        ThreadPool pool(4);
+      }
+      QCOMPARE(n_threads(), n_before);
+    }
   }
 
   void nested_use_is_refused() {
