@@ -152,12 +152,14 @@ class MarkersTest : public QObject {
     for (const char* code : {"1. Like so:\n\n    ```xml\n    %1\n    ```\nOK?", "- a\n\n\t```\n\t%1\n\t```",
                              "1. ```xml\n   %1\n   ```", "> ```\n> %1\n> ```\nOK?", "1. > ```\n   > %1\n   > ```",
                              "10) a\n    - ~~~\n      %1\n      ~~~", "> 1. a\n>\n>     ```\n>     %1\n>     ```",
-                             "-\n  ```\n  %1\n  ```", "1. ```sh\n   ls\n   ```\n2. ```xml\n   %1\n"})
+                             "-\n  ```\n  %1\n  ```", "- a\n\n         ```\n         %1\n         ```",
+                             "> ```\n> ls\n```xml\n%1\n```", "1. ```sh\n   ls\n   ```\n2. ```xml\n   %1\n"})
       check_line(code, true);
     for (const char* call :
          {"1. ```bash\n   ls\n   ```\nNow I do it.\n%1", "- ```\n  ls\n```\nNow:\n%1", "> ```\n> ls\n> ```\nNow:\n%1",
-          "> ```\n> ls\n%1", "> ```\n> ls\n\nNow:\n%1", "1. a\n\nNow:\n\n    ```\n%1", ">     ```\n%1", "-```\n%1",
-          "1.```\n%1", "1234567890. ```\n%1", "* a\n\n          ```\n%1", "> - a\n\n    ```\n%1", "\t```\n%1", "**```\n%1"})
+          "> ```\n> ls\n%1", "> ```\n> ls\nNow:\n%1", "> ```\n> ls\n\nNow:\n%1", "1. a\n\nNow:\n\n    ```\n%1",
+          ">     ```\n%1", "-```\n%1", "1.```\n%1", "1234567890. ```\n%1", "* a\n\n          ```\n%1",
+          "> - a\n\n    ```\n%1", "\t```\n%1", "**```\n%1"})
       check_line(call, false);
   }
   void in_a_code_span_data() { samples(); }
