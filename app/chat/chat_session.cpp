@@ -111,7 +111,7 @@ std::shared_ptr<const engine::AnswerReading> reading_of(const engine::LoadedMode
                                                         const std::vector<engine::TextSpan>& prompt, bool goes_on) {
   engine::AnswerReading reading = engine::answer_reading({{}, model.answer_formats.reasoning}, model.answer_markers);
   if (reading.formats.empty()) return nullptr;
-  reading.prompt = engine::prompt_end(prompt);
+  reading.prompt = engine::prompt_end(prompt, goes_on);
   reading.goes_on = goes_on;
   return std::make_shared<const engine::AnswerReading>(std::move(reading));
 }

@@ -40,8 +40,8 @@ struct AnswerReading {
   std::vector<AnswerMarker> markers{};  ///< of these formats, ascending by id
   /// Tools of the request: formats that write texts and numbers alike look up the types of arguments in them.
   Json tools = Json::array();
-  /// The prompt, or its end: says whether the answer begins inside the reasoning; without one it does where the format's
-  /// models always do.
+  /// The prompt's end, see prompt_end(): says whether the answer begins inside the reasoning; without one it does where the
+  /// format's models always do.
   std::string prompt{};
   /// The prompt ends in the beginning of the answer, which is not reasoning unless a marker says so.
   bool goes_on = false;
@@ -68,7 +68,8 @@ class AnswerParser {
   virtual ~AnswerParser() = default;
   /// `marks`: of the tokens in `piece`, ascending.
   virtual std::vector<AnswerDelta> feed(std::string_view piece, std::span<const TextMark> marks = {}) = 0;
-  /// The answer is over: what was held back. Nothing may be fed afterwards. A call that is not whole is dropped.
+  /// The answer is over: what was held back. Nothing may be fed afterwards. A call that is not whole is dropped, but one
+  /// that hides the marker of its end in a string, in an answer that ended by itself, is content with all that follows it.
   /// `cut`: the answer did not end by itself, so a call whose end cannot be known without its end marker is not whole.
   virtual std::vector<AnswerDelta> finish(bool cut = false) = 0;
   /// Reads on as feed() does, but gives nothing out. Returns stop().
@@ -90,8 +91,10 @@ AnswerFormats answer_formats(const EngineOptions& options, std::string_view chat
 std::vector<AnswerMarker> answer_markers(const AnswerFormats& formats, const Tokenizer& tokenizer);
 /// A reading by these formats. `markers`: of these and perhaps of more formats; those of others are left out.
 AnswerReading answer_reading(AnswerFormats formats, std::span<const AnswerMarker> markers);
-/// The end of a prompt, long enough for AnswerReading::prompt.
-std::string prompt_end(std::span<const TextSpan> spans);
+/// The text that the chat template itself writes behind the last message, or the end of it; where the answer goes on with
+/// that message (`goes_on`), the message and the end of what the template writes before it. Texts of other messages say
+/// nothing of the answer. `spans`: as ChatTemplate::render() returns them.
+std::string prompt_end(std::span<const TextSpan> spans, bool goes_on);
 /// A name for each format. `with_others`: all that --tool-call-parser and --reasoning-parser take, but for "auto" and
 /// "none"; some formats of calls have several.
 std::vector<std::string_view> tool_call_format_names(bool with_others = false);

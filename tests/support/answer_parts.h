@@ -40,7 +40,8 @@ struct AnswerCase {
   std::vector<std::string>
       tokens{};  ///< markers that are tokens of the vocabulary: \x01 before one says that it is generated
   std::vector<std::string> stop{};
-  bool cut = false;  ///< the answer did not end by itself
+  bool cut = false;      ///< the answer did not end by itself
+  bool goes_on = false;  ///< the prompt ends in the beginning of the answer
 };
 
 /// A text with the marks of its tokens.
@@ -70,7 +71,7 @@ struct MarkedAnswer {
 };
 
 inline engine::AnswerReading reading_of(const AnswerCase& given) {
-  engine::AnswerReading reading{given.formats, {}, given.tools, given.prompt};
+  engine::AnswerReading reading{given.formats, {}, given.tools, given.prompt, given.goes_on};
   for (std::size_t i = 0; i < given.tokens.size(); ++i)
     reading.markers.push_back({static_cast<std::int32_t>(i), given.tokens[i], true, true});
   return reading;

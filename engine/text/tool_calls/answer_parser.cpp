@@ -112,14 +112,16 @@ AnswerFormats answer_formats(const EngineOptions& options, std::string_view chat
   return formats;
 }
 
-std::string prompt_end(std::span<const TextSpan> spans) {
-  constexpr std::size_t kEndBytes = 256;
+std::string prompt_end(std::span<const TextSpan> spans, bool goes_on) {
+  constexpr std::size_t kTemplateBytes = 64;  // room for the markers and blanks that a generation prompt ends with
   std::string end;
-  for (std::size_t i = spans.size(); i-- > 0 && end.size() < kEndBytes;) {
-    const std::string_view text = spans[i].text;
-    end.insert(0, text.substr(text.size() - std::min(text.size(), kEndBytes)));
+  if (goes_on && !spans.empty() && !spans.back().parse_special) {
+    end = spans.back().text;
+    spans = spans.first(spans.size() - 1);
   }
-  return end;
+  if (spans.empty() || !spans.back().parse_special) return end;
+  const std::string_view text = spans.back().text;
+  return std::string(text.substr(text.size() - std::min(text.size(), kTemplateBytes))) + end;
 }
 
 std::vector<std::string_view> tool_call_format_names(bool with_others) {

@@ -17,15 +17,14 @@ bool is_name_character(char c) {
 
 BlockExtent::State BlockExtent::push(char byte) {
   State state = State::open;
-  if (rule_ == BlockEnd::marker_outside_quotes && track_quotes(byte)) {
-    matched_ = 0;
-  } else if (rule_ != BlockEnd::marker_outside_quotes && track_string(byte)) {
-    matched_ = 0;
+  if (rule_ == BlockEnd::marker_outside_quotes ? track_quotes(byte) : track_string(byte)) {
+    end_progress_.reset();
   } else {
     state = push_head(byte);
     if (state == State::open) state = push_value(byte);
-    if (state == State::open && !ends_by_value() && matches(byte, end_, matched_)) state = State::ended;
+    if (state == State::open && !ends_by_value() && end_progress_.push(byte, end_, *tokens_)) state = State::ended;
   }
+  if (closing_progress_.push(byte, closing_, *tokens_) && state == State::open) has_passed_end_ = true;
   if (n_bytes_ > 0 || !is_blank(byte)) ++n_bytes_;
   if (depth_ == 0 && in_head_ && state == State::open && n_bytes_ > kMaxHead) return State::broken;
   return state;
@@ -33,7 +32,9 @@ BlockExtent::State BlockExtent::push(char byte) {
 
 BlockExtent::State BlockExtent::push_token(std::string_view text) {
   n_bytes_ += text.size();
-  matched_ = quote_matched_ = 0;
+  end_progress_.reset();
+  closing_progress_.reset();
+  quote_progress_.reset();
   in_head_ = false;
   if (!quote_mark_.empty() && text == quote_mark_) {
     quote_may_end_ = is_quoted_;
@@ -41,18 +42,9 @@ BlockExtent::State BlockExtent::push_token(std::string_view text) {
     return State::open;
   }
   const bool is_text = quote_ != 0 || (is_quoted_ && !quote_may_end_);
-  if (is_text) return State::open;
-  if (text == end_ && !ends_by_value()) return State::ended;
+  if (!is_text && text == end_ && !ends_by_value()) return State::ended;
+  has_passed_end_ = has_passed_end_ || text == closing_;
   return State::open;
-}
-
-/// Whether the byte completes the marker, which has its first character once. One that is a token is not found here.
-bool BlockExtent::matches(char byte, std::string_view marker, std::size_t& matched) const {
-  if (marker.empty() || tokens_->is_token(marker)) return false;
-  matched = byte == marker[matched] ? matched + 1 : byte == marker.front() ? 1 : 0;
-  if (matched < marker.size()) return false;
-  matched = 0;
-  return true;
 }
 
 /// Takes the bytes before the value: blanks, and a name up to a marker.
@@ -85,9 +77,9 @@ bool BlockExtent::track_quotes(char byte) {
   if (is_quoted_ && quote_may_end_ && !is_blank(byte)) {
     is_quoted_ = byte != ',' && byte != ':' && byte != '}' && byte != ']';
     quote_may_end_ = false;
-    quote_matched_ = is_quoted_ ? quote_matched_ : 0;
+    if (!is_quoted_) quote_progress_.reset();
   }
-  if (matches(byte, quote_mark_, quote_matched_)) {
+  if (quote_progress_.push(byte, quote_mark_, *tokens_)) {
     quote_may_end_ = is_quoted_;
     is_quoted_ = true;
     return true;

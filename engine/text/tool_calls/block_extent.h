@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "engine/text/tool_calls/call_format.h"
+#include "engine/text/tool_calls/marker_progress.h"
 
 namespace lathe::engine {
 
@@ -18,11 +19,18 @@ class BlockExtent {
 
   /// Both outlive this.
   BlockExtent(const CallFormat& format, const MarkerTokens& tokens)
-      : rule_(format.end_rule), head_(format.head), end_(format.end), quote_mark_(format.quote), tokens_(&tokens) {}
+      : rule_(format.end_rule),
+        head_(format.head),
+        end_(format.end),
+        closing_(closing_marker(format)),
+        quote_mark_(format.quote),
+        tokens_(&tokens) {}
 
   State push(char byte);
   /// A token that is a marker of the format, or of its reasoning.
   State push_token(std::string_view text);
+  /// Whether a marker that ends blocks has come and did not end this one: it is in a string that may never have been closed.
+  bool has_passed_end() const { return has_passed_end_; }
 
  private:
   State push_value(char byte);
@@ -31,23 +39,24 @@ class BlockExtent {
   bool track_quotes(char byte);
   bool opens(char byte) const;
   bool may_follow_opening(char byte) const;
-  bool matches(char byte, std::string_view marker, std::size_t& matched) const;
   bool ends_by_value() const { return rule_ == BlockEnd::json_value || rule_ == BlockEnd::bracketed; }
 
   BlockEnd rule_;
   BlockHead head_;
-  std::string_view end_, quote_mark_;
+  std::string_view end_, closing_, quote_mark_;
   const MarkerTokens* tokens_;
   std::size_t n_bytes_ = 0;  ///< before this one, without blanks at the beginning
   std::size_t depth_ = 0;
-  std::size_t matched_ = 0;        ///< bytes of the end marker
-  std::size_t quote_matched_ = 0;  ///< bytes of the quote marker
-  char opening_ = 0;               ///< the bracket that has just opened the value
-  char quote_ = 0;                 ///< of the string that is open
+  MarkerProgress end_progress_;      ///< outside of strings
+  MarkerProgress closing_progress_;  ///< everywhere
+  MarkerProgress quote_progress_;
+  char opening_ = 0;  ///< the bracket that has just opened the value
+  char quote_ = 0;    ///< of the string that is open
   bool escaped_ = false;
   bool in_head_ = true;         ///< before the value
   bool is_quoted_ = false;      ///< inside a text between quote markers
   bool quote_may_end_ = false;  ///< behind a marker that closes the text if a separator follows it
+  bool has_passed_end_ = false;
 };
 
 }  // namespace lathe::engine

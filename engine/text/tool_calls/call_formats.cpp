@@ -25,6 +25,13 @@ bool has_telltales(std::string_view chat_template, std::span<const std::string_v
   return any && std::all_of(telltales.begin(), telltales.end(), occurs);
 }
 
+std::string_view closing_marker(const CallFormat& format) {
+  if (!format.end.empty()) return format.end;
+  const auto& wraps = format.wraps;
+  const auto last = std::find_if(wraps.rbegin(), wraps.rend(), [](std::string_view wrap) { return !wrap.empty(); });
+  return last == wraps.rend() ? std::string_view() : *last;
+}
+
 std::vector<std::string_view> markers_of(const CallFormat& format) {
   std::vector<std::string_view> markers = {format.end, format.quote};
   markers.insert(markers.end(), format.inner.begin(), format.inner.end());

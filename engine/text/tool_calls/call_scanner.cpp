@@ -78,13 +78,19 @@ void CallScanner::pass_marker(std::string_view marker) {
     for (const char c : marker) code_.push(c);
     return add_content(marker);
   }
+  if (!is_undecided()) code_.end_closed_fence();
   if (begins_block) {
     if (!is_undecided()) span_ = code_.open_span();
     return open_block(marker);
   }
-  if (is_undecided()) return push_plain(marker);
-  for (const char c : marker) code_.push(c);
-  add_border(marker);
+  if (!is_undecided()) return pass_wraps(marker);
+  ticks_ = 0;
+  add_undecided(Quoted::Kind::wraps, marker);
+}
+
+void CallScanner::pass_wraps(std::string_view wraps) {
+  for (const char c : wraps) code_.push(c);
+  add_border(wraps);
   border_has_wrap_ = !border_.empty();
 }
 
@@ -129,18 +135,21 @@ void CallScanner::close_block() {
   in_block_ = false;
   if (span_ == 0) return emit(std::move(*calls));
   quoted_bytes_ += block_.size();
-  quoted_.push_back({std::exchange(block_, {}), std::move(*calls)});
+  quoted_.push_back({Quoted::Kind::block, std::exchange(block_, {}), std::move(*calls)});
   ticks_ = 0;
 }
 
-/// The answer ends in the block: calls that are whole count, and half a call is dropped.
+/// The answer ends in the block: calls that are whole count, and half a call is dropped. It is no half if the answer ended
+/// by itself behind the marker that ends blocks: then a string of the block was not closed, and all behind it is in there
+/// too.
 void CallScanner::close_open_block(bool cut) {
   std::string_view body = std::string_view(block_).substr(body_at_);
   std::optional<std::vector<ToolCall>> calls;
   if (!tags_) body.remove_suffix(beginning_at_end(body, format_->end));
   if (tags_) calls = tags_->calls(body, types_, cut);
   else calls = format_->parse({body, block_tokens_, &tokens_, true}, types_);
-  if (!calls) return give_up_block();
+  const bool has_passed_end = tags_ ? tags_->has_passed_end() : extent_.has_passed_end();
+  if (!calls || (calls->empty() && has_passed_end && !cut)) return give_up_block();
   in_block_ = false;
   if (is_undecided()) decide(false);
   if (in_block_) give_up_block();
@@ -150,10 +159,7 @@ void CallScanner::close_open_block(bool cut) {
 void CallScanner::give_up_block() {
   in_block_ = false;
   const std::string block = std::exchange(block_, {});
-  if (is_undecided()) {
-    for (const char c : block) push_outside(c);
-    return;
-  }
+  if (is_undecided()) return push_plain(block);
   for (const char c : block) code_.push(c);
   add_content(block);
 }
@@ -178,12 +184,17 @@ void CallScanner::push_undecided(char byte) {
   } else {
     ticks_ = 0;
   }
-  if (byte == '\n' || ++quoted_bytes_ > kMaxBlockBytes) {
+  if (byte == '\n' || quoted_bytes_ >= kMaxBlockBytes) {
     decide(false);
     return push_plain({&byte, 1});
   }
-  if (!quoted_.back().calls.empty()) quoted_.emplace_back();
-  quoted_.back().text += byte;
+  add_undecided(Quoted::Kind::text, {&byte, 1});
+}
+
+void CallScanner::add_undecided(Quoted::Kind kind, std::string_view text) {
+  quoted_bytes_ += text.size();
+  if (quoted_.back().kind != kind) quoted_.push_back({.kind = kind});
+  quoted_.back().text += text;
 }
 
 void CallScanner::decide(bool is_code) {
@@ -192,11 +203,13 @@ void CallScanner::decide(bool is_code) {
   for (const Quoted& part : quoted) {
     if (is_code) {
       add_content(part.text);
-    } else if (part.calls.empty()) {
-      push_plain(part.text);
-    } else {
+    } else if (part.kind == Quoted::Kind::block) {
       if (in_block_) give_up_block();
       emit(part.calls);
+    } else if (part.kind == Quoted::Kind::wraps && !in_block_) {
+      pass_wraps(part.text);
+    } else {
+      push_plain(part.text);
     }
   }
   span_ = 0;
@@ -209,12 +222,20 @@ void CallScanner::add_border(std::string_view text) {
 }
 
 void CallScanner::add_content(std::string_view text) {
-  interrupt();
+  release_border();
   out_.add(AnswerDelta::Kind::content, text);
   at_begin_ = behind_call_ = false;
 }
 
 void CallScanner::interrupt() {
+  push_plain(markers_.release());
+  if (is_undecided()) decide(ticks_ > 0 && ticks_ == span_);
+  if (in_block_) give_up_block();
+  code_.end_closed_fence();
+  release_border();
+}
+
+void CallScanner::release_border() {
   if (!behind_call_) out_.add(AnswerDelta::Kind::content, border_);
   border_.clear();
   border_has_wrap_ = false;
@@ -228,7 +249,7 @@ void CallScanner::finish(bool cut) {
   if (!is_half_marker) push_plain(held);
   if (is_undecided()) decide(ticks_ > 0 && ticks_ == span_);
   if (in_block_) close_open_block(cut);
-  if (!border_has_wrap_) interrupt();
+  if (!border_has_wrap_) release_border();
 }
 
 }  // namespace lathe::engine

@@ -24,21 +24,27 @@ class CallScanner {
   void push_token(std::string_view text);
   /// `cut`: see AnswerParser::finish.
   void finish(bool cut);
-  /// A reasoning comes now: blanks before it are content.
+  /// A marker of the reasoning comes now that is no text.
+  void pass_other_marker() { code_.end_closed_fence(); }
+  /// A reasoning comes now: all that is held back before it is content, or a call.
   void interrupt();
-  /// Whether markers of others count here: neither in a block of calls nor in code.
-  bool in_plain_text() { return !in_block_ && !code_.marker_in_fence() && code_.open_span() == 0; }
+  bool in_block_or_fence() const { return in_block_ || code_.marker_in_fence(); }
+  /// Whether markers of others that are spelled count here: neither in a block of calls nor in code.
+  bool in_plain_text() const { return !in_block_or_fence() && code_.open_span() == 0; }
 
  private:
-  /// A part of the text behind a backtick on its line: a block of calls, or text.
+  /// A part of the text behind a backtick on its line.
   struct Quoted {
-    std::string text;
-    std::vector<ToolCall> calls;  ///< none: it is a text
+    enum class Kind : std::uint8_t { text, wraps, block };
+    Kind kind = Kind::text;
+    std::string text{};
+    std::vector<ToolCall> calls{};  ///< of a block
   };
 
   void push_plain(std::string_view text);
   void push_outside(char byte);
   void pass_marker(std::string_view marker);
+  void pass_wraps(std::string_view wraps);
   void open_block(std::string_view beginning);
   void push_inside(char byte);
   void push_inside_token(std::string_view text);
@@ -50,10 +56,12 @@ class CallScanner {
 
   bool is_undecided() const { return !quoted_.empty(); }
   void push_undecided(char byte);
+  void add_undecided(Quoted::Kind kind, std::string_view text);
   void decide(bool is_code);
 
   void add_border(std::string_view text);
   void add_content(std::string_view text);
+  void release_border();
 
   const CallFormat* format_;
   ArgumentTypes types_;

@@ -24,6 +24,10 @@ std::string_view word_behind(std::string_view header, std::string_view key) {
   return header.substr(0, header.find_first_of(" \t\r\n<"));
 }
 
+bool ends_call(std::string_view marker) {
+  return marker == kEnd || marker == kCall || marker == kReturn || marker == kStart;
+}
+
 }  // namespace
 
 HarmonyParser::HarmonyParser(const AnswerReading& reading, const AnswerStops& stops)
@@ -34,8 +38,12 @@ void HarmonyParser::push(char byte) {
   const std::string_view marker = markers_.push(byte, plain_);
   if (!plain_.empty()) add_plain(plain_);
   if (marker.empty()) return;
-  if (is_in_text()) add_plain(marker);
-  else add_marker(marker);
+  if (is_in_text()) {
+    has_passed_end_ = has_passed_end_ || (state_ == State::call && ends_call(marker));
+    return add_plain(marker);
+  }
+  code_.end_closed_fence();
+  add_marker(marker);
 }
 
 void HarmonyParser::push_token(std::string_view text) {
@@ -45,15 +53,16 @@ void HarmonyParser::push_token(std::string_view text) {
   if (!marker.empty()) add_marker(marker);
 }
 
-/// Half a header or half a call is no text of the answer.
+/// Half a header or half a call is no text of the answer. A call is no half if the answer ended by itself behind a marker
+/// that ends calls: then a string of the call was not closed.
 void HarmonyParser::end(bool cut) {
   if (const std::string held = markers_.release(); !held.empty() && !(cut && held.size() > 1)) add_plain(held);
-  if (state_ == State::call) return end_call(true);
+  if (state_ == State::call) return end_call(cut || !has_passed_end_);
   if (state_ == State::between && !raw_.empty()) give_up();
 }
 
 /// Whether a marker that is spelled is a text of the message: in code, or in a string of a call's arguments.
-bool HarmonyParser::is_in_text() {
+bool HarmonyParser::is_in_text() const {
   if (state_ == State::call) return in_string_;
   if (state_ != State::message && state_ != State::bare) return false;
   return code_.marker_in_fence() || code_.is_behind_backtick();
@@ -93,8 +102,7 @@ void HarmonyParser::add_plain(std::string_view text) {
 }
 
 void HarmonyParser::add_marker(std::string_view marker) {
-  if (state_ == State::call && marker != kEnd && marker != kCall && marker != kReturn && marker != kStart)
-    return add_plain(marker);
+  if (state_ == State::call && !ends_call(marker)) return add_plain(marker);
   if (state_ == State::call) end_call(false);
   if (state_ == State::header && marker == kMessage) return begin_message();
   if (marker == kStart || marker == kChannel || (marker == kConstrain && state_ == State::header)) {
@@ -116,15 +124,15 @@ void HarmonyParser::begin_message() {
   raw_ += kMessage;
   body_at_ = raw_.size();
   state_ = calls ? State::call : State::message;
-  in_string_ = escaped_ = false;
+  in_string_ = escaped_ = has_passed_end_ = false;
   code_.reset();
   if (!calls) raw_.clear();
 }
 
-/// `is_last`: the answer ends in the call, and half a call is dropped.
-void HarmonyParser::end_call(bool is_last) {
+/// `may_be_half`: the answer ends in the call, and half a call is dropped.
+void HarmonyParser::end_call(bool may_be_half) {
   auto arguments = arguments_of_json(std::string_view(raw_).substr(body_at_));
-  if (!arguments && is_last) return;
+  if (!arguments && may_be_half) return;
   if (!arguments || tool_.empty()) return give_up();
   deltas_.add(ToolCall{tool_, std::move(*arguments), {}});
   raw_.clear();

@@ -31,12 +31,12 @@ class HarmonyParser final : public MarkedParser {
   void push_token(std::string_view text) override;
   void end(bool cut) override;
 
-  bool is_in_text();
+  bool is_in_text() const;
   void add_plain(std::string_view text);
   void add_marker(std::string_view marker);
   void add_text(std::string_view text);
   void begin_message();
-  void end_call(bool is_last);
+  void end_call(bool may_be_half);
   void give_up();
 
   State state_ = State::between;
@@ -48,6 +48,7 @@ class HarmonyParser final : public MarkedParser {
   std::size_t body_at_ = 0;  ///< of the call, in raw_
   std::string tool_;
   bool in_string_ = false, escaped_ = false;  ///< of the call's JSON
+  bool has_passed_end_ = false;               ///< a marker that ends calls is in a string of that JSON
 };
 
 }  // namespace lathe::engine

@@ -18,6 +18,29 @@ std::size_t string_end(std::string_view text, std::size_t at) {
   return text.size();
 }
 
+struct JsonExtent {
+  std::size_t size = 0;
+  bool is_closed = false;  ///< a value that a bracket opens has the bracket that closes it
+};
+
+/// The extent of the value at the beginning, see json_value_size().
+JsonExtent json_extent(std::string_view text) {
+  std::size_t depth = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (c == '"') {
+      at = string_end(text, at);
+      if (depth == 0) return {at, true};
+      continue;
+    }
+    if (c == '{' || c == '[') ++depth;
+    if (depth == 0 && (c == ',' || c == '}' || c == ']' || is_blank(c))) return {at, at > 0};
+    ++at;
+    if ((c == '}' || c == ']') && --depth == 0) return {at, true};
+  }
+  return {text.size(), depth == 0 && !text.empty()};
+}
+
 /// The text of a member's value in an object that is valid JSON; empty where it has no such member.
 std::string_view member_text(std::string_view object, std::string_view quoted_name) {
   Markup rest(object.substr(1, object.size() - 2));
@@ -41,22 +64,7 @@ std::optional<std::string> arguments_of(const Json& value, std::string_view text
 
 }  // namespace
 
-std::size_t json_value_size(std::string_view text) {
-  std::size_t depth = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    const char c = text[at];
-    if (c == '"') {
-      at = string_end(text, at);
-      if (depth == 0) return at;
-      continue;
-    }
-    if (c == '{' || c == '[') ++depth;
-    if (depth == 0 && (c == ',' || c == '}' || c == ']' || is_blank(c))) return at;
-    ++at;
-    if ((c == '}' || c == ']') && --depth == 0) return at;
-  }
-  return text.size();
-}
+std::size_t json_value_size(std::string_view text) { return json_extent(text).size; }
 
 std::optional<std::string> arguments_of_json(std::string_view text) {
   text = trimmed(text);
@@ -139,8 +147,9 @@ class JsonCalls {
  private:
   /// Takes the call at the front. False: it is none, and cannot become one.
   bool add_object(Markup& rest) {
-    const std::string_view value = rest.take(json_value_size(rest.rest()));
-    if (block_.is_open && rest.at_end() && !is_closed(value)) {
+    const JsonExtent extent = json_extent(rest.rest());
+    const std::string_view value = rest.take(extent.size);
+    if (block_.is_open && rest.at_end() && !extent.is_closed) {
       is_half_ = may_become_(value, types_);
       return is_half_;
     }
@@ -150,11 +159,10 @@ class JsonCalls {
   }
 
   bool add_list(Markup& rest) {
-    const std::size_t size = json_value_size(rest.rest());
-    const std::string_view list = rest.rest().substr(0, size);
-    const bool is_half = block_.is_open && size == rest.rest().size() && !is_closed(list);
+    const JsonExtent extent = json_extent(rest.rest());
+    const std::string_view list = rest.take(extent.size);
+    const bool is_half = block_.is_open && rest.at_end() && !extent.is_closed;
     if (!is_half && !parse_json(list, "")) return false;
-    rest.take(size);
     Markup items(trimmed(is_half ? list.substr(1) : list.substr(1, list.size() - 2)));
     while (!items.at_end()) {
       if (!add_object(items)) return false;
@@ -164,23 +172,6 @@ class JsonCalls {
     }
     is_half_ = is_half_ || is_half;
     return true;
-  }
-
-  /// Whether a value that a bracket opens has the bracket that closes it. Requires: json_value_size took it.
-  static bool is_closed(std::string_view value) {
-    if (value.empty() || (value.front() != '{' && value.front() != '[')) return !value.empty();
-    std::size_t depth = 0;
-    for (std::size_t at = 0; at < value.size();) {
-      const char c = value[at];
-      if (c == '"') {
-        at = string_end(value, at);
-        continue;
-      }
-      depth += c == '{' || c == '[' ? 1 : 0;
-      depth -= c == '}' || c == ']' ? 1 : 0;
-      ++at;
-    }
-    return depth == 0;
   }
 
   const BlockText& block_;

@@ -19,7 +19,8 @@ struct ReasoningFormat {
 
 std::span<const ReasoningFormat> reasoning_formats();
 
-/// Whether an answer to this prompt starts inside the reasoning: what the prompt's end says, and else what the format does.
+/// Whether an answer to this prompt starts inside the reasoning: what the prompt says, and else what the format does.
+/// `prompt`: as AnswerReading::prompt.
 bool starts_in_reasoning(const ReasoningFormat& format, std::string_view prompt, bool goes_on);
 
 }  // namespace lathe::engine

@@ -6,8 +6,6 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::size_t kPromptEnd = 64;  ///< bytes: room for the markers and blanks that a generation prompt ends with
-
 // THE TABLE of reasoning formats, in the order in which telltales are looked for. openai_gptoss is read by harmony_parser.
 constexpr std::array kFormats = {
     ReasoningFormat{"openai_gptoss", {"<|channel|>", "<|message|>"}, {}, {}, {}},
@@ -46,8 +44,7 @@ std::size_t last_of(std::string_view text, std::span<const std::string_view> mar
 std::span<const ReasoningFormat> reasoning_formats() { return kFormats; }
 
 bool starts_in_reasoning(const ReasoningFormat& format, std::string_view prompt, bool goes_on) {
-  const std::string_view end = prompt.substr(prompt.size() - std::min(prompt.size(), kPromptEnd));
-  const std::size_t begun = last_of(end, format.begins), ended = last_of(end, format.ends);
+  const std::size_t begun = last_of(prompt, format.begins), ended = last_of(prompt, format.ends);
   return begun == ended ? format.begun && !goes_on : begun > ended;
 }
 

@@ -53,9 +53,9 @@ void ReasoningScanner::push_token(std::string_view text) {
   if (!is_other || state_ == State::inside) return take(marker);
   plain_.resize(plain_.size() - text.size());
   take({});
-  if (state_ == State::before) begin_behind_blanks();
-  if (state_ == State::inside) add_reasoning(text);
-  else next_.push_token(text);
+  if (state_ == State::behind) return next_.push_token(text);
+  begin_behind_blanks();
+  push_token(text);
 }
 
 /// plain_, and the marker behind it, if there is one.
@@ -90,6 +90,7 @@ void ReasoningScanner::take_inside(std::string_view marker) {
   if (marker.empty()) return;
   if (tokens_.head_of(marker) == 0) {
     if (code_.marker_in_fence()) return add_reasoning(marker);
+    code_.end_closed_fence();
     if (code_.open_span() > 0) {
       border_ = marker;
       marker_size_ = marker.size();
@@ -101,16 +102,19 @@ void ReasoningScanner::take_inside(std::string_view marker) {
   enter(State::behind);
 }
 
+/// A wrap that is a token is never a text. A begin marker, which is a token here, is one in a block of calls and in a fence.
 void ReasoningScanner::take_behind(std::string_view marker) {
   for (const char c : plain_) next_.push(c);
   if (marker.empty()) return;
-  if (!next_.in_plain_text()) {
+  const bool begins = is_begin(marker), is_token = tokens_.head_of(marker) > 0;
+  if (begins ? next_.in_block_or_fence() : !is_token && !next_.in_plain_text()) {
     for (const char c : marker) next_.push(c);
-  } else if (is_begin(marker)) {
-    next_.interrupt();
-    code_.reset();
-    enter(State::inside);
+    return;
   }
+  if (!begins) return next_.pass_other_marker();
+  next_.interrupt();
+  code_.reset();
+  enter(State::inside);
 }
 
 void ReasoningScanner::push_quoted(char byte) {

@@ -32,6 +32,19 @@ BlockExtent::State TagBlock::state() const {
 }
 
 BlockExtent::State TagBlock::push(char byte) {
+  push_byte(byte);
+  if (end_progress_.push(byte, end_, tokens_) && step_ != Step::ended) has_passed_end_ = true;
+  return state();
+}
+
+BlockExtent::State TagBlock::push_token(std::string_view text) {
+  pass_token(text);
+  end_progress_.reset();
+  if (text == end_ && step_ != Step::ended) has_passed_end_ = true;
+  return state();
+}
+
+void TagBlock::push_byte(char byte) {
   ++n_bytes_;
   switch (step_) {
     case Step::name: push_name(byte); break;
@@ -52,14 +65,13 @@ BlockExtent::State TagBlock::push(char byte) {
     case Step::ended:
     case Step::broken: break;
   }
-  return state();
 }
 
-BlockExtent::State TagBlock::push_token(std::string_view text) {
+void TagBlock::pass_token(std::string_view text) {
   const bool ends_name = step_ == Step::name && form_.call_open.empty();
   if (ends_name) end_name(n_bytes_, Step::in_call);
   n_bytes_ += text.size();
-  matched_ = 0;
+  progress_.reset();
   switch (step_) {
     case Step::value:
       if (text == form_.value_close) {
@@ -85,11 +97,10 @@ BlockExtent::State TagBlock::push_token(std::string_view text) {
         mismatch();
         if (step_ == Step::value && text == form_.value_close) {
           n_bytes_ -= text.size();
-          return push_token(text);
+          pass_token(text);
         }
       }
   }
-  return state();
 }
 
 /// Whether the tag may come next.
@@ -137,7 +148,7 @@ void TagBlock::pass(std::string_view tag) {
   else if (tag == end_) step_ = Step::ended;
   else step_ = Step::name;
   begin_ = n_bytes_;
-  matched_ = 0;
+  progress_.reset();
 }
 
 /// Takes the last value as ended: the tags behind it have proved that.
@@ -146,18 +157,10 @@ void TagBlock::confirm_value() {
   may_go_on_ = false;
 }
 
-/// Whether the byte completes the tag, whose first character occurs in it once.
-bool TagBlock::matches(char byte, std::string_view tag) {
-  if (tokens_.is_token(tag)) return false;
-  matched_ = byte == tag[matched_] ? matched_ + 1 : byte == tag.front() ? 1 : 0;
-  if (matched_ < tag.size()) return false;
-  matched_ = 0;
-  return true;
-}
-
 void TagBlock::push_name(char byte) {
   const bool is_word = form_.name_close.empty();
-  if (!is_word && matches(byte, form_.name_close)) return end_name(n_bytes_ - form_.name_close.size(), Step::in_call);
+  if (!is_word && progress_.push(byte, form_.name_close, tokens_))
+    return end_name(n_bytes_ - form_.name_close.size(), Step::in_call);
   if (is_word && (is_blank(byte) || byte == '<')) {
     end_name(n_bytes_ - 1, Step::in_call);
     if (step_ == Step::in_call) expect(byte);
@@ -173,7 +176,7 @@ void TagBlock::end_name(std::size_t end, Step next) {
 }
 
 void TagBlock::push_key(char byte) {
-  if (matches(byte, form_.key_close)) begin_value();
+  if (progress_.push(byte, form_.key_close, tokens_)) begin_value();
   else if (n_bytes_ - begin_ > kMaxKeyBytes) step_ = Step::broken;
 }
 
@@ -185,13 +188,13 @@ void TagBlock::begin_value() {
     step_ = Step::value;
   }
   begin_ = n_bytes_;
-  matched_ = 0;
+  progress_.reset();
 }
 
 /// Looks for the tag that closes a value; behind one that may be it too, for the value may go on.
 void TagBlock::match_value_end(char byte) {
   if (step_ != Step::value && !may_go_on_) return;
-  if (!matches(byte, form_.value_close)) return;
+  if (!progress_.push(byte, form_.value_close, tokens_)) return;
   value_ = {begin_, n_bytes_ - form_.value_close.size()};
   may_go_on_ = true;
   held_.clear();

@@ -11,6 +11,7 @@
 
 #include "engine/text/tool_calls/block_extent.h"
 #include "engine/text/tool_calls/call_format.h"
+#include "engine/text/tool_calls/marker_progress.h"
 
 namespace lathe::engine {
 
@@ -21,6 +22,8 @@ class TagBlock {
 
   BlockExtent::State push(char byte);
   BlockExtent::State push_token(std::string_view text);
+  /// Whether the end marker has come and did not end the block: it is in a value that may never have been closed.
+  bool has_passed_end() const { return has_passed_end_; }
   /// The calls that are whole, perhaps none of them; `body` is all that was pushed. `cut`: see AnswerParser::finish.
   /// Requires: the block is not broken. Call it once, at the end.
   std::vector<ToolCall> calls(std::string_view body, const ArgumentTypes& types, bool cut);
@@ -51,6 +54,8 @@ class TagBlock {
   };
 
   BlockExtent::State state() const;
+  void push_byte(char byte);
+  void pass_token(std::string_view text);
   bool is_expected(std::string_view tag) const;
   void expect(char byte);
   void pass(std::string_view tag);
@@ -61,16 +66,17 @@ class TagBlock {
   void match_value_end(char byte);
   void end_name(std::size_t end, Step next);
   void begin_value();
-  bool matches(char byte, std::string_view tag);
   ToolCall call_of(const Call& call, std::string_view body, const ArgumentTypes& types) const;
 
   const TagForm& form_;
   std::string_view end_;
   const MarkerTokens& tokens_;
   Step step_ = Step::before_call;
-  std::size_t n_bytes_ = 0;  ///< pushed
-  std::size_t begin_ = 0;    ///< of the name, key or value
-  std::size_t matched_ = 0;  ///< bytes of the tag that closes the name, key or value
+  std::size_t n_bytes_ = 0;      ///< pushed
+  std::size_t begin_ = 0;        ///< of the name, key or value
+  MarkerProgress progress_;      ///< of the tag that closes the name, key or value
+  MarkerProgress end_progress_;  ///< of the end marker, everywhere
+  bool has_passed_end_ = false;
   std::string held_;         ///< what may become an expected tag
   bool may_go_on_ = false;   ///< nothing has proven yet that the last value has ended
   Range value_;              ///< that value

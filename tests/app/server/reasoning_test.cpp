@@ -96,6 +96,20 @@ class ReasoningTest : public QObject {
     QVERIFY(message["reasoning"].is_null());
     QCOMPARE(message["content"], "Sunny.");
   }
+  void a_user_who_writes_its_marker_opens_nothing() {
+    fixture_->engine().answer_with("It opens a thought.");
+    const Json message = whole(chat_body("What does <think> mean?"))["message"];
+    QVERIFY(message["reasoning"].is_null());
+    QCOMPARE(message["content"], "It opens a thought.");
+  }
+  void an_answer_may_go_on_in_it() {
+    fixture_->engine().answer_with("warm.</think>Sunny.");
+    const Json messages = {{{"role", "user"}, {"content", "Hi"}},
+                           {{"role", "assistant"}, {"content", "<think>" + std::string(300, 'x')}}};
+    const Json message = whole({{"messages", messages}, {"continue_final_message", true}})["message"];
+    QCOMPARE(message["reasoning"], "warm.");
+    QCOMPARE(message["content"], "Sunny.");
+  }
   void an_answer_cut_in_its_reasoning_has_no_content() {
     fixture_->engine().answer_with("<think>on and on");
     const Json choice = whole(chat_body("Hi", {{"max_tokens", 10}}));

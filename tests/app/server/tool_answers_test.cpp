@@ -25,6 +25,7 @@ class ToolAnswersTest : public QObject {
 
   void half_a_call_is_dropped_data();
   void half_a_call_is_dropped();
+  void a_call_with_an_open_string_does_not_swallow_the_answer();
   void a_limit_is_said_behind_a_whole_call();
   void a_call_in_a_code_block_is_text();
   void stop_strings_hold_for_the_content_alone();
@@ -56,6 +57,19 @@ void ToolAnswersTest::half_a_call_is_dropped() {
     QVERIFY(!whole["message"].contains("tool_calls"));
     QCOMPARE(whole["finish_reason"], more.empty() ? "stop" : "length");
     QCOMPARE(joined_message(stream(with_tools(more)))["content"], "Well.");
+  }
+}
+
+void ToolAnswersTest::a_call_with_an_open_string_does_not_swallow_the_answer() {
+  const std::string answer =
+      "Well.\n<tool_call>{\"name\": \"f\", \"arguments\": {\"s\": \"x}}</tool_call>\nHere is the answer.";
+  fixture_->engine().answer_with(answer);
+  for (const Json& more : {Json::object(), Json({{"max_tokens", answer.size()}})}) {
+    const Json whole = post(with_tools(more)).json()["choices"][0];
+    QCOMPARE(whole["message"]["content"], more.empty() ? answer : "Well.");
+    QVERIFY(!whole["message"].contains("tool_calls"));
+    QCOMPARE(whole["finish_reason"], more.empty() ? "stop" : "length");
+    QCOMPARE(joined_message(stream(with_tools(more)))["content"], more.empty() ? answer : "Well.");
   }
 }
 

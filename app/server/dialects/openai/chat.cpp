@@ -57,8 +57,8 @@ engine::Result<http::Reply> answer_chat(const ServerContext& context, const http
   LATHE_TRY(const std::vector<engine::TextSpan> spans, read_chat_prompt(body, std::move(tools), *engine));
   std::size_t n_bytes = 0;
   for (const engine::TextSpan& span : spans) n_bytes += span.text.size();
-  reading.prompt = engine::prompt_end(spans);
   reading.goes_on = body.flag("continue_final_message").value_or(false);
+  reading.prompt = engine::prompt_end(spans, reading.goes_on);
   if (!reading.formats.empty()) plan.reading.answer = std::make_shared<const engine::AnswerReading>(std::move(reading));
   LATHE_TRY_VOID(check_text_size(n_bytes, *engine));
   LATHE_TRY(std::vector<std::int32_t> prompt, engine->tokenizer().encode_spans(spans));

@@ -149,14 +149,16 @@ class PythonReader {
     return true;
   }
 
+  /// Where the text ends within the digits, all of it is taken: the escape may be half of one.
   bool hexadecimal(std::string& out, std::size_t n_digits) {
-    if (rest_.rest().size() < n_digits) return false;
     char32_t code = 0;
-    for (const char c : rest_.take(n_digits)) {
-      const std::size_t digit = std::string_view("0123456789abcdefABCDEF").find(c);
+    for (; n_digits > 0 && !rest_.at_end(); --n_digits) {
+      const std::size_t digit = std::string_view("0123456789abcdefABCDEF").find(rest_.rest().front());
       if (digit == std::string_view::npos) return false;
       code = code * 16 + static_cast<char32_t>(digit < 16 ? digit : digit - 6);
+      rest_.take(1);
     }
+    if (n_digits > 0) return false;
     if (code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return false;
     append_utf8(out, code);
     return true;

@@ -33,6 +33,7 @@ class ReasoningTest : public QObject {
     row("qwen3", "", "<think>`</think>` is a tag.\n```\n</think>\n```\n</think>4",
         "R:`</think>` is a tag.\n```\n</think>\n```\n|C:4");
     row("qwen3", "", "<think>It`s so</think>4 and\n5", "R:It`s so|C:4 and\n5");
+    row("qwen3", "", "<think>1. ```\n   </think>\n   ```\nok</think>4", "R:1. ```\n   </think>\n   ```\nok|C:4");
     row("qwen3", "", " <thi", "C: <thi");
     row("qwen3", "assistant\n<think>\n", "Hm</think>4", "R:Hm|C:4");
     row("qwen3", "<think>\n\n</think>\n\n", "4</think>", "C:4</think>");
@@ -62,6 +63,44 @@ class ReasoningTest : public QObject {
     const AnswerCase given{{"hermes", format.toStdString()}, Json::array(), prompt.toStdString()};
     QCOMPARE(QString::fromStdString(told_apart(given, text.toStdString())), expected);
     QCOMPARE(QString::fromStdString(cut_that_differs(given, text.toStdString())), QString());
+  }
+  /// Spans of \x01 are the template's own text.
+  void the_template_says_where_the_answer_begins_data() {
+    QTest::addColumn<QString>("format");
+    QTest::addColumn<QStringList>("spans");
+    QTest::addColumn<bool>("goes_on");
+    QTest::addColumn<QString>("expected");
+    const auto row = [](const char* name, const char* format, const QStringList& spans, bool goes_on, const char* expected) {
+      QTest::newRow(name) << QString(format) << spans << goes_on << QString(expected);
+    };
+    const QString head = "\1<|im_end|>\n<|im_start|>assistant\n", think = head + "<think>\n", long_text(1000, 'x');
+    row("opened", "qwen3", {"Hi", think}, false, "R:a|C:b");
+    row("asked by the user", "qwen3", {"What does <think> mean?", head}, false, "C:a</think>b");
+    row("asked in the user's only message", "qwen3", {"What does <think> mean?"}, false, "C:a</think>b");
+    row("closed by the user", "qwen3", {"</think>", think}, false, "R:a|C:b");
+    row("closed by the user, and always opened", "deepseek_r1", {"</think>", "\1<|Assistant|>"}, false, "R:a|C:b");
+    row("in an earlier answer", "deepseek_r1", {"Hi", "\1A:</think>", "Ho", "\1U:", "Hi", "\1A:"}, false, "R:a|C:b");
+    row("closed by the template", "deepseek_r1", {"Hi", "\1<|Assistant|></think>"}, false, "C:a</think>b");
+    row("goes on in a long reasoning", "qwen3", {"Hi", head, "<think>\n" + long_text}, true, "R:a|C:b");
+    row("goes on in a long reasoning of the template's", "qwen3", {"Hi", think, long_text}, true, "R:a|C:b");
+    row("goes on behind a long reasoning", "qwen3", {"Hi", head, "<think>" + long_text + "</think>" + long_text}, true,
+        "C:a</think>b");
+    row("goes on behind a reasoning of the template's", "qwen3", {"Hi", think, long_text, "\1</think>", "So"}, true,
+        "C:a</think>b");
+    row("goes on, the user asked", "qwen3", {"What does <think> mean?", head, "It"}, true, "C:a</think>b");
+  }
+  void the_template_says_where_the_answer_begins() {
+    QFETCH(QString, format);
+    QFETCH(QStringList, spans);
+    QFETCH(bool, goes_on);
+    QFETCH(QString, expected);
+    std::vector<TextSpan> prompt;
+    for (const QString& span : spans) {
+      const bool is_own = span.startsWith('\1');
+      prompt.push_back({span.mid(is_own ? 1 : 0).toStdString(), is_own});
+    }
+    const AnswerCase given{{"", format.toStdString()}, Json::array(), prompt_end(prompt, goes_on), {}, {}, false, goes_on};
+    QCOMPARE(QString::fromStdString(told_apart(given, "a</think>b")), expected);
   }
   void calls_come_behind_the_reasoning_and_not_in_it() {
     const std::string call = "<tool_call>{\"name\": \"f\"}</tool_call>";
@@ -98,6 +137,10 @@ class ReasoningTest : public QObject {
         "T:f {\"s\": \"<|call|>\\\"<|end|>\"}");
     row("markers in code", "<|channel|>final<|message|>`<|end|>`\n```\n<|channel|>x<|message|>\n```\nok<|end|>",
         "C:`<|end|>`\n```\n<|channel|>x<|message|>\n```\nok");
+    row("the end in an open string",
+        "<|channel|>commentary to=functions.f<|message|>{\"s\": \"x}<|call|><|start|>assistant<|channel|>final<|message|>4",
+        "C:<|channel|>commentary to=functions.f<|message|>{\"s\": "
+        "\"x}<|call|><|start|>assistant<|channel|>final<|message|>4");
     row("whole, without its end", "<|channel|>commentary to=functions.f<|message|>{}", "T:f {}");
     row("cut off in a header", "<|channel|>final<|message|>4<|end|><|start|>assist", "C:4");
     row("markers in arguments", "<|channel|>commentary to=functions.f<|message|>{\"s\": \"<|message|>\"}<|call|>",
@@ -109,6 +152,10 @@ class ReasoningTest : public QObject {
     const AnswerCase given{{"openai", "openai_gptoss"}, Json::array(), ""};
     QCOMPARE(QString::fromStdString(told_apart(given, text.toStdString())), expected);
     QCOMPARE(QString::fromStdString(cut_that_differs(given, text.toStdString())), QString());
+  }
+  void half_a_harmony_call_is_dropped_where_the_answer_was_cut() {
+    const AnswerCase given{{"openai", "openai_gptoss"}, Json::array(), "", {}, {}, true};
+    QCOMPARE(told_apart(given, "<|channel|>commentary to=functions.f<|message|>{\"s\": \"x}<|call|>4"), std::string());
   }
   void a_template_without_telltales_chooses_nothing() {
     const AnswerFormats formats = answer_formats_of("{% for m in messages %}{{ m.content }}{% endfor %}");
