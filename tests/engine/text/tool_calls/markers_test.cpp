@@ -149,11 +149,12 @@ class MarkersTest : public QObject {
   /// Where %1 is the call, on one line.
   void in_a_fence_of_a_list_or_quote_data() { samples(); }
   void in_a_fence_of_a_list_or_quote() {
-    for (const char* code : {"1. Like so:\n\n    ```xml\n    %1\n    ```\nOK?", "- a\n\n\t```\n\t%1\n\t```",
-                             "1. ```xml\n   %1\n   ```", "> ```\n> %1\n> ```\nOK?", "1. > ```\n   > %1\n   > ```",
-                             "10) a\n    - ~~~\n      %1\n      ~~~", "> 1. a\n>\n>     ```\n>     %1\n>     ```",
-                             "-\n  ```\n  %1\n  ```", "- a\n\n         ```\n         %1\n         ```",
-                             "> ```\n> ls\n```xml\n%1\n```", "1. ```sh\n   ls\n   ```\n2. ```xml\n   %1\n"})
+    for (const char* code :
+         {"1. Like so:\n\n    ```xml\n    %1\n    ```\nOK?", "- a\n\n\t```\n\t%1\n\t```", "1. ```xml\n   %1\n   ```",
+          "> ```\n> %1\n> ```\nOK?", "1. > ```\n   > %1\n   > ```", "10) a\n    - ~~~\n      %1\n      ~~~",
+          "> 1. a\n>\n>     ```\n>     %1\n>     ```", "-\n  ```\n  %1\n  ```",
+          "- a\n\n         ```\n         %1\n         ```", "> ```\n> ls\n```xml\n%1\n```",
+          "- a\n  > - b\n\n     ```\n     %1\n     ```", "1. ```sh\n   ls\n   ```\n2. ```xml\n   %1\n"})
       check_line(code, true);
     for (const char* call :
          {"1. ```bash\n   ls\n   ```\nNow I do it.\n%1", "- ```\n  ls\n```\nNow:\n%1", "> ```\n> ls\n> ```\nNow:\n%1",
