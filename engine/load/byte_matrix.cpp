@@ -10,15 +10,15 @@ namespace lathe::engine {
 namespace {
 
 constexpr int kMiddle = 128;
-// As bitsandbytes has it, which multiplies by the reciprocal of 127.
+// 1 / 127: bitsandbytes multiplies by this reciprocal instead of dividing.
 constexpr float kLlmInt8Step = 7.874015718698502e-3F;
 
-/// Where the parts lie.
+/// Layout of the matrix parts in the files.
 struct Places {
   std::int64_t k, n_groups, rows_of_block;
   std::span<const std::byte> codes, zeros;
   NumberList scales;
-  int flipped;  ///< signed codes become unsigned ones
+  int flipped;  ///< XOR mask that makes signed codes unsigned
 
   void read(CodedRows& rows) const {
     const std::byte* const from = codes.data() + rows.first * k;
@@ -64,7 +64,7 @@ Result<CodedTensor> coded_of(const ByteMatrix& matrix, const TensorParts& parts)
   const Places places{k, n_groups, rows, codes.bytes, zeros, numbers_in(*matrix.scales), is_signed ? kMiddle : 0};
   coded.read = [places](CodedRows& some) { places.read(some); };
   const bool are_middle = std::all_of(zeros.begin(), zeros.end(), [](std::byte zero) { return zero == std::byte{0}; });
-  // Those of e4m3 and of whole rows have their scales in f32 anyway.
+  // Weight formats of e4m3 codes or of one scale per row store f32 scales, so only integer codes need the f16 check.
   coded.formats =
       formats_that_keep(coded, {.are_halves = is_signed && places.scales.are_halves(), .are_middle = are_middle});
   return coded;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ByteMatrix: a matrix whose codes are bytes in their place, [N, K], with scales for blocks of rows and columns.
+// ByteMatrix: a quantized matrix [N, K] of one byte per code, in row-major order, with a scale for each block of rows and
+// columns.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +11,21 @@
 
 namespace lathe::engine {
 
-/// Rows and columns that share a scale.
+/// Size of the blocks whose elements share a scale.
 struct ScaleBlock {
   std::int64_t rows = 1, columns = 1;
 };
 
-/// What a scheme knows of one matrix.
+/// The parts of one matrix, filled by a quantization scheme.
 struct ByteMatrix {
-  CodeEncoding kind = CodeEncoding::e4m3;  ///< one of 8 bits
-  const StoredTensor* codes = nullptr;     ///< [N, K] of one byte each; whole numbers are signed
+  CodeEncoding kind = CodeEncoding::e4m3;  ///< an encoding of 8 bits
+  const StoredTensor* codes = nullptr;     ///< [N, K], one byte per code; integers are signed
   const StoredTensor* scales = nullptr;    ///< floating, [N / rows, K / columns], rounded up
-  const StoredTensor* zeros = nullptr;     ///< as many I8, or none
+  const StoredTensor* zeros = nullptr;     ///< I8, one for each scale; null: none
   ScaleBlock block{};
 };
 
-/// Errors: model_refused: codes are no matrix, or there are not as many scales or zero points as blocks.
+/// Errors: model_refused when the codes are no matrix, or when scales or zero points are not one per block.
 Result<CodedTensor> coded_of(const ByteMatrix& matrix, const TensorParts& parts);
 
 }  // namespace lathe::engine

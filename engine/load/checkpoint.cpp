@@ -64,7 +64,7 @@ kernels::TensorView blocks_of(const StoredTensor& tensor, kernels::WeightFormat 
     return {memory.data(), kernels::Dtype::u8, {n, row_bytes}};
   }
   const std::int64_t n_rows = tensor.shape[0];
-  void* bytes = const_cast<std::byte*>(tensor.bytes.data());  // as above
+  void* bytes = const_cast<std::byte*>(tensor.bytes.data());  // views have no const form
   return {bytes, kernels::Dtype::u8, {n_rows, std::ssize(tensor.bytes) / n_rows}};
 }
 

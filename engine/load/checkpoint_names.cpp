@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of models, and which files are GGUF models, by their paths.
+// Derives model names from paths, and recognises GGUF models by their paths.
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
@@ -14,10 +14,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kGgufEnding = ".gguf";
-/// Begins the names of files that hold the part of a model that sees, next to its text part.
+/// Prefix of the files that hold a model's vision part, next to its text part.
 constexpr std::string_view kProjector = "mmproj";
 
-/// Whatever its case: some file systems and converters write capitals.
+/// Ignores case: some file systems and converters write capitals.
 bool has_gguf_ending(std::string_view name) {
   if (name.size() < kGgufEnding.size()) return false;
   const std::string_view ending = name.substr(name.size() - kGgufEnding.size());
@@ -25,7 +25,7 @@ bool has_gguf_ending(std::string_view name) {
                     [](char there, char wanted) { return std::tolower(static_cast<unsigned char>(there)) == wanted; });
 }
 
-/// The part before ".gguf" of "-00002-of-00003.gguf" at the end of a name; empty where a name ends otherwise.
+/// The part "-00002-of-00003" of a name that ends in "-00002-of-00003.gguf"; empty for any other name.
 std::string_view number_in_set(std::string_view name) {
   constexpr std::size_t kSize = std::string_view("-00001-of-00001").size();
   const std::size_t ending = kSize + kGgufEnding.size();

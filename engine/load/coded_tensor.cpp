@@ -13,7 +13,7 @@ namespace {
 
 using kernels::WeightFormat;
 
-// Rows that a thread reads at a time: where files hold words of neighbouring rows side by side, a line of the cache.
+// Rows that a thread reads at a time: one cache line, where files interleave words of neighbouring rows.
 constexpr std::int64_t kRowsAtATime = 16;
 constexpr int kMiddleOf4 = 8, kMiddleOf8 = 128;
 
@@ -61,10 +61,10 @@ bool has_4_bits(CodeEncoding kind) {
   return kind == CodeEncoding::int4 || kind == CodeEncoding::uint4_min || kind == CodeEncoding::int4_subscaled;
 }
 
-/// The code that stands for 0 where nothing else says which.
+/// The code of value 0 where no zero point is stored.
 int middle_of(CodeEncoding kind) { return has_minimums(kind) ? 0 : has_4_bits(kind) ? kMiddleOf4 : kMiddleOf8; }
 
-/// body(rows) for rows as they come, each thread with room of its own.
+/// Calls body(rows) for every run of rows; each thread has its own buffers.
 template <class Body>
 void for_rows(const CodedTensor& tensor, const kernels::ParallelFor& parallel_for, const Body& body) {
   const auto some = [&](std::int64_t begin, std::int64_t end) {
@@ -83,7 +83,7 @@ void for_rows(const CodedTensor& tensor, const kernels::ParallelFor& parallel_fo
   parallel_for ? parallel_for(n_parts, some) : some(0, n_parts);
 }
 
-/// One row of `rows`, its scales spread over the groups of a format that are parts of the tensor's own.
+/// Copies one row and repeats its scales for a weight format whose groups are parts of the tensor's groups.
 class SpreadRow {
  public:
   /// `order`: input_order().
@@ -115,13 +115,13 @@ class SpreadRow {
  private:
   const CodedTensor& tensor_;
   std::span<const std::int32_t> order_;
-  std::vector<std::uint8_t> codes_;  ///< of a row, in that order
+  std::vector<std::uint8_t> codes_;  ///< codes of a row in `order`
   std::int64_t group_;
   bool has_zeros_, has_minimums_;
   std::vector<float> scales_, zeros_;
 };
 
-/// Makes numbers of the rows that were read.
+/// Decodes rows that were read to f32.
 class RowDecoder {
  public:
   RowDecoder(const CodedTensor& tensor, const CodedRows& rows)
@@ -144,7 +144,8 @@ class RowDecoder {
 
  private:
   struct Scale {
-    float scale, zero;  ///< the zero point counted from the middle, which the numbers have off already; or the minimum
+    /// zero: the minimum, or the zero point relative to the middle, which the table of values already subtracts
+    float scale, zero;
   };
 
   Scale scale_of(std::int64_t row, std::int64_t group) const {
@@ -189,7 +190,7 @@ std::vector<float> make_numbers(CodeEncoding kind) {
 
 std::shared_ptr<const std::vector<float>> numbers_of(CodeEncoding kind) {
   LATHE_CHECK(kind != CodeEncoding::codebook4);
-  // One for all tensors of a kind: a model of experts has thousands.
+  // All tensors of an encoding share one table: a model of experts has thousands of tensors.
   static const auto all = [] {
     std::array<std::shared_ptr<const std::vector<float>>, static_cast<std::size_t>(CodeEncoding::iq4) + 1> tables;
     for (std::size_t i = 0; i < tables.size(); ++i) {

@@ -12,12 +12,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// THE TABLE of endings: of huggingface_hub, wget and Firefox, Chrome, Safari, Opera, aria2, rsync and own scripts, ollama.
+// THE TABLE of endings: of huggingface_hub, wget and Firefox, Chrome, Safari, Opera, aria2, rsync and custom scripts,
+// ollama.
 constexpr std::array<std::string_view, 9> kEndings = {".incomplete", ".part",    ".crdownload", ".download", ".opdownload",
                                                       ".aria2",      ".partial", ".!ut",        "-partial"};
 constexpr std::size_t kMaxNamed = 8;
 constexpr std::size_t kMaxEntries = 10'000;
-/// Where huggingface_hub keeps them: of a folder that was named with --local-dir, and of a snapshot in its cache.
+/// Where huggingface_hub keeps unfinished downloads: below a folder given as --local-dir, and relative to a snapshot in its
+/// cache.
 constexpr std::array<std::string_view, 2> kCaches = {".cache/huggingface/download", "../../blobs"};
 
 void add_from(const fs::path& folder, std::string_view below, std::vector<std::string>& found) {
@@ -51,7 +53,7 @@ std::vector<std::string> unfinished_downloads(const std::string& folder) {
 
 std::string downloads_text(const std::string& folder, std::string_view file) {
   const std::vector<std::string> all = unfinished_downloads(folder);
-  // Files of a cache are named after what they hold.
+  // A cache names its files after their content, so any of them may be the wanted file.
   const auto is_its = [&](const std::string& name) { return name.starts_with(file) || name.find('/') != std::string::npos; };
   const auto found = std::find_if(all.begin(), all.end(), is_its);
   if (found == all.end()) return {};

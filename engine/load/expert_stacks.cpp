@@ -7,10 +7,10 @@ namespace lathe::engine {
 namespace {
 
 constexpr std::string_view kExperts = ".experts.";
-// Many times what models have: a shape out of a faulty file does not become millions of tensors.
+// Far above the expert counts of released models: a shape in a faulty file must not become millions of tensors.
 constexpr std::int64_t kMaxParts = 4096;
 
-/// Where the expert's number belongs; npos: the tensor holds no stack.
+/// Where the expert index is inserted into the name; npos: the tensor holds no stack.
 std::size_t place_of_number(const StoredTensor& tensor) {
   const std::size_t found = tensor.name.find(kExperts);
   if (found == std::string::npos || tensor.shape.size() < 2) return std::string::npos;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Experts that lie in one tensor: newer versions of transformers keep what all experts of a layer have together, and some
-// families save it so.
+// Splits tensors that hold all experts of a layer: newer versions of transformers keep the experts together, and some
+// families save them so.
 #pragma once
 
 #include "engine/load/checkpoint.h"
 
 namespace lathe::engine {
 
-/// Makes of each tensor "X.experts.Y" [experts, ...] one "X.experts.{i}.Y" for each, without a copy. What an expert's number
-/// follows is left alone. Errors: model_refused when a name is there already.
+/// Replaces each tensor "X.experts.Y" [experts, ...] by one "X.experts.{i}.Y" per expert, without a copy. Names that contain
+/// an expert index already are left alone. Errors: model_refused when a name exists already.
 Result<void> cut_expert_stacks(Checkpoint& checkpoint);
 
 }  // namespace lathe::engine

@@ -12,10 +12,10 @@ namespace {
 constexpr int kBits = 4, kPerWord = 8;
 constexpr std::int64_t kFastRows = 4, kFastInputs = 64;
 
-/// Where the parts of a matrix lie.
+/// Layout of the matrix parts in the files.
 struct Places {
   std::int64_t n, k, n_groups;
-  std::int64_t width;  ///< groups that there is room for
+  std::int64_t width;  ///< stored groups per row, padding included
   std::span<const std::byte> codes, zeros;
   NumberList scales;
 
@@ -84,7 +84,7 @@ Result<void> check_words(const GemvMatrix& matrix, const TensorParts& parts, con
   return parts.refuse(*matrix.codes, fmt::format("shape: got {}, expected {}", to_string(shape), expected));
 }
 
-/// How many groups there is room for, on that side of the scales; at least as many as there are.
+/// Stored group count, padding included, read from dimension `side` of the scales; at least the needed count.
 std::int64_t room_of(const StoredTensor& scales, std::size_t side, std::int64_t n_groups) {
   const std::int64_t least = groups_in(n_groups, kPerWord) * kPerWord;
   if (scales.shape.size() != 2 || scales.shape[side] % kPerWord != 0) return least;

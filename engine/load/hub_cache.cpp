@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 constexpr const char* kSnapshots = "snapshots";
 constexpr std::size_t kMaxRefBytes = 4096;  // a commit's hash, or a branch's name
 
-/// By what huggingface_hub puts around snapshots.
+/// Recognises a repository by the folders that huggingface_hub creates next to snapshots, or by its name.
 bool is_repository(const fs::path& folder) {
   std::error_code problem;
   return fs::is_directory(folder / kSnapshots, problem) &&
@@ -27,7 +27,7 @@ bool is_repository(const fs::path& folder) {
           folder.filename().string().starts_with("models--"));
 }
 
-/// Empty: the folder is none of a repository, nor `snapshots` in one.
+/// The repository's path; empty when the folder is neither a repository nor `snapshots` in one.
 fs::path repository_of(const std::string& folder) {
   std::error_code problem;
   fs::path path = fs::absolute(folder, problem).lexically_normal();
@@ -36,7 +36,7 @@ fs::path repository_of(const std::string& folder) {
   return path.filename() == kSnapshots && is_repository(path.parent_path()) ? path.parent_path() : fs::path();
 }
 
-/// The revision in refs/main; empty for a text that would lead elsewhere.
+/// The revision in refs/main; empty for a text that would lead to another folder.
 std::string main_revision(const fs::path& repository) {
   const auto text = read_text_file((repository / "refs/main").string(), kMaxRefBytes);
   if (!text) return {};
@@ -57,7 +57,7 @@ struct DatedFolder {
   fs::path path;
 };
 
-/// The newest last.
+/// All snapshots, the newest last.
 std::vector<DatedFolder> snapshots_by_age(const fs::path& repository) {
   std::vector<DatedFolder> snapshots;
   std::error_code problem;

@@ -30,11 +30,11 @@ constexpr std::string_view kAdapter =
 
 constexpr std::string_view kArchive = "no weights but an archive, which is not unpacked; unpack it first";
 
-/// Files that hold weights in a form that is not read, and what to do. Names by their beginning and end.
+/// A weight file format that is not read, and the advice for the user. Matches the beginning and the end of a file name.
 struct KnownButUnread {
   std::string_view begin, end, reason;
 };
-// THE TABLE of them; a row that is more likely the model comes first.
+// THE TABLE of formats that are not read; a file that more likely is the model comes first.
 constexpr std::array kUnread = {
     KnownButUnread{"adapter_model", ".safetensors", kAdapter},
     KnownButUnread{"adapter_model", ".bin", kAdapter},
@@ -63,7 +63,7 @@ constexpr std::array kUnread = {
     KnownButUnread{"", ".tgz", kArchive},
     KnownButUnread{"", ".7z", kArchive},
 };
-/// Files that a trainer leaves next to its weights.
+/// Prefixes of files that a trainer saves next to its weights.
 constexpr std::array<std::string_view, 4> kOfTraining = {"optimizer", "scheduler", "rng_state", "training_args"};
 
 tl::unexpected<Error> refuse_unread(const ModelFolder& folder) {
@@ -80,7 +80,7 @@ tl::unexpected<Error> refuse_unread(const ModelFolder& folder) {
     return fail(ErrorCode::model_refused,
                 fmt::format("unsupported format: {}{}", unread.reason, downloads_text(folder.path())), *file);
   }
-  // A folder or a pipe may have the right name.
+  // A folder or a pipe may have this name: map() reports that.
   constexpr std::string_view kSingleFile = "model.safetensors";
   if (folder.has(kSingleFile)) {
     if (auto file = folder.map(kSingleFile); !file) return tl::unexpected(std::move(file.error()));

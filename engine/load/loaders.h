@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loader: one file format that becomes a Checkpoint. loaders.cpp is the table of them.
+// Loader: reads one file format into a Checkpoint. loaders.cpp is the table of loaders.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@ namespace lathe::engine {
 
 struct Loader {
   std::string_view name;  ///< "safetensors"
-  /// By the names of the files that are there.
+  /// Decides by the names of the files in the folder.
   bool (*recognises)(const ModelFolder& folder);
   /// Reads headers, no weights. Errors: model_refused with file, field, got and expected.
   Result<Checkpoint> (*open)(const ModelFolder& folder);

@@ -13,10 +13,10 @@ namespace {
 constexpr int kTile = 16, kWordBits = 32;
 constexpr std::int64_t kTileOutputs = 64, kOfTile = kTile * kTileOutputs;
 
-/// The place of each code of a tile, which counts four squares of 16 x 16 one after the other, inputs first.
+/// Stored position of each code of a tile. The index counts four squares of 16 x 16 one after the other, inputs first.
 using TileOrder = std::array<std::uint16_t, kOfTile>;
 
-/// Thread i of 32 holds column i / 4 of the fragments of mma.m16n8k16, and of its codes every second one comes first.
+/// Thread i of 32 holds column i / 4 of the fragments of mma.m16n8k16; in each word its codes with even index come first.
 constexpr TileOrder order_of(bool is_sparse, int bits) {
   TileOrder order{};
   const int per_word = kWordBits / bits;
@@ -39,7 +39,7 @@ const TileOrder& order_for(const MarlinMatrix& matrix) {
   return matrix.bits == 4 ? kSparseOrder4 : kSparseOrder8;
 }
 
-/// Where the parts of a matrix lie.
+/// Layout of the matrix parts in the files.
 struct Places {
   std::int64_t n, k, n_groups;
   int bits;
@@ -47,7 +47,7 @@ struct Places {
   std::span<const std::byte> codes, places;
   NumberList scales;
 
-  /// Of output `row` the code of an input, or of a weight that is there.
+  /// Code of output `row` at an input; 2:4 sparse: `input` counts the stored weights.
   std::uint8_t code_at(std::int64_t row, std::int64_t input) const {
     const std::int64_t in_tile = row % kTileOutputs / kTile * kTile * kTile + input % kTile * kTile + row % kTile;
     const std::int64_t tile = input / kTile * (n / kTileOutputs) + row / kTileOutputs;
@@ -55,7 +55,8 @@ struct Places {
     return static_cast<std::uint8_t>(word_at(codes, at / kWordBits) >> at % kWordBits & ((1U << bits) - 1));
   }
 
-  /// Which two of four inputs are there, for 16 inputs: CUTLASS changes rows of 64, and neighbours crosswise.
+  /// 2:4 metadata of 16 inputs: which two of each four are stored. CUTLASS permutes rows in blocks of 64 and swaps
+  /// neighbours crosswise.
   unsigned places_at(std::int64_t row, std::int64_t column) const {
     std::int64_t to = row / 64 * 64 + row % 2 * 2 + row % 8 / 4 + row % 4 / 2 * 32 + row % 64 / 8 * 4;
     const std::int64_t moved = to % 2 == column % 2 ? 0 : column % 2 - to % 2;
@@ -102,7 +103,7 @@ struct Places {
 
 Result<CodedTensor> coded_of(const MarlinMatrix& matrix, const TensorParts& parts) {
   const std::vector<std::int64_t>& shape = matrix.codes->shape;
-  const std::int64_t words = kTile * matrix.bits / kWordBits;  // of an output in a row of tiles
+  const std::int64_t words = kTile * matrix.bits / kWordBits;  // words per output in a row of tiles
   if (shape.size() != 2 || shape[0] < 1 || shape[1] < 1 || shape[1] % (kTileOutputs * words) != 0) {
     return parts.refuse(*matrix.codes, fmt::format("shape: got {}, expected tiles of {} inputs, {} words for {} outputs",
                                                    to_string(shape), kTile, kTileOutputs * words, kTileOutputs));

@@ -33,12 +33,13 @@ constexpr std::int64_t kMaxJsonBytes = 64LL << 20;
 constexpr std::size_t kMaxNameBytes = 255;
 constexpr std::string_view kConfig = "config.json";
 
-/// openat2() of a path without opening what it leads to for reading: a FIFO cannot block, and a device is not touched.
+/// Calls openat2() with O_PATH, which does not open the target for reading: a FIFO cannot block, and a device is not
+/// touched.
 int find_with_rules(int folder, const std::string& file, std::uint64_t rules, std::uint64_t flags) {
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC | flags;
   how.resolve = rules;
-  // A name that goes up (links may) is to be tried again when something else on the system was renamed meanwhile.
+  // openat2() returns EAGAIN for a path with ".." (links may have one) when another file was renamed meanwhile.
   constexpr int kMaxTries = 1000;
   int found = -1;
   for (int tries = 0; tries < kMaxTries; ++tries) {
@@ -48,7 +49,7 @@ int find_with_rules(int folder, const std::string& file, std::uint64_t rules, st
   return found;
 }
 
-/// The promise of RESOLVE_BENEATH on systems without openat2, checked on the resolved path.
+/// Replaces RESOLVE_BENEATH on systems without openat2: checks the resolved path.
 int find_folder_by_real_path(const std::string& border, const std::string& folder) {
   std::error_code problem;
   const fs::path real = fs::canonical(fs::path(border) / folder, problem);
@@ -66,20 +67,20 @@ int find_folder_by_real_path(const std::string& border, const std::string& folde
 
 bool is_without_openat2() { return errno == ENOSYS || errno == EPERM; }
 
-/// The folder that a name leads to, beneath the model's. Errors: in errno.
+/// Opens a folder by a name from the files; it must be beneath the model's folder. Errors: in errno.
 FileDescriptor find_folder(int border, const std::string& border_path, const std::string& folder) {
   const int found = find_with_rules(border, folder, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS, O_DIRECTORY);
   return FileDescriptor(found < 0 && is_without_openat2() ? find_folder_by_real_path(border_path, folder) : found);
 }
 
-/// An entry of a folder, or what it links to, wherever that is. Errors: in errno.
+/// Opens an entry of a folder, or the target of a link, wherever that is. Errors: in errno.
 FileDescriptor find_entry(int folder, const std::string& name) {
   const int found = find_with_rules(folder, name, RESOLVE_NO_MAGICLINKS, 0);
   const bool again = found < 0 && is_without_openat2();
   return FileDescriptor(again ? ::openat(folder, name.c_str(), O_PATH | O_CLOEXEC) : found);
 }
 
-/// Where a link leads; empty for what is none.
+/// The target of a link; empty when the path is no link.
 std::string target_of(const fs::path& path) {
   std::error_code problem;
   return fs::is_symlink(path, problem) ? fs::read_symlink(path, problem).string() : std::string();
@@ -107,7 +108,7 @@ std::string_view kind_of(mode_t mode) {
                           : " but a device";
 }
 
-/// The one GGUF model of a folder that has no other weights; empty when it has none.
+/// The only GGUF model of a folder that has no other weights; empty when the folder has no GGUF model or has other weights.
 Result<std::string> only_gguf_in(const ModelFolder& folder) {
   const std::vector<std::string> files = folder.files();
   const auto is_weights = [](std::string_view name) {
@@ -123,7 +124,7 @@ Result<std::string> only_gguf_in(const ModelFolder& folder) {
               folder.name());
 }
 
-/// The first bytes of a file that a user named; empty for what cannot be read without waiting.
+/// The first bytes of a file that a user named; empty for anything that cannot be read without blocking.
 std::string begin_of(const std::string& path) {
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status{};
@@ -177,7 +178,8 @@ Result<ModelFolder> ModelFolder::open(const std::string& path) {
     if (!snapshot->warning.empty()) inner.warnings_.push_back(snapshot->warning);
     return inner;
   }
-  // The cache links to a blob of another name, so what lies beside the file lies beside the link.
+  // The path stays unresolved: the cache links to a blob of another name, and the other files of the model are next to the
+  // link.
   const fs::path given = fs::absolute(path, problem);
   if (!is_gguf_file(path) || !fs::exists(given, problem)) return open_files(path);
   LATHE_TRY(ModelFolder folder, open_files(given.parent_path().string()));
@@ -240,7 +242,7 @@ std::vector<std::string> ModelFolder::files() const {
 }
 
 Result<std::shared_ptr<const MappedFile>> ModelFolder::map(std::string_view file) const {
-  // aria2 gives a file its full length at once, so that what has not come yet reads as zeros.
+  // aria2 creates a file with its full length at once, so missing parts read as zeros.
   const std::string control = std::string(file) + ".aria2";
   LATHE_TRY(FileDescriptor opened, open_file(file));
   if (has(control)) {

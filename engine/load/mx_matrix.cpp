@@ -28,7 +28,7 @@ void read(const MxMatrix& matrix, CodedRows& rows) {
 }  // namespace
 
 float power_of_e8m0(std::byte scale) {
-  constexpr std::uint32_t kSmallest = 0x0040'0000;  // 2^-127, which has no exponent of its own in f32
+  constexpr std::uint32_t kSmallest = 0x0040'0000;  // 2^-127, a subnormal f32
   const auto exponent = std::to_integer<std::uint32_t>(scale);
   return std::bit_cast<float>(exponent == 0 ? kSmallest : exponent << 23);
 }

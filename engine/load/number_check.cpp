@@ -16,10 +16,11 @@ using kernels::Dtype;
 using kernels::TensorView;
 
 constexpr std::size_t kMaxNamesInWarning = 8;
-// As many as a counter of 16 bits counts; a whole number of vectors, so that the loop becomes some without a rest.
+// Elements per loop: a 16-bit counter can count them, and they are whole vectors, so the compiler vectorizes without a
+// remainder.
 constexpr std::int64_t kAtATime = 4096;
 
-/// Numbers all of whose exponent bits are set.
+/// Counts elements with all exponent bits set: NaN and infinity.
 template <class Bits, Bits exponent>
 std::int64_t count(const Bits* bits, std::int64_t n) {
   if (n == kAtATime) {
@@ -61,7 +62,8 @@ void NumberCheck::look_at(std::string_view tensor, const TensorView& numbers, co
   if (numbers.dtype == Dtype::u8) return;
   const std::int64_t n_bad = n_not_finite(numbers, parallel_for);
   const auto is_it = [&](const Found& one) { return one.tensor == tensor; };
-  if (n_bad == 0 || std::any_of(found_.begin(), found_.end(), is_it)) return;  // a conversion may cut one into parts
+  // a conversion may split a tensor and check each part
+  if (n_bad == 0 || std::any_of(found_.begin(), found_.end(), is_it)) return;
   found_.push_back({.tensor = std::string(tensor), .n_bad = n_bad, .n = numbers.n_elements()});
 }
 

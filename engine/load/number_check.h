@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NumberCheck: finds the tensors of a checkpoint that hold NaN or infinity. Quantized, such a number becomes 0, or the scale
-// of its neighbours: nothing that is computed later tells that it was there.
+// NumberCheck: finds the tensors of a checkpoint that hold NaN or infinity. Quantization turns such an element into 0, or
+// changes the scale of its neighbours: later computations cannot show that it was there.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@
 
 namespace lathe::engine {
 
-/// Elements that are NaN or infinite. Requires: f32, f16 or bf16, rows one behind the other.
+/// Counts elements that are NaN or infinite. Requires: f32, f16 or bf16, contiguous rows.
 std::int64_t n_not_finite(const kernels::TensorView& numbers, const kernels::ParallelFor& parallel_for);
 
-/// Owns: the names of what was found.
+/// Owns: the names of the tensors it found.
 class NumberCheck {
  public:
-  /// Looks at the numbers of a tensor, whole as view_of() gives it; codes (u8) are passed over.
+  /// Checks all elements of a tensor, as view_of() gives it; codes (u8) are skipped.
   void look_at(std::string_view tensor, const kernels::TensorView& numbers, const kernels::ParallelFor& parallel_for);
-  /// "weights hold NaN or infinity: model.norm.weight (1 of 64 numbers)". Empty: none do.
+  /// Texts such as "weights hold NaN or infinity: model.norm.weight (1 of 64 numbers)". Empty: no tensor has any.
   std::vector<std::string> warnings() const;
 
  private:

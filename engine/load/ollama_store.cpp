@@ -17,10 +17,10 @@ constexpr std::string_view kBlobPrefix = "sha256-";
 constexpr std::size_t kDigits = 64;
 constexpr std::string_view kDigestPrefix = "sha256:";
 constexpr std::string_view kModelLayer = "application/vnd.ollama.image.model";
-/// Those that ollama itself leaves out of a name.
+/// Registry and namespace that ollama omits from a name.
 constexpr std::string_view kOwnRegistry = "registry.ollama.ai", kOwnNamespace = "library";
 constexpr std::size_t kMaxManifests = 10'000;
-constexpr int kDepth = 3;  // of a manifest beneath manifests/: registry, namespace, model
+constexpr int kDepth = 3;  // folders between manifests/ and a manifest: registry, namespace, model
 /// Manifests of released models stay below 2 KiB.
 constexpr std::int64_t kMaxManifestBytes = 1 << 20;
 
@@ -33,8 +33,8 @@ std::string name_of_manifest(const fs::path& relative) {
   return own ? name : parts[0].string() + "/" + name;
 }
 
-/// The blob's file name, from the layer that holds the model; empty when the manifest names none. A digest is of a file of
-/// strangers: what is not exactly one would lead to other files.
+/// The file name of the blob in the layer that holds the model; empty when the manifest names none. The digest comes from an
+/// untrusted file: anything but an exact digest could lead to other files.
 std::string blob_of(const ModelFolder& folder, const std::string& file) {
   const auto text = folder.read_text(file, kMaxManifestBytes);
   if (!text) return {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The store of ollama: manifests/<registry>/<namespace>/<model>/<tag> names blobs/sha256-<digest>, GGUF files without an
-// ending.
+// Reads names from the store of ollama: manifests/<registry>/<namespace>/<model>/<tag> names blobs/sha256-<digest>, which
+// are GGUF files without an ending.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace lathe::engine {
 
-/// Whether a folder has both parts of a store.
+/// Whether a folder has both parts of a store, manifests and blobs.
 bool is_ollama_store(const std::string& folder);
 
-/// Whether a file is called as blobs are: "sha256-" and 64 digits of a hexadecimal number.
+/// Whether a file name is a blob's: "sha256-" and 64 hexadecimal digits.
 bool is_blob_name(std::string_view file_name);
 
-/// What the store that a blob lies in calls it: the first of its names, "llama3.2:1b"; empty when nothing there names it.
+/// The first name that a blob's store gives it, "llama3.2:1b"; empty when no manifest names it.
 std::string ollama_name_of(const std::string& blob);
 
 }  // namespace lathe::engine

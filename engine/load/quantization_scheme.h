@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// QuantizationScheme: one way in which folders of safetensors hold quantized weights. quantization_schemes.cpp is the table.
+// QuantizationScheme: one way in which folders of safetensors store quantized weights. quantization_schemes.cpp is the
+// table.
 #pragma once
 
 #include <span>
@@ -14,16 +15,17 @@ namespace lathe::engine {
 
 struct QuantizationScheme {
   std::string_view method;  ///< `quant_method` of the config: "gptq"
-  std::string_view file;    ///< of its own, in which older tools leave the config; empty: none
-  /// Joins what belongs together. Settings are read from `config`: what is there and not understood must be refused.
-  /// Reads scales and zero points where it depends on their values whether codes can be kept, and no weights.
+  std::string_view file;    ///< file in which older tools store the config; empty: none
+  /// Joins the tensors of each quantized matrix. Settings are read from `config`; a setting that is not understood must be
+  /// refused. Scales and zero points are read where their values decide whether codes can be kept; weights are not read.
   /// Errors: model_refused with file, tensor or field, got and expected.
   Result<void> (*join)(JsonFieldReader& config, TensorParts& parts);
 };
 
 std::span<const QuantizationScheme* const> quantization_schemes();
 
-/// Makes one tensor "X.weight" out of those that hold a quantized matrix X, if the folder says that there are some.
+/// Joins the tensors that hold a quantized matrix X into one tensor "X.weight", if the folder's config declares
+/// quantization.
 /// Errors: model_refused, also for a scheme that is not in the table.
 Result<void> join_quantized(const ModelFolder& folder, Checkpoint& checkpoint);
 

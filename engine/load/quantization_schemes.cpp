@@ -41,7 +41,7 @@ std::string known_methods() {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// By the method that the config names. Errors: model_refused.
+/// Finds the scheme that `quant_method` names. Errors: model_refused.
 Result<QuantizationConfig> with_scheme(Json json, std::string where) {
   const auto method = json.find(kMethod);
   if (method == json.end() || !method->is_string()) {
@@ -57,7 +57,7 @@ Result<QuantizationConfig> with_scheme(Json json, std::string where) {
       where);
 }
 
-/// Where config.json has it: of a model that also sees, sometimes in the part about text.
+/// Finds the quantization config: in config.json, in its text_config (models that also see), or in a scheme's own file.
 Result<QuantizationConfig> find_config(const ModelFolder& folder) {
   LATHE_TRY(const Json config, folder.read_json_if_present(kConfigFile));
   const Json* places[] = {&config, nullptr};

@@ -57,7 +57,7 @@ tl::unexpected<Error> refuse(std::string message, const std::string& file, std::
   return fail(ErrorCode::model_refused, std::move(message), fmt::format("{}: {:.200}", file, field));
 }
 
-/// The header's text, its length checked before anything is made of it.
+/// The header's text; its length is checked before it is read.
 Result<std::string_view> header_of(std::span<const std::byte> file, const std::string& name) {
   std::uint64_t n_header = 0;
   if (file.size() < sizeof n_header) {
@@ -75,7 +75,8 @@ Result<std::string_view> header_of(std::span<const std::byte> file, const std::s
   return std::string_view(reinterpret_cast<const char*>(file.data()) + sizeof n_header, n_header);
 }
 
-/// Bytes that shape and type need. Errors: size overflow, also of a dimension beside one of zero: it would turn negative.
+/// Bytes that shape and type need. Errors: size overflow, also of a dimension next to a dimension of 0: it would become
+/// negative.
 Result<std::uint64_t> bytes_needed(const SafetensorsEntry& entry, const StoredType& type, const std::string& file) {
   std::int64_t bits = type.bits;
   bool overflow = false, empty = false;
@@ -92,7 +93,7 @@ Result<std::uint64_t> bytes_needed(const SafetensorsEntry& entry, const StoredTy
   return static_cast<std::uint64_t>(bits) / 8;
 }
 
-/// Checks one entry alone. Requires: its name is not looked at again.
+/// Checks one entry without the others. Moves the name out of the entry.
 Result<StoredTensor> check_entry(SafetensorsEntry& entry, std::span<const std::byte> data, const std::string& file) {
   const auto [begin, end] = entry.data_offsets;
   const StoredType* type = find_safetensors_type(entry.dtype);
@@ -115,7 +116,7 @@ Result<StoredTensor> check_entry(SafetensorsEntry& entry, std::span<const std::b
   return tensor;
 }
 
-/// The tensors must tile the data from its first byte to its last: so no byte can mean two things, or hide.
+/// The tensors must tile the data from its first byte to its last: then no byte has two meanings and none is hidden.
 Result<void> check_tiling(const std::vector<StoredTensor>& tensors, std::span<const std::byte> data,
                           const std::string& file) {
   std::vector<const StoredTensor*> by_offset;
@@ -160,7 +161,8 @@ Result<ReadFile> read_file(const ModelFolder& folder, const std::string& name) {
   return ReadFile{std::move(mapped), std::move(*tensors)};
 }
 
-/// A file of an index that cannot be read may hold what the model does without: it joins those that are missing.
+/// Reads the chosen files. If an index names a file that cannot be read, the file counts as missing: the model may not need
+/// its tensors.
 Result<ReadFiles> read_files(const ModelFolder& folder, WeightFiles& chosen) {
   ReadFiles files;
   for (const std::string& name : chosen.names) {
@@ -173,7 +175,7 @@ Result<ReadFiles> read_files(const ModelFolder& folder, WeightFiles& chosen) {
   return files;
 }
 
-/// Compares an index with the files: what it says decides where it can be right.
+/// Compares an index with the files. The index decides wherever the files agree with it.
 class IndexCheck {
  public:
   IndexCheck(const WeightFiles& index, ReadFiles& files, Checkpoint& checkpoint)
@@ -191,7 +193,7 @@ class IndexCheck {
     return n > 1 ? fmt::format("{:.200} and {} more", first, n - 1) : fmt::format("{:.200}", first);
   }
 
-  /// The file that the index names for a tensor; null: none, or one without it.
+  /// The file that the index names for a tensor; null: it names none, or the file lacks the tensor.
   const std::string* file_in_index(const std::string& tensor) const {
     const auto listed = index_.weight_map.find(tensor);
     if (listed == index_.weight_map.end()) return nullptr;
@@ -216,7 +218,7 @@ class IndexCheck {
         fmt::format("{} is wrong about {}: another file has it, and is read", kIndexFile, tensors_and_more(first, n_moved)));
   }
 
-  /// One error a file, however many tensors it lacks.
+  /// One error per file, shared by all tensors that it lacks.
   std::shared_ptr<const Error> why_absent(const std::string& file) {
     auto& why = absences_[file];
     if (why != nullptr) return why;
@@ -227,7 +229,7 @@ class IndexCheck {
     return why;
   }
 
-  /// Takes away what the index finds in another file.
+  /// Drops tensors that the index names another file for.
   void drop_doubled(const std::string& name, ReadFile& file) {
     std::string first, other;
     std::size_t n = 0;
@@ -248,12 +250,12 @@ class IndexCheck {
       for (const StoredTensor& tensor : file.tensors) {
         if (index_.weight_map.contains(tensor.name)) continue;
         checkpoint_.warn(fmt::format("{}: {:.200} is not listed in {}", name, tensor.name, kIndexFile));
-        return;  // one shows that the files do not belong together
+        return;  // one warning shows that the files do not belong together
       }
     }
   }
 
-  /// A wrong total harms nobody, but shows that files were mixed up.
+  /// A wrong total does no harm, but shows that files were mixed up.
   void check_total_size() {
     const Json& total = index_.total_size;
     if (total.is_null() || !index_.missing.empty()) return;
@@ -277,7 +279,7 @@ class IndexCheck {
   std::map<std::string, std::shared_ptr<const Error>> absences_;
 };
 
-/// Cuts and joins tensors to what the families know.
+/// Splits expert stacks and joins quantized matrices, as the families expect.
 Result<void> settle_tensors(const ModelFolder& folder, Checkpoint& checkpoint) {
   LATHE_TRY_VOID(cut_expert_stacks(checkpoint));
   return join_quantized(folder, checkpoint);
@@ -294,7 +296,7 @@ Result<Checkpoint> open_safetensors(const ModelFolder& folder) {
   }
   const auto settled = settle_tensors(folder, checkpoint);
   if (!settled && !checkpoint.absent().empty()) {
-    Error error = checkpoint.absence();  // a missing file may be the cause, and may not
+    Error error = checkpoint.absence();  // a missing file may be the cause
     error.message += fmt::format("; and {}: {:.300}", settled.error().where, settled.error().message);
     return tl::unexpected(std::move(error));
   }

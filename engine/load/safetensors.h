@@ -16,10 +16,10 @@ namespace lathe::engine {
 
 extern const Loader kSafetensorsLoader;
 
-/// Types that the format knows; null for any other name.
+/// The element type of this name; null: the format has none.
 const StoredType* find_safetensors_type(std::string_view name);
 
-/// Tensors of one file, whose bytes tile its data exactly: no hole, no overlap, nothing behind the last.
+/// Parses one file, whose tensors must tile its data exactly: no hole, no overlap, nothing after the last tensor.
 /// Cost: at most about twice the header, whatever the header claims. Errors: model_refused, `where` = "name: tensor".
 Result<std::vector<StoredTensor>> parse_safetensors(std::span<const std::byte> file, const std::string& name);
 

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kMetadata = "__metadata__";
 constexpr std::size_t kMaxRank = 16;  // PyTorch writes at most a handful; a longer list is an attack on memory
 
-/// Follows the grammar of the header event by event; each handler returns false at the first fault.
+/// SAX handler for the header's grammar; each event function returns false at the first fault.
 class HeaderReader {
  public:
   std::vector<SafetensorsEntry> take_entries() { return std::move(entries_); }
@@ -167,7 +167,7 @@ tl::unexpected<Error> refuse(std::string message, const std::string& file, std::
 
 Result<std::vector<SafetensorsEntry>> parse_safetensors_header(std::string_view json, const std::string& file) {
   if (json.empty() || json.front() != '{') return refuse("header does not start with '{'", file);
-  // The JSON library takes a NUL for the end of its input, which would hide what follows from us but not from others.
+  // The JSON library stops at a NUL; other readers would still see the bytes after it.
   if (const auto nul = json.find('\0'); nul != std::string_view::npos) {
     return refuse(fmt::format("NUL byte in the header at byte {}", nul), file);
   }

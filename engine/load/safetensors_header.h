@@ -12,15 +12,15 @@
 
 namespace lathe::engine {
 
-/// One entry as the header has it: nothing is checked against the file yet.
+/// One entry of the header, not yet checked against the file.
 struct SafetensorsEntry {
   std::string name, dtype;
   std::vector<std::uint64_t> shape;
   std::array<std::uint64_t, 2> data_offsets{};
 };
 
-/// Strict: UTF-8, an object of objects, exactly dtype, shape and data_offsets in each, no name twice, __metadata__ of
-/// strings only. Errors: model_refused, `where` = "file: tensor".
+/// Parses strictly: UTF-8, an object of objects, exactly dtype, shape and data_offsets in each, no name twice, __metadata__
+/// with strings only. Errors: model_refused, `where` = "file: tensor".
 Result<std::vector<SafetensorsEntry>> parse_safetensors_header(std::string_view json, const std::string& file);
 
 }  // namespace lathe::engine

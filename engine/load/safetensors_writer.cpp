@@ -6,7 +6,7 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::size_t kAlignment = 64;  // of the first tensor; the others follow each other
+constexpr std::size_t kAlignment = 64;  // of the first tensor; the others follow without gaps
 
 std::string_view stored_name(kernels::Dtype dtype) {
   switch (dtype) {
@@ -16,7 +16,7 @@ std::string_view stored_name(kernels::Dtype dtype) {
   }
 }
 
-/// Its length, then JSON padded with blanks.
+/// The header: its length, then JSON padded with spaces.
 std::string header_of(std::span<const WrittenTensor> tensors) {
   OrderedJson header = {{"__metadata__", {{"format", "pt"}}}};
   std::size_t begin = 0;

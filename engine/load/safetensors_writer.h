@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Begins a safetensors file.
+// Creates safetensors files.
 #pragma once
 
 #include "engine/load/weights_writer.h"
 
 namespace lathe::engine {
 
-/// Errors: those of WeightsWriter::create.
+/// Creates the file and writes its header. Errors: as WeightsWriter::create.
 Result<WeightsWriter> create_safetensors(const std::string& path, std::span<const WrittenTensor> tensors);
 
 }  // namespace lathe::engine

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kFetch = "download the file again";
 constexpr std::size_t kExcerpt = 80;
 constexpr std::size_t kTarMagicAt = 257;
-/// An error message stays below this; a file of weights that happens to begin with letters does not.
+/// An error text of a server is smaller than this; a weights file that happens to begin with letters is larger.
 constexpr std::uint64_t kMaxErrorText = 64 << 10;
 
 struct Signature {
@@ -56,7 +56,7 @@ std::string_view without_blanks(std::string_view text) {
   return text;
 }
 
-/// `prefix` in small letters.
+/// Compares ignoring case. Requires: `prefix` in lower case.
 bool begins_in_any_case(std::string_view text, std::string_view prefix) {
   return text.size() >= prefix.size() && std::equal(prefix.begin(), prefix.end(), text.begin(), [](char wanted, char there) {
            return wanted == std::tolower(static_cast<unsigned char>(there));
@@ -65,7 +65,8 @@ bool begins_in_any_case(std::string_view text, std::string_view prefix) {
 
 std::string excerpt(std::string_view text) { return printable_excerpt(text, kExcerpt); }
 
-/// "version https://git-lfs.github.com/spec/v1", then lines of keys, one of them "size 4096".
+/// Recognises pointers: "version https://git-lfs.github.com/spec/v1", then lines of keys, such as "size 4096"; or a
+/// git-annex path.
 std::optional<std::string> pointer(std::string_view begin) {
   constexpr std::string_view kSize = "\nsize ";
   if (begin.starts_with("version https://git-lfs") || begin.starts_with("version https://hawser")) {
@@ -121,7 +122,7 @@ std::string_view begin_of(std::span<const std::byte> file) {
   return {reinterpret_cast<const char*>(file.data()), std::min(file.size(), kStandInBytes)};
 }
 
-/// Eight bytes of length and a header in JSON.
+/// Begins with eight bytes of header length and a JSON object.
 bool is_safetensors(std::string_view begin) {
   return begin.size() > 8 && begin[8] == '{' && begin.substr(5, 3).find_first_not_of('\0') == std::string_view::npos;
 }

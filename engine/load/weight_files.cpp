@@ -19,13 +19,13 @@ namespace {
 constexpr std::string_view kSingleFile = "model.safetensors";
 constexpr std::string_view kEnding = ".safetensors";
 constexpr std::size_t kMaxNamed = 4;
-constexpr int kMaxFiles = 99'999;  // of a set: five digits count them
+constexpr int kMaxFiles = 99'999;  // per set: names have five digits
 
 tl::unexpected<Error> refuse(std::string message, std::string_view field) {
   return fail(ErrorCode::model_refused, std::move(message), fmt::format("{}: {:.200}", kIndexFile, field));
 }
 
-/// Files of an adapter, of other names for the tensors, or of something that is no model.
+/// Excludes files of adapters, files with other tensor names, and files of training.
 bool is_of_no_model(std::string_view name) {
   return name.starts_with("adapter_model") || name.starts_with("consolidated") || name.starts_with("training_") ||
          name.starts_with("optimizer");
@@ -72,7 +72,7 @@ std::optional<NumberedName> numbered_name(std::string_view name) {
   return is_one && parsed.number <= parsed.n_files ? std::optional(std::move(parsed)) : std::nullopt;
 }
 
-/// Files that count themselves: of each set those that are there.
+/// The existing files of one numbered set.
 struct FileSet {
   std::string before;
   int n_files = 0;
@@ -104,7 +104,7 @@ std::vector<FileSet> sets_among(const std::vector<std::string>& names) {
   return all;
 }
 
-/// Tensor to file, every name checked. Errors: model_refused.
+/// File of each tensor, with checked file names. Errors: model_refused.
 Result<std::map<std::string, std::string>> read_weight_map(const Json& index) {
   const auto found = index.find("weight_map");
   if (found == index.end() || !found->is_object()) return refuse("must be an object", "weight_map");
@@ -120,7 +120,7 @@ Result<std::map<std::string, std::string>> read_weight_map(const Json& index) {
   return weight_map;
 }
 
-/// The content of an index, and which of its files are not there.
+/// The content of an index, and which of its files do not exist.
 struct Index {
   std::map<std::string, std::string> weight_map;
   Json total_size;
@@ -143,7 +143,7 @@ Result<Index> read_index(const ModelFolder& folder) {
   return index;
 }
 
-/// An index that is not there is no error.
+/// Implements find_weight_files(). An absent index is no error.
 class WeightFinder {
  public:
   explicit WeightFinder(const ModelFolder& folder) : folder_(folder), there_(weight_files_in(folder)) {}
@@ -170,7 +170,7 @@ class WeightFinder {
     return index_ && *index_ && std::includes((**index_).names.begin(), (**index_).names.end(), names.begin(), names.end());
   }
 
-  /// Some of its files may be missing: those that hold what the model does without.
+  /// Takes the files of the index. Missing files are recorded, since the model may not need their tensors.
   Result<WeightFiles> by_index() {
     Index& index = **index_;
     WeightFiles files{
@@ -194,7 +194,8 @@ class WeightFinder {
                        n == 1 ? "is" : "are", of_downloads.empty() ? "; download the model again" : of_downloads);
   }
 
-  /// An index that names files elsewhere was made to be followed: nothing of its folder is.
+  /// The error of an index with unsafe file names. No file of its folder is loaded then, since the index was made to be
+  /// followed.
   std::optional<Error> unsafe_index() const {
     if (!index_ || *index_ || index_->error().where.find("weight_map.") == std::string::npos) return std::nullopt;
     return index_->error();
@@ -245,7 +246,7 @@ class WeightFinder {
 
   const ModelFolder& folder_;
   const std::vector<std::string> there_;
-  std::optional<Result<Index>> index_;  ///< none: there is no such file
+  std::optional<Result<Index>> index_;  ///< none: the folder has no index
 };
 
 }  // namespace

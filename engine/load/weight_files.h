@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// WeightFiles: which safetensors files of a folder make up the model, and which of them has each tensor.
+// WeightFiles: the safetensors files of a folder that make up the model, and the file of each tensor.
 #pragma once
 
 #include <map>
@@ -17,20 +17,20 @@ inline constexpr std::string_view kIndexFile = "model.safetensors.index.json";
 
 struct WeightFiles {
   std::vector<std::string> names;
-  /// Tensor to file, as the index has them. Empty: no index is used.
+  /// File of each tensor, from the index. Empty: no index is used.
   std::map<std::string, std::string> weight_map;
-  std::map<std::string, Error> missing;  ///< files that the index names, and the error of who needs them
-  Json total_size;                       ///< metadata.total_size of that index; null: it does not say
-  std::vector<std::string> warnings;     ///< files of the folder that are not used, for people
+  std::map<std::string, Error> missing;  ///< files of the index that do not exist, and the error for a reader that needs one
+  Json total_size;                       ///< metadata.total_size of that index; null: absent
+  std::vector<std::string> warnings;     ///< texts about files that are not used
 };
 
-/// Whether a folder has a file of weights in this format, or an index.
+/// Whether a folder has a safetensors file with weights, or an index.
 bool has_weight_files(const ModelFolder& folder);
 
-/// In this order: the files of an index that are all there, unless model.safetensors is there and not among them;
-/// model.safetensors; the files of one whole set "name-00001-of-00003.safetensors"; those files of an index that are there;
-/// the only file there is. An index that is not followed is warned of. Errors: model_refused with the file that is missing
-/// or broken, or the names that leave a choice.
+/// Chooses, in this order: all files of an index, if all exist and model.safetensors is one of them or does not exist;
+/// model.safetensors; the files of the only complete set "name-00001-of-00003.safetensors"; the existing files of an index;
+/// the only file. An ignored index gives a warning. Errors: model_refused with the file that is missing or broken, or with
+/// the names among which the choice is open.
 Result<WeightFiles> find_weight_files(const ModelFolder& folder);
 
 }  // namespace lathe::engine

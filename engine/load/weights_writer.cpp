@@ -51,7 +51,7 @@ Result<void> WeightsWriter::write(std::span<const std::byte> bytes) {
   return end_tensors();
 }
 
-/// Passes those that are complete, empty ones too, and fills up behind them.
+/// Advances over complete tensors, empty ones included, and writes their padding.
 Result<void> WeightsWriter::end_tensors() {
   while (tensor_ < sizes_.size() && written_ == sizes_[tensor_]) {
     const std::vector<std::byte> padding((alignment_ - written_ % alignment_) % alignment_);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// WeightsWriter: one file of weights, from front to back: a header, then tensor after tensor.
+// WeightsWriter: writes one weights file sequentially: a header, then tensor after tensor.
 #pragma once
 
 #include <cstddef>
@@ -21,21 +21,21 @@ struct WrittenTensor {
   std::string name;
   kernels::Dtype dtype = kernels::Dtype::f32;
   std::vector<std::int64_t> shape;
-  const StoredType* blocks = nullptr;  ///< of a GGUF file: the type in place of `dtype`, whose blocks rows are made of
+  const StoredType* blocks = nullptr;  ///< block type of a GGUF tensor, used instead of `dtype`
   std::size_t n_bytes() const;
 };
 
 /// Owns: the open file.
 class WeightsWriter {
  public:
-  /// Writes the header; the tensors' bytes are to follow in this order. Each begins at a multiple of `alignment` behind the
-  /// header, and so does the end. Errors: resource_exhausted, with what the system says; also when the file is there
+  /// Creates the file and writes the header; the tensors' bytes must follow in this order. After the header, each tensor is
+  /// padded to a multiple of `alignment`. Errors: resource_exhausted with the system's text; also when the file exists
   /// already.
   static Result<WeightsWriter> create(const std::string& path, std::string_view header,
                                       std::span<const WrittenTensor> tensors, std::size_t alignment);
-  /// Requires: no more than what is left of the tensor.
+  /// Appends bytes of the current tensor. Requires: no more bytes than the tensor still needs.
   Result<void> write(std::span<const std::byte> bytes);
-  /// Requires: every byte has been written. Hands them to the disk.
+  /// Flushes the file to the disk (fsync). Requires: every byte has been written.
   Result<void> finish();
 
  private:
@@ -44,9 +44,9 @@ class WeightsWriter {
 
   FileDescriptor file_;
   std::string path_;
-  std::vector<std::size_t> sizes_;  ///< of the tensors
-  std::size_t tensor_ = 0;          ///< that is being written
-  std::size_t written_ = 0;         ///< bytes of it
+  std::vector<std::size_t> sizes_;  ///< bytes of each tensor
+  std::size_t tensor_ = 0;          ///< index of the tensor being written
+  std::size_t written_ = 0;         ///< bytes of that tensor written so far
   std::size_t alignment_ = 1;
 };
 

@@ -31,7 +31,8 @@ Result<CachedWeights> load_cached_weights(Decoder& decoder, kernels::Backend& ba
     return done;
   }
   const auto go_on = [&](std::int64_t bytes_done) { return !observer || observer(bytes_done); };
-  // Whoever writes to the files between the hash and the last look at their bytes gets what he asked for, but no entry.
+  // If another program writes to the files between this stamp and the last read, the load uses the new bytes but stores no
+  // entry.
   const std::string stamp = checkpoint.stamp();
   LATHE_TRY(const ContentHash content, content_of(checkpoint, plan, backend, [&] { return go_on(0); }));
   const ContentHash key = packed_key(content, recipe_of(options, decoder.storage(), decoder.config()) + maker.recipe);

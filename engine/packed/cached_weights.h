@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fills a decoder with quantized weights: from the packed cache, or from the checkpoint, and then keeps them there.
+// Fills a decoder with quantized weights from the packed cache; if the cache has none, from the checkpoint, and stores them
+// in the cache.
 #pragma once
 
 #include <functional>
@@ -13,21 +14,23 @@ namespace lathe::engine {
 
 struct CachedWeights {
   PackedCacheUse use = PackedCacheUse::none;
-  std::vector<std::string> warnings;  ///< of the weights; why an entry was of no use, or could not be kept
+  std::vector<std::string> warnings;  ///< about the weights, and why an entry was unusable or could not be stored
 };
 
-/// How weights come from the checkpoint where the cache has none.
+/// Makes the weights from the checkpoint when the cache has no entry.
 struct WeightMaker {
-  std::string recipe;  ///< what they depend on beside the checkpoint and the options
-  /// Fills the decoder. Returns warnings of the weights; with one they are not kept, or the next load would be silent.
+  std::string recipe;  ///< inputs of the weights other than checkpoint and options; part of the key
+  /// Fills the decoder. Returns warnings about the weights; weights with warnings are not stored, since the next load could
+  /// not repeat them.
   std::function<Result<std::vector<std::string>>(const WeightObserver&)> make;
 };
 
-/// True where there is something to keep: a quantized load, a folder, and options.cache.
+/// True for a quantized load with a cache folder and options.cache.
 bool wants_packed_cache(const EngineOptions& options, const PackedCacheFolder& folder);
 
-/// As load_weights, which `maker` calls: `observer` gets the bytes of the plan that are done, and may be called with none
-/// while files are hashed. Peak memory: as load_weights. Errors: cancelled, model_refused; never for want of a cache.
+/// Loads weights as load_weights does (`maker` calls it). `observer` receives the bytes of the plan that are done; it may be
+/// called with 0 while files are hashed. Peak memory: as load_weights. Errors: cancelled, model_refused; a failure of the
+/// cache is only a warning.
 Result<CachedWeights> load_cached_weights(Decoder& decoder, kernels::Backend& backend, const Checkpoint& checkpoint,
                                           const WeightPlan& plan, const EngineOptions& options,
                                           const PackedCacheFolder& folder, const WeightMaker& maker,

@@ -16,10 +16,10 @@ __extension__ typedef unsigned __int128 Sum;
 
 constexpr std::size_t kBlockBytes = 1024;
 constexpr std::size_t kWords = kBlockBytes / sizeof(std::uint64_t);
-// 64 blocks become one: enough for 2^50 bytes.
+// Each level reduces 64 blocks to one: 8 levels suffice for 2^50 bytes.
 constexpr std::size_t kLevels = 8;
 
-/// Source: Steele et al. 2014 (SplitMix64).
+/// Mixes all bits of x. Source: Steele et al. 2014 (SplitMix64).
 constexpr std::uint64_t mixed(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15U;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
@@ -27,7 +27,7 @@ constexpr std::uint64_t mixed(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// Each level begins two keys further, so that a sum never meets the keys that it was made with.
+/// Keys of all levels. Each level starts two keys later, so that a sum is never combined with the keys that made it.
 struct Keys {
   std::array<std::uint64_t, kWords + 2 * kLevels> words{};
   constexpr Keys() {
@@ -47,12 +47,12 @@ Sum sum_of(const std::byte* block, std::size_t level) {
   return sum;
 }
 
-/// Blocks in, one sum out.
+/// Reduces the blocks of one buffer to one sum.
 class Tree {
  public:
   void add(const std::byte* block) { rise(1, sum_of(block, 0)); }
 
-  /// Requires: something was added.
+  /// Requires: at least one block was added.
   Sum root() {
     for (std::size_t level = 1;; ++level) {
       Level& here = levels_[level];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// ContentHash: 128 bits that stand for the bytes of a file or a buffer.
-// A block of 1 KiB becomes the sum of (a + key) * (b + key') over its pairs of 64-bit words, blocks of such sums become sums
-// again, up to one; the length goes into it last. That is the function NH of UMAC with words of 64 bits: two contents that
-// differ have the same sum with a probability of 2^-64 a level, if they were not made with the keys at hand. It is bound by
-// memory (some 10 GB/s a core), where SHA-256 takes in 0.5. A cryptographic hash would keep out who can forge a model to fit
-// the entry of another, but such a one can write to the cache as well.
+// ContentHash: a 128-bit hash that identifies the bytes of a file or a buffer.
+// Equation: a block of 1 KiB becomes the sum of (a + key) * (b + key') over its pairs of 64-bit words; blocks of such sums
+// are summed in the same way, until one sum is left; then the length is mixed in. This is the function NH of UMAC with words
+// of 64 bits: two different contents have the same sum with a probability of 2^-64 per level, unless they were made from the
+// keys. It is bound by memory (some 10 GB/s per core; SHA-256 reaches 0.5). A cryptographic hash would resist a forged model
+// that matches another entry, but an attacker who can forge one can write to the cache as well.
 // Source: Black et al. 1999 (UMAC), Dai and Krovetz 2007 (VHASH).
 #pragma once
 
@@ -25,10 +25,10 @@ struct ContentHash {
 
 ContentHash hash_of(std::span<const std::byte> bytes);
 ContentHash hash_of(std::string_view text);
-/// 32 hexadecimal digits.
+/// Formats a hash as 32 hexadecimal digits.
 std::string to_string(const ContentHash& hash);
 
-/// The hash of many bytes, piece after piece, in any order and on any threads; not the hash_of() of the whole.
+/// Hashes a large buffer piece by piece, in any order and on any threads. The result differs from hash_of() of the whole.
 class PieceHashes {
  public:
   static constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
@@ -37,7 +37,7 @@ class PieceHashes {
   std::size_t n_pieces() const { return hashes_.size(); }
   std::size_t begin_of(std::size_t piece) const { return piece * kPieceBytes; }
   std::size_t size_of(std::size_t piece) const;
-  /// Thread: one for each piece. Requires: size_of(piece) bytes.
+  /// Hashes one piece. Thread: any, one per piece. Requires: size_of(piece) bytes.
   void take(std::size_t piece, std::span<const std::byte> bytes);
   ContentHash all() const;
 

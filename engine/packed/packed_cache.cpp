@@ -23,9 +23,9 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kEnding = ".packed";
 constexpr std::string_view kUnfinished = ".unfinished-";
-// A writer holds a lock on its file from the first moment but one: younger files may be about to get theirs.
+// A writer locks its file right after creating it: a younger unlocked file may be about to be locked.
 constexpr std::chrono::minutes kLeftover{1};
-// Of what the disk could give: free, or taken by entries.
+// Divisor: the cache may fill a quarter of the disk space that is free or used by entries.
 constexpr std::int64_t kShareOfDisk = 4;
 
 tl::unexpected<Error> trouble(std::string_view what, const std::string& path) {
@@ -38,7 +38,7 @@ struct Entry {
   std::int64_t n_bytes;
 };
 
-/// The least recently used first. Entries that vanish meanwhile are none.
+/// All entries, the least recently used first. Skips entries that another process removes meanwhile.
 std::vector<Entry> entries_of(const std::string& folder) {
   std::vector<Entry> entries;
   std::error_code error;
@@ -51,7 +51,7 @@ std::vector<Entry> entries_of(const std::string& folder) {
   return entries;
 }
 
-/// A file that takes its place at the end, or goes.
+/// A temporary file that is either renamed to its final path or removed.
 class UnfinishedFile {
  public:
   explicit UnfinishedFile(const std::string& folder) : path_(folder + "/" + std::string(kUnfinished) + "XXXXXX") {
@@ -97,7 +97,7 @@ Result<bool> PackedCache::load(const ContentHash& key, const WeightImage& image,
   if (!file) return false;
   Result<void> read = read_entry(file.get(), key, image, backend, observer);
   if (read) {
-    ::futimens(file.get(), nullptr);  // used now; where that is not allowed, it only goes earlier
+    ::futimens(file.get(), nullptr);  // marks the entry as used; a failure only makes its removal earlier
     return true;
   }
   if (read.error().code == ErrorCode::cancelled) return tl::unexpected<Error>(std::move(read.error()));
@@ -145,7 +145,7 @@ Result<void> PackedCache::make_room(std::int64_t n_bytes) const {
   return {};
 }
 
-/// What a writer left that was killed: nobody holds a lock on it.
+/// Removes temporary files of killed writers: no process holds a lock on them.
 void PackedCache::remove_leftovers() const {
   std::error_code error;
   const auto now = fs::file_time_type::clock::now();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PackedCache: packed weights on disk, an entry a key, the least recently used removed first.
+// PackedCache: packed weights on disk, one entry per key; the least recently used entry is removed first.
 #pragma once
 
 #include <string>
@@ -9,17 +9,18 @@
 
 namespace lathe::engine {
 
-/// Entries are written beside their place and renamed, so that a reader sees a whole one or none; two writers of one key
-/// write the same. Nothing is synced: what a crash leaves is found out by its hashes. Thread, process: any.
+/// Entries are written to a temporary file and renamed, so that a reader finds a whole entry or none; two writers of one key
+/// write the same bytes. Nothing is synced: hashes detect damage after a crash. Thread, process: any.
 class PackedCache {
  public:
   explicit PackedCache(PackedCacheFolder folder) : folder_(std::move(folder)) {}
 
-  /// Fills the image; false: there is no such entry. Errors: cancelled; model_refused when the entry is damaged, and then
-  /// it is removed and the image is as new: zeros.
+  /// Fills the image from the entry; false: no entry. Errors: cancelled; model_refused when the entry is damaged: then it is
+  /// removed and the image is set to zeros, as when new.
   Result<bool> load(const ContentHash& key, const WeightImage& image, kernels::Backend& backend,
                     const PackedObserver& observer) const;
-  /// Makes room, then writes. Errors: cancelled; resource_exhausted: no room, or the system's words. Nothing is left behind.
+  /// Removes old entries for space, then writes the entry. Errors: cancelled; resource_exhausted when the entry does not
+  /// fit, or with the system's text. A failure leaves no file.
   Result<void> store(const ContentHash& key, const WeightImage& image, kernels::Backend& backend,
                      const PackedObserver& observer) const;
 

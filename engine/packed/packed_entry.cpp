@@ -16,7 +16,7 @@ namespace {
 constexpr std::array<char, 8> kMagic = {'L', 'A', 'T', 'H', 'E', 'P', 'C', 'K'};
 constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kPage = 4096;
-// Pieces of 1 MiB between two looks at whether to stop: some 10 ms of work.
+// Pieces of 1 MiB between two checks for cancellation: some 10 ms of work.
 constexpr std::size_t kPiecesAtATime = 64;
 
 struct Head {
@@ -37,7 +37,7 @@ std::size_t data_begin(std::size_t n_parts) {
   return (n_header + kPage - 1) / kPage * kPage;
 }
 
-/// All that lies before the parts.
+/// All bytes of the file before the parts.
 std::vector<std::byte> header_of(const Head& head, std::span<const Part> parts) {
   std::vector<std::byte> header(data_begin(parts.size()));
   const std::size_t n_hashed = sizeof head + parts.size_bytes();
@@ -48,7 +48,7 @@ std::vector<std::byte> header_of(const Head& head, std::span<const Part> parts) 
   return header;
 }
 
-/// Moves all of `bytes`, or returns what the system says; 0: done; -1: the file ends before.
+/// Moves all of `bytes`. Returns 0 when done, -1 when the file ends early, else errno.
 template <class Move>
 int move_all(std::span<std::byte> bytes, std::size_t offset, const Move& move) {
   while (!bytes.empty()) {
@@ -61,7 +61,7 @@ int move_all(std::span<std::byte> bytes, std::size_t offset, const Move& move) {
   return 0;
 }
 
-/// The image cut into pieces, which threads share.
+/// Splits the image into pieces, which threads share.
 class ImagePieces {
  public:
   explicit ImagePieces(const WeightImage& image) : image_(image) {
@@ -74,8 +74,8 @@ class ImagePieces {
     }
   }
 
-  /// move(bytes, offset) for each piece, 0 when it is done; hashes it then. Gives the first number that is not 0.
-  /// Errors: cancelled.
+  /// Calls move(bytes, offset), which returns 0 on success, for each piece, then hashes the piece. Returns 0 or the result
+  /// of a failed move. Errors: cancelled.
   template <class Move>
   Result<int> run(kernels::Backend& backend, const PackedObserver& observer, const Move& move) {
     std::atomic<int> trouble{0};
@@ -125,9 +125,9 @@ class ImagePieces {
 
 tl::unexpected<Error> damaged(std::string message) { return fail(ErrorCode::model_refused, std::move(message)); }
 
-/// What the header of this entry must be, up to the hashes of the parts, which are returned.
+/// Checks that the header is the one of this entry; returns the parts' sizes and hashes.
 Result<std::vector<Part>> read_header(int file, const ContentHash& key, const WeightImage& image) {
-  struct stat status {};
+  struct stat status{};
   if (::fstat(file, &status) != 0) return damaged(std::strerror(errno));
   if (status.st_size != entry_bytes(image)) {
     return damaged(fmt::format("it holds {} bytes instead of {}", status.st_size, entry_bytes(image)));

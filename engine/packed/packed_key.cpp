@@ -11,7 +11,7 @@
 namespace lathe::engine {
 namespace {
 
-// Where a model lies, what it is called, and what it computes with: not what its weights become.
+// Options about a model's location, its name and the device: none of them changes the packed weights.
 constexpr std::array<std::string_view, 8> kLeaveWeightsAlone = {
     "model", "tokenizer", "served_model_name", "cache", "max_model_len", "device", "isa", "threads"};
 
@@ -53,7 +53,7 @@ Result<ContentHash> content_of(const Checkpoint& checkpoint, const WeightPlan& p
     lines.push_back(line + "\n");
     if (!go_on()) return fail(ErrorCode::cancelled, "loading was cancelled");
   }
-  std::sort(lines.begin(), lines.end());  // shards may bring them in any order
+  std::sort(lines.begin(), lines.end());  // shards may list tensors in any order
   std::string all;
   for (const std::string& line : lines) all += line;
   return hash_of(all);
@@ -71,7 +71,7 @@ std::string recipe_of(const EngineOptions& options, const WeightStorage& storage
       recipe += fmt::format(" {}{}", static_cast<int>(form.format), form.is_ordered ? "o" : "");
     recipe += "\n";
   }
-  if (storage.matrices_are_ordered || storage.experts_are_ordered) {  // others have the keys that they always had
+  if (storage.matrices_are_ordered || storage.experts_are_ordered) {  // written only if set, so that older keys stay valid
     recipe += fmt::format("orders {} {}\n", storage.matrices_are_ordered, storage.experts_are_ordered);
   }
   for (const OptionDescriptor& option : engine_option_table()) {

@@ -11,7 +11,7 @@ namespace lathe::engine {
 namespace {
 
 constexpr int kBlock = 32, kBytes = kBlock / 2;
-constexpr int kLongMiddle = 128;  // of kinds with codes of 8 bits
+constexpr int kLongMiddle = 128;  // zero point of encodings with 8-bit codes
 constexpr int kHalf = kSuperBlock / 2;
 
 std::uint8_t code_of(int code) { return static_cast<std::uint8_t>(code); }
@@ -50,7 +50,7 @@ void read_q2_k(const std::byte* block, std::uint8_t* codes, float* scales, float
   }
 }
 
-/// Codes of 3 bits are those of 4 with the middle 8.
+/// Codes of 3 bits become codes of 4 bits with the zero point 8.
 void read_q3_k(const std::byte* block, std::uint8_t* codes, float* scales, float*) {
   constexpr int kHighBits = 32, kCodes = 64, kParts = 16, kMiddle = 8;
   const std::byte* const parts = block + kHighBits + kCodes;
@@ -64,7 +64,7 @@ void read_q3_k(const std::byte* block, std::uint8_t* codes, float* scales, float
   }
 }
 
-/// Of Q4_K and Q5_K.
+/// Reads the scales and minimums of Q4_K and Q5_K.
 void read_eight_scales(const std::byte* block, float* scales, float* minimums) {
   const float all_scales = half_at(block), all_offsets = half_at(block + 2);
   for (int j = 0; j < 8; ++j) {

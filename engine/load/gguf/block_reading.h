@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How numbers lie in the blocks of GGUF files.
+// Reads bit fields from the blocks of GGUF files.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace lathe::engine {
 
-/// Numbers of a block of the k-quants.
+/// Elements per block of the k-quants (QK_K).
 inline constexpr int kSuperBlock = 256;
 
 template <class T>
@@ -22,7 +22,7 @@ T read_as(const std::byte* from) {
 
 inline float half_at(const std::byte* from) { return kernels::f16_to_f32(read_as<std::uint16_t>(from)); }
 
-/// `n_bits` of a byte, from bit `first` up.
+/// Extracts `n_bits` bits of a byte, from bit `first` up.
 inline int bits_of(std::byte byte, int first, int n_bits) {
   return std::to_integer<int>(byte) >> first & ((1 << n_bits) - 1);
 }
@@ -36,7 +36,7 @@ void for_codes(const std::byte* from, int n, const Each& each) {
   }
 }
 
-/// The same for 32 codes of 5 bits: the fifth of all lie before the others.
+/// As for_codes, for 32 codes of 5 bits: the fifth bits of all codes are stored first.
 template <class Each>
 void for_long_codes(const std::byte* from, const Each& each) {
   const auto high = read_as<std::uint32_t>(from);
@@ -50,8 +50,8 @@ void for_short_codes(const std::byte* from, const Each& each) {
   for (int i = 0; i < kSuperBlock / 2; ++i) each(i, bits_of(from[i % kBytes], i / kBytes * 2, 2));
 }
 
-/// The scale and the offset of part `j` of 8, six bits each, in 12 bytes: those of the first four parts have a byte of their
-/// own, whose two highest bits are the highest of a later part.
+/// Scale and offset of part `j` of 8, six bits each, in 12 bytes. The first four parts have one byte for each value; its two
+/// highest bits are the highest bits of a later part.
 struct ScaleAndOffset {
   int scale, offset;
 };
@@ -67,7 +67,7 @@ inline int short_scale(const std::byte* from, int j) {
   return bits_of(from[j % 8], j / 8 * 4, 4) | bits_of(from[8 + j % 4], j / 4 * 2, 2) << 4;
 }
 
-/// The code of 4 bits of number `i`: each 64 numbers have 32 bytes, low halves first.
+/// The 4-bit code of element `i`: every 64 elements have 32 bytes, low halves first.
 inline int nibble(const std::byte* from, int i) { return bits_of(from[i / 64 * 32 + i % 32], i / 32 % 2 * 4, 4); }
 
 }  // namespace lathe::engine

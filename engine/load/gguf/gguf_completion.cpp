@@ -7,14 +7,14 @@
 namespace lathe::engine {
 namespace {
 
-// Sizes of files are not checked yet: sums and differences of these stay in range.
+// Sizes from files are not checked yet; this clamp keeps their sums and differences in range.
 constexpr std::int64_t kMaxSize = std::int64_t{1} << 40;
 
 std::int64_t whole(const Json& config, const char* key) {
   return std::clamp(config.value(key, std::int64_t{0}), -kMaxSize, kMaxSize);
 }
 
-/// Scores of Gemma are scaled by the size of a head, but in the largest of a generation by the width for each head.
+/// Gemma scales scores by head_dim, but in the largest model of a generation by hidden_size / num_attention_heads.
 void scale_scores(Json& config, std::int64_t layers_of_largest) {
   const std::int64_t heads = std::max<std::int64_t>(1, whole(config, "num_attention_heads"));
   config["query_pre_attn_scalar"] = whole(config, "num_hidden_layers") == layers_of_largest
@@ -22,7 +22,7 @@ void scale_scores(Json& config, std::int64_t layers_of_largest) {
                                         : whole(config, "head_dim");
 }
 
-/// RoPE in one object. YaRN's two factors of the scores are one in all files.
+/// Collects all RoPE keys in `rope_parameters`. YaRN's mscale and mscale_all_dim are equal in all files.
 void gather_rope(Json& config, double theta) {
   Json rope = config.contains("rope_scaling") ? Json(config["rope_scaling"]) : Json::object();
   rope["rope_theta"] = config.value("rope_theta", theta);
@@ -43,13 +43,13 @@ void complete_gemma2(Json& config) { scale_scores(config, 46); }
 void complete_gemma3(Json& config) { scale_scores(config, 62); }
 void complete_qwen3_moe(Json& config) { config["norm_topk_prob"] = true; }
 void complete_gpt2(Json& config) { config["n_inner"] = config["intermediate_size"]; }
-/// transformers reads what turns, and how fast, by the family's own names alone.
+/// transformers reads partial_rotary_factor and rope_theta of this family only under the family's own key names.
 void complete_gptneox(Json& config) {
   fill(config, "attention_bias", false);
   if (config.contains("partial_rotary_factor")) config["rotary_pct"] = config["partial_rotary_factor"];
   if (config.contains("rope_theta")) config["rotary_emb_base"] = config["rope_theta"];
 }
-/// transformers takes no other number than a whole one.
+/// transformers accepts only an integer for alibi_bias_max.
 void complete_mpt(Json& config) {
   Json& largest = config["attn_config"]["alibi_bias_max"];
   const double number = largest.is_number() ? largest.get<double>() : 0.5;
@@ -59,13 +59,13 @@ void complete_falcon(Json& config) {
   config["ffn_hidden_size"] = config["intermediate_size"];
   if (config.contains("num_key_value_heads")) config["num_kv_heads"] = config["num_key_value_heads"];
   if (whole(config, "num_key_value_heads") <= 1 || config.contains("new_decoder_architecture")) return;
-  // Several KV heads and no second norm are Falcon 2's, whose theta the converter leaves out.
+  // Several KV heads and no second norm (attn_norm_2) mean Falcon 2, whose theta the converter omits.
   config["new_decoder_architecture"] = true;
   config["num_ln_in_parallel_attn"] = 1;
   fill(config, "rope_theta", 500042.0);
 }
 void complete_qwen2_moe(Json& config) { config["norm_topk_prob"] = false; }
-/// The stretch of RoPE begins and ends between dimensions, as in the family's own files.
+/// YaRN's correction range is not rounded to whole dimensions, as in the family's own files.
 void complete_gpt_oss(Json& config) {
   fill(config, "attention_bias", false);
   Json& scaling = config["rope_scaling"];
@@ -76,13 +76,14 @@ void complete_mistral3(Json& config) { gather_rope(config, 1e6); }
 void complete_glm(Json& config) {
   fill(config, "head_dim", whole(config, "hidden_size") / std::max<std::int64_t>(1, whole(config, "num_attention_heads")));
 }
-/// Sizes of attention are said anew since K and V of the heads lie apart; before, by the keys of all families.
+/// Files have keys of their own for the attention sizes since K and V of the heads are separate tensors; older files use the
+/// keys of all families.
 void complete_deepseek(Json& config) {
   const std::int64_t turned = whole(config, "qk_rope_head_dim");
   config["qk_nope_head_dim"] = whole(config, config.contains("qk_head_dim") ? "qk_head_dim" : "head_dim") - turned;
   if (config.contains("value_length")) fill(config, "v_head_dim", config["value_length"]);
   config.erase("value_length");
-  config["head_dim"] = turned;  // as the family's own files have it
+  config["head_dim"] = turned;  // as in the family's own config.json
   config["num_key_value_heads"] = config["num_attention_heads"];
   fill(config, "q_lora_rank", nullptr);
   fill(config, "first_k_dense_replace", 0);
@@ -90,11 +91,11 @@ void complete_deepseek(Json& config) {
   fill(config, "norm_topk_prob", false);
   if (config.value("routed_scaling_factor", 0.0) == 0) config["routed_scaling_factor"] = 1.0;
   for (const char* key : {"n_group", "topk_group"}) fill(config, key, 1);
-  // The layers that predict tokens after the next stand behind the others.
+  // The next-token prediction layers follow the others and are not loaded.
   config["num_hidden_layers"] = whole(config, "num_hidden_layers") - whole(config, "num_nextn_predict_layers");
   gather_rope(config, 1e4);
 }
-/// The family's own files give experts a size even where no layer has any.
+/// The family's own config.json has an expert size even if no layer has experts.
 void complete_deepseek_dense(Json& config) {
   complete_deepseek(config);
   config["moe_intermediate_size"] = config["intermediate_size"];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What files of a family do not say, by what they do say: GgufFamily::complete.
+// Derives config.json keys that the GGUF files of a family omit from the keys that they have: GgufFamily::complete.
 #pragma once
 
 #include "engine/api/json.h"

@@ -17,7 +17,8 @@ namespace {
 
 using Kind = GgufKey::Kind;
 
-/// Keys that change what a model computes, and that only some families have in their rows; 0 means that it is not used.
+/// Keys that change a model's results and that only some families have in their rows: any other family is refused unless the
+/// value is 0.
 constexpr std::array<std::string_view, 10> kUnmet = {"attention.max_alibi_bias",
                                                      "attention.clamp_kqv",
                                                      "attention.sliding_window",
@@ -30,7 +31,7 @@ constexpr std::array<std::string_view, 10> kUnmet = {"attention.max_alibi_bias",
                                                      "attention.temperature_scale"};
 
 constexpr std::uint32_t kF32 = 0;
-constexpr std::int64_t kMaxFactors = 4096;  // of RoPE, one a pair of numbers
+constexpr std::int64_t kMaxFactors = 4096;  // RoPE factors, one per pair of elements
 
 class ConfigMaker {
  public:
@@ -159,7 +160,7 @@ class ConfigMaker {
 
   Result<void> read_turning_part() {
     constexpr std::string_view kKey = "rope.dimension_count";
-    if (is_read(kKey)) return {};  // it is no part of a head
+    if (is_read(kKey)) return {};  // the family's own row reads this key
     LATHE_TRY(const auto turning, header_.integer(path(kKey)));
     const std::int64_t whole = head_dim();
     if (turning && family_.partial_rotary && whole > 0) {
@@ -170,7 +171,7 @@ class ConfigMaker {
     return {};
   }
 
-  /// Factors that waves are divided by lie beside the weights, other ways to stretch them among the values.
+  /// RoPE factors per frequency are tensors, other kinds of RoPE scaling are metadata values.
   Result<void> read_rope_scaling() {
     LATHE_TRY(const Json frequencies, factors("rope_freqs.weight"));
     if (!frequencies.is_null()) {
@@ -212,7 +213,7 @@ class ConfigMaker {
     return {};
   }
 
-  /// The numbers of a small tensor of the first file; null if it is not there.
+  /// Values of a small tensor of the first file; null if there is no such tensor.
   Result<Json> factors(std::string_view name) const {
     for (const GgufTensor& tensor : header_.tensors()) {
       if (tensor.name != name) continue;
@@ -228,13 +229,13 @@ class ConfigMaker {
     if (bos) config_["bos_token_id"] = *bos;
     LATHE_TRY(const auto eos, header_.integer("tokenizer.ggml.eos_token_id"));
     std::vector<std::int64_t> ids(ends.begin(), ends.end());
-    if (eos) ids.front() = *eos;  // as the file has it, whatever its size
+    if (eos) ids.front() = *eos;  // unchanged, even if it is no token's id
     if (ids.size() == 1) config_["eos_token_id"] = ids.front();
     if (ids.size() > 1) config_["eos_token_id"] = ids;
     return add_ends_past_tokens();
   }
 
-  /// Adds ids that the file names and that are no tokens: readers of the configuration say what they leave out.
+  /// Adds ids of the file that are no tokens: readers of the config report which ids they drop.
   Result<void> add_ends_past_tokens() {
     LATHE_TRY(const auto tokens, header_.text_views("tokenizer.ggml.tokens"));
     LATHE_TRY(auto ids, header_.integers("tokenizer.ggml.eos_token_ids"));
@@ -253,7 +254,7 @@ class ConfigMaker {
   const GgufHeader& header_;
   const std::span<const GgufTensor> tensors_;
   const GgufFamily& family_;
-  std::unordered_set<std::string_view> names_;  ///< of the tensors, which a file may have a million of
+  std::unordered_set<std::string_view> names_;  ///< tensor names; a file may have a million
   Json config_;
 };
 

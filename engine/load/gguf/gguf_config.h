@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The config.json of the model in a GGUF file.
+// Makes the config.json of the model in a GGUF file.
 #pragma once
 
 #include <span>
@@ -10,11 +10,11 @@
 
 namespace lathe::engine {
 
-/// `header`: of the first file; `tensors`: those of all files. Errors: model_refused for a missing key, or one that asks for
-/// what is not read.
+/// The config, from the header of the first file and the tensors of all files. Errors: model_refused for a missing key, or
+/// for a key that asks for an unsupported feature.
 Result<Json> gguf_config(const GgufHeader& header, std::span<const GgufTensor> tensors);
 
-/// The numbers of a list of factors for RoPE that lies among the tensors. Errors: model_refused for another type or place.
+/// Reads the RoPE factors that are stored as a tensor. Errors: model_refused for another type, or for data outside the file.
 Result<std::vector<float>> read_rope_factors(const GgufHeader& header, const GgufTensor& tensor);
 
 }  // namespace lathe::engine

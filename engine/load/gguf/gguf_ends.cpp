@@ -12,18 +12,18 @@ namespace {
 
 constexpr std::string_view kEos = "tokenizer.ggml.eos_token_id", kEot = "tokenizer.ggml.eot_token_id",
                            kEom = "tokenizer.ggml.eom_token_id";
-/// A list, as ollama writes and reads it.
+/// A list, which ollama writes and reads.
 constexpr std::string_view kEosList = "tokenizer.ggml.eos_token_ids";
-/// The first two end a turn and a message; a model that fills a gap ends it with one of the others.
+/// The first two end a turn and a message; the others end a gap that a fill-in-the-middle model fills.
 constexpr std::array<std::string_view, 5> kOthers = {kEot, kEom, "tokenizer.ggml.fim_pad_token_id",
                                                      "tokenizer.ggml.fim_rep_token_id", "tokenizer.ggml.fim_sep_token_id"};
 
 /// A token that ends an answer wherever a vocabulary has it.
 struct EndToken {
   std::string_view text;
-  bool is_markup = false;  ///< of HTML in some vocabularies: an end only where the file calls it a control token
+  bool is_markup = false;  ///< HTML in some vocabularies: an end only if the file types it as a control token
 };
-// Source: llama.cpp, llama-vocab.cpp, special_eog_ids, as far as it is of families that are read.
+// Source: llama.cpp, llama-vocab.cpp, special_eog_ids, limited to supported families.
 constexpr EndToken kEndTokens[] = {
     {"<|eot_id|>"},
     {"<|eom_id|>"},
@@ -47,7 +47,7 @@ constexpr EndToken kEndTokens[] = {
     {"<\xEF\xBD\x9C"
      "end\xE2\x96\x81of\xE2\x96\x81sentence\xEF\xBD\x9C>"},
 };
-constexpr std::int64_t kControl = 3;  // of tokenizer.ggml.token_type
+constexpr std::int64_t kControl = 3;  // a value of tokenizer.ggml.token_type
 
 const EndToken* find_end(std::string_view text) {
   const auto* const found =
@@ -55,7 +55,7 @@ const EndToken* find_end(std::string_view text) {
   return found == std::end(kEndTokens) ? nullptr : found;
 }
 
-/// `ids` and those of tokens that are known by their text.
+/// Adds to `ids` the ids of tokens whose text is known to end an answer.
 Result<std::set<std::int64_t>> with_known_ends(const GgufHeader& header, std::span<const std::string_view> tokens,
                                                std::set<std::int64_t> ids) {
   LATHE_TRY(const auto types, header.integers("tokenizer.ggml.token_type"));
@@ -70,7 +70,7 @@ Result<std::set<std::int64_t>> with_known_ends(const GgufHeader& header, std::sp
     has_call = has_call || end->text == "<|call|>";
     if (end->text == "<|end|>") end_of_part = id;
   }
-  // Of gpt-oss: an answer goes on behind the end of its reasoning.
+  // gpt-oss: <|end|> ends the reasoning, and the answer continues after it.
   if (has_return && has_call) ids.erase(end_of_part);
   return ids;
 }

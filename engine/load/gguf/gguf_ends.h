@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tokens of a GGUF file that end an answer. Its one eos_token_id ends a text; what ends a turn of a chat is said
-// elsewhere, or only by the name of the token.
+// Reads and writes the tokens of a GGUF file that end an answer. Its eos_token_id ends a text; tokens that end a turn of a
+// chat have other keys, or are known only by their text.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 
 namespace lathe::engine {
 
-/// First eos_token_id where it is there, then the others, ascending; each once. Ids that are no token are left out but for
-/// that one. Errors: model_refused when a key has another type.
+/// Returns eos_token_id first, if present, then the others in ascending order, each once. Ids that are no token are dropped,
+/// except eos_token_id. Errors: model_refused when a key has another type.
 Result<std::vector<std::int32_t>> read_gguf_ends(const GgufHeader& header);
 
-/// Writes what that reads: `eos` as eos_token_id, the others of `ends` where llama.cpp looks for them as far as it has room,
-/// and all of them in a list.
+/// Writes the keys that read_gguf_ends() reads: `eos` as eos_token_id, the smallest others of `ends` under the two keys of
+/// llama.cpp (eot, eom), and all of them as a list.
 void write_gguf_ends(std::optional<std::int32_t> eos, std::span<const std::int32_t> ends, GgufMetadata& metadata);
 
 }  // namespace lathe::engine

@@ -242,7 +242,7 @@ std::string listed(std::string_view GgufFamily::* name) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// Of experts: the number in place of the row's "{}" is passed over.
+/// The rest of the name after the row's prefix; digits match the row's "{}". Nothing if the prefix differs.
 std::optional<std::string_view> behind(std::string_view row, std::string_view tensor) {
   const std::size_t hole = row.find("{}");
   if (hole == row.npos) return tensor.starts_with(row) ? std::optional(tensor.substr(row.size())) : std::nullopt;
@@ -253,7 +253,7 @@ std::optional<std::string_view> behind(std::string_view row, std::string_view te
   return number.substr(end + rest.size());
 }
 
-/// The name in GGUF files by the first row that knows the tensor, of the family's own or else of the usual ones.
+/// The GGUF name from the first row that knows the tensor; the family's own rows come before the usual rows.
 std::optional<std::string> gguf_name(std::span<const GgufName> own, std::span<const GgufName> usual,
                                      std::string_view tensor) {
   for (const std::span<const GgufName> names : {own, usual}) {
@@ -264,7 +264,7 @@ std::optional<std::string> gguf_name(std::span<const GgufName> own, std::span<co
   return std::nullopt;
 }
 
-/// The row that begins the name, of the family's own or else of the usual ones.
+/// The first row whose GGUF prefix begins the name; the family's own rows come before the usual rows.
 const GgufName* find_name(std::span<const GgufName> own, std::span<const GgufName> usual, std::string_view tensor) {
   for (const std::span<const GgufName> names : {own, usual}) {
     for (const GgufName& name : names) {
@@ -300,7 +300,7 @@ Result<const GgufFamily*> family_of(const GgufHeader& header) {
     if (family.gguf != *name) continue;
     is_known = true;
     if (family.has_experts != has_experts) continue;
-    // A row with a mark is of the files that have it, before the row of all others.
+    // A row with a mark (marker, router_score) takes precedence for files that have it.
     LATHE_TRY(const bool is_meant, has_mark(header, family));
     if (is_meant || (!wants_mark(family) && found == nullptr)) found = &family;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys of GGUF files that each family has beside those of all, and the keys of config.json that say the same.
+// Lists the GGUF keys of each family in addition to the keys of all families, with the config.json keys of the same meaning.
 // Source: llama.cpp, gguf-py/gguf/constants.py and the converters.
 #pragma once
 
@@ -19,7 +19,7 @@ inline constexpr std::array kCommonKeys = {
     GgufKey{"attention.head_count_kv", "num_key_value_heads"},
     GgufKey{"attention.key_length", "head_dim"},
     GgufKey{"rope.freq_base", "rope_theta", GgufKey::Kind::number},
-    // There may be more than tokens.
+    // The matrix may have more rows than the vocabulary has tokens.
     GgufKey{"token_embd.weight", "vocab_size", GgufKey::Kind::rows, true},
 };
 
@@ -73,7 +73,7 @@ inline constexpr std::array kGptOssKeys = {
     GgufKey{"expert_used_count", "num_experts_per_tok", GgufKey::Kind::whole, true},
     GgufKey{"expert_feed_forward_length", "intermediate_size", GgufKey::Kind::whole, true}};
 
-inline constexpr std::array kGpt2Keys = {layer_eps("layer_norm_epsilon")};  // Bloom's and Falcon's too
+inline constexpr std::array kGpt2Keys = {layer_eps("layer_norm_epsilon")};  // also of Bloom and Falcon
 inline constexpr std::array kFalcon40Keys = {
     layer_eps("layer_norm_epsilon"),
     GgufKey{"blk.0.attn_norm_2.weight", "new_decoder_architecture", GgufKey::Kind::has_tensor}};
@@ -104,7 +104,7 @@ inline constexpr std::array kPhiMoeKeys = {
     GgufKey{"rope.scaling.original_context_length", "original_max_position_embeddings"},
     GgufKey{"output.bias", "lm_head_bias", GgufKey::Kind::has_tensor}};
 
-/// An encoder whose rows see no later ones is what BERT calls a decoder.
+/// A causal BERT is called a decoder in its config.
 inline constexpr std::array kBertKeys = {layer_eps("layer_norm_eps"),
                                          GgufKey{"attention.causal", "is_decoder", GgufKey::Kind::flag},
                                          GgufKey{"token_types.weight", "type_vocab_size", GgufKey::Kind::rows}};
@@ -113,9 +113,9 @@ inline constexpr std::array kGlmKeys = {kRmsEps, GgufKey{"blk.0.attn_q.bias", "a
 inline constexpr std::array kSeedOssKeys = {
     kRmsEps, GgufKey{"blk.0.attn_q.bias", "attention_bias", GgufKey::Kind::has_tensor},
     GgufKey{"blk.0.attn_output.bias", "attention_out_bias", GgufKey::Kind::has_tensor}};
-/// Of files whose layers are all dense: they say nothing of a router, and a shared expert would be one.
-/// Sizes of attention as the heads see it have a key of their own since K and V of the heads lie apart; before they had the
-/// usual ones.
+/// Keys of files without experts. Such files have no router keys, and a key for shared experts would imply one.
+/// Files have keys of their own for the head sizes (key_length_mla, value_length_mla) since K and V of the heads are
+/// separate tensors; older files use the keys of all families.
 inline constexpr std::array kDeepseekDenseKeys = {
     kRmsEps,
     GgufKey{"attention.q_lora_rank", "q_lora_rank"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What GGUF files call the tensors of each family, and what the family's own files have in their place.
+// Maps the tensor names of GGUF files to the names in each family's own files.
 // Source: llama.cpp, gguf-py/gguf/tensor_mapping.py.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace lathe::engine {
 
-/// Of tensors that belong to no layer.
+/// Tensors outside the layers.
 inline constexpr std::array kUsualEnds = {
     GgufName{"token_embd.", "model.embed_tokens."},
     GgufName{"output_norm.", "model.norm."},
@@ -79,7 +79,7 @@ inline constexpr std::array kGptOssNames = {
     GgufName{"ffn_down_exps.", "mlp.experts.{}.down_proj."},
 };
 
-// ---- families whose layers are not called model.layers
+// ---- families whose layer prefix is not "model.layers."
 inline constexpr std::array kGpt2Ends = {
     GgufName{"token_embd.", "transformer.wte."},
     GgufName{"position_embd.", "transformer.wpe."},
@@ -102,7 +102,7 @@ inline constexpr std::array kGptNeoXNames = {
     GgufName{"ffn_down.", "mlp.dense_4h_to_h."},
 };
 
-/// Falcon's and Bloom's.
+/// Shared by Falcon and Bloom.
 inline constexpr std::array kBloomEnds = {
     GgufName{"token_embd.", "transformer.word_embeddings."},
     GgufName{"token_embd_norm.", "transformer.word_embeddings_layernorm."},
@@ -114,7 +114,7 @@ inline constexpr std::array kBloomNames = {
     GgufName{"ffn_up.", "mlp.dense_h_to_4h."},
     GgufName{"ffn_down.", "mlp.dense_4h_to_h."},
 };
-/// With one norm a layer for both parts, and with one for each: what attention reads is the second there.
+/// Falcon with one norm per layer, or (Falcon40) with one norm each for attention and MLP: there attn_norm_2 is attention's.
 inline constexpr std::array kFalconNames = {
     GgufName{"attn_norm.", "input_layernorm."},
     GgufName{"attn_norm_2.", "ln_attn."},
@@ -133,7 +133,7 @@ inline constexpr std::array kFalcon40Names = {
     GgufName{"ffn_down.", "mlp.dense_4h_to_h."},
 };
 
-/// Encoders; positions that stand for padding are left out of the table.
+/// BERT encoders. The position table has no rows for padding positions.
 inline constexpr std::array kBertEnds = {
     GgufName{"token_embd.", "embeddings.word_embeddings."},
     GgufName{"position_embd.", "embeddings.position_embeddings."},
@@ -174,7 +174,7 @@ inline constexpr std::array kMptNames = {
 
 inline constexpr std::array kSeedOssNames = {GgufName{"post_attention_norm.", "post_attention_layernorm."}};
 
-/// "attn_kv_b" is of older files; in newer ones each head has its K and its V, those of all in one tensor.
+/// Older files have attn_kv_b; newer files have attn_k_b and attn_v_b, which stack the K and V matrices of all heads.
 inline constexpr std::array kDeepseekNames = {
     GgufName{"attn_q_a.", "self_attn.q_a_proj."},
     GgufName{"attn_q_a_norm.", "self_attn.q_a_layernorm."},

@@ -18,13 +18,13 @@ extern const Loader kGgufLoader;
 
 namespace {
 
-constexpr std::int64_t kMaxFiles = 99'999;  // of a set: five digits count them
+constexpr std::int64_t kMaxFiles = 99'999;  // per set: names have five digits
 
 tl::unexpected<Error> refuse(std::string message, const std::string& file, std::string_view field) {
   return fail(ErrorCode::model_refused, std::move(message), fmt::format("{}: {:.200}", file, field));
 }
 
-/// Its bytes, after shape, type and place have been checked.
+/// The tensor's bytes, after checks of shape, type and offset.
 Result<std::span<const std::byte>> bytes_of(const GgufHeader& header, const GgufTensor& tensor, const StoredType& type) {
   std::int64_t n = 1;
   for (const std::int64_t size : tensor.shape) {
@@ -52,9 +52,9 @@ Result<std::span<const std::byte>> bytes_of(const GgufHeader& header, const Gguf
   return header.data().subspan(tensor.offset, needed);
 }
 
-/// What a matrix in blocks is beside a name for its bytes: codes that a weight format has.
+/// Sets `coded` for a matrix in blocks whose codes a weight format has.
 void add_codes(StoredTensor& tensor) {
-  constexpr std::int64_t kBytes = 1 + kMxBlockBytes;  // of a block, the scale first
+  constexpr std::int64_t kBytes = 1 + kMxBlockBytes;  // bytes of a block, the scale first
   if (tensor.shape.size() != 2 || tensor.bytes.empty()) return;
   if (tensor.type->codes != nullptr) {
     tensor.coded =
@@ -70,7 +70,7 @@ void add_codes(StoredTensor& tensor) {
                                                                .halves_apart = true}));
 }
 
-/// One tensor for each expert of a tensor that holds them all, the first dimension.
+/// Adds one tensor per expert (or head) of a tensor that stacks all of them in its first dimension.
 Result<void> add_experts(std::vector<StoredTensor>& tensors, const StoredTensor& all, const GgufHeader& header) {
   constexpr std::string_view kHole = "{}";
   const std::size_t rank = all.name.ends_with(".bias") ? 2 : 3;
@@ -96,7 +96,7 @@ Result<void> add_experts(std::vector<StoredTensor>& tensors, const StoredTensor&
 Result<std::vector<StoredTensor>> gguf_tensors(const GgufHeader& header, const GgufFamily& family) {
   std::vector<StoredTensor> tensors;
   for (const GgufTensor& tensor : header.tensors()) {
-    if (is_rope_factor(tensor.name)) continue;  // a part of the config
+    if (is_rope_factor(tensor.name)) continue;  // gguf_config() reads it
     const StoredType* type = find_gguf_type(tensor.type);
     if (type == nullptr) return refuse(fmt::format("the type {} is not known", tensor.type), header.file(), tensor.name);
     LATHE_TRY(const auto bytes, bytes_of(header, tensor, *type));

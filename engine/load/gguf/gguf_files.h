@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of one GGUF model: a single one, or a set "name-00001-of-00003.gguf" of which the first has the metadata.
+// Opens the files of one GGUF model: a single file, or a set "name-00001-of-00003.gguf" whose first file has the metadata.
 #pragma once
 
 #include <memory>
@@ -19,13 +19,14 @@ struct GgufFile {
   GgufHeader header;
 };
 
-/// The file with the metadata. Requires: folder.gguf() names one. Errors: model_refused.
+/// Opens the file with the metadata. Requires: folder.gguf() names one. Errors: model_refused.
 Result<GgufFile> open_gguf(const ModelFolder& folder);
-/// That file and the others of its set. Requires and errors: the same, also where one is missing.
+/// Opens all files of the set, the one with the metadata first. Requires and errors: as open_gguf; also when a file is
+/// missing.
 Result<std::vector<GgufFile>> open_gguf_set(const ModelFolder& folder);
 
-/// The tensors of one file under the names of the family's own files, shape, type and place checked; experts apart.
-/// Errors: model_refused with the file and its own name of the tensor.
+/// The tensors of one file under the names of the family's own files; shape, type and offset are checked, and stacks of
+/// experts are split. Errors: model_refused with the file and the tensor's GGUF name.
 Result<std::vector<StoredTensor>> gguf_tensors(const GgufHeader& header, const GgufFamily& family);
 
 }  // namespace lathe::engine

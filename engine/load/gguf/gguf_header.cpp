@@ -19,7 +19,7 @@ static_assert(std::endian::native == std::endian::little, "GGUF holds little-end
 
 namespace {
 
-/// Types of values, by number.
+/// Value types by their numbers in files.
 enum ValueType : std::uint32_t { kU8, kI8, kU16, kI16, kU32, kI32, kF32, kBool, kText, kList, kU64, kI64, kF64, kTypes };
 constexpr std::array<std::size_t, kTypes> kSizes = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
 
@@ -31,7 +31,7 @@ constexpr std::uint32_t kMaxDimensions = 4;
 constexpr std::int64_t kMaxAlignment = 1 << 20;
 constexpr std::string_view kMagic = "GGUF";
 
-/// A number of any type; texts and lists have none.
+/// Reads a number of any value type; nothing for texts and lists.
 template <class T>
 std::optional<T> number_at(std::uint32_t type, const std::byte* at) {
   switch (type) {
@@ -53,7 +53,7 @@ bool is_whole_number(std::uint32_t type) { return type <= kI32 || type == kU64 |
 
 }  // namespace
 
-/// Reads one file from its beginning; what it needs next is always named first.
+/// Parses one file sequentially; `field` names the item being read, for errors.
 class GgufParser {
  public:
   GgufParser(std::span<const std::byte> file, const std::string& name) : bytes_(file) { header_.file_ = name; }
@@ -94,7 +94,7 @@ class GgufParser {
     return std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }
 
-  /// Of tensors and of values.
+  /// Reads magic and version, then the counts of tensors and of values.
   Result<std::array<std::uint64_t, 2>> read_counts() {
     LATHE_TRY(const auto magic, take(kMagic.size(), "magic"));
     if (std::memcmp(magic.data(), kMagic.data(), kMagic.size()) != 0) return refuse("is no GGUF file", "magic");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GgufHeader: the metadata and the list of tensors of one GGUF file, every size checked against the file before it is
-// believed. Layout: "GGUF", u32 version, u64 tensors, u64 values, the values, the tensors, their bytes. Source: ggml,
-// docs/gguf.md.
+// GgufHeader: the metadata and the tensor list of one GGUF file; every size is checked against the file before use. Layout:
+// "GGUF", u32 version, u64 tensor count, u64 value count, the values, the tensors, their bytes. Source: ggml, docs/gguf.md.
 #pragma once
 
 #include <cstddef>
@@ -17,19 +16,19 @@
 
 namespace lathe::engine {
 
-/// Owns: nothing; the bytes are the file's.
+/// A metadata value. Owns: nothing; the bytes belong to the file's mapping.
 struct GgufValue {
-  std::uint32_t type = 0;  ///< of the value, or of the items of a list
+  std::uint32_t type = 0;  ///< type of the value, or of a list's items
   bool is_list = false;
-  std::uint64_t n = 1;               ///< items
-  std::span<const std::byte> bytes;  ///< all items, as the file has them
+  std::uint64_t n = 1;               ///< number of items
+  std::span<const std::byte> bytes;  ///< all items, as encoded in the file
 };
 
 struct GgufTensor {
   std::string name;
-  std::vector<std::int64_t> shape;  ///< as elsewhere: rows first. The file has it the other way round.
-  std::uint32_t type = 0;           ///< a number of the table in gguf_types
-  std::uint64_t offset = 0;         ///< from the first byte of all tensors
+  std::vector<std::int64_t> shape;  ///< rows first; files store dimensions in reverse order
+  std::uint32_t type = 0;           ///< type number, see gguf_types
+  std::uint64_t offset = 0;         ///< from the first byte of the tensor data
 };
 
 /// Thread: any; nothing changes after parsing.
@@ -50,7 +49,7 @@ class GgufHeader {
   Result<std::optional<double>> number(std::string_view key) const;
   Result<std::optional<bool>> flag(std::string_view key) const;
   Result<std::vector<std::string>> texts(std::string_view key) const;
-  /// The same, without a copy: the bytes are the file's.
+  /// As texts(), without a copy: the bytes belong to the file's mapping.
   Result<std::vector<std::string_view>> text_views(std::string_view key) const;
   Result<std::vector<std::int64_t>> integers(std::string_view key) const;
   Result<std::vector<float>> numbers(std::string_view key) const;

@@ -7,8 +7,8 @@ namespace lathe::engine {
 namespace {
 
 constexpr std::uint32_t kVersion = 3;
-constexpr std::size_t kAlignment = 32;  // what readers take for granted
-// Types of values.
+constexpr std::size_t kAlignment = 32;  // the default of the format
+// Numbers of value types.
 constexpr std::uint32_t kU8 = 0, kU32 = 4, kI32 = 5, kF32 = 6, kBool = 7, kText = 8, kList = 9;
 
 template <class T>

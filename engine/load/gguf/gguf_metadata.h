@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GgufMetadata: the values of a GGUF file that is to be written, and how such a file begins. GgufHeader reads it.
+// GgufMetadata: encodes the metadata values of a GGUF file to be written; create_gguf() begins such a file. GgufHeader reads
+// it.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace lathe::engine {
 
-/// Values in the order in which they come; each key once.
+/// Keeps values in the order of the calls. Requires: each key is set once.
 class GgufMetadata {
  public:
   void set_text(std::string_view key, std::string_view value);
@@ -22,15 +23,15 @@ class GgufMetadata {
   void set_texts(std::string_view key, std::span<const std::string> values);
   void set_integers(std::string_view key, std::span<const std::int32_t> values);
   void set_numbers(std::string_view key, std::span<const float> values);
-  /// Not std::vector<bool>: one byte a flag, and any text.
+  /// Takes one byte per flag, since std::vector<bool> has no span.
   void set_flags(std::string_view key, std::span<const std::uint8_t> values);
   void set_bytes(std::string_view key, std::string_view values);
 
-  /// What another file has, as it is.
+  /// Copies a value of another file unchanged.
   void copy(std::string_view key, const GgufValue& value);
 
   std::uint64_t n_values() const { return n_values_; }
-  /// As they lie in the file.
+  /// The encoded values.
   std::string_view bytes() const { return bytes_; }
 
  private:
@@ -41,7 +42,7 @@ class GgufMetadata {
   std::string bytes_;
 };
 
-/// Version 3, tensors in this order under these names. Errors: those of WeightsWriter::create.
+/// Creates a file of version 3 with the tensors in this order under these names. Errors: as WeightsWriter::create.
 Result<WeightsWriter> create_gguf(const std::string& path, const GgufMetadata& metadata,
                                   std::span<const WrittenTensor> tensors);
 

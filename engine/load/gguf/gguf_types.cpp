@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// THE TABLE of element types in GGUF files. Those without a decoder are refused by the planner, by name.
+// THE TABLE of element types in GGUF files. The planner refuses types without a decoder by name.
 #include "engine/load/gguf/gguf_types.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ constexpr NumberedType block(std::uint32_t number, std::string_view name, std::i
   return {number, {.name = name, .bits = 8 * n_bytes, .block = n, .decode = decode, .packed = packed}};
 }
 
-/// Numbers of a type that has codes, each block a row of the matrix that these make: nothing else knows how they lie.
+/// Decodes a type that has codes: treats each block as a row of a coded matrix, so that only BlockCodes knows the layout.
 template <std::uint32_t kNumber>
 void decode_codes(const std::byte* from, std::int64_t n_blocks, float* to) {
   const StoredType& type = *find_gguf_type(kNumber);

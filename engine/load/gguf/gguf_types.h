@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The element types of GGUF files: what a number in the list of tensors means.
+// The table of GGUF element types, found by the type numbers of files.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace lathe::engine {
 
-/// Null for a number that the format does not give to a type.
+/// The type of this number; null: the format has none.
 const StoredType* find_gguf_type(std::uint32_t number);
-/// Requires: a type of the table.
+/// The number of a type. Requires: a type of the table.
 std::uint32_t number_of(const StoredType& type);
 
-/// The type with the very codes and scales of a weight format; null if there is none.
+/// The type with exactly the codes and scales of a weight format; null: none.
 const StoredType* find_gguf_type(kernels::WeightFormat format);
-/// The weight formats that have one.
+/// Weight formats that have such a type.
 std::span<const kernels::WeightFormat> formats_of_gguf();
 
 }  // namespace lathe::engine

@@ -11,10 +11,10 @@ namespace {
 
 constexpr int kBlock = 32, kBytes = kBlock / 2;
 
-/// The 8 values of FP4 (E2M1), doubled, and the same below zero.
+/// The 8 values of FP4 (E2M1), doubled, and their negatives.
 constexpr std::array<float, 16> kDoubledFp4 = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
-/// Half of the power of two that an E8M0 byte stands for.
+/// Half of the power of two of an E8M0 byte.
 float half_power(std::byte e8m0) {
   const auto exponent = std::to_integer<std::uint32_t>(e8m0);
   return std::bit_cast<float>(exponent < 2 ? 0x0020'0000U << exponent : (exponent - 1) << 23);

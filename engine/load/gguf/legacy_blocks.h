@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decoders of the blocks of 32 numbers that weight formats have as they are: Q4_0, Q8_0 and MXFP4. Each reads n_blocks at
-// `from` and writes 32 n_blocks numbers. Those of all other types come of their codes (block_codes.h).
-// Source: ggml, ggml-quants.c; bit by bit what gguf-py gives.
+// Decodes the block types whose codes a weight format has directly: Q4_0, Q8_0 and MXFP4. Each function reads n_blocks
+// blocks at `from` and writes 32 n_blocks elements. All other types are decoded through their codes (block_codes.h).
+// Source: ggml, ggml-quants.c; results equal gguf-py's bit by bit.
 #pragma once
 
 #include <cstddef>

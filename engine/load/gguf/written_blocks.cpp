@@ -10,10 +10,10 @@
 namespace lathe::engine {
 namespace {
 
-/// What power_of_e8m0() undoes: a power of two has nothing but its exponent.
+/// The inverse of power_of_e8m0(): a power of two consists of its exponent.
 std::byte e8m0_of(float scale) { return static_cast<std::byte>(std::bit_cast<std::uint32_t>(scale) >> 23); }
 
-/// A scale in f32 and a byte a code become a scale of a byte and two codes a byte, whose low halves are the first 16.
+/// Converts an f32 scale and one byte per code to an E8M0 scale and two codes per byte; low halves hold the first 16 codes.
 void write_mxfp4(const std::byte* from, std::int64_t n_blocks, std::byte* to) {
   for (; n_blocks > 0; --n_blocks, from += sizeof(float) + kMxBlock, to += 1 + kMxBlockBytes) {
     const std::byte* const codes = from + sizeof(float);
@@ -27,7 +27,7 @@ void write_mxfp4(const std::byte* from, std::int64_t n_blocks, std::byte* to) {
 void write_gguf_blocks(kernels::WeightFormat format, std::span<const std::byte> rows, std::int64_t n_numbers,
                        std::byte* to) {
   if (format == kernels::WeightFormat::mxfp4) return write_mxfp4(rows.data(), n_numbers / kMxBlock, to);
-  std::copy(rows.begin(), rows.end(), to);  // those of the other formats are the files' own
+  std::copy(rows.begin(), rows.end(), to);  // all other formats already have the layout of the file
 }
 
 }  // namespace lathe::engine

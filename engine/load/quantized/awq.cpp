@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// AWQ checkpoints, of 4 bits, in four packings: GEMM, GEMV, GEMVFast and Marlin. How the parts of a matrix lie is told in
-// gemv_matrix.h of GEMV and GEMVFast, in marlin_matrix.h of Marlin, and here of GEMM: a matrix [N, K] is qweight I32
-// [K, N / 8], 8 outputs a word; qzeros I32 [groups, N / 8], packed as codes are; scales [groups, N]. A weight is
-// (code - zero) * scale. Source: AutoAWQ, WQLinear_GEMM.
+// Reads AWQ checkpoints of 4 bits in four packings: GEMM, GEMV, GEMVFast and Marlin. gemv_matrix.h describes the layout of
+// GEMV and GEMVFast, marlin_matrix.h that of Marlin. In GEMM a matrix [N, K] is qweight I32 [K, N / 8], 8 outputs per word;
+// qzeros I32 [groups, N / 8], packed like codes; scales [groups, N]. A weight is (code - zero) * scale. Source: AutoAWQ,
+// WQLinear_GEMM.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,10 +21,10 @@ namespace {
 
 constexpr int kBits = 4, kPerWord = 8;
 constexpr std::int64_t kMaxGroup = std::int64_t{1} << 31;
-/// Where in a word the code of each of its outputs lies, counted in codes from the lowest.
+/// Position in a word of the code of each of its 8 outputs, in codes from the lowest bits.
 constexpr std::array<int, kPerWord> kPlaces = {0, 4, 1, 5, 2, 6, 3, 7};
 
-// Hints to other programs.
+// Keys that are hints to other programs.
 constexpr auto kMeaningless = with_quantizer_notes(
     std::array<std::string_view, 4>{"modules_to_not_convert", "do_fuse", "modules_to_fuse", "fuse_max_seq_len"});
 
@@ -33,7 +33,7 @@ std::uint8_t code_at(std::span<const std::byte> words, std::int64_t row_of_words
   return word >> kBits * kPlaces[static_cast<std::size_t>(output % kPerWord)] & 15;
 }
 
-/// Where the parts of a matrix lie, of GEMM.
+/// Layout of the matrix parts in the files, in the packing GEMM.
 struct AwqMatrix {
   std::int64_t n, k, n_groups;
   std::span<const std::byte> qweight, qzeros;
@@ -55,11 +55,11 @@ struct AwqMatrix {
   }
 };
 
-/// One way in which matrices lie in files.
+/// One layout of quantized matrices in files.
 struct Packing {
   std::string_view name;
   bool has_zeros = true;
-  /// Joins one matrix. `group`: weights of a row that share a scale; -1: all.
+  /// Joins one matrix. `group`: weights of a row that share a scale; -1: all weights of the row.
   Result<void> (*join)(std::int64_t group, const std::string& module, TensorParts& parts);
 };
 
@@ -117,7 +117,8 @@ constexpr std::array kPackings = {
     Packing{.name = "marlin", .has_zeros = false, .join = join_marlin},
 };
 
-/// Newer tools have other names for `version`; "llm-awq" is the packing of a program of that name. Null: not there.
+/// Reads the packing from `version`, or from the names that newer tools use; "llm-awq" is the packing of the program of that
+/// name. Null: the packing is not supported.
 const Packing* read_packing(JsonFieldReader& config) {
   std::string name = config.text_or("version", config.text_or("checkpoint_format", config.text_or("format", "gemm")));
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -131,7 +132,7 @@ const Packing* read_packing(JsonFieldReader& config) {
   return nullptr;
 }
 
-/// Either name, as older and newer tools write them.
+/// Reads an integer under its newer or its older name.
 std::int64_t integer_of(JsonFieldReader& config, std::string_view name, std::string_view older, std::int64_t min,
                         std::int64_t max) {
   const std::int64_t old_value = config.integer_or(older, min, min, max);
@@ -140,7 +141,7 @@ std::int64_t integer_of(JsonFieldReader& config, std::string_view name, std::str
 
 struct Awq {
   const Packing* packing = nullptr;
-  std::int64_t group = -1;  ///< weights of a row that share a scale; -1: all
+  std::int64_t group = -1;  ///< weights of a row that share a scale; -1: all weights of the row
 };
 
 Result<Awq> read_config(JsonFieldReader& config) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpoints of bitsandbytes. 8 bits: weight I8 [N, K] and SCB F32 [N]; a weight is code * SCB / 127. 4 bits: weight holds
-// the codes of all weights in order, the first in the high half of a byte; absmax one number for each block of them, and
-// quant_map what codes stand for. With double quantization absmax are codes as well: nested_quant_map[code] * nested_absmax
-// + an offset. What sizes they have is said by JSON in a tensor, quant_state.bitsandbytes__nf4 or __fp4. Source:
-// bitsandbytes 0.50, functional.py (QuantState), nn/modules.py.
+// Reads bitsandbytes checkpoints. 8 bits: weight I8 [N, K] and SCB F32 [N]; a weight is code * SCB / 127. 4 bits: `weight`
+// holds the codes of all weights in order, the first of two in the high half of a byte; absmax has one value per block of
+// weights, and quant_map the value of each code. With double quantization absmax holds codes too: an absmax is
+// nested_quant_map[code] * nested_absmax + an offset. The sizes are JSON in a tensor, quant_state.bitsandbytes__nf4 or
+// __fp4. Source: bitsandbytes 0.50, functional.py (QuantState), nn/modules.py.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kMaxBlock = 1 << 20, kCodesOf8Bits = 256, kCodesOf4Bits = 16;
-// That of LLM.int8(), and of the weight format that has it.
+// Outlier threshold of LLM.int8() and of the weight format llm_int8.
 constexpr double kThreshold = 6;
 constexpr std::string_view kState = ".weight.quant_state.bitsandbytes__";
 
@@ -34,7 +34,7 @@ constexpr std::array<std::string_view, 10> kMeaningless = {"load_in_4bit",      
                                                            "bnb_4bit_quant_type",    "bnb_4bit_use_double_quant"};
 constexpr std::array<std::string_view, 3> kMeaninglessOfState = {"quant_type", "dtype", "nested_dtype"};
 
-/// What the JSON of a matrix says. Sizes of blocks: weights that share a scale, scales that share one.
+/// The quant_state of a matrix. `block`: weights that share a scale; `nested_block`: scales that share a nested scale.
 struct State {
   std::int64_t n = 0, k = 0, block = 0, nested_block = 0;
   float offset = 0;
@@ -60,12 +60,12 @@ Result<State> read_state(const StoredTensor& tensor, const TensorParts& parts) {
   return state;
 }
 
-/// Where the parts of a matrix of 4 bits lie.
+/// Layout of the parts of a 4-bit matrix in the files.
 struct Bnb4Matrix {
   State state;
   std::int64_t group, n_groups;
   std::span<const std::byte> codes, absmax_codes;
-  NumberList absmax, map;  ///< of nested ones: those of scales
+  NumberList absmax, map;  ///< with double quantization: nested_absmax and nested_quant_map
 
   void read(CodedRows& rows) const {
     for (std::size_t i = 0; i < rows.codes.size(); ++i) {
@@ -119,7 +119,7 @@ Result<void> join_4bit(const std::string& module, const StoredTensor& state_tens
     LATHE_TRY(outer, list_of(parts, name + ".nested_absmax", "F32", groups_in(n_blocks, state.nested_block)));
     LATHE_TRY(outer_map, list_of(parts, name + ".nested_quant_map", "F32", kCodesOf8Bits));
   }
-  // Blocks go on through the rows: what divides both is in one block and in one row.
+  // Blocks run across the ends of rows. A group of gcd(K, block) weights is inside one block and one row.
   const std::int64_t group = std::gcd(state.k, state.block);
   auto numbers = std::make_shared<std::vector<float>>();
   for (std::int64_t i = 0; i < kCodesOf4Bits; ++i) numbers->push_back(numbers_in(*map).at(i));

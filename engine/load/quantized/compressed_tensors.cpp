@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpoints of compressed-tensors: weights in INT8 or FP8 as they are ("int-quantized", "float-quantized",
-// "naive-quantized"), and in INT4 or INT8 packed into words along K ("pack-quantized"), with scales for all of a matrix, for
-// each row, group or block. A weight is (code - zero) * scale, codes and zero points counted from the lowest code in words.
-// In "marlin-24" two of four weights are left out, the others are INT4 or INT8 in tiles of Marlin's.
-// Scales of activations are not needed: activations get their own, or stay as they are.
+// Reads compressed-tensors checkpoints: weights stored as INT8 or FP8 ("int-quantized", "float-quantized",
+// "naive-quantized"), or as INT4 or INT8 packed into words along K ("pack-quantized"), with scales per matrix, row, group or
+// block. A weight is (code - zero) * scale; packed codes and zero points are unsigned. In "marlin-24" (2:4 sparse) two of
+// four weights are left out, the others are INT4 or INT8 in Marlin tiles.
+// Scales of activations are ignored: activations get their own scales, or are not quantized.
 // Source: vllm-project/compressed-tensors, compressors and quantization/quant_args.py.
 #include <fmt/format.h>
 
@@ -39,10 +39,10 @@ constexpr std::array<std::string_view, 2> kMeaninglessOfGroups = {"targets", "in
 constexpr std::array<std::string_view, 5> kMeaninglessOfWeights = {"observer", "observer_kwargs", "scale_dtype", "zp_dtype",
                                                                    "actorder"};
 
-/// What all matrices have in common.
+/// The quantization settings that all matrices share.
 struct Scheme {
   bool is_float = false, is_packed = false, is_marlin = false, is_symmetric = true, is_ordered = false;
-  bool meets_bytes = false;  ///< activations are rounded to 8 bits
+  bool meets_bytes = false;  ///< activations are quantized to 8 bits
   int bits = 8;
   ScaleBlock block{};
   int per_word() const { return kWordBits / bits; }
@@ -100,7 +100,7 @@ bool are_bytes(const Json& group) {
   return activations != group.end() && activations->is_object() && activations->value("num_bits", Json(8)) == 8;
 }
 
-/// One group of layers, as `config_groups` has it.
+/// Reads one group of layers from `config_groups`.
 Result<Scheme> read_group(const Json& json, const std::string& where, const std::string& format) {
   JsonFieldReader group(json, where);
   if (group.has("output_activations")) group.unmet("rounded outputs (output_activations)");
@@ -121,7 +121,7 @@ bool is_known_format(const std::string& format) {
   return std::find(kFormats.begin(), kFormats.end(), format) != kFormats.end();
 }
 
-/// Groups whose weights lie otherwise would have to be told apart by names.
+/// Reads the one scheme that all groups must share: groups with different schemes would need matching by module names.
 Result<Scheme> read_config(JsonFieldReader& config, const std::string& where) {
   const std::string format = config.text_or("format", "dense");
   const Json* groups = config.object("config_groups");
@@ -155,7 +155,7 @@ Result<Scheme> read_config(JsonFieldReader& config, const std::string& where) {
   return *scheme;
 }
 
-/// Where the parts of a packed matrix lie.
+/// Layout of the parts of a packed matrix in the files.
 struct PackedMatrix {
   std::int64_t n, k, n_groups, rows_of_block;
   Scheme scheme;
@@ -187,7 +187,7 @@ struct PackedMatrix {
   }
 };
 
-/// Rows and columns, as they were before they were packed. Errors: words are not as many.
+/// Rows and columns before packing, from weight_shape. Errors: the packed tensor has another number of words.
 Result<std::pair<std::int64_t, std::int64_t>> shape_of(const StoredTensor& packed, const std::string& module,
                                                        const Scheme& scheme, const TensorParts& parts) {
   LATHE_TRY(const StoredTensor* shape, parts.of_type(module + ".weight_shape", "I64"));

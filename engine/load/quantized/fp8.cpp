@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpoints in FP8: weight F8_E4M3 [N, K] and weight_scale, one number for all of it, or one a row; or weight_scale_inv,
-// one for each block of rows and columns, as DeepSeek-V3 has them. A weight is e4m3 * scale, whatever the name says.
-// Scales of activations (input_scale) are not needed: activations stay as they are.
+// Reads FP8 checkpoints: weight F8_E4M3 [N, K] and weight_scale, one value per matrix or per row; or weight_scale_inv, one
+// value per block of rows and columns, as in DeepSeek-V3. A weight is e4m3 * scale for both names.
+// Scales of activations (input_scale) are ignored: activations are not quantized.
 // Source: vLLM, quantization/fp8.py and fbgemm_fp8.py; DeepSeek-V3, inference/fp8_cast_bf16.py.
 #include <fmt/format.h>
 
@@ -39,7 +39,7 @@ Result<void> join_all(const ScaleBlock& block, std::string_view ending, TensorPa
   return {};
 }
 
-/// Rows and columns of a block. Nothing: scales are those of whole matrices or rows.
+/// Reads the block size. Nothing: scales are per matrix or per row.
 std::optional<ScaleBlock> read_block(JsonFieldReader& config) {
   constexpr std::string_view kKey = "weight_block_size";
   const std::vector<double> sizes = config.numbers(kKey, 2, 1, 1 << 20);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPTQ checkpoints, of 4 and 8 bits. A matrix [N, K] is qweight I32 [K bits / 32, N], codes along K from the lowest bits up;
-// qzeros I32 [groups, N bits / 32], zero points along N; scales [groups, N]; g_idx I32 [K], the group of each K.
-// A weight is (code - zero) * scale. Files of the first form hold zero - 1, those of "gptq_v2" the zero point itself. In the
-// form "marlin" a matrix of 4 bits is B and s instead, in tiles. Source: AutoGPTQ and GPTQModel, their QuantLinear.
+// Reads GPTQ checkpoints of 4 and 8 bits. A matrix [N, K] is qweight I32 [K bits / 32, N], codes along K from the lowest
+// bits up; qzeros I32 [groups, N bits / 32], zero points along N; scales [groups, N]; g_idx I32 [K], the group of each
+// input.
+// A weight is (code - zero) * scale. Files of the format "gptq" store zero - 1, files of "gptq_v2" the zero point itself. In
+// the format "marlin" a matrix of 4 bits is B and s instead, in Marlin tiles. Source: AutoGPTQ and GPTQModel, their
+// QuantLinear.
 #include <fmt/format.h>
 
 #include <array>
@@ -20,21 +22,22 @@ namespace {
 constexpr int kWordBits = 32;
 constexpr std::int64_t kMaxGroup = std::int64_t{1} << 31;
 
-// How a checkpoint was made, and hints to other programs.
+// Keys about how a checkpoint was made, and hints to other programs.
 constexpr auto kMeaningless = with_quantizer_notes(
     std::array<std::string_view, 10>{"model_file_base_name", "backend", "use_cuda_fp16", "use_exllama", "disable_exllama",
                                      "quantizer", "v2", "v2_alpha", "v2_memory_device", "parallel_packing"});
 
 struct Gptq {
   int bits = 4;
-  std::int64_t group = -1;  ///< -1: a whole row
-  int zero_offset = 1;      ///< what is missing in stored zero points
+  std::int64_t group = -1;  ///< weights of a row that share a scale; -1: a whole row
+  int zero_offset = 1;      ///< added to stored zero points
   bool is_marlin = false;
   std::uint32_t mask() const { return (1U << bits) - 1; }
   int per_word() const { return kWordBits / bits; }
 };
 
-/// Exceptions from the rule that are modules left alone ("-:name") show in the tensors.
+/// Refuses rules with other settings. Rules that exclude modules ("-:name") need no reading, since such modules have
+/// unquantized tensors.
 void check_dynamic(JsonFieldReader& config, const Json& json) {
   for (const auto& [rule, change] : json.items()) {
     if (!rule.starts_with("-:")) config.unmet(fmt::format("other settings for some modules (dynamic: {:.64})", rule));
@@ -55,7 +58,7 @@ Result<Gptq> read_config(JsonFieldReader& config) {
   if (gptq.is_marlin && gptq.bits != 4) config.unmet(fmt::format("codes of {} bits in Marlin's tiles (bits)", gptq.bits));
   if (gptq.is_marlin && config.boolean_or("desc_act", false))
     config.unmet("an order of groups in Marlin's tiles (desc_act)");
-  // The tiles come without zero points: they would be taken as the middle.
+  // Marlin tiles have no zero points: reading them would assume the middle.
   if (gptq.is_marlin && !config.boolean_or("sym", true)) config.unmet("zero points in Marlin's tiles (sym)");
   if (config.text_or("pack_dtype", "int32") != "int32") config.unmet("words of another size (pack_dtype)");
   if (const Json* dynamic = config.object("dynamic")) check_dynamic(config, *dynamic);
@@ -64,7 +67,7 @@ Result<Gptq> read_config(JsonFieldReader& config) {
   return gptq;
 }
 
-/// Where the parts of a matrix lie.
+/// Layout of the matrix parts in the files.
 struct GptqMatrix {
   std::int64_t n, k, n_groups;
   Gptq gptq;
@@ -89,7 +92,7 @@ struct GptqMatrix {
     }
   }
 
-  /// The readers of such files add the 1 in as many bits as a code has.
+  /// Zero point of a row and group. The sum wraps in the bits of a code, as in the readers of such files.
   std::uint32_t zero_of(std::int64_t group, std::int64_t row) const {
     const int per_word = gptq.per_word();
     const std::uint32_t word = word_at(qzeros, group * (n / per_word) + row / per_word);
@@ -147,7 +150,7 @@ Result<void> join_marlin(const Gptq& gptq, const std::string& module, TensorPart
   LATHE_TRY(matrix.codes, parts.of_type(module + ".B", "I32"));
   LATHE_TRY(matrix.scales, parts.floating(module + ".s"));
   LATHE_TRY(CodedTensor coded, coded_of(matrix, parts));
-  // A workspace of kernels, if a tool has written it.
+  // The workspace is scratch memory of kernels that some tools save.
   parts.join(module + ".weight", std::move(coded), {matrix.codes, matrix.scales, parts.find(module + ".workspace")});
   return {};
 }
@@ -160,7 +163,8 @@ Result<void> join(JsonFieldReader& config, TensorParts& parts) {
     return {};
   }
   for (const std::string& module : parts.modules_with(".qweight")) {
-    if (is_ordered) LATHE_TRY_VOID(parts.of_type(module + ".g_idx", "I32"));  // else every weight would have a wrong scale
+    // without g_idx every weight would get a wrong scale
+    if (is_ordered) LATHE_TRY_VOID(parts.of_type(module + ".g_idx", "I32"));
     LATHE_TRY_VOID(join_module(gptq, module, parts));
   }
   return {};

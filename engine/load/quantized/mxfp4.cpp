@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpoints of gpt-oss: experts in MXFP4. A matrix X [N, K] is X_blocks U8 [N, K / 32, 16], the even code of two in the
-// low half of a byte, and X_scales U8 [N, K / 32], 127 more than the power of two. What modules_to_not_convert names shows
-// in the tensors. Source: Hugging Face transformers, integrations/mxfp4.py.
+// Reads gpt-oss checkpoints: experts in MXFP4. A matrix X [N, K] is X_blocks U8 [N, K / 32, 16], the even code of two in the
+// low half of a byte, and X_scales U8 [N, K / 32], E8M0 exponents with bias 127. modules_to_not_convert needs no reading,
+// since such modules have unquantized tensors. Source: Hugging Face transformers, integrations/mxfp4.py.
 #include <fmt/format.h>
 
 #include <array>

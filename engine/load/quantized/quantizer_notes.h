@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What GPTQModel and transformers note beside a quantized checkpoint's settings, of how it was made and for other programs:
-// nothing of it changes what its numbers are.
+// Lists config keys by which GPTQModel and transformers record how a checkpoint was made, or advise other programs; none of
+// them changes the values of weights.
 #pragma once
 
 #include <algorithm>
@@ -42,7 +42,7 @@ inline constexpr std::array<std::string_view, 32> kQuantizerNotes = {"sym",
                                                                      "auto_forward_data_parallel",
                                                                      "failsafe"};
 
-/// These and a format's own.
+/// kQuantizerNotes and a format's own keys.
 template <std::size_t n>
 constexpr std::array<std::string_view, kQuantizerNotes.size() + n> with_quantizer_notes(
     const std::array<std::string_view, n>& own) {
