@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Value by character, -1 for those outside the alphabet.
+/// Value of each character; -1 outside the alphabet.
 constexpr auto kValues = [] {
   std::array<int, 256> values{};
   values.fill(-1);

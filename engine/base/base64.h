@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Base64 with the standard alphabet (RFC 4648, section 4).
+// Decodes Base64 with the standard alphabet (RFC 4648, section 4).
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace lathe::engine {
 
-/// The bytes; nothing when a character does not belong there or the length is not that of whole groups of four.
+/// The decoded bytes; nothing when a character is not in the alphabet or the length is no multiple of four.
 std::optional<std::string> decode_base64(std::string_view text);
 
 }  // namespace lathe::engine

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic on sizes that come from files: says when a result does not fit instead of wrapping.
+// Arithmetic on sizes that come from files: an overflow is reported instead of wrapping.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ inline std::optional<std::int64_t> checked_product(std::initializer_list<std::in
   std::int64_t product = 1;
   bool overflow = false;
   for (const std::int64_t factor : factors) {
-    if (factor == 0) return 0;  // whatever the others are
+    if (factor == 0) return 0;  // even if the others overflow
     overflow = __builtin_mul_overflow(product, factor, &product) || overflow;
   }
   if (overflow) return std::nullopt;

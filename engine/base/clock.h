@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clock: the time that the engine reads, passed in so that tests and simulations bring their own.
+// Clock: the engine's source of time, passed in so that tests and simulations can replace it.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@ namespace lathe::engine {
 class Clock {
  public:
   virtual ~Clock() = default;
-  /// Units: nanoseconds of a clock that never goes back.
+  /// Units: nanoseconds of a monotonic clock.
   virtual std::int64_t now_ns() const = 0;
 };
 
-/// Thread: any.
+/// The clock of std::chrono::steady_clock. Thread: any.
 class SteadyClock final : public Clock {
  public:
   std::int64_t now_ns() const override;

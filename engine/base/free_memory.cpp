@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The two generations of control groups keep the same facts under different names.
+/// File names of a cgroup. Versions 1 and 2 use different names for the same values.
 struct GroupFiles {
   std::string_view mount, limit, usage, droppable;
 };
@@ -29,7 +29,7 @@ std::optional<std::int64_t> number_in(const fs::path& file) {
   return std::nullopt;
 }
 
-/// The number behind `key` in a file of "key number" lines.
+/// The number after `key` in a file of "key number" lines.
 std::optional<std::int64_t> number_behind(const fs::path& file, std::string_view key) {
   std::ifstream stream(file);
   for (std::string line; std::getline(stream, line);) {
@@ -52,7 +52,7 @@ void keep_least(std::optional<std::int64_t>& least, std::optional<std::int64_t> 
   if (value) least = std::min(least.value_or(*value), *value);
 }
 
-/// The least room of a group and of all groups around it.
+/// The smallest free memory of a cgroup and all its ancestors.
 std::optional<std::int64_t> room_up_from(const fs::path& mount, std::string_view group, const GroupFiles& files) {
   std::optional<std::int64_t> least;
   for (fs::path path = group;; path = path.parent_path()) {
@@ -61,7 +61,8 @@ std::optional<std::int64_t> room_up_from(const fs::path& mount, std::string_view
   }
 }
 
-/// Lines of /proc/self/cgroup: "0::/path" in version 2, "4:memory:/path" in version 1.
+/// The smallest free memory of all cgroups in /proc/self/cgroup, whose lines are "0::/path" in version 2 and
+/// "4:memory:/path" in version 1.
 std::optional<std::int64_t> room_in_groups(const std::string& root) {
   std::optional<std::int64_t> least;
   std::ifstream stream(root + "/proc/self/cgroup");

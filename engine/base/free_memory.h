@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much memory this process may still take: what the machine has available, within the limits of its control groups.
+// Reads how much memory this process may still allocate: the machine's available memory, within the limits of its cgroups.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,9 @@
 
 namespace lathe::engine {
 
-/// Units: bytes. Pages of files that the system can drop count as free. Nothing when the system does not say.
-/// `root`: where /proc and /sys are looked for; tests bring their own.
+/// Free memory. Pages of files that the system can drop count as free. Nothing when the system does not report it. Units:
+/// bytes.
+/// `root`: prefix of /proc and /sys, for tests.
 std::optional<std::int64_t> free_memory_bytes(const std::string& root = "");
 
 }  // namespace lathe::engine

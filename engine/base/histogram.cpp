@@ -23,7 +23,7 @@ double Histogram::quantile(double q) const {
   for (std::size_t i = 0; i < counts_.size(); ++i) {
     const auto here = static_cast<double>(counts_[i]);
     if (here > 0 && below + here >= rank) {
-      // The extremes are known exactly, so the outer buckets need not end at infinity.
+      // The exact extremes replace the infinite ends of the outer buckets.
       const double low = std::max(i == 0 ? min_ : bounds_[i - 1], min_);
       const double high = std::min(i == bounds_.size() ? max_ : bounds_[i], max_);
       return low + (high - low) * std::clamp((rank - below) / here, 0.0, 1.0);

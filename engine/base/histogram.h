@@ -10,8 +10,8 @@
 
 namespace lathe::engine {
 
-/// Buckets are (-inf, b0], (b0, b1], ... (b_last, +inf), as Prometheus counts them.
-/// Requires: bounds rise and outlive the histogram. Thread: one.
+/// Buckets are (-inf, b0], (b0, b1], ... (b_last, +inf), as in Prometheus.
+/// Requires: bounds ascend and outlive the histogram. Thread: one.
 class Histogram {
  public:
   explicit Histogram(std::span<const double> bounds);
@@ -19,7 +19,7 @@ class Histogram {
   void observe(double value);
   std::uint64_t count() const { return count_; }
   double sum() const { return sum_; }
-  /// The value below which a share `q` of the values lies, linear inside a bucket; 0 when there are none.
+  /// The q-quantile, interpolated linearly inside a bucket; 0 when the histogram is empty.
   double quantile(double q) const;
   HistogramSnapshot snapshot() const;
 

@@ -27,7 +27,7 @@ constexpr std::string_view kOf4bit = "it is of quantization bitsandbytes_4bit";
 constexpr std::string_view kOfSmooth = "it is of quantization smoothquant";
 constexpr std::string_view kOfDynamic = "it is of policy dynamic";
 
-// THE TABLE of options that mean something only beside others.
+// THE TABLE of options that only have an effect if other options have certain values.
 constexpr std::array kConditions = {
     Condition{"bnb_4bit_quant_type", is_4bit, kOf4bit},
     Condition{"bnb_4bit_use_double_quant", is_4bit, kOf4bit},

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-/// Walks the text and tells how far the parser has read, which the events of nlohmann's parser do not.
+/// Iterates over the text and records how far the parser has read, since the events of nlohmann's parser do not say.
 class CountingCursor {
  public:
   using iterator_category = std::forward_iterator_tag;
@@ -52,7 +52,7 @@ class LimitedBuilder {
  public:
   LimitedBuilder(const JsonLimits& limits, bool takes_non_finite) : limits_(limits), takes_non_finite_(takes_non_finite) {}
 
-  // The names and signatures are those of nlohmann's SAX interface.
+  // SAX interface of nlohmann, which defines these names and signatures.
   bool null() { return add(AnyJson()) != nullptr; }
   bool boolean(bool value) { return add(AnyJson(value)) != nullptr; }
   bool number_integer(typename AnyJson::number_integer_t value) { return add(AnyJson(value)) != nullptr; }
@@ -101,13 +101,12 @@ class LimitedBuilder {
     error_ = std::move(reason);
     return false;
   }
-  /// Where its value goes; null when there is such a key.
+  /// The slot for the key's value; null when the key exists already.
   static Json* add_key(Json::object_t& object, const std::string& name) {
     const auto [slot, inserted] = object.emplace(name, Json());
     return inserted ? &slot->second : nullptr;
   }
-  /// On its own this object looks for a key by walking over all, and copies what its values hold when it grows: either is
-  /// quadratic in a text that means it.
+  /// OrderedJson itself searches a key linearly and copies its values when it grows: both are quadratic for a hostile text.
   OrderedJson* add_key(OrderedJson::object_t& object, const std::string& name) {
     if (!names_.back().insert(name).second) return nullptr;
     std::vector<OrderedJson::object_t::value_type>& entries = object;
@@ -153,9 +152,9 @@ class LimitedBuilder {
   JsonLimits limits_;
   bool takes_non_finite_;  // the text went through with_finite_spellings()
   AnyJson root_;
-  std::vector<AnyJson*> open_;                          // the containers around the next value, outermost first
-  std::vector<std::unordered_set<std::string>> names_;  // of those containers' keys
-  AnyJson* slot_ = nullptr;                             // where the value of the last key goes
+  std::vector<AnyJson*> open_;                          // containers around the next value, outermost first
+  std::vector<std::unordered_set<std::string>> names_;  // key names of each open container
+  AnyJson* slot_ = nullptr;                             // slot for the value of the last key
   std::size_t n_nodes_ = 0;
   std::string error_;
   std::size_t error_at_ = 0;

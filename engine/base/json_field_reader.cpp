@@ -12,7 +12,7 @@ namespace lathe::engine {
 
 namespace {
 
-/// At most as long as a message may be, however much is asked for.
+/// Joins items to a text, truncated to the length of a message.
 std::string list(std::string_view intro, const std::vector<std::string>& items, std::string_view separator) {
   constexpr std::size_t kMaxBytes = 900;
   std::string text = fmt::format("{}{}", intro, fmt::join(items, separator));
@@ -48,7 +48,7 @@ void JsonFieldReader::unmet(std::string_view what) { unmet_.emplace_back(what); 
 
 std::int64_t JsonFieldReader::bounded(std::string_view key, const Json& value, std::int64_t min, std::int64_t max) {
   const bool is_integer = value.is_number_integer();
-  // An unsigned number above 2^63 - 1 would turn negative on its way to int64.
+  // An unsigned number above 2^63 - 1 would become negative as int64.
   const bool too_big = value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(max);
   if (is_integer && !too_big && value.get<std::int64_t>() >= min && value.get<std::int64_t>() <= max) {
     return value.get<std::int64_t>();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JsonFieldReader: typed, bounded fields of a JSON object, and the account of what it asks for that is not there.
+// JsonFieldReader: reads typed, bounded fields of a JSON object and collects the settings that are not supported.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace lathe::engine {
 
-/// The first faulty field sticks, so that fields are read in plain lines and whoever reads them asks once at the end.
+/// The first faulty field is kept, so that callers read fields in plain lines and check once at the end with finish().
 /// Keys may lead into objects: "rope_scaling.factor". null counts as absent.
 class JsonFieldReader {
  public:
@@ -24,7 +24,7 @@ class JsonFieldReader {
 
   const std::string& file() const { return file_; }
   bool has(std::string_view key) const { return find(key) != nullptr; }
-  /// The key is there and its value null: said to be nothing, where a default would be taken.
+  /// Whether the key exists with the value null: explicitly nothing, where an absent key would mean the default.
   bool is_null(std::string_view key) const {
     return json_.contains(std::string(key)) && json_.at(std::string(key)).is_null();
   }
@@ -34,33 +34,33 @@ class JsonFieldReader {
   double number_or(std::string_view key, double fallback, double min, double max);
   bool boolean_or(std::string_view key, bool fallback);
   std::string text_or(std::string_view key, std::string_view fallback);
-  /// A list of at most `max_count`; each in [min, max]. Empty when it is absent.
+  /// A list of at most `max_count` numbers in [min, max]; empty when absent.
   std::vector<double> numbers(std::string_view key, std::size_t max_count, double min, double max);
-  /// A list of at most `max_count` strings. Empty when it is absent.
+  /// A list of at most `max_count` strings; empty when absent.
   std::vector<std::string> texts(std::string_view key, std::size_t max_count);
 
-  /// Null when it is absent. Errors: it is no object.
+  /// The object under the key; null when absent. Errors: the value is no object.
   const Json* object(std::string_view key);
 
-  /// Records a value that makes no sense together with others.
+  /// Records a value that is inconsistent with others.
   void fault(std::string_view key, std::string message);
-  /// Records what it asks for and this engine does not have.
+  /// Records a setting that the object asks for and this engine does not support.
   void unmet(std::string_view what);
-  /// Records each key of the object itself that nobody has read and that is not among `meaningless`.
+  /// Records as unsupported each top-level key that was not read and is not among `meaningless`.
   void note_unknown_keys(std::span<const std::string_view> meaningless);
 
-  /// Errors: model_refused: the missing keys (their stand-ins may be faulty too), else the first faulty field, else the list
-  /// of what is unmet.
+  /// Reports the collected errors. Errors: model_refused: the missing keys (values read instead of them may be faulty too),
+  /// else the first faulty field, else the list of unsupported settings.
   Result<void> finish() const;
 
  protected:
-  /// Null when it is absent.
+  /// The value of a key; null when absent.
   const Json* find(std::string_view key) const;
   bool was_read(std::string_view key) const { return read_.contains(key); }
 
  private:
   const Json* take(std::string_view key);
-  /// Null when it is absent, no list, or longer than that.
+  /// The list under the key; null when absent, no list, or longer than `max_count`.
   const Json* take_list(std::string_view key, std::size_t max_count);
   std::int64_t bounded(std::string_view key, const Json& value, std::int64_t min, std::int64_t max);
   double bounded(std::string_view key, const Json& value, double min, double max);

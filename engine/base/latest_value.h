@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LatestValue: one thread publishes a value, any thread reads the newest; nobody waits for anybody's work.
+// LatestValue: one thread publishes a value, any thread reads the newest; neither waits for the other's work.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace lathe::engine {
 
-/// Owns: the newest value, together with those who still read it. The lock covers a pointer swap and nothing else.
+/// Owns: the newest value, shared with its readers. The lock covers only a pointer swap.
 template <class T>
 class LatestValue {
  public:
@@ -16,10 +16,10 @@ class LatestValue {
 
   void publish(std::shared_ptr<const T> value) {
     const std::lock_guard lock(mutex_);
-    value_.swap(value);  // the old value dies with the argument, after the lock
+    value_.swap(value);  // the old value is destroyed with the argument, after the lock
   }
 
-  /// Never null when the first value was not.
+  /// The newest value; never null if the first value was not.
   std::shared_ptr<const T> get() const {
     const std::lock_guard lock(mutex_);
     return value_;

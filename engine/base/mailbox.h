@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mailbox: values from many threads to one, which looks for them without a lock.
+// Mailbox: a queue of values from many threads to one, which checks for values without a lock.
 #pragma once
 
 #include <atomic>
@@ -11,11 +11,11 @@
 
 namespace lathe::engine {
 
-/// Thread: put and close from any; take_all and wait from the one reader.
+/// Thread: put and close from any thread; take_all and wait from the one reader.
 template <class T>
 class Mailbox {
  public:
-  /// False when closed: the value stays with the caller.
+  /// Adds a value. False when closed: the caller keeps the value.
   bool put(T& value) {
     {
       const std::lock_guard lock(mutex_);
@@ -27,7 +27,7 @@ class Mailbox {
     return true;
   }
 
-  /// Appends what has come to `out`, oldest first. Takes the lock only when there is something.
+  /// Appends all values to `out`, oldest first. Takes the lock only when there are values.
   void take_all(std::vector<T>& out) {
     if (!has_mail_.load(std::memory_order_acquire)) return;
     const std::lock_guard lock(mutex_);
@@ -38,20 +38,20 @@ class Mailbox {
 
   bool empty() const { return !has_mail_.load(std::memory_order_acquire); }
 
-  /// Sleeps until there is mail (true) or the box is closed and empty (false).
+  /// Sleeps until there is a value (true) or the box is closed and empty (false).
   bool wait() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return closed_ || !values_.empty(); });
     return !values_.empty();
   }
 
-  /// Sleeps until there is mail, but no longer than that.
+  /// Sleeps until there is a value, but at most for `time`.
   void wait_for(std::chrono::nanoseconds time) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, time, [this] { return !values_.empty(); });
   }
 
-  /// Nothing more goes in; what is there can still be taken.
+  /// Refuses further values; values in the box can still be taken.
   void close() {
     {
       const std::lock_guard lock(mutex_);

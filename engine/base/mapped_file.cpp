@@ -18,14 +18,14 @@ namespace {
 
 enum class Rounding { outward, inward };
 
-/// Calls madvise on the pages of `part`: those that it touches (outward) or those that it fills (inward).
+/// Calls madvise on the pages that `part` touches (outward) or fills completely (inward).
 void advise(std::span<const std::byte> part, Rounding rounding, int advice) {
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   auto begin = reinterpret_cast<std::uintptr_t>(part.data());
   auto end = begin + part.size();
   begin = (rounding == Rounding::outward ? begin : begin + page - 1) / page * page;
   end = (rounding == Rounding::outward ? end + page - 1 : end) / page * page;
-  // Advice that the system does not take costs speed or memory, never correctness.
+  // Ignored advice costs speed or memory, never correctness.
   if (begin < end) static_cast<void>(::madvise(reinterpret_cast<void*>(begin), end - begin, advice));
 }
 
@@ -33,7 +33,7 @@ void advise(std::span<const std::byte> part, Rounding rounding, int advice) {
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::map(int descriptor, std::string name) {
   FileDescriptor file(descriptor);
-  struct stat status {};
+  struct stat status{};
   if (::fstat(file.get(), &status) != 0) {
     return fail(ErrorCode::model_refused, std::string("cannot be read: ") + std::strerror(errno), name);
   }
@@ -54,12 +54,12 @@ MappedFile::~MappedFile() {
 }
 
 bool MappedFile::is_whole() const {
-  struct stat status {};
+  struct stat status{};
   return ::fstat(file_.get(), &status) == 0 && static_cast<std::size_t>(status.st_size) >= n_bytes_;
 }
 
 std::string MappedFile::stamp() const {
-  struct stat status {};
+  struct stat status{};
   if (::fstat(file_.get(), &status) != 0) return {};
   return fmt::format("{}:{} {} {}.{:09} {}.{:09}", status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec,
                      status.st_mtim.tv_nsec, status.st_ctim.tv_sec, status.st_ctim.tv_nsec);

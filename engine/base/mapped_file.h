@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MappedFile: the bytes of a file, read only when they are touched.
+// MappedFile: a memory-mapped file, whose bytes are read from the disk only when they are accessed.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace lathe::engine {
 /// Owns: the file and its mapping. Thread: any.
 class MappedFile {
  public:
-  /// Takes the descriptor, whatever happens. `name` goes into messages.
+  /// Maps the file and takes the descriptor, even on failure. `name` is for messages.
   /// Errors: model_refused when the file cannot be mapped.
   static Result<std::shared_ptr<const MappedFile>> map(int descriptor, std::string name);
 
@@ -26,16 +26,16 @@ class MappedFile {
   const std::string& name() const { return name_; }
   std::span<const std::byte> bytes() const { return {data_, n_bytes_}; }
 
-  /// Whether the file still has all the bytes that were mapped: touching one that it has lost ends the process.
+  /// Whether the file still has all the bytes that were mapped: accessing a truncated part ends the process (SIGBUS).
   bool is_whole() const;
 
-  /// Differs from an earlier one if the file was written to, or is another: device, number, size, and the times of the last
-  /// change of content and of anything else, which the system alone sets.
+  /// Identifies the state of the file: device, inode, size, and the times of the last change of content (mtime) and of any
+  /// change (ctime, which programs cannot set). Changes if the file is written or replaced.
   std::string stamp() const;
 
-  /// Asks for the pages of `part` ahead of their use. Requires: part lies in bytes().
+  /// Requests the pages of `part` ahead of their use. Requires: `part` is inside bytes().
   void will_need(std::span<const std::byte> part) const;
-  /// Gives the whole pages inside `part` back to the system; touching them later reads them again.
+  /// Returns the whole pages inside `part` to the system; a later access reads them again.
   void drop(std::span<const std::byte> part) const;
 
  private:

@@ -9,9 +9,9 @@
 namespace lathe::engine {
 namespace {
 
-/// Zeros with an exponent that no writer of numbers puts behind a zero.
+/// Zeros with an exponent that no writer of numbers gives a zero.
 constexpr std::string_view kNaN = "0E7";
-constexpr std::string_view kBefore = "0E-", kEnd = "77";  // of infinities; zeros between fill the length
+constexpr std::string_view kBefore = "0E-", kEnd = "77";  // around the zeros that fill an infinity's length
 
 constexpr std::string_view kWordOfNaN = "NaN", kWordOfInfinity = "Infinity";
 constexpr std::string_view kInNumbers = "+-.0123456789eE";
@@ -21,11 +21,11 @@ std::string infinity_of_length(std::size_t n_bytes) {
   return std::string(kBefore) + std::string(n_bytes - n_around, '0') + std::string(kEnd);
 }
 
-/// Without its sign.
+/// Whether a number is too large for a double. Requires: no sign.
 bool is_too_large(std::string_view number) {
   double value = 0;
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-  // The same error says that a number is too near to zero.
+  // from_chars reports the same error for numbers too near to zero.
   const bool is_whole = end == number.data() + number.size();
   const std::size_t exponent = number.find_first_of("eE");
   const bool is_small =
@@ -33,7 +33,7 @@ bool is_too_large(std::string_view number) {
   return is_whole && error == std::errc::result_out_of_range && !is_small;
 }
 
-/// Bytes of the string that begins with a quotation mark, both marks included.
+/// Length in bytes of the string that begins with a quotation mark, both marks included.
 std::size_t string_length(std::string_view text) {
   std::size_t at = 1;
   while (at < text.size() && text[at] != '"') at += text[at] == '\\' ? 2 : 1;

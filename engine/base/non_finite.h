@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Non-finite numbers as Python's json module writes them, which the JSON library does not read.
+// Reads non-finite numbers as Python's json module writes them; the JSON library does not accept them.
 #pragma once
 
 #include <optional>
@@ -8,11 +8,11 @@
 
 namespace lathe::engine {
 
-/// The text with NaN, Infinity, -Infinity and numbers too large for a double replaced, outside of strings, by numbers of the
-/// same length that non_finite_of() knows: offsets in errors stay those of the file.
+/// Replaces NaN, Infinity, -Infinity and numbers too large for a double, outside of strings, by numbers of the same length
+/// that non_finite_of() recognises: offsets in errors remain those of the file.
 std::string with_finite_spellings(std::string_view text);
 
-/// The value that a number out of such a text encodes; nothing: the number is its own value.
+/// The value that a number in such a text encodes; nothing: the number is its own value.
 std::optional<double> non_finite_of(std::string_view number);
 
 }  // namespace lathe::engine

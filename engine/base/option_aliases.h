@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names under which other systems know values of options. Those of `quantization` bring more with them:
+// Lists the names that other systems use for option values. Names for `quantization` may set further options:
 // quantization_aliases.h.
 #pragma once
 
@@ -11,13 +11,13 @@ namespace lathe::engine {
 struct OptionAlias {
   std::string_view option;
   std::string_view name;
-  std::string_view value;   ///< our name
-  std::string_view source;  ///< who calls it so
+  std::string_view value;   ///< Lathe's name
+  std::string_view source;  ///< the system that uses the name
 };
 
-/// THE TABLE.
+/// THE TABLE of aliases.
 std::span<const OptionAlias> option_aliases();
-/// Our name for a value of that option; the value itself where nobody calls anything so.
+/// Lathe's name for a value of the option; the value itself if it is no alias.
 std::string_view our_name_of(std::string_view option, std::string_view value);
 
 }  // namespace lathe::engine

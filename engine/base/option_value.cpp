@@ -29,7 +29,7 @@ std::string range_text(const OptionDescriptor& option) {
   return fmt::format("between {} and {}", number_text(option.min), number_text(option.max));
 }
 
-/// The whole text as a number; from_chars takes no blanks, no '+' and no local decimal comma.
+/// Parses the whole text as a number; from_chars accepts no blanks, no '+' and no local decimal comma.
 template <class Number>
 std::errc read_number(std::string_view text, Number& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -128,9 +128,9 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string_view nearest_name(std::string_view text, std::span<const std::string_view> names) {
-  const std::string_view head = text.substr(0, 64);  // a longer name is near to nothing
+  const std::string_view head = text.substr(0, 64);  // a longer name resembles no option
   std::string_view nearest;
-  std::size_t best = std::min(std::max<std::size_t>(2, head.size() / 3) + 1, head.size());  // not every letter another
+  std::size_t best = std::min(std::max<std::size_t>(2, head.size() / 3) + 1, head.size());  // at least one letter must match
   for (const std::string_view name : names) {
     const std::string_view begin = name.substr(0, head.size());
     std::size_t distance = std::min(edit_distance(head, name), edit_distance(head, begin) + 1);  // "int7": int8_g32

@@ -29,9 +29,9 @@ struct EngineField {
 constexpr double kMaxTokens = 1 << 24;           // above every context length in use; keeps products inside 64 bits
 constexpr double kMaxBytes = 1ll << 50;          // a pebibyte: more than any machine has
 constexpr double kMaxDelayMs = 600'000;          // ten minutes: longer than clients wait
-constexpr double kMaxSeed = 9007199254740991.0;  // 2^53 - 1: the largest that JSON clients send unchanged
+constexpr double kMaxSeed = 9007199254740991.0;  // 2^53 - 1: the largest integer that JSON clients send exactly
 
-// The rows of engine/text/tool_calls, under all their names: this level cannot look there, a test holds them together.
+// All names of the rows in engine/text/tool_calls, which this level cannot include; a test compares them.
 constexpr std::string_view kToolCallParsers =
     "auto|none|openai|kimi_k2|minimax_m2|minimax|deepseek_v3|deepseek_v31|gemma4|qwen3_coder|qwen3_xml|glm45|glm47|mistral|"
     "granite|functiongemma|hermes|pythonic|llama4_pythonic|llama3_json|llama4_json|json";
@@ -152,7 +152,7 @@ constexpr auto kDescriptors = [] {
 
 constexpr std::string_view kQuantization = "quantization";
 
-/// Other systems' names may bring an option of their own with them.
+/// Sets the quantization; a name of another system may set bnb_4bit_quant_type too.
 Result<void> set_quantization(EngineOptions& options, const OptionDescriptor& option, std::string_view value) {
   const auto stored = stored_schemes();
   if (std::find(stored.begin(), stored.end(), value) != stored.end()) {
@@ -239,8 +239,8 @@ std::string get_option(const EngineOptions& options, std::string_view name) {
 
 namespace {
 
-/// No format has a scale for a whole matrix, and no product one for all tokens: found over a batch it would make an answer
-/// depend on its company, found at load it would cut off what is larger later.
+/// No weight format has one scale per matrix, and no product one activation scale for all tokens: a scale found over a batch
+/// would make an answer depend on the other requests, and a scale found at load would clip larger values later.
 Result<void> check_smoothquant(const EngineOptions& options) {
   if (options.quantization != "smoothquant" || (options.smoothquant_per_token && options.smoothquant_per_channel)) return {};
   const bool of_tokens = !options.smoothquant_per_token;

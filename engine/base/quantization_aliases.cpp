@@ -7,10 +7,10 @@
 namespace lathe::engine {
 namespace {
 
-// "bitsandbytes" alone is vLLM's, which loads NF4 in flight; TGI means LLM.int8() by it. It names no codes, so that it
-// leaves those that were asked for: unasked they are NF4 anyway. "ao-int8wo", "eetq" and "int8_per_channel_weight_only" have
-// one scale for an output and leave activations as they are: int8_g128 has finer scales, and rounds activations as finely,
-// as int4_g128 does for "ao-int4wo-128". dynamic_int8 has their codes, but one scale for all activations of a token.
+// "bitsandbytes" alone means NF4 at load in vLLM, and LLM.int8() in TGI. It leaves bnb_4bit_quant_type unchanged, whose
+// default is NF4. "ao-int8wo", "eetq" and "int8_per_channel_weight_only" have one scale per output and do not quantize
+// activations: int8_g128 has finer scales and rounds activations as finely, like int4_g128 for "ao-int4wo-128". dynamic_int8
+// has the same codes, but one scale for all activations of a token.
 constexpr std::array kAliases = {
     QuantizationAlias{.name = "bitsandbytes", .quantization = "bitsandbytes_4bit", .source = "vLLM"},
     QuantizationAlias{
@@ -52,7 +52,7 @@ constexpr std::array kForeign = {
     ForeignQuantization{"inc", "vLLM", kUnreadStorage, ""},
 };
 
-// With vLLM's names for kernels that read them.
+// Includes vLLM's names for kernels that read these schemes.
 constexpr std::array<std::string_view, 10> kStoredSchemes = {
     "gptq", "gptq_marlin", "auto_gptq", "marlin", "awq", "awq_marlin", "compressed-tensors", "gguf", "mxfp4", "moe_wna16"};
 

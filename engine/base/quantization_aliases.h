@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names under which other systems know values of the option `quantization`.
+// Lists the names that other systems use for values of the option `quantization`.
 #pragma once
 
 #include <span>
@@ -9,28 +9,28 @@ namespace lathe::engine {
 
 struct QuantizationAlias {
   std::string_view name;
-  std::string_view quantization;           ///< our name
-  std::string_view bnb_4bit_quant_type{};  ///< what it says beside; empty: nothing
-  std::string_view source;                 ///< who calls it so
+  std::string_view quantization;           ///< Lathe's name
+  std::string_view bnb_4bit_quant_type{};  ///< set as well; empty: left unchanged
+  std::string_view source;                 ///< the system that uses the name
 };
 
-/// A name of another system for what no quantization of ours is.
+/// Another system's name for a quantization that Lathe does not have.
 struct ForeignQuantization {
   std::string_view name;
-  std::string_view source;   ///< who calls it so
-  std::string_view meaning;  ///< what it does
-  std::string_view nearest;  ///< our name for what comes nearest; empty: nothing does
+  std::string_view source;   ///< the system that uses the name
+  std::string_view meaning;  ///< a description of the method
+  std::string_view nearest;  ///< Lathe's name of the nearest quantization; empty: none is near
 };
 
-/// THE TABLE.
+/// THE TABLE of aliases.
 std::span<const QuantizationAlias> quantization_aliases();
-/// Null: no other name of anything.
+/// The alias of this name, or null.
 const QuantizationAlias* find_quantization_alias(std::string_view name);
 std::span<const ForeignQuantization> foreign_quantizations();
-/// Null: it is ours, an alias, or a name that nobody uses.
+/// The foreign quantization of this name; null for Lathe's names, aliases and unknown names.
 const ForeignQuantization* find_foreign_quantization(std::string_view name);
-/// Names of ways in which a checkpoint is stored, which no load can be asked for: "gptq". Without those that are also a
-/// quantization in flight.
+/// Names of storage schemes of checkpoints, which a load cannot be asked for: "gptq". Names that also mean a quantization at
+/// load are not included.
 std::span<const std::string_view> stored_schemes();
 
 }  // namespace lathe::engine

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kKibibyte = 1024;
 
-/// The number of a line "key   number kB".
+/// The value in bytes of a line "key   number kB".
 std::optional<std::int64_t> kibibytes_behind(const std::string& file, std::string_view key) {
   std::ifstream stream(file);
   for (std::string line; std::getline(stream, line);) {
@@ -31,7 +31,7 @@ std::optional<std::int64_t> kibibytes_behind(const std::string& file, std::strin
 
 }  // namespace
 
-/// For this file the kernel walks all pages. Not every system has it.
+/// Reading smaps_rollup makes the kernel walk all pages. Not every system has the file.
 std::optional<std::int64_t> anonymous_bytes(const std::string& root) {
   const auto exact = kibibytes_behind(root + "/proc/self/smaps_rollup", "Anonymous:");
   return exact ? exact : counted_anonymous_bytes(root);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much of this process lies in memory: all that is its own, and a piece of it.
+// Measures how much memory of this process is resident: all anonymous memory, or one buffer.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,15 @@
 
 namespace lathe::engine {
 
-/// Units: bytes of anonymous pages that lie in memory: neither pages of files nor shared memory, nor what is swapped out.
-/// Nothing when the system does not say. `root`: where /proc is looked for; tests bring their own.
+/// Resident anonymous memory: neither pages of files nor shared memory, nor swapped pages. Nothing when the system does not
+/// report it. Units: bytes.
+/// `root`: prefix of /proc, for tests.
 std::optional<std::int64_t> anonymous_bytes(const std::string& root = "");
-/// The same from counters of the kernel, which lag behind by some pages and take no time, however much memory there is.
+/// As anonymous_bytes(), from counters of the kernel, which lag by some pages but take constant time.
 std::optional<std::int64_t> counted_anonymous_bytes(const std::string& root = "");
 
-/// Units: bytes of `piece` whose pages lie in memory; a page of which `piece` has a part counts for that part.
-/// Nothing when the system does not say. Requires: the piece is mapped.
+/// Resident bytes of `piece`; a page that `piece` covers partly counts with that part. Nothing when the system does not
+/// report it. Requires: the piece is mapped.
 std::optional<std::int64_t> resident_bytes(std::span<const std::byte> piece);
 
 }  // namespace lathe::engine

@@ -43,8 +43,7 @@ constexpr OptionDescriptor describe(std::string_view name, OptionKind kind, std:
   return {name, OptionGroup::sampling, kind, help, min, max, {}};
 }
 
-// THE TABLE of sampling parameters, in the order of the struct. The lower bound of top_p and repetition_penalty stands for
-// "> 0".
+// THE TABLE of sampling parameters, in the order of the struct. The lower bounds of top_p and repetition_penalty mean "> 0".
 constexpr std::array kFields = {
     SamplingField{describe("temperature", number, "Flattens (> 1) or sharpens (< 1) the distribution; 0: greedy.", 0, 100),
                   &SamplingParams::temperature},
@@ -109,7 +108,8 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// The pieces between commas, without blanks and one pair of brackets around all; none for an empty text.
+/// Splits a text at commas into pieces without blanks, after removing one pair of brackets around it; none for an empty
+/// text.
 std::vector<std::string_view> split_list(std::string_view text) {
   text = trimmed(text);
   if (text.size() >= 2 && (text.front() == '[' || text.front() == '{')) text = trimmed(text.substr(1, text.size() - 2));
@@ -133,14 +133,14 @@ Result<std::optional<std::uint64_t>> parse_seed(std::string_view value) {
   if (value.empty() || value == "none" || value == "-1") return std::nullopt;
   std::uint64_t seed = 0;
   if (read_whole(value, seed)) return seed;
-  // Clients send signed numbers; with vLLM a negative one is a seed like any other.
+  // Clients send signed numbers; vLLM accepts negative seeds (other than -1) too.
   std::int64_t negative = 0;
   if (read_whole(value, negative)) return static_cast<std::uint64_t>(negative);
   return refuse("seed", fmt::format("seed must be a whole number between -2^63 and 2^64 - 1, or -1 for none, got \"{}\"",
                                     printable_excerpt(value)));
 }
 
-/// A JSON list of strings, else the text itself as the only stop string: "[INST]" is a legal one.
+/// Parses a JSON list of strings; any other text is the only stop string, since "[INST]" is a valid one.
 Result<std::vector<std::string>> parse_stop(std::string_view value) {
   std::vector<std::string> stop;
   if (value.empty()) return stop;
@@ -181,7 +181,7 @@ Result<std::vector<std::pair<std::int32_t, float>>> parse_bias(std::string_view 
   return biases;
 }
 
-/// Parses `value` into the member that the field names; one overload a type of member.
+/// Parses `value` into the member that the field names; one overload per member type.
 struct Assign {
   SamplingParams& params;
   const OptionDescriptor& option;
@@ -208,7 +208,7 @@ struct Assign {
   }
 };
 
-/// The member as text that Assign takes back.
+/// Formats a member as text that Assign can parse.
 struct Print {
   const SamplingParams& params;
 

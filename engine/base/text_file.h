@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole small files read into memory: regular files only, never more than a bound.
+// Reads whole small files into memory: regular files only, up to a size limit.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 
 namespace lathe::engine {
 
-/// Errors: not_found; model_refused when it is no regular file, cannot be read, or is larger than `max_bytes`.
-/// Pipes and devices are refused without being opened for data.
+/// Reads a file. Errors: not_found; model_refused when it is no regular file, cannot be read, or is larger than `max_bytes`.
+/// Pipes and devices are refused without reading from them.
 Result<std::string> read_text_file(const std::string& path, std::size_t max_bytes);
 
-/// The same of a file that is open; `name` goes into messages. A file that shrinks meanwhile is an error, not a signal.
+/// As above, for an open file; `name` is for messages. A file that shrinks during the read is an error, not a signal.
 Result<std::string> read_text_file(const FileDescriptor& file, const std::string& name, std::size_t max_bytes);
 
 }  // namespace lathe::engine

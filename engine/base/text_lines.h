@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lines of a text, however they end.
+// Iterates over the lines of a text with "\n" or "\r\n" as line ends.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace lathe::engine {
 
-/// Calls take(line, number from 1) for each until one fails; lines come without "\n" and "\r\n". Errors: those of take.
+/// Calls take(line, number) for each line until a call fails; numbers start at 1, lines have no line end. Errors: as take.
 template <class Take>
 Result<void> for_each_line(std::string_view text, const Take& take) {
   for (std::size_t n = 1; !text.empty(); ++n) {

@@ -8,7 +8,7 @@
 namespace lathe::engine {
 namespace {
 
-/// What the first byte says about the character: its size and the range of the second byte (Unicode table 3-7).
+/// Properties that the first byte of a character decides: size and range of the second byte (Unicode table 3-7).
 struct LeadByte {
   std::size_t size = 0;
   unsigned char second_min = 0x80, second_max = 0xBF;
@@ -65,7 +65,7 @@ void append_utf8(std::string& out, char32_t code) {
 }
 
 std::size_t first_invalid_utf8(std::string_view text) {
-  // Most texts are right, and are seen to be so many bytes at a time.
+  // Most texts are valid, which simdjson verifies many bytes at a time.
   if (simdjson::validate_utf8(text.data(), text.size())) return text.size();
   for (std::size_t at = 0; at < text.size();) {
     const Utf8Step step = read_utf8(text, at);

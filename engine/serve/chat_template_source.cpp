@@ -21,7 +21,7 @@ constexpr std::string_view kGgufKey = "tokenizer.chat_template", kGgufNames = "t
 constexpr std::int64_t kMaxTemplateBytes = 1 << 20;
 constexpr std::size_t kMaxTemplates = 64;
 
-/// A text, {"default": "...", "tool_use": "..."} or [{"name": "default", "template": "..."}, ...].
+/// Parses a text, {"default": "...", "tool_use": "..."} or [{"name": "default", "template": "..."}, ...].
 NamedTemplates templates_of(const Json& value) {
   NamedTemplates templates;
   if (value.is_string()) templates.set(NamedTemplates::kDefault, value.get<std::string>());

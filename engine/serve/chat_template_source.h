@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a checkpoint keeps its chat templates.
+// Reads the chat templates of a checkpoint and writes them to other formats.
 #pragma once
 
 #include <string>
@@ -12,17 +12,17 @@
 
 namespace lathe::engine {
 
-/// chat_template.jinja is the default and additional_chat_templates/NAME.jinja the others; without such files
-/// "chat_template" of tokenizer_config.json, which is a text or named texts, counts, and without one there
-/// chat_template.json. A default that the files do not have is looked for further on. Of a GGUF file tokenizer.chat_template
-/// and tokenizer.chat_template.NAME. None is no error. Source: PreTrainedTokenizerBase.from_pretrained and ProcessorMixin of
-/// transformers. A file that cannot be read is left out with a warning. Errors: of GGUF files, model_refused.
+/// Reads all templates. chat_template.jinja is the default, additional_chat_templates/NAME.jinja are the others. Without
+/// such files, "chat_template" of tokenizer_config.json is used (one text or named texts), then chat_template.json. If the
+/// files lack only the default, the same sources provide it. GGUF files have tokenizer.chat_template and
+/// tokenizer.chat_template.NAME. No template is no error. A file that cannot be read is skipped with a warning. Errors:
+/// model_refused, for GGUF files. Source: PreTrainedTokenizerBase.from_pretrained and ProcessorMixin of transformers.
 Result<NamedTemplates> read_chat_templates(const ModelFolder& folder, std::vector<std::string>& warnings);
 
-/// Under the keys of a GGUF file. Source: add_chat_template of gguf-py.
+/// Writes the templates under the keys of a GGUF file. Source: add_chat_template of gguf-py.
 void write_chat_templates(const NamedTemplates& templates, GgufMetadata& metadata);
 
-/// As the value of "chat_template" in tokenizer_config.json. Requires: one at least.
+/// The value of "chat_template" in tokenizer_config.json. Requires: at least one template.
 Json chat_template_value(const NamedTemplates& templates);
 
 }  // namespace lathe::engine

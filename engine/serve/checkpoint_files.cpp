@@ -43,7 +43,7 @@ Result<void> write_file(const fs::path& path, const std::string& text) {
   return {};
 }
 
-/// Copies files that can be read. The others become notes, for people.
+/// Copies files that can be read; each other file becomes a note for people.
 class Copies {
  public:
   Copies(const ModelFolder& from, const fs::path& to) : from_(from), to_(to) {}
@@ -74,7 +74,7 @@ Result<void> copy_template_folder(const ModelFolder& from, const fs::path& to, C
   return {};
 }
 
-/// Leaves out files that cannot be read. Returns which, for people.
+/// Copies all known files. Returns notes about files that cannot be read.
 Result<std::vector<std::string>> copy_files(const ModelFolder& from, const fs::path& to) {
   Copies copies(from, to);
   for (const std::string_view name : kFiles) {
@@ -84,12 +84,12 @@ Result<std::vector<std::string>> copy_files(const ModelFolder& from, const fs::p
   return copies.take_notes();
 }
 
-/// Tokenizer and chat template of a GGUF file, as files of a folder.
+/// Writes tokenizer and chat template of a GGUF file as files of a folder.
 class TextFiles {
  public:
   TextFiles(const OpenedModel& model, const fs::path& folder) : model_(model), folder_(folder) {}
 
-  /// What could not be written, and why.
+  /// Returns notes about what could not be written, and why.
   Result<std::vector<std::string>> write() {
     std::vector<std::string> notes;
     Json config = Json::object();
@@ -142,7 +142,7 @@ class TextFiles {
     return settings;
   }
 
-  /// What the files cannot say shows in the ids.
+  /// Compares token ids of sample texts: settings that the files cannot express appear as differences.
   Result<void> compare(const Tokenizer& meant) const {
     LATHE_TRY(const auto written, open_tokenizer(folder_.string()));
     LATHE_TRY(const auto sample, differing_sample(*written, meant));
@@ -155,7 +155,7 @@ class TextFiles {
   const fs::path& folder_;
 };
 
-/// What the words of a GGUF file leave out of a folder, for people.
+/// Writes the files for a model from a GGUF file. Returns notes about what a folder made from GGUF lacks.
 Result<std::vector<std::string>> write_files_of_gguf(const OpenedModel& model, const fs::path& folder) {
   LATHE_TRY(std::vector<std::string> notes, TextFiles(model, folder).write());
   LATHE_TRY(const GgufFamily* family, family_of_architecture(model.config.architecture->name, model.config.has_experts()));
@@ -181,7 +181,7 @@ Result<std::vector<std::string>> write_checkpoint_files(const OpenedModel& model
     if (config.contains("text_config")) config["text_config"].erase(key);
   }
   config["torch_dtype"] = name_of(dtype);
-  if (!config.contains("pad_token_id")) config["pad_token_id"] = nullptr;  // some families would take one of their own
+  if (!config.contains("pad_token_id")) config["pad_token_id"] = nullptr;  // else some families assume an id of their own
   if (is_untied) config["tie_word_embeddings"] = false;
   LATHE_TRY_VOID(write_file(folder / kConfigFile, dump_json(config, 2) + "\n"));
   if (!model.folder.gguf().empty()) return write_files_of_gguf(model, folder);

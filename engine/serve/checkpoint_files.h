@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a checkpoint's folder has beside its weights: config.json, tokenizer and chat template.
+// Writes the files of a checkpoint's folder other than weights: config.json, tokenizer and chat template.
 #pragma once
 
 #include <filesystem>
@@ -14,11 +14,12 @@ namespace lathe::engine {
 
 inline constexpr std::string_view kConfigFile = "config.json";
 
-/// Files beside config.json that are of use to whoever reads the weights.
+/// Names of further files, next to config.json, that readers of the weights need.
 std::span<const std::string_view> files_beside_config();
 
-/// Writes them for a model whose matrices are numbers of `dtype`: those of its folder, or what its GGUF file says.
-/// `is_untied`: the head got a tensor of its own. Returns what could not be written, for people. Errors: those of reading;
+/// Writes the files of a model whose matrices have type `dtype`: copies them from its folder, or makes them from its GGUF
+/// file.
+/// `is_untied`: the head has its own tensor. Returns texts about files that could not be written. Errors: as reading;
 /// resource_exhausted.
 Result<std::vector<std::string>> write_checkpoint_files(const OpenedModel& model, kernels::Dtype dtype, bool is_untied,
                                                         const std::filesystem::path& folder);

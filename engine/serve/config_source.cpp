@@ -19,7 +19,7 @@ std::string text_in(const Json& json, const char* key) {
   return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-/// A folder without config.json may hold something else that people take for a model.
+/// Refuses a folder without config.json, and explains what it holds if it is often mistaken for a model.
 tl::unexpected<Error> refuse_without_config(const ModelFolder& folder) {
   if (folder.has(kAdapterFile)) {
     std::vector<std::string> ignored;
@@ -41,7 +41,8 @@ tl::unexpected<Error> refuse_without_config(const ModelFolder& folder) {
               std::string(kConfigFile));
 }
 
-/// Refuses the answer of a hub about a file that is not there, or not for everybody: {"error": "Repository not found"}.
+/// Refuses a hub's error answer that was saved as config.json, for a missing or gated file: {"error": "Repository not
+/// found"}.
 Result<void> check_is_no_answer(const Json& config) {
   if (config.contains("architectures") || config.contains("model_type")) return {};
   for (const char* key : {"error", "message", "detail", "errors"}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a model's configuration lies: in files of its folder, or in a GGUF file.
+// Reads a model's configuration from files of its folder or from a GGUF file.
 #pragma once
 
 #include <string>
@@ -10,10 +10,11 @@
 
 namespace lathe::engine {
 
-/// config.json, or what it would be. Errors: model_refused, also with what a folder is that has none.
+/// Reads config.json, or derives it from a GGUF file. Errors: model_refused; for a folder without config.json the message
+/// says what the folder holds instead.
 Result<Json> read_config_json(const ModelFolder& folder);
-/// generation_config.json; an empty object where there is none, and of GGUF files, which do not say such things.
-/// A file that cannot be read is left out with a warning.
+/// Reads generation_config.json; an empty object if there is none, and for GGUF files, which have no such settings.
+/// A file that cannot be read is skipped with a warning.
 Json read_generation_json(const ModelFolder& folder, std::vector<std::string>& warnings);
 
 }  // namespace lathe::engine

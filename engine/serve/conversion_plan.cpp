@@ -20,7 +20,7 @@ using kernels::Dtype;
 using kernels::WeightFormat;
 using Form = WrittenPart::Form;
 
-/// What both kinds of files ask.
+/// The part of planning that both file formats share.
 class Planner {
  public:
   Planner(const OpenedModel& model, const ConversionChoice& choice) : model_(model), choice_(choice) {
@@ -37,7 +37,7 @@ class Planner {
     return role == WeightRole::embedding ? WeightStorage(storage.dtype).matrices : WeightFormat::f32;
   }
 
-  /// Parts of one tensor follow each other.
+  /// Sorts the parts, so that parts of one tensor are adjacent, and lists the tensors.
   ConversionPlan collected() {
     const auto place = [](const WrittenPart& part) { return std::tie(part.source->layer, part.tensor.name, part.place); };
     std::sort(plan_.parts.begin(), plan_.parts.end(), [&](const auto& a, const auto& b) { return place(a) < place(b); });
@@ -50,7 +50,7 @@ class Planner {
     return std::move(plan_);
   }
 
-  /// The shape of a tensor that stacks all parts of a role, of one that has any; `shape` is that of a part.
+  /// Shape of the tensor that stacks all parts of a role; empty if the role has no parts. `shape`: the shape of one part.
   std::vector<std::int64_t> stacked(WeightRole role, std::vector<std::int64_t> shape) const {
     const std::int64_t n = n_parts_of(role, model_.config);
     if (n == 0) return {};
@@ -58,7 +58,7 @@ class Planner {
     return shape;
   }
 
-  /// The embeddings stand for the head as well.
+  /// Whether the weight is the shared embedding, which is also written as a separate head.
   bool is_shared(const PlannedWeight& weight) const {
     return weight.role == WeightRole::embedding && plan_.has_head_of_its_own;
   }
@@ -78,7 +78,7 @@ class FolderPlanner : public Planner {
         add_to_heads(weight);
         continue;
       }
-      // What two share may lie under the name of either.
+      // A shared matrix may have either name in the files.
       add(weight, is_shared(weight) ? name_of_role(WeightRole::embedding) : name_of(weight), format_of(weight.role));
       if (is_shared(weight)) add(weight, name_of_role(WeightRole::head), choice_.storage.head);
     }
@@ -86,7 +86,7 @@ class FolderPlanner : public Planner {
   }
 
  private:
-  /// Vectors are computed with in f32: they keep their numbers.
+  /// Vectors keep their stored type, since they are computed in f32.
   Dtype dtype_of(const PlannedWeight& weight) const {
     if (weight.tensor->shape.size() > 1 || choice_.storage.dtype == Dtype::f32) return choice_.storage.dtype;
     return weight.tensor->type->dtype.value_or(Dtype::f32);
@@ -104,7 +104,8 @@ class FolderPlanner : public Planner {
                            .place = weight.expert});
   }
 
-  /// The family's own files have all heads in one, rows of K of a head before those of V.
+  /// Adds a head's K or V to the tensor of all heads, as in the family's own files: in each head, rows of K precede rows of
+  /// V.
   void add_to_heads(const PlannedWeight& weight) {
     const bool is_k = weight.role == WeightRole::latent_head_k;
     const TensorLayout layout = is_k ? TensorLayout::transposed : TensorLayout::plain;
@@ -118,7 +119,7 @@ class FolderPlanner : public Planner {
          .place = 2 * weight.expert + (is_k ? 0 : 1)});
   }
 
-  /// Of an expert out of a stack the name that all of them have.
+  /// The tensor's name in files: for an expert of a stack, the name of the stack.
   static std::string name_of(const PlannedWeight& weight) {
     std::string name = weight.tensor->name;
     const std::string number = fmt::format(".{}.", weight.expert);
@@ -145,22 +146,23 @@ class GgufPlanner : public Planner {
   }
 
  private:
-  /// Some rows of a tensor under the name of another role.
+  /// Rows of a tensor that are written under the name of another role.
   struct RowsOfRole {
-    WeightRole role, like;  ///< what it is called after, what has its shape
+    WeightRole role, like;  ///< the role that gives the name, and the role that gives the shape
     std::int64_t first_row = 0, n_rows = -1;
-    std::int64_t part = -1;  ///< that they become; -1: as the tensor
+    std::int64_t part = -1;  ///< index of the part that the rows become; -1: as the tensor
     bool is_transposed = false;
   };
 
-  /// Of some families Q, K and V lie apart there.
+  /// Splits a fused QKV tensor for families whose GGUF files have Q, K and V separately.
   std::vector<RowsOfRole> thirds(const PlannedWeight& weight, WeightRole q, WeightRole k, WeightRole v) const {
     if (!family_.splits_qkv) return {{weight.role, weight.role}};
     const std::int64_t n_q = model_.config.q_size(), n_kv = model_.config.kv_size();
     return {{q, q, 0, n_q}, {k, k, n_q, n_kv}, {v, v, n_q + n_kv, n_kv}};
   }
 
-  /// K and V of the heads lie apart there, K by its numbers. In older files they do not, and the sizes that those say stay.
+  /// Splits kv_b_proj: newer GGUF files have separate tensors for K (transposed) and V of each head. A GGUF source with the
+  /// fused tensor is an older file; it stays fused, so that its size keys remain valid.
   std::vector<RowsOfRole> heads() const {
     if (!model_.folder.gguf().empty()) return {{WeightRole::latent_kv, WeightRole::latent_kv}};
     const LatentConfig& latent = model_.config.latent;
@@ -173,7 +175,7 @@ class GgufPlanner : public Planner {
     return rows;
   }
 
-  /// Gate and up of experts lie apart there, and the norms of all heads in one.
+  /// Splits gate and up of experts, which are separate in GGUF files, and stacks the norms of all heads in one tensor.
   std::vector<RowsOfRole> rows_of(const PlannedWeight& weight) const {
     const std::int64_t inner = model_.config.moe.expert_size;
     const auto halves = [&](WeightRole gate, WeightRole up) {
@@ -217,7 +219,7 @@ class GgufPlanner : public Planner {
     return std::find(kRoles.begin(), kRoles.end(), role) != kRoles.end();
   }
 
-  /// Vectors, routers, positions and token types are f32 in GGUF files, whatever the matrices are.
+  /// Vectors, routers, positions and token types are f32 in GGUF files for every type of the matrices.
   Result<void> choose_form(WrittenPart& part, WeightRole role) const {
     const StoredTensor& stored = *part.source->tensor;
     if (choice_.keeps_codes && !model_.folder.gguf().empty()) return take_as_it_is(part);
@@ -283,7 +285,8 @@ class GgufPlanner : public Planner {
                 part.source->tensor->name);
   }
 
-  /// By the name that the tensor has, else by another that the family has for it. Errors: unsupported.
+  /// The GGUF name of a role's tensor: derived from its name in the source, else from another spelling of the family.
+  /// Errors: unsupported.
   Result<std::string> name_of(const PlannedWeight& weight, WeightRole role, std::int64_t part) const {
     const std::string usual = usual_name(weight, role);
     if (const auto name = role == weight.role || is_end(role) ? gguf_name_of(family_, usual) : std::nullopt) return *name;
@@ -300,7 +303,7 @@ class GgufPlanner : public Planner {
 
   static bool is_end(WeightRole role) { return role == WeightRole::embedding || role == WeightRole::head; }
 
-  /// Behind the prefix that checkpoints with a head have.
+  /// The tensor's name with the prefix that checkpoints with a head have.
   std::string usual_name(const PlannedWeight& weight, WeightRole role) const {
     const Architecture& architecture = *model_.config.architecture;
     if (is_end(role)) return with_prefix(role, pattern_of(role, architecture), first_prefix());

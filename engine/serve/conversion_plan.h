@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ConversionPlan: the tensors that a conversion writes, in their order, and what each is made of.
+// ConversionPlan: the tensors that a conversion writes, in order, and the source of each.
 #pragma once
 
 #include <cstdint>
@@ -14,45 +14,45 @@
 
 namespace lathe::engine {
 
-/// A tensor that is to be written, or an expert's or a head's part of one.
+/// A tensor to be written, or the part of one that belongs to an expert or a head.
 struct WrittenPart {
-  /// What becomes of the source.
+  /// How the source is written.
   enum class Form : std::uint8_t {
-    numbers,        ///< the numbers of its format, in a floating type
-    rounded_codes,  ///< the codes of its format, in blocks
-    kept_codes,     ///< its own, which its format has as well, in blocks
-    as_it_is        ///< its bytes
+    numbers,        ///< elements rounded to `format`, in a floating type
+    rounded_codes,  ///< codes of `format`, in blocks
+    kept_codes,     ///< the source's own codes, which `format` has as well, in blocks
+    as_it_is        ///< the source's bytes
   };
   WrittenTensor tensor;
   const PlannedWeight* source = nullptr;
-  kernels::WeightFormat format = kernels::WeightFormat::f32;  ///< that its numbers are rounded to
+  kernels::WeightFormat format = kernels::WeightFormat::f32;  ///< format that elements are rounded to
   TensorLayout layout = TensorLayout::plain;
   Form form = Form::numbers;
-  std::vector<std::int64_t> whole{};        ///< shape of the tensor that this is a part of; empty: it is all of it
-  std::int64_t place = -1;                  ///< among the parts of a tensor
-  std::int64_t first_row = 0, n_rows = -1;  ///< of the source in plain order; -1: all
+  std::vector<std::int64_t> whole{};        ///< shape of the tensor that contains this part; empty: the part is the tensor
+  std::int64_t place = -1;                  ///< index among the parts of a tensor
+  std::int64_t first_row = 0, n_rows = -1;  ///< rows of the source in plain order; -1: all
 };
 
-/// Whether it has codes, and not numbers alone.
+/// Whether the format consists of codes, not of floating-point elements.
 bool is_coded(kernels::WeightFormat format);
 
 struct ConversionPlan {
   std::vector<WrittenPart> parts;
-  std::vector<WrittenTensor> tensors;  ///< one for all parts that it is made of
-  bool has_head_of_its_own = false;    ///< the head computes with other numbers than the embeddings that it shares
+  std::vector<WrittenTensor> tensors;  ///< one tensor for all its parts
+  bool has_head_of_its_own = false;    ///< the rounded head differs from the embeddings that it shares
 };
 
-/// What a conversion was asked for.
+/// The requested form of the output.
 struct ConversionChoice {
   WeightStorage storage;
-  bool writes_codes = false;  ///< where the file's format has them
-  bool keeps_codes = false;   ///< nothing else was asked for: what is codes already stays so
+  bool writes_codes = false;  ///< codes are written if the file format has them
+  bool keeps_codes = false;   ///< no other format was requested: codes are kept
 };
 
-/// Under the names of the family's own files, as numbers.
+/// Plans a folder: tensors under the names of the family's own files, in floating types.
 ConversionPlan plan_folder(const OpenedModel& model, const ConversionChoice& choice);
-/// Under the names of GGUF files. Errors: unsupported: a tensor has no name there; invalid_argument: codes have no blocks
-/// there.
+/// Plans a GGUF file. Errors: unsupported: a tensor has no name in GGUF files; invalid_argument: no GGUF block type has the
+/// codes.
 Result<ConversionPlan> plan_gguf(const OpenedModel& model, const ConversionChoice& choice, const GgufFamily& family);
 
 }  // namespace lathe::engine

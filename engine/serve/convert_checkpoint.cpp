@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a checkpoint in the numbers that an engine would compute with.
+// Writes a checkpoint whose weights have the values that an engine would compute with.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -41,7 +41,8 @@ class Conversion {
     LATHE_TRY_VOID(validate(options_));
     LATHE_TRY(model_, open_model(options_.model, ModelUse::inspect));
     LATHE_TRY(backend_, open_backend(backend_choice(options_)));
-    // A load cuts and turns the matrix of K and V: rounded as it lies in files, it would be another one.
+    // A load splits and transposes kv_b_proj before rounding: rounding it in the layout of the files would give other
+    // values.
     if (model_->config.latent.exists() && options_.quantization != "none") {
       return fail(ErrorCode::unsupported, "a model with latent attention is quantized at load only, not converted",
                   model_->folder.name());
@@ -77,7 +78,7 @@ class Conversion {
   }
 
   Result<void> plan(const ConvertOptions& convert, bool to_gguf) {
-    // Of numbers, also of what is codes in the files.
+    // The storage follows from the options and the stored dtype, also for tensors that are codes in the files.
     ConversionChoice choice{.storage = storage_of(options_, model_->plan.stored.dtype)};
     choice.writes_codes = to_gguf && convert.write_codes;
     choice.keeps_codes = choice.writes_codes && options_.quantization == "none" && options_.dtype == "auto";
@@ -96,14 +97,15 @@ class Conversion {
     return {};
   }
 
-  /// Null: they are numbers.
+  /// Block type of the quantized tensors; null: no tensor is in blocks.
   const StoredType* blocks_of_layers() const {
     const auto found = std::find_if(plan_.tensors.begin(), plan_.tensors.end(),
                                     [](const WrittenTensor& tensor) { return tensor.blocks != nullptr; });
     return found == plan_.tensors.end() ? nullptr : found->blocks;
   }
 
-  /// What codes stand for needs f32, be they those of the files or of the quantization that was asked for.
+  /// Adds a note if values of codes were rounded: they are exact only in f32, for codes of the files and of the requested
+  /// quantization.
   void note_rounding() {
     const auto is_rounded = [](const WrittenPart& part) {
       const bool is_of_codes = !part.source->tensor->type->dtype || is_coded(part.format);
@@ -115,7 +117,8 @@ class Conversion {
         "{} quantized tensors were rounded to {}; --dtype float32 writes what they stand for", n, name_of(storage_.dtype)));
   }
 
-  /// Finds factors as a load would. What is written has them taken out again: weights lie in the scale that they came in.
+  /// Finds smoothing factors as a load would. Written weights have the factors removed again, so they keep their original
+  /// scale.
   Result<void> smooth() {
     if (!storage_.smoothing_alpha) return {};
     LATHE_TRY(const auto tokenizer, open_tokenizer(options_.tokenizer.empty() ? model_->folder.path() : options_.tokenizer));
@@ -170,7 +173,7 @@ class Conversion {
     return note_spaces(file);
   }
 
-  /// A reader must find the model that was meant.
+  /// Reads the written file and checks that it describes the same model.
   Result<void> check_read_again(const fs::path& file) const {
     LATHE_TRY(const ModelFolder written, ModelFolder::open(file.string()));
     LATHE_TRY(const Json json, read_config_json(written));
@@ -178,7 +181,7 @@ class Conversion {
     ModelConfig meant = model_->config;
     meant.tied_embeddings = model_->plan.tied_embeddings && !plan_.has_head_of_its_own;
     const std::vector<std::string> other = differences(config, meant);
-    // Tensors last: those of another model would be said to be missing.
+    // Tensors are checked last: with a differing config, tensors would be reported as missing.
     if (other.empty()) {
       LATHE_TRY(const OpenedModel whole, open_model(file.string(), ModelUse::inspect));
       return {};
@@ -188,7 +191,7 @@ class Conversion {
                 fmt::format("{}: config.json", model_->folder.name()));
   }
 
-  /// What a folder of sentence-transformers says beyond the kind of pooling.
+  /// Adds notes about settings of a sentence-transformers folder that a GGUF file cannot hold.
   Result<void> note_vectors() {
     const ModelConfig& config = model_->config;
     if (config.is_causal || !model_->folder.gguf().empty()) return {};
@@ -207,7 +210,8 @@ class Conversion {
     return {};
   }
 
-  /// Readers of GGUF files put a space before text behind a special token, as tokenizers of Llama with "legacy" do.
+  /// Adds a note if a reader of the file adds a space after special tokens, as Llama tokenizers with "legacy" do, and the
+  /// source does not.
   Result<void> note_spaces(const fs::path& file) {
     if (!model_->folder.gguf().empty()) return {};
     const auto meant = open_tokenizer(model_->folder.path()), written = open_tokenizer(file.string());

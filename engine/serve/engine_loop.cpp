@@ -25,10 +25,10 @@ namespace lathe::engine {
 namespace {
 
 constexpr std::size_t kEventsKept = 65'536;             // 4.5 MiB: minutes of the busiest traffic
-constexpr std::int64_t kLookPeriodNs = 5'000'000;       // a cancelled request that waits is answered after so long at most
+constexpr std::int64_t kLookPeriodNs = 5'000'000;       // longest delay until a waiting request's cancellation is seen
 constexpr std::int64_t kSnapshotPeriodNs = 33'333'333;  // 30 Hz: what a window can show
 
-/// One well mixed number of two. Source: Steele, Lea and Flood 2014 (SplitMix64).
+/// Mixes two numbers to one seed. Source: Steele, Lea and Flood 2014 (SplitMix64).
 std::uint64_t mixed_seed(std::uint64_t seed, std::uint64_t request_id) {
   std::uint64_t z = seed + 0x9e3779b97f4a7c15U * request_id;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
@@ -36,7 +36,7 @@ std::uint64_t mixed_seed(std::uint64_t seed, std::uint64_t request_id) {
   return z ^ (z >> 31);
 }
 
-/// Requires: checked options.
+/// The policy that the options name. Requires: checked options.
 const PolicyDescriptor& policy_of(const EngineOptions& options) {
   const PolicyDescriptor* policy = find_policy(options.policy);
   LATHE_CHECK(policy != nullptr);
@@ -53,7 +53,7 @@ RequestLimits request_limits(const EngineOptions& options, const RunnerLimits& l
           .chunked_prefill = options.enable_chunked_prefill};
 }
 
-/// What options ask for, within what the runner can do.
+/// The requested settings, limited to the runner's capacity.
 SchedulerOptions scheduler_options(const EngineOptions& options, const RunnerLimits& limits) {
   const RequestLimits of_requests = request_limits(options, limits);
   SchedulerOptions chosen;
@@ -69,7 +69,7 @@ SchedulerOptions scheduler_options(const EngineOptions& options, const RunnerLim
   return chosen;
 }
 
-/// A place among the unfinished requests: free again, whatever goes wrong, unless the request was handed over.
+/// Holds one of the slots for unfinished requests; the destructor frees it unless the request was handed over (is_kept).
 struct PlaceGuard {
   std::atomic<std::int64_t>& n_unfinished;
   bool is_kept = false;
@@ -78,7 +78,7 @@ struct PlaceGuard {
   }
 };
 
-/// Invariant: a Generation lives in `living_` from receive() to the emit() of its last event, and nowhere else.
+/// Invariant: `living_` owns each Generation from receive() to the emit() of its last event.
 class EngineLoop final : public Engine {
  public:
   explicit EngineLoop(EngineParts parts);
@@ -114,7 +114,7 @@ class EngineLoop final : public Engine {
   static Generation& generation_of(const PlannedSequence& entry);
   Result<kernels::TensorView> run_guarded();
   void take_token(Generation& generation);
-  void announce(Generation& generation);  ///< has something for this step's emit
+  void announce(Generation& generation);  ///< the generation has an event for this step's emit
   void note_end(const Generation& generation);
   void erase(Generation& generation);
   std::shared_ptr<const EngineSnapshot> make_snapshot(std::int64_t now_ns) const;
@@ -124,7 +124,7 @@ class EngineLoop final : public Engine {
   EngineParts parts_;
   const RequestLimits limits_;
   std::atomic<std::uint64_t> last_id_{0};
-  const std::int64_t max_unfinished_;  ///< what runs and what waits
+  const std::int64_t max_unfinished_;  ///< running and waiting requests at most
   std::atomic<std::int64_t> n_unfinished_{0};
   std::atomic<bool> aborting_{false};
   const std::shared_ptr<std::atomic<bool>> any_cancelled_ = std::make_shared<std::atomic<bool>>(false);
@@ -137,7 +137,7 @@ class EngineLoop final : public Engine {
   StepSampler sampler_;
   EngineMetrics metrics_{limits_.max_model_len};
   std::vector<std::unique_ptr<Generation>> living_;
-  std::vector<Generation*> news_;  ///< what this step has something to emit for
+  std::vector<Generation*> news_;  ///< generations with an event for this step's emit
   StepPlan* plan_ = nullptr;
   kernels::TensorView logits_;
   std::int64_t now_ns_ = 0, step_begin_ns_ = 0, published_ns_ = 0;
@@ -146,7 +146,7 @@ class EngineLoop final : public Engine {
   std::mutex end_mutex_;
   std::condition_variable ended_changed_;
   bool has_ended_ = false;
-  std::jthread thread_;  ///< last: everything above is there when it starts
+  std::jthread thread_;  ///< last member: all others exist when it starts
 };
 
 EngineLoop::EngineLoop(EngineParts parts)
@@ -167,7 +167,7 @@ EngineLoop::EngineLoop(EngineParts parts)
 
 // ---- any thread
 
-/// False when all places are taken.
+/// Reserves a slot for an unfinished request; false when none is free.
 bool EngineLoop::take_place() {
   if (n_unfinished_.fetch_add(1) < max_unfinished_) return true;
   n_unfinished_.fetch_sub(1);
@@ -234,7 +234,7 @@ void EngineLoop::step() {
   emit();
 }
 
-/// Sleeps while the policy waits for more requests. What ends the sleep beside mail and time is looked at now and then.
+/// Sleeps while the policy waits for more requests. Wakes at least every kLookPeriodNs, since cancellations send no mail.
 void EngineLoop::rest() {
   if (plan_->batch.n_rows() > 0 || !scheduler_.has_work()) return;
   const std::int64_t left_ns = std::min(scheduler_.wake_ns() - now_ns(), kLookPeriodNs);
@@ -249,7 +249,7 @@ void EngineLoop::receive() {
   for (std::size_t i = n_before; i < living_.size(); ++i) {
     living_[i]->place = i;
     scheduler_.add(*living_[i], now_ns_);
-    // Cancelled in the mailbox: the flag may have been taken down before this request could be looked at.
+    // A request may have been cancelled in the mailbox, and the shared flag reset before the request could be checked.
     if (living_[i]->handle->cancelled()) any_cancelled_->store(true, std::memory_order_relaxed);
   }
 }
@@ -316,7 +316,7 @@ void EngineLoop::detokenize() {
   }
 }
 
-/// What has ended gives its blocks back and enters the books.
+/// Ended requests return their blocks and are counted.
 void EngineLoop::release() {
   for (Generation* generation : news_) {
     generation->complete_delta(now_ns_);
@@ -331,8 +331,8 @@ void EngineLoop::release() {
   LATHE_DCHECK(scheduler_.consistent());
 }
 
-/// Events always; the state when it is time, and exactly when nothing is left to do. It comes before emit, so a reader who
-/// has seen the last answer end finds an engine at rest.
+/// Publishes events at every call; publishes a snapshot at 30 Hz, and at once when the engine is idle. It runs before
+/// emit(), so a reader who has seen the last answer end finds an idle engine.
 void EngineLoop::publish() {
   events_.append(scheduler_.events());
   scheduler_.clear_events();
@@ -342,7 +342,7 @@ void EngineLoop::publish() {
   snapshot_.publish(make_snapshot(now_ns));
 }
 
-/// The news of the step -> the callers.
+/// The step's events -> the callers.
 void EngineLoop::emit() {
   for (Generation* generation : news_) {
     generation->has_news = false;

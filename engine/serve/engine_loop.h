@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// EngineLoop: the Engine over any Runner. Owns the engine thread; step() reads as the data path does.
+// EngineLoop: the implementation of Engine over any Runner. Owns: the engine thread. step() lists the stages of the data
+// path.
 #pragma once
 
 #include <functional>
@@ -12,14 +13,14 @@
 
 namespace lathe::engine {
 
-/// What a loop is made of. Everything moves in.
+/// The parts of a loop. Owns: all of them.
 struct EngineParts {
   LoadedModel model;
   std::unique_ptr<Tokenizer> tokenizer;
   std::unique_ptr<ChatTemplate> chat_template;  ///< may be null
   std::unique_ptr<Runner> runner;
   std::unique_ptr<const Clock> clock = std::make_unique<SteadyClock>();
-  /// Asked once, when the loop has all that it holds; may be null.
+  /// Called once, after the loop has allocated all that it holds; may be null.
   std::function<std::optional<MeasuredMemory>()> measure;
 };
 

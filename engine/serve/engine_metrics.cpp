@@ -19,7 +19,7 @@ std::span<const double> token_bounds(std::int64_t max_model_len) {
 EngineMetrics::EngineMetrics(std::int64_t max_model_len)
     : prompt_tokens_(token_bounds(max_model_len)), generation_tokens_(token_bounds(max_model_len)) {}
 
-/// All numbers of a prompt at once, so that computed and found tokens always add up to its length.
+/// Counts all values of a prompt at once, so that computed and cached tokens always add up to its length.
 void EngineMetrics::count_prompt(const Generation& generation) {
   if (!generation.counts_prompt) return;
   counters_.n_prompt_tokens += static_cast<std::uint64_t>(generation.n_prompt);

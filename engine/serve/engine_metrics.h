@@ -31,11 +31,11 @@ class EngineMetrics {
   explicit EngineMetrics(std::int64_t max_model_len);
 
   void count_step() { ++counters_.n_steps; }
-  /// After the generation took a token. `since_ns`: its last token before, 0 for the first.
+  /// Counts a token after the generation took it. `since_ns`: time of its previous token, 0 for the first.
   void count_token(const Generation& generation, std::int64_t since_ns);
-  /// After its last token.
+  /// Counts a request after its last token.
   void count_end(const Generation& generation);
-  /// Counters, with the scheduler's, and histograms into the snapshot.
+  /// Writes counters, the scheduler's included, and histograms to the snapshot.
   void write(const SchedulerCounters& scheduler, EngineSnapshot& snapshot) const;
 
  private:

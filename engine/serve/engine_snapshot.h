@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scheduler's part of a snapshot: requests in order, and every block of the pool.
+// Writes the scheduler's part of a snapshot: requests in order, and every block of the pool.
 #pragma once
 
 #include "engine/api/snapshot.h"

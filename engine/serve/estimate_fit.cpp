@@ -44,7 +44,7 @@ Result<FitEstimate> estimate_fit(const ModelInfo& info, const EngineOptions& opt
   LATHE_TRY(const Json config_json, read_config_json(folder));
   LATHE_TRY(ModelConfig config, read_model_config(config_json));
   config.tied_embeddings = info.tied_embeddings;
-  // Sizes depend on the layout of the instruction set, and work memory on threads.
+  // Sizes of weights depend on the layout of the instruction set, work memory on the number of threads.
   LATHE_TRY(const auto backend, open_backend(backend_choice(options)));
   std::optional<std::int64_t> free = free_bytes_of(*backend);
   if (free) *free += returned_bytes;

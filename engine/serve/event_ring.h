@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// EventRing: the last scheduler events, for readers who come at their own pace.
+// EventRing: a ring buffer of the last scheduler events, for readers at any pace.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,20 @@
 
 namespace lathe::engine {
 
-/// Numbers the events as they come and keeps the last `capacity` of them. Thread: append from one, the rest from any.
+/// Numbers events consecutively and keeps the last `capacity` of them. Thread: append from one thread, the rest from any.
 class EventRing {
  public:
   explicit EventRing(std::size_t capacity) : events_(capacity) {}
 
   void append(std::span<const SchedulerEvent> events);
-  /// Events with number >= cursor that are still here, oldest first; moves the cursor behind them.
+  /// Events with a number >= cursor that are still kept, oldest first; moves the cursor past them.
   std::vector<SchedulerEvent> since(std::uint64_t& cursor) const;
   /// The number that the next event gets.
   std::uint64_t next() const;
 
  private:
   mutable std::mutex mutex_;
-  std::vector<SchedulerEvent> events_;  ///< event number i at i % capacity
+  std::vector<SchedulerEvent> events_;  ///< event i is stored at i % capacity
   std::uint64_t next_ = 0;
 };
 

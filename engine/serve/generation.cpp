@@ -11,7 +11,7 @@
 namespace lathe::engine {
 namespace {
 
-/// 10 us to 100 s in steps of 5 %: quantiles of one request's inter-token times are right to a few percent at any length.
+/// Bounds from 10 us to 100 s in steps of 5 %: quantiles of a request's inter-token latency are exact to a few percent.
 constexpr auto kItlBoundsMs = [] {
   std::array<double, 331> bounds{};
   double bound = 0.01;
@@ -22,8 +22,8 @@ constexpr auto kItlBoundsMs = [] {
   return bounds;
 }();
 
-/// Quantiles of a running answer are looked at by eye; computing them with every token would cost more than the token's
-/// event.
+/// Tokens between two updates of a running answer's quantiles. People only glance at them, and an update with every token
+/// would cost more than the token's event.
 constexpr int kTokensAQuantile = 16;
 
 bool contains(std::span<const std::int32_t> ids, std::int32_t id) {
@@ -35,7 +35,7 @@ std::int64_t total_tokens(const GenerateRequest& request, std::int64_t context) 
   return std::min(static_cast<std::int64_t>(request.prompt_token_ids.size()) + request.sampling.max_tokens, context);
 }
 
-/// Null: all text is content.
+/// The parser that separates content for stop strings; null: all text is content, or there are no stop strings.
 std::unique_ptr<AnswerParser> content_of(const AnswerReading* reading, const SamplingParams& params) {
   if (reading == nullptr || params.stop.empty()) return nullptr;
   auto made = make_answer_parser(*reading, stops_of(params));
@@ -72,7 +72,8 @@ Generation::Generation(GenerateRequest&& request, RequestHandlePtr caller, const
 
 void Generation::choose_rope(std::span<const std::int64_t> contexts) {
   rope_choice = lathe::engine::rope_choice(contexts, max_total_tokens);
-  // The first byte of all salts of such a model, so that none that a caller gives can stand for another choice.
+  // The choice is the first byte of every salt of such a model, so that no caller's salt can equal the salt of another
+  // choice.
   if (contexts.size() > 1) cache_salt.insert(cache_salt.begin(), static_cast<char>(rope_choice));
 }
 
@@ -100,7 +101,7 @@ void Generation::accept_sample(std::span<const std::int32_t> eos_ids, std::int64
 
 void Generation::add_text() {
   if (params.logprobs) delta.text_offsets.push_back(detokenizer.n_characters());
-  // A token that only ends the answer is no part of its text.
+  // A token that only ends the answer adds no text.
   const bool is_end_mark = finish == FinishReason::stop && !params.include_stop_str_in_output;
   if (!is_end_mark) {
     const int matched = find_stop();
@@ -115,7 +116,7 @@ int Generation::find_stop() {
   if (may_stop && !std::exchange(stops_hold, true) && params.min_tokens > 0)
     delta.marks.push_back({0, TextMark::kStopsHold});
   detokenizer.push(tokens.back(), delta.text, false, &delta.marks);
-  return content->watch(delta.text, delta.marks);  // each token's event is given out before the next token
+  return content->watch(delta.text, delta.marks);  // each token's event is sent before the next token
 }
 
 void Generation::stop(StopCause cause, std::string reason) {

@@ -18,8 +18,8 @@
 
 namespace lathe::engine {
 
-/// What the scheduler knows of a request, and what only the loop knows: its caller, its text and its times.
-/// Thread: made on the caller's, with all memory that its tokens will need; then the engine's.
+/// The scheduler's state of a request (Sequence), and the loop's: caller, text and times.
+/// Thread: constructed on the caller's thread, with all memory for its tokens; then used on the engine's.
 struct Generation final : Sequence {
   /// `context`: tokens that prompt and answer may have together.
   Generation(GenerateRequest&& request, RequestHandlePtr caller, const Tokenizer& tokenizer, std::uint64_t drawn_seed,
@@ -38,44 +38,44 @@ struct Generation final : Sequence {
   SampleOutput sampled;
   std::atomic<bool> prompt_failed{false};  ///< a row of the prompt had no probabilities
   LogprobList alternatives;
-  std::vector<LogprobList> prompt_logprobs;  ///< by token of the prompt; given out with the first token
+  std::vector<LogprobList> prompt_logprobs;  ///< one per prompt token; sent with the first token
 
   // ---- the answer
   const std::shared_ptr<const AnswerReading> reading;
   /// Finds stop strings in the content; null: there are none, or all text is content.
   const std::unique_ptr<AnswerParser> content;
-  bool stops_hold = false;  ///< min_tokens have come, so that stop strings count
+  bool stops_hold = false;  ///< min_tokens are reached, so stop strings count
   Detokenizer detokenizer;
-  TokenEvent delta;       ///< what the next emit sends
+  TokenEvent delta;       ///< the event that the next emit sends
   bool has_news = false;  ///< listed for the emit of this step
   FinishReason finish = FinishReason::none;
   StopCause stop_cause = StopCause::none;
-  bool keeps_cache = true;  ///< false: what it computed must not be shared
+  bool keeps_cache = true;  ///< false: its KV blocks must not be shared
 
   // ---- times, of the engine's clock
   const std::int64_t submitted_ns;
   std::int64_t first_token_ns = 0, last_token_ns = 0, end_ns = 0;
   Histogram itl_ms;
   double itl_p50_ms = 0, itl_p99_ms = 0;
-  std::size_t place = 0;  ///< among the living ones of the loop
+  std::size_t place = 0;  ///< index in the loop's list of living generations
 
   std::span<const std::int32_t> prompt_ids() const { return std::span(tokens).first(static_cast<std::size_t>(n_prompt)); }
   std::span<const std::int32_t> output_ids() const { return std::span(tokens).subspan(static_cast<std::size_t>(n_prompt)); }
 
-  /// Memory for a table of so many tokens. Thread: the caller's, like the constructor.
+  /// Reserves memory for a block table of n_tokens. Thread: the caller's, like the constructor.
   void reserve_blocks(std::int64_t n_tokens, std::int64_t block_size) {
     table.blocks.reserve(static_cast<std::size_t>(n_tokens / block_size + 1));
   }
-  /// The same for the rows of the groups of layers that see a window. Thread: as above.
+  /// Reserves block table rows for the groups of layers with a window. Thread: the caller's.
   void reserve_windows(std::size_t n_groups, std::int64_t block_size) {
     table.windows.resize(n_groups);
     for (BlockRow& row : table.windows) row.blocks.reserve(static_cast<std::size_t>(max_total_tokens / block_size + 1));
   }
-  /// Chooses how RoPE turns by the tokens that the request may come to have. Thread: as above.
+  /// Chooses the RoPE context by the tokens that the request may reach. Thread: the caller's.
   void choose_rope(std::span<const std::int64_t> contexts);
-  /// Takes the sampled token: into the sequence, the event and the times; ends the answer where an id or a length does.
+  /// Adds the sampled token to the sequence, the event and the times; ends the answer at an end token or a length limit.
   void accept_sample(std::span<const std::int32_t> eos_ids, std::int64_t now_ns);
-  /// Adds the text of the last token; ends the answer where a stop string does.
+  /// Adds the text of the last token; ends the answer at a stop string.
   void add_text();
   /// Index of the stop string that ends the answer with its last token; -1: none does.
   int find_stop();
@@ -83,11 +83,11 @@ struct Generation final : Sequence {
   void end(FinishReason reason);
   void end_with(Error error);
   void cancel();
-  /// A row of this step, or of the prompt so far, cannot be used. `samples`: the step gave a token.
+  /// Whether a row of this step, or of the prompt so far, has no usable probabilities. `samples`: the step sampled a token.
   bool lacks_probabilities(bool samples) const {
     return (samples && sampled.failed) || prompt_failed.load(std::memory_order_relaxed);
   }
-  /// Usage and times into the event.
+  /// Writes usage and times to the event.
   void complete_delta(std::int64_t now_ns);
 };
 

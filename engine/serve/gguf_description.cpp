@@ -20,13 +20,14 @@ namespace {
 
 using Kind = GgufKey::Kind;
 
-// Numbers of the metadata have 24 bits.
+// Floating metadata values are f32, with 24 bits.
 constexpr double kRounding = 1e-6;
 
-constexpr std::string_view kTurned = "rope.dimension_count";  // of all that turn, by what is computed
+// written from the rotary_dim that is computed, for every family
+constexpr std::string_view kTurned = "rope.dimension_count";
 constexpr std::string_view kFileType = "general.file_type", kQuantizationVersion = "general.quantization_version";
 
-/// Values of general.file_type, by llama.cpp's list.
+/// A value of general.file_type. Source: llama.cpp's list.
 struct FileType {
   std::string_view blocks;
   std::uint32_t number;
@@ -41,7 +42,7 @@ std::uint32_t file_type(kernels::Dtype dtype) {
   }
 }
 
-/// The first layer that turns, of those with a window or of those without; null if there is none.
+/// RoPE of the first layer that has RoPE, among layers with or without a window; null: there is none.
 const RopeConfig* rope_of_layers(const ModelConfig& config, bool with_window) {
   for (const LayerConfig& layer : config.layers) {
     if (layer.rope >= 0 && (layer.window > 0) == with_window) return &config.ropes[static_cast<std::size_t>(layer.rope)];
@@ -54,10 +55,10 @@ const RopeConfig* main_rope(const ModelConfig& config) {
   return whole != nullptr ? whole : rope_of_layers(config, true);
 }
 
-/// What is computed, by the key that says so: for configs that leave it to their family, or say it under another name.
+/// A value from the model config for a GGUF key: for config.json files that omit it, or have it under another name.
 struct KnownValue {
   std::string_view gguf;
-  Json (*of)(const ModelConfig& config);  ///< null: not there
+  Json (*of)(const ModelConfig& config);  ///< null: absent
 };
 
 Json theta_of(const RopeConfig* rope) { return rope != nullptr ? Json(rope->theta) : Json(); }
@@ -94,7 +95,7 @@ constexpr std::array kKnownValues = {
     KnownValue{"expert_used_count", [](const ModelConfig& config) { return Json(config.moe.top_k); }},
     KnownValue{"expert_feed_forward_length", [](const ModelConfig& config) { return Json(config.moe.expert_size); }},
     KnownValue{"expert_shared_feed_forward_length", [](const ModelConfig& config) { return Json(config.moe.shared_size); }},
-    // Granite divides by its number, and so does one that is left out: by 1.
+    // Granite divides by logits_scaling; an absent value means 1 for both.
     KnownValue{"logit_scale", [](const ModelConfig& config) { return Json(config.logit_multiplier); }},
 };
 
@@ -141,7 +142,7 @@ class Describer {
     if (config_.latent.exists()) complete_latent();
   }
 
-  /// Attention is told as it computes: one KV head as wide as what is cached.
+  /// Describes latent attention as it is computed: one KV head with the width of the cached latent.
   void complete_latent() {
     const LatentConfig& latent = config_.latent;
     const MoeConfig& moe = config_.moe;
@@ -155,7 +156,7 @@ class Describer {
     const auto first = std::find_if(config_.layers.begin(), config_.layers.end(),
                                     [](const LayerConfig& layer) { return layer.has_experts; });
     json_["first_k_dense_replace"] = first - config_.layers.begin();
-    json_["num_nextn_predict_layers"] = 0;  // they are not written
+    json_["num_nextn_predict_layers"] = 0;  // these layers are not written
     json_["n_shared_experts"] = config_.has_experts() ? moe.shared_size / moe.expert_size : 0;
     json_["routed_scaling_factor"] = moe.scale;
     json_["norm_topk_prob"] = moe.normalises;
@@ -241,7 +242,7 @@ class Describer {
                   static_cast<std::uint32_t>(rope.original_max_position_embeddings));
   }
 
-  /// How much longer each wave is than without scaling.
+  /// Factor by which scaling lengthens each RoPE wavelength.
   std::vector<double> stretch_of_waves(const RopeConfig& rope) const {
     RopeConfig plain = rope;
     plain.scaling = RopeScaling::none;
@@ -258,7 +259,7 @@ class Describer {
     made_.rope_factors.push_back({std::move(name), {factors.begin(), factors.end()}});
   }
 
-  /// Of an encoder, also where its folder does not say: other readers pool nothing then.
+  /// Writes the pooling of an encoder even if its folder does not set it: other readers would not pool at all.
   Result<void> write_pooling() {
     if (config_.is_causal) return {};
     LATHE_TRY(const PoolingConfig pooling, read_pooling_config(model_.folder, Pooling::mean));
@@ -266,7 +267,7 @@ class Describer {
     return {};
   }
 
-  /// The tokenizer and the chat template. A checkpoint without a tokenizer of its own becomes a file without one.
+  /// Writes the tokenizer and the chat template. A checkpoint without a tokenizer becomes a file without one.
   Result<void> write_text() {
     LATHE_TRY(const auto vocabulary, find_gguf_vocabulary(model_.folder, config_.vocab_size));
     std::optional<std::int32_t> eos;
@@ -294,7 +295,7 @@ class Describer {
 
 bool is_close(double a, double b) { return std::abs(a - b) <= kRounding * std::max(std::abs(a), std::abs(b)); }
 
-/// A window over the whole context is none.
+/// The window of a layer; a window over the whole context counts as none.
 std::int64_t window_of(const ModelConfig& config, std::size_t layer) {
   const std::int64_t window = config.layers[layer].window;
   return window < config.max_position_embeddings ? window : 0;
@@ -356,7 +357,7 @@ void set_file_type(GgufMetadata& metadata, kernels::Dtype dtype, const StoredTyp
       std::find_if(kFileTypes.begin(), kFileTypes.end(), [&](const FileType& type) { return type.blocks == blocks->name; });
   LATHE_CHECK(known != kFileTypes.end());
   metadata.set_whole(kFileType, known->number);
-  metadata.set_whole(kQuantizationVersion, 2);  // of the blocks' layout, since 2023
+  metadata.set_whole(kQuantizationVersion, 2);  // version of the block layout since 2023
 }
 
 std::vector<std::string> differences(const ModelConfig& written, const ModelConfig& meant) {

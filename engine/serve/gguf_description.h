@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a GGUF file says about a model beside its weights: the values that gguf_config reads, and the factors of RoPE.
+// Describes a model for a GGUF file: the metadata that gguf_config reads, and RoPE factors.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace lathe::engine {
 
-/// Factors that lie among the tensors, in f32.
+/// RoPE factors that are stored as an f32 tensor.
 struct RopeFactors {
   std::string name;
   std::vector<float> factors;
@@ -23,18 +23,18 @@ struct GgufDescription {
   std::vector<RopeFactors> rope_factors;
 };
 
-/// Of a model in a folder, without what its matrices are. Errors: unsupported when the format has no name for the family or
-/// no place for its RoPE; model_refused when config.json lacks what the format must have.
+/// Describes a model in a folder, except for the types of its matrices. Errors: unsupported when GGUF has no name for the
+/// family or no key for its RoPE; model_refused when config.json lacks a value that GGUF requires.
 Result<GgufDescription> describe_for_gguf(const OpenedModel& model);
-/// Of a model in a GGUF file: all that says, but for its parts; what its matrices are if they stay so. Errors:
-/// model_refused.
+/// Copies the metadata of a model in a GGUF file, except for keys about the split into files. `keeps_types`: keeps the keys
+/// about the types of matrices too. Errors: model_refused.
 Result<GgufDescription> describe_as_read(const OpenedModel& model, bool keeps_types);
 
-/// Says what the matrices are: blocks of that type, which a weight format has, or numbers of `dtype` where it is
-/// null.
+/// Sets the keys about the types of matrices: `blocks`, which a weight format has, or `dtype` where `blocks` is null.
 void set_file_type(GgufMetadata& metadata, kernels::Dtype dtype, const StoredType* blocks);
 
-/// What a reader of the written file would compute otherwise, one name a difference: whatever the format cannot say.
+/// Names of all properties of the model that a reader of the written file would compute differently, since the format cannot
+/// express them.
 std::vector<std::string> differences(const ModelConfig& written, const ModelConfig& meant);
 
 }  // namespace lathe::engine

@@ -15,7 +15,7 @@ Result<OrderedJson> model_knobs(const std::string& path, const std::string& toke
   const auto opened = open_tokenizer(tokenizer.empty() ? path : tokenizer);
   if (opened && (*opened)->bos_id()) knobs["bos_id"] = *(*opened)->bos_id();
   knobs["adds_bos"] = opened ? OrderedJson((*opened)->adds_bos()) : OrderedJson();
-  // As the engine joins them: config.json, generation_config.json and the tokenizer.
+  // Joined as in the engine: config.json, generation_config.json and the tokenizer.
   std::vector<std::int32_t> ends = model.info.eos_ids;
   if (opened) ends.insert(ends.end(), (*opened)->eos_ids().begin(), (*opened)->eos_ids().end());
   std::sort(ends.begin(), ends.end());

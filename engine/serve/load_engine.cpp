@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From options to a running engine: open, plan, allocate, read, warm up.
+// Loads an engine from options: open, plan, allocate, read, warm up.
 #include <fmt/format.h>
 #include <malloc.h>
 
@@ -23,24 +23,24 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Enough rows to take every form of the kernels once; a whole step would only cost time.
+// Enough rows to run every kernel variant once; a whole step would only take longer.
 constexpr int kWarmUpRows = 16;
 
-/// Keeps them sorted and each once. The tokenizer may be another folder's than the configuration.
+/// Merges end-of-sequence ids, sorted and unique. The tokenizer may come from another folder than the configuration.
 void add_eos_ids(const std::vector<std::int32_t>& more, ModelInfo& info) {
   std::set<std::int32_t> ids(info.eos_ids.begin(), info.eos_ids.end());
   ids.insert(more.begin(), more.end());
   info.eos_ids.assign(ids.begin(), ids.end());
 }
 
-/// One load; its members are what has been reached so far, so that a failure anywhere gives everything back.
+/// State of one load. Its members own everything made so far, so that a failure at any stage frees all of it.
 class EngineLoad {
  public:
   EngineLoad(const EngineOptions& options, const LoadObserver& observer, const PackedCacheFolder& folder)
       : options_(options), observer_(observer), folder_(folder) {}
 
   Result<std::unique_ptr<Engine>> run() {
-    ::malloc_trim(0);  // what the allocator keeps of an earlier model would be taken again unseen
+    ::malloc_trim(0);  // else memory that the allocator kept of an earlier model would be reused unmeasured
     memory_before_ = anonymous_bytes();
     LATHE_TRY_VOID(validate(options_));
     LATHE_TRY(OpenedModel model, open_model(options_.model));
@@ -73,7 +73,7 @@ class EngineLoad {
   Result<std::unique_ptr<Tokenizer>> open_model_tokenizer(const OpenedModel& model) const {
     const std::string& path = options_.tokenizer.empty() ? model.folder.path() : options_.tokenizer;
     LATHE_TRY(auto tokenizer, open_tokenizer(path));
-    // More rows than pieces is common padding; more pieces than rows would read past the embeddings.
+    // More rows than pieces are common padding; more pieces than rows would read past the embeddings.
     if (tokenizer->vocab_size() > model.config.vocab_size) {
       return fail(ErrorCode::model_refused,
                   fmt::format("the tokenizer has {} pieces, the embeddings {} rows", tokenizer->vocab_size(),
@@ -83,7 +83,8 @@ class EngineLoad {
     return tokenizer;
   }
 
-  /// A template that does not compile costs the chat, not the model; one that was asked for is to be put right.
+  /// If the checkpoint's template does not compile, chat is disabled with a warning; if one given by --chat-template does
+  /// not, the load fails.
   Result<std::unique_ptr<ChatTemplate>> open_chat_template(const OpenedModel& model) {
     LATHE_TRY(const NamedTemplates templates, choose_templates(model.chat_templates, options_.chat_template));
     if (templates.empty()) return std::unique_ptr<ChatTemplate>();
@@ -107,7 +108,7 @@ class EngineLoad {
     return std::move(compiled.chat);
   }
 
-  /// Runs one small step: touches the memory, builds what libraries build at first use, and shows broken weights.
+  /// Runs one small step, which touches the memory, initializes libraries and detects broken weights.
   Result<void> warm_up(ModelRunner& runner) {
     const RunnerLimits& limits = runner.limits();
     const int n_rows = std::min({kWarmUpRows, limits.max_rows, limits.block_size, static_cast<int>(limits.max_model_len)});
@@ -188,7 +189,7 @@ class EngineLoad {
   std::vector<std::string> warnings_;
 };
 
-/// The border: no exception of the library leaves a load.
+/// Catches all exceptions of libraries: none leaves a load.
 Result<std::unique_ptr<Engine>> guarded_load(const EngineOptions& options, const LoadObserver& observer,
                                              const PackedCacheFolder& folder) {
   try {
@@ -230,7 +231,8 @@ Result<std::unique_ptr<Engine>> load_engine(const EngineOptions& options, const 
 Result<std::unique_ptr<Engine>> load_engine_cached(const EngineOptions& options, const LoadObserver& observer,
                                                    const PackedCacheFolder& folder) {
   Result<std::unique_ptr<Engine>> engine = guarded_load(options, observer, folder);
-  // The allocator keeps what lay between pieces that live on: vocabularies and headers, 9 MiB for a model of half a billion.
+  // After a failure the allocator keeps freed memory between live allocations (vocabularies, headers): 9 MiB for a model of
+  // half a billion parameters.
   if (!engine) ::malloc_trim(0);
   return engine;
 }

@@ -12,7 +12,7 @@
 namespace lathe::engine {
 namespace {
 
-/// The options alone cannot tell when the context comes from the checkpoint.
+/// Repeats a check of validate(), which does not know a context length from the checkpoint.
 Result<void> check_prompt_fits_step(const EngineOptions& options, const MemoryPlan& plan) {
   if (options.enable_chunked_prefill || options.max_num_batched_tokens >= plan.limits.max_model_len) return {};
   return fail(ErrorCode::invalid_argument,
@@ -21,7 +21,7 @@ Result<void> check_prompt_fits_step(const EngineOptions& options, const MemoryPl
               "max_num_batched_tokens");
 }
 
-/// What `observe` is told begins with those bytes.
+/// Returns an observer that adds `bytes` to all values.
 std::function<bool(std::int64_t)> after(std::int64_t bytes, const std::function<bool(std::int64_t)>& observe) {
   return [&observe, bytes](std::int64_t bytes_done) { return !observe || observe(bytes + bytes_done); };
 }
@@ -38,7 +38,7 @@ Result<std::vector<std::vector<std::int32_t>>> texts_for(const OpenedModel& mode
   return calibration_tokens(*tokenizer, model.config.max_position_embeddings);
 }
 
-/// What smoothed weights come from beside the checkpoint and the options.
+/// Inputs of smoothed weights other than checkpoint and options, for the key of the packed cache.
 Result<std::string> smoothing_recipe(const OpenedModel& model, const Tokenizer* tokenizer, const kernels::Backend& backend) {
   LATHE_TRY(const auto texts, texts_for(model, tokenizer));
   std::string recipe = fmt::format("calibrated on {}\n", backend.info().isa);
@@ -58,7 +58,7 @@ Result<Smoothing> find_smoothing(const OpenedModel& model, const Tokenizer* toke
   if (!storage.smoothing_alpha) return Smoothing();
   if (observe && !observe(0)) return fail(ErrorCode::cancelled, "loading was cancelled");
   LATHE_TRY(const auto texts, texts_for(model, tokenizer));
-  // A backend of its own: the work memory that it takes for this goes back with it.
+  // A separate backend frees its work memory after calibration.
   LATHE_TRY(const auto backend, open_backend(backend_choice(options)));
   return calibrate(*backend, {model.config, model.checkpoint, model.plan, storage.dtype}, texts, *storage.smoothing_alpha,
                    observe);
@@ -67,7 +67,7 @@ Result<Smoothing> find_smoothing(const OpenedModel& model, const Tokenizer* toke
 Result<LoadedRunner> load_runner(const OpenedModel& model, const Tokenizer* tokenizer, const EngineOptions& options,
                                  const RunnerObserver& observe, const PackedCacheFolder& folder) {
   LoadedRunner loaded;
-  LoadPhase phase = LoadPhase::reading;  // until weights are made: the packed cache hashes and reads
+  LoadPhase phase = LoadPhase::reading;  // until weights are made; the packed cache only hashes and reads
   const WeightObserver on_bytes = [&](std::int64_t bytes_done) { return !observe || observe(phase, bytes_done); };
   LATHE_TRY(auto backend, open_backend(backend_choice(options)));
   LATHE_TRY(loaded.plan, plan_memory(*backend, model.config, model.plan.stored, options, free_bytes_of(*backend)));

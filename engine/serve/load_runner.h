@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From an opened model to a runner with its weights: plan the memory, check that it fits, allocate, read.
+// Makes a runner with weights from an opened model: plan the memory, check that it fits, allocate, read.
 #pragma once
 
 #include <memory>
@@ -16,23 +16,23 @@ namespace lathe::engine {
 
 struct LoadedRunner {
   MemoryPlan plan;
-  CachedWeights cache;  ///< what it did, and warnings of the weights with it or without
+  CachedWeights cache;  ///< use of the packed cache, and warnings about the weights
   std::unique_ptr<ModelRunner> runner;
 };
 
-/// What is done, and the bytes of the load that have been read; false cancels.
+/// Receives the phase and the bytes read so far; returning false cancels.
 using RunnerObserver = std::function<bool(LoadPhase phase, std::int64_t bytes_done)>;
 
-/// Units: bytes that a load reads. What smooths reads its layers twice.
+/// Bytes that a load reads. Smoothing reads the layers twice. Units: bytes.
 std::int64_t bytes_to_read(const OpenedModel& model, const EngineOptions& options);
 
-/// `tokenizer`: of the model, for texts to calibrate with; null: what calibrates is refused. `observe` is asked after each
-/// tensor. `folder`: where quantized weights are kept, if it has a path. Errors: resource_exhausted when it does not fit,
-/// unless options.check_fit is off; invalid_argument; cancelled.
+/// Loads a runner. `tokenizer`: encodes the calibration texts; null: a quantization that calibrates is refused. `observe` is
+/// called after each tensor. `folder`: cache of quantized weights, if it has a path. Errors: resource_exhausted when the
+/// plan does not fit, unless options.check_fit is off; invalid_argument; cancelled.
 Result<LoadedRunner> load_runner(const OpenedModel& model, const Tokenizer* tokenizer, const EngineOptions& options,
                                  const RunnerObserver& observe, const PackedCacheFolder& folder = {});
 
-/// How to smooth the layers; nothing where options do not ask for it. Errors: those of calibrate().
+/// Finds the smoothing factors of the layers; empty if the options do not ask for smoothing. Errors: as calibrate().
 Result<Smoothing> find_smoothing(const OpenedModel& model, const Tokenizer* tokenizer, const EngineOptions& options,
                                  const std::function<bool(std::int64_t)>& observe);
 

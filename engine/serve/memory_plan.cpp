@@ -17,9 +17,9 @@ using kernels::Dtype;
 
 namespace {
 
-// Logit rows beyond one a sequence serve prompt_logprobs; more than this of memory would buy no speed.
+// Logit rows beyond one per sequence serve prompt_logprobs; more memory than this would bring no speed.
 constexpr std::int64_t kLogitBytes = 64LL << 20;
-// The estimate leaves out what libraries and threads take; above this share of the free memory they may not fit any more.
+// The estimate excludes the memory of libraries and threads, which may not fit above this share of the free memory.
 constexpr double kTightShare = 0.9;
 constexpr std::int64_t kMostBlocks = std::numeric_limits<int>::max();
 
@@ -31,7 +31,7 @@ std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b;
 
 std::string gibibytes(std::int64_t bytes) { return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1LL << 30)); }
 
-/// Fills one plan, step by step.
+/// Builds one plan, step by step.
 class MemoryPlanner {
  public:
   MemoryPlanner(const kernels::Backend& backend, const ModelConfig& config, const EngineOptions& options,
@@ -81,13 +81,13 @@ class MemoryPlanner {
     plan_.block_bytes = kv_bytes(1);
   }
 
-  /// The angles of RoPE, and the work memory of the backend.
+  /// Bytes of the RoPE tables and of the backend's work memory.
   std::int64_t other_bytes() const {
     const kernels::StepShape step = step_shape(config_, plan_.weights, plan_.limits.max_rows);
     return RopeTables::n_bytes(config_, plan_.limits.max_model_len) + static_cast<std::int64_t>(backend_.work_bytes(step));
   }
 
-  /// Of n_blocks in the first group of layers, and what then is best for the others.
+  /// Limits with n_blocks in the primary group and the best pools for the window groups.
   RunnerLimits limits_with(std::int64_t n_blocks) const {
     RunnerLimits limits = plan_.limits;
     limits.n_blocks = static_cast<int>(n_blocks);
@@ -102,8 +102,8 @@ class MemoryPlanner {
     return KvStorage::n_bytes(backend_, kv_layout(config_, plan_.kv_dtype, limits_with(n_blocks)));
   }
 
-  /// Blocks for all that layers with a shorter window hold at once, while max_num_seqs requests run. With as many they never
-  /// lack one; where the others have no more, all layers are one group. The shortest first.
+  /// Pools that hold all blocks of layers with a shorter window while max_num_seqs requests run, the shortest window first.
+  /// Such a pool never runs out of blocks; if the primary group has no more blocks, all layers form one group.
   std::vector<WindowPool> full_windows() const {
     const PolicyDescriptor* const policy = find_policy(options_.policy);
     std::vector<WindowPool> windows;
@@ -116,7 +116,7 @@ class MemoryPlanner {
     return windows;
   }
 
-  /// The most blocks of the first group for which all groups take no more than that.
+  /// The most blocks of the primary group with which all groups take at most `bytes`.
   std::int64_t blocks_in(std::int64_t bytes) const {
     std::int64_t n_blocks = bytes / plan_.block_bytes;
     std::int64_t growing_bytes = plan_.block_bytes;
@@ -139,8 +139,8 @@ class MemoryPlanner {
                          [window](const LayerConfig& layer) { return layer.window == window; });
   }
 
-  /// Enough for max_num_seqs full contexts, or what of them is kept behind a window, but no more than half of what the
-  /// weights leave, and never less than one context.
+  /// Blocks for max_num_seqs full contexts (or the part that a window keeps), but at most half of the memory that the
+  /// weights leave, and at least one context.
   std::int64_t automatic_blocks(std::int64_t one_context) const {
     const std::int64_t wanted = one_context * options_.max_num_seqs;
     if (!free_) return wanted;
@@ -165,7 +165,7 @@ class MemoryPlanner {
       n_blocks = automatic_blocks(one_context);
     }
     if (n_blocks < one_context) LATHE_TRY_VOID(shorten_context(n_blocks * block_size, option));
-    // Slots are numbered in 32 bits.
+    // Slot indices have 32 bits.
     n_blocks = std::min(n_blocks, std::numeric_limits<std::int32_t>::max() / block_size);
     limits() = limits_with(n_blocks);
     warn_of_few_reservations();
@@ -173,7 +173,7 @@ class MemoryPlanner {
     return {};
   }
 
-  /// No error, for requests wait their turn; but more of them than this never run at once, whatever max_num_seqs says.
+  /// Warns if fewer than max_num_seqs requests fit at once. This is no error, since further requests wait.
   void warn_of_few_reservations() {
     const PolicyDescriptor* const policy = find_policy(options_.policy);
     const std::int64_t n_blocks = divide_up(limits().max_model_len, options_.block_size);
@@ -185,7 +185,7 @@ class MemoryPlanner {
         policy->name, n_blocks, limits().max_model_len, limits().n_blocks, n_reservations, options_.max_num_seqs));
   }
 
-  /// A pool that was asked for and is smaller than a context limits the context, unless that was asked for as well.
+  /// Shortens the context to a requested pool that is smaller, unless the context was requested as well.
   Result<void> shorten_context(std::int64_t pool_tokens, const char* option) {
     if (options_.max_model_len > 0 || pool_tokens == 0) {
       return refuse(fmt::format("the KV cache would hold {} tokens, one context of max_model_len needs {}; a block of {} "
@@ -227,7 +227,7 @@ class MemoryPlanner {
   MemoryPlan plan_;
 };
 
-/// What to change so that it fits.
+/// Advice for a plan that does not fit.
 std::string what_would_fit(const MemoryPlan& plan) {
   if (const std::int64_t tokens = plan.fitting_tokens; tokens > 0) {
     return fmt::format("max_model_len {} would fit, with as large a KV cache", tokens);

@@ -18,18 +18,18 @@ namespace lathe::engine {
 
 namespace {
 
-// The folder in which the bundled model lies, in the source tree and where it is installed.
+// Folder name of the bundled model, in the source tree and where it is installed.
 constexpr std::string_view kDemoFolder = "demo_model";
 
 struct TokenizerKind {
   std::string_view file, kind;
 };
-// In the order in which open_tokenizer looks.
+// Tokenizer files in the order of open_tokenizer().
 constexpr std::array kTokenizerKinds = {
     TokenizerKind{"tokenizer.json", "bpe"}, TokenizerKind{"tokenizer.model", "sentencepiece"},
     TokenizerKind{"vocab.json", "bpe"}, TokenizerKind{"qwen.tiktoken", "bpe"}, TokenizerKind{"vocab.txt", "wordpiece"}};
 
-/// By file names alone: opening a large vocabulary takes longer than all headers.
+/// Determined by file names alone: opening a large vocabulary takes longer than reading all headers.
 std::string tokenizer_kind(const ModelFolder& folder) {
   if (!folder.gguf().empty()) return "gguf";
   for (const TokenizerKind& known : kTokenizerKinds) {
@@ -38,7 +38,7 @@ std::string tokenizer_kind(const ModelFolder& folder) {
   return {};
 }
 
-/// Both files may name ends of text; either is meant.
+/// Joins the end-of-sequence ids of both files: each counts.
 std::vector<std::int32_t> all_eos_ids(const ModelConfig& config, const GenerationConfig& generation) {
   std::vector<std::int32_t> ids = generation.eos_ids;
   ids.insert(ids.end(), config.eos_ids.begin(), config.eos_ids.end());
@@ -47,7 +47,7 @@ std::vector<std::int32_t> all_eos_ids(const ModelConfig& config, const Generatio
   return ids;
 }
 
-/// Two readers of one file give the same warning: it is kept once.
+/// Adds warnings; a warning that two readers of one file give is kept once.
 void append(std::vector<std::string>& to, const std::vector<std::string>& from) {
   for (const std::string& line : from) {
     if (std::find(to.begin(), to.end(), line) == to.end()) to.push_back(line);
@@ -58,7 +58,7 @@ std::string format_name(const std::optional<kernels::WeightFormat>& format) {
   return format ? std::string(kernels::name_of(*format)) : std::string();
 }
 
-/// A template that cannot be read costs the chat, not the model.
+/// Reads the chat templates; an unreadable template disables chat with a warning, and the model still loads.
 NamedTemplates chat_templates_of(const ModelFolder& folder, std::vector<std::string>& warnings) {
   auto templates = read_chat_templates(folder, warnings);
   if (templates) return std::move(*templates);
@@ -68,10 +68,10 @@ NamedTemplates chat_templates_of(const ModelFolder& folder, std::vector<std::str
 
 std::vector<std::string> warnings_of_tokenizer_config(const ModelFolder& folder) {
   auto config = read_tokenizer_config(folder);
-  return config ? std::move(config->warnings) : std::vector<std::string>();  // the tokenizer has the error
+  return config ? std::move(config->warnings) : std::vector<std::string>();  // opening the tokenizer reports the error
 }
 
-/// `warnings`: of the files other than weights.
+/// Collects the model's properties. `warnings`: about files other than weights.
 ModelInfo describe(const OpenedModel& model, std::vector<std::string> warnings) {
   const ModelConfig& config = model.config;
   ModelInfo info;

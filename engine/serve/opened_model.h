@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenedModel: a checkpoint whose headers have been read and checked, and no weight yet.
+// OpenedModel: a checkpoint whose headers have been read and checked; no weights are read yet.
 #pragma once
 
 #include <optional>
@@ -27,14 +27,15 @@ struct OpenedModel {
   ModelInfo info;
 };
 
-/// What a model is opened for.
+/// The purpose of opening a model.
 enum class ModelUse : std::uint8_t {
   inspect,
   generate,  ///< needs a head
   embed      ///< leaves the head in the files
 };
 
-/// Errors: not_found, model_refused with file, field, got and expected, also when it cannot do what it is opened for.
+/// Opens a model. Errors: not_found; model_refused with file, field, got and expected, also when the model does not suit
+/// `use`.
 Result<OpenedModel> open_model(const std::string& path, ModelUse use = ModelUse::generate);
 
 }  // namespace lathe::engine

@@ -13,7 +13,7 @@ namespace lathe::engine {
 namespace fs = std::filesystem;
 
 Result<PartialFolder> PartialFolder::make(const fs::path& output) {
-  const std::string ending = ".partial-" + std::string(6, 'X');  // mkdtemp puts its own letters there
+  const std::string ending = ".partial-" + std::string(6, 'X');  // mkdtemp replaces the X's
   std::string name = (fs::is_directory(output) ? output / ending : fs::path(output).concat(ending)).string();
   if (::mkdtemp(name.data()) == nullptr) {
     return fail(ErrorCode::resource_exhausted, fmt::format("cannot be made: {}", std::strerror(errno)), name);
@@ -27,7 +27,7 @@ PartialFolder::~PartialFolder() {
 }
 
 void PartialFolder::take_place_of(const fs::path& output, const std::set<std::string, std::less<>>& old_files) {
-  const fs::path made = std::exchange(path_, {});  // from here on nothing of it is removed, whatever happens
+  const fs::path made = std::exchange(path_, {});  // from here on a failure removes none of its files
   if (!fs::exists(output)) {
     fs::permissions(made, fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec | fs::perms::others_read |
                               fs::perms::others_exec);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PartialFolder: where a checkpoint is written until all of it is there.
+// PartialFolder: a temporary folder in which a checkpoint is written before it replaces the output.
 #pragma once
 
 #include <filesystem>
@@ -11,10 +11,10 @@
 
 namespace lathe::engine {
 
-/// On the output's disk, so that files take their places at once. Removed unless that fails half way.
+/// It is on the output's disk, so that renames move its files. The destructor removes it, unless moving its files has begun.
 class PartialFolder {
  public:
-  /// Inside the output if that is a folder, else beside it. Errors: resource_exhausted.
+  /// Creates the folder inside the output if that is a folder, else next to it. Errors: resource_exhausted.
   static Result<PartialFolder> make(const std::filesystem::path& output);
   PartialFolder(PartialFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
   PartialFolder& operator=(PartialFolder&&) = delete;
@@ -22,10 +22,10 @@ class PartialFolder {
 
   const std::filesystem::path& path() const { return path_; }
 
-  /// Its files go into the output's folder. Those of `old_files`, and all files of weights, that lay there and are not among
-  /// the new ones go once all that is new is in its place; others stay.
+  /// Moves all files into the output's folder. Afterwards, older .safetensors files and `old_files` that have no new version
+  /// are removed; other files remain.
   void take_place_of(const std::filesystem::path& output, const std::set<std::string, std::less<>>& old_files);
-  /// Its only file becomes the output.
+  /// Renames the only file to the output.
   void become_file(const std::filesystem::path& output);
 
  private:

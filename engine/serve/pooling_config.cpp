@@ -21,10 +21,10 @@ constexpr std::int64_t kMaxModulesBytes = 1 << 20;
 
 struct PoolingKey {
   std::string_view key;
-  std::optional<Pooling> pooling;  ///< none: known, and not there
+  std::optional<Pooling> pooling;  ///< none: known, but not supported
 };
 
-// THE TABLE of kinds, under the keys of Pooling's config.json.
+// THE TABLE of poolings, by the keys of Pooling's config.json.
 constexpr std::array kPoolingKeys = {
     PoolingKey{"pooling_mode_cls_token", Pooling::cls},
     PoolingKey{"pooling_mode_mean_tokens", Pooling::mean},
@@ -34,10 +34,10 @@ constexpr std::array kPoolingKeys = {
     PoolingKey{"pooling_mode_weightedmean_tokens", std::nullopt},
 };
 
-// The same under the numbers of pooling_type in GGUF files, of which 0 leaves it to who asks.
+// The supported poolings by value of pooling_type in GGUF files, from 1; 0 leaves the choice to the reader.
 constexpr std::array kPoolingNumbers = {Pooling::mean, Pooling::cls, Pooling::last};
 
-/// The file says no more; vectors made with it have length 1, as llama.cpp's.
+/// GGUF files set only the kind of pooling; vectors are normalized to length 1, as in llama.cpp.
 Result<PoolingConfig> pooling_of_gguf(const ModelFolder& folder, Pooling usual) {
   LATHE_TRY(const GgufFile file, open_gguf(folder));
   LATHE_TRY(const auto family, file.header.text("general.architecture"));
@@ -56,7 +56,7 @@ bool is_true(const Json& json, std::string_view key) {
   return found != json.end() && found->is_boolean() && found->get<bool>();
 }
 
-/// A kind named twice, or several at once (their vectors side by side), is none of ours.
+/// Several kinds at once (concatenated vectors) are not supported.
 Result<Pooling> read_pooling(const Json& json, const std::string& file) {
   std::optional<Pooling> chosen;
   for (const PoolingKey& known : kPoolingKeys) {
@@ -76,7 +76,7 @@ std::string text_in(const Json& json, const char* key) {
   return json.is_object() && found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-/// What stands in line behind the model.
+/// The modules after the Transformer.
 struct Modules {
   std::string pooling_folder{kUsualPoolingFolder};
   bool normalises = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PoolingConfig: what a folder, or a GGUF file, says of making one vector out of hidden states.
+// PoolingConfig: how a model makes one vector from hidden states, as set in its folder or GGUF file.
 // Source: sentence-transformers: modules.json, 1_Pooling/config.json, sentence_bert_config.json.
 #pragma once
 
@@ -14,14 +14,14 @@ namespace lathe::engine {
 struct PoolingConfig {
   Pooling pooling = Pooling::mean;
   bool normalises = true;
-  std::int64_t max_tokens = 0;  ///< of a text; 0: as many as the model has positions
+  std::int64_t max_tokens = 0;  ///< longest text; 0: as many tokens as the model has positions
 };
 
-/// `usual`: where the folder does not say. Errors: model_refused: a kind of pooling, or a module behind it, that is not
-/// there.
+/// Reads the pooling; `usual` if the folder does not set it. Errors: model_refused: a kind of pooling, or a module after it,
+/// that is not supported.
 Result<PoolingConfig> read_pooling_config(const ModelFolder& folder, Pooling usual);
 
-/// Behind the family and a dot, in GGUF files, and the number of a kind there.
+/// Key in GGUF files after "<family>.", and the value for a kind of pooling.
 inline constexpr std::string_view kGgufPoolingKey = "pooling_type";
 std::uint32_t gguf_pooling_number(Pooling pooling);
 

@@ -6,7 +6,7 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::size_t kMaxSaltBytes = 256;  // of a key or an account name there is no need for more
+constexpr std::size_t kMaxSaltBytes = 256;  // longer than any key or account name
 
 tl::unexpected<Error> refuse(std::string message) { return fail(ErrorCode::invalid_argument, std::move(message), "prompt"); }
 
@@ -44,7 +44,7 @@ Result<void> check_length(std::int64_t n_prompt, const RequestLimits& limits) {
   return {};
 }
 
-/// An answer ends where the context does; it can't be asked to be longer.
+/// Refuses a min_tokens beyond the context, where each answer ends.
 Result<void> check_min_tokens(std::int64_t n_prompt, std::int64_t min_tokens, const RequestLimits& limits) {
   const std::int64_t left = limits.context() - n_prompt;
   if (min_tokens <= left) return {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a request must satisfy before it is queued, so that nothing queued can fail for its size or wait forever.
+// Checks a request before it is queued, so that no queued request can fail for its size or wait forever.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 
 namespace lathe::engine {
 
-/// Units: tokens, unless said otherwise.
+/// Limits of the loaded model and its KV pool. Units: tokens, unless stated otherwise.
 struct RequestLimits {
   std::int64_t vocab_size = 0;
   std::int64_t max_model_len = 0;
   std::int64_t n_blocks = 0;
   std::int64_t block_size = 0;
-  std::int64_t window = 0;  ///< behind which blocks are given back; 0: all are kept
+  std::int64_t window = 0;  ///< sliding window after which blocks are freed; 0: never
   std::int64_t max_num_batched_tokens = 0;
   bool chunked_prefill = true;
 
-  /// The longest sequence that the pool can hold: with a window any.
+  /// The longest sequence that the pool can hold; with a window, any sequence if the window's blocks fit.
   std::int64_t pool_tokens() const {
     const bool any = window > 0 && peak_blocks(max_model_len, window, max_num_batched_tokens, block_size) <= n_blocks;
     return any ? max_model_len : n_blocks * block_size;
@@ -29,7 +29,7 @@ struct RequestLimits {
   std::int64_t context() const { return max_model_len < pool_tokens() ? max_model_len : pool_tokens(); }
 };
 
-/// Errors: invalid_argument, with the numbers and what to change.
+/// Errors: invalid_argument, with values and what to change.
 Result<void> check_request(const GenerateRequest& request, const RequestLimits& limits);
 
 }  // namespace lathe::engine

@@ -64,7 +64,7 @@ bool RequestHandle::wait(TokenEvent& event, std::chrono::milliseconds timeout) {
 }
 
 void RequestHandle::on_wake(std::function<void()> wake) {
-  // wake_mutex_ is held while a wake runs: so the old one has returned when this does.
+  // wake_mutex_ is held while a wake runs, so a running call of the old function has returned before on_wake() does.
   const std::lock_guard wake_lock(wake_mutex_);
   wake_ = std::move(wake);
   bool has_news = false;

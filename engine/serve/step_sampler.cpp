@@ -18,7 +18,7 @@ void StepSampler::sample(const StepPlan& plan, const kernels::TensorView& logits
     for (int i = 0; i < entry.n_logits; ++i) rows_.push_back({.entry = &entry, .number = i});
   }
   logits_ = logits;
-  // A share of the rows belongs to one thread at a time, and with it the scratch memory of that share.
+  // Each share of the rows has its own scratch memory and belongs to one thread at a time.
   runner_->parallel_for(static_cast<std::int64_t>(scratches_.size()), [this](std::int64_t begin, std::int64_t end) {
     const std::size_t n_shares = scratches_.size();
     for (auto share = static_cast<std::size_t>(begin); share < static_cast<std::size_t>(end); ++share) {
@@ -47,7 +47,7 @@ void StepSampler::sample_row(const Row& row, std::span<float> logits, SamplerScr
     generation.sampled = sample_token(input, scratch, generation.params.logprobs ? &generation.alternatives : nullptr);
     return;
   }
-  // A row of the prompt speaks about the token after it.
+  // A prompt row predicts the token after it.
   const auto predicted =
       static_cast<std::size_t>(std::max(generation.n_prompt_logits, generation.n_computed) + row.number + 1);
   if (!prompt_logprobs(logits, generation.tokens[predicted], *generation.params.prompt_logprobs, scratch,

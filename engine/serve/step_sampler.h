@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// StepSampler: the logits of a step to tokens and log probabilities, rows in parallel.
+// StepSampler: turns the logits of a step into tokens and log probabilities, with rows in parallel.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace lathe::engine {
 
-/// Requires: the sequences of the plan are Generations. Writes only `sampled`, `alternatives`, `prompt_logprobs` and
-/// `prompt_failed` of them.
+/// Requires: the sequences of the plan are Generations. Writes only their `sampled`, `alternatives`, `prompt_logprobs` and
+/// `prompt_failed`.
 /// Thread: the engine's.
 class StepSampler {
  public:
@@ -24,7 +24,7 @@ class StepSampler {
  private:
   struct Row {
     const PlannedSequence* entry;
-    int number;  ///< among the entry's rows of logits
+    int number;  ///< index among the entry's rows of logits
   };
 
   void sample_rows(std::size_t begin, std::size_t end, SamplerScratch& scratch) const;
@@ -32,8 +32,8 @@ class StepSampler {
 
   Runner* runner_;
   std::span<const std::int32_t> eos_ids_;
-  std::vector<SamplerScratch> scratches_;  ///< one a share of the rows
-  std::vector<Row> rows_;                  ///< by row of logits
+  std::vector<SamplerScratch> scratches_;  ///< one per share of the rows
+  std::vector<Row> rows_;                  ///< indexed by row of logits
   kernels::TensorView logits_;
 };
 

@@ -13,7 +13,7 @@
 namespace lathe::engine {
 namespace {
 
-/// A file's name has none of these.
+/// Distinguishes a template's text from a file name, which has none of these.
 bool is_template_text(const std::string& text) {
   return text.find("{{") != text.npos || text.find("{%") != text.npos || text.find('\n') != text.npos;
 }

@@ -15,16 +15,16 @@ using kernels::Dtype;
 using kernels::TensorView;
 using Form = WrittenPart::Form;
 
-// What is decoded before it is written: bounds the memory beside the tensor.
+// Bytes decoded between two writes: bounds the memory needed in addition to the tensor.
 constexpr std::int64_t kBytesAtATime = 16LL << 20;
 
-/// Writes a number in a floating type.
+/// Stores a value in a floating type.
 void store(float number, Dtype dtype, std::byte* out) {
   const std::uint16_t half = dtype == Dtype::f16 ? kernels::f32_to_f16(number) : kernels::f32_to_bf16(number);
   dtype == Dtype::f32 ? std::memcpy(out, &number, sizeof number) : std::memcpy(out, &half, sizeof half);
 }
 
-/// A vector is a matrix of one row.
+/// Views a vector as a matrix of one row.
 TensorView as_matrix(const TensorView& source) {
   return source.rank == 1 ? TensorView(source.data, source.dtype, {1, source.dim(0)}) : source;
 }
@@ -75,7 +75,7 @@ Result<void> TensorConversion::write_numbers(const WrittenPart& part, WeightsWri
       std::max<std::int64_t>(1, kBytesAtATime / std::max<std::int64_t>(1, k * element_bytes));
   const kernels::RoundedTensor rounded(part.format, source, parallel_for_);
   const bool is_plain = part.layout == TensorLayout::plain;
-  std::vector<std::byte> bytes, all;  // what lies otherwise in files is put in order once all of it is there
+  std::vector<std::byte> bytes, all;  // `all` collects a part whose layout in files is not plain, to reorder it at the end
   for (std::int64_t begin = 0; begin < n_rows; begin += rows_at_a_time) {
     const std::int64_t count = std::min(rows_at_a_time, n_rows - begin);
     bytes.resize(static_cast<std::size_t>(count * k * element_bytes));
@@ -100,7 +100,7 @@ Result<void> TensorConversion::write_numbers(const WrittenPart& part, WeightsWri
 
 Result<void> TensorConversion::write_in_order(const WrittenPart& part, std::vector<std::byte>& all, WeightsWriter& writer) {
   const std::vector<std::int64_t>& shape = part.tensor.shape;
-  const std::vector<std::int64_t> plain = stored_shape(part.layout, shape);  // turning it twice is not turning it
+  const std::vector<std::int64_t> plain = stored_shape(part.layout, shape);  // transposing twice restores the shape
   const TensorView rounded = shape.size() == 1 ? TensorView(all.data(), part.tensor.dtype, {plain[0]})
                                                : TensorView(all.data(), part.tensor.dtype, {plain[0], plain[1]});
   std::vector<std::byte> memory;
@@ -108,7 +108,7 @@ Result<void> TensorConversion::write_in_order(const WrittenPart& part, std::vect
   return writer.write({stored.as<std::byte>(), stored.n_bytes()});
 }
 
-/// Rows as Backend::pack_rows takes them.
+/// Rounds a part to codes, in the row layout of Backend::pack_rows.
 TensorView TensorConversion::rounded_codes(const WrittenPart& part) {
   const TensorView source = source_of(part);
   const std::int64_t n_rows = source.dim(0), row_bytes = kernels::coded_row_bytes(part.format, source.dim(1));
@@ -123,7 +123,7 @@ TensorView TensorConversion::rounded_codes(const WrittenPart& part) {
   return {coded_.data(), Dtype::u8, {n_rows, row_bytes}};
 }
 
-/// A row of codes moves as any row does.
+/// Writes codes in blocks; layouts move rows of codes like any rows.
 Result<void> TensorConversion::write_codes(const WrittenPart& part, WeightsWriter& writer) {
   const bool is_kept = part.form == Form::kept_codes;
   const TensorView plain = is_kept

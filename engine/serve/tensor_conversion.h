@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TensorConversion: writes the parts of a plan, one after the other.
+// TensorConversion: writes the parts of a conversion plan, one after the other.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +14,15 @@
 
 namespace lathe::engine {
 
-/// Owns: room for a tensor. What smoothing scaled before it was rounded is scaled back.
+/// Weights that smoothing scaled before rounding are scaled back. Owns: buffers for one tensor.
 class TensorConversion {
  public:
-  /// All outlive it.
+  /// Requires: all arguments outlive the object.
   TensorConversion(const OpenedModel& model, kernels::Backend& backend, const Smoothing& smoothing);
 
-  /// Writes all bytes of a part. Errors: those of the writer.
+  /// Writes all bytes of a part. Errors: as the writer.
   Result<void> write(const WrittenPart& part, WeightsWriter& writer);
-  /// Of what has been written: tensors that hold NaN or infinity.
+  /// Warnings about written tensors that hold NaN or infinity.
   std::vector<std::string> warnings() const { return check_.warnings(); }
 
  private:
