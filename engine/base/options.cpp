@@ -31,7 +31,7 @@ constexpr double kMaxBytes = 1ll << 50;          // a pebibyte: more than any ma
 constexpr double kMaxDelayMs = 600'000;          // ten minutes: longer than clients wait
 constexpr double kMaxSeed = 9007199254740991.0;  // 2^53 - 1: the largest integer that JSON clients send exactly
 
-// All names of the rows in engine/text/tool_calls, which this level cannot include; a test compares them.
+// All names of the rows in engine/text/tool_calls, which this folder cannot include; a test compares them.
 constexpr std::string_view kToolCallParsers =
     "auto|none|openai|kimi_k2|minimax_m2|minimax|deepseek_v3|deepseek_v31|gemma4|qwen3_coder|qwen3_xml|glm45|glm47|mistral|"
     "granite|functiongemma|hermes|pythonic|llama4_pythonic|llama3_json|llama4_json|json";

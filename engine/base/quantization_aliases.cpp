@@ -7,10 +7,10 @@
 namespace lathe::engine {
 namespace {
 
-// "bitsandbytes" alone means NF4 at load in vLLM, and LLM.int8() in TGI. It leaves bnb_4bit_quant_type unchanged, whose
-// default is NF4. "ao-int8wo", "eetq" and "int8_per_channel_weight_only" have one scale per output and do not quantize
-// activations: int8_g128 has finer scales and rounds activations as finely, like int4_g128 for "ao-int4wo-128". dynamic_int8
-// has the same codes, but one scale for all activations of a token.
+// "bitsandbytes" alone has vLLM's meaning, NF4 at load (TGI means LLM.int8() by it). It leaves bnb_4bit_quant_type
+// unchanged, whose default is NF4. "ao-int8wo", "eetq" and "int8_per_channel_weight_only" have one scale per output and do
+// not quantize activations: int8_g128 has finer scales and rounds activations as finely, like int4_g128 for "ao-int4wo-128".
+// dynamic_int8 has the same codes, but one scale for all activations of a token.
 constexpr std::array kAliases = {
     QuantizationAlias{.name = "bitsandbytes", .quantization = "bitsandbytes_4bit", .source = "vLLM"},
     QuantizationAlias{

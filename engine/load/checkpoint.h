@@ -33,7 +33,7 @@ struct StoredType {
   std::int64_t block = 1;                         ///< elements per block; a row holds whole blocks
   BlockDecoder decode = nullptr;                  ///< set for types without a dtype
   std::optional<kernels::WeightFormat> packed{};  ///< weight format with identical codes and scales
-  /// layout of codes and scales, for types whose matrices become coded tensors
+  /// Layout of codes and scales, for types whose matrices become coded tensors.
   const BlockCodes* codes = nullptr;
 };
 
@@ -58,7 +58,7 @@ struct StoredTensor {
   /// tensors.
   std::shared_ptr<const CodedTensor> coded{};
   std::vector<StoredTensor> parts{};
-  /// one expert's slice of a tensor that holds all experts, under the name without the expert index
+  /// True for one expert's slice of a tensor that holds all experts, under the name without the expert index.
   bool is_of_stack = false;
 };
 

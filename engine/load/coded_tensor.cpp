@@ -144,7 +144,7 @@ class RowDecoder {
 
  private:
   struct Scale {
-    /// zero: the minimum, or the zero point relative to the middle, which the table of values already subtracts
+    /// `zero`: the minimum; or the zero point minus the middle, since the table of values subtracts the middle already.
     float scale, zero;
   };
 

@@ -39,7 +39,8 @@ int find_with_rules(int folder, const std::string& file, std::uint64_t rules, st
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC | flags;
   how.resolve = rules;
-  // openat2() returns EAGAIN for a path with ".." (links may have one) when another file was renamed meanwhile.
+  // openat2() returns EAGAIN for a path with ".." (links may have one) when another file was renamed meanwhile; then it is
+  // called again.
   constexpr int kMaxTries = 1000;
   int found = -1;
   for (int tries = 0; tries < kMaxTries; ++tries) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ModelFolder: the only access to the files of a checkpoint folder, or of one GGUF model in a folder; names inside those
-// files cannot lead out of it.
+// ModelFolder: opens the files of a checkpoint folder, or of one GGUF model in a folder; names inside those files cannot
+// lead out of the folder.
 #pragma once
 
 #include <memory>

@@ -62,7 +62,7 @@ void NumberCheck::look_at(std::string_view tensor, const TensorView& numbers, co
   if (numbers.dtype == Dtype::u8) return;
   const std::int64_t n_bad = n_not_finite(numbers, parallel_for);
   const auto is_it = [&](const Found& one) { return one.tensor == tensor; };
-  // a conversion may split a tensor and check each part
+  // A conversion may split a tensor and check each part: one warning is enough.
   if (n_bad == 0 || std::any_of(found_.begin(), found_.end(), is_it)) return;
   found_.push_back({.tensor = std::string(tensor), .n_bad = n_bad, .n = numbers.n_elements()});
 }

@@ -21,7 +21,7 @@ struct CachedWeights {
 struct WeightMaker {
   std::string recipe;  ///< inputs of the weights other than checkpoint and options; part of the key
   /// Fills the decoder. Returns warnings about the weights; weights with warnings are not stored, since the next load could
-  /// not repeat them.
+  /// not repeat the warnings.
   std::function<Result<std::vector<std::string>>(const WeightObserver&)> make;
 };
 

@@ -234,7 +234,8 @@ void EngineLoop::step() {
   emit();
 }
 
-/// Sleeps while the policy waits for more requests. Wakes at least every kLookPeriodNs, since cancellations send no mail.
+/// Sleeps while the policy waits for more requests. Wakes at least every kLookPeriodNs, since cancellations put nothing in
+/// the mailbox.
 void EngineLoop::rest() {
   if (plan_->batch.n_rows() > 0 || !scheduler_.has_work()) return;
   const std::int64_t left_ns = std::min(scheduler_.wake_ns() - now_ns(), kLookPeriodNs);
@@ -254,7 +255,7 @@ void EngineLoop::receive() {
   }
 }
 
-/// A cancelled request leaves before the step is planned, so it costs no more work.
+/// Removes cancelled requests before the step is planned, so they cost no more work.
 void EngineLoop::drop_cancelled() {
   const bool all = aborting_.load(std::memory_order_relaxed);
   if (!all && !any_cancelled_->exchange(false, std::memory_order_acquire)) return;
@@ -308,7 +309,7 @@ void EngineLoop::commit() {
   }
 }
 
-/// Tokens -> text, and with it the stop strings.
+/// Tokens -> text; finds stop strings.
 void EngineLoop::detokenize() {
   for (const PlannedSequence& entry : plan_->entries) {
     Generation& generation = generation_of(entry);

@@ -23,7 +23,7 @@ using Kind = GgufKey::Kind;
 // Floating metadata values are f32, with 24 bits.
 constexpr double kRounding = 1e-6;
 
-// written from the rotary_dim that is computed, for every family
+// Written from the rotary_dim that is computed, for every family with RoPE.
 constexpr std::string_view kTurned = "rope.dimension_count";
 constexpr std::string_view kFileType = "general.file_type", kQuantizationVersion = "general.quantization_version";
 

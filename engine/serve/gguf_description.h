@@ -26,8 +26,8 @@ struct GgufDescription {
 /// Describes a model in a folder, except for the types of its matrices. Errors: unsupported when GGUF has no name for the
 /// family or no key for its RoPE; model_refused when config.json lacks a value that GGUF requires.
 Result<GgufDescription> describe_for_gguf(const OpenedModel& model);
-/// Copies the metadata of a model in a GGUF file, except for keys about the split into files. `keeps_types`: keeps the keys
-/// about the types of matrices too. Errors: model_refused.
+/// Copies the metadata of a model in a GGUF file, except for keys about the file itself (split, alignment). `keeps_types`:
+/// keeps the keys about the types of matrices too. Errors: model_refused.
 Result<GgufDescription> describe_as_read(const OpenedModel& model, bool keeps_types);
 
 /// Sets the keys about the types of matrices: `blocks`, which a weight format has, or `dtype` where `blocks` is null.

@@ -103,7 +103,8 @@ class MemoryPlanner {
   }
 
   /// Pools that hold all blocks of layers with a shorter window while max_num_seqs requests run, the shortest window first.
-  /// Such a pool never runs out of blocks; if the primary group has no more blocks, all layers form one group.
+  /// These pools never run out of blocks. A window whose pool would not be smaller than the primary group's joins the
+  /// primary group.
   std::vector<WindowPool> full_windows() const {
     const PolicyDescriptor* const policy = find_policy(options_.policy);
     std::vector<WindowPool> windows;

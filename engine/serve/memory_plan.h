@@ -33,7 +33,7 @@ struct MemoryPlan {
 Result<MemoryPlan> plan_memory(const kernels::Backend& backend, const ModelConfig& config, const StoredWeights& stored,
                                const EngineOptions& options, std::optional<std::int64_t> free);
 
-/// Errors: resource_exhausted when the plan does not fit, with the parts, the free memory, and a plan that would fit.
+/// Errors: resource_exhausted when the plan does not fit, with the parts, the free memory, and advice on what would fit.
 Result<void> check_fit(const MemoryPlan& plan);
 
 }  // namespace lathe::engine

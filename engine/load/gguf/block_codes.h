@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // BlockCodes: reads the blocks of a GGUF type as codes and scales that a weight format has, so that they are packed without
-// rounding. Scales and minimums of the k-quants are products of an f16 and an integer. Both are exact in f32, so decoded
-// elements equal those of gguf-py bit by bit. Source: ggml, ggml-quants.c.
+// rounding. Scales and minimums of the k-quants are products of an f16 and an integer. Both products are exact in f32, so
+// decoded elements equal those of gguf-py bit by bit. Source: ggml, ggml-quants.c.
 #pragma once
 
 #include <cstddef>

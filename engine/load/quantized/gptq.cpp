@@ -163,7 +163,7 @@ Result<void> join(JsonFieldReader& config, TensorParts& parts) {
     return {};
   }
   for (const std::string& module : parts.modules_with(".qweight")) {
-    // without g_idx every weight would get a wrong scale
+    // Without g_idx every weight would get a wrong scale.
     if (is_ordered) LATHE_TRY_VOID(parts.of_type(module + ".g_idx", "I32"));
     LATHE_TRY_VOID(join_module(gptq, module, parts));
   }
