@@ -16,11 +16,11 @@ using engine::ErrorCode;
 using engine::Result;
 using engine::TokenEvent;
 
-/// Enough to touch the weights, fill caches and reach the clock rate of steady load.
+/// Tokens that touch all weights, fill the caches and reach the clock rate of steady load.
 constexpr int kWarmUpTokens = 16;
 constexpr std::chrono::milliseconds kPatience{100};
 
-/// One stream, from its submission to what its last event says.
+/// One stream, from its submission to its last event.
 struct Stream {
   Clock::time_point submitted;
   engine::RequestHandlePtr handle;
@@ -37,10 +37,10 @@ class Bench {
   Bench(Engine& engine, std::uint64_t seed, std::function<bool()> go_on)
       : engine_(engine), random_(seed), go_on_(std::move(go_on)) {}
 
-  /// Tokens per second of one sample.
+  /// Measures one sample. Units: tokens per second.
   Result<double> sample(BenchKind kind, int n_tokens, int depth, int concurrency) {
     const int n_prompt = kind == BenchKind::pp ? n_tokens : 1;
-    // The first token of an answer belongs to its prompt, hence one more.
+    // Prompt processing yields the first token of an answer, hence one more.
     const int n_output = kind == BenchKind::pp ? 1 : n_tokens + 1;
     std::vector<Prompt> prompts;
     for (int i = 0; i < concurrency; ++i) prompts.push_back(random_prompt(depth));
@@ -110,7 +110,7 @@ class Bench {
     return {};
   }
 
-  /// The cache keeps whole blocks.
+  /// Only whole blocks are cached.
   Result<void> check_depth(const std::vector<Stream>& streams, int depth) const {
     const std::int64_t whole = depth - depth % engine_.model().options.block_size;
     for (const Stream& stream : streams) {
@@ -139,7 +139,7 @@ class Bench {
   std::mt19937_64 random_;
   const std::function<bool()> go_on_;
   const std::int64_t salt_ =
-      Clock::now().time_since_epoch().count();  ///< a second benchmark must not find this one's prompts
+      Clock::now().time_since_epoch().count();  ///< a second benchmark must not find this one's prompts in the cache
   std::uint64_t n_prompts_ = 0;
 };
 

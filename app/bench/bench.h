@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Synthetic benchmark of a loaded engine: how fast it reads prompts and writes tokens with so many streams at once.
+// A synthetic benchmark of a loaded engine: measures how fast it processes prompts and generates tokens for a given number
+// of concurrent streams.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +13,21 @@
 namespace lathe::app {
 
 enum class BenchKind : std::uint8_t {
-  pp,  ///< prompt processing: prompts of n_tokens, one token each as answer
-  tg   ///< text generation: n_tokens each after one token that is not in the cache
+  pp,  ///< prompt processing: prompts of n_tokens, answers of one token
+  tg   ///< text generation: answers of n_tokens, each to a prompt of one token that is not in the cache
 };
 std::string_view name_of(BenchKind kind);
 
 struct BenchPlan {
-  int n_prompt = 512;    ///< tokens; 0 leaves pp out
-  int n_generate = 128;  ///< tokens; 0 leaves tg out
-  int depth = 0;         ///< tokens that each stream has in the cache before what is measured
+  int n_prompt = 512;    ///< tokens of each prompt; 0 leaves pp out
+  int n_generate = 128;  ///< tokens of each answer; 0 leaves tg out
+  int depth = 0;         ///< tokens of each stream that are in the cache before the measurement
   std::vector<int> concurrency{1};
   int n_repeats = 3;
   std::uint64_t seed = 1;
 };
 
-/// Units: tokens per second, all streams together; one sample a repeat.
+/// Units: tokens per second, summed over all streams; one sample per repeat.
 struct BenchRun {
   BenchKind kind = BenchKind::pp;
   int n_tokens = 0;
@@ -40,10 +41,11 @@ struct BenchProgress {
   int n_done = 0, n_total = 0;  ///< runs
 };
 
-/// Every run after one discarded warm-up. pp: from the first submit to the last first token. tg: from the first token of
-/// any stream to the last token of all; the tokens before are not counted. Prompts are random and never repeat, so that
-/// the prefix cache helps with nothing but the depth, which is put there before. `observer` hears of each sample; false
-/// stops. Errors: those of Engine::submit; cancelled; invalid_argument where the cache did not keep the depth.
+/// Runs every pair of kind and concurrency, after one discarded warm-up each. pp: measured from the first submit to the last
+/// first token. tg: from the first token of any stream to the last token of all; the first token of an answer is not
+/// counted. Prompts are random and never repeat, so that the prefix cache holds nothing of them but the depth, which is
+/// computed in advance. `observer` is called while a run waits for tokens and after each sample; it returns false to stop.
+/// Errors: those of Engine::submit; cancelled; invalid_argument if the cache did not keep the depth.
 engine::Result<std::vector<BenchRun>> run_bench(engine::Engine& engine, const BenchPlan& plan,
                                                 const std::function<bool(const BenchProgress&)>& observer);
 

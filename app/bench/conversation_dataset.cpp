@@ -18,7 +18,7 @@ using engine::ErrorCode;
 using engine::Json;
 using engine::Result;
 
-/// A list of what was said, and by whom.
+/// Keys of a list of messages.
 struct SaidForm {
   const char* list;
   const char* speaker;
@@ -37,14 +37,14 @@ tl::unexpected<engine::Error> refuse(std::string message, const std::string& whe
 
 bool has_list(const Json& item, const char* key) { return item.contains(key) && item[key].is_array(); }
 
-/// Without a speaker the user has every second word, and the first.
+/// A message without a speaker is the user's if its index is even: the user begins, then speakers alternate.
 bool is_of_user(const Json& said, const SaidForm& form, std::size_t place) {
   if (!said.contains(form.speaker) || !said[form.speaker].is_string()) return place % 2 == 0;
   const std::string speaker = said[form.speaker].get<std::string>();
   return std::find(kUsers.begin(), kUsers.end(), speaker) != kUsers.end();
 }
 
-/// Nothing: a piece has no words.
+/// Returns nothing if a message has no text.
 std::optional<UserTurns> said_by_user(const Json& list, const SaidForm& form) {
   UserTurns turns;
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -54,7 +54,7 @@ std::optional<UserTurns> said_by_user(const Json& list, const SaidForm& form) {
   return turns;
 }
 
-/// Nothing: it has none of the forms.
+/// Returns nothing if the item has none of the known forms.
 std::optional<UserTurns> turns_in(const Json& item) {
   if (!item.is_object()) return std::nullopt;
   for (const char* key : {"text", "prompt"}) {

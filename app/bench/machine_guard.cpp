@@ -31,7 +31,7 @@ constexpr std::array kGuards = {
                  [](double value) {
                    return fmt::format("{:.1f} % of the memory is in use: the machine is about to swap", 100 * value);
                  }},
-    MachineGuard{"swap", kMiB,  // what a system moves for itself is less
+    MachineGuard{"swap", kMiB,  // the system itself swaps less than this
                  [](double value) { return fmt::format("{:.0f} MiB were swapped during a run", value / kMiB); }},
     MachineGuard{"without_usage", 0,
                  [](double value) {

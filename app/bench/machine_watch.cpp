@@ -15,10 +15,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A second of one processor: fewer ticks say more of the clock than of the load.
+// One second of one processor: the error of the tick counters exceeds the load that fewer ticks show.
 constexpr double kEnoughTicks = 100;
 
-/// The first word of a file; empty: there is none.
+/// Returns the first word of a file; empty: the file is empty or does not exist.
 std::string word_in(const fs::path& file) {
   std::ifstream stream(file);
   std::string word;
@@ -26,7 +26,7 @@ std::string word_in(const fs::path& file) {
   return word;
 }
 
-/// The number behind a name in a file of lines "name number"; 0: there is none.
+/// Returns the number after `name` in a file of lines "name number"; 0: not found.
 double number_behind(const fs::path& file, const std::string& name) {
   std::ifstream stream(file);
   for (std::string line; std::getline(stream, line);) {
@@ -46,7 +46,7 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
   return paths;
 }
 
-/// Of /proc/self/stat: user and system time, the fields 14 and 15; the name before them may hold anything.
+/// User and system time from /proc/self/stat, fields 14 and 15; the process name before them may contain any character.
 double own_ticks(const fs::path& file) {
   std::ifstream stream(file);
   std::string text;
@@ -100,7 +100,7 @@ std::vector<MachineWarning> MachineWatch::end() {
   run_.all += now.all - begin_.all;
   run_.own += now.own - begin_.own;
   const double swapped = (now.swapped - begin_.swapped) * static_cast<double>(::sysconf(_SC_PAGESIZE));
-  // Fewer than before: another model has been loaded.
+  // The counter fell: another model was loaded, whose counter began at 0.
   const std::uint64_t own_tokens = now.own_tokens - (now.own_tokens < begin_.own_tokens ? 0 : begin_.own_tokens);
   const MachineWarning seen[] = {{"battery", battery()},       {"governor", governor()},
                                  {"other_load", other_load()}, {"own_requests", static_cast<double>(own_tokens)},
@@ -114,7 +114,7 @@ std::vector<MachineWarning> MachineWatch::end() {
   return warnings;
 }
 
-/// Those of mice and keyboards are of no matter.
+/// Batteries of mice and keyboards (scope "Device") are ignored.
 double MachineWatch::battery() const {
   for (const fs::path& supply : entries_of(root_ + "/sys/class/power_supply")) {
     if (word_in(supply / "type") == "Battery" && word_in(supply / "scope") != "Device" &&
@@ -124,7 +124,7 @@ double MachineWatch::battery() const {
   return 0;
 }
 
-/// Share of the processors whose governor is another than "performance"; those without one run as they please.
+/// Share of the processors whose governor is not "performance"; processors without a governor count as fast.
 double MachineWatch::governor() const {
   double n_slow = 0, n_all = 0;
   for (const fs::path& processor : entries_of(root_ + "/sys/devices/system/cpu")) {
@@ -142,7 +142,7 @@ double MachineWatch::memory() const {
   return all > 0 && left > 0 ? 1 - left / all : 0;
 }
 
-/// Share of all processors that others had, neighbours of a virtual machine among them.
+/// Share of all processors' time that other processes took, including other guests of the host (steal).
 double MachineWatch::other_load() {
   if (!guards_load_ || run_.all < kEnoughTicks) return 0;
   const double share = (run_.busy - run_.own) / run_.all;

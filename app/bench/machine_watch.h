@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MachineWatch: looks whether the machine leaves a measurement alone.
+// MachineWatch: detects what on the machine disturbs a measurement: other load, swapping, a throttled clock.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,21 @@
 
 namespace lathe::app {
 
-/// What a machine does not tell is not guarded. Thread: one.
+/// Guards whose value the system does not report are skipped. Thread: one.
 class MachineWatch {
  public:
-  /// `root`: where /proc and /sys are looked for; tests bring their own. `guards_load`: false where others are meant to
-  /// work: a server that is measured from outside. `own_tokens`: how many this program has computed for others than who
-  /// measures, on an engine beside the measured one; empty: it has no other.
+  /// `root`: prefix of /proc and /sys; tests set it. `guards_load`: false if load by other processes is expected: a measured
+  /// server runs outside of this process. `own_tokens`: reads how many tokens this program has computed for others than the
+  /// benchmark, on an engine next to the measured one; empty: there is no such engine.
   explicit MachineWatch(std::string root = {}, bool guards_load = true, std::function<std::uint64_t()> own_tokens = {});
 
-  void begin();  ///< of a run
-  /// What was the matter since begin(), or is. Runs too short for the clock of the system are judged together.
+  void begin();  ///< starts a run
+  /// Returns the warnings of the run since begin(). CPU load of runs shorter than kEnoughTicks is summed and judged
+  /// together.
   std::vector<MachineWarning> end();
 
  private:
-  /// Since the machine started, or this process did. Units: ticks of the clock; pages.
+  /// Counters since boot or since the start of this process. Units: clock ticks; `swapped`: pages.
   struct Counts {
     double busy = 0, all = 0, own = 0, swapped = 0;
     std::uint64_t own_tokens = 0;
@@ -38,7 +39,7 @@ class MachineWatch {
   const std::string root_;
   const bool guards_load_;
   const std::function<std::uint64_t()> own_tokens_;
-  Counts begin_, run_;  ///< run_: of the runs that are not judged yet
+  Counts begin_, run_;  ///< run_: sums of the runs whose load is not judged yet
 };
 
 }  // namespace lathe::app

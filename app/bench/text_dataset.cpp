@@ -19,7 +19,7 @@ using engine::Result;
 
 constexpr std::streamoff kMaxBytes = 1LL << 30;
 
-/// What is no text, a compressed file for one, would give numbers that mean nothing.
+/// Refuses files that are no text, such as compressed files: a measurement on them would mean nothing.
 Result<void> check_text(const std::string& text, const std::string& path) {
   for (std::size_t at = 0; at < text.size();) {
     const engine::Utf8Step step = engine::read_utf8(text, at);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The distributions of a run as a journal keeps them.
+// Latency distributions of a run in the JSON form of sweep journals.
 #pragma once
 
 #include <vector>
@@ -10,9 +10,10 @@
 
 namespace lathe::app {
 
-/// {"ttft_ms": {"n": 8, "values": [...]}, ...}, without latencies of which none was seen. One for each of latencies().
+/// Example: {"ttft_ms": {"n": 8, "values": [...]}, ...}. Requires: one distribution for each of latencies(). Latencies of
+/// which none was seen are left out.
 engine::OrderedJson journal_json(const std::vector<LatencyDistribution>& distributions);
-/// Names that nobody knows are passed over. Errors: invalid_argument naming the latency.
+/// Skips latencies with an unknown name. Errors: invalid_argument naming the latency.
 engine::Result<std::vector<LatencyDistribution>> distributions_from(const engine::Json& json);
 
 }  // namespace lathe::app

@@ -10,15 +10,15 @@
 namespace lathe::app {
 namespace {
 
-constexpr std::size_t kGoalLook = 35;  // that no cell has
+constexpr std::size_t kGoalLook = 35;  // no cell has this look
 
-/// The smallest and the largest latency of all lines.
+/// Smallest and largest latency over all lines.
 struct Span {
   double low = INFINITY, high = 0;
   bool by_ratio() const { return low > 0 && high > kRatiosFrom * low; }
 };
 
-/// A stair from 0 % at the smallest value to 100 % at the largest.
+/// Returns the cumulative distribution as a staircase from 0 % at the smallest value to 100 % at the largest.
 std::vector<DrawnPoint> stair(const LatencyDistribution& distribution) {
   std::vector<DrawnPoint> points;
   double share = 0;
@@ -30,7 +30,7 @@ std::vector<DrawnPoint> stair(const LatencyDistribution& distribution) {
   return points;
 }
 
-/// 1, 2 and 5 times the powers of ten.
+/// Returns a logarithmic axis with ticks at 1, 2 and 5 times the powers of ten; beyond three decades at the powers alone.
 DrawnAxis ratio_axis(std::string title, const Span& span) {
   constexpr double kRoom = 1.1;
   DrawnAxis axis{
@@ -65,7 +65,7 @@ std::string distribution_svg(const SweepPlan& plan, const SweepReport& report, s
   if (n_left_out > 0) lines.push_back(left_out(n_left_out));
   const Latency& shown = latencies()[latency];
   const double goal = shown.goal == nullptr ? 0 : plan.goal.*shown.goal;
-  constexpr double kInSight = 3;  // a goal further off would press the lines to the edge
+  constexpr double kInSight = 3;  // a goal further away would press the lines to the edge
   if (goal > 0 && goal < kInSight * span.high) {
     span = {std::min(span.low, goal), std::max(span.high, goal)};
     lines.push_back({.name = fmt::format("goal {:g} ms", goal),

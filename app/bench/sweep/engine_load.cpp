@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run on an engine of this process.
+// Runs a workload on an engine of this process.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,24 +19,24 @@ using engine::Result;
 
 constexpr std::uint64_t kFnvPrime = 0x100000001b3;
 
-/// What the engine's thread tells the generator's.
+/// Signal from the engine's thread to the load generator's.
 struct Arrivals {
   std::mutex mutex;
   std::condition_variable changed;
   bool any = false;
 };
 
-/// A request on its way. Wake-ups come on the engine's thread: they keep the time of each step's token.
+/// A request that is running. Its wake-up callback runs on the engine's thread and records the time of each step's token.
 struct Flight {
   std::size_t index = 0;
   SentRequest* record = nullptr;
-  std::int64_t output_tokens = 0;  ///< asked for
+  std::int64_t output_tokens = 0;  ///< planned length of the answer
   bool has_next = false;
-  std::vector<std::int32_t> said{};  ///< prompt and answer so far, where another turn goes on with them
+  std::vector<std::int32_t> said{};  ///< prompt and answer so far, if another turn continues them
   engine::RequestHandlePtr handle;
   std::mutex mutex;
   std::vector<RunClock::time_point> wakes;
-  std::size_t n_late = 0;  ///< wake-ups still to come for tokens that have been read
+  std::size_t n_late = 0;  ///< wake-ups that are outstanding for tokens that were already read
 };
 
 class EngineSink final : public LoadSink {
@@ -48,7 +48,7 @@ class EngineSink final : public LoadSink {
   }
   EngineSink(const EngineSink&) = delete;
   EngineSink& operator=(const EngineSink&) = delete;
-  /// No wake-up may come after this.
+  /// Removes the callbacks first: no wake-up may come after the destruction.
   ~EngineSink() override {
     for (const auto& flight : flights_) {
       if (flight->handle == nullptr) continue;
@@ -92,7 +92,7 @@ class EngineSink final : public LoadSink {
       arrivals_.changed.wait_for(lock, at_most, [this] { return arrivals_.any; });
       arrivals_.any = false;
     }
-    std::vector<std::size_t> ended_ones;  // which leave
+    std::vector<std::size_t> ended_ones;  // handles of these requests are released
     for (std::size_t i = 0; i < flights_.size();) {
       LATHE_TRY(const bool ended, read(*flights_[i]));
       if (ended) {
@@ -126,13 +126,13 @@ class EngineSink final : public LoadSink {
     return ids;
   }
 
-  /// The same begin for all prompts: the ids of a longer one go on behind those of a shorter.
+  /// Returns the common prefix of all prompts: that of a longer prompt extends that of a shorter one.
   std::vector<std::int32_t> shared_ids(std::size_t n) {
     if (shared_.size() < n) shared_ = random_ids(Purpose::shared, 0, static_cast<std::int64_t>(n));
     return {shared_.begin(), shared_.begin() + static_cast<std::ptrdiff_t>(n)};
   }
 
-  /// Tokens of the answer, with the prompt cut to what the context holds beside it, where that is asked for.
+  /// Returns the length of the answer; with too_long=cut the prompt is shortened so that both fit into the context.
   Result<std::int64_t> fitted(std::vector<std::int32_t>& prompt, std::int64_t n_output, SentRequest& record) const {
     const std::int64_t room = engine_.model().max_model_len;
     if (static_cast<std::int64_t>(prompt.size()) + n_output <= room) return n_output;
@@ -183,14 +183,15 @@ class EngineSink final : public LoadSink {
     return true;
   }
 
-  /// A step gives a token at most; where one was not seen, its time is that of the next.
+  /// Assigns a time to each token. A step yields one token at most; a token whose wake-up was not seen gets the current
+  /// time.
   void note_times(Flight& flight, SentRequest& record, std::size_t n_tokens) {
     std::vector<RunClock::time_point> wakes;
     {
       const std::lock_guard lock(flight.mutex);
       wakes.swap(flight.wakes);
     }
-    // A token may be read before its wake-up comes: that one tells nothing of those after it.
+    // A token may be read before its wake-up comes: that wake-up belongs to none of the later tokens.
     const std::size_t n_late = std::min(flight.n_late, wakes.size());
     wakes.erase(wakes.begin(), wakes.begin() + static_cast<std::ptrdiff_t>(n_late));
     flight.n_late -= n_late;
@@ -216,13 +217,14 @@ class EngineSink final : public LoadSink {
   const std::uint64_t seed_;
   const RunClock::time_point start_;
   const std::string salt_ = fmt::format("sweep {}", start_.time_since_epoch().count());
-  std::vector<std::int32_t> shared_;  ///< of the longest so far
+  std::vector<std::int32_t> shared_;  ///< longest shared prefix so far
   Arrivals arrivals_;
   std::vector<std::unique_ptr<Flight>> flights_;
-  std::map<std::size_t, std::vector<std::int32_t>> said_;  ///< before the turn of that index
+  std::map<std::size_t, std::vector<std::int32_t>> said_;  ///< conversation before the turn of that index
 };
 
-/// Every step has rows of a request, which saw what was held in it: nothing is missed between two looks at the engine.
+/// Peak of the occupied blocks. Every step has rows of a request, whose timings record the blocks in use, so no peak is
+/// missed between two snapshots of the engine.
 double kv_usage_peak(const RunRecord& record, std::int64_t n_blocks) {
   std::int64_t peak = 0;
   for (const SentRequest& request : record.requests) peak = std::max(peak, request.timings.peak_blocks);
@@ -234,7 +236,7 @@ void count_since(const engine::EngineCounters& before, const engine::EngineCount
     return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
   };
   const std::uint64_t padding = now.n_padding_tokens - before.n_padding_tokens;
-  // The last token of an answer is written and not computed.
+  // The last token of each answer is generated and never computed as input.
   const std::uint64_t written = now.n_generation_tokens - before.n_generation_tokens;
   const std::uint64_t wanted =
       now.n_prefill_tokens - before.n_prefill_tokens + written - std::min<std::uint64_t>(written, record.requests.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Engines of this process as what a sweep measures, and what their numbers cost in quality.
+// The SweepSubject of engines in this process; also measures the quality of their quantization.
 #include "app/bench/sweep/load_generator.h"
 #include "app/bench/sweep/quality.h"
 #include "app/bench/sweep/request_plan.h"
@@ -25,7 +25,7 @@ class EngineSubject final : public SweepSubject {
     quality_ = {};
     if (!plan_.quality_dataset.empty()) {
       if (!tell("evaluating", true)) return engine::fail(ErrorCode::cancelled, "left before the evaluation");
-      // While no engine is there: its memory is free for the reference.
+      // No engine is loaded now: its memory is free for the reference.
       LATHE_TRY(quality_, meter_.measure(cell.options, [&] { return tell("evaluating", false); }));
       meter_.make_room_for(cell.options);
     }
@@ -56,7 +56,7 @@ class EngineSubject final : public SweepSubject {
   RequestPlanner planner_;
   std::string loaded_key_;
   QualityMeter meter_;
-  QualityRecord quality_;  ///< of what is loaded
+  QualityRecord quality_;  ///< quality of the loaded model
   std::unique_ptr<engine::Engine> engine_;
 };
 

@@ -19,7 +19,7 @@ std::string subject_of(const SweepPlan& plan) {
   return (model.has_filename() ? model.filename() : model.parent_path().filename()).string();
 }
 
-/// Milliseconds since 1970; 0: nobody knows.
+/// Milliseconds since 1970; 0: unknown.
 std::int64_t last_change_of(const std::string& path) {
   std::error_code error;
   const auto changed = fs::last_write_time(path, error);
@@ -40,7 +40,10 @@ Result<SweepRecord> read_sweep(const std::string& path) {
 Result<SweepFacts> facts_of_sweep(const std::string& path) {
   LATHE_TRY(const SweepRecord record, read_sweep(path));
   SweepFacts facts;
-  facts.kept = {.path = path, .name = record.plan.name, .unix_ms = last_change_of(path), .cells_done = 0,
+  facts.kept = {.path = path,
+                .name = record.plan.name,
+                .unix_ms = last_change_of(path),
+                .cells_done = 0,
                 .cells_total = n_cells(record.plan)};
   facts.subject = subject_of(record.plan);
   for (const SweepVariable& variable : record.plan.variables) facts.variables.push_back(variable.name);

@@ -14,7 +14,7 @@
 namespace lathe::app {
 namespace {
 
-/// Of all requests for which it is above zero: a request without the tokens that it lies between has none.
+/// Values of all requests for which the latency is above zero: a request without the tokens that delimit a latency has none.
 std::vector<double> seen(const RunRecord& run, double (*of)(const SentRequest&)) {
   std::vector<double> values;
   for (const SentRequest& request : run.requests) {
@@ -35,9 +35,9 @@ constexpr std::array kLatencies = {
     Latency{"e2e_ms", "From the scheduled send time to the last token, of each request.",
             [](const RunRecord& run) { return seen(run, e2e_ms); }}};
 
-constexpr std::size_t kWhole = 1000;  // shares are counted in thousandths: 0.07 times 100 would be more than 7
+constexpr std::size_t kWhole = 1000;  // shares are counted in thousandths: 0.07 times 100 would round to more than 7
 
-/// 0, 10, 20 ... 990, 999, 1000.
+/// Shares of the quantiles in thousandths: 0, 10, 20 ... 990, 999, 1000.
 constexpr auto kShares = [] {
   std::array<std::size_t, LatencyDistribution::most_values> shares{};
   for (std::size_t i = 0; i < 100; ++i) shares[i] = 10 * i;
@@ -52,13 +52,14 @@ double rounded(double value) {
   return value;
 }
 
-/// So many latencies, in thousandths of one, of that value.
+/// A value and its number of latencies. Units: thousandths of a latency.
 struct Weight {
   double value = 0;
   std::size_t thousandths = 0;
 };
 
-/// A quantile stands for what lies between it and the one before; the first for the least of all alone.
+/// Adds the weights of one part. A quantile represents the latencies between the previous quantile and itself; the first one
+/// only the smallest latency.
 void add_weights(const LatencyDistribution& part, std::vector<Weight>& weights) {
   if (part.n <= LatencyDistribution::most_values) {
     for (const double value : part.values) weights.push_back({value, kWhole});
@@ -134,7 +135,7 @@ LatencyDistribution merged(std::span<const LatencyDistribution* const> parts) {
   std::size_t below = 0, share = 0;
   for (const Weight& weight : weights) {
     below += weight.thousandths;
-    // In thousandths of a latency both.
+    // Both sides are in thousandths of a latency.
     while (share < kShares.size() && below >= std::max<std::size_t>(1, kShares[share] * together.n)) {
       together.values.push_back(weight.value);
       ++share;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lengths of prompts and answers, drawn around a mean.
+// Draws the lengths of prompts and answers around a mean.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,15 @@
 
 namespace lathe::app {
 
-/// The longest that is drawn: what settings of lengths take at most.
+/// Largest length that is drawn, and upper limit of the settings of lengths.
 inline constexpr std::int64_t kLongestDraw = 1 << 20;
 
-/// Tokens from (1 - spread) to (1 + spread) times the mean, at least 1. Requires: a spread from 0 to 1.
+/// Draws evenly from (1 - spread) to (1 + spread) times the mean, at least 1. Units: tokens. Requires: a spread from 0 to 1.
 std::int64_t uniform_length(std::int64_t mean, double spread, std::mt19937_64& random);
 
-/// Tokens of a lognormal distribution with that mean and that coefficient of variation (sigma over mean), rounded, from 1 to
-/// kLongestDraw. The same for the same `random` on every machine. Requires: a mean of 1 or more, a variation of 0 or more.
+/// Draws from a lognormal distribution with this mean and coefficient of variation (sigma over mean), rounded, from 1 to
+/// kLongestDraw. Units: tokens. The same state of `random` gives the same length on every machine. Requires: a mean of 1 or
+/// more, a variation of 0 or more.
 std::int64_t lognormal_length(std::int64_t mean, double variation, std::mt19937_64& random);
 
 }  // namespace lathe::app

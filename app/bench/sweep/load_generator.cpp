@@ -55,7 +55,7 @@ class LoadRun {
                          [&](std::size_t index) { return record_.requests[index].token_times.empty(); });
   }
 
-  /// Once a rule has ended the run, no more.
+  /// False from the time at which max_seconds or max_waiting has ended the run.
   bool may_send() {
     const bool is_late = workload_.max_seconds > 0 && now() >= workload_.max_seconds;
     const bool is_saturated = is_open() && workload_.max_waiting > 0 && n_waiting() > workload_.max_waiting;
@@ -64,7 +64,7 @@ class LoadRun {
     return !is_ended_;
   }
 
-  /// Answers of a part say nothing of those of a whole run.
+  /// Drops the requests that were not sent. The answers of a shortened run cannot be compared with those of a whole run.
   Result<void> leave_out_unsent() {
     if (n_sent_ == planned_.size()) return {};
     if (n_sent_ == 0) {
@@ -115,12 +115,12 @@ class LoadRun {
   const RunClock::time_point start_;
   const std::function<bool()>& go_on_;
   RunRecord record_;
-  std::set<std::size_t> under_way_;  ///< sent, and not ended
+  std::set<std::size_t> under_way_;  ///< sent and not ended
   std::size_t n_sent_ = 0;
-  bool is_ended_ = false;                           ///< by a rule: what has not been sent is left out
-  std::size_t next_ = 0;                            ///< first turn of the conversation that begins next
-  std::int64_t n_talking_ = 0;                      ///< conversations that have begun and not ended
-  std::set<std::pair<double, std::size_t>> turns_;  ///< that wait for their time
+  bool is_ended_ = false;       ///< max_seconds or max_waiting ended the run: unsent requests are dropped
+  std::size_t next_ = 0;        ///< first turn of the conversation that begins next
+  std::int64_t n_talking_ = 0;  ///< conversations that have begun and not ended
+  std::set<std::pair<double, std::size_t>> turns_;  ///< turns that wait for their due time, with their indices
 };
 
 }  // namespace

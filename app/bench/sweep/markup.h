@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text inside XML and HTML.
+// Escapes text for XML and HTML.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace lathe::app {
 
-/// With entities for what would be read as markup, inside quotes too; control characters as printable() shows them.
+/// Replaces markup characters by entities, quotes included, so that the text may be an attribute value; control characters
+/// appear as printable() writes them.
 std::string escaped(std::string_view text);
 
 }  // namespace lathe::app

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers of a result as people read them.
+// Formats numeric results for people.
 #pragma once
 
 #include <fmt/format.h>
@@ -9,7 +9,8 @@
 
 namespace lathe::app {
 
-/// So many digits that say something, and never an exponent for what is merely large: "0.0123", "530", "7164928".
+/// Writes `digits` significant digits; values of more digits before the point are written in full, without an exponent:
+/// "0.0123", "530", "7164928".
 inline std::string number_text(double value, int digits) {
   return std::abs(value) >= std::pow(10.0, digits) ? fmt::format("{:.0f}", value) : fmt::format("{:.{}g}", value, digits);
 }

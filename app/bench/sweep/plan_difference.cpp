@@ -22,7 +22,7 @@ std::string text_of(const Json& value) {
   return text.empty() ? std::string(kNotThere) : text;
 }
 
-/// "concurrency=1,2 dtype=float32,bfloat16".
+/// Example: "concurrency=1,2 dtype=float32,bfloat16".
 std::string variables_of(const Json& list) {
   std::string text;
   for (const Json& variable : list) {
@@ -34,7 +34,8 @@ std::string variables_of(const Json& list) {
   return text.empty() ? std::string(kNotThere) : text;
 }
 
-/// Every setting by name; those of a group ("options", "workload") stand for themselves, as they do on the command line.
+/// Returns every setting by name; members of the groups "options" and "workload" are named as on the command line, members
+/// of other groups with the group before them.
 std::map<std::string, std::string> settings_of(const Json& plan) {
   std::map<std::string, std::string> all;
   for (const auto& [key, value] : plan.items()) {
@@ -50,7 +51,7 @@ std::map<std::string, std::string> settings_of(const Json& plan) {
   return all;
 }
 
-/// "threads is 1 in it and 2 here".
+/// Example of an entry: "threads is 1 in it and 2 here". Variables come first.
 std::vector<std::string> differences(std::map<std::string, std::string> journal,
                                      const std::map<std::string, std::string>& plan) {
   for (const auto& [name, value] : plan) journal.try_emplace(name, kNotThere);

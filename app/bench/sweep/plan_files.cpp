@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files that a plan names: prompts, arrivals, and the text on which quality is measured.
+// Checks the files that a plan names: prompts, arrivals, and the text on which quality is measured.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 using engine::ErrorCode;
 using engine::Result;
 
-/// Those of a setting of the work, fixed or varied.
+/// Files that a workload setting names, as its fixed value or as values of a variable.
 std::set<std::string> files_of(const SweepPlan& plan, std::string_view setting) {
   std::set<std::string> files;
   for (const SweepVariable& variable : plan.variables) {
@@ -32,7 +32,7 @@ std::set<std::string> files_of(const SweepPlan& plan, std::string_view setting) 
   return files;
 }
 
-/// A file that is wrong is a wrong argument, whatever is wrong with it. What a pipe gives is given once.
+/// Reports any problem of a file as invalid_argument. Pipes are not read: they yield their content only once.
 template <class Read>
 Result<void> check_file(std::string_view setting, const std::string& path, const Read& read) {
   std::error_code error;

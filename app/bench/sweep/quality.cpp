@@ -26,7 +26,7 @@ std::string key_of(const EngineOptions& options) {
   return key;
 }
 
-/// Whether the engine is planned the same, whatever `held` bytes are free beside it.
+/// True if the engine fits next to `held` bytes and would get no more blocks if these bytes were free.
 bool fits_beside(const EngineOptions& options, std::int64_t held) {
   const auto info = engine::inspect_checkpoint(options.model);
   if (!info) return false;

@@ -14,8 +14,8 @@ namespace {
 using engine::ErrorCode;
 using engine::Result;
 
-/// Of the begin of each conversation. What Poisson draws is scaled, so that the rate that comes is the one that was asked for:
-/// of forty requests it would be off by a sixth.
+/// Draws the send time of each conversation's first turn. Poisson times are scaled so that the mean rate is the requested
+/// one: with forty requests it would be off by a sixth.
 void draw_times(const SweepWorkload& workload, std::uint64_t seed, std::vector<PlannedRequest>& requests) {
   if (workload.pattern() != LoadPattern::constant_rate && workload.pattern() != LoadPattern::poisson) return;
   std::mt19937_64 random = random_for(seed, Purpose::times);
@@ -44,7 +44,7 @@ void draw_lengths(const SweepWorkload& workload, std::uint64_t seed, std::vector
   }
 }
 
-/// Each conversation of the dataset once, in an order drawn from the seed, before any comes again.
+/// Draws each conversation of the dataset once, in an order drawn from the seed, before any is repeated.
 std::vector<const UserTurns*> drawn_texts(const std::vector<UserTurns>& dataset, std::size_t n, std::uint64_t seed) {
   std::mt19937_64 random = random_for(seed, Purpose::texts);
   std::vector<std::size_t> order(dataset.size());
@@ -57,7 +57,7 @@ std::vector<const UserTurns*> drawn_texts(const std::vector<UserTurns>& dataset,
   return texts;
 }
 
-/// Without texts all have the turns that are asked for.
+/// Plans the turns of all conversations. Without texts each conversation has workload.turns turns.
 std::vector<PlannedRequest> conversations(const SweepWorkload& workload, const std::vector<const UserTurns*>& texts) {
   std::vector<PlannedRequest> requests;
   for (std::size_t i = 0; i < static_cast<std::size_t>(workload.n_requests()); ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requests of a run: lengths, texts and send times, the same for every cell whose work is the same.
+// Plans the requests of a run: lengths, texts and send times. Cells with the same workload get the same requests.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +14,23 @@
 
 namespace lathe::app {
 
-/// What numbers are drawn for.
+/// Purposes of random numbers; each has its own random sequence.
 enum class Purpose : std::uint8_t { times, lengths, shared, texts, prompts, blocks };
 
-/// Numbers of their own for each purpose: another load or number of requests leaves prompts and lengths as they are.
+/// Returns the generator of one purpose: changing the load or the number of requests leaves prompts and lengths as they are.
 std::mt19937_64 random_for(std::uint64_t seed, Purpose purpose, std::uint64_t index = 0);
 
-/// Plans runs; files are read once, as long as the next run has the same. Thread: one.
+/// Plans runs. A dataset or trace file is read once and kept until a run names another. Thread: one.
 class RequestPlanner {
  public:
-  /// In the order of their send times, the turns of a conversation behind its first. Errors: those of the files;
-  /// invalid_argument when turns are asked of a trace, or of a dataset that has none.
+  /// Returns requests in the order of their send times; the turns of a conversation follow its first. Errors: those of the
+  /// files; invalid_argument if a trace, or a dataset without conversations, is to have several turns.
   engine::Result<std::vector<PlannedRequest>> plan(const SweepWorkload& workload, std::uint64_t seed);
 
  private:
   engine::Result<void> read_files(const SweepWorkload& workload);
 
-  std::string dataset_path_, trace_path_;  ///< of what is kept
+  std::string dataset_path_, trace_path_;  ///< files that dataset_ and trace_ were read from
   std::vector<UserTurns> dataset_;
   std::vector<TracedRequest> trace_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Latencies of the requests of a run. Units: milliseconds.
+// Computes the latencies of a run's requests. Units: milliseconds.
 #pragma once
 
 #include <vector>
@@ -8,14 +8,15 @@
 
 namespace lathe::app {
 
-/// From the scheduled send time; 0: no token came.
+/// Time to first token, from the scheduled send time; 0: no token came.
 double ttft_ms(const SentRequest& request);
-/// From the scheduled send time to the end.
+/// End-to-end time, from the scheduled send time to the end.
 double e2e_ms(const SentRequest& request);
-/// A token after the first; 0: there is none. The last piece of a text may hold more than one.
+/// Mean time per output token after the first; 0: there is none. On servers that do not name their tokens the last piece of
+/// text may hold more than one token.
 double tpot_ms(const SentRequest& request);
-/// Gaps between tokens of a request, of all of them. Tokens that came together (in one read of a stream) share the gap
-/// before them evenly: gaps of nothing between them would make the median nothing. What came with the first has no gap.
+/// Inter-token latencies of all requests. Tokens that came together (in one read of a stream) share the gap before them
+/// evenly: gaps of zero between them would make the median zero. Tokens that came with the first token have no gap.
 std::vector<double> all_itl_ms(const RunRecord& run);
 
 }  // namespace lathe::app

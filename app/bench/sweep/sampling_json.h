@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sampling settings as fields of a request to a server of the OpenAI protocol.
+// Writes sampling settings as fields of a request to a server of the OpenAI protocol.
 #pragma once
 
 #include "engine/api/json.h"
@@ -7,7 +7,8 @@
 
 namespace lathe::app {
 
-/// The temperature, and all that differs from its default, under OpenAI's and vLLM's names; not the length of the answer.
+/// Writes the temperature and every setting that differs from its default, under the names of OpenAI and vLLM; the length of
+/// the answer is left out.
 engine::OrderedJson sampling_json(const engine::SamplingParams& sampling);
 
 }  // namespace lathe::app

@@ -23,14 +23,14 @@ using engine::Result;
 
 constexpr std::size_t kMostTrials = 20;
 constexpr std::int64_t kSynchronousRequests = 4;
-constexpr double kUsualSeconds = 5;  // in which a queue shows that it grows, whatever the scheduler does meanwhile
+constexpr double kUsualSeconds = 5;  // time after which a growing queue shows, under any scheduler
 constexpr double kLongSeconds = 120;
 constexpr std::int64_t kFewRequests = 8, kMostRequests = 4000;
-constexpr double kLengthened = 1.2;  // over what was too short: requests take longer while more are on their way
-constexpr double kGrowth = 2, kSlowestShare = 1.0 / 32;    // of the rate of one request at a time
-constexpr double kLeastRate = 0.001, kMostRate = 100'000;  // that the setting takes
+constexpr double kLengthened = 1.2;                        // requests take longer while more are running
+constexpr double kGrowth = 2, kSlowestShare = 1.0 / 32;    // factors of the rate of one request at a time
+constexpr double kLeastRate = 0.001, kMostRate = 100'000;  // limits of the setting `rate`
 
-/// Three digits: a rate that can be said again.
+/// Rounds to three digits, so that the rate can be given as a setting.
 double rounded(double rate) {
   const std::string text = fmt::format("{:.3g}", std::clamp(rate, kLeastRate, kMostRate));
   double value = rate;
@@ -45,7 +45,7 @@ std::int64_t first_requests(const SweepWorkload& work, double rate) {
   return std::clamp(of(kUsualSeconds), least, kMostRequests);
 }
 
-/// Seconds that half of the requests took at least.
+/// Median duration of a request. Units: seconds.
 double usual_seconds(const RunRecord& run) {
   std::vector<double> took;
   for (const SentRequest& request : run.requests) took.push_back(request.end - request.scheduled);
@@ -54,14 +54,14 @@ double usual_seconds(const RunRecord& run) {
   return *middle;
 }
 
-/// From the tenth of them to the nine tenths: neither the empty begin nor one late straggler counts.
+/// Time from the first to the ninth decile: neither the empty begin nor a late straggler counts.
 double middle_span(std::vector<double> times) {
   std::sort(times.begin(), times.end());
   const std::size_t out = times.size() / 10;
   return times[times.size() - 1 - out] - times[out];
 }
 
-/// How fast requests are completed beside how fast they come: 1 as long as the queue does not grow.
+/// Completion rate over arrival rate: 1 as long as the queue does not grow.
 double completed_share(const RunRecord& run) {
   std::vector<double> came, ended;
   for (const SentRequest& request : run.requests) {
@@ -76,7 +76,7 @@ bool is_overload(const Error& error) {
   return error.code == ErrorCode::resource_exhausted || error.code == ErrorCode::deadline_exceeded;
 }
 
-/// Of what the goal is about.
+/// Describes a latency that the goal limits; empty: the goal has no such limit.
 std::string at_p99(const char* latency, double value, double limit) {
   return limit > 0 && value > 0 ? fmt::format(", {} {:.4g} ms at p99 of {:g}", latency, value, limit) : std::string();
 }
@@ -108,7 +108,7 @@ class SaturationSearch {
                           "saturation");
     }
     best_->max_rate = held;
-    best_->answers_compare = best_->answers_compare && workload_.requests > 0;  // else their number follows from the rate
+    best_->answers_compare = best_->answers_compare && workload_.requests > 0;  // else their number depends on the rate
     best_->trials = std::move(trials_);
     return std::move(*best_);
   }
@@ -149,7 +149,7 @@ class SaturationSearch {
     }
   }
 
-  /// With which they come for long enough; 0: they did.
+  /// Number of requests by which the trial was too short; 0: it was long enough.
   Result<std::int64_t> requests_missing(const RunRecord& record, const SweepWorkload& trial) const {
     const auto sent = static_cast<std::int64_t>(record.requests.size());
     const double needed = kRounds * usual_seconds(record);
@@ -165,7 +165,7 @@ class SaturationSearch {
     return std::min(kMostRequests, static_cast<std::int64_t>(std::ceil(kLengthened * static_cast<double>(n)))) - sent;
   }
 
-  /// Empty: it holds, if it was long enough.
+  /// Returns why the rate does not hold; empty: it holds, if the trial was long enough.
   Result<std::string> judge(const RunRecord& record, const SweepWorkload& trial) const {
     if (record.too_many_waited) return fmt::format("more than {} requests waited for their first token", trial.max_waiting);
     if (static_cast<std::int64_t>(record.requests.size()) < kLeastTrialRequests) {
@@ -208,7 +208,7 @@ class SaturationSearch {
   const ServiceGoal& goal_;
   const TrialRunner& run_;
   std::vector<SweepTrial> trials_;
-  std::optional<RunRecord> best_;  ///< of the highest rate that held
+  std::optional<RunRecord> best_;  ///< run at the highest rate that held
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SseReader: server-sent events out of bytes that come in pieces of any size.
+// SseReader: parses server-sent events from bytes that arrive in pieces of any size.
 #pragma once
 
 #include <string>
@@ -11,27 +11,27 @@
 namespace lathe::app {
 
 struct SseEvent {
-  std::string type;  ///< of its "event" field; empty: "message"
-  std::string data;  ///< lines joined by line ends
+  std::string type;  ///< value of the "event" field; empty: "message"
+  std::string data;  ///< lines of data, joined by line feeds
 };
 
-/// Source: WHATWG HTML, 9.2.6. Comments, events without data, and the fields id and retry are passed over.
+/// Skips comments, events without data, and the fields id and retry. Source: WHATWG HTML, 9.2.6.
 class SseReader {
  public:
-  /// Events that end in these bytes. Errors: invalid_argument when an event is longer than any that is meant.
+  /// Returns the events that these bytes complete. Errors: invalid_argument if an event is longer than the limit.
   engine::Result<std::vector<SseEvent>> add(std::string_view bytes);
-  /// The event that the end of the stream cut off; servers leave out the empty line behind the last one. Empty data: there
-  /// is none.
+  /// Returns the event that the end of the stream cut off: some servers omit the empty line after the last event. Empty
+  /// data: there is none.
   SseEvent rest();
-  /// Whether nothing is left of an event that has begun.
+  /// True if no event has begun that is not complete.
   bool is_at_end() const { return line_.empty() && event_.data.empty(); }
 
  private:
   void take_line(std::vector<SseEvent>& events);
   void take_field(std::string_view line);
 
-  std::string line_;  ///< so far
-  SseEvent event_;    ///< so far; each line of its data has a line end
+  std::string line_;  ///< incomplete line
+  SseEvent event_;    ///< incomplete event; each line of its data ends with a line feed
   bool after_cr_ = false, is_first_line_ = true;
 };
 

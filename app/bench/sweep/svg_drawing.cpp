@@ -13,12 +13,12 @@ namespace lathe::app {
 namespace {
 
 constexpr double kWidth = 640, kHeight = 360, kLeft = 64, kRight = 16, kTop = 16, kBottom = 44, kLegendRow = 18;
-/// Told apart by colour and by dash. Source: the series of the light theme.
+/// Colours of the series; lines also differ by their dashes. Source: the series of the light theme.
 constexpr std::array<const char*, 6> kColors = {"#1f6fc0", "#b8430a", "#00a07a", "#6a2c86", "#c08a00", "#3f4652"};
-// Not "" for none: some readers draw nothing then.
+// "none" instead of "": some SVG readers draw nothing for an empty dash array.
 constexpr std::array<const char*, 6> kDashes = {"none", "6 3", "8 3 2 3", "2 2", "10 4", "4 2 1 2"};
 
-/// 1, 2 or 5 times a power of ten, about five to the end.
+/// Returns 1, 2 or 5 times a power of ten, so that about five steps reach the end.
 double round_step(double end) {
   if (end <= 0) return 1;
   const double power = std::pow(10.0, std::floor(std::log10(end / 5)));

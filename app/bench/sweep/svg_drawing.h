@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A chart as SVG: axes, series of points and lines, and their legend.
+// Draws a chart as SVG: axes, series of points and lines, and a legend.
 #pragma once
 
 #include <cstddef>
@@ -11,19 +11,19 @@
 
 namespace lathe::app {
 
-/// In a drawing lines beyond these are left out, and told.
+/// Lines beyond this number are left out of a drawing; the legend says how many.
 inline constexpr std::size_t kMostLines = 24;
 
 struct DrawnPoint {
   double x = 0, y = 0, half = 0;
-  std::string name{};  ///< of its cell
+  std::string name{};  ///< name of the cell
 };
 struct DrawnSeries {
   std::string name;
   std::size_t look = 0;
   bool has_line = true;
-  bool has_names = false;  ///< beside its points
-  bool has_marks = true;   ///< a line with neither shows its points as corners
+  bool has_names = false;  ///< names are written next to the points
+  bool has_marks = true;   ///< a line with neither marks nor names shows its points as corners
   std::vector<DrawnPoint> points;
 };
 struct DrawnAxis {
@@ -33,13 +33,13 @@ struct DrawnAxis {
   double place(double value) const { return (value - low) / (high - low); }
 };
 
-/// From 0 to a round end above `most`, with round ticks.
+/// Returns an axis from 0 to a round end above `most`, with round ticks.
 DrawnAxis value_axis(std::string title, double most);
-/// One element, whole.
+/// Returns one complete svg element.
 std::string drawing(const DrawnAxis& across, const DrawnAxis& up, const std::vector<DrawnSeries>& series);
-/// The values of the variables of a cell, of all but `n_left_out` at the end.
+/// Returns the values of the cell's variables, without the last `n_left_out` variables.
 std::string name_of(const SweepPlan& plan, std::size_t cell, std::size_t n_left_out = 0);
-/// "4 more in the table": a name in the legend without a line.
+/// Returns a legend entry without a line: "4 more in the table".
 DrawnSeries left_out(std::size_t n);
 
 }  // namespace lathe::app

@@ -58,7 +58,7 @@ class SweepRun {
   }
 
  private:
-  /// Without pauses.
+  /// Elapsed time without pauses.
   double seconds() const { return std::chrono::duration<double>(Clock::now() - start_ - rested_).count(); }
 
   bool is_done(std::size_t index) const {
@@ -66,7 +66,7 @@ class SweepRun {
     return found != journal_.cells().end() && found->second.is_done(plan_);
   }
 
-  /// False: the cell is to be left.
+  /// Reports the progress; false: the cell is to be abandoned.
   bool tell(std::string_view doing, bool between_runs = false) {
     progress_.doing = doing;
     progress_.seconds = seconds();
@@ -80,7 +80,7 @@ class SweepRun {
     return !stopped_ && !skipped_;
   }
 
-  /// A few times a second: what is measured has the machine.
+  /// Reads the engine's snapshot at most four times a second: the measurement needs the machine.
   void look_at_engine() {
     constexpr double kEverySeconds = 0.25;
     const double now = seconds();
@@ -115,7 +115,7 @@ class SweepRun {
     return journal_.add_failure(index, says_where ? error.message : fmt::format("{}: {}", error.where, error.message));
   }
 
-  /// What fails says nothing of what the others take.
+  /// Prepares the subject. A preparation that fails is not added to the pace: it takes less time than others.
   Result<void> prepare(const SweepCell& cell) {
     const std::string key = load_key(plan_, cell.index);
     const double begin = seconds();
@@ -152,7 +152,7 @@ class SweepRun {
       const std::size_t repeat = 1 + (found == journal_.cells().end() ? 0 : found->second.samples.size());
       progress_.repeat = static_cast<std::int64_t>(repeat);
       LATHE_TRY(RunRecord record, run_counted(cell, repeat));
-      if (repeat > 1) {  // one load and one evaluation are no sample of every run
+      if (repeat > 1) {  // load and evaluation happen once per engine and are no sample of each run
         record.load_seconds = kUnseen;
         record.quality = {};
       }
@@ -163,7 +163,7 @@ class SweepRun {
     return {};
   }
 
-  /// Or the one of all trials that is the best.
+  /// Runs one sample; for load saturation, the best of all trials of its search.
   Result<RunRecord> run_counted(const SweepCell& cell, std::size_t repeat) {
     warnings_.clear();
     const auto watched = [&](const SweepCell& one, const std::string& doing) -> Result<RunRecord> {
@@ -182,7 +182,7 @@ class SweepRun {
 
   Result<RunRecord> run_once(const SweepCell& cell, std::size_t repeat, std::string_view doing) {
     if (!tell(doing, true)) return engine::fail(ErrorCode::cancelled, "left before the run");
-    // Every cell is sent the same: answers can be compared, and differences are those of the settings.
+    // Every cell gets the same requests: answers can be compared, and differences come from the settings alone.
     const std::uint64_t seed = plan_.seed * 1'000'003 + repeat;
     watch_.begin();
     begin_run();
@@ -200,14 +200,14 @@ class SweepRun {
   const Clock::time_point start_ = Clock::now();
   SweepProgress progress_;
   Clock::duration rested_{};
-  std::set<std::string> engines_left_;  ///< by their keys, without those that have been prepared
+  std::set<std::string> engines_left_;  ///< keys of the engines that are still to be prepared
   SweepPace pace_;
   MachineWatch watch_;
-  std::vector<MachineWarning> warnings_;  ///< of the run that is counted
+  std::vector<MachineWarning> warnings_;  ///< warnings of the current run
   bool stopped_ = false, skipped_ = false;
-  bool runs_ = false;  ///< requests are on their way
+  bool runs_ = false;  ///< a run is active
   double run_begin_ = 0, looked_ = 0;
-  std::uint64_t written_before_ = 0;  ///< tokens of the engine when the run began
+  std::uint64_t written_before_ = 0;  ///< tokens that the engine had generated when the run began
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a sweep: loads the engine that each cell asks for, measures it, and keeps what came of it.
+// Runs a sweep: loads the engine that each cell needs, measures it, and records the results in a journal.
 #pragma once
 
 #include <functional>
@@ -12,15 +12,17 @@ namespace lathe::app {
 
 enum class SweepDecision : std::uint8_t { go_on, skip_cell, stop };
 
-/// Asked many times a second while something is measured, and once with `between_runs` before each run, where it may wait.
+/// Called many times a second during a measurement, and with `between_runs`, when it may block, before each run, load and
+/// evaluation.
 using SweepObserver = std::function<SweepDecision(const SweepProgress& now, bool between_runs)>;
 
-/// Cells that fail are recorded with their reason, and the sweep goes on. After a stop what is measured is kept.
-/// Errors: those of the journal; invalid_argument of the plan.
+/// A cell that fails is recorded with its reason, and the sweep goes on. A stop keeps all completed runs. Errors: those of
+/// the journal; invalid_argument of the plan.
 engine::Result<SweepReport> run_sweep(const SweepPlan& plan, SweepJournal& journal, const EngineLoader& loader,
                                       const SweepObserver& observer, const SweepPlaces& places = {});
 
-/// Cells in the order in which they are measured: those that share an engine follow each other, drawn from the seed.
+/// Returns the cells in the order in which they are measured: cells that share an engine are consecutive; the order is drawn
+/// from the seed if the plan shuffles.
 std::vector<std::size_t> order_of(const SweepPlan& plan);
 
 }  // namespace lathe::app

@@ -14,15 +14,15 @@ using engine::ModelInfo;
 using engine::Result;
 
 constexpr double kCacheBytes = 64 << 20;   // weights that stay in a cache from step to step are not read from memory
-constexpr std::int64_t kMinRunsToEnd = 3;  // of a plan that may end a cell early
+constexpr std::int64_t kMinRunsToEnd = 3;  // fewest runs of a plan that may end a cell early
 
-/// What a model asks of the machine.
+/// Work that a model requires of the machine.
 struct Needs {
-  double step_bytes = 0;                             ///< of weights, in each step
-  double layer_parameters = 0, head_parameters = 0;  ///< of a token; the head's are those of a token that is written
+  double step_bytes = 0;                             ///< weight bytes that each step reads
+  double layer_parameters = 0, head_parameters = 0;  ///< parameters used per token; the head's only per generated token
 };
 
-/// Of layers with attention and a gated MLP; more than that are experts.
+/// Parameters of n_layers layers with attention and a gated MLP; a model with more has experts.
 double most_of_dense_layers(const ModelInfo& info) {
   const auto of = [](std::int64_t n) { return static_cast<double>(n); };
   const double attention = of(info.hidden_size) * of(info.head_dim) * 2 * (of(info.n_heads) + of(info.n_kv_heads));
@@ -34,35 +34,36 @@ std::optional<Needs> needs_of(const ModelInfo& info, double weight_bytes) {
   const double table = static_cast<double>(info.vocab_size) * static_cast<double>(info.hidden_size);
   const double layers = static_cast<double>(info.n_parameters) - table * (info.tied_embeddings ? 1 : 2);
   if (layers <= 0 || layers > 1.2 * most_of_dense_layers(info)) return std::nullopt;
-  // Of embeddings that are no head a step reads some rows: without them, as large as they may be.
+  // A step reads only some rows of an embedding table that is not tied to the head. Its size is subtracted as float32, the
+  // largest it may be.
   const double looked_up = info.tied_embeddings ? 0 : table * sizeof(float);
   return Needs{.step_bytes = std::max(0.0, weight_bytes - looked_up - kCacheBytes),
                .layer_parameters = layers,
                .head_parameters = table};
 }
 
-/// Operations a second of the best instruction that may come into question.
+/// Peak rate of the fastest instruction that a kernel may use. Units: operations per second.
 double peak_of(const kernels::Ceilings& ceilings, bool has_codes) {
   const double floats = std::max(ceilings.fma_gflop_s, ceilings.bf16_gflop_s);
   return 1e9 * (has_codes ? std::max({floats, ceilings.int8_gop_s, ceilings.int4_gop_s}) : floats);
 }
 
-/// Whether a run may be of any size: of lengths without a least that says something, or ended once too many wait.
+/// True if a run has no useful lower bound: lengths with a tail or cut to the context, or a run that max_waiting may end.
 bool may_be_tiny(const SweepWorkload& work) {
   const bool has_tail = work.length_spread > 0 && work.length_distribution != "uniform";
   const bool may_end = work.pattern() != LoadPattern::concurrency && work.max_waiting > 0;
   return has_tail || may_end || work.too_long != "fail";
 }
 
-/// The shortest that is drawn.
+/// Shortest length that is drawn.
 double least_length(const SweepWorkload& work, std::int64_t mean) {
   return std::max(1.0, (1 - work.length_spread) * static_cast<double>(mean));
 }
 
-/// That each conversation has: those of a dataset may have one.
+/// Fewest turns of a conversation: those of a dataset may have one.
 std::int64_t least_turns(const SweepWorkload& work) { return work.dataset.empty() ? work.turns : 1; }
 
-/// Tokens of the prompts of a conversation that no cache has. Those of a dataset are not known.
+/// Prompt tokens of a conversation that no cache holds. Those of a dataset are unknown and count as 0.
 double prompt_tokens(const SweepWorkload& work) {
   if (!work.dataset.empty()) return 0;
   double n = (1 - work.shared_prefix) * least_length(work, work.prompt_tokens);
@@ -77,9 +78,10 @@ double run_seconds(const SweepWorkload& work, const Needs& needs, double bytes_s
   const double answer = turns * least_length(work, work.output_tokens);
   const double operations =
       2 * n * (answer * (needs.layer_parameters + needs.head_parameters) + prompt_tokens(work) * needs.layer_parameters);
-  // Of conversations one after another; who thinks leaves the machine to others, so this does not add to what they compute.
+  // Time of conversations that run one after another. During a think time the machine computes for others, so think time
+  // does not add to the computation.
   double talk = rounds * (answer * needs.step_bytes / bytes_s + (turns - 1) * work.think_time);
-  if (work.pattern() == LoadPattern::constant_rate) talk += (n - 1) / work.rate;  // before the last begins
+  if (work.pattern() == LoadPattern::constant_rate) talk += (n - 1) / work.rate;  // time until the last conversation begins
   const double seconds = std::max(talk, operations / operations_s);
   return work.max_seconds > 0 ? std::min(seconds, work.max_seconds) : seconds;
 }
@@ -101,7 +103,7 @@ std::optional<double> least_seconds(const SweepPlan& plan, const ModelInfo& info
   double seconds = 0;
   for (std::size_t index = 0; index < n_cells(plan); ++index) {
     const auto cell = cell_of(plan, index);
-    if (!cell) continue;  // it fails at once
+    if (!cell) continue;  // the cell fails at once
     const LoadPattern pattern = cell->workload.pattern();
     if (pattern == LoadPattern::replay || pattern == LoadPattern::saturation || may_be_tiny(cell->workload))
       return std::nullopt;
@@ -109,7 +111,7 @@ std::optional<double> least_seconds(const SweepPlan& plan, const ModelInfo& info
     const auto [place, is_new] = bytes_of.emplace(fmt::format("{} {}", options.quantization, options.dtype), 0);
     if (is_new) {
       const auto bytes = weights(options);
-      if (!bytes) continue;  // so does the load
+      if (!bytes) continue;  // the load fails at once
       place->second = static_cast<double>(*bytes);
     }
     if (place->second == 0) continue;

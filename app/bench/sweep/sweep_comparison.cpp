@@ -12,7 +12,7 @@ namespace {
 using engine::OptionDescriptor;
 using Settings = std::map<std::string, std::string, std::less<>>;
 
-/// Every setting by name, as its table writes it: "08" and "8" are the same block size.
+/// Returns every setting by name, formatted by its table, so that "08" and "8" are the same block size.
 Settings settings_of(const SweepPlan& plan, const engine::EngineOptions& options, const engine::SamplingParams& sampling,
                      const SweepWorkload& workload) {
   Settings all;
@@ -25,7 +25,7 @@ Settings settings_of(const SweepPlan& plan, const engine::EngineOptions& options
   return all;
 }
 
-/// What is not a setting and yet decides what is measured.
+/// Returns the parts of a plan that are not settings and yet decide what is measured.
 Settings frame_of(const SweepPlan& plan) {
   return {{"target", plan.target.url},
           {"target_model", plan.target.model},
@@ -46,7 +46,8 @@ std::vector<std::string> varied_by(const SweepPlan& a, const SweepPlan& b) {
 
 using Values = std::vector<std::string>;
 
-/// Of a setting that the plan does not have (an engine's, measured from outside) it is empty.
+/// Returns the cell's values of these settings; empty for a setting that the plan does not have (an engine's, on a server
+/// measured from outside).
 std::optional<Values> values_under(const SweepPlan& plan, std::size_t index, const std::vector<std::string>& names) {
   const auto cell = cell_of(plan, index);
   if (!cell) return {};

@@ -10,7 +10,7 @@
 namespace lathe::app {
 namespace {
 
-/// Variables that make another engine; all others are of a request or of the load.
+/// True for variables that require another engine; all others belong to a request or to the load.
 bool needs_load(std::string_view name) {
   const auto table = engine::engine_option_table();
   return std::any_of(table.begin(), table.end(), [&](const auto& option) { return option.name == name; });
@@ -20,7 +20,7 @@ std::string subject_of(const SweepPlan& plan) {
   return plan.target.url.empty() ? plan.options.model : plan.target.url + " " + plan.target.model;
 }
 
-/// What changes the time of a token by a factor.
+/// Settings that change the time of a token by a factor.
 std::string format_of(const SweepPlan& plan, const engine::EngineOptions& options) {
   std::string format;
   if (!plan.target.url.empty()) return format;
@@ -36,8 +36,8 @@ std::int64_t at_a_time(const SweepWorkload& work) {
   return is_open(work) ? n : std::min(n, work.concurrency);
 }
 
-/// Doublings between two loads and lengths. A rate at which requests came is no rate of the engine: such a cell is the last
-/// that is asked.
+/// Distance between two workloads in doublings of loads and lengths. The rate of an open load is that of its arrivals, not
+/// of the engine: a rate of the other kind is used only if no rate of the same kind is within eight doublings.
 double distance(const KnownRate& rate, const SweepWorkload& work, const std::string& policy) {
   const auto doublings = [](double a, double b) { return std::fabs(std::log2(std::max(a, 1e-3) / std::max(b, 1e-3))); };
   const auto of_counts = [&](std::int64_t a, std::int64_t b) {
@@ -63,7 +63,7 @@ const KnownRate* nearest(const std::vector<const KnownRate*>& rates, const std::
   return best;
 }
 
-/// Of one run of a cell: as long as its tokens take, and as its load lasts.
+/// Estimated time of one run of a cell: the time of its tokens or of its arrivals, whichever is longer, and its think times.
 double run_seconds(const SweepWorkload& work, double tok_s) {
   const auto n = static_cast<double>(work.n_requests());
   const auto turns = static_cast<double>(work.turns);
@@ -133,7 +133,7 @@ std::vector<KnownRate> known_rates(const std::vector<KeptSweep>& kept) {
 
 std::optional<double> estimated_seconds(const SweepPlan& plan, std::span<const KnownRate> rates,
                                         const SweepReport* measured) {
-  if (has_saturation(plan)) return std::nullopt;  // how many trials it takes, and at which rates, is what is searched
+  if (has_saturation(plan)) return std::nullopt;  // the number and rates of the trials are unknown before the search
   std::vector<const KnownRate*> ours;
   for (const KnownRate& rate : rates) {
     const bool tells = plan.quality_dataset.empty() || (rate.quality_dataset == plan.quality_dataset && rate.quality_s);
@@ -144,7 +144,7 @@ std::optional<double> estimated_seconds(const SweepPlan& plan, std::span<const K
   for (std::size_t index = 0; index < n_cells(plan); ++index) {
     if (is_measured(measured, plan, index)) continue;
     const auto cell = cell_of(plan, index);
-    if (!cell) continue;  // it fails at once
+    if (!cell) continue;  // the cell fails at once
     const KnownRate* const rate = nearest(ours, format_of(plan, cell->options), *cell);
     if (rate == nullptr || cell->workload.pattern() == LoadPattern::replay) return std::nullopt;
     seconds += run_seconds(cell->workload, rate->tok_s) * static_cast<double>(plan.repeats + (plan.warm_up ? 1 : 0));

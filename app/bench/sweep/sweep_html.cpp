@@ -71,7 +71,7 @@ std::string warnings(const SweepReport& report) {
   return html;
 }
 
-/// " (1 failed, 2 skipped)".
+/// Example: " (1 failed, 2 skipped)".
 std::string left_out(const SweepReport& report) {
   const std::size_t failed = report.n_failed(), skipped = report.n_skipped();
   if (failed + skipped == 0) return {};

@@ -28,7 +28,8 @@ using engine::Json;
 using engine::OrderedJson;
 using engine::Result;
 
-/// The metrics belong to it: a journal of an older program with others cannot be gone on with.
+/// First line of a journal. It contains the names of the metrics, so that a journal of a program version with other metrics
+/// is not resumed.
 std::string plan_line_of(const SweepPlan& plan) {
   OrderedJson names = OrderedJson::array();
   for (const SweepMetric& metric : sweep_metrics()) names.push_back(metric.name);
@@ -40,7 +41,7 @@ bool is_entry(const Json& entry) {
          (entry.contains("error") ? entry["error"].is_string() : entry.contains("sample") && entry["sample"].is_array());
 }
 
-/// A journal that nobody else writes as long as this lives.
+/// A locked journal file: no other process writes it during this object's life.
 class HeldFile {
  public:
   static Result<HeldFile> open(const std::string& path) {
@@ -62,7 +63,7 @@ class HeldFile {
   int file_;
 };
 
-/// False leaves errno. On the disk when it returns.
+/// Writes the file and flushes it to the disk. False: errno has the reason.
 bool write_whole(const std::string& path, const std::string& text) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) return false;
@@ -70,7 +71,7 @@ bool write_whole(const std::string& path, const std::string& text) {
   return ::close(file) == 0 && whole;
 }
 
-/// What was measured before they were kept has none.
+/// Adds an entry's distributions. Journals of older versions have none.
 Result<void> add_distributions(const Json& entry, const std::string& where, CellResult& cell) {
   if (!entry.contains("distributions")) return {};
   auto read = distributions_from(entry["distributions"]);
@@ -79,7 +80,7 @@ Result<void> add_distributions(const Json& entry, const std::string& where, Cell
   return {};
 }
 
-/// Of all whole lines. What came after a failure replaces it.
+/// Parses all complete lines. A sample after a failure of the same cell replaces the failure.
 Result<std::map<std::size_t, CellResult>> parse_cells(const std::string& text, const std::string& plan_line,
                                                       const std::string& path) {
   const auto refuse = [&](std::string message) {
@@ -169,8 +170,8 @@ Result<void> SweepJournal::rename(const std::string& path, const std::string& na
   if (all.substr(0, end) != plan_line_of(plan))
     return engine::fail(ErrorCode::invalid_argument, "the journal is of another version of the program", path);
   plan.name = name;
-  // Beside it first: a crash leaves the old journal or the new one.
-  const std::string new_path = path + ".new";
+  // The new file is written under another name first: a crash leaves either the old journal or the new one.
+  const std::string beside = path + ".new";
   std::error_code error;
   const auto time = fs::last_write_time(path, error);
   if (!write_whole(new_path, plan_line_of(plan) + (end == all.npos ? std::string() : all.substr(end))))
@@ -211,7 +212,7 @@ Result<std::map<std::size_t, CellResult>> SweepJournal::cells_in(const std::stri
 Result<void> SweepJournal::append(const std::string& line) {
   if (file_ < 0) return {};
   const std::string text = line + "\n";
-  // One write: a crash leaves whole lines, or one that is cut at the end.
+  // One write per line: a crash leaves complete lines, or one that is cut at the end of the file.
   if (::write(file_, text.data(), text.size()) != static_cast<ssize_t>(text.size()) || ::fdatasync(file_) != 0) {
     return engine::fail(ErrorCode::resource_exhausted,
                         fmt::format("the journal cannot be written: {}", std::strerror(errno)), "journal");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SweepJournal: what a sweep has measured so far, line by line in a file, so that a crash loses nothing.
+// SweepJournal: file of a sweep's results, written line by line, so that a crash loses no completed run.
 #pragma once
 
 #include <map>
@@ -10,32 +10,32 @@
 
 namespace lathe::app {
 
-/// Owns: the open file. First line: the plan; then one JSON object a run or failure. A line that a crash has cut is dropped,
-/// and cells that had failed are tried again: what they lacked may be there now.
+/// Owns: the open file. First line: the plan; then one JSON object for each run or failure. A line that a crash has cut is
+/// dropped on resuming, and cells that had failed are tried again: their cause may be gone.
 class SweepJournal {
  public:
-  /// Starts a journal, or with `resume` goes on with one of the same plan. Path empty: nothing is kept.
-  /// Errors: invalid_argument when the file exists and is not to be resumed, or belongs to another plan, which then says in
-  /// what it differs.
+  /// Starts a journal or, with `resume`, continues one of the same plan. Empty path: nothing is written. Errors:
+  /// invalid_argument if the file exists and `resume` is false, or if it belongs to another plan (the message lists the
+  /// differences).
   static engine::Result<SweepJournal> open(const std::string& path, const SweepPlan& plan, bool resume);
-  /// The plan of a journal on the disk. Errors: not_found; invalid_argument when it is none.
+  /// Reads the plan of a journal file. Errors: not_found; invalid_argument if the file is no journal.
   static engine::Result<SweepPlan> plan_in(const std::string& path);
-  /// What it holds, without changing it. Errors: as open().
+  /// Reads the results of a journal file without changing it. Errors: as open().
   static engine::Result<std::map<std::size_t, CellResult>> cells_in(const std::string& path, const SweepPlan& plan);
-  /// Its plan gets that name; the file keeps its time. Errors: as open(); conflict while somebody writes it.
+  /// Changes the name of the journal's plan; the file keeps its modification time. Errors: those of plan_in();
+  /// invalid_argument if another version of the program wrote it; conflict while a sweep writes it; resource_exhausted.
   static engine::Result<void> rename(const std::string& path, const std::string& name);
-  /// Errors: not_found; invalid_argument when it is none; conflict while somebody writes it.
+  /// Errors: not_found; invalid_argument if the file is no journal or cannot be removed; conflict while a sweep writes it.
   static engine::Result<void> remove(const std::string& path);
   SweepJournal(SweepJournal&& other) noexcept;
   SweepJournal& operator=(SweepJournal&&) = delete;
   ~SweepJournal();
 
   const std::map<std::size_t, CellResult>& cells() const { return cells_; }
-  /// Both are on the disk when they return. Errors: resource_exhausted.
+  /// Both return after the line is on the disk. Errors: resource_exhausted.
   engine::Result<void> add_sample(std::size_t cell, std::vector<double> metrics,
                                   std::span<const MachineWarning> warnings = {},
-                                  std::vector<LatencyDistribution> distributions = {},
-                                  std::vector<SweepTrial> trials = {});
+                                  std::vector<LatencyDistribution> distributions = {}, std::vector<SweepTrial> trials = {});
   engine::Result<void> add_failure(std::size_t cell, std::string error);
 
  private:

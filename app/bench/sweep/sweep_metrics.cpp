@@ -15,7 +15,7 @@ double mean_of(const std::vector<double>& samples) {
   return samples.empty() ? 0 : std::accumulate(samples.begin(), samples.end(), 0.0) / static_cast<double>(samples.size());
 }
 
-/// The smallest sample that `share` of them do not exceed.
+/// Returns the smallest sample that a share of the samples does not exceed.
 double quantile_of(std::vector<double> samples, double share) {
   if (samples.empty()) return 0;
   std::sort(samples.begin(), samples.end());
@@ -30,14 +30,14 @@ std::vector<double> all(const RunRecord& run, const Value& value) {
   return samples;
 }
 
-/// Where there is no gap nothing was seen.
+/// Applies `what` to all gaps between tokens; kUnseen if there are none.
 template <class What>
 double of_gaps(const RunRecord& run, const What& what) {
   const std::vector<double> gaps = all_itl_ms(run);
   return gaps.empty() ? kUnseen : what(gaps);
 }
 
-/// Of answers that came in more than one piece.
+/// Mean over the answers that came in more than one piece.
 double tpot_ms_mean(const RunRecord& run) {
   std::vector<double> samples;
   for (const SentRequest& request : run.requests) {
@@ -59,7 +59,7 @@ double prompt_tokens(const RunRecord& run) {
   return n;
 }
 
-/// Tokens a second from admission to the first token; none was seen: kUnseen.
+/// Mean prompt tokens per second from admission to the first token; kUnseen if no request shows this time.
 double prefill_tok_s(const RunRecord& run) {
   std::vector<double> rates;
   for (const SentRequest& request : run.requests) {
@@ -70,7 +70,7 @@ double prefill_tok_s(const RunRecord& run) {
   return rates.empty() ? kUnseen : mean_of(rates);
 }
 
-/// Of all prompts; kUnseen when an answer does not say.
+/// Share of all prompt tokens that were cached; kUnseen if an answer does not report it.
 double cached_share(const RunRecord& run) {
   double cached = 0;
   for (const SentRequest& request : run.requests) {
@@ -81,7 +81,7 @@ double cached_share(const RunRecord& run) {
   return all > 0 ? cached / all : kUnseen;
 }
 
-/// Of the answers in the order of their requests; exact in a double.
+/// Checksum of the answers in the order of their requests, of 53 bits, so that a double holds it exactly.
 double checksum(const RunRecord& run) {
   if (!run.answers_compare) return kUnseen;
   constexpr std::uint64_t kPrime = 0x100000001b3, kExact = (std::uint64_t{1} << 53) - 1;
@@ -218,7 +218,7 @@ Estimate estimate(std::span<const double> samples) {
   double squares = 0;
   for (const double sample : samples) squares += (sample - mean) * (sample - mean);
   const auto n = static_cast<double>(samples.size());
-  // The mean of equal numbers is rounded: what that leaves is no spread.
+  // The mean of equal samples has a rounding error, which is no spread.
   const auto [least, most] = std::minmax_element(samples.begin(), samples.end());
   const double half = *least == *most ? 0 : student_t(samples.size()) * std::sqrt(squares / (n - 1) / n);
   return {*least == *most ? *least : mean, half, samples.size()};

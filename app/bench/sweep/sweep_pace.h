@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// SweepPace: how long the rest of a running sweep takes, by what it has taken so far.
+// SweepPace: estimates the remaining time of a running sweep from the time of its completed cells.
 #pragma once
 
 #include <cstddef>
 
 namespace lathe::app {
 
-/// Units: seconds. Cells share engines, so what is done once an engine (loading, measuring its quality) counts apart.
+/// Cells share engines, so work done once per engine (loading, measuring its quality) is counted separately. Units: seconds.
 class SweepPace {
  public:
   void add_engine(double seconds) { add(engines_, seconds); }
-  void add_cell(double seconds) { add(cells_, seconds); }  ///< its runs
-  /// 0: nothing is known yet.
+  void add_cell(double seconds) { add(cells_, seconds); }  ///< time of the cell's runs
+  /// Remaining time; 0: unknown yet.
   double left(std::size_t n_engines, std::size_t n_cells) const {
     if (cells_.n == 0) return 0;
     return engines_.mean() * static_cast<double>(n_engines) + cells_.mean() * static_cast<double>(n_cells);

@@ -42,19 +42,20 @@ const OptionDescriptor* find_setting(std::string_view name) {
   return nullptr;
 }
 
-/// Of others a colon parts no range: logit_bias is id:bias, and files have any name.
+/// True if a colon in the setting's value makes a range. In other values it does not: logit_bias is id:bias, and files have
+/// any name.
 bool may_be_number(std::string_view name) {
   const OptionDescriptor* const option = find_setting(name);
   return option == nullptr || option->kind == engine::OptionKind::integer || option->kind == engine::OptionKind::number;
 }
 
-/// Whose values have commas themselves: stop, stop_token_ids, logit_bias.
+/// True for settings whose values contain commas: stop, stop_token_ids, logit_bias.
 bool may_be_list(std::string_view name) {
   return has(engine::sampling_option_table(), name) && find_setting(name)->kind == engine::OptionKind::text;
 }
 
-/// Where the first value ends: at its comma, of "[1,2],[3]" at the one behind the bracket that closes. Brackets in strings
-/// of JSON close nothing.
+/// Returns the end of the first value: its comma or, for "[1,2],[3]", the comma after the closing bracket. Brackets in JSON
+/// strings are skipped.
 std::size_t end_of_list(std::string_view text) {
   if (!text.starts_with('[') && !text.starts_with('{')) return text.find(',');
   int depth = 0;
@@ -73,7 +74,7 @@ std::size_t end_of_list(std::string_view text) {
   return text.npos;
 }
 
-/// Settings that the work itself decides.
+/// Settings that the workload decides, and why they are no variables.
 constexpr std::string_view kOfChats = "is no variable: runs send prompts, not chats";
 const std::map<std::string, std::string_view, std::less<>> kFixed = {
     {"max_tokens", "is no variable: output_tokens says how long answers are"},
@@ -84,14 +85,14 @@ const std::map<std::string, std::string_view, std::less<>> kFixed = {
     {"tool_call_parser", kOfChats},
     {"reasoning_parser", kOfChats}};
 
-/// A cell whose setting of that name has that value.
+/// Sets one setting of a cell.
 Result<void> set(SweepCell& cell, std::string_view name, std::string_view value) {
   if (has(workload_option_table(), name)) return set_option(cell.workload, name, value);
   if (has(engine::sampling_option_table(), name)) return engine::set_option(cell.sampling, name, value);
   return engine::set_option(cell.options, name, value);
 }
 
-/// Settings of the work whose values do not go together.
+/// Refuses workload settings that contradict each other.
 Result<void> check_saturation(const SweepWorkload& work) {
   if (work.pattern() != LoadPattern::saturation) return {};
   if (work.turns > 1)
@@ -118,7 +119,7 @@ Result<double> number_of(std::string_view text, std::string_view variable) {
   return value;
 }
 
-/// first:last:step, first:last:*factor.
+/// Parses first:last:step or first:last:*factor.
 Result<std::vector<std::string>> range_of(std::string_view text, std::string_view variable) {
   const std::size_t first_colon = text.find(':'), second_colon = text.find(':', first_colon + 1);
   if (second_colon == text.npos) return refuse(fmt::format("'{}' is not first:last:step", text), std::string(variable));
@@ -177,7 +178,8 @@ bool varies(const SweepPlan& plan, std::string_view name) {
                      [&](const SweepVariable& variable) { return variable.name == name; });
 }
 
-/// Cells that differ in nothing but a setting which the work does not look at would show noise as its effect.
+/// Refuses variables without an effect: cells that differ only in a setting that the workload does not use would show noise
+/// as its effect.
 Result<void> check_effects(const SweepPlan& plan) {
   const SweepWorkload& work = plan.workload;
   const bool has_load = !varies(plan, "load");
@@ -207,7 +209,7 @@ Result<void> check_effects(const SweepPlan& plan) {
   return {};
 }
 
-/// A trace and the load that replays it need each other.
+/// Checks that a trace and the load that replays it come together.
 Result<void> check_replay(const SweepPlan& plan) {
   const bool has_trace = !plan.workload.trace.empty() || varies(plan, "trace");
   if (plan.workload.pattern() == LoadPattern::replay && !has_trace)

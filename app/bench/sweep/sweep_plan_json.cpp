@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan as JSON, and back.
+// Converts a plan to JSON and back.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -74,7 +74,7 @@ OrderedJson to_json(const SweepPlan& plan) {
                       {"warm_up", plan.warm_up},
                       {"seed", plan.seed}};
   if (!plan.target.url.empty()) json["target"] = {{"url", plan.target.url}, {"model", plan.target.model}};
-  if (plan.parse_special) json["parse_special"] = true;  // else as journals of before have it
+  if (plan.parse_special) json["parse_special"] = true;  // left out if false, as in journals of older versions
   return json;
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 using engine::OrderedJson;
 
-/// Metrics of a table for people.
+/// Metrics of a report's table for people.
 constexpr std::string_view kMainMetrics[] = {"output_tok_s", "ttft_ms_p50",   "ttft_ms_p99", "itl_ms_p50",
                                              "itl_ms_p99",   "kv_usage_peak", "padding",     "kv_reserved"};
 constexpr std::string_view kTargetMetrics[] = {"output_tok_s", "ttft_ms_p50",  "ttft_ms_p99", "itl_ms_p50",
@@ -31,22 +31,22 @@ constexpr std::string_view kQualityMetrics[] = {"output_tok_s", "prefill_tok_s",
 constexpr std::string_view kSaturationMetrics[] = {"max_rate",    "goodput_req_s", "output_tok_s", "ttft_ms_p50",
                                                    "ttft_ms_p99", "itl_ms_p50",    "itl_ms_p99"};
 
-constexpr std::int64_t kMostCurlTokens = 4096;  // a word of a command line holds 128 KiB
+constexpr std::int64_t kMostCurlTokens = 4096;  // one argument of a command line holds at most 128 KiB
 constexpr std::size_t kMinRunsToEnd = 3;        // an interval of two runs says next to nothing
 
 bool is_checksum(std::size_t metric) { return sweep_metrics()[metric].unit == kChecksumUnit; }
 
-/// It stands beside its metric.
+/// True for intervals, which are shown next to their metric.
 bool is_interval(std::size_t metric) { return sweep_metrics()[metric].name.ends_with("_ci95"); }
 
-/// Whole numbers below 2^53, which a double holds exactly.
+/// Converts samples that are whole numbers below 2^53, which a double holds exactly.
 std::vector<std::uint64_t> whole(const std::vector<double>& samples) { return {samples.begin(), samples.end()}; }
 
 OrderedJson metrics_json(const CellResult& result) {
   OrderedJson json = OrderedJson::object();
   for (std::size_t i = 0; i < sweep_metrics().size(); ++i) {
     const Estimate together = result.estimate_of(i);
-    if (together.n == 0) continue;  // it could not be seen
+    if (together.n == 0) continue;  // it was not observed
     if (is_checksum(i)) {
       json[sweep_metrics()[i].name] = {
           {"checksum", result.checksums_of(i)}, {"n", together.n}, {"samples", whole(result.samples_of(i))}};
@@ -78,7 +78,7 @@ OrderedJson warnings_json(std::span<const MachineWarning> warnings) {
   return list;
 }
 
-/// As RFC 4180 has it.
+/// Quotes a CSV field. Source: RFC 4180.
 std::string csv_field(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == text.npos) return std::string(text);
   std::string quoted = "\"";
@@ -86,7 +86,7 @@ std::string csv_field(std::string_view text) {
   return quoted + "\"";
 }
 
-/// Inside a cell of a Markdown table.
+/// Escapes text for a cell of a Markdown table.
 std::string markdown_field(std::string_view text) {
   std::string field;
   for (const char c : text) {
@@ -102,7 +102,7 @@ std::string shell_word(std::string_view text) {
   return word + "'";
 }
 
-/// As --var takes it: a list of several items in brackets.
+/// Formats a value as --var accepts it: a list of several items in brackets.
 std::string as_one_value(std::string_view name, const std::string& value) {
   if (value.find(',') == value.npos || value.starts_with('[') || value.starts_with('{')) return value;
   if (name == "stop_token_ids") return "[" + value + "]";
@@ -110,7 +110,7 @@ std::string as_one_value(std::string_view name, const std::string& value) {
   return name == "stop" ? engine::dump_json(engine::Json::array({value})) : value;
 }
 
-/// " --name value" for every setting that differs from its default, without those that vary: they have their --var.
+/// Returns " --name value" for every setting that differs from its default, except variables, which have their --var.
 template <class Target>
 std::string changed_flags(const SweepPlan& plan, std::span<const engine::OptionDescriptor> table, const Target& target,
                           const Target& defaults) {
@@ -127,7 +127,8 @@ std::string changed_flags(const SweepPlan& plan, std::span<const engine::OptionD
   return flags;
 }
 
-/// Two-sided 97.5 % quantile of Student's t for degrees that need not be whole: between the whole ones by 1 / degrees.
+/// 97.5 % quantile of Student's t (two-sided 95 %) for fractional degrees of freedom: interpolated between whole degrees in
+/// 1 / degrees.
 double student_t(double degrees) {
   constexpr double kTable[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228};
   if (degrees >= 10) return 1.96 + 2.372 / degrees + 2.82 / (degrees * degrees);
@@ -138,14 +139,14 @@ double student_t(double degrees) {
   return lower + share * (upper - lower);
 }
 
-/// A mean, its variance, and of how many degrees of freedom that is; 0: a single run says nothing of it.
+/// A mean, its variance and the degrees of freedom of that variance; 0: the variance of a single run is unknown.
 struct Spread {
   double mean = 0, variance = 0, degrees = 0;
 };
 
 Spread spread_of(const CellResult& cell, std::size_t metric) {
   const Estimate value = cell.estimate_of(metric);
-  if (metric == metric_index("perplexity") && value.half_width > 0) {  // over thousands of tokens
+  if (metric == metric_index("perplexity") && value.half_width > 0) {  // its interval is over thousands of tokens
     const double deviation = value.half_width / student_t(INFINITY);
     return {value.mean, deviation * deviation, INFINITY};
   }
@@ -169,7 +170,7 @@ std::vector<double> CellResult::samples_of(std::size_t metric) const {
 
 Estimate CellResult::estimate_of(std::size_t metric) const {
   Estimate value = estimate(samples_of(metric));
-  // Every run has the same perplexity: it is uncertain over the tokens of its text.
+  // Every run has the same perplexity: its uncertainty is over the tokens of the text.
   if (metric == metric_index("perplexity")) value.half_width = estimate(samples_of(metric_index("perplexity_ci95"))).mean;
   return value;
 }
@@ -214,7 +215,8 @@ bool CellResult::is_done(const SweepPlan& plan) const {
   if (!error.empty() || samples.size() >= static_cast<std::size_t>(plan.repeats)) return true;
   if (plan.stop_at_ci == 0 || samples.size() < kMinRunsToEnd) return false;
   Estimate judged = estimate_of(metric_index(main_metrics(plan).front()));
-  if (judged.n == 0) judged = estimate_of(metric_index("output_tok_s"));  // one of several loads of the plan
+  // a plan with several loads: this cell's is not saturation
+  if (judged.n == 0) judged = estimate_of(metric_index("output_tok_s"));
   return judged.half_width < plan.stop_at_ci * judged.mean;
 }
 
@@ -248,7 +250,7 @@ std::span<const std::string_view> main_metrics(const SweepPlan& plan) {
 std::vector<std::size_t> pareto_front(const SweepReport& report, std::size_t metric, std::size_t over) {
   struct Point {
     std::size_t cell;
-    double x, y;  // more is better
+    double x, y;  // the greater, the better
   };
   const auto metrics = sweep_metrics();
   std::vector<Point> points;
@@ -276,7 +278,7 @@ Verdict compare(const CellResult& cell, const CellResult& baseline, std::size_t 
   if (difference == 0) return Verdict::noise;
   const double variance = ours.variance + theirs.variance;
   if (variance > 0) {
-    // Welch and Satterthwaite's degrees of freedom.
+    // Welch-Satterthwaite degrees of freedom.
     const double degrees =
         variance * variance /
         (ours.variance * ours.variance / ours.degrees + theirs.variance * theirs.variance / theirs.degrees);
@@ -408,14 +410,14 @@ std::string cell_curl(const SweepPlan& plan, std::size_t index, const std::strin
     sampling = cell->sampling;
     work = cell->workload;
   }
-  // Which tokens they are makes no difference to the work, and these every vocabulary has.
+  // The choice of tokens does not change the work; every vocabulary has these ids.
   std::vector<std::int64_t> prompt(static_cast<std::size_t>(std::min(work.prompt_tokens, kMostCurlTokens)));
   for (std::size_t i = 0; i < prompt.size(); ++i) prompt[i] = 3 + static_cast<std::int64_t>(i % 200);
   OrderedJson body = {{"model", plan.target.model.empty() ? std::filesystem::path(plan.options.model).filename().string()
                                                           : plan.target.model},
                       {"prompt", prompt},
                       {"max_tokens", work.output_tokens}};
-  if (plan.target.url.empty()) body["ignore_eos"] = true;  // which not every target knows
+  if (plan.target.url.empty()) body["ignore_eos"] = true;  // unknown to some servers
   body.update(sampling_json(sampling));
   return fmt::format("curl {} -H 'Content-Type: application/json' -d {}",
                      shell_word((plan.target.url.empty() ? base_url : plan.target.url) + "/v1/completions"),

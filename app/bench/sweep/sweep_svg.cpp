@@ -11,13 +11,13 @@
 namespace lathe::app {
 namespace {
 
-constexpr double kLogFrom = 8;  // an axis of numbers further apart than this shows their ratios
+constexpr double kLogFrom = 8;  // an axis whose values differ by this factor is logarithmic
 
 std::string metric_title(std::size_t metric) {
   return fmt::format("{} ({})", sweep_metrics()[metric].name, sweep_metrics()[metric].unit);
 }
 
-/// Numbers lie where they belong, by ratios when they are far apart; words lie one after the other.
+/// Returns the axis of a variable: numbers at their values, logarithmic if far apart; other values at equal distances.
 DrawnAxis variable_axis(const SweepVariable* variable) {
   if (variable == nullptr) return {.title = {}, .low = -1, .high = 1, .ticks = {{0, "all"}}};
   std::vector<double> places;
@@ -40,7 +40,7 @@ DrawnAxis variable_axis(const SweepVariable* variable) {
   return axis;
 }
 
-/// "paged", "block_size 32": with the name of its setting where the value says little by itself.
+/// Returns "paged" or "block_size 32": the setting's name precedes numbers, true and false.
 std::string value_name(const std::string& setting, const std::string& value) {
   double number = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);

@@ -13,7 +13,7 @@ std::vector<std::string> choices_of(std::string_view option) {
   return values;
 }
 
-/// 128 tokens in, 128 out, each answer to its end.
+/// Sets the usual workload (128 prompt tokens, 128 answer tokens), greedy sampling and 3 repeats.
 void set_usual_work(SweepPlan& plan) {
   plan.workload = {};
   plan.sampling.temperature = 0;
@@ -27,7 +27,7 @@ void shape_concurrency(SweepPlan& plan) {
 
 void shape_quantization(SweepPlan& plan) {
   set_usual_work(plan);
-  plan.options.cache = false;  // a load is to quantize
+  plan.options.cache = false;  // each load must quantize, or its time would be that of reading the cache
   plan.variables = {{"quantization", choices_of("quantization")}, {"concurrency", {"1", "8"}}};
 }
 
@@ -36,7 +36,7 @@ void shape_block_size(SweepPlan& plan) {
   plan.variables = {{"block_size", {"8", "16", "32", "64"}}, {"concurrency", {"1", "4", "16"}}};
 }
 
-/// Lengths differ from request to request: batches of equal ones would never be padded.
+/// Lengths vary between requests: batches of equal lengths would never be padded.
 void shape_policies(SweepPlan& plan) {
   set_usual_work(plan);
   plan.workload.prompt_tokens = 64;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The settings of a sweep's work.
+// The settings of a sweep's workload.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -77,7 +77,7 @@ class OwnThreadSweeper final : public Sweeper {
   Result<void> resume(const std::string& api_key) override {
     const std::lock_guard control(control_);
     LATHE_TRY_VOID(refuse_while_running());
-    join();  // the last thread gives its journal back
+    join();  // so that the last thread closes its journal
     const SweepStatus shown = status();
     if (shown.plan == nullptr) return engine::fail(ErrorCode::invalid_argument, "there is no sweep to go on with");
     SweepPlan plan = *shown.plan;
@@ -140,7 +140,7 @@ class OwnThreadSweeper final : public Sweeper {
   }
 
  private:
-  /// False: it is none of ours, or of a program with other metrics.
+  /// False: the file is no journal of a sweep, or its metrics are those of another version of the program.
   static bool describe(KeptSweep& sweep) {
     const Result<SweepPlan> plan = SweepJournal::plan_in(sweep.path);
     if (!plan || !check(*plan)) return false;
@@ -157,7 +157,7 @@ class OwnThreadSweeper final : public Sweeper {
     return engine::fail(ErrorCode::conflict, "a sweep is running: stop it first");
   }
 
-  /// "2026-03-01_141502.jsonl", with a number when there is one of that second.
+  /// Returns a new path, "2026-03-01_141502.jsonl", with a number appended if that file exists.
   std::string new_journal() const {
     const auto now = std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
     const std::string stem = fmt::format("{:%Y-%m-%d_%H%M%S}", fmt::localtime(std::chrono::system_clock::to_time_t(now)));
@@ -166,7 +166,7 @@ class OwnThreadSweeper final : public Sweeper {
     return path.string();
   }
 
-  /// Requires: mutex_.
+  /// Requires: mutex_ is locked.
   void show(SweepPlan plan, const std::string& path, const std::map<std::size_t, CellResult>& cells) {
     status_.progress = {};
     status_.progress.cells_done = n_done(plan, cells);
@@ -206,7 +206,7 @@ class OwnThreadSweeper final : public Sweeper {
     std::unique_lock lock(mutex_);
     const bool is_other = now.cell != status_.progress.cell || now.repeat != status_.progress.repeat ||
                           now.doing != status_.progress.doing || now.cells_done != status_.progress.cells_done;
-    // Meant for a cell that has ended meanwhile.
+    // The cell that was to be skipped has ended meanwhile.
     if (order_ == SweepDecision::skip_cell && now.cell != skip_cell_) order_ = SweepDecision::go_on;
     status_.progress = now;
     if (is_other || between_runs) {
@@ -244,8 +244,8 @@ class OwnThreadSweeper final : public Sweeper {
   std::condition_variable changed_;
   SweepStatus status_;
   SweepDecision order_ = SweepDecision::go_on;
-  std::size_t skip_cell_ = 0;  ///< that order_ is about
-  std::mutex control_;         ///< held by start, open and resume from their look to what they do
+  std::size_t skip_cell_ = 0;  ///< cell for which order_ was given
+  std::mutex control_;         ///< held by start, open and resume for their whole duration, so that their checks stay true
   std::jthread thread_;
 };
 

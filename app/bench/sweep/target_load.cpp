@@ -21,7 +21,7 @@ tl::unexpected<engine::Error> broken(std::string message) {
   return engine::fail(ErrorCode::unavailable, std::move(message));
 }
 
-/// A prompt and its answer, in the kind of the prompt: text or tokens.
+/// Appends the answer to its prompt, as text or as token ids, whichever the prompt is.
 Result<Json> answered(Json prompt, const TargetStream& stream) {
   if (prompt.is_string()) return Json(prompt.get<std::string>() + stream.text());
   if (stream.token_ids().empty())
@@ -30,7 +30,7 @@ Result<Json> answered(Json prompt, const TargetStream& stream) {
   return prompt;
 }
 
-/// What was said, and what is new.
+/// Appends the new part of a turn to the conversation so far.
 Json after(Json said, const Json& more) {
   if (said.is_string()) return Json(said.get<std::string>() + kTurnBreak + more.get<std::string>());
   said.insert(said.end(), more.begin(), more.end());
@@ -44,7 +44,7 @@ class TargetSink final : public LoadSink {
       : session_(session), prompts_(prompts), sampling_(sampling), seed_(seed), start_(start) {}
   TargetSink(const TargetSink&) = delete;
   TargetSink& operator=(const TargetSink&) = delete;
-  /// Nothing may be written to a record after this.
+  /// Abandons running calls: nothing may be written to a record after the destruction.
   ~TargetSink() override {
     if (!flights_.empty()) session_.client().abandon();
   }
@@ -81,7 +81,7 @@ class TargetSink final : public LoadSink {
  private:
   struct Flight {
     std::size_t index;
-    Json prompt;  ///< where another turn goes on with it
+    Json prompt;  ///< null unless another turn continues it
     std::shared_ptr<TargetStream> stream;
   };
 
@@ -92,7 +92,7 @@ class TargetSink final : public LoadSink {
   const RunClock::time_point start_;
   const std::string salt_ = fmt::format("sweep {}", start_.time_since_epoch().count());
   std::vector<Flight> flights_;
-  std::map<std::size_t, Json> said_;  ///< before the turn of that index
+  std::map<std::size_t, Json> said_;  ///< conversation before the turn of that index
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run on a server that is measured from outside.
+// Runs a workload on a server that is measured from outside.
 #pragma once
 
 #include "app/bench/sweep/load_generator.h"
@@ -7,8 +7,9 @@
 
 namespace lathe::app {
 
-/// Tokens are those of the server's own usage; times are those at which their pieces came. What only the server sees stays
-/// unseen. Errors: a request's refusal with its status and words, a stream that breaks off or cannot be read; cancelled.
+/// Token counts come from the server's usage, token times from the arrival of their pieces. Metrics that only the server
+/// knows stay kUnseen. Errors: a refused request, with its status and message; a stream that breaks off or cannot be read;
+/// cancelled.
 engine::Result<RunRecord> run_load(TargetSession& session, const SweepWorkload& workload,
                                    const std::vector<PlannedRequest>& requests, const engine::SamplingParams& sampling,
                                    std::uint64_t seed, const std::function<bool()>& go_on);

@@ -24,11 +24,11 @@ using engine::Result;
 
 constexpr std::chrono::milliseconds kPatience{50};
 constexpr std::size_t kMostBody = 4u << 20;
-constexpr std::size_t kOwnTokens = 8;  // at the begin of a prompt, that no other run has
+constexpr std::size_t kOwnTokens = 8;  // tokens at the begin of a prompt that differ in every run
 constexpr int kTrims = 8;
 constexpr const char* kCompletions = "/v1/completions";
 
-/// One token each, with the blank before it, in about every vocabulary.
+/// Words that, with the blank before them, are one token each in almost every vocabulary.
 constexpr std::array<std::string_view, 48> kWords = {
     "the", "of", "and",  "to",   "in",   "is",    "that", "for",   "on",   "with", "as",   "was",
     "at",  "by", "from", "have", "not",  "this",  "are",  "but",   "had",  "they", "you",  "one",
@@ -49,8 +49,8 @@ std::vector<Value> drawn(const Values& from, std::size_t n, std::mt19937_64& ran
   return values;
 }
 
-/// What a prompt is made of: the shared part, and its own; the first of all are of this run alone. Of a later turn only the
-/// latter is new.
+/// Draws a prompt: the shared part, then its own; the first tokens of the whole differ in every run. For a later turn only
+/// its own part is drawn.
 struct PromptDraw {
   const SweepWorkload& workload;
   std::uint64_t seed = 0, run = 0;
@@ -61,7 +61,7 @@ struct PromptDraw {
     if (request.turn > 0) return own<Value>(from, request, index, n);
     const std::size_t n_shared = workload.shared_of(request.prompt_tokens);
     std::mt19937_64 shared_random = random_for(seed, Purpose::shared);
-    // Prompts that begin alike go on doing so.
+    // Prompts of a trace that begin with the same block get the same first tokens.
     const std::uint64_t begin = request.blocks.empty() ? index : static_cast<std::uint64_t>(request.blocks.front());
     std::mt19937_64 run_random(run + (n_shared == 0 ? begin : 0));
     std::vector<Value> values = drawn<Value>(from, std::min(n_shared, n), shared_random);
@@ -94,7 +94,7 @@ bool has_token_ids(const Json& answer) {
          answer["choices"][0]["token_ids"].is_array();
 }
 
-/// The address up to "/v1", however much of a route its user gives.
+/// Returns the address up to "/v1": users also give addresses of routes below it.
 std::string base_of(std::string url) {
   const auto trim = [&url] {
     while (url.ends_with('/')) url.pop_back();
@@ -164,7 +164,7 @@ Result<std::unique_ptr<TargetSession>> TargetSession::open(const SweepTarget& ta
 http::Call TargetSession::call(const char* method, const char* path, const OrderedJson& body) const {
   http::Call call{.method = method, .path = path};
   if (!body.is_null()) call.body = engine::dump_json(body);
-  call.fields.push_back({"Accept-Encoding", "identity"});  // a compressed stream comes in pieces of many tokens
+  call.fields.push_back({"Accept-Encoding", "identity"});  // pieces of a compressed stream hold many tokens
   if (!target_.api_key.empty()) call.fields.push_back({"Authorization", "Bearer " + target_.api_key});
   return call;
 }
@@ -238,7 +238,8 @@ Result<void> TargetSession::find_abilities(const std::function<bool()>& go_on) {
     const std::set<std::int32_t> distinct(ids->begin(), ids->end());
     ids_.assign(distinct.begin(), distinct.end());
   } else {
-    // Between the special and single-byte tokens at the begin of vocabularies and the end of small ones.
+    // These ids are above the special and single-byte tokens at the begin of a vocabulary, and below the end of small
+    // vocabularies.
     constexpr std::int32_t kFirst = 1000, kCount = 19'000;
     ids_.resize(kCount);
     std::iota(ids_.begin(), ids_.end(), kFirst);
@@ -255,7 +256,7 @@ Result<void> TargetSession::find_abilities(const std::function<bool()>& go_on) {
         return {};
       }
       refusal = answer.error();
-      // 400 and 422 are about the fields of the request.
+      // Statuses 400 and 422 refuse the fields of the request.
       const bool is_of_fields = refusal->code == ErrorCode::invalid_argument || refusal->code == ErrorCode::model_refused;
       if (!is_of_fields) return tl::unexpected(*refusal);
     }

@@ -21,10 +21,21 @@ tl::unexpected<engine::Error> broken(std::string message) {
   return engine::fail(ErrorCode::unavailable, std::move(message));
 }
 
-/// The text of a member; empty: it has none.
+/// Returns a string member; empty: there is none.
 std::string text_of(const Json& object, const char* name) {
   const auto found = object.find(name);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+/// True if an event reports an error. Many servers send "error": null with every chunk.
+bool is_error(const SseEvent& event, const Json& data) {
+  if (event.type == "error") return true;
+  if (text_of(data, "object") == "error") return true;
+  const auto error = data.find("error");
+  if (error == data.end() || error->is_null()) return false;
+  if (error->is_boolean()) return error->get<bool>();
+  if (error->is_string()) return !error->get_ref<const std::string&>().empty();
+  return error->is_number() || !error->empty();
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -71,7 +82,7 @@ void TargetStream::take_piece(std::string_view bytes) {
 void TargetStream::take_end(const std::optional<engine::Error>& problem) {
   is_over_ = true;
   if (problem_) return;
-  // The answer is whole, however the connection ended.
+  // After [DONE] the answer is complete, however the connection ended.
   if (problem && !has_done_) {
     problem_ = problem;
   } else if (head_.status != 200) {
@@ -112,7 +123,7 @@ Result<void> TargetStream::take_choice(const Json& choice, double now) {
   if (const auto delta = choice.find("delta"); delta != choice.end() && delta->is_object()) {
     for (const char* name : {"content", "reasoning_content", "reasoning"}) {
       const std::string piece = text_of(*delta, name);
-      // Servers send reasoning under both of its names.
+      // Some servers send reasoning under both names.
       if (text.empty()) text = piece;
       has_piece = has_piece || !piece.empty();
     }
@@ -153,7 +164,7 @@ void TargetStream::take_usage(const Json& usage) {
   has_usage_ = true;
 }
 
-/// The last event may lack the empty line behind it; one that is no whole JSON was cut.
+/// Takes the last event if its empty line is missing; an event that is no complete JSON was cut off.
 Result<void> TargetStream::take_rest() {
   if (reader_.is_at_end()) return {};
   const SseEvent event = reader_.rest();
@@ -164,7 +175,8 @@ Result<void> TargetStream::take_rest() {
   return broken("the stream was cut off in the middle of an event");
 }
 
-/// Servers leave out [DONE], a finish_reason or the usage; one of the first two says that the answer is whole.
+/// Checks that the answer is complete: servers may omit [DONE], a finish_reason or the usage, but one of the first two must
+/// come.
 Result<void> TargetStream::check_whole() {
   if (!has_event_) {
     const auto body = engine::parse_json(plain_body_, "body");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TargetStream: one streamed answer of a server that is measured from outside, read as it comes.
+// TargetStream: one streamed answer of a server that is measured from outside, parsed as it arrives.
 #pragma once
 
 #include <chrono>
@@ -16,11 +16,11 @@
 
 namespace lathe::app {
 
-/// Writes times and tokens to its record. Every piece of an answer counts: text, and the content, reasoning and tool calls
-/// of a chat's deltas.
+/// Writes times and tokens to its record. Every piece of an answer counts as a token unless the server names its tokens:
+/// text, and the content, reasoning and tool calls of a chat's deltas.
 class TargetStream {
  public:
-  /// `n_prompt_tokens`: of the prompt, as far as is known, for servers that don't say.
+  /// `n_prompt_tokens`: tokens of the prompt as planned, for servers without usage.
   TargetStream(SentRequest& record, RunClock::time_point start, std::int64_t n_prompt_tokens)
       : record_(record), start_(start), n_prompt_tokens_(n_prompt_tokens) {}
 

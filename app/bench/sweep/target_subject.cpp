@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server as what a sweep measures.
+// The SweepSubject of a server that is measured from outside.
 #include "app/bench/sweep/request_plan.h"
 #include "app/bench/sweep/sweep_subject.h"
 #include "app/bench/sweep/target_load.h"

@@ -29,7 +29,7 @@ constexpr const char* kBlocks = "hash_ids";
 constexpr double kMostTokens = 1 << 20;
 using Numbers = std::array<double, kNames.size()>;
 
-/// Errors say where: "trace.csv, line 3".
+/// A line of a trace and its number; errors name "trace.csv, line 3".
 struct Line {
   const std::string& path;
   int number = 0;
@@ -62,7 +62,7 @@ std::optional<double> number_of(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
-/// Takes `n` digits off the front of a text; none: there are fewer.
+/// Removes `n` digits from the front of the text; nothing: there are fewer.
 std::optional<int> take_digits(std::string_view& text, std::size_t n) {
   int value = 0;
   const std::string_view digits = text.substr(0, n);
@@ -78,7 +78,7 @@ bool take(std::string_view& text, std::string_view any_of) {
   return true;
 }
 
-/// Seconds of "2023-11-16 18:15:46.6805900", which is in UTC: what counts are differences. None: it is no such time.
+/// Seconds of a date like "2023-11-16 18:15:46.6805900", read as UTC: only differences count. Nothing: the text is no date.
 std::optional<double> time_of(std::string_view text) {
   constexpr std::array<std::string_view, 5> kBetween = {"-", "-", " T", ":", ":"};
   std::array<int, 6> parts{};  // year to second
@@ -101,14 +101,14 @@ std::optional<double> time_of(std::string_view text) {
   return static_cast<double>(of_day.count() + 3600 * parts[3] + 60 * parts[4] + parts[5]) + fraction;
 }
 
-/// Where the three of a request are in a line of CSV, and how they are called.
+/// Names and positions of the three fields of a request in a CSV line.
 struct Columns {
   std::array<std::string_view, kNames.size()> names = kNames;
   std::array<std::size_t, kNames.size()> places = {0, 1, 2};
   bool has_dates = false;  ///< arrivals are "2023-11-16 18:15:46.68", else seconds
 };
 
-/// As a head line says; none: the line is no head.
+/// Reads the columns from a header line; nothing: the line is no header.
 Result<std::optional<Columns>> columns_of(const Line& line) {
   const auto fields = fields_of(line.text);
   if (number_of(fields.front())) return std::nullopt;
@@ -158,7 +158,7 @@ Result<TracedRequest> request_of(const Line& line, const Numbers& numbers) {
                        .output_tokens = static_cast<std::int64_t>(numbers[2])};
 }
 
-/// Whole numbers that cover the prompt. Without them prompts have nothing in common.
+/// Reads the block ids, which must cover the prompt. Without ids prompts have no block in common.
 Result<std::vector<std::int64_t>> blocks_of(const Line& line, const engine::Json& json, std::int64_t prompt_tokens) {
   std::vector<std::int64_t> blocks;
   if (!json.contains(kBlocks)) return blocks;
